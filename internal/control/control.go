@@ -1,0 +1,211 @@
+// Package control is the JSON lines between conductor and worker: section 4 of docs/worker-contract.md.
+package control
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"assay/internal/keyval"
+	"assay/store"
+)
+
+// Contract is the version of the worker contract.
+const Contract = 1
+
+// LineBytesMax bounds a message.
+const LineBytesMax = 16 << 20
+
+// The commands.
+const (
+	CommandDescribe = "describe"
+	CommandOpen     = "open"
+	CommandDefine   = "define"
+	CommandPrepare  = "prepare"
+	CommandRun      = "run"
+	CommandInspect  = "inspect"
+	CommandSync     = "sync"
+	CommandClose    = "close"
+)
+
+// Request is what the conductor says. Exactly the part that belongs to the command is set.
+type Request struct {
+	ID      int64    `json:"id"`
+	Command string   `json:"command"`
+	Open    *Open    `json:"open,omitempty"`
+	Prepare *Prepare `json:"prepare,omitempty"`
+}
+
+// Open asks for a store.
+type Open struct {
+	Driver       string            `json:"driver"`
+	Directory    string            `json:"directory,omitempty"`
+	Endpoints    []string          `json:"endpoints,omitempty"`
+	Durability   store.Durability  `json:"durability"`
+	LossWindowNS int64             `json:"loss_window_ns,omitempty"`
+	Options      map[string]string `json:"options,omitempty"`
+	Handles      string            `json:"handles"`
+	PoolHandles  int               `json:"pool_handles,omitempty"`
+	Threads      int               `json:"threads"`
+}
+
+// The ways to share handles.
+const (
+	HandlesShared       = "shared"
+	HandlesPerThread    = "per_thread"
+	HandlesPool         = "pool"
+	HandlesPerOperation = "per_operation"
+)
+
+// Prepare asks for a phase: files are mapped, handles opened, threads made ready.
+type Prepare struct {
+	Phase         string            `json:"phase"`
+	Number        int               `json:"number"`
+	Trace         string            `json:"trace"`
+	Counters      string            `json:"counters"`
+	Keys          keyval.KeyShape   `json:"keys"`
+	Values        keyval.ValueShape `json:"values"`
+	ZeroVersions  bool              `json:"zero_versions,omitempty"`
+	Verify        bool              `json:"verify"`
+	LoadedRecords uint64            `json:"loaded_records"`
+	MustHitBelow  uint64            `json:"must_hit_below"`
+	DeadlineNS    int64             `json:"deadline_ns,omitempty"`
+	Clock         string            `json:"clock"`
+}
+
+// Reply is what a worker answers.
+type Reply struct {
+	ID     int64           `json:"id"`
+	OK     bool            `json:"ok"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  *Error          `json:"error,omitempty"`
+}
+
+// Error is why a worker did not do what was asked.
+type Error struct {
+	Class   string `json:"class"`
+	Message string `json:"message"`
+}
+
+// The classes of an error.
+const (
+	ClassBadRequest = "bad_request"
+	ClassRefused    = "refused"
+	ClassFailed     = "failed"
+)
+
+func (e *Error) Error() string { return e.Message }
+
+// Described is the result of describe.
+type Described struct {
+	Contract int                 `json:"contract"`
+	Worker   string              `json:"worker"`
+	Language string              `json:"language"`
+	Drivers  []store.Description `json:"drivers"`
+}
+
+// Opened is the result of open.
+type Opened struct {
+	Abilities store.Abilities   `json:"abilities"`
+	Settings  map[string]string `json:"settings"`
+	Version   string            `json:"version"`
+}
+
+// Ran is the result of run: what the worker's language can tell about the phase.
+type Ran struct {
+	Runtime map[string]float64 `json:"runtime"`
+}
+
+// Inspected is the result of inspect.
+type Inspected struct {
+	Stats    map[string]float64 `json:"stats,omitempty"`
+	Busy     bool               `json:"busy"`
+	Settings map[string]string  `json:"settings,omitempty"`
+}
+
+// ErrLineTooLong is returned for a message of more than LineBytesMax bytes.
+var ErrLineTooLong = errors.New("control message is longer than 16 MiB")
+
+// Lines reads messages, one a line.
+type Lines struct{ scanner *bufio.Scanner }
+
+// NewLines reads from r.
+func NewLines(r io.Reader) *Lines {
+	s := bufio.NewScanner(r)
+	s.Buffer(make([]byte, 0, 64<<10), LineBytesMax)
+	return &Lines{scanner: s}
+}
+
+// Next returns the next line that is not blank, or io.EOF.
+func (l *Lines) Next() ([]byte, error) {
+	for l.scanner.Scan() {
+		if line := bytes.TrimSpace(l.scanner.Bytes()); len(line) > 0 {
+			return line, nil
+		}
+	}
+	if err := l.scanner.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, ErrLineTooLong
+	} else if err != nil {
+		return nil, err
+	}
+	return nil, io.EOF
+}
+
+// ParseRequest reads a request strictly: an unknown field is an error, so that a newer conductor is never half understood.
+func ParseRequest(line []byte) (Request, error) {
+	var r Request
+	if err := strict(line, &r); err != nil {
+		return r, fmt.Errorf("control request: %w", err)
+	}
+	switch r.Command {
+	case CommandDescribe, CommandRun, CommandInspect, CommandSync, CommandClose, CommandDefine:
+	case CommandOpen:
+		if r.Open == nil {
+			return r, fmt.Errorf("control request: open without its fields")
+		}
+	case CommandPrepare:
+		if r.Prepare == nil {
+			return r, fmt.Errorf("control request: prepare without its fields")
+		}
+	default:
+		return r, fmt.Errorf("control request: unknown command %q", r.Command)
+	}
+	return r, nil
+}
+
+// ParseReply reads a reply. Unknown fields are passed over: a worker may say more than it is asked.
+func ParseReply(line []byte) (Reply, error) {
+	var r Reply
+	if err := json.Unmarshal(line, &r); err != nil {
+		return r, fmt.Errorf("control reply %.200q: %w", line, err)
+	}
+	if r.OK == (r.Error != nil) {
+		return r, fmt.Errorf("control reply %.200q: neither a result nor an error", line)
+	}
+	return r, nil
+}
+
+func strict(line []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if d.More() {
+		return errors.New("more than one JSON value on the line")
+	}
+	return nil
+}
+
+// Write writes one message as a line.
+func Write(w io.Writer, message any) error {
+	line, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(line, '\n'))
+	return err
+}

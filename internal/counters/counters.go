@@ -1,0 +1,309 @@
+// Package counters is the shared-memory file in which a worker says what it has done: section 3 of
+// docs/worker-contract.md. The conductor makes it and samples it; each word has one writer, and nothing locks.
+package counters
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"assay/internal/histogram"
+	"assay/internal/trace"
+)
+
+const (
+	magic         = "ASSAYCNT"
+	formatVersion = 1
+	headerBytes   = 4096
+	slotsAt       = 128 // in a thread's block
+	histogramAt   = 128 // in a slot
+	errorBytes    = 256
+	errorTextMax  = errorBytes - 20
+
+	// ErrorPlaces is how many distinct messages a thread keeps; the last place collects the rest.
+	ErrorPlaces = 8
+
+	flagResponse = 1 << 0
+)
+
+// The words of the header that workers write.
+const (
+	wordState      = 1024 / 8
+	wordStart      = 1032 / 8
+	wordEnd        = 1040 / 8
+	wordClock      = 1048 / 8
+	wordClockDrift = 1056 / 8
+	wordStop       = 2048 / 8
+)
+
+// States of a phase and of a thread.
+const (
+	NotBegun = 0
+	Running  = 1
+	Ended    = 2
+	Stuck    = 3 // a thread that could not go on
+)
+
+// Clocks.
+const (
+	ClockTSC       = 1
+	ClockMonotonic = 2
+)
+
+// Outcome is a position in a slot.
+type Outcome int
+
+const (
+	OK Outcome = iota
+	Miss
+	Lost
+	Conflict
+	Wrong
+	Error
+	Timeout
+	Outcomes // how many there are
+)
+
+var outcomeNames = [Outcomes]string{"ok", "miss", "lost", "conflict", "wrong", "error", "timeout"}
+
+func (o Outcome) String() string { return outcomeNames[o] }
+
+// Observed words of a verify phase that are no version: section 5.
+const (
+	ObservedMiss    = ^uint64(0)
+	ObservedWrong   = ^uint64(0) - 1
+	ObservedError   = ^uint64(0) - 2
+	ObservedNotRead = ^uint64(0) - 3
+	ObservedShort   = ^uint64(0) - 4
+)
+
+// Slot is the counters of one operation in one thread.
+type Slot struct {
+	Outcomes     [Outcomes]uint64
+	BytesWritten uint64
+	BytesRead    uint64
+	Items        uint64
+	ServiceMaxNS uint64
+	_            [5]uint64
+	Service      [histogram.Buckets]uint64
+}
+
+// Thread is the head of a thread's block.
+type Thread struct {
+	Attempted     uint64
+	Acknowledged  uint64
+	NowNS         uint64
+	State         uint64
+	HandleWaitNS  uint64
+	HandlesOpened uint64
+	LatenessMaxNS uint64
+	_             [9]uint64
+}
+
+// The structs are laid over mapped memory: their sizes are the file format.
+var (
+	_ [slotsAt]byte                           = [unsafe.Sizeof(Thread{})]byte{}
+	_ [histogramAt + 8*histogram.Buckets]byte = [unsafe.Sizeof(Slot{})]byte{}
+)
+
+// File is a mapped counters file.
+type File struct {
+	data        []byte
+	words       []uint64
+	threads     int
+	operations  []trace.Operation
+	response    bool
+	threadBytes int
+	slotBytes   int
+	observedAt  int
+}
+
+// Create makes the counters file for a trace, at a name that does not exist yet, and maps it.
+func Create(name string, t *trace.File) (*File, error) {
+	f := &File{threads: len(t.Threads), operations: t.Operations, response: t.Flags&trace.FlagDue != 0}
+	f.measure()
+	total := headerBytes + f.threads*f.threadBytes
+	if t.Flags&trace.FlagRecordVersions != 0 {
+		f.observedAt = total
+		for i := range t.Threads {
+			total += 8 * len(t.Threads[i].Entries)
+		}
+	}
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("making the counters file: %w", err)
+	}
+	defer file.Close()
+	if err := file.Truncate(int64(total)); err != nil {
+		return nil, fmt.Errorf("making the counters file %s of %d bytes: %w", name, total, err)
+	}
+	if err := f.mapFile(file, total); err != nil {
+		return nil, err
+	}
+	le := binary.LittleEndian
+	copy(f.data, magic)
+	le.PutUint32(f.data[8:], formatVersion)
+	le.PutUint32(f.data[12:], headerBytes)
+	le.PutUint32(f.data[16:], uint32(f.threads))
+	le.PutUint32(f.data[20:], uint32(len(f.operations)))
+	le.PutUint64(f.data[24:], uint64(f.threadBytes))
+	le.PutUint32(f.data[32:], histogram.SubBucketBits)
+	le.PutUint32(f.data[36:], histogram.Buckets)
+	le.PutUint32(f.data[40:], ErrorPlaces)
+	if f.response {
+		le.PutUint32(f.data[44:], flagResponse)
+	}
+	le.PutUint64(f.data[48:], uint64(f.observedAt))
+	for i, o := range f.operations {
+		f.data[64+i] = byte(o)
+	}
+	observed := f.Observed()
+	for i := range observed {
+		observed[i] = ObservedNotRead
+	}
+	return f, nil
+}
+
+func (f *File) measure() {
+	f.slotBytes = histogramAt + 8*histogram.Buckets
+	if f.response {
+		f.slotBytes += 8 * histogram.Buckets
+	}
+	f.threadBytes = (slotsAt + len(f.operations)*f.slotBytes + ErrorPlaces*errorBytes + 127) &^ 127
+}
+
+func (f *File) mapFile(file *os.File, size int) (err error) {
+	f.data, err = unix.Mmap(int(file.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("mapping the counters file %s: %w", file.Name(), err)
+	}
+	f.words = unsafe.Slice((*uint64)(unsafe.Pointer(&f.data[0])), size/8)
+	return nil
+}
+
+// Open maps a counters file that fits the trace; it is the worker's side.
+func Open(name string, t *trace.File) (*File, error) {
+	file, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("opening the counters file: %w", err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("counters file: %w", err)
+	}
+	if info.Size() < headerBytes || info.Size()%8 != 0 {
+		return nil, fmt.Errorf("counters file %s has %d bytes: too short, or cut", name, info.Size())
+	}
+	f := &File{}
+	if err := f.mapFile(file, int(info.Size())); err != nil {
+		return nil, err
+	}
+	if err := f.adopt(t); err != nil {
+		f.Unmap()
+		return nil, fmt.Errorf("counters file %s: %w", name, err)
+	}
+	return f, nil
+}
+
+// adopt reads and checks the header against the trace.
+func (f *File) adopt(t *trace.File) error {
+	le := binary.LittleEndian
+	if string(f.data[:8]) != magic {
+		return fmt.Errorf("does not begin with %s", magic)
+	}
+	for _, field := range []struct {
+		name     string
+		at, want uint32
+	}{
+		{"format version", 8, formatVersion}, {"header bytes", 12, headerBytes}, {"threads", 16, uint32(len(t.Threads))},
+		{"slots", 20, uint32(len(t.Operations))}, {"histogram bits", 32, histogram.SubBucketBits},
+		{"histogram buckets", 36, histogram.Buckets}, {"error places", 40, ErrorPlaces},
+	} {
+		if got := le.Uint32(f.data[field.at:]); got != field.want {
+			return fmt.Errorf("%s is %d, expected %d", field.name, got, field.want)
+		}
+	}
+	f.threads, f.operations = len(t.Threads), t.Operations
+	f.response = le.Uint32(f.data[44:])&flagResponse != 0
+	f.observedAt = int(le.Uint64(f.data[48:]))
+	f.measure()
+	if got := le.Uint64(f.data[24:]); got != uint64(f.threadBytes) {
+		return fmt.Errorf("thread bytes is %d, expected %d", got, f.threadBytes)
+	}
+	need := headerBytes + f.threads*f.threadBytes
+	if t.Flags&trace.FlagRecordVersions != 0 {
+		if f.observedAt != need {
+			return fmt.Errorf("observed versions at %d, expected %d", f.observedAt, need)
+		}
+		for i := range t.Threads {
+			need += 8 * len(t.Threads[i].Entries)
+		}
+	}
+	if need != len(f.data) {
+		return fmt.Errorf("has %d bytes, expected %d", len(f.data), need)
+	}
+	for i, o := range t.Operations {
+		if f.data[64+i] != byte(o) {
+			return fmt.Errorf("slot %d is %s, expected %s", i, trace.Operation(f.data[64+i]), o)
+		}
+	}
+	return nil
+}
+
+// Unmap gives the memory back. Nothing of the file may be used after it.
+func (f *File) Unmap() error { return unix.Munmap(f.data) }
+
+// Threads returns the number of threads, and Operations the operation of each slot.
+func (f *File) Threads() int                  { return f.threads }
+func (f *File) Operations() []trace.Operation { return f.operations }
+
+// HasResponse says if slots have response-time histograms.
+func (f *File) HasResponse() bool { return f.response }
+
+// Thread returns a thread's head, in place.
+func (f *File) Thread(i int) *Thread {
+	return (*Thread)(unsafe.Pointer(&f.data[headerBytes+i*f.threadBytes]))
+}
+
+func (f *File) slotAt(thread, slot int) int {
+	return headerBytes + thread*f.threadBytes + slotsAt + slot*f.slotBytes
+}
+
+// Slot returns a thread's slot, in place.
+func (f *File) Slot(thread, slot int) *Slot {
+	return (*Slot)(unsafe.Pointer(&f.data[f.slotAt(thread, slot)]))
+}
+
+// Response returns the response-time histogram of a thread's slot, in place; HasResponse must hold.
+func (f *File) Response(thread, slot int) *[histogram.Buckets]uint64 {
+	return (*[histogram.Buckets]uint64)(unsafe.Pointer(&f.data[f.slotAt(thread, slot)+histogramAt+8*histogram.Buckets]))
+}
+
+// Observed returns the words of a verify phase, in place: threads one after the other; nil for other phases.
+func (f *File) Observed() []uint64 {
+	if f.observedAt == 0 {
+		return nil
+	}
+	return f.words[f.observedAt/8:]
+}
+
+// Words shared between the processes are read and written whole.
+func (f *File) State() uint64            { return atomic.LoadUint64(&f.words[wordState]) }
+func (f *File) SetState(v uint64)        { atomic.StoreUint64(&f.words[wordState], v) }
+func (f *File) StartNS() uint64          { return atomic.LoadUint64(&f.words[wordStart]) }
+func (f *File) SetStartNS(v uint64)      { atomic.StoreUint64(&f.words[wordStart], v) }
+func (f *File) EndNS() uint64            { return atomic.LoadUint64(&f.words[wordEnd]) }
+func (f *File) SetEndNS(v uint64)        { atomic.StoreUint64(&f.words[wordEnd], v) }
+func (f *File) Clock() uint64            { return atomic.LoadUint64(&f.words[wordClock]) }
+func (f *File) SetClock(v uint64)        { atomic.StoreUint64(&f.words[wordClock], v) }
+func (f *File) ClockDriftNS() uint64     { return atomic.LoadUint64(&f.words[wordClockDrift]) }
+func (f *File) SetClockDriftNS(v uint64) { atomic.StoreUint64(&f.words[wordClockDrift], v) }
+func (f *File) Stop()                    { atomic.StoreUint64(&f.words[wordStop], 1) }
+
+// StopWord is the word that asks threads to end when it is not 0.
+func (f *File) StopWord() *uint64 { return &f.words[wordStop] }

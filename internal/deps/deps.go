@@ -1,0 +1,31 @@
+// Package deps pins the dependencies while the first packages are written. It goes when they import them.
+package deps
+
+import (
+	_ "charm.land/bubbletea/v2"
+	_ "charm.land/lipgloss/v2"
+	_ "github.com/HdrHistogram/hdrhistogram-go"
+	_ "github.com/akrylysov/pogreb"
+	_ "github.com/boltdb/bolt"
+	_ "github.com/chromedp/chromedp"
+	_ "github.com/cockroachdb/pebble/v2"
+	_ "github.com/dgraph-io/badger/v4"
+	_ "github.com/evanw/esbuild/pkg/api"
+	_ "github.com/goccy/go-yaml"
+	_ "github.com/golang/snappy"
+	_ "github.com/invopop/jsonschema"
+	_ "github.com/jedib0t/go-pretty/v6/table"
+	_ "github.com/klauspost/compress/zstd"
+	_ "github.com/prometheus/procfs"
+	_ "github.com/santhosh-tekuri/jsonschema/v6"
+	_ "github.com/spf13/cobra"
+	_ "github.com/syndtr/goleveldb/leveldb"
+	_ "go.etcd.io/bbolt"
+	_ "golang.org/x/perf/benchfmt"
+	_ "golang.org/x/perf/benchmath"
+	_ "golang.org/x/sys/unix"
+	_ "golang.org/x/term"
+	_ "gonum.org/v1/gonum/stat/distuv"
+	_ "modernc.org/sqlite"
+	_ "pgregory.net/rapid"
+)

@@ -1,0 +1,146 @@
+// Package histogram holds the log-linear buckets of section 3.4 of docs/worker-contract.md: exact below 256 ns, at most
+// 1/128 wide above, up to 2^42 ns.
+package histogram
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/bits"
+)
+
+const (
+	SubBucketBits = 7
+	ValueBits     = 42
+	// Buckets is the number of buckets.
+	Buckets = (ValueBits - SubBucketBits + 1) << SubBucketBits
+	// ValueMax is the largest value that is told apart; larger ones are counted as it.
+	ValueMax = 1<<ValueBits - 1
+)
+
+// Bucket returns the bucket of a value in ns.
+func Bucket(v uint64) int {
+	v = min(v, ValueMax)
+	if v < 1<<SubBucketBits {
+		return int(v)
+	}
+	shift := uint(bits.Len64(v)-1) - SubBucketBits
+	return int(shift)<<SubBucketBits + int(v>>shift)
+}
+
+// Lowest returns the smallest value of a bucket, and Width how many values it holds.
+func Lowest(bucket int) uint64 {
+	if bucket < 2<<SubBucketBits {
+		return uint64(bucket)
+	}
+	shift := bucket>>SubBucketBits - 1
+	return uint64(bucket-shift<<SubBucketBits) << shift
+}
+
+// Width returns how many values a bucket holds.
+func Width(bucket int) uint64 {
+	if bucket < 2<<SubBucketBits {
+		return 1
+	}
+	return 1 << (bucket>>SubBucketBits - 1)
+}
+
+// Middle returns the value that a bucket is reported as, in ns.
+func Middle(bucket int) float64 { return float64(Lowest(bucket)) + float64(Width(bucket)-1)/2 }
+
+// Histogram counts values. The zero value is not ready: make one with New. It is not safe for concurrent use.
+type Histogram struct {
+	Counts []uint64
+}
+
+// New returns an empty histogram.
+func New() *Histogram { return &Histogram{Counts: make([]uint64, Buckets)} }
+
+// Record counts one value in ns.
+func (h *Histogram) Record(v uint64) { h.Counts[Bucket(v)]++ }
+
+// Add adds the counts of another.
+func (h *Histogram) Add(other *Histogram) {
+	for i, n := range other.Counts {
+		h.Counts[i] += n
+	}
+}
+
+// Sub takes the counts of an earlier state of the same histogram away.
+func (h *Histogram) Sub(earlier *Histogram) {
+	for i, n := range earlier.Counts {
+		h.Counts[i] -= n
+	}
+}
+
+// Count returns how many values were counted.
+func (h *Histogram) Count() uint64 {
+	var total uint64
+	for _, n := range h.Counts {
+		total += n
+	}
+	return total
+}
+
+// Quantile returns the value in ns that a share q (0 to 1) of the values does not exceed: the nearest-rank definition.
+// It returns 0 for an empty histogram.
+func (h *Histogram) Quantile(q float64) float64 {
+	total := h.Count()
+	if total == 0 {
+		return 0
+	}
+	rank := uint64(q * float64(total))
+	if float64(rank) < q*float64(total) || rank == 0 {
+		rank++
+	}
+	rank = min(rank, total)
+	var seen uint64
+	for bucket, n := range h.Counts {
+		if seen += n; seen >= rank {
+			return Middle(bucket)
+		}
+	}
+	panic("unreachable: rank is at most the total")
+}
+
+// Mean returns the mean in ns, within half a bucket's width (0.4 %).
+func (h *Histogram) Mean() float64 {
+	var sum, total float64
+	for bucket, n := range h.Counts {
+		sum += float64(n) * Middle(bucket)
+		total += float64(n)
+	}
+	if total == 0 {
+		return 0
+	}
+	return sum / total
+}
+
+// MarshalJSON writes the counted buckets only, as a flat list: bucket, count, bucket, count …
+func (h *Histogram) MarshalJSON() ([]byte, error) {
+	pairs := []uint64{}
+	for bucket, n := range h.Counts {
+		if n != 0 {
+			pairs = append(pairs, uint64(bucket), n)
+		}
+	}
+	return json.Marshal(pairs)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (h *Histogram) UnmarshalJSON(data []byte) error {
+	var pairs []uint64
+	if err := json.Unmarshal(data, &pairs); err != nil {
+		return err
+	}
+	if len(pairs)%2 != 0 {
+		return fmt.Errorf("histogram: a list of bucket and count pairs has an odd length %d", len(pairs))
+	}
+	h.Counts = make([]uint64, Buckets)
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i] >= Buckets {
+			return fmt.Errorf("histogram: bucket %d is past the last one, %d", pairs[i], Buckets-1)
+		}
+		h.Counts[pairs[i]] += pairs[i+1]
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+// Package keyval makes the bytes of keys and values from their index, version and length, and checks them again, as
+// sections 1.1 to 1.4 of docs/worker-contract.md say. Everything here is integer arithmetic, so that each language gets
+// the same bytes; vectors/ pins them.
+package keyval
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strconv"
+)
+
+// IndexMax is the largest index of a key: 48 bits of a trace entry.
+const IndexMax = 1<<48 - 1
+
+// Mix is M of the contract: the output of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), a bijection.
+func Mix(x uint64) uint64 {
+	z := x + 0x9e3779b97f4a7c15
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb
+	return z ^ (z >> 31)
+}
+
+// KeyFormat is how an index becomes bytes.
+type KeyFormat string
+
+const (
+	Binary  KeyFormat = "binary"
+	Decimal KeyFormat = "decimal"
+	YCSB    KeyFormat = "ycsb"
+)
+
+// KeyShape says what keys look like. Its JSON is part of the control message "prepare".
+type KeyShape struct {
+	Format  KeyFormat `json:"format"`
+	Bytes   int       `json:"bytes,omitempty"`
+	Prefix  string    `json:"prefix,omitempty"`
+	Suffix  string    `json:"suffix,omitempty"`
+	Digits  int       `json:"digits,omitempty"`
+	Scatter bool      `json:"scatter,omitempty"`
+}
+
+// Check says what is wrong with the shape; nil if nothing.
+func (k KeyShape) Check() error {
+	if len(k.Prefix) > 255 || len(k.Suffix) > 255 {
+		return fmt.Errorf("prefix and suffix have at most 255 bytes each")
+	}
+	switch k.Format {
+	case Binary:
+		if k.Bytes < 1 || k.Bytes > 65535 {
+			return fmt.Errorf("binary keys have 1 to 65535 bytes, not %d", k.Bytes)
+		}
+		if k.Bytes < 8 && k.Scatter {
+			return fmt.Errorf("scattered keys need at least 8 bytes: below that two indexes could meet")
+		}
+		if k.Prefix != "" || k.Suffix != "" || k.Digits != 0 {
+			return fmt.Errorf("binary keys have no prefix, suffix or digits")
+		}
+	case Decimal, YCSB:
+		if k.Bytes != 0 {
+			return fmt.Errorf("%s keys take digits, not bytes", k.Format)
+		}
+		if k.Digits < 0 || k.Digits > 20 || k.Format == YCSB && k.Digits != 0 {
+			return fmt.Errorf("decimal keys have 0 to 20 digits, ycsb keys take none")
+		}
+	default:
+		return fmt.Errorf("unknown key format %q: expected binary, decimal or ycsb", k.Format)
+	}
+	return nil
+}
+
+// BytesMax returns the length of the longest key.
+func (k KeyShape) BytesMax() int {
+	if k.Format == Binary {
+		return k.Bytes
+	}
+	return len(k.Prefix) + max(20, k.Digits) + len(k.Suffix)
+}
+
+// IndexLimit returns the number of different keys that the shape can make.
+func (k KeyShape) IndexLimit() uint64 {
+	if k.Format == Binary && k.Bytes < 6 {
+		return 1 << (8 * k.Bytes)
+	}
+	return IndexMax + 1
+}
+
+// KeyMaker makes keys. Each thread has its own.
+type KeyMaker struct {
+	shape  KeyShape
+	buffer []byte
+}
+
+// NewKeyMaker expects a shape that passed Check.
+func NewKeyMaker(shape KeyShape) *KeyMaker {
+	return &KeyMaker{shape: shape, buffer: make([]byte, 0, shape.BytesMax()+8)}
+}
+
+// Key returns the key of an index. It is valid until the next call.
+func (m *KeyMaker) Key(index uint64) []byte {
+	m.buffer = m.shape.Append(m.buffer[:0], index)
+	return m.buffer
+}
+
+// Append appends the key of an index to dst.
+func (k *KeyShape) Append(dst []byte, index uint64) []byte {
+	n := index
+	if k.Scatter {
+		n = Mix(index)
+	}
+	switch k.Format {
+	case Binary:
+		if k.Bytes == 16 { // the commonest shape, without a loop
+			dst = binary.BigEndian.AppendUint64(dst, n)
+			return binary.LittleEndian.AppendUint64(dst, Mix(n))
+		}
+		return appendBinary(dst, n, k.Bytes)
+	case Decimal:
+		dst = append(dst, k.Prefix...)
+		start := len(dst)
+		dst = strconv.AppendUint(dst, n, 10)
+		if missing := k.Digits - (len(dst) - start); missing > 0 {
+			const zeros = "00000000000000000000"
+			digits := string(dst[start:])
+			dst = append(append(dst[:start], zeros[:missing]...), digits...)
+		}
+		return append(dst, k.Suffix...)
+	default:
+		dst = append(dst, k.Prefix...)
+		dst = strconv.AppendUint(dst, YCSBHash(n), 10)
+		return append(dst, k.Suffix...)
+	}
+}
+
+func appendBinary(dst []byte, n uint64, length int) []byte {
+	if length < 8 {
+		var word [8]byte
+		binary.BigEndian.PutUint64(word[:], n)
+		return append(dst, word[8-length:]...)
+	}
+	end := len(dst) + length
+	dst = binary.BigEndian.AppendUint64(dst, n)
+	for w := Mix(n); len(dst) < end; w = Mix(w) {
+		dst = binary.LittleEndian.AppendUint64(dst, w)
+	}
+	return dst[:end]
+}
+
+// YCSBHash is fnvhash64 of site.ycsb.Utils, which builds YCSB's keys and scrambles its zipfian: FNV over the eight
+// bytes, low one first, and the sign thrown away.
+func YCSBHash(n uint64) uint64 {
+	h := uint64(0xCBF29CE484222325)
+	for range 8 {
+		h = (h ^ n&0xff) * 1099511628211
+		n >>= 8
+	}
+	if int64(h) < 0 {
+		h = -h
+	}
+	return h
+}
+
+// version is phase << 56 | thread << 40 | sequence.
+const (
+	PhaseMax    = 1<<8 - 1
+	ThreadMax   = 1<<16 - 1
+	SequenceMax = 1<<40 - 1
+)
+
+// Version returns the version of the write that a thread does in a phase at a sequence number.
+func Version(phase, thread int, sequence uint64) uint64 {
+	return uint64(phase)<<56 | uint64(thread)<<40 | sequence
+}
+
+// SplitVersion is the inverse of Version.
+func SplitVersion(version uint64) (phase, thread int, sequence uint64) {
+	return int(version >> 56), int(version >> 40 & ThreadMax), version & SequenceMax
+}

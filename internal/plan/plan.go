@@ -1,0 +1,28 @@
+// Package plan turns an experiment into trials: each cell's arms, once a block, in an order shuffled by the seed.
+package plan
+
+import "assay/internal/spec"
+
+// Role is why an arm is there.
+type Role string
+
+const (
+	Measured Role = "measured" // a store of the experiment
+	AA       Role = "a/a"      // the baseline a second time: its distance from itself is the noise
+	Ceiling  Role = "ceiling"  // the null driver: the rate that the harness itself allows
+)
+
+// Trial is one arm, once, in one cell.
+type Trial struct {
+	ID     string `json:"id"` // "b2-007-pebble-D1": block, position, arm, class: also the name of its directory
+	Block  int    `json:"block"`
+	Arm    string `json:"arm"` // store name; with " (A/A)" or "null" for the other roles
+	Role   Role   `json:"role"`
+	Store  int    `json:"store"`            // position in Experiment.Stores; -1: the null driver
+	Cell   int    `json:"cell"`             // position in Experiment.Cells
+	Seed   uint64 `json:"seed"`             // of the traces: the same for all arms of a cell in a block, so that they do the same operations
+	Refuse string `json:"refuse,omitempty"` // why the trial can't run at all; it is planned and shown, never skipped
+}
+
+// CellOf returns the trial's parameters.
+func (t Trial) CellOf(e *spec.Experiment) spec.Cell { return e.Cells[t.Cell] }

@@ -1,0 +1,42 @@
+package record
+
+import (
+	"time"
+
+	"assay/internal/plan"
+	"assay/internal/spec"
+)
+
+// Run is a whole run directory, read back.
+type Run struct {
+	Directory   string          // as opened
+	Header      Header          // run.json
+	Experiment  spec.Experiment // experiment.json: every default written out
+	Source      []byte          // the experiment file as it was given
+	Environment Environment
+	Plan        []plan.Trial
+	Trials      map[string]*Trial   // ended ones, by ID
+	Series      map[string][]Sample // by trial ID; also of trials that did not end
+	Events      []Event
+	Missing     []string // sentences: what is not there or could not be read
+}
+
+// Header is run.json, written first: it says that Assay made the directory.
+type Header struct {
+	Format  int       `json:"assay_run_format"` // FormatVersion
+	ID      string    `json:"id"`               // random, in every file name that leaves the directory
+	Created time.Time `json:"created"`
+	Name    string    `json:"experiment"`
+	Hash    string    `json:"experiment_sha256"` // of experiment.json
+}
+
+// FormatVersion is the version of the run directory.
+const FormatVersion = 1
+
+// Event is one line of events.jsonl: what happened to the run as a whole.
+type Event struct {
+	At    time.Time `json:"at"`
+	Kind  string    `json:"kind"` // started, trial-started, trial-ended, interrupted, resumed, ended
+	Trial string    `json:"trial,omitempty"`
+	Text  string    `json:"text,omitempty"`
+}

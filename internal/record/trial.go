@@ -1,0 +1,197 @@
+// Package record is the run directory: append-only while trials run, and complete enough that reports, comparisons and
+// findings need nothing else. docs/run-directory.md describes every file.
+package record
+
+import (
+	"time"
+
+	"assay/internal/histogram"
+	"assay/internal/plan"
+	"assay/store"
+)
+
+// State is how a trial ended.
+type State string
+
+const (
+	OK          State = "ok"
+	Marked      State = "marked"      // it ended, but something in it forbids ranking: see Marks
+	Failed      State = "failed"      // it did not end: the worker died, hung, or the store failed
+	Refused     State = "refused"     // the store can't do what the cell asks
+	Interrupted State = "interrupted" // stopped by the user; --resume does it again
+)
+
+// Trial is the result of a trial: trials/ID/trial.json, written once, when the trial has ended.
+type Trial struct {
+	Plan    plan.Trial `json:"plan"`
+	State   State      `json:"state"`
+	Error   string     `json:"error,omitempty"` // one sentence: why it failed, was refused or interrupted
+	Marks   []Mark     `json:"marks,omitempty"`
+	Started time.Time  `json:"started"`
+	Seconds float64    `json:"seconds"` // the whole trial, start and close of the store included
+
+	Version   string            `json:"version,omitempty"` // of the store's library or server
+	Settings  map[string]string `json:"settings,omitempty"`
+	Abilities store.Abilities   `json:"abilities"`
+	Phases    []Phase           `json:"phases"`
+	Final     *FinalCheck       `json:"final_check,omitempty"`
+}
+
+// Mark is something that forbids ranking a trial.
+type Mark struct {
+	Code  string `json:"code"` // one of the Mark… constants
+	Phase string `json:"phase,omitempty"`
+	Text  string `json:"text"` // a sentence with the evidence
+}
+
+// The codes of marks.
+const (
+	MarkErrors     = "errors"          // operations ended in errors or timeouts
+	MarkWrong      = "wrong-values"    // a value came back that was never written there
+	MarkLost       = "lost-values"     // a value that must be there was not
+	MarkStale      = "stale-values"    // the final check found an older value than the last acknowledged one
+	MarkIdentity   = "counts-disagree" // outcomes do not add up to the operations of the trace
+	MarkUnfinished = "unfinished"      // operations that never ended
+	MarkClock      = "clock"           // the worker's clock went its own way
+	MarkForeign    = "foreign-load"    // other processes or a hypervisor took the CPU
+	MarkShort      = "not-all-done"    // the phase ended before its operations were done
+)
+
+// Phase is the result of one phase.
+type Phase struct {
+	Name       string        `json:"name"`
+	Number     int           `json:"number"`
+	Measured   bool          `json:"measured"`
+	Load       bool          `json:"load,omitempty"`
+	Open       bool          `json:"open_load,omitempty"`
+	Threads    int           `json:"threads"`
+	Batch      int           `json:"batch,omitempty"`
+	ElapsedNS  int64         `json:"elapsed_ns"` // first operation's start to last one's end, on the worker's clock
+	SampleNS   int64         `json:"sample_ns"`  // planned distance of samples
+	Operations []Operation   `json:"operations"`
+	Attempted  uint64        `json:"attempted"`  // operations begun, counted by the conductor from the trace
+	Unfinished uint64        `json:"unfinished"` // begun, without an outcome
+	Messages   []Message     `json:"messages,omitempty"`
+	Clock      string        `json:"clock"` // tsc or monotonic
+	ClockDrift time.Duration `json:"clock_drift_ns"`
+
+	HandleWaitNS  uint64 `json:"handle_wait_ns,omitempty"`
+	HandlesOpened uint64 `json:"handles_opened,omitempty"`
+	LatenessMaxNS uint64 `json:"lateness_max_ns,omitempty"`
+
+	Runtime map[string]float64 `json:"runtime,omitempty"` // what the worker's language tells: alloc_bytes, allocs, gc_pause_ns …
+	Stats   map[string]float64 `json:"stats,omitempty"`   // the store's own counters after the phase
+	Sizes   Sizes              `json:"sizes"`             // after the phase and its drain
+	Process Process            `json:"process"`
+}
+
+// Operation is what one kind of operation did in a phase.
+type Operation struct {
+	Name     string `json:"name"`
+	OK       uint64 `json:"ok"`
+	Miss     uint64 `json:"miss"`
+	Lost     uint64 `json:"lost"`
+	Conflict uint64 `json:"conflict"`
+	Wrong    uint64 `json:"wrong"`
+	Errors   uint64 `json:"errors"`
+	Timeout  uint64 `json:"timeout"`
+
+	BytesWritten uint64 `json:"bytes_written"` // keys and values that the store acknowledged
+	BytesRead    uint64 `json:"bytes_read"`
+	Items        uint64 `json:"items,omitempty"` // records scanned, members of batches
+	MaxNS        uint64 `json:"max_ns"`          // exact
+
+	Service  *histogram.Histogram `json:"service_ns"`            // of all outcomes
+	Response *histogram.Histogram `json:"response_ns,omitempty"` // from the due time; open load only
+}
+
+// Done returns the operations that have an outcome.
+func (o Operation) Done() uint64 {
+	return o.OK + o.Miss + o.Lost + o.Conflict + o.Wrong + o.Errors + o.Timeout
+}
+
+// Message is a distinct error text, with how often it came.
+type Message struct {
+	Operation string `json:"operation"`
+	Outcome   string `json:"outcome"`
+	Text      string `json:"text"`
+	Count     uint64 `json:"count"`
+}
+
+// Sizes are what stands where. A nil pointer: not measured.
+type Sizes struct {
+	LogicalBytes *uint64 `json:"logical_bytes"` // keys and values that are live, by the trace's arithmetic
+	DiskBytes    *uint64 `json:"disk_bytes"`    // blocks allocated under the data directory
+	Files        *uint64 `json:"files"`         //
+	Records      *uint64 `json:"records"`       // live records, by the trace's arithmetic
+	Drained      bool    `json:"drained"`       // the store said that it has no background work left
+	DrainSeconds float64 `json:"drain_seconds"` //
+}
+
+// Process is what the worker process used during the phase. A nil pointer: not measured.
+type Process struct {
+	CPUSeconds     *float64 `json:"cpu_seconds"`
+	RSSMaxBytes    *uint64  `json:"rss_max_bytes"`
+	HostWriteBytes *uint64  `json:"host_write_bytes"` // /proc/PID/io write_bytes
+	HostReadBytes  *uint64  `json:"host_read_bytes"`
+	MajorFaults    *uint64  `json:"major_faults"`
+}
+
+// FinalCheck is what the last phase found when it read records back.
+type FinalCheck struct {
+	Records  uint64   `json:"records"` // read back
+	Of       uint64   `json:"of"`      // that there should be
+	Right    uint64   `json:"right"`
+	Lost     uint64   `json:"lost"`  // absent, though a write was acknowledged and no delete could have come after it
+	Stale    uint64   `json:"stale"` // an older value than any that the last acknowledged writes allow
+	Wrong    uint64   `json:"wrong"`
+	Errors   uint64   `json:"errors"`
+	Unknown  uint64   `json:"unknown"` // values too short to prove their version
+	Examples []string `json:"examples,omitempty"`
+}
+
+// Sample is one line of trials/ID/series.jsonl: what happened since the sample before. Rates are per second of Seconds.
+// A field that could not be measured is absent.
+type Sample struct {
+	Phase      string             `json:"phase"`
+	At         float64            `json:"t"`  // seconds since the phase began, at the sample's end
+	Seconds    float64            `json:"dt"` // since the sample before
+	Operations uint64             `json:"ops"`
+	ByName     map[string]uint64  `json:"by,omitempty"`  // operations by name, where there are several
+	Bad        uint64             `json:"bad,omitempty"` // lost, wrong, error, timeout
+	P50NS      *float64           `json:"p50,omitempty"` // service time of all operations together
+	P99NS      *float64           `json:"p99,omitempty"`
+	MaxNS      *float64           `json:"max,omitempty"`
+	Records    *uint64            `json:"records,omitempty"` // live records, by the trace's arithmetic
+	DiskBytes  *uint64            `json:"disk,omitempty"`
+	RSSBytes   *uint64            `json:"rss,omitempty"`
+	CPUSeconds *float64           `json:"cpu,omitempty"`   // used since the sample before
+	WriteBytes *uint64            `json:"write,omitempty"` // host writes since the sample before
+	ReadBytes  *uint64            `json:"read,omitempty"`
+	Steal      *float64           `json:"steal,omitempty"`   // share of the machine's CPU time taken by the hypervisor
+	Foreign    *float64           `json:"foreign,omitempty"` // share of the machine's CPU time used by processes that are not this trial's
+	Stats      map[string]float64 `json:"stats,omitempty"`   // the store's own counters, where they are sampled
+}
+
+// Environment is the machine and the programs, sealed when the run begins: environment.json. "" or 0: not known.
+type Environment struct {
+	Assay       string             `json:"assay"` // version and VCS revision
+	Go          string             `json:"go"`
+	Modules     map[string]string  `json:"modules"` // library → version, from build info
+	OS          string             `json:"os"`
+	Kernel      string             `json:"kernel"`
+	CPU         string             `json:"cpu"`
+	CPUs        int                `json:"cpus"`
+	Governor    string             `json:"governor"`
+	ClockSource string             `json:"clock_source"`
+	MemoryBytes uint64             `json:"memory_bytes"`
+	Filesystem  string             `json:"filesystem"` // of the data directory
+	Mount       string             `json:"mount_options"`
+	Device      string             `json:"device"`
+	Container   string             `json:"container"`
+	Command     []string           `json:"command"` // as typed
+	Directory   string             `json:"directory"`
+	Host        string             `json:"host"`
+	SyncMicros  float64            `json:"fdatasync_us"`           // median of a few 4 KiB appends with fdatasync in the data directory
+	ValueRatio  map[string]float64 `json:"value_compressed_share"` // compressor → compressed size of 4 KiB blocks of values ÷ their size, measured
+}

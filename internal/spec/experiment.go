@@ -1,0 +1,122 @@
+// Package spec is the experiment: what is compared, under which parameters, doing what. It reads experiment files and
+// presets, writes out every default, and refuses what can't be, with the place in the file.
+package spec
+
+import (
+	"time"
+
+	"assay/internal/keyval"
+	"assay/store"
+)
+
+// Experiment is an experiment with every default written out. It is stored in the run directory before anything runs,
+// and everything that happens later can be derived from it and the seed.
+type Experiment struct {
+	Name  string `json:"name"`
+	About string `json:"about,omitempty"` // what question it answers, for the report's head
+	Scale string `json:"scale,omitempty"` // the scale that was chosen, if the file has scales
+
+	Stores   []Store `json:"stores"`
+	Baseline string  `json:"baseline"` // the store that ratios refer to and the A/A arm copies
+
+	// Cells are the combinations of parameters, in the order of the file: the expanded matrix.
+	Cells []Cell `json:"cells"`
+
+	Keys   keyval.KeyShape `json:"keys"`
+	Values Values          `json:"values"`
+	Phases []Phase         `json:"phases"`
+
+	Blocks        int           `json:"blocks"`
+	Seed          uint64        `json:"seed"`
+	Verify        bool          `json:"verify"`          // check each value that is read
+	VerifyRecords uint64        `json:"verify_records"`  // how many records the last phase reads back and checks against what was acknowledged; 0: none
+	Clock         string        `json:"clock"`           // auto, tsc or monotonic
+	Sample        time.Duration `json:"sample_ns"`       // between samples; 0: a second, or a twentieth of the phase where that is less, at least 100 ms
+	StepTimeout   time.Duration `json:"step_timeout_ns"` // for open, sync, close and what a phase may take beyond its duration
+}
+
+// Store is one store in one configuration: an arm.
+type Store struct {
+	Name      string            `json:"name"`
+	Driver    string            `json:"driver"`
+	Worker    []string          `json:"worker,omitempty"` // command of the worker that hosts the driver; none: Assay's own
+	Endpoints []string          `json:"endpoints,omitempty"`
+	Options   map[string]string `json:"options,omitempty"` // only those that the file sets
+
+	// Description is what the driver said of itself when the experiment was resolved.
+	Description store.Description `json:"description"`
+}
+
+// Cell is one combination of parameters. Stores are compared within a cell, never across.
+type Cell struct {
+	Case        string           `json:"case,omitempty"` // name of the case, where the file has cases
+	Durability  store.Durability `json:"durability"`
+	LossWindow  time.Duration    `json:"loss_window_ns,omitempty"` // for D2
+	Records     uint64           `json:"records"`
+	ValueBytes  int              `json:"value_bytes"` // the mean length, where sizes are mixed
+	Threads     int              `json:"threads"`
+	Handles     string           `json:"handles"`                // shared, per_thread, pool, per_operation
+	PoolHandles int              `json:"pool_handles,omitempty"` // for pool
+	MemoryLimit int64            `json:"memory_limit_bytes,omitempty"`
+}
+
+// Values says how values are made.
+type Values struct {
+	Sizes            []Size `json:"sizes,omitempty"` // a mixture of lengths; none: Cell.ValueBytes for all
+	RepeatedPermille int    `json:"repeated_permille"`
+	PoolBytes        int    `json:"pool_bytes"`
+}
+
+// Size is one length of values and how often it comes, relative to the others.
+type Size struct {
+	Bytes  int     `json:"bytes"`
+	Weight float64 `json:"weight"`
+}
+
+// Phase is one step of a trial.
+type Phase struct {
+	Name string `json:"name"`
+
+	// Load stores every record once, in Order, in batches of Batch where the store has batches (one by one where it
+	// has not), with the weakest durability class of the driver; then the store is synced, closed and opened again in
+	// the cell's class. A load is counted and checked, but never ranked.
+	Load bool `json:"load,omitempty"`
+
+	Mix   map[string]float64 `json:"mix,omitempty"` // operation name → weight; of a load: none
+	Order Order              `json:"order"`
+	Batch int                `json:"batch,omitempty"` // writes go in batches of so many; 0 or 1: one by one
+	Scan  Scan               `json:"scan,omitzero"`
+
+	Duration   time.Duration `json:"duration_ns,omitempty"`
+	Operations uint64        `json:"operations,omitempty"` // in all, over the threads; 0: until Duration
+	Rate       float64       `json:"rate,omitempty"`       // operations a second in all, open load; 0: closed load
+	Threads    int           `json:"threads,omitempty"`    // 0: the cell's
+	Unmeasured bool          `json:"unmeasured,omitempty"` // runs, is counted and checked, but is not in the tables
+}
+
+// Order is which key comes next.
+type Order struct {
+	Distribution string  `json:"distribution"`             // one of Distributions
+	Theta        float64 `json:"theta,omitempty"`          // zipfian, scrambled_zipfian, latest: the exponent, below and above 1 but not 1 for ycsb's
+	HotRecords   float64 `json:"hot_records,omitempty"`    // hotspot: share of the records that are hot
+	HotOps       float64 `json:"hot_operations,omitempty"` // hotspot: share of the operations that go there
+}
+
+// Distributions are the names that Order.Distribution may have.
+//
+//	sequential         0, 1, 2 … each thread its own stretch
+//	shuffled           a random permutation of all records, again each lap
+//	uniform            each record as likely as any other
+//	zipfian            a true zipfian: record of rank r with probability ∝ 1/r^theta, ranks spread over the keys by a permutation
+//	scrambled_zipfian  YCSB's own: a zipfian over 10^10 items, hashed onto the records; its head is flatter
+//	latest             YCSB's: a zipfian counted back from the newest record
+//	hotspot            YCSB's: hot_operations of the operations go to hot_records of the records, uniformly
+//	exponential        YCSB's: 95 % of the operations go to the first 85.71 % of the records
+var Distributions = []string{"sequential", "shuffled", "uniform", "zipfian", "scrambled_zipfian", "latest", "hotspot", "exponential"}
+
+// Scan says how long scans are.
+type Scan struct {
+	Min          int    `json:"min,omitempty"`
+	Max          int    `json:"max,omitempty"`
+	Distribution string `json:"distribution,omitempty"` // uniform or zipfian
+}

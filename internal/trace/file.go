@@ -1,0 +1,262 @@
+package trace
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Write writes the trace to a new file of that name.
+func (f *File) Write(name string) error {
+	data, err := f.Encode()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		return fmt.Errorf("writing the trace: %w", err)
+	}
+	return nil
+}
+
+// Encode returns the file's bytes.
+func (f *File) Encode() ([]byte, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	offsets, total := f.layout()
+	data := make([]byte, total)
+	le := binary.LittleEndian
+	for i := range f.Threads {
+		t, at := &f.Threads[i], headerBytes+directoryBytes*i
+		le.PutUint64(data[at:], offsets[i].entries)
+		le.PutUint64(data[at+8:], uint64(len(t.Entries)))
+		le.PutUint64(data[at+16:], t.Stride)
+		le.PutUint64(data[at+24:], offsets[i].due)
+		le.PutUint64(data[at+32:], t.LapNS)
+		le.PutUint32(data[at+40:], t.Group)
+		le.PutUint32(data[at+44:], t.Endpoint)
+		le.PutUint64(data[at+48:], t.Limit)
+		for j, e := range t.Entries {
+			le.PutUint64(data[offsets[i].entries+8*uint64(j):], uint64(e))
+		}
+		for j, due := range t.Due {
+			le.PutUint64(data[offsets[i].due+8*uint64(j):], due)
+		}
+	}
+	copy(data, magic)
+	le.PutUint32(data[8:], formatVersion)
+	le.PutUint32(data[12:], headerBytes)
+	le.PutUint32(data[16:], uint32(len(f.Threads)))
+	le.PutUint32(data[20:], f.Flags)
+	le.PutUint64(data[24:], total)
+	le.PutUint32(data[32:], f.Groups)
+	le.PutUint32(data[36:], uint32(len(f.Operations)))
+	le.PutUint64(data[40:], f.Seed)
+	for i, o := range f.Operations {
+		data[64+i] = byte(o)
+	}
+	for i, amount := range f.Amounts {
+		le.PutUint32(data[amountsAt+4*i:], amount)
+	}
+	le.PutUint64(data[48:], checksum(data))
+	return data, nil
+}
+
+type threadOffsets struct{ entries, due uint64 }
+
+func (f *File) layout() (offsets []threadOffsets, total uint64) {
+	align := func(n uint64) uint64 { return (n + 63) &^ 63 }
+	total = align(headerBytes + directoryBytes*uint64(len(f.Threads)))
+	offsets = make([]threadOffsets, len(f.Threads))
+	for i := range f.Threads {
+		offsets[i].entries = total
+		total = align(total + 8*uint64(len(f.Threads[i].Entries)))
+		if f.Threads[i].Due != nil {
+			offsets[i].due = total
+			total = align(total + 8*uint64(len(f.Threads[i].Due)))
+		}
+	}
+	return offsets, total
+}
+
+func checksum(data []byte) uint64 {
+	h := fnv.New64a()
+	h.Write(data[headerBytes:])
+	return h.Sum64()
+}
+
+// Decode reads a trace from the file's bytes, which must stay unchanged: entries are not copied. data must be aligned
+// to 8 bytes, as mapped memory is. It returns an error that names the field for anything that a worker could trip over.
+func Decode(data []byte) (*File, error) {
+	le := binary.LittleEndian
+	if len(data) < headerBytes || string(data[:8]) != magic {
+		return nil, fmt.Errorf("not a trace file: it does not begin with %s", magic)
+	}
+	if v := le.Uint32(data[8:]); v != formatVersion {
+		return nil, fmt.Errorf("trace format version %d, this program reads %d", v, formatVersion)
+	}
+	if n := le.Uint32(data[12:]); n != headerBytes {
+		return nil, fmt.Errorf("trace header of %d bytes, expected %d", n, headerBytes)
+	}
+	if n := le.Uint64(data[24:]); n != uint64(len(data)) {
+		return nil, fmt.Errorf("trace is %d bytes long, its header says %d: it is cut short or damaged", len(data), n)
+	}
+	f := &File{Flags: le.Uint32(data[20:]), Groups: le.Uint32(data[32:]), Seed: le.Uint64(data[40:])}
+	threads, operations := le.Uint32(data[16:]), le.Uint32(data[36:])
+	if threads < 1 || threads > ThreadsMax {
+		return nil, fmt.Errorf("trace of %d threads: expected 1 to %d", threads, ThreadsMax)
+	}
+	if operations > operationsMax {
+		return nil, fmt.Errorf("trace of %d operations: expected at most %d", operations, operationsMax)
+	}
+	directoryEnd := headerBytes + directoryBytes*int(threads)
+	if directoryEnd > len(data) {
+		return nil, fmt.Errorf("trace is too short for the directory of %d threads", threads)
+	}
+	if sum := le.Uint64(data[48:]); sum != checksum(data) {
+		return nil, fmt.Errorf("trace checksum is wrong: the file is damaged")
+	}
+	for _, code := range data[64 : 64+operations] {
+		f.Operations = append(f.Operations, Operation(code))
+	}
+	for i := range f.Amounts {
+		f.Amounts[i] = le.Uint32(data[amountsAt+4*i:])
+	}
+	f.Threads = make([]Thread, threads)
+	for i := range f.Threads {
+		if err := f.decodeThread(data, i, uint64(directoryEnd)); err != nil {
+			return nil, fmt.Errorf("trace, thread %d: %w", i, err)
+		}
+	}
+	return f, f.check()
+}
+
+func (f *File) decodeThread(data []byte, i int, directoryEnd uint64) error {
+	le := binary.LittleEndian
+	d := data[headerBytes+directoryBytes*i:]
+	t := &f.Threads[i]
+	*t = Thread{
+		Stride: le.Uint64(d[16:]), LapNS: le.Uint64(d[32:]), Group: le.Uint32(d[40:]), Endpoint: le.Uint32(d[44:]),
+		Limit: le.Uint64(d[48:]),
+	}
+	entries, err := wordsAt(data, le.Uint64(d), le.Uint64(d[8:]), directoryEnd)
+	if err != nil {
+		return fmt.Errorf("entries: %w", err)
+	}
+	t.Entries = unsafe.Slice((*Entry)(unsafe.Pointer(unsafe.SliceData(entries))), len(entries))
+	if due := le.Uint64(d[24:]); due != 0 {
+		if t.Due, err = wordsAt(data, due, le.Uint64(d[8:]), directoryEnd); err != nil {
+			return fmt.Errorf("due times: %w", err)
+		}
+	}
+	return nil
+}
+
+// wordsAt returns n words of data from offset, in place. Assay's files are little-endian, as are the machines it runs on.
+func wordsAt(data []byte, offset, n, from uint64) ([]uint64, error) {
+	size := uint64(len(data))
+	if n == 0 {
+		return nil, nil
+	}
+	if offset%64 != 0 || offset < from || offset > size || n > (size-offset)/8 {
+		return nil, fmt.Errorf("%d words at offset %d do not fit a file of %d bytes", n, offset, size)
+	}
+	return unsafe.Slice((*uint64)(unsafe.Pointer(&data[offset])), n), nil
+}
+
+// check holds what both a writer and a reader rely on.
+func (f *File) check() error {
+	if f.Flags&^flagsKnown != 0 {
+		return fmt.Errorf("trace has flags %#x that this program does not know", f.Flags&^flagsKnown)
+	}
+	if len(f.Threads) < 1 || len(f.Threads) > ThreadsMax {
+		return fmt.Errorf("a trace has 1 to %d threads, not %d", ThreadsMax, len(f.Threads))
+	}
+	if f.Groups < 1 {
+		return fmt.Errorf("a trace has at least one client group")
+	}
+	for i, o := range f.Operations {
+		if !o.Known() {
+			return fmt.Errorf("trace uses operation %d, which this program does not know", o)
+		}
+		if i > 0 && o <= f.Operations[i-1] {
+			return fmt.Errorf("trace lists its operations out of order")
+		}
+	}
+	slots := f.Slot()
+	for i := range f.Threads {
+		if err := f.Threads[i].check(f, &slots); err != nil {
+			return fmt.Errorf("trace, thread %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (t *Thread) check(f *File, slots *[operationsMax]int) error {
+	if t.Group >= f.Groups {
+		return fmt.Errorf("client group %d of %d", t.Group, f.Groups)
+	}
+	if f.Flags&FlagDue != 0 && len(t.Due) != len(t.Entries) {
+		return fmt.Errorf("%d due times for %d entries", len(t.Due), len(t.Entries))
+	}
+	members := 0
+	for p, e := range t.Entries {
+		o := e.Operation()
+		switch {
+		case e>>63 != 0:
+			return fmt.Errorf("entry %d has its reserved bit set", p)
+		case members > 0:
+			if !e.IsMember() || o != Insert && o != Update && o != Upsert && o != Delete {
+				return fmt.Errorf("entry %d should be a put or delete in a batch, is %s", p, o)
+			}
+			members--
+			continue
+		case e.IsMember():
+			return fmt.Errorf("entry %d is a batch's member without a batch", p)
+		case slots[o] < 0:
+			return fmt.Errorf("entry %d: %s is not in the header's list", p, o)
+		}
+		if o == Batch {
+			if members = int(f.Amounts[e.SizeClass()]); members == 0 {
+				return fmt.Errorf("entry %d is a batch without members", p)
+			}
+		}
+		if f.Flags&FlagRecordVersions != 0 && o != Read {
+			return fmt.Errorf("entry %d: a phase that records versions has only reads", p)
+		}
+	}
+	if members > 0 {
+		return fmt.Errorf("the last batch crosses the end of the lap")
+	}
+	return nil
+}
+
+// Map maps a trace file read-only. unmap gives it back; the file's name may be removed before.
+func Map(name string) (f *File, unmap func() error, err error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("opening the trace: %w", err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, nil, fmt.Errorf("trace: %w", err)
+	}
+	if info.Size() == 0 {
+		return nil, nil, fmt.Errorf("trace %s is empty", name)
+	}
+	data, err := unix.Mmap(int(file.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED|unix.MAP_POPULATE)
+	if err != nil {
+		return nil, nil, fmt.Errorf("mapping the trace %s: %w", name, err)
+	}
+	f, err = Decode(data)
+	if err != nil {
+		_ = unix.Munmap(data) // the decoding error says more
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return f, func() error { return unix.Munmap(data) }, nil
+}

@@ -1,0 +1,165 @@
+// Package trace makes, writes, reads and counts trace files: section 2 of docs/worker-contract.md. All of a trial's
+// randomness is in them, made before the clock starts.
+package trace
+
+import "fmt"
+
+// Operation is the code of an operation in an entry.
+type Operation uint8
+
+const (
+	Read            Operation = 1
+	Insert          Operation = 2
+	Update          Operation = 3
+	Upsert          Operation = 4
+	Delete          Operation = 5
+	Scan            Operation = 6
+	Batch           Operation = 7
+	ReadModifyWrite Operation = 8
+	CompareAndSwap  Operation = 9
+	Add             Operation = 10
+
+	operationEnd Operation = 11
+)
+
+var operationNames = [operationEnd]string{
+	Read: "read", Insert: "insert", Update: "update", Upsert: "upsert", Delete: "delete", Scan: "scan", Batch: "batch",
+	ReadModifyWrite: "read_modify_write", CompareAndSwap: "compare_and_swap", Add: "add",
+}
+
+func (o Operation) String() string {
+	if o > 0 && o < operationEnd {
+		return operationNames[o]
+	}
+	return fmt.Sprintf("operation %d", uint8(o))
+}
+
+// Known says if this version of the contract defines the operation.
+func (o Operation) Known() bool { return o > 0 && o < operationEnd }
+
+// Writes says if the operation, or a batch's member of this kind, puts a value.
+func (o Operation) Writes() bool {
+	switch o {
+	case Insert, Update, Upsert, ReadModifyWrite, CompareAndSwap, Add:
+		return true
+	}
+	return false
+}
+
+// OperationNames returns the names of all operations, in the order of their codes.
+func OperationNames() []string { return operationNames[1:] }
+
+// ParseOperation returns the operation of a name.
+func ParseOperation(name string) (Operation, bool) {
+	for code, n := range operationNames {
+		if n == name && code > 0 {
+			return Operation(code), true
+		}
+	}
+	return 0, false
+}
+
+// Entry is one operation of a trace: what to do, how much of it, and to which key.
+type Entry uint64
+
+const (
+	growsBit  = 1 << 61
+	memberBit = 1 << 62
+)
+
+// MakeEntry packs an entry. sizeClass is a position in [File].Amounts.
+func MakeEntry(o Operation, index uint64, sizeClass uint8, grows bool) Entry {
+	e := Entry(index) | Entry(sizeClass)<<48 | Entry(o)<<56
+	if grows {
+		e |= growsBit
+	}
+	return e
+}
+
+// Member returns the entry as a member of the batch before it.
+func (e Entry) Member() Entry { return e | memberBit }
+
+func (e Entry) Index() uint64        { return uint64(e) & (1<<48 - 1) }
+func (e Entry) SizeClass() uint8     { return uint8(e >> 48) }
+func (e Entry) Operation() Operation { return Operation(e>>56) & 31 }
+func (e Entry) Grows() bool          { return e&growsBit != 0 }
+func (e Entry) IsMember() bool       { return e&memberBit != 0 }
+
+// EffectiveIndex returns the index in a lap.
+func (e Entry) EffectiveIndex(lap, stride uint64) uint64 {
+	if e.Grows() {
+		return e.Index() + lap*stride
+	}
+	return e.Index()
+}
+
+const (
+	magic          = "ASSAYTRC"
+	formatVersion  = 1
+	headerBytes    = 4096
+	directoryBytes = 64
+	operationsMax  = 32
+	amountsAt      = 1024
+
+	// ThreadsMax is the largest number of threads of a trace.
+	ThreadsMax = 65535
+)
+
+// Flags of a trace file.
+const (
+	FlagDue            = 1 << 0 // threads have due times: open load
+	FlagRecordVersions = 1 << 1 // the phase records what each read returned
+	flagsKnown         = FlagDue | FlagRecordVersions
+)
+
+// Thread is one thread's part of a trace.
+type Thread struct {
+	Entries  []Entry
+	Stride   uint64   // added to the index of entries that grow, each lap
+	Due      []uint64 // ns from the start, as many as Entries; nil: closed load
+	LapNS    uint64   // added to Due each lap
+	Group    uint32   // client group
+	Endpoint uint32   // the endpoint to start with
+	Limit    uint64   // entries to do in all; 0: until the deadline
+}
+
+// File is a trace in memory: made by a generator, or a mapped file.
+type File struct {
+	Flags      uint32
+	Groups     uint32
+	Operations []Operation // that occur, ascending: slot k of the counters is Operations[k]
+	Amounts    [256]uint32
+	Seed       uint64
+	Threads    []Thread
+}
+
+// Slot returns the counters slot of each operation code, -1 where it does not occur.
+func (f *File) Slot() (slots [operationsMax]int) {
+	for i := range slots {
+		slots[i] = -1
+	}
+	for slot, o := range f.Operations {
+		slots[o] = slot
+	}
+	return slots
+}
+
+// EntryAt returns the entry at a sequence number and its effective index.
+func (t *Thread) EntryAt(sequence uint64) (Entry, uint64) {
+	n := uint64(len(t.Entries))
+	e := t.Entries[sequence%n]
+	return e, e.EffectiveIndex(sequence/n, t.Stride)
+}
+
+// Wrote says if the version is of a write in this trace, to this index, of this length: step 3 of section 1.4.
+func (f *File) Wrote(thread int, sequence, index uint64, length int) bool {
+	if thread >= len(f.Threads) || len(f.Threads[thread].Entries) == 0 {
+		return false
+	}
+	t := &f.Threads[thread]
+	if t.Limit != 0 && sequence >= t.Limit {
+		return false
+	}
+	e, effective := t.EntryAt(sequence)
+	return e.Operation().Writes() && effective == index && int(f.Amounts[e.SizeClass()]) == length
+}

@@ -1,0 +1,242 @@
+package store
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Description is what a driver says of itself. It is printed by `assay drivers`, checked by the conformance kit, and
+// used to refuse an experiment before anything runs.
+type Description struct {
+	Name    string `json:"name"`    // lower case, as written in an experiment: "bbolt"
+	Summary string `json:"summary"` // half a line: what kind of store it is
+	Library string `json:"library"` // module path or package of the library; "" if there is none
+	Version string `json:"version"` // the library's version; the worker fills it in from build info when empty
+	Licence string `json:"licence"` // SPDX identifier
+
+	Kind Kind `json:"kind"`
+
+	// Durability lists the classes that the driver can open the store in, weakest first, and how each is reached, in
+	// the library's words. The first is the one that bulk loads use.
+	Durability []DurabilityClaim `json:"durability"`
+
+	Options []Option `json:"options,omitempty"`
+
+	// HandlesShareable: one handle may be used by many threads at once.
+	HandlesShareable bool `json:"handles_shareable"`
+	// HandlesMax is how many handles may be open at once; 0: no limit but memory.
+	HandlesMax int `json:"handles_max,omitempty"`
+
+	KeyBytesMin   int `json:"key_bytes_min,omitempty"` // 0: the empty key is a key
+	KeyBytesMax   int `json:"key_bytes_max,omitempty"` // 0: no limit but memory
+	ValueBytesMax int `json:"value_bytes_max,omitempty"`
+
+	// BatchAtomic: others see all of a batch or nothing of it. BatchMax: records in one; 0: no limit but memory.
+	BatchAtomic bool `json:"batch_atomic,omitempty"`
+	BatchMax    int  `json:"batch_max,omitempty"`
+
+	// Abilities is Probe((*yourStore)(nil), (*yourHandle)(nil)): types tell abilities, so that no store need be open.
+	Abilities Abilities `json:"abilities"`
+
+	// Note warns of what a user must know before trusting a figure of this store; "" if there is nothing.
+	Note string `json:"note,omitempty"`
+}
+
+// Kind is where a store lives.
+type Kind string
+
+const (
+	Embedded Kind = "embedded" // in the worker's process, with files in Config.Directory
+	Memory   Kind = "memory"   // in the worker's process, without files
+	Server   Kind = "server"   // reached over Config.Endpoints
+	None     Kind = "none"     // the null driver: there is no store
+)
+
+// DurabilityClaim is one class and the settings that reach it. It is claimed until a power-cut rig has measured it.
+type DurabilityClaim struct {
+	Class Durability `json:"class"`
+	How   string     `json:"how"` // "Options.NoSync = true"
+}
+
+// Abilities are what an open store can do beyond get, put and delete.
+type Abilities struct {
+	Batch          bool `json:"batch"`
+	Scan           bool `json:"scan"`
+	Add            bool `json:"add"`
+	CompareAndSwap bool `json:"compare_and_swap"`
+	Sync           bool `json:"sync"`
+	Inspect        bool `json:"inspect"`
+}
+
+// List returns the names of the abilities that are there.
+func (a Abilities) List() []string {
+	var names []string
+	for _, ability := range []struct {
+		name string
+		has  bool
+	}{
+		{"batch", a.Batch}, {"scan", a.Scan}, {"add", a.Add}, {"compare_and_swap", a.CompareAndSwap},
+		{"sync", a.Sync}, {"inspect", a.Inspect},
+	} {
+		if ability.has {
+			names = append(names, ability.name)
+		}
+	}
+	return names
+}
+
+// Probe returns the abilities of an open store and one of its handles.
+func Probe(s Store, h Handle) Abilities {
+	var a Abilities
+	_, a.Batch = h.(Batcher)
+	_, a.Scan = h.(Scanner)
+	_, a.Add = h.(Adder)
+	_, a.CompareAndSwap = h.(CompareAndSwapper)
+	_, a.Sync = s.(Syncer)
+	_, a.Inspect = s.(Inspector)
+	return a
+}
+
+// Option is one setting of a store that an experiment may change.
+type Option struct {
+	Name    string     `json:"name"` // lower_case, ends in its unit: "cache_bytes"
+	Type    OptionType `json:"type"`
+	Default string     `json:"default"` // as text; "" with Type String means unset; what the library's own default is, unless Help says otherwise
+	Help    string     `json:"help"`
+	Choices []string   `json:"choices,omitempty"` // for Type Choice
+}
+
+// OptionType is the type of an option's value.
+type OptionType string
+
+const (
+	Bool     OptionType = "bool"
+	Int      OptionType = "int"
+	Bytes    OptionType = "bytes" // a number of bytes; "64MiB" is understood
+	Duration OptionType = "duration"
+	Choice   OptionType = "choice"
+	String   OptionType = "string"
+)
+
+// Options are the checked values of a driver's options, by name.
+type Options map[string]string
+
+// The getters panic on a name that the driver did not declare or a value of another type: [Resolve] has checked both,
+// so that it can only be a mistake in the driver.
+func (o Options) Bool(name string) bool {
+	v, err := strconv.ParseBool(o.must(name))
+	return no(name, v, err)
+}
+func (o Options) Int(name string) int { v, err := strconv.Atoi(o.must(name)); return no(name, v, err) }
+func (o Options) Bytes(name string) int64 {
+	v, err := ParseBytes(o.must(name))
+	return no(name, v, err)
+}
+func (o Options) Choice(name string) string { return o.must(name) }
+func (o Options) String(name string) string { return o.must(name) }
+func (o Options) Duration(name string) time.Duration {
+	v, err := time.ParseDuration(o.must(name))
+	return no(name, v, err)
+}
+
+func (o Options) must(name string) string {
+	v, ok := o[name]
+	if !ok {
+		panic("store: option " + name + " was read but not declared in Describe")
+	}
+	return v
+}
+
+func no[T any](name string, v T, err error) T {
+	if err != nil {
+		panic(fmt.Sprintf("store: option %s: %v", name, err))
+	}
+	return v
+}
+
+// Check says what is wrong with an option's value as text; nil if nothing.
+func (o Option) Check(value string) error {
+	var err error
+	switch o.Type {
+	case Bool:
+		if value != "true" && value != "false" {
+			err = fmt.Errorf("expected true or false, got %q", value)
+		}
+	case Int:
+		if _, e := strconv.Atoi(value); e != nil {
+			err = fmt.Errorf("expected a whole number, got %q", value)
+		}
+	case Bytes:
+		_, err = ParseBytes(value)
+	case Duration:
+		if _, e := time.ParseDuration(value); e != nil {
+			err = fmt.Errorf("expected a duration such as 100ms or 5s, got %q", value)
+		}
+	case Choice:
+		for _, c := range o.Choices {
+			if c == value {
+				return nil
+			}
+		}
+		err = fmt.Errorf("expected one of %s, got %q", strings.Join(o.Choices, ", "), value)
+	}
+	return err
+}
+
+// Resolve fills in the defaults and checks the given values.
+func Resolve(declared []Option, given map[string]string) (Options, error) {
+	options := make(Options, len(declared))
+	for _, o := range declared {
+		options[o.Name] = o.Default
+	}
+	for name, value := range given {
+		if _, ok := options[name]; !ok {
+			return nil, fmt.Errorf("unknown option %q", name)
+		}
+		options[name] = value
+	}
+	for _, o := range declared {
+		if err := o.Check(options[o.Name]); err != nil {
+			return nil, fmt.Errorf("option %s: %w", o.Name, err)
+		}
+	}
+	return options, nil
+}
+
+// byteUnits has the longer suffixes first, so that "MiB" is not taken for "B".
+var byteUnits = []struct {
+	suffix string
+	bytes  float64
+}{
+	{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
+	{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"KB", 1e3}, {"B", 1},
+}
+
+// ParseBytes reads a number of bytes: "4096", "64MiB", "1.5GB". KiB, MiB, GiB, TiB are powers of 1024; kB, MB, GB, TB
+// powers of 1000.
+func ParseBytes(text string) (int64, error) {
+	number, factor := strings.TrimSpace(text), 1.0
+	for _, u := range byteUnits {
+		if rest, ok := strings.CutSuffix(number, u.suffix); ok {
+			number, factor = strings.TrimSpace(rest), u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil || n < 0 || n*factor >= 1<<62 {
+		return 0, fmt.Errorf("expected a number of bytes such as 4096, 64MiB or 1.5GB, got %q", text)
+	}
+	return int64(n * factor), nil
+}
+
+// Claim returns how the driver reaches class, and whether it can.
+func (d Description) Claim(class Durability) (DurabilityClaim, bool) {
+	for _, c := range d.Durability {
+		if c.Class == class {
+			return c, true
+		}
+	}
+	return DurabilityClaim{}, false
+}

@@ -1,0 +1,153 @@
+// Package store is the contract between Assay and a key-value store that is driven from Go.
+//
+// A driver implements [Driver], [Store] and [Handle]: open, hand out handles, get, put, delete, close. What a store can
+// do beyond that it says by implementing an ability ([Batcher], [Scanner], [CompareAndSwapper], [Syncer], [Inspector]):
+// the worker probes each one once, at open. A driver never emulates an ability, never retries and never rounds a
+// durability class up: it refuses, and the refusal is a result. The package storetest holds every driver to the rules
+// that are written here.
+//
+// A driver imports this package and the library of its store, and nothing else of Assay.
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Driver opens one kind of store. It is stateless: one process may open several stores with it at once.
+type Driver interface {
+	// Describe says what the driver can do and which options it takes, without opening anything.
+	Describe() Description
+
+	// Open opens or creates the store that c describes. It returns an error that wraps [ErrRefused] where the store
+	// can't do what c asks (a durability class, an option's value, a way to share handles), and any other error where
+	// it failed. The context bounds the opening only.
+	Open(ctx context.Context, c Config) (Store, error)
+}
+
+// Store is an open store. Handle and Close are called from one goroutine.
+type Store interface {
+	// Handle returns one more handle: a connection, a session, a reader-writer; whatever the store's clients hold.
+	Handle() (Handle, error)
+
+	// Settings returns the settings in force as the store itself tells them where it can, or else as they were given
+	// to it. Keys are the library's own names.
+	Settings() map[string]string
+
+	// Close closes the store; every handle was closed before. What was acknowledged must then be as durable as the
+	// class says.
+	Close() error
+}
+
+// Handle does the operations. It is used by one goroutine at a time, unless [Description].HandlesShareable says that
+// many may use it at once.
+//
+// A handle never keeps key, value or buf after the call, and never writes to key or value.
+type Handle interface {
+	// Get returns the value of key, or an error that wraps [ErrNotFound]. The value may stand in buf (whose length is
+	// 0 and whose capacity the driver may use and outgrow) or in memory of the store that stays unchanged until the
+	// handle's next call. The empty value is a value: it is not ErrNotFound.
+	Get(key, buf []byte) ([]byte, error)
+
+	// Put stores value under key, whether key was there or not.
+	Put(key, value []byte) error
+
+	// Delete removes key. It returns an error that wraps [ErrNotFound] only if the store tells so by itself; removing
+	// a key that is not there is otherwise no error.
+	Delete(key []byte) error
+
+	// Close gives the handle back.
+	Close() error
+}
+
+// Batcher is a [Handle] that can write several records as one operation.
+type Batcher interface {
+	// Apply writes all of writes, in order. [Description].BatchAtomic says if others see all or nothing. It keeps
+	// nothing of writes after the call.
+	Apply(writes []Write) error
+}
+
+// Write is one write of a batch.
+type Write struct {
+	Key, Value []byte
+	Delete     bool // true: remove Key, and Value is nil
+}
+
+// Scanner is a [Handle] that can walk the keys in bytewise order.
+type Scanner interface {
+	// Scan calls visit for each record from the first key ≥ start, in ascending order, until visit returns false or
+	// the keys end. Key and value are valid during visit only. limit is how many records the caller will take: a hint
+	// for prefetching, not a bound.
+	Scan(start []byte, limit int, visit func(key, value []byte) bool) error
+}
+
+// Adder is a [Handle] that can store a value only where none is, in one step of the store's own.
+type Adder interface {
+	// Add stores value if key is absent, and otherwise returns an error that wraps [ErrConflict].
+	Add(key, value []byte) error
+}
+
+// CompareAndSwapper is a [Handle] that can replace a value only where it is still the old one, in one step of the
+// store's own.
+type CompareAndSwapper interface {
+	// CompareAndSwap stores value if the value of key is old. It returns an error that wraps [ErrConflict] if it is
+	// another, and [ErrNotFound] if there is none.
+	CompareAndSwap(key, old, value []byte) error
+}
+
+// Syncer is a [Store] that can be told to make everything acknowledged durable.
+type Syncer interface {
+	// Sync returns once every acknowledged write survives a power cut.
+	Sync() error
+}
+
+// Inspector is a [Store] that can tell about itself. It may be called while operations run.
+type Inspector interface {
+	Inspect() Inspection
+}
+
+// Inspection is what a store tells about itself at one moment.
+type Inspection struct {
+	// Stats are the store's own counters and gauges. A name ends in its unit where it has one ("cache_bytes",
+	// "stall_ns"). What can't be had is left out, never zero.
+	Stats map[string]float64
+	// Busy is true while background work (compaction, flush) goes on that the store knows of. A drain waits for it.
+	Busy bool
+}
+
+// Config is what a store is opened with.
+type Config struct {
+	// Directory is an existing directory for the store's files, empty at the first open; unset for servers.
+	Directory string
+	// Endpoints are host:port addresses of servers; nil for embedded engines.
+	Endpoints []string
+	// Durability is the class that acknowledged writes must reach.
+	Durability Durability
+	// LossWindow is T of the class D2(T).
+	LossWindow time.Duration
+	// Options holds a value for each of the driver's options, defaults filled in and types checked by the worker.
+	Options Options
+	// Threads is how many threads will call, and Handles how many handles will be open at once: hints for pools.
+	Threads, Handles int
+}
+
+// Durability is a class of what an acknowledged write survives.
+type Durability string
+
+// The durability classes, in DESIGN's words.
+const (
+	D0 Durability = "D0" // lost when the process dies
+	D1 Durability = "D1" // survives the process, not the power
+	D2 Durability = "D2" // at most T of acknowledged writes lost to a power cut
+	D3 Durability = "D3" // every acknowledged write survives a power cut
+	D4 Durability = "D4" // survives the loss of k−1 nodes
+)
+
+// Errors that a driver wraps, so that the worker counts the outcome right. Any other error counts as "error".
+var (
+	ErrNotFound = errors.New("not found")     // outcome miss
+	ErrConflict = errors.New("conflict")      // outcome conflict
+	ErrTimeout  = errors.New("timed out")     // outcome timeout: whether the operation took effect is unknown
+	ErrRefused  = errors.New("can't be done") // Open: the store can't do what is asked
+)
