@@ -1,0 +1,229 @@
+// Package conductor starts a worker process, talks to it with deadlines, and ends it: the other side of package control.
+// It knows nothing of experiments.
+package conductor
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"assay/internal/control"
+)
+
+// Worker is a running worker process. Its methods are called from one goroutine, but Kill may be called from any.
+type Worker struct {
+	command *exec.Cmd
+	stdin   io.WriteCloser
+	replies chan reply
+	exited  chan struct{}
+	exitErr error
+	nextID  int64
+	broken  error // why no more requests can be made
+	ending  sync.Once
+}
+
+type reply struct {
+	reply control.Reply
+	err   error
+}
+
+// ErrDied is wrapped by errors that say that the worker's process ended by itself.
+var ErrDied = errors.New("the worker died")
+
+// ErrHung is wrapped by errors that say that the worker did not answer in time. It has been killed.
+var ErrHung = errors.New("the worker did not answer")
+
+// Start starts a worker. What it writes to standard error goes to log. It dies with this process.
+func Start(command []string, log io.Writer) (*Worker, error) {
+	if len(command) == 0 {
+		return nil, errors.New("starting a worker: no command")
+	}
+	w := &Worker{command: exec.Command(command[0], command[1:]...), replies: make(chan reply, 1), exited: make(chan struct{})}
+	w.command.Stderr = log
+	// Its own process group, so that Ctrl-C on the terminal reaches Assay alone; and death with Assay, even by SIGKILL.
+	w.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	w.command.WaitDelay = 2 * time.Second // for grandchildren that hold standard error open
+	var err error
+	if w.stdin, err = w.command.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("starting worker %s: %w", command[0], err)
+	}
+	stdout, err := w.command.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("starting worker %s: %w", command[0], err)
+	}
+	if err := w.command.Start(); err != nil {
+		return nil, fmt.Errorf("starting worker %s: %w", strings.Join(command, " "), err)
+	}
+	read := make(chan struct{})
+	go w.read(stdout, read)
+	go func() {
+		<-read // Wait closes the pipe: not before all of it is read
+		w.exitErr = w.command.Wait()
+		close(w.exited)
+	}()
+	return w, nil
+}
+
+// read passes replies on until the worker closes its standard output.
+func (w *Worker) read(stdout io.Reader, done chan<- struct{}) {
+	defer close(done)
+	defer close(w.replies)
+	lines := control.NewLines(bufio.NewReader(stdout))
+	for {
+		line, err := lines.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		var r control.Reply
+		if err == nil {
+			r, err = control.ParseReply(line)
+		}
+		w.replies <- reply{r, err}
+		if err != nil {
+			_, _ = io.Copy(io.Discard, stdout) // the channel is out of step: nothing after this line can be trusted
+			return
+		}
+	}
+}
+
+// PID returns the process id.
+func (w *Worker) PID() int { return w.command.Process.Pid }
+
+// Pending is a request that was sent and not yet answered.
+type Pending struct {
+	worker  *Worker
+	command string
+	id      int64
+}
+
+// Send sends a request without waiting for its reply.
+func (w *Worker) Send(r control.Request) (*Pending, error) {
+	if w.broken != nil {
+		return nil, fmt.Errorf("%s: %w", r.Command, w.broken)
+	}
+	w.nextID++
+	r.ID = w.nextID
+	if err := control.Write(w.stdin, r); err != nil {
+		// The pipe is closed because the worker is gone: its exit says more than the pipe.
+		if died := w.waitDeath(time.Second); died != nil {
+			err = died
+		}
+		w.broken = err
+		return nil, fmt.Errorf("%s: %w", r.Command, err)
+	}
+	return &Pending{w, r.Command, r.ID}, nil
+}
+
+// Wait waits up to a time for the reply and decodes its result into result, unless that is nil. done says if the request has
+// ended, well or not; if it has not, Wait may be called again. The error is a *control.Error where the worker said no, and
+// wraps ErrDied where it is gone.
+func (p *Pending) Wait(timeout time.Duration, result any) (done bool, err error) {
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case r, ok := <-p.worker.replies:
+		return true, p.take(r, ok, result)
+	case <-timer.C:
+		return false, nil
+	}
+}
+
+func (p *Pending) take(r reply, ok bool, result any) error {
+	w := p.worker
+	switch {
+	case !ok:
+		if w.broken = w.waitDeath(5 * time.Second); w.broken == nil {
+			w.broken = errors.New("the worker closed its standard output but lives on")
+		}
+	case r.err != nil:
+		w.broken = r.err
+	case r.reply.ID != p.id:
+		w.broken = fmt.Errorf("the worker answered request %d, but %d was asked", r.reply.ID, p.id)
+	case r.reply.Error != nil:
+		return r.reply.Error
+	case result != nil:
+		if err := json.Unmarshal(r.reply.Result, result); err != nil {
+			w.broken = fmt.Errorf("the worker's result can't be read: %w", err)
+		}
+	}
+	if w.broken != nil {
+		return fmt.Errorf("%s: %w", p.command, w.broken)
+	}
+	return nil
+}
+
+// Call sends a request and waits for its reply; a worker that takes longer than the timeout is killed.
+func (w *Worker) Call(r control.Request, timeout time.Duration, result any) error {
+	pending, err := w.Send(r)
+	if err != nil {
+		return err
+	}
+	done, err := pending.Wait(timeout, result)
+	if !done {
+		return w.Hung(fmt.Sprintf("%s took longer than %v", r.Command, timeout))
+	}
+	return err
+}
+
+// Hung kills the worker and returns an error that says why.
+func (w *Worker) Hung(why string) error {
+	w.Kill()
+	w.broken = fmt.Errorf("%w: %s; it was killed", ErrHung, why)
+	return w.broken
+}
+
+// waitDeath returns an error that wraps ErrDied if the process ends within the time.
+func (w *Worker) waitDeath(timeout time.Duration) error {
+	select {
+	case <-w.exited:
+		if w.exitErr == nil {
+			return fmt.Errorf("%w: it exited with status 0 before it was asked to", ErrDied)
+		}
+		return fmt.Errorf("%w: %w", ErrDied, w.exitErr)
+	case <-time.After(timeout):
+		return nil
+	}
+}
+
+// End closes the control channel and waits for the process to end by itself; after the timeout it is killed. It returns an
+// error if the process had to be killed or ended with a status other than 0.
+func (w *Worker) End(timeout time.Duration) error {
+	var err error
+	w.ending.Do(func() {
+		if closeErr := w.stdin.Close(); closeErr != nil {
+			err = fmt.Errorf("closing the worker's standard input: %w", closeErr)
+		}
+		go func() { // nobody asks any more: let the reader go on to the end
+			for range w.replies {
+			}
+		}()
+		select {
+		case <-w.exited:
+			if w.exitErr != nil {
+				err = fmt.Errorf("%w: %w", ErrDied, w.exitErr)
+			}
+		case <-time.After(timeout):
+			w.Kill()
+			<-w.exited
+			err = fmt.Errorf("%w: it did not end within %v and was killed", ErrHung, timeout)
+		}
+	})
+	return err
+}
+
+// Kill ends the process and its group at once.
+func (w *Worker) Kill() {
+	select {
+	case <-w.exited:
+		return // its id may be another's by now
+	default:
+		_ = syscall.Kill(-w.command.Process.Pid, syscall.SIGKILL) // ESRCH: it is gone, as was wanted
+	}
+}

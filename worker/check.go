@@ -1,0 +1,143 @@
+package worker
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"assay/internal/counters"
+	"assay/internal/keyval"
+	"assay/internal/trace"
+	"assay/store"
+)
+
+// check says why a value that came back for an index is none that was written there, or "": section 1.4 of
+// docs/worker-contract.md.
+func (t *thread) check(value []byte, index uint64) string {
+	version, right := t.pool.Check(value, index)
+	if !right {
+		return t.whyWrong(value, index)
+	}
+	if len(value) < keyval.StampBytes {
+		return ""
+	}
+	if version == 0 {
+		if index < t.phase.request.LoadedRecords {
+			return ""
+		}
+		return "a loaded value for a record that was never loaded"
+	}
+	number, thread, sequence := keyval.SplitVersion(version)
+	writer, prepared := t.session.phases[number]
+	if !prepared || !writer.trace.Wrote(thread, sequence, index, len(value)) {
+		return "a value with a right checksum that no operation of this trial wrote"
+	}
+	return ""
+}
+
+// checked is check where values are to be verified.
+func (t *thread) checked(value []byte, index uint64) string {
+	if !t.verify {
+		return ""
+	}
+	if t.sample != nil {
+		value, index = t.sample, 0
+	}
+	return t.check(value, index)
+}
+
+// whyWrong looks closer at a value that is not right. The messages leave numbers out, so that they count up.
+func (t *thread) whyWrong(value []byte, index uint64) string {
+	claimed, whole := keyval.IndexOf(value)
+	switch {
+	case !whole:
+		return fmt.Sprintf("a value of %d bytes that is not this record's", len(value))
+	case claimed == index:
+		return "the record's own value, damaged: its checksum or body is wrong"
+	}
+	if _, right := t.pool.Check(value, claimed); right {
+		return "another record's value"
+	}
+	return "bytes that are no value of this trial"
+}
+
+// observe returns the word of a verify phase: section 5 of the contract.
+func (t *thread) observe(value []byte, index uint64, err error) uint64 {
+	if errors.Is(err, store.ErrNotFound) {
+		return counters.ObservedMiss
+	}
+	if err != nil {
+		return counters.ObservedError
+	}
+	version, right := t.pool.Check(value, index)
+	if !right {
+		return counters.ObservedWrong
+	}
+	if len(value) < keyval.StampBytes {
+		return counters.ObservedShort
+	}
+	return version
+}
+
+// scanState is what a scan has seen so far. visit is made once, so that a scan allocates nothing.
+type scanState struct {
+	limit, seen int
+	bytes       int
+	previous    []byte // the last key
+	problem     string
+	visit       func(key, value []byte) bool
+}
+
+func (s *scanState) init(t *thread) {
+	keys := keyval.NewKeyMaker(t.phase.request.Keys)
+	s.visit = func(key, value []byte) bool {
+		if t.verify && s.problem == "" {
+			s.problem = t.checkScanned(keys, key, value)
+			s.previous = append(s.previous[:0], key...)
+		}
+		s.bytes += len(value)
+		s.seen++
+		return s.seen < s.limit
+	}
+}
+
+func (t *thread) checkScanned(keys *keyval.KeyMaker, key, value []byte) string {
+	s := &t.scan
+	if s.seen > 0 && bytes.Compare(key, s.previous) <= 0 {
+		return "keys of a scan do not ascend"
+	}
+	if s.seen == 0 && bytes.Compare(key, s.previous) < 0 {
+		return "a scan began before its first key"
+	}
+	index, claimed := keyval.IndexOf(value)
+	if !claimed {
+		return "" // too short to say whose it is
+	}
+	if index > keyval.IndexMax || !bytes.Equal(key, keys.Key(index)) {
+		return "a scanned value that is not its key's"
+	}
+	return t.check(value, index)
+}
+
+// scanFrom walks from the key of index. The records are checked as they come, inside the clock: they are gone afterwards.
+func (t *thread) scanFrom(entry trace.Entry, index uint64, slot *counters.Slot) (counters.Outcome, int64, bool) {
+	s := &t.scan
+	key := t.keys.Key(index)
+	s.limit, s.seen, s.bytes, s.problem = int(t.amounts[entry.SizeClass()]), 0, 0, ""
+	s.previous = append(s.previous[:0], key...)
+	err := t.scanner.Scan(key, s.limit, s.visit)
+	now := t.clock.NowNS()
+	switch {
+	case err != nil:
+		return t.failed(trace.Scan, err), now, true
+	case s.problem != "":
+		t.note(trace.Scan, counters.Wrong, s.problem)
+		return counters.Wrong, now, true
+	case s.seen > s.limit:
+		t.note(trace.Scan, counters.Wrong, "a scan went on after it was told to stop")
+		return counters.Wrong, now, true
+	}
+	slot.Items += uint64(s.seen)
+	slot.BytesRead += uint64(s.bytes)
+	return counters.OK, now, false
+}

@@ -1,0 +1,85 @@
+package worker
+
+import (
+	"errors"
+
+	"assay/internal/control"
+	"assay/store"
+)
+
+// handles are the open handles of a store, in the way that the experiment shares them.
+type handles struct {
+	mode  string
+	store store.Store
+	all   []store.Handle
+	first store.Handle
+	idle  chan store.Handle // of a pool
+}
+
+// handleCount returns how many handles will be open at once.
+func handleCount(o *control.Open, d store.Description) (int, error) {
+	count := 0
+	switch o.Handles {
+	case control.HandlesShared:
+		if count = 1; o.Threads > 1 && !d.HandlesShareable {
+			return 0, refused("a handle of %s can't be shared by %d threads", d.Name, o.Threads)
+		}
+	case control.HandlesPerThread:
+		count = o.Threads
+	case control.HandlesPool:
+		if count = o.PoolHandles; count < 1 {
+			return 0, badRequest("a pool needs pool_handles of at least 1, got %d", count)
+		}
+	case control.HandlesPerOperation:
+		count = o.Threads
+	default:
+		return 0, badRequest("unknown way to share handles %q", o.Handles)
+	}
+	if d.HandlesMax > 0 && count > d.HandlesMax {
+		return 0, refused("%s has at most %d handles, this needs %d", d.Name, d.HandlesMax, count)
+	}
+	return count, nil
+}
+
+// openHandles opens as many handles as stay open: of one per operation only the one that abilities are probed on.
+func openHandles(s store.Store, o *control.Open, count int) (*handles, error) {
+	h := &handles{mode: o.Handles, store: s}
+	if o.Handles == control.HandlesPerOperation {
+		count = 1
+	}
+	for range count {
+		handle, err := s.Handle()
+		if err != nil {
+			return nil, errors.Join(err, h.close())
+		}
+		h.all = append(h.all, handle)
+	}
+	h.first = h.all[0]
+	if o.Handles == control.HandlesPool {
+		h.idle = make(chan store.Handle, count)
+		for _, handle := range h.all {
+			h.idle <- handle
+		}
+	}
+	return h, nil
+}
+
+func (h *handles) close() error {
+	var errs []error
+	for _, handle := range h.all {
+		errs = append(errs, handle.Close())
+	}
+	h.all = nil
+	return errors.Join(errs...)
+}
+
+// of returns the handle that a thread keeps, or nil where it takes one for each operation.
+func (h *handles) of(thread int) store.Handle {
+	switch h.mode {
+	case control.HandlesShared:
+		return h.first
+	case control.HandlesPerThread:
+		return h.all[thread]
+	}
+	return nil
+}

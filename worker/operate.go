@@ -1,0 +1,198 @@
+package worker
+
+import (
+	"errors"
+
+	"assay/internal/counters"
+	"assay/internal/trace"
+	"assay/store"
+)
+
+// operate does one operation and reads the clock as soon as the store has answered. looked says that the thread did more
+// after that than counting, so that the next operation must not begin at now.
+//
+// The three puts (insert, update, upsert) are told apart in the counts only.
+func (t *thread) operate(entry trace.Entry, index, sequence uint64, position int, lap uint64, slot *counters.Slot) (
+	outcome counters.Outcome, now int64, looked bool) {
+	switch o := entry.Operation(); o {
+	case trace.Read:
+		return t.read(index, position, slot)
+	case trace.Insert, trace.Update, trace.Upsert:
+		key, value := t.keys.Key(index), t.makeValue(entry, index, sequence)
+		err := t.Put(key, value)
+		now = t.clock.NowNS()
+		return t.wrote(o, err, slot, len(key)+len(value)), now, err != nil
+	case trace.Delete:
+		key := t.keys.Key(index)
+		err := t.Handle.Delete(key)
+		now = t.clock.NowNS()
+		return t.wrote(o, err, slot, len(key)), now, err != nil
+	case trace.Scan:
+		return t.scanFrom(entry, index, slot)
+	case trace.Batch:
+		return t.applyBatch(entry, sequence, position, lap, slot)
+	case trace.ReadModifyWrite:
+		return t.readModifyWrite(entry, index, sequence, slot)
+	case trace.CompareAndSwap:
+		return t.compareAndSwap(entry, index, sequence, slot)
+	case trace.Add:
+		key, value := t.keys.Key(index), t.makeValue(entry, index, sequence)
+		err := t.adder.Add(key, value)
+		now = t.clock.NowNS()
+		return t.wrote(o, err, slot, len(key)+len(value)), now, err != nil
+	}
+	panic("worker: an operation that trace.Decode lets pass is not done: " + entry.Operation().String())
+}
+
+// makeValue makes the value that the entry at a sequence number writes. It is valid until the next call.
+func (t *thread) makeValue(entry trace.Entry, index, sequence uint64) []byte {
+	value := t.value[:t.amounts[entry.SizeClass()]]
+	t.pool.Put(value, index, t.version(sequence))
+	return value
+}
+
+func (t *thread) version(sequence uint64) uint64 {
+	if t.zeroVersions {
+		return 0
+	}
+	return t.versions | sequence
+}
+
+// wrote counts the bytes of a write and returns its outcome.
+func (t *thread) wrote(o trace.Operation, err error, slot *counters.Slot, bytes int) counters.Outcome {
+	if err != nil {
+		return t.failed(o, err)
+	}
+	slot.BytesWritten += uint64(bytes)
+	return counters.OK
+}
+
+// failed returns the outcome of an operation that returned an error, and keeps the message.
+func (t *thread) failed(o trace.Operation, err error) counters.Outcome {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return counters.Miss
+	case errors.Is(err, store.ErrConflict):
+		return counters.Conflict
+	case errors.Is(err, store.ErrTimeout):
+		t.note(o, counters.Timeout, err.Error())
+		return counters.Timeout
+	}
+	t.note(o, counters.Error, err.Error())
+	return counters.Error
+}
+
+func (t *thread) note(o trace.Operation, outcome counters.Outcome, text string) {
+	t.phase.counters.CountMessage(t.number, o, outcome, text)
+}
+
+// get reads one value. The buffer grows to the longest value that came back.
+func (t *thread) get(index uint64) (value []byte, err error) {
+	value, err = t.Get(t.keys.Key(index), t.buffer[:0])
+	if cap(value) > cap(t.buffer) && len(value) > cap(t.buffer) {
+		t.buffer = make([]byte, 0, len(value))
+	}
+	return value, err
+}
+
+func (t *thread) read(index uint64, position int, slot *counters.Slot) (counters.Outcome, int64, bool) {
+	value, err := t.get(index)
+	now := t.clock.NowNS()
+	if t.observed != nil {
+		t.observed[position] = t.observe(value, index, err)
+	}
+	if err != nil {
+		return t.notRead(trace.Read, index, err), now, true
+	}
+	if t.verify {
+		if t.sample != nil {
+			value, index = t.sample, 0
+		}
+		if problem := t.check(value, index); problem != "" {
+			t.note(trace.Read, counters.Wrong, problem)
+			return counters.Wrong, now, true
+		}
+	}
+	slot.BytesRead += uint64(len(value))
+	return counters.OK, now, t.verify
+}
+
+// notRead tells a miss that was to be expected from a lost value.
+func (t *thread) notRead(o trace.Operation, index uint64, err error) counters.Outcome {
+	outcome := t.failed(o, err)
+	if outcome == counters.Miss && index < t.phase.request.MustHitBelow {
+		t.note(o, counters.Lost, "a record that was stored is not there")
+		return counters.Lost
+	}
+	return outcome
+}
+
+func (t *thread) readModifyWrite(entry trace.Entry, index, sequence uint64, slot *counters.Slot) (counters.Outcome, int64, bool) {
+	const o = trace.ReadModifyWrite
+	value, err := t.get(index)
+	if err != nil {
+		now := t.clock.NowNS()
+		return t.notRead(o, index, err), now, true
+	}
+	problem := t.checked(value, index)
+	key, next := t.keys.Key(index), t.makeValue(entry, index, sequence)
+	readBytes := len(value)
+	err = t.Put(key, next)
+	now := t.clock.NowNS()
+	if problem != "" {
+		t.note(o, counters.Wrong, problem)
+		return counters.Wrong, now, true
+	}
+	if err == nil {
+		slot.BytesRead += uint64(readBytes)
+	}
+	return t.wrote(o, err, slot, len(key)+len(next)), now, err != nil
+}
+
+func (t *thread) compareAndSwap(entry trace.Entry, index, sequence uint64, slot *counters.Slot) (counters.Outcome, int64, bool) {
+	const o = trace.CompareAndSwap
+	value, err := t.get(index)
+	if err != nil {
+		now := t.clock.NowNS()
+		return t.notRead(o, index, err), now, true
+	}
+	problem := t.checked(value, index)
+	t.old = append(t.old[:0], value...) // value may stand in the handle's memory, which its next call may change
+	key, next := t.keys.Key(index), t.makeValue(entry, index, sequence)
+	err = t.swapper.CompareAndSwap(key, t.old, next)
+	now := t.clock.NowNS()
+	if problem != "" {
+		t.note(o, counters.Wrong, problem)
+		return counters.Wrong, now, true
+	}
+	if err == nil {
+		slot.BytesRead += uint64(len(t.old))
+	}
+	return t.wrote(o, err, slot, len(key)+len(next)), now, err != nil
+}
+
+func (t *thread) applyBatch(entry trace.Entry, sequence uint64, position int, lap uint64, slot *counters.Slot) (counters.Outcome, int64, bool) {
+	members := t.part.Entries[position+1 : position+1+int(t.amounts[entry.SizeClass()])]
+	t.writes, t.arena = t.writes[:0], t.arena[:0]
+	for i, member := range members {
+		index := member.EffectiveIndex(lap, t.part.Stride)
+		start := len(t.arena)
+		t.arena = t.phase.request.Keys.Append(t.arena, index)
+		key := t.arena[start:len(t.arena):len(t.arena)]
+		if member.Operation() == trace.Delete {
+			t.writes = append(t.writes, store.Write{Key: key, Delete: true})
+			continue
+		}
+		start = len(t.arena)
+		t.arena = t.arena[:start+int(t.amounts[member.SizeClass()])]
+		value := t.arena[start:len(t.arena):len(t.arena)]
+		t.pool.Put(value, index, t.version(sequence+1+uint64(i)))
+		t.writes = append(t.writes, store.Write{Key: key, Value: value})
+	}
+	err := t.batcher.Apply(t.writes)
+	now := t.clock.NowNS()
+	if err == nil {
+		slot.Items += uint64(len(members))
+	}
+	return t.wrote(trace.Batch, err, slot, len(t.arena)), now, err != nil
+}

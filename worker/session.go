@@ -1,0 +1,345 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"assay/internal/clock"
+	"assay/internal/control"
+	"assay/internal/counters"
+	"assay/internal/keyval"
+	"assay/internal/trace"
+	"assay/store"
+)
+
+// session is the worker's state between requests.
+type session struct {
+	drivers []hosted
+
+	open      *control.Open
+	hosted    hosted
+	store     store.Store
+	abilities store.Abilities
+	handles   *handles
+
+	phases   map[int]*phase // prepared since open, by number: their traces prove versions
+	prepared *phase         // waits for run
+}
+
+func (s *session) answer(line []byte) control.Reply {
+	request, err := control.ParseRequest(line)
+	if err != nil {
+		return reply(request.ID, nil, badRequest("%w", err))
+	}
+	result, err := s.do(request)
+	return reply(request.ID, result, err)
+}
+
+func reply(id int64, result any, err error) control.Reply {
+	if err == nil {
+		var text []byte
+		if text, err = json.Marshal(result); err == nil {
+			return control.Reply{ID: id, OK: true, Result: text}
+		}
+	}
+	return control.Reply{ID: id, Error: &control.Error{Class: classOf(err), Message: err.Error()}}
+}
+
+func (s *session) do(r control.Request) (any, error) {
+	nothing := struct{}{}
+	switch r.Command {
+	case control.CommandDescribe:
+		return s.describe(), nil
+	case control.CommandOpen:
+		return s.openStore(r.Open)
+	case control.CommandDefine:
+		return nil, refused("this worker has no stores with columns and indexes")
+	}
+	if s.store == nil {
+		return nil, badRequest("%s before open", r.Command)
+	}
+	switch r.Command {
+	case control.CommandPrepare:
+		return nothing, s.prepare(r.Prepare)
+	case control.CommandRun:
+		return s.run()
+	case control.CommandInspect:
+		return s.inspect(), nil
+	case control.CommandSync:
+		syncer, ok := s.store.(store.Syncer)
+		if !ok {
+			return nil, refused("%s has no sync", s.hosted.description.Name)
+		}
+		return nothing, syncer.Sync()
+	default:
+		return nothing, s.close()
+	}
+}
+
+func (s *session) describe() control.Described {
+	d := control.Described{Contract: control.Contract, Worker: "assay-go", Language: runtime.Version()}
+	for _, h := range s.drivers {
+		d.Drivers = append(d.Drivers, h.description)
+	}
+	return d
+}
+
+func (s *session) openStore(o *control.Open) (control.Opened, error) {
+	var none control.Opened
+	if s.store != nil {
+		return none, badRequest("open while %s is open", s.open.Driver)
+	}
+	if o.Threads < 1 || o.Threads > trace.ThreadsMax {
+		return none, badRequest("open for %d threads: expected 1 to %d", o.Threads, trace.ThreadsMax)
+	}
+	h, ok := s.find(o.Driver)
+	if !ok {
+		return none, badRequest("this worker has no driver %q", o.Driver)
+	}
+	if _, ok := h.description.Claim(o.Durability); !ok {
+		return none, refused("%s can't reach durability class %s", o.Driver, o.Durability)
+	}
+	options, err := store.Resolve(h.description.Options, o.Options)
+	if err != nil {
+		return none, badRequest("%s: %w", o.Driver, err)
+	}
+	count, err := handleCount(o, h.description)
+	if err != nil {
+		return none, err
+	}
+	opened, err := h.driver.Open(context.Background(), store.Config{
+		Directory: o.Directory, Endpoints: o.Endpoints, Durability: o.Durability,
+		LossWindow: time.Duration(o.LossWindowNS), Options: options, Threads: o.Threads, Handles: count,
+	})
+	if err != nil {
+		return none, fmt.Errorf("opening %s: %w", o.Driver, err)
+	}
+	handles, err := openHandles(opened, o, count)
+	if err != nil {
+		closeErr := opened.Close()
+		return none, fmt.Errorf("opening a handle of %s: %w (closing it again: %v)", o.Driver, err, closeErr)
+	}
+	s.open, s.hosted, s.store, s.handles = o, h, opened, handles
+	s.abilities = store.Probe(opened, handles.first)
+	s.phases = map[int]*phase{}
+	return control.Opened{Abilities: s.abilities, Settings: opened.Settings(), Version: h.description.Version}, nil
+}
+
+func (s *session) find(name string) (hosted, bool) {
+	for _, h := range s.drivers {
+		if h.description.Name == name {
+			return h, true
+		}
+	}
+	return hosted{}, false
+}
+
+func (s *session) inspect() control.Inspected {
+	inspected := control.Inspected{Settings: s.store.Settings()}
+	if i, ok := s.store.(store.Inspector); ok {
+		inspection := i.Inspect()
+		inspected.Stats, inspected.Busy = inspection.Stats, inspection.Busy
+	}
+	return inspected
+}
+
+func (s *session) close() error {
+	handlesErr := s.handles.close()
+	storeErr := s.store.Close()
+	for _, p := range s.phases {
+		p.unmap()
+	}
+	s.store, s.handles, s.phases, s.prepared = nil, nil, nil, nil
+	if handlesErr != nil {
+		return fmt.Errorf("closing a handle: %w", handlesErr)
+	}
+	if storeErr != nil {
+		return fmt.Errorf("closing the store: %w", storeErr)
+	}
+	return nil
+}
+
+// abandon closes what a conductor that went away left open.
+func (s *session) abandon() {
+	if s.store == nil {
+		return
+	}
+	if err := s.close(); err != nil {
+		fmt.Fprintln(os.Stderr, "worker: the conductor went away;", err)
+	}
+}
+
+// phase is a prepared phase. It stays mapped until close, for its trace proves the versions of later reads.
+type phase struct {
+	request  *control.Prepare
+	trace    *trace.File
+	counters *counters.File
+	pool     *keyval.Pool
+	clock    *clock.Clock
+	slotOf   [32]int // counters slot of an operation code
+	unmaps   []func() error
+}
+
+func (p *phase) unmap() {
+	for _, unmap := range p.unmaps {
+		if err := unmap(); err != nil {
+			fmt.Fprintln(os.Stderr, "worker: unmapping:", err) // nothing was lost: the process ends soon
+		}
+	}
+}
+
+func (s *session) prepare(r *control.Prepare) (err error) {
+	if s.prepared != nil {
+		return badRequest("prepare while phase %s waits for run", s.prepared.request.Phase)
+	}
+	if r.Number < 0 || r.Number > keyval.PhaseMax {
+		return badRequest("phase number %d: expected 0 to %d", r.Number, keyval.PhaseMax)
+	}
+	if _, taken := s.phases[r.Number]; taken {
+		return badRequest("phase number %d was used before", r.Number)
+	}
+	if err := r.Keys.Check(); err != nil {
+		return badRequest("keys: %w", err)
+	}
+	if err := r.Values.Check(); err != nil {
+		return badRequest("values: %w", err)
+	}
+	p := &phase{request: r}
+	defer func() {
+		if err != nil {
+			p.unmap()
+		}
+	}()
+	var unmap func() error
+	if p.trace, unmap, err = trace.Map(r.Trace); err != nil {
+		return badRequest("%w", err)
+	}
+	p.unmaps = append(p.unmaps, unmap)
+	if len(p.trace.Threads) > s.open.Threads {
+		return badRequest("trace of %d threads, but the store was opened for %d", len(p.trace.Threads), s.open.Threads)
+	}
+	if err := s.checkAbilities(p.trace); err != nil {
+		return err
+	}
+	if err := checkLengths(p.trace, r.Values); err != nil {
+		return err
+	}
+	if p.counters, err = counters.Open(r.Counters, p.trace); err != nil {
+		return badRequest("%w", err)
+	}
+	p.unmaps = append(p.unmaps, p.counters.Unmap)
+	if p.clock, err = clock.New(clock.Source(r.Clock)); err != nil {
+		return badRequest("%w", err)
+	}
+	p.pool, p.slotOf = keyval.NewPool(r.Values), p.trace.Slot()
+	s.phases[r.Number], s.prepared = p, p
+	return nil
+}
+
+// checkAbilities refuses a trace with an operation that the store can't do: nothing is emulated.
+func (s *session) checkAbilities(t *trace.File) error {
+	for _, o := range t.Operations {
+		missing := o == trace.Scan && !s.abilities.Scan || o == trace.Batch && !s.abilities.Batch ||
+			o == trace.Add && !s.abilities.Add || o == trace.CompareAndSwap && !s.abilities.CompareAndSwap
+		if missing {
+			return refused("%s has no %s", s.hosted.description.Name, o)
+		}
+	}
+	return nil
+}
+
+// checkLengths holds the trace against length_max, from which all buffers are sized.
+func checkLengths(t *trace.File, values keyval.ValueShape) error {
+	for i := range t.Threads {
+		for _, e := range t.Threads[i].Entries {
+			if n := t.Amounts[e.SizeClass()]; e.Operation().Writes() && int(n) > values.LengthMax {
+				return badRequest("a value of %d bytes in the trace, but length_max is %d", n, values.LengthMax)
+			}
+		}
+	}
+	return nil
+}
+
+// clockCheckEvery is how often the clock in use is held against CLOCK_MONOTONIC.
+const clockCheckEvery = 100 * time.Millisecond
+
+// run lets the threads of the prepared phase go and waits for their end.
+func (s *session) run() (control.Ran, error) {
+	p := s.prepared
+	if p == nil {
+		return control.Ran{}, badRequest("run without prepare")
+	}
+	s.prepared = nil
+	threads := make([]*thread, len(p.trace.Threads))
+	for i := range threads {
+		threads[i] = s.newThread(p, i)
+	}
+	start, ended := make(chan struct{}), make(chan struct{}, len(threads))
+	for _, t := range threads {
+		go func() {
+			<-start
+			t.run()
+			ended <- struct{}{}
+		}()
+	}
+	runtime.GC() // what earlier phases left is not this one's to collect
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+
+	startNS := p.clock.NowNS()
+	p.counters.SetClock(clockCode(p.clock))
+	p.counters.SetStartNS(uint64(p.clock.OriginNS() + startNS))
+	for _, t := range threads {
+		t.startNS = startNS
+	}
+	drift0 := p.clock.DifferenceNS()
+	p.counters.SetState(counters.Running)
+	close(start)
+	s.await(p, ended, len(threads), drift0)
+
+	end := startNS
+	for _, t := range threads {
+		end = max(end, t.endNS)
+	}
+	p.counters.SetEndNS(uint64(p.clock.OriginNS() + end))
+	p.counters.SetState(counters.Ended)
+	runtime.ReadMemStats(&after)
+	return control.Ran{Runtime: map[string]float64{
+		"alloc_bytes": float64(after.TotalAlloc - before.TotalAlloc),
+		"allocs":      float64(after.Mallocs - before.Mallocs),
+		"gc_cycles":   float64(after.NumGC - before.NumGC),
+		"gc_pause_ns": float64(after.PauseTotalNs - before.PauseTotalNs),
+	}}, nil
+}
+
+// await waits for all threads and checks the clock meanwhile.
+func (s *session) await(p *phase, ended <-chan struct{}, threads int, drift0 int64) {
+	ticker := time.NewTicker(clockCheckEvery)
+	defer ticker.Stop()
+	var worst int64
+	look := func() {
+		d := p.clock.DifferenceNS() - drift0
+		worst = max(worst, d, -d)
+		p.counters.SetClockDriftNS(uint64(worst))
+	}
+	for threads > 0 {
+		select {
+		case <-ended:
+			threads--
+		case <-ticker.C:
+			look()
+		}
+	}
+	look()
+}
+
+func clockCode(c *clock.Clock) uint64 {
+	if c.Source() == clock.TSC {
+		return counters.ClockTSC
+	}
+	return counters.ClockMonotonic
+}

@@ -1,0 +1,261 @@
+package worker
+
+import (
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"assay/internal/clock"
+	"assay/internal/counters"
+	"assay/internal/histogram"
+	"assay/internal/keyval"
+	"assay/internal/trace"
+	"assay/store"
+)
+
+// thread walks its part of the trace. Nothing in it is shared with another thread but read-only memory, and nothing is
+// allocated once it runs.
+type thread struct {
+	session *session
+	phase   *phase
+	number  int
+	part    *trace.Thread
+	head    *counters.Thread
+	slots   [32]*counters.Slot // by operation code
+	clock   *clock.Clock
+	target  // the handle, or none where one is taken for each operation
+
+	keys     *keyval.KeyMaker
+	pool     *keyval.Pool
+	amounts  *[256]uint32
+	versions uint64 // phase and thread of the versions that this thread writes
+	value    []byte // what is put
+	buffer   []byte // what is got; grows to the longest value
+	old      []byte // what compare-and-swap takes to be there
+	writes   []store.Write
+	arena    []byte // keys and values of a batch
+	scan     scanState
+	observed []uint64 // one word an entry, in a verify phase
+
+	zeroVersions, verify bool
+	sample               []byte // of the null driver: the value that stands for what a store would return
+	startNS              int64
+	endNS                int64
+}
+
+// target is a handle and what it can do, asserted once.
+type target struct {
+	store.Handle
+	batcher store.Batcher
+	scanner store.Scanner
+	adder   store.Adder
+	swapper store.CompareAndSwapper
+}
+
+func targetOf(h store.Handle) target {
+	t := target{Handle: h}
+	t.batcher, _ = h.(store.Batcher)
+	t.scanner, _ = h.(store.Scanner)
+	t.adder, _ = h.(store.Adder)
+	t.swapper, _ = h.(store.CompareAndSwapper)
+	return t
+}
+
+func (s *session) newThread(p *phase, number int) *thread {
+	t := &thread{
+		session: s, phase: p, number: number, part: &p.trace.Threads[number], head: p.counters.Thread(number),
+		clock: p.clock, keys: keyval.NewKeyMaker(p.request.Keys), pool: p.pool, amounts: &p.trace.Amounts,
+		versions: keyval.Version(p.request.Number, number, 0), verify: p.request.Verify, zeroVersions: p.request.ZeroVersions,
+		value: make([]byte, p.request.Values.LengthMax), buffer: make([]byte, 0, p.request.Values.LengthMax),
+	}
+	for slot, o := range p.trace.Operations {
+		t.slots[o] = p.counters.Slot(number, slot)
+	}
+	if h := s.handles.of(number); h != nil {
+		t.target = targetOf(h)
+	}
+	t.sizeBatch()
+	t.scan.init(t)
+	if s.hosted.description.Kind == store.None {
+		t.sample = make([]byte, p.request.Values.LengthMax)
+		t.pool.Put(t.sample, 0, 0)
+	}
+	t.observed = t.observedWords()
+	return t
+}
+
+// sizeBatch makes room for the trace's largest batch.
+func (t *thread) sizeBatch() {
+	membersMax, bytesMax := 0, 0
+	for p, e := range t.part.Entries {
+		if e.Operation() != trace.Batch || e.IsMember() {
+			continue
+		}
+		members := int(t.amounts[e.SizeClass()])
+		bytes := members * t.phase.request.Keys.BytesMax()
+		for _, member := range t.part.Entries[p+1 : p+1+members] {
+			if member.Operation().Writes() {
+				bytes += int(t.amounts[member.SizeClass()])
+			}
+		}
+		membersMax, bytesMax = max(membersMax, members), max(bytesMax, bytes)
+	}
+	t.writes, t.arena = make([]store.Write, 0, membersMax), make([]byte, 0, bytesMax)
+}
+
+func (t *thread) observedWords() []uint64 {
+	all := t.phase.counters.Observed()
+	if all == nil {
+		return nil
+	}
+	for i := range t.number {
+		all = all[len(t.phase.trace.Threads[i].Entries):]
+	}
+	return all[:len(t.part.Entries)]
+}
+
+// run does the thread's entries until they are done, the deadline has passed or the conductor asks to stop.
+//
+// The clock is read once an operation: each end is the next one's start. So an operation's time includes making its key and
+// value and counting the one before, which is what the null driver's rate bounds. Where the worker did something else in
+// between (checked a value, waited for a handle or a due time), the clock is read again.
+func (t *thread) run() {
+	t.head.State = counters.Running
+	if len(t.part.Entries) > 0 {
+		t.walk()
+	}
+	t.endNS = t.startNS + int64(t.head.NowNS)
+	t.head.State = counters.Ended
+}
+
+const never = 1<<63 - 1
+
+func (t *thread) walk() {
+	entries, head, clock := t.part.Entries, t.head, t.clock
+	stop := t.phase.counters.StopWord()
+	limit, deadline := uint64(never), int64(never)
+	if t.part.Limit != 0 {
+		limit = t.part.Limit
+	}
+	if t.phase.request.DeadlineNS != 0 {
+		deadline = t.startNS + t.phase.request.DeadlineNS
+	}
+	open, keepsHandle := t.part.Due != nil, t.target.Handle != nil
+	sequence, lap, position := uint64(0), uint64(0), 0
+	last := clock.NowNS()
+	for {
+		entry := entries[position]
+		entriesDone := 1
+		if entry.Operation() == trace.Batch {
+			entriesDone += int(t.amounts[entry.SizeClass()])
+		}
+		var due int64
+		if open {
+			due = t.startNS + int64(t.part.Due[position]+lap*t.part.LapNS)
+			if last = t.waitUntil(due, deadline, stop); last < 0 {
+				return
+			}
+		}
+		index := entry.Index()
+		if entry.Grows() {
+			index += lap * t.part.Stride
+		}
+		head.Attempted = sequence + uint64(entriesDone)
+
+		slot := t.slots[entry.Operation()]
+		var outcome counters.Outcome
+		var now int64
+		var looked bool
+		if keepsHandle {
+			outcome, now, looked = t.operate(entry, index, sequence, position, lap, slot)
+		} else {
+			outcome, last, now = t.operateWithHandle(last, entry, index, sequence, position, lap, slot)
+			looked = true
+		}
+
+		service := uint64(max(now-last, 0)) // the counters of two processors may differ by some ns
+		slot.Service[histogram.Bucket(service)]++
+		if service > slot.ServiceMaxNS {
+			slot.ServiceMaxNS = service
+		}
+		if open {
+			t.countResponse(entry, now-due)
+		}
+		slot.Outcomes[outcome]++
+		sequence += uint64(entriesDone)
+		head.NowNS = uint64(now - t.startNS)
+		head.Acknowledged = sequence
+
+		if now >= deadline || sequence >= limit || atomic.LoadUint64(stop) != 0 {
+			return
+		}
+		last = now
+		if looked {
+			last = clock.NowNS()
+		}
+		if position += entriesDone; position == len(entries) {
+			position, lap = 0, lap+1
+		}
+	}
+}
+
+// spinBelow is how long a wait for a due time may be spun away: Go's sleep overshoots by about a millisecond.
+const spinBelow = 1500 * time.Microsecond
+
+// waitUntil returns the time once due has come, or −1 if the phase ends before. Operations that are late are issued at once,
+// one after the other.
+func (t *thread) waitUntil(due, deadline int64, stop *uint64) int64 {
+	now := t.clock.NowNS()
+	if due >= deadline {
+		due = deadline
+	}
+	for now < due {
+		if atomic.LoadUint64(stop) != 0 {
+			return -1
+		}
+		if wait := time.Duration(due - now); wait > spinBelow {
+			time.Sleep(min(wait-spinBelow, 50*time.Millisecond))
+		} else {
+			runtime.Gosched()
+		}
+		now = t.clock.NowNS()
+	}
+	if now >= deadline {
+		return -1
+	}
+	t.head.LatenessMaxNS = max(t.head.LatenessMaxNS, uint64(now-due))
+	return now
+}
+
+func (t *thread) countResponse(entry trace.Entry, response int64) {
+	slot := t.phase.slotOf[entry.Operation()]
+	t.phase.counters.Response(t.number, slot)[histogram.Bucket(uint64(max(response, 0)))]++
+}
+
+// operateWithHandle does one operation with a handle taken for it. Waiting for a pooled handle is in no service time, it is
+// counted apart; opening a new one is, for a client that opens one each time pays for it each time.
+func (t *thread) operateWithHandle(last int64, entry trace.Entry, index, sequence uint64, position int, lap uint64,
+	slot *counters.Slot) (outcome counters.Outcome, start, now int64) {
+	h := t.session.handles
+	if h.idle != nil {
+		t.target = targetOf(<-h.idle)
+		start = t.clock.NowNS()
+		t.head.HandleWaitNS += uint64(max(start-last, 0))
+		outcome, now, _ = t.operate(entry, index, sequence, position, lap, slot)
+		h.idle <- t.target.Handle
+		return outcome, start, now
+	}
+	handle, err := h.store.Handle()
+	if err != nil {
+		now = t.clock.NowNS()
+		return t.failed(entry.Operation(), fmt.Errorf("opening a handle: %w", err)), last, now
+	}
+	t.head.HandlesOpened++
+	t.target = targetOf(handle)
+	outcome, now, _ = t.operate(entry, index, sequence, position, lap, slot)
+	if err := handle.Close(); err != nil {
+		t.note(entry.Operation(), counters.Error, "closing a handle: "+err.Error())
+	}
+	return outcome, last, now
+}
