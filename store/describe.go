@@ -32,6 +32,8 @@ type Description struct {
 	KeyBytesMin   int `json:"key_bytes_min,omitempty"` // 0: the empty key is a key
 	KeyBytesMax   int `json:"key_bytes_max,omitempty"` // 0: no limit but memory
 	ValueBytesMax int `json:"value_bytes_max,omitempty"`
+	// KeyText: keys must be printable ASCII without spaces, as in memcached's protocol; binary keys are out.
+	KeyText bool `json:"key_text,omitempty"`
 
 	// BatchAtomic: others see all of a batch or nothing of it. BatchMax: records in one; 0: no limit but memory.
 	BatchAtomic bool `json:"batch_atomic,omitempty"`

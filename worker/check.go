@@ -40,8 +40,9 @@ func (t *thread) checked(value []byte, index uint64) string {
 	if !t.verify {
 		return ""
 	}
-	if t.sample != nil {
-		value, index = t.sample, 0
+	if t.sample != nil { // the work of checking, without the question: the null driver has no value that could be wrong
+		t.pool.Check(t.sample, 0)
+		return ""
 	}
 	return t.check(value, index)
 }

@@ -41,7 +41,8 @@ func handleCount(o *control.Open, d store.Description) (int, error) {
 	return count, nil
 }
 
-// openHandles opens as many handles as stay open: of one per operation only the one that abilities are probed on.
+// openHandles opens as many handles as stay open. Of one per operation that is none: the one that abilities are probed on is
+// closed again, for it would be one more than the store was asked for.
 func openHandles(s store.Store, o *control.Open, count int) (*handles, error) {
 	h := &handles{mode: o.Handles, store: s}
 	if o.Handles == control.HandlesPerOperation {
@@ -55,6 +56,11 @@ func openHandles(s store.Store, o *control.Open, count int) (*handles, error) {
 		h.all = append(h.all, handle)
 	}
 	h.first = h.all[0]
+	if o.Handles == control.HandlesPerOperation {
+		if err := h.close(); err != nil {
+			return nil, err
+		}
+	}
 	if o.Handles == control.HandlesPool {
 		h.idle = make(chan store.Handle, count)
 		for _, handle := range h.all {

@@ -104,14 +104,9 @@ func (t *thread) read(index uint64, position int, slot *counters.Slot) (counters
 	if err != nil {
 		return t.notRead(trace.Read, index, err), now, true
 	}
-	if t.verify {
-		if t.sample != nil {
-			value, index = t.sample, 0
-		}
-		if problem := t.check(value, index); problem != "" {
-			t.note(trace.Read, counters.Wrong, problem)
-			return counters.Wrong, now, true
-		}
+	if problem := t.checked(value, index); problem != "" {
+		t.note(trace.Read, counters.Wrong, problem)
+		return counters.Wrong, now, true
 	}
 	slot.BytesRead += uint64(len(value))
 	return counters.OK, now, t.verify

@@ -19,6 +19,7 @@ import (
 // session is the worker's state between requests.
 type session struct {
 	drivers []hosted
+	gone    <-chan struct{} // closed when no more requests will come
 
 	open      *control.Open
 	hosted    hosted
@@ -232,6 +233,9 @@ func (s *session) prepare(r *control.Prepare) (err error) {
 		return badRequest("%w", err)
 	}
 	p.unmaps = append(p.unmaps, p.counters.Unmap)
+	if err := checkFits(p.trace, p.counters); err != nil {
+		return err
+	}
 	if p.clock, err = clock.New(clock.Source(r.Clock)); err != nil {
 		return badRequest("%w", err)
 	}
@@ -247,6 +251,20 @@ func (s *session) checkAbilities(t *trace.File) error {
 			o == trace.Add && !s.abilities.Add || o == trace.CompareAndSwap && !s.abilities.CompareAndSwap
 		if missing {
 			return refused("%s has no %s", s.hosted.description.Name, o)
+		}
+	}
+	return nil
+}
+
+// checkFits holds what the counters file has room for against what the trace's flags ask: the loop writes without looking.
+func checkFits(t *trace.File, c *counters.File) error {
+	open := t.Flags&trace.FlagDue != 0
+	if open != c.HasResponse() {
+		return badRequest("trace and counters disagree: due times %v, response-time histograms %v", open, c.HasResponse())
+	}
+	for i := range t.Threads {
+		if !open && t.Threads[i].Due != nil {
+			return badRequest("thread %d has due times, but the trace's flags say that there are none", i)
 		}
 	}
 	return nil
@@ -320,6 +338,7 @@ func (s *session) run() (control.Ran, error) {
 func (s *session) await(p *phase, ended <-chan struct{}, threads int, drift0 int64) {
 	ticker := time.NewTicker(clockCheckEvery)
 	defer ticker.Stop()
+	gone := s.gone
 	var worst int64
 	look := func() {
 		d := p.clock.DifferenceNS() - drift0
@@ -332,6 +351,9 @@ func (s *session) await(p *phase, ended <-chan struct{}, threads int, drift0 int
 			threads--
 		case <-ticker.C:
 			look()
+		case <-gone:
+			p.counters.Stop() // the conductor's word, but there is no conductor any more
+			gone = nil
 		}
 	}
 	look()

@@ -1,7 +1,7 @@
 package worker
 
 import (
-	"fmt"
+	"errors"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -105,10 +105,10 @@ func (t *thread) sizeBatch() {
 }
 
 func (t *thread) observedWords() []uint64 {
-	all := t.phase.counters.Observed()
-	if all == nil {
+	if t.phase.trace.Flags&trace.FlagRecordVersions == 0 {
 		return nil
 	}
+	all := t.phase.counters.Observed()
 	for i := range t.number {
 		all = all[len(t.phase.trace.Threads[i].Entries):]
 	}
@@ -137,6 +137,9 @@ func (t *thread) walk() {
 	limit, deadline := uint64(never), int64(never)
 	if t.part.Limit != 0 {
 		limit = t.part.Limit
+	}
+	if t.observed != nil {
+		limit = min(limit, uint64(len(entries))) // one lap: a second one would overwrite what the first observed
 	}
 	if t.phase.request.DeadlineNS != 0 {
 		deadline = t.startNS + t.phase.request.DeadlineNS
@@ -249,7 +252,10 @@ func (t *thread) operateWithHandle(last int64, entry trace.Entry, index, sequenc
 	handle, err := h.store.Handle()
 	if err != nil {
 		now = t.clock.NowNS()
-		return t.failed(entry.Operation(), fmt.Errorf("opening a handle: %w", err)), last, now
+		if t.observed != nil {
+			t.observed[position] = counters.ObservedError
+		}
+		return t.noHandle(entry.Operation(), err), last, now
 	}
 	t.head.HandlesOpened++
 	t.target = targetOf(handle)
@@ -258,4 +264,14 @@ func (t *thread) operateWithHandle(last int64, entry trace.Entry, index, sequenc
 		t.note(entry.Operation(), counters.Error, "closing a handle: "+err.Error())
 	}
 	return outcome, last, now
+}
+
+// noHandle returns the outcome of an operation that got no handle: never a miss or a conflict, for the store was not asked.
+func (t *thread) noHandle(o trace.Operation, err error) counters.Outcome {
+	outcome := counters.Error
+	if errors.Is(err, store.ErrTimeout) {
+		outcome = counters.Timeout
+	}
+	t.note(o, outcome, "opening a handle: "+err.Error())
+	return outcome
 }

@@ -1,7 +1,7 @@
 // Package worker hosts Go drivers: it is the Go side of docs/worker-contract.md. A program becomes a worker by calling
 // [Main] with its drivers.
 //
-//	main.go     the process: requests in, replies out
+//	worker.go   the process: requests in, replies out
 //	session.go  the store that is open and the phases that were prepared
 //	thread.go   the measured loop
 //	operate.go  one operation of each kind
@@ -10,22 +10,28 @@
 package worker
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
 
+	"golang.org/x/sys/unix"
+
 	"assay/internal/control"
 	"assay/store"
 )
 
 // Main serves requests from standard input until it ends, and returns the exit status of the process: 0, or 1 if the
-// control channel broke. Standard output belongs to the control channel: whatever else writes to os.Stdout is sent to
-// standard error.
+// control channel broke. Standard output belongs to the control channel: whatever else is written there
+// goes to standard error.
 func Main(drivers ...store.Driver) int {
-	out := os.Stdout
-	os.Stdout = os.Stderr
+	out, err := takeStdout()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "worker: keeping standard output for the control channel:", err)
+		return 1
+	}
 	if err := Serve(os.Stdin, out, drivers...); err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		return 1
@@ -33,21 +39,62 @@ func Main(drivers ...store.Driver) int {
 	return 0
 }
 
+// takeStdout returns standard output under another descriptor and points descriptor 1 at standard error: a library may have
+// kept os.Stdout in a variable, or write to the descriptor itself. os.Stdout stays what it is: were it dropped, the garbage
+// collector would close descriptor 1, and the store's next file would get that number.
+func takeStdout() (*os.File, error) {
+	duplicate, err := unix.FcntlInt(1, unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Dup3(2, 1, 0); err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(duplicate), "control channel"), nil
+}
+
 // Serve answers requests from in on out until in ends, then closes what is open.
 func Serve(in io.Reader, out io.Writer, drivers ...store.Driver) error {
-	s := &session{drivers: described(drivers)}
+	requests, gone := make(chan request), make(chan struct{})
+	s := &session{drivers: described(drivers), gone: gone}
 	defer s.abandon()
+	finished := make(chan struct{})
+	defer close(finished)
+	go read(in, requests, gone, finished)
+	for r := range requests {
+		if r.err != nil {
+			return fmt.Errorf("reading a request: %w", r.err)
+		}
+		if err := control.Write(out, s.answer(r.line)); err != nil {
+			return fmt.Errorf("writing a reply: %w", err)
+		}
+	}
+	return nil
+}
+
+// request is a line that came in, or why no more can.
+type request struct {
+	line []byte
+	err  error
+}
+
+// read passes requests on. It reads one ahead, so that the end of input is seen while a phase runs.
+func read(in io.Reader, requests chan<- request, gone chan<- struct{}, finished <-chan struct{}) {
+	defer close(requests)
+	defer close(gone)
 	lines := control.NewLines(in)
 	for {
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return
+		}
+		select {
+		case requests <- request{bytes.Clone(line), err}:
+		case <-finished:
+			return
 		}
 		if err != nil {
-			return fmt.Errorf("reading a request: %w", err)
-		}
-		if err := control.Write(out, s.answer(line)); err != nil {
-			return fmt.Errorf("writing a reply: %w", err)
+			return
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -49,36 +50,48 @@ func Start(command []string, log io.Writer) (*Worker, error) {
 	w.command.Stderr = log
 	// Its own process group, so that Ctrl-C on the terminal reaches Assay alone; and death with Assay, even by SIGKILL.
 	w.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	w.command.WaitDelay = 2 * time.Second // for grandchildren that hold standard error open
+	w.command.WaitDelay = grandchildrenGrace // for grandchildren that hold standard error open
 	var err error
 	if w.stdin, err = w.command.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("starting worker %s: %w", command[0], err)
 	}
-	stdout, err := w.command.StdoutPipe()
+	// Not StdoutPipe: Wait would close that before all is read, and waiting for its end first would hang on a grandchild that
+	// holds it open.
+	stdout, theirs, err := os.Pipe()
 	if err != nil {
-		return nil, fmt.Errorf("starting worker %s: %w", command[0], err)
+		return nil, errors.Join(fmt.Errorf("starting worker %s: %w", command[0], err), w.stdin.Close())
 	}
-	if err := w.command.Start(); err != nil {
-		return nil, fmt.Errorf("starting worker %s: %w", strings.Join(command, " "), err)
+	w.command.Stdout = theirs
+	err = w.command.Start()
+	if closeErr := theirs.Close(); err == nil && closeErr != nil {
+		w.kill()
+		err = errors.Join(closeErr, w.command.Wait())
 	}
-	read := make(chan struct{})
-	go w.read(stdout, read)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("starting worker %s: %w", strings.Join(command, " "), err), stdout.Close())
+	}
+	go w.read(stdout)
 	go func() {
-		<-read // Wait closes the pipe: not before all of it is read
 		w.exitErr = w.command.Wait()
+		if err := stdout.SetReadDeadline(time.Now().Add(grandchildrenGrace)); err != nil {
+			_ = stdout.Close() // the reader must end, one way or the other
+		}
 		close(w.exited)
 	}()
 	return w, nil
 }
 
+// grandchildrenGrace is how long the pipes of a worker that is gone are still read, if its children hold them open.
+const grandchildrenGrace = 2 * time.Second
+
 // read passes replies on until the worker closes its standard output.
-func (w *Worker) read(stdout io.Reader, done chan<- struct{}) {
-	defer close(done)
+func (w *Worker) read(stdout *os.File) {
+	defer stdout.Close()
 	defer close(w.replies)
 	lines := control.NewLines(bufio.NewReader(stdout))
 	for {
 		line, err := lines.Next()
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, os.ErrClosed) {
 			return
 		}
 		var r control.Reply
@@ -108,17 +121,30 @@ func (w *Worker) Send(r control.Request) (*Pending, error) {
 	if w.broken != nil {
 		return nil, fmt.Errorf("%s: %w", r.Command, w.broken)
 	}
+	r.ID = w.nextID + 1
+	line, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Command, err)
+	}
+	return w.SendLine(r.Command, func(int64) []byte { return line })
+}
+
+// SendLine sends a line as it is, for requests that [control.Request] can't say. line makes it from the id that the reply is
+// expected to have; command names it in errors.
+func (w *Worker) SendLine(command string, line func(id int64) []byte) (*Pending, error) {
+	if w.broken != nil {
+		return nil, fmt.Errorf("%s: %w", command, w.broken)
+	}
 	w.nextID++
-	r.ID = w.nextID
-	if err := control.Write(w.stdin, r); err != nil {
+	if _, err := w.stdin.Write(append(line(w.nextID), '\n')); err != nil {
 		// The pipe is closed because the worker is gone: its exit says more than the pipe.
 		if died := w.waitDeath(time.Second); died != nil {
 			err = died
 		}
 		w.broken = err
-		return nil, fmt.Errorf("%s: %w", r.Command, err)
+		return nil, fmt.Errorf("%s: %w", command, err)
 	}
-	return &Pending{w, r.Command, r.ID}, nil
+	return &Pending{w, command, w.nextID}, nil
 }
 
 // Wait waits up to a time for the reply and decodes its result into result, unless that is nil. done says if the request has
@@ -197,7 +223,7 @@ func (w *Worker) waitDeath(timeout time.Duration) error {
 func (w *Worker) End(timeout time.Duration) error {
 	var err error
 	w.ending.Do(func() {
-		if closeErr := w.stdin.Close(); closeErr != nil {
+		if closeErr := w.stdin.Close(); closeErr != nil && !errors.Is(closeErr, os.ErrClosed) { // closed: it is gone already
 			err = fmt.Errorf("closing the worker's standard input: %w", closeErr)
 		}
 		go func() { // nobody asks any more: let the reader go on to the end
@@ -224,6 +250,10 @@ func (w *Worker) Kill() {
 	case <-w.exited:
 		return // its id may be another's by now
 	default:
-		_ = syscall.Kill(-w.command.Process.Pid, syscall.SIGKILL) // ESRCH: it is gone, as was wanted
+		w.kill()
 	}
+}
+
+func (w *Worker) kill() {
+	_ = syscall.Kill(-w.command.Process.Pid, syscall.SIGKILL) // ESRCH: it is gone, as was wanted
 }

@@ -122,16 +122,26 @@ type File struct {
 	observedAt  int
 }
 
-// Create makes the counters file for a trace, at a name that does not exist yet, and maps it.
-func Create(name string, t *trace.File) (*File, error) {
+// Bytes returns the size of the counters file for a trace.
+func Bytes(t *trace.File) uint64 {
 	f := &File{threads: len(t.Threads), operations: t.Operations, response: t.Flags&trace.FlagDue != 0}
 	f.measure()
 	total := headerBytes + f.threads*f.threadBytes
 	if t.Flags&trace.FlagRecordVersions != 0 {
-		f.observedAt = total
 		for i := range t.Threads {
 			total += 8 * len(t.Threads[i].Entries)
 		}
+	}
+	return uint64(total)
+}
+
+// Create makes the counters file for a trace, at a name that does not exist yet, and maps it.
+func Create(name string, t *trace.File) (*File, error) {
+	f := &File{threads: len(t.Threads), operations: t.Operations, response: t.Flags&trace.FlagDue != 0}
+	f.measure()
+	total := int(Bytes(t))
+	if t.Flags&trace.FlagRecordVersions != 0 {
+		f.observedAt = headerBytes + f.threads*f.threadBytes
 	}
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -204,7 +214,7 @@ func Open(name string, t *trace.File) (*File, error) {
 		return nil, err
 	}
 	if err := f.adopt(t); err != nil {
-		f.Unmap()
+		_ = f.Unmap() // what is wrong with the file says more
 		return nil, fmt.Errorf("counters file %s: %w", name, err)
 	}
 	return f, nil
@@ -229,22 +239,25 @@ func (f *File) adopt(t *trace.File) error {
 		}
 	}
 	f.threads, f.operations = len(t.Threads), t.Operations
-	f.response = le.Uint32(f.data[44:])&flagResponse != 0
-	f.observedAt = int(le.Uint64(f.data[48:]))
+	f.response = t.Flags&trace.FlagDue != 0
+	var flags uint32
+	if f.response {
+		flags = flagResponse
+	}
+	if got := le.Uint32(f.data[44:]); got != flags {
+		return fmt.Errorf("flags are %#x, expected %#x", got, flags)
+	}
 	f.measure()
 	if got := le.Uint64(f.data[24:]); got != uint64(f.threadBytes) {
 		return fmt.Errorf("thread bytes is %d, expected %d", got, f.threadBytes)
 	}
-	need := headerBytes + f.threads*f.threadBytes
 	if t.Flags&trace.FlagRecordVersions != 0 {
-		if f.observedAt != need {
-			return fmt.Errorf("observed versions at %d, expected %d", f.observedAt, need)
-		}
-		for i := range t.Threads {
-			need += 8 * len(t.Threads[i].Entries)
-		}
+		f.observedAt = headerBytes + f.threads*f.threadBytes
 	}
-	if need != len(f.data) {
+	if got := le.Uint64(f.data[48:]); got != uint64(f.observedAt) {
+		return fmt.Errorf("observed versions at %d, expected %d", got, f.observedAt)
+	}
+	if need := int(Bytes(t)); need != len(f.data) {
 		return fmt.Errorf("has %d bytes, expected %d", len(f.data), need)
 	}
 	for i, o := range t.Operations {

@@ -2,6 +2,7 @@ package counters
 
 import (
 	"encoding/binary"
+	"strings"
 	"sync/atomic"
 	"unicode/utf8"
 	"unsafe"
@@ -27,7 +28,7 @@ func (f *File) errorPlace(thread, place int) []byte {
 
 // CountMessage counts a message in the thread's places. Only that thread calls it; it is off the fast path.
 func (f *File) CountMessage(thread int, o trace.Operation, outcome Outcome, text string) {
-	text = cut(text)
+	text = cut(strings.ToValidUTF8(text, "\uFFFD"))
 	for place := range ErrorPlaces {
 		p := f.errorPlace(thread, place)
 		count := (*uint64)(unsafe.Pointer(&p[0]))
@@ -41,7 +42,8 @@ func (f *File) CountMessage(thread int, o trace.Operation, outcome Outcome, text
 			atomic.StoreUint64(count, 1) // last: a reader that sees the count sees the text
 			return
 		}
-		same := binary.LittleEndian.Uint32(p[8:]) == uint32(o) && string(messageText(p)) == text
+		same := binary.LittleEndian.Uint32(p[8:]) == uint32(o) && binary.LittleEndian.Uint32(p[12:]) == uint32(outcome) &&
+			string(messageText(p)) == text
 		if same || place == ErrorPlaces-1 {
 			atomic.StoreUint64(count, *count+1)
 			return

@@ -1,0 +1,45 @@
+# What a person does with this tree. `make` alone lists it.
+GO ?= go
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test test-race test-long lint fuzz bench generate clean
+
+help: ## list these targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/assay: core and Go worker in one static binary
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/assay ./cmd/assay
+
+demo: build ## compare every pure-Go engine at preset put-get's small scale, in a few minutes
+	bin/assay run put-get
+
+test: lint ## every fast test, with the race detector where C is at hand
+	CGO_ENABLED=0 $(GO) test ./...
+	@if $(GO) env CGO_ENABLED | grep -q 1 && command -v "$$($(GO) env CC)" >/dev/null; then $(MAKE) --no-print-directory test-race; \
+	else echo "skipped: the race detector needs a C compiler (Debian: apt-get install gcc libc6-dev)"; fi
+
+test-race: ## the packages in which goroutines meet, with the race detector
+	CGO_ENABLED=1 $(GO) test -race -short ./store/... ./worker/... ./drivers/... ./storetest/... ./internal/...
+
+test-long: ## simulations at full length, fuzzing, longer conformance: about half an hour
+	ASSAY_LONG=1 CGO_ENABLED=0 $(GO) test -timeout 60m ./...
+	$(MAKE) --no-print-directory fuzz
+
+lint: ## formatting, vet, staticcheck
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "gofmt -w $$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+fuzz: ## each fuzz target for FUZZTIME (default 20s)
+	@for target in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs grep -HoE '^func Fuzz[A-Za-z]+' | sed 's/:func /:/'); do \
+	  package=$$(dirname "$${target%%:*}"); name=$${target##*:}; echo "== $$package $$name"; \
+	  $(GO) test "$$package" -run '^$$' -fuzz "^$$name$$" -fuzztime $${FUZZTIME:-20s} || exit 1; done
+
+bench: ## what the harness costs an operation, by part, and against bare loops
+	CGO_ENABLED=0 $(GO) run ./bench
+
+generate: ## the report page's bundle, the vectors' tables: what is generated and committed
+	$(GO) generate ./...
+
+clean: ## remove what make built
+	rm -rf bin

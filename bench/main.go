@@ -1,0 +1,51 @@
+// Command bench prints what the harness itself costs: per operation and by part, at one and two threads, with and without
+// the verification of reads; and what is left of a bare loop's rate on real engines. `make bench` runs it.
+//
+// Every figure is a median over rounds that take turns, so that what the machine does meanwhile falls on all of them alike.
+// Workers and bare loops run in processes of their own: this program, started again.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"assay/drivers"
+	"assay/worker"
+)
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == "worker" {
+		os.Exit(worker.Main(drivers.All()...))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "bare" {
+		exit(runBare(os.Args[2:]))
+	}
+	rounds := flag.Int("rounds", 7, "rounds of each pair")
+	seconds := flag.Float64("seconds", 1, "length of each round")
+	flag.Parse()
+	length := time.Duration(*seconds * float64(time.Second))
+	fmt.Println("Parts of an operation (ns, median; 16-byte key, 100-byte value)")
+	printParts()
+	fmt.Println("\nThe whole loop on the null driver (ns an operation in all, median)")
+	if err := printLoops(*rounds, length); err != nil {
+		exit(err)
+	}
+	fmt.Println("\nA bare loop's rate that is left on engines (one thread, 100,000 records, no sync)")
+	exit(printBare(*rounds, length))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}

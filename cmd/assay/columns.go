@@ -1,0 +1,28 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// columns is a plain table for lists: no colour, no borders, so that cut and awk can read it.
+type columns struct{ rows [][]string }
+
+func newColumns(head ...string) *columns { return &columns{rows: [][]string{head}} }
+
+func (c *columns) add(cells ...string) { c.rows = append(c.rows, cells) }
+
+func (c *columns) print(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, row := range c.rows {
+		for i, cell := range row {
+			if i > 0 {
+				fmt.Fprint(t, "\t")
+			}
+			fmt.Fprint(t, cell)
+		}
+		fmt.Fprintln(t)
+	}
+	return t.Flush()
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"assay/internal/record"
+	"assay/internal/verdict"
+)
+
+func compareCommand() *cobra.Command {
+	var of string
+	c := &cobra.Command{
+		Use:   "compare A B",
+		Short: "Compare two run directories, or two arms of one: regression, none, or inconclusive",
+		Long: `Compares run directory A (before) with B (after), or, with --run DIR, the arm A
+with the arm B of one run. The exit status is for scripts: 0 no regression,
+4 a regression, 5 inconclusive (the noise is larger than what could be shown).`,
+		Example: `  assay compare results/main results/branch
+  assay compare --run results/put-get bbolt pebble`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			comparison, err := compare(of, args[0], args[1])
+			if err != nil {
+				return usage(err)
+			}
+			printComparison(comparison)
+			if status := comparison.Outcome.ExitStatus(); status != 0 {
+				return &exitError{status: status}
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&of, "run", "", "compare two arms of this run `directory`")
+	return c
+}
+
+func compare(of, a, b string) (*verdict.Comparison, error) {
+	if of != "" {
+		run, err := record.Open(of)
+		if err != nil {
+			return nil, err
+		}
+		return verdict.CompareArms(run, a, b)
+	}
+	before, errBefore := record.Open(a)
+	after, errAfter := record.Open(b)
+	if err := errors.Join(errBefore, errAfter); err != nil {
+		return nil, fmt.Errorf("%w\nTo compare two arms of one run: assay compare --run DIR ARM ARM", err)
+	}
+	return verdict.CompareRuns(before, after)
+}
+
+func printComparison(c *verdict.Comparison) {
+	fmt.Println(c.Sentence)
+	fmt.Println()
+	table := newColumns("cell", "phase", "arm", "new ÷ old", "interval", "outcome", "")
+	for _, row := range c.Rows {
+		ratio, interval := "–", "–"
+		if row.Ratio != nil {
+			ratio = fmt.Sprintf("%.3f", row.Ratio.Value)
+			if i := row.Ratio.Interval; i != nil {
+				interval = fmt.Sprintf("%.3f to %.3f", i.Low, i.High)
+			}
+		}
+		table.add(row.Cell, row.Phase, row.Arm, ratio, interval, string(row.Outcome), row.Why)
+	}
+	if err := table.print(os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "assay:", err)
+	}
+	for _, text := range c.Unmatched {
+		fmt.Println("not compared:", text)
+	}
+	for _, w := range c.Warnings {
+		fmt.Printf("! %s\n  %s\n", w.Evidence, w.Remedy)
+	}
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"assay/storetest"
+)
+
+func conformanceCommand() *cobra.Command {
+	var driver string
+	var options map[string]string
+	var endpoints []string
+	c := &cobra.Command{
+		Use:   "conformance [--driver NAME] -- PROGRAM [ARG…]",
+		Short: "Hold a worker, in any language, against the rules of the contract",
+		Long: `Starts the worker and checks every rule of docs/worker-contract.md on its drivers:
+each check explains the rule that it guards. Without a program, Assay's own worker
+is checked. A server is loaded only if --endpoint names it.`,
+		Example: `  assay conformance --driver bbolt
+  assay conformance -- ./my-worker
+  assay conformance --driver memcached --endpoint 127.0.0.1:11211`,
+		RunE: func(c *cobra.Command, args []string) error {
+			command := args
+			if len(command) == 0 {
+				self, err := os.Executable()
+				if err != nil {
+					return &exitError{exitFailed, err}
+				}
+				command = []string{self, "worker"}
+			}
+			names := []string{driver}
+			if driver == "" {
+				described, err := describeWorker(command)
+				if err != nil {
+					return &exitError{exitFailed, err}
+				}
+				names = nil
+				for _, d := range described.Drivers {
+					if d.Kind != "server" || len(endpoints) > 0 {
+						names = append(names, d.Name)
+					}
+				}
+			}
+			return checkDrivers(c, storetest.Target{Command: command, Options: options, Endpoints: endpoints}, names)
+		},
+	}
+	c.Flags().StringVar(&driver, "driver", "", "check only this driver `name` (default: all that need no server)")
+	c.Flags().StringToStringVar(&options, "option", nil, "set a driver's option: `name=value`")
+	c.Flags().StringSliceVar(&endpoints, "endpoint", nil, "`host:port` of a server that may be loaded and emptied")
+	return c
+}
+
+func checkDrivers(c *cobra.Command, target storetest.Target, names []string) error {
+	directory, err := os.MkdirTemp("", "assay-conformance-")
+	if err != nil {
+		return &exitError{exitFailed, err}
+	}
+	defer os.RemoveAll(directory)
+	target.TempDir = directory
+	failed := 0
+	for _, name := range names {
+		target.Driver = name
+		result, err := storetest.Check(c.Context(), target)
+		if err != nil {
+			return &exitError{exitFailed, fmt.Errorf("%s: %w", name, err)}
+		}
+		if err := result.Write(os.Stdout); err != nil {
+			return err
+		}
+		failed += len(result.Failed())
+	}
+	if failed > 0 {
+		return &exitError{exitTrials, errors.New("the worker breaks rules of the contract: its figures can't be trusted")}
+	}
+	return nil
+}

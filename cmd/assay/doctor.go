@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"assay/internal/clock"
+	"assay/internal/host"
+)
+
+func doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor [DIRECTORY]",
+		Short: "Say what this machine is and what on it would spoil a measurement",
+		Long:  "Looks at the machine, and at the file system of a directory (default: here), and says what would spoil a measurement and what to do about it.",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			directory := "."
+			if len(args) == 1 {
+				directory = args[0]
+			}
+			if info, err := os.Stat(directory); err != nil || !info.IsDir() {
+				return usage(fmt.Errorf("%s is not a directory", directory))
+			}
+			return diagnose(directory)
+		},
+	}
+}
+
+// ailment is something that would spoil a measurement.
+type ailment struct{ what, remedy string }
+
+func diagnose(directory string) error {
+	e := host.Seal(directory, os.Args)
+	table := newColumns("", "")
+	table.add("processor", fmt.Sprintf("%s, %d CPUs", orDash(e.CPU), e.CPUs))
+	table.add("memory", fmt.Sprintf("%.1f GiB", float64(e.MemoryBytes)/(1<<30)))
+	table.add("kernel", orDash(e.Kernel))
+	table.add("system", orDash(e.OS))
+	table.add("governor", orDash(e.Governor))
+	table.add("file system", fmt.Sprintf("%s on %s (%s)", orDash(e.Filesystem), orDash(e.Device), orDash(e.Mount)))
+	if e.SyncMicros > 0 {
+		table.add("fdatasync", fmt.Sprintf("%.0f µs for 4 KiB", e.SyncMicros))
+	} else {
+		table.add("fdatasync", "not measured")
+	}
+	c, err := clock.New(clock.Auto)
+	if err != nil {
+		return &exitError{exitFailed, err}
+	}
+	table.add("clock", fmt.Sprintf("%s (kernel: %s)", c.Source(), orDash(e.ClockSource)))
+	table.add("Assay", orDash(e.Assay)+", "+e.Go)
+	if err := table.print(os.Stdout); err != nil {
+		return err
+	}
+	ailments := ailmentsOf(e, c.Source(), directory)
+	fmt.Println()
+	for _, a := range ailments {
+		fmt.Printf("! %s\n  %s\n", a.what, a.remedy)
+	}
+	if len(ailments) == 0 {
+		fmt.Println("Nothing found that would spoil a measurement.")
+	}
+	return nil
+}
+
+func ailmentsOf(e host.Environment, source clock.Source, directory string) []ailment {
+	var found []ailment
+	add := func(when bool, what, remedy string) {
+		if when {
+			found = append(found, ailment{what, remedy})
+		}
+	}
+	add(e.CPUs < 2, "One CPU: the conductor and the store take turns on it.", "Use a machine with two CPUs or more.")
+	add(e.Governor != "" && e.Governor != "performance", "The CPU governor is "+e.Governor+": the clock speed changes with the load.",
+		"cpupower frequency-set -g performance")
+	add(source != clock.TSC, "The time-stamp counter can't be trusted here: a look at the clock costs 29 ns instead of 11.", "Figures stay right; those of very fast stores are nearer to the ceiling.")
+	add(e.Filesystem == "tmpfs", "Files here are in memory: durability classes above D0 mean nothing, and nothing is synced.", "Name a directory on a disk with --data.")
+	add(e.Filesystem == "overlay", "Files here are on an overlay file system: the first write to a file copies it.", "Name a directory on a volume with --data.")
+	add(e.SyncMicros > 0 && e.SyncMicros < 20 && e.Filesystem != "tmpfs", fmt.Sprintf("fdatasync takes %.0f µs: no disk is that fast; something below answers before the data is safe.", e.SyncMicros),
+		"D3 figures from here hold for this machine only.")
+	free, err := host.FreeBytes(directory)
+	add(err == nil && free < 10<<30, fmt.Sprintf("Only %.1f GiB are free in %s.", float64(free)/(1<<30), directory), "assay run --dry-run says what an experiment needs.")
+	add(errors.Is(err, os.ErrPermission), "The free space can't be read.", "Check the rights on "+directory+".")
+	return found
+}

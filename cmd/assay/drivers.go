@@ -1,0 +1,194 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"assay/drivers"
+	"assay/internal/conductor"
+	"assay/internal/control"
+	"assay/internal/spec"
+	"assay/store"
+	"assay/worker"
+	"time"
+)
+
+// descriptions returns what Assay's own drivers say of themselves.
+func descriptions() []store.Description {
+	var all []store.Description
+	for _, d := range drivers.All() {
+		all = append(all, worker.Describe(d))
+	}
+	return all
+}
+
+func description(name string) (store.Description, bool) {
+	for _, d := range descriptions() {
+		if d.Name == name {
+			return d, true
+		}
+	}
+	return store.Description{}, false
+}
+
+// ceiling is the null driver as an arm.
+func ceiling() spec.Store {
+	d, ok := description(spec.NullDriver)
+	if !ok {
+		panic("the null driver is not in drivers.All")
+	}
+	return spec.Store{Name: spec.NullDriver, Driver: spec.NullDriver, Description: d}
+}
+
+// driverCatalogue tells spec what stores can do: Assay's own drivers from their code, others by asking their worker.
+func driverCatalogue() spec.Drivers {
+	var names []string
+	for _, d := range descriptions() {
+		names = append(names, d.Name)
+	}
+	return spec.Drivers{Names: names, Describe: func(s spec.Store) (store.Description, error) {
+		if len(s.Worker) > 0 {
+			return askWorker(s.Worker, s.Driver)
+		}
+		d, ok := description(s.Driver)
+		if !ok {
+			return d, fmt.Errorf("there is no driver %q", s.Driver)
+		}
+		return d, nil
+	}}
+}
+
+const describeTimeout = 10 * time.Second
+
+func askWorker(command []string, driver string) (store.Description, error) {
+	described, err := describeWorker(command)
+	if err != nil {
+		return store.Description{}, err
+	}
+	var names []string
+	for _, d := range described.Drivers {
+		if d.Name == driver {
+			return d, nil
+		}
+		names = append(names, d.Name)
+	}
+	return store.Description{}, fmt.Errorf("worker %s has no driver %q, it has %s", command[0], driver, strings.Join(names, ", "))
+}
+
+func describeWorker(command []string) (control.Described, error) {
+	var described control.Described
+	w, err := conductor.Start(command, os.Stderr)
+	if err != nil {
+		return described, err
+	}
+	err = w.Call(control.Request{Command: control.CommandDescribe}, describeTimeout, &described)
+	if endErr := w.End(describeTimeout); err == nil {
+		err = endErr
+	}
+	if err == nil && described.Contract != control.Contract {
+		err = fmt.Errorf("worker %s speaks version %d of the contract, this program version %d", command[0], described.Contract, control.Contract)
+	}
+	return described, err
+}
+
+func driversCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "drivers [NAME]",
+		Short: "List the stores that can be measured, with their abilities and options",
+		Args:  cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return driverCatalogue().Names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			all := descriptions()
+			if len(args) == 1 {
+				d, ok := description(args[0])
+				if !ok {
+					return usage(fmt.Errorf("there is no driver %q%s", args[0], suggestion(args[0], driverCatalogue().Names)))
+				}
+				all = []store.Description{d}
+			}
+			if asJSON {
+				encoder := json.NewEncoder(os.Stdout)
+				encoder.SetIndent("", "  ")
+				return encoder.Encode(all)
+			}
+			if len(args) == 1 {
+				return printDriver(os.Stdout, all[0])
+			}
+			return printDrivers(os.Stdout, all)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print everything as JSON")
+	return c
+}
+
+func suggestion(word string, names []string) string {
+	if near := spec.Nearest(word, names); near != "" {
+		return fmt.Sprintf("; did you mean %s?", near)
+	}
+	return "; there are " + strings.Join(names, ", ")
+}
+
+func printDrivers(w io.Writer, all []store.Description) error {
+	table := newColumns("driver", "version", "licence", "durability", "abilities", "what it is")
+	for _, d := range all {
+		var classes []string
+		for _, c := range d.Durability {
+			classes = append(classes, string(c.Class))
+		}
+		table.add(d.Name, orDash(d.Version), orDash(d.Licence), strings.Join(classes, " "), strings.Join(d.Abilities.List(), " "), d.Summary)
+	}
+	if err := table.print(w); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, "\nassay drivers NAME shows options, limits and how each durability class is reached.")
+	return err
+}
+
+func printDriver(w io.Writer, d store.Description) error {
+	fmt.Fprintf(w, "%s: %s\n", d.Name, d.Summary)
+	fmt.Fprintf(w, "library   %s %s, licence %s\n", orDash(d.Library), d.Version, orDash(d.Licence))
+	fmt.Fprintf(w, "abilities %s\n", orDash(strings.Join(d.Abilities.List(), ", ")))
+	fmt.Fprintf(w, "limits    keys %d to %s bytes, values to %s bytes\n", d.KeyBytesMin, limit(d.KeyBytesMax), limit(d.ValueBytesMax))
+	if d.Note != "" {
+		fmt.Fprintf(w, "note      %s\n", d.Note)
+	}
+	fmt.Fprintln(w, "\nDurability classes (claimed)")
+	for _, c := range d.Durability {
+		fmt.Fprintf(w, "  %s  %s\n", c.Class, c.How)
+	}
+	if len(d.Options) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w, "\nOptions")
+	table := newColumns("option", "type", "default", "")
+	for _, o := range d.Options {
+		kind := string(o.Type)
+		if len(o.Choices) > 0 {
+			kind = strings.Join(o.Choices, "|")
+		}
+		table.add(o.Name, kind, orDash(o.Default), o.Help)
+	}
+	return table.print(w)
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "–"
+	}
+	return text
+}
+
+func limit(n int) string {
+	if n == 0 {
+		return "any number of"
+	}
+	return fmt.Sprint(n)
+}

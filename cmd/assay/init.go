@@ -1,0 +1,103 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"assay/internal/spec"
+	"assay/presets"
+)
+
+func initCommand() *cobra.Command {
+	var preset, ycsb string
+	c := &cobra.Command{
+		Use:   "init [FILE]",
+		Short: "Write a commented experiment to begin with",
+		Long: `Writes a commented experiment (default: experiment.yaml). An existing file is never
+overwritten. With --preset it is a preset's file; with --ycsb it is made from a
+YCSB property file, and what could not be carried over is said.`,
+		Example: `  assay init my.yaml
+  assay init my.yaml --preset put-get
+  assay init a.yaml --ycsb workloads/workloada`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			path := "experiment.yaml"
+			if len(args) == 1 {
+				path = args[0]
+			}
+			text, err := initialText(preset, ycsb)
+			if err != nil {
+				return usage(err)
+			}
+			return writeNew(path, text)
+		},
+	}
+	c.Flags().StringVar(&preset, "preset", "", "begin with this `preset`")
+	c.Flags().StringVar(&ycsb, "ycsb", "", "make it from this YCSB property `file`")
+	c.MarkFlagsMutuallyExclusive("preset", "ycsb")
+	must(c.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(presetNames(), cobra.ShellCompDirectiveNoFileComp)))
+	return c
+}
+
+func initialText(preset, ycsb string) ([]byte, error) {
+	switch {
+	case preset != "":
+		return presets.Source(preset)
+	case ycsb != "":
+		properties, err := os.ReadFile(ycsb)
+		if err != nil {
+			return nil, fmt.Errorf("reading YCSB properties: %w", err)
+		}
+		text, notes, err := spec.ImportYCSB(properties, filepath.Base(ycsb))
+		for _, note := range notes {
+			fmt.Fprintln(os.Stderr, "note:", note)
+		}
+		return text, err
+	}
+	return spec.Template(), nil
+}
+
+// writeNew writes a file that must not be there yet.
+func writeNew(path string, text []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return usage(fmt.Errorf("%s is there already and stays as it is: name another file", path))
+	}
+	if err != nil {
+		return usage(err)
+	}
+	if _, err = file.Write(text); err != nil {
+		return &exitError{exitFailed, errors.Join(err, file.Close())}
+	}
+	if err := file.Close(); err != nil {
+		return &exitError{exitFailed, err}
+	}
+	fmt.Printf("Wrote %s. assay run %s --dry-run shows what it would do.\n", path, path)
+	return nil
+}
+
+func schemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of experiment files, for editors",
+		Long: `Prints the JSON Schema of experiment files. An editor with a YAML language server
+completes and checks a file whose first line names it:
+
+  assay schema > assay.schema.json
+  # yaml-language-server: $schema=assay.schema.json`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			schema, err := spec.Schema(descriptions())
+			if err != nil {
+				return &exitError{exitFailed, err}
+			}
+			_, err = os.Stdout.Write(append(schema, '\n'))
+			return err
+		},
+	}
+}

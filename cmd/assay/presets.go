@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"assay/presets"
+)
+
+func presetNames() []string {
+	var names []string
+	for _, p := range presets.Names() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+func presetsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "presets [NAME]",
+		Short: "List the experiments that ship with Assay, or print one",
+		Example: `  assay presets
+  assay presets put-get > mine.yaml   # a copy to change`,
+		Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return presetNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				source, err := presets.Source(args[0])
+				if err != nil {
+					return usage(err)
+				}
+				_, err = os.Stdout.Write(source)
+				return err
+			}
+			table := newColumns("preset", "what it asks")
+			for _, p := range presets.Names() {
+				table.add(p.Name, p.Summary)
+			}
+			if err := table.print(os.Stdout); err != nil {
+				return err
+			}
+			_, err := fmt.Println("\nassay run NAME runs one; assay presets NAME prints it; --set scale=… picks its size.")
+			return err
+		},
+	}
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assay/internal/live"
+	"assay/internal/plan"
+	"assay/internal/record"
+	"assay/internal/report"
+	"assay/internal/run"
+	"assay/internal/spec"
+	"assay/presets"
+)
+
+// runFlags are the flags of assay run.
+type runFlags struct {
+	sets           []string
+	out, data      string
+	resume, dryRun bool
+	plain, noHTML  bool
+}
+
+func runCommand() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run FILE|PRESET",
+		Short: "Run an experiment: a file, or a preset by name",
+		Long: `Runs every trial of an experiment and ends with a table and an HTML report.
+
+The run directory (--out) holds everything: the experiment with all defaults
+written out, each trial's result and its time series, the machine, the report.
+Ctrl-C ends the trial under way, keeps what was measured, and
+assay run --resume DIR does the trials that are left.`,
+		Example: `  assay run put-get
+  assay run put-get --set scale=full --out results/put-get
+  assay run my.yaml --set records=1000000 --set phases.read.for=30s
+  assay run my.yaml --dry-run
+  assay run --resume results/put-get`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 1:
+				return nil
+			case f.resume:
+				return usage(errors.New("--resume takes the run directory: assay run --resume DIR"))
+			}
+			return usage(fmt.Errorf("assay run takes one experiment file or preset; the presets are %s", strings.Join(presetNames(), ", ")))
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return presetNames(), cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args[0]) },
+	}
+	c.Flags().StringArrayVar(&f.sets, "set", nil, "change a field of the experiment: `path=value` (may be repeated)")
+	c.Flags().StringVar(&f.out, "out", "", "run `directory` to make (default: assay-NAME-TIME here)")
+	c.Flags().StringVar(&f.data, "data", "", "existing `directory` in which stores get their directories (default: in the run directory)")
+	c.Flags().BoolVar(&f.resume, "resume", false, "do the trials that are left in a run directory, which is then the argument")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the trials, their number, and the time and disk they take; run nothing")
+	c.Flags().BoolVar(&f.plain, "plain", false, "progress as lines, even on a terminal")
+	c.Flags().BoolVar(&f.noHTML, "no-html", false, "do not write report.html into the run directory")
+	return c
+}
+
+func (f *runFlags) run(ctx context.Context, argument string) error {
+	if f.resume {
+		if len(f.sets) > 0 || f.out != "" || f.dryRun {
+			return usage(errors.New("--resume goes on with the experiment as it was begun: it takes no --set, --out or --dry-run"))
+		}
+		return f.execute(argument, func(o run.Options) (run.Result, error) { return run.Resume(ctx, o) })
+	}
+	source, name, err := experimentSource(argument)
+	if err != nil {
+		return usage(err)
+	}
+	e, err := spec.Load(source, name, f.sets, driverCatalogue())
+	if err != nil {
+		return usage(err)
+	}
+	if f.dryRun {
+		return printPlan(os.Stdout, e)
+	}
+	out := f.out
+	if out == "" {
+		out = fmt.Sprintf("assay-%s-%s", e.Name, time.Now().Format("20060102-150405"))
+	}
+	return f.execute(out, func(o run.Options) (run.Result, error) { return run.New(ctx, e, source, o) })
+}
+
+// experimentSource returns the text of an experiment file or preset. A file wins where both exist.
+func experimentSource(argument string) (source []byte, name string, err error) {
+	source, err = os.ReadFile(argument)
+	if err == nil {
+		return source, argument, nil
+	}
+	if strings.ContainsAny(argument, "./\\") || !errors.Is(err, os.ErrNotExist) {
+		return nil, "", fmt.Errorf("reading the experiment: %w", err)
+	}
+	source, presetErr := presets.Source(argument)
+	if presetErr != nil {
+		return nil, "", fmt.Errorf("there is no file %s here, and %w", argument, presetErr)
+	}
+	return source, "preset " + argument, nil
+}
+
+// execute runs trials with a view on standard error, then prints the table and writes the report.
+func (f *runFlags) execute(directory string, do func(run.Options) (run.Result, error)) error {
+	self, err := os.Executable()
+	if err != nil {
+		return &exitError{exitFailed, fmt.Errorf("finding Assay's own program, to start workers with: %w", err)}
+	}
+	if f.data != "" {
+		if info, err := os.Stat(f.data); err != nil || !info.IsDir() {
+			return usage(fmt.Errorf("--data %s: expected an existing directory", f.data))
+		}
+	}
+	view := f.view()
+	defer view.Close()
+	result, err := do(run.Options{
+		Directory: directory, DataRoot: f.data, Command: os.Args, Worker: []string{self, "worker"},
+		Ceiling: ceiling(), View: view,
+	})
+	if closeErr := view.Close(); closeErr != nil {
+		fmt.Fprintln(os.Stderr, "assay:", closeErr) // what was measured is none the worse
+	}
+	if err != nil {
+		if _, openErr := record.Open(directory); openErr == nil {
+			err = fmt.Errorf("%w\nWhat was recorded is in %s; assay report %s shows it, assay run --resume %s goes on", err, directory, directory, directory)
+		}
+		return &exitError{exitFailed, err}
+	}
+	if err := f.show(directory); err != nil {
+		return &exitError{exitFailed, err}
+	}
+	return f.status(result, directory)
+}
+
+func (f *runFlags) view() live.View {
+	if f.plain {
+		return live.NewPlain(os.Stderr)
+	}
+	return live.New(os.Stderr)
+}
+
+func (f *runFlags) show(directory string) error {
+	recorded, err := record.Open(directory)
+	if err != nil {
+		return err
+	}
+	view, err := report.Build(recorded)
+	if err != nil {
+		return err
+	}
+	if err := printText(os.Stdout, view); err != nil {
+		return err
+	}
+	if f.noHTML {
+		return nil
+	}
+	path := filepath.Join(directory, "report.html")
+	if err := writeFile(path, func(w io.Writer) error { return report.HTML(w, view) }); err != nil {
+		return err
+	}
+	fmt.Printf("\nReport: %s\n", path)
+	return nil
+}
+
+func (f *runFlags) status(r run.Result, directory string) error {
+	switch {
+	case r.Interrupted:
+		return &exitError{exitTrials, fmt.Errorf("stopped; assay run --resume %s does the trials that are left", directory)}
+	case r.Failed+r.Marked > 0:
+		return &exitError{exitTrials, fmt.Errorf("%d of %d trials failed, %d were marked and are not ranked", r.Failed, r.Planned, r.Marked)}
+	}
+	return nil
+}
+
+// printPlan is --dry-run.
+func printPlan(w io.Writer, e *spec.Experiment) error {
+	trials := plan.Plan(e)
+	table := newColumns("trial", "arm", "role", "parameters", "")
+	for _, t := range trials {
+		note := ""
+		if t.Refuse != "" {
+			note = "can't run: " + t.Refuse
+		}
+		table.add(t.ID, t.Arm, string(t.Role), e.CellLabel(t.Cell), note)
+	}
+	if err := table.print(w); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", plan.EstimateOf(e, trials))
+	return err
+}

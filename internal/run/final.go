@@ -1,0 +1,61 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"assay/internal/audit"
+	"assay/internal/record"
+	"assay/store"
+)
+
+const finalCheckNumber = 255
+
+// finalCheck reads records back and holds each against the writes that were acknowledged: what is absent is lost, what is older
+// is stale. It reads as many records as the experiment says, spread evenly.
+func (t *trial) finalCheck(ctx context.Context) error {
+	e := t.run.experiment
+	if e.VerifyRecords == 0 || t.store.Description.Kind == store.None {
+		return nil
+	}
+	indexes := audit.Sample(t.past, e.VerifyRecords)
+	if len(indexes) == 0 {
+		return nil
+	}
+	result := record.Phase{Name: "final check", Number: finalCheckNumber, SampleNS: int64(sampleMax)}
+	request := t.prepare(result.Name, finalCheckNumber)
+	t.run.view.PhaseStarted(result.Name)
+	w, err := t.begin(audit.VerifyTrace(indexes, min(t.cell.Threads, len(indexes))), request, &result)
+	if err != nil {
+		return fmt.Errorf("final check: %w", err)
+	}
+	defer w.close()
+	if err := w.watch(ctx); err != nil {
+		return fmt.Errorf("final check: %w", err)
+	}
+	counts, err := audit.Expect(t.past, indexes).Check(w.files.counters.Observed())
+	if err != nil {
+		return fmt.Errorf("final check: %w", err)
+	}
+	of := audit.Sample(t.past, 1<<40)
+	check := record.FinalCheck{Records: counts.Records, Of: uint64(len(of)), Right: counts.Right, Lost: counts.Lost, Stale: counts.Stale,
+		Wrong: counts.Wrong, Errors: counts.Errors, Unknown: counts.Unknown, Examples: counts.Examples}
+	t.result.Final = &check
+	if check.Lost > 0 {
+		t.mark(record.MarkLost, "%d of %d records that were read back at the end are gone, though their writes were acknowledged", check.Lost, check.Records)
+	}
+	if check.Stale > 0 {
+		t.mark(record.MarkStale, "%d of %d records that were read back at the end hold an older value than the last acknowledged one", check.Stale, check.Records)
+	}
+	if check.Wrong > 0 {
+		t.mark(record.MarkWrong, "%d of %d records that were read back at the end hold a value that is not theirs", check.Wrong, check.Records)
+	}
+	if check.Errors > 0 {
+		t.mark(record.MarkErrors, "%d of %d records could not be read back at the end", check.Errors, check.Records)
+	}
+	return nil
+}
+
+func (t *trial) mark(code, format string, args ...any) {
+	t.result.Marks = append(t.result.Marks, record.Mark{Code: code, Phase: "final check", Text: fmt.Sprintf(format, args...)})
+}

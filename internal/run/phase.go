@@ -1,0 +1,192 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"assay/internal/audit"
+	"assay/internal/control"
+	"assay/internal/host"
+	"assay/internal/keyval"
+	"assay/internal/record"
+	"assay/internal/spec"
+	"assay/internal/trace"
+	"assay/store"
+)
+
+// phase runs one phase and adds its result to the trial's.
+func (t *trial) phase(ctx context.Context, p *spec.Phase, position int) error {
+	file, err := t.trace(p, position)
+	if err != nil {
+		return fmt.Errorf("making the trace: %w", err)
+	}
+	number := position + 1
+	if p.Load {
+		number = 0
+	}
+	request := t.prepare(p.Name, number)
+	request.ZeroVersions = p.Load
+	request.DeadlineNS = int64(p.Duration)
+	if !p.Load && !t.mayMiss(p) {
+		request.MustHitBelow = t.loaded
+	}
+	result := record.Phase{
+		Name: p.Name, Number: number, Measured: !p.Load && !p.Unmeasured, Load: p.Load, Open: p.Rate > 0,
+		Threads: len(file.Threads), Batch: batchOf(file), SampleNS: int64(t.samplePeriod(p)),
+	}
+	t.run.view.PhaseStarted(p.Name)
+	w, err := t.begin(file, request, &result)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	runErr := w.watch(ctx)
+	problems := w.collect()
+	t.remember(p, file, number, w)
+	if w.died() {
+		t.result.Phases = append(t.result.Phases, result)
+		t.result.Marks = append(t.result.Marks, marksOf(&result, problems)...)
+		return runErr
+	}
+	if err := t.drain(&result); err != nil && runErr == nil {
+		runErr = err
+	}
+	t.result.Phases = append(t.result.Phases, result)
+	t.result.Marks = append(t.result.Marks, marksOf(&result, problems)...)
+	if runErr != nil {
+		return runErr
+	}
+	if short := w.notDone(); short != "" {
+		t.result.Marks = append(t.result.Marks, record.Mark{Code: record.MarkShort, Phase: p.Name, Text: short})
+	}
+	t.result.Marks = append(t.result.Marks, w.foreign()...)
+	return nil
+}
+
+// trace makes the phase's operations. All arms of a cell in a block have the same seed, so that they do the same.
+func (t *trial) trace(p *spec.Phase, position int) (*trace.File, error) {
+	s := trace.Spec{
+		Load: p.Load, Records: t.cell.Records, Fresh: max(t.fresh, t.cell.Records), Deleted: t.deletedBefore(position),
+		Order: trace.Order{
+			Distribution: p.Order.Distribution, Theta: p.Order.Theta, HotRecords: p.Order.HotRecords, HotOperations: p.Order.HotOps,
+		},
+		Sizes: t.sizes(), Batch: p.Batch, Scan: trace.ScanLengths{Min: p.Scan.Min, Max: p.Scan.Max, Zipfian: p.Scan.Distribution == "zipfian"},
+		Threads: t.threads(p), Endpoints: len(t.store.Endpoints), Seed: keyval.Mix(t.plan.Seed ^ uint64(position)<<32),
+		Limit: p.Operations, Rate: p.Rate,
+	}
+	if p.Rate > 0 && p.Duration > 0 {
+		s.EndNS = uint64(p.Duration)
+	}
+	if p.Load {
+		s.Limit, s.Threads = 0, int(min(uint64(s.Threads), t.cell.Records))
+		if !t.result.Abilities.Batch {
+			s.Batch = 0 // a load goes in batches where the store has them
+		} else if most := t.store.Description.BatchMax; most > 0 {
+			s.Batch = min(s.Batch, most)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Mix)) {
+		o, known := trace.ParseOperation(name)
+		if !known {
+			return nil, fmt.Errorf("unknown operation %q in the mix", name) // spec has checked it: a mistake of Assay's
+		}
+		s.Mix = append(s.Mix, trace.Share{Operation: o, Weight: p.Mix[name]})
+	}
+	return trace.Generate(s)
+}
+
+func (t *trial) threads(p *spec.Phase) int {
+	if p.Threads > 0 {
+		return p.Threads
+	}
+	return t.cell.Threads
+}
+
+// deletedBefore says if earlier phases may have deleted records.
+func (t *trial) deletedBefore(position int) bool {
+	return slices.ContainsFunc(t.run.experiment.Phases[:position], func(p spec.Phase) bool { return p.Mix["delete"] > 0 })
+}
+
+// mayMiss says if a read in the phase may rightly miss a record that was loaded.
+func (t *trial) mayMiss(p *spec.Phase) bool {
+	position := slices.IndexFunc(t.run.experiment.Phases, func(q spec.Phase) bool { return q.Name == p.Name })
+	return t.deletedBefore(position + 1)
+}
+
+func batchOf(f *trace.File) int {
+	for i := range f.Threads {
+		for _, e := range f.Threads[i].Entries {
+			if e.Operation() == trace.Batch {
+				return int(f.Amounts[e.SizeClass()])
+			}
+		}
+	}
+	return 0
+}
+
+const (
+	sampleMax     = time.Second
+	sampleMin     = 100 * time.Millisecond
+	samplesAPhase = 20 // at least, so that a short phase can be judged too
+)
+
+func (t *trial) samplePeriod(p *spec.Phase) time.Duration {
+	if fixed := t.run.experiment.Sample; fixed > 0 {
+		return fixed
+	}
+	if p.Duration == 0 {
+		return sampleMax
+	}
+	return min(max(p.Duration/samplesAPhase, sampleMin), sampleMax)
+}
+
+// remember keeps what later phases and the final check need to know of this one.
+func (t *trial) remember(p *spec.Phase, file *trace.File, number int, w *watched) {
+	t.past = append(t.past, audit.NewPhase(number, file, p.Load, w.files.counters))
+	if p.Load {
+		t.loaded = t.cell.Records
+	}
+	t.fresh = max(t.fresh, file.IndexEnd(w.last.Attempted))
+}
+
+// drainMax is how long background work is waited for after a phase, before sizes are taken and the next phase begins.
+const drainMax = 10 * time.Second
+
+// drain waits until the store says that it has no work left, and takes the sizes.
+func (t *trial) drain(result *record.Phase) error {
+	began := time.Now()
+	for t.result.Abilities.Inspect {
+		var inspected control.Inspected
+		if err := t.worker.Call(control.Request{Command: control.CommandInspect}, t.run.experiment.StepTimeout, &inspected); err != nil {
+			return fmt.Errorf("inspect: %w", err)
+		}
+		result.Stats = inspected.Stats
+		if result.Sizes.Drained = !inspected.Busy; result.Sizes.Drained || time.Since(began) > drainMax {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	result.Sizes.DrainSeconds = time.Since(began).Seconds()
+	t.measureSizes(result)
+	return nil
+}
+
+func (t *trial) measureSizes(result *record.Phase) {
+	if t.data != "" {
+		if bytes, files, err := host.DiskUse(t.data); err == nil {
+			result.Sizes.DiskBytes, result.Sizes.Files = &bytes, &files
+		}
+	}
+	if t.store.Description.Kind == store.None {
+		return
+	}
+	if records, known := audit.Live(t.past); known {
+		result.Sizes.Records = &records
+	}
+	if bytes, known := audit.LogicalBytes(t.past, t.run.experiment.Keys); known {
+		result.Sizes.LogicalBytes = &bytes
+	}
+}

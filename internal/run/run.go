@@ -1,0 +1,188 @@
+// Package run does an experiment. It alone knows how the parts meet:
+//
+//	run.go      the trials in their order, the run directory around them
+//	trial.go    one trial: a fresh worker and data directory, the phases, the final check
+//	phase.go    one phase: its trace, its result, what is left on the disk after it
+//	watch.go    the phase while it runs: samples, hangs, the user's Ctrl-C
+//	tally.go    counters to results; do the counts add up?
+//	final.go    what was acknowledged, is it there?
+//	scratch.go  where the files stand that conductor and worker share
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"assay/internal/host"
+	"assay/internal/live"
+	"assay/internal/plan"
+	"assay/internal/record"
+	"assay/internal/spec"
+)
+
+// Options say how an experiment is run.
+type Options struct {
+	Directory string     // the run directory
+	DataRoot  string     // an existing directory in which stores get their directories; "": the run directory's own
+	Command   []string   // as typed, for the record
+	Worker    []string   // the command of Assay's own worker
+	Ceiling   spec.Store // the null driver
+	View      live.View
+}
+
+// Result counts how the trials ended.
+type Result struct {
+	Planned, OK, Marked, Failed, Refused int
+	Interrupted                          bool // stopped by the user: the trials that are left can be resumed
+}
+
+// running is a run under way.
+type running struct {
+	options    Options
+	experiment *spec.Experiment
+	writer     *record.Writer
+	view       live.View
+	result     Result
+}
+
+// New runs an experiment in a new run directory. source is the experiment's file. When ctx is cancelled, the trial under way
+// is ended, recorded as interrupted, and New returns without an error.
+func New(ctx context.Context, e *spec.Experiment, source []byte, o Options) (Result, error) {
+	trials := plan.Plan(e)
+	environment, err := seal(e, o)
+	if err != nil {
+		return Result{}, err
+	}
+	writer, err := record.Create(o.Directory, source, e, trials, environment)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := writer.Event(record.EventStarted, "", fmt.Sprintf("%d trials", len(trials))); err != nil {
+		return Result{}, errors.Join(err, writer.Close())
+	}
+	r := &running{options: o, experiment: e, writer: writer, view: o.View, result: Result{Planned: len(trials)}}
+	return r.finish(r.trials(ctx, trials, len(trials)))
+}
+
+// Resume does the trials of a run directory that have no result.
+func Resume(ctx context.Context, o Options) (Result, error) {
+	before, err := record.Open(o.Directory)
+	if err != nil {
+		return Result{}, err
+	}
+	now := host.Seal(o.Directory, o.Command)
+	if changes := host.Changes(before.Environment, now); len(changes) > 0 {
+		return Result{}, fmt.Errorf("resuming %s: this is not the machine or the program that the run began with (%s): trials of the two can't be compared",
+			o.Directory, changes[0])
+	}
+	writer, left, err := record.Resume(o.Directory)
+	if err != nil {
+		return Result{}, err
+	}
+	r := &running{options: o, experiment: &before.Experiment, writer: writer, view: o.View, result: Result{Planned: len(before.Plan)}}
+	for id, trial := range before.Trials {
+		if trial.State != record.Interrupted && !contains(left, id) {
+			r.count(trial.State)
+		}
+	}
+	return r.finish(r.trials(ctx, left, len(before.Plan)))
+}
+
+func contains(trials []plan.Trial, id string) bool {
+	for _, t := range trials {
+		if t.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// trials runs what is left of a plan.
+func (r *running) trials(ctx context.Context, left []plan.Trial, planned int) error {
+	estimate := plan.EstimateOf(r.experiment, left)
+	done := planned - len(left)
+	r.view.RunStarted(live.Run{Name: r.experiment.Name, Trials: planned, Done: done,
+		Estimate: time.Duration(estimate.SecondsHigh * float64(time.Second))})
+	for i, p := range left {
+		if ctx.Err() != nil {
+			r.result.Interrupted = true
+			r.view.RunEnded("stopped; what was measured is kept")
+			return nil
+		}
+		if err := r.trial(ctx, p, done+i+1, planned); err != nil {
+			r.view.RunEnded("ended early: " + err.Error())
+			return err
+		}
+	}
+	r.view.RunEnded("")
+	return nil
+}
+
+func (r *running) trial(ctx context.Context, p plan.Trial, number, of int) error {
+	writer, err := r.writer.TrialStarted(p.ID)
+	if err != nil {
+		return err
+	}
+	t := &trial{run: r, plan: p, cell: p.CellOf(r.experiment), store: r.options.Ceiling, writer: writer}
+	if p.Store >= 0 {
+		t.store = r.experiment.Stores[p.Store]
+	}
+	r.view.TrialStarted(live.Trial{Number: number, Of: of, Arm: p.Arm, Cell: r.experiment.CellLabel(p.Cell), Phases: phaseNames(r.experiment)})
+	if err := t.do(ctx); err != nil {
+		return err
+	}
+	r.count(t.result.State)
+	r.view.TrialEnded(live.TrialEnd{State: t.result.State, Text: t.why(), Rate: t.rate()})
+	return nil
+}
+
+func phaseNames(e *spec.Experiment) []string {
+	var names []string
+	for _, p := range e.Phases {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+func (r *running) count(state record.State) {
+	switch state {
+	case record.OK:
+		r.result.OK++
+	case record.Marked:
+		r.result.Marked++
+	case record.Failed:
+		r.result.Failed++
+	case record.Refused:
+		r.result.Refused++
+	case record.Interrupted:
+		r.result.Interrupted = true
+	}
+}
+
+func (r *running) finish(err error) (Result, error) {
+	kind, text := record.EventEnded, ""
+	switch {
+	case err != nil:
+		kind, text = record.EventInterrupted, err.Error()
+	case r.result.Interrupted:
+		kind, text = record.EventInterrupted, "stopped by the user"
+	}
+	return r.result, errors.Join(err, r.writer.Event(kind, "", text), r.writer.Close())
+}
+
+// seal measures the machine where the stores' files will stand.
+func seal(e *spec.Experiment, o Options) (record.Environment, error) {
+	where := o.DataRoot
+	if where == "" {
+		where = o.Directory
+		if err := os.MkdirAll(where, 0o755); err != nil {
+			return record.Environment{}, fmt.Errorf("making the run directory: %w", err)
+		}
+	}
+	environment := host.Seal(where, o.Command)
+	environment.ValueRatio = compressedShares(e)
+	return environment, nil
+}

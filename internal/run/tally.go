@@ -1,0 +1,157 @@
+package run
+
+import (
+	"fmt"
+
+	"assay/internal/counters"
+	"assay/internal/record"
+	"assay/internal/trace"
+)
+
+// operations turns the counters at a phase's end into its result.
+func operations(totals []counters.Total) []record.Operation {
+	all := make([]record.Operation, len(totals))
+	for i, t := range totals {
+		all[i] = record.Operation{
+			Name: t.Operation.String(),
+			OK:   t.Outcomes[counters.OK], Miss: t.Outcomes[counters.Miss], Lost: t.Outcomes[counters.Lost],
+			Conflict: t.Outcomes[counters.Conflict], Wrong: t.Outcomes[counters.Wrong],
+			Errors: t.Outcomes[counters.Error], Timeout: t.Outcomes[counters.Timeout],
+			BytesWritten: t.BytesWritten, BytesRead: t.BytesRead, Items: t.Items, MaxNS: t.ServiceMaxNS,
+			Service: t.Service, Response: t.Response,
+		}
+	}
+	return all
+}
+
+func messages(from []counters.Message) []record.Message {
+	all := make([]record.Message, len(from))
+	for i, m := range from {
+		all[i] = record.Message{Operation: m.Operation.String(), Outcome: m.Outcome.String(), Text: m.Text, Count: m.Count}
+	}
+	return all
+}
+
+// balance holds the outcomes against the conductor's own count of the trace: for each thread, the operations among the
+// entries that it began; in all, attempted = ok + miss + lost + conflict + wrong + error + timeout + unfinished. It returns a
+// sentence for each way in which they disagree.
+func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, unfinished uint64, problems []string) {
+	for i := range file.Threads {
+		thread := &file.Threads[i]
+		begun, done := s.Attempted[i], s.Acknowledged[i]
+		if done > begun {
+			problems = append(problems, fmt.Sprintf("thread %d acknowledged %d entries, but began only %d", i, done, begun))
+			continue
+		}
+		if thread.Limit != 0 && begun > thread.Limit {
+			problems = append(problems, fmt.Sprintf("thread %d began %d entries, its trace allows %d", i, begun, thread.Limit))
+		}
+		began, ended := thread.Count(begun), thread.Count(done)
+		for slot, o := range file.Operations {
+			var counted uint64
+			cell := c.Slot(i, slot)
+			for _, n := range cell.Outcomes {
+				counted += n
+			}
+			attempted += began[o]
+			unfinished += began[o] - ended[o]
+			// An operation may be counted whose acknowledgement was not stored any more when the worker was killed.
+			if counted != ended[o] && counted != began[o] {
+				problems = append(problems, fmt.Sprintf("thread %d counted %d outcomes of %s, its trace has %d up to entry %d", i, counted, o, ended[o], done))
+			} else {
+				unfinished -= min(counted-min(counted, ended[o]), unfinished)
+			}
+		}
+	}
+	for _, t := range s.Totals {
+		if t.Service == nil {
+			continue
+		}
+		if timed := t.Service.Count(); timed != t.Operations() {
+			problems = append(problems, fmt.Sprintf("%s has %d outcomes, but %d of them were timed", t.Operation, t.Operations(), timed))
+		}
+	}
+	return attempted, unfinished, problems
+}
+
+// Thresholds of marks. What is below them is still shown, and may be a finding.
+const (
+	clockDriftShare = 0.001 // of the phase's length
+	clockDriftFloor = 2e6   // ns: below this, a late look at the two clocks explains it
+	stealShareMax   = 0.05
+	foreignShareMax = 0.25
+)
+
+// marksOf returns what forbids ranking a trial because of this phase.
+func marksOf(p *record.Phase, problems []string) []record.Mark {
+	var marks []record.Mark
+	mark := func(code, format string, args ...any) {
+		marks = append(marks, record.Mark{Code: code, Phase: p.Name, Text: fmt.Sprintf(format, args...)})
+	}
+	var wrong, lost, failed, done uint64
+	for _, o := range p.Operations {
+		wrong, lost, failed, done = wrong+o.Wrong, lost+o.Lost, failed+o.Errors+o.Timeout, done+o.Done()
+	}
+	if wrong > 0 {
+		mark(record.MarkWrong, "%d of %d operations returned a value that was never written there%s", wrong, done, firstMessage(p, "wrong"))
+	}
+	if lost > 0 {
+		mark(record.MarkLost, "%d of %d operations did not find a record that was stored", lost, done)
+	}
+	if failed > 0 {
+		mark(record.MarkErrors, "%d of %d operations failed%s", failed, done, firstMessage(p, "error", "timeout"))
+	}
+	if p.Unfinished > 0 {
+		mark(record.MarkUnfinished, "%d operations were begun and never ended", p.Unfinished)
+	}
+	for i, problem := range problems {
+		if i == 3 {
+			mark(record.MarkIdentity, "and %d more counts that disagree", len(problems)-i)
+			break
+		}
+		mark(record.MarkIdentity, "%s", problem)
+	}
+	if drift, length := float64(p.ClockDrift), float64(p.ElapsedNS); drift > clockDriftFloor && drift > clockDriftShare*length {
+		mark(record.MarkClock, "the %s clock went %.1f ms away from the monotonic clock in %.1f s", p.Clock, drift/1e6, length/1e9)
+	}
+	return marks
+}
+
+func firstMessage(p *record.Phase, outcomes ...string) string {
+	for _, m := range p.Messages {
+		for _, o := range outcomes {
+			if m.Outcome == o {
+				return fmt.Sprintf("; most often: %s", m.Text)
+			}
+		}
+	}
+	return ""
+}
+
+// why returns what a person must know of how the trial ended, in a sentence; "" if it is fine.
+func (t *trial) why() string {
+	if t.result.Error != "" {
+		return t.result.Error
+	}
+	if len(t.result.Marks) > 0 {
+		return t.result.Marks[0].Phase + ": " + t.result.Marks[0].Text
+	}
+	return ""
+}
+
+// rate returns the good operations a second of the last measured phase, as progress; nil if none was measured.
+func (t *trial) rate() *float64 {
+	for i := len(t.result.Phases) - 1; i >= 0; i-- {
+		p := &t.result.Phases[i]
+		if !p.Measured || p.ElapsedNS == 0 {
+			continue
+		}
+		var good uint64
+		for _, o := range p.Operations {
+			good += o.OK + o.Miss + o.Conflict
+		}
+		rate := float64(good) / (float64(p.ElapsedNS) / 1e9)
+		return &rate
+	}
+	return nil
+}

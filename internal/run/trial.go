@@ -1,0 +1,216 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"assay/internal/audit"
+	"assay/internal/conductor"
+	"assay/internal/control"
+	"assay/internal/host"
+	"assay/internal/keyval"
+	"assay/internal/plan"
+	"assay/internal/record"
+	"assay/internal/spec"
+	"assay/internal/trace"
+	"assay/store"
+)
+
+// trial is one trial under way: a fresh worker, a fresh data directory, and the phases in their order.
+type trial struct {
+	run   *running
+	plan  plan.Trial
+	cell  spec.Cell
+	store spec.Store
+
+	writer  *record.TrialWriter
+	result  record.Trial
+	data    string // the store's directory; "" for stores without files
+	worker  *conductor.Worker
+	sampler *host.Sampler
+	class   store.Durability // that the store is open in
+
+	loaded uint64 // records that were stored with version 0
+	fresh  uint64 // the first index that no key has had
+	past   []audit.Phase
+}
+
+// errInterrupted says that the user stopped the run.
+var errInterrupted = errors.New("stopped by the user")
+
+// do runs the trial and records its result. The error is Assay's own (the run directory can't be written); what happens to the
+// store or its worker is in the result.
+func (t *trial) do(ctx context.Context) error {
+	t.result.Started = time.Now().UTC()
+	if t.plan.Refuse != "" {
+		t.result.State, t.result.Error = record.Refused, t.plan.Refuse
+	} else if err := t.conduct(ctx); err != nil {
+		t.result.Error = err.Error()
+		var reply *control.Error
+		switch {
+		case errors.Is(err, errInterrupted):
+			t.result.State = record.Interrupted
+		case errors.Is(err, errRunDirectory):
+			return err
+		case errors.As(err, &reply) && reply.Class == control.ClassRefused:
+			t.result.State = record.Refused
+		default:
+			t.result.State = record.Failed
+		}
+	} else if len(t.result.Marks) > 0 {
+		t.result.State = record.Marked
+	} else {
+		t.result.State = record.OK
+	}
+	t.result.Seconds = time.Since(t.result.Started).Seconds()
+	return t.writer.End(&t.result)
+}
+
+// errRunDirectory is wrapped by what goes wrong on Assay's own side.
+var errRunDirectory = errors.New("the run directory can't be written")
+
+func (t *trial) conduct(ctx context.Context) (err error) {
+	if t.store.Description.Kind == store.Embedded {
+		if t.data, err = t.run.writer.DataDirectory(t.run.options.DataRoot, t.plan.ID); err != nil {
+			return fmt.Errorf("%w: %w", errRunDirectory, err)
+		}
+		defer func() {
+			if removeErr := t.run.writer.RemoveData(t.plan.ID); removeErr != nil {
+				t.run.view.Message(removeErr.Error())
+			}
+		}()
+	}
+	command := t.store.Worker
+	if len(command) == 0 {
+		command = t.run.options.Worker
+	}
+	if t.worker, err = conductor.Start(command, t.writer.Log()); err != nil {
+		return err
+	}
+	defer func() {
+		if endErr := t.worker.End(t.run.experiment.StepTimeout); endErr != nil && err == nil {
+			err = endErr
+		}
+	}()
+	if t.cell.MemoryLimit > 0 {
+		undo, err := host.LimitMemory(t.worker.PID(), t.cell.MemoryLimit)
+		if err != nil {
+			return fmt.Errorf("memory limit: %w", err)
+		}
+		defer func() {
+			t.worker.Kill() // a cgroup is taken away once nothing runs in it; everything is closed by now
+			if err := undo(); err != nil {
+				t.run.view.Message("taking the memory limit away: " + err.Error())
+			}
+		}()
+	}
+	t.sampler = host.NewSampler(t.worker.PID(), t.data)
+	if err := t.phases(ctx); err != nil {
+		return err
+	}
+	if err := t.finalCheck(ctx); err != nil {
+		return err
+	}
+	return t.worker.Call(control.Request{Command: control.CommandClose}, t.run.experiment.StepTimeout, nil)
+}
+
+func (t *trial) phases(ctx context.Context) error {
+	first := t.cell.Durability
+	if t.loads() {
+		first = t.store.Description.Durability[0].Class
+	}
+	if err := t.open(first); err != nil {
+		return err
+	}
+	for i := range t.run.experiment.Phases {
+		p := &t.run.experiment.Phases[i]
+		if err := t.phase(ctx, p, i); err != nil {
+			return fmt.Errorf("phase %s: %w", p.Name, err)
+		}
+		if p.Load {
+			if err := t.reopen(); err != nil {
+				return fmt.Errorf("after phase %s: %w", p.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (t *trial) loads() bool {
+	for _, p := range t.run.experiment.Phases {
+		if p.Load {
+			return true
+		}
+	}
+	return false
+}
+
+// open opens the store in a durability class. Loads use the driver's weakest one: they are not measured, and a sync a record would
+// take hours.
+func (t *trial) open(class store.Durability) error {
+	var opened control.Opened
+	threads := t.cell.Threads
+	for _, p := range t.run.experiment.Phases {
+		threads = max(threads, p.Threads)
+	}
+	err := t.worker.Call(control.Request{Command: control.CommandOpen, Open: &control.Open{
+		Driver: t.store.Driver, Directory: t.data, Endpoints: t.store.Endpoints, Durability: class,
+		LossWindowNS: int64(t.cell.LossWindow), Options: t.store.Options, Handles: t.cell.Handles,
+		PoolHandles: t.cell.PoolHandles, Threads: threads,
+	}}, t.run.experiment.StepTimeout, &opened)
+	if err != nil {
+		return err
+	}
+	t.class = class
+	t.result.Settings, t.result.Abilities, t.result.Version = opened.Settings, opened.Abilities, opened.Version
+	return nil
+}
+
+// reopen makes what was loaded durable and opens the store again in the class of the cell, with nothing in its caches.
+func (t *trial) reopen() error {
+	if t.class == t.cell.Durability {
+		return nil
+	}
+	if t.result.Abilities.Sync {
+		if err := t.worker.Call(control.Request{Command: control.CommandSync}, t.run.experiment.StepTimeout, nil); err != nil {
+			return fmt.Errorf("sync: %w", err)
+		}
+	}
+	if err := t.worker.Call(control.Request{Command: control.CommandClose}, t.run.experiment.StepTimeout, nil); err != nil {
+		return fmt.Errorf("close: %w", err)
+	}
+	return t.open(t.cell.Durability)
+}
+
+// prepare is the part of the request that all phases of the trial share.
+func (t *trial) prepare(name string, number int) *control.Prepare {
+	e := t.run.experiment
+	return &control.Prepare{
+		Phase: name, Number: number, Keys: e.Keys,
+		Values: keyval.ValueShape{
+			PoolBytes: e.Values.PoolBytes, PoolSeed: t.plan.Seed, RepeatedPermille: e.Values.RepeatedPermille, LengthMax: t.lengthMax(),
+		},
+		Verify: e.Verify, LoadedRecords: t.loaded, Clock: e.Clock,
+	}
+}
+
+func (t *trial) lengthMax() int {
+	longest := t.cell.ValueBytes
+	for _, s := range t.run.experiment.Values.Sizes {
+		longest = max(longest, s.Bytes)
+	}
+	return longest
+}
+
+func (t *trial) sizes() []trace.Size {
+	if len(t.run.experiment.Values.Sizes) == 0 {
+		return []trace.Size{{Bytes: t.cell.ValueBytes, Weight: 1}}
+	}
+	var sizes []trace.Size
+	for _, s := range t.run.experiment.Values.Sizes {
+		sizes = append(sizes, trace.Size{Bytes: s.Bytes, Weight: s.Weight})
+	}
+	return sizes
+}

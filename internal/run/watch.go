@@ -1,0 +1,294 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"assay/internal/clock"
+	"assay/internal/conductor"
+	"assay/internal/control"
+	"assay/internal/counters"
+	"assay/internal/histogram"
+	"assay/internal/host"
+	"assay/internal/live"
+	"assay/internal/record"
+	"assay/internal/trace"
+)
+
+// watched is a phase that runs: its files, what was last read of its counters, and its result as it grows.
+type watched struct {
+	trial   *trial
+	file    *trace.File
+	files   *mapped
+	request *control.Prepare
+	result  *record.Phase
+
+	pending  *conductor.Pending
+	fine     bool // histograms are read with each sample
+	last     counters.Sample
+	lastAt   float64 // seconds since the phase began
+	usage    host.Usage
+	first    host.Usage
+	rssMax   uint64
+	bad      uint64 // operations that were lost, wrong, errors or timeouts
+	progress progress
+	dead     bool
+	runtime  control.Ran
+}
+
+// lanesFine is how many thread-and-operation pairs may have their histograms read with each sample: 37 KB each.
+const lanesFine = 64
+
+// begin maps the files, lets the worker map them and get ready, and removes their names.
+func (t *trial) begin(file *trace.File, request *control.Prepare, result *record.Phase) (*watched, error) {
+	files, err := mapFiles(file)
+	if err != nil {
+		return nil, err
+	}
+	w := &watched{trial: t, file: file, files: files, request: request, result: result,
+		fine: len(file.Threads)*len(file.Operations) <= lanesFine}
+	request.Trace, request.Counters = files.trace, files.name
+	err = t.worker.Call(control.Request{Command: control.CommandPrepare, Prepare: request}, t.run.experiment.StepTimeout, nil)
+	files.unlink()
+	if err != nil {
+		w.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *watched) close() {
+	if err := w.files.counters.Unmap(); err != nil {
+		w.trial.run.view.Message("unmapping the counters: " + err.Error())
+	}
+}
+
+func (w *watched) died() bool { return w.dead }
+
+// progress tells a worker that hangs from one that is slow.
+type progress struct {
+	done uint64
+	at   time.Time
+}
+
+// watch lets the phase run and samples it until it ends. It returns why the phase did not end well, if so; what was
+// counted until then stays.
+func (w *watched) watch(ctx context.Context) error {
+	t, period := w.trial, time.Duration(w.result.SampleNS)
+	w.first = t.sampler.Sample()
+	w.usage = w.first
+	w.last = w.files.counters.Sample(w.fine)
+	var err error
+	if w.pending, err = t.worker.Send(control.Request{Command: control.CommandRun}); err != nil {
+		w.dead = true
+		return err
+	}
+	began := time.Now()
+	w.progress.at = began
+	stopped := false
+	for tick := 1; ; tick++ {
+		done, err := w.waitUntil(ctx, began.Add(time.Duration(tick)*period), stopped)
+		if done {
+			w.dead = err != nil && !errors.As(err, new(*control.Error))
+			if sampleErr := w.lastSample(); err == nil {
+				err = sampleErr
+			}
+			if err == nil && stopped {
+				err = errInterrupted
+			}
+			return err
+		}
+		if ctx.Err() != nil && !stopped {
+			stopped = true
+			w.files.counters.Stop()
+		}
+		if err := w.sample(); err != nil {
+			w.dead = true
+			t.worker.Kill()
+			return err
+		}
+		if why := w.hangs(began, stopped); why != "" {
+			w.dead = true
+			return t.worker.Hung(why)
+		}
+	}
+}
+
+// waitUntil waits for the worker's reply or a moment, or for the user to stop the run.
+func (w *watched) waitUntil(ctx context.Context, moment time.Time, stopped bool) (done bool, err error) {
+	const slice = 50 * time.Millisecond // how soon Ctrl-C is seen
+	for {
+		left := time.Until(moment)
+		if left <= 0 {
+			return false, nil
+		}
+		if done, err := w.pending.Wait(min(left, slice), &w.runtime); done {
+			return true, err
+		}
+		if ctx.Err() != nil && !stopped {
+			return false, nil
+		}
+	}
+}
+
+// hangs says why the worker must be taken to hang, or "".
+func (w *watched) hangs(began time.Time, stopped bool) string {
+	patience := w.trial.run.experiment.StepTimeout
+	var done uint64
+	for _, n := range w.last.Acknowledged {
+		done += n
+	}
+	if done != w.progress.done {
+		w.progress = progress{done, time.Now()}
+	}
+	if idle := time.Since(w.progress.at); idle > patience && !w.result.Open {
+		return fmt.Sprintf("no operation ended for %.0f s", idle.Seconds())
+	}
+	deadline := time.Duration(w.request.DeadlineNS)
+	if over := time.Since(began) - deadline; deadline > 0 && over > patience {
+		return fmt.Sprintf("the phase went on %.0f s after its deadline", over.Seconds())
+	}
+	if stopped && time.Since(w.progress.at) > min(patience, 10*time.Second) {
+		return "it did not stop"
+	}
+	return ""
+}
+
+// sample reads the counters and the machine and writes a line of the series.
+func (w *watched) sample() error {
+	start := w.files.counters.StartNS()
+	if start == 0 {
+		return nil // the threads are not running yet
+	}
+	now := w.files.counters.Sample(w.fine)
+	nowNS := clock.MonotonicNS()
+	if end := w.files.counters.EndNS(); end > 0 {
+		nowNS = int64(end)
+	}
+	at := float64(nowNS-int64(start)) / 1e9
+	if at <= w.lastAt {
+		return nil
+	}
+	usage := w.trial.sampler.Sample()
+	s := record.Sample{Phase: w.result.Name, At: at, Seconds: at - w.lastAt}
+	merged := histogram.New()
+	for i, total := range now.Totals {
+		before := w.last.Totals[i]
+		done := total.Operations() - before.Operations()
+		s.Operations += done
+		s.Bad += bad(total) - bad(before)
+		if len(now.Totals) > 1 {
+			if s.ByName == nil {
+				s.ByName = map[string]uint64{}
+			}
+			s.ByName[total.Operation.String()] = done
+		}
+		if w.fine {
+			interval := histogram.New()
+			interval.Add(total.Service)
+			interval.Sub(before.Service)
+			merged.Add(interval)
+		}
+	}
+	if w.fine && merged.Count() > 0 {
+		p50, p99, longest := merged.Quantile(0.5), merged.Quantile(0.99), merged.Quantile(1)
+		s.P50NS, s.P99NS, s.MaxNS = &p50, &p99, &longest
+	}
+	interval := usage.Since(w.usage)
+	s.DiskBytes, s.RSSBytes = usage.DiskBytes, usage.RSSBytes
+	s.CPUSeconds, s.WriteBytes, s.ReadBytes = interval.CPUSeconds, interval.HostWriteBytes, interval.HostReadBytes
+	s.Steal, s.Foreign = interval.Steal, interval.Foreign
+	if usage.RSSBytes != nil {
+		w.rssMax = max(w.rssMax, *usage.RSSBytes)
+	}
+	w.last, w.lastAt, w.usage = now, at, usage
+	if err := w.trial.writer.Sample(s); err != nil {
+		return fmt.Errorf("%w: %w", errRunDirectory, err)
+	}
+	w.bad += s.Bad
+	w.trial.run.view.Tick(live.Tick{Rate: float64(s.Operations) / max(s.Seconds, 1e-9), P99NS: s.P99NS, Bad: w.bad,
+		Elapsed: time.Duration(at * float64(time.Second)), Planned: time.Duration(w.request.DeadlineNS)})
+	return nil
+}
+
+// lastSample adds what came since the sample before, unless that is so little that its rate would mean nothing.
+func (w *watched) lastSample() error {
+	start, end := w.files.counters.StartNS(), w.files.counters.EndNS()
+	if end <= start || float64(end-start)/1e9-w.lastAt < float64(w.result.SampleNS)/2e9 {
+		return nil
+	}
+	return w.sample()
+}
+
+func bad(t counters.Total) uint64 {
+	return t.Outcomes[counters.Lost] + t.Outcomes[counters.Wrong] + t.Outcomes[counters.Error] + t.Outcomes[counters.Timeout]
+}
+
+// collect reads the final counters into the result and returns in what they disagree.
+func (w *watched) collect() []string {
+	c, r := w.files.counters, w.result
+	r.Runtime = w.runtime.Runtime
+	now := w.trial.sampler.Sample()
+	w.last = c.Sample(true)
+	r.Operations, r.Messages = operations(w.last.Totals), messages(c.Messages())
+	var problems []string
+	r.Attempted, r.Unfinished, problems = balance(w.file, c, w.last)
+	r.HandleWaitNS, r.HandlesOpened, r.LatenessMaxNS = w.last.HandleWaitNS, w.last.HandlesOpened, w.last.LatenessMaxNS
+	r.Clock, r.ClockDrift = "monotonic", time.Duration(c.ClockDriftNS())
+	if c.Clock() == counters.ClockTSC {
+		r.Clock = "tsc"
+	}
+	if start, end := c.StartNS(), c.EndNS(); end > start {
+		r.ElapsedNS = int64(end - start)
+	} else {
+		r.ElapsedNS = int64(w.lastAt * 1e9) // the worker died: as far as the last sample
+	}
+	if !w.dead {
+		w.usedBy(now)
+	}
+	return problems
+}
+
+func (w *watched) usedBy(now host.Usage) {
+	interval, p := now.Since(w.first), &w.result.Process
+	p.CPUSeconds, p.MajorFaults = interval.CPUSeconds, interval.MajorFaults
+	p.HostWriteBytes, p.HostReadBytes = interval.HostWriteBytes, interval.HostReadBytes
+	if now.RSSBytes != nil {
+		w.rssMax = max(w.rssMax, *now.RSSBytes)
+	}
+	if w.rssMax > 0 {
+		p.RSSMaxBytes = &w.rssMax
+	}
+	w.usage = now
+}
+
+// notDone says what the phase was to do and did not, or "": a worker that ends early without an error.
+func (w *watched) notDone() string {
+	for i := range w.file.Threads {
+		limit := w.file.Threads[i].Limit
+		if limit != 0 && w.last.Acknowledged[i] < limit && w.request.DeadlineNS == 0 {
+			return fmt.Sprintf("thread %d ended after %d of %d entries", i, w.last.Acknowledged[i], limit)
+		}
+	}
+	if w.request.DeadlineNS > 0 && w.file.Threads[0].Limit == 0 && !w.result.Open && w.result.ElapsedNS < w.request.DeadlineNS*9/10 {
+		return fmt.Sprintf("the phase ended after %.1f of %.1f s", float64(w.result.ElapsedNS)/1e9, float64(w.request.DeadlineNS)/1e9)
+	}
+	return ""
+}
+
+// foreign returns marks for a measured phase that had less of the machine than it should.
+func (w *watched) foreign() []record.Mark {
+	interval := w.usage.Since(w.first)
+	var marks []record.Mark
+	mark := func(share *float64, most float64, who string) {
+		if w.result.Measured && share != nil && interval.Seconds >= 1 && *share > most {
+			marks = append(marks, record.Mark{Code: record.MarkForeign, Phase: w.result.Name,
+				Text: fmt.Sprintf("%s took %.0f %% of the machine's CPU time", who, *share*100)})
+		}
+	}
+	mark(interval.Steal, stealShareMax, "the hypervisor")
+	mark(interval.Foreign, foreignShareMax, "other processes")
+	return marks
+}
