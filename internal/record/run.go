@@ -36,7 +36,35 @@ const FormatVersion = 1
 // Event is one line of events.jsonl: what happened to the run as a whole.
 type Event struct {
 	At    time.Time `json:"at"`
-	Kind  string    `json:"kind"` // started, trial-started, trial-ended, interrupted, resumed, ended
+	Kind  string    `json:"kind"` // one of the Event… constants
 	Trial string    `json:"trial,omitempty"`
 	Text  string    `json:"text,omitempty"`
 }
+
+// The kinds of events.
+const (
+	EventStarted      = "started"
+	EventTrialStarted = "trial-started"
+	EventTrialEnded   = "trial-ended" // Text: the trial's state
+	EventInterrupted  = "interrupted" // the run was stopped before all trials had ended
+	EventResumed      = "resumed"
+	EventEnded        = "ended"
+	EventNote         = "note" // Text: something that a reader should know
+)
+
+// The files of a run directory. docs/run-directory.md describes them.
+const (
+	headerFile      = "run.json"
+	sourceFile      = "experiment.yaml"
+	experimentFile  = "experiment.json"
+	environmentFile = "environment.json"
+	planFile        = "plan.json"
+	eventsFile      = "events.jsonl"
+	lockFile        = ".lock"
+	reserveFile     = ".reserve"
+	trialsDirectory = "trials"
+	dataDirectory   = "data"
+	trialFile       = "trial.json"
+	seriesFile      = "series.jsonl"
+	logFile         = "worker.log"
+)

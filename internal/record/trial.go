@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assay/internal/histogram"
+	"assay/internal/host"
 	"assay/internal/plan"
 	"assay/store"
 )
@@ -174,24 +175,4 @@ type Sample struct {
 }
 
 // Environment is the machine and the programs, sealed when the run begins: environment.json. "" or 0: not known.
-type Environment struct {
-	Assay       string             `json:"assay"` // version and VCS revision
-	Go          string             `json:"go"`
-	Modules     map[string]string  `json:"modules"` // library → version, from build info
-	OS          string             `json:"os"`
-	Kernel      string             `json:"kernel"`
-	CPU         string             `json:"cpu"`
-	CPUs        int                `json:"cpus"`
-	Governor    string             `json:"governor"`
-	ClockSource string             `json:"clock_source"`
-	MemoryBytes uint64             `json:"memory_bytes"`
-	Filesystem  string             `json:"filesystem"` // of the data directory
-	Mount       string             `json:"mount_options"`
-	Device      string             `json:"device"`
-	Container   string             `json:"container"`
-	Command     []string           `json:"command"` // as typed
-	Directory   string             `json:"directory"`
-	Host        string             `json:"host"`
-	SyncMicros  float64            `json:"fdatasync_us"`           // median of a few 4 KiB appends with fdatasync in the data directory
-	ValueRatio  map[string]float64 `json:"value_compressed_share"` // compressor → compressed size of 4 KiB blocks of values ÷ their size, measured
-}
+type Environment = host.Environment

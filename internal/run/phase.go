@@ -129,7 +129,7 @@ func batchOf(f *trace.File) int {
 
 const (
 	sampleMax     = time.Second
-	sampleMin     = 100 * time.Millisecond
+	sampleMin     = 50 * time.Millisecond
 	samplesAPhase = 20 // at least, so that a short phase can be judged too
 )
 

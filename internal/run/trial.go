@@ -126,6 +126,9 @@ func (t *trial) phases(ctx context.Context) error {
 	}
 	for i := range t.run.experiment.Phases {
 		p := &t.run.experiment.Phases[i]
+		if _, skipped := t.plan.Skip[p.Name]; skipped {
+			continue
+		}
 		if err := t.phase(ctx, p, i); err != nil {
 			return fmt.Errorf("phase %s: %w", p.Name, err)
 		}

@@ -1,0 +1,198 @@
+// Package host tells what the machine is and what it is doing: the environment that is sealed with a run, what a trial's
+// processes use while they run, and a memory limit that counts the page cache. It knows Linux only.
+package host
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+)
+
+// Environment is the machine and the programs, sealed when the run begins: environment.json. "", 0 or nil: not known.
+type Environment struct {
+	Assay       string             `json:"assay"` // version and VCS revision
+	Go          string             `json:"go"`
+	Modules     map[string]string  `json:"modules"` // library → version, from build info
+	OS          string             `json:"os"`
+	Kernel      string             `json:"kernel"`
+	CPU         string             `json:"cpu"`
+	CPUs        int                `json:"cpus"`
+	Governor    string             `json:"governor"`
+	ClockSource string             `json:"clock_source"`
+	MemoryBytes uint64             `json:"memory_bytes"`
+	Filesystem  string             `json:"filesystem"` // of the data directory
+	Mount       string             `json:"mount_options"`
+	Device      string             `json:"device"`
+	Container   string             `json:"container"`
+	Command     []string           `json:"command"` // as typed
+	Directory   string             `json:"directory"`
+	Host        string             `json:"host"`
+	SyncMicros  float64            `json:"fdatasync_us"`           // median of a few 4 KiB appends with fdatasync in the data directory
+	ValueRatio  map[string]float64 `json:"value_compressed_share"` // compressor → compressed size of 4 KiB blocks of values ÷ their size, measured
+}
+
+// Seal measures and reads everything that is known of the machine, for stores whose files stand under dataDirectory,
+// which must exist. It writes and removes one small file there, to learn what fdatasync costs. What can't be had stays
+// empty; ValueRatio is the caller's to fill.
+func Seal(dataDirectory string, command []string) Environment {
+	e := Environment{
+		Go:          runtime.Version(),
+		OS:          osRelease("/etc/os-release"),
+		CPU:         cpuModel(),
+		CPUs:        runtime.NumCPU(),
+		Governor:    firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+		ClockSource: firstLine("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+		MemoryBytes: memoryBytes(),
+		Container:   container(),
+		Command:     slices.Clone(command),
+		Directory:   dataDirectory,
+	}
+	e.Assay, e.Modules = build()
+	e.Host, _ = os.Hostname()
+	var name unix.Utsname
+	if unix.Uname(&name) == nil {
+		e.Kernel = unix.ByteSliceToString(name.Sysname[:]) + " " + unix.ByteSliceToString(name.Release[:]) + " " +
+			unix.ByteSliceToString(name.Machine[:])
+	}
+	if absolute, err := filepath.Abs(dataDirectory); err == nil {
+		e.Directory = absolute
+	}
+	if m, err := mountOf(dataDirectory); err == nil {
+		e.Filesystem, e.Mount, e.Device = m.filesystem, m.options, m.device
+	}
+	if cost, err := SyncCost(dataDirectory); err == nil {
+		e.SyncMicros = float64(cost.Nanoseconds()) / 1e3
+	}
+	return e
+}
+
+// Changes names, as "kernel: A → B", what differs between two environments in a way that forbids comparing trials of
+// both: programs, machine and file system. Measured costs, the command line and paths are not compared.
+func Changes(was, now Environment) []string {
+	var changes []string
+	note := func(what, was, now string) {
+		if was != now {
+			changes = append(changes, fmt.Sprintf("%s: %s → %s", what, cmp.Or(was, "not known"), cmp.Or(now, "not known")))
+		}
+	}
+	note("assay", was.Assay, now.Assay)
+	note("go", was.Go, now.Go)
+	for _, module := range sortedKeys(was.Modules, now.Modules) {
+		note(module, was.Modules[module], now.Modules[module])
+	}
+	note("host", was.Host, now.Host)
+	note("os", was.OS, now.OS)
+	note("kernel", was.Kernel, now.Kernel)
+	note("cpu", was.CPU, now.CPU)
+	note("cpus", fmt.Sprint(was.CPUs), fmt.Sprint(now.CPUs))
+	note("memory bytes", fmt.Sprint(was.MemoryBytes), fmt.Sprint(now.MemoryBytes))
+	note("governor", was.Governor, now.Governor)
+	note("clock source", was.ClockSource, now.ClockSource)
+	note("file system", was.Filesystem, now.Filesystem)
+	note("mount options", was.Mount, now.Mount)
+	note("device", was.Device, now.Device)
+	return changes
+}
+
+func sortedKeys(maps ...map[string]string) []string {
+	var keys []string
+	for _, m := range maps {
+		for key := range m {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// osRelease returns PRETTY_NAME of an os-release file (freedesktop.org, os-release(5)).
+func osRelease(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, found := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); found {
+			return strings.Trim(name, `"'`)
+		}
+	}
+	return ""
+}
+
+func cpuModel() string {
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return ""
+	}
+	cpus, err := fs.CPUInfo()
+	if err != nil || len(cpus) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(cpus[0].ModelName)
+}
+
+func memoryBytes() uint64 {
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return 0
+	}
+	memory, err := fs.Meminfo()
+	if err != nil || memory.MemTotal == nil {
+		return 0
+	}
+	return *memory.MemTotal << 10
+}
+
+func firstLine(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimSpace(line)
+}
+
+// container tells by the usual marks whether this is a container, and of which kind. There is no mark that all
+// runtimes leave, so "" means "none seen".
+func container() string {
+	if exists("/.dockerenv") {
+		return "docker"
+	}
+	if exists("/run/.containerenv") {
+		return "podman"
+	}
+	if os.Getenv("KUBERNETES_SERVICE_HOST") != "" {
+		return "kubernetes"
+	}
+	return containerOfCgroups(readString("/proc/1/cgroup"))
+}
+
+// containerOfCgroups finds the runtime in the paths of /proc/1/cgroup.
+func containerOfCgroups(text string) string {
+	for _, mark := range []string{"kubepods", "docker", "libpod", "lxc", "containerd", "garden"} {
+		if strings.Contains(text, mark) {
+			return mark
+		}
+	}
+	return ""
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func readString(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}

@@ -1,0 +1,67 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+)
+
+// ProcessAlive tells whether a process runs. A zombie, which only waits for its parent, does not.
+func ProcessAlive(pid int) bool {
+	if pid <= 0 {
+		return false // kill(2) gives such numbers another meaning
+	}
+	if err := unix.Kill(pid, 0); err != nil && !errors.Is(err, unix.EPERM) {
+		return false
+	}
+	process, err := procfs.NewProc(pid)
+	if err != nil {
+		return false
+	}
+	stat, err := process.Stat()
+	return err == nil && stat.State != "Z" && stat.State != "X"
+}
+
+// ProcessStart returns when a process began, in clock ticks since boot. A number with its start names a process for
+// good; a number alone is given again.
+func ProcessStart(pid int) (uint64, error) {
+	process, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0, fmt.Errorf("look at process %d: %w", pid, err)
+	}
+	stat, err := process.Stat()
+	if err != nil {
+		return 0, fmt.Errorf("look at process %d: %w", pid, err)
+	}
+	return stat.Starttime, nil
+}
+
+// tree returns pid and all processes below it. Ones that end meanwhile may be missing.
+func tree(pid int) []int {
+	pids := []int{pid}
+	for i := 0; i < len(pids); i++ {
+		// A child is listed under the thread that forked it.
+		lists, err := filepath.Glob("/proc/" + strconv.Itoa(pids[i]) + "/task/*/children")
+		if err != nil {
+			continue
+		}
+		for _, list := range lists {
+			text, err := os.ReadFile(list)
+			if err != nil {
+				continue
+			}
+			for field := range strings.FieldsSeq(string(text)) {
+				if child, err := strconv.Atoi(field); err == nil {
+					pids = append(pids, child)
+				}
+			}
+		}
+	}
+	return pids
+}

@@ -1,0 +1,203 @@
+package host
+
+import (
+	"os"
+	"time"
+
+	"github.com/prometheus/procfs"
+)
+
+// Usage is what the processes of a trial have used since they began, and what stands on the disk: one reading of
+// [Sampler.Sample]. A nil pointer: not measured.
+type Usage struct {
+	At             time.Time
+	CPUSeconds     *float64 // of the worker and the processes below it, all threads
+	RSSBytes       *uint64  // of the worker and the processes below it, now
+	HostWriteBytes *uint64  // what they caused to be sent to the storage layer: /proc/PID/io write_bytes
+	HostReadBytes  *uint64
+	MajorFaults    *uint64
+
+	DiskBytes *uint64 // blocks allocated under the data directory
+	Files     *uint64
+
+	machine *machineTime
+}
+
+// machineTime is CPU time since boot, in seconds over all CPUs.
+type machineTime struct {
+	all, busy, steal float64
+	trial            float64 // used by the worker, the conductor and the trial's other processes
+}
+
+// Interval is what happened between two readings. A nil pointer: not measured in both.
+type Interval struct {
+	Seconds        float64
+	CPUSeconds     *float64
+	HostWriteBytes *uint64
+	HostReadBytes  *uint64
+	MajorFaults    *uint64
+	Steal          *float64 // share (0 to 1) of the machine's CPU time that the hypervisor took
+	Foreign        *float64 // share (0 to 1) of the machine's CPU time that processes used which are not this trial's
+}
+
+// Since returns what happened from an earlier reading of the same sampler to this one. The kernel counts CPU time in
+// ticks of 10 ms, so shares over less than a second are coarse: Foreign can then be off by a few hundredths.
+func (u Usage) Since(earlier Usage) Interval {
+	i := Interval{
+		Seconds:        u.At.Sub(earlier.At).Seconds(),
+		CPUSeconds:     difference(u.CPUSeconds, earlier.CPUSeconds),
+		HostWriteBytes: difference(u.HostWriteBytes, earlier.HostWriteBytes),
+		HostReadBytes:  difference(u.HostReadBytes, earlier.HostReadBytes),
+		MajorFaults:    difference(u.MajorFaults, earlier.MajorFaults),
+	}
+	if u.machine == nil || earlier.machine == nil {
+		return i
+	}
+	all := u.machine.all - earlier.machine.all
+	if all <= 0 {
+		return i // not one tick has passed
+	}
+	steal := share(u.machine.steal-earlier.machine.steal, all)
+	foreign := share((u.machine.busy-earlier.machine.busy)-(u.machine.trial-earlier.machine.trial), all)
+	i.Steal, i.Foreign = &steal, &foreign
+	return i
+}
+
+// difference returns now − before. A counter that fell is not a measurement: a process below the worker ended unwaited.
+func difference[T float64 | uint64](now, before *T) *T {
+	if now == nil || before == nil || *now < *before {
+		return nil
+	}
+	d := *now - *before
+	return &d
+}
+
+func share(part, whole float64) float64 { return min(max(part/whole, 0), 1) }
+
+// Sampler reads what the processes of one trial use. It is not safe for concurrent use.
+type Sampler struct {
+	worker    int
+	others    []int
+	directory string
+	proc      procfs.FS
+	procError error
+
+	walkCost time.Duration // of the walk before
+	walkNext time.Time
+}
+
+// A walk of the data directory that takes longer than walkCheap is made so seldom that it uses at most one part in
+// walkRarity of a CPU: a store with many files must not be slowed by being looked at.
+const (
+	walkCheap  = 20 * time.Millisecond
+	walkRarity = 50
+)
+
+// NewSampler makes a sampler for the worker process pid and what runs below it. directory is where the store's files
+// stand; "" if they can't be seen. others are further processes that belong to the trial (servers under test): their
+// CPU time is not foreign, and not the worker's. The calling process belongs to the trial as well.
+func NewSampler(pid int, directory string, others ...int) *Sampler {
+	s := &Sampler{worker: pid, others: others, directory: directory}
+	s.proc, s.procError = procfs.NewDefaultFS()
+	return s
+}
+
+// Sample takes one reading. It costs a fraction of a millisecond, and the walk of the data directory; see
+// BenchmarkSample. Where that walk is costly, DiskBytes and Files are nil in most readings.
+func (s *Sampler) Sample() Usage {
+	u := Usage{At: time.Now()}
+	if s.procError == nil {
+		s.processes(&u)
+	}
+	if s.directory != "" && !u.At.Before(s.walkNext) {
+		s.walk(&u)
+	}
+	return u
+}
+
+// WalkCost returns how long the last walk of the data directory took.
+func (s *Sampler) WalkCost() time.Duration { return s.walkCost }
+
+func (s *Sampler) walk(u *Usage) {
+	began := time.Now()
+	bytes, files, err := DiskUse(s.directory)
+	s.walkCost = time.Since(began)
+	if s.walkCost > walkCheap {
+		s.walkNext = began.Add(s.walkCost * walkRarity)
+	}
+	if err == nil {
+		u.DiskBytes, u.Files = &bytes, &files
+	}
+}
+
+func (s *Sampler) processes(u *Usage) {
+	worker := s.add(s.worker, true)
+	if worker.found {
+		u.CPUSeconds, u.RSSBytes, u.MajorFaults = &worker.cpuSeconds, &worker.rssBytes, &worker.majorFaults
+		if worker.ioKnown {
+			u.HostWriteBytes, u.HostReadBytes = &worker.writeBytes, &worker.readBytes
+		}
+	}
+	stat, err := s.proc.Stat()
+	if err != nil || !worker.found {
+		return
+	}
+	t := stat.CPUTotal
+	// Guest time is in User already.
+	m := machineTime{busy: t.User + t.Nice + t.System + t.IRQ + t.SoftIRQ, steal: t.Steal, trial: worker.cpuSeconds}
+	m.all = m.busy + t.Idle + t.Iowait + t.Steal
+	// Not what ran below the conductor: the worker does, and would count twice once it is waited for.
+	m.trial += s.add(os.Getpid(), false).cpuSeconds
+	for _, pid := range s.others {
+		m.trial += s.add(pid, true).cpuSeconds
+	}
+	u.machine = &m
+}
+
+// processUse is summed over processes. What an ended child had used is with its parent as soon as that has waited for
+// it (proc_pid_stat(5), fields cutime and cstime), so that sums over a tree do not fall.
+type processUse struct {
+	found                 bool
+	cpuSeconds            float64
+	rssBytes              uint64
+	majorFaults           uint64
+	ioKnown               bool
+	readBytes, writeBytes uint64
+}
+
+// add sums over pid and, if below, all processes below it.
+func (s *Sampler) add(pid int, below bool) processUse {
+	const ticksPerSecond = 100 // USER_HZ: fixed in the kernel's interface on every architecture that Go knows
+	pids := []int{pid}
+	if below {
+		pids = tree(pid)
+	}
+	use := processUse{ioKnown: true}
+	for _, p := range pids {
+		process, err := s.proc.Proc(p)
+		if err != nil {
+			continue
+		}
+		stat, err := process.Stat()
+		if err != nil {
+			continue
+		}
+		use.found = true
+		use.cpuSeconds += stat.CPUTime()
+		use.rssBytes += uint64(stat.ResidentMemory())
+		use.majorFaults += uint64(stat.MajFlt)
+		if !below {
+			continue
+		}
+		use.cpuSeconds += float64(stat.CUTime+stat.CSTime) / ticksPerSecond
+		use.majorFaults += uint64(stat.CMajFlt)
+		io, err := process.IO()
+		if err != nil { // another user's process
+			use.ioKnown = false
+			continue
+		}
+		use.readBytes += io.ReadBytes
+		use.writeBytes += io.WriteBytes
+	}
+	return use
+}

@@ -1,0 +1,557 @@
+package record_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"assay/internal/histogram"
+	"assay/internal/plan"
+	"assay/internal/record"
+	"assay/internal/spec"
+)
+
+var source = []byte("name: three\n# a comment that only the source keeps\n")
+
+func threeTrials() (*spec.Experiment, []plan.Trial) {
+	e := &spec.Experiment{Name: "three", Stores: []spec.Store{{Name: "a"}}, Cells: []spec.Cell{{Records: 10, Threads: 1}}}
+	return e, []plan.Trial{
+		{ID: "b1-001-a", Block: 1, Arm: "a", Role: plan.Measured},
+		{ID: "b1-002-a-aa", Block: 1, Arm: "a (A/A)", Role: plan.AA},
+		{ID: "b1-003-null", Block: 1, Arm: "null", Role: plan.Ceiling, Store: -1},
+	}
+}
+
+func create(t testing.TB, directory string) *record.Writer {
+	t.Helper()
+	e, trials := threeTrials()
+	w, err := record.Create(directory, source, e, trials, record.Environment{Kernel: "Linux test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func result(state record.State) *record.Trial {
+	h := histogram.New()
+	h.Record(1234)
+	return &record.Trial{State: state, Seconds: 1.5, Phases: []record.Phase{{Name: "read", Operations: []record.Operation{{Name: "read", OK: 1, Service: h}}}}}
+}
+
+func do(t testing.TB, w *record.Writer, id string, state record.State) {
+	t.Helper()
+	trial, err := w.TrialStarted(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		if err := trial.Sample(record.Sample{Phase: "read", At: float64(i + 1), Seconds: 1, Operations: uint64(100 * i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fmt.Fprintln(trial.Log(), "the worker says hello")
+	if err := trial.End(result(state)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t testing.TB, directory string) *record.Run {
+	t.Helper()
+	run, err := record.Open(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func mustClose(t testing.TB, w *record.Writer) {
+	t.Helper()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantError(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error; want one with %q", parts)
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("error %q does not say %q", err, part)
+		}
+	}
+}
+
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "new", "run")
+	w := create(t, directory)
+	e, trials := threeTrials()
+	for _, trial := range trials {
+		do(t, w, trial.ID, record.OK)
+	}
+	if err := w.Event(record.EventEnded, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, w)
+
+	run := open(t, directory)
+	if len(run.Missing) > 0 {
+		t.Errorf("missing: %q", run.Missing)
+	}
+	if string(run.Source) != string(source) || run.Experiment.Name != e.Name || run.Environment.Kernel != "Linux test" || !reflect.DeepEqual(run.Plan, trials) {
+		t.Errorf("read back: %+v", run)
+	}
+	for _, trial := range trials {
+		got := run.Trials[trial.ID]
+		if got == nil || !reflect.DeepEqual(got.Plan, trial) || got.State != record.OK || got.Phases[0].Operations[0].Service.Count() != 1 {
+			t.Errorf("trial %s: %+v", trial.ID, got)
+		}
+		if len(run.Series[trial.ID]) != 3 || run.Series[trial.ID][2].Operations != 200 {
+			t.Errorf("series of %s: %+v", trial.ID, run.Series[trial.ID])
+		}
+		log, err := os.ReadFile(filepath.Join(directory, "trials", trial.ID, "worker.log"))
+		if err != nil || string(log) != "the worker says hello\n" {
+			t.Errorf("log: %q, %v", log, err)
+		}
+	}
+	var kinds []string
+	for _, event := range run.Events {
+		kinds = append(kinds, event.Kind)
+	}
+	want := []string{"started", "trial-started", "trial-ended", "trial-started", "trial-ended", "trial-started", "trial-ended", "ended"}
+	if !slices.Equal(kinds, want) {
+		t.Errorf("events %q, want %q", kinds, want)
+	}
+	if _, err := os.Stat(filepath.Join(directory, ".reserve")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the reserve was left behind: %v", err)
+	}
+}
+
+func TestCreateRefuses(t *testing.T) {
+	e, trials := threeTrials()
+	try := func(directory string) error {
+		w, err := record.Create(directory, source, e, trials, record.Environment{})
+		if err == nil {
+			w.Close()
+		}
+		return err
+	}
+	t.Run("a directory with something else in it", func(t *testing.T) {
+		directory := t.TempDir()
+		write(t, filepath.Join(directory, "thesis.tex"), "years of work")
+		wantError(t, try(directory), "not empty", "Assay did not make it", "thesis.tex", "--out")
+		entries, _ := os.ReadDir(directory)
+		if len(entries) != 1 {
+			t.Errorf("something was left in it: %v", entries)
+		}
+	})
+	t.Run("a run that ended", func(t *testing.T) {
+		directory := t.TempDir()
+		mustClose(t, create(t, directory))
+		wantError(t, try(directory), "already holds a run", `"three"`, "--out", "--resume "+directory)
+	})
+	t.Run("a file", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "file")
+		write(t, path, "")
+		wantError(t, try(path), "make the run directory")
+	})
+	t.Run("trial IDs that are not names", func(t *testing.T) {
+		for _, id := range []string{"", "..", ".hidden", "a/b", "../../etc", strings.Repeat("x", 201)} {
+			_, err := record.Create(t.TempDir(), source, e, []plan.Trial{{ID: id}}, record.Environment{})
+			wantError(t, err, "ID")
+		}
+	})
+}
+
+func TestOneWriterAtATime(t *testing.T) {
+	directory := t.TempDir()
+	w := create(t, directory)
+	_, _, err := record.Resume(directory)
+	wantError(t, err, "is being written by process "+fmt.Sprint(os.Getpid()))
+	open(t, directory) // reading is always possible
+	mustClose(t, w)
+	w, _, err = record.Resume(directory)
+	if err != nil {
+		t.Fatalf("after the first writer has closed: %v", err)
+	}
+	mustClose(t, w)
+}
+
+func TestOpenRefuses(t *testing.T) {
+	_, err := record.Open(filepath.Join(t.TempDir(), "nowhere"))
+	wantError(t, err, "no such file")
+	_, err = record.Open(t.TempDir())
+	wantError(t, err, "not a run directory", "run.json")
+	for text, parts := range map[string][]string{
+		`{"assay_run_format": 99}`:       {"format 99", "newer"},
+		`{"id": "x"}`:                    {"no assay_run_format"},
+		"{\n\"assay_run_format\": 1,\n,": {"run.json:3"},
+		"":                               {"run.json:1"},
+	} {
+		directory := t.TempDir()
+		write(t, filepath.Join(directory, "run.json"), text)
+		_, err := record.Open(directory)
+		wantError(t, err, parts...)
+	}
+}
+
+func TestOpenTellsWhatIsMissing(t *testing.T) {
+	trialJSON := "trials/b1-001-a/trial.json"
+	cases := map[string]struct {
+		damage func(path func(string) string)
+		want   string
+		check  func(t *testing.T, run *record.Run)
+	}{
+		"half a line of a series": {
+			func(path func(string) string) { appendTo(t, path("trials/b1-001-a/series.jsonl"), `{"phase":"re`) },
+			"the last line of trials/b1-001-a/series.jsonl was written by half",
+			func(t *testing.T, run *record.Run) {
+				wantLength(t, run.Series["b1-001-a"], 3)
+				wantLength(t, run.Missing, 2) // the other: trials without result
+			},
+		},
+		"a damaged line of a series": {
+			func(path func(string) string) {
+				appendTo(t, path("trials/b1-001-a/series.jsonl"), "\x00\x00\n{\"phase\":\"read\"}\n")
+			},
+			"1 of 5 lines of trials/b1-001-a/series.jsonl are damaged and left out: trials/b1-001-a/series.jsonl:4",
+			func(t *testing.T, run *record.Run) { wantLength(t, run.Series["b1-001-a"], 4) },
+		},
+		"half an event": {
+			func(path func(string) string) { appendTo(t, path("events.jsonl"), `{"at`) },
+			"the last line of events.jsonl was written by half",
+			func(t *testing.T, run *record.Run) { wantLength(t, run.Events, 3) },
+		},
+		"a damaged result": {
+			func(path func(string) string) { write(t, path(trialJSON), "{\n\n\"state\": 7}") },
+			trialJSON + ":3",
+			func(t *testing.T, run *record.Run) {
+				if run.Trials["b1-001-a"] != nil {
+					t.Error("a damaged result was taken")
+				}
+			},
+		},
+		"another trial's result": {
+			func(path func(string) string) { write(t, path(trialJSON), `{"plan": {"id": "other"}}`) },
+			"the result of another trial", nil,
+		},
+		"no environment": {
+			func(path func(string) string) { os.Remove(path("environment.json")) },
+			"the environment is not there: there is no environment.json", nil,
+		},
+		"no source": {func(path func(string) string) { os.Remove(path("experiment.yaml")) }, "no experiment.yaml", nil},
+		"no plan": {
+			func(path func(string) string) { os.Remove(path("plan.json")) },
+			"the plan is not there", func(t *testing.T, run *record.Run) { wantLength(t, run.Plan, 0) },
+		},
+		"no experiment": {
+			func(path func(string) string) { os.Remove(path("experiment.json")) },
+			"has no cell 0", func(t *testing.T, run *record.Run) { wantLength(t, run.Plan, 0) },
+		},
+		"trials without result": {func(func(string) string) {}, "2 of 3 trials have no result", nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			directory := t.TempDir()
+			w := create(t, directory)
+			do(t, w, "b1-001-a", record.OK)
+			mustClose(t, w)
+			c.damage(func(name string) string { return filepath.Join(directory, name) })
+			run := open(t, directory)
+			if !strings.Contains(strings.Join(run.Missing, "\n"), c.want) {
+				t.Errorf("missing: %q, without %q", run.Missing, c.want)
+			}
+			if c.check != nil {
+				c.check(t, run)
+			}
+		})
+	}
+}
+
+func TestOpenReadOnlyAndWhileWriting(t *testing.T) {
+	directory := t.TempDir()
+	w := create(t, directory)
+	do(t, w, "b1-001-a", record.OK)
+	trial, err := w.TrialStarted("b1-002-a-aa")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := trial.Sample(record.Sample{Phase: "load"}); err != nil {
+		t.Fatal(err)
+	}
+	before := listing(t, directory)
+	run := open(t, directory)
+	if len(run.Trials) != 1 || len(run.Series["b1-002-a-aa"]) != 1 {
+		t.Errorf("%d trials, series %+v", len(run.Trials), run.Series)
+	}
+	if after := listing(t, directory); !slices.Equal(before, after) {
+		t.Errorf("reading changed the directory: %q, before %q", after, before)
+	}
+	if err := trial.Abandon(); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, w)
+}
+
+func TestResume(t *testing.T) {
+	directory := t.TempDir()
+	w := create(t, directory)
+	do(t, w, "b1-001-a", record.Failed)
+	do(t, w, "b1-002-a-aa", record.Interrupted)
+	trial, err := w.TrialStarted("b1-003-null")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(trial.Sample(record.Sample{Phase: "load"}), trial.Abandon()); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, w)
+	appendTo(t, filepath.Join(directory, "events.jsonl"), `{"at": "20`)
+
+	for try := 1; try <= 2; try++ {
+		w, left, err := record.Resume(directory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(left) != 2 || left[0].ID != "b1-002-a-aa" || left[1].ID != "b1-003-null" {
+			t.Fatalf("left: %+v", left)
+		}
+		aside := filepath.Join(directory, "trials", fmt.Sprintf("b1-003-null.interrupted-%d", try), "series.jsonl")
+		if text, err := os.ReadFile(aside); err != nil || !strings.Contains(string(text), "load") {
+			t.Errorf("what was recorded was not moved aside: %q, %v", text, err)
+		}
+		trial, err := w.TrialStarted("b1-003-null")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(trial.Sample(record.Sample{Phase: "load"}), trial.Abandon()); err != nil {
+			t.Fatal(err)
+		}
+		mustClose(t, w)
+	}
+	w, left, err := record.Resume(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, trial := range left {
+		do(t, w, trial.ID, record.OK)
+	}
+	mustClose(t, w)
+	run := open(t, directory)
+	if len(run.Missing) > 0 || len(run.Trials) != 3 || run.Trials["b1-001-a"].State != record.Failed {
+		t.Errorf("missing %q, trials %+v", run.Missing, run.Trials)
+	}
+	w, left, err = record.Resume(directory)
+	if err != nil || len(left) != 0 {
+		t.Fatalf("a whole run: left %v, %v", left, err)
+	}
+	mustClose(t, w)
+}
+
+func TestResumeRefuses(t *testing.T) {
+	damage := map[string]struct {
+		do    func(directory string)
+		parts []string
+	}{
+		"a changed experiment": {func(d string) { appendTo(t, filepath.Join(d, "experiment.json"), " ") }, []string{"not what the run began with", "SHA-256"}},
+		"no experiment":        {func(d string) { os.Remove(filepath.Join(d, "experiment.json")) }, []string{"begin again"}},
+		"no plan":              {func(d string) { os.Remove(filepath.Join(d, "plan.json")) }, []string{"begin again"}},
+		"a damaged plan":       {func(d string) { write(t, filepath.Join(d, "plan.json"), "[") }, []string{"plan.json:1"}},
+		"a plan of another experiment": {
+			func(d string) { write(t, filepath.Join(d, "plan.json"), `[{"id":"x","cell":5}]`) }, []string{"does not fit"},
+		},
+		"not a run":      {func(d string) { os.Remove(filepath.Join(d, "run.json")) }, []string{"not a run directory"}},
+		"a newer format": {func(d string) { write(t, filepath.Join(d, "run.json"), `{"assay_run_format":2}`) }, []string{"newer"}},
+	}
+	for name, c := range damage {
+		t.Run(name, func(t *testing.T) {
+			directory := t.TempDir()
+			mustClose(t, create(t, directory))
+			c.do(directory)
+			_, _, err := record.Resume(directory)
+			wantError(t, err, c.parts...)
+			// A refusal must not keep the lock.
+			_, _, again := record.Resume(directory)
+			wantError(t, again, c.parts...)
+		})
+	}
+}
+
+// A killed process leaves the directory readable and unlocked.
+func TestKilledWriter(t *testing.T) {
+	if directory := os.Getenv("ASSAY_TEST_KILLED_WRITER"); directory != "" {
+		w := create(t, directory)
+		do(t, w, "b1-001-a", record.OK)
+		trial, err := w.TrialStarted("b1-002-a-aa")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			if err := trial.Sample(record.Sample{Phase: "read"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	directory := t.TempDir()
+	child := exec.Command(os.Args[0], "-test.run=^TestKilledWriter$")
+	child.Env = append(os.Environ(), "ASSAY_TEST_KILLED_WRITER="+directory)
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	series := filepath.Join(directory, "trials", "b1-002-a-aa", "series.jsonl")
+	for began := time.Now(); ; time.Sleep(time.Millisecond) {
+		if info, err := os.Stat(series); err == nil && info.Size() > 1000 {
+			break
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatal("the child did not begin to write")
+		}
+	}
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	child.Wait()
+	run := open(t, directory)
+	if len(run.Trials) != 1 || len(run.Series["b1-002-a-aa"]) == 0 {
+		t.Errorf("%d trials and %d samples of the killed one", len(run.Trials), len(run.Series["b1-002-a-aa"]))
+	}
+	w, left, err := record.Resume(directory)
+	if err != nil || len(left) != 2 {
+		t.Fatalf("left %v, %v", left, err)
+	}
+	mustClose(t, w)
+}
+
+func TestFullDisk(t *testing.T) {
+	directory := smallDisk(t, 4<<20)
+	w := create(t, filepath.Join(directory, "run"))
+	do(t, w, "b1-001-a", record.OK)
+	trial, err := w.TrialStarted("b1-002-a-aa")
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples := 0
+	for ; err == nil; samples++ {
+		err = trial.Sample(record.Sample{Phase: strings.Repeat("x", 8000)})
+	}
+	wantError(t, err, "series.jsonl", "no space left", "disk is full", "--resume")
+	if !errors.Is(err, unix.ENOSPC) {
+		t.Errorf("%v does not wrap ENOSPC", err)
+	}
+	fmt.Fprint(trial.Log(), strings.Repeat("y", 1<<20))
+	// The reserve lets the end be recorded, though the samples' disk stays full. The log that was cut short is told.
+	wantError(t, trial.End(result(record.Failed)), "worker.log", "disk is full")
+	if err := w.Event(record.EventInterrupted, "", "disk full"); err != nil {
+		t.Errorf("the reserve did not help: %v", err)
+	}
+	mustClose(t, w)
+	run := open(t, filepath.Join(directory, "run"))
+	if len(run.Trials) != 2 || run.Trials["b1-002-a-aa"].State != record.Failed || len(run.Series["b1-002-a-aa"]) != samples-1 {
+		t.Errorf("%d trials, %d samples of %d; missing %q", len(run.Trials), len(run.Series["b1-002-a-aa"]), samples-1, run.Missing)
+	}
+	if len(run.Missing) != 1 || !strings.Contains(run.Missing[0], "1 of 3 trials have no result") {
+		t.Errorf("a write that failed left something behind: %q", run.Missing)
+	}
+	if last := run.Events[len(run.Events)-1]; last.Kind != record.EventInterrupted {
+		t.Errorf("last event: %+v", last)
+	}
+}
+
+// smallDisk mounts a file system of so many bytes, for as long as the test runs.
+func smallDisk(t *testing.T, bytes int) string {
+	t.Helper()
+	directory := t.TempDir()
+	if err := unix.Mount("assay-test", directory, "tmpfs", 0, fmt.Sprintf("size=%d", bytes)); err != nil {
+		t.Skipf("a small file system can't be mounted (needs root): %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(directory, unix.MNT_DETACH); err != nil {
+			t.Errorf("unmount: %v", err)
+		}
+	})
+	return directory
+}
+
+func TestLogIsBounded(t *testing.T) {
+	directory := t.TempDir()
+	w := create(t, directory)
+	trial, err := w.TrialStarted("b1-001-a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := make([]byte, 1<<20+7)
+	for range 20 {
+		if n, err := trial.Log().Write(block); n != len(block) || err != nil {
+			t.Fatalf("wrote %d bytes: %v", n, err)
+		}
+	}
+	if err := trial.End(result(record.OK)); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, w)
+	text, err := os.ReadFile(filepath.Join(directory, "trials", "b1-001-a", "worker.log"))
+	if err != nil || len(text) > 16<<20+100 || !strings.Contains(string(text[16<<20:]), "cut here") {
+		t.Errorf("log of %d bytes, %v", len(text), err)
+	}
+}
+
+func TestTrialIsStartedOnceAndPlanned(t *testing.T) {
+	w := create(t, t.TempDir())
+	defer w.Close()
+	_, err := w.TrialStarted("b9-unknown")
+	wantError(t, err, "not in the plan")
+	do(t, w, "b1-001-a", record.OK)
+	_, err = w.TrialStarted("b1-001-a")
+	wantError(t, err, "exists")
+}
+
+func write(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func appendTo(t testing.TB, path, text string) {
+	t.Helper()
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, string(old)+text)
+}
+
+func wantLength[T any](t *testing.T, list []T, want int) {
+	t.Helper()
+	if len(list) != want {
+		t.Errorf("%d of %T, want %d", len(list), list, want)
+	}
+}
+
+func listing(t *testing.T, directory string) []string {
+	t.Helper()
+	var names []string
+	err := filepath.WalkDir(directory, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		names = append(names, fmt.Sprint(path, info.Size(), info.ModTime()))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}

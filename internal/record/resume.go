@@ -1,0 +1,103 @@
+package record
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"assay/internal/plan"
+)
+
+// Resume opens a run directory to do the trials that have no result yet, or were interrupted; left holds them in the
+// plan's order, and is empty if there is nothing to do. What such trials had recorded is moved aside, to
+// trials/ID.interrupted-N. An experiment that is not the one that the run began with is refused. The directory stays locked
+// until [Writer.Close].
+func Resume(directory string) (w *Writer, left []plan.Trial, err error) {
+	if _, err := readHeader(directory); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, fmt.Errorf("resume %s: it is not a run directory: it has no %s", directory, headerFile)
+		}
+		return nil, nil, fmt.Errorf("resume %s: %w", directory, err)
+	}
+	locked, err := takeLock(directory)
+	if err != nil {
+		return nil, nil, err
+	}
+	run, err := resumable(directory)
+	if err != nil {
+		locked.release()
+		return nil, nil, fmt.Errorf("resume %s: %w", directory, err)
+	}
+	for _, trial := range run.Plan {
+		if result := run.Trials[trial.ID]; result == nil || result.State == Interrupted {
+			left = append(left, trial)
+		}
+	}
+	for _, trial := range left {
+		if err := moveAside(directory, trial.ID); err != nil {
+			locked.release()
+			return nil, nil, fmt.Errorf("resume %s: %w", directory, err)
+		}
+	}
+	if w, err = newWriter(directory, run.Header, run.Plan, locked); err != nil {
+		return nil, nil, err
+	}
+	text := fmt.Sprintf("%d of %d trials are left", len(left), len(run.Plan))
+	if err := w.Event(EventResumed, "", text); err != nil {
+		return nil, nil, errors.Join(err, w.Close())
+	}
+	return w, left, nil
+}
+
+// resumable reads a run and makes sure that its experiment and plan are whole and the ones it began with.
+func resumable(directory string) (*Run, error) {
+	experiment, err := os.ReadFile(filepath.Join(directory, experimentFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("it was stopped before its experiment was written: remove it and begin again")
+	}
+	if err != nil {
+		return nil, err
+	}
+	run, err := Open(directory)
+	if err != nil {
+		return nil, err
+	}
+	if hash := sha256.Sum256(experiment); hex.EncodeToString(hash[:]) != run.Header.Hash {
+		return nil, fmt.Errorf("%s is not what the run began with (its SHA-256 is not the one in %s): put it back, or begin a new run",
+			experimentFile, headerFile)
+	}
+	var planned []plan.Trial
+	if err := readJSON(filepath.Join(directory, planFile), &planned); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, errors.New("it was stopped before its plan was written: remove it and begin again")
+		}
+		return nil, err
+	}
+	if len(planned) != len(run.Plan) {
+		return nil, fmt.Errorf("%s does not fit the experiment: begin a new run", planFile)
+	}
+	return run, nil
+}
+
+// moveAside renames what a trial that did not end had recorded. Nothing of it is lost.
+func moveAside(directory, id string) error {
+	from := trialDirectory(directory, id)
+	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	for n := 1; ; n++ {
+		to := fmt.Sprintf("%s.interrupted-%d", from, n)
+		if _, err := os.Lstat(to); err == nil {
+			continue
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return os.Rename(from, to)
+	}
+}

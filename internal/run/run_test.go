@@ -1,0 +1,343 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/drivers"
+	"assay/internal/host"
+	"assay/internal/live"
+	"assay/internal/record"
+	"assay/internal/spec"
+	"assay/store"
+	"assay/storetest/misbehave"
+	"assay/worker"
+)
+
+// The test binary is also the worker, the lying worker, and a conductor that is killed.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "lie" {
+		if err := misbehave.Serve(os.Args[2], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if len(os.Args) > 1 && os.Args[1] == "worker" {
+		os.Exit(worker.Main(slices.Concat(drivers.All(), misbehave.Drivers())...))
+	}
+	if len(os.Args) > 3 && os.Args[1] == "conduct" {
+		if _, err := runText(context.Background(), os.Args[2], os.Args[3]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func describe(name string) (store.Description, error) {
+	for _, d := range slices.Concat(drivers.All(), misbehave.Drivers()) {
+		if description := worker.Describe(d); description.Name == name {
+			return description, nil
+		}
+	}
+	return store.Description{}, fmt.Errorf("no driver %s", name)
+}
+
+func options(directory string) Options {
+	null, err := describe(spec.NullDriver)
+	if err != nil {
+		panic(err)
+	}
+	return Options{
+		Directory: directory, Command: []string{"test"}, Worker: []string{os.Args[0], "worker"},
+		Ceiling: spec.Store{Name: spec.NullDriver, Driver: spec.NullDriver, Description: null}, View: live.NewPlain(discard{}),
+	}
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// runText runs an experiment into a directory.
+func runText(ctx context.Context, text, directory string) (Result, error) {
+	e, err := spec.Load([]byte(text), "test.yaml", nil, spec.Drivers{Describe: func(s spec.Store) (store.Description, error) { return describe(s.Driver) }})
+	if err != nil {
+		return Result{}, err
+	}
+	return New(ctx, e, []byte(text), options(directory))
+}
+
+// experiment is a small experiment on one driver.
+func experiment(driver, worker string, changes ...string) string {
+	text := `name: test
+stores: [{driver: DRIVER, worker: WORKER}]
+records: 200
+keys: {format: binary, bytes: 16}
+values: {bytes: 200, repeated: 0.5}
+threads: 2
+handles: shared
+durability: D1
+phases:
+  - {name: load, load: true, batch: 20}
+  - {name: look, mix: {read: 1}, order: sequential, operations: 400}
+  - {name: overwrite, mix: {update: 1}, order: shuffled, for: 120ms}
+  - {name: insert, mix: {insert: 3, read: 1}, order: uniform, for: 120ms}
+  - {name: remove, mix: {delete: 1, read: 2, upsert: 1}, order: uniform, operations: 300}
+  - {name: read, mix: {read: 1}, order: shuffled, for: 120ms}
+blocks: 1
+seed: 7
+step_timeout: 2s
+`
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "WORKER", worker), "DRIVER", driver)
+	for i := 0; i < len(changes); i += 2 {
+		if !strings.Contains(text, changes[i]) {
+			panic("the experiment has no " + changes[i])
+		}
+		text = strings.ReplaceAll(text, changes[i], changes[i+1])
+	}
+	return text
+}
+
+func own() string             { return fmt.Sprintf("[%q, worker]", os.Args[0]) }
+func liar(kind string) string { return fmt.Sprintf("[%q, lie, %s]", os.Args[0], kind) }
+
+// trialOf returns the result of the one measured trial of a test's experiment.
+func trialOf(t *testing.T, directory, arm string) *record.Trial {
+	t.Helper()
+	run, err := record.Open(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range run.Plan {
+		if p.Arm == arm {
+			if trial := run.Trials[p.ID]; trial != nil {
+				return trial
+			}
+			t.Fatalf("trial %s has no result; missing: %v", p.ID, run.Missing)
+		}
+	}
+	t.Fatalf("no trial of %s in the plan", arm)
+	return nil
+}
+
+func codes(trial *record.Trial) []string {
+	var all []string
+	for _, m := range trial.Marks {
+		if !slices.Contains(all, m.Code) && m.Code != record.MarkForeign { // other tests run on this machine
+			all = append(all, m.Code)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// TestEachMisbehaviourIsCaught runs whole trials on stores and workers that break one promise each. It says for each what the run
+// must make of it: a state, and a code among the marks.
+func TestEachMisbehaviourIsCaught(t *testing.T) {
+	for _, c := range []struct {
+		name, worker string
+		state        record.State
+		mark         string // "": none
+		text         string // of the error
+	}{
+		{name: misbehave.Honest, state: record.OK},
+		{name: misbehave.Prints, state: record.OK},
+		{name: "lies-wrong-value", state: record.Marked, mark: record.MarkWrong},
+		{name: "lies-damaged-value", state: record.Marked, mark: record.MarkWrong},
+		{name: "lies-lost-writes", state: record.Marked, mark: record.MarkStale},
+		{name: "lies-stale-value", state: record.Marked, mark: record.MarkStale},
+		{name: "lies-delete", state: record.Marked, mark: record.MarkStale},
+		{name: "lies-batch-last", state: record.Marked, mark: record.MarkLost},
+		{name: "hangs-operation", state: record.Failed, mark: record.MarkUnfinished, text: "was killed"},
+		{name: "hangs-open", state: record.Failed, text: "open took longer"},
+		{name: "crashes-exit", state: record.Failed, mark: record.MarkUnfinished, text: "exit status 3"},
+		{name: "crashes-panic", state: record.Failed, mark: record.MarkUnfinished, text: "died"},
+		{name: misbehave.Honest, worker: liar("counts-twice"), state: record.Marked, mark: record.MarkIdentity},
+		{name: misbehave.Honest, worker: liar("counts-attempts"), state: record.Marked, mark: record.MarkIdentity},
+		{name: misbehave.Honest, worker: liar("counts-nothing"), state: record.Marked, mark: record.MarkIdentity},
+		{name: misbehave.Honest, worker: liar("counts-no-times"), state: record.Marked, mark: record.MarkIdentity},
+		{name: misbehave.Honest, worker: liar("answers-garbage"), state: record.Failed, text: "control reply"},
+		{name: misbehave.Honest, worker: liar("answers-wrong-id"), state: record.Failed, text: "answered request"},
+		{name: misbehave.Honest, worker: liar("answers-never"), state: record.Failed, text: "did not answer"},
+		{name: misbehave.Honest, worker: liar("floods-stderr"), state: record.OK},
+		{name: misbehave.Honest, worker: "[/nonexistent/worker]", state: record.Failed, text: "no such file"},
+	} {
+		t.Run(c.name+" "+c.worker, func(t *testing.T) {
+			t.Parallel()
+			if c.worker == "" {
+				c.worker = own()
+			}
+			directory := filepath.Join(t.TempDir(), "run")
+			result, err := runText(context.Background(), experiment(c.name, c.worker), directory)
+			if err != nil {
+				t.Fatal(err)
+			}
+			trial := trialOf(t, directory, c.name)
+			marks := codes(trial)
+			if state := trial.State; state != c.state && !(c.state == record.OK && len(marks) == 0) {
+				t.Errorf("state %s, expected %s (error %q, marks %v)", state, c.state, trial.Error, trial.Marks)
+			}
+			if c.mark != "" && !slices.Contains(marks, c.mark) {
+				t.Errorf("marks %v, expected %s among them", trial.Marks, c.mark)
+			}
+			if c.mark == "" && c.state == record.OK && len(marks) > 0 {
+				t.Errorf("an honest store was marked: %v", trial.Marks)
+			}
+			if !strings.Contains(trial.Error, c.text) {
+				t.Errorf("error %q, expected %q in it", trial.Error, c.text)
+			}
+			if result.OK+result.Marked+result.Failed+result.Refused != result.Planned {
+				t.Errorf("%+v does not add up", result)
+			}
+			if left, err := os.ReadDir(filepath.Join(directory, "data")); err == nil && len(left) > 0 {
+				t.Errorf("data was left behind: %v", left)
+			}
+		})
+	}
+}
+
+func TestAnHonestTrialAddsUp(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "run")
+	if _, err := runText(context.Background(), experiment(misbehave.Honest, own()), directory); err != nil {
+		t.Fatal(err)
+	}
+	trial := trialOf(t, directory, misbehave.Honest)
+	if len(trial.Phases) != 6 {
+		t.Fatalf("%d phases were recorded, expected 6", len(trial.Phases))
+	}
+	for _, p := range trial.Phases {
+		var done uint64
+		for _, o := range p.Operations {
+			done += o.Done()
+			if o.Service.Count() != o.Done() {
+				t.Errorf("%s %s: %d outcomes, %d times", p.Name, o.Name, o.Done(), o.Service.Count())
+			}
+		}
+		if done == 0 || p.Attempted != done+p.Unfinished {
+			t.Errorf("%s: %d attempted, %d done, %d unfinished", p.Name, p.Attempted, done, p.Unfinished)
+		}
+	}
+	if load := trial.Phases[0]; load.Operations[0].Items != 200 || *load.Sizes.Records != 200 || *load.Sizes.LogicalBytes != 200*216 {
+		t.Errorf("load: %d items, sizes %+v", load.Operations[0].Items, load.Sizes)
+	}
+	final := trial.Final
+	if final == nil || final.Records == 0 || final.Lost+final.Stale+final.Wrong+final.Errors > 0 {
+		t.Errorf("final check: %+v", final)
+	}
+	if trial.Settings["sync"] == "" {
+		t.Errorf("no settings: %v", trial.Settings)
+	}
+}
+
+func TestInterruptedRunIsKeptAndResumed(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "run")
+	ctx, cancel := context.WithTimeout(context.Background(), 1500*time.Millisecond)
+	defer cancel()
+	text := experiment(misbehave.Honest, own(), "for: 120ms", "for: 700ms")
+	result, err := runText(ctx, text, directory)
+	if err != nil || !result.Interrupted {
+		t.Fatalf("result %+v, error %v: expected an interrupted run", result, err)
+	}
+	if run, err := record.Open(directory); err != nil || len(run.Plan) != result.Planned {
+		t.Fatalf("the interrupted run can't be read: %v", err)
+	}
+	result, err = Resume(context.Background(), options(directory))
+	if err != nil || result.Interrupted || result.OK+result.Marked != result.Planned {
+		t.Fatalf("resumed: %+v, %v", result, err)
+	}
+	if _, err := runText(context.Background(), text, directory); err == nil || !strings.Contains(err.Error(), "--resume") {
+		t.Errorf("a second run into the directory gave %v, expected a refusal that names --resume", err)
+	}
+}
+
+func TestKilledConductorLeavesAReadableRunAndNoWorker(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "run")
+	text := experiment(misbehave.Honest, own(), "for: 120ms", "for: 60s")
+	command := exec.Command(os.Args[0], "conduct", text, directory)
+	command.Stderr = os.Stderr
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var workers []int
+	for deadline := time.Now().Add(20 * time.Second); len(workers) == 0 || !hasSamples(directory); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			_ = command.Process.Kill()
+			t.Fatalf("no samples after 20 s; workers %v", workers)
+		}
+		workers = childrenOf(t, command.Process.Pid)
+	}
+	if err := command.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = command.Wait() // killed, as was wanted
+	for _, pid := range workers {
+		gone := func() bool { return !host.ProcessAlive(pid) }
+		for deadline := time.Now().Add(5 * time.Second); !gone() && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		}
+		if !gone() {
+			t.Errorf("worker %d outlived its conductor", pid)
+		}
+	}
+	run, err := record.Open(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(run.Missing) == 0 {
+		t.Error("a killed run says that nothing is missing")
+	}
+	result, err := Resume(timeLimited(t, 2*time.Second), options(directory))
+	if err != nil {
+		t.Errorf("resuming after the kill: %v (%+v)", err, result)
+	}
+}
+
+func timeLimited(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func hasSamples(directory string) bool {
+	files, err := filepath.Glob(filepath.Join(directory, "trials", "*", "series.jsonl"))
+	if err != nil {
+		return false
+	}
+	for _, f := range files {
+		if info, err := os.Stat(f); err == nil && info.Size() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// childrenOf looks at all threads of a process: each has the children that it forked.
+func childrenOf(t *testing.T, pid int) []int {
+	t.Helper()
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	for _, list := range lists {
+		text, err := os.ReadFile(list)
+		if err != nil {
+			continue // the thread ended
+		}
+		for _, field := range strings.Fields(string(text)) {
+			if child, err := strconv.Atoi(field); err == nil {
+				pids = append(pids, child)
+			}
+		}
+	}
+	return pids
+}
