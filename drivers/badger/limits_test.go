@@ -1,0 +1,58 @@
+package badger_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"strings"
+	"testing"
+
+	engine "github.com/dgraph-io/badger/v4"
+
+	"assay/drivers/badger"
+	"assay/drivers/internal/drivertest"
+	"assay/store"
+)
+
+// TestBatchLimitIsTheLibrarys takes a batch of the claimed size, and refuses one more record than that, whole.
+func TestBatchLimitIsTheLibrarys(t *testing.T) {
+	driver := badger.Driver{}
+	d := driver.Describe()
+	_, h := drivertest.Open(t, driver, drivertest.Config(t, d, store.D1, nil))
+	batch := func(n int) []store.Write {
+		writes := make([]store.Write, n)
+		for i := range writes {
+			writes[i].Key = binary.BigEndian.AppendUint32(nil, uint32(i))
+		}
+		return writes
+	}
+	batcher := h.(store.Batcher)
+	if err := batcher.Apply(batch(d.BatchMax + 1)); !errors.Is(err, engine.ErrTxnTooBig) {
+		t.Errorf("a batch of %d records: %v", d.BatchMax+1, err)
+	}
+	if _, err := h.Get([]byte{0, 0, 0, 1}, nil); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a part of a refused batch is there: %v", err)
+	}
+	if err := batcher.Apply(batch(d.BatchMax)); err != nil {
+		t.Errorf("a batch of %d records: %v", d.BatchMax, err)
+	}
+}
+
+func TestReservedKeysAndLargeValues(t *testing.T) {
+	driver := badger.Driver{}
+	c := drivertest.Config(t, driver.Describe(), store.D1, map[string]string{"value_log_file_bytes": "2MiB", "value_threshold_bytes": "1KiB"})
+	_, h := drivertest.Open(t, driver, c)
+	if err := h.Put([]byte("!badger!key"), nil); err == nil {
+		t.Error("a reserved key was taken")
+	}
+	for name, size := range map[string]int{"in the tree": 1000, "in the value log": 2000, "large": 2<<20 - 100} {
+		if err := h.Put([]byte(name), []byte(strings.Repeat("v", size))); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got, err := h.Get([]byte(name), nil); err != nil || len(got) != size {
+			t.Errorf("%s: %d bytes, %v", name, len(got), err)
+		}
+	}
+	if err := h.Put([]byte("too large"), make([]byte, 2<<20+1)); err == nil {
+		t.Error("a value larger than a value log file was taken")
+	}
+}

@@ -1,0 +1,42 @@
+// Package drivertest opens drivers for tests, and stands in for the servers that they need.
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"assay/store"
+)
+
+// Config fills in what a worker would: the defaults of all options, with given over them.
+func Config(t testing.TB, d store.Description, class store.Durability, given map[string]string) store.Config {
+	t.Helper()
+	options, err := store.Resolve(d.Options, given)
+	if err != nil {
+		t.Fatalf("%s: %v", d.Name, err)
+	}
+	return store.Config{Directory: t.TempDir(), Durability: class, Options: options, Threads: 4, Handles: 4}
+}
+
+// Open opens a store and one handle, and closes both when the test ends.
+func Open(t testing.TB, driver store.Driver, c store.Config) (store.Store, store.Handle) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	s, err := driver.Open(ctx, c)
+	if err != nil {
+		t.Fatalf("open %s at %s: %v", driver.Describe().Name, c.Durability, err)
+	}
+	h, err := s.Handle()
+	if err != nil {
+		t.Fatalf("handle: %v", errors.Join(err, s.Close()))
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(h.Close(), s.Close()); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s, h
+}

@@ -1,0 +1,135 @@
+// Package memcached drives a memcached server over its text protocol, with a lean client of its own: one TCP connection
+// a handle, one request on the way at a time, and no allocation in the steady path.
+//
+// The protocol is that of doc/protocol.txt in memcached's source.
+package memcached
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"assay/store"
+)
+
+// Driver connects to a server.
+type Driver struct{}
+
+// The server's limits: KEY_MAX_LENGTH of memcached.h, and the item that fits the default -I 1m with its header, the
+// longest key and the cas value.
+const (
+	keyBytesMax   = 250
+	valueBytesMax = 1<<20 - 512
+)
+
+// Describe says what memcached can do.
+func (Driver) Describe() store.Description {
+	return store.Description{
+		Name:    "memcached",
+		Summary: "memory cache server, text protocol over TCP",
+		Library: "memcached", // the server: the client is this package
+		Licence: "BSD-3-Clause",
+		Kind:    store.Server,
+		Durability: []store.DurabilityClaim{
+			{Class: store.D0, How: "items live in the server's memory, and may be evicted from it at any time"},
+		},
+		Options: []store.Option{
+			{Name: "operation_timeout", Type: store.Duration, Default: "1s", Help: "deadline of one operation, set on the socket (there is no library whose default this could be); after it the connection is given up, and the next operation connects anew"},
+		},
+		KeyText:       true,
+		KeyBytesMin:   1,
+		KeyBytesMax:   keyBytesMax,
+		ValueBytesMax: valueBytesMax,
+		Abilities:     store.Probe((*db)(nil), (*handle)(nil)),
+		Note: "keys of 1 to 250 bytes without spaces and control characters: a binary key is refused before it is sent; values up to the server's -I (1 MiB less its header by default); " +
+			"a full server evicts, which shows as misses; compare-and-swap is gets, a comparison in the client, and cas with the token: two round trips, " +
+			"and a conflict too if the item was written with the same bytes in between; an acknowledged write is lost with the server's process",
+	}
+}
+
+// Open connects once, to learn the version and the settings.
+func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
+	if c.Durability != store.D0 {
+		return nil, fmt.Errorf("memcached can't reach %s: its items die with the server's process: %w", c.Durability, store.ErrRefused)
+	}
+	if len(c.Endpoints) != 1 {
+		return nil, fmt.Errorf("memcached: expected one endpoint, got %d: the driver does not spread keys over servers: %w", len(c.Endpoints), store.ErrRefused)
+	}
+	timeout := c.Options.Duration("operation_timeout")
+	if timeout <= 0 {
+		return nil, fmt.Errorf("memcached: operation_timeout is %v, expected more than 0: %w", timeout, store.ErrRefused)
+	}
+	d := &db{endpoint: c.Endpoints[0], timeout: timeout, control: connection{endpoint: c.Endpoints[0], timeout: timeout}}
+	if err := d.open(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open memcached at %s: %w", d.endpoint, err), d.control.close())
+	}
+	return d, nil
+}
+
+// db has a connection of its own, so that a look at the statistics waits for no operation, and no operation for it.
+// Handle, Inspect and Close come from one goroutine at a time, as the worker answers one request at a time.
+type db struct {
+	endpoint string
+	timeout  time.Duration
+	control  connection
+	version  string
+}
+
+func (d *db) open(ctx context.Context) error {
+	if err := d.control.dial(ctx); err != nil {
+		return err
+	}
+	if err := d.control.begin(); err != nil {
+		return err
+	}
+	d.control.request = append(d.control.request[:0], "version\r\n"...)
+	line, err := d.control.roundTrip()
+	if err != nil {
+		return err
+	}
+	version, ok := strings.CutPrefix(string(line), "VERSION ")
+	if !ok {
+		return d.control.unexpected("version", line)
+	}
+	d.version = version
+	return nil
+}
+
+func (d *db) Handle() (store.Handle, error) {
+	h := &handle{connection{endpoint: d.endpoint, timeout: d.timeout}}
+	if err := h.dial(context.Background()); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+func (d *db) Close() error { return d.control.close() }
+
+// Settings are what the server's `stats settings` tells.
+func (d *db) Settings() map[string]string {
+	settings := map[string]string{"version": d.version, "driver.operation_timeout": d.timeout.String()}
+	// What the server does not tell is left out.
+	_ = d.control.stats("stats settings\r\n", func(name, value string) { settings[name] = value })
+	return settings
+}
+
+// withoutMeaning are numbers of `stats` that say nothing of the store.
+var withoutMeaning = map[string]bool{"pid": true, "time": true, "pointer_size": true}
+
+// Inspect takes the numbers of `stats` under the server's own names. Busy is the server's moving of slabs and growing
+// of its hash table.
+func (d *db) Inspect() store.Inspection {
+	stats := make(map[string]float64)
+	err := d.control.stats("stats\r\n", func(name, value string) {
+		if number, err := strconv.ParseFloat(value, 64); err == nil && !withoutMeaning[name] {
+			stats[name] = number
+		}
+	})
+	if err != nil {
+		return store.Inspection{}
+	}
+	return store.Inspection{Stats: stats, Busy: stats["slab_reassign_running"] > 0 || stats["hash_is_expanding"] > 0}
+}

@@ -1,0 +1,317 @@
+package memcached_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/drivers/internal/drivertest"
+	"assay/drivers/memcached"
+	"assay/store"
+)
+
+func open(t *testing.T, endpoint string, given map[string]string) (store.Store, store.Handle) {
+	t.Helper()
+	driver := memcached.Driver{}
+	c := drivertest.Config(t, driver.Describe(), store.D0, given)
+	c.Endpoints = []string{endpoint}
+	return drivertest.Open(t, driver, c)
+}
+
+// servers runs a test against the stand-in and against the real server.
+func servers(t *testing.T, test func(t *testing.T, endpoint string)) {
+	t.Run("stand-in", func(t *testing.T) { test(t, drivertest.StartStandIn(t).Endpoint) })
+	t.Run("memcached", func(t *testing.T) { test(t, drivertest.StartMemcached(t)) })
+}
+
+func wantGet(t *testing.T, h store.Handle, key string, want []byte) {
+	t.Helper()
+	got, err := h.Get([]byte(key), nil)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("get %s: %d bytes, %v; want %d bytes", key, len(got), err, len(want))
+	}
+}
+
+func TestEveryOperation(t *testing.T) {
+	servers(t, func(t *testing.T, endpoint string) {
+		_, h := open(t, endpoint, nil)
+		longest := memcached.Driver{}.Describe()
+		for i, value := range [][]byte{
+			[]byte("value"), {}, []byte("\r\nEND\r\n"), bytes.Repeat([]byte("x"), 16<<10-20), bytes.Repeat([]byte{0, 1, '\n'}, 100_000),
+			bytes.Repeat([]byte("v"), longest.ValueBytesMax),
+		} {
+			key := fmt.Sprintf("key-%d", i)
+			if err := h.Put([]byte(key), value); err != nil {
+				t.Fatal(err)
+			}
+			wantGet(t, h, key, value)
+		}
+		key := []byte("key-0")
+		if err := h.(store.Adder).Add(key, []byte("v")); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("add of a key that is there: %v", err)
+		}
+		if err := h.(store.Adder).Add([]byte("new"), []byte("v")); err != nil {
+			t.Error(err)
+		}
+		swapper := h.(store.CompareAndSwapper)
+		if err := swapper.CompareAndSwap(key, []byte("value"), []byte("value 2")); err != nil {
+			t.Error(err)
+		}
+		if err := swapper.CompareAndSwap(key, []byte("value"), []byte("value 3")); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("swap of an old value: %v", err)
+		}
+		wantGet(t, h, "key-0", []byte("value 2"))
+		if err := h.Delete(key); err != nil {
+			t.Error(err)
+		}
+		for name, err := range map[string]error{
+			"get": second(h.Get(key, nil)), "delete": h.Delete(key), "swap": swapper.CompareAndSwap(key, nil, nil),
+		} {
+			if !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("%s of a key that is not there: %v", name, err)
+			}
+		}
+	})
+}
+
+func second(_ []byte, err error) error { return err }
+
+func TestKeysThatTheProtocolCannotCarryAreNotSent(t *testing.T) {
+	s := drivertest.StartStandIn(t)
+	_, h := open(t, s.Endpoint, nil)
+	s.SetLie(func(request string, _ io.Writer) bool { t.Errorf("sent: %q", request); return false })
+	for _, key := range []string{"", "a b", "a\r\nset b 0 0 0\r\n\r\n", "a\x00", "\x7f", strings.Repeat("k", 251)} {
+		k := []byte(key)
+		for name, err := range map[string]error{
+			"get": second(h.Get(k, nil)), "put": h.Put(k, nil), "delete": h.Delete(k), "add": h.(store.Adder).Add(k, nil),
+			"swap": h.(store.CompareAndSwapper).CompareAndSwap(k, nil, nil),
+		} {
+			if err == nil || errors.Is(err, store.ErrNotFound) {
+				t.Errorf("%s of %.20q: %v", name, key, err)
+			}
+		}
+	}
+}
+
+// TestLies has a server that answers get with garbage: each must be an error, and the next operation right again.
+func TestLies(t *testing.T) {
+	s := drivertest.StartStandIn(t)
+	_, h := open(t, s.Endpoint, map[string]string{"operation_timeout": "2s"})
+	if err := h.Put([]byte("key"), []byte("right")); err != nil {
+		t.Fatal(err)
+	}
+	for name, answer := range map[string]string{
+		"another key":               "VALUE kex 0 5\r\nwrong\r\nEND\r\n",
+		"a longer key":              "VALUE key2 0 5\r\nwrong\r\nEND\r\n",
+		"no length":                 "VALUE key 0\r\nwrong\r\nEND\r\n",
+		"length is no number":       "VALUE key 0 5x\r\nwrong\r\nEND\r\n",
+		"negative length":           "VALUE key 0 -5\r\nwrong\r\nEND\r\n",
+		"length overflows":          "VALUE key 0 99999999999999999999999\r\nwrong\r\nEND\r\n",
+		"absurd length":             "VALUE key 0 9999999999\r\nwrong\r\nEND\r\n",
+		"too long for the value":    "VALUE key 0 6\r\nwrong\r\nEND\r\n",
+		"too short for the value":   "VALUE key 0 4\r\nwrong\r\nEND\r\n",
+		"a field too many":          "VALUE key 0 5 7\r\nwrong\r\nEND\r\n",
+		"no end":                    "VALUE key 0 5\r\nwrong\r\nWHAT\r\n",
+		"more than was asked for":   "VALUE key 0 5\r\nwrong\r\nVALUE key 0 5\r\nwrong\r\nEND\r\n",
+		"nothing of the protocol":   "HTTP/1.1 400 Bad Request\r\n\r\n",
+		"line feed alone":           "END\n",
+		"empty line":                "\r\n",
+		"answer to another command": "STORED\r\n",
+		"error":                     "ERROR\r\n",
+		"server error":              "SERVER_ERROR out of memory\r\n",
+		"client error":              "CLIENT_ERROR bad\r\n",
+		"endless line":              strings.Repeat("x", 100_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			lied := false
+			s.SetLie(func(request string, w io.Writer) bool {
+				if lied || !strings.HasPrefix(request, "get ") {
+					return false
+				}
+				lied = true
+				_, _ = io.WriteString(w, answer) // the driver may have closed its end
+				return true
+			})
+			value, err := h.Get([]byte("key"), nil)
+			if err == nil || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrTimeout) && !strings.Contains(name, "long") {
+				t.Errorf("got %q, %v", value, err)
+			}
+			wantGet(t, h, "key", []byte("right"))
+		})
+	}
+}
+
+// TestAnswersToWritesThatAreNone are errors too, and not acknowledgements.
+func TestAnswersToWritesThatAreNone(t *testing.T) {
+	s := drivertest.StartStandIn(t)
+	_, h := open(t, s.Endpoint, nil)
+	for _, answer := range []string{"END\r\n", "STORE\r\n", "STORED \r\n", "EXISTS\r\n", "SERVER_ERROR object too large for cache\r\n", "ERROR\r\n"} {
+		s.SetLie(func(_ string, w io.Writer) bool { _, _ = io.WriteString(w, answer); return true })
+		for name, err := range map[string]error{
+			"put": h.Put([]byte("key"), []byte("v")), "add": h.(store.Adder).Add([]byte("key"), []byte("v")), "delete": h.Delete([]byte("key")),
+		} {
+			if err == nil || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
+				t.Errorf("%s, answered %q: %v", name, answer, err)
+			}
+		}
+	}
+}
+
+// TestStall has a server that does not answer in time, and then answers late: the late answer must not be taken for the
+// next operation's.
+func TestStall(t *testing.T) {
+	s := drivertest.StartStandIn(t)
+	_, h := open(t, s.Endpoint, map[string]string{"operation_timeout": "2s"})
+	for key, value := range map[string]string{"one": "1", "two": "2"} {
+		if err := h.Put([]byte(key), []byte(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	release, late := make(chan struct{}), make(chan struct{})
+	s.SetLie(func(request string, w io.Writer) bool {
+		if request != "get one" {
+			return false
+		}
+		go func() {
+			defer close(late)
+			<-release
+			_, _ = io.WriteString(w, "VALUE one 0 1\r\n1\r\nEND\r\n") // nobody may be there to read it
+		}()
+		return true
+	})
+	began := time.Now()
+	if value, err := h.Get([]byte("one"), nil); !errors.Is(err, store.ErrTimeout) {
+		t.Errorf("got %q, %v after %v", value, err, time.Since(began))
+	}
+	close(release)
+	<-late
+	wantGet(t, h, "two", []byte("2"))
+	// Half an answer is a timeout as well.
+	s.SetLie(func(request string, w io.Writer) bool {
+		if request != "get two" {
+			return false
+		}
+		_, _ = io.WriteString(w, "VALUE two 0 100\r\nhalf")
+		return true
+	})
+	if value, err := h.Get([]byte("two"), nil); !errors.Is(err, store.ErrTimeout) {
+		t.Errorf("half an answer: got %q, %v", value, err)
+	}
+}
+
+func TestServerThatGoesAway(t *testing.T) {
+	s := drivertest.StartStandIn(t)
+	_, h := open(t, s.Endpoint, nil)
+	s.SetLie(func(_ string, w io.Writer) bool { _ = w.(io.Closer).Close(); return true })
+	if _, err := h.Get([]byte("key"), nil); err == nil || errors.Is(err, store.ErrNotFound) {
+		t.Errorf("get: %v", err)
+	}
+	s.SetLie(nil)
+	if _, err := h.Get([]byte("key"), nil); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("after it came back: %v", err)
+	}
+}
+
+func TestRealServerRefusesWhatIsTooLarge(t *testing.T) {
+	_, h := open(t, drivertest.StartMemcached(t), nil)
+	if err := h.Put([]byte("large"), make([]byte, 1<<20+1)); err == nil {
+		t.Error("a value above 1 MiB was taken")
+	}
+	if err := h.Put([]byte("small"), []byte("value")); err != nil {
+		t.Errorf("and the connection is of no use after it: %v", err)
+	}
+	wantGet(t, h, "small", []byte("value"))
+}
+
+func TestTellsTheRealServersSettingsAndStatistics(t *testing.T) {
+	s, h := open(t, drivertest.StartMemcached(t), nil)
+	if err := h.Put([]byte("key"), []byte("value")); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Settings(); got["maxbytes"] != "67108864" || got["item_size_max"] != "1048576" || got["version"] == "" {
+		t.Errorf("settings: %v", got)
+	}
+	if got := s.(store.Inspector).Inspect(); got.Stats["curr_items"] != 1 || got.Stats["cmd_set"] != 1 || got.Busy {
+		t.Errorf("statistics: %+v", got)
+	}
+}
+
+// TestOneConnectionEach counts the server's connections: one for each handle, and one of the store for statistics.
+func TestOneConnectionEach(t *testing.T) {
+	endpoint := drivertest.StartMemcached(t)
+	s, first := open(t, endpoint, nil)
+	if _, err := first.Get([]byte("key"), nil); !errors.Is(err, store.ErrNotFound) { // the server has accepted it now
+		t.Fatal(err)
+	}
+	count := func() float64 { return s.(store.Inspector).Inspect().Stats["curr_connections"] }
+	before := count()
+	for range 5 {
+		h, err := s.Handle()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := h.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		if _, err := h.Get([]byte("key"), nil); !errors.Is(err, store.ErrNotFound) {
+			t.Error(err)
+		}
+	}
+	if after := count(); after != before+5 {
+		t.Errorf("5 handles opened %v connections", after-before)
+	}
+}
+
+func TestSteadyPathDoesNotAllocate(t *testing.T) {
+	_, h := open(t, drivertest.StartMemcached(t), nil)
+	key, value, buf := []byte("key"), bytes.Repeat([]byte("v"), 1000), make([]byte, 0, 2000)
+	swapper := h.(store.CompareAndSwapper)
+	allocations := testing.AllocsPerRun(200, func() {
+		if err := h.Put(key, value); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.Get(key, buf); err != nil {
+			t.Fatal(err)
+		}
+		if err := swapper.CompareAndSwap(key, value, value); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Delete(key); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.Get(key, buf); !errors.Is(err, store.ErrNotFound) {
+			t.Fatal(err)
+		}
+	})
+	if allocations != 0 {
+		t.Errorf("%v allocations in five operations", allocations)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	driver := memcached.Driver{}
+	d := driver.Describe()
+	for name, change := range map[string]func(*store.Config){
+		"no endpoint":   func(c *store.Config) { c.Endpoints = nil },
+		"two endpoints": func(c *store.Config) { c.Endpoints = []string{"a:1", "b:2"} },
+		"no time":       func(c *store.Config) { c.Options["operation_timeout"] = "0s" },
+	} {
+		c := drivertest.Config(t, d, store.D0, nil)
+		c.Endpoints = []string{"127.0.0.1:1"}
+		change(&c)
+		if _, err := driver.Open(t.Context(), c); !errors.Is(err, store.ErrRefused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	c := drivertest.Config(t, d, store.D0, nil)
+	c.Endpoints = []string{"127.0.0.1:1"}
+	if _, err := driver.Open(t.Context(), c); err == nil || errors.Is(err, store.ErrRefused) {
+		t.Errorf("nobody listens there: %v", err)
+	}
+}

@@ -1,0 +1,177 @@
+// Package memory is the driver "memory": a hash map in the worker's own memory, in shards. It is a reference for what
+// a store can do that has neither files nor order, and lets the whole of Assay run without an engine.
+package memory
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"hash/maphash"
+	"strconv"
+	"sync"
+
+	"assay/store"
+)
+
+// shards is many more than the threads of any machine, so that two threads seldom want the same lock.
+const shards = 256
+
+// Driver opens maps.
+type Driver struct{}
+
+// Describe says what the map can do.
+func (Driver) Describe() store.Description {
+	return store.Description{
+		Name:    "memory",
+		Summary: "sharded hash map in the worker's memory, without files",
+		Licence: "NONE",
+		Kind:    store.Memory,
+		Durability: []store.DurabilityClaim{
+			{Class: store.D0, How: "nothing is written to a file"},
+		},
+		HandlesShareable: true,
+		Abilities:        store.Probe((*db)(nil), (*handle)(nil)),
+		Note:             "closing it drops its records",
+	}
+}
+
+// Open makes an empty map.
+func (Driver) Open(_ context.Context, c store.Config) (store.Store, error) {
+	if c.Durability != store.D0 {
+		return nil, fmt.Errorf("memory can't reach %s: its records die with the process: %w", c.Durability, store.ErrRefused)
+	}
+	m := &db{seed: maphash.MakeSeed()}
+	for i := range m.shards {
+		m.shards[i].values = make(map[string][]byte)
+	}
+	return m, nil
+}
+
+type db struct {
+	seed   maphash.Seed
+	shards [shards]shard
+}
+
+type shard struct {
+	lock   sync.RWMutex
+	values map[string][]byte
+	bytes  int      // of keys and values
+	_      [80]byte // rounds a shard up to two cache lines, so that neighbours' locks do not share one
+}
+
+func (m *db) shard(key []byte) *shard { return &m.shards[maphash.Bytes(m.seed, key)%shards] }
+
+func (m *db) Handle() (store.Handle, error) { return &handle{m}, nil }
+func (m *db) Settings() map[string]string {
+	return map[string]string{"shards": strconv.Itoa(shards)}
+}
+
+func (m *db) Close() error {
+	for i := range m.shards {
+		m.shards[i].values = nil
+	}
+	return nil
+}
+
+func (m *db) Inspect() store.Inspection {
+	var records, size int
+	for i := range m.shards {
+		s := &m.shards[i]
+		s.lock.RLock()
+		records += len(s.values)
+		size += s.bytes
+		s.lock.RUnlock()
+	}
+	return store.Inspection{Stats: map[string]float64{"records": float64(records), "records_bytes": float64(size)}}
+}
+
+type handle struct{ *db }
+
+func (h *handle) Close() error { return nil }
+
+func (h *handle) Get(key, buf []byte) ([]byte, error) {
+	s := h.shard(key)
+	s.lock.RLock()
+	defer s.lock.RUnlock()
+	value, ok := s.values[string(key)]
+	if !ok {
+		return nil, store.ErrNotFound
+	}
+	return append(buf[:0], value...), nil
+}
+
+func (h *handle) Put(key, value []byte) error {
+	s := h.shard(key)
+	s.lock.Lock()
+	s.put(key, value)
+	s.lock.Unlock()
+	return nil
+}
+
+// put overwrites a value of the same length in place: readers copy under the lock.
+func (s *shard) put(key, value []byte) {
+	old, ok := s.values[string(key)]
+	if ok {
+		s.bytes += len(value) - len(old)
+		if len(old) == len(value) {
+			copy(old, value)
+			return
+		}
+	} else {
+		s.bytes += len(key) + len(value)
+	}
+	s.values[string(key)] = bytes.Clone(value)
+}
+
+func (h *handle) Delete(key []byte) error {
+	s := h.shard(key)
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if old, ok := s.values[string(key)]; ok {
+		s.bytes -= len(key) + len(old)
+		delete(s.values, string(key))
+	}
+	return nil
+}
+
+// Apply takes one lock after the other, so that others may see a part of a batch.
+func (h *handle) Apply(writes []store.Write) error {
+	for _, w := range writes {
+		var err error
+		if w.Delete {
+			err = h.Delete(w.Key)
+		} else {
+			err = h.Put(w.Key, w.Value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *handle) Add(key, value []byte) error {
+	s := h.shard(key)
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if _, ok := s.values[string(key)]; ok {
+		return store.ErrConflict
+	}
+	s.put(key, value)
+	return nil
+}
+
+func (h *handle) CompareAndSwap(key, old, value []byte) error {
+	s := h.shard(key)
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	now, ok := s.values[string(key)]
+	if !ok {
+		return store.ErrNotFound
+	}
+	if !bytes.Equal(now, old) {
+		return store.ErrConflict
+	}
+	s.put(key, value)
+	return nil
+}

@@ -1,0 +1,55 @@
+// Package nullstore is the driver "null": it does nothing, as cheaply as can be. Its rate is the ceiling that the
+// harness itself allows, and is printed beside every figure.
+package nullstore
+
+import (
+	"context"
+
+	"assay/store"
+)
+
+// Driver opens the store that stores nothing.
+type Driver struct{}
+
+// Describe claims every class and ability, so that the ceiling of any experiment can be measured.
+func (Driver) Describe() store.Description {
+	const how = "nothing is stored: this is the ceiling of the harness"
+	return store.Description{
+		Name:    "null",
+		Summary: "does nothing: the ceiling of the harness",
+		Licence: "NONE",
+		Kind:    store.None,
+		Durability: []store.DurabilityClaim{
+			{Class: store.D0, How: how}, {Class: store.D1, How: how}, {Class: store.D2, How: how},
+			{Class: store.D3, How: how}, {Class: store.D4, How: how},
+		},
+		HandlesShareable: true,
+		BatchAtomic:      true,
+		Abilities:        store.Probe((*db)(nil), (*handle)(nil)),
+		Note:             "it keeps nothing: every read gives the empty value, every scan ends at once, and nothing can be verified",
+	}
+}
+
+// Open never fails.
+func (Driver) Open(context.Context, store.Config) (store.Store, error) { return &db{}, nil }
+
+type db struct{}
+
+func (*db) Handle() (store.Handle, error) { return &handle{}, nil }
+func (*db) Settings() map[string]string   { return map[string]string{} }
+func (*db) Sync() error                   { return nil }
+func (*db) Close() error                  { return nil }
+
+type handle struct{}
+
+// empty is not nil: the empty value is a value.
+var empty = []byte{}
+
+func (*handle) Get(_, _ []byte) ([]byte, error)                            { return empty, nil }
+func (*handle) Put(_, _ []byte) error                                      { return nil }
+func (*handle) Delete(_ []byte) error                                      { return nil }
+func (*handle) Apply(_ []store.Write) error                                { return nil }
+func (*handle) Scan(_ []byte, _ int, _ func(key, value []byte) bool) error { return nil }
+func (*handle) Add(_, _ []byte) error                                      { return nil }
+func (*handle) CompareAndSwap(_, _, _ []byte) error                        { return nil }
+func (*handle) Close() error                                               { return nil }
