@@ -127,7 +127,11 @@ func (s *session) openStore(o *control.Open) (control.Opened, error) {
 	s.open, s.hosted, s.store, s.handles = o, h, opened, handles
 	s.abilities = store.Probe(opened, handles.first)
 	s.phases = map[int]*phase{}
-	return control.Opened{Abilities: s.abilities, Settings: opened.Settings(), Version: h.description.Version}, nil
+	settings, version := opened.Settings(), h.description.Version
+	if version == "" {
+		version = settings["version"] // a server's own, which only it can tell
+	}
+	return control.Opened{Abilities: s.abilities, Settings: settings, Version: version}, nil
 }
 
 func (s *session) find(name string) (hosted, bool) {
@@ -233,9 +237,6 @@ func (s *session) prepare(r *control.Prepare) (err error) {
 		return badRequest("%w", err)
 	}
 	p.unmaps = append(p.unmaps, p.counters.Unmap)
-	if err := checkFits(p.trace, p.counters); err != nil {
-		return err
-	}
 	if p.clock, err = clock.New(clock.Source(r.Clock)); err != nil {
 		return badRequest("%w", err)
 	}
@@ -251,20 +252,6 @@ func (s *session) checkAbilities(t *trace.File) error {
 			o == trace.Add && !s.abilities.Add || o == trace.CompareAndSwap && !s.abilities.CompareAndSwap
 		if missing {
 			return refused("%s has no %s", s.hosted.description.Name, o)
-		}
-	}
-	return nil
-}
-
-// checkFits holds what the counters file has room for against what the trace's flags ask: the loop writes without looking.
-func checkFits(t *trace.File, c *counters.File) error {
-	open := t.Flags&trace.FlagDue != 0
-	if open != c.HasResponse() {
-		return badRequest("trace and counters disagree: due times %v, response-time histograms %v", open, c.HasResponse())
-	}
-	for i := range t.Threads {
-		if !open && t.Threads[i].Due != nil {
-			return badRequest("thread %d has due times, but the trace's flags say that there are none", i)
 		}
 	}
 	return nil

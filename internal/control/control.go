@@ -33,10 +33,11 @@ const (
 
 // Request is what the conductor says. Exactly the part that belongs to the command is set.
 type Request struct {
-	ID      int64    `json:"id"`
-	Command string   `json:"command"`
-	Open    *Open    `json:"open,omitempty"`
-	Prepare *Prepare `json:"prepare,omitempty"`
+	ID      int64           `json:"id"`
+	Command string          `json:"command"`
+	Open    *Open           `json:"open,omitempty"`
+	Define  json.RawMessage `json:"define,omitempty"` // reserved: it is understood so that it can be refused
+	Prepare *Prepare        `json:"prepare,omitempty"`
 }
 
 // Open asks for a store.
@@ -173,6 +174,14 @@ func ParseRequest(line []byte) (Request, error) {
 	default:
 		return r, fmt.Errorf("control request: unknown command %q", r.Command)
 	}
+	for _, part := range []struct {
+		command string
+		there   bool
+	}{{CommandOpen, r.Open != nil}, {CommandPrepare, r.Prepare != nil}, {CommandDefine, r.Define != nil}} {
+		if part.there && part.command != r.Command {
+			return r, fmt.Errorf("control request: %s with the fields of %s", r.Command, part.command)
+		}
+	}
 	return r, nil
 }
 
@@ -182,8 +191,11 @@ func ParseReply(line []byte) (Reply, error) {
 	if err := json.Unmarshal(line, &r); err != nil {
 		return r, fmt.Errorf("control reply %.200q: %w", line, err)
 	}
-	if r.OK == (r.Error != nil) {
-		return r, fmt.Errorf("control reply %.200q: neither a result nor an error", line)
+	switch {
+	case !r.OK && r.Error == nil:
+		return r, fmt.Errorf("control reply %.200q: not ok, but without an error", line)
+	case r.OK && r.Error != nil:
+		return r, fmt.Errorf("control reply %.200q: ok, but with an error", line)
 	}
 	return r, nil
 }
@@ -194,7 +206,7 @@ func strict(line []byte, into any) error {
 	if err := d.Decode(into); err != nil {
 		return err
 	}
-	if d.More() {
+	if _, err := d.Token(); err != io.EOF { // d.More would pass over a stray bracket
 		return errors.New("more than one JSON value on the line")
 	}
 	return nil

@@ -2,22 +2,51 @@ package trace
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"os"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// Write writes the trace to a new file of that name.
-func (f *File) Write(name string) error {
-	data, err := f.Encode()
-	if err != nil {
+// Write writes the trace to a new file of that name. A trace of a shuffled load may be a gigabyte: it is encoded into the
+// mapped file, never held twice.
+func (f *File) Write(name string) (err error) {
+	if err := f.check(); err != nil {
 		return err
 	}
-	if err := os.WriteFile(name, data, 0o600); err != nil {
-		return fmt.Errorf("writing the trace: %w", err)
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("making the trace file: %w", err)
+	}
+	defer func() {
+		if closing := file.Close(); err == nil && closing != nil {
+			err = fmt.Errorf("closing the trace %s: %w", name, closing)
+		}
+		if err != nil {
+			_ = os.Remove(name) // half a trace is of no use, and the first error says more
+		}
+	}()
+	offsets, total := f.layout()
+	// Blocks are claimed before they are written: a full device is an error here, but a SIGBUS in mapped memory.
+	if err := unix.Fallocate(int(file.Fd()), 0, 0, int64(total)); errors.Is(err, unix.EOPNOTSUPP) {
+		err = file.Truncate(int64(total))
+		if err != nil {
+			return fmt.Errorf("making the trace %s of %d bytes: %w", name, total, err)
+		}
+	} else if err != nil {
+		return fmt.Errorf("making the trace %s of %d bytes: %w", name, total, err)
+	}
+	data, err := unix.Mmap(int(file.Fd()), 0, int(total), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("mapping the trace %s: %w", name, err)
+	}
+	f.encode(data, offsets)
+	if err := unix.Munmap(data); err != nil {
+		return fmt.Errorf("unmapping the trace %s: %w", name, err)
 	}
 	return nil
 }
@@ -29,6 +58,12 @@ func (f *File) Encode() ([]byte, error) {
 	}
 	offsets, total := f.layout()
 	data := make([]byte, total)
+	f.encode(data, offsets)
+	return data, nil
+}
+
+// encode fills data, which is full of zeros.
+func (f *File) encode(data []byte, offsets []threadOffsets) {
 	le := binary.LittleEndian
 	for i := range f.Threads {
 		t, at := &f.Threads[i], headerBytes+directoryBytes*i
@@ -52,7 +87,7 @@ func (f *File) Encode() ([]byte, error) {
 	le.PutUint32(data[12:], headerBytes)
 	le.PutUint32(data[16:], uint32(len(f.Threads)))
 	le.PutUint32(data[20:], f.Flags)
-	le.PutUint64(data[24:], total)
+	le.PutUint64(data[24:], uint64(len(data)))
 	le.PutUint32(data[32:], f.Groups)
 	le.PutUint32(data[36:], uint32(len(f.Operations)))
 	le.PutUint64(data[40:], f.Seed)
@@ -63,7 +98,6 @@ func (f *File) Encode() ([]byte, error) {
 		le.PutUint32(data[amountsAt+4*i:], amount)
 	}
 	le.PutUint64(data[48:], checksum(data))
-	return data, nil
 }
 
 type threadOffsets struct{ entries, due uint64 }
@@ -75,12 +109,18 @@ func (f *File) layout() (offsets []threadOffsets, total uint64) {
 	for i := range f.Threads {
 		offsets[i].entries = total
 		total = align(total + 8*uint64(len(f.Threads[i].Entries)))
-		if f.Threads[i].Due != nil {
+		if len(f.Threads[i].Due) > 0 {
 			offsets[i].due = total
 			total = align(total + 8*uint64(len(f.Threads[i].Due)))
 		}
 	}
 	return offsets, total
+}
+
+// Bytes returns the size of the file.
+func (f *File) Bytes() uint64 {
+	_, total := f.layout()
+	return total
 }
 
 func checksum(data []byte) uint64 {
@@ -95,6 +135,9 @@ func Decode(data []byte) (*File, error) {
 	le := binary.LittleEndian
 	if len(data) < headerBytes || string(data[:8]) != magic {
 		return nil, fmt.Errorf("not a trace file: it does not begin with %s", magic)
+	}
+	if uintptr(unsafe.Pointer(&data[0]))%8 != 0 {
+		return nil, errors.New("trace bytes are not aligned to 8")
 	}
 	if v := le.Uint32(data[8:]); v != formatVersion {
 		return nil, fmt.Errorf("trace format version %d, this program reads %d", v, formatVersion)
@@ -200,8 +243,11 @@ func (t *Thread) check(f *File, slots *[operationsMax]int) error {
 	if t.Group >= f.Groups {
 		return fmt.Errorf("client group %d of %d", t.Group, f.Groups)
 	}
-	if f.Flags&FlagDue != 0 && len(t.Due) != len(t.Entries) {
-		return fmt.Errorf("%d due times for %d entries", len(t.Due), len(t.Entries))
+	if err := t.checkDue(f.Flags&FlagDue != 0); err != nil {
+		return err
+	}
+	if n := uint64(len(t.Entries)); n > 0 && t.Limit%n > 0 && t.Entries[t.Limit%n].IsMember() {
+		return fmt.Errorf("its limit of %d entries cuts a batch", t.Limit)
 	}
 	members := 0
 	for p, e := range t.Entries {
@@ -231,6 +277,20 @@ func (t *Thread) check(f *File, slots *[operationsMax]int) error {
 	}
 	if members > 0 {
 		return fmt.Errorf("the last batch crosses the end of the lap")
+	}
+	return nil
+}
+
+func (t *Thread) checkDue(flagged bool) error {
+	switch {
+	case !flagged && len(t.Due) > 0:
+		return errors.New("due times in a trace of closed load")
+	case flagged && len(t.Due) != len(t.Entries):
+		return fmt.Errorf("%d due times for %d entries", len(t.Due), len(t.Entries))
+	case !slices.IsSorted(t.Due):
+		return errors.New("due times do not ascend")
+	case len(t.Due) > 0 && t.Due[len(t.Due)-1]-t.Due[0] > t.LapNS:
+		return fmt.Errorf("due times span more than the lap time of %d ns", t.LapNS)
 	}
 	return nil
 }

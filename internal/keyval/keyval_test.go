@@ -1,0 +1,155 @@
+package keyval
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func drawShape(t *rapid.T) KeyShape {
+	k := KeyShape{Format: rapid.SampledFrom([]KeyFormat{Binary, Decimal, YCSB}).Draw(t, "format")}
+	switch k.Format {
+	case Binary:
+		k.Bytes = rapid.IntRange(6, 50).Draw(t, "bytes")
+		k.Scatter = k.Bytes >= 8 && rapid.Bool().Draw(t, "scatter")
+	case Decimal:
+		k.Digits = rapid.IntRange(0, 20).Draw(t, "digits")
+		fallthrough
+	default:
+		k.Prefix, k.Suffix = rapid.StringN(0, 5, 20).Draw(t, "prefix"), rapid.StringN(0, 5, 20).Draw(t, "suffix")
+		k.Scatter = rapid.Bool().Draw(t, "scatter")
+	}
+	return k
+}
+
+func TestDifferentIndexesHaveDifferentKeys(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := drawShape(t)
+		if err := k.Check(); err != nil {
+			t.Fatal(err)
+		}
+		a, b := rapid.Uint64Range(0, IndexMax).Draw(t, "a"), rapid.Uint64Range(0, IndexMax).Draw(t, "b")
+		ka, kb := k.Append(nil, a), k.Append(nil, b)
+		if (a == b) != bytes.Equal(ka, kb) {
+			t.Fatalf("indexes %d and %d have keys %q and %q", a, b, ka, kb)
+		}
+		if len(ka) > k.BytesMax() {
+			t.Fatalf("key of %d bytes, at most %d were claimed", len(ka), k.BytesMax())
+		}
+		if ordered := k.Format == Binary || k.Format == Decimal && k.Digits >= 15; ordered && !k.Scatter && a < b && bytes.Compare(ka, kb) >= 0 {
+			t.Fatalf("index %d comes before %d, but key %q does not come before %q", a, b, ka, kb)
+		}
+		if got := NewKeyMaker(k).Key(a); !bytes.Equal(got, ka) {
+			t.Fatalf("KeyMaker makes %q, Append %q", got, ka)
+		}
+	})
+}
+
+func TestMixIsABijection(t *testing.T) {
+	// The inverse of each step, undone in turn.
+	unshift := func(z uint64, by uint) uint64 {
+		x := z
+		for range 64/by + 1 {
+			x = z ^ x>>by
+		}
+		return x
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		x := rapid.Uint64().Draw(t, "x")
+		z := unshift(Mix(x), 31) * 0x319642b2d24d8ec3
+		z = unshift(z, 27) * 0x96de1b173f119089
+		if got := unshift(z, 30) - 0x9e3779b97f4a7c15; got != x {
+			t.Fatalf("Mix(%#x) is undone to %#x", x, got)
+		}
+	})
+}
+
+func TestChangedValuesAreNoticed(t *testing.T) {
+	p := NewPool(ValueShape{PoolBytes: 4096, PoolSeed: 3, RepeatedPermille: 500, LengthMax: 300})
+	rapid.Check(t, func(t *rapid.T) {
+		index, version := rapid.Uint64Range(0, IndexMax).Draw(t, "index"), rapid.Uint64().Draw(t, "version")
+		value := make([]byte, rapid.IntRange(1, 300).Draw(t, "length"))
+		p.Put(value, index, version)
+		got, right := p.Check(value, index)
+		if !right || len(value) >= StampBytes && got != version {
+			t.Fatalf("a right value was not taken")
+		}
+		at := rapid.IntRange(0, len(value)-1).Draw(t, "at")
+		value[at] ^= byte(rapid.IntRange(1, 255).Draw(t, "change"))
+		if _, right := p.Check(value, index); right {
+			t.Fatalf("a change of byte %d of %d was not noticed", at, len(value))
+		}
+	})
+}
+
+func FuzzCheck(f *testing.F) {
+	p := NewPool(ValueShape{PoolBytes: 4096, PoolSeed: 3, RepeatedPermille: 500, LengthMax: 300})
+	value := make([]byte, 100)
+	p.Put(value, 5, 6)
+	f.Add(value, uint64(5))
+	f.Fuzz(func(t *testing.T, value []byte, index uint64) {
+		if version, right := p.Check(value, index); right {
+			again := make([]byte, len(value))
+			if p.Put(again, index, version); !bytes.Equal(value, again) {
+				t.Fatalf("took %x as a value of index %d, version %#x", value, index, version)
+			}
+		}
+	})
+}
+
+func TestImpossibleShapesAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		says string
+		k    KeyShape
+	}{
+		{"unknown key format", KeyShape{}},
+		{"1 to 65535", KeyShape{Format: Binary}},
+		{"1 to 65535", KeyShape{Format: Binary, Bytes: 65536}},
+		{"two indexes could meet", KeyShape{Format: Binary, Bytes: 7, Scatter: true}},
+		{"no prefix", KeyShape{Format: Binary, Bytes: 8, Prefix: "a"}},
+		{"take digits", KeyShape{Format: Decimal, Bytes: 8}},
+		{"20 digits", KeyShape{Format: Decimal, Digits: 21}},
+		{"take none", KeyShape{Format: YCSB, Digits: 1}},
+		{"255 bytes", KeyShape{Format: YCSB, Prefix: strings.Repeat("a", 256)}},
+	} {
+		if err := c.k.Check(); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%+v: want an error that says %q, got %v", c.k, c.says, err)
+		}
+	}
+	for _, s := range []ValueShape{
+		{PoolBytes: 4095}, {PoolBytes: 2048}, {PoolBytes: 4096, RepeatedPermille: 1001}, {PoolBytes: 4096, LengthMax: -1}, {PoolBytes: 1 << 31},
+	} {
+		if s.Check() == nil {
+			t.Errorf("%+v was taken", s)
+		}
+	}
+}
+
+func TestIndexLimitIsWhatFits(t *testing.T) {
+	k := KeyShape{Format: Binary, Bytes: 1}
+	var keys []string
+	for index := range k.IndexLimit() {
+		keys = append(keys, string(k.Append(nil, index)))
+	}
+	slices.Sort(keys)
+	if len(slices.Compact(keys)) != 256 {
+		t.Errorf("one byte makes %d keys", len(keys))
+	}
+}
+
+func BenchmarkKey(b *testing.B) {
+	m := NewKeyMaker(KeyShape{Format: Binary, Bytes: 16})
+	for i := uint64(0); b.Loop(); i++ {
+		m.Key(i)
+	}
+}
+
+func BenchmarkPut(b *testing.B) {
+	p, value := NewPool(ValueShape{PoolBytes: 1 << 20, LengthMax: 100}), make([]byte, 100)
+	for i := uint64(0); b.Loop(); i++ {
+		p.Put(value, i, 1)
+	}
+}

@@ -1,0 +1,93 @@
+package trace
+
+import (
+	"fmt"
+	"math"
+)
+
+// The names of the orders in which keys come. Sequential and shuffled visit every record once a pass; the others draw.
+const (
+	Sequential       = "sequential"        // 0, 1, 2 … each thread its own stretch, again and again
+	Shuffled         = "shuffled"          // a random permutation of all records, parted over the threads; another one each pass
+	Uniform          = "uniform"           // each record as likely as any other
+	Zipfian          = "zipfian"           // rank r with probability ∝ 1/r^Theta; ranks spread over the records by a bijection
+	ScrambledZipfian = "scrambled_zipfian" // YCSB's, bit for bit but for its random numbers; Theta is 0.99
+	Latest           = "latest"            // YCSB's: a zipfian counted back from the newest record
+	Hotspot          = "hotspot"           // YCSB's: HotOperations of the draws go to the first HotRecords of the records
+	Exponential      = "exponential"       // YCSB's: falls off exponentially from record 0
+)
+
+// Order is which key comes next.
+type Order struct {
+	Distribution  string
+	Theta         float64 // zipfian, scrambled_zipfian, latest: the exponent, > 0
+	HotRecords    float64 // hotspot: share of the records, 0 to 1
+	HotOperations float64 // hotspot: share of the draws, 0 to 1
+}
+
+// visitsAll says if the order visits every record once a pass.
+func (o Order) visitsAll() bool { return o.Distribution == Sequential || o.Distribution == Shuffled }
+
+func (o Order) check() error {
+	switch o.Distribution {
+	case Sequential, Shuffled, Uniform, Exponential:
+	case Zipfian, Latest:
+		if !(o.Theta > 0 && o.Theta <= 10) {
+			return fmt.Errorf("order %s needs theta above 0 and at most 10, not %v", o.Distribution, o.Theta)
+		}
+	case ScrambledZipfian:
+		if o.Theta != YCSBTheta && o.Theta != 0 {
+			return fmt.Errorf("order scrambled_zipfian is YCSB's and has theta 0.99 only, not %v: take zipfian", o.Theta)
+		}
+	case Hotspot:
+		if !(o.HotRecords > 0 && o.HotRecords <= 1 && o.HotOperations >= 0 && o.HotOperations <= 1) {
+			return fmt.Errorf("order hotspot needs hot records above 0 and at most 1, and hot operations from 0 to 1, not %v and %v",
+				o.HotRecords, o.HotOperations)
+		}
+	default:
+		return fmt.Errorf("unknown order %q", o.Distribution)
+	}
+	return nil
+}
+
+// draw returns a function that draws record indexes in [0, records) by the order, which is none of those that visit
+// all records, nor latest. All threads share the seed, so that they agree on which records are popular.
+func (o Order) draw(records, seed uint64) func(random) uint64 {
+	switch o.Distribution {
+	case Zipfian:
+		z, spread := newZipf(records, o.Theta), newPermutation(records, seed, 0)
+		return func(r random) uint64 { return spread.at(z.rank(r)) }
+	case ScrambledZipfian:
+		return newYCSBZipf(records).index
+	case Hotspot:
+		hot := max(uint64(float64(records)*o.HotRecords), 1)
+		share := threshold(o.HotOperations)
+		return func(r random) uint64 {
+			if isHot := r.Uint64()>>1 < share; isHot || hot == records {
+				return r.below(hot)
+			}
+			return hot + r.below(records-hot)
+		}
+	case Exponential:
+		// YCSB draws again what lies past the last record, so that its 95 % in 85.71 % of the records become 97.97 %.
+		mean := float64(records) * exponentialShare / -ln(1-exponentialPercentile)
+		return func(r random) uint64 {
+			for {
+				if x := float64(-ln(r.unit()) * mean); x < float64(records) {
+					return uint64(x)
+				}
+			}
+		}
+	default:
+		return func(r random) uint64 { return r.below(records) }
+	}
+}
+
+// YCSB's defaults: exponential.percentile and exponential.frac.
+const (
+	exponentialPercentile = 0.95
+	exponentialShare      = 0.8571428571
+)
+
+// threshold turns a probability into the bound that a 63-bit random word stays below so often.
+func threshold(p float64) uint64 { return uint64(math.Ldexp(p, 63)) }

@@ -1,0 +1,310 @@
+package trace
+
+import (
+	"fmt"
+	"math"
+)
+
+// Generate makes the trace of a phase. It returns an error that says what to change where the phase can't be.
+//
+// Operations are drawn at random by their weights, not interleaved exactly: a fixed pattern could beat against a store's
+// own periods. Which key an operation takes:
+//
+//   - insert and add take fresh indexes: Fresh, Fresh+1 … dealt to the threads in turn and stepped by the lap stride each
+//     lap, so that no index comes twice, whatever the threads' speeds.
+//   - all others, upsert and delete among them, take a record in the order of the spec. A delete may meet a record that
+//     is gone already, a read one that was deleted: both are misses. So update, which claims that the key exists, is
+//     refused beside delete.
+//   - of the orders, only latest reaches records that the phase itself inserts, and a thread only those that it inserted
+//     itself, counted back over laps: what other threads have done by then no trace can know. With T threads the newest
+//     records are therefore T small sets where YCSB has one.
+func Generate(s Spec) (*File, error) {
+	if err := s.check(); err != nil {
+		return nil, fmt.Errorf("trace: %w", err)
+	}
+	g := &generator{
+		Spec: s, file: &File{Groups: 1, Seed: s.Seed, Threads: make([]Thread, s.Threads)}, classes: map[uint32]uint8{},
+		lap: s.lapEntries(),
+	}
+	if err := g.generate(); err != nil {
+		return nil, fmt.Errorf("trace: %w", err)
+	}
+	return g.file, g.file.check()
+}
+
+// generator holds what all threads of a trace share.
+type generator struct {
+	Spec
+	file    *File
+	classes map[uint32]uint8 // amount → size class
+	lap     int              // entries that a lap may have where the order needs no more
+	entries uint64           // so far, over all threads
+
+	alternatives choice[Operation] // what a thread does next; Batch stands for one batch
+	members      choice[Operation]
+	sizes        choice[uint8]
+	scanClasses  []uint8
+	draw         func(random) uint64
+	newest       *zipf // latest
+	visiting     bool  // a lap is made of whole passes over the records
+	passes       uint64
+	shuffles     []permutation // of each pass
+}
+
+func (g *generator) generate() error {
+	if err := g.prepareAmounts(); err != nil {
+		return err
+	}
+	if g.Load && g.Order.Distribution == Sequential && g.Records > uint64(g.lap)*uint64(g.Threads) && g.Records%uint64(max(g.Batch, 1)) == 0 {
+		return g.loadByLaps()
+	}
+	g.prepareMix()
+	if err := g.prepareOrder(); err != nil {
+		return err
+	}
+	threads := make([]*threadGenerator, g.Threads)
+	insertsMax := uint64(0)
+	for i := range threads {
+		t, err := g.thread(i)
+		if err != nil {
+			return err
+		}
+		threads[i] = t
+		insertsMax = max(insertsMax, t.inserts)
+	}
+	stride := insertsMax * uint64(g.Threads)
+	for i, t := range threads {
+		t.resolveEarlier(stride)
+		g.file.Threads[i] = g.finish(t, stride)
+	}
+	if g.Rate > 0 {
+		g.file.Flags |= FlagDue
+	}
+	g.listOperations()
+	return nil
+}
+
+// prepareAmounts gives a size class to each value length, scan length and to the full batch.
+func (g *generator) prepareAmounts() error {
+	for _, z := range g.Sizes {
+		if z.Bytes < 0 || z.Bytes > math.MaxInt32 {
+			return fmt.Errorf("values of %d bytes", z.Bytes)
+		}
+		class, err := g.class(uint32(z.Bytes))
+		if err != nil {
+			return err
+		}
+		g.sizes.add(class, z.Weight)
+	}
+	if g.operations()[Scan] {
+		for _, records := range g.Scan.lengths() {
+			class, err := g.class(records)
+			if err != nil {
+				return err
+			}
+			g.scanClasses = append(g.scanClasses, class)
+		}
+	}
+	if g.Batch > 1 {
+		_, err := g.class(uint32(g.Batch))
+		return err
+	}
+	return nil
+}
+
+func (g *generator) class(amount uint32) (uint8, error) {
+	if class, ok := g.classes[amount]; ok {
+		return class, nil
+	}
+	class := len(g.classes)
+	if class == len(g.file.Amounts) {
+		return 0, fmt.Errorf("more than %d different value lengths, scan lengths and batch sizes", len(g.file.Amounts))
+	}
+	g.classes[amount], g.file.Amounts[class] = uint8(class), amount
+	return uint8(class), nil
+}
+
+func (l ScanLengths) lengths() []uint32 {
+	span := l.Max - l.Min
+	classes := min(span+1, scanClasses)
+	lengths := make([]uint32, classes)
+	for i := range lengths {
+		lengths[i] = uint32(l.Min)
+		if classes > 1 {
+			lengths[i] += uint32((i*span + (classes-1)/2) / (classes - 1))
+		}
+	}
+	return lengths
+}
+
+func (g *generator) prepareMix() {
+	mix := g.Mix
+	if g.Load {
+		mix = []Share{{Insert, 1}}
+	}
+	batched := 0.0
+	for _, m := range mix {
+		if g.Batch > 1 && m.Operation.isBatchable() {
+			g.members.add(m.Operation, m.Weight)
+			batched += m.Weight
+		} else {
+			g.alternatives.add(m.Operation, m.Weight)
+		}
+	}
+	if batched > 0 {
+		g.alternatives.add(Batch, batched/float64(g.Batch))
+	}
+}
+
+func (g *generator) prepareOrder() error {
+	if g.Records == 0 {
+		return nil
+	}
+	g.visiting = g.visits()
+	switch {
+	case g.visiting:
+		return g.prepareVisits()
+	case g.Order.Distribution == Latest:
+		g.newest = newZipf(g.Records+uint64(g.lap), g.Order.Theta)
+	case !g.Order.visitsAll():
+		g.draw = g.Order.draw(g.Records, g.Seed)
+	}
+	return nil
+}
+
+// visits says if a lap is made of whole passes over the records.
+func (g *generator) visits() bool {
+	if !g.Order.visitsAll() || g.Load {
+		return g.Load
+	}
+	for _, m := range g.Mix {
+		if m.Weight > 0 && !m.Operation.isFresh() {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *generator) prepareVisits() error {
+	needed := g.Records
+	if g.Limit > 0 {
+		needed = min(needed, g.Limit)
+	}
+	if needed > g.entriesMax() {
+		return g.tooLong(needed)
+	}
+	part := (g.Records + uint64(g.Threads) - 1) / uint64(g.Threads)
+	if g.passes = 1; !g.Load {
+		g.passes = max(uint64(g.lap)/part, 1)
+	}
+	if g.Order.Distribution == Shuffled {
+		for pass := range g.passes {
+			g.shuffles = append(g.shuffles, newPermutation(g.Records, g.Seed, pass))
+		}
+	}
+	return nil
+}
+
+func (g *generator) tooLong(entries uint64) error {
+	remedy := "take fewer records, a limit on operations, or an order that draws at random, or raise EntriesMax"
+	if g.Load {
+		remedy = "take fewer records, load sequentially with records a multiple of the batch, or raise EntriesMax"
+	}
+	return fmt.Errorf("order %s over %d records needs a trace of at least %d entries of 8 bytes, and %d are allowed: %s",
+		g.Order.Distribution, g.Records, entries, g.entriesMax(), remedy)
+}
+
+// part returns the stretch of n things that thread i of threads has.
+func part(n uint64, i, threads int) (from, to uint64) {
+	return n * uint64(i) / uint64(threads), n * uint64(i+1) / uint64(threads)
+}
+
+// loadByLaps makes a sequential load as a short lap whose indexes step on, however many the records.
+func (g *generator) loadByLaps() error {
+	batch := uint64(max(g.Batch, 1))
+	for i := range g.file.Threads {
+		from, to := part(g.Records/batch, i, g.Threads)
+		batches := min(max(uint64(g.lap)/(batch+1), 1), to-from)
+		t := &g.file.Threads[i]
+		t.Endpoint = g.endpoint(i)
+		r := newRandom(g.Seed, i, purposeSizes)
+		for b := range batches {
+			if batch > 1 {
+				t.Entries = append(t.Entries, MakeEntry(Batch, 0, g.classes[uint32(batch)], false))
+			}
+			for k := range batch {
+				e := MakeEntry(Insert, (from+b)*batch+k, g.sizes.pick(r), true)
+				if batch > 1 {
+					e = e.Member()
+				}
+				t.Entries = append(t.Entries, e)
+			}
+		}
+		t.Stride = batches * batch
+		t.Limit = (to - from) * batch
+		if batch > 1 {
+			t.Limit += to - from
+		}
+	}
+	g.listOperations()
+	return nil
+}
+
+func (g *generator) endpoint(thread int) uint32 {
+	if g.Endpoints == 0 {
+		return 0
+	}
+	return uint32(thread % g.Endpoints)
+}
+
+func (g *generator) listOperations() {
+	var has [operationsMax]bool
+	for i := range g.file.Threads {
+		for _, e := range g.file.Threads[i].Entries {
+			if !e.IsMember() {
+				has[e.Operation()] = true
+			}
+		}
+	}
+	for code, occurs := range has {
+		if occurs {
+			g.file.Operations = append(g.file.Operations, Operation(code))
+		}
+	}
+}
+
+// choice draws one of several values by weight.
+type choice[T any] struct {
+	values  []T
+	weights []float64
+	bounds  []uint64 // a 63-bit word below bounds[i], and not below the one before, picks values[i]
+}
+
+func (c *choice[T]) add(value T, weight float64) {
+	if weight == 0 {
+		return
+	}
+	c.values, c.weights = append(c.values, value), append(c.weights, weight)
+	total := 0.0
+	for _, w := range c.weights {
+		total += w
+	}
+	c.bounds = c.bounds[:0]
+	sum := 0.0
+	for _, w := range c.weights {
+		sum += w
+		c.bounds = append(c.bounds, threshold(sum/total))
+	}
+	c.bounds[len(c.bounds)-1] = 1 << 63
+}
+
+func (c *choice[T]) pick(r random) T {
+	if len(c.values) == 1 {
+		return c.values[0]
+	}
+	word, i := r.Uint64()>>1, 0
+	for word >= c.bounds[i] {
+		i++
+	}
+	return c.values[i]
+}

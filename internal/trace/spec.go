@@ -1,0 +1,234 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Spec says what a phase does. Generate turns it into a trace.
+type Spec struct {
+	// Load stores the records 0 … Records−1 once each, as inserts, in the order sequential or shuffled; Mix is then
+	// empty. Otherwise the operations of Mix are drawn by their weights.
+	Load bool
+	Mix  []Share
+
+	Records uint64 // keys that exist when the phase begins (of a load: that it writes): indexes 0 … Records−1
+	Fresh   uint64 // the first index that no key has had: inserts begin there; at least Records
+	Deleted bool   // earlier phases may have deleted some of Records
+
+	Order Order
+	Sizes []Size // lengths of values; at least one where something is written
+	// Batch: insert, update, upsert and delete go in batches of so many; 0 or 1: one by one. Weights in Mix stay those of
+	// records: of a mix of 1 read and 1 update in batches of 100, half of the records that are touched are read.
+	Batch int
+	Scan  ScanLengths
+
+	Threads   int
+	Endpoints int    // thread t starts with endpoint t mod Endpoints; 0: none
+	Seed      uint64 // traces of the same seed, threads and spec are the same, bit for bit, on every machine
+
+	// Limit is how many operations are done in all, over the threads; a batch is one operation. 0: until the deadline,
+	// and of a load, all records.
+	Limit uint64
+
+	// Rate is the number of operations a second over all threads in open load: each has a due time. 0: closed load.
+	// Each thread's own arrivals are a process of Rate ÷ Threads, evenly spread or Poisson. The times of a lap are
+	// scaled so that its rate is exactly that.
+	Rate     float64
+	Arrivals Arrivals
+	EndNS    uint64 // open load: operations due at or after it are not done; 0: no such end
+
+	// ThreadEntries and Entries bound the length of a lap, of one thread and over all; 0: DefaultThreadEntries and
+	// DefaultEntries, or as many entries as there are Records if that is more, up to DefaultSpreadEntries. The last is
+	// because a lap that reaches fewer records than there are lets a store's cache look better than it is.
+	ThreadEntries, Entries int
+	// EntriesMax bounds what a shuffled load and orders that visit every record need; 0: DefaultEntriesMax. An entry
+	// takes 8 bytes of shared memory, 16 in open load.
+	EntriesMax uint64
+}
+
+// Bounds of a trace's length, in entries.
+const (
+	DefaultThreadEntries = 1 << 18
+	DefaultEntries       = 1 << 22
+	DefaultSpreadEntries = 1 << 24 // 128 MiB
+	DefaultEntriesMax    = 1 << 27 // 1 GiB
+)
+
+// Share is an operation of a mix and its weight, relative to the others.
+type Share struct {
+	Operation Operation
+	Weight    float64
+}
+
+// Size is a length of values in bytes and its weight, relative to the others.
+type Size struct {
+	Bytes  int
+	Weight float64
+}
+
+// ScanLengths is how many records scans read: Min to Max. Zipfian: short ones more often, with exponent 0.99 as in YCSB;
+// otherwise uniform. A range of more than scanClasses lengths is rounded to so many that lie evenly in it, both ends
+// among them.
+type ScanLengths struct {
+	Min, Max int
+	Zipfian  bool
+}
+
+const scanClasses = 128
+
+// Arrivals is how operations of open load are spread in time.
+type Arrivals string
+
+const (
+	Poisson  Arrivals = "poisson"  // memoryless, as independent users are: the default
+	Constant Arrivals = "constant" // evenly, threads in turn
+)
+
+// indexEnd bounds indexes at the start, half of what an entry holds, so that laps have room to grow.
+const indexEnd = 1 << 47
+
+func (s *Spec) check() error {
+	if s.Threads < 1 || s.Threads > ThreadsMax {
+		return fmt.Errorf("a trace has 1 to %d threads, not %d", ThreadsMax, s.Threads)
+	}
+	if s.Records > indexEnd || s.Fresh > indexEnd || s.Fresh < s.Records {
+		return fmt.Errorf("records %d and first fresh index %d: expected records ≤ fresh ≤ 2^47", s.Records, s.Fresh)
+	}
+	if s.Batch < 0 || s.Batch > math.MaxInt32 {
+		return fmt.Errorf("batches of %d", s.Batch)
+	}
+	if s.ThreadEntries < 0 || s.Entries < 0 || s.Endpoints < 0 {
+		return errors.New("thread entries, entries and endpoints can't be negative")
+	}
+	if !(s.Rate >= 0 && s.Rate <= 1e9) {
+		return fmt.Errorf("rate %v: expected 0 to 1e9 operations a second", s.Rate)
+	}
+	if s.Arrivals != "" && s.Arrivals != Poisson && s.Arrivals != Constant {
+		return fmt.Errorf("arrivals %q: expected poisson or constant", s.Arrivals)
+	}
+	if s.EndNS != 0 && s.Rate == 0 {
+		return errors.New("an end without a rate: closed load ends at the deadline that the worker is given")
+	}
+	if err := s.Order.check(); err != nil {
+		return err
+	}
+	if s.Load {
+		return s.checkLoad()
+	}
+	return s.checkMix()
+}
+
+func (s *Spec) checkLoad() error {
+	switch {
+	case len(s.Mix) > 0:
+		return errors.New("a load has no mix")
+	case s.Records == 0:
+		return errors.New("a load of no records")
+	case !s.Order.visitsAll():
+		return fmt.Errorf("a load stores each record once: its order is sequential or shuffled, not %s", s.Order.Distribution)
+	case s.Limit != 0 || s.Rate != 0:
+		return errors.New("a load stores all records as fast as it can: it has no limit and no rate")
+	}
+	return checkWeights("sizes", s.Sizes, func(z Size) float64 { return z.Weight })
+}
+
+func (s *Spec) checkMix() error {
+	if err := checkWeights("mix", s.Mix, func(m Share) float64 { return m.Weight }); err != nil {
+		return err
+	}
+	has := s.operations()
+	for i, m := range s.Mix {
+		if !m.Operation.Known() || m.Operation == Batch {
+			return fmt.Errorf("%s is no operation of a mix (batches come from the batch size)", m.Operation)
+		}
+		if slices.ContainsFunc(s.Mix[:i], func(o Share) bool { return o.Operation == m.Operation }) {
+			return fmt.Errorf("%s is twice in the mix", m.Operation)
+		}
+	}
+	if (has[Delete] || s.Deleted) && has[Update] {
+		return errors.New("update says that the key exists, but keys are deleted here: say upsert instead")
+	}
+	needsRecords := false
+	for code := range has {
+		o := Operation(code)
+		needsRecords = needsRecords || has[code] && !o.isFresh()
+		if has[code] && o.Writes() {
+			if err := checkWeights("sizes", s.Sizes, func(z Size) float64 { return z.Weight }); err != nil {
+				return err
+			}
+		}
+	}
+	if needsRecords && s.Records == 0 {
+		return errors.New("the mix works on records that exist, and there are none: load some first")
+	}
+	if needsRecords && s.Order.visitsAll() && s.Records < uint64(s.Threads) {
+		return fmt.Errorf("order %s parts %d records over %d threads: use fewer threads", s.Order.Distribution, s.Records, s.Threads)
+	}
+	if has[Scan] && (s.Scan.Min < 1 || s.Scan.Max < s.Scan.Min || s.Scan.Max > math.MaxInt32) {
+		return fmt.Errorf("scans of %d to %d records: expected 1 ≤ min ≤ max", s.Scan.Min, s.Scan.Max)
+	}
+	return nil
+}
+
+// operations says which operations have a weight above 0.
+func (s *Spec) operations() (has [operationsMax]bool) {
+	for _, m := range s.Mix {
+		if m.Weight > 0 && m.Operation < operationsMax {
+			has[m.Operation] = true
+		}
+	}
+	return has
+}
+
+// isFresh says if the operation takes an index that no key has had.
+func (o Operation) isFresh() bool { return o == Insert || o == Add }
+
+// isBatchable says if the operation can be a member of a batch.
+func (o Operation) isBatchable() bool {
+	return o == Insert || o == Update || o == Upsert || o == Delete
+}
+
+func checkWeights[T any](what string, list []T, weight func(T) float64) error {
+	sum := 0.0
+	for _, item := range list {
+		w := weight(item)
+		if !(w >= 0 && w <= 1e12) {
+			return fmt.Errorf("%s: weight %v: expected 0 to 1e12", what, w)
+		}
+		sum += w
+	}
+	if sum == 0 {
+		return fmt.Errorf("%s: nothing with a weight above 0", what)
+	}
+	return nil
+}
+
+// lapEntries returns how many entries a thread's lap may have where the order does not need more.
+func (s *Spec) lapEntries() int {
+	perThread, all := s.ThreadEntries, s.Entries
+	if perThread == 0 {
+		perThread = DefaultThreadEntries
+	}
+	if all == 0 {
+		all = DefaultEntries
+	}
+	if s.ThreadEntries == 0 && s.Entries == 0 {
+		spread := int(min(s.Records, DefaultSpreadEntries))
+		all = max(all, spread)
+		perThread = max(perThread, spread/s.Threads)
+	}
+	// A lap has room for a few batches, whatever the bounds say, or it could not show the mix.
+	return max(min(perThread, all/s.Threads), lapBatches*(s.Batch+1))
+}
+
+const lapBatches = 16
+
+func (s *Spec) entriesMax() uint64 {
+	if s.EntriesMax == 0 {
+		return DefaultEntriesMax
+	}
+	return s.EntriesMax
+}

@@ -1,0 +1,451 @@
+#!/usr/bin/env python3
+"""Makes the test vectors of the worker contract, from the text of docs/worker-contract.md alone.
+
+This is a second implementation on purpose: it shares no code with the Go one, so that a mistake in either shows as a
+difference. It needs nothing but Python's standard library.
+
+    python3 make_vectors.py DIRECTORY    writes the JSON files there
+"""
+
+import hashlib
+import json
+import pathlib
+import struct
+import sys
+
+WORD = (1 << 64) - 1
+
+
+# Section 1.1
+
+
+def mix(x):
+    z = (x + 0x9E3779B97F4A7C15) & WORD
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & WORD
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & WORD
+    return z ^ (z >> 31)
+
+
+def chain(x, length):
+    """The bytes of M(x), M(M(x)) …, little-endian, cut to length."""
+    out = b""
+    while len(out) < length:
+        x = mix(x)
+        out += struct.pack("<Q", x)
+    return out[:length]
+
+
+# Section 1.2
+
+
+def ycsb_hash(n):
+    h = 0xCBF29CE484222325
+    for _ in range(8):
+        h = ((h ^ (n & 255)) * 1099511628211) & WORD
+        n >>= 8
+    return (-h) & WORD if h >> 63 else h
+
+
+def key(shape, index):
+    n = mix(index) if shape.get("scatter") else index
+    before, after = shape.get("prefix", "").encode(), shape.get("suffix", "").encode()
+    if shape["format"] == "decimal":
+        return before + str(n).rjust(shape.get("digits", 0), "0").encode() + after
+    if shape["format"] == "ycsb":
+        return before + str(ycsb_hash(n)).encode() + after
+    length = shape["bytes"]
+    if length < 8:
+        return struct.pack(">Q", n)[8 - length :]
+    return struct.pack(">Q", n) + chain(n, length - 8)
+
+
+# Section 1.3
+
+
+def version(phase, thread, sequence):
+    return phase << 56 | thread << 40 | sequence
+
+
+def block(shape, b):
+    fresh_bytes = 64 - (64 * shape["repeated_permille"]) // 1000
+    fresh = chain(shape["pool_seed"] ^ (b << 8), 64)
+    same = chain(shape["pool_seed"] ^ 0x5045415445440000, 64)
+    return fresh[:fresh_bytes] + same[fresh_bytes:]
+
+
+def pool(shape):
+    blocks = (shape["pool_bytes"] + shape["length_max"] + 63) // 64
+    return b"".join(block(shape, b) for b in range(blocks))
+
+
+def value(shape, bytes_of_pool, index, of_version, length):
+    if length < 24:
+        return chain(index, length)
+    h = mix(index ^ (of_version * 0xFF51AFD7ED558CCD & WORD))
+    check = (h >> 32) ^ length
+    offset = (h % shape["pool_bytes"]) & ~63
+    body = bytes_of_pool[offset : offset + length - 24]
+    return struct.pack("<QQII", index, of_version, length, check) + body
+
+
+# Section 2
+
+
+def fnv1a(data):
+    h = 0xCBF29CE484222325
+    for byte in data:
+        h = ((h ^ byte) * 0x100000001B3) & WORD
+    return h
+
+
+def entry(e):
+    return (
+        e["index"]
+        | e.get("size_class", 0) << 48
+        | e["operation"] << 56
+        | e.get("grows", False) << 61
+        | e.get("member", False) << 62
+    )
+
+
+def align(n):
+    return (n + 63) // 64 * 64
+
+
+def trace_file(t):
+    threads = t["threads"]
+    at = align(4096 + 64 * len(threads))
+    directory, body = b"", b"\0" * (at - 4096 - 64 * len(threads))
+
+    def place(words):
+        nonlocal at, body
+        offset = at
+        data = b"".join(struct.pack("<Q", w) for w in words)
+        body += data + b"\0" * (align(len(data)) - len(data))
+        at += align(len(data))
+        return offset
+
+    for thread in threads:
+        entries = [entry(e) for e in thread["entries"]]
+        entries_at = place(entries)
+        due_at = place(thread["due"]) if thread.get("due") else 0
+        directory += struct.pack(
+            "<QQQQQIIQQ",
+            entries_at,
+            len(entries),
+            thread.get("stride", 0),
+            due_at,
+            thread.get("lap_ns", 0),
+            thread.get("group", 0),
+            thread.get("endpoint", 0),
+            thread.get("limit", 0),
+            0,
+        )
+    rest = directory + body
+    header = struct.pack(
+        "<8sIIIIQIIQQ8x",
+        b"ASSAYTRC",
+        1,
+        4096,
+        len(threads),
+        t["flags"],
+        4096 + len(rest),
+        t["groups"],
+        len(t["operations"]),
+        t["seed"],
+        fnv1a(rest),
+    )
+    header += bytes(t["operations"]).ljust(32, b"\0")
+    header = header.ljust(1024, b"\0")
+    amounts = t["amounts"] + [0] * (256 - len(t["amounts"]))
+    header += struct.pack("<256I", *amounts)
+    return header.ljust(4096, b"\0") + rest
+
+
+# Section 3
+
+
+def counters_layout(threads, slots, response, observed):
+    slot_bytes = 128 + 8 * 4608 * (2 if response else 1)
+    thread_bytes = (128 + slots * slot_bytes + 8 * 256 + 127) // 128 * 128
+    end = 4096 + threads * thread_bytes
+    return {
+        "threads": threads,
+        "slots": slots,
+        "response": response,
+        "observed_entries": observed,
+        "slot_bytes": slot_bytes,
+        "thread_bytes": thread_bytes,
+        "thread_offsets": [4096 + i * thread_bytes for i in range(threads)],
+        "slot_offsets": [[4096 + i * thread_bytes + 128 + k * slot_bytes for k in range(slots)] for i in range(threads)],
+        "error_place_offsets": [
+            [4096 + i * thread_bytes + 128 + slots * slot_bytes + 256 * p for p in range(8)] for i in range(threads)
+        ],
+        "observed_offset": end if observed else 0,
+        "file_bytes": end + 8 * observed,
+    }
+
+
+def bucket(v):
+    v = min(v, (1 << 42) - 1)
+    if v < 128:
+        return v
+    e = v.bit_length() - 1
+    return (e - 7 + 1) * 128 + (v >> (e - 7)) - 128
+
+
+# The vectors. 64-bit numbers are hexadecimal strings, because JSON readers of many languages round them; bytes are
+# hexadecimal; of long ones the SHA-256 stands beside the first 64 bytes.
+
+
+def word(n):
+    return f"{n:016x}"
+
+
+def long_bytes(data):
+    return {"first": data[:64].hex(), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+INDEXES = [0, 1, 2, 9, 10, 255, 256, 65535, 65536, 999999, 4294967295, 4294967296, 10**12 + 7, (1 << 48) - 1]
+
+
+def mix_vectors():
+    words = INDEXES + [1 << 63, WORD, 0x0123456789ABCDEF]
+    return [{"x": word(x), "mix": word(mix(x)), "ycsb_hash": word(ycsb_hash(x))} for x in words]
+
+
+def key_vectors():
+    shapes = [{"format": "binary", "bytes": n} for n in range(1, 41)]
+    shapes += [{"format": "binary", "bytes": n, "scatter": True} for n in list(range(8, 41)) + [1000]]
+    for scatter in (False, True):
+        for digits in (0, 1, 8, 12, 16, 20):
+            for before, after in (("", ""), ("", "asdf"), ("user", ""), ("päfix:", ":ende")):
+                shapes.append({"format": "decimal", "digits": digits, "prefix": before, "suffix": after, "scatter": scatter})
+        for before, after in (("user", ""), ("", ""), ("a", "b")):
+            shapes.append({"format": "ycsb", "prefix": before, "suffix": after, "scatter": scatter})
+    vectors = []
+    for shape in shapes:
+        if shape["format"] == "binary" and shape["bytes"] < 6:
+            indexes = [i for i in INDEXES if i < 256 ** shape["bytes"]]
+        else:
+            indexes = INDEXES
+        vectors.append({"shape": shape, "keys": [{"index": word(i), "key": key(shape, i).hex()} for i in indexes]})
+    return vectors
+
+
+SHAPES = [
+    {"pool_bytes": 4096, "pool_seed": 0, "repeated_permille": 0, "length_max": 2000},
+    {"pool_bytes": 65536, "pool_seed": 42, "repeated_permille": 500, "length_max": 2000},
+    {"pool_bytes": 4096, "pool_seed": 0xFEDCBA9876543210, "repeated_permille": 333, "length_max": 2001},
+    {"pool_bytes": 4096, "pool_seed": 7, "repeated_permille": 1000, "length_max": 100},
+]
+
+
+def shape_json(shape):
+    return dict(shape, pool_seed=word(shape["pool_seed"]))
+
+
+def pool_vectors():
+    vectors = []
+    for shape in SHAPES:
+        all_bytes = pool(shape)
+        blocks = [0, 1, 2, 63, len(all_bytes) // 64 - 1]
+        vectors.append(
+            {
+                "shape": shape_json(shape),
+                "bytes": len(all_bytes),
+                "sha256": hashlib.sha256(all_bytes).hexdigest(),
+                "blocks": [{"block": b, "bytes": block(shape, b).hex()} for b in blocks],
+            }
+        )
+    return vectors
+
+
+VERSIONS = [0, 1, version(0, 0, (1 << 40) - 1), version(1, 2, 3), version(255, 65535, (1 << 40) - 1)]
+
+
+def value_vectors():
+    vectors = []
+    for shape in SHAPES:
+        all_bytes = pool(shape)
+        lengths = list(range(24, 200, 5)) + [24, 25, 63, 64, 65, 87, 88, 89, 100, 1000, 1024, 1999, 2000, 2001]
+        lengths = sorted({n for n in lengths if n <= shape["length_max"]})
+        values = []
+        for i, length in enumerate(lengths):
+            index, v = INDEXES[i % len(INDEXES)], VERSIONS[i % len(VERSIONS)]
+            made = value(shape, all_bytes, index, v, length)
+            values.append(dict(index=word(index), version=word(v), length=length, **long_bytes(made)))
+        vectors.append({"shape": shape_json(shape), "values": values})
+    return vectors
+
+
+def short_value_vectors():
+    return [
+        {"index": word(index), "values": [chain(index, length).hex() for length in range(24)]} for index in INDEXES
+    ]
+
+
+def check_vectors():
+    """Values that came back, for steps 1 and 2 of section 1.4: right ones, and right ones with something changed."""
+    shape = SHAPES[2]
+    all_bytes = pool(shape)
+    vectors = []
+
+    def add(name, index, bytes_read, right, of_version=0):
+        vectors.append(
+            {"name": name, "index": word(index), "value": bytes_read.hex(), "right": right, "version": word(of_version)}
+        )
+
+    v = version(3, 2, 1)
+    good = value(shape, all_bytes, 77, v, 100)
+    add("right", 77, good, True, v)
+    add("right, the stamp alone", 77, value(shape, all_bytes, 77, v, 24), True, v)
+    add("right, version 0", 77, value(shape, all_bytes, 77, 0, 100), True, 0)
+    add("right, short", 77, chain(77, 23), True)
+    add("right, empty", 77, b"", True)
+    add("of another index", 78, good, False)
+    add("cut by a byte", 77, good[:-1], False)
+    add("longer by a byte", 77, good + b"\0", False)
+    add("cut to the stamp", 77, good[:24], False)
+    add("cut below the stamp", 77, good[:23], False)
+    add("empty where there was a value is a right short value", 77, good[:0], True)
+    add("short, of another index", 78, chain(77, 23), False)
+    add("short, of another length", 77, chain(77, 23)[:-1] + b"\0", False)
+    for at in (0, 7, 8, 15, 16, 19, 20, 23, 24, 25, 99):
+        changed = bytearray(good)
+        changed[at] ^= 1
+        add(f"byte {at} changed", 77, bytes(changed), False)
+    other = value(shape, all_bytes, 77, version(3, 2, 2), 100)
+    add("body of another version", 77, good[:24] + other[24:], False)
+    add("stamp's version of another write", 77, good[:8] + other[8:16] + good[16:], False)
+    add("all zeros", 77, bytes(100), False)
+    add("longer than any value", 77, value(shape, all_bytes * 2, 77, v, 7000), False)
+    return {"shape": shape_json(shape), "values": vectors}
+
+
+def bucket_vectors():
+    values = {0, 1, 127, 128, 255, 256, 257, 258, 511, 512, 1000, 10**6, 10**9, 10**12, (1 << 42) - 1, 1 << 42, WORD}
+    for e in range(7, 43):
+        values |= {(1 << e) - 1, 1 << e, (1 << e) + 1, (1 << e) + (1 << (e - 1)), (1 << e) + (1 << max(e - 7, 0))}
+    return [{"value": word(v), "bucket": bucket(v)} for v in sorted(values)]
+
+
+def trace_vectors():
+    def e(operation, index=0, size_class=0, grows=False, member=False):
+        return {"operation": operation, "index": index, "size_class": size_class, "grows": grows, "member": member}
+
+    every = {
+        "flags": 1,
+        "groups": 2,
+        "seed": 0x1122334455667788,
+        "operations": list(range(1, 11)),
+        "amounts": [100, 3, 24, 0, 50, 4294967295],
+        "threads": [
+            {
+                "entries": [
+                    e(1, 5),
+                    e(2, 1000, 0, True),
+                    e(3, (1 << 48) - 1, 2),
+                    e(4, 7, 3),
+                    e(5, 8),
+                    e(6, 9, 4),
+                    e(7, 0, 1),
+                    e(2, 1001, 0, True, True),
+                    e(3, 3, 2, False, True),
+                    e(5, 4, 0, False, True),
+                    e(8, 11, 0),
+                    e(9, 12, 0),
+                    e(10, 1002, 0, True),
+                ],
+                "stride": 30,
+                "due": [0, 10, 10, 20, 30, 40, 50, 50, 50, 50, 60, 70, 80],
+                "lap_ns": 90,
+                "group": 1,
+                "endpoint": 3,
+                "limit": 19,
+            },
+            {"entries": [], "due": []},
+            {"entries": [e(1, 1000, 0, True)], "stride": 2, "due": [5], "lap_ns": 1000, "limit": 0},
+        ],
+    }
+    verify = {
+        "flags": 2,
+        "groups": 1,
+        "seed": 0,
+        "operations": [1],
+        "amounts": [],
+        "threads": [{"entries": [e(1, 0), e(1, 1)], "limit": 2}, {"entries": [e(1, 2)], "limit": 1}],
+    }
+    vectors = []
+    for name, t in (("every feature", every), ("verify phase", verify)):
+        data = trace_file(t)
+        walks = []
+        for thread in t["threads"]:
+            n = len(thread["entries"])
+            walk = []
+            for sequence in range(3 * n):
+                e_ = thread["entries"][sequence % n]
+                lap = sequence // n
+                walk.append(word(e_["index"] + (lap * thread.get("stride", 0) if e_["grows"] else 0)))
+            walks.append(walk)
+        threads = [dict(thread, entries=[word(entry(e_)) for e_ in thread["entries"]]) for thread in t["threads"]]
+        vectors.append(
+            {
+                "name": name,
+                "trace": dict(t, seed=word(t["seed"]), threads=threads),
+                "effective_indexes": walks,
+                "bytes": len(data),
+                # Header and amounts are mostly zeros: from each offset, the bytes up to the next run of zeros.
+                "file": sparse(data),
+                "sha256": hashlib.sha256(data).hexdigest(),
+            }
+        )
+    return vectors
+
+
+def sparse(data):
+    """The 64-byte blocks that are not all zeros, by offset."""
+    blocks = {}
+    for at in range(0, len(data), 64):
+        if any(data[at : at + 64]):
+            blocks[str(at)] = data[at : at + 64].hex()
+    return blocks
+
+
+def version_vectors():
+    triples = [(0, 0, 0), (0, 0, 1), (1, 0, 0), (0, 1, 0), (3, 2, 1), (255, 65535, (1 << 40) - 1), (128, 32768, 1 << 39)]
+    return [{"phase": p, "thread": t, "sequence": s, "version": word(version(p, t, s))} for p, t, s in triples]
+
+
+def counters_vectors():
+    return [
+        counters_layout(1, 1, False, 0),
+        counters_layout(3, 2, False, 0),
+        counters_layout(2, 10, True, 0),
+        counters_layout(2, 1, False, 3),
+    ]
+
+
+VECTORS = {
+    "mix": mix_vectors,
+    "keys": key_vectors,
+    "pool": pool_vectors,
+    "values": value_vectors,
+    "short_values": short_value_vectors,
+    "checks": check_vectors,
+    "versions": version_vectors,
+    "buckets": bucket_vectors,
+    "traces": trace_vectors,
+    "counters": counters_vectors,
+}
+
+
+def main():
+    directory = pathlib.Path(sys.argv[1])
+    for name, make in VECTORS.items():
+        text = json.dumps(make(), indent=1, ensure_ascii=True)
+        (directory / f"{name}.json").write_text(text + "\n", encoding="ascii")
+
+
+if __name__ == "__main__":
+    main()
