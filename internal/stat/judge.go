@@ -1,0 +1,66 @@
+package stat
+
+import (
+	"math"
+	"slices"
+)
+
+const (
+	// Significance is the chance of a false "difference" among all comparisons of a table.
+	Significance = 0.05
+	// DifferenceMin is the smallest difference that gets a sentence, however many blocks were run: below it, layout in
+	// memory, file placement and the like decide.
+	DifferenceMin = 0.03
+)
+
+// Holm returns the p-values adjusted for being looked at together: if those below 0.05 are believed, the chance that any
+// of these is false is at most 5 % (Holm, Scandinavian Journal of Statistics 6, 1979). The order stays.
+func Holm(p []float64) []float64 {
+	order := make([]int, len(p))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		switch {
+		case p[i] < p[j]:
+			return -1
+		case p[i] > p[j]:
+			return 1
+		}
+		return 0
+	})
+	adjusted := make([]float64, len(p))
+	var largest float64
+	for rank, i := range order {
+		largest = max(largest, min(p[i]*float64(len(p)-rank), 1))
+		adjusted[i] = largest
+	}
+	return adjusted
+}
+
+// Threshold is the relative difference below which nothing is said: the larger of 3 % and what the baseline differed from
+// itself (aa, its ratio to its twin; nil: not measured).
+func Threshold(aa *Ratio) float64 {
+	if aa == nil || aa.N == 0 {
+		return DifferenceMin
+	}
+	return max(DifferenceMin, Distance(aa.Value))
+}
+
+// Distance is how far a ratio is from 1, whichever way: 0.25 for 1.25 and for 0.8.
+func Distance(ratio float64) float64 { return math.Expm1(math.Abs(math.Log(ratio))) }
+
+// Shown says whether a ratio shows a difference: its adjusted p (see Holm) is below 0.05 and it lies further from 1 than
+// the threshold.
+func Shown(r Ratio, adjustedP, threshold float64) bool {
+	return r.P != nil && adjustedP < Significance && Distance(r.Value) > threshold
+}
+
+// CouldHaveShown is the smallest relative difference that would have been shown, with 80 % chance: that of the spread, but
+// never less than the threshold. NaN: none, for there are fewer than two blocks.
+func CouldHaveShown(r Ratio, threshold float64) float64 {
+	if r.Detectable == nil {
+		return math.NaN()
+	}
+	return max(*r.Detectable, threshold)
+}

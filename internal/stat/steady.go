@@ -1,0 +1,173 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+const (
+	// SteadyTolerance is how far the levels of a steady phase may lie apart, and how far it may drift: 10 %.
+	SteadyTolerance = 0.10
+	// SteadySamplesMin is how few samples after the warm-up can still be called steady or not.
+	SteadySamplesMin = 10
+	// driftUnknown is how far the interval of a drift may reach before the phase is too short to tell.
+	driftUnknown = 0.30
+	// trendSignificance is the chance at which a drift that is only noise is believed.
+	trendSignificance = 0.01
+)
+
+// SteadyKind says whether a phase has a rate that stands for it.
+type SteadyKind string
+
+const (
+	Steady   SteadyKind = "steady"
+	Drifting SteadyKind = "drifting"  // it rises or falls all the way
+	Stepped  SteadyKind = "stepped"   // it has levels that lie apart
+	TooShort SteadyKind = "too-short" // nobody can tell
+)
+
+// Steadiness is what can be said of the rate of a phase.
+type Steadiness struct {
+	Kind SteadyKind `json:"kind"`
+	Why  string     `json:"why"` // a sentence with the figures
+
+	From             int     `json:"from"`    // first sample after the warm-up
+	Samples          int     `json:"samples"` // after the warm-up
+	Rate             float64 `json:"rate"`    // arithmetic mean after the warm-up, operations a second
+	Worst            float64 `json:"worst"`   // the lowest sample after the warm-up
+	WorstAt          int     `json:"worst_at"`
+	Autocorrelation  float64 `json:"autocorrelation"`
+	EffectiveSamples float64 `json:"effective_samples"`
+
+	// Drift is how much the rate changed from the first to the last sample after the warm-up along a straight line through
+	// the log rates (−0.2: it fell by a fifth), with its 95 % interval.
+	Drift    float64   `json:"drift"`
+	Interval *Interval `json:"drift_interval,omitempty"`
+
+	Levels   Levels    `json:"levels"` // of what comes after the warm-up; positions are in the whole series
+	Warnings []Warning `json:"warnings,omitempty"`
+}
+
+// Decide says whether a phase's rates (operations a second, one every sampleSeconds) settled, where, and at which rate.
+//
+// After the warm-up cut (MSER5), a phase is not steady if its levels (ChangePoints) lie more than SteadyTolerance apart,
+// or if it drifts by more than that with p < 0.01. The drift is the slope of log rate on time by least squares; its
+// standard error is √(LRV / Σ(t − t̄)²), with the long-run variance of the residuals, and its degrees of freedom those of
+// the effective samples: a plain regression would take the likeness of neighbouring seconds for a trend.
+// Where the drift's interval reaches beyond 30 %, nobody can tell. A series that is not steady is drifting rather than stepped where a line describes it as well as the levels do.
+func Decide(rates []float64, sampleSeconds float64) Steadiness {
+	var s Steadiness
+	cut, ok, why := MSER5(rates)
+	if !ok {
+		s.Warnings = append(s.Warnings, Warning{WarnNoWarmupCut, why, "run the phase longer"})
+	}
+	s.From, s.Samples = cut, len(rates)-cut
+	if 4*cut > len(rates) {
+		s.Warnings = append(s.Warnings, Warning{WarnLongWarmup,
+			fmt.Sprintf("%d of %d samples were left out as warm-up: a change of level there is not judged", cut, len(rates)),
+			"look at the time series, or run the phase longer"})
+	}
+	if s.Samples == 0 {
+		s.Kind, s.Why = TooShort, "there is no sample"
+		return s
+	}
+	after := rates[cut:]
+	s.Rate = Mean(after)
+	s.Worst, s.WorstAt = after[0], cut
+	for i, r := range after {
+		if r < s.Worst {
+			s.Worst, s.WorstAt = r, cut+i
+		}
+	}
+	s.Levels = ChangePoints(after, sampleSeconds)
+	s.Autocorrelation = s.Levels.Autocorrelation
+	s.EffectiveSamples = EffectiveSamples(s.Samples, s.Autocorrelation)
+	for i := range s.Levels.Segments {
+		s.Levels.Segments[i].From += cut
+		s.Levels.Segments[i].To += cut
+	}
+	if s.Samples < SteadySamplesMin {
+		s.Kind = TooShort
+		s.Why = fmt.Sprintf("%d samples after the warm-up are too few to tell: at least %d are needed", s.Samples, SteadySamplesMin)
+		return s
+	}
+
+	line := fitTrend(LogRates(after, sampleSeconds))
+	s.Drift, s.Interval = math.Expm1(line.drift), &Interval{boundedExp(line.drift-line.half) - 1, boundedExp(line.drift+line.half) - 1}
+	low, high := levelRange(s.Levels.Segments)
+	apart := high/max(low, math.SmallestNonzeroFloat64) - 1
+	drifts := line.p < trendSignificance && math.Abs(line.drift) > math.Log1p(SteadyTolerance)
+
+	perChange := penaltyFactor * s.Levels.LongRunVariance * math.Log(float64(s.Samples))
+	lineIsAsGood := line.cost+perChange <= s.Levels.cost+perChange*float64(len(s.Levels.Segments)-1)
+	switch {
+	case apart > SteadyTolerance && !(drifts && lineIsAsGood):
+		s.Kind = Stepped
+		s.Why = fmt.Sprintf("%d levels, from %.0f to %.0f a second: more than %.0f %% apart",
+			len(s.Levels.Segments), low, high, 100*SteadyTolerance)
+	case drifts:
+		s.Kind = Drifting
+		s.Why = fmt.Sprintf("a drift of %+.0f %% over %d samples (95 %% interval %+.0f to %+.0f %%)",
+			100*s.Drift, s.Samples, 100*s.Interval.Low, 100*s.Interval.High)
+	case s.Interval.Low < -driftUnknown || s.Interval.High > driftUnknown:
+		s.Kind = TooShort
+		s.Why = fmt.Sprintf("a drift between %+.0f %% and %+.0f %% fits the %d samples after the warm-up: too few, or too restless, to tell",
+			100*s.Interval.Low, 100*s.Interval.High, s.Samples)
+	default:
+		s.Kind = Steady
+		s.Why = fmt.Sprintf("no change of more than %.0f %% in %d samples after the warm-up", 100*SteadyTolerance, s.Samples)
+		if s.Interval.Low < -SteadyTolerance || s.Interval.High > SteadyTolerance {
+			s.Warnings = append(s.Warnings, Warning{WarnTrendUnclear,
+				fmt.Sprintf("a drift between %+.0f %% and %+.0f %% fits the samples as well", 100*s.Interval.Low, 100*s.Interval.High),
+				"run the phase longer"})
+		}
+	}
+	return s
+}
+
+func levelRange(segments []Segment) (low, high float64) {
+	low, high = segments[0].Rate, segments[0].Rate
+	for _, s := range segments {
+		low, high = min(low, s.Rate), max(high, s.Rate)
+	}
+	return low, high
+}
+
+// trend is a straight line through log rates.
+type trend struct {
+	drift float64 // log of last over first, on the line
+	half  float64 // half of the 95 % interval of drift
+	p     float64
+	cost  float64 // Σ of squared distances, outliers bounded
+}
+
+func fitTrend(logs []float64) trend {
+	sigmaD := differenceDeviation(logs)
+	logs = boundOutliers(logs, outlierSigmas*sigmaD/math.Sqrt(1-provisionalRho))
+	n := float64(len(logs))
+	mean, middle := Mean(logs), (n-1)/2
+	var sxx, sxy float64
+	for i, y := range logs {
+		x := float64(i) - middle
+		sxx += x * x
+		sxy += x * (y - mean)
+	}
+	slope := sxy / sxx
+	residuals := make([]float64, len(logs))
+	var t trend
+	for i, y := range logs {
+		residuals[i] = y - mean - slope*(float64(i)-middle)
+		t.cost += residuals[i] * residuals[i]
+	}
+	rho := lagOne(residuals, 2)
+	// σ_d looks at neighbours only, the residuals at the whole line: the larger of both is the cautious one.
+	variance := max(longRunVariance(sigmaD, rho), t.cost/(n-2)*(1+rho)/(1-rho))
+	students := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: max(EffectiveSamples(len(logs), rho)-2, 1)}
+	standardError := math.Sqrt(variance/sxx) * (n - 1)
+	t.drift = slope * (n - 1)
+	t.half = students.Quantile(0.975) * standardError
+	t.p = 2 * students.Survival(math.Abs(t.drift)/standardError)
+	return t
+}

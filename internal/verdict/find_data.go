@@ -1,0 +1,305 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"assay/internal/keyval"
+	"assay/internal/plan"
+	"assay/internal/record"
+	"assay/internal/spec"
+	"assay/internal/stat"
+	"assay/store"
+)
+
+// findClasses: which stores ran in which class, where there are several.
+func findClasses(run *record.Run, s *Summary) []Finding {
+	var classes []string
+	arms := map[string][]string{}
+	for i := range s.Tables {
+		t := &s.Tables[i]
+		if !slices.Contains(classes, t.Class) {
+			classes = append(classes, t.Class)
+		}
+		for _, r := range t.Rows {
+			if r.Role == plan.Measured && r.Rate != nil && !slices.Contains(arms[t.Class], r.Arm) {
+				arms[t.Class] = append(arms[t.Class], r.Arm)
+			}
+		}
+	}
+	if len(classes) < 2 {
+		return nil
+	}
+	var evidence []string
+	for _, class := range classes {
+		slices.Sort(arms[class])
+		ran := list(arms[class])
+		if ran == "" {
+			ran = "no store has a figure"
+		}
+		evidence = append(evidence, class+": "+ran)
+	}
+	return []Finding{{Code: FindClasses, Severity: Notice,
+		Sentence: fmt.Sprintf("The stores ran in %d durability classes, %s. Each class has tables of its own: rates of different classes are answers to different questions.", len(classes), list(classes)),
+		Evidence: evidence, Remedy: "compare within a class only"}}
+}
+
+var reads = []string{"read", "scan"}
+
+// isWrite says whether any operation of a phase changes data.
+func isWrite(p spec.Phase) bool {
+	for name, weight := range p.Mix {
+		if weight > 0 && !slices.Contains(reads, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func isRead(p spec.Phase) bool {
+	for name, weight := range p.Mix {
+		if weight > 0 && (slices.Contains(reads, name) || name == "read_modify_write" || name == "compare_and_swap") {
+			return true
+		}
+	}
+	return false
+}
+
+// findWriteCosts says, for each phase that writes, whether one column of all stores at whatever class they happen to run
+// would rank durability or speed: what the same store pays for a stronger class, beside how far stores lie apart within
+// one class.
+func findWriteCosts(run *record.Run, s *Summary) (found []Finding) {
+	for _, phase := range run.Experiment.Phases {
+		if !isWrite(phase) || phase.Load || phase.Unmeasured || phase.Rate > 0 {
+			continue
+		}
+		var worst *classCost
+		for i := range s.Tables {
+			for j := range s.Tables {
+				if c := costBetween(&s.Tables[i], &s.Tables[j], phase.Name); c != nil && (worst == nil || c.dearest.Value > worst.dearest.Value) {
+					worst = c
+				}
+			}
+		}
+		if worst != nil {
+			found = append(found, worst.finding(run))
+		}
+	}
+	return found
+}
+
+// classCost is what a stronger class costs in one pair of cells that differ in nothing else.
+type classCost struct {
+	weak, strong *Table
+	arm          string     // that pays most
+	dearest      stat.Ratio // its rate in the weak class ÷ in the strong one
+	others       []string
+	spread       float64 // the largest distance between two stores within one of both classes
+	spreadText   string
+}
+
+func costBetween(weak, strong *Table, phase string) *classCost {
+	a, b := weak.Parameters, strong.Parameters
+	if weak.Phase != phase || strong.Phase != phase || strings.Compare(string(a.Durability), string(b.Durability)) >= 0 {
+		return nil
+	}
+	a.Durability, a.LossWindow, a.Case = b.Durability, b.LossWindow, b.Case
+	if a != b {
+		return nil
+	}
+	c := &classCost{weak: weak, strong: strong}
+	for _, r := range weak.Rows {
+		other := strong.rowOf(plan.Measured, r.Arm)
+		if r.Role != plan.Measured || other == nil {
+			continue
+		}
+		ratio, ok := paired(r, *other)
+		if !ok {
+			continue
+		}
+		c.others = append(c.others, fmt.Sprintf("%s: %s at %s, %s at %s: %s times", r.Arm, rate(r.Rate.Value), weak.Class, rate(other.Rate.Value), strong.Class, significant(ratio.Value)))
+		if ratio.Value > c.dearest.Value {
+			c.arm, c.dearest = r.Arm, ratio
+		}
+	}
+	if c.arm == "" {
+		return nil
+	}
+	for _, t := range []*Table{weak, strong} {
+		if fastest, slowest := extremes(t); fastest != nil && rateOf(*fastest)/rateOf(*slowest) > c.spread {
+			c.spread = rateOf(*fastest) / rateOf(*slowest)
+			c.spreadText = fmt.Sprintf("within %s, the fastest store (%s, %s) does %s times what the slowest does (%s, %s)", t.Class,
+				fastest.Arm, rate(fastest.Rate.Value), significant(c.spread), slowest.Arm, rate(slowest.Rate.Value))
+		}
+	}
+	return c
+}
+
+// extremes returns the fastest and slowest stores with a good figure; nil if there are fewer than two.
+func extremes(t *Table) (fastest, slowest *Row) {
+	good := 0
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		if r.Role != plan.Measured || r.State != record.OK || rateOf(*r) <= 0 {
+			continue
+		}
+		good++
+		if fastest == nil || rateOf(*r) > rateOf(*fastest) {
+			fastest = r
+		}
+		if slowest == nil || rateOf(*r) < rateOf(*slowest) {
+			slowest = r
+		}
+	}
+	if good < 2 {
+		return nil, nil
+	}
+	return fastest, slowest
+}
+
+func (c *classCost) finding(run *record.Run) Finding {
+	f := Finding{Code: FindDurabilityPut, Severity: Notice, Evidence: c.others, Where: Where{Phase: c.weak.Phase},
+		Remedy: "never put stores of different classes in one column; compare within a class"}
+	paid := fmt.Sprintf("%s does %s times as many operations in %s as in %s", c.arm, significant(c.dearest.Value), in(run, c.weak), cellName(run, c.strong.Cell))
+	switch {
+	case c.spread == 0:
+		f.Sentence = paid + ": a column that mixes both classes would rank durability along with speed."
+	case c.dearest.Value > c.spread:
+		f.Sentence = fmt.Sprintf("%s, while %s: a single %s column of stores at different classes would rank durability, not speed.", paid, c.spreadText, c.weak.Phase)
+	default:
+		f.Sentence = fmt.Sprintf("%s, and %s: here the stores differ by more than durability costs, but a column that mixes classes would still add one to the other.", paid, c.spreadText)
+	}
+	return f
+}
+
+// findInMemory has one finding for the run: cells whose data fits the memory that may cache it, so that reads are of memory.
+func findInMemory(run *record.Run, s *Summary) []Finding {
+	var evidence []string
+	seen := map[string]bool{}
+	for i := range s.Tables {
+		t := &s.Tables[i]
+		if !isRead(phaseNamed(run, t.Phase)) {
+			continue
+		}
+		data, ok := dataBytes(run, t)
+		if !ok {
+			continue
+		}
+		memory, what := float64(run.Environment.MemoryBytes), "the machine's memory"
+		if limit := float64(t.Parameters.MemoryLimit); limit > 0 {
+			memory, what = limit, "the memory limit"
+		}
+		if memory > 0 && data <= memory {
+			text := fmt.Sprintf("%s records: %s of data, %s is %s (data to memory %s to 1)", count(t.Parameters.Records), size(data), what, size(memory), significant(data/memory))
+			if !seen[text] {
+				seen[text] = true
+				evidence = append(evidence, text)
+			}
+		}
+		for _, r := range t.Rows {
+			if r.Role != plan.Measured || r.Store < 0 {
+				continue
+			}
+			if name, cache := largestCache(run.Experiment.Stores[r.Store]); cache >= data {
+				text := fmt.Sprintf("%s: its %s of %s holds all of %s of data", r.Arm, name, size(cache), size(data))
+				if !seen[text] {
+					seen[text] = true
+					evidence = append(evidence, text)
+				}
+			}
+		}
+	}
+	if len(evidence) == 0 {
+		return nil
+	}
+	return []Finding{{Code: FindInMemory, Severity: Notice,
+		Sentence: "The data fits in memory: reads are mostly reads of memory, and say nothing of the disk.",
+		Evidence: evidence, Remedy: "set a memory_limit below the size of the data, or use more records"}}
+}
+
+func phaseNamed(run *record.Run, name string) spec.Phase {
+	for _, p := range run.Experiment.Phases {
+		if p.Name == name {
+			return p
+		}
+	}
+	return spec.Phase{}
+}
+
+// dataBytes is what the trials counted as live, or else records times the length of values and, where it is fixed, of keys.
+func dataBytes(run *record.Run, t *Table) (float64, bool) {
+	for _, r := range t.Rows {
+		if r.Role == plan.Measured && r.LogicalBytes != nil {
+			return *r.LogicalBytes, true
+		}
+	}
+	each := float64(t.Parameters.ValueBytes)
+	if run.Experiment.Keys.Format == keyval.Binary {
+		each += float64(run.Experiment.Keys.Bytes)
+	}
+	return float64(t.Parameters.Records) * each, t.Parameters.Records > 0 && each > 0
+}
+
+// largestCache returns the largest option in bytes whose name speaks of a cache; the default counts where none is set.
+func largestCache(s spec.Store) (name string, bytes float64) {
+	bytes = math.Inf(-1)
+	for _, option := range s.Description.Options {
+		if option.Type != store.Bytes || !strings.Contains(option.Name, "cache") {
+			continue
+		}
+		text, set := s.Options[option.Name]
+		if !set {
+			text = option.Default
+		}
+		if v, err := store.ParseBytes(text); err == nil && float64(v) > bytes {
+			name, bytes = option.Name, float64(v)
+		}
+	}
+	return name, bytes
+}
+
+// findShortValues: values below keyval.StampBytes prove their key, but not which write they came from.
+func findShortValues(run *record.Run, _ *Summary) []Finding {
+	var evidence []string
+	if len(run.Experiment.Values.Sizes) > 0 {
+		for _, v := range run.Experiment.Values.Sizes {
+			if v.Bytes < keyval.StampBytes && v.Weight > 0 {
+				evidence = append(evidence, fmt.Sprintf("the mixture has values of %d bytes", v.Bytes))
+			}
+		}
+	} else {
+		for i, c := range run.Experiment.Cells {
+			if c.ValueBytes < keyval.StampBytes {
+				evidence = append(evidence, fmt.Sprintf("values at %s have %d bytes", cellName(run, i), c.ValueBytes))
+			}
+		}
+	}
+	for _, planned := range run.Plan {
+		if t := run.Trials[planned.ID]; t != nil && t.Final != nil && t.Final.Unknown > 0 {
+			evidence = append(evidence, fmt.Sprintf("%s: the version of %s of %s records could not be told", planned.ID, count(t.Final.Unknown), count(t.Final.Records)))
+		}
+	}
+	if len(evidence) == 0 {
+		return nil
+	}
+	return []Finding{{Code: FindShortValues, Severity: Notice,
+		Sentence: fmt.Sprintf("Values shorter than %d bytes prove their key but not their version: a stale value would not be seen.", keyval.StampBytes),
+		Evidence: evidence, Remedy: fmt.Sprintf("use values of %d bytes or more where staleness matters", keyval.StampBytes)}}
+}
+
+func findUnverified(run *record.Run, _ *Summary) []Finding {
+	var evidence []string
+	if !run.Experiment.Verify {
+		evidence = append(evidence, "verify is off: values that were read are not looked at")
+	}
+	if run.Experiment.VerifyRecords == 0 {
+		evidence = append(evidence, "verify_records is 0: nothing was read back at the end")
+	}
+	if len(evidence) == 0 {
+		return nil
+	}
+	return []Finding{{Code: FindUnverified, Severity: Warning, Sentence: "Not every check of the values was on: a store that answers quickly and wrongly could be ahead.",
+		Evidence: evidence, Remedy: "set verify: true and leave verify_records at its default"}}
+}

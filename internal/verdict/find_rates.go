@@ -1,0 +1,308 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"assay/internal/plan"
+	"assay/internal/record"
+	"assay/internal/stat"
+)
+
+const (
+	shortPhaseSeconds = 10.0 // below it, a phase by time is mostly warm-up
+	shortWorkSeconds  = 1.0  // below it, a phase by operations is mostly start and end
+	// busy shares are noticed from here on; what voids a trial is decided while it runs.
+	foreignNoticed = 0.05
+	stealNoticed   = 0.02
+)
+
+func findHarness(run *record.Run, s *Summary) (found []Finding) {
+	eachRow(s, func(t *Table, r *Row) {
+		if r.HarnessShare == nil || *r.HarnessShare < HarnessNoted {
+			return
+		}
+		share, evidence := *r.HarnessShare, []string{fmt.Sprintf("%s does %s, the null driver %s", r.Arm, rate(r.Rate.Value), rate(t.Ceiling.Value))}
+		if share >= HarnessBound {
+			found = append(found, Finding{Code: FindHarnessBound, Severity: Warning,
+				Sentence: fmt.Sprintf("%s in %s is harness-bound: %s of each operation is the harness, so that its rate says little of the store, and has no rank.", r.Arm, in(run, t), percent(share)),
+				Evidence: evidence, Remedy: "use larger values, a slower order of keys, or a native worker", Where: at(t, r.Arm)})
+			return
+		}
+		found = append(found, Finding{Code: FindHarnessShare, Severity: Notice,
+			Sentence: fmt.Sprintf("The harness is %s of each operation of %s in %s; the store takes the rest.", percent(share), r.Arm, in(run, t)),
+			Evidence: evidence, Where: at(t, r.Arm)})
+	})
+	return found
+}
+
+func findUnsteady(run *record.Run, s *Summary) (found []Finding) {
+	eachRow(s, func(t *Table, r *Row) {
+		var evidence []string
+		for _, o := range r.Trials {
+			if o.Steadiness != nil && o.Rate != nil && (o.Steadiness.Kind == stat.Stepped || o.Steadiness.Kind == stat.Drifting) {
+				evidence = append(evidence, fmt.Sprintf("%s: %s: %s", o.Trial, o.Steadiness.Kind, o.Steadiness.Why))
+			}
+		}
+		if len(evidence) == 0 {
+			return
+		}
+		consequence, severity := "look at its time series, not at one figure", Warning
+		switch {
+		case t.FixedWork:
+			consequence, severity = "its rate is that of this amount of work and would be another for more", Notice
+		case 2*len(evidence) < len(r.used()):
+			consequence, severity = "the other blocks were steady", Notice
+		}
+		found = append(found, Finding{Code: FindUnsteady, Severity: severity,
+			Sentence: fmt.Sprintf("%s found no steady state in %s%s: %s.", r.Arm, in(run, t), blocksOf(len(evidence), r), consequence),
+			Evidence: evidence, Remedy: "run the phase longer, to see where it settles", Where: at(t, r.Arm)})
+	})
+	return found
+}
+
+// findUndecided has one finding for each phase in which it can't be told whether arms settled.
+func findUndecided(run *record.Run, s *Summary) (found []Finding) {
+	var phases []string
+	rows, evidence := map[string]int{}, map[string][]string{}
+	eachRow(s, func(t *Table, r *Row) {
+		if t.FixedWork || len(r.used()) == 0 {
+			return
+		}
+		if !slices.Contains(phases, t.Phase) {
+			phases = append(phases, t.Phase)
+		}
+		rows[t.Phase]++
+		undecided, first := 0, ""
+		for _, o := range r.used() {
+			if o.Steadiness != nil && o.Steadiness.Kind == stat.TooShort {
+				undecided++
+				if first == "" {
+					first = o.Trial + ": " + o.Steadiness.Why
+				}
+			}
+		}
+		if 2*undecided >= len(r.used()) {
+			evidence[t.Phase] = append(evidence[t.Phase], first)
+		}
+	})
+	for _, phase := range phases {
+		if n := len(evidence[phase]); n > 0 {
+			found = append(found, Finding{Code: FindUndecided, Severity: Warning,
+				Sentence: fmt.Sprintf("Whether a rate had settled can't be told for %d of %s of phase %s.", n, plural(rows[phase], "row", "rows"), phase),
+				Evidence: evidence[phase], Remedy: "run the phase longer", Where: Where{Phase: phase}})
+		}
+	}
+	return found
+}
+
+func findStalls(run *record.Run, s *Summary) (found []Finding) {
+	eachRow(s, func(t *Table, r *Row) {
+		var evidence []string
+		blocks, longest := 0, 0.0
+		for _, o := range r.Trials {
+			for _, stall := range o.Stalls {
+				from, to := o.at(stall.From), o.at(stall.To)
+				longest = math.Max(longest, to-from)
+				end := "and recovered"
+				if !stall.Recovered {
+					end = "and did not recover"
+				}
+				evidence = append(evidence, fmt.Sprintf("%s: from %s to %s down to %s, where the median is %s, %s",
+					o.Trial, seconds(from), seconds(to), rate(stall.Lowest), rate(o.Median), end))
+			}
+			if len(o.Stalls) > 0 {
+				blocks++
+			}
+		}
+		if len(evidence) == 0 {
+			return
+		}
+		found = append(found, Finding{Code: FindStall, Severity: Warning,
+			Sentence: fmt.Sprintf("%s stalled %s in %s%s, for up to %s below a tenth of its median rate.",
+				r.Arm, plural(len(evidence), "time", "times"), in(run, t), blocksOf(blocks, r), seconds(longest)),
+			Evidence: evidence, Remedy: "compare with compaction, flushes and host writes at these times; look at p99.9 and the maximum", Where: at(t, r.Arm)})
+	})
+	return found
+}
+
+func findCliffs(run *record.Run, s *Summary) (found []Finding) {
+	eachRow(s, func(t *Table, r *Row) {
+		var evidence []string
+		var falls []float64
+		first := math.Inf(1)
+		for _, o := range r.Trials {
+			if o.Cliff == nil {
+				continue
+			}
+			when := o.at(o.Cliff.At)
+			first = math.Min(first, when)
+			falls = append(falls, 1-o.Cliff.After/o.Cliff.Before)
+			evidence = append(evidence, fmt.Sprintf("%s: at %s from %s to %s, to the end", o.Trial, seconds(when), rate(o.Cliff.Before), rate(o.Cliff.After)))
+		}
+		if len(evidence) == 0 {
+			return
+		}
+		found = append(found, Finding{Code: FindCliff, Severity: Warning,
+			Sentence: fmt.Sprintf("%s fell off a cliff in %s%s: by %s, first at %s, and it lasted.",
+				r.Arm, in(run, t), blocksOf(len(evidence), r), percent(stat.Median(falls)), seconds(first)),
+			Evidence: evidence, Remedy: "run longer before trusting a figure; compare with sizes, faults and host writes at this time", Where: at(t, r.Arm)})
+	})
+	return found
+}
+
+// findShortRuns has one finding for each phase, of its shortest arm.
+func findShortRuns(run *record.Run, s *Summary) (found []Finding) {
+	type shortest struct {
+		seconds float64
+		trial   string
+	}
+	var order []string
+	short := map[string]shortest{}
+	eachRow(s, func(t *Table, r *Row) {
+		least := shortPhaseSeconds
+		if t.FixedWork {
+			least = shortWorkSeconds
+		}
+		for _, o := range r.used() {
+			elapsed := float64(o.phase.ElapsedNS) / 1e9
+			// A phase of ten seconds ends a little before or after them.
+			if elapsed >= 0.95*least {
+				continue
+			}
+			known, seen := short[t.Phase]
+			if !seen {
+				order = append(order, t.Phase)
+			}
+			if !seen || elapsed < known.seconds {
+				short[t.Phase] = shortest{elapsed, o.Trial}
+			}
+		}
+	})
+	for _, phase := range order {
+		found = append(found, Finding{Code: FindShortRun, Severity: Warning,
+			Sentence: fmt.Sprintf("Phase %s is short, down to %s: too short for compaction, caches and checkpoints to show.", phase, seconds(short[phase].seconds)),
+			Evidence: []string{fmt.Sprintf("%s ran it for %s", short[phase].trial, seconds(short[phase].seconds))},
+			Remedy:   "run it for a minute or more before drawing conclusions", Where: Where{Phase: phase}})
+	}
+	return found
+}
+
+// findDispatchLate: with open load, calls that begin late because threads were still busy are in the response time; but
+// where lateness is a large part of the percentile, the load that was meant was not the load that was given.
+func findDispatchLate(run *record.Run, s *Summary) (found []Finding) {
+	eachRow(s, func(t *Table, r *Row) {
+		if !t.Open || r.Latency == nil {
+			return
+		}
+		var evidence []string
+		for _, o := range r.used() {
+			if late := float64(o.phase.LatenessMaxNS); late > r.Latency.P99/10 {
+				evidence = append(evidence, fmt.Sprintf("%s: up to %s late, p99 is %s", o.Trial, duration(late), duration(r.Latency.P99)))
+			}
+		}
+		if len(evidence) > 0 {
+			found = append(found, Finding{Code: FindDispatchLate, Severity: Warning,
+				Sentence: fmt.Sprintf("Operations of %s in %s began late by more than a tenth of p99: its tail is partly a queue in front of the store.", r.Arm, in(run, t)),
+				Evidence: evidence, Remedy: "use more threads, or a lower rate", Where: at(t, r.Arm)})
+		}
+	})
+	return found
+}
+
+// findNoise has one finding for the run: the baseline against its twin, and where there is none, that.
+func findNoise(run *record.Run, s *Summary) (found []Finding) {
+	var noisy, unknown []string
+	for i := range s.Tables {
+		t := &s.Tables[i]
+		if t.Open || t.rowOf(plan.Measured, t.Baseline) == nil {
+			continue
+		}
+		if t.AA == nil {
+			unknown = append(unknown, in(run, t))
+			continue
+		}
+		apart := t.AA.Interval != nil && !t.AA.Interval.Contains(1)
+		if distance := stat.Distance(t.AA.Value); distance > stat.DifferenceMin || apart {
+			text := fmt.Sprintf("%s: %s against itself differs by %s", in(run, t), t.Baseline, percent(distance))
+			if t.AA.Interval != nil {
+				text += fmt.Sprintf(" (ratio %.3f, 95 %% interval %.3f to %.3f)", t.AA.Value, t.AA.Interval.Low, t.AA.Interval.High)
+			}
+			noisy = append(noisy, text)
+		}
+	}
+	if len(noisy) > 0 {
+		found = append(found, Finding{Code: FindNoisy, Severity: Warning,
+			Sentence: fmt.Sprintf("The baseline differs from itself in %d of %s: there, smaller differences between stores are not shown.", len(noisy), plural(len(s.Tables), "table", "tables")),
+			Evidence: noisy, Remedy: "use a quieter machine, or more and longer blocks"})
+	}
+	if len(unknown) > 0 {
+		found = append(found, Finding{Code: FindNoTwin, Severity: Notice,
+			Sentence: "There is no A/A comparison in some tables: 3 % stands for the noise there.",
+			Evidence: unknown, Remedy: "see why the baseline's trials, or its twin's, did not end well"})
+	}
+	return found
+}
+
+func findOneBlock(run *record.Run, _ *Summary) []Finding {
+	blocks := map[int]bool{}
+	for _, planned := range run.Plan {
+		blocks[planned.Block] = true
+	}
+	if len(blocks) != 1 {
+		return nil
+	}
+	return []Finding{{Code: FindOneBlock, Severity: Warning,
+		Sentence: "Each arm ran once: there are no intervals, and no difference can be shown.",
+		Remedy:   "run at least 5 blocks (--set blocks=5)"}}
+}
+
+func findNoCeiling(run *record.Run, s *Summary) []Finding {
+	var evidence []string
+	for i := range s.Tables {
+		if t := &s.Tables[i]; t.Ceiling == nil && !t.Open {
+			evidence = append(evidence, in(run, t))
+		}
+	}
+	if len(evidence) == 0 {
+		return nil
+	}
+	return []Finding{{Code: FindNoCeiling, Severity: Notice, Sentence: "The null driver has no rate in some tables: how much of an operation is the harness is not known there.", Evidence: evidence}}
+}
+
+// findBusyMachine looks at the samples of measured phases: what others took of the machine, on average over a phase.
+func findBusyMachine(run *record.Run, s *Summary) []Finding {
+	var evidence []string
+	for i := range s.Tables {
+		t := &s.Tables[i]
+		for _, r := range t.Rows {
+			for _, o := range r.Trials {
+				var foreign, steal []float64
+				for _, sample := range run.Series[o.Trial] {
+					if sample.Phase != t.Phase {
+						continue
+					}
+					if sample.Foreign != nil {
+						foreign = append(foreign, *sample.Foreign)
+					}
+					if sample.Steal != nil {
+						steal = append(steal, *sample.Steal)
+					}
+				}
+				if len(foreign) > 0 && stat.Mean(foreign) > foreignNoticed {
+					evidence = append(evidence, fmt.Sprintf("%s, %s: other processes used %s of the machine", o.Trial, t.Phase, percent(stat.Mean(foreign))))
+				}
+				if len(steal) > 0 && stat.Mean(steal) > stealNoticed {
+					evidence = append(evidence, fmt.Sprintf("%s, %s: the hypervisor took %s of the machine", o.Trial, t.Phase, percent(stat.Mean(steal))))
+				}
+			}
+		}
+	}
+	if len(evidence) == 0 {
+		return nil
+	}
+	return []Finding{{Code: FindBusyMachine, Severity: Warning,
+		Sentence: fmt.Sprintf("Others used the machine in %s.", plural(len(evidence), "measured phase", "measured phases")),
+		Evidence: evidence, Remedy: "stop other programs, or use a machine of your own"}}
+}

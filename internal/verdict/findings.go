@@ -1,0 +1,145 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+
+	"assay/internal/plan"
+	"assay/internal/record"
+	"assay/internal/spec"
+)
+
+// Finding is a statement that the data supports.
+type Finding struct {
+	Code     string   `json:"code"` // one of the Find… constants, or of record's Mark… constants
+	Severity Severity `json:"severity"`
+	Sentence string   `json:"sentence"`
+	Evidence []string `json:"evidence,omitempty"` // sentences with trial IDs and figures; at most evidenceMax, then how many more
+	Remedy   string   `json:"remedy,omitempty"`
+	Where    Where    `json:"where"`
+}
+
+// Where is the place that a finding speaks of. What is unset is not narrowed.
+type Where struct {
+	Cell  *int   `json:"cell,omitempty"` // position in Experiment.Cells
+	Class string `json:"class,omitempty"`
+	Phase string `json:"phase,omitempty"`
+	Arm   string `json:"arm,omitempty"`
+}
+
+// Severity is how much a finding matters.
+type Severity string
+
+// The severities, gravest first.
+const (
+	Grave   Severity = "grave"   // data was lost or wrong, or an arm has no figure
+	Warning Severity = "warning" // a figure must not be read as it stands
+	Notice  Severity = "notice"  // what a reader should know
+)
+
+var severities = []Severity{Grave, Warning, Notice}
+
+// The codes of findings; a mark's code is that of its finding.
+const (
+	FindFailed        = "trial-failed"
+	FindRefused       = "refused"
+	FindMissing       = "trials-missing"
+	FindIncomplete    = "run-incomplete"
+	FindHarnessBound  = "harness-bound"
+	FindHarnessShare  = "harness-share"
+	FindUnsteady      = "no-steady-state"
+	FindUndecided     = "steadiness-unknown"
+	FindStall         = "stall"
+	FindCliff         = "cliff"
+	FindClasses       = "durability-classes"
+	FindDurabilityPut = "durability-ranks-writes"
+	FindInMemory      = "data-fits-memory"
+	FindShortRun      = "short-run"
+	FindNoisy         = "machine-noisy"
+	FindNoTwin        = "no-noise-measure"
+	FindNoCeiling     = "no-ceiling"
+	FindBusyMachine   = "busy-machine"
+	FindShortValues   = "values-too-short"
+	FindUnverified    = "values-not-checked"
+	FindOneBlock      = "one-block"
+	FindMemoryLimit   = "memory-limit"
+	FindDispatchLate  = "dispatch-late"
+)
+
+// evidenceMax keeps a finding readable where a hundred trials say the same.
+const evidenceMax = 4
+
+// findingsOf runs every detector. Each looks for one cause and stays silent without it.
+func findingsOf(run *record.Run, s *Summary) []Finding {
+	var found []Finding
+	for _, detect := range []func(*record.Run, *Summary) []Finding{
+		findFaults, findFailed, findRefused, findMissing, findIncomplete,
+		findHarness, findUnsteady, findUndecided, findStalls, findCliffs, findShortRuns, findDispatchLate,
+		findNoise, findOneBlock, findNoCeiling, findBusyMachine,
+		findClasses, findWriteCosts,
+		findInMemory, findMemoryLimit, findShortValues, findUnverified,
+	} {
+		found = append(found, detect(run, s)...)
+	}
+	for i := range found {
+		if more := len(found[i].Evidence) - evidenceMax; more > 0 {
+			found[i].Evidence = append(found[i].Evidence[:evidenceMax:evidenceMax], fmt.Sprintf("and %d more like these", more))
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Finding) int {
+		return slices.Index(severities, a.Severity) - slices.Index(severities, b.Severity)
+	})
+	return found
+}
+
+// eachRow calls visit for each measured arm of each table.
+func eachRow(s *Summary, visit func(t *Table, r *Row)) {
+	for i := range s.Tables {
+		for j := range s.Tables[i].Rows {
+			if s.Tables[i].Rows[j].Role == plan.Measured {
+				visit(&s.Tables[i], &s.Tables[i].Rows[j])
+			}
+		}
+	}
+}
+
+func at(t *Table, arm string) Where {
+	return Where{Cell: pointer(t.Cell), Class: t.Class, Phase: t.Phase, Arm: arm}
+}
+
+// in names a table in a sentence, its case or size only where the experiment has several.
+func in(run *record.Run, t *Table) string { return t.Phase + " at " + cellName(run, t.Cell) }
+
+// cellName names a cell by its class and whatever else tells it from the other cells.
+func cellName(run *record.Run, cell int) string {
+	cells := run.Experiment.Cells
+	name := className(cells[cell])
+	for _, axis := range []func(spec.Cell) string{
+		func(c spec.Cell) string { return c.Case },
+		func(c spec.Cell) string { return count(c.Records) + " records" },
+		func(c spec.Cell) string { return fmt.Sprintf("values of %d bytes", c.ValueBytes) },
+		func(c spec.Cell) string { return plural(c.Threads, "thread", "threads") },
+		func(c spec.Cell) string { return "handles " + c.Handles },
+		func(c spec.Cell) string {
+			if c.MemoryLimit == 0 {
+				return "no memory limit"
+			}
+			return "memory limit " + size(float64(c.MemoryLimit))
+		},
+	} {
+		if slices.ContainsFunc(cells, func(c spec.Cell) bool { return axis(c) != axis(cells[cell]) }) {
+			if text := axis(cells[cell]); text != "" {
+				name += ", " + text
+			}
+		}
+	}
+	return name
+}
+
+// blocksOf says in how many blocks of a row something was seen: "in 2 of 3 blocks"; "" where there is only one.
+func blocksOf(seen int, r *Row) string {
+	if len(r.Trials) < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" in %d of %d blocks", seen, len(r.Trials))
+}

@@ -1,0 +1,240 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+
+	"assay/internal/plan"
+	"assay/internal/record"
+	"assay/internal/spec"
+	"assay/internal/stat"
+)
+
+// Observation is one phase of one trial.
+type Observation struct {
+	Trial string       `json:"trial"` // its ID
+	Block int          `json:"block"`
+	State record.State `json:"state"` // "" if there is no result
+	Why   string       `json:"why,omitempty"`
+
+	Used    bool     `json:"used"`              // its figures are in the row
+	Rate    *float64 `json:"rate,omitempty"`    // see Basis; nil: the phase did not end
+	Records *float64 `json:"records,omitempty"` // items a second over the whole phase
+	Basis   Basis    `json:"basis,omitempty"`
+
+	Steadiness *stat.Steadiness `json:"steadiness,omitempty"` // nil: no samples
+	Stalls     []stat.Stall     `json:"stalls,omitempty"`     // positions are samples
+	Median     float64          `json:"median,omitempty"`     // of the samples' rates
+	Cliff      *stat.Cliff      `json:"cliff,omitempty"`
+	times      []float64        // seconds since the phase began, at each sample's end
+	width      float64          // planned seconds between samples
+
+	faults []fault
+	phase  *record.Phase
+	trial  *record.Trial
+}
+
+// Basis says which part of a phase a rate is of.
+type Basis string
+
+const (
+	AfterWarmup Basis = "after-warm-up" // from the warm-up cut to the end
+	WholePhase  Basis = "whole-phase"   // of a fixed amount of work, and where there are no samples
+)
+
+// at returns when sample i began, in seconds since the phase began.
+func (o Observation) at(i int) float64 {
+	if i <= 0 || i > len(o.times) {
+		return 0
+	}
+	return o.times[i-1]
+}
+
+// A clock that goes further astray than a thousandth of the phase is a fault; a late look at two clocks explains 2 ms.
+const (
+	clockDriftShare = 0.001
+	clockDriftNSMin = 2e6
+)
+
+// fault is something in a trial that forbids ranking it.
+type fault struct {
+	code  string // a record.Mark… constant
+	phase string
+	text  string
+}
+
+// machines says whether the fault is the machine's rather than the store's: it costs the block, not the arm's rank.
+func (f fault) machines() bool { return f.code == record.MarkForeign || f.code == record.MarkClock }
+
+// observe looks at one phase of one planned trial.
+func observe(run *record.Run, planned plan.Trial, phase spec.Phase) Observation {
+	o := Observation{Trial: planned.ID, Block: planned.Block}
+	o.trial = run.Trials[planned.ID]
+	if o.trial == nil {
+		o.Why = "there is no result"
+		return o
+	}
+	o.State, o.Why, o.faults = o.trial.State, o.trial.Error, faultsOf(o.trial)
+	if o.State == record.OK && len(o.faults) > 0 {
+		o.State = record.Marked
+	}
+	if o.State == record.Marked && o.Why == "" && len(o.faults) > 0 {
+		o.Why = o.faults[0].text
+	}
+	for i := range o.trial.Phases {
+		if o.trial.Phases[i].Name == phase.Name {
+			o.phase = &o.trial.Phases[i]
+		}
+	}
+	rates, good, seconds := o.series(run.Series[planned.ID], phase.Name)
+	if len(rates) > 0 {
+		steadiness := stat.Decide(rates, o.width)
+		o.Steadiness = &steadiness
+		o.Median = stat.Median(rates)
+		if o.Median*o.width >= stallOperationsMin {
+			o.Stalls, _ = stat.Stalls(rates)
+		}
+		if cliff, ok := stat.FindCliff(stat.ChangePoints(rates, o.width)); ok {
+			o.Cliff = &cliff
+		}
+	}
+	if o.phase == nil || o.phase.ElapsedNS <= 0 {
+		return o
+	}
+	var outcomes Outcomes
+	outcomes.add(o.phase)
+	elapsed := float64(o.phase.ElapsedNS) / 1e9
+	o.Basis, o.Rate = WholePhase, pointer(float64(outcomes.Good())/elapsed)
+	if items := itemsOf(o.phase); items > 0 {
+		o.Records = pointer(float64(items) / elapsed)
+	}
+	if o.Steadiness != nil && phase.Operations == 0 {
+		o.Basis, o.Rate = AfterWarmup, pointer(sum(good[o.Steadiness.From:])/sum(seconds[o.Steadiness.From:]))
+	}
+	return o
+}
+
+// stallOperationsMin is how many operations a median sample must hold for an empty one to be a stall and not chance.
+const stallOperationsMin = 20
+
+// series returns the rates, good operations and lengths of the phase's samples. A last sample of less than half the
+// planned length is left out: its rate is mostly noise.
+func (o *Observation) series(samples []record.Sample, phase string) (rates, good, seconds []float64) {
+	var lengths []float64
+	for _, s := range samples {
+		if s.Phase == phase && s.Seconds > 0 {
+			lengths = append(lengths, s.Seconds)
+		}
+	}
+	if len(lengths) == 0 {
+		return nil, nil, nil
+	}
+	o.width = stat.Median(lengths)
+	for _, s := range samples {
+		if s.Phase != phase || s.Seconds < o.width/2 {
+			continue
+		}
+		ended := float64(s.Operations - min(s.Bad, s.Operations))
+		rates = append(rates, ended/s.Seconds)
+		good = append(good, ended)
+		seconds = append(seconds, s.Seconds)
+		o.times = append(o.times, s.At)
+	}
+	return rates, good, seconds
+}
+
+func itemsOf(p *record.Phase) (items uint64) {
+	for _, op := range p.Operations {
+		items += op.Items
+	}
+	return items
+}
+
+// faultsOf goes through a trial's counts again, whatever its marks say, and adds the marks that counts can't tell.
+func faultsOf(t *record.Trial) []fault {
+	var faults []fault
+	add := func(code, phase, format string, arguments ...any) {
+		faults = append(faults, fault{code, phase, fmt.Sprintf(format, arguments...)})
+	}
+	for i := range t.Phases {
+		p := &t.Phases[i]
+		var o Outcomes
+		o.add(p)
+		if bad := o.Errors + o.Timeout; bad > 0 {
+			add(record.MarkErrors, p.Name, "%s of %s operations ended in an error or a timeout%s", count(bad), count(o.Attempted), firstMessage(p, "error", "timeout"))
+		}
+		if o.Wrong > 0 {
+			add(record.MarkWrong, p.Name, "%s of %s operations returned a value that was never written there%s", count(o.Wrong), count(o.Attempted), firstMessage(p, "wrong"))
+		}
+		if o.Lost > 0 {
+			add(record.MarkLost, p.Name, "%s of %s operations missed a record that must be there%s", count(o.Lost), count(o.Attempted), firstMessage(p, "lost"))
+		}
+		if explained := o.Done() + o.Unfinished; explained != o.Attempted {
+			add(record.MarkIdentity, p.Name, "%s operations were attempted, but the outcomes add up to %s", count(o.Attempted), count(explained))
+		}
+		if o.Unfinished > 0 {
+			add(record.MarkUnfinished, p.Name, "%s operations never ended", count(o.Unfinished))
+		}
+		if drift := math.Abs(float64(p.ClockDrift)); drift > clockDriftNSMin && drift > clockDriftShare*float64(p.ElapsedNS) {
+			add(record.MarkClock, p.Name, "the %s clock went %.1f ms away from the monotonic clock in %s", p.Clock, drift/1e6, seconds(float64(p.ElapsedNS)/1e9))
+		}
+	}
+	if f := t.Final; f != nil {
+		const phase = "final check"
+		if f.Lost > 0 {
+			add(record.MarkLost, phase, "of %s records read back, %s were gone%s", count(f.Records), count(f.Lost), firstExample(f))
+		}
+		if f.Stale > 0 {
+			add(record.MarkStale, phase, "of %s records read back, %s held an older value than the last acknowledged one%s", count(f.Records), count(f.Stale), firstExample(f))
+		}
+		if f.Wrong > 0 {
+			add(record.MarkWrong, phase, "of %s records read back, %s held a value that was never written there%s", count(f.Records), count(f.Wrong), firstExample(f))
+		}
+		if f.Errors > 0 {
+			add(record.MarkErrors, phase, "of %s records read back, %s could not be read%s", count(f.Records), count(f.Errors), firstExample(f))
+		}
+	}
+	for _, m := range t.Marks {
+		if !hasFault(faults, m.Code, m.Phase) {
+			faults = append(faults, fault{m.Code, m.Phase, m.Text})
+		}
+	}
+	return faults
+}
+
+// hasFault: a mark without a phase, or of the final check under whatever name, is covered by any fault of its code.
+func hasFault(faults []fault, code, phase string) bool {
+	for _, f := range faults {
+		if f.code == code && (phase == "" || f.phase == phase || f.phase == "final check") {
+			return true
+		}
+	}
+	return false
+}
+
+func firstMessage(p *record.Phase, outcomes ...string) string {
+	for _, m := range p.Messages {
+		for _, outcome := range outcomes {
+			if m.Outcome == outcome {
+				return fmt.Sprintf(" (%s: %q, %s times)", m.Operation, m.Text, count(m.Count))
+			}
+		}
+	}
+	return ""
+}
+
+func firstExample(f *record.FinalCheck) string {
+	if len(f.Examples) == 0 {
+		return ""
+	}
+	return " (" + f.Examples[0] + ")"
+}
+
+func pointer[T any](v T) *T { return &v }
+
+func sum(values []float64) (total float64) {
+	for _, v := range values {
+		total += v
+	}
+	return total
+}

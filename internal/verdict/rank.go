@@ -1,0 +1,252 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"assay/internal/plan"
+	"assay/internal/record"
+	"assay/internal/stat"
+)
+
+const (
+	// HarnessNoted: from this share on, a row says how much of each operation is the harness.
+	HarnessNoted = 0.10
+	// HarnessBound: from this share on, more of an operation is harness than store, and there is no rank.
+	HarnessBound = 0.50
+)
+
+// rank says who may be ranked, who is ahead, and by how much.
+func (t *Table) rank() {
+	if null := t.rowOf(plan.Ceiling, ""); null != nil && null.State == record.OK && rateOf(*null) > 0 {
+		t.Ceiling = null.Rate
+	}
+	baseline := t.rowOf(plan.Measured, t.Baseline)
+	if twin := t.rowOf(plan.AA, ""); twin != nil && baseline != nil {
+		if ratio, ok := paired(*twin, *baseline); ok {
+			t.AA = &ratio
+		}
+	}
+	t.Threshold = stat.Threshold(t.AA)
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		if t.Ceiling != nil && r.Rate != nil && r.Role != plan.Ceiling && !t.Open {
+			r.HarnessShare = pointer(r.Rate.Value / t.Ceiling.Value)
+		}
+		r.Reasons = t.reasonsAgainst(r)
+		r.Ranked = len(r.Reasons) == 0
+	}
+	slices.SortStableFunc(t.Rows, func(a, b Row) int {
+		if d := standing(a) - standing(b); d != 0 {
+			return d
+		}
+		switch x, y := rateOf(a), rateOf(b); {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return strings.Compare(a.Arm, b.Arm)
+	})
+	// Sorting moved the rows.
+	baseline = t.rowOf(plan.Measured, t.Baseline)
+	if baseline != nil && baseline.Ranked {
+		t.relate(*baseline, func(r *Row) bool { return (r.Ranked || r.Role == plan.AA) && r.Arm != baseline.Arm },
+			func(r *Row, ratio stat.Ratio, shown bool) { r.ToBaseline, r.ShownToBaseline = &ratio, shown })
+	}
+	t.crown()
+}
+
+func standing(r Row) int {
+	switch {
+	case r.Ranked:
+		return 0
+	case r.Role == plan.Measured:
+		return 1
+	case r.Role == plan.AA:
+		return 2
+	}
+	return 3
+}
+
+func rateOf(r Row) float64 {
+	if r.Rate == nil {
+		return 0
+	}
+	return r.Rate.Value
+}
+
+// reasonsAgainst says why a row can't be ranked; none: it can.
+func (t *Table) reasonsAgainst(r *Row) (reasons []string) {
+	if r.Role == plan.AA {
+		return []string{"it is the baseline a second time: the measure of noise"}
+	}
+	if r.Role == plan.Ceiling {
+		return []string{"it is no store: the rate that the harness allows"}
+	}
+	restless := 0
+	for _, o := range r.Trials {
+		switch {
+		case o.State == record.Failed:
+			reasons = append(reasons, fmt.Sprintf("%s failed: %s", o.Trial, o.Why))
+		case o.State == record.Refused:
+			reasons = append(reasons, o.Why)
+		case o.State == record.Marked:
+			reasons = append(reasons, storesFaults(o)...)
+		}
+		if o.Used && o.Steadiness != nil && (o.Steadiness.Kind == stat.Stepped || o.Steadiness.Kind == stat.Drifting) {
+			restless++
+		}
+	}
+	if len(r.used()) == 0 && len(reasons) == 0 {
+		reasons = append(reasons, "no trial of it ended")
+	} else if len(reasons) == 0 && !slices.ContainsFunc(r.Trials, func(o Observation) bool { return o.Used && o.State == record.OK }) {
+		reasons = append(reasons, "none of its trials was free of marks: "+r.Why)
+	}
+	if r.Rate != nil && r.Rate.N == 0 {
+		reasons = append(reasons, "no operation ended well")
+	}
+	if n := len(r.used()); restless > 0 && 2*restless >= n && !t.FixedWork {
+		reasons = append(reasons, fmt.Sprintf("no steady state in %d of %s", restless, plural(n, "block", "blocks")))
+	}
+	if r.HarnessShare != nil && *r.HarnessShare >= HarnessBound {
+		reasons = append(reasons, fmt.Sprintf("harness-bound: %s of each operation is the harness", percent(*r.HarnessShare)))
+	}
+	if t.Open {
+		reasons = append(reasons, "open load: the experiment set the rate; compare latencies")
+	}
+	slices.Sort(reasons)
+	return slices.Compact(reasons)
+}
+
+// storesFaults returns the faults of a marked trial that are the store's. Those of the machine only cost the block.
+func storesFaults(o Observation) (texts []string) {
+	for _, f := range o.faults {
+		if !f.machines() {
+			texts = append(texts, fmt.Sprintf("%s: %s", o.Trial, f.text))
+		}
+	}
+	if len(o.faults) == 0 {
+		texts = append(texts, o.Trial+" is marked")
+	}
+	return texts
+}
+
+// paired returns the ratio of two rows' rates over the blocks that both have a good trial in.
+func paired(a, b Row) (stat.Ratio, bool) {
+	var x, y []float64
+	for _, oa := range a.Trials {
+		for _, ob := range b.Trials {
+			if oa.Block == ob.Block && oa.Used && ob.Used && oa.State == record.OK && ob.State == record.OK {
+				x, y = append(x, *oa.Rate), append(y, *ob.Rate)
+			}
+		}
+	}
+	if len(x) == 0 {
+		return stat.Ratio{}, false
+	}
+	ratio := stat.PairedRatio(x, y)
+	return ratio, ratio.N > 0
+}
+
+// relate sets the ratio of each chosen row to one row, with p-values adjusted over all of them. The A/A arm is not a
+// question that the table asks, so that it does not count among them.
+func (t *Table) relate(to Row, chosen func(*Row) bool, set func(r *Row, ratio stat.Ratio, shown bool)) {
+	var rows []*Row
+	var ratios []stat.Ratio
+	var p []float64
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		if !chosen(r) {
+			continue
+		}
+		ratio, ok := paired(*r, to)
+		if !ok {
+			continue
+		}
+		if r.Role == plan.AA {
+			set(r, ratio, false)
+			continue
+		}
+		rows, ratios = append(rows, r), append(ratios, ratio)
+		if ratio.P != nil {
+			p = append(p, *ratio.P)
+		} else {
+			p = append(p, 1)
+		}
+	}
+	for i, adjusted := range stat.Holm(p) {
+		set(rows[i], ratios[i], stat.Shown(ratios[i], adjusted, t.Threshold))
+	}
+}
+
+// crown compares the ranked rows, which come first and in order, with the best of them.
+func (t *Table) crown() {
+	ranked := 0
+	for ranked < len(t.Rows) && t.Rows[ranked].Ranked {
+		ranked++
+	}
+	if ranked == 0 {
+		t.Sentence = t.nobody()
+		return
+	}
+	best := &t.Rows[0]
+	t.Best, best.Rank = best.Arm, 1
+	if ranked == 1 {
+		t.Sentence = fmt.Sprintf("%s, with %s, is the only arm that can be ranked.", best.Arm, rate(best.Rate.Value))
+		return
+	}
+	t.relate(*best, func(r *Row) bool { return r.Ranked && r.Arm != best.Arm },
+		func(r *Row, ratio stat.Ratio, shown bool) { r.ToBest, r.ShownToBest = &ratio, shown })
+	for i := 1; i < ranked; i++ {
+		r := &t.Rows[i]
+		r.Rank = i + 1
+		if !r.ShownToBest {
+			r.Rank = 1
+			t.Tied = append(t.Tied, r.Arm)
+		}
+	}
+	t.Sentence = t.whoIsAhead(ranked)
+}
+
+func (t *Table) nobody() string {
+	if t.Open {
+		return "Open load: the experiment set the rate, so that no arm is faster; compare the latencies from the due time."
+	}
+	return "No arm can be ranked: see the reasons in its row."
+}
+
+func (t *Table) whoIsAhead(ranked int) string {
+	best, next := t.Rows[0], t.Rows[1]
+	if len(t.Tied) == 0 {
+		ahead, _ := paired(best, next)
+		return fmt.Sprintf("%s is the fastest with %s: %s times the next, %s (95 %% interval %s to %s).",
+			best.Arm, rate(best.Rate.Value), significant(ahead.Value), next.Arm, significant(ahead.Interval.Low), significant(ahead.Interval.High))
+	}
+	could := 0.0
+	for _, r := range t.Rows[1:ranked] {
+		if !r.ShownToBest {
+			if r.ToBest == nil {
+				could = math.NaN()
+				break
+			}
+			could = math.Max(could, stat.CouldHaveShown(*r.ToBest, t.Threshold))
+		}
+	}
+	among := "among " + list(append([]string{best.Arm}, t.Tied...))
+	if len(t.Tied) == 1 {
+		among = "between " + best.Arm + " and " + t.Tied[0]
+	}
+	if math.IsNaN(could) {
+		return fmt.Sprintf("%s had the highest rate, %s, but no difference can be shown %s: there are too few blocks in common.",
+			best.Arm, rate(best.Rate.Value), among)
+	}
+	sentence := fmt.Sprintf("No difference shown %s, from %s down; one of %s or more would probably have been.",
+		among, rate(best.Rate.Value), percent(could))
+	if left := ranked - 1 - len(t.Tied); left > 0 {
+		sentence += fmt.Sprintf(" %s slower than %s.", plural(left, "arm is", "arms are"), best.Arm)
+	}
+	return sentence
+}

@@ -1,0 +1,231 @@
+package verdict
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"assay/internal/histogram"
+	"assay/internal/plan"
+	"assay/internal/record"
+	"assay/internal/spec"
+	"assay/internal/stat"
+)
+
+// Summarise says what a run says, however little of it has ended. It returns an error only for a run that has no plan or
+// no experiment; what is missing otherwise is in the findings.
+func Summarise(run *record.Run) (*Summary, error) {
+	if len(run.Plan) == 0 || len(run.Experiment.Cells) == 0 {
+		return nil, errors.New("the run has no plan: nothing can be said of it")
+	}
+	s := &Summary{Planned: len(run.Plan)}
+	for _, planned := range run.Plan {
+		if planned.Cell < 0 || planned.Cell >= len(run.Experiment.Cells) || planned.Store >= len(run.Experiment.Stores) {
+			return nil, fmt.Errorf("trial %s of the plan is of cell %d and store %d, which the experiment does not have", planned.ID, planned.Cell, planned.Store)
+		}
+		s.countTrial(run.Trials[planned.ID])
+	}
+	for cell := range run.Experiment.Cells {
+		for _, phase := range run.Experiment.Phases {
+			if !phase.Load && !phase.Unmeasured {
+				s.Tables = append(s.Tables, tableOf(run, cell, phase))
+			}
+		}
+	}
+	s.Findings = findingsOf(run, s)
+	return s, nil
+}
+
+func (s *Summary) countTrial(t *record.Trial) {
+	switch {
+	case t == nil:
+		s.Missing++
+	case t.State == record.OK && len(faultsOf(t)) == 0:
+		s.OK++
+	case t.State == record.OK || t.State == record.Marked:
+		s.Marked++
+	case t.State == record.Failed:
+		s.Failed++
+	case t.State == record.Refused:
+		s.Refused++
+	default:
+		s.Interrupted++
+	}
+}
+
+func tableOf(run *record.Run, cell int, phase spec.Phase) Table {
+	parameters := run.Experiment.Cells[cell]
+	t := Table{Cell: cell, Parameters: parameters, Class: className(parameters), Phase: phase.Name,
+		Open: phase.Rate > 0, FixedWork: phase.Operations > 0, Baseline: run.Experiment.Baseline}
+	for _, planned := range run.Plan {
+		if planned.Cell != cell {
+			continue
+		}
+		at := slices.IndexFunc(t.Rows, func(r Row) bool { return r.Arm == planned.Arm && r.Role == planned.Role })
+		if at < 0 {
+			at = len(t.Rows)
+			t.Rows = append(t.Rows, Row{Arm: planned.Arm, Role: planned.Role, Store: planned.Store})
+		}
+		t.Rows[at].Trials = append(t.Rows[at].Trials, observe(run, planned, phase))
+	}
+	for i := range t.Rows {
+		t.Rows[i].sum()
+	}
+	t.rank()
+	return t
+}
+
+// gravity orders states: a row's is the gravest of its trials'.
+var gravity = []record.State{record.OK, record.Refused, record.Interrupted, record.Marked, record.Failed}
+
+// sum fills in what a row says by itself.
+func (r *Row) sum() {
+	slices.SortStableFunc(r.Trials, func(a, b Observation) int { return a.Block - b.Block })
+	r.State = record.OK
+	for _, o := range r.Trials {
+		state := o.State
+		if state == "" {
+			state = record.Interrupted
+		}
+		if slices.Index(gravity, state) > slices.Index(gravity, r.State) {
+			r.State, r.Why = state, o.Why
+		}
+		if o.phase != nil {
+			r.Outcomes.add(o.phase)
+		}
+	}
+	r.choose()
+
+	var rates, records, worst []float64
+	latency := histogram.New()
+	var longest uint64
+	fromDue := false
+	for _, o := range r.used() {
+		rates = append(rates, *o.Rate)
+		if o.Records != nil {
+			records = append(records, *o.Records)
+		}
+		if o.Steadiness != nil {
+			worst = append(worst, o.Steadiness.Worst)
+			r.Warnings = append(r.Warnings, inTrial(o.Trial, o.Steadiness.Warnings)...)
+		}
+		for _, op := range o.phase.Operations {
+			if op.Response != nil {
+				fromDue = true
+				latency.Add(op.Response)
+				continue
+			}
+			longest = max(longest, op.MaxNS)
+			if op.Service != nil {
+				latency.Add(op.Service)
+			}
+		}
+	}
+	if len(rates) > 0 {
+		r.Rate = pointer(stat.MeanRate(rates))
+		r.Warnings = append(r.Warnings, r.Rate.Warnings...)
+	}
+	if len(records) > 0 {
+		r.Records = pointer(stat.MeanRate(records))
+	}
+	if len(worst) > 0 {
+		r.WorstSample = pointer(slices.Min(worst))
+	}
+	if latency.Count() > 0 {
+		r.Latency = &Latency{FromDue: fromDue, P50: latency.Quantile(0.5), P90: latency.Quantile(0.9), P99: latency.Quantile(0.99),
+			P999: latency.Quantile(0.999), Max: max(float64(longest), latency.Quantile(1))}
+		if !fromDue && longest > 0 {
+			r.Latency.Max = float64(longest)
+		}
+	}
+	r.resources()
+}
+
+// choose marks the trials whose figures the row shows: the good ones, or where there is none, all that have a figure, so
+// that an unranked row shows what was seen.
+func (r *Row) choose() {
+	good := func(o *Observation) bool { return o.Rate != nil && o.State == record.OK }
+	if !slices.ContainsFunc(r.Trials, func(o Observation) bool { return good(&o) }) {
+		good = func(o *Observation) bool { return o.Rate != nil }
+	}
+	for i := range r.Trials {
+		r.Trials[i].Used = good(&r.Trials[i])
+	}
+}
+
+func (r *Row) used() (used []Observation) {
+	for _, o := range r.Trials {
+		if o.Used {
+			used = append(used, o)
+		}
+	}
+	return used
+}
+
+func inTrial(trial string, warnings []stat.Warning) []stat.Warning {
+	named := slices.Clone(warnings)
+	for i := range named {
+		named[i].Evidence = trial + ": " + named[i].Evidence
+	}
+	return named
+}
+
+// resources fills in the means of sizes and of what an operation cost.
+func (r *Row) resources() {
+	var logical, disk, writes, amplification, memory, allocBytes, allocs, cpu []float64
+	for _, o := range r.used() {
+		p := o.phase
+		logical = appendCount(logical, p.Sizes.LogicalBytes)
+		disk = appendCount(disk, p.Sizes.DiskBytes)
+		writes = appendCount(writes, p.Process.HostWriteBytes)
+		memory = appendCount(memory, p.Process.RSSMaxBytes)
+		var outcomes Outcomes
+		outcomes.add(p)
+		var written uint64
+		for _, op := range p.Operations {
+			written += op.BytesWritten
+		}
+		if written > 0 && p.Process.HostWriteBytes != nil {
+			amplification = append(amplification, float64(*p.Process.HostWriteBytes)/float64(written))
+		}
+		done := float64(outcomes.Done())
+		if done == 0 {
+			continue
+		}
+		if v, ok := p.Runtime["alloc_bytes"]; ok {
+			allocBytes = append(allocBytes, v/done)
+		}
+		if v, ok := p.Runtime["allocs"]; ok {
+			allocs = append(allocs, v/done)
+		}
+		if p.Process.CPUSeconds != nil {
+			cpu = append(cpu, *p.Process.CPUSeconds*1e9/done)
+		}
+	}
+	r.LogicalBytes, r.DiskBytes, r.HostWriteBytes, r.RSSMaxBytes = meanOf(logical), meanOf(disk), meanOf(writes), meanOf(memory)
+	r.WriteAmplification, r.AllocBytes, r.Allocs, r.CPUNS = meanOf(amplification), meanOf(allocBytes), meanOf(allocs), meanOf(cpu)
+}
+
+func appendCount(values []float64, v *uint64) []float64 {
+	if v == nil {
+		return values
+	}
+	return append(values, float64(*v))
+}
+
+func meanOf(values []float64) *float64 {
+	if len(values) == 0 {
+		return nil
+	}
+	return pointer(stat.Mean(values))
+}
+
+// rowOf returns the row of a role, and of an arm where the name is not ""; nil if there is none.
+func (t *Table) rowOf(role plan.Role, arm string) *Row {
+	for i := range t.Rows {
+		if t.Rows[i].Role == role && (arm == "" || t.Rows[i].Arm == arm) {
+			return &t.Rows[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+// Package verdict turns a recorded run into what can be said of it: tables with intervals, who is ahead, and findings. It
+// works on [record.Run] alone, so that everything here can be done again years later, without a store.
+//
+//  1. observe.go    one phase of one trial: its rate, whether it settled, what went wrong
+//  2. summarise.go  trials → rows → tables, one for each cell and measured phase
+//  3. rank.go       who may be ranked, who is ahead, who is tied
+//  4. findings.go   and find_….go: statements that the data supports, with evidence and remedy
+//  5. compare.go    two runs, or two arms of one: regression, none, inconclusive
+//
+// A rate is operations a second that ended well: done, less lost, wrong, errors and timeouts (see docs/statistics.md).
+// What was not measured is nil, never zero.
+package verdict
+
+import (
+	"assay/internal/plan"
+	"assay/internal/record"
+	"assay/internal/spec"
+	"assay/internal/stat"
+)
+
+// Summary is what a run says.
+type Summary struct {
+	Tables   []Table   `json:"tables"`   // cells in the experiment's order, and in each the measured phases
+	Findings []Finding `json:"findings"` // gravest first
+
+	Planned     int `json:"planned"` // trials
+	OK          int `json:"ok"`
+	Marked      int `json:"marked"`
+	Failed      int `json:"failed"`
+	Refused     int `json:"refused"`
+	Interrupted int `json:"interrupted"`
+	Missing     int `json:"missing"` // planned, and no result
+}
+
+// TrialsFailed says whether trials failed, were marked, or are missing: exit status 3. A refusal is an answer, not a failure.
+func (s *Summary) TrialsFailed() bool {
+	return s.Marked+s.Failed+s.Interrupted+s.Missing > 0
+}
+
+// Table compares the arms of one cell in one phase. A cell has one durability class, and so has a table.
+type Table struct {
+	Cell       int       `json:"cell"` // position in Experiment.Cells
+	Parameters spec.Cell `json:"parameters"`
+	Class      string    `json:"class"` // "D1", "D2(100ms)"
+	Phase      string    `json:"phase"`
+	Open       bool      `json:"open_load"`  // latencies count from the due time, and the rate was set by the experiment
+	FixedWork  bool      `json:"fixed_work"` // the phase was a number of operations: rates are of the whole phase, warm-up included
+	Baseline   string    `json:"baseline"`
+
+	// Rows has the ranked arms, best first; then the other measured ones; then the A/A arm and the null driver. Every arm
+	// that was planned is there.
+	Rows []Row `json:"rows"`
+
+	Ceiling   *stat.Estimate `json:"ceiling,omitempty"` // rate of the null driver
+	AA        *stat.Ratio    `json:"aa,omitempty"`      // the baseline's twin to the baseline
+	Threshold float64        `json:"threshold"`         // smaller relative differences are not said: see stat.Threshold
+
+	Best     string   `json:"best,omitempty"` // the arm with the highest rate of those ranked
+	Tied     []string `json:"tied,omitempty"` // arms with a rank that are not shown to be slower than the best
+	Sentence string   `json:"sentence"`       // which is faster, or why that can't be said
+}
+
+// Row is one arm in a table.
+type Row struct {
+	Arm   string       `json:"arm"`
+	Role  plan.Role    `json:"role"`
+	Store int          `json:"store"` // position in Experiment.Stores; -1: the null driver
+	State record.State `json:"state"` // the gravest of its trials': failed, marked, interrupted, refused, ok
+	Why   string       `json:"why,omitempty"`
+
+	Ranked  bool     `json:"ranked"`
+	Rank    int      `json:"rank,omitempty"`    // 1 for the best and those tied with it; then the number of arms above, plus one
+	Reasons []string `json:"reasons,omitempty"` // why not ranked
+
+	// Trials are all that were planned, by block. The figures below are over those that are Used.
+	Trials []Observation `json:"trials"`
+
+	Rate    *stat.Estimate `json:"rate,omitempty"`    // operations a second, over blocks
+	Records *stat.Estimate `json:"records,omitempty"` // records a second, where operations have items (batches, scans)
+
+	ToBest          *stat.Ratio `json:"to_best,omitempty"`     // this arm's rate ÷ the best's; nil for the best and where there is no rank
+	ToBaseline      *stat.Ratio `json:"to_baseline,omitempty"` // ÷ the baseline's; nil for the baseline and where either has no rank
+	ShownToBest     bool        `json:"shown_to_best"`         // the difference is shown: see stat.Shown, adjusted over the table
+	ShownToBaseline bool        `json:"shown_to_baseline"`
+
+	Latency     *Latency `json:"latency,omitempty"`
+	WorstSample *float64 `json:"worst_sample,omitempty"` // the lowest rate of any sample after the warm-up, in any block
+
+	Outcomes Outcomes `json:"outcomes"` // of all its trials, used or not
+
+	// Means over blocks.
+	LogicalBytes       *float64 `json:"logical_bytes,omitempty"` // keys and values that are live
+	DiskBytes          *float64 `json:"disk_bytes,omitempty"`    // blocks allocated, after the drain
+	HostWriteBytes     *float64 `json:"host_write_bytes,omitempty"`
+	WriteAmplification *float64 `json:"write_amplification,omitempty"` // host write bytes ÷ bytes of acknowledged keys and values
+	RSSMaxBytes        *float64 `json:"rss_max_bytes,omitempty"`
+	AllocBytes         *float64 `json:"alloc_bytes_per_operation,omitempty"`
+	Allocs             *float64 `json:"allocs_per_operation,omitempty"`
+	CPUNS              *float64 `json:"cpu_ns_per_operation,omitempty"`
+
+	// HarnessShare is the share of each operation that the harness itself takes: this rate ÷ the null driver's. Nil for
+	// open load and where there is no ceiling.
+	HarnessShare *float64 `json:"harness_share,omitempty"`
+
+	Warnings []stat.Warning `json:"warnings,omitempty"`
+}
+
+// Latency is of all operations of the used trials together, in ns.
+type Latency struct {
+	FromDue bool    `json:"from_due"` // response times from the due time (open load); otherwise service times of closed load
+	P50     float64 `json:"p50_ns"`
+	P90     float64 `json:"p90_ns"`
+	P99     float64 `json:"p99_ns"`
+	P999    float64 `json:"p999_ns"`
+	Max     float64 `json:"max_ns"`
+}
+
+// Outcomes counts operations by how they ended.
+type Outcomes struct {
+	Attempted  uint64 `json:"attempted"`
+	OK         uint64 `json:"ok"`
+	Miss       uint64 `json:"miss"`
+	Conflict   uint64 `json:"conflict"`
+	Lost       uint64 `json:"lost"`
+	Wrong      uint64 `json:"wrong"`
+	Errors     uint64 `json:"errors"`
+	Timeout    uint64 `json:"timeout"`
+	Unfinished uint64 `json:"unfinished"`
+}
+
+// Good returns the operations that ended well: the ones that a rate counts.
+func (o Outcomes) Good() uint64 { return o.OK + o.Miss + o.Conflict }
+
+// Done returns the operations that have an outcome.
+func (o Outcomes) Done() uint64 { return o.Good() + o.Lost + o.Wrong + o.Errors + o.Timeout }
+
+func (o *Outcomes) add(p *record.Phase) {
+	o.Attempted += p.Attempted
+	o.Unfinished += p.Unfinished
+	for _, op := range p.Operations {
+		o.OK += op.OK
+		o.Miss += op.Miss
+		o.Conflict += op.Conflict
+		o.Lost += op.Lost
+		o.Wrong += op.Wrong
+		o.Errors += op.Errors
+		o.Timeout += op.Timeout
+	}
+}
