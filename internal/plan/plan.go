@@ -14,14 +14,16 @@ const (
 
 // Trial is one arm, once, in one cell.
 type Trial struct {
-	ID     string `json:"id"` // "b2-007-pebble-D1": block, position, arm, class: also the name of its directory
-	Block  int    `json:"block"`
-	Arm    string `json:"arm"` // store name; with " (A/A)" or "null" for the other roles
-	Role   Role   `json:"role"`
-	Store  int    `json:"store"`            // position in Experiment.Stores; -1: the null driver
-	Cell   int    `json:"cell"`             // position in Experiment.Cells
-	Seed   uint64 `json:"seed"`             // of the traces: the same for all arms of a cell in a block, so that they do the same operations
-	Refuse string `json:"refuse,omitempty"` // why the trial can't run at all; it is planned and shown, never skipped
+	ID    string `json:"id"` // "b2-007-pebble-D1": block, position, arm, class: also the name of its directory
+	Block int    `json:"block"`
+	Arm   string `json:"arm"` // store name; with " (A/A)" or "null" for the other roles
+	Role  Role   `json:"role"`
+	Store int    `json:"store"` // position in Experiment.Stores; -1: the null driver
+	Cell  int    `json:"cell"`  // position in Experiment.Cells
+	Seed  uint64 `json:"seed"`  // of the traces: the same for all arms of a cell in a block, so that they do the same operations
+	// Skip has the optional phases that the store can't do, and why. They are left out of the trial and shown as such.
+	Skip   map[string]string `json:"skip,omitempty"`
+	Refuse string            `json:"refuse,omitempty"` // why the trial can't run at all; it is planned and shown, never skipped
 }
 
 // CellOf returns the trial's parameters.

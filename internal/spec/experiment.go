@@ -92,12 +92,13 @@ type Phase struct {
 	Rate       float64       `json:"rate,omitempty"`       // operations a second in all, open load; 0: closed load
 	Threads    int           `json:"threads,omitempty"`    // 0: the cell's
 	Unmeasured bool          `json:"unmeasured,omitempty"` // runs, is counted and checked, but is not in the tables
+	Optional   bool          `json:"optional,omitempty"`   // a store that can't do it leaves it out (plan.Trial.Skip) instead of being refused in the whole cell
 }
 
 // Order is which key comes next.
 type Order struct {
 	Distribution string  `json:"distribution"`             // one of Distributions
-	Theta        float64 `json:"theta,omitempty"`          // zipfian, scrambled_zipfian, latest: the exponent, below and above 1 but not 1 for ycsb's
+	Theta        float64 `json:"theta,omitempty"`          // zipfian, latest: the exponent, above 0 and at most 10; scrambled_zipfian: 0.99
 	HotRecords   float64 `json:"hot_records,omitempty"`    // hotspot: share of the records that are hot
 	HotOps       float64 `json:"hot_operations,omitempty"` // hotspot: share of the operations that go there
 }
@@ -111,7 +112,7 @@ type Order struct {
 //	scrambled_zipfian  YCSB's own: a zipfian over 10^10 items, hashed onto the records; its head is flatter
 //	latest             YCSB's: a zipfian counted back from the newest record
 //	hotspot            YCSB's: hot_operations of the operations go to hot_records of the records, uniformly
-//	exponential        YCSB's: 95 % of the operations go to the first 85.71 % of the records
+//	exponential        of YCSB's shape, counted from record 0 (YCSB counts back from the newest): about 95 % of the operations go to the first 85.71 % of the records
 var Distributions = []string{"sequential", "shuffled", "uniform", "zipfian", "scrambled_zipfian", "latest", "hotspot", "exponential"}
 
 // Scan says how long scans are.

@@ -1,0 +1,339 @@
+package spec
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	"assay/internal/keyval"
+	"assay/internal/trace"
+)
+
+// recordsMax is half of the indexes that a trace has, so that inserts have room to grow.
+const recordsMax = 1 << 47
+
+// axes are the parameters that make the matrix, each with its values.
+type axes struct {
+	records     OneOrMany[Count]
+	valueBytes  OneOrMany[Count]
+	threads     OneOrMany[Count]
+	handles     OneOrMany[HandlesForm]
+	memoryLimit OneOrMany[MemoryLimitForm]
+	durability  OneOrMany[DurabilityForm]
+}
+
+// caseAxes are the paths that a case may set, and the axis of each.
+var caseAxes = map[string]func(*axes) any{
+	"records":      func(a *axes) any { return &a.records },
+	"values.bytes": func(a *axes) any { return &a.valueBytes },
+	"threads":      func(a *axes) any { return &a.threads },
+	"handles":      func(a *axes) any { return &a.handles },
+	"memory_limit": func(a *axes) any { return &a.memoryLimit },
+	"durability":   func(a *axes) any { return &a.durability },
+}
+
+func (r *resolver) fileAxes() axes {
+	f := r.file
+	a := axes{f.Records, f.Values.Bytes, f.Threads, f.Handles, f.MemoryLimit, f.Durability}
+	if len(a.records) == 0 {
+		a.records = OneOrMany[Count]{defaultRecords}
+	}
+	if len(a.valueBytes) == 0 {
+		a.valueBytes = OneOrMany[Count]{defaultValueBytes}
+	}
+	if len(f.Values.Sizes) > 0 {
+		a.valueBytes = OneOrMany[Count]{r.meanValueBytes()}
+	}
+	if len(a.threads) == 0 {
+		a.threads = OneOrMany[Count]{defaultThreads}
+	}
+	if len(a.handles) == 0 {
+		a.handles = OneOrMany[HandlesForm]{{Sharing: defaultHandles}}
+	}
+	if len(a.memoryLimit) == 0 {
+		a.memoryLimit = OneOrMany[MemoryLimitForm]{0}
+	}
+	if len(a.durability) == 0 {
+		a.durability = OneOrMany[DurabilityForm]{{Class: defaultDurability}}
+	}
+	return a
+}
+
+func (r *resolver) meanValueBytes() Count {
+	sum, weights := 0.0, 0.0
+	for _, size := range r.file.Values.Sizes {
+		sum += float64(size.Bytes) * size.Weight
+		weights += size.Weight
+	}
+	return Count(math.Round(sum / weights))
+}
+
+// cells expands the matrix. The axes nest, the first outermost: case, records, value bytes, threads, handles, memory
+// limit, durability.
+func (r *resolver) cells() *Error {
+	base := r.fileAxes()
+	if len(r.file.Cases) == 0 {
+		return r.expand("", base, nil)
+	}
+	if err := r.uselessAxes(); err != nil {
+		return err
+	}
+	names := map[string]bool{}
+	for i, c := range r.file.Cases {
+		at := []string{"cases", fmt.Sprint(i)}
+		if c.Name == "" {
+			return r.fail(at, "a case without a name").hint("expected name: NAME")
+		}
+		if len(c.Name) > nameBytesMax || !plainName(c.Name) {
+			return r.fail(append(at, "name"), "the name %q does not do for a file name", c.Name).hint(plainNameRule)
+		}
+		if names[c.Name] {
+			return r.fail(append(at, "name"), "a second case named %q", c.Name)
+		}
+		names[c.Name] = true
+		own := base
+		for _, change := range c.Changes {
+			if change.path == "values.bytes" && len(r.file.Values.Sizes) > 0 {
+				return change.at.fail(join("cases."+c.Name, change.path), "values have either bytes or sizes, not both")
+			}
+			axis := reflect.ValueOf(caseAxes[change.path](&own)).Elem()
+			if err := decode(change.value, axis, join("cases."+c.Name, change.path)); err != nil {
+				return err
+			}
+		}
+		if err := r.expand(c.Name, own, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// uselessAxes refuses a parameter that every case sets anyway: whoever gave it, in the file, in a scale or by --set,
+// would believe that it was used.
+func (r *resolver) uselessAxes() *Error {
+	for _, path := range casePaths() {
+		inAll := true
+		for _, c := range r.file.Cases {
+			inAll = inAll && slices.ContainsFunc(c.Changes, func(c change) bool { return c.path == path })
+		}
+		n, parts := r.root, axisParts(path, nil)
+		for _, part := range parts {
+			if n != nil {
+				n = n.field(part)
+			}
+		}
+		if inAll && n != nil {
+			return r.fail(parts, "%s has no effect: every case sets it", path).
+				hint("change the cases instead, such as cases.%s.%s, or leave it out", r.file.Cases[0].Name, path)
+		}
+	}
+	return nil
+}
+
+func (r *resolver) expand(name string, a axes, at []string) *Error {
+	if err := r.checkAxes(a, at); err != nil {
+		return err
+	}
+	product := 1
+	for _, path := range casePaths() {
+		values := reflect.ValueOf(caseAxes[path](&a)).Elem()
+		if product *= values.Len(); product+len(r.e.Cells) > cellsMax {
+			return r.fail(axisParts(path, at), "the matrix has more than %d cells", cellsMax).hint("shorten a list: each one multiplies the others")
+		}
+		for i := range values.Len() {
+			for j := range i {
+				if values.Index(i).Equal(values.Index(j)) {
+					return r.fail(axisParts(path, at), "%s has the value %v twice", path, values.Index(i))
+				}
+			}
+		}
+	}
+	for _, records := range a.records {
+		for _, value := range a.valueBytes {
+			for _, threads := range a.threads {
+				for _, handles := range a.handles {
+					for _, limit := range a.memoryLimit {
+						for _, durability := range a.durability {
+							cell := Cell{
+								Case: name, Durability: durability.Class, LossWindow: durability.Window,
+								Records: uint64(records), ValueBytes: int(value), Threads: int(threads),
+								Handles: handles.Sharing, PoolHandles: handles.Pool, MemoryLimit: int64(limit),
+							}
+							r.e.Cells = append(r.e.Cells, cell)
+						}
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// axisParts is where an axis stands: in the case, if at names one, or at the top of the file.
+func axisParts(path string, at []string) []string {
+	if at != nil {
+		return append(slices.Clone(at), path)
+	}
+	return strings.Split(path, ".")
+}
+
+func (r *resolver) checkAxes(a axes, at []string) *Error {
+	in := func(path string) []string { return axisParts(path, at) }
+	loads := len(r.e.Phases) > 0 && r.e.Phases[0].Load
+	for _, records := range a.records {
+		if uint64(records) > recordsMax {
+			return r.fail(in("records"), "at most %d records, not %d", uint64(recordsMax), records)
+		}
+		if records == 0 && (loads || !r.growsFromNothing()) {
+			return r.fail(in("records"), "no records: expected at least 1").
+				hint("0 is for experiments that begin with inserts into an empty store and have no load")
+		}
+	}
+	for _, value := range a.valueBytes {
+		if value > valueBytesMax {
+			return r.fail(in("values.bytes"), "a value has at most 1GiB, not %d bytes", value)
+		}
+	}
+	for _, threads := range a.threads {
+		if threads < 1 || threads > trace.ThreadsMax {
+			return r.fail(in("threads"), "threads must be 1 to %d, not %d", trace.ThreadsMax, threads)
+		}
+	}
+	return r.threadsHaveRecords(a)
+}
+
+// threadsHaveRecords refuses orders that part the records between the threads where there are fewer records than threads.
+func (r *resolver) threadsHaveRecords(a axes) *Error {
+	for i, p := range r.e.Phases {
+		if p.Load || onlyInserts(p.Mix) || p.Order.Distribution != "sequential" && p.Order.Distribution != "shuffled" {
+			continue
+		}
+		threads := uint64(slices.Max(a.threads))
+		if p.Threads > 0 {
+			threads = uint64(p.Threads)
+		}
+		if records := uint64(slices.Min(a.records)); records < threads {
+			return r.fail(r.inPhase(i)("order"), "the order %s parts the records between the threads: %d records are too few for %d threads",
+				p.Order.Distribution, records, threads).hint("fewer threads, more records, or another order")
+		}
+	}
+	return nil
+}
+
+// growsFromNothing says if the first phase needs no record to begin with.
+func (r *resolver) growsFromNothing() bool { return onlyInserts(r.e.Phases[0].Mix) }
+
+// keySpace refuses keys that are too short for the records, and for the inserts that are to come.
+func (r *resolver) keySpace() *Error {
+	limit := r.e.Keys.IndexLimit()
+	var records uint64
+	for _, cell := range r.e.Cells {
+		records = max(records, cell.Records)
+	}
+	if records > limit {
+		return r.fail([]string{"keys", "bytes"}, "%d-byte keys make %d different keys: too few for %d records", r.e.Keys.Bytes, limit, records)
+	}
+	if limit > keyval.IndexMax {
+		return nil
+	}
+	needed := records
+	for i, p := range r.e.Phases {
+		if p.Mix[trace.Insert.String()] == 0 && p.Mix[trace.Add.String()] == 0 {
+			continue
+		}
+		if p.Operations == 0 {
+			return r.fail(r.inPhase(i)("mix"), "%d-byte keys make %d different keys: the inserts of phase %s could run out of them", r.e.Keys.Bytes, limit, p.Name).
+				hint("longer keys, or operations: NUMBER in place of for")
+		}
+		if needed += p.Operations * uint64(max(p.Batch, 1)); needed > limit {
+			return r.fail(r.inPhase(i)("operations"), "%d-byte keys make %d different keys: too few for %d records and inserts", r.e.Keys.Bytes, limit, needed)
+		}
+	}
+	return nil
+}
+
+// abilities refuses what no store of the experiment can do. What only some can't is planned, and shown as refused.
+func (r *resolver) abilities() *Error {
+	for i, cell := range r.e.Cells {
+		var first *Refusal
+		some := false
+		for s := range r.e.Stores {
+			refusal := r.e.Refusal(s, i)
+			if refusal == nil {
+				some = true
+				break
+			}
+			if first == nil {
+				first = refusal
+			}
+		}
+		if some {
+			continue
+		}
+		return r.fail(r.fieldParts(first.Field, cell), "no store can do this: %s", first.Reason).hint("%s", r.reasons(i))
+	}
+	return nil
+}
+
+// optionalPhases refuses an optional phase that no store can do: it would never run.
+func (r *resolver) optionalPhases() *Error {
+	for _, p := range r.e.Phases {
+		var first *Refusal
+		for _, s := range r.e.Stores {
+			refusal := refusePhase(s, p)
+			if refusal == nil {
+				first = nil
+				break
+			}
+			if first == nil {
+				first = refusal
+			}
+		}
+		if first != nil {
+			return r.fail(r.fieldParts(first.Field, Cell{}), "no store can do this: %s", first.Reason)
+		}
+	}
+	return nil
+}
+
+// fieldParts finds the place of a refused field: a phase's name becomes its position, an axis may stand in a case.
+func (r *resolver) fieldParts(field string, cell Cell) []string {
+	for i, p := range r.e.Phases {
+		for _, end := range []string{"mix", "batch"} {
+			if field == "phases."+p.Name+"."+end {
+				return r.inPhase(i)(end)
+			}
+		}
+	}
+	for i, c := range r.file.Cases {
+		if c.Name == cell.Case && slices.ContainsFunc(c.Changes, func(c change) bool { return c.path == field }) {
+			return []string{"cases", fmt.Sprint(i), field}
+		}
+	}
+	if field == "durability" {
+		if n := r.root.field(field); n != nil && n.kind == list {
+			for i, form := range r.file.Durability {
+				if form.Class == cell.Durability && form.Window == cell.LossWindow {
+					return []string{field, fmt.Sprint(i)}
+				}
+			}
+		}
+	}
+	if field == "handles" && r.root.field(field) == nil {
+		return []string{"threads"} // what asks for so many handles
+	}
+	return []string{field}
+}
+
+func (r *resolver) reasons(cell int) string {
+	text := "each store's reason:"
+	for s := range r.e.Stores {
+		text += "\n  " + r.e.Refusal(s, cell).Reason
+	}
+	return text
+}
+
+// ClassText returns a cell's durability class as it stands in files and reports: "D1", "D2(100ms)".
+func (c Cell) ClassText() string { return DurabilityForm{c.Durability, c.LossWindow}.String() }

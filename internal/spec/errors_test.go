@@ -1,0 +1,71 @@
+package spec_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assay/internal/spec"
+)
+
+var update = flag.Bool("update", false, "write what errors say into testdata")
+
+// Each testdata/errors/NAME.yaml has one mistake; NAME.txt is what the user is told, word for word. Lines that begin
+// with "# --set " are flags.
+func TestErrorsSayWhatAndWhere(t *testing.T) {
+	files, err := filepath.Glob("testdata/errors/*.yaml")
+	if err != nil || len(files) < 50 {
+		t.Fatalf("%d files of mistakes (%v)", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var sets []string
+			for line := range strings.Lines(string(text)) {
+				if set, ok := strings.CutPrefix(line, "# --set "); ok {
+					sets = append(sets, strings.TrimSuffix(set, "\n"))
+				}
+			}
+			_, err = spec.Load(text, filepath.Base(file), sets, fakeDrivers())
+			if err == nil {
+				t.Fatal("no error")
+			}
+			checkPlaced(t, err)
+			golden(t, strings.TrimSuffix(file, ".yaml")+".txt", err.Error()+"\n")
+		})
+	}
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v (go test -update writes it)", err)
+	}
+	if got != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"records", "read", "threads", "D0", "zipfian", "scrambled_zipfian", "sequential"}
+	for word, want := range map[string]string{
+		"recrods": "records", "record": "records", "RECORDS": "records", "red": "read", "zipf": "zipfian", "seq": "sequential",
+		"zipfain": "zipfian", "d0": "D0", "qqqqqq": "", "": "", "x": "", "thraeds": "threads", "scrambled": "scrambled_zipfian",
+	} {
+		if got := spec.Nearest(word, names); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package spec
+
+// File is an experiment as a person writes it: every field is optional but stores and phases, and a list makes an axis
+// of the matrix. The tags are the names in the file; the descriptions go into the JSON Schema that editors use, and
+// docs/experiment-file.md tells the same at more length.
+type File struct {
+	Name  string `yaml:"name" jsonschema_description:"The experiment's name, for reports and for the run directory."`
+	About string `yaml:"about" jsonschema_description:"What question the experiment answers; its first line is the summary."`
+
+	Stores   []StoreFile `yaml:"stores" jsonschema_description:"The arms: each a driver, or a table of driver, name, options, endpoints, worker. The null driver is added by itself."`
+	Baseline string      `yaml:"baseline" jsonschema_description:"The store that ratios refer to and that runs a second time as the A/A arm. Default: the first store."`
+
+	Records     OneOrMany[Count]           `yaml:"records" jsonschema_description:"Records that the load phase stores. Default: 10000."`
+	Keys        KeysFile                   `yaml:"keys" jsonschema_description:"What keys look like."`
+	Values      ValuesFile                 `yaml:"values" jsonschema_description:"What values look like."`
+	Threads     OneOrMany[Count]           `yaml:"threads" jsonschema_description:"Threads that do operations. Default: 1."`
+	Handles     OneOrMany[HandlesForm]     `yaml:"handles" jsonschema_description:"How threads share handles: shared, per_thread, pool(N) or per_operation. Default: per_thread."`
+	Durability  OneOrMany[DurabilityForm]  `yaml:"durability" jsonschema_description:"Durability classes: D0, D1, D2(WINDOW), D3, D4. Default: D1."`
+	MemoryLimit OneOrMany[MemoryLimitForm] `yaml:"memory_limit" jsonschema_description:"Memory of a trial, page cache included: none, or bytes such as 512MiB. Default: none."`
+	Cases       []CaseFile                 `yaml:"cases" jsonschema_description:"An axis whose points set several of records, threads, durability, handles, values.bytes and memory_limit at once."`
+
+	Phases []PhaseFile `yaml:"phases" jsonschema_description:"What each trial does, one after the other."`
+
+	Blocks        *Count       `yaml:"blocks" jsonschema_description:"How often everything is repeated, each time in another random order. Default: 3."`
+	Seed          *Count       `yaml:"seed" jsonschema_description:"All randomness is derived from it. Default: 1."`
+	Verify        *bool        `yaml:"verify" jsonschema_description:"Check each value that is read. Default: true."`
+	VerifyRecords *Count       `yaml:"verify_records" jsonschema_description:"How many records are read back at the end and checked against what was acknowledged. Default: 1000000, or 0 if verify is false."`
+	Clock         ClockForm    `yaml:"clock" jsonschema_description:"The worker's clock: auto, tsc or monotonic. Default: auto."`
+	Sample        SampleForm   `yaml:"sample" jsonschema_description:"Time between samples: auto or a duration of at least 10ms. Default: auto."`
+	StepTimeout   DurationForm `yaml:"step_timeout" jsonschema_description:"How long opening, syncing and closing may take, and a phase beyond its duration. Default: 60s."`
+
+	Scales map[string]Changes `yaml:"scales" jsonschema_description:"Named sets of changes to this file: path: value."`
+	Scale  string             `yaml:"scale" jsonschema_description:"The scale that is used. Default: none, the file as it stands."`
+}
+
+// StoreFile is an arm of the experiment. A driver's name alone is the short form.
+type StoreFile struct {
+	Driver    string            `yaml:"driver" jsonschema_description:"The driver's name; assay drivers lists them."`
+	Name      string            `yaml:"name" jsonschema_description:"The arm's name. Default: the driver's name."`
+	Options   map[string]string `yaml:"options" jsonschema_description:"Settings that differ from the driver's defaults."`
+	Endpoints []string          `yaml:"endpoints" jsonschema_description:"host:port of each server. A server is only ever loaded if it is named here."`
+	Worker    []string          `yaml:"worker" jsonschema_description:"The command of another program that speaks the worker contract and has the driver."`
+}
+
+// KeysFile is what keys look like; see section 1.2 of docs/worker-contract.md.
+type KeysFile struct {
+	Format  KeyFormatForm `yaml:"format" jsonschema_description:"binary, decimal or ycsb. Default: binary."`
+	Bytes   *Count        `yaml:"bytes" jsonschema_description:"Length of binary keys. Default: 16."`
+	Prefix  *string       `yaml:"prefix" jsonschema_description:"Before the digits of decimal and ycsb keys. Default: user for ycsb, otherwise nothing."`
+	Suffix  string        `yaml:"suffix" jsonschema_description:"After the digits of decimal and ycsb keys. Default: nothing."`
+	Digits  *Count        `yaml:"digits" jsonschema_description:"Decimal keys are padded with zeros to so many digits. Default: 0, no padding."`
+	Scatter bool          `yaml:"scatter" jsonschema_description:"Spread keys that are made one after the other over the whole key space. Default: false."`
+}
+
+// ValuesFile is what values look like.
+type ValuesFile struct {
+	Bytes     OneOrMany[Count] `yaml:"bytes" jsonschema_description:"Length of every value; 64KiB is understood. Default: 100."`
+	Sizes     []SizeFile       `yaml:"sizes" jsonschema_description:"A mixture of lengths, in place of bytes."`
+	Repeated  *float64         `yaml:"repeated" jsonschema_description:"Share of each 64 bytes that is the same everywhere, 0 to 1: how well values compress. Default: 0.5."`
+	PoolBytes *Count           `yaml:"pool_bytes" jsonschema_description:"Length of the pool that values are cut from, a power of two. Default: 256KiB, which fits a second-level cache; longer values want more, so that compressors do not meet the same bytes twice."`
+}
+
+// SizeFile is one length of a mixture.
+type SizeFile struct {
+	Bytes  Count   `yaml:"bytes" jsonschema_description:"Length of the value."`
+	Weight float64 `yaml:"weight" jsonschema_description:"How often it comes, relative to the other lengths."`
+}
+
+// PhaseFile is one step of a trial.
+type PhaseFile struct {
+	Name       string             `yaml:"name" jsonschema_description:"The phase's name."`
+	Load       bool               `yaml:"load" jsonschema_description:"Store every record once; the first phase only. Default: false."`
+	Mix        map[string]float64 `yaml:"mix" jsonschema_description:"Operations and their weights."`
+	Order      OrderFile          `yaml:"order" jsonschema_description:"Which key comes next: a distribution's name, or a table. Default: sequential for loads and pure inserts, otherwise uniform."`
+	Batch      *Count             `yaml:"batch" jsonschema_description:"Writes go in batches of so many. Default: 1, one by one."`
+	Scan       *ScanFile          `yaml:"scan" jsonschema_description:"How long scans are."`
+	For        DurationForm       `yaml:"for" jsonschema_description:"How long the phase lasts."`
+	Operations *Count             `yaml:"operations" jsonschema_description:"How many operations it does, over all threads. With for as well, the phase ends with the first of the two."`
+	Rate       *float64           `yaml:"rate" jsonschema_description:"Operations a second over all threads, whether the store keeps up or not (open load). Default: none, closed load."`
+	Threads    *Count             `yaml:"threads" jsonschema_description:"Threads of this phase. Default: those of the cell."`
+	Unmeasured bool               `yaml:"unmeasured" jsonschema_description:"Run, count and check it, but keep it out of the tables: a warm-up. Default: false."`
+	Optional   bool               `yaml:"optional" jsonschema_description:"A store that can't do the phase leaves it out, and is shown so. Default: false, such a store is refused in the whole cell."`
+}
+
+// OrderFile is which key comes next. A distribution's name alone is the short form.
+type OrderFile struct {
+	Distribution  DistributionForm `yaml:"distribution" jsonschema_description:"The distribution's name."`
+	Theta         *float64         `yaml:"theta" jsonschema_description:"Exponent of zipfian, scrambled_zipfian and latest. Default: 0.99."`
+	HotRecords    *float64         `yaml:"hot_records" jsonschema_description:"hotspot: share of the records that are hot. Default: 0.2."`
+	HotOperations *float64         `yaml:"hot_operations" jsonschema_description:"hotspot: share of the operations that go to the hot records. Default: 0.8."`
+}
+
+// ScanFile is how long scans are.
+type ScanFile struct {
+	Min          *Count               `yaml:"min" jsonschema_description:"Fewest records of a scan. Default: 1."`
+	Max          *Count               `yaml:"max" jsonschema_description:"Most records of a scan. Default: 100."`
+	Distribution ScanDistributionForm `yaml:"distribution" jsonschema_description:"uniform or zipfian. Default: uniform."`
+}
+
+// CaseFile is one point of an axis that sets several parameters at once.
+type CaseFile struct {
+	Name    string
+	Changes Changes
+}
+
+// Changes are values by path, in the order of the file: what scales, cases and --set do.
+type Changes []change
+
+type change struct {
+	path  string
+	at    place // of the path
+	value *node
+}
+
+// The fields that have a short form, and the field that a lone scalar then stands for.
+func (StoreFile) shortForm() string { return "driver" }
+func (OrderFile) shortForm() string { return "distribution" }
+
+// The lists whose members a path names by their name.
+func (s StoreFile) memberName(n *node) string {
+	if name := n.field("name"); name != nil {
+		return name.text
+	}
+	if driver := n.field("driver"); driver != nil {
+		return driver.text
+	}
+	return n.text
+}
+func (PhaseFile) memberName(n *node) string { return n.textOf("name") }
+func (CaseFile) memberName(n *node) string  { return n.textOf("name") }

@@ -1,0 +1,260 @@
+package spec
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"assay/internal/keyval"
+	"assay/store"
+)
+
+// OneOrMany is a field that a single value or a list may stand in: a list makes an axis of the matrix.
+type OneOrMany[T any] []T
+
+func (o *OneOrMany[T]) fromNode(n *node, path string) *Error {
+	if n.kind == null {
+		return nil
+	}
+	items := []*node{n}
+	if n.kind == list {
+		if items = n.items; len(items) == 0 {
+			return n.at.fail(path, "an empty list: expected at least one value")
+		}
+	}
+	values := make([]T, len(items))
+	for i, item := range items {
+		if item.kind == null {
+			return item.expected(path, "a value")
+		}
+		if err := decode(item, reflect.ValueOf(&values[i]).Elem(), path); err != nil {
+			return err
+		}
+	}
+	*o = values
+	return nil
+}
+
+// Count is a whole number. 1_000_000 and 1e6 are understood, and where bytes are counted 64KiB as well.
+type Count uint64
+
+func (c *Count) fromNode(n *node, path string) *Error {
+	if n.kind == null {
+		return nil
+	}
+	what, bytes := "a whole number", strings.HasSuffix(path, "bytes")
+	if bytes {
+		what = "a number of bytes such as 100 or 64KiB"
+	}
+	if n.kind != scalar || n.quoted {
+		return n.expected(path, what)
+	}
+	digits := strings.ReplaceAll(n.text, "_", "")
+	if number, err := strconv.ParseUint(digits, 10, 64); err == nil {
+		*c = Count(number)
+		return nil
+	}
+	if number, err := strconv.ParseFloat(digits, 64); err == nil && number >= 0 && number <= 1<<53 && number == math.Trunc(number) {
+		*c = Count(number)
+		return nil
+	}
+	if bytes {
+		if number, err := store.ParseBytes(n.text); err == nil {
+			*c = Count(number)
+			return nil
+		}
+	}
+	return n.expected(path, what)
+}
+
+// DurationForm is a duration such as 500ms, 10s or 2m.
+type DurationForm time.Duration
+
+func (d *DurationForm) fromNode(n *node, path string) *Error {
+	if n.kind == null {
+		return nil
+	}
+	duration, err := time.ParseDuration(n.text)
+	if n.kind != scalar || err != nil || duration <= 0 {
+		return n.expected(path, "a duration such as 500ms, 10s or 2m")
+	}
+	*d = DurationForm(duration)
+	return nil
+}
+
+// SampleForm is auto (0) or a duration.
+type SampleForm time.Duration
+
+const sampleMin = 10 * time.Millisecond
+
+func (s *SampleForm) fromNode(n *node, path string) *Error {
+	if n.kind == null || n.kind == scalar && n.text == "auto" {
+		return nil
+	}
+	duration, err := time.ParseDuration(n.text)
+	if n.kind != scalar || err != nil || duration < sampleMin {
+		return n.expected(path, "auto or a duration of at least 10ms")
+	}
+	*s = SampleForm(duration)
+	return nil
+}
+
+// MemoryLimitForm is none (0) or a number of bytes.
+type MemoryLimitForm int64
+
+// memoryLimitMin is what the worker's own runtime needs before a store is open.
+const memoryLimitMin = 16 << 20
+
+func (m *MemoryLimitForm) fromNode(n *node, path string) *Error {
+	if n.kind == scalar && n.text == "none" {
+		return nil
+	}
+	bytes, err := store.ParseBytes(n.text)
+	if n.kind != scalar || err != nil || bytes < memoryLimitMin {
+		return n.expected(path, "none or at least 16MiB, such as 512MiB")
+	}
+	*m = MemoryLimitForm(bytes)
+	return nil
+}
+
+// HandlesForm is how threads share handles; pool(8) is a pool of 8.
+type HandlesForm struct {
+	Sharing string
+	Pool    int
+}
+
+// The ways to share handles, as they stand in Cell.Handles.
+const (
+	Shared       = "shared"
+	PerThread    = "per_thread"
+	Pool         = "pool"
+	PerOperation = "per_operation"
+)
+
+func (h *HandlesForm) fromNode(n *node, path string) *Error {
+	names := []string{Shared, PerThread, Pool + "(N)", PerOperation}
+	if n.kind != scalar {
+		return n.expected(path, "one of "+strings.Join(names, ", "))
+	}
+	switch n.text {
+	case Shared, PerThread, PerOperation:
+		h.Sharing = n.text
+		return nil
+	}
+	if inside, ok := argument(n.text, Pool); ok {
+		if size, err := strconv.Atoi(inside); err == nil && size >= 1 && size <= 1<<20 {
+			h.Sharing, h.Pool = Pool, size
+			return nil
+		}
+	}
+	if n.text == Pool || strings.HasPrefix(n.text, Pool+"(") {
+		return n.at.fail(path, "expected the size of the pool, such as pool(8), got %q", n.text)
+	}
+	return n.at.fail(path, "unknown way to share handles %q", n.text).
+		hint("expected one of %s", strings.Join(names, ", ")).near(n.text, names)
+}
+
+func (h HandlesForm) String() string {
+	if h.Sharing == Pool {
+		return fmt.Sprintf("pool(%d)", h.Pool)
+	}
+	return h.Sharing
+}
+
+// argument returns what stands in "name(…)".
+func argument(text, name string) (string, bool) {
+	rest, ok := strings.CutPrefix(text, name+"(")
+	if !ok {
+		return "", false
+	}
+	return strings.CutSuffix(rest, ")")
+}
+
+// DurabilityForm is a durability class; D2(100ms) carries its window.
+type DurabilityForm struct {
+	Class  store.Durability
+	Window time.Duration
+}
+
+var classes = []string{string(store.D0), string(store.D1), "D2(WINDOW)", string(store.D3), string(store.D4)}
+
+func (d *DurabilityForm) fromNode(n *node, path string) *Error {
+	if n.kind != scalar {
+		return n.expected(path, "one of "+strings.Join(classes, ", "))
+	}
+	switch class := store.Durability(n.text); class {
+	case store.D0, store.D1, store.D3, store.D4:
+		d.Class = class
+		return nil
+	}
+	if inside, ok := argument(n.text, string(store.D2)); ok {
+		window, err := time.ParseDuration(inside)
+		if err == nil && window > 0 {
+			d.Class, d.Window = store.D2, window
+			return nil
+		}
+	}
+	if strings.HasPrefix(n.text, string(store.D2)) {
+		return n.at.fail(path, "D2 needs its window: how much of acknowledged writes a power cut may take").
+			hint("expected D2(WINDOW), such as D2(100ms), got %q", n.text)
+	}
+	return n.at.fail(path, "unknown durability class %q", n.text).
+		hint("expected one of %s", strings.Join(classes, ", "))
+}
+
+func (d DurabilityForm) String() string {
+	if d.Class == store.D2 {
+		return fmt.Sprintf("D2(%s)", d.Window)
+	}
+	return string(d.Class)
+}
+
+// The texts that are one of a few names.
+type (
+	KeyFormatForm        string
+	ClockForm            string
+	DistributionForm     string
+	ScanDistributionForm string
+)
+
+var (
+	keyFormats        = []string{string(keyval.Binary), string(keyval.Decimal), string(keyval.YCSB)}
+	clocks            = []string{"auto", "tsc", "monotonic"}
+	scanDistributions = []string{"uniform", "zipfian"}
+)
+
+func (f *KeyFormatForm) fromNode(n *node, path string) *Error {
+	return oneOf((*string)(f), n, path, "key format", keyFormats)
+}
+
+func (f *ClockForm) fromNode(n *node, path string) *Error {
+	return oneOf((*string)(f), n, path, "clock", clocks)
+}
+
+func (f *DistributionForm) fromNode(n *node, path string) *Error {
+	return oneOf((*string)(f), n, path, "distribution", Distributions)
+}
+
+func (f *ScanDistributionForm) fromNode(n *node, path string) *Error {
+	return oneOf((*string)(f), n, path, "distribution of scan lengths", scanDistributions)
+}
+
+func oneOf(into *string, n *node, path, what string, names []string) *Error {
+	if n.kind == null {
+		return nil
+	}
+	if n.kind != scalar {
+		return n.expected(path, "one of "+strings.Join(names, ", "))
+	}
+	for _, name := range names {
+		if n.text == name {
+			*into = name
+			return nil
+		}
+	}
+	return n.at.fail(path, "unknown %s %q", what, n.text).
+		hint("expected one of %s", strings.Join(names, ", ")).near(n.text, names)
+}

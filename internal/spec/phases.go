@@ -1,0 +1,280 @@
+package spec
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/trace"
+)
+
+const (
+	phasesMax     = 200 // of the 256 numbers that the contract has for phases: the harness needs some for its own
+	operationsMax = 1 << 40
+	batchMax      = 100_000
+	scanMax       = 1_000_000
+	rateMax       = 1e9
+	thetaMax      = 10
+)
+
+func (r *resolver) phases() *Error {
+	if len(r.file.Phases) == 0 {
+		return r.fail([]string{"phases"}, "no phases: there is nothing to do").
+			hint("expected a list such as [{name: load, load: true}, {name: read, mix: {read: 100}, for: 10s}]")
+	}
+	if len(r.file.Phases) > phasesMax {
+		return r.fail([]string{"phases"}, "%d phases: at most %d", len(r.file.Phases), phasesMax)
+	}
+	stored, measured, deleted := false, false, false
+	for i, p := range r.file.Phases {
+		phase, err := r.phase(i, p)
+		if err != nil {
+			return err
+		}
+		if err := r.needsRecords(i, phase, stored); err != nil {
+			return err
+		}
+		deleted = deleted || phase.Mix[trace.Delete.String()] > 0
+		if deleted && phase.Mix[trace.Update.String()] > 0 {
+			return r.fail(r.inPhase(i)("mix"), "an update knows that its key exists, but keys are deleted by now").
+				hint("say upsert in place of update: it does the same, and claims nothing of the key")
+		}
+		stored = stored || phase.Load || putsFresh(phase.Mix)
+		measured = measured || !phase.Load && !phase.Unmeasured
+		r.e.Phases = append(r.e.Phases, phase)
+	}
+	if !measured {
+		return r.fail([]string{"phases"}, "no phase is measured: a load and unmeasured phases give no figures").
+			hint("add a phase such as {name: read, mix: {read: 100}, for: 10s}")
+	}
+	return nil
+}
+
+// phase resolves one phase; what it refuses no store could do.
+func (r *resolver) phase(i int, p PhaseFile) (Phase, *Error) {
+	in := r.inPhase(i)
+	resolved := Phase{
+		Name: p.Name, Load: p.Load, Mix: p.Mix, Duration: time.Duration(p.For), Operations: orCount64(p.Operations, 0),
+		Rate: orNumber(p.Rate, 0), Unmeasured: p.Unmeasured, Optional: p.Optional,
+	}
+	for _, check := range []func() *Error{
+		func() *Error { return r.phaseName(in, p) },
+		func() *Error { return r.loadOrMix(in, i, p) },
+		func() *Error { return r.amounts(in, p, &resolved) },
+		func() *Error { return r.batch(in, p, &resolved) },
+		func() *Error { return r.scan(in, p, &resolved) },
+		func() *Error { return r.order(in, p, &resolved) },
+	} {
+		if err := check(); err != nil {
+			return Phase{}, err
+		}
+	}
+	return resolved, nil
+}
+
+// inPhase returns paths below a phase.
+func (r *resolver) inPhase(i int) func(parts ...string) []string {
+	return func(parts ...string) []string { return append([]string{"phases", fmt.Sprint(i)}, parts...) }
+}
+
+func (r *resolver) phaseName(in func(...string) []string, p PhaseFile) *Error {
+	if p.Name == "" {
+		return r.fail(in(), "a phase without a name").hint("expected name: NAME")
+	}
+	if len(p.Name) > nameBytesMax || !plainName(p.Name) {
+		return r.fail(in("name"), "the name %q does not do for a file name", p.Name).hint(plainNameRule)
+	}
+	if slices.ContainsFunc(r.e.Phases, func(other Phase) bool { return other.Name == p.Name }) {
+		return r.fail(in("name"), "a second phase named %q", p.Name)
+	}
+	return nil
+}
+
+func (r *resolver) loadOrMix(in func(...string) []string, i int, p PhaseFile) *Error {
+	if p.Load {
+		switch {
+		case i > 0:
+			return r.fail(in("load"), "a load must be the first phase: it stores every record in an empty store")
+		case len(p.Mix) > 0:
+			return r.fail(in("mix"), "a load has no mix: it stores every record once")
+		case p.For != 0:
+			return r.fail(in("for"), "a load ends when every record is stored: it has no duration")
+		case p.Operations != nil:
+			return r.fail(in("operations"), "a load stores every record once: how many is said by records")
+		case p.Rate != nil:
+			return r.fail(in("rate"), "a load runs as fast as the store lets it: it has no rate")
+		case p.Optional:
+			return r.fail(in("optional"), "a load is not optional: what follows works on its records")
+		case p.Unmeasured:
+			return r.fail(in("unmeasured"), "a load is never in the tables: unmeasured says nothing of it")
+		}
+		return nil
+	}
+	if len(p.Mix) == 0 {
+		return r.fail(in(), "the phase %s has neither load: true nor a mix", p.Name).
+			hint("expected mix: {OPERATION: WEIGHT}, with %s", strings.Join(mixNames(), ", "))
+	}
+	total := 0.0
+	for _, name := range slices.Sorted(maps.Keys(p.Mix)) {
+		if name == trace.Batch.String() {
+			return r.atKey(r.fail(in("mix", name), "a batch is not an operation of a mix"), in("mix"), name).
+				hint("put batch: N beside the mix: all its writes then go in batches of N")
+		}
+		if !slices.Contains(mixNames(), name) {
+			return r.atKey(r.fail(in("mix", name), "unknown operation %q", name), in("mix"), name).
+				hint("expected one of %s", strings.Join(mixNames(), ", ")).near(name, mixNames())
+		}
+		if weight := p.Mix[name]; weight < 0 || weight > 1e12 {
+			return r.fail(in("mix", name), "a weight is 0 to 1e12, not %v", weight)
+		}
+		total += p.Mix[name]
+	}
+	if total == 0 {
+		return r.fail(in("mix"), "all weights of the mix are 0")
+	}
+	if p.For == 0 && (p.Operations == nil || *p.Operations == 0) {
+		return r.fail(in(), "the phase %s has no end", p.Name).hint("expected for: DURATION, operations: NUMBER, or both")
+	}
+	return nil
+}
+
+// mixNames are the operations that a mix may have.
+func mixNames() []string {
+	return slices.DeleteFunc(slices.Clone(trace.OperationNames()), func(name string) bool { return name == trace.Batch.String() })
+}
+
+func (r *resolver) amounts(in func(...string) []string, p PhaseFile, resolved *Phase) *Error {
+	if resolved.Operations > operationsMax {
+		return r.fail(in("operations"), "at most %d operations in a phase, not %d", int64(operationsMax), resolved.Operations)
+	}
+	if p.Rate != nil && (*p.Rate <= 0 || *p.Rate > rateMax) {
+		return r.fail(in("rate"), "a rate is above 0 and at most 1e9 operations a second, not %v", *p.Rate)
+	}
+	if p.Threads != nil && (*p.Threads < 1 || *p.Threads > trace.ThreadsMax) {
+		return r.fail(in("threads"), "threads must be 1 to %d, not %d", trace.ThreadsMax, *p.Threads)
+	}
+	resolved.Threads = orCount(p.Threads, 0)
+	return nil
+}
+
+func (r *resolver) batch(in func(...string) []string, p PhaseFile, resolved *Phase) *Error {
+	resolved.Batch = orCount(p.Batch, 0)
+	if p.Batch != nil && (*p.Batch < 1 || *p.Batch > batchMax) {
+		return r.fail(in("batch"), "a batch has 1 to %d records, not %d", batchMax, *p.Batch)
+	}
+	if resolved.Batch <= 1 || p.Load {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Mix)) {
+		switch operation, _ := trace.ParseOperation(name); operation {
+		case trace.Insert, trace.Update, trace.Upsert, trace.Delete:
+		default:
+			if p.Mix[name] > 0 {
+				return r.fail(in("batch"), "a batch is made of writes: %s can't be in it", name).
+					hint("expected a mix of insert, update, upsert and delete, or no batch")
+			}
+		}
+	}
+	return nil
+}
+
+func (r *resolver) scan(in func(...string) []string, p PhaseFile, resolved *Phase) *Error {
+	scans := p.Mix[trace.Scan.String()] > 0
+	if !scans {
+		if p.Scan != nil {
+			return r.fail(in("scan"), "the phase %s does no scans: scan says nothing of it", p.Name)
+		}
+		return nil
+	}
+	form := ScanFile{}
+	if p.Scan != nil {
+		form = *p.Scan
+	}
+	least, most := orCount64(form.Min, defaultScanMin), orCount64(form.Max, max(defaultScanMax, orCount64(form.Min, 0)))
+	if least < 1 || most > scanMax || least > most {
+		return r.fail(in("scan"), "a scan has 1 to %d records, and min is not above max: not %d to %d", scanMax, least, most)
+	}
+	resolved.Scan = Scan{Min: int(least), Max: int(most), Distribution: orText(string(form.Distribution), "uniform")}
+	return nil
+}
+
+func (r *resolver) order(in func(...string) []string, p PhaseFile, resolved *Phase) *Error {
+	o := p.Order
+	name := string(o.Distribution)
+	if name == "" {
+		name = "uniform"
+		if p.Load || onlyInserts(p.Mix) {
+			name = "sequential"
+		}
+	}
+	resolved.Order = Order{Distribution: name}
+	if p.Load && name != "sequential" && name != "shuffled" {
+		return r.fail(in("order"), "a load stores every record once: its order is sequential or shuffled, not %s", name)
+	}
+	zipfian := name == "zipfian" || name == "scrambled_zipfian" || name == "latest"
+	if o.Theta != nil && !zipfian {
+		return r.fail(in("order", "theta"), "%s has no theta: zipfian, scrambled_zipfian and latest have one", name)
+	}
+	if zipfian {
+		resolved.Order.Theta = orNumber(o.Theta, defaultTheta)
+		if err := r.theta(in, name, resolved.Order.Theta); err != nil {
+			return err
+		}
+	}
+	if (o.HotRecords != nil || o.HotOperations != nil) && name != "hotspot" {
+		return r.fail(in("order"), "%s has no hot records: hotspot has", name)
+	}
+	if name == "hotspot" {
+		resolved.Order.HotRecords = orNumber(o.HotRecords, defaultHotRecords)
+		resolved.Order.HotOps = orNumber(o.HotOperations, defaultHotOperations)
+		if s := resolved.Order.HotRecords; s <= 0 || s > 1 {
+			return r.fail(in("order", "hot_records"), "hot_records is a share above 0 and at most 1, not %v", s)
+		}
+		if s := resolved.Order.HotOps; s < 0 || s > 1 {
+			return r.fail(in("order", "hot_operations"), "hot_operations is a share from 0 to 1, not %v", s)
+		}
+	}
+	return nil
+}
+
+// theta: YCSB's scrambled zipfian has a constant in it that belongs to 0.99; the true zipfian takes any exponent.
+func (r *resolver) theta(in func(...string) []string, name string, theta float64) *Error {
+	if name == "scrambled_zipfian" && theta != trace.YCSBTheta {
+		return r.fail(in("order", "theta"), "scrambled_zipfian is YCSB's own and has theta 0.99 only, not %v", theta).
+			hint("the order zipfian takes any theta above 0 and at most %d", thetaMax)
+	}
+	if theta <= 0 || theta > thetaMax {
+		return r.fail(in("order", "theta"), "theta is above 0 and at most %d, not %v", thetaMax, theta)
+	}
+	return nil
+}
+
+func onlyInserts(mix map[string]float64) bool {
+	for name, weight := range mix {
+		if operation, _ := trace.ParseOperation(name); weight > 0 && operation != trace.Insert && operation != trace.Add {
+			return false
+		}
+	}
+	return len(mix) > 0
+}
+
+// putsFresh says if a mix stores records that were not there.
+func putsFresh(mix map[string]float64) bool {
+	for _, o := range []trace.Operation{trace.Insert, trace.Upsert, trace.Add} {
+		if mix[o.String()] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// needsRecords refuses a phase that reads or changes records before anything stored one.
+func (r *resolver) needsRecords(i int, p Phase, stored bool) *Error {
+	if stored || p.Load || putsFresh(p.Mix) {
+		return nil
+	}
+	return r.fail(r.inPhase(i)("mix"), "the phase %s works on records, but nothing has stored any", p.Name).
+		hint("begin with a phase {name: load, load: true}")
+}

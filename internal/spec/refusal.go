@@ -1,0 +1,158 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+
+	"assay/internal/trace"
+	"assay/store"
+)
+
+// Refusal is why a store can't run in a cell at all.
+type Refusal struct {
+	Field  string // the field of the file that asks too much: "durability", "phases.scans.mix"
+	Reason string // a sentence
+}
+
+// Refusal says why a store can't run in a cell, by what its driver says of itself; nil if it can.
+func (e *Experiment) Refusal(storeIndex, cellIndex int) *Refusal {
+	s, cell := e.Stores[storeIndex], e.Cells[cellIndex]
+	d := s.Description
+	if _, ok := d.Claim(cell.Durability); !ok {
+		return &Refusal{"durability", fmt.Sprintf("%s can't reach %s: its driver reaches %s", s.Name, cell.Durability, classList(d))}
+	}
+	if r := e.refuseHandles(s, cell); r != nil {
+		return r
+	}
+	if r := e.refuseSizes(s, cell); r != nil {
+		return r
+	}
+	for _, p := range e.Phases {
+		if r := refusePhase(s, p); r != nil && !p.Optional {
+			return r
+		}
+	}
+	return nil
+}
+
+// Skips returns the optional phases that a store can't do, and why; nil if there are none.
+func (e *Experiment) Skips(storeIndex int) map[string]string {
+	var skips map[string]string
+	for _, p := range e.Phases {
+		if !p.Optional {
+			continue
+		}
+		if r := refusePhase(e.Stores[storeIndex], p); r != nil {
+			if skips == nil {
+				skips = map[string]string{}
+			}
+			skips[p.Name] = r.Reason
+		}
+	}
+	return skips
+}
+
+func classList(d store.Description) string {
+	if len(d.Durability) == 0 {
+		return "no class"
+	}
+	var names []string
+	for _, c := range d.Durability {
+		names = append(names, string(c.Class))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (e *Experiment) refuseHandles(s Store, cell Cell) *Refusal {
+	d := s.Description
+	threads := cell.Threads
+	for _, p := range e.Phases {
+		threads = max(threads, p.Threads)
+	}
+	handles := 0
+	switch cell.Handles {
+	case Shared:
+		if handles = 1; threads > 1 && !d.HandlesShareable {
+			return &Refusal{"handles", fmt.Sprintf("%s can't share one handle between %d threads: its handles are for one thread each", s.Name, threads)}
+		}
+	case PerThread, PerOperation:
+		handles = threads
+	case Pool:
+		handles = min(cell.PoolHandles, threads)
+	}
+	if d.HandlesMax > 0 && handles > d.HandlesMax {
+		return &Refusal{"handles", fmt.Sprintf("%s can't open %d handles at once: its driver allows %d", s.Name, handles, d.HandlesMax)}
+	}
+	return nil
+}
+
+func (e *Experiment) refuseSizes(s Store, cell Cell) *Refusal {
+	d := s.Description
+	longest := e.Keys.BytesMax()
+	if d.KeyBytesMax > 0 && longest > d.KeyBytesMax {
+		return &Refusal{"keys", fmt.Sprintf("%s can't store keys of %d bytes: its driver takes at most %d", s.Name, longest, d.KeyBytesMax)}
+	}
+	if e.Keys.Bytes > 0 && e.Keys.Bytes < d.KeyBytesMin {
+		return &Refusal{"keys", fmt.Sprintf("%s can't store keys of %d bytes: its driver needs at least %d", s.Name, e.Keys.Bytes, d.KeyBytesMin)}
+	}
+	value := e.ValueBytesMax(cell)
+	if d.ValueBytesMax > 0 && value > d.ValueBytesMax {
+		return &Refusal{"values", fmt.Sprintf("%s can't store values of %d bytes: its driver takes at most %d", s.Name, value, d.ValueBytesMax)}
+	}
+	return nil
+}
+
+// ValueBytesMax returns the length of the longest value of a cell.
+func (e *Experiment) ValueBytesMax(cell Cell) int {
+	longest := 0
+	for _, size := range e.Values.Sizes {
+		longest = max(longest, size.Bytes)
+	}
+	if longest == 0 {
+		return cell.ValueBytes
+	}
+	return longest
+}
+
+func refusePhase(s Store, p Phase) *Refusal {
+	d, field := s.Description, "phases."+p.Name
+	for _, ability := range []struct {
+		operation trace.Operation
+		has       bool
+		what      string
+	}{
+		{trace.Scan, d.Abilities.Scan, "scan: it does not keep keys in order, or its driver has no scan"},
+		{trace.Add, d.Abilities.Add, "add a record only where none is, in one step of its own"},
+		{trace.CompareAndSwap, d.Abilities.CompareAndSwap, "compare and swap in one step of its own"},
+	} {
+		if p.Mix[ability.operation.String()] > 0 && !ability.has {
+			return &Refusal{field + ".mix", fmt.Sprintf("%s can't %s (phase %s)", s.Name, ability.what, p.Name)}
+		}
+	}
+	if p.Load || p.Batch <= 1 {
+		return nil
+	}
+	if !d.Abilities.Batch {
+		return &Refusal{field + ".batch", fmt.Sprintf("%s can't write batches (phase %s)", s.Name, p.Name)}
+	}
+	if d.BatchMax > 0 && p.Batch > d.BatchMax {
+		return &Refusal{field + ".batch", fmt.Sprintf("%s can't write batches of %d: its driver takes at most %d (phase %s)", s.Name, p.Batch, d.BatchMax, p.Name)}
+	}
+	return nil
+}
+
+// BatchFor returns how many records of a phase a store gets at once. A load takes what the store can: one by one
+// where there are no batches, and no more than its limit. A measured phase is refused instead of changed.
+func (p Phase) BatchFor(d store.Description) int {
+	batch := max(p.Batch, 1)
+	if !p.Load {
+		return batch
+	}
+	if !d.Abilities.Batch {
+		return 1
+	}
+	if d.BatchMax > 0 {
+		return min(batch, d.BatchMax)
+	}
+	return batch
+}

@@ -1,0 +1,400 @@
+package spec
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/keyval"
+	"assay/store"
+)
+
+// The defaults of what a file leaves out; docs/experiment-file.md lists them.
+const (
+	defaultRecords       = 10_000
+	defaultThreads       = 1
+	defaultHandles       = PerThread
+	defaultDurability    = store.D1
+	defaultKeyBytes      = 16
+	defaultValueBytes    = 100
+	defaultRepeated      = 0.5
+	defaultPoolBytes     = 256 << 10 // stays in a second-level cache: a value of 100 bytes then costs 6 ns, from 4 MiB 30
+	defaultBlocks        = 3
+	defaultSeed          = 1
+	defaultVerifyRecords = 1_000_000
+	defaultStepTimeout   = 60 * time.Second
+	defaultTheta         = 0.99
+	defaultHotRecords    = 0.2
+	defaultHotOperations = 0.8
+	defaultScanMin       = 1
+	defaultScanMax       = 100
+)
+
+// Bounds that keep a slip of the pen from planning a year.
+const (
+	storesMax     = 100
+	nameBytesMax  = 40
+	cellsMax      = 1000
+	blocksMax     = 1000
+	trialsMax     = 100_000
+	sizesMax      = 64
+	valueBytesMax = 1 << 30
+)
+
+// resolver turns a decoded file into an experiment. The tree is kept for the places of what it finds wrong.
+type resolver struct {
+	root    *node
+	file    *File
+	drivers Drivers
+	e       *Experiment
+}
+
+func (r *resolver) resolve(scale string) (*Experiment, *Error) {
+	f := r.file
+	r.e = &Experiment{
+		Name: f.Name, About: strings.TrimSpace(f.About), Scale: scale,
+		Blocks: orCount(f.Blocks, defaultBlocks), Seed: uint64(orCount64(f.Seed, defaultSeed)),
+		Verify: f.Verify == nil || *f.Verify, Clock: orText(string(f.Clock), "auto"),
+		Sample: time.Duration(f.Sample), StepTimeout: orDuration(f.StepTimeout, defaultStepTimeout),
+	}
+	if r.e.Verify {
+		r.e.VerifyRecords = defaultVerifyRecords
+	}
+	if f.VerifyRecords != nil {
+		r.e.VerifyRecords = uint64(*f.VerifyRecords)
+	}
+	for _, step := range []func() *Error{
+		r.general, r.keys, r.values, r.stores, r.phases, r.cells, r.keySpace, r.abilities, r.optionalPhases, r.size,
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return r.e, nil
+}
+
+// fail points at the field of a path, or at the nearest thing around it that stands in the file.
+func (r *resolver) fail(parts []string, format string, args ...any) *Error {
+	at, n := r.root.at, r.root
+	for _, part := range parts {
+		next := n.field(part)
+		if next == nil {
+			next = member(n, part)
+		} else if next.kind == list || next.kind == table {
+			at = keyPlace(n, part)
+			n = next
+			continue
+		}
+		if next == nil {
+			break
+		}
+		at, n = next.at, next
+	}
+	return at.fail(strings.Join(parts, "."), format, args...)
+}
+
+// member returns the element of a list that has a name, or stands at a position.
+func member(n *node, name string) *node {
+	for i, item := range n.items {
+		if fmt.Sprint(i) == name {
+			return item
+		}
+	}
+	return nil
+}
+
+func keyPlace(n *node, key string) place {
+	for _, e := range n.entries {
+		if e.key == key {
+			return e.at
+		}
+	}
+	return n.at
+}
+
+func (r *resolver) general() *Error {
+	e := r.e
+	if e.Name == "" {
+		return r.fail([]string{"name"}, "the experiment has no name").hint("expected name: NAME")
+	}
+	if len(e.Name) > nameBytesMax || !plainName(e.Name) {
+		return r.fail([]string{"name"}, "the name %q does not do for a file name", e.Name).hint(plainNameRule)
+	}
+	if r.file.Blocks != nil && (*r.file.Blocks < 1 || *r.file.Blocks > blocksMax) {
+		return r.fail([]string{"blocks"}, "blocks must be 1 to %d, not %d", blocksMax, *r.file.Blocks)
+	}
+	return nil
+}
+
+const plainNameRule = "expected letters, digits and . _ + -, a letter or digit first, at most 40 in all" // nameBytesMax
+
+// plainName says if a name can stand in a file name and on a command line as it is.
+func plainName(name string) bool {
+	for i, c := range []byte(name) {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && (i == 0 || !strings.ContainsRune("._+-", rune(c))) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+func (r *resolver) keys() *Error {
+	k := r.file.Keys
+	shape := keyval.KeyShape{
+		Format: keyval.KeyFormat(orText(string(k.Format), string(keyval.Binary))), Suffix: k.Suffix, Scatter: k.Scatter,
+	}
+	if k.Prefix != nil {
+		shape.Prefix = *k.Prefix
+	}
+	if k.Digits != nil {
+		shape.Digits = int(min(*k.Digits, 1<<30))
+	}
+	if k.Bytes != nil {
+		shape.Bytes = int(min(*k.Bytes, 1<<30))
+	}
+	switch {
+	case shape.Format == keyval.Binary && k.Bytes == nil:
+		shape.Bytes = defaultKeyBytes
+	case shape.Format != keyval.Binary && k.Bytes != nil:
+		return r.fail([]string{"keys", "bytes"}, "%s keys are as long as their digits: they take no bytes", shape.Format)
+	case shape.Format == keyval.YCSB && k.Prefix == nil:
+		shape.Prefix = "user"
+	}
+	if err := shape.Check(); err != nil {
+		return r.fail([]string{"keys"}, "%v", err)
+	}
+	r.e.Keys = shape
+	return nil
+}
+
+func (r *resolver) values() *Error {
+	v := r.file.Values
+	repeated := defaultRepeated
+	if v.Repeated != nil {
+		repeated = *v.Repeated
+	}
+	if repeated < 0 || repeated > 1 {
+		return r.fail([]string{"values", "repeated"}, "repeated is a share of each value, 0 to 1, not %v", repeated)
+	}
+	pool := orCount64(v.PoolBytes, defaultPoolBytes)
+	r.e.Values = Values{RepeatedPermille: int(repeated*1000 + 0.5), PoolBytes: int(min(pool, 1<<40))}
+	shape := keyval.ValueShape{PoolBytes: r.e.Values.PoolBytes, RepeatedPermille: r.e.Values.RepeatedPermille}
+	if err := shape.Check(); err != nil {
+		return r.fail([]string{"values", "pool_bytes"}, "%v", err)
+	}
+	if len(v.Sizes) > 0 && len(v.Bytes) > 0 {
+		return r.fail([]string{"values", "sizes"}, "values have either bytes or sizes, not both")
+	}
+	if len(v.Sizes) > sizesMax {
+		return r.fail([]string{"values", "sizes"}, "%d sizes: at most %d", len(v.Sizes), sizesMax)
+	}
+	for i, size := range v.Sizes {
+		at := []string{"values", "sizes", fmt.Sprint(i)}
+		if size.Bytes > valueBytesMax {
+			return r.fail(append(at, "bytes"), "a value has at most 1GiB, not %d bytes", size.Bytes)
+		}
+		if size.Weight <= 0 || size.Weight > 1e12 {
+			return r.fail(append(at, "weight"), "each size needs a weight above 0 (and at most 1e12)")
+		}
+		r.e.Values.Sizes = append(r.e.Values.Sizes, Size{int(size.Bytes), size.Weight})
+	}
+	return nil
+}
+
+func (r *resolver) stores() *Error {
+	if len(r.file.Stores) == 0 {
+		return r.fail([]string{"stores"}, "no stores: there is nothing to measure").
+			hint("expected stores: [%s], or a list of tables with driver, name, options …", strings.Join(firstOf(r.driverNames(), 3), ", "))
+	}
+	if len(r.file.Stores) > storesMax {
+		return r.fail([]string{"stores"}, "%d stores: at most %d", len(r.file.Stores), storesMax)
+	}
+	var names []string
+	for i, s := range r.file.Stores {
+		resolved, err := r.store(i, s)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, resolved.Name) }) {
+			return r.fail([]string{"stores", fmt.Sprint(i), "name"}, "a second store named %q", resolved.Name).
+				hint("give one of them another name: {driver: %s, name: %s-2}", resolved.Driver, resolved.Driver)
+		}
+		names = append(names, resolved.Name)
+		r.e.Stores = append(r.e.Stores, resolved)
+	}
+	r.e.Baseline = orText(r.file.Baseline, names[0])
+	if !slices.Contains(names, r.e.Baseline) {
+		return r.fail([]string{"baseline"}, "the baseline %q is none of the stores", r.e.Baseline).
+			hint("expected one of %s", strings.Join(names, ", ")).near(r.e.Baseline, names)
+	}
+	return nil
+}
+
+func (r *resolver) store(i int, s StoreFile) (Store, *Error) {
+	at := []string{"stores", fmt.Sprint(i)}
+	in := func(field string) []string { return append(slices.Clone(at), field) }
+	if s.Driver == "" && r.namesNull(i) || s.Driver == NullDriver {
+		return Store{}, r.fail(in("driver"), "the null driver is not a store: it is added to every experiment by itself, as the ceiling").
+			hint("leave this entry out")
+	}
+	if s.Driver == "" {
+		return Store{}, r.fail(at, "a store without a driver").hint("expected driver: NAME, one of %s", strings.Join(r.driverNames(), ", "))
+	}
+	resolved := Store{Name: orText(s.Name, s.Driver), Driver: s.Driver, Worker: s.Worker, Endpoints: s.Endpoints, Options: s.Options}
+	if len(resolved.Name) > nameBytesMax || !plainName(resolved.Name) {
+		return Store{}, r.fail(in("name"), "the name %q does not do for a file name", resolved.Name).hint(plainNameRule)
+	}
+	if strings.EqualFold(resolved.Name, NullDriver) {
+		return Store{}, r.fail(in("name"), "no store can be named %q: the null driver's arm has that name", resolved.Name)
+	}
+	if s.Worker != nil && (len(s.Worker) == 0 || s.Worker[0] == "") {
+		return Store{}, r.fail(in("worker"), "an empty command").hint("expected a list of the program and its arguments, such as [./my-worker]")
+	}
+	if len(s.Worker) == 0 && !slices.Contains(r.drivers.Names, s.Driver) {
+		return Store{}, r.fail(in("driver"), "unknown driver %q", s.Driver).
+			hint("expected one of %s; a driver of another program needs worker: [PROGRAM]", strings.Join(r.driverNames(), ", ")).
+			near(s.Driver, r.driverNames())
+	}
+	description, err := r.drivers.Describe(resolved)
+	if err != nil {
+		return Store{}, r.fail(in("driver"), "the driver %q can't be used: %v", s.Driver, err)
+	}
+	resolved.Description = description
+	if mistake := r.options(in("options"), resolved); mistake != nil {
+		return Store{}, mistake
+	}
+	return resolved, r.endpoints(at, resolved)
+}
+
+// driverNames are the drivers that a store may have.
+func (r *resolver) driverNames() []string {
+	return slices.DeleteFunc(slices.Clone(r.drivers.Names), func(name string) bool { return name == NullDriver })
+}
+
+// namesNull says if a store's driver was written as YAML's null, which the file's author may have meant as a name.
+func (r *resolver) namesNull(i int) bool {
+	stores := r.root.field("stores")
+	if stores == nil || i >= len(stores.items) {
+		return false
+	}
+	n := stores.items[i]
+	if n.kind == table {
+		if n = n.field("driver"); n == nil {
+			return false
+		}
+	}
+	return n.kind == null && n.text != ""
+}
+
+func (r *resolver) options(at []string, s Store) *Error {
+	declared := s.Description.Options
+	var names []string
+	for _, o := range declared {
+		names = append(names, o.Name)
+	}
+	given := make([]string, 0, len(s.Options))
+	for name := range s.Options {
+		given = append(given, name)
+	}
+	slices.Sort(given) // so that the same file has the same first mistake
+	for _, name := range given {
+		i := slices.Index(names, name)
+		if i < 0 {
+			e := r.fail(append(slices.Clone(at), name), "%s has no option %q", s.Driver, name).near(name, names)
+			e = r.atKey(e, at, name)
+			if len(names) == 0 {
+				return e.hint("it has no options")
+			}
+			return e.hint("expected one of %s", strings.Join(names, ", "))
+		}
+		if err := declared[i].Check(s.Options[name]); err != nil {
+			e := r.fail(append(slices.Clone(at), name), "option %s of %s: %v", name, s.Driver, err).near(s.Options[name], declared[i].Choices)
+			if declared[i].Help != "" {
+				return e.hint("%s: %s", name, declared[i].Help)
+			}
+			return e
+		}
+	}
+	return nil
+}
+
+// atKey moves an error from a value to its key, where the key itself is the mistake.
+func (r *resolver) atKey(e *Error, parts []string, key string) *Error {
+	n := r.root
+	for _, part := range parts {
+		next := n.field(part)
+		if next == nil {
+			next = member(n, part)
+		}
+		if next == nil {
+			return e
+		}
+		n = next
+	}
+	moved := keyPlace(n, key).fail(e.Path, "%s", e.Message)
+	moved.Hint, moved.Nearest = e.Hint, e.Nearest
+	return moved
+}
+
+func (r *resolver) endpoints(at []string, s Store) *Error {
+	here := append(slices.Clone(at), "endpoints")
+	server := s.Description.Kind == store.Server
+	if server && len(s.Endpoints) == 0 {
+		return r.fail(here, "%s is a server, and no endpoint is named", s.Driver).
+			hint("expected endpoints: [HOST:PORT]: a server is only ever loaded if it is named here")
+	}
+	if !server && len(s.Endpoints) > 0 {
+		return r.fail(here, "%s is not a server: it takes no endpoints", s.Driver)
+	}
+	for i, endpoint := range s.Endpoints {
+		if _, port, err := net.SplitHostPort(endpoint); err != nil || port == "" {
+			return r.fail(append(here, fmt.Sprint(i)), "expected HOST:PORT, such as 127.0.0.1:11211, got %q", endpoint)
+		}
+	}
+	return nil
+}
+
+// size refuses what no machine would end.
+func (r *resolver) size() *Error {
+	trials := r.e.Blocks * len(r.e.Cells) * (len(r.e.Stores) + 2)
+	if trials > trialsMax {
+		return r.fail([]string{"blocks"}, "%d blocks × %d cells × (%d stores + A/A + ceiling) are %d trials: at most %d",
+			r.e.Blocks, len(r.e.Cells), len(r.e.Stores), trials, trialsMax)
+	}
+	return nil
+}
+
+func orText(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+func orCount(c *Count, otherwise int) int { return int(min(orCount64(c, uint64(otherwise)), 1<<31)) }
+
+func orCount64(c *Count, otherwise uint64) uint64 {
+	if c == nil {
+		return otherwise
+	}
+	return uint64(*c)
+}
+
+func orDuration(d DurationForm, otherwise time.Duration) time.Duration {
+	if d == 0 {
+		return otherwise
+	}
+	return time.Duration(d)
+}
+
+func orNumber(n *float64, otherwise float64) float64 {
+	if n == nil {
+		return otherwise
+	}
+	return *n
+}
+
+func firstOf(names []string, n int) []string { return names[:min(n, len(names))] }

@@ -1,0 +1,68 @@
+// Package presets has the experiments that ship with Assay. Each is an ordinary experiment file: `assay init` copies
+// are edited, `--set` changes them, and their comments say why they are as they are.
+package presets
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"assay/internal/spec"
+)
+
+//go:embed *.yaml
+var files embed.FS
+
+// Preset is one shipped experiment.
+type Preset struct {
+	Name    string // as given to `assay run`
+	Summary string // the first line of what it is about
+}
+
+// Names returns the presets, by name.
+func Names() []Preset {
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		panic("presets: reading what is embedded: " + err.Error())
+	}
+	var presets []Preset
+	for _, entry := range entries {
+		name := strings.TrimSuffix(entry.Name(), ".yaml")
+		text, err := Source(name)
+		if err != nil {
+			panic("presets: reading what is embedded: " + err.Error())
+		}
+		var head struct {
+			About string `yaml:"about"`
+		}
+		if err := yaml.Unmarshal(text, &head); err != nil {
+			panic("presets: " + name + ": " + err.Error())
+		}
+		summary, _, _ := strings.Cut(strings.TrimSpace(head.About), "\n")
+		presets = append(presets, Preset{Name: name, Summary: summary})
+	}
+	return presets
+}
+
+// Source returns a preset's file. The error of an unknown name says which name was probably meant.
+func Source(name string) ([]byte, error) {
+	if !strings.ContainsAny(name, "/\\.*") {
+		if text, err := files.ReadFile(name + ".yaml"); err == nil {
+			return text, nil
+		}
+	}
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		return nil, fmt.Errorf("listing the presets: %w", err)
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, strings.TrimSuffix(entry.Name(), ".yaml"))
+	}
+	if near := spec.Nearest(name, names); near != "" {
+		return nil, fmt.Errorf("no preset is named %q: did you mean %q?", name, near)
+	}
+	return nil, fmt.Errorf("no preset is named %q: there are %s", name, strings.Join(names, ", "))
+}

@@ -1,0 +1,137 @@
+package presets_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"assay/drivers"
+	"assay/internal/plan"
+	"assay/internal/spec"
+	"assay/presets"
+	"assay/store"
+)
+
+// trueDrivers look descriptions up in Assay's own drivers; no store is opened.
+func trueDrivers() spec.Drivers {
+	byName := map[string]store.Description{}
+	var names []string
+	for _, d := range drivers.All() {
+		description := d.Describe()
+		byName[description.Name] = description
+		names = append(names, description.Name)
+	}
+	return spec.Drivers{Names: names, Describe: func(s spec.Store) (store.Description, error) {
+		if d, ok := byName[s.Driver]; ok {
+			return d, nil
+		}
+		return store.Description{}, fmt.Errorf("no driver is named %q", s.Driver)
+	}}
+}
+
+func load(t *testing.T, preset string, sets ...string) *spec.Experiment {
+	t.Helper()
+	text, err := presets.Source(preset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := spec.Load(text, preset+".yaml", sets, trueDrivers())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestEveryPresetLoadsInEveryScale(t *testing.T) {
+	scales := map[string][]string{
+		"put-get": {"", "small", "full", "million", "20m", "100m"}, "smoke": {""},
+	}
+	for _, workload := range "abcdef" {
+		scales["ycsb-"+string(workload)] = []string{"", "published", "larger", "full"}
+	}
+	for _, p := range presets.Names() {
+		if len(p.Summary) < 10 || strings.Contains(p.Summary, "\n") {
+			t.Errorf("%s: summary %q", p.Name, p.Summary)
+		}
+		if len(scales[p.Name]) == 0 {
+			t.Errorf("%s: no scales are listed here", p.Name)
+		}
+		for _, scale := range scales[p.Name] {
+			var sets []string
+			if scale != "" {
+				sets = []string{"scale=" + scale}
+			}
+			if e := load(t, p.Name, sets...); e.Name != p.Name {
+				t.Errorf("the file %s has an experiment %s", p.Name, e.Name)
+			}
+		}
+		delete(scales, p.Name)
+	}
+	if len(scales) > 0 {
+		t.Errorf("presets that are gone: %v", scales)
+	}
+}
+
+func TestPutGetHasThePublishedSizes(t *testing.T) {
+	e := load(t, "put-get", "scale=full")
+	want := map[uint64]int{10: 785, 10_000: 1465, 100_000: 1556}
+	for _, cell := range e.Cells {
+		if got := cell.ValueBytes + e.Keys.Bytes; got != want[cell.Records] {
+			t.Errorf("%d records of %d bytes, want %d", cell.Records, got, want[cell.Records])
+		}
+	}
+	if len(e.Cells) != 9 || len(e.Stores) != 8 || len(e.Phases) != 7 || e.Blocks != 5 {
+		t.Errorf("%d cells, %d stores, %d phases, %d blocks", len(e.Cells), len(e.Stores), len(e.Phases), e.Blocks)
+	}
+}
+
+// The demo is to end in about four minutes. What surrounds the phases of a trial (process, open, load of 10,000
+// records, drains, the final check) is about a second and a half; the phases must leave room for it.
+func TestDemoHasRoomInFourMinutes(t *testing.T) {
+	e := load(t, "put-get")
+	trials := plan.Plan(e)
+	estimate := plan.EstimateOf(e, trials)
+	run := float64(estimate.Trials - estimate.Refused)
+	if total := estimate.SecondsLow + 1.5*run; total > 260 {
+		t.Errorf("%v trials, phases of %v s: %v s in all", run, estimate.SecondsLow, total)
+	}
+	if run < 50 {
+		t.Errorf("%v trials: stores or classes are missing", run)
+	}
+	t.Log(estimate)
+}
+
+func TestSmokeIsShort(t *testing.T) {
+	e := load(t, "smoke")
+	estimate := plan.EstimateOf(e, plan.Plan(e))
+	if estimate.SecondsLow > 4 || estimate.Trials < 8 || estimate.Refused == 0 {
+		t.Errorf("%s", estimate)
+	}
+}
+
+// In every preset each class has a table worth reading: two stores at least, or it is the class of the memory store.
+func TestPresetsCompareSomething(t *testing.T) {
+	for _, p := range presets.Names() {
+		e := load(t, p.Name)
+		for i := range e.Cells {
+			can := 0
+			for s := range e.Stores {
+				if e.Refusal(s, i) == nil {
+					can++
+				}
+			}
+			if can < 2 && p.Name != "smoke" {
+				t.Errorf("%s, cell %d: %d stores", p.Name, i, can)
+			}
+		}
+	}
+}
+
+func TestUnknownPresetNamesTheNearest(t *testing.T) {
+	for name, want := range map[string]string{"putget": "put-get", "ycsb-aa": "ycsb-a", "smok": "smoke", "../presets": "there are", "*": "there are", "": "there are"} {
+		_, err := presets.Source(name)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q in it", name, err, want)
+		}
+	}
+}
