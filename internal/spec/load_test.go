@@ -24,7 +24,7 @@ func TestDefaultsAreWrittenOut(t *testing.T) {
 	if e.Keys != (keyval.KeyShape{Format: keyval.Binary, Bytes: 16}) {
 		t.Errorf("keys %+v", e.Keys)
 	}
-	if e.Values.RepeatedPermille != 500 || e.Values.PoolBytes != 4<<20 {
+	if e.Values.RepeatedPermille != 500 || e.Values.PoolBytes != 256<<10 {
 		t.Errorf("values %+v", e.Values)
 	}
 	if e.Blocks != 3 || e.Seed != 1 || !e.Verify || e.VerifyRecords != 1_000_000 || e.Clock != "auto" || e.Sample != 0 || e.StepTimeout != time.Minute || e.Baseline != "bbolt" {

@@ -1,0 +1,295 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"assay/internal/histogram"
+	"assay/internal/plan"
+	"assay/internal/record"
+	"assay/internal/verdict"
+)
+
+// Build makes the view of one run or of several; tables of different runs stay apart. It returns an error where a run has
+// no plan. Run.Base is "" for a single run, as for a report that stands in the run directory: see Locate.
+func Build(runs ...*record.Run) (View, error) {
+	if len(runs) == 0 {
+		return View{}, errors.New("a report needs at least one run")
+	}
+	b := builder{several: len(runs) > 1}
+	for _, run := range runs {
+		b.samples += len(run.Series) * len(run.Experiment.Phases)
+	}
+	for _, run := range runs {
+		if err := b.add(run); err != nil {
+			return View{}, fmt.Errorf("reporting run %s: %w", run.Header.ID, err)
+		}
+	}
+	v := b.view
+	var titles []string
+	for _, run := range v.Runs {
+		titles = append(titles, run.Name)
+	}
+	v.Title = strings.Join(slices.Compact(titles), ", ")
+	if !b.several {
+		v.About = runs[0].Experiment.About
+	}
+	slices.SortStableFunc(v.Findings, func(x, y Finding) int {
+		return slices.Index(severities, x.Severity) - slices.Index(severities, y.Severity)
+	})
+	v.Matrix = matrixOf(runs, b.key)
+	if note := thinningNote(v.Tables); note != "" {
+		v.Gaps = append(v.Gaps, note)
+	}
+	return v, nil
+}
+
+// Locate sets the links to raw data for a report in the file htmlFile.
+func (v *View) Locate(htmlFile string) error {
+	folder, err := filepath.Abs(filepath.Dir(htmlFile))
+	if err != nil {
+		return fmt.Errorf("finding the folder of %s: %w", htmlFile, err)
+	}
+	before := map[string]string{}
+	for i := range v.Runs {
+		run := &v.Runs[i]
+		directory, err := filepath.Abs(run.Directory)
+		if err != nil {
+			return fmt.Errorf("finding the run directory %s: %w", run.Directory, err)
+		}
+		base, err := filepath.Rel(folder, directory)
+		if err != nil {
+			return fmt.Errorf("linking %s to %s: %w", htmlFile, run.Directory, err)
+		}
+		before[run.ID] = run.Base
+		run.Base = filepath.ToSlash(base) + "/"
+		if base == "." {
+			run.Base = ""
+		}
+	}
+	for i := range v.Trials {
+		t := &v.Trials[i]
+		if t.Link == "" {
+			continue
+		}
+		for _, run := range v.Runs {
+			if run.ID == t.Run {
+				t.Link = run.Base + strings.TrimPrefix(t.Link, before[run.ID])
+			}
+		}
+	}
+	return nil
+}
+
+// builder gathers runs into a view.
+type builder struct {
+	view    View
+	several bool
+	samples int // series that the view will have at most
+}
+
+// key names a trial in the view.
+func (b *builder) key(run *record.Run, trial string) string {
+	if b.several {
+		return run.Header.ID + "/" + trial
+	}
+	return trial
+}
+
+func (b *builder) add(run *record.Run) error {
+	summary, err := verdict.Summarise(run)
+	if err != nil {
+		return err
+	}
+	base := ""
+	if b.several {
+		base = filepath.Base(run.Directory) + "/"
+	}
+	v := &b.view
+	v.Runs = append(v.Runs, Run{ID: run.Header.ID, Name: run.Header.Name, Created: run.Header.Created, Hash: run.Header.Hash, Seed: run.Experiment.Seed,
+		Blocks: run.Experiment.Blocks, Command: shellCommand(run.Environment.Command), Directory: run.Directory, Base: base})
+	prefix := ""
+	if b.several {
+		prefix = run.Header.Name + " " + run.Header.ID + ": "
+	}
+	for _, f := range environmentFacts(run.Environment) {
+		v.Environment = append(v.Environment, Fact{prefix + f.Name, f.Value})
+	}
+	for _, s := range storesOf(run) {
+		s.Arm = prefix + s.Arm
+		v.Stores = append(v.Stores, s)
+	}
+	for _, planned := range inOrder(run) {
+		v.Trials = append(v.Trials, trialView(run, planned, b.key(run, planned.ID), base))
+	}
+	tablesBefore := len(v.Tables)
+	for i := range summary.Tables {
+		t := b.table(run, &summary.Tables[i], prefix)
+		v.Tables = append(v.Tables, t)
+		v.Answers = append(v.Answers, Answer{t.ID, t.Class + " " + t.Phase, prefix + t.Sentence})
+	}
+	b.findings(run, summary, tablesBefore)
+	for _, missing := range run.Missing {
+		v.Gaps = append(v.Gaps, prefix+missing)
+	}
+	return nil
+}
+
+// quantiles are the ones that are shown; 1 is the exact maximum.
+var quantiles = []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 1}
+
+// trialView shows one planned trial. base is the path from the report to the run directory.
+func trialView(run *record.Run, planned plan.Trial, key, base string) Trial {
+	cell := planned.CellOf(&run.Experiment)
+	view := Trial{Key: key, ID: planned.ID, Run: run.Header.ID, Arm: planned.Arm, Role: string(planned.Role), Cell: cellText(cell),
+		Class: className(cell), Block: planned.Block, State: "planned"}
+	trial := run.Trials[planned.ID]
+	if trial != nil || run.Series[planned.ID] != nil {
+		view.Link = base + "trials/" + planned.ID + "/"
+	}
+	if trial == nil {
+		return view
+	}
+	view.State = string(trial.State)
+	if trial.Error != "" {
+		view.Reasons = append(view.Reasons, trial.Error)
+	}
+	for _, mark := range trial.Marks {
+		view.Reasons = append(view.Reasons, mark.Text)
+	}
+	for _, p := range trial.Phases {
+		view.Phases = append(view.Phases, phaseView(p))
+	}
+	return view
+}
+
+func phaseView(p record.Phase) Phase {
+	view := Phase{Name: p.Name, Measured: p.Measured, Seconds: float64(p.ElapsedNS) / 1e9, Attempted: p.Attempted, Bad: p.Unfinished,
+		Latency:      latencyOf(&p),
+		LogicalBytes: asFloat(p.Sizes.LogicalBytes), DiskBytes: asFloat(p.Sizes.DiskBytes),
+		HostWriteBytes: asFloat(p.Process.HostWriteBytes), MemoryBytes: asFloat(p.Process.RSSMaxBytes)}
+	var good uint64
+	for _, op := range p.Operations {
+		good += op.OK + op.Miss + op.Conflict
+		view.Bad += op.Lost + op.Wrong + op.Errors + op.Timeout
+	}
+	if view.Seconds > 0 {
+		view.Rate = float64(good) / view.Seconds
+	}
+	if p.Attempted > 0 {
+		view.AllocBytes = perOperation(p.Runtime, "alloc_bytes", p.Attempted)
+		view.Allocs = perOperation(p.Runtime, "allocs", p.Attempted)
+	}
+	return view
+}
+
+// latencyOf merges the operations of phases: response times where there are any (open load), otherwise service times.
+func latencyOf(phases ...*record.Phase) []Point {
+	merged := histogram.New()
+	var longest uint64
+	for _, p := range phases {
+		for _, op := range p.Operations {
+			switch {
+			case op.Response != nil:
+				merged.Add(op.Response)
+			case op.Service != nil:
+				merged.Add(op.Service)
+				longest = max(longest, op.MaxNS)
+			}
+		}
+	}
+	if merged.Count() == 0 {
+		return nil
+	}
+	points := make([]Point, len(quantiles))
+	for i, q := range quantiles {
+		points[i] = Point{q, merged.Quantile(q)}
+		// A bucket's middle may lie above the exact maximum, and the maximum above its bucket's middle.
+		if longest > 0 && (q == 1 || points[i].NS > float64(longest)) {
+			points[i].NS = float64(longest)
+		}
+	}
+	return points
+}
+
+func perOperation(runtime map[string]float64, name string, operations uint64) *float64 {
+	total, ok := runtime[name]
+	if !ok {
+		return nil
+	}
+	each := total / float64(operations)
+	return &each
+}
+
+func asFloat(n *uint64) *float64 {
+	if n == nil {
+		return nil
+	}
+	f := float64(*n)
+	return &f
+}
+
+// matrixOf shows every planned trial of all runs.
+func matrixOf(runs []*record.Run, key func(run *record.Run, id string) string) Matrix {
+	var m Matrix
+	rows := map[string]int{}
+	for _, run := range runs {
+		first := len(m.Cells)
+		for _, cell := range run.Experiment.Cells {
+			name := className(cell) + ", " + cellText(cell)
+			if len(runs) > 1 {
+				name = run.Header.Name + " " + run.Header.ID + ": " + name
+			}
+			m.Cells = append(m.Cells, name)
+		}
+		for _, planned := range inOrder(run) {
+			at, ok := rows[planned.Arm]
+			if !ok {
+				at = len(m.Rows)
+				rows[planned.Arm] = at
+				m.Rows = append(m.Rows, MatrixRow{Arm: planned.Arm})
+			}
+			row := &m.Rows[at]
+			for len(row.Squares) <= first+planned.Cell {
+				row.Squares = append(row.Squares, nil)
+			}
+			row.Squares[first+planned.Cell] = append(row.Squares[first+planned.Cell], key(run, planned.ID))
+		}
+	}
+	for i := range m.Rows {
+		for len(m.Rows[i].Squares) < len(m.Cells) {
+			m.Rows[i].Squares = append(m.Rows[i].Squares, nil)
+		}
+	}
+	return m
+}
+
+// inOrder returns the plan by role, store and block, rather than in the shuffled order in which it runs.
+func inOrder(run *record.Run) []plan.Trial {
+	roles := map[plan.Role]int{plan.Measured: 0, plan.AA: 1, plan.Ceiling: 2}
+	trials := slices.Clone(run.Plan)
+	slices.SortStableFunc(trials, func(a, b plan.Trial) int {
+		if a.Role != b.Role {
+			return roles[a.Role] - roles[b.Role]
+		}
+		if a.Store != b.Store {
+			return a.Store - b.Store
+		}
+		return a.Block - b.Block
+	})
+	return trials
+}
+
+// anchor makes an ID of words: letters, digits and hyphens.
+func anchor(number int, words ...string) string {
+	id := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(strings.Join(words, "-")))
+	return fmt.Sprintf("t%d-%s", number, strings.Trim(id, "-"))
+}

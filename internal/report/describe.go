@@ -1,0 +1,213 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"assay/internal/record"
+	"assay/internal/spec"
+	"assay/store"
+)
+
+var classMeaning = map[store.Durability]string{
+	store.D0: "an acknowledged write may be lost when the process dies",
+	store.D1: "an acknowledged write survives the process, not a power cut",
+	store.D2: "a power cut loses at most the stated time of acknowledged writes",
+	store.D3: "every acknowledged write survives a power cut",
+	store.D4: "an acknowledged write survives the loss of nodes",
+}
+
+// className writes a cell's durability class, with T for D2.
+func className(c spec.Cell) string {
+	if c.Durability == store.D2 {
+		return fmt.Sprintf("%s(%s)", c.Durability, durationText(c.LossWindow))
+	}
+	return string(c.Durability)
+}
+
+// cellText says what a cell fixes besides its durability class.
+func cellText(c spec.Cell) string {
+	handles := map[string]string{
+		"shared": "one shared handle", "per_thread": "a handle per thread",
+		"pool": fmt.Sprintf("a pool of %d handles", c.PoolHandles), "per_operation": "a new handle per operation",
+	}[c.Handles]
+	if handles == "" {
+		handles = "handles: " + c.Handles
+	}
+	parts := []string{}
+	if c.Case != "" {
+		parts = append(parts, c.Case)
+	}
+	parts = append(parts, fmt.Sprintf("%s records of %s B", count(c.Records), count(uint64(max(c.ValueBytes, 0)))),
+		plural(c.Threads, "thread"), handles)
+	if c.MemoryLimit > 0 {
+		parts = append(parts, bytesText(float64(c.MemoryLimit))+" memory limit")
+	} else {
+		parts = append(parts, "no memory limit")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// phaseText says what a phase does.
+func phaseText(p spec.Phase) string {
+	var parts []string
+	if p.Load {
+		parts = append(parts, "inserts every record once")
+	}
+	names := slices.SortedFunc(maps.Keys(p.Mix), func(a, b string) int {
+		if p.Mix[a] != p.Mix[b] {
+			if p.Mix[a] > p.Mix[b] {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+	total := 0.0
+	for _, weight := range p.Mix {
+		total += weight
+	}
+	for _, name := range names {
+		text := strings.ReplaceAll(name, "_", " ")
+		if len(names) > 1 && total > 0 {
+			text = strconv.FormatFloat(p.Mix[name]/total*100, 'g', 3, 64) + " % " + text
+		}
+		parts = append(parts, text)
+	}
+	order := strings.ReplaceAll(p.Order.Distribution, "_", " ")
+	if p.Order.Theta != 0 {
+		order += fmt.Sprintf(" %g", p.Order.Theta)
+	}
+	if order != "" {
+		parts = append(parts, order+" order")
+	}
+	if p.Batch > 1 {
+		parts = append(parts, fmt.Sprintf("batches of %d", p.Batch))
+	} else if len(p.Mix) > 0 {
+		parts = append(parts, "one by one")
+	}
+	if p.Rate > 0 {
+		parts = append(parts, "open load at "+rateText(p.Rate))
+	} else {
+		parts = append(parts, "closed load")
+	}
+	if p.Threads > 0 {
+		parts = append(parts, plural(p.Threads, "thread"))
+	}
+	if p.Operations > 0 {
+		parts = append(parts, count(p.Operations)+" operations")
+	} else if p.Duration > 0 {
+		parts = append(parts, durationText(p.Duration))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// durationText writes whole seconds, minutes from ten on, and time.Duration's own form for all else.
+func durationText(d time.Duration) string {
+	switch {
+	case d >= 10*time.Minute && d%time.Minute == 0:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	case d >= time.Second && d%time.Second == 0:
+		return fmt.Sprintf("%d s", d/time.Second)
+	}
+	return d.String()
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return count(uint64(n)) + " " + noun + "s"
+}
+
+// shellCommand quotes words so that a POSIX shell reads them back.
+func shellCommand(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		plain := word != "" && strings.IndexFunc(word, func(r rune) bool {
+			return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@%+", r)
+		}) < 0
+		if plain {
+			quoted[i] = word
+		} else {
+			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+// environmentFacts lists what is known of the machine. What is not known is left out, but for the few that a reader
+// must be told are unknown.
+func environmentFacts(e record.Environment) []Fact {
+	unknown := func(s string) string {
+		if s == "" {
+			return "not known"
+		}
+		return s
+	}
+	facts := []Fact{
+		{"Assay", unknown(e.Assay)},
+		{"CPU", unknown(e.CPU)},
+	}
+	if e.CPUs > 0 {
+		facts[1].Value += fmt.Sprintf(" × %d", e.CPUs)
+	}
+	if e.MemoryBytes > 0 {
+		facts = append(facts, Fact{"Memory", bytesText(float64(e.MemoryBytes))})
+	}
+	facts = append(facts, Fact{"Kernel", unknown(strings.TrimSpace(e.OS + " " + e.Kernel))},
+		Fact{"Device", unknown(e.Device)}, Fact{"File system", unknown(strings.TrimSpace(e.Filesystem + " " + e.Mount))})
+	if e.SyncMicros > 0 {
+		facts = append(facts, Fact{"fdatasync of 4 KiB", latencyText(e.SyncMicros*1e3) + " (median)"})
+	} else {
+		facts = append(facts, Fact{"fdatasync of 4 KiB", "not measured"})
+	}
+	for _, f := range []Fact{{"Governor", e.Governor}, {"Clock source", e.ClockSource}, {"Container", e.Container}, {"Go", e.Go}, {"Host", e.Host}} {
+		if f.Value != "" {
+			facts = append(facts, f)
+		}
+	}
+	for _, compressor := range slices.Sorted(maps.Keys(e.ValueRatio)) {
+		facts = append(facts, Fact{"Values under " + compressor, strconv.FormatFloat(e.ValueRatio[compressor]*100, 'f', 0, 64) + " % of their size"})
+	}
+	return facts
+}
+
+func facts(m map[string]string) []Fact {
+	var list []Fact
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		list = append(list, Fact{name, m[name]})
+	}
+	return list
+}
+
+// storesOf lists the arms of a run as they were configured and as they ran.
+func storesOf(run *record.Run) []Store {
+	settings := map[int]*record.Trial{}
+	for _, planned := range run.Plan {
+		if trial := run.Trials[planned.ID]; trial != nil && trial.Settings != nil && settings[planned.Store] == nil {
+			settings[planned.Store] = trial
+		}
+	}
+	var stores []Store
+	for i, s := range run.Experiment.Stores {
+		d := s.Description
+		view := Store{Arm: s.Name, Driver: s.Driver, Summary: d.Summary, Library: d.Library, Version: d.Version, Licence: d.Licence,
+			Note: d.Note, Options: facts(s.Options), Abilities: d.Abilities.List()}
+		for _, claim := range d.Durability {
+			view.Claims = append(view.Claims, Fact{string(claim.Class), claim.How})
+		}
+		if trial := settings[i]; trial != nil {
+			view.Settings = facts(trial.Settings)
+			if trial.Version != "" {
+				view.Version = trial.Version
+			}
+		}
+		stores = append(stores, view)
+	}
+	return stores
+}

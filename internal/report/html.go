@@ -1,0 +1,323 @@
+package report
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"strings"
+
+	"assay/internal/plan"
+)
+
+//go:embed page.html
+var pageTemplate string
+
+//go:embed assets/page.js
+var pageScript string
+
+//go:embed assets/page.css
+var pageStyle string
+
+// HTML writes the report as one page that needs nothing else: it opens without a network. Its links to raw data are
+// relative, from Run.Base on.
+func HTML(w io.Writer, v View) error {
+	trials := make(map[string]Trial, len(v.Trials))
+	for _, t := range v.Trials {
+		trials[t.Key] = t
+	}
+	page, err := template.New("page").Funcs(pageFuncs).Funcs(template.FuncMap{
+		"trial":    func(key string) Trial { return trials[key] },
+		"trialsOf": func(t Table) []Trial { return trialsOf(t, trials) },
+	}).Parse(pageTemplate)
+	if err != nil {
+		return fmt.Errorf("parsing the report's page: %w", err)
+	}
+	if err := page.Execute(w, v); err != nil {
+		return fmt.Errorf("writing the report's page: %w", err)
+	}
+	return nil
+}
+
+var pageFuncs = template.FuncMap{
+	// The bundle is Assay's own, and its test holds it free of "</script" and "</style".
+	"style":  func() template.CSS { return template.CSS(pageStyle) },
+	"script": func() template.JS { return template.JS(pageScript) },
+	"data":   pageData,
+
+	"severity": func(s Severity) string {
+		return map[Severity]string{Grave: "Grave", Warning: "With care", Notice: "Note"}[s]
+	},
+	"groups":   groupsOf,
+	"sentence": func(s string) string { return capital(s) + "." },
+	"capital":  capital,
+	"plural":   plural,
+	"rate":     rateText,
+	"noise":    noiseText,
+	"count":    count,
+	"before":   func(s string) string { head, _, _ := strings.Cut(s, ", "); return head },
+	"after":    func(s string) string { _, tail, _ := strings.Cut(s, ", "); return tail },
+	"troubled": troubled,
+	"trial":    func(string) Trial { return Trial{} },
+	"trialsOf": func(Table) []Trial { return nil },
+
+	"rateBars": rateBars, "diskBars": diskBars, "memoryBars": memoryBars,
+	"ninesHeight": func(t Table) int { return min(420, max(230, 25*len(t.Rows))) },
+
+	"share":    func(v float64) string { return fmt.Sprintf("%.1f %%", v*100) },
+	"doubts":   doubtsOf,
+	"showsWhy": func(r Row) bool { return r.Standing != Ranked && r.Standing != Reference && len(r.Reasons) > 0 },
+	"offRow":   func(r Row) bool { return r.Standing != Ranked },
+	"estimate": func(e *Estimate) template.HTML { return numberHTML(si(e.Value, "")) },
+	"within":   func(e *Estimate) string { return e.within() },
+	"ratio":    ratioHTML,
+	"number":   func(v *float64) template.HTML { return maybeHTML(v, func(v float64) string { return si(v, "") }) },
+	"bytes":    func(v *float64) template.HTML { return maybeHTML(v, bytesText) },
+	"latency":  func(r Row, q float64) template.HTML { return maybeHTML(r.At(q), latencyText) },
+	"factor": func(r Row) string {
+		if r.DiskBytes == nil || r.LogicalBytes == nil || *r.LogicalBytes == 0 {
+			return absent
+		}
+		return ratioText(*r.DiskBytes / *r.LogicalBytes)
+	},
+	"whyNot": func(r Row) string {
+		what := map[Standing]string{NotRanked: "Not ranked: ", Refused: "Refused: ", Failed: "Failed: "}[r.Standing]
+		return what + strings.Join(r.Reasons, "; ")
+	},
+}
+
+// pageData is the view as JSON, for the script and for saving. encoding/json writes <, > and & as escapes, so that no
+// text can end the script element.
+func pageData(v View) (template.JS, error) {
+	data, err := json.Marshal(v)
+	return template.JS(data), err
+}
+
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+func noiseText(ratio float64) string {
+	return fmt.Sprintf("%.1f %%", math.Abs(ratio-1)*100)
+}
+
+// doubtsOf lists what is doubted, each doubt once with the arms that it is of.
+func doubtsOf(t Table) []string {
+	arms := map[string][]string{}
+	var order []string
+	for _, r := range t.Rows {
+		for _, doubt := range r.Doubts {
+			if arms[doubt] == nil {
+				order = append(order, doubt)
+			}
+			arms[doubt] = append(arms[doubt], r.Arm)
+		}
+	}
+	for i, doubt := range order {
+		order[i] = strings.Join(arms[doubt], ", ") + ": " + doubt
+	}
+	return order
+}
+
+// group is the tables of one durability class.
+type group struct {
+	ID, Class, Meaning string
+	Tables             []Table
+}
+
+func groupsOf(v View) []group {
+	var groups []group
+	for _, t := range v.Tables {
+		at := -1
+		for i := range groups {
+			if groups[i].Class == t.Class {
+				at = i
+			}
+		}
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, group{ID: fmt.Sprintf("class-%d", at+1), Class: t.Class, Meaning: t.Meaning})
+		}
+		groups[at].Tables = append(groups[at].Tables, t)
+	}
+	return groups
+}
+
+func trialsOf(t Table, trials map[string]Trial) []Trial {
+	var list []Trial
+	for _, row := range t.Rows {
+		for _, key := range row.Trials {
+			list = append(list, trials[key])
+		}
+	}
+	return list
+}
+
+// trouble is one reason, with every trial that it holds for.
+type trouble struct{ Who, State, Why string }
+
+func troubled(v View) []trouble {
+	type reason struct{ arm, class, state, why string }
+	blocks := map[reason][]string{}
+	var order []reason
+	for _, t := range v.Trials {
+		for _, why := range t.Reasons {
+			r := reason{t.Arm, t.Class, t.State, why}
+			if blocks[r] == nil {
+				order = append(order, r)
+			}
+			blocks[r] = append(blocks[r], fmt.Sprint(t.Block))
+		}
+	}
+	var list []trouble
+	for _, r := range order {
+		noun := "block "
+		if len(blocks[r]) > 1 {
+			noun = "blocks "
+		}
+		list = append(list, trouble{r.arm + ", " + r.class + ", " + noun + strings.Join(blocks[r], ", ") + ":", r.state, r.why})
+	}
+	return list
+}
+
+// numberHTML splits a number at its point and unit, so that the style sheet can align a column on both.
+func numberHTML(text string) template.HTML {
+	number, unit, _ := strings.Cut(text, " ")
+	// Times and sizes change their prefix from row to row: there is no common point to align on.
+	if strings.HasSuffix(unit, "s") || strings.HasSuffix(unit, "B") {
+		return template.HTML(template.HTMLEscapeString(number) + `<span class="n-u unit">` + template.HTMLEscapeString(unit) + `</span>`)
+	}
+	whole, fraction, found := strings.Cut(number, ".")
+	if found {
+		fraction = "." + fraction
+	}
+	return template.HTML(template.HTMLEscapeString(whole) + `<span class="n-f">` + template.HTMLEscapeString(fraction) +
+		`</span><span class="n-u">` + template.HTMLEscapeString(unit) + `</span>`)
+}
+
+func maybeHTML(v *float64, text func(float64) string) template.HTML {
+	if v == nil {
+		return template.HTML(absent)
+	}
+	return numberHTML(text(*v))
+}
+
+func ratioHTML(r Row) template.HTML {
+	switch {
+	case r.Ratio == nil:
+		return ""
+	case r.NoneShown:
+		return template.HTML(`<span class="tie">no difference shown</span>`)
+	}
+	text := template.HTMLEscapeString(ratioText(r.Ratio.Value))
+	if interval := r.Ratio.ratioRange(); interval != "" {
+		text += ` <span class="pm">` + template.HTMLEscapeString(interval) + `</span>`
+	}
+	return template.HTML(text)
+}
+
+// bars is one figure of bars that begin at zero.
+type bars struct {
+	Title, Caption string
+	Bars           []bar
+}
+
+// bar is one arm's. Lengths are CSS percentages.
+type bar struct {
+	Arm          string
+	Off          bool
+	None         string // why there is no bar
+	Width        template.CSS
+	Ranged       bool
+	From, Across template.CSS
+	Tick         template.CSS
+	Text         string
+}
+
+func percent(share float64) template.CSS {
+	return template.CSS(fmt.Sprintf("%.2f%%", math.Max(0, math.Min(1, share))*100))
+}
+
+// rateBars leaves the null driver out: next to it every store would be a hair's breadth.
+func rateBars(t Table) bars {
+	figure := bars{Title: "Rate", Caption: ", operations a second: after the warm-up: mean of the blocks with its 95 % interval"}
+	longest := 0.0
+	for _, r := range t.Rows {
+		if r.Rate != nil && r.Role != string(plan.Ceiling) {
+			longest = max(longest, r.Rate.Value)
+			if r.Rate.High != nil {
+				longest = max(longest, min(*r.Rate.High, 1.5*r.Rate.Value))
+			}
+		}
+	}
+	if longest == 0 {
+		longest = 1 // nothing ended well: every bar is empty
+	}
+	for _, r := range t.Rows {
+		switch {
+		case r.Role == string(plan.Ceiling):
+		case r.Rate == nil:
+			figure.Bars = append(figure.Bars, bar{Arm: r.Arm, Off: true, None: string(r.Standing)})
+		default:
+			b := bar{Arm: r.Arm, Off: r.Standing != Ranked, Width: percent(r.Rate.Value / longest), Text: rateText(r.Rate.Value)}
+			if r.Rate.Low != nil && r.Rate.High != nil {
+				from, to := max(0, *r.Rate.Low/longest), min(1, *r.Rate.High/longest)
+				b.Ranged, b.From, b.Across = true, percent(from), percent(to-from)
+			}
+			figure.Bars = append(figure.Bars, b)
+		}
+	}
+	return figure
+}
+
+func diskBars(t Table) bars {
+	figure := bars{Title: "Disk", Caption: " after the phase and its drain; the line marks the logical bytes"}
+	longest := 0.0
+	for _, r := range t.Rows {
+		for _, v := range []*float64{r.DiskBytes, r.LogicalBytes} {
+			if v != nil && r.Role == string(plan.Measured) {
+				longest = max(longest, *v)
+			}
+		}
+	}
+	for _, r := range t.Rows {
+		if r.Role != string(plan.Measured) || r.Rate == nil {
+			continue
+		}
+		b := bar{Arm: r.Arm, Off: r.Standing != Ranked, None: "not measured"}
+		if r.DiskBytes != nil && longest > 0 {
+			b.None, b.Width, b.Text = "", percent(*r.DiskBytes/longest), bytesText(*r.DiskBytes)
+			if r.LogicalBytes != nil {
+				b.Tick = percent(*r.LogicalBytes / longest)
+			}
+		}
+		figure.Bars = append(figure.Bars, b)
+	}
+	return figure
+}
+
+func memoryBars(t Table) bars {
+	figure := bars{Title: "Memory", Caption: " of the worker process: its largest resident set in the phase"}
+	longest := 0.0
+	for _, r := range t.Rows {
+		if r.MemoryBytes != nil && r.Role == string(plan.Measured) {
+			longest = max(longest, *r.MemoryBytes)
+		}
+	}
+	for _, r := range t.Rows {
+		if r.Role != string(plan.Measured) || r.Rate == nil {
+			continue
+		}
+		b := bar{Arm: r.Arm, Off: r.Standing != Ranked, None: "not measured"}
+		if r.MemoryBytes != nil && longest > 0 {
+			b.None, b.Width, b.Text = "", percent(*r.MemoryBytes/longest), bytesText(*r.MemoryBytes)
+		}
+		figure.Bars = append(figure.Bars, b)
+	}
+	return figure
+}

@@ -1,0 +1,150 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// absent stands where nothing was measured.
+const absent = "–"
+
+var prefixes = []struct {
+	factor float64
+	sign   string
+}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}, {1e-3, "m"}, {1e-6, "µ"}, {1e-9, "n"}}
+
+// si writes a number with three significant digits and an SI prefix: "412 k", "1.42 M", "36.3". The unit follows
+// the prefix: "412 kB". Numbers below 1 get a prefix only where there is a unit to carry it.
+func si(v float64, unit string) string {
+	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return strings.TrimSpace(strconv.FormatFloat(v, 'g', 3, 64) + " " + unit)
+	}
+	for i, p := range prefixes {
+		last := p.factor == 1 && unit == "" || p.factor == 1e-9
+		// 999.6 k is 1.00 M once it is rounded: the prefix is chosen after rounding.
+		if rounded := round3(v / p.factor); math.Abs(rounded) >= 1 || last {
+			if math.Abs(rounded) >= 1000 && i > 0 {
+				p = prefixes[i-1]
+				rounded = round3(v / p.factor)
+			}
+			return strings.TrimSpace(digits3(rounded) + " " + p.sign + unit)
+		}
+	}
+	panic("unreachable: the last prefix takes every number")
+}
+
+func round3(v float64) float64 {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
+	if err != nil {
+		panic("strconv can't read what it wrote: " + err.Error())
+	}
+	return r
+}
+
+// digits3 writes a number with three significant digits and no exponent.
+func digits3(v float64) string {
+	a := math.Abs(v)
+	decimals := 0
+	switch {
+	case a == 0:
+	case a < 100:
+		decimals = 2 - int(math.Floor(math.Log10(a)))
+	}
+	return strconv.FormatFloat(v, 'f', min(decimals, 6), 64)
+}
+
+func rateText(v float64) string    { return si(v, "") + "/s" }
+func bytesText(v float64) string   { return si(v, "B") }
+func latencyText(v float64) string { return si(v/1e9, "s") }
+
+func maybe(v *float64, text func(float64) string) string {
+	if v == nil {
+		return absent
+	}
+	return text(*v)
+}
+
+// ratioText writes a ratio: "1.42×"; below a tenth with a digit more.
+func ratioText(v float64) string { return strconv.FormatFloat(v, 'f', ratioDecimals(v), 64) + "×" }
+
+func ratioDecimals(v float64) int {
+	if v < 0.0995 {
+		return 3
+	}
+	return 2
+}
+
+// within writes an interval as the share of the value that its half is: "±1.2 %"; "" without an interval.
+func (e Estimate) within() string {
+	if e.Low == nil || e.High == nil || e.Value == 0 {
+		return ""
+	}
+	half := max(e.Value-*e.Low, *e.High-e.Value) / math.Abs(e.Value) * 100
+	if half >= 9.95 {
+		return "±" + strconv.FormatFloat(half, 'f', 0, 64) + " %"
+	}
+	return "±" + strconv.FormatFloat(half, 'f', 1, 64) + " %"
+}
+
+// ratioRange writes the interval of a ratio, with the ratio's own decimals: "1.38–1.47"; "" without an interval.
+func (e Estimate) ratioRange() string {
+	if e.Low == nil || e.High == nil {
+		return ""
+	}
+	decimals := ratioDecimals(e.Value)
+	return strconv.FormatFloat(*e.Low, 'f', decimals, 64) + "–" + strconv.FormatFloat(*e.High, 'f', decimals, 64)
+}
+
+// count writes a whole number with commas: "1,000,000".
+func count(n uint64) string {
+	digits := strconv.FormatUint(n, 10)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// alignDecimals pads texts so that decimal points and unit prefixes stand under each other: for one table column in
+// a fixed-width face. Texts that are no numbers are set right.
+func alignDecimals(texts []string) []string {
+	type part struct{ whole, fraction, unit string }
+	parts := make([]part, len(texts))
+	var whole, fraction, unit int
+	for i, text := range texts {
+		number, rest, _ := strings.Cut(text, " ")
+		if number == "" || strings.Trim(number, "0123456789.,") != "" {
+			parts[i] = part{whole: text}
+			continue
+		}
+		p := part{unit: rest}
+		if at := strings.IndexByte(number, '.'); at >= 0 {
+			p.whole, p.fraction = number[:at], number[at:]
+		} else {
+			p.whole = number
+		}
+		parts[i] = p
+		whole, fraction, unit = max(whole, len(p.whole)), max(fraction, len(p.fraction)), max(unit, runes(p.unit))
+	}
+	aligned := make([]string, len(texts))
+	width := whole + fraction
+	if unit > 0 {
+		width += 1 + unit
+	}
+	for i, p := range parts {
+		if p.unit == "" && p.fraction == "" && !startsWithDigit(p.whole) {
+			aligned[i] = strings.Repeat(" ", max(0, width-runes(p.whole))) + p.whole
+			continue
+		}
+		text := strings.Repeat(" ", whole-len(p.whole)) + p.whole + p.fraction + strings.Repeat(" ", fraction-len(p.fraction))
+		if unit > 0 {
+			text += " " + p.unit + strings.Repeat(" ", unit-runes(p.unit))
+		}
+		aligned[i] = text
+	}
+	return aligned
+}
+
+func startsWithDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
+
+func runes(s string) int { return len([]rune(s)) }

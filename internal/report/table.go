@@ -1,0 +1,230 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"assay/internal/plan"
+	"assay/internal/record"
+	"assay/internal/spec"
+	"assay/internal/stat"
+	"assay/internal/verdict"
+)
+
+func (b *builder) table(run *record.Run, from *verdict.Table, prefix string) Table {
+	t := Table{
+		ID:    anchor(len(b.view.Tables)+1, from.Class, from.Phase),
+		Class: from.Class, Meaning: classMeaning[from.Parameters.Durability],
+		Cell: prefix + cellText(from.Parameters), Phase: from.Phase, Open: from.Open, WholePhase: from.FixedWork,
+		Threshold: from.Threshold, Sentence: from.Sentence,
+	}
+	for _, p := range run.Experiment.Phases {
+		if p.Name == from.Phase {
+			t.Doing = phaseText(p)
+		}
+	}
+	if from.Ceiling != nil {
+		t.Ceiling = &from.Ceiling.Value
+	}
+	if from.AA != nil {
+		t.NoiseRatio = &from.AA.Value
+	}
+	for i := range from.Rows {
+		row := &from.Rows[i]
+		t.Rows = append(t.Rows, b.row(run, from, row))
+		median := medianTrial(row)
+		for j := range row.Trials {
+			if s, ok := b.series(run, row, &row.Trials[j], from.Phase); ok {
+				s.Median = row.Trials[j].Trial == median
+				t.Series = append(t.Series, s)
+			}
+		}
+	}
+	ranks := map[int]int{}
+	for _, row := range t.Rows {
+		ranks[row.Rank]++
+	}
+	for i := range t.Rows {
+		t.Rows[i].Tied = t.Rows[i].Rank > 0 && ranks[t.Rows[i].Rank] > 1
+	}
+	return t
+}
+
+func (b *builder) row(run *record.Run, t *verdict.Table, from *verdict.Row) Row {
+	o := from.Outcomes
+	row := Row{
+		Arm: from.Arm, Role: string(from.Role), Standing: standingOf(from), Reasons: from.Reasons, Rank: from.Rank,
+		How: howOf(run, from.Store, t.Parameters), WorstSecond: from.WorstSample, NoneShown: from.ToBest != nil && !from.ShownToBest,
+		Attempted: o.Attempted, Bad: o.Lost + o.Wrong + o.Errors + o.Timeout + o.Unfinished, Misses: o.Miss,
+		LogicalBytes: from.LogicalBytes, DiskBytes: from.DiskBytes, HostWriteBytes: from.HostWriteBytes, MemoryBytes: from.RSSMaxBytes,
+		CPUNS: from.CPUNS, AllocBytes: from.AllocBytes, Allocs: from.Allocs,
+	}
+	if len(row.Reasons) == 0 && from.Why != "" {
+		row.Reasons = []string{from.Why}
+	}
+	if from.Rate != nil {
+		row.Rate = estimateOf(from.Rate.Value, from.Rate.Interval)
+	}
+	if from.ToBest != nil {
+		row.Ratio = estimateOf(from.ToBest.Value, from.ToBest.Interval)
+	}
+	for _, w := range from.Warnings {
+		text := w.Evidence
+		if w.Remedy != "" {
+			text += " (" + w.Remedy + ")"
+		}
+		if !slices.Contains(row.Doubts, text) {
+			row.Doubts = append(row.Doubts, text)
+		}
+	}
+	var used []*record.Phase
+	for _, observed := range from.Trials {
+		row.Trials = append(row.Trials, b.key(run, observed.Trial))
+		if phase := phaseOf(run.Trials[observed.Trial], t.Phase); phase != nil && observed.Used {
+			used = append(used, phase)
+		}
+	}
+	row.Latency = latencyOf(used...)
+	if l := from.Latency; l != nil && len(row.Latency) > 0 {
+		// The verdict's own figures, where it has them: two sums of the same histograms must not tell two stories.
+		own := map[float64]float64{0.5: l.P50, 0.9: l.P90, 0.99: l.P99, 0.999: l.P999, 1: l.Max}
+		for i, p := range row.Latency {
+			if ns, ok := own[p.Quantile]; ok {
+				row.Latency[i].NS = ns
+			}
+		}
+	}
+	return row
+}
+
+func phaseOf(t *record.Trial, name string) *record.Phase {
+	if t == nil {
+		return nil
+	}
+	for i := range t.Phases {
+		if t.Phases[i].Name == name {
+			return &t.Phases[i]
+		}
+	}
+	return nil
+}
+
+func standingOf(r *verdict.Row) Standing {
+	switch {
+	case r.Ranked:
+		return Ranked
+	case r.Role != plan.Measured:
+		return Reference
+	case r.State == record.Refused:
+		return Refused
+	case r.State == record.Failed && r.Rate == nil:
+		return Failed
+	}
+	return NotRanked
+}
+
+// howOf says how a store reaches the cell's class, in the library's words; "" if it does not say.
+func howOf(run *record.Run, index int, cell spec.Cell) string {
+	if index < 0 || index >= len(run.Experiment.Stores) {
+		return ""
+	}
+	claim, _ := run.Experiment.Stores[index].Description.Claim(cell.Durability)
+	return claim.How
+}
+
+func estimateOf(value float64, interval *stat.Interval) *Estimate {
+	e := &Estimate{Value: value}
+	// A t interval of two blocks may have an infinite end, which JSON can't hold and a reader can't use.
+	if interval != nil && !math.IsInf(interval.High, 0) && !math.IsNaN(interval.Low) {
+		e.Low, e.High = &interval.Low, &interval.High
+	}
+	return e
+}
+
+// medianTrial returns the trial whose rate is the (lower) median of the row's; "" if there is none.
+func medianTrial(r *verdict.Row) string {
+	var rated []verdict.Observation
+	for _, o := range r.Trials {
+		if o.Rate != nil && o.Used {
+			rated = append(rated, o)
+		}
+	}
+	if len(rated) == 0 {
+		for _, o := range r.Trials {
+			if o.Steadiness != nil {
+				return o.Trial
+			}
+		}
+		return ""
+	}
+	slices.SortStableFunc(rated, func(a, b verdict.Observation) int {
+		if *a.Rate < *b.Rate {
+			return -1
+		}
+		if *a.Rate > *b.Rate {
+			return 1
+		}
+		return 0
+	})
+	return rated[(len(rated)-1)/2].Trial
+}
+
+// series draws one trial's rate, with what was found in it.
+func (b *builder) series(run *record.Run, row *verdict.Row, o *verdict.Observation, phase string) (Series, bool) {
+	samples := run.Series[o.Trial]
+	at, rate, sampled := seriesOf(samples, phase, pointsFor(b.samples))
+	if sampled == 0 {
+		return Series{}, false
+	}
+	s := Series{Trial: b.key(run, o.Trial), Arm: row.Arm, Block: o.Block, At: at, Rate: rate, Samples: sampled}
+	begins := beginnings(samples, phase)
+	when := func(i int) float64 { return milli(begins[max(0, min(i, len(begins)-1))]) }
+	if o.Steadiness != nil && o.Basis == verdict.AfterWarmup {
+		s.Warmup = when(o.Steadiness.From)
+	}
+	for _, stall := range o.Stalls {
+		s.Marks = append(s.Marks, Happened{At: when(stall.From), Until: when(stall.To), Kind: "stall",
+			Text: fmt.Sprintf("fell to %s", rateText(stall.Lowest))})
+	}
+	if c := o.Cliff; c != nil {
+		s.Marks = append(s.Marks, Happened{At: when(c.At), Kind: "cliff", Text: fmt.Sprintf("%s before, %s after", rateText(c.Before), rateText(c.After))})
+	}
+	if o.Steadiness != nil && o.Steadiness.Kind == stat.Stepped {
+		levels := o.Steadiness.Levels.Segments
+		for i := 1; i < len(levels); i++ {
+			// The cliff was found in the whole series, the levels in what follows the warm-up: they may differ by a little.
+			if c := o.Cliff; c != nil && max(c.At-levels[i].From, levels[i].From-c.At) <= cliffSamples {
+				continue
+			}
+			s.Marks = append(s.Marks, Happened{At: when(levels[i].From), Kind: "change",
+				Text: fmt.Sprintf("%s before, %s after", rateText(levels[i-1].Rate), rateText(levels[i].Rate))})
+		}
+	}
+	if o.State != record.OK && o.State != record.Marked {
+		s.Ended = o.Why
+	}
+	return s, true
+}
+
+// cliffSamples is how near to a cliff a change of level is the cliff itself.
+const cliffSamples = 2
+
+// beginnings returns when each sample of a phase began, by the positions that the verdict counts in (it leaves samples
+// out that are shorter than half the median), and when the last one ended.
+func beginnings(samples []record.Sample, phase string) []float64 {
+	var lengths []float64
+	for _, s := range samples {
+		if s.Phase == phase && s.Seconds > 0 {
+			lengths = append(lengths, s.Seconds)
+		}
+	}
+	shortest := stat.Median(lengths) / 2
+	begins := []float64{0}
+	for _, s := range samples {
+		if s.Phase == phase && s.Seconds >= shortest && s.Seconds > 0 {
+			begins = append(begins, s.At)
+		}
+	}
+	return begins
+}

@@ -1,0 +1,336 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"charm.land/lipgloss/v2/table"
+)
+
+const (
+	textWidthMin = 40
+	columnGap    = 2
+)
+
+// Text writes the report for a terminal of so many columns: each table with the sentence that it supports, then what
+// could not be shown, then the findings, gravest first, so that they stand above the prompt. Columns that do not fit are
+// left out, the least telling first, and named. Without colour the text has no escape sequences at all.
+func Text(w io.Writer, v View, colour bool, width int) error {
+	t := &terminal{view: v, width: max(width, textWidthMin), paint: paintOf(colour)}
+	t.head()
+	class := ""
+	for _, table := range v.Tables {
+		if table.Class != class {
+			class = table.Class
+			t.wrapped(t.paint.strong.Render("Durability "+class+"  "), t.paint.faint, "", table.Meaning)
+			t.line("")
+		}
+		t.table(table)
+	}
+	t.list("Trials without a figure", troubledLines(v))
+	t.findings()
+	t.list("What is not here", v.Gaps)
+	if _, err := io.WriteString(w, strings.TrimRight(t.out.String(), "\n")+"\n"); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	return nil
+}
+
+type terminal struct {
+	view  View
+	width int
+	paint paint
+	out   strings.Builder
+}
+
+type paint struct{ plain, strong, faint, bad, care, best lipgloss.Style }
+
+// paintOf uses the terminal's own sixteen colours, so that the report reads on any background.
+func paintOf(colour bool) paint {
+	plain := lipgloss.NewStyle()
+	if !colour {
+		return paint{plain, plain, plain, plain, plain, plain}
+	}
+	return paint{plain, plain.Bold(true), plain.Faint(true), plain.Foreground(lipgloss.Red).Bold(true), plain.Foreground(lipgloss.Yellow), plain.Foreground(lipgloss.Green).Bold(true)}
+}
+
+func (t *terminal) line(format string, arguments ...any) {
+	fmt.Fprintf(&t.out, format+"\n", arguments...)
+}
+
+// wrapped writes a text in lines of at most the width. The first begins with lead, as it is painted already; the others
+// begin with indent.
+func (t *terminal) wrapped(lead string, style lipgloss.Style, indent, text string) {
+	// The lead's place is taken by characters that no line is broken at.
+	placed := strings.Repeat("\u00a0", max(0, lipgloss.Width(lead)-lipgloss.Width(indent))) + text
+	room := max(t.width-lipgloss.Width(indent), 20)
+	for i, line := range strings.Split(lipgloss.Wrap(placed, room, " "), "\n") {
+		line = strings.TrimRight(line, " ")
+		if i == 0 {
+			t.line("%s%s", lead, style.Render(strings.TrimLeft(line, "\u00a0")))
+			continue
+		}
+		t.line("%s%s", indent, style.Render(line))
+	}
+}
+
+func (t *terminal) head() {
+	t.wrapped("", t.paint.strong, "", t.view.Title)
+	if t.view.About != "" {
+		t.wrapped("", t.paint.plain, "", t.view.About)
+	}
+	for _, run := range t.view.Runs {
+		t.wrapped("", t.paint.faint, "", fmt.Sprintf("run %s, %s UTC, %s, seed %d", run.ID, run.Created.UTC().Format("2006-01-02 15:04"), plural(run.Blocks, "block"), run.Seed))
+	}
+	t.line("")
+}
+
+// column is one column of a table; keep is the order in which columns are given up: the highest first, 0 never.
+type column struct {
+	title string
+	keep  int
+	left  bool
+	cells []string
+}
+
+func (t *terminal) table(table Table) {
+	t.wrapped("", t.paint.strong, "", table.Phase+": "+table.Sentence)
+	conditions := capital(table.Doing) + ". " + table.Cell + "."
+	if table.Ceiling != nil {
+		conditions += " Harness alone: " + rateText(*table.Ceiling) + "."
+	}
+	if table.NoiseRatio != nil {
+		conditions += " A/A: " + noiseText(*table.NoiseRatio) + "."
+	}
+	t.wrapped("", t.paint.faint, "", conditions)
+	t.line("")
+	var shown []Row
+	for _, row := range table.Rows {
+		if row.Rate != nil {
+			shown = append(shown, row)
+		}
+	}
+	if len(shown) > 0 {
+		t.grids(shown)
+	}
+	t.without(table)
+	t.line("")
+}
+
+// grids draws one grid where all columns fit, and otherwise what the arms did above what it took.
+func (t *terminal) grids(rows []Row) {
+	names, speed, resources := columnsOf(rows)
+	sets := [][]column{slices.Concat(names, speed, resources)}
+	if tableWidth(sets[0]) > t.width {
+		sets = [][]column{slices.Concat(names, speed), slices.Concat(names, resources)}
+	}
+	for _, columns := range sets {
+		columns, dropped := fitting(columns, t.width)
+		t.out.WriteString(t.grid(columns, rows))
+		if len(dropped) > 0 {
+			t.wrapped("", t.paint.faint, "", "Not shown at this width: "+strings.Join(dropped, ", ")+".")
+		}
+		t.line("")
+	}
+}
+
+// without says why rows have no rank or no figures.
+func (t *terminal) without(table Table) {
+	for _, row := range table.Rows {
+		if row.Standing == Ranked || row.Standing == Reference && row.Rate != nil {
+			continue
+		}
+		lead := row.Arm + " " + string(row.Standing) + ": "
+		t.wrapped(t.paint.care.Render(lead), t.paint.plain, "  ", reasonText(row))
+	}
+}
+
+func reasonText(row Row) string {
+	if len(row.Reasons) == 0 {
+		return "no reason is known"
+	}
+	if more := len(row.Reasons) - 1; more > 0 {
+		return row.Reasons[0] + fmt.Sprintf("; and %d more", more)
+	}
+	return row.Reasons[0]
+}
+
+func columnsOf(rows []Row) (names, speed, resources []column) {
+	filled := func(title string, keep int, cell func(Row) string) column {
+		c := column{title: title, keep: keep}
+		for _, row := range rows {
+			c.cells = append(c.cells, cell(row))
+		}
+		return c
+	}
+	aligned := func(c column) column {
+		c.cells = alignDecimals(c.cells)
+		return c
+	}
+	number := func(v *float64) string { return maybe(v, func(v float64) string { return si(v, "") }) }
+	latency := func(q float64) func(Row) string { return func(r Row) string { return maybe(r.At(q), latencyText) } }
+	names = []column{
+		filled("", 0, rankText),
+		filled("store", 0, func(r Row) string { return r.Arm }),
+	}
+	names[1].left = true
+	speed = []column{
+		aligned(filled("ops/s", 0, func(r Row) string { return si(r.Rate.Value, "") })),
+		filled("95 %", 3, func(r Row) string { return strings.ReplaceAll(r.Rate.within(), " ", "") }),
+		filled("of the best", 1, ratioCell),
+		filled("p50", 1, latency(0.5)), filled("p99", 1, latency(0.99)), filled("p99.9", 1, latency(0.999)), filled("max", 1, latency(1)),
+		filled("worst", 2, func(r Row) string { return number(r.WorstSecond) }),
+		filled("bad", 0, func(r Row) string { return count(r.Bad) }),
+	}
+	resources = []column{
+		filled("disk", 1, func(r Row) string { return maybe(r.DiskBytes, bytesText) }),
+		filled("logical", 2, func(r Row) string { return maybe(r.LogicalBytes, bytesText) }),
+		filled("host writes", 3, func(r Row) string { return maybe(r.HostWriteBytes, bytesText) }),
+		filled("memory", 1, func(r Row) string { return maybe(r.MemoryBytes, bytesText) }),
+		filled("CPU/op", 3, func(r Row) string { return maybe(r.CPUNS, latencyText) }),
+		aligned(filled("B/op", 2, func(r Row) string { return number(r.AllocBytes) })),
+		aligned(filled("allocs/op", 2, func(r Row) string { return number(r.Allocs) })),
+	}
+	return names, speed, resources
+}
+
+func rankText(r Row) string {
+	switch {
+	case r.Rank > 0 && r.Tied:
+		return strconv.Itoa(r.Rank) + "="
+	case r.Rank > 0:
+		return strconv.Itoa(r.Rank) + " "
+	}
+	return "· "
+}
+
+func ratioCell(r Row) string {
+	switch {
+	case r.Ratio == nil:
+		return ""
+	case r.NoneShown:
+		return "no diff. shown"
+	}
+	return strings.TrimSpace(strings.TrimSuffix(ratioText(r.Ratio.Value), "×") + " " + r.Ratio.ratioRange())
+}
+
+// fitting gives columns up until the others fit, and names those that it gave up in the order of the table.
+func fitting(columns []column, width int) (kept []column, dropped []string) {
+	kept = slices.Clone(columns)
+	for tableWidth(kept) > width {
+		at, worst := -1, 0
+		for i, c := range kept {
+			if c.keep > 0 && c.keep >= worst {
+				at, worst = i, c.keep
+			}
+		}
+		if at < 0 {
+			break
+		}
+		kept = slices.Delete(kept, at, at+1)
+	}
+	for _, c := range columns {
+		if !slices.ContainsFunc(kept, func(k column) bool { return k.title == c.title }) {
+			dropped = append(dropped, c.title)
+		}
+	}
+	return kept, dropped
+}
+
+func (c column) width() int {
+	widest := lipgloss.Width(c.title)
+	for _, cell := range c.cells {
+		widest = max(widest, lipgloss.Width(cell))
+	}
+	return widest
+}
+
+func tableWidth(columns []column) int {
+	width := columnGap * (len(columns) - 1)
+	for _, c := range columns {
+		width += c.width()
+	}
+	return width
+}
+
+// grid draws the table: a rule under the heads and nothing else.
+func (t *terminal) grid(columns []column, rows []Row) string {
+	var heads []string
+	cells := make([][]string, len(rows))
+	for _, c := range columns {
+		heads = append(heads, c.title)
+		for i, cell := range c.cells {
+			cells[i] = append(cells[i], cell)
+		}
+	}
+	style := func(row, at int) lipgloss.Style {
+		style := t.paint.plain
+		switch {
+		case row == table.HeaderRow:
+			style = t.paint.faint
+		case columns[at].title == "bad" && rows[row].Bad > 0:
+			style = t.paint.bad
+		case rows[row].Standing != Ranked:
+			style = t.paint.faint
+		case at <= 1 && rows[row].Rank == 1:
+			style = t.paint.best
+		}
+		if !columns[at].left {
+			style = style.Align(lipgloss.Right)
+		}
+		if at < len(columns)-1 {
+			style = style.PaddingRight(columnGap)
+		}
+		return style
+	}
+	return table.New().Headers(heads...).Rows(cells...).StyleFunc(style).
+		Border(lipgloss.NormalBorder()).BorderStyle(t.paint.faint).BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false).
+		Wrap(false).String() + "\n"
+}
+
+func troubledLines(v View) (lines []string) {
+	for _, trouble := range troubled(v) {
+		if trouble.State == "failed" || trouble.State == "interrupted" {
+			lines = append(lines, trouble.Who+" "+trouble.State+": "+trouble.Why)
+		}
+	}
+	return lines
+}
+
+func (t *terminal) list(title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	t.line("%s", t.paint.strong.Render(title))
+	for _, line := range lines {
+		t.wrapped("  ", t.paint.plain, "  ", line)
+	}
+	t.line("")
+}
+
+func (t *terminal) findings() {
+	if len(t.view.Findings) == 0 {
+		return
+	}
+	t.line("%s", t.paint.strong.Render("Findings"))
+	for _, f := range t.view.Findings {
+		style := map[Severity]lipgloss.Style{Grave: t.paint.bad, Warning: t.paint.care, Notice: t.paint.faint}[f.Severity]
+		const indent = "           "
+		t.wrapped(style.Render(fmt.Sprintf("  %-9s", f.Severity)), t.paint.plain, indent, f.Sentence)
+		if len(f.Evidence) > 0 {
+			evidence := f.Evidence[0]
+			if more := len(f.Evidence) - 1; more > 0 {
+				evidence += fmt.Sprintf(" (and %d more)", more)
+			}
+			t.wrapped(indent, t.paint.faint, indent, evidence)
+		}
+		if f.Remedy != "" {
+			t.wrapped(indent, t.paint.faint, indent, "→ "+f.Remedy)
+		}
+	}
+	t.line("")
+}

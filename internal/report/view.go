@@ -1,0 +1,232 @@
+package report
+
+import "time"
+
+// View is everything that a report shows. Times are in seconds where a name says nothing else, rates in operations a
+// second.
+type View struct {
+	Title       string    `json:"title"`
+	About       string    `json:"about,omitempty"`
+	Answers     []Answer  `json:"answers"`
+	Runs        []Run     `json:"runs"`
+	Environment []Fact    `json:"environment"`
+	Stores      []Store   `json:"stores"`
+	Findings    []Finding `json:"findings"`
+	Tables      []Table   `json:"tables"`
+	Matrix      Matrix    `json:"matrix"`
+	Trials      []Trial   `json:"trials"`
+	Gaps        []string  `json:"gaps,omitempty"` // sentences: what could not be read, decimation, and the like
+}
+
+// Answer says in a sentence who is ahead in one table, and by how much, or why that can't be said.
+type Answer struct {
+	Table    string `json:"table"` // its ID
+	Label    string `json:"label"` // "D1 put"
+	Sentence string `json:"sentence"`
+}
+
+// Run is one run directory.
+type Run struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"experiment"`
+	Created   time.Time `json:"created"`
+	Hash      string    `json:"experiment_sha256"`
+	Seed      uint64    `json:"seed"`
+	Blocks    int       `json:"blocks"`
+	Command   string    `json:"command"` // quoted for a POSIX shell
+	Directory string    `json:"-"`       // as opened
+	Base      string    `json:"base"`    // from the report to the run directory: "" or a path that ends in "/"
+}
+
+// Fact is a name and what is known of it.
+type Fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Store is an arm as it was configured.
+type Store struct {
+	Arm       string   `json:"arm"`
+	Driver    string   `json:"driver"`
+	Summary   string   `json:"summary,omitempty"`
+	Library   string   `json:"library,omitempty"`
+	Version   string   `json:"version,omitempty"`
+	Licence   string   `json:"licence,omitempty"`
+	Note      string   `json:"note,omitempty"`
+	Options   []Fact   `json:"options,omitempty"`  // that the experiment sets
+	Claims    []Fact   `json:"claims,omitempty"`   // durability class → how it is reached, in the library's words
+	Settings  []Fact   `json:"settings,omitempty"` // in force, as the store told them
+	Abilities []string `json:"abilities,omitempty"`
+}
+
+// Severity is how much a finding matters.
+type Severity string
+
+// The severities, gravest first.
+const (
+	Grave   Severity = "grave"   // a figure must not be trusted or a store loses data
+	Warning Severity = "warning" // a figure must be read with care
+	Notice  Severity = "notice"  // worth knowing
+)
+
+// Finding is a statement that the data supports.
+type Finding struct {
+	Severity Severity `json:"severity"`
+	Code     string   `json:"code,omitempty"`
+	Sentence string   `json:"sentence"`
+	Evidence []string `json:"evidence,omitempty"` // sentences
+	Remedy   string   `json:"remedy,omitempty"`
+	Table    string   `json:"table,omitempty"` // ID of the (first) table it speaks of
+}
+
+// Table compares the arms of one phase in one cell: nothing is ranked across tables.
+type Table struct {
+	ID         string   `json:"id"`    // unique in the view, fit for an anchor
+	Class      string   `json:"class"` // durability: "D2(1s)"
+	Meaning    string   `json:"class_meaning"`
+	Cell       string   `json:"cell"`        // what else the cell fixes: "1 M records of 1,000 B, 8 threads, shared handle"
+	Phase      string   `json:"phase"`       // its name
+	Doing      string   `json:"doing"`       // what it does: "updates, uniform order, closed load, 60 s"
+	Open       bool     `json:"open"`        // latencies are response times from the due time
+	Rows       []Row    `json:"rows"`        // ranked ones in order, then the others
+	Series     []Series `json:"series"`      // rate over time, a trial each
+	Ceiling    *float64 `json:"ceiling"`     // the null driver's rate
+	NoiseRatio *float64 `json:"noise_ratio"` // the baseline's twin ÷ the baseline
+	Threshold  float64  `json:"threshold"`   // smaller relative differences are not said
+	Sentence   string   `json:"sentence"`    // who is ahead, or why that can't be said
+	WholePhase bool     `json:"whole_phase"` // rates are of a fixed amount of work, warm-up included
+}
+
+// Estimate is a figure with its interval.
+type Estimate struct {
+	Value float64  `json:"value"`
+	Low   *float64 `json:"low"` // nil: too few repeats for an interval
+	High  *float64 `json:"high"`
+}
+
+// Standing is where a row stands in its table.
+type Standing string
+
+// The standings, in the order in which a table shows them.
+const (
+	Ranked    Standing = "ranked"
+	Reference Standing = "reference"  // the A/A arm and the ceiling: shown, never ranked
+	NotRanked Standing = "not ranked" // ended, but something forbids a rank
+	Failed    Standing = "failed"
+	Refused   Standing = "refused"
+)
+
+// Row is one arm in one table, over its blocks.
+type Row struct {
+	Arm      string   `json:"arm"`
+	Role     string   `json:"role"`
+	Standing Standing `json:"standing"`
+	Reasons  []string `json:"reasons,omitempty"` // sentences: why it has no rank
+	Rank     int      `json:"rank,omitempty"`    // from 1
+	Tied     bool     `json:"tied,omitempty"`    // another row has the same rank
+	How      string   `json:"how,omitempty"`     // how the store reaches the class
+
+	Rate        *Estimate `json:"rate"`
+	Ratio       *Estimate `json:"ratio_to_best"` // its rate ÷ the best one's; nil for the best
+	NoneShown   bool      `json:"no_difference_shown,omitempty"`
+	WorstSecond *float64  `json:"worst_sample"`     // lowest rate of any sample after the warm-up
+	Latency     []Point   `json:"latency"`          // p50, p90, p99, p99.9, p99.99, max; of all used trials together
+	Doubts      []string  `json:"doubts,omitempty"` // sentences: why its figures are less sure than they look
+
+	Attempted uint64 `json:"attempted"`
+	Bad       uint64 `json:"bad"` // lost, wrong, errors, timeouts, unfinished
+	Misses    uint64 `json:"misses"`
+
+	LogicalBytes   *float64 `json:"logical_bytes"`
+	DiskBytes      *float64 `json:"disk_bytes"`
+	HostWriteBytes *float64 `json:"host_write_bytes"`
+	MemoryBytes    *float64 `json:"memory_bytes"`
+	CPUNS          *float64 `json:"cpu_ns_per_op"`
+	AllocBytes     *float64 `json:"alloc_bytes_per_op"`
+	Allocs         *float64 `json:"allocs_per_op"`
+
+	Trials []string `json:"trials"` // keys into View.Trials
+}
+
+// Point is one quantile of a latency distribution. Quantile 1 is the maximum.
+type Point struct {
+	Quantile float64 `json:"q"`
+	NS       float64 `json:"ns"`
+}
+
+// At returns the latency in ns at a quantile; nil: not known.
+func (r Row) At(quantile float64) *float64 {
+	for _, p := range r.Latency {
+		if p.Quantile == quantile {
+			return &p.NS
+		}
+	}
+	return nil
+}
+
+// Series is the rate of one trial over one phase.
+type Series struct {
+	Trial   string     `json:"trial"` // key into View.Trials
+	Arm     string     `json:"arm"`
+	Block   int        `json:"block"`
+	Median  bool       `json:"median"` // the arm's trial whose rate is the median of its blocks
+	At      []float64  `json:"t"`      // seconds since the phase began
+	Rate    []*float64 `json:"rate"`
+	Samples int        `json:"samples"`               // how many there were before they were thinned out
+	Warmup  float64    `json:"warmup_s"`              // what stands before is left out of the figures
+	Marks   []Happened `json:"marks,omitempty"`       // change points and stalls
+	Ended   string     `json:"ended_early,omitempty"` // why the line stops
+}
+
+// Happened is something at a time of a series.
+type Happened struct {
+	At    float64 `json:"t"`
+	Until float64 `json:"until,omitempty"` // 0: an instant
+	Kind  string  `json:"kind"`            // "stall", "cliff", or "change" of level
+	Text  string  `json:"text"`
+}
+
+// Matrix is every planned trial: rows are arms, columns are cells, and each square holds one trial a block.
+type Matrix struct {
+	Cells []string    `json:"cells"`
+	Rows  []MatrixRow `json:"rows"`
+}
+
+// MatrixRow is one arm.
+type MatrixRow struct {
+	Arm     string     `json:"arm"`
+	Squares [][]string `json:"squares"` // a cell each: keys into View.Trials, by block
+}
+
+// Trial is one planned trial, whatever became of it.
+type Trial struct {
+	Key     string   `json:"key"` // unique in the view: the ID, with the run's ID before it where there are several runs
+	ID      string   `json:"id"`
+	Run     string   `json:"run"`
+	Arm     string   `json:"arm"`
+	Role    string   `json:"role"`
+	Cell    string   `json:"cell"`
+	Class   string   `json:"class"`
+	Block   int      `json:"block"`
+	State   string   `json:"state"` // of record.State, or "planned" if it never began
+	Reasons []string `json:"reasons,omitempty"`
+	Link    string   `json:"link,omitempty"` // from the report to the trial's folder, with "/" at the end; "": it left no result
+	Phases  []Phase  `json:"phases,omitempty"`
+}
+
+// Phase is one phase of a trial.
+type Phase struct {
+	Name           string   `json:"name"`
+	Measured       bool     `json:"measured"`
+	Seconds        float64  `json:"seconds"`
+	Rate           float64  `json:"rate"` // operations that were done in order, a second, over the whole phase
+	Attempted      uint64   `json:"attempted"`
+	Bad            uint64   `json:"bad"`
+	Latency        []Point  `json:"latency"`
+	LogicalBytes   *float64 `json:"logical_bytes"`
+	DiskBytes      *float64 `json:"disk_bytes"`
+	HostWriteBytes *float64 `json:"host_write_bytes"`
+	MemoryBytes    *float64 `json:"memory_bytes"`
+	AllocBytes     *float64 `json:"alloc_bytes_per_op"`
+	Allocs         *float64 `json:"allocs_per_op"`
+}

@@ -1,0 +1,249 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"assay/internal/conductor"
+	"assay/internal/control"
+	"assay/internal/keyval"
+	"assay/store"
+)
+
+// faultsMax bounds what one rule tells: a store that loses everything would fill pages.
+const faultsMax = 12
+
+// bench is what one rule works with: a worker process, started when it is needed, and the stores that it opens.
+type bench struct {
+	*kit
+	description store.Description
+	faults      []string
+	omitted     int
+
+	worker      *conductor.Worker
+	stopWatch   func() bool
+	log         tail
+	phases      int // since the store was opened
+	lengthMax   int // of all values so far
+	directories int
+}
+
+// fault records that the rule is broken. The rule goes on, for there may be more.
+func (b *bench) fault(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	switch {
+	case slices.Contains(b.faults, text):
+	case len(b.faults) < faultsMax:
+		b.faults = append(b.faults, text)
+	default:
+		b.omitted++
+	}
+}
+
+func (b *bench) describeFaults() string {
+	text := strings.Join(b.faults, "\n")
+	if b.omitted > 0 {
+		text += fmt.Sprintf("\n… and %d more faults of this rule", b.omitted)
+	}
+	return text
+}
+
+// skipped ends a rule that does not apply.
+type skipped struct{ reason string }
+
+func (s *skipped) Error() string { return s.reason }
+
+func skip(format string, args ...any) error { return &skipped{fmt.Sprintf(format, args...)} }
+
+// start starts a worker unless one is running.
+func (b *bench) start() error {
+	if b.worker != nil {
+		return nil
+	}
+	w, err := conductor.Start(b.target.Command, &b.log)
+	if err != nil {
+		return err
+	}
+	b.worker = w
+	b.stopWatch = context.AfterFunc(b.ctx, w.Kill)
+	return nil
+}
+
+// end ends the worker, if there is one, whatever state it is in.
+func (b *bench) end() {
+	if b.worker == nil {
+		return
+	}
+	b.worker.Kill()
+	_ = b.worker.End(b.target.StepTimeout) // it says that the worker was killed
+	b.stopWatch()
+	b.worker = nil
+}
+
+// call makes a request.
+func (b *bench) call(r control.Request, result any) error {
+	if err := b.start(); err != nil {
+		return err
+	}
+	return b.worker.Call(r, b.target.StepTimeout, result)
+}
+
+// expectRefusal makes a request that must be answered with an error of a class, and keeps a fault if it is not. The error is
+// for a worker that can't be talked to any more.
+func (b *bench) expectRefusal(what, class string, r control.Request) error {
+	return b.judgeRefusal(what, class, b.call(r, nil))
+}
+
+func (b *bench) judgeRefusal(what, class string, err error) error {
+	var no *control.Error
+	switch {
+	case err == nil:
+		b.fault("%s was accepted, expected an error of class %s", what, class)
+	case !errors.As(err, &no):
+		return fmt.Errorf("%s: %w", what, err)
+	case no.Class != class:
+		b.fault("%s was answered with class %q (%s), expected %s", what, no.Class, no.Message, class)
+	}
+	return nil
+}
+
+func (b *bench) describe() (control.Described, error) {
+	var d control.Described
+	err := b.call(control.Request{Command: control.CommandDescribe}, &d)
+	return d, err
+}
+
+// opening is how a store is to be opened. Zero fields mean: the weakest class, any way to share handles, one thread, a fresh
+// directory.
+type opening struct {
+	durability  store.Durability
+	handles     string
+	poolHandles int
+	threads     int
+	directory   string
+}
+
+// request fills in what is left open.
+func (b *bench) request(o opening) (control.Request, error) {
+	r := control.Open{
+		Driver: b.target.Driver, Directory: o.directory, Endpoints: b.target.Endpoints, Durability: o.durability,
+		Options: b.target.Options, Handles: o.handles, PoolHandles: o.poolHandles, Threads: max(o.threads, 1),
+	}
+	if r.Durability == "" {
+		r.Durability = b.description.Durability[0].Class
+	}
+	if r.Durability == store.D2 {
+		r.LossWindowNS = int64(time.Second)
+	}
+	if r.Handles == "" {
+		r.Handles = control.HandlesPerThread
+		if b.description.HandlesShareable {
+			r.Handles = control.HandlesShared
+		}
+	}
+	if r.Directory == "" && b.description.Kind == store.Embedded {
+		var err error
+		if r.Directory, err = b.newDirectory(); err != nil {
+			return control.Request{}, err
+		}
+	}
+	return control.Request{Command: control.CommandOpen, Open: &r}, nil
+}
+
+func (b *bench) newDirectory() (string, error) {
+	b.directories++
+	name := filepath.Join(b.root, fmt.Sprintf("%02d-%d", b.ordinal, b.directories))
+	if err := os.Mkdir(name, 0o700); err != nil {
+		return "", fmt.Errorf("a directory for a store: %w", err)
+	}
+	return name, nil
+}
+
+func (b *bench) open(o opening) (control.Opened, error) {
+	var opened control.Opened
+	r, err := b.request(o)
+	if err != nil {
+		return opened, err
+	}
+	b.phases = 0
+	err = b.call(r, &opened)
+	if err != nil {
+		err = fmt.Errorf("opening %s in class %s with handles %s: %w", r.Open.Driver, r.Open.Durability, r.Open.Handles, err)
+	}
+	return opened, err
+}
+
+func (b *bench) close() error {
+	return b.call(control.Request{Command: control.CommandClose}, nil)
+}
+
+// needsRecords skips a rule that the null driver can't be held to.
+func (b *bench) needsRecords() error {
+	if b.description.Kind == store.None {
+		return skip("%s stores nothing", b.description.Name)
+	}
+	return nil
+}
+
+// indexesPerRule is far more than any rule uses.
+const indexesPerRule = 1 << 22
+
+// base is the first index that the rule may use. On a server all rules share one store.
+func (b *bench) base(keys keyval.KeyShape) uint64 {
+	base := uint64(b.ordinal) * indexesPerRule
+	if b.description.Kind != store.Server || base+indexesPerRule > keys.IndexLimit() {
+		return 0
+	}
+	return base
+}
+
+// keys returns a shape of keys that every rule can use with this driver, in whose order indexes ascend.
+func (b *bench) keys() keyval.KeyShape {
+	length := max(16, b.description.KeyBytesMin)
+	if b.description.KeyBytesMax > 0 {
+		length = min(length, b.description.KeyBytesMax)
+	}
+	return b.keysOf(length)
+}
+
+// keysOf returns a shape of keys of one length, in whose order indexes ascend.
+func (b *bench) keysOf(length int) keyval.KeyShape {
+	if !b.description.KeyText {
+		return keyval.KeyShape{Format: keyval.Binary, Bytes: length}
+	}
+	digits := min(length, 12)
+	rest := length - digits
+	return keyval.KeyShape{
+		Format: keyval.Decimal, Digits: digits,
+		Prefix: strings.Repeat("p", min(rest, 250)), Suffix: strings.Repeat("s", max(rest-250, 0)),
+	}
+}
+
+// tail keeps the end of what a worker writes to standard error, however much that is.
+type tail struct {
+	lock  sync.Mutex
+	bytes []byte
+}
+
+const tailBytesMax = 2000
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	t.bytes = append(t.bytes, p[max(0, len(p)-tailBytesMax):]...)
+	t.bytes = slices.Delete(t.bytes, 0, max(0, len(t.bytes)-tailBytesMax))
+	return len(p), nil
+}
+
+func (t *tail) text() string {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	return strings.TrimSpace(string(t.bytes))
+}

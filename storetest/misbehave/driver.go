@@ -1,0 +1,436 @@
+// Package misbehave holds drivers and workers that break one promise each, on purpose, and honest ones beside them. They
+// show that the conformance kit, the conductor and the checks of a run see what they are there to see.
+package misbehave
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"assay/store"
+)
+
+// behaviour is how a driver differs from the honest one. What is nil is honest.
+type behaviour struct {
+	name, summary string
+
+	describe    func(*store.Description)
+	open        func(store.Config) error
+	closing     func()
+	drop        bool // forgets everything at close
+	buffered    bool // acknowledges writes before they reach the file
+	swapNothing bool
+	settings    map[string]string
+
+	get   func(h *handle, key, buf []byte) ([]byte, error)
+	put   func(h *handle, key, value []byte) error
+	del   func(h *handle, key []byte) error
+	apply func(h *handle, writes []store.Write) error
+	scan  func(h *handle, start []byte, visit func(key, value []byte) bool) error
+	add   func(h *handle, key, value []byte) error
+	key   func(key []byte) []byte // what it takes for the key
+	each  func(n uint64)          // before each operation, with its number in the store
+}
+
+// Names of drivers that break no promise.
+const (
+	Honest = "honest"
+	Slow   = "slow"
+	Prints = "prints"
+)
+
+// crashAfter is the operation at which drivers hang or crash: in the middle of a phase.
+const crashAfter = 30
+
+// valueBytesMax is the limit that all drivers here claim, so that there is one to be broken.
+const valueBytesMax = 1 << 20
+
+var behaviours = []behaviour{
+	{name: Honest, summary: "keeps every promise"},
+	{name: Slow, summary: "keeps every promise, a tenth of a millisecond later", each: func(uint64) { time.Sleep(100 * time.Microsecond) }},
+	{name: Prints, summary: "keeps every promise, and prints to standard output", each: printing},
+
+	{name: "lies-wrong-value", summary: "returns the value of another key", get: func(h *handle, key, _ []byte) ([]byte, error) {
+		value, err := h.honest.get(key)
+		if other := h.swapLast(value); err == nil && other != nil {
+			return other, nil
+		}
+		return value, err
+	}},
+	{name: "lies-damaged-value", summary: "flips a bit at the end of each value", get: func(h *handle, key, buf []byte) ([]byte, error) {
+		value, err := h.honest.get(key)
+		if err != nil || len(value) == 0 {
+			return value, err
+		}
+		buf = append(buf[:0], value...)
+		buf[len(buf)-1] ^= 1
+		return buf, nil
+	}},
+	{name: "lies-lost-writes", summary: "acknowledges every seventh write without doing it", put: func(h *handle, key, value []byte) error {
+		if h.puts.Add(1)%7 == 0 {
+			return nil
+		}
+		return h.write(store.Write{Key: key, Value: value})
+	}},
+	{name: "lies-swallowed-errors", summary: "acknowledges values that are too long, and drops them", put: func(h *handle, key, value []byte) error {
+		if len(value) > valueBytesMax {
+			return nil
+		}
+		return h.write(store.Write{Key: key, Value: value})
+	}},
+	{name: "lies-stale-value", summary: "returns the value before the last", put: func(h *handle, key, value []byte) error {
+		if old, err := h.honest.get(key); err == nil {
+			h.previous.Store(string(key), old)
+		}
+		return h.write(store.Write{Key: key, Value: value})
+	}, get: func(h *handle, key, _ []byte) ([]byte, error) {
+		value, err := h.honest.get(key)
+		if old, ok := h.previous.Load(string(key)); ok && err == nil {
+			return old.([]byte), nil
+		}
+		return value, err
+	}},
+	{name: "lies-shared-buffer", summary: "returns values of all handles in one buffer", get: func(h *handle, key, _ []byte) ([]byte, error) {
+		value, err := h.honest.get(key)
+		if err != nil {
+			return nil, err
+		}
+		shared := h.common[:len(value)]
+		copy(shared, value)
+		time.Sleep(20 * time.Microsecond) // time enough for another thread
+		return shared, nil
+	}},
+	{name: "lies-kept-buffer", summary: "keeps the caller's slice instead of a copy", put: func(h *handle, key, value []byte) error {
+		h.kept.Store(string(key), value)
+		return h.write(store.Write{Key: key, Value: value})
+	}, get: func(h *handle, key, _ []byte) ([]byte, error) {
+		value, err := h.honest.get(key)
+		if kept, ok := h.kept.Load(string(key)); ok && err == nil {
+			return kept.([]byte), nil
+		}
+		return value, err
+	}},
+	{name: "lies-empty-miss", summary: "takes the empty value for a miss", get: func(h *handle, key, _ []byte) ([]byte, error) {
+		value, err := h.honest.get(key)
+		if err == nil && len(value) == 0 {
+			return nil, store.ErrNotFound
+		}
+		return value, err
+	}},
+	{name: "lies-missing-empty", summary: "returns the empty value for what is not there", get: func(h *handle, key, _ []byte) ([]byte, error) {
+		value, err := h.honest.get(key)
+		if errors.Is(err, store.ErrNotFound) {
+			return []byte{}, nil
+		}
+		return value, err
+	}},
+	{name: "lies-delete", summary: "acknowledges deletes without doing them", del: func(*handle, []byte) error { return nil }},
+	{name: "lies-scan-order", summary: "gives the first two records of a scan the wrong way round", scan: func(h *handle, start []byte, visit func(key, value []byte) bool) error {
+		found := h.honest.from(start)
+		if len(found) > 1 {
+			found[0], found[1] = found[1], found[0]
+		}
+		return walk(found, visit)
+	}},
+	{name: "lies-scan-start", summary: "leaves out the first record where the start is not a key", scan: func(h *handle, start []byte, visit func(key, value []byte) bool) error {
+		found := h.honest.from(start)
+		if len(found) > 0 && found[0].key != string(start) {
+			found = found[1:]
+		}
+		return walk(found, visit)
+	}},
+	{name: "lies-scan-limit", summary: "goes on scanning when it is told to stop", scan: func(h *handle, start []byte, visit func(key, value []byte) bool) error {
+		for _, r := range h.honest.from(start) {
+			visit([]byte(r.key), r.value)
+		}
+		return nil
+	}},
+	{name: "lies-batch-last", summary: "drops the last write of each batch", apply: func(h *handle, writes []store.Write) error {
+		return h.honest.apply(writes[:len(writes)-1], false)
+	}},
+	{name: "lies-batch-order", summary: "applies the puts of a batch before its deletes", apply: func(h *handle, writes []store.Write) error {
+		var puts, deletes []store.Write
+		for _, w := range writes {
+			if w.Delete {
+				deletes = append(deletes, w)
+			} else {
+				puts = append(puts, w)
+			}
+		}
+		return h.honest.apply(append(puts, deletes...), false)
+	}},
+	{name: "lies-add", summary: "adds over what is there", add: func(h *handle, key, value []byte) error {
+		return h.write(store.Write{Key: key, Value: value})
+	}},
+	{name: "lies-swap", summary: "acknowledges every compare-and-swap without doing it", swapNothing: true},
+	{name: "lies-shareable", summary: "says that its handles can be shared, but each has one buffer", get: func(h *handle, key, _ []byte) ([]byte, error) {
+		value, err := h.honest.get(key)
+		if err != nil {
+			return nil, err
+		}
+		h.own = append(h.own[:0], value...)
+		time.Sleep(20 * time.Microsecond) // time enough for another thread
+		return h.own, nil
+	}},
+	{name: "lies-key-zero", summary: "takes a key to end at its first zero byte, as C does", key: func(key []byte) []byte {
+		if end := bytes.IndexByte(key, 0); end >= 0 {
+			return key[:end]
+		}
+		return key
+	}},
+	{name: "lies-key-end", summary: "leaves out the last byte of keys that are longer than 8", key: func(key []byte) []byte {
+		if len(key) > 8 {
+			return key[:len(key)-1]
+		}
+		return key
+	}},
+	{name: "lies-key-length", summary: "claims longer keys than it takes", put: func(h *handle, key, value []byte) error {
+		if len(key) > 500 {
+			return errors.New("the key is too long")
+		}
+		return h.write(store.Write{Key: key, Value: value})
+	}},
+	{name: "lies-version", summary: "does not tell its library's version", describe: func(d *store.Description) { d.Library = "example.org/secret" }},
+	{name: "lies-forgets", summary: "forgets everything at close", drop: true},
+	{name: "lies-buffered", summary: "acknowledges D1 and D3 from a buffer of its own", buffered: true},
+	{name: "lies-class", summary: "claims a class that it then refuses", describe: func(d *store.Description) {
+		d.Durability = append(d.Durability, store.DurabilityClaim{Class: store.D4, How: "wishful thinking"})
+	}, open: func(c store.Config) error {
+		if c.Durability == store.D4 {
+			return fmt.Errorf("no D4 here: %w", store.ErrRefused)
+		}
+		return nil
+	}},
+	{name: "lies-settings", summary: "has the same settings in force in each class", settings: map[string]string{"sync": "maybe"}},
+	{name: "lies-abilities", summary: "does not say that it can scan", describe: func(d *store.Description) { d.Abilities.Scan = false }},
+	{name: "lies-description", summary: "has classes out of order and an option whose default is not valid", describe: func(d *store.Description) {
+		d.Durability[0], d.Durability[1] = d.Durability[1], d.Durability[0]
+		d.Options = append(d.Options, store.Option{Name: "depth", Type: store.Int, Default: "deep", Help: "a number"})
+	}},
+	{name: "hangs-operation", summary: "hangs in an operation", each: func(n uint64) {
+		if n == crashAfter {
+			time.Sleep(time.Hour) // not select: Go would see the deadlock and end the process
+		}
+	}},
+	{name: "hangs-open", summary: "hangs at open", open: func(store.Config) error { time.Sleep(time.Hour); return nil }},
+	{name: "hangs-close", summary: "hangs at close", closing: func() { time.Sleep(time.Hour) }},
+	{name: "crashes-exit", summary: "ends the process in the middle of a phase", each: func(n uint64) {
+		if n == crashAfter {
+			os.Exit(3)
+		}
+	}},
+	{name: "crashes-panic", summary: "panics in the middle of a phase", each: func(n uint64) {
+		if n == crashAfter {
+			panic("misbehave: as was asked")
+		}
+	}},
+}
+
+// printing writes to standard output in both ways in which a library could.
+func printing(n uint64) {
+	if n%10 == 0 {
+		fmt.Println("a line that no conductor must see")
+		_, _ = unix.Write(1, []byte("nor this one\n")) // as C code would
+	}
+}
+
+func walk(records []record, visit func(key, value []byte) bool) error {
+	for _, r := range records {
+		if !visit([]byte(r.key), r.value) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// Drivers returns all drivers of this package, honest ones first.
+func Drivers() []store.Driver {
+	all := make([]store.Driver, len(behaviours))
+	for i := range behaviours {
+		all[i] = driver{&behaviours[i]}
+	}
+	return all
+}
+
+type driver struct{ *behaviour }
+
+func (d driver) Describe() store.Description {
+	description := store.Description{
+		Name: d.name, Summary: d.summary, Licence: "NONE", Kind: store.Embedded,
+		Durability: []store.DurabilityClaim{
+			{Class: store.D1, How: "each write is appended to a file"}, {Class: store.D3, How: "and the file is synced"},
+		},
+		HandlesShareable: true, KeyBytesMax: 1000, ValueBytesMax: valueBytesMax, BatchAtomic: true,
+		Abilities: store.Probe((*db)(nil), (*handle)(nil)),
+	}
+	if d.describe != nil {
+		d.describe(&description)
+	}
+	return description
+}
+
+func (d driver) Open(_ context.Context, c store.Config) (store.Store, error) {
+	if d.open != nil {
+		if err := d.open(c); err != nil {
+			return nil, err
+		}
+	}
+	h, err := openHonest(c)
+	if err != nil {
+		return nil, err
+	}
+	return &db{behaviour: d.behaviour, honest: h, common: make([]byte, valueBytesMax)}, nil
+}
+
+// db is an open store, with what its lies need to remember.
+type db struct {
+	*behaviour
+	honest     *honest
+	operations atomic.Uint64
+	puts       atomic.Uint64
+	previous   sync.Map // key → the value before the last
+	kept       sync.Map // key → the caller's slice
+	common     []byte
+	lastLock   sync.Mutex
+	last       []byte
+	swap       sync.Mutex // one add or compare-and-swap at a time
+}
+
+// swapLast keeps a value and returns the one that was kept before.
+func (d *db) swapLast(value []byte) []byte {
+	d.lastLock.Lock()
+	defer d.lastLock.Unlock()
+	before := d.last
+	d.last = value
+	return before
+}
+
+func (d *db) Handle() (store.Handle, error) { return &handle{db: d}, nil }
+
+func (d *db) Settings() map[string]string {
+	if d.settings != nil {
+		return d.settings
+	}
+	return map[string]string{"sync": fmt.Sprint(d.honest.sync)}
+}
+
+func (d *db) Close() error {
+	if d.closing != nil {
+		d.closing()
+	}
+	return d.honest.close(d.drop)
+}
+
+func (d *db) Sync() error {
+	d.honest.lock.Lock()
+	defer d.honest.lock.Unlock()
+	return d.honest.flush()
+}
+
+type handle struct {
+	*db
+	own []byte
+}
+
+func (h *handle) Close() error { return nil }
+
+// begin is called before each operation and returns the key that it is done to.
+func (h *handle) begin(key []byte) []byte {
+	if h.each != nil {
+		h.each(h.operations.Add(1))
+	}
+	if h.key != nil {
+		return h.key(key)
+	}
+	return key
+}
+
+func (h *handle) write(writes ...store.Write) error {
+	for _, w := range writes {
+		if len(w.Key) > 1000 {
+			return fmt.Errorf("a key of %d bytes is too long", len(w.Key))
+		}
+		if len(w.Value) > valueBytesMax {
+			return fmt.Errorf("a value of %d bytes is too long", len(w.Value))
+		}
+	}
+	return h.honest.apply(writes, h.buffered)
+}
+
+func (h *handle) Get(key, buf []byte) ([]byte, error) {
+	key = h.begin(key)
+	if h.get != nil {
+		return h.get(h, key, buf)
+	}
+	return h.honest.get(key)
+}
+
+func (h *handle) Put(key, value []byte) error {
+	key = h.begin(key)
+	if h.put != nil {
+		return h.put(h, key, value)
+	}
+	return h.write(store.Write{Key: key, Value: value})
+}
+
+func (h *handle) Delete(key []byte) error {
+	key = h.begin(key)
+	if h.del != nil {
+		return h.del(h, key)
+	}
+	return h.write(store.Write{Key: key, Delete: true})
+}
+
+func (h *handle) Apply(writes []store.Write) error {
+	h.begin(nil)
+	if h.apply != nil {
+		return h.apply(h, writes)
+	}
+	return h.write(writes...)
+}
+
+func (h *handle) Scan(start []byte, _ int, visit func(key, value []byte) bool) error {
+	start = h.begin(start)
+	if h.scan != nil {
+		return h.scan(h, start, visit)
+	}
+	return walk(h.honest.from(start), visit)
+}
+
+func (h *handle) Add(key, value []byte) error {
+	key = h.begin(key)
+	h.swap.Lock()
+	defer h.swap.Unlock()
+	if h.add != nil {
+		return h.add(h, key, value)
+	}
+	if _, err := h.honest.get(key); err == nil {
+		return store.ErrConflict
+	}
+	return h.write(store.Write{Key: key, Value: value})
+}
+
+// CompareAndSwap holds the old value against the one that is there, unless it lies.
+func (h *handle) CompareAndSwap(key, old, value []byte) error {
+	key = h.begin(key)
+	h.swap.Lock()
+	defer h.swap.Unlock()
+	now, err := h.honest.get(key)
+	if err != nil {
+		return err
+	}
+	if h.swapNothing {
+		return nil
+	}
+	if !bytes.Equal(now, old) {
+		return store.ErrConflict
+	}
+	return h.write(store.Write{Key: key, Value: value})
+}

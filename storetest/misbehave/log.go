@@ -1,0 +1,143 @@
+package misbehave
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"assay/store"
+)
+
+// honest is a store that keeps every promise: a map in memory, and a file to which each write is appended.
+type honest struct {
+	lock    sync.RWMutex
+	values  map[string][]byte
+	file    *os.File
+	pending []byte // what was acknowledged and not yet written to the file, by a store that lies about it
+	sync    bool
+}
+
+func openHonest(c store.Config) (*honest, error) {
+	h := &honest{values: map[string][]byte{}, sync: c.Durability == store.D3}
+	var err error
+	if h.file, err = os.OpenFile(filepath.Join(c.Directory, "log"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
+		return nil, fmt.Errorf("opening the log: %w", err)
+	}
+	if err := h.replay(); err != nil {
+		return nil, errors.Join(fmt.Errorf("reading the log: %w", err), h.file.Close())
+	}
+	return h, nil
+}
+
+// A record of the log: length of the key, length of the value or deleted, both as uint32; key; value.
+const deleted = 1<<32 - 1
+
+func (h *honest) replay() error {
+	in := bufio.NewReader(h.file)
+	for {
+		var head [8]byte
+		if _, err := io.ReadFull(in, head[:]); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil // a record that was cut was not acknowledged
+		} else if err != nil {
+			return err
+		}
+		length := binary.LittleEndian.Uint32(head[4:])
+		body := make([]byte, int(binary.LittleEndian.Uint32(head[:]))+int(length%deleted))
+		if _, err := io.ReadFull(in, body); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		key := string(body[:binary.LittleEndian.Uint32(head[:])])
+		if length == deleted {
+			delete(h.values, key)
+		} else {
+			h.values[key] = body[len(key):]
+		}
+	}
+}
+
+// apply does all writes at once, and appends them to the log with one call, unless buffered.
+func (h *honest) apply(writes []store.Write, buffered bool) error {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	for _, w := range writes {
+		length := uint32(len(w.Value))
+		if w.Delete {
+			length = deleted
+		}
+		h.pending = binary.LittleEndian.AppendUint32(h.pending, uint32(len(w.Key)))
+		h.pending = binary.LittleEndian.AppendUint32(h.pending, length)
+		h.pending = append(append(h.pending, w.Key...), w.Value...)
+		if w.Delete {
+			delete(h.values, string(w.Key))
+		} else {
+			h.values[string(w.Key)] = append([]byte{}, w.Value...)
+		}
+	}
+	if buffered {
+		return nil
+	}
+	return h.flush()
+}
+
+func (h *honest) flush() error {
+	_, err := h.file.Write(h.pending)
+	h.pending = h.pending[:0]
+	if err == nil && h.sync {
+		err = h.file.Sync()
+	}
+	return err
+}
+
+func (h *honest) get(key []byte) ([]byte, error) {
+	h.lock.RLock()
+	defer h.lock.RUnlock()
+	value, ok := h.values[string(key)]
+	if !ok {
+		return nil, store.ErrNotFound
+	}
+	return value, nil // never changed in place
+}
+
+// record is one record of a scan.
+type record struct {
+	key   string
+	value []byte
+}
+
+func (h *honest) from(start []byte) []record {
+	h.lock.RLock()
+	defer h.lock.RUnlock()
+	var found []record
+	for key, value := range h.values {
+		if key >= string(start) {
+			found = append(found, record{key, value})
+		}
+	}
+	slices.SortFunc(found, func(a, b record) int {
+		if a.key < b.key {
+			return -1
+		}
+		return 1
+	})
+	return found
+}
+
+func (h *honest) close(drop bool) error {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	var err error
+	if drop {
+		err = h.file.Truncate(0)
+	} else {
+		err = h.flush()
+	}
+	return errors.Join(err, h.file.Close())
+}

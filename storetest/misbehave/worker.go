@@ -1,0 +1,271 @@
+package misbehave
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/control"
+	"assay/internal/counters"
+	"assay/internal/histogram"
+	"assay/internal/trace"
+	"assay/worker"
+)
+
+// Kinds returns the kinds of workers that Serve can be, sorted.
+func Kinds() []string {
+	var kinds []string
+	for kind := range lies {
+		kinds = append(kinds, kind)
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+// lie is what a worker does to an honest worker's answers. It may change the counters of the phase that just ran, and gets
+// the reply's line, without its end; what it returns is written instead.
+type lie struct {
+	prepare func(*control.Prepare) // what the honest worker is told instead
+	rewrite func(*trace.Thread)    // likewise: of each thread of the trace
+	linger  bool                   // after the end of input
+	count   func(*counters.File)
+	reply   func(request control.Request, line []byte) []byte
+}
+
+var lies = map[string]lie{
+	"counts-twice": {count: func(c *counters.File) {
+		slot := c.Slot(0, 0)
+		slot.Outcomes[counters.OK]++
+		slot.Service[histogram.Bucket(slot.ServiceMaxNS)]++
+	}},
+	"counts-attempts": {count: func(c *counters.File) {
+		c.Thread(0).Attempted += 5
+		c.Thread(0).Acknowledged += 5
+	}},
+	"counts-nothing": {count: func(c *counters.File) {
+		eachSlot(c, func(slot *counters.Slot) { *slot = counters.Slot{} })
+	}},
+	"counts-no-times": {count: func(c *counters.File) {
+		eachSlot(c, func(slot *counters.Slot) { slot.Service = [histogram.Buckets]uint64{} })
+	}},
+	"counts-all-ok": {count: func(c *counters.File) {
+		eachSlot(c, func(slot *counters.Slot) {
+			for outcome := counters.OK + 1; outcome < counters.Outcomes; outcome++ {
+				slot.Outcomes[counters.OK] += slot.Outcomes[outcome]
+				slot.Outcomes[outcome] = 0
+			}
+		})
+	}},
+	"answers-garbage": {reply: func(_ control.Request, line []byte) []byte {
+		return append([]byte("opening the store …\n"), line...)
+	}},
+	"answers-wrong-id": {reply: func(r control.Request, line []byte) []byte {
+		return bytes.Replace(line, fmt.Appendf(nil, `"id":%d`, r.ID), fmt.Appendf(nil, `"id":%d`, r.ID+1), 1)
+	}},
+	"answers-never": {reply: func(r control.Request, line []byte) []byte {
+		if r.Command == control.CommandOpen {
+			select {}
+		}
+		return line
+	}},
+	"closes-stdout": {reply: func(r control.Request, line []byte) []byte {
+		if r.Command == control.CommandOpen {
+			return nil
+		}
+		return line
+	}},
+	"counts-bytes": {count: func(c *counters.File) {
+		eachSlot(c, func(slot *counters.Slot) { slot.BytesWritten, slot.BytesRead = 2*slot.BytesWritten, 2*slot.BytesRead })
+	}},
+	"counts-early-end": {count: func(c *counters.File) { c.SetEndNS(c.StartNS() + 1) }},
+	"counts-late-end":  {count: func(c *counters.File) { c.SetEndNS(c.EndNS() + 3600e9) }},
+	"counts-no-handles": {count: func(c *counters.File) {
+		for thread := range c.Threads() {
+			c.Thread(thread).HandlesOpened = 0
+		}
+	}},
+	"ignores-deadline": {prepare: func(p *control.Prepare) { p.DeadlineNS = 0 }},
+	"ignores-verify":   {prepare: func(p *control.Prepare) { p.Verify = false }},
+	"ignores-must-hit": {prepare: func(p *control.Prepare) { p.MustHitBelow = 0 }},
+	"ignores-loaded":   {prepare: func(p *control.Prepare) { p.LoadedRecords = 1 << 40 }},
+	"ignores-stride":   {rewrite: func(t *trace.Thread) { t.Stride = 0 }},
+	"ignores-due":      {rewrite: func(t *trace.Thread) { clear(t.Due) }},
+	"ignores-limit":    {rewrite: func(t *trace.Thread) { t.Limit++ }},
+	"prints-after-run": {reply: func(r control.Request, line []byte) []byte {
+		if r.Command == control.CommandRun {
+			return append(line, "\nphase done"...)
+		}
+		return line
+	}},
+	"refuses-as-failed": {reply: func(_ control.Request, line []byte) []byte {
+		line = bytes.Replace(line, []byte(`"class":"refused"`), []byte(`"class":"failed"`), 1)
+		return bytes.Replace(line, []byte(`"class":"bad_request"`), []byte(`"class":"failed"`), 1)
+	}},
+	"accepts-everything": {reply: func(r control.Request, line []byte) []byte {
+		if bytes.Contains(line, []byte(`"ok":false`)) {
+			return fmt.Appendf(nil, `{"id":%d,"ok":true,"result":{}}`, r.ID)
+		}
+		return line
+	}},
+	"outlives-input": {linger: true},
+	"floods-stderr": {reply: func(_ control.Request, line []byte) []byte { // no lie: standard error is free
+		fmt.Fprintln(os.Stderr, strings.Repeat("flood ", 100_000))
+		return line
+	}},
+}
+
+func eachSlot(c *counters.File, change func(*counters.Slot)) {
+	for thread := range c.Threads() {
+		for slot := range c.Operations() {
+			change(c.Slot(thread, slot))
+		}
+	}
+}
+
+// Serve is a worker that lies in one of Kinds. It hosts Drivers and lets an honest worker do the work. It returns when in
+// ends; a kind that closes its output returns nothing until then.
+func Serve(kind string, in io.Reader, out io.WriteCloser) error {
+	l, ok := lies[kind]
+	if !ok {
+		return fmt.Errorf("no worker misbehaves as %q: expected one of %v", kind, Kinds())
+	}
+	toWorker, requests := io.Pipe()
+	replies, fromWorker := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := worker.Serve(toWorker, fromWorker, Drivers()...)
+		fromWorker.CloseWithError(io.EOF)
+		ended <- err
+	}()
+	p := &proxy{lie: l, in: control.NewLines(in), out: out, requests: requests, replies: control.NewLines(replies)}
+	err := p.serve()
+	if l.linger {
+		time.Sleep(time.Hour)
+	}
+	return errors.Join(err, requests.Close(), <-ended)
+}
+
+// proxy stands between a conductor and an honest worker.
+type proxy struct {
+	lie      lie
+	in       *control.Lines
+	out      io.WriteCloser
+	requests io.Writer
+	replies  *control.Lines
+	counters *counters.File // of the phase that waits or runs
+	closed   bool
+}
+
+func (p *proxy) serve() error {
+	for {
+		line, err := p.in.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var r control.Request
+		if err := json.Unmarshal(line, &r); err != nil {
+			return fmt.Errorf("a request: %w", err)
+		}
+		if err := p.mapCounters(r); err != nil {
+			return err
+		}
+		if line, err = p.change(r, line); err != nil {
+			return err
+		}
+		if _, err := p.requests.Write(append(line, '\n')); err != nil {
+			return err
+		}
+		reply, err := p.replies.Next()
+		if err != nil {
+			return fmt.Errorf("the honest worker's reply: %w", err)
+		}
+		if err := p.answer(r, reply); err != nil {
+			return err
+		}
+	}
+}
+
+// mapCounters maps the counters of a phase before their name goes away.
+func (p *proxy) mapCounters(r control.Request) error {
+	if r.Command != control.CommandPrepare || p.lie.count == nil || r.Prepare == nil {
+		return nil
+	}
+	t, unmap, err := trace.Map(r.Prepare.Trace)
+	if err != nil {
+		return nil // the honest worker says so, too
+	}
+	c, err := counters.Open(r.Prepare.Counters, t)
+	if err == nil {
+		p.counters = c
+	}
+	return unmap()
+}
+
+// change makes the request that the honest worker gets.
+func (p *proxy) change(r control.Request, line []byte) ([]byte, error) {
+	if r.Command != control.CommandPrepare || r.Prepare == nil || p.lie.prepare == nil && p.lie.rewrite == nil {
+		return line, nil
+	}
+	if p.lie.prepare != nil {
+		p.lie.prepare(r.Prepare)
+	}
+	if p.lie.rewrite != nil {
+		if err := rewrite(r.Prepare, p.lie.rewrite); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(r)
+}
+
+const changedSuffix = ".changed"
+
+// rewrite writes a changed trace beside the one that was made, if that one can be read.
+func rewrite(p *control.Prepare, change func(*trace.Thread)) error {
+	t, unmap, err := trace.Map(p.Trace)
+	if err != nil {
+		return nil // the honest worker says so, too
+	}
+	for i := range t.Threads {
+		t.Threads[i].Due = slices.Clone(t.Threads[i].Due) // the file is mapped read-only
+		change(&t.Threads[i])
+	}
+	p.Trace += changedSuffix
+	err = t.Write(p.Trace)
+	return errors.Join(err, unmap())
+}
+
+func (p *proxy) answer(r control.Request, reply []byte) error {
+	if p.lie.rewrite != nil && r.Prepare != nil {
+		if strings.HasSuffix(r.Prepare.Trace, changedSuffix) {
+			_ = os.Remove(r.Prepare.Trace) // it is mapped by now; what stays would lie with the other temporary files
+		}
+	}
+	if r.Command == control.CommandRun && p.counters != nil {
+		p.lie.count(p.counters)
+		if err := p.counters.Unmap(); err != nil {
+			return err
+		}
+		p.counters = nil
+	}
+	if p.lie.reply != nil {
+		reply = p.lie.reply(r, reply)
+	}
+	if p.closed {
+		return nil
+	}
+	if reply == nil {
+		p.closed = true
+		return p.out.Close()
+	}
+	_, err := p.out.Write(append(reply, '\n'))
+	return err
+}

@@ -1,0 +1,340 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/conductor"
+	"assay/internal/control"
+	"assay/internal/counters"
+	"assay/internal/histogram"
+	"assay/internal/keyval"
+	"assay/internal/trace"
+)
+
+// running is a phase under way.
+type running struct {
+	bench    *bench
+	script   *script
+	number   int
+	file     *trace.File
+	counters *counters.File
+	pending  *conductor.Pending
+}
+
+// ran is a phase that has ended, well or not.
+type ran struct {
+	script    *script
+	number    int
+	file      *trace.File
+	sample    counters.Sample
+	messages  []counters.Message
+	observed  []uint64
+	elapsedNS int64
+	clock     uint64
+	runtime   map[string]float64
+}
+
+// poolBytes is small: the kit looks for wrong bytes, not for compressibility.
+const poolBytes = 1 << 16
+
+// prepare prepares a script as the store's next phase. The caller ends it with begin and wait, or with counters.Unmap.
+func (b *bench) prepare(s *script) (*running, error) {
+	file, err := s.file()
+	if err != nil {
+		return nil, err
+	}
+	b.phases++
+	b.lengthMax = max(b.lengthMax, s.lengthMax())
+	r := &running{bench: b, script: s, number: b.phases, file: file}
+	traceName := filepath.Join(b.scratch, fmt.Sprintf("%02d.trace", b.ordinal))
+	countersName := filepath.Join(b.scratch, fmt.Sprintf("%02d.counters", b.ordinal))
+	if err := file.Write(traceName); err != nil {
+		return nil, err
+	}
+	defer os.Remove(traceName)
+	if r.counters, err = counters.Create(countersName, file); err != nil {
+		return nil, err
+	}
+	defer os.Remove(countersName)
+	err = b.call(control.Request{Command: control.CommandPrepare, Prepare: &control.Prepare{
+		Phase: "storetest", Number: r.number, Trace: traceName, Counters: countersName, Keys: s.keys,
+		Values:       keyval.ValueShape{PoolBytes: poolBytes, PoolSeed: s.poolSeed, LengthMax: b.lengthMax},
+		ZeroVersions: s.zeroVersions, Verify: !s.unverified, LoadedRecords: s.loaded, MustHitBelow: s.mustHitBelow,
+		DeadlineNS: int64(s.deadline), Clock: s.clock,
+	}}, nil)
+	if err != nil {
+		return nil, errors.Join(err, r.counters.Unmap())
+	}
+	return r, nil
+}
+
+// begin prepares a script and lets it run.
+func (b *bench) begin(s *script) (*running, error) {
+	r, err := b.prepare(s)
+	if err != nil {
+		return nil, err
+	}
+	if r.pending, err = b.worker.Send(control.Request{Command: control.CommandRun}); err != nil {
+		return nil, errors.Join(err, r.counters.Unmap())
+	}
+	return r, nil
+}
+
+// run runs a script to its end and holds the counts against it.
+func (b *bench) run(s *script) (*ran, error) {
+	r, err := b.begin(s)
+	if err != nil {
+		return nil, err
+	}
+	return r.wait()
+}
+
+// wait waits for the end of the phase and holds the counts against the trace.
+func (r *running) wait() (*ran, error) {
+	var result control.Ran
+	done, err := r.pending.Wait(r.bench.target.StepTimeout, &result)
+	if !done {
+		err = r.bench.worker.Hung(fmt.Sprintf("a phase had not ended after %v", r.bench.target.StepTimeout))
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.counters.Unmap())
+	}
+	ended := r.take()
+	ended.runtime = result.Runtime
+	r.bench.audit(r.counters, ended)
+	return ended, r.counters.Unmap()
+}
+
+// take copies what the counters hold.
+func (r *running) take() *ran {
+	c := r.counters
+	return &ran{
+		script: r.script, number: r.number, file: r.file, sample: c.Sample(true), messages: c.Messages(),
+		observed: slices.Clone(c.Observed()), elapsedNS: int64(c.EndNS() - c.StartNS()), clock: c.Clock(),
+	}
+}
+
+// await polls the counters until the condition holds or the step's time is over.
+func (r *running) await(what string, condition func(counters.Sample) bool) error {
+	for end := time.Now().Add(r.bench.target.StepTimeout); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if condition(r.counters.Sample(false)) {
+			return nil
+		}
+		if done, err := r.pending.Wait(0, nil); done {
+			if err == nil {
+				err = errors.New("the phase ended by itself")
+			}
+			return fmt.Errorf("waiting for %s: %w", what, err)
+		}
+	}
+	return r.bench.worker.Hung(fmt.Sprintf("no %s within %v", what, r.bench.target.StepTimeout))
+}
+
+// audit holds the counts of a phase that ended against the trace: section 3.2 of the contract.
+func (b *bench) audit(c *counters.File, r *ran) {
+	if c.State() != counters.Ended {
+		b.fault("counts: the phase's state is %d after run was answered, expected 2 (ended)", c.State())
+	}
+	if c.StartNS() == 0 || c.EndNS() < c.StartNS() {
+		b.fault("counts: the phase starts at %d ns and ends at %d ns", c.StartNS(), c.EndNS())
+	}
+	if clock := c.Clock(); clock != counters.ClockTSC && clock != counters.ClockMonotonic {
+		b.fault("counts: the clock in use is %d, expected 1 or 2", clock)
+	}
+	for i := range r.file.Threads {
+		head, limit := c.Thread(i), r.file.Threads[i].Limit
+		if head.State != counters.Ended && (head.State != counters.NotBegun || len(r.file.Threads[i].Entries) > 0) {
+			b.fault("counts: a thread's state is %d after the phase, expected 2 (ended)", head.State)
+		}
+		if head.Attempted != head.Acknowledged {
+			b.fault("counts: thread %d ended with %d entries attempted and %d acknowledged", i, head.Attempted, head.Acknowledged)
+		}
+		if limit != 0 && (head.Attempted > limit || head.Attempted < limit && r.script.deadline == 0) {
+			b.fault("counts: thread %d did %d entries, its limit is %d", i, head.Attempted, limit)
+		}
+		counts := r.file.Threads[i].Count(head.Attempted)
+		for k, o := range r.file.Operations {
+			b.auditSlot(c, i, k, o, counts[o])
+		}
+	}
+}
+
+func (b *bench) auditSlot(c *counters.File, thread, k int, o trace.Operation, expected uint64) {
+	slot := c.Slot(thread, k)
+	var outcomes uint64
+	for _, n := range slot.Outcomes {
+		outcomes += n
+	}
+	if outcomes != expected {
+		b.fault("counts: thread %d, %s: %d outcomes, but the trace has %d of it among the entries attempted", thread, o, outcomes, expected)
+	}
+	service := histogram.Histogram{Counts: slot.Service[:]}
+	if n := service.Count(); n != outcomes {
+		b.fault("counts: thread %d, %s: %d service times for %d outcomes", thread, o, n, outcomes)
+	}
+	for bucket := histogram.Buckets - 1; bucket >= 0; bucket-- {
+		if slot.Service[bucket] == 0 {
+			continue
+		}
+		if histogram.Bucket(slot.ServiceMaxNS) != bucket {
+			b.fault("counts: thread %d, %s: the longest service time is said to be %d ns, but the histogram's last bucket begins at %d ns",
+				thread, o, slot.ServiceMaxNS, histogram.Lowest(bucket))
+		}
+		break
+	}
+	if c.HasResponse() {
+		response := histogram.Histogram{Counts: c.Response(thread, k)[:]}
+		if n := response.Count(); n != outcomes {
+			b.fault("counts: thread %d, %s: %d response times for %d outcomes", thread, o, n, outcomes)
+		}
+	}
+}
+
+// total returns what all threads counted for an operation.
+func (r *ran) total(o trace.Operation) counters.Total {
+	for _, t := range r.sample.Totals {
+		if t.Operation == o {
+			return t
+		}
+	}
+	return counters.Total{Operation: o}
+}
+
+// expect holds an operation's outcomes: all of them must be the one expected, and so many.
+func (b *bench) expect(r *ran, what string, o trace.Operation, outcome counters.Outcome, n int) {
+	total := r.total(o)
+	if total.Outcomes[outcome] == uint64(n) && total.Operations() == uint64(n) {
+		return
+	}
+	b.fault("%s: %s: expected %d %s, counted %s", what, o, n, outcome, r.outcomes(o))
+}
+
+// outcomes says how an operation's outcomes were counted, with the messages.
+func (r *ran) outcomes(o trace.Operation) string {
+	var parts []string
+	for outcome, n := range r.total(o).Outcomes {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, counters.Outcome(outcome)))
+		}
+	}
+	text := strings.Join(parts, ", ")
+	if text == "" {
+		text = "nothing"
+	}
+	for _, m := range r.messages {
+		if m.Operation == o {
+			text += fmt.Sprintf(" (%d × %q)", m.Count, m.Text)
+		}
+	}
+	return text
+}
+
+// allOK holds every operation of the phase to be ok.
+func (b *bench) allOK(r *ran, what string) {
+	for _, t := range r.sample.Totals {
+		if t.Outcomes[counters.OK] != t.Operations() {
+			b.fault("%s: %s: expected ok only, counted %s", what, t.Operation, r.outcomes(t.Operation))
+		}
+	}
+}
+
+// version returns what the write at a sequence number of a thread has put.
+func (r *ran) version(thread int, sequence uint64) uint64 {
+	if r.script.zeroVersions {
+		return 0
+	}
+	return keyval.Version(r.number, thread, sequence)
+}
+
+// model is what a store must hold, by index.
+type model map[uint64]held
+
+// held is a value that must be there. version is an Observed… word of package counters where it is no version.
+type held struct {
+	version uint64
+	length  int
+}
+
+var absent = held{version: counters.ObservedMiss}
+
+// remember applies the acknowledged writes of a phase to the model. Threads must have written different indexes.
+func (m model) remember(r *ran) {
+	for i := range r.file.Threads {
+		m.rememberThread(r, i, r.sample.Acknowledged[i])
+	}
+}
+
+func (m model) rememberThread(r *ran, thread int, acknowledged uint64) {
+	for sequence := range acknowledged {
+		entry, index := r.file.Threads[thread].EntryAt(sequence)
+		length := int(r.file.Amounts[entry.SizeClass()])
+		switch {
+		case entry.Operation() == trace.Delete:
+			m[index] = absent
+		case entry.Operation().Writes() && length < keyval.StampBytes:
+			m[index] = held{counters.ObservedShort, length}
+		case entry.Operation().Writes():
+			m[index] = held{r.version(thread, sequence), length}
+		}
+	}
+}
+
+func (m model) indexes() []uint64 { return slices.Sorted(maps.Keys(m)) }
+
+// holds reads every index of the model back and compares versions. The store must be open; keys and pool are the script's
+// that wrote them.
+func (b *bench) holds(m model, writer *script, what string) error {
+	if len(m) == 0 {
+		return nil
+	}
+	s := b.script(1)
+	s.keys, s.poolSeed, s.flags, s.unverified = writer.keys, writer.poolSeed, trace.FlagRecordVersions, true
+	indexes := m.indexes()
+	for _, index := range indexes {
+		s.do(0, trace.Read, index, 0)
+	}
+	r, err := b.run(s)
+	if err != nil {
+		return fmt.Errorf("%s: reading back: %w", what, err)
+	}
+	bytesExpected, right := 0, true
+	for position, index := range indexes {
+		expected, got := m[index], r.observed[position]
+		bytesExpected += expected.length
+		if got != expected.version {
+			right = false
+			b.fault("%s: index %d (key %x, value of %d bytes) holds %s, expected %s", what, index,
+				brief(keyval.NewKeyMaker(s.keys).Key(index)), expected.length, observedText(got), observedText(expected.version))
+		}
+	}
+	if read := r.total(trace.Read).BytesRead; right && read != uint64(bytesExpected) {
+		b.fault("%s: the values that were read have %d bytes in all, those written %d", what, read, bytesExpected)
+	}
+	return nil
+}
+
+func brief(key []byte) []byte { return key[:min(len(key), 24)] }
+
+func observedText(word uint64) string {
+	switch word {
+	case counters.ObservedMiss:
+		return "nothing"
+	case counters.ObservedWrong:
+		return "bytes that are not this index's value"
+	case counters.ObservedError:
+		return "an error"
+	case counters.ObservedNotRead:
+		return "a word that the worker never wrote (not read)"
+	case counters.ObservedShort:
+		return "its short value"
+	}
+	phase, thread, sequence := keyval.SplitVersion(word)
+	return fmt.Sprintf("the version of phase %d, thread %d, sequence %d", phase, thread, sequence)
+}

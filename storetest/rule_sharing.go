@@ -1,0 +1,292 @@
+package storetest
+
+import (
+	"fmt"
+
+	"assay/internal/control"
+	"assay/internal/counters"
+	"assay/internal/keyval"
+	"assay/internal/trace"
+	"assay/store"
+)
+
+const (
+	handlesShared       = control.HandlesShared
+	handlesPerThread    = control.HandlesPerThread
+	handlesPool         = control.HandlesPool
+	handlesPerOperation = control.HandlesPerOperation
+)
+
+// mixed fills a script with operations of all lengths: each thread writes, overwrites, reads and deletes records of its own.
+func (b *bench) mixed(s *script, rounds int) {
+	base := b.base(s.keys)
+	for thread := range s.threads {
+		own := base + uint64(thread)*10_000
+		for round := range uint64(rounds) {
+			length := []int{24, 3000, 100, 0, 700, 23, 64}[(round+uint64(thread))%7]
+			s.do(thread, trace.Insert, own+round, length)
+			s.do(thread, trace.Read, own+round, 0)
+			s.do(thread, trace.Read, own+round/2, 0)
+			s.do(thread, trace.Update, own+round/2, 24+length/2)
+			s.do(thread, trace.Read, own+round/2, 0)
+			s.do(thread, trace.Read, own+round, 0)
+			if round%3 == 2 {
+				s.do(thread, trace.ReadModifyWrite, own+round-1, 90+int(round%50))
+			}
+		}
+	}
+}
+
+func buffersRule(b *bench) error {
+	threads := b.threads(4)
+	if err := b.openFor(opening{threads: threads}); err != nil {
+		return err
+	}
+	s := b.script(threads)
+	b.mixed(s, 60)
+	r, err := b.run(s)
+	if err != nil {
+		return err
+	}
+	b.allOK(r, "values of many lengths, written and read by several threads")
+	m := model{}
+	m.remember(r)
+	return b.holds(m, s, "after writes of many lengths")
+}
+
+// handlesRule checks one way to share handles.
+func handlesRule(mode string) func(b *bench) error {
+	return func(b *bench) error {
+		d := b.description
+		threads := 4
+		o := opening{handles: mode, threads: threads}
+		switch {
+		case mode == handlesShared && !d.HandlesShareable:
+			return skip("%s does not claim that a handle can be shared", d.Name)
+		case mode == handlesPool:
+			o.poolHandles = 2
+			if d.HandlesMax > 0 {
+				o.poolHandles = min(2, d.HandlesMax)
+			}
+		case d.HandlesMax > 0:
+			threads = min(threads, d.HandlesMax)
+			o.threads = threads
+		}
+		if err := b.openFor(o); err != nil {
+			return err
+		}
+		s := b.script(threads)
+		b.mixed(s, 30)
+		r, err := b.run(s)
+		if err != nil {
+			return err
+		}
+		b.allOK(r, fmt.Sprintf("%d threads, handles %s", threads, mode))
+		operations := uint64(0)
+		for _, t := range r.sample.Totals {
+			operations += t.Operations()
+		}
+		switch opened := r.sample.HandlesOpened; {
+		case mode == handlesPerOperation && opened != operations:
+			b.fault("%d handles were opened for %d operations", opened, operations)
+		case mode != handlesPerOperation && opened != 0:
+			b.fault("%d handles were opened during the phase, but they were all open before it", opened)
+		}
+		if mode != handlesPool && r.sample.HandleWaitNS != 0 {
+			b.fault("threads are said to have waited %d ns for pooled handles, but there is no pool", r.sample.HandleWaitNS)
+		}
+		m := model{}
+		m.remember(r)
+		if err := b.holds(m, s, "handles "+mode); err != nil {
+			return err
+		}
+		return b.close()
+	}
+}
+
+func contendedRule(b *bench) error {
+	threads := b.threads(4)
+	if err := b.openFor(opening{threads: threads}); err != nil {
+		return err
+	}
+	s := b.script(threads)
+	base := b.base(s.keys)
+	const keys = 5
+	for thread := range threads {
+		for i := range uint64(150) {
+			length := 30 + 400*thread
+			s.do(thread, trace.Upsert, base+i%keys, length)
+			s.do(thread, trace.Read, base+(i+1)%keys, 0)
+		}
+	}
+	r, err := b.run(s)
+	if err != nil {
+		return err
+	}
+	b.expect(r, "one key by several threads", trace.Upsert, counters.OK, threads*150)
+	if reads := r.total(trace.Read); reads.Outcomes[counters.OK]+reads.Outcomes[counters.Miss] != reads.Operations() {
+		b.fault("reads of keys that other threads write: expected whole values (or a miss at first), counted %s", r.outcomes(trace.Read))
+	}
+	// Each key must hold the last write of one of the threads.
+	verify := b.script(1)
+	verify.flags = trace.FlagRecordVersions
+	for i := range uint64(keys) {
+		verify.do(0, trace.Read, base+i, 0)
+	}
+	seen, err := b.run(verify)
+	if err != nil {
+		return err
+	}
+	for i, word := range seen.observed {
+		last := false
+		for thread := range threads {
+			for sequence := r.sample.Acknowledged[thread]; sequence > 0 && !last; sequence-- {
+				entry, index := r.file.Threads[thread].EntryAt(sequence - 1)
+				if entry.Operation() == trace.Upsert && index == base+uint64(i) {
+					last = word == keyval.Version(r.number, thread, sequence-1)
+					break
+				}
+			}
+		}
+		if !last {
+			b.fault("key %d holds %s, which is the last write of none of the %d threads", i, observedText(word), threads)
+		}
+	}
+	return nil
+}
+
+// survivors returns the classes whose records outlive the process.
+func (b *bench) survivors() []store.Durability {
+	var list []store.Durability
+	for _, claim := range b.description.Durability {
+		if claim.Class != store.D0 || b.description.Kind == store.Server {
+			list = append(list, claim.Class)
+		}
+	}
+	return list
+}
+
+func reopenRule(b *bench) error {
+	if err := b.needsRecords(); err != nil {
+		return err
+	}
+	if b.description.Kind == store.Memory || len(b.survivors()) == 0 {
+		return skip("%s does not claim to keep anything after close", b.description.Name)
+	}
+	for _, class := range b.survivors() {
+		o := opening{durability: class}
+		if b.description.Kind == store.Embedded {
+			var err error
+			if o.directory, err = b.newDirectory(); err != nil {
+				return err
+			}
+		}
+		m := model{}
+		var written *script
+		for round := range uint64(3) {
+			if _, err := b.open(o); err != nil {
+				return err
+			}
+			b.phases = int(round) * 10 // another number, so that versions differ from those before the close
+			if written != nil {
+				if err := b.holds(m, written, fmt.Sprintf("class %s, after close and open", class)); err != nil {
+					return err
+				}
+			}
+			s := b.script(1)
+			base := b.base(s.keys)
+			for i := range uint64(50) {
+				s.do(0, trace.Upsert, base+round*25+i, 100+int(i))
+			}
+			s.do(0, trace.Delete, base+round*25, 0)
+			r, err := b.run(s)
+			if err != nil {
+				return err
+			}
+			b.allOK(r, "writing in class "+string(class))
+			m.remember(r)
+			written = s
+			if err := b.close(); err != nil {
+				return fmt.Errorf("closing a store of class %s: %w", class, err)
+			}
+			if round == 1 {
+				b.end() // once in another process
+			}
+		}
+	}
+	return nil
+}
+
+func killRule(b *bench) error {
+	if b.description.Kind != store.Embedded {
+		return skip("%s does not live in the worker's process, with files", b.description.Name)
+	}
+	tried := 0
+	for _, claim := range b.description.Durability {
+		if claim.Class == store.D0 {
+			continue
+		}
+		tried++
+		if err := b.killAndLook(claim.Class); err != nil {
+			return err
+		}
+	}
+	if tried == 0 {
+		return skip("%s claims no class that survives its process", b.description.Name)
+	}
+	return nil
+}
+
+// killAfter is how many operations each thread must have acknowledged before the worker is killed.
+const killAfter = 100
+
+func (b *bench) killAndLook(class store.Durability) error {
+	directory, err := b.newDirectory()
+	if err != nil {
+		return err
+	}
+	o := opening{durability: class, threads: b.threads(2), directory: directory}
+	if _, err := b.open(o); err != nil {
+		return err
+	}
+	s := b.script(o.threads)
+	s.endless = true
+	const part = 1 << 36 // no thread reaches the next one's indexes
+	for thread := range s.threads {
+		s.threads[thread].Stride = 20
+		for i := range uint64(20) {
+			s.grow(thread, trace.Insert, uint64(thread)*part+i, 50+int(i)*20)
+		}
+	}
+	running, err := b.begin(s)
+	if err != nil {
+		return err
+	}
+	err = running.await(fmt.Sprintf("%d writes of each thread", killAfter), func(now counters.Sample) bool {
+		for _, n := range now.Acknowledged {
+			if n < killAfter {
+				return false
+			}
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	b.end()
+	killed := running.take()
+	b.allOK(killed, "writing in class "+string(class))
+	if err := running.counters.Unmap(); err != nil {
+		return err
+	}
+	m := model{}
+	m.remember(killed)
+	if _, err := b.open(o); err != nil {
+		return fmt.Errorf("after a SIGKILL: %w", err)
+	}
+	b.phases = killed.number
+	if err := b.holds(m, s, fmt.Sprintf("class %s, after a SIGKILL", class)); err != nil {
+		return err
+	}
+	return b.close()
+}

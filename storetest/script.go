@@ -1,0 +1,114 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"assay/internal/keyval"
+	"assay/internal/trace"
+)
+
+// script is a phase to be run: entries written down by hand, and how to run them.
+type script struct {
+	threads []trace.Thread
+	amounts []uint32
+	flags   uint32
+
+	keys         keyval.KeyShape
+	poolSeed     uint64
+	zeroVersions bool
+	unverified   bool // values that are read are not checked
+	loaded       uint64
+	mustHitBelow uint64
+	deadline     time.Duration
+	endless      bool // until the deadline or stop, not once through
+	clock        string
+}
+
+// script returns an empty script for some threads, with keys that suit the driver. It is verified, and each thread goes
+// through its entries once.
+func (b *bench) script(threads int) *script {
+	return &script{threads: make([]trace.Thread, threads), keys: b.keys(), poolSeed: 1, clock: "monotonic"}
+}
+
+// sizeClass returns the class of an amount: a value's length, a scan's records, a batch's members.
+func (s *script) sizeClass(amount int) uint8 {
+	at := slices.Index(s.amounts, uint32(amount))
+	if at < 0 {
+		at = len(s.amounts)
+		if at > 255 {
+			panic("storetest: a script of more than 256 different amounts")
+		}
+		s.amounts = append(s.amounts, uint32(amount))
+	}
+	return uint8(at)
+}
+
+// do appends one operation to a thread.
+func (s *script) do(thread int, o trace.Operation, index uint64, amount int) {
+	s.append(thread, trace.MakeEntry(o, index, s.sizeClass(amount), false))
+}
+
+// grow appends one operation whose index grows with each lap.
+func (s *script) grow(thread int, o trace.Operation, index uint64, amount int) {
+	s.append(thread, trace.MakeEntry(o, index, s.sizeClass(amount), true))
+}
+
+func (s *script) append(thread int, e trace.Entry) {
+	s.threads[thread].Entries = append(s.threads[thread].Entries, e)
+}
+
+// write is a batch's member.
+type write struct {
+	operation trace.Operation
+	index     uint64
+	length    int
+}
+
+func (s *script) batch(thread int, writes ...write) {
+	s.do(thread, trace.Batch, 0, len(writes))
+	for _, w := range writes {
+		s.append(thread, trace.MakeEntry(w.operation, w.index, s.sizeClass(w.length), false).Member())
+	}
+}
+
+// file makes the trace.
+func (s *script) file() (*trace.File, error) {
+	f := &trace.File{Flags: s.flags, Groups: 1, Threads: slices.Clone(s.threads)}
+	copy(f.Amounts[:], s.amounts)
+	var occurs [32]bool
+	for i := range f.Threads {
+		t := &f.Threads[i]
+		if !s.endless && t.Limit == 0 {
+			t.Limit = uint64(len(t.Entries))
+		}
+		for _, e := range t.Entries {
+			if !e.IsMember() {
+				occurs[e.Operation()] = true
+			}
+		}
+	}
+	for code, does := range occurs {
+		if does {
+			f.Operations = append(f.Operations, trace.Operation(code))
+		}
+	}
+	if len(f.Operations) == 0 {
+		return nil, fmt.Errorf("storetest: a script without operations")
+	}
+	return f, nil
+}
+
+// lengthMax returns the longest value of the script.
+func (s *script) lengthMax() int {
+	longest := keyval.StampBytes
+	for i := range s.threads {
+		for _, e := range s.threads[i].Entries {
+			if e.Operation().Writes() {
+				longest = max(longest, int(s.amounts[e.SizeClass()]))
+			}
+		}
+	}
+	return longest
+}

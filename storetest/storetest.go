@@ -1,0 +1,201 @@
+// Package storetest is the conformance kit: it holds a worker process, in whatever language, and one of its drivers to the
+// worker contract (docs/worker-contract.md) and the driver contract (package store). A figure of a store whose driver does
+// not pass means nothing: it may stand for work that was not done.
+//
+// The kit talks to the worker as Assay does, through its control messages, trace files and counters files, and never calls
+// driver code. Each rule starts in a fresh store, explains what it guards, and reports every fault that it finds. A worker
+// that dies or hangs fails the rule at hand; the next rule gets a fresh one.
+//
+//	storetest.go  the target, and running the rules against it
+//	report.go     what was found
+//	bench.go      a worker process and a store for one rule
+//	script.go     traces made by hand
+//	ran.go        a phase that has run: its counts held against the trace, what it read back
+//	rules.go      the list of rules
+//	rule_….go     the rules themselves
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"assay/internal/control"
+	"assay/store"
+)
+
+// Target is what is to be tested.
+type Target struct {
+	// Command is the worker program with its arguments. It inherits the environment of this process.
+	Command []string
+	// Driver is the name of one of its drivers.
+	Driver string
+	// Options are set at each open; the driver's defaults hold for the rest.
+	Options map[string]string
+	// Endpoints are host:port addresses of a server that the kit may fill with records; none for embedded engines.
+	Endpoints []string
+	// TempDir is an existing directory for the stores' files; "": the system's. The kit removes what it made there.
+	TempDir string
+	// StepTimeout is how long one request may take before the worker counts as hung and is killed; 0: 30 s.
+	StepTimeout time.Duration
+	// Rules are the names of the rules to be checked; none: all.
+	Rules []string
+}
+
+const stepTimeoutDefault = 30 * time.Second
+
+// Check holds the target to each rule. The error says why the kit itself could not go on (no directory, an unknown rule, a
+// context that ended); whatever is wrong with the worker or the driver is in the report.
+func Check(ctx context.Context, target Target) (Report, error) {
+	report := Report{Driver: target.Driver}
+	kit, err := newKit(ctx, target)
+	if err != nil {
+		return report, err
+	}
+	defer kit.remove()
+	for _, r := range kit.chosen {
+		if err := ctx.Err(); err != nil {
+			return report, fmt.Errorf("conformance of %s: %w", target.Driver, err)
+		}
+		report.Results = append(report.Results, kit.check(r))
+	}
+	return report, nil
+}
+
+// Test makes each rule a subtest. A rule that does not apply to the driver is a skipped subtest.
+func Test(t *testing.T, target Target) {
+	t.Helper()
+	kit, err := newKit(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kit.remove()
+	for _, r := range kit.chosen {
+		t.Run(r.name, func(t *testing.T) {
+			result := kit.check(r)
+			switch result.State {
+			case Failed:
+				t.Errorf("%s\nThis rule guards: %s", result.Detail, result.Guards)
+			case Skipped:
+				t.Skip(result.Detail)
+			}
+		})
+	}
+}
+
+// kit is a target being tested.
+type kit struct {
+	ctx     context.Context
+	target  Target
+	chosen  []rule
+	scratch string // for trace and counters files, in memory where that can be had
+	root    string // for the stores' directories
+	ordinal int    // of the rule under way: rules on one server must not meet each other's records
+
+	asked       bool
+	description store.Description
+	describeErr error
+}
+
+// sharedMemory is where Linux keeps files that are memory only.
+const sharedMemory = "/dev/shm"
+
+func newKit(ctx context.Context, target Target) (*kit, error) {
+	k := &kit{ctx: ctx, target: target}
+	if k.target.StepTimeout == 0 {
+		k.target.StepTimeout = stepTimeoutDefault
+	}
+	for _, name := range target.Rules {
+		if !slices.ContainsFunc(rules, func(r rule) bool { return r.name == name }) {
+			return nil, fmt.Errorf("conformance: no rule %q: expected one of %v", name, RuleNames())
+		}
+	}
+	for _, r := range rules {
+		if len(target.Rules) == 0 || slices.Contains(target.Rules, r.name) {
+			k.chosen = append(k.chosen, r)
+		}
+	}
+	var err error
+	if k.root, err = os.MkdirTemp(target.TempDir, "storetest"); err != nil {
+		return nil, fmt.Errorf("conformance: a directory for the stores: %w", err)
+	}
+	if k.scratch, err = os.MkdirTemp(sharedMemory, "storetest"); err != nil {
+		k.scratch = k.root // no shared memory here: slower, not wrong
+	}
+	return k, nil
+}
+
+func (k *kit) remove() {
+	// What is left lies in directories for temporary files and harms nothing; there is nobody to tell.
+	_ = os.RemoveAll(k.root)
+	_ = os.RemoveAll(k.scratch)
+}
+
+// check holds the target to one rule.
+func (k *kit) check(r rule) Result {
+	result := Result{Rule: r.name, Guards: r.guards, State: OK}
+	k.ordinal++
+	b := &bench{kit: k}
+	err := k.describe(b)
+	if err == nil {
+		b.description = k.description
+		err = r.run(b)
+	}
+	b.end()
+	var skip *skipped
+	switch {
+	case len(b.faults) == 0 && errors.As(err, &skip):
+		result.State, result.Detail = Skipped, skip.reason
+		return result
+	case err != nil && !errors.As(err, &skip):
+		b.fault("%v", err)
+		if tail := b.log.text(); tail != "" {
+			b.fault("the worker's last words on standard error: %s", tail)
+		}
+	}
+	if len(b.faults) > 0 {
+		result.State, result.Detail = Failed, b.describeFaults()
+	}
+	return result
+}
+
+// describe asks the worker for the driver's description, once: without it no rule can be checked.
+func (k *kit) describe(b *bench) error {
+	if k.asked {
+		return k.describeErr
+	}
+	k.asked = true
+	k.describeErr = func() error {
+		described, err := b.describe()
+		if err != nil {
+			return err
+		}
+		if described.Contract != control.Contract {
+			return fmt.Errorf("the worker speaks contract %d, this kit %d", described.Contract, control.Contract)
+		}
+		for _, d := range described.Drivers {
+			if d.Name == k.target.Driver {
+				k.description = d
+				return checkUsable(d)
+			}
+		}
+		return fmt.Errorf("the worker has no driver %q", k.target.Driver)
+	}()
+	return k.describeErr
+}
+
+// checkUsable holds what all rules rely on.
+func checkUsable(d store.Description) error {
+	if len(d.Durability) == 0 {
+		return fmt.Errorf("%s claims no durability class, so it can't be opened at all", d.Name)
+	}
+	switch d.Kind {
+	case store.Embedded, store.Memory, store.Server, store.None:
+		return nil
+	}
+	return fmt.Errorf("%s is of kind %q, expected embedded, memory, server or none", d.Name, d.Kind)
+}

@@ -1,0 +1,297 @@
+package storetest
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/drivers"
+	"assay/storetest/misbehave"
+	"assay/worker"
+)
+
+// The test binary is its own worker: with asWorker as its first argument it serves instead of testing.
+const asWorker = "as-worker"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == asWorker {
+		os.Exit(serve(os.Args[2]))
+	}
+	os.Exit(m.Run())
+}
+
+func serve(kind string) int {
+	if kind == "drivers" {
+		return worker.Main(append(misbehave.Drivers(), drivers.All()...)...)
+	}
+	if err := misbehave.Serve(kind, os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func target(t *testing.T, kind, driver string) Target {
+	return Target{Command: []string{os.Args[0], asWorker, kind}, Driver: driver, TempDir: t.TempDir()}
+}
+
+func report(t *testing.T, target Target) Report {
+	t.Helper()
+	r, err := Check(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func textOf(t *testing.T, r Report) string {
+	t.Helper()
+	var text strings.Builder
+	if err := r.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+func TestHonestDriversPass(t *testing.T) {
+	for _, name := range []string{misbehave.Honest, misbehave.Slow, misbehave.Prints} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := report(t, target(t, "drivers", name))
+			if failed := r.Failed(); len(failed) > 0 {
+				t.Errorf("%v failed:\n%s", failed, textOf(t, r))
+			}
+			if len(r.Results) != len(rules) {
+				t.Errorf("%d results of %d rules", len(r.Results), len(rules))
+			}
+		})
+	}
+}
+
+// failures are the rules that must fail for each driver that breaks a promise. Others may fail as well.
+var failures = map[string][]string{
+	"lies-wrong-value":      {"value-lengths", "buffers", "overwrite"},
+	"lies-damaged-value":    {"value-lengths", "overwrite"},
+	"lies-lost-writes":      {"overwrite", "value-lengths", "survives-kill", "reopen"},
+	"lies-swallowed-errors": {"limits"},
+	"lies-stale-value":      {"overwrite", "read-modify-write", "concurrent-overwrite", "laps"},
+	"lies-shared-buffer":    {"buffers", "handles-per-thread", "handles-pool", "handles-per-operation"},
+	"lies-shareable":        {"buffers", "handles-shared"},
+	"lies-swap":             {"compare-and-swap"},
+	"lies-key-zero":         {"binary-keys"},
+	"lies-key-end":          {"key-shapes"},
+	"lies-key-length":       {"key-lengths"},
+	"lies-version":          {"version"},
+	"lies-kept-buffer":      {"buffers"},
+	"lies-empty-miss":       {"value-lengths"},
+	"lies-missing-empty":    {"miss", "delete", "lost"},
+	"lies-delete":           {"delete"},
+	"lies-scan-order":       {"scan-order"},
+	"lies-scan-start":       {"scan-start", "scan-deleted"},
+	"lies-scan-limit":       {"scan-limit"},
+	"lies-batch-last":       {"batch"},
+	"lies-batch-order":      {"batch-order"},
+	"lies-add":              {"add"},
+	"lies-forgets":          {"reopen"},
+	"lies-buffered":         {"survives-kill"},
+	"lies-class":            {"durability-classes"},
+	"lies-settings":         {"durability-classes"},
+	"lies-abilities":        {"abilities"},
+	"lies-description":      {"describe"},
+	"hangs-operation":       {"value-lengths", "stop"},
+	"hangs-open":            {"abilities"},
+	"hangs-close":           {"abilities", "reopen"},
+	"crashes-exit":          {"value-lengths"},
+	"crashes-panic":         {"value-lengths"},
+}
+
+func TestLiesAreFound(t *testing.T) {
+	for _, d := range misbehave.Drivers() {
+		name := d.Describe().Name
+		if slices.Contains([]string{misbehave.Honest, misbehave.Slow, misbehave.Prints}, name) {
+			continue
+		}
+		expected := failures[name]
+		if len(expected) == 0 {
+			t.Errorf("%s breaks a promise, but no rule is expected to see it", name)
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			target := target(t, "drivers", name)
+			target.Rules = expected
+			if strings.HasPrefix(name, "hangs") {
+				target.StepTimeout = time.Second
+			}
+			r := report(t, target)
+			if failed := r.Failed(); !slices.Equal(slices.Sorted(slices.Values(failed)), slices.Sorted(slices.Values(expected))) {
+				t.Errorf("%v failed, expected %v:\n%s", failed, expected, textOf(t, r))
+			}
+		})
+	}
+}
+
+// A lie about one thing must not make rules fail that have nothing to do with it: a report that cries everywhere says nothing.
+func TestOtherRulesHold(t *testing.T) {
+	for name, unconcerned := range map[string][]string{
+		"lies-shareable":  {"handles-per-thread", "handles-pool", "handles-per-operation", "value-lengths"},
+		"lies-scan-order": {"value-lengths", "delete", "batch", "reopen", "survives-kill", "counts"},
+		"lies-forgets":    {"overwrite", "scan-order", "survives-kill", "counts"},
+		"lies-batch-last": {"overwrite", "scan-order", "reopen", "add"},
+		"lies-empty-miss": {"scan-order", "batch", "reopen", "miss", "laps"},
+		"lies-settings":   {"abilities", "overwrite", "reopen"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			target := target(t, "drivers", name)
+			target.Rules = unconcerned
+			if r := report(t, target); len(r.Failed()) > 0 {
+				t.Errorf("%s", textOf(t, r))
+			}
+		})
+	}
+}
+
+// workerFailures are the rules that must fail for each kind of lying worker.
+var workerFailures = map[string][]string{
+	"counts-twice":       {"counts"},
+	"counts-attempts":    {"counts", "limit"},
+	"counts-nothing":     {"counts"},
+	"counts-no-times":    {"counts"},
+	"counts-bytes":       {"counts"},
+	"counts-early-end":   {"deadline", "open-load"},
+	"counts-late-end":    {"clock"},
+	"counts-no-handles":  {"handles-per-operation"},
+	"ignores-deadline":   {"deadline"},
+	"ignores-verify":     {"wrong-values", "messages"},
+	"ignores-must-hit":   {"lost", "messages"},
+	"ignores-loaded":     {"wrong-values"},
+	"ignores-stride":     {"laps"},
+	"ignores-due":        {"open-load"},
+	"ignores-limit":      {"limit"},
+	"prints-after-run":   {"control-channel"},
+	"refuses-as-failed":  {"bad-requests", "request-order", "durability-refusal", "handle-limits"},
+	"accepts-everything": {"bad-requests", "request-order", "durability-refusal", "handle-limits"},
+	"outlives-input":     {"end-of-input"},
+	"counts-all-ok":      {"lost", "miss", "wrong-values"},
+	"answers-garbage":    {"describe"},
+	"answers-wrong-id":   {"describe"},
+	"answers-never":      {"abilities"},
+	"closes-stdout":      {"abilities"},
+	"floods-stderr":      nil,
+}
+
+func TestLyingWorkersAreFound(t *testing.T) {
+	for _, kind := range misbehave.Kinds() {
+		rules, known := workerFailures[kind]
+		if !known {
+			t.Errorf("nothing is expected of workers of kind %s", kind)
+		}
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			target := target(t, kind, misbehave.Honest)
+			target.Rules = rules
+			if rules == nil {
+				target.Rules = []string{"counts", "reopen", "control-channel"}
+			}
+			target.StepTimeout = 5 * time.Second
+			if slices.Contains([]string{"answers-never", "ignores-deadline", "outlives-input"}, kind) {
+				target.StepTimeout = time.Second
+			}
+			r := report(t, target)
+			if failed := r.Failed(); !slices.Equal(failed, sortedAsRun(rules)) {
+				t.Errorf("%v failed, expected %v:\n%s", failed, rules, textOf(t, r))
+			}
+		})
+	}
+}
+
+// sortedAsRun puts names of rules in the order in which they are checked.
+func sortedAsRun(names []string) []string {
+	var sorted []string
+	for _, name := range RuleNames() {
+		if slices.Contains(names, name) {
+			sorted = append(sorted, name)
+		}
+	}
+	return sorted
+}
+
+func TestWorkerThatIsNone(t *testing.T) {
+	t.Parallel()
+	for _, command := range [][]string{nil, {"/nonexistent/worker"}, {"true"}, {"false"}} {
+		r := report(t, Target{Command: command, Driver: "x", TempDir: t.TempDir(), Rules: []string{"describe", "miss"}, StepTimeout: 5 * time.Second})
+		if len(r.Failed()) != 2 {
+			t.Errorf("worker %q: expected both rules to fail:\n%s", command, textOf(t, r))
+		}
+	}
+}
+
+func TestUnknownRuleAndDriver(t *testing.T) {
+	t.Parallel()
+	unknown := target(t, "drivers", misbehave.Honest)
+	unknown.Rules = []string{"no-such-rule"}
+	if _, err := Check(t.Context(), unknown); err == nil || !strings.Contains(err.Error(), "no-such-rule") {
+		t.Errorf("an unknown rule: %v", err)
+	}
+	r := report(t, Target{Command: unknown.Command, Driver: "no-such-driver", Rules: []string{"miss"}})
+	if len(r.Failed()) != 1 || !strings.Contains(r.Results[0].Detail, "no-such-driver") {
+		t.Errorf("an unknown driver:\n%s", textOf(t, r))
+	}
+}
+
+func TestRules(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range rules {
+		if r.name == "" || r.guards == "" || r.run == nil || seen[r.name] {
+			t.Errorf("rule %q has no name, no explanation or no check, or is there twice", r.name)
+		}
+		seen[r.name] = true
+	}
+}
+
+func TestReportText(t *testing.T) {
+	r := Report{Driver: "x", Results: []Result{
+		{Rule: "one", Guards: "first", State: OK},
+		{Rule: "second", Guards: "why", State: Failed, Detail: "a fault\nanother"},
+		{Rule: "three", Guards: "third", State: Skipped, Detail: "no scans"},
+	}}
+	const expected = `conformance of x: 3 rules, 1 ok, 1 failed, 1 skipped
+
+ok       one
+FAILED   second
+           a fault
+           another
+         guards: why
+skipped  three   no scans
+`
+	if got := textOf(t, r); got != expected {
+		t.Errorf("got\n%s\nexpected\n%s", got, expected)
+	}
+}
+
+// Test is what a driver's author calls: here on a driver of a third party.
+func TestOfAThirdParty(t *testing.T) {
+	third := target(t, "drivers", misbehave.Honest)
+	third.Rules = []string{"describe", "miss", "reopen"}
+	Test(t, third)
+}
+
+// A rule that no misbehaviour can break holds nothing.
+func TestEveryRuleCanFail(t *testing.T) {
+	var broken []string
+	for _, table := range []map[string][]string{failures, workerFailures} {
+		for names := range maps.Values(table) {
+			broken = append(broken, names...)
+		}
+	}
+	for _, name := range RuleNames() {
+		if !slices.Contains(broken, name) {
+			t.Errorf("no driver or worker of package misbehave breaks rule %s", name)
+		}
+	}
+}

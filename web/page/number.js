@@ -1,0 +1,33 @@
+// Numbers as the tables write them: three significant digits and an SI prefix. internal/report/number.go is the same in Go.
+
+const prefixes = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, ''], [1e-3, 'm'], [1e-6, 'µ'], [1e-9, 'n']];
+
+export function si(value, unit = '') {
+  if (value === 0 || !Number.isFinite(value)) return `${value} ${unit}`.trim();
+  for (let i = 0; i < prefixes.length; i++) {
+    let [factor, sign] = prefixes[i];
+    let rounded = Number((value / factor).toPrecision(3));
+    const last = (factor === 1 && unit === '') || factor === 1e-9;
+    if (Math.abs(rounded) < 1 && !last) continue;
+    if (Math.abs(rounded) >= 1000 && i > 0) {
+      [factor, sign] = prefixes[i - 1];
+      rounded = Number((value / factor).toPrecision(3));
+    }
+    return `${digits3(rounded)} ${sign}${unit}`.trim();
+  }
+}
+
+function digits3(value) {
+  const size = Math.abs(value);
+  const decimals = size === 0 || size >= 100 ? 0 : 2 - Math.floor(Math.log10(size));
+  return value.toFixed(Math.min(decimals, 6));
+}
+
+export const rateText = (perSecond) => (perSecond === 0 ? '0/s' : `${si(perSecond)}/s`);
+export const latencyText = (ns) => si(ns / 1e9, 's');
+
+// Labels on an axis: no digits that say nothing.
+export function tick(value, unit = '') {
+  if (value === 0) return '0';
+  return si(value, unit).replace(/(\.\d*?)0+(?=\D|$)/, '$1').replace(/\.(?=\D|$)/, '');
+}

@@ -1,0 +1,131 @@
+// What every plot has in common: paper, axes, labels at the lines' ends, and being drawn only once it comes into sight.
+
+import uPlot from '../third_party/uplot/uPlot.esm.js';
+import { ink } from './palette.js';
+
+export const plots = new Set();
+// Narrower plots have no room beside their lines: the legend and the bars tell the colours.
+const labelledFrom = 320;
+const face = '"Helvetica Neue", "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif';
+export const font = (px) => `${px}px ${face}`;
+
+const decade = (value) => Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-9;
+export const decades = (u, splits) => splits.map((value) => (decade(value) ? value : null));
+
+export function axis({ grid, ...more }) {
+  return {
+    stroke: () => ink('ink-2'),
+    font: font(11), // whole pixels: uPlot scales no others right for screens of high density
+    labelFont: font(11),
+    grid: { stroke: () => ink('rule'), width: 1, ...grid },
+    ticks: { show: false },
+    gap: 4,
+    ...more,
+  };
+}
+
+const pending = new Map();
+const watcher = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries) if (isIntersecting) drawNow(target);
+}, { rootMargin: '400px' });
+
+function drawNow(element) {
+  const draw = pending.get(element);
+  if (!draw) return;
+  pending.delete(element);
+  watcher.unobserve(element);
+  draw();
+}
+
+export function whenSeen(element, draw) {
+  pending.set(element, draw);
+  watcher.observe(element);
+}
+
+export function drawAll() {
+  for (const element of [...pending.keys()]) drawNow(element);
+}
+
+export function widthOf(element) {
+  return Math.max(120, Math.floor(element.clientWidth));
+}
+
+export function show(options, data, element) {
+  const plot = new uPlot(
+    { legend: { show: false }, ...options, width: widthOf(element) },
+    data,
+    element,
+  );
+  plot.root.setAttribute('aria-hidden', 'true');
+  plots.add(plot);
+  element.plot = plot;
+  element.dataset.drawn = 'yes';
+  return plot;
+}
+
+export function discard(plot) {
+  plots.delete(plot);
+  plot.destroy();
+}
+
+let frame = 0;
+addEventListener('resize', () => {
+  cancelAnimationFrame(frame);
+  frame = requestAnimationFrame(() => fit()); // not fit itself: it would take the time for a width
+});
+
+// Sets every plot to its element's width or, for print, to its share of the paper's width in pixels.
+export function fit(paper) {
+  for (const plot of plots) {
+    const element = plot.root.parentNode;
+    const room = paper ? Math.floor(paper * Number(element.dataset.share || 1)) : widthOf(element);
+    if (room !== plot.width) plot.setSize({ width: room, height: plot.height });
+  }
+}
+
+export function repaint() {
+  for (const plot of plots) plot.redraw(false, true);
+}
+
+
+// Writes each label at its line's end, moved apart where lines end close together, in the order of the lines.
+export function labelEnds(plot, ends) {
+  if (plot.width < labelledFrom) return;
+  const ctx = plot.ctx;
+  const ratio = devicePixelRatio;
+  const line = 13 * ratio;
+  const { left, top, width, height } = plot.bbox;
+  const labels = ends.filter((end) => Number.isFinite(end.y)).sort((a, b) => a.y - b.y);
+  let lowest = top + 5 * ratio;
+  for (const label of labels) {
+    label.at = Math.max(label.y, lowest);
+    lowest = label.at + line;
+  }
+  let highest = top + height;
+  for (const label of [...labels].reverse()) {
+    label.at = Math.min(label.at, highest);
+    highest = label.at - line;
+  }
+  ctx.save();
+  ctx.font = font(11.5 * ratio);
+  ctx.textBaseline = 'middle';
+  ctx.textAlign = 'left';
+  for (const label of labels) {
+    const x = left + width;
+    ctx.strokeStyle = ctx.fillStyle = label.colour;
+    ctx.lineWidth = ratio * 0.75;
+    ctx.beginPath();
+    ctx.moveTo(x + 1 * ratio, label.y);
+    ctx.lineTo(x + 7 * ratio, label.at);
+    ctx.stroke();
+    ctx.fillText(label.text, x + 10 * ratio, label.at + 0.5 * ratio);
+  }
+  ctx.restore();
+}
+
+export function roomForLabels(texts, element) {
+  if (widthOf(element) < labelledFrom) return 18;
+  const ctx = document.createElement('canvas').getContext('2d');
+  ctx.font = font(11.5);
+  return Math.min(150, 18 + Math.max(0, ...texts.map((text) => ctx.measureText(text).width)));
+}

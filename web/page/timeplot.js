@@ -1,0 +1,261 @@
+// The rate of every trial over time: all arms in one plot, then each arm in one of its own.
+
+import uPlot from '../third_party/uplot/uPlot.esm.js';
+import { rateText, tick } from './number.js';
+import { faded, hue, ink, swatch } from './palette.js';
+import { axis, decades, discard, font, labelEnds, roomForLabels, show, whenSeen } from './plot.js';
+
+// Trials are sampled at times of their own: the lines share the sorted times of all.
+function joined(series) {
+  const times = [...new Set(series.flatMap((s) => s.t))].sort((a, b) => a - b);
+  const place = new Map(times.map((t, i) => [t, i]));
+  const columns = series.map((s) => {
+    const column = new Array(times.length).fill(null);
+    s.t.forEach((t, i) => { column[place.get(t)] = s.rate[i]; });
+    return column;
+  });
+  return [times, ...columns];
+}
+
+// The value of a line at or just before a place of the shared times.
+function valueAt(plot, seriesIndex, place) {
+  for (let i = place; i >= 0 && i > place - 40; i--) {
+    const value = plot.data[seriesIndex][i];
+    if (value != null) return value;
+  }
+  return null;
+}
+
+// Shades each warm-up: where those of several arms lie over each other, the shade is darker.
+function shadeWarmups(plot, ends) {
+  const { left, top, width, height } = plot.bbox;
+  plot.ctx.save();
+  plot.ctx.fillStyle = ink('shade');
+  plot.ctx.globalAlpha = 1 - 0.05 ** (1 / Math.max(ends.length, 1));
+  for (const end of ends) {
+    const x = Math.min(plot.valToPos(end, 'x', true), left + width);
+    if (end > 0 && x > left) plot.ctx.fillRect(left, top, x - left, height);
+  }
+  plot.ctx.restore();
+}
+
+function drawMarks(plot, marks, labelled) {
+  const { left, top, width, height } = plot.bbox;
+  const ctx = plot.ctx;
+  const ratio = devicePixelRatio;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(left, top - 14 * ratio, width, height + 14 * ratio);
+  ctx.clip();
+  let free = -Infinity;
+  for (const mark of [...marks].sort((a, b) => a.t - b.t)) {
+    const x = plot.valToPos(mark.t, 'x', true);
+    ctx.strokeStyle = ctx.fillStyle = ink(mark.kind === 'change' ? 'ink-2' : 'alert');
+    if (mark.until > mark.t) {
+      ctx.globalAlpha = 0.13;
+      ctx.fillRect(x, top, Math.max(plot.valToPos(mark.until, 'x', true) - x, 2 * ratio), height);
+      ctx.globalAlpha = 1;
+    } else {
+      ctx.setLineDash([3 * ratio, 3 * ratio]);
+      ctx.lineWidth = ratio;
+      ctx.beginPath();
+      ctx.moveTo(x, top);
+      ctx.lineTo(x, top + height);
+      ctx.stroke();
+    }
+    ctx.setLineDash([]);
+    if (labelled && mark.kind !== 'change' && x >= left && x <= left + width) {
+      ctx.font = font(11 * ratio);
+      ctx.textBaseline = 'alphabetic';
+      const text = `${mark.kind}: ${mark.arm}`;
+      const textWidth = ctx.measureText(text).width;
+      const at = Math.min(Math.max(x, free), left + width - textWidth);
+      if (at >= free) {
+        ctx.fillText(text, at, top - 4 * ratio);
+        free = at + textWidth + 12 * ratio;
+      }
+    }
+  }
+  ctx.restore();
+}
+
+// The same mark in several blocks is one mark on the plot.
+function distinctMarks(series) {
+  const marks = [];
+  for (const s of [...series].sort((a, b) => Number(b.median) - Number(a.median))) {
+    for (const mark of s.marks || []) {
+      if (!marks.some((m) => m.arm === s.arm && m.kind === mark.kind && Math.abs(m.t - mark.t) < 3)) marks.push({ ...mark, arm: s.arm });
+    }
+  }
+  return marks;
+}
+
+export function timePlots(table, looks, root) {
+  const state = { hidden: new Set(), focus: null, log: false };
+  const rows = new Map(table.rows.map((row) => [row.arm, row]));
+  const arms = table.rows.map((row) => row.arm).filter((arm) => table.series.some((s) => s.arm === arm));
+  for (const arm of arms) if (looks.get(arm).aside) state.hidden.add(arm);
+  const middles = arms.filter((arm) => !state.hidden.has(arm) && rows.get(arm).rate).map((arm) => rows.get(arm).rate.value);
+  state.log = middles.length > 1 && Math.max(...middles) > 25 * Math.min(...middles);
+
+  const group = uPlot.sync(table.id);
+  const overlay = root.querySelector('.overlay');
+  const legend = root.querySelector('.legend');
+  const readout = root.querySelector('.readout');
+  const scaleButton = root.querySelector('.scale');
+  const zoomButton = root.querySelector('.unzoom');
+  let plot = null;
+  const members = [];
+
+  const values = new Map();
+  for (const arm of arms) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.setAttribute('aria-pressed', String(!state.hidden.has(arm)));
+    const name = document.createElement('span');
+    name.textContent = arm;
+    const value = document.createElement('span');
+    value.className = 'at-cursor';
+    values.set(arm, value);
+    button.append(swatch(looks.get(arm)), name, value);
+    button.addEventListener('click', () => {
+      if (!state.hidden.delete(arm)) state.hidden.add(arm);
+      button.setAttribute('aria-pressed', String(!state.hidden.has(arm)));
+      redrawOverlay();
+    });
+    const focus = (on) => () => { state.focus = on && !state.hidden.has(arm) ? arm : null; if (plot) plot.redraw(false, false); };
+    button.addEventListener('pointerenter', focus(true));
+    button.addEventListener('pointerleave', focus(false));
+    button.addEventListener('focus', focus(true));
+    button.addEventListener('blur', focus(false));
+    legend.append(button);
+  }
+
+  const zoomAll = (min, max) => {
+    for (const member of members) if (member.scales.x.min !== min || member.scales.x.max !== max) member.setScale('x', { min, max });
+    zoomButton.hidden = false;
+  };
+  const end = Math.max(0, ...table.series.flatMap((s) => s.t.slice(-1)));
+  const zoomOut = () => { for (const member of members) member.setScale('x', { min: 0, max: end }); zoomButton.hidden = true; };
+  zoomButton.addEventListener('click', zoomOut);
+  const onZoom = {
+    setSelect: [(u) => {
+      if (u.select.width < 4) return;
+      const from = u.posToVal(u.select.left, 'x');
+      const to = u.posToVal(u.select.left + u.select.width, 'x');
+      for (const member of members) member.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+      zoomAll(from, to);
+    }],
+  };
+  const cursor = (more) => ({
+    sync: { key: group.key, scales: ['x', null] },
+    drag: { x: true, y: false, setScale: false },
+    bind: { dblclick: () => () => { zoomOut(); return null; } },
+    y: false,
+    points: { size: 5 },
+    ...more,
+  });
+
+  const stroke = (s) => () => {
+    const look = looks.get(s.arm);
+    const other = state.focus && state.focus !== s.arm;
+    return faded(hue(look), (s.median ? 1 : 0.3) * (other ? 0.15 : 1));
+  };
+  const lineOf = (s) => ({ label: `${s.arm}, block ${s.block}`, stroke: stroke(s), width: s.median ? 1.7 : 0.8, dash: looks.get(s.arm).dash, spanGaps: true, points: { show: false } });
+
+  function redrawOverlay() {
+    if (!plot) return;
+    const { min, max } = plot.scales.x;
+    members.splice(members.indexOf(plot), 1);
+    discard(plot);
+    drawOverlay();
+    plot.setScale('x', { min, max });
+  }
+
+  function drawOverlay() {
+    const shown = table.series.filter((s) => !state.hidden.has(s.arm));
+    const data = shown.length ? joined(shown) : [[0, end || 1]];
+    const lowest = Math.min(...shown.flatMap((s) => s.rate.filter((r) => r > 0)));
+    scaleButton.textContent = state.log ? 'Linear scale' : 'Log scale';
+    const warmups = shown.filter((s) => s.median).map((s) => s.warmup_s);
+    const narrow = overlay.clientWidth < 480;
+    plot = show({
+      height: narrow ? 220 : 300,
+      padding: [18, roomForLabels(arms, overlay), 0, 0],
+      cursor: cursor({}),
+      scales: {
+        x: { time: false, range: (u, min, max) => (shown.length ? [min, max] : [0, end || 1]) },
+        y: state.log
+          ? { distr: 3, range: (u, min, max) => [10 ** Math.floor(Math.log10(Math.max(min || lowest || 1, 1e-3))), 10 ** Math.ceil(Math.log10(max || 10))] }
+          : { range: (u, min, max) => [0, (max || 1) * 1.04] },
+      },
+      axes: [
+        axis({ values: (u, ticks) => ticks.map((v) => `${v} s`), space: 70, size: 26 }),
+        axis({ ...(state.log ? { filter: decades, grid: { filter: decades } } : {}), values: (u, ticks) => ticks.map((v) => (v == null ? '' : tick(v) + (v === 0 ? '' : '/s'))), size: 62 }),
+      ],
+      series: [{}, ...shown.map(lineOf)],
+      hooks: {
+        ...onZoom,
+        drawClear: [(u) => shadeWarmups(u, warmups)],
+        draw: [(u) => {
+          drawMarks(u, distinctMarks(shown), true);
+          labelEnds(u, shown.flatMap((s, i) => {
+            if (!s.median) return [];
+            const last = valueBefore(u.data[i + 1], u.data[0], u.scales.x.max);
+            return [{ text: s.arm, y: Math.min(Math.max(u.valToPos(last, 'y', true), u.bbox.top), u.bbox.top + u.bbox.height), colour: stroke(s)() }];
+          }));
+        }],
+        setCursor: [(u) => {
+          const place = u.cursor.idx;
+          readout.textContent = place == null ? '' : `at ${u.data[0][place].toFixed(1)} s`;
+          for (const arm of arms) values.get(arm).textContent = '';
+          if (place == null) return;
+          shown.forEach((s, i) => {
+            if (!s.median) return;
+            const value = valueAt(u, i + 1, place);
+            values.get(s.arm).textContent = value == null ? '' : rateText(value);
+          });
+        }],
+      },
+    }, data, overlay);
+    members.push(plot);
+  }
+
+  scaleButton.addEventListener('click', () => { state.log = !state.log; redrawOverlay(); });
+  whenSeen(overlay, drawOverlay);
+
+  const grid = root.querySelector('.multiples');
+  for (const arm of arms) {
+    const own = table.series.filter((s) => s.arm === arm);
+    const cell = document.createElement('div');
+    cell.className = 'multiple';
+    const title = document.createElement('p');
+    title.append(swatch(looks.get(arm)), arm);
+    const canvas = document.createElement('div');
+    canvas.dataset.share = '0.24';
+    cell.append(title, canvas);
+    grid.append(cell);
+    whenSeen(canvas, () => {
+      const marks = distinctMarks(own);
+      const small = show({
+        height: 92,
+        padding: [6, 6, 0, 0],
+        cursor: cursor({ points: { show: false } }),
+        scales: { x: { time: false, range: (u, min, max) => [min, max] }, y: { range: (u, min, max) => [0, (max || 1) * 1.05] } },
+        axes: [
+          axis({ values: (u, ticks) => ticks.map((v) => `${v}`), size: 18, space: 40, font: font(10), grid: { show: false } }),
+          axis({ values: (u, ticks) => ticks.map((v) => tick(v)), size: 38, space: 26, font: font(10) }),
+        ],
+        series: [{}, ...own.map((s) => ({ ...lineOf(s), stroke: () => faded(hue(looks.get(arm)), s.median ? 1 : 0.4), width: s.median ? 1.4 : 0.8, dash: [] }))],
+        hooks: { ...onZoom, drawClear: [(u) => shadeWarmups(u, own.filter((s) => s.median || own.length === 1).map((s) => s.warmup_s))], draw: [(u) => drawMarks(u, marks, false)] },
+      }, joined(own), canvas);
+      small.setScale('x', { min: 0, max: end });
+      members.push(small);
+    });
+  }
+}
+
+function valueBefore(column, times, limit) {
+  for (let i = times.length - 1; i >= 0; i--) if (times[i] <= limit && column[i] != null) return column[i];
+  return null;
+}
