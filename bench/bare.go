@@ -2,11 +2,12 @@ package main
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"math"
 	"os"
-	"os/exec"
-	"strconv"
-	"strings"
+	"runtime"
+	"slices"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -27,131 +28,149 @@ type bareEngine struct {
 	close func() error
 }
 
-// engines are what a bare loop is timed on, with the class that means "no sync" for each.
-var engines = []struct {
+// bareSubject is an engine that a bare loop is timed on.
+type bareSubject struct {
 	name  string
 	class store.Durability
 	open  func(directory string) (bareEngine, error)
-}{
+}
+
+// engines are what a bare loop is timed on, with the class that means "no sync" for each.
+var engines = []bareSubject{
 	{"bbolt", store.D1, openBbolt},
 	{"pebble", store.D0, openPebble},
 	{"badger", store.D1, openBadger},
 }
 
-// printBare prints, for each engine and operation, the harness's rate as a share of the bare loop's: pairs in turn, median of ratios.
-func printBare(rounds int, length time.Duration) error {
+// printBare prints, for each engine and operation, the harness's rate as a share of a bare loop's. Both work in this process
+// on databases of the same content, in turn, in pieces of a few hundredths of a second: what the machine and its other users
+// do meanwhile falls on both. The figure is the median over pairs, with its 95 % interval (order statistics).
+func printBare(pairs int, only string) error {
 	for _, engine := range engines {
+		if only != "" && only != engine.name {
+			continue
+		}
 		for _, o := range []trace.Operation{trace.Read, trace.Update} {
-			var ratios, bares []float64
-			for round := range rounds {
-				bare := func() (float64, error) { return startBare(engine.name, o, length) }
-				full := func() (float64, error) {
-					return work{driver: engine.name, durability: engine.class, operation: o, threads: 1, records: bareRecords, length: length}.nsEach()
-				}
-				first, second := bare, full
-				if round%2 == 1 {
-					first, second = full, bare
-				}
-				a, err := first()
-				if err != nil {
-					return err
-				}
-				b, err := second()
-				if err != nil {
-					return err
-				}
-				if round%2 == 1 {
-					a, b = b, a
-				}
-				bares, ratios = append(bares, a), append(ratios, a/b)
+			if err := printEngine(engine, o, pairs); err != nil {
+				return fmt.Errorf("%s: %w", engine.name, err)
 			}
-			fmt.Printf("  %-8s %-8s %6.1f %%   (bare %.0f ns)\n", engine.name, o, 100*median(ratios), median(bares))
 		}
 	}
 	return nil
 }
 
-// startBare runs a bare loop in a process of its own and returns its ns an operation.
-func startBare(engine string, o trace.Operation, length time.Duration) (float64, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return 0, err
-	}
-	command := exec.Command(self, "bare", engine, o.String(), length.String())
-	command.Stderr = os.Stderr
-	out, err := command.Output()
-	if err != nil {
-		return 0, fmt.Errorf("bare loop on %s: %w", engine, err)
-	}
-	return strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
-}
-
-func runBare(args []string) error {
-	o, _ := trace.ParseOperation(args[1])
-	length, err := time.ParseDuration(args[2])
-	if err != nil {
-		return err
-	}
+func printEngine(engine bareSubject, o trace.Operation, pairs int) (err error) {
 	directory, err := os.MkdirTemp("", "assay-bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(directory)
-	for _, engine := range engines {
-		if engine.name == args[0] {
-			e, err := engine.open(directory)
-			if err != nil {
-				return err
-			}
-			ns, err := bareLoop(e, o, length)
-			if err != nil {
-				return err
-			}
-			fmt.Println(ns)
-			return e.close()
-		}
+	bare, err := engine.open(directory)
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("no engine %q", args[0])
+	defer func() { err = errors.Join(err, bare.close()) }()
+	harness, err := serveHere(work{driver: engine.name, durability: engine.class, operation: o, threads: 1, records: bareRecords})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, harness.close()) }()
+	loop := newBareLoop(bare, o)
+	if err := loop.load(); err != nil {
+		return err
+	}
+	each, err := loop.run(bareRecords) // also fills caches
+	if err != nil {
+		return err
+	}
+	if _, err := harness.run(bareRecords); err != nil {
+		return err
+	}
+	piece := max(int(float64(pieceLength.Nanoseconds())/each), 100)
+	var ratios, bares []float64
+	for pair := range pairs {
+		var ns [2]float64
+		for turn := range 2 {
+			runtime.GC() // the worker begins each phase so
+			which := (pair + turn) % 2
+			run := loop.run
+			if which == 1 {
+				run = harness.run
+			}
+			if ns[which], err = run(piece); err != nil {
+				return err
+			}
+		}
+		bares, ratios = append(bares, ns[0]), append(ratios, ns[0]/ns[1])
+	}
+	low, high := medianInterval(ratios)
+	fmt.Printf("  %-8s %-8s %6.1f %%   (%.1f to %.1f; bare %.0f ns)\n", engine.name, o, 100*median(ratios), 100*low, 100*high, median(bares))
+	return nil
 }
 
-// bareLoop is what a careful person writes by hand: keys and values made in place, the clock looked at every thousand calls.
-func bareLoop(e bareEngine, o trace.Operation, length time.Duration) (float64, error) {
-	pool := keyval.NewPool(prepareDefault().Values)
-	key, value, buf := make([]byte, 16), make([]byte, valueBytes), make([]byte, 0, valueBytes)
-	setKey := func(index uint64) {
-		binary.BigEndian.PutUint64(key, index)
-		binary.LittleEndian.PutUint64(key[8:], keyval.Mix(index))
+const pieceLength = 50 * time.Millisecond
+
+// medianInterval returns a 95 % interval of the median: the order statistics n/2 ± 0.98·√n of the binomial.
+func medianInterval(values []float64) (low, high float64) {
+	sorted := slices.Sorted(slices.Values(values))
+	n := float64(len(sorted))
+	half := 0.98 * math.Sqrt(n)
+	return sorted[max(int(n/2-half), 0)], sorted[min(int(n/2+half), len(sorted)-1)]
+}
+
+// bareLoop is what a careful person writes by hand: keys and values made in place, no look at the clock between.
+type bareLoop struct {
+	engine          bareEngine
+	operation       trace.Operation
+	pool            *keyval.Pool
+	key, value, buf []byte
+	order           []uint64
+	done            int
+}
+
+func newBareLoop(e bareEngine, o trace.Operation) *bareLoop {
+	l := &bareLoop{engine: e, operation: o, pool: keyval.NewPool(prepareDefault().Values),
+		key: make([]byte, 16), value: make([]byte, valueBytes), buf: make([]byte, 0, valueBytes), order: make([]uint64, entriesBench)}
+	for i := range l.order {
+		l.order[i] = keyval.Mix(uint64(i)) % bareRecords
 	}
+	return l
+}
+
+func (l *bareLoop) setKey(index uint64) {
+	binary.BigEndian.PutUint64(l.key, index)
+	binary.LittleEndian.PutUint64(l.key[8:], keyval.Mix(index))
+}
+
+func (l *bareLoop) load() error {
 	for index := range uint64(bareRecords) {
-		setKey(index)
-		pool.Put(value, index, 0)
-		if err := e.put(key, value); err != nil {
+		l.setKey(index)
+		l.pool.Put(l.value, index, 0)
+		if err := l.engine.put(l.key, l.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run does so many operations and returns ns each.
+func (l *bareLoop) run(operations int) (float64, error) {
+	start := time.Now()
+	for range operations {
+		l.setKey(l.order[l.done%entriesBench])
+		var err error
+		if l.operation == trace.Read {
+			_, err = l.engine.get(l.key, l.buf[:0])
+		} else {
+			binary.LittleEndian.PutUint64(l.value, uint64(l.done))
+			err = l.engine.put(l.key, l.value)
+		}
+		if err != nil {
 			return 0, err
 		}
+		l.done++
 	}
-	order := make([]uint64, entriesBench)
-	for i := range order {
-		order[i] = keyval.Mix(uint64(i)) % bareRecords
-	}
-	const look = 1000
-	done, start := 0, time.Now()
-	for time.Since(start) < length {
-		for range look {
-			setKey(order[done%entriesBench])
-			var err error
-			if o == trace.Read {
-				_, err = e.get(key, buf[:0])
-			} else {
-				binary.LittleEndian.PutUint64(value, uint64(done))
-				err = e.put(key, value)
-			}
-			if err != nil {
-				return 0, err
-			}
-			done++
-		}
-	}
-	return float64(time.Since(start).Nanoseconds()) / float64(done), nil
+	return float64(time.Since(start).Nanoseconds()) / float64(operations), nil
 }
 
 func openBbolt(directory string) (bareEngine, error) {
@@ -211,7 +230,9 @@ func openBadger(directory string) (bareEngine, error) {
 			})
 			return value, err
 		},
-		put:   func(key, value []byte) error { return db.Update(func(tx *badger.Txn) error { return tx.Set(key, value) }) },
+		put: func(key, value []byte) error {
+			return db.Update(func(tx *badger.Txn) error { return tx.Set(key, value) })
+		},
 		close: db.Close,
 	}, nil
 }

@@ -36,13 +36,8 @@ func prepareDefault() control.Prepare {
 	}
 }
 
-// nsEach loads records where there are any, lets the worker work, and returns ns an operation over all threads.
+// nsEach lets a fresh worker work and returns ns an operation over all threads.
 func (w work) nsEach() (ns float64, err error) {
-	directory, err := os.MkdirTemp("", "assay-bench-")
-	if err != nil {
-		return 0, err
-	}
-	defer os.RemoveAll(directory)
 	self, err := os.Executable()
 	if err != nil {
 		return 0, err
@@ -56,45 +51,37 @@ func (w work) nsEach() (ns float64, err error) {
 			err = endErr
 		}
 	}()
-	data := filepath.Join(directory, "data")
-	if err := os.Mkdir(data, 0o700); err != nil {
+	call := func(r control.Request) error { return process.Call(r, stepTimeout+w.length, nil) }
+	if err := call(w.open("")); err != nil {
 		return 0, err
-	}
-	open := control.Request{Command: control.CommandOpen, Open: &control.Open{
-		Driver: w.driver, Directory: data, Durability: w.durability, Handles: control.HandlesShared, Threads: w.threads}}
-	if err := process.Call(open, stepTimeout, nil); err != nil {
-		return 0, err
-	}
-	if w.records > 0 {
-		load := trace.Spec{Load: true, Records: w.records, Fresh: w.records, Order: trace.Order{Distribution: "sequential"},
-			Sizes: []trace.Size{{Bytes: valueBytes, Weight: 1}}, Threads: 1} // one by one, as the bare loop does
-		p := prepareDefault()
-		p.Phase, p.ZeroVersions = "load", true
-		if _, err := w.phase(process, directory, load, p); err != nil {
-			return 0, err
-		}
 	}
 	p := prepareDefault()
-	p.Phase, p.Number, p.Verify, p.LoadedRecords, p.DeadlineNS = "timed", 1, w.verify, w.records, int64(w.length)
-	return w.phase(process, directory, w.spec(), p)
+	p.Phase, p.Number, p.Verify, p.DeadlineNS = "timed", 1, w.verify, int64(w.length)
+	return w.phase(call, w.spec(), p)
+}
+
+func (w work) open(directory string) control.Request {
+	return control.Request{Command: control.CommandOpen, Open: &control.Open{
+		Driver: w.driver, Directory: directory, Durability: w.durability, Handles: control.HandlesShared, Threads: w.threads}}
 }
 
 func (w work) spec() trace.Spec {
-	records := max(w.records, 1_000_000)
-	if w.records > 0 {
-		records = w.records
+	records := w.records
+	if records == 0 {
+		records = 1_000_000
 	}
 	return trace.Spec{Mix: []trace.Share{{Operation: w.operation, Weight: 1}}, Records: records, Fresh: records,
 		Order: trace.Order{Distribution: "uniform"}, Sizes: []trace.Size{{Bytes: valueBytes, Weight: 1}}, Threads: w.threads,
 		ThreadEntries: entriesBench, Seed: 1}
 }
 
-func (w work) phase(process *conductor.Worker, directory string, s trace.Spec, p control.Prepare) (float64, error) {
+// phase runs one phase and returns ns an operation.
+func (w work) phase(call func(control.Request) error, s trace.Spec, p control.Prepare) (float64, error) {
 	file, err := trace.Generate(s)
 	if err != nil {
 		return 0, err
 	}
-	scratch, err := os.MkdirTemp(scratchRoot(directory), "assay-bench-")
+	scratch, err := os.MkdirTemp(scratchRoot(), "assay-bench-")
 	if err != nil {
 		return 0, err
 	}
@@ -111,10 +98,10 @@ func (w work) phase(process *conductor.Worker, directory string, s trace.Spec, p
 		return 0, err
 	}
 	defer c.Unmap()
-	if err := process.Call(control.Request{Command: control.CommandPrepare, Prepare: &p}, stepTimeout, nil); err != nil {
+	if err := call(control.Request{Command: control.CommandPrepare, Prepare: &p}); err != nil {
 		return 0, err
 	}
-	if err := process.Call(control.Request{Command: control.CommandRun}, stepTimeout+w.length, nil); err != nil {
+	if err := call(control.Request{Command: control.CommandRun}); err != nil {
 		return 0, err
 	}
 	var done uint64
@@ -127,11 +114,11 @@ func (w work) phase(process *conductor.Worker, directory string, s trace.Spec, p
 	return float64(c.EndNS()-c.StartNS()) / float64(done), nil
 }
 
-func scratchRoot(otherwise string) string {
+func scratchRoot() string {
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
 		return "/dev/shm"
 	}
-	return otherwise
+	return os.TempDir()
 }
 
 // printLoops times the loop on the null driver, all variants in turn in each round.

@@ -2,7 +2,7 @@
 // the verification of reads; and what is left of a bare loop's rate on real engines. `make bench` runs it.
 //
 // Every figure is a median over rounds that take turns, so that what the machine does meanwhile falls on all of them alike.
-// Workers and bare loops run in processes of their own: this program, started again.
+// Workers run in processes of their own (this program, started again), but beside a bare loop: there both are here.
 package main
 
 import (
@@ -20,21 +20,23 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
 		os.Exit(worker.Main(drivers.All()...))
 	}
-	if len(os.Args) > 1 && os.Args[1] == "bare" {
-		exit(runBare(os.Args[2:]))
-	}
 	rounds := flag.Int("rounds", 7, "rounds of each pair")
 	seconds := flag.Float64("seconds", 1, "length of each round")
+	pairs := flag.Int("pairs", 60, "pairs of pieces for each bare loop")
+	only := flag.String("only", "", "only this engine's bare loop")
 	flag.Parse()
 	length := time.Duration(*seconds * float64(time.Second))
+	if *only != "" {
+		exit(printBare(*pairs, *only))
+	}
 	fmt.Println("Parts of an operation (ns, median; 16-byte key, 100-byte value)")
 	printParts()
 	fmt.Println("\nThe whole loop on the null driver (ns an operation in all, median)")
 	if err := printLoops(*rounds, length); err != nil {
 		exit(err)
 	}
-	fmt.Println("\nA bare loop's rate that is left on engines (one thread, 100,000 records, no sync)")
-	exit(printBare(*rounds, length))
+	fmt.Println("\nA bare loop's rate that is left on engines (one thread, 100,000 records, no sync; 95 % interval)")
+	exit(printBare(*pairs, ""))
 }
 
 func exit(err error) {
