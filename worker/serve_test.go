@@ -212,6 +212,12 @@ func entry(o trace.Operation, index uint64) trace.Entry { return trace.MakeEntry
 // ready prepares a phase and returns its counters.
 func (s *served) ready(p *testPhase) (*counters.File, error) {
 	s.t.Helper()
+	return s.readyTo(p, nil)
+}
+
+// readyTo does the same and decodes the reply.
+func (s *served) readyTo(p *testPhase, result *control.Prepared) (*counters.File, error) {
+	s.t.Helper()
 	s.phases++
 	p.prepare.Number = s.phases
 	p.prepare.Trace = filepath.Join(s.dir, fmt.Sprintf("%d.trace", s.phases))
@@ -228,7 +234,11 @@ func (s *served) ready(p *testPhase) (*counters.File, error) {
 			s.t.Error(err)
 		}
 	})
-	return c, s.call(control.Request{Command: control.CommandPrepare, Prepare: &p.prepare}, nil)
+	var into any
+	if result != nil {
+		into = result
+	}
+	return c, s.call(control.Request{Command: control.CommandPrepare, Prepare: &p.prepare}, into)
 }
 
 func (s *served) run(p *testPhase) (*counters.File, control.Ran) {

@@ -65,7 +65,10 @@ func (s *session) do(r control.Request) (any, error) {
 	}
 	switch r.Command {
 	case control.CommandPrepare:
-		return nothing, s.prepare(r.Prepare)
+		if err := s.prepare(r.Prepare); err != nil {
+			return nil, err
+		}
+		return s.prepared.tells(), nil
 	case control.CommandRun:
 		return s.run()
 	case control.CommandInspect:
@@ -186,6 +189,7 @@ type phase struct {
 	pool     *keyval.Pool
 	clock    *clock.Clock
 	slotOf   [32]int // counters slot of an operation code
+	stats    *statsTeller
 	unmaps   []func() error
 }
 
@@ -241,8 +245,17 @@ func (s *session) prepare(r *control.Prepare) (err error) {
 		return badRequest("%w", err)
 	}
 	p.pool, p.slotOf = keyval.NewPool(r.Values), p.trace.Slot()
+	p.stats = s.newStatsTeller(p)
 	s.phases[r.Number], s.prepared = p, p
 	return nil
+}
+
+// tells names the counters of the store that are told while the phase runs.
+func (p *phase) tells() control.Prepared {
+	if p.stats == nil {
+		return control.Prepared{}
+	}
+	return control.Prepared{Stats: p.stats.names}
 }
 
 // checkAbilities refuses a trace with an operation that the store can't do: nothing is emulated.
@@ -303,8 +316,16 @@ func (s *session) run() (control.Ran, error) {
 	}
 	drift0 := p.clock.DifferenceNS()
 	p.counters.SetState(counters.Running)
+	done, told := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(told)
+		if p.stats != nil {
+			p.stats.tell(done)
+		}
+	}()
 	close(start)
 	s.await(p, ended, len(threads), drift0)
+	close(done)
 
 	end := startNS
 	for _, t := range threads {
@@ -312,13 +333,18 @@ func (s *session) run() (control.Ran, error) {
 	}
 	p.counters.SetEndNS(uint64(p.clock.OriginNS() + end))
 	p.counters.SetState(counters.Ended)
+	<-told // the store must not be asked any more once the reply is out
 	runtime.ReadMemStats(&after)
-	return control.Ran{Runtime: map[string]float64{
+	measured := map[string]float64{
 		"alloc_bytes": float64(after.TotalAlloc - before.TotalAlloc),
 		"allocs":      float64(after.Mallocs - before.Mallocs),
 		"gc_cycles":   float64(after.NumGC - before.NumGC),
 		"gc_pause_ns": float64(after.PauseTotalNs - before.PauseTotalNs),
-	}}, nil
+	}
+	if p.stats != nil {
+		measured["inspects"], measured["inspect_ns"] = float64(p.stats.rounds), float64(p.stats.cost)
+	}
+	return control.Ran{Runtime: measured}, nil
 }
 
 // await waits for all threads and checks the clock meanwhile.

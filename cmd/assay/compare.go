@@ -21,7 +21,7 @@ with the arm B of one run. The exit status is for scripts: 0 no regression,
 4 a regression, 5 inconclusive (the noise is larger than what could be shown).`,
 		Example: `  assay compare results/main results/branch
   assay compare --run results/put-get bbolt pebble`,
-		Args: cobra.ExactArgs(2),
+		Args: takes(2, 2, "two run directories, or --run DIR and two arms"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			comparison, err := compare(of, args[0], args[1])
 			if err != nil {

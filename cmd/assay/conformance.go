@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"assay/internal/control"
 	"assay/storetest"
 )
 
@@ -23,7 +25,7 @@ is checked. A server is loaded only if --endpoint names it.`,
 		Example: `  assay conformance --driver bbolt
   assay conformance -- ./my-worker
   assay conformance --driver memcached --endpoint 127.0.0.1:11211`,
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			command := args
 			if len(command) == 0 {
 				self, err := os.Executable()
@@ -32,20 +34,27 @@ is checked. A server is loaded only if --endpoint names it.`,
 				}
 				command = []string{self, "worker"}
 			}
-			names := []string{driver}
-			if driver == "" {
-				described, err := describeWorker(command)
-				if err != nil {
-					return &exitError{exitFailed, err}
-				}
-				names = nil
+			ctx, stop := interruptible("the checks that are left are not done", func(text string) { fmt.Fprintln(os.Stderr, "assay:", text) })
+			defer stop()
+			var names []string
+			described, err := describeWorker(command)
+			switch {
+			case err != nil && driver == "":
+				return &exitError{exitFailed, err}
+			case err != nil:
+				names = []string{driver} // the checks say what is wrong with it
+			case driver == "":
 				for _, d := range described.Drivers {
 					if d.Kind != "server" || len(endpoints) > 0 {
 						names = append(names, d.Name)
 					}
 				}
+			default:
+				if names, err = driverAmong(described, driver); err != nil {
+					return usage(err)
+				}
 			}
-			return checkDrivers(c, storetest.Target{Command: command, Options: options, Endpoints: endpoints}, names)
+			return checkDrivers(ctx, storetest.Target{Command: command, Options: options, Endpoints: endpoints}, names)
 		},
 	}
 	c.Flags().StringVar(&driver, "driver", "", "check only this driver `name` (default: all that need no server)")
@@ -54,7 +63,18 @@ is checked. A server is loaded only if --endpoint names it.`,
 	return c
 }
 
-func checkDrivers(c *cobra.Command, target storetest.Target, names []string) error {
+func driverAmong(described control.Described, name string) ([]string, error) {
+	var names []string
+	for _, d := range described.Drivers {
+		if d.Name == name {
+			return []string{name}, nil
+		}
+		names = append(names, d.Name)
+	}
+	return nil, fmt.Errorf("the worker has no driver %q%s", name, suggestion(name, names))
+}
+
+func checkDrivers(ctx context.Context, target storetest.Target, names []string) error {
 	directory, err := os.MkdirTemp("", "assay-conformance-")
 	if err != nil {
 		return &exitError{exitFailed, err}
@@ -64,7 +84,7 @@ func checkDrivers(c *cobra.Command, target storetest.Target, names []string) err
 	failed := 0
 	for _, name := range names {
 		target.Driver = name
-		result, err := storetest.Check(c.Context(), target)
+		result, err := storetest.Check(ctx, target)
 		if err != nil {
 			return &exitError{exitFailed, fmt.Errorf("%s: %w", name, err)}
 		}

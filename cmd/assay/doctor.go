@@ -1,9 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,8 +19,11 @@ func doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor [DIRECTORY]",
 		Short: "Say what this machine is and what on it would spoil a measurement",
-		Long:  "Looks at the machine, and at the file system of a directory (default: here), and says what would spoil a measurement and what to do about it.",
-		Args:  cobra.MaximumNArgs(1),
+		Long: `Looks at the machine, and at the file system of a directory (default: here), and
+says what would spoil a measurement, what to do about it, and what is not known.`,
+		Example: `  assay doctor
+  assay doctor /mnt/disk-to-measure`,
+		Args: takes(0, 1, "at most one directory"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			directory := "."
 			if len(args) == 1 {
@@ -35,12 +42,12 @@ type ailment struct{ what, remedy string }
 
 func diagnose(directory string) error {
 	e := host.Seal(directory, os.Args)
-	table := newColumns("", "")
+	table := newColumns("what", "is")
 	table.add("processor", fmt.Sprintf("%s, %d CPUs", orDash(e.CPU), e.CPUs))
 	table.add("memory", fmt.Sprintf("%.1f GiB", float64(e.MemoryBytes)/(1<<30)))
 	table.add("kernel", orDash(e.Kernel))
 	table.add("system", orDash(e.OS))
-	table.add("governor", orDash(e.Governor))
+	table.add("governor", cmp.Or(e.Governor, "not known"))
 	table.add("file system", fmt.Sprintf("%s on %s (%s)", orDash(e.Filesystem), orDash(e.Device), orDash(e.Mount)))
 	if e.SyncMicros > 0 {
 		table.add("fdatasync", fmt.Sprintf("%.0f µs for 4 KiB", e.SyncMicros))
@@ -52,6 +59,11 @@ func diagnose(directory string) error {
 		return &exitError{exitFailed, err}
 	}
 	table.add("clock", fmt.Sprintf("%s (kernel: %s)", c.Source(), orDash(e.ClockSource)))
+	if err := host.CheckMemoryLimit(); err != nil {
+		table.add("memory limit", "can't be set: "+err.Error())
+	} else {
+		table.add("memory limit", "can be set")
+	}
 	table.add("Assay", orDash(e.Assay)+", "+e.Go)
 	if err := table.print(os.Stdout); err != nil {
 		return err
@@ -64,7 +76,38 @@ func diagnose(directory string) error {
 	if len(ailments) == 0 {
 		fmt.Println("Nothing found that would spoil a measurement.")
 	}
+	if unknown := unknownOf(e); len(unknown) > 0 {
+		fmt.Println("Not known here, and so not judged:", strings.Join(unknown, ", ")+".")
+	}
+	if missing := host.NotMeasured(directory); len(missing) > 0 {
+		fmt.Println("\nCan't be recorded beside the rate:")
+		series := newColumns("series", "why")
+		for _, name := range slices.Sorted(maps.Keys(missing)) {
+			series.add(name, missing[name])
+		}
+		return series.print(os.Stdout)
+	}
 	return nil
+}
+
+// unknownOf names what this machine does not tell. What is not known is not fine.
+func unknownOf(e host.Environment) []string {
+	var unknown []string
+	for _, fact := range []struct {
+		missing bool
+		name    string
+	}{
+		{e.Governor == "", "the CPU governor"},
+		{e.MemoryBytes == 0, "the size of the memory"},
+		{e.Filesystem == "", "the file system"},
+		{e.SyncMicros == 0, "how long fdatasync takes"},
+		{e.ClockSource == "", "the kernel's clock source"},
+	} {
+		if fact.missing {
+			unknown = append(unknown, fact.name)
+		}
+	}
+	return unknown
 }
 
 func ailmentsOf(e host.Environment, source clock.Source, directory string) []ailment {

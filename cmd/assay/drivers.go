@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -51,16 +52,28 @@ func driverCatalogue() spec.Drivers {
 	for _, d := range descriptions() {
 		names = append(names, d.Name)
 	}
-	return spec.Drivers{Names: names, Describe: func(s spec.Store) (store.Description, error) {
-		if len(s.Worker) > 0 {
-			return askWorker(s.Worker, s.Driver)
+	for _, n := range natives {
+		names = append(names, n.drivers...)
+	}
+	return spec.Drivers{Names: names, Describe: describeStore, WorkerOf: func(driver string) []string {
+		if n, ok := nativeOf(driver); ok {
+			return []string{n.path()}
 		}
-		d, ok := description(s.Driver)
-		if !ok {
-			return d, fmt.Errorf("there is no driver %q", s.Driver)
-		}
-		return d, nil
+		return nil
 	}}
+}
+
+func describeStore(s spec.Store) (store.Description, error) {
+	if d, ok := description(s.Driver); ok && len(s.Worker) == 0 {
+		return d, nil
+	}
+	if n, ok := nativeOf(s.Driver); ok && (len(s.Worker) == 0 || s.Worker[0] == n.path()) {
+		return describeNative(n, s.Driver)
+	}
+	if len(s.Worker) == 0 {
+		return store.Description{}, fmt.Errorf("there is no driver %q", s.Driver)
+	}
+	return askWorker(s.Worker, s.Driver)
 }
 
 const describeTimeout = 10 * time.Second
@@ -101,18 +114,31 @@ func driversCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "drivers [NAME]",
 		Short: "List the stores that can be measured, with their abilities and options",
-		Args:  cobra.MaximumNArgs(1),
+		Long: `Lists the stores that can be measured. With a name: its durability classes and how
+each is reached, its abilities, limits and options (set them under options: in an
+experiment, or with --set stores.NAME.options.OPTION=VALUE).`,
+		Example: `  assay drivers
+  assay drivers pebble
+  assay drivers --json | jq '.[].name'`,
+		Args: takes(0, 1, "at most one driver's name"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return driverCatalogue().Names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			all := descriptions()
+			var all []store.Description
+			var missing []native
 			if len(args) == 1 {
-				d, ok := description(args[0])
-				if !ok {
-					return usage(fmt.Errorf("there is no driver %q%s", args[0], suggestion(args[0], driverCatalogue().Names)))
+				d, err := describeStore(spec.Store{Driver: args[0]})
+				if errors.Is(err, spec.ErrNotHere) {
+					return usage(fmt.Errorf("driver %s is %w", args[0], err))
+				}
+				if err != nil {
+					return usage(fmt.Errorf("%w%s", err, suggestion(args[0], driverCatalogue().Names)))
 				}
 				all = []store.Description{d}
+			} else {
+				all, missing = nativeDescriptions()
+				all = append(descriptions(), all...)
 			}
 			if asJSON {
 				encoder := json.NewEncoder(os.Stdout)
@@ -122,7 +148,7 @@ func driversCommand() *cobra.Command {
 			if len(args) == 1 {
 				return printDriver(os.Stdout, all[0])
 			}
-			return printDrivers(os.Stdout, all)
+			return printDrivers(os.Stdout, all, missing)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print everything as JSON")
@@ -136,7 +162,7 @@ func suggestion(word string, names []string) string {
 	return "; there are " + strings.Join(names, ", ")
 }
 
-func printDrivers(w io.Writer, all []store.Description) error {
+func printDrivers(w io.Writer, all []store.Description, missing []native) error {
 	table := newColumns("driver", "version", "licence", "durability", "abilities", "what it is")
 	for _, d := range all {
 		var classes []string
@@ -147,6 +173,16 @@ func printDrivers(w io.Writer, all []store.Description) error {
 	}
 	if err := table.print(w); err != nil {
 		return err
+	}
+	if len(missing) > 0 {
+		fmt.Fprintln(w, "\nNot built here (workers/c; then make native):")
+		lines := newColumns("driver", "install")
+		for _, n := range missing {
+			lines.add(strings.Join(n.drivers, " "), "apt-get install gcc libjson-c-dev "+n.packages)
+		}
+		if err := lines.print(w); err != nil {
+			return err
+		}
 	}
 	_, err := fmt.Fprintln(w, "\nassay drivers NAME shows options, limits and how each durability class is reached.")
 	return err

@@ -24,11 +24,14 @@ YCSB property file, and what could not be carried over is said.`,
 		Example: `  assay init my.yaml
   assay init my.yaml --preset put-get
   assay init a.yaml --ycsb workloads/workloada`,
-		Args: cobra.MaximumNArgs(1),
+		Args: takes(0, 1, "at most one file to write"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			path := "experiment.yaml"
 			if len(args) == 1 {
 				path = args[0]
+			}
+			if preset != "" && ycsb != "" {
+				return usage(errors.New("--preset and --ycsb each say what to begin with: give one of them"))
 			}
 			text, err := initialText(preset, ycsb)
 			if err != nil {
@@ -39,7 +42,6 @@ YCSB property file, and what could not be carried over is said.`,
 	}
 	c.Flags().StringVar(&preset, "preset", "", "begin with this `preset`")
 	c.Flags().StringVar(&ycsb, "ycsb", "", "make it from this YCSB property `file`")
-	c.MarkFlagsMutuallyExclusive("preset", "ycsb")
 	must(c.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(presetNames(), cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }
@@ -88,9 +90,9 @@ func schemaCommand() *cobra.Command {
 		Long: `Prints the JSON Schema of experiment files. An editor with a YAML language server
 completes and checks a file whose first line names it:
 
-  assay schema > assay.schema.json
   # yaml-language-server: $schema=assay.schema.json`,
-		Args: cobra.NoArgs,
+		Example: "  assay schema > assay.schema.json",
+		Args:    takes(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			schema, err := spec.Schema(descriptions())
 			if err != nil {

@@ -7,10 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
+	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"assay/internal/live"
+	"assay/internal/spec"
 )
 
 // Exit statuses. DESIGN names them, scripts rely on them.
@@ -43,9 +48,7 @@ func main() { os.Exit(execute(os.Args[1:])) }
 func execute(args []string) int {
 	root := command()
 	root.SetArgs(args)
-	ctx, stop := interruptible()
-	defer stop()
-	err := root.ExecuteContext(ctx)
+	err := root.Execute()
 	if err == nil {
 		return 0
 	}
@@ -59,11 +62,14 @@ func execute(args []string) int {
 	return exit.status
 }
 
-// interruptible returns a context that ends at the first Ctrl-C or SIGTERM; the second one ends the program at once.
-func interruptible() (context.Context, context.CancelFunc) {
+// interruptible returns a context that ends at the first Ctrl-C, SIGTERM or SIGHUP; the second one ends the program at once.
+// A reader of its output that goes away doesn't end it: there is work to be kept.
+// announce is told the first time, and what to say to the person who asked.
+func interruptible(whatIsKept string, announce func(text string)) (context.Context, context.CancelFunc) {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // writes then fail with EPIPE, and workers still inherit the default
 	ctx, cancel := context.WithCancel(context.Background())
 	stop := live.Interrupts(func() {
-		fmt.Fprintln(os.Stderr, "\nassay: stopping; what was measured is kept (Ctrl-C again: at once)")
+		announce("stopping; " + whatIsKept + " (Ctrl-C again: at once)")
 		cancel()
 	}, func() { os.Exit(130) }) // workers die with their conductor, and what was recorded stands on the disk
 	return ctx, func() { stop(); cancel() }
@@ -87,7 +93,37 @@ Exit status: 0 fine · 1 Assay failed · 2 bad arguments or experiment ·
 Results go to standard output, progress to standard error.`,
 		SilenceErrors: true, SilenceUsage: true,
 	}
-	root.AddCommand(runCommand(), reportCommand(), compareCommand(), driversCommand(), presetsCommand(),
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(runCommand(), reportCommand(), compareCommand(), analyzeCommand(), driversCommand(), presetsCommand(),
 		initCommand(), schemaCommand(), doctorCommand(), conformanceCommand(), workerCommand())
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.RunE = func(*cobra.Command, []string) error {
+			return usage(errors.New("assay completion takes a shell: bash, zsh, fish or powershell"))
+		}
+	}
 	return root
+}
+
+// flagError says what cobra refuses in a command's flags, with the nearest flag that there is and where to read on.
+func flagError(c *cobra.Command, err error) error {
+	text := err.Error()
+	if unknown, is := strings.CutPrefix(text, "unknown flag: --"); is {
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := spec.Nearest(unknown, names); near != "" {
+			text += "; did you mean --" + near + "?"
+		}
+	}
+	return usage(fmt.Errorf("%s\n%s --help shows all flags", text, c.CommandPath()))
+}
+
+// takes checks the number of arguments; what names them in the message.
+func takes(least, most int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return usage(fmt.Errorf("%s takes %s, got %d: %s --help shows examples", c.CommandPath(), what, len(args), c.CommandPath()))
+		}
+		return nil
+	}
 }

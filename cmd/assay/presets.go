@@ -21,9 +21,11 @@ func presetsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "presets [NAME]",
 		Short: "List the experiments that ship with Assay, or print one",
+		Long: `Lists the experiments that ship with Assay. With a name: prints its file, which can be
+changed and run.`,
 		Example: `  assay presets
   assay presets put-get > mine.yaml   # a copy to change`,
-		Args: cobra.MaximumNArgs(1),
+		Args: takes(0, 1, "at most one preset's name"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return presetNames(), cobra.ShellCompDirectiveNoFileComp
 		},

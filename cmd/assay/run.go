@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"assay/internal/host"
 	"assay/internal/live"
 	"assay/internal/plan"
 	"assay/internal/record"
@@ -32,7 +34,7 @@ type runFlags struct {
 func runCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
-		Use:   "run FILE|PRESET",
+		Use:   "run FILE|PRESET|-",
 		Short: "Run an experiment: a file, or a preset by name",
 		Long: `Runs every trial of an experiment and ends with a table and an HTML report.
 
@@ -44,6 +46,7 @@ assay run --resume DIR does the trials that are left.`,
   assay run put-get --set scale=full --out results/put-get
   assay run my.yaml --set records=1000000 --set phases.read.for=30s
   assay run my.yaml --dry-run
+  assay presets put-get | assay run - --dry-run
   assay run --resume results/put-get`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
@@ -57,7 +60,7 @@ assay run --resume DIR does the trials that are left.`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return presetNames(), cobra.ShellCompDirectiveDefault
 		},
-		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args[0]) },
+		RunE: func(_ *cobra.Command, args []string) error { return f.run(args[0]) },
 	}
 	c.Flags().StringArrayVar(&f.sets, "set", nil, "change a field of the experiment: `path=value` (may be repeated)")
 	c.Flags().StringVar(&f.out, "out", "", "run `directory` to make (default: assay-NAME-TIME here)")
@@ -69,12 +72,15 @@ assay run --resume DIR does the trials that are left.`,
 	return c
 }
 
-func (f *runFlags) run(ctx context.Context, argument string) error {
+func (f *runFlags) run(argument string) error {
 	if f.resume {
 		if len(f.sets) > 0 || f.out != "" || f.dryRun {
 			return usage(errors.New("--resume goes on with the experiment as it was begun: it takes no --set, --out or --dry-run"))
 		}
-		return f.execute(argument, func(o run.Options) (run.Result, error) { return run.Resume(ctx, o) })
+		if _, err := record.Open(argument); err != nil {
+			return usage(fmt.Errorf("--resume: %w", err))
+		}
+		return f.execute(argument, run.Resume)
 	}
 	source, name, err := experimentSource(argument)
 	if err != nil {
@@ -91,16 +97,39 @@ func (f *runFlags) run(ctx context.Context, argument string) error {
 	if out == "" {
 		out = fmt.Sprintf("assay-%s-%s", e.Name, time.Now().Format("20060102-150405"))
 	}
-	return f.execute(out, func(o run.Options) (run.Result, error) { return run.New(ctx, e, source, o) })
+	if err := vacant(out); err != nil {
+		return usage(err)
+	}
+	return f.execute(out, func(ctx context.Context, o run.Options) (run.Result, error) { return run.New(ctx, e, source, o) })
 }
 
-// experimentSource returns the text of an experiment file or preset. A file wins where both exist.
+// vacant refuses a directory that holds a run, before anything is measured there: another process may be at work in it.
+// record.Create looks again, and more closely, under its lock.
+func vacant(directory string) error {
+	recorded, err := record.Open(directory)
+	if err != nil {
+		return nil // not a run: record.Create judges what else it is
+	}
+	return fmt.Errorf("%s already holds a run of %q, begun %s: give another --out, look at it with assay report %s, or go on with it: assay run --resume %s",
+		directory, recorded.Header.Name, recorded.Header.Created.Format(time.DateTime+" MST"), directory, directory)
+}
+
+// experimentSource returns the text of an experiment file or preset; "-" is standard input. A file wins where both exist.
 func experimentSource(argument string) (source []byte, name string, err error) {
+	if argument == "-" {
+		if source, err = io.ReadAll(os.Stdin); err != nil {
+			return nil, "", fmt.Errorf("reading the experiment from standard input: %w", err)
+		}
+		return source, "standard input", nil
+	}
 	source, err = os.ReadFile(argument)
 	if err == nil {
 		return source, argument, nil
 	}
 	if strings.ContainsAny(argument, "./\\") || !errors.Is(err, os.ErrNotExist) {
+		if errors.Is(err, os.ErrNotExist) {
+			err = fmt.Errorf("%w; assay init %s writes one to begin with", err, argument)
+		}
 		return nil, "", fmt.Errorf("reading the experiment: %w", err)
 	}
 	source, presetErr := presets.Source(argument)
@@ -111,7 +140,7 @@ func experimentSource(argument string) (source []byte, name string, err error) {
 }
 
 // execute runs trials with a view on standard error, then prints the table and writes the report.
-func (f *runFlags) execute(directory string, do func(run.Options) (run.Result, error)) error {
+func (f *runFlags) execute(directory string, do func(context.Context, run.Options) (run.Result, error)) error {
 	self, err := os.Executable()
 	if err != nil {
 		return &exitError{exitFailed, fmt.Errorf("finding Assay's own program, to start workers with: %w", err)}
@@ -123,15 +152,20 @@ func (f *runFlags) execute(directory string, do func(run.Options) (run.Result, e
 	}
 	view := f.view()
 	defer view.Close()
-	result, err := do(run.Options{
+	ctx, stop := interruptible("what was measured is kept", view.Message)
+	result, err := do(ctx, run.Options{
 		Directory: directory, DataRoot: f.data, Command: os.Args, Worker: []string{self, "worker"},
 		Ceiling: ceiling(), View: view,
 	})
+	stop() // a table that is being made need not be kept
 	if closeErr := view.Close(); closeErr != nil {
 		fmt.Fprintln(os.Stderr, "assay:", closeErr) // what was measured is none the worse
 	}
+	if errors.Is(err, host.ErrNoMemoryLimit) {
+		return usage(err)
+	}
 	if err != nil {
-		if _, openErr := record.Open(directory); openErr == nil {
+		if _, openErr := record.Open(directory); openErr == nil && result.Planned > 0 { // it had begun
 			err = fmt.Errorf("%w\nWhat was recorded is in %s; assay report %s shows it, assay run --resume %s goes on", err, directory, directory, directory)
 		}
 		return &exitError{exitFailed, err}
@@ -158,18 +192,23 @@ func (f *runFlags) show(directory string) error {
 	if err != nil {
 		return err
 	}
-	if err := printText(os.Stdout, view); err != nil {
-		return err
-	}
+	// Neither failure keeps the other from being done: a full disk has a table, a reader that went away a report.
+	printErr := printText(os.Stdout, view)
 	if f.noHTML {
-		return nil
+		return printErr
 	}
 	path := filepath.Join(directory, "report.html")
 	if err := writeFile(path, func(w io.Writer) error { return report.HTML(w, view) }); err != nil {
-		return err
+		return errors.Join(printErr, err)
 	}
-	fmt.Printf("\nReport: %s\n", path)
-	return nil
+	if printErr == nil {
+		_, printErr = fmt.Printf("\nReport: %s\n", path)
+	}
+	if errors.Is(printErr, syscall.EPIPE) {
+		fmt.Fprintf(os.Stderr, "assay: nobody read the table; assay report %s prints it again\n", directory)
+		return nil
+	}
+	return printErr
 }
 
 func (f *runFlags) status(r run.Result, directory string) error {

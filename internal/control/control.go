@@ -108,6 +108,13 @@ type Described struct {
 	Drivers  []store.Description `json:"drivers"`
 }
 
+// Prepared is the result of prepare.
+type Prepared struct {
+	// Stats are the names of the store's own counters that the worker will write into the counters file while the phase runs, in the order of their
+	// words there; none: it does not.
+	Stats []string `json:"stats,omitempty"`
+}
+
 // Opened is the result of open.
 type Opened struct {
 	Abilities store.Abilities   `json:"abilities"`

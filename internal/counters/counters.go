@@ -38,7 +38,12 @@ const (
 	wordClock      = 1048 / 8
 	wordClockDrift = 1056 / 8
 	wordStop       = 2048 / 8
+	wordRounds     = 3064 / 8
+	wordStats      = 3072 / 8
 )
+
+// StatsMax is how many of a store's own counters a worker may tell while a phase runs.
+const StatsMax = (headerBytes - 3072) / 8
 
 // States of a phase and of a thread.
 const (

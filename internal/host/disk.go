@@ -44,11 +44,17 @@ func SyncCost(directory string) (time.Duration, error) {
 
 // FreeBytes returns how many bytes a process without privileges can still write to the file system of directory.
 func FreeBytes(directory string) (uint64, error) {
+	free, _, err := Space(directory)
+	return free, err
+}
+
+// Space returns how many bytes a process without privileges can still write to the file system of directory, and how many it has in all.
+func Space(directory string) (freeBytes, totalBytes uint64, err error) {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(directory, &stat); err != nil {
-		return 0, &fs.PathError{Op: "statfs", Path: directory, Err: err}
+		return 0, 0, &fs.PathError{Op: "statfs", Path: directory, Err: err}
 	}
-	return stat.Bavail * uint64(stat.Bsize), nil
+	return stat.Bavail * uint64(stat.Bsize), stat.Blocks * uint64(stat.Bsize), nil
 }
 
 // DiskUse returns the bytes that are allocated under directory (its files' blocks, and those of the directories below

@@ -35,6 +35,7 @@ type Environment struct {
 	Directory   string             `json:"directory"`
 	Host        string             `json:"host"`
 	SyncMicros  float64            `json:"fdatasync_us"`           // median of a few 4 KiB appends with fdatasync in the data directory
+	NotMeasured map[string]string  `json:"not_measured,omitempty"` // series of Catalogue → why it can't be had here
 	ValueRatio  map[string]float64 `json:"value_compressed_share"` // compressor → compressed size of 4 KiB blocks of values ÷ their size, measured
 }
 
@@ -70,6 +71,7 @@ func Seal(dataDirectory string, command []string) Environment {
 	if cost, err := SyncCost(dataDirectory); err == nil {
 		e.SyncMicros = float64(cost.Nanoseconds()) / 1e3
 	}
+	e.NotMeasured = NotMeasured(dataDirectory)
 	return e
 }
 

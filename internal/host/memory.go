@@ -17,82 +17,171 @@ var ErrNoMemoryLimit = errors.New("no memory limit")
 
 // LimitMemory puts the process pid into a new cgroup that may hold at most so many bytes, page cache included and with
 // no swap beside it. Call it before the process opens files: pages that were cached before count where they were. Processes that pid starts
-// later are under the same limit. undo takes the cgroup away; call it when the process has ended (a process that still
-// runs goes back to where it came from, without a limit).
+// later are under the same limit. Remove the group when the process has ended.
 //
 // It writes the few files itself, in version 1 and 2 of cgroups: containerd/cgroups would bring eight modules, a D-Bus client and an eBPF
 // compiler among them.
-func LimitMemory(pid int, limitBytes int64) (undo func() error, err error) {
+func LimitMemory(pid int, limitBytes int64) (*MemoryGroup, error) {
 	group, err := newMemoryGroup(pid)
 	if err != nil {
 		return nil, err
 	}
 	if err := group.enter(pid, limitBytes); err != nil {
-		return nil, errors.Join(err, group.remove())
+		return nil, errors.Join(err, group.Remove())
 	}
-	return group.remove, nil
+	return group, nil
 }
 
-// memoryGroup is a cgroup that was made for one process.
-type memoryGroup struct {
+// CheckMemoryLimit says whether [LimitMemory] will work here, by trying it on a cgroup without processes. The error wraps
+// [ErrNoMemoryLimit] and says how to get the right.
+func CheckMemoryLimit() error {
+	const anyLimit = 64 << 20
+	group, err := newMemoryGroup(os.Getpid())
+	if err != nil {
+		return err
+	}
+	return errors.Join(group.limit(anyLimit), group.Remove())
+}
+
+// MemoryGroup is a cgroup that was made for one process.
+type MemoryGroup struct {
 	path   string
 	origin string // where its process came from
 	files  memoryFiles
 }
 
+// MemoryUse is what a limited process and its page cache used. A nil pointer: not measured.
+type MemoryUse struct {
+	PeakBytes *uint64 // the most that counted against the limit
+	Hits      *uint64 // times that the limit was reached and room had to be made within it
+	Kills     *uint64 // processes that the kernel killed because no room could be made
+}
+
+// Use returns what the group's processes have used so far; also after they have ended.
+func (g *MemoryGroup) Use() MemoryUse {
+	c := g.counts()
+	return MemoryUse{PeakBytes: c.peak, Hits: c.hits, Kills: c.kills}
+}
+
+// memoryCounts are the figures of a group. A nil pointer: the kernel does not tell.
+type memoryCounts struct{ used, peak, cache, hits, kills *uint64 }
+
+func (g *MemoryGroup) counts() memoryCounts {
+	return memoryCounts{
+		used: g.number(g.files.used, ""), peak: g.number(g.files.peak, ""), cache: g.number("memory.stat", g.files.cache),
+		hits: g.number(g.files.hits, g.files.hitsKey), kills: g.number(g.files.kills, "oom_kill"),
+	}
+}
+
+// number reads a file that is a number, or one of its lines: "key number".
+func (g *MemoryGroup) number(file, key string) *uint64 {
+	for line := range strings.Lines(readString(filepath.Join(g.path, file))) {
+		text := strings.TrimSpace(line)
+		if key != "" {
+			rest, found := strings.CutPrefix(text, key+" ")
+			if !found {
+				continue
+			}
+			text = rest
+		}
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return nil
+		}
+		return &n
+	}
+	return nil
+}
+
 // memoryFiles are the names of a cgroup version's files.
 type memoryFiles struct {
-	limit, peak string
-	swap        string // may be missing: a kernel without swap accounting
-	swapLimit   func(limitBytes int64) string
+	limit, peak   string
+	used          string
+	cache         string // the page cache's line in memory.stat
+	hits, hitsKey string
+	kills         string // the file with the line oom_kill
+	swap          string // may be missing: a kernel without swap accounting
+	swapLimit     func(limitBytes int64) string
 }
 
 var (
 	// v1 counts memory and swap together: Documentation/admin-guide/cgroup-v1/memory.rst.
 	memoryFilesV1 = memoryFiles{
-		limit: "memory.limit_in_bytes", peak: "memory.max_usage_in_bytes", swap: "memory.memsw.limit_in_bytes",
-		swapLimit: func(limitBytes int64) string { return strconv.FormatInt(limitBytes, 10) },
+		limit: "memory.limit_in_bytes", peak: "memory.max_usage_in_bytes", used: "memory.usage_in_bytes", cache: "cache",
+		hits: "memory.failcnt", kills: "memory.oom_control", swap: "memory.memsw.limit_in_bytes",
+		swapLimit: func(limitBytes int64) string { return strconv.FormatInt(limitBytes+swapSlackBytes, 10) },
 	}
 	// v2 counts swap by itself: Documentation/admin-guide/cgroup-v2.rst.
 	memoryFilesV2 = memoryFiles{
-		limit: "memory.max", peak: "memory.peak", swap: "memory.swap.max",
+		limit: "memory.max", peak: "memory.peak", used: "memory.current", cache: "file",
+		hits: "memory.events", hitsKey: "max", kills: "memory.events", swap: "memory.swap.max",
 		swapLimit: func(int64) string { return "0" },
 	}
 )
 
+// memoryPlace is where a cgroup for a process can be made.
+type memoryPlace struct {
+	parent string
+	origin string // the cgroup that the process is in
+	files  memoryFiles
+}
+
+// swapSlackBytes lets version 1 meet the limit of memory before that of memory and swap: kernels count hits of the first one only.
+const swapSlackBytes = 1 << 20
+
 // newMemoryGroup makes an empty cgroup below, or as near as may be to, the one that pid is in.
-func newMemoryGroup(pid int) (*memoryGroup, error) {
+func newMemoryGroup(pid int) (*MemoryGroup, error) {
+	place, err := placeOf(pid)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(place.parent, groupName(pid, time.Now()))
+	if err := os.Mkdir(path, 0o755); err != nil {
+		return nil, fmt.Errorf("%w: make a cgroup (run as root, or hand a cgroup to this user: systemd-run --user --scope -p Delegate=yes): %w", ErrNoMemoryLimit, err)
+	}
+	return &MemoryGroup{path: path, origin: place.origin, files: place.files}, nil
+}
+
+func placeOf(pid int) (memoryPlace, error) {
 	mounts := parseMounts(readString("/proc/self/mountinfo"))
 	membership, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {
-		return nil, fmt.Errorf("%w: find the cgroup of process %d: %w", ErrNoMemoryLimit, pid, err)
+		return memoryPlace{}, fmt.Errorf("%w: find the cgroup of process %d: %w", ErrNoMemoryLimit, pid, err)
 	}
-	name := fmt.Sprintf("assay-%d-%d", pid, time.Now().UnixNano())
 	if point, path, found := memoryV1(mounts, string(membership)); found {
 		origin := existingOr(filepath.Join(point, path), point)
-		return makeMemoryGroup(origin, origin, name, memoryFilesV1)
+		return memoryPlace{origin, origin, memoryFilesV1}, nil
 	}
 	if point, path, found := memoryV2(mounts, string(membership)); found {
 		origin := existingOr(filepath.Join(point, path), point)
 		// A cgroup that holds processes can't have cgroups with controllers below it, so an ancestor may have to do.
 		for parent := origin; ; parent = filepath.Dir(parent) {
 			if slices.Contains(strings.Fields(readString(filepath.Join(parent, "cgroup.subtree_control"))), "memory") {
-				return makeMemoryGroup(parent, origin, name, memoryFilesV2)
+				return memoryPlace{parent, origin, memoryFilesV2}, nil
 			}
 			if parent == point {
-				return nil, fmt.Errorf("%w: no cgroup above process %d hands the memory controller down (cgroup.subtree_control)", ErrNoMemoryLimit, pid)
+				return memoryPlace{}, fmt.Errorf("%w: no cgroup above process %d hands the memory controller down: as root, write +memory to cgroup.subtree_control of one, or start Assay with systemd-run --user --scope -p Delegate=yes", ErrNoMemoryLimit, pid)
 			}
 		}
 	}
-	return nil, fmt.Errorf("%w: the memory controller of cgroups is not mounted", ErrNoMemoryLimit)
+	return memoryPlace{}, fmt.Errorf("%w: the memory controller of cgroups is not mounted", ErrNoMemoryLimit)
 }
 
-func makeMemoryGroup(parent, origin, name string, files memoryFiles) (*memoryGroup, error) {
-	path := filepath.Join(parent, name)
-	if err := os.Mkdir(path, 0o755); err != nil {
-		return nil, fmt.Errorf("%w: make a cgroup (run as root, or delegate a cgroup to this user): %w", ErrNoMemoryLimit, err)
+// MemoryBytes returns how much memory a process of this one's cgroup can have, page cache included: the machine's, or less where
+// the cgroup or one above it has a limit. 0: not known.
+func MemoryBytes() uint64 {
+	least := memoryBytes()
+	place, err := placeOf(os.Getpid())
+	if err != nil {
+		return least
 	}
-	return &memoryGroup{path: path, origin: origin, files: files}, nil
+	for path := place.origin; exists(filepath.Join(path, place.files.limit)); path = filepath.Dir(path) {
+		g := MemoryGroup{path: path}
+		if limit := g.number(place.files.limit, ""); limit != nil && *limit < least { // "max", or near 2⁶³: none
+			least = *limit
+		}
+	}
+	return least
 }
 
 // memoryV1 returns the mount point of version 1's memory controller and the process's path in it.
@@ -144,7 +233,14 @@ func existingOr(path, otherwise string) string {
 	return otherwise
 }
 
-func (g *memoryGroup) enter(pid int, limitBytes int64) error {
+func (g *MemoryGroup) enter(pid int, limitBytes int64) error {
+	if err := g.limit(limitBytes); err != nil {
+		return err
+	}
+	return g.write("cgroup.procs", strconv.Itoa(pid))
+}
+
+func (g *MemoryGroup) limit(limitBytes int64) error {
 	if err := g.write(g.files.limit, strconv.FormatInt(limitBytes, 10)); err != nil {
 		return err
 	}
@@ -153,18 +249,19 @@ func (g *memoryGroup) enter(pid int, limitBytes int64) error {
 			return err
 		}
 	}
-	return g.write("cgroup.procs", strconv.Itoa(pid))
+	return nil
 }
 
-func (g *memoryGroup) write(file, text string) error {
+func (g *MemoryGroup) write(file, text string) error {
 	if err := os.WriteFile(filepath.Join(g.path, file), []byte(text), 0o644); err != nil {
 		return fmt.Errorf("%w: set %s to %s: %w", ErrNoMemoryLimit, file, text, err)
 	}
 	return nil
 }
 
-// remove takes the cgroup away. The kernel needs a moment after the last process has ended, so it tries for a while.
-func (g *memoryGroup) remove() error {
+// Remove takes the cgroup away; once more does no harm. A process that still runs in it goes back to where it came from, without
+// a limit. The kernel needs a moment after the last process has ended, so it tries for a while.
+func (g *MemoryGroup) Remove() error {
 	const patience = 2 * time.Second
 	deadline := time.Now().Add(patience)
 	for {

@@ -9,12 +9,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 const limitBytes = 32 << 20
 
 // limited starts a child under a limit, or skips the test where there can be none.
-func limited(t *testing.T, role string, environment ...string) (*child, *memoryGroup) {
+func limited(t *testing.T, role string, environment ...string) (*child, *MemoryGroup) {
 	t.Helper()
 	c := start(t, role, environment...)
 	group, err := newMemoryGroup(c.Process.Pid)
@@ -27,7 +28,7 @@ func limited(t *testing.T, role string, environment ...string) (*child, *memoryG
 	t.Cleanup(func() {
 		c.Process.Kill()
 		c.Wait()
-		if err := group.remove(); err != nil {
+		if err := group.Remove(); err != nil {
 			t.Error(err)
 		}
 		if exists(group.path) {
@@ -66,7 +67,7 @@ func TestMemoryLimitBoundsAllocation(t *testing.T) {
 
 func TestLimitMemoryUndo(t *testing.T) {
 	c := start(t, fmt.Sprint("allocate ", 4*limitBytes))
-	undo, err := LimitMemory(c.Process.Pid, limitBytes)
+	group, err := LimitMemory(c.Process.Pid, limitBytes)
 	if errors.Is(err, ErrNoMemoryLimit) {
 		t.Skip(err)
 	}
@@ -77,13 +78,13 @@ func TestLimitMemoryUndo(t *testing.T) {
 	if !strings.Contains(inside, "/assay-") {
 		t.Errorf("the child is in %q", inside)
 	}
-	if err := undo(); err != nil {
+	if err := group.Remove(); err != nil {
 		t.Fatal(err)
 	}
 	if !c.work() {
 		t.Error("the limit is still there")
 	}
-	if err := undo(); err != nil {
+	if err := group.Remove(); err != nil {
 		t.Errorf("a second time: %v", err)
 	}
 }
@@ -125,7 +126,7 @@ func TestVersion2Files(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(directory, "memory.swap.max"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	g := &memoryGroup{path: directory, files: memoryFilesV2}
+	g := &MemoryGroup{path: directory, files: memoryFilesV2}
 	if err := g.enter(42, 1000); err != nil {
 		t.Fatal(err)
 	}
@@ -135,5 +136,115 @@ func TestVersion2Files(t *testing.T) {
 	}
 	if want := []string{"1000", "0", "42"}; !slices.Equal(got, want) {
 		t.Errorf("wrote %q, want %q", got, want)
+	}
+}
+
+// number is a pointer's value; 0 for none.
+func number(n *uint64) uint64 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+func TestUseAfterAKill(t *testing.T) {
+	c, group := limited(t, fmt.Sprint("allocate ", 4*limitBytes))
+	if before := group.Use(); before.Kills == nil || *before.Kills != 0 {
+		t.Fatalf("before: %+v", before)
+	}
+	if c.work() {
+		t.Fatal("it was not killed")
+	}
+	use := group.Use()
+	if number(use.Kills) != 1 || number(use.Hits) == 0 {
+		t.Errorf("kills %d, hits %d", number(use.Kills), number(use.Hits))
+	}
+	if use.PeakBytes != nil && (*use.PeakBytes < limitBytes/2 || *use.PeakBytes > limitBytes+limitBytes/16) {
+		t.Errorf("peak %d", *use.PeakBytes)
+	}
+}
+
+func TestLimitedSeries(t *testing.T) {
+	c, group := limited(t, fmt.Sprint("write ", 2*limitBytes), "ASSAY_TEST_FILE="+filepath.Join(t.TempDir(), "file"))
+	s := NewSampler(c.Process.Pid, "")
+	s.WatchLimit(group)
+	u := s.Sample()
+	s.BeginResources(u)
+	if !c.work() {
+		t.Fatal("the child failed")
+	}
+	u = s.Sample()
+	got := s.Resources(u)
+	if got["limit.memory"] > limitBytes || got["limit.cache"] < limitBytes/8 || got["limit.hits"] <= 0 {
+		t.Errorf("memory %v, cache %v, hits %v", got["limit.memory"], got["limit.cache"], got["limit.hits"])
+	}
+}
+
+// Version 2's figures, in files as the kernel writes them: Documentation/admin-guide/cgroup-v2.rst.
+func TestVersion2Counts(t *testing.T) {
+	g := &MemoryGroup{path: t.TempDir(), files: memoryFilesV2}
+	if c := g.counts(); c.used != nil || c.peak != nil || c.cache != nil || c.hits != nil || c.kills != nil {
+		t.Errorf("files that are not there: %+v", c)
+	}
+	for name, text := range map[string]string{
+		"memory.current": "100\n", "memory.peak": "200\n", "memory.stat": "anon 5\nfile 60\nfile_mapped 7\n",
+		"memory.events": "low 0\nhigh 0\nmax 8\noom 3\noom_kill 2\noom_group_kill 1\n",
+	} {
+		if err := os.WriteFile(filepath.Join(g.path, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := g.counts()
+	if got := []uint64{number(c.used), number(c.peak), number(c.cache), number(c.hits), number(c.kills)}; !slices.Equal(got, []uint64{100, 200, 60, 8, 2}) {
+		t.Errorf("read %v", got)
+	}
+}
+
+func TestCheckMemoryLimitLeavesNothing(t *testing.T) {
+	place, placeErr := placeOf(os.Getpid())
+	err := CheckMemoryLimit()
+	if err != nil && !errors.Is(err, ErrNoMemoryLimit) {
+		t.Fatal(err)
+	}
+	if placeErr != nil {
+		t.Skip(placeErr)
+	}
+	left, globErr := filepath.Glob(filepath.Join(place.parent, fmt.Sprintf("assay-%d-*", os.Getpid())))
+	if globErr != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, globErr)
+	}
+}
+
+// Only names that LimitMemory gives, of processes that are gone, not just made, and empty.
+func TestOldGroupsAreRemovedAndNothingElse(t *testing.T) {
+	c := start(t, "compute 1")
+	dead := start(t, "compute 1")
+	dead.Process.Kill()
+	dead.Wait()
+	parent, now := t.TempDir(), time.Now()
+	old := now.Add(-time.Hour)
+	goes := groupName(dead.Process.Pid, old)
+	full := groupName(dead.Process.Pid, old.Add(1))
+	stays := []string{
+		groupName(c.Process.Pid, old), groupName(dead.Process.Pid, now), "assay-" + fmt.Sprint(dead.Process.Pid), "assay-x-1", "user.slice", goes + "-2", full,
+	}
+	for _, name := range append(stays, goes, full+"/inner") {
+		if err := os.MkdirAll(filepath.Join(parent, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if removed := removeOld(parent, now); len(removed) != 1 || filepath.Base(removed[0]) != goes {
+		t.Errorf("removed %v", removed)
+	}
+	for _, name := range stays {
+		if !exists(filepath.Join(parent, name)) {
+			t.Errorf("%s is gone", name)
+		}
+	}
+}
+
+func TestMemoryBytes(t *testing.T) {
+	if bytes := MemoryBytes(); bytes == 0 || bytes > memoryBytes() {
+		t.Errorf("%d bytes, the machine has %d", bytes, memoryBytes())
 	}
 }

@@ -43,11 +43,11 @@ func ProcessStart(pid int) (uint64, error) {
 }
 
 // tree returns pid and all processes below it. Ones that end meanwhile may be missing.
-func tree(pid int) []int {
+func tree(r roots, pid int) []int {
 	pids := []int{pid}
 	for i := 0; i < len(pids); i++ {
 		// A child is listed under the thread that forked it.
-		lists, err := filepath.Glob("/proc/" + strconv.Itoa(pids[i]) + "/task/*/children")
+		lists, err := filepath.Glob(filepath.Join(r.proc, strconv.Itoa(pids[i]), "task", "*", "children"))
 		if err != nil {
 			continue
 		}

@@ -258,14 +258,14 @@ func TestChildrenOfTheWorkerCount(t *testing.T) {
 	}
 	defer func() { shell.Process.Kill(); shell.Wait() }()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		if pids := tree(shell.Process.Pid); len(pids) == 2 {
+		if pids := tree(kernelRoots, shell.Process.Pid); len(pids) == 2 {
 			// Left to itself, it would outlive the test.
 			process, _ := os.FindProcess(pids[1])
 			process.Kill()
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the tree is %v", tree(shell.Process.Pid))
+			t.Fatalf("the tree is %v", tree(kernelRoots, shell.Process.Pid))
 		}
 	}
 }

@@ -21,11 +21,13 @@ type Usage struct {
 	Files     *uint64
 
 	machine *machineTime
+	worker  *processUse
 }
 
 // machineTime is CPU time since boot, in seconds over all CPUs.
 type machineTime struct {
 	all, busy, steal float64
+	waited           float64 // idle, while something waited for the disk
 	trial            float64 // used by the worker, the conductor and the trial's other processes
 }
 
@@ -84,23 +86,39 @@ type Sampler struct {
 
 	walkCost time.Duration // of the walk before
 	walkNext time.Time
+
+	roots     roots
+	tree      []int // the worker and what runs below it
+	treeNext  time.Time
+	telemetry telemetry
 }
 
 // A walk of the data directory that takes longer than walkCheap is made so seldom that it uses at most one part in
 // walkRarity of a CPU: a store with many files must not be slowed by being looked at.
 const (
-	walkCheap  = 20 * time.Millisecond
-	walkRarity = 50
+	walkCheap  = 200 * time.Microsecond
+	walkRarity = 300
 )
 
 // NewSampler makes a sampler for the worker process pid and what runs below it. directory is where the store's files
 // stand; "" if they can't be seen. others are further processes that belong to the trial (servers under test): their
 // CPU time is not foreign, and not the worker's. The calling process belongs to the trial as well.
 func NewSampler(pid int, directory string, others ...int) *Sampler {
-	s := &Sampler{worker: pid, others: others, directory: directory}
-	s.proc, s.procError = procfs.NewDefaultFS()
+	return newSampler(kernelRoots, pid, directory, others...)
+}
+
+func newSampler(r roots, pid int, directory string, others ...int) *Sampler {
+	s := &Sampler{worker: pid, others: others, directory: directory, roots: r, tree: []int{pid}}
+	s.proc, s.procError = procfs.NewFS(r.proc)
+	s.telemetry = telemetry{roots: r, proc: s.proc, baseline: map[string]point{}, why: map[string]string{}}
+	if directory != "" {
+		s.telemetry.device = deviceOf(r, directory)
+	}
 	return s
 }
+
+// WatchLimit makes the series of a memory limit part of [Sampler.Resources].
+func (s *Sampler) WatchLimit(g *MemoryGroup) { s.telemetry.group = g }
 
 // Sample takes one reading. It costs a fraction of a millisecond, and the walk of the data directory; see
 // BenchmarkSample. Where that walk is costly, DiskBytes and Files are nil in most readings.
@@ -131,8 +149,12 @@ func (s *Sampler) walk(u *Usage) {
 }
 
 func (s *Sampler) processes(u *Usage) {
-	worker := s.add(s.worker, true)
+	if !u.At.Before(s.treeNext) { // looking for children costs as much as all the rest
+		s.tree, s.treeNext = tree(s.roots, s.worker), u.At.Add(schedulePeriod)
+	}
+	worker := s.add(s.tree, true)
 	if worker.found {
+		u.worker = &worker
 		u.CPUSeconds, u.RSSBytes, u.MajorFaults = &worker.cpuSeconds, &worker.rssBytes, &worker.majorFaults
 		if worker.ioKnown {
 			u.HostWriteBytes, u.HostReadBytes = &worker.writeBytes, &worker.readBytes
@@ -144,12 +166,12 @@ func (s *Sampler) processes(u *Usage) {
 	}
 	t := stat.CPUTotal
 	// Guest time is in User already.
-	m := machineTime{busy: t.User + t.Nice + t.System + t.IRQ + t.SoftIRQ, steal: t.Steal, trial: worker.cpuSeconds}
+	m := machineTime{waited: t.Iowait, busy: t.User + t.Nice + t.System + t.IRQ + t.SoftIRQ, steal: t.Steal, trial: worker.cpuSeconds}
 	m.all = m.busy + t.Idle + t.Iowait + t.Steal
 	// Not what ran below the conductor: the worker does, and would count twice once it is waited for.
-	m.trial += s.add(os.Getpid(), false).cpuSeconds
+	m.trial += s.add([]int{os.Getpid()}, false).cpuSeconds
 	for _, pid := range s.others {
-		m.trial += s.add(pid, true).cpuSeconds
+		m.trial += s.add(tree(s.roots, pid), true).cpuSeconds
 	}
 	u.machine = &m
 }
@@ -159,19 +181,18 @@ func (s *Sampler) processes(u *Usage) {
 type processUse struct {
 	found                 bool
 	cpuSeconds            float64
+	systemSeconds         float64
 	rssBytes              uint64
+	minorFaults           uint64
 	majorFaults           uint64
+	threads               uint64
 	ioKnown               bool
 	readBytes, writeBytes uint64
 }
 
-// add sums over pid and, if below, all processes below it.
-func (s *Sampler) add(pid int, below bool) processUse {
+// add sums over processes and, if below, what their ended children had used.
+func (s *Sampler) add(pids []int, below bool) processUse {
 	const ticksPerSecond = 100 // USER_HZ: fixed in the kernel's interface on every architecture that Go knows
-	pids := []int{pid}
-	if below {
-		pids = tree(pid)
-	}
 	use := processUse{ioKnown: true}
 	for _, p := range pids {
 		process, err := s.proc.Proc(p)
@@ -186,11 +207,16 @@ func (s *Sampler) add(pid int, below bool) processUse {
 		use.cpuSeconds += stat.CPUTime()
 		use.rssBytes += uint64(stat.ResidentMemory())
 		use.majorFaults += uint64(stat.MajFlt)
+		use.minorFaults += uint64(stat.MinFlt)
+		use.systemSeconds += float64(stat.STime) / ticksPerSecond
+		use.threads += uint64(stat.NumThreads)
 		if !below {
 			continue
 		}
 		use.cpuSeconds += float64(stat.CUTime+stat.CSTime) / ticksPerSecond
+		use.systemSeconds += float64(stat.CSTime) / ticksPerSecond
 		use.majorFaults += uint64(stat.CMajFlt)
+		use.minorFaults += uint64(stat.CMinFlt)
 		io, err := process.IO()
 		if err != nil { // another user's process
 			use.ioKnown = false

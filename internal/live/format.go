@@ -42,12 +42,19 @@ func grouped(value float64) string {
 	return b.String()
 }
 
-// span writes "3/10 s", or "3 s" where no end is planned.
+// span writes "3/10 s", or "3.0 s" where no end is planned. What is short is written finer: "0.05/0.15 s".
 func span(elapsed, planned time.Duration) string {
-	if planned <= 0 {
-		return fmt.Sprintf("%.0f s", elapsed.Seconds())
+	decimals := 0
+	switch whole := max(elapsed, planned); {
+	case whole < time.Second:
+		decimals = 2
+	case whole < 10*time.Second:
+		decimals = 1
 	}
-	return fmt.Sprintf("%.0f/%.0f s", elapsed.Seconds(), planned.Seconds())
+	if planned <= 0 {
+		return fmt.Sprintf("%.*f s", decimals, elapsed.Seconds())
+	}
+	return fmt.Sprintf("%.*f/%.*f s", decimals, elapsed.Seconds(), decimals, planned.Seconds())
 }
 
 // left writes the time that is left, coarsely.

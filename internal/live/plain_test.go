@@ -28,8 +28,27 @@ func aRun(v View) {
 	v.RunEnded("interrupted after 5 of 60 trials")
 }
 
+func TestSpan(t *testing.T) {
+	for _, c := range []struct {
+		elapsed, planned time.Duration
+		want             string
+	}{
+		{3 * time.Second, 10 * time.Second, "3/10 s"},
+		{1500 * time.Millisecond, 2 * time.Second, "1.5/2.0 s"},
+		{50 * time.Millisecond, 150 * time.Millisecond, "0.05/0.15 s"},
+		{520 * time.Millisecond, 500 * time.Millisecond, "0.52/0.50 s"}, // the last operation ended after the deadline
+		{0, 0, "0.00 s"},
+		{1200 * time.Millisecond, 0, "1.2 s"},
+		{90 * time.Second, 0, "90 s"},
+	} {
+		if got := span(c.elapsed, c.planned); got != c.want {
+			t.Errorf("%v of %v is %q, want %q", c.elapsed, c.planned, got, c.want)
+		}
+	}
+}
+
 const plainWant = `Run: six engines  60 trials (3 done before, about 1 h 10 min)
-Rate: 98765 op/s  p99 –  errors 0  pebble D1 load 1 s  trial 4/60
+Rate: 98765 op/s  p99 –  errors 0  pebble D1 load 1.0 s  trial 4/60
 Rate: 123456 op/s  p99 12.3 µs  errors 0  pebble D1 read 3/10 s  trial 4/60
 Rate: 0 op/s  p99 1.5 s  errors 7  pebble D1 read 4/10 s  trial 4/60
 Trial: 4/60 pebble D1  marked  120000 op/s  7 values were  [31mwrong

@@ -57,7 +57,11 @@ func EstimateOf(e *spec.Experiment, trials []Trial) Estimate {
 			sum.LoadBytes += uint64(float64(loaded) * record)
 		}
 		if t.Store >= 0 && e.Stores[t.Store].Description.Kind == store.Embedded {
-			sum.DiskBytes = max(sum.DiskBytes, uint64((float64(loaded)+inserted)*record*spaceAmplification))
+			most := uint64((float64(loaded) + inserted) * record * spaceAmplification)
+			if quota := uint64(cell.DiskQuota); quota > 0 {
+				most = min(most, quota)
+			}
+			sum.DiskBytes = max(sum.DiskBytes, most)
 		}
 	}
 	return sum

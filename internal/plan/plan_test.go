@@ -311,3 +311,25 @@ func TestEstimateSaysWhatItKnows(t *testing.T) {
 		t.Errorf("%d bytes", got)
 	}
 }
+
+func TestAStoreThatIsNotOnThisMachineIsPlannedAndRefused(t *testing.T) {
+	e, err := spec.Load([]byte(`
+name: missing
+stores: [memory, kyoto]
+phases: [{name: load, load: true}, {name: read, mix: {read: 1}, for: 1s}]
+durability: D0
+`), "missing.yaml", nil, spec.Drivers{Names: []string{"memory", "kyoto"}, Describe: func(s spec.Store) (store.Description, error) {
+		if s.Driver == "kyoto" {
+			return store.Description{}, fmt.Errorf("kyoto is not built: apt-get install libkyotocabinet-dev: %w", spec.ErrNotHere)
+		}
+		return store.Description{Name: s.Driver, Kind: store.Memory, HandlesShareable: true, Durability: []store.DurabilityClaim{{Class: store.D0}}}, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, trial := range plan.Plan(e) {
+		if refused := trial.Refuse != ""; refused != (trial.Arm == "kyoto") {
+			t.Errorf("%s: refused %q", trial.ID, trial.Refuse)
+		}
+	}
+}

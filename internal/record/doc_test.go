@@ -34,9 +34,12 @@ func TestEachFieldIsDocumented(t *testing.T) {
 		"Operations":       record.Operation{},
 		"Messages":         record.Message{},
 		"Sizes":            record.Sizes{},
-		"Process":          record.Process{},
-		"Final check":      record.FinalCheck{},
-		"series.jsonl":     record.Sample{},
+		"Memory":           record.Memory{},
+
+		"Telemetry of a phase": record.Telemetry{},
+		"Process":              record.Process{},
+		"Final check":          record.FinalCheck{},
+		"series.jsonl":         record.Sample{},
 	} {
 		var names strings.Builder // the first column of the section's table
 		for line := range strings.Lines(sections[heading]) {
@@ -56,7 +59,7 @@ func TestEachFieldIsDocumented(t *testing.T) {
 	}
 	for _, words := range map[string][]string{
 		"Marks": {record.MarkErrors, record.MarkWrong, record.MarkLost, record.MarkStale, record.MarkIdentity, record.MarkUnfinished,
-			record.MarkClock, record.MarkForeign, record.MarkShort},
+			record.MarkClock, record.MarkForeign, record.MarkShort, record.MarkDiskFull},
 		"events.jsonl": {record.EventStarted, record.EventTrialStarted, record.EventTrialEnded, record.EventInterrupted,
 			record.EventResumed, record.EventEnded, record.EventNote},
 		"trial.json": {string(record.OK), string(record.Marked), string(record.Failed), string(record.Refused), string(record.Interrupted)},

@@ -34,8 +34,20 @@ type Trial struct {
 	Version   string            `json:"version,omitempty"` // of the store's library or server
 	Settings  map[string]string `json:"settings,omitempty"`
 	Abilities store.Abilities   `json:"abilities"`
+	Memory    *Memory           `json:"memory,omitempty"` // nil: not measured
 	Phases    []Phase           `json:"phases"`
 	Final     *FinalCheck       `json:"final_check,omitempty"`
+
+	NotMeasured map[string]string `json:"not_measured,omitempty"` // series of host.Catalogue that this trial's samples lack, or lack from some moment on → why
+}
+
+// Memory is what memory the trial might use, page cache included, and what it did with its limit. A nil pointer: not measured, or no limit.
+type Memory struct {
+	Bytes      *uint64 `json:"bytes"`                 // the limit or, without one, the machine's memory (or that of the container that all of Assay is in)
+	LimitBytes *uint64 `json:"limit_bytes,omitempty"` // the limit that was set
+	PeakBytes  *uint64 `json:"peak_bytes,omitempty"`  // the most that counted against it
+	LimitHits  *uint64 `json:"limit_hits,omitempty"`  // times that it was reached and room had to be made within it
+	Kills      *uint64 `json:"kills,omitempty"`       // processes of the trial that the kernel killed because no room could be made
 }
 
 // Mark is something that forbids ranking a trial.
@@ -56,6 +68,7 @@ const (
 	MarkClock      = "clock"           // the worker's clock went its own way
 	MarkForeign    = "foreign-load"    // other processes or a hypervisor took the CPU
 	MarkShort      = "not-all-done"    // the phase ended before its operations were done
+	MarkDiskFull   = "disk-full"       // operations failed because the disk was full; the phase was ended, and no further one begun
 )
 
 // Phase is the result of one phase.
@@ -67,8 +80,9 @@ type Phase struct {
 	Open       bool          `json:"open_load,omitempty"`
 	Threads    int           `json:"threads"`
 	Batch      int           `json:"batch,omitempty"`
-	ElapsedNS  int64         `json:"elapsed_ns"` // first operation's start to last one's end, on the worker's clock
-	SampleNS   int64         `json:"sample_ns"`  // planned distance of samples
+	EndedBy    Ending        `json:"ended_by,omitempty"` // "": not known
+	ElapsedNS  int64         `json:"elapsed_ns"`         // first operation's start to last one's end, on the worker's clock
+	SampleNS   int64         `json:"sample_ns"`          // planned distance of samples
 	Operations []Operation   `json:"operations"`
 	Attempted  uint64        `json:"attempted"`  // operations begun, counted by the conductor from the trace
 	Unfinished uint64        `json:"unfinished"` // begun, without an outcome
@@ -84,6 +98,28 @@ type Phase struct {
 	Stats   map[string]float64 `json:"stats,omitempty"`   // the store's own counters after the phase
 	Sizes   Sizes              `json:"sizes"`             // after the phase and its drain
 	Process Process            `json:"process"`
+
+	Telemetry *Telemetry `json:"telemetry,omitempty"` // nil: not measured
+}
+
+// Ending is why a phase ended.
+type Ending string
+
+// The endings. Quota and disk full are outcomes, not mistakes: everything that was counted until then holds.
+const (
+	EndedDuration    Ending = "duration"     // its time was over
+	EndedOperations  Ending = "operations"   // all its operations were done
+	EndedQuota       Ending = "quota"        // the data directory had reached the cell's disk quota
+	EndedDiskFull    Ending = "disk full"    // the store could not write any more
+	EndedMemory      Ending = "memory limit" // the kernel killed the worker, because it needed more than its limit
+	EndedInterrupted Ending = "interrupted"  // by the user
+	EndedFailed      Ending = "failed"       // the worker died, hung, or said that it could not go on
+)
+
+// Telemetry is what looking at the phase cost: Assay's own share of the machine.
+type Telemetry struct {
+	Readings   uint64  `json:"readings"`    // samples taken
+	CPUSeconds float64 `json:"cpu_seconds"` // of the conductor's, for all of them: counters, machine and the lines of the series
 }
 
 // Operation is what one kind of operation did in a phase.
@@ -127,6 +163,8 @@ type Sizes struct {
 	Records      *uint64 `json:"records"`       // live records, by the trace's arithmetic
 	Drained      bool    `json:"drained"`       // the store said that it has no background work left
 	DrainSeconds float64 `json:"drain_seconds"` //
+
+	DataToMemory *float64 `json:"data_to_memory"` // logical bytes ÷ Trial.Memory.Bytes
 }
 
 // Process is what the worker process used during the phase. A nil pointer: not measured.
@@ -171,7 +209,8 @@ type Sample struct {
 	ReadBytes  *uint64            `json:"read,omitempty"`
 	Steal      *float64           `json:"steal,omitempty"`   // share of the machine's CPU time taken by the hypervisor
 	Foreign    *float64           `json:"foreign,omitempty"` // share of the machine's CPU time used by processes that are not this trial's
-	Stats      map[string]float64 `json:"stats,omitempty"`   // the store's own counters, where they are sampled
+	Stats      map[string]float64 `json:"stats,omitempty"`   // the store's own counters as they stand, where its worker tells them during a phase
+	Resources  map[string]float64 `json:"res,omitempty"`     // series of host.Catalogue by name, but those that have a field here; see Sample.Resource
 }
 
 // Environment is the machine and the programs, sealed when the run begins: environment.json. "" or 0: not known.

@@ -19,7 +19,7 @@ func Build(runs ...*record.Run) (View, error) {
 	if len(runs) == 0 {
 		return View{}, errors.New("a report needs at least one run")
 	}
-	b := builder{several: len(runs) > 1}
+	b := builder{several: len(runs) > 1, beside: map[string]bool{}}
 	for _, run := range runs {
 		b.samples += len(run.Series) * len(run.Experiment.Phases)
 	}
@@ -40,6 +40,9 @@ func Build(runs ...*record.Run) (View, error) {
 	slices.SortStableFunc(v.Findings, func(x, y Finding) int {
 		return slices.Index(severities, x.Severity) - slices.Index(severities, y.Severity)
 	})
+	v.Groups = groupFindings(v.Findings, v.Tables)
+	v.Headlines = headlinesOf(v.Tables)
+	v.Resources = b.offered()
 	v.Matrix = matrixOf(runs, b.key)
 	if note := thinningNote(v.Tables); note != "" {
 		v.Gaps = append(v.Gaps, note)
@@ -88,7 +91,8 @@ func (v *View) Locate(htmlFile string) error {
 type builder struct {
 	view    View
 	several bool
-	samples int // series that the view will have at most
+	samples int             // series that the view will have at most
+	beside  map[string]bool // the names of all that was measured beside a rate
 }
 
 // key names a trial in the view.
@@ -118,6 +122,7 @@ func (b *builder) add(run *record.Run) error {
 	for _, f := range environmentFacts(run.Environment) {
 		v.Environment = append(v.Environment, Fact{prefix + f.Name, f.Value})
 	}
+	v.Environment = append(v.Environment, Fact{prefix + "Cost of looking on", telemetryCost(run)})
 	for _, s := range storesOf(run) {
 		s.Arm = prefix + s.Arm
 		v.Stores = append(v.Stores, s)
@@ -159,6 +164,9 @@ func trialView(run *record.Run, planned plan.Trial, key, base string) Trial {
 	}
 	for _, mark := range trial.Marks {
 		view.Reasons = append(view.Reasons, mark.Text)
+	}
+	if f := trial.Final; f != nil {
+		view.Final = &Final{Records: f.Records, Of: f.Of, Right: f.Right, Lost: f.Lost, Stale: f.Stale, Wrong: f.Wrong, Errors: f.Errors, Unknown: f.Unknown}
 	}
 	for _, p := range trial.Phases {
 		view.Phases = append(view.Phases, phaseView(p))

@@ -11,7 +11,6 @@ import (
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/record/recordtest"
-	"assay/internal/stat"
 	"assay/internal/verdict"
 )
 
@@ -80,40 +79,34 @@ func TestBuildMarksWhatHappened(t *testing.T) {
 	}
 }
 
-func TestEveryChangeOfLevelIsMarked(t *testing.T) {
+func TestEveryMarkOfTheVerdictIsShown(t *testing.T) {
 	run := recordtest.Run(recordtest.Example())
 	summary, err := verdict.Summarise(run)
 	if err != nil {
 		t.Fatal(err)
 	}
 	v := exampleView(t)
-	stepped := 0
+	marked := 0
 	for i, table := range summary.Tables {
 		for _, row := range table.Rows {
 			for _, o := range row.Trials {
-				if o.Steadiness == nil || o.Steadiness.Kind != stat.Stepped {
+				if o.Course == nil {
 					continue
 				}
-				stepped++
 				for _, s := range v.Tables[i].Series {
 					if s.Trial != o.Trial {
 						continue
 					}
-					marks := 0
-					for _, m := range s.Marks {
-						if m.Kind == "change" || m.Kind == "cliff" {
-							marks++
-						}
-					}
-					if want := len(o.Steadiness.Levels.Segments) - 1; marks < want {
-						t.Errorf("%s in %s has %d marks for %d changes of level", o.Trial, table.Phase, marks, want)
+					marked += len(s.Marks)
+					if len(s.Marks) != len(o.Course.Marks) {
+						t.Errorf("%s in %s has %d marks of %d", o.Trial, table.Phase, len(s.Marks), len(o.Course.Marks))
 					}
 				}
 			}
 		}
 	}
-	if stepped == 0 {
-		t.Error("no trial of the example has levels, so nothing was checked")
+	if marked == 0 {
+		t.Error("no trial of the example has marks, so nothing was checked")
 	}
 }
 
@@ -269,5 +262,20 @@ func TestShellCommandReadsBack(t *testing.T) {
 	}
 	if want := strings.Join(words, "\n") + "\n"; string(got) != want {
 		t.Errorf("the shell reads %q, want %q", got, want)
+	}
+}
+
+func TestCostOfTelemetry(t *testing.T) {
+	run := recordtest.Run(recordtest.Example())
+	if got := telemetryCost(run); got != "not measured" {
+		t.Errorf("a cost that nobody measured is told as %q", got)
+	}
+	for _, trial := range run.Trials {
+		for i := range trial.Phases {
+			trial.Phases[i].Telemetry = &record.Telemetry{CPUSeconds: float64(trial.Phases[i].ElapsedNS) / 1e9 / 200}
+		}
+	}
+	if got := telemetryCost(run); got != "0.50 % of one core" {
+		t.Errorf("half a percent of a core is told as %q", got)
 	}
 }

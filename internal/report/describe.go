@@ -177,6 +177,23 @@ func environmentFacts(e record.Environment) []Fact {
 	return facts
 }
 
+// telemetryCost says what share of one core Assay itself took to sample the phases.
+func telemetryCost(run *record.Run) string {
+	used, elapsed := 0.0, 0.0
+	for _, t := range run.Trials {
+		for _, p := range t.Phases {
+			if p.Telemetry != nil {
+				used += p.Telemetry.CPUSeconds
+				elapsed += float64(p.ElapsedNS) / 1e9
+			}
+		}
+	}
+	if elapsed == 0 {
+		return "not measured"
+	}
+	return strconv.FormatFloat(used/elapsed*100, 'f', 2, 64) + " % of one core"
+}
+
 func facts(m map[string]string) []Fact {
 	var list []Fact
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -210,4 +227,31 @@ func storesOf(run *record.Run) []Store {
 		stores = append(stores, view)
 	}
 	return stores
+}
+
+// cellDiffers says what tells a cell from the others of an experiment besides its class; "" if nothing does. A case has a
+// name for whatever it sets: the rest is compared within it.
+func cellDiffers(cells []spec.Cell, cell int) string {
+	own := cells[cell]
+	var parts []string
+	if slices.ContainsFunc(cells, func(c spec.Cell) bool { return c.Case != own.Case }) && own.Case != "" {
+		parts = append(parts, own.Case)
+	}
+	for _, axis := range []func(spec.Cell) string{
+		func(c spec.Cell) string { return count(c.Records) + " records" },
+		func(c spec.Cell) string { return bytesText(float64(c.ValueBytes)) + " values" },
+		func(c spec.Cell) string { return plural(c.Threads, "thread") },
+		func(c spec.Cell) string { return "handles " + strings.ReplaceAll(c.Handles, "_", " ") },
+		func(c spec.Cell) string {
+			if c.MemoryLimit == 0 {
+				return "no limit"
+			}
+			return bytesText(float64(c.MemoryLimit)) + " limit"
+		},
+	} {
+		if slices.ContainsFunc(cells, func(c spec.Cell) bool { return c.Case == own.Case && axis(c) != axis(own) }) {
+			parts = append(parts, axis(own))
+		}
+	}
+	return strings.Join(parts, ", ")
 }

@@ -4,5 +4,9 @@
 //     that is not.
 //  2. [Text], [HTML], [JSON], [CSV] and [Benchfmt] each write a View. None of them computes a statistic.
 //
+// What stands at the head of a report is in headline.go (the answers), glance.go (every rate in one grid) and group.go
+// (findings of a kind together); beneath are the tables (table.go), what was measured beside the rates (series.go, beside.go)
+// and what was read back at the end (check.go).
+//
 // A pointer that is nil in a View means "not measured", and is shown so: never as zero.
 package report

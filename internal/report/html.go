@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"assay/internal/plan"
@@ -31,6 +32,14 @@ func HTML(w io.Writer, v View) error {
 	page, err := template.New("page").Funcs(pageFuncs).Funcs(template.FuncMap{
 		"trial":    func(key string) Trial { return trials[key] },
 		"trialsOf": func(t Table) []Trial { return trialsOf(t, trials) },
+		"finding":  func(i int) Finding { return v.Findings[i] },
+		"checked": func(keys []string) checked {
+			var all sum
+			for _, key := range keys {
+				all.add(trials[key].Final)
+			}
+			return checked{all.text(), all.bad()}
+		},
 	}).Parse(pageTemplate)
 	if err != nil {
 		return fmt.Errorf("parsing the report's page: %w", err)
@@ -51,6 +60,11 @@ var pageFuncs = template.FuncMap{
 		return map[Severity]string{Grave: "Grave", Warning: "With care", Notice: "Note"}[s]
 	},
 	"groups":   groupsOf,
+	"glance":   glanceOf,
+	"notes":    notesOf,
+	"happened": happenedIn,
+	"rated":    ratedRows,
+	"strip":    conditionsOf,
 	"sentence": func(s string) string { return capital(s) + "." },
 	"capital":  capital,
 	"plural":   plural,
@@ -62,20 +76,30 @@ var pageFuncs = template.FuncMap{
 	"troubled": troubled,
 	"trial":    func(string) Trial { return Trial{} },
 	"trialsOf": func(Table) []Trial { return nil },
+	"finding":  func(int) Finding { return Finding{} },
+	"checked":  func([]string) checked { return checked{} },
 
 	"rateBars": rateBars, "diskBars": diskBars, "memoryBars": memoryBars,
 	"ninesHeight": func(t Table) int { return min(420, max(230, 25*len(t.Rows))) },
 
-	"share":    func(v float64) string { return fmt.Sprintf("%.1f %%", v*100) },
-	"doubts":   doubtsOf,
-	"showsWhy": func(r Row) bool { return r.Standing != Ranked && r.Standing != Reference && len(r.Reasons) > 0 },
-	"offRow":   func(r Row) bool { return r.Standing != Ranked },
-	"estimate": func(e *Estimate) template.HTML { return numberHTML(si(e.Value, "")) },
-	"within":   func(e *Estimate) string { return e.within() },
-	"ratio":    ratioHTML,
-	"number":   func(v *float64) template.HTML { return maybeHTML(v, func(v float64) string { return si(v, "") }) },
-	"bytes":    func(v *float64) template.HTML { return maybeHTML(v, bytesText) },
-	"latency":  func(r Row, q float64) template.HTML { return maybeHTML(r.At(q), latencyText) },
+	"share":      func(v float64) string { return fmt.Sprintf("%.1f %%", v*100) },
+	"doubts":     doubtsOf,
+	"drained":    drainText,
+	"showsWhy":   func(r Row) bool { return r.Standing != Ranked && r.Standing != Reference && len(r.Reasons) > 0 },
+	"offRow":     func(r Row) bool { return r.Standing != Ranked },
+	"firstLine":  func(s string) string { line, _, _ := strings.Cut(s, "\n"); return line },
+	"otherLines": func(s string) string { _, rest, _ := strings.Cut(s, "\n"); return strings.TrimSpace(rest) },
+	"estimate":   func(e *Estimate) template.HTML { return numberHTML(si(e.Value, "")) },
+	"within":     func(e *Estimate) string { return e.within() },
+	"ratio":      ratioHTML,
+	"number":     func(v *float64) template.HTML { return maybeHTML(v, func(v float64) string { return si(v, "") }) },
+	"bytes":      func(v *float64) template.HTML { return maybeHTML(v, bytesText) },
+	"allocs":     func(v *float64) template.HTML { return maybeHTML(v, allocsText) },
+	"allocated":  func(v *float64) template.HTML { return maybeHTML(v, allocBytesText) },
+	"times":      func(v *float64) string { return maybe(v, ratioText) },
+	"nanos":      func(v *float64) template.HTML { return maybeHTML(v, latencyText) },
+	"portion":    func(v *float64) string { return maybe(v, portionText) },
+	"latency":    func(r Row, q float64) template.HTML { return maybeHTML(r.At(q), latencyText) },
 	"factor": func(r Row) string {
 		if r.DiskBytes == nil || r.LogicalBytes == nil || *r.LogicalBytes == 0 {
 			return absent
@@ -185,11 +209,92 @@ func troubled(v View) []trouble {
 	return list
 }
 
+// checked is what final checks found, for the page.
+type checked struct {
+	Text string
+	Bad  bool
+}
+
+// event is something that happened to an arm, with the sentence that the plot's mark stands for.
+type event struct{ Who, Text string }
+
+// happenedIn lists the stalls, cliffs and the like that are marked in a table's plot; changes of level are left to the plot.
+func happenedIn(t Table) []event {
+	var events []event
+	for _, s := range t.Series {
+		for _, m := range s.Marks {
+			if m.Kind == "change" {
+				continue
+			}
+			who := fmt.Sprintf("%s, block %d", s.Arm, s.Block)
+			if m.Kind == "stall" { // the other kinds' sentences say when
+				who += fmt.Sprintf(", from %s to %s", si(m.At, "s"), si(m.Until, "s"))
+			}
+			events = append(events, event{who, m.Text + "."})
+		}
+	}
+	return events
+}
+
+// ratedRows are the rows that have figures.
+func ratedRows(t Table) []Row {
+	var rows []Row
+	for _, r := range t.Rows {
+		if r.Rate != nil {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// conditionsOf is what a reader must know of the machine before any figure, in a line.
+func conditionsOf(v View) string {
+	var parts []string
+	for _, f := range v.Environment {
+		name := f.Name
+		if _, own, found := strings.Cut(name, ": "); found {
+			name = own
+		}
+		text := ""
+		switch {
+		case name == "CPU" || name == "Memory":
+			text = f.Value
+		case name == "File system":
+			text, _, _ = strings.Cut(f.Value, " ")
+		case name == "fdatasync of 4 KiB":
+			text = "fdatasync " + strings.TrimSuffix(f.Value, " (median)")
+		case strings.HasPrefix(name, "Values under "):
+			text = "values compress to " + strings.TrimSuffix(f.Value, " of their size") + " with " + strings.TrimPrefix(name, "Values under ")
+		}
+		if text != "" && !slices.Contains(parts, text) {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+func drainText(r Row) string {
+	switch {
+	case r.Drained == nil || r.DrainSeconds == nil:
+		return absent
+	case !*r.Drained:
+		return "not drained"
+	}
+	return latencyText(*r.DrainSeconds * 1e9)
+}
+
+func portionText(v float64) string {
+	if v < 0.001 {
+		return "<0.1 %"
+	}
+	return fmt.Sprintf("%.1f %%", v*100)
+}
+
 // numberHTML splits a number at its point and unit, so that the style sheet can align a column on both.
 func numberHTML(text string) template.HTML {
 	number, unit, _ := strings.Cut(text, " ")
 	// Times and sizes change their prefix from row to row: there is no common point to align on.
-	if strings.HasSuffix(unit, "s") || strings.HasSuffix(unit, "B") {
+	if strings.HasSuffix(unit, "s") || strings.HasSuffix(unit, "B") || strings.HasPrefix(number, "<") {
 		return template.HTML(template.HTMLEscapeString(number) + `<span class="n-u unit">` + template.HTMLEscapeString(unit) + `</span>`)
 	}
 	whole, fraction, found := strings.Cut(number, ".")
@@ -261,8 +366,7 @@ func rateBars(t Table) bars {
 	for _, r := range t.Rows {
 		switch {
 		case r.Role == string(plan.Ceiling):
-		case r.Rate == nil:
-			figure.Bars = append(figure.Bars, bar{Arm: r.Arm, Off: true, None: string(r.Standing)})
+		case r.Rate == nil: // the notes beneath the table name it
 		default:
 			b := bar{Arm: r.Arm, Off: r.Standing != Ranked, Width: percent(r.Rate.Value / longest), Text: rateText(r.Rate.Value)}
 			if r.Rate.Low != nil && r.Rate.High != nil {

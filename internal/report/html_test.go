@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,10 @@ func TestPageInABrowser(t *testing.T) {
 	b := openPage(t, htmlOf(t, v))
 	b.drawEverything()
 	b.shoot("light.png")
+	js[bool](b, `(document.querySelectorAll("details").forEach((e) => { e.open = true; }), true)`)
+	b.settle()
+	b.shoot("open.png")
+	js[bool](b, `(document.querySelectorAll("details").forEach((e) => { e.open = false; }), true)`)
 	for _, table := range v.Tables {
 		for _, part := range []string{".overlay", ".nines", ".multiple"} {
 			if ink := b.inkOf("#" + table.ID + " " + part); ink < 500 {
@@ -48,8 +53,11 @@ func TestPageInABrowser(t *testing.T) {
 	}
 	b.checkTexts(v)
 	b.checkLinks(v)
+	b.checkGlance(v)
 	b.checkArmToggle(v.Tables[0].ID)
 	b.checkZoom(v.Tables[0].ID)
+	b.checkBeside(v.Tables[0].ID)
+	b.checkCells(1280, 1024, 400)
 	b.checkTheme()
 	b.checkSystemTheme()
 	b.checkNarrow()
@@ -64,21 +72,36 @@ func (b *browser) checkTexts(v View) {
 	if len(v.Findings) == 0 {
 		b.t.Error("the example has no findings, so none could be checked")
 	}
+	for _, g := range v.Groups {
+		if !strings.Contains(findings, g.Sentence) {
+			b.t.Errorf("the page lacks what several findings say together: %q", g.Sentence)
+		}
+	}
+	for _, h := range v.Headlines {
+		if answers := js[string](b, `document.querySelector(".answers").textContent`); !strings.Contains(answers, h.Sentence) {
+			b.t.Errorf("the page lacks the answer %q", h.Sentence)
+		}
+	}
 	for _, f := range v.Findings {
 		if !strings.Contains(findings, f.Sentence) {
 			b.t.Errorf("the page lacks the finding %q", f.Sentence)
 		}
 	}
 	for _, table := range v.Tables {
-		text := js[string](b, fmt.Sprintf(`document.querySelector("#%s .scroll").textContent`, table.ID))
+		text := js[string](b, fmt.Sprintf(`document.querySelector("#%s").textContent`, table.ID))
 		for _, row := range table.Rows {
 			if !strings.Contains(text, row.Arm) {
 				b.t.Errorf("the table %s lacks %s", table.ID, row.Arm)
 			}
 			for _, reason := range row.Reasons {
-				if row.Standing != Reference && !strings.Contains(text, reason) {
+				if row.Standing != Reference && row.Rate != nil && !strings.Contains(text, reason) {
 					b.t.Errorf("the table %s does not say of %s: %s", table.ID, row.Arm, reason)
 				}
+			}
+		}
+		for _, n := range notesOf(table) {
+			if !strings.Contains(text, n.Lead()+n.Text()) {
+				b.t.Errorf("beneath the table %s there is no %q", table.ID, n.Lead()+n.Text())
 			}
 		}
 	}
@@ -154,11 +177,116 @@ func (b *browser) checkZoom(table string) {
 	if left := js[int](b, `[...document.querySelectorAll(".u-select")].filter((e) => e.offsetWidth > 0).length`); left > 0 {
 		b.t.Errorf("%d plots still show what was dragged over", left)
 	}
+	beneath := fmt.Sprintf(`[...document.querySelectorAll("#%s .beside [role=img]")].map((e) => e.plot.scales.x.max - e.plot.scales.x.min)`, table)
+	for i, span := range js[[]float64](b, beneath) {
+		if span > 25 {
+			b.t.Errorf("the plot %d under the rate did not follow: it shows %.1f s", i, span)
+		}
+	}
 	b.shoot("zoomed.png")
 	b.do(chromedp.Click(chromedp.CSS("#" + table + " .unzoom")))
 	b.settle()
 	if span := js[float64](b, shown); span < 55 {
 		b.t.Errorf("after going back, %.1f s of 60 are shown", span)
+	}
+}
+
+// checkGlance: every table has a column that leads to it, and every measured arm a row.
+func (b *browser) checkGlance(v View) {
+	b.t.Helper()
+	links := js[[]string](b, `[...document.querySelectorAll("#glance thead a")].map((a) => a.hash.slice(1))`)
+	if len(links) != len(v.Tables) {
+		b.t.Errorf("at a glance there are %d tables of %d", len(links), len(v.Tables))
+	}
+	text := js[string](b, `document.querySelector("#glance").textContent`)
+	for _, store := range v.Stores {
+		if !strings.Contains(text, store.Arm) {
+			b.t.Errorf("at a glance, %s is not seen", store.Arm)
+		}
+	}
+	if bottom := js[float64](b, `document.querySelector("#glance tbody").getBoundingClientRect().bottom + scrollY`); bottom > 900 {
+		b.t.Errorf("the first screen of 900 pixels ends above the overview, which ends at %.0f", bottom)
+	}
+}
+
+// checkBeside chooses a series to stand under the rate, and takes it away again.
+func (b *browser) checkBeside(table string) {
+	b.t.Helper()
+	drawn := fmt.Sprintf(`document.querySelectorAll("#%s .beside canvas").length`, table)
+	before := js[int](b, drawn)
+	if before != shownMax {
+		b.t.Errorf("%d series stand under the rate, want %d", before, shownMax)
+	}
+	if ink := b.inkOf("#" + table + " .beside"); ink < 200 {
+		b.t.Errorf("the plot under the rate has %d drawn pixels", ink)
+	}
+	offered := js[[]string](b, fmt.Sprintf(`[...document.querySelectorAll("#%s .choices button")].map((e) => e.textContent)`, table))
+	for _, title := range []string{"CPU", "Memory (RSS)", "Host writes", "p99", "Disk"} {
+		if !slices.Contains(offered, title) {
+			b.t.Errorf("%s is not offered: %q", title, offered)
+		}
+	}
+	if missing := js[string](b, fmt.Sprintf(`document.querySelector("#%s .unmeasured").textContent`, table)); !strings.Contains(missing, "Steal") {
+		b.t.Errorf("that steal was not measured is not said: %q", missing)
+	}
+	press := fmt.Sprintf(`(() => { const e = [...document.querySelectorAll("#%s .choices button")].find((e) => e.textContent === "p99"); e.click(); return e.getAttribute("aria-pressed"); })()`, table)
+	if pressed := js[string](b, press); pressed != "true" {
+		b.t.Errorf("a chosen series has aria-pressed=%s", pressed)
+	}
+	js[bool](b, fmt.Sprintf(`(document.querySelector("#%s .beside").scrollIntoView({block: "center"}), true)`, table))
+	b.settle()
+	if after := js[int](b, drawn); after != before+1 {
+		b.t.Errorf("with one more chosen, %d series are drawn", after)
+	}
+	js[string](b, press)
+}
+
+// checkCells: at no width does a table's text leave its cell, and on a wide window no table needs to be scrolled.
+func (b *browser) checkCells(widths ...int) {
+	b.t.Helper()
+	for _, width := range widths {
+		b.do(chromedp.EmulateViewport(int64(width), 900))
+		b.settle()
+		for _, cell := range js[[]string](b, overflowing) {
+			b.t.Errorf("at a width of %d, a cell is too small for its text: %s", width, cell)
+		}
+		if wide := js[int](b, `document.documentElement.scrollWidth`); wide > width {
+			b.t.Errorf("at a width of %d the page is %d wide", width, wide)
+		}
+		if width >= 1280 {
+			for _, table := range js[[]string](b, `[...document.querySelectorAll("main .scroll, .glance")].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent.trim().slice(0, 40))`) {
+				b.t.Errorf("at a width of %d a table must be scrolled: %s", width, table)
+			}
+		}
+	}
+	b.do(chromedp.EmulateViewport(1280, 900))
+	b.settle()
+}
+
+// overflowing lists the cells whose text is wider than they are, or lies outside of them. Texts for screen readers only have
+// no place, so they are taken away while it looks.
+const overflowing = `(() => {
+	const without = document.createElement("style");
+	without.textContent = ".unseen { display: none }";
+	document.head.append(without);
+	const cells = [...document.querySelectorAll("td, th")].filter((cell) => {
+		if (!cell.checkVisibility() || !cell.textContent.trim()) return false;
+		if (cell.scrollWidth > cell.clientWidth + 1) return true;
+		const range = document.createRange();
+		range.selectNodeContents(cell);
+		const box = cell.getBoundingClientRect();
+		return [...range.getClientRects()].some((text) => text.width > 1 && (text.left < box.left - 1 || text.right > box.right + 1));
+	}).map((cell) => cell.textContent.trim());
+	without.remove();
+	return cells;
+})()`
+
+// The check above must see what it is there for.
+func TestOverflowIsSeen(t *testing.T) {
+	b := openPage(t, `<!doctype html><title>narrow</title><style>table { table-layout: fixed; width: 40px } i { display: inline-block; width: 1ch }</style>
+		<table><tr><td>abcdefghijkl<td>x</table><table style="width:90px"><tr><td>1<i>.000256</i><td>5</table>`)
+	if seen := js[[]string](b, overflowing); len(seen) != 2 {
+		t.Errorf("of two cells that are too small, these were seen: %q", seen)
 	}
 }
 

@@ -58,6 +58,23 @@ func rateText(v float64) string    { return si(v, "") + "/s" }
 func bytesText(v float64) string   { return si(v, "B") }
 func latencyText(v float64) string { return si(v/1e9, "s") }
 
+// smallest is the least amount per operation that is written as a number: what is below it is chance.
+const smallest = 0.01
+
+// perOperationText writes an amount of an operation: "0.98", "64.0", "1.27 k"; "<0.01" for next to nothing.
+func perOperationText(v float64, unit string) string {
+	switch {
+	case v == 0 || v >= 1:
+		return si(v, unit)
+	case v < smallest:
+		return strings.TrimSpace("<" + strconv.FormatFloat(smallest, 'f', 2, 64) + " " + unit)
+	}
+	return strings.TrimSpace(strconv.FormatFloat(v, 'f', 2, 64) + " " + unit)
+}
+
+func allocBytesText(v float64) string { return perOperationText(v, "B") }
+func allocsText(v float64) string     { return perOperationText(v, "") }
+
 func maybe(v *float64, text func(float64) string) string {
 	if v == nil {
 		return absent
@@ -65,32 +82,60 @@ func maybe(v *float64, text func(float64) string) string {
 	return text(*v)
 }
 
-// ratioText writes a ratio: "1.42×"; below a tenth with a digit more.
-func ratioText(v float64) string { return strconv.FormatFloat(v, 'f', ratioDecimals(v), 64) + "×" }
+// ratioText writes a ratio: "1.42×", "12.7×", "1432×"; below a tenth with a digit more.
+func ratioText(v float64) string {
+	if v > 0 && v < 0.0005 {
+		return "<0.001×"
+	}
+	return strconv.FormatFloat(v, 'f', ratioDecimals(v), 64) + "×"
+}
 
 func ratioDecimals(v float64) int {
-	if v < 0.0995 {
+	switch {
+	case v == 0 || v >= 99.95:
+		return 0
+	case v >= 9.995:
+		return 1
+	case v < 0.0995:
 		return 3
 	}
 	return 2
 }
 
-// within writes an interval as the share of the value that its half is: "±1.2 %"; "" without an interval.
+// An interval that is not within wideMax times the value says nothing but that it is wide.
+const wideMax = 10
+
+// within writes an interval as the share of the value that its half is: "±1.2 %". One that reaches beyond twice the value
+// is written as the factor, "×÷2.3", for it is even on a logarithmic scale; from wideMax on, it is "wide". "–" without an
+// interval.
 func (e Estimate) within() string {
-	if e.Low == nil || e.High == nil || e.Value == 0 {
-		return ""
+	if e.Value == 0 || e.Low == nil || e.High == nil {
+		return absent
 	}
 	half := max(e.Value-*e.Low, *e.High-e.Value) / math.Abs(e.Value) * 100
-	if half >= 9.95 {
+	switch {
+	case half < 9.95:
+		return "±" + strconv.FormatFloat(half, 'f', 1, 64) + " %"
+	case half < 100:
 		return "±" + strconv.FormatFloat(half, 'f', 0, 64) + " %"
 	}
-	return "±" + strconv.FormatFloat(half, 'f', 1, 64) + " %"
+	factor := *e.High / e.Value
+	if *e.Low > 0 {
+		factor = max(factor, e.Value / *e.Low)
+	}
+	if factor >= wideMax {
+		return "wide"
+	}
+	return "×÷" + strconv.FormatFloat(factor, 'f', 1, 64)
 }
 
-// ratioRange writes the interval of a ratio, with the ratio's own decimals: "1.38–1.47"; "" without an interval.
+// ratioRange writes the interval of a ratio, with the ratio's own decimals: "1.38–1.47"; "wide" where it says nothing; "" without an interval.
 func (e Estimate) ratioRange() string {
 	if e.Low == nil || e.High == nil {
 		return ""
+	}
+	if e.Value > 0 && *e.High/e.Value >= wideMax*wideMax {
+		return "wide"
 	}
 	decimals := ratioDecimals(e.Value)
 	return strconv.FormatFloat(*e.Low, 'f', decimals, 64) + "–" + strconv.FormatFloat(*e.High, 'f', decimals, 64)

@@ -67,10 +67,35 @@ func TestIntervals(t *testing.T) {
 	if e.ratioRange() != "1.38–1.47" || e.within() != "±3.5 %" {
 		t.Errorf("the interval reads %q and %q", e.ratioRange(), e.within())
 	}
-	if e := (Estimate{Value: 1.42}); e.ratioRange() != "" || e.within() != "" {
+	for _, c := range []struct {
+		low, high float64
+		want      string
+	}{{0.91, 1.09, "±9.0 %"}, {0.5, 1.5, "±50 %"}, {0.45, 2.22, "×÷2.2"}, {0.3, 1.9, "±90 %"}, {0.001, 106, "wide"}} {
+		if got := (Estimate{1, &c.low, &c.high}).within(); got != c.want {
+			t.Errorf("the interval from %g to %g around 1 reads %q, want %q", c.low, c.high, got, c.want)
+		}
+	}
+	tiny, huge := 0.0001, 10527.0
+	if got := (Estimate{1, &tiny, &huge}).ratioRange(); got != "wide" {
+		t.Errorf("a ratio's interval that says nothing reads %q", got)
+	}
+	if e := (Estimate{Value: 1.42}); e.ratioRange() != "" || e.within() != absent {
 		t.Error("an interval is shown where there is none")
 	}
 	if count(1_000_000) != "1,000,000" || count(999) != "999" {
 		t.Errorf("counts read %s and %s", count(1_000_000), count(999))
+	}
+}
+
+func TestPerOperation(t *testing.T) {
+	for v, want := range map[float64]string{0: "0 B", 0.000256: "<0.01 B", 0.01: "0.01 B", 0.808: "0.81 B", 1.5: "1.50 B", 225: "225 B", 21_512: "21.5 kB"} {
+		if got := allocBytesText(v); got != want {
+			t.Errorf("%g bytes an operation read %q, want %q", v, got, want)
+		}
+	}
+	for v, want := range map[float64]string{0: "0", 0.000003: "<0.01", 0.981: "0.98", 64: "64.0", 1270: "1.27 k"} {
+		if got := allocsText(v); got != want {
+			t.Errorf("%g allocations an operation read %q, want %q", v, got, want)
+		}
 	}
 }

@@ -24,51 +24,75 @@ func pointsFor(n int) int {
 }
 
 // seriesOf takes one phase's rates out of a trial's samples, at most points of them.
-func seriesOf(samples []record.Sample, phase string, points int) (at []float64, rate []*float64, sampled int) {
-	for _, s := range samples {
-		if s.Phase != phase || s.Seconds <= 0 {
+func seriesOf(samples []record.Sample, phase string, points int) Series {
+	var s Series
+	var taken []record.Sample
+	var rates []float64
+	for _, sample := range samples {
+		if sample.Phase != phase || sample.Seconds <= 0 {
 			continue
 		}
-		r := float64(s.Operations) / s.Seconds
-		at, rate = append(at, milli(s.At)), append(rate, &r)
+		taken, rates = append(taken, sample), append(rates, float64(sample.Operations)/sample.Seconds)
 	}
-	sampled = len(at)
-	at, rate = thin(at, rate, points)
-	for i, r := range rate {
-		rounded := round4(*r)
-		rate[i] = &rounded
+	s.Samples = len(taken)
+	grows := recordsChange(taken)
+	for _, i := range thin(rates, points) {
+		rate := round4(rates[i])
+		s.At, s.Rate = append(s.At, milli(taken[i].At)), append(s.Rate, &rate)
+		if grows {
+			s.Records = append(s.Records, asFloat(taken[i].Records))
+		}
 	}
-	return at, rate, sampled
+	return s
 }
 
-// thin keeps, of each stretch of time, the lowest and the highest rate, in the order in which they came: a mean would
-// hide the stalls that a reader looks for.
-func thin(at []float64, rate []*float64, points int) ([]float64, []*float64) {
-	if len(at) <= points {
-		return at, rate
+// recordsChangeMin is how much the number of records must change for a rate to be drawn against it.
+const recordsChangeMin = 0.02
+
+func recordsChange(samples []record.Sample) bool {
+	var least, most uint64
+	known := 0
+	for _, s := range samples {
+		if s.Records == nil {
+			continue
+		}
+		if known == 0 {
+			least = *s.Records
+		}
+		least, most = min(least, *s.Records), max(most, *s.Records)
+		known++
+	}
+	return known > 2 && float64(most-least) > recordsChangeMin*float64(most)
+}
+
+// thin returns the positions that are kept: of each stretch, the lowest and the highest rate, in the order in which they
+// came. A mean would hide the stalls that a reader looks for.
+func thin(rates []float64, points int) []int {
+	var kept []int
+	if len(rates) <= points {
+		for i := range rates {
+			kept = append(kept, i)
+		}
+		return kept
 	}
 	stretches := points / 2
-	var keptAt []float64
-	var keptRate []*float64
 	for i := range stretches {
-		from, to := i*len(at)/stretches, (i+1)*len(at)/stretches
+		from, to := i*len(rates)/stretches, (i+1)*len(rates)/stretches
 		lowest, highest := from, from
 		for j := from; j < to; j++ {
-			if *rate[j] < *rate[lowest] {
+			if rates[j] < rates[lowest] {
 				lowest = j
 			}
-			if *rate[j] > *rate[highest] {
+			if rates[j] > rates[highest] {
 				highest = j
 			}
 		}
-		for _, j := range []int{min(lowest, highest), max(lowest, highest)} {
-			keptAt, keptRate = append(keptAt, at[j]), append(keptRate, rate[j])
-			if lowest == highest {
-				break
-			}
+		kept = append(kept, min(lowest, highest))
+		if lowest != highest {
+			kept = append(kept, max(lowest, highest))
 		}
 	}
-	return keptAt, keptRate
+	return kept
 }
 
 func milli(v float64) float64 { return math.Round(v*1000) / 1000 }

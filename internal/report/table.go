@@ -1,9 +1,9 @@
 package report
 
 import (
-	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"assay/internal/plan"
 	"assay/internal/record"
@@ -14,8 +14,8 @@ import (
 
 func (b *builder) table(run *record.Run, from *verdict.Table, prefix string) Table {
 	t := Table{
-		ID:    anchor(len(b.view.Tables)+1, from.Class, from.Phase),
-		Class: from.Class, Meaning: classMeaning[from.Parameters.Durability],
+		ID:  anchor(len(b.view.Tables)+1, from.Class, from.Phase),
+		Run: run.Header.ID, Label: from.Phase, Class: from.Class, Meaning: classMeaning[from.Parameters.Durability],
 		Cell: prefix + cellText(from.Parameters), Phase: from.Phase, Open: from.Open, WholePhase: from.FixedWork,
 		Threshold: from.Threshold, Sentence: from.Sentence,
 	}
@@ -23,6 +23,9 @@ func (b *builder) table(run *record.Run, from *verdict.Table, prefix string) Tab
 		if p.Name == from.Phase {
 			t.Doing = phaseText(p)
 		}
+	}
+	if differs := cellDiffers(run.Experiment.Cells, from.Cell); differs != "" {
+		t.Label += ", " + differs
 	}
 	if from.Ceiling != nil {
 		t.Ceiling = &from.Ceiling.Value
@@ -36,7 +39,9 @@ func (b *builder) table(run *record.Run, from *verdict.Table, prefix string) Tab
 		median := medianTrial(row)
 		for j := range row.Trials {
 			if s, ok := b.series(run, row, &row.Trials[j], from.Phase); ok {
-				s.Median = row.Trials[j].Trial == median
+				if s.Median = row.Trials[j].Trial == median; s.Median {
+					s.Beside = b.besideOf(run.Series[row.Trials[j].Trial], from.Phase)
+				}
 				t.Series = append(t.Series, s)
 			}
 		}
@@ -59,6 +64,13 @@ func (b *builder) row(run *record.Run, t *verdict.Table, from *verdict.Row) Row 
 		Attempted: o.Attempted, Bad: o.Lost + o.Wrong + o.Errors + o.Timeout + o.Unfinished, Misses: o.Miss,
 		LogicalBytes: from.LogicalBytes, DiskBytes: from.DiskBytes, HostWriteBytes: from.HostWriteBytes, MemoryBytes: from.RSSMaxBytes,
 		CPUNS: from.CPUNS, AllocBytes: from.AllocBytes, Allocs: from.Allocs,
+		WriteAmplification: from.WriteAmplification, HarnessShare: from.HarnessShare, Undecided: undecided(t, from),
+	}
+	if from.Role == plan.Ceiling {
+		row.HarnessShare, row.WriteAmplification = nil, nil // it is the harness, and stores nothing
+	}
+	if why := skipped(run, from, t.Phase); why != "" {
+		row.Standing, row.Reasons = LeftOut, []string{why}
 	}
 	if len(row.Reasons) == 0 && from.Why != "" {
 		row.Reasons = []string{from.Why}
@@ -85,6 +97,11 @@ func (b *builder) row(run *record.Run, t *verdict.Table, from *verdict.Row) Row 
 			used = append(used, phase)
 		}
 	}
+	row.drain(used)
+	if from.Role == plan.Ceiling {
+		row.Drained, row.DrainSeconds = nil, nil
+	}
+	row.DataToMemory = dataToMemory(used)
 	row.Latency = latencyOf(used...)
 	if l := from.Latency; l != nil && len(row.Latency) > 0 {
 		// The verdict's own figures, where it has them: two sums of the same histograms must not tell two stories.
@@ -96,6 +113,59 @@ func (b *builder) row(run *record.Run, t *verdict.Table, from *verdict.Row) Row 
 		}
 	}
 	return row
+}
+
+// drain says how the sizes of all its phases were taken.
+func (r *Row) drain(used []*record.Phase) {
+	for _, p := range used {
+		drained, seconds := p.Sizes.Drained, p.Sizes.DrainSeconds
+		if r.Drained != nil {
+			drained, seconds = drained && *r.Drained, max(seconds, *r.DrainSeconds)
+		}
+		r.Drained, r.DrainSeconds = &drained, &seconds
+	}
+}
+
+func dataToMemory(used []*record.Phase) *float64 {
+	var ratios []float64
+	for _, p := range used {
+		if p.Sizes.DataToMemory != nil {
+			ratios = append(ratios, *p.Sizes.DataToMemory)
+		}
+	}
+	if len(ratios) == 0 {
+		return nil
+	}
+	mean := stat.Mean(ratios)
+	return &mean
+}
+
+// skipped says why a phase is left out of all trials of a row; "" if it is not.
+func skipped(run *record.Run, r *verdict.Row, phase string) string {
+	why := ""
+	for _, o := range r.Trials {
+		planned := slices.IndexFunc(run.Plan, func(t plan.Trial) bool { return t.ID == o.Trial })
+		if planned < 0 || run.Plan[planned].Skip[phase] == "" || run.Plan[planned].Refuse != "" {
+			return ""
+		}
+		why = run.Plan[planned].Skip[phase]
+	}
+	return why
+}
+
+// undecided says whether a row is one of those that verdict.FindUndecided counts.
+func undecided(t *verdict.Table, r *verdict.Row) bool {
+	used, unknown := 0, 0
+	for _, o := range r.Trials {
+		if !o.Used {
+			continue
+		}
+		used++
+		if o.Steadiness != nil && o.Steadiness.Kind == stat.TooShort {
+			unknown++
+		}
+	}
+	return used > 0 && !t.FixedWork && 2*unknown >= used
 }
 
 func phaseOf(t *record.Trial, name string) *record.Phase {
@@ -173,32 +243,19 @@ func medianTrial(r *verdict.Row) string {
 // series draws one trial's rate, with what was found in it.
 func (b *builder) series(run *record.Run, row *verdict.Row, o *verdict.Observation, phase string) (Series, bool) {
 	samples := run.Series[o.Trial]
-	at, rate, sampled := seriesOf(samples, phase, pointsFor(b.samples))
-	if sampled == 0 {
+	s := seriesOf(samples, phase, pointsFor(b.samples))
+	if s.Samples == 0 {
 		return Series{}, false
 	}
-	s := Series{Trial: b.key(run, o.Trial), Arm: row.Arm, Block: o.Block, At: at, Rate: rate, Samples: sampled}
+	s.Trial, s.Arm, s.Block = b.key(run, o.Trial), row.Arm, o.Block
 	begins := beginnings(samples, phase)
 	when := func(i int) float64 { return milli(begins[max(0, min(i, len(begins)-1))]) }
 	if o.Steadiness != nil && o.Basis == verdict.AfterWarmup {
 		s.Warmup = when(o.Steadiness.From)
 	}
-	for _, stall := range o.Stalls {
-		s.Marks = append(s.Marks, Happened{At: when(stall.From), Until: when(stall.To), Kind: "stall",
-			Text: fmt.Sprintf("fell to %s", rateText(stall.Lowest))})
-	}
-	if c := o.Cliff; c != nil {
-		s.Marks = append(s.Marks, Happened{At: when(c.At), Kind: "cliff", Text: fmt.Sprintf("%s before, %s after", rateText(c.Before), rateText(c.After))})
-	}
-	if o.Steadiness != nil && o.Steadiness.Kind == stat.Stepped {
-		levels := o.Steadiness.Levels.Segments
-		for i := 1; i < len(levels); i++ {
-			// The cliff was found in the whole series, the levels in what follows the warm-up: they may differ by a little.
-			if c := o.Cliff; c != nil && max(c.At-levels[i].From, levels[i].From-c.At) <= cliffSamples {
-				continue
-			}
-			s.Marks = append(s.Marks, Happened{At: when(levels[i].From), Kind: "change",
-				Text: fmt.Sprintf("%s before, %s after", rateText(levels[i-1].Rate), rateText(levels[i].Rate))})
+	if o.Course != nil {
+		for _, m := range o.Course.Marks {
+			s.Marks = append(s.Marks, Happened{At: milli(m.At), Until: milli(m.Until), Kind: m.Kind, Text: strings.TrimSuffix(m.Text, "."), Records: m.Records})
 		}
 	}
 	if o.State != record.OK && o.State != record.Marked {
@@ -206,9 +263,6 @@ func (b *builder) series(run *record.Run, row *verdict.Row, o *verdict.Observati
 	}
 	return s, true
 }
-
-// cliffSamples is how near to a cliff a change of level is the cliff itself.
-const cliffSamples = 2
 
 // beginnings returns when each sample of a phase began, by the positions that the verdict counts in (it leaves samples
 // out that are shorter than half the median), and when the last one ended.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/internal/verdict"
+
 	"charm.land/lipgloss/v2"
 	"charm.land/lipgloss/v2/table"
 )
@@ -31,7 +33,9 @@ func Text(w io.Writer, v View, colour bool, width int) error {
 		}
 		t.table(table)
 	}
+	t.glance()
 	t.list("Trials without a figure", troubledLines(v))
+	t.list("Read back at the end", checkLines(v))
 	t.findings()
 	t.list("What is not here", v.Gaps)
 	if _, err := io.WriteString(w, strings.TrimRight(t.out.String(), "\n")+"\n"); err != nil {
@@ -138,14 +142,17 @@ func (t *terminal) grids(rows []Row) {
 	}
 }
 
-// without says why rows have no rank or no figures.
+// without says why rows have no rank or no figures: the latter in a line for all of one kind.
 func (t *terminal) without(table Table) {
 	for _, row := range table.Rows {
-		if row.Standing == Ranked || row.Standing == Reference && row.Rate != nil {
+		if row.Standing == Ranked || row.Standing == Reference || row.Rate == nil {
 			continue
 		}
 		lead := row.Arm + " " + string(row.Standing) + ": "
 		t.wrapped(t.paint.care.Render(lead), t.paint.plain, "  ", reasonText(row))
+	}
+	for _, n := range notesOf(table) {
+		t.wrapped(t.paint.care.Render(n.Lead()), t.paint.plain, "  ", n.Text())
 	}
 }
 
@@ -190,10 +197,11 @@ func columnsOf(rows []Row) (names, speed, resources []column) {
 		filled("disk", 1, func(r Row) string { return maybe(r.DiskBytes, bytesText) }),
 		filled("logical", 2, func(r Row) string { return maybe(r.LogicalBytes, bytesText) }),
 		filled("host writes", 3, func(r Row) string { return maybe(r.HostWriteBytes, bytesText) }),
+		filled("write ampl.", 3, func(r Row) string { return maybe(r.WriteAmplification, ratioText) }),
 		filled("memory", 1, func(r Row) string { return maybe(r.MemoryBytes, bytesText) }),
 		filled("CPU/op", 3, func(r Row) string { return maybe(r.CPUNS, latencyText) }),
-		aligned(filled("B/op", 2, func(r Row) string { return number(r.AllocBytes) })),
-		aligned(filled("allocs/op", 2, func(r Row) string { return number(r.Allocs) })),
+		filled("alloc/op", 2, func(r Row) string { return maybe(r.AllocBytes, allocBytesText) }),
+		aligned(filled("allocs/op", 2, func(r Row) string { return maybe(r.Allocs, allocsText) })),
 	}
 	return names, speed, resources
 }
@@ -312,25 +320,96 @@ func (t *terminal) list(title string, lines []string) {
 	t.line("")
 }
 
+// findings writes a group at a time: several of one kind are counted in a sentence, with one of them as the example.
 func (t *terminal) findings() {
-	if len(t.view.Findings) == 0 {
+	if len(t.view.Groups) == 0 {
 		return
 	}
 	t.line("%s", t.paint.strong.Render("Findings"))
-	for _, f := range t.view.Findings {
-		style := map[Severity]lipgloss.Style{Grave: t.paint.bad, Warning: t.paint.care, Notice: t.paint.faint}[f.Severity]
+	for _, g := range t.view.Groups {
+		style := map[Severity]lipgloss.Style{Grave: t.paint.bad, Warning: t.paint.care, Notice: t.paint.faint}[g.Severity]
 		const indent = "           "
-		t.wrapped(style.Render(fmt.Sprintf("  %-9s", f.Severity)), t.paint.plain, indent, f.Sentence)
-		if len(f.Evidence) > 0 {
-			evidence := f.Evidence[0]
-			if more := len(f.Evidence) - 1; more > 0 {
+		t.wrapped(style.Render(fmt.Sprintf("  %-9s", g.Severity)), t.paint.plain, indent, g.Sentence)
+		first := t.view.Findings[g.Of[0]]
+		switch {
+		case len(g.Of) > 1 && g.Code != verdict.FindRefused && !telling[g.Code]:
+			t.wrapped(indent, t.paint.faint, indent, fmt.Sprintf("for one: %s (1 of %d)", first.Sentence, len(g.Of)))
+		case len(g.Of) == 1 && len(first.Evidence) > 0:
+			evidence := first.Evidence[0]
+			if more := len(first.Evidence) - 1; more > 0 {
 				evidence += fmt.Sprintf(" (and %d more)", more)
 			}
 			t.wrapped(indent, t.paint.faint, indent, evidence)
 		}
-		if f.Remedy != "" {
-			t.wrapped(indent, t.paint.faint, indent, "→ "+f.Remedy)
+		if g.Remedy != "" {
+			t.wrapped(indent, t.paint.faint, indent, "→ "+g.Remedy)
 		}
+	}
+	t.line("")
+}
+
+// glance draws every rate in one grid, where there are several tables to look over.
+func (t *terminal) glance() {
+	if len(t.view.Tables) < 2 {
+		return
+	}
+	g := glanceOf(t.view)
+	t.line("%s", t.paint.strong.Render("At a glance, operations a second"))
+	for _, part := range g.Parts {
+		from := 0
+		for _, head := range part.Heads {
+			t.glanceOf(part, head, from)
+			from += head.Span
+		}
+	}
+	var signs []string
+	if g.Signs.Tied {
+		signs = append(signs, "* the fastest, and what is not shown to be slower")
+	} else if g.Signs.Ranked {
+		signs = append(signs, "* the fastest")
+	}
+	if g.Signs.Unranked {
+		signs = append(signs, "† no rank")
+	}
+	if g.Signs.Fell {
+		signs = append(signs, "▾ stalled, fell, or declined in a block")
+	}
+	if len(signs) > 0 {
+		t.wrapped("", t.paint.faint, "", strings.Join(signs, "; ")+".")
+		t.line("")
+	}
+}
+
+func (t *terminal) glanceOf(part glancePart, head glanceHead, from int) {
+	columns := []column{{title: strings.TrimSuffix(head.Class+", "+head.Of, ", "), left: true}}
+	var rows []Row
+	for _, row := range part.Rows {
+		columns[0].cells = append(columns[0].cells, row.Arm)
+		standing := Ranked
+		if row.Aside {
+			standing = Reference
+		}
+		rows = append(rows, Row{Arm: row.Arm, Standing: standing})
+	}
+	for i := range head.Span {
+		c := column{title: part.Columns[from+i].Phase, keep: 1}
+		for _, row := range part.Rows {
+			square := row.Squares[from+i]
+			text := square.Rate + square.Mark
+			if square.Best {
+				text += "*"
+			}
+			if square.Fell {
+				text += "▾"
+			}
+			c.cells = append(c.cells, text)
+		}
+		columns = append(columns, c)
+	}
+	columns, dropped := fitting(columns, t.width)
+	t.out.WriteString(t.grid(columns, rows))
+	if len(dropped) > 0 {
+		t.wrapped("", t.paint.faint, "", "Not shown at this width: "+strings.Join(dropped, ", ")+".")
 	}
 	t.line("")
 }

@@ -48,16 +48,19 @@ func TestTextHidesNothing(t *testing.T) {
 				t.Errorf("at a width of %d, the text lacks %q", width, what)
 			}
 		}
-		for _, f := range v.Findings {
-			has(f.Sentence)
+		for _, g := range v.Groups {
+			has(g.Sentence)
 		}
 		for _, table := range v.Tables {
 			has(table.Sentence)
 			for _, row := range table.Rows {
 				has(row.Arm)
-				if row.Standing == Refused || row.Standing == NotRanked {
+				if row.Standing == NotRanked && row.Rate != nil {
 					has(row.Arm + " " + string(row.Standing) + ": " + reasonText(row))
 				}
+			}
+			for _, n := range notesOf(table) {
+				has(n.Lead() + n.Text())
 			}
 		}
 		has("no diff. shown")
@@ -80,7 +83,7 @@ func TestTextKeepsWhatARateNeeds(t *testing.T) {
 			t.Errorf("at 100 columns there is no %s: %s", column, head)
 		}
 	}
-	for _, column := range []string{"disk", "logical", "memory", "B/op", "allocs/op"} {
+	for _, column := range []string{"disk", "logical", "memory", "alloc/op", "allocs/op"} {
 		if !strings.Contains(text, column) {
 			t.Errorf("at 100 columns there is no %s", column)
 		}

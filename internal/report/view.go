@@ -5,17 +5,29 @@ import "time"
 // View is everything that a report shows. Times are in seconds where a name says nothing else, rates in operations a
 // second.
 type View struct {
-	Title       string    `json:"title"`
-	About       string    `json:"about,omitempty"`
-	Answers     []Answer  `json:"answers"`
-	Runs        []Run     `json:"runs"`
-	Environment []Fact    `json:"environment"`
-	Stores      []Store   `json:"stores"`
-	Findings    []Finding `json:"findings"`
-	Tables      []Table   `json:"tables"`
-	Matrix      Matrix    `json:"matrix"`
-	Trials      []Trial   `json:"trials"`
-	Gaps        []string  `json:"gaps,omitempty"` // sentences: what could not be read, decimation, and the like
+	Title       string     `json:"title"`
+	About       string     `json:"about,omitempty"`
+	Headlines   []Headline `json:"headlines"`
+	Answers     []Answer   `json:"answers"`
+	Runs        []Run      `json:"runs"`
+	Environment []Fact     `json:"environment"`
+	Stores      []Store    `json:"stores"`
+	Findings    []Finding  `json:"findings"`
+	Groups      []Group    `json:"finding_groups"` // every finding is in one
+	Tables      []Table    `json:"tables"`
+	Resources   []Resource `json:"resources"` // what Series.Beside has, in the order in which it is offered
+	Matrix      Matrix     `json:"matrix"`
+	Trials      []Trial    `json:"trials"`
+	Gaps        []string   `json:"gaps,omitempty"` // sentences: what could not be read, decimation, and the like
+}
+
+// Headline is the answer of all tables of one durability class in a sentence or two.
+type Headline struct {
+	Run      string `json:"run"` // ID
+	Class    string `json:"class"`
+	Label    string `json:"label"` // the class, with the run's ID where there are several
+	Table    string `json:"table"` // the ID of its first table
+	Sentence string `json:"sentence"`
 }
 
 // Answer says in a sentence who is ahead in one table, and by how much, or why that can't be said.
@@ -76,7 +88,20 @@ type Finding struct {
 	Sentence string   `json:"sentence"`
 	Evidence []string `json:"evidence,omitempty"` // sentences
 	Remedy   string   `json:"remedy,omitempty"`
+	Group    string   `json:"group"`           // the Key of its Group
 	Table    string   `json:"table,omitempty"` // ID of the (first) table it speaks of
+	Arm      string   `json:"arm,omitempty"`   // "": of no arm in particular
+	Place    string   `json:"place,omitempty"` // "overwrite at D1"; "": of no table in particular
+}
+
+// Group is the findings of one code and severity: what a reader sees first, with the single ones beneath.
+type Group struct {
+	Key      string   `json:"key"` // unique in the view
+	Severity Severity `json:"severity"`
+	Code     string   `json:"code,omitempty"`
+	Sentence string   `json:"sentence"` // counts them, where there are several
+	Remedy   string   `json:"remedy,omitempty"`
+	Of       []int    `json:"of"` // positions in View.Findings
 }
 
 // Table compares the arms of one phase in one cell: nothing is ranked across tables.
@@ -84,6 +109,8 @@ type Table struct {
 	ID         string   `json:"id"`    // unique in the view, fit for an anchor
 	Class      string   `json:"class"` // durability: "D2(1s)"
 	Meaning    string   `json:"class_meaning"`
+	Run        string   `json:"run"`         // ID
+	Label      string   `json:"label"`       // the phase, with what tells the cell from others of its class: "put, 10 records"
 	Cell       string   `json:"cell"`        // what else the cell fixes: "1 M records of 1,000 B, 8 threads, shared handle"
 	Phase      string   `json:"phase"`       // its name
 	Doing      string   `json:"doing"`       // what it does: "updates, uniform order, closed load, 60 s"
@@ -112,6 +139,7 @@ const (
 	Ranked    Standing = "ranked"
 	Reference Standing = "reference"  // the A/A arm and the ceiling: shown, never ranked
 	NotRanked Standing = "not ranked" // ended, but something forbids a rank
+	LeftOut   Standing = "left out"   // the phase is optional, and the store can't do it
 	Failed    Standing = "failed"
 	Refused   Standing = "refused"
 )
@@ -145,6 +173,13 @@ type Row struct {
 	AllocBytes     *float64 `json:"alloc_bytes_per_op"`
 	Allocs         *float64 `json:"allocs_per_op"`
 
+	WriteAmplification *float64 `json:"write_amplification"` // host write bytes ÷ bytes of acknowledged keys and values
+	DataToMemory       *float64 `json:"data_to_memory"`      // logical bytes ÷ the memory that the trial might use; the mean of its blocks
+	HarnessShare       *float64 `json:"harness_share"`       // of each operation, that the harness itself takes
+	Drained            *bool    `json:"drained"`             // the store said before sizes were taken that no work was left; nil: no trial ended
+	DrainSeconds       *float64 `json:"drain_s"`             // the longest
+	Undecided          bool     `json:"steadiness_unknown"`  // in half of its trials or more, it can't be told whether the rate had settled
+
 	Trials []string `json:"trials"` // keys into View.Trials
 }
 
@@ -172,18 +207,40 @@ type Series struct {
 	Median  bool       `json:"median"` // the arm's trial whose rate is the median of its blocks
 	At      []float64  `json:"t"`      // seconds since the phase began
 	Rate    []*float64 `json:"rate"`
+	Records []*float64 `json:"records,omitempty"`     // live records, at the same times; only where their number changes
 	Samples int        `json:"samples"`               // how many there were before they were thinned out
 	Warmup  float64    `json:"warmup_s"`              // what stands before is left out of the figures
 	Marks   []Happened `json:"marks,omitempty"`       // change points and stalls
 	Ended   string     `json:"ended_early,omitempty"` // why the line stops
+	Beside  *Beside    `json:"beside,omitempty"`      // only of the median trial
+}
+
+// Beside is what was measured beside a rate, on a time axis of its own: means over its steps of what is a rate, the last
+// value of a step for what is a level, and the highest for a latency.
+type Beside struct {
+	At     []float64             `json:"t"`      // seconds since the phase began, at each step's end
+	Values map[string][]*float64 `json:"values"` // by Resource.Name
+}
+
+// Resource is something that is measured beside the rate.
+type Resource struct {
+	Name    string `json:"name"`
+	Title   string `json:"title"`
+	Short   string `json:"short"` // the title within its group
+	Group   string `json:"group"` // "Worker", "Machine"
+	Unit    string `json:"unit"`
+	Meaning string `json:"meaning"`
+	Shown   bool   `json:"shown"`             // without being asked for
+	Missing bool   `json:"missing,omitempty"` // nothing of it was measured
 }
 
 // Happened is something at a time of a series.
 type Happened struct {
-	At    float64 `json:"t"`
-	Until float64 `json:"until,omitempty"` // 0: an instant
-	Kind  string  `json:"kind"`            // "stall", "cliff", or "change" of level
-	Text  string  `json:"text"`
+	At      float64  `json:"t"`
+	Until   float64  `json:"until,omitempty"` // 0: an instant
+	Kind    string   `json:"kind"`            // of verdict.Mark: "stall", "cliff", "decline", "oscillation", or "change" of level
+	Text    string   `json:"text"`
+	Records *float64 `json:"records,omitempty"` // stored then; nil: not measured
 }
 
 // Matrix is every planned trial: rows are arms, columns are cells, and each square holds one trial a block.
@@ -212,6 +269,19 @@ type Trial struct {
 	Reasons []string `json:"reasons,omitempty"`
 	Link    string   `json:"link,omitempty"` // from the report to the trial's folder, with "/" at the end; "": it left no result
 	Phases  []Phase  `json:"phases,omitempty"`
+	Final   *Final   `json:"final_check,omitempty"`
+}
+
+// Final is what a trial's last phase found when it read records back.
+type Final struct {
+	Records uint64 `json:"records"` // read back
+	Of      uint64 `json:"of"`      // that there should be
+	Right   uint64 `json:"right"`
+	Lost    uint64 `json:"lost"`
+	Stale   uint64 `json:"stale"`
+	Wrong   uint64 `json:"wrong"`
+	Errors  uint64 `json:"errors"`
+	Unknown uint64 `json:"unknown"` // values too short to prove their version
 }
 
 // Phase is one phase of a trial.

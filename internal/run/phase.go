@@ -29,7 +29,7 @@ func (t *trial) phase(ctx context.Context, p *spec.Phase, position int) error {
 	}
 	request := t.prepare(p.Name, number)
 	request.ZeroVersions = p.Load
-	request.DeadlineNS = int64(p.Duration)
+	request.DeadlineNS = int64(t.duration(p))
 	if !p.Load && !t.mayMiss(p) {
 		request.MustHitBelow = t.loaded
 	}
@@ -46,7 +46,9 @@ func (t *trial) phase(ctx context.Context, p *spec.Phase, position int) error {
 	runErr := w.watch(ctx)
 	problems := w.collect()
 	t.remember(p, file, number, w)
+	result.EndedBy = w.endedBy(runErr)
 	if w.died() {
+		t.measureSizes(&result)
 		t.result.Phases = append(t.result.Phases, result)
 		t.result.Marks = append(t.result.Marks, marksOf(&result, problems)...)
 		return runErr
@@ -58,6 +60,9 @@ func (t *trial) phase(ctx context.Context, p *spec.Phase, position int) error {
 	t.result.Marks = append(t.result.Marks, marksOf(&result, problems)...)
 	if runErr != nil {
 		return runErr
+	}
+	if err := t.judgeDisk(p, &result); err != nil {
+		return err
 	}
 	if short := w.notDone(); short != "" {
 		t.result.Marks = append(t.result.Marks, record.Mark{Code: record.MarkShort, Phase: p.Name, Text: short})
@@ -103,6 +108,16 @@ func (t *trial) threads(p *spec.Phase) int {
 		return p.Threads
 	}
 	return t.cell.Threads
+}
+
+// ceilingDuration is how long the null driver does what others do until a disk quota ends it: it has no files that could reach one.
+const ceilingDuration = 10 * time.Second
+
+func (t *trial) duration(p *spec.Phase) time.Duration {
+	if t.cell.DiskQuota > 0 && t.store.Description.Kind == store.None && p.Duration > 0 {
+		return min(p.Duration, ceilingDuration)
+	}
+	return p.Duration
 }
 
 // deletedBefore says if earlier phases may have deleted records.
@@ -188,5 +203,9 @@ func (t *trial) measureSizes(result *record.Phase) {
 	}
 	if bytes, known := audit.LogicalBytes(t.past, t.run.experiment.Keys); known {
 		result.Sizes.LogicalBytes = &bytes
+		if memory := t.result.Memory; memory != nil && memory.Bytes != nil && *memory.Bytes > 0 {
+			ratio := float64(bytes) / float64(*memory.Bytes)
+			result.Sizes.DataToMemory = &ratio
+		}
 	}
 }

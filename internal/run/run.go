@@ -5,6 +5,7 @@
 //	phase.go    one phase: its trace, its result, what is left on the disk after it
 //	watch.go    the phase while it runs: samples, hangs, the user's Ctrl-C
 //	tally.go    counters to results; do the counts add up?
+//	limits.go   memory limit, disk quota, full disks
 //	final.go    what was acknowledged, is it there?
 //	scratch.go  where the files stand that conductor and worker share
 package run
@@ -51,6 +52,9 @@ type running struct {
 // New runs an experiment in a new run directory. source is the experiment's file. When ctx is cancelled, the trial under way
 // is ended, recorded as interrupted, and New returns without an error.
 func New(ctx context.Context, e *spec.Experiment, source []byte, o Options) (Result, error) {
+	if err := checkLimits(e, o.View); err != nil {
+		return Result{}, err
+	}
 	trials := plan.Plan(e)
 	environment, err := seal(e, o)
 	if err != nil {
@@ -59,9 +63,6 @@ func New(ctx context.Context, e *spec.Experiment, source []byte, o Options) (Res
 	writer, err := record.Create(o.Directory, source, e, trials, environment)
 	if err != nil {
 		return Result{}, err
-	}
-	if err := writer.Event(record.EventStarted, "", fmt.Sprintf("%d trials", len(trials))); err != nil {
-		return Result{}, errors.Join(err, writer.Close())
 	}
 	r := &running{options: o, experiment: e, writer: writer, view: o.View, result: Result{Planned: len(trials)}}
 	return r.finish(r.trials(ctx, trials, len(trials)))
@@ -78,6 +79,9 @@ func Resume(ctx context.Context, o Options) (Result, error) {
 		return Result{}, fmt.Errorf("resuming %s: this is not the machine or the program that the run began with (%s): trials of the two can't be compared",
 			o.Directory, changes[0])
 	}
+	if err := checkLimits(&before.Experiment, o.View); err != nil {
+		return Result{}, fmt.Errorf("resuming %s: %w", o.Directory, err)
+	}
 	writer, left, err := record.Resume(o.Directory)
 	if err != nil {
 		return Result{}, err
@@ -90,6 +94,8 @@ func Resume(ctx context.Context, o Options) (Result, error) {
 	}
 	return r.finish(r.trials(ctx, left, len(before.Plan)))
 }
+
+const stoppedText = "stopped; what was measured is kept"
 
 func contains(trials []plan.Trial, id string) bool {
 	for _, t := range trials {
@@ -109,15 +115,19 @@ func (r *running) trials(ctx context.Context, left []plan.Trial, planned int) er
 	for i, p := range left {
 		if ctx.Err() != nil {
 			r.result.Interrupted = true
-			r.view.RunEnded("stopped; what was measured is kept")
+			r.view.RunEnded(stoppedText)
 			return nil
 		}
 		if err := r.trial(ctx, p, done+i+1, planned); err != nil {
-			r.view.RunEnded("ended early: " + err.Error())
+			r.view.RunEnded("ended early") // the caller says why
 			return err
 		}
 	}
-	r.view.RunEnded("")
+	if r.result.Interrupted { // in the last trial
+		r.view.RunEnded(stoppedText)
+	} else {
+		r.view.RunEnded("all trials have been run")
+	}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,9 @@ type trial struct {
 	data    string // the store's directory; "" for stores without files
 	worker  *conductor.Worker
 	sampler *host.Sampler
-	class   store.Durability // that the store is open in
+	class   store.Durability  // that the store is open in
+	limit   *host.MemoryGroup // nil: no memory limit
+	full    bool              // the disk is: no further phase begins
 
 	loaded uint64 // records that were stored with version 0
 	fresh  uint64 // the first index that no key has had
@@ -69,12 +72,12 @@ func (t *trial) do(ctx context.Context) error {
 }
 
 // errRunDirectory is wrapped by what goes wrong on Assay's own side.
-var errRunDirectory = errors.New("the run directory can't be written")
+var errRunDirectory = errors.New("files can't be written")
 
 func (t *trial) conduct(ctx context.Context) (err error) {
 	if t.store.Description.Kind == store.Embedded {
 		if t.data, err = t.run.writer.DataDirectory(t.run.options.DataRoot, t.plan.ID); err != nil {
-			return fmt.Errorf("%w: %w", errRunDirectory, err)
+			return fmt.Errorf("%w in %s: %w", errRunDirectory, cmp.Or(t.run.options.DataRoot, t.run.options.Directory), err)
 		}
 		defer func() {
 			if removeErr := t.run.writer.RemoveData(t.plan.ID); removeErr != nil {
@@ -89,24 +92,21 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	if t.worker, err = conductor.Start(command, t.writer.Log()); err != nil {
 		return err
 	}
+	defer t.endMemoryLimit() // after the worker's end, whose cause it knows
+	defer func() { err = t.explain(err) }()
 	defer func() {
 		if endErr := t.worker.End(t.run.experiment.StepTimeout); endErr != nil && err == nil {
 			err = endErr
 		}
 	}()
-	if t.cell.MemoryLimit > 0 {
-		undo, err := host.LimitMemory(t.worker.PID(), t.cell.MemoryLimit)
-		if err != nil {
-			return fmt.Errorf("memory limit: %w", err)
-		}
-		defer func() {
-			t.worker.Kill() // a cgroup is taken away once nothing runs in it; everything is closed by now
-			if err := undo(); err != nil {
-				t.run.view.Message("taking the memory limit away: " + err.Error())
-			}
-		}()
+	if err := t.limitMemory(); err != nil {
+		return err
 	}
 	t.sampler = host.NewSampler(t.worker.PID(), t.data)
+	if t.limit != nil {
+		t.sampler.WatchLimit(t.limit)
+	}
+	defer func() { t.result.NotMeasured = t.sampler.NotMeasured() }()
 	if err := t.phases(ctx); err != nil {
 		return err
 	}
@@ -127,6 +127,10 @@ func (t *trial) phases(ctx context.Context) error {
 	for i := range t.run.experiment.Phases {
 		p := &t.run.experiment.Phases[i]
 		if _, skipped := t.plan.Skip[p.Name]; skipped {
+			continue
+		}
+		if t.full {
+			t.leaveOut(p)
 			continue
 		}
 		if err := t.phase(ctx, p, i); err != nil {

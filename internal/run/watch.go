@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"runtime"
+	"syscall"
 	"time"
 
 	"assay/internal/clock"
@@ -36,6 +39,13 @@ type watched struct {
 	progress progress
 	dead     bool
 	runtime  control.Ran
+
+	disk      *diskWatch    // nil: nothing can fill up
+	ending    record.Ending // why this side asked the worker to stop; "": it has not
+	batches   batched       // what batches do to the number of records
+	stats     []string      // the store's own counters that the worker tells meanwhile
+	rounds    uint64        // of these
+	telemetry record.Telemetry
 }
 
 // lanesFine is how many thread-and-operation pairs may have their histograms read with each sample: 37 KB each.
@@ -50,12 +60,15 @@ func (t *trial) begin(file *trace.File, request *control.Prepare, result *record
 	w := &watched{trial: t, file: file, files: files, request: request, result: result,
 		fine: len(file.Threads)*len(file.Operations) <= lanesFine}
 	request.Trace, request.Counters = files.trace, files.name
-	err = t.worker.Call(control.Request{Command: control.CommandPrepare, Prepare: request}, t.run.experiment.StepTimeout, nil)
+	var prepared control.Prepared
+	err = t.worker.Call(control.Request{Command: control.CommandPrepare, Prepare: request}, t.run.experiment.StepTimeout, &prepared)
 	files.unlink()
 	if err != nil {
 		w.close()
 		return nil, err
 	}
+	w.stats = prepared.Stats[:min(len(prepared.Stats), counters.StatsMax)]
+	w.disk = t.watchDisk(file)
 	return w, nil
 }
 
@@ -78,6 +91,7 @@ type progress struct {
 func (w *watched) watch(ctx context.Context) error {
 	t, period := w.trial, time.Duration(w.result.SampleNS)
 	w.first = t.sampler.Sample()
+	t.sampler.BeginResources(w.first)
 	w.usage = w.first
 	w.last = w.files.counters.Sample(w.fine)
 	var err error
@@ -87,37 +101,43 @@ func (w *watched) watch(ctx context.Context) error {
 	}
 	began := time.Now()
 	w.progress.at = began
-	stopped := false
 	for tick := 1; ; tick++ {
-		done, err := w.waitUntil(ctx, began.Add(time.Duration(tick)*period), stopped)
+		done, err := w.waitUntil(ctx, began.Add(time.Duration(tick)*period))
 		if done {
 			w.dead = err != nil && !errors.As(err, new(*control.Error))
 			if sampleErr := w.lastSample(); err == nil {
 				err = sampleErr
 			}
-			if err == nil && stopped {
+			if err == nil && w.ending == record.EndedInterrupted {
 				err = errInterrupted
 			}
 			return err
 		}
-		if ctx.Err() != nil && !stopped {
-			stopped = true
-			w.files.counters.Stop()
+		if ctx.Err() != nil {
+			w.stop(record.EndedInterrupted)
 		}
 		if err := w.sample(); err != nil {
 			w.dead = true
 			t.worker.Kill()
 			return err
 		}
-		if why := w.hangs(began, stopped); why != "" {
+		if why := w.hangs(began); why != "" {
 			w.dead = true
 			return t.worker.Hung(why)
 		}
 	}
 }
 
-// waitUntil waits for the worker's reply or a moment, or for the user to stop the run.
-func (w *watched) waitUntil(ctx context.Context, moment time.Time, stopped bool) (done bool, err error) {
+// stop asks the worker to end the phase. Only the first reason counts.
+func (w *watched) stop(why record.Ending) {
+	if w.ending == "" {
+		w.ending = why
+		w.files.counters.Stop()
+	}
+}
+
+// waitUntil waits for the worker's reply or a moment, or for the user to stop the run. It looks at the disk quota meanwhile.
+func (w *watched) waitUntil(ctx context.Context, moment time.Time) (done bool, err error) {
 	const slice = 50 * time.Millisecond // how soon Ctrl-C is seen
 	for {
 		left := time.Until(moment)
@@ -127,14 +147,17 @@ func (w *watched) waitUntil(ctx context.Context, moment time.Time, stopped bool)
 		if done, err := w.pending.Wait(min(left, slice), &w.runtime); done {
 			return true, err
 		}
-		if ctx.Err() != nil && !stopped {
+		if ctx.Err() != nil && w.ending == "" {
 			return false, nil
+		}
+		if w.disk.reached(time.Now()) {
+			w.stop(record.EndedQuota)
 		}
 	}
 }
 
 // hangs says why the worker must be taken to hang, or "".
-func (w *watched) hangs(began time.Time, stopped bool) string {
+func (w *watched) hangs(began time.Time) string {
 	patience := w.trial.run.experiment.StepTimeout
 	var done uint64
 	for _, n := range w.last.Acknowledged {
@@ -150,14 +173,18 @@ func (w *watched) hangs(began time.Time, stopped bool) string {
 	if over := time.Since(began) - deadline; deadline > 0 && over > patience {
 		return fmt.Sprintf("the phase went on %.0f s after its deadline", over.Seconds())
 	}
-	if stopped && time.Since(w.progress.at) > min(patience, 10*time.Second) {
+	if w.ending != "" && time.Since(w.progress.at) > min(patience, 10*time.Second) {
 		return "it did not stop"
 	}
 	return ""
 }
 
-// sample reads the counters and the machine and writes a line of the series.
+// sample reads the counters and the machine and writes a line of the series. What that costs is counted.
 func (w *watched) sample() error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	began := host.ThreadCPU()
+	defer func() { w.telemetry.CPUSeconds += (host.ThreadCPU() - began).Seconds() }()
 	start := w.files.counters.StartNS()
 	if start == 0 {
 		return nil // the threads are not running yet
@@ -197,20 +224,49 @@ func (w *watched) sample() error {
 		s.P50NS, s.P99NS, s.MaxNS = &p50, &p99, &longest
 	}
 	interval := usage.Since(w.usage)
-	s.DiskBytes, s.RSSBytes = usage.DiskBytes, usage.RSSBytes
+	s.Records, s.DiskBytes, s.RSSBytes = w.stored(now), usage.DiskBytes, usage.RSSBytes
 	s.CPUSeconds, s.WriteBytes, s.ReadBytes = interval.CPUSeconds, interval.HostWriteBytes, interval.HostReadBytes
 	s.Steal, s.Foreign = interval.Steal, interval.Foreign
+	if s.Resources = w.trial.sampler.Resources(usage); len(s.Resources) == 0 {
+		s.Resources = nil
+	}
+	s.Stats = w.storeStats()
 	if usage.RSSBytes != nil {
 		w.rssMax = max(w.rssMax, *usage.RSSBytes)
 	}
 	w.last, w.lastAt, w.usage = now, at, usage
-	if err := w.trial.writer.Sample(s); err != nil {
+	w.telemetry.Readings++
+	if s.Bad > 0 && w.disk.full(w.files.counters.Messages()) {
+		w.stop(record.EndedDiskFull)
+	}
+	if err := w.trial.writer.Sample(s); errors.Is(err, syscall.ENOSPC) {
+		w.stop(record.EndedDiskFull) // the run directory's disk: what was counted is kept, for the result has room set aside
+	} else if err != nil {
 		return fmt.Errorf("%w: %w", errRunDirectory, err)
 	}
 	w.bad += s.Bad
 	w.trial.run.view.Tick(live.Tick{Rate: float64(s.Operations) / max(s.Seconds, 1e-9), P99NS: s.P99NS, Bad: w.bad,
 		Elapsed: time.Duration(at * float64(time.Second)), Planned: time.Duration(w.request.DeadlineNS)})
 	return nil
+}
+
+// storeStats returns what the store told of itself since the sample before; nil if nothing.
+func (w *watched) storeStats() map[string]float64 {
+	if len(w.stats) == 0 {
+		return nil
+	}
+	rounds, values := w.files.counters.Stats(len(w.stats))
+	if rounds == w.rounds {
+		return nil
+	}
+	w.rounds = rounds
+	told := make(map[string]float64, len(values))
+	for i, value := range values {
+		if !math.IsNaN(value) && !math.IsInf(value, 0) {
+			told[w.stats[i]] = value
+		}
+	}
+	return told
 }
 
 // lastSample adds what came since the sample before, unless that is so little that its rate would mean nothing.
@@ -230,6 +286,7 @@ func bad(t counters.Total) uint64 {
 func (w *watched) collect() []string {
 	c, r := w.files.counters, w.result
 	r.Runtime = w.runtime.Runtime
+	r.Telemetry = &w.telemetry
 	now := w.trial.sampler.Sample()
 	w.last = c.Sample(true)
 	r.Operations, r.Messages = operations(w.last.Totals), messages(c.Messages())
@@ -266,6 +323,9 @@ func (w *watched) usedBy(now host.Usage) {
 
 // notDone says what the phase was to do and did not, or "": a worker that ends early without an error.
 func (w *watched) notDone() string {
+	if w.ending != "" {
+		return "" // it was asked to end
+	}
 	for i := range w.file.Threads {
 		limit := w.file.Threads[i].Limit
 		if limit != 0 && w.last.Acknowledged[i] < limit && w.request.DeadlineNS == 0 {

@@ -21,6 +21,7 @@ type axes struct {
 	threads     OneOrMany[Count]
 	handles     OneOrMany[HandlesForm]
 	memoryLimit OneOrMany[MemoryLimitForm]
+	diskQuota   OneOrMany[DiskQuotaForm]
 	durability  OneOrMany[DurabilityForm]
 }
 
@@ -31,12 +32,13 @@ var caseAxes = map[string]func(*axes) any{
 	"threads":      func(a *axes) any { return &a.threads },
 	"handles":      func(a *axes) any { return &a.handles },
 	"memory_limit": func(a *axes) any { return &a.memoryLimit },
+	"disk_quota":   func(a *axes) any { return &a.diskQuota },
 	"durability":   func(a *axes) any { return &a.durability },
 }
 
 func (r *resolver) fileAxes() axes {
 	f := r.file
-	a := axes{f.Records, f.Values.Bytes, f.Threads, f.Handles, f.MemoryLimit, f.Durability}
+	a := axes{f.Records, f.Values.Bytes, f.Threads, f.Handles, f.MemoryLimit, f.DiskQuota, f.Durability}
 	if len(a.records) == 0 {
 		a.records = OneOrMany[Count]{defaultRecords}
 	}
@@ -55,6 +57,9 @@ func (r *resolver) fileAxes() axes {
 	if len(a.memoryLimit) == 0 {
 		a.memoryLimit = OneOrMany[MemoryLimitForm]{0}
 	}
+	if len(a.diskQuota) == 0 {
+		a.diskQuota = OneOrMany[DiskQuotaForm]{0}
+	}
 	if len(a.durability) == 0 {
 		a.durability = OneOrMany[DurabilityForm]{{Class: defaultDurability}}
 	}
@@ -71,7 +76,7 @@ func (r *resolver) meanValueBytes() Count {
 }
 
 // cells expands the matrix. The axes nest, the first outermost: case, records, value bytes, threads, handles, memory
-// limit, durability.
+// limit, disk quota, durability.
 func (r *resolver) cells() *Error {
 	base := r.fileAxes()
 	if len(r.file.Cases) == 0 {
@@ -155,13 +160,15 @@ func (r *resolver) expand(name string, a axes, at []string) *Error {
 			for _, threads := range a.threads {
 				for _, handles := range a.handles {
 					for _, limit := range a.memoryLimit {
-						for _, durability := range a.durability {
-							cell := Cell{
-								Case: name, Durability: durability.Class, LossWindow: durability.Window,
-								Records: uint64(records), ValueBytes: int(value), Threads: int(threads),
-								Handles: handles.Sharing, PoolHandles: handles.Pool, MemoryLimit: int64(limit),
+						for _, quota := range a.diskQuota {
+							for _, durability := range a.durability {
+								cell := Cell{
+									Case: name, Durability: durability.Class, LossWindow: durability.Window,
+									Records: uint64(records), ValueBytes: int(value), Threads: int(threads),
+									Handles: handles.Sharing, PoolHandles: handles.Pool, MemoryLimit: int64(limit), DiskQuota: int64(quota),
+								}
+								r.e.Cells = append(r.e.Cells, cell)
 							}
-							r.e.Cells = append(r.e.Cells, cell)
 						}
 					}
 				}

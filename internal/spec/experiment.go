@@ -43,6 +43,9 @@ type Store struct {
 	Endpoints []string          `json:"endpoints,omitempty"`
 	Options   map[string]string `json:"options,omitempty"` // only those that the file sets
 
+	// Missing is why the driver can't be used on this machine, where it can't: the store is planned and refused everywhere.
+	Missing string `json:"missing,omitempty"`
+
 	// Description is what the driver said of itself when the experiment was resolved.
 	Description store.Description `json:"description"`
 }
@@ -58,6 +61,7 @@ type Cell struct {
 	Handles     string           `json:"handles"`                // shared, per_thread, pool, per_operation
 	PoolHandles int              `json:"pool_handles,omitempty"` // for pool
 	MemoryLimit int64            `json:"memory_limit_bytes,omitempty"`
+	DiskQuota   int64            `json:"disk_quota_bytes,omitempty"` // phases that write end when the data directory has reached it
 }
 
 // Values says how values are made.
@@ -113,7 +117,8 @@ type Order struct {
 //	latest             YCSB's: a zipfian counted back from the newest record
 //	hotspot            YCSB's: hot_operations of the operations go to hot_records of the records, uniformly
 //	exponential        of YCSB's shape, counted from record 0 (YCSB counts back from the newest): about 95 % of the operations go to the first 85.71 % of the records
-var Distributions = []string{"sequential", "shuffled", "uniform", "zipfian", "scrambled_zipfian", "latest", "hotspot", "exponential"}
+//	counting           0, 1, 2 … without end and from 0 in every thread, so that all threads write the same keys; for upserts alone
+var Distributions = []string{"sequential", "shuffled", "uniform", "zipfian", "scrambled_zipfian", "latest", "hotspot", "exponential", "counting"}
 
 // Scan says how long scans are.
 type Scan struct {

@@ -17,7 +17,8 @@ type File struct {
 	Handles     OneOrMany[HandlesForm]     `yaml:"handles" jsonschema_description:"How threads share handles: shared, per_thread, pool(N) or per_operation. Default: per_thread."`
 	Durability  OneOrMany[DurabilityForm]  `yaml:"durability" jsonschema_description:"Durability classes: D0, D1, D2(WINDOW), D3, D4. Default: D1."`
 	MemoryLimit OneOrMany[MemoryLimitForm] `yaml:"memory_limit" jsonschema_description:"Memory of a trial, page cache included: none, or bytes such as 512MiB. Default: none."`
-	Cases       []CaseFile                 `yaml:"cases" jsonschema_description:"An axis whose points set several of records, threads, durability, handles, values.bytes and memory_limit at once."`
+	DiskQuota   OneOrMany[DiskQuotaForm]   `yaml:"disk_quota" jsonschema_description:"Disk of a trial: none, or bytes such as 2GiB. A phase that writes ends when the data directory has reached it. Default: none."`
+	Cases       []CaseFile                 `yaml:"cases" jsonschema_description:"An axis whose points set several of records, threads, durability, handles, values.bytes, memory_limit and disk_quota at once."`
 
 	Phases []PhaseFile `yaml:"phases" jsonschema_description:"What each trial does, one after the other."`
 

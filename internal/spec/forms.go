@@ -120,6 +120,24 @@ func (m *MemoryLimitForm) fromNode(n *node, path string) *Error {
 	return nil
 }
 
+// DiskQuotaForm is none (0) or a number of bytes.
+type DiskQuotaForm int64
+
+// diskQuotaMin is about what a store without records takes.
+const diskQuotaMin = 1 << 20
+
+func (q *DiskQuotaForm) fromNode(n *node, path string) *Error {
+	if n.kind == scalar && n.text == "none" {
+		return nil
+	}
+	bytes, err := store.ParseBytes(n.text)
+	if n.kind != scalar || err != nil || bytes < diskQuotaMin {
+		return n.expected(path, "none or at least 1MiB, such as 2GiB")
+	}
+	*q = DiskQuotaForm(bytes)
+	return nil
+}
+
 // HandlesForm is how threads share handles; pool(8) is a pool of 8.
 type HandlesForm struct {
 	Sharing string

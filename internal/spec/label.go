@@ -27,4 +27,5 @@ var cellAxes = []func(Cell) string{
 	func(c Cell) string { return fmt.Sprintf("%d threads", c.Threads) },
 	func(c Cell) string { return "handles " + HandlesForm{c.Handles, c.PoolHandles}.String() },
 	func(c Cell) string { return fmt.Sprintf("memory limit %d MiB", c.MemoryLimit>>20) },
+	func(c Cell) string { return fmt.Sprintf("disk quota %d MiB", c.DiskQuota>>20) },
 }

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"errors"
 	"reflect"
 
 	"assay/store"
@@ -12,8 +13,15 @@ type Drivers struct {
 	Names []string
 	// Describe returns the description of a store's driver: a look-up, or for a store with a worker what that worker
 	// says. An error says why there is no such driver here.
+	// It wraps ErrNotHere where Assay has such a driver, but this machine lacks what it needs: the store is then planned, and
+	// shown as refused with that reason.
 	Describe func(Store) (store.Description, error)
+	// WorkerOf returns the command of the worker that hosts one of Names; nil, or nil as a function: Assay's own.
+	WorkerOf func(driver string) []string
 }
+
+// ErrNotHere says that a driver is known, but can't be used on this machine.
+var ErrNotHere = errors.New("not on this machine")
 
 // NullDriver is the driver that does nothing: its rate is the ceiling. It is planned in every experiment by itself.
 const NullDriver = "null"

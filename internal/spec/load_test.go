@@ -47,13 +47,14 @@ values: {bytes: [100, 1KiB]}
 threads: [1, 2]
 handles: [shared, pool(3)]
 memory_limit: [none, 512MiB]
+disk_quota: 2GiB
 durability: [D1, D3]
 phases: [{name: load, load: true}, {name: r, mix: {read: 1}, for: 1s}]
 `)
 	if len(e.Cells) != 64 {
 		t.Fatalf("%d cells, want 64", len(e.Cells))
 	}
-	last := spec.Cell{Durability: store.D3, Records: 20, ValueBytes: 1024, Threads: 2, Handles: "pool", PoolHandles: 3, MemoryLimit: 512 << 20}
+	last := spec.Cell{Durability: store.D3, Records: 20, ValueBytes: 1024, Threads: 2, Handles: "pool", PoolHandles: 3, MemoryLimit: 512 << 20, DiskQuota: 2 << 30}
 	if e.Cells[63] != last {
 		t.Errorf("last cell %+v, want %+v", e.Cells[63], last)
 	}

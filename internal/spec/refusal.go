@@ -18,6 +18,9 @@ type Refusal struct {
 func (e *Experiment) Refusal(storeIndex, cellIndex int) *Refusal {
 	s, cell := e.Stores[storeIndex], e.Cells[cellIndex]
 	d := s.Description
+	if s.Missing != "" {
+		return &Refusal{"stores." + s.Name, s.Missing}
+	}
 	if _, ok := d.Claim(cell.Durability); !ok {
 		return &Refusal{"durability", fmt.Sprintf("%s can't reach %s: its driver reaches %s", s.Name, cell.Durability, classList(d))}
 	}
@@ -39,7 +42,7 @@ func (e *Experiment) Refusal(storeIndex, cellIndex int) *Refusal {
 func (e *Experiment) Skips(storeIndex int) map[string]string {
 	var skips map[string]string
 	for _, p := range e.Phases {
-		if !p.Optional {
+		if !p.Optional || e.Stores[storeIndex].Missing != "" {
 			continue
 		}
 		if r := refusePhase(e.Stores[storeIndex], p); r != nil {

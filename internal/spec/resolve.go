@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -258,7 +259,14 @@ func (r *resolver) store(i int, s StoreFile) (Store, *Error) {
 			hint("expected one of %s; a driver of another program needs worker: [PROGRAM]", strings.Join(r.driverNames(), ", ")).
 			near(s.Driver, r.driverNames())
 	}
+	if len(s.Worker) == 0 && r.drivers.WorkerOf != nil {
+		resolved.Worker = r.drivers.WorkerOf(s.Driver)
+	}
 	description, err := r.drivers.Describe(resolved)
+	if errors.Is(err, ErrNotHere) {
+		resolved.Missing, resolved.Description.Name = err.Error(), s.Driver
+		return resolved, nil
+	}
 	if err != nil {
 		return Store{}, r.fail(in("driver"), "the driver %q can't be used: %v", s.Driver, err)
 	}

@@ -176,6 +176,9 @@ func (SampleForm) JSONSchema() *jsonschema.Schema   { return textOr("auto", dura
 func (MemoryLimitForm) JSONSchema() *jsonschema.Schema {
 	return textOr("none", bytesSchema())
 }
+func (DiskQuotaForm) JSONSchema() *jsonschema.Schema {
+	return textOr("none", bytesSchema())
+}
 func (HandlesForm) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
 		enumOf([]string{Shared, PerThread, PerOperation}), {Type: "string", Pattern: `^pool\([1-9][0-9]*\)$`},

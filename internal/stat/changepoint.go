@@ -46,31 +46,41 @@ type Levels struct {
 // second, which is enormous on a log scale, does not pass for a level. Stretches shorter than SegmentSamplesMin are
 // never a level. Samples without operations: see LogRates.
 func ChangePoints(rates []float64, sampleSeconds float64) Levels {
-	n := len(rates)
-	if n == 0 {
+	if len(rates) == 0 {
 		return Levels{}
 	}
-	logs := LogRates(rates, sampleSeconds)
-	sigmaD := differenceDeviation(logs)
-	bounded := boundOutliers(logs, outlierSigmas*sigmaD/math.Sqrt(1-provisionalRho))
+	s := split(LogRates(rates, sampleSeconds))
+	from := 0
+	for _, to := range s.ends {
+		s.levels.Segments = append(s.levels.Segments, Segment{From: from, To: to, Rate: Mean(rates[from:to])})
+		from = to
+	}
+	return s.levels
+}
 
+// levelSplit is the split of a series of any values, one or more of them, into levels.
+type levelSplit struct {
+	ends    []int     // where each level ends
+	bounded []float64 // the values, outliers pulled in
+	sigmaD  float64   // standard deviation of the noise, as if it were white
+	levels  Levels    // without its segments
+}
+
+// split does what ChangePoints says, on values as they are.
+func split(values []float64) levelSplit {
+	sigmaD := differenceDeviation(values)
+	bounded := boundOutliers(values, outlierSigmas*sigmaD/math.Sqrt(1-provisionalRho))
 	penalty := func(rho float64) float64 {
-		return penaltyFactor * longRunVariance(sigmaD, rho) * math.Log(float64(n))
+		return penaltyFactor * longRunVariance(sigmaD, rho) * math.Log(float64(len(values)))
 	}
 	first := pelt(bounded, penalty(provisionalRho), SegmentSamplesMin)
 	rho := lagOne(levelResiduals(bounded, first), len(first))
-	ends := pelt(bounded, penalty(rho), SegmentSamplesMin)
-
-	levels := Levels{Autocorrelation: rho, LongRunVariance: longRunVariance(sigmaD, rho)}
-	for _, r := range levelResiduals(bounded, ends) {
-		levels.cost += r * r
+	s := levelSplit{ends: pelt(bounded, penalty(rho), SegmentSamplesMin), bounded: bounded, sigmaD: sigmaD}
+	s.levels = Levels{Autocorrelation: rho, LongRunVariance: longRunVariance(sigmaD, rho)}
+	for _, r := range levelResiduals(bounded, s.ends) {
+		s.levels.cost += r * r
 	}
-	from := 0
-	for _, to := range ends {
-		levels.Segments = append(levels.Segments, Segment{From: from, To: to, Rate: Mean(rates[from:to])})
-		from = to
-	}
-	return levels
+	return s
 }
 
 // boundOutliers pulls each value to within `most` of the running median over 2·SegmentSamplesMin − 1 values: the longest

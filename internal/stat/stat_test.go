@@ -158,13 +158,12 @@ func TestChangePointsOfACollapse(t *testing.T) {
 	if len(levels.Segments) != 2 || !near(float64(levels.Segments[0].To), 30, 1) {
 		t.Fatalf("segments %+v, want two that meet at 30", levels.Segments)
 	}
-	cliff, ok := FindCliff(levels)
-	if !ok || !near(cliff.Before/simulatedRate, 1, 0.05) || !near(cliff.After/simulatedRate, 0.2, 0.03) {
-		t.Errorf("cliff %+v, %v", cliff, ok)
+	course := Describe(everySecond(rates))
+	if len(course.Cliffs) != 1 || !near(course.Cliffs[0].Before/simulatedRate, 1, 0.05) || !near(course.Cliffs[0].After/simulatedRate, 0.2, 0.03) {
+		t.Errorf("cliffs %+v", course.Cliffs)
 	}
-	stalls, median := Stalls(rates)
-	if len(stalls) != 1 || stalls[0] != (Stall{50, 52, 0, true}) || !near(median/simulatedRate, 0.2, 0.05) {
-		t.Errorf("stalls %+v below %v", stalls, median)
+	if len(course.Stalls) != 1 || course.Stalls[0].From != 50 || course.Stalls[0].To != 52 || !course.Stalls[0].Recovered {
+		t.Errorf("stalls %+v", course.Stalls)
 	}
 	if ChangePoints(nil, 1).Segments != nil {
 		t.Error("an empty series has segments")
@@ -178,31 +177,34 @@ func TestACliffMustLast(t *testing.T) {
 		at     int
 	}{
 		{"back again", []float64{100, 30, 95}, -1},
-		{"half back", []float64{100, 30, 55}, 10},
-		{"a slope", []float64{100, 80, 64, 52}, -1},
-		{"up first", []float64{50, 100, 20}, 20},
-		{"39 % only", []float64{100, 61}, -1},
+		{"half back", []float64{100, 30, 55}, 20},
+		{"small steps", []float64{100, 80, 64, 52}, -1},
+		{"up first", []float64{50, 100, 20}, 40},
+		{"a habit", []float64{100, 20, 100, 20}, -1},
+		{"24 % only", []float64{100, 76}, -1},
 		{"one level", []float64{100}, -1},
 	} {
-		var levels Levels
-		for i, rate := range c.levels {
-			levels.Segments = append(levels.Segments, Segment{10 * i, 10 * (i + 1), rate})
+		var rates []float64
+		for _, level := range c.levels {
+			for i := range 20 {
+				rates = append(rates, level*(1+0.02*math.Sin(float64(7*i))))
+			}
 		}
-		cliff, ok := FindCliff(levels)
-		if ok != (c.at >= 0) || ok && cliff.At != c.at {
-			t.Errorf("%s: %+v, %v; want at %d", c.name, cliff, ok, c.at)
+		cliffs := Describe(everySecond(rates)).Cliffs
+		if (len(cliffs) > 0) != (c.at >= 0) || len(cliffs) > 0 && cliffs[0].At != c.at {
+			t.Errorf("%s: %+v; want at %d", c.name, cliffs, c.at)
 		}
 	}
 }
 
 func TestStalls(t *testing.T) {
-	stalls, _ := Stalls([]float64{100, 100, 5, 100, 100, 9, 0})
-	want := []Stall{{2, 3, 5, true}, {5, 7, 0, false}}
-	if !slices.Equal(stalls, want) {
-		t.Errorf("stalls %+v, want %+v", stalls, want)
+	got := Stalls([]float64{100, 100, 5, 100, 100, 9, 0}, 100)
+	want := []Stall{{2, 3, 5, 100, true}, {5, 7, 0, 100, false}}
+	if !slices.Equal(got, want) {
+		t.Errorf("stalls %+v, want %+v", got, want)
 	}
-	if stalls, _ := Stalls([]float64{0, 0, 0, 5}); stalls != nil {
-		t.Errorf("a series that never went has stalls: %+v", stalls)
+	if got := Stalls([]float64{0, 0, 0, 5}, 0); got != nil {
+		t.Errorf("a series that never went has stalls: %+v", got)
 	}
 }
 
@@ -371,9 +373,8 @@ func TestWildSeriesStayFinite(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(0, 1e9))
 		rates := rapid.SliceOfN(rate, 0, 80).Draw(t, "rates")
-		stalls, _ := Stalls(rates)
 		for _, result := range []any{Decide(rates, 1), MeanRate(rates), PairedRatio(rates, rates[:len(rates):len(rates)]),
-			UnpairedRatio(rates[:len(rates)/2], rates[len(rates)/2:]), stalls} {
+			UnpairedRatio(rates[:len(rates)/2], rates[len(rates)/2:]), Describe(everySecond(rates))} {
 			if _, err := json.Marshal(result); err != nil {
 				t.Fatalf("%+v: %v", result, err)
 			}

@@ -3,8 +3,6 @@ package stat
 import (
 	"fmt"
 	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 const (
@@ -141,33 +139,49 @@ type trend struct {
 	half  float64 // half of the 95 % interval of drift
 	p     float64
 	cost  float64 // Σ of squared distances, outliers bounded
+
+	slope, slopeHalf float64 // of log rate over x, and half of its 95 % interval
+	middle, level    float64 // the line goes through them
+	rho              float64 // lag-1 autocorrelation around the line
+	sigmaD, samples  float64
 }
 
+func (t trend) at(x float64) float64 { return t.level + t.slope*(x-t.middle) }
+
 func fitTrend(logs []float64) trend {
+	positions := make([]float64, len(logs))
+	for i := range positions {
+		positions[i] = float64(i)
+	}
+	return fitLine(positions, logs)
+}
+
+// fitLine fits log rates to a line over any increasing x, in the order of the samples.
+func fitLine(positions, logs []float64) trend {
 	sigmaD := differenceDeviation(logs)
 	logs = boundOutliers(logs, outlierSigmas*sigmaD/math.Sqrt(1-provisionalRho))
 	n := float64(len(logs))
-	mean, middle := Mean(logs), (n-1)/2
+	mean, middle := Mean(logs), Mean(positions)
 	var sxx, sxy float64
 	for i, y := range logs {
-		x := float64(i) - middle
+		x := positions[i] - middle
 		sxx += x * x
 		sxy += x * (y - mean)
 	}
-	slope := sxy / sxx
+	t := trend{slope: sxy / sxx, middle: middle, level: mean}
 	residuals := make([]float64, len(logs))
-	var t trend
 	for i, y := range logs {
-		residuals[i] = y - mean - slope*(float64(i)-middle)
+		residuals[i] = y - mean - t.slope*(positions[i]-middle)
 		t.cost += residuals[i] * residuals[i]
 	}
-	rho := lagOne(residuals, 2)
+	t.rho = lagOne(residuals, 2)
 	// σ_d looks at neighbours only, the residuals at the whole line: the larger of both is the cautious one.
-	variance := max(longRunVariance(sigmaD, rho), t.cost/(n-2)*(1+rho)/(1-rho))
-	students := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: max(EffectiveSamples(len(logs), rho)-2, 1)}
-	standardError := math.Sqrt(variance/sxx) * (n - 1)
-	t.drift = slope * (n - 1)
-	t.half = students.Quantile(0.975) * standardError
-	t.p = 2 * students.Survival(math.Abs(t.drift)/standardError)
+	variance := max(longRunVariance(sigmaD, t.rho), t.cost/(n-2)*(1+t.rho)/(1-t.rho))
+	distribution := students(max(EffectiveSamples(len(logs), t.rho)-2, 1))
+	length := positions[len(positions)-1] - positions[0]
+	t.slopeHalf = distribution.Quantile(0.975) * math.Sqrt(variance/sxx)
+	t.drift, t.half = t.slope*length, t.slopeHalf*length
+	t.p = 2 * distribution.Survival(math.Abs(t.slope)/math.Sqrt(variance/sxx))
+	t.sigmaD, t.samples = sigmaD, n
 	return t
 }

@@ -8,9 +8,14 @@
 //  2. noise.go        how much a second tells about the next (autocorrelation, long-run variance)
 //  3. changepoint.go  where the level of a series changed (PELT)
 //  4. steady.go       whether a phase has a rate at all
-//  5. stall.go        seconds in which nothing went on, and falls that lasted
-//  6. ratio.go        one arm over blocks, and two arms against each other
-//  7. judge.go        many comparisons at once, and which difference is worth a sentence
+//  5. collapse.go     what a rate does over time, put together from the next five
+//  6. fall.go         falls that came at once and lasted
+//  7. alternation.go  two levels, to and fro
+//  8. decline.go      rates that fall as data grows
+//  9. stall.go        seconds in which nothing went on, and what comes back regularly
+//  10. coincide.go    what went with it
+//  11. ratio.go       one arm over blocks, and two arms against each other
+//  12. judge.go       many comparisons at once, and which difference is worth a sentence
 //
 // Every function is pure and safe for concurrent use. Doubt is returned beside the number, as a [Warning].
 package stat

@@ -15,6 +15,7 @@ const (
 	Latest           = "latest"            // YCSB's: a zipfian counted back from the newest record
 	Hotspot          = "hotspot"           // YCSB's: HotOperations of the draws go to the first HotRecords of the records
 	Exponential      = "exponential"       // YCSB's: falls off exponentially from record 0
+	Counting         = "counting"          // 0, 1, 2 … without end, from 0 in every thread: all write the same keys; upserts only
 )
 
 // Order is which key comes next.
@@ -30,7 +31,7 @@ func (o Order) visitsAll() bool { return o.Distribution == Sequential || o.Distr
 
 func (o Order) check() error {
 	switch o.Distribution {
-	case Sequential, Shuffled, Uniform, Exponential:
+	case Sequential, Shuffled, Uniform, Exponential, Counting:
 	case Zipfian, Latest:
 		if !(o.Theta > 0 && o.Theta <= 10) {
 			return fmt.Errorf("order %s needs theta above 0 and at most 10, not %v", o.Distribution, o.Theta)

@@ -15,6 +15,7 @@ import (
 //   - all others, upsert and delete among them, take a record in the order of the spec. A delete may meet a record that
 //     is gone already, a read one that was deleted: both are misses. So update, which claims that the key exists, is
 //     refused beside delete.
+//   - upserts in the order counting take 0, 1, 2 … in each thread, and go on after each lap.
 //   - of the orders, only latest reaches records that the phase itself inserts, and a thread only those that it inserted
 //     itself, counted back over laps: what other threads have done by then no trace can know. With T threads the newest
 //     records are therefore T small sets where YCSB has one.
@@ -74,6 +75,9 @@ func (g *generator) generate() error {
 	}
 	stride := insertsMax * uint64(g.Threads)
 	for i, t := range threads {
+		if g.Order.Distribution == Counting {
+			stride = t.counted
+		}
 		t.resolveEarlier(stride)
 		g.file.Threads[i] = g.finish(t, stride)
 	}
@@ -157,7 +161,7 @@ func (g *generator) prepareMix() {
 }
 
 func (g *generator) prepareOrder() error {
-	if g.Records == 0 {
+	if g.Records == 0 || g.Order.Distribution == Counting {
 		return nil
 	}
 	g.visiting = g.visits()

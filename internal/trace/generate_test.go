@@ -385,3 +385,20 @@ func BenchmarkGenerate(b *testing.B) {
 		})
 	}
 }
+
+func TestCountingThreadsWriteTheSameKeysWithoutEnd(t *testing.T) {
+	f, err := Generate(Spec{Mix: []Share{{Upsert, 1}}, Order: Order{Distribution: Counting}, Sizes: []Size{{Bytes: 40, Weight: 1}}, Threads: 3, ThreadEntries: 64})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range f.Threads {
+		for sequence := range uint64(1000) {
+			if e, index := f.Threads[i].EntryAt(sequence); index != sequence || e.Operation() != Upsert {
+				t.Fatalf("thread %d, entry %d: %s of index %d", i, sequence, e.Operation(), index)
+			}
+		}
+	}
+	if _, err := Generate(Spec{Mix: []Share{{Upsert, 1}, {Read, 1}}, Records: 10, Fresh: 10, Order: Order{Distribution: Counting}, Sizes: []Size{{Bytes: 40, Weight: 1}}, Threads: 1}); err == nil {
+		t.Error("reads in the order counting were accepted")
+	}
+}

@@ -151,10 +151,13 @@ func (s *Spec) checkMix() error {
 	if (has[Delete] || s.Deleted) && has[Update] {
 		return errors.New("update says that the key exists, but keys are deleted here: say upsert instead")
 	}
+	if s.Order.Distribution == Counting && slices.ContainsFunc(s.Mix, func(m Share) bool { return m.Weight > 0 && m.Operation != Upsert }) {
+		return errors.New("order counting writes the same new keys from all threads: its mix is upsert alone")
+	}
 	needsRecords := false
 	for code := range has {
 		o := Operation(code)
-		needsRecords = needsRecords || has[code] && !o.isFresh()
+		needsRecords = needsRecords || has[code] && !o.isFresh() && s.Order.Distribution != Counting
 		if has[code] && o.Writes() {
 			if err := checkWeights("sizes", s.Sizes, func(z Size) float64 { return z.Weight }); err != nil {
 				return err

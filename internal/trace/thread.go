@@ -12,6 +12,7 @@ type threadGenerator struct {
 	operations, keys, amounts random
 
 	inserts uint64 // fresh indexes taken in this lap
+	counted uint64 // indexes that the order counting took in this lap
 
 	pass, next, from, to uint64 // orders that visit every record: where we are
 
@@ -131,6 +132,9 @@ func (t *threadGenerator) index(o Operation) (index uint64, grows bool) {
 	case o.isFresh() && !t.Load:
 		t.inserts++
 		return t.own(t.inserts - 1), true
+	case t.Order.Distribution == Counting:
+		t.counted++
+		return t.counted - 1, true
 	case t.visiting:
 		return t.visit(), false
 	case t.newest != nil:

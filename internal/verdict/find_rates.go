@@ -2,7 +2,6 @@ package verdict
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"assay/internal/plan"
@@ -94,61 +93,6 @@ func findUndecided(run *record.Run, s *Summary) (found []Finding) {
 				Evidence: evidence[phase], Remedy: "run the phase longer", Where: Where{Phase: phase}})
 		}
 	}
-	return found
-}
-
-func findStalls(run *record.Run, s *Summary) (found []Finding) {
-	eachRow(s, func(t *Table, r *Row) {
-		var evidence []string
-		blocks, longest := 0, 0.0
-		for _, o := range r.Trials {
-			for _, stall := range o.Stalls {
-				from, to := o.at(stall.From), o.at(stall.To)
-				longest = math.Max(longest, to-from)
-				end := "and recovered"
-				if !stall.Recovered {
-					end = "and did not recover"
-				}
-				evidence = append(evidence, fmt.Sprintf("%s: from %s to %s down to %s, where the median is %s, %s",
-					o.Trial, seconds(from), seconds(to), rate(stall.Lowest), rate(o.Median), end))
-			}
-			if len(o.Stalls) > 0 {
-				blocks++
-			}
-		}
-		if len(evidence) == 0 {
-			return
-		}
-		found = append(found, Finding{Code: FindStall, Severity: Warning,
-			Sentence: fmt.Sprintf("%s stalled %s in %s%s, for up to %s below a tenth of its median rate.",
-				r.Arm, plural(len(evidence), "time", "times"), in(run, t), blocksOf(blocks, r), seconds(longest)),
-			Evidence: evidence, Remedy: "compare with compaction, flushes and host writes at these times; look at p99.9 and the maximum", Where: at(t, r.Arm)})
-	})
-	return found
-}
-
-func findCliffs(run *record.Run, s *Summary) (found []Finding) {
-	eachRow(s, func(t *Table, r *Row) {
-		var evidence []string
-		var falls []float64
-		first := math.Inf(1)
-		for _, o := range r.Trials {
-			if o.Cliff == nil {
-				continue
-			}
-			when := o.at(o.Cliff.At)
-			first = math.Min(first, when)
-			falls = append(falls, 1-o.Cliff.After/o.Cliff.Before)
-			evidence = append(evidence, fmt.Sprintf("%s: at %s from %s to %s, to the end", o.Trial, seconds(when), rate(o.Cliff.Before), rate(o.Cliff.After)))
-		}
-		if len(evidence) == 0 {
-			return
-		}
-		found = append(found, Finding{Code: FindCliff, Severity: Warning,
-			Sentence: fmt.Sprintf("%s fell off a cliff in %s%s: by %s, first at %s, and it lasted.",
-				r.Arm, in(run, t), blocksOf(len(evidence), r), percent(stat.Median(falls)), seconds(first)),
-			Evidence: evidence, Remedy: "run longer before trusting a figure; compare with sizes, faults and host writes at this time", Where: at(t, r.Arm)})
-	})
 	return found
 }
 

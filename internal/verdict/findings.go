@@ -51,6 +51,8 @@ const (
 	FindUndecided     = "steadiness-unknown"
 	FindStall         = "stall"
 	FindCliff         = "cliff"
+	FindDecline       = "decline"
+	FindOscillation   = "oscillation"
 	FindClasses       = "durability-classes"
 	FindDurabilityPut = "durability-ranks-writes"
 	FindInMemory      = "data-fits-memory"
@@ -74,7 +76,7 @@ func findingsOf(run *record.Run, s *Summary) []Finding {
 	var found []Finding
 	for _, detect := range []func(*record.Run, *Summary) []Finding{
 		findFaults, findFailed, findRefused, findMissing, findIncomplete,
-		findHarness, findUnsteady, findUndecided, findStalls, findCliffs, findShortRuns, findDispatchLate,
+		findHarness, findUnsteady, findUndecided, findCliffs, findDeclines, findOscillations, findStalls, findShortRuns, findDispatchLate,
 		findNoise, findOneBlock, findNoCeiling, findBusyMachine,
 		findClasses, findWriteCosts,
 		findInMemory, findMemoryLimit, findShortValues, findUnverified,

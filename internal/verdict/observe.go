@@ -2,7 +2,9 @@ package verdict
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"assay/internal/plan"
 	"assay/internal/record"
@@ -23,11 +25,13 @@ type Observation struct {
 	Basis   Basis    `json:"basis,omitempty"`
 
 	Steadiness *stat.Steadiness `json:"steadiness,omitempty"` // nil: no samples
-	Stalls     []stat.Stall     `json:"stalls,omitempty"`     // positions are samples
+	Course     *Analysis        `json:"course,omitempty"`     // what its rate did over time, with marks to draw; nil: no samples
+	Stalls     []stat.Stall     `json:"-"`                    // those of Course; positions are samples
 	Median     float64          `json:"median,omitempty"`     // of the samples' rates
-	Cliff      *stat.Cliff      `json:"cliff,omitempty"`
+	Cliff      *stat.Cliff      `json:"-"`                    // the first one of Course
 	times      []float64        // seconds since the phase began, at each sample's end
 	width      float64          // planned seconds between samples
+	sampled    stat.Series      // what Course was made of
 
 	faults []fault
 	phase  *record.Phase
@@ -91,11 +95,11 @@ func observe(run *record.Run, planned plan.Trial, phase spec.Phase) Observation 
 		steadiness := stat.Decide(rates, o.width)
 		o.Steadiness = &steadiness
 		o.Median = stat.Median(rates)
-		if o.Median*o.width >= stallOperationsMin {
-			o.Stalls, _ = stat.Stalls(rates)
-		}
-		if cliff, ok := stat.FindCliff(stat.ChangePoints(rates, o.width)); ok {
-			o.Cliff = &cliff
+		o.sampled = o.besides(run.Series[planned.ID], phase.Name, rates)
+		course := Analyze(o.sampled)
+		o.Course, o.Stalls = &course, course.Stalls
+		if len(course.Cliffs) > 0 {
+			o.Cliff = &course.Cliffs[0]
 		}
 	}
 	if o.phase == nil || o.phase.ElapsedNS <= 0 {
@@ -141,6 +145,52 @@ func (o *Observation) series(samples []record.Sample, phase string) (rates, good
 		o.times = append(o.times, s.At)
 	}
 	return rates, good, seconds
+}
+
+// besides puts beside the rates of a phase what was sampled with them, for Analyze.
+func (o *Observation) besides(samples []record.Sample, phase string, rates []float64) stat.Series {
+	var kept []record.Sample
+	for _, s := range samples {
+		if s.Phase == phase && s.Seconds >= o.width/2 {
+			kept = append(kept, s)
+		}
+	}
+	series := stat.Series{Begin: max(kept[0].At-kept[0].Seconds, 0), Ends: o.times, Rates: rates, Sparse: o.Median*o.width < stallOperationsMin}
+	column := func(value func(s *record.Sample) (float64, bool)) []float64 {
+		values, measured := make([]float64, len(kept)), false
+		for i := range kept {
+			v, ok := value(&kept[i])
+			if !ok {
+				v = math.NaN()
+			}
+			values[i], measured = v, measured || ok
+		}
+		if !measured {
+			return nil
+		}
+		return values
+	}
+	whole := func(v *uint64) (float64, bool) {
+		if v == nil {
+			return 0, false
+		}
+		return float64(*v), true
+	}
+	series.Records = column(func(s *record.Sample) (float64, bool) { return whole(s.Records) })
+	series.Bytes = column(func(s *record.Sample) (float64, bool) { return whole(s.DiskBytes) })
+	engine := map[string]bool{}
+	for _, s := range kept {
+		for name := range s.Stats {
+			engine[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(engine)) {
+		series.Resources = append(series.Resources, stat.Resource{Name: name, Engine: true, Values: column(func(s *record.Sample) (float64, bool) { v, ok := s.Stats[name]; return v, ok })})
+	}
+	for _, resource := range record.ResourcesOf(kept) {
+		series.Resources = append(series.Resources, stat.Resource{Name: resource.Name, Values: column(func(s *record.Sample) (float64, bool) { return s.Resource(resource.Name) })})
+	}
+	return series
 }
 
 func itemsOf(p *record.Phase) (items uint64) {

@@ -2,6 +2,7 @@
 // works on [record.Run] alone, so that everything here can be done again years later, without a store.
 //
 //  1. observe.go    one phase of one trial: its rate, whether it settled, what went wrong
+//     collapse.go   what that rate did over time, in sentences; also of anybody's CSV file (collapse_csv.go, collapse_text.go)
 //  2. summarise.go  trials → rows → tables, one for each cell and measured phase
 //  3. rank.go       who may be ranked, who is ahead, who is tied
 //  4. findings.go   and find_….go: statements that the data supports, with evidence and remedy

@@ -12,7 +12,7 @@ const root = document.documentElement;
 
 for (const table of view.tables) {
   const section = document.getElementById(table.id);
-  for (const figure of section.querySelectorAll('[data-plot=time]')) timePlots(table, looks, figure);
+  for (const figure of section.querySelectorAll('[data-plot=time]')) timePlots(table, looks, figure, view.resources || []);
   for (const figure of section.querySelectorAll('[data-plot=nines]')) percentilePlot(table, looks, figure);
 }
 for (const place of document.querySelectorAll('[data-arm]')) {

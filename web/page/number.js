@@ -31,3 +31,18 @@ export function tick(value, unit = '') {
   if (value === 0) return '0';
   return si(value, unit).replace(/(\.\d*?)0+(?=\D|$)/, '$1').replace(/\.(?=\D|$)/, '');
 }
+
+// A value of a series that stands beside the rate, in the series' own unit.
+export function resourceText(value, unit) {
+  if (unit === 'share') return `${(value * 100).toFixed(1)} %`;
+  if (unit === 'ms') return si(value / 1e3, 's');
+  if (unit === 'B' || unit === 'B/s' || unit === 's') return si(value, unit);
+  return unit === '1/s' ? rateText(value) : si(value);
+}
+
+export function resourceTick(value, unit) {
+  if (value === 0) return '0';
+  if (unit === 'share') return `${Number((value * 100).toPrecision(3))} %`;
+  if (unit === 'ms') return tick(value / 1e3, 's');
+  return unit === 'B' || unit === 'B/s' || unit === 's' ? tick(value, unit) : tick(value);
+}

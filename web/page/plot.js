@@ -88,6 +88,27 @@ export function repaint() {
 }
 
 
+// Trials are sampled at times of their own: the lines share the sorted times of all. axes gives a line's times and values.
+export function joined(series, axes) {
+  const columns = series.map(axes);
+  const times = [...new Set(columns.flatMap(([t]) => t.filter((at) => at != null)))].sort((a, b) => a - b);
+  const place = new Map(times.map((t, i) => [t, i]));
+  return [times, ...columns.map(([t, values]) => {
+    const column = new Array(times.length).fill(null);
+    t.forEach((at, i) => { if (at != null) column[place.get(at)] = values[i]; });
+    return column;
+  })];
+}
+
+// The value of a line at or just before a place of the shared times.
+export function valueAt(plot, seriesIndex, place) {
+  for (let i = place; i >= 0 && i > place - 40; i--) {
+    const value = plot.data[seriesIndex][i];
+    if (value != null) return value;
+  }
+  return null;
+}
+
 // Writes each label at its line's end, moved apart where lines end close together, in the order of the lines.
 export function labelEnds(plot, ends) {
   if (plot.width < labelledFrom) return;
@@ -111,7 +132,7 @@ export function labelEnds(plot, ends) {
   ctx.textBaseline = 'middle';
   ctx.textAlign = 'left';
   for (const label of labels) {
-    const x = left + width;
+    const x = label.x ?? left + width;
     ctx.strokeStyle = ctx.fillStyle = label.colour;
     ctx.lineWidth = ratio * 0.75;
     ctx.beginPath();

@@ -3,28 +3,10 @@
 import uPlot from '../third_party/uplot/uPlot.esm.js';
 import { rateText, tick } from './number.js';
 import { faded, hue, ink, swatch } from './palette.js';
-import { axis, decades, discard, font, labelEnds, roomForLabels, show, whenSeen } from './plot.js';
+import { besidePlots, storedPlot } from './beside.js';
+import { axis, decades, discard, font, joined, labelEnds, roomForLabels, show, valueAt, whenSeen } from './plot.js';
 
-// Trials are sampled at times of their own: the lines share the sorted times of all.
-function joined(series) {
-  const times = [...new Set(series.flatMap((s) => s.t))].sort((a, b) => a - b);
-  const place = new Map(times.map((t, i) => [t, i]));
-  const columns = series.map((s) => {
-    const column = new Array(times.length).fill(null);
-    s.t.forEach((t, i) => { column[place.get(t)] = s.rate[i]; });
-    return column;
-  });
-  return [times, ...columns];
-}
-
-// The value of a line at or just before a place of the shared times.
-function valueAt(plot, seriesIndex, place) {
-  for (let i = place; i >= 0 && i > place - 40; i--) {
-    const value = plot.data[seriesIndex][i];
-    if (value != null) return value;
-  }
-  return null;
-}
+const rates = (s) => [s.t, s.rate];
 
 // Shades each warm-up: where those of several arms lie over each other, the shade is darker.
 function shadeWarmups(plot, ends) {
@@ -51,7 +33,10 @@ function drawMarks(plot, marks, labelled) {
   for (const mark of [...marks].sort((a, b) => a.t - b.t)) {
     const x = plot.valToPos(mark.t, 'x', true);
     ctx.strokeStyle = ctx.fillStyle = ink(mark.kind === 'change' ? 'ink-2' : 'alert');
-    if (mark.until > mark.t) {
+    if (mark.until > mark.t && mark.kind !== 'stall') {
+      // What lasts is a bar above the plot: shading all of it would hide the lines.
+      ctx.fillRect(x, top, Math.max(plot.valToPos(mark.until, 'x', true) - x, 2 * ratio), 2.5 * ratio);
+    } else if (mark.until > mark.t) {
       ctx.globalAlpha = 0.13;
       ctx.fillRect(x, top, Math.max(plot.valToPos(mark.until, 'x', true) - x, 2 * ratio), height);
       ctx.globalAlpha = 1;
@@ -90,7 +75,14 @@ function distinctMarks(series) {
   return marks;
 }
 
-export function timePlots(table, looks, root) {
+// What the marks at a time say: the cursor is at a mark when it is within five pixels of it.
+function sentencesAt(plot, time, marks) {
+  const near = Math.abs(plot.posToVal(5, 'x') - plot.posToVal(0, 'x'));
+  const said = marks.filter((mark) => time >= mark.t - near && time <= Math.max(mark.until || 0, mark.t) + near);
+  return said.map((mark) => `; ${mark.arm}: ${mark.kind}: ${mark.text}`).join('');
+}
+
+export function timePlots(table, looks, root, resources) {
   const state = { hidden: new Set(), focus: null, log: false };
   const rows = new Map(table.rows.map((row) => [row.arm, row]));
   const arms = table.rows.map((row) => row.arm).filter((arm) => table.series.some((s) => s.arm === arm));
@@ -122,8 +114,10 @@ export function timePlots(table, looks, root) {
       if (!state.hidden.delete(arm)) state.hidden.add(arm);
       button.setAttribute('aria-pressed', String(!state.hidden.has(arm)));
       redrawOverlay();
+      beside.redraw();
+      stored.redraw();
     });
-    const focus = (on) => () => { state.focus = on && !state.hidden.has(arm) ? arm : null; if (plot) plot.redraw(false, false); };
+    const focus = (on) => () => { state.focus = on && !state.hidden.has(arm) ? arm : null; if (plot) plot.redraw(false, false); beside.refocus(); };
     button.addEventListener('pointerenter', focus(true));
     button.addEventListener('pointerleave', focus(false));
     button.addEventListener('focus', focus(true));
@@ -174,7 +168,7 @@ export function timePlots(table, looks, root) {
 
   function drawOverlay() {
     const shown = table.series.filter((s) => !state.hidden.has(s.arm));
-    const data = shown.length ? joined(shown) : [[0, end || 1]];
+    const data = shown.length ? joined(shown, rates) : [[0, end || 1]];
     const lowest = Math.min(...shown.flatMap((s) => s.rate.filter((r) => r > 0)));
     scaleButton.textContent = state.log ? 'Linear scale' : 'Log scale';
     const warmups = shown.filter((s) => s.median).map((s) => s.warmup_s);
@@ -207,7 +201,7 @@ export function timePlots(table, looks, root) {
         }],
         setCursor: [(u) => {
           const place = u.cursor.idx;
-          readout.textContent = place == null ? '' : `at ${u.data[0][place].toFixed(1)} s`;
+          readout.textContent = place == null ? '' : `at ${u.data[0][place].toFixed(1)} s${sentencesAt(u, u.data[0][place], distinctMarks(shown))}`;
           for (const arm of arms) values.get(arm).textContent = '';
           if (place == null) return;
           shown.forEach((s, i) => {
@@ -221,8 +215,13 @@ export function timePlots(table, looks, root) {
     members.push(plot);
   }
 
+  const frame = { arms, state, members, cursor, hooks: onZoom, end, overlay,
+    range: () => (zoomButton.hidden || !plot ? { min: 0, max: end } : { min: plot.scales.x.min, max: plot.scales.x.max }) };
+  const beside = besidePlots(table, resources, looks, root, frame);
+  const stored = storedPlot(table, looks, root, frame);
+
   scaleButton.addEventListener('click', () => { state.log = !state.log; redrawOverlay(); });
-  whenSeen(overlay, drawOverlay);
+  whenSeen(overlay, () => { drawOverlay(); plot.setScale('x', { min: 0, max: end || 1 }); });
 
   const grid = root.querySelector('.multiples');
   for (const arm of arms) {
@@ -239,7 +238,7 @@ export function timePlots(table, looks, root) {
       const marks = distinctMarks(own);
       const small = show({
         height: 92,
-        padding: [6, 6, 0, 0],
+        padding: [6, 12, 0, 0],
         cursor: cursor({ points: { show: false } }),
         scales: { x: { time: false, range: (u, min, max) => [min, max] }, y: { range: (u, min, max) => [0, (max || 1) * 1.05] } },
         axes: [
@@ -248,7 +247,7 @@ export function timePlots(table, looks, root) {
         ],
         series: [{}, ...own.map((s) => ({ ...lineOf(s), stroke: () => faded(hue(looks.get(arm)), s.median ? 1 : 0.4), width: s.median ? 1.4 : 0.8, dash: [] }))],
         hooks: { ...onZoom, drawClear: [(u) => shadeWarmups(u, own.filter((s) => s.median || own.length === 1).map((s) => s.warmup_s))], draw: [(u) => drawMarks(u, marks, false)] },
-      }, joined(own), canvas);
+      }, joined(own, rates), canvas);
       small.setScale('x', { min: 0, max: end });
       members.push(small);
     });

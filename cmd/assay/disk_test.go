@@ -1,0 +1,160 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"assay/internal/record"
+)
+
+// small mounts a file system in memory of so many bytes for the length of a test, which needs the rights to mount.
+func small(t *testing.T, options string) string {
+	t.Helper()
+	directory := t.TempDir()
+	err := unix.Mount("tmpfs", directory, "tmpfs", 0, options)
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
+		t.Skip("skipped: a full disk is made by mounting a small one, which only root may do here")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(directory, unix.MNT_DETACH); err != nil {
+			t.Errorf("unmounting %s: %v", directory, err)
+		}
+	})
+	return directory
+}
+
+// growing is an experiment whose store outgrows the file systems of these tests.
+const growing = `name: growing
+stores: [bbolt]
+records: 1000
+values: {bytes: 1000}
+durability: D1
+phases:
+  - {name: load, load: true, batch: 100}
+  - {name: insert, mix: {insert: 1}, order: uniform, for: 60s}
+blocks: 1
+step_timeout: 3s
+`
+
+// The store fills the disk that the run directory stands on, too: the run ends, and what it says and leaves is of use.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	directory := filepath.Join(small(t, "size=8m"), "run")
+	text := strings.Replace(growing, "for: 60s", "for: 1s", 1)
+	e := assay(t, "run", written(t, "growing.yaml", text), "--out", directory, "--plain")
+	saysFull(t, e)
+	readable(t, directory)
+	noData(t, filepath.Join(directory, "data"))
+}
+
+// Something else fills the disk of the run directory: the run says so, and what it has can be read.
+func TestDiskThatOthersFill(t *testing.T) {
+	t.Parallel()
+	disk := small(t, "size=4m")
+	directory := filepath.Join(disk, "run")
+	p := start(t, nil, "run", written(t, "one.yaml", oneStore+"sample: 10ms\n"), "--out", directory, "--plain")
+	eventually(t, func() bool { return underWay(directory) }, func() string { return "no phase got under way:\n" + p.stderr.String() })
+	filler := filepath.Join(disk, "filler")
+	if err := os.WriteFile(filler, make([]byte, 8<<20), 0o644); !errors.Is(err, unix.ENOSPC) {
+		t.Fatalf("the disk did not get full: %v", err)
+	}
+	saysFull(t, p.end(t))
+	readable(t, directory)
+}
+
+// saysFull checks a run whose disk was full. Who meets that first, the store or Assay's own files, is chance; each has its own
+// words, and the run ends with marked or failed trials, or early.
+func saysFull(t *testing.T, e ended) {
+	t.Helper()
+	if e.status != exitFailed && e.status != exitTrials {
+		t.Errorf("status %d", e.status)
+	}
+	if !strings.Contains(e.stderr, "no space left on device") && !strings.Contains(e.stderr, "disk is full") && !strings.Contains(e.stderr, "disk was full") {
+		t.Errorf("it does not say that the disk is full:\n%s", e.stderr)
+	}
+}
+
+// The stores' disk is full, the run's is not: errors are counted, with the store's own words, and nothing is ranked.
+func TestFullDataDisk(t *testing.T) {
+	t.Parallel()
+	data, directory := small(t, "size=8m"), filepath.Join(t.TempDir(), "run")
+	text := strings.Replace(growing, "for: 60s", "for: 1s", 1)
+	e := assay(t, "run", written(t, "growing.yaml", text), "--out", directory, "--data", data, "--plain")
+	e.wants(t, exitTrials, "not ranked")
+	run := readable(t, directory)
+	counted := 0
+	for _, trial := range run.Trials {
+		for _, phase := range trial.Phases {
+			for _, message := range phase.Messages {
+				if strings.Contains(message.Text, "no space left on device") && message.Count > 0 {
+					counted++
+				}
+			}
+		}
+		if trial.Plan.Store >= 0 && trial.State != record.Marked && trial.State != record.Failed {
+			t.Errorf("trial %s is %s", trial.Plan.ID, trial.State)
+		}
+	}
+	if counted == 0 || len(run.Trials) != len(run.Plan) {
+		t.Errorf("the store's own error was counted in %d phases; %d of %d trials ended", counted, len(run.Trials), len(run.Plan))
+	}
+	wantParts(t, "standard output", e.stdout, "no space left on device")
+	noData(t, data)
+}
+
+func noData(t *testing.T, directory string) {
+	t.Helper()
+	if left, err := os.ReadDir(directory); err == nil && len(left) > 0 {
+		t.Errorf("data is left in %s: %v", directory, left)
+	}
+}
+
+// Root may write where modes forbid it, but not on a disk that is mounted read-only.
+func TestReadOnlyDisk(t *testing.T) {
+	t.Parallel()
+	disk := small(t, "size=8m")
+	done := filepath.Join(disk, "done")
+	fine(t, assay(t, "run", written(t, "one.yaml", strings.Replace(oneStore, "for: 600ms", "for: 100ms", 1)), "--out", done), done)
+	if err := unix.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	readable(t, done)
+	assay(t, "run", "smoke", "--out", filepath.Join(disk, "run")).wants(t, exitFailed, "read-only file system", disk)
+	directory := filepath.Join(t.TempDir(), "run")
+	assay(t, "run", written(t, "growing.yaml", growing), "--out", directory, "--data", disk).wants(t, exitFailed, "read-only file system", disk)
+	readable(t, directory)
+	again := assay(t, "run", "--resume", done)
+	again.wants(t, exitFailed, "rw,", "ro,", done)
+	if strings.Contains(again.stderr, "goes on") {
+		t.Errorf("it says to resume what it refuses to resume:\n%s", again.stderr)
+	}
+	assay(t, "init", filepath.Join(disk, "x.yaml")).wants(t, exitUsage, "read-only file system", disk)
+}
+
+// Containers often have little shared memory: the trace then stands elsewhere, and if there is no room at all, that is said.
+func TestLittleSharedMemory(t *testing.T) {
+	t.Parallel()
+	elsewhere := small(t, "size=64k")
+	directory := filepath.Join(t.TempDir(), "run")
+	file := written(t, "one.yaml", strings.Replace(oneStore, "for: 600ms", "for: 100ms", 1))
+	const little = `mount -t tmpfs -o size=64k tmpfs /dev/shm && exec "$0" run "$1" --out "$2" --no-html`
+	script := `unshare -m --propagation private sh -c '` + little + `' "$@"`
+	if e := shell(t, `unshare -m true`, "sh"); e.status != 0 {
+		t.Skip("skipped: no rights to make a mount namespace here")
+	}
+	fine(t, shell(t, script, "sh", program, file, directory), directory)
+
+	directory = filepath.Join(t.TempDir(), "run")
+	e := shell(t, `TMPDIR="$4" `+script, "sh", program, file, directory, elsewhere)
+	e.wants(t, exitTrials, "MB free", "use fewer threads or records")
+	readable(t, directory)
+}

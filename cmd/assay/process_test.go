@@ -1,0 +1,328 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"assay/drivers"
+	"assay/internal/record"
+	"assay/storetest/misbehave"
+	"assay/worker"
+)
+
+// The tests here use the command as a user does: as a program, by its arguments, what it writes, and its exit status.
+
+// program is the command, built once.
+var program string
+
+// The test binary is also a worker that hosts the stores that misbehave.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "deaf-worker" {
+		goDeafAtWork()
+		os.Args[1] = "worker"
+	}
+	if len(os.Args) > 1 && os.Args[1] == "worker" {
+		os.Exit(worker.Main(slices.Concat(drivers.All(), misbehave.Drivers())...))
+	}
+	os.Exit(withProgram(m))
+}
+
+// goDeafAtWork keeps the end of standard input from a worker whose store is open, so that it does not see its conductor die.
+func goDeafAtWork() {
+	requests := os.Stdin
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	os.Stdin = reader
+	go func() {
+		last := ""
+		for lines := bufio.NewScanner(requests); lines.Scan(); {
+			last = lines.Text()
+			fmt.Fprintln(writer, last)
+		}
+		if strings.Contains(last, `"describe"`) || strings.Contains(last, `"close"`) {
+			_ = writer.Close() // its end is this process's end
+		}
+	}()
+}
+
+func withProgram(m *testing.M) int {
+	directory, err := os.MkdirTemp("", "assay-command-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(directory)
+	program = filepath.Join(directory, "assay")
+	build := exec.Command("go", "build", "-o", program, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if output, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, output)
+		return 1
+	}
+	return m.Run()
+}
+
+// ended is what a command left behind.
+type ended struct {
+	stdout, stderr string
+	status         int
+}
+
+const patience = 60 * time.Second // no test waits for it unless something hangs
+
+func assay(t *testing.T, arguments ...string) ended { return assayIn(t, "", "", arguments...) }
+
+// assayIn runs the command in a directory, with a text on standard input.
+func assayIn(t *testing.T, directory, input string, arguments ...string) ended {
+	t.Helper()
+	command := exec.Command(program, arguments...)
+	command.Dir, command.Stdin = directory, strings.NewReader(input)
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	hung := time.AfterFunc(patience, func() { _ = command.Process.Kill() }) // it may have ended just now
+	defer hung.Stop()
+	err := command.Wait()
+	return ended{stdout.String(), stderr.String(), statusOf(t, err)}
+}
+
+// statusOf returns the exit status, or 128 and the signal's number, as a shell does.
+func statusOf(t *testing.T, err error) int {
+	t.Helper()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case !errors.As(err, &exit):
+		t.Fatal(err)
+	}
+	if s := exit.Sys().(syscall.WaitStatus); s.Signaled() {
+		return 128 + int(s.Signal())
+	}
+	return exit.ExitCode()
+}
+
+// wants checks the status and that all parts were written to standard error.
+func (e ended) wants(t *testing.T, status int, parts ...string) {
+	t.Helper()
+	if e.status != status {
+		t.Errorf("exit status %d, expected %d; standard error:\n%s", e.status, status, e.stderr)
+	}
+	wantParts(t, "standard error", e.stderr, parts...)
+}
+
+func wantParts(t *testing.T, what, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s has no %q:\n%s", what, part, text)
+		}
+	}
+}
+
+// process is a command under way.
+type process struct {
+	*exec.Cmd
+	stdout bytes.Buffer
+	stderr transcript
+	exited chan struct{}
+	err    error
+}
+
+// transcript collects what a process writes, to be looked at meanwhile.
+type transcript struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *transcript) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *transcript) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// start starts the command without waiting for it. change may alter how.
+func start(t *testing.T, change func(*exec.Cmd), arguments ...string) *process {
+	t.Helper()
+	p := &process{Cmd: exec.Command(program, arguments...), exited: make(chan struct{})}
+	p.Stdout, p.Stderr = &p.stdout, &p.stderr
+	if change != nil {
+		change(p.Cmd)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		p.err = p.Cmd.Wait()
+		close(p.exited)
+	}()
+	t.Cleanup(func() {
+		select {
+		case <-p.exited:
+		default:
+			_ = p.Process.Kill() // it ends just now, or is killed
+			<-p.exited
+		}
+	})
+	return p
+}
+
+func (p *process) send(t *testing.T, signal syscall.Signal) {
+	t.Helper()
+	if err := p.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// end waits for the process to end by itself.
+func (p *process) end(t *testing.T) ended {
+	t.Helper()
+	select {
+	case <-p.exited:
+	case <-time.After(patience):
+		t.Fatalf("it did not end; standard error:\n%s", &p.stderr)
+	}
+	return ended{p.stdout.String(), p.stderr.String(), statusOf(t, p.err)}
+}
+
+// shows waits until the process has written something to standard error.
+func (p *process) shows(t *testing.T, part string) {
+	t.Helper()
+	eventually(t, func() bool { return strings.Contains(p.stderr.String(), part) },
+		func() string { return fmt.Sprintf("%q was not written; standard error:\n%s", part, &p.stderr) })
+}
+
+func eventually(t *testing.T, holds func() bool, otherwise func() string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience / 2); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(otherwise())
+		}
+	}
+}
+
+// workers returns the process's children.
+func (p *process) workers(t *testing.T) []int {
+	t.Helper()
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", p.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	for _, list := range lists {
+		text, err := os.ReadFile(list)
+		if err != nil {
+			continue // the thread ended
+		}
+		for _, field := range strings.Fields(string(text)) {
+			if pid, err := strconv.Atoi(field); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
+
+func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
+
+// written writes a file into a directory of the test and returns its path.
+func written(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// hosted is the command of the worker that this test binary is, for an experiment file.
+func hosted() string { return fmt.Sprintf("[%q, worker]", os.Args[0]) }
+
+// oneStore is an experiment of three trials (store, A/A, null), each with a short phase.
+const oneStore = `name: one
+stores: [memory]
+records: 500
+values: {bytes: 100}
+durability: D0
+phases:
+  - {name: load, load: true, batch: 100}
+  - {name: update, mix: {update: 1}, order: uniform, for: 600ms}
+blocks: 1
+step_timeout: 3s
+`
+
+// readable holds a run directory against what a person needs of it after any end: the report can be shown, without internal
+// words, and nothing of the store's data is left. It returns the run.
+func readable(t *testing.T, directory string) *record.Run {
+	t.Helper()
+	shown := assay(t, "report", directory)
+	if shown.status != 0 || shown.stdout == "" {
+		t.Errorf("assay report: status %d\n%s", shown.status, shown.stderr)
+	}
+	run, err := record.Open(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// onlyForeign says if all marks of a run tell of other processes on the machine, which tests can't keep away.
+func onlyForeign(run *record.Run) bool {
+	for _, trial := range run.Trials {
+		for _, mark := range trial.Marks {
+			if mark.Code != record.MarkForeign {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// fine checks that a run went well: exit status 0, or 3 where other processes disturbed it.
+func fine(t *testing.T, e ended, directory string) *record.Run {
+	t.Helper()
+	run := readable(t, directory)
+	if e.status != 0 && !(e.status == exitTrials && onlyForeign(run)) {
+		t.Errorf("exit status %d; standard error:\n%s", e.status, e.stderr)
+	}
+	if len(run.Trials) != len(run.Plan) {
+		t.Errorf("%d of %d trials have a result", len(run.Trials), len(run.Plan))
+	}
+	for id, trial := range run.Trials {
+		if trial.State == record.Failed || trial.State == record.Interrupted {
+			t.Errorf("trial %s %s: %s", id, trial.State, trial.Error)
+		}
+	}
+	return run
+}
+
+func parsed[T any](t *testing.T, text string) (value T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return value
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/perf/benchfmt"
+
+	"assay/internal/record"
+	"assay/internal/record/recordtest"
+	"assay/store"
+)
+
+// made writes a run that never ran into a directory, as assay run would have.
+func made(t *testing.T, shape recordtest.Shape) string {
+	t.Helper()
+	run := recordtest.Run(shape)
+	directory := filepath.Join(t.TempDir(), "run")
+	w, err := record.Create(directory, run.Source, &run.Experiment, run.Plan, run.Environment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range run.Plan {
+		trial, err := w.TrialStarted(p.ID)
+		check(err)
+		for _, sample := range run.Series[p.ID] {
+			check(trial.Sample(sample))
+		}
+		check(trial.End(run.Trials[p.ID]))
+	}
+	check(w.Event(record.EventEnded, "", ""))
+	check(w.Close())
+	return directory
+}
+
+// quiet is a run of two stores on a machine that hardly disturbs them.
+func quiet(putRate float64) recordtest.Shape {
+	return recordtest.Shape{Name: "quiet", Classes: []store.Durability{store.D1}, Blocks: 5, Seconds: 30, Seed: 1, AA: true, Ceiling: true,
+		Arms: []recordtest.Arm{
+			{Name: "still", PutRate: 100e3, GetRate: 200e3, Noise: 0.01, BlockNoise: 0.001, DiskFactor: 1},
+			{Name: "changed", PutRate: putRate, GetRate: 200e3, Noise: 0.01, BlockNoise: 0.001, DiskFactor: 1},
+		}}
+}
+
+func TestReportForms(t *testing.T) {
+	t.Parallel()
+	directory := made(t, recordtest.Example())
+	text := assay(t, "report", directory)
+	text.wants(t, 0)
+	wantParts(t, "the report", text.stdout, "Durability D0", "Findings", "pebble", "refused", "→ ")
+	if strings.Contains(text.stdout, "\x1b") {
+		t.Error("what is written to a file has colours")
+	}
+	page := filepath.Join(t.TempDir(), "page.html")
+	assay(t, "report", directory, "--html", page).wants(t, 0)
+	if html, err := os.ReadFile(page); err != nil || !strings.Contains(string(html), "</html>") || strings.Contains(string(html), `src="http`) {
+		t.Errorf("%d bytes of HTML that should need no network, %v", len(html), err)
+	}
+	for _, form := range []string{"text", "json", "csv", "benchfmt"} {
+		first, second := assay(t, "report", directory, "--format", form), assay(t, "report", directory, "--format", form)
+		first.wants(t, 0)
+		if first.stdout != second.stdout {
+			t.Errorf("--format %s is not the same twice", form)
+		}
+		switch form {
+		case "json":
+			var value struct {
+				Tables   []json.RawMessage
+				Findings []json.RawMessage
+			}
+			if err := json.Unmarshal([]byte(first.stdout), &value); err != nil || len(value.Findings) == 0 {
+				t.Errorf("json: %d findings, %v", len(value.Findings), err)
+			}
+		case "csv":
+			rows, err := csv.NewReader(strings.NewReader(first.stdout)).ReadAll()
+			if err != nil || len(rows) < 10 {
+				t.Errorf("csv: %d rows, %v", len(rows), err)
+			}
+		case "benchfmt":
+			reader, results := benchfmt.NewReader(strings.NewReader(first.stdout), "report"), 0
+			for reader.Scan() {
+				switch r := reader.Result().(type) {
+				case *benchfmt.Result:
+					results++
+				case *benchfmt.SyntaxError:
+					t.Error(r)
+				}
+			}
+			if reader.Err() != nil || results < 10 {
+				t.Errorf("benchfmt: %d results, %v", results, reader.Err())
+			}
+		}
+	}
+	assay(t, "report", directory, "--format", "jsn").wants(t, exitUsage, "text, json, csv or benchfmt")
+	assay(t, "report", directory, "--html", "/nonexistent/x.html").wants(t, exitFailed, "/nonexistent/x.html")
+}
+
+// A reader that has seen enough ends the report quietly, as it does with every other program.
+func TestReportIntoHead(t *testing.T) {
+	t.Parallel()
+	directory := made(t, recordtest.Example())
+	e := shell(t, `"$0" report "$1" | head -1`, program, directory)
+	if e.status != 0 || e.stdout != "put-get\n" || e.stderr != "" {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestCompareExitStatus(t *testing.T) {
+	t.Parallel()
+	before, same, slower, noisy := made(t, quiet(100e3)), made(t, quiet(100e3)), made(t, quiet(70e3)), quiet(99e3)
+	for i := range noisy.Arms {
+		noisy.Arms[i].BlockNoise = 0.5
+	}
+	e := assay(t, "compare", before, same)
+	e.wants(t, 0)
+	wantParts(t, "compare", e.stdout, "changed", "new ÷ old", "1.000", "did not run side by side")
+	e = assay(t, "compare", before, slower)
+	e.wants(t, 4)
+	wantParts(t, "compare", e.stdout, "0.70")
+	assay(t, "compare", slower, before).wants(t, 0) // faster is no regression
+	assay(t, "compare", before, made(t, noisy)).wants(t, 5)
+
+	e = assay(t, "compare", "--run", slower, "still", "changed")
+	e.wants(t, 4)
+	wantParts(t, "compare --run", e.stdout, "0.7")
+	assay(t, "compare", "--run", slower, "changed", "still").wants(t, 0)
+	assay(t, "compare", "--run", slower, "still", "nosuch").wants(t, exitUsage, "nosuch", "still", "changed")
+	assay(t, "compare", "--run", "/nonexistent", "a", "b").wants(t, exitUsage, "/nonexistent")
+}
+
+// The whole way: two real runs, of a store and of the same store a tenth of a millisecond slower.
+func TestCompareWithAStoreThatWasSlowedDown(t *testing.T) {
+	t.Parallel()
+	var directories []string
+	for _, driver := range []string{"honest", "slow"} {
+		text := strings.ReplaceAll(oneStore, "[memory]", "[{name: engine, driver: "+driver+", worker: "+hosted()+"}]")
+		text = strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(text, "for: 600ms", "for: 250ms"), "blocks: 1", "blocks: 4"), "D0", "D1")
+		directory := filepath.Join(t.TempDir(), "run")
+		fine(t, assay(t, "run", written(t, driver+".yaml", text), "--out", directory, "--no-html"), directory)
+		directories = append(directories, directory)
+	}
+	e := assay(t, "compare", directories[0], directories[1])
+	e.wants(t, 4)
+	wantParts(t, "compare", e.stdout, "engine", "update", "different experiments")
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// Every command says in its help what it is for, shows an example, and keeps within 100 columns.
+func TestHelpTeaches(t *testing.T) {
+	t.Parallel()
+	for _, c := range command().Commands() {
+		if c.Name() == "completion" || c.Name() == "help" {
+			continue // cobra's own
+		}
+		shown := assay(t, c.Name(), "--help")
+		shown.wants(t, 0)
+		wantParts(t, c.Name()+" --help", shown.stdout, "Usage:", "Examples:", "\n  ", "assay "+c.Name())
+		if c.Long == "" {
+			t.Errorf("%s has no long text", c.Name())
+		}
+		for line := range strings.Lines(c.Long + "\n" + c.Example) {
+			if len([]rune(line)) > 100 {
+				t.Errorf("%s --help has a line of %d columns: %s", c.Name(), len([]rune(line)), line)
+			}
+		}
+	}
+	top := assay(t)
+	top.wants(t, 0)
+	wantParts(t, "assay", top.stdout, "Begin with:", "assay run put-get", "Exit status:")
+	for _, c := range command().Commands() {
+		if !c.Hidden && !strings.Contains(top.stdout, c.Name()) {
+			t.Errorf("assay does not list %s", c.Name())
+		}
+	}
+}
+
+// Mistakes end with status 2 and words that say what would be right.
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		arguments string
+		says      []string
+	}{
+		{"rnu", []string{`unknown command "rnu"`, "run"}},
+		{"run smoke --otu x", []string{"unknown flag: --otu", "--out", "assay run --help"}},
+		{"run smoke --nothing-like-it", []string{"unknown flag", "assay run --help"}},
+		{"run smoke --out", []string{"--out", "assay run --help"}},
+		{"run", []string{"one experiment file or preset", "put-get"}},
+		{"run a b", []string{"one experiment file or preset"}},
+		{"run nosuch", []string{"no file nosuch", `no preset is named "nosuch"`, "put-get"}},
+		{"run put-gte", []string{`did you mean "put-get"?`}},
+		{"run ./nosuch.yaml", []string{"no such file", "assay init ./nosuch.yaml"}},
+		{"run smoke --set recrods=5", []string{"--set recrods=5", "^^^^^^^", `did you mean "records"?`}},
+		{"run smoke --set records", []string{"PATH=VALUE", "records=1000"}},
+		{"run smoke --set records=many", []string{"expected a whole number", "        ^^^^"}},
+		{"run smoke --set phases.raed.for=1s", []string{"raed", `"read"`}},
+		{"run smoke --set stores.pebbel.options.x=1", []string{"pebbel", "memory"}},
+		{"run smoke --set blocks=0", []string{"blocks"}},
+		{"run smoke --data /nonexistent", []string{"existing directory"}},
+		{"run --resume", []string{"assay run --resume DIR"}},
+		{"run --resume /nonexistent", []string{"/nonexistent"}},
+		{"run smoke --resume --dry-run", []string{"--resume", "--dry-run"}},
+		{"report", []string{"run directory"}},
+		{"report /", []string{"/ is not a run directory", "run.json"}},
+		{"report /nonexistent", []string{"/nonexistent", "no such file"}},
+		{"compare one", []string{"two run directories", "got 1", "--help"}},
+		{"compare / /", []string{"not a run directory", "assay compare --run DIR ARM ARM"}},
+		{"drivers pebbel", []string{"did you mean pebble?"}},
+		{"drivers nosuchthing", []string{"there are", "bbolt"}},
+		{"drivers a b", []string{"at most one"}},
+		{"presets putget", []string{`did you mean "put-get"?`}},
+		{"init --preset smoke --ycsb x", []string{"one of them"}},
+		{"init /nonexistent/x.yaml", []string{"/nonexistent/x.yaml"}},
+		{"init a b", []string{"at most one file"}},
+		{"doctor /nonexistent", []string{"not a directory"}},
+		{"schema x", []string{"no arguments"}},
+		{"worker x", []string{"no arguments"}},
+		{"conformance --driver pebbel", []string{"did you mean pebble?"}},
+		{"completion", []string{"bash, zsh, fish"}},
+		{"completion tcsh", []string{"tcsh"}},
+	} {
+		t.Run(c.arguments, func(t *testing.T) {
+			t.Parallel()
+			e := assayIn(t, t.TempDir(), "", strings.Fields(c.arguments)...)
+			e.wants(t, exitUsage, append(c.says, "assay: ")...)
+			if e.stdout != "" {
+				t.Errorf("a mistake wrote to standard output: %q", e.stdout)
+			}
+			if strings.Count(e.stderr, "\n") > 12 {
+				t.Errorf("the answer to a mistake is too long to be read:\n%s", e.stderr)
+			}
+		})
+	}
+}
+
+// A mistake in a file is shown with its place in the file, and a caret under it.
+func TestMistakeInAFile(t *testing.T) {
+	t.Parallel()
+	path := written(t, "typo.yaml", strings.Replace(oneStore, "mix:", "mxi:", 1))
+	assay(t, "run", path).wants(t, exitUsage, path+`:8:20: unknown field "mxi"`, "\n    |                    ^^^", `did you mean "mix"?`)
+	path = written(t, "driver.yaml", strings.Replace(oneStore, "[memory]", "[memroy]", 1))
+	assay(t, "run", path).wants(t, exitUsage, path+":2:10:", "^", "memory")
+	path = written(t, "broken.yaml", "name: [")
+	assay(t, "run", path).wants(t, exitUsage, path+":1:")
+	assayIn(t, "", strings.Replace(oneStore, "mix:", "mxi:", 1), "run", "-").wants(t, exitUsage, `standard input:8:20: unknown field "mxi"`)
+}
+
+func TestCompletionScripts(t *testing.T) {
+	t.Parallel()
+	for shell, part := range map[string]string{"bash": "__start_assay", "zsh": "#compdef assay", "fish": "complete -c assay"} {
+		e := assay(t, "completion", shell)
+		e.wants(t, 0)
+		wantParts(t, shell, e.stdout, part)
+	}
+	for arguments, want := range map[string]string{
+		"run pu": "put-get", "drivers peb": "pebble", "presets ycsb-": "ycsb-a", "report x --format c": "csv", "init --preset sm": "smoke",
+	} {
+		e := assay(t, append([]string{"__complete"}, strings.Fields(arguments)...)...)
+		e.wants(t, 0)
+		wantParts(t, arguments, e.stdout, want)
+	}
+}

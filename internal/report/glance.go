@@ -1,0 +1,195 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+
+	"assay/internal/plan"
+)
+
+// glance is every rate of a view in one grid: stores down, tables across. It is cut into parts that fit a page.
+type glance struct {
+	Parts   []glancePart
+	Signs   glanceSigns
+	several bool // runs: each head names its own
+}
+
+// glanceSigns says which signs the grid has, so that the legend explains no others.
+type glanceSigns struct{ Ranked, Tied, Unranked, Fell, LeftOut, Refused bool }
+
+type glancePart struct {
+	Heads   []glanceHead
+	Columns []glanceColumn
+	Rows    []glanceRow
+}
+
+// glanceHead stands above the columns of one class, and of one cell where a class has several.
+type glanceHead struct {
+	Class, Of string
+	Span      int
+}
+
+type glanceColumn struct {
+	Table, Phase string
+	First        bool // of its head
+}
+
+type glanceRow struct {
+	Arm     string
+	Aside   bool
+	Squares []glanceSquare
+}
+
+type glanceSquare struct {
+	Table string
+	First bool
+	Rank  string // "1", "1="
+	Best  bool
+	Rate  string // or what stands for it
+	Word  bool   // Rate is a word
+	Mark  string // "†": it has no rank
+	Fell  bool
+	Width template.CSS // of the best one's rate
+	Why   string
+}
+
+// glanceColumnsMax is how many columns fit a page 1,184 pixels wide.
+const glanceColumnsMax = 12
+
+func glanceOf(v View) glance {
+	g := glance{several: len(v.Runs) > 1}
+	var arms []string
+	for _, t := range v.Tables {
+		for _, r := range t.Rows {
+			if r.Role == string(plan.Measured) && !slices.Contains(arms, r.Arm) {
+				arms = append(arms, r.Arm)
+			}
+		}
+	}
+	order := map[string]int{}
+	for i, s := range v.Stores {
+		order[s.Arm] = i
+	}
+	slices.SortStableFunc(arms, func(a, b string) int { return order[a] - order[b] })
+	var together []Table // tables of one head
+	var part []Table
+	flush := func() {
+		if len(part) > 0 {
+			g.add(part, arms)
+			part = nil
+		}
+	}
+	take := func() {
+		if len(part)+len(together) > glanceColumnsMax {
+			flush()
+		}
+		for len(together) > glanceColumnsMax {
+			g.add(together[:glanceColumnsMax], arms)
+			together = together[glanceColumnsMax:]
+		}
+		part = append(part, together...)
+		together = nil
+	}
+	for _, t := range v.Tables {
+		if len(together) > 0 && headOf(together[0]) != headOf(t) {
+			take()
+		}
+		together = append(together, t)
+	}
+	take()
+	flush()
+	return g
+}
+
+func headOf(t Table) [3]string {
+	return [3]string{t.Run, t.Class, strings.TrimPrefix(strings.TrimPrefix(t.Label, t.Phase), ", ")}
+}
+
+func (g *glance) add(tables []Table, arms []string) {
+	var part glancePart
+	var last [3]string
+	for i, t := range tables {
+		head := headOf(t)
+		first := i == 0 || head != last
+		if first {
+			of := head[2]
+			if g.several {
+				of = strings.TrimSuffix("run "+t.Run+", "+of, ", ")
+			}
+			part.Heads = append(part.Heads, glanceHead{Class: t.Class, Of: of})
+		}
+		last = head
+		part.Heads[len(part.Heads)-1].Span++
+		part.Columns = append(part.Columns, glanceColumn{t.ID, t.Phase, first})
+	}
+	for _, arm := range arms {
+		row := glanceRow{Arm: arm}
+		for i, t := range tables {
+			square := g.square(t, arm)
+			square.First = part.Columns[i].First
+			row.Squares = append(row.Squares, square)
+		}
+		part.Rows = append(part.Rows, row)
+	}
+	if slices.ContainsFunc(tables, func(t Table) bool { return t.Ceiling != nil }) {
+		row := glanceRow{Arm: "harness alone", Aside: true}
+		for i, t := range tables {
+			square := glanceSquare{Table: t.ID, First: part.Columns[i].First, Rate: absent, Word: true}
+			if t.Ceiling != nil {
+				square.Rate, square.Word = si(*t.Ceiling, ""), false
+			}
+			row.Squares = append(row.Squares, square)
+		}
+		part.Rows = append(part.Rows, row)
+	}
+	g.Parts = append(g.Parts, part)
+}
+
+func (g *glance) square(t Table, arm string) glanceSquare {
+	s := glanceSquare{Table: t.ID, Word: true}
+	best := 0.0
+	for _, r := range t.Rows {
+		if r.Rate != nil && r.Role == string(plan.Measured) {
+			best = max(best, r.Rate.Value)
+		}
+	}
+	at := slices.IndexFunc(t.Rows, func(r Row) bool { return r.Arm == arm && r.Role == string(plan.Measured) })
+	if at < 0 {
+		return s
+	}
+	r := t.Rows[at]
+	s.Why = strings.Join(r.Reasons, "; ")
+	if r.Rate == nil {
+		s.Rate = string(r.Standing)
+		if r.Standing == NotRanked {
+			s.Rate = "no figure"
+		}
+		g.Signs.Refused = g.Signs.Refused || r.Standing == Refused
+		g.Signs.LeftOut = g.Signs.LeftOut || r.Standing == LeftOut
+		return s
+	}
+	s.Rate, s.Word = si(r.Rate.Value, ""), false
+	if best > 0 {
+		s.Width = percent(r.Rate.Value / best)
+	}
+	if r.Rank == 0 {
+		s.Mark, g.Signs.Unranked = "†", true
+	} else {
+		g.Signs.Ranked = true
+		s.Rank, s.Best = fmt.Sprint(r.Rank), r.Rank == 1
+		if r.Tied {
+			s.Rank += "="
+			g.Signs.Tied = true
+		}
+	}
+	for _, series := range t.Series {
+		for _, m := range series.Marks {
+			if series.Arm == arm && m.Kind != "change" {
+				s.Fell, g.Signs.Fell = true, true
+			}
+		}
+	}
+	return s
+}

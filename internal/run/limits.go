@@ -1,0 +1,224 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/conductor"
+	"assay/internal/control"
+	"assay/internal/counters"
+	"assay/internal/host"
+	"assay/internal/live"
+	"assay/internal/record"
+	"assay/internal/spec"
+	"assay/internal/trace"
+)
+
+// limitMemory puts the worker under the cell's memory limit, before it opens anything, and notes what memory the trial has.
+func (t *trial) limitMemory() error {
+	t.result.Memory = &record.Memory{}
+	if bytes := host.MemoryBytes(); bytes > 0 {
+		t.result.Memory.Bytes = &bytes
+	}
+	if t.cell.MemoryLimit == 0 {
+		return nil
+	}
+	group, err := host.LimitMemory(t.worker.PID(), t.cell.MemoryLimit)
+	if err != nil {
+		return fmt.Errorf("memory limit: %w", err)
+	}
+	limit := uint64(t.cell.MemoryLimit)
+	t.limit, t.result.Memory.LimitBytes = group, &limit
+	if bytes := t.result.Memory.Bytes; bytes == nil || limit < *bytes {
+		t.result.Memory.Bytes = &limit
+	}
+	return nil
+}
+
+// endMemoryLimit notes what the trial did with its limit and takes that away.
+func (t *trial) endMemoryLimit() {
+	if t.limit == nil {
+		return
+	}
+	use := t.limit.Use()
+	t.result.Memory.PeakBytes, t.result.Memory.LimitHits, t.result.Memory.Kills = use.PeakBytes, use.Hits, use.Kills
+	t.worker.Kill() // what is left of it: a cgroup is taken away once nothing runs in it
+	if err := t.limit.Remove(); err != nil {
+		t.run.view.Message("taking the memory limit away: " + err.Error())
+	}
+}
+
+// outOfMemory says if the kernel killed the worker, or a process of it, at the memory limit.
+func (t *trial) outOfMemory() bool {
+	if t.limit == nil {
+		return false
+	}
+	kills := t.limit.Use().Kills
+	return kills != nil && *kills > 0
+}
+
+// explain puts before the error of a trial what the kernel knows of its cause.
+func (t *trial) explain(err error) error {
+	switch {
+	case err == nil || errors.Is(err, errInterrupted) || errors.Is(err, errRunDirectory):
+		return err
+	case t.outOfMemory():
+		return fmt.Errorf("killed by the kernel at its memory limit of %s: %w", sizeText(uint64(t.cell.MemoryLimit)), err)
+	case t.noRoom(err):
+		return fmt.Errorf("the disk is full (%s are free for the store): %w", freeText(t.data), err)
+	}
+	return err
+}
+
+// noRoom says if an error came from a full disk: its text says so; or nothing is free, which kills a process that touches a mapped page without a
+// block; or the worker hangs and there is little free, because some stores try again and again to write their next file.
+func (t *trial) noRoom(err error) bool {
+	var reply *control.Error
+	if t.data == "" || errors.As(err, &reply) && reply.Class == control.ClassRefused {
+		return false
+	}
+	free, total, spaceErr := host.Space(t.data)
+	if spaceErr != nil {
+		return t.full
+	}
+	hung := errors.Is(err, conductor.ErrHung) && free < min(fullBytes, total/3)
+	return t.full || hung || free < emptyBytes || free < fullBytes && saysFull(err.Error())
+}
+
+func sizeText(bytes uint64) string {
+	for _, unit := range []struct {
+		name  string
+		bytes uint64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if bytes >= unit.bytes {
+			return fmt.Sprintf("%.4g %s", float64(bytes)/float64(unit.bytes), unit.name)
+		}
+	}
+	return fmt.Sprintf("%d B", bytes)
+}
+
+// endedBy says why a phase ended. err is what watching it gave.
+func (w *watched) endedBy(err error) record.Ending {
+	switch {
+	case err != nil && w.trial.outOfMemory():
+		return record.EndedMemory
+	case err != nil && errors.Is(err, errInterrupted):
+		return record.EndedInterrupted
+	case err != nil && (w.ending == record.EndedDiskFull || w.trial.noRoom(err)):
+		return record.EndedDiskFull
+	case err != nil:
+		return record.EndedFailed
+	case w.ending != "":
+		return w.ending
+	}
+	for i := range w.file.Threads {
+		if limit := w.file.Threads[i].Limit; limit == 0 || w.last.Acknowledged[i] < limit {
+			return record.EndedDuration
+		}
+	}
+	return record.EndedOperations
+}
+
+// diskWatch tells when a phase that writes must end because of the store's files. A nil watch tells nothing.
+type diskWatch struct {
+	directory  string
+	quotaBytes uint64 // 0: none
+	next       time.Time
+}
+
+// watchDisk returns nil for stores without files and for phases that write nothing.
+func (t *trial) watchDisk(file *trace.File) *diskWatch {
+	reads := func(o trace.Operation) bool { return o == trace.Read || o == trace.Scan }
+	if t.data == "" || !slices.ContainsFunc(file.Operations, func(o trace.Operation) bool { return !reads(o) }) {
+		return nil
+	}
+	return &diskWatch{directory: t.data, quotaBytes: uint64(t.cell.DiskQuota)}
+}
+
+// diskWatchRarity bounds what looking at the quota costs: one part in so many of a CPU. It is more than other looking may cost, because what a store writes
+// between two looks goes beyond the quota.
+const diskWatchRarity = 50
+
+// reached says if the files have reached the quota. It may be asked as often as one likes.
+func (d *diskWatch) reached(now time.Time) bool {
+	if d == nil || d.quotaBytes == 0 || now.Before(d.next) {
+		return false
+	}
+	bytes, _, err := host.DiskUse(d.directory)
+	d.next = now.Add(time.Since(now) * diskWatchRarity)
+	return err == nil && bytes >= d.quotaBytes // an error: files come and go; the next look will tell
+}
+
+// full says if operations failed because nothing can be written any more.
+func (d *diskWatch) full(messages []counters.Message) bool {
+	if d == nil || !slices.ContainsFunc(messages, func(m counters.Message) bool { return saysFull(m.Text) }) {
+		return false
+	}
+	free, _, err := host.Space(d.directory)
+	return err == nil && free < fullBytes
+}
+
+// saysFull knows the words for ENOSPC: the C library's, and what engines make of it.
+func saysFull(text string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc([]string{"no space left", "enospc", "disk is full", "disk full", "disk quota exceeded"}, func(words string) bool { return strings.Contains(text, words) })
+}
+
+// A store that says so is believed that the disk is full with less than fullBytes free: its next file, or its next step of growth, finds no
+// room, though there is some. Where nobody says so, there must be less than emptyBytes.
+const (
+	fullBytes  = 256 << 20
+	emptyBytes = 1 << 20
+)
+
+func freeText(directory string) string {
+	free, err := host.FreeBytes(directory)
+	if err != nil {
+		return "not known how many bytes"
+	}
+	return sizeText(free)
+}
+
+// judgeDisk says what a phase that ended early by its files means for the trial. A full disk marks it: operations failed. A quota
+// does not, unless the records that later phases count on are not all there.
+func (t *trial) judgeDisk(p *spec.Phase, result *record.Phase) error {
+	switch {
+	case result.EndedBy == record.EndedQuota && p.Load:
+		return fmt.Errorf("the load reached the disk quota of %s before all %d records were stored: fewer records, or a larger disk_quota",
+			sizeText(uint64(t.cell.DiskQuota)), t.cell.Records)
+	case result.EndedBy == record.EndedDiskFull:
+		t.full = true
+		text := fmt.Sprintf("the disk was full (%s free for the store); the phase was ended", freeText(t.data))
+		if records := result.Sizes.Records; records != nil {
+			text += fmt.Sprintf(" with %d records stored", *records)
+		}
+		t.result.Marks = append(t.result.Marks, record.Mark{Code: record.MarkDiskFull, Phase: p.Name, Text: text})
+		if p.Load {
+			return errors.New("the disk was full before all records were loaded")
+		}
+	}
+	return nil
+}
+
+// leaveOut says that a phase was not begun on a full disk.
+func (t *trial) leaveOut(p *spec.Phase) {
+	t.result.Marks = append(t.result.Marks, record.Mark{Code: record.MarkDiskFull, Phase: p.Name, Text: "not begun: the disk was full"})
+}
+
+// checkLimits refuses an experiment whose memory limit can't be set here, before anything is made: an experiment without its limit would be
+// another one. It also takes away what killed runs left.
+func checkLimits(e *spec.Experiment, view live.View) error {
+	if !slices.ContainsFunc(e.Cells, func(c spec.Cell) bool { return c.MemoryLimit > 0 }) {
+		return nil
+	}
+	if removed := host.RemoveOldMemoryGroups(); len(removed) > 0 {
+		view.Message(fmt.Sprintf("removed %d empty cgroups that killed runs had left", len(removed)))
+	}
+	if err := host.CheckMemoryLimit(); err != nil {
+		return fmt.Errorf("the experiment has a memory_limit that can't be set here: %w. Without the limit: --set memory_limit=none", err)
+	}
+	return nil
+}

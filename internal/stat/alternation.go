@@ -1,0 +1,135 @@
+package stat
+
+import (
+	"math"
+	"slices"
+)
+
+const (
+	// alternationSamplesMin, alternationSwitchesMin and alternationShareMin: two levels are a habit only if the series comes
+	// back to each of them, often enough to say in which shares of the time.
+	alternationSamplesMin  = 10
+	alternationSwitchesMin = 4
+	alternationShareMin    = 0.15
+	// alternationRatioMin is how many times the upper level is the lower one, at least.
+	alternationRatioMin = 1.5
+	// alternationSeparation is how many times the variance of log rates is that around two levels, at least. One level with
+	// normal noise comes to 2.8 however it is cut in two, a sine to 5.3, an even spread to 4.
+	alternationSeparation = 8
+)
+
+// Alternation is a series that goes to and fro between two levels.
+type Alternation struct {
+	From      int     `json:"from"`
+	To        int     `json:"to"`
+	High      float64 `json:"high"`         // median rate of the samples at the upper level
+	Low       float64 `json:"low"`          // and at the lower one
+	HighShare float64 `json:"high_share"`   // of the time
+	LowShare  float64 `json:"low_share"`    // what is missing to 1 are stalls
+	Switches  int     `json:"switches"`     // from one level to the other
+	HighVisit float64 `json:"high_visit_s"` // median length of a stay, seconds
+	LowVisit  float64 `json:"low_visit_s"`
+	Period    *Period `json:"period,omitempty"` // of the falls to the lower level; nil: not regular
+	// StallsApart says that samples below a tenth of the median belong to neither level.
+	StallsApart bool `json:"stalls_apart"`
+}
+
+// findAlternation looks at one stretch. It tries all samples, then those that are no stalls.
+func findAlternation(s Series, logs []float64, from, to int) *Alternation {
+	if a := alternate(s, logs, from, to, 0); a != nil {
+		return a
+	}
+	floor := StallShare * Median(s.Rates[from:to])
+	a := alternate(s, logs, from, to, floor)
+	if a != nil {
+		a.StallsApart = true
+	}
+	return a
+}
+
+// alternate cuts the log rates in two at the place that leaves the least variance (Otsu, IEEE Transactions on Systems, Man
+// and Cybernetics 9, 1979); samples below floor stay out.
+func alternate(s Series, logs []float64, from, to int, floor float64) *Alternation {
+	var kept []int
+	for i := from; i < to; i++ {
+		if s.Rates[i] >= floor {
+			kept = append(kept, i)
+		}
+	}
+	if len(kept) < alternationSamplesMin {
+		return nil
+	}
+	sorted := make([]float64, len(kept))
+	for i, at := range kept {
+		sorted[i] = logs[at]
+	}
+	slices.Sort(sorted)
+	line, separation := cutInTwo(sorted)
+	if separation < alternationSeparation {
+		return nil
+	}
+
+	a := Alternation{From: from, To: to}
+	var high, low, highVisits, lowVisits, falls []float64
+	var highSeconds, lowSeconds, stay float64
+	above := false
+	leave := func() {
+		switch {
+		case stay == 0:
+		case above:
+			highVisits = append(highVisits, stay)
+		default:
+			lowVisits = append(lowVisits, stay)
+		}
+		stay = 0
+	}
+	for i, at := range kept {
+		up := logs[at] > line
+		if i > 0 && up != above {
+			a.Switches++
+			leave()
+			if !up {
+				falls = append(falls, s.begins(at))
+			}
+		}
+		above = up
+		length := s.length(at)
+		stay += length
+		if up {
+			high, highSeconds = append(high, s.Rates[at]), highSeconds+length
+		} else {
+			low, lowSeconds = append(low, s.Rates[at]), lowSeconds+length
+		}
+	}
+	leave()
+	total := s.Ends[to-1] - s.begins(from)
+	a.High, a.Low, a.HighShare, a.LowShare = Median(high), Median(low), highSeconds/total, lowSeconds/total
+	if a.Switches < alternationSwitchesMin || min(a.HighShare, a.LowShare) < alternationShareMin || a.High < alternationRatioMin*a.Low {
+		return nil
+	}
+	a.HighVisit, a.LowVisit = Median(highVisits), Median(lowVisits)
+	a.Period = FindPeriod(falls, min(a.HighVisit, a.LowVisit))
+	return &a
+}
+
+// cutInTwo returns the line between two groups of sorted values, and how many times the whole variance is that within them.
+func cutInTwo(sorted []float64) (line, separation float64) {
+	n := len(sorted)
+	sums, squares := make([]float64, n+1), make([]float64, n+1)
+	mean := Mean(sorted)
+	for i, v := range sorted {
+		sums[i+1] = sums[i] + v - mean
+		squares[i+1] = squares[i] + (v-mean)*(v-mean)
+	}
+	least := math.Inf(1)
+	for k := 1; k < n; k++ {
+		above := sums[n] - sums[k]
+		within := squares[n] - sums[k]*sums[k]/float64(k) - above*above/float64(n-k)
+		if within < least {
+			least, line = within, (sorted[k-1]+sorted[k])/2
+		}
+	}
+	// Two levels without any noise are told apart as well as can be; one level without noise is one level.
+	least = max(least, float64(n)*noiseFloor*noiseFloor)
+	return line, squares[n] / least
+}

@@ -1,0 +1,258 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+)
+
+// Series is a rate over time, with what was measured beside it. All columns have a value for each sample.
+type Series struct {
+	Begin float64   // when the first sample began, seconds
+	Ends  []float64 // when each sample ended, seconds, increasing
+	Rates []float64 // per second of its sample; none negative, infinite or NaN
+	// Records and Bytes are what was stored at each sample's end. Nil: no such column; NaN: not measured.
+	Records []float64
+	Bytes   []float64
+	// Resources may hang together with the rate. They never decide what is said of it.
+	Resources []Resource
+	// Sparse says that a usual sample holds so few operations that an empty one means nothing: then there are no stalls.
+	Sparse bool
+}
+
+// Resource is a column beside the rate. NaN: not measured.
+type Resource struct {
+	Name   string
+	Engine bool // a counter of the store itself: it comes first
+	Values []float64
+}
+
+func (s Series) begins(i int) float64 {
+	if i <= 0 {
+		return s.Begin
+	}
+	return s.Ends[min(i, len(s.Ends))-1]
+}
+
+func (s Series) length(i int) float64 { return s.Ends[i] - s.begins(i) }
+
+// mean is the mean rate of samples from … to, by their lengths.
+func (s Series) mean(from, to int) float64 {
+	var done float64
+	for i := from; i < to; i++ {
+		done += s.Rates[i] * s.length(i)
+	}
+	return done / (s.Ends[to-1] - s.begins(from))
+}
+
+// Shape is a word for what a rate does over time. Several can hold.
+type Shape string
+
+const (
+	ShapeSteady      Shape = "steady"
+	ShapeCliff       Shape = "cliff"       // it fell at once, and it lasted
+	ShapeDecline     Shape = "decline"     // it falls as data grows
+	ShapeStalls      Shape = "stalls"      // it stood nearly still for a moment, and recovered
+	ShapeOscillation Shape = "oscillation" // it goes to and fro between two levels
+	ShapeStepped     Shape = "stepped"     // it has levels that lie apart, none of the above
+	ShapeRise        Shape = "rise"        // it rises all the way
+	ShapeWandering   Shape = "wandering"   // it moves like a random walk: levels and slopes mean nothing
+	ShapeTooShort    Shape = "too-short"   // nobody can tell
+)
+
+// Course is what can be said of a series.
+type Course struct {
+	Shapes  []Shape `json:"shapes"` // never empty
+	Why     string  `json:"why"`    // of steady, stepped, rise and too short: a sentence with the figures
+	Samples int     `json:"samples"`
+	Seconds float64 `json:"seconds"`
+	Rate    float64 `json:"rate"`   // mean over all of it
+	Median  float64 `json:"median"` // of the samples' rates
+
+	Levels       Levels        `json:"levels"`
+	Cliffs       []Cliff       `json:"cliffs,omitempty"`
+	Declines     []Decline     `json:"declines,omitempty"`
+	Stalls       []Stall       `json:"stalls,omitempty"`
+	StallPeriod  *Period       `json:"stall_period,omitempty"` // nil: not regular, or too few to tell
+	Alternations []Alternation `json:"oscillations,omitempty"`
+	Coincidences []Coincidence `json:"coincidences,omitempty"`
+	Warnings     []Warning     `json:"warnings,omitempty"`
+}
+
+// Has says whether a shape is among those that hold.
+func (c Course) Has(shape Shape) bool {
+	for _, s := range c.Shapes {
+		if s == shape {
+			return true
+		}
+	}
+	return false
+}
+
+// The warnings of a course.
+const (
+	WarnIrregular  = "irregular-samples" // samples are not of one length
+	WarnRecentFall = "recent-fall"       // a cliff so near to the end that it may yet recover
+)
+
+const (
+	// emptyShare is the share of the median rate that stands for a sample without any operation: what can be told from a
+	// rate in any unit. Outliers are pulled in anyway.
+	emptyShare = 1e-3
+	// irregularShare is how much the longest sample may be longer than the shortest without a word.
+	irregularShare = 1.5
+	recentSamples  = 10
+)
+
+// Describe tells what a rate does over time: see docs/statistics.md, 11. It first cuts the series where its level changed,
+// picks the changes that are cliffs, and then looks at each stretch between cliffs by itself. What is said of the rate
+// doesn't depend on its unit, on when the clock began, or on the resources.
+func Describe(s Series) Course {
+	c := Course{Samples: len(s.Rates)}
+	if c.Samples == 0 {
+		c.Shapes, c.Why = []Shape{ShapeTooShort}, "there is no sample"
+		return c
+	}
+	n := c.Samples
+	c.Seconds, c.Rate, c.Median = s.Ends[n-1]-s.Begin, s.mean(0, n), Median(s.Rates)
+	empty := emptyShare * Median(positive(s.Rates))
+	switch {
+	case math.IsNaN(empty):
+		c.Shapes, c.Why = []Shape{ShapeTooShort}, "no sample has a rate above zero"
+		return c
+	case n < SteadySamplesMin:
+		c.Shapes = []Shape{ShapeTooShort}
+		c.Why = fmt.Sprintf("%d samples are too few to tell: at least %d are needed", n, SteadySamplesMin)
+		return c
+	}
+	perEmpty := 0.5 / empty // LogRates counts half an operation in an empty sample; a rate in any unit has no operations to count
+	logs := LogRates(s.Rates, perEmpty)
+	l := split(logs)
+	c.Levels = l.levels
+	from := 0
+	for _, to := range l.ends {
+		c.Levels.Segments = append(c.Levels.Segments, Segment{From: from, To: to, Rate: s.mean(from, to)})
+		from = to
+	}
+	l.levels = c.Levels
+	wanders := wandering(l)
+
+	if whole := findDecline(s, logs, 0, n, false); whole == nil || whole.Form == NoForm {
+		c.Cliffs = findCliffs(s, logs, l, wanders)
+	}
+	for _, stretch := range stretches(c.Cliffs, n) {
+		c.look(s, logs, stretch[0], stretch[1])
+	}
+	c.StallPeriod = stallPeriod(s, c.Stalls)
+	c.name(s, logs, perEmpty, wanders)
+	c.Coincidences = coincide(s, c)
+	c.warn(s)
+	return c
+}
+
+// stretches are what lies between cliffs.
+func stretches(cliffs []Cliff, n int) (all [][2]int) {
+	from := 0
+	for _, cliff := range cliffs {
+		all = append(all, [2]int{from, cliff.At})
+		from = cliff.At
+	}
+	return append(all, [2]int{from, n})
+}
+
+// look finds what goes on in one stretch.
+func (c *Course) look(s Series, logs []float64, from, to int) {
+	usual := Median(s.Rates[from:to])
+	alternation := findAlternation(s, logs, from, to)
+	if alternation != nil {
+		c.Alternations = append(c.Alternations, *alternation)
+		if !alternation.StallsApart {
+			usual = alternation.Low
+		}
+	} else if decline := findDecline(s, logs, from, to, false); decline != nil {
+		c.Declines = append(c.Declines, *decline)
+	}
+	if s.Sparse {
+		return
+	}
+	for _, stall := range Stalls(s.Rates[from:to], usual) {
+		stall.From, stall.To = stall.From+from, stall.To+from
+		stall.Recovered = stall.Recovered || to < len(s.Rates)
+		c.Stalls = append(c.Stalls, stall)
+	}
+}
+
+func stallPeriod(s Series, stalls []Stall) *Period {
+	var began, lasted []float64
+	for _, stall := range stalls {
+		began = append(began, s.begins(stall.From))
+		lasted = append(lasted, s.Ends[stall.To-1]-s.begins(stall.From))
+	}
+	return FindPeriod(began, Median(lasted)+s.length(0))
+}
+
+// name chooses the words.
+func (c *Course) name(s Series, logs []float64, perEmpty float64, wanders bool) {
+	for _, has := range []struct {
+		shape Shape
+		found bool
+	}{{ShapeCliff, len(c.Cliffs) > 0}, {ShapeDecline, len(c.Declines) > 0}, {ShapeOscillation, len(c.Alternations) > 0}} {
+		if has.found {
+			c.Shapes = append(c.Shapes, has.shape)
+		}
+	}
+	if len(c.Shapes) == 0 {
+		steadiness := Decide(s.Rates, perEmpty)
+		c.Why = steadiness.Why
+		switch {
+		case steadiness.Kind == TooShort:
+			c.Shapes = []Shape{ShapeTooShort}
+		case steadiness.Kind == Steady:
+			c.Shapes = []Shape{ShapeSteady}
+		case steadiness.Kind == Drifting && c.declineAfter(s, logs, steadiness.From):
+			c.Shapes = []Shape{ShapeDecline}
+		case fitTrend(logs).rises():
+			c.Shapes = []Shape{ShapeRise}
+		case wanders || steadiness.Kind == Drifting:
+			c.Shapes = []Shape{ShapeWandering}
+		default:
+			c.Shapes = []Shape{ShapeStepped}
+		}
+	}
+	if len(c.Stalls) > 0 {
+		c.Shapes = append(c.Shapes, ShapeStalls)
+	}
+}
+
+// declineAfter looks for the decline of a series that drifts once its warm-up is over.
+func (c *Course) declineAfter(s Series, logs []float64, from int) bool {
+	decline := findDecline(s, logs, from, len(logs), true)
+	if decline != nil {
+		c.Declines = append(c.Declines, *decline)
+	}
+	return decline != nil
+}
+
+func (c *Course) warn(s Series) {
+	shortest, longest := math.Inf(1), 0.0
+	for i := range s.Rates {
+		shortest, longest = min(shortest, s.length(i)), max(longest, s.length(i))
+	}
+	if longest > irregularShare*shortest {
+		c.Warnings = append(c.Warnings, Warning{WarnIrregular,
+			fmt.Sprintf("samples are %.3g to %.3g s long: levels and slopes count each sample alike, only shares of time and mean rates count seconds", shortest, longest),
+			"sample at one interval"})
+	}
+	if k := len(c.Cliffs); k > 0 && len(s.Rates)-c.Cliffs[k-1].At < recentSamples {
+		c.Warnings = append(c.Warnings, Warning{WarnRecentFall,
+			fmt.Sprintf("the last fall came %d samples before the end: that it lasts is not known", len(s.Rates)-c.Cliffs[k-1].At), "run longer"})
+	}
+}
+
+func positive(values []float64) (above []float64) {
+	for _, v := range values {
+		if v > 0 {
+			above = append(above, v)
+		}
+	}
+	return above
+}

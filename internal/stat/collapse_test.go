@@ -1,0 +1,304 @@
+package stat
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// everySecond is a series that begins at 0 and has a sample a second.
+func everySecond(rates []float64) Series {
+	s := Series{Rates: rates, Ends: make([]float64, len(rates))}
+	for i := range s.Ends {
+		s.Ends[i] = float64(i + 1)
+	}
+	return s
+}
+
+// article is S1's curve: half a minute between 104,000 and 144,000, and then what was printed.
+func article() Series {
+	r := source("article", 0, 0)
+	var rates []float64
+	for range 30 {
+		rates = append(rates, 104_000+40_000*r.Float64())
+	}
+	return everySecond(append(rates, 48060, 6901, 4987, 46229, 46686, 45402, 6271, 810, 33895, 46548, 47025, 6995, 860))
+}
+
+func TestTheArticlesCollapse(t *testing.T) {
+	c := Describe(article())
+	if !slices.Equal(c.Shapes, []Shape{ShapeCliff, ShapeOscillation, ShapeStalls}) {
+		t.Fatalf("shapes %v: %+v", c.Shapes, c)
+	}
+	cliff := c.Cliffs[0]
+	if cliff.At != 30 || cliff.Seconds != 30 || !cliff.SecondsInterval.Contains(30) || cliff.Left > 0.4 || !cliff.LeftInterval.Contains(cliff.Left) {
+		t.Errorf("cliff %+v", cliff)
+	}
+	a := c.Alternations[0]
+	if len(c.Cliffs) != 1 || !near(a.High, 46_500, 1000) || !near(a.Low, 6_600, 700) || a.Switches != 5 {
+		t.Errorf("oscillation %+v", a)
+	}
+}
+
+func TestShapes(t *testing.T) {
+	r := source("shapes", 0, 0)
+	noise := autoregressive(r, 120, 0.4, 0.05)
+	grown := func(s Series, perSecond float64) Series {
+		total := 0.0
+		for _, rate := range s.Rates {
+			total += rate * perSecond
+			s.Records = append(s.Records, total)
+		}
+		return s
+	}
+	for _, c := range []struct {
+		name   string
+		series Series
+		want   []Shape
+	}{
+		{"steady", everySecond(ratesOf(noise, constant)), []Shape{ShapeSteady}},
+		{"cliff", everySecond(ratesOf(noise, fallAt(70, 0.4))), []Shape{ShapeCliff}},
+		{"two cliffs", everySecond(ratesOf(noise, func(i int) float64 { return fallAt(40, 0.5)(i) * fallAt(80, 0.5)(i) })), []Shape{ShapeCliff}},
+		{"decline over time", everySecond(ratesOf(noise, func(i int) float64 { return math.Exp(-0.01 * float64(i)) })), []Shape{ShapeDecline}},
+		{"decline over records", grown(everySecond(ratesOf(noise, func(i int) float64 { return math.Pow(float64(i+1), -0.4) })), 1), []Shape{ShapeDecline}},
+		{"a decline that ends in a cliff", everySecond(ratesOf(noise, func(i int) float64 { return math.Exp(-0.005*float64(i)) * fallAt(80, 0.7)(i) })), []Shape{ShapeCliff, ShapeDecline}},
+		{"stalls", everySecond(ratesOf(noise, func(i int) float64 {
+			if i%20 == 13 {
+				return 0.02
+			}
+			return 1
+		})), []Shape{ShapeSteady, ShapeStalls}},
+		{"two levels", everySecond(ratesOf(noise, func(i int) float64 { return 1 - 0.8*float64(i/3%2) })), []Shape{ShapeOscillation}},
+		{"slow two levels", everySecond(ratesOf(noise, func(i int) float64 { return 1 - 0.8*float64(i/15%2) })), []Shape{ShapeOscillation}},
+		{"there and back", everySecond(ratesOf(noise, func(i int) float64 { return 1 - 0.5*float64(i/40%2) })), []Shape{ShapeStepped}},
+		{"rise", everySecond(ratesOf(noise, func(i int) float64 { return math.Exp(0.01 * float64(i)) })), []Shape{ShapeRise}},
+		{"nine samples", everySecond(ratesOf(noise[:9], constant)), []Shape{ShapeTooShort}},
+		{"nothing", everySecond(make([]float64, 60)), []Shape{ShapeTooShort}},
+		{"none", Series{}, []Shape{ShapeTooShort}},
+	} {
+		got := Describe(c.series)
+		if !slices.Equal(got.Shapes, c.want) {
+			t.Errorf("%s: %v (%s), want %v: %+v", c.name, got.Shapes, got.Why, c.want, got)
+		}
+		if c.name == "stalls" && (got.StallPeriod == nil || !got.StallPeriod.Interval.Contains(20)) {
+			t.Errorf("stalls every 20 s: period %+v", got.StallPeriod)
+		}
+		if c.name == "decline over records" && (got.Declines[0].Basis != OverRecords || got.Declines[0].HalfAt == nil) {
+			t.Errorf("decline %+v", got.Declines[0])
+		}
+	}
+}
+
+// TestADeclinesHalf: 100,000/s less the factor e for each 10 million records: half is left 6.9 million later.
+func TestADeclinesHalf(t *testing.T) {
+	noise := autoregressive(source("half", 0, 0), 200, 0.4, 0.05)
+	total := 0.0
+	var records []float64
+	s := everySecond(ratesOf(noise, func(int) float64 {
+		rate := math.Exp(-total / 10e6)
+		total += rate * simulatedRate
+		records = append(records, total)
+		return rate
+	}))
+	s.Records = records
+	d := Describe(s).Declines
+	if len(d) != 1 || d[0].Form != LogLin || d[0].HalfInterval == nil || d[0].Extrapolated {
+		t.Fatalf("declines %+v", d)
+	}
+	if early := records[10]; !d[0].HalfInterval.Contains(early+6.93e6) || !d[0].SlopeInterval.Contains(-1e-7) {
+		t.Errorf("half at %v in %+v, slope %v", *d[0].HalfAt, d[0].HalfInterval, d[0].Slope)
+	}
+}
+
+func TestWhatGoesWithACliff(t *testing.T) {
+	r := source("with", 0, 0)
+	s := everySecond(ratesOf(autoregressive(r, 200, 0.4, 0.05), fallAt(100, 0.6)))
+	step := func(at int, from, to float64) []float64 {
+		values := autoregressive(r, 200, 0.3, 1)
+		for i := range values {
+			values[i] += from
+			if i >= at {
+				values[i] += to - from
+			}
+		}
+		return values
+	}
+	counter := make([]float64, 200)
+	for i := 1; i < 200; i++ {
+		counter[i] = counter[i-1] + step(101, 100, 200)[i]
+	}
+	s.Resources = []Resource{{"faults", false, step(102, 10, 90)}, {"late", false, step(106, 10, 90)}, {"compactions", true, counter}, {"still", false, make([]float64, 200)}}
+	got := Describe(s).Coincidences
+	if len(got) != 2 || got[0].Resource != "compactions" || !got[0].PerSecond || got[1].Resource != "faults" || got[1].Seconds != 102 || !near(got[1].After, 90, 2) {
+		t.Fatalf("%+v", got)
+	}
+}
+
+func TestWhatMovesWithTheRate(t *testing.T) {
+	r := source("moves", 0, 0)
+	noise := autoregressive(r, 200, 0.4, 0.1)
+	other := autoregressive(r, 200, 0.4, 0.1)
+	mixed := make([]float64, 200)
+	for i := range mixed {
+		mixed[i] = -noise[i] + 0.5*other[i]
+	}
+	s := everySecond(ratesOf(noise, constant))
+	s.Resources = []Resource{{Name: "iowait", Values: mixed}, {Name: "else", Values: autoregressive(r, 200, 0.4, 1)}}
+	got := Describe(s).Coincidences
+	if len(got) != 1 || got[0].Resource != "iowait" || got[0].Rank > -0.6 || got[0].P > 0.01 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestRanks(t *testing.T) {
+	if got := ranks([]float64{10, 30, 20, 20}); !slices.Equal(got, []float64{0, 3, 1.5, 1.5}) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestPeriodsMayMissABeat(t *testing.T) {
+	if p := FindPeriod([]float64{10, 40.2, 70, 130.1, 160, 190}, 2); p == nil || !near(p.Seconds, 30, 0.1) || !p.Interval.Contains(30) {
+		t.Errorf("%+v", p)
+	}
+	if p := FindPeriod([]float64{10, 12, 50, 61, 99, 140, 171}, 2); p != nil {
+		t.Errorf("found in nothing: %+v", p)
+	}
+}
+
+// drawSeries draws a series with structure: levels, stalls, noise.
+func drawSeries(t *rapid.T) Series {
+	n := rapid.IntRange(0, 90).Draw(t, "samples")
+	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+	rates := make([]float64, 0, n)
+	level := 1000.0
+	for i := range n {
+		if i%13 == 0 && r.IntN(3) == 0 {
+			level = 1000 * math.Exp(2*r.NormFloat64())
+		}
+		rate := level * math.Exp(0.1*r.NormFloat64())
+		if r.IntN(20) == 0 {
+			rate = 0
+		}
+		rates = append(rates, rate)
+	}
+	return everySecond(rates)
+}
+
+// said is what is said of the rate, without figures that carry a unit.
+func said(c Course) (words []string) {
+	for _, shape := range c.Shapes {
+		words = append(words, string(shape))
+	}
+	for _, cliff := range c.Cliffs {
+		words = append(words, "cliff at", string(rune('a'+cliff.At)))
+	}
+	for _, stall := range c.Stalls {
+		words = append(words, "stall", string(rune('a'+stall.From)), string(rune('a'+stall.To)))
+	}
+	for _, d := range c.Declines {
+		words = append(words, string(d.Form), string(d.Basis))
+	}
+	for _, a := range c.Alternations {
+		words = append(words, "switches", string(rune('a'+a.Switches)))
+	}
+	return words
+}
+
+func TestTheUnitOfTheRateDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSeries(t)
+		scaled := s
+		scaled.Rates = make([]float64, len(s.Rates))
+		power := rapid.IntRange(-20, 20).Draw(t, "power of two") // exact, so that nothing can tip over by rounding
+		for i, r := range s.Rates {
+			scaled.Rates[i] = math.Ldexp(r, power)
+		}
+		if a, b := said(Describe(s)), said(Describe(scaled)); !slices.Equal(a, b) {
+			t.Fatalf("%v became %v", a, b)
+		}
+	})
+}
+
+func TestTheStartOfTheClockDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSeries(t)
+		moved := s
+		by := float64(rapid.IntRange(-1000, 1_000_000).Draw(t, "seconds"))
+		moved.Begin += by
+		moved.Ends = make([]float64, len(s.Ends))
+		for i, at := range s.Ends {
+			moved.Ends[i] = at + by
+		}
+		a, b := Describe(s), Describe(moved)
+		if !slices.Equal(said(a), said(b)) {
+			t.Fatalf("%v became %v", said(a), said(b))
+		}
+		for i := range a.Cliffs {
+			if a.Cliffs[i].Seconds+by != b.Cliffs[i].Seconds {
+				t.Fatalf("cliff at %v became %v", a.Cliffs[i].Seconds, b.Cliffs[i].Seconds)
+			}
+		}
+	})
+}
+
+func TestResourcesNeverDecideWhatIsSaidOfTheRate(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSeries(t)
+		alone := Describe(s)
+		value := rapid.OneOf(rapid.Just(math.NaN()), rapid.Float64Range(-1e12, 1e12))
+		for range rapid.IntRange(1, 3).Draw(t, "resources") {
+			s.Resources = append(s.Resources, Resource{Name: "x", Engine: rapid.Bool().Draw(t, "engine"), Values: rapid.SliceOfN(value, len(s.Rates), len(s.Rates)).Draw(t, "values")})
+		}
+		with := Describe(s)
+		if _, err := json.Marshal(with); err != nil {
+			t.Fatal(err)
+		}
+		with.Coincidences = nil
+		if !reflect.DeepEqual(alone, with) {
+			t.Fatalf("%+v\nbecame\n%+v", alone, with)
+		}
+	})
+}
+
+func TestDoubtsAreSaid(t *testing.T) {
+	s := everySecond(ratesOf(autoregressive(source("doubts", 0, 0), 60, 0.3, 0.03), fallAt(53, 0.6)))
+	for i := range s.Ends {
+		s.Ends[i] += 0.4 * float64(i%2)
+	}
+	var codes []string
+	for _, w := range Describe(s).Warnings {
+		codes = append(codes, w.Code)
+	}
+	if got := strings.Join(codes, " "); got != WarnIrregular+" "+WarnRecentFall {
+		t.Errorf("warnings %q", got)
+	}
+}
+
+// What comes out goes into JSON, which has neither NaN nor infinity, whatever somebody's file holds.
+func TestWildColumnsStayFinite(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(0, 60).Draw(t, "samples")
+		rate := rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(0, 1e300), rapid.Float64Range(0, 1e-300), rapid.Float64Range(1, 2))
+		any := rapid.OneOf(rapid.Just(math.NaN()), rapid.Just(0.0), rapid.Float64Range(-1e300, 1e300), rapid.Float64Range(0, 10))
+		s := Series{Rates: rapid.SliceOfN(rate, n, n).Draw(t, "rates")}
+		at := rapid.Float64Range(-1e9, 1e9).Draw(t, "begin")
+		s.Begin = at
+		for range n {
+			at += rapid.Float64Range(1e-3, 1e6).Draw(t, "length")
+			s.Ends = append(s.Ends, at)
+		}
+		s.Records = rapid.SliceOfN(any, n, n).Draw(t, "records")
+		slices.Sort(s.Records)
+		s.Bytes = rapid.SliceOfN(any, n, n).Draw(t, "bytes")
+		s.Resources = []Resource{{Name: "x", Values: rapid.SliceOfN(any, n, n).Draw(t, "x")}}
+		if _, err := json.Marshal(Describe(s)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

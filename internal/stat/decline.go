@@ -1,0 +1,193 @@
+package stat
+
+import "math"
+
+const (
+	declineSamplesMin = 20
+	// growthMin is by what factor records or bytes must grow for a decline to be told against them.
+	growthMin = 1.1
+	// formEvidence is the difference in −2·log likelihood, of effective samples, from which one form fits better.
+	formEvidence = 4
+	// wanderingRho and wanderingFall: a series whose residuals hang together this closely declines only if it fell by
+	// so many times what a random walk with its steps would.
+	wanderingRho  = 0.85
+	wanderingFall = 3
+	// halfReach is how many times the largest amount seen an extrapolated half may lie at and still be printed.
+	halfReach = 4
+)
+
+// Basis is what a decline is told against.
+type Basis string
+
+const (
+	OverRecords Basis = "records"
+	OverBytes   Basis = "bytes"
+	OverSeconds Basis = "seconds"
+)
+
+// Form is a shape of decline.
+type Form string
+
+const (
+	LogLog  Form = "log-log" // rate ∝ amount^slope: each doubling costs the same share
+	LogLin  Form = "log-lin" // rate ∝ e^(slope·amount): each million costs the same share
+	NoForm  Form = "none"    // it falls from level to level, but along neither
+	Unclear Form = "unclear" // both fit about as well
+)
+
+// Decline is a stretch over which the rate falls as the data grows.
+type Decline struct {
+	From  int   `json:"from"`
+	To    int   `json:"to"`
+	Basis Basis `json:"basis"`
+	Form  Form  `json:"form"`
+	// Slope is that of the better form, with its 95 % interval: of ln rate over ln amount (log-log), or over the amount (log-lin).
+	Slope         float64  `json:"slope"`
+	SlopeInterval Interval `json:"slope_interval"`
+	SlopeForm     Form     `json:"slope_form"`
+	// Evidence is how much better it fits than the other: a difference in −2·log likelihood, 4 or more is worth a word.
+	Evidence float64 `json:"evidence"`
+	P        float64 `json:"p"`
+	// Early is the rate on the fitted line at the middle of the stretch's first tenth, End that at its end.
+	Early float64 `json:"early"`
+	End   float64 `json:"end"`
+	// HalfAt is the amount at which half of Early is left, on the line; nil where that is too far beyond what was seen.
+	HalfAt       *float64  `json:"half_at,omitempty"`
+	HalfInterval *Interval `json:"half_interval,omitempty"` // nil: it has no upper end
+	Extrapolated bool      `json:"extrapolated,omitempty"`  // HalfAt lies beyond the last sample
+}
+
+// findDecline looks at one stretch. A decline is a line through log rates, over the amount or its logarithm, that falls by
+// more than a steady rate may, with p < 0.01, and describes the stretch as well as its levels do; or levels of which each
+// is below the one before, or, where drifts says that Decide found a drift, small ones that lie within a steady rate's. Standard errors are those of Decide.
+func findDecline(s Series, logs []float64, from, to int, drifts bool) *Decline {
+	if to-from < declineSamplesMin {
+		return nil
+	}
+	basis, amounts := s.amounts(from, to)
+	ys := logs[from:to]
+	linear := fitLine(amounts, ys)
+	best, other, form := linear, linear, LogLin
+	n := len(amounts)
+	logAmounts := make([]float64, n)
+	smallest := math.Inf(1)
+	for i, a := range amounts {
+		logAmounts[i] = math.Log(a)
+		smallest = min(smallest, a)
+	}
+	if smallest > 0 {
+		power := fitLine(logAmounts, ys)
+		// A form that fits a little better but falls too little to count leaves the word to the other.
+		if power.cost < linear.cost && power.falls() || !linear.falls() {
+			best, form = power, LogLog
+		} else {
+			other = power
+		}
+	}
+	if !best.falls() {
+		return nil
+	}
+	d := &Decline{From: from, To: to, Basis: basis, Form: form, SlopeForm: form, Slope: best.slope,
+		SlopeInterval: Interval{best.slope - best.slopeHalf, best.slope + best.slopeHalf}, P: best.p}
+	floor := float64(n) * noiseFloor * noiseFloor
+	d.Evidence = EffectiveSamples(n, best.rho) * math.Log(max(other.cost, floor)/max(best.cost, floor))
+	if d.Evidence < formEvidence {
+		d.Form = Unclear
+	}
+
+	levels := split(ys)
+	changes := float64(len(levels.ends) - 1)
+	perChange := penaltyFactor * levels.levels.LongRunVariance * math.Log(float64(n))
+	if best.cost+perChange > levels.levels.cost+perChange*changes {
+		if !descends(levels) && !drifts {
+			return nil
+		}
+		d.Form = NoForm
+	}
+	early := amounts[max(edgeSamples, n/10)/2]
+	last := amounts[n-1]
+	on := func(amount float64) float64 {
+		if form == LogLog {
+			amount = math.Log(amount)
+		}
+		return math.Exp(best.at(amount))
+	}
+	d.Early, d.End = on(early), on(last)
+	half := func(slope float64) float64 {
+		if slope >= 0 {
+			return math.Inf(1)
+		}
+		if form == LogLog {
+			return early * math.Exp(math.Min(math.Ln2/-slope, 500))
+		}
+		return early + math.Ln2/-slope
+	}
+	if at := half(best.slope); at <= halfReach*last && d.Form != NoForm {
+		d.HalfAt, d.Extrapolated = &at, at > last
+		if high := half(d.SlopeInterval.High); high < math.MaxFloat64 {
+			d.HalfInterval = &Interval{half(d.SlopeInterval.Low), high}
+		}
+	}
+	return d
+}
+
+// falls says whether the line falls by more than a steady rate may, and not by chance.
+func (t trend) falls() bool {
+	return t.slope < 0 && t.p < trendSignificance && -t.drift > math.Log1p(SteadyTolerance) && !t.wanders()
+}
+
+// wanders says whether a random walk with the same steps could have come as far: residuals that hang together as closely
+// as a walk's leave no other yardstick.
+func (t trend) wanders() bool {
+	return t.rho >= wanderingRho && math.Abs(t.drift) < wanderingFall*t.sigmaD*math.Sqrt2*math.Sqrt(t.samples)
+}
+
+func (t trend) rises() bool {
+	return t.p < trendSignificance && t.drift > math.Log1p(SteadyTolerance) && !t.wanders()
+}
+
+// descends says whether there are three levels or more, each below the one before.
+func descends(l levelSplit) bool {
+	if len(l.ends) < 3 {
+		return false
+	}
+	from, before := 0, math.Inf(1)
+	for _, to := range l.ends {
+		level := Mean(l.bounded[from:to])
+		if level >= before {
+			return false
+		}
+		from, before = to, level
+	}
+	return true
+}
+
+// amounts returns what grew in a stretch: records, else bytes, else the time since the series began.
+func (s Series) amounts(from, to int) (Basis, []float64) {
+	for _, candidate := range []struct {
+		basis  Basis
+		values []float64
+	}{{OverRecords, s.Records}, {OverBytes, s.Bytes}} {
+		if grows(candidate.values, from, to) {
+			return candidate.basis, candidate.values[from:to]
+		}
+	}
+	times := make([]float64, to-from)
+	for i := range times {
+		times[i] = s.Ends[from+i] - s.begins(0)
+	}
+	return OverSeconds, times
+}
+
+// grows says whether a column was measured all through a stretch, never fell, and grew by growthMin.
+func grows(values []float64, from, to int) bool {
+	if len(values) == 0 || !(values[to-1] >= growthMin*values[from]) || values[to-1] <= 0 {
+		return false
+	}
+	for i := from; i < to; i++ {
+		if math.IsNaN(values[i]) || i > from && values[i] < values[i-1] {
+			return false
+		}
+	}
+	return true
+}

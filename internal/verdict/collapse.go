@@ -1,0 +1,281 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"assay/internal/stat"
+)
+
+// Analysis is what can be said of a rate over time, in words. The same is made of a trial's samples and of anybody's CSV file.
+type Analysis struct {
+	Sentences []string `json:"sentences"` // never empty
+	Marks     []Mark   `json:"marks,omitempty"`
+	Segments  []Level  `json:"segments,omitempty"`
+	stat.Course
+}
+
+// Mark is something to draw at a time of a series.
+type Mark struct {
+	At      float64  `json:"t"`                 // seconds, on the series' clock
+	Until   float64  `json:"until,omitempty"`   // 0: an instant
+	Kind    string   `json:"kind"`              // cliff, stall, decline, oscillation, or change (of level)
+	Text    string   `json:"text"`              // a sentence
+	Records *float64 `json:"records,omitempty"` // stored at that time; nil: not measured
+}
+
+// Level is a stretch at one level.
+type Level struct {
+	From    float64  `json:"from_s"`
+	To      float64  `json:"to_s"`
+	Rate    float64  `json:"rate"`
+	Records *float64 `json:"records,omitempty"` // stored at its end; nil: not measured
+	Bytes   *float64 `json:"bytes,omitempty"`
+}
+
+// Analyze describes a series (stat.Describe) and puts it into words.
+func Analyze(s stat.Series) Analysis {
+	a := Analysis{Course: stat.Describe(s)}
+	for _, segment := range a.Levels.Segments {
+		a.Segments = append(a.Segments, Level{From: beginning(s, segment.From), To: s.Ends[segment.To-1], Rate: segment.Rate,
+			Records: measured(s.Records, segment.To-1), Bytes: measured(s.Bytes, segment.To-1)})
+	}
+	say := func(sentence string) { a.Sentences = append(a.Sentences, sentence) }
+	mark := func(m Mark) { a.Marks = append(a.Marks, m) }
+	for i, cliff := range a.Cliffs {
+		text := a.cliffText(s, i)
+		say(text)
+		mark(Mark{At: cliff.Seconds, Kind: "cliff", Text: text, Records: cliff.Records})
+		for _, with := range a.Coincidences {
+			if with.Kind == stat.WithCliff && with.Cliff == i {
+				say(withCliffText(with, cliff))
+			}
+		}
+	}
+	for _, decline := range a.Declines {
+		text := declineText(s, decline)
+		say(text)
+		mark(Mark{At: beginning(s, decline.From), Until: s.Ends[decline.To-1], Kind: "decline", Text: text, Records: measured(s.Records, decline.From-1)})
+	}
+	for _, alternation := range a.Alternations {
+		text := alternationText(s, alternation)
+		say(text)
+		mark(Mark{At: beginning(s, alternation.From), Until: s.Ends[alternation.To-1], Kind: "oscillation", Text: text, Records: measured(s.Records, alternation.From-1)})
+	}
+	if text := a.shapeText(); text != "" {
+		say(text)
+	}
+	if len(a.Stalls) > 0 {
+		say(a.stallsText(s))
+	}
+	for _, stall := range a.Stalls {
+		mark(Mark{At: beginning(s, stall.From), Until: s.Ends[stall.To-1], Kind: "stall",
+			Text: fmt.Sprintf("It stalled: down to %s.", rate(stall.Lowest)), Records: measured(s.Records, stall.From-1)})
+	}
+	if a.Has(stat.ShapeStepped) {
+		for i, level := range a.Segments[1:] {
+			mark(Mark{At: level.From, Kind: "change", Text: fmt.Sprintf("%s before, %s after.", rate(a.Segments[i].Rate), rate(level.Rate)), Records: a.Segments[i].Records})
+		}
+	}
+	for _, with := range a.Coincidences {
+		if with.Kind == stat.WithRate {
+			say(withRateText(with))
+		}
+	}
+	if n := len(s.Resources); n > 0 && len(a.Coincidences) == 0 && !a.Has(stat.ShapeTooShort) {
+		say(fmt.Sprintf("None of %s is shown to change or move with it.", plural(n, "resource", "resources")))
+	}
+	return a
+}
+
+func beginning(s stat.Series, i int) float64 {
+	if i == 0 {
+		return s.Begin
+	}
+	return s.Ends[i-1]
+}
+
+// measured returns a column's value at the end of sample i; nil: not measured.
+func measured(values []float64, i int) *float64 {
+	if i < 0 || len(values) == 0 || math.IsNaN(values[i]) {
+		return nil
+	}
+	return &values[i]
+}
+
+// cliffText: "The rate fell off a cliff at 30.0 s (29.0 to 31.0 s), at 3,712,450 records: from 124 k/s to 26.0 k/s, by 79 %
+// (69 to 86 %), and it lasted to the end, 13.0 s later."
+func (a *Analysis) cliffText(s stat.Series, i int) string {
+	c := a.Cliffs[i]
+	var b strings.Builder
+	fmt.Fprintf(&b, "The rate fell off a cliff at %s (%s to %s)", seconds(c.Seconds), significant(c.SecondsInterval.Low), seconds(c.SecondsInterval.High))
+	var stored []string
+	if c.Records != nil {
+		stored = append(stored, fmt.Sprintf("%s records (%s to %s)", amount(*c.Records), amount(c.RecordsInterval.Low), amount(c.RecordsInterval.High)))
+	}
+	if c.Bytes != nil {
+		stored = append(stored, size(*c.Bytes))
+	}
+	if len(stored) > 0 {
+		fmt.Fprintf(&b, ", at %s", list(stored))
+	}
+	fmt.Fprintf(&b, ": from %s to %s, by %s (%s to %s), and it lasted ", rate(c.Before), rate(c.After),
+		percent(1-c.Left), percent(max(1-c.LeftInterval.High, 0)), percent(1-c.LeftInterval.Low))
+	until := s.Ends[c.Until-1]
+	if i < len(a.Cliffs)-1 {
+		fmt.Fprintf(&b, "until the next one.")
+	} else {
+		fmt.Fprintf(&b, "to the end, %s later.", seconds(until-c.Seconds))
+	}
+	return b.String()
+}
+
+func withCliffText(w stat.Coincidence, cliff stat.Cliff) string {
+	moved := "rose"
+	if w.After < w.Before {
+		moved = "fell"
+	}
+	per := ""
+	if w.PerSecond {
+		per = " a second"
+	}
+	how := "its only change of level"
+	if w.Changes > 1 {
+		how = fmt.Sprintf("one of its %d changes of level, of which one comes this near by chance in %s of such series", w.Changes, percent(w.Chance))
+	}
+	when := "at the same time"
+	switch away := w.Seconds - cliff.Seconds; {
+	case away >= 0.05:
+		when = seconds(away) + " later"
+	case away <= -0.05:
+		when = seconds(-away) + " before"
+	}
+	return fmt.Sprintf("This coincides with %s, which %s from %s to %s%s %s: %s.", named(w), moved, scaled(w.Before, 1000, "", " k", " M", " G", " T"), scaled(w.After, 1000, "", " k", " M", " G", " T"), per, when, how)
+}
+
+func withRateText(w stat.Coincidence) string {
+	way := "rises and falls with the rate"
+	if w.Rank < 0 {
+		way = "rises as the rate falls"
+	}
+	return fmt.Sprintf("Within the stretches, trends apart, %s %s (rank correlation %+.2f, p %s): they coincide, and which brings which is not told.", named(w), way, w.Rank, chance(w.P))
+}
+
+func named(w stat.Coincidence) string {
+	if w.Engine {
+		return "the store's own " + w.Resource
+	}
+	return w.Resource
+}
+
+func declineText(s stat.Series, d stat.Decline) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "From %s to %s the rate declines, from %s to %s", seconds(beginning(s, d.From)), seconds(s.Ends[d.To-1]), rate(d.Early), rate(d.End))
+	on := func(v float64) string { return seconds(v) }
+	switch d.Basis {
+	case stat.OverRecords:
+		on = func(v float64) string { return amount(v) + " records" }
+		b.WriteString(", as records pile up")
+	case stat.OverBytes:
+		on = size
+		b.WriteString(", as data piles up")
+	}
+	if d.HalfAt != nil {
+		verb := "half of the early rate is left at"
+		if d.Extrapolated {
+			verb = "if it goes on, half of the early rate will be left at"
+		}
+		fmt.Fprintf(&b, "; %s %s", verb, on(*d.HalfAt))
+		if d.HalfInterval != nil {
+			fmt.Fprintf(&b, " (%s to %s)", on(d.HalfInterval.Low), on(d.HalfInterval.High))
+		}
+	}
+	b.WriteString(". ")
+	switch {
+	case d.Form == stat.NoForm:
+		b.WriteString("It falls from level to level; no line fits.")
+	case d.SlopeForm == stat.LogLog:
+		fmt.Fprintf(&b, "Each doubling of the %s takes %s off it (slope of log rate on log %s %.3g, %.3g to %.3g)", d.Basis, percent(-math.Expm1(d.Slope*math.Ln2)), d.Basis, d.Slope, d.SlopeInterval.Low, d.SlopeInterval.High)
+	default:
+		fmt.Fprintf(&b, "The slope of log rate on %s is %.3g (%.3g to %.3g)", d.Basis, d.Slope, d.SlopeInterval.Low, d.SlopeInterval.High)
+	}
+	switch other := map[stat.Form]string{stat.LogLog: "log-lin", stat.LogLin: "log-log"}[d.SlopeForm]; {
+	case d.Form == stat.NoForm:
+	case d.Form == stat.Unclear:
+		fmt.Fprintf(&b, "; a %s line fits about as well.", other)
+	default:
+		fmt.Fprintf(&b, "; a %s line fits worse.", other)
+	}
+	return b.String()
+}
+
+func alternationText(s stat.Series, a stat.Alternation) string {
+	text := fmt.Sprintf("From %s to %s it goes to and fro between two levels, %s (%s of the time) and %s (%s), with %d switches and stays of about %s and %s",
+		seconds(beginning(s, a.From)), seconds(s.Ends[a.To-1]), rate(a.High), percent(a.HighShare), rate(a.Low), percent(a.LowShare), a.Switches, seconds(a.HighVisit), seconds(a.LowVisit))
+	if a.Period != nil {
+		return text + ", " + periodText(*a.Period) + "."
+	}
+	return text + "; no regular period is shown."
+}
+
+func periodText(p stat.Period) string {
+	return fmt.Sprintf("every %s (%s to %s, p %s)", seconds(p.Seconds), significant(p.Interval.Low), seconds(p.Interval.High), chance(p.P))
+}
+
+func (a *Analysis) stallsText(s stat.Series) string {
+	longest, lowest, ended, usual := 0.0, math.Inf(1), true, 0.0
+	for _, stall := range a.Stalls {
+		longest = math.Max(longest, s.Ends[stall.To-1]-beginning(s, stall.From))
+		lowest = math.Min(lowest, stall.Lowest)
+		usual = math.Max(usual, stall.Usual)
+		ended = ended && stall.Recovered
+	}
+	text := fmt.Sprintf("It stalled %s, for up to %s, below a tenth of the usual %s (lowest %s)", plural(len(a.Stalls), "time", "times"), seconds(longest), rate(usual), rate(lowest))
+	switch {
+	case ended:
+		text += ", and recovered"
+	default:
+		text += ", and had not recovered from the last one at the end"
+	}
+	switch {
+	case a.StallPeriod != nil:
+		text += "; " + periodText(*a.StallPeriod)
+	case len(a.Stalls) >= 5:
+		text += "; no regular period is shown"
+	}
+	return text + "."
+}
+
+// shapeText speaks of what has no sentence of its own.
+func (a *Analysis) shapeText() string {
+	switch {
+	case a.Has(stat.ShapeSteady):
+		return fmt.Sprintf("The rate is steady, %s on average: %s.", rate(a.Rate), a.Why)
+	case a.Has(stat.ShapeTooShort):
+		return fmt.Sprintf("Nobody can tell from this: %s.", a.Why)
+	case a.Has(stat.ShapeStepped):
+		return fmt.Sprintf("The rate is not steady, and none of its falls is a cliff: it has %s.", a.Why)
+	case a.Has(stat.ShapeRise):
+		return fmt.Sprintf("The rate rises: %s.", a.Why)
+	case a.Has(stat.ShapeWandering):
+		return fmt.Sprintf("The rate wanders: it moves from second to second as a random walk does, so that its levels and slopes mean little (%s).", a.Why)
+	}
+	return ""
+}
+
+// amount writes a number of records: in full below a million, else with three digits.
+func amount(v float64) string {
+	if math.Abs(v) < 1e6 {
+		return count(uint64(math.Max(math.Round(v), 0)))
+	}
+	return scaled(v, 1000, "", " k", " M", " G")
+}
+
+// chance writes a p-value: there are no smaller ones worth telling than 0.0001.
+func chance(p float64) string {
+	if p < 0.0001 {
+		return "below 0.0001"
+	}
+	return fmt.Sprintf("%.2g", p)
+}

@@ -1,0 +1,167 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"assay/internal/record"
+	"assay/internal/stat"
+)
+
+// findCliffs tells of falls that came at once and lasted, with what they coincide with.
+func findCliffs(run *record.Run, s *Summary) (found []Finding) {
+	eachRow(s, func(t *Table, r *Row) {
+		var evidence []string
+		var falls []float64
+		var coinciding [][]string
+		first, stored := math.Inf(1), ""
+		for _, o := range r.Trials {
+			if o.Cliff == nil {
+				continue
+			}
+			c := o.Course.Cliffs[0]
+			if c.Seconds < first {
+				first, stored = c.Seconds, ""
+				if c.Records != nil {
+					stored = " and " + amount(*c.Records) + " records"
+				}
+			}
+			falls = append(falls, 1-c.Left)
+			evidence = append(evidence, o.Trial+": "+o.Course.cliffText(o.sampled, 0))
+			var names []string
+			for _, with := range o.Course.Coincidences {
+				if with.Kind == stat.WithCliff && with.Cliff == 0 {
+					names = append(names, named(with))
+				}
+			}
+			coinciding = append(coinciding, names)
+		}
+		if len(evidence) == 0 {
+			return
+		}
+		found = append(found, Finding{Code: FindCliff, Severity: Warning,
+			Sentence: fmt.Sprintf("%s fell off a cliff in %s%s: by %s, first at %s%s, and it lasted.%s",
+				r.Arm, in(run, t), blocksOf(len(evidence), r), percent(stat.Median(falls)), seconds(first), stored, together(coinciding)),
+			Evidence: evidence, Remedy: "run longer before trusting a figure; compare with sizes, faults and host writes at this time", Where: at(t, r.Arm)})
+	})
+	return found
+}
+
+// togetherMax is how many names a sentence bears.
+const togetherMax = 3
+
+// together names what most of the cliffs of an arm coincide with.
+func together(coinciding [][]string) string {
+	var names []string
+	for _, one := range coinciding {
+		for _, name := range one {
+			seen := 0
+			for _, other := range coinciding {
+				if slices.Contains(other, name) {
+					seen++
+				}
+			}
+			if 2*seen > len(coinciding) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" It coincides with a change of %s.", list(names[:min(len(names), togetherMax)]))
+}
+
+// findDeclines tells of rates that fall as records or bytes pile up. A fall over time alone is a drift: see findUnsteady.
+func findDeclines(run *record.Run, s *Summary) (found []Finding) {
+	eachRow(s, func(t *Table, r *Row) {
+		var evidence []string
+		blocks := 0
+		for _, o := range r.Trials {
+			if o.Course == nil {
+				continue
+			}
+			before := len(evidence)
+			for _, d := range o.Course.Declines {
+				if d.Basis != stat.OverSeconds {
+					evidence = append(evidence, o.Trial+": "+declineText(o.sampled, d))
+				}
+			}
+			if len(evidence) > before {
+				blocks++
+			}
+		}
+		if blocks == 0 {
+			return
+		}
+		found = append(found, Finding{Code: FindDecline, Severity: Warning,
+			Sentence: fmt.Sprintf("%s gets slower as data piles up, in %s%s: its rate is one for each size.", r.Arm, in(run, t), blocksOf(blocks, r)),
+			Evidence: evidence, Remedy: "look at the rate against records stored, and compare stores at the size that you will have", Where: at(t, r.Arm)})
+	})
+	return found
+}
+
+// findOscillations tells of rates that go to and fro between two levels: their mean is a rate that hardly ever was.
+func findOscillations(run *record.Run, s *Summary) (found []Finding) {
+	eachRow(s, func(t *Table, r *Row) {
+		var evidence []string
+		blocks := 0
+		for _, o := range r.Trials {
+			if o.Course == nil || len(o.Course.Alternations) == 0 {
+				continue
+			}
+			blocks++
+			for _, a := range o.Course.Alternations {
+				evidence = append(evidence, o.Trial+": "+alternationText(o.sampled, a))
+			}
+		}
+		if blocks == 0 {
+			return
+		}
+		found = append(found, Finding{Code: FindOscillation, Severity: Warning,
+			Sentence: fmt.Sprintf("%s goes to and fro between two levels in %s%s: a mean rate describes neither.", r.Arm, in(run, t), blocksOf(blocks, r)),
+			Evidence: evidence, Remedy: "give both levels and their shares of the time; compare with dirty pages, writeback and compaction", Where: at(t, r.Arm)})
+	})
+	return found
+}
+
+func findStalls(run *record.Run, s *Summary) (found []Finding) {
+	eachRow(s, func(t *Table, r *Row) {
+		var evidence []string
+		blocks, longest := 0, 0.0
+		for _, o := range r.Trials {
+			for _, stall := range o.Stalls {
+				from, to := o.at(stall.From), o.at(stall.To)
+				longest = math.Max(longest, to-from)
+				end := "and recovered"
+				if !stall.Recovered {
+					end = "and did not recover"
+				}
+				evidence = append(evidence, fmt.Sprintf("%s: from %s to %s down to %s, where %s is usual, %s",
+					o.Trial, seconds(from), seconds(to), rate(stall.Lowest), rate(stall.Usual), end))
+			}
+			if len(o.Stalls) > 0 {
+				blocks++
+			}
+		}
+		if len(evidence) == 0 {
+			return
+		}
+		found = append(found, Finding{Code: FindStall, Severity: Warning,
+			Sentence: fmt.Sprintf("%s stalled %s in %s%s, for up to %s below a tenth of its usual rate%s.",
+				r.Arm, plural(len(evidence), "time", "times"), in(run, t), blocksOf(blocks, r), seconds(longest), rhythm(r)),
+			Evidence: evidence, Remedy: "compare with compaction, flushes and host writes at these times; look at p99.9 and the maximum", Where: at(t, r.Arm)})
+	})
+	return found
+}
+
+// rhythm names the period of stalls, where they have one.
+func rhythm(r *Row) string {
+	for _, o := range r.Trials {
+		if o.Course != nil && o.Course.StallPeriod != nil {
+			return fmt.Sprintf(", in %s %s", o.Trial, periodText(*o.Course.StallPeriod))
+		}
+	}
+	return ""
+}

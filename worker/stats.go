@@ -1,0 +1,74 @@
+package worker
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"assay/internal/counters"
+	"assay/internal/trace"
+	"assay/store"
+)
+
+// statsTeller writes the store's own counters into the counters file while a phase runs: section 3.1 of docs/worker-contract.md. The conductor
+// can't ask for them then, for it never speaks to a worker during a phase.
+type statsTeller struct {
+	inspector store.Inspector
+	names     []string
+	into      *counters.File
+	values    []float64
+
+	rounds int
+	cost   time.Duration // of all rounds
+}
+
+const (
+	statsPeriod = time.Second
+	statsRarity = 500 // asking the store takes at most one part in so many of one CPU
+)
+
+// newStatsTeller returns nil if the store tells nothing, or in a verify phase, where nothing is measured.
+func (s *session) newStatsTeller(p *phase) *statsTeller {
+	inspector, ok := s.store.(store.Inspector)
+	if !ok || p.trace.Flags&trace.FlagRecordVersions != 0 {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(inspector.Inspect().Stats))
+	if len(names) == 0 {
+		return nil
+	}
+	names = names[:min(len(names), counters.StatsMax)]
+	return &statsTeller{inspector: inspector, names: names, into: p.counters, values: make([]float64, len(names))}
+}
+
+// tell writes a round about each second until done is closed.
+func (t *statsTeller) tell(done <-chan struct{}) {
+	timer := time.NewTimer(statsPeriod)
+	defer timer.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-timer.C:
+		}
+		began := time.Now()
+		t.round()
+		cost := time.Since(began)
+		t.rounds++
+		t.cost += cost
+		timer.Reset(max(statsPeriod, cost*statsRarity) - cost)
+	}
+}
+
+func (t *statsTeller) round() {
+	stats := t.inspector.Inspect().Stats
+	for i, name := range t.names {
+		value, known := stats[name]
+		if !known {
+			value = math.NaN()
+		}
+		t.values[i] = value
+	}
+	t.into.SetStats(t.values)
+}
