@@ -94,7 +94,7 @@ completes and checks a file whose first line names it:
 		Example: "  assay schema > assay.schema.json",
 		Args:    takes(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			schema, err := spec.Schema(descriptions())
+			schema, err := spec.Schema(allDescriptions())
 			if err != nil {
 				return &exitError{exitFailed, err}
 			}

@@ -88,3 +88,15 @@ func nativeDescriptions() (descriptions []store.Description, missing []native) {
 	wait.Wait()
 	return slices.Concat(answers...), missing
 }
+
+// allDescriptions are Assay's own drivers and the native ones; of those that are not built, the name alone.
+func allDescriptions() []store.Description {
+	native, missing := nativeDescriptions()
+	all := append(descriptions(), native...)
+	for _, n := range missing {
+		for _, driver := range n.drivers {
+			all = append(all, store.Description{Name: driver})
+		}
+	}
+	return all
+}

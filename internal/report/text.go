@@ -372,7 +372,7 @@ func (t *terminal) glance() {
 		signs = append(signs, "† no rank")
 	}
 	if g.Signs.Fell {
-		signs = append(signs, "▾ stalled, fell, or declined in a block")
+		signs = append(signs, "▾ stalled, fell, declined or went to and fro in a block")
 	}
 	if len(signs) > 0 {
 		t.wrapped("", t.paint.faint, "", strings.Join(signs, "; ")+".")

@@ -56,6 +56,9 @@ func storeSchema(s *jsonschema.Schema, descriptions []store.Description) *jsonsc
 			continue // it is added by itself, and refused as a store
 		}
 		names = append(names, d.Name)
+		if len(d.Durability) == 0 {
+			continue // known by name only, since it is not built here: its options can't be told
+		}
 		driverIs := properties("driver", &jsonschema.Schema{Const: d.Name})
 		options := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema}
 		for _, o := range d.Options {

@@ -11,7 +11,7 @@ const (
 	// wanderingRho and wanderingFall: a series whose residuals hang together this closely declines only if it fell by
 	// so many times what a random walk with its steps would.
 	wanderingRho  = 0.85
-	wanderingFall = 3
+	wanderingFall = 2.5
 	// halfReach is how many times the largest amount seen an extrapolated half may lie at and still be printed.
 	halfReach = 4
 )
@@ -48,7 +48,8 @@ type Decline struct {
 	// Evidence is how much better it fits than the other: a difference in −2·log likelihood, 4 or more is worth a word.
 	Evidence float64 `json:"evidence"`
 	P        float64 `json:"p"`
-	// Early is the rate on the fitted line at the middle of the stretch's first tenth, End that at its end.
+	// Early is the rate on the fitted line at the middle of the stretch's first tenth, End that at its end; without a form,
+	// they are the medians of its first and last tenth, HalfAt is read off, and there is no slope.
 	Early float64 `json:"early"`
 	End   float64 `json:"end"`
 	// HalfAt is the amount at which half of Early is left, on the line; nil where that is too far beyond what was seen.
@@ -58,8 +59,9 @@ type Decline struct {
 }
 
 // findDecline looks at one stretch. A decline is a line through log rates, over the amount or its logarithm, that falls by
-// more than a steady rate may, with p < 0.01, and describes the stretch as well as its levels do; or levels of which each
-// is below the one before, or, where drifts says that Decide found a drift, small ones that lie within a steady rate's. Standard errors are those of Decide.
+// more than a steady rate may, with p < 0.01, and describes the stretch as well as its levels do. Without a form, it is such
+// a line over anything, time included, with levels of which each is below the one before; or, where drifts says that Decide
+// found a drift, any. Standard errors are those of Decide.
 func findDecline(s Series, logs []float64, from, to int, drifts bool) *Decline {
 	if to-from < declineSamplesMin {
 		return nil
@@ -84,8 +86,16 @@ func findDecline(s Series, logs []float64, from, to int, drifts bool) *Decline {
 			other = power
 		}
 	}
+	formless := false
 	if !best.falls() {
-		return nil
+		// A rate that falls in bends as data grows may still fall along the time: then it declines, in no form.
+		times := make([]float64, n)
+		for i := range times {
+			times[i] = s.Ends[from+i]
+		}
+		if best, formless = fitLine(times, ys), true; !best.falls() {
+			return nil
+		}
 	}
 	d := &Decline{From: from, To: to, Basis: basis, Form: form, SlopeForm: form, Slope: best.slope,
 		SlopeInterval: Interval{best.slope - best.slopeHalf, best.slope + best.slopeHalf}, P: best.p}
@@ -98,11 +108,12 @@ func findDecline(s Series, logs []float64, from, to int, drifts bool) *Decline {
 	levels := split(ys)
 	changes := float64(len(levels.ends) - 1)
 	perChange := penaltyFactor * levels.levels.LongRunVariance * math.Log(float64(n))
-	if best.cost+perChange > levels.levels.cost+perChange*changes {
+	if formless || best.cost+perChange > levels.levels.cost+perChange*changes {
 		if !descends(levels) && !drifts {
 			return nil
 		}
-		d.Form = NoForm
+		d.withoutForm(s.Rates[from:to], amounts)
+		return d
 	}
 	early := amounts[max(edgeSamples, n/10)/2]
 	last := amounts[n-1]
@@ -122,7 +133,7 @@ func findDecline(s Series, logs []float64, from, to int, drifts bool) *Decline {
 		}
 		return early + math.Ln2/-slope
 	}
-	if at := half(best.slope); at <= halfReach*last && d.Form != NoForm {
+	if at := half(best.slope); at <= halfReach*last {
 		d.HalfAt, d.Extrapolated = &at, at > last
 		if high := half(d.SlopeInterval.High); high < math.MaxFloat64 {
 			d.HalfInterval = &Interval{half(d.SlopeInterval.Low), high}
@@ -144,6 +155,20 @@ func (t trend) wanders() bool {
 
 func (t trend) rises() bool {
 	return t.p < trendSignificance && t.drift > math.Log1p(SteadyTolerance) && !t.wanders()
+}
+
+// withoutForm says of a decline that follows no line what can be read off: the medians of its first and last tenth, and
+// the amount from which on most of the next samples have half of the early rate or less.
+func (d *Decline) withoutForm(rates, amounts []float64) {
+	tenth := max(edgeSamples, len(rates)/10)
+	d.Form, d.SlopeForm, d.Slope, d.SlopeInterval, d.Evidence = NoForm, NoForm, 0, Interval{}, 0
+	d.Early, d.End = Median(rates[:tenth]), Median(rates[len(rates)-tenth:])
+	for i := range len(rates) - tenth {
+		if Median(rates[i:i+tenth]) <= d.Early/2 {
+			d.HalfAt = &amounts[i]
+			return
+		}
+	}
 }
 
 // descends says whether there are three levels or more, each below the one before.

@@ -54,6 +54,14 @@ func TestTheArticlesSentences(t *testing.T) {
 	}
 }
 
+// The article's experiment as this project measured it: no cliff, but a fall to less than a tenth, in bends.
+func TestTheArticlesExperimentDone(t *testing.T) {
+	a := Analyze(readFile(t, "testdata/tokyo-cabinet.csv"))
+	if !slices.Equal(a.Shapes, []stat.Shape{stat.ShapeDecline}) || !strings.Contains(a.Sentences[0], "from 118 k/s to 10.4 k/s, as records pile up; half of the early rate is left at 2.22 M records") {
+		t.Errorf("%v: %q", a.Shapes, a.Sentences)
+	}
+}
+
 // TestPublishedSeries analyses logs that no one here made, where there are any.
 func TestPublishedSeries(t *testing.T) {
 	files, err := filepath.Glob("testdata/published/*.csv")
