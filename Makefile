@@ -2,13 +2,17 @@
 GO ?= go
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-race test-long lint fuzz bench generate clean
+.PHONY: help build native demo test test-race test-long lint fuzz bench generate clean
 
 help: ## list these targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/assay: core and Go worker in one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/assay ./cmd/assay
+
+native: ## build bin/native: a worker for each engine in C or C++ whose library is here, and how to get the others
+	@if command -v "$(firstword $(CC))" >/dev/null; then $(MAKE) --no-print-directory -s -C workers/c OUT=$(CURDIR)/bin/native all; \
+	else echo "no C compiler here (Debian: apt-get install gcc libc6-dev pkg-config libjson-c-dev), and no native worker"; fi
 
 demo: build ## compare every pure-Go engine at preset put-get's small scale, in a few minutes
 	bin/assay run put-get
