@@ -177,7 +177,7 @@ const (
 func freeText(directory string) string {
 	free, err := host.FreeBytes(directory)
 	if err != nil {
-		return "not known how many bytes"
+		return "an unknown number of bytes"
 	}
 	return sizeText(free)
 }

@@ -22,6 +22,7 @@ var faultWords = map[string]struct {
 	record.MarkIdentity:   {Grave, "%s has operations without an explanation in %s: its outcomes don't add up", "take it for a defect of the worker or driver; no figure of the trial can be trusted"},
 	record.MarkUnfinished: {Grave, "%s left operations that never ended in %s", "look at the worker's log; a longer step timeout helps if the store is only slow"},
 	record.MarkShort:      {Warning, "%s did not get through all its operations in %s", "give the phase more time or fewer operations"},
+	record.MarkDiskFull:   {Warning, "the disk was full under %s in %s", "make room, or set disk_quota below what is free"},
 	record.MarkClock:      {Warning, "the clock that timed %s in %s can't be trusted; these blocks are left out", "set clock: monotonic"},
 	record.MarkForeign:    {Warning, "something else used the machine while %s ran in %s; these blocks are left out", "stop other programs, or use a machine of your own"},
 }
@@ -140,14 +141,16 @@ func findMissing(run *record.Run, _ *Summary) []Finding {
 }
 
 func findIncomplete(run *record.Run, _ *Summary) []Finding {
-	if len(run.Missing) == 0 {
+	// That trials are left to do is findMissing's to say.
+	missing := slices.DeleteFunc(slices.Clone(run.Missing), func(m string) bool { return strings.HasSuffix(m, "trials have no result") })
+	if len(missing) == 0 {
 		return nil
 	}
 	return []Finding{{Code: FindIncomplete, Severity: Warning, Sentence: "Parts of the run directory are missing or can't be read.",
-		Evidence: slices.Clone(run.Missing), Remedy: "restore them, or run again"}}
+		Evidence: missing, Remedy: "restore them, or run again"}}
 }
 
-// findMemoryLimit: a limit that could not be set makes trials fail, and one that did not hold shows in the worker's memory.
+// findMemoryLimit: a limit that did not hold shows in what the kernel charged to the trial's group.
 func findMemoryLimit(run *record.Run, _ *Summary) []Finding {
 	var evidence []string
 	for _, planned := range run.Plan {
@@ -155,13 +158,9 @@ func findMemoryLimit(run *record.Run, _ *Summary) []Finding {
 		if t == nil || limit <= 0 {
 			continue
 		}
-		if t.State == record.Failed && strings.HasPrefix(t.Error, "memory limit") {
-			evidence = append(evidence, planned.ID+": "+t.Error)
-		}
-		for _, p := range t.Phases {
-			if rss := p.Process.RSSMaxBytes; rss != nil && float64(*rss) > float64(limit) {
-				evidence = append(evidence, fmt.Sprintf("%s: the worker held %s in %s, the limit is %s", planned.ID, size(float64(*rss)), p.Name, size(float64(limit))))
-			}
+		const overshoot = 1.02 // the kernel charges in batches of pages
+		if m := t.Memory; m != nil && m.PeakBytes != nil && float64(*m.PeakBytes) > overshoot*float64(limit) {
+			evidence = append(evidence, fmt.Sprintf("%s: the trial held %s, the limit is %s", planned.ID, size(float64(*m.PeakBytes)), size(float64(limit))))
 		}
 	}
 	if len(evidence) == 0 {

@@ -3,10 +3,10 @@ package verdict
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"assay/internal/plan"
 	"assay/internal/record"
-	"assay/internal/spec"
 )
 
 // Finding is a statement that the data supports.
@@ -114,28 +114,7 @@ func in(run *record.Run, t *Table) string { return t.Phase + " at " + cellName(r
 
 // cellName names a cell by its class and whatever else tells it from the other cells.
 func cellName(run *record.Run, cell int) string {
-	cells := run.Experiment.Cells
-	name := className(cells[cell])
-	for _, axis := range []func(spec.Cell) string{
-		func(c spec.Cell) string { return c.Case },
-		func(c spec.Cell) string { return count(c.Records) + " records" },
-		func(c spec.Cell) string { return fmt.Sprintf("values of %d bytes", c.ValueBytes) },
-		func(c spec.Cell) string { return plural(c.Threads, "thread", "threads") },
-		func(c spec.Cell) string { return "handles " + c.Handles },
-		func(c spec.Cell) string {
-			if c.MemoryLimit == 0 {
-				return "no memory limit"
-			}
-			return "memory limit " + size(float64(c.MemoryLimit))
-		},
-	} {
-		if slices.ContainsFunc(cells, func(c spec.Cell) bool { return axis(c) != axis(cells[cell]) }) {
-			if text := axis(cells[cell]); text != "" {
-				name += ", " + text
-			}
-		}
-	}
-	return name
+	return strings.ReplaceAll(run.Experiment.CellLabel(cell), " · ", ", ")
 }
 
 // blocksOf says in how many blocks of a row something was seen: "in 2 of 3 blocks"; "" where there is only one.

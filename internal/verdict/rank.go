@@ -103,7 +103,11 @@ func (t *Table) reasonsAgainst(r *Row) (reasons []string) {
 	if len(r.used()) == 0 && len(reasons) == 0 {
 		reasons = append(reasons, "no trial of it ended")
 	} else if len(reasons) == 0 && !slices.ContainsFunc(r.Trials, func(o Observation) bool { return o.Used && o.State == record.OK }) {
-		reasons = append(reasons, "none of its trials was free of marks: "+r.Why)
+		if r.State == record.Interrupted {
+			reasons = append(reasons, "its trials were stopped before they ended")
+		} else {
+			reasons = append(reasons, "none of its trials was free of marks: "+r.Why)
+		}
 	}
 	if r.Rate != nil && r.Rate.N == 0 {
 		reasons = append(reasons, "no operation ended well")
@@ -243,8 +247,12 @@ func (t *Table) whoIsAhead(ranked int) string {
 		return fmt.Sprintf("%s had the highest rate, %s, but no difference can be shown %s: there are too few blocks in common.",
 			best.Arm, rate(best.Rate.Value), among)
 	}
-	sentence := fmt.Sprintf("No difference shown %s, from %s down; one of %s or more would probably have been.",
-		among, rate(best.Rate.Value), percent(could))
+	smallest := "one of " + percent(could)
+	if could >= 1 {
+		smallest = "only one of " + significant(1+could) + " times"
+	}
+	sentence := fmt.Sprintf("No difference shown %s, from %s down; %s or more would probably have been.",
+		among, rate(best.Rate.Value), smallest)
 	if left := ranked - 1 - len(t.Tied); left > 0 {
 		sentence += fmt.Sprintf(" %s slower than %s.", plural(left, "arm is", "arms are"), best.Arm)
 	}

@@ -240,13 +240,8 @@ func TestFindings(t *testing.T) {
 			run.Experiment.Stores[1].Description.Options = []store.Option{{Name: "block_cache_bytes", Type: store.Bytes, Default: "2GiB"}}
 		}, []string{FindInMemory}, Notice, []string{"elm: its block_cache_bytes of 2.15 GB holds all"}},
 		{"a memory limit that did not hold", func(run *record.Run) {
-			phaseOf(trials(run, "elm")[0], "put").Process.RSSMaxBytes = pointer(uint64(300e6))
+			trials(run, "elm")[0].Memory = &record.Memory{PeakBytes: pointer(uint64(300e6))}
 		}, []string{FindMemoryLimit}, Warning, []string{"held 300 MB", "200 MB"}},
-		{"a memory limit that could not be set", func(run *record.Run) {
-			e := trials(run, "elm")[0]
-			e.State, e.Error, e.Phases, e.Final = record.Failed, "memory limit: no memory controller", nil, nil
-			delete(run.Series, e.Plan.ID)
-		}, []string{FindFailed, FindMemoryLimit}, Grave, []string{"no memory controller"}},
 		{"short values", func(run *record.Run) { run.Experiment.Cells[0].ValueBytes = 10 },
 			[]string{FindShortValues}, Notice, []string{"10 bytes"}},
 		{"versions that were not told", func(run *record.Run) { trials(run, "elm")[0].Final.Unknown = 5 },
