@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -213,5 +214,29 @@ func TestWorkerEndsAtCtrlC(t *testing.T) {
 	p.send(t, 2)
 	if e := p.end(t); e.status != 128+2 {
 		t.Errorf("status %d: %s", e.status, e.stderr)
+	}
+}
+
+// What is built says of itself what the list in native.go says of it.
+func TestNativeWorkersHostTheDriversThatAreListed(t *testing.T) {
+	for _, n := range natives {
+		program := filepath.Join("..", "..", "bin", "native", "assay-worker-"+n.program)
+		if _, err := os.Stat(program); err != nil {
+			t.Logf("skipped: %s is not built (make native)", n.program)
+			continue
+		}
+		described, err := describeWorker([]string{program})
+		if err != nil {
+			t.Errorf("%s: %v", n.program, err)
+			continue
+		}
+		var names []string
+		for _, d := range described.Drivers {
+			names = append(names, d.Name)
+		}
+		slices.Sort(names)
+		if want := slices.Sorted(slices.Values(n.drivers)); !slices.Equal(names, want) {
+			t.Errorf("%s hosts %v, the list says %v", n.program, names, want)
+		}
 	}
 }

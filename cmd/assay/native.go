@@ -11,8 +11,8 @@ import (
 	"assay/store"
 )
 
-// native is one program of workers/c and what it takes to build it. A test in workers/c holds this list against the
-// drivers' sources.
+// native is one program of workers/c and what it takes to build it. A test asks the built ones if they host just these
+// drivers.
 type native struct {
 	program  string
 	drivers  []string
@@ -25,8 +25,8 @@ var natives = []native{
 	{"rocksdb", []string{"rocksdb"}, "librocksdb-dev"},
 	{"leveldb", []string{"leveldb"}, "libleveldb-dev"},
 	{"wiredtiger", []string{"wiredtiger"}, "libwiredtiger-dev"},
-	{"kyotocabinet", []string{"kyotocabinet"}, "libkyotocabinet-dev"},
-	{"berkeleydb", []string{"berkeleydb"}, "libdb5.3-dev"},
+	{"kyotocabinet", []string{"kyotocabinet-hash", "kyotocabinet-tree"}, "libkyotocabinet-dev"},
+	{"berkeleydb", []string{"berkeleydb-btree", "berkeleydb-hash"}, "libdb5.3-dev"},
 	{"sqlite", []string{"sqlite-c"}, "libsqlite3-dev"},
 	{"null", []string{"null-c"}, "libc6-dev"},
 }

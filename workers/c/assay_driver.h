@@ -1,0 +1,225 @@
+/* The contract between Assay's native worker and a store that is driven from C, or from any language that can fill a table of
+ * C functions. It is the C face of store/store.go and store/describe.go.
+ *
+ * A driver is one `struct assay_driver`. A program is a worker when it links the host (host/) and defines `assay_drivers`, the
+ * list of its drivers, ended by NULL. Abilities beyond open, get, put and delete are functions that may be NULL: the host
+ * probes nothing else. A driver never emulates an ability, never retries and never rounds a durability class up: it refuses,
+ * and the refusal is a result.
+ *
+ * Who owns bytes. Keys and values that are passed in belong to the host; they are valid during the call and never written to.
+ * What `get` returns stands in the buffer that the host passed, or in memory of the store that stays unchanged until the same
+ * thread's next call with that handle.
+ *
+ * What may be called at once. All functions of a store and `handle_open` are called from one thread, except `inspect`, which may be
+ * called while operations run. A handle is used by one thread at a time, and may go from thread to thread, unless
+ * `handles_shareable` says that many may use it at once. `handle_open` and `handle_close` are called from many threads at once
+ * where a handle is opened for each operation.
+ *
+ * What must not happen. Nothing may be written to descriptor 1 of the process under another name; the host has pointed it at
+ * standard error. An error's text must not hold a key, a number that differs each time, or an address: texts are counted. */
+#ifndef ASSAY_DRIVER_H
+#define ASSAY_DRIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How a call ended. */
+enum assay_status {
+    ASSAY_OK = 0,
+    ASSAY_MISS = 1,     /* there is no such key: outcome miss */
+    ASSAY_CONFLICT = 2, /* add: the key was there; compare_and_swap: another value was: outcome conflict */
+    ASSAY_TIMEOUT = 3,  /* the store gave up waiting; whether the operation took effect is unknown */
+    ASSAY_ERROR = 4,    /* the store tried and failed; the error's text says why */
+    ASSAY_REFUSED = 5,  /* open, handle_open, sync: the store can't do what is asked; the text says why */
+};
+
+/* Bytes of somebody else. `data` may be NULL where `length` is 0. */
+struct assay_bytes {
+    const void *data;
+    size_t length;
+};
+
+/* What the host lends to `get`: `capacity` bytes at `data`. A driver whose value is longer calls assay_buffer_grow. */
+struct assay_buffer {
+    unsigned char *data;
+    size_t capacity;
+};
+
+enum { ASSAY_ERROR_TEXT_BYTES = 237 }; /* 236 bytes fit an error place of the counters file */
+
+struct assay_error {
+    char text[ASSAY_ERROR_TEXT_BYTES];
+};
+
+/* The durability classes of docs/durability.md. */
+enum assay_durability { ASSAY_D0, ASSAY_D1, ASSAY_D2, ASSAY_D3, ASSAY_D4 };
+
+struct assay_durability_claim {
+    enum assay_durability class_; /* the underscore is for C++, where `class` is a keyword */
+    const char *how;              /* in the library's words */
+};
+
+/* A setting that an experiment may change. All values are text; types are checked by the host before open. */
+struct assay_option {
+    const char *name;          /* lower_case, ends in its unit: "cache_bytes" */
+    const char *type;          /* "bool", "int", "bytes", "duration", "choice" or "string" */
+    const char *default_value; /* the library's own, unless help says otherwise */
+    const char *help;
+    const char *choices; /* of a choice: its values with a space between them; else NULL */
+};
+
+/* What a driver says of itself: the fields of store.Description. Limits are claims, and the tests try them. */
+struct assay_description {
+    const char *name;
+    const char *summary;
+    const char *library; /* the package that is linked; "" if there is none */
+    const char *licence; /* SPDX identifier of the library */
+    const char *kind;    /* "embedded", "memory", "server" or "none" */
+    const struct assay_durability_claim *durability; /* weakest first; ended by a claim whose `how` is NULL */
+    const struct assay_option *options;              /* ended by an option whose name is NULL; NULL: none */
+    bool handles_shareable;                          /* many threads may use one handle at once */
+    bool key_text;                                   /* keys must be printable ASCII without spaces */
+    bool batch_atomic;                               /* others see all of a batch or nothing of it */
+    uint64_t handles_max;                            /* 0: no limit but memory, as in all that follow */
+    uint64_t key_bytes_min;
+    uint64_t key_bytes_max;
+    uint64_t value_bytes_max;
+    uint64_t batch_max;
+    const char *note; /* what a user must know before trusting a figure; NULL if there is nothing */
+};
+
+/* What a store is opened with. All of it is valid until the store's close has returned. */
+struct assay_config {
+    const char *directory;        /* existing, empty at the first open; "" for servers */
+    const char *const *endpoints; /* host:port, ended by NULL */
+    enum assay_durability durability;
+    int64_t loss_window_ns; /* T of the class D2(T) */
+    int threads;            /* how many threads will call */
+    int handles;            /* how many handles will be open at once */
+    const struct assay_options *options;
+};
+
+/* One write of a batch. */
+struct assay_write {
+    struct assay_bytes key;
+    struct assay_bytes value; /* empty where `remove` is set */
+    bool remove;
+};
+
+/* Called for each record of a scan; key and value are valid during the call. False: stop. */
+typedef bool assay_visit(void *context, struct assay_bytes key, struct assay_bytes value);
+
+struct assay_sink;   /* takes settings or numbers, one by one: see assay_setting and assay_stat */
+struct assay_store;  /* the driver's own */
+struct assay_handle; /* the driver's own */
+
+struct assay_driver {
+    const struct assay_description *description;
+
+    /* The library's version, as it tells it when it runs; NULL where there is no library. */
+    const char *(*version)(void);
+
+    /* Opens or creates the store. ASSAY_REFUSED where it can't do what the config asks, before anything in the directory was
+     * touched; ASSAY_ERROR where it failed. */
+    enum assay_status (*open)(const struct assay_config *config, struct assay_store **store, struct assay_error *error);
+
+    /* Tells the settings in force, by assay_setting: read back from the store where it can tell them. Names are the library's. */
+    void (*settings)(struct assay_store *store, struct assay_sink *sink);
+
+    /* Closes the store; every handle was closed before. What was acknowledged must then be as durable as the class says. The store
+     * is gone after it, also if it fails. */
+    enum assay_status (*close)(struct assay_store *store, struct assay_error *error);
+
+    /* Opens one more handle: a session, a reader, whatever the store's clients hold. handle_close gives it back. */
+    enum assay_status (*handle_open)(struct assay_store *store, struct assay_handle **handle, struct assay_error *error);
+    enum assay_status (*handle_close)(struct assay_handle *handle, struct assay_error *error);
+
+    /* Sets *value to the value of key, or returns ASSAY_MISS. The empty value is a value. */
+    enum assay_status (*get)(struct assay_handle *handle, struct assay_bytes key, struct assay_buffer *buffer,
+                             struct assay_bytes *value, struct assay_error *error);
+
+    /* Stores value under key, whether key was there or not. */
+    enum assay_status (*put)(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
+                             struct assay_error *error);
+
+    /* Removes key. ASSAY_MISS only if the store tells by itself that it was not there; else that is ASSAY_OK. */
+    enum assay_status (*remove)(struct assay_handle *handle, struct assay_bytes key, struct assay_error *error);
+
+    /* Abilities: NULL where the store has no such call of its own. */
+
+    /* Applies all writes, in order. batch_atomic says if others see all or nothing. */
+    enum assay_status (*batch)(struct assay_handle *handle, const struct assay_write *writes, size_t count,
+                               struct assay_error *error);
+
+    /* Calls visit for each record from the first key >= start, in ascending bytewise order, until visit returns false or the keys
+     * end. limit is how many records will be taken: a hint for prefetching. */
+    enum assay_status (*scan)(struct assay_handle *handle, struct assay_bytes start, size_t limit, assay_visit *visit,
+                              void *context, struct assay_error *error);
+
+    /* Stores value if key is absent, otherwise ASSAY_CONFLICT: in one step of the store's own. */
+    enum assay_status (*add)(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
+                             struct assay_error *error);
+
+    /* Stores value if the value of key is old: in one step of the store's own. ASSAY_CONFLICT if it is another, ASSAY_MISS if
+     * there is none. */
+    enum assay_status (*compare_and_swap)(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes old,
+                                          struct assay_bytes value, struct assay_error *error);
+
+    /* Returns once every acknowledged write survives a power cut. */
+    enum assay_status (*sync)(struct assay_store *store, struct assay_error *error);
+
+    /* Tells the store's counters and gauges by assay_stat; what can't be had is left out, never zero. Sets *busy while work in the
+     * background goes on that the store knows of. May be called while operations run. */
+    void (*inspect)(struct assay_store *store, struct assay_sink *sink, bool *busy);
+};
+
+/* The drivers of this program, ended by NULL. The program defines it. */
+extern const struct assay_driver *const assay_drivers[];
+
+/* What the host gives to drivers. */
+
+#if defined(__GNUC__)
+#define ASSAY_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define ASSAY_PRINTF(text, first)
+#endif
+
+/* Write an error's text, cut to what fits, and return ASSAY_ERROR or ASSAY_REFUSED. */
+enum assay_status assay_fail(struct assay_error *error, const char *format, ...) ASSAY_PRINTF(2, 3);
+enum assay_status assay_refuse(struct assay_error *error, const char *format, ...) ASSAY_PRINTF(2, 3);
+
+/* Makes the buffer hold at least so many bytes; what was in it is lost. False: there is no memory. */
+bool assay_buffer_grow(struct assay_buffer *buffer, size_t length);
+
+/* Copies length bytes into the buffer and points value at them. */
+enum assay_status assay_copy(struct assay_buffer *buffer, const void *data, size_t length, struct assay_bytes *value,
+                             struct assay_error *error);
+
+/* The checked value of an option. They end the process for a name that the driver did not declare or a type that it is not. */
+bool assay_option_bool(const struct assay_options *options, const char *name);
+int64_t assay_option_int(const struct assay_options *options, const char *name);
+int64_t assay_option_bytes(const struct assay_options *options, const char *name);
+int64_t assay_option_duration_ns(const struct assay_options *options, const char *name);
+const char *assay_option_text(const struct assay_options *options, const char *name); /* choice or string */
+
+/* Tell one setting, or one number whose name ends in its unit. Numbers that are not finite are left out. */
+void assay_setting(struct assay_sink *sink, const char *name, const char *format, ...) ASSAY_PRINTF(3, 4);
+void assay_stat(struct assay_sink *sink, const char *name, double value);
+
+/* Makes a directory's entries durable: the name of a new file is not, by itself. */
+enum assay_status assay_sync_directory(const char *directory, struct assay_error *error);
+
+/* Writes "directory/name" to path; refuses what does not fit. */
+enum assay_status assay_path(char *path, size_t path_bytes, const char *directory, const char *name,
+                             struct assay_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

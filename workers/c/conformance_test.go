@@ -1,0 +1,112 @@
+package c_test
+
+import (
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"assay/storetest"
+)
+
+// engine is a driver of a native worker, and how the kit is to be run on it.
+type engine struct {
+	program, driver string
+	options         map[string]string
+	without         map[string]string // rules that can't be kept, and why
+}
+
+// deadlocks are the rules in which threads write neighbouring pages and every write must be ok. Berkeley DB ends circles of waiting
+// writers by failing one: a conflict that no driver may hide by trying again.
+var deadlocks = func() map[string]string {
+	rules := map[string]string{}
+	for _, name := range []string{"buffers", "handles-shared", "handles-per-thread", "handles-pool", "handles-per-operation", "concurrent-overwrite", "survives-kill"} {
+		rules[name] = "one of several writers may be a deadlock's victim, which is a conflict and not ok"
+	}
+	return rules
+}()
+
+var engines = []engine{
+	{program: "null", driver: "null-c"},
+	{program: "tokyocabinet", driver: "tokyocabinet-hash"},
+	{program: "tokyocabinet", driver: "tokyocabinet-btree"},
+	{program: "tokyocabinet", driver: "tokyocabinet-table"},
+	{program: "tokyocabinet", driver: "tokyocabinet-fixed", options: map[string]string{"width_bytes": "65536", "limit_bytes": "64GiB"}, without: map[string]string{
+		"key-shapes":    "an array takes numbers up to its size; scattered ones are far beyond",
+		"survives-kill": "the rule's second thread begins at index 2^36, which is beyond any array",
+	}},
+	{program: "lmdb", driver: "lmdb", options: map[string]string{"map_bytes": "4GiB"}},
+	{program: "rocksdb", driver: "rocksdb"},
+	{program: "leveldb", driver: "leveldb"},
+	{program: "wiredtiger", driver: "wiredtiger"},
+	{program: "kyotocabinet", driver: "kyotocabinet-hash"},
+	{program: "kyotocabinet", driver: "kyotocabinet-tree"},
+	{program: "berkeleydb", driver: "berkeleydb-btree", without: deadlocks},
+	{program: "berkeleydb", driver: "berkeleydb-hash", without: deadlocks},
+	{program: "sqlite", driver: "sqlite-c"},
+}
+
+// rules returns the rules that the engine is held to.
+func (e engine) rules() []string {
+	return slices.DeleteFunc(storetest.RuleNames(), func(name string) bool { return e.without[name] != "" })
+}
+
+func (e engine) test(t *testing.T, b *build) {
+	program := b.worker(t, e.program)
+	for rule, reason := range e.without {
+		t.Logf("rule %s is left out: %s", rule, reason)
+	}
+	storetest.Test(t, storetest.Target{
+		Command: []string{program}, Driver: e.driver, Options: e.options, Rules: e.rules(), TempDir: t.TempDir(),
+		StepTimeout: 60 * time.Second,
+	})
+}
+
+// Every native driver passes the conformance kit.
+func TestConformance(t *testing.T) {
+	for _, e := range engines {
+		t.Run(e.driver, func(t *testing.T) {
+			t.Parallel()
+			e.test(t, plain)
+		})
+	}
+}
+
+// The same with AddressSanitizer and UndefinedBehaviorSanitizer in host and drivers.
+func TestConformanceUnderAddressSanitizer(t *testing.T) {
+	if !long() {
+		t.Skip("takes minutes: set ASSAY_LONG=1")
+	}
+	// The engines themselves are not compiled with it, so that leaks are those of host and driver, and reported at exit.
+	t.Setenv("ASAN_OPTIONS", "detect_leaks=1:abort_on_error=0")
+	for _, e := range engines {
+		t.Run(e.driver, func(t *testing.T) { e.test(t, address) })
+	}
+}
+
+// The same with ThreadSanitizer.
+func TestConformanceUnderThreadSanitizer(t *testing.T) {
+	if !long() {
+		t.Skip("takes minutes: set ASSAY_LONG=1")
+	}
+	// The first race ends the worker, which fails the rule at hand: most rules kill the worker, and would never see its exit status.
+	t.Setenv("TSAN_OPTIONS", "halt_on_error=1:suppressions="+suppressions(t))
+	for _, e := range engines {
+		t.Run(e.driver, func(t *testing.T) {
+			e.test(t, thread)
+		})
+	}
+}
+
+// suppressions names the engines, and the library that those in C++ run on: they are not compiled with ThreadSanitizer, which then does not see
+// their locks. What is held against it is host and drivers.
+func suppressions(t *testing.T) string {
+	t.Helper()
+	name := t.TempDir() + "/suppressions"
+	text := "called_from_lib:libtokyocabinet\ncalled_from_lib:liblmdb\ncalled_from_lib:librocksdb\ncalled_from_lib:libleveldb\n" +
+		"called_from_lib:libwiredtiger\ncalled_from_lib:libkyotocabinet\ncalled_from_lib:libdb-5.3\ncalled_from_lib:libsqlite3\ncalled_from_lib:libstdc++\n"
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}

@@ -1,0 +1,282 @@
+/* LevelDB through its C interface: a log-structured merge tree with one thread in the background. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <leveldb/c.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "assay_driver.h"
+
+/* db/log_writer.cc, Writer::EmitPhysicalRecord: each record is flushed to write(2); sync adds fdatasync. */
+static const struct assay_durability_claim durability[] = {
+    {ASSAY_D1, "WriteOptions.sync = false, the default: the log is written to the page cache"},
+    {ASSAY_D3, "WriteOptions.sync = true: the log is synced before a write returns; concurrent writes share syncs"},
+    {0, NULL},
+};
+
+static const struct assay_option options[] = {
+    {"write_buffer_bytes", "bytes", "4MiB", "write_buffer_size: of one memtable", NULL},
+    {"block_cache_bytes", "bytes", "8MiB", "block_cache: an LRU cache", NULL},
+    {"block_bytes", "bytes", "4096", "block_size, before compression", NULL},
+    {"table_bytes", "bytes", "2MiB", "max_file_size", NULL},
+    {"bloom_bits_per_key", "int", "0", "filter_policy: a Bloom filter; 0, the default: none", NULL},
+    {"compression", "choice", "snappy", "compression", "none snappy"},
+    {"open_files_max", "int", "1000", "max_open_files", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static const struct assay_description description = {
+    .name = "leveldb",
+    .summary = "log-structured merge tree, one background thread",
+    .library = "leveldb",
+    .licence = "BSD-3-Clause",
+    .kind = "embedded",
+    .durability = durability,
+    .options = options,
+    .handles_shareable = true,
+    .batch_atomic = true,
+    .key_bytes_max = 16 << 20, /* lengths are 32 bits inside: held well below */
+    .value_bytes_max = 1 << 30,
+    .note = "the library does not tell its settings: those shown are as they were given to it",
+};
+
+struct assay_store {
+    leveldb_t *db;
+    leveldb_options_t *options;
+    leveldb_cache_t *cache;
+    leveldb_filterpolicy_t *filter;
+    leveldb_writeoptions_t *write;
+    leveldb_readoptions_t *read;
+    const struct assay_options *given;
+    const char *directory;
+    bool sync;
+};
+
+static const char *version(void) {
+    static char text[32];
+    snprintf(text, sizeof text, "%d.%d", leveldb_major_version(), leveldb_minor_version());
+    return text;
+}
+
+/* Takes over a message of the library. */
+static enum assay_status failed(char *message, struct assay_error *error) {
+    if (message == NULL)
+        return ASSAY_OK;
+    enum assay_status status = assay_fail(error, "%s", message);
+    leveldb_free(message);
+    return status;
+}
+
+static enum assay_status close_store(struct assay_store *store, struct assay_error *error) {
+    (void)error;
+    if (store->db != NULL)
+        leveldb_close(store->db);
+    leveldb_writeoptions_destroy(store->write);
+    leveldb_readoptions_destroy(store->read);
+    leveldb_options_destroy(store->options);
+    leveldb_cache_destroy(store->cache);
+    if (store->filter != NULL)
+        leveldb_filterpolicy_destroy(store->filter);
+    free(store);
+    return ASSAY_OK;
+}
+
+static enum assay_status open_store(const struct assay_config *config, struct assay_store **out, struct assay_error *error) {
+    const struct assay_options *given = config->options;
+    int64_t files = assay_option_int(given, "open_files_max"), bits = assay_option_int(given, "bloom_bits_per_key");
+    /* db/db_impl.cc, SanitizeOptions: what lies outside is moved without a word */
+    if (files < 74 || files > 50000 || assay_option_bytes(given, "write_buffer_bytes") < 64 << 10 ||
+        assay_option_bytes(given, "write_buffer_bytes") > 1 << 30 || assay_option_bytes(given, "table_bytes") < 1 << 20 ||
+        assay_option_bytes(given, "table_bytes") > 1 << 30 || assay_option_bytes(given, "block_bytes") < 1 << 10 ||
+        assay_option_bytes(given, "block_bytes") > 4 << 20)
+        return assay_refuse(error, "expected open_files_max 74 to 50000, write_buffer_bytes 64KiB to 1GiB, table_bytes 1MiB to "
+                                   "1GiB, block_bytes 1KiB to 4MiB");
+    struct assay_store *store = calloc(1, sizeof *store);
+    if (store == NULL)
+        return assay_fail(error, "no memory for a store");
+    leveldb_options_t *o = store->options = leveldb_options_create();
+    store->given = given;
+    store->directory = config->directory;
+    store->sync = config->durability == ASSAY_D3;
+    store->cache = leveldb_cache_create_lru((size_t)assay_option_bytes(given, "block_cache_bytes"));
+    leveldb_options_set_cache(o, store->cache);
+    if (bits > 0)
+        leveldb_options_set_filter_policy(o, store->filter = leveldb_filterpolicy_create_bloom((int)bits));
+    leveldb_options_set_create_if_missing(o, 1);
+    leveldb_options_set_write_buffer_size(o, (size_t)assay_option_bytes(given, "write_buffer_bytes"));
+    leveldb_options_set_block_size(o, (size_t)assay_option_bytes(given, "block_bytes"));
+    leveldb_options_set_max_file_size(o, (size_t)assay_option_bytes(given, "table_bytes"));
+    leveldb_options_set_max_open_files(o, (int)files);
+    leveldb_options_set_compression(
+        o, strcmp(assay_option_text(given, "compression"), "none") == 0 ? leveldb_no_compression : leveldb_snappy_compression);
+    store->write = leveldb_writeoptions_create();
+    leveldb_writeoptions_set_sync(store->write, store->sync);
+    store->read = leveldb_readoptions_create();
+    char *message = NULL;
+    store->db = leveldb_open(o, config->directory, &message);
+    enum assay_status status = failed(message, error);
+    if (status != ASSAY_OK) {
+        close_store(store, error);
+        return status;
+    }
+    *out = store;
+    return ASSAY_OK;
+}
+
+static void settings(struct assay_store *store, struct assay_sink *sink) {
+    assay_setting(sink, "write_options.sync", "%s", store->sync ? "true" : "false");
+    for (const struct assay_option *option = options; option->name != NULL; option++)
+        assay_setting(sink, option->name, "%s", assay_option_text(store->given, option->name));
+}
+
+/* A handle is the store itself: the library has no sessions. */
+static enum assay_status handle_open(struct assay_store *store, struct assay_handle **handle, struct assay_error *error) {
+    (void)error;
+    *handle = (struct assay_handle *)store;
+    return ASSAY_OK;
+}
+
+static enum assay_status handle_close(struct assay_handle *handle, struct assay_error *error) {
+    (void)handle, (void)error;
+    return ASSAY_OK;
+}
+
+static struct assay_store *store_of(struct assay_handle *handle) { return (struct assay_store *)handle; }
+static const char *data_of(struct assay_bytes bytes) { return bytes.data != NULL ? bytes.data : ""; }
+
+static bool fits(struct assay_bytes key, struct assay_bytes value, struct assay_error *error) {
+    if (key.length <= description.key_bytes_max && value.length <= description.value_bytes_max)
+        return true;
+    return assay_fail(error, "the key is longer than 16 MiB or the value longer than 1 GiB"), false;
+}
+
+static enum assay_status get(struct assay_handle *handle, struct assay_bytes key, struct assay_buffer *buffer,
+                             struct assay_bytes *value, struct assay_error *error) {
+    struct assay_store *store = store_of(handle);
+    char *message = NULL;
+    size_t length;
+    char *data = leveldb_get(store->db, store->read, data_of(key), key.length, &length, &message);
+    if (data == NULL)
+        return message == NULL ? ASSAY_MISS : failed(message, error);
+    enum assay_status status = assay_copy(buffer, data, length, value, error);
+    leveldb_free(data);
+    return status;
+}
+
+static enum assay_status put(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
+                             struct assay_error *error) {
+    struct assay_store *store = store_of(handle);
+    if (!fits(key, value, error))
+        return ASSAY_ERROR;
+    char *message = NULL;
+    leveldb_put(store->db, store->write, data_of(key), key.length, data_of(value), value.length, &message);
+    return failed(message, error);
+}
+
+static enum assay_status remove_key(struct assay_handle *handle, struct assay_bytes key, struct assay_error *error) {
+    struct assay_store *store = store_of(handle);
+    char *message = NULL;
+    leveldb_delete(store->db, store->write, data_of(key), key.length, &message);
+    return failed(message, error);
+}
+
+static enum assay_status batch(struct assay_handle *handle, const struct assay_write *writes, size_t count,
+                               struct assay_error *error) {
+    struct assay_store *store = store_of(handle);
+    leveldb_writebatch_t *all = leveldb_writebatch_create();
+    for (size_t i = 0; i < count; i++) {
+        struct assay_bytes key = writes[i].key, value = writes[i].value;
+        if (!fits(key, value, error)) {
+            leveldb_writebatch_destroy(all);
+            return ASSAY_ERROR;
+        }
+        if (writes[i].remove)
+            leveldb_writebatch_delete(all, data_of(key), key.length);
+        else
+            leveldb_writebatch_put(all, data_of(key), key.length, data_of(value), value.length);
+    }
+    char *message = NULL;
+    leveldb_write(store->db, store->write, all, &message);
+    leveldb_writebatch_destroy(all);
+    return failed(message, error);
+}
+
+static enum assay_status scan(struct assay_handle *handle, struct assay_bytes start, size_t limit, assay_visit *visit,
+                              void *context, struct assay_error *error) {
+    struct assay_store *store = store_of(handle);
+    (void)limit;
+    leveldb_iterator_t *iterator = leveldb_create_iterator(store->db, store->read);
+    for (leveldb_iter_seek(iterator, data_of(start), start.length); leveldb_iter_valid(iterator); leveldb_iter_next(iterator)) {
+        struct assay_bytes key, value;
+        key.data = leveldb_iter_key(iterator, &key.length);
+        value.data = leveldb_iter_value(iterator, &value.length);
+        if (!visit(context, key, value))
+            break;
+    }
+    char *message = NULL;
+    leveldb_iter_get_error(iterator, &message);
+    leveldb_iter_destroy(iterator);
+    return failed(message, error);
+}
+
+/* A write with sync would sync the present log only: the one before it, whose table is still being made, is closed without a sync
+ * (db/db_impl.cc, MakeRoomForWrite). So every log in the directory is synced by its name. */
+static enum assay_status sync_store(struct assay_store *store, struct assay_error *error) {
+    DIR *entries = opendir(store->directory);
+    if (entries == NULL)
+        return assay_fail(error, "reading the directory to sync its logs: %s", strerror(errno));
+    enum assay_status status = ASSAY_OK;
+    for (struct dirent *entry; (entry = readdir(entries)) != NULL && status == ASSAY_OK;) {
+        size_t length = strlen(entry->d_name);
+        if (length < 4 || strcmp(entry->d_name + length - 4, ".log") != 0)
+            continue;
+        int file = openat(dirfd(entries), entry->d_name, O_RDONLY | O_CLOEXEC);
+        if (file < 0 && errno == ENOENT)
+            continue; /* its table was made meanwhile, and synced */
+        if (file < 0 || fsync(file) != 0)
+            status = assay_fail(error, "syncing a log: %s", strerror(errno));
+        if (file >= 0)
+            close(file);
+    }
+    closedir(entries);
+    return status == ASSAY_OK ? assay_sync_directory(store->directory, error) : status;
+}
+
+/* The library does not tell whether it works in the background. */
+static void inspect(struct assay_store *store, struct assay_sink *sink, bool *busy) {
+    *busy = false;
+    char *text = leveldb_property_value(store->db, "leveldb.approximate-memory-usage");
+    if (text != NULL)
+        assay_stat(sink, "memory_bytes", atof(text));
+    leveldb_free(text);
+    for (int level = 0; level < 7; level++) {
+        char property[64], name[64];
+        snprintf(property, sizeof property, "leveldb.num-files-at-level%d", level);
+        snprintf(name, sizeof name, "level%d_tables", level);
+        text = leveldb_property_value(store->db, property);
+        if (text != NULL)
+            assay_stat(sink, name, atof(text));
+        leveldb_free(text);
+    }
+}
+
+static const struct assay_driver driver = {
+    .description = &description,
+    .version = version,
+    .open = open_store,
+    .settings = settings,
+    .close = close_store,
+    .handle_open = handle_open,
+    .handle_close = handle_close,
+    .get = get,
+    .put = put,
+    .remove = remove_key,
+    .batch = batch,
+    .scan = scan,
+    .sync = sync_store,
+    .inspect = inspect,
+};
+
+const struct assay_driver *const assay_drivers[] = {&driver, NULL};

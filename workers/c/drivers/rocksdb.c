@@ -1,0 +1,342 @@
+/* RocksDB through its C interface: a log-structured merge tree. */
+#include <dirent.h>
+#include <rocksdb/c.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "assay_driver.h"
+
+/* db/db_impl/db_impl_write.cc and file/writable_file_writer.cc: with manual_wal_flush off, the default, each write's log record
+ * is given to write(2) before the write returns; sync adds fdatasync. Without a log, records stand in the memtable only. */
+static const struct assay_durability_claim durability[] = {
+    {ASSAY_D0, "WriteOptions.disableWAL = true: no log, records stand in memory until a memtable is flushed"},
+    {ASSAY_D1, "WriteOptions.sync = false, the default: the log is written to the page cache"},
+    {ASSAY_D3, "WriteOptions.sync = true: the log is synced before a write returns; concurrent writes share syncs"},
+    {0, NULL},
+};
+
+static const struct assay_option options[] = {
+    {"write_buffer_bytes", "bytes", "64MiB", "write_buffer_size: of one memtable", NULL},
+    {"write_buffers_max", "int", "2", "max_write_buffer_number", NULL},
+    {"block_cache_bytes", "bytes", "8MiB", "block_cache: an LRU cache", NULL},
+    {"block_bytes", "bytes", "4096", "block_size, before compression", NULL},
+    {"bloom_bits_per_key", "int", "0", "filter_policy: a full Bloom filter; 0, the default: none", NULL},
+    {"compression", "choice", "snappy", "compression of all levels", "none snappy zlib lz4 zstd"},
+    {"background_jobs_max", "int", "2", "max_background_jobs: flushes and compactions", NULL},
+    {"open_files_max", "int", "-1", "max_open_files; -1, the default: all", NULL},
+    {"level0_compaction_files", "int", "4", "level0_file_num_compaction_trigger", NULL},
+    {"level0_slowdown_files", "int", "20", "level0_slowdown_writes_trigger", NULL},
+    {"level0_stop_files", "int", "36", "level0_stop_writes_trigger", NULL},
+    {"level_base_bytes", "bytes", "256MiB", "max_bytes_for_level_base", NULL},
+    {"table_bytes", "bytes", "64MiB", "target_file_size_base", NULL},
+    {"pipelined_write", "bool", "false", "enable_pipelined_write", NULL},
+    {"direct_io", "bool", "false", "use_direct_reads and use_direct_io_for_flush_and_compaction: not through the page cache", NULL},
+    {"bytes_per_sync", "bytes", "0", "bytes_per_sync: tables are synced piecewise while they are written", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static const struct assay_description description = {
+    .name = "rocksdb",
+    .summary = "log-structured merge tree",
+    .library = "rocksdb",
+    .licence = "GPL-2.0-only OR Apache-2.0",
+    .kind = "embedded",
+    .durability = durability,
+    .options = options,
+    .handles_shareable = true,
+    .batch_atomic = true,
+    .key_bytes_max = 8 << 20, /* the library says 8 MB */
+    .value_bytes_max = 3u << 30, /* and 3 GB */
+};
+
+struct assay_store {
+    rocksdb_t *db;
+    rocksdb_options_t *options;
+    rocksdb_block_based_table_options_t *table;
+    rocksdb_cache_t *cache;
+    rocksdb_writeoptions_t *write;
+    rocksdb_readoptions_t *read;
+    const char *directory;
+    enum assay_durability durability;
+};
+
+static const char *version(void) { return ROCKSDB_VERSION; }
+
+/* Takes over a message of the library. */
+static enum assay_status failed(char *message, struct assay_error *error) {
+    if (message == NULL)
+        return ASSAY_OK;
+    enum assay_status status = assay_fail(error, "%s", message);
+    rocksdb_free(message);
+    return status;
+}
+
+static int compression_of(const char *name) {
+    static const struct {
+        const char *name;
+        int code;
+    } all[] = {{"none", rocksdb_no_compression}, {"snappy", rocksdb_snappy_compression}, {"zlib", rocksdb_zlib_compression},
+               {"lz4", rocksdb_lz4_compression}, {"zstd", rocksdb_zstd_compression}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(all[i].name, name) == 0)
+            return all[i].code;
+    return rocksdb_no_compression;
+}
+
+static void set_options(struct assay_store *store, const struct assay_options *given) {
+    rocksdb_options_t *o = store->options = rocksdb_options_create();
+    store->table = rocksdb_block_based_options_create();
+    store->cache = rocksdb_cache_create_lru((size_t)assay_option_bytes(given, "block_cache_bytes"));
+    rocksdb_block_based_options_set_block_cache(store->table, store->cache);
+    rocksdb_block_based_options_set_block_size(store->table, (size_t)assay_option_bytes(given, "block_bytes"));
+    int64_t bits = assay_option_int(given, "bloom_bits_per_key");
+    if (bits > 0)
+        rocksdb_block_based_options_set_filter_policy(store->table, rocksdb_filterpolicy_create_bloom_full((double)bits));
+    rocksdb_options_set_block_based_table_factory(o, store->table);
+    rocksdb_options_set_create_if_missing(o, 1);
+    rocksdb_options_set_write_buffer_size(o, (size_t)assay_option_bytes(given, "write_buffer_bytes"));
+    rocksdb_options_set_max_write_buffer_number(o, (int)assay_option_int(given, "write_buffers_max"));
+    rocksdb_options_set_compression(o, compression_of(assay_option_text(given, "compression")));
+    rocksdb_options_set_max_background_jobs(o, (int)assay_option_int(given, "background_jobs_max"));
+    rocksdb_options_set_max_open_files(o, (int)assay_option_int(given, "open_files_max"));
+    rocksdb_options_set_level0_file_num_compaction_trigger(o, (int)assay_option_int(given, "level0_compaction_files"));
+    rocksdb_options_set_level0_slowdown_writes_trigger(o, (int)assay_option_int(given, "level0_slowdown_files"));
+    rocksdb_options_set_level0_stop_writes_trigger(o, (int)assay_option_int(given, "level0_stop_files"));
+    rocksdb_options_set_max_bytes_for_level_base(o, (uint64_t)assay_option_bytes(given, "level_base_bytes"));
+    rocksdb_options_set_target_file_size_base(o, (uint64_t)assay_option_bytes(given, "table_bytes"));
+    rocksdb_options_set_enable_pipelined_write(o, assay_option_bool(given, "pipelined_write"));
+    unsigned char direct = assay_option_bool(given, "direct_io");
+    rocksdb_options_set_use_direct_reads(o, direct);
+    rocksdb_options_set_use_direct_io_for_flush_and_compaction(o, direct);
+    rocksdb_options_set_bytes_per_sync(o, (uint64_t)assay_option_bytes(given, "bytes_per_sync"));
+}
+
+static enum assay_status close_store(struct assay_store *store, struct assay_error *error) {
+    enum assay_status status = ASSAY_OK;
+    if (store->db != NULL) {
+        if (store->durability == ASSAY_D0) { /* there is no log to recover from: close does not flush by itself */
+            rocksdb_flushoptions_t *flush = rocksdb_flushoptions_create();
+            char *message = NULL;
+            rocksdb_flush(store->db, flush, &message);
+            rocksdb_flushoptions_destroy(flush);
+            status = failed(message, error);
+        }
+        rocksdb_close(store->db);
+    }
+    rocksdb_writeoptions_destroy(store->write);
+    rocksdb_readoptions_destroy(store->read);
+    rocksdb_block_based_options_destroy(store->table);
+    rocksdb_cache_destroy(store->cache);
+    rocksdb_options_destroy(store->options);
+    free(store);
+    return status;
+}
+
+static enum assay_status open_store(const struct assay_config *config, struct assay_store **out, struct assay_error *error) {
+    static const char *const positive[] = {"write_buffers_max", "background_jobs_max", "level0_compaction_files",
+                                           "level0_slowdown_files", "level0_stop_files"};
+    for (size_t i = 0; i < sizeof positive / sizeof *positive; i++) {
+        int64_t value = assay_option_int(config->options, positive[i]);
+        if (value < 1 || value > INT32_MAX)
+            return assay_refuse(error, "%s must be at least 1", positive[i]);
+    }
+    struct assay_store *store = calloc(1, sizeof *store);
+    if (store == NULL)
+        return assay_fail(error, "no memory for a store");
+    set_options(store, config->options);
+    store->directory = config->directory;
+    store->durability = config->durability;
+    store->write = rocksdb_writeoptions_create();
+    store->read = rocksdb_readoptions_create();
+    rocksdb_writeoptions_set_sync(store->write, config->durability == ASSAY_D3);
+    rocksdb_writeoptions_disable_WAL(store->write, config->durability == ASSAY_D0);
+    char *message = NULL;
+    store->db = rocksdb_open(store->options, config->directory, &message);
+    enum assay_status status = failed(message, error);
+    if (status != ASSAY_OK) {
+        struct assay_error ignored; /* why it did not open says more */
+        close_store(store, &ignored);
+        return status;
+    }
+    *out = store;
+    return ASSAY_OK;
+}
+
+/* Finds the newest of the files OPTIONS-000123, in which the library writes down what it was opened with. */
+static bool newest_options(const char *directory, char *path, size_t path_bytes) {
+    DIR *entries = opendir(directory);
+    unsigned long newest = 0;
+    if (entries == NULL)
+        return false;
+    for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        unsigned long number;
+        char rest;
+        if (sscanf(entry->d_name, "OPTIONS-%lu%c", &number, &rest) == 1 && number >= newest) {
+            newest = number;
+            snprintf(path, path_bytes, "%s/%s", directory, entry->d_name);
+        }
+    }
+    closedir(entries);
+    return newest > 0;
+}
+
+static void settings(struct assay_store *store, struct assay_sink *sink) {
+    assay_setting(sink, "write_options.sync", "%d", rocksdb_writeoptions_get_sync(store->write));
+    assay_setting(sink, "write_options.disable_wal", "%d", rocksdb_writeoptions_get_disable_WAL(store->write));
+    char path[4096], line[4096];
+    FILE *file = newest_options(store->directory, path, sizeof path) ? fopen(path, "r") : NULL;
+    if (file == NULL)
+        return;
+    while (fgets(line, sizeof line, file) != NULL) {
+        char *name = line + strspn(line, " "), *equals = strchr(name, '=');
+        if (equals == NULL || *name == '[' || *name == '#')
+            continue;
+        *equals = 0;
+        equals[1 + strcspn(equals + 1, "\n")] = 0;
+        assay_setting(sink, name, "%s", equals + 1);
+    }
+    fclose(file);
+}
+
+/* A handle is the store itself: the library has no sessions. */
+static enum assay_status handle_open(struct assay_store *store, struct assay_handle **handle, struct assay_error *error) {
+    (void)error;
+    *handle = (struct assay_handle *)store;
+    return ASSAY_OK;
+}
+
+static enum assay_status handle_close(struct assay_handle *handle, struct assay_error *error) {
+    (void)handle, (void)error;
+    return ASSAY_OK;
+}
+
+static struct assay_store *store_of(struct assay_handle *handle) { return (struct assay_store *)handle; }
+static const char *data_of(struct assay_bytes bytes) { return bytes.data != NULL ? bytes.data : ""; }
+
+static enum assay_status get(struct assay_handle *handle, struct assay_bytes key, struct assay_buffer *buffer,
+                             struct assay_bytes *value, struct assay_error *error) {
+    struct assay_store *store = store_of(handle);
+    char *message = NULL;
+    rocksdb_pinnableslice_t *pinned = rocksdb_get_pinned(store->db, store->read, data_of(key), key.length, &message);
+    if (pinned == NULL)
+        return message == NULL ? ASSAY_MISS : failed(message, error);
+    size_t length;
+    const char *data = rocksdb_pinnableslice_value(pinned, &length);
+    enum assay_status status = assay_copy(buffer, data, length, value, error);
+    rocksdb_pinnableslice_destroy(pinned);
+    return status;
+}
+
+static enum assay_status put(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
+                             struct assay_error *error) {
+    struct assay_store *store = store_of(handle);
+    char *message = NULL;
+    rocksdb_put(store->db, store->write, data_of(key), key.length, data_of(value), value.length, &message);
+    return failed(message, error);
+}
+
+static enum assay_status remove_key(struct assay_handle *handle, struct assay_bytes key, struct assay_error *error) {
+    struct assay_store *store = store_of(handle);
+    char *message = NULL;
+    rocksdb_delete(store->db, store->write, data_of(key), key.length, &message);
+    return failed(message, error);
+}
+
+static enum assay_status batch(struct assay_handle *handle, const struct assay_write *writes, size_t count,
+                               struct assay_error *error) {
+    struct assay_store *store = store_of(handle);
+    rocksdb_writebatch_t *all = rocksdb_writebatch_create();
+    for (size_t i = 0; i < count; i++) {
+        struct assay_bytes key = writes[i].key, value = writes[i].value;
+        if (writes[i].remove)
+            rocksdb_writebatch_delete(all, data_of(key), key.length);
+        else
+            rocksdb_writebatch_put(all, data_of(key), key.length, data_of(value), value.length);
+    }
+    char *message = NULL;
+    rocksdb_write(store->db, store->write, all, &message);
+    rocksdb_writebatch_destroy(all);
+    return failed(message, error);
+}
+
+static enum assay_status scan(struct assay_handle *handle, struct assay_bytes start, size_t limit, assay_visit *visit,
+                              void *context, struct assay_error *error) {
+    struct assay_store *store = store_of(handle);
+    (void)limit;
+    rocksdb_iterator_t *iterator = rocksdb_create_iterator(store->db, store->read);
+    for (rocksdb_iter_seek(iterator, data_of(start), start.length); rocksdb_iter_valid(iterator); rocksdb_iter_next(iterator)) {
+        struct assay_bytes key, value;
+        key.data = rocksdb_iter_key(iterator, &key.length);
+        value.data = rocksdb_iter_value(iterator, &value.length);
+        if (!visit(context, key, value))
+            break;
+    }
+    char *message = NULL;
+    rocksdb_iter_get_error(iterator, &message);
+    rocksdb_iter_destroy(iterator);
+    return failed(message, error);
+}
+
+/* The log is synced; without one, the memtable is flushed to a table, which is synced. */
+static enum assay_status sync_store(struct assay_store *store, struct assay_error *error) {
+    char *message = NULL;
+    if (store->durability != ASSAY_D0) {
+        rocksdb_flush_wal(store->db, 1, &message);
+        return failed(message, error);
+    }
+    rocksdb_flushoptions_t *flush = rocksdb_flushoptions_create();
+    rocksdb_flush(store->db, flush, &message);
+    rocksdb_flushoptions_destroy(flush);
+    return failed(message, error);
+}
+
+static void inspect(struct assay_store *store, struct assay_sink *sink, bool *busy) {
+    static const struct {
+        const char *property, *name;
+        bool work;
+    } properties[] = {
+        {"rocksdb.estimate-num-keys", "records_estimate", false},
+        {"rocksdb.cur-size-all-mem-tables", "memtables_bytes", false},
+        {"rocksdb.num-immutable-mem-table", "memtables_waiting", false},
+        {"rocksdb.mem-table-flush-pending", "flush_pending", true},
+        {"rocksdb.num-running-flushes", "flushes_under_way", true},
+        {"rocksdb.compaction-pending", "compaction_pending", true},
+        {"rocksdb.num-running-compactions", "compactions_under_way", true},
+        {"rocksdb.estimate-pending-compaction-bytes", "compaction_debt_bytes", false},
+        {"rocksdb.total-sst-files-size", "tables_bytes", false},
+        {"rocksdb.live-sst-files-size", "tables_live_bytes", false},
+        {"rocksdb.num-files-at-level0", "level0_tables", false},
+        {"rocksdb.block-cache-usage", "block_cache_bytes", false},
+        {"rocksdb.estimate-table-readers-mem", "table_readers_bytes", false},
+        {"rocksdb.actual-delayed-write-rate", "delayed_write_bytes_per_second", false},
+        {"rocksdb.is-write-stopped", "writes_stopped", false},
+        {"rocksdb.background-errors", "background_errors", false},
+    };
+    *busy = false;
+    for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
+        uint64_t value;
+        if (rocksdb_property_int(store->db, properties[i].property, &value) != 0)
+            continue;
+        assay_stat(sink, properties[i].name, (double)value);
+        *busy = *busy || (properties[i].work && value > 0);
+    }
+}
+
+static const struct assay_driver driver = {
+    .description = &description,
+    .version = version,
+    .open = open_store,
+    .settings = settings,
+    .close = close_store,
+    .handle_open = handle_open,
+    .handle_close = handle_close,
+    .get = get,
+    .put = put,
+    .remove = remove_key,
+    .batch = batch,
+    .scan = scan,
+    .sync = sync_store,
+    .inspect = inspect,
+};
+
+const struct assay_driver *const assay_drivers[] = {&driver, NULL};

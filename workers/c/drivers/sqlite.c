@@ -1,0 +1,342 @@
+/* SQLite in C: one table WITHOUT ROWID, its key the primary key, in write-ahead-log mode: the same as Assay's Go driver, so that the
+ * two can be compared. A handle is a connection with prepared statements of its own. */
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "assay_driver.h"
+
+/* https://www.sqlite.org/pragma.html#pragma_synchronous: in WAL mode NORMAL syncs at checkpoints only, FULL the log after each
+ * transaction. The log is written by pwrite (os_unix.c), so that a commit outlives the process. */
+static const struct assay_durability_claim durability[] = {
+    {ASSAY_D1, "journal_mode=WAL, synchronous=NORMAL: the log is synced at checkpoints only"},
+    {ASSAY_D3, "journal_mode=WAL, synchronous=FULL: the log is synced after each transaction"},
+    {0, NULL},
+};
+
+static const struct assay_option options[] = {
+    {"page_bytes", "bytes", "4096", "PRAGMA page_size, of a new file", NULL},
+    {"cache_bytes", "bytes", "2000KiB", "PRAGMA cache_size, of each connection, in whole KiB", NULL},
+    {"mmap_bytes", "bytes", "0", "PRAGMA mmap_size: how much of the file is read through a mapping", NULL},
+    {"wal_autocheckpoint_pages", "int", "1000", "PRAGMA wal_autocheckpoint: the commit that fills the log so far moves it; 0: never", NULL},
+    {"busy_timeout", "duration", "1m",
+     "sqlite3_busy_timeout: how long a connection waits for another's write before the operation fails; the library's own default is 0, with "
+     "which concurrent writers fail at once", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+/* SQLITE_MAX_LENGTH is 10^9 bytes for a row: the two bounds together stay below it. */
+enum { KEY_BYTES_MAX = 1 << 20, VALUE_BYTES_MAX = 1000000000 - (2 << 20) };
+
+static const struct assay_description description = {
+    .name = "sqlite-c",
+    .summary = "SQLite in C: B-tree file with a write-ahead log, one writer",
+    .library = "sqlite3",
+    .licence = "blessing",
+    .kind = "embedded",
+    .durability = durability,
+    .options = options,
+    .batch_atomic = true,
+    .key_bytes_max = KEY_BYTES_MAX,
+    .value_bytes_max = VALUE_BYTES_MAX,
+    .note = "one writer at a time; waiting writers poll with growing sleeps of up to 100 ms and without a queue, so that one may starve "
+            "for seconds, and tails under concurrent writes are SQLite's waiting, not its work",
+};
+
+struct assay_store {
+    const struct assay_config *config;
+    sqlite3 *own; /* of the store itself, for settings, statistics and syncs */
+    char path[4096];
+    const char *synchronous;
+};
+
+enum statement { GET, PUT, ADD, REMOVE, SCAN, BEGIN, COMMIT, ROLLBACK, STATEMENTS };
+
+struct assay_handle {
+    sqlite3 *connection;
+    sqlite3_stmt *statement[STATEMENTS];
+};
+
+static const char *version(void) { return sqlite3_libversion(); }
+
+static enum assay_status failed(sqlite3 *connection, struct assay_error *error) {
+    if (connection == NULL)
+        return assay_fail(error, "no memory for a connection");
+    int code = sqlite3_errcode(connection);
+    assay_fail(error, "%s", sqlite3_errmsg(connection));
+    return code == SQLITE_BUSY ? ASSAY_TIMEOUT : ASSAY_ERROR; /* busy_timeout is over; nothing was changed */
+}
+
+static enum assay_status execute(sqlite3 *connection, const char *text, struct assay_error *error) {
+    return sqlite3_exec(connection, text, NULL, NULL, NULL) == SQLITE_OK ? ASSAY_OK : failed(connection, error);
+}
+
+/* Opens a connection and sets what holds for it alone. */
+static enum assay_status connect(struct assay_store *store, sqlite3 **out, struct assay_error *error) {
+    const struct assay_options *given = store->config->options;
+    char pragmas[512];
+    snprintf(pragmas, sizeof pragmas,
+             "PRAGMA synchronous=%s; PRAGMA cache_size=-%lld; PRAGMA mmap_size=%lld; PRAGMA wal_autocheckpoint=%lld",
+             store->synchronous, (long long)assay_option_bytes(given, "cache_bytes") >> 10,
+             (long long)assay_option_bytes(given, "mmap_bytes"),
+             (long long)assay_option_int(given, "wal_autocheckpoint_pages"));
+    /* NOMUTEX: a connection is used by one thread at a time */
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    enum assay_status status = ASSAY_OK;
+    if (sqlite3_open_v2(store->path, out, flags, NULL) != SQLITE_OK)
+        status = failed(*out, error);
+    if (status == ASSAY_OK) {
+        sqlite3_busy_timeout(*out, (int)(assay_option_duration_ns(given, "busy_timeout") / 1000000));
+        status = execute(*out, pragmas, error);
+    }
+    if (status != ASSAY_OK) {
+        sqlite3_close_v2(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+/* Runs a pragma and copies its first column. */
+static bool ask(sqlite3 *connection, const char *text, char *answer, size_t answer_bytes) {
+    sqlite3_stmt *statement;
+    if (sqlite3_prepare_v2(connection, text, -1, &statement, NULL) != SQLITE_OK)
+        return false;
+    bool there = sqlite3_step(statement) == SQLITE_ROW;
+    if (there)
+        snprintf(answer, answer_bytes, "%s", (const char *)sqlite3_column_text(statement, 0));
+    sqlite3_finalize(statement);
+    return there;
+}
+
+/* Makes the file. The page size has to come first: it holds only for a file that is still empty. */
+static enum assay_status make_file(struct assay_store *store, int64_t page, struct assay_error *error) {
+    char text[64], mode[16] = "";
+    snprintf(text, sizeof text, "PRAGMA page_size=%lld", (long long)page);
+    enum assay_status status = execute(store->own, text, error);
+    if (status != ASSAY_OK)
+        return status;
+    if (!ask(store->own, "PRAGMA journal_mode=WAL", mode, sizeof mode) || strcmp(mode, "wal") != 0)
+        return assay_fail(error, "the journal mode stays \"%s\": this filesystem has no shared memory for a write-ahead log", mode);
+    status = execute(store->own, "CREATE TABLE IF NOT EXISTS records (k BLOB NOT NULL PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID", error);
+    return status == ASSAY_OK ? assay_sync_directory(store->config->directory, error) : status;
+}
+
+static enum assay_status open_store(const struct assay_config *config, struct assay_store **out, struct assay_error *error) {
+    int64_t page = assay_option_bytes(config->options, "page_bytes");
+    if (page < 512 || page > 65536 || (page & (page - 1)) != 0)
+        return assay_refuse(error, "page_bytes must be a power of two from 512 to 65536");
+    if (assay_option_int(config->options, "wal_autocheckpoint_pages") < 0 ||
+        assay_option_duration_ns(config->options, "busy_timeout") < 0 || assay_option_bytes(config->options, "cache_bytes") < 1024)
+        return assay_refuse(error, "wal_autocheckpoint_pages and busy_timeout can't be negative, nor cache_bytes below 1KiB");
+    struct assay_store *store = calloc(1, sizeof *store);
+    if (store == NULL)
+        return assay_fail(error, "no memory for a store");
+    store->config = config;
+    store->synchronous = config->durability == ASSAY_D3 ? "FULL" : "NORMAL";
+    enum assay_status status = assay_path(store->path, sizeof store->path, config->directory, "data.sqlite", error);
+    if (status == ASSAY_OK)
+        status = connect(store, &store->own, error);
+    if (status == ASSAY_OK && (status = make_file(store, page, error)) != ASSAY_OK)
+        sqlite3_close_v2(store->own);
+    if (status != ASSAY_OK) {
+        free(store);
+        return status;
+    }
+    *out = store;
+    return ASSAY_OK;
+}
+
+/* synchronous is 0 for OFF, 1 for NORMAL, 2 for FULL; a negative cache_size is in KiB. */
+static void settings(struct assay_store *store, struct assay_sink *sink) {
+    static const char *const names[] = {"page_size",   "journal_mode",       "synchronous",  "cache_size",   "mmap_size",
+                                        "busy_timeout", "wal_autocheckpoint", "locking_mode", "auto_vacuum"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char text[64], value[64];
+        snprintf(text, sizeof text, "PRAGMA %s", names[i]);
+        if (ask(store->own, text, value, sizeof value))
+            assay_setting(sink, names[i], "%s", value);
+    }
+}
+
+static enum assay_status close_store(struct assay_store *store, struct assay_error *error) {
+    enum assay_status status = sqlite3_close(store->own) == SQLITE_OK ? ASSAY_OK : failed(store->own, error);
+    free(store);
+    return status;
+}
+
+static enum assay_status handle_close(struct assay_handle *handle, struct assay_error *error) {
+    for (int i = 0; i < STATEMENTS; i++)
+        sqlite3_finalize(handle->statement[i]);
+    enum assay_status status = sqlite3_close(handle->connection) == SQLITE_OK ? ASSAY_OK : failed(handle->connection, error);
+    free(handle);
+    return status;
+}
+
+static enum assay_status handle_open(struct assay_store *store, struct assay_handle **out, struct assay_error *error) {
+    static const char *const texts[STATEMENTS] = {
+        [GET] = "SELECT v FROM records WHERE k = ?",
+        [PUT] = "INSERT INTO records (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
+        [ADD] = "INSERT INTO records (k, v) VALUES (?, ?) ON CONFLICT (k) DO NOTHING",
+        [REMOVE] = "DELETE FROM records WHERE k = ?",
+        [SCAN] = "SELECT k, v FROM records WHERE k >= ? ORDER BY k",
+        [BEGIN] = "BEGIN IMMEDIATE", /* takes the writer's lock at once: a later upgrade could fail with SQLITE_BUSY */
+        [COMMIT] = "COMMIT",
+        [ROLLBACK] = "ROLLBACK",
+    };
+    struct assay_handle *handle = calloc(1, sizeof *handle);
+    if (handle == NULL)
+        return assay_fail(error, "no memory for a handle");
+    enum assay_status status = connect(store, &handle->connection, error);
+    if (status != ASSAY_OK) {
+        free(handle);
+        return status;
+    }
+    for (int i = 0; i < STATEMENTS; i++) {
+        if (sqlite3_prepare_v3(handle->connection, texts[i], -1, SQLITE_PREPARE_PERSISTENT, &handle->statement[i], NULL) !=
+            SQLITE_OK) {
+            status = failed(handle->connection, error);
+            struct assay_error ignored; /* why the statement can't be prepared says more */
+            handle_close(handle, &ignored);
+            return status;
+        }
+    }
+    *out = handle;
+    return ASSAY_OK;
+}
+
+/* A NULL pointer would bind NULL, not the empty blob. The bytes stay the caller's until the statement is reset. */
+static void bind(sqlite3_stmt *statement, int place, struct assay_bytes bytes) {
+    sqlite3_bind_blob64(statement, place, bytes.data != NULL ? bytes.data : "", bytes.length, SQLITE_STATIC);
+}
+
+static enum assay_status finish(struct assay_handle *handle, sqlite3_stmt *statement, int code, struct assay_error *error) {
+    enum assay_status status = code == SQLITE_DONE || code == SQLITE_ROW ? ASSAY_OK : failed(handle->connection, error);
+    sqlite3_reset(statement); /* gives the error of the step again */
+    return status;
+}
+
+static enum assay_status get(struct assay_handle *handle, struct assay_bytes key, struct assay_buffer *buffer,
+                             struct assay_bytes *value, struct assay_error *error) {
+    sqlite3_stmt *statement = handle->statement[GET];
+    bind(statement, 1, key);
+    int code = sqlite3_step(statement);
+    enum assay_status status = ASSAY_MISS;
+    if (code == SQLITE_ROW) {
+        const void *data = sqlite3_column_blob(statement, 0);
+        status = assay_copy(buffer, data, (size_t)sqlite3_column_bytes(statement, 0), value, error);
+    }
+    enum assay_status finished = finish(handle, statement, code, error);
+    return finished != ASSAY_OK ? finished : status;
+}
+
+static enum assay_status write_one(struct assay_handle *handle, enum statement which, struct assay_bytes key,
+                                   struct assay_bytes value, struct assay_error *error) {
+    if (key.length > KEY_BYTES_MAX || value.length > VALUE_BYTES_MAX)
+        return assay_fail(error, "the key is longer than 1 MiB or the value longer than the driver's limit");
+    sqlite3_stmt *statement = handle->statement[which];
+    bind(statement, 1, key);
+    if (which != REMOVE)
+        bind(statement, 2, value);
+    return finish(handle, statement, sqlite3_step(statement), error);
+}
+
+static enum assay_status put(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
+                             struct assay_error *error) {
+    return write_one(handle, PUT, key, value, error);
+}
+
+static enum assay_status add(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
+                             struct assay_error *error) {
+    enum assay_status status = write_one(handle, ADD, key, value, error);
+    return status == ASSAY_OK && sqlite3_changes(handle->connection) == 0 ? ASSAY_CONFLICT : status;
+}
+
+static enum assay_status remove_key(struct assay_handle *handle, struct assay_bytes key, struct assay_error *error) {
+    return write_one(handle, REMOVE, key, (struct assay_bytes){NULL, 0}, error);
+}
+
+static enum assay_status step_alone(struct assay_handle *handle, enum statement which, struct assay_error *error) {
+    sqlite3_stmt *statement = handle->statement[which];
+    return finish(handle, statement, sqlite3_step(statement), error);
+}
+
+static enum assay_status batch(struct assay_handle *handle, const struct assay_write *writes, size_t count,
+                               struct assay_error *error) {
+    enum assay_status status = step_alone(handle, BEGIN, error);
+    if (status != ASSAY_OK)
+        return status;
+    for (size_t i = 0; i < count && status == ASSAY_OK; i++)
+        status = write_one(handle, writes[i].remove ? REMOVE : PUT, writes[i].key, writes[i].value, error);
+    if (status == ASSAY_OK)
+        status = step_alone(handle, COMMIT, error);
+    if (status != ASSAY_OK) {
+        struct assay_error ignored; /* SQLite may have rolled back by itself; what went wrong before says more */
+        step_alone(handle, ROLLBACK, &ignored);
+    }
+    return status;
+}
+
+/* Without LIMIT: it ends when the visitor says so, and SQLite makes rows one by one. */
+static enum assay_status scan(struct assay_handle *handle, struct assay_bytes start, size_t limit, assay_visit *visit,
+                              void *context, struct assay_error *error) {
+    (void)limit;
+    sqlite3_stmt *statement = handle->statement[SCAN];
+    bind(statement, 1, start);
+    int code;
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+        struct assay_bytes key = {sqlite3_column_blob(statement, 0), (size_t)sqlite3_column_bytes(statement, 0)};
+        struct assay_bytes value = {sqlite3_column_blob(statement, 1), (size_t)sqlite3_column_bytes(statement, 1)};
+        if (!visit(context, key, value))
+            break;
+    }
+    return finish(handle, statement, code, error);
+}
+
+/* Moves the whole log into the file, as a connection that syncs both. */
+static enum assay_status sync_store(struct assay_store *store, struct assay_error *error) {
+    enum assay_status status = execute(store->own, "PRAGMA synchronous=FULL", error);
+    if (status != ASSAY_OK)
+        return status;
+    int code = sqlite3_wal_checkpoint_v2(store->own, NULL, SQLITE_CHECKPOINT_FULL, NULL, NULL);
+    if (code != SQLITE_OK)
+        status = failed(store->own, error);
+    struct assay_error back = {{0}};
+    char text[64];
+    snprintf(text, sizeof text, "PRAGMA synchronous=%s", store->synchronous);
+    if (execute(store->own, text, &back) != ASSAY_OK && status == ASSAY_OK)
+        status = assay_fail(error, "putting synchronous back: %s", back.text);
+    return status;
+}
+
+static void inspect(struct assay_store *store, struct assay_sink *sink, bool *busy) {
+    static const struct {
+        const char *pragma, *name;
+    } numbers[] = {{"PRAGMA page_count", "pages"}, {"PRAGMA freelist_count", "free_pages"}, {"PRAGMA page_size", "page_bytes"}};
+    *busy = false;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        char value[64];
+        if (ask(store->own, numbers[i].pragma, value, sizeof value))
+            assay_stat(sink, numbers[i].name, atof(value));
+    }
+    assay_stat(sink, "memory_bytes", (double)sqlite3_memory_used());
+}
+
+static const struct assay_driver driver = {
+    .description = &description,
+    .version = version,
+    .open = open_store,
+    .settings = settings,
+    .close = close_store,
+    .handle_open = handle_open,
+    .handle_close = handle_close,
+    .get = get,
+    .put = put,
+    .remove = remove_key,
+    .batch = batch,
+    .scan = scan,
+    .add = add,
+    .sync = sync_store,
+    .inspect = inspect,
+};
+
+const struct assay_driver *const assay_drivers[] = {&driver, NULL};

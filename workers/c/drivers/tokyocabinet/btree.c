@@ -1,0 +1,265 @@
+/* Tokyo Cabinet's B+tree database: pages kept as the records of a hash database. See shared.h. */
+#include <stdlib.h>
+#include <tcbdb.h>
+#include <tchdb.h>
+
+#include "shared.h"
+
+static const struct assay_durability_claim durability[] = {
+    {ASSAY_D0, "tcbdbput: leaves are changed in the cache of the process, and written when they leave it"},
+    {ASSAY_D1, "each write a transaction: tcbdbtrancommit writes all changed leaves to the page cache"},
+    {ASSAY_D3, "BDBOTSYNC, each write a transaction: write-ahead log and file are synced before tcbdbtrancommit returns"},
+    {0, NULL},
+};
+
+static const struct assay_option options[] = {
+    {"bnum", "int", "32749", "tcbdbtune: buckets of the hash of pages", NULL},
+    {"xmsiz_bytes", "bytes", "0", "tcbdbsetxmsiz: how much of the file is mapped, beyond the buckets; the default: nothing", NULL},
+    {"lmemb", "int", "128", "tcbdbtune: records of a leaf", NULL},
+    {"nmemb", "int", "256", "tcbdbtune: keys of a node", NULL},
+    {"lcnum", "int", "1024", "tcbdbsetcache: leaves cached", NULL},
+    {"ncnum", "int", "512", "tcbdbsetcache: nodes cached", NULL},
+    {"apow", "int", "8", "tcbdbtune: records are aligned to 2^apow bytes", NULL},
+    {"fpow", "int", "10", "tcbdbtune: at most 2^fpow free blocks are remembered", NULL},
+    {"dfunit", "int", "0", "tcbdbsetdfunit: defragment a step after so many gaps; 0, the default: never", NULL},
+    TC_OPTION_COMPRESSION,
+    TC_OPTION_LARGE,
+    TC_OPTION_MUTEX,
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static const struct assay_description description = {
+    .name = "tokyocabinet-btree",
+    .summary = "B+tree over a hash file, pages cached in the process",
+    .library = "tokyocabinet",
+    .licence = "LGPL-2.1-or-later",
+    .kind = "embedded",
+    .durability = durability,
+    .options = options,
+    .handles_shareable = true,
+    .key_bytes_min = 1,
+    .key_bytes_max = TC_KEY_BYTES_MAX,
+    .value_bytes_max = TC_VALUE_BYTES_MAX,
+    .note = "all handles are one object: a process can't open the file twice; no batches: a transaction covers what all threads "
+            "write meanwhile; after a crash the free blocks are forgotten",
+};
+
+struct assay_store {
+    TCBDB *db;
+    bool transactional;
+    pthread_mutex_t transactions;
+};
+
+static enum assay_status failed(struct assay_store *store, struct assay_error *error) {
+    return tc_failed(tcbdbecode(store->db), error);
+}
+
+static enum assay_status open_store(const struct assay_config *config, struct assay_store **out, struct assay_error *error) {
+    struct tc_tuning tuning = tc_read_tuning(config->options);
+    int32_t lmemb = (int32_t)assay_option_int(config->options, "lmemb");
+    int32_t nmemb = (int32_t)assay_option_int(config->options, "nmemb");
+    int32_t lcnum = (int32_t)assay_option_int(config->options, "lcnum");
+    int32_t ncnum = (int32_t)assay_option_int(config->options, "ncnum");
+    char path[4096];
+    if (lmemb < 4 || nmemb < 4 || lcnum < 64 || ncnum < 64) /* the library would raise them silently */
+        return assay_refuse(error, "expected lmemb and nmemb of at least 4, lcnum and ncnum of at least 64");
+    enum assay_status status = tc_check_tuning(config, &tuning, error);
+    if (status == ASSAY_OK)
+        status = assay_path(path, sizeof path, config->directory, "data.tcb", error);
+    if (status != ASSAY_OK)
+        return status;
+    struct assay_store *store = calloc(1, sizeof *store);
+    if (store == NULL || (store->db = tcbdbnew()) == NULL) {
+        free(store);
+        return assay_fail(error, "no memory for a database object");
+    }
+    pthread_mutex_init(&store->transactions, NULL);
+    store->transactional = config->durability != ASSAY_D0;
+    int mode = BDBOWRITER | BDBOCREAT | (config->durability == ASSAY_D3 ? BDBOTSYNC : 0);
+    bool opened = (!assay_option_bool(config->options, "mutex") || tcbdbsetmutex(store->db)) &&
+                  tcbdbtune(store->db, lmemb, nmemb, tuning.buckets, (int8_t)tuning.alignment_power, (int8_t)tuning.free_pool_power,
+                            tuning.opts) &&
+                  tcbdbsetcache(store->db, lcnum, ncnum) && tcbdbsetxmsiz(store->db, tuning.mapped_bytes) &&
+                  tcbdbsetdfunit(store->db, tuning.defragment_every) && tcbdbopen(store->db, path, mode);
+    status = opened ? assay_sync_directory(config->directory, error) : failed(store, error);
+    if (status != ASSAY_OK) {
+        tcbdbdel(store->db); /* closes it, too */
+        free(store);
+        return status;
+    }
+    *out = store;
+    return ASSAY_OK;
+}
+
+static void settings(struct assay_store *store, struct assay_sink *sink) {
+    TCBDB *db = store->db;
+    assay_setting(sink, "bnum", "%llu", (unsigned long long)tcbdbbnum(db));
+    assay_setting(sink, "xmsiz", "%llu", (unsigned long long)db->hdb->xmsiz);
+    assay_setting(sink, "lmemb", "%u", tcbdblmemb(db));
+    assay_setting(sink, "nmemb", "%u", tcbdbnmemb(db));
+    assay_setting(sink, "lcnum", "%u", db->lcnum);
+    assay_setting(sink, "ncnum", "%u", db->ncnum);
+    assay_setting(sink, "alignment", "%u", tcbdbalign(db));
+    assay_setting(sink, "fbpmax", "%u", tcbdbfbpmax(db));
+    assay_setting(sink, "dfunit", "%u", tcbdbdfunit(db));
+    assay_setting(sink, "large", "%s", (tcbdbopts(db) & BDBTLARGE) != 0 ? "true" : "false");
+    assay_setting(sink, "compression", "%s", tc_compression(tcbdbopts(db)));
+    assay_setting(sink, "mutex", "%s", db->mmtx != NULL ? "true" : "false");
+    assay_setting(sink, "tsync", "%s", (tchdbomode(db->hdb) & HDBOTSYNC) != 0 ? "true" : "false");
+    assay_setting(sink, "transaction_each_write", "%s", store->transactional ? "true" : "false");
+}
+
+static enum assay_status close_store(struct assay_store *store, struct assay_error *error) {
+    enum assay_status status = tcbdbclose(store->db) ? ASSAY_OK : failed(store, error);
+    tcbdbdel(store->db);
+    pthread_mutex_destroy(&store->transactions);
+    free(store);
+    return status;
+}
+
+/* A handle is the store itself. */
+static enum assay_status handle_open(struct assay_store *store, struct assay_handle **handle, struct assay_error *error) {
+    (void)error;
+    *handle = (struct assay_handle *)store;
+    return ASSAY_OK;
+}
+
+static enum assay_status handle_close(struct assay_handle *handle, struct assay_error *error) {
+    (void)handle, (void)error;
+    return ASSAY_OK;
+}
+
+static struct assay_store *store_of(struct assay_handle *handle) { return (struct assay_store *)handle; }
+
+/* tcbdbget3 would give the leaf's own memory, which another thread may change: tcbdbget copies under the lock. */
+static enum assay_status get(struct assay_handle *handle, struct assay_bytes key, struct assay_buffer *buffer,
+                             struct assay_bytes *value, struct assay_error *error) {
+    struct assay_store *store = store_of(handle);
+    if (!tc_fits(key, (struct assay_bytes){NULL, 0}))
+        return assay_fail(error, "%s", tc_too_long);
+    int length;
+    void *all = tcbdbget(store->db, key.data, (int)key.length, &length);
+    if (all == NULL)
+        return failed(store, error);
+    enum assay_status status = assay_copy(buffer, all, (size_t)length, value, error);
+    free(all);
+    return status;
+}
+
+/* begin and end stand around each write. end keeps the write's own error. */
+static bool begin(struct assay_store *store) {
+    if (!store->transactional)
+        return true;
+    pthread_mutex_lock(&store->transactions);
+    if (tcbdbtranbegin(store->db))
+        return true;
+    pthread_mutex_unlock(&store->transactions);
+    return false;
+}
+
+static enum assay_status end(struct assay_store *store, bool written, struct assay_error *error) {
+    enum assay_status status = written ? ASSAY_OK : failed(store, error);
+    if (!store->transactional)
+        return status;
+    if (written && !tcbdbtrancommit(store->db))
+        status = failed(store, error);
+    else if (!written)
+        tcbdbtranabort(store->db);
+    pthread_mutex_unlock(&store->transactions);
+    return status;
+}
+
+static enum assay_status put(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
+                             struct assay_error *error) {
+    struct assay_store *store = store_of(handle);
+    if (!tc_fits(key, value))
+        return assay_fail(error, "%s", tc_too_long);
+    if (!begin(store))
+        return failed(store, error);
+    return end(store, tcbdbput(store->db, key.data, (int)key.length, value.data, (int)value.length), error);
+}
+
+static enum assay_status add(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
+                             struct assay_error *error) {
+    struct assay_store *store = store_of(handle);
+    if (!tc_fits(key, value))
+        return assay_fail(error, "%s", tc_too_long);
+    if (!begin(store))
+        return failed(store, error);
+    return end(store, tcbdbputkeep(store->db, key.data, (int)key.length, value.data, (int)value.length), error);
+}
+
+static enum assay_status remove_key(struct assay_handle *handle, struct assay_bytes key, struct assay_error *error) {
+    struct assay_store *store = store_of(handle);
+    if (!tc_fits(key, (struct assay_bytes){NULL, 0}))
+        return assay_fail(error, "%s", tc_too_long);
+    if (!begin(store))
+        return failed(store, error);
+    return end(store, tcbdbout(store->db, key.data, (int)key.length), error);
+}
+
+static enum assay_status compare_and_swap(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes old,
+                                          struct assay_bytes value, struct assay_error *error) {
+    struct assay_store *store = store_of(handle);
+    if (!tc_fits(key, value))
+        return assay_fail(error, "%s", tc_too_long);
+    if (!begin(store))
+        return failed(store, error);
+    struct tc_swap swap = {.old = old, .value = value};
+    bool written = tcbdbputproc(store->db, key.data, (int)key.length, NULL, 0, tc_swap_proc, &swap);
+    enum assay_status status = end(store, written && swap.swapped, error);
+    return swap.no_memory ? assay_fail(error, "no memory for a value") : status;
+}
+
+/* A cursor of its own each time: the one object has many users. */
+static enum assay_status scan(struct assay_handle *handle, struct assay_bytes start, size_t limit, assay_visit *visit,
+                              void *context, struct assay_error *error) {
+    struct assay_store *store = store_of(handle);
+    (void)limit;
+    BDBCUR *cursor = tcbdbcurnew(store->db);
+    TCXSTR *key = tcxstrnew(), *value = tcxstrnew();
+    bool more = tcbdbcurjump(cursor, start.data, (int)start.length);
+    while (more && (more = tcbdbcurrec(cursor, key, value))) {
+        if (!visit(context, (struct assay_bytes){tcxstrptr(key), (size_t)tcxstrsize(key)},
+                   (struct assay_bytes){tcxstrptr(value), (size_t)tcxstrsize(value)}))
+            break;
+        more = tcbdbcurnext(cursor);
+    }
+    enum assay_status status = more ? ASSAY_OK : failed(store, error);
+    tcxstrdel(key);
+    tcxstrdel(value);
+    tcbdbcurdel(cursor);
+    return status == ASSAY_MISS ? ASSAY_OK : status; /* the keys have ended */
+}
+
+static enum assay_status sync_store(struct assay_store *store, struct assay_error *error) {
+    return tcbdbsync(store->db) ? ASSAY_OK : failed(store, error);
+}
+
+/* Cheap numbers only: how many buckets are used takes a walk over all of them. */
+static void inspect(struct assay_store *store, struct assay_sink *sink, bool *busy) {
+    TCBDB *db = store->db;
+    *busy = false;
+    assay_stat(sink, "records", (double)tcbdbrnum(db));
+    assay_stat(sink, "file_bytes", (double)tcbdbfsiz(db));
+    assay_stat(sink, "leaves", (double)tcbdblnum(db));
+    assay_stat(sink, "nodes", (double)tcbdbnnum(db));
+}
+
+const struct assay_driver tc_btree_driver = {
+    .description = &description,
+    .version = tc_version,
+    .open = open_store,
+    .settings = settings,
+    .close = close_store,
+    .handle_open = handle_open,
+    .handle_close = handle_close,
+    .get = get,
+    .put = put,
+    .remove = remove_key,
+    .scan = scan,
+    .add = add,
+    .compare_and_swap = compare_and_swap,
+    .sync = sync_store,
+    .inspect = inspect,
+};

@@ -1,0 +1,69 @@
+/* What the four drivers of Tokyo Cabinet have in common.
+ *
+ * One object stands for a database file, and a process can't open a file twice (tchdb.c, tchdbopen: the path is locked inside the
+ * process). So all handles of a store are that one object.
+ *
+ * What reaches which class, by the source of 1.4.48:
+ *
+ *   D1  tchdb.c, tchdbseekwrite: what is written goes to memory mapped MAP_SHARED, up to xmsiz, and by pwrite beyond. Both are the
+ *       page cache. The header's record count and file size, too, are changed there at each write. Nothing is kept in the process:
+ *       the record cache (rcnum) drops what is written, and the delayed pool is used by tchdbputasync only.
+ *   D0  tcbdb.c, tcbdbputimpl: a leaf is changed in the cache of leaves, in the process's memory, and written when it leaves it.
+ *   D1  tcbdb.c, tcbdbtrancommit: all leaves are written (tcbdbmemsync without phys) before it returns.
+ *   D3  …OTSYNC: tchdbtrancommit syncs map and file (msync, fsync), and tchdbwalwrite syncs what was there before, before it is
+ *       overwritten. A mere sync after each write (tchdbsync) is not offered as D3: what a power cut leaves of the next write, half
+ *       done and without a log, may take older records with it.
+ *
+ * A transaction covers the whole object: a second thread that begins one sleeps for 10 ms and more and may starve. Therefore a mutex of
+ * the driver lets them in one by one; there are no batches, because the roll-back of one after a crash would take with it what other
+ * threads had acknowledged meanwhile. */
+#ifndef ASSAY_TOKYOCABINET_SHARED_H
+#define ASSAY_TOKYOCABINET_SHARED_H
+
+#include <pthread.h>
+#include <tcutil.h>
+
+#include "assay_driver.h"
+
+/* Lengths are `int` in the library. */
+enum { TC_KEY_BYTES_MAX = 1 << 20, TC_VALUE_BYTES_MAX = 1 << 30 };
+
+static inline bool tc_fits(struct assay_bytes key, struct assay_bytes value) {
+    return key.length <= TC_KEY_BYTES_MAX && value.length <= TC_VALUE_BYTES_MAX;
+}
+
+const char *tc_version(void);
+
+/* The status of a call that failed with a code of tcutil.h. */
+enum assay_status tc_failed(int code, struct assay_error *error);
+extern const char tc_too_long[];
+
+/* Tuning as given in options; HDBT…, BDBT… and TDBT… have the same values. */
+struct tc_tuning {
+    int64_t buckets, mapped_bytes;
+    int alignment_power, free_pool_power, defragment_every;
+    uint8_t opts;
+};
+struct tc_tuning tc_read_tuning(const struct assay_options *options);
+enum assay_status tc_check_tuning(const struct assay_config *config, const struct tc_tuning *tuning,
+                                  struct assay_error *error);
+const char *tc_compression(uint8_t opts);
+
+#define TC_OPTION_LARGE {"large", "bool", "false", "HDBTLARGE: 64-bit offsets, for files above 64 GiB", NULL}
+#define TC_OPTION_COMPRESSION                                                                                            \
+    {"compression", "choice", "none", "HDBTDEFLATE, HDBTBZIP or HDBTTCBS: of each record, or of each page of the B+tree",  \
+     "none deflate bzip tcbs"}
+#define TC_OPTION_MUTEX                                                                                                  \
+    {"mutex", "bool", "true",                                                                                            \
+     "tc…setmutex: makes the object safe for threads; the library's own default is false, with which one thread may call", NULL}
+
+/* compare-and-swap through tc…putproc: the library calls it with the value that is there, under the record's lock. */
+struct tc_swap {
+    struct assay_bytes old, value;
+    bool swapped, no_memory;
+};
+void *tc_swap_proc(const void *value, int length, int *new_length, void *swap);
+
+extern const struct assay_driver tc_hash_driver, tc_btree_driver, tc_fixed_driver, tc_table_driver;
+
+#endif

@@ -1,0 +1,192 @@
+#include "thread.h"
+
+void note(struct thread *t, unsigned operation, enum outcome outcome, const char *text) {
+    counters_message(&t->phase->counters, t->number, operation, outcome, text);
+}
+
+static inline struct assay_bytes make_key(struct thread *t, uint64_t index) {
+    return (struct assay_bytes){t->key, key_write(&t->phase->keys, index, t->key)};
+}
+
+static inline uint64_t version_of(const struct thread *t, uint64_t sequence) {
+    return t->phase->zero_versions ? 0 : t->versions | sequence;
+}
+
+static inline struct assay_bytes make_value(struct thread *t, const struct step *s) {
+    size_t length = t->phase->trace.amounts[entry_size_class(s->entry)];
+    value_write(&t->phase->pool, t->value, length, s->index, version_of(t, s->sequence));
+    return (struct assay_bytes){t->value, length};
+}
+
+static inline int64_t now_ns(const struct thread *t) { return clock_now_ns(&t->phase->clock); }
+
+/* The outcome of a call that did not end well; keeps the message. */
+static enum outcome failed(struct thread *t, unsigned operation, enum assay_status status) {
+    switch (status) {
+    case ASSAY_OK:
+        return OUTCOME_OK;
+    case ASSAY_MISS:
+        return OUTCOME_MISS;
+    case ASSAY_CONFLICT:
+        return OUTCOME_CONFLICT;
+    case ASSAY_TIMEOUT:
+        note(t, operation, OUTCOME_TIMEOUT, t->error.text);
+        return OUTCOME_TIMEOUT;
+    default:
+        note(t, operation, OUTCOME_ERROR, t->error.text);
+        return OUTCOME_ERROR;
+    }
+}
+
+/* The outcome of a read that gave nothing: a miss that was to be expected, or a lost value. */
+static struct result not_read(struct thread *t, unsigned operation, uint64_t index, enum assay_status status, int64_t now) {
+    enum outcome outcome = failed(t, operation, status);
+    if (outcome == OUTCOME_MISS && index < t->phase->must_hit_below) {
+        note(t, operation, OUTCOME_LOST, "a record that was stored is not there");
+        outcome = OUTCOME_LOST;
+    }
+    return (struct result){outcome, true, now};
+}
+
+/* The result of a write of so many bytes. */
+static inline struct result wrote(struct thread *t, const struct step *s, enum assay_status status, size_t bytes, int64_t now) {
+    if (status == ASSAY_OK) {
+        s->slot->bytes_sent += bytes;
+        return (struct result){OUTCOME_OK, false, now};
+    }
+    return (struct result){failed(t, entry_operation(s->entry), status), true, now};
+}
+
+static struct result read_one(struct thread *t, const struct step *s) {
+    struct assay_bytes value = {NULL, 0};
+    enum assay_status status = t->driver->get(t->handle, make_key(t, s->index), &t->buffer, &value, &t->error);
+    int64_t now = now_ns(t);
+    if (t->observed != NULL)
+        t->observed[s->position] = observe(t, status, value, s->index);
+    if (status != ASSAY_OK)
+        return not_read(t, OPERATION_READ, s->index, status, now);
+    const char *problem = check_if_asked(t, value, s->index);
+    if (problem != NULL) {
+        note(t, OPERATION_READ, OUTCOME_WRONG, problem);
+        return (struct result){OUTCOME_WRONG, true, now};
+    }
+    s->slot->bytes_read += value.length;
+    return (struct result){OUTCOME_OK, t->phase->verify || t->observed != NULL, now};
+}
+
+/* insert, update and upsert are told apart in the counts only. */
+static struct result put_one(struct thread *t, const struct step *s) {
+    struct assay_bytes key = make_key(t, s->index), value = make_value(t, s);
+    enum assay_status status = t->driver->put(t->handle, key, value, &t->error);
+    return wrote(t, s, status, key.length + value.length, now_ns(t));
+}
+
+static struct result add_one(struct thread *t, const struct step *s) {
+    struct assay_bytes key = make_key(t, s->index), value = make_value(t, s);
+    enum assay_status status = t->driver->add(t->handle, key, value, &t->error);
+    return wrote(t, s, status, key.length + value.length, now_ns(t));
+}
+
+static struct result delete_one(struct thread *t, const struct step *s) {
+    struct assay_bytes key = make_key(t, s->index);
+    enum assay_status status = t->driver->remove(t->handle, key, &t->error);
+    return wrote(t, s, status, key.length, now_ns(t));
+}
+
+/* The records are checked as they come, inside the clock: they are gone afterwards. */
+static struct result scan_from(struct thread *t, const struct step *s) {
+    struct assay_bytes key = make_key(t, s->index);
+    struct scan *scan = &t->scan;
+    scan->limit = t->phase->trace.amounts[entry_size_class(s->entry)];
+    scan->seen = scan->bytes = 0;
+    scan->problem = NULL;
+    memcpy(scan->previous, key.data, key.length);
+    scan->previous_length = key.length;
+    enum assay_status status = t->driver->scan(t->handle, key, scan->limit, check_scanned, scan, &t->error);
+    int64_t now = now_ns(t);
+    if (status != ASSAY_OK)
+        return (struct result){failed(t, OPERATION_SCAN, status), true, now};
+    if (scan->problem == NULL && scan->seen > scan->limit)
+        scan->problem = "a scan went on after it was told to stop";
+    if (scan->problem != NULL) {
+        note(t, OPERATION_SCAN, OUTCOME_WRONG, scan->problem);
+        return (struct result){OUTCOME_WRONG, true, now};
+    }
+    s->slot->items += scan->seen;
+    s->slot->bytes_read += scan->bytes;
+    return (struct result){OUTCOME_OK, false, now};
+}
+
+static struct result apply_batch(struct thread *t, const struct step *s) {
+    const uint64_t *members = t->part->entries + s->position + 1;
+    size_t count = t->phase->trace.amounts[entry_size_class(s->entry)];
+    unsigned char *at = t->arena;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t index = entry_effective_index(members[i], s->lap, t->part->stride);
+        struct assay_write *write = &t->writes[i];
+        write->key = (struct assay_bytes){at, key_write(&t->phase->keys, index, at)};
+        write->value = (struct assay_bytes){NULL, 0};
+        at += write->key.length;
+        write->remove = entry_operation(members[i]) == OPERATION_DELETE;
+        if (write->remove)
+            continue;
+        write->value = (struct assay_bytes){at, t->phase->trace.amounts[entry_size_class(members[i])]};
+        value_write(&t->phase->pool, at, write->value.length, index, version_of(t, s->sequence + 1 + i));
+        at += write->value.length;
+    }
+    enum assay_status status = t->driver->batch(t->handle, t->writes, count, &t->error);
+    int64_t now = now_ns(t);
+    if (status == ASSAY_OK)
+        s->slot->items += count;
+    return wrote(t, s, status, (size_t)(at - t->arena), now);
+}
+
+static struct result modify(struct thread *t, const struct step *s) {
+    const unsigned operation = entry_operation(s->entry);
+    struct assay_bytes got = {NULL, 0};
+    enum assay_status status = t->driver->get(t->handle, make_key(t, s->index), &t->buffer, &got, &t->error);
+    if (status != ASSAY_OK)
+        return not_read(t, operation, s->index, status, now_ns(t));
+    const char *problem = check_if_asked(t, got, s->index);
+    size_t read_bytes = got.length;
+    struct assay_bytes key, next;
+    if (operation == OPERATION_COMPARE_AND_SWAP) {
+        /* got may stand in the handle's memory, which its next call may change */
+        struct assay_bytes old = {NULL, 0};
+        status = assay_copy(&t->old, got.data, got.length, &old, &t->error);
+        key = make_key(t, s->index), next = make_value(t, s);
+        if (status == ASSAY_OK)
+            status = t->driver->compare_and_swap(t->handle, key, old, next, &t->error);
+    } else {
+        key = make_key(t, s->index), next = make_value(t, s);
+        status = t->driver->put(t->handle, key, next, &t->error);
+    }
+    int64_t now = now_ns(t);
+    if (problem != NULL) {
+        note(t, operation, OUTCOME_WRONG, problem);
+        return (struct result){OUTCOME_WRONG, true, now};
+    }
+    if (status == ASSAY_OK)
+        s->slot->bytes_read += read_bytes;
+    return wrote(t, s, status, key.length + next.length, now);
+}
+
+struct result operate(struct thread *t, const struct step *s) {
+    switch (entry_operation(s->entry)) {
+    case OPERATION_READ:
+        return read_one(t, s);
+    case OPERATION_DELETE:
+        return delete_one(t, s);
+    case OPERATION_SCAN:
+        return scan_from(t, s);
+    case OPERATION_BATCH:
+        return apply_batch(t, s);
+    case OPERATION_READ_MODIFY_WRITE:
+    case OPERATION_COMPARE_AND_SWAP:
+        return modify(t, s);
+    case OPERATION_ADD:
+        return add_one(t, s);
+    default: /* insert, update, upsert: trace_decode lets no other code pass */
+        return put_one(t, s);
+    }
+}

@@ -1,0 +1,110 @@
+/* The measured loop and what it works on. */
+#ifndef ASSAY_HOST_THREAD_H
+#define ASSAY_HOST_THREAD_H
+
+#include <pthread.h>
+
+#include "clock.h"
+#include "counters.h"
+#include "handles.h"
+#include "keyval.h"
+#include "trace.h"
+
+/* A prepared phase. Its trace stays mapped until close: it proves the versions of later reads. */
+struct phase {
+    char name[64];
+    uint64_t number;
+    struct trace trace;
+    struct counters counters;
+    struct key_shape keys;
+    struct value_pool pool;
+    uint64_t value_bytes_max;
+    bool zero_versions, verify;
+    uint64_t loaded_records, must_hit_below;
+    int64_t deadline_ns; /* 0: none */
+    struct clock clock;
+};
+
+/* The phases of a store, by number; NULL: not prepared. */
+struct phases {
+    struct phase *phase[KEYVAL_PHASE_MAX + 1];
+};
+
+struct thread;
+
+/* What a scan has seen so far. */
+struct scan {
+    struct thread *thread;
+    uint64_t limit, seen, bytes;
+    unsigned char *previous; /* the last key */
+    size_t previous_length;
+    unsigned char *expected; /* room for the key that a value claims to have */
+    const char *problem;
+};
+
+/* A thread walks its part of the trace. Nothing in it is shared with another thread but read-only memory, and nothing is
+ * allocated once it runs, but for a value that is longer than any of the trial. */
+struct thread {
+    const struct assay_driver *driver;
+    struct handles *handles;
+    const struct phases *phases;
+    const struct phase *phase;
+    uint32_t number;
+    const struct trace_thread *part;
+    struct counters_thread *head;
+    struct counters_slot *slots[OPERATION_CODES];
+    struct assay_handle *handle; /* NULL: one is taken for each operation */
+
+    unsigned char *key;
+    unsigned char *value;       /* what is put */
+    struct assay_buffer buffer; /* what is got */
+    struct assay_buffer old;    /* what compare-and-swap takes to be there */
+    struct assay_write *writes;
+    unsigned char *arena; /* keys and values of a batch */
+    struct scan scan;
+    uint64_t *observed;    /* one word an entry, in a verify phase; else NULL */
+    unsigned char *sample; /* of the null driver: stands for what a store would return; else NULL */
+    uint64_t versions;     /* phase and thread of the versions that this thread writes */
+    struct assay_error error;
+
+    int64_t start_ns; /* of the phase, on its clock */
+    pthread_t pthread;
+    const struct gate *gate;
+} __attribute__((aligned(128)));
+
+/* How an operation ended. looked: the thread did more after `now` than counting, so that the next operation must not begin
+ * there. */
+struct result {
+    enum outcome outcome;
+    bool looked;
+    int64_t now;
+};
+
+/* What an operation is done to. */
+struct step {
+    uint64_t entry, index, sequence, position, lap;
+    struct counters_slot *slot;
+};
+
+/* Makes the buffers of a thread. False: there is no memory. */
+bool thread_make(struct thread *t, const struct phase *phase, const struct phases *phases, struct handles *handles,
+                 uint32_t number);
+void thread_free(struct thread *t);
+
+/* Does the thread's entries until they are done, the deadline has passed or the conductor asks to stop. */
+void thread_walk(struct thread *t);
+
+/* operate.c: does one operation with t->handle, and reads the clock as soon as the store has answered. */
+struct result operate(struct thread *t, const struct step *step);
+void note(struct thread *t, unsigned operation, enum outcome outcome, const char *text);
+
+/* check.c: why a value that came back for an index is none that was written there, or NULL: section 1.4. */
+const char *check_value(struct thread *t, struct assay_bytes value, uint64_t index);
+/* The same where values are to be verified. */
+const char *check_if_asked(struct thread *t, struct assay_bytes value, uint64_t index);
+/* The word of a verify phase: section 5. */
+uint64_t observe(struct thread *t, enum assay_status status, struct assay_bytes value, uint64_t index);
+/* assay_visit: takes one record of a scan. */
+bool check_scanned(void *scan, struct assay_bytes key, struct assay_bytes value);
+
+#endif

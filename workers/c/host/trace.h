@@ -1,0 +1,91 @@
+/* Trace files: section 2 of docs/worker-contract.md. A trace is checked whole when it is mapped, so that the loop need not
+ * check anything. */
+#ifndef ASSAY_HOST_TRACE_H
+#define ASSAY_HOST_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "assay_driver.h"
+
+enum operation {
+    OPERATION_READ = 1,
+    OPERATION_INSERT = 2,
+    OPERATION_UPDATE = 3,
+    OPERATION_UPSERT = 4,
+    OPERATION_DELETE = 5,
+    OPERATION_SCAN = 6,
+    OPERATION_BATCH = 7,
+    OPERATION_READ_MODIFY_WRITE = 8,
+    OPERATION_COMPARE_AND_SWAP = 9,
+    OPERATION_ADD = 10,
+    OPERATION_END = 11, /* the first code that this version does not define */
+    OPERATION_CODES = 32
+};
+
+enum {
+    TRACE_HEADER_BYTES = 4096,
+    TRACE_DIRECTORY_BYTES = 64, /* a thread */
+    TRACE_AMOUNTS = 256,
+    TRACE_AMOUNTS_AT = 1024,
+    TRACE_OPERATIONS_AT = 64,
+    TRACE_FORMAT_VERSION = 1,
+    TRACE_THREADS_MAX = 65535,
+    TRACE_FLAG_DUE = 1,
+    TRACE_FLAG_RECORD_VERSIONS = 2
+};
+
+struct trace_thread {
+    const uint64_t *entries;
+    uint64_t count;
+    uint64_t stride;
+    const uint64_t *due; /* count words; NULL: closed load */
+    uint64_t lap_ns;
+    uint64_t limit; /* entries in all; 0: until the deadline */
+    uint32_t group, endpoint;
+};
+
+struct trace {
+    const unsigned char *data;
+    size_t length;
+    uint32_t flags;
+    uint32_t groups;
+    uint32_t operations; /* that occur, ascending: position k is slot k */
+    uint8_t operation[OPERATION_CODES];
+    int slot[OPERATION_CODES]; /* by operation code; -1: does not occur */
+    uint32_t amounts[TRACE_AMOUNTS];
+    uint32_t threads;
+    struct trace_thread *thread;
+};
+
+static inline uint64_t entry_index(uint64_t entry) { return entry & ((UINT64_C(1) << 48) - 1); }
+static inline unsigned entry_size_class(uint64_t entry) { return (unsigned)(entry >> 48) & 0xff; }
+static inline unsigned entry_operation(uint64_t entry) { return (unsigned)(entry >> 56) & 31; }
+static inline bool entry_grows(uint64_t entry) { return (entry >> 61 & 1) != 0; }
+static inline bool entry_is_member(uint64_t entry) { return (entry >> 62 & 1) != 0; }
+static inline uint64_t entry_effective_index(uint64_t entry, uint64_t lap, uint64_t stride) {
+    return entry_index(entry) + (entry_grows(entry) ? lap * stride : 0);
+}
+
+/* Says if the operation, or a batch's member of this kind, puts a value. */
+static inline bool operation_writes(unsigned operation) {
+    return (operation >= OPERATION_INSERT && operation <= OPERATION_UPSERT) ||
+           (operation >= OPERATION_READ_MODIFY_WRITE && operation <= OPERATION_ADD);
+}
+
+/* The name of the contract; "operation N" is not one of its. */
+const char *operation_name(unsigned operation);
+
+/* Maps and checks a file. False: error says what is wrong, and nothing is mapped. */
+bool trace_map(struct trace *trace, const char *path, struct assay_error *error);
+
+/* Reads a trace from bytes that stay where they are, aligned to 8. trace_free gives back what it made, not the bytes. */
+bool trace_decode(struct trace *trace, const unsigned char *data, size_t length, struct assay_error *error);
+void trace_free(struct trace *trace);
+void trace_unmap(struct trace *trace);
+
+/* Step 3 of section 1.4: is the entry at that place a write of this index and length? */
+bool trace_wrote(const struct trace *trace, uint64_t thread, uint64_t sequence, uint64_t index, size_t length);
+
+#endif
