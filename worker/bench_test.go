@@ -21,12 +21,12 @@ func (nothing) Describe() store.Description {
 	return store.Description{Name: "nothing", Kind: store.None, HandlesShareable: true, Durability: []store.DurabilityClaim{{Class: store.D0}}}
 }
 func (nothing) Open(context.Context, store.Config) (store.Store, error) { return nothing{}, nil }
-func (nothing) Handle() (store.Handle, error)                            { return nothing{}, nil }
-func (nothing) Settings() map[string]string                              { return nil }
-func (nothing) Get(key, buf []byte) ([]byte, error)                      { return buf, nil }
-func (nothing) Put(key, value []byte) error                              { return nil }
-func (nothing) Delete(key []byte) error                                  { return nil }
-func (nothing) Close() error                                             { return nil }
+func (nothing) Handle() (store.Handle, error)                           { return nothing{}, nil }
+func (nothing) Settings() map[string]string                             { return nil }
+func (nothing) Get(key, buf []byte) ([]byte, error)                     { return buf, nil }
+func (nothing) Put(key, value []byte) error                             { return nil }
+func (nothing) Delete(key []byte) error                                 { return nil }
+func (nothing) Close() error                                            { return nil }
 
 func BenchmarkLoop(b *testing.B) {
 	for _, threads := range []int{1, 2} {
