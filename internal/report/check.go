@@ -44,7 +44,7 @@ func (s sum) text() string {
 	for _, found := range []struct {
 		n    uint64
 		what string
-	}{{s.Lost, "lost"}, {s.Stale, "stale"}, {s.Wrong, "wrong"}, {s.Errors, "unreadable"}, {s.Unknown, "too short to tell"}} {
+	}{{s.Lost, "lost"}, {s.Stale, "stale"}, {s.Wrong, "wrong"}, {s.Errors, "unreadable"}, {s.Unknown, "can't be told"}} {
 		if found.n > 0 {
 			parts = append(parts, count(found.n)+" "+found.what)
 		}

@@ -281,7 +281,7 @@ type Final struct {
 	Stale   uint64 `json:"stale"`
 	Wrong   uint64 `json:"wrong"`
 	Errors  uint64 `json:"errors"`
-	Unknown uint64 `json:"unknown"` // values too short to prove their version
+	Unknown uint64 `json:"unknown"` // values too short to prove their version, or writes whose effect nobody knows
 }
 
 // Phase is one phase of a trial.

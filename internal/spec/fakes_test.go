@@ -48,6 +48,7 @@ func fakeDescriptions() []store.Description {
 	memcached.Kind, memcached.KeyBytesMax, memcached.KeyBytesMin, memcached.HandlesShareable = store.Server, 250, 1, false
 	memcached.Abilities = store.Abilities{Add: true, CompareAndSwap: true}
 	memcached.HandlesMax = 100
+	memcached.KeyText = true
 	pebble := embedded("pebble", store.D0, store.D3)
 	pebble.Options = []store.Option{
 		{Name: "cache_bytes", Type: store.Bytes, Default: "8MiB", Help: "size of the block cache"},

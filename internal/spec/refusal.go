@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"assay/internal/keyval"
 	"assay/internal/trace"
 	"assay/store"
 )
@@ -91,6 +92,9 @@ func (e *Experiment) refuseHandles(s Store, cell Cell) *Refusal {
 
 func (e *Experiment) refuseSizes(s Store, cell Cell) *Refusal {
 	d := s.Description
+	if d.KeyText && e.Keys.Format == keyval.Binary {
+		return &Refusal{"keys", fmt.Sprintf("%s can't store binary keys: set keys: {format: decimal}", s.Name)}
+	}
 	longest := e.Keys.BytesMax()
 	if d.KeyBytesMax > 0 && longest > d.KeyBytesMax {
 		return &Refusal{"keys", fmt.Sprintf("%s can't store keys of %d bytes: its driver takes at most %d", s.Name, longest, d.KeyBytesMax)}

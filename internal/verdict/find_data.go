@@ -276,14 +276,22 @@ func findShortValues(run *record.Run, _ *Summary) []Finding {
 			}
 		}
 	}
+	var untold []string
 	for _, planned := range run.Plan {
 		if t := run.Trials[planned.ID]; t != nil && t.Final != nil && t.Final.Unknown > 0 {
-			evidence = append(evidence, fmt.Sprintf("%s: the version of %s of %s records could not be told", planned.ID, count(t.Final.Unknown), count(t.Final.Records)))
+			untold = append(untold, fmt.Sprintf("%s: %s of %s records that were read back could not be judged", planned.ID, count(t.Final.Unknown), count(t.Final.Records)))
 		}
 	}
 	if len(evidence) == 0 {
-		return nil
+		if len(untold) == 0 {
+			return nil
+		}
+		// All values are long enough: it was the outcome of writes that left it open.
+		return []Finding{{Code: FindUntold, Severity: Warning,
+			Sentence: "Some records could not be judged when they were read back: where writes ended in errors or conflicts, nobody knows which of them were done.",
+			Evidence: untold, Remedy: "a store that lost them would not be seen; look at the messages of the trials"}}
 	}
+	evidence = append(evidence, untold...)
 	return []Finding{{Code: FindShortValues, Severity: Notice,
 		Sentence: fmt.Sprintf("Values shorter than %d bytes prove their key but not their version: a stale value would not be seen.", keyval.StampBytes),
 		Evidence: evidence, Remedy: fmt.Sprintf("use values of %d bytes or more where staleness matters", keyval.StampBytes)}}

@@ -52,6 +52,7 @@ const (
 	FindStall         = "stall"
 	FindCliff         = "cliff"
 	FindDecline       = "decline"
+	FindTuning        = "tuning" // what settings did to a fall at the defaults
 	FindOscillation   = "oscillation"
 	FindClasses       = "durability-classes"
 	FindDurabilityPut = "durability-ranks-writes"
@@ -62,6 +63,7 @@ const (
 	FindNoCeiling     = "no-ceiling"
 	FindBusyMachine   = "busy-machine"
 	FindShortValues   = "values-too-short"
+	FindUntold        = "records-not-judged"
 	FindUnverified    = "values-not-checked"
 	FindOneBlock      = "one-block"
 	FindMemoryLimit   = "memory-limit"
@@ -76,7 +78,7 @@ func findingsOf(run *record.Run, s *Summary) []Finding {
 	var found []Finding
 	for _, detect := range []func(*record.Run, *Summary) []Finding{
 		findFaults, findFailed, findRefused, findMissing, findIncomplete,
-		findHarness, findUnsteady, findUndecided, findCliffs, findDeclines, findOscillations, findStalls, findShortRuns, findDispatchLate,
+		findHarness, findUnsteady, findUndecided, findCliffs, findDeclines, findTuning, findOscillations, findStalls, findShortRuns, findDispatchLate,
 		findNoise, findOneBlock, findNoCeiling, findBusyMachine,
 		findClasses, findWriteCosts,
 		findInMemory, findMemoryLimit, findShortValues, findUnverified,

@@ -245,7 +245,11 @@ func TestFindings(t *testing.T) {
 		{"short values", func(run *record.Run) { run.Experiment.Cells[0].ValueBytes = 10 },
 			[]string{FindShortValues}, Notice, []string{"10 bytes"}},
 		{"versions that were not told", func(run *record.Run) { trials(run, "elm")[0].Final.Unknown = 5 },
-			[]string{FindShortValues}, Notice, []string{"5 of 10,000"}},
+			[]string{FindUntold}, Warning, []string{"5 of 10,000"}},
+		{"short values that were not told", func(run *record.Run) {
+			run.Experiment.Cells[0].ValueBytes = 10
+			trials(run, "elm")[0].Final.Unknown = 5
+		}, []string{FindShortValues}, Notice, []string{"5 of 10,000"}},
 		{"values not checked", func(run *record.Run) { run.Experiment.Verify = false },
 			[]string{FindUnverified}, Warning, []string{"verify is off"}},
 		{"late dispatch", func(run *record.Run) {
