@@ -42,16 +42,18 @@ var engines = []bareSubject{
 	{"badger", store.D1, openBadger},
 }
 
-// printBare prints, for each engine and operation, the harness's rate as a share of a bare loop's. Both work in this process
-// on databases of the same content, in turn, in pieces of a few hundredths of a second: what the machine and its other users
-// do meanwhile falls on both. The figure is the median over pairs, with its 95 % interval (order statistics).
-func printBare(pairs int, only string) error {
+// printBare prints, for each engine and operation, the harness's rate as a share of two bare loops': one on the driver's own
+// handle, so on the same database and through the same code but without the harness; and one on the engine itself, on a database
+// of its own with the same content. All three work in this process, in turn, in pieces of a few hundredths of a second, on the same keys in the same
+// order: what the machine and its other users do meanwhile falls on all. Figures are medians over rounds, with 95 % intervals (order
+// statistics).
+func printBare(rounds int, only string) error {
 	for _, engine := range engines {
 		if only != "" && only != engine.name {
 			continue
 		}
 		for _, o := range []trace.Operation{trace.Read, trace.Update} {
-			if err := printEngine(engine, o, pairs); err != nil {
+			if err := printEngine(engine, o, rounds); err != nil {
 				return fmt.Errorf("%s: %w", engine.name, err)
 			}
 		}
@@ -59,7 +61,7 @@ func printBare(pairs int, only string) error {
 	return nil
 }
 
-func printEngine(engine bareSubject, o trace.Operation, pairs int) (err error) {
+func printEngine(engine bareSubject, o trace.Operation, rounds int) (err error) {
 	directory, err := os.MkdirTemp("", "assay-bench-")
 	if err != nil {
 		return err
@@ -75,40 +77,58 @@ func printEngine(engine bareSubject, o trace.Operation, pairs int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, harness.close()) }()
-	loop := newBareLoop(bare, o)
-	if err := loop.load(); err != nil {
-		return err
-	}
-	each, err := loop.run(bareRecords) // also fills caches
+	handle, err := harness.opened.Handle()
 	if err != nil {
 		return err
 	}
-	if _, err := harness.run(bareRecords); err != nil {
+	defer func() { err = errors.Join(handle.Close(), err) }()
+	engineLoop := newBareLoop(bare, o)
+	handleLoop := newBareLoop(bareEngine{get: handle.Get, put: handle.Put}, o)
+	if err := engineLoop.load(); err != nil {
+		return err
+	}
+	each, err := engineLoop.run(bareRecords) // also fills caches
+	if err != nil {
 		return err
 	}
 	piece := max(int(float64(pieceLength.Nanoseconds())/each), 100)
-	var ratios, bares []float64
-	for pair := range pairs {
-		var ns [2]float64
-		for turn := range 2 {
-			runtime.GC() // the worker begins each phase so
-			which := (pair + turn) % 2
-			run := loop.run
-			if which == 1 {
-				run = harness.run
+	// Making a phase's trace and files empties the caches, which costs the first milliseconds of a piece: so it is done before all.
+	afterPhase := func(run func(int) (float64, error)) func(int) (float64, error) {
+		return func(operations int) (float64, error) {
+			if _, err := harness.run(1); err != nil {
+				return 0, err
 			}
-			if ns[which], err = run(piece); err != nil {
+			return run(operations)
+		}
+	}
+	loops := []func(int) (float64, error){harness.run, afterPhase(handleLoop.run), afterPhase(engineLoop.run)}
+	times := make([][]float64, len(loops))
+	for round := range rounds {
+		for turn := range loops {
+			which := (round + turn) % len(loops)
+			runtime.GC() // the worker begins each phase so
+			ns, err := loops[which](piece)
+			if err != nil {
 				return err
 			}
+			times[which] = append(times[which], ns)
 		}
-		bares, ratios = append(bares, ns[0]), append(ratios, ns[0]/ns[1])
 	}
-	low, high := medianInterval(ratios)
-	fmt.Printf("  %-8s %-8s %6.1f %%   (%.1f to %.1f; bare %.0f ns)\n", engine.name, o, 100*median(ratios), 100*low, 100*high, median(bares))
+	fmt.Printf("  %-8s %-8s %s   %s   (%.0f ns)\n", engine.name, o, share(times[1], times[0]), share(times[2], times[0]), median(times[1]))
 	return nil
 }
 
-const pieceLength = 50 * time.Millisecond
+// share prints the median of the ratios of a bare loop's times to the harness's, in percent, with its interval.
+func share(bare, harness []float64) string {
+	ratios := make([]float64, len(bare))
+	for i := range bare {
+		ratios[i] = 100 * bare[i] / harness[i]
+	}
+	low, high := medianInterval(ratios)
+	return fmt.Sprintf("%6.1f %% (%5.1f to %5.1f)", median(ratios), low, high)
+}
+
+const pieceLength = 200 * time.Millisecond
 
 // medianInterval returns a 95 % interval of the median: the order statistics n/2 ± 0.98·√n of the binomial.
 func medianInterval(values []float64) (low, high float64) {
@@ -118,21 +138,25 @@ func medianInterval(values []float64) (low, high float64) {
 	return sorted[max(int(n/2-half), 0)], sorted[min(int(n/2+half), len(sorted)-1)]
 }
 
-// bareLoop is what a careful person writes by hand: keys and values made in place, no look at the clock between.
+// bareLoop is what a careful person writes by hand: keys and values made in place, no look at the clock between. Each run begins
+// again at the first key, as the worker's phases do.
 type bareLoop struct {
 	engine          bareEngine
 	operation       trace.Operation
 	pool            *keyval.Pool
 	key, value, buf []byte
 	order           []uint64
-	done            int
 }
 
 func newBareLoop(e bareEngine, o trace.Operation) *bareLoop {
+	file, err := trace.Generate(work{operation: o, threads: 1, records: bareRecords}.spec())
+	if err != nil {
+		panic(err) // the same spec as the worker's, which was made before
+	}
 	l := &bareLoop{engine: e, operation: o, pool: keyval.NewPool(prepareDefault().Values),
-		key: make([]byte, 16), value: make([]byte, valueBytes), buf: make([]byte, 0, valueBytes), order: make([]uint64, entriesBench)}
-	for i := range l.order {
-		l.order[i] = keyval.Mix(uint64(i)) % bareRecords
+		key: make([]byte, 16), value: make([]byte, valueBytes), buf: make([]byte, 0, valueBytes)}
+	for _, entry := range file.Threads[0].Entries {
+		l.order = append(l.order, entry.Index())
 	}
 	return l
 }
@@ -156,19 +180,18 @@ func (l *bareLoop) load() error {
 // run does so many operations and returns ns each.
 func (l *bareLoop) run(operations int) (float64, error) {
 	start := time.Now()
-	for range operations {
-		l.setKey(l.order[l.done%entriesBench])
+	for done := range operations {
+		l.setKey(l.order[done%len(l.order)])
 		var err error
 		if l.operation == trace.Read {
 			_, err = l.engine.get(l.key, l.buf[:0])
 		} else {
-			binary.LittleEndian.PutUint64(l.value, uint64(l.done))
+			binary.LittleEndian.PutUint64(l.value, uint64(done))
 			err = l.engine.put(l.key, l.value)
 		}
 		if err != nil {
 			return 0, err
 		}
-		l.done++
 	}
 	return float64(time.Since(start).Nanoseconds()) / float64(operations), nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"assay/drivers"
 	"assay/internal/control"
 	"assay/internal/trace"
+	"assay/store"
 	"assay/worker"
 )
 
@@ -20,6 +22,19 @@ type here struct {
 	replies   *control.Lines
 	ended     chan error
 	next      int // phase number
+	opened    store.Store
+}
+
+// tap is a driver that keeps what it opened, so that a bare loop can work on the same database.
+type tap struct {
+	store.Driver
+	opened *store.Store
+}
+
+func (t tap) Open(ctx context.Context, c store.Config) (store.Store, error) {
+	s, err := t.Driver.Open(ctx, c)
+	*t.opened = s
+	return s, err
 }
 
 // serveHere opens the work's store and loads it, record by record, as the bare loop does.
@@ -31,7 +46,11 @@ func serveHere(w work) (*here, error) {
 	in, requests := io.Pipe()
 	replies, out := io.Pipe()
 	h := &here{work: w, directory: directory, requests: requests, replies: control.NewLines(replies), ended: make(chan error, 1)}
-	go func() { h.ended <- errors.Join(worker.Serve(in, out, drivers.All()...), out.Close()) }()
+	var tapped []store.Driver
+	for _, d := range drivers.All() {
+		tapped = append(tapped, tap{d, &h.opened})
+	}
+	go func() { h.ended <- errors.Join(worker.Serve(in, out, tapped...), out.Close()) }()
 	if err := h.call(w.open(directory)); err != nil {
 		return nil, errors.Join(err, h.close())
 	}

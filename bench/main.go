@@ -22,12 +22,12 @@ func main() {
 	}
 	rounds := flag.Int("rounds", 7, "rounds of each pair")
 	seconds := flag.Float64("seconds", 1, "length of each round")
-	pairs := flag.Int("pairs", 60, "pairs of pieces for each bare loop")
+	pieces := flag.Int("pieces", 60, "pieces of each bare loop")
 	only := flag.String("only", "", "only this engine's bare loop")
 	flag.Parse()
 	length := time.Duration(*seconds * float64(time.Second))
 	if *only != "" {
-		exit(printBare(*pairs, *only))
+		exit(printBare(*pieces, *only))
 	}
 	fmt.Println("Parts of an operation (ns, median; 16-byte key, 100-byte value)")
 	printParts()
@@ -35,8 +35,8 @@ func main() {
 	if err := printLoops(*rounds, length); err != nil {
 		exit(err)
 	}
-	fmt.Println("\nA bare loop's rate that is left on engines (one thread, 100,000 records, no sync; 95 % interval)")
-	exit(printBare(*pairs, ""))
+	fmt.Println("\nA bare loop's rate that is left: on the driver's handle, on the engine itself (one thread, 100,000 records, no sync; 95 % interval)")
+	exit(printBare(*pieces, ""))
 }
 
 func exit(err error) {

@@ -70,7 +70,7 @@ var lies = map[string]lie{
 	}},
 	"answers-never": {reply: func(r control.Request, line []byte) []byte {
 		if r.Command == control.CommandOpen {
-			select {}
+			time.Sleep(time.Hour) // not select {}: Go ends a process in which nothing can ever go on
 		}
 		return line
 	}},
