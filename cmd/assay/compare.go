@@ -22,6 +22,12 @@ with the arm B of one run. The exit status is for scripts: 0 no regression,
 		Example: `  assay compare results/main results/branch
   assay compare --run results/put-get bbolt pebble`,
 		Args: takes(2, 2, "two run directories, or --run DIR and two arms"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			if of == "" {
+				return nil, cobra.ShellCompDirectiveFilterDirs
+			}
+			return armNames(of), cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			comparison, err := compare(of, args[0], args[1])
 			if err != nil {
@@ -35,7 +41,20 @@ with the arm B of one run. The exit status is for scripts: 0 no regression,
 		},
 	}
 	c.Flags().StringVar(&of, "run", "", "compare two arms of this run `directory`")
+	must(c.MarkFlagDirname("run"))
 	return c
+}
+
+// armNames names the arms of a run for completion; none if it can't be read.
+func armNames(directory string) (names []string) {
+	run, err := record.Open(directory)
+	if err != nil {
+		return nil
+	}
+	for _, s := range run.Experiment.Stores {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 func compare(of, a, b string) (*verdict.Comparison, error) {

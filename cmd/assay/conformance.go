@@ -58,6 +58,7 @@ is checked. A server is loaded only if --endpoint names it.`,
 		},
 	}
 	c.Flags().StringVar(&driver, "driver", "", "check only this driver `name` (default: all that need no server)")
+	must(c.RegisterFlagCompletionFunc("driver", cobra.FixedCompletions(driverCatalogue().Names, cobra.ShellCompDirectiveNoFileComp)))
 	c.Flags().StringToStringVar(&options, "option", nil, "set a driver's option: `name=value`")
 	c.Flags().StringSliceVar(&endpoints, "endpoint", nil, "`host:port` of a server that may be loaded and emptied")
 	return c

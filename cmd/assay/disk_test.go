@@ -42,7 +42,7 @@ phases:
   - {name: load, load: true, batch: 100}
   - {name: insert, mix: {insert: 1}, order: uniform, for: 60s}
 blocks: 1
-step_timeout: 3s
+step_timeout: 15s
 `
 
 // The store fills the disk that the run directory stands on, too: the run ends, and what it says and leaves is of use.
@@ -123,7 +123,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	t.Parallel()
 	disk := small(t, "size=8m")
 	done := filepath.Join(disk, "done")
-	fine(t, assay(t, "run", written(t, "one.yaml", strings.Replace(oneStore, "for: 600ms", "for: 100ms", 1)), "--out", done), done)
+	fine(t, assay(t, "run", written(t, "one.yaml", strings.Replace(oneStore, "for: 1200ms", "for: 100ms", 1)), "--out", done), done)
 	if err := unix.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestLittleSharedMemory(t *testing.T) {
 	t.Parallel()
 	elsewhere := small(t, "size=64k")
 	directory := filepath.Join(t.TempDir(), "run")
-	file := written(t, "one.yaml", strings.Replace(oneStore, "for: 600ms", "for: 100ms", 1))
+	file := written(t, "one.yaml", strings.Replace(oneStore, "for: 1200ms", "for: 100ms", 1))
 	const little = `mount -t tmpfs -o size=64k tmpfs /dev/shm && exec "$0" run "$1" --out "$2" --no-html`
 	script := `unshare -m --propagation private sh -c '` + little + `' "$@"`
 	if e := shell(t, `unshare -m true`, "sh"); e.status != 0 {

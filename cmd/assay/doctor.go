@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -37,6 +38,11 @@ says what would spoil a measurement, what to do about it, and what is not known.
 	}
 }
 
+const (
+	lookAround   = time.Second // how long other processes are watched
+	foreignQuiet = 0.05        // share of the CPU time from which on other processes are told of: reports do so, too
+)
+
 // ailment is something that would spoil a measurement.
 type ailment struct{ what, remedy string }
 
@@ -64,11 +70,17 @@ func diagnose(directory string) error {
 	} else {
 		table.add("memory limit", "can be set")
 	}
+	foreign := host.ForeignShare(lookAround)
+	if foreign != nil {
+		table.add("others", fmt.Sprintf("use %.0f %% of the CPU time now", *foreign*100))
+	} else {
+		table.add("others", "not measured")
+	}
 	table.add("Assay", orDash(e.Assay)+", "+e.Go)
 	if err := table.print(os.Stdout); err != nil {
 		return err
 	}
-	ailments := ailmentsOf(e, c.Source(), directory)
+	ailments := ailmentsOf(e, c.Source(), directory, foreign)
 	fmt.Println()
 	for _, a := range ailments {
 		fmt.Printf("! %s\n  %s\n", a.what, a.remedy)
@@ -110,7 +122,7 @@ func unknownOf(e host.Environment) []string {
 	return unknown
 }
 
-func ailmentsOf(e host.Environment, source clock.Source, directory string) []ailment {
+func ailmentsOf(e host.Environment, source clock.Source, directory string, foreign *float64) []ailment {
 	var found []ailment
 	add := func(when bool, what, remedy string) {
 		if when {
@@ -125,6 +137,10 @@ func ailmentsOf(e host.Environment, source clock.Source, directory string) []ail
 	add(e.Filesystem == "overlay", "Files here are on an overlay file system: the first write to a file copies it.", "Name a directory on a volume with --data.")
 	add(e.SyncMicros > 0 && e.SyncMicros < 20 && e.Filesystem != "tmpfs", fmt.Sprintf("fdatasync takes %.0f µs: no disk is that fast; something below answers before the data is safe.", e.SyncMicros),
 		"D3 figures from here hold for this machine only.")
+	if foreign != nil {
+		add(*foreign >= foreignQuiet, fmt.Sprintf("Other processes use %.0f %% of the CPU time just now.", *foreign*100),
+			"Stop them: a trial beside which they use more than a quarter is not ranked.")
+	}
 	free, err := host.FreeBytes(directory)
 	add(err == nil && free < 10<<30, fmt.Sprintf("Only %.1f GiB are free in %s.", float64(free)/(1<<30), directory), "assay run --dry-run says what an experiment needs.")
 	add(errors.Is(err, os.ErrPermission), "The free space can't be read.", "Check the rights on "+directory+".")

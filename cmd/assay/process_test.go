@@ -269,9 +269,9 @@ values: {bytes: 100}
 durability: D0
 phases:
   - {name: load, load: true, batch: 100}
-  - {name: update, mix: {update: 1}, order: uniform, for: 600ms}
+  - {name: update, mix: {update: 1}, order: uniform, for: 1200ms}
 blocks: 1
-step_timeout: 3s
+step_timeout: 15s
 `
 
 // readable holds a run directory against what a person needs of it after any end: the report can be shown, without internal

@@ -25,7 +25,8 @@ another form. Nothing but the directories is needed: no store, no network.`,
   assay report results/put-get --html put-get.html
   assay report results/put-get --format json | jq .findings
   assay report results/put-get --format benchfmt > new.txt && benchstat old.txt new.txt`,
-		Args: atLeastOneDirectory,
+		Args:              atLeastOneDirectory,
+		ValidArgsFunction: completeDirectories,
 		RunE: func(_ *cobra.Command, args []string) error {
 			view, err := viewOf(args)
 			if err != nil {
@@ -45,6 +46,10 @@ another form. Nothing but the directories is needed: no store, no network.`,
 	c.Flags().StringVar(&format, "format", "text", "text, json, csv or benchfmt")
 	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json", "csv", "benchfmt"}, cobra.ShellCompDirectiveNoFileComp)))
 	return c
+}
+
+func completeDirectories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
 func atLeastOneDirectory(_ *cobra.Command, args []string) error {

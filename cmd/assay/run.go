@@ -57,7 +57,13 @@ assay run --resume DIR does the trials that are left.`,
 			}
 			return usage(fmt.Errorf("assay run takes one experiment file or preset; the presets are %s", strings.Join(presetNames(), ", ")))
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			switch {
+			case len(args) > 0:
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			case f.resume:
+				return nil, cobra.ShellCompDirectiveFilterDirs
+			}
 			return presetNames(), cobra.ShellCompDirectiveDefault
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return f.run(args[0]) },
@@ -69,6 +75,9 @@ assay run --resume DIR does the trials that are left.`,
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the trials, their number, and the time and disk they take; run nothing")
 	c.Flags().BoolVar(&f.plain, "plain", false, "progress as lines, even on a terminal")
 	c.Flags().BoolVar(&f.noHTML, "no-html", false, "do not write report.html into the run directory")
+	must(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
+	must(c.MarkFlagDirname("out"))
+	must(c.MarkFlagDirname("data"))
 	return c
 }
 

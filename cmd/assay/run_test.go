@@ -67,7 +67,7 @@ func TestRunSmoke(t *testing.T) {
 func TestRunWithoutOutMakesADirectoryHere(t *testing.T) {
 	t.Parallel()
 	here := t.TempDir()
-	text := strings.Replace(oneStore, "for: 600ms", "for: 100ms", 1)
+	text := strings.Replace(oneStore, "for: 1200ms", "for: 100ms", 1)
 	e := assayIn(t, here, text, "run", "-", "--no-html")
 	made, err := filepath.Glob(filepath.Join(here, "assay-one-*"))
 	if err != nil || len(made) != 1 {
@@ -89,7 +89,7 @@ func TestRunWithoutOutMakesADirectoryHere(t *testing.T) {
 func TestFailedTrialsAreSaid(t *testing.T) {
 	t.Parallel()
 	text := strings.ReplaceAll(oneStore, "[memory]", "[{driver: crashes-exit, worker: "+hosted()+"}]")
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "D0", "D1"), "for: 600ms", "for: 100ms")
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "D0", "D1"), "for: 1200ms", "for: 100ms")
 	directory := filepath.Join(t.TempDir(), "run")
 	e := assay(t, "run", written(t, "crash.yaml", text), "--out", directory)
 	e.wants(t, exitTrials, "2 of 3 trials failed", "exit status 3")
@@ -104,8 +104,8 @@ func TestManyThreads(t *testing.T) {
 	if os.Getenv("ASSAY_LONG") == "1" {
 		threads = 10_000
 	}
-	text := strings.ReplaceAll(strings.ReplaceAll(oneStore, "blocks: 1", fmt.Sprintf("blocks: 1\nthreads: %d\nhandles: shared", threads)), "for: 600ms", "for: 300ms")
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "records: 500", "records: 20000"), "step_timeout: 3s", "step_timeout: 60s")
+	text := strings.ReplaceAll(strings.ReplaceAll(oneStore, "blocks: 1", fmt.Sprintf("blocks: 1\nthreads: %d\nhandles: shared", threads)), "for: 1200ms", "for: 300ms")
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "records: 500", "records: 20000"), "step_timeout: 15s", "step_timeout: 60s")
 	directory := filepath.Join(t.TempDir(), "run")
 	run := fine(t, assay(t, "run", written(t, "threads.yaml", text), "--out", directory, "--no-html"), directory)
 	for id, trial := range run.Trials {

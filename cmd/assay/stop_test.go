@@ -87,7 +87,7 @@ func statesOf(run *record.Run) map[record.State]int {
 // The second Ctrl-C ends the run at once, even while a store hangs.
 func TestStoppedTwice(t *testing.T) {
 	t.Parallel()
-	p, directory := begun(t, strings.Replace(oneStore, "step_timeout: 3s", "step_timeout: 60s", 1), nil)
+	p, directory := begun(t, strings.Replace(oneStore, "step_timeout: 15s", "step_timeout: 60s", 1), nil)
 	workers := p.workers(t)
 	gone := func() { gone(t, workers) }
 	for _, pid := range workers {
@@ -114,7 +114,7 @@ func TestKilledConductor(t *testing.T) {
 	t.Run("worker that does not notice", func(t *testing.T) {
 		t.Parallel()
 		deaf := fmt.Sprintf("stores: [{driver: memory, worker: [%q, deaf-worker]}]", os.Args[0])
-		killConductor(t, strings.NewReplacer("stores: [memory]", deaf, "for: 600ms", "for: 300s").Replace(oneStore))
+		killConductor(t, strings.NewReplacer("stores: [memory]", deaf, "for: 1200ms", "for: 300s").Replace(oneStore))
 	})
 }
 
@@ -168,7 +168,7 @@ func TestKilledWorker(t *testing.T) {
 // A worker that stands still is killed once step_timeout is over; the other trials are run.
 func TestHungWorker(t *testing.T) {
 	t.Parallel()
-	p, directory := begun(t, strings.Replace(oneStore, "step_timeout: 3s", "step_timeout: 1s", 1), nil)
+	p, directory := begun(t, strings.Replace(oneStore, "step_timeout: 15s", "step_timeout: 1s", 1), nil)
 	workers := p.workers(t)
 	for _, pid := range workers {
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
@@ -246,7 +246,7 @@ func TestTwoRunsIntoOneDirectory(t *testing.T) {
 
 	// Both at the same moment: one of them has it.
 	directory = filepath.Join(t.TempDir(), "run")
-	file := written(t, "one.yaml", strings.Replace(oneStore, "for: 600ms", "for: 300ms", 1))
+	file := written(t, "one.yaml", strings.Replace(oneStore, "for: 1200ms", "for: 300ms", 1))
 	var both []*process
 	for range 2 {
 		both = append(both, start(t, nil, "run", file, "--out", directory, "--plain"))

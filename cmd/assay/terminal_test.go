@@ -132,7 +132,9 @@ func TestCtrlCOnATerminal(t *testing.T) {
 	x.shows(t, "stopping;") // what changes on the board is sent in pieces: only short ones can be looked for
 	x.shows(t, "assay run --resume "+directory)
 	x.given(t, before)
-	if states := statesOf(readable(t, directory)); states[record.Interrupted] != 1 || states[record.Failed] > 0 {
+	// On a slow machine the key may come between two trials: then none is interrupted, and some are left to do.
+	states := statesOf(readable(t, directory))
+	if left := 3 - states[record.OK] - states[record.Marked]; states[record.Failed] > 0 || states[record.Interrupted] > 1 || left == 0 {
 		t.Errorf("states %v", states)
 	}
 	resumed(t, directory)
@@ -158,7 +160,7 @@ func TestTerminalGoesAway(t *testing.T) {
 	}
 	gone(t, workers)
 	run := readable(t, directory)
-	if states := statesOf(run); states[record.Interrupted] != 1 || run.Events[len(run.Events)-1].Kind != record.EventInterrupted {
+	if states := statesOf(run); states[record.Interrupted] > 1 || run.Events[len(run.Events)-1].Kind != record.EventInterrupted {
 		t.Errorf("states %v, last event %+v", states, run.Events[len(run.Events)-1])
 	}
 	resumed(t, directory)

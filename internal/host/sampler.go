@@ -227,3 +227,12 @@ func (s *Sampler) add(pids []int, below bool) processUse {
 	}
 	return use
 }
+
+// ForeignShare watches the machine for a while and returns the share (0 to 1) of its CPU time that other processes used,
+// those below this one not counted; nil: not measured.
+func ForeignShare(while time.Duration) *float64 {
+	s := NewSampler(os.Getpid(), "")
+	before := s.Sample()
+	time.Sleep(while)
+	return s.Sample().Since(before).Foreign
+}

@@ -34,7 +34,7 @@ phases:
   - {name: insert, mix: {insert: 1}, for: 30s, operations: 60000}
   - {name: more, mix: {insert: 1}, for: 30s, operations: 60000}
 blocks: 1
-sample: 100ms
+sample: 10ms
 step_timeout: 6s
 `
 	return strings.NewReplacer("WORKER", own(), "DRIVER", driver, "CLASS", class, "LIMIT", limit).Replace(text)

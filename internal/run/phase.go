@@ -68,6 +68,7 @@ func (t *trial) phase(ctx context.Context, p *spec.Phase, position int) error {
 		t.result.Marks = append(t.result.Marks, record.Mark{Code: record.MarkShort, Phase: p.Name, Text: short})
 	}
 	t.result.Marks = append(t.result.Marks, w.foreign()...)
+	t.result.Marks = append(t.result.Marks, w.seen.against(p.Name, int64(w.files.counters.StartNS()), int64(w.files.counters.EndNS()))...)
 	return nil
 }
 

@@ -102,7 +102,7 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	if err := t.limitMemory(); err != nil {
 		return err
 	}
-	t.sampler = host.NewSampler(t.worker.PID(), t.data)
+	t.sampler = host.NewSampler(t.worker.PID(), t.data, host.Listeners(t.store.Endpoints)...)
 	if t.limit != nil {
 		t.sampler.WatchLimit(t.limit)
 	}

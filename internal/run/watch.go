@@ -37,6 +37,7 @@ type watched struct {
 	rssMax   uint64
 	bad      uint64 // operations that were lost, wrong, errors or timeouts
 	progress progress
+	seen     seen
 	dead     bool
 	runtime  control.Ran
 
@@ -186,11 +187,13 @@ func (w *watched) sample() error {
 	began := host.ThreadCPU()
 	defer func() { w.telemetry.CPUSeconds += (host.ThreadCPU() - began).Seconds() }()
 	start := w.files.counters.StartNS()
+	fromNS := clock.MonotonicNS()
+	now := w.files.counters.Sample(w.fine && start > 0)
+	nowNS := clock.MonotonicNS()
+	w.seen.look(fromNS, nowNS, now.Acknowledged)
 	if start == 0 {
 		return nil // the threads are not running yet
 	}
-	now := w.files.counters.Sample(w.fine)
-	nowNS := clock.MonotonicNS()
 	if end := w.files.counters.EndNS(); end > 0 {
 		nowNS = int64(end)
 	}
@@ -288,7 +291,9 @@ func (w *watched) collect() []string {
 	r.Runtime = w.runtime.Runtime
 	r.Telemetry = &w.telemetry
 	now := w.trial.sampler.Sample()
+	fromNS := clock.MonotonicNS()
 	w.last = c.Sample(true)
+	w.seen.look(fromNS, clock.MonotonicNS(), w.last.Acknowledged)
 	r.Operations, r.Messages = operations(w.last.Totals), messages(c.Messages())
 	var problems []string
 	r.Attempted, r.Unfinished, problems = balance(w.file, c, w.last)

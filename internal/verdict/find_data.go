@@ -46,6 +46,37 @@ func findClasses(run *record.Run, s *Summary) []Finding {
 		Evidence: evidence, Remedy: "compare within a class only"}}
 }
 
+// syncMicrosBelievable: no device answers a sync of 4 KiB sooner without a cache that it claims to survive with. `assay doctor`
+// has the same line.
+const syncMicrosBelievable = 20
+
+// findVolatile: a sync that costs nothing proves nothing, and classes that live by it were claimed only.
+func findVolatile(run *record.Run, s *Summary) []Finding {
+	e := run.Environment
+	var why, remedy string
+	switch {
+	case e.Filesystem == "tmpfs" || e.Filesystem == "ramfs":
+		why, remedy = "the stores' files stood in memory ("+e.Filesystem+")", "name a directory on a disk with --data"
+	case e.SyncMicros > 0 && e.SyncMicros < syncMicrosBelievable:
+		why, remedy = fmt.Sprintf("fdatasync of 4 KiB took %.0f µs here, so that something below answers before data is safe", e.SyncMicros), "run on a disk of its own"
+	default:
+		return nil
+	}
+	var evidence []string
+	eachRow(s, func(t *Table, r *Row) {
+		embedded := r.Store >= 0 && run.Experiment.Stores[r.Store].Description.Kind == store.Embedded
+		if embedded && r.Rate != nil && t.Parameters.Durability >= store.D2 {
+			evidence = append(evidence, fmt.Sprintf("%s in %s: %s", r.Arm, in(run, t), rate(r.Rate.Value)))
+		}
+	})
+	if len(evidence) == 0 {
+		return nil
+	}
+	return []Finding{{Code: FindVolatile, Severity: Warning,
+		Sentence: "What is said to survive a power cut does not: " + why + ". The cost of syncs is not in these rates.",
+		Evidence: evidence, Remedy: remedy}}
+}
+
 var reads = []string{"read", "scan"}
 
 // isWrite says whether any operation of a phase changes data.

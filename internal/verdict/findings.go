@@ -57,6 +57,7 @@ const (
 	FindClasses       = "durability-classes"
 	FindDurabilityPut = "durability-ranks-writes"
 	FindInMemory      = "data-fits-memory"
+	FindVolatile      = "nothing-is-synced"
 	FindShortRun      = "short-run"
 	FindNoisy         = "machine-noisy"
 	FindNoTwin        = "no-noise-measure"
@@ -80,7 +81,7 @@ func findingsOf(run *record.Run, s *Summary) []Finding {
 		findFaults, findFailed, findRefused, findMissing, findIncomplete,
 		findHarness, findUnsteady, findUndecided, findCliffs, findDeclines, findTuning, findOscillations, findStalls, findShortRuns, findDispatchLate,
 		findNoise, findOneBlock, findNoCeiling, findBusyMachine,
-		findClasses, findWriteCosts,
+		findClasses, findWriteCosts, findVolatile,
 		findInMemory, findMemoryLimit, findShortValues, findUnverified,
 	} {
 		found = append(found, detect(run, s)...)

@@ -480,6 +480,33 @@ func TestTheExampleRun(t *testing.T) {
 	}
 }
 
+func TestSyncsThatCostNothing(t *testing.T) {
+	for _, c := range []struct {
+		class      store.Durability
+		filesystem string
+		micros     float64
+		want       string // "": no finding
+	}{
+		{store.D3, "ext4", 300, ""},
+		{store.D3, "ext4", 0, ""}, // not measured
+		{store.D1, "tmpfs", 2, ""},
+		{store.D3, "tmpfs", 2, "in memory (tmpfs)"},
+		{store.D3, "ext4", 4, "took 4 µs"},
+	} {
+		shape := clean()
+		shape.Classes = []store.Durability{c.class}
+		run := built(shape)
+		run.Environment.Filesystem, run.Environment.SyncMicros = c.filesystem, c.micros
+		for i := range run.Experiment.Stores {
+			run.Experiment.Stores[i].Description.Kind = store.Embedded
+		}
+		f := find(summarise(t, run), FindVolatile)
+		if (f != nil) != (c.want != "") || f != nil && !strings.Contains(f.Sentence, c.want) {
+			t.Errorf("%+v: %+v", c, f)
+		}
+	}
+}
+
 func TestDurabilityIsNotBlamedWhereStoresDifferMore(t *testing.T) {
 	shape := clean()
 	shape.Classes = []store.Durability{store.D1, store.D3}

@@ -1,0 +1,50 @@
+package run
+
+import (
+	"fmt"
+
+	"assay/internal/record"
+)
+
+// seen is when the conductor itself saw a phase at work, in ns of CLOCK_MONOTONIC. A rate is operations over the time that the
+// worker tells, so that this time is held against what can be seen from outside.
+type seen struct {
+	workingBy    int64 // operations had been done by then, at the latest; 0: never seen
+	workingAfter int64 // operations were done after this; 0: never seen
+
+	lookedAt     int64 // begin of the look before
+	acknowledged uint64
+}
+
+// look tells of a reading of the counters that took from one moment to another.
+func (s *seen) look(from, to int64, acknowledged []uint64) {
+	var done uint64
+	for _, n := range acknowledged {
+		done += n
+	}
+	if done > 0 && s.workingBy == 0 {
+		s.workingBy = to
+	}
+	if done > s.acknowledged && s.lookedAt > 0 {
+		s.workingAfter = s.lookedAt
+	}
+	s.lookedAt, s.acknowledged = from, done
+}
+
+// against returns a mark if a phase from start to end can't be what was seen. end is 0 if the worker told none.
+func (s *seen) against(phase string, start, end int64) []record.Mark {
+	if end <= start {
+		return nil
+	}
+	slack := int64(max(clockDriftFloor, clockDriftShare*float64(end-start)))
+	text := ""
+	switch {
+	case s.workingBy > 0 && start > s.workingBy+slack:
+		text = fmt.Sprintf("the worker says that the phase began %.1f ms after operations of it had been done", float64(start-s.workingBy)/1e6)
+	case end < s.workingAfter-slack:
+		text = fmt.Sprintf("the worker says that the phase ended %.1f ms before operations of it were done", float64(s.workingAfter-end)/1e6)
+	default:
+		return nil
+	}
+	return []record.Mark{{Code: record.MarkClock, Phase: phase, Text: text}}
+}

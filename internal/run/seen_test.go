@@ -1,0 +1,44 @@
+package run
+
+import (
+	"strings"
+	"testing"
+
+	"assay/internal/record"
+)
+
+func TestThePhasesTimeIsHeldAgainstWhatWasSeen(t *testing.T) {
+	const second = int64(1e9)
+	for _, c := range []struct {
+		name       string
+		start, end int64
+		want       string // in the mark; "": none
+	}{
+		{"true", 10 * second, 14 * second, ""},
+		{"as short as what was seen allows", 11*second + 10, 13 * second, ""},
+		{"the clocks differ a little", 11*second + 1e6, 13*second - 1e6, ""},
+		{"longer than what was seen", 5 * second, 20 * second, ""},
+		{"too late a start", 12 * second, 14 * second, "began 1000.0 ms after"},
+		{"too early an end", 10 * second, 12 * second, "ended 1000.0 ms before"},
+		{"no end: the worker died", 10 * second, 0, ""},
+	} {
+		var s seen
+		for _, at := range []struct {
+			seconds int64
+			threads []uint64
+		}{{9, []uint64{0, 0}}, {11, []uint64{5, 0}}, {12, []uint64{5, 7}}, {13, []uint64{5, 7}}, {15, []uint64{6, 7}}, {16, []uint64{6, 7}}} {
+			s.look(at.seconds*second, at.seconds*second+10, at.threads)
+		}
+		marks := s.against("mixed", c.start, c.end)
+		if (len(marks) > 0) != (c.want != "") {
+			t.Errorf("%s: marks %+v", c.name, marks)
+			continue
+		}
+		if len(marks) > 0 && (marks[0].Code != record.MarkClock || marks[0].Phase != "mixed" || !strings.Contains(marks[0].Text, c.want)) {
+			t.Errorf("%s: %+v, want %q", c.name, marks[0], c.want)
+		}
+	}
+	if marks := new(seen).against("short", 1, 2); len(marks) > 0 {
+		t.Errorf("a phase that nobody looked at is marked: %+v", marks)
+	}
+}
