@@ -38,6 +38,7 @@ func (Driver) Describe() store.Description {
 		},
 		Options: []store.Option{
 			{Name: "operation_timeout", Type: store.Duration, Default: "1s", Help: "deadline of one operation, set on the socket (there is no library whose default this could be); after it the connection is given up, and the next operation connects anew"},
+			{Name: "flush_at_open", Type: store.Bool, Default: "false", Help: "send flush_all when a trial opens the server: DELETES EVERYTHING ON IT, whoever stored it"},
 		},
 		KeyText:       true,
 		KeyBytesMin:   1,
@@ -65,6 +66,11 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	d := &db{endpoint: c.Endpoints[0], timeout: timeout, control: connection{endpoint: c.Endpoints[0], timeout: timeout}}
 	if err := d.open(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open memcached at %s: %w", d.endpoint, err), d.control.close())
+	}
+	if c.Options.Bool("flush_at_open") {
+		if err := d.flush(); err != nil {
+			return nil, errors.Join(fmt.Errorf("empty memcached at %s: %w", d.endpoint, err), d.control.close())
+		}
 	}
 	return d, nil
 }
@@ -95,6 +101,22 @@ func (d *db) open(ctx context.Context) error {
 		return d.control.unexpected("version", line)
 	}
 	d.version = version
+	return nil
+}
+
+// flush makes every record of the server unreachable; only the option flush_at_open asks for it.
+func (d *db) flush() error {
+	if err := d.control.begin(); err != nil {
+		return err
+	}
+	d.control.request = append(d.control.request[:0], "flush_all\r\n"...)
+	line, err := d.control.roundTrip()
+	if err != nil {
+		return err
+	}
+	if string(line) != "OK" {
+		return d.control.unexpected("flush_all", line)
+	}
 	return nil
 }
 

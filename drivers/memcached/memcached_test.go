@@ -315,3 +315,18 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("nobody listens there: %v", err)
 	}
 }
+
+// Nothing is deleted on a server without being told: the option is off by default.
+func TestFlushesOnlyWhenTold(t *testing.T) {
+	endpoint := drivertest.StartMemcached(t)
+	_, h := open(t, endpoint, nil)
+	if err := h.Put([]byte("key"), []byte("value")); err != nil {
+		t.Fatal(err)
+	}
+	_, again := open(t, endpoint, nil)
+	wantGet(t, again, "key", []byte("value"))
+	_, emptied := open(t, endpoint, map[string]string{"flush_at_open": "true"})
+	if _, err := emptied.Get([]byte("key"), nil); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("after a flush: %v", err)
+	}
+}

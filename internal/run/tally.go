@@ -74,6 +74,32 @@ func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, 
 	return attempted, unfinished, problems
 }
 
+// timeKept says why the service times of a phase can't be: the threads of closed load have so much time and no more, and what they do not
+// spend in operations they spend in checking values that were read and in waiting for handles. "" if nothing speaks against them.
+func timeKept(p *record.Phase) string {
+	if p.Open || p.ElapsedNS <= 0 || p.Threads == 0 || p.EndedBy != record.EndedDuration {
+		return "" // in open load threads wait for due times, and where work is counted some are done before others
+	}
+	served, operations, onlyWrites := 0.0, uint64(0), true
+	for _, o := range p.Operations {
+		code, _ := trace.ParseOperation(o.Name)
+		onlyWrites = onlyWrites && (code.Writes() && code != trace.ReadModifyWrite && code != trace.CompareAndSwap || code == trace.Batch || code == trace.Delete)
+		if o.Service != nil {
+			n := o.Service.Count()
+			served, operations = served+o.Service.Mean()*float64(n), operations+n
+		}
+	}
+	had := float64(p.ElapsedNS) * float64(p.Threads)
+	const bucketError, servedMin, operationsMin = 1.02, 0.1, 1000
+	switch {
+	case served > bucketError*had:
+		return fmt.Sprintf("operations are said to have taken %.3g s, but %d threads had %.3g s", served/1e9, p.Threads, had/1e9)
+	case onlyWrites && operations >= operationsMin && served+float64(p.HandleWaitNS) < servedMin*had:
+		return fmt.Sprintf("operations are said to have taken %.3g s of the %.3g s that %d threads had, and nothing says what became of the rest", served/1e9, had/1e9, p.Threads)
+	}
+	return ""
+}
+
 // Thresholds of marks. What is below them is still shown, and may be a finding.
 const (
 	clockDriftShare = 0.001 // of the phase's length
@@ -110,6 +136,9 @@ func marksOf(p *record.Phase, problems []string) []record.Mark {
 			break
 		}
 		mark(record.MarkIdentity, "%s", problem)
+	}
+	if text := timeKept(p); text != "" {
+		mark(record.MarkIdentity, "%s", text)
 	}
 	if drift, length := float64(p.ClockDrift), float64(p.ElapsedNS); drift > clockDriftFloor && drift > clockDriftShare*length {
 		mark(record.MarkClock, "the %s clock went %.1f ms away from the monotonic clock in %.1f s", p.Clock, drift/1e6, length/1e9)

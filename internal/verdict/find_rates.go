@@ -7,6 +7,7 @@ import (
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/stat"
+	"assay/store"
 )
 
 const (
@@ -34,6 +35,38 @@ func findHarness(run *record.Run, s *Summary) (found []Finding) {
 			Evidence: evidence, Where: at(t, r.Arm)})
 	})
 	return found
+}
+
+// findOtherHarness names the stores whose harness was not measured: the null driver runs in Assay's own worker.
+func findOtherHarness(run *record.Run, s *Summary) []Finding {
+	var arms []string
+	eachRow(s, func(_ *Table, r *Row) {
+		if r.otherWorker && r.Rate != nil && !slices.Contains(arms, r.Arm) {
+			arms = append(arms, r.Arm)
+		}
+	})
+	if len(arms) == 0 {
+		return nil
+	}
+	return []Finding{{Code: FindOtherHarness, Severity: Notice,
+		Sentence: fmt.Sprintf("How much of an operation is the harness is not known for %s: another program hosts it, and the null driver here is Assay's own.", list(arms)),
+		Evidence: []string{"stores with a worker of their own: " + list(arms)}, Remedy: "for stores of workers/c, add the store null-c"}}
+}
+
+// findKeptData: Assay empties no server without being told, so that trials on one may meet what earlier ones left.
+func findKeptData(run *record.Run, _ *Summary) []Finding {
+	var kept []string
+	for _, s := range run.Experiment.Stores {
+		if s.Description.Kind == store.Server && s.Options["flush_at_open"] != "true" {
+			kept = append(kept, s.Name)
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	return []Finding{{Code: FindKeptData, Severity: Warning,
+		Sentence: fmt.Sprintf("The server of %s was not emptied between trials: a record that one should not find may have been left by another.", list(kept)),
+		Evidence: []string{"flush_at_open is not set for " + list(kept)}, Remedy: "if everything on the server may be deleted, set the option flush_at_open"}}
 }
 
 func findUnsteady(run *record.Run, s *Summary) (found []Finding) {

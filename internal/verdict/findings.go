@@ -47,6 +47,8 @@ const (
 	FindIncomplete    = "run-incomplete"
 	FindHarnessBound  = "harness-bound"
 	FindHarnessShare  = "harness-share"
+	FindOtherHarness  = "other-harness"
+	FindKeptData      = "server-not-emptied"
 	FindUnsteady      = "no-steady-state"
 	FindUndecided     = "steadiness-unknown"
 	FindStall         = "stall"
@@ -79,7 +81,7 @@ func findingsOf(run *record.Run, s *Summary) []Finding {
 	var found []Finding
 	for _, detect := range []func(*record.Run, *Summary) []Finding{
 		findFaults, findFailed, findRefused, findMissing, findIncomplete,
-		findHarness, findUnsteady, findUndecided, findCliffs, findDeclines, findTuning, findOscillations, findStalls, findShortRuns, findDispatchLate,
+		findHarness, findOtherHarness, findKeptData, findUnsteady, findUndecided, findCliffs, findDeclines, findTuning, findOscillations, findStalls, findShortRuns, findDispatchLate,
 		findNoise, findOneBlock, findNoCeiling, findBusyMachine,
 		findClasses, findWriteCosts, findVolatile,
 		findInMemory, findMemoryLimit, findShortValues, findUnverified,

@@ -32,7 +32,8 @@ func (t *Table) rank() {
 	t.Threshold = stat.Threshold(t.AA)
 	for i := range t.Rows {
 		r := &t.Rows[i]
-		if t.Ceiling != nil && r.Rate != nil && r.Role != plan.Ceiling && !t.Open {
+		// The ceiling is that of Assay's own worker: of another program's loop it says nothing.
+		if t.Ceiling != nil && r.Rate != nil && r.Role != plan.Ceiling && !t.Open && !r.otherWorker {
 			r.HarnessShare = pointer(r.Rate.Value / t.Ceiling.Value)
 		}
 		r.Reasons = t.reasonsAgainst(r)

@@ -64,7 +64,8 @@ func tableOf(run *record.Run, cell int, phase spec.Phase) Table {
 		at := slices.IndexFunc(t.Rows, func(r Row) bool { return r.Arm == planned.Arm && r.Role == planned.Role })
 		if at < 0 {
 			at = len(t.Rows)
-			t.Rows = append(t.Rows, Row{Arm: planned.Arm, Role: planned.Role, Store: planned.Store})
+			t.Rows = append(t.Rows, Row{Arm: planned.Arm, Role: planned.Role, Store: planned.Store,
+				otherWorker: planned.Store >= 0 && len(run.Experiment.Stores[planned.Store].Worker) > 0})
 		}
 		t.Rows[at].Trials = append(t.Rows[at].Trials, observe(run, planned, phase))
 	}

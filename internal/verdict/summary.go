@@ -100,8 +100,9 @@ type Row struct {
 	CPUNS              *float64 `json:"cpu_ns_per_operation,omitempty"`
 
 	// HarnessShare is the share of each operation that the harness itself takes: this rate ÷ the null driver's. Nil for
-	// open load and where there is no ceiling.
+	// open load, where there is no ceiling, and for stores in other programs' workers, of whose harness it says nothing.
 	HarnessShare *float64 `json:"harness_share,omitempty"`
+	otherWorker  bool     // hosted by another program than Assay
 
 	Warnings []stat.Warning `json:"warnings,omitempty"`
 }

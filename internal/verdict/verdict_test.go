@@ -206,6 +206,14 @@ func TestFindings(t *testing.T) {
 			[]string{FindHarnessBound, FindHarnessShare}, Warning, []string{"oak in put at D1 is harness-bound", "no rank"}},
 		{"harness noted", func(run *record.Run) { slow(run, "null", 0.08) }, // 1.68 M/s and 1.92 M/s
 			[]string{FindHarnessShare}, Notice, []string{"The harness is 12 %"}},
+		{"another program's harness", func(run *record.Run) {
+			slow(run, "null", 0.012)
+			for i := range run.Experiment.Stores {
+				run.Experiment.Stores[i].Worker = []string{"./other"}
+			}
+		}, []string{FindOtherHarness}, Notice, []string{"elm", "oak", "not known"}},
+		{"a server that keeps its data", func(run *record.Run) { run.Experiment.Stores[1].Description.Kind = store.Server },
+			[]string{FindKeptData}, Warning, []string{"elm", "not emptied"}},
 		{"a drift", func(run *record.Run) {
 			for _, e := range trials(run, "elm") {
 				for s := range 60 {
