@@ -162,6 +162,7 @@ func TestSamplerSeesTheWorker(t *testing.T) {
 	if !c.work() {
 		t.Fatal("the child failed")
 	}
+	s.walkNext = time.Time{} // on a busy machine even the walk of an empty directory may have been slow
 	after := s.Sample()
 	if after.RSSBytes == nil || *after.RSSBytes == 0 || after.MajorFaults == nil || after.CPUSeconds == nil {
 		t.Errorf("the worker was not measured: %+v", after)
@@ -241,7 +242,7 @@ func TestNotMeasured(t *testing.T) {
 func TestCostlyWalksAreRare(t *testing.T) {
 	s := NewSampler(os.Getpid(), t.TempDir())
 	for range 2 {
-		if s.Sample().DiskBytes == nil {
+		if s.Sample().DiskBytes == nil && s.walkCost <= walkCheap {
 			t.Fatal("a cheap walk was left out")
 		}
 	}
