@@ -23,9 +23,12 @@ func main() {
 	rounds := flag.Int("rounds", 7, "rounds of each pair")
 	seconds := flag.Float64("seconds", 1, "length of each round")
 	pieces := flag.Int("pieces", 60, "pieces of each bare loop")
-	only := flag.String("only", "", "only this engine's bare loop")
+	only := flag.String("only", "", "only the whole loop on the null driver (`null`), or this engine's bare loops")
 	flag.Parse()
 	length := time.Duration(*seconds * float64(time.Second))
+	if *only == "null" {
+		exit(printLoops(*rounds, length))
+	}
 	if *only != "" {
 		exit(printBare(*pieces, *only))
 	}

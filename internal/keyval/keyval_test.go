@@ -153,3 +153,15 @@ func BenchmarkPut(b *testing.B) {
 		p.Put(value, i, 1)
 	}
 }
+
+func TestTheMakersShortWayMakesTheSameKeys(t *testing.T) {
+	for _, scatter := range []bool{false, true} {
+		shape := KeyShape{Format: Binary, Bytes: 16, Scatter: scatter}
+		m := NewKeyMaker(shape)
+		for _, index := range []uint64{0, 1, 255, 1 << 40, IndexMax} {
+			if got, want := m.Key(index), appendBinary(nil, map[bool]uint64{true: Mix(index), false: index}[scatter], 16); !bytes.Equal(got, want) {
+				t.Errorf("index %d, scatter %v: %x, want %x", index, scatter, got, want)
+			}
+		}
+	}
+}
