@@ -8,11 +8,11 @@ import (
 	"assay/internal/record"
 )
 
-// timed is a phase of two threads and one second, in which so many writes took so long each.
+// timed is a phase of one thread and one second, in which so many writes took so long each.
 func timed(operation string, operations int, each uint64) *record.Phase {
 	h := histogram.New()
 	h.Counts[histogram.Bucket(each)] = uint64(operations)
-	return &record.Phase{Name: "p", Threads: 2, ElapsedNS: 1e9, EndedBy: record.EndedDuration,
+	return &record.Phase{Name: "p", Threads: 1, ElapsedNS: 1e9, EndedBy: record.EndedDuration,
 		Operations: []record.Operation{{Name: operation, OK: uint64(operations), Service: h}}}
 }
 
@@ -22,10 +22,10 @@ func TestServiceTimesMustFitTheTimeThatThreadsHad(t *testing.T) {
 		phase *record.Phase
 		want  string
 	}{
-		{"all of it", timed("update", 2_000_000, 990), ""},
-		{"more than there was", timed("update", 2_000_000, 1_200), "had 2 s"},
-		{"a hundredth", timed("update", 2_000_000, 10), "what became of the rest"},
-		{"reads, whose values are checked between", timed("read", 2_000_000, 10), ""},
+		{"all of it", timed("update", 1_000_000, 990), ""},
+		{"more than there was", timed("update", 1_000_000, 1_200), "had 1 s"},
+		{"a hundredth", timed("update", 1_000_000, 10), "what became of the rest"},
+		{"reads, whose values are checked between", timed("read", 1_000_000, 10), ""},
 		{"too few to tell", timed("update", 500, 10), ""},
 	} {
 		got := timeKept(c.phase)
@@ -37,7 +37,7 @@ func TestServiceTimesMustFitTheTimeThatThreadsHad(t *testing.T) {
 			t.Errorf("%s: marked %v", c.name, marked)
 		}
 	}
-	open := timed("update", 2_000_000, 10)
+	open := timed("update", 1_000_000, 10)
 	open.Open = true
 	if got := timeKept(open); got != "" {
 		t.Errorf("open load: %q", got)
