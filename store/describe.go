@@ -70,6 +70,9 @@ type Abilities struct {
 	CompareAndSwap bool `json:"compare_and_swap"`
 	Sync           bool `json:"sync"`
 	Inspect        bool `json:"inspect"`
+	Records        bool `json:"records,omitempty"`
+	Query          bool `json:"query,omitempty"`
+	Count          bool `json:"count,omitempty"`
 }
 
 // List returns the names of the abilities that are there.
@@ -80,7 +83,7 @@ func (a Abilities) List() []string {
 		has  bool
 	}{
 		{"batch", a.Batch}, {"scan", a.Scan}, {"add", a.Add}, {"compare_and_swap", a.CompareAndSwap},
-		{"sync", a.Sync}, {"inspect", a.Inspect},
+		{"sync", a.Sync}, {"inspect", a.Inspect}, {"records", a.Records}, {"query", a.Query}, {"count", a.Count},
 	} {
 		if ability.has {
 			names = append(names, ability.name)
@@ -98,6 +101,9 @@ func Probe(s Store, h Handle) Abilities {
 	_, a.CompareAndSwap = h.(CompareAndSwapper)
 	_, a.Sync = s.(Syncer)
 	_, a.Inspect = s.(Inspector)
+	_, a.Records = s.(Definer)
+	_, a.Query = h.(Querier)
+	_, a.Count = h.(Counter)
 	return a
 }
 

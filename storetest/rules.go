@@ -48,6 +48,14 @@ var rules = []rule{
 	{"key-shapes", "Keys of every shape that the contract has (decimal, ycsb, scattered) are kept apart.", keyShapesRule},
 	{"limits", "A key or value one byte past a claimed limit ends in an error, or is kept whole after all; never in a dead worker, a hang, or a value that was acknowledged and is cut or gone.", limitsRule},
 
+	{"define", "Columns and indexes that the contract does not have, and definitions out of order, are answered with bad_request; an index that the store lacks is refused, and nothing has changed then. An index that was passed over makes every query a look through everything.", defineRule},
+	{"record-columns", "Every column of a record comes back as it was written, whatever its type: text that looks like a number, long integers, empty columns, zero bytes; by get, by scan, after batches and overwrites. A store that keeps part of a record is fast.", recordColumnsRule},
+	{"record-reopen", "Records with columns are there, and are found, after close, open and define.", recordReopenRule},
+	{"query", "A query finds every record that has these bytes in a column, and no other, with and without an index.", queryRule},
+	{"query-limit", "A query ends at its limit.", queryLimitRule},
+	{"query-changed", "After overwrites and deletes, queries and counts find each record once, and none that is gone. An index that is not kept up makes writes cheap.", queryChangedRule},
+	{"count", "A count is exact, with and without an index. An estimate is not the work that was asked for.", countRule},
+
 	{"buffers", "Keys and values belong to the caller after the call, and a value that was returned stays as it is until the handle's next call. Threads read and write values of many lengths at once; any buffer used twice shows as a wrong value.", buffersRule},
 	{"handles-shared", "One handle may be used by all threads at once, if the driver says so.", handlesRule(handlesShared)},
 	{"handles-per-thread", "Handles of different threads don't disturb each other.", handlesRule(handlesPerThread)},

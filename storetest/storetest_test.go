@@ -58,7 +58,7 @@ func textOf(t *testing.T, r Report) string {
 }
 
 func TestHonestDriversPass(t *testing.T) {
-	for _, name := range []string{misbehave.Honest, misbehave.Slow, misbehave.Prints} {
+	for _, name := range misbehave.HonestNames {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := report(t, target(t, "drivers", name))
@@ -102,6 +102,18 @@ var failures = map[string][]string{
 	"lies-settings":         {"durability-classes"},
 	"lies-abilities":        {"abilities"},
 	"lies-description":      {"describe"},
+	"lies-column-lost":      {"record-columns", "record-reopen"},
+	"lies-column-double":    {"record-columns"},
+	"lies-column-trimmed":   {"record-columns"},
+	"lies-column-swapped":   {"record-columns", "query"},
+	"lies-define-failed":    {"define"},
+	"lies-define-empties":   {"record-reopen"},
+	"lies-index-deleted":    {"query-changed"},
+	"lies-index-twice":      {"query-changed"},
+	"lies-query-limit":      {"query-limit"},
+	"lies-query-alike":      {"query", "query-changed"},
+	"lies-query-short":      {"query", "query-limit"},
+	"lies-count":            {"count", "query-changed"},
 	"hangs-operation":       {"value-lengths", "stop"},
 	"hangs-open":            {"abilities"},
 	"hangs-close":           {"abilities", "reopen"},
@@ -112,7 +124,7 @@ var failures = map[string][]string{
 func TestLiesAreFound(t *testing.T) {
 	for _, d := range misbehave.Drivers() {
 		name := d.Describe().Name
-		if slices.Contains([]string{misbehave.Honest, misbehave.Slow, misbehave.Prints}, name) {
+		if slices.Contains(misbehave.HonestNames, name) {
 			continue
 		}
 		expected := failures[name]
@@ -138,12 +150,16 @@ func TestLiesAreFound(t *testing.T) {
 // A lie about one thing must not make rules fail that have nothing to do with it: a report that cries everywhere says nothing.
 func TestOtherRulesHold(t *testing.T) {
 	for name, unconcerned := range map[string][]string{
-		"lies-shareable":  {"handles-per-thread", "handles-pool", "handles-per-operation", "value-lengths"},
-		"lies-scan-order": {"value-lengths", "delete", "batch", "reopen", "survives-kill", "counts"},
-		"lies-forgets":    {"overwrite", "scan-order", "survives-kill", "counts"},
-		"lies-batch-last": {"overwrite", "scan-order", "reopen", "add"},
-		"lies-empty-miss": {"scan-order", "batch", "reopen", "miss", "laps"},
-		"lies-settings":   {"abilities", "overwrite", "reopen"},
+		"lies-shareable":     {"handles-per-thread", "handles-pool", "handles-per-operation", "value-lengths"},
+		"lies-scan-order":    {"value-lengths", "delete", "batch", "reopen", "survives-kill", "counts"},
+		"lies-forgets":       {"overwrite", "scan-order", "survives-kill", "counts"},
+		"lies-batch-last":    {"overwrite", "scan-order", "reopen", "add"},
+		"lies-empty-miss":    {"scan-order", "batch", "reopen", "miss", "laps"},
+		"lies-settings":      {"abilities", "overwrite", "reopen"},
+		"lies-index-twice":   {"record-columns", "record-reopen", "query", "query-limit", "count"},
+		"lies-index-deleted": {"record-columns", "record-reopen", "query", "query-limit", "count"},
+		"lies-query-limit":   {"record-columns", "query", "query-changed", "count"},
+		"lies-count":         {"record-columns", "query", "query-limit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -162,20 +178,20 @@ var workerFailures = map[string][]string{
 	"counts-attempts":    {"counts", "limit"},
 	"counts-nothing":     {"counts"},
 	"counts-no-times":    {"counts"},
-	"counts-bytes":       {"counts"},
+	"counts-bytes":       {"counts", "record-columns", "query"},
 	"counts-early-end":   {"deadline", "open-load"},
 	"counts-late-end":    {"clock"},
 	"counts-no-handles":  {"handles-per-operation"},
 	"ignores-deadline":   {"deadline"},
 	"ignores-verify":     {"wrong-values", "messages"},
-	"ignores-must-hit":   {"lost", "messages"},
+	"ignores-must-hit":   {"lost", "messages", "query", "count"},
 	"ignores-loaded":     {"wrong-values"},
 	"ignores-stride":     {"laps"},
 	"ignores-due":        {"open-load"},
 	"ignores-limit":      {"limit"},
 	"prints-after-run":   {"control-channel"},
-	"refuses-as-failed":  {"bad-requests", "request-order", "durability-refusal", "handle-limits"},
-	"accepts-everything": {"bad-requests", "request-order", "durability-refusal", "handle-limits"},
+	"refuses-as-failed":  {"bad-requests", "request-order", "durability-refusal", "handle-limits", "define"},
+	"accepts-everything": {"bad-requests", "request-order", "durability-refusal", "handle-limits", "define"},
 	"outlives-input":     {"end-of-input"},
 	"counts-all-ok":      {"lost", "miss", "wrong-values"},
 	"answers-garbage":    {"describe"},
@@ -207,6 +223,19 @@ func TestLyingWorkersAreFound(t *testing.T) {
 				t.Errorf("%v failed, expected %v:\n%s", failed, rules, textOf(t, r))
 			}
 		})
+	}
+}
+
+// A worker that lets a store do what it can't do is seen with a driver that can't do much.
+func TestAbilitiesThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	target := target(t, "accepts-everything", misbehave.Bare)
+	target.Rules = []string{"abilities"}
+	r := report(t, target)
+	for _, operation := range []string{"scan", "batch", "query", "count"} {
+		if expected := "a trace with " + operation + " was accepted"; len(r.Failed()) != 1 || !strings.Contains(r.Results[0].Detail, expected) {
+			t.Errorf("expected %q:\n%s", expected, textOf(t, r))
+		}
 	}
 }
 

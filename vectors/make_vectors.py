@@ -91,6 +91,30 @@ def value(shape, bytes_of_pool, index, of_version, length):
 # Section 2
 
 
+# Section 1.5
+
+
+def column(shape, bytes_of_pool, c, index, of_version):
+    if "constant" in c:
+        return c["constant"].encode()
+    if "proof" in c:
+        return value(shape, bytes_of_pool, index, of_version, c["proof"])
+    q = c["sequence"]
+    n = index // (q.get("divide") or 1)
+    if q.get("modulo"):
+        n %= q["modulo"]
+    n = n * (q.get("multiply") or 1) + q.get("add", 0)
+    return q.get("prefix", "").encode() + str(n & WORD).encode() + q.get("suffix", "").encode()
+
+
+def record(shape, bytes_of_pool, columns, index, of_version):
+    out = b""
+    for c in columns:
+        data = column(shape, bytes_of_pool, c, index, of_version)
+        out += struct.pack("<H", len(data)) + data
+    return out
+
+
 def fnv1a(data):
     h = 0xCBF29CE484222325
     for byte in data:
@@ -323,6 +347,56 @@ def check_vectors():
     return {"shape": shape_json(shape), "values": vectors}
 
 
+def text(name, **sequence):
+    return {"name": name, "type": "text", "sequence": sequence}
+
+
+RECORDS = {
+    "table-insert": [
+        text("name", prefix="mikio"),
+        {"name": "age", "type": "integer", "constant": "30"},
+        {"name": "lang", "type": "text", "constant": "ja,en,c"},
+    ],
+    "proof in the middle": [
+        {"name": "category", "type": "integer", "sequence": {"divide": 55, "modulo": 20000, "multiply": 3, "add": 1}},
+        {"name": "v", "type": "bytes", "proof": 100},
+        text("title", prefix="päge ", multiply=7, add=5, suffix=" of news"),
+    ],
+    "one column, empty": [{"name": "a", "type": "bytes", "constant": ""}],
+    "proof alone, the shortest": [{"name": "v", "type": "bytes", "proof": 24}],
+    "all bits": [text("n", multiply=65535, add=(1 << 64) - 65535 * ((1 << 48) - 1) - 2), text("m", modulo=1, suffix="x" * 300)],
+}
+
+
+def record_vectors():
+    shape = SHAPES[1]
+    all_bytes = pool(shape)
+    vectors = []
+    for name, columns in RECORDS.items():
+        made, checks = [], []
+        for i, index in enumerate(INDEXES):
+            v = VERSIONS[i % len(VERSIONS)]
+            made.append({"index": word(index), "version": word(v), "record": record(shape, all_bytes, columns, index, v).hex()})
+
+        def check(what, index, bytes_read, right, of_version=0):
+            checks.append({"name": what, "index": word(index), "record": bytes_read.hex(), "right": right, "version": word(of_version)})
+
+        v = version(3, 2, 1)
+        good = record(shape, all_bytes, columns, 77, v)
+        proven = v if any("proof" in c for c in columns) else 0
+        check("right", 77, good, True, proven)
+        check("one byte more", 77, good + b"\0", False)
+        check("one byte less", 77, good[:-1], False)
+        check("a column more", 77, good + b"\0\0", False)
+        check("nothing", 77, b"", False)
+        check("a length that is too long", 77, b"\xff\xff" + good[2:], False)
+        if len(good) > 2:
+            check("a changed byte", 77, good[:2] + bytes([good[2] ^ 1]) + good[3:], False)
+            check("another record's", 78, good, False)
+        vectors.append({"name": name, "shape": shape_json(shape), "columns": columns, "records": made, "checks": checks})
+    return vectors
+
+
 def bucket_vectors():
     values = {0, 1, 127, 128, 255, 256, 257, 258, 511, 512, 1000, 10**6, 10**9, 10**12, (1 << 42) - 1, 1 << 42, WORD}
     for e in range(7, 43):
@@ -437,6 +511,7 @@ VECTORS = {
     "buckets": bucket_vectors,
     "traces": trace_vectors,
     "counters": counters_vectors,
+    "records": record_vectors,
 }
 
 

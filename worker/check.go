@@ -14,11 +14,11 @@ import (
 // check says why a value that came back for an index is none that was written there, or "": section 1.4 of
 // docs/worker-contract.md.
 func (t *thread) check(value []byte, index uint64) string {
-	version, right := t.pool.Check(value, index)
+	version, right, proven := t.prove(value, index)
 	if !right {
 		return t.whyWrong(value, index)
 	}
-	if len(value) < keyval.StampBytes {
+	if !proven {
 		return ""
 	}
 	if version == 0 {
@@ -29,10 +29,25 @@ func (t *thread) check(value []byte, index uint64) string {
 	}
 	number, thread, sequence := keyval.SplitVersion(version)
 	writer, prepared := t.session.phases[number]
-	if !prepared || !writer.trace.Wrote(thread, sequence, index, len(value)) {
+	length := len(value)
+	if t.record != nil {
+		length = trace.AnyLength
+	}
+	if !prepared || !writer.trace.Wrote(thread, sequence, index, length) {
 		return "a value with a right checksum that no operation of this trial wrote"
 	}
 	return ""
+}
+
+// prove returns the version that a value proves for an index, if it is one of that index at all, and if it proves a version:
+// short values and records without a proof do not.
+func (t *thread) prove(value []byte, index uint64) (version uint64, right, proven bool) {
+	if t.record != nil {
+		version, right = t.record.Check(t.pool, value, index, t.scratch)
+		return version, right, t.record.Proves()
+	}
+	version, right = t.pool.Check(value, index)
+	return version, right, len(value) >= keyval.StampBytes
 }
 
 // checked is check where values are to be verified.
@@ -41,7 +56,7 @@ func (t *thread) checked(value []byte, index uint64) string {
 		return ""
 	}
 	if t.sample != nil { // the work of checking, without the question: the null driver has no value that could be wrong
-		t.pool.Check(t.sample, 0)
+		t.prove(t.sample, 0)
 		return ""
 	}
 	return t.check(value, index)
@@ -49,6 +64,9 @@ func (t *thread) checked(value []byte, index uint64) string {
 
 // whyWrong looks closer at a value that is not right. The messages leave numbers out, so that they count up.
 func (t *thread) whyWrong(value []byte, index uint64) string {
+	if t.record != nil {
+		return t.whyWrongRecord(value, index)
+	}
 	claimed, whole := keyval.IndexOf(value)
 	switch {
 	case !whole:
@@ -62,6 +80,16 @@ func (t *thread) whyWrong(value []byte, index uint64) string {
 	return "bytes that are no value of this trial"
 }
 
+func (t *thread) whyWrongRecord(record []byte, index uint64) string {
+	claimed, ok := t.record.Index(record)
+	if ok && claimed != index {
+		if _, right := t.record.Check(t.pool, record, claimed, t.scratch); right {
+			return "another record's columns"
+		}
+	}
+	return "columns that are not the record's"
+}
+
 // observe returns the word of a verify phase: section 5 of the contract.
 func (t *thread) observe(value []byte, index uint64, err error) uint64 {
 	if errors.Is(err, store.ErrNotFound) {
@@ -70,11 +98,11 @@ func (t *thread) observe(value []byte, index uint64, err error) uint64 {
 	if err != nil {
 		return counters.ObservedError
 	}
-	version, right := t.pool.Check(value, index)
+	version, right, proven := t.prove(value, index)
 	if !right {
 		return counters.ObservedWrong
 	}
-	if len(value) < keyval.StampBytes {
+	if !proven {
 		return counters.ObservedShort
 	}
 	return version
@@ -110,14 +138,25 @@ func (t *thread) checkScanned(keys *keyval.KeyMaker, key, value []byte) string {
 	if s.seen == 0 && bytes.Compare(key, s.previous) < 0 {
 		return "a scan began before its first key"
 	}
-	index, claimed := keyval.IndexOf(value)
+	index, claimed := t.claimed(value)
 	if !claimed {
-		return "" // too short to say whose it is
+		return "" // it does not say whose it is
 	}
 	if index > keyval.IndexMax || !bytes.Equal(key, keys.Key(index)) {
 		return "a scanned value that is not its key's"
 	}
 	return t.check(value, index)
+}
+
+// claimed returns the index that a value says it is of, if it says so.
+func (t *thread) claimed(value []byte) (index uint64, claimed bool) {
+	if t.record == nil {
+		return keyval.IndexOf(value)
+	}
+	if index, claimed = t.record.Claimed(value); !claimed && t.record.Proves() {
+		return keyval.IndexMax + 1, true // a record without the column that each has: no key fits it
+	}
+	return index, claimed
 }
 
 // scanFrom walks from the key of index. The records are checked as they come, inside the clock: they are gone afterwards.

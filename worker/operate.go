@@ -35,6 +35,10 @@ func (t *thread) operate(entry trace.Entry, index, sequence uint64, position int
 		return t.readModifyWrite(entry, index, sequence, slot)
 	case trace.CompareAndSwap:
 		return t.compareAndSwap(entry, index, sequence, slot)
+	case trace.Query:
+		return t.query(entry, index, slot)
+	case trace.Count:
+		return t.count(entry, index, slot)
 	case trace.Add:
 		key, value := t.keys.Key(index), t.makeValue(entry, index, sequence)
 		err := t.adder.Add(key, value)
@@ -46,6 +50,10 @@ func (t *thread) operate(entry trace.Entry, index, sequence uint64, position int
 
 // makeValue makes the value that the entry at a sequence number writes. It is valid until the next call.
 func (t *thread) makeValue(entry trace.Entry, index, sequence uint64) []byte {
+	if t.record != nil {
+		t.value = t.record.Append(t.value[:0], t.pool, index, t.version(sequence))
+		return t.value
+	}
 	value := t.value[:t.amounts[entry.SizeClass()]]
 	t.pool.Put(value, index, t.version(sequence))
 	return value
@@ -179,10 +187,14 @@ func (t *thread) applyBatch(entry trace.Entry, sequence uint64, position int, la
 			continue
 		}
 		start = len(t.arena)
-		t.arena = t.arena[:start+int(t.amounts[member.SizeClass()])]
-		value := t.arena[start:len(t.arena):len(t.arena)]
-		t.pool.Put(value, index, t.version(sequence+1+uint64(i)))
-		t.writes = append(t.writes, store.Write{Key: key, Value: value})
+		version := t.version(sequence + 1 + uint64(i))
+		if t.record != nil {
+			t.arena = t.record.Append(t.arena, t.pool, index, version)
+		} else {
+			t.arena = t.arena[:start+int(t.amounts[member.SizeClass()])]
+			t.pool.Put(t.arena[start:], index, version)
+		}
+		t.writes = append(t.writes, store.Write{Key: key, Value: t.arena[start:len(t.arena):len(t.arena)]})
 	}
 	err := t.batcher.Apply(t.writes)
 	now := t.clock.NowNS()

@@ -543,7 +543,7 @@ func TestBrokenRequests(t *testing.T) {
 		`{"id":1,"command":"describe","extra":1}`:    control.ClassBadRequest,
 		`{"id":1,"command":"frobnicate"}`:            control.ClassBadRequest,
 		`{"id":1,"command":"open"}`:                  control.ClassBadRequest,
-		`{"id":1,"command":"define"}`:                control.ClassRefused,
+		`{"id":1,"command":"define"}`:                control.ClassBadRequest,
 		`{"id":1,"command":"describe"} {"id":2}`:     control.ClassBadRequest,
 		`{"id":1,"command":"open","open":{"x":"y"}}`: control.ClassBadRequest,
 	} {

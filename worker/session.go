@@ -26,6 +26,7 @@ type session struct {
 	store     store.Store
 	abilities store.Abilities
 	handles   *handles
+	record    *keyval.RecordShape // of define; nil: values are plain
 
 	phases   map[int]*phase // prepared since open, by number: their traces prove versions
 	prepared *phase         // waits for run
@@ -57,8 +58,6 @@ func (s *session) do(r control.Request) (any, error) {
 		return s.describe(), nil
 	case control.CommandOpen:
 		return s.openStore(r.Open)
-	case control.CommandDefine:
-		return nil, refused("this worker has no stores with columns and indexes")
 	}
 	if s.store == nil {
 		return nil, badRequest("%s before open", r.Command)
@@ -69,6 +68,8 @@ func (s *session) do(r control.Request) (any, error) {
 			return nil, err
 		}
 		return s.prepared.tells(), nil
+	case control.CommandDefine:
+		return nothing, s.define(r.Define)
 	case control.CommandRun:
 		return s.run()
 	case control.CommandInspect:
@@ -161,7 +162,7 @@ func (s *session) close() error {
 	for _, p := range s.phases {
 		p.unmap()
 	}
-	s.store, s.handles, s.phases, s.prepared = nil, nil, nil, nil
+	s.store, s.handles, s.phases, s.prepared, s.record = nil, nil, nil, nil, nil
 	if handlesErr != nil {
 		return fmt.Errorf("closing a handle: %w", handlesErr)
 	}
@@ -234,7 +235,10 @@ func (s *session) prepare(r *control.Prepare) (err error) {
 	if err := s.checkAbilities(p.trace); err != nil {
 		return err
 	}
-	if err := checkLengths(p.trace, r.Values); err != nil {
+	if err := s.checkQueries(p.trace); err != nil {
+		return err
+	}
+	if err := s.checkLengths(p.trace, r.Values); err != nil {
 		return err
 	}
 	if p.counters, err = counters.Open(r.Counters, p.trace); err != nil {
@@ -262,7 +266,8 @@ func (p *phase) tells() control.Prepared {
 func (s *session) checkAbilities(t *trace.File) error {
 	for _, o := range t.Operations {
 		missing := o == trace.Scan && !s.abilities.Scan || o == trace.Batch && !s.abilities.Batch ||
-			o == trace.Add && !s.abilities.Add || o == trace.CompareAndSwap && !s.abilities.CompareAndSwap
+			o == trace.Add && !s.abilities.Add || o == trace.CompareAndSwap && !s.abilities.CompareAndSwap ||
+			o == trace.Query && !s.abilities.Query || o == trace.Count && !s.abilities.Count
 		if missing {
 			return refused("%s has no %s", s.hosted.description.Name, o)
 		}
@@ -271,7 +276,13 @@ func (s *session) checkAbilities(t *trace.File) error {
 }
 
 // checkLengths holds the trace against length_max, from which all buffers are sized.
-func checkLengths(t *trace.File, values keyval.ValueShape) error {
+func (s *session) checkLengths(t *trace.File, values keyval.ValueShape) error {
+	if s.record != nil {
+		if n := s.record.ProofBytes(); n > values.LengthMax {
+			return badRequest("a proof column of %d bytes, but length_max is %d", n, values.LengthMax)
+		}
+		return nil
+	}
 	for i := range t.Threads {
 		for _, e := range t.Threads[i].Entries {
 			if n := t.Amounts[e.SizeClass()]; e.Operation().Writes() && int(n) > values.LengthMax {

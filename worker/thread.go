@@ -36,6 +36,9 @@ type thread struct {
 	writes   []store.Write
 	arena    []byte // keys and values of a batch
 	scan     scanState
+	record   *keyval.RecordShape // nil: values are plain
+	scratch  []byte              // a column, while a record is checked
+	found    queryState
 	observed []uint64 // one word an entry, in a verify phase
 
 	zeroVersions, verify bool
@@ -51,6 +54,8 @@ type target struct {
 	scanner store.Scanner
 	adder   store.Adder
 	swapper store.CompareAndSwapper
+	querier store.Querier
+	counter store.Counter
 }
 
 func targetOf(h store.Handle) target {
@@ -59,6 +64,8 @@ func targetOf(h store.Handle) target {
 	t.scanner, _ = h.(store.Scanner)
 	t.adder, _ = h.(store.Adder)
 	t.swapper, _ = h.(store.CompareAndSwapper)
+	t.querier, _ = h.(store.Querier)
+	t.counter, _ = h.(store.Counter)
 	return t
 }
 
@@ -67,8 +74,14 @@ func (s *session) newThread(p *phase, number int) *thread {
 		session: s, phase: p, number: number, part: &p.trace.Threads[number], head: p.counters.Thread(number),
 		clock: p.clock, keys: keyval.NewKeyMaker(p.request.Keys), pool: p.pool, amounts: &p.trace.Amounts,
 		versions: keyval.Version(p.request.Number, number, 0), verify: p.request.Verify, zeroVersions: p.request.ZeroVersions,
-		value: make([]byte, p.request.Values.LengthMax), buffer: make([]byte, 0, p.request.Values.LengthMax),
+		record: s.record,
 	}
+	valueBytesMax := p.request.Values.LengthMax
+	if t.record != nil {
+		valueBytesMax = t.record.BytesMax()
+		t.scratch = make([]byte, 0, valueBytesMax)
+	}
+	t.value, t.buffer = make([]byte, valueBytesMax), make([]byte, 0, valueBytesMax)
 	for slot, o := range p.trace.Operations {
 		t.slots[o] = p.counters.Slot(number, slot)
 	}
@@ -77,9 +90,13 @@ func (s *session) newThread(p *phase, number int) *thread {
 	}
 	t.sizeBatch()
 	t.scan.init(t)
+	t.found.init(t)
 	if s.hosted.description.Kind == store.None {
-		t.sample = make([]byte, p.request.Values.LengthMax)
-		t.pool.Put(t.sample, 0, 0)
+		if t.sample = make([]byte, valueBytesMax); t.record != nil {
+			t.sample = t.record.Append(t.sample[:0], t.pool, 0, 0)
+		} else {
+			t.pool.Put(t.sample, 0, 0)
+		}
 	}
 	t.observed = t.observedWords()
 	return t
@@ -95,7 +112,11 @@ func (t *thread) sizeBatch() {
 		members := int(t.amounts[e.SizeClass()])
 		bytes := members * t.phase.request.Keys.BytesMax()
 		for _, member := range t.part.Entries[p+1 : p+1+members] {
-			if member.Operation().Writes() {
+			switch {
+			case !member.Operation().Writes():
+			case t.record != nil:
+				bytes += t.record.BytesMax()
+			default:
 				bytes += int(t.amounts[member.SizeClass()])
 			}
 		}
@@ -146,7 +167,7 @@ func (t *thread) walk() {
 	}
 	open, keepsHandle := t.part.Due != nil, t.target.Handle != nil
 	sequence, lap, position := uint64(0), uint64(0), 0
-	last := clock.NowNS()
+	last, ended := clock.NowNS(), t.startNS
 	for {
 		entry := entries[position]
 		entriesDone := 1
@@ -156,7 +177,7 @@ func (t *thread) walk() {
 		var due int64
 		if open {
 			due = t.startNS + int64(t.part.Due[position]+lap*t.part.LapNS)
-			if last = t.waitUntil(due, deadline, stop); last < 0 {
+			if last = t.waitUntil(due, ended, deadline, stop); last < 0 {
 				return
 			}
 		}
@@ -193,7 +214,7 @@ func (t *thread) walk() {
 		if now >= deadline || sequence >= limit || atomic.LoadUint64(stop) != 0 {
 			return
 		}
-		last = now
+		last, ended = now, now
 		if looked {
 			last = clock.NowNS()
 		}
@@ -206,9 +227,12 @@ func (t *thread) walk() {
 // spinBelow is how long a wait for a due time may be spun away: Go's sleep overshoots by about a millisecond.
 const spinBelow = 1500 * time.Microsecond
 
+var sleep = time.Sleep // a test oversleeps
+
 // waitUntil returns the time once due has come, or −1 if the phase ends before. Operations that are late are issued at once,
-// one after the other.
-func (t *thread) waitUntil(due, deadline int64, stop *uint64) int64 {
+// one after the other. How late is counted from the due time, or from when the operation before ended: until then the store,
+// and not this thread, was what was late.
+func (t *thread) waitUntil(due, ended, deadline int64, stop *uint64) int64 {
 	now := t.clock.NowNS()
 	if due >= deadline {
 		due = deadline
@@ -218,7 +242,7 @@ func (t *thread) waitUntil(due, deadline int64, stop *uint64) int64 {
 			return -1
 		}
 		if wait := time.Duration(due - now); wait > spinBelow {
-			time.Sleep(min(wait-spinBelow, 50*time.Millisecond))
+			sleep(min(wait-spinBelow, 50*time.Millisecond))
 		} else {
 			runtime.Gosched()
 		}
@@ -227,7 +251,11 @@ func (t *thread) waitUntil(due, deadline int64, stop *uint64) int64 {
 	if now >= deadline {
 		return -1
 	}
-	t.head.LatenessMaxNS = max(t.head.LatenessMaxNS, uint64(now-due))
+	late := uint64(max(now-max(due, ended), 0))
+	t.head.LatenessMaxNS = max(t.head.LatenessMaxNS, late)
+	if word := counters.LatenessWord(late); word >= 0 {
+		t.head.Late[word]++
+	}
 	return now
 }
 

@@ -50,6 +50,7 @@ func (Driver) Open(_ context.Context, c store.Config) (store.Store, error) {
 type db struct {
 	seed   maphash.Seed
 	shards [shards]shard
+	table  *table // instead of the shards, where columns were defined
 }
 
 type shard struct {
@@ -61,7 +62,14 @@ type shard struct {
 
 func (m *db) shard(key []byte) *shard { return &m.shards[maphash.Bytes(m.seed, key)%shards] }
 
-func (m *db) Handle() (store.Handle, error) { return &handle{m}, nil }
+// Handle costs nothing.
+func (m *db) Handle() (store.Handle, error) {
+	if m.table != nil {
+		return tableHandle{m.table}, nil
+	}
+	return &handle{m}, nil
+}
+
 func (m *db) Settings() map[string]string {
 	return map[string]string{"shards": strconv.Itoa(shards)}
 }
@@ -70,11 +78,15 @@ func (m *db) Close() error {
 	for i := range m.shards {
 		m.shards[i].values = nil
 	}
+	m.table = nil
 	return nil
 }
 
 func (m *db) Inspect() store.Inspection {
 	var records, size int
+	if m.table != nil {
+		records, size = m.table.inspect()
+	}
 	for i := range m.shards {
 		s := &m.shards[i]
 		s.lock.RLock()

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"assay/store"
 )
@@ -16,15 +17,19 @@ func (d *db) Handle() (store.Handle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open sqlite connection: %w", err)
 	}
-	h := &handle{connection: connection}
+	h := &handle{connection: connection, layout: d.layout}
+	h.raw = make([]sql.RawBytes, 1+len(h.layout.names))
+	for i := range h.raw {
+		h.into = append(h.into, &h.raw[i])
+	}
 	for _, s := range []struct {
 		into **sql.Stmt
 		text string
 	}{
-		{&h.get, "SELECT v FROM records WHERE k = ?"},
-		{&h.put, "INSERT INTO records (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v"},
-		{&h.remove, "DELETE FROM records WHERE k = ?"},
-		{&h.scan, "SELECT k, v FROM records WHERE k >= ? ORDER BY k"},
+		{&h.get, h.layout.getSQL()},
+		{&h.put, h.layout.putSQL()},
+		{&h.remove, h.layout.deleteSQL()},
+		{&h.scan, h.layout.scanSQL()},
 		{&h.begin, "BEGIN IMMEDIATE"}, // takes the writer's lock at once: a later upgrade could fail with SQLITE_BUSY
 		{&h.commit, "COMMIT"},
 		{&h.rollback, "ROLLBACK"},
@@ -41,11 +46,19 @@ func (d *db) Handle() (store.Handle, error) {
 type handle struct {
 	connection                                      *sql.Conn
 	get, put, remove, scan, begin, commit, rollback *sql.Stmt
+
+	layout          layout
+	queries, counts []*sql.Stmt // by column; nil where none was asked for yet
+
+	arguments []any          // of a put
+	raw       []sql.RawBytes // key and columns of a row
+	into      []any          // pointers to raw
+	record    []byte         // in its encoded form
 }
 
 func (h *handle) Close() error {
 	var err error
-	for _, s := range []*sql.Stmt{h.get, h.put, h.remove, h.scan, h.begin, h.commit, h.rollback} {
+	for _, s := range slices.Concat([]*sql.Stmt{h.get, h.put, h.remove, h.scan, h.begin, h.commit, h.rollback}, h.queries, h.counts) {
 		if s != nil {
 			err = errors.Join(err, s.Close())
 		}
@@ -77,6 +90,13 @@ func (h *handle) Get(key, buf []byte) ([]byte, error) {
 		}
 		return nil, store.ErrNotFound
 	}
+	if h.layout.hasColumns() {
+		if err := rows.Scan(h.into[1:]...); err != nil {
+			return nil, errors.Join(err, rows.Close())
+		}
+		buf = join(buf[:0], h.raw[1:])
+		return buf, rows.Close()
+	}
 	var raw sql.RawBytes // not a second copy: valid until rows are closed
 	if err := rows.Scan(&raw); err != nil {
 		return nil, errors.Join(err, rows.Close())
@@ -91,6 +111,9 @@ func (h *handle) Put(key, value []byte) error {
 	}
 	if len(value) > valueBytesMax {
 		return errValueTooLong
+	}
+	if h.layout.hasColumns() {
+		return h.putRecord(key, value)
 	}
 	_, err := h.put.Exec(blob(key), blob(value))
 	return err
@@ -134,6 +157,9 @@ func (h *handle) Scan(start []byte, _ int, visit func(key, value []byte) bool) e
 	rows, err := h.scan.QueryContext(context.Background(), blob(start))
 	if err != nil {
 		return err
+	}
+	if h.layout.hasColumns() {
+		return h.visitRecords(rows, visit)
 	}
 	var key, value sql.RawBytes
 	for rows.Next() {

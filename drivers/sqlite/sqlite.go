@@ -1,5 +1,6 @@
 // Package sqlite drives modernc.org/sqlite, SQLite translated to Go, through database/sql: one table, its key the
-// primary key, in write-ahead-log mode. A handle is a connection with prepared statements of its own.
+// primary key, in write-ahead-log mode. Records with columns are rows of a table with these columns. A handle is a
+// connection with prepared statements of its own.
 package sqlite
 
 import (
@@ -94,7 +95,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open sqlite: %w", err), closeOwn(own), pool.Close())
 	}
-	return &db{pool: pool, own: own, path: path, synchronous: synchronous}, nil
+	return &db{pool: pool, own: own, path: path, synchronous: synchronous, layout: plainLayout}, nil
 }
 
 // dataSource lets each connection begin with the same pragmas. The library runs them in alphabetical order
@@ -152,6 +153,7 @@ type db struct {
 	pool        *sql.DB
 	path        string
 	synchronous string
+	layout      layout // Define changes it, while no handle is open
 
 	lock sync.Mutex // of own: Inspect may come while Sync runs
 	own  *sql.Conn  // of the store itself, for settings, statistics and syncs

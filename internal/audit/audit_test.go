@@ -9,6 +9,7 @@ import (
 	"assay/internal/counters"
 	"assay/internal/keyval"
 	"assay/internal/trace"
+	"assay/store"
 )
 
 func (w *world) indexes() []uint64 {
@@ -46,6 +47,30 @@ func TestWhatReallyHappenedIsNeverFlagged(t *testing.T) {
 		}
 		if !mayFail && counts.Unknown != 0 {
 			t.Fatalf("nothing failed, but %d records could not be judged", counts.Unknown)
+		}
+		observed := w.observe(indexes)
+		for i, word := range observed {
+			if word != counters.ObservedMiss {
+				observed[i] = counters.ObservedShort
+			}
+		}
+		short, err := Expect(w.phases, indexes).Check(observed)
+		if err != nil || short.Lost+short.Stale+short.Wrong+short.Errors != 0 {
+			t.Fatalf("with values that tell no version, a store that did nothing wrong was flagged: %+v, %v", short, err)
+		}
+		for i, index := range indexes { // what is told of such values holds for whichever write the value was of
+			if observed[i] != counters.ObservedShort || Expect(w.phases, indexes).Judge(i, counters.ObservedShort) != Right {
+				continue
+			}
+			puts := 0
+			for _, e := range w.events[index] {
+				if e.word != counters.ObservedMiss {
+					puts++
+				}
+			}
+			if puts != 1 {
+				t.Fatalf("record %d was written %d times, but a value that tells no version was judged right", index, puts)
+			}
 		}
 	})
 }
@@ -139,6 +164,7 @@ func TestDamageIsFlagged(t *testing.T) {
 		{"a delete undone", 2, 0, Stale},
 		{"a delete undone, the value too short to tell", 2, counters.ObservedShort, Stale},
 		{"too short to tell", 3, counters.ObservedShort, Unknown},
+		{"too short to tell, but written once", 0, counters.ObservedShort, Right},
 		{"under way, done", 4, v(0, 3), Right},
 		{"under way, not done", 4, 0, Right},
 		{"under way, dropped", 4, counters.ObservedMiss, Lost},
@@ -209,8 +235,18 @@ func agreesWithCounting(t *rapid.T, w *world) (known bool) {
 		{Format: keyval.Binary, Bytes: 16}, {Format: keyval.Decimal, Suffix: "asdf"}, {Format: keyval.YCSB, Prefix: "user"},
 		{Format: keyval.Decimal, Digits: 16}, {Format: keyval.Decimal, Digits: 16, Scatter: true},
 	}).Draw(t, "keys")
+	name := "name"
+	record, err := keyval.NewRecordShape([]keyval.Column{
+		{Name: "a", Type: store.TextColumn, Sequence: &keyval.Sequence{Prefix: "mikio"}}, {Name: "b", Type: store.TextColumn, Constant: &name},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rapid.Bool().Draw(t, "plain") {
+		record = nil
+	}
 	records, known := Live(w.phases)
-	bytes, bytesKnown := LogicalBytes(w.phases, keys)
+	bytes, bytesKnown := LogicalBytes(w.phases, keys, record)
 	if known != bytesKnown {
 		t.Fatal("all values have one length here, but bytes are not known where records are")
 	}
@@ -219,7 +255,12 @@ func agreesWithCounting(t *rapid.T, w *world) (known bool) {
 	}
 	want := 0
 	for index := range w.truth {
-		want += len(keys.Append(nil, index)) + 30
+		want += len(keys.Append(nil, index))
+		if record != nil {
+			want += len(record.Append(nil, nil, index, 0))
+		} else {
+			want += 30
+		}
 	}
 	if records != uint64(len(w.truth)) || bytes != uint64(want) {
 		t.Fatalf("%d records of %d bytes, counted %d of %d", records, bytes, len(w.truth), want)

@@ -16,7 +16,7 @@ const (
 	Stale                    // an older value than any that the last acknowledged changes allow
 	Wrong                    // a value that nobody wrote there
 	Errors                   // the read failed
-	Unknown                  // the value is too short to tell its version, or operations in doubt forbid a judgement
+	Unknown                  // the value does not tell its version and could be of several, or operations in doubt forbid a judgement
 )
 
 func (j Judgement) String() string {
@@ -78,9 +78,24 @@ func (x *Expectation) Judge(i int, word uint64) Judgement {
 		if !mayExist(x.histories[i]) {
 			return Stale
 		}
+		if version, only := x.onlyVersion(i); only {
+			return x.judgeVersion(i, version)
+		}
 		return Unknown
 	}
 	return x.judgeVersion(i, word)
+}
+
+// onlyVersion returns the version of the one write that sample number i ever had: a value that does not tell its version is of that one.
+func (x *Expectation) onlyVersion(i int) (version uint64, only bool) {
+	puts := 0
+	for _, h := range x.histories[i] {
+		puts += h.puts
+		if p := &x.phases[h.phase]; h.puts == 1 && !p.ZeroVersions {
+			version = keyval.Version(p.Number, h.thread, h.lastPut-1)
+		}
+	}
+	return version, puts == 1
 }
 
 func (x *Expectation) judgeVersion(i int, version uint64) Judgement {

@@ -13,6 +13,9 @@ type history struct {
 
 	doubtfulPut, doubtfulDelete uint64 // the last of each kind
 	underwayPut, underwayDelete bool
+
+	puts    int    // attempted: 0, 1, or 2 for more than one
+	lastPut uint64 // one of them
 }
 
 // Expectation is what sampled records may hold.
@@ -49,7 +52,7 @@ func (x *Expectation) addLoad(phase int) {
 	records := x.phases[phase].inserts()
 	for sample, index := range x.indexes {
 		if index < records {
-			x.histories[sample] = append(x.histories[sample], history{phase: phase, certain: 1})
+			x.histories[sample] = append(x.histories[sample], history{phase: phase, certain: 1, puts: 1, lastPut: 1})
 		}
 	}
 }
@@ -62,7 +65,7 @@ func (x *Expectation) addThread(phase, thread int, sampled map[uint64]int) {
 		return
 	}
 	touched := map[int]*history{}
-	add := func(c change, sample int, sequence uint64) {
+	add := func(c change, sample int, sequence uint64) { // of an entry that comes in several laps, the last times alone
 		h := touched[sample]
 		if h == nil {
 			h = &history{phase: phase, thread: thread}
@@ -77,6 +80,9 @@ func (x *Expectation) addThread(phase, thread int, sampled map[uint64]int) {
 			if sample, ok := sampled[c.entry.Index()]; ok {
 				for _, sequence := range lastOccurrences(position, n, p.Acknowledged[thread], attempted) {
 					add(c, sample, sequence)
+				}
+				if h := touched[sample]; h != nil && h.puts > 0 && attempted > n+position {
+					h.puts = 2
 				}
 			}
 			return
@@ -133,6 +139,9 @@ func lastOccurrences(position, n, acknowledged, attempted uint64) []uint64 {
 
 func (h *history) add(c change, sequence, acknowledged uint64) {
 	deletes := c.entry.Operation() == trace.Delete
+	if !deletes {
+		h.puts, h.lastPut = min(h.puts+1, 2), sequence+1
+	}
 	switch {
 	case sequence >= acknowledged && deletes:
 		h.underwayDelete = true

@@ -65,13 +65,17 @@ const keysWalkMax = 1 << 28
 
 // LogicalBytes returns the bytes of keys and values that are live after the phases. It is exact, or not known: where Live
 // does not know, where several lengths of values were written by other than inserts (threads race, and the last one's
-// length stays), or where keys have different lengths and there are more than 2^28 of them.
-func LogicalBytes(phases []Phase, keys keyval.KeyShape) (bytes uint64, known bool) {
+// length stays), or where keys or records (nil: values are plain) have different lengths and there are more than 2^28 of them.
+func LogicalBytes(phases []Phase, keys keyval.KeyShape, record *keyval.RecordShape) (bytes uint64, known bool) {
 	records, known := Live(phases)
 	if !known {
 		return 0, false
 	}
 	fixed, isFixed := fixedKeyBytes(keys)
+	isFixed = isFixed && record == nil
+	if !isFixed {
+		fixed = 0
+	}
 	if !isFixed && records > keysWalkMax {
 		return 0, false
 	}
@@ -90,6 +94,9 @@ func LogicalBytes(phases []Phase, keys keyval.KeyShape) (bytes uint64, known boo
 					return
 				}
 				length := p.Trace.Amounts[c.entry.SizeClass()]
+				if record != nil {
+					length = 0 // it follows from the index, whatever was written last
+				}
 				lengths[length] = true
 				if o := c.entry.Operation(); o != trace.Insert && o != trace.Add {
 					overwritten = true
@@ -101,8 +108,12 @@ func LogicalBytes(phases []Phase, keys keyval.KeyShape) (bytes uint64, known boo
 				times := (acknowledged-1-position)/n + 1
 				bytes += times * uint64(length)
 				for lap := uint64(0); !isFixed && lap < times; lap++ {
-					key = keys.Append(key[:0], c.entry.EffectiveIndex(lap, t.Stride))
+					index := c.entry.EffectiveIndex(lap, t.Stride)
+					key = keys.Append(key[:0], index)
 					bytes += uint64(len(key))
+					if record != nil {
+						bytes += uint64(record.Bytes(index))
+					}
 				}
 			})
 		}

@@ -33,11 +33,11 @@ const (
 
 // Request is what the conductor says. Exactly the part that belongs to the command is set.
 type Request struct {
-	ID      int64           `json:"id"`
-	Command string          `json:"command"`
-	Open    *Open           `json:"open,omitempty"`
-	Define  json.RawMessage `json:"define,omitempty"` // reserved: it is understood so that it can be refused
-	Prepare *Prepare        `json:"prepare,omitempty"`
+	ID      int64    `json:"id"`
+	Command string   `json:"command"`
+	Open    *Open    `json:"open,omitempty"`
+	Define  *Define  `json:"define,omitempty"`
+	Prepare *Prepare `json:"prepare,omitempty"`
 }
 
 // Open asks for a store.
@@ -51,6 +51,18 @@ type Open struct {
 	Handles      string            `json:"handles"`
 	PoolHandles  int               `json:"pool_handles,omitempty"`
 	Threads      int               `json:"threads"`
+}
+
+// Define gives the records columns, and asks for indexes: section 1.5.
+type Define struct {
+	Columns []keyval.Column `json:"columns"`
+	Indexes []Index         `json:"indexes,omitempty"`
+}
+
+// Index asks for an index of a column.
+type Index struct {
+	Column string          `json:"column"`
+	Kind   store.IndexKind `json:"kind"`
 }
 
 // The ways to share handles.
@@ -169,10 +181,14 @@ func ParseRequest(line []byte) (Request, error) {
 		return r, fmt.Errorf("control request: %w", err)
 	}
 	switch r.Command {
-	case CommandDescribe, CommandRun, CommandInspect, CommandSync, CommandClose, CommandDefine:
+	case CommandDescribe, CommandRun, CommandInspect, CommandSync, CommandClose:
 	case CommandOpen:
 		if r.Open == nil {
 			return r, fmt.Errorf("control request: open without its fields")
+		}
+	case CommandDefine:
+		if r.Define == nil {
+			return r, fmt.Errorf("control request: define without its fields")
 		}
 	case CommandPrepare:
 		if r.Prepare == nil {

@@ -26,7 +26,7 @@ var requests = []Request{
 		Values: keyval.ValueShape{PoolBytes: 4096, PoolSeed: math.MaxUint64, LengthMax: 100}, Verify: true, Clock: "auto",
 		LoadedRecords: 1 << 60,
 	}},
-	{ID: 4, Command: CommandDefine, Define: json.RawMessage(`{"columns":[]}`)},
+	{ID: 4, Command: CommandDefine, Define: &Define{Columns: []keyval.Column{{Name: "v", Type: store.BytesColumn, Proof: 100}}, Indexes: []Index{{Column: "v", Kind: store.OrderedIndex}}}},
 }
 
 func TestRequestsArriveAsTheyWereSent(t *testing.T) {

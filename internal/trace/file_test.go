@@ -87,7 +87,7 @@ func TestBrokenTracesAreRefused(t *testing.T) {
 		{"1 to 65535 threads", func(f *File) { f.Threads = nil }},
 		{"client group", func(f *File) { f.Groups = 0 }},
 		{"client group 1 of 1", func(f *File) { f.Threads[0].Group = 1 }},
-		{"does not know", func(f *File) { f.Operations[2] = 11 }},
+		{"does not know", func(f *File) { f.Operations[2] = 13 }},
 		{"out of order", func(f *File) { f.Operations[0] = Insert }},
 		{"not in the header's list", func(f *File) { f.Operations = f.Operations[1:] }},
 		{"reserved bit", func(f *File) { f.Threads[0].Entries[0] |= 1 << 63 }},

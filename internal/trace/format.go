@@ -19,12 +19,15 @@ const (
 	CompareAndSwap  Operation = 9
 	Add             Operation = 10
 
-	operationEnd Operation = 11
+	Query Operation = 11
+	Count Operation = 12
+
+	operationEnd Operation = 13
 )
 
 var operationNames = [operationEnd]string{
 	Read: "read", Insert: "insert", Update: "update", Upsert: "upsert", Delete: "delete", Scan: "scan", Batch: "batch",
-	ReadModifyWrite: "read_modify_write", CompareAndSwap: "compare_and_swap", Add: "add",
+	ReadModifyWrite: "read_modify_write", CompareAndSwap: "compare_and_swap", Add: "add", Query: "query", Count: "count",
 }
 
 func (o Operation) String() string {
@@ -151,6 +154,20 @@ func (t *Thread) EntryAt(sequence uint64) (Entry, uint64) {
 	return e, e.EffectiveIndex(sequence/n, t.Stride)
 }
 
+// QueryAmount packs what a query or count is about: a column's position, and at most how many records it finds (of a count: 0).
+func QueryAmount(column, limit int) uint32 { return uint32(column)<<24 | uint32(limit) }
+
+// SplitQueryAmount is the inverse of QueryAmount.
+func SplitQueryAmount(amount uint32) (column, limit int) {
+	return int(amount >> 24), int(amount & QueryLimitMax)
+}
+
+// QueryLimitMax bounds how many records a query finds.
+const QueryLimitMax = 1<<24 - 1
+
+// AnyLength lets Wrote pass over the length: records with columns have no length in the trace.
+const AnyLength = -1
+
 // Wrote says if the version is of a write in this trace, to this index, of this length: step 3 of section 1.4.
 func (f *File) Wrote(thread int, sequence, index uint64, length int) bool {
 	if thread >= len(f.Threads) || len(f.Threads[thread].Entries) == 0 {
@@ -161,5 +178,5 @@ func (f *File) Wrote(thread int, sequence, index uint64, length int) bool {
 		return false
 	}
 	e, effective := t.EntryAt(sequence)
-	return e.Operation().Writes() && effective == index && int(f.Amounts[e.SizeClass()]) == length
+	return e.Operation().Writes() && effective == index && (length == AnyLength || int(f.Amounts[e.SizeClass()]) == length)
 }

@@ -45,6 +45,7 @@ type generator struct {
 	members      choice[Operation]
 	sizes        choice[uint8]
 	scanClasses  []uint8
+	queryClass   [operationsMax]uint8
 	draw         func(random) uint64
 	newest       *zipf // latest
 	visiting     bool  // a lap is made of whole passes over the records
@@ -108,6 +109,19 @@ func (g *generator) prepareAmounts() error {
 			}
 			g.scanClasses = append(g.scanClasses, class)
 		}
+	}
+	for _, q := range [...]struct {
+		operation Operation
+		limit     int
+	}{{Query, g.Query.Limit}, {Count, 0}} {
+		if !g.operations()[q.operation] {
+			continue
+		}
+		class, err := g.class(QueryAmount(g.Query.Column, q.limit))
+		if err != nil {
+			return err
+		}
+		g.queryClass[q.operation] = class
 	}
 	if g.Batch > 1 {
 		_, err := g.class(uint32(g.Batch))

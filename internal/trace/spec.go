@@ -24,6 +24,7 @@ type Spec struct {
 	// records: of a mix of 1 read and 1 update in batches of 100, half of the records that are touched are read.
 	Batch int
 	Scan  ScanLengths
+	Query Queries
 
 	Threads   int
 	Endpoints int    // thread t starts with endpoint t mod Endpoints; 0: none
@@ -78,6 +79,12 @@ type ScanLengths struct {
 }
 
 const scanClasses = 128
+
+// Queries is what queries and counts are about: records whose column, by its position, has the bytes that it has in the record of
+// the entry's index; a query finds at most Limit of them.
+type Queries struct {
+	Column, Limit int
+}
 
 // Arrivals is how operations of open load are spread in time.
 type Arrivals string
@@ -172,6 +179,12 @@ func (s *Spec) checkMix() error {
 	}
 	if has[Scan] && (s.Scan.Min < 1 || s.Scan.Max < s.Scan.Min || s.Scan.Max > math.MaxInt32) {
 		return fmt.Errorf("scans of %d to %d records: expected 1 ≤ min ≤ max", s.Scan.Min, s.Scan.Max)
+	}
+	if (has[Query] || has[Count]) && (s.Query.Column < 0 || s.Query.Column > 255) {
+		return fmt.Errorf("queries by column %d: expected 0 to 255", s.Query.Column)
+	}
+	if has[Query] && (s.Query.Limit < 1 || s.Query.Limit > QueryLimitMax) {
+		return fmt.Errorf("queries for at most %d records: expected 1 to %d", s.Query.Limit, QueryLimitMax)
 	}
 	return nil
 }

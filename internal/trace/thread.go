@@ -103,6 +103,8 @@ func (t *threadGenerator) add(o Operation, member bool) {
 		class = t.sizes.pick(t.amounts)
 	} else if o == Scan {
 		class = t.scanClass()
+	} else {
+		class = t.queryClass[o]
 	}
 	index, grows := t.index(o)
 	e := MakeEntry(o, index, class, grows)

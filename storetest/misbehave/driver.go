@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,6 +38,13 @@ type behaviour struct {
 	add   func(h *handle, key, value []byte) error
 	key   func(key []byte) []byte // what it takes for the key
 	each  func(n uint64)          // before each operation, with its number in the store
+
+	bare      bool // has no ability at all
+	define    func(d *db, indexes []store.Index) error
+	keep      func(columns []store.Column, record [][]byte) // changes a record before it is kept
+	finds     func(h *handle, column int, value []byte) []record
+	pastLimit bool // goes on with a query when it is told to stop
+	counted   func(n uint64) uint64
 }
 
 // Names of drivers that break no promise.
@@ -44,7 +52,11 @@ const (
 	Honest = "honest"
 	Slow   = "slow"
 	Prints = "prints"
+	Bare   = "bare"
 )
+
+// HonestNames are the names of all drivers that break no promise.
+var HonestNames = []string{Honest, Slow, Prints, Bare}
 
 // crashAfter is the operation at which drivers hang or crash: in the middle of a phase.
 const crashAfter = 30
@@ -56,6 +68,7 @@ var behaviours = []behaviour{
 	{name: Honest, summary: "keeps every promise"},
 	{name: Slow, summary: "keeps every promise, a tenth of a millisecond later", each: func(uint64) { time.Sleep(100 * time.Microsecond) }},
 	{name: Prints, summary: "keeps every promise, and prints to standard output", each: printing},
+	{name: Bare, summary: "keeps every promise, and can get, put and delete only", bare: true},
 
 	{name: "lies-wrong-value", summary: "returns the value of another key", get: func(h *handle, key, _ []byte) ([]byte, error) {
 		value, err := h.honest.get(key)
@@ -214,6 +227,18 @@ var behaviours = []behaviour{
 		d.Durability[0], d.Durability[1] = d.Durability[1], d.Durability[0]
 		d.Options = append(d.Options, store.Option{Name: "depth", Type: store.Int, Default: "deep", Help: "a number"})
 	}},
+	{name: "lies-column-lost", summary: "keeps nothing of each record's last column", keep: keepNothingOfTheLast},
+	{name: "lies-column-double", summary: "keeps integers as doubles", keep: keepDoubles},
+	{name: "lies-column-trimmed", summary: "keeps no spaces at the end of text", keep: keepTrimmed},
+	{name: "lies-column-swapped", summary: "gives the first two columns the wrong way round", keep: keepSwapped},
+	{name: "lies-define-failed", summary: "says that it failed where it refuses an index", define: refuseAsFailed},
+	{name: "lies-define-empties", summary: "begins with an empty store at each define", define: emptyAtDefine},
+	{name: "lies-index-deleted", summary: "does not take deleted records out of its index", del: rememberDeleted, finds: findDeleted},
+	{name: "lies-index-twice", summary: "puts overwritten records into its index again", put: rememberOverwritten, finds: findOverwrittenTwice},
+	{name: "lies-query-limit", summary: "goes on with a query when it is told to stop", pastLimit: true},
+	{name: "lies-query-alike", summary: "finds records whose column differs in the last byte", finds: findAlike},
+	{name: "lies-query-short", summary: "does not find the last record of those that match", finds: findAllButOne},
+	{name: "lies-count", summary: "estimates how many records match", counted: estimate},
 	{name: "hangs-operation", summary: "hangs in an operation", each: func(n uint64) {
 		if n == crashAfter {
 			time.Sleep(time.Hour) // not select: Go would see the deadlock and end the process
@@ -270,6 +295,9 @@ func (d driver) Describe() store.Description {
 		HandlesShareable: true, KeyBytesMax: 1000, ValueBytesMax: valueBytesMax, BatchAtomic: true,
 		Abilities: store.Probe((*db)(nil), (*handle)(nil)),
 	}
+	if d.bare {
+		description.Abilities, description.BatchAtomic = store.Probe(bareStore{}, bareHandle{}), false
+	}
 	if d.describe != nil {
 		d.describe(&description)
 	}
@@ -286,13 +314,18 @@ func (d driver) Open(_ context.Context, c store.Config) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &db{behaviour: d.behaviour, honest: h, common: make([]byte, valueBytesMax)}, nil
+	opened := &db{behaviour: d.behaviour, honest: h, common: make([]byte, valueBytesMax)}
+	if d.bare {
+		return bareStore{opened}, nil
+	}
+	return opened, nil
 }
 
 // db is an open store, with what its lies need to remember.
 type db struct {
 	*behaviour
 	honest     *honest
+	columns    []store.Column // nil: none were defined
 	operations atomic.Uint64
 	puts       atomic.Uint64
 	previous   sync.Map // key → the value before the last
@@ -353,15 +386,23 @@ func (h *handle) begin(key []byte) []byte {
 }
 
 func (h *handle) write(writes ...store.Write) error {
-	for _, w := range writes {
+	kept := slices.Clone(writes)
+	for i, w := range writes {
 		if len(w.Key) > 1000 {
 			return fmt.Errorf("a key of %d bytes is too long", len(w.Key))
 		}
 		if len(w.Value) > valueBytesMax {
 			return fmt.Errorf("a value of %d bytes is too long", len(w.Value))
 		}
+		if w.Delete {
+			continue
+		}
+		var err error
+		if kept[i].Value, err = h.keeps(w.Value); err != nil {
+			return err
+		}
 	}
-	return h.honest.apply(writes, h.buffered)
+	return h.honest.apply(kept, h.buffered)
 }
 
 func (h *handle) Get(key, buf []byte) ([]byte, error) {

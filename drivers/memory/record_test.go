@@ -1,0 +1,191 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"assay/store"
+)
+
+var columns = []store.Column{{Name: "name", Type: store.TextColumn}, {Name: "group", Type: store.IntegerColumn}, {Name: "body", Type: store.BytesColumn}}
+
+func recordOf(columns ...string) []byte {
+	var record []byte
+	for _, column := range columns {
+		record = store.AppendColumn(record, []byte(column))
+	}
+	return record
+}
+
+func defined(t interface{ Fatal(...any) }, indexes ...store.Index) tableHandle {
+	s, err := Driver{}.Open(context.Background(), store.Config{Durability: store.D0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.(store.Definer).Define(columns, indexes); err != nil {
+		t.Fatal(err)
+	}
+	h, err := s.Handle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h.(tableHandle)
+}
+
+// Any writes leave what a plain map holds, found alike through an index (group) and by looking at everything (name).
+func TestTableHoldsWhatAMapHolds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := defined(t, store.Index{Column: 1, Kind: store.OrderedIndex})
+		model := map[string][]string{}
+		few := rapid.SampledFrom([]string{"", "a", "b", "cc"})
+		for range rapid.IntRange(0, 60).Draw(t, "writes") {
+			key, value := few.Draw(t, "key"), []string{few.Draw(t, "name"), rapid.SampledFrom([]string{"0", "1"}).Draw(t, "group"), few.Draw(t, "body")}
+			record := recordOf(value...)
+			var err error
+			switch old, there := model[key]; rapid.IntRange(0, 4).Draw(t, "operation") {
+			case 0:
+				err = h.Delete([]byte(key))
+				delete(model, key)
+			case 1:
+				err = h.Add([]byte(key), record)
+				if there != errors.Is(err, store.ErrConflict) {
+					t.Fatalf("an add where there is a record (%v): %v", there, err)
+				}
+				if there {
+					err = nil
+				} else {
+					model[key] = value
+				}
+			case 2:
+				err = h.CompareAndSwap([]byte(key), recordOf("a", "1", "b"), record)
+				switch {
+				case !there && errors.Is(err, store.ErrNotFound), there && !slices.Equal(old, []string{"a", "1", "b"}) && errors.Is(err, store.ErrConflict):
+					err = nil
+				default:
+					model[key] = value
+				}
+			default:
+				err = h.Put([]byte(key), record)
+				model[key] = value
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, key := range []string{"", "a", "b", "cc"} {
+			got, err := h.Get([]byte(key), nil)
+			expected, there := model[key]
+			if there && (err != nil || string(got) != string(recordOf(expected...))) || !there && !errors.Is(err, store.ErrNotFound) {
+				t.Fatalf("get %q: %q, %v, expected %q", key, got, err, expected)
+			}
+		}
+		for column, values := range [][]string{{"", "a", "b", "cc"}, {"0", "1"}, {"", "a", "b", "cc"}} {
+			for _, value := range values {
+				checkFound(t, h, model, column, value)
+			}
+		}
+		if records, _ := h.inspect(); records != len(model) {
+			t.Fatalf("%d records, expected %d", records, len(model))
+		}
+	})
+}
+
+func checkFound(t *rapid.T, h tableHandle, model map[string][]string, column int, value string) {
+	var expected []string
+	for key, held := range model {
+		if held[column] == value {
+			expected = append(expected, fmt.Sprintf("%q %q", key, recordOf(held...)))
+		}
+	}
+	slices.Sort(expected)
+	for limit := 1; limit <= len(model)+1; limit++ {
+		var found []string
+		if err := h.Query(column, []byte(value), limit, func(key, record []byte) bool {
+			found = append(found, fmt.Sprintf("%q %q", key, record))
+			return true
+		}); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(found)
+		if len(found) != min(limit, len(expected)) || limit >= len(expected) && !slices.Equal(found, expected) {
+			t.Fatalf("column %d, %q, at most %d: found %q, expected %q", column, value, limit, found, expected)
+		}
+	}
+	if n, err := h.Count(column, []byte(value)); err != nil || n != uint64(len(expected)) {
+		t.Fatalf("column %d, %q: counted %d, %v, expected %d", column, value, n, err, len(expected))
+	}
+}
+
+// Threads that move the same records between two groups leave each in one of them.
+func TestIndexUnderConcurrentWrites(t *testing.T) {
+	h := defined(t, store.Index{Column: 1, Kind: store.OrderedIndex})
+	const keys = 7
+	var threads sync.WaitGroup
+	for thread := range 4 {
+		threads.Go(func() {
+			for i := range 2000 {
+				key := fmt.Append(nil, i%keys)
+				if err := h.Put(key, recordOf("n", fmt.Sprint((i+thread)%2), "b")); err != nil {
+					t.Error(err)
+				}
+				if err := h.Query(1, []byte("1"), keys, func(_, record []byte) bool {
+					if string(record) != string(recordOf("n", "1", "b")) {
+						t.Errorf("a query for group 1 found %q", record)
+					}
+					return true
+				}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	threads.Wait()
+	zero, err := h.Count(1, []byte("0"))
+	one, err2 := h.Count(1, []byte("1"))
+	if err != nil || err2 != nil || zero+one != keys {
+		t.Errorf("%d and %d records in two groups, expected %d in both: %v, %v", zero, one, keys, err, err2)
+	}
+}
+
+func TestWhatIsRefused(t *testing.T) {
+	s, err := Driver{}.Open(t.Context(), store.Config{Durability: store.D0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.(store.Definer).Define(columns, []store.Index{{Column: 1, Kind: store.OrderedIndex}, {Column: 0, Kind: store.TokenIndex}}); !errors.Is(err, store.ErrRefused) {
+		t.Errorf("a token index: %v", err)
+	}
+	h, err := s.Handle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, plain := h.(*handle); !plain {
+		t.Errorf("a refused definition changed the store: its handle is a %T", h)
+	}
+	if err := h.(store.Querier).Query(0, nil, 1, nil); err == nil {
+		t.Error("a query without columns was done")
+	}
+	if _, err := h.(store.Counter).Count(0, nil); err == nil {
+		t.Error("a count without columns was done")
+	}
+	d := defined(t)
+	for _, record := range [][]byte{nil, recordOf("a", "1"), recordOf("a", "1", "b", "c"), recordOf("a", "1", "b")[:7]} {
+		if err := d.Put([]byte("k"), record); err == nil {
+			t.Errorf("%q was put as a record", record)
+		}
+	}
+}
+
+// Both kinds of handles can do the same: abilities are told once, before columns are defined.
+func TestAbilitiesOfBothHandles(t *testing.T) {
+	plain, withColumns := store.Probe((*db)(nil), (*handle)(nil)), store.Probe((*db)(nil), tableHandle{})
+	if plain != withColumns || !plain.Records || !plain.Query || !plain.Count {
+		t.Errorf("%v and %v", plain.List(), withColumns.List())
+	}
+}
