@@ -16,8 +16,11 @@ import (
 type native struct {
 	program  string
 	drivers  []string
-	packages string // Debian's
+	packages string // Debian's, and what must be done beside
 }
+
+// nativeNull is the driver that does nothing in the host that all programs of workers/c share.
+const nativeNull = "null-c"
 
 var natives = []native{
 	{"tokyocabinet", []string{"tokyocabinet-hash", "tokyocabinet-btree", "tokyocabinet-fixed", "tokyocabinet-table"}, "libtokyocabinet-dev"},
@@ -28,7 +31,8 @@ var natives = []native{
 	{"kyotocabinet", []string{"kyotocabinet-hash", "kyotocabinet-tree"}, "libkyotocabinet-dev"},
 	{"berkeleydb", []string{"berkeleydb-btree", "berkeleydb-hash"}, "libdb5.3-dev"},
 	{"sqlite", []string{"sqlite-c"}, "libsqlite3-dev"},
-	{"null", []string{"null-c"}, "libc6-dev"},
+	{"redb", []string{"redb"}, "rustup && rustup default stable"},
+	{"null", []string{nativeNull}, "libc6-dev"},
 }
 
 // nativeOf returns the program that hosts a native driver.

@@ -115,6 +115,39 @@ struct assay_write {
 /* Called for each record of a scan; key and value are valid during the call. False: stop. */
 typedef bool assay_visit(void *context, struct assay_bytes key, struct assay_bytes value);
 
+/* Records with columns: section 1.5 of docs/worker-contract.md. Where `define` was called, each value that a driver is given or gives
+ * back is a record in its encoded form: for each column, in order, its length as 16 bits (little-endian), then its bytes. */
+enum assay_column_type {
+    ASSAY_TEXT,    /* UTF-8; a 0 byte may be inside */
+    ASSAY_INTEGER, /* a decimal number of 1 to 18 digits, without zeros in front, in the encoded form; whatever the store keeps */
+    ASSAY_BYTES,   /* any bytes, 0 to 65,535 of them, as in each column */
+};
+
+enum { ASSAY_COLUMNS_MAX = 64, ASSAY_COLUMN_BYTES_MAX = 65535 };
+
+struct assay_column {
+    const char *name; /* 1 to 64 letters, digits and '_', the first no digit; no other column has it */
+    enum assay_column_type type;
+};
+
+enum assay_index_kind {
+    ASSAY_ORDERED, /* of a text or an integer */
+    ASSAY_TOKEN,   /* of a text: each word between spaces or commas is found by itself */
+};
+
+struct assay_index {
+    size_t column; /* position in the list of columns */
+    enum assay_index_kind kind;
+};
+
+/* What `define` is given: valid until the store's close has returned. */
+struct assay_definition {
+    const struct assay_column *columns;
+    size_t columns_count; /* 1 to ASSAY_COLUMNS_MAX */
+    const struct assay_index *indexes;
+    size_t indexes_count; /* no column has two of one kind */
+};
+
 struct assay_sink;   /* takes settings or numbers, one by one: see assay_setting and assay_stat */
 struct assay_store;  /* the driver's own */
 struct assay_handle; /* the driver's own */
@@ -171,6 +204,24 @@ struct assay_driver {
     enum assay_status (*compare_and_swap)(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes old,
                                           struct assay_bytes value, struct assay_error *error);
 
+    /* Makes the records' columns the store's own, and its indexes, where they are not there yet. Called after open, with no handle open
+     * and nothing read or written yet, until it has succeeded once; again after each open of the same directory, with the same fields. Not
+     * called where an experiment has plain values. From then on each value is a record in its encoded form, which put takes apart, and which
+     * get, scan and query put together again from the columns that the store gives back, and nothing else: the encoded form itself must not
+     * be kept. A driver without it may be given records all the same: values like any other. ASSAY_REFUSED, before anything was
+     * changed, for an index of a kind that the store does not have or for more than it can do. */
+    enum assay_status (*define)(struct assay_store *store, const struct assay_definition *definition, struct assay_error *error);
+
+    /* Calls visit for records whose column (a position) has just these bytes (the whole of a text, also where its index is
+     * of words), until visit returns false or limit records came: no record twice, in the store's own order, each in its encoded form. No such record is
+     * ASSAY_OK. An index is used where there is one; without one the store looks through everything. Needs define. */
+    enum assay_status (*query)(struct assay_handle *handle, size_t column, struct assay_bytes bytes, size_t limit,
+                               assay_visit *visit, void *context, struct assay_error *error);
+
+    /* Sets *records to how many records the store says that query would find without a limit. Needs define. */
+    enum assay_status (*count)(struct assay_handle *handle, size_t column, struct assay_bytes bytes, uint64_t *records,
+                               struct assay_error *error);
+
     /* Returns once every acknowledged write survives a power cut. */
     enum assay_status (*sync)(struct assay_store *store, struct assay_error *error);
 
@@ -207,6 +258,30 @@ int64_t assay_option_int(const struct assay_options *options, const char *name);
 int64_t assay_option_bytes(const struct assay_options *options, const char *name);
 int64_t assay_option_duration_ns(const struct assay_options *options, const char *name);
 const char *assay_option_text(const struct assay_options *options, const char *name); /* choice or string */
+
+/* Reads the next column of a record in its encoded form and moves *rest behind it. False: rest ends before the column does. */
+static inline bool assay_next_column(struct assay_bytes *rest, struct assay_bytes *column) {
+    const unsigned char *at = (const unsigned char *)rest->data;
+    if (rest->length < 2)
+        return false;
+    size_t length = at[0] | (size_t)at[1] << 8;
+    if (rest->length - 2 < length)
+        return false;
+    column->data = at + 2;
+    column->length = length;
+    rest->data = at + 2 + length;
+    rest->length -= 2 + length;
+    return true;
+}
+
+/* Writes a column of at most 65,535 bytes in its encoded form to at; returns its end. */
+static inline unsigned char *assay_put_column(unsigned char *at, const void *data, size_t length) {
+    at[0] = (unsigned char)length;
+    at[1] = (unsigned char)(length >> 8);
+    if (length > 0)
+        memcpy(at + 2, data, length);
+    return at + 2 + length;
+}
 
 /* Tell one setting, or one number whose name ends in its unit. Numbers that are not finite are left out. */
 void assay_setting(struct assay_sink *sink, const char *name, const char *format, ...) ASSAY_PRINTF(3, 4);

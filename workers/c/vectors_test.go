@@ -55,6 +55,7 @@ func TestVectorsCheckSeesWhatIsWrong(t *testing.T) {
 		"traces":       {`"stride": 30`, `"stride": 31`},
 		"counters":     {`"slot_bytes": 36992`, `"slot_bytes": 36993`},
 		"buckets":      {`"bucket": 506`, `"bucket": 507`},
+		"records":      {`"prefix": "mikio"`, `"prefix": "mikip"`},
 	} {
 		folder := t.TempDir()
 		if err := os.CopyFS(folder, os.DirFS(vectorsFolder)); err != nil {
@@ -136,7 +137,7 @@ var fieldsOfContract = []struct{ section, words, name string }{
 	{"3.1", "optional: rounds", "3.1 rounds"}, {"3.1", "optional: the store's own counters", "3.1 stats"},
 	{"3.2", "**attempted**", "3.2 attempted"}, {"3.2", "**acknowledged**", "3.2 acknowledged"}, {"3.2", "clock at the end", "3.2 now_ns"},
 	{"3.2", "state", "3.2 state"}, {"3.2", "time spent waiting", "3.2 handle_wait_ns"}, {"3.2", "handles opened", "3.2 handles_opened"},
-	{"3.2", "largest dispatch lateness", "3.2 lateness_max_ns"},
+	{"3.2", "largest dispatch lateness", "3.2 lateness_max_ns"}, {"3.2", "nine words", "3.2 late"},
 	{"3.2", "ok", "slot ok"}, {"3.2", "miss", "slot miss"}, {"3.2", "lost", "slot lost"}, {"3.2", "conflict", "slot conflict"},
 	{"3.2", "wrong value", "slot wrong"}, {"3.2", "error", "slot error"}, {"3.2", "timeout", "slot timeout"},
 	{"3.2", "bytes of keys and values written", "slot bytes_sent"}, {"3.2", "bytes of values read", "slot bytes_read"},

@@ -15,7 +15,7 @@ static const struct assay_description description = {
     .durability = durability,
     .handles_shareable = true,
     .batch_atomic = true,
-    .note = "it keeps nothing: every read gives the empty value, every scan ends at once, and nothing can be verified",
+    .note = "it keeps nothing: every read gives the empty value, every scan ends at once, every query finds one empty record, and nothing can be verified",
 };
 
 static char nothing;
@@ -80,6 +80,27 @@ static enum assay_status compare_and_swap(struct assay_handle *handle, struct as
     return ASSAY_OK;
 }
 
+static enum assay_status define(struct assay_store *store, const struct assay_definition *definition, struct assay_error *error) {
+    (void)store, (void)definition, (void)error;
+    return ASSAY_OK;
+}
+
+/* One empty record, as a read gives the empty value. */
+static enum assay_status query(struct assay_handle *handle, size_t column, struct assay_bytes bytes, size_t limit, assay_visit *visit,
+                               void *context, struct assay_error *error) {
+    (void)handle, (void)column, (void)bytes, (void)limit, (void)error;
+    struct assay_bytes empty = {&nothing, 0};
+    visit(context, empty, empty);
+    return ASSAY_OK;
+}
+
+static enum assay_status count(struct assay_handle *handle, size_t column, struct assay_bytes bytes, uint64_t *records,
+                               struct assay_error *error) {
+    (void)handle, (void)column, (void)bytes, (void)error;
+    *records = 1;
+    return ASSAY_OK;
+}
+
 static const struct assay_driver driver = {
     .description = &description,
     .open = open_store,
@@ -94,6 +115,9 @@ static const struct assay_driver driver = {
     .scan = scan,
     .add = put,
     .compare_and_swap = compare_and_swap,
+    .define = define,
+    .query = query,
+    .count = count,
     .sync = of_store,
 };
 

@@ -1,8 +1,13 @@
 /* SQLite in C: one table WITHOUT ROWID, its key the primary key, in write-ahead-log mode: the same as Assay's Go driver, so that the
- * two can be compared. A handle is a connection with prepared statements of its own. */
+ * two can be compared. A handle is a connection with prepared statements of its own.
+ *
+ * Values without columns are in the table `records`. With `define` the table is `typed`: a column of the same name for each, TEXT, INTEGER or BLOB,
+ * and the key in "record key", a name that no column can have. An ordered index is CREATE INDEX; there is none of words. */
+#include <inttypes.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "assay_driver.h"
 
@@ -48,6 +53,7 @@ struct assay_store {
     sqlite3 *own; /* of the store itself, for settings, statistics and syncs */
     char path[4096];
     const char *synchronous;
+    const struct assay_definition *definition; /* NULL: values without columns */
 };
 
 enum statement { GET, PUT, ADD, REMOVE, SCAN, BEGIN, COMMIT, ROLLBACK, STATEMENTS };
@@ -55,6 +61,9 @@ enum statement { GET, PUT, ADD, REMOVE, SCAN, BEGIN, COMMIT, ROLLBACK, STATEMENT
 struct assay_handle {
     sqlite3 *connection;
     sqlite3_stmt *statement[STATEMENTS];
+    const struct assay_definition *definition;
+    sqlite3_stmt *query[ASSAY_COLUMNS_MAX], *count[ASSAY_COLUMNS_MAX]; /* prepared when they are first used */
+    struct assay_buffer record;
 };
 
 static const char *version(void) { return sqlite3_libversion(); }
@@ -156,6 +165,13 @@ static void settings(struct assay_store *store, struct assay_sink *sink) {
         if (ask(store->own, text, value, sizeof value))
             assay_setting(sink, names[i], "%s", value);
     }
+    sqlite3_stmt *indexes;
+    const char *of_table = "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'typed' AND sql IS NOT NULL ORDER BY name";
+    if (sqlite3_prepare_v2(store->own, of_table, -1, &indexes, NULL) != SQLITE_OK)
+        return;
+    while (sqlite3_step(indexes) == SQLITE_ROW) /* they are named index_COLUMN */
+        assay_setting(sink, (const char *)sqlite3_column_text(indexes, 0), "ordered");
+    sqlite3_finalize(indexes);
 }
 
 static enum assay_status close_store(struct assay_store *store, struct assay_error *error) {
@@ -167,9 +183,72 @@ static enum assay_status close_store(struct assay_store *store, struct assay_err
 static enum assay_status handle_close(struct assay_handle *handle, struct assay_error *error) {
     for (int i = 0; i < STATEMENTS; i++)
         sqlite3_finalize(handle->statement[i]);
+    for (int i = 0; i < ASSAY_COLUMNS_MAX; i++) {
+        sqlite3_finalize(handle->query[i]);
+        sqlite3_finalize(handle->count[i]);
+    }
+    free(handle->record.data);
     enum assay_status status = sqlite3_close(handle->connection) == SQLITE_OK ? ASSAY_OK : failed(handle->connection, error);
     free(handle);
     return status;
+}
+
+/* A statement's text with the columns' names in it; NULL: there is no memory. The caller frees it. `each` is written for each column, its $ the
+ * column's name in quotes, with `between` in between. */
+static char *spell(const struct assay_definition *definition, const char *before, const char *each, const char *between, const char *after) {
+    char *text = NULL;
+    size_t length;
+    FILE *stream = open_memstream(&text, &length);
+    if (stream == NULL)
+        return NULL;
+    fputs(before, stream);
+    for (size_t i = 0; i < definition->columns_count; i++) {
+        fputs(i > 0 ? between : "", stream);
+        for (const char *at = each; *at != 0; at++) {
+            if (*at == '$')
+                fprintf(stream, "\"%s\"", definition->columns[i].name);
+            else
+                fputc(*at, stream);
+        }
+    }
+    fputs(after, stream);
+    return fclose(stream) == 0 ? text : NULL;
+}
+
+static enum assay_status prepare(sqlite3 *connection, const char *text, sqlite3_stmt **statement, struct assay_error *error) {
+    if (text == NULL)
+        return assay_fail(error, "no memory for a statement");
+    if (sqlite3_prepare_v3(connection, text, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL) != SQLITE_OK)
+        return failed(connection, error);
+    return ASSAY_OK;
+}
+
+/* An insert into the table `typed`; conflict says what to do where the key is there. */
+static char *spell_insert(const struct assay_definition *d, const char *conflict) {
+    char *names = spell(d, "INSERT INTO typed (\"record key\", ", "$", ", ", ") VALUES (?, ");
+    char *places = names != NULL ? spell(d, names, "?", ", ", conflict) : NULL;
+    free(names);
+    return places;
+}
+
+/* The text of a statement on the table `typed`; NULL: there is no memory. */
+static char *spell_typed(const struct assay_definition *d, enum statement which) {
+    switch (which) {
+    case GET:
+        return spell(d, "SELECT ", "$", ", ", " FROM typed WHERE \"record key\" = ?");
+    case SCAN:
+        return spell(d, "SELECT ", "$", ", ", ", \"record key\" FROM typed WHERE \"record key\" >= ? ORDER BY \"record key\"");
+    case REMOVE:
+        return strdup("DELETE FROM typed WHERE \"record key\" = ?");
+    case ADD:
+        return spell_insert(d, ") ON CONFLICT (\"record key\") DO NOTHING");
+    default: { /* PUT */
+        char *insert = spell_insert(d, ") ON CONFLICT (\"record key\") DO UPDATE SET ");
+        char *whole = insert != NULL ? spell(d, insert, "$ = excluded.$", ", ", "") : NULL;
+        free(insert);
+        return whole;
+    }
+    }
 }
 
 static enum assay_status handle_open(struct assay_store *store, struct assay_handle **out, struct assay_error *error) {
@@ -191,14 +270,17 @@ static enum assay_status handle_open(struct assay_store *store, struct assay_han
         free(handle);
         return status;
     }
-    for (int i = 0; i < STATEMENTS; i++) {
-        if (sqlite3_prepare_v3(handle->connection, texts[i], -1, SQLITE_PREPARE_PERSISTENT, &handle->statement[i], NULL) !=
-            SQLITE_OK) {
-            status = failed(handle->connection, error);
-            struct assay_error ignored; /* why the statement can't be prepared says more */
-            handle_close(handle, &ignored);
-            return status;
-        }
+    handle->definition = store->definition;
+    for (int i = 0; i < STATEMENTS && status == ASSAY_OK; i++) {
+        bool typed = store->definition != NULL && i < BEGIN;
+        char *text = typed ? spell_typed(store->definition, i) : NULL;
+        status = prepare(handle->connection, typed ? text : texts[i], &handle->statement[i], error);
+        free(text);
+    }
+    if (status != ASSAY_OK) {
+        struct assay_error ignored; /* why the statement can't be prepared says more */
+        handle_close(handle, &ignored);
+        return status;
     }
     *out = handle;
     return ASSAY_OK;
@@ -207,6 +289,68 @@ static enum assay_status handle_open(struct assay_store *store, struct assay_han
 /* A NULL pointer would bind NULL, not the empty blob. The bytes stay the caller's until the statement is reset. */
 static void bind(sqlite3_stmt *statement, int place, struct assay_bytes bytes) {
     sqlite3_bind_blob64(statement, place, bytes.data != NULL ? bytes.data : "", bytes.length, SQLITE_STATIC);
+}
+
+/* An integer is stored as a number. Its text was checked by the host: at most 18 digits. */
+static sqlite3_int64 integer_of(struct assay_bytes digits) {
+    sqlite3_int64 n = 0;
+    for (size_t i = 0; i < digits.length; i++)
+        n = 10 * n + ((const char *)digits.data)[i] - '0';
+    return n;
+}
+
+static void bind_column(sqlite3_stmt *statement, int place, enum assay_column_type type, struct assay_bytes bytes) {
+    if (type == ASSAY_INTEGER)
+        sqlite3_bind_int64(statement, place, integer_of(bytes));
+    else if (type == ASSAY_TEXT)
+        sqlite3_bind_text64(statement, place, bytes.data != NULL ? bytes.data : "", bytes.length, SQLITE_STATIC, SQLITE_UTF8);
+    else
+        bind(statement, place, bytes);
+}
+
+/* Binds a record's columns from place 2 on. */
+static bool bind_record(sqlite3_stmt *statement, const struct assay_definition *definition, struct assay_bytes record) {
+    struct assay_bytes bytes;
+    for (size_t i = 0; i < definition->columns_count; i++) {
+        if (!assay_next_column(&record, &bytes))
+            return false;
+        bind_column(statement, (int)i + 2, definition->columns[i].type, bytes);
+    }
+    return record.length == 0;
+}
+
+/* Puts the encoded form together from the first columns of a row. */
+static enum assay_status encode(const struct assay_definition *definition, sqlite3_stmt *row, struct assay_buffer *buffer,
+                                struct assay_bytes *value, struct assay_error *error) {
+    char digits[ASSAY_COLUMNS_MAX][24];
+    struct assay_bytes bytes[ASSAY_COLUMNS_MAX];
+    size_t length = 0;
+    for (size_t i = 0; i < definition->columns_count; i++) {
+        int place = (int)i;
+        switch (definition->columns[i].type) {
+        case ASSAY_INTEGER:
+            bytes[i].data = digits[i];
+            bytes[i].length = (size_t)snprintf(digits[i], sizeof digits[i], "%" PRId64, (int64_t)sqlite3_column_int64(row, place));
+            break;
+        case ASSAY_TEXT:
+            bytes[i].data = sqlite3_column_text(row, place);
+            bytes[i].length = (size_t)sqlite3_column_bytes(row, place);
+            break;
+        default:
+            bytes[i].data = sqlite3_column_blob(row, place);
+            bytes[i].length = (size_t)sqlite3_column_bytes(row, place);
+        }
+        if (bytes[i].length > ASSAY_COLUMN_BYTES_MAX)
+            return assay_fail(error, "the table gave a column of more than 65,535 bytes");
+        length += 2 + bytes[i].length;
+    }
+    if (!assay_buffer_grow(buffer, length))
+        return assay_fail(error, "no memory for a record");
+    unsigned char *at = buffer->data;
+    for (size_t i = 0; i < definition->columns_count; i++)
+        at = assay_put_column(at, bytes[i].data, bytes[i].length);
+    *value = (struct assay_bytes){buffer->data, length};
+    return ASSAY_OK;
 }
 
 static enum assay_status finish(struct assay_handle *handle, sqlite3_stmt *statement, int code, struct assay_error *error) {
@@ -221,7 +365,9 @@ static enum assay_status get(struct assay_handle *handle, struct assay_bytes key
     bind(statement, 1, key);
     int code = sqlite3_step(statement);
     enum assay_status status = ASSAY_MISS;
-    if (code == SQLITE_ROW) {
+    if (code == SQLITE_ROW && handle->definition != NULL) {
+        status = encode(handle->definition, statement, buffer, value, error);
+    } else if (code == SQLITE_ROW) {
         const void *data = sqlite3_column_blob(statement, 0);
         status = assay_copy(buffer, data, (size_t)sqlite3_column_bytes(statement, 0), value, error);
     }
@@ -235,8 +381,10 @@ static enum assay_status write_one(struct assay_handle *handle, enum statement w
         return assay_fail(error, "the key is longer than 1 MiB or the value longer than the driver's limit");
     sqlite3_stmt *statement = handle->statement[which];
     bind(statement, 1, key);
-    if (which != REMOVE)
+    if (which != REMOVE && handle->definition == NULL)
         bind(statement, 2, value);
+    else if (which != REMOVE && !bind_record(statement, handle->definition, value))
+        return assay_fail(error, "a value that is no record of the columns that were defined");
     return finish(handle, statement, sqlite3_step(statement), error);
 }
 
@@ -276,12 +424,34 @@ static enum assay_status batch(struct assay_handle *handle, const struct assay_w
     return status;
 }
 
+/* Gives the rows of a statement, which ends with the key, to a visitor. */
+static enum assay_status visit_typed(struct assay_handle *handle, sqlite3_stmt *statement, assay_visit *visit, void *context,
+                                     struct assay_error *error) {
+    int code, key_place = (int)handle->definition->columns_count;
+    enum assay_status status = ASSAY_OK;
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+        struct assay_bytes value;
+        if ((status = encode(handle->definition, statement, &handle->record, &value, error)) != ASSAY_OK)
+            break;
+        struct assay_bytes key = {sqlite3_column_blob(statement, key_place), (size_t)sqlite3_column_bytes(statement, key_place)};
+        if (!visit(context, key, value))
+            break;
+    }
+    if (status != ASSAY_OK) {
+        sqlite3_reset(statement);
+        return status;
+    }
+    return finish(handle, statement, code, error);
+}
+
 /* Without LIMIT: it ends when the visitor says so, and SQLite makes rows one by one. */
 static enum assay_status scan(struct assay_handle *handle, struct assay_bytes start, size_t limit, assay_visit *visit,
                               void *context, struct assay_error *error) {
     (void)limit;
     sqlite3_stmt *statement = handle->statement[SCAN];
     bind(statement, 1, start);
+    if (handle->definition != NULL)
+        return visit_typed(handle, statement, visit, context, error);
     int code;
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
         struct assay_bytes key = {sqlite3_column_blob(statement, 0), (size_t)sqlite3_column_bytes(statement, 0)};
@@ -289,6 +459,91 @@ static enum assay_status scan(struct assay_handle *handle, struct assay_bytes st
         if (!visit(context, key, value))
             break;
     }
+    return finish(handle, statement, code, error);
+}
+
+/* Creates what is not there: one statement each, so that a file that stops in between is made whole at the next define. */
+static enum assay_status create_typed(struct assay_store *store, const struct assay_definition *d, struct assay_error *error) {
+    static const char *const types[] = {[ASSAY_TEXT] = "TEXT", [ASSAY_INTEGER] = "INTEGER", [ASSAY_BYTES] = "BLOB"};
+    char *text = NULL;
+    size_t length;
+    FILE *stream = open_memstream(&text, &length);
+    if (stream == NULL)
+        return assay_fail(error, "no memory for a statement");
+    fputs("CREATE TABLE IF NOT EXISTS typed (\"record key\" BLOB NOT NULL PRIMARY KEY", stream);
+    for (size_t i = 0; i < d->columns_count; i++)
+        fprintf(stream, ", \"%s\" %s NOT NULL", d->columns[i].name, types[d->columns[i].type]);
+    fputs(") WITHOUT ROWID;", stream);
+    for (size_t i = 0; i < d->indexes_count; i++) {
+        const char *name = d->columns[d->indexes[i].column].name;
+        fprintf(stream, "CREATE INDEX IF NOT EXISTS \"index_%s\" ON typed (\"%s\");", name, name);
+    }
+    enum assay_status status = fclose(stream) == 0 ? execute(store->own, text, error) : assay_fail(error, "no memory for a statement");
+    free(text);
+    return status;
+}
+
+static enum assay_status define(struct assay_store *store, const struct assay_definition *d, struct assay_error *error) {
+    for (size_t i = 0; i < d->indexes_count; i++)
+        if (d->indexes[i].kind != ASSAY_ORDERED)
+            return assay_refuse(error, "SQLite has no index of words: %s", d->columns[d->indexes[i].column].name);
+    for (size_t i = 0; i < d->columns_count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcasecmp(d->columns[i].name, d->columns[j].name) == 0)
+                return assay_refuse(error, "SQLite does not tell the columns %s and %s apart", d->columns[j].name, d->columns[i].name);
+    enum assay_status status = create_typed(store, d, error);
+    if (status != ASSAY_OK)
+        return status;
+    char *text = spell_typed(d, GET);
+    sqlite3_stmt *probe = NULL; /* a file of other columns shows here */
+    status = prepare(store->own, text, &probe, error);
+    free(text);
+    sqlite3_finalize(probe);
+    if (status == ASSAY_OK)
+        store->definition = d;
+    return status;
+}
+
+/* The statement of a column, made when it is first asked for: most have none. */
+static enum assay_status statement_of(struct assay_handle *handle, sqlite3_stmt **place, const char *before, size_t column, const char *after,
+                                      struct assay_error *error) {
+    if (*place != NULL)
+        return ASSAY_OK;
+    struct assay_definition one = {.columns = &handle->definition->columns[column], .columns_count = 1};
+    char *text = spell(&one, before, "$", "", after);
+    enum assay_status status = prepare(handle->connection, text, place, error);
+    free(text);
+    return status;
+}
+
+static enum assay_status query(struct assay_handle *handle, size_t column, struct assay_bytes bytes, size_t limit, assay_visit *visit,
+                               void *context, struct assay_error *error) {
+    const struct assay_definition *d = handle->definition;
+    if (handle->query[column] == NULL) {
+        char *before = spell(d, "SELECT ", "$", ", ", ", \"record key\" FROM typed WHERE ");
+        enum assay_status status = before == NULL ? assay_fail(error, "no memory for a statement")
+                                                  : statement_of(handle, &handle->query[column], before, column, " = ? LIMIT ?", error);
+        free(before);
+        if (status != ASSAY_OK)
+            return status;
+    }
+    sqlite3_stmt *statement = handle->query[column];
+    bind_column(statement, 1, d->columns[column].type, bytes);
+    sqlite3_bind_int64(statement, 2, (sqlite3_int64)limit);
+    return visit_typed(handle, statement, visit, context, error);
+}
+
+static enum assay_status count(struct assay_handle *handle, size_t column, struct assay_bytes bytes, uint64_t *records,
+                               struct assay_error *error) {
+    enum assay_status status =
+        statement_of(handle, &handle->count[column], "SELECT count(*) FROM typed WHERE ", column, " = ?", error);
+    if (status != ASSAY_OK)
+        return status;
+    sqlite3_stmt *statement = handle->count[column];
+    bind_column(statement, 1, handle->definition->columns[column].type, bytes);
+    int code = sqlite3_step(statement);
+    if (code == SQLITE_ROW)
+        *records = (uint64_t)sqlite3_column_int64(statement, 0);
     return finish(handle, statement, code, error);
 }
 
@@ -335,6 +590,9 @@ static const struct assay_driver driver = {
     .batch = batch,
     .scan = scan,
     .add = add,
+    .define = define,
+    .query = query,
+    .count = count,
     .sync = sync_store,
     .inspect = inspect,
 };

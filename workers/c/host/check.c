@@ -1,8 +1,32 @@
 #include "thread.h"
 
+/* Steps 1 and 2 of section 1.4, or those of a record in section 1.5. */
+static bool is_right(struct thread *t, struct assay_bytes value, uint64_t index, uint64_t *version) {
+    if (t->record != NULL)
+        return record_check(t->record, &t->phase->pool, value, index, t->scratch, version);
+    return value_check(&t->phase->pool, value, index, version);
+}
+
+static bool proves_version(const struct thread *t, struct assay_bytes value) {
+    return t->record != NULL ? t->record->proof >= 0 : value.length >= KEYVAL_STAMP_BYTES;
+}
+
+static const char *why_wrong_record(struct thread *t, struct assay_bytes record, uint64_t index) {
+    uint64_t claimed, version;
+    if (!record_index(t->record, record, &claimed))
+        return "bytes that are no record of this trial, or none that says whose it is";
+    if (claimed == index)
+        return "the record's own columns, damaged or not all of them";
+    if (is_right(t, record, claimed, &version))
+        return "another record's columns";
+    return "bytes that are no record of this trial, or none that says whose it is";
+}
+
 /* Looks closer at a value that is not right. The messages leave numbers out, so that they count up. */
 static const char *why_wrong(struct thread *t, struct assay_bytes value, uint64_t index) {
     uint64_t claimed, version;
+    if (t->record != NULL)
+        return why_wrong_record(t, value, index);
     if (!value_claims(value, &claimed))
         return "a short value that is not this record's";
     if (claimed == index)
@@ -14,15 +38,16 @@ static const char *why_wrong(struct thread *t, struct assay_bytes value, uint64_
 
 const char *check_value(struct thread *t, struct assay_bytes value, uint64_t index) {
     uint64_t version;
-    if (!value_check(&t->phase->pool, value, index, &version))
+    if (!is_right(t, value, index, &version))
         return why_wrong(t, value, index);
-    if (value.length < KEYVAL_STAMP_BYTES)
+    if (!proves_version(t, value))
         return NULL;
     if (version == 0)
         return index < t->phase->loaded_records ? NULL : "a loaded value for a record that was never loaded";
     const struct phase *writer = t->phases->phase[version >> 56];
     uint64_t thread = version >> 40 & 0xffff, sequence = version & ((UINT64_C(1) << 40) - 1);
-    if (writer == NULL || !trace_wrote(&writer->trace, thread, sequence, index, value.length))
+    size_t length = t->record != NULL ? TRACE_ANY_LENGTH : value.length;
+    if (writer == NULL || !trace_wrote(&writer->trace, thread, sequence, index, length))
         return "a value with a right checksum that no operation of this trial wrote";
     return NULL;
 }
@@ -32,7 +57,7 @@ const char *check_if_asked(struct thread *t, struct assay_bytes value, uint64_t 
         return NULL;
     if (t->sample != NULL) { /* the work of checking, without the question: the null driver has no value that could be wrong */
         uint64_t version;
-        value_check(&t->phase->pool, (struct assay_bytes){t->sample, t->phase->value_bytes_max}, 0, &version);
+        is_right(t, (struct assay_bytes){t->sample, t->sample_bytes}, 0, &version);
         return NULL;
     }
     return check_value(t, value, index);
@@ -44,15 +69,26 @@ uint64_t observe(struct thread *t, enum assay_status status, struct assay_bytes 
     if (status != ASSAY_OK)
         return OBSERVED_ERROR;
     uint64_t version;
-    if (!value_check(&t->phase->pool, value, index, &version))
+    if (!is_right(t, value, index, &version))
         return OBSERVED_WRONG;
-    return value.length < KEYVAL_STAMP_BYTES ? OBSERVED_SHORT : version;
+    return proves_version(t, value) ? version : OBSERVED_SHORT;
 }
 
 static int compare_keys(struct assay_bytes a, const unsigned char *b, size_t b_length) {
     size_t common = a.length < b_length ? a.length : b_length;
     int order = common == 0 ? 0 : memcmp(a.data, b, common);
     return order != 0 ? order : (a.length > b_length) - (a.length < b_length);
+}
+
+/* Sets what a scanned value claims; false: it is too short to say whose it is, or a record without a proof. */
+static bool claims(const struct thread *t, struct assay_bytes value, uint64_t *index, const char **problem) {
+    if (t->record == NULL)
+        return value_claims(value, index);
+    if (t->record->proof < 0)
+        return false;
+    if (!record_claims(t->record, value, index))
+        *problem = "a scanned value that is no record";
+    return *problem == NULL;
 }
 
 static const char *problem_of(struct scan *s, struct assay_bytes key, struct assay_bytes value) {
@@ -62,8 +98,9 @@ static const char *problem_of(struct scan *s, struct assay_bytes key, struct ass
     if (s->seen == 0 && order < 0)
         return "a scan began before its first key";
     uint64_t index;
-    if (!value_claims(value, &index))
-        return NULL; /* too short to say whose it is */
+    const char *problem = NULL;
+    if (!claims(s->thread, value, &index, &problem))
+        return problem;
     const struct key_shape *shape = &s->thread->phase->keys;
     if (index > KEYVAL_INDEX_MAX || compare_keys(key, s->expected, key_write(shape, index, s->expected)) != 0)
         return "a scanned value that is not its key's";
@@ -84,4 +121,45 @@ bool check_scanned(void *context, struct assay_bytes key, struct assay_bytes val
     s->bytes += value.length;
     s->seen++;
     return s->seen < s->limit;
+}
+
+/* Remembers an index in this query; false: it was there. */
+static bool remember(struct query *q, uint64_t index) {
+    uint64_t word = q->round << 48 | index;
+    uint64_t place = keyval_mix(index) & q->mask;
+    while (q->found[place] >> 48 == q->round) { /* at most half of the places are taken */
+        if (q->found[place] == word)
+            return false;
+        place = (place + 1) & q->mask;
+    }
+    q->found[place] = word;
+    return true;
+}
+
+static const char *problem_of_found(struct query *q, struct assay_bytes key, struct assay_bytes value) {
+    struct thread *t = q->thread;
+    unsigned char *expected = t->scan.expected;
+    uint64_t index;
+    struct assay_bytes bytes;
+    if (t->sample != NULL) /* the null driver's record is of nobody */
+        return check_if_asked(t, value, 0);
+    if (!record_index(t->record, value, &index))
+        return "a query found a record that does not say whose it is";
+    if (compare_keys(key, expected, key_write(&t->phase->keys, index, expected)) != 0)
+        return "a query found a record that is not its key's";
+    const char *problem = check_value(t, value, index);
+    if (problem != NULL)
+        return problem;
+    if (!record_column(value, q->column, &bytes) || compare_keys(bytes, q->wanted.data, q->wanted.length) != 0)
+        return "a query found a record that has other bytes in the column";
+    return remember(q, index) ? NULL : "a query found a record twice";
+}
+
+bool check_found(void *context, struct assay_bytes key, struct assay_bytes value) {
+    struct query *q = context;
+    if (q->thread->phase->verify && q->problem == NULL && q->seen < q->limit)
+        q->problem = problem_of_found(q, key, value);
+    q->bytes += value.length;
+    q->seen++;
+    return q->seen < q->limit;
 }

@@ -20,7 +20,8 @@ enum {
     COUNTERS_ERROR_TEXT_AT = 20,
     COUNTERS_ERROR_TEXT_BYTES = COUNTERS_ERROR_BYTES - COUNTERS_ERROR_TEXT_AT,
     COUNTERS_FLAG_RESPONSE = 1,
-    COUNTERS_STATS_MAX = 128
+    COUNTERS_STATS_MAX = 128,
+    COUNTERS_LATE_WORDS = 9
 };
 
 enum outcome {
@@ -62,7 +63,7 @@ struct counters_header {
 
 struct counters_thread {
     uint64_t attempted, acknowledged, now_ns, state, handle_wait_ns, handles_opened, lateness_max_ns;
-    uint64_t reserved[9];
+    uint64_t late[COUNTERS_LATE_WORDS]; /* operations by dispatch lateness: lateness_word */
 };
 
 struct counters_slot {
@@ -82,6 +83,14 @@ struct counters {
 };
 
 /* The bucket of a value in ns. */
+/* The word that counts an operation which began so late; -1: none, it was on time. Word k begins at 2^(7 + 2k) ns. */
+static inline int lateness_word(uint64_t ns) {
+    if (ns < 128)
+        return -1;
+    int word = (63 - __builtin_clzll(ns) - 7) / 2;
+    return word < COUNTERS_LATE_WORDS ? word : COUNTERS_LATE_WORDS - 1;
+}
+
 static inline unsigned histogram_bucket(uint64_t value) {
     const unsigned s = HISTOGRAM_SUB_BUCKET_BITS;
     if (value < UINT64_C(1) << s)

@@ -26,6 +26,7 @@ enum assay_status handles_open(struct handles *h, const struct assay_driver *dri
     if (h->all == NULL || h->idle == NULL) {
         free(h->all);
         free(h->idle);
+        h->all = h->idle = NULL;
         return assay_fail(error, "no memory for handles");
     }
     for (; h->count < count; h->count++) {

@@ -15,8 +15,6 @@ uint64_t keyval_ycsb_hash(uint64_t n) {
     return (h >> 63) != 0 ? -h : h;
 }
 
-enum { DECIMAL_DIGITS_MAX = 20 }; /* of 2^64 - 1 */
-
 size_t key_bytes_max(const struct key_shape *shape) {
     if (shape->format == KEY_BINARY)
         return shape->bytes;
@@ -38,7 +36,7 @@ static size_t write_binary(uint64_t n, size_t bytes, unsigned char *at) {
     return bytes;
 }
 
-static size_t write_decimal(uint64_t n, unsigned digits, unsigned char *at) {
+size_t decimal_write(uint64_t n, unsigned digits, unsigned char *at) {
     static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
                                 "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
                                 "8081828384858687888990919293949596979899";
@@ -69,7 +67,7 @@ size_t key_write_any(const struct key_shape *shape, uint64_t index, unsigned cha
         n = keyval_ycsb_hash(n);
     size_t length = shape->prefix_bytes;
     memcpy(at, shape->prefix, length);
-    length += write_decimal(n, shape->digits, at + length);
+    length += decimal_write(n, shape->digits, at + length);
     memcpy(at + length, shape->suffix, shape->suffix_bytes);
     return length + shape->suffix_bytes;
 }

@@ -32,6 +32,11 @@ static inline uint64_t keyval_mix(uint64_t x) {
 
 uint64_t keyval_ycsb_hash(uint64_t n);
 
+enum { DECIMAL_DIGITS_MAX = 20 }; /* of 2^64 - 1 */
+
+/* Writes n in decimal, with zeros in front up to so many digits; returns its length. */
+size_t decimal_write(uint64_t n, unsigned digits, unsigned char *at);
+
 /* The length of the longest key. */
 size_t key_bytes_max(const struct key_shape *shape);
 

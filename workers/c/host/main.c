@@ -2,13 +2,14 @@
  *
  *   main.c      the process: requests in, replies out
  *   message.c   JSON lines
- *   session.c   what is open; open.c, prepare.c, run.c: the larger commands
+ *   session.c   what is open; open.c, define.c, prepare.c, run.c: the larger commands
+ *   definition.c  what define may say
  *   thread.c    the measured loop
  *   operate.c   one operation of each kind
  *   check.c     is a value that was read one that was written there?
  *   stats.c     the store's own counters, while a phase runs
  *   handles.c   one handle for all, one each, a pool, a new one each time
- *   trace.c, counters.c, keyval.c, clock.c   the contract's files, bytes and time
+ *   trace.c, counters.c, keyval.c, record.c, clock.c   the contract's files, bytes and time
  *   driver.c, options.c   what drivers may call */
 #include <errno.h>
 #include <fcntl.h>

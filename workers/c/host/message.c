@@ -199,6 +199,9 @@ struct json_object *describe_abilities(const struct assay_driver *driver) {
     add_bool(abilities, "compare_and_swap", driver->compare_and_swap != NULL);
     add_bool(abilities, "sync", driver->sync != NULL);
     add_bool(abilities, "inspect", driver->inspect != NULL);
+    add_bool(abilities, "records", driver->define != NULL);
+    add_bool(abilities, "query", driver->query != NULL);
+    add_bool(abilities, "count", driver->count != NULL);
     return abilities;
 }
 

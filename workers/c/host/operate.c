@@ -13,6 +13,8 @@ static inline uint64_t version_of(const struct thread *t, uint64_t sequence) {
 }
 
 static inline struct assay_bytes make_value(struct thread *t, const struct step *s) {
+    if (t->record != NULL)
+        return (struct assay_bytes){t->value, record_write(t->record, &t->phase->pool, t->value, s->index, version_of(t, s->sequence))};
     size_t length = t->phase->trace.amounts[entry_size_class(s->entry)];
     value_write(&t->phase->pool, t->value, length, s->index, version_of(t, s->sequence));
     return (struct assay_bytes){t->value, length};
@@ -117,6 +119,64 @@ static struct result scan_from(struct thread *t, const struct step *s) {
     return (struct result){OUTCOME_OK, false, now};
 }
 
+/* The outcome of a query or a count that found nothing. */
+static struct result found_nothing(struct thread *t, const struct step *s, int64_t now) {
+    if (s->index >= t->phase->must_hit_below)
+        return (struct result){OUTCOME_MISS, true, now};
+    note(t, entry_operation(s->entry), OUTCOME_LOST, "no record with a column's bytes that a stored record has");
+    return (struct result){OUTCOME_LOST, true, now};
+}
+
+/* The bytes that the asked column has in the record of the step's index. */
+static struct assay_bytes make_wanted(struct thread *t, const struct step *s, size_t *column) {
+    *column = amount_column(t->phase->trace.amounts[entry_size_class(s->entry)]);
+    return (struct assay_bytes){t->value, column_write(&t->record->column[*column], t->value, s->index)};
+}
+
+/* As with a scan, the records are checked as they come. */
+static struct result query_records(struct thread *t, const struct step *s) {
+    enum { ROUNDS = 1 << 16 };
+    struct query *query = &t->query;
+    query->wanted = make_wanted(t, s, &query->column);
+    query->limit = amount_limit(t->phase->trace.amounts[entry_size_class(s->entry)]);
+    query->seen = query->bytes = 0;
+    query->problem = NULL;
+    if (++query->round == ROUNDS) {
+        memset(query->found, 0, (query->mask + 1) * sizeof *query->found);
+        query->round = 1;
+    }
+    enum assay_status status =
+        t->driver->query(t->handle, query->column, query->wanted, query->limit, check_found, query, &t->error);
+    int64_t now = now_ns(t);
+    if (status != ASSAY_OK)
+        return (struct result){failed(t, OPERATION_QUERY, status), true, now};
+    if (query->problem == NULL && query->seen > query->limit)
+        query->problem = "a query went on after it was told to stop";
+    if (query->problem != NULL) {
+        note(t, OPERATION_QUERY, OUTCOME_WRONG, query->problem);
+        return (struct result){OUTCOME_WRONG, true, now};
+    }
+    if (query->seen == 0)
+        return found_nothing(t, s, now);
+    s->slot->items += query->seen;
+    s->slot->bytes_read += query->bytes;
+    return (struct result){OUTCOME_OK, false, now};
+}
+
+static struct result count_records(struct thread *t, const struct step *s) {
+    size_t column;
+    uint64_t records = 0;
+    struct assay_bytes wanted = make_wanted(t, s, &column);
+    enum assay_status status = t->driver->count(t->handle, column, wanted, &records, &t->error);
+    int64_t now = now_ns(t);
+    if (status != ASSAY_OK)
+        return (struct result){failed(t, OPERATION_COUNT, status), true, now};
+    if (records == 0)
+        return found_nothing(t, s, now);
+    s->slot->items += records;
+    return (struct result){OUTCOME_OK, false, now};
+}
+
 static struct result apply_batch(struct thread *t, const struct step *s) {
     const uint64_t *members = t->part->entries + s->position + 1;
     size_t count = t->phase->trace.amounts[entry_size_class(s->entry)];
@@ -130,8 +190,12 @@ static struct result apply_batch(struct thread *t, const struct step *s) {
         write->remove = entry_operation(members[i]) == OPERATION_DELETE;
         if (write->remove)
             continue;
+        uint64_t member_version = version_of(t, s->sequence + 1 + i);
         write->value = (struct assay_bytes){at, t->phase->trace.amounts[entry_size_class(members[i])]};
-        value_write(&t->phase->pool, at, write->value.length, index, version_of(t, s->sequence + 1 + i));
+        if (t->record != NULL)
+            write->value.length = record_write(t->record, &t->phase->pool, at, index, member_version);
+        else
+            value_write(&t->phase->pool, at, write->value.length, index, member_version);
         at += write->value.length;
     }
     enum assay_status status = t->driver->batch(t->handle, t->writes, count, &t->error);
@@ -186,6 +250,10 @@ struct result operate(struct thread *t, const struct step *s) {
         return modify(t, s);
     case OPERATION_ADD:
         return add_one(t, s);
+    case OPERATION_QUERY:
+        return query_records(t, s);
+    case OPERATION_COUNT:
+        return count_records(t, s);
     default: /* insert, update, upsert: trace_decode lets no other code pass */
         return put_one(t, s);
     }

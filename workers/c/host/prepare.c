@@ -94,7 +94,8 @@ static bool check_abilities(const struct assay_driver *driver, const struct trac
     for (uint32_t k = 0; k < trace->operations; k++) {
         unsigned o = trace->operation[k];
         if ((o == OPERATION_SCAN && driver->scan == NULL) || (o == OPERATION_BATCH && driver->batch == NULL) ||
-            (o == OPERATION_ADD && driver->add == NULL) ||
+            (o == OPERATION_ADD && driver->add == NULL) || (o == OPERATION_QUERY && driver->query == NULL) ||
+            (o == OPERATION_COUNT && driver->count == NULL) ||
             (o == OPERATION_COMPARE_AND_SWAP && driver->compare_and_swap == NULL))
             return refuse(refusal, CLASS_REFUSED, "%s has no %s", driver->description->name, operation_name(o));
     }
@@ -102,12 +103,45 @@ static bool check_abilities(const struct assay_driver *driver, const struct trac
 }
 
 /* Holds the trace against length_max, from which all buffers are sized. */
-static bool check_lengths(const struct trace *trace, uint64_t length_max, struct refusal *refusal) {
+static bool check_lengths(const struct trace *trace, const struct record_shape *record, uint64_t length_max,
+                          struct refusal *refusal) {
+    if (record != NULL) {
+        if (record->proof >= 0 && record->column[record->proof].proof_bytes > length_max)
+            return refuse(refusal, CLASS_BAD_REQUEST, "the proof column is longer than length_max");
+        return true; /* a record's length follows from its columns */
+    }
     for (uint32_t i = 0; i < trace->threads; i++)
         for (uint64_t p = 0; p < trace->thread[i].count; p++) {
             uint64_t entry = trace->thread[i].entries[p];
             if (operation_writes(entry_operation(entry)) && trace->amounts[entry_size_class(entry)] > length_max)
                 return refuse(refusal, CLASS_BAD_REQUEST, "a value in the trace is longer than length_max");
+        }
+    return true;
+}
+
+/* Holds queries and counts against the columns. */
+static bool check_queries(const struct trace *trace, const struct record_shape *record, struct refusal *refusal) {
+    bool queries = trace->slot[OPERATION_QUERY] >= 0;
+    if (!queries && trace->slot[OPERATION_COUNT] < 0)
+        return true;
+    if (record == NULL)
+        return refuse(refusal, CLASS_BAD_REQUEST, "a trace of queries or counts, but define gave no columns");
+    if (queries && record->proof < 0 && record->leads_back < 0)
+        return refuse(refusal, CLASS_BAD_REQUEST,
+                      "a trace of queries needs a column that leads back to the index: a proof, or a sequence without divide and modulo");
+    for (uint32_t i = 0; i < trace->threads; i++)
+        for (uint64_t p = 0; p < trace->thread[i].count; p++) {
+            uint64_t entry = trace->thread[i].entries[p];
+            unsigned operation = entry_operation(entry);
+            if (operation != OPERATION_QUERY && operation != OPERATION_COUNT)
+                continue;
+            uint32_t amount = trace->amounts[entry_size_class(entry)], column = amount_column(amount);
+            if (column >= record->columns)
+                return refuse(refusal, CLASS_BAD_REQUEST, "a %s of column %u of %zu", operation_name(operation), column, record->columns);
+            if (record->column[column].source == COLUMN_PROOF)
+                return refuse(refusal, CLASS_BAD_REQUEST, "a %s of the proof column, whose bytes no index gives", operation_name(operation));
+            if ((operation == OPERATION_QUERY) != (amount_limit(amount) > 0))
+                return refuse(refusal, CLASS_BAD_REQUEST, "a query has a limit of at least 1, a count has none");
         }
     return true;
 }
@@ -151,7 +185,8 @@ static bool fill_phase(struct session *session, struct phase *phase, const struc
         return refuse(refusal, CLASS_BAD_REQUEST, "trace of %u threads, but the store was opened for %d",
                       phase->trace.threads, session->config.threads);
     if (!check_abilities(session->driver, &phase->trace, refusal) ||
-        !check_lengths(&phase->trace, values.length_max, refusal))
+        !check_lengths(&phase->trace, session->record, values.length_max, refusal) ||
+        !check_queries(&phase->trace, session->record, refusal))
         return false;
     if (!counters_map(&phase->counters, r->counters, &phase->trace, &error) ||
         !clock_make(&phase->clock, r->clock, &error))
@@ -160,7 +195,8 @@ static bool fill_phase(struct session *session, struct phase *phase, const struc
         return refuse(refusal, CLASS_FAILED, "no memory for the value pool");
     snprintf(phase->name, sizeof phase->name, "%s", r->phase);
     phase->number = (uint64_t)r->number;
-    phase->value_bytes_max = values.length_max;
+    phase->record = session->record;
+    phase->value_bytes_max = session->record != NULL ? session->record->bytes_max : values.length_max;
     phase->zero_versions = r->zero_versions;
     phase->verify = r->verify;
     phase->loaded_records = r->loaded_records;

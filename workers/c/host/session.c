@@ -46,7 +46,7 @@ static struct json_object *sync_store(struct session *session, struct refusal *r
     return json_object_new_object();
 }
 
-static struct json_object *close_store(struct session *session, struct refusal *refusal) {
+struct json_object *session_close(struct session *session, struct refusal *refusal) {
     struct assay_error error = {{0}};
     if (session->prepared != NULL)
         session_forget_prepared(session);
@@ -60,6 +60,7 @@ static struct json_object *close_store(struct session *session, struct refusal *
         phase_free(session->phases.phase[i]);
         session->phases.phase[i] = NULL;
     }
+    session_forget_definition(session);
     options_free(session->options);
     free(session->options);
     free(session->endpoints);
@@ -72,7 +73,7 @@ void session_abandon(struct session *session) {
     struct refusal refusal = {0};
     if (session->driver == NULL)
         return;
-    json_object_put(close_store(session, &refusal));
+    json_object_put(session_close(session, &refusal));
     if (refusal.class_ != NULL)
         fprintf(stderr, "worker: the conductor went away; %s\n", refusal.error.text);
 }
@@ -101,7 +102,7 @@ static bool read_request(struct request *r, struct json_object *object, struct r
         const char *command;
         struct json_object *there;
         bool needed;
-    } parts[] = {{"open", r->open, true}, {"define", r->define, false}, {"prepare", r->prepare, true}};
+    } parts[] = {{"open", r->open, true}, {"define", r->define, true}, {"prepare", r->prepare, true}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         bool own = strcmp(r->command, parts[i].command) == 0;
         if (parts[i].there != NULL && !own)
@@ -118,9 +119,7 @@ static struct json_object *execute(struct session *session, const struct request
         return describe();
     if (strcmp(command, "open") == 0)
         return session_open(session, r->open, refusal);
-    if (strcmp(command, "define") == 0)
-        return refuse(refusal, CLASS_REFUSED, "this worker has no stores with columns and indexes"), NULL;
-    static const char *const of_open_store[] = {"prepare", "run", "inspect", "sync", "close"};
+    static const char *const of_open_store[] = {"prepare", "run", "inspect", "sync", "define", "close"};
     size_t known = 0, commands = sizeof of_open_store / sizeof *of_open_store;
     while (known < commands && strcmp(command, of_open_store[known]) != 0)
         known++;
@@ -137,8 +136,10 @@ static struct json_object *execute(struct session *session, const struct request
         return inspect(session);
     case 3:
         return sync_store(session, refusal);
+    case 4:
+        return session_define(session, r->define, refusal);
     default:
-        return close_store(session, refusal);
+        return session_close(session, refusal);
     }
 }
 

@@ -24,7 +24,7 @@ static bool make_batch(struct thread *t) {
         for (size_t i = 1; i <= members; i++) {
             uint64_t member = t->part->entries[p + i];
             if (operation_writes(entry_operation(member)))
-                bytes += trace->amounts[entry_size_class(member)];
+                bytes += t->record != NULL ? t->record->bytes_max : trace->amounts[entry_size_class(member)];
         }
         members_max = members > members_max ? members : members_max;
         bytes_max = bytes > bytes_max ? bytes : bytes_max;
@@ -32,6 +32,26 @@ static bool make_batch(struct thread *t) {
     t->writes = calloc(members_max + 1, sizeof *t->writes);
     t->arena = make_bytes(bytes_max + 8);
     return t->writes != NULL && t->arena != NULL;
+}
+
+/* Makes room for what the trace's largest query finds: at most half of the table is ever taken. */
+static bool make_query(struct thread *t) {
+    uint32_t limit_max = 0;
+    for (uint64_t p = 0; p < t->part->count; p++) {
+        uint64_t entry = t->part->entries[p];
+        uint32_t limit = amount_limit(t->phase->trace.amounts[entry_size_class(entry)]);
+        if (entry_operation(entry) == OPERATION_QUERY && limit > limit_max)
+            limit_max = limit;
+    }
+    t->query.thread = t;
+    if (limit_max == 0)
+        return true;
+    uint64_t places = 4;
+    while (places < 2 * (uint64_t)limit_max)
+        places *= 2;
+    t->query.mask = places - 1;
+    t->query.found = (uint64_t *)(void *)make_bytes(places * sizeof *t->query.found);
+    return t->query.found != NULL;
 }
 
 static uint64_t *observed_words(const struct phase *phase, uint32_t number) {
@@ -50,6 +70,7 @@ bool thread_make(struct thread *t, const struct phase *phase, const struct phase
     t->handles = handles;
     t->phases = phases;
     t->phase = phase;
+    t->record = phase->record;
     t->number = number;
     t->part = &phase->trace.thread[number];
     t->head = counters_thread(&phase->counters, number);
@@ -67,12 +88,15 @@ bool thread_make(struct thread *t, const struct phase *phase, const struct phase
     t->scan.thread = t;
     t->scan.previous = make_bytes(key_bytes);
     t->scan.expected = make_bytes(key_bytes);
-    bool made = make_batch(t) && t->key != NULL && t->value != NULL && t->buffer.data != NULL && t->old.data != NULL &&
+    t->scratch = make_bytes(t->record != NULL ? RECORD_COLUMN_BYTES_MAX : 0);
+    bool made = make_batch(t) && make_query(t) && t->scratch != NULL && t->key != NULL && t->value != NULL && t->buffer.data != NULL && t->old.data != NULL &&
                 t->scan.previous != NULL && t->scan.expected != NULL;
     if (made && strcmp(t->driver->description->kind, "none") == 0) {
         t->sample = make_bytes(phase->value_bytes_max);
-        if ((made = t->sample != NULL))
-            value_write(&phase->pool, t->sample, phase->value_bytes_max, 0, 0);
+        if ((made = t->sample != NULL) && t->record != NULL)
+            t->sample_bytes = record_write(t->record, &phase->pool, t->sample, 0, 0);
+        else if (made)
+            value_write(&phase->pool, t->sample, t->sample_bytes = phase->value_bytes_max, 0, 0);
     }
     if (!made)
         thread_free(t);
@@ -89,6 +113,8 @@ void thread_free(struct thread *t) {
     free(t->scan.previous);
     free(t->scan.expected);
     free(t->sample);
+    free(t->scratch);
+    free(t->query.found);
 }
 
 /* How long a wait for a due time may be spun away: sleeps overshoot by some 60 us even with the least timer slack. */
@@ -96,7 +122,7 @@ enum { SPIN_BELOW_NS = 200 * 1000, SLEEP_NS_MAX = 50 * 1000 * 1000 };
 
 /* Returns the time once due has come, or -1 if the phase ends before. Operations that are late are issued at once, one after
  * the other. */
-static int64_t wait_until(struct thread *t, int64_t due, int64_t deadline, const uint64_t *stop) {
+static int64_t wait_until(struct thread *t, int64_t due, int64_t ended, int64_t deadline, const uint64_t *stop) {
     int64_t now = clock_now_ns(&t->phase->clock);
     if (due >= deadline)
         due = deadline;
@@ -112,8 +138,13 @@ static int64_t wait_until(struct thread *t, int64_t due, int64_t deadline, const
     }
     if (now >= deadline)
         return -1;
-    if ((uint64_t)(now - due) > t->head->lateness_max_ns)
-        t->head->lateness_max_ns = (uint64_t)(now - due);
+    int64_t since = due > ended ? due : ended; /* until the operation before ended, the store was late and not this thread */
+    uint64_t late = now > since ? (uint64_t)(now - since) : 0;
+    if (late > t->head->lateness_max_ns)
+        t->head->lateness_max_ns = late;
+    int word = lateness_word(late);
+    if (word >= 0)
+        t->head->late[word]++;
     return now;
 }
 
@@ -165,7 +196,7 @@ void thread_walk(struct thread *t) {
     int64_t deadline = phase->deadline_ns != 0 ? t->start_ns + phase->deadline_ns : INT64_MAX;
     const bool open = part->due != NULL, keeps_handle = t->handle != NULL;
     struct step step = {0};
-    int64_t last = clock_now_ns(&phase->clock);
+    int64_t last = clock_now_ns(&phase->clock), ended = t->start_ns;
     for (;;) {
         step.entry = part->entries[step.position];
         unsigned operation = entry_operation(step.entry);
@@ -173,7 +204,7 @@ void thread_walk(struct thread *t) {
         int64_t due = 0;
         if (open) {
             due = t->start_ns + (int64_t)(part->due[step.position] + step.lap * part->lap_ns);
-            if ((last = wait_until(t, due, deadline, stop)) < 0)
+            if ((last = wait_until(t, due, ended, deadline, stop)) < 0)
                 return;
         }
         step.index = entry_effective_index(step.entry, step.lap, part->stride);
@@ -196,6 +227,7 @@ void thread_walk(struct thread *t) {
 
         if (result.now >= deadline || step.sequence >= limit || word_load(stop) != 0)
             return;
+        ended = result.now;
         last = result.looked || !keeps_handle ? clock_now_ns(&phase->clock) : result.now;
         if ((step.position += entries_done) == part->count) {
             step.position = 0;

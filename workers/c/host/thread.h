@@ -7,7 +7,7 @@
 #include "clock.h"
 #include "counters.h"
 #include "handles.h"
-#include "keyval.h"
+#include "record.h"
 #include "trace.h"
 
 /* A prepared phase. Its trace stays mapped until close: it proves the versions of later reads. */
@@ -18,6 +18,7 @@ struct phase {
     struct counters counters;
     struct key_shape keys;
     struct value_pool pool;
+    const struct record_shape *record; /* NULL: values without columns */
     uint64_t value_bytes_max;
     bool zero_versions, verify;
     uint64_t loaded_records, must_hit_below;
@@ -42,6 +43,18 @@ struct scan {
     const char *problem;
 };
 
+/* What a query has found so far. */
+struct query {
+    struct thread *thread;
+    uint64_t limit, seen, bytes;
+    size_t column;
+    struct assay_bytes wanted;
+    uint64_t *found; /* a hash table of indexes, each under the round in which it was found: so it need not be emptied */
+    uint64_t mask;
+    uint64_t round;
+    const char *problem;
+};
+
 /* A thread walks its part of the trace. Nothing in it is shared with another thread but read-only memory, and nothing is
  * allocated once it runs, but for a value that is longer than any of the trial. */
 struct thread {
@@ -49,6 +62,7 @@ struct thread {
     struct handles *handles;
     const struct phases *phases;
     const struct phase *phase;
+    const struct record_shape *record; /* the phase's */
     uint32_t number;
     const struct trace_thread *part;
     struct counters_thread *head;
@@ -62,8 +76,11 @@ struct thread {
     struct assay_write *writes;
     unsigned char *arena; /* keys and values of a batch */
     struct scan scan;
+    struct query query;
+    unsigned char *scratch; /* of checks: room for the longest column */
     uint64_t *observed;    /* one word an entry, in a verify phase; else NULL */
     unsigned char *sample; /* of the null driver: stands for what a store would return; else NULL */
+    size_t sample_bytes;
     uint64_t versions;     /* phase and thread of the versions that this thread writes */
     struct assay_error error;
 
@@ -104,7 +121,8 @@ const char *check_value(struct thread *t, struct assay_bytes value, uint64_t ind
 const char *check_if_asked(struct thread *t, struct assay_bytes value, uint64_t index);
 /* The word of a verify phase: section 5. */
 uint64_t observe(struct thread *t, enum assay_status status, struct assay_bytes value, uint64_t index);
-/* assay_visit: takes one record of a scan. */
+/* assay_visit: takes one record of a scan, of a query. */
 bool check_scanned(void *scan, struct assay_bytes key, struct assay_bytes value);
+bool check_found(void *query, struct assay_bytes key, struct assay_bytes value);
 
 #endif

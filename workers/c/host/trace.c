@@ -19,6 +19,8 @@ static const char *const names[OPERATION_END] = {
     [OPERATION_READ_MODIFY_WRITE] = "read_modify_write",
     [OPERATION_COMPARE_AND_SWAP] = "compare_and_swap",
     [OPERATION_ADD] = "add",
+    [OPERATION_QUERY] = "query",
+    [OPERATION_COUNT] = "count",
 };
 
 const char *operation_name(unsigned operation) {
@@ -222,5 +224,5 @@ bool trace_wrote(const struct trace *trace, uint64_t thread, uint64_t sequence, 
     uint64_t entry = t->entries[sequence % t->count];
     return operation_writes(entry_operation(entry)) &&
            entry_effective_index(entry, sequence / t->count, t->stride) == index &&
-           trace->amounts[entry_size_class(entry)] == length;
+           (length == TRACE_ANY_LENGTH || trace->amounts[entry_size_class(entry)] == length);
 }

@@ -20,7 +20,9 @@ enum operation {
     OPERATION_READ_MODIFY_WRITE = 8,
     OPERATION_COMPARE_AND_SWAP = 9,
     OPERATION_ADD = 10,
-    OPERATION_END = 11, /* the first code that this version does not define */
+    OPERATION_QUERY = 11,
+    OPERATION_COUNT = 12,
+    OPERATION_END = 13, /* the first code that this version does not define */
     OPERATION_CODES = 32
 };
 
@@ -84,6 +86,14 @@ bool trace_map(struct trace *trace, const char *path, struct assay_error *error)
 bool trace_decode(struct trace *trace, const unsigned char *data, size_t length, struct assay_error *error);
 void trace_free(struct trace *trace);
 void trace_unmap(struct trace *trace);
+
+/* A query's size class gives a column's position and a limit; a count's the position alone. */
+enum { TRACE_QUERY_LIMIT_BITS = 24 };
+static inline uint32_t amount_column(uint32_t amount) { return amount >> TRACE_QUERY_LIMIT_BITS; }
+static inline uint32_t amount_limit(uint32_t amount) { return amount & ((UINT32_C(1) << TRACE_QUERY_LIMIT_BITS) - 1); }
+
+/* The length of a record follows from its columns: a trace gives none. */
+#define TRACE_ANY_LENGTH SIZE_MAX
 
 /* Step 3 of section 1.4: is the entry at that place a write of this index and length? */
 bool trace_wrote(const struct trace *trace, uint64_t thread, uint64_t sequence, uint64_t index, size_t length);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "counters.h"
+#include "definition.h"
 #include "keyval.h"
 #include "sha256.h"
 #include "trace.h"
@@ -178,6 +179,69 @@ static void check_checks(struct json_object *object) {
     pool_free(&pool);
 }
 
+/* The columns of a vector, read as define reads them. */
+static struct record_shape record_shape_of(struct json_object *object, struct definition *definition) {
+    struct record_shape shape = {.columns = 0};
+    struct refusal refusal = {0};
+    struct json_object *fields = json_object_new_object();
+    json_object_object_add(fields, "columns", json_object_get(field(object, "columns")));
+    *definition = (struct definition){.request = fields};
+    expect(definition_read(definition, &shape, fields, &refusal), refusal.error.text, 0);
+    return shape;
+}
+
+static void check_records_made(const struct record_shape *shape, const struct value_pool *pool, struct json_object *records) {
+    unsigned char *record = malloc(shape->bytes_max), *scratch = malloc(shape->bytes_max + RECORD_COLUMN_BYTES_MAX);
+    for (size_t j = 0; j < count(records); j++) {
+        struct json_object *o = at(records, j);
+        uint64_t index = word(o, "index"), version = word(o, "version"), proved, claimed;
+        size_t length = record_write(shape, pool, record, index, version);
+        struct assay_bytes made = {record, length};
+        expect(length <= shape->bytes_max && same(field(o, "record"), record, length), "record", j);
+        expect(record_check(shape, pool, made, index, scratch, &proved) && proved == (shape->proof >= 0 ? version : 0),
+               "check of a record that was made", j);
+        expect(!record_check(shape, pool, (struct assay_bytes){record, length - 1}, index, scratch, &proved), "check of a record cut short", j);
+        if (shape->proof >= 0 && shape->column[shape->proof].proof_bytes > KEYVAL_STAMP_BYTES) {
+            struct record_shape shorter = *shape;
+            shorter.column[shape->proof].proof_bytes--;
+            struct assay_bytes other = {scratch, record_write(&shorter, pool, scratch, index, version)};
+            unsigned char *room = malloc(RECORD_COLUMN_BYTES_MAX);
+            expect(!record_check(shape, pool, other, index, room, &proved), "check of a record whose proof is a shorter value", j);
+            free(room);
+        }
+        if (shape->proof >= 0 || shape->leads_back >= 0)
+            expect(record_index(shape, made, &claimed) && claimed == index, "the index that a record leads back to", j);
+    }
+    free(record);
+    free(scratch);
+}
+
+static void check_records_read(const struct record_shape *shape, const struct value_pool *pool, struct json_object *checks) {
+    unsigned char *scratch = malloc(RECORD_COLUMN_BYTES_MAX);
+    for (size_t j = 0; j < count(checks); j++) {
+        struct json_object *o = at(checks, j);
+        struct hex record = hex_of(json_object_get_string(field(o, "record")));
+        uint64_t proved;
+        bool right = json_object_get_boolean(field(o, "right"));
+        bool said = record_check(shape, pool, (struct assay_bytes){record.data, record.length}, word(o, "index"), scratch, &proved);
+        expect(said == right && (!right || proved == word(o, "version")), json_object_get_string(field(o, "name")), j);
+        free(record.data);
+    }
+    free(scratch);
+}
+
+static void check_records(struct json_object *list) {
+    for (size_t i = 0; i < count(list); i++) {
+        struct value_pool pool = pool_of(field(at(list, i), "shape"));
+        struct definition definition;
+        struct record_shape shape = record_shape_of(at(list, i), &definition);
+        check_records_made(&shape, &pool, field(at(list, i), "records"));
+        check_records_read(&shape, &pool, field(at(list, i), "checks"));
+        json_object_put(definition.request);
+        pool_free(&pool);
+    }
+}
+
 static void check_versions(struct json_object *list) {
     for (size_t i = 0; i < count(list); i++)
         expect(version_make(number(at(list, i), "phase"), number(at(list, i), "thread"), number(at(list, i), "sequence")) ==
@@ -295,7 +359,7 @@ static void print_constants(void) {
     HEADER(operation), HEADER(state), HEADER(start_ns), HEADER(end_ns), HEADER(clock), HEADER(clock_difference_ns), HEADER(stop);
     HEADER(rounds), HEADER(stats);
     THREAD(attempted), THREAD(acknowledged), THREAD(now_ns), THREAD(state), THREAD(handle_wait_ns), THREAD(handles_opened);
-    THREAD(lateness_max_ns);
+    THREAD(lateness_max_ns), THREAD(late);
     for (int outcome = 0; outcome < OUTCOMES; outcome++) {
         static const char *const names[OUTCOMES] = {"ok", "miss", "lost", "conflict", "wrong", "error", "timeout"};
         printf("slot %s %zu\n", names[outcome], offsetof(struct counters_slot, outcomes) + 8 * (size_t)outcome);
@@ -331,7 +395,7 @@ int main(int argc, char **argv) {
     } files[] = {
         {"mix", check_mix},           {"keys", check_keys},     {"pool", check_pool},         {"values", check_values},
         {"short_values", check_short_values}, {"checks", check_checks}, {"versions", check_versions}, {"traces", check_traces},
-        {"counters", check_counters}, {"buckets", check_buckets},
+        {"counters", check_counters}, {"buckets", check_buckets}, {"records", check_records},
     };
     if (argc != 2) {
         fprintf(stderr, "usage: vectors FOLDER | vectors constants\n");

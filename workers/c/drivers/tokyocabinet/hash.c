@@ -20,6 +20,7 @@ static const struct assay_option options[] = {
     TC_OPTION_COMPRESSION,
     TC_OPTION_LARGE,
     TC_OPTION_MUTEX,
+    TC_OPTION_FILES,
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -35,7 +36,7 @@ static const struct assay_description description = {
     .key_bytes_min = 1,
     .key_bytes_max = TC_KEY_BYTES_MAX,
     .value_bytes_max = TC_VALUE_BYTES_MAX,
-    .note = "all handles are one object: a process can't open the file twice; no batches: a transaction covers what all threads "
+    .note = "all handles of a file are one object: a process can't open it twice; no batches: a transaction covers what all threads "
             "write meanwhile; after a crash the free blocks are forgotten",
 };
 
@@ -209,27 +210,38 @@ static enum assay_status sync_store(struct assay_store *store, struct assay_erro
 }
 
 /* Cheap numbers only: how many buckets are used takes a walk over all of them. */
-static void inspect(struct assay_store *store, struct assay_sink *sink, bool *busy) {
+static void numbers(struct assay_store *store, double *numbers) {
     TCHDB *db = store->db;
-    *busy = false;
-    assay_stat(sink, "records", (double)tchdbrnum(db));
-    assay_stat(sink, "file_bytes", (double)tchdbfsiz(db));
-    assay_stat(sink, "records_per_bucket", (double)tchdbrnum(db) / (double)tchdbbnum(db));
+    numbers[0] = (double)tchdbrnum(db);
+    numbers[1] = (double)tchdbfsiz(db);
+    numbers[2] = (double)tchdbrnum(db) / (double)tchdbbnum(db);
+}
+
+static const struct tc_file_driver file_driver = {
+    .driver = {
+        .open = open_store,
+        .settings = settings,
+        .close = close_store,
+        .handle_open = handle_open,
+        .handle_close = handle_close,
+        .get = get,
+        .put = put,
+        .remove = remove_key,
+        .add = add,
+        .compare_and_swap = compare_and_swap,
+        .sync = sync_store,
+    },
+    .numbers = numbers,
+    .number_names = {"records", "file_bytes", "records_per_bucket"},
+};
+
+static enum assay_status open_files(const struct assay_config *config, struct assay_store **store, struct assay_error *error) {
+    return tc_files_open(&file_driver, config, store, error);
 }
 
 const struct assay_driver tc_hash_driver = {
     .description = &description,
-    .version = tc_version,
-    .open = open_store,
-    .settings = settings,
-    .close = close_store,
-    .handle_open = handle_open,
-    .handle_close = handle_close,
-    .get = get,
-    .put = put,
-    .remove = remove_key,
-    .add = add,
-    .compare_and_swap = compare_and_swap,
-    .sync = sync_store,
-    .inspect = inspect,
+    .open = open_files,
+    TC_FILES_CALLS,
+    .compare_and_swap = tc_files_compare_and_swap,
 };

@@ -1,7 +1,8 @@
 /* What the four drivers of Tokyo Cabinet have in common.
  *
  * One object stands for a database file, and a process can't open a file twice (tchdb.c, tchdbopen: the path is locked inside the
- * process). So all handles of a store are that one object.
+ * process). So all handles of a file are that one object; with
+ * the option `files` a store has several, and each handle all of them (files.c).
  *
  * What reaches which class, by the source of 1.4.48:
  *
@@ -63,6 +64,47 @@ struct tc_swap {
     bool swapped, no_memory;
 };
 void *tc_swap_proc(const void *value, int length, int *new_length, void *swap);
+
+#define TC_OPTION_FILES                                                                                                  \
+    {"files", "int", "1",                                                                                                \
+     "records are spread by their keys over so many files, each an object with a lock and these settings of its own", NULL}
+
+/* One database file, and files.c over several of them. */
+enum { TC_NUMBERS_MAX = 4 };
+struct tc_file_driver {
+    struct assay_driver driver; /* of one file; its description, settings of handles and inspect are those of files.c */
+    void (*numbers)(struct assay_store *store, double *numbers);
+    const char *number_names[TC_NUMBERS_MAX + 1]; /* ended by NULL */
+};
+
+enum assay_status tc_files_open(const struct tc_file_driver *of, const struct assay_config *config, struct assay_store **store,
+                                struct assay_error *error);
+void tc_files_settings(struct assay_store *store, struct assay_sink *sink);
+enum assay_status tc_files_close(struct assay_store *store, struct assay_error *error);
+enum assay_status tc_files_handle_open(struct assay_store *store, struct assay_handle **handle, struct assay_error *error);
+enum assay_status tc_files_handle_close(struct assay_handle *handle, struct assay_error *error);
+enum assay_status tc_files_get(struct assay_handle *handle, struct assay_bytes key, struct assay_buffer *buffer, struct assay_bytes *value,
+                               struct assay_error *error);
+enum assay_status tc_files_put(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value, struct assay_error *error);
+enum assay_status tc_files_remove(struct assay_handle *handle, struct assay_bytes key, struct assay_error *error);
+enum assay_status tc_files_add(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value, struct assay_error *error);
+enum assay_status tc_files_compare_and_swap(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes old,
+                                            struct assay_bytes value, struct assay_error *error);
+enum assay_status tc_files_scan(struct assay_handle *handle, struct assay_bytes start, size_t limit, assay_visit *visit, void *context,
+                                struct assay_error *error);
+enum assay_status tc_files_define(struct assay_store *store, const struct assay_definition *definition, struct assay_error *error);
+enum assay_status tc_files_query(struct assay_handle *handle, size_t column, struct assay_bytes bytes, size_t limit, assay_visit *visit,
+                                 void *context, struct assay_error *error);
+enum assay_status tc_files_count(struct assay_handle *handle, size_t column, struct assay_bytes bytes, uint64_t *records,
+                                 struct assay_error *error);
+enum assay_status tc_files_sync(struct assay_store *store, struct assay_error *error);
+void tc_files_inspect(struct assay_store *store, struct assay_sink *sink, bool *busy);
+
+/* What the drivers over several files have in common; open and what not all can do stands beside it. */
+#define TC_FILES_CALLS                                                                                                   \
+    .version = tc_version, .settings = tc_files_settings, .close = tc_files_close, .handle_open = tc_files_handle_open,  \
+    .handle_close = tc_files_handle_close, .get = tc_files_get, .put = tc_files_put, .remove = tc_files_remove,          \
+    .add = tc_files_add, .sync = tc_files_sync, .inspect = tc_files_inspect
 
 extern const struct assay_driver tc_hash_driver, tc_btree_driver, tc_fixed_driver, tc_table_driver;
 
