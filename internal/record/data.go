@@ -62,6 +62,9 @@ func (w *Writer) RemoveData(trial string) error {
 	if !made {
 		return fmt.Errorf("remove the data of trial %s: it has no data directory", trial)
 	}
+	if err := w.unmountData(); err != nil { // or remove would go into a file system that can't be removed
+		return fmt.Errorf("remove the data of trial %s: %w", trial, err)
+	}
 	if err := w.remove(where, trial); err != nil {
 		return fmt.Errorf("remove the data of trial %s: %w", trial, err)
 	}

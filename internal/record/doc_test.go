@@ -35,6 +35,7 @@ func TestEachFieldIsDocumented(t *testing.T) {
 		"Messages":         record.Message{},
 		"Sizes":            record.Sizes{},
 		"Memory":           record.Memory{},
+		"Quota mount":      record.QuotaMount{},
 
 		"Telemetry of a phase": record.Telemetry{},
 		"Process":              record.Process{},

@@ -46,6 +46,9 @@ func Resume(directory string) (w *Writer, left []plan.Trial, err error) {
 	if w, err = newWriter(directory, run.Header, run.Plan, locked); err != nil {
 		return nil, nil, err
 	}
+	if err := w.removeLeftMount(); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("resume %s: take away the file system of the trial that was under way: %w", directory, err), w.Close())
+	}
 	text := fmt.Sprintf("%d of %d trials are left", len(left), len(run.Plan))
 	if err := w.Event(EventResumed, "", text); err != nil {
 		return nil, nil, errors.Join(err, w.Close())

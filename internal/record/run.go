@@ -61,6 +61,7 @@ const (
 	planFile        = "plan.json"
 	eventsFile      = "events.jsonl"
 	lockFile        = ".lock"
+	mountFile       = "mount.json"
 	reserveFile     = ".reserve"
 	trialsDirectory = "trials"
 	dataDirectory   = "data"

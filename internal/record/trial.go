@@ -38,6 +38,8 @@ type Trial struct {
 	Phases    []Phase           `json:"phases"`
 	Final     *FinalCheck       `json:"final_check,omitempty"`
 
+	QuotaMount *QuotaMount `json:"quota_mount,omitempty"` // nil: the store's files stood on the file system of environment.json, or it has none
+
 	NotMeasured map[string]string `json:"not_measured,omitempty"` // series of host.Catalogue that this trial's samples lack, or lack from some moment on → why
 }
 
@@ -48,6 +50,15 @@ type Memory struct {
 	PeakBytes  *uint64 `json:"peak_bytes,omitempty"`  // the most that counted against it
 	LimitHits  *uint64 `json:"limit_hits,omitempty"`  // times that it was reached and room had to be made within it
 	Kills      *uint64 `json:"kills,omitempty"`       // processes of the trial that the kernel killed because no room could be made
+}
+
+// QuotaMount is the file system of its own that a trial's store had, of the size of the cell's disk quota.
+type QuotaMount struct {
+	FileSystem  string `json:"filesystem"`        // ext4 or tmpfs
+	By          string `json:"by"`                // host.QuotaLoop or host.QuotaTmpfs
+	Bytes       uint64 `json:"bytes"`             // the quota: of the image file or of the tmpfs
+	UsableBytes uint64 `json:"usable_bytes"`      // free for the store's files at the beginning; the file system keeps the rest for itself
+	Caution     string `json:"caution,omitempty"` // what a reader must know of it
 }
 
 // Mark is something that forbids ranking a trial.
@@ -92,7 +103,10 @@ type Phase struct {
 
 	HandleWaitNS  uint64 `json:"handle_wait_ns,omitempty"`
 	HandlesOpened uint64 `json:"handles_opened,omitempty"`
-	LatenessMaxNS uint64 `json:"lateness_max_ns,omitempty"`
+	LatenessMaxNS uint64 `json:"lateness_max_ns,omitempty"` // of dispatch: open load
+	// Late are the operations of open load that began late, by how late: word k counts those from 2^(7+2k) ns on and below
+	// four times that, the last one all from 2^23 ns on. Nil: not measured, or closed load.
+	Late []uint64 `json:"late,omitempty"`
 
 	Runtime map[string]float64 `json:"runtime,omitempty"` // what the worker's language tells: alloc_bytes, allocs, gc_pause_ns …
 	Stats   map[string]float64 `json:"stats,omitempty"`   // the store's own counters after the phase
@@ -100,6 +114,8 @@ type Phase struct {
 	Process Process            `json:"process"`
 
 	Telemetry *Telemetry `json:"telemetry,omitempty"` // nil: not measured
+
+	Cold *host.PageCache `json:"cold,omitempty"` // what was left of the store's files in the page cache when the phase began; nil: they were not dropped
 }
 
 // Ending is why a phase ended.

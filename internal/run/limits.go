@@ -68,7 +68,7 @@ func (t *trial) explain(err error) error {
 	case t.outOfMemory():
 		return fmt.Errorf("killed by the kernel at its memory limit of %s: %w", sizeText(uint64(t.cell.MemoryLimit)), err)
 	case t.noRoom(err):
-		return fmt.Errorf("the disk is full (%s are free for the store): %w", freeText(t.data), err)
+		return fmt.Errorf("%s%s: %w", t.fullText("is"), busError(err), err)
 	}
 	return err
 }
@@ -135,7 +135,11 @@ func (t *trial) watchDisk(file *trace.File) *diskWatch {
 	if t.data == "" || !slices.ContainsFunc(file.Operations, func(o trace.Operation) bool { return !reads(o) }) {
 		return nil
 	}
-	return &diskWatch{directory: t.data, quotaBytes: uint64(t.cell.DiskQuota)}
+	quota := uint64(t.cell.DiskQuota)
+	if t.mountsQuota() {
+		quota = 0 // the store is to meet its end
+	}
+	return &diskWatch{directory: t.data, quotaBytes: quota}
 }
 
 // diskWatchRarity bounds what looking at the quota costs: one part in so many of a CPU. It is more than other looking may cost, because what a store writes
@@ -191,7 +195,7 @@ func (t *trial) judgeDisk(p *spec.Phase, result *record.Phase) error {
 			sizeText(uint64(t.cell.DiskQuota)), t.cell.Records)
 	case result.EndedBy == record.EndedDiskFull:
 		t.full = true
-		text := fmt.Sprintf("the disk was full (%s free for the store); the phase was ended", freeText(t.data))
+		text := t.fullText("was") + "; the phase was ended"
 		if records := result.Sizes.Records; records != nil {
 			text += fmt.Sprintf(" with %d records stored", *records)
 		}

@@ -38,6 +38,9 @@ func (t *trial) phase(ctx context.Context, p *spec.Phase, position int) error {
 		Threads: len(file.Threads), Batch: batchOf(file), SampleNS: int64(t.samplePeriod(p)),
 	}
 	t.run.view.PhaseStarted(p.Name)
+	if result.Cold, err = t.chill(&result); err != nil {
+		return err
+	}
 	w, err := t.begin(file, request, &result)
 	if err != nil {
 		return err
@@ -80,6 +83,7 @@ func (t *trial) trace(p *spec.Phase, position int) (*trace.File, error) {
 			Distribution: p.Order.Distribution, Theta: p.Order.Theta, HotRecords: p.Order.HotRecords, HotOperations: p.Order.HotOps,
 		},
 		Sizes: t.sizes(), Batch: p.Batch, Scan: trace.ScanLengths{Min: p.Scan.Min, Max: p.Scan.Max, Zipfian: p.Scan.Distribution == "zipfian"},
+		Query:   trace.Queries{Column: p.Query.Column, Limit: p.Query.Limit},
 		Threads: t.threads(p), Endpoints: len(t.store.Endpoints), Seed: keyval.Mix(t.plan.Seed ^ uint64(position)<<32),
 		Limit: p.Operations, Rate: p.Rate,
 	}
@@ -202,7 +206,7 @@ func (t *trial) measureSizes(result *record.Phase) {
 	if records, known := audit.Live(t.past); known {
 		result.Sizes.Records = &records
 	}
-	if bytes, known := audit.LogicalBytes(t.past, t.run.experiment.Keys); known {
+	if bytes, known := audit.LogicalBytes(t.past, t.run.experiment.Keys, t.run.experiment.Values.Record()); known {
 		result.Sizes.LogicalBytes = &bytes
 		if memory := t.result.Memory; memory != nil && memory.Bytes != nil && *memory.Bytes > 0 {
 			ratio := float64(bytes) / float64(*memory.Bytes)

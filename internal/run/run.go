@@ -6,6 +6,7 @@
 //	watch.go    the phase while it runs: samples, hangs, the user's Ctrl-C
 //	tally.go    counters to results; do the counts add up?
 //	limits.go   memory limit, disk quota, full disks
+//	quota.go    a disk quota as a file system of its own
 //	final.go    what was acknowledged, is it there?
 //	scratch.go  where the files stand that conductor and worker share
 package run
@@ -30,7 +31,7 @@ type Options struct {
 	DataRoot  string     // an existing directory in which stores get their directories; "": the run directory's own
 	Command   []string   // as typed, for the record
 	Worker    []string   // the command of Assay's own worker
-	Ceiling   spec.Store // the null driver
+	Ceiling   spec.Store // Assay's own null driver
 	View      live.View
 }
 
@@ -46,6 +47,7 @@ type running struct {
 	experiment *spec.Experiment
 	writer     *record.Writer
 	view       live.View
+	quota      quotaWay
 	result     Result
 }
 
@@ -53,6 +55,10 @@ type running struct {
 // is ended, recorded as interrupted, and New returns without an error.
 func New(ctx context.Context, e *spec.Experiment, source []byte, o Options) (Result, error) {
 	if err := checkLimits(e, o.View); err != nil {
+		return Result{}, err
+	}
+	quota, err := checkQuotaMount(e, o)
+	if err != nil {
 		return Result{}, err
 	}
 	trials := plan.Plan(e)
@@ -64,7 +70,7 @@ func New(ctx context.Context, e *spec.Experiment, source []byte, o Options) (Res
 	if err != nil {
 		return Result{}, err
 	}
-	r := &running{options: o, experiment: e, writer: writer, view: o.View, result: Result{Planned: len(trials)}}
+	r := &running{options: o, experiment: e, writer: writer, view: o.View, quota: quota, result: Result{Planned: len(trials)}}
 	return r.finish(r.trials(ctx, trials, len(trials)))
 }
 
@@ -82,11 +88,15 @@ func Resume(ctx context.Context, o Options) (Result, error) {
 	if err := checkLimits(&before.Experiment, o.View); err != nil {
 		return Result{}, fmt.Errorf("resuming %s: %w", o.Directory, err)
 	}
+	quota, err := checkQuotaMount(&before.Experiment, o)
+	if err != nil {
+		return Result{}, fmt.Errorf("resuming %s: %w", o.Directory, err)
+	}
 	writer, left, err := record.Resume(o.Directory)
 	if err != nil {
 		return Result{}, err
 	}
-	r := &running{options: o, experiment: &before.Experiment, writer: writer, view: o.View, result: Result{Planned: len(before.Plan)}}
+	r := &running{options: o, experiment: &before.Experiment, writer: writer, view: o.View, quota: quota, result: Result{Planned: len(before.Plan)}}
 	for id, trial := range before.Trials {
 		if trial.State != record.Interrupted && !contains(left, id) {
 			r.count(trial.State)
@@ -139,6 +149,8 @@ func (r *running) trial(ctx context.Context, p plan.Trial, number, of int) error
 	t := &trial{run: r, plan: p, cell: p.CellOf(r.experiment), store: r.options.Ceiling, writer: writer}
 	if p.Store >= 0 {
 		t.store = r.experiment.Stores[p.Store]
+	} else if null, ok := r.experiment.CeilingNamed(p.Arm); ok {
+		t.store = null
 	}
 	r.view.TrialStarted(live.Trial{Number: number, Of: of, Arm: p.Arm, Cell: r.experiment.CellLabel(p.Cell), Phases: phaseNames(r.experiment)})
 	if err := t.do(ctx); err != nil {

@@ -25,6 +25,18 @@ func operations(totals []counters.Total) []record.Operation {
 	return all
 }
 
+// lateness returns how late operations began; nil if the worker does not count that.
+func lateness(s counters.Sample) []uint64 {
+	var counted uint64
+	for _, n := range s.Late {
+		counted += n
+	}
+	if counted == 0 && counters.LatenessWord(s.LatenessMaxNS) >= 0 {
+		return nil
+	}
+	return s.Late[:]
+}
+
 func messages(from []counters.Message) []record.Message {
 	all := make([]record.Message, len(from))
 	for i, m := range from {

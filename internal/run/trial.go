@@ -84,6 +84,9 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 				t.run.view.Message(removeErr.Error())
 			}
 		}()
+		if err := t.mountQuota(); err != nil {
+			return fmt.Errorf("%w: %w", errRunDirectory, err)
+		}
 	}
 	command := t.store.Worker
 	if len(command) == 0 {
@@ -170,14 +173,35 @@ func (t *trial) open(class store.Durability) error {
 	if err != nil {
 		return err
 	}
+	if err := t.define(); err != nil {
+		return err
+	}
 	t.class = class
 	t.result.Settings, t.result.Abilities, t.result.Version = opened.Settings, opened.Abilities, opened.Version
 	return nil
 }
 
+// define gives the records their columns, where they have them.
+func (t *trial) define() error {
+	values := &t.run.experiment.Values
+	if len(values.Columns) == 0 {
+		return nil
+	}
+	d := &control.Define{Columns: values.Columns}
+	for _, x := range values.Indexes {
+		if t.store.Description.Kind != store.None { // the null driver has nothing to index
+			d.Indexes = append(d.Indexes, control.Index{Column: x.Column, Kind: x.Kind})
+		}
+	}
+	if err := t.worker.Call(control.Request{Command: control.CommandDefine, Define: d}, t.run.experiment.StepTimeout, nil); err != nil {
+		return fmt.Errorf("define: %w", err)
+	}
+	return nil
+}
+
 // reopen makes what was loaded durable and opens the store again in the class of the cell, with nothing in its caches.
 func (t *trial) reopen() error {
-	if t.class == t.cell.Durability {
+	if t.class == t.cell.Durability && !t.cold() {
 		return nil
 	}
 	if t.result.Abilities.Sync {
@@ -187,6 +211,11 @@ func (t *trial) reopen() error {
 	}
 	if err := t.worker.Call(control.Request{Command: control.CommandClose}, t.run.experiment.StepTimeout, nil); err != nil {
 		return fmt.Errorf("close: %w", err)
+	}
+	if t.cold() {
+		if _, err := host.DropPages(t.data); err != nil { // now that nothing has them mapped
+			return fmt.Errorf("making the page cache cold: %w", err)
+		}
 	}
 	return t.open(t.cell.Durability)
 }
@@ -204,6 +233,9 @@ func (t *trial) prepare(name string, number int) *control.Prepare {
 }
 
 func (t *trial) lengthMax() int {
+	if record := t.run.experiment.Values.Record(); record != nil {
+		return record.ProofBytes()
+	}
 	longest := t.cell.ValueBytes
 	for _, s := range t.run.experiment.Values.Sizes {
 		longest = max(longest, s.Bytes)

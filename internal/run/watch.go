@@ -194,7 +194,7 @@ func (w *watched) sample() error {
 	if start == 0 {
 		return nil // the threads are not running yet
 	}
-	if end := w.files.counters.EndNS(); end > 0 {
+	if end := w.endNS(); end > 0 {
 		nowNS = int64(end)
 	}
 	at := float64(nowNS-int64(start)) / 1e9
@@ -272,10 +272,27 @@ func (w *watched) storeStats() map[string]float64 {
 	return told
 }
 
-// lastSample adds what came since the sample before, unless that is so little that its rate would mean nothing.
+// endNS returns when the last operation ended, or 0 while the worker runs. One that died did not tell: its threads' own clocks do.
+func (w *watched) endNS() uint64 {
+	end := w.files.counters.EndNS()
+	if end > 0 || !w.dead {
+		return end
+	}
+	start := w.files.counters.StartNS()
+	for i := range w.file.Threads {
+		end = max(end, start+w.files.counters.Thread(i).NowNS)
+	}
+	return end
+}
+
+// lastSample adds what came since the sample before, unless that is so little that its rate would mean nothing. Of a worker that died before
+// the first sample it is all that there is.
 func (w *watched) lastSample() error {
-	start, end := w.files.counters.StartNS(), w.files.counters.EndNS()
-	if end <= start || float64(end-start)/1e9-w.lastAt < float64(w.result.SampleNS)/2e9 {
+	start, end := w.files.counters.StartNS(), w.endNS()
+	if start == 0 || end <= start {
+		return nil
+	}
+	if least := float64(w.result.SampleNS) / 2e9; float64(end-start)/1e9-w.lastAt < least && (w.lastAt > 0 || !w.dead) {
 		return nil
 	}
 	return w.sample()
@@ -298,6 +315,9 @@ func (w *watched) collect() []string {
 	var problems []string
 	r.Attempted, r.Unfinished, problems = balance(w.file, c, w.last)
 	r.HandleWaitNS, r.HandlesOpened, r.LatenessMaxNS = w.last.HandleWaitNS, w.last.HandlesOpened, w.last.LatenessMaxNS
+	if r.Open {
+		r.Late = lateness(w.last)
+	}
 	r.Clock, r.ClockDrift = "monotonic", time.Duration(c.ClockDriftNS())
 	if c.Clock() == counters.ClockTSC {
 		r.Clock = "tsc"

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assay/internal/host"
+	"assay/internal/plan"
+	"assay/internal/record"
+)
+
+// withNative builds native programs beside a link to the command, where it looks for them, and returns that link.
+func withNative(t *testing.T, drivers ...string) string {
+	t.Helper()
+	here := t.TempDir()
+	arguments := []string{"-s", "-C", filepath.Join("..", "..", "workers", "c"), "OUT=" + filepath.Join(here, "native")}
+	for _, driver := range append(drivers, nativeNull) {
+		n, ok := nativeOf(driver)
+		if !ok {
+			t.Fatalf("no native program hosts %s", driver)
+		}
+		arguments = append(arguments, filepath.Join(here, "native", "assay-worker-"+n.program))
+	}
+	if output, err := exec.Command("make", arguments...).CombinedOutput(); err != nil {
+		t.Skipf("skipped: native workers can't be built here: %v\n%s", err, output)
+	}
+	own := filepath.Join(here, "assay")
+	if err := os.Link(program, own); err != nil {
+		t.Fatal(err)
+	}
+	return own
+}
+
+// runNative runs an experiment on one native store, with the command beside its workers.
+func runNative(t *testing.T, own, text string, status int, more ...string) *record.Run {
+	t.Helper()
+	directory := filepath.Join(t.TempDir(), "run")
+	arguments := append([]string{"run", written(t, "native.yaml", text), "--out", directory, "--plain"}, more...)
+	output, err := exec.Command(own, arguments...).CombinedOutput()
+	run := readable(t, directory)
+	if got := statusOf(t, err); got != status && !(status == 0 && onlyForeign(run)) {
+		t.Errorf("status %d, want %d\n%s", got, status, output)
+	}
+	return run
+}
+
+// trialsOf returns the results of the store's trials, the A/A arm's among them.
+func trialsOf(t *testing.T, run *record.Run) (trials []*record.Trial) {
+	t.Helper()
+	for _, planned := range run.Plan {
+		if planned.Role == plan.Ceiling {
+			continue
+		}
+		trial := run.Trials[planned.ID]
+		if trial == nil {
+			t.Fatalf("trial %s has no result", planned.ID)
+		}
+		trials = append(trials, trial)
+	}
+	return trials
+}
+
+// A native store fills its disk: every operation begun until then has its outcome, the series is kept, and the end is stated.
+// One that writes through a map dies of SIGBUS then, and that is told as a full disk, too.
+func TestNativeStoreFillsItsDisk(t *testing.T) {
+	t.Parallel()
+	stores := []string{"tokyocabinet-hash", "rocksdb", "leveldb", "berkeleydb-btree", "sqlite-c", "lmdb"}
+	own := withNative(t, stores...)
+	for _, driver := range stores {
+		t.Run(driver, func(t *testing.T) {
+			t.Parallel()
+			data, store := small(t, "size=24m"), driver
+			if driver == "lmdb" {
+				store = "{driver: lmdb, options: {map_bytes: 1GiB}}" // its default map is full before the disk is
+			}
+			text := strings.NewReplacer("bbolt", store, ", batch: 100", "", "for: 60s", "for: 5s").Replace(growing)
+			run := runNative(t, own, text, exitTrials, "--data", data)
+			for _, trial := range trialsOf(t, run) {
+				wantDiskFull(t, run, trial)
+			}
+			noData(t, data)
+		})
+	}
+}
+
+func TestNativeStoreReachesItsQuota(t *testing.T) {
+	t.Parallel()
+	stores := []string{"tokyocabinet-hash", "lmdb", "rocksdb"}
+	own := withNative(t, stores...)
+	for _, driver := range stores {
+		t.Run(driver, func(t *testing.T) {
+			t.Parallel()
+			store := driver
+			if driver == "lmdb" {
+				store = "{driver: lmdb, options: {map_bytes: 1GiB}}"
+			}
+			run := runNative(t, own, strings.NewReplacer("bbolt", store, "for: 60s", "for: 30s").Replace(growing)+"disk_quota: 16MiB\n", 0)
+			for _, trial := range trialsOf(t, run) {
+				wantIdentity(t, trial)
+				if last := trial.Phases[len(trial.Phases)-1]; trial.Error != "" || last.EndedBy != record.EndedQuota {
+					t.Errorf("%s ended by %q, error %q", trial.Plan.ID, last.EndedBy, trial.Error)
+				}
+			}
+		})
+	}
+}
+
+// WiredTiger may cache more than the trial may use: the kernel kills it, and what it had acknowledged is counted.
+func TestNativeStoreIsKilledAtItsMemoryLimit(t *testing.T) {
+	t.Parallel()
+	if err := host.CheckMemoryLimit(); err != nil {
+		t.Skip(err)
+	}
+	own := withNative(t, "wiredtiger")
+	text := strings.Replace(growing, "bbolt", "{driver: wiredtiger, options: {cache_bytes: 2GiB}}", 1) + "memory_limit: 64MiB\n"
+	run := runNative(t, own, strings.NewReplacer("D1", "D0", "for: 60s", "for: 5s").Replace(text), exitTrials)
+	for _, trial := range trialsOf(t, run) {
+		wantIdentity(t, trial)
+		if trial.State != record.Failed || !strings.HasPrefix(trial.Error, "killed by the kernel at its memory limit of 64 MiB") {
+			t.Errorf("%s: state %s, error %q", trial.Plan.ID, trial.State, trial.Error)
+		}
+		if last := trial.Phases[len(trial.Phases)-1]; last.EndedBy != record.EndedMemory || len(run.Series[trial.Plan.ID]) == 0 {
+			t.Errorf("%s ended by %q with %d samples", trial.Plan.ID, last.EndedBy, len(run.Series[trial.Plan.ID]))
+		}
+	}
+}
+
+// damager passes everything on to a worker, and cuts the store's largest file in half when it is opened a second time: after the load.
+const damager = `import json, os, subprocess, sys
+worker = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+opened = 0
+for line in sys.stdin.buffer:
+    request = json.loads(line)
+    if request["command"] == "open":
+        opened += 1
+        files = [os.path.join(d, f) for d, _, names in os.walk(request["open"]["directory"]) for f in names]
+        if opened == 2:
+            largest = max(files, key=os.path.getsize)
+            os.truncate(largest, os.path.getsize(largest) // 2)
+    worker.stdin.write(line)
+    worker.stdin.flush()
+    reply = worker.stdout.readline()
+    if not reply:
+        break
+    sys.stdout.buffer.write(reply)
+    sys.stdout.buffer.flush()
+worker.stdin.close()
+status = worker.wait()
+if status < 0:
+    os.kill(os.getpid(), -status)
+sys.exit(status)
+`
+
+// Whatever an engine makes of a damaged file (it refuses to open, dies, or opens and has lost records), its trial says so and is not ranked.
+func TestDamagedNativeStoreIsNeverRanked(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("skipped: no python3 for the program that does the damage")
+	}
+	stores := []string{"tokyocabinet-hash", "tokyocabinet-btree", "tokyocabinet-table", "lmdb", "rocksdb", "leveldb", "wiredtiger",
+		"kyotocabinet-hash", "kyotocabinet-tree", "berkeleydb-btree", "sqlite-c"}
+	own := withNative(t, stores...)
+	script := written(t, "damager.py", damager)
+	for _, driver := range stores {
+		t.Run(driver, func(t *testing.T) {
+			t.Parallel()
+			n, _ := nativeOf(driver)
+			worker := filepath.Join(filepath.Dir(own), "native", "assay-worker-"+n.program)
+			text := fmt.Sprintf(`name: damaged
+stores: [{driver: %s, worker: [python3, %q, %q]}]
+records: 2000
+values: {bytes: 1000}
+durability: D3
+phases:
+  - {name: load, load: true, batch: 100}
+  - {name: read, mix: {read: 1}, order: shuffled, operations: 2000}
+blocks: 1
+step_timeout: 15s
+`, driver, script, worker)
+			for _, trial := range trialsOf(t, runNative(t, own, text, exitTrials)) {
+				wantIdentity(t, trial)
+				if trial.State != record.Failed && trial.State != record.Marked {
+					t.Errorf("%s: state %s", trial.Plan.ID, trial.State)
+				}
+				t.Logf("%s: %s %s %+v", trial.Plan.ID, trial.State, trial.Error, trial.Marks)
+			}
+		})
+	}
+}
+
+func TestNativeStoreThatRefusesToOpen(t *testing.T) {
+	t.Parallel()
+	own := withNative(t, "tokyocabinet-hash")
+	text := strings.NewReplacer("bbolt", "{driver: tokyocabinet-hash, options: {bnum: 0}}", "for: 60s", "for: 1s").Replace(growing)
+	run := runNative(t, own, text, exitTrials)
+	for _, trial := range trialsOf(t, run) {
+		if trial.State == record.OK || !strings.Contains(trial.Error, "expected bnum of at least 1") {
+			t.Errorf("%s: state %s, error %q", trial.Plan.ID, trial.State, trial.Error)
+		}
+	}
+}
+
+// wantIdentity holds each phase's operations against what was attempted.
+func wantIdentity(t *testing.T, trial *record.Trial) {
+	t.Helper()
+	if len(trial.Phases) == 0 && trial.State == record.OK {
+		t.Errorf("trial %s has no phases", trial.Plan.ID)
+	}
+	for _, phase := range trial.Phases {
+		done := phase.Unfinished
+		for _, operation := range phase.Operations {
+			done += operation.Done()
+		}
+		if phase.Attempted == 0 || done != phase.Attempted {
+			t.Errorf("trial %s, %s: %d attempted, %d with an outcome or unfinished", trial.Plan.ID, phase.Name, phase.Attempted, done)
+		}
+	}
+}
+
+func wantDiskFull(t *testing.T, run *record.Run, trial *record.Trial) {
+	t.Helper()
+	id := trial.Plan.ID
+	if len(trial.Phases) == 0 || len(run.Series[id]) == 0 {
+		t.Errorf("trial %s (%s: %s) has %d phases and %d samples", id, trial.State, trial.Error, len(trial.Phases), len(run.Series[id]))
+		return
+	}
+	wantIdentity(t, trial)
+	if last := trial.Phases[len(trial.Phases)-1]; last.EndedBy != record.EndedDiskFull {
+		t.Errorf("trial %s, %s ended by %q (%s: %s), messages %v", id, last.Name, last.EndedBy, trial.State, trial.Error, last.Messages)
+	}
+}

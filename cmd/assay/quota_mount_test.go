@@ -1,0 +1,94 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"assay/internal/host"
+	"assay/internal/record"
+)
+
+// mountsIn returns the lines of the mount table that tell of a directory.
+func mountsIn(t *testing.T, directory string) (lines []string) {
+	t.Helper()
+	table, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(table)) {
+		if strings.Contains(line, directory) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// A conductor that is killed leaves its mount, and --resume takes it away: even one that goes on with its data elsewhere.
+func TestResumeTakesAwayTheMountOfAKilledConductor(t *testing.T) {
+	t.Parallel()
+	if _, _, err := host.CheckQuotaMount(t.TempDir()); err != nil {
+		t.Skipf("skipped: %v", err)
+	}
+	for _, place := range []string{"run directory", "data root"} {
+		t.Run(place, func(t *testing.T) {
+			t.Parallel()
+			text := strings.Replace(oneStore, "[memory]", "[bbolt]", 1) + "disk_quota: 64MiB\ndisk_quota_by: mount\n"
+			text = strings.Replace(text, "durability: D0", "durability: D1", 1)
+			data, more := "", []string(nil)
+			if place == "data root" {
+				data = t.TempDir()
+				more = []string{"--data", data}
+			}
+			p, directory := begun(t, text, nil, more...)
+			where := directory
+			if data != "" {
+				where = data
+			}
+			workers := p.workers(t)
+			p.send(t, syscall.SIGKILL)
+			p.end(t)
+			gone(t, workers)
+			if len(mountsIn(t, where)) != 1 {
+				t.Errorf("a killed conductor was to leave one mount: %v", mountsIn(t, where))
+			}
+			resumed(t, directory)
+			if left := mountsIn(t, where); len(left) > 0 {
+				t.Errorf("still mounted: %v", left)
+			}
+			noData(t, filepath.Join(directory, "data"))
+			if data != "" {
+				noData(t, data)
+			}
+			if _, err := os.Stat(filepath.Join(directory, "mount.json")); err == nil {
+				t.Error("mount.json is left")
+			}
+		})
+	}
+}
+
+// Engines that write through a map die of SIGBUS on a full disk; that is told.
+func TestNativeStoreFillsItsMount(t *testing.T) {
+	t.Parallel()
+	if _, _, err := host.CheckQuotaMount(t.TempDir()); err != nil {
+		t.Skipf("skipped: %v", err)
+	}
+	own := withNative(t, "tokyocabinet-hash")
+	text := strings.NewReplacer("bbolt", "tokyocabinet-hash", ", batch: 100", "", "for: 60s", "for: 10s").Replace(growing)
+	run := runNative(t, own, text+"disk_quota: 24MiB\ndisk_quota_by: mount\n", exitTrials)
+	for _, trial := range trialsOf(t, run) {
+		wantDiskFull(t, run, trial)
+		said := trial.Error
+		for _, mark := range trial.Marks {
+			if mark.Code == record.MarkDiskFull {
+				said += mark.Text
+			}
+		}
+		if !strings.Contains(said, "disk full: its file system of 24 MiB") || strings.Contains(said, "bus error") && !strings.Contains(said, "SIGBUS") {
+			t.Errorf("%s: %q", trial.Plan.ID, said)
+		}
+		t.Log(said)
+	}
+}
