@@ -106,7 +106,7 @@ type Thread struct {
 	HandleWaitNS  uint64
 	HandlesOpened uint64
 	LatenessMaxNS uint64
-	_             [9]uint64
+	Late          [LatenessWords]uint64 // operations by dispatch lateness: see LatenessWord
 }
 
 // The structs are laid over mapped memory: their sizes are the file format.

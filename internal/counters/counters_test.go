@@ -73,7 +73,7 @@ func TestConductorSeesWhatTheWorkerCounts(t *testing.T) {
 	}
 	for i := range 2 {
 		n := uint64(i + 1)
-		*worker.Thread(i) = Thread{Attempted: 10 * n, Acknowledged: 9 * n, State: Running, HandleWaitNS: 3 * n, HandlesOpened: n, LatenessMaxNS: 7 * n}
+		*worker.Thread(i) = Thread{Attempted: 10 * n, Acknowledged: 9 * n, State: Running, HandleWaitNS: 3 * n, HandlesOpened: n, LatenessMaxNS: 7 * n, Late: [LatenessWords]uint64{0: n, 8: 5 * n}}
 		slot := worker.Slot(i, 1)
 		for o := range slot.Outcomes {
 			slot.Outcomes[o] = uint64(o+1) * n
@@ -85,7 +85,7 @@ func TestConductorSeesWhatTheWorkerCounts(t *testing.T) {
 	worker.Thread(1).State = Stuck
 	s := conductor.Sample(true)
 	if !slices.Equal(s.Attempted, []uint64{10, 20}) || !slices.Equal(s.Acknowledged, []uint64{9, 18}) || s.HandleWaitNS != 9 ||
-		s.HandlesOpened != 3 || s.LatenessMaxNS != 14 || s.StuckThreads != 1 {
+		s.HandlesOpened != 3 || s.LatenessMaxNS != 14 || s.Late != [LatenessWords]uint64{0: 3, 8: 15} || s.StuckThreads != 1 {
 		t.Errorf("threads: %+v", s)
 	}
 	total := s.Totals[1]

@@ -30,6 +30,7 @@ type Sample struct {
 	HandleWaitNS  uint64
 	HandlesOpened uint64
 	LatenessMaxNS uint64
+	Late          [LatenessWords]uint64
 	StuckThreads  int
 }
 
@@ -57,6 +58,9 @@ func (f *File) Sample(histograms bool) Sample {
 		s.HandleWaitNS += atomic.LoadUint64(&t.HandleWaitNS)
 		s.HandlesOpened += atomic.LoadUint64(&t.HandlesOpened)
 		s.LatenessMaxNS = max(s.LatenessMaxNS, atomic.LoadUint64(&t.LatenessMaxNS))
+		for word := range t.Late {
+			s.Late[word] += atomic.LoadUint64(&t.Late[word])
+		}
 		if atomic.LoadUint64(&t.State) == Stuck {
 			s.StuckThreads++
 		}

@@ -9,16 +9,16 @@ type Role string
 const (
 	Measured Role = "measured" // a store of the experiment
 	AA       Role = "a/a"      // the baseline a second time: its distance from itself is the noise
-	Ceiling  Role = "ceiling"  // the null driver: the rate that the harness itself allows
+	Ceiling  Role = "ceiling"  // a null driver: the rate that the harness of its worker itself allows
 )
 
 // Trial is one arm, once, in one cell.
 type Trial struct {
 	ID    string `json:"id"` // "b2-007-pebble-D1": block, position, arm, class: also the name of its directory
 	Block int    `json:"block"`
-	Arm   string `json:"arm"` // store name; with " (A/A)" or "null" for the other roles
+	Arm   string `json:"arm"` // store name; with " (A/A)" for the twin; of a ceiling "null" (Assay's own), the name of one of Experiment.Ceilings or of a store
 	Role  Role   `json:"role"`
-	Store int    `json:"store"` // position in Experiment.Stores; -1: the null driver
+	Store int    `json:"store"` // position in Experiment.Stores; -1: a null driver that the file does not list
 	Cell  int    `json:"cell"`  // position in Experiment.Cells
 	Seed  uint64 `json:"seed"`  // of the traces: the same for all arms of a cell in a block, so that they do the same operations
 	// Skip has the optional phases that the store can't do, and why. They are left out of the trial and shown as such.

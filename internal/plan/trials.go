@@ -6,12 +6,13 @@ import (
 
 	"assay/internal/keyval"
 	"assay/internal/spec"
+	"assay/store"
 )
 
 // Plan returns the trials of an experiment, in the order in which they run.
 //
-// A block has, for each cell, one trial of every store that can run there, one of the baseline's A/A arm and one of
-// the null driver; all cells of a block are shuffled together, so that drift of the machine falls on all alike. If the
+// A block has, for each cell, one trial of every store that can run there, one of the baseline's A/A arm, one of
+// Assay's null driver, and one of the null driver of each other worker whose stores run there; all cells of a block are shuffled together, so that drift of the machine falls on all alike. If the
 // baseline can't run in a cell, the A/A arm there is the first store that can.
 //
 // A store that can't run in a cell is planned there exactly once, at the end of block 1, with the reason: it costs no
@@ -35,18 +36,22 @@ func Plan(e *spec.Experiment) []Trial {
 			t := &running[position]
 			t.Block = block
 			t.Seed = traceSeed(e.Seed, block, t.Cell)
-			t.ID = id(e, *t, position+1, len(e.Cells)*(len(e.Stores)+2))
+			t.ID = id(e, *t, position+1, len(e.Cells)*(len(e.Stores)+len(e.Ceilings)+2))
 		}
 		trials = append(trials, running...)
 	}
 	return trials
 }
 
-// armsOf returns the arms of a cell: those that can run, the ceiling last, and the refused ones.
+// armsOf returns the arms of a cell: those that can run, the ceilings last, and the refused ones.
 func armsOf(e *spec.Experiment, cell int) (can, cannot []Trial) {
 	again := -1 // the store of the A/A arm
+	bounded := map[string]bool{}
 	for i, s := range e.Stores {
 		t := Trial{Arm: s.Name, Role: Measured, Store: i, Cell: cell}
+		if s.Description.Kind == store.None {
+			t.Role = Ceiling // a null driver that the file lists is no store either
+		}
 		if refusal := e.Refusal(i, cell); refusal != nil {
 			t.Refuse = refusal.Reason
 			cannot = append(cannot, t)
@@ -54,6 +59,10 @@ func armsOf(e *spec.Experiment, cell int) (can, cannot []Trial) {
 		}
 		t.Skip = e.Skips(i)
 		can = append(can, t)
+		if t.Role == Ceiling {
+			continue
+		}
+		bounded[s.Ceiling] = true
 		if again < 0 || s.Name == e.Baseline {
 			again = i
 		}
@@ -61,7 +70,21 @@ func armsOf(e *spec.Experiment, cell int) (can, cannot []Trial) {
 	if again >= 0 {
 		can = append(can, Trial{Arm: e.Stores[again].Name + " (A/A)", Role: AA, Store: again, Cell: cell, Skip: e.Skips(again)})
 	}
-	return append(can, Trial{Arm: spec.NullDriver, Role: Ceiling, Store: -1, Cell: cell}), cannot
+	can = append(can, Trial{Arm: spec.NullDriver, Role: Ceiling, Store: -1, Cell: cell})
+	for _, null := range e.Ceilings {
+		if !bounded[null.Name] {
+			continue
+		}
+		t := Trial{Arm: null.Name, Role: Ceiling, Store: -1, Cell: cell}
+		if refusal := e.RefusalOf(null, cell); refusal != nil {
+			t.Refuse = refusal.Reason
+			cannot = append(cannot, t)
+			continue
+		}
+		t.Skip = e.SkipsOf(null)
+		can = append(can, t)
+	}
+	return can, cannot
 }
 
 // shuffle is Fisher and Yates's, from the last place down: place i takes the trial at floor(w·(i+1) / 2⁶⁴), where the
@@ -84,7 +107,7 @@ func traceSeed(seed uint64, block, cell int) uint64 {
 // id names a trial so that names sort as the trials run: block and position have as many digits as the largest needs.
 // Store names were checked to be plain, so an ID does for a directory.
 func id(e *spec.Experiment, t Trial, position, positionMax int) string {
-	arm := spec.NullDriver
+	arm := t.Arm
 	if t.Store >= 0 {
 		arm = e.Stores[t.Store].Name
 	}

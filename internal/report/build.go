@@ -194,7 +194,8 @@ func phaseView(p record.Phase) Phase {
 	return view
 }
 
-// latencyOf merges the operations of phases: response times where there are any (open load), otherwise service times.
+// latencyOf merges the operations of phases: response times where there are any (open load), otherwise service times. Refused
+// quantiles have no figure.
 func latencyOf(phases ...*record.Phase) []Point {
 	merged := histogram.New()
 	var longest uint64
@@ -212,13 +213,18 @@ func latencyOf(phases ...*record.Phase) []Point {
 	if merged.Count() == 0 {
 		return nil
 	}
-	points := make([]Point, len(quantiles))
-	for i, q := range quantiles {
-		points[i] = Point{q, merged.Quantile(q)}
-		// A bucket's middle may lie above the exact maximum, and the maximum above its bucket's middle.
-		if longest > 0 && (q == 1 || points[i].NS > float64(longest)) {
-			points[i].NS = float64(longest)
+	refused := verdict.RefusedQuantiles(phases...)
+	var points []Point
+	for _, q := range quantiles {
+		if slices.Contains(refused, q) {
+			continue
 		}
+		point := Point{q, merged.Quantile(q)}
+		// A bucket's middle may lie above the exact maximum, and the maximum above its bucket's middle.
+		if longest > 0 && (q == 1 || point.NS > float64(longest)) {
+			point.NS = float64(longest)
+		}
+		points = append(points, point)
 	}
 	return points
 }

@@ -49,11 +49,33 @@ func cellText(c spec.Cell) string {
 	} else {
 		parts = append(parts, "no memory limit")
 	}
+	if c.DiskQuota > 0 {
+		parts = append(parts, bytesText(float64(c.DiskQuota))+" disk quota")
+	}
 	return strings.Join(parts, ", ")
 }
 
+// columnsText says what records are made of, where they have columns: the end of a sentence.
+func columnsText(v *spec.Values) string {
+	if len(v.Columns) == 0 {
+		return ""
+	}
+	var columns, indexes []string
+	for _, c := range v.Columns {
+		columns = append(columns, c.Name)
+	}
+	for _, x := range v.Indexes {
+		indexes = append(indexes, fmt.Sprintf("%s (%s)", x.Column, x.Kind))
+	}
+	text := ", columns " + strings.Join(columns, ", ")
+	if len(indexes) > 0 {
+		text += "; indexes on " + strings.Join(indexes, ", ")
+	}
+	return text
+}
+
 // phaseText says what a phase does.
-func phaseText(p spec.Phase) string {
+func phaseText(p spec.Phase, v *spec.Values) string {
 	var parts []string
 	if p.Load {
 		parts = append(parts, "inserts every record once")
@@ -84,6 +106,9 @@ func phaseText(p spec.Phase) string {
 	}
 	if order != "" {
 		parts = append(parts, order+" order")
+	}
+	if p.Query.Limit > 0 && p.Query.Column < len(v.Columns) {
+		parts = append(parts, fmt.Sprintf("queries by %s, at most %d records each", v.Columns[p.Query.Column].Name, p.Query.Limit))
 	}
 	if p.Batch > 1 {
 		parts = append(parts, fmt.Sprintf("batches of %d", p.Batch))
@@ -214,7 +239,7 @@ func storesOf(run *record.Run) []Store {
 	for i, s := range run.Experiment.Stores {
 		d := s.Description
 		view := Store{Arm: s.Name, Driver: s.Driver, Summary: d.Summary, Library: d.Library, Version: d.Version, Licence: d.Licence,
-			Note: d.Note, Options: facts(s.Options), Abilities: d.Abilities.List()}
+			Note: d.Note, Options: facts(s.Options), Changed: changedText(s), Abilities: d.Abilities.List()}
 		for _, claim := range d.Durability {
 			view.Claims = append(view.Claims, Fact{string(claim.Class), claim.How})
 		}
@@ -227,6 +252,36 @@ func storesOf(run *record.Run) []Store {
 		stores = append(stores, view)
 	}
 	return stores
+}
+
+// changedText says which options an arm has otherwise than its driver's defaults. An option that is set to its default is
+// none; two ways to write one number of bytes are the same.
+func changedText(s spec.Store) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(s.Options)) {
+		value, otherwise := s.Options[name], ""
+		for _, o := range s.Description.Options {
+			if o.Name == name {
+				otherwise = o.Default
+				given, err := store.ParseBytes(value)
+				usual, usualErr := store.ParseBytes(o.Default)
+				if o.Type == store.Bytes && err == nil && usualErr == nil && given == usual {
+					otherwise = value
+				}
+			}
+		}
+		switch otherwise {
+		case value:
+		case "":
+			parts = append(parts, name+"="+value)
+		default:
+			parts = append(parts, fmt.Sprintf("%s=%s (default %s)", name, value, otherwise))
+		}
+	}
+	if len(parts) == 0 {
+		return "all defaults"
+	}
+	return "options changed from default: " + strings.Join(parts, ", ")
 }
 
 // cellDiffers says what tells a cell from the others of an experiment besides its class; "" if nothing does. A case has a

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"assay/internal/plan"
+	"assay/internal/spec"
 )
 
 // glance is every rate of a view in one grid: stores down, tables across. It is cut into parts that fit a page.
@@ -133,18 +134,34 @@ func (g *glance) add(tables []Table, arms []string) {
 		}
 		part.Rows = append(part.Rows, row)
 	}
-	if slices.ContainsFunc(tables, func(t Table) bool { return t.Ceiling != nil }) {
+	for _, null := range ceilingArms(tables) {
 		row := glanceRow{Arm: "harness alone", Aside: true}
+		if null != spec.NullDriver {
+			row.Arm += " (" + null + ")"
+		}
 		for i, t := range tables {
 			square := glanceSquare{Table: t.ID, First: part.Columns[i].First, Rate: absent, Word: true}
-			if t.Ceiling != nil {
-				square.Rate, square.Word = si(*t.Ceiling, ""), false
+			for _, ceiling := range t.Ceilings {
+				if ceiling.Arm == null {
+					square.Rate, square.Word = si(ceiling.Rate, ""), false
+				}
 			}
 			row.Squares = append(row.Squares, square)
 		}
 		part.Rows = append(part.Rows, row)
 	}
 	g.Parts = append(g.Parts, part)
+}
+
+func ceilingArms(tables []Table) (arms []string) {
+	for _, t := range tables {
+		for _, ceiling := range t.Ceilings {
+			if !slices.Contains(arms, ceiling.Arm) {
+				arms = append(arms, ceiling.Arm)
+			}
+		}
+	}
+	return arms
 }
 
 func (g *glance) square(t Table, arm string) glanceSquare {

@@ -99,7 +99,12 @@ var pageFuncs = template.FuncMap{
 	"times":      func(v *float64) string { return maybe(v, ratioText) },
 	"nanos":      func(v *float64) template.HTML { return maybeHTML(v, latencyText) },
 	"portion":    func(v *float64) string { return maybe(v, portionText) },
-	"latency":    func(r Row, q float64) template.HTML { return maybeHTML(r.At(q), latencyText) },
+	"latency": func(r Row, q float64) template.HTML {
+		if r.Refuses(q) {
+			return refusedText
+		}
+		return maybeHTML(r.At(q), latencyText)
+	},
 	"factor": func(r Row) string {
 		if r.DiskBytes == nil || r.LogicalBytes == nil || *r.LogicalBytes == 0 {
 			return absent

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -193,3 +194,12 @@ func alignDecimals(texts []string) []string {
 func startsWithDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
 
 func runes(s string) int { return len([]rune(s)) }
+
+// percentileNames writes quantiles as percentiles: "p50, p99.9".
+func percentileNames(quantiles []float64) string {
+	var names []string
+	for _, q := range quantiles {
+		names = append(names, fmt.Sprintf("p%.6g", 100*q))
+	}
+	return strings.Join(names, ", ")
+}

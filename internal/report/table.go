@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -16,12 +17,12 @@ func (b *builder) table(run *record.Run, from *verdict.Table, prefix string) Tab
 	t := Table{
 		ID:  anchor(len(b.view.Tables)+1, from.Class, from.Phase),
 		Run: run.Header.ID, Label: from.Phase, Class: from.Class, Meaning: classMeaning[from.Parameters.Durability],
-		Cell: prefix + cellText(from.Parameters), Phase: from.Phase, Open: from.Open, WholePhase: from.FixedWork,
-		Threshold: from.Threshold, Sentence: from.Sentence,
+		Cell: prefix + cellText(from.Parameters) + columnsText(&run.Experiment.Values), Phase: from.Phase, Open: from.Open, WholePhase: from.FixedWork,
+		Cache: cmp.Or(run.Experiment.Cache, spec.CacheWarm), Threshold: from.Threshold, Sentence: from.Sentence,
 	}
 	for _, p := range run.Experiment.Phases {
 		if p.Name == from.Phase {
-			t.Doing = phaseText(p)
+			t.Doing = phaseText(p, &run.Experiment.Values)
 		}
 	}
 	if differs := cellDiffers(run.Experiment.Cells, from.Cell); differs != "" {
@@ -29,6 +30,9 @@ func (b *builder) table(run *record.Run, from *verdict.Table, prefix string) Tab
 	}
 	if from.Ceiling != nil {
 		t.Ceiling = &from.Ceiling.Value
+	}
+	for _, null := range from.Ceilings {
+		t.Ceilings = append(t.Ceilings, Ceiling{null.Arm, null.Rate.Value})
 	}
 	if from.AA != nil {
 		t.NoiseRatio = &from.AA.Value
@@ -64,10 +68,10 @@ func (b *builder) row(run *record.Run, t *verdict.Table, from *verdict.Row) Row 
 		Attempted: o.Attempted, Bad: o.Lost + o.Wrong + o.Errors + o.Timeout + o.Unfinished, Misses: o.Miss,
 		LogicalBytes: from.LogicalBytes, DiskBytes: from.DiskBytes, HostWriteBytes: from.HostWriteBytes, MemoryBytes: from.RSSMaxBytes,
 		CPUNS: from.CPUNS, AllocBytes: from.AllocBytes, Allocs: from.Allocs,
-		WriteAmplification: from.WriteAmplification, HarnessShare: from.HarnessShare, Undecided: undecided(t, from),
+		WriteAmplification: from.WriteAmplification, HarnessShare: from.HarnessShare, Ceiling: from.Ceiling, Undecided: undecided(t, from),
 	}
 	if from.Role == plan.Ceiling {
-		row.HarnessShare, row.WriteAmplification = nil, nil // it is the harness, and stores nothing
+		row.HarnessShare, row.Ceiling, row.WriteAmplification = nil, "", nil // it is the harness, and stores nothing
 	}
 	if why := skipped(run, from, t.Phase); why != "" {
 		row.Standing, row.Reasons = LeftOut, []string{why}
@@ -102,7 +106,10 @@ func (b *builder) row(run *record.Run, t *verdict.Table, from *verdict.Row) Row 
 		row.Drained, row.DrainSeconds = nil, nil
 	}
 	row.DataToMemory = dataToMemory(used)
-	row.Latency = latencyOf(used...)
+	row.Latency, row.Refused = latencyOf(used...), verdict.RefusedQuantiles(used...)
+	if len(row.Refused) > 0 {
+		row.Doubts = append(row.Doubts, percentileNames(row.Refused)+" "+refusedText+" (more than a tenth of each would be the harness's)")
+	}
 	if l := from.Latency; l != nil && len(row.Latency) > 0 {
 		// The verdict's own figures, where it has them: two sums of the same histograms must not tell two stories.
 		own := map[float64]float64{0.5: l.P50, 0.9: l.P90, 0.99: l.P99, 0.999: l.P999, 1: l.Max}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/internal/plan"
+	"assay/internal/spec"
 	"assay/internal/verdict"
 
 	"charm.land/lipgloss/v2"
@@ -35,6 +37,7 @@ func Text(w io.Writer, v View, colour bool, width int) error {
 	}
 	t.glance()
 	t.list("Trials without a figure", troubledLines(v))
+	t.list("Settings", settingLines(v))
 	t.list("Read back at the end", checkLines(v))
 	t.findings()
 	t.list("What is not here", v.Gaps)
@@ -103,9 +106,12 @@ type column struct {
 
 func (t *terminal) table(table Table) {
 	t.wrapped("", t.paint.strong, "", table.Phase+": "+table.Sentence)
-	conditions := capital(table.Doing) + ". " + table.Cell + "."
-	if table.Ceiling != nil {
-		conditions += " Harness alone: " + rateText(*table.Ceiling) + "."
+	conditions := capital(table.Doing) + ". " + table.Cell + ". Page cache " + table.Cache + "."
+	if least, most := dataToMemoryRange(table); most > 0 {
+		conditions += " Data to memory: " + rangeText(least, most) + "."
+	}
+	if ceilings := ceilingText(table); ceilings != "" {
+		conditions += " Harness alone: " + ceilings + "."
 	}
 	if table.NoiseRatio != nil {
 		conditions += " A/A: " + noiseText(*table.NoiseRatio) + "."
@@ -123,6 +129,19 @@ func (t *terminal) table(table Table) {
 	}
 	t.without(table)
 	t.line("")
+}
+
+// ceilingText names the null drivers where there are several, or where the only one is not Assay's own.
+func ceilingText(table Table) string {
+	var parts []string
+	for _, null := range table.Ceilings {
+		part := rateText(null.Rate)
+		if len(table.Ceilings) > 1 || null.Arm != spec.NullDriver {
+			part += " (" + null.Arm + ")"
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // grids draws one grid where all columns fit, and otherwise what the arms did above what it took.
@@ -179,7 +198,14 @@ func columnsOf(rows []Row) (names, speed, resources []column) {
 		return c
 	}
 	number := func(v *float64) string { return maybe(v, func(v float64) string { return si(v, "") }) }
-	latency := func(q float64) func(Row) string { return func(r Row) string { return maybe(r.At(q), latencyText) } }
+	latency := func(q float64) func(Row) string {
+		return func(r Row) string {
+			if r.Refuses(q) {
+				return "refused" // the finding says why: dispatch late
+			}
+			return maybe(r.At(q), latencyText)
+		}
+	}
 	names = []column{
 		filled("", 0, rankText),
 		filled("store", 0, func(r Row) string { return r.Arm }),
@@ -412,4 +438,32 @@ func (t *terminal) glanceOf(part glancePart, head glanceHead, from int) {
 		t.wrapped("", t.paint.faint, "", "Not shown at this width: "+strings.Join(dropped, ", ")+".")
 	}
 	t.line("")
+}
+
+// settingLines says of each arm what differs from its driver's defaults.
+func settingLines(v View) (lines []string) {
+	for _, s := range v.Stores {
+		lines = append(lines, s.Arm+": "+s.Changed)
+	}
+	return lines
+}
+
+// dataToMemoryRange returns the least and most that the arms' data was of the memory that they might use; 0: not measured.
+func dataToMemoryRange(table Table) (least, most float64) {
+	for _, row := range table.Rows {
+		if v := row.DataToMemory; v != nil && row.Role == string(plan.Measured) {
+			if most == 0 || *v < least {
+				least = *v
+			}
+			most = max(most, *v)
+		}
+	}
+	return least, most
+}
+
+func rangeText(least, most float64) string {
+	if a, b := ratioText(least), ratioText(most); a != b {
+		return a + " to " + b
+	}
+	return ratioText(most)
 }

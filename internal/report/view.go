@@ -1,6 +1,9 @@
 package report
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // View is everything that a report shows. Times are in seconds where a name says nothing else, rates in operations a
 // second.
@@ -66,6 +69,7 @@ type Store struct {
 	Licence   string   `json:"licence,omitempty"`
 	Note      string   `json:"note,omitempty"`
 	Options   []Fact   `json:"options,omitempty"`  // that the experiment sets
+	Changed   string   `json:"changed,omitempty"`  // "options changed from default: …", or "all defaults"
 	Claims    []Fact   `json:"claims,omitempty"`   // durability class → how it is reached, in the library's words
 	Settings  []Fact   `json:"settings,omitempty"` // in force, as the store told them
 	Abilities []string `json:"abilities,omitempty"`
@@ -106,22 +110,30 @@ type Group struct {
 
 // Table compares the arms of one phase in one cell: nothing is ranked across tables.
 type Table struct {
-	ID         string   `json:"id"`    // unique in the view, fit for an anchor
-	Class      string   `json:"class"` // durability: "D2(1s)"
-	Meaning    string   `json:"class_meaning"`
-	Run        string   `json:"run"`         // ID
-	Label      string   `json:"label"`       // the phase, with what tells the cell from others of its class: "put, 10 records"
-	Cell       string   `json:"cell"`        // what else the cell fixes: "1 M records of 1,000 B, 8 threads, shared handle"
-	Phase      string   `json:"phase"`       // its name
-	Doing      string   `json:"doing"`       // what it does: "updates, uniform order, closed load, 60 s"
-	Open       bool     `json:"open"`        // latencies are response times from the due time
-	Rows       []Row    `json:"rows"`        // ranked ones in order, then the others
-	Series     []Series `json:"series"`      // rate over time, a trial each
-	Ceiling    *float64 `json:"ceiling"`     // the null driver's rate
-	NoiseRatio *float64 `json:"noise_ratio"` // the baseline's twin ÷ the baseline
-	Threshold  float64  `json:"threshold"`   // smaller relative differences are not said
-	Sentence   string   `json:"sentence"`    // who is ahead, or why that can't be said
-	WholePhase bool     `json:"whole_phase"` // rates are of a fixed amount of work, warm-up included
+	ID         string    `json:"id"`    // unique in the view, fit for an anchor
+	Class      string    `json:"class"` // durability: "D2(1s)"
+	Meaning    string    `json:"class_meaning"`
+	Run        string    `json:"run"`         // ID
+	Label      string    `json:"label"`       // the phase, with what tells the cell from others of its class: "put, 10 records"
+	Cell       string    `json:"cell"`        // what else the cell fixes: "1 M records of 1,000 B, 8 threads, shared handle"
+	Phase      string    `json:"phase"`       // its name
+	Doing      string    `json:"doing"`       // what it does: "updates, uniform order, closed load, 60 s"
+	Cache      string    `json:"cache"`       // "warm" or "cold": if the pages of the stores' files were dropped before the phase
+	Open       bool      `json:"open"`        // latencies are response times from the due time
+	Rows       []Row     `json:"rows"`        // ranked ones in order, then the others
+	Series     []Series  `json:"series"`      // rate over time, a trial each
+	Ceiling    *float64  `json:"ceiling"`     // the rate of Assay's own null driver
+	Ceilings   []Ceiling `json:"ceilings"`    // of all null drivers that have a rate, Assay's own first
+	NoiseRatio *float64  `json:"noise_ratio"` // the baseline's twin ÷ the baseline
+	Threshold  float64   `json:"threshold"`   // smaller relative differences are not said
+	Sentence   string    `json:"sentence"`    // who is ahead, or why that can't be said
+	WholePhase bool      `json:"whole_phase"` // rates are of a fixed amount of work, warm-up included
+}
+
+// Ceiling is the rate that the harness of one worker allows: that of its null driver.
+type Ceiling struct {
+	Arm  string  `json:"arm"`
+	Rate float64 `json:"rate"` // operations a second
 }
 
 // Estimate is a figure with its interval.
@@ -157,9 +169,10 @@ type Row struct {
 	Rate        *Estimate `json:"rate"`
 	Ratio       *Estimate `json:"ratio_to_best"` // its rate ÷ the best one's; nil for the best
 	NoneShown   bool      `json:"no_difference_shown,omitempty"`
-	WorstSecond *float64  `json:"worst_sample"`     // lowest rate of any sample after the warm-up
-	Latency     []Point   `json:"latency"`          // p50, p90, p99, p99.9, p99.99, max; of all used trials together
-	Doubts      []string  `json:"doubts,omitempty"` // sentences: why its figures are less sure than they look
+	WorstSecond *float64  `json:"worst_sample"`              // lowest rate of any sample after the warm-up
+	Latency     []Point   `json:"latency"`                   // p50, p90, p99, p99.9, p99.99, max; of all used trials together
+	Refused     []float64 `json:"latency_refused,omitempty"` // quantiles that are not in Latency, because more than a tenth of them would be dispatch lateness
+	Doubts      []string  `json:"doubts,omitempty"`          // sentences: why its figures are less sure than they look
 
 	Attempted uint64 `json:"attempted"`
 	Bad       uint64 `json:"bad"` // lost, wrong, errors, timeouts, unfinished
@@ -176,6 +189,7 @@ type Row struct {
 	WriteAmplification *float64 `json:"write_amplification"` // host write bytes ÷ bytes of acknowledged keys and values
 	DataToMemory       *float64 `json:"data_to_memory"`      // logical bytes ÷ the memory that the trial might use; the mean of its blocks
 	HarnessShare       *float64 `json:"harness_share"`       // of each operation, that the harness itself takes
+	Ceiling            string   `json:"ceiling,omitempty"`   // the null driver that harness_share refers to; absent: its worker has none that is known
 	Drained            *bool    `json:"drained"`             // the store said before sizes were taken that no work was left; nil: no trial ended
 	DrainSeconds       *float64 `json:"drain_s"`             // the longest
 	Undecided          bool     `json:"steadiness_unknown"`  // in half of its trials or more, it can't be told whether the rate had settled
@@ -188,6 +202,12 @@ type Point struct {
 	Quantile float64 `json:"q"`
 	NS       float64 `json:"ns"`
 }
+
+// refusedText stands where a quantile is refused.
+const refusedText = "refused: dispatch late"
+
+// Refuses says if the latency at a quantile is refused for late dispatch.
+func (r Row) Refuses(quantile float64) bool { return slices.Contains(r.Refused, quantile) }
 
 // At returns the latency in ns at a quantile; nil: not known.
 func (r Row) At(quantile float64) *float64 {

@@ -294,7 +294,11 @@ func largestCache(s spec.Store) (name string, bytes float64) {
 // findShortValues: values below keyval.StampBytes prove their key, but not which write they came from.
 func findShortValues(run *record.Run, _ *Summary) []Finding {
 	var evidence []string
-	if len(run.Experiment.Values.Sizes) > 0 {
+	if record := run.Experiment.Values.Record(); record != nil {
+		if !record.Proves() {
+			evidence = append(evidence, "no column is a proof")
+		}
+	} else if len(run.Experiment.Values.Sizes) > 0 {
 		for _, v := range run.Experiment.Values.Sizes {
 			if v.Bytes < keyval.StampBytes && v.Weight > 0 {
 				evidence = append(evidence, fmt.Sprintf("the mixture has values of %d bytes", v.Bytes))
@@ -323,6 +327,11 @@ func findShortValues(run *record.Run, _ *Summary) []Finding {
 			Evidence: untold, Remedy: "a store that lost them would not be seen; look at the messages of the trials"}}
 	}
 	evidence = append(evidence, untold...)
+	if len(run.Experiment.Values.Columns) > 0 {
+		return []Finding{{Code: FindShortValues, Severity: Notice,
+			Sentence: "Records without a proof column prove their key but not their version: a stale record would not be seen.",
+			Evidence: evidence, Remedy: fmt.Sprintf("add a column such as {name: v, proof: %d} where staleness matters", keyval.StampBytes)}}
+	}
 	return []Finding{{Code: FindShortValues, Severity: Notice,
 		Sentence: fmt.Sprintf("Values shorter than %d bytes prove their key but not their version: a stale value would not be seen.", keyval.StampBytes),
 		Evidence: evidence, Remedy: fmt.Sprintf("use values of %d bytes or more where staleness matters", keyval.StampBytes)}}

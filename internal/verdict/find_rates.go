@@ -6,6 +6,7 @@ import (
 
 	"assay/internal/plan"
 	"assay/internal/record"
+	"assay/internal/spec"
 	"assay/internal/stat"
 	"assay/store"
 )
@@ -23,7 +24,7 @@ func findHarness(run *record.Run, s *Summary) (found []Finding) {
 		if r.HarnessShare == nil || *r.HarnessShare < HarnessNoted {
 			return
 		}
-		share, evidence := *r.HarnessShare, []string{fmt.Sprintf("%s does %s, the null driver %s", r.Arm, rate(r.Rate.Value), rate(t.Ceiling.Value))}
+		share, evidence := *r.HarnessShare, []string{fmt.Sprintf("%s does %s, the null driver %s", r.Arm, rate(r.Rate.Value), nullRate(t, r))}
 		if share >= HarnessBound {
 			found = append(found, Finding{Code: FindHarnessBound, Severity: Warning,
 				Sentence: fmt.Sprintf("%s in %s is harness-bound: %s of each operation is the harness, so that its rate says little of the store, and has no rank.", r.Arm, in(run, t), percent(share)),
@@ -37,11 +38,20 @@ func findHarness(run *record.Run, s *Summary) (found []Finding) {
 	return found
 }
 
-// findOtherHarness names the stores whose harness was not measured: the null driver runs in Assay's own worker.
+// nullRate writes the rate of a row's ceiling, with its arm's name where it is not Assay's own.
+func nullRate(t *Table, r *Row) string {
+	text := rate(t.ceilingNamed(r.Ceiling).Value)
+	if r.Ceiling != spec.NullDriver {
+		text = "of its worker (" + r.Ceiling + ") " + text
+	}
+	return text
+}
+
+// findOtherHarness names the stores whose harness was not measured: their workers have no null driver.
 func findOtherHarness(run *record.Run, s *Summary) []Finding {
 	var arms []string
 	eachRow(s, func(_ *Table, r *Row) {
-		if r.otherWorker && r.Rate != nil && !slices.Contains(arms, r.Arm) {
+		if r.Ceiling == "" && r.Rate != nil && !slices.Contains(arms, r.Arm) {
 			arms = append(arms, r.Arm)
 		}
 	})
@@ -49,8 +59,8 @@ func findOtherHarness(run *record.Run, s *Summary) []Finding {
 		return nil
 	}
 	return []Finding{{Code: FindOtherHarness, Severity: Notice,
-		Sentence: fmt.Sprintf("How much of an operation is the harness is not known for %s: another program hosts it, and the null driver here is Assay's own.", list(arms)),
-		Evidence: []string{"stores with a worker of their own: " + list(arms)}, Remedy: "for stores of workers/c, add the store null-c"}}
+		Sentence: fmt.Sprintf("How much of an operation is the harness is not known for %s: another program hosts it, and no null driver of that program is in the plan.", list(arms)),
+		Evidence: []string{"stores with a worker of their own: " + list(arms)}, Remedy: "build null-c for stores of workers/c (make native), or give the other worker a driver of kind none, and run again"}}
 }
 
 // findKeptData: Assay empties no server without being told, so that trials on one may meet what earlier ones left.
@@ -166,28 +176,6 @@ func findShortRuns(run *record.Run, s *Summary) (found []Finding) {
 	return found
 }
 
-// findDispatchLate: with open load, calls that begin late because threads were still busy are in the response time; but
-// where lateness is a large part of the percentile, the load that was meant was not the load that was given.
-func findDispatchLate(run *record.Run, s *Summary) (found []Finding) {
-	eachRow(s, func(t *Table, r *Row) {
-		if !t.Open || r.Latency == nil {
-			return
-		}
-		var evidence []string
-		for _, o := range r.used() {
-			if late := float64(o.phase.LatenessMaxNS); late > r.Latency.P99/10 {
-				evidence = append(evidence, fmt.Sprintf("%s: up to %s late, p99 is %s", o.Trial, duration(late), duration(r.Latency.P99)))
-			}
-		}
-		if len(evidence) > 0 {
-			found = append(found, Finding{Code: FindDispatchLate, Severity: Warning,
-				Sentence: fmt.Sprintf("Operations of %s in %s began late by more than a tenth of p99: its tail is partly a queue in front of the store.", r.Arm, in(run, t)),
-				Evidence: evidence, Remedy: "use more threads, or a lower rate", Where: at(t, r.Arm)})
-		}
-	})
-	return found
-}
-
 // findNoise has one finding for the run: the baseline against its twin, and where there is none, that.
 func findNoise(run *record.Run, s *Summary) (found []Finding) {
 	var noisy, unknown []string
@@ -238,14 +226,25 @@ func findOneBlock(run *record.Run, _ *Summary) []Finding {
 func findNoCeiling(run *record.Run, s *Summary) []Finding {
 	var evidence []string
 	for i := range s.Tables {
-		if t := &s.Tables[i]; t.Ceiling == nil && !t.Open {
+		t := &s.Tables[i]
+		if t.Open {
+			continue
+		}
+		if t.Ceiling == nil {
 			evidence = append(evidence, in(run, t))
+		}
+		var named []string
+		for _, r := range t.Rows {
+			if null := r.Ceiling; null != "" && null != spec.NullDriver && t.ceilingNamed(null) == nil && !slices.Contains(named, null) {
+				named = append(named, null)
+				evidence = append(evidence, in(run, t)+", for the stores that are bounded by "+null)
+			}
 		}
 	}
 	if len(evidence) == 0 {
 		return nil
 	}
-	return []Finding{{Code: FindNoCeiling, Severity: Notice, Sentence: "The null driver has no rate in some tables: how much of an operation is the harness is not known there.", Evidence: evidence}}
+	return []Finding{{Code: FindNoCeiling, Severity: Notice, Sentence: "A null driver has no rate in some tables: how much of an operation is the harness is not known there.", Evidence: evidence}}
 }
 
 // findBusyMachine looks at the samples of measured phases: what others took of the machine, on average over a phase.

@@ -22,7 +22,7 @@ var faultWords = map[string]struct {
 	record.MarkIdentity:   {Grave, "%s has operations without an explanation in %s: its outcomes don't add up", "take it for a defect of the worker or driver; no figure of the trial can be trusted"},
 	record.MarkUnfinished: {Grave, "%s left operations that never ended in %s", "look at the worker's log; a longer step timeout helps if the store is only slow"},
 	record.MarkShort:      {Warning, "%s did not get through all its operations in %s", "give the phase more time or fewer operations"},
-	record.MarkDiskFull:   {Warning, "the disk was full under %s in %s", "make room, or set disk_quota below what is free"},
+	record.MarkDiskFull:   {Warning, "the disk was full under %s in %s", "make room, or set disk_quota below what is free; where it was a quota by mount, this is what was asked for: read its errors"},
 	record.MarkClock:      {Warning, "the clock that timed %s in %s can't be trusted; these blocks are left out", "set clock: monotonic"},
 	record.MarkForeign:    {Warning, "something else used the machine while %s ran in %s; these blocks are left out", "stop other programs, or use a machine of your own"},
 }

@@ -71,6 +71,8 @@ const (
 	FindOneBlock      = "one-block"
 	FindMemoryLimit   = "memory-limit"
 	FindDispatchLate  = "dispatch-late"
+	FindNotCold       = "not-cold"           // pages stayed in the page cache though they were to be dropped
+	FindSettings      = "settings-too-small" // an option, most often at its default, is known to be wrong for this much data
 )
 
 // evidenceMax keeps a finding readable where a hundred trials say the same.
@@ -81,10 +83,10 @@ func findingsOf(run *record.Run, s *Summary) []Finding {
 	var found []Finding
 	for _, detect := range []func(*record.Run, *Summary) []Finding{
 		findFaults, findFailed, findRefused, findMissing, findIncomplete,
-		findHarness, findOtherHarness, findKeptData, findUnsteady, findUndecided, findCliffs, findDeclines, findTuning, findOscillations, findStalls, findShortRuns, findDispatchLate,
+		findHarness, findOtherHarness, findKeptData, findUnsteady, findUndecided, findCliffs, findDeclines, findTuning, findSettings, findOscillations, findStalls, findShortRuns, findDispatchLate,
 		findNoise, findOneBlock, findNoCeiling, findBusyMachine,
 		findClasses, findWriteCosts, findVolatile,
-		findInMemory, findMemoryLimit, findShortValues, findUnverified,
+		findInMemory, findNotCold, findMemoryLimit, findShortValues, findUnverified,
 	} {
 		found = append(found, detect(run, s)...)
 	}

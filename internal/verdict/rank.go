@@ -8,6 +8,7 @@ import (
 
 	"assay/internal/plan"
 	"assay/internal/record"
+	"assay/internal/spec"
 	"assay/internal/stat"
 )
 
@@ -20,9 +21,21 @@ const (
 
 // rank says who may be ranked, who is ahead, and by how much.
 func (t *Table) rank() {
-	if null := t.rowOf(plan.Ceiling, ""); null != nil && null.State == record.OK && rateOf(*null) > 0 {
-		t.Ceiling = null.Rate
+	for i := range t.Rows {
+		if null := &t.Rows[i]; null.Role == plan.Ceiling && null.State == record.OK && rateOf(*null) > 0 {
+			t.Ceilings = append(t.Ceilings, Ceiling{null.Arm, *null.Rate})
+		}
 	}
+	slices.SortFunc(t.Ceilings, func(a, b Ceiling) int {
+		switch spec.NullDriver {
+		case a.Arm:
+			return -1
+		case b.Arm:
+			return 1
+		}
+		return strings.Compare(a.Arm, b.Arm)
+	})
+	t.Ceiling = t.ceilingNamed(spec.NullDriver)
 	baseline := t.rowOf(plan.Measured, t.Baseline)
 	if twin := t.rowOf(plan.AA, ""); twin != nil && baseline != nil {
 		if ratio, ok := paired(*twin, *baseline); ok {
@@ -32,9 +45,9 @@ func (t *Table) rank() {
 	t.Threshold = stat.Threshold(t.AA)
 	for i := range t.Rows {
 		r := &t.Rows[i]
-		// The ceiling is that of Assay's own worker: of another program's loop it says nothing.
-		if t.Ceiling != nil && r.Rate != nil && r.Role != plan.Ceiling && !t.Open && !r.otherWorker {
-			r.HarnessShare = pointer(r.Rate.Value / t.Ceiling.Value)
+		// A ceiling is that of one worker: of another program's loop it says nothing.
+		if ceiling := t.ceilingNamed(r.Ceiling); ceiling != nil && r.Rate != nil && r.Role != plan.Ceiling && !t.Open {
+			r.HarnessShare = pointer(r.Rate.Value / ceiling.Value)
 		}
 		r.Reasons = t.reasonsAgainst(r)
 		r.Ranked = len(r.Reasons) == 0
@@ -58,6 +71,16 @@ func (t *Table) rank() {
 			func(r *Row, ratio stat.Ratio, shown bool) { r.ToBaseline, r.ShownToBaseline = &ratio, shown })
 	}
 	t.crown()
+}
+
+// ceilingNamed returns the rate of a null driver; nil if it has none.
+func (t *Table) ceilingNamed(arm string) *stat.Estimate {
+	for i := range t.Ceilings {
+		if t.Ceilings[i].Arm == arm {
+			return &t.Ceilings[i].Rate
+		}
+	}
+	return nil
 }
 
 func standing(r Row) int {

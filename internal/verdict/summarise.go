@@ -65,7 +65,7 @@ func tableOf(run *record.Run, cell int, phase spec.Phase) Table {
 		if at < 0 {
 			at = len(t.Rows)
 			t.Rows = append(t.Rows, Row{Arm: planned.Arm, Role: planned.Role, Store: planned.Store,
-				otherWorker: planned.Store >= 0 && len(run.Experiment.Stores[planned.Store].Worker) > 0})
+				Ceiling: run.Experiment.CeilingOf(planned.Store)})
 		}
 		t.Rows[at].Trials = append(t.Rows[at].Trials, observe(run, planned, phase))
 	}
@@ -101,7 +101,9 @@ func (r *Row) sum() {
 	latency := histogram.New()
 	var longest uint64
 	fromDue := false
+	var phases []*record.Phase
 	for _, o := range r.used() {
+		phases = append(phases, o.phase)
 		rates = append(rates, *o.Rate)
 		if o.Records != nil {
 			records = append(records, *o.Records)
@@ -134,7 +136,7 @@ func (r *Row) sum() {
 	}
 	if latency.Count() > 0 {
 		r.Latency = &Latency{FromDue: fromDue, P50: latency.Quantile(0.5), P90: latency.Quantile(0.9), P99: latency.Quantile(0.99),
-			P999: latency.Quantile(0.999), Max: max(float64(longest), latency.Quantile(1))}
+			P999: latency.Quantile(0.999), p9999: latency.Quantile(0.9999), Refused: RefusedQuantiles(phases...), Max: max(float64(longest), latency.Quantile(1))}
 		if !fromDue && longest > 0 {
 			r.Latency.Max = float64(longest)
 		}

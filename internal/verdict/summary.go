@@ -52,13 +52,20 @@ type Table struct {
 	// that was planned is there.
 	Rows []Row `json:"rows"`
 
-	Ceiling   *stat.Estimate `json:"ceiling,omitempty"` // rate of the null driver
-	AA        *stat.Ratio    `json:"aa,omitempty"`      // the baseline's twin to the baseline
-	Threshold float64        `json:"threshold"`         // smaller relative differences are not said: see stat.Threshold
+	Ceiling   *stat.Estimate `json:"ceiling,omitempty"`  // rate of Assay's own null driver: also the first of Ceilings
+	Ceilings  []Ceiling      `json:"ceilings,omitempty"` // those that have a rate
+	AA        *stat.Ratio    `json:"aa,omitempty"`       // the baseline's twin to the baseline
+	Threshold float64        `json:"threshold"`          // smaller relative differences are not said: see stat.Threshold
 
 	Best     string   `json:"best,omitempty"` // the arm with the highest rate of those ranked
 	Tied     []string `json:"tied,omitempty"` // arms with a rank that are not shown to be slower than the best
 	Sentence string   `json:"sentence"`       // which is faster, or why that can't be said
+}
+
+// Ceiling is the rate that the harness of one worker allows.
+type Ceiling struct {
+	Arm  string        `json:"arm"`
+	Rate stat.Estimate `json:"rate"` // operations a second
 }
 
 // Row is one arm in a table.
@@ -99,10 +106,10 @@ type Row struct {
 	Allocs             *float64 `json:"allocs_per_operation,omitempty"`
 	CPUNS              *float64 `json:"cpu_ns_per_operation,omitempty"`
 
-	// HarnessShare is the share of each operation that the harness itself takes: this rate ÷ the null driver's. Nil for
-	// open load, where there is no ceiling, and for stores in other programs' workers, of whose harness it says nothing.
+	// HarnessShare is the share of each operation that the harness itself takes: this rate ÷ that of the null driver in the same
+	// worker. Nil for open load, where there is no ceiling, and where the ceiling is not known.
 	HarnessShare *float64 `json:"harness_share,omitempty"`
-	otherWorker  bool     // hosted by another program than Assay
+	Ceiling      string   `json:"ceiling,omitempty"` // the arm that HarnessShare refers to; "": a worker without a null driver
 
 	Warnings []stat.Warning `json:"warnings,omitempty"`
 }
@@ -115,6 +122,10 @@ type Latency struct {
 	P99     float64 `json:"p99_ns"`
 	P999    float64 `json:"p999_ns"`
 	Max     float64 `json:"max_ns"`
+	p9999   float64
+
+	// Refused are the quantiles of which more than a tenth is dispatch lateness (open load): their figures must not be shown.
+	Refused []float64 `json:"refused,omitempty"`
 }
 
 // Outcomes counts operations by how they ended.

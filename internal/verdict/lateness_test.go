@@ -1,0 +1,110 @@
+package verdict
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"assay/internal/counters"
+	"assay/internal/histogram"
+	"assay/internal/record"
+)
+
+// open makes a phase of open load: each response time is of so many operations, and so many began late in each word.
+func open(responses map[uint64]uint64, late map[int]uint64, latestNS uint64) *record.Phase {
+	h, operations := histogram.New(), uint64(0)
+	for ns, n := range responses {
+		h.Counts[histogram.Bucket(ns)] += n
+		operations += n
+	}
+	words := make([]uint64, counters.LatenessWords)
+	for word, n := range late {
+		words[word] = n
+	}
+	return &record.Phase{Name: "put", Open: true, LatenessMaxNS: latestNS, Late: words, Attempted: operations,
+		Operations: []record.Operation{{Name: "update", OK: operations, Service: h, Response: h}}}
+}
+
+func TestAPercentileIsRefusedWhereATenthOfItIsLateness(t *testing.T) {
+	const ms = 1_000_000
+	for _, c := range []struct {
+		name  string
+		phase *record.Phase
+		want  []float64
+	}{
+		{"on time", open(map[uint64]uint64{ms: 100_000}, nil, 90), nil},
+		// Word 3 is from 8.2 µs to 33 µs: at most a thirtieth of 1 ms.
+		{"late by little", open(map[uint64]uint64{ms: 100_000}, map[int]uint64{3: 100_000}, 30_000), nil},
+		// Word 5 is from 131 µs on.
+		{"all late by more", open(map[uint64]uint64{ms: 100_000}, map[int]uint64{5: 100_000}, 400_000), Quantiles},
+		{"a hundredth late", open(map[uint64]uint64{ms: 100_000}, map[int]uint64{5: 1_100}, 400_000), []float64{0.99, 0.999, 0.9999}},
+		{"a hundredth late, whose responses are longer still", open(map[uint64]uint64{ms: 98_000, 50 * ms: 2_000}, map[int]uint64{5: 1_100}, 400_000), nil},
+		{"one operation very late refuses nothing", open(map[uint64]uint64{ms: 100_000}, map[int]uint64{8: 1}, 5_000*ms), nil},
+		{"the median alone", open(map[uint64]uint64{10_000: 60_000, 500 * ms: 40_000}, map[int]uint64{2: 90_000}, 8_000), []float64{0.5}},
+		{"the last word reaches to the largest", open(map[uint64]uint64{80 * ms: 100_000}, map[int]uint64{8: 100_000}, 2_000*ms), Quantiles},
+		{"not counted by its worker", &record.Phase{Open: true, LatenessMaxNS: 5_000 * ms, Operations: open(map[uint64]uint64{ms: 1000}, nil, 0).Operations}, nil},
+	} {
+		if got := RefusedQuantiles(c.phase); !slices.Equal(got, c.want) {
+			t.Errorf("%s: refused %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestLatenessIsKnownToAFactorOfFour(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		latest := rapid.SliceOfN(rapid.Uint64Range(0, 1<<32), 1, 300).Draw(t, "lateness")
+		p := &record.Phase{Open: true, Late: make([]uint64, counters.LatenessWords), Operations: []record.Operation{{OK: uint64(len(latest))}}}
+		for _, ns := range latest {
+			if word := counters.LatenessWord(ns); word >= 0 {
+				p.Late[word]++
+			}
+			p.LatenessMaxNS = max(p.LatenessMaxNS, ns)
+		}
+		l, ok := LatenessOf(p)
+		if !ok {
+			t.Fatal("it was measured")
+		}
+		slices.Sort(latest)
+		rank := rapid.IntRange(1, len(latest)).Draw(t, "rank")
+		exact, got := latest[rank-1], l.At(float64(rank)/float64(len(latest)))
+		word := counters.LatenessWord(exact)
+		if word < 0 {
+			if got > 0 && got < 127 || got >= 129 { // a hair of rounding may reach the first late one's word
+				t.Fatalf("%d ns is on time, told as %g", exact, got)
+			}
+			return
+		}
+		low, high := float64(counters.LatenessFromNS(word)), float64(counters.LatenessFromNS(word+1))
+		if word == counters.LatenessWords-1 {
+			high = float64(p.LatenessMaxNS)
+		}
+		if got < low*0.999 || got > high*1.001 {
+			t.Fatalf("rank %d of %d is %d ns, told as %g, outside %g to %g", rank, len(latest), exact, got, low, high)
+		}
+	})
+}
+
+func TestRefusedPercentilesAreAFinding(t *testing.T) {
+	run := cleanRun()
+	run.Experiment.Phases[1].Rate = 50e3
+	for _, arm := range []string{"oak", "elm", "ash", "oak (A/A)"} {
+		for _, trial := range trials(run, arm) {
+			p := phaseOf(trial, "put")
+			p.Open, p.Operations[0].Response, p.Late = true, p.Operations[0].Service, make([]uint64, counters.LatenessWords)
+		}
+	}
+	for _, trial := range trials(run, "elm") {
+		p := phaseOf(trial, "put")
+		p.LatenessMaxNS, p.Late[7] = 8_000_000, p.Operations[0].Done() // all by 2 ms and more
+	}
+	s := summarise(t, run)
+	f := find(s, FindDispatchLate)
+	if f == nil || f.Where.Arm != "elm" || !strings.Contains(f.Sentence, "p50, p90, p99, p99.9") || !strings.Contains(f.Sentence, "refused: dispatch late") {
+		t.Fatalf("%+v", s.Findings)
+	}
+	if put := table(t, s, "put"); len(put.rowOf("measured", "elm").Latency.Refused) < 4 || len(put.rowOf("measured", "oak").Latency.Refused) > 0 {
+		t.Error("the percentiles of elm are refused, and those of oak are not")
+	}
+}
