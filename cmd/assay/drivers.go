@@ -60,7 +60,27 @@ func driverCatalogue() spec.Drivers {
 			return []string{n.path()}
 		}
 		return nil
-	}}
+	}, NullOf: nullOf}
+}
+
+// nullOf finds the null driver that runs in the same loop as a store with a worker: null-c for all of workers/c, which share
+// one host, and for anybody else's worker the first driver of kind none that it lists.
+func nullOf(s spec.Store) (spec.Store, bool) {
+	if n, ok := nativeOf(s.Driver); ok && s.Worker[0] == n.path() {
+		null, _ := nativeOf(nativeNull)
+		d, err := describeNative(null, nativeNull)
+		return spec.Store{Driver: nativeNull, Worker: []string{null.path()}, Description: d}, err == nil
+	}
+	described, err := describeWorker(s.Worker)
+	if err != nil {
+		return spec.Store{}, false // it has just described its driver: a ceiling that can't be had is not known
+	}
+	for _, d := range described.Drivers {
+		if d.Kind == store.None {
+			return spec.Store{Driver: d.Name, Worker: s.Worker, Description: d}, true
+		}
+	}
+	return spec.Store{}, false
 }
 
 func describeStore(s spec.Store) (store.Description, error) {

@@ -92,7 +92,7 @@ func TestFailedTrialsAreSaid(t *testing.T) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "D0", "D1"), "for: 1200ms", "for: 100ms")
 	directory := filepath.Join(t.TempDir(), "run")
 	e := assay(t, "run", written(t, "crash.yaml", text), "--out", directory)
-	e.wants(t, exitTrials, "2 of 3 trials failed", "exit status 3")
+	e.wants(t, exitTrials, "2 of 4 trials failed", "exit status 3")
 	readable(t, directory)
 	wantParts(t, "standard output", e.stdout, "crashes-exit", "exit status 3")
 }

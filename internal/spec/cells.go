@@ -48,6 +48,9 @@ func (r *resolver) fileAxes() axes {
 	if len(f.Values.Sizes) > 0 {
 		a.valueBytes = OneOrMany[Count]{r.meanValueBytes()}
 	}
+	if len(f.Values.Columns) > 0 {
+		a.valueBytes = OneOrMany[Count]{r.meanRecordBytes()}
+	}
 	if len(a.threads) == 0 {
 		a.threads = OneOrMany[Count]{defaultThreads}
 	}
@@ -100,8 +103,8 @@ func (r *resolver) cells() *Error {
 		names[c.Name] = true
 		own := base
 		for _, change := range c.Changes {
-			if change.path == "values.bytes" && len(r.file.Values.Sizes) > 0 {
-				return change.at.fail(join("cases."+c.Name, change.path), "values have either bytes or sizes, not both")
+			if change.path == "values.bytes" && len(r.file.Values.Sizes)+len(r.file.Values.Columns) > 0 {
+				return change.at.fail(join("cases."+c.Name, change.path), "values have one of bytes, sizes and columns")
 			}
 			axis := reflect.ValueOf(caseAxes[change.path](&own)).Elem()
 			if err := decode(change.value, axis, join("cases."+c.Name, change.path)); err != nil {

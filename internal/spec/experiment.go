@@ -19,6 +19,10 @@ type Experiment struct {
 	Stores   []Store `json:"stores"`
 	Baseline string  `json:"baseline"` // the store that ratios refer to and the A/A arm copies
 
+	// Ceilings are the null drivers of other workers than Assay's own, each once: arms of the role ceiling, whose rates bound
+	// those of the stores that the same worker hosts. Assay's own null driver is in every experiment and not among them.
+	Ceilings []Store `json:"ceilings,omitempty"`
+
 	// Cells are the combinations of parameters, in the order of the file: the expanded matrix.
 	Cells []Cell `json:"cells"`
 
@@ -28,12 +32,26 @@ type Experiment struct {
 
 	Blocks        int           `json:"blocks"`
 	Seed          uint64        `json:"seed"`
-	Verify        bool          `json:"verify"`          // check each value that is read
-	VerifyRecords uint64        `json:"verify_records"`  // how many records the last phase reads back and checks against what was acknowledged; 0: none
-	Clock         string        `json:"clock"`           // auto, tsc or monotonic
-	Sample        time.Duration `json:"sample_ns"`       // between samples; 0: a second, or a twentieth of the phase where that is less, at least 100 ms
-	StepTimeout   time.Duration `json:"step_timeout_ns"` // for open, sync, close and what a phase may take beyond its duration
+	Verify        bool          `json:"verify"`                  // check each value that is read
+	VerifyRecords uint64        `json:"verify_records"`          // how many records the last phase reads back and checks against what was acknowledged; 0: none
+	Clock         string        `json:"clock"`                   // auto, tsc or monotonic
+	Cache         string        `json:"cache,omitempty"`         // CacheWarm or CacheCold; "", in runs that are older than the field: warm
+	DiskQuotaBy   string        `json:"disk_quota_by,omitempty"` // QuotaByStop or QuotaByMount; "", in runs that are older than the field: stop
+	Sample        time.Duration `json:"sample_ns"`               // between samples; 0: a second, or a twentieth of the phase where that is less, at least 100 ms
+	StepTimeout   time.Duration `json:"step_timeout_ns"`         // for open, sync, close and what a phase may take beyond its duration
 }
+
+// What Experiment.Cache may be: what becomes of the page cache before a measured phase.
+const (
+	CacheWarm = "warm" // it stays as the phases before left it
+	CacheCold = "cold" // the files of the store are written back and their pages dropped
+)
+
+// What Experiment.DiskQuotaBy may be: how the disk quota of a cell is kept.
+const (
+	QuotaByStop  = "stop"  // a phase that writes ends when the store's files have reached it
+	QuotaByMount = "mount" // the store's files stand on a file system of their own of that size, which gets full
+)
 
 // Store is one store in one configuration: an arm.
 type Store struct {
@@ -45,6 +63,10 @@ type Store struct {
 
 	// Missing is why the driver can't be used on this machine, where it can't: the store is planned and refused everywhere.
 	Missing string `json:"missing,omitempty"`
+
+	// Ceiling is the arm whose rate bounds this one's: the null driver of the same worker. Of a store that Assay's own worker
+	// hosts it is empty and means [NullDriver]; of one with a worker: not known.
+	Ceiling string `json:"ceiling,omitempty"`
 
 	// Description is what the driver said of itself when the experiment was resolved.
 	Description store.Description `json:"description"`
@@ -69,6 +91,10 @@ type Values struct {
 	Sizes            []Size `json:"sizes,omitempty"` // a mixture of lengths; none: Cell.ValueBytes for all
 	RepeatedPermille int    `json:"repeated_permille"`
 	PoolBytes        int    `json:"pool_bytes"`
+
+	// Columns make each value a record: section 1.5 of docs/worker-contract.md. Cell.ValueBytes is then the mean of its encoded form.
+	Columns []keyval.Column `json:"columns,omitempty"`
+	Indexes []Index         `json:"indexes,omitempty"`
 }
 
 // Size is one length of values and how often it comes, relative to the others.
@@ -90,6 +116,7 @@ type Phase struct {
 	Order Order              `json:"order"`
 	Batch int                `json:"batch,omitempty"` // writes go in batches of so many; 0 or 1: one by one
 	Scan  Scan               `json:"scan,omitzero"`
+	Query Query              `json:"query,omitzero"`
 
 	Duration   time.Duration `json:"duration_ns,omitempty"`
 	Operations uint64        `json:"operations,omitempty"` // in all, over the threads; 0: until Duration

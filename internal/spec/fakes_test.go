@@ -57,14 +57,15 @@ func fakeDescriptions() []store.Description {
 	}
 	pogreb := embedded("pogreb", store.D1, store.D3)
 	pogreb.Abilities = store.Abilities{}
+	sqlite := embedded("sqlite", store.D1, store.D3)
+	sqlite.Abilities.Records, sqlite.Abilities.Query, sqlite.Abilities.Count = true, true, true
 	null := embedded("null", store.D0, store.D1, store.D2, store.D3, store.D4)
 	null.Kind = store.None
 	bbolt := embedded("bbolt", store.D1, store.D3)
 	bbolt.BatchMax = 5000
 	return []store.Description{
 		badger, bbolt, embedded("boltdb", store.D1, store.D3), embedded("goleveldb", store.D1, store.D3),
-		memcached, memory, null, pebble, pogreb, embedded("sqlite", store.D1, store.D3),
-	}
+		memcached, memory, null, pebble, pogreb, sqlite}
 }
 
 func mustLoad(t *testing.T, text string, sets ...string) *spec.Experiment {

@@ -18,6 +18,7 @@ type File struct {
 	Durability  OneOrMany[DurabilityForm]  `yaml:"durability" jsonschema_description:"Durability classes: D0, D1, D2(WINDOW), D3, D4. Default: D1."`
 	MemoryLimit OneOrMany[MemoryLimitForm] `yaml:"memory_limit" jsonschema_description:"Memory of a trial, page cache included: none, or bytes such as 512MiB. Default: none."`
 	DiskQuota   OneOrMany[DiskQuotaForm]   `yaml:"disk_quota" jsonschema_description:"Disk of a trial: none, or bytes such as 2GiB. A phase that writes ends when the data directory has reached it. Default: none."`
+	DiskQuotaBy DiskQuotaByForm            `yaml:"disk_quota_by" jsonschema_description:"stop: the phase ends when the data directory has reached disk_quota. mount: each trial gets a file system of that size, and the store meets a full disk. Default: stop."`
 	Cases       []CaseFile                 `yaml:"cases" jsonschema_description:"An axis whose points set several of records, threads, durability, handles, values.bytes, memory_limit and disk_quota at once."`
 
 	Phases []PhaseFile `yaml:"phases" jsonschema_description:"What each trial does, one after the other."`
@@ -27,6 +28,7 @@ type File struct {
 	Verify        *bool        `yaml:"verify" jsonschema_description:"Check each value that is read. Default: true."`
 	VerifyRecords *Count       `yaml:"verify_records" jsonschema_description:"How many records are read back at the end and checked against what was acknowledged. Default: 1000000, or 0 if verify is false."`
 	Clock         ClockForm    `yaml:"clock" jsonschema_description:"The worker's clock: auto, tsc or monotonic. Default: auto."`
+	Cache         CacheForm    `yaml:"cache" jsonschema_description:"warm: the page cache stays as the phases before left it. cold: before each measured phase the pages of the store's files are written back and dropped from it. Default: warm."`
 	Sample        SampleForm   `yaml:"sample" jsonschema_description:"Time between samples: auto or a duration of at least 10ms. Default: auto."`
 	StepTimeout   DurationForm `yaml:"step_timeout" jsonschema_description:"How long opening, syncing and closing may take, and a phase beyond its duration. Default: 60s."`
 
@@ -57,8 +59,30 @@ type KeysFile struct {
 type ValuesFile struct {
 	Bytes     OneOrMany[Count] `yaml:"bytes" jsonschema_description:"Length of every value; 64KiB is understood. Default: 100."`
 	Sizes     []SizeFile       `yaml:"sizes" jsonschema_description:"A mixture of lengths, in place of bytes."`
+	Columns   []ColumnFile     `yaml:"columns" jsonschema_description:"In place of bytes: each value is a record of these columns. A store with columns of its own keeps them as such, any other as one value."`
+	Indexes   []IndexFile      `yaml:"indexes" jsonschema_description:"Columns that the store is to index. Stores without columns of their own are refused."`
 	Repeated  *float64         `yaml:"repeated" jsonschema_description:"Share of each 64 bytes that is the same everywhere, 0 to 1: how well values compress. Default: 0.5."`
 	PoolBytes *Count           `yaml:"pool_bytes" jsonschema_description:"Length of the pool that values are cut from, a power of two. Default: 256KiB, which fits a second-level cache; longer values want more, so that compressors do not meet the same bytes twice."`
+}
+
+// ColumnFile is one column of a record.
+type ColumnFile struct {
+	Name  string         `yaml:"name" jsonschema_description:"The column's name: letters, digits and _."`
+	Value *string        `yaml:"value" jsonschema_description:"Its text. {i} is the record's number; {i/55%100*2+1} divides, takes the remainder, multiplies and adds."`
+	Proof *Count         `yaml:"proof" jsonschema_description:"In place of value: so many bytes that say which record and which write they are of, as plain values do."`
+	Type  ColumnTypeForm `yaml:"type" jsonschema_description:"text, integer or bytes. Default: text, of a proof bytes."`
+}
+
+// IndexFile asks for an index. A column's name alone is the short form.
+type IndexFile struct {
+	Column string        `yaml:"column" jsonschema_description:"The column's name."`
+	Kind   IndexKindForm `yaml:"kind" jsonschema_description:"ordered, or token for a text whose words are found one by one. Default: ordered."`
+}
+
+// QueryFile is what queries and counts are about.
+type QueryFile struct {
+	Column string `yaml:"column" jsonschema_description:"The column whose value, that of the record that the order chooses, is looked for."`
+	Limit  *Count `yaml:"limit" jsonschema_description:"Most records that a query finds. Default: 10."`
 }
 
 // SizeFile is one length of a mixture.
@@ -75,6 +99,7 @@ type PhaseFile struct {
 	Order      OrderFile          `yaml:"order" jsonschema_description:"Which key comes next: a distribution's name, or a table. Default: sequential for loads and pure inserts, otherwise uniform."`
 	Batch      *Count             `yaml:"batch" jsonschema_description:"Writes go in batches of so many. Default: 1, one by one."`
 	Scan       *ScanFile          `yaml:"scan" jsonschema_description:"How long scans are."`
+	Query      *QueryFile         `yaml:"query" jsonschema_description:"What queries and counts look for."`
 	For        DurationForm       `yaml:"for" jsonschema_description:"How long the phase lasts."`
 	Operations *Count             `yaml:"operations" jsonschema_description:"How many operations it does, over all threads. With for as well, the phase ends with the first of the two."`
 	Rate       *float64           `yaml:"rate" jsonschema_description:"Operations a second over all threads, whether the store keeps up or not (open load). Default: none, closed load."`
@@ -116,6 +141,7 @@ type change struct {
 // The fields that have a short form, and the field that a lone scalar then stands for.
 func (StoreFile) shortForm() string { return "driver" }
 func (OrderFile) shortForm() string { return "distribution" }
+func (IndexFile) shortForm() string { return "column" }
 
 // The lists whose members a path names by their name.
 func (s StoreFile) memberName(n *node) string {

@@ -234,14 +234,22 @@ func (d DurabilityForm) String() string {
 type (
 	KeyFormatForm        string
 	ClockForm            string
+	CacheForm            string
+	DiskQuotaByForm      string
 	DistributionForm     string
 	ScanDistributionForm string
+	ColumnTypeForm       string
+	IndexKindForm        string
 )
 
 var (
 	keyFormats        = []string{string(keyval.Binary), string(keyval.Decimal), string(keyval.YCSB)}
 	clocks            = []string{"auto", "tsc", "monotonic"}
+	caches            = []string{CacheWarm, CacheCold}
+	diskQuotaWays     = []string{QuotaByStop, QuotaByMount}
 	scanDistributions = []string{"uniform", "zipfian"}
+	columnTypes       = []string{string(store.TextColumn), string(store.IntegerColumn), string(store.BytesColumn)}
+	indexKinds        = []string{string(store.OrderedIndex), string(store.TokenIndex)}
 )
 
 func (f *KeyFormatForm) fromNode(n *node, path string) *Error {
@@ -252,12 +260,28 @@ func (f *ClockForm) fromNode(n *node, path string) *Error {
 	return oneOf((*string)(f), n, path, "clock", clocks)
 }
 
+func (f *CacheForm) fromNode(n *node, path string) *Error {
+	return oneOf((*string)(f), n, path, "page cache", caches)
+}
+
+func (f *DiskQuotaByForm) fromNode(n *node, path string) *Error {
+	return oneOf((*string)(f), n, path, "way to keep a disk quota", diskQuotaWays)
+}
+
 func (f *DistributionForm) fromNode(n *node, path string) *Error {
 	return oneOf((*string)(f), n, path, "distribution", Distributions)
 }
 
 func (f *ScanDistributionForm) fromNode(n *node, path string) *Error {
 	return oneOf((*string)(f), n, path, "distribution of scan lengths", scanDistributions)
+}
+
+func (f *ColumnTypeForm) fromNode(n *node, path string) *Error {
+	return oneOf((*string)(f), n, path, "column type", columnTypes)
+}
+
+func (f *IndexKindForm) fromNode(n *node, path string) *Error {
+	return oneOf((*string)(f), n, path, "kind of index", indexKinds)
 }
 
 func oneOf(into *string, n *node, path, what string, names []string) *Error {

@@ -18,6 +18,9 @@ type Drivers struct {
 	Describe func(Store) (store.Description, error)
 	// WorkerOf returns the command of the worker that hosts one of Names; nil, or nil as a function: Assay's own.
 	WorkerOf func(driver string) []string
+	// NullOf returns the null driver (driver, worker, description; no name) that runs in the same loop as a store with a worker,
+	// which Describe has described; false, or nil as a function: there is none.
+	NullOf func(Store) (Store, bool)
 }
 
 // ErrNotHere says that a driver is known, but can't be used on this machine.

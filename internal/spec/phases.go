@@ -65,6 +65,7 @@ func (r *resolver) phase(i int, p PhaseFile) (Phase, *Error) {
 		func() *Error { return r.amounts(in, p, &resolved) },
 		func() *Error { return r.batch(in, p, &resolved) },
 		func() *Error { return r.scan(in, p, &resolved) },
+		func() *Error { return r.query(in, p, &resolved) },
 		func() *Error { return r.order(in, p, &resolved) },
 	} {
 		if err := check(); err != nil {

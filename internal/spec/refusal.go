@@ -17,8 +17,12 @@ type Refusal struct {
 
 // Refusal says why a store can't run in a cell, by what its driver says of itself; nil if it can.
 func (e *Experiment) Refusal(storeIndex, cellIndex int) *Refusal {
-	s, cell := e.Stores[storeIndex], e.Cells[cellIndex]
-	d := s.Description
+	return e.RefusalOf(e.Stores[storeIndex], cellIndex)
+}
+
+// RefusalOf is Refusal of a store that need not be one of Stores: a ceiling is none.
+func (e *Experiment) RefusalOf(s Store, cellIndex int) *Refusal {
+	cell, d := e.Cells[cellIndex], s.Description
 	if s.Missing != "" {
 		return &Refusal{"stores." + s.Name, s.Missing}
 	}
@@ -31,6 +35,9 @@ func (e *Experiment) Refusal(storeIndex, cellIndex int) *Refusal {
 	if r := e.refuseSizes(s, cell); r != nil {
 		return r
 	}
+	if r := e.refuseColumns(s); r != nil {
+		return r
+	}
 	for _, p := range e.Phases {
 		if r := refusePhase(s, p); r != nil && !p.Optional {
 			return r
@@ -40,13 +47,16 @@ func (e *Experiment) Refusal(storeIndex, cellIndex int) *Refusal {
 }
 
 // Skips returns the optional phases that a store can't do, and why; nil if there are none.
-func (e *Experiment) Skips(storeIndex int) map[string]string {
+func (e *Experiment) Skips(storeIndex int) map[string]string { return e.SkipsOf(e.Stores[storeIndex]) }
+
+// SkipsOf is Skips of a store that need not be one of Stores.
+func (e *Experiment) SkipsOf(s Store) map[string]string {
 	var skips map[string]string
 	for _, p := range e.Phases {
-		if !p.Optional || e.Stores[storeIndex].Missing != "" {
+		if !p.Optional || s.Missing != "" {
 			continue
 		}
-		if r := refusePhase(e.Stores[storeIndex], p); r != nil {
+		if r := refusePhase(s, p); r != nil {
 			if skips == nil {
 				skips = map[string]string{}
 			}
@@ -111,6 +121,9 @@ func (e *Experiment) refuseSizes(s Store, cell Cell) *Refusal {
 
 // ValueBytesMax returns the length of the longest value of a cell.
 func (e *Experiment) ValueBytesMax(cell Cell) int {
+	if record := e.Values.Record(); record != nil {
+		return record.BytesMax()
+	}
 	longest := 0
 	for _, size := range e.Values.Sizes {
 		longest = max(longest, size.Bytes)
@@ -131,6 +144,8 @@ func refusePhase(s Store, p Phase) *Refusal {
 		{trace.Scan, d.Abilities.Scan, "scan: it does not keep keys in order, or its driver has no scan"},
 		{trace.Add, d.Abilities.Add, "add a record only where none is, in one step of its own"},
 		{trace.CompareAndSwap, d.Abilities.CompareAndSwap, "compare and swap in one step of its own"},
+		{trace.Query, d.Abilities.Query, "query: it does not find records by a column, or its driver has no query"},
+		{trace.Count, d.Abilities.Count, "count records by a column"},
 	} {
 		if p.Mix[ability.operation.String()] > 0 && !ability.has {
 			return &Refusal{field + ".mix", fmt.Sprintf("%s can't %s (phase %s)", s.Name, ability.what, p.Name)}

@@ -31,6 +31,7 @@ const (
 	defaultHotOperations = 0.8
 	defaultScanMin       = 1
 	defaultScanMax       = 100
+	defaultQueryLimit    = 10
 )
 
 // Bounds that keep a slip of the pen from planning a year.
@@ -57,8 +58,9 @@ func (r *resolver) resolve(scale string) (*Experiment, *Error) {
 	r.e = &Experiment{
 		Name: f.Name, About: strings.TrimSpace(f.About), Scale: scale,
 		Blocks: orCount(f.Blocks, defaultBlocks), Seed: uint64(orCount64(f.Seed, defaultSeed)),
-		Verify: f.Verify == nil || *f.Verify, Clock: orText(string(f.Clock), "auto"),
-		Sample: time.Duration(f.Sample), StepTimeout: orDuration(f.StepTimeout, defaultStepTimeout),
+		Verify: f.Verify == nil || *f.Verify, Clock: orText(string(f.Clock), "auto"), Cache: orText(string(f.Cache), CacheWarm),
+		DiskQuotaBy: orText(string(f.DiskQuotaBy), QuotaByStop),
+		Sample:      time.Duration(f.Sample), StepTimeout: orDuration(f.StepTimeout, defaultStepTimeout),
 	}
 	if r.e.Verify {
 		r.e.VerifyRecords = defaultVerifyRecords
@@ -67,7 +69,7 @@ func (r *resolver) resolve(scale string) (*Experiment, *Error) {
 		r.e.VerifyRecords = uint64(*f.VerifyRecords)
 	}
 	for _, step := range []func() *Error{
-		r.general, r.keys, r.values, r.stores, r.phases, r.cells, r.keySpace, r.abilities, r.optionalPhases, r.size,
+		r.general, r.keys, r.values, r.columns, r.stores, r.phases, r.cells, r.keySpace, r.abilities, r.optionalPhases, r.size,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -226,6 +228,7 @@ func (r *resolver) stores() *Error {
 		names = append(names, resolved.Name)
 		r.e.Stores = append(r.e.Stores, resolved)
 	}
+	r.ceilings()
 	r.e.Baseline = orText(r.file.Baseline, names[0])
 	if !slices.Contains(names, r.e.Baseline) {
 		return r.fail([]string{"baseline"}, "the baseline %q is none of the stores", r.e.Baseline).
@@ -367,10 +370,11 @@ func (r *resolver) endpoints(at []string, s Store) *Error {
 
 // size refuses what no machine would end.
 func (r *resolver) size() *Error {
-	trials := r.e.Blocks * len(r.e.Cells) * (len(r.e.Stores) + 2)
+	ceilings := 1 + len(r.e.Ceilings)
+	trials := r.e.Blocks * len(r.e.Cells) * (len(r.e.Stores) + 1 + ceilings)
 	if trials > trialsMax {
-		return r.fail([]string{"blocks"}, "%d blocks × %d cells × (%d stores + A/A + ceiling) are %d trials: at most %d",
-			r.e.Blocks, len(r.e.Cells), len(r.e.Stores), trials, trialsMax)
+		return r.fail([]string{"blocks"}, "%d blocks × %d cells × (%d stores + A/A + %s) are %d trials: at most %d",
+			r.e.Blocks, len(r.e.Cells), len(r.e.Stores), plural(uint64(ceilings), "ceiling"), trials, trialsMax)
 	}
 	return nil
 }

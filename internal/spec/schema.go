@@ -32,6 +32,11 @@ func Schema(descriptions []store.Description) ([]byte, error) {
 	if order, ok := phases.Items.Properties.Get("order"); ok {
 		phases.Items.Properties.Set("order", orShort(enumOf(Distributions), order))
 	}
+	if values, ok := schema.Properties.Get("values"); ok {
+		if indexes, ok := values.Properties.Get("indexes"); ok {
+			indexes.Items = orShort(&jsonschema.Schema{Type: "string"}, indexes.Items)
+		}
+	}
 	weights := jsonschema.NewProperties()
 	for _, name := range mixNames() {
 		weights.Set(name, &jsonschema.Schema{Type: "number", Minimum: "0"})
@@ -194,7 +199,11 @@ func (DurabilityForm) JSONSchema() *jsonschema.Schema {
 }
 func (KeyFormatForm) JSONSchema() *jsonschema.Schema        { return enumOf(keyFormats) }
 func (ClockForm) JSONSchema() *jsonschema.Schema            { return enumOf(clocks) }
+func (CacheForm) JSONSchema() *jsonschema.Schema            { return enumOf(caches) }
+func (DiskQuotaByForm) JSONSchema() *jsonschema.Schema      { return enumOf(diskQuotaWays) }
 func (DistributionForm) JSONSchema() *jsonschema.Schema     { return enumOf(Distributions) }
+func (ColumnTypeForm) JSONSchema() *jsonschema.Schema       { return enumOf(columnTypes) }
+func (IndexKindForm) JSONSchema() *jsonschema.Schema        { return enumOf(indexKinds) }
 func (ScanDistributionForm) JSONSchema() *jsonschema.Schema { return enumOf(scanDistributions) }
 
 func (Changes) JSONSchema() *jsonschema.Schema { return &jsonschema.Schema{Type: "object"} }

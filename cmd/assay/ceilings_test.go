@@ -1,0 +1,96 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assay/internal/plan"
+	"assay/internal/record"
+	"assay/internal/verdict"
+)
+
+// boundedBy says which ceiling each measured arm of a run was held against, and that it has a share of it.
+func boundedBy(t *testing.T, run *record.Run) map[string]string {
+	t.Helper()
+	s, err := verdict.Summarise(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bounds := map[string]string{}
+	for _, table := range s.Tables {
+		for _, row := range table.Rows {
+			if row.Role != plan.Measured {
+				continue
+			}
+			bounds[row.Arm] = row.Ceiling
+			if row.Rate != nil && (row.HarnessShare == nil) != (row.Ceiling == "") {
+				t.Errorf("%s is bounded by %q, its share is %v", row.Arm, row.Ceiling, row.HarnessShare)
+			}
+		}
+	}
+	return bounds
+}
+
+func ceilingArms(run *record.Run) (arms string) {
+	for _, p := range run.Plan {
+		if p.Role == plan.Ceiling {
+			arms += " " + p.Arm
+		}
+	}
+	return arms
+}
+
+// A worker of somebody else's that lists a driver of kind none is held against that.
+func TestAForeignWorkerIsHeldAgainstItsOwnNullDriver(t *testing.T) {
+	t.Parallel()
+	text := strings.ReplaceAll(oneStore, "[memory]", "[memory, {name: theirs, driver: memory, worker: "+hosted()+"}, {name: others, driver: bbolt, worker: "+hosted()+"}]")
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "for: 1200ms", "for: 200ms"), "durability: D0", "durability: [D0]")
+	directory := filepath.Join(t.TempDir(), "run")
+	run := fine(t, assay(t, "run", written(t, "theirs.yaml", text), "--out", directory, "--no-html"), directory)
+	bounds := boundedBy(t, run)
+	if bounds["memory"] != "null" || bounds["theirs"] != "null-of-theirs" || bounds["others"] != "null-of-theirs" {
+		t.Errorf("bounded by %v", bounds)
+	}
+	if arms := strings.Fields(ceilingArms(run)); len(arms) != 2 {
+		t.Errorf("the ceilings are %q: one of Assay's own worker and one of the other", arms)
+	}
+	shown := strings.Join(strings.Fields(assay(t, "report", directory).stdout), " ") // lines are wrapped
+	wantParts(t, "the report", shown, "Harness alone: ", "(null)", "(null-of-theirs)")
+}
+
+// Stores of workers/c are held against null-c, which the same host runs.
+func TestNativeStoresAreHeldAgainstTheNativeNullDriver(t *testing.T) {
+	t.Parallel()
+	here := t.TempDir()
+	native := filepath.Join(here, "native")
+	null, engine := filepath.Join(native, "assay-worker-null"), filepath.Join(native, "assay-worker-lmdb")
+	if output, err := exec.Command("make", "-s", "-C", filepath.Join("..", "..", "workers", "c"), "OUT="+native, null, engine).CombinedOutput(); err != nil {
+		t.Skipf("native workers can't be built here: %v\n%s", err, output)
+	}
+	own := filepath.Join(here, "assay") // native workers are looked for beside the program
+	if err := os.Link(program, own); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll(oneStore, "[memory]", "[lmdb, bbolt]")
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "for: 1200ms", "for: 200ms"), "durability: D0", "durability: D3")
+	directory := filepath.Join(here, "run")
+	command := exec.Command(own, "run", written(t, "native.yaml", text), "--out", directory, "--no-html")
+	if output, err := command.CombinedOutput(); err != nil && statusOf(t, err) != exitTrials {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	run := readable(t, directory)
+	if bounds := boundedBy(t, run); bounds["lmdb"] != "null-c" || bounds["bbolt"] != "null" {
+		t.Errorf("bounded by %v", bounds)
+	}
+	if arms := strings.Fields(ceilingArms(run)); len(arms) != 2 {
+		t.Errorf("the ceilings are %q", arms)
+	}
+	for id, trial := range run.Trials {
+		if trial.State == record.Failed || trial.State == record.Refused {
+			t.Errorf("trial %s %s: %s", id, trial.State, trial.Error)
+		}
+	}
+}
