@@ -58,6 +58,7 @@ var groupWords = map[string]string{
 	verdict.FindCliff:         "%s fell off a cliff, and it lasted",
 	verdict.FindDecline:       "%s declined as data grew",
 	verdict.FindOscillation:   "%s went to and fro between two levels",
+	verdict.FindSank:          "%s sank to less than half of {their first levels|its first level}, but wandered there",
 	verdict.FindDispatchLate:  "%s began operations late by more than a tenth of a percentile, which is therefore refused, or of which not enough is known",
 	verdict.FindSettings:      "%s {have|has} settings that are too small for this much data",
 	verdict.FindShortRun:      "%s {are|is} too short for compaction, caches and checkpoints to show",
@@ -66,7 +67,7 @@ var groupWords = map[string]string{
 }
 
 // telling are the codes whose sentences say when, at how many records and with what: a count alone would hide it.
-var telling = map[string]bool{verdict.FindCliff: true, verdict.FindDecline: true, verdict.FindOscillation: true}
+var telling = map[string]bool{verdict.FindCliff: true, verdict.FindDecline: true, verdict.FindOscillation: true, verdict.FindSank: true}
 
 // counted resolves the {many|one} of words.
 func counted(words, what string, one bool) string {

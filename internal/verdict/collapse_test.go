@@ -275,3 +275,33 @@ func TestDeclineAndOscillationAreFindings(t *testing.T) {
 		t.Errorf("oscillation: %+v among %v", f, codes(s))
 	}
 }
+
+// A collapse of Tokyo Cabinet's table as it was measured, in k/s: steps so near one another that they can't be told from a random walk.
+var tableCollapse = []float64{183, 152, 164, 110, 105, 136, 151, 136, 112, 88, 87, 83, 88, 87, 87, 82, 80, 82, 75, 73, 76, 73, 74, 75, 74, 71, 73, 71, 62, 70,
+	73, 75, 72, 52, 51, 44, 38, 31, 26, 30, 22, 21, 20, 21, 20, 16, 18, 16, 16, 16, 20, 21, 20, 17, 21, 18, 20, 17, 18, 15}
+
+func TestASunkenRateIsAFinding(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		rates []float64
+		sank  bool
+	}{
+		{"as measured", tableCollapse, true},
+		{"upside down", slices.Sorted(slices.Values(tableCollapse)), false},
+	} {
+		run := cleanRun()
+		for _, e := range trials(run, "elm") {
+			for second, rate := range c.rates {
+				scale(run, e, "put", second, second+1, rate/183)
+			}
+			grow(run, e, "put")
+		}
+		f := find(summarise(t, run), FindSank)
+		if (f != nil) != c.sank {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+		if f != nil && (f.Where.Arm != "elm" || !strings.Contains(f.Evidence[0], "M records") || !strings.Contains(f.Sentence, "5 of 5 blocks")) {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+	}
+}

@@ -102,6 +102,40 @@ func findDeclines(run *record.Run, s *Summary) (found []Finding) {
 	return found
 }
 
+// sunkenShare is the share of the first level's rate below which a rate that wandered has sunk: less is said of no random walk.
+const sunkenShare = 0.5
+
+// findSunken tells of rates that ended far below where they began, though no cliff or decline can be told from a random walk: several steps
+// down within a minute look like one. It is a description, with no claim of a place or a cause.
+func findSunken(run *record.Run, s *Summary) (found []Finding) {
+	eachRow(s, func(t *Table, r *Row) {
+		var evidence []string
+		for _, o := range r.Trials {
+			if o.Course == nil || !o.Course.Has(stat.ShapeWandering) || len(o.Course.Levels.Segments) < 2 {
+				continue
+			}
+			segments := o.Course.Levels.Segments
+			first, last := segments[0], segments[len(segments)-1]
+			if last.Rate > sunkenShare*first.Rate {
+				continue
+			}
+			text := fmt.Sprintf("%s: from %s in the first %s to %s from %s on", o.Trial, rate(first.Rate), seconds(o.sampled.Ends[first.To-1]),
+				rate(last.Rate), seconds(beginning(o.sampled, last.From)))
+			if records := measured(o.sampled.Records, last.From-1); records != nil {
+				text += fmt.Sprintf(", at %s records", amount(*records))
+			}
+			evidence = append(evidence, text)
+		}
+		if len(evidence) > 0 {
+			found = append(found, Finding{Code: FindSank, Severity: Warning,
+				Sentence: fmt.Sprintf("%s sank to less than half of its first level in %s%s, but wandered there: no place of a break can be given.",
+					r.Arm, in(run, t), blocksOf(len(evidence), r)),
+				Evidence: evidence, Remedy: "look at the time series; run longer, or alone on the machine, to see where it settles", Where: at(t, r.Arm)})
+		}
+	})
+	return found
+}
+
 // findOscillations tells of rates that go to and fro between two levels: their mean is a rate that hardly ever was.
 func findOscillations(run *record.Run, s *Summary) (found []Finding) {
 	eachRow(s, func(t *Table, r *Row) {

@@ -54,6 +54,7 @@ const (
 	FindStall         = "stall"
 	FindCliff         = "cliff"
 	FindDecline       = "decline"
+	FindSank          = "sank"   // its last level is far below its first, but it wandered there
 	FindTuning        = "tuning" // what settings did to a fall at the defaults
 	FindOscillation   = "oscillation"
 	FindClasses       = "durability-classes"
@@ -83,7 +84,7 @@ func findingsOf(run *record.Run, s *Summary) []Finding {
 	var found []Finding
 	for _, detect := range []func(*record.Run, *Summary) []Finding{
 		findFaults, findFailed, findRefused, findMissing, findIncomplete,
-		findHarness, findOtherHarness, findKeptData, findUnsteady, findUndecided, findCliffs, findDeclines, findTuning, findSettings, findOscillations, findStalls, findShortRuns, findDispatchLate,
+		findHarness, findOtherHarness, findKeptData, findUnsteady, findUndecided, findCliffs, findDeclines, findSunken, findTuning, findSettings, findOscillations, findStalls, findShortRuns, findDispatchLate,
 		findNoise, findOneBlock, findNoCeiling, findBusyMachine,
 		findClasses, findWriteCosts, findVolatile,
 		findInMemory, findNotCold, findMemoryLimit, findShortValues, findUnverified,
