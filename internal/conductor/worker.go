@@ -25,6 +25,7 @@ type Worker struct {
 	replies chan reply
 	exited  chan struct{}
 	exitErr error
+	words   *lastWords
 	nextID  int64
 	broken  error // why no more requests can be made
 	ending  sync.Once
@@ -41,13 +42,14 @@ var ErrDied = errors.New("the worker died")
 // ErrHung is wrapped by errors that say that the worker did not answer in time. It has been killed.
 var ErrHung = errors.New("the worker did not answer")
 
-// Start starts a worker. What it writes to standard error goes to log. It dies with this process.
+// Start starts a worker. What it writes to standard error goes to log, and the line that tells why it died to the error that says so. It dies
+// with this process.
 func Start(command []string, log io.Writer) (*Worker, error) {
 	if len(command) == 0 {
 		return nil, errors.New("starting a worker: no command")
 	}
-	w := &Worker{command: exec.Command(command[0], command[1:]...), replies: make(chan reply, 1), exited: make(chan struct{})}
-	w.command.Stderr = log
+	w := &Worker{command: exec.Command(command[0], command[1:]...), replies: make(chan reply, 1), exited: make(chan struct{}), words: &lastWords{log: log}}
+	w.command.Stderr = w.words
 	// Its own process group, so that Ctrl-C on the terminal reaches Assay alone; and death with Assay, even by SIGKILL.
 	w.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	w.command.WaitDelay = grandchildrenGrace // for grandchildren that hold standard error open
@@ -212,10 +214,18 @@ func (w *Worker) waitDeath(timeout time.Duration) error {
 		if w.exitErr == nil {
 			return fmt.Errorf("%w: it exited with status 0 before it was asked to", ErrDied)
 		}
-		return fmt.Errorf("%w: %w", ErrDied, w.exitErr)
+		return w.death()
 	case <-time.After(timeout):
 		return nil
 	}
+}
+
+// death says how the process ended, in its own last words where it had any.
+func (w *Worker) death() error {
+	if words := w.words.String(); words != "" {
+		return fmt.Errorf("%w: %w; it last wrote: %s", ErrDied, w.exitErr, words)
+	}
+	return fmt.Errorf("%w: %w", ErrDied, w.exitErr)
 }
 
 // End closes the control channel and waits for the process to end by itself; after the timeout it is killed. It returns an
@@ -233,7 +243,7 @@ func (w *Worker) End(timeout time.Duration) error {
 		select {
 		case <-w.exited:
 			if w.exitErr != nil {
-				err = fmt.Errorf("%w: %w", ErrDied, w.exitErr)
+				err = w.death()
 			}
 		case <-time.After(timeout):
 			w.Kill()

@@ -45,9 +45,15 @@ var kinds = map[string]func(requests *bufio.Scanner) int{
 		}
 		return 0
 	},
-	"silent":       func(requests *bufio.Scanner) int { return silence(requests) },
-	"exits":        func(requests *bufio.Scanner) int { requests.Scan(); return 3 },
-	"exits-early":  func(*bufio.Scanner) int { return 0 },
+	"silent":      func(requests *bufio.Scanner) int { return silence(requests) },
+	"exits":       func(requests *bufio.Scanner) int { requests.Scan(); return 3 },
+	"exits-early": func(*bufio.Scanner) int { return 0 },
+	"panics":      func(requests *bufio.Scanner) int { requests.Scan(); panic("no space left\non the device") },
+	"last-words": func(requests *bufio.Scanner) int {
+		requests.Scan()
+		fmt.Fprint(os.Stderr, "a note\nthe file is damaged")
+		return 6
+	},
 	"answers-exit": func(requests *bufio.Scanner) int { requests.Scan(); answer(1); return 4 },
 	"garbage":      func(requests *bufio.Scanner) int { requests.Scan(); fmt.Println("hello"); return silence(requests) },
 	"neither": func(requests *bufio.Scanner) int {
@@ -185,6 +191,8 @@ func TestBreaks(t *testing.T) {
 		{"silent", "took longer", ErrHung, short},
 		{"exits", "exit status 3", ErrDied, long},
 		{"exits-early", "status 0", ErrDied, long},
+		{"panics", "exit status 2; it last wrote: panic: no space left", ErrDied, long},
+		{"last-words", "exit status 6; it last wrote: the file is damaged", ErrDied, long},
 		{"garbage", "hello", nil, long},
 		{"neither", "without an error", nil, long},
 		{"wrong-id", "answered request 7", nil, long},

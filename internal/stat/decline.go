@@ -56,6 +56,15 @@ type Decline struct {
 	HalfAt       *float64  `json:"half_at,omitempty"`
 	HalfInterval *Interval `json:"half_interval,omitempty"` // nil: it has no upper end
 	Extrapolated bool      `json:"extrapolated,omitempty"`  // HalfAt lies beyond the last sample
+	// Steepest is where a decline from level to level falls most in the least time; nil where it follows a line or has no levels.
+	Steepest *Step `json:"steepest,omitempty"`
+}
+
+// Step is a change from one level to the next.
+type Step struct {
+	At     int     `json:"at"` // the first sample of the next level
+	Before float64 `json:"before"`
+	After  float64 `json:"after"` // the levels' geometric mean rates
 }
 
 // findDecline looks at one stretch. A decline is a line through log rates, over the amount or its logarithm, that falls by
@@ -113,6 +122,9 @@ func findDecline(s Series, logs []float64, from, to int, drifts bool) *Decline {
 			return nil
 		}
 		d.withoutForm(s.Rates[from:to], amounts)
+		if descends(levels) {
+			d.Steepest = steepestStep(levels, from)
+		}
 		return d
 	}
 	early := amounts[max(edgeSamples, n/10)/2]
@@ -185,6 +197,28 @@ func descends(l levelSplit) bool {
 		from, before = to, level
 	}
 	return true
+}
+
+// steepestStep returns, of levels that begin at sample from, the change with the largest fall of the log rate a sample, taken between the levels'
+// middles: of two steps that follow each other closely, the one in the thick of the fall.
+func steepestStep(l levelSplit, from int) *Step {
+	level := func(i int) (middle, mean float64) {
+		begin := 0
+		if i > 0 {
+			begin = l.ends[i-1]
+		}
+		return float64(begin+l.ends[i]) / 2, Mean(l.bounded[begin:l.ends[i]])
+	}
+	var steepest *Step
+	most := 0.0
+	for i := range len(l.ends) - 1 {
+		middle, mean := level(i)
+		next, after := level(i + 1)
+		if fall := (mean - after) / (next - middle); fall > most {
+			most, steepest = fall, &Step{At: from + l.ends[i], Before: math.Exp(mean), After: math.Exp(after)}
+		}
+	}
+	return steepest
 }
 
 // amounts returns what grew in a stretch: records, else bytes, else the time since the series began.

@@ -193,6 +193,9 @@ func declineText(s stat.Series, d stat.Decline) string {
 	}
 	b.WriteString(". ")
 	switch {
+	case d.Steepest != nil:
+		fmt.Fprintf(&b, "It falls from level to level, most steeply at %s%s, from %s to %s; no line fits.", seconds(beginning(s, d.Steepest.At)), storedText(s, d.Steepest.At-1),
+			rate(d.Steepest.Before), rate(d.Steepest.After))
 	case d.Form == stat.NoForm:
 		b.WriteString("It falls from level to level; no line fits.")
 	case d.SlopeForm == stat.LogLog:
@@ -208,6 +211,21 @@ func declineText(s stat.Series, d stat.Decline) string {
 		fmt.Fprintf(&b, "; a %s line fits worse.", other)
 	}
 	return b.String()
+}
+
+// storedText: ", at 3.36 M records and 215 MB", what was stored at the end of sample i; "" if nothing was measured.
+func storedText(s stat.Series, i int) string {
+	var stored []string
+	if records := measured(s.Records, i); records != nil {
+		stored = append(stored, amount(*records)+" records")
+	}
+	if bytes := measured(s.Bytes, i); bytes != nil {
+		stored = append(stored, size(*bytes))
+	}
+	if len(stored) == 0 {
+		return ""
+	}
+	return ", at " + list(stored)
 }
 
 func alternationText(s stat.Series, a stat.Alternation) string {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/stat"
 )
@@ -57,7 +58,8 @@ func TestTheArticlesSentences(t *testing.T) {
 // The article's experiment as this project measured it: no cliff, but a fall to less than a tenth, in bends.
 func TestTheArticlesExperimentDone(t *testing.T) {
 	a := Analyze(readFile(t, "testdata/tokyo-cabinet.csv"))
-	if !slices.Equal(a.Shapes, []stat.Shape{stat.ShapeDecline}) || !strings.Contains(a.Sentences[0], "from 118 k/s to 10.4 k/s, as records pile up; half of the early rate is left at 2.22 M records") {
+	if !slices.Equal(a.Shapes, []stat.Shape{stat.ShapeDecline}) || !strings.Contains(a.Sentences[0], "from 118 k/s to 10.4 k/s, as records pile up; half of the early rate is left at 2.22 M records") ||
+		!strings.Contains(a.Sentences[0], "most steeply at") {
 		t.Errorf("%v: %q", a.Shapes, a.Sentences)
 	}
 }
@@ -273,6 +275,45 @@ func TestDeclineAndOscillationAreFindings(t *testing.T) {
 	}
 	if f := find(s, FindOscillation); f == nil || f.Where.Arm != "ash" || !strings.Contains(f.Evidence[0], "(50 % of the time)") || !strings.Contains(f.Evidence[0], "every 6.00 s") {
 		t.Errorf("oscillation: %+v among %v", f, codes(s))
+	}
+}
+
+// Where an arm falls all the way, the cut for its warm-up hangs on chance: the rate is of the whole phase, and so is that of its second self.
+func TestARateThatNeverSettlesIsOfTheWholePhase(t *testing.T) {
+	run := cleanRun()
+	baseline := run.Experiment.Baseline
+	var everything []record.Sample
+	for _, e := range trials(run, baseline) {
+		for second := range 60 {
+			scale(run, e, "put", second, second+1, math.Exp(-0.03*float64(second)))
+		}
+		everything = append(everything, run.Series[e.Plan.ID]...)
+	}
+	operations, length := 0.0, 0.0
+	for _, sample := range everything {
+		if sample.Phase == "put" {
+			operations, length = operations+float64(sample.Operations), length+sample.Seconds
+		}
+	}
+	put := table(t, summarise(t, run), "put")
+	fell, again := put.rowOf(plan.Measured, baseline), put.rowOf(plan.AA, "")
+	if fell.Ranked || again == nil {
+		t.Fatalf("ranked %v, second self %v", fell.Ranked, again)
+	}
+	for _, r := range []*Row{fell, again} {
+		for _, o := range r.Trials {
+			if o.Basis != WholePhase {
+				t.Errorf("%s: its rate is of %s", o.Trial, o.Basis)
+			}
+		}
+	}
+	if mean := operations / length; math.Abs(fell.Rate.Value/mean-1) > 0.02 {
+		t.Errorf("%.0f operations a second, of the whole phase there were %.0f", fell.Rate.Value, mean)
+	}
+	for i := range put.Rows {
+		if r := &put.Rows[i]; r != fell && r != again && r.Trials[0].Basis != AfterWarmup {
+			t.Errorf("%s settled, and its warm-up is in its rate", r.Arm)
+		}
 	}
 }
 

@@ -83,7 +83,7 @@ func findUnsteady(run *record.Run, s *Summary) (found []Finding) {
 	eachRow(s, func(t *Table, r *Row) {
 		var evidence []string
 		for _, o := range r.Trials {
-			if o.Steadiness != nil && o.Rate != nil && (o.Steadiness.Kind == stat.Stepped || o.Steadiness.Kind == stat.Drifting) {
+			if o.Rate != nil && o.restless() {
 				evidence = append(evidence, fmt.Sprintf("%s: %s: %s", o.Trial, o.Steadiness.Kind, o.Steadiness.Why))
 			}
 		}

@@ -33,6 +33,7 @@ type Observation struct {
 	width      float64          // planned seconds between samples
 	sampled    stat.Series      // what Course was made of
 
+	whole  float64 // operations a second over the whole phase
 	faults []fault
 	phase  *record.Phase
 	trial  *record.Trial
@@ -43,8 +44,15 @@ type Basis string
 
 const (
 	AfterWarmup Basis = "after-warm-up" // from the warm-up cut to the end
-	WholePhase  Basis = "whole-phase"   // of a fixed amount of work, and where there are no samples
+	// WholePhase: of a fixed amount of work, where there are no samples, and where the rate never settled: a series that falls all the way has no
+	// warm-up, and where one is cut off all the same hangs on chance.
+	WholePhase Basis = "whole-phase"
 )
+
+// restless says whether the rate is known not to have settled.
+func (o Observation) restless() bool {
+	return o.Steadiness != nil && (o.Steadiness.Kind == stat.Stepped || o.Steadiness.Kind == stat.Drifting)
+}
 
 // at returns when sample i began, in seconds since the phase began.
 func (o Observation) at(i int) float64 {
@@ -112,6 +120,7 @@ func observe(run *record.Run, planned plan.Trial, phase spec.Phase) Observation 
 	if items := itemsOf(o.phase); items > 0 {
 		o.Records = pointer(float64(items) / elapsed)
 	}
+	o.whole = *o.Rate
 	if o.Steadiness != nil && phase.Operations == 0 {
 		o.Basis, o.Rate = AfterWarmup, pointer(sum(good[o.Steadiness.From:])/sum(seconds[o.Steadiness.From:]))
 	}

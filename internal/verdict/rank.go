@@ -110,7 +110,6 @@ func (t *Table) reasonsAgainst(r *Row) (reasons []string) {
 	if r.Role == plan.Ceiling {
 		return []string{"it is no store: the rate that the harness allows"}
 	}
-	restless := 0
 	for _, o := range r.Trials {
 		switch {
 		case o.State == record.Failed:
@@ -119,9 +118,6 @@ func (t *Table) reasonsAgainst(r *Row) (reasons []string) {
 			reasons = append(reasons, o.Why)
 		case o.State == record.Marked:
 			reasons = append(reasons, storesFaults(o)...)
-		}
-		if o.Used && o.Steadiness != nil && (o.Steadiness.Kind == stat.Stepped || o.Steadiness.Kind == stat.Drifting) {
-			restless++
 		}
 	}
 	if len(r.used()) == 0 && len(reasons) == 0 {
@@ -136,7 +132,7 @@ func (t *Table) reasonsAgainst(r *Row) (reasons []string) {
 	if r.Rate != nil && r.Rate.N == 0 {
 		reasons = append(reasons, "no operation ended well")
 	}
-	if n := len(r.used()); restless > 0 && 2*restless >= n && !t.FixedWork {
+	if restless, n := r.restless(), len(r.used()); unsettled(restless, n) && !t.FixedWork {
 		reasons = append(reasons, fmt.Sprintf("no steady state in %d of %s", restless, plural(n, "block", "blocks")))
 	}
 	if r.HarnessShare != nil && *r.HarnessShare >= HarnessBound {

@@ -70,6 +70,10 @@ func tableOf(run *record.Run, cell int, phase spec.Phase) Table {
 		t.Rows[at].Trials = append(t.Rows[at].Trials, observe(run, planned, phase))
 	}
 	for i := range t.Rows {
+		t.Rows[i].choose()
+	}
+	t.takeWholePhases()
+	for i := range t.Rows {
 		t.Rows[i].sum()
 	}
 	t.rank()
@@ -95,7 +99,6 @@ func (r *Row) sum() {
 			r.Outcomes.add(o.phase)
 		}
 	}
-	r.choose()
 
 	var rates, records, worst []float64
 	latency := histogram.New()
@@ -143,6 +146,38 @@ func (r *Row) sum() {
 	}
 	r.resources()
 }
+
+// takeWholePhases makes the rates of rows that never settled those of their whole phases: a series that falls all the way has no warm-up, and where
+// one is cut off all the same hangs on chance. The baseline and its second self, which measure the noise, are taken alike.
+func (t *Table) takeWholePhases() {
+	whole := func(r *Row) bool { return r != nil && unsettled(r.restless(), len(r.used())) }
+	baseline, again := t.rowOf(plan.Measured, t.Baseline), t.rowOf(plan.AA, "")
+	either := whole(baseline) || whole(again)
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		if !whole(r) && !(either && (r == baseline || r == again)) {
+			continue
+		}
+		for k := range r.Trials {
+			if o := &r.Trials[k]; o.Rate != nil {
+				o.Basis, o.Rate = WholePhase, pointer(o.whole)
+			}
+		}
+	}
+}
+
+// restless counts the trials that the row shows and that never settled.
+func (r *Row) restless() (count int) {
+	for _, o := range r.used() {
+		if o.restless() {
+			count++
+		}
+	}
+	return count
+}
+
+// unsettled says whether so many restless blocks of n make the arm one without a steady state.
+func unsettled(restless, n int) bool { return restless > 0 && 2*restless >= n }
 
 // choose marks the trials whose figures the row shows: the good ones, or where there is none, all that have a figure, so
 // that an unranked row shows what was seen.

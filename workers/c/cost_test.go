@@ -1,14 +1,12 @@
 package c_test
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +14,7 @@ import (
 	"assay/internal/control"
 	"assay/internal/counters"
 	"assay/internal/keyval"
+	"assay/internal/stat"
 	"assay/internal/trace"
 	"assay/store"
 )
@@ -35,12 +34,20 @@ type timing struct {
 	options         map[string]string
 	operation       trace.Operation
 	threads         int
-	records         uint64
+	records         uint64 // 0: the store keeps none
 	verify          bool
+	keys            keyval.KeyShape // none: binary, of 16 bytes
+	valueBytes      int             // 0: 100
+	order           string          // uniform if none
+	laps            uint64          // 0: until costLength has passed
 }
 
-// nsEach loads records where there are any, and returns ns an operation over all threads, by the clock and of processor time.
-func (w timing) nsEach(t *testing.T) (clock, processor float64) {
+func (w timing) sizes() []trace.Size {
+	return []trace.Size{{Bytes: cmp.Or(w.valueBytes, 100), Weight: 1}}
+}
+
+// worker starts a worker on a store's directory, passes it on, and ends it.
+func (w timing) worker(t *testing.T, directory string, use func(*conductor.Worker)) {
 	t.Helper()
 	process, err := conductor.Start([]string{w.program}, io.Discard)
 	if err != nil {
@@ -51,19 +58,42 @@ func (w timing) nsEach(t *testing.T) (clock, processor float64) {
 			t.Error(err)
 		}
 	}()
-	open := &control.Open{Driver: w.driver, Directory: t.TempDir(), Durability: w.durability, Handles: w.handles, Options: w.options, Threads: w.threads}
+	open := &control.Open{Driver: w.driver, Directory: directory, Durability: w.durability, Handles: w.handles, Options: w.options, Threads: w.threads}
 	if err := process.Call(control.Request{Command: control.CommandOpen, Open: open}, costTimeout, nil); err != nil {
 		t.Fatal(err)
 	}
-	sizes := []trace.Size{{Bytes: 100, Weight: 1}}
-	if w.records > 0 {
-		w.phase(t, process, trace.Spec{Load: true, Records: w.records, Fresh: w.records, Order: trace.Order{Distribution: trace.Sequential},
-			Sizes: sizes, Threads: 1}, control.Prepare{Phase: "load", ZeroVersions: true})
+	use(process)
+	if err := process.Call(control.Request{Command: control.CommandClose}, costTimeout, nil); err != nil {
+		t.Fatal(err)
 	}
-	records := max(w.records, costRecords)
-	return w.phase(t, process, trace.Spec{Mix: []trace.Share{{Operation: w.operation, Weight: 1}}, Records: records, Fresh: records,
-		Order: trace.Order{Distribution: trace.Uniform}, Sizes: sizes, Threads: w.threads, ThreadEntries: 1 << 20, Seed: 1},
-		control.Prepare{Phase: "timed", Number: 1, Verify: w.verify, LoadedRecords: w.records, MustHitBelow: w.records, DeadlineNS: int64(costLength)})
+}
+
+// load returns ns a record, by the clock.
+func (w timing) load(t *testing.T, process *conductor.Worker) float64 {
+	t.Helper()
+	each, _ := w.phase(t, process, trace.Spec{Load: true, Records: w.records, Fresh: w.records, Order: trace.Order{Distribution: trace.Sequential},
+		Sizes: w.sizes(), Threads: 1}, control.Prepare{Phase: "load", ZeroVersions: true})
+	return each
+}
+
+// timed returns ns an operation over all threads, by the clock and of processor time.
+func (w timing) timed(t *testing.T, process *conductor.Worker) (clock, processor float64) {
+	t.Helper()
+	records, length := max(w.records, costRecords), costLength
+	spec := trace.Spec{Mix: []trace.Share{{Operation: w.operation, Weight: 1}}, Records: records, Fresh: records,
+		Order: trace.Order{Distribution: cmp.Or(w.order, trace.Uniform)}, Sizes: w.sizes(), Threads: w.threads, ThreadEntries: 1 << 20, Seed: 1}
+	if w.laps > 0 {
+		spec.ThreadEntries, spec.Limit, length = int(records), records*w.laps, costTimeout
+	}
+	return w.phase(t, process, spec, control.Prepare{Phase: "timed", Number: 1, Verify: w.verify, LoadedRecords: w.records, MustHitBelow: w.records,
+		DeadlineNS: int64(length)})
+}
+
+// nsEach times a worker of its own on a store that is loaded already.
+func (w timing) nsEach(t *testing.T, directory string) (clock, processor float64) {
+	t.Helper()
+	w.worker(t, directory, func(process *conductor.Worker) { clock, processor = w.timed(t, process) })
+	return clock, processor
 }
 
 func (w timing) phase(t *testing.T, process *conductor.Worker, s trace.Spec, p control.Prepare) (clock, processor float64) {
@@ -74,8 +104,11 @@ func (w timing) phase(t *testing.T, process *conductor.Worker, s trace.Spec, p c
 	}
 	folder := t.TempDir()
 	p.Trace, p.Counters, p.Clock = filepath.Join(folder, "trace"), filepath.Join(folder, "counters"), "auto"
-	p.Keys = keyval.KeyShape{Format: keyval.Binary, Bytes: 16}
-	p.Values = keyval.ValueShape{PoolBytes: 1 << 20, PoolSeed: 1, RepeatedPermille: 500, LengthMax: 100}
+	p.Keys = w.keys
+	if p.Keys.Format == "" {
+		p.Keys = keyval.KeyShape{Format: keyval.Binary, Bytes: 16}
+	}
+	p.Values = keyval.ValueShape{PoolBytes: 1 << 20, PoolSeed: 1, RepeatedPermille: 500, LengthMax: w.sizes()[0].Bytes}
 	if err := file.Write(p.Trace); err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +154,7 @@ func TestCostOnTheNullDriver(t *testing.T) {
 			var times, processor []float64
 			for range costRounds {
 				clock, cpu := timing{program: program, driver: "null-c", durability: store.D0, handles: control.HandlesShared,
-					operation: v.operation, threads: threads, verify: v.verify}.nsEach(t)
+					operation: v.operation, threads: threads, verify: v.verify}.nsEach(t, t.TempDir())
 				times, processor = append(times, clock), append(processor, cpu)
 			}
 			t.Logf("%d thread(s), %-20s %5.1f ns an operation (%.1f to %.1f), of processor time %5.1f", threads, v.name, median(times),
@@ -132,50 +165,69 @@ func TestCostOnTheNullDriver(t *testing.T) {
 
 // rateLeast is the share of a bare loop's rate below which something is wrong with the harness. What is aimed at is 0.97; the rest is room
 // for a busy machine, on which single rounds were seen to differ by a third either way.
-const rateLeast = 0.75
+const (
+	rateLeast  = 0.75
+	rateRounds = 31
+)
 
-// The worker's rate of reads beside a loop without a harness on the same engine, in turns. Processor time is compared: what else the
-// machine does takes clock time from either.
+// The worker's rate beside a loop without a harness on the same engine and the same files, in turns. What else the machine does takes clock time
+// from either, so that processor time is given as well.
 func TestRateBesideBareLoops(t *testing.T) {
 	if !long() {
-		t.Skip("takes a minute and a quiet machine: set ASSAY_LONG=1")
+		t.Skip("takes minutes and a quiet machine: set ASSAY_LONG=1")
 	}
 	for _, e := range []struct {
-		program, bare, driver, handles string
-		options                        map[string]string
+		program, driver, handles string
+		options                  map[string]string
 	}{
-		{"tokyocabinet", "bare-tokyocabinet", "tokyocabinet-hash", control.HandlesShared, nil},
-		{"lmdb", "bare-lmdb", "lmdb", control.HandlesPerThread, map[string]string{"map_bytes": "1GiB"}},
+		{"tokyocabinet", "tokyocabinet-hash", control.HandlesShared, nil},
+		{"lmdb", "lmdb", control.HandlesPerThread, map[string]string{"map_bytes": "1GiB"}},
+		{"rocksdb", "rocksdb", control.HandlesShared, nil},
 	} {
-		t.Run(e.driver, func(t *testing.T) {
-			program := plain.worker(t, e.program)
-			bare := plain.tool(t, filepath.Join(plain.folder, e.bare), e.bare)
-			var ours, theirs, shares []float64
-			for range costRounds {
-				folder, err := os.MkdirTemp(t.TempDir(), "bare")
-				if err != nil {
-					t.Fatal(err)
+		for _, operation := range []trace.Operation{trace.Read, trace.Update} {
+			t.Run(e.driver+"/"+operation.String(), func(t *testing.T) {
+				w := timing{program: plain.worker(t, e.program), driver: e.driver, durability: store.D1, handles: e.handles, options: e.options,
+					operation: operation, threads: 1, records: costRecords}
+				bare := plain.tool(t, filepath.Join(plain.folder, "bare-"+e.program), "bare-"+e.program)
+				directory := t.TempDir()
+				w.worker(t, directory, func(process *conductor.Worker) { w.load(t, process) })
+				var ours, theirs turns
+				for round := range rateRounds {
+					if round%2 == 0 {
+						ours.add(w.nsEach(t, directory))
+						theirs.add(bareNS(t, bare, directory, operation))
+					} else {
+						theirs.add(bareNS(t, bare, directory, operation))
+						ours.add(w.nsEach(t, directory))
+					}
 				}
-				output, err := exec.Command(bare, folder, fmt.Sprint(costRecords), fmt.Sprint(costLength.Seconds())).Output()
-				if err != nil {
-					t.Fatal(err)
+				rate, processor := stat.PairedRatio(theirs.clock, ours.clock), stat.PairedRatio(theirs.processor, ours.processor)
+				t.Logf("bare loop %.0f ns, worker %.0f ns: %.1f %% of its rate (%.1f to %.1f); of processor time %.1f %% (%.1f to %.1f)",
+					median(theirs.clock), median(ours.clock), 100*rate.Value, 100*rate.Interval.Low, 100*rate.Interval.High,
+					100*processor.Value, 100*processor.Interval.Low, 100*processor.Interval.High)
+				if rate.Interval.High < rateLeast {
+					t.Errorf("the worker reaches %.1f %% of a bare loop's rate", 100*rate.Value)
 				}
-				times := strings.Fields(string(output))
-				loop, err := strconv.ParseFloat(times[len(times)-1], 64)
-				if err != nil {
-					t.Fatal(err)
-				}
-				_, worker := timing{program: program, driver: e.driver, durability: store.D1, handles: e.handles, options: e.options,
-					operation: trace.Read, threads: 1, records: costRecords}.nsEach(t)
-				ours, theirs, shares = append(ours, worker), append(theirs, loop), append(shares, loop/worker)
-			}
-			// Neighbours on the machine only ever add time: the least of each side is nearest to its own.
-			share := slices.Min(theirs) / slices.Min(ours)
-			t.Logf("bare loop %.0f ns of processor time a read, worker %.0f ns: %.1f %% of its rate (median of rounds %.1f %%, all: %.3f)",
-				slices.Min(theirs), slices.Min(ours), 100*share, 100*median(shares), shares)
-			if share < rateLeast {
-				t.Errorf("the worker reaches %.1f %% of a bare loop's rate", 100*share)
-			}
-		})
+			})
+		}
 	}
+}
+
+// turns are one side's times, ns an operation.
+type turns struct{ clock, processor []float64 }
+
+func (s *turns) add(clock, processor float64) {
+	s.clock, s.processor = append(s.clock, clock), append(s.processor, processor)
+}
+
+func bareNS(t *testing.T, program, directory string, operation trace.Operation) (clock, processor float64) {
+	t.Helper()
+	output, err := exec.Command(program, directory, fmt.Sprint(costRecords), fmt.Sprint(costLength.Seconds()), operation.String()).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Sscan(string(output), &clock, &processor); err != nil {
+		t.Fatalf("%q: %v", output, err)
+	}
+	return clock, processor
 }

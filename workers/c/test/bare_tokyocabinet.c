@@ -1,6 +1,4 @@
-/* A loop without a harness over Tokyo Cabinet's hash database: the rate that the native worker is held against.
- *
- *   bare-tokyocabinet DIRECTORY RECORDS SECONDS    prints ns a get, by the clock and of processor time */
+/* A loop without a harness over Tokyo Cabinet's hash database: what the native worker is held against. */
 #include <stdio.h>
 #include <tchdb.h>
 
@@ -13,9 +11,11 @@ static void put(const unsigned char *key, const unsigned char *value) { bare_mus
 static int get(const unsigned char *key, unsigned char *value, int room) { return tchdbget3(db, key, BARE_KEY_BYTES, value, room); }
 
 int main(int argc, char **argv) {
-    struct bare bare = bare_arguments(argc, argv, "bare.tch");
+    struct bare bare = bare_arguments(argc, argv);
+    char path[sizeof bare.directory + 16];
+    snprintf(path, sizeof path, "%s/data.tch", bare.directory);
     db = tchdbnew();
-    bare_must(tchdbsetmutex(db) && tchdbopen(db, bare.path, HDBOWRITER | HDBOCREAT));
+    bare_must(tchdbsetmutex(db) && tchdbopen(db, path, HDBOWRITER));
     bare_run(&bare, put, get);
     bare_must(tchdbclose(db));
     return 0;
