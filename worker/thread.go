@@ -224,8 +224,12 @@ func (t *thread) walk() {
 	}
 }
 
-// spinBelow is how long a wait for a due time may be spun away: Go's sleep overshoots by about a millisecond.
-const spinBelow = 1500 * time.Microsecond
+// spinBelow is how long a wait for a due time may be spun away: Go's sleep overshoots by about a millisecond. aloneBelow is how long others are not let
+// in any more: giving the processor up takes longer than many a store's whole operation.
+const (
+	spinBelow  = 1500 * time.Microsecond
+	aloneBelow = 5 * time.Microsecond
+)
 
 var sleep = time.Sleep // a test oversleeps
 
@@ -243,7 +247,7 @@ func (t *thread) waitUntil(due, ended, deadline int64, stop *uint64) int64 {
 		}
 		if wait := time.Duration(due - now); wait > spinBelow {
 			sleep(min(wait-spinBelow, 50*time.Millisecond))
-		} else {
+		} else if wait > aloneBelow {
 			runtime.Gosched()
 		}
 		now = t.clock.NowNS()

@@ -117,8 +117,9 @@ void thread_free(struct thread *t) {
     free(t->query.found);
 }
 
-/* How long a wait for a due time may be spun away: sleeps overshoot by some 60 us even with the least timer slack. */
-enum { SPIN_BELOW_NS = 200 * 1000, SLEEP_NS_MAX = 50 * 1000 * 1000 };
+/* How long a wait for a due time may be spun away: sleeps overshoot by some 60 us even with the least timer slack. And how long others are not let in any
+ * more: giving the processor up takes longer than many a store's whole operation. */
+enum { SPIN_BELOW_NS = 200 * 1000, ALONE_BELOW_NS = 5 * 1000, SLEEP_NS_MAX = 50 * 1000 * 1000 };
 
 /* Returns the time once due has come, or -1 if the phase ends before. Operations that are late are issued at once, one after
  * the other. */
@@ -132,7 +133,7 @@ static int64_t wait_until(struct thread *t, int64_t due, int64_t ended, int64_t 
         int64_t wait = due - now - SPIN_BELOW_NS;
         if (wait > 0)
             nanosleep(&(struct timespec){.tv_nsec = wait < SLEEP_NS_MAX ? wait : SLEEP_NS_MAX}, NULL);
-        else
+        else if (due - now > ALONE_BELOW_NS)
             sched_yield(); /* a spin that would keep another worker's thread from its processor measures itself */
         now = clock_now_ns(&t->phase->clock);
     }
