@@ -39,6 +39,11 @@ type Description struct {
 	BatchAtomic bool `json:"batch_atomic,omitempty"`
 	BatchMax    int  `json:"batch_max,omitempty"`
 
+	// WriteConflicts: a get, a scan, a put, a delete or a batch may end in [ErrConflict] where other threads write neighbouring records
+	// at the same time (a deadlock's victim, for example). A write was then not done, and the driver does not try again. Without
+	// the claim none of them ends so.
+	WriteConflicts bool `json:"write_conflicts,omitempty"`
+
 	// Abilities is Probe((*yourStore)(nil), (*yourHandle)(nil)): types tell abilities, so that no store need be open.
 	Abilities Abilities `json:"abilities"`
 

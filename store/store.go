@@ -50,7 +50,9 @@ type Handle interface {
 	// handle's next call. The empty value is a value: it is not ErrNotFound.
 	Get(key, buf []byte) ([]byte, error)
 
-	// Put stores value under key, whether key was there or not.
+	// Put stores value under key, whether key was there or not. A store that may refuse it because others write beside it says so
+	// ([Description].WriteConflicts) and returns an error that wraps [ErrConflict]: then nothing was done. This holds for all
+	// methods, here and in abilities.
 	Put(key, value []byte) error
 
 	// Delete removes key. It returns an error that wraps [ErrNotFound] only if the store tells so by itself; removing

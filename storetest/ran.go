@@ -39,6 +39,9 @@ type ran struct {
 	elapsedNS int64
 	clock     uint64
 	runtime   map[string]float64
+
+	// outcomesOf has, for each thread, the outcomes of each operation.
+	outcomesOf []map[trace.Operation][counters.Outcomes]uint64
 }
 
 // poolBytes is small: the kit looks for wrong bytes, not for compressibility.
@@ -115,10 +118,18 @@ func (r *running) wait() (*ran, error) {
 // take copies what the counters hold.
 func (r *running) take() *ran {
 	c := r.counters
-	return &ran{
+	taken := &ran{
 		script: r.script, number: r.number, file: r.file, sample: c.Sample(true), messages: c.Messages(),
 		observed: slices.Clone(c.Observed()), elapsedNS: int64(c.EndNS() - c.StartNS()), clock: c.Clock(),
 	}
+	for thread := range r.file.Threads {
+		outcomes := map[trace.Operation][counters.Outcomes]uint64{}
+		for slot, o := range r.file.Operations {
+			outcomes[o] = c.Slot(thread, slot).Outcomes
+		}
+		taken.outcomesOf = append(taken.outcomesOf, outcomes)
+	}
+	return taken
 }
 
 // await polls the counters until the condition holds or the step's time is over.
@@ -163,6 +174,7 @@ func (b *bench) audit(c *counters.File, r *ran) {
 		for k, o := range r.file.Operations {
 			b.auditSlot(c, i, k, o, counts[o])
 		}
+		b.auditLateness(c, r, i)
 	}
 }
 
@@ -260,6 +272,10 @@ type model map[uint64]held
 type held struct {
 	version uint64
 	length  int
+
+	// Where writes of this one's kind ended in conflict: which it was, and what stands if it was one of them.
+	from   *origin
+	before *held
 }
 
 var absent = held{version: counters.ObservedMiss}
@@ -272,24 +288,44 @@ func (m model) remember(r *ran) {
 }
 
 func (m model) rememberThread(r *ran, thread int, acknowledged uint64) {
+	batch := uint64(0) // sequence number of the last one's head
 	for sequence := range acknowledged {
 		entry, index := r.file.Threads[thread].EntryAt(sequence)
 		length := int(r.file.Amounts[entry.SizeClass()])
-		switch {
-		case entry.Operation() == trace.Delete:
-			m[index] = absent
-		case entry.Operation().Writes() && length < keyval.StampBytes:
-			m[index] = held{counters.ObservedShort, length}
-		case entry.Operation().Writes():
-			m[index] = held{r.version(thread, sequence), length}
+		var written held
+		switch o := entry.Operation(); {
+		case o == trace.Batch:
+			batch = sequence
+			continue
+		case o == trace.Delete:
+			written = absent
+		case o.Writes() && length < keyval.StampBytes:
+			written = held{version: counters.ObservedShort, length: length}
+		case o.Writes():
+			written = held{version: r.version(thread, sequence), length: length}
+		default:
+			continue
 		}
+		if entry.IsMember() {
+			written.from = r.origin(thread, batch, trace.Batch)
+		} else {
+			written.from = r.origin(thread, sequence, entry.Operation())
+		}
+		if written.from != nil {
+			before, known := m[index]
+			if !known {
+				before = absent
+			}
+			written.before = &before
+		}
+		m[index] = written
 	}
 }
 
 func (m model) indexes() []uint64 { return slices.Sorted(maps.Keys(m)) }
 
 // holds reads every index of the model back and compares versions. The store must be open; keys and pool are the script's
-// that wrote them.
+// that wrote them. From then on the model knows what became of writes that may have been refused.
 func (b *bench) holds(m model, writer *script, what string) error {
 	if len(m) == 0 {
 		return nil
@@ -304,20 +340,32 @@ func (b *bench) holds(m model, writer *script, what string) error {
 	if err != nil {
 		return fmt.Errorf("%s: reading back: %w", what, err)
 	}
-	bytesExpected, right := 0, true
+	bytesExpected, right, told := 0, true, newLedger()
 	for position, index := range indexes {
 		expected, got := m[index], r.observed[position]
-		bytesExpected += expected.length
-		if got != expected.version {
+		now, possible := told.stands(&expected, got)
+		bytesExpected += now.length
+		m[index] = now
+		if !possible {
 			right = false
 			b.fault("%s: index %d (key %x, value of %d bytes) holds %s, expected %s", what, index,
-				brief(keyval.NewKeyMaker(s.keys).Key(index)), expected.length, observedText(got), observedText(expected.version))
+				brief(keyval.NewKeyMaker(s.keys).Key(index)), expected.length, observedText(got), expected.text())
 		}
 	}
+	told.audit(b, what)
 	if read := r.total(trace.Read).BytesRead; right && read != uint64(bytesExpected) {
 		b.fault("%s: the values that were read have %d bytes in all, those written %d", what, read, bytesExpected)
 	}
 	return nil
+}
+
+// text says what may be there.
+func (h *held) text() string {
+	text := observedText(h.version)
+	for h = h.before; h != nil; h = h.before {
+		text += ", or if that was refused " + observedText(h.version)
+	}
+	return text
 }
 
 func brief(key []byte) []byte { return key[:min(len(key), 24)] }

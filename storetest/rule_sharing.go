@@ -5,7 +5,6 @@ import (
 
 	"assay/internal/control"
 	"assay/internal/counters"
-	"assay/internal/keyval"
 	"assay/internal/trace"
 	"assay/store"
 )
@@ -48,7 +47,7 @@ func buffersRule(b *bench) error {
 	if err != nil {
 		return err
 	}
-	b.allOK(r, "values of many lengths, written and read by several threads")
+	b.allDone(r, "values of many lengths, written and read by several threads")
 	m := model{}
 	m.remember(r)
 	return b.holds(m, s, "after writes of many lengths")
@@ -81,7 +80,7 @@ func handlesRule(mode string) func(b *bench) error {
 		if err != nil {
 			return err
 		}
-		b.allOK(r, fmt.Sprintf("%d threads, handles %s", threads, mode))
+		b.allDone(r, fmt.Sprintf("%d threads, handles %s", threads, mode))
 		operations := uint64(0)
 		for _, t := range r.sample.Totals {
 			operations += t.Operations()
@@ -123,8 +122,17 @@ func contendedRule(b *bench) error {
 	if err != nil {
 		return err
 	}
-	b.expect(r, "one key by several threads", trace.Upsert, counters.OK, threads*150)
-	if reads := r.total(trace.Read); reads.Outcomes[counters.OK]+reads.Outcomes[counters.Miss] != reads.Operations() {
+	if !b.description.WriteConflicts {
+		b.expect(r, "one key by several threads", trace.Upsert, counters.OK, threads*150)
+	} else if upserts := r.total(trace.Upsert).Outcomes; upserts[counters.OK]+upserts[counters.Conflict] != uint64(threads*150) {
+		b.fault("one key by several threads: expected %d upserts that are ok, or some of them conflict, counted %s", threads*150, r.outcomes(trace.Upsert))
+	}
+	reads := r.total(trace.Read)
+	fine := reads.Outcomes[counters.OK] + reads.Outcomes[counters.Miss]
+	if b.description.WriteConflicts {
+		fine += reads.Outcomes[counters.Conflict]
+	}
+	if fine != reads.Operations() {
 		b.fault("reads of keys that other threads write: expected whole values (or a miss at first), counted %s", r.outcomes(trace.Read))
 	}
 	// Each key must hold the last write of one of the threads.
@@ -137,21 +145,13 @@ func contendedRule(b *bench) error {
 	if err != nil {
 		return err
 	}
+	told := newLedger()
 	for i, word := range seen.observed {
-		last := false
-		for thread := range threads {
-			for sequence := r.sample.Acknowledged[thread]; sequence > 0 && !last; sequence-- {
-				entry, index := r.file.Threads[thread].EntryAt(sequence - 1)
-				if entry.Operation() == trace.Upsert && index == base+uint64(i) {
-					last = word == keyval.Version(r.number, thread, sequence-1)
-					break
-				}
-			}
-		}
-		if !last {
+		if !told.stoodLast(r, base+uint64(i), word) {
 			b.fault("key %d holds %s, which is the last write of none of the %d threads", i, observedText(word), threads)
 		}
 	}
+	told.audit(b, "one key by several threads")
 	return nil
 }
 
@@ -275,7 +275,7 @@ func (b *bench) killAndLook(class store.Durability) error {
 	}
 	b.end()
 	killed := running.take()
-	b.allOK(killed, "writing in class "+string(class))
+	b.allDone(killed, "writing in class "+string(class))
 	if err := running.counters.Unmap(); err != nil {
 		return err
 	}

@@ -62,6 +62,7 @@ var rules = []rule{
 	{"handles-pool", "Handles go from thread to thread in a pool, one user at a time, and waiting for one is counted apart from service.", handlesRule(handlesPool)},
 	{"handles-per-operation", "A handle can be opened and closed for each operation, and each one is counted.", handlesRule(handlesPerOperation)},
 	{"concurrent-overwrite", "Threads that write the same keys at once leave each key with one whole value that one of them wrote last.", contendedRule},
+	{"write-conflicts", "A write that ends in conflict was not done, every other one was; and only a driver that says so (write_conflicts) refuses a write because others write beside it. What is counted as refused is work not done, whatever it left behind.", writeConflictsRule},
 
 	{"reopen", "What was acknowledged in a class that survives the process is there after close and open: the load phase of every experiment relies on it.", reopenRule},
 	{"survives-kill", "What was acknowledged in D1 or above survives a SIGKILL of the worker in the middle of writing, every record of it. This is what D1 means; it says nothing of power cuts.", killRule},
@@ -76,4 +77,5 @@ var rules = []rule{
 	{"wrong-values", "A value that this trial did not write there is wrong, even if its checksum is right: bytes of another pool, a version that nobody wrote, a record that was never loaded.", wrongRule},
 	{"messages", "Each outcome that needs a reason gets one, in at most 8 places a thread, and their counts add up to the outcomes.", messagesRule},
 	{"open-load", "No operation begins before its due time, response times count from it, and the largest lateness is recorded. Otherwise a slow store would hide the waiting that it causes.", openLoadRule},
+	{"lateness", "Each operation that the worker itself began late is counted once, in the word of its lateness, and none that waited for a slow store's. Percentiles are refused on the strength of it: a harness that hides its lateness sells it as the store's, and one that adds the store's can't measure a slow one.", latenessRule},
 }

@@ -11,6 +11,8 @@
 //	bench.go      a worker process and a store for one rule
 //	script.go     traces made by hand
 //	ran.go        a phase that has run: its counts held against the trace, what it read back
+//	conflicts.go  what it read back where writes may have been refused
+//	lateness.go   how late its operations began, held against its times
 //	rules.go      the list of rules
 //	rule_….go     the rules themselves
 package storetest

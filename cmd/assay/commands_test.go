@@ -148,12 +148,29 @@ func TestSchemaPassesAllPresets(t *testing.T) {
 	}
 }
 
+// A directory of a preset's name, perhaps of an earlier run, hides no preset; one of any other name is told.
+func TestPresetBesideADirectory(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	for _, name := range []string{"smoke", "other"} {
+		if err := os.Mkdir(filepath.Join(directory, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	assayIn(t, directory, "", "run", "smoke", "--dry-run").wants(t, 0)
+	assayIn(t, directory, "", "run", "other", "--dry-run").wants(t, exitUsage, "other is a directory")
+}
+
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	for _, directory := range []string{t.TempDir(), "/dev/shm"} {
 		e := assay(t, "doctor", directory)
 		e.wants(t, 0)
-		wantParts(t, "doctor", e.stdout, "processor", "CPUs", "kernel", "clock", "fdatasync", "file system")
+		wantParts(t, "doctor", e.stdout, "processor", "CPUs", "kernel", "clock", "fdatasync", "file system",
+			"memory limit", "disk quota", "cold caches", "native", "Rust")
+		if directory == "/dev/shm" {
+			wantParts(t, "doctor of files that can't be dropped", e.stdout, "pages stay: 1024 of 1024 KiB", "- With cache: cold")
+		}
 		if regexp.MustCompile(`(?m)^governor +not known$`).MatchString(e.stdout) != strings.Contains(e.stdout, "Not known here, and so not judged: the CPU governor") {
 			t.Errorf("what is not known is not said to be unjudged:\n%s", e.stdout)
 		}

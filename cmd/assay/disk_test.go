@@ -45,18 +45,34 @@ blocks: 1
 step_timeout: 15s
 `
 
-// The store fills the disk that the run directory stands on, too: the run ends, and what it says and leaves is of use.
+// The store fills the disk that the run directory stands on, too: each of its trials ends, is told, and leaves no data; the run is done to its
+// end, with its report.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	directory := filepath.Join(small(t, "size=8m"), "run")
-	text := strings.Replace(growing, "for: 60s", "for: 1s", 1)
+	directory := filepath.Join(small(t, "size=16m"), "run")
+	text := strings.Replace(growing, "for: 60s", "for: 30s, operations: 60000", 1)
 	e := assay(t, "run", written(t, "growing.yaml", text), "--out", directory, "--plain")
-	saysFull(t, e)
-	readable(t, directory)
+	e.wants(t, exitTrials, "the disk was full", "all trials have been run", "are not ranked")
+	wantParts(t, "standard output", e.stdout, "Report: ", "the disk was full")
+	run := readable(t, directory)
+	if len(run.Trials) != len(run.Plan) || len(run.Missing) > 0 {
+		t.Errorf("%d of %d trials have a result; missing %v", len(run.Trials), len(run.Plan), run.Missing)
+	}
+	full := 0
+	for _, trial := range trialsOf(t, run) {
+		wantDiskFull(t, run, trial)
+		full++
+	}
+	if full < 2 {
+		t.Errorf("%d trials met the full disk", full)
+	}
 	noData(t, filepath.Join(directory, "data"))
+	if _, err := os.Stat(filepath.Join(directory, "report.html")); err != nil {
+		t.Error(err)
+	}
 }
 
-// Something else fills the disk of the run directory: the run says so, and what it has can be read.
+// Something else fills the disk of the run directory: the run ends and says so, what it has can be read, and once there is room it goes on.
 func TestDiskThatOthersFill(t *testing.T) {
 	t.Parallel()
 	disk := small(t, "size=4m")
@@ -67,20 +83,18 @@ func TestDiskThatOthersFill(t *testing.T) {
 	if err := os.WriteFile(filler, make([]byte, 8<<20), 0o644); !errors.Is(err, unix.ENOSPC) {
 		t.Fatalf("the disk did not get full: %v", err)
 	}
-	saysFull(t, p.end(t))
-	readable(t, directory)
-}
-
-// saysFull checks a run whose disk was full. Who meets that first, the store or Assay's own files, is chance; each has its own
-// words, and the run ends with marked or failed trials, or early.
-func saysFull(t *testing.T, e ended) {
-	t.Helper()
-	if e.status != exitFailed && e.status != exitTrials {
-		t.Errorf("status %d", e.status)
+	e := p.end(t)
+	e.wants(t, exitFailed, "the disk of "+directory+" is full", "something else fills it", "assay run --resume "+directory+" goes on")
+	if n := strings.Count(e.stderr, "something else fills it"); n != 1 {
+		t.Errorf("that is said %d times:\n%s", n, e.stderr)
 	}
-	if !strings.Contains(e.stderr, "no space left on device") && !strings.Contains(e.stderr, "disk is full") && !strings.Contains(e.stderr, "disk was full") {
-		t.Errorf("it does not say that the disk is full:\n%s", e.stderr)
+	if last := readable(t, directory).Events; last[len(last)-1].Kind != record.EventInterrupted {
+		t.Errorf("the last event is %+v", last[len(last)-1])
 	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	resumed(t, directory)
 }
 
 // The stores' disk is full, the run's is not: errors are counted, with the store's own words, and nothing is ranked.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -21,7 +22,9 @@ func doctorCommand() *cobra.Command {
 		Use:   "doctor [DIRECTORY]",
 		Short: "Say what this machine is and what on it would spoil a measurement",
 		Long: `Looks at the machine, and at the file system of a directory (default: here), and
-says what would spoil a measurement, what to do about it, and what is not known.`,
+says what would spoil a measurement, what experiments can't ask for here (memory
+limits, disk quotas, cold caches, native stores), what to do about it, and what
+is not known.`,
 		Example: `  assay doctor
   assay doctor /mnt/disk-to-measure`,
 		Args: takes(0, 1, "at most one directory"),
@@ -65,10 +68,9 @@ func diagnose(directory string) error {
 		return &exitError{exitFailed, err}
 	}
 	table.add("clock", fmt.Sprintf("%s (kernel: %s)", c.Source(), orDash(e.ClockSource)))
-	if err := host.CheckMemoryLimit(); err != nil {
-		table.add("memory limit", "can't be set: "+err.Error())
-	} else {
-		table.add("memory limit", "can be set")
+	abilities := abilitiesOf(directory)
+	for _, a := range abilities {
+		table.add(a.name, a.state)
 	}
 	foreign := host.ForeignShare(lookAround)
 	if foreign != nil {
@@ -88,7 +90,8 @@ func diagnose(directory string) error {
 	if len(ailments) == 0 {
 		fmt.Println("Nothing found that would spoil a measurement.")
 	}
-	if unknown := unknownOf(e); len(unknown) > 0 {
+	printLacks(os.Stdout, abilities)
+	if unknown := append(unknownOf(e), unwatched(directory)...); len(unknown) > 0 {
 		fmt.Println("Not known here, and so not judged:", strings.Join(unknown, ", ")+".")
 	}
 	if missing := host.NotMeasured(directory); len(missing) > 0 {
@@ -100,6 +103,20 @@ func diagnose(directory string) error {
 		return series.print(os.Stdout)
 	}
 	return nil
+}
+
+// printLacks says what experiments can't ask of this machine, and what to do about it.
+func printLacks(w io.Writer, abilities []ability) {
+	head := "\nCan't be done here:\n"
+	for _, a := range abilities {
+		if a.lacks != "" {
+			fmt.Fprintf(w, "%s- %s\n  %s\n", head, a.lacks, a.remedy)
+			head = ""
+		}
+	}
+	if head == "" {
+		fmt.Fprintln(w)
+	}
 }
 
 // unknownOf names what this machine does not tell. What is not known is not fine.
@@ -118,6 +135,20 @@ func unknownOf(e host.Environment) []string {
 		if fact.missing {
 			unknown = append(unknown, fact.name)
 		}
+	}
+	return unknown
+}
+
+// unwatched names what may slow a worker down without a trace here.
+func unwatched(directory string) []string {
+	now := host.NewSampler(os.Getpid(), directory).Throttling()
+	held := now.Since(now)
+	var unknown []string
+	if held.QuotaWhy != "" {
+		unknown = append(unknown, "whether a CPU quota holds workers back ("+held.QuotaWhy+")")
+	}
+	if held.HeatWhy != "" {
+		unknown = append(unknown, "whether heat slows CPUs down ("+held.HeatWhy+")")
 	}
 	return unknown
 }

@@ -213,6 +213,9 @@ func printDriver(w io.Writer, d store.Description) error {
 	fmt.Fprintf(w, "library   %s %s, licence %s\n", orDash(d.Library), d.Version, orDash(d.Licence))
 	fmt.Fprintf(w, "abilities %s\n", orDash(strings.Join(d.Abilities.List(), ", ")))
 	fmt.Fprintf(w, "limits    keys %d to %s bytes, values to %s bytes\n", d.KeyBytesMin, limit(d.KeyBytesMax), limit(d.ValueBytesMax))
+	if d.WriteConflicts {
+		fmt.Fprintln(w, "conflicts any operation may end in conflict where other threads write neighbouring records; a write was then not done")
+	}
 	if d.Note != "" {
 		fmt.Fprintf(w, "note      %s\n", d.Note)
 	}

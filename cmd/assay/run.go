@@ -135,6 +135,10 @@ func experimentSource(argument string) (source []byte, name string, err error) {
 	if err == nil {
 		return source, argument, nil
 	}
+	instead := "there is no file " + argument + " here"
+	if info, statErr := os.Stat(argument); statErr == nil && info.IsDir() && !strings.ContainsAny(argument, "./\\") {
+		instead, err = argument+" is a directory", os.ErrNotExist // perhaps a preset is meant
+	}
 	if strings.ContainsAny(argument, "./\\") || !errors.Is(err, os.ErrNotExist) {
 		if errors.Is(err, os.ErrNotExist) {
 			err = fmt.Errorf("%w; assay init %s writes one to begin with", err, argument)
@@ -143,7 +147,7 @@ func experimentSource(argument string) (source []byte, name string, err error) {
 	}
 	source, presetErr := presets.Source(argument)
 	if presetErr != nil {
-		return nil, "", fmt.Errorf("there is no file %s here, and %w", argument, presetErr)
+		return nil, "", fmt.Errorf("%s, and %w", instead, presetErr)
 	}
 	return source, "preset " + argument, nil
 }

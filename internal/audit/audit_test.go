@@ -194,7 +194,9 @@ func TestDoubtComesFromOutcomes(t *testing.T) {
 		want    bool
 	}{
 		{trace.Update, counters.OK, false}, {trace.Update, counters.Error, true}, {trace.Update, counters.Timeout, true},
-		{trace.Add, counters.Conflict, true}, {trace.CompareAndSwap, counters.Miss, true}, {trace.ReadModifyWrite, counters.Lost, true},
+		{trace.Insert, counters.Conflict, true}, {trace.Update, counters.Conflict, true}, {trace.Upsert, counters.Conflict, true},
+		{trace.Delete, counters.Conflict, true}, {trace.Batch, counters.Conflict, true}, {trace.Read, counters.Conflict, false},
+		{trace.ReadModifyWrite, counters.Conflict, true}, {trace.Add, counters.Conflict, true}, {trace.CompareAndSwap, counters.Miss, true}, {trace.ReadModifyWrite, counters.Lost, true},
 		{trace.Delete, counters.Miss, false}, {trace.Delete, counters.Timeout, true}, {trace.Batch, counters.Error, true},
 		{trace.Read, counters.Error, false}, {trace.Scan, counters.Wrong, false},
 	} {

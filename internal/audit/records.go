@@ -20,6 +20,17 @@ func (p *Phase) isCompleteLoad() bool {
 	return true
 }
 
+// LoadedWhole says if the bulk loads among the phases stored all of their records for certain: where some of a load's writes ended in
+// conflict or error, any record may rightly be missed.
+func LoadedWhole(phases []Phase) bool {
+	for i := range phases {
+		if phases[i].ZeroVersions && !phases[i].isCompleteLoad() {
+			return false
+		}
+	}
+	return true
+}
+
 // inserts returns how many records the acknowledged inserts and adds of a phase stored, batches' members among them.
 func (p *Phase) inserts() (records uint64) {
 	for i := range p.Trace.Threads {

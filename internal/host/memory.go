@@ -148,11 +148,11 @@ func placeOf(pid int) (memoryPlace, error) {
 	if err != nil {
 		return memoryPlace{}, fmt.Errorf("%w: find the cgroup of process %d: %w", ErrNoMemoryLimit, pid, err)
 	}
-	if point, path, found := memoryV1(mounts, string(membership)); found {
+	if point, path, found := cgroupV1(mounts, string(membership), "memory"); found {
 		origin := existingOr(filepath.Join(point, path), point)
 		return memoryPlace{origin, origin, memoryFilesV1}, nil
 	}
-	if point, path, found := memoryV2(mounts, string(membership)); found {
+	if point, path, found := cgroupV2(mounts, string(membership), "memory"); found {
 		origin := existingOr(filepath.Join(point, path), point)
 		// A cgroup that holds processes can't have cgroups with controllers below it, so an ancestor may have to do.
 		for parent := origin; ; parent = filepath.Dir(parent) {
@@ -184,15 +184,15 @@ func MemoryBytes() uint64 {
 	return least
 }
 
-// memoryV1 returns the mount point of version 1's memory controller and the process's path in it.
-func memoryV1(mounts []mount, membership string) (point, path string, found bool) {
+// cgroupV1 returns the mount point of a controller of version 1 and the process's path in it.
+func cgroupV1(mounts []mount, membership, controller string) (point, path string, found bool) {
 	for _, m := range mounts {
-		if m.filesystem != "cgroup" || !slices.Contains(strings.Split(m.options, ","), "memory") {
+		if m.filesystem != "cgroup" || !slices.Contains(strings.Split(m.options, ","), controller) {
 			continue
 		}
 		for line := range strings.Lines(membership) {
 			fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
-			if len(fields) == 3 && slices.Contains(strings.Split(fields[1], ","), "memory") {
+			if len(fields) == 3 && slices.Contains(strings.Split(fields[1], ","), controller) {
 				return m.point, below(m.root, fields[2]), true
 			}
 		}
@@ -200,10 +200,10 @@ func memoryV1(mounts []mount, membership string) (point, path string, found bool
 	return "", "", false
 }
 
-// memoryV2 returns the mount point of version 2, if it has the memory controller, and the process's path in it.
-func memoryV2(mounts []mount, membership string) (point, path string, found bool) {
+// cgroupV2 returns the mount point of version 2, if it has the controller, and the process's path in it.
+func cgroupV2(mounts []mount, membership, controller string) (point, path string, found bool) {
 	for _, m := range mounts {
-		if m.filesystem != "cgroup2" || !slices.Contains(strings.Fields(readString(filepath.Join(m.point, "cgroup.controllers"))), "memory") {
+		if m.filesystem != "cgroup2" || !slices.Contains(strings.Fields(readString(filepath.Join(m.point, "cgroup.controllers"))), controller) {
 			continue
 		}
 		for line := range strings.Lines(membership) {

@@ -101,21 +101,21 @@ func TestLimitMemoryOfNoProcess(t *testing.T) {
 func TestWhereTheMemoryControllerIs(t *testing.T) {
 	v1 := parseMounts("32 31 0:32 / /cg/cpu rw - cgroup cgroup rw,cpu\n35 31 0:32 /docker/1 /cg/memory rw - cgroup cgroup rw,memory\n")
 	membership := "4:memory:/docker/1/sub\n3:cpuset:/\n0::/x\n"
-	if point, path, found := memoryV1(v1, membership); !found || point != "/cg/memory" || path != "/sub" {
+	if point, path, found := cgroupV1(v1, membership, "memory"); !found || point != "/cg/memory" || path != "/sub" {
 		t.Errorf("version 1: %q, %q, %v", point, path, found)
 	}
-	if _, _, found := memoryV1(v1[:1], membership); found {
+	if _, _, found := cgroupV1(v1[:1], membership, "memory"); found {
 		t.Error("found a controller that is not mounted")
 	}
 	directory := t.TempDir()
 	v2 := parseMounts("1 2 0:3 / " + directory + " rw - cgroup2 cgroup2 rw\n")
-	if _, _, found := memoryV2(v2, membership); found {
+	if _, _, found := cgroupV2(v2, membership, "memory"); found {
 		t.Error("a version 2 without the memory controller was taken")
 	}
 	if err := os.WriteFile(filepath.Join(directory, "cgroup.controllers"), []byte("cpu memory\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if point, path, found := memoryV2(v2, membership); !found || point != directory || path != "/x" {
+	if point, path, found := cgroupV2(v2, membership, "memory"); !found || point != directory || path != "/x" {
 		t.Errorf("version 2: %q, %q, %v", point, path, found)
 	}
 }

@@ -20,15 +20,21 @@ type Usage struct {
 	DiskBytes *uint64 // blocks allocated under the data directory
 	Files     *uint64
 
-	machine *machineTime
-	worker  *processUse
+	machine    *machineTime
+	worker     *processUse
+	kernelTick float64 // seconds
 }
 
 // machineTime is CPU time since boot, in seconds over all CPUs.
 type machineTime struct {
 	all, busy, steal float64
+	idle             float64
 	waited           float64 // idle, while something waited for the disk
 	trial            float64 // used by the worker, the conductor and the trial's other processes
+
+	cpus int     // that these times are of
+	cut  int     // numbers that trial is the sum of, each cut off to clock ticks
+	took float64 // seconds from the reading's begin to its end
 }
 
 // Interval is what happened between two readings. A nil pointer: not measured in both.
@@ -40,10 +46,12 @@ type Interval struct {
 	MajorFaults    *uint64
 	Steal          *float64 // share (0 to 1) of the machine's CPU time that the hypervisor took
 	Foreign        *float64 // share (0 to 1) of the machine's CPU time that processes used which are not this trial's
+	StealWithin    *Bounds  // what Steal can have been
+	ForeignWithin  *Bounds  // what Foreign can have been
 }
 
 // Since returns what happened from an earlier reading of the same sampler to this one. The kernel counts CPU time in
-// ticks of 10 ms, so shares over less than a second are coarse: Foreign can then be off by a few hundredths.
+// ticks of 10 ms, so that Steal and Foreign are coarse over less than a second; the bounds say how coarse.
 func (u Usage) Since(earlier Usage) Interval {
 	i := Interval{
 		Seconds:        u.At.Sub(earlier.At).Seconds(),
@@ -62,6 +70,8 @@ func (u Usage) Since(earlier Usage) Interval {
 	steal := share(u.machine.steal-earlier.machine.steal, all)
 	foreign := share((u.machine.busy-earlier.machine.busy)-(u.machine.trial-earlier.machine.trial), all)
 	i.Steal, i.Foreign = &steal, &foreign
+	i.StealWithin = stealBounds(earlier.machine, u.machine, i.Seconds, u.kernelTick)
+	i.ForeignWithin = foreignBounds(earlier.machine, u.machine, i.Seconds, u.kernelTick)
 	return i
 }
 
@@ -87,6 +97,8 @@ type Sampler struct {
 	walkCost time.Duration // of the walk before
 	walkNext time.Time
 
+	kernelTick float64 // seconds
+
 	roots     roots
 	tree      []int // the worker and what runs below it
 	treeNext  time.Time
@@ -108,7 +120,7 @@ func NewSampler(pid int, directory string, others ...int) *Sampler {
 }
 
 func newSampler(r roots, pid int, directory string, others ...int) *Sampler {
-	s := &Sampler{worker: pid, others: others, directory: directory, roots: r, tree: []int{pid}}
+	s := &Sampler{worker: pid, others: others, directory: directory, roots: r, tree: []int{pid}, kernelTick: kernelTickSeconds()}
 	s.proc, s.procError = procfs.NewFS(r.proc)
 	s.telemetry = telemetry{roots: r, proc: s.proc, baseline: map[string]point{}, why: map[string]string{}}
 	if directory != "" {
@@ -123,7 +135,7 @@ func (s *Sampler) WatchLimit(g *MemoryGroup) { s.telemetry.group = g }
 // Sample takes one reading. It costs a fraction of a millisecond, and the walk of the data directory; see
 // BenchmarkSample. Where that walk is costly, DiskBytes and Files are nil in most readings.
 func (s *Sampler) Sample() Usage {
-	u := Usage{At: time.Now()}
+	u := Usage{At: time.Now(), kernelTick: s.kernelTick}
 	if s.procError == nil {
 		s.processes(&u)
 	}
@@ -166,13 +178,18 @@ func (s *Sampler) processes(u *Usage) {
 	}
 	t := stat.CPUTotal
 	// Guest time is in User already.
-	m := machineTime{waited: t.Iowait, busy: t.User + t.Nice + t.System + t.IRQ + t.SoftIRQ, steal: t.Steal, trial: worker.cpuSeconds}
+	m := machineTime{idle: t.Idle, waited: t.Iowait, cpus: len(stat.CPU), busy: t.User + t.Nice + t.System + t.IRQ + t.SoftIRQ, steal: t.Steal, trial: worker.cpuSeconds}
 	m.all = m.busy + t.Idle + t.Iowait + t.Steal
+	const own, withChildren = 2, 4 // user and system, and the same of children
 	// Not what ran below the conductor: the worker does, and would count twice once it is waited for.
 	m.trial += s.add([]int{os.Getpid()}, false).cpuSeconds
+	m.cut = own + withChildren*len(s.tree)
 	for _, pid := range s.others {
-		m.trial += s.add(tree(s.roots, pid), true).cpuSeconds
+		pids := tree(s.roots, pid)
+		m.trial += s.add(pids, true).cpuSeconds
+		m.cut += withChildren * len(pids)
 	}
+	m.took = time.Since(u.At).Seconds()
 	u.machine = &m
 }
 
@@ -192,7 +209,7 @@ type processUse struct {
 
 // add sums over processes and, if below, what their ended children had used.
 func (s *Sampler) add(pids []int, below bool) processUse {
-	const ticksPerSecond = 100 // USER_HZ: fixed in the kernel's interface on every architecture that Go knows
+	const ticksPerSecond = 1 / clockTickSeconds
 	use := processUse{ioKnown: true}
 	for _, p := range pids {
 		process, err := s.proc.Proc(p)

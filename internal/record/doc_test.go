@@ -39,6 +39,7 @@ func TestEachFieldIsDocumented(t *testing.T) {
 
 		"Telemetry of a phase": record.Telemetry{},
 		"Process":              record.Process{},
+		"Machine of a phase":   record.Machine{},
 		"Final check":          record.FinalCheck{},
 		"series.jsonl":         record.Sample{},
 	} {
@@ -60,7 +61,7 @@ func TestEachFieldIsDocumented(t *testing.T) {
 	}
 	for _, words := range map[string][]string{
 		"Marks": {record.MarkErrors, record.MarkWrong, record.MarkLost, record.MarkStale, record.MarkIdentity, record.MarkUnfinished,
-			record.MarkClock, record.MarkForeign, record.MarkShort, record.MarkDiskFull},
+			record.MarkClock, record.MarkForeign, record.MarkThrottled, record.MarkShort, record.MarkDiskFull},
 		"events.jsonl": {record.EventStarted, record.EventTrialStarted, record.EventTrialEnded, record.EventInterrupted,
 			record.EventResumed, record.EventEnded, record.EventNote},
 		"trial.json": {string(record.OK), string(record.Marked), string(record.Failed), string(record.Refused), string(record.Interrupted)},

@@ -2,23 +2,12 @@ package record
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
-
-// diskFull adds to an error of a full disk what to do.
-func diskFull(err error) error {
-	if isFull(err) {
-		return fmt.Errorf("%w: the disk is full: what was recorded before can still be read; free some space and go on with --resume", err)
-	}
-	return err
-}
-
-func isFull(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
 
 // indented is how the JSON files that people may look at are written.
 func indented(value any) ([]byte, error) {
@@ -130,28 +119,3 @@ func (l *lines) add(value any) error {
 }
 
 func (l *lines) close() error { return l.file.Close() }
-
-const reserveBytes = 1 << 20
-
-// makeReserve makes a file whose only use is to be removed when the disk is full, so that a last trial.json and the last
-// events can still be written.
-func makeReserve(directory string) error {
-	file, err := os.OpenFile(filepath.Join(directory, reserveFile), os.O_WRONLY|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
-	if err != nil {
-		return diskFull(err)
-	}
-	defer file.Close()
-	err = unix.Fallocate(int(file.Fd()), 0, 0, reserveBytes)
-	if errors.Is(err, unix.EOPNOTSUPP) {
-		return nil // this file system can't reserve; there is then no reserve to free
-	}
-	if err != nil {
-		return diskFull(&os.PathError{Op: "fallocate", Path: file.Name(), Err: err})
-	}
-	return nil
-}
-
-// freeReserve tells whether there was something to free.
-func freeReserve(directory string) bool {
-	return os.Remove(filepath.Join(directory, reserveFile)) == nil
-}

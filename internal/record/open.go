@@ -109,6 +109,12 @@ func (r *Run) readTrial(planned plan.Trial) {
 	default:
 		trial.Plan = planned
 		r.Trials[planned.ID] = &trial
+		if trial.SamplesMissing > 0 {
+			r.Missing = append(r.Missing, fmt.Sprintf("%d samples of trial %s could not be written: the disk was full", trial.SamplesMissing, planned.ID))
+		}
+		if trial.LogBytesMissing > 0 {
+			r.Missing = append(r.Missing, fmt.Sprintf("%d bytes of the worker's log of trial %s could not be written: the disk was full", trial.LogBytesMissing, planned.ID))
+		}
 	}
 	if series := readLines[Sample](r, filepath.Join(directory, seriesFile)); len(series) > 0 {
 		r.Series[planned.ID] = series

@@ -449,22 +449,136 @@ func TestFullDisk(t *testing.T) {
 	if !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("%v does not wrap ENOSPC", err)
 	}
-	fmt.Fprint(trial.Log(), strings.Repeat("y", 1<<20))
-	// The reserve lets the end be recorded, though the samples' disk stays full. The log that was cut short is told.
-	wantError(t, trial.End(result(record.Failed)), "worker.log", "disk is full")
+	fmt.Fprint(trial.Log(), strings.Repeat("y", 2<<20)) // more than is kept in memory
+	if !trial.MetFullDisk() {
+		t.Error("the trial does not know that its disk is full")
+	}
+	// The reserve lets the end be recorded, though the disk stays full. What was lost is counted.
+	if err := trial.End(result(record.Failed)); err != nil {
+		t.Errorf("the reserve did not help: %v", err)
+	}
 	if err := w.Event(record.EventInterrupted, "", "disk full"); err != nil {
 		t.Errorf("the reserve did not help: %v", err)
 	}
 	mustClose(t, w)
 	run := open(t, filepath.Join(directory, "run"))
-	if len(run.Trials) != 2 || run.Trials["b1-002-a-aa"].State != record.Failed || len(run.Series["b1-002-a-aa"]) != samples-1 {
-		t.Errorf("%d trials, %d samples of %d; missing %q", len(run.Trials), len(run.Series["b1-002-a-aa"]), samples-1, run.Missing)
+	ended := run.Trials["b1-002-a-aa"]
+	if ended == nil || ended.State != record.Failed || len(run.Series["b1-002-a-aa"])+int(ended.SamplesMissing) != samples || ended.SamplesMissing == 0 {
+		t.Errorf("%+v, %d samples of %d; missing %q", ended, len(run.Series["b1-002-a-aa"]), samples, run.Missing)
 	}
-	if len(run.Missing) != 1 || !strings.Contains(run.Missing[0], "1 of 3 trials have no result") {
-		t.Errorf("a write that failed left something behind: %q", run.Missing)
+	info, err := os.Stat(filepath.Join(directory, "run", "trials", "b1-002-a-aa", "worker.log"))
+	if err != nil || uint64(info.Size())+ended.LogBytesMissing != 2<<20 || ended.LogBytesMissing < 1<<19 {
+		t.Errorf("%d bytes of the log are there, %d are said to be missing; %v", info.Size(), ended.LogBytesMissing, err)
+	}
+	all := strings.Join(run.Missing, "; ")
+	if len(run.Missing) != 3 || !strings.Contains(all, "1 of 3 trials have no result") || !strings.Contains(all, fmt.Sprintf("%d samples of trial b1-002-a-aa could not be written", ended.SamplesMissing)) ||
+		!strings.Contains(all, "bytes of the worker's log of trial b1-002-a-aa") {
+		t.Errorf("it says that this is missing: %q", run.Missing)
 	}
 	if last := run.Events[len(run.Events)-1]; last.Kind != record.EventInterrupted {
 		t.Errorf("last event: %+v", last)
+	}
+}
+
+// Once something was removed, what a full disk had kept back is there, in its order, and so is the reserve.
+func TestRoomIsMadeOnAFullDisk(t *testing.T) {
+	const samples, wide = 50, 1000 // more than what the last page of the file has room for
+	for name, roomAt := range map[string]int{"after the last sample": samples, "between samples": samples / 2} {
+		t.Run(name, func(t *testing.T) {
+			disk := smallDisk(t, 8<<20)
+			directory, others := filepath.Join(disk, "run"), filepath.Join(disk, "others")
+			w := create(t, directory)
+			trial, err := w.TrialStarted("b1-001-a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			refused := 0
+			for i := range samples {
+				switch i {
+				case 1:
+					if err := os.WriteFile(others, make([]byte, 16<<20), 0o644); !errors.Is(err, unix.ENOSPC) {
+						t.Fatalf("the disk did not get full: %v", err)
+					}
+				case roomAt:
+					makeRoom(t, w, disk, others)
+				}
+				fmt.Fprintf(trial.Log(), "line %d %s\n", i, strings.Repeat("x", wide))
+				if err := trial.Sample(record.Sample{Phase: strings.Repeat("x", wide), Operations: uint64(i)}); record.IsFull(err) {
+					refused++
+				} else if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if refused < roomAt/2 || refused > roomAt-1 || !trial.MetFullDisk() {
+				t.Errorf("%d of %d samples found no room", refused, roomAt)
+			}
+			if end, err := trial.LogEnd(wide); err != nil || len(end) != wide || !strings.HasSuffix(string(end), "x\n") {
+				t.Errorf("the end of the log: %d bytes, %v", len(end), err)
+			}
+			if end, err := trial.LogEnd(1 << 20); err != nil || !strings.HasPrefix(string(end), "line 0 ") || !strings.Contains(string(end), "\nline 49 ") {
+				t.Errorf("the whole log: %d bytes, %v", len(end), err)
+			}
+			if roomAt == samples {
+				makeRoom(t, w, disk, others)
+			}
+			if err := trial.End(result(record.OK)); err != nil {
+				t.Fatal(err)
+			}
+			mustClose(t, w)
+			run := open(t, directory)
+			ended, series := run.Trials["b1-001-a"], run.Series["b1-001-a"]
+			if ended == nil || ended.SamplesMissing > 0 || ended.LogBytesMissing > 0 || len(series) != samples || len(run.Missing) != 1 {
+				t.Fatalf("%+v, %d of %d samples, missing %q", ended, len(series), samples, run.Missing)
+			}
+			text, err := os.ReadFile(filepath.Join(directory, "trials", "b1-001-a", "worker.log"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+			wantLength(t, lines, samples)
+			for i, line := range lines {
+				if series[i].Operations != uint64(i) || !strings.HasPrefix(line, fmt.Sprintf("line %d ", i)) || !strings.HasSuffix(line, "xx") {
+					t.Fatalf("in the place of sample and line %d: %d, %.30q", i, series[i].Operations, line)
+				}
+			}
+		})
+	}
+}
+
+// makeRoom removes what others had filled the disk with, and looks at what is said of the room before and after.
+func makeRoom(t *testing.T, w *record.Writer, disk, others string) {
+	t.Helper()
+	err := w.EnsureRoom("")
+	wantError(t, err, w.Directory(), "something else fills it", "--resume")
+	if !record.IsFull(err) {
+		t.Error("that is not the error of a full disk")
+	}
+	reserve := filepath.Join(w.Directory(), ".reserve") // as if it had been given up for the trial before
+	if err := errors.Join(os.Remove(reserve), os.Remove(others)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.EnsureRoom(disk); err != nil {
+		t.Errorf("there is room: %v", err)
+	}
+	if info, err := os.Stat(reserve); err != nil || info.Size() != 1<<20 {
+		t.Errorf("the reserve was not set aside again: %v", err)
+	}
+	if left, err := os.ReadDir(disk); err != nil || len(left) != 1 {
+		t.Errorf("on the disk: %v, %v", left, err)
+	}
+}
+
+// Room is looked for on the disk of the data, too.
+func TestNoRoomForData(t *testing.T) {
+	disk := smallDisk(t, 512<<10)
+	w := create(t, t.TempDir())
+	defer mustClose(t, w)
+	if err := w.EnsureRoom(""); err != nil {
+		t.Errorf("the run directory has room: %v", err)
+	}
+	wantError(t, w.EnsureRoom(disk), disk, "something else fills it")
+	if left, err := os.ReadDir(disk); err != nil || len(left) > 0 {
+		t.Errorf("on the disk: %v, %v", left, err)
 	}
 }
 

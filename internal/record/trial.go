@@ -8,6 +8,7 @@ import (
 	"assay/internal/histogram"
 	"assay/internal/host"
 	"assay/internal/plan"
+	"assay/internal/trace"
 	"assay/store"
 )
 
@@ -19,7 +20,7 @@ const (
 	Marked      State = "marked"      // it ended, but something in it forbids ranking: see Marks
 	Failed      State = "failed"      // it did not end: the worker died, hung, or the store failed
 	Refused     State = "refused"     // the store can't do what the cell asks
-	Interrupted State = "interrupted" // stopped by the user; --resume does it again
+	Interrupted State = "interrupted" // stopped by the user, or others filled the disk; --resume does it again
 )
 
 // Trial is the result of a trial: trials/ID/trial.json, written once, when the trial has ended.
@@ -39,6 +40,10 @@ type Trial struct {
 	Final     *FinalCheck       `json:"final_check,omitempty"`
 
 	QuotaMount *QuotaMount `json:"quota_mount,omitempty"` // nil: the store's files stood on the file system of environment.json, or it has none
+
+	// What a full disk kept from being recorded. Operations and phases are counted elsewhere: they are whole.
+	SamplesMissing  uint64 `json:"samples_missing,omitempty"`   // lines that series.jsonl lacks
+	LogBytesMissing uint64 `json:"log_bytes_missing,omitempty"` // bytes that worker.log lacks, below its limit
 
 	NotMeasured map[string]string `json:"not_measured,omitempty"` // series of host.Catalogue that this trial's samples lack, or lack from some moment on → why
 }
@@ -78,6 +83,7 @@ const (
 	MarkUnfinished = "unfinished"      // operations that never ended
 	MarkClock      = "clock"           // the worker's clock went its own way
 	MarkForeign    = "foreign-load"    // other processes or a hypervisor took the CPU
+	MarkThrottled  = "throttled"       // a CPU quota or heat held the worker back
 	MarkShort      = "not-all-done"    // the phase ended before its operations were done
 	MarkDiskFull   = "disk-full"       // operations failed because the disk was full; the phase was ended, and no further one begun
 )
@@ -112,6 +118,7 @@ type Phase struct {
 	Stats   map[string]float64 `json:"stats,omitempty"`   // the store's own counters after the phase
 	Sizes   Sizes              `json:"sizes"`             // after the phase and its drain
 	Process Process            `json:"process"`
+	Machine *Machine           `json:"machine,omitempty"` // nil: not measured, as of a worker that died
 
 	Telemetry *Telemetry `json:"telemetry,omitempty"` // nil: not measured
 
@@ -163,6 +170,15 @@ func (o Operation) Done() uint64 {
 	return o.OK + o.Miss + o.Lost + o.Conflict + o.Wrong + o.Errors + o.Timeout
 }
 
+// Good returns the operations that ended well: a rate counts them. A conflict is an answer to an operation that asks for one; any other that
+// ends so was refused, and is work that was not done.
+func (o Operation) Good() uint64 {
+	if operation, _ := trace.ParseOperation(o.Name); operation.Conditional() {
+		return o.OK + o.Miss + o.Conflict
+	}
+	return o.OK + o.Miss
+}
+
 // Message is a distinct error text, with how often it came.
 type Message struct {
 	Operation string `json:"operation"`
@@ -192,6 +208,24 @@ type Process struct {
 	MajorFaults    *uint64  `json:"major_faults"`
 }
 
+// Machine is how much of the machine a phase had to do without. A nil pointer: not measured, and NotMeasured says why.
+type Machine struct {
+	Seconds float64 `json:"seconds"` // between the readings that all of this comes from: the phase, and what it took to begin and end it
+
+	Foreign *host.Bounds `json:"foreign,omitempty"` // share of the machine's CPU time used by processes that are not this trial's
+	Steal   *host.Bounds `json:"steal,omitempty"`   // share of the machine's CPU time taken by the hypervisor
+
+	QuotaSeconds *float64 `json:"quota_seconds,omitempty"` // for how long a CPU quota kept threads from a CPU, summed over CPUs
+	QuotaPeriods *uint64  `json:"quota_periods,omitempty"` // in which the quota was used up
+	QuotaGroup   string   `json:"quota_group,omitempty"`   // the cgroup that has it: the worker's or one above; "": none held anything back
+
+	HeatSeconds *float64 `json:"heat_seconds,omitempty"` // for how long the hottest core or package slowed down; nil as well where only events are counted
+	HeatEvents  *uint64  `json:"heat_events,omitempty"`  // how often it did
+
+	// NotMeasured are "foreign", "steal", "quota" and "heat" → why it is not known, or not closely enough to tell whether it was too much.
+	NotMeasured map[string]string `json:"not_measured,omitempty"`
+}
+
 // FinalCheck is what the last phase found when it read records back.
 type FinalCheck struct {
 	Records  uint64   `json:"records"` // read back
@@ -213,7 +247,7 @@ type Sample struct {
 	Seconds    float64            `json:"dt"` // since the sample before
 	Operations uint64             `json:"ops"`
 	ByName     map[string]uint64  `json:"by,omitempty"`  // operations by name, where there are several
-	Bad        uint64             `json:"bad,omitempty"` // lost, wrong, error, timeout
+	Bad        uint64             `json:"bad,omitempty"` // lost, wrong, error, timeout, and conflicts of what asks no condition
 	P50NS      *float64           `json:"p50,omitempty"` // service time of all operations together
 	P99NS      *float64           `json:"p99,omitempty"`
 	MaxNS      *float64           `json:"max,omitempty"`

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"sync"
 )
 
@@ -15,11 +13,12 @@ type TrialWriter struct {
 	id  string
 
 	mu     sync.Mutex
-	series *lines
+	series heldLines
 	log    boundedLog
 }
 
-// Sample appends one line to series.jsonl.
+// Sample appends one line to series.jsonl. An error for which IsFull holds says that the trial can't go on; the sample is kept in memory
+// then, and written by a later call or by End, if there is room.
 func (t *TrialWriter) Sample(s Sample) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -27,17 +26,30 @@ func (t *TrialWriter) Sample(s Sample) error {
 }
 
 // Log returns the trial's worker.log. Writing to it never fails, so that a worker is not stopped by its log: what is
-// above 16 MiB is dropped, and an error of the disk is reported by End.
+// above 16 MiB is dropped, what a full disk does not take is kept in memory for End, and other errors of the disk are reported by End.
 func (t *TrialWriter) Log() io.Writer { return &t.log }
 
-// End writes trial.json and closes the trial's files. The result's Plan is filled in from the plan. Until trial.json stands there
-// whole, the trial has not ended. An error may also be about the samples or the log alone; trial.json is then there all the same.
+// LogEnd returns the last bytes that were written to the log, at most so many.
+func (t *TrialWriter) LogEnd(bytes int) ([]byte, error) { return t.log.end(bytes) }
+
+// MetFullDisk says if the trial's samples or its log met a full disk.
+func (t *TrialWriter) MetFullDisk() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.series.metFull || t.log.metFullDisk()
+}
+
+// End writes what a full disk had kept back, then trial.json, and closes the trial's files. The result's Plan, and what of samples and log
+// is missing, are filled in. Until trial.json stands there whole, the trial has not ended. An error may also be about the samples or the log
+// alone; trial.json is then there all the same.
 func (t *TrialWriter) End(result *Trial) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	complete := *result
 	complete.Plan = t.run.plan[t.id]
 	directory := trialDirectory(t.run.directory, t.id)
+	settleErr := errors.Join(t.series.settle(), t.log.settle())
+	complete.SamplesMissing, complete.LogBytesMissing = t.series.missing, t.log.missing
 	// The samples and the log must not be less durable than the result that they explain.
 	syncErr := errors.Join(t.series.file.Sync(), t.log.file.Sync())
 	closeErr := t.closeFiles()
@@ -45,7 +57,7 @@ func (t *TrialWriter) End(result *Trial) error {
 	if err == nil {
 		err = t.run.Event(EventTrialEnded, t.id, string(complete.State))
 	}
-	if err = errors.Join(err, syncErr, closeErr); err != nil {
+	if err = errors.Join(err, settleErr, syncErr, closeErr); err != nil {
 		return fmt.Errorf("record the end of trial %s: %w", t.id, err)
 	}
 	return nil
@@ -59,42 +71,5 @@ func (t *TrialWriter) Abandon() error {
 }
 
 func (t *TrialWriter) closeFiles() error {
-	return errors.Join(t.series.close(), t.log.close())
-}
-
-// boundedLog is a file that takes at most logBytesMax bytes.
-type boundedLog struct {
-	mu    sync.Mutex
-	file  *os.File
-	bytes int
-	err   error // the first one
-}
-
-const logBytesMax = 16 << 20
-
-func (l *boundedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.err != nil || l.bytes >= logBytesMax {
-		return len(p), nil
-	}
-	kept := p[:min(len(p), logBytesMax-l.bytes)]
-	l.bytes += len(kept)
-	if _, err := l.file.Write(kept); err != nil {
-		l.err = diskFull(err)
-	} else if l.bytes == logBytesMax {
-		_, err := fmt.Fprintf(l.file, "\n(Assay: the log is cut here, after %d MiB)\n", logBytesMax>>20)
-		l.err = diskFull(err)
-	}
-	return len(p), nil
-}
-
-func (l *boundedLog) close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	closeErr := l.file.Close()
-	if l.err != nil {
-		return fmt.Errorf("write %s: %w", filepath.Base(l.file.Name()), l.err)
-	}
-	return closeErr
+	return errors.Join(t.series.close(), t.log.file.Close())
 }

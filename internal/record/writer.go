@@ -28,7 +28,7 @@ func newWriter(directory string, header Header, trials []plan.Trial, locked *loc
 	for _, trial := range trials {
 		w.plan[trial.ID] = trial
 	}
-	err := makeReserve(directory)
+	err := diskFull(makeReserve(directory))
 	if err == nil {
 		w.events, err = openLines(filepath.Join(directory, eventsFile))
 	}
@@ -56,7 +56,7 @@ func (w *Writer) Event(kind, trial, text string) error {
 // withReserve gives a write that matters a second try after freeing the reserve.
 func (w *Writer) withReserve(write func() error) error {
 	err := write()
-	if isFull(err) && freeReserve(w.directory) {
+	if IsFull(err) && freeReserve(w.directory) {
 		return write()
 	}
 	return err
@@ -90,11 +90,11 @@ func (w *Writer) TrialStarted(id string) (*TrialWriter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start trial %s: %w", id, err)
 	}
-	log, err := os.OpenFile(filepath.Join(directory, logFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	log, err := os.OpenFile(filepath.Join(directory, logFile), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start trial %s: %w", id, diskFull(err)), series.close())
 	}
-	t := &TrialWriter{run: w, id: id, series: series, log: boundedLog{file: log}}
+	t := &TrialWriter{run: w, id: id, series: heldLines{lines: series}, log: boundedLog{file: log}}
 	if err := w.Event(EventTrialStarted, id, ""); err != nil {
 		return nil, errors.Join(fmt.Errorf("start trial %s: %w", id, err), t.closeFiles())
 	}

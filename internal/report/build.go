@@ -119,7 +119,11 @@ func (b *builder) add(run *record.Run) error {
 	if b.several {
 		prefix = run.Header.Name + " " + run.Header.ID + ": "
 	}
-	for _, f := range environmentFacts(run.Environment) {
+	facts := environmentFacts(run.Environment)
+	if own, mounted := quotaFact(run); mounted {
+		facts = append(facts, own)
+	}
+	for _, f := range facts {
 		v.Environment = append(v.Environment, Fact{prefix + f.Name, f.Value})
 	}
 	v.Environment = append(v.Environment, Fact{prefix + "Cost of looking on", telemetryCost(run)})
@@ -149,8 +153,8 @@ var quantiles = []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 1}
 // trialView shows one planned trial. base is the path from the report to the run directory.
 func trialView(run *record.Run, planned plan.Trial, key, base string) Trial {
 	cell := planned.CellOf(&run.Experiment)
-	view := Trial{Key: key, ID: planned.ID, Run: run.Header.ID, Arm: planned.Arm, Role: string(planned.Role), Cell: cellText(cell),
-		Class: className(cell), Block: planned.Block, State: "planned"}
+	view := Trial{Key: key, ID: planned.ID, Run: run.Header.ID, Arm: planned.Arm, Role: string(planned.Role), Cell: cellText(&run.Experiment, cell),
+		Class: cell.ClassText(), Block: planned.Block, State: "planned"}
 	trial := run.Trials[planned.ID]
 	if trial != nil || run.Series[planned.ID] != nil {
 		view.Link = base + "trials/" + planned.ID + "/"
@@ -158,7 +162,7 @@ func trialView(run *record.Run, planned plan.Trial, key, base string) Trial {
 	if trial == nil {
 		return view
 	}
-	view.State = string(trial.State)
+	view.State, view.QuotaMount = string(trial.State), trial.QuotaMount
 	if trial.Error != "" {
 		view.Reasons = append(view.Reasons, trial.Error)
 	}
@@ -181,7 +185,7 @@ func phaseView(p record.Phase) Phase {
 		HostWriteBytes: asFloat(p.Process.HostWriteBytes), MemoryBytes: asFloat(p.Process.RSSMaxBytes)}
 	var good uint64
 	for _, op := range p.Operations {
-		good += op.OK + op.Miss + op.Conflict
+		good += op.Good()
 		view.Bad += op.Lost + op.Wrong + op.Errors + op.Timeout
 	}
 	if view.Seconds > 0 {
@@ -253,7 +257,7 @@ func matrixOf(runs []*record.Run, key func(run *record.Run, id string) string) M
 	for _, run := range runs {
 		first := len(m.Cells)
 		for _, cell := range run.Experiment.Cells {
-			name := className(cell) + ", " + cellText(cell)
+			name := cell.ClassText() + ", " + cellText(&run.Experiment, cell)
 			if len(runs) > 1 {
 				name = run.Header.Name + " " + run.Header.ID + ": " + name
 			}

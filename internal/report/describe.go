@@ -10,6 +10,7 @@ import (
 
 	"assay/internal/record"
 	"assay/internal/spec"
+	"assay/internal/trace"
 	"assay/store"
 )
 
@@ -21,16 +22,8 @@ var classMeaning = map[store.Durability]string{
 	store.D4: "an acknowledged write survives the loss of nodes",
 }
 
-// className writes a cell's durability class, with T for D2.
-func className(c spec.Cell) string {
-	if c.Durability == store.D2 {
-		return fmt.Sprintf("%s(%s)", c.Durability, durationText(c.LossWindow))
-	}
-	return string(c.Durability)
-}
-
 // cellText says what a cell fixes besides its durability class.
-func cellText(c spec.Cell) string {
+func cellText(e *spec.Experiment, c spec.Cell) string {
 	handles := map[string]string{
 		"shared": "one shared handle", "per_thread": "a handle per thread",
 		"pool": fmt.Sprintf("a pool of %d handles", c.PoolHandles), "per_operation": "a new handle per operation",
@@ -42,8 +35,13 @@ func cellText(c spec.Cell) string {
 	if c.Case != "" {
 		parts = append(parts, c.Case)
 	}
-	parts = append(parts, fmt.Sprintf("%s records of %s B", count(c.Records), count(uint64(max(c.ValueBytes, 0)))),
-		plural(c.Threads, "thread"), handles)
+	size := fmt.Sprintf("records of %s B", count(uint64(max(c.ValueBytes, 0))))
+	if beginsEmpty(e) {
+		size += ", none at first"
+	} else {
+		size = count(c.Records) + " " + size
+	}
+	parts = append(parts, size, plural(c.Threads, "thread"), handles)
 	if c.MemoryLimit > 0 {
 		parts = append(parts, bytesText(float64(c.MemoryLimit))+" memory limit")
 	} else {
@@ -53,6 +51,22 @@ func cellText(c spec.Cell) string {
 		parts = append(parts, bytesText(float64(c.DiskQuota))+" disk quota")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// beginsEmpty says if nothing is loaded and all that is done stores new keys without end: then Cell.Records is no number of records.
+func beginsEmpty(e *spec.Experiment) bool {
+	for _, p := range e.Phases {
+		for operation := range p.Mix {
+			fresh := operation == trace.Insert.String() || operation == trace.Add.String() || p.Order.Distribution == trace.Counting
+			if !fresh {
+				return false
+			}
+		}
+		if p.Load {
+			return false
+		}
+	}
+	return len(e.Phases) > 0
 }
 
 // columnsText says what records are made of, where they have columns: the end of a sentence.
@@ -131,13 +145,17 @@ func phaseText(p spec.Phase, v *spec.Values) string {
 	return strings.Join(parts, ", ")
 }
 
-// durationText writes whole seconds, minutes from ten on, and time.Duration's own form for all else.
+// durationText writes whole seconds, minutes from ten on, what is shorter than a second with its prefix, below a minute fractions, and time.Duration's own form for all else.
 func durationText(d time.Duration) string {
 	switch {
 	case d >= 10*time.Minute && d%time.Minute == 0:
 		return fmt.Sprintf("%d min", d/time.Minute)
 	case d >= time.Second && d%time.Second == 0:
 		return fmt.Sprintf("%d s", d/time.Second)
+	case d < time.Second:
+		return si(d.Seconds(), "s")
+	case d < time.Minute:
+		return strconv.FormatFloat(d.Seconds(), 'g', -1, 64) + " s"
 	}
 	return d.String()
 }
@@ -184,8 +202,8 @@ func environmentFacts(e record.Environment) []Fact {
 	if e.MemoryBytes > 0 {
 		facts = append(facts, Fact{"Memory", bytesText(float64(e.MemoryBytes))})
 	}
-	facts = append(facts, Fact{"Kernel", unknown(strings.TrimSpace(e.OS + " " + e.Kernel))},
-		Fact{"Device", unknown(e.Device)}, Fact{"File system", unknown(strings.TrimSpace(e.Filesystem + " " + e.Mount))})
+	facts = append(facts, Fact{"System", unknown(e.OS)}, Fact{"Kernel", unknown(e.Kernel)},
+		Fact{"Device", unknown(e.Device)}, Fact{"File system", unknown(strings.TrimSpace(e.Filesystem + " " + strings.ReplaceAll(e.Mount, ",", ", ")))})
 	if e.SyncMicros > 0 {
 		facts = append(facts, Fact{"fdatasync of 4 KiB", latencyText(e.SyncMicros*1e3) + " (median)"})
 	} else {

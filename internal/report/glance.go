@@ -20,6 +20,9 @@ type glance struct {
 // glanceSigns says which signs the grid has, so that the legend explains no others.
 type glanceSigns struct{ Ranked, Tied, Unranked, Fell, LeftOut, Refused bool }
 
+// fellMeaning explains the sign ▾.
+const fellMeaning = "fell, sank, declined, stalled or went to and fro in a block"
+
 type glancePart struct {
 	Heads   []glanceHead
 	Columns []glanceColumn
@@ -193,7 +196,7 @@ func (g *glance) square(t Table, arm string) glanceSquare {
 	}
 	if r.Rank == 0 {
 		s.Mark, g.Signs.Unranked = "†", true
-	} else {
+	} else if len(leading(t)) > 0 { // who alone has a rank is not the fastest of anything
 		g.Signs.Ranked = true
 		s.Rank, s.Best = fmt.Sprint(r.Rank), r.Rank == 1
 		if r.Tied {
@@ -201,12 +204,15 @@ func (g *glance) square(t Table, arm string) glanceSquare {
 			g.Signs.Tied = true
 		}
 	}
-	for _, series := range t.Series {
-		for _, m := range series.Marks {
-			if series.Arm == arm && m.Kind != "change" {
-				s.Fell, g.Signs.Fell = true, true
-			}
-		}
+	if t.fell(arm) {
+		s.Fell, g.Signs.Fell = true, true
 	}
 	return s
+}
+
+// fell says whether anything but a change of level is marked in any block of an arm.
+func (t Table) fell(arm string) bool {
+	return slices.ContainsFunc(t.Series, func(s Series) bool {
+		return s.Arm == arm && slices.ContainsFunc(s.Marks, func(m Happened) bool { return m.Kind != "change" })
+	})
 }

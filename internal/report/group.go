@@ -49,6 +49,7 @@ var groupWords = map[string]string{
 	record.MarkShort:      "%s did not get through all {their|its} operations",
 	record.MarkClock:      "%s {were|was} timed by a clock that can't be trusted; these blocks are left out",
 	record.MarkForeign:    "%s ran while something else used the machine; these blocks are left out",
+	record.MarkThrottled:  "%s {were|was} held back by a CPU quota or heat; these blocks are left out",
 	record.MarkDiskFull:   "%s filled the disk",
 
 	verdict.FindFailed:        "%s failed, and {have|has} no rank there",
@@ -59,6 +60,7 @@ var groupWords = map[string]string{
 	verdict.FindDecline:       "%s declined as data grew",
 	verdict.FindOscillation:   "%s went to and fro between two levels",
 	verdict.FindSank:          "%s sank to less than half of {their first levels|its first level}, but wandered there",
+	verdict.FindConflicts:     "%s refused operations because of others: they were not done, and are in no rate",
 	verdict.FindDispatchLate:  "%s began operations late by more than a tenth of a percentile, which is therefore refused, or of which not enough is known",
 	verdict.FindSettings:      "%s {have|has} settings that are too small for this much data",
 	verdict.FindShortRun:      "%s {are|is} too short for compaction, caches and checkpoints to show",

@@ -95,7 +95,7 @@ func TestNotes(t *testing.T) {
 	for _, n := range notesOf(table) {
 		got = append(got, n.Lead()+n.Text())
 	}
-	want := []string{"Refused here: a, b (reach D1, D3); c (can't share a handle).", "Left out: d (can't write batches)."}
+	want := []string{"Refused here: a, b (only D1, D3); c (can't share a handle).", "Left out: d (can't write batches)."}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -158,7 +158,8 @@ func TestHeadline(t *testing.T) {
 		{[]Table{ranked("put", 1, 2, 3), ranked("get", 1, 2)}, "a leads in put (2.00×) and get (2.00×)."},
 		{[]Table{ranked("put", 1, 1, 3)}, "No difference is shown among the first in put (a and b)."},
 		{[]Table{ranked("put", 1, 1, 1, 1, 1)}, "No difference is shown among the first in put (a, b and 3 more)."},
-		{[]Table{ranked("put", 1)}, "Nothing is compared in put."},
+		{[]Table{ranked("put", 1)}, "Nothing is compared in put (only a has a rank)."},
+		{[]Table{ranked("put", 1), ranked("get", 1, 0), ranked("scan", 0)}, "Nothing is compared in put and get (only a has a rank), nor in scan."},
 		{[]Table{ranked("1", 1, 2), ranked("2", 1, 2), ranked("3", 1, 2), ranked("4", 1, 2), ranked("5", 1, 2), ranked("6", 1, 1), ranked("7", 0)},
 			"a leads in 5 of 7 tables; no difference is shown among the first in 1; nothing is compared in 1."},
 	} {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"assay/internal/plan"
 )
 
 // headlinesOf answers for each durability class, of each run, in a sentence: who is ahead where. What each table says of
@@ -37,12 +39,19 @@ const labelsMax = 6
 func headline(tables []Table) string {
 	var leaders []string
 	wins := map[string][]string{}
-	var ties, undecided []string
+	var ties, reasons []string
+	undecided := map[string][]string{} // by the reason
+	undecidedTables := 0
 	for _, t := range tables {
 		first := leading(t)
 		switch {
 		case len(first) == 0:
-			undecided = append(undecided, t.Label)
+			why := whyUndecided(t)
+			if undecided[why] == nil {
+				reasons = append(reasons, why)
+			}
+			undecided[why] = append(undecided[why], t.Label)
+			undecidedTables++
 		case len(first) == 1:
 			arm := first[0].Arm
 			if wins[arm] == nil {
@@ -75,11 +84,15 @@ func headline(tables []Table) string {
 			parts = append(parts, fmt.Sprintf("%s%d", text, len(ties)))
 		}
 	}
-	if len(undecided) > 0 {
+	if undecidedTables > 0 {
 		if few {
-			parts = append(parts, "nothing is compared in "+listed(undecided))
+			places := make([]string, len(reasons))
+			for i, why := range reasons {
+				places[i] = listed(undecided[why]) + why
+			}
+			parts = append(parts, "nothing is compared in "+strings.Join(places, ", nor in "))
 		} else {
-			parts = append(parts, fmt.Sprintf("nothing is compared in %d", len(undecided)))
+			parts = append(parts, fmt.Sprintf("nothing is compared in %d", undecidedTables))
 		}
 	}
 	text := strings.Join(parts, "; ") + "."
@@ -114,6 +127,23 @@ func leading(t Table) (first []Row) {
 		return nil
 	}
 	return first
+}
+
+// whyUndecided says of a table without a leader how many of its arms have a rank: " (only bbolt has a rank)".
+func whyUndecided(t Table) string {
+	measured := 0
+	for _, r := range t.Rows {
+		if r.Rank > 0 {
+			return " (only " + r.Arm + " has a rank)"
+		}
+		if r.Role == string(plan.Measured) {
+			measured++
+		}
+	}
+	if measured < 2 {
+		return ""
+	}
+	return " (no arm has a rank)"
 }
 
 // margin says how much faster the first is than the next: " (17.9×)".

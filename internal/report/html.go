@@ -59,25 +59,27 @@ var pageFuncs = template.FuncMap{
 	"severity": func(s Severity) string {
 		return map[Severity]string{Grave: "Grave", Warning: "With care", Notice: "Note"}[s]
 	},
-	"groups":   groupsOf,
-	"glance":   glanceOf,
-	"notes":    notesOf,
-	"happened": happenedIn,
-	"rated":    ratedRows,
-	"strip":    conditionsOf,
-	"sentence": func(s string) string { return capital(s) + "." },
-	"capital":  capital,
-	"plural":   plural,
-	"rate":     rateText,
-	"noise":    noiseText,
-	"count":    count,
-	"before":   func(s string) string { head, _, _ := strings.Cut(s, ", "); return head },
-	"after":    func(s string) string { _, tail, _ := strings.Cut(s, ", "); return tail },
-	"troubled": troubled,
-	"trial":    func(string) Trial { return Trial{} },
-	"trialsOf": func(Table) []Trial { return nil },
-	"finding":  func(int) Finding { return Finding{} },
-	"checked":  func([]string) checked { return checked{} },
+	"groups":      groupsOf,
+	"glance":      glanceOf,
+	"fellMeaning": func() string { return fellMeaning },
+	"notes":       notesOf,
+	"happened":    happenedIn,
+	"rated":       ratedRows,
+	"strip":       conditionsOf,
+	"breakable":   breakable,
+	"sentence":    func(s string) string { return capital(s) + "." },
+	"capital":     capital,
+	"plural":      plural,
+	"rate":        rateText,
+	"noise":       noiseText,
+	"count":       count,
+	"before":      func(s string) string { head, _, _ := strings.Cut(s, ", "); return head },
+	"after":       func(s string) string { _, tail, _ := strings.Cut(s, ", "); return tail },
+	"troubled":    troubled,
+	"trial":       func(string) Trial { return Trial{} },
+	"trialsOf":    func(Table) []Trial { return nil },
+	"finding":     func(int) Finding { return Finding{} },
+	"checked":     func([]string) checked { return checked{} },
 
 	"rateBars": rateBars, "diskBars": diskBars, "memoryBars": memoryBars,
 	"ninesHeight": func(t Table) int { return min(420, max(230, 25*len(t.Rows))) },
@@ -252,30 +254,62 @@ func ratedRows(t Table) []Row {
 	return rows
 }
 
+// condition is one thing that a reader must know of the machine before any figure. What differs among several runs is listed within it.
+type condition struct {
+	before, after string
+	values        []string
+}
+
 // conditionsOf is what a reader must know of the machine before any figure, in a line.
 func conditionsOf(v View) string {
-	var parts []string
-	for _, f := range v.Environment {
-		name := f.Name
-		if _, own, found := strings.Cut(name, ": "); found {
-			name = own
+	var conditions []condition
+	add := func(before, value, after string) {
+		at := slices.IndexFunc(conditions, func(c condition) bool { return c.before == before && c.after == after })
+		if at < 0 {
+			at = len(conditions)
+			conditions = append(conditions, condition{before: before, after: after})
 		}
-		text := ""
-		switch {
-		case name == "CPU" || name == "Memory":
-			text = f.Value
-		case name == "File system":
-			text, _, _ = strings.Cut(f.Value, " ")
-		case name == "fdatasync of 4 KiB":
-			text = "fdatasync " + strings.TrimSuffix(f.Value, " (median)")
-		case strings.HasPrefix(name, "Values under "):
-			text = "values compress to " + strings.TrimSuffix(f.Value, " of their size") + " with " + strings.TrimPrefix(name, "Values under ")
-		}
-		if text != "" && !slices.Contains(parts, text) {
-			parts = append(parts, text)
+		if c := &conditions[at]; !slices.Contains(c.values, value) {
+			c.values = append(c.values, value)
 		}
 	}
+	for _, f := range v.Environment {
+		name, of := f.Name, ""
+		if run, own, found := strings.Cut(name, ": "); found {
+			name, of = own, " of "+run
+		}
+		compressor, compresses := strings.CutPrefix(name, "Values under ")
+		switch {
+		case name == "CPU":
+			add("", f.Value, "")
+		case name == "Memory":
+			add("", f.Value, " of memory")
+		case name == "File system":
+			kind, _, _ := strings.Cut(f.Value, " ")
+			add("file system ", kind, "")
+		case name == quotaFactName:
+			kind, _, _ := strings.Cut(f.Value, ",")
+			add("each trial"+of+" on ", kind, " of its own")
+		case name == "fdatasync of 4 KiB":
+			add("fdatasync ", strings.TrimSuffix(f.Value, " (median)"), "")
+		case compresses:
+			add("values compress to ", strings.TrimSuffix(f.Value, " of their size"), " with "+compressor)
+		}
+	}
+	parts := make([]string, len(conditions))
+	for i, c := range conditions {
+		parts[i] = c.before + strings.Join(c.values, " or ") + c.after
+	}
 	return strings.Join(parts, " · ")
+}
+
+// breakable lets a long value be broken where its parts end.
+func breakable(s string) template.HTML {
+	parts := strings.Split(s, ";")
+	for i, part := range parts {
+		parts[i] = template.HTMLEscapeString(part)
+	}
+	return template.HTML(strings.Join(parts, ";<wbr>"))
 }
 
 func drainText(r Row) string {
@@ -344,6 +378,7 @@ type bar struct {
 	None         string // why there is no bar
 	Width        template.CSS
 	Ranged       bool
+	Cut          bool // the range goes on beyond the figure
 	From, Across template.CSS
 	Tick         template.CSS
 	Text         string
@@ -355,7 +390,13 @@ func percent(share float64) template.CSS {
 
 // rateBars leaves the null driver out: next to it every store would be a hair's breadth.
 func rateBars(t Table) bars {
-	figure := bars{Title: "Rate", Caption: ", operations a second: after the warm-up: mean of the blocks with its 95 % interval"}
+	figure := bars{Title: "Rate", Caption: ", operations a second after the warm-up, or of the whole phase where it never settled"}
+	if t.WholePhase {
+		figure.Caption = ", operations a second over the whole phase"
+	}
+	if slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Rate != nil && r.Rate.Low != nil }) {
+		figure.Caption += ": mean of the blocks with its 95 % interval"
+	}
 	longest := 0.0
 	for _, r := range t.Rows {
 		if r.Rate != nil && r.Role != string(plan.Ceiling) {
@@ -376,7 +417,7 @@ func rateBars(t Table) bars {
 			b := bar{Arm: r.Arm, Off: r.Standing != Ranked, Width: percent(r.Rate.Value / longest), Text: rateText(r.Rate.Value)}
 			if r.Rate.Low != nil && r.Rate.High != nil {
 				from, to := max(0, *r.Rate.Low/longest), min(1, *r.Rate.High/longest)
-				b.Ranged, b.From, b.Across = true, percent(from), percent(to-from)
+				b.Ranged, b.From, b.Across, b.Cut = true, percent(from), percent(to-from), *r.Rate.High > longest
 			}
 			figure.Bars = append(figure.Bars, b)
 		}

@@ -64,13 +64,13 @@ func notesOf(t Table) []note {
 }
 
 // reasonWithoutArm is a row's reasons without the arm's name before each, so that arms of the same reason can share it.
-// "a can't reach D0: its driver reaches D1, D3" is shortened to "reach D1, D3": the class is the table's.
+// "a can't reach D0: its driver reaches D1, D3" is shortened to "only D1, D3": the class is the table's.
 func reasonWithoutArm(r Row) string {
 	var reasons []string
 	for _, why := range r.Reasons {
 		if own, ok := strings.CutPrefix(why, r.Arm+" can't reach "); ok {
 			if _, reaches, ok := strings.Cut(own, ": its driver reaches "); ok {
-				reasons = append(reasons, "reach "+reaches)
+				reasons = append(reasons, "only "+reaches)
 				continue
 			}
 		}

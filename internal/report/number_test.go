@@ -99,3 +99,15 @@ func TestPerOperation(t *testing.T) {
 		}
 	}
 }
+
+// An interval that goes on beyond the figure must not look as if it ended there.
+func TestWideIntervalsAreCut(t *testing.T) {
+	low, near, far := 0.8, 1.2, 7.0
+	figure := rateBars(Table{Rows: []Row{
+		{Arm: "a", Role: "measured", Rate: &Estimate{Value: 1, Low: &low, High: &near}},
+		{Arm: "b", Role: "measured", Rate: &Estimate{Value: 1, Low: &low, High: &far}},
+	}})
+	if len(figure.Bars) != 2 || figure.Bars[0].Cut || !figure.Bars[1].Cut || figure.Bars[1].From != "53.33%" || figure.Bars[1].Across != "46.67%" {
+		t.Errorf("the bars are %+v", figure.Bars)
+	}
+}

@@ -17,7 +17,7 @@ func (b *builder) table(run *record.Run, from *verdict.Table, prefix string) Tab
 	t := Table{
 		ID:  anchor(len(b.view.Tables)+1, from.Class, from.Phase),
 		Run: run.Header.ID, Label: from.Phase, Class: from.Class, Meaning: classMeaning[from.Parameters.Durability],
-		Cell: prefix + cellText(from.Parameters) + columnsText(&run.Experiment.Values), Phase: from.Phase, Open: from.Open, WholePhase: from.FixedWork,
+		Cell: prefix + capital(cellText(&run.Experiment, from.Parameters)) + columnsText(&run.Experiment.Values), Quota: quotaOf(run, from), Phase: from.Phase, Open: from.Open, WholePhase: from.FixedWork,
 		Cache: cmp.Or(run.Experiment.Cache, spec.CacheWarm), Threshold: from.Threshold, Sentence: from.Sentence,
 	}
 	for _, p := range run.Experiment.Phases {
@@ -264,11 +264,23 @@ func (b *builder) series(run *record.Run, row *verdict.Row, o *verdict.Observati
 		for _, m := range o.Course.Marks {
 			s.Marks = append(s.Marks, Happened{At: milli(m.At), Until: milli(m.Until), Kind: m.Kind, Text: strings.TrimSuffix(m.Text, "."), Records: m.Records})
 		}
+		if sunken := o.Course.Sunken(); sunken != nil {
+			s.Marks = append(s.Marks, sankMark(sunken))
+		}
 	}
 	if o.State != record.OK && o.State != record.Marked {
 		s.Ended = o.Why
 	}
 	return s, true
+}
+
+// sankMark spans the whole of a series: where in it the rate broke is not known.
+func sankMark(s *verdict.Sunken) Happened {
+	level := func(l verdict.Level) Level {
+		return Level{From: milli(l.From), Until: milli(l.To), Rate: round4(l.Rate)}
+	}
+	return Happened{At: milli(s.First.From), Until: milli(s.Last.To), Kind: "sank", Levels: []Level{level(s.First), level(s.Last)},
+		Text: "It sank, and wandered: " + s.Text + "; no place of a break can be given"}
 }
 
 // beginnings returns when each sample of a phase began, by the positions that the verdict counts in (it leaves samples

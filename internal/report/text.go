@@ -116,7 +116,13 @@ func (t *terminal) table(table Table) {
 	if table.NoiseRatio != nil {
 		conditions += " A/A: " + noiseText(*table.NoiseRatio) + "."
 	}
+	if table.Quota != nil {
+		conditions += " " + table.Quota.Sentence
+	}
 	t.wrapped("", t.paint.faint, "", conditions)
+	if table.Quota != nil && table.Quota.Caution != "" {
+		t.wrapped("", t.paint.care, "", table.Quota.Caution)
+	}
 	t.line("")
 	var shown []Row
 	for _, row := range table.Rows {
@@ -125,7 +131,7 @@ func (t *terminal) table(table Table) {
 		}
 	}
 	if len(shown) > 0 {
-		t.grids(shown)
+		t.grids(table, shown)
 	}
 	t.without(table)
 	t.line("")
@@ -145,20 +151,42 @@ func ceilingText(table Table) string {
 }
 
 // grids draws one grid where all columns fit, and otherwise what the arms did above what it took.
-func (t *terminal) grids(rows []Row) {
+func (t *terminal) grids(table Table, rows []Row) {
 	names, speed, resources := columnsOf(rows)
+	fell := fellColumn(table, rows)
+	speed = slices.Insert(speed, 1, fell...)
 	sets := [][]column{slices.Concat(names, speed, resources)}
 	if tableWidth(sets[0]) > t.width {
 		sets = [][]column{slices.Concat(names, speed), slices.Concat(names, resources)}
 	}
-	for _, columns := range sets {
+	for i, columns := range sets {
 		columns, dropped := fitting(columns, t.width)
 		t.out.WriteString(t.grid(columns, rows))
 		if len(dropped) > 0 {
 			t.wrapped("", t.paint.faint, "", "Not shown at this width: "+strings.Join(dropped, ", ")+".")
 		}
+		if i == 0 && len(fell) > 0 {
+			t.wrapped("", t.paint.faint, "", "▾ "+fellMeaning+".")
+		}
 		t.line("")
 	}
+}
+
+// fellColumn is the sign ▾ beside the rates of a table, where any arm has it.
+func fellColumn(table Table, rows []Row) []column {
+	var c column
+	marked := false
+	for _, row := range rows {
+		sign := ""
+		if table.fell(row.Arm) {
+			sign, marked = "▾", true
+		}
+		c.cells = append(c.cells, sign)
+	}
+	if !marked {
+		return nil
+	}
+	return []column{c}
 }
 
 // without says why rows have no rank or no figures: the latter in a line for all of one kind.
@@ -211,6 +239,7 @@ func columnsOf(rows []Row) (names, speed, resources []column) {
 		filled("store", 0, func(r Row) string { return r.Arm }),
 	}
 	names[1].left = true
+	told := func(c column) bool { return slices.ContainsFunc(c.cells, func(cell string) bool { return cell != "" }) }
 	speed = []column{
 		aligned(filled("ops/s", 0, func(r Row) string { return si(r.Rate.Value, "") })),
 		filled("95 %", 3, func(r Row) string { return strings.ReplaceAll(r.Rate.within(), " ", "") }),
@@ -219,6 +248,7 @@ func columnsOf(rows []Row) (names, speed, resources []column) {
 		filled("worst", 2, func(r Row) string { return number(r.WorstSecond) }),
 		filled("bad", 0, func(r Row) string { return count(r.Bad) }),
 	}
+	speed = slices.DeleteFunc(speed, func(c column) bool { return !told(c) }) // of one ranked arm nothing is of the best
 	resources = []column{
 		filled("disk", 1, func(r Row) string { return maybe(r.DiskBytes, bytesText) }),
 		filled("logical", 2, func(r Row) string { return maybe(r.LogicalBytes, bytesText) }),
@@ -398,7 +428,7 @@ func (t *terminal) glance() {
 		signs = append(signs, "† no rank")
 	}
 	if g.Signs.Fell {
-		signs = append(signs, "▾ stalled, fell, declined or went to and fro in a block")
+		signs = append(signs, "▾ "+fellMeaning)
 	}
 	if len(signs) > 0 {
 		t.wrapped("", t.paint.faint, "", strings.Join(signs, "; ")+".")

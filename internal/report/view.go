@@ -3,6 +3,8 @@ package report
 import (
 	"slices"
 	"time"
+
+	"assay/internal/record"
 )
 
 // View is everything that a report shows. Times are in seconds where a name says nothing else, rates in operations a
@@ -113,21 +115,22 @@ type Table struct {
 	ID         string    `json:"id"`    // unique in the view, fit for an anchor
 	Class      string    `json:"class"` // durability: "D2(1s)"
 	Meaning    string    `json:"class_meaning"`
-	Run        string    `json:"run"`         // ID
-	Label      string    `json:"label"`       // the phase, with what tells the cell from others of its class: "put, 10 records"
-	Cell       string    `json:"cell"`        // what else the cell fixes: "1 M records of 1,000 B, 8 threads, shared handle"
-	Phase      string    `json:"phase"`       // its name
-	Doing      string    `json:"doing"`       // what it does: "updates, uniform order, closed load, 60 s"
-	Cache      string    `json:"cache"`       // "warm" or "cold": if the pages of the stores' files were dropped before the phase
-	Open       bool      `json:"open"`        // latencies are response times from the due time
-	Rows       []Row     `json:"rows"`        // ranked ones in order, then the others
-	Series     []Series  `json:"series"`      // rate over time, a trial each
-	Ceiling    *float64  `json:"ceiling"`     // the rate of Assay's own null driver
-	Ceilings   []Ceiling `json:"ceilings"`    // of all null drivers that have a rate, Assay's own first
-	NoiseRatio *float64  `json:"noise_ratio"` // the baseline's twin ÷ the baseline
-	Threshold  float64   `json:"threshold"`   // smaller relative differences are not said
-	Sentence   string    `json:"sentence"`    // who is ahead, or why that can't be said
-	WholePhase bool      `json:"whole_phase"` // rates are of a fixed amount of work, warm-up included
+	Run        string    `json:"run"`             // ID
+	Label      string    `json:"label"`           // the phase, with what tells the cell from others of its class: "put, 10 records"
+	Cell       string    `json:"cell"`            // what else the cell fixes: "1 M records of 1,000 B, 8 threads, shared handle"
+	Quota      *Quota    `json:"quota,omitempty"` // the file systems of the trials' own; nil: they have none
+	Phase      string    `json:"phase"`           // its name
+	Doing      string    `json:"doing"`           // what it does: "updates, uniform order, closed load, 60 s"
+	Cache      string    `json:"cache"`           // "warm" or "cold": if the pages of the stores' files were dropped before the phase
+	Open       bool      `json:"open"`            // latencies are response times from the due time
+	Rows       []Row     `json:"rows"`            // ranked ones in order, then the others
+	Series     []Series  `json:"series"`          // rate over time, a trial each
+	Ceiling    *float64  `json:"ceiling"`         // the rate of Assay's own null driver
+	Ceilings   []Ceiling `json:"ceilings"`        // of all null drivers that have a rate, Assay's own first
+	NoiseRatio *float64  `json:"noise_ratio"`     // the baseline's twin ÷ the baseline
+	Threshold  float64   `json:"threshold"`       // smaller relative differences are not said
+	Sentence   string    `json:"sentence"`        // who is ahead, or why that can't be said
+	WholePhase bool      `json:"whole_phase"`     // rates are of a fixed amount of work, warm-up included
 }
 
 // Ceiling is the rate that the harness of one worker allows: that of its null driver.
@@ -258,9 +261,17 @@ type Resource struct {
 type Happened struct {
 	At      float64  `json:"t"`
 	Until   float64  `json:"until,omitempty"` // 0: an instant
-	Kind    string   `json:"kind"`            // of verdict.Mark: "stall", "cliff", "decline", "oscillation", or "change" of level
+	Kind    string   `json:"kind"`            // of verdict.Mark: "stall", "cliff", "decline", "oscillation", or "change" of level; or "sank"
 	Text    string   `json:"text"`
+	Levels  []Level  `json:"levels,omitempty"`  // of what sank: the first one and the last one, which it has instead of a place
 	Records *float64 `json:"records,omitempty"` // stored then; nil: not measured
+}
+
+// Level is a stretch of a series at one rate.
+type Level struct {
+	From  float64 `json:"t"` // seconds since the phase began
+	Until float64 `json:"until"`
+	Rate  float64 `json:"rate"`
 }
 
 // Matrix is every planned trial: rows are arms, columns are cells, and each square holds one trial a block.
@@ -290,6 +301,8 @@ type Trial struct {
 	Link    string   `json:"link,omitempty"` // from the report to the trial's folder, with "/" at the end; "": it left no result
 	Phases  []Phase  `json:"phases,omitempty"`
 	Final   *Final   `json:"final_check,omitempty"`
+
+	QuotaMount *record.QuotaMount `json:"quota_mount,omitempty"` // nil: it had no file system of its own
 }
 
 // Final is what a trial's last phase found when it read records back.

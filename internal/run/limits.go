@@ -68,24 +68,27 @@ func (t *trial) explain(err error) error {
 	case t.outOfMemory():
 		return fmt.Errorf("killed by the kernel at its memory limit of %s: %w", sizeText(uint64(t.cell.MemoryLimit)), err)
 	case t.noRoom(err):
+		t.full = true
+		t.markFull(t.fullText("was"))
 		return fmt.Errorf("%s%s: %w", t.fullText("is"), busError(err), err)
 	}
 	return err
 }
 
-// noRoom says if an error came from a full disk: its text says so; or nothing is free, which kills a process that touches a mapped page without a
-// block; or the worker hangs and there is little free, because some stores try again and again to write their next file.
+// noRoom says if an error came from a full disk: its text or the worker's log says so; or nothing is free, which kills a process that touches a
+// mapped page without a block; or the worker hangs and there is little free, because some stores try again and again to write their next file.
 func (t *trial) noRoom(err error) bool {
 	var reply *control.Error
-	if t.data == "" || errors.As(err, &reply) && reply.Class == control.ClassRefused {
-		return false
+	refused := errors.As(err, &reply) && reply.Class == control.ClassRefused
+	if refused || t.full || t.data == "" {
+		return t.full && !refused
 	}
 	free, total, spaceErr := host.Space(t.data)
 	if spaceErr != nil {
-		return t.full
+		return false
 	}
 	hung := errors.Is(err, conductor.ErrHung) && free < min(fullBytes, total/3)
-	return t.full || hung || free < emptyBytes || free < fullBytes && saysFull(err.Error())
+	return hung || free < emptyBytes || free < fullBytes && (saysFull(err.Error()) || t.logSaysFull())
 }
 
 func sizeText(bytes uint64) string {
@@ -108,6 +111,7 @@ func (w *watched) endedBy(err error) record.Ending {
 	case err != nil && errors.Is(err, errInterrupted):
 		return record.EndedInterrupted
 	case err != nil && (w.ending == record.EndedDiskFull || w.trial.noRoom(err)):
+		w.trial.full = true // by the time that this is told, files of the dead worker may have made room
 		return record.EndedDiskFull
 	case err != nil:
 		return record.EndedFailed
@@ -199,7 +203,7 @@ func (t *trial) judgeDisk(p *spec.Phase, result *record.Phase) error {
 		if records := result.Sizes.Records; records != nil {
 			text += fmt.Sprintf(" with %d records stored", *records)
 		}
-		t.result.Marks = append(t.result.Marks, record.Mark{Code: record.MarkDiskFull, Phase: p.Name, Text: text})
+		t.markFull(text)
 		if p.Load {
 			return errors.New("the disk was full before all records were loaded")
 		}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -234,9 +233,6 @@ func TestFullDisk(t *testing.T) {
 			}
 			if done := addsUp(t, &trial.Phases[0]); done*4096 > 48<<20 && trial.Phases[0].Operations[0].OK*4096 > 48<<20 {
 				t.Errorf("%d inserts of 4 KiB were acknowledged on a disk of 48 MiB", trial.Phases[0].Operations[0].OK)
-			}
-			if elapsed := time.Duration(trial.Phases[0].ElapsedNS); elapsed > 20*time.Second {
-				t.Errorf("the phase went on for %v on a full disk", elapsed)
 			}
 			switch trial.State {
 			case record.Marked:

@@ -30,7 +30,7 @@ func (t *trial) phase(ctx context.Context, p *spec.Phase, position int) error {
 	request := t.prepare(p.Name, number)
 	request.ZeroVersions = p.Load
 	request.DeadlineNS = int64(t.duration(p))
-	if !p.Load && !t.mayMiss(p) {
+	if !p.Load && !t.mayMiss(p) && audit.LoadedWhole(t.past) {
 		request.MustHitBelow = t.loaded
 	}
 	result := record.Phase{
@@ -70,7 +70,9 @@ func (t *trial) phase(ctx context.Context, p *spec.Phase, position int) error {
 	if short := w.notDone(); short != "" {
 		t.result.Marks = append(t.result.Marks, record.Mark{Code: record.MarkShort, Phase: p.Name, Text: short})
 	}
-	t.result.Marks = append(t.result.Marks, w.foreign()...)
+	if t.run.experiment.BusyMachine != spec.BusyMachineTell {
+		t.result.Marks = append(t.result.Marks, machineMarks(&result)...)
+	}
 	t.result.Marks = append(t.result.Marks, w.seen.against(p.Name, int64(w.files.counters.StartNS()), int64(w.files.counters.EndNS()))...)
 	return nil
 }

@@ -95,6 +95,9 @@ func (t *trial) mountQuota() error {
 
 // fullText says that the disk is full, and which disk.
 func (t *trial) fullText(tense string) string {
+	if t.writer.MetFullDisk() && (t.data == "" || t.mountsQuota() || t.run.options.DataRoot != "") {
+		return fmt.Sprintf("the disk of the run directory %s full (%s free)", tense, freeText(t.run.options.Directory))
+	}
 	if q := t.result.QuotaMount; q != nil {
 		return fmt.Sprintf("disk full: its file system of %s (%s, %s for files, %s free)", sizeText(q.Bytes), q.FileSystem, sizeText(q.UsableBytes), freeText(t.data))
 	}

@@ -5,15 +5,16 @@
 //	phase.go    one phase: its trace, its result, what is left on the disk after it
 //	watch.go    the phase while it runs: samples, hangs, the user's Ctrl-C
 //	tally.go    counters to results; do the counts add up?
-//	limits.go   memory limit, disk quota, full disks
+//	limits.go   memory limit, disk quota, stores that meet a full disk
+//	fulldisk.go a full disk ends the trial, and the run only if others fill it
 //	quota.go    a disk quota as a file system of its own
 //	final.go    what was acknowledged, is it there?
 //	scratch.go  where the files stand that conductor and worker share
 package run
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -80,7 +81,7 @@ func Resume(ctx context.Context, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	now := host.Seal(o.Directory, o.Command)
+	now := host.Seal(cmp.Or(o.DataRoot, o.Directory), o.Command)
 	if changes := host.Changes(before.Environment, now); len(changes) > 0 {
 		return Result{}, fmt.Errorf("resuming %s: this is not the machine or the program that the run began with (%s): trials of the two can't be compared",
 			o.Directory, changes[0])
@@ -142,6 +143,9 @@ func (r *running) trials(ctx context.Context, left []plan.Trial, planned int) er
 }
 
 func (r *running) trial(ctx context.Context, p plan.Trial, number, of int) error {
+	if err := r.writer.EnsureRoom(r.options.DataRoot); err != nil {
+		return err
+	}
 	writer, err := r.writer.TrialStarted(p.ID)
 	if err != nil {
 		return err
@@ -192,7 +196,7 @@ func (r *running) finish(err error) (Result, error) {
 	case r.result.Interrupted:
 		kind, text = record.EventInterrupted, "stopped by the user"
 	}
-	return r.result, errors.Join(err, r.writer.Event(kind, "", text), r.writer.Close())
+	return r.result, onceFull(err, r.writer.Event(kind, "", text), r.writer.Close())
 }
 
 // seal measures the machine where the stores' files will stand.

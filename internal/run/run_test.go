@@ -133,7 +133,7 @@ func trialOf(t *testing.T, directory, arm string) *record.Trial {
 func codes(trial *record.Trial) []string {
 	var all []string
 	for _, m := range trial.Marks {
-		if !slices.Contains(all, m.Code) && m.Code != record.MarkForeign { // other tests run on this machine
+		if !slices.Contains(all, m.Code) && m.Code != record.MarkForeign && m.Code != record.MarkThrottled { // other tests run on this machine, which may have a quota
 			all = append(all, m.Code)
 		}
 	}

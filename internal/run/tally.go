@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"assay/internal/counters"
+	"assay/internal/host"
 	"assay/internal/record"
 	"assay/internal/trace"
 )
@@ -120,6 +121,8 @@ const (
 	clockDriftFloor = 2e6   // ns: below this, a late look at the two clocks explains it
 	stealShareMax   = 0.05
 	foreignShareMax = 0.25
+	// Of the phase's length: a store that a quota holds back for 100 ms in ten seconds shows it in its p99.
+	throttledShareMax = 0.01
 )
 
 // marksOf returns what forbids ranking a trial because of this phase.
@@ -160,6 +163,71 @@ func marksOf(p *record.Phase, problems []string) []record.Mark {
 	return marks
 }
 
+// machine returns how much of the machine a phase had to do without, and what of that can't be told.
+func machine(used host.Interval, throttled host.Throttled) *record.Machine {
+	m := &record.Machine{
+		Seconds: used.Seconds, Foreign: used.ForeignWithin, Steal: used.StealWithin,
+		QuotaSeconds: throttled.QuotaSeconds, QuotaPeriods: throttled.QuotaPeriods, QuotaGroup: throttled.QuotaGroup,
+		HeatSeconds: throttled.HeatSeconds, HeatEvents: throttled.HeatEvents, NotMeasured: map[string]string{},
+	}
+	for _, s := range []struct {
+		name  string
+		share **host.Bounds
+		most  float64
+	}{{"foreign", &m.Foreign, foreignShareMax}, {"steal", &m.Steal, stealShareMax}} {
+		switch b := *s.share; {
+		case b == nil:
+			m.NotMeasured[s.name] = "/proc/stat does not tell, or a CPU came or went"
+		case b.Least <= 0 && b.Most >= 1:
+			*s.share = nil
+			m.NotMeasured[s.name] = fmt.Sprintf("%.3g s are too short for the kernel's clock ticks: it may be anything", m.Seconds)
+		case b.Least <= s.most && b.Most > s.most:
+			m.NotMeasured[s.name] = fmt.Sprintf("from %.1f %% to %.1f %% in %.3g s: the kernel's clock ticks leave open whether it was above %.0f %%",
+				b.Least*100, b.Most*100, m.Seconds, s.most*100)
+		}
+	}
+	for name, why := range map[string]string{"quota": throttled.QuotaWhy, "heat": throttled.HeatWhy} {
+		if why != "" {
+			m.NotMeasured[name] = why
+		}
+	}
+	return m
+}
+
+// machineMarks returns marks for a measured phase that had less of the machine than it should, even if all counters err on its side.
+func machineMarks(p *record.Phase) []record.Mark {
+	m := p.Machine
+	if !p.Measured || m == nil {
+		return nil
+	}
+	var marks []record.Mark
+	mark := func(code, format string, args ...any) {
+		marks = append(marks, record.Mark{Code: code, Phase: p.Name, Text: fmt.Sprintf(format, args...)})
+	}
+	if m.Steal != nil && m.Steal.Least > stealShareMax {
+		mark(record.MarkForeign, "the hypervisor took %s of the machine's CPU time", within(m.Steal))
+	}
+	if m.Foreign != nil && m.Foreign.Least > foreignShareMax {
+		mark(record.MarkForeign, "other processes took %s of the machine's CPU time", within(m.Foreign))
+	}
+	if m.QuotaSeconds != nil && *m.QuotaSeconds > throttledShareMax*m.Seconds {
+		mark(record.MarkThrottled, "the CPU quota of %s was used up in %d periods and kept threads from a CPU for %.3g s, over all CPUs, in %.3g s", m.QuotaGroup, *m.QuotaPeriods, *m.QuotaSeconds, m.Seconds)
+	}
+	if m.HeatSeconds != nil && *m.HeatSeconds > throttledShareMax*m.Seconds {
+		mark(record.MarkThrottled, "heat slowed a CPU down for %.3g of %.3g s", *m.HeatSeconds, m.Seconds)
+	}
+	return marks
+}
+
+// within writes a share as one number where its bounds are no further apart than that number's digits.
+func within(b *host.Bounds) string {
+	least, most := fmt.Sprintf("%.0f", b.Least*100), fmt.Sprintf("%.0f", b.Most*100)
+	if least == most {
+		return least + " %"
+	}
+	return least + " to " + most + " %"
+}
+
 func firstMessage(p *record.Phase, outcomes ...string) string {
 	for _, m := range p.Messages {
 		for _, o := range outcomes {
@@ -191,7 +259,7 @@ func (t *trial) rate() *float64 {
 		}
 		var good uint64
 		for _, o := range p.Operations {
-			good += o.OK + o.Miss + o.Conflict
+			good += o.Good()
 		}
 		rate := float64(good) / (float64(p.ElapsedNS) / 1e9)
 		return &rate

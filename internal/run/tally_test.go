@@ -1,10 +1,13 @@
 package run
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"assay/internal/histogram"
+	"assay/internal/host"
 	"assay/internal/record"
 )
 
@@ -41,5 +44,67 @@ func TestServiceTimesMustFitTheTimeThatThreadsHad(t *testing.T) {
 	open.Open = true
 	if got := timeKept(open); got != "" {
 		t.Errorf("open load: %q", got)
+	}
+}
+
+// What a phase had to do without: the mark that it gets, and what must be said not to be known. The bounds of 200 ms are those that
+// host's TestBoundsOfAShortPhase gets from the counters of 4 CPUs.
+func TestAPhaseThatHadLessOfTheMachine(t *testing.T) {
+	quiet := func() (host.Interval, host.Throttled) {
+		return host.Interval{Seconds: 0.2, ForeignWithin: &host.Bounds{Least: 0, Most: 0.1525}, StealWithin: &host.Bounds{Least: 0, Most: 0.0325}},
+			host.Throttled{QuotaSeconds: new(float64), QuotaPeriods: new(uint64), HeatEvents: new(uint64), HeatSeconds: new(float64)}
+	}
+	seconds := func(s float64) *float64 { return &s }
+	periods := func(n uint64) *uint64 { return &n }
+	for _, c := range []struct {
+		name    string
+		change  func(i *host.Interval, d *host.Throttled)
+		mark    string // "": none
+		text    string // of the mark
+		unknown []string
+	}{
+		{name: "quiet", change: func(*host.Interval, *host.Throttled) {}},
+		{name: "others took half", change: func(i *host.Interval, _ *host.Throttled) { i.ForeignWithin = &host.Bounds{Least: 0.3475, Most: 0.6525} },
+			mark: record.MarkForeign, text: "other processes took 35 to 65 %"},
+		{name: "others took 30 %, which ticks can't tell", change: func(i *host.Interval, _ *host.Throttled) { i.ForeignWithin = &host.Bounds{Least: 0.1475, Most: 0.4525} },
+			unknown: []string{"foreign"}},
+		{name: "the hypervisor took a tenth", change: func(i *host.Interval, _ *host.Throttled) { i.StealWithin = &host.Bounds{Least: 0.1, Most: 0.1} },
+			mark: record.MarkForeign, text: "the hypervisor took 10 %"},
+		{name: "too short for anything", change: func(i *host.Interval, _ *host.Throttled) {
+			i.Seconds, i.ForeignWithin, i.StealWithin = 0.02, &host.Bounds{Least: 0, Most: 1}, &host.Bounds{Least: 0, Most: 0.4}
+		}, unknown: []string{"foreign", "steal"}},
+		{name: "not to be read", change: func(i *host.Interval, _ *host.Throttled) { i.ForeignWithin, i.StealWithin = nil, nil },
+			unknown: []string{"foreign", "steal"}},
+		{name: "a quota, long", change: func(_ *host.Interval, d *host.Throttled) {
+			d.QuotaSeconds, d.QuotaPeriods, d.QuotaGroup = seconds(0.1), periods(2), "/box"
+		}, mark: record.MarkThrottled, text: "the CPU quota of /box was used up in 2 periods and kept threads from a CPU for 0.1 s, over all CPUs, in 0.2 s"},
+		{name: "a quota, hardly", change: func(_ *host.Interval, d *host.Throttled) {
+			d.QuotaSeconds, d.QuotaPeriods, d.QuotaGroup = seconds(0.001), periods(1), "/box"
+		}},
+		{name: "heat", change: func(_ *host.Interval, d *host.Throttled) { d.HeatSeconds = seconds(0.05) },
+			mark: record.MarkThrottled, text: "heat slowed a CPU down for 0.05 of 0.2 s"},
+		{name: "no file tells", change: func(_ *host.Interval, d *host.Throttled) {
+			*d = host.Throttled{QuotaWhy: "not mounted", HeatWhy: "a virtual machine"}
+		}, unknown: []string{"heat", "quota"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			interval, throttled := quiet()
+			c.change(&interval, &throttled)
+			phase := record.Phase{Name: "p", Measured: true, Machine: machine(interval, throttled)}
+			marks := machineMarks(&phase)
+			if c.mark == "" && len(marks) > 0 || c.mark != "" && (len(marks) != 1 || marks[0].Code != c.mark || marks[0].Phase != "p" || !strings.Contains(marks[0].Text, c.text)) {
+				t.Errorf("marks %+v, want %q: %q", marks, c.mark, c.text)
+			}
+			if unknown := slices.Sorted(maps.Keys(phase.Machine.NotMeasured)); !slices.Equal(unknown, c.unknown) {
+				t.Errorf("not measured: %v, want %v", phase.Machine.NotMeasured, c.unknown)
+			}
+			if m := phase.Machine; m.Foreign != nil && m.Foreign.Most >= 1 && m.Foreign.Least <= 0 {
+				t.Error("bounds that say nothing are in the record")
+			}
+			phase.Measured = false
+			if marks := machineMarks(&phase); marks != nil {
+				t.Errorf("a phase that is not measured has marks %v", marks)
+			}
+		})
 	}
 }

@@ -33,7 +33,9 @@ type trial struct {
 	sampler *host.Sampler
 	class   store.Durability  // that the store is open in
 	limit   *host.MemoryGroup // nil: no memory limit
-	full    bool              // the disk is: no further phase begins
+	full    bool              // the disk is, or was when the worker died: no further phase begins
+
+	freeBefore uint64 // bytes of the disk that the store's files stand on, before they did; 0: not known, or it is the trial's alone
 
 	loaded uint64 // records that were stored with version 0
 	fresh  uint64 // the first index that no key has had
@@ -47,28 +49,38 @@ var errInterrupted = errors.New("stopped by the user")
 // store or its worker is in the result.
 func (t *trial) do(ctx context.Context) error {
 	t.result.Started = time.Now().UTC()
-	if t.plan.Refuse != "" {
-		t.result.State, t.result.Error = record.Refused, t.plan.Refuse
-	} else if err := t.conduct(ctx); err != nil {
-		t.result.Error = err.Error()
-		var reply *control.Error
-		switch {
-		case errors.Is(err, errInterrupted):
-			t.result.State = record.Interrupted
-		case errors.Is(err, errRunDirectory):
-			return err
-		case errors.As(err, &reply) && reply.Class == control.ClassRefused:
-			t.result.State = record.Refused
-		default:
-			t.result.State = record.Failed
+	var err error
+	if t.plan.Refuse == "" {
+		if err = t.conduct(ctx); errors.Is(err, errRunDirectory) {
+			return onceFull(err, t.writer.Abandon())
 		}
-	} else if len(t.result.Marks) > 0 {
-		t.result.State = record.Marked
-	} else {
-		t.result.State = record.OK
+	}
+	// The store's files are gone now, whatever came of them.
+	othersFill := t.roomAfterFullDisk()
+	t.result.State, t.result.Error = t.ended(err)
+	if othersFill != nil {
+		t.result.State, t.result.Error = record.Interrupted, othersFill.Error()
 	}
 	t.result.Seconds = time.Since(t.result.Started).Seconds()
-	return t.writer.End(&t.result)
+	return onceFull(othersFill, t.writer.End(&t.result))
+}
+
+// ended says how the trial ended. err is what conducting it gave.
+func (t *trial) ended(err error) (state record.State, text string) {
+	var reply *control.Error
+	switch {
+	case t.plan.Refuse != "":
+		return record.Refused, t.plan.Refuse
+	case errors.Is(err, errInterrupted):
+		return record.Interrupted, err.Error()
+	case errors.As(err, &reply) && reply.Class == control.ClassRefused:
+		return record.Refused, err.Error()
+	case err != nil:
+		return record.Failed, err.Error()
+	case len(t.result.Marks) > 0:
+		return record.Marked, ""
+	}
+	return record.OK, ""
 }
 
 // errRunDirectory is wrapped by what goes wrong on Assay's own side.
@@ -87,6 +99,7 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 		if err := t.mountQuota(); err != nil {
 			return fmt.Errorf("%w: %w", errRunDirectory, err)
 		}
+		t.noteFree()
 	}
 	command := t.store.Worker
 	if len(command) == 0 {

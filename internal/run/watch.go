@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"syscall"
 	"time"
 
 	"assay/internal/clock"
@@ -34,6 +33,7 @@ type watched struct {
 	lastAt   float64 // seconds since the phase began
 	usage    host.Usage
 	first    host.Usage
+	throttle host.Throttling // when the phase began
 	rssMax   uint64
 	bad      uint64 // operations that were lost, wrong, errors or timeouts
 	progress progress
@@ -91,6 +91,7 @@ type progress struct {
 // counted until then stays.
 func (w *watched) watch(ctx context.Context) error {
 	t, period := w.trial, time.Duration(w.result.SampleNS)
+	w.throttle = t.sampler.Throttling()
 	w.first = t.sampler.Sample()
 	t.sampler.BeginResources(w.first)
 	w.usage = w.first
@@ -242,8 +243,8 @@ func (w *watched) sample() error {
 	if s.Bad > 0 && w.disk.full(w.files.counters.Messages()) {
 		w.stop(record.EndedDiskFull)
 	}
-	if err := w.trial.writer.Sample(s); errors.Is(err, syscall.ENOSPC) {
-		w.stop(record.EndedDiskFull) // the run directory's disk: what was counted is kept, for the result has room set aside
+	if err := w.trial.writer.Sample(s); record.IsFull(err) {
+		w.meetFullDisk()
 	} else if err != nil {
 		return fmt.Errorf("%w: %w", errRunDirectory, err)
 	}
@@ -299,7 +300,11 @@ func (w *watched) lastSample() error {
 }
 
 func bad(t counters.Total) uint64 {
-	return t.Outcomes[counters.Lost] + t.Outcomes[counters.Wrong] + t.Outcomes[counters.Error] + t.Outcomes[counters.Timeout]
+	refused := t.Outcomes[counters.Conflict]
+	if t.Operation.Conditional() {
+		refused = 0
+	}
+	return t.Outcomes[counters.Lost] + t.Outcomes[counters.Wrong] + t.Outcomes[counters.Error] + t.Outcomes[counters.Timeout] + refused
 }
 
 // collect reads the final counters into the result and returns in what they disagree.
@@ -329,6 +334,7 @@ func (w *watched) collect() []string {
 	}
 	if !w.dead {
 		w.usedBy(now)
+		r.Machine = machine(now.Since(w.first), w.trial.sampler.Throttling().Since(w.throttle))
 	}
 	return problems
 }
@@ -361,19 +367,4 @@ func (w *watched) notDone() string {
 		return fmt.Sprintf("the phase ended after %.1f of %.1f s", float64(w.result.ElapsedNS)/1e9, float64(w.request.DeadlineNS)/1e9)
 	}
 	return ""
-}
-
-// foreign returns marks for a measured phase that had less of the machine than it should.
-func (w *watched) foreign() []record.Mark {
-	interval := w.usage.Since(w.first)
-	var marks []record.Mark
-	mark := func(share *float64, most float64, who string) {
-		if w.result.Measured && share != nil && interval.Seconds >= 1 && *share > most {
-			marks = append(marks, record.Mark{Code: record.MarkForeign, Phase: w.result.Name,
-				Text: fmt.Sprintf("%s took %.0f %% of the machine's CPU time", who, *share*100)})
-		}
-	}
-	mark(interval.Steal, stealShareMax, "the hypervisor")
-	mark(interval.Foreign, foreignShareMax, "other processes")
-	return marks
 }

@@ -37,6 +37,7 @@ type Experiment struct {
 	Clock         string        `json:"clock"`                   // auto, tsc or monotonic
 	Cache         string        `json:"cache,omitempty"`         // CacheWarm or CacheCold; "", in runs that are older than the field: warm
 	DiskQuotaBy   string        `json:"disk_quota_by,omitempty"` // QuotaByStop or QuotaByMount; "", in runs that are older than the field: stop
+	BusyMachine   string        `json:"busy_machine,omitempty"`  // BusyMachineMark or BusyMachineTell; "", in runs that are older than the field: mark
 	Sample        time.Duration `json:"sample_ns"`               // between samples; 0: a second, or a twentieth of the phase where that is less, at least 100 ms
 	StepTimeout   time.Duration `json:"step_timeout_ns"`         // for open, sync, close and what a phase may take beyond its duration
 }
@@ -51,6 +52,12 @@ const (
 const (
 	QuotaByStop  = "stop"  // a phase that writes ends when the store's files have reached it
 	QuotaByMount = "mount" // the store's files stand on a file system of their own of that size, which gets full
+)
+
+// What Experiment.BusyMachine may be: what becomes of a trial from which other processes, the hypervisor, a CPU quota or heat took too much.
+const (
+	BusyMachineMark = "mark" // it is marked, and not ranked
+	BusyMachineTell = "tell" // it is ranked; a finding says what was taken, and that it did not count
 )
 
 // Store is one store in one configuration: an arm.

@@ -23,14 +23,15 @@ type File struct {
 
 	Phases []PhaseFile `yaml:"phases" jsonschema_description:"What each trial does, one after the other."`
 
-	Blocks        *Count       `yaml:"blocks" jsonschema_description:"How often everything is repeated, each time in another random order. Default: 3."`
-	Seed          *Count       `yaml:"seed" jsonschema_description:"All randomness is derived from it. Default: 1."`
-	Verify        *bool        `yaml:"verify" jsonschema_description:"Check each value that is read. Default: true."`
-	VerifyRecords *Count       `yaml:"verify_records" jsonschema_description:"How many records are read back at the end and checked against what was acknowledged. Default: 1000000, or 0 if verify is false."`
-	Clock         ClockForm    `yaml:"clock" jsonschema_description:"The worker's clock: auto, tsc or monotonic. Default: auto."`
-	Cache         CacheForm    `yaml:"cache" jsonschema_description:"warm: the page cache stays as the phases before left it. cold: before each measured phase the pages of the store's files are written back and dropped from it. Default: warm."`
-	Sample        SampleForm   `yaml:"sample" jsonschema_description:"Time between samples: auto or a duration of at least 10ms. Default: auto."`
-	StepTimeout   DurationForm `yaml:"step_timeout" jsonschema_description:"How long opening, syncing and closing may take, and a phase beyond its duration. Default: 60s."`
+	Blocks        *Count          `yaml:"blocks" jsonschema_description:"How often everything is repeated, each time in another random order. Default: 3."`
+	Seed          *Count          `yaml:"seed" jsonschema_description:"All randomness is derived from it. Default: 1."`
+	Verify        *bool           `yaml:"verify" jsonschema_description:"Check each value that is read. Default: true."`
+	VerifyRecords *Count          `yaml:"verify_records" jsonschema_description:"How many records are read back at the end and checked against what was acknowledged. Default: 1000000, or 0 if verify is false."`
+	Clock         ClockForm       `yaml:"clock" jsonschema_description:"The worker's clock: auto, tsc or monotonic. Default: auto."`
+	Cache         CacheForm       `yaml:"cache" jsonschema_description:"warm: the page cache stays as the phases before left it. cold: before each measured phase the pages of the store's files are written back and dropped from it. Default: warm."`
+	BusyMachine   BusyMachineForm `yaml:"busy_machine" jsonschema_description:"mark: a trial from which others took too much of the machine is not ranked. tell: it is, and the report says what was taken. Default: mark."`
+	Sample        SampleForm      `yaml:"sample" jsonschema_description:"Time between samples: auto or a duration of at least 10ms. Default: auto."`
+	StepTimeout   DurationForm    `yaml:"step_timeout" jsonschema_description:"How long opening, syncing and closing may take, and a phase beyond its duration. Default: 60s."`
 
 	Scales map[string]Changes `yaml:"scales" jsonschema_description:"Named sets of changes to this file: path: value."`
 	Scale  string             `yaml:"scale" jsonschema_description:"The scale that is used. Default: none, the file as it stands."`

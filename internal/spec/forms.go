@@ -236,6 +236,7 @@ type (
 	ClockForm            string
 	CacheForm            string
 	DiskQuotaByForm      string
+	BusyMachineForm      string
 	DistributionForm     string
 	ScanDistributionForm string
 	ColumnTypeForm       string
@@ -247,6 +248,7 @@ var (
 	clocks            = []string{"auto", "tsc", "monotonic"}
 	caches            = []string{CacheWarm, CacheCold}
 	diskQuotaWays     = []string{QuotaByStop, QuotaByMount}
+	busyMachineWays   = []string{BusyMachineMark, BusyMachineTell}
 	scanDistributions = []string{"uniform", "zipfian"}
 	columnTypes       = []string{string(store.TextColumn), string(store.IntegerColumn), string(store.BytesColumn)}
 	indexKinds        = []string{string(store.OrderedIndex), string(store.TokenIndex)}
@@ -266,6 +268,10 @@ func (f *CacheForm) fromNode(n *node, path string) *Error {
 
 func (f *DiskQuotaByForm) fromNode(n *node, path string) *Error {
 	return oneOf((*string)(f), n, path, "way to keep a disk quota", diskQuotaWays)
+}
+
+func (f *BusyMachineForm) fromNode(n *node, path string) *Error {
+	return oneOf((*string)(f), n, path, "way to treat a busy machine", busyMachineWays)
 }
 
 func (f *DistributionForm) fromNode(n *node, path string) *Error {

@@ -59,8 +59,8 @@ func (r *resolver) resolve(scale string) (*Experiment, *Error) {
 		Name: f.Name, About: strings.TrimSpace(f.About), Scale: scale,
 		Blocks: orCount(f.Blocks, defaultBlocks), Seed: uint64(orCount64(f.Seed, defaultSeed)),
 		Verify: f.Verify == nil || *f.Verify, Clock: orText(string(f.Clock), "auto"), Cache: orText(string(f.Cache), CacheWarm),
-		DiskQuotaBy: orText(string(f.DiskQuotaBy), QuotaByStop),
-		Sample:      time.Duration(f.Sample), StepTimeout: orDuration(f.StepTimeout, defaultStepTimeout),
+		DiskQuotaBy: orText(string(f.DiskQuotaBy), QuotaByStop), BusyMachine: orText(string(f.BusyMachine), BusyMachineMark),
+		Sample: time.Duration(f.Sample), StepTimeout: orDuration(f.StepTimeout, defaultStepTimeout),
 	}
 	if r.e.Verify {
 		r.e.VerifyRecords = defaultVerifyRecords

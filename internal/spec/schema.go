@@ -201,6 +201,7 @@ func (KeyFormatForm) JSONSchema() *jsonschema.Schema        { return enumOf(keyF
 func (ClockForm) JSONSchema() *jsonschema.Schema            { return enumOf(clocks) }
 func (CacheForm) JSONSchema() *jsonschema.Schema            { return enumOf(caches) }
 func (DiskQuotaByForm) JSONSchema() *jsonschema.Schema      { return enumOf(diskQuotaWays) }
+func (BusyMachineForm) JSONSchema() *jsonschema.Schema      { return enumOf(busyMachineWays) }
 func (DistributionForm) JSONSchema() *jsonschema.Schema     { return enumOf(Distributions) }
 func (ColumnTypeForm) JSONSchema() *jsonschema.Schema       { return enumOf(columnTypes) }
 func (IndexKindForm) JSONSchema() *jsonschema.Schema        { return enumOf(indexKinds) }

@@ -49,6 +49,9 @@ func (o Operation) Writes() bool {
 	return false
 }
 
+// Conditional says if the operation asks for something to be so before it writes: a conflict is then an answer.
+func (o Operation) Conditional() bool { return o == Add || o == CompareAndSwap }
+
 // OperationNames returns the names of all operations, in the order of their codes.
 func OperationNames() []string { return operationNames[1:] }
 

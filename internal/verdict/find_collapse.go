@@ -102,29 +102,18 @@ func findDeclines(run *record.Run, s *Summary) (found []Finding) {
 	return found
 }
 
-// sunkenShare is the share of the first level's rate below which a rate that wandered has sunk: less is said of no random walk.
-const sunkenShare = 0.5
-
 // findSunken tells of rates that ended far below where they began, though no cliff or decline can be told from a random walk: several steps
 // down within a minute look like one. It is a description, with no claim of a place or a cause.
 func findSunken(run *record.Run, s *Summary) (found []Finding) {
 	eachRow(s, func(t *Table, r *Row) {
 		var evidence []string
 		for _, o := range r.Trials {
-			if o.Course == nil || !o.Course.Has(stat.ShapeWandering) || len(o.Course.Levels.Segments) < 2 {
+			if o.Course == nil {
 				continue
 			}
-			segments := o.Course.Levels.Segments
-			first, last := segments[0], segments[len(segments)-1]
-			if last.Rate > sunkenShare*first.Rate {
-				continue
+			if sunken := o.Course.Sunken(); sunken != nil {
+				evidence = append(evidence, o.Trial+": "+sunken.Text)
 			}
-			text := fmt.Sprintf("%s: from %s in the first %s to %s from %s on", o.Trial, rate(first.Rate), seconds(o.sampled.Ends[first.To-1]),
-				rate(last.Rate), seconds(beginning(o.sampled, last.From)))
-			if records := measured(o.sampled.Records, last.From-1); records != nil {
-				text += fmt.Sprintf(", at %s records", amount(*records))
-			}
-			evidence = append(evidence, text)
 		}
 		if len(evidence) > 0 {
 			found = append(found, Finding{Code: FindSank, Severity: Warning,

@@ -50,6 +50,15 @@ func findClasses(run *record.Run, s *Summary) []Finding {
 // has the same line.
 const syncMicrosBelievable = 20
 
+func quotaInMemory(run *record.Run) bool {
+	for _, t := range run.Trials {
+		if t.QuotaMount != nil && t.QuotaMount.FileSystem == "tmpfs" {
+			return true
+		}
+	}
+	return false
+}
+
 // findVolatile: a sync that costs nothing proves nothing, and classes that live by it were claimed only.
 func findVolatile(run *record.Run, s *Summary) []Finding {
 	e := run.Environment
@@ -57,6 +66,8 @@ func findVolatile(run *record.Run, s *Summary) []Finding {
 	switch {
 	case e.Filesystem == "tmpfs" || e.Filesystem == "ramfs":
 		why, remedy = "the stores' files stood in memory ("+e.Filesystem+")", "name a directory on a disk with --data"
+	case quotaInMemory(run):
+		why, remedy = "the stores' files stood in memory (a tmpfs, mounted for disk_quota_by: mount)", "allow loop devices, or set disk_quota_by: stop"
 	case e.SyncMicros > 0 && e.SyncMicros < syncMicrosBelievable:
 		why, remedy = fmt.Sprintf("fdatasync of 4 KiB took %.0f µs here, so that something below answers before data is safe", e.SyncMicros), "run on a disk of its own"
 	default:

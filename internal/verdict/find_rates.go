@@ -14,9 +14,6 @@ import (
 const (
 	shortPhaseSeconds = 10.0 // below it, a phase by time is mostly warm-up
 	shortWorkSeconds  = 1.0  // below it, a phase by operations is mostly start and end
-	// busy shares are noticed from here on; what voids a trial is decided while it runs.
-	foreignNoticed = 0.05
-	stealNoticed   = 0.02
 )
 
 func findHarness(run *record.Run, s *Summary) (found []Finding) {
@@ -245,40 +242,4 @@ func findNoCeiling(run *record.Run, s *Summary) []Finding {
 		return nil
 	}
 	return []Finding{{Code: FindNoCeiling, Severity: Notice, Sentence: "A null driver has no rate in some tables: how much of an operation is the harness is not known there.", Evidence: evidence}}
-}
-
-// findBusyMachine looks at the samples of measured phases: what others took of the machine, on average over a phase.
-func findBusyMachine(run *record.Run, s *Summary) []Finding {
-	var evidence []string
-	for i := range s.Tables {
-		t := &s.Tables[i]
-		for _, r := range t.Rows {
-			for _, o := range r.Trials {
-				var foreign, steal []float64
-				for _, sample := range run.Series[o.Trial] {
-					if sample.Phase != t.Phase {
-						continue
-					}
-					if sample.Foreign != nil {
-						foreign = append(foreign, *sample.Foreign)
-					}
-					if sample.Steal != nil {
-						steal = append(steal, *sample.Steal)
-					}
-				}
-				if len(foreign) > 0 && stat.Mean(foreign) > foreignNoticed {
-					evidence = append(evidence, fmt.Sprintf("%s, %s: other processes used %s of the machine", o.Trial, t.Phase, percent(stat.Mean(foreign))))
-				}
-				if len(steal) > 0 && stat.Mean(steal) > stealNoticed {
-					evidence = append(evidence, fmt.Sprintf("%s, %s: the hypervisor took %s of the machine", o.Trial, t.Phase, percent(stat.Mean(steal))))
-				}
-			}
-		}
-	}
-	if len(evidence) == 0 {
-		return nil
-	}
-	return []Finding{{Code: FindBusyMachine, Severity: Warning,
-		Sentence: fmt.Sprintf("Others used the machine in %s.", plural(len(evidence), "measured phase", "measured phases")),
-		Evidence: evidence, Remedy: "stop other programs, or use a machine of your own"}}
 }

@@ -24,6 +24,7 @@ var faultWords = map[string]struct {
 	record.MarkShort:      {Warning, "%s did not get through all its operations in %s", "give the phase more time or fewer operations"},
 	record.MarkDiskFull:   {Warning, "the disk was full under %s in %s", "make room, or set disk_quota below what is free; where it was a quota by mount, this is what was asked for: read its errors"},
 	record.MarkClock:      {Warning, "the clock that timed %s in %s can't be trusted; these blocks are left out", "set clock: monotonic"},
+	record.MarkThrottled:  {Warning, "a CPU quota or heat held back %s in %s; these blocks are left out", "lift the CPU quota of the container or cgroup (docker --cpus, systemd's CPUQuota, cpu.max), or use no more threads than it allows; against heat, cool the machine, or cap its frequency below what it can't keep up"},
 	record.MarkForeign:    {Warning, "something else used the machine while %s ran in %s; these blocks are left out", "stop other programs, or use a machine of your own"},
 }
 

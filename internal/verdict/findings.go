@@ -66,12 +66,15 @@ const (
 	FindNoTwin        = "no-noise-measure"
 	FindNoCeiling     = "no-ceiling"
 	FindBusyMachine   = "busy-machine"
+	FindThrottling    = "throttling-seen"    // a quota or heat held a worker back, too little to mark the trial
+	FindMachineUntold = "machine-not-judged" // what others, quotas or heat took is not known, or not closely enough
 	FindShortValues   = "values-too-short"
 	FindUntold        = "records-not-judged"
 	FindUnverified    = "values-not-checked"
 	FindOneBlock      = "one-block"
 	FindMemoryLimit   = "memory-limit"
 	FindDispatchLate  = "dispatch-late"
+	FindConflicts     = "operations-refused" // conflicts of operations that asked no condition
 	FindNotCold       = "not-cold"           // pages stayed in the page cache though they were to be dropped
 	FindSettings      = "settings-too-small" // an option, most often at its default, is known to be wrong for this much data
 )
@@ -84,8 +87,8 @@ func findingsOf(run *record.Run, s *Summary) []Finding {
 	var found []Finding
 	for _, detect := range []func(*record.Run, *Summary) []Finding{
 		findFaults, findFailed, findRefused, findMissing, findIncomplete,
-		findHarness, findOtherHarness, findKeptData, findUnsteady, findUndecided, findCliffs, findDeclines, findSunken, findTuning, findSettings, findOscillations, findStalls, findShortRuns, findDispatchLate,
-		findNoise, findOneBlock, findNoCeiling, findBusyMachine,
+		findHarness, findOtherHarness, findKeptData, findUnsteady, findUndecided, findCliffs, findDeclines, findSunken, findTuning, findSettings, findOscillations, findStalls, findShortRuns, findDispatchLate, findConflicts,
+		findNoise, findOneBlock, findNoCeiling, findBusyMachine, findThrottling, findMachineUntold,
 		findClasses, findWriteCosts, findVolatile,
 		findInMemory, findNotCold, findMemoryLimit, findShortValues, findUnverified,
 	} {

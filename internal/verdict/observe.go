@@ -76,7 +76,9 @@ type fault struct {
 }
 
 // machines says whether the fault is the machine's rather than the store's: it costs the block, not the arm's rank.
-func (f fault) machines() bool { return f.code == record.MarkForeign || f.code == record.MarkClock }
+func (f fault) machines() bool {
+	return f.code == record.MarkForeign || f.code == record.MarkThrottled || f.code == record.MarkClock
+}
 
 // observe looks at one phase of one planned trial.
 func observe(run *record.Run, planned plan.Trial, phase spec.Phase) Observation {

@@ -139,13 +139,16 @@ type Outcomes struct {
 	Errors     uint64 `json:"errors"`
 	Timeout    uint64 `json:"timeout"`
 	Unfinished uint64 `json:"unfinished"`
+	NotDone    uint64 `json:"not_done,omitempty"` // of Conflict: operations that asked no condition, and were refused
 }
 
 // Good returns the operations that ended well: the ones that a rate counts.
-func (o Outcomes) Good() uint64 { return o.OK + o.Miss + o.Conflict }
+func (o Outcomes) Good() uint64 { return o.OK + o.Miss + o.Conflict - o.NotDone }
 
 // Done returns the operations that have an outcome.
-func (o Outcomes) Done() uint64 { return o.Good() + o.Lost + o.Wrong + o.Errors + o.Timeout }
+func (o Outcomes) Done() uint64 {
+	return o.Good() + o.NotDone + o.Lost + o.Wrong + o.Errors + o.Timeout
+}
 
 func (o *Outcomes) add(p *record.Phase) {
 	o.Attempted += p.Attempted
@@ -154,6 +157,7 @@ func (o *Outcomes) add(p *record.Phase) {
 		o.OK += op.OK
 		o.Miss += op.Miss
 		o.Conflict += op.Conflict
+		o.NotDone += op.OK + op.Miss + op.Conflict - op.Good()
 		o.Lost += op.Lost
 		o.Wrong += op.Wrong
 		o.Errors += op.Errors

@@ -266,6 +266,12 @@ func TestFindings(t *testing.T) {
 			p.Operations[0].Response = p.Operations[0].Service
 			p.LatenessMaxNS = 5e9
 		}, []string{FindDispatchLate}, Warning, []string{"elm in put at D1", "5.00 s late"}},
+		{"writes that a store refused", func(run *record.Run) {
+			for _, e := range trials(run, "elm") {
+				o := &phaseOf(e, "put").Operations[0]
+				o.OK, o.Conflict = o.OK-o.OK/4, o.OK/4
+			}
+		}, []string{FindConflicts}, Warning, []string{"elm refused operations", "(25 %)"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -488,18 +494,35 @@ func TestTheExampleRun(t *testing.T) {
 	}
 }
 
+// A conflict is an answer where one was asked for, and work that was not done elsewhere.
+func TestRatesLeaveOutRefusedOperations(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		good uint64
+	}{{"update", 70}, {"read", 70}, {"batch", 70}, {"add", 100}, {"compare_and_swap", 100}} {
+		var o Outcomes
+		o.add(&record.Phase{Operations: []record.Operation{{Name: c.name, OK: 60, Miss: 10, Conflict: 30, Errors: 5}}})
+		if o.Good() != c.good || o.Done() != 105 || o.Conflict != 30 {
+			t.Errorf("%s: good %d, done %d, conflicts %d", c.name, o.Good(), o.Done(), o.Conflict)
+		}
+	}
+}
+
 func TestSyncsThatCostNothing(t *testing.T) {
 	for _, c := range []struct {
 		class      store.Durability
 		filesystem string
 		micros     float64
+		quota      string // the file system of the trials' quotas
 		want       string // "": no finding
 	}{
-		{store.D3, "ext4", 300, ""},
-		{store.D3, "ext4", 0, ""}, // not measured
-		{store.D1, "tmpfs", 2, ""},
-		{store.D3, "tmpfs", 2, "in memory (tmpfs)"},
-		{store.D3, "ext4", 4, "took 4 µs"},
+		{store.D3, "ext4", 300, "", ""},
+		{store.D3, "ext4", 0, "", ""}, // not measured
+		{store.D1, "tmpfs", 2, "", ""},
+		{store.D3, "tmpfs", 2, "", "in memory (tmpfs)"},
+		{store.D3, "ext4", 4, "", "took 4 µs"},
+		{store.D3, "ext4", 300, "ext4", ""},
+		{store.D3, "ext4", 300, "tmpfs", "mounted for disk_quota_by"},
 	} {
 		shape := clean()
 		shape.Classes = []store.Durability{c.class}
@@ -507,6 +530,11 @@ func TestSyncsThatCostNothing(t *testing.T) {
 		run.Environment.Filesystem, run.Environment.SyncMicros = c.filesystem, c.micros
 		for i := range run.Experiment.Stores {
 			run.Experiment.Stores[i].Description.Kind = store.Embedded
+		}
+		if c.quota != "" {
+			for _, trial := range run.Trials {
+				trial.QuotaMount = &record.QuotaMount{FileSystem: c.quota}
+			}
 		}
 		f := find(summarise(t, run), FindVolatile)
 		if (f != nil) != (c.want != "") || f != nil && !strings.Contains(f.Sentence, c.want) {

@@ -39,6 +39,9 @@ type behaviour struct {
 	key   func(key []byte) []byte // what it takes for the key
 	each  func(n uint64)          // before each operation, with its number in the store
 
+	claimsConflicts bool                                        // says that writes may conflict with others
+	busy, busyBatch func(h *handle, writes []store.Write) error // in the place of a write, or a batch, that begins while another one is under way
+
 	bare      bool // has no ability at all
 	define    func(d *db, indexes []store.Index) error
 	keep      func(columns []store.Column, record [][]byte) // changes a record before it is kept
@@ -53,10 +56,12 @@ const (
 	Slow   = "slow"
 	Prints = "prints"
 	Bare   = "bare"
+
+	Conflicts = "conflicts"
 )
 
 // HonestNames are the names of all drivers that break no promise.
-var HonestNames = []string{Honest, Slow, Prints, Bare}
+var HonestNames = []string{Honest, Slow, Prints, Bare, Conflicts}
 
 // crashAfter is the operation at which drivers hang or crash: in the middle of a phase.
 const crashAfter = 30
@@ -69,6 +74,7 @@ var behaviours = []behaviour{
 	{name: Slow, summary: "keeps every promise, a tenth of a millisecond later", each: func(uint64) { time.Sleep(100 * time.Microsecond) }},
 	{name: Prints, summary: "keeps every promise, and prints to standard output", each: printing},
 	{name: Bare, summary: "keeps every promise, and can get, put and delete only", bare: true},
+	{name: Conflicts, summary: "keeps every promise, and refuses every second write that begins while another one is under way", claimsConflicts: true, busy: refuse},
 
 	{name: "lies-wrong-value", summary: "returns the value of another key", get: func(h *handle, key, _ []byte) ([]byte, error) {
 		value, err := h.honest.get(key)
@@ -192,6 +198,28 @@ var behaviours = []behaviour{
 		time.Sleep(20 * time.Microsecond) // time enough for another thread
 		return h.own, nil
 	}},
+	{name: "lies-conflict-done", summary: "says conflict, and does the write", claimsConflicts: true, busy: refuseAndDo},
+	{name: "lies-conflict-unclaimed", summary: "says conflict, but not that it may", busy: refuse},
+	{name: "lies-conflict-lost", summary: "says conflict of every second write that is in another's way, and nothing of the others", claimsConflicts: true, busy: refuseEverySecond},
+	{name: "lies-conflict-part", summary: "says conflict of a batch of which it has done the first half", claimsConflicts: true, busy: refuse, busyBatch: doHalf},
+	{name: "lies-conflict-all", summary: "says conflict of every write as soon as there are several threads", claimsConflicts: true, put: func(h *handle, key, value []byte) error {
+		if h.threads > 1 {
+			return store.ErrConflict
+		}
+		return h.write(store.Write{Key: key, Value: value})
+	}},
+	{name: "lies-conflict-missing", summary: "does not find what it wrote as soon as there are several threads", claimsConflicts: true, get: func(h *handle, key, _ []byte) ([]byte, error) {
+		if h.threads > 1 && h.puts.Add(1)%10 == 0 {
+			return nil, store.ErrNotFound
+		}
+		return h.honest.get(key)
+	}},
+	{name: "lies-conflict-alone", summary: "says conflict where nobody is in the way", claimsConflicts: true, put: func(h *handle, key, value []byte) error {
+		if h.puts.Add(1)%7 == 0 {
+			return store.ErrConflict
+		}
+		return h.write(store.Write{Key: key, Value: value})
+	}},
 	{name: "lies-key-zero", summary: "takes a key to end at its first zero byte, as C does", key: func(key []byte) []byte {
 		if end := bytes.IndexByte(key, 0); end >= 0 {
 			return key[:end]
@@ -298,6 +326,7 @@ func (d driver) Describe() store.Description {
 	if d.bare {
 		description.Abilities, description.BatchAtomic = store.Probe(bareStore{}, bareHandle{}), false
 	}
+	description.WriteConflicts = d.claimsConflicts
 	if d.describe != nil {
 		d.describe(&description)
 	}
@@ -314,7 +343,7 @@ func (d driver) Open(_ context.Context, c store.Config) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	opened := &db{behaviour: d.behaviour, honest: h, common: make([]byte, valueBytesMax)}
+	opened := &db{behaviour: d.behaviour, honest: h, threads: c.Threads, common: make([]byte, valueBytesMax)}
 	if d.bare {
 		return bareStore{opened}, nil
 	}
@@ -325,15 +354,18 @@ func (d driver) Open(_ context.Context, c store.Config) (store.Store, error) {
 type db struct {
 	*behaviour
 	honest     *honest
+	threads    int
 	columns    []store.Column // nil: none were defined
 	operations atomic.Uint64
 	puts       atomic.Uint64
-	previous   sync.Map // key → the value before the last
-	kept       sync.Map // key → the caller's slice
+	waits      atomic.Uint64 // writes that began while another one was under way
+	previous   sync.Map      // key → the value before the last
+	kept       sync.Map      // key → the caller's slice
 	common     []byte
 	lastLock   sync.Mutex
 	last       []byte
 	swap       sync.Mutex // one add or compare-and-swap at a time
+	writing    sync.Mutex // held during a write by drivers in which writes conflict
 }
 
 // swapLast keeps a value and returns the one that was kept before.
@@ -418,7 +450,7 @@ func (h *handle) Put(key, value []byte) error {
 	if h.put != nil {
 		return h.put(h, key, value)
 	}
-	return h.write(store.Write{Key: key, Value: value})
+	return h.writeAlone(store.Write{Key: key, Value: value})
 }
 
 func (h *handle) Delete(key []byte) error {
@@ -426,7 +458,7 @@ func (h *handle) Delete(key []byte) error {
 	if h.del != nil {
 		return h.del(h, key)
 	}
-	return h.write(store.Write{Key: key, Delete: true})
+	return h.writeAlone(store.Write{Key: key, Delete: true})
 }
 
 func (h *handle) Apply(writes []store.Write) error {
@@ -434,7 +466,7 @@ func (h *handle) Apply(writes []store.Write) error {
 	if h.apply != nil {
 		return h.apply(h, writes)
 	}
-	return h.write(writes...)
+	return h.writeAlone(writes...)
 }
 
 func (h *handle) Scan(start []byte, _ int, visit func(key, value []byte) bool) error {

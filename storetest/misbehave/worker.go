@@ -90,6 +90,57 @@ var lies = map[string]lie{
 			c.Thread(thread).HandlesOpened = 0
 		}
 	}},
+	"late-never": {count: func(c *counters.File) { eachThread(c, countNoneLate) }},
+	"late-uncounted": {count: func(c *counters.File) {
+		eachThread(c, func(_ int, head *counters.Thread) { head.Late = [counters.LatenessWords]uint64{} })
+	}},
+	"late-twice": {count: func(c *counters.File) {
+		eachThread(c, func(_ int, head *counters.Thread) {
+			for word := range head.Late {
+				head.Late[word] *= 2
+			}
+		})
+	}},
+	"late-word-zero": {count: func(c *counters.File) {
+		eachThread(c, func(_ int, head *counters.Thread) {
+			if head.LatenessMaxNS > 0 { // of open load
+				head.Late, head.LatenessMaxNS = [counters.LatenessWords]uint64{head.Acknowledged}, 1<<40
+			}
+		})
+	}},
+	"late-wrong-word": {count: func(c *counters.File) {
+		eachThread(c, func(_ int, head *counters.Thread) {
+			var late uint64
+			for _, n := range head.Late {
+				late += n
+			}
+			head.Late = [counters.LatenessWords]uint64{late}
+		})
+	}},
+	"late-queue": {count: func(c *counters.File) { // its lateness is from the due time, whoever was late
+		eachThread(c, func(thread int, head *counters.Thread) {
+			if c.HasResponse() {
+				head.Late, head.LatenessMaxNS = [counters.LatenessWords]uint64{}, 0
+				for slot := range c.Operations() {
+					countFromDue(head, c.Slot(thread, slot), c.Response(thread, slot))
+				}
+			}
+		})
+	}},
+	"late-first-only": {count: func(c *counters.File) { // it looks at the phase's beginning and never again
+		eachThread(c, func(thread int, head *counters.Thread) {
+			if head.Acknowledged > 1 {
+				countNoneLate(thread, head)
+			}
+		})
+	}},
+	"late-closed-load": {count: func(c *counters.File) {
+		eachThread(c, func(_ int, head *counters.Thread) {
+			if !c.HasResponse() {
+				head.Late[3], head.LatenessMaxNS = 1, counters.LatenessFromNS(3)
+			}
+		})
+	}},
 	"ignores-deadline": {prepare: func(p *control.Prepare) { p.DeadlineNS = 0 }},
 	"ignores-verify":   {prepare: func(p *control.Prepare) { p.Verify = false }},
 	"ignores-must-hit": {prepare: func(p *control.Prepare) { p.MustHitBelow = 0 }},
@@ -124,6 +175,36 @@ func eachSlot(c *counters.File, change func(*counters.Slot)) {
 	for thread := range c.Threads() {
 		for slot := range c.Operations() {
 			change(c.Slot(thread, slot))
+		}
+	}
+}
+
+func eachThread(c *counters.File, change func(thread int, head *counters.Thread)) {
+	for thread := range c.Threads() {
+		change(thread, c.Thread(thread))
+	}
+}
+
+func countNoneLate(_ int, head *counters.Thread) {
+	head.Late, head.LatenessMaxNS = [counters.LatenessWords]uint64{}, 0
+}
+
+// countFromDue counts operations as late by their response times without the shortest service time.
+func countFromDue(head *counters.Thread, slot *counters.Slot, response *[histogram.Buckets]uint64) {
+	service := uint64(0)
+	for bucket, n := range slot.Service {
+		if n > 0 {
+			service = histogram.Lowest(bucket)
+			break
+		}
+	}
+	for bucket, n := range response {
+		late := histogram.Lowest(bucket) - min(histogram.Lowest(bucket), service)
+		if word := counters.LatenessWord(late); word >= 0 && n > 0 {
+			head.Late[word] += n
+		}
+		if n > 0 {
+			head.LatenessMaxNS = max(head.LatenessMaxNS, late)
 		}
 	}
 }

@@ -44,5 +44,6 @@ export function resourceTick(value, unit) {
   if (value === 0) return '0';
   if (unit === 'share') return `${Number((value * 100).toPrecision(3))} %`;
   if (unit === 'ms') return tick(value / 1e3, 's');
+  if ((unit === 'B' || unit === 'B/s') && value < 1) return ''; // there is no part of a byte
   return unit === 'B' || unit === 'B/s' || unit === 's' ? tick(value, unit) : tick(value);
 }

@@ -4,8 +4,9 @@ import uPlot from '../third_party/uplot/uPlot.esm.js';
 import { ink } from './palette.js';
 
 export const plots = new Set();
-// Narrower plots have no room beside their lines: the legend and the bars tell the colours.
-const labelledFrom = 320;
+// Labels that would take more than this share of a plot are left out: the legend and the bars tell the colours.
+const labelShareMax = 0.33;
+const roomWithout = 18; // pixels beside the lines where there are no labels
 const face = '"Helvetica Neue", "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif';
 export const font = (px) => `${px}px ${face}`;
 
@@ -111,11 +112,11 @@ export function valueAt(plot, seriesIndex, place) {
 
 // Writes each label at its line's end, moved apart where lines end close together, in the order of the lines.
 export function labelEnds(plot, ends) {
-  if (plot.width < labelledFrom) return;
   const ctx = plot.ctx;
   const ratio = devicePixelRatio;
   const line = 13 * ratio;
   const { left, top, width, height } = plot.bbox;
+  if (plot.width * ratio - left - width < (roomWithout + 1) * ratio) return;
   const labels = ends.filter((end) => Number.isFinite(end.y)).sort((a, b) => a.y - b.y);
   let lowest = top + 5 * ratio;
   for (const label of labels) {
@@ -145,8 +146,8 @@ export function labelEnds(plot, ends) {
 }
 
 export function roomForLabels(texts, element) {
-  if (widthOf(element) < labelledFrom) return 18;
   const ctx = document.createElement('canvas').getContext('2d');
   ctx.font = font(11.5);
-  return Math.min(150, 18 + Math.max(0, ...texts.map((text) => ctx.measureText(text).width)));
+  const room = Math.min(150, 20 + Math.max(0, ...texts.map((text) => ctx.measureText(text).width)));
+  return room > labelShareMax * widthOf(element) ? roomWithout : room;
 }

@@ -21,24 +21,49 @@ function shadeWarmups(plot, ends) {
   plot.ctx.restore();
 }
 
+// What sank has no place: its first level and its last one are drawn, each over its own time.
+function drawLevels(plot, levels) {
+  const { top, height } = plot.bbox;
+  const ctx = plot.ctx;
+  const end = 4 * devicePixelRatio;
+  ctx.lineWidth = 1.5 * devicePixelRatio;
+  for (const level of levels) {
+    const from = plot.valToPos(level.t, 'x', true);
+    const until = plot.valToPos(level.until, 'x', true);
+    const y = Math.min(Math.max(plot.valToPos(level.rate, 'y', true), top), top + height);
+    ctx.beginPath();
+    ctx.moveTo(from, y - end);
+    ctx.lineTo(from, y + end);
+    ctx.moveTo(from, y);
+    ctx.lineTo(until, y);
+    ctx.moveTo(until, y - end);
+    ctx.lineTo(until, y + end);
+    ctx.stroke();
+  }
+}
+
 function drawMarks(plot, marks, labelled) {
   const { left, top, width, height } = plot.bbox;
   const ctx = plot.ctx;
   const ratio = devicePixelRatio;
   ctx.save();
   ctx.beginPath();
-  ctx.rect(left, top - 14 * ratio, width, height + 14 * ratio);
+  ctx.rect(left, top, width, height);
   ctx.clip();
-  let free = -Infinity;
+  const named = [];
   for (const mark of [...marks].sort((a, b) => a.t - b.t)) {
     const x = plot.valToPos(mark.t, 'x', true);
+    const until = mark.until > mark.t ? plot.valToPos(mark.until, 'x', true) : x;
+    const across = Math.max(until - x, 2 * ratio);
     ctx.strokeStyle = ctx.fillStyle = ink(mark.kind === 'change' ? 'ink-2' : 'alert');
-    if (mark.until > mark.t && mark.kind !== 'stall') {
+    if (mark.levels) {
+      drawLevels(plot, mark.levels);
+    } else if (mark.until > mark.t && mark.kind !== 'stall') {
       // What lasts is a bar above the plot: shading all of it would hide the lines.
-      ctx.fillRect(x, top, Math.max(plot.valToPos(mark.until, 'x', true) - x, 2 * ratio), 2.5 * ratio);
+      ctx.fillRect(x, top, across, 2.5 * ratio);
     } else if (mark.until > mark.t) {
       ctx.globalAlpha = 0.13;
-      ctx.fillRect(x, top, Math.max(plot.valToPos(mark.until, 'x', true) - x, 2 * ratio), height);
+      ctx.fillRect(x, top, across, height);
       ctx.globalAlpha = 1;
     } else {
       ctx.setLineDash([3 * ratio, 3 * ratio]);
@@ -49,17 +74,29 @@ function drawMarks(plot, marks, labelled) {
       ctx.stroke();
     }
     ctx.setLineDash([]);
-    if (labelled && mark.kind !== 'change' && x >= left && x <= left + width) {
-      ctx.font = font(11 * ratio);
-      ctx.textBaseline = 'alphabetic';
-      const text = `${mark.kind}: ${mark.arm}`;
-      const textWidth = ctx.measureText(text).width;
-      const at = Math.min(Math.max(x, free), left + width - textWidth);
-      if (at >= free) {
-        ctx.fillText(text, at, top - 4 * ratio);
-        free = at + textWidth + 12 * ratio;
-      }
-    }
+    // What began before the part that is shown, or at its very edge, is named at the edge.
+    if (labelled && mark.kind !== 'change' && until >= left && x <= left + width) named.push({ text: `${mark.kind}: ${mark.arm}`, x: Math.max(x, left) });
+  }
+  ctx.restore();
+  nameMarks(plot, named);
+}
+
+// Writes the names above the plot, one after the other. For whom there is no room, the list beneath the plot has the name.
+function nameMarks(plot, named) {
+  const ctx = plot.ctx;
+  const ratio = devicePixelRatio;
+  ctx.save();
+  ctx.fillStyle = ink('alert');
+  ctx.font = font(11 * ratio);
+  ctx.textBaseline = 'alphabetic';
+  ctx.textAlign = 'left'; // uPlot leaves that of its axes
+  let free = -Infinity;
+  for (const { text, x } of named) {
+    const width = ctx.measureText(text).width;
+    const at = Math.min(Math.max(x, free), plot.width * ratio - width);
+    if (at < free) continue;
+    ctx.fillText(text, at, plot.bbox.top - 4 * ratio);
+    free = at + width + 12 * ratio;
   }
   ctx.restore();
 }

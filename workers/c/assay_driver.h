@@ -33,7 +33,8 @@ extern "C" {
 enum assay_status {
     ASSAY_OK = 0,
     ASSAY_MISS = 1,     /* there is no such key: outcome miss */
-    ASSAY_CONFLICT = 2, /* add: the key was there; compare_and_swap: another value was: outcome conflict */
+    ASSAY_CONFLICT = 2, /* add: the key was there; compare_and_swap: another value was; with write_conflicts, any operation: it was refused
+                         * because others write beside it, and not done: outcome conflict */
     ASSAY_TIMEOUT = 3,  /* the store gave up waiting; whether the operation took effect is unknown */
     ASSAY_ERROR = 4,    /* the store tried and failed; the error's text says why */
     ASSAY_REFUSED = 5,  /* open, handle_open, sync: the store can't do what is asked; the text says why */
@@ -86,6 +87,8 @@ struct assay_description {
     bool handles_shareable;                          /* many threads may use one handle at once */
     bool key_text;                                   /* keys must be printable ASCII without spaces */
     bool batch_atomic;                               /* others see all of a batch or nothing of it */
+    bool write_conflicts;                            /* any operation may end in ASSAY_CONFLICT where others write neighbouring records;
+                                                      * a write was then not done */
     uint64_t handles_max;                            /* 0: no limit but memory, as in all that follow */
     uint64_t key_bytes_min;
     uint64_t key_bytes_max;

@@ -1,8 +1,17 @@
 package c_test
 
 import (
+	"encoding/json"
+	"os"
 	"os/exec"
+	"reflect"
+	"regexp"
+	"strings"
 	"testing"
+
+	"assay/internal/conductor"
+	"assay/internal/control"
+	"assay/store"
 )
 
 // The declarations that the Rust driver makes by hand are those of the header: sizes, offsets and values.
@@ -10,5 +19,65 @@ func TestRustDeclarationsAreTheHeaders(t *testing.T) {
 	plain.worker(t, "redb") // or skips
 	if output, err := exec.Command(plain.tool(t, "layout", "layout")).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, output)
+	}
+}
+
+// What a driver says of itself in C is what it says in Go and what the contract names, field by field.
+func TestTheHeaderDescribesDriversAsTheContractDoes(t *testing.T) {
+	header := read(t, "assay_driver.h")
+	_, declared, found := strings.Cut(header, "\nstruct assay_description {\n")
+	declared, _, ended := strings.Cut(declared, "\n};")
+	if !found || !ended {
+		t.Fatal("the header has no struct assay_description")
+	}
+	contract := read(t, "../../docs/worker-contract.md")
+	inC := map[string]bool{}
+	for _, name := range regexp.MustCompile(`(?m)^    .*?(\w+);`).FindAllStringSubmatch(declared, -1) {
+		inC[name[1]] = true
+	}
+	for i := range reflect.TypeFor[store.Description]().NumField() {
+		name, _, _ := strings.Cut(reflect.TypeFor[store.Description]().Field(i).Tag.Get("json"), ",")
+		if !strings.Contains(contract, "`"+name+"`") {
+			t.Errorf("the contract does not name %s", name)
+		}
+		if byFunctions := name == "version" || name == "abilities"; inC[name] == byFunctions {
+			t.Errorf("%s is a field of the header: %v", name, inC[name])
+		}
+		delete(inC, name)
+	}
+	if len(inC) > 0 {
+		t.Errorf("the header has %v, store.Description has not", inC)
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// What drivers claim reaches the conductor: one that claims conflicts, and one that does not.
+func TestWriteConflictsAreDescribed(t *testing.T) {
+	for program, claims := range map[string]bool{"berkeleydb": true, "null": false} {
+		worker, err := conductor.Start([]string{plain.worker(t, program)}, os.Stderr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var described struct {
+			Drivers []map[string]json.RawMessage `json:"drivers"`
+		}
+		err = worker.Call(control.Request{Command: control.CommandDescribe}, costTimeout, &described)
+		worker.Kill()
+		if err != nil || len(described.Drivers) == 0 {
+			t.Fatalf("%s describes %d drivers: %v", program, len(described.Drivers), err)
+		}
+		for _, d := range described.Drivers {
+			if got := string(d["write_conflicts"]); got != "true" && claims || got == "true" && !claims {
+				t.Errorf("driver %s: write_conflicts is %q", d["name"], got)
+			}
+		}
 	}
 }

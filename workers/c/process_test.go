@@ -77,8 +77,7 @@ func prepared(t *testing.T, worker *conductor.Worker, change func(*control.Prepa
 // Drivers that the kit's own rule of kill -9 can't be asked of (see engines) keep what they acknowledged to one thread.
 func TestOneThreadSurvivesKill(t *testing.T) {
 	for _, e := range []engine{
-		{program: "tokyocabinet", driver: "tokyocabinet-fixed"}, {program: "berkeleydb", driver: "berkeleydb-btree"},
-		{program: "berkeleydb", driver: "berkeleydb-hash"},
+		{program: "tokyocabinet", driver: "tokyocabinet-fixed"},
 	} {
 		for _, class := range []store.Durability{store.D1, store.D3} {
 			t.Run(e.driver+"/"+string(class), func(t *testing.T) {

@@ -27,8 +27,8 @@ enum { KEY_BYTES_MAX = 1 << 20, VALUE_BYTES_MAX = 1 << 30 }; /* the library take
 
 #define DESCRIPTION(engine, text)                                                                                        \
     {.name = engine, .summary = text, .library = "db-5.3", .licence = "Sleepycat", .kind = "embedded", .durability = durability, \
-     .options = options, .handles_shareable = true, .batch_atomic = true, .key_bytes_max = KEY_BYTES_MAX,                \
-     .value_bytes_max = VALUE_BYTES_MAX,                                                                                 \
+     .options = options, .handles_shareable = true, .batch_atomic = true, .write_conflicts = true,                       \
+     .key_bytes_max = KEY_BYTES_MAX, .value_bytes_max = VALUE_BYTES_MAX,                                                  \
      .note = "writers that wait for each other's pages in a circle are found, and one of them fails: it is counted as a conflict, for " \
              "nothing was done, and never tried again"}
 

@@ -16,11 +16,11 @@ enum key_format { KEY_BINARY, KEY_DECIMAL, KEY_YCSB };
 
 struct key_shape {
     enum key_format format;
-    size_t bytes; /* of a binary key */
-    unsigned char prefix[KEYVAL_AFFIX_BYTES_MAX], suffix[KEYVAL_AFFIX_BYTES_MAX];
-    size_t prefix_bytes, suffix_bytes;
-    unsigned digits;
     bool scatter;
+    unsigned digits;
+    size_t bytes; /* of a binary key */
+    size_t prefix_bytes, suffix_bytes;
+    unsigned char prefix[KEYVAL_AFFIX_BYTES_MAX], suffix[KEYVAL_AFFIX_BYTES_MAX];
 };
 
 static inline uint64_t keyval_mix(uint64_t x) {

@@ -253,6 +253,7 @@ struct json_object *describe_driver(const struct assay_driver *driver) {
     add_bool(object, "key_text", d->key_text);
     add_bool(object, "batch_atomic", d->batch_atomic);
     add_limit(object, "batch_max", d->batch_max);
+    add_bool(object, "write_conflicts", d->write_conflicts);
     json_object_object_add(object, "abilities", describe_abilities(driver));
     add_text(object, "note", d->note);
     return object;

@@ -10,20 +10,22 @@
 #include "record.h"
 #include "trace.h"
 
-/* A prepared phase. Its trace stays mapped until close: it proves the versions of later reads. */
+/* A prepared phase. Its trace stays mapped until close: it proves the versions of later reads. What each operation looks at stands first and
+ * together: between two operations a store may push every line of it out of the nearest cache. */
 struct phase {
-    char name[64];
-    uint64_t number;
-    struct trace trace;
-    struct counters counters;
-    struct key_shape keys;
+    struct clock clock;
     struct value_pool pool;
+    bool zero_versions, verify;
+    uint64_t must_hit_below;
+    struct key_shape keys;
     const struct record_shape *record; /* NULL: values without columns */
     uint64_t value_bytes_max;
-    bool zero_versions, verify;
-    uint64_t loaded_records, must_hit_below;
+    uint64_t loaded_records;
     int64_t deadline_ns; /* 0: none */
-    struct clock clock;
+    uint64_t number;
+    char name[64];
+    struct trace trace;
+    struct counters counters;
 };
 
 /* The phases of a store, by number; NULL: not prepared. */
@@ -58,30 +60,31 @@ struct query {
 /* A thread walks its part of the trace. Nothing in it is shared with another thread but read-only memory, and nothing is
  * allocated once it runs, but for a value that is longer than any of the trial. */
 struct thread {
+    /* Of each operation: two lines. */
     const struct assay_driver *driver;
-    struct handles *handles;
-    const struct phases *phases;
     const struct phase *phase;
+    struct assay_handle *handle; /* NULL: one is taken for each operation */
+    unsigned char *key;
+    unsigned char *value;              /* what is put */
+    struct assay_buffer buffer;        /* what is got */
     const struct record_shape *record; /* the phase's */
-    uint32_t number;
+    uint64_t *observed;                /* one word an entry, in a verify phase; else NULL */
+    uint64_t versions;                 /* phase and thread of the versions that this thread writes */
     const struct trace_thread *part;
     struct counters_thread *head;
-    struct counters_slot *slots[OPERATION_CODES];
-    struct assay_handle *handle; /* NULL: one is taken for each operation */
 
-    unsigned char *key;
-    unsigned char *value;       /* what is put */
-    struct assay_buffer buffer; /* what is got */
-    struct assay_buffer old;    /* what compare-and-swap takes to be there */
+    struct counters_slot *slots[OPERATION_CODES];
+    struct handles *handles;
+    const struct phases *phases;
+    uint32_t number;
+    struct assay_buffer old; /* what compare-and-swap takes to be there */
     struct assay_write *writes;
     unsigned char *arena; /* keys and values of a batch */
     struct scan scan;
     struct query query;
     unsigned char *scratch; /* of checks: room for the longest column */
-    uint64_t *observed;    /* one word an entry, in a verify phase; else NULL */
     unsigned char *sample; /* of the null driver: stands for what a store would return; else NULL */
     size_t sample_bytes;
-    uint64_t versions;     /* phase and thread of the versions that this thread writes */
     struct assay_error error;
 
     int64_t start_ns; /* of the phase, on its clock */

@@ -40,6 +40,7 @@ static const struct place header[] = {
     FIELD(assay_description, handles_shareable),
     FIELD(assay_description, key_text),
     FIELD(assay_description, batch_atomic),
+    FIELD(assay_description, write_conflicts),
     FIELD(assay_description, handles_max),
     FIELD(assay_description, key_bytes_min),
     FIELD(assay_description, key_bytes_max),

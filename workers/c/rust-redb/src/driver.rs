@@ -67,6 +67,7 @@ static DESCRIPTION: Constant<Description> = Constant(Description {
     handles_shareable: true, // a Database is Sync
     key_text: false,
     batch_atomic: true,
+    write_conflicts: false, // one writer at a time
     handles_max: 0,
     key_bytes_min: 0,
     key_bytes_max: 3 << 30, // MAX_VALUE_LENGTH, which holds for keys too

@@ -65,6 +65,7 @@ pub struct Description {
     pub handles_shareable: bool,
     pub key_text: bool,
     pub batch_atomic: bool,
+    pub write_conflicts: bool,
     pub handles_max: u64,
     pub key_bytes_min: u64,
     pub key_bytes_max: u64,

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"assay/internal/host"
+)
+
+// ability is something that an experiment may ask of the machine, and what came of trying it here.
+type ability struct {
+	name   string // of its line
+	state  string // what works, or that it does not
+	lacks  string // a sentence: what can't be done, and why; "": all works
+	remedy string
+}
+
+// abilitiesOf tries what experiments may ask for. What it makes in directory, it removes.
+func abilitiesOf(directory string) []ability {
+	return []ability{
+		memoryLimitAbility(host.CheckMemoryLimit()),
+		quotaAbility(host.CheckQuotaMount(directory)),
+		coldAbility(dropFreshPages(directory)),
+		nativeAbility(builtNatives()),
+		rustAbility(cargoVersion()),
+	}
+}
+
+func memoryLimitAbility(err error) ability {
+	a := ability{name: "memory limit", state: "can be set"}
+	if err != nil {
+		a.state = "can't be set"
+		a.lacks = "Experiments with a memory_limit are refused: " + err.Error() + "."
+		a.remedy = "Do what it says, or run without: --set memory_limit=none."
+	}
+	return a
+}
+
+func quotaAbility(by, whyNotLoop string, err error) ability {
+	a := ability{name: "disk quota", state: "by mount: ext4 over a loop device; by stop"}
+	switch {
+	case err != nil:
+		a.state = "by stop only"
+		a.lacks = "Experiments with disk_quota_by: mount are refused: " + err.Error() + "."
+		a.remedy = "Run as root, with e2fsprogs and, in a container, --privileged; or take disk_quota_by: stop."
+	case by == host.QuotaTmpfs:
+		a.state = "by mount: in memory only (tmpfs); by stop"
+		a.lacks = "A disk_quota_by: mount is a file system in memory here: syncs cost nothing, and it does not go with a memory_limit. No loop device: " + whyNotLoop + "."
+		a.remedy = "Run where loop devices can be set up (in a container: --privileged), or take disk_quota_by: stop."
+	}
+	return a
+}
+
+// freshBytes is how much is written to see if it can be taken out of the page cache again.
+const freshBytes = 1 << 20
+
+// dropFreshPages writes a file below directory and drops its pages.
+func dropFreshPages(directory string) (left host.PageCache, err error) {
+	place, err := os.MkdirTemp(directory, ".assay-cold-")
+	if err != nil {
+		return left, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(place)) }()
+	if err := os.WriteFile(filepath.Join(place, "pages"), make([]byte, freshBytes), 0o600); err != nil {
+		return left, err
+	}
+	return host.DropPages(place)
+}
+
+func coldAbility(left host.PageCache, err error) ability {
+	a := ability{name: "cold caches", state: "pages can be dropped, and mincore sees it"}
+	switch {
+	case err != nil:
+		a.state = "can't be had"
+		a.lacks = "Experiments with cache: cold fail here: " + err.Error() + "."
+		a.remedy = "Name another directory with --data."
+	case left.ResidentBytes > 0:
+		a.state = fmt.Sprintf("pages stay: %d of %d KiB", left.ResidentBytes>>10, left.FileBytes>>10)
+		a.lacks = "With cache: cold, files here stay in memory, and the report says that it was not cold."
+		a.remedy = "Name a directory on a disk with --data."
+	}
+	return a
+}
+
+func builtNatives() (missing []native) {
+	for _, n := range natives {
+		if !n.built() {
+			missing = append(missing, n)
+		}
+	}
+	return missing
+}
+
+func nativeAbility(missing []native) ability {
+	a := ability{name: "native", state: fmt.Sprintf("%d of %d workers are built", len(natives)-len(missing), len(natives))}
+	if len(missing) > 0 {
+		names := make([]string, len(missing))
+		for i, n := range missing {
+			names[i] = n.program
+		}
+		a.lacks = "Stores of these native workers can't be measured: " + strings.Join(names, ", ") + "."
+		a.remedy = "make native; assay drivers says what each one needs."
+	}
+	return a
+}
+
+// cargoPatience is how long the Rust toolchain may take to say its version.
+const cargoPatience = 5 * time.Second
+
+// cargoVersion returns what cargo says of itself: "cargo 1.90.0 (…)".
+func cargoVersion() (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), cargoPatience)
+	defer cancel()
+	version, err := exec.CommandContext(ctx, "cargo", "--version").Output()
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(string(version)), nil
+}
+
+func rustAbility(version string, err error) ability {
+	a := ability{name: "Rust", state: version}
+	redb, _ := nativeOf("redb")
+	switch {
+	case err == nil:
+	case redb.built():
+		a.state = "no toolchain, and none is needed: redb's worker is built"
+	default:
+		a.state = "no toolchain"
+		a.lacks = "The worker of redb can't be built: " + err.Error() + "."
+		a.remedy = "apt-get install " + redb.packages + ", then make native."
+	}
+	return a
+}

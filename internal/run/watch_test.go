@@ -1,0 +1,70 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/internal/record"
+	"assay/storetest/misbehave"
+)
+
+// A worker that a real CPU quota holds back is marked; one beside it, without a quota, is not; nor is one whose experiment only wants to be told.
+func TestAWorkerUnderACPUQuotaIsMarked(t *testing.T) {
+	const cgroups = "/sys/fs/cgroup/cpu" // version 1, where most machines that have it mount it
+	group := filepath.Join(cgroups, fmt.Sprintf("assay-test-worker-%d", os.Getpid()))
+	if err := os.Mkdir(group, 0o755); err != nil {
+		t.Skipf("no cgroup of version 1 can be made here (needs root): %v", err)
+	}
+	t.Cleanup(func() {
+		var err error
+		for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+			if err = os.Remove(group); err == nil { // the kernel needs a moment after the worker's end
+				return
+			}
+		}
+		t.Errorf("a cgroup was left behind: %v", err)
+	})
+	for file, microseconds := range map[string]string{"cpu.cfs_period_us": "20000", "cpu.cfs_quota_us": "5000"} {
+		if err := os.WriteFile(filepath.Join(group, file), []byte(microseconds), 0o644); err != nil {
+			t.Skipf("no CPU quota can be set here: %v", err)
+		}
+	}
+	inside := fmt.Sprintf("[sh, -c, 'echo $$ > %s/cgroup.procs && exec %s worker']", group, os.Args[0])
+	for _, c := range []struct {
+		worker, busy string
+		throttled    bool
+	}{{own(), "mark", false}, {inside, "mark", true}, {inside, "tell", false}} {
+		text, _, _ := strings.Cut(experiment(misbehave.Honest, c.worker), "  - {name: look")
+		text += "  - {name: overwrite, mix: {update: 1}, order: shuffled, for: 200ms}\nblocks: 1\nbusy_machine: " + c.busy + "\nstep_timeout: 60s\n"
+		directory := filepath.Join(t.TempDir(), "run")
+		if _, err := runText(context.Background(), text, directory); err != nil {
+			t.Fatal(err)
+		}
+		trial := trialOf(t, directory, misbehave.Honest)
+		if trial.Error != "" {
+			t.Fatal(trial.Error)
+		}
+		marked := slices.ContainsFunc(trial.Marks, func(m record.Mark) bool {
+			return m.Code == record.MarkThrottled && m.Phase == "overwrite" && strings.Contains(m.Text, filepath.Base(group))
+		})
+		for _, p := range trial.Phases {
+			if p.Machine == nil || p.Machine.QuotaSeconds == nil {
+				t.Errorf("%s: the quota was not measured: %+v", p.Name, p.Machine)
+			} else if p.Name == "overwrite" {
+				if *p.Machine.QuotaPeriods == 0 && c.worker == inside {
+					t.Error("the quota was never used up, so that nothing was shown")
+				}
+				t.Logf("throttled %v: held back %.3f s in %d periods of %.3f s, by %q", c.throttled, *p.Machine.QuotaSeconds, *p.Machine.QuotaPeriods, p.Machine.Seconds, p.Machine.QuotaGroup)
+			}
+		}
+		if marked != c.throttled {
+			t.Errorf("busy_machine %s, worker %s: marked %v: %v", c.busy, c.worker, marked, trial.Marks)
+		}
+	}
+}
