@@ -230,6 +230,8 @@ func (f *runFlags) status(r run.Result, directory string) error {
 		return &exitError{exitTrials, fmt.Errorf("stopped; assay run --resume %s does the trials that are left", directory)}
 	case r.Failed+r.Marked > 0:
 		return &exitError{exitTrials, fmt.Errorf("%d of %d trials failed, %d were marked and are not ranked", r.Failed, r.Planned, r.Marked)}
+	case r.Refused > 0 && r.Measured == 0:
+		return &exitError{exitTrials, fmt.Errorf("no store was measured: all %d trials of them were refused, for the reasons above", r.Refused)}
 	}
 	return nil
 }

@@ -39,6 +39,7 @@ type Options struct {
 // Result counts how the trials ended.
 type Result struct {
 	Planned, OK, Marked, Failed, Refused int
+	Measured                             int  // of those that are OK, the trials of stores: not of ceilings
 	Interrupted                          bool // stopped by the user: the trials that are left can be resumed
 }
 
@@ -100,7 +101,7 @@ func Resume(ctx context.Context, o Options) (Result, error) {
 	r := &running{options: o, experiment: &before.Experiment, writer: writer, view: o.View, quota: quota, result: Result{Planned: len(before.Plan)}}
 	for id, trial := range before.Trials {
 		if trial.State != record.Interrupted && !contains(left, id) {
-			r.count(trial.State)
+			r.count(trial.State, trial.Plan.Role)
 		}
 	}
 	return r.finish(r.trials(ctx, left, len(before.Plan)))
@@ -160,7 +161,7 @@ func (r *running) trial(ctx context.Context, p plan.Trial, number, of int) error
 	if err := t.do(ctx); err != nil {
 		return err
 	}
-	r.count(t.result.State)
+	r.count(t.result.State, p.Role)
 	r.view.TrialEnded(live.TrialEnd{State: t.result.State, Text: t.why(), Rate: t.rate()})
 	return nil
 }
@@ -173,10 +174,13 @@ func phaseNames(e *spec.Experiment) []string {
 	return names
 }
 
-func (r *running) count(state record.State) {
+func (r *running) count(state record.State, role plan.Role) {
 	switch state {
 	case record.OK:
 		r.result.OK++
+		if role != plan.Ceiling {
+			r.result.Measured++
+		}
 	case record.Marked:
 		r.result.Marked++
 	case record.Failed:

@@ -38,6 +38,7 @@ type timing struct {
 	verify          bool
 	keys            keyval.KeyShape // none: binary, of 16 bytes
 	valueBytes      int             // 0: 100
+	columns         []keyval.Column // none: values
 	order           string          // uniform if none
 	laps            uint64          // 0: until costLength has passed
 }
@@ -61,6 +62,11 @@ func (w timing) worker(t *testing.T, directory string, use func(*conductor.Worke
 	open := &control.Open{Driver: w.driver, Directory: directory, Durability: w.durability, Handles: w.handles, Options: w.options, Threads: w.threads}
 	if err := process.Call(control.Request{Command: control.CommandOpen, Open: open}, costTimeout, nil); err != nil {
 		t.Fatal(err)
+	}
+	if len(w.columns) > 0 {
+		if err := process.Call(control.Request{Command: control.CommandDefine, Define: &control.Define{Columns: w.columns}}, costTimeout, nil); err != nil {
+			t.Fatal(err)
+		}
 	}
 	use(process)
 	if err := process.Call(control.Request{Command: control.CommandClose}, costTimeout, nil); err != nil {

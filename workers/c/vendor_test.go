@@ -37,6 +37,24 @@ func TestRateBesideVendorTools(t *testing.T) {
 			return stored * 1e9 / records, read * 1e9 / records
 		})
 	})
+	// The tool's numbers and flags are random ones; these have about the same lengths. Each record is of four columns on either side.
+	t.Run("tcttest", func(t *testing.T) {
+		tool := vendorTool(t, "tcttest", "tokyocabinet-bin")
+		const records = 500_000
+		text := func(name string, s keyval.Sequence) keyval.Column {
+			return keyval.Column{Name: name, Type: store.TextColumn, Sequence: &s}
+		}
+		w := timing{program: plain.worker(t, "tokyocabinet"), driver: "tokyocabinet-table", durability: store.D1, handles: control.HandlesShared,
+			operation: trace.Read, threads: 1, records: records, order: trace.Sequential, laps: 1, keys: keyval.KeyShape{Format: keyval.Decimal},
+			columns: []keyval.Column{text("str", keyval.Sequence{Add: 1}), text("num", keyval.Sequence{Add: 1}), text("type", keyval.Sequence{Modulo: 32, Add: 1}),
+				text("flag", keyval.Sequence{Prefix: "3,", Modulo: 20})}}
+		compareWithVendor(t, w, func(t *testing.T, directory string) (stored, read float64) {
+			file := filepath.Join(directory, "vendor.tct")
+			stored = vendorSays(t, `(?m)^time: ([0-9.]+)`, tool, "write", "-mt", file, strconv.Itoa(records))
+			read = vendorSays(t, `(?m)^time: ([0-9.]+)`, tool, "read", "-mt", file)
+			return stored * 1e9 / records, read * 1e9 / records
+		})
+	})
 	// All records stay in the memtable of both, so that no compaction takes part in one and not in the other. db_bench turns off the library's
 	// counters (perf_level 1), which every other program pays for (2, kEnableCount, is the default): a quarter of such a read.
 	t.Run("db_bench", func(t *testing.T) {
