@@ -78,7 +78,7 @@ var failures = map[string][]string{
 	"lies-damaged-value":      {"value-lengths", "overwrite"},
 	"lies-lost-writes":        {"overwrite", "value-lengths", "survives-kill", "reopen"},
 	"lies-swallowed-errors":   {"limits"},
-	"lies-stale-value":        {"overwrite", "read-modify-write", "concurrent-overwrite", "laps"},
+	"lies-stale-value":        {"overwrite", "read-modify-write", "laps"}, // among threads, the value before the last may well be the last of another
 	"lies-shared-buffer":      {"buffers", "handles-per-thread", "handles-pool", "handles-per-operation"},
 	"lies-shareable":          {"buffers", "handles-shared"},
 	"lies-swap":               {"compare-and-swap"},
