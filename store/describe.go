@@ -2,6 +2,8 @@ package store
 
 import (
 	"fmt"
+	"math/big"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -32,8 +34,18 @@ type Description struct {
 	KeyBytesMin   int `json:"key_bytes_min,omitempty"` // 0: the empty key is a key
 	KeyBytesMax   int `json:"key_bytes_max,omitempty"` // 0: no limit but memory
 	ValueBytesMax int `json:"value_bytes_max,omitempty"`
+	// ValueBytesOption is the option, an Int or Bytes, that ValueBytesMax follows, which is then its default: records of one width,
+	// for example. "": none does.
+	ValueBytesOption string `json:"value_bytes_option,omitempty"`
 	// KeyText: keys must be printable ASCII without spaces, as in memcached's protocol; binary keys are out.
 	KeyText bool `json:"key_text,omitempty"`
+	// KeyNumbers: keys are positions in an array, which is as long as the largest of them asks for: they must be binary and unscattered,
+	// counted from 0 on.
+	KeyNumbers bool `json:"key_numbers,omitempty"`
+
+	// FixedDiskBytes is about what an embedded store sets aside on disk from its first write on, with default options and however
+	// small its data: logs that it lays out in advance, empty files. As measured; 0: not known. The estimate of a trial's disk adds it.
+	FixedDiskBytes int64 `json:"fixed_disk_bytes,omitempty"`
 
 	// BatchAtomic: others see all of a batch or nothing of it. BatchMax: records in one; 0: no limit but memory.
 	BatchAtomic bool `json:"batch_atomic,omitempty"`
@@ -221,27 +233,61 @@ func Resolve(declared []Option, given map[string]string) (Options, error) {
 // byteUnits has the longer suffixes first, so that "MiB" is not taken for "B".
 var byteUnits = []struct {
 	suffix string
-	bytes  float64
+	bytes  int64
 }{
 	{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
 	{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"KB", 1e3}, {"B", 1},
 }
 
-// ParseBytes reads a number of bytes: "4096", "64MiB", "1.5GB". KiB, MiB, GiB, TiB are powers of 1024; kB, MB, GB, TB
-// powers of 1000.
+// decimal bounds the exponent, so that no short text is a number of a million digits.
+var decimal = regexp.MustCompile(`^([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2})?$`)
+
+// bytesEnd is above all numbers of bytes that [ParseBytes] takes: half of what an int64 holds.
+var bytesEnd = big.NewRat(1<<62, 1)
+
+// ParseBytes reads a whole number of bytes: "4096", "64MiB", "1.5GB". KiB, MiB, GiB, TiB are powers of 1024; kB, MB, GB, TB
+// powers of 1000. A fraction of a byte ("0.001KiB") is an error: rounded, it would be another number than was written.
 func ParseBytes(text string) (int64, error) {
-	number, factor := strings.TrimSpace(text), 1.0
+	number, factor := strings.TrimSpace(text), int64(1)
 	for _, u := range byteUnits {
 		if rest, ok := strings.CutSuffix(number, u.suffix); ok {
 			number, factor = strings.TrimSpace(rest), u.bytes
 			break
 		}
 	}
-	n, err := strconv.ParseFloat(number, 64)
-	if err != nil || n < 0 || n*factor >= 1<<62 {
+	bytes, ok := new(big.Rat), decimal.MatchString(number)
+	if ok {
+		bytes, ok = bytes.SetString(number)
+	}
+	if !ok || bytes.Mul(bytes, big.NewRat(factor, 1)).Cmp(bytesEnd) >= 0 {
 		return 0, fmt.Errorf("expected a number of bytes such as 4096, 64MiB or 1.5GB, got %q", text)
 	}
-	return int64(n * factor), nil
+	if !bytes.IsInt() {
+		return 0, fmt.Errorf("expected a whole number of bytes such as 4096, 64MiB or 1.5GB, got %q, which has a fraction of a byte", text)
+	}
+	return bytes.Num().Int64(), nil
+}
+
+// WithOptions returns what the description says of a store that is opened with these options: a limit that follows one of them is that
+// one's value. The error is that of [Resolve], or says that there is no such option.
+func (d Description) WithOptions(given map[string]string) (Description, error) {
+	if d.ValueBytesOption == "" {
+		return d, nil
+	}
+	options, err := Resolve(d.Options, given)
+	if err != nil {
+		return d, err
+	}
+	text, declared := options[d.ValueBytesOption]
+	if !declared {
+		return d, fmt.Errorf("the length of values follows the option %q, which is not declared", d.ValueBytesOption)
+	}
+	bytes, err := ParseBytes(text) // an int is a number of bytes, too
+	if err != nil {
+		return d, fmt.Errorf("option %s: %w", d.ValueBytesOption, err)
+	}
+	d.ValueBytesMax = int(bytes)
+	return d, nil
 }
 
 // Claim returns how the driver reaches class, and whether it can.

@@ -431,7 +431,7 @@ func openLoadRule(b *bench) error {
 
 	// A deadline in the middle of a wait ends the phase.
 	cut := b.script(1)
-	cut.flags, cut.deadline = trace.FlagDue, 20*time.Millisecond
+	cut.flags, cut.deadline = trace.FlagDue, 300*time.Millisecond // a busy machine takes a while to begin a thread
 	cut.do(0, trace.Upsert, base, 50)
 	cut.do(0, trace.Upsert, base, 50)
 	cut.threads[0].Due = []uint64{0, uint64(time.Hour)}

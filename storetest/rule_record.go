@@ -465,6 +465,9 @@ func keyShapesRule(b *bench) error {
 
 // takes says if all keys of the shape are within the driver's limits.
 func (b *bench) takes(shape keyval.KeyShape) bool {
+	if b.description.KeyNumbers && (shape.Format != keyval.Binary || shape.Scatter) {
+		return false
+	}
 	shortest := len(shape.Prefix) + max(1, shape.Digits) + len(shape.Suffix)
 	if shape.Format == keyval.Binary {
 		shortest = shape.Bytes
@@ -512,6 +515,7 @@ func limitsRule(b *bench) error {
 	}
 	if limit := b.description.ValueBytesMax; limit > 0 && limit < testedBytesMax {
 		s := b.script(1)
+		s.valueMax = 0
 		s.do(0, trace.Upsert, b.base(s.keys), limit+1)
 		if err := try(fmt.Sprintf("a value of %d bytes, one over the limit", limit+1), s); err != nil {
 			return err

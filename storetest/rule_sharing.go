@@ -249,15 +249,7 @@ func (b *bench) killAndLook(class store.Durability) error {
 	if _, err := b.open(o); err != nil {
 		return err
 	}
-	s := b.script(o.threads)
-	s.endless = true
-	const part = 1 << 36 // no thread reaches the next one's indexes
-	for thread := range s.threads {
-		s.threads[thread].Stride = 20
-		for i := range uint64(20) {
-			s.grow(thread, trace.Insert, uint64(thread)*part+i, 50+int(i)*20)
-		}
-	}
+	s := b.endlessWrites(o.threads)
 	running, err := b.begin(s)
 	if err != nil {
 		return err
@@ -281,6 +273,7 @@ func (b *bench) killAndLook(class store.Durability) error {
 	}
 	m := model{}
 	m.remember(killed)
+	m.forgetUnderWay(killed)
 	if _, err := b.open(o); err != nil {
 		return fmt.Errorf("after a SIGKILL: %w", err)
 	}
@@ -289,4 +282,34 @@ func (b *bench) killAndLook(class store.Durability) error {
 		return err
 	}
 	return b.close()
+}
+
+// endlessWrites is what is under way when the worker is killed: inserts without end. An array, of which the end is soon reached, is overwritten
+// instead.
+func (b *bench) endlessWrites(threads int) *script {
+	s := b.script(threads)
+	s.endless = true
+	for thread := range s.threads {
+		if b.description.KeyNumbers {
+			const records = 500
+			for i := range uint64(records) {
+				s.do(thread, trace.Upsert, uint64(thread)*records+i, 50+int(i%20)*20)
+			}
+			continue
+		}
+		const part = 1 << 36 // no thread reaches the next one's indexes
+		s.threads[thread].Stride = 20
+		for i := range uint64(20) {
+			s.grow(thread, trace.Insert, uint64(thread)*part+i, 50+int(i)*20)
+		}
+	}
+	return s
+}
+
+// forgetUnderWay takes out of the model what each thread was writing when its worker was killed: it may be there or not.
+func (m model) forgetUnderWay(killed *ran) {
+	for i := range killed.file.Threads {
+		_, index := killed.file.Threads[i].EntryAt(killed.sample.Acknowledged[i])
+		delete(m, index)
+	}
 }

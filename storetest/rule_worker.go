@@ -69,6 +69,14 @@ func describeRule(b *bench) error {
 			b.fault("%s is %d, expected at least 0", limit.name, limit.value)
 		}
 	}
+	if usual, err := b.claimed.WithOptions(nil); err != nil {
+		b.fault("value_bytes_option: %v", err)
+	} else if usual.ValueBytesMax != b.claimed.ValueBytesMax {
+		b.fault("value_bytes_max is %d, but the default of option %s, which it follows, is %d", b.claimed.ValueBytesMax, d.ValueBytesOption, usual.ValueBytesMax)
+	}
+	if d.KeyText && d.KeyNumbers {
+		b.fault("key_text and key_numbers are claimed, which leaves no keys")
+	}
 	if d.KeyBytesMax > 0 && d.KeyBytesMin > d.KeyBytesMax {
 		b.fault("key_bytes_min is %d, above key_bytes_max, %d", d.KeyBytesMin, d.KeyBytesMax)
 	}

@@ -15,6 +15,7 @@ type script struct {
 	amounts []uint32
 	flags   uint32
 
+	valueMax     int // longer values are made to fit; 0: none are
 	keys         keyval.KeyShape
 	poolSeed     uint64
 	zeroVersions bool
@@ -29,7 +30,16 @@ type script struct {
 // script returns an empty script for some threads, with keys that suit the driver. It is verified, and each thread goes
 // through its entries once.
 func (b *bench) script(threads int) *script {
-	return &script{threads: make([]trace.Thread, threads), keys: b.keys(), poolSeed: 1, clock: "monotonic"}
+	return &script{threads: make([]trace.Thread, threads), valueMax: b.description.ValueBytesMax, keys: b.keys(), poolSeed: 1, clock: "monotonic"}
+}
+
+// classOf returns the size class of an operation. A value that is longer than the driver claims to take becomes one of the upper half of what it
+// takes, so that lengths which differ still do.
+func (s *script) classOf(o trace.Operation, amount int) uint8 {
+	if o.Writes() && s.valueMax > 0 && amount > s.valueMax {
+		amount = s.valueMax - amount%(s.valueMax/2+1)
+	}
+	return s.sizeClass(amount)
 }
 
 // sizeClass returns the class of an amount: a value's length, a scan's records, a batch's members.
@@ -47,12 +57,12 @@ func (s *script) sizeClass(amount int) uint8 {
 
 // do appends one operation to a thread.
 func (s *script) do(thread int, o trace.Operation, index uint64, amount int) {
-	s.append(thread, trace.MakeEntry(o, index, s.sizeClass(amount), false))
+	s.append(thread, trace.MakeEntry(o, index, s.classOf(o, amount), false))
 }
 
 // grow appends one operation whose index grows with each lap.
 func (s *script) grow(thread int, o trace.Operation, index uint64, amount int) {
-	s.append(thread, trace.MakeEntry(o, index, s.sizeClass(amount), true))
+	s.append(thread, trace.MakeEntry(o, index, s.classOf(o, amount), true))
 }
 
 func (s *script) append(thread int, e trace.Entry) {
@@ -69,7 +79,7 @@ type write struct {
 func (s *script) batch(thread int, writes ...write) {
 	s.do(thread, trace.Batch, 0, len(writes))
 	for _, w := range writes {
-		s.append(thread, trace.MakeEntry(w.operation, w.index, s.sizeClass(w.length), false).Member())
+		s.append(thread, trace.MakeEntry(w.operation, w.index, s.classOf(w.operation, w.length), false).Member())
 	}
 }
 

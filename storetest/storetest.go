@@ -99,7 +99,8 @@ type kit struct {
 	ordinal int    // of the rule under way: rules on one server must not meet each other's records
 
 	asked       bool
-	description store.Description
+	claimed     store.Description // as told
+	description store.Description // with the target's options
 	describeErr error
 }
 
@@ -181,7 +182,10 @@ func (k *kit) describe(b *bench) error {
 		}
 		for _, d := range described.Drivers {
 			if d.Name == k.target.Driver {
-				k.description = d
+				if k.description, err = d.WithOptions(k.target.Options); err != nil {
+					return fmt.Errorf("describe: %w", err)
+				}
+				k.claimed = d
 				return checkUsable(d)
 			}
 		}

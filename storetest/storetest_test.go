@@ -77,6 +77,7 @@ var failures = map[string][]string{
 	"lies-wrong-value":        {"value-lengths", "buffers", "overwrite"},
 	"lies-damaged-value":      {"value-lengths", "overwrite"},
 	"lies-lost-writes":        {"overwrite", "value-lengths", "survives-kill", "reopen"},
+	"lies-all-lost":           {"overwrite", "value-lengths", "batch", "survives-kill", "reopen"},
 	"lies-swallowed-errors":   {"limits"},
 	"lies-stale-value":        {"overwrite", "read-modify-write", "laps"}, // among threads, the value before the last may well be the last of another
 	"lies-shared-buffer":      {"buffers", "handles-per-thread", "handles-pool", "handles-per-operation"},
@@ -93,6 +94,7 @@ var failures = map[string][]string{
 	"lies-scan-order":         {"scan-order"},
 	"lies-scan-start":         {"scan-start", "scan-deleted"},
 	"lies-scan-limit":         {"scan-limit"},
+	"lies-scan-short":         {"scan-order", "scan-start", "scan-limit", "scan-deleted"},
 	"lies-batch-last":         {"batch"},
 	"lies-batch-order":        {"batch-order"},
 	"lies-add":                {"add"},
@@ -186,6 +188,7 @@ var workerFailures = map[string][]string{
 	"counts-nothing":     {"counts"},
 	"counts-no-times":    {"counts"},
 	"counts-bytes":       {"counts", "record-columns", "query"},
+	"counts-items":       {"scan-order", "batch", "query", "count"},
 	"counts-early-end":   {"deadline", "open-load"},
 	"counts-late-end":    {"clock"},
 	"counts-no-handles":  {"handles-per-operation"},

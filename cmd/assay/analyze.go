@@ -26,16 +26,19 @@ declines as data grows, stalls, or goes to and fro between two levels; and
 which resources changed with it. "-" reads standard input.
 
 The first line names the columns:
-  time_s     seconds, increasing, at the end of each sample     (required)
+  time_s     seconds, increasing, at the end of each sample     (required);
+             beginnings, if the first is 0 and something was done by then
   rate       operations a second over the sample                (required)
   records    records stored at that time
   bytes      bytes stored at that time
   engine.X   a counter of the store itself: told of first
   any other  a resource: faults, iowait, dirty pages, ...
-An empty cell was not measured.
+An empty cell was not measured, nor one with -, NaN, null or NA. A resource that
+holds anything but numbers is left out, with a note on standard error.
 
 How often it is wrong: docs/statistics.md, 11. What each word means:
-docs/analyze.md. Exit status: 0 analysed (whatever was found), 2 bad input.`,
+docs/analyze.md. Exit status: 0 analysed (whatever was found), 1 the answer could
+not be written, 2 bad input.`,
 		Example: `  assay analyze rates.csv
   assay analyze --format json rates.csv | jq .cliffs
   printf 'time_s,rate\n1,104000\n2,120000\n3,118000\n' | assay analyze -

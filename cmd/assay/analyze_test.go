@@ -2,7 +2,9 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -32,6 +34,28 @@ func TestAnalyze(t *testing.T) {
 	short := assayIn(t, "", "time_s,rate,record\n1,2,3\n", "analyze", "-")
 	short.wants(t, 0, "if it is records, rename it") // nothing can be told, and that is an answer
 	wantParts(t, "analyze", short.stdout, "Nobody can tell", "at least 10 are needed")
+}
+
+// A column that nobody needs keeps nobody from an answer; a full standard output does, and is not the file's fault.
+func TestAnalyzeLeavesOutAndFails(t *testing.T) {
+	t.Parallel()
+	text := "time_s,rate,host,iowait\n" + strings.Repeat("#,100,web1,-\n", 20)
+	for i := range 20 {
+		text = strings.Replace(text, "#", strconv.Itoa(i+1), 1)
+	}
+	e := assayIn(t, "", text, "analyze", "-")
+	e.wants(t, 0, `assay: note: column "host" is left out: on line 2 it is "web1"`, `column "iowait" holds no number`)
+	wantParts(t, "analyze", e.stdout, "The rate is steady, 100/s on average")
+
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skipf("skipped: %v", err)
+	}
+	defer full.Close()
+	for _, format := range []string{"text", "json"} {
+		p := start(t, func(c *exec.Cmd) { c.Stdin, c.Stdout = strings.NewReader(text), full }, "analyze", "-", "--format", format)
+		p.end(t).wants(t, exitFailed, "no space left on device")
+	}
 }
 
 func TestAnalyzeRefuses(t *testing.T) {

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/goccy/go-yaml"
@@ -193,6 +195,45 @@ func TestConformance(t *testing.T) {
 	wantParts(t, "conformance of a liar", broken.stdout, "FAILED", "guards: ")
 	assay(t, "conformance", "--", "/nonexistent/worker").wants(t, exitFailed, "/nonexistent/worker", "no such file")
 	assay(t, "conformance", "--driver", "x", "--", "true").wants(t, exitTrials, "can't be trusted")
+}
+
+// What the user asked for wrongly is said once, and not once for each rule.
+func TestConformanceOfWhatCannotBeOpened(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		arguments []string
+		says      []string
+	}{
+		{[]string{"--driver", "memcached"}, []string{"memcached is a server", "--endpoint HOST:PORT"}},
+		{[]string{"--driver", "memcached", "--endpoint", nobody}, []string{"--endpoint " + nobody, "no server can be reached"}},
+		{[]string{"--driver", "bbolt", "--option", "nosuch=1"}, []string{`unknown option "nosuch"`, "its options are "}},
+		{[]string{"--driver", "pebble", "--option", "cache_bytes=many"}, []string{"cache_bytes", "many"}},
+		{[]string{"--driver", "memory", "--option", "nosuch=1"}, []string{`unknown option "nosuch"`, "memory has no options"}},
+		{[]string{"--option", "nosuch=1"}, []string{`unknown option "nosuch"`}},
+	} {
+		e := assay(t, append([]string{"conformance"}, c.arguments...)...)
+		e.wants(t, exitUsage, c.says...)
+		if e.stdout != "" || strings.Count(e.stderr, "\n") > 2 {
+			t.Errorf("%v: it says more than once what is wrong:\n%s%s", c.arguments, e.stdout, e.stderr)
+		}
+	}
+}
+
+// Ctrl-C leaves rules that were not checked: that is no failure of Assay's.
+func TestConformanceStopped(t *testing.T) {
+	t.Parallel()
+	p := start(t, nil, "conformance", "--", os.Args[0], "worker")
+	eventually(t, func() bool { return len(p.workers(t)) > 0 }, func() string { return "no worker was started" })
+	p.send(t, syscall.SIGINT)
+	p.end(t).wants(t, exitTrials, "stopping;", "not all rules were checked")
 }
 
 // A worker answers what it can't read, and goes on: the conductor's mistake is not the worker's end.

@@ -1,9 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,7 @@ import (
 
 func compareCommand() *cobra.Command {
 	var of string
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "compare A B",
 		Short: "Compare two run directories, or two arms of one: regression, none, or inconclusive",
@@ -28,12 +30,22 @@ with the arm B of one run. The exit status is for scripts: 0 no regression,
 			}
 			return armNames(of), cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			comparison, err := compare(of, args[0], args[1])
 			if err != nil {
 				return usage(err)
 			}
-			printComparison(comparison)
+			print := jsonComparison
+			switch {
+			case asJSON:
+			case of != "":
+				print = printComparison(args[1] + " ÷ " + args[0])
+			default:
+				print = printComparison("new ÷ old")
+			}
+			if err := print(c.OutOrStdout(), comparison); err != nil {
+				return err
+			}
 			if status := comparison.Outcome.ExitStatus(); status != 0 {
 				return &exitError{status: status}
 			}
@@ -41,6 +53,7 @@ with the arm B of one run. The exit status is for scripts: 0 no regression,
 		},
 	}
 	c.Flags().StringVar(&of, "run", "", "compare two arms of this run `directory`")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the comparison as JSON")
 	must(c.MarkFlagDirname("run"))
 	return c
 }
@@ -73,27 +86,35 @@ func compare(of, a, b string) (*verdict.Comparison, error) {
 	return verdict.CompareRuns(before, after)
 }
 
-func printComparison(c *verdict.Comparison) {
-	fmt.Println(c.Sentence)
-	fmt.Println()
-	table := newColumns("cell", "phase", "arm", "new ÷ old", "interval", "outcome", "")
-	for _, row := range c.Rows {
-		ratio, interval := "–", "–"
-		if row.Ratio != nil {
-			ratio = fmt.Sprintf("%.3f", row.Ratio.Value)
-			if i := row.Ratio.Interval; i != nil {
-				interval = fmt.Sprintf("%.3f to %.3f", i.Low, i.High)
+func jsonComparison(w io.Writer, c *verdict.Comparison) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(c)
+}
+
+// printComparison returns how to print a comparison whose ratios are of what it is told.
+func printComparison(ratios string) func(io.Writer, *verdict.Comparison) error {
+	return func(w io.Writer, c *verdict.Comparison) error {
+		fmt.Fprintln(w, c.Sentence)
+		fmt.Fprintln(w)
+		table := newColumns("cell", "phase", "arm", ratios, "interval", "outcome", "")
+		for _, row := range c.Rows {
+			ratio, interval := "–", "–"
+			if row.Ratio != nil {
+				ratio = fmt.Sprintf("%.3f", row.Ratio.Value)
+				if i := row.Ratio.Interval; i != nil {
+					interval = fmt.Sprintf("%.3f to %.3f", i.Low, i.High)
+				}
 			}
+			table.add(row.Cell, row.Phase, row.Arm, ratio, interval, string(row.Outcome), row.Why)
 		}
-		table.add(row.Cell, row.Phase, row.Arm, ratio, interval, string(row.Outcome), row.Why)
-	}
-	if err := table.print(os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "assay:", err)
-	}
-	for _, text := range c.Unmatched {
-		fmt.Println("not compared:", text)
-	}
-	for _, w := range c.Warnings {
-		fmt.Printf("! %s\n  %s\n", w.Evidence, w.Remedy)
+		err := table.print(w)
+		for _, text := range c.Unmatched {
+			fmt.Fprintln(w, "not compared:", text)
+		}
+		for _, warning := range c.Warnings {
+			fmt.Fprintf(w, "! %s\n  %s\n", warning.Evidence, warning.Remedy)
+		}
+		return err
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -25,12 +26,12 @@ is checked. A server is loaded only if --endpoint names it.`,
 		Example: `  assay conformance --driver bbolt
   assay conformance -- ./my-worker
   assay conformance --driver memcached --endpoint 127.0.0.1:11211`,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			command := args
 			if len(command) == 0 {
 				self, err := os.Executable()
 				if err != nil {
-					return &exitError{exitFailed, err}
+					return failed(err)
 				}
 				command = []string{self, "worker"}
 			}
@@ -40,7 +41,7 @@ is checked. A server is loaded only if --endpoint names it.`,
 			described, err := describeWorker(command)
 			switch {
 			case err != nil && driver == "":
-				return &exitError{exitFailed, err}
+				return failed(err)
 			case err != nil:
 				names = []string{driver} // the checks say what is wrong with it
 			case driver == "":
@@ -54,7 +55,13 @@ is checked. A server is loaded only if --endpoint names it.`,
 					return usage(err)
 				}
 			}
-			return checkDrivers(ctx, storetest.Target{Command: command, Options: options, Endpoints: endpoints}, names)
+			target := storetest.Target{Command: command, Options: options, Endpoints: endpoints}
+			for _, name := range names {
+				if err := openable(ctx, target, described, name); err != nil {
+					return usage(err)
+				}
+			}
+			return checkDrivers(ctx, c.OutOrStdout(), target, names)
 		},
 	}
 	c.Flags().StringVar(&driver, "driver", "", "check only this driver `name` (default: all that need no server)")
@@ -75,26 +82,29 @@ func driverAmong(described control.Described, name string) ([]string, error) {
 	return nil, fmt.Errorf("the worker has no driver %q%s", name, suggestion(name, names))
 }
 
-func checkDrivers(ctx context.Context, target storetest.Target, names []string) error {
+func checkDrivers(ctx context.Context, out io.Writer, target storetest.Target, names []string) error {
 	directory, err := os.MkdirTemp("", "assay-conformance-")
 	if err != nil {
-		return &exitError{exitFailed, err}
+		return failed(err)
 	}
 	defer os.RemoveAll(directory)
 	target.TempDir = directory
-	failed := 0
+	broken := 0
 	for _, name := range names {
 		target.Driver = name
 		result, err := storetest.Check(ctx, target)
+		if ctx.Err() != nil {
+			return &exitError{exitTrials, fmt.Errorf("stopped at %s: not all rules were checked", name)}
+		}
 		if err != nil {
-			return &exitError{exitFailed, fmt.Errorf("%s: %w", name, err)}
+			return failed(fmt.Errorf("%s: %w", name, err))
 		}
-		if err := result.Write(os.Stdout); err != nil {
-			return err
+		if err := result.Write(out); err != nil {
+			return failed(err)
 		}
-		failed += len(result.Failed())
+		broken += len(result.Failed())
 	}
-	if failed > 0 {
+	if broken > 0 {
 		return &exitError{exitTrials, errors.New("the worker breaks rules of the contract: its figures can't be trusted")}
 	}
 	return nil

@@ -28,7 +28,7 @@ is not known.`,
 		Example: `  assay doctor
   assay doctor /mnt/disk-to-measure`,
 		Args: takes(0, 1, "at most one directory"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			directory := "."
 			if len(args) == 1 {
 				directory = args[0]
@@ -36,7 +36,7 @@ is not known.`,
 			if info, err := os.Stat(directory); err != nil || !info.IsDir() {
 				return usage(fmt.Errorf("%s is not a directory", directory))
 			}
-			return diagnose(directory)
+			return failed(diagnose(c.OutOrStdout(), directory))
 		},
 	}
 }
@@ -49,7 +49,8 @@ const (
 // ailment is something that would spoil a measurement.
 type ailment struct{ what, remedy string }
 
-func diagnose(directory string) error {
+// diagnose looks and says. A line that can't be written is not looked at here: out keeps that (see output).
+func diagnose(out io.Writer, directory string) error {
 	e := host.Seal(directory, os.Args)
 	table := newColumns("what", "is")
 	table.add("processor", fmt.Sprintf("%s, %d CPUs", orDash(e.CPU), e.CPUs))
@@ -65,7 +66,7 @@ func diagnose(directory string) error {
 	}
 	c, err := clock.New(clock.Auto)
 	if err != nil {
-		return &exitError{exitFailed, err}
+		return err
 	}
 	table.add("clock", fmt.Sprintf("%s (kernel: %s)", c.Source(), orDash(e.ClockSource)))
 	abilities := abilitiesOf(directory)
@@ -79,28 +80,28 @@ func diagnose(directory string) error {
 		table.add("others", "not measured")
 	}
 	table.add("Assay", orDash(e.Assay)+", "+e.Go)
-	if err := table.print(os.Stdout); err != nil {
+	if err := table.print(out); err != nil {
 		return err
 	}
 	ailments := ailmentsOf(e, c.Source(), directory, foreign)
-	fmt.Println()
+	fmt.Fprintln(out)
 	for _, a := range ailments {
-		fmt.Printf("! %s\n  %s\n", a.what, a.remedy)
+		fmt.Fprintf(out, "! %s\n  %s\n", a.what, a.remedy)
 	}
 	if len(ailments) == 0 {
-		fmt.Println("Nothing found that would spoil a measurement.")
+		fmt.Fprintln(out, "Nothing found that would spoil a measurement.")
 	}
-	printLacks(os.Stdout, abilities)
+	printLacks(out, abilities)
 	if unknown := append(unknownOf(e), unwatched(directory)...); len(unknown) > 0 {
-		fmt.Println("Not known here, and so not judged:", strings.Join(unknown, ", ")+".")
+		fmt.Fprintln(out, "Not known here, and so not judged:", strings.Join(unknown, ", ")+".")
 	}
 	if missing := host.NotMeasured(directory); len(missing) > 0 {
-		fmt.Println("\nCan't be recorded beside the rate:")
+		fmt.Fprintln(out, "\nCan't be recorded beside the rate:")
 		series := newColumns("series", "why")
 		for _, name := range slices.Sorted(maps.Keys(missing)) {
 			series.add(name, missing[name])
 		}
-		return series.print(os.Stdout)
+		return series.print(out)
 	}
 	return nil
 }

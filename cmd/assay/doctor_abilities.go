@@ -27,6 +27,7 @@ func abilitiesOf(directory string) []ability {
 		memoryLimitAbility(host.CheckMemoryLimit()),
 		quotaAbility(host.CheckQuotaMount(directory)),
 		coldAbility(dropFreshPages(directory)),
+		writesAbility(host.CheckWriteCount(directory)),
 		nativeAbility(builtNatives()),
 		rustAbility(cargoVersion()),
 	}
@@ -84,6 +85,18 @@ func coldAbility(left host.PageCache, err error) ability {
 		a.state = fmt.Sprintf("pages stay: %d of %d KiB", left.ResidentBytes>>10, left.FileBytes>>10)
 		a.lacks = "With cache: cold, files here stay in memory, and the report says that it was not cold."
 		a.remedy = "Name a directory on a disk with --data."
+	}
+	return a
+}
+
+func writesAbility(perByte *float64, why string) ability {
+	a := ability{name: "host writes", state: "not measured"}
+	if perByte != nil {
+		a.state = fmt.Sprintf("the kernel counts %.3g bytes for each byte written", *perByte)
+	}
+	if why != "" {
+		a.lacks = "Host writes and write amplification are not measured here: " + why + "."
+		a.remedy = "With a disk_quota and disk_quota_by: mount, each trial has a loop device of its own, whose counter is exact."
 	}
 	return a
 }

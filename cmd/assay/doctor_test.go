@@ -31,6 +31,7 @@ func TestDoctorTellsOfOthers(t *testing.T) {
 func TestDoctorTellsWhatCannotBeDone(t *testing.T) {
 	t.Parallel()
 	why := errors.New("because of the moon")
+	one, many := 1.0, 256.0
 	for _, c := range []struct {
 		name  string
 		found ability
@@ -45,6 +46,9 @@ func TestDoctorTellsWhatCannotBeDone(t *testing.T) {
 		{"cold", coldAbility(host.PageCache{FileBytes: 4096}, nil), "can be dropped", ""},
 		{"warm", coldAbility(host.PageCache{FileBytes: 8192, ResidentBytes: 4096}, nil), "4 of 8 KiB", "stay in memory"},
 		{"not to be seen", coldAbility(host.PageCache{}, why), "can't be had", "because of the moon"},
+		{"true count", writesAbility(&one, ""), "counts 1 bytes for each", ""},
+		{"over-count", writesAbility(&many, "because of the moon"), "counts 256 bytes for each", "because of the moon"},
+		{"no count", writesAbility(nil, "because of the moon"), "not measured", "because of the moon"},
 		{"all workers", nativeAbility(nil), fmt.Sprintf("%d of %[1]d", len(natives)), ""},
 		{"a worker less", nativeAbility(natives[:1]), fmt.Sprintf("%d of %d", len(natives)-1, len(natives)), natives[0].program},
 		{"cargo", rustAbility("cargo 1.90.0", nil), "cargo 1.90.0", ""},

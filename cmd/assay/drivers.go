@@ -144,7 +144,7 @@ experiment, or with --set stores.NAME.options.OPTION=VALUE).`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return driverCatalogue().Names, cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			var all []store.Description
 			var missing []native
 			if len(args) == 1 {
@@ -160,15 +160,16 @@ experiment, or with --set stores.NAME.options.OPTION=VALUE).`,
 				all, missing = nativeDescriptions()
 				all = append(descriptions(), all...)
 			}
+			out := c.OutOrStdout()
 			if asJSON {
-				encoder := json.NewEncoder(os.Stdout)
+				encoder := json.NewEncoder(out)
 				encoder.SetIndent("", "  ")
-				return encoder.Encode(all)
+				return failed(encoder.Encode(all))
 			}
 			if len(args) == 1 {
-				return printDriver(os.Stdout, all[0])
+				return failed(printDriver(out, all[0]))
 			}
-			return printDrivers(os.Stdout, all, missing)
+			return failed(printDrivers(out, all, missing))
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print everything as JSON")

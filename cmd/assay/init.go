@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -18,14 +18,14 @@ func initCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init [FILE]",
 		Short: "Write a commented experiment to begin with",
-		Long: `Writes a commented experiment (default: experiment.yaml). An existing file is never
-overwritten. With --preset it is a preset's file; with --ycsb it is made from a
-YCSB property file, and what could not be carried over is said.`,
+		Long: `Writes a commented experiment (default: experiment.yaml; - is standard output). An
+existing file is never overwritten. With --preset it is a preset's file; with
+--ycsb it is made from a YCSB property file, and what could not be carried over is said.`,
 		Example: `  assay init my.yaml
   assay init my.yaml --preset put-get
   assay init a.yaml --ycsb workloads/workloada`,
 		Args: takes(0, 1, "at most one file to write"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			path := "experiment.yaml"
 			if len(args) == 1 {
 				path = args[0]
@@ -37,13 +37,29 @@ YCSB property file, and what could not be carried over is said.`,
 			if err != nil {
 				return usage(err)
 			}
-			return writeNew(path, text)
+			return writeInitial(c.OutOrStdout(), path, text)
 		},
 	}
 	c.Flags().StringVar(&preset, "preset", "", "begin with this `preset`")
 	c.Flags().StringVar(&ycsb, "ycsb", "", "make it from this YCSB property `file`")
 	must(c.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(presetNames(), cobra.ShellCompDirectiveNoFileComp)))
 	return c
+}
+
+func writeInitial(out io.Writer, path string, text []byte) error {
+	printed := isStandardOutput(path)
+	err := writeNew(path, out, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+	switch {
+	case errors.Is(err, errThere):
+		return usage(err)
+	case err != nil || printed:
+		return failed(err)
+	}
+	_, err = fmt.Fprintf(out, "Wrote %s. assay run %s --dry-run shows what it would do.\n", path, path)
+	return failed(err)
 }
 
 func initialText(preset, ycsb string) ([]byte, error) {
@@ -64,25 +80,6 @@ func initialText(preset, ycsb string) ([]byte, error) {
 	return spec.Template(), nil
 }
 
-// writeNew writes a file that must not be there yet.
-func writeNew(path string, text []byte) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		return usage(fmt.Errorf("%s is there already and stays as it is: name another file", path))
-	}
-	if err != nil {
-		return usage(err)
-	}
-	if _, err = file.Write(text); err != nil {
-		return &exitError{exitFailed, errors.Join(err, file.Close())}
-	}
-	if err := file.Close(); err != nil {
-		return &exitError{exitFailed, err}
-	}
-	fmt.Printf("Wrote %s. assay run %s --dry-run shows what it would do.\n", path, path)
-	return nil
-}
-
 func schemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
@@ -93,13 +90,13 @@ completes and checks a file whose first line names it:
   # yaml-language-server: $schema=assay.schema.json`,
 		Example: "  assay schema > assay.schema.json",
 		Args:    takes(0, 0, "no arguments"),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(c *cobra.Command, _ []string) error {
 			schema, err := spec.Schema(allDescriptions())
 			if err != nil {
-				return &exitError{exitFailed, err}
+				return failed(err)
 			}
-			_, err = os.Stdout.Write(append(schema, '\n'))
-			return err
+			_, err = c.OutOrStdout().Write(append(schema, '\n'))
+			return failed(err)
 		},
 	}
 }

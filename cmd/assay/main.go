@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -42,13 +43,25 @@ func (e *exitError) Unwrap() error { return e.err }
 
 func usage(err error) error { return &exitError{exitUsage, err} }
 
+// failed makes an error, if it is one, Assay's own failure.
+func failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{exitFailed, err}
+}
+
 func main() { os.Exit(execute(os.Args[1:])) }
 
 // execute runs the command and returns the exit status.
 func execute(args []string) int {
-	root := command()
+	out := &output{file: os.Stdout}
+	root := command(out)
 	root.SetArgs(args)
 	err := root.Execute()
+	if out.err != nil {
+		err = failed(out.err) // whatever else there was to say: who asked has not got it
+	}
 	if err == nil {
 		return 0
 	}
@@ -75,7 +88,7 @@ func interruptible(whatIsKept string, announce func(text string)) (context.Conte
 	return ctx, func() { stop(); cancel() }
 }
 
-func command() *cobra.Command {
+func command(out io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "assay",
 		Short: "Measure key-value stores so that the number can be trusted",
@@ -88,11 +101,15 @@ Begin with:
   assay init my.yaml           write a commented experiment of your own
   assay run my.yaml --dry-run  see what it would do
 
-Exit status: 0 fine · 1 Assay failed · 2 bad arguments or experiment ·
-3 trials failed or were marked · 4 regression · 5 inconclusive.
+Exit status: 0 fine · 1 Assay failed, or could not write · 2 bad arguments or
+experiment · 3 trials failed, were marked, or are left to do (Ctrl-C) ·
+4 regression · 5 inconclusive · 130 Ctrl-C a second time: ended at once.
 Results go to standard output, progress to standard error.`,
 		SilenceErrors: true, SilenceUsage: true,
+		Version: version(),
 	}
+	root.SetOut(out)
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(runCommand(), reportCommand(), compareCommand(), analyzeCommand(), driversCommand(), presetsCommand(),
 		initCommand(), schemaCommand(), doctorCommand(), conformanceCommand(), workerCommand())

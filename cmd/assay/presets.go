@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -29,24 +28,25 @@ changed and run.`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return presetNames(), cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
+			out := c.OutOrStdout()
 			if len(args) == 1 {
 				source, err := presets.Source(args[0])
 				if err != nil {
 					return usage(err)
 				}
-				_, err = os.Stdout.Write(source)
-				return err
+				_, err = out.Write(source)
+				return failed(err)
 			}
 			table := newColumns("preset", "what it asks")
 			for _, p := range presets.Names() {
 				table.add(p.Name, p.Summary)
 			}
-			if err := table.print(os.Stdout); err != nil {
-				return err
+			if err := table.print(out); err != nil {
+				return failed(err)
 			}
-			_, err := fmt.Println("\nassay run NAME runs one; assay presets NAME prints it; --set scale=… picks its size.")
-			return err
+			_, err := fmt.Fprintln(out, "\nassay run NAME runs one; assay presets NAME prints it; --set scale=… picks its size.")
+			return failed(err)
 		},
 	}
 }

@@ -3,11 +3,15 @@ package main
 import (
 	"encoding/csv"
 	"encoding/json"
+	"html"
+	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/perf/benchfmt"
 
 	"assay/internal/record"
@@ -100,8 +104,105 @@ func TestReportForms(t *testing.T) {
 			}
 		}
 	}
-	assay(t, "report", directory, "--format", "jsn").wants(t, exitUsage, "text, json, csv or benchfmt")
+	assay(t, "report", directory, "--format", "jsn").wants(t, exitUsage, "text, json, csv, benchfmt or hlog")
 	assay(t, "report", directory, "--html", "/nonexistent/x.html").wants(t, exitFailed, "/nonexistent/x.html")
+}
+
+// The raw data is one click away from wherever the page stands.
+func TestPageLinksToRawDataFromWhereItStands(t *testing.T) {
+	t.Parallel()
+	above := filepath.Join(t.TempDir(), "runs: 50% & #1?")
+	if err := os.Mkdir(above, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	directory := filepath.Join(above, "a:run")
+	if err := os.Rename(made(t, quiet(100e3)), directory); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := t.TempDir()
+	for _, c := range []struct{ page, working string }{
+		{filepath.Join(directory, "again.html"), ""},
+		{filepath.Join(above, "page.html"), ""},
+		{filepath.Join(elsewhere, "page.html"), ""},
+		{"page.html", elsewhere},
+		{"-", elsewhere}, // it will most likely be put where it is asked for
+	} {
+		e := assayIn(t, c.working, "", "report", directory, "--html", c.page)
+		e.wants(t, 0)
+		text, stands := e.stdout, c.working
+		if c.page != "-" {
+			path := c.page
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(c.working, path)
+			}
+			written, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, stands = string(written), filepath.Dir(path)
+		}
+		links := rawDataLink.FindAllStringSubmatch(text, -1)
+		if len(links) == 0 {
+			t.Fatalf("the page %s has no link to raw data", c.page)
+		}
+		for _, link := range links {
+			path, err := url.PathUnescape(html.UnescapeString(link[1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(filepath.Join(stands, filepath.FromSlash(path))); err != nil {
+				t.Errorf("in %s, of the page %s, a link leads nowhere: %v", stands, c.page, err)
+				break
+			}
+		}
+	}
+}
+
+var rawDataLink = regexp.MustCompile(`href="([^"#]*/(?:trial\.json|series\.jsonl))"`)
+
+func TestReportOfHistograms(t *testing.T) {
+	t.Parallel()
+	directory := made(t, quiet(100e3))
+	e := assay(t, "report", directory, "--format", "hlog")
+	e.wants(t, 0)
+	reader := hdrhistogram.NewHistogramLogReader(strings.NewReader(e.stdout))
+	histograms := 0
+	for {
+		h, err := reader.NextIntervalHistogram()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h == nil {
+			break
+		}
+		histograms++
+		if strings.Count(h.Tag(), "/") != 2 || h.TotalCount() == 0 {
+			t.Errorf("a histogram of %d operations is tagged %q", h.TotalCount(), h.Tag())
+		}
+	}
+	if histograms < 10 {
+		t.Errorf("the log has %d histograms", histograms)
+	}
+	assay(t, "report", directory, directory, "--format", "hlog").wants(t, exitUsage, "expected one run directory, got 2")
+	wantParts(t, "report --help", assay(t, "report", "--help").stdout, "--format hlog", "TRIAL/PHASE/OPERATION", "benchfmt or hlog")
+}
+
+// What benchstat won't see is said on standard error: a file of 0 bytes would look like success.
+func TestBenchfmtSaysWhatItLeavesOut(t *testing.T) {
+	t.Parallel()
+	shape := quiet(100e3)
+	for i := range shape.Arms {
+		shape.Arms[i].Errors = 5
+	}
+	e := assay(t, "report", made(t, shape), "--format", "benchfmt")
+	e.wants(t, 0, "15 of 15 are left out: 15 marked (the first: ")
+	if e.stdout != "" {
+		t.Errorf("marked trials are written: %s", e.stdout)
+	}
+	assay(t, "report", made(t, recordtest.Example()), "--format", "benchfmt").wants(t, 0, " are left out: ", " marked", " failed (the worker died")
+	if e := assay(t, "report", made(t, quiet(100e3)), "--format", "benchfmt"); e.stderr != "" {
+		t.Errorf("nothing is left out, and it says %s", e.stderr)
+	}
 }
 
 // A reader that has seen enough ends the report quietly, as it does with every other program.
@@ -127,6 +228,7 @@ func TestCompareExitStatus(t *testing.T) {
 	e.wants(t, 4)
 	wantParts(t, "compare", e.stdout, "0.70")
 	assay(t, "compare", slower, before).wants(t, 0) // faster is no regression
+	assay(t, "compare", before, before).wants(t, exitUsage, "is both sides")
 	assay(t, "compare", before, made(t, noisy)).wants(t, 5)
 
 	e = assay(t, "compare", "--run", slower, "still", "changed")

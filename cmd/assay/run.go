@@ -40,8 +40,9 @@ func runCommand() *cobra.Command {
 
 The run directory (--out) holds everything: the experiment with all defaults
 written out, each trial's result and its time series, the machine, the report.
-Ctrl-C ends the trial under way, keeps what was measured, and
-assay run --resume DIR does the trials that are left.`,
+Ctrl-C ends the trial under way, keeps what was measured (exit status 3), and
+assay run --resume DIR does the trials that are left. A second Ctrl-C ends it at
+once (130).`,
 		Example: `  assay run put-get
   assay run put-get --set scale=full --out results/put-get
   assay run my.yaml --set records=1000000 --set phases.read.for=30s
@@ -66,10 +67,10 @@ assay run --resume DIR does the trials that are left.`,
 			}
 			return presetNames(), cobra.ShellCompDirectiveDefault
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return f.run(args[0]) },
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.OutOrStdout(), args[0]) },
 	}
 	c.Flags().StringArrayVar(&f.sets, "set", nil, "change a field of the experiment: `path=value` (may be repeated)")
-	c.Flags().StringVar(&f.out, "out", "", "run `directory` to make (default: assay-NAME-TIME here)")
+	c.Flags().StringVar(&f.out, "out", "", "run `directory` to make (default: assay-NAME-TIME here, -2, -3 … where that is taken)")
 	c.Flags().StringVar(&f.data, "data", "", "existing `directory` in which stores get their directories (default: in the run directory)")
 	c.Flags().BoolVar(&f.resume, "resume", false, "do the trials that are left in a run directory, which is then the argument")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the trials, their number, and the time and disk they take; run nothing")
@@ -81,14 +82,19 @@ assay run --resume DIR does the trials that are left.`,
 	return c
 }
 
-func (f *runFlags) run(argument string) error {
+func (f *runFlags) run(out io.Writer, argument string) error {
 	if f.resume {
 		if len(f.sets) > 0 || f.out != "" || f.dryRun {
 			return usage(errors.New("--resume goes on with the experiment as it was begun: it takes no --set, --out or --dry-run"))
 		}
-		if _, err := record.Open(argument); err != nil {
+		begun, err := record.Open(argument)
+		if err != nil {
 			return usage(fmt.Errorf("--resume: %w", err))
 		}
+		if err := f.checkDataRoot(); err != nil {
+			return err
+		}
+		f.warnOfDisk(&begun.Experiment, argument)
 		return f.execute(argument, run.Resume)
 	}
 	source, name, err := experimentSource(argument)
@@ -100,16 +106,23 @@ func (f *runFlags) run(argument string) error {
 		return usage(err)
 	}
 	if f.dryRun {
-		return printPlan(os.Stdout, e)
+		return failed(printPlan(out, e, f.dataPlace(f.out)))
 	}
-	out := f.out
-	if out == "" {
-		out = fmt.Sprintf("assay-%s-%s", e.Name, time.Now().Format("20060102-150405"))
+	if err := f.checkDataRoot(); err != nil {
+		return err
 	}
-	if err := vacant(out); err != nil {
-		return usage(err)
+	if f.out != "" {
+		if err := vacant(f.out); err != nil {
+			return usage(err)
+		}
 	}
-	return f.execute(out, func(ctx context.Context, o run.Options) (run.Result, error) { return run.New(ctx, e, source, o) })
+	f.warnOfDisk(e, f.out)
+	place, err := makeRunDirectory(f.out, e.Name, time.Now())
+	if err != nil {
+		return failed(err)
+	}
+	defer place.removeIfEmpty()
+	return f.execute(place.path, func(ctx context.Context, o run.Options) (run.Result, error) { return run.New(ctx, e, source, o) })
 }
 
 // vacant refuses a directory that holds a run, before anything is measured there: another process may be at work in it.
@@ -156,19 +169,14 @@ func experimentSource(argument string) (source []byte, name string, err error) {
 func (f *runFlags) execute(directory string, do func(context.Context, run.Options) (run.Result, error)) error {
 	self, err := os.Executable()
 	if err != nil {
-		return &exitError{exitFailed, fmt.Errorf("finding Assay's own program, to start workers with: %w", err)}
-	}
-	if f.data != "" {
-		if info, err := os.Stat(f.data); err != nil || !info.IsDir() {
-			return usage(fmt.Errorf("--data %s: expected an existing directory", f.data))
-		}
+		return failed(fmt.Errorf("finding Assay's own program, to start workers with: %w", err))
 	}
 	view := f.view()
 	defer view.Close()
 	ctx, stop := interruptible("what was measured is kept", view.Message)
 	result, err := do(ctx, run.Options{
 		Directory: directory, DataRoot: f.data, Command: os.Args, Worker: []string{self, "worker"},
-		Ceiling: ceiling(), View: view,
+		Ceiling: ceiling(), View: placed{view, directory},
 	})
 	stop() // a table that is being made need not be kept
 	if closeErr := view.Close(); closeErr != nil {
@@ -181,10 +189,10 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 		if _, openErr := record.Open(directory); openErr == nil && result.Planned > 0 { // it had begun
 			err = fmt.Errorf("%w\nWhat was recorded is in %s; assay report %s shows it, assay run --resume %s goes on", err, directory, directory, directory)
 		}
-		return &exitError{exitFailed, err}
+		return failed(err)
 	}
 	if err := f.show(directory); err != nil {
-		return &exitError{exitFailed, err}
+		return failed(fmt.Errorf("%w\nWhat was measured is kept: assay report %s shows it", err, directory))
 	}
 	return f.status(result, directory)
 }
@@ -206,12 +214,12 @@ func (f *runFlags) show(directory string) error {
 		return err
 	}
 	// Neither failure keeps the other from being done: a full disk has a table, a reader that went away a report.
-	printErr := printText(os.Stdout, view)
+	printErr := printText(os.Stdout, view) // not the commands' output, which forgives nothing: who reads a table may go away
 	if f.noHTML {
 		return printErr
 	}
 	path := filepath.Join(directory, "report.html")
-	if err := writeFile(path, func(w io.Writer) error { return report.HTML(w, view) }); err != nil {
+	if err := writeTarget(path, os.Stdout, func(w io.Writer) error { return report.HTML(w, view) }); err != nil {
 		return errors.Join(printErr, err)
 	}
 	if printErr == nil {
@@ -236,8 +244,8 @@ func (f *runFlags) status(r run.Result, directory string) error {
 	return nil
 }
 
-// printPlan is --dry-run.
-func printPlan(w io.Writer, e *spec.Experiment) error {
+// printPlan is --dry-run; stores would get their directories on the file system of place.
+func printPlan(w io.Writer, e *spec.Experiment, place string) error {
 	trials := plan.Plan(e)
 	table := newColumns("trial", "arm", "role", "parameters", "")
 	for _, t := range trials {
@@ -250,6 +258,10 @@ func printPlan(w io.Writer, e *spec.Experiment) error {
 	if err := table.print(w); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", plan.EstimateOf(e, trials))
+	estimate := plan.EstimateOf(e, trials)
+	_, err := fmt.Fprintf(w, "\n%s\n", estimate)
+	if warning := tooLittleDisk(estimate, place); err == nil && warning != "" {
+		_, err = fmt.Fprintf(w, "\nWarning: %s\n", warning)
+	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -103,6 +104,7 @@ func TestBoardOnATerminal(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "run")
 	p := start(t, x.on, "run", written(t, "one.yaml", oneStore), "--out", directory)
 	x.shows(t, "of 3 trials done")
+	x.shows(t, "in "+directory)
 	x.shows(t, "▸update")
 	x.shows(t, "op/s  p99 ")
 	<-p.exited
@@ -111,6 +113,28 @@ func TestBoardOnATerminal(t *testing.T) {
 	x.given(t, before)
 	if strings.Contains(x.text(), "Rate: ") {
 		t.Error("lines of progress are mixed into the board")
+	}
+}
+
+// A terminal that does not understand escape codes gets none.
+func TestReportOnATerminalWithoutEscapes(t *testing.T) {
+	t.Parallel()
+	directory := made(t, quiet(100e3))
+	for kind, escapes := range map[string]bool{"TERM=dumb": false, "TERM=": false, "TERM=xterm-256color": true} {
+		x := newTerminal(t)
+		p := start(t, func(c *exec.Cmd) {
+			x.on(c)
+			c.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "NO_COLOR=") })
+			c.Env = append(c.Env, kind)
+		}, "report", directory)
+		<-p.exited
+		if status := statusOf(t, p.err); status != 0 {
+			t.Errorf("%s: status %d", kind, status)
+		}
+		x.shows(t, "Durability D1")
+		if got := strings.Contains(x.shown.String(), "\x1b"); got != escapes {
+			t.Errorf("%s: escape codes %v, want %v", kind, got, escapes)
+		}
 	}
 }
 

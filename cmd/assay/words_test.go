@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 )
@@ -8,7 +10,7 @@ import (
 // Every command says in its help what it is for, shows an example, and keeps within 100 columns.
 func TestHelpTeaches(t *testing.T) {
 	t.Parallel()
-	for _, c := range command().Commands() {
+	for _, c := range command(io.Discard).Commands() {
 		if c.Name() == "completion" || c.Name() == "help" {
 			continue // cobra's own
 		}
@@ -27,7 +29,7 @@ func TestHelpTeaches(t *testing.T) {
 	top := assay(t)
 	top.wants(t, 0)
 	wantParts(t, "assay", top.stdout, "Begin with:", "assay run put-get", "Exit status:")
-	for _, c := range command().Commands() {
+	for _, c := range command(io.Discard).Commands() {
 		if !c.Hidden && !strings.Contains(top.stdout, c.Name()) {
 			t.Errorf("assay does not list %s", c.Name())
 		}
@@ -70,7 +72,6 @@ func TestMistakes(t *testing.T) {
 		{"drivers a b", []string{"at most one"}},
 		{"presets putget", []string{`did you mean "put-get"?`}},
 		{"init --preset smoke --ycsb x", []string{"one of them"}},
-		{"init /nonexistent/x.yaml", []string{"/nonexistent/x.yaml"}},
 		{"init a b", []string{"at most one file"}},
 		{"doctor /nonexistent", []string{"not a directory"}},
 		{"schema x", []string{"no arguments"}},
@@ -91,6 +92,22 @@ func TestMistakes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// One is said as one.
+func TestOneOfAKind(t *testing.T) {
+	t.Parallel()
+	wantParts(t, "one sample", assayIn(t, "", "time_s,rate\n1,5\n", "analyze", "-").stdout, "1 sample is too few")
+	wantParts(t, "two samples", assayIn(t, "", "time_s,rate\n1,5\n2,5\n", "analyze", "-").stdout, "2 samples are too few")
+	series := func(columns, cells string) string {
+		text := "time_s,rate" + columns + "\n"
+		for second := range 60 {
+			text += fmt.Sprintf("%d,%d%s\n", second+1, 1000+second%3, cells)
+		}
+		return text
+	}
+	wantParts(t, "one resource", assayIn(t, "", series(",faults", ",5"), "analyze", "-").stdout, "The one resource is not shown to change")
+	wantParts(t, "two resources", assayIn(t, "", series(",faults,dirty", ",5,7"), "analyze", "-").stdout, "None of 2 resources is shown to change")
 }
 
 // A mistake in a file is shown with its place in the file, and a caret under it.

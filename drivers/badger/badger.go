@@ -62,6 +62,7 @@ func (Driver) Describe() store.Description {
 			{Name: "metrics_enabled", Type: store.Bool, Default: strconv.FormatBool(o.MetricsEnabled), Help: "Options.MetricsEnabled: counters shared by all open databases of the process"},
 		},
 		HandlesShareable: true,
+		FixedDiskBytes:   24 << 10,
 		KeyBytesMin:      1,
 		KeyBytesMax:      keyBytesMax,
 		ValueBytesMax:    int(o.ValueLogFileSize),
@@ -97,7 +98,8 @@ func (Driver) Open(_ context.Context, c store.Config) (store.Store, error) {
 	}
 	o := badger.DefaultOptions(c.Directory)
 	o.SyncWrites = c.Durability == store.D3
-	o.Logger = quietLogger{}
+	events := new(events)
+	o.Logger = quietLogger{events}
 	o.BlockCacheSize = given.Bytes("block_cache_bytes")
 	o.IndexCacheSize = given.Bytes("index_cache_bytes")
 	o.MemTableSize = given.Bytes("memtable_bytes")
@@ -120,7 +122,7 @@ func (Driver) Open(_ context.Context, c store.Config) (store.Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open badger: %w", err)
 	}
-	return &db{engine: engine, directory: c.Directory, valueBytesMax: o.ValueLogFileSize}, nil
+	return &db{engine: engine, directory: c.Directory, valueBytesMax: o.ValueLogFileSize, events: events}, nil
 }
 
 // consistent refuses what db.go, checkAndSetOptions, fails on or panics at.
@@ -146,6 +148,7 @@ type db struct {
 	engine        *badger.DB
 	directory     string
 	valueBytesMax int64
+	events        *events
 }
 
 func (d *db) Handle() (store.Handle, error) { return &handle{d}, nil }
@@ -304,12 +307,11 @@ func (h *handle) Scan(start []byte, limit int, visit func(key, value []byte) boo
 	return nil
 }
 
-// quietLogger lets errors and warnings through to standard error: standard output is the worker's control channel.
-type quietLogger struct{}
+// quietLogger lets errors and warnings through to standard error: standard output is the worker's control channel. The rest is counted, where
+// it tells of an event.
+type quietLogger struct{ *events }
 
 var stderr = log.New(os.Stderr, "badger: ", log.LstdFlags)
 
 func (quietLogger) Errorf(format string, args ...any)   { stderr.Printf(format, args...) }
 func (quietLogger) Warningf(format string, args ...any) { stderr.Printf(format, args...) }
-func (quietLogger) Infof(string, ...any)                {}
-func (quietLogger) Debugf(string, ...any)               {}

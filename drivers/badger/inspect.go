@@ -3,6 +3,8 @@ package badger
 import (
 	"expvar"
 	"fmt"
+	"sync/atomic"
+	"time"
 
 	"github.com/dgraph-io/ristretto/v2"
 
@@ -30,7 +32,12 @@ var counters = map[string]string{
 // Inspect says busy while tables are being compacted, or level 0 holds enough to start a compaction. With
 // metrics_enabled=false only the second is known.
 func (d *db) Inspect() store.Inspection {
-	stats := make(map[string]float64)
+	stats := map[string]float64{
+		"flushes":           float64(d.events.flushes.Load()),
+		"compactions":       float64(d.events.compactions.Load()),
+		"stalls_over_1s":    float64(d.events.stalls.Load()),
+		"stalls_over_1s_ns": float64(d.events.stallNS.Load()),
+	}
 	o := d.engine.Opts()
 	if o.MetricsEnabled {
 		for name, ours := range counters {
@@ -49,10 +56,7 @@ func (d *db) Inspect() store.Inspection {
 		}
 	}
 	busy := stats["compactions_under_way_tables"] > 0
-	for _, l := range d.engine.Levels() {
-		if l.NumTables == 0 {
-			continue
-		}
+	for _, l := range d.engine.Levels() { // empty ones too: what is told while a phase runs is what could be told before it
 		prefix := fmt.Sprintf("level%d_", l.Level)
 		stats[prefix+"tables"] = float64(l.NumTables)
 		stats[prefix+"bytes"] = float64(l.Size)
@@ -64,6 +68,43 @@ func (d *db) Inspect() store.Inspection {
 	return store.Inspection{Stats: stats, Busy: busy}
 }
 
+// events counts what badger tells in its log only, by the formats of its messages: a line that is not there any more would be a count that
+// never moves, for which the tests look.
+type events struct {
+	flushes     atomic.Int64 // memtables that were full and given to be written out
+	compactions atomic.Int64
+	// Flushes that waited for level 0, which had l0_stall_tables. Of shorter waits the library tells nothing, though it adds them up
+	// (levels.go, addLevel0Table); of waiting writes themselves it tells nothing at all.
+	stalls  atomic.Int64
+	stallNS atomic.Int64 // in stalls that are over
+}
+
+const (
+	flushMessage      = "Flushing memtable, mt.size=%d size of flushChan: %d\n" // db.go, ensureRoomForWrite
+	compactionMessage = "[Compactor: %d] Compaction for level: %d DONE"         // levels.go, doCompact
+	stallMessage      = "L0 was stalled for %s\n"                               // levels.go, addLevel0Table: more than a second
+)
+
+func (e *events) Debugf(format string, _ ...any) {
+	switch format {
+	case flushMessage:
+		e.flushes.Add(1)
+	case compactionMessage:
+		e.compactions.Add(1)
+	}
+}
+
+func (e *events) Infof(format string, arguments ...any) {
+	if format != stallMessage || len(arguments) != 1 {
+		return
+	}
+	if lasted, ok := arguments[0].(time.Duration); ok {
+		e.stalls.Add(1)
+		e.stallNS.Add(int64(lasted))
+	}
+}
+
+// cache tells hits and misses, which badger counts whatever metrics_enabled says.
 func cache(stats map[string]float64, prefix string, m *ristretto.Metrics) {
 	if m == nil {
 		return

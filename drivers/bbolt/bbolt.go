@@ -46,6 +46,7 @@ func (Driver) Describe() store.Description {
 			{Name: "mlock", Type: store.Bool, Default: strconv.FormatBool(bolt.DefaultOptions.Mlock), Help: "Options.Mlock: lock the mapped file in memory"},
 		},
 		HandlesShareable: true,
+		FixedDiskBytes:   24 << 10,
 		KeyBytesMin:      1,
 		KeyBytesMax:      bolt.MaxKeySize,
 		ValueBytesMax:    bolt.MaxValueSize,

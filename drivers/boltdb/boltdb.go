@@ -35,6 +35,7 @@ func (Driver) Describe() store.Description {
 			{Name: "fill_percent", Type: store.Int, Default: "50", Help: "100 × Bucket.FillPercent: how full a page is left when it is split, 10 to 100"},
 		},
 		HandlesShareable: true,
+		FixedDiskBytes:   24 << 10,
 		KeyBytesMin:      1,
 		KeyBytesMax:      keyBytesMax,
 		ValueBytesMax:    valueBytesMax,

@@ -51,6 +51,7 @@ func (Driver) Describe() store.Description {
 			{Name: "no_write_merge", Type: store.Bool, Default: "false", Help: "Options.NoWriteMerge: do not join concurrent writes into one journal record"},
 		},
 		HandlesShareable: true,
+		FixedDiskBytes:   16 << 10,
 		BatchAtomic:      true,
 		Abilities:        store.Probe((*db)(nil), (*handle)(nil)),
 		Note:             "a batch larger than write_buffer_bytes is written to tables at once, past the journal, and is then synced in class D1 too; a new journal's name is synced only with the next manifest",

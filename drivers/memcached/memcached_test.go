@@ -249,6 +249,9 @@ func TestOneConnectionEach(t *testing.T) {
 	}
 	count := func() float64 { return s.(store.Inspector).Inspect().Stats["curr_connections"] }
 	before := count()
+	for next := -1.0; next != before; time.Sleep(100 * time.Millisecond) { // the one that looked whether the server was up may not be gone yet
+		before, next = count(), before
+	}
 	for range 5 {
 		h, err := s.Handle()
 		if err != nil {

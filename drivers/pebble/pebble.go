@@ -73,6 +73,7 @@ func (Driver) Describe() store.Description {
 			{Name: "format", Type: store.Choice, Default: "default", Choices: []string{"default", "newest"}, Help: "Options.FormatMajorVersion: the library's default is the oldest that it still writes; newest has columnar blocks"},
 		},
 		HandlesShareable: true,
+		FixedDiskBytes:   4_632_576, // the log, laid out in advance, but for some kB
 		ValueBytesMax:    recordBytesMax - 1<<20,
 		KeyBytesMax:      1<<20 - 1,
 		BatchAtomic:      true,

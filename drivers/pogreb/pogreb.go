@@ -37,6 +37,7 @@ func (Driver) Describe() store.Description {
 			{Name: "background_compaction_interval", Type: store.Duration, Default: "0s", Help: "Options.BackgroundCompactionInterval: 0, the default, never reclaims the space of overwritten and deleted records; class D1 only"},
 		},
 		HandlesShareable: true,
+		FixedDiskBytes:   12 << 10,
 		KeyBytesMax:      pogreb.MaxKeyLength,
 		ValueBytesMax:    pogreb.MaxValueLength,
 		Abilities:        store.Probe((*db)(nil), (*handle)(nil)),

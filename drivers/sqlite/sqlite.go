@@ -51,11 +51,12 @@ func (Driver) Describe() store.Description {
 			{Name: "busy_timeout", Type: store.Duration, Default: "1m", Help: "PRAGMA busy_timeout: how long SQLite itself waits for another connection's write before the operation fails; the library's own default is 0, with which concurrent writers fail at once, and at 5s one of several writers was seen to starve and fail"},
 			{Name: "synchronous_off", Type: store.Bool, Default: "false", Help: "PRAGMA synchronous=OFF instead of NORMAL: no syncs at all, and a power cut may damage the file; class D1 only"},
 		},
-		KeyBytesMax:   keyBytesMax,
-		ValueBytesMax: valueBytesMax,
-		BatchAtomic:   true,
-		Abilities:     store.Probe((*db)(nil), (*handle)(nil)),
-		Note:          "one writer at a time; waiting writers poll with growing sleeps of up to 100 ms and without a queue, so that one may starve for seconds, and tails under concurrent writes are SQLite's waiting, not its work",
+		FixedDiskBytes: 52 << 10,
+		KeyBytesMax:    keyBytesMax,
+		ValueBytesMax:  valueBytesMax,
+		BatchAtomic:    true,
+		Abilities:      store.Probe((*db)(nil), (*handle)(nil)),
+		Note:           "one writer at a time; waiting writers poll with growing sleeps of up to 100 ms and without a queue, so that one may starve for seconds, and tails under concurrent writes are SQLite's waiting, not its work",
 	}
 }
 
@@ -211,13 +212,15 @@ func (d *db) Settings() map[string]string {
 	return values
 }
 
-// Inspect tells no background work: SQLite has none, checkpoints are part of the commit that starts them.
+// Inspect tells no background work: SQLite has none, checkpoints are part of the commit that starts them. Nor does it tell hits and misses of
+// the page caches, which each connection counts for itself: sqlite3_db_status needs the connection's pointer, which modernc.org/sqlite gives to
+// nobody, and there is no pragma for it. The driver sqlite-c tells them.
 func (d *db) Inspect() store.Inspection {
 	stats := make(map[string]float64)
 	d.lock.Lock()
-	for pragma, name := range map[string]string{"page_count": "pages", "freelist_count": "free_pages", "page_size": "page_bytes"} {
+	for pragma, name := range map[string]string{"PRAGMA page_count": "pages", "PRAGMA freelist_count": "free_pages", "PRAGMA page_size": "page_bytes"} {
 		var n int64
-		if err := d.own.QueryRowContext(context.Background(), "PRAGMA "+pragma).Scan(&n); err == nil {
+		if err := d.own.QueryRowContext(context.Background(), pragma).Scan(&n); err == nil {
 			stats[name] = float64(n)
 		}
 	}

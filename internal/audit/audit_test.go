@@ -270,65 +270,6 @@ func agreesWithCounting(t *rapid.T, w *world) (known bool) {
 	return true
 }
 
-func TestSampleIsEvenAndMadeOfInsertedRecords(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := drawWorld(t, false)
-		var inserted []uint64
-		for _, p := range w.phases {
-			for i := range p.Trace.Threads {
-				for sequence := range p.Attempted[i] {
-					if e, index := p.Trace.Threads[i].EntryAt(sequence); e.Operation() == trace.Insert || e.Operation() == trace.Add {
-						inserted = append(inserted, index)
-					}
-				}
-			}
-		}
-		slices.Sort(inserted)
-		if all := Sample(w.phases, 1<<40); !slices.Equal(all, inserted) {
-			t.Fatalf("sampled %v of %v", all, inserted)
-		}
-		n := rapid.IntRange(0, len(inserted)).Draw(t, "n")
-		some := Sample(w.phases, uint64(n))
-		if len(some) != n || len(slices.Compact(slices.Clone(some))) != n {
-			t.Fatalf("asked for %d different records, got %v", n, some)
-		}
-		f := VerifyTrace(some, 3)
-		if _, err := f.Encode(); err != nil {
-			t.Fatal(err)
-		}
-		var read []uint64
-		for _, thread := range f.Threads {
-			for _, e := range thread.Entries {
-				read = append(read, e.Index())
-			}
-		}
-		if !slices.Equal(read, some) {
-			t.Fatalf("reads %v, want %v", read, some)
-		}
-	})
-}
-
-func TestSampleReachesFromEndToEnd(t *testing.T) {
-	load, err := trace.Generate(trace.Spec{
-		Load: true, Records: 1000, Fresh: 1000, Threads: 2, Order: trace.Order{Distribution: trace.Shuffled}, Sizes: []trace.Size{{Bytes: 30, Weight: 1}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	inserts := &trace.File{Groups: 1, Operations: []trace.Operation{trace.Insert}, Threads: []trace.Thread{{
-		Entries: []trace.Entry{trace.MakeEntry(trace.Insert, 1000, 0, true)}, Stride: 1,
-	}}}
-	phases := []Phase{
-		{Number: 0, Trace: load, ZeroVersions: true, Attempted: []uint64{500, 500}, Acknowledged: []uint64{500, 500}, Doubt: make([]uint32, 2)},
-		{Number: 1, Trace: inserts, Attempted: []uint64{1000}, Acknowledged: []uint64{1000}, Doubt: make([]uint32, 1)},
-	}
-	for i, index := range Sample(phases, 7) {
-		if want := uint64(i) * 2000 / 7; index != want {
-			t.Errorf("sample %d of 7 over 2000 records is %d, want %d", i, index, want)
-		}
-	}
-}
-
 func BenchmarkExpect(b *testing.B) {
 	const records = 1 << 20
 	f, err := trace.Generate(trace.Spec{
@@ -341,7 +282,7 @@ func BenchmarkExpect(b *testing.B) {
 	done := uint64(10_000_000)
 	all := []uint64{done, done, done, done}
 	phases := []Phase{{Number: 1, Trace: f, Attempted: all, Acknowledged: all, Doubt: make([]uint32, 4)}}
-	indexes := Sample(phases, 100_000)
+	indexes, _ := Sample(phases, 100_000, 1)
 	b.ResetTimer()
 	for b.Loop() {
 		Expect(phases, indexes)

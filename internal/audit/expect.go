@@ -105,7 +105,7 @@ func (x *Expectation) addThread(phase, thread int, sampled map[uint64]int) {
 func (x *Expectation) byResidue(t *trace.Thread) map[uint64][]int {
 	lowest, grows := uint64(0), false
 	for _, e := range t.Entries {
-		if e.Grows() && (e.Operation().Writes() || e.Operation() == trace.Delete) && (!grows || e.Index() < lowest) {
+		if e.Grows() && e.Operation().Changes() && (!grows || e.Index() < lowest) {
 			lowest, grows = e.Index(), true
 		}
 	}

@@ -2,7 +2,7 @@
 // and holds what was read back against it: sections 1.3 and 5 of docs/worker-contract.md.
 //
 //  1. NewPhase takes from a phase's counters what the audit needs, before they go.
-//  2. Sample picks records, evenly over what was loaded and inserted; VerifyTrace is the trace that reads them back.
+//  2. Sample draws records of those that were loaded, inserted or upserted; VerifyTrace is the trace that reads them back.
 //  3. Expect works out what each may hold; Check judges what was observed.
 //
 // What is certain and what is not: phases come one after the other, so an acknowledged write of a later phase ends all
@@ -50,7 +50,7 @@ func NewPhase(number int, t *trace.File, zeroVersions bool, c *counters.File) Ph
 // inDoubt says if some operations of this kind may or may not have done their work. A delete that missed has: the key is
 // gone.
 func inDoubt(o trace.Operation, outcomes *[counters.Outcomes]uint64) bool {
-	if !o.Writes() && o != trace.Delete && o != trace.Batch {
+	if !o.Changes() {
 		return false
 	}
 	for outcome, n := range outcomes {
@@ -89,7 +89,7 @@ func (p *Phase) changes(thread int, visit func(change)) {
 		switch {
 		case o == trace.Batch:
 			batchDoubt = doubt>>trace.Batch&1 != 0
-		case o.Writes() || o == trace.Delete:
+		case o.Changes():
 			doubtful := doubt>>o&1 != 0
 			if e.IsMember() {
 				doubtful = batchDoubt

@@ -1,8 +1,6 @@
 package audit
 
 import (
-	"sort"
-
 	"assay/internal/keyval"
 	"assay/internal/trace"
 )
@@ -14,17 +12,6 @@ func (p *Phase) isCompleteLoad() bool {
 	}
 	for i := range p.Trace.Threads {
 		if p.Acknowledged[i] != p.Trace.Threads[i].Limit {
-			return false
-		}
-	}
-	return true
-}
-
-// LoadedWhole says if the bulk loads among the phases stored all of their records for certain: where some of a load's writes ended in
-// conflict or error, any record may rightly be missed.
-func LoadedWhole(phases []Phase) bool {
-	for i := range phases {
-		if phases[i].ZeroVersions && !phases[i].isCompleteLoad() {
 			return false
 		}
 	}
@@ -141,88 +128,4 @@ func fixedKeyBytes(keys keyval.KeyShape) (bytes int, fixed bool) {
 		return len(keys.Prefix) + keys.Digits + len(keys.Suffix), true
 	}
 	return 0, false
-}
-
-// Sample returns at most n indexes, ascending, that lie evenly over what the phases inserted or loaded (deleted or not),
-// inserts under way included.
-func Sample(phases []Phase, n uint64) []uint64 {
-	var stretches []stretch
-	var total uint64
-	for i := range phases {
-		p := &phases[i]
-		if p.isCompleteLoad() {
-			records := p.inserts()
-			stretches = append(stretches, stretch{from: total, loaded: true})
-			total += records
-			continue
-		}
-		for thread := range p.Trace.Threads {
-			t := &p.Trace.Threads[thread]
-			s := stretch{from: total, thread: t}
-			lap, n := uint64(0), uint64(len(t.Entries))
-			var rest uint64
-			p.changes(thread, func(c change) {
-				if o := c.entry.Operation(); o == trace.Insert || o == trace.Add {
-					s.positions = append(s.positions, c.position)
-					if uint64(c.position) < p.Attempted[thread]%n {
-						rest++
-					}
-				}
-			})
-			if lap = uint64(len(s.positions)); lap == 0 {
-				continue
-			}
-			stretches = append(stretches, s)
-			total += p.Attempted[thread]/n*lap + rest
-		}
-	}
-	return pick(stretches, total, n)
-}
-
-// stretch is a run of inserted records, numbered from `from` over all stretches.
-type stretch struct {
-	from      uint64
-	loaded    bool // record number k has index k
-	thread    *trace.Thread
-	positions []int // of the inserts in a lap
-}
-
-func (s *stretch) index(k uint64) uint64 {
-	if s.loaded {
-		return k
-	}
-	lap := uint64(len(s.positions))
-	return s.thread.Entries[s.positions[k%lap]].EffectiveIndex(k/lap, s.thread.Stride)
-}
-
-func pick(stretches []stretch, total, n uint64) []uint64 {
-	n = min(n, total)
-	indexes := make([]uint64, 0, n)
-	at := 0
-	for i := range n {
-		k := total/n*i + total%n*i/n
-		for at+1 < len(stretches) && stretches[at+1].from <= k {
-			at++
-		}
-		indexes = append(indexes, stretches[at].index(k-stretches[at].from))
-	}
-	sort.Slice(indexes, func(a, b int) bool { return indexes[a] < indexes[b] })
-	return indexes
-}
-
-// VerifyTrace returns the trace of a verify phase: one read of each index, in their order, parted over the threads. What
-// the phase observes, threads one after the other, is what Expectation.Check wants for the same indexes.
-func VerifyTrace(indexes []uint64, threads int) *trace.File {
-	f := &trace.File{
-		Flags: trace.FlagRecordVersions, Groups: 1, Operations: []trace.Operation{trace.Read}, Threads: make([]trace.Thread, threads),
-	}
-	for i := range f.Threads {
-		from, to := len(indexes)*i/threads, len(indexes)*(i+1)/threads
-		entries := make([]trace.Entry, 0, to-from)
-		for _, index := range indexes[from:to] {
-			entries = append(entries, trace.MakeEntry(trace.Read, index, 0, false))
-		}
-		f.Threads[i] = trace.Thread{Entries: entries, Limit: uint64(len(entries))}
-	}
-	return f
 }

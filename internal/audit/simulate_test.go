@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"slices"
+
 	"pgregory.net/rapid"
 
 	"assay/internal/counters"
@@ -63,6 +65,9 @@ func drawPhases(t *rapid.T, mayFail bool, operations []trace.Operation, whole bo
 			if rapid.Bool().Draw(t, o.String()) {
 				s.Mix = append(s.Mix, trace.Share{Operation: o, Weight: 1})
 			}
+		}
+		if slices.Contains(operations, trace.Upsert) && rapid.IntRange(0, 3).Draw(t, "counting") == 0 {
+			s.Order, s.Mix = trace.Order{Distribution: trace.Counting}, []trace.Share{{Operation: trace.Upsert, Weight: 1}}
 		}
 		if len(s.Mix) == 0 {
 			s.Mix = []trace.Share{{Operation: operations[len(operations)-1], Weight: 1}}

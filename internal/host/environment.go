@@ -35,13 +35,22 @@ type Environment struct {
 	Directory   string             `json:"directory"`
 	Host        string             `json:"host"`
 	SyncMicros  float64            `json:"fdatasync_us"`           // median of a few 4 KiB appends with fdatasync in the data directory
+	WriteCount  *float64           `json:"write_count"`            // bytes that /proc/PID/io counts for each byte written in the data directory; 1 is true: CheckWriteCount
 	NotMeasured map[string]string  `json:"not_measured,omitempty"` // series of Catalogue → why it can't be had here
-	ValueRatio  map[string]float64 `json:"value_compressed_share"` // compressor → compressed size of 4 KiB blocks of values ÷ their size, measured
+	ValueRatio  map[string]float64 `json:"value_compressed_share"` // compressor → compressed size of 4 KiB blocks of values ÷ their size, measured; nil where ValueRatios is there
+	// ValueRatios is the same for each shape of values, where the run has several: "24 B" → compressor → share.
+	ValueRatios map[string]map[string]float64 `json:"value_compressed_shares,omitempty"`
+	// Programs are the workers' programs, and the scripts that interpreters are given, as written in the experiment (Assay's own: OwnProgram)
+	// → SHA-256 of the file, in hexadecimal. Nil: of a run that is older than the field.
+	Programs map[string]string `json:"programs_sha256,omitempty"`
 }
+
+// OwnProgram is the name of Assay's own program in Environment.Programs.
+const OwnProgram = "assay"
 
 // Seal measures and reads everything that is known of the machine, for stores whose files stand under dataDirectory,
 // which must exist. It writes and removes one small file there, to learn what fdatasync costs. What can't be had stays
-// empty; ValueRatio is the caller's to fill.
+// empty; ValueRatio, ValueRatios, Programs and WriteCount are the caller's to fill.
 func Seal(dataDirectory string, command []string) Environment {
 	e := Environment{
 		Go:          runtime.Version(),
@@ -88,6 +97,11 @@ func Changes(was, now Environment) []string {
 	note("go", was.Go, now.Go)
 	for _, module := range sortedKeys(was.Modules, now.Modules) {
 		note(module, was.Modules[module], now.Modules[module])
+	}
+	if was.Programs != nil && now.Programs != nil {
+		for _, program := range sortedKeys(was.Programs, now.Programs) {
+			note("the program "+program+" (SHA-256)", was.Programs[program], now.Programs[program])
+		}
 	}
 	note("host", was.Host, now.Host)
 	note("os", was.OS, now.OS)

@@ -13,9 +13,11 @@ type Usage struct {
 	At             time.Time
 	CPUSeconds     *float64 // of the worker and the processes below it, all threads
 	RSSBytes       *uint64  // of the worker and the processes below it, now
-	HostWriteBytes *uint64  // what they caused to be sent to the storage layer: /proc/PID/io write_bytes
+	HostWriteBytes *uint64  // what they caused to be sent to the storage layer: /proc/PID/io write_bytes; nil as well after [Sampler.IgnoreWrites]
 	HostReadBytes  *uint64
 	MajorFaults    *uint64
+
+	Server *ServerUse // nil: there is none, or not all of its processes can be looked at; see [Sampler.WatchServers]
 
 	DiskBytes *uint64 // blocks allocated under the data directory
 	Files     *uint64
@@ -44,10 +46,15 @@ type Interval struct {
 	HostWriteBytes *uint64
 	HostReadBytes  *uint64
 	MajorFaults    *uint64
-	Steal          *float64 // share (0 to 1) of the machine's CPU time that the hypervisor took
-	Foreign        *float64 // share (0 to 1) of the machine's CPU time that processes used which are not this trial's
-	StealWithin    *Bounds  // what Steal can have been
-	ForeignWithin  *Bounds  // what Foreign can have been
+
+	ServerCPUSeconds     *float64
+	ServerHostWriteBytes *uint64
+	ServerHostReadBytes  *uint64
+
+	Steal         *float64 // share (0 to 1) of the machine's CPU time that the hypervisor took
+	Foreign       *float64 // share (0 to 1) of the machine's CPU time that processes used which are not this trial's
+	StealWithin   *Bounds  // what Steal can have been
+	ForeignWithin *Bounds  // what Foreign can have been
 }
 
 // Since returns what happened from an earlier reading of the same sampler to this one. The kernel counts CPU time in
@@ -59,6 +66,11 @@ func (u Usage) Since(earlier Usage) Interval {
 		HostWriteBytes: difference(u.HostWriteBytes, earlier.HostWriteBytes),
 		HostReadBytes:  difference(u.HostReadBytes, earlier.HostReadBytes),
 		MajorFaults:    difference(u.MajorFaults, earlier.MajorFaults),
+	}
+	if now, was := u.Server, earlier.Server; now != nil && was != nil {
+		i.ServerCPUSeconds = difference(&now.CPUSeconds, &was.CPUSeconds)
+		i.ServerHostWriteBytes = difference(now.HostWriteBytes, was.HostWriteBytes)
+		i.ServerHostReadBytes = difference(now.HostReadBytes, was.HostReadBytes)
 	}
 	if u.machine == nil || earlier.machine == nil {
 		return i
@@ -89,7 +101,7 @@ func share(part, whole float64) float64 { return min(max(part/whole, 0), 1) }
 // Sampler reads what the processes of one trial use. It is not safe for concurrent use.
 type Sampler struct {
 	worker    int
-	others    []int
+	servers   Servers
 	directory string
 	proc      procfs.FS
 	procError error
@@ -98,6 +110,8 @@ type Sampler struct {
 	walkNext time.Time
 
 	kernelTick float64 // seconds
+
+	writesIgnored bool
 
 	roots     roots
 	tree      []int // the worker and what runs below it
@@ -113,14 +127,11 @@ const (
 )
 
 // NewSampler makes a sampler for the worker process pid and what runs below it. directory is where the store's files
-// stand; "" if they can't be seen. others are further processes that belong to the trial (servers under test): their
-// CPU time is not foreign, and not the worker's. The calling process belongs to the trial as well.
-func NewSampler(pid int, directory string, others ...int) *Sampler {
-	return newSampler(kernelRoots, pid, directory, others...)
-}
+// stand; "" if they can't be seen. The calling process belongs to the trial as well, and so do servers: see [Sampler.WatchServers].
+func NewSampler(pid int, directory string) *Sampler { return newSampler(kernelRoots, pid, directory) }
 
-func newSampler(r roots, pid int, directory string, others ...int) *Sampler {
-	s := &Sampler{worker: pid, others: others, directory: directory, roots: r, tree: []int{pid}, kernelTick: kernelTickSeconds()}
+func newSampler(r roots, pid int, directory string) *Sampler {
+	s := &Sampler{worker: pid, directory: directory, roots: r, tree: []int{pid}, kernelTick: kernelTickSeconds()}
 	s.proc, s.procError = procfs.NewFS(r.proc)
 	s.telemetry = telemetry{roots: r, proc: s.proc, baseline: map[string]point{}, why: map[string]string{}}
 	if directory != "" {
@@ -131,6 +142,12 @@ func newSampler(r roots, pid int, directory string, others ...int) *Sampler {
 
 // WatchLimit makes the series of a memory limit part of [Sampler.Resources].
 func (s *Sampler) WatchLimit(g *MemoryGroup) { s.telemetry.group = g }
+
+// IgnoreWrites leaves out what /proc/PID/io says of writes, because it is not true: see [CheckWriteCount]. why is what
+// [Sampler.NotMeasured] says of it.
+func (s *Sampler) IgnoreWrites(why string) {
+	s.writesIgnored, s.telemetry.why["worker.write"] = true, why
+}
 
 // Sample takes one reading. It costs a fraction of a millisecond, and the walk of the data directory; see
 // BenchmarkSample. Where that walk is costly, DiskBytes and Files are nil in most readings.
@@ -169,9 +186,14 @@ func (s *Sampler) processes(u *Usage) {
 		u.worker = &worker
 		u.CPUSeconds, u.RSSBytes, u.MajorFaults = &worker.cpuSeconds, &worker.rssBytes, &worker.majorFaults
 		if worker.ioKnown {
-			u.HostWriteBytes, u.HostReadBytes = &worker.writeBytes, &worker.readBytes
+			u.HostReadBytes = &worker.readBytes
+			if !s.writesIgnored {
+				u.HostWriteBytes = &worker.writeBytes
+			}
 		}
 	}
+	server, serverCPU, serverProcesses := s.serverUse()
+	u.Server = server
 	stat, err := s.proc.Stat()
 	if err != nil || !worker.found {
 		return
@@ -184,11 +206,8 @@ func (s *Sampler) processes(u *Usage) {
 	// Not what ran below the conductor: the worker does, and would count twice once it is waited for.
 	m.trial += s.add([]int{os.Getpid()}, false).cpuSeconds
 	m.cut = own + withChildren*len(s.tree)
-	for _, pid := range s.others {
-		pids := tree(s.roots, pid)
-		m.trial += s.add(pids, true).cpuSeconds
-		m.cut += withChildren * len(pids)
-	}
+	m.trial += serverCPU
+	m.cut += withChildren * serverProcesses
 	m.took = time.Since(u.At).Seconds()
 	u.machine = &m
 }

@@ -96,8 +96,9 @@ func (t *telemetry) reclaim(v values) {
 
 // device is the disk that holds the data directory.
 type device struct {
-	disk string // "vda"; "" if there is none
-	why  error
+	disk    string // "vda"; "" if there is none
+	stacked bool   // made of other devices: LVM, LUKS, RAID
+	why     error
 }
 
 // deviceOf finds the disk of a directory: of a partition, the whole disk, which alone has a queue and counts flushes.
@@ -114,7 +115,8 @@ func deviceOf(r roots, directory string) device {
 	if exists(filepath.Join(path, "partition")) {
 		path = filepath.Dir(path)
 	}
-	return device{disk: filepath.Base(path)}
+	below, err := os.ReadDir(filepath.Join(path, "slaves")) // none there: a disk of its own
+	return device{disk: filepath.Base(path), stacked: err == nil && len(below) > 0}
 }
 
 const sectorBytes = 512 // of /proc/diskstats, whatever the device has: Documentation/admin-guide/iostats.rst
@@ -142,6 +144,10 @@ func (t *telemetry) readDevice(v values) {
 	const fieldsWithFlushes = 20 // since Linux 5.5
 	if stats.IoStatsCount < fieldsWithFlushes {
 		v.missing(errors.New("this kernel does not count flushes (Linux 5.5 and later do)"), "device.flushes", "device.flush_time")
+		return
+	}
+	if t.device.stacked { // a flush has no request of its own there, and the counter stays 0: block/blk-flush.c
+		v.missing(fmt.Errorf("%s is made of other devices, and the kernel counts no flushes of such ones", t.device.disk), "device.flushes", "device.flush_time")
 		return
 	}
 	v.rate("device.flushes", float64(stats.FlushRequestsCompleted))

@@ -176,6 +176,22 @@ func TestOldKernelsCountNoFlushes(t *testing.T) {
 	}
 }
 
+// The counter of a device of devices is there and stays 0, though there are flushes.
+func TestStackedDevicesCountNoFlushes(t *testing.T) {
+	m := newMachine(t)
+	s := m.sampler()
+	s.telemetry.device.stacked = true
+	got := m.twoSeconds(s, func() {})
+	for _, name := range []string{"device.flushes", "device.flush_time"} {
+		if value, measured := got[name]; measured || s.NotMeasured()[name] == "" {
+			t.Errorf("%s: %v, why: %q", name, value, s.NotMeasured()[name])
+		}
+	}
+	if got["device.writes"] != 40 {
+		t.Errorf("writes: %v", got["device.writes"])
+	}
+}
+
 // A counter that fell, a time without operations and a first reading give no value.
 func TestNoRateFromNothing(t *testing.T) {
 	m := newMachine(t)
@@ -302,8 +318,14 @@ func TestDeviceOfADirectory(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(partition, "partition"), []byte("1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if d := deviceOf(roots{"/proc", sys}, directory); d.disk != "sda" {
+	if d := deviceOf(roots{"/proc", sys}, directory); d.disk != "sda" || d.stacked {
 		t.Errorf("a partition's disk: %+v", d)
+	}
+	if err := os.MkdirAll(filepath.Join(sys, "devices", "sda", "slaves", "sdb"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if d := deviceOf(roots{"/proc", sys}, directory); d.disk != "sda" || !d.stacked {
+		t.Errorf("a disk that is made of another: %+v", d)
 	}
 }
 

@@ -136,6 +136,9 @@ func (b *board) render(columns, rows int) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	head := []string{b.headLine()}
+	if b.run.Directory != "" {
+		head = append(head, faint.Render("in "+oneLine(b.run.Directory)))
+	}
 	if b.running {
 		head = append(head, b.trialLine(), b.rateLine())
 	}

@@ -8,11 +8,13 @@ import (
 	"time"
 )
 
-// Plain writes a line for each tick and for each trial's end. A reader that does not read costs lines, not time.
+// Plain writes a line a second of each phase, and at least one, and one for each trial's end. A reader that does not read costs lines, not
+// time.
 type Plain struct {
 	mu      sync.Mutex
 	trial   Trial
 	phase   string
+	ticks   gathered
 	lines   chan string
 	closed  bool
 	dropped int
@@ -23,6 +25,8 @@ type Plain struct {
 
 const (
 	linesWaiting  = 1024
+	rateEvery     = time.Second
+	rateEarly     = rateEvery / 20 // that a tick may come before its second is full
 	closePatience = 2 * time.Second
 )
 
@@ -63,6 +67,9 @@ func (p *Plain) RunStarted(r Run) {
 		more = append(more, "about "+left(r.Estimate))
 	}
 	p.print("Run: %s  %d trials%s", r.Name, r.Trials, bracketed(more))
+	if r.Directory != "" {
+		p.print("Run directory: %s", r.Directory)
+	}
 }
 
 func bracketed(parts []string) string {
@@ -75,18 +82,36 @@ func bracketed(parts []string) string {
 func (p *Plain) TrialStarted(t Trial) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.trial, p.phase = t, ""
+	p.trial = t
+	p.startPhase("")
 }
 
 func (p *Plain) PhaseStarted(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.phase = name
+	p.endPhase()
+	p.startPhase(name)
+}
+
+func (p *Plain) startPhase(name string) { p.phase, p.ticks = name, gathered{due: rateEvery} }
+
+// endPhase shows a phase that was too short for a line until now.
+func (p *Plain) endPhase() {
+	if p.ticks.shown == 0 && p.ticks.count > 0 {
+		p.printRate()
+	}
 }
 
 func (p *Plain) Tick(t Tick) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.ticks.add(t) {
+		p.printRate()
+	}
+}
+
+func (p *Plain) printRate() {
+	t := p.ticks.take()
 	p.print("Rate: %.0f op/s  p99 %s  errors %d  %s %s %s %s  trial %d/%d", t.Rate, duration(t.P99NS), t.Bad,
 		p.trial.Arm, p.trial.Cell, p.phase, span(t.Elapsed, t.Planned), p.trial.Number, p.trial.Of)
 }
@@ -94,6 +119,7 @@ func (p *Plain) Tick(t Tick) {
 func (p *Plain) TrialEnded(e TrialEnd) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.endPhase()
 	line := fmt.Sprintf("Trial: %d/%d %s %s  %s", p.trial.Number, p.trial.Of, p.trial.Arm, p.trial.Cell, e.State)
 	if e.Rate != nil {
 		line += fmt.Sprintf("  %.0f op/s", *e.Rate)

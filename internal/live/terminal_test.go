@@ -66,6 +66,8 @@ trial 3 of 6  badger D1  load  ▸read
 no memory limit: run as root`)
 	b.RunEnded("stopped")
 	wantLines(t, boardLines(b, 100, 24)[3:], "no memory limit: run as root\nstopped")
+	b.RunStarted(Run{Name: "six engines", Directory: "results/six", Trials: 6})
+	wantLines(t, boardLines(b, 100, 24)[1:2], "in results/six")
 }
 
 func TestBoardTimeLeft(t *testing.T) {

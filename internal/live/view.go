@@ -27,10 +27,11 @@ type View interface {
 
 // Run is what is known when a run starts.
 type Run struct {
-	Name     string
-	Trials   int           // in all
-	Done     int           // of these, before a resumed run began
-	Estimate time.Duration // for the trials that are left; 0: not known
+	Name      string
+	Directory string        // of the run; "": not said
+	Trials    int           // in all
+	Done      int           // of these, before a resumed run began
+	Estimate  time.Duration // for the trials that are left; 0: not known
 }
 
 // Trial is what is known when a trial starts.
@@ -58,8 +59,14 @@ type TrialEnd struct {
 
 // New returns the view that fits a file: a board if it is a terminal that can move its cursor, otherwise lines.
 func New(file *os.File) View {
-	if term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb" && os.Getenv("TERM") != "" {
+	if TakesEscapes(file) {
 		return NewTerminal(file)
 	}
 	return NewPlain(file)
+}
+
+// TakesEscapes says if a file is a terminal that understands escape codes: one without a TERM, or with TERM=dumb, does not.
+func TakesEscapes(file *os.File) bool {
+	kind := os.Getenv("TERM")
+	return kind != "" && kind != "dumb" && term.IsTerminal(int(file.Fd()))
 }

@@ -2,6 +2,9 @@ package plan
 
 import (
 	"fmt"
+	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"assay/internal/spec"
@@ -19,8 +22,16 @@ type Estimate struct {
 	SecondsHigh float64
 	// LoadRecords and LoadBytes are what all loads together store: their time is in neither figure.
 	LoadRecords, LoadBytes uint64
-	// DiskBytes is the most that one trial may hold at once: its records, what it inserts, and as much again twice
+	// DataBytes is the most that one trial may hold at once of data: its records, what it inserts, and as much again twice
 	// for logs and compaction. Trials delete their data, so that it is not a sum.
+	DataBytes uint64
+	// FixedBytes is the most that one of the stores keeps on disk besides, however small its data, and FixedBy which one does;
+	// Unsaid are those that don't say how much they do ([store.Description].FixedDiskBytes).
+	FixedBytes uint64
+	FixedBy    string
+	Unsaid     []string
+	// DiskBytes is the most that one trial may need of the disk, as far as stores say what they need: data and the rest, and no more
+	// than its quota.
 	DiskBytes uint64
 }
 
@@ -54,17 +65,38 @@ func EstimateOf(e *spec.Experiment, trials []Trial) Estimate {
 		if e.Phases[0].Load {
 			loaded = cell.Records
 			sum.LoadRecords += loaded
-			sum.LoadBytes += uint64(float64(loaded) * record)
+			sum.LoadBytes = whole(float64(sum.LoadBytes) + float64(loaded)*record)
 		}
 		if t.Store >= 0 && e.Stores[t.Store].Description.Kind == store.Embedded {
-			most := uint64((float64(loaded) + inserted) * record * spaceAmplification)
-			if quota := uint64(cell.DiskQuota); quota > 0 {
-				most = min(most, quota)
-			}
-			sum.DiskBytes = max(sum.DiskBytes, most)
+			sum.addDisk(e.Stores[t.Store], cell.DiskQuota, whole((float64(loaded)+inserted)*record*spaceAmplification))
 		}
 	}
 	return sum
+}
+
+// addDisk counts in a trial that may hold so much data.
+func (e *Estimate) addDisk(s spec.Store, quotaBytes int64, dataBytes uint64) {
+	quota := uint64(math.MaxUint64)
+	if quotaBytes > 0 {
+		quota = uint64(quotaBytes)
+	}
+	fixed := uint64(max(s.Description.FixedDiskBytes, 0)) // another program's word
+	e.DataBytes = max(e.DataBytes, min(dataBytes, quota))
+	e.DiskBytes = max(e.DiskBytes, min(whole(float64(dataBytes)+float64(fixed)), quota))
+	switch {
+	case fixed > e.FixedBytes:
+		e.FixedBytes, e.FixedBy = fixed, s.Name
+	case fixed == 0 && !slices.Contains(e.Unsaid, s.Name):
+		e.Unsaid = append(e.Unsaid, s.Name)
+	}
+}
+
+// whole is the whole part of n, and the largest number that there is where that is too small.
+func whole(n float64) uint64 {
+	if n >= math.MaxUint64 {
+		return math.MaxUint64
+	}
+	return uint64(n)
 }
 
 // phaseSeconds returns the least and most that a trial's phases may take but its load, and the most that they insert.
@@ -82,13 +114,15 @@ func phaseSeconds(e *spec.Experiment, t Trial) (low, high, inserted float64) {
 		if cell.Durability == store.D3 || cell.Durability == store.D4 {
 			slow = slowSync
 		}
+		each := float64(max(p.Batch, 1)) // records an operation
 		fastest, slowest := p.Duration.Seconds(), p.Duration.Seconds()
 		if p.Operations > 0 {
 			byCount := float64(p.Operations)
+			quick := byCount * each * fastOperation.Seconds()
 			if p.Duration == 0 {
-				fastest, slowest = byCount*fastOperation.Seconds(), byCount*slow.Seconds()
+				fastest, slowest = quick, byCount*(slow.Seconds()+(each-1)*slowOperation.Seconds())
 			} else {
-				fastest = min(fastest, byCount*fastOperation.Seconds())
+				fastest = min(fastest, quick)
 			}
 		}
 		low, high = low+fastest, high+slowest
@@ -100,14 +134,14 @@ func phaseSeconds(e *spec.Experiment, t Trial) (low, high, inserted float64) {
 			}
 		}
 		if weights > 0 {
-			operations := slowest * insertsPerSecond
+			records := slowest * insertsPerSecond
 			if p.Operations > 0 {
-				operations = min(operations, float64(p.Operations))
+				records = min(records, float64(p.Operations)*each)
 			}
 			if p.Rate > 0 {
-				operations = min(operations, slowest*p.Rate)
+				records = min(records, slowest*p.Rate*each)
 			}
-			inserted += share / weights * operations
+			inserted += share / weights * records
 		}
 	}
 	return low, high, inserted
@@ -125,13 +159,48 @@ func (e Estimate) String() string {
 			e.LoadRecords, byteText(e.LoadBytes))
 	}
 	text += "."
-	if e.DiskBytes > 0 {
-		text += fmt.Sprintf(" One trial may need up to about %s of disk.", byteText(e.DiskBytes))
+	if e.DataBytes > 0 {
+		text += fmt.Sprintf(" One trial may hold up to about %s of data on disk: three times what it loads and inserts.%s", byteText(e.DataBytes), e.fixedText())
 	}
 	return text
 }
 
+// fixedText says what comes on top of the data. Logs grow as long as a phase overwrites, and when they are dropped is each store's own
+// matter: no figure would hold.
+func (e Estimate) fixedText() string {
+	known := ""
+	if e.FixedBy != "" {
+		known = fmt.Sprintf("up to about %s: %s", byteText(e.FixedBytes), e.FixedBy)
+	}
+	if len(e.Unsaid) > 0 {
+		if known != "" {
+			known += "; "
+		}
+		known += "not known of " + strings.Join(e.Unsaid, ", ") + ", of some stores hundreds of MB"
+	}
+	return fmt.Sprintf(" On top come what stores set aside from the start (%s) and logs of what they overwrite.", known)
+}
+
+// TooLittle says that a disk with so many free bytes may not hold a trial; "" if, as far as is known, it does.
+func (e Estimate) TooLittle(freeBytes uint64) string {
+	if e.DiskBytes <= freeBytes {
+		return ""
+	}
+	return fmt.Sprintf("one trial may need up to about %s of disk, and %s are free: a trial that fills the disk is not ranked, and whatever else writes there fails, too; "+
+		"take fewer records or a shorter phase, or set a disk_quota", byteText(e.DiskBytes), byteText(freeBytes))
+}
+
+// minutes is a length of time as people say it; one that a file may ask for is longer than a time.Duration can be.
 func minutes(seconds float64) string {
+	const day, year = 24 * 60 * 60, 365 * 24 * 60 * 60
+	switch {
+	case seconds >= 1000*year:
+		return fmt.Sprintf("%.0f years", seconds/year)
+	case seconds >= 2*year:
+		return fmt.Sprintf("%.3g years", seconds/year)
+	case seconds >= 2*day:
+		return fmt.Sprintf("%.3g days", seconds/day)
+	}
 	d := time.Duration(seconds * float64(time.Second))
 	if d < 10*time.Second {
 		return d.Round(100 * time.Millisecond).String()
@@ -140,9 +209,9 @@ func minutes(seconds float64) string {
 }
 
 func byteText(n uint64) string {
-	units := []string{"B", "kB", "MB", "GB", "TB", "PB"}
+	units := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
 	value, unit := float64(n), 0
-	for value >= 1000 && unit < len(units)-1 {
+	for value >= 999.5 && unit < len(units)-1 {
 		value, unit = value/1000, unit+1
 	}
 	return fmt.Sprintf("%.3g %s", value, units[unit])

@@ -219,6 +219,10 @@ func TestRefusalReasons(t *testing.T) {
 		{"key", func(d *store.Description, _ *spec.Cell, _ *spec.Phase) { d.KeyBytesMax = 15 }, "keys of 16 bytes"},
 		{"key at the limit", func(d *store.Description, _ *spec.Cell, _ *spec.Phase) { d.KeyBytesMax = 16 }, ""},
 		{"short key", func(d *store.Description, _ *spec.Cell, _ *spec.Phase) { d.KeyBytesMin = 17 }, "at least 17"},
+		{"key of an array", func(d *store.Description, _ *spec.Cell, _ *spec.Phase) { d.KeyNumbers = true }, ""},
+		{"value of an option", func(d *store.Description, _ *spec.Cell, _ *spec.Phase) {
+			d.ValueBytesMax, d.ValueBytesOption = 99, "width_bytes"
+		}, "at most 99, which its option width_bytes sets"},
 		{"value", func(d *store.Description, _ *spec.Cell, _ *spec.Phase) { d.ValueBytesMax = 99 }, "values of 100 bytes"},
 		{"shared", func(d *store.Description, c *spec.Cell, _ *spec.Phase) {
 			d.HandlesShareable, c.Handles, c.Threads = false, spec.Shared, 2
@@ -260,6 +264,23 @@ func TestRefusalReasons(t *testing.T) {
 	}
 }
 
+// An array takes keys that count from 0 on, and no others.
+func TestAnArrayRefusesKeysThatAreNoPositions(t *testing.T) {
+	e := experiment()
+	e.Stores[0].Description.KeyNumbers = true
+	for keys, taken := range map[keyval.KeyShape]bool{
+		{Format: keyval.Binary, Bytes: 16}:                true,
+		{Format: keyval.Binary, Bytes: 16, Scatter: true}: false,
+		{Format: keyval.Decimal}:                          false,
+	} {
+		e.Keys = keys
+		r := e.Refusal(0, 0)
+		if fits := r == nil || !strings.Contains(r.Reason, "count from 0 on"); fits != taken {
+			t.Errorf("%+v: %+v", keys, r)
+		}
+	}
+}
+
 func TestOptionalPhasesAreSkippedNotRefused(t *testing.T) {
 	e := experiment()
 	e.Stores[0].Description.Abilities.Scan = false
@@ -290,11 +311,11 @@ func TestEstimateSaysWhatItKnows(t *testing.T) {
 	if estimate.Trials != 39 || estimate.Refused != 3 || estimate.SecondsLow != 36*2 || estimate.SecondsHigh <= estimate.SecondsLow {
 		t.Errorf("%+v", estimate)
 	}
-	if estimate.LoadRecords != 36_000 || estimate.LoadBytes != 36_000*116 || estimate.DiskBytes != 1000*116*3 {
+	if estimate.LoadRecords != 36_000 || estimate.LoadBytes != 36_000*116 || estimate.DataBytes != 1000*116*3 {
 		t.Errorf("%+v", estimate)
 	}
 	text := estimate.String()
-	for _, part := range []string{"36 trials", "3 that can't run", "1m12s", "loading 36000 records", "nobody knows", "348 kB of disk"} {
+	for _, part := range []string{"36 trials", "3 that can't run", "1m12s", "loading 36000 records", "nobody knows", "348 kB of data on disk", "On top come"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is not in %q", part, text)
 		}
@@ -307,7 +328,7 @@ func TestEstimateSaysWhatItKnows(t *testing.T) {
 	}
 	// Inserts need disk, and no more than there are operations.
 	e.Phases[1].Mix = map[string]float64{"insert": 1}
-	if got := plan.EstimateOf(e, plan.Plan(e)).DiskBytes; got != 2000*116*3 {
+	if got := plan.EstimateOf(e, plan.Plan(e)).DataBytes; got != 2000*116*3 {
 		t.Errorf("%d bytes", got)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"assay/internal/plan"
+	"assay/store"
 )
 
 // Open reads a run directory, which may be read-only, still be written to, or have been left in any state by a kill or a
@@ -116,8 +117,43 @@ func (r *Run) readTrial(planned plan.Trial) {
 			r.Missing = append(r.Missing, fmt.Sprintf("%d bytes of the worker's log of trial %s could not be written: the disk was full", trial.LogBytesMissing, planned.ID))
 		}
 	}
-	if series := readLines[Sample](r, filepath.Join(directory, seriesFile)); len(series) > 0 {
+	series := readLines[Sample](r, filepath.Join(directory, seriesFile))
+	r.dropUncheckedWrites(r.Trials[planned.ID], series)
+	dropClientsFigures(r.Trials[planned.ID], r.isServer(planned.Store))
+	if len(series) > 0 {
 		r.Series[planned.ID] = series
+	}
+}
+
+// dropUncheckedWrites takes away what runs before the check of host writes recorded of them: on some kernels it is hundreds of times too much.
+func (r *Run) dropUncheckedWrites(trial *Trial, series []Sample) {
+	if trial != nil {
+		for i := range trial.Phases {
+			if p := &trial.Phases[i].Process; p.HostWriteBytes != nil && p.HostWriteSource == "" {
+				p.HostWriteBytes, p.HostWriteWhy = nil, "the version of Assay that ran this did not check if /proc/PID/io counts right"
+			}
+		}
+	}
+	if r.Environment.WriteCount == nil {
+		for i := range series {
+			series[i].WriteBytes = nil
+		}
+	}
+}
+
+func (r *Run) isServer(storeIndex int) bool {
+	return storeIndex >= 0 && storeIndex < len(r.Experiment.Stores) && r.Experiment.Stores[storeIndex].Description.Kind == store.Server
+}
+
+// dropClientsFigures keeps what runs before servers were looked at recorded of the client from being taken for the store's memory and CPU time.
+func dropClientsFigures(trial *Trial, server bool) {
+	if trial == nil || !server {
+		return
+	}
+	for i := range trial.Phases {
+		if p := &trial.Phases[i].Process; !p.ofServer() && (p.RSSMaxBytes != nil || p.CPUSeconds != nil) {
+			p.ServerWhy = "the version of Assay that ran this did not look at the server"
+		}
 	}
 }
 

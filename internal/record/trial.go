@@ -112,7 +112,11 @@ type Phase struct {
 	LatenessMaxNS uint64 `json:"lateness_max_ns,omitempty"` // of dispatch: open load
 	// Late are the operations of open load that began late, by how late: word k counts those from 2^(7+2k) ns on and below
 	// four times that, the last one all from 2^23 ns on. Nil: not measured, or closed load.
-	Late []uint64 `json:"late,omitempty"`
+	Late     []uint64 `json:"late,omitempty"`
+	NotBegun uint64   `json:"not_begun,omitempty"` // operations of open load that were due before the end and never begun: no latency has them
+	// BehindNS is by how much open load was behind its schedule at the end: the end, less the due time of the first operation that some
+	// thread had not begun; where all were begun, less that of the last one. 0: it was not, or closed load.
+	BehindNS uint64 `json:"behind_ns,omitempty"`
 
 	Runtime map[string]float64 `json:"runtime,omitempty"` // what the worker's language tells: alloc_bytes, allocs, gc_pause_ns …
 	Stats   map[string]float64 `json:"stats,omitempty"`   // the store's own counters after the phase
@@ -159,7 +163,11 @@ type Operation struct {
 	BytesWritten uint64 `json:"bytes_written"` // keys and values that the store acknowledged
 	BytesRead    uint64 `json:"bytes_read"`
 	Items        uint64 `json:"items,omitempty"` // records scanned, members of batches
-	MaxNS        uint64 `json:"max_ns"`          // exact
+	// ItemsOwed are the fewest records that the operations that were ok can have scanned, found or counted, by the trace and what was certainly
+	// there all through the phase. Nil: not known.
+	ItemsOwed *uint64 `json:"items_owed,omitempty"`
+
+	MaxNS uint64 `json:"max_ns"` // exact
 
 	Service  *histogram.Histogram `json:"service_ns"`            // of all outcomes
 	Response *histogram.Histogram `json:"response_ns,omitempty"` // from the due time; open load only
@@ -199,14 +207,32 @@ type Sizes struct {
 	DataToMemory *float64 `json:"data_to_memory"` // logical bytes ÷ Trial.Memory.Bytes
 }
 
-// Process is what the worker process used during the phase. A nil pointer: not measured.
+// Process is what the worker process used during the phase and, of servers under test, what their processes did. A nil pointer: not
+// measured.
 type Process struct {
-	CPUSeconds     *float64 `json:"cpu_seconds"`
-	RSSMaxBytes    *uint64  `json:"rss_max_bytes"`
-	HostWriteBytes *uint64  `json:"host_write_bytes"` // /proc/PID/io write_bytes
-	HostReadBytes  *uint64  `json:"host_read_bytes"`
-	MajorFaults    *uint64  `json:"major_faults"`
+	CPUSeconds    *float64 `json:"cpu_seconds"`
+	RSSMaxBytes   *uint64  `json:"rss_max_bytes"`
+	HostReadBytes *uint64  `json:"host_read_bytes"`
+	MajorFaults   *uint64  `json:"major_faults"`
+
+	HostWriteBytes        *uint64 `json:"host_write_bytes"`                   // what went to the storage layer
+	HostWriteBytesDrained *uint64 `json:"host_write_bytes_drained,omitempty"` // the same of the phase and its drain together; see WrittenBytes
+	HostWriteSource       string  `json:"host_write_source,omitempty"`        // WritesOfProcess, WritesOfDisk or WritesOfServer; "": not measured
+	HostWriteWhy          string  `json:"host_write_not_measured,omitempty"`  // why it was not measured; "" if it was
+
+	// Of the server under test, the processes below it included; several servers together. See MemoryBytes and CPU.
+	ServerCPUSeconds    *float64 `json:"server_cpu_seconds,omitempty"`
+	ServerRSSMaxBytes   *uint64  `json:"server_rss_max_bytes,omitempty"`
+	ServerHostReadBytes *uint64  `json:"server_host_read_bytes,omitempty"`
+	ServerWhy           string   `json:"server_not_measured,omitempty"` // why something of the server is not known; "": all is, or there is none
 }
+
+// What host writes come from.
+const (
+	WritesOfProcess = "process" // /proc/PID/io write_bytes, found true by host.CheckWriteCount: pages of files, counted when they become dirty
+	WritesOfDisk    = "disk"    // the counter of the trial's own disk: host.OwnDisk
+	WritesOfServer  = "server"  // as WritesOfProcess, but of the server under test, and without what the worker wrote
+)
 
 // Machine is how much of the machine a phase had to do without. A nil pointer: not measured, and NotMeasured says why.
 type Machine struct {
@@ -229,7 +255,7 @@ type Machine struct {
 // FinalCheck is what the last phase found when it read records back.
 type FinalCheck struct {
 	Records  uint64   `json:"records"` // read back
-	Of       uint64   `json:"of"`      // that there should be
+	Of       uint64   `json:"of"`      // that were put, deleted since or not: those read back were drawn from them
 	Right    uint64   `json:"right"`
 	Lost     uint64   `json:"lost"`  // absent, though a write was acknowledged and no delete could have come after it
 	Stale    uint64   `json:"stale"` // an older value than any that the last acknowledged writes allow

@@ -3,11 +3,11 @@ package report
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"assay/internal/histogram"
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/verdict"
@@ -50,7 +50,8 @@ func Build(runs ...*record.Run) (View, error) {
 	return v, nil
 }
 
-// Locate sets the links to raw data for a report in the file htmlFile.
+// Locate sets the links to raw data for a report in the file htmlFile. They are relative URLs: what would mean something else in one, as
+// the # in a folder's name, is escaped.
 func (v *View) Locate(htmlFile string) error {
 	folder, err := filepath.Abs(filepath.Dir(htmlFile))
 	if err != nil {
@@ -68,7 +69,7 @@ func (v *View) Locate(htmlFile string) error {
 			return fmt.Errorf("linking %s to %s: %w", htmlFile, run.Directory, err)
 		}
 		before[run.ID] = run.Base
-		run.Base = filepath.ToSlash(base) + "/"
+		run.Base = (&url.URL{Path: filepath.ToSlash(base) + "/"}).String()
 		if base == "." {
 			run.Base = ""
 		}
@@ -147,9 +148,6 @@ func (b *builder) add(run *record.Run) error {
 	return nil
 }
 
-// quantiles are the ones that are shown; 1 is the exact maximum.
-var quantiles = []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 1}
-
 // trialView shows one planned trial. base is the path from the report to the run directory.
 func trialView(run *record.Run, planned plan.Trial, key, base string) Trial {
 	cell := planned.CellOf(&run.Experiment)
@@ -180,9 +178,10 @@ func trialView(run *record.Run, planned plan.Trial, key, base string) Trial {
 
 func phaseView(p record.Phase) Phase {
 	view := Phase{Name: p.Name, Measured: p.Measured, Seconds: float64(p.ElapsedNS) / 1e9, Attempted: p.Attempted, Bad: p.Unfinished,
-		Latency:      latencyOf(&p),
+		Latency:      latenciesOf(&p).Latency,
 		LogicalBytes: asFloat(p.Sizes.LogicalBytes), DiskBytes: asFloat(p.Sizes.DiskBytes),
-		HostWriteBytes: asFloat(p.Process.HostWriteBytes), MemoryBytes: asFloat(p.Process.RSSMaxBytes)}
+		HostWriteBytes: asFloat(p.Process.WrittenBytes()), MemoryBytes: asFloat(p.Process.MemoryBytes())}
+	view.HostWriteSource, view.HostWriteWhy = p.Process.HostWriteSource, p.Process.HostWriteWhy
 	var good uint64
 	for _, op := range p.Operations {
 		good += op.Good()
@@ -196,41 +195,6 @@ func phaseView(p record.Phase) Phase {
 		view.Allocs = perOperation(p.Runtime, "allocs", p.Attempted)
 	}
 	return view
-}
-
-// latencyOf merges the operations of phases: response times where there are any (open load), otherwise service times. Refused
-// quantiles have no figure.
-func latencyOf(phases ...*record.Phase) []Point {
-	merged := histogram.New()
-	var longest uint64
-	for _, p := range phases {
-		for _, op := range p.Operations {
-			switch {
-			case op.Response != nil:
-				merged.Add(op.Response)
-			case op.Service != nil:
-				merged.Add(op.Service)
-				longest = max(longest, op.MaxNS)
-			}
-		}
-	}
-	if merged.Count() == 0 {
-		return nil
-	}
-	refused := verdict.RefusedQuantiles(phases...)
-	var points []Point
-	for _, q := range quantiles {
-		if slices.Contains(refused, q) {
-			continue
-		}
-		point := Point{q, merged.Quantile(q)}
-		// A bucket's middle may lie above the exact maximum, and the maximum above its bucket's middle.
-		if longest > 0 && (q == 1 || point.NS > float64(longest)) {
-			point.NS = float64(longest)
-		}
-		points = append(points, point)
-	}
-	return points
 }
 
 func perOperation(runtime map[string]float64, name string, operations uint64) *float64 {

@@ -29,7 +29,7 @@ func (s *sum) add(f *Final) {
 
 func (s sum) bad() bool { return s.Lost+s.Stale+s.Wrong+s.Errors > 0 }
 
-// text says what was found: "30,000 read back, all right".
+// text says what was found: "12,000 of 1,200,000 read back, all right"; of how many only where it was not all.
 func (s sum) text() string {
 	if s.trials == 0 {
 		return ""
@@ -37,8 +37,12 @@ func (s sum) text() string {
 	if s.Records == 0 {
 		return "nothing to read back"
 	}
+	read := count(s.Records)
+	if s.Of > s.Records {
+		read += " of " + count(s.Of)
+	}
 	if s.Right == s.Records {
-		return count(s.Records) + " read back, all right"
+		return read + " read back, all right"
 	}
 	var parts []string
 	for _, found := range []struct {
@@ -49,7 +53,7 @@ func (s sum) text() string {
 			parts = append(parts, count(found.n)+" "+found.what)
 		}
 	}
-	return fmt.Sprintf("%s read back: %s right, %s", count(s.Records), count(s.Right), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s read back: %s right, %s", read, count(s.Right), strings.Join(parts, ", "))
 }
 
 // checkLines says in a line what all checks found, and in one each of the arms that lost something.

@@ -8,11 +8,11 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"assay/internal/record/recordtest"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
-	"golang.org/x/perf/benchfmt"
 )
 
 func TestJSONReadsBack(t *testing.T) {
@@ -60,58 +60,6 @@ func TestCSVHasALineForEachArm(t *testing.T) {
 	}
 }
 
-func TestBenchfmtReadsBack(t *testing.T) {
-	v := exampleView(t)
-	var out bytes.Buffer
-	if err := Benchfmt(&out, v); err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]float64{}
-	for _, trial := range v.Trials {
-		for _, p := range trial.Phases {
-			if trial.State == "ok" && trial.Role != "ceiling" && p.Measured {
-				want[trial.Run+" "+trial.Class+" "+strings.ReplaceAll(trial.Arm, "/", "_")+" "+p.Name] += p.Rate
-			}
-		}
-	}
-	reader := benchfmt.NewReader(&out, "report")
-	read, results := map[string]float64{}, 0
-	for reader.Scan() {
-		result, ok := reader.Result().(*benchfmt.Result)
-		if !ok {
-			t.Fatalf("a line can't be read: %v", reader.Result())
-		}
-		results++
-		base, parts := result.Name.Parts()
-		class := strings.TrimPrefix(string(parts[0]), "/class=")
-		store := strings.ReplaceAll(strings.TrimPrefix(string(parts[1]), "/store="), "_(", " (")
-		rate, ok := result.Value("ops/s")
-		if !ok {
-			t.Fatalf("%s has no rate", result.Name)
-		}
-		// The reader turns ns into seconds.
-		time, ok := result.Value("sec/op")
-		if !ok || math.Abs(time*rate-1) > 1e-6 {
-			t.Errorf("%s has %g s/op and %g ops/s", result.Name, time, rate)
-		}
-		if p99, ok := result.Value("p99-sec"); !ok || p99 <= 0 {
-			t.Errorf("%s has a p99 of %g s, %v", result.Name, p99, ok)
-		}
-		read[result.GetConfig("run")+" "+class+" "+store+" "+strings.ToLower(string(base))] += rate
-	}
-	if err := reader.Err(); err != nil {
-		t.Fatal(err)
-	}
-	if results == 0 || len(read) != len(want) {
-		t.Fatalf("%d results of %d arms are read back, want %d arms", results, len(read), len(want))
-	}
-	for name, rate := range want {
-		if math.Abs(read[name]/rate-1) > 1e-6 {
-			t.Errorf("%s: the rates add up to %g, want %g", name, read[name], rate)
-		}
-	}
-}
-
 func TestHLogReadsBack(t *testing.T) {
 	shape := recordtest.Example()
 	shape.Classes, shape.Blocks, shape.Arms = shape.Classes[:1], 1, shape.Arms[:2]
@@ -138,6 +86,16 @@ func TestHLogReadsBack(t *testing.T) {
 			t.Fatalf("the log has %s, which the run has not", h.Tag())
 		}
 		times := phase.Operations[0].Service
+		began, ended := run.Trials[trial].Started, run.Trials[trial].Started
+		for _, p := range run.Trials[trial].Phases {
+			if ended = began.Add(time.Duration(p.ElapsedNS)); p.Name == name {
+				break
+			}
+			began = ended
+		}
+		if math.Abs(float64(h.StartTimeMs()-began.UnixMilli())) > 2 || math.Abs(float64(h.EndTimeMs()-ended.UnixMilli())) > 2 {
+			t.Errorf("%s is from %d to %d ms since 1970, want %d to %d", h.Tag(), h.StartTimeMs(), h.EndTimeMs(), began.UnixMilli(), ended.UnixMilli())
+		}
 		if uint64(h.TotalCount()) != times.Count() {
 			t.Errorf("%s has %d operations, want %d", h.Tag(), h.TotalCount(), times.Count())
 		}

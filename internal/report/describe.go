@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,12 +44,12 @@ func cellText(e *spec.Experiment, c spec.Cell) string {
 	}
 	parts = append(parts, size, plural(c.Threads, "thread"), handles)
 	if c.MemoryLimit > 0 {
-		parts = append(parts, bytesText(float64(c.MemoryLimit))+" memory limit")
+		parts = append(parts, limitText(uint64(c.MemoryLimit))+" memory limit")
 	} else {
 		parts = append(parts, "no memory limit")
 	}
 	if c.DiskQuota > 0 {
-		parts = append(parts, bytesText(float64(c.DiskQuota))+" disk quota")
+		parts = append(parts, limitText(uint64(c.DiskQuota))+" disk quota")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -214,8 +215,19 @@ func environmentFacts(e record.Environment) []Fact {
 			facts = append(facts, f)
 		}
 	}
-	for _, compressor := range slices.Sorted(maps.Keys(e.ValueRatio)) {
-		facts = append(facts, Fact{"Values under " + compressor, strconv.FormatFloat(e.ValueRatio[compressor]*100, 'f', 0, 64) + " % of their size"})
+	facts = appendValueRatios(facts, "Values under ", e.ValueRatio)
+	lengths := slices.SortedFunc(maps.Keys(e.ValueRatios), func(a, b string) int { // "24 B" before "4096 B"
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	})
+	for _, length := range lengths {
+		facts = appendValueRatios(facts, "Values of "+length+" under ", e.ValueRatios[length])
+	}
+	return facts
+}
+
+func appendValueRatios(facts []Fact, what string, ratios map[string]float64) []Fact {
+	for _, compressor := range slices.Sorted(maps.Keys(ratios)) {
+		facts = append(facts, Fact{what + compressor, strconv.FormatFloat(ratios[compressor]*100, 'f', 0, 64) + " % of their size"})
 	}
 	return facts
 }
@@ -319,7 +331,7 @@ func cellDiffers(cells []spec.Cell, cell int) string {
 			if c.MemoryLimit == 0 {
 				return "no limit"
 			}
-			return bytesText(float64(c.MemoryLimit)) + " limit"
+			return limitText(uint64(c.MemoryLimit)) + " limit"
 		},
 	} {
 		if slices.ContainsFunc(cells, func(c spec.Cell) bool { return c.Case == own.Case && axis(c) != axis(own) }) {

@@ -1,6 +1,11 @@
 package report
 
 import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/verdict"
 )
@@ -29,9 +34,39 @@ func (b *builder) findings(run *record.Run, s *verdict.Summary, tablesBefore int
 		if found.Place == "" {
 			found.Place = f.Where.Phase
 		}
+		if f.Where.Cell != nil {
+			found.Faulty = faulty(s, *f.Where.Cell, f.Where.Arm)
+		}
+		if words := blockWords[f.Code]; words != "" && found.Faulty {
+			found.Sentence = withPlaces(words+keptWords, []Finding{found})
+		}
+		found.Sentence = begun(found.Sentence, run.Plan)
 		if b.several {
 			found.Sentence = run.Header.Name + " " + run.Header.ID + ": " + found.Sentence
 		}
 		b.view.Findings = append(b.view.Findings, found)
 	}
+}
+
+// faulty says if an arm's figures in a cell are of trials that forbid a rank.
+func faulty(s *verdict.Summary, cell int, arm string) bool {
+	for _, t := range s.Tables {
+		for _, r := range t.Rows {
+			if t.Cell == cell && r.Arm == arm && slices.ContainsFunc(r.Trials, func(o verdict.Observation) bool { return o.Used && o.State != record.OK }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var percentileFirst = regexp.MustCompile(`^p[0-9]`)
+
+// begun begins a sentence with a capital, unless it begins with an arm's name or a percentile's, which keep their letters.
+func begun(sentence string, trials []plan.Trial) string {
+	named := slices.ContainsFunc(trials, func(t plan.Trial) bool { return strings.HasPrefix(sentence, t.Arm) })
+	if named || percentileFirst.MatchString(sentence) {
+		return sentence
+	}
+	return capital(sentence)
 }

@@ -23,6 +23,16 @@ type glanceSigns struct{ Ranked, Tied, Unranked, Fell, LeftOut, Refused bool }
 // fellMeaning explains the sign ▾.
 const fellMeaning = "fell, sank, declined, stalled or went to and fro in a block"
 
+// BatchWords says of the heading what else the grid counts.
+func (g glance) BatchWords() string {
+	for _, part := range g.Parts {
+		if slices.ContainsFunc(part.Columns, func(c glanceColumn) bool { return c.Unit != "" }) {
+			return "; of batches, records a second"
+		}
+	}
+	return ""
+}
+
 type glancePart struct {
 	Heads   []glanceHead
 	Columns []glanceColumn
@@ -37,7 +47,8 @@ type glanceHead struct {
 
 type glanceColumn struct {
 	Table, Phase string
-	First        bool // of its head
+	First        bool   // of its head
+	Unit         string // of its rates, where it is not operations a second
 }
 
 type glanceRow struct {
@@ -126,7 +137,7 @@ func (g *glance) add(tables []Table, arms []string) {
 		}
 		last = head
 		part.Heads[len(part.Heads)-1].Span++
-		part.Columns = append(part.Columns, glanceColumn{t.ID, t.Phase, first})
+		part.Columns = append(part.Columns, glanceColumn{t.ID, t.Phase, first, t.glanceUnit()})
 	}
 	for _, arm := range arms {
 		row := glanceRow{Arm: arm}
@@ -145,8 +156,11 @@ func (g *glance) add(tables []Table, arms []string) {
 		for i, t := range tables {
 			square := glanceSquare{Table: t.ID, First: part.Columns[i].First, Rate: absent, Word: true}
 			for _, ceiling := range t.Ceilings {
-				if ceiling.Arm == null {
-					square.Rate, square.Word = si(ceiling.Rate, ""), false
+				if ceiling.Arm != null {
+					continue
+				}
+				if rate := t.glanceRate(&ceiling.Rate, ceiling.Records); rate != nil {
+					square.Rate, square.Word = si(*rate, ""), false
 				}
 			}
 			row.Squares = append(row.Squares, square)
@@ -171,8 +185,8 @@ func (g *glance) square(t Table, arm string) glanceSquare {
 	s := glanceSquare{Table: t.ID, Word: true}
 	best := 0.0
 	for _, r := range t.Rows {
-		if r.Rate != nil && r.Role == string(plan.Measured) {
-			best = max(best, r.Rate.Value)
+		if rate := t.glanceOf(r); rate != nil && r.Role == string(plan.Measured) {
+			best = max(best, *rate)
 		}
 	}
 	at := slices.IndexFunc(t.Rows, func(r Row) bool { return r.Arm == arm && r.Role == string(plan.Measured) })
@@ -190,9 +204,12 @@ func (g *glance) square(t Table, arm string) glanceSquare {
 		g.Signs.LeftOut = g.Signs.LeftOut || r.Standing == LeftOut
 		return s
 	}
-	s.Rate, s.Word = si(r.Rate.Value, ""), false
-	if best > 0 {
-		s.Width = percent(r.Rate.Value / best)
+	s.Rate = absent
+	if rate := t.glanceOf(r); rate != nil {
+		s.Rate, s.Word = si(*rate, ""), false
+		if best > 0 {
+			s.Width = percent(*rate / best)
+		}
 	}
 	if r.Rank == 0 {
 		s.Mark, g.Signs.Unranked = "†", true
@@ -208,6 +225,29 @@ func (g *glance) square(t Table, arm string) glanceSquare {
 		s.Fell, g.Signs.Fell = true, true
 	}
 	return s
+}
+
+// glanceUnit names what the grid counts in a table, where it is not operations: a batch is one operation, and beside single ones its
+// rate would make batching look slow.
+func (t Table) glanceUnit() string {
+	if t.Batch > 0 {
+		return "records/s"
+	}
+	return ""
+}
+
+func (t Table) glanceRate(rate, records *float64) *float64 {
+	if t.Batch > 0 {
+		return records
+	}
+	return rate
+}
+
+func (t Table) glanceOf(r Row) *float64 {
+	if r.Rate == nil {
+		return nil
+	}
+	return t.glanceRate(&r.Rate.Value, recordsOf(r))
 }
 
 // fell says whether anything but a change of level is marked in any block of an arm.

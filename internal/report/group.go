@@ -44,12 +44,9 @@ var groupWords = map[string]string{
 	record.MarkWrong:      "%s returned values that were never written under their key",
 	record.MarkLost:       "%s lost records",
 	record.MarkStale:      "%s returned older values than {they|it} had acknowledged",
-	record.MarkIdentity:   "%s {have|has} operations without an explanation: the outcomes don't add up",
+	record.MarkIdentity:   "%s {have|has} counts that can't be: operations, or what they are said to have done, don't add up",
 	record.MarkUnfinished: "%s left operations that never ended",
 	record.MarkShort:      "%s did not get through all {their|its} operations",
-	record.MarkClock:      "%s {were|was} timed by a clock that can't be trusted; these blocks are left out",
-	record.MarkForeign:    "%s ran while something else used the machine; these blocks are left out",
-	record.MarkThrottled:  "%s {were|was} held back by a CPU quota or heat; these blocks are left out",
 	record.MarkDiskFull:   "%s filled the disk",
 
 	verdict.FindFailed:        "%s failed, and {have|has} no rank there",
@@ -62,14 +59,35 @@ var groupWords = map[string]string{
 	verdict.FindSank:          "%s sank to less than half of {their first levels|its first level}, but wandered there",
 	verdict.FindConflicts:     "%s refused operations because of others: they were not done, and are in no rate",
 	verdict.FindDispatchLate:  "%s began operations late by more than a tenth of a percentile, which is therefore refused, or of which not enough is known",
+	verdict.FindPartWork:      "%s did a part of the work, for {their|its} time was over: rates and sizes are of that part",
+	verdict.FindLessWork:      "%s did less work than {they were|it was} asked for, and {have|has} no rank there",
+	verdict.FindUnweighed:     "in %s, arms found different shares of what they looked for, and whether one did less work can't be told",
+	verdict.FindNotReadBack:   "of what %s wrote, nothing was read back",
+	verdict.FindBacklog:       "%s did not keep up with the experiment's rate: {their|its} percentiles are refused",
 	verdict.FindSettings:      "%s {have|has} settings that are too small for this much data",
 	verdict.FindShortRun:      "%s {are|is} too short for compaction, caches and checkpoints to show",
 	verdict.FindDurabilityPut: "in %s, a single column of stores at different classes would rank durability as well as speed",
 	verdict.FindInMemory:      "%s {have|has} data that fits in memory: reads are mostly reads of memory, and say nothing of the disk",
 }
 
+// blockWords are of what spoils a block, and not the arm. What became of the blocks follows: leftWords or keptWords.
+var blockWords = map[string]string{
+	record.MarkClock:     "%s {were|was} timed by a clock that can't be trusted",
+	record.MarkForeign:   "%s ran while something else used the machine",
+	record.MarkThrottled: "%s {were|was} held back by a CPU quota or heat",
+}
+
+const (
+	leftWords = "; these blocks are left out"
+	someWords = "; these blocks are left out where there are others"
+	keptWords = "; {their figures are|its figures are} of these blocks, for {they have|it has} no others"
+)
+
 // telling are the codes whose sentences say when, at how many records and with what: a count alone would hide it.
 var telling = map[string]bool{verdict.FindCliff: true, verdict.FindDecline: true, verdict.FindOscillation: true, verdict.FindSank: true}
+
+// tellingMax is how many of these sentences are all said; of more, one is.
+const tellingMax = 5
 
 // counted resolves the {many|one} of words.
 func counted(words, what string, one bool) string {
@@ -103,9 +121,31 @@ func together(members []Finding, tables []Table) string {
 		}
 		return withPlaces(words, members)
 	}
+	if words, known := blockWords[code]; known {
+		kept := 0
+		for _, f := range members {
+			if f.Faulty {
+				kept++
+			}
+		}
+		switch kept {
+		case 0:
+			words += leftWords
+		case len(members):
+			words += keptWords
+		default:
+			words += someWords
+		}
+		return withPlaces(words, members)
+	}
 	if words, known := groupWords[code]; known {
 		sentence := withPlaces(words, members)
-		if telling[code] {
+		switch {
+		case telling[code] && len(members) <= tellingMax:
+			for _, f := range members {
+				sentence += " " + f.Sentence
+			}
+		case telling[code]:
 			sentence += " For one: " + members[0].Sentence
 		}
 		return sentence

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"assay/internal/plan"
+	"assay/internal/stat"
 )
 
 //go:embed page.html
@@ -70,7 +71,18 @@ var pageFuncs = template.FuncMap{
 	"sentence":    func(s string) string { return capital(s) + "." },
 	"capital":     capital,
 	"plural":      plural,
-	"rate":        rateText,
+	"rateOf":      Table.rateText,
+	"rateTitle":   Table.rateTitle,
+	"counted":     Table.counted,
+	"worstTitle":  Table.worstTitle,
+	"pooled":      Table.pooled,
+	"missed":      Table.missed,
+	"columns":     rowColumns,
+	"footnotes":   footnotes,
+	"cpuFootnote": cpuFootnote,
+	"kinds":       kindTableOf,
+	"operation":   operationText,
+	"recordsOf":   recordsOf,
 	"noise":       noiseText,
 	"count":       count,
 	"before":      func(s string) string { head, _, _ := strings.Cut(s, ", "); return head },
@@ -101,11 +113,14 @@ var pageFuncs = template.FuncMap{
 	"times":      func(v *float64) string { return maybe(v, ratioText) },
 	"nanos":      func(v *float64) template.HTML { return maybeHTML(v, latencyText) },
 	"portion":    func(v *float64) string { return maybe(v, portionText) },
-	"latency": func(r Row, q float64) template.HTML {
-		if r.Refuses(q) {
-			return refusedText
+	"latency": func(l Latencies, q float64) template.HTML {
+		switch {
+		case l.Refuses(q):
+			return template.HTML(template.HTMLEscapeString(l.refusedText()))
+		case slices.Contains(l.TooFew, q):
+			return template.HTML(`<span title="too few operations">` + absent + `</span>`)
 		}
-		return maybeHTML(r.At(q), latencyText)
+		return maybeHTML(l.At(q), latencyText)
 	},
 	"factor": func(r Row) string {
 		if r.DiskBytes == nil || r.LogicalBytes == nil || *r.LogicalBytes == 0 {
@@ -134,25 +149,41 @@ func capital(s string) string {
 }
 
 func noiseText(ratio float64) string {
-	return fmt.Sprintf("%.1f %%", math.Abs(ratio-1)*100)
+	return fmt.Sprintf("%.1f %%", stat.Distance(ratio)*100)
 }
 
-// doubtsOf lists what is doubted, each doubt once with the arms that it is of.
-func doubtsOf(t Table) []string {
-	arms := map[string][]string{}
-	var order []string
-	for _, r := range t.Rows {
-		for _, doubt := range r.Doubts {
-			if arms[doubt] == nil {
-				order = append(order, doubt)
-			}
-			arms[doubt] = append(arms[doubt], r.Arm)
+// rowColumns is how many columns the table of rates has beside the rank.
+func rowColumns(t Table) int {
+	columns := 11
+	for _, more := range []bool{t.Batch > 0, t.pooled(), t.missed()} {
+		if more {
+			columns++
 		}
 	}
-	for i, doubt := range order {
-		order[i] = strings.Join(arms[doubt], ", ") + ": " + doubt
+	return columns
+}
+
+// footnotes explains what a reader of a table's rates may stumble over; "" if nothing.
+func footnotes(t Table) string {
+	var notes []string
+	if t.pooled() {
+		notes = append(notes, capital(waitMeaning))
 	}
-	return order
+	rows := ratedRows(t)
+	for _, k := range kindRows(t) {
+		rows = append(rows, Row{Latencies: k.Latencies})
+	}
+	if text := tooFewText(rows); text != "" {
+		notes = append(notes, text)
+	}
+	return strings.Join(notes, " ")
+}
+
+func cpuFootnote(t Table) string {
+	if slices.ContainsFunc(t.Rows, func(r Row) bool { return r.CPUTooShort }) {
+		return cpuTooShortText
+	}
+	return ""
 }
 
 // group is the tables of one durability class.
@@ -390,9 +421,9 @@ func percent(share float64) template.CSS {
 
 // rateBars leaves the null driver out: next to it every store would be a hair's breadth.
 func rateBars(t Table) bars {
-	figure := bars{Title: "Rate", Caption: ", operations a second after the warm-up, or of the whole phase where it never settled"}
+	figure := bars{Title: "Rate", Caption: ", " + t.counted() + " a second after the warm-up, or of the whole phase where it never settled"}
 	if t.WholePhase {
-		figure.Caption = ", operations a second over the whole phase"
+		figure.Caption = ", " + t.counted() + " a second over the whole phase"
 	}
 	if slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Rate != nil && r.Rate.Low != nil }) {
 		figure.Caption += ": mean of the blocks with its 95 % interval"
@@ -414,7 +445,7 @@ func rateBars(t Table) bars {
 		case r.Role == string(plan.Ceiling):
 		case r.Rate == nil: // the notes beneath the table name it
 		default:
-			b := bar{Arm: r.Arm, Off: r.Standing != Ranked, Width: percent(r.Rate.Value / longest), Text: rateText(r.Rate.Value)}
+			b := bar{Arm: r.Arm, Off: r.Standing != Ranked, Width: percent(r.Rate.Value / longest), Text: t.rateText(r.Rate.Value)}
 			if r.Rate.Low != nil && r.Rate.High != nil {
 				from, to := max(0, *r.Rate.Low/longest), min(1, *r.Rate.High/longest)
 				b.Ranged, b.From, b.Across, b.Cut = true, percent(from), percent(to-from), *r.Rate.High > longest

@@ -58,6 +58,7 @@ func TestPageInABrowser(t *testing.T) {
 	b.checkZoom(v.Tables[0].ID)
 	b.checkBeside(v.Tables[0].ID)
 	b.checkCells(1280, 1024, 400)
+	b.checkNavigation()
 	b.checkTheme()
 	b.checkSystemTheme()
 	b.checkNarrow()
@@ -258,6 +259,36 @@ func (b *browser) checkCells(widths ...int) {
 				b.t.Errorf("at a width of %d a table must be scrolled: %s", width, table)
 			}
 		}
+	}
+	b.do(chromedp.EmulateViewport(1280, 900))
+	b.settle()
+}
+
+// checkNavigation: where the sections don't fit, the bar fades and has buttons that lead to the last one; where they do, it has none.
+func (b *browser) checkNavigation() {
+	b.t.Helper()
+	const state = `(() => { const bar = document.querySelector("nav ul"); const fits = bar.scrollWidth <= bar.clientWidth + 2;
+		const buttons = [...document.querySelectorAll("nav .along")].filter((e) => e.checkVisibility()).length;
+		return [fits ? 1 : 0, buttons, bar.classList.contains("more-before") ? 1 : 0, bar.classList.contains("more-after") ? 1 : 0]; })()`
+	for width, want := range map[int64][]int{1900: {1, 0, 0, 0}, 500: {0, 2, 0, 1}} {
+		b.do(chromedp.EmulateViewport(width, 900))
+		js[bool](b, `(document.querySelector("nav ul").scrollTo({ left: 0, behavior: "instant" }), true)`)
+		b.settle()
+		if got := js[[]int](b, state); !slices.Equal(got, want) {
+			b.t.Errorf("at a width of %d, the navigation (fits, buttons, more before, more after) is %v, want %v", width, got, want)
+		}
+	}
+	b.do(chromedp.EmulateViewport(500, 900))
+	b.settle()
+	const later = `(() => { const button = document.querySelector("nav [data-along='1']"); if (button.disabled) return true; button.click(); return false; })()`
+	for range 60 {
+		if js[bool](b, later) {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if seen := js[bool](b, `(() => { const bar = document.querySelector("nav ul").getBoundingClientRect(); return document.querySelector("nav li:last-child a").getBoundingClientRect().right <= bar.right + 2; })()`); !seen {
+		b.t.Error("the button for later sections does not lead to the last one")
 	}
 	b.do(chromedp.EmulateViewport(1280, 900))
 	b.settle()

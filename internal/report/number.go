@@ -59,6 +59,38 @@ func rateText(v float64) string    { return si(v, "") + "/s" }
 func bytesText(v float64) string   { return si(v, "B") }
 func latencyText(v float64) string { return si(v/1e9, "s") }
 
+var binaryUnits = []struct {
+	name  string
+	bytes uint64
+}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
+
+// givenInBinary says if a number of bytes that somebody chose was meant in binary units: it is of whole quarters of a MiB, which no
+// round decimal number is (2 GB is of whole KiB), or less than a MiB, and of whole KiB.
+func givenInBinary(bytes uint64) bool {
+	if bytes < 1<<20 {
+		return bytes > 0 && bytes%(1<<10) == 0
+	}
+	return bytes%(1<<18) == 0
+}
+
+// limitText writes a limit in the units in which it was given: "24 MiB", "1.5 GiB", "2.00 GB".
+func limitText(bytes uint64) string {
+	if givenInBinary(bytes) {
+		return binaryText(bytes)
+	}
+	return bytesText(float64(bytes))
+}
+
+// binaryText writes bytes in binary units, with four significant digits at most: "24 MiB", "1.885 GiB".
+func binaryText(bytes uint64) string {
+	for _, unit := range binaryUnits {
+		if bytes >= unit.bytes {
+			return fmt.Sprintf("%.4g %s", float64(bytes)/float64(unit.bytes), unit.name)
+		}
+	}
+	return fmt.Sprintf("%d B", bytes)
+}
+
 // smallest is the least amount per operation that is written as a number: what is below it is chance.
 const smallest = 0.01
 
@@ -195,10 +227,14 @@ func startsWithDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '
 
 func runes(s string) int { return len([]rune(s)) }
 
-// percentileNames writes quantiles as percentiles: "p50, p99.9".
+// percentileNames writes quantiles as percentiles: "p50, p99.9, max".
 func percentileNames(quantiles []float64) string {
 	var names []string
 	for _, q := range quantiles {
+		if q == 1 {
+			names = append(names, "max")
+			continue
+		}
 		names = append(names, fmt.Sprintf("p%.6g", 100*q))
 	}
 	return strings.Join(names, ", ")

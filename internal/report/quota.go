@@ -50,16 +50,20 @@ func (q *quotaMounts) add(arm string, t *record.Trial) {
 	}
 }
 
-// text is "ext4 over a loop device, 2.15 GB, 2.02 GB of it usable"; "" if no trial had one.
+// text is "ext4 over a loop device, 2 GiB, 1.885 GiB of it usable", in the units in which the quota was given; "" if no trial had one.
 func (q *quotaMounts) text() string {
 	if len(q.kinds) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s, %s, %s of it usable", strings.Join(q.kinds, " or "), bytesRange(q.bytes), bytesRange(q.usable))
+	write := func(bytes uint64) string { return bytesText(float64(bytes)) }
+	if !slices.ContainsFunc(q.bytes, func(bytes uint64) bool { return !givenInBinary(bytes) }) {
+		write = binaryText
+	}
+	return fmt.Sprintf("%s, %s, %s of it usable", strings.Join(q.kinds, " or "), bytesRange(q.bytes, write), bytesRange(q.usable, write))
 }
 
-func bytesRange(values []uint64) string {
-	least, most := bytesText(float64(slices.Min(values))), bytesText(float64(slices.Max(values)))
+func bytesRange(values []uint64, write func(bytes uint64) string) string {
+	least, most := write(slices.Min(values)), write(slices.Max(values))
 	if least == most {
 		return most
 	}

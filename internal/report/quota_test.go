@@ -23,7 +23,7 @@ func TestQuotaMountIsShown(t *testing.T) {
 	}{
 		{name: "loop", mount: record.QuotaMount{FileSystem: "ext4", By: host.QuotaLoop, Bytes: 2 << 30, UsableBytes: 2023567360}, usable: 2023567360,
 			kind: "ext4 over a loop device",
-			want: "The disk quota is a file system of its own for each trial: ext4 over a loop device, 2.15 GB, 2.02 GB of it usable."},
+			want: "The disk quota is a file system of its own for each trial: ext4 over a loop device, 2 GiB, 1.885 GiB of it usable."},
 		{name: "a server beside it", mount: record.QuotaMount{FileSystem: "ext4", By: host.QuotaLoop, Bytes: 2e9, UsableBytes: 1.8e9}, usable: 1.9e9, without: "bbolt",
 			kind: "ext4 over a loop device",
 			want: "The disk quota is a file system of its own for each trial (none for bbolt): ext4 over a loop device, 2.00 GB, 1.80 GB to 1.90 GB of it usable."},

@@ -3,8 +3,9 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 
-	"assay/internal/record"
+	"assay/internal/stat"
 )
 
 // How many points of a rate over time the report keeps: enough for a wide screen, and few enough that a run of hundreds
@@ -23,46 +24,39 @@ func pointsFor(n int) int {
 	return min(seriesPointsMax, max(seriesPointsMin, viewPointsMax/n))
 }
 
-// seriesOf takes one phase's rates out of a trial's samples, at most points of them.
-func seriesOf(samples []record.Sample, phase string, points int) Series {
-	var s Series
-	var taken []record.Sample
-	var rates []float64
-	for _, sample := range samples {
-		if sample.Phase != phase || sample.Seconds <= 0 {
-			continue
-		}
-		taken, rates = append(taken, sample), append(rates, float64(sample.Operations)/sample.Seconds)
-	}
-	s.Samples = len(taken)
-	grows := recordsChange(taken)
-	for _, i := range thin(rates, points) {
-		rate := round4(rates[i])
-		s.At, s.Rate = append(s.At, milli(taken[i].At)), append(s.Rate, &rate)
+// seriesOf takes a trial's rates, as the verdict judges them, at most points of them.
+func seriesOf(judged stat.Series, points int) Series {
+	s := Series{Samples: len(judged.Rates)}
+	grows := recordsChange(judged.Records)
+	for _, i := range thin(judged.Rates, points) {
+		rate := round4(judged.Rates[i])
+		s.At, s.Rate = append(s.At, milli(judged.Ends[i])), append(s.Rate, &rate)
 		if grows {
-			s.Records = append(s.Records, asFloat(taken[i].Records))
+			s.Records = append(s.Records, measured(judged.Records[i]))
 		}
 	}
 	return s
 }
 
+// measured returns nil for NaN.
+func measured(v float64) *float64 {
+	if math.IsNaN(v) {
+		return nil
+	}
+	return &v
+}
+
 // recordsChangeMin is how much the number of records must change for a rate to be drawn against it.
 const recordsChangeMin = 0.02
 
-func recordsChange(samples []record.Sample) bool {
-	var least, most uint64
-	known := 0
-	for _, s := range samples {
-		if s.Records == nil {
-			continue
+func recordsChange(records []float64) bool {
+	var known []float64
+	for _, n := range records {
+		if !math.IsNaN(n) {
+			known = append(known, n)
 		}
-		if known == 0 {
-			least = *s.Records
-		}
-		least, most = min(least, *s.Records), max(most, *s.Records)
-		known++
 	}
-	return known > 2 && float64(most-least) > recordsChangeMin*float64(most)
+	return len(known) > 2 && slices.Max(known)-slices.Min(known) > recordsChangeMin*slices.Max(known)
 }
 
 // thin returns the positions that are kept: of each stretch, the lowest and the highest rate, in the order in which they

@@ -23,6 +23,9 @@ func (b *builder) table(run *record.Run, from *verdict.Table, prefix string) Tab
 	for _, p := range run.Experiment.Phases {
 		if p.Name == from.Phase {
 			t.Doing = phaseText(p, &run.Experiment.Values)
+			if p.Batch > 1 {
+				t.Batch = p.Batch
+			}
 		}
 	}
 	if differs := cellDiffers(run.Experiment.Cells, from.Cell); differs != "" {
@@ -32,14 +35,19 @@ func (b *builder) table(run *record.Run, from *verdict.Table, prefix string) Tab
 		t.Ceiling = &from.Ceiling.Value
 	}
 	for _, null := range from.Ceilings {
-		t.Ceilings = append(t.Ceilings, Ceiling{null.Arm, null.Rate.Value})
+		t.Ceilings = append(t.Ceilings, ceilingOf(from, null))
 	}
 	if from.AA != nil {
 		t.NoiseRatio = &from.AA.Value
 	}
+	used := make([][]*record.Phase, len(from.Rows))
 	for i := range from.Rows {
 		row := &from.Rows[i]
-		t.Rows = append(t.Rows, b.row(run, from, row))
+		used[i] = usedPhases(run, from, row)
+		for _, p := range used[i] {
+			t.SampleS = max(t.SampleS, float64(p.SampleNS)/1e9)
+		}
+		t.Rows = append(t.Rows, b.row(run, from, row, used[i]))
 		median := medianTrial(row)
 		for j := range row.Trials {
 			if s, ok := b.series(run, row, &row.Trials[j], from.Phase); ok {
@@ -50,6 +58,7 @@ func (b *builder) table(run *record.Run, from *verdict.Table, prefix string) Tab
 			}
 		}
 	}
+	t.Writes, t.Servers = writesText(t.Rows, used), serversText(t.Rows, used)
 	ranks := map[int]int{}
 	for _, row := range t.Rows {
 		ranks[row.Rank]++
@@ -60,7 +69,27 @@ func (b *builder) table(run *record.Run, from *verdict.Table, prefix string) Tab
 	return t
 }
 
-func (b *builder) row(run *record.Run, t *verdict.Table, from *verdict.Row) Row {
+func ceilingOf(t *verdict.Table, null verdict.Ceiling) Ceiling {
+	c := Ceiling{Arm: null.Arm, Rate: null.Rate.Value}
+	for _, r := range t.Rows {
+		if r.Role == plan.Ceiling && r.Arm == null.Arm && r.Records != nil {
+			c.Records = &r.Records.Value
+		}
+	}
+	return c
+}
+
+// usedPhases are those that a row's figures are of.
+func usedPhases(run *record.Run, t *verdict.Table, from *verdict.Row) (used []*record.Phase) {
+	for _, observed := range from.Trials {
+		if phase := phaseOf(run.Trials[observed.Trial], t.Phase); phase != nil && observed.Used {
+			used = append(used, phase)
+		}
+	}
+	return used
+}
+
+func (b *builder) row(run *record.Run, t *verdict.Table, from *verdict.Row, used []*record.Phase) Row {
 	o := from.Outcomes
 	row := Row{
 		Arm: from.Arm, Role: string(from.Role), Standing: standingOf(from), Reasons: from.Reasons, Rank: from.Rank,
@@ -82,6 +111,9 @@ func (b *builder) row(run *record.Run, t *verdict.Table, from *verdict.Row) Row 
 	if from.Rate != nil {
 		row.Rate = estimateOf(from.Rate.Value, from.Rate.Interval)
 	}
+	if from.Records != nil {
+		row.Records = estimateOf(from.Records.Value, from.Records.Interval)
+	}
 	if from.ToBest != nil {
 		row.Ratio = estimateOf(from.ToBest.Value, from.ToBest.Interval)
 	}
@@ -94,21 +126,28 @@ func (b *builder) row(run *record.Run, t *verdict.Table, from *verdict.Row) Row 
 			row.Doubts = append(row.Doubts, text)
 		}
 	}
-	var used []*record.Phase
 	for _, observed := range from.Trials {
 		row.Trials = append(row.Trials, b.key(run, observed.Trial))
-		if phase := phaseOf(run.Trials[observed.Trial], t.Phase); phase != nil && observed.Used {
-			used = append(used, phase)
-		}
+		row.Faulty = row.Faulty || observed.Used && observed.State != record.OK
 	}
 	row.drain(used)
+	for _, p := range used {
+		row.HostWriteSource = cmp.Or(row.HostWriteSource, p.Process.HostWriteSource)
+	}
 	if from.Role == plan.Ceiling {
 		row.Drained, row.DrainSeconds = nil, nil
 	}
 	row.DataToMemory = dataToMemory(used)
-	row.Latency, row.Refused = latencyOf(used...), verdict.RefusedQuantiles(used...)
-	if len(row.Refused) > 0 {
-		row.Doubts = append(row.Doubts, percentileNames(row.Refused)+" "+refusedText+" (more than a tenth of each would be the harness's)")
+	row.WaitNS = handleWait(used, t.Parameters)
+	if row.CPUNS != nil && slices.ContainsFunc(used, shortOfCPU) {
+		row.CPUNS, row.CPUTooShort = nil, true
+	}
+	row.Kinds, row.Latencies = kindsOf(used), latenciesOf(used...)
+	switch verdict.RefusedFor(row.RefusedFor) {
+	case verdict.RefusedLate:
+		row.Doubts = append(row.Doubts, percentileNames(row.Refused)+" refused: dispatch late (more than a tenth of each would be the harness's)")
+	case verdict.RefusedBacklog:
+		row.Doubts = append(row.Doubts, "latencies refused: it did not keep up with the experiment's rate (what waited longest was never begun)")
 	}
 	if l := from.Latency; l != nil && len(row.Latency) > 0 {
 		// The verdict's own figures, where it has them: two sums of the same histograms must not tell two stories.
@@ -131,6 +170,33 @@ func (r *Row) drain(used []*record.Phase) {
 		}
 		r.Drained, r.DrainSeconds = &drained, &seconds
 	}
+}
+
+// handleWait is the mean over all operations; nil where handles are not pooled, so that nothing can wait for one.
+func handleWait(used []*record.Phase, cell spec.Cell) *float64 {
+	var waited, done uint64
+	for _, p := range used {
+		waited += p.HandleWaitNS
+		for _, op := range p.Operations {
+			done += op.Done()
+		}
+	}
+	if cell.PoolHandles == 0 || done == 0 {
+		return nil
+	}
+	each := float64(waited) / float64(done)
+	return &each
+}
+
+// CPU time is counted in ticks of 10 ms: of fewer than cpuTicksMin, an operation's share is chance.
+const (
+	cpuTickSeconds = 0.01
+	cpuTicksMin    = 10
+)
+
+func shortOfCPU(p *record.Phase) bool {
+	seconds := p.Process.CPU()
+	return seconds != nil && *seconds < cpuTicksMin*cpuTickSeconds
 }
 
 func dataToMemory(used []*record.Phase) *float64 {
@@ -249,13 +315,13 @@ func medianTrial(r *verdict.Row) string {
 
 // series draws one trial's rate, with what was found in it.
 func (b *builder) series(run *record.Run, row *verdict.Row, o *verdict.Observation, phase string) (Series, bool) {
-	samples := run.Series[o.Trial]
-	s := seriesOf(samples, phase, pointsFor(b.samples))
+	judged := verdict.Sampled(run.Series[o.Trial], phase)
+	s := seriesOf(judged, pointsFor(b.samples))
 	if s.Samples == 0 {
 		return Series{}, false
 	}
 	s.Trial, s.Arm, s.Block = b.key(run, o.Trial), row.Arm, o.Block
-	begins := beginnings(samples, phase)
+	begins := append([]float64{judged.Begin}, judged.Ends...)
 	when := func(i int) float64 { return milli(begins[max(0, min(i, len(begins)-1))]) }
 	if o.Steadiness != nil && o.Basis == verdict.AfterWarmup {
 		s.Warmup = when(o.Steadiness.From)
@@ -281,23 +347,4 @@ func sankMark(s *verdict.Sunken) Happened {
 	}
 	return Happened{At: milli(s.First.From), Until: milli(s.Last.To), Kind: "sank", Levels: []Level{level(s.First), level(s.Last)},
 		Text: "It sank, and wandered: " + s.Text + "; no place of a break can be given"}
-}
-
-// beginnings returns when each sample of a phase began, by the positions that the verdict counts in (it leaves samples
-// out that are shorter than half the median), and when the last one ended.
-func beginnings(samples []record.Sample, phase string) []float64 {
-	var lengths []float64
-	for _, s := range samples {
-		if s.Phase == phase && s.Seconds > 0 {
-			lengths = append(lengths, s.Seconds)
-		}
-	}
-	shortest := stat.Median(lengths) / 2
-	begins := []float64{0}
-	for _, s := range samples {
-		if s.Phase == phase && s.Seconds >= shortest && s.Seconds > 0 {
-			begins = append(begins, s.At)
-		}
-	}
-	return begins
 }

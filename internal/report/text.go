@@ -30,7 +30,7 @@ func Text(w io.Writer, v View, colour bool, width int) error {
 	for _, table := range v.Tables {
 		if table.Class != class {
 			class = table.Class
-			t.wrapped(t.paint.strong.Render("Durability "+class+"  "), t.paint.faint, "", table.Meaning)
+			t.wrapped(t.paint.strong.Render("Durability "+class+", claimed  "), t.paint.faint, "", table.Meaning)
 			t.line("")
 		}
 		t.table(table)
@@ -102,6 +102,7 @@ type column struct {
 	keep  int
 	left  bool
 	cells []string
+	foot  string // a sentence beneath the table, where the column is shown
 }
 
 func (t *terminal) table(table Table) {
@@ -132,16 +133,35 @@ func (t *terminal) table(table Table) {
 	}
 	if len(shown) > 0 {
 		t.grids(table, shown)
+		t.kinds(table)
+	}
+	if table.Writes != "" {
+		t.wrapped("", t.paint.faint, "", table.Writes)
+	}
+	if table.Servers != "" {
+		t.wrapped("", t.paint.faint, "", table.Servers)
 	}
 	t.without(table)
+	t.doubts(table)
 	t.line("")
+}
+
+// doubts says, in a line each, why figures are less sure than they look.
+func (t *terminal) doubts(table Table) {
+	for i, doubt := range doubtKinds(table) {
+		lead := "Doubts: "
+		if i > 0 {
+			lead = "        "
+		}
+		t.wrapped(t.paint.care.Render(lead), t.paint.faint, "        ", doubt)
+	}
 }
 
 // ceilingText names the null drivers where there are several, or where the only one is not Assay's own.
 func ceilingText(table Table) string {
 	var parts []string
 	for _, null := range table.Ceilings {
-		part := rateText(null.Rate)
+		part := table.rateText(null.Rate)
 		if len(table.Ceilings) > 1 || null.Arm != spec.NullDriver {
 			part += " (" + null.Arm + ")"
 		}
@@ -152,7 +172,7 @@ func ceilingText(table Table) string {
 
 // grids draws one grid where all columns fit, and otherwise what the arms did above what it took.
 func (t *terminal) grids(table Table, rows []Row) {
-	names, speed, resources := columnsOf(rows)
+	names, speed, resources := columnsOf(table, rows)
 	fell := fellColumn(table, rows)
 	speed = slices.Insert(speed, 1, fell...)
 	sets := [][]column{slices.Concat(names, speed, resources)}
@@ -165,11 +185,67 @@ func (t *terminal) grids(table Table, rows []Row) {
 		if len(dropped) > 0 {
 			t.wrapped("", t.paint.faint, "", "Not shown at this width: "+strings.Join(dropped, ", ")+".")
 		}
+		var feet []string
 		if i == 0 && len(fell) > 0 {
-			t.wrapped("", t.paint.faint, "", "▾ "+fellMeaning+".")
+			feet = append(feet, "▾ "+fellMeaning+".")
+		}
+		for _, c := range columns {
+			if c.foot != "" {
+				feet = append(feet, c.foot)
+			}
+		}
+		if len(feet) > 0 {
+			t.wrapped("", t.paint.faint, "", strings.Join(feet, " "))
 		}
 		t.line("")
 	}
+}
+
+// kinds draws what each kind of operation of a mix did, like beside like.
+func (t *terminal) kinds(table Table) {
+	kinds := kindRows(table)
+	if len(kinds) == 0 {
+		return
+	}
+	rows := make([]Row, len(kinds))
+	operations := column{title: "operation", left: true}
+	for i, k := range kinds {
+		rows[i] = Row{Arm: k.Row.Arm, Standing: k.Row.Standing, Rank: k.Row.Rank, Bad: k.Bad, Misses: k.Misses, Latencies: k.Latencies}
+		name := ""
+		if k.First {
+			name = operationText(k.Operation)
+		}
+		operations.cells = append(operations.cells, name)
+	}
+	filled := func(title string, keep int, cell func(kindRow) string) column {
+		c := column{title: title, keep: keep}
+		for _, k := range kinds {
+			c.cells = append(c.cells, cell(k))
+		}
+		return c
+	}
+	stores := filled("store", 0, func(k kindRow) string { return k.Row.Arm })
+	stores.left = true
+	columns := []column{operations, stores, filled("count", 1, func(k kindRow) string { return count(k.Done) })}
+	if slices.ContainsFunc(kinds, func(k kindRow) bool { return k.Misses > 0 }) {
+		columns = append(columns, filled("misses", 1, func(k kindRow) string { return count(k.Misses) }))
+	}
+	if slices.ContainsFunc(kinds, func(k kindRow) bool { return k.Items != nil }) {
+		columns = append(columns, filled("items/op", 2, func(k kindRow) string { return maybe(k.Items, func(v float64) string { return si(v, "") }) }))
+	}
+	if slices.ContainsFunc(kinds, func(k kindRow) bool { return k.Bad > 0 }) {
+		columns = append(columns, filled("bad", 1, func(k kindRow) string { return count(k.Bad) }))
+	}
+	columns = append(columns, latencyColumns(rows)...)
+	columns, dropped := fitting(columns, t.width)
+	t.out.WriteString(t.grid(columns, rows))
+	if len(dropped) > 0 {
+		t.wrapped("", t.paint.faint, "", "Not shown at this width: "+strings.Join(dropped, ", ")+".")
+	}
+	if foot := tooFewText(rows); foot != "" {
+		t.wrapped("", t.paint.faint, "", foot)
+	}
+	t.line("")
 }
 
 // fellColumn is the sign ▾ beside the rates of a table, where any arm has it.
@@ -213,27 +289,55 @@ func reasonText(row Row) string {
 	return row.Reasons[0]
 }
 
-func columnsOf(rows []Row) (names, speed, resources []column) {
-	filled := func(title string, keep int, cell func(Row) string) column {
-		c := column{title: title, keep: keep}
-		for _, row := range rows {
-			c.cells = append(c.cells, cell(row))
-		}
-		return c
+func columnOf(rows []Row, title string, keep int, cell func(Row) string) column {
+	c := column{title: title, keep: keep}
+	for _, row := range rows {
+		c.cells = append(c.cells, cell(row))
 	}
+	return c
+}
+
+// latencyColumns are the percentiles that are shown in text.
+func latencyColumns(rows []Row) []column {
+	latency := func(title string, q float64) column {
+		return columnOf(rows, title, 1, func(r Row) string {
+			if r.Refuses(q) {
+				return "refused" // the finding says why
+			}
+			return maybe(r.At(q), latencyText)
+		})
+	}
+	return []column{latency("p50", 0.5), latency("p99", 0.99), latency("p99.9", 0.999), latency("max", 1)}
+}
+
+// shownQuantiles are those that tables have columns for.
+var shownQuantiles = []float64{0.5, 0.99, 0.999}
+
+// tooFewText says which percentiles rows lack because they have too few operations; "" if none.
+func tooFewText(rows []Row) string {
+	var lacking []float64
+	for _, q := range shownQuantiles {
+		if slices.ContainsFunc(rows, func(r Row) bool { return slices.Contains(r.TooFew, q) }) {
+			lacking = append(lacking, q)
+		}
+	}
+	if len(lacking) == 0 {
+		return ""
+	}
+	return absent + " under " + percentileNames(lacking) + ": too few operations; it would be the maximum under another name."
+}
+
+const cpuTooShortText = absent + " under CPU/op: less than 0.1 s of CPU time in a block, too little to be told from the ticks of 10 ms that it is counted in."
+
+const waitMeaning = "wait: mean time that an operation waited for a handle of the pool; not part of its service time."
+
+func columnsOf(table Table, rows []Row) (names, speed, resources []column) {
+	filled := func(title string, keep int, cell func(Row) string) column { return columnOf(rows, title, keep, cell) }
 	aligned := func(c column) column {
 		c.cells = alignDecimals(c.cells)
 		return c
 	}
 	number := func(v *float64) string { return maybe(v, func(v float64) string { return si(v, "") }) }
-	latency := func(q float64) func(Row) string {
-		return func(r Row) string {
-			if r.Refuses(q) {
-				return "refused" // the finding says why: dispatch late
-			}
-			return maybe(r.At(q), latencyText)
-		}
-	}
 	names = []column{
 		filled("", 0, rankText),
 		filled("store", 0, func(r Row) string { return r.Arm }),
@@ -241,13 +345,31 @@ func columnsOf(rows []Row) (names, speed, resources []column) {
 	names[1].left = true
 	told := func(c column) bool { return slices.ContainsFunc(c.cells, func(cell string) bool { return cell != "" }) }
 	speed = []column{
-		aligned(filled("ops/s", 0, func(r Row) string { return si(r.Rate.Value, "") })),
+		aligned(filled(table.rateTitle(), 0, func(r Row) string { return si(r.Rate.Value, "") })),
 		filled("95 %", 3, func(r Row) string { return strings.ReplaceAll(r.Rate.within(), " ", "") }),
 		filled("of the best", 1, ratioCell),
-		filled("p50", 1, latency(0.5)), filled("p99", 1, latency(0.99)), filled("p99.9", 1, latency(0.999)), filled("max", 1, latency(1)),
-		filled("worst", 2, func(r Row) string { return number(r.WorstSecond) }),
-		filled("bad", 0, func(r Row) string { return count(r.Bad) }),
 	}
+	if table.Batch > 0 {
+		records := filled("records/s", 0, func(r Row) string { return maybe(recordsOf(r), func(v float64) string { return si(v, "") }) })
+		speed = slices.Insert(speed, 1, aligned(records))
+	}
+	latencies := latencyColumns(rows)
+	latencies[0].foot = tooFewText(rows)
+	speed = append(speed, latencies...)
+	if table.pooled() {
+		wait := filled("wait", 1, func(r Row) string { return maybe(r.WaitNS, latencyText) })
+		wait.foot = capital(waitMeaning)
+		speed = append(speed, wait)
+	}
+	worst := filled("worst", 2, func(r Row) string { return number(r.WorstSecond) })
+	if table.SampleS > 0 {
+		worst.foot = "Worst: the lowest rate of any " + table.sampleText() + " after the warm-up."
+	}
+	speed = append(speed, worst)
+	if table.missed() {
+		speed = append(speed, filled("misses", 1, func(r Row) string { return count(r.Misses) }))
+	}
+	speed = append(speed, filled("bad", 0, func(r Row) string { return count(r.Bad) }))
 	speed = slices.DeleteFunc(speed, func(c column) bool { return !told(c) }) // of one ranked arm nothing is of the best
 	resources = []column{
 		filled("disk", 1, func(r Row) string { return maybe(r.DiskBytes, bytesText) }),
@@ -258,6 +380,9 @@ func columnsOf(rows []Row) (names, speed, resources []column) {
 		filled("CPU/op", 3, func(r Row) string { return maybe(r.CPUNS, latencyText) }),
 		filled("alloc/op", 2, func(r Row) string { return maybe(r.AllocBytes, allocBytesText) }),
 		aligned(filled("allocs/op", 2, func(r Row) string { return maybe(r.Allocs, allocsText) })),
+	}
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.CPUTooShort }) {
+		resources[5].foot = cpuTooShortText
 	}
 	return names, speed, resources
 }
@@ -410,7 +535,7 @@ func (t *terminal) glance() {
 		return
 	}
 	g := glanceOf(t.view)
-	t.line("%s", t.paint.strong.Render("At a glance, operations a second"))
+	t.line("%s", t.paint.strong.Render("At a glance, operations a second"+g.BatchWords()))
 	for _, part := range g.Parts {
 		from := 0
 		for _, head := range part.Heads {
@@ -448,7 +573,7 @@ func (t *terminal) glanceOf(part glancePart, head glanceHead, from int) {
 		rows = append(rows, Row{Arm: row.Arm, Standing: standing})
 	}
 	for i := range head.Span {
-		c := column{title: part.Columns[from+i].Phase, keep: 1}
+		c := column{title: strings.TrimSuffix(part.Columns[from+i].Phase+", "+part.Columns[from+i].Unit, ", "), keep: 1}
 		for _, row := range part.Rows {
 			square := row.Squares[from+i]
 			text := square.Rate + square.Mark

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"slices"
 	"time"
 
 	"assay/internal/record"
@@ -52,7 +51,7 @@ type Run struct {
 	Blocks    int       `json:"blocks"`
 	Command   string    `json:"command"` // quoted for a POSIX shell
 	Directory string    `json:"-"`       // as opened
-	Base      string    `json:"base"`    // from the report to the run directory: "" or a path that ends in "/"
+	Base      string    `json:"base"`    // from the report to the run directory: "" or a relative URL that ends in "/"
 }
 
 // Fact is a name and what is known of it.
@@ -94,10 +93,11 @@ type Finding struct {
 	Sentence string   `json:"sentence"`
 	Evidence []string `json:"evidence,omitempty"` // sentences
 	Remedy   string   `json:"remedy,omitempty"`
-	Group    string   `json:"group"`           // the Key of its Group
-	Table    string   `json:"table,omitempty"` // ID of the (first) table it speaks of
-	Arm      string   `json:"arm,omitempty"`   // "": of no arm in particular
-	Place    string   `json:"place,omitempty"` // "overwrite at D1"; "": of no table in particular
+	Group    string   `json:"group"`                      // the Key of its Group
+	Table    string   `json:"table,omitempty"`            // ID of the (first) table it speaks of
+	Arm      string   `json:"arm,omitempty"`              // "": of no arm in particular
+	Place    string   `json:"place,omitempty"`            // "overwrite at D1"; "": of no table in particular
+	Faulty   bool     `json:"of_marked_trials,omitempty"` // the arm's figures there are of marked trials, for it has no others
 }
 
 // Group is the findings of one code and severity: what a reader sees first, with the single ones beneath.
@@ -115,28 +115,33 @@ type Table struct {
 	ID         string    `json:"id"`    // unique in the view, fit for an anchor
 	Class      string    `json:"class"` // durability: "D2(1s)"
 	Meaning    string    `json:"class_meaning"`
-	Run        string    `json:"run"`             // ID
-	Label      string    `json:"label"`           // the phase, with what tells the cell from others of its class: "put, 10 records"
-	Cell       string    `json:"cell"`            // what else the cell fixes: "1 M records of 1,000 B, 8 threads, shared handle"
-	Quota      *Quota    `json:"quota,omitempty"` // the file systems of the trials' own; nil: they have none
-	Phase      string    `json:"phase"`           // its name
-	Doing      string    `json:"doing"`           // what it does: "updates, uniform order, closed load, 60 s"
-	Cache      string    `json:"cache"`           // "warm" or "cold": if the pages of the stores' files were dropped before the phase
-	Open       bool      `json:"open"`            // latencies are response times from the due time
-	Rows       []Row     `json:"rows"`            // ranked ones in order, then the others
-	Series     []Series  `json:"series"`          // rate over time, a trial each
-	Ceiling    *float64  `json:"ceiling"`         // the rate of Assay's own null driver
-	Ceilings   []Ceiling `json:"ceilings"`        // of all null drivers that have a rate, Assay's own first
-	NoiseRatio *float64  `json:"noise_ratio"`     // the baseline's twin ÷ the baseline
-	Threshold  float64   `json:"threshold"`       // smaller relative differences are not said
-	Sentence   string    `json:"sentence"`        // who is ahead, or why that can't be said
-	WholePhase bool      `json:"whole_phase"`     // rates are of a fixed amount of work, warm-up included
+	Run        string    `json:"run"`                // ID
+	Label      string    `json:"label"`              // the phase, with what tells the cell from others of its class: "put, 10 records"
+	Cell       string    `json:"cell"`               // what else the cell fixes: "1 M records of 1,000 B, 8 threads, shared handle"
+	Quota      *Quota    `json:"quota,omitempty"`    // the file systems of the trials' own; nil: they have none
+	Writes     string    `json:"host_writes"`        // sentences: where host writes come from, or why there are none; "": the kernel's count of the worker's
+	Servers    string    `json:"servers,omitempty"`  // sentences: whose memory and CPU time are a server's too, or not known; "": no store is a server
+	Phase      string    `json:"phase"`              // its name
+	Doing      string    `json:"doing"`              // what it does: "updates, uniform order, closed load, 60 s"
+	Cache      string    `json:"cache"`              // "warm" or "cold": if the pages of the stores' files were dropped before the phase
+	Open       bool      `json:"open"`               // latencies are response times from the due time
+	Rows       []Row     `json:"rows"`               // ranked ones in order, then the others
+	Series     []Series  `json:"series"`             // rate over time, a trial each
+	Ceiling    *float64  `json:"ceiling"`            // the rate of Assay's own null driver
+	Ceilings   []Ceiling `json:"ceilings"`           // of all null drivers that have a rate, Assay's own first
+	NoiseRatio *float64  `json:"noise_ratio"`        // the baseline's twin ÷ the baseline
+	Threshold  float64   `json:"threshold"`          // smaller relative differences are not said
+	Sentence   string    `json:"sentence"`           // who is ahead, or why that can't be said
+	WholePhase bool      `json:"whole_phase"`        // rates are of a fixed amount of work, warm-up included
+	Batch      int       `json:"batch,omitempty"`    // members of a batch, which is one operation; 0: operations are single ones
+	SampleS    float64   `json:"sample_s,omitempty"` // planned width of the samples, of which WorstSecond is one; 0: not known
 }
 
 // Ceiling is the rate that the harness of one worker allows: that of its null driver.
 type Ceiling struct {
-	Arm  string  `json:"arm"`
-	Rate float64 `json:"rate"` // operations a second
+	Arm     string   `json:"arm"`
+	Rate    float64  `json:"rate"`          // operations a second
+	Records *float64 `json:"records_per_s"` // nil: its operations have no items
 }
 
 // Estimate is a figure with its interval.
@@ -172,10 +177,13 @@ type Row struct {
 	Rate        *Estimate `json:"rate"`
 	Ratio       *Estimate `json:"ratio_to_best"` // its rate ÷ the best one's; nil for the best
 	NoneShown   bool      `json:"no_difference_shown,omitempty"`
-	WorstSecond *float64  `json:"worst_sample"`              // lowest rate of any sample after the warm-up
-	Latency     []Point   `json:"latency"`                   // p50, p90, p99, p99.9, p99.99, max; of all used trials together
-	Refused     []float64 `json:"latency_refused,omitempty"` // quantiles that are not in Latency, because more than a tenth of them would be dispatch lateness
-	Doubts      []string  `json:"doubts,omitempty"`          // sentences: why its figures are less sure than they look
+	WorstSecond *float64  `json:"worst_sample"`               // lowest rate of any sample after the warm-up
+	Doubts      []string  `json:"doubts,omitempty"`           // sentences: why its figures are less sure than they look
+	Faulty      bool      `json:"of_marked_trials,omitempty"` // its figures are of trials that forbid a rank, for it has no others
+	Records     *Estimate `json:"records_per_s"`              // items of all operations (members of batches, records scanned) a second; nil: they have none
+	WaitNS      *float64  `json:"handle_wait_ns_per_op"`      // how long an operation waited for a pooled handle; nil: there is no pool. Not part of a service time
+	Kinds       []Kind    `json:"operations"`                 // each kind of operation by itself
+	Latencies             // of all kinds together
 
 	Attempted uint64 `json:"attempted"`
 	Bad       uint64 `json:"bad"` // lost, wrong, errors, timeouts, unfinished
@@ -186,9 +194,11 @@ type Row struct {
 	HostWriteBytes *float64 `json:"host_write_bytes"`
 	MemoryBytes    *float64 `json:"memory_bytes"`
 	CPUNS          *float64 `json:"cpu_ns_per_op"`
+	CPUTooShort    bool     `json:"cpu_too_short,omitempty"` // cpu_ns_per_op is nil, because too little CPU time was used to be told from the ticks that it is counted in
 	AllocBytes     *float64 `json:"alloc_bytes_per_op"`
 	Allocs         *float64 `json:"allocs_per_op"`
 
+	HostWriteSource    string   `json:"host_write_source"`   // record.WritesOf…; "": not measured
 	WriteAmplification *float64 `json:"write_amplification"` // host write bytes ÷ bytes of acknowledged keys and values
 	DataToMemory       *float64 `json:"data_to_memory"`      // logical bytes ÷ the memory that the trial might use; the mean of its blocks
 	HarnessShare       *float64 `json:"harness_share"`       // of each operation, that the harness itself takes
@@ -198,28 +208,6 @@ type Row struct {
 	Undecided          bool     `json:"steadiness_unknown"`  // in half of its trials or more, it can't be told whether the rate had settled
 
 	Trials []string `json:"trials"` // keys into View.Trials
-}
-
-// Point is one quantile of a latency distribution. Quantile 1 is the maximum.
-type Point struct {
-	Quantile float64 `json:"q"`
-	NS       float64 `json:"ns"`
-}
-
-// refusedText stands where a quantile is refused.
-const refusedText = "refused: dispatch late"
-
-// Refuses says if the latency at a quantile is refused for late dispatch.
-func (r Row) Refuses(quantile float64) bool { return slices.Contains(r.Refused, quantile) }
-
-// At returns the latency in ns at a quantile; nil: not known.
-func (r Row) At(quantile float64) *float64 {
-	for _, p := range r.Latency {
-		if p.Quantile == quantile {
-			return &p.NS
-		}
-	}
-	return nil
 }
 
 // Series is the rate of one trial over one phase.
@@ -332,4 +320,7 @@ type Phase struct {
 	MemoryBytes    *float64 `json:"memory_bytes"`
 	AllocBytes     *float64 `json:"alloc_bytes_per_op"`
 	Allocs         *float64 `json:"allocs_per_op"`
+
+	HostWriteSource string `json:"host_write_source,omitempty"`       // record.WritesOf…; "": not measured
+	HostWriteWhy    string `json:"host_write_not_measured,omitempty"` // why it was not measured
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"assay/internal/audit"
+	"assay/internal/keyval"
 	"assay/internal/record"
 	"assay/store"
 )
@@ -12,13 +13,13 @@ import (
 const finalCheckNumber = 255
 
 // finalCheck reads records back and holds each against the writes that were acknowledged: what is absent is lost, what is older
-// is stale. It reads as many records as the experiment says, spread evenly.
+// is stale. It reads as many records as the experiment says, drawn at random.
 func (t *trial) finalCheck(ctx context.Context) error {
 	e := t.run.experiment
 	if e.VerifyRecords == 0 || t.store.Description.Kind == store.None {
 		return nil
 	}
-	indexes := audit.Sample(t.past, e.VerifyRecords)
+	indexes, of := audit.Sample(t.past, e.VerifyRecords, keyval.Mix(t.plan.Seed^finalCheckNumber<<32))
 	if len(indexes) == 0 {
 		return nil
 	}
@@ -37,8 +38,7 @@ func (t *trial) finalCheck(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("final check: %w", err)
 	}
-	of := audit.Sample(t.past, 1<<40)
-	check := record.FinalCheck{Records: counts.Records, Of: uint64(len(of)), Right: counts.Right, Lost: counts.Lost, Stale: counts.Stale,
+	check := record.FinalCheck{Records: counts.Records, Of: of, Right: counts.Right, Lost: counts.Lost, Stale: counts.Stale,
 		Wrong: counts.Wrong, Errors: counts.Errors, Unknown: counts.Unknown, Examples: counts.Examples}
 	t.result.Final = &check
 	if check.Lost > 0 {

@@ -135,8 +135,7 @@ type diskWatch struct {
 
 // watchDisk returns nil for stores without files and for phases that write nothing.
 func (t *trial) watchDisk(file *trace.File) *diskWatch {
-	reads := func(o trace.Operation) bool { return o == trace.Read || o == trace.Scan }
-	if t.data == "" || !slices.ContainsFunc(file.Operations, func(o trace.Operation) bool { return !reads(o) }) {
+	if t.data == "" || !writesIn(file) {
 		return nil
 	}
 	quota := uint64(t.cell.DiskQuota)

@@ -8,12 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"assay/internal/host"
 	"assay/internal/record"
 	"assay/internal/spec"
+	"assay/internal/trace"
 	"assay/store"
 )
 
@@ -309,6 +311,24 @@ func TestWordsForAFullDisk(t *testing.T) {
 	} {
 		if saysFull(text) != want {
 			t.Errorf("%q: %v", text, !want)
+		}
+	}
+}
+
+// Once its files have reached the quota, a phase that writes ends at once, and one that only looks goes on.
+func TestOnlyPhasesThatWriteEndAtAQuota(t *testing.T) {
+	for o, ends := range map[trace.Operation]bool{
+		trace.Read: false, trace.Scan: false, trace.Query: false, trace.Count: false,
+		trace.Insert: true, trace.Update: true, trace.Upsert: true, trace.Delete: true, trace.Batch: true, trace.ReadModifyWrite: true,
+		trace.CompareAndSwap: true, trace.Add: true,
+	} {
+		data := t.TempDir()
+		if err := os.WriteFile(filepath.Join(data, "records"), make([]byte, 8192), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		full := &trial{data: data, run: &running{experiment: &spec.Experiment{}}, cell: spec.Cell{DiskQuota: 4096}}
+		if got := full.watchDisk(&trace.File{Operations: []trace.Operation{trace.Read, o}}).reached(time.Now()); got != ends {
+			t.Errorf("a phase of reads and %s ended at the quota: %v, want %v", o, got, ends)
 		}
 	}
 }

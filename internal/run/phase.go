@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"time"
 
@@ -21,7 +22,7 @@ import (
 func (t *trial) phase(ctx context.Context, p *spec.Phase, position int) error {
 	file, err := t.trace(p, position)
 	if err != nil {
-		return fmt.Errorf("making the trace: %w", err)
+		return ownFault{fmt.Errorf("making the trace: %w", err)}
 	}
 	number := position + 1
 	if p.Load {
@@ -30,8 +31,8 @@ func (t *trial) phase(ctx context.Context, p *spec.Phase, position int) error {
 	request := t.prepare(p.Name, number)
 	request.ZeroVersions = p.Load
 	request.DeadlineNS = int64(t.duration(p))
-	if !p.Load && !t.mayMiss(p) && audit.LoadedWhole(t.past) {
-		request.MustHitBelow = t.loaded
+	if !p.Load {
+		request.MustHitBelow = min(audit.PresentBelow(t.past), audit.LowestDeleted(file))
 	}
 	result := record.Phase{
 		Name: p.Name, Number: number, Measured: !p.Load && !p.Unmeasured, Load: p.Load, Open: p.Rate > 0,
@@ -59,6 +60,7 @@ func (t *trial) phase(ctx context.Context, p *spec.Phase, position int) error {
 	if err := t.drain(&result); err != nil && runErr == nil {
 		runErr = err
 	}
+	w.drained()
 	t.result.Phases = append(t.result.Phases, result)
 	t.result.Marks = append(t.result.Marks, marksOf(&result, problems)...)
 	if runErr != nil {
@@ -73,7 +75,7 @@ func (t *trial) phase(ctx context.Context, p *spec.Phase, position int) error {
 	if t.run.experiment.BusyMachine != spec.BusyMachineTell {
 		t.result.Marks = append(t.result.Marks, machineMarks(&result)...)
 	}
-	t.result.Marks = append(t.result.Marks, w.seen.against(p.Name, int64(w.files.counters.StartNS()), int64(w.files.counters.EndNS()))...)
+	t.result.Marks = append(t.result.Marks, w.seen.against(p.Name, int64(w.files.counters.StartNS()), int64(w.files.counters.EndNS()), heldNS(&result, runtime.NumCPU()))...)
 	return nil
 }
 
@@ -130,12 +132,6 @@ func (t *trial) duration(p *spec.Phase) time.Duration {
 // deletedBefore says if earlier phases may have deleted records.
 func (t *trial) deletedBefore(position int) bool {
 	return slices.ContainsFunc(t.run.experiment.Phases[:position], func(p spec.Phase) bool { return p.Mix["delete"] > 0 })
-}
-
-// mayMiss says if a read in the phase may rightly miss a record that was loaded.
-func (t *trial) mayMiss(p *spec.Phase) bool {
-	position := slices.IndexFunc(t.run.experiment.Phases, func(q spec.Phase) bool { return q.Name == p.Name })
-	return t.deletedBefore(position + 1)
 }
 
 func batchOf(f *trace.File) int {

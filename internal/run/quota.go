@@ -82,6 +82,11 @@ func (t *trial) mountQuota() error {
 		return err
 	}
 	t.data = directory
+	if way.by == host.QuotaLoop {
+		if t.writes.disk, err = host.NewOwnDisk(directory); err != nil {
+			return err
+		}
+	}
 	q := &record.QuotaMount{FileSystem: "ext4", By: way.by, Bytes: uint64(t.cell.DiskQuota), Caution: way.caution}
 	if way.by == host.QuotaTmpfs {
 		q.FileSystem = "tmpfs"

@@ -8,7 +8,10 @@
 //	limits.go   memory limit, disk quota, stores that meet a full disk
 //	fulldisk.go a full disk ends the trial, and the run only if others fill it
 //	quota.go    a disk quota as a file system of its own
+//	writes.go   what went to the storage layer, and who tells
 //	final.go    what was acknowledged, is it there?
+//	programs.go is the worker still the program that the run began with?
+//	compress.go what compressors make of the values
 //	scratch.go  where the files stand that conductor and worker share
 package run
 
@@ -34,6 +37,8 @@ type Options struct {
 	Worker    []string   // the command of Assay's own worker
 	Ceiling   spec.Store // Assay's own null driver
 	View      live.View
+
+	checkWriteCount func(directory string) (perByte *float64, why string) // nil: host.CheckWriteCount
 }
 
 // Result counts how the trials ended.
@@ -50,12 +55,14 @@ type running struct {
 	writer     *record.Writer
 	view       live.View
 	quota      quotaWay
+	writesWhy  string // why /proc/PID/io must not be asked for host writes; "": it is right here
 	result     Result
 }
 
 // New runs an experiment in a new run directory. source is the experiment's file. When ctx is cancelled, the trial under way
 // is ended, recorded as interrupted, and New returns without an error.
 func New(ctx context.Context, e *spec.Experiment, source []byte, o Options) (Result, error) {
+	tellOldScratch(o.View)
 	if err := checkLimits(e, o.View); err != nil {
 		return Result{}, err
 	}
@@ -72,7 +79,8 @@ func New(ctx context.Context, e *spec.Experiment, source []byte, o Options) (Res
 	if err != nil {
 		return Result{}, err
 	}
-	r := &running{options: o, experiment: e, writer: writer, view: o.View, quota: quota, result: Result{Planned: len(trials)}}
+	r := &running{options: o, experiment: e, writer: writer, view: o.View, quota: quota,
+		writesWhy: environment.NotMeasured[writesSeries], result: Result{Planned: len(trials)}}
 	return r.finish(r.trials(ctx, trials, len(trials)))
 }
 
@@ -82,11 +90,12 @@ func Resume(ctx context.Context, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	now := host.Seal(cmp.Or(o.DataRoot, o.Directory), o.Command)
+	now := sealHere(cmp.Or(o.DataRoot, o.Directory), &before.Experiment, o)
 	if changes := host.Changes(before.Environment, now); len(changes) > 0 {
 		return Result{}, fmt.Errorf("resuming %s: this is not the machine or the program that the run began with (%s): trials of the two can't be compared",
 			o.Directory, changes[0])
 	}
+	tellOldScratch(o.View)
 	if err := checkLimits(&before.Experiment, o.View); err != nil {
 		return Result{}, fmt.Errorf("resuming %s: %w", o.Directory, err)
 	}
@@ -98,7 +107,8 @@ func Resume(ctx context.Context, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := &running{options: o, experiment: &before.Experiment, writer: writer, view: o.View, quota: quota, result: Result{Planned: len(before.Plan)}}
+	r := &running{options: o, experiment: &before.Experiment, writer: writer, view: o.View, quota: quota,
+		writesWhy: now.NotMeasured[writesSeries], result: Result{Planned: len(before.Plan)}}
 	for id, trial := range before.Trials {
 		if trial.State != record.Interrupted && !contains(left, id) {
 			r.count(trial.State, trial.Plan.Role)
@@ -212,7 +222,23 @@ func seal(e *spec.Experiment, o Options) (record.Environment, error) {
 			return record.Environment{}, fmt.Errorf("making the run directory: %w", err)
 		}
 	}
-	environment := host.Seal(where, o.Command)
-	environment.ValueRatio = compressedShares(e)
+	environment := sealHere(where, e, o)
+	environment.ValueRatio, environment.ValueRatios = valueRatios(e)
 	return environment, nil
+}
+
+// sealHere measures the machine, and whether the kernel counts right what is written there.
+func sealHere(where string, e *spec.Experiment, o Options) record.Environment {
+	environment := host.Seal(where, o.Command)
+	environment.Programs = programs(e, o)
+	check := o.checkWriteCount
+	if check == nil {
+		check = host.CheckWriteCount
+	}
+	perByte, why := check(where)
+	environment.WriteCount = perByte
+	if why != "" {
+		environment.NotMeasured[writesSeries] = why
+	}
+	return environment
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 
+	"assay/internal/host"
 	"assay/internal/record"
 )
 
@@ -31,8 +32,9 @@ func (s *seen) look(from, to int64, acknowledged []uint64) {
 	s.lookedAt, s.acknowledged = from, done
 }
 
-// against returns a mark if a phase from start to end can't be what was seen. end is 0 if the worker told none.
-func (s *seen) against(phase string, start, end int64) []record.Mark {
+// against returns a mark if a phase from start to end can't be what was seen. end is 0 if the worker told none. A thread that is kept from the CPU
+// between its last look at the clock and its counters ends later than it says, by heldNS at most.
+func (s *seen) against(phase string, start, end, heldNS int64) []record.Mark {
 	if end <= start {
 		return nil
 	}
@@ -41,10 +43,30 @@ func (s *seen) against(phase string, start, end int64) []record.Mark {
 	switch {
 	case s.workingBy > 0 && start > s.workingBy+slack:
 		text = fmt.Sprintf("the worker says that the phase began %.1f ms after operations of it had been done", float64(start-s.workingBy)/1e6)
-	case end < s.workingAfter-slack:
+	case end < s.workingAfter-slack-heldNS:
 		text = fmt.Sprintf("the worker says that the phase ended %.1f ms before operations of it were done", float64(s.workingAfter-end)/1e6)
 	default:
 		return nil
 	}
 	return []record.Mark{{Code: record.MarkClock, Phase: phase, Text: text}}
+}
+
+// heldNS is for how long a thread of the phase may have waited for a CPU: no longer than others are known to have used CPUs, or its own kind where
+// there are more threads than CPUs.
+func heldNS(p *record.Phase, cpus int) int64 {
+	var seconds float64
+	if m := p.Machine; m != nil {
+		for _, others := range []*host.Bounds{m.Foreign, m.Steal} {
+			if others != nil {
+				seconds += max(others.Least, 0) * float64(cpus) * m.Seconds
+			}
+		}
+		if m.QuotaSeconds != nil {
+			seconds += *m.QuotaSeconds
+		}
+	}
+	if p.Threads > cpus && p.Process.CPUSeconds != nil {
+		seconds += *p.Process.CPUSeconds
+	}
+	return int64(seconds * 1e9)
 }

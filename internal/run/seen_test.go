@@ -12,15 +12,19 @@ func TestThePhasesTimeIsHeldAgainstWhatWasSeen(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		start, end int64
+		held       int64
 		want       string // in the mark; "": none
 	}{
-		{"true", 10 * second, 14 * second, ""},
-		{"as short as what was seen allows", 11*second + 10, 13 * second, ""},
-		{"the clocks differ a little", 11*second + 1e6, 13*second - 1e6, ""},
-		{"longer than what was seen", 5 * second, 20 * second, ""},
-		{"too late a start", 12 * second, 14 * second, "began 1000.0 ms after"},
-		{"too early an end", 10 * second, 12 * second, "ended 1000.0 ms before"},
-		{"no end: the worker died", 10 * second, 0, ""},
+		{"true", 10 * second, 14 * second, 0, ""},
+		{"as short as what was seen allows", 11*second + 10, 13 * second, 0, ""},
+		{"the clocks differ a little", 11*second + 1e6, 13*second - 1e6, 0, ""},
+		{"longer than what was seen", 5 * second, 20 * second, 0, ""},
+		{"too late a start", 12 * second, 14 * second, 0, "began 1000.0 ms after"},
+		{"too early an end", 10 * second, 12 * second, 0, "ended 1000.0 ms before"},
+		{"an end that a busy machine explains", 10 * second, 12 * second, 1500e6, ""},
+		{"an end that a busy machine does not explain", 10 * second, 12 * second, 500e6, "ended 1000.0 ms before"},
+		{"a start that is told too late, which nobody's load explains", 12 * second, 14 * second, 9 * second, "began 1000.0 ms after"},
+		{"no end: the worker died", 10 * second, 0, 0, ""},
 	} {
 		var s seen
 		for _, at := range []struct {
@@ -29,7 +33,7 @@ func TestThePhasesTimeIsHeldAgainstWhatWasSeen(t *testing.T) {
 		}{{9, []uint64{0, 0}}, {11, []uint64{5, 0}}, {12, []uint64{5, 7}}, {13, []uint64{5, 7}}, {15, []uint64{6, 7}}, {16, []uint64{6, 7}}} {
 			s.look(at.seconds*second, at.seconds*second+10, at.threads)
 		}
-		marks := s.against("mixed", c.start, c.end)
+		marks := s.against("mixed", c.start, c.end, c.held)
 		if (len(marks) > 0) != (c.want != "") {
 			t.Errorf("%s: marks %+v", c.name, marks)
 			continue
@@ -38,7 +42,7 @@ func TestThePhasesTimeIsHeldAgainstWhatWasSeen(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", c.name, marks[0], c.want)
 		}
 	}
-	if marks := new(seen).against("short", 1, 2); len(marks) > 0 {
+	if marks := new(seen).against("short", 1, 2, 0); len(marks) > 0 {
 		t.Errorf("a phase that nobody looked at is marked: %+v", marks)
 	}
 }

@@ -88,11 +88,42 @@ func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, 
 	return attempted, unfinished, problems
 }
 
+// behind returns how many operations of open load were due before its end and not begun, and by how much it was behind its schedule then: see
+// record.Phase.BehindNS. begun are the entries that each thread began, endNS counts from the phase's start.
+func behind(file *trace.File, begun []uint64, endNS uint64) (notBegun, behindNS uint64) {
+	var last uint64
+	all := true
+	for i := range file.Threads {
+		thread := &file.Threads[i]
+		switch {
+		case len(thread.Due) == 0:
+		case thread.Limit == 0 || begun[i] < thread.Limit:
+			all = false
+			due := thread.DueOf(begun[i])
+			behindNS = max(behindNS, endNS-min(due, endNS))
+			entries := max(thread.DueBefore(endNS), begun[i])
+			if thread.Limit > 0 {
+				entries = min(entries, thread.Limit)
+			}
+			were, are := thread.Count(entries), thread.Count(begun[i])
+			for code := range were {
+				notBegun += were[code] - are[code]
+			}
+		default:
+			last = max(last, thread.DueOf(thread.Limit-1))
+		}
+	}
+	if all {
+		behindNS = endNS - min(last, endNS)
+	}
+	return notBegun, behindNS
+}
+
 // timeKept says why the service times of a phase can't be: the threads of closed load have so much time and no more, and what they do not
 // spend in operations they spend in checking values that were read and in waiting for handles. "" if nothing speaks against them.
 func timeKept(p *record.Phase) string {
-	if p.Open || p.ElapsedNS <= 0 || p.Threads == 0 || p.EndedBy != record.EndedDuration {
-		return "" // in open load threads wait for due times, and where work is counted some are done before others
+	if p.Open || p.ElapsedNS <= 0 || p.Threads == 0 {
+		return "" // in open load threads wait for due times
 	}
 	served, operations, onlyWrites := 0.0, uint64(0), true
 	for _, o := range p.Operations {
@@ -108,8 +139,8 @@ func timeKept(p *record.Phase) string {
 	switch {
 	case served > bucketError*had:
 		return fmt.Sprintf("operations are said to have taken %.3g s, but %d threads had %.3g s", served/1e9, p.Threads, had/1e9)
-	// With more threads than processors, some have not begun while others are done.
-	case onlyWrites && p.Threads <= runtime.NumCPU() && operations >= operationsMin && served+float64(p.HandleWaitNS) < servedMin*had:
+	// With more threads than processors, some have not begun while others are done, and where work is counted, some are done before others.
+	case onlyWrites && p.EndedBy == record.EndedDuration && p.Threads <= runtime.NumCPU() && operations >= operationsMin && served+float64(p.HandleWaitNS) < servedMin*had:
 		return fmt.Sprintf("operations are said to have taken %.3g s of the %.3g s that %d threads had, and nothing says what became of the rest", served/1e9, had/1e9, p.Threads)
 	}
 	return ""

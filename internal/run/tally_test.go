@@ -9,6 +9,7 @@ import (
 	"assay/internal/histogram"
 	"assay/internal/host"
 	"assay/internal/record"
+	"assay/internal/trace"
 )
 
 // timed is a phase of one thread and one second, in which so many writes took so long each.
@@ -106,5 +107,35 @@ func TestAPhaseThatHadLessOfTheMachine(t *testing.T) {
 				t.Errorf("a phase that is not measured has marks %v", marks)
 			}
 		})
+	}
+}
+
+// One operation each 10 ms and thread, 100 in a lap; thread 1's are due 5 ms later.
+func TestBehindIsTheOldestThatWasNotBegun(t *testing.T) {
+	const ms = 1_000_000
+	file := &trace.File{Threads: make([]trace.Thread, 2)}
+	for i := range file.Threads {
+		thread := &file.Threads[i]
+		thread.Entries, thread.LapNS, thread.Limit = make([]trace.Entry, 100), 1000*ms, 300
+		for k := range uint64(100) {
+			thread.Due = append(thread.Due, 10*ms*k+5*ms*uint64(i))
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		begun []uint64
+		endMS uint64
+		want  uint64 // ms
+		left  uint64
+	}{
+		{"all in time", []uint64{300, 300}, 2996, 1, 0},
+		{"all, but late", []uint64{300, 300}, 4000, 4000 - 2995, 0},
+		{"one thread stuck in its second lap", []uint64{120, 300}, 3000, 3000 - 1200, 180},
+		{"both behind", []uint64{250, 210}, 3000, 3000 - 2105, 50 + 90},
+		{"stopped early, on time", []uint64{50, 50}, 500, 0, 0},
+	} {
+		if left, got := behind(file, c.begun, c.endMS*ms); got != c.want*ms || left != c.left {
+			t.Errorf("%s: %d not begun, %d ns behind; want %d and %d ms", c.name, left, got, c.left, c.want)
+		}
 	}
 }

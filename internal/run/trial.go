@@ -31,9 +31,10 @@ type trial struct {
 	data    string // the store's directory; "" for stores without files
 	worker  *conductor.Worker
 	sampler *host.Sampler
-	class   store.Durability  // that the store is open in
 	limit   *host.MemoryGroup // nil: no memory limit
-	full    bool              // the disk is, or was when the worker died: no further phase begins
+	writes  hostWrites
+	servers host.Servers // under test
+	full    bool         // the disk is, or was when the worker died: no further phase begins
 
 	freeBefore uint64 // bytes of the disk that the store's files stand on, before they did; 0: not known, or it is the trial's alone
 
@@ -52,6 +53,9 @@ func (t *trial) do(ctx context.Context) error {
 	var err error
 	if t.plan.Refuse == "" {
 		if err = t.conduct(ctx); errors.Is(err, errRunDirectory) {
+			if errors.As(err, new(ownFault)) {
+				err = fmt.Errorf("trial %s could not be run, which says nothing of its store: %w", t.plan.ID, err)
+			}
 			return onceFull(err, t.writer.Abandon())
 		}
 	}
@@ -86,6 +90,13 @@ func (t *trial) ended(err error) (state record.State, text string) {
 // errRunDirectory is wrapped by what goes wrong on Assay's own side.
 var errRunDirectory = errors.New("files can't be written")
 
+// ownFault is an error of Assay's own that is no error of the run directory, but ends the run as one does: the trial can't be held against its store.
+type ownFault struct{ error }
+
+func (f ownFault) Unwrap() error { return f.error }
+
+func (f ownFault) Is(target error) bool { return target == errRunDirectory }
+
 func (t *trial) conduct(ctx context.Context) (err error) {
 	if t.store.Description.Kind == store.Embedded {
 		if t.data, err = t.run.writer.DataDirectory(t.run.options.DataRoot, t.plan.ID); err != nil {
@@ -118,10 +129,12 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	if err := t.limitMemory(); err != nil {
 		return err
 	}
-	t.sampler = host.NewSampler(t.worker.PID(), t.data, host.Listeners(t.store.Endpoints)...)
+	t.sampler = host.NewSampler(t.worker.PID(), t.data)
 	if t.limit != nil {
 		t.sampler.WatchLimit(t.limit)
 	}
+	t.watchServer()
+	t.watchWrites()
 	defer func() { t.result.NotMeasured = t.sampler.NotMeasured() }()
 	if err := t.phases(ctx); err != nil {
 		return err
@@ -189,7 +202,6 @@ func (t *trial) open(class store.Durability) error {
 	if err := t.define(); err != nil {
 		return err
 	}
-	t.class = class
 	t.result.Settings, t.result.Abilities, t.result.Version = opened.Settings, opened.Abilities, opened.Version
 	return nil
 }
@@ -212,9 +224,11 @@ func (t *trial) define() error {
 	return nil
 }
 
-// reopen makes what was loaded durable and opens the store again in the class of the cell, with nothing in its caches.
+// reopen makes what was loaded durable and opens the store again in the class of the cell, with nothing in its caches. All stores of a table
+// are opened again, also one whose weakest class is the cell's: memory, caches and files would otherwise be those of different
+// states. A store in memory can't be: it would be empty.
 func (t *trial) reopen() error {
-	if t.class == t.cell.Durability && !t.cold() {
+	if t.store.Description.Kind == store.Memory {
 		return nil
 	}
 	if t.result.Abilities.Sync {

@@ -34,7 +34,9 @@ type watched struct {
 	usage    host.Usage
 	first    host.Usage
 	throttle host.Throttling // when the phase began
+	written  diskWritten     // when the phase began
 	rssMax   uint64
+	server   uint64 // the largest resident memory of the servers that was seen
 	bad      uint64 // operations that were lost, wrong, errors or timeouts
 	progress progress
 	seen     seen
@@ -43,6 +45,7 @@ type watched struct {
 
 	disk      *diskWatch    // nil: nothing can fill up
 	ending    record.Ending // why this side asked the worker to stop; "": it has not
+	stoppedAt time.Time     // when
 	batches   batched       // what batches do to the number of records
 	stats     []string      // the store's own counters that the worker tells meanwhile
 	rounds    uint64        // of these
@@ -91,6 +94,7 @@ type progress struct {
 // counted until then stays.
 func (w *watched) watch(ctx context.Context) error {
 	t, period := w.trial, time.Duration(w.result.SampleNS)
+	w.written = t.writes.onDisk()
 	w.throttle = t.sampler.Throttling()
 	w.first = t.sampler.Sample()
 	t.sampler.BeginResources(w.first)
@@ -103,8 +107,8 @@ func (w *watched) watch(ctx context.Context) error {
 	}
 	began := time.Now()
 	w.progress.at = began
-	for tick := 1; ; tick++ {
-		done, err := w.waitUntil(ctx, began.Add(time.Duration(tick)*period))
+	for tick := time.Duration(1); ; tick = max(tick, time.Since(began)/period) + 1 { // what was missed is not made up for
+		done, err := w.waitUntil(ctx, began.Add(tick*period))
 		if done {
 			w.dead = err != nil && !errors.As(err, new(*control.Error))
 			if sampleErr := w.lastSample(); err == nil {
@@ -133,7 +137,7 @@ func (w *watched) watch(ctx context.Context) error {
 // stop asks the worker to end the phase. Only the first reason counts.
 func (w *watched) stop(why record.Ending) {
 	if w.ending == "" {
-		w.ending = why
+		w.ending, w.stoppedAt = why, time.Now()
 		w.files.counters.Stop()
 	}
 }
@@ -168,17 +172,43 @@ func (w *watched) hangs(began time.Time) string {
 	if done != w.progress.done {
 		w.progress = progress{done, time.Now()}
 	}
-	if idle := time.Since(w.progress.at); idle > patience && !w.result.Open {
+	if idle := time.Since(w.busySince(began)); idle > patience {
 		return fmt.Sprintf("no operation ended for %.0f s", idle.Seconds())
 	}
 	deadline := time.Duration(w.request.DeadlineNS)
 	if over := time.Since(began) - deadline; deadline > 0 && over > patience {
 		return fmt.Sprintf("the phase went on %.0f s after its deadline", over.Seconds())
 	}
-	if w.ending != "" && time.Since(w.progress.at) > min(patience, 10*time.Second) {
+	if w.ending != "" && time.Since(later(w.progress.at, w.stoppedAt)) > min(patience, 10*time.Second) {
 		return "it did not stop"
 	}
 	return ""
+}
+
+// busySince returns since when, at the latest, a worker that does its work has had an operation to do and has ended none: in open load it may wait for
+// the next one to be due.
+func (w *watched) busySince(began time.Time) time.Time {
+	if !w.result.Open {
+		return w.progress.at
+	}
+	var due time.Time
+	for i := range w.file.Threads {
+		thread, ended := &w.file.Threads[i], w.last.Acknowledged[i]
+		if thread.Limit > 0 && ended >= thread.Limit || len(thread.Due) == 0 {
+			continue
+		}
+		if at := began.Add(time.Duration(thread.DueOf(ended))); due.IsZero() || at.Before(due) {
+			due = at
+		}
+	}
+	return later(w.progress.at, due)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // sample reads the counters and the machine and writes a line of the series. What that costs is counted.
@@ -238,6 +268,7 @@ func (w *watched) sample() error {
 	if usage.RSSBytes != nil {
 		w.rssMax = max(w.rssMax, *usage.RSSBytes)
 	}
+	w.seeServer(usage)
 	w.last, w.lastAt, w.usage = now, at, usage
 	w.telemetry.Readings++
 	if s.Bad > 0 && w.disk.full(w.files.counters.Messages()) {
@@ -249,7 +280,7 @@ func (w *watched) sample() error {
 		return fmt.Errorf("%w: %w", errRunDirectory, err)
 	}
 	w.bad += s.Bad
-	w.trial.run.view.Tick(live.Tick{Rate: float64(s.Operations) / max(s.Seconds, 1e-9), P99NS: s.P99NS, Bad: w.bad,
+	w.trial.run.view.Tick(live.Tick{Rate: float64(s.Operations-min(s.Bad, s.Operations)) / max(s.Seconds, 1e-9), P99NS: s.P99NS, Bad: w.bad,
 		Elapsed: time.Duration(at * float64(time.Second)), Planned: time.Duration(w.request.DeadlineNS)})
 	return nil
 }
@@ -319,6 +350,7 @@ func (w *watched) collect() []string {
 	r.Operations, r.Messages = operations(w.last.Totals), messages(c.Messages())
 	var problems []string
 	r.Attempted, r.Unfinished, problems = balance(w.file, c, w.last)
+	problems = append(problems, holdWork(w.file, c, w.last, w.trial.expects(w.request.MustHitBelow), r.Operations)...)
 	r.HandleWaitNS, r.HandlesOpened, r.LatenessMaxNS = w.last.HandleWaitNS, w.last.HandlesOpened, w.last.LatenessMaxNS
 	if r.Open {
 		r.Late = lateness(w.last)
@@ -332,6 +364,13 @@ func (w *watched) collect() []string {
 	} else {
 		r.ElapsedNS = int64(w.lastAt * 1e9) // the worker died: as far as the last sample
 	}
+	if r.Open {
+		end := r.ElapsedNS
+		if deadline := w.request.DeadlineNS; deadline > 0 {
+			end = min(end, deadline)
+		}
+		r.NotBegun, r.BehindNS = behind(w.file, w.last.Attempted, uint64(end))
+	}
 	if !w.dead {
 		w.usedBy(now)
 		r.Machine = machine(now.Since(w.first), w.trial.sampler.Throttling().Since(w.throttle))
@@ -342,7 +381,11 @@ func (w *watched) collect() []string {
 func (w *watched) usedBy(now host.Usage) {
 	interval, p := now.Since(w.first), &w.result.Process
 	p.CPUSeconds, p.MajorFaults = interval.CPUSeconds, interval.MajorFaults
-	p.HostWriteBytes, p.HostReadBytes = interval.HostWriteBytes, interval.HostReadBytes
+	p.HostReadBytes = interval.HostReadBytes
+	t := w.trial
+	w.seeServer(now)
+	w.serverUsed(interval)
+	p.HostWriteBytes, p.HostWriteSource, p.HostWriteWhy = t.writes.since(w.written, interval)
 	if now.RSSBytes != nil {
 		w.rssMax = max(w.rssMax, *now.RSSBytes)
 	}
@@ -350,6 +393,12 @@ func (w *watched) usedBy(now host.Usage) {
 		p.RSSMaxBytes = &w.rssMax
 	}
 	w.usage = now
+}
+
+// drained adds what was written after the phase had ended, until its sizes were taken.
+func (w *watched) drained() {
+	t := w.trial
+	w.result.Process.HostWriteBytesDrained, _, _ = t.writes.since(w.written, t.sampler.Sample().Since(w.first))
 }
 
 // notDone says what the phase was to do and did not, or "": a worker that ends early without an error.

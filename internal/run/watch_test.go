@@ -68,3 +68,35 @@ func TestAWorkerUnderACPUQuotaIsMarked(t *testing.T) {
 		}
 	}
 }
+
+// A user who stops a run while no operation ends for long, for none is due, does not make a worker fail.
+func TestStoppingALongWaitIsNoHang(t *testing.T) {
+	text, _, _ := strings.Cut(experiment(misbehave.Honest, own()), "  - {name: look")
+	text += "  - {name: rarely, mix: {read: 1}, rate: 0.05, for: 300s}\nblocks: 1\nstep_timeout: 2s\n"
+	directory := filepath.Join(t.TempDir(), "run")
+	ctx, cancel := context.WithTimeout(context.Background(), 7*time.Second)
+	defer cancel()
+	result, err := runText(ctx, text, directory)
+	if err != nil || !result.Interrupted {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	trial := trialOf(t, directory, misbehave.Honest)
+	if trial.State != record.Interrupted || len(trial.Phases) != 2 || trial.Phases[1].EndedBy != record.EndedInterrupted {
+		t.Errorf("state %s (%s), phases %+v", trial.State, trial.Error, trial.Phases)
+	}
+}
+
+// Open load that no deadline ends is watched as well: operations that are due must end.
+func TestAHangInOpenLoadIsFound(t *testing.T) {
+	text, _, _ := strings.Cut(experiment("hangs-operation", own(), "records: 200", "records: 20"), "  - {name: look")
+	text = strings.Replace(text, "load: true, batch: 20", "load: true, batch: 1", 1)
+	text += "  - {name: paced, mix: {read: 1}, rate: 1000, operations: 3000}\nblocks: 1\nstep_timeout: 2s\n"
+	directory := filepath.Join(t.TempDir(), "run")
+	if _, err := runText(context.Background(), text, directory); err != nil {
+		t.Fatal(err)
+	}
+	trial := trialOf(t, directory, "hangs-operation")
+	if trial.State != record.Failed || len(trial.Phases) != 2 || !strings.Contains(trial.Error, "no operation ended") {
+		t.Errorf("state %s (%s) after %d phases", trial.State, trial.Error, len(trial.Phases))
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"assay/internal/keyval"
 	"assay/internal/trace"
+	"assay/store"
 )
 
 // recordsMax is half of the indexes that a trace has, so that inserts have room to grow.
@@ -191,14 +192,13 @@ func axisParts(path string, at []string) []string {
 
 func (r *resolver) checkAxes(a axes, at []string) *Error {
 	in := func(path string) []string { return axisParts(path, at) }
-	loads := len(r.e.Phases) > 0 && r.e.Phases[0].Load
 	for _, records := range a.records {
 		if uint64(records) > recordsMax {
 			return r.fail(in("records"), "at most %d records, not %d", uint64(recordsMax), records)
 		}
-		if records == 0 && (loads || !r.growsFromNothing()) {
-			return r.fail(in("records"), "no records: expected at least 1").
-				hint("0 is for experiments that begin with inserts into an empty store and have no load")
+		if p := r.needsThem(); records == 0 && p != "" {
+			return r.fail(in("records"), "no records: the phase %s works on them, expected at least 1", p).
+				hint("0 is for experiments that do nothing but insert and add, or upsert in the order counting")
 		}
 	}
 	for _, value := range a.valueBytes {
@@ -232,8 +232,16 @@ func (r *resolver) threadsHaveRecords(a axes) *Error {
 	return nil
 }
 
-// growsFromNothing says if the first phase needs no record to begin with.
-func (r *resolver) growsFromNothing() bool { return onlyInserts(r.e.Phases[0].Mix) }
+// needsThem names the first phase that works on the records 0 … records−1, whatever phases before it have inserted beyond them;
+// "" if there is none.
+func (r *resolver) needsThem() string {
+	for _, p := range r.e.Phases {
+		if p.Load || !onlyInserts(p.Mix) && p.Order.Distribution != trace.Counting {
+			return p.Name
+		}
+	}
+	return ""
+}
 
 // keySpace refuses keys that are too short for the records, and for the inserts that are to come.
 func (r *resolver) keySpace() *Error {
@@ -250,18 +258,75 @@ func (r *resolver) keySpace() *Error {
 	}
 	needed := records
 	for i, p := range r.e.Phases {
-		if p.Mix[trace.Insert.String()] == 0 && p.Mix[trace.Add.String()] == 0 {
+		counting := p.Order.Distribution == trace.Counting
+		if p.Mix[trace.Insert.String()] == 0 && p.Mix[trace.Add.String()] == 0 && !counting {
 			continue
 		}
 		if p.Operations == 0 {
 			return r.fail(r.inPhase(i)("mix"), "%d-byte keys make %d different keys: the inserts of phase %s could run out of them", r.e.Keys.Bytes, limit, p.Name).
 				hint("longer keys, or operations: NUMBER in place of for")
 		}
-		if needed += p.Operations * uint64(max(p.Batch, 1)); needed > limit {
+		if batch := uint64(max(p.Batch, 1)); counting { // each thread counts from 0
+			threads := r.fewestThreads(p)
+			needed = max(needed, (p.Operations+threads-1)/threads*batch)
+		} else {
+			needed += p.Operations * batch
+		}
+		if needed > limit {
 			return r.fail(r.inPhase(i)("operations"), "%d-byte keys make %d different keys: too few for %d records and inserts", r.e.Keys.Bytes, limit, needed)
 		}
 	}
 	return nil
+}
+
+// fewestThreads returns the least threads that a phase has in any cell.
+func (r *resolver) fewestThreads(p Phase) uint64 {
+	if p.Threads > 0 {
+		return uint64(p.Threads)
+	}
+	fewest := slices.MinFunc(r.e.Cells, func(a, b Cell) int { return a.Threads - b.Threads })
+	return uint64(fewest.Threads)
+}
+
+// traceLengths refuses orders that visit each record once a pass where there are too many records: a pass must fit a trace, which
+// lies in shared memory. Other orders draw, and a load that is sequential and without a last, shorter batch goes by laps.
+func (r *resolver) traceLengths() *Error {
+	null := Store{Name: NullDriver, Description: store.Description{Abilities: store.Abilities{Batch: true}}} // in every experiment
+	records := uint64(0)
+	for _, cell := range r.e.Cells {
+		records = max(records, cell.Records)
+	}
+	for i, p := range r.e.Phases {
+		visits := p.Load || !onlyInserts(p.Mix) && (p.Order.Distribution == trace.Sequential || p.Order.Distribution == trace.Shuffled)
+		if !visits {
+			continue
+		}
+		for _, s := range append(slices.Clone(r.e.Stores), null) {
+			batch, visited := uint64(p.BatchFor(s.Description)), records
+			if p.Operations > 0 {
+				visited = min(visited, p.Operations*batch)
+			}
+			entries := visited
+			if batch > 1 {
+				entries += visited/batch + trace.ThreadsMax // a batch's head is an entry, too, and each thread may end in a shorter one
+			}
+			if entries <= trace.DefaultEntriesMax || p.Load && p.Order.Distribution == trace.Sequential && r.wholeBatches(batch) {
+				continue
+			}
+			e := r.fail(r.inPhase(i)("order"), "the order %s visits each of %d records once: a trace has at most %d entries",
+				p.Order.Distribution, records, uint64(trace.DefaultEntriesMax))
+			if p.Load {
+				return e.hint("fewer records, or order: sequential with records a multiple of the batch, which of %s is %d", s.Name, batch)
+			}
+			return e.hint("fewer records, operations: NUMBER beside for, or an order that draws at random")
+		}
+	}
+	return nil
+}
+
+// wholeBatches says if all cells' records are a multiple of the batch.
+func (r *resolver) wholeBatches(batch uint64) bool {
+	return !slices.ContainsFunc(r.e.Cells, func(c Cell) bool { return c.Records%batch != 0 })
 }
 
 // abilities refuses what no store of the experiment can do. What only some can't is planned, and shown as refused.

@@ -30,6 +30,10 @@ func parseSet(text string) (change, *Error) {
 		}
 		return change{}, mistake
 	}
+	if parsed.kind == null && parsed.text == "" { // a shell's variable that is not set must not take the file's field away
+		after := at.shifted(utf8.RuneCountInString(path)+1, 1)
+		return change{}, after.fail(path, "expected a value after %s=", path).hint("write null to take the field away: %s=null", path)
+	}
 	return change{path: path, at: at, value: parsed}, nil
 }
 

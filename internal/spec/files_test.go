@@ -45,6 +45,13 @@ func TestTemplateLoadsAndNamesEveryField(t *testing.T) {
 	if len(e.Phases) != 3 || len(e.Cells) != 2 {
 		t.Errorf("%d phases, %d cells", len(e.Phases), len(e.Cells))
 	}
+	for cell := range e.Cells { // what a first run shows should be a comparison
+		for s := range e.Stores {
+			if refusal := e.Refusal(s, cell); refusal != nil || len(e.Stores) < 2 {
+				t.Errorf("%s: %d stores, refused: %v", e.CellLabel(cell), len(e.Stores), refusal)
+			}
+		}
+	}
 	for field := range allFields() {
 		if !regexp.MustCompile(`[ {#-] *` + field + `:|^` + field + `:|\n` + field + `:`).Match(spec.Template()) {
 			t.Errorf("the template does not name %q", field)
@@ -55,7 +62,7 @@ func TestTemplateLoadsAndNamesEveryField(t *testing.T) {
 // Whoever takes the # from a line of the template must get something that loads.
 func TestTemplateLoadsUncommented(t *testing.T) {
 	text := regexp.MustCompile(`(?m)^( *)# ( *[a-z_]+:|  - |- )`).ReplaceAllString(string(spec.Template()), "$1$2")
-	text = regexp.MustCompile(`(?m)^(records|baseline): .*\n`).ReplaceAllString(text, "")       // every case sets records; memory can't D3
+	text = regexp.MustCompile(`(?m)^records: .*\n`).ReplaceAllString(text, "")                  // every case sets it
 	text = regexp.MustCompile(`(?m)^    (scan|query): .*\n`).ReplaceAllString(text, "")         // the phase does no scans and queries
 	text = regexp.MustCompile(`(?m)^  (sizes|digits|indexes): .*\n`).ReplaceAllString(text, "") // in place of bytes; of decimal keys; not of these stores
 	text = regexp.MustCompile(`(?m)^  columns:.*\n(    - .*\n)+`).ReplaceAllString(text, "")
@@ -184,6 +191,7 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 		"unknown-option", "unknown-option-of-none", "option-bytes", "option-choice", "option-bool", "clock", "durability-unknown",
 		"durability-no-window", "handles-unknown", "handles-pool", "key-format", "unknown-operation", "batch-in-mix", "negative-weight",
 		"unknown-distribution", "case-no-name", "phase-no-name",
+		"seed-negative", "bytes-fraction",
 	} {
 		text, err := os.ReadFile(filepath.Join("testdata/errors", name+".yaml"))
 		if err != nil {

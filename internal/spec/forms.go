@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/internal/keyval"
+	"assay/internal/trace"
 	"assay/store"
 )
 
@@ -45,10 +46,7 @@ func (c *Count) fromNode(n *node, path string) *Error {
 	if n.kind == null {
 		return nil
 	}
-	what, bytes := "a whole number", strings.HasSuffix(path, "bytes")
-	if bytes {
-		what = "a number of bytes such as 100 or 64KiB"
-	}
+	what := countRange(path)
 	if n.kind != scalar || n.quoted {
 		return n.expected(path, what)
 	}
@@ -57,17 +55,43 @@ func (c *Count) fromNode(n *node, path string) *Error {
 		*c = Count(number)
 		return nil
 	}
-	if number, err := strconv.ParseFloat(digits, 64); err == nil && number >= 0 && number <= 1<<53 && number == math.Trunc(number) {
+	if number, err := store.ParseBytes(digits); err == nil && (countsBytes(path) || !strings.HasSuffix(digits, "B")) {
 		*c = Count(number)
 		return nil
 	}
-	if bytes {
-		if number, err := store.ParseBytes(n.text); err == nil {
-			*c = Count(number)
-			return nil
-		}
+	if number, err := strconv.ParseFloat(digits, 64); err == nil && number >= 1<<62 && number < 1<<64 { // 1e19, as a seed may be
+		*c = Count(number)
+		return nil
 	}
 	return n.expected(path, what)
+}
+
+func countsBytes(path string) bool { return strings.HasSuffix(path, "bytes") }
+
+// countRanges are the least and the most that a whole number may be, by the end of its path: for messages. What enforces them
+// is the resolver, which knows of more than one field at once.
+var countRanges = []struct {
+	end         string
+	least, most uint64
+}{
+	{"verify_records", 0, math.MaxUint64}, {"records", 0, recordsMax}, {"threads", 1, trace.ThreadsMax}, {"blocks", 1, blocksMax},
+	{"seed", 0, math.MaxUint64}, {"keys.bytes", 1, math.MaxUint16}, {"keys.digits", 0, 20}, {"pool_bytes", 4096, 1 << 30},
+	{"bytes", 0, valueBytesMax}, {"proof", keyval.StampBytes, store.ColumnBytesMax}, {"batch", 1, batchMax},
+	{"scan.min", 1, scanMax}, {"scan.max", 1, scanMax}, {"query.limit", 1, trace.QueryLimitMax}, {"operations", 1, operationsMax},
+}
+
+// countRange says what a count at a path may be.
+func countRange(path string) string {
+	for _, r := range countRanges {
+		switch {
+		case !strings.HasSuffix(path, r.end):
+		case countsBytes(path):
+			return fmt.Sprintf("a whole number of bytes from %d to %d, such as 4096 or 64KiB", r.least, r.most)
+		default:
+			return fmt.Sprintf("a whole number from %d to %d", r.least, r.most)
+		}
+	}
+	return "a whole number"
 }
 
 // DurationForm is a duration such as 500ms, 10s or 2m.
@@ -114,7 +138,7 @@ func (m *MemoryLimitForm) fromNode(n *node, path string) *Error {
 	}
 	bytes, err := store.ParseBytes(n.text)
 	if n.kind != scalar || err != nil || bytes < memoryLimitMin {
-		return n.expected(path, "none or at least 16MiB, such as 512MiB")
+		return n.expected(path, "none or a whole number of bytes of at least 16MiB, such as 512MiB")
 	}
 	*m = MemoryLimitForm(bytes)
 	return nil
@@ -132,7 +156,7 @@ func (q *DiskQuotaForm) fromNode(n *node, path string) *Error {
 	}
 	bytes, err := store.ParseBytes(n.text)
 	if n.kind != scalar || err != nil || bytes < diskQuotaMin {
-		return n.expected(path, "none or at least 1MiB, such as 2GiB")
+		return n.expected(path, "none or a whole number of bytes of at least 1MiB, such as 2GiB")
 	}
 	*q = DiskQuotaForm(bytes)
 	return nil

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"bytes"
 	"errors"
 	"reflect"
 
@@ -43,7 +44,9 @@ func Load(text []byte, name string, sets []string, drivers Drivers) (*Experiment
 	return e, nil
 }
 
+// readTree reads the file's text. A byte order mark, which some editors put before UTF-8, is none of it (YAML 1.2, 5.2).
 func readTree(text []byte, name string) (*node, error) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	return parse(text, newSource(name, string(text), false), 0)
 }
 

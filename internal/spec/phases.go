@@ -214,6 +214,12 @@ func (r *resolver) order(in func(...string) []string, p PhaseFile, resolved *Pha
 	if p.Load && name != "sequential" && name != "shuffled" {
 		return r.fail(in("order"), "a load stores every record once: its order is sequential or shuffled, not %s", name)
 	}
+	if name == trace.Counting {
+		if others := slices.DeleteFunc(operationsOf(p.Mix), func(o string) bool { return o == trace.Upsert.String() }); len(others) > 0 {
+			return r.fail(in("order"), "the order counting writes the same new keys from all threads: its mix is upsert alone, without %s", strings.Join(others, ", ")).
+				hint("expected mix: {upsert: 100}, or another order")
+		}
+	}
 	zipfian := name == "zipfian" || name == "scrambled_zipfian" || name == "latest"
 	if o.Theta != nil && !zipfian {
 		return r.fail(in("order", "theta"), "%s has no theta: zipfian, scrambled_zipfian and latest have one", name)
@@ -250,6 +256,11 @@ func (r *resolver) theta(in func(...string) []string, name string, theta float64
 		return r.fail(in("order", "theta"), "theta is above 0 and at most %d, not %v", thetaMax, theta)
 	}
 	return nil
+}
+
+// operationsOf returns the operations of a mix that have a weight, sorted.
+func operationsOf(mix map[string]float64) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(mix)), func(name string) bool { return mix[name] == 0 })
 }
 
 func onlyInserts(mix map[string]float64) bool {

@@ -105,6 +105,9 @@ func (e *Experiment) refuseSizes(s Store, cell Cell) *Refusal {
 	if d.KeyText && e.Keys.Format == keyval.Binary {
 		return &Refusal{"keys", fmt.Sprintf("%s can't store binary keys: set keys: {format: decimal}", s.Name)}
 	}
+	if d.KeyNumbers && (e.Keys.Format != keyval.Binary || e.Keys.Scatter) {
+		return &Refusal{"keys", fmt.Sprintf("%s takes keys that count from 0 on, as positions in an array: set keys: {format: binary, bytes: 8}, without scatter", s.Name)}
+	}
 	longest := e.Keys.BytesMax()
 	if d.KeyBytesMax > 0 && longest > d.KeyBytesMax {
 		return &Refusal{"keys", fmt.Sprintf("%s can't store keys of %d bytes: its driver takes at most %d", s.Name, longest, d.KeyBytesMax)}
@@ -114,7 +117,11 @@ func (e *Experiment) refuseSizes(s Store, cell Cell) *Refusal {
 	}
 	value := e.ValueBytesMax(cell)
 	if d.ValueBytesMax > 0 && value > d.ValueBytesMax {
-		return &Refusal{"values", fmt.Sprintf("%s can't store values of %d bytes: its driver takes at most %d", s.Name, value, d.ValueBytesMax)}
+		reason := fmt.Sprintf("%s can't store values of %d bytes: its driver takes at most %d", s.Name, value, d.ValueBytesMax)
+		if d.ValueBytesOption != "" {
+			reason += fmt.Sprintf(", which its option %s sets", d.ValueBytesOption)
+		}
+		return &Refusal{"values", reason}
 	}
 	return nil
 }

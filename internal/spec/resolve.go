@@ -69,7 +69,8 @@ func (r *resolver) resolve(scale string) (*Experiment, *Error) {
 		r.e.VerifyRecords = uint64(*f.VerifyRecords)
 	}
 	for _, step := range []func() *Error{
-		r.general, r.keys, r.values, r.columns, r.stores, r.phases, r.cells, r.keySpace, r.abilities, r.optionalPhases, r.size,
+		r.general, r.keys, r.values, r.columns, r.stores, r.phases, r.cells, r.quotaWay, r.keySpace, r.traceLengths, r.abilities,
+		r.optionalPhases, r.size,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -127,6 +128,15 @@ func (r *resolver) general() *Error {
 	}
 	if r.file.Blocks != nil && (*r.file.Blocks < 1 || *r.file.Blocks > blocksMax) {
 		return r.fail([]string{"blocks"}, "blocks must be 1 to %d, not %d", blocksMax, *r.file.Blocks)
+	}
+	return nil
+}
+
+// quotaWay refuses a way to keep a disk quota where there is none: whoever wrote it believes that it has an effect.
+func (r *resolver) quotaWay() *Error {
+	if r.e.DiskQuotaBy == QuotaByMount && !slices.ContainsFunc(r.e.Cells, func(c Cell) bool { return c.DiskQuota > 0 }) {
+		return r.fail([]string{"disk_quota_by"}, "disk_quota_by: %s has no effect: there is no disk_quota", QuotaByMount).
+			hint("expected a size beside it, such as disk_quota: 2GiB")
 	}
 	return nil
 }
@@ -276,6 +286,9 @@ func (r *resolver) store(i int, s StoreFile) (Store, *Error) {
 	resolved.Description = description
 	if mistake := r.options(in("options"), resolved); mistake != nil {
 		return Store{}, mistake
+	}
+	if resolved.Description, err = description.WithOptions(resolved.Options); err != nil {
+		return Store{}, r.fail(in("driver"), "the driver %q can't be used: %v", s.Driver, err)
 	}
 	return resolved, r.endpoints(at, resolved)
 }

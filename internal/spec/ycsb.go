@@ -182,7 +182,7 @@ func (w *ycsbWorkload) convert() (*ycsbExperiment, *Error) {
 
 func (w *ycsbWorkload) class(*ycsbExperiment) *Error {
 	switch class := w.text("workload", ""); class {
-	case "site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload":
+	case "site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload", "core": // the last is go-ycsb's name
 	case "":
 		w.note("no workload class is named: CoreWorkload was assumed")
 	default:

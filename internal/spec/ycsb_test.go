@@ -110,6 +110,7 @@ func TestImportCarriesOver(t *testing.T) {
 		{"", func(e *spec.Experiment) any { return e.Phases[1].Order.Distribution }, "uniform"},
 		{"requestdistribution: hotspot\nhotspotdatafraction 0.1\n", func(e *spec.Experiment) any { return e.Phases[1].Order },
 			spec.Order{Distribution: "hotspot", HotRecords: 0.1, HotOps: 0.8}},
+		{"workload=core\n", func(e *spec.Experiment) any { return e.Cells[0].Records }, uint64(50)},
 		{"requestdistribution=exponential\n", func(e *spec.Experiment) any { return e.Phases[1].Order.Distribution }, "exponential"},
 		{"requestdistribution=sequential\n", func(e *spec.Experiment) any { return e.Phases[1].Order.Distribution }, "sequential"},
 		{"threadcount=8\n", func(e *spec.Experiment) any { return e.Cells[0].Threads }, 8},

@@ -13,6 +13,9 @@ const (
 	alternationShareMin    = 0.15
 	// alternationRatioMin is how many times the upper level is the lower one, at least.
 	alternationRatioMin = 1.5
+	// sparseRootsMin is how far apart the roots of the levels' operations a sample are, where these are few: four standard deviations
+	// of the root of a Poisson count.
+	sparseRootsMin = 2
 	// alternationSeparation is how many times the variance of log rates is that around two levels, at least. One level with
 	// normal noise comes to 2.8 however it is cut in two, a sine to 5.3, an even spread to 4.
 	alternationSeparation = 8
@@ -107,9 +110,32 @@ func alternate(s Series, logs []float64, from, to int, floor float64) *Alternati
 	if a.Switches < alternationSwitchesMin || min(a.HighShare, a.LowShare) < alternationShareMin || a.High < alternationRatioMin*a.Low {
 		return nil
 	}
+	if each := total / float64(to-from); s.Sparse && math.Sqrt(a.High*each)-math.Sqrt(a.Low*each) < sparseRootsMin {
+		return nil
+	}
 	a.HighVisit, a.LowVisit = Median(highVisits), Median(lowVisits)
 	a.Period = FindPeriod(falls, min(a.HighVisit, a.LowVisit))
 	return &a
+}
+
+// swing says how regularly log rates, each the median of those around it, come down through their middle. On either side of
+// it lies half of what they usually are away, so that noise that goes to and fro across the middle is no swing.
+func swing(s Series, logs []float64) *Period {
+	const window = 2*SegmentSamplesMin - 1
+	smooth := boundOutliers(logs, 0)
+	middle, half := Median(smooth), medianDeviation(smooth)/2
+	var falls []float64
+	above := false
+	for i, v := range smooth {
+		switch {
+		case v > middle+half:
+			above = true
+		case v < middle-half && above:
+			above = false
+			falls = append(falls, s.begins(i))
+		}
+	}
+	return FindPeriod(falls, window*(s.Ends[len(s.Ends)-1]-s.Begin)/float64(len(s.Ends)))
 }
 
 // cutInTwo returns the line between two groups of sorted values, and how many times the whole variance is that within them.

@@ -7,10 +7,12 @@ import (
 )
 
 const (
-	// nearSeconds is how far from a cliff a resource may change its level and still coincide with it.
+	// nearSeconds is how far from a cliff a resource may change its level and still coincide with it; where samples are longer, one of them.
 	nearSeconds = 3.0
 	// nearChanceMax: a resource that changes so often that one of its changes lies near the cliff anyway says nothing.
 	nearChanceMax = 0.25
+	// onsetShareMax is what a resource may have been before its onset, as a share of its mean from then on.
+	onsetShareMax = 0.05
 	// jumpNoise is how many standard errors of five samples a change at once must be.
 	jumpNoise = 3
 	// rankSamplesMin and shiftsMax bound the rank correlation: below, it is chance; above, more shifts tell no more.
@@ -24,12 +26,14 @@ type Coincidence struct {
 	Engine   bool   `json:"engine,omitempty"`
 	Kind     string `json:"kind"` // one of the With… constants
 
-	// WithCliff: the resource changed its level near this cliff.
-	Cliff   int     `json:"cliff,omitempty"` // position in Course.Cliffs
-	Seconds float64 `json:"t,omitempty"`     // when the resource changed
+	// WithCliff and WithStep: the resource changed its level near it.
+	Cliff   int     `json:"cliff,omitempty"`   // WithCliff: position in Course.Cliffs
+	Decline int     `json:"decline,omitempty"` // WithStep: position in Course.Declines
+	Seconds float64 `json:"t,omitempty"`       // when the resource changed
 	Before  float64 `json:"before,omitempty"`
 	After   float64 `json:"after,omitempty"`
 	Changes int     `json:"changes,omitempty"` // of the resource's level in the whole series
+	Onset   bool    `json:"onset,omitempty"`   // it was next to nothing until then: there is one onset at most, however restless it is later
 	// Chance is how likely one of so many changes lies that near the cliff, if they fell anywhere.
 	Chance float64 `json:"chance,omitempty"`
 
@@ -43,13 +47,34 @@ type Coincidence struct {
 
 const (
 	WithCliff = "with-cliff"
+	WithStep  = "with-steepest-step" // of a decline from level to level
 	WithRate  = "with-rate"
 )
 
-// coincide looks for level changes of resources near cliffs, and for resources that move with the rate within its stretches.
+// place is a fall that a resource may have changed near.
+type place struct {
+	kind    string
+	number  int // of the cliff or decline
+	seconds float64
+}
+
+func placesOf(s Series, c Course) (places []place) {
+	for i, cliff := range c.Cliffs {
+		places = append(places, place{WithCliff, i, cliff.Seconds})
+	}
+	for i, decline := range c.Declines {
+		if decline.Steepest != nil {
+			places = append(places, place{WithStep, i, s.begins(decline.Steepest.At)})
+		}
+	}
+	return places
+}
+
+// coincide looks for level changes of resources near cliffs and the steepest steps of declines, and for resources that move with the rate within its stretches.
 // Counters of the store come first, then the nearest and the closest.
 func coincide(s Series, c Course) (found []Coincidence) {
 	var ranked []Coincidence
+	places := placesOf(s, c)
 	for _, r := range s.Resources {
 		if len(r.Values) != len(s.Rates) {
 			continue
@@ -60,7 +85,7 @@ func coincide(s Series, c Course) (found []Coincidence) {
 			continue
 		}
 		about := Coincidence{Resource: r.Name, Engine: r.Engine, PerSecond: perSecond}
-		found = append(found, nearCliffs(s, c, about, whole)...)
+		found = append(found, nearFalls(s, c, places, about, whole)...)
 		if rank, p, ok := rankWithRate(s, c, whole); ok {
 			about.Kind, about.Rank, about.P = WithRate, rank, p
 			ranked = append(ranked, about)
@@ -85,15 +110,15 @@ func coincide(s Series, c Course) (found []Coincidence) {
 		if a.Kind != b.Kind {
 			return cmp.Compare(a.Kind, b.Kind) // with-cliff stands before with-rate
 		}
-		if a.Kind == WithCliff {
+		if a.Kind != WithRate {
 			// What rises as the rate falls tells more than what falls because less is done.
-			if rises := a.After > a.Before; a.Cliff == b.Cliff && rises != (b.After > b.Before) {
+			if rises := a.After > a.Before; a.Cliff == b.Cliff && a.Decline == b.Decline && rises != (b.After > b.Before) {
 				if rises {
 					return -1
 				}
 				return 1
 			}
-			return cmp.Or(cmp.Compare(a.Cliff, b.Cliff), cmp.Compare(a.Chance, b.Chance))
+			return cmp.Or(cmp.Compare(a.Cliff, b.Cliff), cmp.Compare(a.Decline, b.Decline), cmp.Compare(a.Chance, b.Chance))
 		}
 		return cmp.Compare(math.Abs(b.Rank), math.Abs(a.Rank))
 	})
@@ -150,33 +175,47 @@ func constantValues(values []float64) bool {
 	return true
 }
 
-// nearCliffs looks for changes of a resource's level (PELT, on values scaled to their spread) within nearSeconds of a cliff.
-func nearCliffs(s Series, c Course, about Coincidence, values []float64) (found []Coincidence) {
-	if len(c.Cliffs) == 0 {
+// nearFalls looks for changes of a resource's level (PELT, on values scaled to their spread) within nearSeconds of a fall.
+func nearFalls(s Series, c Course, places []place, about Coincidence, values []float64) (found []Coincidence) {
+	if len(places) == 0 {
 		return nil
 	}
 	l := split(scaled(values))
 	changes := len(l.ends) - 1
-	if changes == 0 || wandering(l) {
+	if changes == 0 {
 		return nil
 	}
-	for k, cliff := range c.Cliffs {
+	onset := Mean(values[:l.ends[0]]) >= 0 && Mean(values[:l.ends[0]]) <= onsetShareMax*Mean(values[l.ends[0]:])
+	if wandering(l) && !onset {
+		return nil
+	}
+	for _, fall := range places {
 		best, distance := -1, math.Inf(1)
 		for i := range changes {
-			if away := math.Abs(s.begins(l.ends[i]) - cliff.Seconds); away < distance {
+			if away := math.Abs(s.begins(l.ends[i]) - fall.seconds); away < distance {
 				best, distance = i, away
 			}
 		}
 		width := c.Seconds / float64(c.Samples)
-		chance := 1 - math.Pow(1-min((2*distance+width)/c.Seconds, 1), float64(changes))
+		of := changes
+		if onset && best == 0 {
+			of = 1
+		}
+		chance := 1 - math.Pow(1-min((2*distance+width)/c.Seconds, 1), float64(of))
 		at, from := l.ends[best], 0
 		if best > 0 {
 			from = l.ends[best-1]
 		}
-		if distance > nearSeconds || chance > nearChanceMax || !jumps(l, from, at, l.ends[best+1]) {
+		if distance > max(nearSeconds, width) || chance > nearChanceMax || !jumps(l, from, at, l.ends[best+1]) {
 			continue
 		}
-		about.Kind, about.Cliff, about.Seconds, about.Changes, about.Chance = WithCliff, k, s.begins(at), changes, chance
+		about.Kind, about.Seconds, about.Changes, about.Onset, about.Chance = fall.kind, s.begins(at), changes, onset && best == 0, chance
+		about.Cliff, about.Decline = 0, 0
+		if fall.kind == WithCliff {
+			about.Cliff = fall.number
+		} else {
+			about.Decline = fall.number
+		}
 		about.Before, about.After = Mean(values[from:at]), Mean(values[at:l.ends[best+1]])
 		found = append(found, about)
 	}

@@ -3,6 +3,7 @@ package stat
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Series is a rate over time, with what was measured beside it. All columns have a value for each sample.
@@ -15,7 +16,8 @@ type Series struct {
 	Bytes   []float64
 	// Resources may hang together with the rate. They never decide what is said of it.
 	Resources []Resource
-	// Sparse says that a usual sample holds so few operations that an empty one means nothing: then there are no stalls.
+	// Sparse says that rates are of operations, of which a usual sample holds so few that an empty one means nothing: then there are
+	// no stalls, and an empty sample stands for half an operation.
 	Sparse bool
 }
 
@@ -65,8 +67,17 @@ type Course struct {
 	Why     string  `json:"why"`    // of steady, stepped, rise and too short: a sentence with the figures
 	Samples int     `json:"samples"`
 	Seconds float64 `json:"seconds"`
-	Rate    float64 `json:"rate"`   // mean over all of it
+	Rate    float64 `json:"rate"`   // mean over all of it, warm-up included
 	Median  float64 `json:"median"` // of the samples' rates
+
+	// SteadyRate is the mean from sample SteadyFrom on, where the warm-up ends; both are 0 where the rate is not steady.
+	SteadyRate float64 `json:"steady_rate,omitempty"`
+	SteadyFrom int     `json:"steady_from,omitempty"`
+	// SteadySpread holds nine in ten of these samples, one in twenty below and one in twenty above; nil where the rate is not steady.
+	SteadySpread *Interval `json:"steady_spread,omitempty"`
+	// LastFall are the samples after a fall that came too late to tell: the rate was steady until then (SteadyRate), and these are
+	// fewer than a level has. Nil: there is no such fall.
+	LastFall *Segment `json:"last_fall,omitempty"`
 
 	Levels       Levels        `json:"levels"`
 	Cliffs       []Cliff       `json:"cliffs,omitempty"`
@@ -74,6 +85,7 @@ type Course struct {
 	Stalls       []Stall       `json:"stalls,omitempty"`
 	StallPeriod  *Period       `json:"stall_period,omitempty"` // nil: not regular, or too few to tell
 	Alternations []Alternation `json:"oscillations,omitempty"`
+	Swing        *Period       `json:"swing,omitempty"` // of the falls below the middle, where there are no two levels; nil: not regular, or not looked for
 	Coincidences []Coincidence `json:"coincidences,omitempty"`
 	Warnings     []Warning     `json:"warnings,omitempty"`
 }
@@ -121,10 +133,13 @@ func Describe(s Series) Course {
 		return c
 	case n < SteadySamplesMin:
 		c.Shapes = []Shape{ShapeTooShort}
-		c.Why = fmt.Sprintf("%d samples are too few to tell: at least %d are needed", n, SteadySamplesMin)
+		c.Why = fmt.Sprintf("%s to tell: at least %d are needed", tooFew(n, ""), SteadySamplesMin)
 		return c
 	}
 	perEmpty := 0.5 / empty // LogRates counts half an operation in an empty sample; a rate in any unit has no operations to count
+	if s.Sparse {
+		perEmpty = c.Seconds / float64(n)
+	}
 	logs := LogRates(s.Rates, perEmpty)
 	l := split(logs)
 	c.Levels = l.levels
@@ -204,14 +219,21 @@ func (c *Course) name(s Series, logs []float64, perEmpty float64, wanders bool) 
 		steadiness := Decide(s.Rates, perEmpty)
 		c.Why = steadiness.Why
 		switch {
-		case steadiness.Kind == TooShort:
-			c.Shapes = []Shape{ShapeTooShort}
+		case steadiness.Kind == Steady && c.Median == 0:
+			c.Shapes, c.Why = []Shape{ShapeTooShort}, "in more than half of the samples nothing was done, which longer samples would tell apart from a slow rate"
 		case steadiness.Kind == Steady:
 			c.Shapes = []Shape{ShapeSteady}
+			c.steady(s, steadiness, c.Samples)
+		case c.fellLast(s, logs, perEmpty):
+			c.Shapes = []Shape{ShapeStepped}
+		case steadiness.Kind == TooShort:
+			c.Shapes = []Shape{ShapeTooShort}
 		case steadiness.Kind == Drifting && c.declineAfter(s, logs, steadiness.From):
 			c.Shapes = []Shape{ShapeDecline}
-		case fitTrend(logs).rises():
+		case fitTrend(logs).rises() || c.Levels.ascend():
 			c.Shapes = []Shape{ShapeRise}
+		case c.swings(s, logs):
+			c.Shapes = []Shape{ShapeStepped}
 		case wanders || steadiness.Kind == Drifting:
 			c.Shapes = []Shape{ShapeWandering}
 		default:
@@ -221,6 +243,55 @@ func (c *Course) name(s Series, logs []float64, perEmpty float64, wanders bool) 
 	if len(c.Stalls) > 0 {
 		c.Shapes = append(c.Shapes, ShapeStalls)
 	}
+}
+
+// steady takes over what was decided of the first n samples.
+func (c *Course) steady(s Series, decided Steadiness, n int) {
+	c.SteadyFrom, c.SteadyRate = decided.From, s.mean(decided.From, n)
+	sorted := slices.Sorted(slices.Values(s.Rates[decided.From:n]))
+	beyond := len(sorted) / 20
+	c.SteadySpread = &Interval{sorted[beyond], sorted[len(sorted)-1-beyond]}
+	for _, warning := range decided.Warnings {
+		if warning.Code != WarnNoWarmupCut { // it is steady all the same
+			c.Warnings = append(c.Warnings, warning)
+		}
+	}
+}
+
+// fellLast looks for a steady rate of which only the last samples, too few for a level, lie far below. To the split into
+// levels, a few such samples look like a walk.
+func (c *Course) fellLast(s Series, logs []float64, perEmpty float64) bool {
+	n := len(s.Rates)
+	least := s.clearlyBelow(logs, 0, n)
+	at := n
+	for at > 0 && s.Rates[at-1] < least {
+		at--
+	}
+	if at == n || n-at >= SegmentSamplesMin {
+		return false
+	}
+	before := Decide(s.Rates[:at], perEmpty)
+	if before.Kind != Steady {
+		return false
+	}
+	c.steady(s, before, at)
+	c.Why = before.Why
+	c.LastFall = &Segment{From: at, To: n, Rate: s.mean(at, n)}
+	// The last level was made long enough with samples from before the fall.
+	levels := c.Levels.Segments
+	if last := len(levels) - 1; last > 0 && levels[last].From > at-SegmentSamplesMin {
+		levels = levels[:last]
+	}
+	whole := &levels[len(levels)-1]
+	*whole = Segment{From: whole.From, To: at, Rate: s.mean(whole.From, at)}
+	c.Levels.Segments = append(levels, *c.LastFall)
+	return true
+}
+
+// swings looks for highs and lows that come back regularly.
+func (c *Course) swings(s Series, logs []float64) bool {
+	c.Swing = swing(s, logs)
+	return c.Swing != nil
 }
 
 // declineAfter looks for the decline of a series that drifts once its warm-up is over.
@@ -235,12 +306,19 @@ func (c *Course) declineAfter(s Series, logs []float64, from int) bool {
 func (c *Course) warn(s Series) {
 	shortest, longest := math.Inf(1), 0.0
 	for i := range s.Rates {
-		shortest, longest = min(shortest, s.length(i)), max(longest, s.length(i))
+		longest = max(longest, s.length(i))
+		if i < len(s.Rates)-1 { // a last one that was cut short is one sample of little weight
+			shortest = min(shortest, s.length(i))
+		}
 	}
 	if longest > irregularShare*shortest {
 		c.Warnings = append(c.Warnings, Warning{WarnIrregular,
 			fmt.Sprintf("samples are %.3g to %.3g s long: levels and slopes count each sample alike, only shares of time and mean rates count seconds", shortest, longest),
 			"sample at one interval"})
+	}
+	if c.LastFall != nil {
+		c.Warnings = append(c.Warnings, Warning{WarnRecentFall,
+			fmt.Sprintf("the rate fell in the last %d samples: that it lasts is not known", c.LastFall.Samples()), "run longer"})
 	}
 	if k := len(c.Cliffs); k > 0 && len(s.Rates)-c.Cliffs[k-1].At < recentSamples {
 		c.Warnings = append(c.Warnings, Warning{WarnRecentFall,

@@ -31,7 +31,7 @@ func periodic(c Course) bool {
 			return true
 		}
 	}
-	return c.StallPeriod != nil
+	return c.StallPeriod != nil || c.Swing != nil
 }
 
 // randomWalk moves the log rate by so much a second.
@@ -304,6 +304,15 @@ func simulateCoincidences(t *testing.T, series int) table {
 				values, at := autoregressive(r, n, 0.3, 1), r.IntN(n)
 				for i := at; i < n; i++ {
 					values[i] += 10
+				}
+				return values
+			}},
+			{"1 that begins once, anywhere, and is restless from then on", 1, 2, func(r *rand.Rand, n int) []float64 {
+				values, at := make([]float64, n), r.IntN(n)
+				for i, noise := range autoregressive(r, n, 0.8, 0.3) {
+					if i >= at {
+						values[i] = 100 * math.Exp(noise)
+					}
 				}
 				return values
 			}},

@@ -49,6 +49,7 @@ func TestTheArticlesCollapse(t *testing.T) {
 func TestShapes(t *testing.T) {
 	r := source("shapes", 0, 0)
 	noise := autoregressive(r, 120, 0.4, 0.05)
+	long := autoregressive(source("long shapes", 0, 0), 300, 0.4, 0.05)
 	grown := func(s Series, perSecond float64) Series {
 		total := 0.0
 		for _, rate := range s.Rates {
@@ -78,7 +79,14 @@ func TestShapes(t *testing.T) {
 		{"slow two levels", everySecond(ratesOf(noise, func(i int) float64 { return 1 - 0.8*float64(i/15%2) })), []Shape{ShapeOscillation}},
 		{"there and back", everySecond(ratesOf(noise, func(i int) float64 { return 1 - 0.5*float64(i/40%2) })), []Shape{ShapeStepped}},
 		{"rise", everySecond(ratesOf(noise, func(i int) float64 { return math.Exp(0.01 * float64(i)) })), []Shape{ShapeRise}},
+		{"linear rise", everySecond(ratesOf(long, func(i int) float64 { return 0.1 + 0.9*float64(i)/299 })), []Shape{ShapeRise}},
+		{"linear fall", everySecond(ratesOf(long, func(i int) float64 { return 1 - 0.9*float64(i)/299 })), []Shape{ShapeDecline}},
+		{"it declines and settles", everySecond(ratesOf(long, func(i int) float64 { return math.Exp(-float64(min(i, 100)) / 80) })), []Shape{ShapeDecline}},
+		{"a sine", everySecond(ratesOf(autoregressive(r, 600, 0.4, 0.05), func(i int) float64 { return 1 + 0.5*math.Sin(float64(i)*2*math.Pi/60) })), []Shape{ShapeStepped}},
+		{"a fall in the last three", everySecond(ratesOf(noise, fallAt(117, 0.8))), []Shape{ShapeStepped}},
+		{"nothing in the last three", everySecond(ratesOf(noise, fallAt(117, 1))), []Shape{ShapeStepped, ShapeStalls}},
 		{"nine samples", everySecond(ratesOf(noise[:9], constant)), []Shape{ShapeTooShort}},
+		{"bursts", everySecond(ratesOf(noise, func(i int) float64 { return float64(max(i%10-8, 0)) })), []Shape{ShapeTooShort}},
 		{"nothing", everySecond(make([]float64, 60)), []Shape{ShapeTooShort}},
 		{"none", Series{}, []Shape{ShapeTooShort}},
 	} {
@@ -88,6 +96,12 @@ func TestShapes(t *testing.T) {
 		}
 		if c.name == "stalls" && (got.StallPeriod == nil || !got.StallPeriod.Interval.Contains(20)) {
 			t.Errorf("stalls every 20 s: period %+v", got.StallPeriod)
+		}
+		if fell := strings.HasSuffix(c.name, "in the last three"); fell != (got.LastFall != nil) || fell && (got.LastFall.From != 117 || !near(got.SteadyRate, simulatedRate, 2000)) {
+			t.Errorf("%s: last fall %+v, before it %v", c.name, got.LastFall, got.SteadyRate)
+		}
+		if c.name == "a sine" && (got.Swing == nil || !got.Swing.Interval.Contains(60)) {
+			t.Errorf("a sine of 60 s: %+v", got.Swing)
 		}
 		if c.name == "decline over records" && (got.Declines[0].Basis != OverRecords || got.Declines[0].HalfAt == nil) {
 			t.Errorf("decline %+v", got.Declines[0])
@@ -113,6 +127,57 @@ func TestADeclinesHalf(t *testing.T) {
 	}
 	if early := records[10]; !d[0].HalfInterval.Contains(early+6.93e6) || !d[0].SlopeInterval.Contains(-1e-7) {
 		t.Errorf("half at %v in %+v, slope %v", *d[0].HalfAt, d[0].HalfInterval, d[0].Slope)
+	}
+}
+
+// What was stored at a cliff lies in its interval, and so does what was stored at both ends of the interval of its time, whichever way it went.
+func TestACliffWhereRecordsShrink(t *testing.T) {
+	s := everySecond(ratesOf(autoregressive(source("shrink", 0, 0), 60, 0.3, 0.05), fallAt(30, 0.7)))
+	left := 1e7
+	for _, rate := range s.Rates {
+		left -= rate
+		s.Records = append(s.Records, left)
+	}
+	c := Describe(s).Cliffs
+	if len(c) != 1 {
+		t.Fatalf("cliffs %+v", c)
+	}
+	for _, at := range []float64{c[0].Seconds, c[0].SecondsInterval.Low, c[0].SecondsInterval.High} {
+		if stored := s.Records[int(at)-1]; !c[0].RecordsInterval.Contains(stored) {
+			t.Errorf("at %v s there were %v records, which %+v does not hold", at, stored, c[0].RecordsInterval)
+		}
+	}
+	if c[0].RecordsInterval.Low >= *c[0].Records || c[0].RecordsInterval.High <= *c[0].Records {
+		t.Errorf("%v records in %+v", *c[0].Records, c[0].RecordsInterval)
+	}
+}
+
+func TestTheSteadyRateLeavesOutTheWarmup(t *testing.T) {
+	c := Describe(everySecond(ratesOf(autoregressive(source("warm", 0, 0), 120, 0.3, 0.02), func(i int) float64 {
+		if i < 20 {
+			return 0
+		}
+		return 1
+	})))
+	if !c.Has(ShapeSteady) || c.SteadyFrom < 20 || !near(c.SteadyRate, simulatedRate, 1000) || !c.SteadySpread.Contains(c.SteadyRate) || !near(c.Rate, simulatedRate*100/120, 2000) {
+		t.Errorf("%v from %d on in %+v, %v in all: %v", c.SteadyRate, c.SteadyFrom, c.SteadySpread, c.Rate, c.Shapes)
+	}
+}
+
+// Where samples are longer than what counts as near, the sample beside a cliff does.
+func TestWhatGoesWithACliffOfMinutes(t *testing.T) {
+	r := source("minutes", 0, 0)
+	s := Series{Rates: ratesOf(autoregressive(r, 100, 0.3, 0.05), fallAt(50, 0.6))}
+	faults := autoregressive(r, 100, 0.3, 1)
+	for i := range s.Rates {
+		s.Ends = append(s.Ends, 60*float64(i+1))
+		if i >= 51 {
+			faults[i] += 50
+		}
+	}
+	s.Resources = []Resource{{Name: "faults", Values: faults}}
+	if got := Describe(s).Coincidences; len(got) != 1 || got[0].Kind != WithCliff || got[0].Seconds != 51*60 {
+		t.Errorf("%+v", got)
 	}
 }
 
@@ -280,6 +345,19 @@ func TestDoubtsAreSaid(t *testing.T) {
 	}
 }
 
+// A last sample that was cut short is no reason to doubt; one in the middle is.
+func TestShortSamplesAreToldOf(t *testing.T) {
+	s := everySecond(ratesOf(autoregressive(source("short", 0, 0), 60, 0.3, 0.03), constant))
+	s.Ends[59] -= 0.6
+	if got := Describe(s).Warnings; len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+	s.Ends[30] -= 0.6
+	if got := Describe(s).Warnings; len(got) != 1 || got[0].Code != WarnIrregular {
+		t.Errorf("%+v", got)
+	}
+}
+
 // What comes out goes into JSON, which has neither NaN nor infinity, whatever somebody's file holds.
 func TestWildColumnsStayFinite(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -301,4 +379,54 @@ func TestWildColumnsStayFinite(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// A resource that begins as the rate takes its steepest step goes with it, however restless it is from then on; one that begins elsewhere does not.
+func TestAnOnsetGoesWithTheSteepestStep(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	const n = 120
+	rates := make([]float64, n)
+	for i, noise := range autoregressive(r, n, 0.3, 0.03) {
+		level := 120e3
+		switch {
+		case i >= 90:
+			level = 14e3
+		case i >= 60:
+			level = 22e3
+		case i >= 40:
+			level = 30e3 // the steepest
+		case i >= 20:
+			level = 105e3
+		}
+		rates[i] = level * math.Exp(noise)
+	}
+	s := everySecond(rates)
+	begins := func(at int) []float64 {
+		values := make([]float64, n)
+		for i, noise := range autoregressive(r, n, 0.8, 0.3) {
+			if i >= at {
+				values[i] = 100 * math.Exp(noise)
+			}
+		}
+		return values
+	}
+	s.Resources = []Resource{{Name: "reads", Values: begins(41)}, {Name: "other", Values: begins(100)}}
+	total := 0.0
+	for _, rate := range rates {
+		total += rate
+		s.Records = append(s.Records, total)
+	}
+	c := Describe(s)
+	var names []string
+	for _, with := range c.Coincidences {
+		if with.Kind != WithRate {
+			names = append(names, with.Resource)
+			if !with.Onset || with.Seconds < 40 || with.Seconds > 42 {
+				t.Errorf("%+v", with)
+			}
+		}
+	}
+	if len(names) == 0 || slices.Contains(names, "other") {
+		t.Errorf("%v go with the falls: declines %+v, cliffs %+v", names, c.Declines, c.Cliffs)
+	}
 }

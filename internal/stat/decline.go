@@ -1,6 +1,10 @@
 package stat
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 const (
 	declineSamplesMin = 20
@@ -14,6 +18,8 @@ const (
 	wanderingFall = 2.5
 	// halfReach is how many times the largest amount seen an extrapolated half may lie at and still be printed.
 	halfReach = 4
+	// staircaseLevelsMin is how many levels, each below (or above) the one before, are hardly ever a random walk's, whatever line fails to fit them.
+	staircaseLevelsMin = 5
 )
 
 // Basis is what a decline is told against.
@@ -69,8 +75,8 @@ type Step struct {
 
 // findDecline looks at one stretch. A decline is a line through log rates, over the amount or its logarithm, that falls by
 // more than a steady rate may, with p < 0.01, and describes the stretch as well as its levels do. Without a form, it is such
-// a line over anything, time included, with levels of which each is below the one before; or, where drifts says that Decide
-// found a drift, any. Standard errors are those of Decide.
+// a line over anything, time included, with levels of which each is below the one before; or staircaseLevelsMin such levels, with any
+// line; or, where drifts says that Decide found a drift, any. Standard errors are those of Decide.
 func findDecline(s Series, logs []float64, from, to int, drifts bool) *Decline {
 	if to-from < declineSamplesMin {
 		return nil
@@ -102,7 +108,7 @@ func findDecline(s Series, logs []float64, from, to int, drifts bool) *Decline {
 		for i := range times {
 			times[i] = s.Ends[from+i]
 		}
-		if best, formless = fitLine(times, ys), true; !best.falls() {
+		if best, formless = fitLine(times, ys), true; !best.falls() && !staircase(ys) {
 			return nil
 		}
 	}
@@ -197,6 +203,25 @@ func descends(l levelSplit) bool {
 		from, before = to, level
 	}
 	return true
+}
+
+// staircase says whether log rates come down by more than a steady rate may, over levels of which each is below the one before.
+func staircase(logs []float64) bool {
+	levels := split(logs)
+	if len(levels.ends) < staircaseLevelsMin || !descends(levels) {
+		return false
+	}
+	last := len(levels.ends) - 1
+	return Mean(levels.bounded[:levels.ends[0]])-Mean(levels.bounded[levels.ends[last-1]:]) > math.Log1p(SteadyTolerance)
+}
+
+// ascend says the same of a rise.
+func (l Levels) ascend() bool {
+	last := len(l.Segments) - 1
+	if last+1 < staircaseLevelsMin || l.Segments[last].Rate <= (1+SteadyTolerance)*l.Segments[0].Rate {
+		return false
+	}
+	return slices.IsSortedFunc(l.Segments, func(a, b Segment) int { return cmp.Compare(a.Rate, b.Rate) })
 }
 
 // steepestStep returns, of levels that begin at sample from, the change with the largest fall of the log rate a sample, taken between the levels'

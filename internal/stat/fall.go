@@ -57,7 +57,7 @@ func findCliffs(s Series, logs []float64, l levelSplit, wanders bool) (cliffs []
 		if wanders && steepest(logs, at) < wanderingJump*l.sigmaD*math.Sqrt2 {
 			continue
 		}
-		at = firstBelow(s.Rates, logs, before.From, at)
+		at = firstBelow(s, logs, before.From, at)
 		c := Cliff{At: at, From: before.From, Until: len(s.Rates)}
 		c.estimate(s, l.levels)
 		if !c.holds(len(s.Rates)) {
@@ -121,12 +121,18 @@ func sharp(l levelSplit, segments []Segment, i int) bool {
 
 // firstBelow moves a fall forward to the first of the samples before it that clearly are below already: where the rate goes
 // to and fro after a cliff, the level changes, on the whole, only once it is at the lower end.
-func firstBelow(rates, logs []float64, from, at int) int {
-	usual, spread := Median(rates[from:at]), medianDeviation(logs[from:at])/madPerSigma
-	for at-1 >= from+SegmentSamplesMin && rates[at-1] < usual*min(1-CliffFallMin, math.Exp(-4*spread)) {
+func firstBelow(s Series, logs []float64, from, at int) int {
+	least := s.clearlyBelow(logs, from, at)
+	for at-1 >= from+SegmentSamplesMin && s.Rates[at-1] < least {
 		at--
 	}
 	return at
+}
+
+// clearlyBelow is the rate that no sample of the level of most samples from … to falls short of by chance.
+func (s Series) clearlyBelow(logs []float64, from, to int) float64 {
+	spread := medianDeviation(logs[from:to]) / madPerSigma
+	return Median(s.Rates[from:to]) * min(1-CliffFallMin, math.Exp(-4*spread))
 }
 
 // steepest is the largest fall of log rate over one or two samples around position at.
@@ -231,14 +237,21 @@ func (c *Cliff) place(s Series, l levelSplit, from, to int) {
 	low = max(low-1, 0)
 	c.Seconds = s.begins(c.At)
 	c.SecondsInterval = Interval{s.begins(low), s.Ends[min(high, len(s.Ends)-1)]}
+	// What was stored may shrink as well as grow, and go back and forth: the interval spans all of it.
 	amount := func(values []float64) (*float64, *Interval) {
 		at, ok := valueAt(values, c.At-1)
-		first, okFirst := valueAt(values, low-1)
-		last, okLast := valueAt(values, min(high, len(s.Ends)-1))
-		if !ok || !okFirst || !okLast {
+		if !ok {
 			return nil, nil
 		}
-		return &at, &Interval{min(first, at), max(last, at)}
+		span := Interval{at, at}
+		for i := max(low-1, 0); i <= min(high, len(s.Ends)-1); i++ {
+			v, ok := valueAt(values, i)
+			if !ok {
+				return nil, nil
+			}
+			span.Low, span.High = min(span.Low, v), max(span.High, v)
+		}
+		return &at, &span
 	}
 	c.Records, c.RecordsInterval = amount(s.Records)
 	c.Bytes, c.BytesInterval = amount(s.Bytes)

@@ -185,16 +185,3 @@ func fewBlocks(n int) []Warning {
 	}
 	return nil
 }
-
-// Wilson is the 95 % interval of a share of which `hits` of n were seen (Wilson, JASA 22, 1927). It stays inside 0 to 1
-// and has a width even at 0 of n. For n = 0 it is 0 to 1.
-func Wilson(hits, n uint64) Interval {
-	if n == 0 {
-		return Interval{0, 1}
-	}
-	z := distuv.UnitNormal.Quantile(1 - (1-Confidence)/2)
-	count, share := float64(n), float64(hits)/float64(n)
-	middle := (share + z*z/(2*count)) / (1 + z*z/count)
-	half := z / (1 + z*z/count) * math.Sqrt(share*(1-share)/count+z*z/(4*count*count))
-	return Interval{max(middle-half, 0), min(middle+half, 1)}
-}

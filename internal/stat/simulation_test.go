@@ -15,12 +15,13 @@ import (
 )
 
 // The simulations say how often each method is wrong where the truth is known. By default a few dozen or hundred series
-// check generous bounds. ASSAY_LONG=1 runs thousands and compares them with testdata/simulation.json, which docs/statistics.md
-// prints; -update writes both anew.
-var update = flag.Bool("update", false, "with ASSAY_LONG=1: write testdata/simulation.json and the tables in docs/statistics.md")
+// check generous bounds, and that the same is said of each series as when testdata/simulation-short.json was written: a method that was changed
+// shows. ASSAY_LONG=1 runs thousands and compares them with testdata/simulation.json, which docs/statistics.md prints.
+var update = flag.Bool("update", false, "write testdata/simulation-short.json; with ASSAY_LONG=1, testdata/simulation.json and the tables in docs/statistics.md")
 
 const (
 	recordedTables = "testdata/simulation.json"
+	recordedShort  = "testdata/simulation-short.json"
 	document       = "../../docs/statistics.md"
 )
 
@@ -76,7 +77,7 @@ func TestSimulations(t *testing.T) {
 			})
 		}
 	})
-	if !long || t.Failed() {
+	if t.Failed() {
 		return
 	}
 	text, err := json.MarshalIndent(tables, "", "  ")
@@ -84,11 +85,22 @@ func TestSimulations(t *testing.T) {
 		t.Fatal(err)
 	}
 	text = append(text, '\n')
-	if *update {
-		writeTables(t, text, tables)
+	path := recordedShort
+	if long {
+		path = recordedTables
 	}
-	if recorded, err := os.ReadFile(recordedTables); err != nil || !bytes.Equal(recorded, text) {
-		t.Errorf("%s does not hold what was simulated (%v): run with -update and read what changed", recordedTables, err)
+	switch {
+	case *update && long:
+		writeTables(t, text, tables)
+	case *update:
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	case !long && runtime.GOARCH != "amd64":
+		t.Skipf("%s was written where multiplications and additions are rounded apart", path)
+	}
+	if recorded, err := os.ReadFile(path); err != nil || !bytes.Equal(recorded, text) {
+		t.Errorf("%s does not hold what was simulated (%v): a method was changed. Run both ways with -update, and read what changed in docs/statistics.md", path, err)
 	}
 }
 
@@ -476,7 +488,7 @@ func simulateSteady(t *testing.T, series int) table {
 				}
 				switch {
 				case shape.truth == Steady && n >= 60:
-					within(t, fmt.Sprintf("%s of %d, ρ = %g: steady", shape.name, n, rho), kinds[Steady], 0.93, 1, series)
+					within(t, fmt.Sprintf("%s of %d, ρ = %g: steady", shape.name, n, rho), kinds[Steady], 0.9, 1, series)
 				case shape.truth != Steady && n == 200:
 					within(t, fmt.Sprintf("%s of %d, ρ = %g: steady", shape.name, n, rho), kinds[Steady], 0, 0.35, series)
 				}

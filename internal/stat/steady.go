@@ -10,6 +10,7 @@ const (
 	SteadyTolerance = 0.10
 	// SteadySamplesMin is how few samples after the warm-up can still be called steady or not.
 	SteadySamplesMin = 10
+
 	// driftUnknown is how far the interval of a drift may reach before the phase is too short to tell.
 	driftUnknown = 0.30
 	// trendSignificance is the chance at which a drift that is only noise is believed.
@@ -62,11 +63,6 @@ func Decide(rates []float64, sampleSeconds float64) Steadiness {
 		s.Warnings = append(s.Warnings, Warning{WarnNoWarmupCut, why, "run the phase longer"})
 	}
 	s.From, s.Samples = cut, len(rates)-cut
-	if 4*cut > len(rates) {
-		s.Warnings = append(s.Warnings, Warning{WarnLongWarmup,
-			fmt.Sprintf("%d of %d samples were left out as warm-up: a change of level there is not judged", cut, len(rates)),
-			"look at the time series, or run the phase longer"})
-	}
 	if s.Samples == 0 {
 		s.Kind, s.Why = TooShort, "there is no sample"
 		return s
@@ -88,7 +84,7 @@ func Decide(rates []float64, sampleSeconds float64) Steadiness {
 	}
 	if s.Samples < SteadySamplesMin {
 		s.Kind = TooShort
-		s.Why = fmt.Sprintf("%d samples after the warm-up are too few to tell: at least %d are needed", s.Samples, SteadySamplesMin)
+		s.Why = fmt.Sprintf("%s to tell: at least %d are needed", tooFew(s.Samples, " after the warm-up"), SteadySamplesMin)
 		return s
 	}
 
@@ -103,8 +99,8 @@ func Decide(rates []float64, sampleSeconds float64) Steadiness {
 	switch {
 	case apart > SteadyTolerance && !(drifts && lineIsAsGood):
 		s.Kind = Stepped
-		s.Why = fmt.Sprintf("%d levels, from %.0f to %.0f a second: more than %.0f %% apart",
-			len(s.Levels.Segments), low, high, 100*SteadyTolerance)
+		s.Why = fmt.Sprintf("%d levels, from %s to %s a second: more than %.0f %% apart",
+			len(s.Levels.Segments), figure(low), figure(high), 100*SteadyTolerance)
 	case drifts:
 		s.Kind = Drifting
 		s.Why = fmt.Sprintf("a drift of %+.0f %% over %d samples (95 %% interval %+.0f to %+.0f %%)",
@@ -115,7 +111,7 @@ func Decide(rates []float64, sampleSeconds float64) Steadiness {
 			100*s.Interval.Low, 100*s.Interval.High, s.Samples)
 	default:
 		s.Kind = Steady
-		s.Why = fmt.Sprintf("no change of more than %.0f %% in %d samples after the warm-up", 100*SteadyTolerance, s.Samples)
+		s.Why = fmt.Sprintf("no lasting change of more than %.0f %% in %d samples after the warm-up", 100*SteadyTolerance, s.Samples)
 		if s.Interval.Low < -SteadyTolerance || s.Interval.High > SteadyTolerance {
 			s.Warnings = append(s.Warnings, Warning{WarnTrendUnclear,
 				fmt.Sprintf("a drift between %+.0f %% and %+.0f %% fits the samples as well", 100*s.Interval.Low, 100*s.Interval.High),
@@ -123,6 +119,14 @@ func Decide(rates []float64, sampleSeconds float64) Steadiness {
 		}
 	}
 	return s
+}
+
+// figure writes a rate in full, and one below 100 with three digits.
+func figure(rate float64) string {
+	if rate < 100 {
+		return fmt.Sprintf("%.3g", rate)
+	}
+	return fmt.Sprintf("%.0f", rate)
 }
 
 func levelRange(segments []Segment) (low, high float64) {

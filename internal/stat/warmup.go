@@ -12,6 +12,8 @@ const (
 	// mserRefuse is how many times smaller the statistic of a cut in the second half must be, for that half to count: a
 	// steady series has its minimum there by chance now and then, but then it is hardly below the best of the first half.
 	mserRefuse = 1.5
+	// warmupPart: a warm-up is at most one part in so many of a series. What changes later is no warm-up: the statistic is smallest where a store is dead.
+	warmupPart = 4
 )
 
 // MSER5 finds how many samples at the start of a series to leave out as warm-up: of all cuts at a multiple of five
@@ -22,16 +24,16 @@ const (
 // A series of fewer than 50 samples is cut sample by sample instead, and why says so. ok is false, cut 0 and why the
 // reason, if there are fewer than 10 samples, or if the best cut lies in the second half and its statistic is well below
 // (1.5 times) the best of the first half: then there is no end of a warm-up in the series, but a series that goes on
-// changing. Otherwise the best cut of the first half is taken.
+// changing. Otherwise the best cut of the first quarter is taken.
 func MSER5(series []float64) (cut int, ok bool, why string) {
 	batch := mserBatch
 	if len(series) < mserBatch*mserBatchesMin {
 		batch = 1
-		why = fmt.Sprintf("%d samples are too few for batches of %d: cut sample by sample", len(series), mserBatch)
+		why = fmt.Sprintf("%s for batches of %d: cut sample by sample", tooFew(len(series), ""), mserBatch)
 	}
 	means := batchMeans(series, batch)
 	if len(means) < mserBatchesMin {
-		return 0, false, fmt.Sprintf("%d samples are too few to find a warm-up in: at least %d are needed", len(series), mserBatchesMin)
+		return 0, false, fmt.Sprintf("%s to find a warm-up in: at least %d are needed", tooFew(len(series), ""), mserBatchesMin)
 	}
 	statistics := mserStatistics(means)
 	half := len(means) / 2
@@ -39,7 +41,7 @@ func MSER5(series []float64) (cut int, ok bool, why string) {
 	if late > half && statistics[early] > mserRefuse*statistics[late] {
 		return 0, false, fmt.Sprintf("the best cut would be at sample %d of %d, in the second half: the series has not settled", late*batch, len(series))
 	}
-	return early * batch, true, why
+	return lowest(statistics[:len(means)/warmupPart+1]) * batch, true, why
 }
 
 // batchMeans leaves out an incomplete batch at the end.

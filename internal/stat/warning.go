@@ -35,6 +35,5 @@ const (
 	WarnNoRun        = "no-values"     // nothing to estimate from
 	WarnUnpaired     = "unpaired"      // the two sides did not run side by side
 	WarnNoWarmupCut  = "no-warm-up"    // the warm-up could not be told from the rest
-	WarnLongWarmup   = "long-warm-up"  // more than a quarter of the phase was left out
 	WarnTrendUnclear = "trend-unclear" // a drift as large as the tolerance could hide in the noise
 )

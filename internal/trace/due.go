@@ -42,3 +42,12 @@ func dueBefore(due []uint64, lapNS, end uint64) uint64 {
 	rest, _ := slices.BinarySearch(due, end-min(laps*lapNS, end))
 	return laps*uint64(len(due)) + uint64(rest)
 }
+
+// DueOf returns when an entry of open load is due, laps included, in ns from the phase's start.
+func (t *Thread) DueOf(entry uint64) uint64 {
+	n := uint64(len(t.Due))
+	return entry/n*t.LapNS + t.Due[entry%n]
+}
+
+// DueBefore returns how many entries of open load are due before endNS after the phase's start, laps included.
+func (t *Thread) DueBefore(endNS uint64) uint64 { return dueBefore(t.Due, t.LapNS, endNS) }

@@ -49,6 +49,9 @@ func (o Operation) Writes() bool {
 	return false
 }
 
+// Changes says if the operation changes what a store holds: it puts, deletes, or is a batch, which does nothing else. All others only look.
+func (o Operation) Changes() bool { return o.Writes() || o == Delete || o == Batch }
+
 // Conditional says if the operation asks for something to be so before it writes: a conflict is then an answer.
 func (o Operation) Conditional() bool { return o == Add || o == CompareAndSwap }
 

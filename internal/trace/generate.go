@@ -224,9 +224,9 @@ func (g *generator) prepareVisits() error {
 }
 
 func (g *generator) tooLong(entries uint64) error {
-	remedy := "take fewer records, a limit on operations, or an order that draws at random, or raise EntriesMax"
+	remedy := "take fewer records, a limit on operations or an order that draws at random"
 	if g.Load {
-		remedy = "take fewer records, load sequentially with records a multiple of the batch, or raise EntriesMax"
+		remedy = "take fewer records, or load sequentially with records a multiple of the batch"
 	}
 	return fmt.Errorf("order %s over %d records needs a trace of at least %d entries of 8 bytes, and %d are allowed: %s",
 		g.Order.Distribution, g.Records, entries, g.entriesMax(), remedy)

@@ -349,7 +349,7 @@ func TestImpossibleSpecsAreRefused(t *testing.T) {
 		{"without a rate", func(s *Spec) { s.EndNS = 1 }},
 		{"rate", func(s *Spec) { s.Rate = math.Inf(1) }},
 		{"order is sequential or shuffled", func(s *Spec) { s.Load, s.Mix = true, nil }},
-		{"raise EntriesMax", func(s *Spec) { s.Order, s.Records, s.Fresh = Order{Distribution: Shuffled}, 1e9, 1e9 }},
+		{"draws at random", func(s *Spec) { s.Order, s.Records, s.Fresh = Order{Distribution: Shuffled}, 1e9, 1e9 }},
 		{"multiple of the batch", func(s *Spec) {
 			s.Load, s.Mix, s.Batch, s.Order, s.Records, s.Fresh = true, nil, 100, Order{Distribution: Sequential}, 1e9+1, 1e9+1
 		}},

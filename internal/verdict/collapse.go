@@ -49,13 +49,18 @@ func Analyze(s stat.Series) Analysis {
 		mark(Mark{At: cliff.Seconds, Kind: "cliff", Text: text, Records: cliff.Records})
 		for _, with := range a.Coincidences {
 			if with.Kind == stat.WithCliff && with.Cliff == i {
-				say(withCliffText(with, cliff))
+				say("This coincides with " + withFallText(s, with, cliff.Seconds))
 			}
 		}
 	}
-	for _, decline := range a.Declines {
+	for i, decline := range a.Declines {
 		text := declineText(s, decline)
 		say(text)
+		for _, with := range a.Coincidences {
+			if with.Kind == stat.WithStep && with.Decline == i {
+				say("Its steepest step coincides with " + withFallText(s, with, beginning(s, decline.Steepest.At)))
+			}
+		}
 		mark(Mark{At: beginning(s, decline.From), Until: s.Ends[decline.To-1], Kind: "decline", Text: text, Records: measured(s.Records, decline.From-1)})
 	}
 	for _, alternation := range a.Alternations {
@@ -63,7 +68,7 @@ func Analyze(s stat.Series) Analysis {
 		say(text)
 		mark(Mark{At: beginning(s, alternation.From), Until: s.Ends[alternation.To-1], Kind: "oscillation", Text: text, Records: measured(s.Records, alternation.From-1)})
 	}
-	if text := a.shapeText(); text != "" {
+	if text := a.shapeText(s); text != "" {
 		say(text)
 	}
 	if len(a.Stalls) > 0 {
@@ -84,7 +89,11 @@ func Analyze(s stat.Series) Analysis {
 		}
 	}
 	if n := len(s.Resources); n > 0 && len(a.Coincidences) == 0 && !a.Has(stat.ShapeTooShort) {
-		say(fmt.Sprintf("None of %s is shown to change or move with it.", plural(n, "resource", "resources")))
+		none := fmt.Sprintf("None of %d resources is", n)
+		if n == 1 {
+			none = "The one resource is not"
+		}
+		say(none + " shown to change or move with it.")
 	}
 	return a
 }
@@ -107,12 +116,12 @@ func measured(values []float64, i int) *float64 {
 // cliffText: "The rate fell off a cliff at 30.0 s (29.0 to 31.0 s), at 3,712,450 records: from 124 k/s to 26.0 k/s, by 79 %
 // (69 to 86 %), and it lasted to the end, 13.0 s later."
 func (a *Analysis) cliffText(s stat.Series, i int) string {
-	c := a.Cliffs[i]
+	c, clock := a.Cliffs[i], clockOf(s)
 	var b strings.Builder
-	fmt.Fprintf(&b, "The rate fell off a cliff at %s (%s to %s)", seconds(c.Seconds), significant(c.SecondsInterval.Low), seconds(c.SecondsInterval.High))
+	fmt.Fprintf(&b, "The rate fell off a cliff at %s (%s to %s)", clock.seconds(c.Seconds), clock.number(c.SecondsInterval.Low), clock.seconds(c.SecondsInterval.High))
 	var stored []string
 	if c.Records != nil {
-		stored = append(stored, fmt.Sprintf("%s records (%s to %s)", amount(*c.Records), amount(c.RecordsInterval.Low), amount(c.RecordsInterval.High)))
+		stored = append(stored, recordsText(*c.Records, *c.RecordsInterval))
 	}
 	if c.Bytes != nil {
 		stored = append(stored, size(*c.Bytes))
@@ -126,12 +135,12 @@ func (a *Analysis) cliffText(s stat.Series, i int) string {
 	if i < len(a.Cliffs)-1 {
 		fmt.Fprintf(&b, "until the next one.")
 	} else {
-		fmt.Fprintf(&b, "to the end, %s later.", seconds(until-c.Seconds))
+		fmt.Fprintf(&b, "to the end, %s later.", clock.seconds(until-c.Seconds))
 	}
 	return b.String()
 }
 
-func withCliffText(w stat.Coincidence, cliff stat.Cliff) string {
+func withFallText(s stat.Series, w stat.Coincidence, fallSeconds float64) string {
 	moved := "rose"
 	if w.After < w.Before {
 		moved = "fell"
@@ -141,17 +150,20 @@ func withCliffText(w stat.Coincidence, cliff stat.Cliff) string {
 		per = " a second"
 	}
 	how := "its only change of level"
-	if w.Changes > 1 {
+	switch {
+	case w.Onset && w.Changes > 1:
+		how = fmt.Sprintf("it was next to nothing before; an onset comes this near by chance in %s of such series", percent(w.Chance))
+	case w.Changes > 1:
 		how = fmt.Sprintf("one of its %d changes of level, of which one comes this near by chance in %s of such series", w.Changes, percent(w.Chance))
 	}
-	when := "at the same time"
-	switch away := w.Seconds - cliff.Seconds; {
-	case away >= 0.05:
-		when = seconds(away) + " later"
-	case away <= -0.05:
-		when = seconds(-away) + " before"
+	when, clock := "at the same time", clockOf(s)
+	switch away := w.Seconds - fallSeconds; {
+	case away >= clock.step/2:
+		when = clock.seconds(away) + " later"
+	case away <= -clock.step/2:
+		when = clock.seconds(-away) + " before"
 	}
-	return fmt.Sprintf("This coincides with %s, which %s from %s to %s%s %s: %s.", named(w), moved, scaled(w.Before, 1000, "", " k", " M", " G", " T"), scaled(w.After, 1000, "", " k", " M", " G", " T"), per, when, how)
+	return fmt.Sprintf("%s, which %s from %s to %s%s %s: %s.", named(w), moved, scaled(w.Before, 1000, "", " k", " M", " G", " T"), scaled(w.After, 1000, "", " k", " M", " G", " T"), per, when, how)
 }
 
 func withRateText(w stat.Coincidence) string {
@@ -171,8 +183,9 @@ func named(w stat.Coincidence) string {
 
 func declineText(s stat.Series, d stat.Decline) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "From %s to %s the rate declines, from %s to %s", seconds(beginning(s, d.From)), seconds(s.Ends[d.To-1]), rate(d.Early), rate(d.End))
-	on := func(v float64) string { return seconds(v) }
+	clock := clockOf(s)
+	fmt.Fprintf(&b, "From %s to %s the rate declines, from %s to %s", clock.seconds(beginning(s, d.From)), clock.seconds(s.Ends[d.To-1]), rate(d.Early), rate(d.End))
+	on := clock.seconds
 	switch d.Basis {
 	case stat.OverRecords:
 		on = func(v float64) string { return amount(v) + " records" }
@@ -194,7 +207,7 @@ func declineText(s stat.Series, d stat.Decline) string {
 	b.WriteString(". ")
 	switch {
 	case d.Steepest != nil:
-		fmt.Fprintf(&b, "It falls from level to level, most steeply at %s%s, from %s to %s; no line fits.", seconds(beginning(s, d.Steepest.At)), storedText(s, d.Steepest.At-1),
+		fmt.Fprintf(&b, "It falls from level to level, most steeply at %s%s, from %s to %s; no line fits.", clock.seconds(beginning(s, d.Steepest.At)), storedText(s, d.Steepest.At-1),
 			rate(d.Steepest.Before), rate(d.Steepest.After))
 	case d.Form == stat.NoForm:
 		b.WriteString("It falls from level to level; no line fits.")
@@ -229,8 +242,10 @@ func storedText(s stat.Series, i int) string {
 }
 
 func alternationText(s stat.Series, a stat.Alternation) string {
+	clock := clockOf(s)
 	text := fmt.Sprintf("From %s to %s it goes to and fro between two levels, %s (%s of the time) and %s (%s), with %d switches and stays of about %s and %s",
-		seconds(beginning(s, a.From)), seconds(s.Ends[a.To-1]), rate(a.High), percent(a.HighShare), rate(a.Low), percent(a.LowShare), a.Switches, seconds(a.HighVisit), seconds(a.LowVisit))
+		clock.seconds(beginning(s, a.From)), clock.seconds(s.Ends[a.To-1]), rate(a.High), percent(a.HighShare), rate(a.Low), percent(a.LowShare), a.Switches,
+		clock.seconds(a.HighVisit), clock.seconds(a.LowVisit))
 	if a.Period != nil {
 		return text + ", " + periodText(*a.Period) + "."
 	}
@@ -238,7 +253,8 @@ func alternationText(s stat.Series, a stat.Alternation) string {
 }
 
 func periodText(p stat.Period) string {
-	return fmt.Sprintf("every %s (%s to %s, p %s)", seconds(p.Seconds), significant(p.Interval.Low), seconds(p.Interval.High), chance(p.P))
+	clock := clockOfPeriod(p.Seconds)
+	return fmt.Sprintf("every %s (%s to %s, p %s)", clock.seconds(p.Seconds), clock.number(p.Interval.Low), clock.seconds(p.Interval.High), chance(p.P))
 }
 
 func (a *Analysis) stallsText(s stat.Series) string {
@@ -249,7 +265,7 @@ func (a *Analysis) stallsText(s stat.Series) string {
 		usual = math.Max(usual, stall.Usual)
 		ended = ended && stall.Recovered
 	}
-	text := fmt.Sprintf("It stalled %s, for up to %s, below a tenth of the usual %s (lowest %s)", plural(len(a.Stalls), "time", "times"), seconds(longest), rate(usual), rate(lowest))
+	text := fmt.Sprintf("It stalled %s, for up to %s, below a tenth of the usual %s (lowest %s)", plural(len(a.Stalls), "time", "times"), clockOf(s).seconds(longest), rate(usual), rate(lowest))
 	switch {
 	case ended:
 		text += ", and recovered"
@@ -266,20 +282,51 @@ func (a *Analysis) stallsText(s stat.Series) string {
 }
 
 // shapeText speaks of what has no sentence of its own.
-func (a *Analysis) shapeText() string {
+func (a *Analysis) shapeText(s stat.Series) string {
 	switch {
 	case a.Has(stat.ShapeSteady):
-		return fmt.Sprintf("The rate is steady, %s on average: %s.", rate(a.Rate), a.Why)
+		return a.steadyText(s)
+	case a.LastFall != nil:
+		return fmt.Sprintf("The rate fell at %s, from %s to %s, for the last %s: too few to tell a cliff from a stall. %s", clockOf(s).seconds(beginning(s, a.LastFall.From)),
+			rate(a.SteadyRate), rate(a.LastFall.Rate), plural(a.LastFall.Samples(), "sample", "samples"), a.steadyText(s))
 	case a.Has(stat.ShapeTooShort):
 		return fmt.Sprintf("Nobody can tell from this: %s.", a.Why)
+	case a.Swing != nil:
+		return fmt.Sprintf("The rate swings: it falls below its middle %s, and has %s.", periodText(*a.Swing), a.Why)
 	case a.Has(stat.ShapeStepped):
 		return fmt.Sprintf("The rate is not steady, and none of its falls is a cliff: it has %s.", a.Why)
 	case a.Has(stat.ShapeRise):
 		return fmt.Sprintf("The rate rises: %s.", a.Why)
 	case a.Has(stat.ShapeWandering):
-		return fmt.Sprintf("The rate wanders: it moves from second to second as a random walk does, so that its levels and slopes mean little (%s).", a.Why)
+		return fmt.Sprintf("The rate wanders: it moves from sample to sample as a random walk does, so that its levels and slopes mean little (%s).", a.Why)
 	}
 	return ""
+}
+
+// steadyText speaks of a steady rate. Its warm-up, and a fall at its end, have no part in its figures.
+func (a *Analysis) steadyText(s stat.Series) string {
+	stretch, before := "The rate is steady", ""
+	if a.LastFall != nil {
+		stretch = "Until then it is steady"
+	}
+	if a.SteadyFrom > 0 {
+		begin := clockOf(s).seconds(beginning(s, a.SteadyFrom))
+		stretch += " from " + begin + " on"
+		if warmup := meanRate(s, a.SteadyFrom); math.Abs(warmup-a.SteadyRate) > stat.SteadyTolerance*a.SteadyRate {
+			before = fmt.Sprintf(" Before %s it was %s on average.", begin, rate(warmup))
+		}
+	}
+	return fmt.Sprintf("%s, %s on average, nine samples in ten from %s to %s: %s.%s",
+		stretch, rate(a.SteadyRate), rate(a.SteadySpread.Low), rate(a.SteadySpread.High), a.Why, before)
+}
+
+// meanRate is that of the first n samples.
+func meanRate(s stat.Series, n int) float64 {
+	done := 0.0
+	for i := range n {
+		done += s.Rates[i] * (s.Ends[i] - beginning(s, i))
+	}
+	return done / (s.Ends[n-1] - s.Begin)
 }
 
 // amount writes a number of records: in full below a million, else with three digits.
@@ -288,6 +335,15 @@ func amount(v float64) string {
 		return count(uint64(math.Max(math.Round(v), 0)))
 	}
 	return scaled(v, 1000, "", " k", " M", " G")
+}
+
+// recordsText writes a number of records with its interval, in full where three digits don't tell its ends apart.
+func recordsText(records float64, interval stat.Interval) string {
+	write := amount
+	if interval.Low < interval.High && amount(interval.Low) == amount(interval.High) {
+		write = func(v float64) string { return count(uint64(math.Max(math.Round(v), 0))) }
+	}
+	return fmt.Sprintf("%s records (%s to %s)", write(records), write(interval.Low), write(interval.High))
 }
 
 // chance writes a p-value: there are no smaller ones worth telling than 0.0001.

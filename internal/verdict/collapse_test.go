@@ -89,12 +89,14 @@ func TestBadSeriesAreRefused(t *testing.T) {
 		{"no time", "time,rate\n1,2\n", `line 1: there is no column "time_s"; the columns are "time" and "rate"; rename "time"`},
 		{"no rate", "time_s,rates,x\n", `there is no column "rate"; the columns are "time_s", "rates" and "x"; rename "rates"`},
 		{"twice", "time_s,rate,rate\n", `line 1, field 3: a second column "rate"`},
-		{"no name", "time_s,rate,\n", "line 1, field 3: a column without a name"},
 		{"a word", "time_s,rate\n1,2\n2,fast\n", `line 3, column 3: rate is "fast"; expected a number of 0 or more`},
 		{"negative", "time_s,rate\n1,-2\n", `line 2, column 3: rate is "-2"`},
 		{"negative records", "time_s,rate,records\n1,2,-1\n", `line 2, column 5: records is "-1"`},
 		{"infinite", "time_s,rate\n1,inf\n", `rate is "inf"`},
-		{"not a number", "time_s,rate,x\n1,1,nan\n", `line 2, column 5: x is "nan"; expected a number, or nothing`},
+		{"beyond all measure", "time_s,rate\n1,1e200\n", `rate is "1e200"; expected a number`},
+		{"records in words", "time_s,rate,records\n1,1,many\n", `line 2, column 5: records is "many"; expected a number of 0 or more, or nothing`},
+		{"a date", "time_s,rate\n2026-11-21T08:50:46Z,2\n", `time_s is "2026-11-21T08:50:46Z"; expected the time in seconds`},
+		{"a mark for a time", "time_s,rate\nNaN,2\n", `line 2, column 1: time_s is "NaN"; expected the time in seconds`},
 		{"backwards", "time_s,rate\n1,2\n1,2\n", "line 3, column 1: time_s is 1, and was 1 on the line before"},
 		{"no time in a line", "time_s,rate\n,2\n", "line 2, column 1: time_s is empty"},
 		{"ragged", "time_s,rate\n1,2\n3\n", "line 3: the line has another number of fields"},
@@ -142,6 +144,231 @@ func TestSeriesAreReadGenerously(t *testing.T) {
 	}
 }
 
+// Nothing is refused for a column that nobody needs, and what was not measured is never zero.
+func TestColumnsThatAreNoNumbers(t *testing.T) {
+	s, notes, err := ReadSeries(strings.NewReader("host,time_s,rate,,cpu,records,io,io,swap\n" +
+		"web1,1,10,0,1.5,-,-,7,NA\nweb1,2,-,1,NaN,20,3,8,NA\nweb1,3,NaN,2,-nan,,null,9,NA\nweb2,4,0,3,2.5,N/A,0,x,na\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(s.Ends, []float64{1, 4}) || !slices.Equal(s.Rates, []float64{10, 0}) || s.Records != nil {
+		t.Errorf("ends %v, rates %v, records %v", s.Ends, s.Rates, s.Records)
+	}
+	var names []string
+	for _, r := range s.Resources {
+		names = append(names, r.Name)
+		switch {
+		case r.Name == "cpu" && slices.Equal(r.Values, []float64{1.5, 2.5}):
+		case r.Name == "io" && math.IsNaN(r.Values[0]) && r.Values[1] == 0:
+		default:
+			t.Errorf("resource %+v", r)
+		}
+	}
+	want := []string{"line 1, field 4: a column without a name is left out", `line 1, field 8: a second column "io" is left out`,
+		`column "host" is left out: on line 2 it is "web1", which is no number`, "2 lines without a rate left out", `column "records" holds no number on any line with a rate`,
+		`column "swap" holds no number on any line with a rate`}
+	if !slices.Equal(names, []string{"cpu", "io"}) || !slices.Equal(notes, want) {
+		t.Errorf("resources %q, notes %q", names, notes)
+	}
+}
+
+// A word far down takes its column with it, and no other.
+func TestAColumnIsLeftOutLate(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("time_s,a,rate,b\n")
+	const lines = csvSamplesMax + 1001
+	for i := 1; i < lines; i++ {
+		fmt.Fprintf(&text, "%d,%d,10,%d\n", i, 2*i, 3*i)
+	}
+	fmt.Fprintf(&text, "%d,bad,10,%d\n", lines, 3*lines)
+	s, notes, err := ReadSeries(strings.NewReader(text.String()))
+	if err != nil || len(s.Resources) != 1 || s.Resources[0].Name != "b" || len(s.Resources[0].Values) != len(s.Ends) || s.Resources[0].Values[0] != 4.5 {
+		t.Fatalf("%d ends, resources %+v, %v", len(s.Ends), s.Resources, err)
+	}
+	if len(notes) != 2 || !strings.Contains(notes[0], `column "a" is left out: on line 8202 it is "bad"`) {
+		t.Errorf("notes %q", notes)
+	}
+}
+
+// No sample can have ended at 0. A line there with nothing done is no sample; else the times are those of beginnings.
+func TestSeriesThatBeginAtZero(t *testing.T) {
+	for _, c := range []struct {
+		name, text   string
+		begin        float64
+		ends, rates  []float64
+		records      []float64
+		notes, noted int
+	}{
+		{"nothing done", "0,0,0\n1,10,10\n2,20,30\n", 0, []float64{1, 2}, []float64{10, 20}, []float64{10, 30}, 1, 0},
+		{"nothing measured", "0,,0\n1,10,10\n2,20,30\n", 0, []float64{1, 2}, []float64{10, 20}, []float64{10, 30}, 1, 0},
+		{"at once", "0.004,0,0\n1.004,10,10\n2,20,30\n", 0.008, []float64{1.004, 2}, []float64{10, 20}, []float64{10, 30}, 1, 0},
+		{"beginnings", "0,5,0\n1,10,10\n3,20,30\n", 0, []float64{1, 3, 5}, []float64{5, 10, 20}, []float64{0, 10, 30}, 1, 0},
+		{"beginnings, one missing", "0,5,0\n1,,10\n2,20,30\n", 0, []float64{1, 3}, []float64{5, 20}, []float64{0, 30}, 2, 0},
+		{"a short first sample", "0.5,5,0\n1.5,10,10\n2.5,20,30\n", 0, []float64{0.5, 1.5, 2.5}, []float64{5, 10, 20}, []float64{0, 10, 30}, 0, 0},
+		{"a clock that began before", "-1,5,0\n0,10,10\n1,20,30\n", -2, []float64{-1, 0, 1}, []float64{5, 10, 20}, []float64{0, 10, 30}, 0, 0},
+	} {
+		s, notes, err := ReadSeries(strings.NewReader("time_s,rate,records\n" + c.text))
+		if err != nil || math.Abs(s.Begin-c.begin) > 1e-9 || !slices.Equal(s.Ends, c.ends) || !slices.Equal(s.Rates, c.rates) || !slices.Equal(s.Records, c.records) || len(notes) != c.notes {
+			t.Errorf("%s: %+v, notes %q, %v", c.name, s, notes, err)
+		}
+	}
+}
+
+// The lines after the last whole sample are not lost: they are a sample of their own, or, if they are few, part of the last one.
+func TestTheLastLinesOfALongSeries(t *testing.T) {
+	for _, c := range []struct {
+		lines, samples int
+		last           float64 // rate of the last sample, where each line's is its number
+		says           string
+	}{
+		{csvSamplesMax, csvSamplesMax / 2, csvSamplesMax - 0.5, "2 lines were merged into each sample"},
+		{csvSamplesMax + 1, csvSamplesMax/2 + 1, csvSamplesMax + 1, "2 lines were merged into each sample, 1 into the last one"},
+		{2*csvSamplesMax + 1, csvSamplesMax / 2, 2*csvSamplesMax - 1, "4 lines were merged into each sample, 5 into the last one"},
+		{2*csvSamplesMax + 3, csvSamplesMax/2 + 1, 2*csvSamplesMax + 2, "4 lines were merged into each sample, 3 into the last one"},
+	} {
+		var text strings.Builder
+		text.WriteString("time_s,rate,records\n")
+		for i := 1; i <= c.lines; i++ {
+			fmt.Fprintf(&text, "%d,%d,%d\n", i, i, 10*i)
+		}
+		s, notes, err := ReadSeries(strings.NewReader(text.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := len(s.Ends)
+		if n != c.samples || s.Ends[n-1] != float64(c.lines) || s.Records[n-1] != float64(10*c.lines) || s.Rates[n-1] != c.last || len(notes) != 1 || !strings.HasSuffix(notes[0], c.says) {
+			t.Errorf("%d lines: %d samples to %v s, %v records, last rate %v, notes %q", c.lines, n, s.Ends[n-1], s.Records[n-1], s.Rates[n-1], notes)
+		}
+		for _, w := range Analyze(s).Warnings {
+			t.Errorf("%d lines: %+v", c.lines, w)
+		}
+	}
+}
+
+// stepped writes a series as a file: n samples, step seconds apart, at one rate and then at another, with a little noise.
+func stepped(t *testing.T, n int, step, before, after float64) stat.Series {
+	t.Helper()
+	r := rand.New(rand.NewPCG(1, 2))
+	var text strings.Builder
+	text.WriteString("time_s,rate,records\n")
+	records := 0.0
+	for i := 1; i <= n; i++ {
+		level := before
+		if i > n/2 {
+			level = after
+		}
+		done := level * (1 + 0.03*r.NormFloat64())
+		records += done * step
+		fmt.Fprintf(&text, "%.6g,%g,%.0f\n", float64(i)*step, done, records)
+	}
+	s, _, err := ReadSeries(strings.NewReader(text.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Times are told to the sample, and records so far that the ends of an interval differ.
+func TestDigitsTellSamplesApart(t *testing.T) {
+	for _, c := range []struct {
+		step float64
+		says string
+	}{
+		{0.001, "at 0.030 s (0.029 to 0.031 s)"}, {0.01, "at 0.30 s (0.29 to 0.31 s)"}, {0.025, "at 0.750 s (0.725 to 0.775 s)"}, {0.1, "at 3.00 s (2.90 to 3.10 s)"},
+		{1, "at 30.0 s (29.0 to 31.0 s)"}, {7.5, "at 225.0 s (217.5 to 232.5 s)"}, {60, "at 1800 s (1740 to 1860 s)"},
+	} {
+		s := stepped(t, 60, c.step, 100_000, 40_000)
+		a := Analyze(s)
+		if !strings.Contains(a.Sentences[0], c.says) {
+			t.Errorf("every %v s: %q, want %q", c.step, a.Sentences[0], c.says)
+		}
+	}
+	s := stepped(t, 7000, 1, 100_000, 40_000)
+	if a := Analyze(s); strings.Contains(a.Sentences[0], "351 M records (350 M to 350 M)") || !strings.Contains(a.Sentences[0], ",") || a.Cliffs[0].RecordsInterval.Low >= a.Cliffs[0].RecordsInterval.High {
+		t.Errorf("%q", a.Sentences[0])
+	}
+}
+
+func TestWhatIsSaidOfASteadyRate(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 3))
+	file := func(level func(i int) float64) stat.Series {
+		var text strings.Builder
+		text.WriteString("time_s,rate\n")
+		for i := 1; i <= 120; i++ {
+			fmt.Fprintf(&text, "%d,%g\n", i, level(i)*(1+0.01*r.NormFloat64()))
+		}
+		s, _, err := ReadSeries(strings.NewReader(text.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	warmup := Analyze(file(func(i int) float64 {
+		if i <= 20 {
+			return 0
+		}
+		return 99_500
+	})).Sentences[0]
+	if !strings.Contains(warmup, "The rate is steady from 20.0 s on, 99.") || !strings.Contains(warmup, "k/s on average") || !strings.Contains(warmup, "Before 20.0 s it was 0/s on average") {
+		t.Errorf("%q", warmup)
+	}
+	last := Analyze(file(func(i int) float64 {
+		if i > 117 {
+			return 20_000
+		}
+		return 100_000
+	})).Sentences[0]
+	if !strings.Contains(last, "The rate fell at 117 s, from 100 k/s to 20.") || !strings.Contains(last, "too few to tell a cliff from a stall. Until then it is steady") {
+		t.Errorf("%q", last)
+	}
+}
+
+// Of a count of few things, an empty sample is no stall, and none and one are no two levels; a fall is still one.
+func TestCountsOfFewThings(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 4))
+	poisson := func(mean float64) (count int) {
+		for at := r.ExpFloat64(); at < mean; at += r.ExpFloat64() {
+			count++
+		}
+		return count
+	}
+	analysis := func(n int, count func(i int) int) Analysis {
+		var text strings.Builder
+		text.WriteString("time_s,rate\n")
+		for i := 1; i <= n; i++ {
+			fmt.Fprintf(&text, "%d,%g\n", 10*i, float64(count(i))/10)
+		}
+		s, _, err := ReadSeries(strings.NewReader(text.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Analyze(s)
+	}
+	for _, mean := range []float64{0.5, 3, 8} {
+		if a := analysis(300, func(int) int { return poisson(mean) }); a.Has(stat.ShapeStalls) || a.Has(stat.ShapeOscillation) || a.Has(stat.ShapeCliff) {
+			t.Errorf("%v things a sample: %v", mean, a.Sentences)
+		}
+	}
+	fall := analysis(300, func(i int) int {
+		if i > 150 {
+			return poisson(1.5)
+		}
+		return poisson(8)
+	})
+	if len(fall.Cliffs) != 1 || math.Abs(fall.Cliffs[0].Seconds-1500) > 50 || fall.Has(stat.ShapeStalls) {
+		t.Errorf("%v", fall.Sentences)
+	}
+	clockwork := analysis(200, func(i int) int {
+		if i%50 == 0 {
+			return 0
+		}
+		return 12
+	})
+	if !clockwork.Has(stat.ShapeStalls) {
+		t.Errorf("12 each time, and then none: %v", clockwork.Sentences)
+	}
+}
+
 // A long file is thinned out while it is read; its mean, its end and its shape stay.
 func TestLongSeriesAreMerged(t *testing.T) {
 	var text strings.Builder
@@ -172,7 +399,7 @@ func TestLongSeriesAreMerged(t *testing.T) {
 }
 
 func FuzzReadSeries(f *testing.F) {
-	for _, seed := range []string{"time_s,rate\n1,2\n", "time_s;rate;x\n1;2;\n2;;4\n", "\uFEFFtime_s\trate\n0\t1e300\n1\t\"2\"\n", "rate,time_s\n\"1\n\",2\n", "time_s,rate,records\n-5,0,1e18\n-4,1,2"} {
+	for _, seed := range []string{"time_s,rate\n1,2\n", "time_s;rate;x\n1;2;\n2;;4\n", "\uFEFFtime_s\trate\n0\t1e300\n1\t\"2\"\n", "time_s,rate,host,\n0,5,a,\n1,-,b,\n2,7,c,\n", "time_s,rate,x\n0,0,NaN\n1,2,x\n", "rate,time_s\n\"1\n\",2\n", "time_s,rate,records\n-5,0,1e18\n-4,1,2"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

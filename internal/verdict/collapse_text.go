@@ -28,7 +28,7 @@ func (a *Analysis) WriteText(w io.Writer, s stat.Series) error {
 	}
 	if len(a.Segments) > 0 {
 		b.WriteByte('\n')
-		a.table(&b)
+		a.table(&b, clockOf(s))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -82,7 +82,8 @@ func (a *Analysis) draw(b *strings.Builder, s stat.Series) {
 	if text := strings.TrimRight(string(marks), " "); text != "" {
 		fmt.Fprintln(b, text)
 	}
-	from, to := seconds(begin), seconds(end)
+	clock := clockOf(s)
+	from, to := clock.seconds(begin), clock.seconds(end)
 	fmt.Fprintf(b, "%s%s%s", from, strings.Repeat(" ", max(width-len(from)-len(to), 1)), to)
 	var legend []string
 	for _, sign := range []struct{ sign, meaning string }{{"C", "C cliff"}, {"!", "! stall"}, {"|", "| change of level"}} {
@@ -96,10 +97,10 @@ func (a *Analysis) draw(b *strings.Builder, s stat.Series) {
 	b.WriteByte('\n')
 }
 
-func (a *Analysis) table(b *strings.Builder) {
+func (a *Analysis) table(b *strings.Builder, clock clock) {
 	rows := [][]string{{"from", "to", "mean rate", "records at its end", "bytes at its end"}}
 	for _, level := range a.Segments {
-		row := []string{seconds(level.From), seconds(level.To), rate(level.Rate), "–", "–"}
+		row := []string{clock.seconds(level.From), clock.seconds(level.To), rate(level.Rate), "–", "–"}
 		if level.Records != nil {
 			row[3] = amount(*level.Records)
 		}

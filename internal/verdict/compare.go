@@ -66,17 +66,21 @@ func CompareRuns(old, new *record.Run) (*Comparison, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the new run %s: %w", new.Directory, err)
 	}
+	if old.Header.ID == new.Header.ID && old.Directory == new.Directory && old.Directory != "" {
+		return nil, fmt.Errorf("%s is both sides: expected two runs", old.Directory)
+	}
 	c := &Comparison{Old: old.Header.ID, New: new.Header.ID}
 	if old.Header.Hash != new.Header.Hash {
 		c.Warnings = append(c.Warnings, stat.Warning{Code: "experiments-differ",
 			Evidence: "the two runs are of different experiments; cells with the same parameters, phases and arms are compared",
 			Remedy:   "compare runs of one experiment"})
 	}
-	if a, b := old.Environment, new.Environment; a.CPU != b.CPU || a.CPUs != b.CPUs || a.MemoryBytes != b.MemoryBytes || a.Kernel != b.Kernel || a.Device != b.Device || a.Filesystem != b.Filesystem {
+	if a, b := old.Environment, new.Environment; a.CPU != b.CPU || a.CPUs != b.CPUs || a.MemoryBytes != b.MemoryBytes || a.Kernel != b.Kernel || a.Device != b.Device || a.Filesystem != b.Filesystem || a.Mount != b.Mount {
 		c.Warnings = append(c.Warnings, stat.Warning{Code: "machines-differ",
-			Evidence: "processor, memory, kernel, device or filesystem of the two runs are not the same",
+			Evidence: "processor, memory, kernel, device, filesystem or mount options of the two runs are not the same",
 			Remedy:   "run both on one machine"})
 	}
+	c.Warnings = append(c.Warnings, otherArms(old, new)...)
 	for i := range before.Tables {
 		t := &before.Tables[i]
 		other := after.like(t)
@@ -96,6 +100,9 @@ func CompareRuns(old, new *record.Run) (*Comparison, error) {
 			}
 			row := Compared{Cell: cellName(old, t.Cell), Phase: t.Phase, Arm: r.Arm, Old: r, New: match, Threshold: max(t.Threshold, other.Threshold)}
 			row.decline(t)
+			if differ := otherWork(old, new, t.Phase); differ != "" && row.Why == "" {
+				row.Why = "the two runs do other work: " + differ
+			}
 			if row.Why == "" {
 				ratio := stat.UnpairedRatio(goodRates(*match), goodRates(*r))
 				row.Ratio = &ratio
@@ -197,8 +204,8 @@ func (c *Compared) decline(t *Table) {
 	}
 }
 
-// judge decides each row, and then the whole. A regression needs its whole interval below 1 − threshold, and its p-value to
-// hold among all rows (Holm); "none" needs the whole interval above it.
+// judge decides each row, and then the whole. A regression needs its whole interval below the threshold's line, and its p-value to hold among all
+// rows (Holm); "none" needs the whole interval above it, and noise of at most stat.NoiseMax.
 func (c *Comparison) judge() {
 	p := make([]float64, len(c.Rows))
 	for i, row := range c.Rows {
@@ -228,21 +235,23 @@ func (c *Comparison) judge() {
 
 func (c *Compared) judge(adjustedP float64) {
 	c.Outcome = Inconclusive
+	line := stat.SlowerThan(c.Threshold)
 	switch {
 	case c.Ratio == nil:
 	case c.Ratio.Interval == nil:
 		c.Why = "one block gives no interval"
-	case c.Ratio.Interval.High < 1-c.Threshold && adjustedP < stat.Significance:
+	case c.Ratio.Interval.High < line && adjustedP < stat.Significance:
 		c.Outcome = Regression
-		c.Why = fmt.Sprintf("slower: %s times the old rate, the whole interval is below %.3f", significant(c.Ratio.Value), 1-c.Threshold)
-	case c.Ratio.Interval.Low > 1-c.Threshold:
+		c.Why = fmt.Sprintf("slower: %s times the old rate, the whole interval is below %.3f", significant(c.Ratio.Value), line)
+	case c.Ratio.Value > 1 && stat.Shown(*c.Ratio, adjustedP, c.Threshold):
+		c.Outcome, c.Improved = None, true
+		c.Why = fmt.Sprintf("faster: %s times the old rate", significant(c.Ratio.Value))
+	case c.Threshold > stat.NoiseMax:
+		c.Why = fmt.Sprintf("too noisy to say: the baseline differs from itself by %s", percent(c.Threshold))
+	case c.Ratio.Interval.Low > line:
 		c.Outcome = None
-		c.Improved = stat.Shown(*c.Ratio, adjustedP, c.Threshold) && c.Ratio.Value > 1
-		c.Why = fmt.Sprintf("no slower than the threshold of %s", percent(c.Threshold))
-		if c.Improved {
-			c.Why = fmt.Sprintf("faster: %s times the old rate", significant(c.Ratio.Value))
-		}
+		c.Why = fmt.Sprintf("not slower by %s or more", percent(c.Threshold))
 	default:
-		c.Why = fmt.Sprintf("the interval, %.3f to %.3f, holds both a regression and none (the line is at %.3f)", c.Ratio.Interval.Low, c.Ratio.Interval.High, 1-c.Threshold)
+		c.Why = fmt.Sprintf("the interval, %.3f to %.3f, holds both a regression and none (the line is at %.3f)", c.Ratio.Interval.Low, c.Ratio.Interval.High, line)
 	}
 }

@@ -29,20 +29,14 @@ func findCliffs(run *record.Run, s *Summary) (found []Finding) {
 			}
 			falls = append(falls, 1-c.Left)
 			evidence = append(evidence, o.Trial+": "+o.Course.cliffText(o.sampled, 0))
-			var names []string
-			for _, with := range o.Course.Coincidences {
-				if with.Kind == stat.WithCliff && with.Cliff == 0 {
-					names = append(names, named(with))
-				}
-			}
-			coinciding = append(coinciding, names)
+			coinciding = append(coinciding, o.changedWith(stat.WithCliff))
 		}
 		if len(evidence) == 0 {
 			return
 		}
 		found = append(found, Finding{Code: FindCliff, Severity: Warning,
 			Sentence: fmt.Sprintf("%s fell off a cliff in %s%s: by %s, first at %s%s, and it lasted.%s",
-				r.Arm, in(run, t), blocksOf(len(evidence), r), percent(stat.Median(falls)), seconds(first), stored, together(coinciding)),
+				r.Arm, in(run, t), blocksOf(len(evidence), r), percent(stat.Median(falls)), seconds(first), stored, together(coinciding, "It")),
 			Evidence: evidence, Remedy: "run longer before trusting a figure; compare with sizes, faults and host writes at this time", Where: at(t, r.Arm)})
 	})
 	return found
@@ -51,8 +45,18 @@ func findCliffs(run *record.Run, s *Summary) (found []Finding) {
 // togetherMax is how many names a sentence bears.
 const togetherMax = 3
 
-// together names what most of the cliffs of an arm coincide with.
-func together(coinciding [][]string) string {
+// changedWith names the resources that changed their level with the first fall of a kind.
+func (o Observation) changedWith(kind string) (names []string) {
+	for _, with := range o.Course.Coincidences {
+		if with.Kind == kind && with.Cliff == 0 && with.Decline == 0 {
+			names = append(names, named(with))
+		}
+	}
+	return names
+}
+
+// together names what most of the falls of an arm coincide with.
+func together(coinciding [][]string, fall string) string {
 	var names []string
 	for _, one := range coinciding {
 		for _, name := range one {
@@ -70,13 +74,15 @@ func together(coinciding [][]string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" It coincides with a change of %s.", list(names[:min(len(names), togetherMax)]))
+	return fmt.Sprintf(" %s coincides with a change of %s.", fall, list(names[:min(len(names), togetherMax)]))
 }
 
 // findDeclines tells of rates that fall as records or bytes pile up. A fall over time alone is a drift: see findUnsteady.
 func findDeclines(run *record.Run, s *Summary) (found []Finding) {
 	eachRow(s, func(t *Table, r *Row) {
 		var evidence []string
+		var coinciding [][]string
+		var halves []float64
 		blocks := 0
 		for _, o := range r.Trials {
 			if o.Course == nil {
@@ -84,19 +90,27 @@ func findDeclines(run *record.Run, s *Summary) (found []Finding) {
 			}
 			before := len(evidence)
 			for _, d := range o.Course.Declines {
+				if d.Basis == stat.OverRecords && d.HalfAt != nil && !d.Extrapolated {
+					halves = append(halves, *d.HalfAt)
+				}
 				if d.Basis != stat.OverSeconds {
 					evidence = append(evidence, o.Trial+": "+declineText(o.sampled, d))
 				}
 			}
 			if len(evidence) > before {
 				blocks++
+				coinciding = append(coinciding, o.changedWith(stat.WithStep))
 			}
 		}
 		if blocks == 0 {
 			return
 		}
+		half := ""
+		if len(halves) > 0 {
+			half = ": half of its early rate is left at " + amount(stat.Median(halves)) + " records"
+		}
 		found = append(found, Finding{Code: FindDecline, Severity: Warning,
-			Sentence: fmt.Sprintf("%s gets slower as data piles up, in %s%s: its rate is one for each size.", r.Arm, in(run, t), blocksOf(blocks, r)),
+			Sentence: fmt.Sprintf("%s gets slower as data piles up, in %s%s%s.%s", r.Arm, in(run, t), blocksOf(blocks, r), half, together(coinciding, "Its steepest step")),
 			Evidence: evidence, Remedy: "look at the rate against records stored, and compare stores at the size that you will have", Where: at(t, r.Arm)})
 	})
 	return found

@@ -11,6 +11,7 @@ import (
 	"assay/internal/record"
 	"assay/internal/spec"
 	"assay/internal/stat"
+	"assay/internal/trace"
 	"assay/store"
 )
 
@@ -88,21 +89,22 @@ func findVolatile(run *record.Run, s *Summary) []Finding {
 		Evidence: evidence, Remedy: remedy}}
 }
 
-var reads = []string{"read", "scan"}
-
 // isWrite says whether any operation of a phase changes data.
 func isWrite(p spec.Phase) bool {
-	for name, weight := range p.Mix {
-		if weight > 0 && !slices.Contains(reads, name) {
-			return true
-		}
-	}
-	return false
+	return does(p, trace.Operation.Changes)
 }
 
+// isRead says whether any operation of a phase looks at records, if only to change them.
 func isRead(p spec.Phase) bool {
+	return does(p, func(o trace.Operation) bool {
+		return !o.Changes() || o == trace.ReadModifyWrite || o == trace.CompareAndSwap
+	})
+}
+
+// does says whether something holds of any operation of a phase's mix.
+func does(p spec.Phase, holds func(trace.Operation) bool) bool {
 	for name, weight := range p.Mix {
-		if weight > 0 && (slices.Contains(reads, name) || name == "read_modify_write" || name == "compare_and_swap") {
+		if o, known := trace.ParseOperation(name); known && weight > 0 && holds(o) {
 			return true
 		}
 	}
@@ -234,7 +236,7 @@ func findInMemory(run *record.Run, s *Summary) []Finding {
 			memory, what = limit, "the memory limit"
 		}
 		if memory > 0 && data <= memory {
-			text := fmt.Sprintf("%s records: %s of data, %s is %s (data to memory %s to 1)", count(t.Parameters.Records), size(data), what, size(memory), significant(data/memory))
+			text := fmt.Sprintf("%s records: %s of data, %s is %s (data to memory %s to 1)", count(t.Parameters.Records), size(data), what, size(memory), toOne(data/memory))
 			if !seen[text] {
 				seen[text] = true
 				evidence = append(evidence, text)
@@ -361,4 +363,49 @@ func findUnverified(run *record.Run, _ *Summary) []Finding {
 	}
 	return []Finding{{Code: FindUnverified, Severity: Warning, Sentence: "Not every check of the values was on: a store that answers quickly and wrongly could be ahead.",
 		Evidence: evidence, Remedy: "set verify: true and leave verify_records at its default"}}
+}
+
+// findNotReadBack has one finding for each arm that wrote and of which, against the settings, nothing was read back. It goes by what
+// the trials say and not by why there was nothing to read.
+func findNotReadBack(run *record.Run, _ *Summary) (found []Finding) {
+	if run.Experiment.VerifyRecords == 0 {
+		return nil // findUnverified says so, once
+	}
+	var arms []string
+	evidence := map[string][]string{}
+	for _, planned := range run.Plan {
+		t := run.Trials[planned.ID]
+		if t == nil || t.Final != nil || t.State != record.OK && t.State != record.Marked || !storesRecords(run, planned) {
+			continue
+		}
+		if writes := writesOf(t); writes > 0 {
+			if evidence[planned.Arm] == nil {
+				arms = append(arms, planned.Arm)
+			}
+			evidence[planned.Arm] = append(evidence[planned.Arm], fmt.Sprintf("%s: %s writes were acknowledged, and there is no final check", planned.ID, count(writes)))
+		}
+	}
+	for _, arm := range arms {
+		found = append(found, Finding{Code: FindNotReadBack, Severity: Warning,
+			Sentence: fmt.Sprintf("Of what %s wrote, nothing was read back: had it thrown everything away, nobody would know.", arm),
+			Evidence: evidence[arm], Remedy: "add a phase that reads what was written", Where: Where{Arm: arm}})
+	}
+	return found
+}
+
+// storesRecords says if a trial is of a measured arm that is no null driver.
+func storesRecords(run *record.Run, planned plan.Trial) bool {
+	return planned.Role == plan.Measured && planned.Store >= 0 && run.Experiment.Stores[planned.Store].Description.Kind != store.None
+}
+
+// writesOf returns how many operations of a trial changed data, as far as the store said.
+func writesOf(t *record.Trial) (writes uint64) {
+	for i := range t.Phases {
+		for _, o := range t.Phases[i].Operations {
+			if operation, known := trace.ParseOperation(o.Name); known && operation.Changes() {
+				writes += o.OK
+			}
+		}
+	}
+	return writes
 }

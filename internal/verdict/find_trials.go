@@ -19,7 +19,7 @@ var faultWords = map[string]struct {
 	record.MarkWrong:      {Grave, "%s returned values that were never written under their key in %s", "take it for a defect of the store, its driver or its settings until shown otherwise"},
 	record.MarkLost:       {Grave, "%s lost records in %s", "look at the durability settings and the examples in the trial"},
 	record.MarkStale:      {Grave, "%s returned older values than it had acknowledged, in %s", "look for caches and replicas that are read before they are written"},
-	record.MarkIdentity:   {Grave, "%s has operations without an explanation in %s: its outcomes don't add up", "take it for a defect of the worker or driver; no figure of the trial can be trusted"},
+	record.MarkIdentity:   {Grave, "%s has counts in %s that can't be: its operations, or what they are said to have done, don't add up", "take it for a defect of the worker or driver; no figure of the trial can be trusted"},
 	record.MarkUnfinished: {Grave, "%s left operations that never ended in %s", "look at the worker's log; a longer step timeout helps if the store is only slow"},
 	record.MarkShort:      {Warning, "%s did not get through all its operations in %s", "give the phase more time or fewer operations"},
 	record.MarkDiskFull:   {Warning, "the disk was full under %s in %s", "make room, or set disk_quota below what is free; where it was a quota by mount, this is what was asked for: read its errors"},

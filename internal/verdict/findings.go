@@ -54,8 +54,10 @@ const (
 	FindStall         = "stall"
 	FindCliff         = "cliff"
 	FindDecline       = "decline"
-	FindSank          = "sank"   // its last level is far below its first, but it wandered there
-	FindTuning        = "tuning" // what settings did to a fall at the defaults
+	FindKept          = "rate-kept"    // stores whose rate did not fall as their data grew
+	FindNotOutgrown   = "not-outgrown" // their data stayed smaller than the memory
+	FindSank          = "sank"         // its last level is far below its first, but it wandered there
+	FindTuning        = "tuning"       // what settings did to a fall at the defaults
 	FindOscillation   = "oscillation"
 	FindClasses       = "durability-classes"
 	FindDurabilityPut = "durability-ranks-writes"
@@ -71,10 +73,16 @@ const (
 	FindShortValues   = "values-too-short"
 	FindUntold        = "records-not-judged"
 	FindUnverified    = "values-not-checked"
+	FindNotReadBack   = "nothing-read-back"
 	FindOneBlock      = "one-block"
 	FindMemoryLimit   = "memory-limit"
 	FindDispatchLate  = "dispatch-late"
+	FindPartWork      = "part-of-the-work"   // a phase's time was over before its operations were done
+	FindBacklog       = "fell-behind"        // open load that was due and not done
+	FindLessWork      = "did-less-work"      // fewer records an operation, or more misses, than the trace or the others
+	FindUnweighed     = "work-not-compared"  // likewise, but the data changes with the arm's speed
 	FindConflicts     = "operations-refused" // conflicts of operations that asked no condition
+	FindNotOnDisk     = "not-on-disk"        // the files are too small for what was acknowledged in a class that survives the process
 	FindNotCold       = "not-cold"           // pages stayed in the page cache though they were to be dropped
 	FindSettings      = "settings-too-small" // an option, most often at its default, is known to be wrong for this much data
 )
@@ -86,11 +94,11 @@ const evidenceMax = 4
 func findingsOf(run *record.Run, s *Summary) []Finding {
 	var found []Finding
 	for _, detect := range []func(*record.Run, *Summary) []Finding{
-		findFaults, findFailed, findRefused, findMissing, findIncomplete,
-		findHarness, findOtherHarness, findKeptData, findUnsteady, findUndecided, findCliffs, findDeclines, findSunken, findTuning, findSettings, findOscillations, findStalls, findShortRuns, findDispatchLate, findConflicts,
+		findFaults, findNotOnDisk, findLessWork, findFailed, findRefused, findMissing, findIncomplete,
+		findHarness, findOtherHarness, findKeptData, findUnsteady, findUndecided, findCliffs, findDeclines, findSunken, findKept, findTuning, findSettings, findOscillations, findStalls, findShortRuns, findPartWork, findDispatchLate, findBacklog, findConflicts,
 		findNoise, findOneBlock, findNoCeiling, findBusyMachine, findThrottling, findMachineUntold,
 		findClasses, findWriteCosts, findVolatile,
-		findInMemory, findNotCold, findMemoryLimit, findShortValues, findUnverified,
+		findInMemory, findNotCold, findMemoryLimit, findShortValues, findUnverified, findNotReadBack,
 	} {
 		found = append(found, detect(run, s)...)
 	}

@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"assay/internal/counters"
 	"assay/internal/histogram"
@@ -65,13 +66,29 @@ func (l Lateness) At(quantile float64) float64 {
 	return l.maxNS
 }
 
-// RefusedQuantiles returns the percentiles of open load of which more than a tenth is dispatch lateness; none where that was
-// not measured.
-func RefusedQuantiles(phases ...*record.Phase) (refused []float64) {
-	l, ok := LatenessOf(phases...)
-	if !ok {
-		return nil
+// Refusal is what must not be shown of the latencies of open load.
+type Refusal struct {
+	Refused []float64  `json:"refused,omitempty"` // quantiles; 1 is the maximum
+	Why     RefusedFor `json:"refused_for,omitempty"`
+}
+
+// RefusedFor is why quantiles are refused.
+type RefusedFor string
+
+// The reasons.
+const (
+	RefusedLate    RefusedFor = "dispatch late"                   // more than a tenth of them is dispatch lateness
+	RefusedBacklog RefusedFor = "not all begun"                   // operations that were due are in none of them: see BacklogShareMax
+	RefusedBoth    RefusedFor = "dispatch late, or not all begun" // some for the one reason, some for the other
+)
+
+// Refuse returns the quantiles of the phases' merged latencies that are refused; none where neither lateness nor backlog was measured.
+func Refuse(phases ...*record.Phase) (r Refusal) {
+	if slices.ContainsFunc(phases, fellBehind) {
+		return Refusal{append(slices.Clone(Quantiles), 1), RefusedBacklog}
 	}
+	left := notBegun(phases...)
+	l, ok := LatenessOf(phases...)
 	response := histogram.New()
 	for _, p := range phases {
 		for _, op := range p.Operations {
@@ -81,21 +98,37 @@ func RefusedQuantiles(phases ...*record.Phase) (refused []float64) {
 		}
 	}
 	if response.Count() == 0 {
-		return nil
+		return r
 	}
 	for _, q := range Quantiles {
-		if l.At(q) > LatenessShareMax*response.Quantile(q) {
-			refused = append(refused, q)
+		switch {
+		case 1-q < left:
+			r.add(q, RefusedBacklog)
+		case ok && l.late(q, response.Quantile(q)):
+			r.add(q, RefusedLate)
 		}
 	}
-	return refused
+	return r
+}
+
+func (r *Refusal) add(quantile float64, why RefusedFor) {
+	r.Refused = append(r.Refused, quantile)
+	if r.Why != "" && r.Why != why {
+		why = RefusedBoth
+	}
+	r.Why = why
+}
+
+// late says whether too much of a response time at a quantile is lateness.
+func (l Lateness) late(quantile, responseNS float64) bool {
+	return l.At(quantile) > LatenessShareMax*responseNS
 }
 
 // findDispatchLate says which percentiles of open load are refused, and why; where lateness was not counted by how late it
 // was, its maximum alone can only warn.
 func findDispatchLate(run *record.Run, s *Summary) (found []Finding) {
 	eachRow(s, func(t *Table, r *Row) {
-		if !t.Open || r.Latency == nil {
+		if !t.Open || r.Latency == nil || r.Latency.Why == RefusedBacklog {
 			return
 		}
 		var phases []*record.Phase
@@ -109,6 +142,9 @@ func findDispatchLate(run *record.Run, s *Summary) (found []Finding) {
 			}
 			var names, evidence []string
 			for _, q := range r.Latency.Refused {
+				if !l.late(q, r.Latency.at(q)) {
+					continue
+				}
 				names = append(names, quantileName(q))
 				evidence = append(evidence, fmt.Sprintf("%s: operations began up to %s late, the response time is %s", quantileName(q), duration(l.At(q)), duration(r.Latency.at(q))))
 			}

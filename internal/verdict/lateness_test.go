@@ -46,7 +46,7 @@ func TestAPercentileIsRefusedWhereATenthOfItIsLateness(t *testing.T) {
 		{"the last word reaches to the largest", open(map[uint64]uint64{80 * ms: 100_000}, map[int]uint64{8: 100_000}, 2_000*ms), Quantiles},
 		{"not counted by its worker", &record.Phase{Open: true, LatenessMaxNS: 5_000 * ms, Operations: open(map[uint64]uint64{ms: 1000}, nil, 0).Operations}, nil},
 	} {
-		if got := RefusedQuantiles(c.phase); !slices.Equal(got, c.want) {
+		if got := Refuse(c.phase).Refused; !slices.Equal(got, c.want) {
 			t.Errorf("%s: refused %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -106,5 +106,35 @@ func TestRefusedPercentilesAreAFinding(t *testing.T) {
 	}
 	if put := table(t, s, "put"); len(put.rowOf("measured", "elm").Latency.Refused) < 4 || len(put.rowOf("measured", "oak").Latency.Refused) > 0 {
 		t.Error("the percentiles of elm are refused, and those of oak are not")
+	}
+}
+
+func TestBacklogIsAFindingAndRefusesPercentiles(t *testing.T) {
+	run := cleanRun()
+	run.Experiment.Phases[1].Rate = 50e3
+	for _, arm := range []string{"oak", "elm", "ash", "oak (A/A)"} {
+		for _, trial := range trials(run, arm) {
+			p := phaseOf(trial, "put")
+			p.Open, p.Operations[0].Response = true, p.Operations[0].Service
+			p.Operations[0].MaxNS = uint64(p.ElapsedNS / 20)
+			switch arm {
+			case "elm":
+				p.BehindNS = uint64(p.ElapsedNS / 2)
+			case "ash": // its longest operation may have been under way
+				p.BehindNS = uint64(p.ElapsedNS / 21)
+			}
+		}
+	}
+	s := summarise(t, run)
+	f := find(s, FindBacklog)
+	if f == nil || f.Where.Arm != "elm" || !strings.Contains(f.Evidence[0], "of 50.0 k/s that the experiment asks for") {
+		t.Fatalf("%+v", f)
+	}
+	put := table(t, s, "put")
+	if elm := put.rowOf("measured", "elm").Latency; elm.Why != RefusedBacklog || !slices.Contains(elm.Refused, 1) {
+		t.Errorf("elm's percentiles: %+v", elm.Refusal)
+	}
+	if ash := put.rowOf("measured", "ash").Latency; ash.Why != "" {
+		t.Errorf("ash's percentiles: %+v", ash.Refusal)
 	}
 }

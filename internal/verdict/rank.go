@@ -22,7 +22,7 @@ const (
 // rank says who may be ranked, who is ahead, and by how much.
 func (t *Table) rank() {
 	for i := range t.Rows {
-		if null := &t.Rows[i]; null.Role == plan.Ceiling && null.State == record.OK && rateOf(*null) > 0 {
+		if null := &t.Rows[i]; null.Role == plan.Ceiling && null.hasGood() && rateOf(*null) > 0 {
 			t.Ceilings = append(t.Ceilings, Ceiling{null.Arm, *null.Rate})
 		}
 	}
@@ -36,9 +36,8 @@ func (t *Table) rank() {
 		return strings.Compare(a.Arm, b.Arm)
 	})
 	t.Ceiling = t.ceilingNamed(spec.NullDriver)
-	baseline := t.rowOf(plan.Measured, t.Baseline)
-	if twin := t.rowOf(plan.AA, ""); twin != nil && baseline != nil {
-		if ratio, ok := paired(*twin, *baseline); ok {
+	if twin, baseline := t.rowOf(plan.AA, ""), t.rowOf(plan.Measured, t.Baseline); twin != nil && baseline != nil && !t.Open {
+		if ratio, ok := pairedOn(*twin, *baseline, alike(*twin, *baseline)); ok {
 			t.AA = &ratio
 		}
 	}
@@ -52,11 +51,17 @@ func (t *Table) rank() {
 		r.Reasons = t.reasonsAgainst(r)
 		r.Ranked = len(r.Reasons) == 0
 	}
+	effects := t.effects()
 	slices.SortStableFunc(t.Rows, func(a, b Row) int {
 		if d := standing(a) - standing(b); d != 0 {
 			return d
 		}
-		switch x, y := rateOf(a), rateOf(b); {
+		x, y := rateOf(a), rateOf(b)
+		if a.Ranked {
+			x, y = effects[a.Arm], effects[b.Arm]
+		}
+		switch {
+		case t.Open: // the experiment set the rate
 		case x > y:
 			return -1
 		case x < y:
@@ -64,13 +69,49 @@ func (t *Table) rank() {
 		}
 		return strings.Compare(a.Arm, b.Arm)
 	})
-	// Sorting moved the rows.
-	baseline = t.rowOf(plan.Measured, t.Baseline)
+	baseline := t.rowOf(plan.Measured, t.Baseline)
 	if baseline != nil && baseline.Ranked {
 		t.relate(*baseline, func(r *Row) bool { return (r.Ranked || r.Role == plan.AA) && r.Arm != baseline.Arm },
 			func(r *Row, ratio stat.Ratio, shown bool) { r.ToBaseline, r.ShownToBaseline = &ratio, shown })
 	}
 	t.crown()
+}
+
+// effects returns the log rates of the ranked arms with those of the blocks taken off: log rate = arm + block, by least squares (alternating means, which
+// comes down to the arms' means where each has all blocks). An arm whose trials of slow blocks were lost is not the faster for it.
+func (t *Table) effects() map[string]float64 {
+	const rounds = 200
+	arms, blocks := map[string]float64{}, map[int]float64{}
+	each := func(visit func(arm string, block int, log float64)) {
+		for _, r := range t.Rows {
+			for _, o := range r.Trials {
+				if r.Ranked && o.good() && *o.Rate > 0 {
+					visit(r.Arm, o.Block, math.Log(*o.Rate))
+				}
+			}
+		}
+	}
+	for range rounds {
+		sums, counts := map[string]float64{}, map[string]float64{}
+		each(func(arm string, block int, log float64) {
+			sums[arm], counts[arm] = sums[arm]+log-blocks[block], counts[arm]+1
+		})
+		for arm := range sums {
+			arms[arm] = sums[arm] / counts[arm]
+		}
+		total, blockSums, blockCounts := 0.0, map[int]float64{}, map[int]float64{}
+		each(func(arm string, block int, log float64) {
+			blockSums[block], blockCounts[block] = blockSums[block]+log-arms[arm], blockCounts[block]+1
+		})
+		for block := range blockSums {
+			blocks[block] = blockSums[block] / blockCounts[block]
+			total += blocks[block]
+		}
+		for block := range blocks {
+			blocks[block] -= total / float64(len(blocks))
+		}
+	}
+	return arms
 }
 
 // ceilingNamed returns the rate of a null driver; nil if it has none.
@@ -122,7 +163,7 @@ func (t *Table) reasonsAgainst(r *Row) (reasons []string) {
 	}
 	if len(r.used()) == 0 && len(reasons) == 0 {
 		reasons = append(reasons, "no trial of it ended")
-	} else if len(reasons) == 0 && !slices.ContainsFunc(r.Trials, func(o Observation) bool { return o.Used && o.State == record.OK }) {
+	} else if len(reasons) == 0 && !r.hasGood() {
 		if r.State == record.Interrupted {
 			reasons = append(reasons, "its trials were stopped before they ended")
 		} else {
@@ -132,15 +173,19 @@ func (t *Table) reasonsAgainst(r *Row) (reasons []string) {
 	if r.Rate != nil && r.Rate.N == 0 {
 		reasons = append(reasons, "no operation ended well")
 	}
-	if restless, n := r.restless(), len(r.used()); unsettled(restless, n) && !t.FixedWork {
-		reasons = append(reasons, fmt.Sprintf("no steady state in %d of %s", restless, plural(n, "block", "blocks")))
+	if idle := r.idle(); idle > 0 && !t.Open {
+		reasons = append(reasons, fmt.Sprintf("it did nothing in %d of %s", idle, plural(len(r.used()), "block", "blocks")))
+	}
+	if r.unsettled() && !t.FixedWork {
+		reasons = append(reasons, fmt.Sprintf("no steady state in %d of %s", r.restless(), plural(len(r.used()), "block", "blocks")))
 	}
 	if r.HarnessShare != nil && *r.HarnessShare >= HarnessBound {
 		reasons = append(reasons, fmt.Sprintf("harness-bound: %s of each operation is the harness", percent(*r.HarnessShare)))
 	}
-	if t.Open {
+	if t.Open && len(r.used()) > 0 {
 		reasons = append(reasons, "open load: the experiment set the rate; compare latencies")
 	}
+	reasons = append(reasons, r.lessWork...)
 	slices.Sort(reasons)
 	return slices.Compact(reasons)
 }
@@ -160,11 +205,23 @@ func storesFaults(o Observation) (texts []string) {
 
 // paired returns the ratio of two rows' rates over the blocks that both have a good trial in.
 func paired(a, b Row) (stat.Ratio, bool) {
+	return pairedOn(a, b, func(o Observation) float64 { return *o.Rate })
+}
+
+// alike returns how the rates of two rows are to be taken so that they are of the same kind: of whole phases where one of the rows never settled.
+func alike(a, b Row) func(Observation) float64 {
+	if a.unsettled() || b.unsettled() {
+		return func(o Observation) float64 { return o.whole }
+	}
+	return func(o Observation) float64 { return *o.Rate }
+}
+
+func pairedOn(a, b Row, rate func(Observation) float64) (stat.Ratio, bool) {
 	var x, y []float64
 	for _, oa := range a.Trials {
 		for _, ob := range b.Trials {
-			if oa.Block == ob.Block && oa.Used && ob.Used && oa.State == record.OK && ob.State == record.OK {
-				x, y = append(x, *oa.Rate), append(y, *ob.Rate)
+			if oa.Block == ob.Block && oa.good() && ob.good() {
+				x, y = append(x, rate(oa)), append(y, rate(ob))
 			}
 		}
 	}
@@ -227,6 +284,7 @@ func (t *Table) crown() {
 	for i := 1; i < ranked; i++ {
 		r := &t.Rows[i]
 		r.Rank = i + 1
+		r.ShownToBest = r.ShownToBest && r.ToBest.Value < 1 // of blocks in common the second may be ahead: then nothing is shown
 		if !r.ShownToBest {
 			r.Rank = 1
 			t.Tied = append(t.Tied, r.Arm)
@@ -246,8 +304,12 @@ func (t *Table) whoIsAhead(ranked int) string {
 	best, next := t.Rows[0], t.Rows[1]
 	if len(t.Tied) == 0 {
 		ahead, _ := paired(best, next)
-		return fmt.Sprintf("%s is the fastest with %s: %s times the next, %s (95 %% interval %s to %s).",
+		sentence := fmt.Sprintf("%s is the fastest with %s: %s times the next, %s (95 %% interval %s to %s).",
 			best.Arm, rate(best.Rate.Value), significant(ahead.Value), next.Arm, significant(ahead.Interval.Low), significant(ahead.Interval.High))
+		if best.Rate.Value < next.Rate.Value {
+			sentence += " The ratio is of the blocks that both have, each rate of all its own."
+		}
+		return sentence
 	}
 	could := 0.0
 	for _, r := range t.Rows[1:ranked] {

@@ -56,7 +56,7 @@ func (s *Summary) countTrial(t *record.Trial) {
 func tableOf(run *record.Run, cell int, phase spec.Phase) Table {
 	parameters := run.Experiment.Cells[cell]
 	t := Table{Cell: cell, Parameters: parameters, Class: className(parameters), Phase: phase.Name,
-		Open: phase.Rate > 0, FixedWork: phase.Operations > 0, Baseline: run.Experiment.Baseline}
+		Open: phase.Rate > 0, Offered: phase.Rate, Baseline: run.Experiment.Baseline}
 	for _, planned := range run.Plan {
 		if planned.Cell != cell {
 			continue
@@ -72,10 +72,22 @@ func tableOf(run *record.Run, cell int, phase spec.Phase) Table {
 	for i := range t.Rows {
 		t.Rows[i].choose()
 	}
-	t.takeWholePhases()
+	twin := t.rowOf(plan.AA, "")
+	if twin != nil { // where the baseline can't run, its part is that of the store that the A/A arm repeats
+		t.Baseline = run.Experiment.Stores[twin.Store].Name
+	}
+	t.FixedWork = phase.Operations > 0 && !slices.ContainsFunc(t.Rows, func(r Row) bool { return slices.ContainsFunc(r.used(), outOfTime) })
+	baseline := t.rowOf(plan.Measured, t.Baseline)
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		if r.unsettled() || r == twin && baseline != nil && baseline.unsettled() {
+			r.takeWholePhase()
+		}
+	}
 	for i := range t.Rows {
 		t.Rows[i].sum()
 	}
+	t.weighWork(run)
 	t.rank()
 	return t
 }
@@ -139,7 +151,7 @@ func (r *Row) sum() {
 	}
 	if latency.Count() > 0 {
 		r.Latency = &Latency{FromDue: fromDue, P50: latency.Quantile(0.5), P90: latency.Quantile(0.9), P99: latency.Quantile(0.99),
-			P999: latency.Quantile(0.999), p9999: latency.Quantile(0.9999), Refused: RefusedQuantiles(phases...), Max: max(float64(longest), latency.Quantile(1))}
+			P999: latency.Quantile(0.999), p9999: latency.Quantile(0.9999), Refusal: Refuse(phases...), Max: max(float64(longest), latency.Quantile(1))}
 		if !fromDue && longest > 0 {
 			r.Latency.Max = float64(longest)
 		}
@@ -147,21 +159,12 @@ func (r *Row) sum() {
 	r.resources()
 }
 
-// takeWholePhases makes the rates of rows that never settled those of their whole phases: a series that falls all the way has no warm-up, and where
-// one is cut off all the same hangs on chance. The baseline and its second self, which measure the noise, are taken alike.
-func (t *Table) takeWholePhases() {
-	whole := func(r *Row) bool { return r != nil && unsettled(r.restless(), len(r.used())) }
-	baseline, again := t.rowOf(plan.Measured, t.Baseline), t.rowOf(plan.AA, "")
-	either := whole(baseline) || whole(again)
-	for i := range t.Rows {
-		r := &t.Rows[i]
-		if !whole(r) && !(either && (r == baseline || r == again)) {
-			continue
-		}
-		for k := range r.Trials {
-			if o := &r.Trials[k]; o.Rate != nil {
-				o.Basis, o.Rate = WholePhase, pointer(o.whole)
-			}
+// takeWholePhase makes the rates of a row that never settled those of its whole phases: a series that falls all the way has no warm-up, and where one is
+// cut off all the same hangs on chance.
+func (r *Row) takeWholePhase() {
+	for k := range r.Trials {
+		if o := &r.Trials[k]; o.Rate != nil {
+			o.Basis, o.Rate = WholePhase, pointer(o.whole)
 		}
 	}
 }
@@ -176,8 +179,26 @@ func (r *Row) restless() (count int) {
 	return count
 }
 
-// unsettled says whether so many restless blocks of n make the arm one without a steady state.
-func unsettled(restless, n int) bool { return restless > 0 && 2*restless >= n }
+// unsettled says whether so many blocks never settled that the arm is one without a steady state.
+func (r *Row) unsettled() bool {
+	restless := r.restless()
+	return restless > 0 && 2*restless >= len(r.used())
+}
+
+// idle counts the trials that the row shows and in which no operation ended well.
+func (r *Row) idle() (count int) {
+	for _, o := range r.used() {
+		if *o.Rate <= 0 {
+			count++
+		}
+	}
+	return count
+}
+
+func (r *Row) hasGood() bool { return slices.ContainsFunc(r.Trials, Observation.good) }
+
+// good says whether an observation's figures may be compared.
+func (o Observation) good() bool { return o.Used && o.State == record.OK }
 
 // choose marks the trials whose figures the row shows: the good ones, or where there is none, all that have a figure, so
 // that an unranked row shows what was seen.
@@ -215,16 +236,16 @@ func (r *Row) resources() {
 		p := o.phase
 		logical = appendCount(logical, p.Sizes.LogicalBytes)
 		disk = appendCount(disk, p.Sizes.DiskBytes)
-		writes = appendCount(writes, p.Process.HostWriteBytes)
-		memory = appendCount(memory, p.Process.RSSMaxBytes)
+		writes = appendCount(writes, p.Process.WrittenBytes())
+		memory = appendCount(memory, p.Process.MemoryBytes())
 		var outcomes Outcomes
 		outcomes.add(p)
 		var written uint64
 		for _, op := range p.Operations {
 			written += op.BytesWritten
 		}
-		if written > 0 && p.Process.HostWriteBytes != nil {
-			amplification = append(amplification, float64(*p.Process.HostWriteBytes)/float64(written))
+		if host := p.Process.WrittenBytes(); written > 0 && host != nil {
+			amplification = append(amplification, float64(*host)/float64(written))
 		}
 		done := float64(outcomes.Done())
 		if done == 0 {
@@ -236,8 +257,8 @@ func (r *Row) resources() {
 		if v, ok := p.Runtime["allocs"]; ok {
 			allocs = append(allocs, v/done)
 		}
-		if p.Process.CPUSeconds != nil {
-			cpu = append(cpu, *p.Process.CPUSeconds*1e9/done)
+		if seconds := p.Process.CPU(); seconds != nil {
+			cpu = append(cpu, *seconds*1e9/done)
 		}
 	}
 	r.LogicalBytes, r.DiskBytes, r.HostWriteBytes, r.RSSMaxBytes = meanOf(logical), meanOf(disk), meanOf(writes), meanOf(memory)

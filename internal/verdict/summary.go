@@ -33,19 +33,15 @@ type Summary struct {
 	Missing     int `json:"missing"` // planned, and no result
 }
 
-// TrialsFailed says whether trials failed, were marked, or are missing: exit status 3. A refusal is an answer, not a failure.
-func (s *Summary) TrialsFailed() bool {
-	return s.Marked+s.Failed+s.Interrupted+s.Missing > 0
-}
-
 // Table compares the arms of one cell in one phase. A cell has one durability class, and so has a table.
 type Table struct {
 	Cell       int       `json:"cell"` // position in Experiment.Cells
 	Parameters spec.Cell `json:"parameters"`
 	Class      string    `json:"class"` // "D1", "D2(100ms)"
 	Phase      string    `json:"phase"`
-	Open       bool      `json:"open_load"`  // latencies count from the due time, and the rate was set by the experiment
-	FixedWork  bool      `json:"fixed_work"` // the phase was a number of operations: rates are of the whole phase, warm-up included
+	Open       bool      `json:"open_load"`              // latencies count from the due time, and the rate was set by the experiment
+	Offered    float64   `json:"offered_rate,omitempty"` // open load: operations a second that the experiment asks for
+	FixedWork  bool      `json:"fixed_work"`             // the phase was a number of operations and every arm did them all: rates are of the whole phase, warm-up included
 	Baseline   string    `json:"baseline"`
 
 	// Rows has the ranked arms, best first; then the other measured ones; then the A/A arm and the null driver. Every arm
@@ -112,6 +108,8 @@ type Row struct {
 	Ceiling      string   `json:"ceiling,omitempty"` // the arm that HarnessShare refers to; "": a worker without a null driver
 
 	Warnings []stat.Warning `json:"warnings,omitempty"`
+
+	lessWork, unweighed []string // what it did less than it was asked for, and what of that can't be told: find_work.go
 }
 
 // Latency is of all operations of the used trials together, in ns.
@@ -124,8 +122,7 @@ type Latency struct {
 	Max     float64 `json:"max_ns"`
 	p9999   float64
 
-	// Refused are the quantiles of which more than a tenth is dispatch lateness (open load): their figures must not be shown.
-	Refused []float64 `json:"refused,omitempty"`
+	Refusal // open load: the figures of these quantiles must not be shown
 }
 
 // Outcomes counts operations by how they ended.
@@ -163,4 +160,16 @@ func (o *Outcomes) add(p *record.Phase) {
 		o.Errors += op.Errors
 		o.Timeout += op.Timeout
 	}
+}
+
+// Sampled returns the samples of a phase as they are judged: the rates of operations that ended well, without a last sample of less
+// than half the usual length. Plots are drawn from it, so that they show what was judged. It has no rates where there are no samples.
+func Sampled(samples []record.Sample, phase string) stat.Series {
+	var o Observation
+	rates, _, _ := o.series(samples, phase)
+	if len(rates) == 0 {
+		return stat.Series{}
+	}
+	o.Median = stat.Median(rates)
+	return o.besides(samples, phase, rates)
 }

@@ -26,6 +26,14 @@ func scaled(v, step float64, units ...string) string {
 	return significant(v) + units[unit]
 }
 
+// toOne writes a ratio to one, and of one that is next to nothing only that.
+func toOne(ratio float64) string {
+	if ratio < 0.0005 {
+		return "<0.001"
+	}
+	return significant(ratio)
+}
+
 func significant(v float64) string {
 	switch a := math.Abs(v); {
 	case a >= 100 || a == 0:

@@ -98,6 +98,8 @@ var behaviours = []behaviour{
 		}
 		return h.write(store.Write{Key: key, Value: value})
 	}},
+	{name: "lies-all-lost", summary: "acknowledges every write without doing it",
+		put: func(*handle, []byte, []byte) error { return nil }, apply: func(*handle, []store.Write) error { return nil }},
 	{name: "lies-swallowed-errors", summary: "acknowledges values that are too long, and drops them", put: func(h *handle, key, value []byte) error {
 		if len(value) > valueBytesMax {
 			return nil
@@ -170,6 +172,10 @@ var behaviours = []behaviour{
 			visit([]byte(r.key), r.value)
 		}
 		return nil
+	}},
+	{name: "lies-scan-short", summary: "ends each scan after its first record", scan: func(h *handle, start []byte, visit func(key, value []byte) bool) error {
+		found := h.honest.from(start)
+		return walk(found[:min(1, len(found))], visit)
 	}},
 	{name: "lies-batch-last", summary: "drops the last write of each batch", apply: func(h *handle, writes []store.Write) error {
 		return h.honest.apply(writes[:len(writes)-1], false)

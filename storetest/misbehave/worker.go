@@ -83,6 +83,9 @@ var lies = map[string]lie{
 	"counts-bytes": {count: func(c *counters.File) {
 		eachSlot(c, func(slot *counters.Slot) { slot.BytesWritten, slot.BytesRead = 2*slot.BytesWritten, 2*slot.BytesRead })
 	}},
+	"counts-items": {count: func(c *counters.File) {
+		eachSlot(c, func(slot *counters.Slot) { slot.Items *= 10 })
+	}},
 	"counts-early-end": {count: func(c *counters.File) { c.SetEndNS(c.StartNS() + 1) }},
 	"counts-late-end":  {count: func(c *counters.File) { c.SetEndNS(c.EndNS() + 3600e9) }},
 	"counts-no-handles": {count: func(c *counters.File) {

@@ -81,6 +81,26 @@ for (const button of document.querySelectorAll('[data-copy]')) {
   });
 }
 
+// A navigation that is wider than its place fades where it goes on, and has a button for each way.
+const bar = document.querySelector('nav ul');
+const ways = [...document.querySelectorAll('nav .along')];
+function showMore() {
+  const before = bar.scrollLeft > 2;
+  const after = bar.scrollLeft + bar.clientWidth < bar.scrollWidth - 2;
+  bar.classList.toggle('more-before', before);
+  bar.classList.toggle('more-after', after);
+  for (const button of ways) button.disabled = !(button.dataset.along < 0 ? before : after);
+}
+function fitBar() {
+  for (const button of ways) button.hidden = true;
+  if (bar.scrollWidth > bar.clientWidth + 2) for (const button of ways) button.hidden = false;
+  showMore();
+}
+for (const button of ways) button.addEventListener('click', () => bar.scrollBy({ left: Number(button.dataset.along) * bar.clientWidth * 0.8, behavior: 'smooth' }));
+bar.addEventListener('scroll', showMore, { passive: true });
+addEventListener('resize', fitBar);
+fitBar();
+
 // The place in the page, in the navigation.
 const links = new Map([...document.querySelectorAll('nav a')].map((a) => [a.hash.slice(1), a]));
 const place = new IntersectionObserver((entries) => {

@@ -34,7 +34,8 @@ export function percentilePlot(table, looks, root) {
       series: [{}, ...rows.map((row) => {
         const look = looks.get(row.arm);
         const colour = () => faded(hue(look), row.standing === 'ranked' ? 1 : 0.45);
-        return { label: row.arm, stroke: colour, width: 1.5, dash: look.dash, points: { show: true, size: 4, fill: colour, stroke: colour } };
+        // What has too few operations for a percentile goes on to its maximum; what is refused leaves a gap.
+        return { label: row.arm, stroke: colour, width: 1.5, dash: look.dash, spanGaps: !row.latency_refused, points: { show: true, size: 4, fill: colour, stroke: colour } };
       })],
       hooks: {
         draw: [(u) => labelEnds(u, rows.map((row, i) => ({ text: row.arm, y: u.valToPos(data[i + 1][columns.length - 1], 'y', true), colour: hue(looks.get(row.arm)) })))],

@@ -86,6 +86,7 @@ struct assay_description {
     const struct assay_option *options;              /* ended by an option whose name is NULL; NULL: none */
     bool handles_shareable;                          /* many threads may use one handle at once */
     bool key_text;                                   /* keys must be printable ASCII without spaces */
+    bool key_numbers;                                /* keys are positions in an array: binary and unscattered, 0, 1, 2 … */
     bool batch_atomic;                               /* others see all of a batch or nothing of it */
     bool write_conflicts;                            /* any operation may end in ASSAY_CONFLICT where others write neighbouring records;
                                                       * a write was then not done */
@@ -93,7 +94,9 @@ struct assay_description {
     uint64_t key_bytes_min;
     uint64_t key_bytes_max;
     uint64_t value_bytes_max;
+    const char *value_bytes_option; /* the option, an int or bytes, that value_bytes_max follows, being its default; NULL: none */
     uint64_t batch_max;
+    uint64_t fixed_disk_bytes; /* about what the store sets aside on disk from its first write on, however small its data; 0: not known */
     const char *note; /* what a user must know before trusting a figure; NULL if there is nothing */
 };
 

@@ -2,10 +2,12 @@ package c_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +50,64 @@ func TestTheHeaderDescribesDriversAsTheContractDoes(t *testing.T) {
 	if len(inC) > 0 {
 		t.Errorf("the header has %v, store.Description has not", inC)
 	}
+}
+
+// A driver's abilities are the same in the header, where they are functions, in Go, in the contract and in what a worker says.
+func TestTheHeaderHasTheContractsAbilities(t *testing.T) {
+	var inGo []string
+	for i := range reflect.TypeFor[store.Abilities]().NumField() {
+		name, _, _ := strings.Cut(reflect.TypeFor[store.Abilities]().Field(i).Tag.Get("json"), ",")
+		inGo = append(inGo, name)
+	}
+	_, functions, found := strings.Cut(read(t, "assay_driver.h"), "/* Abilities:")
+	functions, _, ended := strings.Cut(functions, "\n};")
+	if !found || !ended {
+		t.Fatal("the header has no abilities")
+	}
+	_, listed, found := strings.Cut(read(t, "../../docs/worker-contract.md"), "`abilities` is the same object in `describe` and `open`, of booleans: ")
+	listed, _, ended = strings.Cut(listed, ".")
+	if !found || !ended {
+		t.Fatal("the contract does not list the abilities")
+	}
+	inC := submatches(`(?m)^    \w[\w ]*\(\*(\w+)\)\(`, functions)
+	if i := slices.Index(inC, "define"); i >= 0 {
+		inC[i] = "records" // the one whose function has another name
+	}
+	for where, names := range map[string][]string{
+		"the header":   inC,
+		"the contract": submatches("`(\\w+)`", listed),
+		"the host":     describedAbilities(t),
+	} {
+		if slices.Sort(names); !slices.Equal(names, slices.Sorted(slices.Values(inGo))) {
+			t.Errorf("%s has the abilities %v, store.Abilities %v", where, names, inGo)
+		}
+	}
+}
+
+func submatches(expression, text string) (all []string) {
+	for _, found := range regexp.MustCompile(expression).FindAllStringSubmatch(text, -1) {
+		all = append(all, found[1])
+	}
+	return all
+}
+
+// describedAbilities returns the names that a worker gives, whether its driver has them or not.
+func describedAbilities(t *testing.T) []string {
+	t.Helper()
+	worker, err := conductor.Start([]string{plain.worker(t, "null")}, os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer worker.Kill()
+	var described struct {
+		Drivers []struct {
+			Abilities map[string]bool `json:"abilities"`
+		} `json:"drivers"`
+	}
+	if err := worker.Call(control.Request{Command: control.CommandDescribe}, costTimeout, &described); err != nil || len(described.Drivers) != 1 {
+		t.Fatalf("the null worker describes %d drivers: %v", len(described.Drivers), err)
+	}
+	return slices.Collect(maps.Keys(described.Drivers[0].Abilities))
 }
 
 func read(t *testing.T, name string) string {

@@ -159,7 +159,7 @@ func environment(name string) record.Environment {
 	return record.Environment{
 		Assay: "v0.1.0 (0123456789ab)", Go: "go1.26.0", Modules: map[string]string{"example.org/pebble": "v1.2.3"}, OS: "linux", Kernel: "6.1.0-30-amd64",
 		CPU: "Example CPU @ 2.60GHz", CPUs: 8, ClockSource: "tsc", MemoryBytes: 16 << 30, Filesystem: "ext4", Mount: "rw,relatime", Device: "nvme0n1",
-		Command: []string{"assay", "run", name, "--set", "blocks=3", "--set", "note=it's quick"}, Host: "example", SyncMicros: 412,
+		Command: []string{"assay", "run", name, "--set", "blocks=3", "--set", "note=it's quick"}, Host: "example", SyncMicros: 412, WriteCount: pointer(1.0),
 		ValueRatio: map[string]float64{"snappy": 0.62, "zstd": 0.49},
 	}
 }
@@ -285,7 +285,7 @@ func (a Arm) phase(name string, number, length int, level float64, random *rand.
 		Operations: []record.Operation{operation}, Attempted: total, Clock: "tsc", ClockDrift: 300,
 		Runtime: map[string]float64{"alloc_bytes": a.AllocBytes * float64(total), "allocs": a.Allocs * float64(total), "gc_pause_ns": 3e6},
 		Sizes:   record.Sizes{LogicalBytes: pointer(uint64(records * recordBytes)), Records: pointer(uint64(records)), Drained: true, DrainSeconds: 1.5},
-		Process: record.Process{CPUSeconds: pointer(6.5 * float64(length)), RSSMaxBytes: pointer(uint64(a.RSSBytes)), HostWriteBytes: pointer(uint64(a.DiskFactor * float64(operation.BytesWritten))), MajorFaults: pointer(uint64(12))},
+		Process: record.Process{CPUSeconds: pointer(6.5 * float64(length)), RSSMaxBytes: pointer(uint64(a.RSSBytes)), HostWriteBytes: pointer(uint64(a.DiskFactor * float64(operation.BytesWritten))), HostWriteSource: record.WritesOfProcess, MajorFaults: pointer(uint64(12))},
 	}
 	if a.AllocBytes == 0 && a.Allocs == 0 && a.Name == "tokyo-hash" {
 		p.result.Runtime = nil // a native worker: its runtime tells nothing

@@ -37,6 +37,7 @@ static const struct assay_description description = {
     .options = options,
     .handles_shareable = true,
     .batch_atomic = true,
+    .fixed_disk_bytes = 16 << 10,
     .key_bytes_max = 16 << 20, /* lengths are 32 bits inside: held well below */
     .value_bytes_max = 1 << 30,
     .note = "the library does not tell its settings: those shown are as they were given to it",
@@ -244,14 +245,40 @@ static enum assay_status sync_store(struct assay_store *store, struct assay_erro
     return status == ASSAY_OK ? assay_sync_directory(store->directory, error) : status;
 }
 
-/* The library does not tell whether it works in the background. */
+enum { LEVELS = 7 }; /* db/dbformat.h, kNumLevels */
+
+/* Reads the library's table, which is rounded to whole MiB and seconds. It leaves out levels that hold no file and that nothing was
+ * ever written to: their numbers are 0. What flushes write stands in the level that the new file went to. */
+static void tell_rows(struct assay_sink *sink, const char *text) {
+    static const struct {
+        const char *name;
+        double factor;
+    } columns[] = {{"bytes", 1048576}, {"compaction_ns", 1e9}, {"compaction_read_bytes", 1048576}, {"compaction_written_bytes", 1048576}};
+    enum { COLUMNS = sizeof columns / sizeof *columns };
+    double rows[LEVELS][COLUMNS] = {{0}};
+    for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+        int level;
+        double row[COLUMNS];
+        line += *line == '\n';
+        if (sscanf(line, "%d %*d %lf %lf %lf %lf", &level, &row[0], &row[1], &row[2], &row[3]) == 1 + COLUMNS && level >= 0 && level < LEVELS)
+            memcpy(rows[level], row, sizeof row);
+    }
+    for (int level = 0; level < LEVELS; level++)
+        for (int column = 0; column < COLUMNS; column++) {
+            char name[64];
+            snprintf(name, sizeof name, "level%d_%s", level, columns[column].name);
+            assay_stat(sink, name, rows[level][column] * columns[column].factor);
+        }
+}
+
+/* The library does not tell whether it works in the background, nor of stalls, but for a line in its own log. */
 static void inspect(struct assay_store *store, struct assay_sink *sink, bool *busy) {
     *busy = false;
     char *text = leveldb_property_value(store->db, "leveldb.approximate-memory-usage");
     if (text != NULL)
         assay_stat(sink, "memory_bytes", atof(text));
     leveldb_free(text);
-    for (int level = 0; level < 7; level++) {
+    for (int level = 0; level < LEVELS; level++) {
         char property[64], name[64];
         snprintf(property, sizeof property, "leveldb.num-files-at-level%d", level);
         snprintf(name, sizeof name, "level%d_tables", level);
@@ -260,6 +287,10 @@ static void inspect(struct assay_store *store, struct assay_sink *sink, bool *bu
             assay_stat(sink, name, atof(text));
         leveldb_free(text);
     }
+    text = leveldb_property_value(store->db, "leveldb.stats");
+    if (text != NULL && strstr(text, "Level  Files Size(MB) Time(sec) Read(MB) Write(MB)") != NULL)
+        tell_rows(sink, text);
+    leveldb_free(text);
 }
 
 static const struct assay_driver driver = {

@@ -37,6 +37,7 @@ static const struct assay_description description = {
     .options = options,
     .batch_atomic = true,
     .key_bytes_min = 1,
+    .fixed_disk_bytes = 36 << 10,
     .key_bytes_max = KEY_BYTES_MAX,
     .value_bytes_max = UINT32_MAX, /* MAXDATASIZE */
     .note = "the default map_bytes holds 10 MiB: raise it above the data; one writer at a time, whose lock the others wait for",

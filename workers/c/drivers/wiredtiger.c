@@ -38,6 +38,7 @@ static const struct assay_description description = {
     .options = options,
     .batch_atomic = true,
     .key_bytes_min = 1,
+    .fixed_disk_bytes = 314646528, /* three files of the log, laid out in advance; in D0 there is none */
     .key_bytes_max = 1 << 20,
     .value_bytes_max = 1 << 30, /* the library takes 4 GB less 512 MB */
 };

@@ -250,10 +250,14 @@ struct json_object *describe_driver(const struct assay_driver *driver) {
     add_limit(object, "key_bytes_min", d->key_bytes_min);
     add_limit(object, "key_bytes_max", d->key_bytes_max);
     add_limit(object, "value_bytes_max", d->value_bytes_max);
+    if (d->value_bytes_option != NULL)
+        add_text(object, "value_bytes_option", d->value_bytes_option);
     add_bool(object, "key_text", d->key_text);
+    add_bool(object, "key_numbers", d->key_numbers);
     add_bool(object, "batch_atomic", d->batch_atomic);
     add_limit(object, "batch_max", d->batch_max);
     add_bool(object, "write_conflicts", d->write_conflicts);
+    add_limit(object, "fixed_disk_bytes", d->fixed_disk_bytes);
     json_object_object_add(object, "abilities", describe_abilities(driver));
     add_text(object, "note", d->note);
     return object;

@@ -39,6 +39,7 @@ static const struct assay_description description = {
     .options = options,
     .handles_shareable = true,
     .key_bytes_min = 1,
+    .fixed_disk_bytes = 136 << 10,
     .key_bytes_max = TC_KEY_BYTES_MAX,
     .value_bytes_max = TC_VALUE_BYTES_MAX,
     .note = "all handles of a file are one object: a process can't open it twice; no batches: a transaction covers what all threads "

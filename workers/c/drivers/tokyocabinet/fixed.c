@@ -10,7 +10,7 @@ static const struct assay_durability_claim durability[] = {
     {0, NULL},
 };
 
-enum { KEY_BYTES = 8, WIDTH_MAX = 65536 };
+enum { KEY_BYTES = 8, WIDTH_DEFAULT = 255, WIDTH_MAX = 65536 }; /* FDBDEFWIDTH */
 
 static const struct assay_option options[] = {
     {"width_bytes", "int", "255", "tcfdbtune: the longest value, 1 to 65536; each record takes so many bytes and the length", NULL},
@@ -28,10 +28,13 @@ static const struct assay_description description = {
     .durability = durability,
     .options = options,
     .handles_shareable = true,
+    .key_numbers = true,
     .key_bytes_min = KEY_BYTES,
+    .fixed_disk_bytes = 4 << 10,
     .key_bytes_max = KEY_BYTES,
-    .value_bytes_max = WIDTH_MAX,
-    .note = "values are at most width_bytes long; keys are numbers, 8 bytes with the high byte first and unscattered, below "
+    .value_bytes_max = WIDTH_DEFAULT,
+    .value_bytes_option = "width_bytes",
+    .note = "keys are numbers, 8 bytes with the high byte first and unscattered, below "
             "limit_bytes / (width_bytes + 1 to 4); all handles are one "
             "object; no batches: a transaction covers what all threads write meanwhile",
 };

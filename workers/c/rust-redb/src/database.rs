@@ -1,6 +1,6 @@
 //! The store in redb's own terms: one transaction for each operation, one table of bytes under bytes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use redb::{
     Builder, Database, Durability, Error, ReadableDatabase, ReadableTable, ReadableTableMetadata,
@@ -11,6 +11,7 @@ const RECORDS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("records");
 
 pub struct Store {
     database: Database,
+    path: PathBuf,
     durability: Durability,
     pub cache_bytes: usize,
 }
@@ -27,6 +28,7 @@ impl Store {
         let database = Builder::new().set_cache_size(cache_bytes).create(path)?;
         let store = Store {
             database,
+            path: path.to_owned(),
             durability,
             cache_bytes,
         };
@@ -93,6 +95,10 @@ impl Store {
 
     pub fn records(&self) -> Result<u64, Error> {
         Ok(self.database.begin_read()?.open_table(RECORDS)?.len()?)
+    }
+
+    pub fn file_bytes(&self) -> std::io::Result<u64> {
+        Ok(self.path.metadata()?.len())
     }
 }
 

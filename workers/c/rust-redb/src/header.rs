@@ -64,13 +64,16 @@ pub struct Description {
     pub options: *const OptionClaim,
     pub handles_shareable: bool,
     pub key_text: bool,
+    pub key_numbers: bool,
     pub batch_atomic: bool,
     pub write_conflicts: bool,
     pub handles_max: u64,
     pub key_bytes_min: u64,
     pub key_bytes_max: u64,
     pub value_bytes_max: u64,
+    pub value_bytes_option: *const c_char,
     pub batch_max: u64,
+    pub fixed_disk_bytes: u64,
     pub note: *const c_char,
 }
 

@@ -1,0 +1,142 @@
+package run
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assay/internal/record"
+	"assay/internal/spec"
+	"assay/internal/verdict"
+	"assay/store"
+)
+
+// startServer starts listen in a process of its own and returns where it listens.
+func startServer(t *testing.T) (endpoint string) {
+	t.Helper()
+	c := exec.Command(os.Args[0], "listen", filepath.Join(t.TempDir(), "served"))
+	c.Stderr = os.Stderr
+	input, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { input.Close(); c.Wait() })
+	line, err := bufio.NewReader(output).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(line)
+}
+
+// serverRun runs a short experiment with the driver "distant" and returns its trial and its row.
+func serverRun(t *testing.T, endpoint, writesWhy string) (*record.Trial, verdict.Row) {
+	t.Helper()
+	text := strings.NewReplacer("30s, operations: 60000", "300ms", "worker:", "endpoints: ['"+endpoint+"'], worker:").Replace(inserts("distant", "D0", ""))
+	trial, row, _ := runCounted(t, text, "distant", writesWhy)
+	return trial, row
+}
+
+// standInRun runs 1,000 inserts of 4 KiB into a store, as if the kernel counted right here.
+func standInRun(t *testing.T, driver, class string) (*record.Trial, verdict.Row, *record.Run) {
+	t.Helper()
+	text := strings.ReplaceAll(inserts(driver, class, ""), "30s, operations: 60000", "30s, operations: 1000")
+	return runCounted(t, text, driver, "")
+}
+
+// runCounted runs an experiment as if the check of the kernel's count had found so much, and returns the trial and the first table's row of an arm.
+func runCounted(t *testing.T, text, arm, writesWhy string) (*record.Trial, verdict.Row, *record.Run) {
+	t.Helper()
+	e, err := spec.Load([]byte(text), "test.yaml", nil, spec.Drivers{Describe: func(s spec.Store) (store.Description, error) { return describe(s.Driver) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	directory := filepath.Join(t.TempDir(), "run")
+	o, perByte := options(directory), 1.0
+	o.checkWriteCount = func(string) (*float64, string) { return &perByte, writesWhy }
+	if _, err := New(context.Background(), e, []byte(text), o); err != nil {
+		t.Fatal(err)
+	}
+	trial := trialOf(t, directory, arm)
+	if len(trial.Phases) < 2 {
+		t.Fatalf("%s: %s", trial.State, trial.Error)
+	}
+	run, err := record.Open(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := verdict.Summarise(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range s.Tables[0].Rows {
+		if r.Arm == arm {
+			return trial, r, run
+		}
+	}
+	t.Fatal("the store has no row")
+	return nil, verdict.Row{}, nil
+}
+
+func TestAServersMemoryAndCPUAreTheStores(t *testing.T) {
+	t.Parallel()
+	trial, row := serverRun(t, startServer(t), "")
+	p := &trial.Phases[0].Process
+	if p.ServerWhy != "" || p.ServerRSSMaxBytes == nil || p.ServerCPUSeconds == nil || p.ServerHostReadBytes == nil {
+		t.Fatalf("the server was not measured: %+v", p)
+	}
+	if *p.ServerRSSMaxBytes < serverHoldsBytes || *p.ServerCPUSeconds <= 0 {
+		t.Errorf("the server, which holds %d bytes, has %d, and used %v s", serverHoldsBytes, *p.ServerRSSMaxBytes, *p.ServerCPUSeconds)
+	}
+	if row.RSSMaxBytes == nil || *row.RSSMaxBytes != float64(*p.RSSMaxBytes+*p.ServerRSSMaxBytes) {
+		t.Errorf("memory is %v, the client's %d, the server's %d", row.RSSMaxBytes, *p.RSSMaxBytes, *p.ServerRSSMaxBytes)
+	}
+	client := *p.CPUSeconds * 1e9 / float64(p0Operations(trial))
+	if row.CPUNS == nil || *row.CPUNS <= client {
+		t.Errorf("CPU an operation is %v, the client's alone %v", row.CPUNS, client)
+	}
+	if p.HostWriteBytes == nil || *p.HostWriteBytes == 0 || p.HostWriteSource != record.WritesOfServer {
+		t.Errorf("host writes: %v of %q: %s", p.HostWriteBytes, p.HostWriteSource, p.HostWriteWhy)
+	}
+}
+
+func p0Operations(trial *record.Trial) (done uint64) {
+	for _, o := range trial.Phases[0].Operations {
+		done += o.Done()
+	}
+	return done
+}
+
+func TestHostWritesOfAServerNeedAKernelThatCountsRight(t *testing.T) {
+	t.Parallel()
+	trial, _ := serverRun(t, startServer(t), tooMuch)
+	if p := trial.Phases[0].Process; p.HostWriteBytes != nil || p.HostWriteWhy != tooMuch || p.ServerRSSMaxBytes == nil {
+		t.Errorf("%+v", p)
+	}
+}
+
+// Where the server can't be looked at, the client's figures are not the store's.
+func TestAServerThatCanNotBeSeenIsNotMeasured(t *testing.T) {
+	t.Parallel()
+	trial, row := serverRun(t, "192.0.2.1:9", "") // an address of no machine (RFC 5737)
+	p := trial.Phases[0].Process
+	if p.RSSMaxBytes == nil || p.CPUSeconds == nil {
+		t.Errorf("the client's own figures are gone: %+v", p)
+	}
+	if !strings.Contains(p.ServerWhy, "192.0.2.1:9") || p.HostWriteWhy != p.ServerWhy || p.HostWriteBytes != nil {
+		t.Errorf("%+v", p)
+	}
+	if row.RSSMaxBytes != nil || row.CPUNS != nil || row.WriteAmplification != nil {
+		t.Errorf("memory %v, CPU an operation %v, write amplification %v", row.RSSMaxBytes, row.CPUNS, row.WriteAmplification)
+	}
+}

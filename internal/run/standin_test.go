@@ -1,0 +1,188 @@
+package run
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"assay/drivers"
+	"assay/drivers/memory"
+	"assay/store"
+	"assay/storetest/misbehave"
+)
+
+// standIn is the map of driver memory in the place of another store.
+type standIn struct {
+	memory.Driver
+	name  string
+	kind  store.Kind
+	class store.Durability
+	fails bool // every put
+	lazy  bool // it writes its records to a file, once nobody has asked for anything for a while
+}
+
+// driversHere are those that the worker of these tests has.
+func driversHere() []store.Driver {
+	return slices.Concat(drivers.All(), misbehave.Drivers(), []store.Driver{
+		standIn{name: "forgetful", kind: store.Embedded, class: store.D3},
+		standIn{name: "lazy", kind: store.Embedded, class: store.D0, lazy: true},
+		standIn{name: "failing", kind: store.Memory, class: store.D0, fails: true},
+		standIn{name: "distant", kind: store.Server, class: store.D0},
+	})
+}
+
+func (d standIn) Describe() store.Description {
+	return store.Description{Name: d.name, Summary: "stands in for another", Licence: "NONE", Kind: d.kind, HandlesShareable: true,
+		Durability: []store.DurabilityClaim{{Class: d.class, How: "says so"}}, Abilities: store.Abilities{Inspect: d.lazy}}
+}
+
+func (d standIn) Open(ctx context.Context, c store.Config) (store.Store, error) {
+	c.Durability = store.D0
+	inMemory, err := d.Driver.Open(ctx, c)
+	switch {
+	case err != nil:
+		return nil, err
+	case d.fails:
+		return failing{inMemory}, nil
+	case !d.lazy:
+		return plain{inMemory}, nil
+	}
+	file, err := os.Create(filepath.Join(c.Directory, "records"))
+	if err != nil {
+		return nil, err
+	}
+	l := &lazyStore{Store: inMemory, file: file, end: make(chan struct{})}
+	l.writer.Go(l.writeWhenIdle)
+	return l, nil
+}
+
+// plain hides the map's other abilities.
+type plain struct{ store.Store }
+
+func (p plain) Handle() (store.Handle, error) {
+	h, err := p.Store.Handle()
+	return struct{ store.Handle }{h}, err
+}
+
+type failing struct{ store.Store }
+
+func (f failing) Handle() (store.Handle, error) {
+	h, err := f.Store.Handle()
+	return failingHandle{h}, err
+}
+
+type failingHandle struct{ store.Handle }
+
+func (failingHandle) Put([]byte, []byte) error { return errors.New("it can't") }
+
+type lazyStore struct {
+	store.Store
+	file   *os.File
+	writer sync.WaitGroup
+	end    chan struct{}
+
+	mu      sync.Mutex
+	pending []byte
+	last    time.Time
+	failed  error
+}
+
+const lazyAfter = 150 * time.Millisecond
+
+func (l *lazyStore) writeWhenIdle() {
+	tick := time.NewTicker(lazyAfter / 10)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.end:
+			return
+		case <-tick.C:
+		}
+		l.mu.Lock()
+		if len(l.pending) > 0 && time.Since(l.last) > lazyAfter {
+			_, err := l.file.Write(l.pending)
+			l.failed = errors.Join(l.failed, err, l.file.Sync())
+			l.pending = nil
+		}
+		l.mu.Unlock()
+	}
+}
+
+func (l *lazyStore) Inspect() store.Inspection {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return store.Inspection{Busy: len(l.pending) > 0}
+}
+
+func (l *lazyStore) Close() error {
+	close(l.end)
+	l.writer.Wait()
+	return errors.Join(l.failed, l.file.Close(), l.Store.Close())
+}
+
+func (l *lazyStore) Handle() (store.Handle, error) {
+	h, err := l.Store.Handle()
+	return lazyHandle{h, l}, err
+}
+
+type lazyHandle struct {
+	store.Handle
+	of *lazyStore
+}
+
+func (h lazyHandle) Put(key, value []byte) error {
+	h.of.mu.Lock()
+	h.of.pending = append(append(h.of.pending, key...), value...)
+	h.of.last = time.Now()
+	h.of.mu.Unlock()
+	return h.Handle.Put(key, value)
+}
+
+// listen is a server in a process of its own: it holds memory, uses the CPU and writes, tells where it listens, and ends when its input does.
+func listen() error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	memory := make([]byte, serverHoldsBytes)
+	for i := 0; i < len(memory); i += 4096 {
+		memory[i] = 1
+	}
+	file, err := os.Create(os.Args[2])
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	fmt.Println(listener.Addr())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		io.Copy(io.Discard, bufio.NewReader(os.Stdin))
+	}()
+	for block := memory[:1<<16]; ; {
+		select {
+		case <-ended:
+			return nil
+		case <-time.After(time.Millisecond):
+		}
+		for began := time.Now(); time.Since(began) < time.Millisecond; {
+		}
+		if _, err := file.WriteAt(block, 0); err != nil {
+			return err
+		}
+		if err := file.Sync(); err != nil {
+			return err
+		}
+	}
+}
+
+const serverHoldsBytes = 96 << 20

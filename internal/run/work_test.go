@@ -1,0 +1,340 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"assay/internal/counters"
+	"assay/internal/keyval"
+	"assay/internal/record"
+	"assay/internal/trace"
+	"assay/store"
+	"assay/storetest/misbehave"
+)
+
+func drawKeys(t *rapid.T) keyval.KeyShape {
+	return rapid.SampledFrom([]keyval.KeyShape{
+		{Format: keyval.Binary, Bytes: 16}, {Format: keyval.Binary, Bytes: 16, Scatter: true}, {Format: keyval.Binary, Bytes: 4}, {Format: keyval.Decimal, Suffix: "asdf"},
+		{Format: keyval.Decimal, Digits: 12, Prefix: "k"}, {Format: keyval.Decimal, Digits: 2}, {Format: keyval.Decimal, Digits: 20, Scatter: true}, {Format: keyval.YCSB, Prefix: "user"},
+	}).Draw(t, "keys")
+}
+
+func TestKeysAfterIsWhatSortingSays(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		shape, records, most := drawKeys(t), rapid.Uint64Range(0, 300).Draw(t, "records"), rapid.Uint64Range(1, 40).Draw(t, "most")
+		var all [][]byte
+		for i := range records {
+			all = append(all, shape.Append(nil, i))
+		}
+		slices.SortFunc(all, bytes.Compare)
+		after := keysAfter(shape, records, most)
+		for index := range records + 50 {
+			at, _ := slices.BinarySearchFunc(all, shape.Append(nil, index), bytes.Compare)
+			truth, got := records-uint64(at), after(index)
+			if index < records && min(got, most) != min(truth, most) {
+				t.Fatalf("%d keys at or after that of %d, sorting says %d", got, index, truth)
+			}
+			if min(got, most) > truth {
+				t.Fatalf("%d keys at or after that of %d, of which no record is, sorting says %d", got, index, truth)
+			}
+		}
+	})
+}
+
+// model is an honest store and worker: it does what a trace says, and counts it.
+type model struct {
+	know  expected
+	there map[uint64]bool
+	file  *trace.File
+	c     *counters.File
+}
+
+// do does one operation of a thread, at a sequence number, and returns the next one's.
+func (m *model) do(thread int, sequence uint64, fails bool) uint64 {
+	t := &m.file.Threads[thread]
+	e, index := t.EntryAt(sequence)
+	slot := m.c.Slot(thread, m.file.Slot()[e.Operation()])
+	amount := m.file.Amounts[e.SizeClass()]
+	next := sequence + 1
+	if e.Operation() == trace.Batch {
+		next += uint64(amount)
+	}
+	head := m.c.Thread(thread)
+	head.Attempted = next
+	if fails {
+		slot.Outcomes[counters.Error]++
+		head.Acknowledged = next
+		return next
+	}
+	switch o := e.Operation(); o {
+	case trace.Batch:
+		for s := sequence + 1; s < next; s++ {
+			member, index := t.EntryAt(s)
+			slot.BytesWritten += m.change(member, index)
+		}
+		slot.Items += uint64(amount)
+	case trace.Scan:
+		start := m.know.keys.Append(nil, index)
+		found := uint64(0)
+		for i := range m.there {
+			if bytes.Compare(m.know.keys.Append(nil, i), start) >= 0 {
+				found++
+			}
+		}
+		slot.Items += min(found, uint64(amount))
+	case trace.Query, trace.Count:
+		column, limit := trace.SplitQueryAmount(amount)
+		wanted, found := m.know.columns.AppendColumn(nil, column, index), uint64(0)
+		for i := range m.there {
+			if bytes.Equal(m.know.columns.AppendColumn(nil, column, i), wanted) {
+				found++
+			}
+		}
+		if o == trace.Query {
+			found = min(found, uint64(limit))
+		}
+		slot.Items += found
+	default:
+		slot.BytesWritten += m.change(e, index)
+	}
+	slot.Outcomes[counters.OK]++
+	head.Acknowledged = next
+	return next
+}
+
+func (m *model) change(e trace.Entry, index uint64) uint64 {
+	key := uint64(len(m.know.keys.Append(nil, index)))
+	switch o := e.Operation(); {
+	case o == trace.Delete:
+		delete(m.there, index)
+		return key
+	case !o.Writes():
+		return 0
+	}
+	m.there[index] = true
+	if m.know.columns != nil {
+		return key + uint64(m.know.columns.Bytes(index))
+	}
+	return key + uint64(m.file.Amounts[e.SizeClass()])
+}
+
+// worked draws a phase that an honest store and worker have done a part of.
+func worked(t *rapid.T, may []trace.Operation) (m *model, failed bool) {
+	records, threads := rapid.Uint64Range(4, 60).Draw(t, "records"), rapid.IntRange(1, 3).Draw(t, "threads")
+	m = &model{know: expected{keys: drawKeys(t), present: records, end: records, answers: true}, there: map[uint64]bool{}}
+	columns := rapid.Bool().Draw(t, "columns")
+	if columns {
+		record, err := keyval.NewRecordShape([]keyval.Column{
+			{Name: "kind", Type: store.TextColumn, Sequence: &keyval.Sequence{Prefix: "kind ", Divide: 2, Modulo: 5}},
+			{Name: "v", Type: store.BytesColumn, Proof: 30},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.know.columns = record
+	}
+	for i := range records {
+		m.there[i] = true
+	}
+	s := trace.Spec{
+		Records: records, Fresh: records, Threads: threads, ThreadEntries: rapid.IntRange(1, 60).Draw(t, "entries"), Seed: rapid.Uint64().Draw(t, "seed"),
+		Sizes: []trace.Size{{Bytes: 10, Weight: 1}, {Bytes: 100, Weight: 1}}, Scan: trace.ScanLengths{Min: 1, Max: 12}, Query: trace.Queries{Limit: 3},
+		Batch: rapid.IntRange(0, 4).Draw(t, "batch"),
+		Order: rapid.SampledFrom([]trace.Order{{Distribution: trace.Uniform}, {Distribution: trace.Zipfian, Theta: 1}, {Distribution: trace.Latest, Theta: 0.8}, {Distribution: trace.Shuffled}}).Draw(t, "order"),
+	}
+	for _, o := range may {
+		if (o == trace.Query || o == trace.Count) && !columns || rapid.IntRange(0, 2).Draw(t, o.String()) == 0 {
+			continue
+		}
+		s.Mix = append(s.Mix, trace.Share{Operation: o, Weight: 1})
+	}
+	if len(s.Mix) == 0 {
+		s.Mix = []trace.Share{{Operation: trace.Scan, Weight: 1}}
+	}
+	var err error
+	if m.file, err = trace.Generate(s); err != nil {
+		t.Fatal(err)
+	}
+	files, err := mapFiles(m.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files.unlink()
+	m.c = files.counters
+	mayFail := rapid.Bool().Draw(t, "may fail")
+	next := make([]uint64, threads)
+	for range rapid.IntRange(0, 200).Draw(t, "operations") {
+		thread := rapid.IntRange(0, threads-1).Draw(t, "thread")
+		fails := mayFail && rapid.IntRange(0, 9).Draw(t, "fails") == 0
+		failed = failed || fails
+		next[thread] = m.do(thread, next[thread], fails)
+	}
+	return m, failed
+}
+
+func (m *model) hold() ([]record.Operation, []string) {
+	s := m.c.Sample(true)
+	results := operations(s.Totals)
+	return results, holdWork(m.file, m.c, s, m.know, results)
+}
+
+func (m *model) unmap(t *rapid.T) {
+	if err := m.c.Unmap(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestHonestWorkIsNeverMarked(t *testing.T) {
+	all := []trace.Operation{trace.Read, trace.Insert, trace.Upsert, trace.ReadModifyWrite, trace.Scan, trace.Query, trace.Count}
+	rapid.Check(t, func(t *rapid.T) {
+		m, _ := worked(t, all)
+		defer m.unmap(t)
+		results, problems := m.hold()
+		if len(problems) > 0 {
+			t.Fatalf("an honest store: %v", problems)
+		}
+		for _, o := range results {
+			if o.ItemsOwed != nil && o.Items < *o.ItemsOwed {
+				t.Fatalf("%s is to have %d items, an honest store has %d", o.Name, *o.ItemsOwed, o.Items)
+			}
+		}
+	})
+}
+
+// Where nothing is written, a store can neither do less nor more without being seen.
+func TestOneItemMoreOrLessIsMarked(t *testing.T) {
+	marked := 0
+	rapid.Check(t, func(t *rapid.T) {
+		m, failed := worked(t, []trace.Operation{trace.Read, trace.Scan, trace.Query, trace.Count})
+		defer m.unmap(t)
+		if failed {
+			return
+		}
+		for slot, o := range m.file.Operations {
+			cell := m.c.Slot(0, slot)
+			if finds(o) && cell.Items > 0 {
+				cell.Items--
+				if _, problems := m.hold(); len(problems) != 1 || !strings.Contains(problems[0], o.String()) {
+					t.Fatalf("%s with an item too few: %v", o, problems)
+				}
+				cell.Items += 2
+				if _, problems := m.hold(); o == trace.Count && len(problems) != 1 {
+					t.Fatalf("%s with an item too many: %v", o, problems)
+				}
+				cell.Items--
+				marked++
+			}
+			cell.BytesWritten++
+			if _, problems := m.hold(); len(problems) != 1 || !strings.Contains(problems[0], "bytes written") {
+				t.Fatalf("%s with a byte too many: %v", o, problems)
+			}
+			cell.BytesWritten--
+		}
+	})
+	if marked == 0 {
+		t.Error("nothing was found anywhere: nothing was tested")
+	}
+}
+
+// Plain writes are known to the byte, batches to the item, whatever failed: ten times as much is seen.
+func TestTenTimesTheWorkIsMarked(t *testing.T) {
+	marked := 0
+	rapid.Check(t, func(t *rapid.T) {
+		m, failed := worked(t, []trace.Operation{trace.Insert, trace.Upsert, trace.Update, trace.Scan})
+		defer m.unmap(t)
+		for slot, o := range m.file.Operations {
+			cell := m.c.Slot(0, slot)
+			if cell.BytesWritten > 0 && !failed {
+				cell.BytesWritten *= 10
+				if _, problems := m.hold(); len(problems) != 1 {
+					t.Fatalf("%s with ten times the bytes: %v", o, problems)
+				}
+				cell.BytesWritten /= 10
+				marked++
+			}
+			if cell.Items > 0 && o == trace.Batch && !failed {
+				cell.Items *= 10
+				if _, problems := m.hold(); len(problems) != 1 {
+					t.Fatalf("%s with ten times the items: %v", o, problems)
+				}
+				cell.Items /= 10
+			}
+		}
+	})
+	if marked == 0 {
+		t.Error("nothing was written anywhere: nothing was tested")
+	}
+}
+
+// Whole trials on stores and workers that do less, or say more, than they were asked for.
+func TestLessWorkThanAskedForIsMarked(t *testing.T) {
+	t.Parallel()
+	phases := "  - {name: look, mix: {scan: 1}, scan: {min: 1, max: 20}, operations: 400}\n  - {name: change, mix: {update: 1}, batch: 5, operations: 100}\n"
+	for _, c := range []struct {
+		name, worker, text string // "": not marked
+	}{
+		{misbehave.Honest, own(), ""},
+		{"lies-scan-short", own(), "operations of scan counted 400 items"},
+		{misbehave.Honest, liar("counts-items"), "operations of batch counted 5000 items"},
+		{misbehave.Honest, liar("counts-bytes"), "bytes written, by its trace it is 108000"},
+	} {
+		t.Run(c.name+" "+c.worker, func(t *testing.T) {
+			t.Parallel()
+			before, _, _ := strings.Cut(experiment(c.name, c.worker), "  - {name: look")
+			directory := filepath.Join(t.TempDir(), "run")
+			if _, err := runText(context.Background(), before+phases+"blocks: 1\nstep_timeout: 30s\n", directory); err != nil {
+				t.Fatal(err)
+			}
+			trial := trialOf(t, directory, c.name)
+			if trial.Error != "" {
+				t.Fatal(trial.Error)
+			}
+			said := slices.ContainsFunc(trial.Marks, func(m record.Mark) bool { return m.Code == record.MarkIdentity && strings.Contains(m.Text, c.text) })
+			if c.text == "" && len(codes(trial)) > 0 || c.text != "" && !said {
+				t.Errorf("marks %v, expected %q", trial.Marks, c.text)
+			}
+			if scan := trial.Phases[1].Operations[0]; scan.ItemsOwed == nil || *scan.ItemsOwed < 400 {
+				t.Errorf("what scans owed: %+v", scan.ItemsOwed)
+			}
+		})
+	}
+}
+
+func TestCountsThatAreNotRightAreMarked(t *testing.T) {
+	t.Parallel()
+	for _, driver := range []string{"lies-query-short", "lies-count"} { // counts of records are where both lie
+		t.Run(driver, func(t *testing.T) {
+			t.Parallel()
+			trial := runTable(t, driver, "D1")
+			if !slices.ContainsFunc(trial.Marks, func(m record.Mark) bool {
+				return m.Code == record.MarkIdentity && strings.Contains(m.Text, "operations of count")
+			}) {
+				t.Errorf("error %q, marks %v", trial.Error, trial.Marks)
+			}
+		})
+	}
+}
+
+// A phase of upserts fills a store without a load. What it acknowledged must be found by the phases after it.
+func TestWhatPhasesWroteMustBeFoundLater(t *testing.T) {
+	t.Parallel()
+	before, _, _ := strings.Cut(experiment(misbehave.Honest, own(), "threads: 2", "threads: 1"), "  - {name: load")
+	text := before + "  - {name: fill, mix: {upsert: 1}, order: counting, operations: 200}\n  - {name: look, mix: {read: 1}, order: shuffled, operations: 200}\nblocks: 1\nstep_timeout: 30s\n"
+	for driver, lost := range map[string]bool{misbehave.Honest: false, "lies-lost-writes": true} {
+		directory := filepath.Join(t.TempDir(), driver)
+		if _, err := runText(context.Background(), strings.ReplaceAll(text, misbehave.Honest, driver), directory); err != nil {
+			t.Fatal(err)
+		}
+		trial := trialOf(t, directory, driver)
+		look := trial.Phases[len(trial.Phases)-1].Operations[0]
+		if lost != (look.Lost > 0) || look.Miss > 0 {
+			t.Errorf("%s: %d reads of what was written are lost, %d a miss: %v", driver, look.Lost, look.Miss, trial.Marks)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package spec_test
+
+import (
+	"math"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"assay/internal/spec"
+)
+
+// countFile has a place for every whole number.
+const countFile = `name: counts
+stores: [pebble]
+durability: D3
+records: 1000
+keys: {format: decimal, digits: 5}
+phases:
+  - {name: load, load: true}
+  - {name: scan, mix: {scan: 1}, scan: {min: 1, max: 1000000}, for: 1s}
+  - {name: write, mix: {update: 1}, operations: 5}
+`
+
+// countsInFile returns the names of the fields that are whole numbers, each after the field that it stands in.
+func countsInFile(t reflect.Type, within string, into map[string]bool) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t != reflect.TypeFor[spec.OneOrMany[spec.Count]]() {
+		t = t.Elem()
+	}
+	if t == reflect.TypeFor[spec.Count]() || t == reflect.TypeFor[spec.OneOrMany[spec.Count]]() {
+		into[within] = true
+	} else if t.Kind() == reflect.Struct {
+		for _, f := range reflect.VisibleFields(t) {
+			if name := f.Tag.Get("yaml"); name != "" {
+				parent := within[strings.LastIndex(within, ".")+1:]
+				countsInFile(f.Type, strings.TrimPrefix(parent+"."+name, "."), into)
+			}
+		}
+	}
+}
+
+var namedRange = regexp.MustCompile(`from (\d+) to (\d+)`)
+
+// A number that is none names the range that is allowed, and that range is the one that is held to.
+func TestWholeNumbersNameTheirRange(t *testing.T) {
+	all := map[string]bool{}
+	countsInFile(reflect.TypeFor[spec.File](), "", all)
+	columns := "values={columns: [{name: a, value: \"x {i}\"}, {name: p, proof: 24}]}"
+	query := "phases.scan={name: scan, mix: {query: 1}, query: {column: a}, for: 1s}"
+	for field, c := range map[string]struct {
+		path string // where it differs from the field
+		sets []string
+	}{
+		"records": {}, "threads": {}, "blocks": {}, "seed": {}, "verify_records": {}, "values.bytes": {}, "values.pool_bytes": {}, "keys.digits": {},
+		"keys.bytes":        {sets: []string{"keys=null", "records=10"}},
+		"sizes.bytes":       {path: "values.sizes"},
+		"columns.proof":     {path: "values.columns", sets: []string{"stores=[sqlite]"}},
+		"phases.batch":      {path: "phases.write.batch"},
+		"phases.operations": {path: "phases.write.operations"},
+		"phases.threads":    {path: "phases.write.threads"},
+		"scan.min":          {path: "phases.scan.scan.min"},
+		"scan.max":          {path: "phases.scan.scan.max"},
+		"query.limit":       {path: "phases.scan.query.limit", sets: []string{"stores=[sqlite]", columns, query}},
+	} {
+		if !all[field] {
+			t.Errorf("there is no whole number %s any more", field)
+		}
+		delete(all, field)
+		try := func(number string) error {
+			set := field + "=" + number
+			switch {
+			case c.path == "values.sizes":
+				set = "values.sizes=[{weight: 1, bytes: " + number + "}]"
+			case c.path == "values.columns":
+				set = "values.columns=[{name: a, value: \"x {i}\"}, {name: p, proof: " + number + "}]"
+			case c.path != "":
+				set = c.path + "=" + number
+			}
+			_, err := spec.Load([]byte(countFile), "counts.yaml", append(c.sets, set), fakeDrivers())
+			return err
+		}
+		for _, number := range []string{"-1", "0.5", "many"} {
+			if err := try(number); err == nil || !namedRange.MatchString(err.Error()) {
+				t.Errorf("%s: %s: no range in %v", field, number, err)
+			}
+		}
+		found := namedRange.FindStringSubmatch(try("-1").Error())
+		if found == nil {
+			continue
+		}
+		least, _ := strconv.ParseUint(found[1], 10, 64)
+		most, _ := strconv.ParseUint(found[2], 10, 64)
+		if least > 0 && try(strconv.FormatUint(least-1, 10)) == nil {
+			t.Errorf("%s: %d is accepted, though %d is said to be the least", field, least-1, least)
+		}
+		if most < math.MaxUint64 && try(strconv.FormatUint(most+1, 10)) == nil {
+			t.Errorf("%s: %d is accepted, though %d is said to be the most", field, most+1, most)
+		}
+		if field != "records" { // 0 and 2^47 need files of their own
+			for _, end := range []uint64{least, most} {
+				if err := try(strconv.FormatUint(end, 10)); err != nil {
+					t.Errorf("%s: %d is said to be allowed: %v", field, end, err)
+				}
+			}
+		}
+	}
+	for field := range all {
+		t.Errorf("the whole number %s is not tried here", field)
+	}
+}
+
+func TestWholeNumbersMayBeWrittenInManyWays(t *testing.T) {
+	for text, want := range map[string]uint64{"0": 0, "1_000_000": 1e6, "1e6": 1e6, "1.5e3": 1500, "1e18": 1e18, "1e19": 1e19, "18446744073709551615": math.MaxUint64} {
+		if e := mustLoad(t, small, "seed="+text); e.Seed != want {
+			t.Errorf("seed %s: %d, want %d", text, e.Seed, want)
+		}
+	}
+	for _, text := range []string{"-1", "1.5", "1e-1", "0x10", "1e20", "18446744073709551616", "5B", "1KiB", "inf", "nan", "\"5\"", "1e99999"} {
+		if _, err := spec.Load([]byte(small), "small.yaml", []string{"seed=" + text}, fakeDrivers()); err == nil {
+			t.Errorf("the seed %s is accepted", text)
+		}
+	}
+}
+
+// Some editors begin a file with a byte order mark.
+func TestAByteOrderMarkIsNoText(t *testing.T) {
+	if e := mustLoad(t, "\ufeff"+small); e.Name != "small" {
+		t.Errorf("the name is %q", e.Name)
+	}
+	_, err := spec.Load([]byte("\ufeffnmae: x\n"), "bom.yaml", nil, fakeDrivers())
+	if err == nil || !strings.HasPrefix(err.Error(), `bom.yaml:1:1: unknown field "nmae"`) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Records are read back at the end of a trial whether or not reads are checked while the clock runs: both may be asked for.
+func TestVerifyRecordsHoldWithoutVerify(t *testing.T) {
+	for set, want := range map[string]uint64{"verify_records=100": 100, "verify_records=null": 0} {
+		if e := mustLoad(t, small, "verify=false", set); e.Verify || e.VerifyRecords != want {
+			t.Errorf("--set %s: verify %v, %d records", set, e.Verify, e.VerifyRecords)
+		}
+	}
+}

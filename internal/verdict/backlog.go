@@ -1,0 +1,52 @@
+package verdict
+
+import (
+	"fmt"
+
+	"assay/internal/record"
+)
+
+// BacklogShareMax is the share of open load that may be due and not begun, and how far behind its schedule it may end, as a share of its phase. Beyond that all
+// of its percentiles are refused: they hang on how long the phase is. Below, those are that so many more operations could have changed.
+const BacklogShareMax = 0.01
+
+// notBegun is the share of the operations that were due in open load and are in no percentile.
+func notBegun(phases ...*record.Phase) float64 {
+	var left, due uint64
+	for _, p := range phases {
+		left, due = left+p.NotBegun, due+p.Attempted+p.NotBegun
+	}
+	return float64(left) / float64(max(due, 1))
+}
+
+// fellBehind says whether open load that was due was not done. One that is behind by its longest operation alone began all in time but what waited for that
+// one.
+func fellBehind(p *record.Phase) bool {
+	var longest uint64
+	for _, op := range p.Operations {
+		longest = max(longest, op.MaxNS)
+	}
+	late := p.BehindNS > longest && float64(p.BehindNS) > BacklogShareMax*float64(p.ElapsedNS)
+	return p.Open && (late || notBegun(p) > BacklogShareMax)
+}
+
+// findBacklog names the stores that did not keep up with the rate that the experiment set.
+func findBacklog(run *record.Run, s *Summary) (found []Finding) {
+	eachRow(s, func(t *Table, r *Row) {
+		var evidence []string
+		for _, o := range r.used() {
+			if !fellBehind(o.phase) {
+				continue
+			}
+			seconds := float64(o.phase.ElapsedNS) / 1e9
+			evidence = append(evidence, fmt.Sprintf("%s: %s of %s that the experiment asks for; %s behind after %s; %d operations never begun", o.Trial,
+				rate(float64(o.phase.Attempted)/seconds), rate(t.Offered), duration(float64(o.phase.BehindNS)), duration(float64(o.phase.ElapsedNS)), o.phase.NotBegun))
+		}
+		if len(evidence) > 0 {
+			found = append(found, Finding{Code: FindBacklog, Severity: Warning,
+				Sentence: fmt.Sprintf("%s did not keep up with the rate of %s%s: its percentiles are refused. What waited longest was never begun.", r.Arm, in(run, t), blocksOf(len(evidence), r)),
+				Evidence: evidence, Remedy: "lower the rate below what the store does in closed load", Where: at(t, r.Arm)})
+		}
+	})
+	return found
+}

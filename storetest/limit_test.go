@@ -1,0 +1,78 @@
+package storetest
+
+import (
+	"strings"
+	"testing"
+
+	"assay/internal/keyval"
+	"assay/internal/trace"
+	"assay/store"
+)
+
+// A limit that follows an option must be what that option's default gives.
+func TestAnOptionsLimitIsHeldToItsDefault(t *testing.T) {
+	d := store.Description{
+		Name: "x", Summary: "x", Licence: "MIT", Kind: store.Embedded, Durability: []store.DurabilityClaim{{Class: store.D1, How: "x"}},
+		Options:       []store.Option{{Name: "width_bytes", Type: store.Int, Default: "255", Help: "x"}},
+		ValueBytesMax: 255, ValueBytesOption: "width_bytes",
+	}
+	for _, c := range []struct {
+		change func(*store.Description)
+		want   string
+	}{
+		{func(*store.Description) {}, ""},
+		{func(d *store.Description) { d.ValueBytesMax = 65536 }, "value_bytes_max is 65536, but the default of option width_bytes"},
+		{func(d *store.Description) { d.ValueBytesOption = "width" }, "not declared"},
+		{func(d *store.Description) { d.KeyText, d.KeyNumbers = true, true }, "leaves no keys"},
+	} {
+		claimed := d
+		c.change(&claimed)
+		b := &bench{kit: &kit{claimed: claimed}, description: claimed}
+		if err := describeRule(b); err != nil {
+			t.Fatal(err)
+		}
+		if faults := b.describeFaults(); (faults == "") != (c.want == "") || !strings.Contains(faults, c.want) {
+			t.Errorf("faults %q, want %q", faults, c.want)
+		}
+	}
+}
+
+// Rules write no value that is longer than the driver claims to take, but values of different lengths.
+func TestScriptsKeepToTheClaimedLength(t *testing.T) {
+	b := &bench{kit: &kit{}, description: store.Description{ValueBytesMax: 100}}
+	s := b.script(1)
+	for _, length := range []int{50, 100, 700, 1000, 3000} {
+		s.do(0, trace.Upsert, 1, length)
+	}
+	s.do(0, trace.Scan, 1, 5000)
+	file, err := s.file()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var amounts []uint32
+	for _, e := range file.Threads[0].Entries {
+		amounts = append(amounts, file.Amounts[e.SizeClass()])
+	}
+	for i, a := range amounts[:5] {
+		if a > 100 || i < 2 && a != []uint32{50, 100}[i] || i >= 2 && a < 50 {
+			t.Errorf("lengths %v: beyond 100, or not in the upper half", amounts)
+		}
+	}
+	if amounts[2] == amounts[3] || amounts[5] != 5000 {
+		t.Errorf("lengths %v: alike, or a scan was cut", amounts)
+	}
+}
+
+// Keys of an array are tried neither scattered nor as text.
+func TestAnArrayTakesNumbers(t *testing.T) {
+	b := &bench{kit: &kit{}, description: store.Description{KeyNumbers: true, KeyBytesMin: 8, KeyBytesMax: 8}}
+	for shape, want := range map[keyval.KeyShape]bool{
+		{Format: keyval.Binary, Bytes: 8}:                true,
+		{Format: keyval.Binary, Bytes: 8, Scatter: true}: false,
+		{Format: keyval.Decimal, Digits: 8}:              false,
+	} {
+		if got := b.takes(shape); got != want {
+			t.Errorf("%+v: %v", shape, got)
+		}
+	}
+}
