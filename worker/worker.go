@@ -7,6 +7,8 @@
 //	operate.go  one operation of each kind
 //	check.go    is a value that was read one that was written there?
 //	handles.go  one handle for all, one each, a pool, a new one each time
+//	define.go   records with columns, and query.go: finding and counting them by one
+//	stats.go    the store's own counters, told while a phase runs
 package worker
 
 import (

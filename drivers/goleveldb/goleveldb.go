@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -166,7 +167,7 @@ func (d *db) Inspect() store.Inspection {
 	if err != nil {
 		return store.Inspection{Stats: stats, Busy: busy}
 	}
-	for _, l := range parseLevels(text) {
+	for _, l := range withEmptyLevels(parseLevels(text)) {
 		prefix := fmt.Sprintf("level%d_", l.number)
 		stats[prefix+"tables"] = float64(l.tables)
 		stats[prefix+"bytes"] = l.bytes
@@ -180,6 +181,18 @@ func (d *db) Inspect() store.Inspection {
 		}
 	}
 	return store.Inspection{Stats: stats, Busy: busy}
+}
+
+// levelsTold is how many levels are told from the first moment on, empty ones as well: a worker tells while a phase runs only what was there before it.
+const levelsTold = 7
+
+func withEmptyLevels(levels []level) []level {
+	for number := range levelsTold {
+		if !slices.ContainsFunc(levels, func(l level) bool { return l.number == number }) {
+			levels = append(levels, level{number: number})
+		}
+	}
+	return levels
 }
 
 type level struct {

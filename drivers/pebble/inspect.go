@@ -43,9 +43,6 @@ func (d *db) Inspect() store.Inspection {
 	}
 	for number := range m.Levels {
 		l := &m.Levels[number]
-		if l.TablesCount == 0 && l.TablesCompacted == 0 && l.TablesFlushed == 0 {
-			continue
-		}
 		prefix := fmt.Sprintf("level%d_", number)
 		stats[prefix+"tables"] = float64(l.TablesCount)
 		stats[prefix+"bytes"] = float64(l.TablesSize)

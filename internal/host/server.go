@@ -73,7 +73,7 @@ func (s *Sampler) ServersWrite(directory string) (why string) {
 	for _, server := range s.servers.PIDs {
 		for _, pid := range tree(s.roots, server) {
 			elsewhere, err := writesElsewhere(s.proc, pid, known.Dev)
-			if err != nil {
+			if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may have ended
 				return fmt.Sprintf("the files of the server's process %d can't be looked at: %v", pid, err)
 			}
 			if elsewhere != "" {

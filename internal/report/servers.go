@@ -29,7 +29,7 @@ func serversText(rows []Row, used [][]*record.Phase) string {
 			}
 		}
 		if len(server) > 0 {
-			sentences = append(sentences, fmt.Sprintf("Memory and CPU per operation of %s are the server’s and its client’s together: of the memory, %s are the server’s and %s the client’s.",
+			sentences = append(sentences, fmt.Sprintf("Memory and CPU per operation of %s are the server's and its client's together: of the memory, %s are the server's and %s the client's.",
 				row.Arm, bytesText(stat.Mean(server)), bytesText(stat.Mean(client))))
 		}
 		for _, why := range whys {

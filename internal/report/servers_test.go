@@ -16,7 +16,7 @@ func TestWhoseMemoryAServersIsIsTold(t *testing.T) {
 		want []string // parts; none: nothing is said
 	}{
 		{"embedded", record.Process{RSSMaxBytes: &client}, nil},
-		{"server", record.Process{RSSMaxBytes: &client, ServerRSSMaxBytes: &server}, []string{"of oak", "240 MB are the server’s and 30.0 MB the client’s"}},
+		{"server", record.Process{RSSMaxBytes: &client, ServerRSSMaxBytes: &server}, []string{"of oak", "240 MB are the server's and 30.0 MB the client's"}},
 		{"unseen server", record.Process{RSSMaxBytes: &client, ServerWhy: "it is far away"}, []string{"Memory and CPU per operation of oak, a server, are not measured: it is far away."}},
 		{"a process ended", record.Process{RSSMaxBytes: &client, ServerRSSMaxBytes: &server, ServerWhy: "one ended"}, []string{"240 MB", "CPU per operation, in part, of oak, a server, are not measured: one ended."}},
 	} {
@@ -34,7 +34,7 @@ func TestWhoseMemoryAServersIsIsTold(t *testing.T) {
 
 func TestWhoseMemoryAServersIsIsShown(t *testing.T) {
 	v := exampleView(t)
-	v.Tables[0].Servers = "It is the moon’s."
+	v.Tables[0].Servers = "It is of the moon."
 	if !strings.Contains(textOfView(t, v), v.Tables[0].Servers) {
 		t.Error("not on the terminal")
 	}

@@ -5,6 +5,10 @@
 //	phase.go    one phase: its trace, its result, what is left on the disk after it
 //	watch.go    the phase while it runs: samples, hangs, the user's Ctrl-C
 //	tally.go    counters to results; do the counts add up?
+//	work.go     is that the work that the trace asks for? (keysafter.go: what a scan must find)
+//	seen.go     are the worker's times what was seen from outside?
+//	stored.go   what is stored, and cold.go what of it the page cache has
+//	server.go   what the servers of a trial used
 //	limits.go   memory limit, disk quota, stores that meet a full disk
 //	fulldisk.go a full disk ends the trial, and the run only if others fill it
 //	quota.go    a disk quota as a file system of its own

@@ -3,6 +3,7 @@ package run
 import (
 	"bufio"
 	"context"
+	"html"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,12 +40,12 @@ func startServer(t *testing.T) (endpoint string) {
 	return strings.TrimSpace(line)
 }
 
-// serverRun runs a short experiment with the driver "distant" and returns its trial and its row.
-func serverRun(t *testing.T, endpoint, writesWhy string) (*record.Trial, verdict.Row) {
+// serverRun runs a short experiment with the driver "distant" and returns its trial, its row and the report's page.
+func serverRun(t *testing.T, endpoint, writesWhy string) (*record.Trial, verdict.Row, string) {
 	t.Helper()
 	text := strings.NewReplacer("30s, operations: 60000", "300ms", "worker:", "endpoints: ['"+endpoint+"'], worker:").Replace(inserts("distant", "D0", ""))
-	trial, row, _ := runCounted(t, text, "distant", writesWhy)
-	return trial, row
+	trial, row, run := runCounted(t, text, "distant", writesWhy)
+	return trial, row, html.UnescapeString(reported(t, run))
 }
 
 // standInRun runs 1,000 inserts of 4 KiB into a store, as if the kernel counted right here.
@@ -90,7 +91,7 @@ func runCounted(t *testing.T, text, arm, writesWhy string) (*record.Trial, verdi
 
 func TestAServersMemoryAndCPUAreTheStores(t *testing.T) {
 	t.Parallel()
-	trial, row := serverRun(t, startServer(t), "")
+	trial, row, page := serverRun(t, startServer(t), "")
 	p := &trial.Phases[0].Process
 	if p.ServerWhy != "" || p.ServerRSSMaxBytes == nil || p.ServerCPUSeconds == nil || p.ServerHostReadBytes == nil {
 		t.Fatalf("the server was not measured: %+v", p)
@@ -108,6 +109,9 @@ func TestAServersMemoryAndCPUAreTheStores(t *testing.T) {
 	if p.HostWriteBytes == nil || *p.HostWriteBytes == 0 || p.HostWriteSource != record.WritesOfServer {
 		t.Errorf("host writes: %v of %q: %s", p.HostWriteBytes, p.HostWriteSource, p.HostWriteWhy)
 	}
+	if !strings.Contains(page, "Memory and CPU per operation of distant are the server's and its client's together") {
+		t.Error("the report does not say whose they are")
+	}
 }
 
 func p0Operations(trial *record.Trial) (done uint64) {
@@ -119,7 +123,7 @@ func p0Operations(trial *record.Trial) (done uint64) {
 
 func TestHostWritesOfAServerNeedAKernelThatCountsRight(t *testing.T) {
 	t.Parallel()
-	trial, _ := serverRun(t, startServer(t), tooMuch)
+	trial, _, _ := serverRun(t, startServer(t), tooMuch)
 	if p := trial.Phases[0].Process; p.HostWriteBytes != nil || p.HostWriteWhy != tooMuch || p.ServerRSSMaxBytes == nil {
 		t.Errorf("%+v", p)
 	}
@@ -128,7 +132,7 @@ func TestHostWritesOfAServerNeedAKernelThatCountsRight(t *testing.T) {
 // Where the server can't be looked at, the client's figures are not the store's.
 func TestAServerThatCanNotBeSeenIsNotMeasured(t *testing.T) {
 	t.Parallel()
-	trial, row := serverRun(t, "192.0.2.1:9", "") // an address of no machine (RFC 5737)
+	trial, row, page := serverRun(t, "192.0.2.1:9", "") // an address of no machine (RFC 5737)
 	p := trial.Phases[0].Process
 	if p.RSSMaxBytes == nil || p.CPUSeconds == nil {
 		t.Errorf("the client's own figures are gone: %+v", p)
@@ -138,5 +142,8 @@ func TestAServerThatCanNotBeSeenIsNotMeasured(t *testing.T) {
 	}
 	if row.RSSMaxBytes != nil || row.CPUNS != nil || row.WriteAmplification != nil {
 		t.Errorf("memory %v, CPU an operation %v, write amplification %v", row.RSSMaxBytes, row.CPUNS, row.WriteAmplification)
+	}
+	if !strings.Contains(page, "Memory and CPU per operation of distant, a server, are not measured: "+p.ServerWhy) {
+		t.Error("the report does not say why")
 	}
 }

@@ -5,10 +5,10 @@
 //     collapse.go   what that rate did over time, in sentences; also of anybody's CSV file (collapse_csv.go, collapse_text.go)
 //  2. summarise.go  trials → rows → tables, one for each cell and measured phase
 //  3. rank.go       who may be ranked, who is ahead, who is tied
-//  4. findings.go   and find_….go: statements that the data supports, with evidence and remedy
-//  5. compare.go    two runs, or two arms of one: regression, none, inconclusive
+//  4. findings.go   and find_….go, lateness.go, backlog.go, sunken.go: statements that the data supports, with evidence and remedy
+//  5. compare.go    two runs, or two arms of one: regression, none, inconclusive (likeness.go: did they do the same?)
 //
-// A rate is operations a second that ended well: done, less lost, wrong, errors and timeouts (see docs/statistics.md).
+// A rate is operations a second that ended well: done, less lost, wrong, errors, timeouts and refused writes (see docs/statistics.md).
 // What was not measured is nil, never zero.
 package verdict
 
