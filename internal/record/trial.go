@@ -234,6 +234,9 @@ const (
 	WritesOfServer  = "server"  // as WritesOfProcess, but of the server under test, and without what the worker wrote
 )
 
+// WritesNowhere is Process.HostWriteWhy of a store that has no files.
+const WritesNowhere = "it keeps everything in memory"
+
 // Machine is how much of the machine a phase had to do without. A nil pointer: not measured, and NotMeasured says why.
 type Machine struct {
 	Seconds float64 `json:"seconds"` // between the readings that all of this comes from: the phase, and what it took to begin and end it

@@ -52,6 +52,7 @@ type terminal struct {
 	width int
 	paint paint
 	out   strings.Builder
+	said  map[string]bool // by once
 }
 
 type paint struct{ plain, strong, faint, bad, care, best lipgloss.Style }
@@ -105,6 +106,18 @@ type column struct {
 	foot  string // a sentence beneath the table, where the column is shown
 }
 
+// once writes what is true of several tables beneath the first of them.
+func (t *terminal) once(text string) {
+	if text == "" || t.said[text] {
+		return
+	}
+	if t.said == nil {
+		t.said = map[string]bool{}
+	}
+	t.said[text] = true
+	t.wrapped("", t.paint.faint, "", text)
+}
+
 func (t *terminal) table(table Table) {
 	t.wrapped("", t.paint.strong, "", table.Phase+": "+table.Sentence)
 	conditions := capital(table.Doing) + ". " + table.Cell + ". Page cache " + table.Cache + "."
@@ -135,12 +148,8 @@ func (t *terminal) table(table Table) {
 		t.grids(table, shown)
 		t.kinds(table)
 	}
-	if table.Writes != "" {
-		t.wrapped("", t.paint.faint, "", table.Writes)
-	}
-	if table.Servers != "" {
-		t.wrapped("", t.paint.faint, "", table.Servers)
-	}
+	t.once(table.Writes)
+	t.once(table.Servers)
 	t.without(table)
 	t.doubts(table)
 	t.line("")
@@ -194,9 +203,7 @@ func (t *terminal) grids(table Table, rows []Row) {
 				feet = append(feet, c.foot)
 			}
 		}
-		if len(feet) > 0 {
-			t.wrapped("", t.paint.faint, "", strings.Join(feet, " "))
-		}
+		t.once(strings.Join(feet, " "))
 		t.line("")
 	}
 }

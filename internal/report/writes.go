@@ -19,6 +19,9 @@ func writesText(rows []Row, used [][]*record.Phase) string {
 		if row.Role == string(plan.Ceiling) || row.Rate == nil {
 			continue
 		}
+		if slices.ContainsFunc(used[i], func(p *record.Phase) bool { return p.Process.HostWriteWhy == record.WritesNowhere }) {
+			continue // nobody asks
+		}
 		stores++
 		for _, p := range used[i] {
 			disk = disk || p.Process.HostWriteSource == record.WritesOfDisk

@@ -32,7 +32,7 @@ func (t *trial) watchWrites() {
 		}
 		return
 	case t.data == "":
-		t.writes.why = "it keeps everything in memory"
+		t.writes.why = record.WritesNowhere
 	case t.mountsQuota():
 		t.writes.why = "the files are in memory"
 	default:
