@@ -62,6 +62,7 @@ var groupWords = map[string]string{
 	verdict.FindPartWork:      "%s did a part of the work, for {their|its} time was over: rates and sizes are of that part",
 	verdict.FindLessWork:      "%s did less work than {they were|it was} asked for, and {have|has} no rank there",
 	verdict.FindUnweighed:     "in %s, arms found different shares of what they looked for, and whether one did less work can't be told",
+	verdict.FindNotOnDisk:     "what %s acknowledged is not on the disk, though the class promises that it survives the process",
 	verdict.FindNotReadBack:   "of what %s wrote, nothing was read back",
 	verdict.FindBacklog:       "%s did not keep up with the experiment's rate: {their|its} percentiles are refused",
 	verdict.FindSettings:      "%s {have|has} settings that are too small for this much data",

@@ -143,11 +143,12 @@ func (b *builder) row(run *record.Run, t *verdict.Table, from *verdict.Row, used
 		row.CPUNS, row.CPUTooShort = nil, true
 	}
 	row.Kinds, row.Latencies = kindsOf(used), latenciesOf(used...)
-	switch verdict.RefusedFor(row.RefusedFor) {
-	case verdict.RefusedLate:
-		row.Doubts = append(row.Doubts, percentileNames(row.Refused)+" refused: dispatch late (more than a tenth of each would be the harness's)")
-	case verdict.RefusedBacklog:
-		row.Doubts = append(row.Doubts, "latencies refused: it did not keep up with the experiment's rate (what waited longest was never begun)")
+	if refused := percentileNames(row.Refused); refused != "" {
+		row.Doubts = append(row.Doubts, map[verdict.RefusedFor]string{
+			verdict.RefusedLate:    refused + " refused: dispatch late (more than a tenth of each would be the harness's)",
+			verdict.RefusedBacklog: refused + " refused: not all begun (operations that were due waited longer, and are in none of them)",
+			verdict.RefusedBoth:    refused + " refused: dispatch late (more than a tenth would be the harness's), or not all begun (operations that were due are in none of them)",
+		}[verdict.RefusedFor(row.RefusedFor)])
 	}
 	if l := from.Latency; l != nil && len(row.Latency) > 0 {
 		// The verdict's own figures, where it has them: two sums of the same histograms must not tell two stories.

@@ -21,12 +21,13 @@ func grows(p spec.Phase) bool {
 	return all > 0 && 2*inserts >= all
 }
 
-// findKept says which stores did not break as their data grew, how far they got, and whether that was far enough to tell: that a collapse did not appear
+// findKept says, where memory or disk was bounded, which stores did not break as their data grew, how far they got, and whether that was far enough to tell: that a collapse did not appear
 // is an answer, too.
 func findKept(run *record.Run, s *Summary) (found []Finding) {
 	for i := range s.Tables {
 		t := &s.Tables[i]
-		if t.Open || !grows(phaseNamed(run, t.Phase)) {
+		asked := t.Parameters.MemoryLimit > 0 || t.Parameters.DiskQuota > 0
+		if t.Open || !asked || !grows(phaseNamed(run, t.Phase)) {
 			continue
 		}
 		var kept, small []string
@@ -56,7 +57,7 @@ func findKept(run *record.Run, s *Summary) (found []Finding) {
 		}
 		if len(small) > 0 {
 			found = append(found, Finding{Code: FindNotOutgrown, Severity: Warning,
-				Sentence: fmt.Sprintf("In %s, the files of %d of these did not outgrow the memory: what they do beyond it is not known.", in(run, t), len(small)),
+				Sentence: fmt.Sprintf("In %s, the files of %s without a fall did not outgrow the memory: what is beyond it is not known.", in(run, t), plural(len(small), "store", "stores")),
 				Evidence: small, Remedy: "run the phase longer, or set a smaller memory_limit", Where: at(t, "")})
 		}
 	}
