@@ -55,6 +55,7 @@ var groupWords = map[string]string{
 	verdict.FindStall:         "%s stalled, below a tenth of the median rate for a while",
 	verdict.FindCliff:         "%s fell off a cliff, and it lasted",
 	verdict.FindDecline:       "%s declined as data grew",
+	verdict.FindTuning:        "%s {have|has} settings against a fall of the defaults",
 	verdict.FindOscillation:   "%s went to and fro between two levels",
 	verdict.FindSank:          "%s sank to less than half of {their first levels|its first level}, but wandered there",
 	verdict.FindConflicts:     "%s refused operations because of others: they were not done, and are in no rate",
@@ -85,7 +86,7 @@ const (
 )
 
 // telling are the codes whose sentences say when, at how many records and with what: a count alone would hide it.
-var telling = map[string]bool{verdict.FindCliff: true, verdict.FindDecline: true, verdict.FindOscillation: true, verdict.FindSank: true}
+var telling = map[string]bool{verdict.FindCliff: true, verdict.FindDecline: true, verdict.FindOscillation: true, verdict.FindSank: true, verdict.FindTuning: true}
 
 // tellingMax is how many of these sentences are all said; of more, one is.
 const tellingMax = 5

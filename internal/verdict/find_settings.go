@@ -61,7 +61,7 @@ func findSettings(run *record.Run, s *Summary) (found []Finding) {
 			}
 			option, _ := optionOf(arm.Description, rule.option)
 			found = append(found, Finding{Code: FindSettings, Severity: Warning,
-				Sentence: fmt.Sprintf("%s of %s is too small for this data: it is %s, %s.", rule.option, arm.Name, amountOf(option, value), rule.because),
+				Sentence: fmt.Sprintf("The %s of %s is too small for this data: it is %s, %s.", rule.option, arm.Name, amountOf(option, value), rule.because),
 				Evidence: []string{fmt.Sprintf("%s is %s (%s); the data is %s records, %s; from %s on it would fit",
 					rule.option, amountOf(option, value), origin, count(uint64(records)), size(bytes), amountOf(option, math.Ceil(rule.least(records, bytes))))},
 				Remedy: fmt.Sprintf("--set stores.%s.options.%s=%s", arm.Name, rule.option, proposed(option, rule.enough(records, bytes))),

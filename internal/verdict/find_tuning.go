@@ -2,6 +2,8 @@ package verdict
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"assay/internal/plan"
 	"assay/internal/record"
@@ -29,11 +31,19 @@ func findTuning(run *record.Run, s *Summary) (found []Finding) {
 					continue
 				}
 				found = append(found, Finding{Code: FindTuning, Severity: Notice, Sentence: tuningText(run, t, untuned, tuned, broke, breakOf(tuned)),
-					Evidence: []string{fmt.Sprintf("settings of %s: %v", tuned.Arm, run.Experiment.Stores[tuned.Store].Options)}, Where: at(t, tuned.Arm)})
+					Evidence: []string{fmt.Sprintf("settings of %s: %s", tuned.Arm, settingsText(run.Experiment.Stores[tuned.Store].Options))}, Where: at(t, tuned.Arm)})
 			}
 		}
 	}
 	return found
+}
+
+func settingsText(options map[string]string) string {
+	var texts []string
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		texts = append(texts, name+"="+options[name])
+	}
+	return list(texts)
 }
 
 // fall is when an arm's rate broke, in records stored: the median over its trials.
