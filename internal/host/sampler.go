@@ -162,9 +162,6 @@ func (s *Sampler) Sample() Usage {
 	return u
 }
 
-// WalkCost returns how long the last walk of the data directory took.
-func (s *Sampler) WalkCost() time.Duration { return s.walkCost }
-
 func (s *Sampler) walk(u *Usage) {
 	began := time.Now()
 	bytes, files, err := DiskUse(s.directory)

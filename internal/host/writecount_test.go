@@ -72,10 +72,10 @@ func TestWriteCountInMemory(t *testing.T) {
 	}
 }
 
-// Whatever a kernel charges to the process, a trial's own disk counts what it was sent.
-func TestOwnDiskCountsWhatIsWritten(t *testing.T) {
-	place := t.TempDir()
-	q := QuotaMount{By: QuotaLoop, Directory: place, Bytes: 64 << 20}
+// loopMount mounts a file system of its own for a test; it skips one where that can't be done.
+func loopMount(t *testing.T) QuotaMount {
+	t.Helper()
+	q := QuotaMount{By: QuotaLoop, Directory: t.TempDir(), Bytes: 64 << 20}
 	t.Cleanup(func() {
 		if err := q.Unmount(); err != nil {
 			t.Error(err)
@@ -84,6 +84,12 @@ func TestOwnDiskCountsWhatIsWritten(t *testing.T) {
 	if err := q.Mount(); err != nil {
 		t.Skipf("no loop device: %v", err)
 	}
+	return q
+}
+
+// Whatever a kernel charges to the process, a trial's own disk counts what it was sent.
+func TestOwnDiskCountsWhatIsWritten(t *testing.T) {
+	q := loopMount(t)
 	disk, err := NewOwnDisk(q.Point())
 	if err != nil {
 		t.Fatal(err)
@@ -153,16 +159,7 @@ func TestNoOwnDiskInMemory(t *testing.T) {
 // What is read from the storage layer is charged when a request is made, and by its size: large folios do no harm to it. Readahead may read
 // more than was asked for, and does read it.
 func TestReadCountIsTrue(t *testing.T) {
-	place := t.TempDir()
-	q := QuotaMount{By: QuotaLoop, Directory: place, Bytes: 64 << 20}
-	t.Cleanup(func() {
-		if err := q.Unmount(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := q.Mount(); err != nil {
-		t.Skipf("no loop device: %v", err)
-	}
+	q := loopMount(t)
 	path := filepath.Join(q.Point(), "file")
 	random := make([]byte, 8<<20)
 	rand.Read(random)

@@ -42,9 +42,6 @@ func newWriter(directory string, header Header, trials []plan.Trial, locked *loc
 // Directory returns the run directory, as it was given.
 func (w *Writer) Directory() string { return w.directory }
 
-// Header returns what run.json holds.
-func (w *Writer) Header() Header { return w.header }
-
 // Event records that something happened to the run. trial and text may be "".
 func (w *Writer) Event(kind, trial, text string) error {
 	w.mu.Lock()

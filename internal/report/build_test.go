@@ -197,10 +197,13 @@ func TestNothingEndedWell(t *testing.T) {
 	}
 }
 
-func textOfView(t *testing.T, v View) string {
+func textOfView(t *testing.T, v View) string { return textAt(t, v, 100) }
+
+// textAt is the text report at a width.
+func textAt(t *testing.T, v View, width int) string {
 	t.Helper()
 	var text strings.Builder
-	if err := Text(&text, v, false, 100); err != nil {
+	if err := Text(&text, v, false, width); err != nil {
 		t.Fatal(err)
 	}
 	return text.String()

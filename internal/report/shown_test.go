@@ -60,15 +60,8 @@ func rowOf(t *testing.T, table Table, arm string) Row {
 	return Row{}
 }
 
-// wide is the text report at a width at which no column is given up, without its line ends.
-func wide(t *testing.T, v View) string {
-	t.Helper()
-	var text strings.Builder
-	if err := Text(&text, v, false, 250); err != nil {
-		t.Fatal(err)
-	}
-	return text.String()
-}
+// wide is the text report at a width at which no column is given up.
+func wide(t *testing.T, v View) string { return textAt(t, v, 250) }
 
 // A plot shows what the verdict judged: operations that failed are no work, and a last sample of less than half the width is noise.
 func TestPlotsShowWhatWasJudged(t *testing.T) {
