@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,7 +28,7 @@ func holdScratch() {
 		os.Exit(1)
 	}
 	fmt.Println(made.directory)
-	select {} // stdout's reader kills it
+	_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed, or its parent has died; select {} would be a deadlock to Go
 }
 
 // What a conductor leaves that is killed while it makes a trace is removed by the next run, and not before it is dead.
@@ -38,10 +39,14 @@ func TestScratchOfAKilledConductorIsRemovedByTheNextRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	held, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = command.Process.Kill() })
+	t.Cleanup(func() { _ = held.Close(); _ = command.Process.Kill() })
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
