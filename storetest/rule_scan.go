@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"time"
 
 	"assay/internal/counters"
 	"assay/internal/keyval"
@@ -168,6 +169,60 @@ func scanDeletedRule(b *bench) error {
 		if err := b.scanned(fmt.Sprintf("from %d, where every second record was deleted", start), s.keys, base+uint64(start), records, records, bytes); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// scanBesideRule scans over records that stay, while others come and go between them: empty ones, so that the sum of the lengths is that of those
+// that stay.
+func scanBesideRule(b *bench) error {
+	threads := b.threads(3)
+	switch d := b.description; {
+	case !d.Abilities.Scan:
+		return skip("%s has no scans", d.Name)
+	case threads < 2:
+		return skip("%s takes one thread only", d.Name)
+	case d.Kind == store.Server:
+		return skip("other keys would lie between those of this rule")
+	}
+	if err := b.openFor(opening{threads: threads}); err != nil {
+		return err
+	}
+	const stay, length, under = 300, 50, 8 // under: so many of a writer's records are there at a time
+	s := b.script(1)
+	base := b.base(s.keys)
+	for i := range uint64(stay) {
+		s.do(0, trace.Insert, base+2*(i*37%stay), length) // 37 and 300 have no common divisor
+	}
+	r, err := b.run(s)
+	if err != nil {
+		return err
+	}
+	b.allOK(r, "writing what is to be scanned")
+	beside := b.script(threads)
+	beside.endless, beside.deadline = true, 200*time.Millisecond
+	beside.do(0, trace.Scan, base, 2*stay+1)
+	for thread := 1; thread < threads; thread++ {
+		var own []uint64
+		for i := uint64(thread - 1); i < stay; i += uint64(threads - 1) {
+			own = append(own, base+2*(i*37%stay)+1)
+		}
+		for i, index := range own {
+			beside.do(thread, trace.Upsert, index, 0)
+			beside.do(thread, trace.Delete, own[(i+len(own)-under)%len(own)], 0)
+		}
+	}
+	if r, err = b.run(beside); err != nil {
+		return err
+	}
+	total := r.total(trace.Scan)
+	done := total.Outcomes[counters.OK]
+	if done == 0 || done+total.Outcomes[counters.Conflict] != total.Operations() {
+		b.fault("scans beside inserts and deletes: expected all to be ok, counted %s", r.outcomes(trace.Scan))
+	}
+	if expected := done * stay * length; total.BytesRead != expected {
+		b.fault("%d scans beside inserts and deletes of other, empty records gave %d bytes, expected %d: each of the %d records that stay, once",
+			done, total.BytesRead, expected, stay)
 	}
 	return nil
 }

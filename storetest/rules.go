@@ -39,6 +39,7 @@ var rules = []rule{
 	{"scan-start", "A scan starts at the first key that is not less than its start, also where that key itself is not there.", scanStartRule},
 	{"scan-limit", "A scan stops when it is told to, at the limit or at the end of the keys.", scanLimitRule},
 	{"scan-deleted", "A scan leaves out what was deleted and shows what was overwritten once, with its last value.", scanDeletedRule},
+	{"scan-beside-writes", "A scan gives each record that was there all along, once and in order, whatever is written beside it. A cursor that names a place and not a key slips when records come and go.", scanBesideRule},
 	{"batch", "All of a batch's writes are applied: puts and deletes, up to its last.", batchRule},
 	{"batch-order", "Writes of one batch apply in order: the last write of a key wins.", batchOrderRule},
 	{"add", "An add stores where nothing is, and is a conflict that changes nothing where something is.", addRule},

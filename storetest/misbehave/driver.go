@@ -177,6 +177,14 @@ var behaviours = []behaviour{
 		found := h.honest.from(start)
 		return walk(found[:min(1, len(found))], visit)
 	}},
+	{name: "lies-scan-place", summary: "goes on with a scan at a place, not behind a key", scan: func(h *handle, start []byte, visit func(key, value []byte) bool) error {
+		for place := 0; ; place++ {
+			found := h.honest.from(start)
+			if place >= len(found) || !visit([]byte(found[place].key), found[place].value) {
+				return nil
+			}
+		}
+	}},
 	{name: "lies-batch-last", summary: "drops the last write of each batch", apply: func(h *handle, writes []store.Write) error {
 		return h.honest.apply(writes[:len(writes)-1], false)
 	}},

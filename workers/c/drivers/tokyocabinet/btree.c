@@ -1,4 +1,5 @@
 /* Tokyo Cabinet's B+tree database: pages kept as the records of a hash database. See shared.h. */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <tcbdb.h>
 #include <tchdb.h>
@@ -43,13 +44,15 @@ static const struct assay_description description = {
     .key_bytes_max = TC_KEY_BYTES_MAX,
     .value_bytes_max = TC_VALUE_BYTES_MAX,
     .note = "all handles of a file are one object: a process can't open it twice; no batches: a transaction covers what all threads "
-            "write meanwhile; after a crash the free blocks are forgotten",
+            "write meanwhile; after a crash the free blocks are forgotten; a scan beside writes goes on by tcbdbrange, for they move cursors",
 };
 
 struct assay_store {
     TCBDB *db;
     bool transactional;
     pthread_mutex_t transactions;
+    bool alone;                    /* one thread only: nothing is written beside a scan, and writes are not counted */
+    _Atomic uint64_t begun, ended; /* writes */
 };
 
 static enum assay_status failed(struct assay_store *store, struct assay_error *error) {
@@ -77,6 +80,7 @@ static enum assay_status open_store(const struct assay_config *config, struct as
     }
     pthread_mutex_init(&store->transactions, NULL);
     store->transactional = config->durability != ASSAY_D0;
+    store->alone = config->threads == 1;
     int mode = BDBOWRITER | BDBOCREAT | (config->durability == ASSAY_D3 ? BDBOTSYNC : 0);
     bool opened = (!assay_option_bool(config->options, "mutex") || tcbdbsetmutex(store->db)) &&
                   tcbdbtune(store->db, lmemb, nmemb, tuning.buckets, (int8_t)tuning.alignment_power, (int8_t)tuning.free_pool_power,
@@ -150,24 +154,30 @@ static enum assay_status get(struct assay_handle *handle, struct assay_bytes key
 
 /* begin and end stand around each write. end keeps the write's own error. */
 static bool begin(struct assay_store *store) {
+    if (!store->alone)
+        atomic_fetch_add(&store->begun, 1);
     if (!store->transactional)
         return true;
     pthread_mutex_lock(&store->transactions);
     if (tcbdbtranbegin(store->db))
         return true;
     pthread_mutex_unlock(&store->transactions);
+    if (!store->alone)
+        atomic_fetch_add(&store->ended, 1);
     return false;
 }
 
 static enum assay_status end(struct assay_store *store, bool written, struct assay_error *error) {
     enum assay_status status = written ? ASSAY_OK : failed(store, error);
-    if (!store->transactional)
-        return status;
-    if (written && !tcbdbtrancommit(store->db))
-        status = failed(store, error);
-    else if (!written)
-        tcbdbtranabort(store->db);
-    pthread_mutex_unlock(&store->transactions);
+    if (store->transactional) {
+        if (written && !tcbdbtrancommit(store->db))
+            status = failed(store, error);
+        else if (!written)
+            tcbdbtranabort(store->db);
+        pthread_mutex_unlock(&store->transactions);
+    }
+    if (!store->alone)
+        atomic_fetch_add(&store->ended, 1);
     return status;
 }
 
@@ -213,24 +223,89 @@ static enum assay_status compare_and_swap(struct assay_handle *handle, struct as
     return swap.no_memory ? assay_fail(error, "no memory for a value") : status;
 }
 
-/* A cursor of its own each time: the one object has many users. */
-static enum assay_status scan(struct assay_handle *handle, struct assay_bytes start, size_t limit, assay_visit *visit,
-                              void *context, struct assay_error *error) {
-    struct assay_store *store = store_of(handle);
-    (void)limit;
+/* What a scan has come to. */
+struct walk {
+    assay_visit *visit;
+    void *context;
+    size_t limit;
+    TCXSTR *last; /* where to begin, or the key that was looked at last */
+    bool begun;   /* it was looked at */
+    bool stopped;
+};
+
+static void show(struct walk *walk, const void *key, int key_length, const void *value, int length) {
+    walk->stopped = !walk->visit(walk->context, (struct assay_bytes){key, (size_t)key_length}, (struct assay_bytes){value, (size_t)length});
+    walk->limit -= walk->limit > 0;
+}
+
+static void came_to(struct walk *walk, const void *key, int key_length) {
+    tcxstrclear(walk->last);
+    tcxstrcat(walk->last, key, key_length);
+    walk->begun = true;
+}
+
+/* Walks with a cursor (of its own each time: the one object has many users). It names a place in a leaf and not a key, so that a write beside it moves
+ * it: false, once anything was written since its first step. What it has visited is right. */
+static bool walk_alone(struct assay_store *store, struct walk *walk, enum assay_status *status, struct assay_error *error) {
+    uint64_t ended = atomic_load(&store->ended);
     BDBCUR *cursor = tcbdbcurnew(store->db);
     TCXSTR *key = tcxstrnew(), *value = tcxstrnew();
-    bool more = tcbdbcurjump(cursor, start.data, (int)start.length);
-    while (more && (more = tcbdbcurrec(cursor, key, value))) {
-        if (!visit(context, (struct assay_bytes){tcxstrptr(key), (size_t)tcxstrsize(key)},
-                   (struct assay_bytes){tcxstrptr(value), (size_t)tcxstrsize(value)}))
+    bool alone = true, more = tcbdbcurjump(cursor, tcxstrptr(walk->last), tcxstrsize(walk->last));
+    while (more && (more = tcbdbcurrec(cursor, key, value)) && (alone = atomic_load(&store->begun) == ended)) {
+        show(walk, tcxstrptr(key), tcxstrsize(key), tcxstrptr(value), tcxstrsize(value));
+        if (!store->alone)
+            came_to(walk, tcxstrptr(key), tcxstrsize(key));
+        if (walk->stopped)
             break;
         more = tcbdbcurnext(cursor);
     }
-    enum assay_status status = more ? ASSAY_OK : failed(store, error);
+    alone = alone && (more || atomic_load(&store->begun) == ended); /* also the end of the keys may be that of a leaf which went away */
+    *status = more || !alone ? ASSAY_OK : failed(store, error);
     tcxstrdel(key);
     tcxstrdel(value);
     tcbdbcurdel(cursor);
+    return alone;
+}
+
+/* Walks from where the cursor came to: a few keys at a time, under the library's lock, and the value of each. */
+static enum assay_status walk_beside(struct assay_store *store, struct walk *walk, struct assay_error *error) {
+    enum { KEYS = 100 };
+    enum assay_status status = ASSAY_OK;
+    bool more = true;
+    while (more && status == ASSAY_OK && !walk->stopped) {
+        int wanted = walk->limit > 0 && walk->limit < KEYS ? (int)walk->limit : KEYS;
+        tcbdbsetecode(store->db, TCESUCCESS, __FILE__, __LINE__, __func__); /* tcbdbrange tells a failure in no other way */
+        TCLIST *keys = tcbdbrange(store->db, tcxstrptr(walk->last), tcxstrsize(walk->last), !walk->begun, NULL, 0, false, wanted);
+        int code = tcbdbecode(store->db);
+        if (code != TCESUCCESS && code != TCENOREC) /* the keys have ended */
+            status = tc_failed(code, error);
+        more = tclistnum(keys) == wanted;
+        for (int i = 0; i < tclistnum(keys) && status == ASSAY_OK && !walk->stopped; i++) {
+            int key_length, length;
+            const void *key = tclistval(keys, i, &key_length);
+            void *got = tcbdbget(store->db, key, key_length, &length);
+            if (got != NULL) {
+                show(walk, key, key_length, got, length);
+                free(got);
+            } else if (tcbdbecode(store->db) != TCENOREC) { /* else it was deleted meanwhile */
+                status = failed(store, error);
+            }
+            came_to(walk, key, key_length);
+        }
+        tclistdel(keys);
+    }
+    return status;
+}
+
+static enum assay_status scan(struct assay_handle *handle, struct assay_bytes start, size_t limit, assay_visit *visit,
+                              void *context, struct assay_error *error) {
+    struct assay_store *store = store_of(handle);
+    struct walk walk = {.visit = visit, .context = context, .limit = limit, .last = tcxstrnew()};
+    enum assay_status status;
+    tcxstrcat(walk.last, start.data, (int)start.length);
+    if (!walk_alone(store, &walk, &status, error))
+        status = walk_beside(store, &walk, error);
+    tcxstrdel(walk.last);
     return status == ASSAY_MISS ? ASSAY_OK : status; /* the keys have ended */
 }
 
