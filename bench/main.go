@@ -32,7 +32,7 @@ func main() {
 	if *only != "" {
 		exit(printBare(*pieces, *only))
 	}
-	fmt.Println("Parts of an operation (ns, median; 16-byte key, 100-byte value)")
+	fmt.Println("Parts of an operation (ns over all threads, median; 16-byte key, 100-byte value)")
 	printParts()
 	fmt.Println("\nThe whole loop on the null driver (ns an operation in all, median)")
 	if err := printLoops(*rounds, length); err != nil {
