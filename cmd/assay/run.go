@@ -94,7 +94,7 @@ func (f *runFlags) run(out io.Writer, argument string) error {
 		if err := f.checkDataRoot(); err != nil {
 			return err
 		}
-		f.warnOfDisk(&begun.Experiment, argument)
+		f.warnOfNeed(&begun.Experiment, argument)
 		return f.execute(argument, run.Resume)
 	}
 	source, name, err := experimentSource(argument)
@@ -116,7 +116,7 @@ func (f *runFlags) run(out io.Writer, argument string) error {
 			return usage(err)
 		}
 	}
-	f.warnOfDisk(e, f.out)
+	f.warnOfNeed(e, f.out)
 	place, err := makeRunDirectory(f.out, e.Name, time.Now())
 	if err != nil {
 		return failed(err)
@@ -260,8 +260,10 @@ func printPlan(w io.Writer, e *spec.Experiment, place string) error {
 	}
 	estimate := plan.EstimateOf(e, trials)
 	_, err := fmt.Fprintf(w, "\n%s\n", estimate)
-	if warning := tooLittleDisk(estimate, place); err == nil && warning != "" {
-		_, err = fmt.Fprintf(w, "\nWarning: %s\n", warning)
+	for _, warning := range shortOf(e, estimate, place) {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "\nWarning: %s\n", warning)
+		}
 	}
 	return err
 }

@@ -190,6 +190,21 @@ func (e Estimate) TooLittle(freeBytes uint64) string {
 		"take fewer records or a shorter phase, or set a disk_quota", byteText(e.DiskBytes), byteText(freeBytes))
 }
 
+// BeyondMemory says which memory limits of an experiment bound nothing on a machine with so many bytes of memory, 0 for not known; "" if all do.
+func BeyondMemory(e *spec.Experiment, memoryBytes uint64) string {
+	least := int64(0)
+	for _, c := range e.Cells {
+		if memoryBytes > 0 && uint64(c.MemoryLimit) > memoryBytes && (least == 0 || c.MemoryLimit < least) {
+			least = c.MemoryLimit
+		}
+	}
+	if least == 0 {
+		return ""
+	}
+	return fmt.Sprintf("a memory_limit of %s is above the %s that a process can have here, and bounds nothing: take a smaller one, or none",
+		byteText(uint64(least)), byteText(memoryBytes))
+}
+
 // minutes is a length of time as people say it; one that a file may ask for is longer than a time.Duration can be.
 func minutes(seconds float64) string {
 	const day, year = 24 * 60 * 60, 365 * 24 * 60 * 60

@@ -232,7 +232,7 @@ func findInMemory(run *record.Run, s *Summary) []Finding {
 			continue
 		}
 		memory, what := float64(run.Environment.MemoryBytes), "the machine's memory"
-		if limit := float64(t.Parameters.MemoryLimit); limit > 0 {
+		if limit := float64(t.Parameters.MemoryLimit); limit > 0 && (memory == 0 || limit < memory) {
 			memory, what = limit, "the memory limit"
 		}
 		if memory > 0 && data <= memory {

@@ -244,6 +244,8 @@ func TestFindings(t *testing.T) {
 			[]string{FindInMemory}, Notice, []string{"1.02 GB of data", "2.00 GB"}},
 		{"data in the machine's memory", func(run *record.Run) { run.Experiment.Cells[0].MemoryLimit = 0 },
 			[]string{FindInMemory}, Notice, []string{"the machine's memory is 17.2 GB"}},
+		{"a limit beyond the machine's memory", func(run *record.Run) { run.Experiment.Cells[0].MemoryLimit = 1e12 },
+			[]string{FindInMemory}, Notice, []string{"the machine's memory is 17.2 GB"}},
 		{"data in the store's cache", func(run *record.Run) {
 			run.Experiment.Stores[1].Description.Options = []store.Option{{Name: "block_cache_bytes", Type: store.Bytes, Default: "2GiB"}}
 		}, []string{FindInMemory}, Notice, []string{"elm: its block_cache_bytes of 2.15 GB holds all"}},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"assay/internal/host"
 	"assay/internal/plan"
@@ -43,9 +44,14 @@ func tooLittleDisk(estimate plan.Estimate, place string) string {
 	return ""
 }
 
-// warnOfDisk says it before a run begins.
-func (f *runFlags) warnOfDisk(e *spec.Experiment, runDirectory string) {
-	if text := tooLittleDisk(plan.EstimateOf(e, plan.Plan(e)), f.dataPlace(runDirectory)); text != "" {
+// shortOf says what an experiment asks of this machine that it may not have.
+func shortOf(e *spec.Experiment, estimate plan.Estimate, place string) []string {
+	return slices.DeleteFunc([]string{tooLittleDisk(estimate, place), plan.BeyondMemory(e, host.MemoryBytes())}, func(text string) bool { return text == "" })
+}
+
+// warnOfNeed says it before a run begins.
+func (f *runFlags) warnOfNeed(e *spec.Experiment, runDirectory string) {
+	for _, text := range shortOf(e, plan.EstimateOf(e, plan.Plan(e)), f.dataPlace(runDirectory)) {
 		fmt.Fprintln(os.Stderr, "assay: warning:", text)
 	}
 }

@@ -42,6 +42,19 @@ func TestADiskThatIsTooSmallIsSaidBeforeAnythingRuns(t *testing.T) {
 	}
 }
 
+func TestAMemoryLimitThatBoundsNothingIsSaid(t *testing.T) {
+	t.Parallel()
+	limited := strings.Replace(vast, "1e13", "1000", 1) + "memory_limit: [64MiB, 900TiB]\n"
+	p := assayIn(t, t.TempDir(), limited, "run", "-", "--dry-run")
+	p.wants(t, 0)
+	wantParts(t, "the plan", p.stdout, "Warning: a memory_limit of 990 TB is above the ", "bounds nothing")
+	small := assayIn(t, t.TempDir(), strings.Replace(limited, ", 900TiB", "", 1), "run", "-", "--dry-run")
+	small.wants(t, 0)
+	if strings.Contains(small.stdout, "Warning") {
+		t.Errorf("a warning of 64 MiB: %s", small.stdout)
+	}
+}
+
 // It is a warning: the run begins all the same, and goes on after it was stopped.
 func TestARunWarnsOfADiskThatIsTooSmall(t *testing.T) {
 	t.Parallel()
