@@ -53,6 +53,7 @@ var groupWords = map[string]string{
 	verdict.FindHarnessBound:  "%s {are|is} harness-bound: most of an operation is the harness, so that there is no rank",
 	verdict.FindHarnessShare:  "of each operation of %s, the harness is a tenth or more",
 	verdict.FindStall:         "%s stalled, below a tenth of the median rate for a while",
+	verdict.FindDips:          "%s {dip|dips}: {their rates fall|its rate falls} far for a moment, and {come|comes} back",
 	verdict.FindCliff:         "%s fell off a cliff, and it lasted",
 	verdict.FindDecline:       "%s declined as data grew",
 	verdict.FindTuning:        "%s {have|has} settings against a fall of the defaults",

@@ -249,7 +249,7 @@ type Resource struct {
 type Happened struct {
 	At      float64  `json:"t"`
 	Until   float64  `json:"until,omitempty"` // 0: an instant
-	Kind    string   `json:"kind"`            // of verdict.Mark: "stall", "cliff", "decline", "oscillation", or "change" of level; or "sank"
+	Kind    string   `json:"kind"`            // of verdict.Mark: "stall", "dips", "cliff", "decline", "oscillation", or "change" of level; or "sank"
 	Text    string   `json:"text"`
 	Levels  []Level  `json:"levels,omitempty"`  // of what sank: the first one and the last one, which it has instead of a place
 	Records *float64 `json:"records,omitempty"` // stored then; nil: not measured

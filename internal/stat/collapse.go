@@ -54,6 +54,7 @@ const (
 	ShapeCliff       Shape = "cliff"       // it fell at once, and it lasted
 	ShapeDecline     Shape = "decline"     // it falls as data grows
 	ShapeStalls      Shape = "stalls"      // it stood nearly still for a moment, and recovered
+	ShapeDips        Shape = "dips"        // it fell far for a moment, and came back
 	ShapeOscillation Shape = "oscillation" // it goes to and fro between two levels
 	ShapeStepped     Shape = "stepped"     // it has levels that lie apart, none of the above
 	ShapeRise        Shape = "rise"        // it rises all the way
@@ -84,6 +85,7 @@ type Course struct {
 	Declines     []Decline     `json:"declines,omitempty"`
 	Stalls       []Stall       `json:"stalls,omitempty"`
 	StallPeriod  *Period       `json:"stall_period,omitempty"` // nil: not regular, or too few to tell
+	Dips         *Dips         `json:"dips,omitempty"`         // nil: there are none; else levels, falls and slopes are of what lies between them. Rate, Median and the steady rate are of everything
 	Alternations []Alternation `json:"oscillations,omitempty"`
 	Swing        *Period       `json:"swing,omitempty"` // of the falls below the middle, where there are no two levels; nil: not regular, or not looked for
 	Coincidences []Coincidence `json:"coincidences,omitempty"`
@@ -116,19 +118,46 @@ const (
 )
 
 // Describe tells what a rate does over time: see docs/statistics.md, 11. It first cuts the series where its level changed,
-// picks the changes that are cliffs, and then looks at each stretch between cliffs by itself. What is said of the rate
+// picks the changes that are cliffs, and then looks at each stretch between cliffs by itself. Where the rate does not go to and fro between two levels,
+// dips are then taken out and the rest is described anew. What is said of the rate
 // doesn't depend on its unit, on when the clock began, or on the resources.
 func Describe(s Series) Course {
+	c := describe(s, s)
+	if len(c.Levels.Segments) == 0 { // far too short
+		return c
+	}
+	if len(c.Alternations) == 0 && !s.Sparse {
+		if dips := findDips(s, LogRates(s.Rates, s.perEmpty())); dips != nil {
+			c = describe(dips.without(s), s)
+			c.Dips = dips
+			c.Shapes = append(c.Shapes, ShapeDips)
+		}
+	}
+	c.Coincidences = coincide(s, c)
+	c.warn(s)
+	return c
+}
+
+// perEmpty is what LogRates takes for the length of a sample, so that an empty one stands for a thousandth of the median in any unit, or, where samples hold
+// few operations, for half of one.
+func (s Series) perEmpty() float64 {
+	if s.Sparse {
+		return (s.Ends[len(s.Ends)-1] - s.Begin) / float64(len(s.Rates))
+	}
+	return 0.5 / (emptyShare * Median(positive(s.Rates)))
+}
+
+// describe tells of a series; whole is the same with what was taken out of it, of which the rates are that stand for all of it, and the steady one.
+func describe(s, whole Series) Course {
 	c := Course{Samples: len(s.Rates)}
 	if c.Samples == 0 {
 		c.Shapes, c.Why = []Shape{ShapeTooShort}, "there is no sample"
 		return c
 	}
 	n := c.Samples
-	c.Seconds, c.Rate, c.Median = s.Ends[n-1]-s.Begin, s.mean(0, n), Median(s.Rates)
-	empty := emptyShare * Median(positive(s.Rates))
+	c.Seconds, c.Rate, c.Median = s.Ends[n-1]-s.Begin, whole.mean(0, n), Median(whole.Rates)
 	switch {
-	case math.IsNaN(empty):
+	case len(positive(s.Rates)) == 0:
 		c.Shapes, c.Why = []Shape{ShapeTooShort}, "no sample has a rate above zero"
 		return c
 	case n < SteadySamplesMin:
@@ -136,11 +165,7 @@ func Describe(s Series) Course {
 		c.Why = fmt.Sprintf("%s to tell: at least %d are needed", tooFew(n, ""), SteadySamplesMin)
 		return c
 	}
-	perEmpty := 0.5 / empty // LogRates counts half an operation in an empty sample; a rate in any unit has no operations to count
-	if s.Sparse {
-		perEmpty = c.Seconds / float64(n)
-	}
-	logs := LogRates(s.Rates, perEmpty)
+	logs := LogRates(s.Rates, s.perEmpty())
 	l := split(logs)
 	c.Levels = l.levels
 	from := 0
@@ -151,16 +176,14 @@ func Describe(s Series) Course {
 	l.levels = c.Levels
 	wanders := wandering(l)
 
-	if whole := findDecline(s, logs, 0, n, false); whole == nil || whole.Form == NoForm {
+	if line := findDecline(s, logs, 0, n, false); line == nil || line.Form == NoForm {
 		c.Cliffs = findCliffs(s, logs, l, wanders)
 	}
 	for _, stretch := range stretches(c.Cliffs, n) {
 		c.look(s, logs, stretch[0], stretch[1])
 	}
 	c.StallPeriod = stallPeriod(s, c.Stalls)
-	c.name(s, logs, perEmpty, wanders)
-	c.Coincidences = coincide(s, c)
-	c.warn(s)
+	c.name(s, whole, logs, wanders)
 	return c
 }
 
@@ -206,7 +229,7 @@ func stallPeriod(s Series, stalls []Stall) *Period {
 }
 
 // name chooses the words.
-func (c *Course) name(s Series, logs []float64, perEmpty float64, wanders bool) {
+func (c *Course) name(s, whole Series, logs []float64, wanders bool) {
 	for _, has := range []struct {
 		shape Shape
 		found bool
@@ -216,15 +239,15 @@ func (c *Course) name(s Series, logs []float64, perEmpty float64, wanders bool) 
 		}
 	}
 	if len(c.Shapes) == 0 {
-		steadiness := Decide(s.Rates, perEmpty)
+		steadiness := Decide(s.Rates, s.perEmpty())
 		c.Why = steadiness.Why
 		switch {
 		case steadiness.Kind == Steady && c.Median == 0:
 			c.Shapes, c.Why = []Shape{ShapeTooShort}, "in more than half of the samples nothing was done, which longer samples would tell apart from a slow rate"
 		case steadiness.Kind == Steady:
 			c.Shapes = []Shape{ShapeSteady}
-			c.steady(s, steadiness, c.Samples)
-		case c.fellLast(s, logs, perEmpty):
+			c.steady(whole, steadiness, c.Samples)
+		case c.fellLast(s, whole, logs):
 			c.Shapes = []Shape{ShapeStepped}
 		case steadiness.Kind == TooShort:
 			c.Shapes = []Shape{ShapeTooShort}
@@ -260,7 +283,7 @@ func (c *Course) steady(s Series, decided Steadiness, n int) {
 
 // fellLast looks for a steady rate of which only the last samples, too few for a level, lie far below. To the split into
 // levels, a few such samples look like a walk.
-func (c *Course) fellLast(s Series, logs []float64, perEmpty float64) bool {
+func (c *Course) fellLast(s, whole Series, logs []float64) bool {
 	n := len(s.Rates)
 	least := s.clearlyBelow(logs, 0, n)
 	at := n
@@ -270,20 +293,20 @@ func (c *Course) fellLast(s Series, logs []float64, perEmpty float64) bool {
 	if at == n || n-at >= SegmentSamplesMin {
 		return false
 	}
-	before := Decide(s.Rates[:at], perEmpty)
+	before := Decide(s.Rates[:at], s.perEmpty())
 	if before.Kind != Steady {
 		return false
 	}
-	c.steady(s, before, at)
+	c.steady(whole, before, at)
 	c.Why = before.Why
-	c.LastFall = &Segment{From: at, To: n, Rate: s.mean(at, n)}
+	c.LastFall = &Segment{From: at, To: n, Rate: whole.mean(at, n)}
 	// The last level was made long enough with samples from before the fall.
 	levels := c.Levels.Segments
 	if last := len(levels) - 1; last > 0 && levels[last].From > at-SegmentSamplesMin {
 		levels = levels[:last]
 	}
-	whole := &levels[len(levels)-1]
-	*whole = Segment{From: whole.From, To: at, Rate: s.mean(whole.From, at)}
+	until := &levels[len(levels)-1]
+	*until = Segment{From: until.From, To: at, Rate: s.mean(until.From, at)}
 	c.Levels.Segments = append(levels, *c.LastFall)
 	return true
 }

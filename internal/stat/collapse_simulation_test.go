@@ -31,7 +31,7 @@ func periodic(c Course) bool {
 			return true
 		}
 	}
-	return c.StallPeriod != nil || c.Swing != nil
+	return c.StallPeriod != nil || c.Swing != nil || c.Dips != nil && c.Dips.Period != nil
 }
 
 // randomWalk moves the log rate by so much a second.
@@ -44,33 +44,33 @@ func randomWalk(r *rand.Rand, n int, step float64) []float64 {
 }
 
 func simulateShapes(t *testing.T, series int) table {
-	out := table{Columns: []string{"series", "samples", "cliff", "decline", "oscillation", "a period", "wandering", "steady"}}
+	out := table{Columns: []string{"series", "samples", "cliff", "decline", "oscillation", "dips", "a period", "wandering", "steady"}}
 	steady := func(rho float64) func(r *rand.Rand, n int) []float64 {
 		return func(r *rand.Rand, n int) []float64 { return ratesOf(autoregressive(r, n, rho, 0.1), constant) }
 	}
 	for i, shape := range []struct {
 		name  string
 		rates func(r *rand.Rand, n int) []float64
-		// the most that may be said falsely: cliffs, declines, oscillations, periods; above 1: nothing is promised
-		most [4]float64
+		// the most that may be said falsely: cliffs, declines, oscillations, dips, periods; above 1: nothing is promised
+		most [5]float64
 	}{
-		{"steady, ρ = 0", steady(0), [4]float64{0.01, 0.01, 0.01, 0.01}},
-		{"steady, ρ = 0.3", steady(0.3), [4]float64{0.01, 0.01, 0.01, 0.01}},
-		{"steady, ρ = 0.6", steady(0.6), [4]float64{0.01, 0.02, 0.01, 0.01}},
+		{"steady, ρ = 0", steady(0), [5]float64{0.01, 0.01, 0.01, 0.01, 0.01}},
+		{"steady, ρ = 0.3", steady(0.3), [5]float64{0.01, 0.01, 0.01, 0.01, 0.01}},
+		{"steady, ρ = 0.6", steady(0.6), [5]float64{0.01, 0.02, 0.01, 0.01, 0.01}},
 		{"linear drift of −10 %, ρ = 0.3", func(r *rand.Rand, n int) []float64 {
 			return ratesOf(autoregressive(r, n, 0.3, 0.1), func(i int) float64 { return 1 - 0.1*float64(i)/float64(n-1) })
-		}, [4]float64{0.01, 2, 0.01, 0.01}},
+		}, [5]float64{0.01, 2, 0.01, 0.01, 0.01}},
 		{"linear drift of −50 %, ρ = 0.3", func(r *rand.Rand, n int) []float64 {
 			return ratesOf(autoregressive(r, n, 0.3, 0.1), func(i int) float64 { return 1 - 0.5*float64(i)/float64(n-1) })
-		}, [4]float64{2, 2, 0.01, 0.01}},
-		{"random walk, 5 % a second", func(r *rand.Rand, n int) []float64 { return ratesOf(randomWalk(r, n, 0.05), constant) }, [4]float64{2, 2, 2, 0.02}},
+		}, [5]float64{2, 2, 0.01, 0.01, 0.01}},
+		{"random walk, 5 % a second", func(r *rand.Rand, n int) []float64 { return ratesOf(randomWalk(r, n, 0.05), constant) }, [5]float64{2, 2, 2, 2, 0.02}},
 		{"noise of 5 %, then of 20 %, ρ = 0.3", func(r *rand.Rand, n int) []float64 {
 			noise := autoregressive(r, n, 0.3, 0.05)
 			for i := n / 2; i < n; i++ {
 				noise[i] *= 4
 			}
 			return ratesOf(noise, constant)
-		}, [4]float64{0.02, 0.02, 0.01, 0.01}},
+		}, [5]float64{0.02, 0.02, 0.01, 0.02, 0.01}},
 		{"2 s in 30 at a thirtieth (compaction), ρ = 0.3", func(r *rand.Rand, n int) []float64 {
 			first := r.IntN(30)
 			return ratesOf(autoregressive(r, n, 0.3, 0.1), func(i int) float64 {
@@ -79,7 +79,7 @@ func simulateShapes(t *testing.T, series int) table {
 				}
 				return 1
 			})
-		}, [4]float64{0.01, 0.02, 0.01, 2}},
+		}, [5]float64{0.01, 0.02, 0.01, 0.01, 2}},
 		{"as many stalls of 2 s, anywhere, ρ = 0.3", func(r *rand.Rand, n int) []float64 {
 			rates := ratesOf(autoregressive(r, n, 0.3, 0.1), constant)
 			for range n / 30 {
@@ -87,7 +87,7 @@ func simulateShapes(t *testing.T, series int) table {
 				rates[at], rates[at+1] = rates[at]/30, rates[at+1]/30
 			}
 			return rates
-		}, [4]float64{0.02, 0.02, 0.01, 0.02}},
+		}, [5]float64{0.02, 0.02, 0.01, 0.02, 0.02}},
 		{"4 s in 30 at 40 %, ρ = 0.3", func(r *rand.Rand, n int) []float64 {
 			first := r.IntN(30)
 			return ratesOf(autoregressive(r, n, 0.3, 0.1), func(i int) float64 {
@@ -96,13 +96,32 @@ func simulateShapes(t *testing.T, series int) table {
 				}
 				return 1
 			})
-		}, [4]float64{0.02, 0.02, 2, 2}},
+		}, [5]float64{0.02, 0.02, 2, 2, 2}},
+		{"1 s in 20 at 60 %, ρ = 0.3", func(r *rand.Rand, n int) []float64 {
+			first := r.IntN(20)
+			return ratesOf(autoregressive(r, n, 0.3, 0.1), func(i int) float64 {
+				if (i+first)%20 == 0 {
+					return 0.6
+				}
+				return 1
+			})
+		}, [5]float64{0.01, 0.02, 0.01, 2, 2}},
+		{"12 s in 90 at 60 %, drift of −30 %, ρ = 0.3", func(r *rand.Rand, n int) []float64 {
+			first := r.IntN(90)
+			return ratesOf(autoregressive(r, n, 0.3, 0.05), func(i int) float64 {
+				line := 1 - 0.3*float64(i)/float64(n-1)
+				if (i+first)%90 < 12 {
+					return 0.6 * line
+				}
+				return line
+			})
+		}, [5]float64{2, 2, 0.01, 2, 2}},
 	} {
 		for j, n := range []int{60, 200, 600} {
 			said := courses("shapes", i*3+j, series, func(r *rand.Rand) Series { return everySecond(shape.rates(r, n)) },
-				has(ShapeCliff), has(ShapeDecline), has(ShapeOscillation), periodic, has(ShapeWandering), has(ShapeSteady))
+				has(ShapeCliff), has(ShapeDecline), has(ShapeOscillation), has(ShapeDips), periodic, has(ShapeWandering), has(ShapeSteady))
 			row := []string{shape.name, fmt.Sprint(n)}
-			for k, what := range []string{"cliffs", "declines", "oscillations", "periods"} {
+			for k, what := range []string{"cliffs", "declines", "oscillations", "dips", "periods"} {
 				if shape.most[k] <= 1 {
 					within(t, fmt.Sprintf("%s, %d samples: false %s", shape.name, n, what), said[k], 0, shape.most[k], series)
 				}

@@ -99,7 +99,7 @@ func Decide(rates []float64, sampleSeconds float64) Steadiness {
 	switch {
 	case apart > SteadyTolerance && !(drifts && lineIsAsGood):
 		s.Kind = Stepped
-		s.Why = fmt.Sprintf("%d levels, from %s to %s a second: more than %.0f %% apart",
+		s.Why = fmt.Sprintf("%d levels, from %s to %s: more than %.0f %% apart",
 			len(s.Levels.Segments), figure(low), figure(high), 100*SteadyTolerance)
 	case drifts:
 		s.Kind = Drifting
@@ -121,12 +121,23 @@ func Decide(rates []float64, sampleSeconds float64) Steadiness {
 	return s
 }
 
-// figure writes a rate in full, and one below 100 with three digits.
+// figure writes a rate with three digits: 8.27 k/s.
 func figure(rate float64) string {
-	if rate < 100 {
-		return fmt.Sprintf("%.3g", rate)
+	unit := ""
+	for _, next := range []string{" k", " M", " G"} {
+		if rate < 999.5 {
+			break
+		}
+		rate, unit = rate/1000, next
 	}
-	return fmt.Sprintf("%.0f", rate)
+	decimals := 2
+	switch {
+	case rate >= 99.95:
+		decimals = 0
+	case rate >= 9.995:
+		decimals = 1
+	}
+	return fmt.Sprintf("%.*f%s/s", decimals, rate, unit)
 }
 
 func levelRange(segments []Segment) (low, high float64) {

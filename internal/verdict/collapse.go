@@ -20,7 +20,7 @@ type Analysis struct {
 type Mark struct {
 	At      float64  `json:"t"`                 // seconds, on the series' clock
 	Until   float64  `json:"until,omitempty"`   // 0: an instant
-	Kind    string   `json:"kind"`              // cliff, stall, decline, oscillation, or change (of level)
+	Kind    string   `json:"kind"`              // cliff, stall, dips, decline, oscillation, or change (of level)
 	Text    string   `json:"text"`              // a sentence
 	Records *float64 `json:"records,omitempty"` // stored at that time; nil: not measured
 }
@@ -70,6 +70,12 @@ func Analyze(s stat.Series) Analysis {
 	}
 	if text := a.shapeText(s); text != "" {
 		say(text)
+	}
+	if a.Dips != nil {
+		text, last := dipsText(s, *a.Dips), a.Dips.Events[len(a.Dips.Events)-1]
+		say(text)
+		from := a.Dips.Events[0].From
+		mark(Mark{At: beginning(s, from), Until: s.Ends[last.To-1], Kind: "dips", Text: text, Records: measured(s.Records, from-1)})
 	}
 	if len(a.Stalls) > 0 {
 		say(a.stallsText(s))
@@ -281,6 +287,28 @@ func (a *Analysis) stallsText(s stat.Series) string {
 	return text + "."
 }
 
+// dipsText: "It dips 93 times between 797 s and 3597 s, for 5.00 s at the median, to 40 % of what is usual around (lowest 60.7 k/s), in all 9.3 % of the time; every …".
+func dipsText(s stat.Series, d stat.Dips) string {
+	clock, lowest := clockOf(s), math.Inf(1)
+	for _, dip := range d.Events {
+		lowest = math.Min(lowest, dip.Lowest)
+	}
+	first, last := d.Events[0], d.Events[len(d.Events)-1]
+	if len(d.Events) == 1 {
+		return fmt.Sprintf("It dips once, from %s to %s, to %s of the usual %s (lowest %s), and came back.",
+			clock.seconds(beginning(s, first.From)), clock.seconds(s.Ends[first.To-1]), percent(d.Left), rate(first.Usual), rate(lowest))
+	}
+	text := fmt.Sprintf("It dips %d times between %s and %s, for %s at the median, to %s of what is usual around (lowest %s), in all %s of the time, and comes back",
+		len(d.Events), clock.seconds(beginning(s, first.From)), clock.seconds(s.Ends[last.To-1]), clock.seconds(d.Seconds), percent(d.Left), rate(lowest), percent(d.Share))
+	switch {
+	case d.Period != nil:
+		text += "; " + periodText(*d.Period)
+	case len(d.Events) >= 5:
+		text += "; no regular period is shown"
+	}
+	return text + "."
+}
+
 // shapeText speaks of what has no sentence of its own.
 func (a *Analysis) shapeText(s stat.Series) string {
 	switch {
@@ -293,6 +321,8 @@ func (a *Analysis) shapeText(s stat.Series) string {
 		return fmt.Sprintf("Nobody can tell from this: %s.", a.Why)
 	case a.Swing != nil:
 		return fmt.Sprintf("The rate swings: it falls below its middle %s, and has %s.", periodText(*a.Swing), a.Why)
+	case a.Has(stat.ShapeStepped) && a.Dips != nil:
+		return fmt.Sprintf("Between its dips the rate is not steady, and none of its falls is a cliff: it has %s.", a.Why)
 	case a.Has(stat.ShapeStepped):
 		return fmt.Sprintf("The rate is not steady, and none of its falls is a cliff: it has %s.", a.Why)
 	case a.Has(stat.ShapeRise):
@@ -305,8 +335,14 @@ func (a *Analysis) shapeText(s stat.Series) string {
 
 // steadyText speaks of a steady rate. Its warm-up, and a fall at its end, have no part in its figures.
 func (a *Analysis) steadyText(s stat.Series) string {
-	stretch, before := "The rate is steady", ""
-	if a.LastFall != nil {
+	stretch, before, average := "The rate is steady", "", "on average"
+	if a.Dips != nil {
+		stretch, average = "But for its dips the rate is steady", "on average with them"
+	}
+	switch {
+	case a.LastFall != nil && a.Dips != nil:
+		stretch = "Until then it is steady, but for its dips,"
+	case a.LastFall != nil:
 		stretch = "Until then it is steady"
 	}
 	if a.SteadyFrom > 0 {
@@ -316,8 +352,8 @@ func (a *Analysis) steadyText(s stat.Series) string {
 			before = fmt.Sprintf(" Before %s it was %s on average.", begin, rate(warmup))
 		}
 	}
-	return fmt.Sprintf("%s, %s on average, nine samples in ten from %s to %s: %s.%s",
-		stretch, rate(a.SteadyRate), rate(a.SteadySpread.Low), rate(a.SteadySpread.High), a.Why, before)
+	return fmt.Sprintf("%s, %s %s, nine samples in ten from %s to %s: %s.%s",
+		stretch, rate(a.SteadyRate), average, rate(a.SteadySpread.Low), rate(a.SteadySpread.High), a.Why, before)
 }
 
 // meanRate is that of the first n samples.

@@ -70,6 +70,10 @@ func ReadSeries(r io.Reader) (s stat.Series, notes []string, err error) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
+		if errors.Is(err, csv.ErrFieldCount) {
+			line, _ := reader.FieldPos(0)
+			return s, nil, fmt.Errorf("line %d: the line has another number of fields (%d) than the first line has columns (%d)", line, len(fields), len(header))
+		}
 		if err != nil {
 			return s, nil, lineOf(err)
 		}
@@ -97,9 +101,6 @@ func lineOf(err error) error {
 	var parse *csv.ParseError
 	if !errors.As(err, &parse) {
 		return fmt.Errorf("read the file: %w", err)
-	}
-	if errors.Is(parse.Err, csv.ErrFieldCount) {
-		return fmt.Errorf("line %d: the line has another number of fields than the first line has columns", parse.Line)
 	}
 	return fmt.Errorf("line %d, column %d: %w", parse.Line, parse.Column, parse.Err)
 }

@@ -99,7 +99,7 @@ func TestBadSeriesAreRefused(t *testing.T) {
 		{"a mark for a time", "time_s,rate\nNaN,2\n", `line 2, column 1: time_s is "NaN"; expected the time in seconds`},
 		{"backwards", "time_s,rate\n1,2\n1,2\n", "line 3, column 1: time_s is 1, and was 1 on the line before"},
 		{"no time in a line", "time_s,rate\n,2\n", "line 2, column 1: time_s is empty"},
-		{"ragged", "time_s,rate\n1,2\n3\n", "line 3: the line has another number of fields"},
+		{"ragged", "time_s,rate\n1,2\n3\n", "line 3: the line has another number of fields (1) than the first line has columns (2)"},
 		{"a quote", "time_s,rate\n1,\"2\n", "line 2, column"},
 		{"a line without an end", "time_s,rate\n" + strings.Repeat("1", csvLineBytesMax+1), "a line is longer than"},
 		{"many columns", "time_s,rate" + strings.Repeat(",x", csvColumnsMax) + "\n", "258 columns; at most 256"},
@@ -571,5 +571,61 @@ func TestASunkenRateIsAFinding(t *testing.T) {
 		if f != nil && (f.Where.Arm != "elm" || !strings.Contains(f.Evidence[0], "M records") || !strings.Contains(f.Sentence, "5 of 5 blocks")) {
 			t.Errorf("%s: %+v", c.name, f)
 		}
+	}
+}
+
+// dipping is a file of a rate that falls to a third for three samples in each thirty, once its first minute is over.
+func dipping(samples int, falls func(i int) bool) string {
+	var b strings.Builder
+	b.WriteString("time_s,rate\n")
+	for i := range samples {
+		rate := 90_000 + i*i%1009
+		if falls(i) {
+			rate /= 3
+		}
+		fmt.Fprintf(&b, "%d,%d\n", i+1, rate)
+	}
+	return b.String()
+}
+
+func TestDipsInWords(t *testing.T) {
+	text := func(falls func(i int) bool) string {
+		s, _, err := ReadSeries(strings.NewReader(dipping(240, falls)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := Analyze(s)
+		var b strings.Builder
+		if err := a.WriteText(&b, s); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	often := text(func(i int) bool { return i >= 60 && i%30 < 3 })
+	for _, want := range []string{"But for its dips the rate is steady from ", "84.6 k/s on average with them", "It dips 6 times between 60.0 s and 213 s, for 3.00 s at the median, to 3", "(lowest 3", "in all 7.5 % of the time, and comes back; every 30.0 s (",
+		"v dip", "v       "} {
+		if !strings.Contains(often, want) {
+			t.Errorf("%q is not said in:\n%s", want, often)
+		}
+	}
+	once := text(func(i int) bool { return i >= 100 && i < 104 })
+	if want := "It dips once, from 100 s to 104 s, to 3"; !strings.Contains(once, want) || !strings.Contains(once, "and came back.") {
+		t.Errorf("%q is not said in:\n%s", want, once)
+	}
+}
+
+// A terminal has no room for a hundred levels: it says where they are.
+func TestManyLevelsAreCutShort(t *testing.T) {
+	s, _, err := ReadSeries(strings.NewReader(dipping(3000, func(i int) bool { return i%60 < 20+i%7 })))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := Analyze(s)
+	var b strings.Builder
+	if err := a.WriteText(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	if more := fmt.Sprintf("… %d levels more: --format json has all\n", len(a.Segments)-levelRowsMax); len(a.Segments) < 2*levelRowsMax || !strings.Contains(b.String(), more) {
+		t.Errorf("%d levels, and %q is not said in:\n%s", len(a.Segments), more, b.String())
 	}
 }

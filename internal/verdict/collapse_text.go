@@ -10,8 +10,12 @@ import (
 	"assay/internal/stat"
 )
 
-// sparkWidth is the largest number of columns of the drawn series.
-const sparkWidth = 72
+const (
+	// sparkWidth is the largest number of columns of the drawn series.
+	sparkWidth = 72
+	// levelRowsMax is how many levels a table for a terminal has.
+	levelRowsMax = 40
+)
 
 // WriteText writes an analysis for a terminal: the sentences, the series drawn in a line with its marks, the levels as a table.
 func (a *Analysis) WriteText(w io.Writer, s stat.Series) error {
@@ -35,7 +39,7 @@ func (a *Analysis) WriteText(w io.Writer, s stat.Series) error {
 }
 
 // draw draws the mean rate of each column, on a linear scale from 0, and under it the marks: C where a cliff begins, ! where it
-// stalled, | where the level changed.
+// stalled, v where it dipped, | where the level changed.
 func (a *Analysis) draw(b *strings.Builder, s stat.Series) {
 	n := len(s.Rates)
 	width := min(n, sparkWidth)
@@ -68,6 +72,11 @@ func (a *Analysis) draw(b *strings.Builder, s stat.Series) {
 			line[i] = blocks[max(int(math.Round(sums[i]/most*8)), 1)]
 		}
 	}
+	if a.Dips != nil {
+		for _, dip := range a.Dips.Events {
+			marks[column(beginning(s, dip.From))] = 'v'
+		}
+	}
 	for _, kind := range []struct {
 		kind string
 		sign rune
@@ -86,7 +95,7 @@ func (a *Analysis) draw(b *strings.Builder, s stat.Series) {
 	from, to := clock.seconds(begin), clock.seconds(end)
 	fmt.Fprintf(b, "%s%s%s", from, strings.Repeat(" ", max(width-len(from)-len(to), 1)), to)
 	var legend []string
-	for _, sign := range []struct{ sign, meaning string }{{"C", "C cliff"}, {"!", "! stall"}, {"|", "| change of level"}} {
+	for _, sign := range []struct{ sign, meaning string }{{"C", "C cliff"}, {"!", "! stall"}, {"v", "v dip"}, {"|", "| change of level"}} {
 		if slices.Contains(marks, []rune(sign.sign)[0]) {
 			legend = append(legend, sign.meaning)
 		}
@@ -99,6 +108,9 @@ func (a *Analysis) draw(b *strings.Builder, s stat.Series) {
 
 func (a *Analysis) table(b *strings.Builder, clock clock) {
 	rows := [][]string{{"from", "to", "mean rate", "records at its end", "bytes at its end"}}
+	if a.Dips != nil {
+		rows[0][2] = "mean rate between dips"
+	}
 	for _, level := range a.Segments {
 		row := []string{clock.seconds(level.From), clock.seconds(level.To), rate(level.Rate), "–", "–"}
 		if level.Records != nil {
@@ -116,13 +128,21 @@ func (a *Analysis) table(b *strings.Builder, clock clock) {
 			}
 		}
 	}
+	left := 0
+	if len(rows) > 1+levelRowsMax {
+		left = len(rows) - 1 - levelRowsMax
+		rows = slices.Delete(rows, 1+levelRowsMax/2, 1+levelRowsMax/2+left)
+	}
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
 			widths[i] = max(widths[i], len([]rune(cell)))
 		}
 	}
-	for _, row := range rows {
+	for r, row := range rows {
+		if left > 0 && r == 1+levelRowsMax/2 {
+			fmt.Fprintf(b, "… %s: --format json has all\n", plural(left, "level more", "levels more"))
+		}
 		for i, cell := range row {
 			if i > 0 {
 				b.WriteString("  ")

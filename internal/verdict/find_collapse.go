@@ -193,6 +193,34 @@ func findStalls(run *record.Run, s *Summary) (found []Finding) {
 	return found
 }
 
+// findDips tells of rates that fall far for a moment, again and again: what a mean hides and the slowest percentiles show.
+func findDips(run *record.Run, s *Summary) (found []Finding) {
+	eachRow(s, func(t *Table, r *Row) {
+		var evidence []string
+		var left, lengths, shares []float64
+		period := ""
+		for _, o := range r.Trials {
+			if o.Course == nil || o.Course.Dips == nil {
+				continue
+			}
+			d := *o.Course.Dips
+			evidence = append(evidence, o.Trial+": "+dipsText(o.sampled, d))
+			left, lengths, shares = append(left, d.Left), append(lengths, d.Seconds), append(shares, d.Share)
+			if d.Period != nil && period == "" {
+				period = fmt.Sprintf(", in %s %s", o.Trial, periodText(*d.Period))
+			}
+		}
+		if len(evidence) == 0 {
+			return
+		}
+		found = append(found, Finding{Code: FindDips, Severity: Notice,
+			Sentence: fmt.Sprintf("%s dips in %s%s: to %s of its usual rate for %s, %s of the time%s.", r.Arm, in(run, t), blocksOf(len(evidence), r),
+				percent(stat.Median(left)), seconds(stat.Median(lengths)), percent(stat.Median(shares)), period),
+			Evidence: evidence, Remedy: "compare with compaction, flushes and host writes at these times; look at p99.9 and the maximum", Where: at(t, r.Arm)})
+	})
+	return found
+}
+
 // rhythm names the period of stalls, where they have one.
 func rhythm(r *Row) string {
 	for _, o := range r.Trials {

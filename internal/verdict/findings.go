@@ -52,6 +52,7 @@ const (
 	FindUnsteady      = "no-steady-state"
 	FindUndecided     = "steadiness-unknown"
 	FindStall         = "stall"
+	FindDips          = "dips"
 	FindCliff         = "cliff"
 	FindDecline       = "decline"
 	FindKept          = "rate-kept"    // stores whose rate did not fall as their data grew
@@ -95,7 +96,7 @@ func findingsOf(run *record.Run, s *Summary) []Finding {
 	var found []Finding
 	for _, detect := range []func(*record.Run, *Summary) []Finding{
 		findFaults, findNotOnDisk, findLessWork, findFailed, findRefused, findMissing, findIncomplete,
-		findHarness, findOtherHarness, findKeptData, findUnsteady, findUndecided, findCliffs, findDeclines, findSunken, findKept, findTuning, findSettings, findOscillations, findStalls, findShortRuns, findPartWork, findDispatchLate, findBacklog, findConflicts,
+		findHarness, findOtherHarness, findKeptData, findUnsteady, findUndecided, findCliffs, findDeclines, findSunken, findKept, findTuning, findSettings, findOscillations, findStalls, findDips, findShortRuns, findPartWork, findDispatchLate, findBacklog, findConflicts,
 		findNoise, findOneBlock, findNoCeiling, findBusyMachine, findThrottling, findMachineUntold,
 		findClasses, findWriteCosts, findVolatile,
 		findInMemory, findNotCold, findMemoryLimit, findShortValues, findUnverified, findNotReadBack,

@@ -221,6 +221,11 @@ func TestFindings(t *testing.T) {
 				}
 			}
 		}, []string{FindUnsteady}, Warning, []string{"elm found no steady state in put at D1 in 5 of 5 blocks"}},
+		{"dips", func(run *record.Run) {
+			for _, from := range []int{20, 42} {
+				scale(run, trials(run, "elm")[0], "put", from, from+2, 0.4)
+			}
+		}, []string{FindDips}, Notice, []string{"elm dips in put at D1 in 1 of 5 blocks: to 4", " of its usual rate for 2.00 s, 6.7 % of the time.", "It dips 2 times between 20.0 s and 44.0 s", "and comes back"}},
 		{"a stall", func(run *record.Run) { scale(run, trials(run, "elm")[0], "put", 30, 33, 0.001) },
 			[]string{FindStall}, Warning, []string{"elm stalled 1 time in put at D1 in 1 of 5 blocks", "from 30.0 s to 33.0 s", "recovered"}},
 		{"a cliff", func(run *record.Run) {
