@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"assay/internal/record"
+	"assay/internal/spec"
 	"assay/internal/verdict"
 )
 
@@ -68,7 +69,7 @@ func TestRecordsAreDrawnOnlyWhereTheyChange(t *testing.T) {
 			n := 10_000 + uint64(i)*c.step
 			samples = append(samples, record.Sample{Phase: "put", At: float64(i + 1), Seconds: 1, Operations: 5, Records: &n})
 		}
-		s := seriesOf(verdict.Sampled(samples, "put"), 800)
+		s := seriesOf(verdict.Sampled(&record.Run{Experiment: spec.Experiment{Phases: []spec.Phase{{Name: "put"}}}, Series: map[string][]record.Sample{"b1": samples}}, "b1", "put"), 800)
 		if (s.Records != nil) != c.want || c.want && len(s.Records) != len(s.At) {
 			t.Errorf("with %d more records a sample, %d of %d points have records", c.step, len(s.Records), len(s.At))
 		}

@@ -316,7 +316,7 @@ func medianTrial(r *verdict.Row) string {
 
 // series draws one trial's rate, with what was found in it.
 func (b *builder) series(run *record.Run, row *verdict.Row, o *verdict.Observation, phase string) (Series, bool) {
-	judged := verdict.Sampled(run.Series[o.Trial], phase)
+	judged := verdict.Sampled(run, o.Trial, phase)
 	s := seriesOf(judged, pointsFor(b.samples))
 	if s.Samples == 0 {
 		return Series{}, false

@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -15,27 +16,51 @@ const (
 
 // Holm returns the p-values adjusted for being looked at together: if those below 0.05 are believed, the chance that any
 // of these is false is at most 5 % (Holm, Scandinavian Journal of Statistics 6, 1979). The order stays.
-func Holm(p []float64) []float64 {
+func Holm(p []float64) []float64 { return stepDown(p, func(left int) int { return left }) }
+
+// stepDown adjusts p-values from the smallest on, each by the number that its step asks for, given how many are left.
+func stepDown(p []float64, factor func(left int) int) []float64 {
 	order := make([]int, len(p))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		switch {
-		case p[i] < p[j]:
-			return -1
-		case p[i] > p[j]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p[i], p[j]) })
 	adjusted := make([]float64, len(p))
 	var largest float64
 	for rank, i := range order {
-		largest = max(largest, min(p[i]*float64(len(p)-rank), 1))
+		largest = max(largest, min(p[i]*float64(factor(len(p)-rank)), 1))
 		adjusted[i] = largest
 	}
 	return adjusted
+}
+
+// HolmPairs is Holm for the p-values of all pairs among some arms. Equal is equal: if some pairs differ, not all the others can be equal whichever they are, and
+// the factor is the largest number of them that can (Shaffer, JASA 81, 1986, his S1).
+func HolmPairs(p []float64, arms int) []float64 {
+	possible := equalPairs(arms)
+	return stepDown(p, func(left int) int {
+		for !possible[left] {
+			left--
+		}
+		return left
+	})
+}
+
+// equalPairs says of each number whether so many pairs among some arms can be equal and all others not: those within groups of any sizes.
+func equalPairs(arms int) []bool {
+	sets := make([][]bool, arms+1)
+	for n := range sets {
+		sets[n] = make([]bool, n*(n-1)/2+1)
+		sets[n][0] = true
+		for group := 2; group <= n; group++ {
+			for rest, can := range sets[n-group] {
+				if can {
+					sets[n][group*(group-1)/2+rest] = true
+				}
+			}
+		}
+	}
+	return sets[arms]
 }
 
 // Threshold is the relative difference below which nothing is said: the larger of 3 % and what the baseline differed from
@@ -62,11 +87,13 @@ func Shown(r Ratio, adjustedP, threshold float64) bool {
 	return r.P != nil && adjustedP < Significance && Distance(r.Value) > threshold
 }
 
-// CouldHaveShown is the smallest relative difference that would have been shown, with 80 % chance: that of the spread, but
-// never less than the threshold. NaN: none, for there are fewer than two blocks.
-func CouldHaveShown(r Ratio, threshold float64) float64 {
-	if r.Detectable == nil {
+// CouldHaveShown is the smallest relative difference that would have been shown, with 80 % chance, of a pair that is one of so many that are looked at together,
+// were its true spread the one seen. NaN: none, for there are fewer than two blocks. It is of a ratio of paired blocks.
+func CouldHaveShown(r Ratio, threshold float64, together int) float64 {
+	if r.N < 2 {
 		return math.NaN()
 	}
-	return max(*r.Detectable, threshold)
+	t, standardError := students(float64(r.N-1)), r.Spread/math.Sqrt(float64(r.N))
+	least := max(t.Quantile(1-Significance/2/float64(together))*standardError, math.Log1p(threshold)) // what the ratio that is seen must exceed
+	return boundedExp(least+t.Quantile(power)*standardError) - 1
 }

@@ -169,7 +169,7 @@ func logsOf(values []float64) (logs []float64, warnings []Warning) {
 	if left := len(values) - len(logs); left > 0 {
 		warnings = []Warning{{WarnZeroRate,
 			fmt.Sprintf("%d of %d blocks had a rate of zero and are left out", left, len(values)),
-			"look at these trials: a store that did nothing has no ratio"}}
+			"look at these trials: a rate of zero has no ratio"}}
 	}
 	return logs, warnings
 }

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -55,6 +56,7 @@ var simulations = []simulation{
 	{"declines", simulateDeclines, true},
 	{"oscillations", simulateAlternations, true},
 	{"coincidences", simulateCoincidences, true},
+	{"pairs", simulatePairs, false},
 }
 
 func TestSimulations(t *testing.T) {
@@ -358,6 +360,62 @@ func simulateHolm(t *testing.T, series int) table {
 			within(t, fmt.Sprintf("uncorrected error of %d stores", stores), plain, 0.10, 0.5, series)
 		}
 		out.Rows = append(out.Rows, []string{fmt.Sprint(stores), percent(plain), percent(holm)})
+	}
+	return out
+}
+
+// simulatePairs ranks arms by comparing each with each, on blocks that share a drift. The best is picked by the same figures.
+func simulatePairs(t *testing.T, series int) table {
+	const noise = 0.05
+	out := table{Columns: []string{"arms", "blocks", "all equal: some pair told apart, uncorrected", "as it is done", "each 10 % slower than the one before: the fastest told from all others",
+		"one 10 % slower than the rest: told from one at least", "a difference of the size that \"would probably have been shown\": shown"}}
+	for row, c := range []struct{ arms, blocks int }{{2, 5}, {3, 5}, {5, 5}, {7, 3}, {7, 5}, {7, 10}} {
+		ratiosOf := func(r *rand.Rand, slower func(arm int) float64) (ratios []Ratio, p []float64) {
+			rates := make([][]float64, c.arms)
+			drift := autoregressive(r, c.blocks, 0.6, 0.15)
+			for arm := range rates {
+				for block := range c.blocks {
+					rates[arm] = append(rates[arm], 1e5*math.Exp(drift[block]+noise*r.NormFloat64())*slower(arm))
+				}
+			}
+			for i := range rates {
+				for k := i + 1; k < c.arms; k++ {
+					ratio := PairedRatio(rates[k], rates[i])
+					ratios, p = append(ratios, ratio), append(p, *ratio.P)
+				}
+			}
+			return ratios, p
+		}
+		asked := func(name string, slower func(arm int) float64, question func(p []float64, ratios []Ratio) bool) float64 {
+			return share(name, row, series, func(r *rand.Rand) bool {
+				ratios, p := ratiosOf(r, slower)
+				return question(p, ratios)
+			})
+		}
+		some := func(p []float64) bool { return slices.Min(p) < Significance }
+		equal := func(int) float64 { return 1 }
+		plain := asked("pairs", equal, func(p []float64, _ []Ratio) bool { return some(p) })
+		adjusted := asked("pairs", equal, func(p []float64, _ []Ratio) bool { return some(HolmPairs(p, c.arms)) })
+		within(t, fmt.Sprintf("%d arms in %d blocks: false differences", c.arms, c.blocks), adjusted, 0, 0.055, series)
+		ladder := asked("pairs ladder", func(arm int) float64 { return math.Pow(1.1, -float64(arm)) }, func(p []float64, _ []Ratio) bool {
+			return slices.Max(HolmPairs(p, c.arms)[:c.arms-1]) < Significance
+		})
+		last := func(by float64) func(arm int) float64 {
+			return func(arm int) float64 {
+				if arm == c.arms-1 {
+					return 1 / (1 + by)
+				}
+				return 1
+			}
+		}
+		one := asked("pairs one", last(0.1), func(p []float64, _ []Ratio) bool { return some(HolmPairs(p, c.arms)) })
+		// The spread is the true one here, as the definition has it.
+		known := Ratio{N: c.blocks, Spread: noise * math.Sqrt2}
+		could := CouldHaveShown(known, DifferenceMin, c.arms*(c.arms-1)/2)
+		shown := asked("pairs could", last(could), func(p []float64, ratios []Ratio) bool {
+			return Shown(ratios[c.arms-2], HolmPairs(p, c.arms)[c.arms-2], DifferenceMin)
+		})
+		out.Rows = append(out.Rows, []string{fmt.Sprint(c.arms), fmt.Sprint(c.blocks), percent(plain), percent(adjusted), percent(ladder), percent(one), percent(shown)})
 	}
 	return out
 }

@@ -350,7 +350,7 @@ func TestShown(t *testing.T) {
 	if !near(Threshold(&aa), 1/0.9-1, 1e-12) || Threshold(nil) != DifferenceMin || Threshold(&Ratio{}) != DifferenceMin {
 		t.Errorf("threshold %v", Threshold(&aa))
 	}
-	if !math.IsNaN(CouldHaveShown(Ratio{N: 1}, 0.03)) {
+	if !math.IsNaN(CouldHaveShown(Ratio{N: 1}, 0.03, 1)) {
 		t.Error("one block could have shown nothing")
 	}
 }
@@ -370,5 +370,37 @@ func TestWildSeriesStayFinite(t *testing.T) {
 	wild := PairedRatio([]float64{1e150, 1}, []float64{1e-150, 1})
 	if _, err := json.Marshal(wild); err != nil || wild.Interval.Low <= 0 {
 		t.Errorf("%+v: %v", wild, err)
+	}
+}
+
+// The numbers of pairs that can be equal, by hand: of four arms, all six; three alike; two pairs or one; none.
+func TestPairsThatCanBeEqual(t *testing.T) {
+	for arms, want := range map[int][]int{1: {0}, 2: {0, 1}, 3: {0, 1, 3}, 4: {0, 1, 2, 3, 6}, 5: {0, 1, 2, 3, 4, 6, 10}} {
+		var got []int
+		for n, can := range equalPairs(arms) {
+			if can {
+				got = append(got, n)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("of %d arms %v pairs can be equal, expected %v", arms, got, want)
+		}
+	}
+}
+
+func TestPairsAreAdjustedByHowManyCanBeEqual(t *testing.T) {
+	// Of four arms: once one pair differs, three of the others can be equal at most.
+	got := HolmPairs([]float64{0.2, 0.001, 0.01, 0.015, 0.5, 0.3}, 4)
+	for i, want := range []float64{0.6, 0.006, 0.03, 0.045, 0.6, 0.6} {
+		if !near(got[i], want, 1e-12) {
+			t.Errorf("adjusted %v", got)
+			break
+		}
+	}
+	if one := HolmPairs([]float64{0.04}, 2); one[0] != 0.04 {
+		t.Errorf("a single pair is adjusted to %v", one)
+	}
+	if none := HolmPairs(nil, 1); len(none) != 0 {
+		t.Errorf("%v", none)
 	}
 }

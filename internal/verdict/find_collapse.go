@@ -173,7 +173,7 @@ func findStalls(run *record.Run, s *Summary) (found []Finding) {
 				longest = math.Max(longest, to-from)
 				end := "and recovered"
 				if !stall.Recovered {
-					end = "and did not recover"
+					end = "and the phase ended in it"
 				}
 				evidence = append(evidence, fmt.Sprintf("%s: from %s to %s down to %s, where %s is usual, %s",
 					o.Trial, seconds(from), seconds(to), rate(stall.Lowest), rate(stall.Usual), end))

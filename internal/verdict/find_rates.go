@@ -244,10 +244,12 @@ func findNoCeiling(run *record.Run, s *Summary) []Finding {
 	return []Finding{{Code: FindNoCeiling, Severity: Notice, Sentence: "A null driver has no unmarked rate in some tables: how much of an operation is the harness is not known there.", Evidence: evidence}}
 }
 
-// outOfTime says whether a phase ended by its time. Where it had a number of operations to do as well, those were not all done.
-func outOfTime(o Observation) bool { return o.phase.EndedBy == record.EndedDuration }
+// cutShort says whether a phase ended by its time or its disk quota. Where it had a number of operations to do as well, those were not all done.
+func cutShort(o Observation) bool {
+	return o.phase.EndedBy == record.EndedDuration || o.phase.EndedBy == record.EndedQuota
+}
 
-// findPartWork names the arms whose time was over before they had done the work that others did.
+// findPartWork names the arms whose time was over, or disk quota reached, before they had done the work that others did.
 func findPartWork(run *record.Run, s *Summary) (found []Finding) {
 	operations := map[string]uint64{}
 	for _, p := range run.Experiment.Phases {
@@ -260,13 +262,13 @@ func findPartWork(run *record.Run, s *Summary) (found []Finding) {
 		}
 		var evidence []string
 		for _, o := range r.used() {
-			if outOfTime(o) {
+			if cutShort(o) {
 				evidence = append(evidence, fmt.Sprintf("%s: %d of %d operations", o.Trial, o.phase.Attempted, asked))
 			}
 		}
 		if len(evidence) > 0 {
 			found = append(found, Finding{Code: FindPartWork, Severity: Warning,
-				Sentence: fmt.Sprintf("%s did a part of the work of %s%s, for its time was over: its rate and sizes are of that part, those of others may be of the whole.", r.Arm, in(run, t), blocksOf(len(evidence), r)),
+				Sentence: fmt.Sprintf("%s did a part of the work of %s%s, for its time was over or its disk quota reached: its rate and sizes are of that part, those of others may be of the whole.", r.Arm, in(run, t), blocksOf(len(evidence), r)),
 				Evidence: evidence, Remedy: "give the phase more time, or leave out its operations or its time", Where: at(t, r.Arm)})
 		}
 	})

@@ -21,7 +21,7 @@ type Observation struct {
 
 	Used    bool     `json:"used"`              // its figures are in the row
 	Rate    *float64 `json:"rate,omitempty"`    // see Basis; nil: the phase did not end
-	Records *float64 `json:"records,omitempty"` // items a second over the whole phase
+	Records *float64 `json:"records,omitempty"` // items a second: Rate times the items of an operation
 	Basis   Basis    `json:"basis,omitempty"`
 
 	Steadiness *stat.Steadiness `json:"steadiness,omitempty"` // nil: no samples
@@ -29,11 +29,13 @@ type Observation struct {
 	Stalls     []stat.Stall     `json:"-"`                    // those of Course; positions are samples
 	Median     float64          `json:"median,omitempty"`     // of the samples' rates
 	Cliff      *stat.Cliff      `json:"-"`                    // the first one of Course
+	samples    []record.Sample  // of the phase, those that the series is made of
 	times      []float64        // seconds since the phase began, at each sample's end
 	width      float64          // planned seconds between samples
 	sampled    stat.Series      // what Course was made of
 
 	whole  float64 // operations a second over the whole phase
+	each   float64 // items of an operation, over the whole phase; 0: they have none
 	faults []fault
 	phase  *record.Phase
 	trial  *record.Trial
@@ -100,12 +102,12 @@ func observe(run *record.Run, planned plan.Trial, phase spec.Phase) Observation 
 			o.phase = &o.trial.Phases[i]
 		}
 	}
-	rates, good, seconds := o.series(run.Series[planned.ID], phase.Name)
+	rates, good, seconds := o.series(run.Series[planned.ID], phase)
 	if len(rates) > 0 {
 		steadiness := stat.Decide(rates, o.width)
 		o.Steadiness = &steadiness
 		o.Median = stat.Median(rates)
-		o.sampled = o.besides(run.Series[planned.ID], phase.Name, rates)
+		o.sampled = o.besides(rates)
 		course := Analyze(o.sampled)
 		o.Course, o.Stalls = &course, course.Stalls
 		if len(course.Cliffs) > 0 {
@@ -118,38 +120,49 @@ func observe(run *record.Run, planned plan.Trial, phase spec.Phase) Observation 
 	var outcomes Outcomes
 	outcomes.add(o.phase)
 	elapsed := float64(o.phase.ElapsedNS) / 1e9
-	o.Basis, o.Rate = WholePhase, pointer(float64(outcomes.Good())/elapsed)
-	if items := itemsOf(o.phase); items > 0 {
-		o.Records = pointer(float64(items) / elapsed)
+	o.whole = float64(outcomes.Good()) / elapsed
+	if items := itemsOf(o.phase); items > 0 && outcomes.Good() > 0 {
+		o.each = float64(items) / float64(outcomes.Good())
 	}
-	o.whole = *o.Rate
-	if o.Steadiness != nil && phase.Operations == 0 {
-		o.Basis, o.Rate = AfterWarmup, pointer(sum(good[o.Steadiness.From:])/sum(seconds[o.Steadiness.From:]))
+	o.setRate(WholePhase, o.whole)
+	if o.Steadiness != nil && phase.Operations == 0 && o.State != record.Failed { // of one that died, what it did until then
+		o.setRate(AfterWarmup, sum(good[o.Steadiness.From:])/sum(seconds[o.Steadiness.From:]))
 	}
 	return o
+}
+
+// setRate sets the rates of operations and of their records, which are of one stretch.
+func (o *Observation) setRate(basis Basis, rate float64) {
+	o.Basis, o.Rate = basis, &rate
+	if o.each > 0 {
+		o.Records = pointer(rate * o.each)
+	}
 }
 
 // stallOperationsMin is how many operations a median sample must hold for an empty one to be a stall and not chance.
 const stallOperationsMin = 20
 
 // series returns the rates, good operations and lengths of the phase's samples. A last sample of less than half the
-// planned length is left out: its rate is mostly noise.
-func (o *Observation) series(samples []record.Sample, phase string) (rates, good, seconds []float64) {
+// planned length is left out: its rate is mostly noise. So are those that end later than half a sample after the phase's time was over: no operation begins then, and a rate
+// that is of waiting for the last ones is none.
+func (o *Observation) series(samples []record.Sample, phase spec.Phase) (rates, good, seconds []float64) {
+	var kept []record.Sample
 	var lengths []float64
 	for _, s := range samples {
-		if s.Phase == phase && s.Seconds > 0 {
-			lengths = append(lengths, s.Seconds)
+		if s.Phase == phase.Name && s.Seconds > 0 {
+			kept, lengths = append(kept, s), append(lengths, s.Seconds)
 		}
 	}
 	if len(lengths) == 0 {
 		return nil, nil, nil
 	}
 	o.width = stat.Median(lengths)
-	for _, s := range samples {
-		if s.Phase != phase || s.Seconds < o.width/2 {
+	for _, s := range kept {
+		if s.Seconds < o.width/2 || phase.Duration > 0 && s.At > phase.Duration.Seconds()+o.width/2 {
 			continue
 		}
 		ended := float64(s.Operations - min(s.Bad, s.Operations))
+		o.samples = append(o.samples, s)
 		rates = append(rates, ended/s.Seconds)
 		good = append(good, ended)
 		seconds = append(seconds, s.Seconds)
@@ -159,13 +172,8 @@ func (o *Observation) series(samples []record.Sample, phase string) (rates, good
 }
 
 // besides puts beside the rates of a phase what was sampled with them, for Analyze.
-func (o *Observation) besides(samples []record.Sample, phase string, rates []float64) stat.Series {
-	var kept []record.Sample
-	for _, s := range samples {
-		if s.Phase == phase && s.Seconds >= o.width/2 {
-			kept = append(kept, s)
-		}
-	}
+func (o *Observation) besides(rates []float64) stat.Series {
+	kept := o.samples
 	series := stat.Series{Begin: max(kept[0].At-kept[0].Seconds, 0), Ends: o.times, Rates: rates, Sparse: o.Median*o.width < stallOperationsMin}
 	column := func(value func(s *record.Sample) (float64, bool)) []float64 {
 		values, measured := make([]float64, len(kept)), false

@@ -176,7 +176,10 @@ func (t *Table) reasonsAgainst(r *Row) (reasons []string) {
 	if idle := r.idle(); idle > 0 && !t.Open {
 		reasons = append(reasons, fmt.Sprintf("it did nothing in %d of %s", idle, plural(len(r.used()), "block", "blocks")))
 	}
-	if r.unsettled() && !t.FixedWork {
+	if short := r.cutByQuota(); short > 0 && !t.Open {
+		reasons = append(reasons, fmt.Sprintf("its disk quota ended the phase before there were %d samples, in %d of %s", stat.SteadySamplesMin, short, plural(len(r.used()), "block", "blocks")))
+	}
+	if r.unsettled() && !r.FixedWork {
 		reasons = append(reasons, fmt.Sprintf("no steady state in %d of %s", r.restless(), plural(len(r.used()), "block", "blocks")))
 	}
 	if r.HarnessShare != nil && *r.HarnessShare >= HarnessBound {
@@ -263,7 +266,8 @@ func (t *Table) relate(to Row, chosen func(*Row) bool, set func(r *Row, ratio st
 	}
 }
 
-// crown compares the ranked rows, which come first and in order, with the best of them.
+// crown compares the ranked rows, which come first and in order, each with each. A row's rank is one more than the number of those that are shown to be faster, so that
+// what was picked by the very figures that it is compared on is no exception, and ranks that differ say something.
 func (t *Table) crown() {
 	ranked := 0
 	for ranked < len(t.Rows) && t.Rows[ranked].Ranked {
@@ -273,24 +277,67 @@ func (t *Table) crown() {
 		t.Sentence = t.nobody()
 		return
 	}
-	best := &t.Rows[0]
-	t.Best, best.Rank = best.Arm, 1
+	rows := t.Rows[:ranked]
+	t.Best = rows[0].Arm
+	for i := range rows {
+		rows[i].Rank = 1
+	}
 	if ranked == 1 {
-		t.Sentence = fmt.Sprintf("%s, with %s, is the only arm that can be ranked.", best.Arm, rate(best.Rate.Value))
+		t.Sentence = fmt.Sprintf("%s, with %s, is the only arm that can be ranked.", rows[0].Arm, rate(rows[0].Rate.Value)) + t.fasterWithout()
 		return
 	}
-	t.relate(*best, func(r *Row) bool { return r.Ranked && r.Arm != best.Arm },
-		func(r *Row, ratio stat.Ratio, shown bool) { r.ToBest, r.ShownToBest = &ratio, shown })
-	for i := 1; i < ranked; i++ {
-		r := &t.Rows[i]
-		r.Rank = i + 1
-		r.ShownToBest = r.ShownToBest && r.ToBest.Value < 1 // of blocks in common the second may be ahead: then nothing is shown
-		if !r.ShownToBest {
-			r.Rank = 1
+	type pair struct{ above, below *Row }
+	var pairs []pair
+	var ratios []stat.Ratio
+	var p []float64
+	for i := range rows {
+		for k := i + 1; k < ranked; k++ {
+			ratio, ok := paired(rows[k], rows[i])
+			if ok && i == 0 {
+				rows[k].ToBest = &ratio
+			}
+			pairs, ratios = append(pairs, pair{&rows[i], &rows[k]}), append(ratios, ratio)
+			if ok && ratio.P != nil {
+				p = append(p, *ratio.P)
+			} else {
+				p = append(p, 1)
+			}
+		}
+	}
+	for i, adjusted := range stat.HolmPairs(p, ranked) {
+		above, below := pairs[i].above, pairs[i].below
+		if !stat.Shown(ratios[i], adjusted, t.Threshold) || ratios[i].Value > 1 { // of blocks in common the second may be ahead: then nothing is shown
+			continue
+		}
+		below.Rank++
+		if above == &rows[0] {
+			below.ShownToBest = true
+		}
+	}
+	for _, r := range rows[1:] {
+		if r.Rank == 1 {
 			t.Tied = append(t.Tied, r.Arm)
 		}
 	}
-	t.Sentence = t.whoIsAhead(ranked)
+	t.Sentence = t.whoIsAhead(rows, ratios) + t.fasterWithout()
+}
+
+// fasterWithout names the arms that did more than the best of those with a rank, and have none: being too fast for the harness is one reason.
+func (t *Table) fasterWithout() string {
+	best := t.rowOf(plan.Measured, t.Best)
+	var names []string
+	for _, r := range t.Rows {
+		if r.Role == plan.Measured && !r.Ranked && r.hasGood() && rateOf(r) > best.Rate.Value {
+			names = append(names, fmt.Sprintf("%s (%s)", r.Arm, rate(r.Rate.Value)))
+		}
+	}
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf(" %s did more, and has no rank: its row says why.", names[0])
+	}
+	return fmt.Sprintf(" %s did more, and have no rank: their rows say why.", list(names))
 }
 
 func (t *Table) nobody() string {
@@ -300,25 +347,24 @@ func (t *Table) nobody() string {
 	return "No arm can be ranked: see the reasons in its row."
 }
 
-func (t *Table) whoIsAhead(ranked int) string {
-	best, next := t.Rows[0], t.Rows[1]
+// whoIsAhead says what the ranks say; ratios are of all pairs of rows, those with the first one first.
+func (t *Table) whoIsAhead(rows []Row, ratios []stat.Ratio) string {
+	best, next := rows[0], rows[1]
+	const ofCommon = " The ratio is of the blocks that both have, each rate of all its own."
 	if len(t.Tied) == 0 {
 		ahead, _ := paired(best, next)
 		sentence := fmt.Sprintf("%s is the fastest with %s: %s times the next, %s (95 %% interval %s to %s).",
 			best.Arm, rate(best.Rate.Value), significant(ahead.Value), next.Arm, significant(ahead.Interval.Low), significant(ahead.Interval.High))
 		if best.Rate.Value < next.Rate.Value {
-			sentence += " The ratio is of the blocks that both have, each rate of all its own."
+			sentence += ofCommon
 		}
 		return sentence
 	}
-	could := 0.0
-	for _, r := range t.Rows[1:ranked] {
-		if !r.ShownToBest {
-			if r.ToBest == nil {
-				could = math.NaN()
-				break
-			}
-			could = math.Max(could, stat.CouldHaveShown(*r.ToBest, t.Threshold))
+	could, highest := 0.0, best.Rate.Value
+	for i, r := range rows[1:] {
+		if r.Rank == 1 {
+			could = math.Max(could, stat.CouldHaveShown(ratios[i], t.Threshold, len(ratios)))
+			highest = math.Max(highest, r.Rate.Value)
 		}
 	}
 	among := "among " + list(append([]string{best.Arm}, t.Tied...))
@@ -333,10 +379,16 @@ func (t *Table) whoIsAhead(ranked int) string {
 	if could >= 1 {
 		smallest = "only one of " + significant(1+could) + " times"
 	}
-	sentence := fmt.Sprintf("No difference shown %s, from %s down; %s or more would probably have been.",
-		among, rate(best.Rate.Value), smallest)
-	if left := ranked - 1 - len(t.Tied); left > 0 {
-		sentence += fmt.Sprintf(" %s slower than %s.", plural(left, "arm is", "arms are"), best.Arm)
+	sentence := fmt.Sprintf("No difference shown %s, from %s down; %s or more would probably have been.", among, rate(highest), smallest)
+	if best.Rate.Value < highest {
+		sentence += " Differences are of the blocks that two arms have in common, each rate of all its own."
+	}
+	if slower := len(rows) - 1 - len(t.Tied); slower > 0 {
+		than := best.Arm
+		if slices.ContainsFunc(rows, func(r Row) bool { return r.Rank > 1 && !r.ShownToBest }) {
+			than = "one of these"
+		}
+		sentence += fmt.Sprintf(" %s slower than %s.", plural(slower, "arm is", "arms are"), than)
 	}
 	return sentence
 }

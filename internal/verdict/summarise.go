@@ -76,7 +76,12 @@ func tableOf(run *record.Run, cell int, phase spec.Phase) Table {
 	if twin != nil { // where the baseline can't run, its part is that of the store that the A/A arm repeats
 		t.Baseline = run.Experiment.Stores[twin.Store].Name
 	}
-	t.FixedWork = phase.Operations > 0 && !slices.ContainsFunc(t.Rows, func(r Row) bool { return slices.ContainsFunc(r.used(), outOfTime) })
+	t.FixedWork = phase.Operations > 0
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		r.FixedWork = phase.Operations > 0 && !slices.ContainsFunc(r.used(), cutShort)
+		t.FixedWork = t.FixedWork && r.FixedWork
+	}
 	baseline := t.rowOf(plan.Measured, t.Baseline)
 	for i := range t.Rows {
 		r := &t.Rows[i]
@@ -164,9 +169,19 @@ func (r *Row) sum() {
 func (r *Row) takeWholePhase() {
 	for k := range r.Trials {
 		if o := &r.Trials[k]; o.Rate != nil {
-			o.Basis, o.Rate = WholePhase, pointer(o.whole)
+			o.setRate(WholePhase, o.whole)
 		}
 	}
+}
+
+// cutByQuota counts the trials in which the disk quota ended the phase so soon that what there is of it is a beginning.
+func (r *Row) cutByQuota() (count int) {
+	for _, o := range r.used() {
+		if o.phase.EndedBy == record.EndedQuota && (o.Steadiness == nil || len(o.times) < stat.SteadySamplesMin) {
+			count++
+		}
+	}
+	return count
 }
 
 // restless counts the trials that the row shows and that never settled.

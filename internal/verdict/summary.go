@@ -53,8 +53,8 @@ type Table struct {
 	AA        *stat.Ratio    `json:"aa,omitempty"`       // the baseline's twin to the baseline
 	Threshold float64        `json:"threshold"`          // smaller relative differences are not said: see stat.Threshold
 
-	Best     string   `json:"best,omitempty"` // the arm with the highest rate of those ranked
-	Tied     []string `json:"tied,omitempty"` // arms with a rank that are not shown to be slower than the best
+	Best     string   `json:"best,omitempty"` // the first arm of those ranked, none of which is shown to be faster
+	Tied     []string `json:"tied,omitempty"` // the other arms than which none is shown to be faster
 	Sentence string   `json:"sentence"`       // which is faster, or why that can't be said
 }
 
@@ -72,8 +72,10 @@ type Row struct {
 	State record.State `json:"state"` // the gravest of its trials': failed, marked, interrupted, refused, ok
 	Why   string       `json:"why,omitempty"`
 
+	FixedWork bool `json:"fixed_work"` // the phase was a number of operations and this arm did them all: its rate needs no steady state
+
 	Ranked  bool     `json:"ranked"`
-	Rank    int      `json:"rank,omitempty"`    // 1 for the best and those tied with it; then the number of arms above, plus one
+	Rank    int      `json:"rank,omitempty"`    // one more than the number of arms that are shown to be faster: each with each, adjusted for all pairs (stat.HolmPairs)
 	Reasons []string `json:"reasons,omitempty"` // why not ranked
 
 	// Trials are all that were planned, by block. The figures below are over those that are Used.
@@ -84,7 +86,7 @@ type Row struct {
 
 	ToBest          *stat.Ratio `json:"to_best,omitempty"`     // this arm's rate ÷ the best's; nil for the best and where there is no rank
 	ToBaseline      *stat.Ratio `json:"to_baseline,omitempty"` // ÷ the baseline's; nil for the baseline and where either has no rank
-	ShownToBest     bool        `json:"shown_to_best"`         // the difference is shown: see stat.Shown, adjusted over the table
+	ShownToBest     bool        `json:"shown_to_best"`         // it is shown to be slower than the best: see stat.Shown, adjusted over all pairs of the table
 	ShownToBaseline bool        `json:"shown_to_baseline"`
 
 	Latency     *Latency `json:"latency,omitempty"`
@@ -162,14 +164,14 @@ func (o *Outcomes) add(p *record.Phase) {
 	}
 }
 
-// Sampled returns the samples of a phase as they are judged: the rates of operations that ended well, without a last sample of less
-// than half the usual length. Plots are drawn from it, so that they show what was judged. It has no rates where there are no samples.
-func Sampled(samples []record.Sample, phase string) stat.Series {
+// Sampled returns the samples of a trial's phase as they are judged: the rates of operations that ended well, without last samples of less
+// than half the usual length, or of what ended after the phase's time. Plots are drawn from it, so that they show what was judged. It has no rates where there are no samples.
+func Sampled(run *record.Run, trial, phase string) stat.Series {
 	var o Observation
-	rates, _, _ := o.series(samples, phase)
+	rates, _, _ := o.series(run.Series[trial], phaseNamed(run, phase))
 	if len(rates) == 0 {
 		return stat.Series{}
 	}
 	o.Median = stat.Median(rates)
-	return o.besides(samples, phase, rates)
+	return o.besides(rates)
 }

@@ -374,7 +374,7 @@ func TestATieSaysWhatCouldHaveBeenSeen(t *testing.T) {
 	drop(run, "oak")
 	put := table(t, summarise(t, run), "put")
 	if put.Best != "ash" || !slices.Equal(put.Tied, []string{"elm"}) || !strings.Contains(put.Sentence, "No difference shown between ash and elm") ||
-		!strings.Contains(put.Sentence, "3.0 % or more") {
+		!strings.Contains(put.Sentence, "3.3 % or more") {
 		t.Errorf("%q, best %s, tied %v", put.Sentence, put.Best, put.Tied)
 	}
 	for _, r := range put.Rows[:2] {
