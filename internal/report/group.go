@@ -58,7 +58,7 @@ var groupWords = map[string]string{
 	verdict.FindDecline:       "%s declined as data grew",
 	verdict.FindTuning:        "%s {have|has} settings against a fall of the defaults",
 	verdict.FindOscillation:   "%s went to and fro between two levels",
-	verdict.FindSank:          "%s sank to less than half of {their first levels|its first level}, but wandered there",
+	verdict.FindSank:          "%s sank to less than half of {their first levels|its first level}, in a way that gives no place",
 	verdict.FindConflicts:     "%s refused operations because of others: they were not done, and are in no rate",
 	verdict.FindDispatchLate:  "%s began operations late by more than a tenth of a percentile, which is therefore refused, or of which not enough is known",
 	verdict.FindPartWork:      "%s did a part of the work, for {their|its} time was over: rates and sizes are of that part",

@@ -359,10 +359,10 @@ func (w *watched) collect() []string {
 	if c.Clock() == counters.ClockTSC {
 		r.Clock = "tsc"
 	}
-	if start, end := c.StartNS(), c.EndNS(); end > start {
+	if start, end := c.StartNS(), w.endNS(); end > start {
 		r.ElapsedNS = int64(end - start)
 	} else {
-		r.ElapsedNS = int64(w.lastAt * 1e9) // the worker died: as far as the last sample
+		r.ElapsedNS = int64(w.lastAt * 1e9) // the worker died before an operation ended
 	}
 	if r.Open {
 		end := r.ElapsedNS

@@ -131,7 +131,7 @@ func findSunken(run *record.Run, s *Summary) (found []Finding) {
 		}
 		if len(evidence) > 0 {
 			found = append(found, Finding{Code: FindSank, Severity: Warning,
-				Sentence: fmt.Sprintf("%s sank to less than half of its first level in %s%s, but wandered there: no place of a break can be given.",
+				Sentence: fmt.Sprintf("%s sank to less than half of its first level in %s%s, in a way that gives no place of a break.",
 					r.Arm, in(run, t), blocksOf(len(evidence), r)),
 				Evidence: evidence, Remedy: "look at the time series; run longer, or alone on the machine, to see where it settles", Where: at(t, r.Arm)})
 		}

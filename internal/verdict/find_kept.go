@@ -43,7 +43,7 @@ func findKept(run *record.Run, s *Summary) (found []Finding) {
 			}
 			text := r.Arm + " up to " + amount(breakOf(r).reached) + " records"
 			if share := filesShare(r); share != nil {
-				text += ", " + significant(*share) + " times the memory"
+				text += ", files " + significant(*share) + " times the memory"
 				if *share < 1 {
 					small = append(small, fmt.Sprintf("%s: %s of the memory", r.Arm, percent(*share)))
 				}
@@ -64,6 +64,9 @@ func findKept(run *record.Run, s *Summary) (found []Finding) {
 	return found
 }
 
+// heldShare is how much of its highest level a rate must have left at its end: what has less fell, if in steps.
+const heldShare = 1 - stat.SteadyTolerance
+
 // neverFell says whether every trial was long enough to tell and fell in none.
 func (r *Row) neverFell() bool {
 	for _, o := range r.used() {
@@ -72,12 +75,18 @@ func (r *Row) neverFell() bool {
 			len(c.Cliffs)+len(c.Declines)+len(c.Alternations) > 0 || c.Sunken() != nil {
 			return false
 		}
+		highest := 0.0
+		for _, level := range c.Segments {
+			highest = max(highest, level.Rate)
+		}
+		if c.Has(stat.ShapeStepped) && c.Segments[len(c.Segments)-1].Rate < heldShare*highest {
+			return false
+		}
 	}
-	return true
+	return len(r.used()) > 0
 }
 
-// filesShare is the mean of what the store's data takes, in its files or by itself where that is more, to the memory that its trials might use; nil: not
-// measured.
+// filesShare is the mean of what the store's files take, or where it has none, its data, to the memory that its trials might use; nil: not measured.
 func filesShare(r *Row) *float64 {
 	var shares []float64
 	for _, o := range r.used() {
@@ -86,10 +95,54 @@ func filesShare(r *Row) *float64 {
 			continue
 		}
 		share := *sizes.DataToMemory
-		if sizes.DiskBytes != nil && sizes.LogicalBytes != nil && *sizes.LogicalBytes > 0 {
-			share *= max(1, float64(*sizes.DiskBytes)/float64(*sizes.LogicalBytes))
+		if sizes.DiskBytes != nil && *sizes.DiskBytes > 0 && sizes.LogicalBytes != nil && *sizes.LogicalBytes > 0 {
+			share *= float64(*sizes.DiskBytes) / float64(*sizes.LogicalBytes)
 		}
 		shares = append(shares, share)
 	}
 	return meanOf(shares)
+}
+
+// limitNearby is the share of its memory limit that a trial must have come to for the limit to have had a part in what it did.
+const limitNearby = 0.95
+
+// findLimitNotMet names, where data was to outgrow a memory limit, the stores that never came near it: what they did, they did by themselves.
+func findLimitNotMet(run *record.Run, s *Summary) (found []Finding) {
+	for i := range s.Tables {
+		t := &s.Tables[i]
+		limit := float64(t.Parameters.MemoryLimit)
+		if t.Open || limit <= 0 || !grows(phaseNamed(run, t.Phase)) {
+			continue
+		}
+		var far []string
+		measured := 0
+		for j := range t.Rows {
+			r := &t.Rows[j]
+			if r.Role != plan.Measured || len(r.used()) == 0 {
+				continue
+			}
+			measured++
+			most, known := 0.0, true
+			for _, o := range r.used() {
+				m := o.trial.Memory
+				if m == nil || m.PeakBytes == nil || m.LimitHits == nil {
+					known = false
+					break
+				}
+				if *m.LimitHits > 0 {
+					most = limit
+				}
+				most = max(most, float64(*m.PeakBytes))
+			}
+			if known && most < limitNearby*limit {
+				far = append(far, fmt.Sprintf("%s: at most %s of %s, page cache included", r.Arm, size(most), size(limit)))
+			}
+		}
+		if len(far) > 0 {
+			found = append(found, Finding{Code: FindLimitNotMet, Severity: Notice,
+				Sentence: fmt.Sprintf("%d of %s never came near their memory limit in %s: it had no part in what they did there.", len(far), plural(measured, "store", "stores"), in(run, t)),
+				Evidence: far, Remedy: "run the phase longer, or set a smaller memory_limit", Where: at(t, "")})
+		}
+	}
+	return found
 }

@@ -97,6 +97,9 @@ const movedFactor = 1.25
 func tuningText(run *record.Run, t *Table, untuned, tuned *Row, was, is fall) string {
 	where := in(run, t)
 	switch {
+	case is.records == nil && !tuned.neverFell():
+		return fmt.Sprintf("Whether the settings of %s cure the fall of %s at %s records in %s can't be told: its own rate, up to %s records, was not seen to break at a place, nor to hold.",
+			tuned.Arm, untuned.Arm, amount(*was.records), where, amount(is.reached))
 	case is.records == nil && is.reached > movedFactor**was.records:
 		return fmt.Sprintf("The settings of %s kept it from the fall of %s at %s records in %s, as far as was run: it reached %s records without one.",
 			tuned.Arm, untuned.Arm, amount(*was.records), where, amount(is.reached))

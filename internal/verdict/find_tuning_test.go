@@ -26,9 +26,19 @@ func arms(tuned Observation) (*record.Run, *Summary) {
 
 // observed is a trial that reached so many records and fell off a cliff at so many; 0: it did not.
 func observed(reached, cliff float64) Observation {
-	o := Observation{Course: &Analysis{}, sampled: stat.Series{Records: []float64{1, reached}}}
+	o := Observation{Used: true, Course: &Analysis{Course: stat.Course{Shapes: []stat.Shape{stat.ShapeSteady}}}, sampled: stat.Series{Records: []float64{1, reached}}}
 	if cliff > 0 {
 		o.Course.Cliffs = []stat.Cliff{{Records: &cliff}}
+	}
+	return o
+}
+
+// shaped is a trial that got far and did something else than to fall at a place.
+func shaped(shape stat.Shape, levels ...float64) Observation {
+	o := observed(80_000, 0)
+	o.Course.Shapes = []stat.Shape{shape}
+	for _, rate := range levels {
+		o.Course.Segments = append(o.Course.Segments, Level{Rate: rate})
 	}
 	return o
 }
@@ -40,6 +50,10 @@ func TestTuningIsSaidToCureToPostponeOrToDoNothing(t *testing.T) {
 		want  string
 	}{
 		{"cured", observed(80_000, 0), "kept it from the fall of plain at 1,000 records"},
+		{"far, but nobody can tell what it did", shaped(stat.ShapeWandering), "was not seen to break at a place, nor to hold"},
+		{"far, and too restless to tell", shaped(stat.ShapeTooShort), "was not seen to break at a place, nor to hold"},
+		{"far, and down by steps", shaped(stat.ShapeStepped, 100e3, 80e3), "was not seen to break at a place, nor to hold"},
+		{"far, and up by steps", shaped(stat.ShapeStepped, 80e3, 100e3), "kept it from the fall of plain at 1,000 records"},
 		{"not far enough to tell", observed(900, 0), "can't be told"},
 		{"postponed", observed(80_000, 20_000), "from 1,000 to 20,000 records, and did not cure it"},
 		{"forward", observed(80_000, 200), "forward, from 1,000 to 200"},

@@ -55,10 +55,11 @@ const (
 	FindDips          = "dips"
 	FindCliff         = "cliff"
 	FindDecline       = "decline"
-	FindKept          = "rate-kept"    // stores whose rate did not fall as their data grew
-	FindNotOutgrown   = "not-outgrown" // their data stayed smaller than the memory
-	FindSank          = "sank"         // its last level is far below its first, but it wandered there
-	FindTuning        = "tuning"       // what settings did to a fall at the defaults
+	FindKept          = "rate-kept"     // stores whose rate did not fall as their data grew
+	FindNotOutgrown   = "not-outgrown"  // their data stayed smaller than the memory
+	FindLimitNotMet   = "limit-not-met" // a memory limit that a store never came near
+	FindSank          = "sank"          // its last level is far below its first, and no place of a break can be told
+	FindTuning        = "tuning"        // what settings did to a fall at the defaults
 	FindOscillation   = "oscillation"
 	FindClasses       = "durability-classes"
 	FindDurabilityPut = "durability-ranks-writes"
@@ -96,7 +97,7 @@ func findingsOf(run *record.Run, s *Summary) []Finding {
 	var found []Finding
 	for _, detect := range []func(*record.Run, *Summary) []Finding{
 		findFaults, findNotOnDisk, findLessWork, findFailed, findRefused, findMissing, findIncomplete,
-		findHarness, findOtherHarness, findKeptData, findUnsteady, findUndecided, findCliffs, findDeclines, findSunken, findKept, findTuning, findSettings, findOscillations, findStalls, findDips, findShortRuns, findPartWork, findDispatchLate, findBacklog, findConflicts,
+		findHarness, findOtherHarness, findKeptData, findUnsteady, findUndecided, findCliffs, findDeclines, findSunken, findKept, findLimitNotMet, findTuning, findSettings, findOscillations, findStalls, findDips, findShortRuns, findPartWork, findDispatchLate, findBacklog, findConflicts,
 		findNoise, findOneBlock, findNoCeiling, findBusyMachine, findThrottling, findMachineUntold,
 		findClasses, findWriteCosts, findVolatile,
 		findInMemory, findNotCold, findMemoryLimit, findShortValues, findUnverified, findNotReadBack,

@@ -6,7 +6,7 @@ import (
 	"assay/internal/stat"
 )
 
-// Sunken is a rate that ended far below where it began, and wandered between: no place of a break can be told, only both levels.
+// Sunken is a rate that ended far below where it began, in a way of which nobody can tell a place: it wandered, or is too short. Only both levels are told.
 type Sunken struct {
 	First Level
 	Last  Level
@@ -16,10 +16,10 @@ type Sunken struct {
 // sunkenShare is the share of the first level's rate below which a rate that wandered has sunk: less is said of no random walk.
 const sunkenShare = 0.5
 
-// Sunken returns how the rate sank; nil: it did not, or did not wander. Then a cliff or a decline says where it fell.
+// Sunken returns how the rate sank; nil: it did not, or a cliff or a decline says where it fell.
 func (a *Analysis) Sunken() *Sunken {
 	last := len(a.Segments) - 1
-	if !a.Has(stat.ShapeWandering) || last < 1 || a.Segments[last].Rate > sunkenShare*a.Segments[0].Rate {
+	if !a.Has(stat.ShapeWandering) && !a.Has(stat.ShapeTooShort) || last < 1 || a.Segments[last].Rate > sunkenShare*a.Segments[0].Rate {
 		return nil
 	}
 	s := &Sunken{First: a.Segments[0], Last: a.Segments[last]}
