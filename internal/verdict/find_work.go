@@ -35,6 +35,7 @@ func (w *work) missed() float64    { return float64(w.miss) / float64(w.hits+w.m
 // lessWork, and unweighed where what they did can't be compared. It comes before rank: who did less has no rank.
 func (t *Table) weighWork(run *record.Run) {
 	past := pastOf(run, t.Phase)
+	past.records = t.Parameters.Records
 	for _, name := range t.operationNames() {
 		all := t.workOf(name)
 		t.weighItems(name, all, past)
@@ -89,6 +90,7 @@ func (t *Table) workOf(name string) (all []work) {
 // past is what the phases up to and with one do to the data. What differs by how fast an arm is makes the arms' answers differ.
 type past struct {
 	phase   spec.Phase
+	records uint64 // of the load
 	loaded  bool
 	grows   bool
 	deletes bool
@@ -123,10 +125,16 @@ func (p past) itemsDiffer(name string) string {
 	switch {
 	case p.deletes:
 		return "records are deleted, by faster arms more of them"
-	case p.grows && name != trace.Scan.String(): // a scan of so many records gives so many
+	case p.grows && !(name == trace.Scan.String() && p.scansAreFull()):
 		return "the data grows, with faster arms faster"
 	}
 	return ""
+}
+
+// scansAreFull says whether what was loaded alone gives scans all their records, whatever is inserted besides. Those that begin near the last key run
+// out, and find the more the further an arm is: of so many records so few of them that workTolerance covers it. In the order latest, all may begin there.
+func (p past) scansAreFull() bool {
+	return p.loaded && p.phase.Order.Distribution != trace.Latest && float64(p.phase.Scan.Max) <= workTolerance*float64(p.records)
 }
 
 // missesDiffer says why honest arms may miss different shares, or "".

@@ -76,6 +76,33 @@ func TestLessWorkHasNoRank(t *testing.T) {
 				o.Items = o.OK
 			}
 		}, func(run *record.Run) { phaseIn(run, "get").Mix["insert"] = 1 }, FindLessWork, []string{"elm"}, "1.00 records a scan"},
+		{"scans while data grows and nothing was loaded", "scan", func(arm string, o *record.Operation) {
+			o.Items = 85 * o.OK
+			if arm == "elm" {
+				o.Items = 72 * o.OK
+			}
+		}, func(run *record.Run) {
+			phaseIn(run, "get").Mix["insert"] = 1
+			run.Experiment.Phases[0].Load = false
+		}, FindUnweighed, nil, "the data grows"},
+		{"scans that are long for what was loaded, while data grows", "scan", func(arm string, o *record.Operation) {
+			o.Items = 50 * o.OK
+			if arm == "elm" {
+				o.Items = 45 * o.OK
+			}
+		}, func(run *record.Run) {
+			phaseIn(run, "get").Mix["insert"] = 1
+			run.Experiment.Cells[0].Records = 2000
+		}, FindUnweighed, nil, "the data grows"},
+		{"scans from the newest record on", "scan", func(arm string, o *record.Operation) {
+			o.Items = 50 * o.OK
+			if arm == "elm" {
+				o.Items = 45 * o.OK
+			}
+		}, func(run *record.Run) {
+			phaseIn(run, "get").Mix["insert"] = 1
+			phaseIn(run, "get").Order.Distribution = trace.Latest
+		}, FindUnweighed, nil, "the data grows"},
 		{"queries while data grows", "query", func(arm string, o *record.Operation) {
 			o.Items = 20 * o.OK
 			if arm == "elm" {
@@ -187,4 +214,52 @@ func TestEqualStoresWithDifferentProgressDoTheSameWork(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Honest stores that begin empty, or with a load, and insert beside their scans find different numbers of records the scan, by how far they get: that is
+// never held against one.
+func TestScansOfAGrowingStoreAreHonest(t *testing.T) {
+	for _, loaded := range []uint64{0, 100, 5000} {
+		rapid.Check(t, func(t *rapid.T) {
+			drawn, first := loaded, uint64(0) // records that scans begin at, and the first that is there
+			if loaded == 0 {
+				drawn, first = 1000, 1000
+			}
+			s := trace.Spec{
+				Records: drawn, Fresh: drawn, Threads: rapid.IntRange(1, 4).Draw(t, "threads"), ThreadEntries: 4096, Seed: rapid.Uint64().Draw(t, "seed"),
+				Mix: []trace.Share{{Operation: trace.Scan, Weight: 1}, {Operation: trace.Insert, Weight: 1}}, Sizes: []trace.Size{{Bytes: 10, Weight: 1}},
+				Scan:  trace.ScanLengths{Min: 1, Max: rapid.IntRange(1, 1000).Draw(t, "most")},
+				Order: rapid.SampledFrom([]trace.Order{{Distribution: trace.Uniform}, {Distribution: trace.Latest, Theta: 0.99}}).Draw(t, "order"),
+			}
+			file, err := trace.Generate(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run := &record.Run{Experiment: spec.Experiment{Phases: []spec.Phase{
+				{Name: "load", Load: loaded > 0},
+				{Name: "p", Mix: map[string]float64{"scan": 1, "insert": 1}, Scan: spec.Scan{Min: 1, Max: s.Scan.Max}, Order: spec.Order{Distribution: s.Order.Distribution}}}}}
+			table := Table{Phase: "p", Parameters: spec.Cell{Records: loaded}}
+			for _, arm := range []string{"quick", "slow", "slower"} {
+				o := record.Operation{Name: "scan"}
+				end := drawn // keys in the order of indexes, inserted in about that order
+				for sequence := range rapid.Uint64Range(100, 20000).Draw(t, arm) {
+					for i := range file.Threads {
+						e, index := file.Threads[i].EntryAt(sequence)
+						if e.Operation() == trace.Scan {
+							o.OK, o.Items = o.OK+1, o.Items+min(uint64(file.Amounts[e.SizeClass()]), end-min(max(index, first), end))
+						} else {
+							end = max(end, index+1)
+						}
+					}
+				}
+				table.Rows = append(table.Rows, Row{Arm: arm, Role: plan.Measured, Trials: []Observation{{Used: true, State: record.OK, phase: &record.Phase{Operations: []record.Operation{o}}}}})
+			}
+			table.weighWork(run)
+			for _, r := range table.Rows {
+				if len(r.lessWork) > 0 {
+					t.Fatalf("%d records loaded, %s: %v", loaded, r.Arm, r.lessWork)
+				}
+			}
+		})
+	}
 }
