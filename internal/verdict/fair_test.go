@@ -147,6 +147,19 @@ func TestTheTwinOfAnotherStoreIsHeldAgainstThatStore(t *testing.T) {
 	}
 }
 
+func TestATwinInFewBlocksIsTold(t *testing.T) {
+	for failed, told := range map[int]string{0: "", 2: "", 3: "in 2 of 5 blocks", 4: "in 1 of 5 blocks", 5: ""} { // 5: FindNoTwin says it
+		run := race(5, runner("oak", 100e3), runner("elm", 130e3))
+		for _, e := range trials(run, "oak (A/A)")[:failed] {
+			e.State, e.Error = record.Failed, "the worker died"
+		}
+		f := find(summarise(t, run), FindFewTwins)
+		if (f != nil) != (told != "") || f != nil && (f.Severity != Notice || !strings.Contains(strings.Join(f.Evidence, "\n"), told)) {
+			t.Errorf("the twin failed in %d of 5 blocks: %+v", failed, f)
+		}
+	}
+}
+
 func TestPartOfTheWorkIsTold(t *testing.T) {
 	run := race(3, runner("oak", 100e3), runner("elm", 130e3), runner("ash", 30e3))
 	for i := range run.Experiment.Phases {

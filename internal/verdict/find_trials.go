@@ -141,6 +141,27 @@ func findMissing(run *record.Run, _ *Summary) []Finding {
 		Evidence: evidence, Remedy: "resume the run"}}
 }
 
+// findFewTwins tells where the A/A comparison, and with it the threshold, rests on one block or on less than half of them.
+func findFewTwins(run *record.Run, s *Summary) []Finding {
+	var evidence []string
+	for i := range s.Tables {
+		t := &s.Tables[i]
+		if t.AA == nil {
+			continue
+		}
+		blocks := len(t.rowOf(plan.AA, "").Trials)
+		if n := t.AA.N; n < blocks && (n == 1 || 2*n < blocks) {
+			evidence = append(evidence, fmt.Sprintf("%s: %s ran beside its twin in %d of %d blocks", in(run, t), t.Baseline, n, blocks))
+		}
+	}
+	if len(evidence) == 0 {
+		return nil
+	}
+	return []Finding{{Code: FindFewTwins, Severity: Notice,
+		Sentence: "The noise is measured in few of the blocks in some tables: what counts as a difference rests on these blocks alone there.",
+		Evidence: evidence, Remedy: "see why the baseline's trials, or its twin's, did not end well"}}
+}
+
 func findIncomplete(run *record.Run, _ *Summary) []Finding {
 	// That trials are left to do is findMissing's to say.
 	missing := slices.DeleteFunc(slices.Clone(run.Missing), func(m string) bool { return strings.HasSuffix(m, "trials have no result") })

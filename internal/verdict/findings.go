@@ -68,6 +68,7 @@ const (
 	FindShortRun      = "short-run"
 	FindNoisy         = "machine-noisy"
 	FindNoTwin        = "no-noise-measure"
+	FindFewTwins      = "noise-of-few-blocks"
 	FindNoCeiling     = "no-ceiling"
 	FindBusyMachine   = "busy-machine"
 	FindThrottling    = "throttling-seen"    // a quota or heat held a worker back, too little to mark the trial
@@ -98,7 +99,7 @@ func findingsOf(run *record.Run, s *Summary) []Finding {
 	for _, detect := range []func(*record.Run, *Summary) []Finding{
 		findFaults, findNotOnDisk, findLessWork, findFailed, findRefused, findMissing, findIncomplete,
 		findHarness, findOtherHarness, findKeptData, findUnsteady, findUndecided, findCliffs, findDeclines, findSunken, findKept, findLimitNotMet, findTuning, findSettings, findOscillations, findStalls, findDips, findShortRuns, findPartWork, findDispatchLate, findBacklog, findConflicts,
-		findNoise, findOneBlock, findNoCeiling, findBusyMachine, findThrottling, findMachineUntold,
+		findNoise, findFewTwins, findOneBlock, findNoCeiling, findBusyMachine, findThrottling, findMachineUntold,
 		findClasses, findWriteCosts, findVolatile,
 		findInMemory, findNotCold, findMemoryLimit, findShortValues, findUnverified, findNotReadBack,
 	} {
