@@ -20,7 +20,8 @@ func compareCommand() *cobra.Command {
 		Short: "Compare two run directories, or two arms of one: regression, none, or inconclusive",
 		Long: `Compares run directory A (before) with B (after), or, with --run DIR, the arm A
 with the arm B of one run. The exit status is for scripts: 0 no regression,
-4 a regression, 5 inconclusive (the noise is larger than what could be shown).`,
+4 a regression, 5 inconclusive (the noise is larger than what could be shown,
+the two did other work, or one has a phase, cell or arm that the other has not).`,
 		Example: `  assay compare results/main results/branch
   assay compare --run results/put-get bbolt pebble`,
 		Args: takes(2, 2, "two run directories, or --run DIR and two arms"),

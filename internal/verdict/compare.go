@@ -3,9 +3,11 @@ package verdict
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"assay/internal/plan"
 	"assay/internal/record"
+	"assay/internal/spec"
 	"assay/internal/stat"
 )
 
@@ -33,7 +35,7 @@ func (o Outcome) ExitStatus() int {
 type Comparison struct {
 	Old      string     `json:"old"` // run ID, or name of an arm
 	New      string     `json:"new"`
-	Outcome  Outcome    `json:"outcome"` // regression if any row is one; else inconclusive if any row is; else none
+	Outcome  Outcome    `json:"outcome"` // regression if any row is one; else inconclusive if any row is, or anything is unmatched; else none
 	Sentence string     `json:"sentence"`
 	Rows     []Compared `json:"rows"`
 	// Unmatched says what only one side has, and what was therefore not compared.
@@ -53,6 +55,7 @@ type Compared struct {
 	Outcome   Outcome     `json:"outcome"`
 	Improved  bool        `json:"improved"` // the new side is shown to be faster
 	Why       string      `json:"why"`
+	part      string      // which side did a part of the work, and what of the rates; "": neither, or both
 }
 
 // CompareRuns compares two runs, table by table and arm by arm, where cell, phase and arm are the same. Their blocks did not
@@ -99,8 +102,8 @@ func CompareRuns(old, new *record.Run) (*Comparison, error) {
 				continue
 			}
 			row := Compared{Cell: cellName(old, t.Cell), Phase: t.Phase, Arm: r.Arm, Old: r, New: match, Threshold: max(t.Threshold, other.Threshold)}
-			row.decline(t)
-			if differ := otherWork(old, new, t.Phase); differ != "" && row.Why == "" {
+			row.decline(t, phaseNamed(old, t.Phase))
+			if differ := otherWork(side{old, t}, side{new, other}); differ != "" && row.Why == "" {
 				row.Why = "the two runs do other work: " + differ
 			}
 			if row.Why == "" {
@@ -146,7 +149,7 @@ func CompareArms(run *record.Run, old, new string) (*Comparison, error) {
 			continue
 		}
 		row := Compared{Cell: cellName(run, t.Cell), Phase: t.Phase, Arm: new, Old: a, New: b, Threshold: t.Threshold}
-		row.decline(t)
+		row.decline(t, phaseNamed(run, t.Phase))
 		if row.Why == "" {
 			if ratio, ok := paired(*b, *a); ok {
 				row.Ratio = &ratio
@@ -173,7 +176,7 @@ func armsOf(run *record.Run) (names []string) {
 // like returns the table of the same parameters and phase; nil if there is none.
 func (s *Summary) like(t *Table) *Table {
 	for i := range s.Tables {
-		if o := &s.Tables[i]; o.Parameters == t.Parameters && o.Phase == t.Phase && o.Open == t.Open && o.FixedWork == t.FixedWork {
+		if o := &s.Tables[i]; o.Parameters == t.Parameters && o.Phase == t.Phase && o.Open == t.Open {
 			return o
 		}
 	}
@@ -189,14 +192,19 @@ func goodRates(r Row) (rates []float64) {
 	return rates
 }
 
-// decline says why two rows can't be compared, if so.
-func (c *Compared) decline(t *Table) {
+// decline says why two rows can't be compared, if so, or that one of them is of a part of the work. Where a phase has a number of operations, rates are of
+// the whole phase: they are compared though one side's time was over first, and though it never settled.
+func (c *Compared) decline(t *Table, phase spec.Phase) {
 	for _, side := range []struct {
-		name string
-		row  *Row
-	}{{"old", c.Old}, {"new", c.New}} {
-		if !side.row.Ranked && len(side.row.Reasons) > 0 && c.Why == "" {
+		name       string
+		row, other *Row
+	}{{"old", c.Old, c.New}, {"new", c.New, c.Old}} {
+		onlyUnsettled := len(side.row.Reasons) == 1 && side.row.unsettled() && !side.row.FixedWork
+		if !side.row.Ranked && len(side.row.Reasons) > 0 && !(phase.Operations > 0 && onlyUnsettled) && c.Why == "" {
 			c.Why = fmt.Sprintf("the %s side has no figure to compare: %s", side.name, side.row.Reasons[0])
+		}
+		if side.other.FixedWork && !side.row.FixedWork {
+			c.part = fmt.Sprintf("the %s side's time was over, or its disk quota reached, before its operations were done; both rates are of the whole phase", side.name)
 		}
 	}
 	if t.Open {
@@ -205,7 +213,7 @@ func (c *Compared) decline(t *Table) {
 }
 
 // judge decides each row, and then the whole. A regression needs its whole interval below the threshold's line, and its p-value to hold among all
-// rows (Holm); "none" needs the whole interval above it, and noise of at most stat.NoiseMax.
+// rows (Holm); "none" needs the whole interval above it, and noise of at most stat.NoiseMax; and of the whole, that nothing is on one side only.
 func (c *Comparison) judge() {
 	p := make([]float64, len(c.Rows))
 	for i, row := range c.Rows {
@@ -215,21 +223,40 @@ func (c *Comparison) judge() {
 		}
 	}
 	adjusted := stat.Holm(p)
-	tally := map[Outcome]int{}
+	var slower, unmade, undecided int
 	for i := range c.Rows {
-		c.Rows[i].judge(adjusted[i])
-		tally[c.Rows[i].Outcome]++
+		row := &c.Rows[i]
+		row.judge(adjusted[i])
+		switch {
+		case row.Outcome == Regression:
+			slower++
+		case row.Outcome == Inconclusive && row.Ratio == nil:
+			unmade++
+		case row.Outcome == Inconclusive:
+			undecided++
+		}
+	}
+	all := plural(len(c.Rows), "comparison", "comparisons")
+	var open []string
+	if undecided > 0 {
+		open = append(open, fmt.Sprintf("%d of %s can't be decided: more blocks are needed, or a quieter machine.", undecided, all))
+	}
+	if unmade > 0 {
+		open = append(open, fmt.Sprintf("%d of %s can't be made: each says why.", unmade, all))
+	}
+	if n := len(c.Unmatched); n > 0 {
+		open = append(open, plural(n, "table or arm is", "tables or arms are")+" on one side only.")
 	}
 	switch {
-	case tally[Regression] > 0:
+	case slower > 0:
 		c.Outcome = Regression
-		c.Sentence = fmt.Sprintf("%s is slower than %s in %d of %s.", c.New, c.Old, tally[Regression], plural(len(c.Rows), "comparison", "comparisons"))
-	case tally[Inconclusive] > 0:
+		c.Sentence = fmt.Sprintf("%s is slower than %s in %d of %s.", c.New, c.Old, slower, all)
+	case len(open) > 0:
 		c.Outcome = Inconclusive
-		c.Sentence = fmt.Sprintf("%d of %s can't be decided: more blocks are needed, or a quieter machine.", tally[Inconclusive], plural(len(c.Rows), "comparison", "comparisons"))
+		c.Sentence = strings.Join(open, " ")
 	default:
 		c.Outcome = None
-		c.Sentence = fmt.Sprintf("No regression in %s.", plural(len(c.Rows), "comparison", "comparisons"))
+		c.Sentence = fmt.Sprintf("No regression in %s.", all)
 	}
 }
 
@@ -253,5 +280,8 @@ func (c *Compared) judge(adjustedP float64) {
 		c.Why = fmt.Sprintf("not slower by %s or more", percent(c.Threshold))
 	default:
 		c.Why = fmt.Sprintf("the interval, %.3f to %.3f, holds both a regression and none (the line is at %.3f)", c.Ratio.Interval.Low, c.Ratio.Interval.High, line)
+	}
+	if c.Ratio != nil && c.part != "" {
+		c.Why += "; " + c.part
 	}
 }
