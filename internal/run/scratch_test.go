@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -29,6 +30,7 @@ func holdScratch() {
 	}
 	fmt.Println(made.directory)
 	_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed, or its parent has died; select {} would be a deadlock to Go
+	runtime.KeepAlive(made)              // what nobody needs any more is closed, and its lock is gone
 }
 
 // What a conductor leaves that is killed while it makes a trace is removed by the next run, and not before it is dead.
