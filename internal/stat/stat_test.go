@@ -235,6 +235,22 @@ func TestDecideSaysWhy(t *testing.T) {
 	}
 }
 
+// A series that jumps between one and millions fits any drift. How large a drift is of no use to anybody.
+func TestNoDriftIsWrittenOutBeyondAThousandPerCent(t *testing.T) {
+	rates := make([]float64, 20)
+	for i := range rates {
+		rates[i] = math.Pow(10, float64([]int{6, 0, 1, 6, 5, 0, 2}[i%7]))
+	}
+	if s := Decide(rates, 1); s.Kind != TooShort || s.Interval.High < 2*changeMax || !strings.Contains(s.Why, " and more than +1,000 % fits the") {
+		t.Errorf("%s, to %g: %q", s.Kind, s.Interval.High, s.Why)
+	}
+	for drift, want := range map[float64]string{-1: "-100 %", -0.123: "-12 %", 0.5: "+50 %", 9.99: "+999 %", 10.1: "more than +1,000 %", 1e18: "more than +1,000 %"} {
+		if got := change(drift); got != want {
+			t.Errorf("a drift of %g is %q, want %q", drift, got, want)
+		}
+	}
+}
+
 // TestTheDriftsIntervalHoldsTheDrift: 95 % of constant series must have no drift inside it, up to what few samples blur.
 func TestTheDriftsIntervalHoldsTheDrift(t *testing.T) {
 	for row, rho := range []float64{0, 0.3, 0.6} {

@@ -103,22 +103,33 @@ func Decide(rates []float64, sampleSeconds float64) Steadiness {
 			len(s.Levels.Segments), figure(low), figure(high), 100*SteadyTolerance)
 	case drifts:
 		s.Kind = Drifting
-		s.Why = fmt.Sprintf("a drift of %+.0f %% over %d samples (95 %% interval %+.0f to %+.0f %%)",
-			100*s.Drift, s.Samples, 100*s.Interval.Low, 100*s.Interval.High)
+		s.Why = fmt.Sprintf("a drift of %s over %d samples (95 %% interval %s to %s)",
+			change(s.Drift), s.Samples, change(s.Interval.Low), change(s.Interval.High))
 	case s.Interval.Low < -driftUnknown || s.Interval.High > driftUnknown:
 		s.Kind = TooShort
-		s.Why = fmt.Sprintf("a drift between %+.0f %% and %+.0f %% fits the %d samples after the warm-up: too few, or too restless, to tell",
-			100*s.Interval.Low, 100*s.Interval.High, s.Samples)
+		s.Why = fmt.Sprintf("a drift between %s and %s fits the %d samples after the warm-up: too few, or too restless, to tell",
+			change(s.Interval.Low), change(s.Interval.High), s.Samples)
 	default:
 		s.Kind = Steady
 		s.Why = fmt.Sprintf("no lasting change of more than %.0f %% in %d samples after the warm-up", 100*SteadyTolerance, s.Samples)
 		if s.Interval.Low < -SteadyTolerance || s.Interval.High > SteadyTolerance {
 			s.Warnings = append(s.Warnings, Warning{WarnTrendUnclear,
-				fmt.Sprintf("a drift between %+.0f %% and %+.0f %% fits the samples as well", 100*s.Interval.Low, 100*s.Interval.High),
+				fmt.Sprintf("a drift between %s and %s fits the samples as well", change(s.Interval.Low), change(s.Interval.High)),
 				"run the phase longer"})
 		}
 	}
 	return s
+}
+
+// changeMax is the largest drift that is written out: of a larger one, the figure says nothing.
+const changeMax = 10
+
+// change writes a drift: "-12 %".
+func change(drift float64) string {
+	if drift > changeMax {
+		return "more than +1,000 %"
+	}
+	return fmt.Sprintf("%+.0f %%", 100*drift)
 }
 
 // figure writes a rate with three digits: 8.27 k/s.

@@ -278,6 +278,8 @@ func (c *Compared) judge(adjustedP float64) {
 	case c.Ratio.Interval.Low > line:
 		c.Outcome = None
 		c.Why = fmt.Sprintf("not slower by %s or more", percent(c.Threshold))
+	case boundless(*c.Ratio.Interval):
+		c.Why = "not told apart: the interval goes beyond 1,000 times"
 	default:
 		c.Why = fmt.Sprintf("the interval, %.3f to %.3f, holds both a regression and none (the line is at %.3f)", c.Ratio.Interval.Low, c.Ratio.Interval.High, line)
 	}

@@ -188,7 +188,11 @@ func findNoise(run *record.Run, s *Summary) (found []Finding) {
 		apart := t.AA.Interval != nil && !t.AA.Interval.Contains(1)
 		if distance := stat.Distance(t.AA.Value); distance > stat.DifferenceMin || apart {
 			text := fmt.Sprintf("%s: %s against itself differs by %s", in(run, t), t.Baseline, percent(distance))
-			if t.AA.Interval != nil {
+			switch {
+			case t.AA.Interval == nil:
+			case boundless(*t.AA.Interval):
+				text += fmt.Sprintf(" (ratio %.3f, not told apart: the 95 %% interval goes beyond 1,000 times)", t.AA.Value)
+			default:
 				text += fmt.Sprintf(" (ratio %.3f, 95 %% interval %.3f to %.3f)", t.AA.Value, t.AA.Interval.Low, t.AA.Interval.High)
 			}
 			noisy = append(noisy, text)

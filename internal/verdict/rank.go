@@ -354,7 +354,7 @@ func (t *Table) whoIsAhead(rows []Row, ratios []stat.Ratio) string {
 	if len(t.Tied) == 0 {
 		ahead, _ := paired(best, next)
 		sentence := fmt.Sprintf("%s is the fastest with %s: %s times the next, %s (95 %% interval %s to %s).",
-			best.Arm, rate(best.Rate.Value), significant(ahead.Value), next.Arm, significant(ahead.Interval.Low), significant(ahead.Interval.High))
+			best.Arm, rate(best.Rate.Value), significant(ahead.Value), next.Arm, significant(ahead.Interval.Low), times(ahead.Interval.High))
 		if best.Rate.Value < next.Rate.Value {
 			sentence += ofCommon
 		}
@@ -375,11 +375,14 @@ func (t *Table) whoIsAhead(rows []Row, ratios []stat.Ratio) string {
 		return fmt.Sprintf("%s had the highest rate, %s, but no difference can be shown %s: there are too few blocks in common.",
 			best.Arm, rate(best.Rate.Value), among)
 	}
-	smallest := "one of " + percent(could)
-	if could >= 1 {
-		smallest = "only one of " + significant(1+could) + " times"
+	smallest := "one of " + percent(could) + " or more would probably have been"
+	switch {
+	case could >= ratioMax:
+		smallest = "even one of 1,000 times would perhaps not have been"
+	case could >= 1:
+		smallest = "only one of " + significant(1+could) + " times or more would probably have been"
 	}
-	sentence := fmt.Sprintf("No difference shown %s, from %s down; %s or more would probably have been.", among, rate(highest), smallest)
+	sentence := fmt.Sprintf("No difference shown %s, from %s down; %s.", among, rate(highest), smallest)
 	if best.Rate.Value < highest {
 		sentence += " Differences are of the blocks that two arms have in common, each rate of all its own."
 	}

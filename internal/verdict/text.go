@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/internal/spec"
+	"assay/internal/stat"
 )
 
 // rate writes operations a second with three digits: "412 k/s".
@@ -44,6 +45,22 @@ func significant(v float64) string {
 		return strconv.FormatFloat(v, 'f', 2, 64)
 	}
 	return strconv.FormatFloat(v, 'g', 2, 64)
+}
+
+// ratioMax is how far from 1 a ratio may lie for its figure to say something: an interval from two wild blocks goes on for ever.
+const ratioMax = 1000
+
+// boundless says whether an interval holds everything from no difference to one that no two stores have.
+func boundless(i stat.Interval) bool {
+	return i.Contains(1) && (i.High > ratioMax || i.Low < 1.0/ratioMax)
+}
+
+// times writes a factor with three digits, and of one that is beyond ratioMax only that.
+func times(factor float64) string {
+	if factor > ratioMax {
+		return "more than 1,000"
+	}
+	return significant(factor)
 }
 
 // count writes a whole number with commas.
