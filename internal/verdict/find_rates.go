@@ -92,13 +92,38 @@ func findUnsteady(run *record.Run, s *Summary) (found []Finding) {
 		case t.FixedWork:
 			consequence, severity = "its rate is that of this amount of work and would be another for more", Notice
 		case 2*len(evidence) < len(r.used()):
-			consequence, severity = "the other blocks were steady", Notice
+			consequence, severity = otherBlocks(r), Notice
 		}
 		found = append(found, Finding{Code: FindUnsteady, Severity: severity,
 			Sentence: fmt.Sprintf("%s found no steady state in %s%s: %s.", r.Arm, in(run, t), blocksOf(len(evidence), r), consequence),
 			Evidence: evidence, Remedy: "run the phase longer, to see where it settles", Where: at(t, r.Arm)})
 	})
 	return found
+}
+
+// otherBlocks says of the blocks of a row that are not known to be restless which were steady: of some, nobody can tell.
+func otherBlocks(r *Row) string {
+	steady, others := 0, 0
+	for _, o := range r.Trials {
+		if o.Rate != nil && o.restless() {
+			continue
+		}
+		others++
+		if o.Rate != nil && o.Steadiness != nil && o.Steadiness.Kind == stat.Steady {
+			steady++
+		}
+	}
+	switch {
+	case steady == others && others == 1:
+		return "the other block was steady"
+	case steady == others:
+		return "the other blocks were steady"
+	case steady == 0 && others == 1:
+		return "of the other block it can't be told"
+	case steady == 0:
+		return "of the other blocks it can't be told"
+	}
+	return fmt.Sprintf("%d of the other %d blocks %s, of the rest it can't be told", steady, others, map[bool]string{true: "was steady", false: "were steady"}[steady == 1])
 }
 
 // findUndecided has one finding for each phase in which it can't be told whether arms settled.
