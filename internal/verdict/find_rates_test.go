@@ -34,3 +34,32 @@ func TestTheOtherBlocksAreSteadyOnlyWhereTheyWereFoundSo(t *testing.T) {
 		}
 	}
 }
+
+// A store that does next to nothing is as fast as the null driver, and in some blocks faster.
+func TestNoOperationIsMoreThanAllHarness(t *testing.T) {
+	for _, c := range []struct {
+		null   float64 // its rate ÷ that of the clean run
+		driver string
+		worker []string
+		want   string // of the sentence
+		remedy string
+	}{
+		{200e3 / 21e6 * 0.9, "oak", nil, "oak in put at D1 is as fast as the null driver: all of it is harness, so", "use larger values, or a slower order of keys"},
+		{200e3 / 21e6 * 1.03, "oak", nil, " is as fast as the null driver: all of it is harness, so", "use larger values, or a slower order of keys"},
+		{200e3 / 21e6 * 1.25, "oak", nil, " % of each operation is the harness, so", "use larger values, or a slower order of keys"},
+		{200e3 / 21e6 * 1.25, "sqlite", nil, " % of each operation is the harness, so", "or its native driver, sqlite-c (make native)"},
+	} {
+		run := cleanRun()
+		slow(run, "null", c.null)
+		run.Experiment.Stores[0].Driver, run.Experiment.Stores[0].Worker = c.driver, c.worker
+		s := summarise(t, run)
+		f := find(s, FindHarnessBound)
+		if f == nil || !strings.Contains(f.Sentence, c.want) || !strings.Contains(f.Remedy, c.remedy) || strings.Contains(f.Remedy, "native") != (c.driver == "sqlite") {
+			t.Errorf("%+v: %+v", c, f)
+		}
+		reasons := strings.Join(table(t, s, "put").rowOf("measured", "oak").Reasons, "; ")
+		if strings.Contains(reasons, "as fast as the null driver") == strings.Contains(reasons, "% of each operation") {
+			t.Errorf("%+v: the row has no rank for %q", c, reasons)
+		}
+	}
+}

@@ -17,6 +17,8 @@ const (
 	HarnessNoted = 0.10
 	// HarnessBound: from this share on, more of an operation is harness than store, and there is no rank.
 	HarnessBound = 0.50
+	// harnessAll: from this share on, a store can't be told from the null driver. Some are faster than it, by chance.
+	harnessAll = 0.95
 )
 
 // rank says who may be ranked, who is ahead, and by how much.
@@ -182,8 +184,12 @@ func (t *Table) reasonsAgainst(r *Row) (reasons []string) {
 	if r.unsettled() && !r.FixedWork {
 		reasons = append(reasons, fmt.Sprintf("no steady state in %d of %s", r.restless(), plural(len(r.used()), "block", "blocks")))
 	}
-	if r.HarnessShare != nil && *r.HarnessShare >= HarnessBound {
-		reasons = append(reasons, fmt.Sprintf("harness-bound: %s of each operation is the harness", percent(*r.HarnessShare)))
+	switch share := r.HarnessShare; {
+	case share == nil || *share < HarnessBound:
+	case *share >= harnessAll:
+		reasons = append(reasons, "harness-bound: as fast as the null driver, all of it is harness")
+	default:
+		reasons = append(reasons, fmt.Sprintf("harness-bound: %s of each operation is the harness", percent(*share)))
 	}
 	if t.Open && len(r.used()) > 0 {
 		reasons = append(reasons, "open load: the experiment set the rate; compare latencies")
