@@ -218,49 +218,87 @@ func (c *classCost) finding(run *record.Run) Finding {
 	return f
 }
 
-// findInMemory has one finding for the run: cells whose data fits the memory that may cache it, so that reads are of memory.
+// findInMemory has one finding for the run: the tables whose data fits the memory that may cache it, so that reads are of memory.
 func findInMemory(run *record.Run, s *Summary) []Finding {
-	var evidence []string
-	seen := map[string]bool{}
+	var places, evidence []string
+	reading, whole := 0, true
 	for i := range s.Tables {
 		t := &s.Tables[i]
 		if !isRead(phaseNamed(run, t.Phase)) {
 			continue
 		}
-		data, ok := dataBytes(run, t)
-		if !ok {
+		arms, all, why := fitting(run, t)
+		if len(arms) > 0 || !all { // otherwise nobody has a figure
+			reading, whole = reading+1, whole && all
+		}
+		if len(arms) == 0 {
 			continue
 		}
-		memory, what := float64(run.Environment.MemoryBytes), "the machine's memory"
-		if limit := float64(t.Parameters.MemoryLimit); limit > 0 && (memory == 0 || limit < memory) {
-			memory, what = limit, "the memory limit"
+		place := in(run, t)
+		if !all {
+			slices.Sort(arms)
+			place += " (" + list(arms) + ")"
 		}
-		if memory > 0 && data <= memory {
-			text := fmt.Sprintf("%s records: %s of data, %s is %s (data to memory %s to 1)", count(t.Parameters.Records), size(data), what, size(memory), toOne(data/memory))
-			if !seen[text] {
-				seen[text] = true
+		places = append(places, place)
+		for _, text := range why {
+			if !slices.Contains(evidence, text) {
 				evidence = append(evidence, text)
 			}
 		}
-		for _, r := range t.Rows {
-			if r.Role != plan.Measured || r.Store < 0 {
-				continue
-			}
-			if name, cache := largestCache(run.Experiment.Stores[r.Store]); cache >= data {
-				text := fmt.Sprintf("%s: its %s of %s holds all of %s of data", r.Arm, name, size(cache), size(data))
-				if !seen[text] {
-					seen[text] = true
-					evidence = append(evidence, text)
-				}
-			}
-		}
 	}
-	if len(evidence) == 0 {
+	if len(places) == 0 {
 		return nil
 	}
-	return []Finding{{Code: FindInMemory, Severity: Notice,
-		Sentence: "The data fits in memory: reads are mostly reads of memory, and say nothing of the disk.",
+	sentence := "The data fits in memory: reads are mostly reads of memory, and say nothing of the disk."
+	if !whole {
+		where := strings.Join(places, "; ")
+		if len(places) > evidenceMax {
+			where = fmt.Sprintf("%d of %s that read", len(places), plural(reading, "table", "tables"))
+		}
+		sentence = fmt.Sprintf("The data fits in memory in %s: reads there are mostly reads of memory, and say nothing of the disk.", where)
+	}
+	return []Finding{{Code: FindInMemory, Severity: Notice, Sentence: sentence,
 		Evidence: evidence, Remedy: "set a memory_limit below the size of the data, or use more records"}}
+}
+
+// fitting names the arms of a table that can have read from memory, and says if that is all with a figure. Where the page cache was emptied before the
+// phase, an arm read from the disk first, whatever would fit.
+func fitting(run *record.Run, t *Table) (arms []string, all bool, evidence []string) {
+	memory, what := float64(run.Environment.MemoryBytes), "the machine's memory"
+	if limit := float64(t.Parameters.MemoryLimit); limit > 0 && (memory == 0 || limit < memory) {
+		memory, what = limit, "the memory limit"
+	}
+	var largest held
+	var caches []string
+	all = true
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		data := heldBy(run, t, r)
+		if r.Role != plan.Measured || data.bytes == 0 {
+			continue
+		}
+		name, cache := largestCache(run.Experiment.Stores[r.Store])
+		if r.beganCold() || data.bytes > memory && data.bytes > cache {
+			all = false
+			continue
+		}
+		arms = append(arms, r.Arm)
+		if data.bytes <= memory && data.bytes > largest.bytes {
+			largest = data
+		}
+		if data.bytes <= cache {
+			caches = append(caches, fmt.Sprintf("%s: its %s of %s holds all of %s", r.Arm, name, size(cache), data))
+		}
+	}
+	if largest.bytes > 0 {
+		evidence = append(evidence, fmt.Sprintf("%s: %s, %s is %s (data to memory %s to 1)", in(run, t), largest, what, size(memory), toOne(largest.bytes/memory)))
+	}
+	return arms, all, append(evidence, caches...)
+}
+
+// beganCold says whether the page cache was emptied before a phase in any trial of a row.
+func (r *Row) beganCold() bool {
+	return slices.ContainsFunc(r.Trials, func(o Observation) bool { return o.phase != nil && o.phase.Cold != nil })
 }
 
 func phaseNamed(run *record.Run, name string) spec.Phase {
@@ -272,18 +310,54 @@ func phaseNamed(run *record.Run, name string) spec.Phase {
 	return spec.Phase{}
 }
 
-// dataBytes is what the trials counted as live, or else records times the length of values and, where it is fixed, of keys.
-func dataBytes(run *record.Run, t *Table) (float64, bool) {
-	for _, r := range t.Rows {
-		if r.Role == plan.Measured && r.LogicalBytes != nil {
-			return *r.LogicalBytes, true
+// held is how much live data a store had in a phase.
+type held struct {
+	bytes float64 // 0: not known
+	most  bool    // it may have been less
+}
+
+func (h held) String() string {
+	if h.most {
+		return "at most " + size(h.bytes) + " of data"
+	}
+	return size(h.bytes) + " of data"
+}
+
+// heldBy returns the most that a row's trials held in a phase: what was counted as live or, where that is not known, all that was ever stored.
+func heldBy(run *record.Run, t *Table, r *Row) (most held) {
+	for _, o := range r.Trials {
+		if o.phase == nil || o.State != record.OK && o.State != record.Marked {
+			continue
+		}
+		each := float64(run.Experiment.Keys.BytesMax() + run.Experiment.ValueBytesMax(t.Parameters))
+		data := held{each * float64(t.Parameters.Records+freshBefore(run, o)), true}
+		if n := o.phase.Sizes.LogicalBytes; n != nil {
+			data = held{float64(*n), false}
+		}
+		if data.bytes > most.bytes {
+			most = data
 		}
 	}
-	each := float64(t.Parameters.ValueBytes)
-	if run.Experiment.Keys.Format == keyval.Binary {
-		each += float64(run.Experiment.Keys.Bytes)
+	return most
+}
+
+// freshBefore returns how many records beyond the planned ones a trial stored up to the end of a phase, deleted ones included.
+func freshBefore(run *record.Run, o Observation) (records uint64) {
+	for i := range o.trial.Phases {
+		p := &o.trial.Phases[i]
+		counting := phaseNamed(run, p.Name).Order.Distribution == trace.Counting
+		for _, operation := range p.Operations {
+			switch {
+			case p.Load: // its records are the planned ones
+			case operation.Name == trace.Insert.String(), operation.Name == trace.Add.String(), operation.Name == trace.Upsert.String() && counting:
+				records += max(operation.OK, operation.Items)
+			}
+		}
+		if p == o.phase {
+			break
+		}
 	}
-	return float64(t.Parameters.Records) * each, t.Parameters.Records > 0 && each > 0
+	return records
 }
 
 // largestCache returns the largest option in bytes whose name speaks of a cache; the default counts where none is set.

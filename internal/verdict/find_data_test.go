@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/host"
 	"assay/internal/record"
 	"assay/internal/record/recordtest"
 	"assay/internal/spec"
@@ -94,5 +95,106 @@ func TestDurabilityIsNotBlamedForQueries(t *testing.T) {
 		if found := find(summarise(t, run), FindDurabilityPut) != nil; found != blamed {
 			t.Errorf("%s: durability was blamed: %v", operation, found)
 		}
+	}
+}
+
+// In the clean run, data is of 1,016 MB, the limit is 200 MB, and get is the phase that reads.
+func TestDataThatFitsInMemory(t *testing.T) {
+	// forgotten takes away what was counted as live, and makes the put phase one that inserts so many records.
+	forgotten := func(run *record.Run, arm string, inserts uint64) {
+		for _, trial := range trials(run, arm) {
+			for i := range trial.Phases {
+				p := &trial.Phases[i]
+				p.Sizes.LogicalBytes, p.Sizes.Records = nil, nil
+				if p.Name == "put" {
+					p.Operations[0].Name, p.Operations[0].OK = "insert", inserts
+				}
+			}
+		}
+	}
+	holding := func(run *record.Run, arm string, bytes uint64) {
+		for _, trial := range trials(run, arm) {
+			for i := range trial.Phases {
+				trial.Phases[i].Sizes.LogicalBytes = &bytes
+			}
+		}
+	}
+	all := func(plant func(run *record.Run, arm string)) func(run *record.Run) {
+		return func(run *record.Run) {
+			for _, arm := range []string{"oak", "elm", "ash"} {
+				plant(run, arm)
+			}
+		}
+	}
+	limit := func(bytes int64, then func(run *record.Run)) func(run *record.Run) {
+		return func(run *record.Run) {
+			for i := range run.Experiment.Cells {
+				run.Experiment.Cells[i].MemoryLimit = bytes
+			}
+			then(run)
+		}
+	}
+	cold := func(run *record.Run, arm string) {
+		for _, trial := range trials(run, arm) {
+			phaseOf(trial, "get").Cold = &host.PageCache{FileBytes: 1e9}
+		}
+	}
+	nothing := func(*record.Run) {}
+	const everywhere = "The data fits in memory: reads are mostly"
+	for _, c := range []struct {
+		name     string
+		plant    func(run *record.Run)
+		sentence string // how it begins; "": no finding
+		evidence string
+	}{
+		{"less than the limit", limit(2e9, nothing), everywhere, "get at D1: 1.02 GB of data, the memory limit is 2.00 GB"},
+		{"not counted, and nothing was inserted", limit(2e9, all(func(run *record.Run, arm string) { forgotten(run, arm, 0) })), everywhere, "get at D1: at most 1.02 GB of data"},
+		{"not counted, and with what was inserted below the limit", limit(2e9, all(func(run *record.Run, arm string) { forgotten(run, arm, 500_000) })), everywhere, "get at D1: at most 1.52 GB of data"},
+		{"not counted, and with what was inserted above the limit", limit(2e9, all(func(run *record.Run, arm string) { forgotten(run, arm, 1_500_000) })), "", ""},
+		{"one has more than others", limit(2e9, func(run *record.Run) { holding(run, "elm", 1.8e9) }), everywhere, "get at D1: 1.80 GB of data"},
+		{"one has more than the limit", limit(2e9, func(run *record.Run) { holding(run, "elm", 3e9) }), "The data fits in memory in get at D1 (ash and oak): reads there are", "get at D1: 1.02 GB of data"},
+		{"one does not fit in a cache that others have grown beyond", func(run *record.Run) {
+			for i := range run.Experiment.Stores {
+				run.Experiment.Stores[i].Description.Options = []store.Option{{Name: "cache_bytes", Type: store.Bytes, Default: "1200MB"}}
+				run.Experiment.Stores[i].Options = nil
+			}
+			forgotten(run, "oak", 150_000)
+			forgotten(run, "elm", 200_000)
+		}, "The data fits in memory in get at D1 (ash and oak): reads there are", "oak: its cache_bytes of 1.20 GB holds all of at most 1.17 GB of data"},
+		{"cold", limit(2e9, all(cold)), "", ""},
+		{"cold but for a store that has no files", limit(2e9, func(run *record.Run) { cold(run, "oak"); cold(run, "ash") }), "The data fits in memory in get at D1 (elm): reads there are", "1.02 GB of data"},
+		{"failed", limit(2e9, all(func(run *record.Run, arm string) {
+			for _, trial := range trials(run, arm) {
+				trial.State = record.Failed
+			}
+		})), "", ""},
+	} {
+		run := cleanRun()
+		c.plant(run)
+		f := find(summarise(t, run), FindInMemory)
+		if c.sentence == "" {
+			if f != nil {
+				t.Errorf("%s: %+v", c.name, f)
+			}
+			continue
+		}
+		if f == nil || !strings.HasPrefix(f.Sentence, c.sentence) || !strings.Contains(strings.Join(f.Evidence, "\n"), c.evidence) {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+	}
+}
+
+// A sentence for the whole run would be false of the table with the small limit.
+func TestDataThatFitsInTheMemoryOfSomeTablesOnly(t *testing.T) {
+	run := recordtest.Run(recordtest.Example())
+	for i := range run.Experiment.Cells {
+		run.Experiment.Cells[i].MemoryLimit = []int64{0, 200e6, 2e9}[i]
+	}
+	f := find(summarise(t, run), FindInMemory)
+	if f == nil || !strings.HasPrefix(f.Sentence, "The data fits in memory in get at D0, no memory limit; get at D3, memory limit of 1907 MiB: reads there are mostly") {
+		t.Fatalf("%+v", f)
+	}
+	if text := strings.Join(f.Evidence, "\n"); !strings.Contains(text, "get at D0, no memory limit: 1.02 GB") || !strings.Contains(text, "get at D3, memory limit of 1907 MiB: 1.02 GB") || strings.Contains(text, "D1") {
+		t.Error(text)
 	}
 }
