@@ -69,6 +69,7 @@ var groupWords = map[string]string{
 	verdict.FindBacklog:       "%s did not keep up with the experiment's rate: {their|its} percentiles are refused",
 	verdict.FindSettings:      "%s {have|has} settings that are too small for this much data",
 	verdict.FindShortRun:      "%s {are|is} too short for compaction, caches and checkpoints to show",
+	verdict.FindQuotaEnded:    "%s reached {their disk quotas|its disk quota}, and ended",
 	verdict.FindDurabilityPut: "in %s, a single column of stores at different classes would rank durability as well as speed",
 	verdict.FindInMemory:      "%s {have|has} data that fits in memory: reads are mostly reads of memory, and say nothing of the disk",
 }

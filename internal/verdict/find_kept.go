@@ -31,6 +31,7 @@ func findKept(run *record.Run, s *Summary) (found []Finding) {
 			continue
 		}
 		var kept, small []string
+		var smallTrials []Observation
 		measured := 0
 		for j := range t.Rows {
 			r := &t.Rows[j]
@@ -45,6 +46,7 @@ func findKept(run *record.Run, s *Summary) (found []Finding) {
 			if share := filesShare(r); share != nil {
 				text += ", files " + significant(*share) + " times the memory"
 				if *share < 1 {
+					smallTrials = append(smallTrials, r.used()...)
 					small = append(small, fmt.Sprintf("%s: %s of the memory", r.Arm, percent(*share)))
 				}
 			}
@@ -58,7 +60,7 @@ func findKept(run *record.Run, s *Summary) (found []Finding) {
 		if len(small) > 0 {
 			found = append(found, Finding{Code: FindNotOutgrown, Severity: Warning,
 				Sentence: fmt.Sprintf("In %s, the files of %s without a fall did not outgrow the memory: what is beyond it is not known.", in(run, t), plural(len(small), "store", "stores")),
-				Evidence: small, Remedy: "run the phase longer, or set a smaller memory_limit", Where: at(t, "")})
+				Evidence: small, Remedy: longer(smallTrials) + ", or set a smaller memory_limit", Where: at(t, "")})
 		}
 	}
 	return found

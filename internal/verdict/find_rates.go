@@ -93,8 +93,10 @@ func findKeptData(run *record.Run, _ *Summary) []Finding {
 func findUnsteady(run *record.Run, s *Summary) (found []Finding) {
 	eachRow(s, func(t *Table, r *Row) {
 		var evidence []string
+		var restless []Observation
 		for _, o := range r.Trials {
 			if o.Rate != nil && o.restless() {
+				restless = append(restless, o)
 				evidence = append(evidence, fmt.Sprintf("%s: %s: %s", o.Trial, o.Steadiness.Kind, o.Steadiness.Why))
 			}
 		}
@@ -110,7 +112,7 @@ func findUnsteady(run *record.Run, s *Summary) (found []Finding) {
 		}
 		found = append(found, Finding{Code: FindUnsteady, Severity: severity,
 			Sentence: fmt.Sprintf("%s found no steady state in %s%s: %s.", r.Arm, in(run, t), blocksOf(len(evidence), r), consequence),
-			Evidence: evidence, Remedy: "run the phase longer, to see where it settles", Where: at(t, r.Arm)})
+			Evidence: evidence, Remedy: longer(restless) + ", to see where it settles", Where: at(t, r.Arm)})
 	})
 	return found
 }
@@ -143,7 +145,7 @@ func otherBlocks(r *Row) string {
 // findUndecided has one finding for each phase in which it can't be told whether arms settled.
 func findUndecided(run *record.Run, s *Summary) (found []Finding) {
 	var phases []string
-	rows, evidence := map[string]int{}, map[string][]string{}
+	rows, evidence, unknown := map[string]int{}, map[string][]string{}, map[string][]Observation{}
 	eachRow(s, func(t *Table, r *Row) {
 		if t.FixedWork || len(r.used()) == 0 {
 			return
@@ -152,24 +154,22 @@ func findUndecided(run *record.Run, s *Summary) (found []Finding) {
 			phases = append(phases, t.Phase)
 		}
 		rows[t.Phase]++
-		undecided, first := 0, ""
+		var undecided []Observation
 		for _, o := range r.used() {
 			if o.Steadiness != nil && o.Steadiness.Kind == stat.TooShort {
-				undecided++
-				if first == "" {
-					first = o.Trial + ": " + o.Steadiness.Why
-				}
+				undecided = append(undecided, o)
 			}
 		}
-		if 2*undecided >= len(r.used()) {
-			evidence[t.Phase] = append(evidence[t.Phase], first)
+		if n := len(undecided); n > 0 && 2*n >= len(r.used()) {
+			evidence[t.Phase] = append(evidence[t.Phase], undecided[0].Trial+": "+undecided[0].Steadiness.Why)
+			unknown[t.Phase] = append(unknown[t.Phase], undecided...)
 		}
 	})
 	for _, phase := range phases {
 		if n := len(evidence[phase]); n > 0 {
 			found = append(found, Finding{Code: FindUndecided, Severity: Warning,
 				Sentence: fmt.Sprintf("Whether a rate had settled can't be told for %d of %s of phase %s.", n, plural(rows[phase], "row", "rows"), phase),
-				Evidence: evidence[phase], Remedy: "run the phase longer", Where: Where{Phase: phase}})
+				Evidence: evidence[phase], Remedy: longer(unknown[phase]), Where: Where{Phase: phase}})
 		}
 	}
 	return found
@@ -190,8 +190,8 @@ func findShortRuns(run *record.Run, s *Summary) (found []Finding) {
 		}
 		for _, o := range r.used() {
 			elapsed := float64(o.phase.ElapsedNS) / 1e9
-			// A phase of ten seconds ends a little before or after them.
-			if elapsed >= 0.95*least {
+			// A phase of ten seconds ends a little before or after them. What ran out of room is told apart, and no more time would help it.
+			if elapsed >= 0.95*least || o.ranOut() {
 				continue
 			}
 			known, seen := short[t.Phase]
@@ -208,6 +208,76 @@ func findShortRuns(run *record.Run, s *Summary) (found []Finding) {
 			Sentence: fmt.Sprintf("Phase %s is short, down to %s: too short for compaction, caches and checkpoints to show.", phase, seconds(short[phase].seconds)),
 			Evidence: []string{fmt.Sprintf("%s ran it for %s", short[phase].trial, seconds(short[phase].seconds))},
 			Remedy:   "run it for a minute or more before drawing conclusions", Where: Where{Phase: phase}})
+	}
+	return found
+}
+
+// moreRoom says what gives a phase more of what it ran out of, by how it ended.
+var moreRoom = map[record.Ending]string{
+	record.EndedQuota:    "raise disk_quota, so that the phase runs longer",
+	record.EndedDiskFull: "give the store more disk, so that the phase runs longer",
+	record.EndedMemory:   "raise memory_limit, so that the phase runs longer",
+}
+
+// ranOut says whether a phase ended before its time because the trial had no more disk or memory.
+func (o Observation) ranOut() bool { return moreRoom[o.phase.EndedBy] != "" }
+
+// longer says what makes the phase of these trials run longer: where all ran out of the same, more time is no help.
+func longer(trials []Observation) string {
+	ending := trials[0].phase.EndedBy
+	if moreRoom[ending] == "" || slices.ContainsFunc(trials, func(o Observation) bool { return o.phase.EndedBy != ending }) {
+		return "run the phase longer"
+	}
+	return moreRoom[ending]
+}
+
+// findQuotaEnded has one finding for each phase and quota at which stores' files reached it. A full disk is a fault of the trial, and a worker that the
+// kernel killed a failed one: findFaults and findFailed tell of these.
+func findQuotaEnded(run *record.Run, s *Summary) (found []Finding) {
+	type place struct {
+		phase string
+		quota int64
+	}
+	var order []place
+	arms, evidence, ended := map[place][]string{}, map[place][]string{}, map[place][]float64{}
+	eachRow(s, func(t *Table, r *Row) {
+		p := place{t.Phase, t.Parameters.DiskQuota}
+		for _, o := range r.Trials {
+			if o.phase == nil || o.phase.EndedBy != record.EndedQuota {
+				continue
+			}
+			if evidence[p] == nil {
+				order = append(order, p)
+			}
+			if !slices.Contains(arms[p], r.Arm) {
+				arms[p] = append(arms[p], r.Arm)
+			}
+			after := float64(o.phase.ElapsedNS) / 1e9
+			ended[p] = append(ended[p], after)
+			text := fmt.Sprintf("%s: after %s", o.Trial, seconds(after))
+			if planned := phaseNamed(run, t.Phase).Duration; planned > 0 {
+				text += " of " + seconds(planned.Seconds())
+			}
+			evidence[p] = append(evidence[p], text)
+		}
+	})
+	for _, p := range order {
+		slices.Sort(arms[p])
+		who := list(arms[p])
+		if len(arms[p]) > evidenceMax {
+			who = plural(len(arms[p]), "store", "stores")
+		}
+		least, most := seconds(slices.Min(ended[p])), seconds(slices.Max(ended[p]))
+		if least != most {
+			least += " to " + most
+		}
+		severity := Notice
+		if slices.Min(ended[p]) < shortPhaseSeconds {
+			severity = Warning
+		}
+		found = append(found, Finding{Code: FindQuotaEnded, Severity: severity,
+			Sentence: fmt.Sprintf("Phase %s reached its disk quota of %s after %s (%s), and ended.", p.phase, binary(p.quota), least, who),
+			Evidence: evidence[p], Remedy: "raise disk_quota", Where: Where{Phase: p.phase}})
 	}
 	return found
 }

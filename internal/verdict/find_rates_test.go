@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/plan"
 	"assay/internal/record"
 )
 
@@ -57,9 +58,62 @@ func TestNoOperationIsMoreThanAllHarness(t *testing.T) {
 		if f == nil || !strings.Contains(f.Sentence, c.want) || !strings.Contains(f.Remedy, c.remedy) || strings.Contains(f.Remedy, "native") != (c.driver == "sqlite") {
 			t.Errorf("%+v: %+v", c, f)
 		}
-		reasons := strings.Join(table(t, s, "put").rowOf("measured", "oak").Reasons, "; ")
+		reasons := strings.Join(table(t, s, "put").rowOf(plan.Measured, "oak").Reasons, "; ")
 		if strings.Contains(reasons, "as fast as the null driver") == strings.Contains(reasons, "% of each operation") {
 			t.Errorf("%+v: the row has no rank for %q", c, reasons)
+		}
+	}
+}
+
+// A quota is no fault of a store, and to run for longer what a quota ends is no help.
+func TestAPhaseThatItsQuotaEndedIsToldSo(t *testing.T) {
+	quickly := func(run *record.Run, arm string, seconds int, by record.Ending) {
+		for _, trial := range trials(run, arm) {
+			shorten(run, trial, seconds)
+			phaseOf(trial, "put").EndedBy = by
+			phaseOf(trial, "get").ElapsedNS = 60e9
+		}
+	}
+	for _, c := range []struct {
+		name             string
+		plant            func(run *record.Run)
+		sentence         string // of the quota; "": none
+		severity         Severity
+		short, undecided string // remedies; "": no such finding
+	}{
+		{"one", func(run *record.Run) { quickly(run, "elm", 3, record.EndedQuota) }, "Phase put reached its disk quota of 40 MiB after 3.00 s (elm), and ended.", Warning, "", "raise disk_quota, so that the phase runs longer"},
+		{"two", func(run *record.Run) {
+			quickly(run, "elm", 3, record.EndedQuota)
+			quickly(run, "oak", 12, record.EndedQuota)
+		}, "Phase put reached its disk quota of 40 MiB after 3.00 s to 12.0 s (elm and oak), and ended.", Warning, "", "raise disk_quota, so that the phase runs longer"},
+		{"late", func(run *record.Run) { quickly(run, "elm", 40, record.EndedQuota) }, "Phase put reached its disk quota of 40 MiB after 40.0 s (elm), and ended.", Notice, "", ""},
+		{"one, beside one that was short", func(run *record.Run) {
+			quickly(run, "elm", 3, record.EndedQuota)
+			quickly(run, "oak", 4, record.EndedDuration)
+		}, "(elm), and ended.", Warning, "run it for a minute or more before drawing conclusions", "run the phase longer"},
+		{"a full disk", func(run *record.Run) { quickly(run, "elm", 3, record.EndedDiskFull) }, "", "", "", "give the store more disk, so that the phase runs longer"},
+	} {
+		run := cleanRun()
+		run.Experiment.Cells[0].DiskQuota = 40 << 20
+		c.plant(run)
+		s := summarise(t, run)
+		f := find(s, FindQuotaEnded)
+		if (f != nil) != (c.sentence != "") || f != nil && (!strings.HasSuffix(f.Sentence, c.sentence) || f.Severity != c.severity || f.Remedy != "raise disk_quota" || !strings.Contains(f.Evidence[0], " s of 60.0 s")) {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+		for code, want := range map[string]string{FindShortRun: c.short, FindUndecided: c.undecided} {
+			remedy := ""
+			if g := find(s, code); g != nil {
+				remedy = g.Remedy
+			}
+			if remedy != want {
+				t.Errorf("%s: the remedy of %s is %q, want %q", c.name, code, remedy, want)
+			}
+		}
+		for _, w := range table(t, s, "put").rowOf(plan.Measured, "elm").Warnings {
+			if strings.Contains(w.Evidence, "-elm-") && f != nil && w.Remedy == "run the phase longer" {
+				t.Errorf("%s: %+v", c.name, w)
+			}
 		}
 	}
 }

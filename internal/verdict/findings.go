@@ -66,6 +66,7 @@ const (
 	FindInMemory      = "data-fits-memory"
 	FindVolatile      = "nothing-is-synced"
 	FindShortRun      = "short-run"
+	FindQuotaEnded    = "quota-reached" // a phase ended before its time because the files had reached the disk quota
 	FindNoisy         = "machine-noisy"
 	FindNoTwin        = "no-noise-measure"
 	FindFewTwins      = "noise-of-few-blocks"
@@ -98,7 +99,7 @@ func findingsOf(run *record.Run, s *Summary) []Finding {
 	var found []Finding
 	for _, detect := range []func(*record.Run, *Summary) []Finding{
 		findFaults, findNotOnDisk, findLessWork, findFailed, findRefused, findMissing, findIncomplete,
-		findHarness, findOtherHarness, findKeptData, findUnsteady, findUndecided, findCliffs, findDeclines, findSunken, findKept, findLimitNotMet, findTuning, findSettings, findOscillations, findStalls, findDips, findShortRuns, findPartWork, findDispatchLate, findBacklog, findConflicts,
+		findHarness, findOtherHarness, findKeptData, findUnsteady, findUndecided, findCliffs, findDeclines, findSunken, findKept, findLimitNotMet, findTuning, findSettings, findOscillations, findStalls, findDips, findShortRuns, findQuotaEnded, findPartWork, findDispatchLate, findBacklog, findConflicts,
 		findNoise, findFewTwins, findOneBlock, findNoCeiling, findBusyMachine, findThrottling, findMachineUntold,
 		findClasses, findWriteCosts, findVolatile,
 		findInMemory, findNotCold, findMemoryLimit, findShortValues, findUnverified, findNotReadBack,

@@ -130,7 +130,7 @@ func (r *Row) sum() {
 		}
 		if o.Steadiness != nil {
 			worst = append(worst, o.Steadiness.Worst)
-			r.Warnings = append(r.Warnings, inTrial(o.Trial, o.Steadiness.Warnings)...)
+			r.Warnings = append(r.Warnings, inTrial(o, o.Steadiness.Warnings)...)
 		}
 		for _, op := range o.phase.Operations {
 			if op.Response != nil {
@@ -236,10 +236,13 @@ func (r *Row) used() (used []Observation) {
 	return used
 }
 
-func inTrial(trial string, warnings []stat.Warning) []stat.Warning {
+func inTrial(o Observation, warnings []stat.Warning) []stat.Warning {
 	named := slices.Clone(warnings)
 	for i := range named {
-		named[i].Evidence = trial + ": " + named[i].Evidence
+		named[i].Evidence = o.Trial + ": " + named[i].Evidence
+		if o.ranOut() {
+			named[i].Remedy = longer([]Observation{o}) // all of them ask for more samples
+		}
 	}
 	return named
 }

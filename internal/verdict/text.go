@@ -17,6 +17,17 @@ func rate(perSecond float64) string { return scaled(perSecond, 1000, "", " k", "
 // size writes bytes: "1.05 MB".
 func size(bytes float64) string { return scaled(bytes, 1000, " B", " kB", " MB", " GB", " TB") }
 
+// binary writes a limit in the unit in which it was most likely given: "40 MiB", "2.00 GB".
+func binary(bytes int64) string {
+	switch {
+	case bytes%(1<<30) == 0:
+		return fmt.Sprintf("%d GiB", bytes>>30)
+	case bytes%(1<<20) == 0:
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	}
+	return size(float64(bytes))
+}
+
 // scaled writes a number with three significant digits and the largest unit that leaves it at 1 or more.
 func scaled(v, step float64, units ...string) string {
 	unit := 0
