@@ -71,6 +71,7 @@ var groupWords = map[string]string{
 	verdict.FindShortRun:      "%s {are|is} too short for compaction, caches and checkpoints to show",
 	verdict.FindQuotaEnded:    "%s reached {their disk quotas|its disk quota}, and ended",
 	verdict.FindDurabilityPut: "in %s, a single column of stores at different classes would rank durability as well as speed",
+	verdict.FindCostUntold:    "in %s, whether a single column of stores at different classes would rank durability can't be told",
 	verdict.FindInMemory:      "%s {have|has} data that fits in memory: reads are mostly reads of memory, and say nothing of the disk",
 }
 

@@ -113,63 +113,132 @@ func does(p spec.Phase, holds func(trace.Operation) bool) bool {
 
 // findWriteCosts says, for each phase that writes, whether one column of all stores at whatever class they happen to run
 // would rank durability or speed: what the same store pays for a stronger class, beside how far stores lie apart within
-// one class.
+// one class. Where that can't be told, it says why.
 func findWriteCosts(run *record.Run, s *Summary) (found []Finding) {
 	for _, phase := range run.Experiment.Phases {
 		if !isWrite(phase) || phase.Load || phase.Unmeasured || phase.Rate > 0 {
 			continue
 		}
 		var worst *classCost
+		var untold []doubt
 		for i := range s.Tables {
 			for j := range s.Tables {
-				if c := costBetween(&s.Tables[i], &s.Tables[j], phase.Name); c != nil && (worst == nil || c.dearest.Value > worst.dearest.Value) {
+				weak, strong := &s.Tables[i], &s.Tables[j]
+				if weak.Phase != phase.Name || strong.Phase != phase.Name || !onlyClassDiffers(weak.Parameters, strong.Parameters) {
+					continue
+				}
+				c, doubts := costBetween(run, weak, strong)
+				untold = append(untold, doubts...)
+				if c.arm != "" && (worst == nil || c.dearest.Value > worst.dearest.Value) {
 					worst = c
 				}
 			}
 		}
-		if worst != nil {
+		switch {
+		case worst != nil:
 			found = append(found, worst.finding(run))
+		case len(untold) > 0:
+			found = append(found, untoldCost(phase.Name, untold))
 		}
 	}
 	return found
 }
 
+// onlyClassDiffers says whether a cell is of a weaker class than another, and differs in nothing else.
+func onlyClassDiffers(weak, strong spec.Cell) bool {
+	if strings.Compare(string(weak.Durability), string(strong.Durability)) >= 0 {
+		return false
+	}
+	weak.Durability, weak.LossWindow, weak.Case = strong.Durability, strong.LossWindow, strong.Case
+	return weak == strong
+}
+
 // classCost is what a stronger class costs in one pair of cells that differ in nothing else.
 type classCost struct {
 	weak, strong *Table
-	arm          string     // that pays most
+	arm          string     // that pays most; "": none is shown to pay
 	dearest      stat.Ratio // its rate in the weak class ÷ in the strong one
 	others       []string
 	spread       float64 // the largest distance between two stores within one of both classes
 	spreadText   string
 }
 
-func costBetween(weak, strong *Table, phase string) *classCost {
-	a, b := weak.Parameters, strong.Parameters
-	if weak.Phase != phase || strong.Phase != phase || strings.Compare(string(a.Durability), string(b.Durability)) >= 0 {
-		return nil
+// doubt is why it can't be told what a class costs, and of what arm or classes.
+type doubt struct {
+	because, remedy string
+	evidence        string
+}
+
+// The doubts, the nearest to an answer first.
+var (
+	notDearer  = doubt{because: "no store is shown to be faster in a weaker class", remedy: "run more blocks, on a quieter machine"}
+	noInterval = doubt{because: "one block has no interval", remedy: "run at least 5 blocks (--set blocks=5)"}
+	noFigure   = doubt{because: "no store has good figures of the same block in two classes", remedy: "see why the trials are marked, or failed; on a machine of your own, or a quieter one, they may not be"}
+	noStore    = doubt{because: "no store ran in two classes", remedy: "add a store that reaches both"}
+)
+
+func (d doubt) of(format string, arguments ...any) doubt {
+	d.evidence = fmt.Sprintf(format, arguments...)
+	return d
+}
+
+func untoldCost(phase string, doubts []doubt) Finding {
+	nearest := noStore
+	var evidence []string
+	for _, kind := range []doubt{noFigure, noInterval, notDearer} {
+		if slices.ContainsFunc(doubts, func(d doubt) bool { return d.because == kind.because }) {
+			nearest = kind
+		}
 	}
-	a.Durability, a.LossWindow, a.Case = b.Durability, b.LossWindow, b.Case
-	if a != b {
-		return nil
+	slices.SortStableFunc(doubts, func(a, b doubt) int {
+		return map[bool]int{true: -1}[a.because == nearest.because] - map[bool]int{true: -1}[b.because == nearest.because]
+	})
+	for _, d := range doubts {
+		evidence = append(evidence, d.evidence)
 	}
-	c := &classCost{weak: weak, strong: strong}
+	return Finding{Code: FindCostUntold, Severity: Notice, Evidence: evidence, Where: Where{Phase: phase}, Remedy: nearest.remedy,
+		Sentence: fmt.Sprintf("Whether a single %s column of stores at different classes would rank durability can't be told: %s.", phase, nearest.because)}
+}
+
+// costBetween weighs two tables that differ in their class only. A cost is told if it is shown, as a difference between two stores would be: over blocks, and
+// beyond what the baseline differs from itself in either class.
+func costBetween(run *record.Run, weak, strong *Table) (c *classCost, doubts []doubt) {
+	c = &classCost{weak: weak, strong: strong}
+	var arms []string
+	var ratios []stat.Ratio
+	var p []float64
+	ran := false
 	for _, r := range weak.Rows {
 		other := strong.rowOf(plan.Measured, r.Arm)
-		if r.Role != plan.Measured || other == nil {
+		if r.Role != plan.Measured || other == nil || r.State == record.Refused || other.State == record.Refused {
 			continue
 		}
+		ran = true
 		ratio, ok := paired(r, *other)
-		if !ok {
-			continue
+		switch {
+		case !ok:
+			doubts = append(doubts, noFigure.of("%s: %s", r.Arm, whyNoPair(weak, strong, &r, other)))
+		case ratio.Interval == nil:
+			doubts = append(doubts, noInterval.of("%s: %s at %s and %s at %s, in one block", r.Arm, rate(r.Rate.Value), weak.Class, rate(other.Rate.Value), strong.Class))
+		default:
+			arms, ratios, p = append(arms, r.Arm), append(ratios, ratio), append(p, *ratio.P)
+			c.others = append(c.others, fmt.Sprintf("%s: %s at %s, %s at %s: %s times (%s)", r.Arm, rate(r.Rate.Value), weak.Class, rate(other.Rate.Value), strong.Class, significant(ratio.Value), intervalText(*ratio.Interval)))
 		}
-		c.others = append(c.others, fmt.Sprintf("%s: %s at %s, %s at %s: %s times", r.Arm, rate(r.Rate.Value), weak.Class, rate(other.Rate.Value), strong.Class, significant(ratio.Value)))
-		if ratio.Value > c.dearest.Value {
-			c.arm, c.dearest = r.Arm, ratio
+	}
+	if !ran {
+		doubts = append(doubts, noStore.of("%s and %s: every store is refused in one of them", cellName(run, weak.Cell), cellName(run, strong.Cell)))
+	}
+	adjusted := stat.Holm(p)
+	for i, ratio := range ratios {
+		if ratio.Value > max(c.dearest.Value, 1) && stat.Shown(ratio, adjusted[i], max(weak.Threshold, strong.Threshold)) {
+			c.arm, c.dearest = arms[i], ratio
 		}
 	}
 	if c.arm == "" {
-		return nil
+		for _, text := range c.others {
+			doubts = append(doubts, notDearer.of("%s", text))
+		}
+		return c, doubts
 	}
 	for _, t := range []*Table{weak, strong} {
 		if fastest, slowest := extremes(t); fastest != nil && rateOf(*fastest)/rateOf(*slowest) > c.spread {
@@ -178,7 +247,24 @@ func costBetween(weak, strong *Table, phase string) *classCost {
 				fastest.Arm, rate(fastest.Rate.Value), significant(c.spread), slowest.Arm, rate(slowest.Rate.Value))
 		}
 	}
-	return c
+	return c, doubts
+}
+
+// whyNoPair says why an arm has no block with good figures in both classes.
+func whyNoPair(weak, strong *Table, a, b *Row) string {
+	for _, side := range []struct {
+		t *Table
+		r *Row
+	}{{weak, a}, {strong, b}} {
+		if side.r.hasGood() {
+			continue
+		}
+		if side.r.Why == "" {
+			return "it has no figure at " + side.t.Class
+		}
+		return fmt.Sprintf("no good trial at %s: %s", side.t.Class, side.r.Why)
+	}
+	return fmt.Sprintf("its good trials at %s and %s are of different blocks", weak.Class, strong.Class)
 }
 
 // extremes returns the fastest and slowest stores with a good figure; nil if there are fewer than two.
@@ -206,7 +292,7 @@ func extremes(t *Table) (fastest, slowest *Row) {
 func (c *classCost) finding(run *record.Run) Finding {
 	f := Finding{Code: FindDurabilityPut, Severity: Notice, Evidence: c.others, Where: Where{Phase: c.weak.Phase},
 		Remedy: "never put stores of different classes in one column; compare within a class"}
-	paid := fmt.Sprintf("%s does %s times as many operations in %s as in %s", c.arm, significant(c.dearest.Value), in(run, c.weak), cellName(run, c.strong.Cell))
+	paid := fmt.Sprintf("%s does %s times as many operations in %s as in %s (%s)", c.arm, significant(c.dearest.Value), in(run, c.weak), cellName(run, c.strong.Cell), intervalText(*c.dearest.Interval))
 	switch {
 	case c.spread == 0:
 		f.Sentence = paid + ": a column that mixes both classes would rank durability along with speed."

@@ -98,6 +98,60 @@ func TestDurabilityIsNotBlamedForQueries(t *testing.T) {
 	}
 }
 
+// A cost of durability is told as a difference between stores is: over blocks, with its interval, and beyond the noise. Where none can be told, that is said.
+func TestWhatAClassCostsIsShownOrSaidToBeUntold(t *testing.T) {
+	marked := func(run *record.Run) {
+		for _, trial := range run.Trials {
+			trial.State, trial.Marks = record.Marked, []record.Mark{{Code: record.MarkForeign, Phase: "put", Text: "other processes took 40 %"}}
+		}
+	}
+	refused := func(run *record.Run) {
+		for _, planned := range run.Plan {
+			if planned.Arm == "oak" && planned.Cell == 0 || planned.Arm != "oak" && planned.Cell == 1 {
+				*run.Trials[planned.ID] = record.Trial{Plan: planned, State: record.Refused, Error: "can't reach it"}
+				delete(run.Series, planned.ID)
+			}
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		blocks int
+		cost   float64 // rate at D3 ÷ rate at D1
+		plant  func(run *record.Run)
+		blamed string // in the sentence of what it costs; "": none
+		untold string // in the sentence of why that can't be told; "": none
+		text   string // in its evidence
+		remedy string
+	}{
+		{"shown", 5, 0.1, nil, " times as many operations in put at D1 as in D3 (95 % interval 9.", "", "", ""},
+		{"marked", 5, 0.1, marked, "", "can't be told: no store has good figures", "no good trial at D1: other processes took 40 %", "see why the trials are marked"},
+		{"one block", 1, 0.1, nil, "", "can't be told: one block has no interval.", "in one block", "run at least 5 blocks"},
+		{"nothing to show", 5, 1, nil, "", "can't be told: no store is shown to be faster in a weaker class.", "oak: ", "run more blocks"},
+		{"less than the noise", 5, 0.5, func(run *record.Run) { slow(run, "oak (A/A)", 0.15) }, "", "no store is shown to be faster", "times (95 % interval", "run more blocks"},
+		{"more than the noise", 5, 0.1, func(run *record.Run) { slow(run, "oak (A/A)", 0.15) }, "in put at D1 as in D3", "", "", ""},
+		{"no store in both", 5, 0.1, refused, "", "can't be told: no store ran in two classes.", "D1 and D3: every store is refused in one of them", "add a store"},
+	} {
+		shape := clean()
+		shape.Classes, shape.Blocks = []store.Durability{store.D1, store.D3}, c.blocks
+		for i := range shape.Arms {
+			shape.Arms[i].ClassCost = map[store.Durability]float64{store.D3: c.cost}
+		}
+		run := built(shape)
+		if c.plant != nil {
+			c.plant(run)
+		}
+		s := summarise(t, run)
+		f := find(s, FindDurabilityPut)
+		if (f != nil) != (c.blamed != "") || f != nil && !strings.Contains(f.Sentence, c.blamed) {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+		f = find(s, FindCostUntold)
+		if (f != nil) != (c.untold != "") || f != nil && (f.Severity != Notice || f.Where.Phase != "put" || !strings.Contains(f.Sentence, c.untold) || !strings.Contains(strings.Join(f.Evidence, "\n"), c.text) || !strings.HasPrefix(f.Remedy, c.remedy)) {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+	}
+}
+
 // In the clean run, data is of 1,016 MB, the limit is 200 MB, and get is the phase that reads.
 func TestDataThatFitsInMemory(t *testing.T) {
 	// forgotten takes away what was counted as live, and makes the put phase one that inserts so many records.

@@ -63,6 +63,7 @@ const (
 	FindOscillation   = "oscillation"
 	FindClasses       = "durability-classes"
 	FindDurabilityPut = "durability-ranks-writes"
+	FindCostUntold    = "durability-untold" // what a stronger class costs can't be told
 	FindInMemory      = "data-fits-memory"
 	FindVolatile      = "nothing-is-synced"
 	FindShortRun      = "short-run"

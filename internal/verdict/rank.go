@@ -359,8 +359,8 @@ func (t *Table) whoIsAhead(rows []Row, ratios []stat.Ratio) string {
 	const ofCommon = " The ratio is of the blocks that both have, each rate of all its own."
 	if len(t.Tied) == 0 {
 		ahead, _ := paired(best, next)
-		sentence := fmt.Sprintf("%s is the fastest with %s: %s times the next, %s (95 %% interval %s to %s).",
-			best.Arm, rate(best.Rate.Value), significant(ahead.Value), next.Arm, significant(ahead.Interval.Low), times(ahead.Interval.High))
+		sentence := fmt.Sprintf("%s is the fastest with %s: %s times the next, %s (%s).",
+			best.Arm, rate(best.Rate.Value), significant(ahead.Value), next.Arm, intervalText(*ahead.Interval))
 		if best.Rate.Value < next.Rate.Value {
 			sentence += ofCommon
 		}

@@ -66,6 +66,14 @@ func boundless(i stat.Interval) bool {
 	return i.Contains(1) && (i.High > ratioMax || i.Low < 1.0/ratioMax)
 }
 
+// intervalText writes the interval of a ratio, or that it tells nothing.
+func intervalText(i stat.Interval) string {
+	if boundless(i) {
+		return "95 % interval beyond 1,000 times: not told apart"
+	}
+	return fmt.Sprintf("95 %% interval %s to %s", significant(i.Low), times(i.High))
+}
+
 // times writes a factor with three digits, and of one that is beyond ratioMax only that.
 func times(factor float64) string {
 	if factor > ratioMax {
