@@ -27,7 +27,7 @@ var classMeaning = map[store.Durability]string{
 func cellText(e *spec.Experiment, c spec.Cell) string {
 	handles := map[string]string{
 		"shared": "one shared handle", "per_thread": "a handle per thread",
-		"pool": fmt.Sprintf("a pool of %d handles", c.PoolHandles), "per_operation": "a new handle per operation",
+		"pool": "a pool of " + plural(c.PoolHandles, "handle"), "per_operation": "a new handle per operation",
 	}[c.Handles]
 	if handles == "" {
 		handles = "handles: " + c.Handles
@@ -36,11 +36,9 @@ func cellText(e *spec.Experiment, c spec.Cell) string {
 	if c.Case != "" {
 		parts = append(parts, c.Case)
 	}
-	size := fmt.Sprintf("records of %s B", count(uint64(max(c.ValueBytes, 0))))
+	size := plural(int(c.Records), "record") + " of " + lengthText(&e.Values, c.ValueBytes)
 	if beginsEmpty(e) {
-		size += ", none at first"
-	} else {
-		size = count(c.Records) + " " + size
+		size = "records of " + lengthText(&e.Values, c.ValueBytes) + ", none at first"
 	}
 	parts = append(parts, size, plural(c.Threads, "thread"), handles)
 	if c.MemoryLimit > 0 {
@@ -53,6 +51,40 @@ func cellText(e *spec.Experiment, c spec.Cell) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// cellOfPhase is the cell as it holds in a phase, which may have its own number of threads.
+func cellOfPhase(c spec.Cell, p spec.Phase) spec.Cell {
+	c.Threads = cmp.Or(p.Threads, c.Threads)
+	return c
+}
+
+// sizesMax is how many lengths of a mixture are named: of more, the least and the greatest are.
+const sizesMax = 4
+
+// lengthText writes how long values are: "1,000 B"; of a mixture "24 B (90 %) and 4,000 B (10 %), mean 422 B".
+func lengthText(v *spec.Values, meanBytes int) string {
+	mean := count(uint64(max(meanBytes, 0))) + " B"
+	total := 0.0
+	sizes := slices.Clone(v.Sizes)
+	for _, s := range sizes {
+		total += s.Weight
+	}
+	if len(sizes) < 2 || total <= 0 {
+		return mean
+	}
+	slices.SortStableFunc(sizes, func(a, b spec.Size) int { return a.Bytes - b.Bytes })
+	if len(sizes) > sizesMax {
+		return fmt.Sprintf("%s to %s B, mean %s", count(uint64(sizes[0].Bytes)), count(uint64(sizes[len(sizes)-1].Bytes)), mean)
+	}
+	parts := make([]string, len(sizes))
+	for i, s := range sizes {
+		parts[i] = fmt.Sprintf("%s B (%s)", count(uint64(s.Bytes)), shareText(s.Weight/total))
+	}
+	return listed(parts) + ", mean " + mean
+}
+
+// shareText writes a share of a mixture: "90 %".
+func shareText(share float64) string { return strconv.FormatFloat(share*100, 'g', 3, 64) + " %" }
 
 // beginsEmpty says if nothing is loaded and all that is done stores new keys without end: then Cell.Records is no number of records.
 func beginsEmpty(e *spec.Experiment) bool {
@@ -89,7 +121,7 @@ func columnsText(v *spec.Values) string {
 	return text
 }
 
-// phaseText says what a phase does.
+// phaseText says what a phase does; its threads are told with the cell: see cellOfPhase.
 func phaseText(p spec.Phase, v *spec.Values) string {
 	var parts []string
 	if p.Load {
@@ -111,7 +143,7 @@ func phaseText(p spec.Phase, v *spec.Values) string {
 	for _, name := range names {
 		text := strings.ReplaceAll(name, "_", " ")
 		if len(names) > 1 && total > 0 {
-			text = strconv.FormatFloat(p.Mix[name]/total*100, 'g', 3, 64) + " % " + text
+			text = shareText(p.Mix[name]/total) + " " + text
 		}
 		parts = append(parts, text)
 	}
@@ -135,11 +167,8 @@ func phaseText(p spec.Phase, v *spec.Values) string {
 	} else {
 		parts = append(parts, "closed load")
 	}
-	if p.Threads > 0 {
-		parts = append(parts, plural(p.Threads, "thread"))
-	}
 	if p.Operations > 0 {
-		parts = append(parts, count(p.Operations)+" operations")
+		parts = append(parts, plural(int(p.Operations), "operation"))
 	} else if p.Duration > 0 {
 		parts = append(parts, durationText(p.Duration))
 	}
@@ -323,20 +352,25 @@ func cellDiffers(cells []spec.Cell, cell int) string {
 		parts = append(parts, own.Case)
 	}
 	for _, axis := range []func(spec.Cell) string{
-		func(c spec.Cell) string { return count(c.Records) + " records" },
-		func(c spec.Cell) string { return bytesText(float64(c.ValueBytes)) + " values" },
+		func(c spec.Cell) string { return plural(int(c.Records), "record") },
+		func(c spec.Cell) string { return count(uint64(max(c.ValueBytes, 0))) + " B values" },
 		func(c spec.Cell) string { return plural(c.Threads, "thread") },
-		func(c spec.Cell) string { return "handles " + strings.ReplaceAll(c.Handles, "_", " ") },
 		func(c spec.Cell) string {
-			if c.MemoryLimit == 0 {
-				return "no limit"
-			}
-			return limitText(uint64(c.MemoryLimit)) + " limit"
+			return "handles " + spec.HandlesForm{Sharing: c.Handles, Pool: c.PoolHandles}.String()
 		},
+		func(c spec.Cell) string { return limitName(c.MemoryLimit, "limit") },
+		func(c spec.Cell) string { return limitName(c.DiskQuota, "disk quota") },
 	} {
 		if slices.ContainsFunc(cells, func(c spec.Cell) bool { return c.Case == own.Case && axis(c) != axis(own) }) {
 			parts = append(parts, axis(own))
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+func limitName(bytes int64, what string) string {
+	if bytes == 0 {
+		return "no " + what
+	}
+	return limitText(uint64(bytes)) + " " + what
 }

@@ -17,12 +17,13 @@ func (b *builder) table(run *record.Run, from *verdict.Table, prefix string) Tab
 	t := Table{
 		ID:  anchor(len(b.view.Tables)+1, from.Class, from.Phase),
 		Run: run.Header.ID, Label: from.Phase, Class: from.Class, Meaning: classMeaning[from.Parameters.Durability],
-		Cell: prefix + capital(cellText(&run.Experiment, from.Parameters)) + columnsText(&run.Experiment.Values), Quota: quotaOf(run, from), Phase: from.Phase, Open: from.Open, WholePhase: from.FixedWork,
+		Quota: quotaOf(run, from), Phase: from.Phase, Open: from.Open, WholePhase: from.FixedWork,
 		Cache: cmp.Or(run.Experiment.Cache, spec.CacheWarm), Threshold: from.Threshold, Sentence: from.Sentence,
 	}
 	for _, p := range run.Experiment.Phases {
 		if p.Name == from.Phase {
 			t.Doing = phaseText(p, &run.Experiment.Values)
+			t.Cell = prefix + capital(cellText(&run.Experiment, cellOfPhase(from.Parameters, p))) + columnsText(&run.Experiment.Values)
 			if p.Batch > 1 {
 				t.Batch = p.Batch
 			}

@@ -119,7 +119,7 @@ func (t *terminal) once(text string) {
 }
 
 func (t *terminal) table(table Table) {
-	t.wrapped("", t.paint.strong, "", table.Phase+": "+table.Sentence)
+	t.wrapped("", t.paint.strong, "", table.Label+": "+table.Sentence)
 	conditions := capital(table.Doing) + ". " + table.Cell + ". Page cache " + table.Cache + "."
 	if least, most := dataToMemoryRange(table); most > 0 {
 		conditions += " Data to memory: " + rangeText(least, most) + "."

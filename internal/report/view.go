@@ -117,7 +117,7 @@ type Table struct {
 	Meaning    string    `json:"class_meaning"`
 	Run        string    `json:"run"`                // ID
 	Label      string    `json:"label"`              // the phase, with what tells the cell from others of its class: "put, 10 records"
-	Cell       string    `json:"cell"`               // what else the cell fixes: "1 M records of 1,000 B, 8 threads, shared handle"
+	Cell       string    `json:"cell"`               // what else the cell fixes: "1,000,000 records of 1,000 B, 8 threads, one shared handle"; the threads are the phase's own, where it has any
 	Quota      *Quota    `json:"quota,omitempty"`    // the file systems of the trials' own; nil: they have none
 	Writes     string    `json:"host_writes"`        // sentences: where host writes come from, or why there are none; "": the kernel's count of the worker's
 	Servers    string    `json:"servers,omitempty"`  // sentences: whose memory and CPU time are a server's too, or not known; "": no store is a server
