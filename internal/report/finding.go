@@ -16,7 +16,7 @@ var severities = []Severity{Grave, Warning, Notice}
 // findings adds what the verdict found in a run, with the table that each finding speaks of where it is one.
 func (b *builder) findings(run *record.Run, s *verdict.Summary, tablesBefore int) {
 	for _, f := range s.Findings {
-		found := Finding{Severity: Severity(f.Severity), Code: f.Code, Sentence: f.Sentence, Evidence: f.Evidence, Remedy: f.Remedy,
+		found := Finding{Severity: Severity(f.Severity), Code: f.Code, Sentence: f.Sentence, Evidence: f.Evidence, More: f.More, Remedy: f.Remedy,
 			Arm: f.Where.Arm, Group: string(f.Severity) + "/" + f.Code}
 		if f.Where.Phase != "" || f.Where.Cell != nil {
 			for i, t := range s.Tables {

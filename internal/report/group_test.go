@@ -72,6 +72,29 @@ func TestSentencesOfSeveral(t *testing.T) {
 	}
 }
 
+// However much evidence is left out, every writer says how much there is in all.
+func TestEvidenceIsCountedWhole(t *testing.T) {
+	findings := []Finding{
+		{Severity: Warning, Code: verdict.FindBusyMachine, Sentence: "It is so.", Evidence: []string{"one", "two"}, More: 19, Group: "busy"},
+		{Severity: Notice, Code: verdict.FindDips, Sentence: "It is.", Evidence: []string{"one"}, More: 7, Arm: "a", Group: "dips"},
+		{Severity: Notice, Code: verdict.FindDips, Sentence: "It is.", Evidence: []string{"one"}, Arm: "b", Group: "dips"},
+	}
+	v := View{Findings: findings, Groups: groupFindings(findings, nil)}
+	if text := textOfView(t, v); !strings.Contains(text, "one (and 20 more)") {
+		t.Errorf("of 21 lines, the text says:\n%s", text)
+	}
+	html := htmlOf(t, v)
+	for _, want := range []string{"and 19 more like these", "and 7 more like these"} {
+		if strings.Count(html, want) != 1 {
+			t.Errorf("the page does not say %q once", want)
+		}
+	}
+	var out strings.Builder
+	if err := JSON(&out, v); err != nil || !strings.Contains(out.String(), `"evidence_more": 19`) {
+		t.Errorf("JSON does not count: %v", err)
+	}
+}
+
 func TestRefusedTogether(t *testing.T) {
 	tables := []Table{
 		{Class: "D0", Rows: []Row{{Arm: "a", Standing: Refused}, {Arm: "b", Standing: Refused}, {Arm: "c", Standing: Ranked}}},

@@ -524,7 +524,7 @@ func (t *terminal) findings() {
 			t.wrapped(indent, t.paint.faint, indent, fmt.Sprintf("for one: %s (1 of %d)", first.Sentence, len(g.Of)))
 		case len(g.Of) == 1 && len(first.Evidence) > 0:
 			evidence := first.Evidence[0]
-			if more := len(first.Evidence) - 1; more > 0 {
+			if more := len(first.Evidence) - 1 + first.More; more > 0 {
 				evidence += fmt.Sprintf(" (and %d more)", more)
 			}
 			t.wrapped(indent, t.paint.faint, indent, evidence)

@@ -91,7 +91,8 @@ type Finding struct {
 	Severity Severity `json:"severity"`
 	Code     string   `json:"code,omitempty"`
 	Sentence string   `json:"sentence"`
-	Evidence []string `json:"evidence,omitempty"` // sentences
+	Evidence []string `json:"evidence,omitempty"`      // sentences: the first few
+	More     int      `json:"evidence_more,omitempty"` // how many more there are
 	Remedy   string   `json:"remedy,omitempty"`
 	Group    string   `json:"group"`                      // the Key of its Group
 	Table    string   `json:"table,omitempty"`            // ID of the (first) table it speaks of

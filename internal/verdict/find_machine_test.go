@@ -98,7 +98,7 @@ func TestWhatTheMachineTook(t *testing.T) {
 					t.Errorf("%q is not in\n%s", words, text)
 				}
 			}
-			if strings.Contains(text, "more like these") {
+			if f.More > 0 {
 				t.Errorf("the same is said again and again:\n%s", text)
 			}
 			if f.Severity != c.severity || f.Remedy == "" || len(f.Evidence) == 0 {
@@ -117,4 +117,28 @@ func TestAThrottledBlockIsLeftOutAndTheRankStays(t *testing.T) {
 	if oak == nil || !oak.Ranked || oak.Rate.N != 4 || oak.Trials[0].Used {
 		t.Errorf("%+v", oak)
 	}
+}
+
+// What is left out of a long list is counted, so that who writes it can tell how many there are in all.
+func TestEvidenceThatIsLeftOutIsCounted(t *testing.T) {
+	run := cleanRun()
+	phases := 0
+	for _, trial := range run.Trials {
+		for i := range trial.Phases {
+			trial.Phases[i].Machine = &record.Machine{Seconds: 60, Foreign: &host.Bounds{Least: 0.08, Most: 0.12}}
+			if trial.Phases[i].Measured {
+				phases++
+			}
+		}
+	}
+	for _, f := range summarise(t, run).Findings {
+		if f.Code != FindBusyMachine {
+			continue
+		}
+		if len(f.Evidence) != evidenceMax || len(f.Evidence)+f.More != phases {
+			t.Errorf("of %d phases, %d are told and %d more counted: %q", phases, len(f.Evidence), f.More, f.Evidence)
+		}
+		return
+	}
+	t.Error("nobody was busy")
 }

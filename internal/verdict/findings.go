@@ -14,7 +14,8 @@ type Finding struct {
 	Code     string   `json:"code"` // one of the Find… constants, or of record's Mark… constants
 	Severity Severity `json:"severity"`
 	Sentence string   `json:"sentence"`
-	Evidence []string `json:"evidence,omitempty"` // sentences with trial IDs and figures; at most evidenceMax, then how many more
+	Evidence []string `json:"evidence,omitempty"`      // sentences with trial IDs and figures; at most evidenceMax
+	More     int      `json:"evidence_more,omitempty"` // how many like them are left out of Evidence
 	Remedy   string   `json:"remedy,omitempty"`
 	Where    Where    `json:"where"`
 }
@@ -109,7 +110,7 @@ func findingsOf(run *record.Run, s *Summary) []Finding {
 	}
 	for i := range found {
 		if more := len(found[i].Evidence) - evidenceMax; more > 0 {
-			found[i].Evidence = append(found[i].Evidence[:evidenceMax:evidenceMax], fmt.Sprintf("and %d more like these", more))
+			found[i].Evidence, found[i].More = found[i].Evidence[:evidenceMax:evidenceMax], more
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Finding) int {
