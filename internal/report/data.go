@@ -30,7 +30,8 @@ var csvHeader = []string{"run", "class", "cell", "phase", "rank", "store", "role
 const AllOperations = "all"
 
 // CSV writes one line for each arm of each table, refused and failed ones too: its operation is [AllOperations]. In a phase with several
-// kinds of operation, a line for each kind follows it, with counts and latencies alone. An empty field: not measured. A percentile is also
+// kinds of operation, a line for each kind follows it, with counts and latencies alone. An empty field: not measured. The CPU time of an operation
+// is also empty under open load, where it is mostly the worker's waiting. A percentile is also
 // empty where it is refused (latency_refused: "p99 p99.9; dispatch late") and where there are too few operations for it (latency_too_few:
 // "p99.9 p99.99"). operation, records_per_s and what follows are the last columns, so that those before keep their places.
 func CSV(w io.Writer, v View) error {
@@ -77,7 +78,7 @@ func csvLines(t Table, r Row, runOf map[string]string) [][]string {
 
 	line := slices.Concat(begin, csvEstimate(r.Rate), csvEstimate(r.Ratio), []string{strconv.FormatBool(r.NoneShown), csvNumber(r.WorstSecond)},
 		csvLatencies(r.Latencies), csvCounts(r.Attempted, r.Bad, r.Misses))
-	for _, v := range []*float64{r.LogicalBytes, r.DiskBytes, r.HostWriteBytes, r.MemoryBytes, r.CPUNS, r.AllocBytes, r.Allocs} {
+	for _, v := range []*float64{r.LogicalBytes, r.DiskBytes, r.HostWriteBytes, r.MemoryBytes, t.cpuOf(r), r.AllocBytes, r.Allocs} {
 		line = append(line, csvNumber(v))
 	}
 	line = append(line, r.HostWriteSource, AllOperations)

@@ -80,6 +80,7 @@ var pageFuncs = template.FuncMap{
 	"columns":     rowColumns,
 	"footnotes":   footnotes,
 	"cpuFootnote": cpuFootnote,
+	"cpuOf":       Table.cpuOf,
 	"kinds":       kindTableOf,
 	"operation":   operationText,
 	"recordsOf":   recordsOf,
@@ -177,13 +178,6 @@ func footnotes(t Table) string {
 		notes = append(notes, text)
 	}
 	return strings.Join(notes, " ")
-}
-
-func cpuFootnote(t Table) string {
-	if slices.ContainsFunc(t.Rows, func(r Row) bool { return r.CPUTooShort }) {
-		return cpuTooShortText
-	}
-	return ""
 }
 
 // group is the tables of one durability class.

@@ -47,6 +47,14 @@ func (t Table) pooled() bool {
 	return slices.ContainsFunc(t.Rows, func(r Row) bool { return r.WaitNS != nil })
 }
 
+// cpuOf is the CPU time of an operation, where it is the store's: not under open load, where the worker waits for due times with it.
+func (t Table) cpuOf(r Row) *float64 {
+	if t.Open {
+		return nil
+	}
+	return r.CPUNS
+}
+
 // missed says if any arm asked for records that were not there.
 func (t Table) missed() bool {
 	return slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Misses > 0 })

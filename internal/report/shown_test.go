@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/csv"
+	"html"
 	"math"
 	"strings"
 	"testing"
@@ -287,6 +288,39 @@ func TestCPUTimeBelowItsTicks(t *testing.T) {
 	}
 	if !strings.Contains(wide(t, v), cpuTooShortText) || !strings.Contains(htmlOf(t, v), cpuTooShortText) {
 		t.Error("the text or the page does not say why there is no CPU time an operation")
+	}
+}
+
+// Under open load a worker spins until operations are due: its CPU time is no cost of the store's, and is shown as none.
+func TestCPUTimeOfOpenLoadIsNotShown(t *testing.T) {
+	run := smallRun(func(_ string, p *record.Phase) {
+		used := 10.0
+		p.Process.CPUSeconds, p.Open = &used, p.Name == "put"
+	})
+	for i := range run.Experiment.Phases {
+		if run.Experiment.Phases[i].Name == "put" {
+			run.Experiment.Phases[i].Rate = 1000
+		}
+	}
+	v := viewOf(t, run)
+	for phase, open := range map[string]bool{"put": true, "get": false} {
+		table := tableOf(t, v, phase)
+		row := rowOf(t, table, "pebble")
+		if row.CPUNS == nil {
+			t.Fatalf("JSON lacks the CPU time of %s, which is measured", phase)
+		}
+		shown := latencyText(*row.CPUNS)
+		one := v
+		one.Tables = []Table{table}
+		text, page := wide(t, one), htmlOf(t, one)
+		page = html.UnescapeString(page[:strings.Index(page, `id="report-data"`)]) // the JSON has it
+		number := string(numberHTML(shown))
+		if strings.Contains(text, shown) == open || strings.Contains(page, number) == open || (csvColumn(t, one, "cpu_ns_per_op", phase, "pebble", AllOperations) == "") != open {
+			t.Errorf("whether %s is of open load is %t, and its CPU time of %s is shown otherwise", phase, open, shown)
+		}
+		if strings.Count(text, cpuOpenText) != strings.Count(page, cpuOpenText) || strings.Count(text, cpuOpenText) != map[bool]int{true: 1}[open] {
+			t.Errorf("the reason is not said once where it holds (%s, open load %t)", phase, open)
+		}
 	}
 }
 

@@ -334,6 +334,21 @@ func tooFewText(rows []Row) string {
 	return absent + " under " + percentileNames(lacking) + ": too few operations; it would be the maximum under another name."
 }
 
+// cpuFootnote says why a table shows no CPU time of an operation; "" if it shows all.
+func cpuFootnote(t Table) string {
+	switch {
+	case !slices.ContainsFunc(t.Rows, func(r Row) bool { return r.CPUTooShort || r.CPUNS != nil }):
+		return ""
+	case t.Open:
+		return cpuOpenText
+	case slices.ContainsFunc(t.Rows, func(r Row) bool { return r.CPUTooShort }):
+		return cpuTooShortText
+	}
+	return ""
+}
+
+const cpuOpenText = absent + " under CPU/op: under open load, a worker also uses CPU time to wait until operations are due; how much of it is the store's is not known."
+
 const cpuTooShortText = absent + " under CPU/op: less than 0.1 s of CPU time in a block, too little to be told from the ticks of 10 ms that it is counted in."
 
 const waitMeaning = "wait: mean time that an operation waited for a handle of the pool; not part of its service time."
@@ -384,13 +399,11 @@ func columnsOf(table Table, rows []Row) (names, speed, resources []column) {
 		filled("host writes", 3, func(r Row) string { return maybe(r.HostWriteBytes, bytesText) }),
 		filled("write ampl.", 3, func(r Row) string { return maybe(r.WriteAmplification, ratioText) }),
 		filled("memory", 1, func(r Row) string { return maybe(r.MemoryBytes, bytesText) }),
-		filled("CPU/op", 3, func(r Row) string { return maybe(r.CPUNS, latencyText) }),
+		filled("CPU/op", 3, func(r Row) string { return maybe(table.cpuOf(r), latencyText) }),
 		filled("alloc/op", 2, func(r Row) string { return maybe(r.AllocBytes, allocBytesText) }),
 		aligned(filled("allocs/op", 2, func(r Row) string { return maybe(r.Allocs, allocsText) })),
 	}
-	if slices.ContainsFunc(rows, func(r Row) bool { return r.CPUTooShort }) {
-		resources[5].foot = cpuTooShortText
-	}
+	resources[5].foot = cpuFootnote(table)
 	return names, speed, resources
 }
 

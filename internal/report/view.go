@@ -194,7 +194,7 @@ type Row struct {
 	DiskBytes      *float64 `json:"disk_bytes"`
 	HostWriteBytes *float64 `json:"host_write_bytes"`
 	MemoryBytes    *float64 `json:"memory_bytes"`
-	CPUNS          *float64 `json:"cpu_ns_per_op"`
+	CPUNS          *float64 `json:"cpu_ns_per_op"`           // raw: under open load (Table.Open) mostly the worker's waiting for due times, and not to be compared
 	CPUTooShort    bool     `json:"cpu_too_short,omitempty"` // cpu_ns_per_op is nil, because too little CPU time was used to be told from the ticks that it is counted in
 	AllocBytes     *float64 `json:"alloc_bytes_per_op"`
 	Allocs         *float64 `json:"allocs_per_op"`
