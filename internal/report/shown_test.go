@@ -324,6 +324,40 @@ func TestCPUTimeOfOpenLoadIsNotShown(t *testing.T) {
 	}
 }
 
+// Resident memory may be above a limit that held: then the report says so, and what counted against it.
+func TestMemoryAboveItsLimit(t *testing.T) {
+	const limit = 48 << 20
+	run := smallRun(func(arm string, p *record.Phase) {
+		used := uint64(40e6)
+		if arm == "bbolt" {
+			used = 76.5e6
+		}
+		p.Process.RSSMaxBytes = &used
+	})
+	peak := uint64(limit + 4096)
+	for _, trial := range run.Trials {
+		trial.Memory = &record.Memory{PeakBytes: &peak}
+	}
+	const words = "Memory of bbolt is above the limit of 48 MiB"
+	for _, c := range []struct {
+		limit int64
+		want  bool
+	}{{0, false}, {limit, true}, {1 << 30, false}} {
+		for i := range run.Experiment.Cells {
+			run.Experiment.Cells[i].MemoryLimit = c.limit
+		}
+		v := viewOf(t, run)
+		text, page := wide(t, v), htmlOf(t, v)
+		page = page[:strings.Index(page, `id="report-data"`)]
+		if strings.Contains(text, words) != c.want || strings.Contains(page, words) != c.want {
+			t.Errorf("with a limit of %d, it is said: %t", c.limit, !c.want)
+		}
+		if c.want && (!strings.Contains(text, "What did was 48 MiB at most.") || !strings.Contains(page, "What did was 48 MiB at most.")) {
+			t.Errorf("what counted against the limit is not said:\n%s", text)
+		}
+	}
+}
+
 // batchedRun's phase put writes batches of 100.
 func batchedRun() *record.Run {
 	run := smallRun(func(_ string, p *record.Phase) {

@@ -59,7 +59,7 @@ func (b *builder) table(run *record.Run, from *verdict.Table, prefix string) Tab
 			}
 		}
 	}
-	t.Writes, t.Servers = writesText(t.Rows, used), serversText(t.Rows, used)
+	t.Writes, t.Servers, t.OverLimit = writesText(t.Rows, used), serversText(t.Rows, used), overLimitText(run, from, t.Rows)
 	ranks := map[int]int{}
 	for _, row := range t.Rows {
 		ranks[row.Rank]++

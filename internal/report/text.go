@@ -150,6 +150,7 @@ func (t *terminal) table(table Table) {
 	}
 	t.once(table.Writes)
 	t.once(table.Servers)
+	t.once(table.OverLimit)
 	t.without(table)
 	t.doubts(table)
 	t.line("")

@@ -116,26 +116,27 @@ type Table struct {
 	ID         string    `json:"id"`    // unique in the view, fit for an anchor
 	Class      string    `json:"class"` // durability: "D2(1s)"
 	Meaning    string    `json:"class_meaning"`
-	Run        string    `json:"run"`                // ID
-	Label      string    `json:"label"`              // the phase, with what tells the cell from others of its class: "put, 10 records"
-	Cell       string    `json:"cell"`               // what else the cell fixes: "1,000,000 records of 1,000 B, 8 threads, one shared handle"; the threads are the phase's own, where it has any
-	Quota      *Quota    `json:"quota,omitempty"`    // the file systems of the trials' own; nil: they have none
-	Writes     string    `json:"host_writes"`        // sentences: where host writes come from, or why there are none; "": the kernel's count of the worker's
-	Servers    string    `json:"servers,omitempty"`  // sentences: whose memory and CPU time are a server's too, or not known; "": no store is a server
-	Phase      string    `json:"phase"`              // its name
-	Doing      string    `json:"doing"`              // what it does: "updates, uniform order, closed load, 60 s"
-	Cache      string    `json:"cache"`              // "warm" or "cold": if the pages of the stores' files were dropped before the phase
-	Open       bool      `json:"open"`               // latencies are response times from the due time
-	Rows       []Row     `json:"rows"`               // ranked ones in order, then the others
-	Series     []Series  `json:"series"`             // rate over time, a trial each
-	Ceiling    *float64  `json:"ceiling"`            // the rate of Assay's own null driver
-	Ceilings   []Ceiling `json:"ceilings"`           // of all null drivers that have a rate, Assay's own first
-	NoiseRatio *float64  `json:"noise_ratio"`        // the baseline's twin ÷ the baseline
-	Threshold  float64   `json:"threshold"`          // smaller relative differences are not said
-	Sentence   string    `json:"sentence"`           // who is ahead, or why that can't be said
-	WholePhase bool      `json:"whole_phase"`        // rates are of a fixed amount of work, warm-up included
-	Batch      int       `json:"batch,omitempty"`    // members of a batch, which is one operation; 0: operations are single ones
-	SampleS    float64   `json:"sample_s,omitempty"` // planned width of the samples, of which WorstSecond is one; 0: not known
+	Run        string    `json:"run"`                          // ID
+	Label      string    `json:"label"`                        // the phase, with what tells the cell from others of its class: "put, 10 records"
+	Cell       string    `json:"cell"`                         // what else the cell fixes: "1,000,000 records of 1,000 B, 8 threads, one shared handle"; the threads are the phase's own, where it has any
+	Quota      *Quota    `json:"quota,omitempty"`              // the file systems of the trials' own; nil: they have none
+	Writes     string    `json:"host_writes"`                  // sentences: where host writes come from, or why there are none; "": the kernel's count of the worker's
+	Servers    string    `json:"servers,omitempty"`            // sentences: whose memory and CPU time are a server's too, or not known; "": no store is a server
+	OverLimit  string    `json:"memory_above_limit,omitempty"` // a sentence: whose memory is above the limit, why, and what counted against it
+	Phase      string    `json:"phase"`                        // its name
+	Doing      string    `json:"doing"`                        // what it does: "updates, uniform order, closed load, 60 s"
+	Cache      string    `json:"cache"`                        // "warm" or "cold": if the pages of the stores' files were dropped before the phase
+	Open       bool      `json:"open"`                         // latencies are response times from the due time
+	Rows       []Row     `json:"rows"`                         // ranked ones in order, then the others
+	Series     []Series  `json:"series"`                       // rate over time, a trial each
+	Ceiling    *float64  `json:"ceiling"`                      // the rate of Assay's own null driver
+	Ceilings   []Ceiling `json:"ceilings"`                     // of all null drivers that have a rate, Assay's own first
+	NoiseRatio *float64  `json:"noise_ratio"`                  // the baseline's twin ÷ the baseline
+	Threshold  float64   `json:"threshold"`                    // smaller relative differences are not said
+	Sentence   string    `json:"sentence"`                     // who is ahead, or why that can't be said
+	WholePhase bool      `json:"whole_phase"`                  // rates are of a fixed amount of work, warm-up included
+	Batch      int       `json:"batch,omitempty"`              // members of a batch, which is one operation; 0: operations are single ones
+	SampleS    float64   `json:"sample_s,omitempty"`           // planned width of the samples, of which WorstSecond is one; 0: not known
 }
 
 // Ceiling is the rate that the harness of one worker allows: that of its null driver.
