@@ -37,7 +37,7 @@ func groupFindings(findings []Finding, tables []Table) []Group {
 	return groups
 }
 
-// groupWords tell what several findings of a code say together. %s is what there are several of ("3 stores"), a {many|one}
+// groupWords tell what several findings of a code say together; a code without words comes once in a run. %s is what there are several of ("3 stores"), a {many|one}
 // is chosen by it, and the list of the places follows.
 var groupWords = map[string]string{
 	record.MarkErrors:     "%s answered with errors or timeouts, and {have|has} no rank there",
@@ -72,6 +72,10 @@ var groupWords = map[string]string{
 	verdict.FindQuotaEnded:    "%s reached {their disk quotas|its disk quota}, and ended",
 	verdict.FindDurabilityPut: "in %s, a single column of stores at different classes would rank durability as well as speed",
 	verdict.FindCostUntold:    "in %s, whether a single column of stores at different classes would rank durability can't be told",
+	verdict.FindNotCold:       "%s did not begin cold: a part of {their|its} files stayed in the page cache",
+	verdict.FindKept:          "in %s, some stores show no fall, as far as was run",
+	verdict.FindLimitNotMet:   "in %s, some stores never came near their memory limit: it had no part in what they did",
+	verdict.FindNotOutgrown:   "in %s, the files of stores without a fall did not outgrow the memory: what is beyond it is not known",
 	verdict.FindInMemory:      "%s {have|has} data that fits in memory: reads are mostly reads of memory, and say nothing of the disk",
 }
 
@@ -155,7 +159,12 @@ func together(members []Finding, tables []Table) string {
 		}
 		return sentence
 	}
-	return withPlaces("%s {have|has} a finding of the kind "+strings.ReplaceAll(code, "-", " "), members)
+	return firstOf(members)
+}
+
+// firstOf says the first of findings that nothing sums up, as those of whole runs.
+func firstOf(members []Finding) string {
+	return fmt.Sprintf("%s (And %d more of this kind.)", members[0].Sentence, len(members)-1)
 }
 
 // placesMax is how many arms or places a sentence lists.
@@ -185,8 +194,8 @@ func withPlaces(words string, members []Finding) string {
 		}
 	}
 	switch {
-	case len(names) == 0: // of whole runs
-		return fmt.Sprintf("%s (And %d more of this kind.)", members[0].Sentence, len(members)-1)
+	case len(names) == 0:
+		return firstOf(members)
 	case arms && len(names) == 1 && len(places[names[0]]) > 0:
 		return upper(counted(words, names[0], true), names[0]) + ": " + listed(sharing(places[names[0]])) + "."
 	}

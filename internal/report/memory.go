@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"assay/internal/record"
 	"assay/internal/verdict"
@@ -13,10 +15,14 @@ func overLimitText(run *record.Run, t *verdict.Table, rows []Row) string {
 	if limit == 0 {
 		return ""
 	}
-	var arms []string
+	var arms, servers []string
 	var peak uint64
 	for i, row := range rows {
 		if row.Rate == nil || row.MemoryBytes == nil || *row.MemoryBytes <= float64(limit) {
+			continue
+		}
+		if slices.ContainsFunc(usedPhases(run, t, &t.Rows[i]), func(p *record.Phase) bool { return p.Process.ServerRSSMaxBytes != nil }) {
+			servers = append(servers, row.Arm)
 			continue
 		}
 		arms = append(arms, row.Arm)
@@ -26,8 +32,12 @@ func overLimitText(run *record.Run, t *verdict.Table, rows []Row) string {
 			}
 		}
 	}
+	var sentences []string
+	if len(servers) > 0 {
+		sentences = append(sentences, fmt.Sprintf("Memory of %s is above the limit of %s: what a server takes does not count against it.", listed(servers), limitText(limit)))
+	}
 	if len(arms) == 0 {
-		return ""
+		return strings.Join(sentences, " ")
 	}
 	counted := "What did was not measured"
 	switch {
@@ -36,6 +46,7 @@ func overLimitText(run *record.Run, t *verdict.Table, rows []Row) string {
 	case peak > 0:
 		counted = "What did was " + bytesText(float64(peak)) + " at most"
 	}
-	return fmt.Sprintf("Memory of %s is above the limit of %s, for it is what is resident: pages that are charged to others, as those of the program and of files that were in the page cache before, do not count against the limit. %s.",
-		listed(arms), limitText(limit), counted)
+	sentences = append(sentences, fmt.Sprintf("Memory of %s is above the limit of %s, for it is what is resident: pages that are charged to others, as those of the program and of files that were in the page cache before, do not count against the limit. %s.",
+		listed(arms), limitText(limit), counted))
+	return strings.Join(sentences, " ")
 }

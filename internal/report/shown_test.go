@@ -356,6 +356,17 @@ func TestMemoryAboveItsLimit(t *testing.T) {
 			t.Errorf("what counted against the limit is not said:\n%s", text)
 		}
 	}
+	for _, trial := range run.Trials {
+		for i := range trial.Phases {
+			trial.Phases[i].Process.ServerRSSMaxBytes = new(uint64(76.5e6))
+		}
+	}
+	for i := range run.Experiment.Cells {
+		run.Experiment.Cells[i].MemoryLimit = limit
+	}
+	if text := wide(t, viewOf(t, run)); !strings.Contains(text, "above the limit of 48 MiB: what a server takes does not count against it.") {
+		t.Errorf("a server's memory is not told from its client's:\n%s", text)
+	}
 }
 
 // batchedRun's phase put writes batches of 100.
