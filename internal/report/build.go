@@ -14,7 +14,7 @@ import (
 )
 
 // Build makes the view of one run or of several; tables of different runs stay apart. It returns an error where a run has
-// no plan. Run.Base is "" for a single run, as for a report that stands in the run directory: see Locate.
+// no experiment or no plan. Run.Base is "" for a single run, as for a report that stands in the run directory: see Locate.
 func Build(runs ...*record.Run) (View, error) {
 	if len(runs) == 0 {
 		return View{}, errors.New("a report needs at least one run")

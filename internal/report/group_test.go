@@ -268,6 +268,9 @@ func TestGlanceHasEveryTable(t *testing.T) {
 						t.Errorf("%s has %d squares for %d columns", row.Arm, len(row.Squares), len(part.Columns))
 					}
 				}
+				if html := htmlOf(t, v); !strings.Contains(html, "<b>refused</b> can’t do what is asked") || strings.Contains(html, "reach the class") {
+					t.Error("the legend gives one reason for all that is refused")
+				}
 				if refused := part.Rows[1].Squares[0]; refused.Rate != "refused" || !refused.Word {
 					t.Errorf("a refused arm is shown as %+v", refused)
 				}

@@ -147,11 +147,13 @@ func rateOf(r Row) float64 {
 
 // reasonsAgainst says why a row can't be ranked; none: it can.
 func (t *Table) reasonsAgainst(r *Row) (reasons []string) {
-	if r.Role == plan.AA {
-		return []string{"it is the baseline a second time: the measure of noise"}
-	}
-	if r.Role == plan.Ceiling {
-		return []string{"it is no store: the rate that the harness allows"}
+	if len(r.used()) > 0 { // without a figure, what became of its trials is the reason
+		switch r.Role {
+		case plan.AA:
+			return []string{"it is the baseline a second time: the measure of noise"}
+		case plan.Ceiling:
+			return []string{"it is no store: the rate that the harness allows"}
+		}
 	}
 	for _, o := range r.Trials {
 		switch {

@@ -15,8 +15,11 @@ import (
 // Summarise says what a run says, however little of it has ended. It returns an error only for a run that has no plan or
 // no experiment; what is missing otherwise is in the findings.
 func Summarise(run *record.Run) (*Summary, error) {
-	if len(run.Plan) == 0 || len(run.Experiment.Cells) == 0 {
-		return nil, errors.New("the run has no plan: nothing can be said of it")
+	if len(run.Experiment.Cells) == 0 {
+		return nil, errors.New("the run has no experiment (experiment.json): nothing can be said of it")
+	}
+	if len(run.Plan) == 0 {
+		return nil, errors.New("the run has no plan (plan.json): nothing can be said of it")
 	}
 	s := &Summary{Planned: len(run.Plan)}
 	for _, planned := range run.Plan {

@@ -12,6 +12,7 @@ import (
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/record/recordtest"
+	"assay/internal/spec"
 	"assay/internal/stat"
 	"assay/store"
 )
@@ -799,5 +800,44 @@ func TestARegressionNeedsItsWholeInterval(t *testing.T) {
 		if row.Outcome != c.want || row.Why == "" {
 			t.Errorf("%v to %v, p %v: %s (%s)", c.low, c.high, c.adjusted, row.Outcome, row.Why)
 		}
+	}
+}
+
+// The A/A arm and the null driver have no rank because of what they are; they have no figure because of what became of their trials.
+func TestReferencesWithoutAFigureSayWhatBecameOfThem(t *testing.T) {
+	run := cleanRun()
+	for _, p := range run.Plan {
+		switch trial := run.Trials[p.ID]; p.Role {
+		case plan.AA:
+			trial.State, trial.Error, trial.Phases = record.Failed, "the disk was full", nil
+		case plan.Ceiling:
+			delete(run.Trials, p.ID)
+		}
+	}
+	put := table(t, summarise(t, run), "put")
+	for role, want := range map[plan.Role]string{plan.AA: "the disk was full", plan.Ceiling: "no trial of it ended"} {
+		row := put.rowOf(role, "")
+		if row.Ranked || len(row.Reasons) == 0 || !strings.Contains(row.Reasons[0], want) {
+			t.Errorf("%s has no figure, and the reasons are %q: want %q", row.Arm, row.Reasons, want)
+		}
+	}
+	put = table(t, summarise(t, cleanRun()), "put")
+	for role, want := range map[plan.Role]string{plan.AA: "it is the baseline a second time: the measure of noise", plan.Ceiling: "it is no store: the rate that the harness allows"} {
+		if row := put.rowOf(role, ""); !slices.Equal(row.Reasons, []string{want}) {
+			t.Errorf("%s has a figure and no rank, because of %q: want %q", row.Arm, row.Reasons, want)
+		}
+	}
+}
+
+func TestWhatARunLacksIsNamed(t *testing.T) {
+	without := cleanRun()
+	without.Experiment = spec.Experiment{}
+	if _, err := Summarise(without); err == nil || !strings.Contains(err.Error(), "no experiment (experiment.json)") {
+		t.Errorf("a run without its experiment: %v", err)
+	}
+	without = cleanRun()
+	without.Plan = nil
+	if _, err := Summarise(without); err == nil || !strings.Contains(err.Error(), "no plan (plan.json)") {
+		t.Errorf("a run without its plan: %v", err)
 	}
 }
