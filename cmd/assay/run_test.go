@@ -6,8 +6,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"assay/internal/report"
 )
 
 // shell runs a script with arguments $0, $1 …
@@ -113,4 +116,49 @@ func TestManyThreads(t *testing.T) {
 			t.Errorf("%s: %d threads, %d attempted, %d unfinished", id, last.Threads, last.Attempted, last.Unfinished)
 		}
 	}
+}
+
+// The command that a report prints makes the same trials, from whatever the run was made.
+func TestThePrintedCommandDoesTheRunAgain(t *testing.T) {
+	t.Parallel()
+	short := strings.ReplaceAll(oneStore, "1200ms", "50ms")
+	for name, c := range map[string]struct {
+		input     string
+		arguments []string
+	}{
+		"a file":         {"", []string{"it is.yaml", "--set", "blocks=2"}},
+		"standard input": {short, []string{"-", "--set=phases.update.for=20ms", "--set", "blocks=3", "--no-html"}},
+		"with --data":    {"", []string{"--data", "stores", "--plain", "it is.yaml"}},
+	} {
+		here := t.TempDir()
+		if err := os.WriteFile(filepath.Join(here, "it is.yaml"), []byte(short), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(filepath.Join(here, "stores"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		arguments := slices.Clip(append([]string{"run"}, c.arguments...))
+		planned := assayIn(t, here, c.input, append(arguments, "--dry-run")...)
+		planned.wants(t, 0)
+		assayIn(t, here, c.input, append(arguments, "--out", "re sults")...).wants(t, 0)
+		if err := os.Remove(filepath.Join(here, "it is.yaml")); err != nil { // the run directory needs nothing else
+			t.Fatal(err)
+		}
+		command := parsed[report.View](t, assayIn(t, here, "", "report", "re sults", "--format", "json").stdout).Runs[0].Command
+		again := shell(t, `cd "$0" && `+command+" --dry-run", here)
+		again.wants(t, 0)
+		if want := trialLines(planned.stdout); want == "" || trialLines(again.stdout) != want {
+			t.Errorf("%s: %s plans\n%s\nand the run was\n%s", name, command, again.stdout, planned.stdout)
+		}
+		for word, kept := range map[string]bool{"--set": strings.Contains(strings.Join(arguments, " "), "--set"), "--data": slices.Contains(arguments, "--data"), "--out": false} {
+			if strings.Contains(command, word) != kept {
+				t.Errorf("%s: whether %s is kept should be %t: %s", name, word, kept, command)
+			}
+		}
+	}
+}
+
+// trialLines are the trials of a plan, without what it says of time and disk.
+func trialLines(plan string) string {
+	return strings.Join(regexp.MustCompile(`(?m)^b[0-9]+-.*$`).FindAllString(plan, -1), "\n")
 }

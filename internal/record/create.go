@@ -72,7 +72,7 @@ func fill(directory string, header Header, source, resolved []byte, trials []pla
 	if err := writeJSON(directory, headerFile, header); err != nil {
 		return err
 	}
-	if err := writeWhole(filepath.Join(directory, sourceFile), source); err != nil {
+	if err := writeWhole(filepath.Join(directory, SourceFile), source); err != nil {
 		return err
 	}
 	if err := writeWhole(filepath.Join(directory, experimentFile), resolved); err != nil {

@@ -29,7 +29,7 @@ func Open(directory string) (*Run, error) {
 		return nil, fmt.Errorf("open a run: %w", err)
 	}
 	run := &Run{Directory: directory, Header: header, Trials: map[string]*Trial{}, Series: map[string][]Sample{}}
-	if run.Source, err = os.ReadFile(filepath.Join(directory, sourceFile)); err != nil {
+	if run.Source, err = os.ReadFile(filepath.Join(directory, SourceFile)); err != nil {
 		run.missing("the experiment as it was given", err)
 	}
 	if err := readJSON(filepath.Join(directory, environmentFile), &run.Environment); err != nil {

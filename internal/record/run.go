@@ -55,7 +55,7 @@ const (
 // The files of a run directory. docs/run-directory.md describes them.
 const (
 	headerFile      = "run.json"
-	sourceFile      = "experiment.yaml"
+	SourceFile      = "experiment.yaml"
 	experimentFile  = "experiment.json"
 	environmentFile = "environment.json"
 	planFile        = "plan.json"

@@ -115,7 +115,7 @@ func (b *builder) add(run *record.Run) error {
 	}
 	v := &b.view
 	v.Runs = append(v.Runs, Run{ID: run.Header.ID, Name: run.Header.Name, Created: run.Header.Created, Hash: run.Header.Hash, Seed: run.Experiment.Seed,
-		Blocks: run.Experiment.Blocks, Command: shellCommand(run.Environment.Command), Directory: run.Directory, Base: base})
+		Blocks: run.Experiment.Blocks, Command: againCommand(run), Directory: run.Directory, Base: base})
 	prefix := ""
 	if b.several {
 		prefix = run.Header.Name + " " + run.Header.ID + ": "

@@ -286,3 +286,27 @@ func TestCostOfTelemetry(t *testing.T) {
 		t.Errorf("half a percent of a core is told as %q", got)
 	}
 }
+
+// The command of a report names the experiment file of the run directory, and keeps what changes the experiment or where stores stand.
+func TestTheCommandDoesTheRunAgain(t *testing.T) {
+	run := recordtest.Run(recordtest.Example())
+	run.Directory = "some where/r3"
+	for _, c := range []struct {
+		given []string
+		want  string
+	}{
+		{[]string{"assay", "run", "e3.yaml", "--out", "r3"}, "assay run 'some where/r3/experiment.yaml'"},
+		{[]string{"assay", "run", "-", "--out=r3", "--plain", "--set", "blocks=2", "--set=a=b c"}, "assay run 'some where/r3/experiment.yaml' --set blocks=2 '--set=a=b c'"},
+		{[]string{"bin/assay", "run", "--data", "/mnt/d", "--no-html", "--out", "--set", "put-get"}, "bin/assay run 'some where/r3/experiment.yaml' --data /mnt/d"},
+		{nil, ""},
+	} {
+		run.Environment.Command = c.given
+		if got := againCommand(run); got != c.want {
+			t.Errorf("%q is done again by %s, want %s", c.given, got, c.want)
+		}
+	}
+	run.Environment.Command, run.Source = []string{"assay", "run", "e3.yaml"}, nil
+	if got := viewOf(t, run).Runs[0].Command; got != "" {
+		t.Errorf("without its experiment file a run is done again by %s", got)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -195,6 +196,31 @@ func plural(n int, noun string) string {
 		return "1 " + noun
 	}
 	return count(uint64(n)) + " " + noun + "s"
+}
+
+// againCommand is what does a run again: the experiment file that the run directory keeps, and what the command line changed of it. It makes
+// a run directory of its own. "" where that file is missing.
+func againCommand(run *record.Run) string {
+	given := run.Environment.Command
+	if len(given) == 0 || run.Source == nil {
+		return ""
+	}
+	again := []string{given[0], "run", filepath.Join(run.Directory, record.SourceFile)}
+	for i := 1; i < len(given); i++ {
+		name, _, whole := strings.Cut(given[i], "=")
+		switch name {
+		case "--set", "--data", "--out":
+			words := given[i:min(i+2, len(given))]
+			if whole {
+				words = words[:1]
+			}
+			if name != "--out" { // that directory exists
+				again = append(again, words...)
+			}
+			i += len(words) - 1
+		}
+	}
+	return shellCommand(again)
 }
 
 // shellCommand quotes words so that a POSIX shell reads them back.

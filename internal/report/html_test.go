@@ -444,7 +444,7 @@ func hostileRun() *record.Run {
 	shape.Arms[1].Fails = func(_ recordtest.Class, block int) string { return hostile }
 	run := recordtest.Run(shape)
 	run.Header.Name, run.Experiment.About = hostile, hostile
-	run.Environment.CPU, run.Environment.Command = hostile, []string{"assay", hostile}
+	run.Environment.CPU, run.Environment.Command = hostile, []string{"assay", "run", "--set", hostile}
 	run.Missing = []string{hostile}
 	run.Experiment.Stores[0].Description.Note = hostile
 	return run

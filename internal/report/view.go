@@ -49,7 +49,7 @@ type Run struct {
 	Hash      string    `json:"experiment_sha256"`
 	Seed      uint64    `json:"seed"`
 	Blocks    int       `json:"blocks"`
-	Command   string    `json:"command"` // quoted for a POSIX shell
+	Command   string    `json:"command"` // does the run again, from the experiment file in its directory: quoted for a POSIX shell; "": that file is missing
 	Directory string    `json:"-"`       // as opened
 	Base      string    `json:"base"`    // from the report to the run directory: "" or a relative URL that ends in "/"
 }
