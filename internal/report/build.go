@@ -139,7 +139,7 @@ func (b *builder) add(run *record.Run) error {
 	for i := range summary.Tables {
 		t := b.table(run, &summary.Tables[i], prefix)
 		v.Tables = append(v.Tables, t)
-		v.Answers = append(v.Answers, Answer{t.ID, t.Class + " " + t.Phase, prefix + t.Sentence})
+		v.Answers = append(v.Answers, Answer{t.ID, t.Class + " " + t.Label, prefix + t.Sentence})
 	}
 	b.findings(run, summary, tablesBefore)
 	for _, missing := range run.Missing {

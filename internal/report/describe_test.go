@@ -92,6 +92,9 @@ func TestTextNamesTheCellOfATable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if label := v.Answers[0].Label; label != "D1 put, handles pool(1)" {
+		t.Errorf("the first answer is of %q", label)
+	}
 	var out strings.Builder
 	if err := Text(&out, v, false, 120); err != nil {
 		t.Fatal(err)

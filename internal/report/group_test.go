@@ -231,6 +231,10 @@ func TestHeadline(t *testing.T) {
 		{[]Table{ranked("put", 1), ranked("get", 1, 0), ranked("scan", 0)}, "Nothing is compared in put and get (only a has a rank), nor in scan."},
 		{[]Table{ranked("1", 1, 2), ranked("2", 1, 2), ranked("3", 1, 2), ranked("4", 1, 2), ranked("5", 1, 2), ranked("6", 1, 1), ranked("7", 0)},
 			"a leads in 5 of 7 tables; no difference is shown among the first in 1; nothing is compared in 1."},
+		{[]Table{ranked("1", 1, 1), ranked("2", 1, 1), ranked("3", 1, 1), ranked("4", 1, 1), ranked("5", 1, 1), ranked("6", 1, 1), ranked("7", 0)},
+			"No difference is shown among the first in 6 of 7 tables; nothing is compared in 1."},
+		{[]Table{ranked("1", 0), ranked("2", 0), ranked("3", 0), ranked("4", 0), ranked("5", 0), ranked("6", 0), ranked("7", 0)},
+			"Nothing is compared in 7 of 7 tables."},
 	} {
 		headlines := headlinesOf(c.tables)
 		if len(headlines) != 1 || headlines[0].Sentence != c.want {

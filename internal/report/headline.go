@@ -69,6 +69,12 @@ func headline(tables []Table) string {
 	few := len(tables) <= labelsMax
 	slices.SortStableFunc(leaders, func(a, b string) int { return len(wins[b]) - len(wins[a]) })
 	var parts []string
+	inTables := func(n int) string { // the first count says of what
+		if len(parts) > 0 {
+			return fmt.Sprint(n)
+		}
+		return fmt.Sprintf("%d of %s", n, plural(len(tables), "table"))
+	}
 	for _, arm := range leaders {
 		if few {
 			parts = append(parts, arm+" leads in "+listed(wins[arm]))
@@ -81,7 +87,7 @@ func headline(tables []Table) string {
 		if few {
 			parts = append(parts, text+listed(ties))
 		} else {
-			parts = append(parts, fmt.Sprintf("%s%d", text, len(ties)))
+			parts = append(parts, text+inTables(len(ties)))
 		}
 	}
 	if undecidedTables > 0 {
@@ -92,7 +98,7 @@ func headline(tables []Table) string {
 			}
 			parts = append(parts, "nothing is compared in "+strings.Join(places, ", nor in "))
 		} else {
-			parts = append(parts, fmt.Sprintf("nothing is compared in %d", undecidedTables))
+			parts = append(parts, "nothing is compared in "+inTables(undecidedTables))
 		}
 	}
 	text := strings.Join(parts, "; ") + "."

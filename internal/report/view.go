@@ -37,7 +37,7 @@ type Headline struct {
 // Answer says in a sentence who is ahead in one table, and by how much, or why that can't be said.
 type Answer struct {
 	Table    string `json:"table"` // its ID
-	Label    string `json:"label"` // "D1 put"
+	Label    string `json:"label"` // class and Label of the table: "D1 put"
 	Sentence string `json:"sentence"`
 }
 

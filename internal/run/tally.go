@@ -176,7 +176,7 @@ func marksOf(p *record.Phase, problems []string) []record.Mark {
 		mark(record.MarkErrors, "%d of %d operations failed%s", failed, done, firstMessage(p, "error", "timeout"))
 	}
 	if p.Unfinished > 0 {
-		mark(record.MarkUnfinished, "%d operations were begun and never ended", p.Unfinished)
+		mark(record.MarkUnfinished, "operations that were begun and never ended: %d", p.Unfinished)
 	}
 	for i, problem := range problems {
 		if i == 3 {

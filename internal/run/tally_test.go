@@ -139,3 +139,10 @@ func TestBehindIsTheOldestThatWasNotBegun(t *testing.T) {
 		}
 	}
 }
+
+func TestOneUnfinishedOperation(t *testing.T) {
+	marks := marksOf(&record.Phase{Name: "put", Unfinished: 1}, nil)
+	if len(marks) != 1 || marks[0].Text != "operations that were begun and never ended: 1" {
+		t.Errorf("%+v", marks)
+	}
+}

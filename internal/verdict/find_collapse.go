@@ -166,17 +166,21 @@ func findOscillations(run *record.Run, s *Summary) (found []Finding) {
 func findStalls(run *record.Run, s *Summary) (found []Finding) {
 	eachRow(s, func(t *Table, r *Row) {
 		var evidence []string
-		blocks, longest := 0, 0.0
+		blocks, longest, lasted := 0, 0.0, ""
 		for _, o := range r.Trials {
+			clock := clockOf(o.sampled)
+			clock.decimals++ // samples are not all as long as the usual one: a length must agree with its two ends
 			for _, stall := range o.Stalls {
 				from, to := o.at(stall.From), o.at(stall.To)
-				longest = math.Max(longest, to-from)
+				if to-from > longest {
+					longest, lasted = to-from, clock.seconds(to-from)
+				}
 				end := "and recovered"
 				if !stall.Recovered {
 					end = "and the phase ended in it"
 				}
 				evidence = append(evidence, fmt.Sprintf("%s: from %s to %s down to %s, where %s is usual, %s",
-					o.Trial, seconds(from), seconds(to), rate(stall.Lowest), rate(stall.Usual), end))
+					o.Trial, clock.seconds(from), clock.seconds(to), rate(stall.Lowest), rate(stall.Usual), end))
 			}
 			if len(o.Stalls) > 0 {
 				blocks++
@@ -187,7 +191,7 @@ func findStalls(run *record.Run, s *Summary) (found []Finding) {
 		}
 		found = append(found, Finding{Code: FindStall, Severity: Warning,
 			Sentence: fmt.Sprintf("%s stalled %s in %s%s, for up to %s below a tenth of its usual rate%s.",
-				r.Arm, plural(len(evidence), "time", "times"), in(run, t), blocksOf(blocks, r), seconds(longest), rhythm(r)),
+				r.Arm, plural(len(evidence), "time", "times"), in(run, t), blocksOf(blocks, r), lasted, rhythm(r)),
 			Evidence: evidence, Remedy: "compare with compaction, flushes and host writes at these times; look at p99.9 and the maximum", Where: at(t, r.Arm)})
 	})
 	return found

@@ -242,7 +242,7 @@ func faultsOf(t *record.Trial) []fault {
 			add(record.MarkIdentity, p.Name, "%s operations were attempted, but the outcomes add up to %s", count(o.Attempted), count(explained))
 		}
 		if o.Unfinished > 0 {
-			add(record.MarkUnfinished, p.Name, "%s operations never ended", count(o.Unfinished))
+			add(record.MarkUnfinished, p.Name, "%s never ended", plural(int(o.Unfinished), "operation", "operations"))
 		}
 		if drift := math.Abs(float64(p.ClockDrift)); drift > clockDriftNSMin && drift > clockDriftShare*float64(p.ElapsedNS) {
 			add(record.MarkClock, p.Name, "the %s clock went %.1f ms away from the monotonic clock in %s", p.Clock, drift/1e6, seconds(float64(p.ElapsedNS)/1e9))

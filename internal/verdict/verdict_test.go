@@ -167,7 +167,7 @@ func TestFindings(t *testing.T) {
 			p := phaseOf(trials(run, "elm")[0], "get")
 			p.Attempted++
 			p.Unfinished = 1
-		}, []string{record.MarkUnfinished}, Grave, []string{"never ended"}},
+		}, []string{record.MarkUnfinished}, Grave, []string{"1 operation never ended"}},
 		{"not all done", func(run *record.Run) {
 			e := trials(run, "elm")[0]
 			e.State, e.Marks = record.Marked, []record.Mark{{Code: record.MarkShort, Phase: "put", Text: "900 of 1,000 operations"}}
@@ -826,6 +826,27 @@ func TestReferencesWithoutAFigureSayWhatBecameOfThem(t *testing.T) {
 		if row := put.rowOf(role, ""); !slices.Equal(row.Reasons, []string{want}) {
 			t.Errorf("%s has a figure and no rank, because of %q: want %q", row.Arm, row.Reasons, want)
 		}
+	}
+}
+
+// The length of a stall is that of the two times beside it, also where samples are not all of one length.
+func TestAStallIsAsLongAsItsEndsAreApart(t *testing.T) {
+	run := cleanRun()
+	e := trials(run, "elm")[0]
+	scale(run, e, "put", 30, 31, 0.001)
+	samples := run.Series[e.Plan.ID]
+	for i := range samples { // 50 ms each, but for the one that stalls
+		samples[i].At, samples[i].Seconds = samples[i].At*0.05, samples[i].Seconds*0.05
+		if samples[i].Phase == "put" && samples[i].At > 1.54 {
+			samples[i].At -= 0.007
+			if samples[i].At < 1.56 {
+				samples[i].Seconds -= 0.007
+			}
+		}
+	}
+	f := find(summarise(t, run), FindStall)
+	if f == nil || !strings.Contains(f.Sentence, "for up to 0.043 s") || !strings.Contains(f.Evidence[0], "from 1.500 s to 1.543 s") {
+		t.Errorf("%+v", f)
 	}
 }
 
