@@ -102,6 +102,7 @@ func share(part, whole float64) float64 { return min(max(part/whole, 0), 1) }
 type Sampler struct {
 	worker    int
 	servers   Servers
+	shared    map[int]*sharedMemory // by server
 	directory string
 	proc      procfs.FS
 	procError error
@@ -189,7 +190,7 @@ func (s *Sampler) processes(u *Usage) {
 			}
 		}
 	}
-	server, serverCPU, serverProcesses := s.serverUse()
+	server, serverCPU, serverProcesses := s.serverUse(u.At)
 	u.Server = server
 	stat, err := s.proc.Stat()
 	if err != nil || !worker.found {

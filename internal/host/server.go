@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
@@ -54,14 +56,20 @@ func nameOf(pid int) string {
 // ServerUse is what the servers' processes, and those below them, have used since they began. A nil pointer: not measured.
 type ServerUse struct {
 	CPUSeconds     float64
-	RSSBytes       uint64  // now; shared memory, which each process that has it mapped counts, is in it once for each server
+	RSSBytes       uint64  // of one process now; of several as it was last read: what they share is in it once
+	SharedWhy      string  // why what processes share is in RSSBytes once for each, but for shared memory (RssShmem); "": it is in it once
 	HostWriteBytes *uint64 // as in [Usage]; nil as well for processes of another user
 	HostReadBytes  *uint64
 }
 
 // WatchServers makes the servers' processes part of the trial: their CPU time is not foreign, and not the worker's. If they are known, what they
 // use is in each reading: [Usage].Server.
-func (s *Sampler) WatchServers(found Servers) { s.servers = found }
+func (s *Sampler) WatchServers(found Servers) {
+	s.servers, s.shared = found, map[int]*sharedMemory{}
+	for _, pid := range found.PIDs {
+		s.shared[pid] = new(sharedMemory)
+	}
+}
 
 // ServersWrite says why what the kernel charges the servers for must not be taken for what they wrote, "" if it may: they have files
 // open for writing that are on another file system than directory, where [CheckWriteCount] found the count true.
@@ -122,7 +130,7 @@ func writtenOn(process procfs.Proc, descriptor string, device uint64) (string, e
 }
 
 // serverUse adds up the servers. Their CPU time, and of how many processes it is the sum, is the trial's even if use is nil.
-func (s *Sampler) serverUse() (use *ServerUse, cpuSeconds float64, processes int) {
+func (s *Sampler) serverUse(now time.Time) (use *ServerUse, cpuSeconds float64, processes int) {
 	sum, ioKnown, complete := ServerUse{}, true, s.servers.Why == "" && len(s.servers.PIDs) > 0
 	var reads, writes uint64
 	for _, pid := range s.servers.PIDs {
@@ -131,7 +139,8 @@ func (s *Sampler) serverUse() (use *ServerUse, cpuSeconds float64, processes int
 		cpuSeconds += one.cpuSeconds
 		processes += len(pids)
 		sum.CPUSeconds += one.cpuSeconds
-		sum.RSSBytes += one.rssBytes - min(s.sharedAgain(pids), one.rssBytes) // read one after the other
+		bytes, why := s.shared[pid].of(s.proc, now, pids, one.rssBytes)
+		sum.RSSBytes, sum.SharedWhy = sum.RSSBytes+bytes, cmp.Or(sum.SharedWhy, why)
 		reads, writes = reads+one.readBytes, writes+one.writeBytes
 		ioKnown, complete = ioKnown && one.ioKnown, complete && one.found
 	}
@@ -144,14 +153,61 @@ func (s *Sampler) serverUse() (use *ServerUse, cpuSeconds float64, processes int
 	return &sum, cpuSeconds, processes
 }
 
-// sharedAgain returns how much of the summed resident memory of processes is shared memory (a database's buffers) that another of them counts too.
-func (s *Sampler) sharedAgain(pids []int) (bytes uint64) {
+// sharedMemory is what a server of several processes holds. A child that it forked shares nearly all of its memory with it, and both count that as resident:
+// Redis saves so. Only the proportional sizes say it, which are costly to read: see pssCostMax.
+type sharedMemory struct {
+	schedule
+	bytes uint64 // when it was last read
+	why   string // why it can't be read, or not any more
+}
+
+// of returns the memory of a server's processes, whose resident sizes add up to rss, and why what they share is in it more than once.
+func (m *sharedMemory) of(proc procfs.FS, now time.Time, pids []int, rss uint64) (bytes uint64, why string) {
 	if len(pids) < 2 {
-		return 0
+		return rss, ""
 	}
+	if m.why == "" {
+		m.due(now, func() { m.read(proc, pids) })
+	}
+	if m.why != "" {
+		return rss - min(sharedAgain(proc, pids), rss), m.why // read one after the other
+	}
+	return m.bytes, ""
+}
+
+// read adds up proportional sizes: a page that n processes share is an n-th of a page in each.
+func (m *sharedMemory) read(proc procfs.FS, pids []int) {
+	m.bytes = 0
+	for _, pid := range pids {
+		process, err := proc.Proc(pid)
+		if err != nil {
+			continue
+		}
+		began := time.Now()
+		rollup, err := process.ProcSMapsRollup()
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+			continue // it has ended
+		}
+		if err != nil {
+			m.why = err.Error()
+			return
+		}
+		m.bytes += rollup.Pss
+		if cost := time.Since(began); cost > pssCostMax {
+			m.why = fmt.Sprintf("reading smaps_rollup took %d ms, in which the server could map no memory, so that it was left out from then on", cost.Milliseconds())
+			return
+		}
+	}
+	if m.bytes == 0 {
+		m.why = "this kernel has no /proc/PID/smaps_rollup"
+	}
+}
+
+// sharedAgain returns how much of the summed resident memory of processes is shared memory (a database's buffers) that another of them counts too.
+func sharedAgain(proc procfs.FS, pids []int) (bytes uint64) {
 	var most uint64
 	for _, pid := range pids {
-		process, err := s.proc.Proc(pid)
+		process, err := proc.Proc(pid)
 		if err != nil {
 			continue
 		}

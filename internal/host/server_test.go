@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func listenHere(t *testing.T) (endpoint string) {
@@ -129,5 +132,83 @@ func TestServersWrite(t *testing.T) {
 	}
 	if why := s.ServersWrite(filepath.Join(directory, "nowhere")); why == "" {
 		t.Error("a directory that is not there")
+	}
+}
+
+// server makes processes of a server, 80 and below it 81, that have 40 MB resident each, 30 MB of which they share.
+func (m machineTree) server() {
+	for pid, children := range map[string]string{"80": "81", "81": ""} {
+		m.write(pid+"/stat", pid+" (server) S "+strings.Repeat("0 ", 20)+fmt.Sprint(40_960_000/os.Getpagesize())+strings.Repeat(" 0", 28)+"\n")
+		m.write(pid+"/io", "rchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\nwrite_bytes: 0\ncancelled_write_bytes: 0\n")
+		m.write(pid+"/status", "Name:\tserver\nRssShmem:\t1000 kB\n")
+		m.write(pid+"/smaps_rollup", "0-1 ---p 00000000 00:00 0 [rollup]\nRss: 40000 kB\nPss: 25000 kB\n")
+		m.write(pid+"/task/"+pid+"/children", children)
+	}
+}
+
+// slow makes a file take longer to read than the proportional sizes may. It can be read once.
+func (m machineTree) slow(name string) {
+	m.t.Helper()
+	path := filepath.Join(m.proc, name)
+	text := readString(path)
+	m.remove(name)
+	if err := unix.Mkfifo(path, 0o644); err != nil {
+		m.t.Fatal(err)
+	}
+	go func() {
+		pipe, err := os.OpenFile(path, os.O_WRONLY, 0) // waits for the reader
+		if err != nil {
+			return
+		}
+		defer pipe.Close()
+		time.Sleep(pssCostMax + 5*time.Millisecond)
+		pipe.WriteString(text)
+	}()
+}
+
+func TestMemoryThatAServersProcessesShareCountsOnce(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(m machineTree)
+		want   uint64
+		why    string // part of it
+	}{
+		{"it forked", func(machineTree) {}, 50_000 << 10, ""},
+		{"one process", func(m machineTree) { m.write("80/task/80/children", "") }, 40_000 << 10, ""},
+		{"its child has just ended", func(m machineTree) { m.remove("81/stat", "81/smaps_rollup") }, 25_000 << 10, ""},
+		{"an old kernel", func(m machineTree) { m.remove("80/smaps_rollup", "81/smaps_rollup") }, 79_000 << 10, "no /proc/PID/smaps_rollup"},
+		{"it takes long to read", func(m machineTree) { m.slow("80/smaps_rollup") }, 79_000 << 10, "left out from then on"},
+		{"it can't be read", func(m machineTree) { m.remove("80/smaps_rollup"); m.write("80/smaps_rollup/x", "") }, 79_000 << 10, "smaps_rollup"},
+	} {
+		m := newMachine(t)
+		m.server()
+		c.change(m)
+		s := m.sampler()
+		s.WatchServers(Servers{PIDs: []int{80}})
+		for range 2 {
+			if use := s.Sample().Server; use == nil || use.RSSBytes != c.want || (use.SharedWhy == "") != (c.why == "") || !strings.Contains(use.SharedWhy, c.why) {
+				t.Errorf("%s: %+v, want %d bytes and %q", c.name, use, c.want, c.why)
+			}
+		}
+	}
+}
+
+// Reading it several times a second would cost the server more than it tells.
+func TestSharedMemoryIsReadSeldom(t *testing.T) {
+	m := newMachine(t)
+	m.server()
+	s := m.sampler()
+	s.WatchServers(Servers{PIDs: []int{80}})
+	now := time.Now()
+	for _, c := range []struct {
+		name  string
+		after time.Duration
+		want  uint64
+	}{{"first", 0, 50_000 << 10}, {"soon after", schedulePeriod / 2, 50_000 << 10}, {"a minute later", time.Minute, 60_000 << 10}} {
+		use, _, _ := s.serverUse(now.Add(c.after))
+		if use == nil || use.RSSBytes != c.want {
+			t.Errorf("%s: %+v, want %d bytes", c.name, use, c.want)
+		}
+		m.write("80/smaps_rollup", "0-1 ---p 00000000 00:00 0 [rollup]\nRss: 40000 kB\nPss: 35000 kB\n") // its child's copy is no more the same
 	}
 }

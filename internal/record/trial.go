@@ -223,6 +223,7 @@ type Process struct {
 	// Of the server under test, the processes below it included; several servers together. See MemoryBytes and CPU.
 	ServerCPUSeconds    *float64 `json:"server_cpu_seconds,omitempty"`
 	ServerRSSMaxBytes   *uint64  `json:"server_rss_max_bytes,omitempty"`
+	ServerSharedWhy     string   `json:"server_shared_not_measured,omitempty"` // why what its processes share is in ServerRSSMaxBytes once for each, but for RssShmem; "": once
 	ServerHostReadBytes *uint64  `json:"server_host_read_bytes,omitempty"`
 	ServerWhy           string   `json:"server_not_measured,omitempty"` // why something of the server is not known; "": all is, or there is none
 }

@@ -18,7 +18,7 @@ func serversText(rows []Row, used [][]*record.Phase) string {
 			continue
 		}
 		var client, server []float64
-		var whys []string
+		var whys, shared []string
 		for _, phase := range used[i] {
 			p := &phase.Process
 			if p.RSSMaxBytes != nil && p.ServerRSSMaxBytes != nil {
@@ -27,10 +27,16 @@ func serversText(rows []Row, used [][]*record.Phase) string {
 			if p.ServerWhy != "" && !slices.Contains(whys, p.ServerWhy) {
 				whys = append(whys, p.ServerWhy)
 			}
+			if p.ServerSharedWhy != "" && !slices.Contains(shared, p.ServerSharedWhy) {
+				shared = append(shared, p.ServerSharedWhy)
+			}
 		}
 		if len(server) > 0 {
 			sentences = append(sentences, fmt.Sprintf("Memory and CPU per operation of %s are the server's and its client's together: of the memory, %s are the server's and %s the client's.",
 				row.Arm, bytesText(stat.Mean(server)), bytesText(stat.Mean(client))))
+		}
+		for _, why := range shared {
+			sentences = append(sentences, fmt.Sprintf("Memory that the processes of %s share counts once for each, but for shared memory: %s.", row.Arm, why))
 		}
 		for _, why := range whys {
 			what := "Memory and CPU per operation"

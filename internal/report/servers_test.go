@@ -17,6 +17,7 @@ func TestWhoseMemoryAServersIsIsTold(t *testing.T) {
 	}{
 		{"embedded", record.Process{RSSMaxBytes: &client}, nil},
 		{"server", record.Process{RSSMaxBytes: &client, ServerRSSMaxBytes: &server}, []string{"of oak", "240 MB are the server's and 30.0 MB the client's"}},
+		{"shares memory", record.Process{RSSMaxBytes: &client, ServerRSSMaxBytes: &server, ServerSharedWhy: "it may not be read"}, []string{"240 MB", "Memory that the processes of oak share counts once for each, but for shared memory: it may not be read."}},
 		{"unseen server", record.Process{RSSMaxBytes: &client, ServerWhy: "it is far away"}, []string{"Memory and CPU per operation of oak, a server, are not measured: it is far away."}},
 		{"a process ended", record.Process{RSSMaxBytes: &client, ServerRSSMaxBytes: &server, ServerWhy: "one ended"}, []string{"240 MB", "CPU per operation, in part, of oak, a server, are not measured: one ended."}},
 	} {

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"cmp"
+
 	"assay/internal/host"
 	"assay/store"
 )
@@ -16,6 +18,7 @@ func (t *trial) watchServer() {
 func (w *watched) seeServer(now host.Usage) {
 	if now.Server != nil {
 		w.server = max(w.server, now.Server.RSSBytes)
+		w.shared = cmp.Or(w.shared, now.Server.SharedWhy)
 	}
 }
 
@@ -27,7 +30,7 @@ func (w *watched) serverUsed(interval host.Interval) {
 	}
 	p.ServerWhy, p.ServerCPUSeconds, p.ServerHostReadBytes = t.servers.Why, interval.ServerCPUSeconds, interval.ServerHostReadBytes
 	if w.server > 0 {
-		p.ServerRSSMaxBytes = &w.server
+		p.ServerRSSMaxBytes, p.ServerSharedWhy = &w.server, w.shared
 	}
 	if p.ServerWhy == "" && p.ServerCPUSeconds == nil {
 		p.ServerWhy = "a process of it ended, or could not be looked at any more"

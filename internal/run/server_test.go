@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/host"
 	"assay/internal/record"
 	"assay/internal/spec"
 	"assay/internal/verdict"
@@ -145,5 +146,15 @@ func TestAServerThatCanNotBeSeenIsNotMeasured(t *testing.T) {
 	}
 	if !strings.Contains(page, "Memory and CPU per operation of distant, a server, are not measured: "+p.ServerWhy) {
 		t.Error("the report does not say why")
+	}
+}
+
+func TestMemoryThatCountsTwiceIsSaid(t *testing.T) {
+	w := watched{trial: &trial{store: spec.Store{Description: store.Description{Kind: store.Server}}}, result: &record.Phase{}}
+	w.seeServer(host.Usage{Server: &host.ServerUse{RSSBytes: 8, SharedWhy: "it may not be read"}})
+	w.seeServer(host.Usage{Server: &host.ServerUse{RSSBytes: 4}})
+	w.serverUsed(host.Interval{})
+	if p := &w.result.Process; p.ServerRSSMaxBytes == nil || *p.ServerRSSMaxBytes != 8 || p.ServerSharedWhy != "it may not be read" {
+		t.Errorf("%+v", p)
 	}
 }

@@ -37,6 +37,7 @@ type watched struct {
 	written  diskWritten     // when the phase began
 	rssMax   uint64
 	server   uint64 // the largest resident memory of the servers that was seen
+	shared   string // why what their processes share is in it more than once
 	bad      uint64 // operations that were lost, wrong, errors or timeouts
 	progress progress
 	seen     seen
