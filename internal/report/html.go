@@ -477,7 +477,7 @@ func diskBars(t Table) bars {
 }
 
 func memoryBars(t Table) bars {
-	figure := bars{Title: "Memory", Caption: " of the worker process: its largest resident set in the phase"}
+	figure := bars{Title: "Memory", Caption: " of the worker process and of the server, where there is one: the largest resident set of each in the phase, mean over blocks"}
 	longest := 0.0
 	for _, r := range t.Rows {
 		if r.MemoryBytes != nil && r.Role == string(plan.Measured) {

@@ -43,3 +43,10 @@ func TestWhoseMemoryAServersIsIsShown(t *testing.T) {
 		t.Error("not on the page")
 	}
 }
+
+func TestTheBarsOfMemorySayWhoseItIs(t *testing.T) {
+	const want = "of the worker process and of the server, where there is one: the largest resident set of each in the phase, mean over blocks"
+	if !strings.Contains(htmlOf(t, exampleView(t)), want) {
+		t.Errorf("the page lacks %q", want)
+	}
+}
