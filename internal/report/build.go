@@ -178,7 +178,7 @@ func trialView(run *record.Run, planned plan.Trial, key, base string) Trial {
 
 func phaseView(p record.Phase) Phase {
 	view := Phase{Name: p.Name, Measured: p.Measured, Seconds: float64(p.ElapsedNS) / 1e9, Attempted: p.Attempted, Bad: p.Unfinished,
-		Latency:      latenciesOf(&p).Latency,
+		Latency:      latenciesOf(verdict.Refuse(&p), &p).Latency,
 		LogicalBytes: asFloat(p.Sizes.LogicalBytes), DiskBytes: asFloat(p.Sizes.DiskBytes),
 		HostWriteBytes: asFloat(p.Process.WrittenBytes()), MemoryBytes: asFloat(p.Process.MemoryBytes())}
 	view.HostWriteSource, view.HostWriteWhy = p.Process.HostWriteSource, p.Process.HostWriteWhy

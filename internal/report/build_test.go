@@ -120,12 +120,12 @@ func TestLatencyOfOpenLoadIsResponseTime(t *testing.T) {
 	service.Record(1_000)
 	response.Record(5_000_000)
 	p := record.Phase{Open: true, Operations: []record.Operation{{Name: "read", OK: 1, MaxNS: 1_000, Service: service, Response: response}}}
-	for _, point := range latenciesOf(&p).Latency {
+	for _, point := range latenciesOf(verdict.Refusal{}, &p).Latency {
 		if point.NS < 4.9e6 {
 			t.Errorf("the quantile %g is %g ns, want the response time of 5 ms", point.Quantile, point.NS)
 		}
 	}
-	if points := latenciesOf(&record.Phase{}).Latency; points != nil {
+	if points := latenciesOf(verdict.Refusal{}, &record.Phase{}).Latency; points != nil {
 		t.Errorf("a phase without operations has percentiles: %v", points)
 	}
 }

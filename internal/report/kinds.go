@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"assay/internal/record"
+	"assay/internal/verdict"
 )
 
 // Kind is what one kind of operation did in a row. A mix has several, and what is true of all together is true of none: a scan
@@ -49,7 +50,7 @@ func kindsOf(used []*record.Phase) (kinds []Kind) {
 			each := float64(items) / float64(k.Done)
 			k.Items = &each
 		}
-		k.Latencies = latenciesOf(alone...)
+		k.Latencies = latenciesOf(verdict.RefuseKind(name, used...), alone...)
 		kinds = append(kinds, k)
 	}
 	return kinds

@@ -28,6 +28,15 @@ type Point struct {
 // refusedText stands where a quantile is refused.
 func (l Latencies) refusedText() string { return "refused: " + l.RefusedFor }
 
+// refusedDoubt says which of the percentiles of some operations ("" for all) are refused, and why.
+func (l Latencies) refusedDoubt(of string) string {
+	return percentileNames(l.Refused) + of + " refused: " + map[verdict.RefusedFor]string{
+		verdict.RefusedLate:    "dispatch late (more than a tenth of each would be the harness's)",
+		verdict.RefusedBacklog: "not all begun (operations that were due are in none of them, and may have waited longer)",
+		verdict.RefusedBoth:    "dispatch late (more than a tenth would be the harness's), or not all begun (operations that were due are in none of them, and may have waited longer)",
+	}[verdict.RefusedFor(l.RefusedFor)]
+}
+
 // Refuses says if the latency at a quantile must not be shown.
 func (l Latencies) Refuses(quantile float64) bool { return slices.Contains(l.Refused, quantile) }
 
@@ -41,8 +50,10 @@ func (l Latencies) At(quantile float64) *float64 {
 	return nil
 }
 
-// latenciesOf merges the operations of phases: response times where there are any (open load), otherwise service times.
-func latenciesOf(phases ...*record.Phase) (l Latencies) {
+// latenciesOf merges the operations of phases: response times where there are any (open load), otherwise service times. What is refused of them
+// is found in whole phases, of which these may be a part: see verdict.RefuseKind.
+func latenciesOf(refusal verdict.Refusal, phases ...*record.Phase) Latencies {
+	l := Latencies{Refused: refusal.Refused, RefusedFor: string(refusal.Why)}
 	merged := histogram.New()
 	var longest uint64
 	for _, p := range phases {
@@ -56,8 +67,6 @@ func latenciesOf(phases ...*record.Phase) (l Latencies) {
 			}
 		}
 	}
-	refusal := verdict.Refuse(phases...)
-	l.Refused, l.RefusedFor = refusal.Refused, string(refusal.Why)
 	if merged.Count() == 0 {
 		return l
 	}

@@ -5,9 +5,11 @@ import (
 	"encoding/csv"
 	"html"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
+	"assay/internal/counters"
 	"assay/internal/histogram"
 	"assay/internal/plan"
 	"assay/internal/record"
@@ -463,6 +465,50 @@ func TestRefusedPercentilesAreNamedInCSV(t *testing.T) {
 		if text, known := want[name]; known && line[i] != text {
 			t.Errorf("%s is %q, want %q", name, line[i], text)
 		}
+	}
+}
+
+// A kind is refused for what whole phases say, and where its row is not, a doubt says why.
+func TestRefusedPercentilesOfAKindAreExplained(t *testing.T) {
+	view := func(behindNS uint64, lateNS int) View {
+		run := smallRun(func(_ string, p *record.Phase) {
+			if p.Name != "get" {
+				return
+			}
+			p.Open, p.BehindNS, p.Attempted = true, behindNS, 100_000
+			p.Late, p.LatenessMaxNS = make([]uint64, counters.LatenessWords), uint64(lateNS)
+			if lateNS > 0 {
+				p.Late[counters.LatenessWord(uint64(lateNS))] = 100_000
+			}
+			p.Operations = []record.Operation{
+				{Name: "read", OK: 40_000, MaxNS: 1_000_000, Response: spread(40_000, 1_000_000)},
+				{Name: "scan", OK: 60_000, Items: 60_000, MaxNS: 800_000_000, Response: spread(60_000, 50_000_000)},
+			}
+		})
+		for i := range run.Experiment.Phases {
+			if run.Experiment.Phases[i].Name == "get" {
+				run.Experiment.Phases[i].Rate = 5_000
+			}
+		}
+		return viewOf(t, run)
+	}
+	row := rowOf(t, tableOf(t, view(700_000_000, 0), "get"), "bbolt")
+	for _, k := range row.Kinds {
+		if len(row.Refused)+len(k.Refused) > 0 {
+			t.Errorf("behind by its longest scan: %v are refused, and of %s %v for %q", row.Refused, k.Operation, k.Refused, k.RefusedFor)
+		}
+	}
+	v := view(0, 400_000)
+	row = rowOf(t, tableOf(t, v, "get"), "bbolt")
+	if read, scan := row.Kinds[0], row.Kinds[1]; row.Refuses(0.5) || !read.Refuses(0.5) || scan.Refuses(0.5) {
+		t.Fatalf("p50 of all: %v, of reads: %v, of scans: %v", row.Refuses(0.5), read.Refuses(0.5), scan.Refuses(0.5))
+	}
+	const want = "p50, p90, p99, p99.9, p99.99 of read alone refused: dispatch late (more than a tenth of each would be the harness's); not counted by kind: each is taken to have the same share"
+	if !slices.Contains(row.Doubts, want) || !strings.Contains(htmlOf(t, v), html.EscapeString(want)) {
+		t.Errorf("the doubts are %q", row.Doubts)
+	}
+	if slices.ContainsFunc(row.Doubts, func(doubt string) bool { return strings.Contains(doubt, "of scan") }) {
+		t.Errorf("scans are not refused, the doubts are %q", row.Doubts)
 	}
 }
 

@@ -143,14 +143,8 @@ func (b *builder) row(run *record.Run, t *verdict.Table, from *verdict.Row, used
 	if row.CPUNS != nil && slices.ContainsFunc(used, shortOfCPU) {
 		row.CPUNS, row.CPUTooShort = nil, true
 	}
-	row.Kinds, row.Latencies = kindsOf(used), latenciesOf(used...)
-	if refused := percentileNames(row.Refused); refused != "" {
-		row.Doubts = append(row.Doubts, map[verdict.RefusedFor]string{
-			verdict.RefusedLate:    refused + " refused: dispatch late (more than a tenth of each would be the harness's)",
-			verdict.RefusedBacklog: refused + " refused: not all begun (operations that were due waited longer, and are in none of them)",
-			verdict.RefusedBoth:    refused + " refused: dispatch late (more than a tenth would be the harness's), or not all begun (operations that were due are in none of them)",
-		}[verdict.RefusedFor(row.RefusedFor)])
-	}
+	row.Kinds, row.Latencies = kindsOf(used), latenciesOf(verdict.Refuse(used...), used...)
+	row.doubtRefused()
 	if l := from.Latency; l != nil && len(row.Latency) > 0 {
 		// The verdict's own figures, where it has them: two sums of the same histograms must not tell two stories.
 		own := map[float64]float64{0.5: l.P50, 0.9: l.P90, 0.99: l.P99, 0.999: l.P999, 1: l.Max}
@@ -161,6 +155,18 @@ func (b *builder) row(run *record.Run, t *verdict.Table, from *verdict.Row, used
 		}
 	}
 	return row
+}
+
+// doubtRefused says which percentiles are refused, and which of a kind of operation beyond those of the row.
+func (r *Row) doubtRefused() {
+	if len(r.Refused) > 0 {
+		r.Doubts = append(r.Doubts, r.refusedDoubt(""))
+	}
+	for _, k := range r.Kinds {
+		if slices.ContainsFunc(k.Refused, func(q float64) bool { return !r.Refuses(q) }) {
+			r.Doubts = append(r.Doubts, k.refusedDoubt(" of "+operationText(k.Operation)+" alone")+"; not counted by kind: each is taken to have the same share")
+		}
+	}
 }
 
 // drain says how the sizes of all its phases were taken.

@@ -78,12 +78,23 @@ type RefusedFor string
 // The reasons.
 const (
 	RefusedLate    RefusedFor = "dispatch late"                   // more than a tenth of them is dispatch lateness
-	RefusedBacklog RefusedFor = "not all begun"                   // operations that were due are in none of them: see BacklogShareMax
+	RefusedBacklog RefusedFor = "not all begun"                   // operations that were due are in none of them: see BacklogShareMax and BacklogChangeMax
 	RefusedBoth    RefusedFor = "dispatch late, or not all begun" // some for the one reason, some for the other
 )
 
 // Refuse returns the quantiles of the phases' merged latencies that are refused; none where neither lateness nor backlog was measured.
-func Refuse(phases ...*record.Phase) (r Refusal) {
+func Refuse(phases ...*record.Phase) Refusal {
+	return refuse(phases, func(record.Operation) bool { return true })
+}
+
+// RefuseKind does so for one kind of operation by itself, by its name in the trace. What began late and what never began is not counted by
+// kind: as the mix is drawn without looking at it, each kind is taken to have the same share.
+func RefuseKind(name string, phases ...*record.Phase) Refusal {
+	return refuse(phases, func(op record.Operation) bool { return op.Name == name })
+}
+
+// refuse judges the response times of some operations of whole phases.
+func refuse(phases []*record.Phase, of func(record.Operation) bool) (r Refusal) {
 	if slices.ContainsFunc(phases, fellBehind) {
 		return Refusal{append(slices.Clone(Quantiles), 1), RefusedBacklog}
 	}
@@ -92,7 +103,7 @@ func Refuse(phases ...*record.Phase) (r Refusal) {
 	response := histogram.New()
 	for _, p := range phases {
 		for _, op := range p.Operations {
-			if op.Response != nil {
+			if op.Response != nil && of(op) {
 				response.Add(op.Response)
 			}
 		}
@@ -102,7 +113,7 @@ func Refuse(phases ...*record.Phase) (r Refusal) {
 	}
 	for _, q := range Quantiles {
 		switch {
-		case 1-q < left:
+		case hangsOnBacklog(response, q, left):
 			r.add(q, RefusedBacklog)
 		case ok && l.late(q, response.Quantile(q)):
 			r.add(q, RefusedLate)

@@ -52,6 +52,70 @@ func TestAPercentileIsRefusedWhereATenthOfItIsLateness(t *testing.T) {
 	}
 }
 
+func TestAPercentileIsRefusedWhereWhatNeverBeganCouldChangeIt(t *testing.T) {
+	const ms = 1_000_000
+	// A stall at the end: 1.1 ‰ of what was seen waited for half a second, and p99 stands well below.
+	stalled := map[uint64]uint64{ms / 10: 98_500, ms: 1_390, 500 * ms: 110}
+	for _, c := range []struct {
+		name      string
+		responses map[uint64]uint64
+		notBegun  uint64
+		want      []float64
+	}{
+		{"all begun", stalled, 0, nil},
+		{"0.9 % never begun: p99 of all is in the stall", stalled, 908, []float64{0.99, 0.999, 0.9999}},
+		{"0.5 % never begun: p99 of all is not in the stall", stalled, 503, []float64{0.999, 0.9999}},
+		{"0.9 % never begun, but they could change little", map[uint64]uint64{100 * ms: 99_000, 105 * ms: 1_000}, 908, []float64{0.999, 0.9999}},
+		{"more never begun than lies above a quantile", map[uint64]uint64{ms: 100_000}, 11, []float64{0.9999}},
+		{"too many never begun", stalled, 1_100, append(slices.Clone(Quantiles), 1)},
+	} {
+		p := open(c.responses, nil, 0)
+		p.NotBegun = c.notBegun
+		r := Refuse(p)
+		if !slices.Equal(r.Refused, c.want) || (r.Why == RefusedBacklog) != (c.want != nil) {
+			t.Errorf("%s: refused %v for %q, want %v", c.name, r.Refused, r.Why, c.want)
+		}
+	}
+}
+
+// What began late and what never began is not counted by kind: whole phases say it.
+func TestAKindIsRefusedForWhatWholePhasesSay(t *testing.T) {
+	const ms = 1_000_000
+	mix := func(late map[int]uint64, change func(p *record.Phase)) *record.Phase {
+		p := open(map[uint64]uint64{2 * ms: 95_000}, late, 0)
+		scans := open(map[uint64]uint64{3 * ms: 4_999, 800 * ms: 1}, nil, 0).Operations[0]
+		p.Operations[0].Name, scans.Name = "read", "scan"
+		p.Operations[0].MaxNS, scans.MaxNS = 2*ms, 800*ms
+		p.Operations, p.Attempted, p.ElapsedNS = append(p.Operations, scans), 100_000, 60_000*ms
+		change(p)
+		return p
+	}
+	quick := func(p *record.Phase) { // reads of which a lateness of 131 µs is more than a tenth
+		p.Operations[0].Response, p.LatenessMaxNS = open(map[uint64]uint64{ms: 95_000}, nil, 0).Operations[0].Response, 180_000
+	}
+	for _, c := range []struct {
+		name            string
+		phase           *record.Phase
+		row, read, scan []float64
+	}{
+		// The reads alone would say that nothing took so long as the phase is behind.
+		{"behind by one scan", mix(nil, func(p *record.Phase) { p.BehindNS = 700 * ms }), nil, nil, nil},
+		// The scans are 5 % of the operations: if all that was late were scans, it would be two thirds of them.
+		{"3.3 % late", mix(map[int]uint64{6: 3_300}, func(p *record.Phase) { p.LatenessMaxNS = 1_900_000 }), []float64{0.99, 0.999, 0.9999}, []float64{0.99, 0.999, 0.9999}, []float64{0.99, 0.999}},
+		{"all late, by much for reads alone", mix(map[int]uint64{5: 100_000}, quick), []float64{0.5, 0.9}, Quantiles, nil},
+		{"0.1 ‰ never begun", mix(nil, func(p *record.Phase) { p.NotBegun = 11 }), []float64{0.9999}, []float64{0.9999}, []float64{0.9999}},
+		{"far behind", mix(nil, func(p *record.Phase) { p.BehindNS = 900 * ms }), append(slices.Clone(Quantiles), 1), append(slices.Clone(Quantiles), 1), append(slices.Clone(Quantiles), 1)},
+	} {
+		for name, got := range map[string][2][]float64{
+			"row": {Refuse(c.phase).Refused, c.row}, "read": {RefuseKind("read", c.phase).Refused, c.read}, "scan": {RefuseKind("scan", c.phase).Refused, c.scan},
+		} {
+			if !slices.Equal(got[0], got[1]) {
+				t.Errorf("%s: of %s %v are refused, want %v", c.name, name, got[0], got[1])
+			}
+		}
+	}
+}
+
 func TestLatenessIsKnownToAFactorOfFour(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		latest := rapid.SliceOfN(rapid.Uint64Range(0, 1<<32), 1, 300).Draw(t, "lateness")
