@@ -512,6 +512,23 @@ func TestRefusedPercentilesOfAKindAreExplained(t *testing.T) {
 	}
 }
 
+// The verdict's figures and the report's own p99.99 stand in one row.
+func TestPercentilesRiseToTheMaximum(t *testing.T) {
+	const ns = 1_003_520 // the lowest value of its bucket, whose middle lies above
+	v := viewOf(t, smallRun(func(_ string, p *record.Phase) {
+		for i := range p.Operations {
+			p.Operations[i].Service, p.Operations[i].MaxNS = spread(20_000, ns), ns
+		}
+	}))
+	for _, r := range v.Tables[0].Rows {
+		for _, p := range r.Latency {
+			if p.NS != ns {
+				t.Errorf("quantile %g of %s is %g ns, and all operations took %d", p.Quantile, r.Arm, p.NS, ns)
+			}
+		}
+	}
+}
+
 // A block that something spoiled is left out where its arm has others, and shown where it has none: the sentence must say which.
 func TestSpoiledBlocksAreOnlyLeftOutWhereTheyAre(t *testing.T) {
 	spoil := func(blocks ...int) View {

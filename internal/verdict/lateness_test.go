@@ -202,3 +202,24 @@ func TestBacklogIsAFindingAndRefusesPercentiles(t *testing.T) {
 		t.Errorf("ash's percentiles: %+v", ash.Refusal)
 	}
 }
+
+// A bucket's middle may lie above its values.
+func TestNoPercentileIsAboveTheMaximum(t *testing.T) {
+	run := cleanRun()
+	const ns = 1_003_520 // the lowest value of its bucket
+	for _, trial := range trials(run, "elm") {
+		op := &phaseOf(trial, "put").Operations[0]
+		op.Service, op.MaxNS = histogram.New(), ns
+		op.Service.Counts[histogram.Bucket(ns)] = op.Done()
+	}
+	if middle := histogram.Middle(histogram.Bucket(ns)); middle <= ns {
+		t.Fatalf("the bucket's middle is %g", middle)
+	}
+	s := summarise(t, run)
+	l := table(t, s, "put").rowOf("measured", "elm").Latency
+	for _, got := range []float64{l.P50, l.P90, l.P99, l.P999, l.p9999, l.Max} {
+		if got != ns {
+			t.Errorf("a percentile or the maximum is %g ns, and all operations took %d", got, ns)
+		}
+	}
+}

@@ -162,6 +162,7 @@ func (r *Row) sum() {
 			P999: latency.Quantile(0.999), p9999: latency.Quantile(0.9999), Refusal: Refuse(phases...), Max: max(float64(longest), latency.Quantile(1))}
 		if !fromDue && longest > 0 {
 			r.Latency.Max = float64(longest)
+			r.Latency.notAbove(r.Latency.Max)
 		}
 	}
 	r.resources()
