@@ -102,7 +102,7 @@ func TestEvidenceIsCountedWhole(t *testing.T) {
 // oneEach are the codes that no run has two findings of. Two runs have, and then no sentence sums them up.
 var oneEach = map[string]bool{
 	verdict.FindMissing: true, verdict.FindIncomplete: true, verdict.FindOtherHarness: true, verdict.FindKeptData: true, verdict.FindClasses: true, verdict.FindVolatile: true,
-	verdict.FindNoisy: true, verdict.FindNoTwin: true, verdict.FindNoCeiling: true, verdict.FindBusyMachine: true, verdict.FindThrottling: true, verdict.FindMachineUntold: true,
+	verdict.FindNoisy: true, verdict.FindNoTwin: true, verdict.FindFewTwins: true, verdict.FindNoCeiling: true, verdict.FindBusyMachine: true, verdict.FindThrottling: true, verdict.FindMachineUntold: true,
 	verdict.FindShortValues: true, verdict.FindUntold: true, verdict.FindUnverified: true, verdict.FindOneBlock: true, verdict.FindMemoryLimit: true,
 }
 
