@@ -48,7 +48,17 @@ const (
 	barCells     = 30
 )
 
+// What a narrow terminal leaves of a field, in columns. A field with less is left out.
+const (
+	barLeast        = 6
+	nameLeast       = 8
+	rateLeast       = 8
+	textLeast       = 16
+	pastNameAndRate = 36
+)
+
 var (
+	plain   = lipgloss.NewStyle()
 	strong  = lipgloss.NewStyle().Bold(true)
 	faint   = lipgloss.NewStyle().Faint(true)
 	warning = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
@@ -135,21 +145,21 @@ func (b *board) timeLeft() (time.Duration, bool) {
 func (b *board) render(columns, rows int) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	head := []string{b.headLine()}
+	head := []string{b.headLine(columns)}
 	if b.run.Directory != "" {
-		head = append(head, faint.Render("in "+oneLine(b.run.Directory)))
+		head = append(head, faint.Render(cut("in "+oneLine(b.run.Directory), columns)))
 	}
 	if b.running {
-		head = append(head, b.trialLine(), b.rateLine())
+		head = append(head, b.trialLine(columns), b.rateLine(columns))
 	}
 	foot := make([]string, 0, messagesKept+1)
 	for _, message := range b.messages {
-		foot = append(foot, warning.Render(oneLine(message)))
+		foot = append(foot, warning.Render(cut(oneLine(message), columns)))
 	}
 	if b.finalText != "" {
-		foot = append(foot, strong.Render(oneLine(b.finalText)))
+		foot = append(foot, strong.Render(cut(oneLine(b.finalText), columns)))
 	}
-	past := b.pastLines()
+	past := b.pastLines(columns)
 	room := max(0, rows-len(head)-len(foot)-1) // the cursor's line is left free
 	past = past[max(0, len(past)-room):]
 	lines := slices.Concat(head, past, foot)
@@ -161,71 +171,108 @@ func (b *board) render(columns, rows int) string {
 	return strings.Join(lines, "\n")
 }
 
-func (b *board) headLine() string {
+func (b *board) headLine(columns int) string {
 	done := b.run.Done + b.ended
-	line := fmt.Sprintf("%s  %s  %d of %d trials done", strong.Render(oneLine(b.run.Name)), bar(done, b.run.Trials), done, b.run.Trials)
+	fields := []field{
+		name(1, "", strong, oneLine(b.run.Name)),
+		{rank: 4, before: "  ", least: barLeast, most: barCells, draw: func(width int) string { return bar(done, b.run.Trials, width) }},
+		whole(0, "  ", plain, fmt.Sprintf("%d of %d trials done", done, b.run.Trials)),
+	}
 	if b.bad > 0 {
-		line += ", " + alarm.Render(fmt.Sprintf("%d not ok", b.bad))
+		fields = append(fields, whole(2, ", ", alarm, fmt.Sprintf("%d not ok", b.bad)))
 	}
 	if remaining, known := b.timeLeft(); known && b.finalText == "" {
-		line += faint.Render("  about " + left(remaining) + " left")
+		fields = append(fields, whole(3, "  ", faint, "about "+left(remaining)+" left"))
 	}
-	return line
+	return fitted(columns, fields)
 }
 
-func (b *board) trialLine() string {
-	line := fmt.Sprintf("trial %d of %d  %s %s", b.trial.Number, b.trial.Of, strong.Render(oneLine(b.trial.Arm)), oneLine(b.trial.Cell))
-	for _, phase := range b.trial.Phases {
+func (b *board) trialLine(columns int) string {
+	fields := []field{
+		whole(0, "", plain, fmt.Sprintf("trial %d of %d", b.trial.Number, b.trial.Of)),
+		name(1, "  ", strong, oneLine(b.trial.Arm)),
+		name(2, " ", plain, oneLine(b.trial.Cell)),
+	}
+	phases := b.trial.Phases
+	if b.phase != "" && !slices.Contains(phases, b.phase) {
+		phases = append(slices.Clone(phases), b.phase)
+	}
+	for _, phase := range phases {
 		if phase == b.phase {
-			line += "  " + strong.Render("▸"+oneLine(phase))
+			fields = append(fields, whole(3, "  ", strong, "▸"+oneLine(phase)))
 		} else {
-			line += "  " + faint.Render(oneLine(phase))
+			fields = append(fields, whole(4, "  ", faint, oneLine(phase)))
 		}
 	}
-	if b.phase != "" && !slices.Contains(b.trial.Phases, b.phase) {
-		line += "  " + strong.Render("▸"+oneLine(b.phase))
-	}
-	return line
+	return fitted(columns, fields)
 }
 
-func (b *board) rateLine() string {
+func (b *board) rateLine(columns int) string {
 	if !b.ticked {
-		return faint.Render("no operations yet")
+		return faint.Render(cut("no operations yet", columns))
 	}
-	bad := fmt.Sprintf("errors %d", b.tick.Bad)
+	bad := whole(2, "  ", plain, fmt.Sprintf("errors %d", b.tick.Bad))
 	if b.tick.Bad > 0 {
-		bad = alarm.Render(bad)
+		bad = whole(1, "  ", alarm, fmt.Sprintf("errors %d", b.tick.Bad))
 	}
-	return fmt.Sprintf("%s op/s  p99 %s  %s  %s  %s", strong.Render(grouped(b.tick.Rate)), duration(b.tick.P99NS), bad,
-		span(b.tick.Elapsed, b.tick.Planned), graph.Render(sparkline(b.rates)))
+	return fitted(columns, []field{
+		whole(0, "", strong, grouped(b.tick.Rate)),
+		whole(0, " ", plain, "op/s"),
+		whole(2, "  ", plain, "p99 "+duration(b.tick.P99NS)),
+		bad,
+		whole(3, "  ", plain, span(b.tick.Elapsed, b.tick.Planned)),
+		{rank: 4, before: "  ", least: min(len(b.rates), rateLeast), most: len(b.rates), draw: func(width int) string {
+			return graph.Render(sparkline(b.rates[len(b.rates)-width:]))
+		}},
+	})
 }
 
-func (b *board) pastLines() []string {
+// pastLines keeps its columns: each line has the same fields, as wide as the widest of all lines.
+func (b *board) pastLines(columns int) []string {
+	rates := make([]string, len(b.past))
+	rateWidth, stateWidth := 0, 0
+	for i, p := range b.past {
+		rates[i] = "–"
+		if p.end.Rate != nil {
+			rates[i] = grouped(*p.end.Rate)
+		}
+		rateWidth = max(rateWidth, lipgloss.Width(rates[i]))
+		stateWidth = max(stateWidth, len(p.end.State))
+	}
+	const number, between = 5, 2
+	unit := " op/s"
+	names := min(pastNameAndRate-rateWidth, columns-number-between-1-rateWidth-len(unit)-between-stateWidth)
 	var lines []string
-	for _, p := range b.past {
+	for i, p := range b.past {
 		state := good
 		if p.end.State != record.OK {
 			state = alarm
 		}
-		rate := "–"
-		if p.end.Rate != nil {
-			rate = grouped(*p.end.Rate)
+		fields := []field{
+			whole(3, "", plain, fmt.Sprintf("%*d", number, p.trial.Number)),
+			whole(0, " ", plain, fmt.Sprintf("%*s", rateWidth, rates[i])+unit),
+			whole(2, "  ", state, fmt.Sprintf("%-*s", stateWidth, p.end.State)),
 		}
-		line := fmt.Sprintf("%5d  %-24s %12s op/s  %s", p.trial.Number, oneLine(p.trial.Arm+" "+p.trial.Cell), rate, state.Render(string(p.end.State)))
+		if text := cut(oneLine(p.trial.Arm+" "+p.trial.Cell), max(names, nameLeast)); text != "" {
+			padding := strings.Repeat(" ", max(0, max(names, nameLeast)-lipgloss.Width(text)))
+			fields = slices.Insert(fields, 1, whole(1, "  ", plain, text+padding))
+		}
 		if p.end.Text != "" {
-			line += "  " + oneLine(p.end.Text)
+			text := name(4, "  ", plain, oneLine(p.end.Text))
+			text.least = min(text.most, textLeast)
+			fields = append(fields, text)
 		}
-		lines = append(lines, line)
+		lines = append(lines, fitted(columns, fields))
 	}
 	return lines
 }
 
-func bar(done, of int) string {
+func bar(done, of, cells int) string {
 	full := 0
 	if of > 0 {
-		full = min(max(done*barCells/of, 0), barCells)
+		full = min(max(done*cells/of, 0), cells)
 	}
-	return good.Render(strings.Repeat("█", full)) + faint.Render(strings.Repeat("░", barCells-full))
+	return good.Render(strings.Repeat("█", full)) + faint.Render(strings.Repeat("░", cells-full))
 }
 
 // sparkline draws rates from 0 to their largest, so that a stall is seen as a gap.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -68,6 +69,54 @@ no memory limit: run as root`)
 	wantLines(t, boardLines(b, 100, 24)[3:], "no memory limit: run as root\nstopped")
 	b.RunStarted(Run{Name: "six engines", Directory: "results/six", Trials: 6})
 	wantLines(t, boardLines(b, 100, 24)[1:2], "in results/six")
+}
+
+// A narrow terminal has fewer fields and shorter names, but no part of a number.
+func TestBoardIsNarrow(t *testing.T) {
+	b, now := clocked()
+	b.RunStarted(Run{Name: "six engines, small values", Directory: "results/six-1234567890", Trials: 12})
+	past := func(number int, arm string, end TrialEnd) {
+		b.TrialStarted(Trial{Number: number, Of: 12, Arm: arm, Cell: "D1"})
+		*now = now.Add(31 * time.Second)
+		b.TrialEnded(end)
+	}
+	past(1, "bbolt", TrialEnd{State: record.OK, Rate: pointer(83_456)})
+	past(2, "goleveldb", TrialEnd{State: record.OK, Rate: pointer(1_234_567)})
+	past(3, "a-store-of-a-very-long-name", TrialEnd{State: record.Refused, Text: "can't reach D1 with its 16384 files"})
+	b.TrialStarted(Trial{Number: 4, Of: 12, Arm: "goleveldb", Cell: "D1", Phases: []string{"load", "overwrite", "read"}})
+	b.PhaseStarted("overwrite")
+	for range 40 {
+		b.Tick(Tick{Rate: 123_456, P99NS: pointer(12_345), Bad: 7, Elapsed: 55 * time.Second, Planned: 60 * time.Second})
+	}
+	b.Message("of 16384 files, 12000 are open")
+	wantLines(t, boardLines(b, 40, 24), `six engi…  3 of 12 trials done, 1 not ok
+in results/six-1234567890
+trial 4 of 12  goleveldb D1  ▸overwrite
+123,456 op/s  p99 12.3 µs  errors 7
+    1  bbolt D1     83,456 op/s  ok
+    2  goleveld… 1,234,567 op/s  ok
+    3  a-store-…         – op/s  refused
+of 16384 files, 12000 are open`)
+	wantLines(t, boardLines(b, 60, 24)[:1], "six engine…  3 of 12 trials done, 1 not ok  about 5 min left")
+	wantLines(t, boardLines(b, 80, 24), `six engines, small val…  █░░░░░  3 of 12 trials done, 1 not ok  about 5 min left
+in results/six-1234567890
+trial 4 of 12  goleveldb D1  load  ▸overwrite  read
+123,456 op/s  p99 12.3 µs  errors 7  55/60 s  ██████████████████████████████████
+    1  bbolt D1                       83,456 op/s  ok
+    2  goleveldb D1                1,234,567 op/s  ok
+    3  a-store-of-a-very-long-nam…         – op/s  refused  can't reach D1 with…
+of 16384 files, 12000 are open`)
+	wantLines(t, boardLines(b, 120, 24)[:1], "six engines, small values  ███████░░░░░░░░░░░░░░░░░░░░░░░  3 of 12 trials done, 1 not ok  about 5 min left")
+	numbers := regexp.MustCompile(`[0-9][0-9.,/]*`)
+	complete := numbers.FindAllString(strings.Join(boardLines(b, 400, 24), "\n"), -1)
+	for columns := 1; columns <= 120; columns++ {
+		text := strings.Join(boardLines(b, columns, 24), "\n")
+		for _, number := range numbers.FindAllString(text, -1) {
+			if !slices.Contains(complete, number) {
+				t.Errorf("%d columns: %q is no number of the board:\n%s", columns, number, text)
+			}
+		}
+	}
 }
 
 func TestBoardTimeLeft(t *testing.T) {
