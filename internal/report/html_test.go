@@ -388,6 +388,13 @@ func (b *browser) checkPrint(v View) {
 	if ink := b.inkOf("#" + last + " .overlay"); ink < 500 {
 		b.t.Errorf("the last plot is printed with %d drawn pixels, though nobody scrolled to it", ink)
 	}
+	for _, heading := range js[[]string](b, `[...document.querySelectorAll("h2, h3")].filter((e) => getComputedStyle(e).breakBefore !== "auto").map((e) => e.textContent)`) {
+		b.t.Errorf("a page is begun for %q, however much room the one before has", heading)
+	}
+	const half = 510 // of a page
+	for _, kept := range js[[]string](b, fmt.Sprintf(`[...document.querySelectorAll("body *")].filter((e) => getComputedStyle(e).breakInside === "avoid" && e.offsetHeight > %d).map((e) => e.offsetHeight + " pixels of " + e.tagName + " " + e.textContent.trim().slice(0, 40))`, half)) {
+		b.t.Errorf("what may not break takes more than half a page, and so leaves one half empty: %s", kept)
+	}
 	b.shoot("print.png")
 	js[bool](b, `dispatchEvent(new Event("afterprint"))`)
 	b.media("", "light")

@@ -3,7 +3,7 @@
 
 import { rateText, resourceText, resourceTick, tick } from './number.js';
 import { faded, hue } from './palette.js';
-import { axis, discard, font, joined, labelEnds, roomForLabels, show, valueAt, whenSeen } from './plot.js';
+import { axis, discard, dotted, font, joined, labelEnds, roomForLabels, show, valueAt, whenSeen } from './plot.js';
 
 const height = 84;
 const heightLast = 104; // with the labels of the time axis
@@ -16,9 +16,16 @@ export function besidePlots(table, resources, looks, root, frame) {
   const measured = table.series.filter((s) => s.beside);
   const has = (s, name) => Boolean(s.beside.values[name]);
   const offered = resources.filter((r) => measured.some((s) => has(s, r.name)));
-  const chosen = new Set(offered.filter((r) => r.shown).map((r) => r.name));
-  const missing = resources.filter((r) => !offered.includes(r) && (r.shown || r.missing)).map((r) => r.title);
-  root.querySelector('.unmeasured').textContent = missing.length ? `Not measured here: ${missing.join(', ')}.` : '';
+  // Where a trial's own disk is what counts its host writes, the disk's series stands for the worker's.
+  const ofDisk = table.rows.some((row) => row.host_write_source === 'disk') && offered.some((r) => r.name === 'device.write');
+  const shownFirst = (r) => r.shown || (ofDisk && r.name === 'device.write');
+  const chosen = new Set(offered.filter(shownFirst).map((r) => r.name));
+  const missing = resources.filter((r) => !offered.includes(r) && (r.shown || r.missing) && !(ofDisk && r.name === 'worker.write')).map((r) => r.title);
+  const short = table.rows.filter((row) => row.rate && !frame.arms.includes(row.arm)).map((row) => row.arm);
+  root.querySelector('.unmeasured').textContent = [
+    short.length ? `No curve, too short for a sample: ${short.join(', ')}.` : '',
+    missing.length ? `Not measured over time: ${missing.join(', ')}.` : '',
+  ].filter(Boolean).join(' ');
   chooser.hidden = offered.length === 0;
   const count = () => { chooser.querySelector('summary').textContent = `Beside the rate, of the same blocks: ${chosen.size} of ${offered.length} series shown; choose`; };
   let drawn = [];
@@ -97,7 +104,10 @@ export function besidePlots(table, resources, looks, root, frame) {
         axis({ values: (u, ticks) => ticks.map((v) => (last ? `${v} s` : '')), space: 70, size: last ? 26 : 4 }),
         axis({ values: (u, ticks) => ticks.map((v) => resourceTick(v, resource.unit)), size: 62, space: 26, font: font(10) }),
       ],
-      series: [{}, ...shown.map((s) => ({ label: s.arm, stroke: () => faded(hue(looks.get(s.arm)), frame.state.focus && frame.state.focus !== s.arm ? 0.15 : 1), width: 1.4, dash: looks.get(s.arm).dash, spanGaps: true, points: { show: false } }))],
+      series: [{}, ...shown.map((s) => {
+        const stroke = () => faded(hue(looks.get(s.arm)), frame.state.focus && frame.state.focus !== s.arm ? 0.15 : 1);
+        return { label: s.arm, stroke, width: 1.4, dash: looks.get(s.arm).dash, spanGaps: true, points: { ...dotted(s.beside.values[resource.name]), stroke } };
+      })],
       hooks: {
         ...frame.hooks,
         setCursor: [(u) => {
@@ -141,7 +151,7 @@ export function storedPlot(table, looks, root, frame) {
         axis({ values: (u, ticks) => ticks.map((v) => tick(v)), space: 70, size: 26 }),
         axis({ values: (u, ticks) => ticks.map((v) => (v === 0 ? '0' : `${tick(v)}/s`)), size: 62 }),
       ],
-      series: [{}, ...shown.map((s) => ({ label: s.arm, stroke: () => hue(looks.get(s.arm)), width: 1.6, dash: looks.get(s.arm).dash, spanGaps: true, points: { show: false } }))],
+      series: [{}, ...shown.map((s) => ({ label: s.arm, stroke: () => hue(looks.get(s.arm)), width: 1.6, dash: looks.get(s.arm).dash, spanGaps: true, points: { ...dotted(s.rate), stroke: () => hue(looks.get(s.arm)) } }))],
       hooks: {
         drawClear: [(u) => {
           const { top, height } = u.bbox;

@@ -101,6 +101,9 @@ export function joined(series, axes) {
   })];
 }
 
+// A line of a single value would not be seen: it is drawn as a point. values are the line's own, without those of other times.
+export const dotted = (values) => ({ show: values.filter((v) => v != null).length === 1, size: 6, width: 0 });
+
 // The value of a line at or just before a place of the shared times.
 export function valueAt(plot, seriesIndex, place) {
   for (let i = place; i >= 0 && i > place - 40; i--) {

@@ -4,7 +4,7 @@ import uPlot from '../third_party/uplot/uPlot.esm.js';
 import { rateText, tick } from './number.js';
 import { faded, hue, ink, swatch } from './palette.js';
 import { besidePlots, storedPlot } from './beside.js';
-import { axis, decades, discard, font, joined, labelEnds, roomForLabels, show, valueAt, whenSeen } from './plot.js';
+import { axis, decades, discard, dotted, font, joined, labelEnds, roomForLabels, show, valueAt, whenSeen } from './plot.js';
 
 const rates = (s) => [s.t, s.rate];
 
@@ -192,7 +192,7 @@ export function timePlots(table, looks, root, resources) {
     const other = state.focus && state.focus !== s.arm;
     return faded(hue(look), (s.median ? 1 : 0.3) * (other ? 0.15 : 1));
   };
-  const lineOf = (s) => ({ label: `${s.arm}, block ${s.block}`, stroke: stroke(s), width: s.median ? 1.7 : 0.8, dash: looks.get(s.arm).dash, spanGaps: true, points: { show: false } });
+  const lineOf = (s) => ({ label: `${s.arm}, block ${s.block}`, stroke: stroke(s), width: s.median ? 1.7 : 0.8, dash: looks.get(s.arm).dash, spanGaps: true, points: { ...dotted(s.rate), stroke: stroke(s) } });
 
   function redrawOverlay() {
     if (!plot) return;
@@ -282,7 +282,10 @@ export function timePlots(table, looks, root, resources) {
           axis({ values: (u, ticks) => ticks.map((v) => `${v}`), size: 18, space: 40, font: font(10), grid: { show: false } }),
           axis({ values: (u, ticks) => ticks.map((v) => tick(v)), size: 38, space: 26, font: font(10) }),
         ],
-        series: [{}, ...own.map((s) => ({ ...lineOf(s), stroke: () => faded(hue(looks.get(arm)), s.median ? 1 : 0.4), width: s.median ? 1.4 : 0.8, dash: [] }))],
+        series: [{}, ...own.map((s) => {
+          const colour = () => faded(hue(looks.get(arm)), s.median ? 1 : 0.4);
+          return { ...lineOf(s), stroke: colour, points: { ...dotted(s.rate), stroke: colour }, width: s.median ? 1.4 : 0.8, dash: [] };
+        })],
         hooks: { ...onZoom, drawClear: [(u) => shadeWarmups(u, own.filter((s) => s.median || own.length === 1).map((s) => s.warmup_s))], draw: [(u) => drawMarks(u, marks, false)] },
       }, joined(own, rates), canvas);
       small.setScale('x', { min: 0, max: end });
