@@ -15,14 +15,15 @@ static const struct assay_durability_claim durability[] = {
 };
 
 static const struct assay_option options[] = {
-    {"cache_bytes", "bytes", "256KiB", "set_cachesize; the library adds a quarter below 500 MB", NULL},
+    {"cache_bytes", "bytes", "256KiB", "set_cachesize, at least 20KiB; rounded up: the library adds a quarter below 500 MB, and whole pages", NULL},
     {"page_bytes", "bytes", "0", "set_pagesize, of a new file; 0, the default: the filesystem's block, at most 16 KiB", NULL},
-    {"log_buffer_bytes", "bytes", "0", "set_lg_bsize; 0, the default: 32 KB", NULL},
-    {"log_file_bytes", "bytes", "0", "set_lg_max; 0, the default: 10 MB", NULL},
+    {"log_buffer_bytes", "bytes", "0", "set_lg_bsize; 0, the default: 32000", NULL},
+    {"log_file_bytes", "bytes", "0", "set_lg_max, above log_buffer_bytes; 0, the default: 10MiB", NULL},
     {"locks_max", "int", "0", "set_lk_max_locks and set_lk_max_objects; 0, the default: 1000 at first", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+enum { LOG_BUFFER_BYTES = 32000, LOG_FILE_BYTES = 10 << 20 };         /* the library's own */
 enum { KEY_BYTES_MAX = 1 << 20, VALUE_BYTES_MAX = 1 << 30 }; /* the library takes 4 GB: held well below */
 
 #define DESCRIPTION(engine, text)                                                                                        \
@@ -92,9 +93,14 @@ static enum assay_status open_type(const struct assay_config *config, DBTYPE typ
     int64_t page = assay_option_bytes(config->options, "page_bytes");
     if (page != 0 && (page < 512 || page > 65536 || (page & (page - 1)) != 0))
         return assay_refuse(error, "page_bytes must be 0 or a power of two from 512 to 65536");
-    if (assay_option_bytes(config->options, "log_buffer_bytes") > 1 << 30 ||
-        assay_option_bytes(config->options, "log_file_bytes") > 1 << 30 || assay_option_int(config->options, "locks_max") < 0)
-        return assay_refuse(error, "log_buffer_bytes and log_file_bytes are at most 1GiB, locks_max at least 0");
+    int64_t buffer = assay_option_bytes(config->options, "log_buffer_bytes"), file = assay_option_bytes(config->options, "log_file_bytes");
+    int64_t cache = assay_option_bytes(config->options, "cache_bytes"), locks = assay_option_int(config->options, "locks_max");
+    if (cache < 20 << 10 || cache > (int64_t)10 << 40)
+        return assay_refuse(error, "cache_bytes must be 20KiB to 10TiB");
+    if (buffer > 1 << 30 || file > 1 << 30 || locks < 0 || locks > INT32_MAX)
+        return assay_refuse(error, "log_buffer_bytes and log_file_bytes are at most 1GiB, locks_max 0 to %d", INT32_MAX);
+    if ((file > 0 ? file : LOG_FILE_BYTES) <= (buffer > 0 ? buffer : LOG_BUFFER_BYTES))
+        return assay_refuse(error, "log_file_bytes (default %d) must be above log_buffer_bytes (default %d)", LOG_FILE_BYTES, LOG_BUFFER_BYTES);
     struct assay_store *store = calloc(1, sizeof *store);
     if (store == NULL)
         return assay_fail(error, "no memory for a store");
@@ -141,6 +147,8 @@ static void settings(struct assay_store *store, struct assay_sink *sink) {
         assay_setting(sink, "lg_max", "%u", value);
     if (env->get_lk_max_locks(env, &value) == 0)
         assay_setting(sink, "lk_max_locks", "%u", value);
+    if (env->get_lk_max_objects(env, &value) == 0)
+        assay_setting(sink, "lk_max_objects", "%u", value);
     if (env->get_flags(env, &value) == 0) {
         assay_setting(sink, "DB_TXN_NOSYNC", "%s", (value & DB_TXN_NOSYNC) != 0 ? "true" : "false");
         assay_setting(sink, "DB_TXN_WRITE_NOSYNC", "%s", (value & DB_TXN_WRITE_NOSYNC) != 0 ? "true" : "false");

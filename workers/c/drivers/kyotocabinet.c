@@ -23,7 +23,8 @@ static const struct assay_durability_claim tree_durability[] = {
 };
 
 #define COMMON_OPTIONS(buckets, alignment)                                                                               \
-    {"bnum", "int", buckets, "tune_buckets", NULL}, {"msiz_bytes", "bytes", "64MiB", "tune_map: how much of the file is mapped", NULL}, \
+    {"bnum", "int", buckets, "tune_buckets; above 32767 rounded up to the next prime of the library's list", NULL}, \
+        {"msiz_bytes", "bytes", "64MiB", "tune_map: how much of the file is mapped", NULL}, \
         {"apow", "int", alignment, "tune_alignment: records are aligned to 2^apow bytes", NULL},                         \
         {"fpow", "int", "10", "tune_fbp: at most 2^fpow free blocks are remembered", NULL},                               \
         {"dfunit", "int", "0", "tune_defrag: defragment after so many gaps; 0, the default: never", NULL},                \
@@ -34,8 +35,8 @@ static const struct assay_durability_claim tree_durability[] = {
 static const struct assay_option hash_options[] = {COMMON_OPTIONS("1048583", "3"), {NULL, NULL, NULL, NULL, NULL}};
 static const struct assay_option tree_options[] = {
     COMMON_OPTIONS("65536", "8"),
-    {"page_bytes", "bytes", "8192", "tune_page: a page is split above it", NULL},
-    {"page_cache_bytes", "bytes", "64MiB", "tune_page_cache", NULL},
+    {"page_bytes", "bytes", "8192", "tune_page: a page is split above it; at least 1", NULL},
+    {"page_cache_bytes", "bytes", "64MiB", "tune_page_cache; at least 1: the library takes 0 for its default", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -73,7 +74,8 @@ static const struct assay_description tree_description = {
 
 struct assay_store {
     KCDB *db;
-    enum assay_durability durability;
+    uint32_t mode;
+    bool tree;
 };
 
 static const char *version(void) { return KCVERSION; }
@@ -111,10 +113,15 @@ static void write_path(char *path, size_t path_bytes, const struct assay_config 
 
 static enum assay_status open_file(const struct assay_config *config, bool tree, struct assay_store **out,
                                    struct assay_error *error) {
-    if (assay_option_int(config->options, "bnum") < 1 || assay_option_int(config->options, "apow") < 0 ||
-        assay_option_int(config->options, "apow") > 15 || assay_option_int(config->options, "fpow") < 0 ||
-        assay_option_int(config->options, "fpow") > 20 || assay_option_int(config->options, "dfunit") < 0)
-        return assay_refuse(error, "expected bnum of at least 1, apow 0 to 15, fpow 0 to 20, dfunit of at least 0");
+    if (assay_option_int(config->options, "bnum") < 1 || assay_option_int(config->options, "bnum") > UINT32_MAX ||
+        assay_option_int(config->options, "apow") < 0 || assay_option_int(config->options, "apow") > 15 ||
+        assay_option_int(config->options, "fpow") < 0 || assay_option_int(config->options, "fpow") > 20 ||
+        assay_option_int(config->options, "dfunit") < 0)
+        return assay_refuse(error, "expected bnum of 1 to 4294967295, apow 0 to 15, fpow 0 to 20, dfunit of at least 0");
+    if (tree && (assay_option_bytes(config->options, "page_bytes") < 1 || assay_option_bytes(config->options, "page_bytes") > INT32_MAX))
+        return assay_refuse(error, "page_bytes must be 1 to 2147483647: the library would take another number for it");
+    if (tree && assay_option_bytes(config->options, "page_cache_bytes") < 1) /* kcplantdb.h, tune_page_cache: 0 is the default */
+        return assay_refuse(error, "page_cache_bytes must be at least 1: the library takes 0 for its default, 64 MiB");
     if (strlen(config->directory) > 3000 || strchr(config->directory, '#') != NULL)
         return assay_refuse(error, "the directory's name is too long or holds a #, which the library takes for tuning");
     struct assay_store *store = calloc(1, sizeof *store);
@@ -127,7 +134,8 @@ static enum assay_status open_file(const struct assay_config *config, bool tree,
         mode |= KCOAUTOTRAN | KCOAUTOSYNC;
     else if (tree && config->durability == ASSAY_D1)
         mode |= KCOAUTOTRAN;
-    store->durability = config->durability;
+    store->mode = mode;
+    store->tree = tree;
     store->db = kcdbnew();
     enum assay_status status = kcdbopen(store->db, path, mode) ? assay_sync_directory(config->directory, error)
                                                               : assay_fail(error, "%s", kcdbemsg(store->db));
@@ -149,7 +157,7 @@ static enum assay_status open_tree(const struct assay_config *config, struct ass
 }
 
 /* The library tells its state as lines of a name, a tab and a value. Numbers that stand for the state are for inspect, the rest are
- * settings. */
+ * settings. It does not tell the mode that it was opened with, and a tree's bnum is what it was told, not what the hash of its pages made of it. */
 static bool is_state(const char *name) {
     static const char *const names[] = {"count", "size", "cusage", "lcnt", "icnt", "first", "last", "root", "frgcnt"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -171,7 +179,7 @@ static void tell(struct assay_store *store, struct assay_sink *sink, bool state)
             continue;
         *tab = 0;
         if (!state && !is_state(line) && strcmp(line, "path") != 0)
-            assay_setting(sink, line, "%s", tab + 1);
+            assay_setting(sink, line, store->tree && strcmp(line, "bnum") == 0 ? "%s (asked)" : "%s", tab + 1);
         else if (state && is_state(line))
             assay_stat(sink, strcmp(line, "count") == 0 ? "records" : strcmp(line, "size") == 0 ? "file_bytes" : line, atof(tab + 1));
     }
@@ -179,9 +187,9 @@ static void tell(struct assay_store *store, struct assay_sink *sink, bool state)
 }
 
 static void settings(struct assay_store *store, struct assay_sink *sink) {
-    static const char *const classes[] = {"D0", "D1", "D2", "D3", "D4"};
     tell(store, sink, false);
-    assay_setting(sink, "opened_for_class", "%s", classes[store->durability]);
+    assay_setting(sink, "OAUTOTRAN", "%s (asked)", (store->mode & KCOAUTOTRAN) != 0 ? "true" : "false");
+    assay_setting(sink, "OAUTOSYNC", "%s (asked)", (store->mode & KCOAUTOSYNC) != 0 ? "true" : "false");
 }
 
 static void inspect(struct assay_store *store, struct assay_sink *sink, bool *busy) {

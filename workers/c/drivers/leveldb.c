@@ -18,10 +18,10 @@ static const struct assay_durability_claim durability[] = {
 
 static const struct assay_option options[] = {
     {"write_buffer_bytes", "bytes", "4MiB", "write_buffer_size: of one memtable", NULL},
-    {"block_cache_bytes", "bytes", "8MiB", "block_cache: an LRU cache", NULL},
+    {"block_cache_bytes", "bytes", "8MiB", "block_cache: an LRU cache, of 16 parts alike", NULL},
     {"block_bytes", "bytes", "4096", "block_size, before compression", NULL},
     {"table_bytes", "bytes", "2MiB", "max_file_size", NULL},
-    {"bloom_bits_per_key", "int", "0", "filter_policy: a Bloom filter; 0, the default: none", NULL},
+    {"bloom_bits_per_key", "int", "0", "filter_policy: a Bloom filter, up to 100; 0, the default: none", NULL},
     {"compression", "choice", "snappy", "compression", "none snappy"},
     {"open_files_max", "int", "1000", "max_open_files", NULL},
     {NULL, NULL, NULL, NULL, NULL},
@@ -40,7 +40,7 @@ static const struct assay_description description = {
     .fixed_disk_bytes = 16 << 10,
     .key_bytes_max = 16 << 20, /* lengths are 32 bits inside: held well below */
     .value_bytes_max = 1 << 30,
-    .note = "the library does not tell its settings: those shown are as they were given to it",
+    .note = "the library does not tell its settings: those shown are as they were asked",
 };
 
 struct assay_store {
@@ -94,6 +94,10 @@ static enum assay_status open_store(const struct assay_config *config, struct as
         assay_option_bytes(given, "block_bytes") > 4 << 20)
         return assay_refuse(error, "expected open_files_max 74 to 50000, write_buffer_bytes 64KiB to 1GiB, table_bytes 1MiB to "
                                    "1GiB, block_bytes 1KiB to 4MiB");
+    if (assay_option_bytes(given, "block_cache_bytes") % 16 != 0) /* util/cache.cc, ShardedLRUCache: each part is rounded up */
+        return assay_refuse(error, "block_cache_bytes must be a multiple of 16");
+    if (bits < 0 || bits > 100)
+        return assay_refuse(error, "bloom_bits_per_key must be 0 (no filter) to 100");
     struct assay_store *store = calloc(1, sizeof *store);
     if (store == NULL)
         return assay_fail(error, "no memory for a store");
@@ -127,9 +131,9 @@ static enum assay_status open_store(const struct assay_config *config, struct as
 }
 
 static void settings(struct assay_store *store, struct assay_sink *sink) {
-    assay_setting(sink, "write_options.sync", "%s", store->sync ? "true" : "false");
+    assay_setting(sink, "write_options.sync", "%s (asked)", store->sync ? "true" : "false");
     for (const struct assay_option *option = options; option->name != NULL; option++)
-        assay_setting(sink, option->name, "%s", assay_option_text(store->given, option->name));
+        assay_setting(sink, option->name, "%s (asked)", assay_option_text(store->given, option->name));
 }
 
 /* A handle is the store itself: the library has no sessions. */

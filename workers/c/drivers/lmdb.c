@@ -17,7 +17,7 @@ static const struct assay_durability_claim durability[] = {
 };
 
 static const struct assay_option options[] = {
-    {"map_bytes", "bytes", "10MiB", "mdb_env_set_mapsize: the largest size of the file; a put beyond it fails", NULL},
+    {"map_bytes", "bytes", "10MiB", "mdb_env_set_mapsize: the largest size of the file, at least 8KiB; a put beyond it fails", NULL},
     {"writemap", "bool", "false", "MDB_WRITEMAP: pages are changed in the mapped file itself", NULL},
     {"readahead", "bool", "true", "false: MDB_NORDAHEAD", NULL},
     {"meminit", "bool", "true", "false: MDB_NOMEMINIT, pages are not cleared before they are filled", NULL},
@@ -25,6 +25,7 @@ static const struct assay_option options[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+enum { MAP_BYTES_MIN = 8192 }; /* the two meta pages */
 enum { KEY_BYTES_MAX = 511 }; /* MDB_MAXKEYSIZE of the usual build: open checks it */
 
 static const struct assay_description description = {
@@ -95,7 +96,9 @@ static enum assay_status open_store(const struct assay_config *config, struct as
     const struct assay_options *given = config->options;
     int64_t readers = assay_option_int(given, "readers_max");
     if (readers < config->handles || readers > 1 << 20)
-        return assay_refuse(error, "each handle is a reader: readers_max must be at least the number of handles");
+        return assay_refuse(error, "each handle is a reader: readers_max must be at least the number of handles, at most %d", 1 << 20);
+    if (assay_option_bytes(given, "map_bytes") < MAP_BYTES_MIN)
+        return assay_refuse(error, "map_bytes must be at least %d: the library would make it larger", MAP_BYTES_MIN);
     struct assay_store *store = calloc(1, sizeof *store);
     if (store == NULL)
         return assay_fail(error, "no memory for a store");

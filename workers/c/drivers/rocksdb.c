@@ -3,6 +3,7 @@
 #include <rocksdb/c.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "assay_driver.h"
 
@@ -16,16 +17,16 @@ static const struct assay_durability_claim durability[] = {
 };
 
 static const struct assay_option options[] = {
-    {"write_buffer_bytes", "bytes", "64MiB", "write_buffer_size: of one memtable", NULL},
-    {"write_buffers_max", "int", "2", "max_write_buffer_number", NULL},
+    {"write_buffer_bytes", "bytes", "64MiB", "write_buffer_size: of one memtable, 64KiB to 64GiB", NULL},
+    {"write_buffers_max", "int", "2", "max_write_buffer_number, at least 2", NULL},
     {"block_cache_bytes", "bytes", "8MiB", "block_cache: an LRU cache", NULL},
     {"block_bytes", "bytes", "4096", "block_size, before compression", NULL},
-    {"bloom_bits_per_key", "int", "0", "filter_policy: a full Bloom filter; 0, the default: none", NULL},
+    {"bloom_bits_per_key", "int", "0", "filter_policy: a full Bloom filter, up to 100; 0, the default: none", NULL},
     {"compression", "choice", "snappy", "compression of all levels", "none snappy zlib lz4 zstd"},
     {"background_jobs_max", "int", "2", "max_background_jobs: flushes and compactions", NULL},
-    {"open_files_max", "int", "-1", "max_open_files; -1, the default: all", NULL},
-    {"level0_compaction_files", "int", "4", "level0_file_num_compaction_trigger", NULL},
-    {"level0_slowdown_files", "int", "20", "level0_slowdown_writes_trigger", NULL},
+    {"open_files_max", "int", "-1", "max_open_files, at least 20; -1, the default: all", NULL},
+    {"level0_compaction_files", "int", "4", "level0_file_num_compaction_trigger, at most level0_slowdown_files", NULL},
+    {"level0_slowdown_files", "int", "20", "level0_slowdown_writes_trigger, at most level0_stop_files", NULL},
     {"level0_stop_files", "int", "36", "level0_stop_writes_trigger", NULL},
     {"level_base_bytes", "bytes", "256MiB", "max_bytes_for_level_base", NULL},
     {"table_bytes", "bytes", "64MiB", "target_file_size_base", NULL},
@@ -57,8 +58,7 @@ struct assay_store {
     rocksdb_cache_t *cache;
     rocksdb_writeoptions_t *write;
     rocksdb_readoptions_t *read;
-    const char *directory;
-    enum assay_durability durability;
+    const struct assay_config *config;
 };
 
 static const char *version(void) { return ROCKSDB_VERSION; }
@@ -115,7 +115,7 @@ static void set_options(struct assay_store *store, const struct assay_options *g
 static enum assay_status close_store(struct assay_store *store, struct assay_error *error) {
     enum assay_status status = ASSAY_OK;
     if (store->db != NULL) {
-        if (store->durability == ASSAY_D0) { /* there is no log to recover from: close does not flush by itself */
+        if (store->config->durability == ASSAY_D0) { /* there is no log to recover from: close does not flush by itself */
             rocksdb_flushoptions_t *flush = rocksdb_flushoptions_create();
             char *message = NULL;
             rocksdb_flush(store->db, flush, &message);
@@ -133,27 +133,50 @@ static enum assay_status close_store(struct assay_store *store, struct assay_err
     return status;
 }
 
+/* db/column_family.cc and db/db_impl/db_impl_open.cc, SanitizeOptions; table/block_based/filter_policy.cc, BloomLikeFilterPolicy: what lies outside
+ * is moved without a word. A job is a thread, and too many of them end the process. */
+static enum assay_status check_options(const struct assay_options *given, struct assay_error *error) {
+    static const struct {
+        const char *name;
+        int64_t least, most;
+    } ints[] = {
+        {"write_buffers_max", 2, INT32_MAX},     {"background_jobs_max", 1, 1024},      {"bloom_bits_per_key", 0, 100},
+        {"level0_compaction_files", 1, INT32_MAX}, {"level0_slowdown_files", 1, INT32_MAX}, {"level0_stop_files", 1, INT32_MAX},
+    }, bytes[] = {{"write_buffer_bytes", 64 << 10, (int64_t)64 << 30}, {"block_bytes", 0, UINT32_MAX}};
+    for (size_t i = 0; i < sizeof ints / sizeof *ints; i++)
+        if (assay_option_int(given, ints[i].name) < ints[i].least || assay_option_int(given, ints[i].name) > ints[i].most)
+            return assay_refuse(error, "%s must be %lld to %lld", ints[i].name, (long long)ints[i].least, (long long)ints[i].most);
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
+        if (assay_option_bytes(given, bytes[i].name) < bytes[i].least || assay_option_bytes(given, bytes[i].name) > bytes[i].most)
+            return assay_refuse(error, "%s must be %lld to %lld", bytes[i].name, (long long)bytes[i].least, (long long)bytes[i].most);
+    int64_t compaction = assay_option_int(given, "level0_compaction_files"), slowdown = assay_option_int(given, "level0_slowdown_files");
+    if (compaction > slowdown || slowdown > assay_option_int(given, "level0_stop_files"))
+        return assay_refuse(error, "level0_compaction_files can't be above level0_slowdown_files, nor that above level0_stop_files: the library would raise "
+                                   "the latter");
+    int64_t files = assay_option_int(given, "open_files_max");
+    struct rlimit limit;
+    int64_t most = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < INT32_MAX ? (int64_t)limit.rlim_cur : INT32_MAX;
+    if (files != -1 && (files < 20 || files > most))
+        return assay_refuse(error, "open_files_max must be -1 (all) or 20 to %lld, the process's own limit (ulimit -n)", (long long)most);
+    return ASSAY_OK;
+}
+
 static enum assay_status open_store(const struct assay_config *config, struct assay_store **out, struct assay_error *error) {
-    static const char *const positive[] = {"write_buffers_max", "background_jobs_max", "level0_compaction_files",
-                                           "level0_slowdown_files", "level0_stop_files"};
-    for (size_t i = 0; i < sizeof positive / sizeof *positive; i++) {
-        int64_t value = assay_option_int(config->options, positive[i]);
-        if (value < 1 || value > INT32_MAX)
-            return assay_refuse(error, "%s must be at least 1", positive[i]);
-    }
+    enum assay_status status = check_options(config->options, error);
+    if (status != ASSAY_OK)
+        return status;
     struct assay_store *store = calloc(1, sizeof *store);
     if (store == NULL)
         return assay_fail(error, "no memory for a store");
     set_options(store, config->options);
-    store->directory = config->directory;
-    store->durability = config->durability;
+    store->config = config;
     store->write = rocksdb_writeoptions_create();
     store->read = rocksdb_readoptions_create();
     rocksdb_writeoptions_set_sync(store->write, config->durability == ASSAY_D3);
     rocksdb_writeoptions_disable_WAL(store->write, config->durability == ASSAY_D0);
     char *message = NULL;
     store->db = rocksdb_open(store->options, config->directory, &message);
-    enum assay_status status = failed(message, error);
+    status = failed(message, error);
     if (status != ASSAY_OK) {
         struct assay_error ignored; /* why it did not open says more */
         close_store(store, &ignored);
@@ -184,8 +207,10 @@ static bool newest_options(const char *directory, char *path, size_t path_bytes)
 static void settings(struct assay_store *store, struct assay_sink *sink) {
     assay_setting(sink, "write_options.sync", "%d", rocksdb_writeoptions_get_sync(store->write));
     assay_setting(sink, "write_options.disable_wal", "%d", rocksdb_writeoptions_get_disable_WAL(store->write));
+    assay_setting(sink, "block_cache.capacity", "%zu", rocksdb_cache_get_capacity(store->cache));
+    assay_setting(sink, "filter_policy.bits_per_key", "%lld (asked)", (long long)assay_option_int(store->config->options, "bloom_bits_per_key"));
     char path[4096], line[4096];
-    FILE *file = newest_options(store->directory, path, sizeof path) ? fopen(path, "r") : NULL;
+    FILE *file = newest_options(store->config->directory, path, sizeof path) ? fopen(path, "r") : NULL;
     if (file == NULL)
         return;
     while (fgets(line, sizeof line, file) != NULL) {
@@ -281,7 +306,7 @@ static enum assay_status scan(struct assay_handle *handle, struct assay_bytes st
 /* The log is synced; without one, the memtable is flushed to a table, which is synced. */
 static enum assay_status sync_store(struct assay_store *store, struct assay_error *error) {
     char *message = NULL;
-    if (store->durability != ASSAY_D0) {
+    if (store->config->durability != ASSAY_D0) {
         rocksdb_flush_wal(store->db, 1, &message);
         return failed(message, error);
     }

@@ -24,16 +24,17 @@ static const struct assay_durability_claim durability[] = {
 static const struct assay_option options[] = {
     {"page_bytes", "bytes", "4096", "PRAGMA page_size, of a new file", NULL},
     {"cache_bytes", "bytes", "2000KiB", "PRAGMA cache_size, of each connection, in whole KiB", NULL},
-    {"mmap_bytes", "bytes", "0", "PRAGMA mmap_size: how much of the file is read through a mapping", NULL},
+    {"mmap_bytes", "bytes", "0", "PRAGMA mmap_size: how much of the file is read through a mapping, at most 2147418112", NULL},
     {"wal_autocheckpoint_pages", "int", "1000", "PRAGMA wal_autocheckpoint: the commit that fills the log so far moves it; 0: never", NULL},
     {"busy_timeout", "duration", "1m",
-     "sqlite3_busy_timeout: how long a connection waits for another's write before the operation fails; the library's own default is 0, with "
-     "which concurrent writers fail at once", NULL},
+     "sqlite3_busy_timeout, in whole ms: how long a connection waits for another's write before the operation fails; the library's own default is 0, "
+     "with which concurrent writers fail at once", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 /* SQLITE_MAX_LENGTH is 10^9 bytes for a row: the two bounds together stay below it. */
 enum { KEY_BYTES_MAX = 1 << 20, VALUE_BYTES_MAX = 1000000000 - (2 << 20) };
+enum { MS_NS = 1000000, MMAP_BYTES_MAX = 0x7fff0000 }; /* SQLITE_MAX_MMAP_SIZE of the usual build */
 
 static const struct assay_description description = {
     .name = "sqlite-c",
@@ -114,7 +115,7 @@ static enum assay_status connect(struct assay_store *store, sqlite3 **out, struc
     if (sqlite3_open_v2(store->path, out, flags, NULL) != SQLITE_OK)
         status = failed(*out, error);
     if (status == ASSAY_OK) {
-        sqlite3_busy_timeout(*out, (int)(assay_option_duration_ns(given, "busy_timeout") / 1000000));
+        sqlite3_busy_timeout(*out, (int)(assay_option_duration_ns(given, "busy_timeout") / MS_NS));
         status = execute(*out, pragmas, error);
     }
     if (status != ASSAY_OK) {
@@ -153,9 +154,16 @@ static enum assay_status open_store(const struct assay_config *config, struct as
     int64_t page = assay_option_bytes(config->options, "page_bytes");
     if (page < 512 || page > 65536 || (page & (page - 1)) != 0)
         return assay_refuse(error, "page_bytes must be a power of two from 512 to 65536");
-    if (assay_option_int(config->options, "wal_autocheckpoint_pages") < 0 ||
-        assay_option_duration_ns(config->options, "busy_timeout") < 0 || assay_option_bytes(config->options, "cache_bytes") < 1024)
-        return assay_refuse(error, "wal_autocheckpoint_pages and busy_timeout can't be negative, nor cache_bytes below 1KiB");
+    int64_t checkpoint = assay_option_int(config->options, "wal_autocheckpoint_pages"), cache = assay_option_bytes(config->options, "cache_bytes");
+    int64_t timeout = assay_option_duration_ns(config->options, "busy_timeout");
+    if (checkpoint < 0 || checkpoint > INT32_MAX)
+        return assay_refuse(error, "wal_autocheckpoint_pages must be 0 (never) to %d", INT32_MAX);
+    if (cache < 1024 || cache % 1024 != 0 || cache / 1024 > INT32_MAX)
+        return assay_refuse(error, "cache_bytes must be whole KiB, 1KiB to %dKiB", INT32_MAX);
+    if (timeout < 0 || timeout % MS_NS != 0 || timeout / MS_NS > INT32_MAX)
+        return assay_refuse(error, "busy_timeout must be whole milliseconds: 0s (not at all), 1ms, 2ms … up to %dms", INT32_MAX);
+    if (assay_option_bytes(config->options, "mmap_bytes") > MMAP_BYTES_MAX)
+        return assay_refuse(error, "mmap_bytes must be at most %d", MMAP_BYTES_MAX);
     struct assay_store *store = calloc(1, sizeof *store);
     if (store == NULL)
         return assay_fail(error, "no memory for a store");

@@ -14,8 +14,8 @@ static const struct assay_durability_claim durability[] = {
 };
 
 static const struct assay_option options[] = {
-    {"bnum", "int", "32749", "tcbdbtune: buckets of the hash of pages", NULL},
-    {"xmsiz_bytes", "bytes", "0", "tcbdbsetxmsiz: how much of the file is mapped, beyond the buckets; the default: nothing", NULL},
+    TC_OPTION_BUCKETS("32749", "tcbdbtune: buckets of the hash of pages"),
+    TC_OPTION_MAPPED("0", "tcbdbsetxmsiz: how much of the file is mapped, beyond the buckets; the default: nothing"),
     {"lmemb", "int", "128", "tcbdbtune: records of a leaf", NULL},
     {"nmemb", "int", "256", "tcbdbtune: keys of a node", NULL},
     {"lcnum", "int", "1024", "tcbdbsetcache: leaves cached", NULL},
@@ -61,14 +61,14 @@ static enum assay_status failed(struct assay_store *store, struct assay_error *e
 
 static enum assay_status open_store(const struct assay_config *config, struct assay_store **out, struct assay_error *error) {
     struct tc_tuning tuning = tc_read_tuning(config->options);
-    int32_t lmemb = (int32_t)assay_option_int(config->options, "lmemb");
-    int32_t nmemb = (int32_t)assay_option_int(config->options, "nmemb");
-    int32_t lcnum = (int32_t)assay_option_int(config->options, "lcnum");
-    int32_t ncnum = (int32_t)assay_option_int(config->options, "ncnum");
+    int64_t lmemb = assay_option_int(config->options, "lmemb"), nmemb = assay_option_int(config->options, "nmemb");
+    int64_t lcnum = assay_option_int(config->options, "lcnum"), ncnum = assay_option_int(config->options, "ncnum");
     char path[4096];
-    if (lmemb < 4 || nmemb < 4 || lcnum < 64 || ncnum < 64) /* the library would raise them silently */
-        return assay_refuse(error, "expected lmemb and nmemb of at least 4, lcnum and ncnum of at least 64");
-    enum assay_status status = tc_check_tuning(config, &tuning, error);
+    if (lmemb < 4 || nmemb < 4 || lmemb > INT32_MAX || nmemb > INT32_MAX) /* the library would raise them silently */
+        return assay_refuse(error, "expected lmemb and nmemb of 4 to 2147483647");
+    enum assay_status status = tc_check_page_caches(lcnum, ncnum, error);
+    if (status == ASSAY_OK)
+        status = tc_check_tuning(config, &tuning, error);
     if (status == ASSAY_OK)
         status = assay_path(path, sizeof path, config->directory, "data.tcb", error);
     if (status != ASSAY_OK)
@@ -82,12 +82,15 @@ static enum assay_status open_store(const struct assay_config *config, struct as
     store->transactional = config->durability != ASSAY_D0;
     store->alone = config->threads == 1;
     int mode = BDBOWRITER | BDBOCREAT | (config->durability == ASSAY_D3 ? BDBOTSYNC : 0);
-    bool opened = (!assay_option_bool(config->options, "mutex") || tcbdbsetmutex(store->db)) &&
-                  tcbdbtune(store->db, lmemb, nmemb, tuning.buckets, (int8_t)tuning.alignment_power, (int8_t)tuning.free_pool_power,
-                            tuning.opts) &&
-                  tcbdbsetcache(store->db, lcnum, ncnum) && tcbdbsetxmsiz(store->db, tuning.mapped_bytes) &&
-                  tcbdbsetdfunit(store->db, tuning.defragment_every) && tcbdbopen(store->db, path, mode);
-    status = opened ? assay_sync_directory(config->directory, error) : failed(store, error);
+    bool tuned = (!assay_option_bool(config->options, "mutex") || tcbdbsetmutex(store->db)) &&
+                 tcbdbtune(store->db, (int32_t)lmemb, (int32_t)nmemb, tuning.buckets, (int8_t)tuning.alignment_power,
+                           (int8_t)tuning.free_pool_power, tuning.opts) &&
+                 tcbdbsetcache(store->db, (int32_t)lcnum, (int32_t)ncnum) && tcbdbsetxmsiz(store->db, tuning.mapped_bytes) &&
+                 tcbdbsetdfunit(store->db, (int32_t)tuning.defragment_every);
+    const struct tc_told told[] = {{"xmsiz_bytes", tuning.mapped_bytes, (int64_t)store->db->hdb->xmsiz}, {NULL, 0, 0}};
+    status = tuned ? tc_check_kept(told, error) : failed(store, error);
+    if (status == ASSAY_OK)
+        status = tcbdbopen(store->db, path, mode) ? assay_sync_directory(config->directory, error) : failed(store, error);
     if (status != ASSAY_OK) {
         tcbdbdel(store->db); /* closes it, too */
         free(store);

@@ -14,7 +14,7 @@ enum { KEY_BYTES = 8, WIDTH_DEFAULT = 255, WIDTH_MAX = 65536 }; /* FDBDEFWIDTH *
 
 static const struct assay_option options[] = {
     {"width_bytes", "int", "255", "tcfdbtune: the longest value, 1 to 65536; each record takes so many bytes and the length", NULL},
-    {"limit_bytes", "bytes", "256MiB", "tcfdbtune: the largest size of the file, all of it mapped", NULL},
+    {"limit_bytes", "bytes", "256MiB", "tcfdbtune: the largest size of the file, all of it mapped, in whole pages", NULL},
     TC_OPTION_MUTEX,
     {NULL, NULL, NULL, NULL, NULL},
 };
@@ -50,7 +50,7 @@ static enum assay_status failed(struct assay_store *store, struct assay_error *e
 }
 
 static enum assay_status open_store(const struct assay_config *config, struct assay_store **out, struct assay_error *error) {
-    int64_t width = assay_option_int(config->options, "width_bytes");
+    int64_t width = assay_option_int(config->options, "width_bytes"), limit = assay_option_bytes(config->options, "limit_bytes");
     bool mutex = assay_option_bool(config->options, "mutex");
     if (width < 1 || width > WIDTH_MAX)
         return assay_refuse(error, "expected width_bytes of 1 to 65536");
@@ -68,10 +68,11 @@ static enum assay_status open_store(const struct assay_config *config, struct as
     pthread_mutex_init(&store->transactions, NULL);
     store->transactional = config->durability == ASSAY_D3;
     int mode = FDBOWRITER | FDBOCREAT | (store->transactional ? FDBOTSYNC : 0);
-    bool opened = (!mutex || tcfdbsetmutex(store->db)) &&
-                  tcfdbtune(store->db, (int32_t)width, assay_option_bytes(config->options, "limit_bytes")) &&
-                  tcfdbopen(store->db, path, mode);
-    status = opened ? assay_sync_directory(config->directory, error) : failed(store, error);
+    bool tuned = (!mutex || tcfdbsetmutex(store->db)) && tcfdbtune(store->db, (int32_t)width, limit);
+    const struct tc_told told[] = {{"limit_bytes", limit, (int64_t)store->db->limsiz}, {NULL, 0, 0}};
+    status = tuned ? tc_check_kept(told, error) : failed(store, error);
+    if (status == ASSAY_OK)
+        status = tcfdbopen(store->db, path, mode) ? assay_sync_directory(config->directory, error) : failed(store, error);
     if (status != ASSAY_OK) {
         tcfdbdel(store->db); /* closes it, too */
         free(store);

@@ -11,9 +11,9 @@ static const struct assay_durability_claim durability[] = {
 };
 
 static const struct assay_option options[] = {
-    {"bnum", "int", "131071", "tchdbtune: buckets; advised: at least half the number of records", NULL},
-    {"xmsiz_bytes", "bytes", "64MiB", "tchdbsetxmsiz: how much of the file is mapped, beyond the buckets", NULL},
-    {"rcnum", "int", "0", "tchdbsetcache: records cached for reading; 0, the default: none", NULL},
+    TC_OPTION_BUCKETS("131071", "tchdbtune: buckets; advised: at least half the number of records"),
+    TC_OPTION_MAPPED("64MiB", "tchdbsetxmsiz: how much of the file is mapped, beyond the buckets"),
+    {"rcnum", "int", "0", "tchdbsetcache: records cached for reading, at least 256; 0, the default: none", NULL},
     {"apow", "int", "4", "tchdbtune: records are aligned to 2^apow bytes", NULL},
     {"fpow", "int", "10", "tchdbtune: at most 2^fpow free blocks are remembered", NULL},
     {"dfunit", "int", "0", "tchdbsetdfunit: defragment a step after so many gaps; 0, the default: never", NULL},
@@ -68,12 +68,19 @@ static enum assay_status open_store(const struct assay_config *config, struct as
     pthread_mutex_init(&store->transactions, NULL);
     store->transactional = config->durability == ASSAY_D3;
     int mode = HDBOWRITER | HDBOCREAT | (store->transactional ? HDBOTSYNC : 0);
-    bool opened = (!assay_option_bool(config->options, "mutex") || tchdbsetmutex(store->db)) &&
-                  tchdbtune(store->db, tuning.buckets, (int8_t)tuning.alignment_power, (int8_t)tuning.free_pool_power,
-                            tuning.opts) &&
-                  tchdbsetcache(store->db, (int32_t)rcnum) && tchdbsetxmsiz(store->db, tuning.mapped_bytes) &&
-                  tchdbsetdfunit(store->db, tuning.defragment_every) && tchdbopen(store->db, path, mode);
-    status = opened ? assay_sync_directory(config->directory, error) : failed(store, error);
+    bool tuned = (!assay_option_bool(config->options, "mutex") || tchdbsetmutex(store->db)) &&
+                 tchdbtune(store->db, tuning.buckets, (int8_t)tuning.alignment_power, (int8_t)tuning.free_pool_power,
+                           tuning.opts) &&
+                 tchdbsetcache(store->db, (int32_t)rcnum) && tchdbsetxmsiz(store->db, tuning.mapped_bytes) &&
+                 tchdbsetdfunit(store->db, (int32_t)tuning.defragment_every);
+    const struct tc_told told[] = {
+        {"xmsiz_bytes", tuning.mapped_bytes, (int64_t)store->db->xmsiz},
+        {"rcnum", rcnum, store->db->rcnum},
+        {NULL, 0, 0},
+    };
+    status = tuned ? tc_check_kept(told, error) : failed(store, error);
+    if (status == ASSAY_OK)
+        status = tchdbopen(store->db, path, mode) ? assay_sync_directory(config->directory, error) : failed(store, error);
     if (status != ASSAY_OK) {
         tchdbdel(store->db); /* closes it, too */
         free(store);

@@ -26,9 +26,9 @@ struct tc_tuning tc_read_tuning(const struct assay_options *options) {
     struct tc_tuning tuning = {
         .buckets = assay_option_int(options, "bnum"),
         .mapped_bytes = assay_option_bytes(options, "xmsiz_bytes"),
-        .alignment_power = (int)assay_option_int(options, "apow"),
-        .free_pool_power = (int)assay_option_int(options, "fpow"),
-        .defragment_every = (int)assay_option_int(options, "dfunit"),
+        .alignment_power = assay_option_int(options, "apow"),
+        .free_pool_power = assay_option_int(options, "fpow"),
+        .defragment_every = assay_option_int(options, "dfunit"),
         .opts = assay_option_bool(options, "large") ? HDBTLARGE : 0,
     };
     const char *compression = assay_option_text(options, "compression");
@@ -42,9 +42,23 @@ enum assay_status tc_check_tuning(const struct assay_config *config, const struc
                                   struct assay_error *error) {
     if (!assay_option_bool(config->options, "mutex") && config->threads > 1)
         return assay_refuse(error, "without its mutex the object takes one thread only");
-    if (tuning->buckets < 1 || tuning->alignment_power < 0 || tuning->alignment_power > 16 ||
-        tuning->free_pool_power < 0 || tuning->free_pool_power > 20 || tuning->defragment_every < 0)
-        return assay_refuse(error, "expected bnum of at least 1, apow 0 to 16, fpow 0 to 20, dfunit of at least 0");
+    if (tuning->buckets < 1 || tuning->buckets > UINT32_MAX || tuning->alignment_power < 0 || tuning->alignment_power > 16 ||
+        tuning->free_pool_power < 0 || tuning->free_pool_power > 20 || tuning->defragment_every < 0 || tuning->defragment_every > INT32_MAX)
+        return assay_refuse(error, "expected bnum of 1 to 4294967295, apow 0 to 16, fpow 0 to 20, dfunit 0 to 2147483647");
+    return ASSAY_OK;
+}
+
+enum assay_status tc_check_kept(const struct tc_told *told, struct assay_error *error) {
+    for (; told->option != NULL; told++)
+        if (told->kept != told->asked)
+            return assay_refuse(error, "%s=%lld would become %lld in the library: ask for that, or for another number that it keeps", told->option,
+                                (long long)told->asked, (long long)told->kept);
+    return ASSAY_OK;
+}
+
+enum assay_status tc_check_page_caches(int64_t leaves, int64_t nodes, struct assay_error *error) {
+    if (leaves < TC_PAGES_CACHED_MIN || nodes < TC_PAGES_CACHED_MIN || leaves > TC_PAGES_CACHED_MAX || nodes > TC_PAGES_CACHED_MAX)
+        return assay_refuse(error, "expected lcnum and ncnum of %d to %d", TC_PAGES_CACHED_MIN, TC_PAGES_CACHED_MAX);
     return ASSAY_OK;
 }
 

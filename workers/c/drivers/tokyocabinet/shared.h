@@ -41,8 +41,7 @@ extern const char tc_too_long[];
 
 /* Tuning as given in options; HDBT…, BDBT… and TDBT… have the same values. */
 struct tc_tuning {
-    int64_t buckets, mapped_bytes;
-    int alignment_power, free_pool_power, defragment_every;
+    int64_t buckets, mapped_bytes, alignment_power, free_pool_power, defragment_every;
     uint8_t opts;
 };
 struct tc_tuning tc_read_tuning(const struct assay_options *options);
@@ -50,9 +49,26 @@ enum assay_status tc_check_tuning(const struct assay_config *config, const struc
                                   struct assay_error *error);
 const char *tc_compression(uint8_t opts);
 
+/* What was asked for an option, and what the object says once it was told, before it opens its file. */
+struct tc_told {
+    const char *option;
+    int64_t asked, kept;
+};
+/* Refuses what the library keeps as another number than was asked. The list is ended by an option whose name is NULL. */
+enum assay_status tc_check_kept(const struct tc_told *told, struct assay_error *error);
+
+/* The caches of the B+tree and of a table's indexes: the library raises what is below without a word, and its map of a cache is made at once. */
+enum { TC_PAGES_CACHED_MIN = 64, TC_PAGES_CACHED_MAX = 1 << 24 };
+enum assay_status tc_check_page_caches(int64_t leaves, int64_t nodes, struct assay_error *error);
+
+#define TC_OPTION_BUCKETS(standard, help)                                                                                 \
+    {"bnum", "int", standard, help "; rounded up to the next prime of the library's list", NULL}
+#define TC_OPTION_MAPPED(standard, help)                                                                                  \
+    {"xmsiz_bytes", "bytes", standard, help ", in whole pages", NULL}
 #define TC_OPTION_LARGE {"large", "bool", "false", "HDBTLARGE: 64-bit offsets, for files above 64 GiB", NULL}
 #define TC_OPTION_COMPRESSION                                                                                            \
-    {"compression", "choice", "none", "HDBTDEFLATE, HDBTBZIP or HDBTTCBS: of each record, or of each page of the B+tree",  \
+    {"compression", "choice", "none",                                                                                    \
+     "HDBTDEFLATE, HDBTBZIP or HDBTTCBS: of each record, or of each page of the B+tree; tcbs takes seconds for 100 kB that repeat themselves", \
      "none deflate bzip tcbs"}
 #define TC_OPTION_MUTEX                                                                                                  \
     {"mutex", "bool", "true",                                                                                            \

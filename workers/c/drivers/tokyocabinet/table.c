@@ -28,9 +28,9 @@ static const struct assay_durability_claim durability[] = {
 };
 
 static const struct assay_option options[] = {
-    {"bnum", "int", "131071", "tctdbtune: buckets; advised: at least half the number of records", NULL},
-    {"xmsiz_bytes", "bytes", "64MiB", "tctdbsetxmsiz: how much of the file is mapped, beyond the buckets", NULL},
-    {"rcnum", "int", "0", "tctdbsetcache: records cached for reading; 0, the default: none", NULL},
+    TC_OPTION_BUCKETS("131071", "tctdbtune: buckets; advised: at least half the number of records"),
+    TC_OPTION_MAPPED("64MiB", "tctdbsetxmsiz: how much of the file is mapped, beyond the buckets"),
+    {"rcnum", "int", "0", "tctdbsetcache: records cached for reading, at least 256; 0, the default: none", NULL},
     {"lcnum", "int", "4096", "tctdbsetcache: leaves cached, of each index", NULL},
     {"ncnum", "int", "512", "tctdbsetcache: nodes cached, of each index", NULL},
     {"apow", "int", "4", "tctdbtune: records are aligned to 2^apow bytes", NULL},
@@ -88,10 +88,11 @@ static enum assay_status failed(struct assay_store *store, struct assay_error *e
 static enum assay_status open_store(const struct assay_config *config, struct assay_store **out, struct assay_error *error) {
     struct tc_tuning tuning = tc_read_tuning(config->options);
     int64_t rcnum = assay_option_int(config->options, "rcnum");
-    int32_t lcnum = (int32_t)assay_option_int(config->options, "lcnum");
-    int32_t ncnum = (int32_t)assay_option_int(config->options, "ncnum");
+    int64_t lcnum = assay_option_int(config->options, "lcnum"), ncnum = assay_option_int(config->options, "ncnum");
     char path[4096];
-    enum assay_status status = tc_check_tuning(config, &tuning, error);
+    enum assay_status status = tc_check_page_caches(lcnum, ncnum, error);
+    if (status == ASSAY_OK)
+        status = tc_check_tuning(config, &tuning, error);
     if (status == ASSAY_OK)
         status = assay_path(path, sizeof path, config->directory, "data.tct", error);
     if (status != ASSAY_OK)
@@ -105,12 +106,19 @@ static enum assay_status open_store(const struct assay_config *config, struct as
     store->config = config;
     store->transactional = config->durability == ASSAY_D3;
     int mode = TDBOWRITER | TDBOCREAT | (store->transactional ? TDBOTSYNC : 0);
-    bool opened = (!assay_option_bool(config->options, "mutex") || tctdbsetmutex(store->db)) &&
-                  tctdbtune(store->db, tuning.buckets, (int8_t)tuning.alignment_power, (int8_t)tuning.free_pool_power,
-                            tuning.opts) &&
-                  tctdbsetcache(store->db, (int32_t)rcnum, lcnum, ncnum) && tctdbsetxmsiz(store->db, tuning.mapped_bytes) &&
-                  tctdbsetdfunit(store->db, tuning.defragment_every) && tctdbopen(store->db, path, mode);
-    status = opened ? assay_sync_directory(config->directory, error) : failed(store, error);
+    bool tuned = (!assay_option_bool(config->options, "mutex") || tctdbsetmutex(store->db)) &&
+                 tctdbtune(store->db, tuning.buckets, (int8_t)tuning.alignment_power, (int8_t)tuning.free_pool_power,
+                           tuning.opts) &&
+                 tctdbsetcache(store->db, (int32_t)rcnum, (int32_t)lcnum, (int32_t)ncnum) &&
+                 tctdbsetxmsiz(store->db, tuning.mapped_bytes) && tctdbsetdfunit(store->db, (int32_t)tuning.defragment_every);
+    const struct tc_told told[] = {
+        {"xmsiz_bytes", tuning.mapped_bytes, (int64_t)store->db->hdb->xmsiz},
+        {"rcnum", rcnum, store->db->hdb->rcnum},
+        {NULL, 0, 0},
+    };
+    status = tuned ? tc_check_kept(told, error) : failed(store, error);
+    if (status == ASSAY_OK)
+        status = tctdbopen(store->db, path, mode) ? assay_sync_directory(config->directory, error) : failed(store, error);
     if (status != ASSAY_OK) {
         tctdbdel(store->db); /* closes it, too */
         free(store);
@@ -136,6 +144,8 @@ static void settings(struct assay_store *store, struct assay_sink *sink) {
     assay_setting(sink, "bnum", "%llu", (unsigned long long)tctdbbnum(db));
     assay_setting(sink, "xmsiz", "%llu", (unsigned long long)tchdbxmsiz(db->hdb));
     assay_setting(sink, "rcnum", "%u", db->hdb->rcnum);
+    assay_setting(sink, "lcnum", "%d", db->lcnum);
+    assay_setting(sink, "ncnum", "%d", db->ncnum);
     assay_setting(sink, "alignment", "%u", tctdbalign(db));
     assay_setting(sink, "fbpmax", "%u", tctdbfbpmax(db));
     assay_setting(sink, "dfunit", "%u", tctdbdfunit(db));

@@ -222,7 +222,7 @@ unsafe extern "C" fn settings(store: *mut Store, sink: *mut Sink) {
         assay_setting(
             sink,
             c"cache_size".as_ptr(),
-            c"%zu".as_ptr(),
+            c"%zu (asked)".as_ptr(),
             store.cache_bytes,
         );
     }
