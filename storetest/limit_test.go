@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -60,6 +61,24 @@ func TestScriptsKeepToTheClaimedLength(t *testing.T) {
 	}
 	if amounts[2] == amounts[3] || amounts[5] != 5000 {
 		t.Errorf("lengths %v: alike, or a scan was cut", amounts)
+	}
+}
+
+// An array of 1 MiB holds all the numbers that rules use, and records that are longer than it takes are not given to it.
+func TestRulesKeepToAnArraysLimits(t *testing.T) {
+	b := &bench{kit: &kit{}, description: store.Description{Name: "x", KeyNumbers: true, KeyBytesMin: 8, KeyBytesMax: 8, ValueBytesMax: 100}}
+	s := b.script(4)
+	b.mixed(s, 60)
+	for _, thread := range s.threads {
+		for _, e := range thread.Entries {
+			if e.Index() >= 4000 {
+				t.Fatalf("a rule uses the number %d", e.Index())
+			}
+		}
+	}
+	var skip *skipped
+	if err := recordColumnsRule(b); !errors.As(err, &skip) || !strings.Contains(skip.reason, "at most 100 bytes") {
+		t.Errorf("records of more bytes than a value may have: %v", err)
 	}
 }
 

@@ -92,7 +92,7 @@ func lapsRule(b *bench) error {
 	for i := range uint64(10) {
 		s.grow(0, trace.Insert, base+i, 40)
 		s.grow(0, trace.Read, base+i, 0)          // what this lap has written
-		s.do(0, trace.Upsert, base+5000+i, 40)    // the same each lap
+		s.do(0, trace.Upsert, base+2000+i, 40)    // the same each lap
 		s.grow(0, trace.Insert, base+500+2*i, 25) // a second stretch of the stride
 	}
 	s.threads[0].Stride = 100

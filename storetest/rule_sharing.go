@@ -20,7 +20,7 @@ const (
 func (b *bench) mixed(s *script, rounds int) {
 	base := b.base(s.keys)
 	for thread := range s.threads {
-		own := base + uint64(thread)*10_000
+		own := base + uint64(thread)*500
 		for round := range uint64(rounds) {
 			length := []int{24, 3000, 100, 0, 700, 23, 64}[(round+uint64(thread))%7]
 			s.do(thread, trace.Insert, own+round, length)

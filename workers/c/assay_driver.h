@@ -168,7 +168,9 @@ struct assay_driver {
      * touched; ASSAY_ERROR where it failed. */
     enum assay_status (*open)(const struct assay_config *config, struct assay_store **store, struct assay_error *error);
 
-    /* Tells the settings in force, by assay_setting: read back from the store where it can tell them. Names are the library's. */
+    /* Tells the settings in force, by assay_setting: read back from the store where it can tell them; else the value that it was given, with " (asked)"
+     * behind it. Names are the library's. An option that the library would change or round is refused by open instead; where its help says
+     * "rounded up", it may be rounded up. */
     void (*settings)(struct assay_store *store, struct assay_sink *sink);
 
     /* Closes the store; every handle was closed before. What was acknowledged must then be as durable as the class says. The store

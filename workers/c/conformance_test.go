@@ -24,6 +24,10 @@ var engines = []engine{
 	{program: "tokyocabinet", driver: "tokyocabinet-table", options: severalFiles},
 	{program: "tokyocabinet", driver: "tokyocabinet-fixed"},
 	{program: "tokyocabinet", driver: "tokyocabinet-fixed", options: map[string]string{"width_bytes": "65536", "limit_bytes": "64GiB"}},
+	{program: "tokyocabinet", driver: "tokyocabinet-fixed", options: map[string]string{"width_bytes": "100"}},
+	{program: "tokyocabinet", driver: "tokyocabinet-fixed", options: map[string]string{"limit_bytes": "1MiB"}},
+	{program: "tokyocabinet", driver: "tokyocabinet-hash", options: map[string]string{"compression": "tcbs"}},
+	{program: "tokyocabinet", driver: "tokyocabinet-table", options: map[string]string{"compression": "tcbs"}},
 	{program: "lmdb", driver: "lmdb", options: map[string]string{"map_bytes": "4GiB"}},
 	{program: "rocksdb", driver: "rocksdb"},
 	{program: "leveldb", driver: "leveldb"},
@@ -46,6 +50,11 @@ func (e engine) name() string {
 	}
 	if width := e.options["width_bytes"]; width != "" {
 		return e.driver + "-" + width + "-bytes"
+	}
+	for _, option := range []string{"compression", "limit_bytes"} {
+		if value := e.options[option]; value != "" {
+			return e.driver + "-" + value
+		}
 	}
 	return e.driver
 }

@@ -193,3 +193,25 @@ func amount(text string) *big.Rat {
 	}
 	return nil
 }
+
+// WiredTiger's compressors are in force where their extensions lie beside the library; where one does not, the refusal says what to install. What the
+// library itself has against an opening is in the answer.
+func TestWiredTigerSaysWhatACompressorNeeds(t *testing.T) {
+	o := &optionsTest{T: t, command: []string{plain.worker(t, "wiredtiger")}}
+	d := store.Description{Name: "wiredtiger", Durability: []store.DurabilityClaim{{Class: store.D1}}}
+	defer func() { o.worker.Kill() }()
+	for _, compressor := range []string{"none", "snappy", "zlib", "zstd"} {
+		for _, kind := range []string{"file", "lsm"} {
+			settings, err := o.open(d, map[string]string{"compression": compressor, "type": kind})
+			switch {
+			case err == nil && (settings["block_compressor"] != compressor || settings["type"] != kind):
+				t.Errorf("asked for %s and %s, in force: %v", compressor, kind, settings)
+			case err != nil && (compressor == "none" || !strings.Contains(err.Error(), "libwiredtiger_"+compressor+".so") || !strings.Contains(err.Error(), "install")):
+				t.Errorf("%s, %s: %v", compressor, kind, err)
+			}
+		}
+	}
+	if _, err := o.open(d, map[string]string{"type": "lsm", "cache_bytes": "1MiB"}); err == nil || !strings.Contains(err.Error(), "LSM cache size") || strings.Contains(err.Error(), "[") {
+		t.Errorf("a cache that is too small: %v, expected the library's own words, without time and thread", err)
+	}
+}
