@@ -127,7 +127,7 @@ var (
 )
 
 // kyotoWords are that library's own names of settings, and of counters that are told under another name or by one of its two drivers only.
-var kyotoWords = []string{"path", "count", "size", "cusage", "lcnt", "icnt", "first", "last", "root", "frgcnt"}
+var kyotoWords = []string{"path", "bnum", "count", "size", "cusage", "lcnt", "icnt", "first", "last", "root", "frgcnt"}
 
 // namesInSource finds the counters' names in what a driver's inspect uses of its own file: functions that it calls and tables that it reads.
 func namesInSource(t *testing.T, e engine) []*regexp.Regexp {
