@@ -24,7 +24,14 @@ const (
 	csvEarlyShare = 0.1
 	// csvWholeWithin allows for the digits that a rate over another time than a second was written with.
 	csvWholeWithin = 0.01
+	// csvEpochMin is September 2001 in seconds since 1970: no time since a start is as long.
+	csvEpochMin = 1e9
+	// csvMillisecondsWithin allows for a clock that is a little late.
+	csvMillisecondsWithin = 0.02
 )
+
+// csvMilliseconds are lengths that programs which write milliseconds sample at; of those who write seconds, next to none does.
+var csvMilliseconds = []float64{100, 200, 250, 500, 1000, 2000, 5000, 10_000}
 
 // The columns that have a meaning of their own. Any other is a resource.
 var csvColumns = []string{"time_s", "rate", "records", "bytes"}

@@ -315,7 +315,9 @@ func (t *csvTable) series() (s stat.Series) {
 		lengths = append(lengths, s.Ends[i]-s.Ends[i-1])
 	}
 	if len(lengths) > 0 {
-		s.Begin = s.Ends[0] - stat.Median(lengths)
+		step := stat.Median(lengths)
+		s.Begin = s.Ends[0] - step
+		t.doubtTimes(step)
 	} else if len(s.Ends) > 0 {
 		s.Begin = s.Ends[0] - 1
 	}
@@ -327,6 +329,27 @@ func (t *csvTable) series() (s stat.Series) {
 	}
 	s.Sparse = countsFew(s)
 	return s
+}
+
+// doubtTimes notes what time_s looks like where that is not seconds since a start. step is the length of most samples.
+func (t *csvTable) doubtTimes(step float64) {
+	for _, unit := range []struct {
+		name      string
+		perSecond float64
+	}{{"nanoseconds", 1e9}, {"microseconds", 1e6}, {"milliseconds", 1e3}} {
+		if t.first >= csvEpochMin*unit.perSecond {
+			t.note("time_s begins at %.4g, which looks like %s since 1970: here they are taken for seconds; divide them by %.0f", t.first, unit.name, unit.perSecond)
+			return
+		}
+	}
+	if t.first >= csvEpochMin {
+		t.note("time_s begins at %.0f, which looks like seconds since 1970: times are told on that clock; subtract the first one to count from the start", t.first)
+	}
+	for _, round := range csvMilliseconds {
+		if math.Abs(step-round) <= csvMillisecondsWithin*round {
+			t.note("samples are %v s long: if time_s is in milliseconds, divide it by 1000", step)
+		}
+	}
 }
 
 // countsFew says whether a rate, in whatever unit, is a count of few things a sample: of whole numbers below stallOperationsMin on average
