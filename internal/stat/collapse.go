@@ -55,6 +55,7 @@ const (
 	ShapeDecline     Shape = "decline"     // it falls as data grows
 	ShapeStalls      Shape = "stalls"      // it stood nearly still for a moment, and recovered
 	ShapeDips        Shape = "dips"        // it fell far for a moment, and came back
+	ShapeSpikes      Shape = "spikes"      // it rose far for a moment, and came back
 	ShapeOscillation Shape = "oscillation" // it goes to and fro between two levels
 	ShapeStepped     Shape = "stepped"     // it has levels that lie apart, none of the above
 	ShapeRise        Shape = "rise"        // it rises all the way
@@ -86,6 +87,7 @@ type Course struct {
 	Stalls       []Stall       `json:"stalls,omitempty"`
 	StallPeriod  *Period       `json:"stall_period,omitempty"` // nil: not regular, or too few to tell
 	Dips         *Dips         `json:"dips,omitempty"`         // nil: there are none; else levels, falls and slopes are of what lies between them. Rate, Median and the steady rate are of everything
+	Spikes       *Dips         `json:"spikes,omitempty"`       // the same upwards
 	Alternations []Alternation `json:"oscillations,omitempty"`
 	Swing        *Period       `json:"swing,omitempty"` // of the falls below the middle, where there are no two levels; nil: not regular, or not looked for
 	Coincidences []Coincidence `json:"coincidences,omitempty"`
@@ -119,7 +121,7 @@ const (
 
 // Describe tells what a rate does over time: see docs/statistics.md, 11. It first cuts the series where its level changed,
 // picks the changes that are cliffs, and then looks at each stretch between cliffs by itself. Where the rate does not go to and fro between two levels,
-// dips are then taken out and the rest is described anew. What is said of the rate
+// dips and spikes are then taken out and the rest is described anew. What is said of the rate
 // doesn't depend on its unit, on when the clock began, or on the resources.
 func Describe(s Series) Course {
 	c := describe(s, s)
@@ -127,10 +129,22 @@ func Describe(s Series) Course {
 		return c
 	}
 	if len(c.Alternations) == 0 && !s.Sparse {
-		if dips := findDips(s, LogRates(s.Rates, s.perEmpty())); dips != nil {
-			c = describe(dips.without(s), s)
-			c.Dips = dips
+		logs, rest := LogRates(s.Rates, s.perEmpty()), s
+		dips, spikes := findDips(s, logs, downwards), findDips(s, logs, upwards)
+		for _, found := range []*Dips{dips, spikes} {
+			if found != nil {
+				rest = found.without(rest)
+			}
+		}
+		if dips != nil || spikes != nil {
+			c = describe(rest, s)
+			c.Dips, c.Spikes = dips, spikes
+		}
+		if dips != nil {
 			c.Shapes = append(c.Shapes, ShapeDips)
+		}
+		if spikes != nil {
+			c.Shapes = append(c.Shapes, ShapeSpikes)
 		}
 	}
 	c.Coincidences = coincide(s, c)
@@ -244,11 +258,15 @@ func (c *Course) name(s, whole Series, logs []float64, wanders bool) {
 		switch {
 		case steadiness.Kind == Steady && c.Median == 0:
 			c.Shapes, c.Why = []Shape{ShapeTooShort}, "in more than half of the samples nothing was done, which longer samples would tell apart from a slow rate"
+		case !(steadiness.Kind == Steady && c.fallsLikeThis(whole, logs, steadiness.From)) && c.fellLast(s, whole, logs):
+			c.Shapes = []Shape{ShapeStepped}
 		case steadiness.Kind == Steady:
 			c.Shapes = []Shape{ShapeSteady}
 			c.steady(whole, steadiness, c.Samples)
-		case c.fellLast(s, whole, logs):
+		case steadiness.Kind == TooShort && c.swings(s, logs): // too restless for a drift, but regular
 			c.Shapes = []Shape{ShapeStepped}
+			low, high := nineInTen(s.Rates)
+			c.Why = fmt.Sprintf("nine samples in ten from %s to %s", figure(low), figure(high))
 		case steadiness.Kind == TooShort:
 			c.Shapes = []Shape{ShapeTooShort}
 		case steadiness.Kind == Drifting && c.declineAfter(s, logs, steadiness.From):
@@ -271,9 +289,8 @@ func (c *Course) name(s, whole Series, logs []float64, wanders bool) {
 // steady takes over what was decided of the first n samples.
 func (c *Course) steady(s Series, decided Steadiness, n int) {
 	c.SteadyFrom, c.SteadyRate = decided.From, s.mean(decided.From, n)
-	sorted := slices.Sorted(slices.Values(s.Rates[decided.From:n]))
-	beyond := len(sorted) / 20
-	c.SteadySpread = &Interval{sorted[beyond], sorted[len(sorted)-1-beyond]}
+	low, high := nineInTen(s.Rates[decided.From:n])
+	c.SteadySpread = &Interval{low, high}
 	for _, warning := range decided.Warnings {
 		if warning.Code != WarnNoWarmupCut { // it is steady all the same
 			c.Warnings = append(c.Warnings, warning)
@@ -281,15 +298,38 @@ func (c *Course) steady(s Series, decided Steadiness, n int) {
 	}
 }
 
+// nineInTen leaves out one rate in twenty below and one in twenty above.
+func nineInTen(rates []float64) (low, high float64) {
+	sorted := slices.Sorted(slices.Values(rates))
+	beyond := len(sorted) / 20
+	return sorted[beyond], sorted[len(sorted)-1-beyond]
+}
+
+// fallsLikeThis says whether the samples that a steady series ends in need no word of their own: they are told as a stall, or others since sample from were as low.
+func (c *Course) fallsLikeThis(whole Series, logs []float64, from int) bool {
+	if len(c.Stalls) > 0 && !c.Stalls[len(c.Stalls)-1].Recovered {
+		return true
+	}
+	n := len(logs)
+	least := whole.clearlyBelow(logs, 0, n)
+	at := whole.lastBelow(least)
+	return slices.ContainsFunc(whole.Rates[min(from, at):at], func(r float64) bool { return r < least })
+}
+
+// lastBelow is where the samples begin that the series ends in and that are all below a rate; their number: there are none.
+func (s Series) lastBelow(least float64) int {
+	at := len(s.Rates)
+	for at > 0 && s.Rates[at-1] < least {
+		at--
+	}
+	return at
+}
+
 // fellLast looks for a steady rate of which only the last samples, too few for a level, lie far below. To the split into
 // levels, a few such samples look like a walk.
 func (c *Course) fellLast(s, whole Series, logs []float64) bool {
 	n := len(s.Rates)
-	least := s.clearlyBelow(logs, 0, n)
-	at := n
-	for at > 0 && s.Rates[at-1] < least {
-		at--
-	}
+	at := s.lastBelow(s.clearlyBelow(logs, 0, n))
 	if at == n || n-at >= SegmentSamplesMin {
 		return false
 	}
@@ -341,7 +381,7 @@ func (c *Course) warn(s Series) {
 	}
 	if c.LastFall != nil {
 		c.Warnings = append(c.Warnings, Warning{WarnRecentFall,
-			fmt.Sprintf("the rate fell in the last %d samples: that it lasts is not known", c.LastFall.Samples()), "run longer"})
+			fmt.Sprintf("the rate fell too late, %d of %d samples before the end: that it lasts is not known", c.LastFall.Samples(), len(s.Rates)), "run longer"})
 	}
 	if k := len(c.Cliffs); k > 0 && len(s.Rates)-c.Cliffs[k-1].At < recentSamples {
 		c.Warnings = append(c.Warnings, Warning{WarnRecentFall,

@@ -31,7 +31,7 @@ func periodic(c Course) bool {
 			return true
 		}
 	}
-	return c.StallPeriod != nil || c.Swing != nil || c.Dips != nil && c.Dips.Period != nil
+	return c.StallPeriod != nil || c.Swing != nil || c.Dips != nil && c.Dips.Period != nil || c.Spikes != nil && c.Spikes.Period != nil
 }
 
 // randomWalk moves the log rate by so much a second.
@@ -44,7 +44,7 @@ func randomWalk(r *rand.Rand, n int, step float64) []float64 {
 }
 
 func simulateShapes(t *testing.T, series int) table {
-	out := table{Columns: []string{"series", "samples", "cliff", "decline", "oscillation", "dips", "a period", "wandering", "steady"}}
+	out := table{Columns: []string{"series", "samples", "cliff", "decline", "oscillation", "dips", "a period", "wandering", "steady", "spikes"}}
 	steady := func(rho float64) func(r *rand.Rand, n int) []float64 {
 		return func(r *rand.Rand, n int) []float64 { return ratesOf(autoregressive(r, n, rho, 0.1), constant) }
 	}
@@ -53,24 +53,26 @@ func simulateShapes(t *testing.T, series int) table {
 		rates func(r *rand.Rand, n int) []float64
 		// the most that may be said falsely: cliffs, declines, oscillations, dips, periods; above 1: nothing is promised
 		most [5]float64
+		// the least of 200 samples or more of which a period is told, and spikes; nil: nothing is promised
+		least []float64
 	}{
-		{"steady, ρ = 0", steady(0), [5]float64{0.01, 0.01, 0.01, 0.01, 0.01}},
-		{"steady, ρ = 0.3", steady(0.3), [5]float64{0.01, 0.01, 0.01, 0.01, 0.01}},
-		{"steady, ρ = 0.6", steady(0.6), [5]float64{0.01, 0.02, 0.01, 0.01, 0.01}},
+		{"steady, ρ = 0", steady(0), [5]float64{0.01, 0.01, 0.01, 0.01, 0.01}, nil},
+		{"steady, ρ = 0.3", steady(0.3), [5]float64{0.01, 0.01, 0.01, 0.01, 0.01}, nil},
+		{"steady, ρ = 0.6", steady(0.6), [5]float64{0.01, 0.02, 0.01, 0.01, 0.01}, nil},
 		{"linear drift of −10 %, ρ = 0.3", func(r *rand.Rand, n int) []float64 {
 			return ratesOf(autoregressive(r, n, 0.3, 0.1), func(i int) float64 { return 1 - 0.1*float64(i)/float64(n-1) })
-		}, [5]float64{0.01, 2, 0.01, 0.01, 0.01}},
+		}, [5]float64{0.01, 2, 0.01, 0.01, 0.01}, nil},
 		{"linear drift of −50 %, ρ = 0.3", func(r *rand.Rand, n int) []float64 {
 			return ratesOf(autoregressive(r, n, 0.3, 0.1), func(i int) float64 { return 1 - 0.5*float64(i)/float64(n-1) })
-		}, [5]float64{2, 2, 0.01, 0.01, 0.01}},
-		{"random walk, 5 % a second", func(r *rand.Rand, n int) []float64 { return ratesOf(randomWalk(r, n, 0.05), constant) }, [5]float64{2, 2, 2, 2, 0.02}},
+		}, [5]float64{2, 2, 0.01, 0.01, 0.01}, nil},
+		{"random walk, 5 % a second", func(r *rand.Rand, n int) []float64 { return ratesOf(randomWalk(r, n, 0.05), constant) }, [5]float64{2, 2, 2, 2, 0.02}, nil},
 		{"noise of 5 %, then of 20 %, ρ = 0.3", func(r *rand.Rand, n int) []float64 {
 			noise := autoregressive(r, n, 0.3, 0.05)
 			for i := n / 2; i < n; i++ {
 				noise[i] *= 4
 			}
 			return ratesOf(noise, constant)
-		}, [5]float64{0.02, 0.02, 0.01, 0.02, 0.01}},
+		}, [5]float64{0.02, 0.02, 0.01, 0.02, 0.01}, nil},
 		{"2 s in 30 at a thirtieth (compaction), ρ = 0.3", func(r *rand.Rand, n int) []float64 {
 			first := r.IntN(30)
 			return ratesOf(autoregressive(r, n, 0.3, 0.1), func(i int) float64 {
@@ -79,7 +81,7 @@ func simulateShapes(t *testing.T, series int) table {
 				}
 				return 1
 			})
-		}, [5]float64{0.01, 0.02, 0.01, 0.01, 2}},
+		}, [5]float64{0.01, 0.02, 0.01, 0.01, 2}, nil},
 		{"as many stalls of 2 s, anywhere, ρ = 0.3", func(r *rand.Rand, n int) []float64 {
 			rates := ratesOf(autoregressive(r, n, 0.3, 0.1), constant)
 			for range n / 30 {
@@ -87,7 +89,7 @@ func simulateShapes(t *testing.T, series int) table {
 				rates[at], rates[at+1] = rates[at]/30, rates[at+1]/30
 			}
 			return rates
-		}, [5]float64{0.02, 0.02, 0.01, 0.02, 0.02}},
+		}, [5]float64{0.02, 0.02, 0.01, 0.02, 0.02}, nil},
 		{"4 s in 30 at 40 %, ρ = 0.3", func(r *rand.Rand, n int) []float64 {
 			first := r.IntN(30)
 			return ratesOf(autoregressive(r, n, 0.3, 0.1), func(i int) float64 {
@@ -96,7 +98,7 @@ func simulateShapes(t *testing.T, series int) table {
 				}
 				return 1
 			})
-		}, [5]float64{0.02, 0.02, 2, 2, 2}},
+		}, [5]float64{0.02, 0.02, 2, 2, 2}, nil},
 		{"1 s in 20 at 60 %, ρ = 0.3", func(r *rand.Rand, n int) []float64 {
 			first := r.IntN(20)
 			return ratesOf(autoregressive(r, n, 0.3, 0.1), func(i int) float64 {
@@ -105,7 +107,7 @@ func simulateShapes(t *testing.T, series int) table {
 				}
 				return 1
 			})
-		}, [5]float64{0.01, 0.02, 0.01, 2, 2}},
+		}, [5]float64{0.01, 0.02, 0.01, 2, 2}, nil},
 		{"12 s in 90 at 60 %, drift of −30 %, ρ = 0.3", func(r *rand.Rand, n int) []float64 {
 			first := r.IntN(90)
 			return ratesOf(autoregressive(r, n, 0.3, 0.05), func(i int) float64 {
@@ -115,16 +117,34 @@ func simulateShapes(t *testing.T, series int) table {
 				}
 				return line
 			})
-		}, [5]float64{2, 2, 0.01, 2, 2}},
+		}, [5]float64{2, 2, 0.01, 2, 2}, nil},
+		{"sine of ±40 %, period 10 s, ρ = 0.3", sine(10), [5]float64{0.01, 0.01, 0.01, 0.02, 2}, nil},
+		{"sine of ±40 %, period 20 s, ρ = 0.3", sine(20), [5]float64{0.01, 0.01, 0.01, 0.02, 2}, []float64{0.98, 0}},
+		{"sine of ±40 %, period 30 s, ρ = 0.3", sine(30), [5]float64{0.01, 0.01, 0.01, 0.02, 2}, []float64{0.98, 0}},
+		{"2 s in 30 at a hundred times, ρ = 0.3", func(r *rand.Rand, n int) []float64 {
+			first := r.IntN(30)
+			return ratesOf(autoregressive(r, n, 0.3, 0.1), func(i int) float64 {
+				if (i+first)%30 < 2 {
+					return 100
+				}
+				return 1
+			})
+		}, [5]float64{0.01, 0.02, 0.01, 0.01, 2}, []float64{0.98, 0.98}},
 	} {
 		for j, n := range []int{60, 200, 600} {
 			said := courses("shapes", i*3+j, series, func(r *rand.Rand) Series { return everySecond(shape.rates(r, n)) },
-				has(ShapeCliff), has(ShapeDecline), has(ShapeOscillation), has(ShapeDips), periodic, has(ShapeWandering), has(ShapeSteady))
+				has(ShapeCliff), has(ShapeDecline), has(ShapeOscillation), has(ShapeDips), periodic, has(ShapeWandering), has(ShapeSteady), has(ShapeSpikes))
 			row := []string{shape.name, fmt.Sprint(n)}
 			for k, what := range []string{"cliffs", "declines", "oscillations", "dips", "periods"} {
 				if shape.most[k] <= 1 {
 					within(t, fmt.Sprintf("%s, %d samples: false %s", shape.name, n, what), said[k], 0, shape.most[k], series)
 				}
+			}
+			if shape.least != nil && n >= 200 {
+				within(t, fmt.Sprintf("%s, %d samples: periods", shape.name, n), said[4], shape.least[0], 1, series)
+				within(t, fmt.Sprintf("%s, %d samples: spikes", shape.name, n), said[7], shape.least[1], 1, series)
+			} else if i < 12 {
+				within(t, fmt.Sprintf("%s, %d samples: false spikes", shape.name, n), said[7], 0, 0.02, series)
 			}
 			for _, share := range said {
 				row = append(row, percent(share))
@@ -133,6 +153,13 @@ func simulateShapes(t *testing.T, series int) table {
 		}
 	}
 	return out
+}
+
+func sine(period float64) func(r *rand.Rand, n int) []float64 {
+	return func(r *rand.Rand, n int) []float64 {
+		phase := 2 * math.Pi * r.Float64()
+		return ratesOf(autoregressive(r, n, 0.3, 0.1), func(i int) float64 { return 1 + 0.4*math.Sin(phase+2*math.Pi*float64(i)/period) })
+	}
 }
 
 func simulateCliffs(t *testing.T, series int) table {

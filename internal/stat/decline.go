@@ -56,8 +56,9 @@ type Decline struct {
 	P        float64 `json:"p"`
 	// Early is the rate on the fitted line at the middle of the stretch's first tenth, End that at its end; without a form,
 	// they are the medians of its first and last tenth, HalfAt is read off, and there is no slope.
-	Early float64 `json:"early"`
-	End   float64 `json:"end"`
+	Early   float64 `json:"early"`
+	EarlyAt float64 `json:"early_t"` // seconds, on the series' clock: when that is
+	End     float64 `json:"end"`
 	// HalfAt is the amount at which half of Early is left, on the line; nil where that is too far beyond what was seen.
 	HalfAt       *float64  `json:"half_at,omitempty"`
 	HalfInterval *Interval `json:"half_interval,omitempty"` // nil: it has no upper end
@@ -112,7 +113,8 @@ func findDecline(s Series, logs []float64, from, to int, drifts bool) *Decline {
 			return nil
 		}
 	}
-	d := &Decline{From: from, To: to, Basis: basis, Form: form, SlopeForm: form, Slope: best.slope,
+	middle := max(edgeSamples, n/10) / 2 // of the first tenth
+	d := &Decline{From: from, To: to, Basis: basis, Form: form, SlopeForm: form, Slope: best.slope, EarlyAt: s.Ends[from+middle],
 		SlopeInterval: Interval{best.slope - best.slopeHalf, best.slope + best.slopeHalf}, P: best.p}
 	floor := float64(n) * noiseFloor * noiseFloor
 	d.Evidence = EffectiveSamples(n, best.rho) * math.Log(max(other.cost, floor)/max(best.cost, floor))
@@ -133,7 +135,7 @@ func findDecline(s Series, logs []float64, from, to int, drifts bool) *Decline {
 		}
 		return d
 	}
-	early := amounts[max(edgeSamples, n/10)/2]
+	early := amounts[middle]
 	last := amounts[n-1]
 	on := func(amount float64) float64 {
 		if form == LogLog {

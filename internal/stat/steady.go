@@ -51,14 +51,16 @@ type Steadiness struct {
 
 // Decide says whether a phase's rates (operations a second, one every sampleSeconds) settled, where, and at which rate.
 //
-// After the warm-up cut (MSER5), a phase is not steady if its levels (ChangePoints) lie more than SteadyTolerance apart,
+// After the warm-up (Warmup), a phase is not steady if its levels (ChangePoints) lie more than SteadyTolerance apart,
 // or if it drifts by more than that with p < 0.01. The drift is the slope of log rate on time by least squares; its
 // standard error is √(LRV / Σ(t − t̄)²), with the long-run variance of the residuals, and its degrees of freedom those of
 // the effective samples: a plain regression would take the likeness of neighbouring seconds for a trend.
+// A beginning that is no warm-up, though MSER5 would cut it, that moves the mean by more than SteadyTolerance, and is as far from the rest as a change of level costs, is a level of its own, however short.
 // Where the drift's interval reaches beyond 30 %, nobody can tell. A series that is not steady is drifting rather than stepped where a line describes it as well as the levels do.
 func Decide(rates []float64, sampleSeconds float64) Steadiness {
 	var s Steadiness
-	cut, ok, why := MSER5(rates)
+	settled, ok, why := MSER5(rates)
+	cut := offThroughout(rates, settled)
 	if !ok {
 		s.Warnings = append(s.Warnings, Warning{WarnNoWarmupCut, why, "run the phase longer"})
 	}
@@ -95,6 +97,8 @@ func Decide(rates []float64, sampleSeconds float64) Steadiness {
 	drifts := line.p < trendSignificance && math.Abs(line.drift) > math.Log1p(SteadyTolerance)
 
 	perChange := penaltyFactor * s.Levels.LongRunVariance * math.Log(float64(s.Samples))
+	rest := Mean(rates[settled:])
+	beginsApart := math.Abs(s.Rate-rest) > SteadyTolerance*rest && stepCost(LogRates(rates[cut:], sampleSeconds), settled-cut) > perChange
 	lineIsAsGood := line.cost+perChange <= s.Levels.cost+perChange*float64(len(s.Levels.Segments)-1)
 	switch {
 	case apart > SteadyTolerance && !(drifts && lineIsAsGood):
@@ -105,6 +109,9 @@ func Decide(rates []float64, sampleSeconds float64) Steadiness {
 		s.Kind = Drifting
 		s.Why = fmt.Sprintf("a drift of %s over %d samples (95 %% interval %s to %s)",
 			change(s.Drift), s.Samples, change(s.Interval.Low), change(s.Interval.High))
+	case beginsApart:
+		s.Kind = Stepped
+		s.Why = fmt.Sprintf("%s at first, for %d of %d samples, and %s from then on", figure(Mean(rates[cut:settled])), settled-cut, len(rates), figure(rest))
 	case s.Interval.Low < -driftUnknown || s.Interval.High > driftUnknown:
 		s.Kind = TooShort
 		s.Why = fmt.Sprintf("a drift between %s and %s fits the %d samples after the warm-up: too few, or too restless, to tell",
@@ -149,6 +156,15 @@ func figure(rate float64) string {
 		decimals = 1
 	}
 	return fmt.Sprintf("%.*f%s/s", decimals, rate, unit)
+}
+
+// stepCost is what it costs to take the first of some log rates for a part of the level of the rest.
+func stepCost(logs []float64, first int) float64 {
+	if first == 0 {
+		return 0
+	}
+	step := Mean(logs[:first]) - Mean(logs[first:])
+	return float64(first) * step * step
 }
 
 func levelRange(segments []Segment) (low, high float64) {

@@ -14,6 +14,12 @@ const (
 	mserRefuse = 1.5
 	// warmupPart: a warm-up is at most one part in so many of a series. What changes later is no warm-up: the statistic is smallest where a store is dead.
 	warmupPart = 4
+	// warmupFast is how much faster than the rest a beginning may be and still pass for a warm-up.
+	warmupFast = 0.25
+	// warmupSlow is how far below the rest a warm-up may fall once it has reached the rate: of what climbs slowly, noise alone throws some samples back.
+	warmupSlow = 0.2
+	// warmupWindow is how many samples reach the rate, or are faster.
+	warmupWindow = 3
 )
 
 // MSER5 finds how many samples at the start of a series to leave out as warm-up: of all cuts at a multiple of five
@@ -42,6 +48,31 @@ func MSER5(series []float64) (cut int, ok bool, why string) {
 		return 0, false, fmt.Sprintf("the best cut would be at sample %d of %d, in the second half: the series has not settled", late*batch, len(series))
 	}
 	return lowest(statistics[:len(means)/warmupPart+1]) * batch, true, why
+}
+
+// Warmup is the cut of MSER5, less what is no warm-up: only a beginning that is off throughout is left out. It ends where three samples first
+// come within SteadyTolerance of the mean of the rest, or above, if before the cut the median of five falls below it again, by warmupSlow, or three are faster than it by warmupFast.
+// (A stall of two samples is told as one, and may be cut off.) So neither an outage after a good beginning is cut off, nor a beginning in which a store was still quick.
+func Warmup(series []float64) (cut int, ok bool, why string) {
+	cut, ok, why = MSER5(series)
+	return offThroughout(series, cut), ok, why
+}
+
+func offThroughout(series []float64, cut int) int {
+	if cut == 0 {
+		return 0
+	}
+	usual, window, reached := Mean(series[cut:]), min(warmupWindow, cut), -1
+	for i := range cut - window + 1 {
+		rate := Mean(series[i : i+window])
+		if reached < 0 && rate >= (1-SteadyTolerance)*usual {
+			reached = i
+		}
+		if fell := Median(series[i:min(i+mserBatch, len(series))]) < (1-warmupSlow)*usual; reached >= 0 && (fell || rate > (1+warmupFast)*usual) {
+			return reached
+		}
+	}
+	return cut
 }
 
 // batchMeans leaves out an incomplete batch at the end.
