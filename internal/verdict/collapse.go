@@ -20,7 +20,7 @@ type Analysis struct {
 type Mark struct {
 	At      float64  `json:"t"`                 // seconds, on the series' clock
 	Until   float64  `json:"until,omitempty"`   // 0: an instant
-	Kind    string   `json:"kind"`              // cliff, stall, dips, decline, oscillation, or change (of level)
+	Kind    string   `json:"kind"`              // cliff, stall, dips, spikes, decline, oscillation, or change (of level)
 	Text    string   `json:"text"`              // a sentence
 	Records *float64 `json:"records,omitempty"` // stored at that time; nil: not measured
 }
@@ -71,11 +71,18 @@ func Analyze(s stat.Series) Analysis {
 	if text := a.shapeText(s); text != "" {
 		say(text)
 	}
-	if a.Dips != nil {
-		text, last := dipsText(s, *a.Dips), a.Dips.Events[len(a.Dips.Events)-1]
+	for _, found := range []struct {
+		kind string
+		dips *stat.Dips
+		text func(stat.Series, stat.Dips) string
+	}{{"dips", a.Dips, dipsText}, {"spikes", a.Spikes, spikesText}} {
+		if found.dips == nil {
+			continue
+		}
+		text, last := found.text(s, *found.dips), found.dips.Events[len(found.dips.Events)-1]
 		say(text)
-		from := a.Dips.Events[0].From
-		mark(Mark{At: beginning(s, from), Until: s.Ends[last.To-1], Kind: "dips", Text: text, Records: measured(s.Records, from-1)})
+		from := found.dips.Events[0].From
+		mark(Mark{At: beginning(s, from), Until: s.Ends[last.To-1], Kind: found.kind, Text: text, Records: measured(s.Records, from-1)})
 	}
 	if len(a.Stalls) > 0 {
 		say(a.stallsText(s))
@@ -190,7 +197,7 @@ func named(w stat.Coincidence) string {
 func declineText(s stat.Series, d stat.Decline) string {
 	var b strings.Builder
 	clock := clockOf(s)
-	fmt.Fprintf(&b, "From %s to %s the rate declines, from %s to %s", clock.seconds(beginning(s, d.From)), clock.seconds(s.Ends[d.To-1]), rate(d.Early), rate(d.End))
+	fmt.Fprintf(&b, "From %s to %s the rate declines, from %s at %s to %s", clock.seconds(beginning(s, d.From)), clock.seconds(s.Ends[d.To-1]), rate(d.Early), clock.seconds(d.EarlyAt), rate(d.End))
 	on := clock.seconds
 	switch d.Basis {
 	case stat.OverRecords:
@@ -201,9 +208,9 @@ func declineText(s stat.Series, d stat.Decline) string {
 		b.WriteString(", as data piles up")
 	}
 	if d.HalfAt != nil {
-		verb := "half of the early rate is left at"
+		verb := "half of that first rate is left at"
 		if d.Extrapolated {
-			verb = "if it goes on, half of the early rate will be left at"
+			verb = "if it goes on, half of that first rate will be left at"
 		}
 		fmt.Fprintf(&b, "; %s %s", verb, on(*d.HalfAt))
 		if d.HalfInterval != nil {
@@ -263,18 +270,29 @@ func periodText(p stat.Period) string {
 	return fmt.Sprintf("every %s (%s to %s, p %s)", clock.seconds(p.Seconds), clock.number(p.Interval.Low), clock.seconds(p.Interval.High), chance(p.P))
 }
 
+// stallsText: "It stalled 3 times, first at 11.0 s, longest from 50.0 s to 58.0 s, below a tenth of …".
 func (a *Analysis) stallsText(s stat.Series) string {
-	longest, lowest, ended, usual := 0.0, math.Inf(1), true, 0.0
+	clock, lasted := clockOf(s), func(stall stat.Stall) float64 { return s.Ends[stall.To-1] - beginning(s, stall.From) }
+	longest, lowest, ended, usual := a.Stalls[0], math.Inf(1), true, 0.0
 	for _, stall := range a.Stalls {
-		longest = math.Max(longest, s.Ends[stall.To-1]-beginning(s, stall.From))
+		if lasted(stall) > lasted(longest) {
+			longest = stall
+		}
 		lowest = math.Min(lowest, stall.Lowest)
 		usual = math.Max(usual, stall.Usual)
 		ended = ended && stall.Recovered
 	}
-	text := fmt.Sprintf("It stalled %s, for up to %s, below a tenth of the usual %s (lowest %s)", plural(len(a.Stalls), "time", "times"), clockOf(s).seconds(longest), rate(usual), rate(lowest))
+	often, when := "once", ""
+	if len(a.Stalls) > 1 {
+		often, when = fmt.Sprintf("%d times", len(a.Stalls)), fmt.Sprintf("first at %s, longest ", clock.seconds(beginning(s, a.Stalls[0].From)))
+	}
+	text := fmt.Sprintf("It stalled %s, %sfrom %s to %s, below a tenth of the usual %s (lowest %s)", often, when,
+		clock.seconds(beginning(s, longest.From)), clock.seconds(s.Ends[longest.To-1]), rate(usual), rate(lowest))
 	switch {
 	case ended:
 		text += ", and recovered"
+	case len(a.Stalls) == 1:
+		text += ", and had not recovered at the end"
 	default:
 		text += ", and had not recovered from the last one at the end"
 	}
@@ -300,13 +318,45 @@ func dipsText(s stat.Series, d stat.Dips) string {
 	}
 	text := fmt.Sprintf("It dips %d times between %s and %s, for %s at the median, to %s of what is usual around (lowest %s), in all %s of the time, and comes back",
 		len(d.Events), clock.seconds(beginning(s, first.From)), clock.seconds(s.Ends[last.To-1]), clock.seconds(d.Seconds), percent(d.Left), rate(lowest), percent(d.Share))
+	return text + rhythmText(d) + "."
+}
+
+// rhythmText says whether dips or spikes are regular; "" where they are too few to tell.
+func rhythmText(d stat.Dips) string {
 	switch {
 	case d.Period != nil:
-		text += "; " + periodText(*d.Period)
+		return "; " + periodText(*d.Period)
 	case len(d.Events) >= 5:
-		text += "; no regular period is shown"
+		return "; no regular period is shown"
 	}
-	return text + "."
+	return ""
+}
+
+// spikesText: "It spikes 20 times between 4.00 s and 576 s, for 2.00 s at the median, to 100 times what is usual around (highest 108 k/s), in all 6.7 % of the time; every …".
+func spikesText(s stat.Series, d stat.Dips) string {
+	clock, highest := clockOf(s), 0.0
+	for _, spike := range d.Events {
+		highest = math.Max(highest, spike.Highest)
+	}
+	first, last := d.Events[0], d.Events[len(d.Events)-1]
+	from, times := clock.seconds(beginning(s, first.From)), timesText(d.Left)
+	switch {
+	case len(d.Events) > 1:
+		return fmt.Sprintf("It spikes %d times between %s and %s, for %s at the median, to %s what is usual around (highest %s), in all %s of the time, and comes back%s.",
+			len(d.Events), from, clock.seconds(s.Ends[last.To-1]), clock.seconds(d.Seconds), times, rate(highest), percent(d.Share), rhythmText(d))
+	case first.To == first.From+1:
+		return fmt.Sprintf("One sample, from %s to %s, has %s the usual %s (%s).", from, clock.seconds(s.Ends[first.From]), times, rate(first.Usual), rate(highest))
+	}
+	return fmt.Sprintf("It spikes once, from %s to %s, to %s the usual %s (highest %s), and came back.",
+		from, clock.seconds(s.Ends[first.To-1]), times, rate(first.Usual), rate(highest))
+}
+
+// timesText: "1.52 times", "20 times".
+func timesText(factor float64) string {
+	if factor < 9.95 {
+		return fmt.Sprintf("%.2g times", factor)
+	}
+	return fmt.Sprintf("%.0f times", factor)
 }
 
 // shapeText speaks of what has no sentence of its own.
@@ -321,10 +371,12 @@ func (a *Analysis) shapeText(s stat.Series) string {
 		return fmt.Sprintf("Nobody can tell from this: %s.", a.Why)
 	case a.Swing != nil:
 		return fmt.Sprintf("The rate swings: it falls below its middle %s, and has %s.", periodText(*a.Swing), a.Why)
-	case a.Has(stat.ShapeStepped) && a.Dips != nil:
-		return fmt.Sprintf("Between its dips the rate is not steady, and none of its falls is a cliff: it has %s.", a.Why)
 	case a.Has(stat.ShapeStepped):
-		return fmt.Sprintf("The rate is not steady, and none of its falls is a cliff: it has %s.", a.Why)
+		stretch := "The"
+		if besides := a.besides(); besides != "" {
+			stretch = "Between its " + besides + " the"
+		}
+		return fmt.Sprintf("%s rate is not steady, and none of its falls is a cliff: it has %s.", stretch, a.levelsText(s))
 	case a.Has(stat.ShapeRise):
 		return fmt.Sprintf("The rate rises: %s.", a.Why)
 	case a.Has(stat.ShapeWandering):
@@ -333,15 +385,45 @@ func (a *Analysis) shapeText(s stat.Series) string {
 	return ""
 }
 
+// besides names what was taken out before levels were looked for; "": nothing.
+func (a *Analysis) besides() string {
+	var found []string
+	if a.Dips != nil {
+		found = append(found, "dips")
+	}
+	if a.Spikes != nil {
+		found = append(found, "spikes")
+	}
+	return list(found)
+}
+
+// levelsTold is how many levels are told one by one: "100 k/s until 40.0 s, then 40.2 k/s until 70.0 s, then 99.5 k/s". More are in the table.
+const levelsTold = 3
+
+func (a *Analysis) levelsText(s stat.Series) string {
+	if n := len(a.Segments); n < 2 || n > levelsTold {
+		return a.Why
+	}
+	clock := clockOf(s)
+	var b strings.Builder
+	for i, level := range a.Segments {
+		if i > 0 {
+			fmt.Fprintf(&b, " until %s, then ", clock.seconds(level.From))
+		}
+		b.WriteString(rate(level.Rate))
+	}
+	return b.String()
+}
+
 // steadyText speaks of a steady rate. Its warm-up, and a fall at its end, have no part in its figures.
 func (a *Analysis) steadyText(s stat.Series) string {
-	stretch, before, average := "The rate is steady", "", "on average"
-	if a.Dips != nil {
-		stretch, average = "But for its dips the rate is steady", "on average with them"
+	stretch, before, average, besides := "The rate is steady", "", "on average", a.besides()
+	if besides != "" {
+		stretch, average = "But for its "+besides+" the rate is steady", "on average with them"
 	}
 	switch {
-	case a.LastFall != nil && a.Dips != nil:
-		stretch = "Until then it is steady, but for its dips,"
+	case a.LastFall != nil && besides != "":
+		stretch = "Until then it is steady, but for its " + besides + ","
 	case a.LastFall != nil:
 		stretch = "Until then it is steady"
 	}

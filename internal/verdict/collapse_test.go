@@ -58,7 +58,7 @@ func TestTheArticlesSentences(t *testing.T) {
 // The article's experiment as this project measured it: no cliff, but a fall to less than a tenth, in bends.
 func TestTheArticlesExperimentDone(t *testing.T) {
 	a := Analyze(readFile(t, "testdata/tokyo-cabinet.csv"))
-	if !slices.Equal(a.Shapes, []stat.Shape{stat.ShapeDecline}) || !strings.Contains(a.Sentences[0], "from 118 k/s to 10.4 k/s, as records pile up; half of the early rate is left at 2.22 M records") ||
+	if !slices.Equal(a.Shapes, []stat.Shape{stat.ShapeDecline}) || !strings.Contains(a.Sentences[0], "from 118 k/s at 5.00 s to 10.4 k/s, as records pile up; half of that first rate is left at 2.22 M records") ||
 		!strings.Contains(a.Sentences[0], "most steeply at") {
 		t.Errorf("%v: %q", a.Shapes, a.Sentences)
 	}
@@ -497,7 +497,7 @@ func TestDeclineAndOscillationAreFindings(t *testing.T) {
 		}
 	}
 	s := summarise(t, run)
-	if f := find(s, FindDecline); f == nil || f.Where.Arm != "elm" || !strings.Contains(strings.Join(f.Evidence, " "), "as records pile up; half of the early rate is left at") {
+	if f := find(s, FindDecline); f == nil || f.Where.Arm != "elm" || !strings.Contains(strings.Join(f.Evidence, " "), "as records pile up; half of that first rate is left at") {
 		t.Errorf("decline: %+v among %v", f, codes(s))
 	}
 	if f := find(s, FindOscillation); f == nil || f.Where.Arm != "ash" || !strings.Contains(f.Evidence[0], "(50 % of the time)") || !strings.Contains(f.Evidence[0], "every 6.00 s") {

@@ -39,7 +39,7 @@ func (a *Analysis) WriteText(w io.Writer, s stat.Series) error {
 }
 
 // draw draws the mean rate of each column, on a linear scale from 0, and under it the marks: C where a cliff begins, ! where it
-// stalled, v where it dipped, | where the level changed.
+// stalled, v where it dipped, ^ where it spiked, | where the level changed.
 func (a *Analysis) draw(b *strings.Builder, s stat.Series) {
 	n := len(s.Rates)
 	width := min(n, sparkWidth)
@@ -72,9 +72,14 @@ func (a *Analysis) draw(b *strings.Builder, s stat.Series) {
 			line[i] = blocks[max(int(math.Round(sums[i]/most*8)), 1)]
 		}
 	}
-	if a.Dips != nil {
-		for _, dip := range a.Dips.Events {
-			marks[column(beginning(s, dip.From))] = 'v'
+	for _, kind := range []struct {
+		dips *stat.Dips
+		sign rune
+	}{{a.Spikes, '^'}, {a.Dips, 'v'}} {
+		if kind.dips != nil {
+			for _, dip := range kind.dips.Events {
+				marks[column(beginning(s, dip.From))] = kind.sign
+			}
 		}
 	}
 	for _, kind := range []struct {
@@ -95,7 +100,7 @@ func (a *Analysis) draw(b *strings.Builder, s stat.Series) {
 	from, to := clock.seconds(begin), clock.seconds(end)
 	fmt.Fprintf(b, "%s%s%s", from, strings.Repeat(" ", max(width-len(from)-len(to), 1)), to)
 	var legend []string
-	for _, sign := range []struct{ sign, meaning string }{{"C", "C cliff"}, {"!", "! stall"}, {"v", "v dip"}, {"|", "| change of level"}} {
+	for _, sign := range []struct{ sign, meaning string }{{"C", "C cliff"}, {"!", "! stall"}, {"v", "v dip"}, {"^", "^ spike"}, {"|", "| change of level"}} {
 		if slices.Contains(marks, []rune(sign.sign)[0]) {
 			legend = append(legend, sign.meaning)
 		}
@@ -108,8 +113,8 @@ func (a *Analysis) draw(b *strings.Builder, s stat.Series) {
 
 func (a *Analysis) table(b *strings.Builder, clock clock) {
 	rows := [][]string{{"from", "to", "mean rate", "records at its end", "bytes at its end"}}
-	if a.Dips != nil {
-		rows[0][2] = "mean rate between dips"
+	if besides := a.besides(); besides != "" {
+		rows[0][2] = "mean rate between " + besides
 	}
 	for _, level := range a.Segments {
 		row := []string{clock.seconds(level.From), clock.seconds(level.To), rate(level.Rate), "–", "–"}
