@@ -13,6 +13,8 @@ const (
 	alternationShareMin    = 0.15
 	// alternationRatioMin is how many times the upper level is the lower one, at least.
 	alternationRatioMin = 1.5
+	// staysMax is how many times the longest stay between two switches the first or the last stay may be: else most of it does not belong to what goes to and fro.
+	staysMax = 2
 	// sparseRootsMin is how far apart the roots of the levels' operations a sample are, where these are few: four standard deviations
 	// of the root of a Poisson count.
 	sparseRootsMin = 2
@@ -35,10 +37,45 @@ type Alternation struct {
 	Period    *Period `json:"period,omitempty"` // of the falls to the lower level; nil: not regular
 	// StallsApart says that samples below a tenth of the median belong to neither level.
 	StallsApart bool `json:"stalls_apart"`
+	// Before and After are what lies between it and the next cliff, or the end of the series, on either side; nil: nothing does.
+	Before *Segment `json:"before,omitempty"`
+	After  *Segment `json:"after,omitempty"`
+	// firstSwitch and lastSwitch are the samples after them, and longest is the longest stay between them, seconds.
+	firstSwitch, lastSwitch int
+	longest                 float64
 }
 
-// findAlternation looks at one stretch. It tries all samples, then those that are no stalls.
+// findAlternation looks at one stretch. It tries all samples, then those that are no stalls. What goes to and fro for a part of the stretch only is told of that part: where the
+// rate stays much longer before the first switch, or after the last, than ever between them, all but its longest such stay is left out.
 func findAlternation(s Series, logs []float64, from, to int) *Alternation {
+	a := alternateAnywhere(s, logs, from, to)
+	if a == nil {
+		return nil
+	}
+	begin, end := s.around(*a)
+	if begin == from && end == to {
+		return a
+	}
+	return alternateAnywhere(s, logs, begin, end)
+}
+
+// around is the part of an alternation's stretch that belongs to it.
+func (s Series) around(a Alternation) (begin, end int) {
+	begin, end = a.From, a.To
+	if s.begins(a.firstSwitch)-s.begins(begin) > staysMax*a.longest {
+		for s.begins(begin) < s.begins(a.firstSwitch)-a.longest {
+			begin++
+		}
+	}
+	if s.begins(end)-s.begins(a.lastSwitch) > staysMax*a.longest {
+		for s.begins(end-1) >= s.begins(a.lastSwitch)+a.longest {
+			end--
+		}
+	}
+	return begin, end
+}
+
+func alternateAnywhere(s Series, logs []float64, from, to int) *Alternation {
 	if a := alternate(s, logs, from, to, 0); a != nil {
 		return a
 	}
@@ -89,6 +126,12 @@ func alternate(s Series, logs []float64, from, to int, floor float64) *Alternati
 	for i, at := range kept {
 		up := logs[at] > line
 		if i > 0 && up != above {
+			if a.Switches == 0 {
+				a.firstSwitch = at
+			} else {
+				a.longest = max(a.longest, s.begins(at)-s.begins(a.lastSwitch))
+			}
+			a.lastSwitch = at
 			a.Switches++
 			leave()
 			if !up {

@@ -56,15 +56,21 @@ type place struct {
 	kind    string
 	number  int // of the cliff or decline
 	seconds float64
+	until   float64 // later where the fall took some samples
+}
+
+// away is how far a moment lies from the fall.
+func (p place) away(seconds float64) float64 {
+	return max(p.seconds-seconds, seconds-p.until, 0)
 }
 
 func placesOf(s Series, c Course) (places []place) {
 	for i, cliff := range c.Cliffs {
-		places = append(places, place{WithCliff, i, cliff.Seconds})
+		places = append(places, place{WithCliff, i, cliff.Seconds, s.begins(cliff.Below)})
 	}
 	for i, decline := range c.Declines {
 		if decline.Steepest != nil {
-			places = append(places, place{WithStep, i, s.begins(decline.Steepest.At)})
+			places = append(places, place{WithStep, i, s.begins(decline.Steepest.At), s.begins(decline.Steepest.At)})
 		}
 	}
 	return places
@@ -186,13 +192,13 @@ func nearFalls(s Series, c Course, places []place, about Coincidence, values []f
 		return nil
 	}
 	onset := Mean(values[:l.ends[0]]) >= 0 && Mean(values[:l.ends[0]]) <= onsetShareMax*Mean(values[l.ends[0]:])
-	if wandering(l) && !onset {
+	if wandering(l, nil) && !onset {
 		return nil
 	}
 	for _, fall := range places {
 		best, distance := -1, math.Inf(1)
 		for i := range changes {
-			if away := math.Abs(s.begins(l.ends[i]) - fall.seconds); away < distance {
+			if away := fall.away(s.begins(l.ends[i])); away < distance {
 				best, distance = i, away
 			}
 		}
@@ -201,7 +207,7 @@ func nearFalls(s Series, c Course, places []place, about Coincidence, values []f
 		if onset && best == 0 {
 			of = 1
 		}
-		chance := 1 - math.Pow(1-min((2*distance+width)/c.Seconds, 1), float64(of))
+		chance := 1 - math.Pow(1-min((2*distance+width+fall.until-fall.seconds)/c.Seconds, 1), float64(of))
 		at, from := l.ends[best], 0
 		if best > 0 {
 			from = l.ends[best-1]
@@ -254,9 +260,10 @@ func rankWithRate(s Series, c Course, values []float64) (rank, p float64, ok boo
 	}
 	var rates, others []float64
 	for _, stretch := range stretches(c.Cliffs, n) {
-		rates = append(rates, withoutLine(s.Rates[stretch[0]:stretch[1]])...)
-		others = append(others, withoutLine(values[stretch[0]:stretch[1]])...)
+		rates = append(rates, lineResiduals(s.Rates[stretch[0]:stretch[1]])...)
+		others = append(others, lineResiduals(values[stretch[0]:stretch[1]])...)
 	}
+	n = len(rates) // less than all, where falls took some samples
 	a, b := scaled(ranks(rates)), scaled(ranks(others))
 	if math.IsNaN(a[0]) || math.IsNaN(b[0]) {
 		return 0, 1, false
@@ -286,8 +293,18 @@ func rankWithRate(s Series, c Course, values []float64) (rank, p float64, ok boo
 	return rank, 2 * students(max(pairs-3, 1)).Survival(math.Abs(z)), true
 }
 
-// withoutLine takes the least-squares line out of values.
-func withoutLine(values []float64) []float64 {
+// lineResiduals takes the least-squares line out of values.
+func lineResiduals(values []float64) []float64 {
+	middle, mean, slope := float64(len(values)-1)/2, Mean(values), slopeASample(values)
+	rest := make([]float64, len(values))
+	for i, v := range values {
+		rest[i] = v - mean - slope*(float64(i)-middle)
+	}
+	return rest
+}
+
+// slopeASample is that of the least-squares line.
+func slopeASample(values []float64) float64 {
 	middle, mean := float64(len(values)-1)/2, Mean(values)
 	var sxx, sxy float64
 	for i, v := range values {
@@ -295,15 +312,10 @@ func withoutLine(values []float64) []float64 {
 		sxx += x * x
 		sxy += x * (v - mean)
 	}
-	slope := 0.0
-	if sxx > 0 {
-		slope = sxy / sxx
+	if sxx == 0 {
+		return 0
 	}
-	rest := make([]float64, len(values))
-	for i, v := range values {
-		rest[i] = v - mean - slope*(float64(i)-middle)
-	}
-	return rest
+	return sxy / sxx
 }
 
 // ranks gives equal values their mean rank.

@@ -51,7 +51,7 @@ type Shape string
 
 const (
 	ShapeSteady      Shape = "steady"
-	ShapeCliff       Shape = "cliff"       // it fell at once, and it lasted
+	ShapeCliff       Shape = "cliff"       // it fell at once, or within a few samples, and it lasted
 	ShapeDecline     Shape = "decline"     // it falls as data grows
 	ShapeStalls      Shape = "stalls"      // it stood nearly still for a moment, and recovered
 	ShapeDips        Shape = "dips"        // it fell far for a moment, and came back
@@ -181,6 +181,7 @@ func describe(s, whole Series) Course {
 	}
 	logs := LogRates(s.Rates, s.perEmpty())
 	l := split(logs)
+	l.tellApart(logs)
 	c.Levels = l.levels
 	from := 0
 	for _, to := range l.ends {
@@ -188,10 +189,12 @@ func describe(s, whole Series) Course {
 		from = to
 	}
 	l.levels = c.Levels
-	wanders := wandering(l)
+	falls := l.foldFalls()
+	l.levels.LongRunVariance = min(l.levels.LongRunVariance, longRunVariance(l.sigmaD, lagOne(l.foldedResiduals(falls), len(l.ends))))
+	wanders := wandering(l, falls)
 
 	if line := findDecline(s, logs, 0, n, false); line == nil || line.Form == NoForm {
-		c.Cliffs = findCliffs(s, logs, l, wanders)
+		c.Cliffs = findCliffs(s, logs, l, falls, wanders)
 	}
 	for _, stretch := range stretches(c.Cliffs, n) {
 		c.look(s, logs, stretch[0], stretch[1])
@@ -206,7 +209,7 @@ func stretches(cliffs []Cliff, n int) (all [][2]int) {
 	from := 0
 	for _, cliff := range cliffs {
 		all = append(all, [2]int{from, cliff.At})
-		from = cliff.At
+		from = cliff.Below
 	}
 	return append(all, [2]int{from, n})
 }
@@ -216,6 +219,8 @@ func (c *Course) look(s Series, logs []float64, from, to int) {
 	usual := Median(s.Rates[from:to])
 	alternation := findAlternation(s, logs, from, to)
 	if alternation != nil {
+		alternation.Before = c.outside(s, logs, from, alternation.From)
+		alternation.After = c.outside(s, logs, alternation.To, to)
 		c.Alternations = append(c.Alternations, *alternation)
 		if !alternation.StallsApart {
 			usual = alternation.Low
@@ -231,6 +236,17 @@ func (c *Course) look(s Series, logs []float64, from, to int) {
 		stall.Recovered = stall.Recovered || to < len(s.Rates)
 		c.Stalls = append(c.Stalls, stall)
 	}
+}
+
+// outside is a stretch beside one that goes to and fro; nil if there is none. It may decline.
+func (c *Course) outside(s Series, logs []float64, from, to int) *Segment {
+	if from >= to {
+		return nil
+	}
+	if decline := findDecline(s, logs, from, to, false); decline != nil {
+		c.Declines = append(c.Declines, *decline)
+	}
+	return &Segment{From: from, To: to, Rate: s.mean(from, to)}
 }
 
 func stallPeriod(s Series, stalls []Stall) *Period {
@@ -383,9 +399,9 @@ func (c *Course) warn(s Series) {
 		c.Warnings = append(c.Warnings, Warning{WarnRecentFall,
 			fmt.Sprintf("the rate fell too late, %d of %d samples before the end: that it lasts is not known", c.LastFall.Samples(), len(s.Rates)), "run longer"})
 	}
-	if k := len(c.Cliffs); k > 0 && len(s.Rates)-c.Cliffs[k-1].At < recentSamples {
+	if k := len(c.Cliffs); k > 0 && len(s.Rates)-c.Cliffs[k-1].Below < recentSamples {
 		c.Warnings = append(c.Warnings, Warning{WarnRecentFall,
-			fmt.Sprintf("the last fall came %d samples before the end: that it lasts is not known", len(s.Rates)-c.Cliffs[k-1].At), "run longer"})
+			fmt.Sprintf("the last fall came %d samples before the end: that it lasts is not known", len(s.Rates)-c.Cliffs[k-1].Below), "run longer"})
 	}
 }
 

@@ -130,6 +130,18 @@ func simulateShapes(t *testing.T, series int) table {
 				return 1
 			})
 		}, [5]float64{0.01, 0.02, 0.01, 0.01, 2}, []float64{0.98, 0.98}},
+		{"one burst of 5 s at double, ρ = 0.3", burst(5, 2), [5]float64{0.01, 0.02, 0.01, 0.02, 0.01}, nil},
+		{"one burst of 8 s at five times, ρ = 0.3", burst(8, 5), [5]float64{0.01, 0.02, 0.01, 0.02, 0.01}, nil},
+		{"a slope to 30 % in the middle third, ρ = 0.3", func(r *rand.Rand, n int) []float64 {
+			return ratesOf(autoregressive(r, n, 0.3, 0.1), fallOver(n/3, n/3, 0.7))
+		}, [5]float64{2, 2, 0.01, 0.02, 0.01}, nil},
+		{"6 s at twenty times the rest, whose noise is 90 %, ρ = 0", func(r *rand.Rand, n int) []float64 {
+			noise := autoregressive(r, n, 0, 0.9)
+			for i := range 6 {
+				noise[i] = 0.05*r.NormFloat64() + math.Log(20)
+			}
+			return ratesOf(noise, constant)
+		}, [5]float64{2, 2, 0.05, 0.02, 0.02}, nil},
 	} {
 		for j, n := range []int{60, 200, 600} {
 			said := courses("shapes", i*3+j, series, func(r *rand.Rand) Series { return everySecond(shape.rates(r, n)) },
@@ -162,57 +174,89 @@ func sine(period float64) func(r *rand.Rand, n int) []float64 {
 	}
 }
 
+// burst is a steady rate that is so many times as high for some seconds.
+func burst(seconds int, times float64) func(r *rand.Rand, n int) []float64 {
+	return func(r *rand.Rand, n int) []float64 {
+		at := n/3 + r.IntN(n/3)
+		return ratesOf(autoregressive(r, n, 0.3, 0.05), func(i int) float64 {
+			if i >= at && i < at+seconds {
+				return times
+			}
+			return 1
+		})
+	}
+}
+
 func simulateCliffs(t *testing.T, series int) table {
-	out := table{Columns: []string{"samples", "noise", "ρ", "40 % fall found within 2 s", "the time in its interval", "what is left in its interval", "60 % fall found within 2 s", "20 % fall called a cliff"}}
+	out := table{Columns: []string{"fall", "samples", "noise", "ρ", "40 % fall found within 2 s", "the time in its interval", "what is left in its interval", "60 % fall found within 2 s", "20 % fall called a cliff"}}
 	row := 0
+	simulate := func(kind string, n int, noise, rho float64, takes int, later float64) {
+		type answer struct{ found, time, left bool }
+		fallsBy := func(name string, fall float64) (found, time, left float64) {
+			var hits float64
+			for _, a := range each(name, row, series, func(r *rand.Rand) answer {
+				at := n/3 + r.IntN(n/3)
+				rates := ratesOf(autoregressive(r, n, rho, noise), fallOver(at, takes, fall))
+				for i := at + takes + n/6; i < n; i++ {
+					rates[i] *= 1 + later
+				}
+				c := Describe(everySecond(rates))
+				for _, cliff := range c.Cliffs {
+					if math.Abs(cliff.Seconds-float64(at)) <= 2 {
+						return answer{true, cliff.SecondsInterval.Contains(float64(at)) && cliff.SecondsInterval.Contains(float64(at+takes)), cliff.LeftInterval.Contains(1 - fall)}
+					}
+				}
+				return answer{len(c.Cliffs) > 0 && fall < CliffFallMin, false, false}
+			}) {
+				if a.found {
+					hits++
+				}
+				if a.time {
+					time++
+				}
+				if a.left {
+					left++
+				}
+			}
+			return hits / float64(series), time / max(hits, 1), left / max(hits, 1)
+		}
+		found, time, left := fallsBy("cliffs 40", 0.4)
+		far, _, _ := fallsBy("cliffs 60", 0.6)
+		small, _, _ := fallsBy("cliffs 20", 0.2)
+		if noise <= 0.1 {
+			what := fmt.Sprintf("%s, %d samples, noise %g, ρ = %g: ", kind, n, noise, rho)
+			least := 0.95
+			if noise == 0.1 && rho == 0.6 {
+				least = 0.80
+			}
+			within(t, what+"40 % falls found", found, least, 1, series)
+			within(t, what+"intervals that hold the time", time, 0.93, 1, series)
+			within(t, what+"intervals that hold what is left", left, 0.88, 1, series)
+		}
+		out.Rows = append(out.Rows, []string{kind, fmt.Sprint(n), fmt.Sprintf("%.0f %%", 100*noise), fmt.Sprint(rho),
+			percent(found), percent(time), percent(left), percent(far), percent(small)})
+		row++
+	}
 	for _, n := range []int{60, 200, 600} {
 		for _, noise := range []float64{0.05, 0.1, 0.2} {
 			for _, rho := range []float64{0, 0.3, 0.6} {
-				type answer struct{ found, time, left bool }
-				fallsBy := func(name string, fall float64) (found, time, left float64) {
-					var hits float64
-					for _, a := range each(name, row, series, func(r *rand.Rand) answer {
-						at := n/3 + r.IntN(n/3)
-						c := Describe(everySecond(ratesOf(autoregressive(r, n, rho, noise), fallAt(at, fall))))
-						for _, cliff := range c.Cliffs {
-							if math.Abs(cliff.Seconds-float64(at)) <= 2 {
-								return answer{true, cliff.SecondsInterval.Contains(float64(at)), cliff.LeftInterval.Contains(1 - fall)}
-							}
-						}
-						return answer{len(c.Cliffs) > 0 && fall < CliffFallMin, false, false}
-					}) {
-						if a.found {
-							hits++
-						}
-						if a.time {
-							time++
-						}
-						if a.left {
-							left++
-						}
-					}
-					return hits / float64(series), time / max(hits, 1), left / max(hits, 1)
-				}
-				found, time, left := fallsBy("cliffs 40", 0.4)
-				far, _, _ := fallsBy("cliffs 60", 0.6)
-				small, _, _ := fallsBy("cliffs 20", 0.2)
-				if noise <= 0.1 {
-					what := fmt.Sprintf("%d samples, noise %g, ρ = %g: ", n, noise, rho)
-					least := 0.95
-					if noise == 0.1 && rho == 0.6 {
-						least = 0.80
-					}
-					within(t, what+"40 % falls found", found, least, 1, series)
-					within(t, what+"intervals that hold the time", time, 0.93, 1, series)
-					within(t, what+"intervals that hold what is left", left, 0.88, 1, series)
-				}
-				out.Rows = append(out.Rows, []string{fmt.Sprint(n), fmt.Sprintf("%.0f %%", 100*noise), fmt.Sprint(rho),
-					percent(found), percent(time), percent(left), percent(far), percent(small)})
-				row++
+				simulate("at once", n, noise, rho, 0, 0)
 			}
 		}
 	}
+	for _, n := range []int{60, 200, 600} {
+		simulate("over 4 s", n, 0.05, 0.3, 4, 0)
+		simulate("over 8 s", n, 0.05, 0.3, 8, 0)
+		simulate("at once, later a fifth more", n, 0.05, 0.3, 0, 0.2)
+	}
 	return out
+}
+
+// fallOver is a rate that falls by so much, by the same share each second, over so many seconds from `at` on.
+func fallOver(at, takes int, by float64) func(i int) float64 {
+	return func(i int) float64 {
+		return math.Pow(1-by, min(max(float64(i-at+1)/float64(takes+1), 0), 1))
+	}
 }
 
 func simulateDeclines(t *testing.T, series int) table {

@@ -430,3 +430,106 @@ func TestAnOnsetGoesWithTheSteepestStep(t *testing.T) {
 		t.Errorf("%v go with the falls: declines %+v, cliffs %+v", names, c.Declines, c.Cliffs)
 	}
 }
+
+// A few fast samples before many loud, slow ones: a measured Tokyo Cabinet hash of 159,000 records a second for five samples, then of 7,000.
+func TestAFewFastSamplesBeforeLoudOnes(t *testing.T) {
+	c := Describe(everySecond([]float64{172247, 162383, 157709, 154109, 149429, 11936, 6460, 6635, 2880, 10748, 6650, 6022, 5555, 3906, 13569, 28293, 3382, 1257, 1368, 1213}))
+	if len(c.Cliffs) != 1 || c.Cliffs[0].At != 5 || c.Cliffs[0].P > 0.001 || c.Cliffs[0].LeftInterval.High > 0.5 {
+		t.Errorf("%v: %+v", c.Shapes, c.Cliffs)
+	}
+	if found := share("few", 0, 50, func(r *rand.Rand) bool {
+		rates := make([]float64, 40)
+		for i := range rates {
+			rates[i] = 5000 * math.Exp(0.9*r.NormFloat64())
+			if i < 6 {
+				rates[i] = 100_000 * math.Exp(0.05*r.NormFloat64())
+			}
+		}
+		c := Describe(everySecond(rates)).Cliffs
+		return len(c) == 1 && c[0].At == 6
+	}); found < 0.85 {
+		t.Errorf("%v of such falls found", found)
+	}
+}
+
+// What is over is no cliff: the rate is where it was before the burst.
+func TestABurstEndsInNoCliff(t *testing.T) {
+	r := source("burst", 0, 0)
+	for _, seconds := range []int{5, 8, 30} {
+		for _, times := range []float64{2, 5} {
+			if c := Describe(everySecond(burst(seconds, times)(r, 180))); len(c.Cliffs) > 0 {
+				t.Errorf("%d s at %v times: %+v", seconds, times, c.Cliffs)
+			}
+		}
+	}
+}
+
+// What is left is told of the level after the fall, whatever comes later, and a part of it that comes back is told of.
+func TestAFallThatIsTakenBackInPart(t *testing.T) {
+	c := Describe(everySecond(ratesOf(autoregressive(source("back", 0, 0), 120, 0.3, 0.02), func(i int) float64 { return []float64{1, 0.4, 0.7}[i/40] })))
+	if len(c.Cliffs) != 1 {
+		t.Fatalf("%v: %+v", c.Shapes, c.Cliffs)
+	}
+	cliff := c.Cliffs[0]
+	if cliff.Until != 80 || !cliff.LeftInterval.Contains(0.4) || cliff.Back == nil || cliff.Back.From != 80 || cliff.Back.To != 120 || !near(cliff.Back.Rate, 0.7*simulatedRate, 2000) {
+		t.Errorf("%+v, back %+v", cliff, cliff.Back)
+	}
+}
+
+// A fall that takes some seconds is one fall, with the time that it took, whether the rate is level after it or sinks on.
+func TestAFallThatTakesSomeSeconds(t *testing.T) {
+	for _, takes := range []int{4, 6, 8} {
+		for _, sinks := range []float64{0, 0.007} {
+			level := fallOver(50, takes, 0.6)
+			c := Describe(everySecond(ratesOf(autoregressive(source("takes", takes, 0), 120, 0.3, 0.03), func(i int) float64 {
+				return level(i) * math.Exp(-sinks*float64(max(i-50, 0)))
+			})))
+			if len(c.Cliffs) != 1 || !c.Cliffs[0].Gradual() {
+				t.Errorf("over %d s, %v: %v: %+v", takes, sinks, c.Shapes, c.Cliffs)
+				continue
+			}
+			if in := c.Cliffs[0].SecondsInterval; !in.Contains(50) || !in.Contains(50+float64(takes)) || in.High-in.Low > float64(takes)+6 {
+				t.Errorf("over %d s, %v: in %+v", takes, sinks, in)
+			}
+		}
+	}
+	slope := Describe(everySecond(ratesOf(autoregressive(source("takes", 0, 0), 240, 0.3, 0.03), fallOver(80, 80, 0.7))))
+	if len(slope.Cliffs) > 0 {
+		t.Errorf("a slope of 80 s: %+v", slope.Cliffs)
+	}
+}
+
+// S1's table store: 197,000 records a second, less and less, and at 12 s a fall, as measured; and the same store where the rate is level until it falls.
+func TestAMeasuredFallAfterADecline(t *testing.T) {
+	for _, c := range []struct {
+		at    int
+		rates []float64
+	}{
+		{24, []float64{197081, 196248, 181188, 170465, 176400, 179038, 176155, 159087, 149935, 159429, 160552, 134916, 134006, 112989, 112651, 102357, 104203, 91591, 95600, 95303, 98087,
+			72624, 80329, 71096, 30960, 45839, 40002, 33262, 30880, 33427, 28393, 19496}},
+		{25, []float64{143234, 148187, 124551, 121729, 128084, 134057, 149185, 141830, 123229, 112466, 100062, 119920, 105609, 124159, 108940, 122671, 116898, 95307, 115549, 99956, 99669,
+			130292, 126046, 107894, 112617, 55379, 34408, 32129, 31089, 26272, 21317, 15563}},
+	} {
+		if got := Describe(everySecond(c.rates)); len(got.Cliffs) != 1 || got.Cliffs[0].At != c.at {
+			t.Errorf("at %d: %v: %+v", c.at, got.Shapes, got.Cliffs)
+		}
+	}
+}
+
+// What goes to and fro for a part of the time only is told of that part.
+func TestWhatGoesToAndFroForAPart(t *testing.T) {
+	level := func(i int) float64 {
+		if i >= 120 && i < 240 && i/10%2 == 0 {
+			return 0.3
+		}
+		return 1
+	}
+	c := Describe(everySecond(ratesOf(autoregressive(source("part", 0, 0), 300, 0.3, 0.05), level)))
+	if len(c.Alternations) != 1 {
+		t.Fatalf("%v: %+v", c.Shapes, c.Alternations)
+	}
+	a := c.Alternations[0]
+	if a.From < 100 || a.From > 120 || a.To < 230 || a.To > 250 || a.Before == nil || a.After == nil || a.Before.From != 0 || a.After.To != 300 || !near(a.Before.Rate, simulatedRate, 3000) {
+		t.Errorf("%+v, before %+v, after %+v", a, a.Before, a.After)
+	}
+}

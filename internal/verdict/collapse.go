@@ -127,11 +127,15 @@ func measured(values []float64, i int) *float64 {
 }
 
 // cliffText: "The rate fell off a cliff at 30.0 s (29.0 to 31.0 s), at 3,712,450 records: from 124 k/s to 26.0 k/s, by 79 %
-// (69 to 86 %), and it lasted to the end, 13.0 s later."
+// (69 to 86 %), and it lasted to the end, 13.0 s later." Of one that took some samples: "The rate fell between 30.0 s and 38.0 s, at …".
 func (a *Analysis) cliffText(s stat.Series, i int) string {
 	c, clock := a.Cliffs[i], clockOf(s)
 	var b strings.Builder
-	fmt.Fprintf(&b, "The rate fell off a cliff at %s (%s to %s)", clock.seconds(c.Seconds), clock.number(c.SecondsInterval.Low), clock.seconds(c.SecondsInterval.High))
+	if c.Gradual() {
+		fmt.Fprintf(&b, "The rate fell between %s and %s", clock.seconds(c.SecondsInterval.Low), clock.seconds(c.SecondsInterval.High))
+	} else {
+		fmt.Fprintf(&b, "The rate fell off a cliff at %s (%s to %s)", clock.seconds(c.Seconds), clock.number(c.SecondsInterval.Low), clock.seconds(c.SecondsInterval.High))
+	}
 	var stored []string
 	if c.Records != nil {
 		stored = append(stored, recordsText(*c.Records, *c.RecordsInterval))
@@ -144,13 +148,23 @@ func (a *Analysis) cliffText(s stat.Series, i int) string {
 	}
 	fmt.Fprintf(&b, ": from %s to %s, by %s (%s to %s), and it lasted ", rate(c.Before), rate(c.After),
 		percent(1-c.Left), percent(max(1-c.LeftInterval.High, 0)), percent(1-c.LeftInterval.Low))
-	until := s.Ends[c.Until-1]
+	end, until := s.Ends[len(s.Ends)-1], "until the next one"
 	if i < len(a.Cliffs)-1 {
-		fmt.Fprintf(&b, "until the next one.")
-	} else {
-		fmt.Fprintf(&b, "to the end, %s later.", clock.seconds(until-c.Seconds))
+		end = a.Cliffs[i+1].Seconds
 	}
-	return b.String()
+	switch {
+	case c.Back != nil:
+		back, over := beginning(s, c.Back.From), s.Ends[c.Back.To-1]
+		until = clock.seconds(back-c.Seconds) + "; from " + clock.seconds(back)
+		if over < end {
+			until += " to " + clock.seconds(over) + " it is back at " + rate(c.Back.Rate)
+		} else {
+			until += " on it is back at " + rate(c.Back.Rate)
+		}
+	case i == len(a.Cliffs)-1:
+		until = fmt.Sprintf("to the end, %s later", clock.seconds(end-c.Seconds))
+	}
+	return b.String() + until + "."
 }
 
 func withFallText(s stat.Series, w stat.Coincidence, fallSeconds float64) string {
@@ -260,9 +274,21 @@ func alternationText(s stat.Series, a stat.Alternation) string {
 		clock.seconds(beginning(s, a.From)), clock.seconds(s.Ends[a.To-1]), rate(a.High), percent(a.HighShare), rate(a.Low), percent(a.LowShare), a.Switches,
 		clock.seconds(a.HighVisit), clock.seconds(a.LowVisit))
 	if a.Period != nil {
-		return text + ", " + periodText(*a.Period) + "."
+		text += ", " + periodText(*a.Period) + "."
+	} else {
+		text += "; no regular period is shown."
 	}
-	return text + "; no regular period is shown."
+	var outside []string
+	if a.Before != nil {
+		outside = append(outside, fmt.Sprintf("from %s to %s it is %s", clock.seconds(beginning(s, a.Before.From)), clock.seconds(s.Ends[a.Before.To-1]), rate(a.Before.Rate)))
+	}
+	if a.After != nil {
+		outside = append(outside, fmt.Sprintf("from %s to %s it is %s", clock.seconds(beginning(s, a.After.From)), clock.seconds(s.Ends[a.After.To-1]), rate(a.After.Rate)))
+	}
+	if len(outside) > 0 {
+		text += " Outside of this it does not: " + list(outside) + " on average."
+	}
+	return text
 }
 
 func periodText(p stat.Period) string {

@@ -9,13 +9,13 @@ import (
 	"assay/internal/stat"
 )
 
-// findCliffs tells of falls that came at once and lasted, with what they coincide with.
+// findCliffs tells of falls that came at once, or within a few samples, and lasted, with what they coincide with.
 func findCliffs(run *record.Run, s *Summary) (found []Finding) {
 	eachRow(s, func(t *Table, r *Row) {
 		var evidence []string
 		var falls []float64
 		var coinciding [][]string
-		first, stored := math.Inf(1), ""
+		first, stored, back := math.Inf(1), "", 0
 		for _, o := range r.Trials {
 			if o.Cliff == nil {
 				continue
@@ -27,6 +27,9 @@ func findCliffs(run *record.Run, s *Summary) (found []Finding) {
 					stored = " and " + amount(*c.Records) + " records"
 				}
 			}
+			if c.Back != nil {
+				back++
+			}
 			falls = append(falls, 1-c.Left)
 			evidence = append(evidence, o.Trial+": "+o.Course.cliffText(o.sampled, 0))
 			coinciding = append(coinciding, o.changedWith(stat.WithCliff))
@@ -34,9 +37,13 @@ func findCliffs(run *record.Run, s *Summary) (found []Finding) {
 		if len(evidence) == 0 {
 			return
 		}
+		lasted := "it lasted"
+		if 2*back > len(evidence) {
+			lasted = "a part of it came back"
+		}
 		found = append(found, Finding{Code: FindCliff, Severity: Warning,
-			Sentence: fmt.Sprintf("%s fell off a cliff in %s%s: by %s, first at %s%s, and it lasted.%s",
-				r.Arm, in(run, t), blocksOf(len(evidence), r), percent(stat.Median(falls)), seconds(first), stored, together(coinciding, "It")),
+			Sentence: fmt.Sprintf("%s fell off a cliff in %s%s: by %s, first at %s%s, and %s.%s",
+				r.Arm, in(run, t), blocksOf(len(evidence), r), percent(stat.Median(falls)), seconds(first), stored, lasted, together(coinciding, "It")),
 			Evidence: evidence, Remedy: "run longer before trusting a figure; compare with sizes, faults and host writes at this time", Where: at(t, r.Arm)})
 	})
 	return found
