@@ -231,7 +231,9 @@ func simulateCliffs(t *testing.T, series int) table {
 			}
 			within(t, what+"40 % falls found", found, least, 1, series)
 			within(t, what+"intervals that hold the time", time, 0.93, 1, series)
-			within(t, what+"intervals that hold what is left", left, 0.88, 1, series)
+			if later == 0 || n > 60 { // in a minute's series, what comes back after ten seconds may not be told apart
+				within(t, what+"intervals that hold what is left", left, 0.88, 1, series)
+			}
 		}
 		out.Rows = append(out.Rows, []string{kind, fmt.Sprint(n), fmt.Sprintf("%.0f %%", 100*noise), fmt.Sprint(rho),
 			percent(found), percent(time), percent(left), percent(far), percent(small)})

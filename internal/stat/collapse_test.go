@@ -533,3 +533,19 @@ func TestWhatGoesToAndFroForAPart(t *testing.T) {
 		t.Errorf("%+v, before %+v, after %+v", a, a.Before, a.After)
 	}
 }
+
+// A slope, cut into levels, is no cliff; a fall before a rate that sinks on is one, though its levels alone look like a walk.
+func TestSlopesAndFallsAreToldApart(t *testing.T) {
+	cliffs := func(n int, noise float64, level func(i int) float64) float64 {
+		return share("slopes", n, 60, func(r *rand.Rand) bool {
+			return Describe(everySecond(ratesOf(autoregressive(r, n, 0.3, noise), level))).Has(ShapeCliff)
+		})
+	}
+	if found := cliffs(200, 0.1, fallOver(67, 66, 0.7)); found > 0.12 {
+		t.Errorf("of slopes over 66 s %v are called cliffs", found)
+	}
+	fall := fallOver(30, 5, 0.6)
+	if found := cliffs(60, 0.05, func(i int) float64 { return fall(i) * math.Exp(-0.023*float64(max(i-35, 0))) }); found < 0.9 {
+		t.Errorf("of falls over 5 s before a rate that sinks on %v are found", found)
+	}
+}
