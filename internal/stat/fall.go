@@ -173,7 +173,8 @@ func (l levelSplit) fallResiduals(f fall) []float64 {
 //   - the series had not fallen as far before and recovered (then it is a habit, not a cliff), nor come from a longer level that is no higher than what is left (then it was a burst);
 //   - most of the fall happened at once, or in the few samples of the fall (a decline, cut into levels, looks like stairs);
 //   - the mean rates before and after differ with p < 0.01, and by as much as a change of level costs, when both sides have
-//     the long-run variance of the louder one: noise that grows is no fall.
+//     the long-run variance of the louder one: noise that grows is no fall; or every sample before lies far above every one after;
+//   - no slope describes it as well.
 //
 // What alternates between two levels after a cliff has no more cliffs.
 func findCliffs(s Series, logs []float64, l levelSplit, falls []fall, wanders bool) (cliffs []Cliff) {
@@ -357,7 +358,7 @@ func (s Series) clearlyBelow(logs []float64, from, to int) float64 {
 	return Median(s.Rates[from:to]) * min(1-CliffFallMin, math.Exp(-4*spread))
 }
 
-// steepest is the largest fall of log rate over one or two samples around where a fall came at once; of one that took more, its own, as if each of its steps were a walk's.
+// steepest is the largest fall of log rate over one or two samples in and around a fall.
 func steepest(logs []float64, f fall) (fall float64) {
 	for i := max(f.at-2, 0); i <= min(f.below+1, len(logs)-1); i++ {
 		for j := i + 1; j <= min(i+2, len(logs)-1); j++ {
