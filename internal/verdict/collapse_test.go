@@ -59,7 +59,7 @@ func TestTheArticlesSentences(t *testing.T) {
 func TestTheArticlesExperimentDone(t *testing.T) {
 	a := Analyze(readFile(t, "testdata/tokyo-cabinet.csv"))
 	if !slices.Equal(a.Shapes, []stat.Shape{stat.ShapeCliff, stat.ShapeDecline}) || !strings.Contains(a.Sentences[0], "The rate fell between 40.0 s and 55.0 s, at 3.13 M records") ||
-		!strings.Contains(strings.Join(a.Sentences, " "), "From 0 s to 42.0 s the rate declines, from 120 k/s to 45.7 k/s, as records pile up") {
+		!strings.Contains(strings.Join(a.Sentences, " "), "From 0 s to 42.0 s the rate declines, from 120 k/s at 3.00 s to 45.7 k/s, as records pile up") {
 		t.Errorf("%v: %q", a.Shapes, a.Sentences)
 	}
 }
