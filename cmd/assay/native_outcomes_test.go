@@ -198,7 +198,7 @@ func TestNativeStoreThatRefusesToOpen(t *testing.T) {
 	text := strings.NewReplacer("bbolt", "{driver: tokyocabinet-hash, options: {bnum: 0}}", "for: 60s", "for: 1s").Replace(growing)
 	run := runNative(t, own, text, exitTrials)
 	for _, trial := range trialsOf(t, run) {
-		if trial.State != record.Refused || !strings.Contains(trial.Error, "expected bnum of at least 1") {
+		if trial.State != record.Refused || !strings.Contains(trial.Error, "expected bnum of 1 to ") {
 			t.Errorf("%s: state %s, error %q", trial.Plan.ID, trial.State, trial.Error)
 		}
 	}

@@ -88,17 +88,17 @@ func findDips(s Series, logs []float64, way float64) *Dips {
 			longest = max(longest, to-from)
 		}
 	}
-	return dipsOf(s, events, longest)
+	return dipsOf(s, events, longest, way)
 }
 
-// dipsOf sums up runs, of which the longest has so many samples; nil: they are none to tell of. What the series begins or ends in is one if it had some
-// and one at least as long: else nobody knows where the rate came from, or if it comes back.
-func dipsOf(s Series, events []Dip, longest int) *Dips {
+// dipsOf sums up runs, of which the longest has so many samples; nil: they are none to tell of. What the series ends in is one if it had some and one at
+// least as long: else nobody knows if the rate comes back. So is a spike that it begins in, and no dip: that may be a warm-up.
+func dipsOf(s Series, events []Dip, longest int, way float64) *Dips {
 	n := len(s.Rates)
 	whole := slices.DeleteFunc(slices.Clone(events), func(d Dip) bool { return d.From == 0 || d.To == n })
 	d := Dips{Events: whole}
 	if len(whole) >= dipsMin {
-		d.Events = slices.DeleteFunc(events, func(d Dip) bool { return d.To-d.From > longest })
+		d.Events = slices.DeleteFunc(events, func(d Dip) bool { return d.From == 0 && way == downwards || d.To-d.From > longest })
 	}
 	alone := len(whole) == 1 && (longest >= dipSamplesAlone || whole[0].Rate >= spikeAlone*whole[0].Usual)
 	var began, lasted, left []float64
