@@ -14,6 +14,8 @@ type Analysis struct {
 	Marks     []Mark   `json:"marks,omitempty"`
 	Segments  []Level  `json:"segments,omitempty"`
 	stat.Course
+
+	quarters []Level // the first and the last, where they lie apart: see Sunken
 }
 
 // Mark is something to draw at a time of a series.
@@ -41,6 +43,7 @@ func Analyze(s stat.Series) Analysis {
 		a.Segments = append(a.Segments, Level{From: beginning(s, segment.From), To: s.Ends[segment.To-1], Rate: segment.Rate,
 			Records: measured(s.Records, segment.To-1), Bytes: measured(s.Bytes, segment.To-1)})
 	}
+	a.quarters = quarters(s)
 	say := func(sentence string) { a.Sentences = append(a.Sentences, sentence) }
 	mark := func(m Mark) { a.Marks = append(a.Marks, m) }
 	for i, cliff := range a.Cliffs {
@@ -70,6 +73,9 @@ func Analyze(s stat.Series) Analysis {
 	}
 	if text := a.shapeText(s); text != "" {
 		say(text)
+	}
+	if sunken := a.Sunken(); sunken != nil && a.Has(stat.ShapeTooShort) {
+		say("It sank all the same: " + sunken.Text + ".")
 	}
 	for _, found := range []struct {
 		kind string

@@ -684,3 +684,32 @@ func TestManyLevelsAreCutShort(t *testing.T) {
 		t.Errorf("%d levels, and %q is not said in:\n%s", len(a.Segments), more, b.String())
 	}
 }
+
+// What sank all the way, and is too short or too loud to place or to draw a line through, is said to have sunk.
+func TestAShortCollapseIsSaidToHaveSunk(t *testing.T) {
+	analysis := func(rates []float64) Analysis {
+		s := stat.Series{Rates: rates}
+		for i := range rates {
+			s.Ends = append(s.Ends, float64(i+1)/2)
+		}
+		return Analyze(s)
+	}
+	// Tokyo Cabinet's hash under a memory limit, as it was measured, in k/s.
+	measured := []float64{261, 255, 270, 258, 262, 295, 255, 290, 218, 205, 215, 160, 120, 140, 135, 118, 102, 108, 110, 112, 98, 84, 62, 40, 38, 35, 60, 75, 72, 92, 80, 94}
+	a := analysis(measured)
+	if a.Has(stat.ShapeTooShort) && (a.Sunken() == nil || !strings.Contains(strings.Join(a.Sentences, " "), "It sank all the same: from 268/s in the first 4.00 s to 68.2/s from 12.0 s on.")) {
+		t.Errorf("%v: %q", a.Shapes, a.Sentences)
+	}
+	a.Course.Shapes = []stat.Shape{stat.ShapeTooShort}
+	a.Segments = a.Segments[:1]
+	if s := a.Sunken(); s == nil || s.Text != "from 268/s in the first 4.00 s to 68.2/s from 12.0 s on" {
+		t.Errorf("%+v", s)
+	}
+	mixed := slices.Clone(measured)
+	mixed[31] = 300
+	a = analysis(mixed)
+	a.Course.Shapes, a.Segments = []stat.Shape{stat.ShapeTooShort}, a.Segments[:1]
+	if s := a.Sunken(); s != nil {
+		t.Errorf("quarters that overlap: %+v", s)
+	}
+}
