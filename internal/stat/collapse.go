@@ -114,6 +114,8 @@ const (
 	// emptyShare is the share of the median rate that stands for a sample without any operation: what can be told from a
 	// rate in any unit. Outliers are pulled in anyway.
 	emptyShare = 1e-3
+	// leastRate stands for any lower rate, so that its inverse is finite.
+	leastRate = 1e-300
 	// irregularShare is how much the longest sample may be longer than the shortest without a word.
 	irregularShare = 1.5
 	recentSamples  = 10
@@ -158,7 +160,7 @@ func (s Series) perEmpty() float64 {
 	if s.Sparse {
 		return (s.Ends[len(s.Ends)-1] - s.Begin) / float64(len(s.Rates))
 	}
-	return 0.5 / (emptyShare * Median(positive(s.Rates)))
+	return 0.5 / max(emptyShare*Median(positive(s.Rates)), leastRate)
 }
 
 // describe tells of a series; whole is the same with what was taken out of it, of which the rates are that stand for all of it, and the steady one.

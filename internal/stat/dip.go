@@ -105,7 +105,7 @@ func dipsOf(s Series, events []Dip, longest int, way float64) *Dips {
 	total := 0.0
 	for _, dip := range d.Events {
 		seconds := s.Ends[dip.To-1] - s.begins(dip.From)
-		began, lasted, left = append(began, s.begins(dip.From)), append(lasted, seconds), append(left, dip.Rate/dip.Usual)
+		began, lasted, left = append(began, s.begins(dip.From)), append(lasted, seconds), append(left, boundedExp(math.Log(dip.Rate)-math.Log(dip.Usual))) // finite, whatever they are
 		total += seconds
 	}
 	d.Share = total / (s.Ends[n-1] - s.Begin)

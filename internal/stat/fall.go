@@ -457,10 +457,13 @@ func (c *Cliff) estimate(s Series, levels Levels) {
 	c.Left = c.After / max(c.Before, math.SmallestNonzeroFloat64)
 	// A level of few and like-minded samples would leave no degree of freedom, and Student's tail no fall that counts; that the
 	// level changed at all was decided before, over the whole series.
+	if math.IsNaN(effective + variance + loudest) { // rates whose squares no float holds
+		effective, variance, loudest = 0, math.MaxFloat64, math.MaxFloat64
+	}
 	distribution := students(max(effective-2, 3))
 	// A few samples that happen to lie low seem quiet: what one side does, the other may do.
 	loudVariance := loudest * (1/float64(c.At-c.From) + 1/float64(c.Until-c.Below))
-	standardError := math.Sqrt(variance)
+	standardError := math.Sqrt(min(variance, math.MaxFloat64))
 	half := distribution.Quantile(0.975) * standardError
 	if c.After <= 0 {
 		// Nothing at all is left, and nothing has no logarithm.

@@ -131,7 +131,7 @@ func (m mean) ratio(n int, spread float64, warnings []Warning) Ratio {
 	if n == 0 {
 		return r
 	}
-	r.Value = math.Exp(m.mean)
+	r.Value = boundedExp(m.mean)
 	if n < 2 {
 		return r
 	}
