@@ -1,0 +1,65 @@
+package finding
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Entry says how a code is put into words. The texts are templates of text/template whose data is
+// the message's parameters and whose functions are those of render.go: "{{rate .rate}}".
+type Entry struct {
+	Code     Code
+	Severity Severity // of a finding with this code, unless its detector sets another
+
+	// Says is the sentence for one place: what happened, where, how much; present tense for what is,
+	// past for what the run did; at most 25 words and two sentences.
+	Says string
+	// Many is the sentence for several findings of the code together. Its data are Count, Arms, Places
+	// (lists of strings), Trials, and of each number parameter NAME the values min_NAME and max_NAME.
+	// "": of such findings each is shown alone.
+	Many string
+	// Remedy is what to do: a command or a setting. "": nothing.
+	Remedy string
+
+	// Machine says that the fault is the machine's and not the store's: it costs the block, and the
+	// trial is run again.
+	Machine bool
+	// Answer says that a finding belongs to the question rather than to the trust in its figures.
+	Answer bool
+
+	Example Params // for the golden file, and for whoever reads the catalogue
+}
+
+var entries = map[Code]Entry{}
+
+// register adds entries; each catalogue_*.go calls it once, from a package variable. A code that is
+// there already is a mistake of this package.
+func register(list ...Entry) bool {
+	for _, e := range list {
+		if _, twice := entries[e.Code]; twice {
+			panic(fmt.Sprintf("finding: two entries for code %q", e.Code))
+		}
+		entries[e.Code] = e
+	}
+	return true
+}
+
+// Lookup returns the entry of a code.
+func Lookup(code Code) (Entry, bool) {
+	e, known := entries[code]
+	return e, known
+}
+
+// Codes returns every code, sorted.
+func Codes() (codes []Code) {
+	for code := range entries {
+		codes = append(codes, code)
+	}
+	slices.Sort(codes)
+	return codes
+}
+
+// Make makes a finding with the severity of its code.
+func Make(where Where, m Message, evidence ...Evidence) Finding {
+	return Finding{Message: m, Severity: entries[m.Code].Severity, Where: where, Evidence: evidence}
+}

@@ -1,0 +1,135 @@
+// Package finding is how Assay states something: as data, a code with parameters, and never as a
+// sentence. Whoever detects something passes a [Message]; the catalogue in this package, and nothing
+// else, knows the words. So a finding can be counted, grouped, filtered and compared by a program,
+// and a better sentence is a change of one line.
+//
+//  1. finding.go    Message, Finding, Where: what is passed on
+//  2. catalogue.go  the form of an entry; catalogue_*.go: the entries, by who detects them
+//  3. render.go     code + parameters → words, the only place where this happens
+//
+// Marks of trials, reasons for having no rank, notes on a row, the lines of the summary and the
+// evidence of a finding are all messages.
+package finding
+
+import "encoding/json"
+
+// Code names what is stated. Codes are part of the JSON output: they don't change.
+type Code string
+
+// Params are the parameters of a message by name: numbers (float64, int, uint64), strings, lists of
+// strings and booleans. Units stand in the names: seconds, bytes, rate (operations a second), share.
+type Params map[string]any
+
+// Message is one statement.
+type Message struct {
+	Code   Code   `json:"code"`
+	Params Params `json:"params,omitempty"`
+}
+
+// New makes a message from a code and pairs of name and value. It panics on a misspelt call.
+func New(code Code, pairs ...any) Message {
+	m := Message{Code: code, Params: Params{}}
+	for i := 0; i < len(pairs); i += 2 {
+		m.Params[pairs[i].(string)] = pairs[i+1]
+	}
+	return m
+}
+
+// With returns the message with further parameters.
+func (m Message) With(pairs ...any) Message {
+	more := New(m.Code, pairs...)
+	for name, value := range m.Params {
+		if _, set := more.Params[name]; !set {
+			more.Params[name] = value
+		}
+	}
+	return more
+}
+
+// MarshalJSON writes code, params and, for who reads the JSON by eye, the sentence as text.
+func (m Message) MarshalJSON() ([]byte, error) {
+	type plain Message
+	return json.Marshal(struct {
+		plain
+		Text string `json:"text,omitempty"`
+	}{plain(m), Text(m)})
+}
+
+// Severity is how much a finding matters.
+type Severity string
+
+// The severities, gravest first.
+const (
+	Grave   Severity = "grave"   // data was lost or wrong, or a figure is false: takes the rank, exit status 3
+	Warning Severity = "warning" // a figure must not be read as it stands
+	Notice  Severity = "notice"  // worth knowing
+)
+
+// Severities in the order in which they are shown.
+var Severities = []Severity{Grave, Warning, Notice}
+
+// Where is the place that a finding is about. What is unset is not narrowed.
+type Where struct {
+	Run   string `json:"run,omitempty"`   // ID, where a report has several runs
+	Cell  *int   `json:"cell,omitempty"`  // position in the experiment's cells
+	Class string `json:"class,omitempty"` // durability class: "D1", "D2(100ms)"
+	Phase string `json:"phase,omitempty"`
+	Arm   string `json:"arm,omitempty"`
+	Trial string `json:"trial,omitempty"` // its ID
+	Table string `json:"table,omitempty"` // its ID in the result
+}
+
+// Finding is a statement that the data supports, with evidence.
+type Finding struct {
+	Message
+	Severity Severity   `json:"severity"`
+	Where    Where      `json:"where"`
+	Evidence []Evidence `json:"evidence,omitempty"`
+	More     int        `json:"evidence_more,omitempty"` // how many like them are left out of Evidence
+}
+
+// MarshalJSON keeps the embedded message from writing the finding as a message.
+func (f Finding) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Code     Code       `json:"code"`
+		Severity Severity   `json:"severity"`
+		Text     string     `json:"text"`
+		Remedy   string     `json:"remedy,omitempty"`
+		Params   Params     `json:"params,omitempty"`
+		Where    Where      `json:"where"`
+		Evidence []Evidence `json:"evidence,omitempty"`
+		More     int        `json:"evidence_more,omitempty"`
+	}{f.Code, f.Severity, Text(f.Message), Remedy(f.Message), f.Params, f.Where, f.Evidence, f.More})
+}
+
+// Evidence is one observation behind a finding.
+type Evidence struct {
+	Trial string `json:"trial,omitempty"` // its ID
+	Message
+}
+
+// MarshalJSON keeps the embedded message from writing the evidence as a message.
+func (e Evidence) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Trial  string `json:"trial,omitempty"`
+		Code   Code   `json:"code"`
+		Text   string `json:"text"`
+		Params Params `json:"params,omitempty"`
+	}{e.Trial, e.Code, Text(e.Message), e.Params})
+}
+
+// Mark is something in a trial that forbids ranking it.
+type Mark struct {
+	Message
+	Phase string `json:"phase,omitempty"` // "": the whole trial
+}
+
+// MarshalJSON keeps the embedded message from writing the mark as a message.
+func (m Mark) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Code   Code   `json:"code"`
+		Phase  string `json:"phase,omitempty"`
+		Text   string `json:"text"`
+		Params Params `json:"params,omitempty"`
+	}{m.Code, m.Phase, Text(m.Message), m.Params})
+}

@@ -1,0 +1,186 @@
+package finding
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"text/template"
+
+	"assay/internal/format"
+)
+
+// Text returns the sentence of a message. A code without an entry, or a message without a parameter
+// that the sentence needs, gives the code and the parameters as they are, so that nothing is lost.
+func Text(m Message) string { return render(m, "says", func(e Entry) string { return e.Says }) }
+
+// Remedy returns what to do about it; "" for nothing.
+func Remedy(m Message) string { return render(m, "remedy", func(e Entry) string { return e.Remedy }) }
+
+// Group returns the sentence for several findings of one code: the entry's Many, or of a single one
+// its own sentence.
+func Group(findings []Finding) string {
+	if len(findings) == 0 {
+		return ""
+	}
+	first := findings[0].Message
+	if entry := entries[first.Code]; len(findings) == 1 || entry.Many == "" {
+		return Text(first)
+	}
+	together := Params{"Count": len(findings)}
+	var arms, places, trials []string
+	numbers := map[string][]float64{}
+	for _, f := range findings {
+		arms, places = append(arms, f.Where.Arm), append(places, place(f))
+		for _, e := range f.Evidence {
+			trials = append(trials, e.Trial)
+		}
+		for name, value := range f.Params {
+			together[name] = value
+			if v, ok := number(value); ok {
+				numbers[name] = append(numbers[name], v)
+			}
+		}
+	}
+	for name, values := range numbers {
+		together["min_"+name], together["max_"+name] = slices.Min(values), slices.Max(values)
+	}
+	together["Arms"], together["Places"], together["Trials"] = distinct(arms), distinct(places), distinct(trials)
+	return render(Message{first.Code, together}, "many", func(e Entry) string { return e.Many })
+}
+
+func place(f Finding) string {
+	if text, ok := f.Params["place"].(string); ok {
+		return text
+	}
+	return strings.TrimSpace(f.Where.Phase + " " + f.Where.Class)
+}
+
+func distinct(words []string) []string {
+	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })
+	slices.Sort(words)
+	return slices.Compact(words)
+}
+
+var parsed sync.Map // part + code → *template.Template
+
+func render(m Message, part string, of func(Entry) string) string {
+	entry, known := entries[m.Code]
+	if !known {
+		return bare(m)
+	}
+	source := of(entry)
+	if !strings.Contains(source, "{{") {
+		return source
+	}
+	key := part + " " + string(m.Code)
+	compiled, ok := parsed.Load(key)
+	if !ok {
+		t, err := template.New(key).Funcs(functions).Parse(source)
+		if err != nil {
+			panic(err) // a template of this package; the golden test parses each
+		}
+		compiled, _ = parsed.LoadOrStore(key, t)
+	}
+	var out strings.Builder
+	err := compiled.(*template.Template).Execute(&out, map[string]any(m.Params))
+	if text := out.String(); err == nil && !strings.Contains(text, "<no value>") {
+		return text
+	}
+	return bare(m)
+}
+
+// bare writes a message that has no words.
+func bare(m Message) string {
+	params, err := json.Marshal(m.Params)
+	if err != nil || len(m.Params) == 0 {
+		return string(m.Code)
+	}
+	return fmt.Sprintf("%s %s", m.Code, params)
+}
+
+// functions are what sentences may call. Numbers may have come back from JSON as float64.
+var functions = template.FuncMap{
+	"rate":     of(format.Rate),
+	"bytes":    of(format.Bytes),
+	"limit":    of(func(v float64) string { return format.Limit(uint64(v)) }),
+	"latency":  of(format.Latency), // of ns
+	"seconds":  of(format.Seconds),
+	"percent":  of(format.Percent), // of a share
+	"factor":   of(format.Factor),
+	"number":   of(format.Number),
+	"count":    of(func(v float64) string { return format.Count(uint64(max(v, 0))) }),
+	"interval": func(low, high any) (string, error) { return two(format.Interval, low, high) },
+	"plural": func(n any, one, many string) (string, error) {
+		v, ok := number(n)
+		if !ok {
+			return "", fmt.Errorf("%v is no number", n)
+		}
+		return format.Plural(int(v), one, many), nil
+	},
+	"list": func(words any) string { return format.ListMax(texts(words), listMax) },
+	"has":  func(v any) bool { return v != nil },
+}
+
+// listMax is how many names a sentence bears.
+const listMax = 4
+
+func of(write func(float64) string) func(any) (string, error) {
+	return func(v any) (string, error) {
+		n, ok := number(v)
+		if !ok {
+			return "", fmt.Errorf("%v is no number", v)
+		}
+		return write(n), nil
+	}
+}
+
+func two(write func(a, b float64) string, a, b any) (string, error) {
+	x, okX := number(a)
+	y, okY := number(b)
+	if !okX || !okY {
+		return "", fmt.Errorf("%v or %v is no number", a, b)
+	}
+	return write(x, y), nil
+}
+
+func number(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true
+	case *float64:
+		if v != nil {
+			return *v, true
+		}
+	case int:
+		return float64(v), true
+	case int64:
+		return float64(v), true
+	case uint64:
+		return float64(v), true
+	}
+	return 0, false
+}
+
+func texts(v any) (words []string) {
+	switch v := v.(type) {
+	case []string:
+		return v
+	case []any:
+		for _, w := range v {
+			words = append(words, fmt.Sprint(w))
+		}
+	case string:
+		words = []string{v}
+	}
+	return words
+}
+
+// Sort orders findings gravest first and otherwise keeps their order.
+func Sort(findings []Finding) {
+	slices.SortStableFunc(findings, func(a, b Finding) int {
+		return cmp.Compare(slices.Index(Severities, a.Severity), slices.Index(Severities, b.Severity))
+	})
+}
