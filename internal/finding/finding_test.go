@@ -64,9 +64,9 @@ func TestText_of_unknown_code_and_missing_parameter_loses_nothing(t *testing.T) 
 }
 
 func TestMark_survives_JSON_with_the_same_sentence(t *testing.T) {
-	register(Entry{Code: "test-code", Says: "{{plural .n \"record\" \"\"}} of {{list .arms}}"})
-	defer delete(entries, "test-code")
-	mark := Mark{New("test-code", "n", uint64(3), "arms", []string{"a", "b"}), "put"}
+	register(Entry{Code: "test-mark", Says: "{{plural .n \"record\" \"\"}} of {{list .arms}}"})
+	defer delete(entries, "test-mark")
+	mark := Mark{New("test-mark", "n", uint64(3), "arms", []string{"a", "b"}), "put"}
 	written, err := json.Marshal(mark)
 	if err != nil {
 		t.Fatal(err)
