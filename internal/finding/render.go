@@ -120,8 +120,9 @@ var functions = template.FuncMap{
 		}
 		return format.Plural(int(v), one, many), nil
 	},
-	"list": func(words any) string { return format.ListMax(texts(words), listMax) },
-	"has":  func(v any) bool { return v != nil },
+	"clean": func(v any) string { return format.Clean(fmt.Sprint(v)) },
+	"list":  func(words any) string { return format.ListMax(texts(words), listMax) },
+	"has":   func(v any) bool { return v != nil },
 }
 
 // listMax is how many names a sentence bears.
