@@ -9,6 +9,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"assay/internal/format"
 	"assay/internal/record"
 )
 
@@ -29,32 +30,44 @@ type board struct {
 	phase     string
 	tick      Tick
 	ticked    bool
-	rates     []float64 // of the phase, newest last
-	past      []pastTrial
+	rates     []float64  // of the phase, newest last
+	arms      []armSoFar // in the order of the plan, or in which they came
 	messages  []string
 	finalText string
 }
 
-type pastTrial struct {
-	trial Trial
-	end   TrialEnd
+// armSoFar is what the trials of an arm have come to.
+type armSoFar struct {
+	name  string
+	done  int // trials
+	cells []cellSoFar
+	state record.State // of the last trial that was not ok; "": none
+	text  string       // why
+}
+
+// cellSoFar is an arm's mean rate in one cell.
+type cellSoFar struct {
+	name  string
+	sum   float64 // of rates
+	rates int
 }
 
 // What the board keeps. A long run must not grow it.
 const (
 	ratesKept    = 60
-	pastKept     = 8
+	armsKept     = 200
+	cellsKept    = 32
 	messagesKept = 3
 	barCells     = 30
 )
 
 // What a narrow terminal leaves of a field, in columns. A field with less is left out.
 const (
-	barLeast        = 6
-	nameLeast       = 8
-	rateLeast       = 8
-	textLeast       = 16
-	pastNameAndRate = 36
+	barLeast  = 6
+	nameLeast = 8
+	rateLeast = 8
+	textLeast = 16
+	armMost   = 28
 )
 
 var (
@@ -70,7 +83,10 @@ var (
 func (b *board) RunStarted(r Run) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.run, b.begun = r, b.now()
+	b.run, b.begun, b.arms = r, b.now(), nil
+	for _, arm := range r.Arms {
+		b.arm(arm)
+	}
 }
 
 func (b *board) TrialStarted(t Trial) {
@@ -106,7 +122,37 @@ func (b *board) TrialEnded(e TrialEnd) {
 		b.bad++
 	}
 	b.running = false
-	b.past = keep(b.past, pastTrial{b.trial, e}, pastKept)
+	arm := b.arm(b.trial.Arm)
+	arm.done++
+	if e.State != record.OK {
+		arm.state, arm.text = e.State, e.Text
+	}
+	if e.Rate == nil {
+		return
+	}
+	at := slices.IndexFunc(arm.cells, func(c cellSoFar) bool { return c.name == b.trial.Cell })
+	if at < 0 && len(arm.cells) < cellsKept {
+		at = len(arm.cells)
+		arm.cells = append(arm.cells, cellSoFar{name: b.trial.Cell})
+	}
+	if at >= 0 {
+		arm.cells[at].sum += *e.Rate
+		arm.cells[at].rates++
+	}
+}
+
+// arm returns the line of an arm, a new one where there is none. Above armsKept all others share the
+// last line.
+func (b *board) arm(name string) *armSoFar {
+	at := slices.IndexFunc(b.arms, func(a armSoFar) bool { return a.name == name })
+	if at < 0 {
+		if len(b.arms) == armsKept {
+			return &b.arms[armsKept-1]
+		}
+		at = len(b.arms)
+		b.arms = append(b.arms, armSoFar{name: name})
+	}
+	return &b.arms[at]
 }
 
 func (b *board) Message(text string) {
@@ -147,22 +193,20 @@ func (b *board) render(columns, rows int) string {
 	defer b.mu.Unlock()
 	head := []string{b.headLine(columns)}
 	if b.run.Directory != "" {
-		head = append(head, faint.Render(cut("in "+oneLine(b.run.Directory), columns)))
+		head = append(head, faint.Render(cut("in "+format.Clean(b.run.Directory), columns)))
 	}
 	if b.running {
 		head = append(head, b.trialLine(columns), b.rateLine(columns))
 	}
 	foot := make([]string, 0, messagesKept+1)
 	for _, message := range b.messages {
-		foot = append(foot, warning.Render(cut(oneLine(message), columns)))
+		foot = append(foot, warning.Render(cut(format.Clean(message), columns)))
 	}
 	if b.finalText != "" {
-		foot = append(foot, strong.Render(cut(oneLine(b.finalText), columns)))
+		foot = append(foot, strong.Render(cut(format.Clean(b.finalText), columns)))
 	}
-	past := b.pastLines(columns)
 	room := max(0, rows-len(head)-len(foot)-1) // the cursor's line is left free
-	past = past[max(0, len(past)-room):]
-	lines := slices.Concat(head, past, foot)
+	lines := slices.Concat(head, b.armLines(columns, room), foot)
 	lines = lines[:min(len(lines), max(rows-1, 1))]
 	fit := lipgloss.NewStyle().MaxWidth(max(columns, 1)).Inline(true)
 	for i, line := range lines {
@@ -174,7 +218,7 @@ func (b *board) render(columns, rows int) string {
 func (b *board) headLine(columns int) string {
 	done := b.run.Done + b.ended
 	fields := []field{
-		name(1, "", strong, oneLine(b.run.Name)),
+		name(1, "", strong, format.Clean(b.run.Name)),
 		{rank: 4, before: "  ", least: barLeast, most: barCells, draw: func(width int) string { return bar(done, b.run.Trials, width) }},
 		whole(0, "  ", plain, fmt.Sprintf("%d of %d trials done", done, b.run.Trials)),
 	}
@@ -190,8 +234,8 @@ func (b *board) headLine(columns int) string {
 func (b *board) trialLine(columns int) string {
 	fields := []field{
 		whole(0, "", plain, fmt.Sprintf("trial %d of %d", b.trial.Number, b.trial.Of)),
-		name(1, "  ", strong, oneLine(b.trial.Arm)),
-		name(2, " ", plain, oneLine(b.trial.Cell)),
+		name(1, "  ", strong, format.Clean(b.trial.Arm)),
+		name(2, " ", plain, format.Clean(b.trial.Cell)),
 	}
 	phases := b.trial.Phases
 	if b.phase != "" && !slices.Contains(phases, b.phase) {
@@ -199,9 +243,9 @@ func (b *board) trialLine(columns int) string {
 	}
 	for _, phase := range phases {
 		if phase == b.phase {
-			fields = append(fields, whole(3, "  ", strong, "▸"+oneLine(phase)))
+			fields = append(fields, whole(3, "  ", strong, "▸"+format.Clean(phase)))
 		} else {
-			fields = append(fields, whole(4, "  ", faint, oneLine(phase)))
+			fields = append(fields, whole(4, "  ", faint, format.Clean(phase)))
 		}
 	}
 	return fitted(columns, fields)
@@ -216,9 +260,9 @@ func (b *board) rateLine(columns int) string {
 		bad = whole(1, "  ", alarm, fmt.Sprintf("errors %d", b.tick.Bad))
 	}
 	return fitted(columns, []field{
-		whole(0, "", strong, grouped(b.tick.Rate)),
+		whole(0, "", strong, format.Count(uint64(max(b.tick.Rate, 0)))),
 		whole(0, " ", plain, "op/s"),
-		whole(2, "  ", plain, "p99 "+duration(b.tick.P99NS)),
+		whole(2, "  ", plain, "p99 "+p99Text(b.tick.P99NS)),
 		bad,
 		whole(3, "  ", plain, span(b.tick.Elapsed, b.tick.Planned)),
 		{rank: 4, before: "  ", least: min(len(b.rates), rateLeast), most: len(b.rates), draw: func(width int) string {
@@ -227,40 +271,37 @@ func (b *board) rateLine(columns int) string {
 	})
 }
 
-// pastLines keeps its columns: each line has the same fields, as wide as the widest of all lines.
-func (b *board) pastLines(columns int) []string {
-	rates := make([]string, len(b.past))
-	rateWidth, stateWidth := 0, 0
-	for i, p := range b.past {
-		rates[i] = "–"
-		if p.end.Rate != nil {
-			rates[i] = grouped(*p.end.Rate)
+// armLines draws a line for each arm with its mean rates so far; where there is no room for all,
+// those around the one that runs.
+func (b *board) armLines(columns, room int) (lines []string) {
+	current, width := 0, nameLeast
+	for i, arm := range b.arms {
+		width = max(width, min(lipgloss.Width(format.Clean(arm.name)), armMost, 2*columns/5))
+		if b.running && arm.name == b.trial.Arm {
+			current = i
 		}
-		rateWidth = max(rateWidth, lipgloss.Width(rates[i]))
-		stateWidth = max(stateWidth, len(p.end.State))
 	}
-	const number, between = 5, 2
-	unit := " op/s"
-	names := min(pastNameAndRate-rateWidth, columns-number-between-1-rateWidth-len(unit)-between-stateWidth)
-	var lines []string
-	for i, p := range b.past {
-		state := good
-		if p.end.State != record.OK {
-			state = alarm
+	from := max(0, min(current-room/2, len(b.arms)-room))
+	for _, arm := range b.arms[from:min(len(b.arms), from+room)] {
+		mark, style := " ", plain
+		if b.running && arm.name == b.trial.Arm {
+			mark, style = "▸", strong
 		}
+		text := cut(format.Clean(arm.name), width)
 		fields := []field{
-			whole(3, "", plain, fmt.Sprintf("%*d", number, p.trial.Number)),
-			whole(0, " ", plain, fmt.Sprintf("%*s", rateWidth, rates[i])+unit),
-			whole(2, "  ", state, fmt.Sprintf("%-*s", stateWidth, p.end.State)),
+			whole(0, "", style, mark),
+			whole(0, " ", style, text+strings.Repeat(" ", width-lipgloss.Width(text))),
+			whole(8, "  ", faint, fmt.Sprintf("n=%-2d", arm.done)),
 		}
-		if text := cut(oneLine(p.trial.Arm+" "+p.trial.Cell), max(names, nameLeast)); text != "" {
-			padding := strings.Repeat(" ", max(0, max(names, nameLeast)-lipgloss.Width(text)))
-			fields = slices.Insert(fields, 1, whole(1, "  ", plain, text+padding))
+		for i, cell := range arm.cells {
+			text := strings.TrimSpace(format.Clean(cell.name) + " " + format.Rate(cell.sum/float64(cell.rates)))
+			fields = append(fields, whole(min(i+3, 7), "  ", plain, text))
 		}
-		if p.end.Text != "" {
-			text := name(4, "  ", plain, oneLine(p.end.Text))
-			text.least = min(text.most, textLeast)
-			fields = append(fields, text)
+		if arm.state != "" {
+			fields = append(fields, whole(2, "  ", alarm, string(arm.state)))
+			why := name(4, "  ", plain, format.Clean(arm.text))
+			why.least = min(why.most, textLeast)
+			fields = append(fields, why)
 		}
 		lines = append(lines, fitted(columns, fields))
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"assay/internal/format"
 )
 
 // Plain writes a line a second of each phase, and at least one, and one for each trial's end. A reader that does not read costs lines, not
@@ -45,12 +47,12 @@ func NewPlain(w io.Writer) *Plain {
 }
 
 // print puts a line into the queue. The caller holds mu.
-func (p *Plain) print(format string, arguments ...any) {
+func (p *Plain) print(line string, arguments ...any) {
 	if p.closed {
 		return
 	}
 	select {
-	case p.lines <- oneLine(fmt.Sprintf(format, arguments...)) + "\n":
+	case p.lines <- format.Clean(fmt.Sprintf(line, arguments...)) + "\n":
 	default:
 		p.dropped++
 	}
@@ -112,7 +114,7 @@ func (p *Plain) Tick(t Tick) {
 
 func (p *Plain) printRate() {
 	t := p.ticks.take()
-	p.print("Rate: %.0f op/s  p99 %s  errors %d  %s %s %s %s  trial %d/%d", t.Rate, duration(t.P99NS), t.Bad,
+	p.print("Rate: %.0f op/s  p99 %s  errors %d  %s %s %s %s  trial %d/%d", t.Rate, p99Text(t.P99NS), t.Bad,
 		p.trial.Arm, p.trial.Cell, p.phase, span(t.Elapsed, t.Planned), p.trial.Number, p.trial.Of)
 }
 

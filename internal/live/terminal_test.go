@@ -43,12 +43,15 @@ func wantLines(t *testing.T, got []string, want string) {
 
 func TestBoard(t *testing.T) {
 	b, now := clocked()
-	b.RunStarted(Run{Name: "six engines", Trials: 6, Estimate: 6 * time.Minute})
+	b.RunStarted(Run{Name: "six engines", Trials: 6, Estimate: 6 * time.Minute, Arms: []string{"bbolt", "pebble", "badger"}})
 	b.TrialStarted(Trial{Number: 1, Of: 6, Arm: "bbolt", Cell: "D3", Phases: []string{"load", "read"}})
 	*now = now.Add(time.Minute)
 	wantLines(t, boardLines(b, 100, 24), `six engines  ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  0 of 6 trials done  about 5 min left
 trial 1 of 6  bbolt D3  load  read
-no operations yet`)
+no operations yet
+▸ bbolt     n=0
+  pebble    n=0
+  badger    n=0`)
 	*now = now.Add(time.Minute)
 	b.TrialEnded(TrialEnd{State: record.OK, Rate: pointer(1_234_567)})
 	b.TrialStarted(Trial{Number: 2, Of: 6, Arm: "pebble", Cell: "D1", Phases: []string{"load", "read"}})
@@ -62,11 +65,12 @@ no operations yet`)
 	wantLines(t, boardLines(b, 100, 24), `six engines  ██████████░░░░░░░░░░░░░░░░░░░░  2 of 6 trials done, 1 not ok  about 4 min left
 trial 3 of 6  badger D1  load  ▸read
 100,000 op/s  p99 12.3 µs  errors 2  5/10 s  ▁▁ █▅
-    1  bbolt D3                    1,234,567 op/s  ok
-    2  pebble D1                           – op/s  refused  can't reach D1
+  bbolt     n=1   D3 1.23 M/s
+  pebble    n=1   refused  can't reach D1
+▸ badger    n=0
 no memory limit: run as root`)
 	b.RunEnded("stopped")
-	wantLines(t, boardLines(b, 100, 24)[3:], "no memory limit: run as root\nstopped")
+	wantLines(t, boardLines(b, 100, 24)[4:], "no memory limit: run as root\nstopped")
 	b.RunStarted(Run{Name: "six engines", Directory: "results/six", Trials: 6})
 	wantLines(t, boardLines(b, 100, 24)[1:2], "in results/six")
 }
@@ -93,18 +97,18 @@ func TestBoardIsNarrow(t *testing.T) {
 in results/six-1234567890
 trial 4 of 12  goleveldb D1  ▸overwrite
 123,456 op/s  p99 12.3 µs  errors 7
-    1  bbolt D1     83,456 op/s  ok
-    2  goleveld… 1,234,567 op/s  ok
-    3  a-store-…         – op/s  refused
+  bbolt             n=1   D1 83.5 k/s
+▸ goleveldb         n=1   D1 1.23 M/s
+  a-store-of-a-ve…  refused
 of 16384 files, 12000 are open`)
 	wantLines(t, boardLines(b, 60, 24)[:1], "six engine…  3 of 12 trials done, 1 not ok  about 5 min left")
 	wantLines(t, boardLines(b, 80, 24), `six engines, small val…  █░░░░░  3 of 12 trials done, 1 not ok  about 5 min left
 in results/six-1234567890
 trial 4 of 12  goleveldb D1  load  ▸overwrite  read
 123,456 op/s  p99 12.3 µs  errors 7  55/60 s  ██████████████████████████████████
-    1  bbolt D1                       83,456 op/s  ok
-    2  goleveldb D1                1,234,567 op/s  ok
-    3  a-store-of-a-very-long-nam…         – op/s  refused  can't reach D1 with…
+  bbolt                        n=1   D1 83.5 k/s
+▸ goleveldb                    n=1   D1 1.23 M/s
+  a-store-of-a-very-long-name  n=1   refused  can't reach D1 with its 16384 fil…
 of 16384 files, 12000 are open`)
 	wantLines(t, boardLines(b, 120, 24)[:1], "six engines, small values  ███████░░░░░░░░░░░░░░░░░░░░░░░  3 of 12 trials done, 1 not ok  about 5 min left")
 	numbers := regexp.MustCompile(`[0-9][0-9.,/]*`)
@@ -166,7 +170,7 @@ func TestBoardFits(t *testing.T) {
 		if width, height := lipgloss.Size(text); width > columns || height > max(rows-1, 1) {
 			t.Fatalf("%d columns and %d rows in a terminal of %d and %d:\n%s", width, height, columns, rows, text)
 		}
-		if len(b.rates) > ratesKept || len(b.past) > pastKept || len(b.messages) > messagesKept {
+		if len(b.rates) > ratesKept || len(b.arms) > armsKept || len(b.messages) > messagesKept {
 			t.Fatal("the board grows")
 		}
 	})

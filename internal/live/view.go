@@ -31,6 +31,7 @@ type Run struct {
 	Directory string        // of the run; "": not said
 	Trials    int           // in all
 	Done      int           // of these, before a resumed run began
+	Arms      []string      // in the order in which they are shown
 	Estimate  time.Duration // for the trials that are left; 0: not known
 }
 

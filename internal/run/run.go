@@ -136,7 +136,11 @@ func contains(trials []plan.Trial, id string) bool {
 func (r *running) trials(ctx context.Context, left []plan.Trial, planned int) error {
 	estimate := plan.EstimateOf(r.experiment, left)
 	done := planned - len(left)
-	r.view.RunStarted(live.Run{Name: r.experiment.Name, Trials: planned, Done: done,
+	var arms []string
+	for _, s := range r.experiment.Stores {
+		arms = append(arms, s.Name)
+	}
+	r.view.RunStarted(live.Run{Name: r.experiment.Name, Trials: planned, Done: done, Arms: arms,
 		Estimate: time.Duration(estimate.SecondsHigh * float64(time.Second))})
 	for i, p := range left {
 		if ctx.Err() != nil {
