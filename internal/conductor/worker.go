@@ -179,6 +179,8 @@ func (p *Pending) take(r reply, ok bool, result any) error {
 	case result != nil:
 		if err := json.Unmarshal(r.reply.Result, result); err != nil {
 			w.broken = fmt.Errorf("the worker's result can't be read: %w", err)
+		} else if texts, outside := result.(interface{ Bound() }); outside {
+			texts.Bound()
 		}
 	}
 	if w.broken != nil {
