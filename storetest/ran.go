@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"assay/internal/counters"
 	"assay/internal/histogram"
 	"assay/internal/keyval"
+	"assay/internal/memfile"
 	"assay/internal/trace"
 )
 
@@ -56,18 +55,27 @@ func (b *bench) prepare(s *script) (*running, error) {
 	b.phases++
 	b.lengthMax = max(b.lengthMax, s.lengthMax())
 	r := &running{bench: b, script: s, number: b.phases, file: file}
-	traceName := filepath.Join(b.scratch, fmt.Sprintf("%02d.trace", b.ordinal))
-	countersName := filepath.Join(b.scratch, fmt.Sprintf("%02d.counters", b.ordinal))
-	if err := file.Write(traceName); err != nil {
+	traceFile, err := memfile.Create("storetest-trace")
+	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(traceName)
-	if r.counters, err = counters.Create(countersName, file); err != nil {
+	defer traceFile.Close()
+	if err := errors.Join(file.WriteIn(traceFile), memfile.SealAll(traceFile)); err != nil {
 		return nil, err
 	}
-	defer os.Remove(countersName)
+	countersFile, err := memfile.Create("storetest-counters")
+	if err != nil {
+		return nil, err
+	}
+	defer countersFile.Close()
+	if r.counters, err = counters.CreateIn(countersFile, file); err != nil {
+		return nil, err
+	}
+	if err := memfile.SealSize(countersFile); err != nil {
+		return nil, errors.Join(err, r.counters.Unmap())
+	}
 	err = b.call(control.Request{Command: control.CommandPrepare, Prepare: &control.Prepare{
-		Phase: "storetest", Number: r.number, Trace: traceName, Counters: countersName, Keys: s.keys,
+		Phase: "storetest", Number: r.number, Trace: traceFile.Name(), Counters: countersFile.Name(), Keys: s.keys,
 		Values:       keyval.ValueShape{PoolBytes: poolBytes, PoolSeed: s.poolSeed, LengthMax: b.lengthMax},
 		ZeroVersions: s.zeroVersions, Verify: !s.unverified, LoadedRecords: s.loaded, MustHitBelow: s.mustHitBelow,
 		DeadlineNS: int64(s.deadline), Clock: s.clock,

@@ -94,7 +94,6 @@ type kit struct {
 	ctx     context.Context
 	target  Target
 	chosen  []rule
-	scratch string // for trace and counters files, in memory where that can be had
 	root    string // for the stores' directories
 	ordinal int    // of the rule under way: rules on one server must not meet each other's records
 
@@ -103,9 +102,6 @@ type kit struct {
 	description store.Description // with the target's options
 	describeErr error
 }
-
-// sharedMemory is where Linux keeps files that are memory only.
-const sharedMemory = "/dev/shm"
 
 func newKit(ctx context.Context, target Target) (*kit, error) {
 	k := &kit{ctx: ctx, target: target}
@@ -126,16 +122,12 @@ func newKit(ctx context.Context, target Target) (*kit, error) {
 	if k.root, err = os.MkdirTemp(target.TempDir, "storetest"); err != nil {
 		return nil, fmt.Errorf("conformance: a directory for the stores: %w", err)
 	}
-	if k.scratch, err = os.MkdirTemp(sharedMemory, "storetest"); err != nil {
-		k.scratch = k.root // no shared memory here: slower, not wrong
-	}
 	return k, nil
 }
 
 func (k *kit) remove() {
 	// What is left lies in directories for temporary files and harms nothing; there is nobody to tell.
 	_ = os.RemoveAll(k.root)
-	_ = os.RemoveAll(k.scratch)
 }
 
 // check holds the target to one rule.

@@ -218,6 +218,7 @@ var workerFailures = map[string][]string{
 	"answers-never":      {"abilities"},
 	"closes-stdout":      {"abilities"},
 	"floods-stderr":      nil,
+	"truncates":          nil,
 }
 
 func TestLyingWorkersAreFound(t *testing.T) {

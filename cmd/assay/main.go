@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -51,7 +52,20 @@ func failed(err error) error {
 	return &exitError{exitFailed, err}
 }
 
-func main() { os.Exit(execute(os.Args[1:])) }
+func main() { os.Exit(guarded(func() int { return execute(os.Args[1:]) })) }
+
+// guarded makes a panic, and a fault in a mapped file, a failure of Assay: Go's own status would be 2, that of bad arguments.
+func guarded(do func() int) (status int) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if trouble := recover(); trouble != nil {
+			// The first line is that of a Go panic: the conductor quotes it from a worker that dies.
+			fmt.Fprintf(os.Stderr, "panic: %v\n\nassay: this is a mistake of Assay's own\n%s", trouble, debug.Stack())
+			status = exitFailed
+		}
+	}()
+	return do()
+}
 
 // execute runs the command and returns the exit status.
 func execute(args []string) int {

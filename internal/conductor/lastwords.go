@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"sync"
+
+	"assay/internal/format"
 )
 
 // lastWords passes a worker's standard error on and keeps the line that says why the process ended: the first one of a Go panic or a fatal
@@ -48,5 +50,5 @@ func (l *lastWords) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.line() // one without an end
-	return l.last
+	return format.Clean(l.last)
 }

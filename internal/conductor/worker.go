@@ -20,15 +20,17 @@ import (
 
 // Worker is a running worker process. Its methods are called from one goroutine, but Kill may be called from any.
 type Worker struct {
-	command *exec.Cmd
-	stdin   io.WriteCloser
-	replies chan reply
-	exited  chan struct{}
-	exitErr error
-	words   *lastWords
-	nextID  int64
-	broken  error // why no more requests can be made
-	ending  sync.Once
+	command    *exec.Cmd
+	stdin      io.WriteCloser
+	replies    chan reply
+	exited     chan struct{}
+	exitErr    error
+	words      *lastWords
+	nextID     int64
+	broken     error // why no more requests can be made
+	ending     sync.Once
+	mark       string // in the environment of the process and of those that it starts
+	leftBehind int    // processes that it left behind
 }
 
 type reply struct {
@@ -50,6 +52,10 @@ func Start(command []string, log io.Writer) (*Worker, error) {
 	}
 	w := &Worker{command: exec.Command(command[0], command[1:]...), replies: make(chan reply, 1), exited: make(chan struct{}), words: &lastWords{log: log}}
 	w.command.Stderr = w.words
+	if err := becomeOnce(); err != nil {
+		return nil, fmt.Errorf("starting a worker: prctl(PR_SET_CHILD_SUBREAPER): %w", err)
+	}
+	w.command.Env, w.mark = mark()
 	// Its own process group, so that Ctrl-C on the terminal reaches Assay alone; and death with Assay, even by SIGKILL.
 	w.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	w.command.WaitDelay = grandchildrenGrace // for grandchildren that hold standard error open
@@ -72,9 +78,13 @@ func Start(command []string, log io.Writer) (*Worker, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("starting worker %s: %w", strings.Join(command, " "), err), stdout.Close())
 	}
+	workers.Store(w.PID(), w)
 	go w.read(stdout)
 	go func() {
+		waitUnreaped(w.PID())
+		w.leftBehind = w.endLeft()
 		w.exitErr = w.command.Wait()
+		workers.Delete(w.PID())
 		if err := stdout.SetReadDeadline(time.Now().Add(grandchildrenGrace)); err != nil {
 			_ = stdout.Close() // the reader must end, one way or the other
 		}
@@ -105,6 +115,16 @@ func (w *Worker) read(stdout *os.File) {
 			_, _ = io.Copy(io.Discard, stdout) // the channel is out of step: nothing after this line can be trusted
 			return
 		}
+	}
+}
+
+// Left returns how many processes the worker had left behind when it ended. They were killed.
+func (w *Worker) Left() int {
+	select {
+	case <-w.exited:
+		return w.leftBehind
+	default:
+		return 0
 	}
 }
 
@@ -179,6 +199,8 @@ func (p *Pending) take(r reply, ok bool, result any) error {
 	case result != nil:
 		if err := json.Unmarshal(r.reply.Result, result); err != nil {
 			w.broken = fmt.Errorf("the worker's result can't be read: %w", err)
+		} else if texts, outside := result.(interface{ Bound() }); outside {
+			texts.Bound()
 		}
 	}
 	if w.broken != nil {

@@ -26,7 +26,27 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == asWorker {
 		os.Exit(kinds[os.Args[2]](bufio.NewScanner(os.Stdin)))
 	}
+	if len(os.Args) > 2 && os.Args[1] == asConductor {
+		os.Exit(conduct(strings.TrimPrefix(os.Args[2], "sleep-")))
+	}
 	os.Exit(m.Run())
+}
+
+const asConductor = "as-conductor"
+
+// conduct has a worker that puts a process into the background, says so and waits to be killed.
+func conduct(seconds string) int {
+	w, err := Start([]string{"sh", "-c", "setsid sleep " + seconds + " & cat"}, os.Stderr)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	for len(running(seconds)) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	fmt.Println("ready", w.PID())
+	time.Sleep(time.Hour)
+	return 0
 }
 
 // answer writes a good reply to the request of an id.
@@ -101,6 +121,21 @@ var kinds = map[string]func(requests *bufio.Scanner) int{
 		}
 		fmt.Fprint(os.Stderr, child.Process.Pid)
 		return 5
+	},
+	// Leaves processes behind by each way out: of the group, of the session, of the parent, of the environment.
+	"leaves": func(requests *bufio.Scanner) int {
+		requests.Scan()
+		for _, leave := range []string{"sleep 3600 &", "setsid sleep 3601 &", "(setsid sh -c 'sleep 3602 & sleep 3603' &) ; :", "env -i setsid sleep 3604 &"} {
+			child := exec.Command("sh", "-c", leave)
+			if err := child.Run(); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				return 1
+			}
+		}
+		answer(1)
+		for requests.Scan() {
+		}
+		return 0
 	},
 	"sleeper": func(*bufio.Scanner) int { time.Sleep(2 * long); return 0 },
 }
@@ -230,7 +265,7 @@ func TestReplyBeforeDeath(t *testing.T) {
 	}
 }
 
-// The death of a worker is seen though a child of it, out of reach, still holds its standard output open.
+// The death of a worker is seen though a child of it, out of its group, holds its standard output open.
 func TestDeathWithAnOrphan(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -244,8 +279,8 @@ func TestDeathWithAnOrphan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Kill(orphan, syscall.SIGKILL); err != nil {
-		t.Errorf("the orphan had ended, so that nothing was shown: %v", err)
+	if err := syscall.Kill(orphan, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("the orphan is left: %v", err)
 	}
 }
 

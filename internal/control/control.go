@@ -8,7 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
+	"assay/internal/format"
 	"assay/internal/keyval"
 	"assay/store"
 )
@@ -146,6 +149,69 @@ type Inspected struct {
 	Settings map[string]string  `json:"settings,omitempty"`
 }
 
+// A store's texts are bounded when they are received: they go into every report.
+const (
+	namesMax         = 1000
+	settingsBytesMax = 64 << 10
+)
+
+// Bound cuts the message.
+func (e *Error) Bound() { e.Message = format.Clean(e.Message) }
+
+// Bound cuts the texts. Settings beyond [settingsBytesMax] are left out, and counted in one of their own.
+func (o *Opened) Bound() {
+	o.Version = format.CleanMax(o.Version, 200)
+	o.Settings = boundSettings(o.Settings)
+}
+
+// Bound cuts the texts, and leaves out what is beyond [namesMax].
+func (i *Inspected) Bound() {
+	i.Stats, i.Settings = boundNumbers(i.Stats), boundSettings(i.Settings)
+}
+
+// Bound leaves out what is beyond [namesMax].
+func (r *Ran) Bound() { r.Runtime = boundNumbers(r.Runtime) }
+
+// Bound cuts the names.
+func (p *Prepared) Bound() {
+	p.Stats = p.Stats[:min(len(p.Stats), namesMax)]
+	for i, name := range p.Stats {
+		p.Stats[i] = format.CleanMax(name, 200)
+	}
+}
+
+func boundSettings(all map[string]string) map[string]string {
+	if all == nil {
+		return nil
+	}
+	bounded, bytes, left := map[string]string{}, 0, 0
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		short, value := format.CleanMax(name, 200), format.Clean(all[name])
+		if bytes += len(short) + len(value); bytes > settingsBytesMax || len(bounded) >= namesMax {
+			left++
+			continue
+		}
+		bounded[short] = value
+	}
+	if left > 0 {
+		bounded["(cut)"] = fmt.Sprintf("%d more settings", left)
+	}
+	return bounded
+}
+
+func boundNumbers(all map[string]float64) map[string]float64 {
+	if all == nil {
+		return nil
+	}
+	bounded := map[string]float64{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if len(bounded) < namesMax {
+			bounded[format.CleanMax(name, 200)] = all[name]
+		}
+	}
+	return bounded
+}
+
 // ErrLineTooLong is returned for a message of more than LineBytesMax bytes.
 var ErrLineTooLong = errors.New("control message is longer than 16 MiB")
 
@@ -219,6 +285,9 @@ func ParseReply(line []byte) (Reply, error) {
 		return r, fmt.Errorf("control reply %.200q: not ok, but without an error", line)
 	case r.OK && r.Error != nil:
 		return r, fmt.Errorf("control reply %.200q: ok, but with an error", line)
+	}
+	if r.Error != nil {
+		r.Error.Bound()
 	}
 	return r, nil
 }

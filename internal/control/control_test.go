@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"reflect"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"assay/internal/format"
 	"assay/internal/keyval"
 	"assay/store"
 )
@@ -188,4 +190,39 @@ func FuzzLines(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A hostile store tells too much, with terminal escapes in it.
+func TestTextsAreBoundedOnReceipt(t *testing.T) {
+	huge := strings.Repeat("\x1b[2Jx", 3<<20)
+	line, err := json.Marshal(Reply{ID: 1, Error: &Error{Class: ClassFailed, Message: huge}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := ParseReply(line)
+	if err != nil || len(r.Error.Message) > 3*format.TextMax || strings.ContainsRune(r.Error.Message, 0x1b) || !strings.HasSuffix(r.Error.Message, "(cut)") {
+		t.Errorf("a message of %d bytes, %v", len(r.Error.Message), err)
+	}
+	o := Opened{Version: huge, Settings: map[string]string{"a": "1", huge: huge, "": "\x1b"}}
+	for i := range 100_000 {
+		o.Settings[fmt.Sprint("s", i)] = "some value"
+	}
+	o.Bound()
+	bytes := len(o.Version)
+	for name, value := range o.Settings {
+		bytes += len(name) + len(value)
+		if strings.ContainsRune(name+value, 0x1b) {
+			t.Errorf("%q: %q", name, value)
+		}
+	}
+	if bytes > 2*settingsBytesMax || o.Settings["a"] != "1" || !strings.Contains(o.Settings["(cut)"], "more settings") {
+		t.Errorf("%d bytes of settings, cut: %q", bytes, o.Settings["(cut)"])
+	}
+	i := Inspected{Stats: map[string]float64{}}
+	for n := range 5000 {
+		i.Stats[fmt.Sprint(n)] = 1
+	}
+	if i.Bound(); len(i.Stats) != namesMax {
+		t.Errorf("%d stats", len(i.Stats))
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/internal/histogram"
+	"assay/internal/memfile"
 	"assay/internal/trace"
 )
 
@@ -140,21 +141,27 @@ func Bytes(t *trace.File) uint64 {
 	return uint64(total)
 }
 
-// Create makes the counters file for a trace, at a name that does not exist yet, and maps it.
+// Create makes the counters file for a trace, at a name that does not exist yet, and maps it. A worker can truncate
+// such a file: for workers that are not trusted, see [CreateIn].
 func Create(name string, t *trace.File) (*File, error) {
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("making the counters file: %w", err)
+	}
+	defer file.Close()
+	return CreateIn(file, t)
+}
+
+// CreateIn writes the counters of a trace into an empty file and maps it.
+func CreateIn(file *os.File, t *trace.File) (*File, error) {
 	f := &File{threads: len(t.Threads), operations: t.Operations, response: t.Flags&trace.FlagDue != 0}
 	f.measure()
 	total := int(Bytes(t))
 	if t.Flags&trace.FlagRecordVersions != 0 {
 		f.observedAt = headerBytes + f.threads*f.threadBytes
 	}
-	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+	if err := memfile.Allocate(file, int64(total)); err != nil {
 		return nil, fmt.Errorf("making the counters file: %w", err)
-	}
-	defer file.Close()
-	if err := file.Truncate(int64(total)); err != nil {
-		return nil, fmt.Errorf("making the counters file %s of %d bytes: %w", name, total, err)
 	}
 	if err := f.mapFile(file, total); err != nil {
 		return nil, err

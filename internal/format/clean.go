@@ -19,7 +19,10 @@ func CleanMax(text string, most int) string {
 	cut := len(text) > most
 	if cut {
 		text = text[:most]
-		for len(text) > 0 && !utf8.ValidString(text[max(0, len(text)-utf8.UTFMax):]) {
+		for range utf8.UTFMax - 1 { // a character that is cut in its middle
+			if r, size := utf8.DecodeLastRuneInString(text); r != utf8.RuneError || size != 1 {
+				break
+			}
 			text = text[:len(text)-1]
 		}
 	}

@@ -53,3 +53,12 @@ func TestClean_leaves_nothing_that_moves_a_cursor(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestClean_cuts_between_characters(t *testing.T) {
+	for _, text := range []string{strings.Repeat("磁", TextMax), strings.Repeat("é", TextMax), strings.Repeat("x", TextMax+1)} {
+		clean, cut := strings.CutSuffix(Clean(text), " … (cut)")
+		if !cut || !utf8.ValidString(clean) || utf8.RuneCountInString(clean) < TextMax/4 || strings.Contains(clean, "·") {
+			t.Errorf("%.10q…: %d bytes, cut %v", text, len(clean), cut)
+		}
+	}
+}

@@ -84,7 +84,7 @@ func (g *MemoryGroup) number(file, key string) *uint64 {
 			}
 			text = rest
 		}
-		n, err := strconv.ParseUint(text, 10, 64)
+		n, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(text), " kB"), 10, 64)
 		if err != nil {
 			return nil
 		}
@@ -278,4 +278,29 @@ func (g *MemoryGroup) Remove() error {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
+}
+
+// AvailableBytes returns how much memory can still be had without swapping, by the machine's account and by that of
+// this process's cgroup and those above it. 0: not known.
+func AvailableBytes() uint64 {
+	machine := MemoryGroup{path: "/proc", files: memoryFiles{}}
+	var least uint64
+	if kB := machine.number("meminfo", "MemAvailable:"); kB != nil {
+		least = *kB << 10
+	}
+	place, err := placeOf(os.Getpid())
+	if err != nil {
+		return least
+	}
+	for path := place.origin; exists(filepath.Join(path, place.files.limit)); path = filepath.Dir(path) {
+		g := MemoryGroup{path: path, files: place.files}
+		c, limit := g.counts(), g.number(place.files.limit, "")
+		if limit == nil || c.used == nil || c.cache == nil { // "max": no limit
+			continue
+		}
+		if free := *limit - min(*limit, *c.used-min(*c.used, *c.cache)); free < least {
+			least = free
+		}
+	}
+	return least
 }

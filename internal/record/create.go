@@ -2,7 +2,6 @@ package record
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -45,15 +44,22 @@ func Create(directory string, source []byte, experiment *spec.Experiment, trials
 		locked.release()
 		return nil, err
 	}
-	hash := sha256.Sum256(resolved)
+	if trials == nil {
+		trials = []plan.Trial{}
+	}
+	planned, err := indented(trials)
+	if err != nil {
+		return nil, fmt.Errorf("write down the plan: %w", err)
+	}
 	header := Header{
 		Format:  FormatVersion,
 		ID:      randomID(),
 		Created: time.Now().UTC().Truncate(time.Millisecond),
 		Name:    experiment.Name,
-		Hash:    hex.EncodeToString(hash[:]),
+		Hash:    digestOf(resolved),
+		Plans:   []string{digestOf(planned)},
 	}
-	if err := fill(directory, header, source, resolved, trials, environment); err != nil {
+	if err := fill(directory, header, source, resolved, planned, environment); err != nil {
 		locked.release()
 		return nil, fmt.Errorf("make the run directory: %w", err)
 	}
@@ -68,7 +74,7 @@ func Create(directory string, source []byte, experiment *spec.Experiment, trials
 }
 
 // fill writes the header first: from then on, the directory is known to be Assay's.
-func fill(directory string, header Header, source, resolved []byte, trials []plan.Trial, environment Environment) error {
+func fill(directory string, header Header, source, resolved, planned []byte, environment Environment) error {
 	if err := writeJSON(directory, headerFile, header); err != nil {
 		return err
 	}
@@ -84,10 +90,7 @@ func fill(directory string, header Header, source, resolved []byte, trials []pla
 	if err := os.Mkdir(filepath.Join(directory, trialsDirectory), 0o755); err != nil {
 		return diskFull(err)
 	}
-	if trials == nil {
-		trials = []plan.Trial{}
-	}
-	return writeJSON(directory, planFile, trials)
+	return writeWhole(filepath.Join(directory, planFile), planned)
 }
 
 func writeJSON(directory, name string, value any) error {
@@ -149,20 +152,28 @@ func randomID() string {
 
 // readHeader reads run.json and refuses formats that this version of Assay does not know.
 func readHeader(directory string) (Header, error) {
-	path := filepath.Join(directory, headerFile)
-	data, err := os.ReadFile(path)
+	files, err := openReader(directory)
+	if err != nil {
+		return Header{}, err
+	}
+	defer files.close()
+	return files.readHeader()
+}
+
+func (r reader) readHeader() (Header, error) {
+	data, err := r.read(headerFile, smallBytesMax)
 	if err != nil {
 		return Header{}, err
 	}
 	var header Header
 	if err := json.Unmarshal(data, &header); err != nil {
-		return Header{}, damaged(path, data, 1, err)
+		return Header{}, damaged(headerFile, data, 1, err)
 	}
 	switch {
 	case header.Format < 1:
-		return Header{}, fmt.Errorf("%s has no assay_run_format: Assay did not write it", path)
+		return Header{}, fmt.Errorf("%s has no assay_run_format: Assay did not write it", headerFile)
 	case header.Format > FormatVersion:
-		return Header{}, fmt.Errorf("%s has format %d; this version of Assay reads formats up to %d: use a newer one", path, header.Format, FormatVersion)
+		return Header{}, fmt.Errorf("%s has format %d; this version of Assay reads formats up to %d: use a newer one", headerFile, header.Format, FormatVersion)
 	}
 	return header, nil
 }

@@ -34,7 +34,7 @@ type dataPlace struct{ root, place string }
 // to make it in; "" is the run directory's own data/. What an interrupted try of the same trial of this run left there is removed
 // first; anything else that stands in the way is an error.
 func (w *Writer) DataDirectory(root, trial string) (string, error) {
-	if _, planned := w.plan[trial]; !planned {
+	if _, planned := w.planned(trial); !planned {
 		return "", fmt.Errorf("make a data directory: trial %s is not in the plan", trial)
 	}
 	where, err := w.placeOf(root, trial)

@@ -61,7 +61,7 @@ func TestEachFieldIsDocumented(t *testing.T) {
 	}
 	for _, words := range map[string][]string{
 		"Marks": {record.MarkErrors, record.MarkWrong, record.MarkLost, record.MarkStale, record.MarkIdentity, record.MarkUnfinished,
-			record.MarkClock, record.MarkForeign, record.MarkThrottled, record.MarkShort, record.MarkDiskFull},
+			record.MarkClock, record.MarkForeign, record.MarkThrottled, record.MarkShort, record.MarkDiskFull, record.MarkDamaged},
 		"events.jsonl": {record.EventStarted, record.EventTrialStarted, record.EventTrialEnded, record.EventInterrupted,
 			record.EventResumed, record.EventEnded, record.EventNote},
 		"trial.json": {string(record.OK), string(record.Marked), string(record.Failed), string(record.Refused), string(record.Interrupted)},

@@ -27,6 +27,9 @@ func FuzzOpen(f *testing.F) {
 		f.Add(uint8(i), text[:len(text)/2])
 		f.Add(uint8(i), append(text[:len(text)/2:len(text)/2], 0, '\n'))
 		f.Add(uint8(i), []byte("null\n"))
+		resealed := uint8(128 + (i+len(names)-128%len(names))%len(names))
+		f.Add(resealed, text)
+		f.Add(resealed, []byte("null\n"))
 	}
 	f.Add(uint8(1), []byte(`{"plan":{"id":"b1-001-a"},"phases":[{"operations":[{"service_ns":[9999,1]}]}]}`))
 	f.Add(uint8(3), []byte(`[{"id":"../../x"},{"id":"b1-001-a","cell":-1},{"id":"b1-001-a","store":7}]`))
@@ -37,6 +40,9 @@ func FuzzOpen(f *testing.F) {
 		}
 		name := names[int(which)%len(names)]
 		write(t, filepath.Join(directory, name), string(text))
+		if name != "run.json" && which >= 128 {
+			reseal(t, directory) // with right digests, what is in the file is all that speaks against it
+		}
 		run, err := record.Open(directory)
 		if err != nil {
 			if name != "run.json" {
@@ -50,6 +56,13 @@ func FuzzOpen(f *testing.F) {
 			_ = trial.CellOf(&run.Experiment)
 			if trial.Store >= 0 {
 				_ = run.Experiment.Stores[trial.Store]
+			}
+		}
+		for id, series := range run.Series {
+			for _, s := range series {
+				if s.Seconds <= 0 || s.At < 0 || !planned[id] {
+					t.Errorf("sample of %s: %+v", id, s)
+				}
 			}
 		}
 		for id, trial := range run.Trials {

@@ -6,170 +6,171 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"assay/internal/plan"
-	"assay/store"
+	"assay/internal/spec"
 )
 
 // Open reads a run directory, which may be read-only, still be written to, or have been left in any state by a kill or a
-// full disk. It writes nothing and reads nothing outside the directory. It fails only if the directory is not a run of Assay's,
-// or one of a newer format; everything else that is missing or damaged is told in Run.Missing, and the rest is there.
+// full disk, or have been damaged or edited since. It writes nothing and reads nothing outside the directory: links, pipes
+// and devices are not followed. It fails only if the directory is not a run of Assay's, or one of a newer format;
+// everything else that is missing or not as it was written is in Run.Faults, and the rest is there. What is there has been
+// checked: references lead somewhere, counts add up, times go on.
 func Open(directory string) (*Run, error) {
-	header, err := readHeader(directory)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, statErr := os.Stat(directory); statErr != nil {
-			return nil, fmt.Errorf("open a run: %w", statErr)
-		}
-		return nil, fmt.Errorf("%s is not a run directory: it has no %s", directory, headerFile)
-	}
+	files, err := openReader(directory)
 	if err != nil {
 		return nil, fmt.Errorf("open a run: %w", err)
 	}
+	defer files.close()
+	header, err := files.readHeader()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is not a run directory: it has no %s", directory, headerFile)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open a run: %s: %w", directory, err)
+	}
 	run := &Run{Directory: directory, Header: header, Trials: map[string]*Trial{}, Series: map[string][]Sample{}}
-	if run.Source, err = os.ReadFile(filepath.Join(directory, SourceFile)); err != nil {
-		run.missing("the experiment as it was given", err)
+	if run.Source, err = files.read(SourceFile, plainBytesMax); err != nil {
+		run.unread(SourceFile, "", err)
 	}
-	if err := readJSON(filepath.Join(directory, environmentFile), &run.Environment); err != nil {
-		run.missing("the environment", err)
+	if err := files.readJSON(environmentFile, &run.Environment); err != nil {
+		run.unread(environmentFile, "", err)
+		run.Environment = Environment{}
 	}
-	run.readPlan()
-	run.Events = readLines[Event](run, eventsFile)
+	run.readPlan(files)
+	run.Events = readLines[Event](run, files, eventsFile, "")
 	for _, trial := range run.Plan {
-		run.readTrial(trial)
+		run.readTrial(files, trial)
 	}
+	run.markFaults()
 	if ended := len(run.Trials); ended < len(run.Plan) {
 		run.Missing = append(run.Missing, fmt.Sprintf("%d of %d trials have no result", len(run.Plan)-ended, len(run.Plan)))
 	}
 	return run, nil
 }
 
-func (r *Run) missing(what string, err error) {
-	var path *fs.PathError
-	if errors.As(err, &path) && errors.Is(err, fs.ErrNotExist) {
-		r.Missing = append(r.Missing, fmt.Sprintf("%s is not there: there is no %s", what, r.relative(path.Path)))
+// unread tells of a file that is not there or can't be read.
+func (r *Run) unread(file, trial string, err error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		r.fault(FaultMissing, file, trial, "it is not there")
 		return
 	}
-	r.Missing = append(r.Missing, fmt.Sprintf("%s could not be read: %v", what, err))
+	r.fault(FaultUnreadable, file, trial, "it can't be read: "+err.Error())
 }
 
-// relative shortens a path for a message.
-func (r *Run) relative(path string) string {
-	if short, err := filepath.Rel(r.Directory, path); err == nil {
-		return short
-	}
-	return path
-}
-
-// readPlan reads the experiment and the plan. Trials that refer to what the experiment does not have are left out, so that a
-// reader of the Run can follow each reference.
-func (r *Run) readPlan() {
-	if err := readJSON(filepath.Join(r.Directory, experimentFile), &r.Experiment); err != nil {
-		r.missing("the experiment", err)
+// readPlan reads the experiment and the plan. If either is not the one that the run began with, its trials mean something
+// else than what was measured, and there are none. Trials that can't be are left out.
+func (r *Run) readPlan(files reader) {
+	if !r.readSealed(files, experimentFile, &r.Experiment, func(sum string) bool { return sum == r.Header.Hash }) {
+		r.Experiment = spec.Experiment{}
+		return
 	}
 	var planned []plan.Trial
-	if err := readJSON(filepath.Join(r.Directory, planFile), &planned); err != nil {
-		r.missing("the plan", err)
+	if !r.readSealed(files, planFile, &planned, func(sum string) bool { return slices.Contains(r.Header.Plans, sum) }) {
+		return
 	}
-	seen := map[string]bool{}
+	seen, stores := map[string]bool{}, map[int]bool{}
 	for i, trial := range planned {
-		fault := checkTrialID(trial.ID)
-		switch {
-		case fault != nil:
-		case seen[trial.ID]:
+		fault := r.checkPlanned(trial)
+		if fault == nil && seen[trial.ID] {
 			fault = errors.New("its ID stands there twice")
-		case trial.Cell < 0 || trial.Cell >= len(r.Experiment.Cells):
-			fault = fmt.Errorf("the experiment has no cell %d", trial.Cell)
-		case trial.Store < -1 || trial.Store >= len(r.Experiment.Stores):
-			fault = fmt.Errorf("the experiment has no store %d", trial.Store)
 		}
 		if fault != nil {
-			r.Missing = append(r.Missing, fmt.Sprintf("trial %d of %s (%q) is left out: %v", i+1, planFile, trial.ID, fault))
+			r.fault(FaultImpossible, planFile, "", fmt.Sprintf("trial %d (%q) is left out: %v", i+1, trial.ID, fault))
 			continue
 		}
-		seen[trial.ID] = true
+		seen[trial.ID], stores[trial.Store] = true, true
 		r.Plan = append(r.Plan, trial)
+	}
+	for i, s := range r.Experiment.Stores {
+		if !stores[i] && len(planned) > 0 {
+			r.fault(FaultImpossible, planFile, "", fmt.Sprintf("store %q has no trial: it is not the experiment's plan", s.Name))
+			r.Plan = nil
+		}
 	}
 }
 
-func (r *Run) readTrial(planned plan.Trial) {
+// readSealed reads a JSON file whose digest stands in run.json, and says whether it is that one.
+func (r *Run) readSealed(files reader, name string, value any, sealed func(digest string) bool) bool {
+	data, err := files.read(name, plainBytesMax)
+	if err == nil && !sealed(digestOf(data)) {
+		r.fault(FaultChanged, name, "", "it is not what the run began with: its SHA-256 is not in "+headerFile+", so no trial is shown")
+		return false
+	}
+	if err == nil {
+		if err = json.Unmarshal(data, value); err != nil {
+			err = damaged(name, data, 1, err)
+		}
+	}
+	if err != nil {
+		r.unread(name, "", err)
+	}
+	return err == nil
+}
+
+func (r *Run) readTrial(files reader, planned plan.Trial) {
 	directory := filepath.Join(trialsDirectory, planned.ID)
-	if _, err := os.Stat(filepath.Join(r.Directory, directory)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := files.root.Lstat(directory); errors.Is(err, fs.ErrNotExist) {
 		return // not begun
 	}
-	var trial Trial
-	err := readJSON(filepath.Join(r.Directory, directory, trialFile), &trial)
-	switch {
+	var trial *Trial
+	name := filepath.Join(directory, trialFile)
+	switch err := files.readJSON(name, &trial); {
 	case errors.Is(err, fs.ErrNotExist): // begun and not ended: no fault of the directory
 	case err != nil:
-		r.missing("the result of trial "+planned.ID, err)
-	case trial.Plan.ID != planned.ID:
-		r.Missing = append(r.Missing, fmt.Sprintf("%s is left out: it is the result of another trial, %q", filepath.Join(directory, trialFile), trial.Plan.ID))
+		r.unread(name, planned.ID, err)
+		trial = nil
+	case trial == nil || trial.Plan.ID != planned.ID:
+		r.fault(FaultImpossible, name, planned.ID, "it is left out: it is not the result of this trial")
+		trial = nil
 	default:
 		trial.Plan = planned
-		r.Trials[planned.ID] = &trial
-		if trial.SamplesMissing > 0 {
-			r.Missing = append(r.Missing, fmt.Sprintf("%d samples of trial %s could not be written: the disk was full", trial.SamplesMissing, planned.ID))
-		}
-		if trial.LogBytesMissing > 0 {
-			r.Missing = append(r.Missing, fmt.Sprintf("%d bytes of the worker's log of trial %s could not be written: the disk was full", trial.LogBytesMissing, planned.ID))
-		}
+		r.takeTrial(files, name, trial)
 	}
-	series := readLines[Sample](r, filepath.Join(directory, seriesFile))
-	r.dropUncheckedWrites(r.Trials[planned.ID], series)
-	dropClientsFigures(r.Trials[planned.ID], r.isServer(planned.Store))
+	file := filepath.Join(directory, seriesFile)
+	series, err := checkSamples(readLines[Sample](r, files, file, planned.ID))
+	if err != nil {
+		r.fault(FaultImpossible, file, planned.ID, err.Error())
+	}
 	if len(series) > 0 {
 		r.Series[planned.ID] = series
 	}
-}
-
-// dropUncheckedWrites takes away what runs before the check of host writes recorded of them: on some kernels it is hundreds of times too much.
-func (r *Run) dropUncheckedWrites(trial *Trial, series []Sample) {
-	if trial != nil {
-		for i := range trial.Phases {
-			if p := &trial.Phases[i].Process; p.HostWriteBytes != nil && p.HostWriteSource == "" {
-				p.HostWriteBytes, p.HostWriteWhy = nil, "the version of Assay that ran this did not check if /proc/PID/io counts right"
-			}
-		}
-	}
-	if r.Environment.WriteCount == nil {
-		for i := range series {
-			series[i].WriteBytes = nil
-		}
+	if r.Trials[planned.ID] != nil {
+		r.holdSeries(trial, series)
 	}
 }
 
-func (r *Run) isServer(storeIndex int) bool {
-	return storeIndex >= 0 && storeIndex < len(r.Experiment.Stores) && r.Experiment.Stores[storeIndex].Description.Kind == store.Server
-}
-
-// dropClientsFigures keeps what runs before servers were looked at recorded of the client from being taken for the store's memory and CPU time.
-func dropClientsFigures(trial *Trial, server bool) {
-	if trial == nil || !server {
+// takeTrial takes a result that can be one.
+func (r *Run) takeTrial(files reader, name string, trial *Trial) {
+	id := trial.Plan.ID
+	r.holdDigests(files, id)
+	if err := r.checkTrial(trial); err != nil {
+		r.fault(FaultImpossible, name, id, fmt.Sprintf("it is left out: %v", err))
 		return
 	}
-	for i := range trial.Phases {
-		if p := &trial.Phases[i].Process; !p.ofServer() && (p.RSSMaxBytes != nil || p.CPUSeconds != nil) {
-			p.ServerWhy = "the version of Assay that ran this did not look at the server"
-		}
+	r.Trials[id] = trial
+	if trial.SamplesMissing > 0 {
+		r.fault(FaultNoRoom, filepath.Join(trialsDirectory, id, seriesFile), id, fmt.Sprintf("%d samples of trial %s could not be written: the disk was full", trial.SamplesMissing, id))
+	}
+	if trial.LogBytesMissing > 0 {
+		r.fault(FaultNoRoom, filepath.Join(trialsDirectory, id, logFile), id, fmt.Sprintf("%d bytes of the worker's log of trial %s could not be written: the disk was full", trial.LogBytesMissing, id))
 	}
 }
 
 // readLines reads a file of JSON lines. Lines that are damaged are left out and told; a file that is not there is an
 // empty one.
-func readLines[T any](r *Run, name string) []T {
-	path := filepath.Join(r.Directory, name)
-	data, err := os.ReadFile(path)
+func readLines[T any](r *Run, files reader, name, trial string) []T {
+	data, err := files.read(name, linesBytesMax)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			r.missing(name, err)
+			r.unread(name, trial, err)
 		}
 		return nil
 	}
 	if i := bytes.LastIndexByte(data, '\n'); i != len(data)-1 {
-		r.Missing = append(r.Missing, fmt.Sprintf("the last line of %s was written by half and is left out", name))
+		r.fault(FaultCut, name, trial, "the last line was written by half and is left out")
 		data = data[:i+1]
 	}
 	var values []T
@@ -177,30 +178,44 @@ func readLines[T any](r *Run, name string) []T {
 	faults, number := 0, 0
 	for line := range bytes.Lines(data) {
 		number++
-		var value T
-		if err := json.Unmarshal(line, &value); err != nil {
+		var value *T
+		err := json.Unmarshal(line, &value)
+		if err == nil && value == nil {
+			err = errors.New("it is null")
+		}
+		if err != nil {
 			if faults++; first == nil {
 				first = damaged(name, line, number, err)
 			}
 			continue
 		}
-		values = append(values, value)
+		values = append(values, *value)
 	}
 	if faults > 0 {
-		r.Missing = append(r.Missing, fmt.Sprintf("%d of %d lines of %s are damaged and left out: %v", faults, number, name, first))
+		r.fault(FaultUnreadable, name, trial, fmt.Sprintf("%d of %d lines are damaged and left out: %v", faults, number, first))
 	}
 	return slices.Clip(values)
 }
 
-func readJSON(path string, value any) error {
-	data, err := os.ReadFile(path)
+func (r reader) readJSON(name string, value any) error {
+	data, err := r.read(name, plainBytesMax)
 	if err != nil {
 		return err
 	}
 	if err := json.Unmarshal(data, value); err != nil {
-		return damaged(path, data, 1, err)
+		return damaged(name, data, 1, err)
 	}
 	return nil
+}
+
+// readJSON reads a file of a directory that this process writes.
+func readJSON(path string, value any) error {
+	files, err := openReader(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer files.close()
+	return files.readJSON(filepath.Base(path), value)
 }
 
 // damaged adds the place to an error of encoding/json. line is the number of the first line of data.

@@ -37,21 +37,3 @@ func TestWritesOfTheDrainCount(t *testing.T) {
 		}
 	}
 }
-
-// Runs of versions that did not look at servers recorded the client's figures alone.
-func TestServersThatWereNotLookedAt(t *testing.T) {
-	bytes := uint64(30)
-	for _, server := range []bool{false, true} {
-		trial := &Trial{Phases: []Phase{{Process: Process{RSSMaxBytes: &bytes}}}}
-		dropClientsFigures(trial, server)
-		if measured := trial.Phases[0].Process.MemoryBytes() != nil; measured == server {
-			t.Errorf("server %v: its memory is measured: %v", server, measured)
-		}
-	}
-	known := &Trial{Phases: []Phase{{Process: Process{RSSMaxBytes: &bytes, ServerRSSMaxBytes: &bytes}}}}
-	dropClientsFigures(known, true)
-	if known.Phases[0].Process.MemoryBytes() == nil {
-		t.Error("what was measured is gone")
-	}
-	dropClientsFigures(nil, true) // a trial that did not end
-}

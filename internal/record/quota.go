@@ -61,7 +61,7 @@ func (w *Writer) unmountData() error {
 	} else if err != nil {
 		return err
 	}
-	_, planned := w.plan[m.Trial]
+	_, planned := w.planned(m.Trial)
 	if !planned || m.By != host.QuotaLoop && m.By != host.QuotaTmpfs {
 		return fmt.Errorf("%s does not tell of a trial of this run: remove it by hand, once nothing is mounted below its data directory", path)
 	}

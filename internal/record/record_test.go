@@ -44,8 +44,9 @@ func create(t testing.TB, directory string) *record.Writer {
 
 func result(state record.State) *record.Trial {
 	h := histogram.New()
-	h.Record(1234)
-	return &record.Trial{State: state, Seconds: 1.5, Phases: []record.Phase{{Name: "read", Operations: []record.Operation{{Name: "read", OK: 1, Service: h}}}}}
+	h.Counts[histogram.Bucket(1234)] = 300
+	return &record.Trial{State: state, Seconds: 4, Phases: []record.Phase{{Name: "read", ElapsedNS: 3e9, Attempted: 300,
+		Operations: []record.Operation{{Name: "read", OK: 300, Service: h}}}}}
 }
 
 func do(t testing.TB, w *record.Writer, id string, state record.State) {
@@ -60,7 +61,9 @@ func do(t testing.TB, w *record.Writer, id string, state record.State) {
 		}
 	}
 	fmt.Fprintln(trial.Log(), "the worker says hello")
-	if err := trial.End(result(state)); err != nil {
+	ended := result(state)
+	ended.Phases[0].SampleNS = 1e9
+	if err := trial.End(ended); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -114,7 +117,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 	for _, trial := range trials {
 		got := run.Trials[trial.ID]
-		if got == nil || !reflect.DeepEqual(got.Plan, trial) || got.State != record.OK || got.Phases[0].Operations[0].Service.Count() != 1 {
+		if got == nil || !reflect.DeepEqual(got.Plan, trial) || got.State != record.OK || got.Phases[0].Operations[0].Service.Count() != 300 {
 			t.Errorf("trial %s: %+v", trial.ID, got)
 		}
 		if len(run.Series[trial.ID]) != 3 || run.Series[trial.ID][2].Operations != 200 {
@@ -215,22 +218,22 @@ func TestOpenTellsWhatIsMissing(t *testing.T) {
 	}{
 		"half a line of a series": {
 			func(path func(string) string) { appendTo(t, path("trials/b1-001-a/series.jsonl"), `{"phase":"re`) },
-			"the last line of trials/b1-001-a/series.jsonl was written by half",
+			"trials/b1-001-a/series.jsonl: the last line was written by half",
 			func(t *testing.T, run *record.Run) {
 				wantLength(t, run.Series["b1-001-a"], 3)
-				wantLength(t, run.Missing, 2) // the other: trials without result
+				wantLength(t, run.Missing, 3) // the others: its digest, trials without result
 			},
 		},
 		"a damaged line of a series": {
 			func(path func(string) string) {
 				appendTo(t, path("trials/b1-001-a/series.jsonl"), "\x00\x00\n{\"phase\":\"read\"}\n")
 			},
-			"1 of 5 lines of trials/b1-001-a/series.jsonl are damaged and left out: trials/b1-001-a/series.jsonl:4",
-			func(t *testing.T, run *record.Run) { wantLength(t, run.Series["b1-001-a"], 4) },
+			"trials/b1-001-a/series.jsonl: 1 of 5 lines are damaged and left out: trials/b1-001-a/series.jsonl:4",
+			func(t *testing.T, run *record.Run) { wantLength(t, run.Series["b1-001-a"], 3) }, // a sample without time is none
 		},
 		"half an event": {
 			func(path func(string) string) { appendTo(t, path("events.jsonl"), `{"at`) },
-			"the last line of events.jsonl was written by half",
+			"events.jsonl: the last line was written by half",
 			func(t *testing.T, run *record.Run) { wantLength(t, run.Events, 3) },
 		},
 		"a damaged result": {
@@ -244,20 +247,20 @@ func TestOpenTellsWhatIsMissing(t *testing.T) {
 		},
 		"another trial's result": {
 			func(path func(string) string) { write(t, path(trialJSON), `{"plan": {"id": "other"}}`) },
-			"the result of another trial", nil,
+			"not the result of this trial", nil,
 		},
 		"no environment": {
 			func(path func(string) string) { os.Remove(path("environment.json")) },
-			"the environment is not there: there is no environment.json", nil,
+			"environment.json: it is not there", nil,
 		},
-		"no source": {func(path func(string) string) { os.Remove(path("experiment.yaml")) }, "no experiment.yaml", nil},
+		"no source": {func(path func(string) string) { os.Remove(path("experiment.yaml")) }, "experiment.yaml: it is not there", nil},
 		"no plan": {
 			func(path func(string) string) { os.Remove(path("plan.json")) },
-			"the plan is not there", func(t *testing.T, run *record.Run) { wantLength(t, run.Plan, 0) },
+			"plan.json: it is not there", func(t *testing.T, run *record.Run) { wantLength(t, run.Plan, 0) },
 		},
 		"no experiment": {
 			func(path func(string) string) { os.Remove(path("experiment.json")) },
-			"has no cell 0", func(t *testing.T, run *record.Run) { wantLength(t, run.Plan, 0) },
+			"experiment.json: it is not there", func(t *testing.T, run *record.Run) { wantLength(t, run.Plan, 0) },
 		},
 		"trials without result": {func(func(string) string) {}, "2 of 3 trials have no result", nil},
 	}
@@ -287,7 +290,7 @@ func TestOpenReadOnlyAndWhileWriting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := trial.Sample(record.Sample{Phase: "load"}); err != nil {
+	if err := trial.Sample(record.Sample{Phase: "load", At: 1, Seconds: 1}); err != nil {
 		t.Fatal(err)
 	}
 	before := listing(t, directory)
@@ -313,7 +316,7 @@ func TestResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(trial.Sample(record.Sample{Phase: "load"}), trial.Abandon()); err != nil {
+	if err := errors.Join(trial.Sample(record.Sample{Phase: "load", At: 1, Seconds: 1}), trial.Abandon()); err != nil {
 		t.Fatal(err)
 	}
 	mustClose(t, w)
@@ -335,7 +338,7 @@ func TestResume(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(trial.Sample(record.Sample{Phase: "load"}), trial.Abandon()); err != nil {
+		if err := errors.Join(trial.Sample(record.Sample{Phase: "load", At: 1, Seconds: 1}), trial.Abandon()); err != nil {
 			t.Fatal(err)
 		}
 		mustClose(t, w)
@@ -367,9 +370,9 @@ func TestResumeRefuses(t *testing.T) {
 		"a changed experiment": {func(d string) { appendTo(t, filepath.Join(d, "experiment.json"), " ") }, []string{"not what the run began with", "SHA-256"}},
 		"no experiment":        {func(d string) { os.Remove(filepath.Join(d, "experiment.json")) }, []string{"begin again"}},
 		"no plan":              {func(d string) { os.Remove(filepath.Join(d, "plan.json")) }, []string{"begin again"}},
-		"a damaged plan":       {func(d string) { write(t, filepath.Join(d, "plan.json"), "[") }, []string{"plan.json:1"}},
+		"a damaged plan":       {func(d string) { write(t, filepath.Join(d, "plan.json"), "[") }, []string{"plan.json", "not what the run began with"}},
 		"a plan of another experiment": {
-			func(d string) { write(t, filepath.Join(d, "plan.json"), `[{"id":"x","cell":5}]`) }, []string{"does not fit"},
+			func(d string) { write(t, filepath.Join(d, "plan.json"), `[{"id":"x","cell":5}]`) }, []string{"not what the run began with"},
 		},
 		"not a run":      {func(d string) { os.Remove(filepath.Join(d, "run.json")) }, []string{"not a run directory"}},
 		"a newer format": {func(d string) { write(t, filepath.Join(d, "run.json"), `{"assay_run_format":2}`) }, []string{"newer"}},
@@ -397,8 +400,8 @@ func TestKilledWriter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for {
-			if err := trial.Sample(record.Sample{Phase: "read"}); err != nil {
+		for at := 1.0; ; at++ {
+			if err := trial.Sample(record.Sample{Phase: "read", At: at, Seconds: 1}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -443,7 +446,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	samples := 0
 	for ; err == nil; samples++ {
-		err = trial.Sample(record.Sample{Phase: strings.Repeat("x", 8000)})
+		err = trial.Sample(record.Sample{Phase: strings.Repeat("x", 8000), At: float64(samples + 1), Seconds: 1})
 	}
 	wantError(t, err, "series.jsonl", "no space left", "disk is full", "--resume")
 	if !errors.Is(err, unix.ENOSPC) {
@@ -503,7 +506,7 @@ func TestRoomIsMadeOnAFullDisk(t *testing.T) {
 					makeRoom(t, w, disk, others)
 				}
 				fmt.Fprintf(trial.Log(), "line %d %s\n", i, strings.Repeat("x", wide))
-				if err := trial.Sample(record.Sample{Phase: strings.Repeat("x", wide), Operations: uint64(i)}); record.IsFull(err) {
+				if err := trial.Sample(record.Sample{Phase: strings.Repeat("x", wide), At: float64(i + 1), Seconds: 1, Operations: uint64(i)}); record.IsFull(err) {
 					refused++
 				} else if err != nil {
 					t.Fatal(err)

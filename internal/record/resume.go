@@ -1,13 +1,10 @@
 package record
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"assay/internal/plan"
 )
@@ -56,32 +53,20 @@ func Resume(directory string) (w *Writer, left []plan.Trial, err error) {
 	return w, left, nil
 }
 
-// resumable reads a run and makes sure that its experiment and plan are whole and the ones it began with.
+// resumable reads a run whose experiment and plan are whole and the ones that it began with.
 func resumable(directory string) (*Run, error) {
-	experiment, err := os.ReadFile(filepath.Join(directory, experimentFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.New("it was stopped before its experiment was written: remove it and begin again")
-	}
-	if err != nil {
-		return nil, err
-	}
 	run, err := Open(directory)
 	if err != nil {
 		return nil, err
 	}
-	if hash := sha256.Sum256(experiment); hex.EncodeToString(hash[:]) != run.Header.Hash {
-		return nil, fmt.Errorf("%s is not what the run began with (its SHA-256 is not the one in %s): put it back, or begin a new run",
-			experimentFile, headerFile)
-	}
-	var planned []plan.Trial
-	if err := readJSON(filepath.Join(directory, planFile), &planned); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, errors.New("it was stopped before its plan was written: remove it and begin again")
+	for _, f := range run.Faults {
+		if f.File != experimentFile && f.File != planFile {
+			continue
 		}
-		return nil, err
-	}
-	if len(planned) != len(run.Plan) {
-		return nil, fmt.Errorf("%s does not fit the experiment: begin a new run", planFile)
+		if f.Code == FaultMissing {
+			return nil, fmt.Errorf("it was stopped before %s was written: remove it and begin again", f.File)
+		}
+		return nil, fmt.Errorf("%s: %s: put it back, or begin a new run", f.File, f.What)
 	}
 	return run, nil
 }

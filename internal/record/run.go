@@ -18,7 +18,8 @@ type Run struct {
 	Trials      map[string]*Trial   // ended ones, by ID
 	Series      map[string][]Sample // by trial ID; also of trials that did not end
 	Events      []Event
-	Missing     []string // sentences: what is not there or could not be read
+	Faults      []Fault  // what is not as it was written; trials that it concerns are marked
+	Missing     []string // the same as sentences, and how many trials have no result
 }
 
 // Header is run.json, written first: it says that Assay made the directory.
@@ -28,7 +29,19 @@ type Header struct {
 	Created time.Time `json:"created"`
 	Name    string    `json:"experiment"`
 	Hash    string    `json:"experiment_sha256"` // of experiment.json
+	Plans   []string  `json:"plan_sha256"`       // of plan.json, and of what it was before it was extended
+
+	Interruptions []Interruption `json:"interruptions,omitempty"`
 }
+
+// Interruption is that the run was stopped before its trials had ended.
+type Interruption struct {
+	At     time.Time `json:"at"`
+	Signal string    `json:"signal"` // SIGINT, SIGTERM, SIGHUP; SignalKilled: it did not stop by itself
+}
+
+// SignalKilled stands for SIGKILL, a crash and a power cut: what stopped the run left no word.
+const SignalKilled = "killed"
 
 // FormatVersion is the version of the run directory.
 const FormatVersion = 1

@@ -85,6 +85,7 @@ const (
 	MarkForeign    = "foreign-load"    // other processes or a hypervisor took the CPU
 	MarkThrottled  = "throttled"       // a CPU quota or heat held the worker back
 	MarkShort      = "not-all-done"    // the phase ended before its operations were done
+	MarkDamaged    = "damaged"         // its files are not as they were recorded: set when a run is read
 	MarkDiskFull   = "disk-full"       // operations failed because the disk was full; the phase was ended, and no further one begun
 )
 

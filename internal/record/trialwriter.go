@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"sync"
 )
 
@@ -39,21 +40,27 @@ func (t *TrialWriter) MetFullDisk() bool {
 	return t.series.metFull || t.log.metFullDisk()
 }
 
-// End writes what a full disk had kept back, then trial.json, and closes the trial's files. The result's Plan, and what of samples and log
+// End writes what a full disk had kept back, then digests and trial.json, and closes the trial's files. The result's Plan, and what of samples and log
 // is missing, are filled in. Until trial.json stands there whole, the trial has not ended. An error may also be about the samples or the log
 // alone; trial.json is then there all the same.
 func (t *TrialWriter) End(result *Trial) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	complete := *result
-	complete.Plan = t.run.plan[t.id]
+	complete.Plan, _ = t.run.planned(t.id)
 	directory := trialDirectory(t.run.directory, t.id)
 	settleErr := errors.Join(t.series.settle(), t.log.settle())
 	complete.SamplesMissing, complete.LogBytesMissing = t.series.missing, t.log.missing
 	// The samples and the log must not be less durable than the result that they explain.
 	syncErr := errors.Join(t.series.file.Sync(), t.log.file.Sync())
 	closeErr := t.closeFiles()
-	err := t.run.withReserve(func() error { return writeJSON(directory, trialFile, &complete) })
+	text, err := indented(&complete)
+	if err == nil {
+		err = t.run.withReserve(func() error { return writeDigests(directory, text) })
+	}
+	if err == nil {
+		err = t.run.withReserve(func() error { return writeWhole(filepath.Join(directory, trialFile), text) })
+	}
 	if err == nil {
 		err = t.run.Event(EventTrialEnded, t.id, string(complete.State))
 	}

@@ -302,7 +302,7 @@ func TestSamplesWithoutRoomEndThePhase(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files.unlink()
+		files.forget()
 		w := &watched{files: files, result: &record.Phase{Number: number}}
 		if w.meetFullDisk(); w.ending != want {
 			t.Errorf("phase %d: ended by %q, want %q", number, w.ending, want)

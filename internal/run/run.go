@@ -16,7 +16,7 @@
 //	final.go    what was acknowledged, is it there?
 //	programs.go is the worker still the program that the run began with?
 //	compress.go what compressors make of the values
-//	scratch.go  where the files stand that conductor and worker share
+//	shared.go   the files that conductor and worker share
 package run
 
 import (
@@ -66,7 +66,6 @@ type running struct {
 // New runs an experiment in a new run directory. source is the experiment's file. When ctx is cancelled, the trial under way
 // is ended, recorded as interrupted, and New returns without an error.
 func New(ctx context.Context, e *spec.Experiment, source []byte, o Options) (Result, error) {
-	tellOldScratch(o.View)
 	if err := checkLimits(e, o.View); err != nil {
 		return Result{}, err
 	}
@@ -99,7 +98,6 @@ func Resume(ctx context.Context, o Options) (Result, error) {
 		return Result{}, fmt.Errorf("resuming %s: this is not the machine or the program that the run began with (%s): trials of the two can't be compared",
 			o.Directory, changes[0])
 	}
-	tellOldScratch(o.View)
 	if err := checkLimits(&before.Experiment, o.View); err != nil {
 		return Result{}, fmt.Errorf("resuming %s: %w", o.Directory, err)
 	}

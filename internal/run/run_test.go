@@ -40,9 +40,6 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	if len(os.Args) > 1 && os.Args[1] == "scratch" {
-		holdScratch()
-	}
 	if len(os.Args) > 3 && os.Args[1] == "conduct" {
 		if _, err := runText(context.Background(), os.Args[2], os.Args[3]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -184,6 +181,7 @@ func TestEachMisbehaviourIsCaught(t *testing.T) {
 		{name: misbehave.Honest, worker: liar("answers-wrong-id"), state: record.Failed, text: "answered request"},
 		{name: misbehave.Honest, worker: liar("answers-never"), state: record.Failed, text: "did not answer"},
 		{name: misbehave.Honest, worker: liar("floods-stderr"), state: record.OK},
+		{name: misbehave.Honest, worker: liar("truncates"), state: record.OK},
 		{name: misbehave.Honest, worker: "[/nonexistent/worker]", state: record.Failed, text: "no such file"},
 	} {
 		t.Run(c.name+" "+c.worker, func(t *testing.T) {

@@ -56,7 +56,7 @@ type watched struct {
 // lanesFine is how many thread-and-operation pairs may have their histograms read with each sample: 37 KB each.
 const lanesFine = 64
 
-// begin maps the files, lets the worker map them and get ready, and removes their names.
+// begin maps the files and lets the worker map them and get ready.
 func (t *trial) begin(file *trace.File, request *control.Prepare, result *record.Phase) (*watched, error) {
 	files, err := mapFiles(file)
 	if err != nil {
@@ -64,10 +64,10 @@ func (t *trial) begin(file *trace.File, request *control.Prepare, result *record
 	}
 	w := &watched{trial: t, file: file, files: files, request: request, result: result,
 		fine: len(file.Threads)*len(file.Operations) <= lanesFine}
-	request.Trace, request.Counters = files.trace, files.name
+	request.Trace, request.Counters = files.trace.Name(), files.countersFile.Name()
 	var prepared control.Prepared
 	err = t.worker.Call(control.Request{Command: control.CommandPrepare, Prepare: request}, t.run.experiment.StepTimeout, &prepared)
-	files.unlink()
+	files.forget()
 	if err != nil {
 		w.close()
 		return nil, err

@@ -165,7 +165,7 @@ func worked(t *rapid.T, may []trace.Operation) (m *model, failed bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files.unlink()
+	files.forget()
 	m.c = files.counters
 	mayFail := rapid.Bool().Draw(t, "may fail")
 	next := make([]uint64, threads)

@@ -10,14 +10,12 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/memfile"
 )
 
-// Write writes the trace to a new file of that name. A trace of a shuffled load may be a gigabyte: it is encoded into the
-// mapped file, never held twice.
+// Write writes the trace to a new file of that name.
 func (f *File) Write(name string) (err error) {
-	if err := f.check(); err != nil {
-		return err
-	}
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("making the trace file: %w", err)
@@ -30,15 +28,19 @@ func (f *File) Write(name string) (err error) {
 			_ = os.Remove(name) // half a trace is of no use, and the first error says more
 		}
 	}()
+	return f.WriteIn(file)
+}
+
+// WriteIn writes the trace into an empty file. A trace of a shuffled load may be a gigabyte: it is encoded into the
+// mapped file, never held twice.
+func (f *File) WriteIn(file *os.File) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	name := file.Name()
 	offsets, total := f.layout()
-	// Blocks are claimed before they are written: a full device is an error here, but a SIGBUS in mapped memory.
-	if err := unix.Fallocate(int(file.Fd()), 0, 0, int64(total)); errors.Is(err, unix.EOPNOTSUPP) {
-		err = file.Truncate(int64(total))
-		if err != nil {
-			return fmt.Errorf("making the trace %s of %d bytes: %w", name, total, err)
-		}
-	} else if err != nil {
-		return fmt.Errorf("making the trace %s of %d bytes: %w", name, total, err)
+	if err := memfile.Allocate(file, int64(total)); err != nil {
+		return fmt.Errorf("making the trace: %w", err)
 	}
 	data, err := unix.Mmap(int(file.Fd()), 0, int(total), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"assay/internal/control"
 	"assay/internal/counters"
 	"assay/internal/histogram"
+	"assay/internal/memfile"
 	"assay/internal/trace"
 	"assay/worker"
 )
@@ -168,10 +169,26 @@ var lies = map[string]lie{
 		return line
 	}},
 	"outlives-input": {linger: true},
+	"truncates": {prepare: func(p *control.Prepare) { // it does no harm: the files are sealed
+		for _, name := range []string{p.Trace, p.Counters} {
+			if file, err := os.OpenFile(name, os.O_RDWR, 0); err == nil {
+				go truncateAgain(file)
+			}
+		}
+	}},
 	"floods-stderr": {reply: func(_ control.Request, line []byte) []byte { // no lie: standard error is free
 		fmt.Fprintln(os.Stderr, strings.Repeat("flood ", 100_000))
 		return line
 	}},
+}
+
+// truncateAgain tries also while the phase runs and its counters are read.
+func truncateAgain(file *os.File) {
+	defer file.Close()
+	for range 50 {
+		_ = file.Truncate(0)
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 func eachSlot(c *counters.File, change func(*counters.Slot)) {
@@ -243,6 +260,7 @@ type proxy struct {
 	requests io.Writer
 	replies  *control.Lines
 	counters *counters.File // of the phase that waits or runs
+	changed  *os.File       // the trace that the honest worker is given instead
 	closed   bool
 }
 
@@ -303,35 +321,34 @@ func (p *proxy) change(r control.Request, line []byte) ([]byte, error) {
 		p.lie.prepare(r.Prepare)
 	}
 	if p.lie.rewrite != nil {
-		if err := rewrite(r.Prepare, p.lie.rewrite); err != nil {
+		if err := p.rewrite(r.Prepare); err != nil {
 			return nil, err
 		}
 	}
 	return json.Marshal(r)
 }
 
-const changedSuffix = ".changed"
-
 // rewrite writes a changed trace beside the one that was made, if that one can be read.
-func rewrite(p *control.Prepare, change func(*trace.Thread)) error {
-	t, unmap, err := trace.Map(p.Trace)
+func (p *proxy) rewrite(request *control.Prepare) error {
+	t, unmap, err := trace.Map(request.Trace)
 	if err != nil {
 		return nil // the honest worker says so, too
 	}
 	for i := range t.Threads {
 		t.Threads[i].Due = slices.Clone(t.Threads[i].Due) // the file is mapped read-only
-		change(&t.Threads[i])
+		p.lie.rewrite(&t.Threads[i])
 	}
-	p.Trace += changedSuffix
-	err = t.Write(p.Trace)
+	if p.changed, err = memfile.Create("changed-trace"); err == nil {
+		request.Trace = p.changed.Name()
+		err = t.WriteIn(p.changed)
+	}
 	return errors.Join(err, unmap())
 }
 
 func (p *proxy) answer(r control.Request, reply []byte) error {
-	if p.lie.rewrite != nil && r.Prepare != nil {
-		if strings.HasSuffix(r.Prepare.Trace, changedSuffix) {
-			_ = os.Remove(r.Prepare.Trace) // it is mapped by now; what stays would lie with the other temporary files
-		}
+	if p.changed != nil {
+		_ = p.changed.Close() // it is mapped by now
+		p.changed = nil
 	}
 	if r.Command == control.CommandRun && p.counters != nil {
 		p.lie.count(p.counters)

@@ -1,0 +1,54 @@
+// Package memfile makes the files that conductor and worker share. They are memory without a name (memfd_create(2)):
+// they end with the processes that have them open, so a kill at any moment leaves nothing behind. They are sealed,
+// so a worker that truncates one gets EPERM. The conductor would otherwise die of SIGBUS at its next look.
+package memfile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Create makes an empty file. name is for /proc/PID/maps alone. The caller closes it once the worker has mapped it.
+func Create(name string) (*os.File, error) {
+	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
+	// vm.memfd_noexec may demand MFD_NOEXEC_SEAL; kernels before 6.3 do not know it.
+	fd, err := unix.MemfdCreate(name, flags|unix.MFD_NOEXEC_SEAL)
+	if errors.Is(err, unix.EINVAL) {
+		fd, err = unix.MemfdCreate(name, flags)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("making a file in memory: memfd_create: %w", err)
+	}
+	return os.NewFile(uintptr(fd), fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), fd)), nil
+}
+
+// Allocate gives the file its size and all its pages. Without that, a full memory would be a SIGBUS in whoever
+// touches a page first.
+func Allocate(file *os.File, bytes int64) error {
+	err := unix.Fallocate(int(file.Fd()), 0, 0, bytes)
+	if errors.Is(err, unix.EOPNOTSUPP) { // a file on a disk, in tests
+		err = file.Truncate(bytes)
+	}
+	if err != nil {
+		return fmt.Errorf("making %s of %d bytes: %w", file.Name(), bytes, err)
+	}
+	return nil
+}
+
+// SealSize keeps the size as it is, for whoever has the file open or mapped.
+func SealSize(file *os.File) error { return seal(file, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW) }
+
+// SealAll also keeps the content. It fails while the file is mapped for writing.
+func SealAll(file *os.File) error {
+	return seal(file, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE)
+}
+
+func seal(file *os.File, seals int) error {
+	if _, err := unix.FcntlInt(file.Fd(), unix.F_ADD_SEALS, seals|unix.F_SEAL_SEAL); err != nil {
+		return fmt.Errorf("sealing %s: %w", file.Name(), err)
+	}
+	return nil
+}
