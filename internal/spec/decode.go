@@ -1,10 +1,8 @@
 package spec
 
 import (
-	"maps"
 	"math"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -172,7 +170,7 @@ func join(path, name string) string {
 
 func (c *CaseFile) fromNode(n *node, path string) *Error {
 	if n.kind != table {
-		return n.expected(path, "a table of name and "+strings.Join(casePaths(), ", "))
+		return n.expected(path, "a table of name and "+strings.Join(axisPaths(), ", "))
 	}
 	for _, e := range n.entries {
 		if e.key == "name" {
@@ -182,16 +180,14 @@ func (c *CaseFile) fromNode(n *node, path string) *Error {
 			c.Name = e.value.text
 			continue
 		}
-		if _, ok := caseAxes[e.key]; !ok {
+		if _, ok := axisAt(e.key); !ok {
 			return e.at.fail(join(path, e.key), "a case can't set %q", e.key).
-				hint("expected name and %s", strings.Join(casePaths(), ", ")).near(e.key, append(casePaths(), "name"))
+				hint("expected name and %s", strings.Join(axisPaths(), ", ")).near(e.key, append(axisPaths(), "name"))
 		}
 		c.Changes = append(c.Changes, change{e.key, e.at, e.value})
 	}
 	return nil
 }
-
-func casePaths() []string { return slices.Sorted(maps.Keys(caseAxes)) }
 
 func (c *Changes) fromNode(n *node, path string) *Error {
 	if n.kind == null { // a scale may change nothing: the file as it stands

@@ -207,7 +207,7 @@ func (r *resolver) values() *Error {
 	for i, size := range v.Sizes {
 		at := []string{"values", "sizes", fmt.Sprint(i)}
 		if size.Bytes > valueBytesMax {
-			return r.fail(append(at, "bytes"), "a value has at most 1GiB, not %d bytes", size.Bytes)
+			return r.fail(append(at, "bytes"), "a value has at most 1 GiB")
 		}
 		if size.Weight <= 0 || size.Weight > 1e12 {
 			return r.fail(append(at, "weight"), "each size needs a weight above 0 (and at most 1e12)")

@@ -213,10 +213,10 @@ func (CaseFile) JSONSchema() *jsonschema.Schema {
 	p := jsonschema.NewProperties()
 	p.Set("name", &jsonschema.Schema{Type: "string"})
 	reflector := jsonschema.Reflector{DoNotReference: true, Anonymous: true}
-	for _, path := range casePaths() { // in order: the same schema each time
-		s := reflector.Reflect(caseAxes[path](new(axes)))
+	for _, a := range axes {
+		s := reflector.Reflect(a.form())
 		s.Version = ""
-		p.Set(path, s)
+		p.Set(a.Path, s)
 	}
 	return &jsonschema.Schema{Type: "object", Properties: p, Required: []string{"name"}, AdditionalProperties: jsonschema.FalseSchema}
 }
