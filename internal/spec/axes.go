@@ -3,9 +3,9 @@ package spec
 import (
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
+	"assay/internal/format"
 	"assay/internal/trace"
 )
 
@@ -39,15 +39,15 @@ func init() { // not an initializer: the entries' functions read the list
 		axisOf("records", func(f *File) *OneOrMany[Count] { return &f.Records },
 			func(*resolver) Count { return defaultRecords },
 			func(c *Cell, v Count) { c.Records = uint64(v) },
-			func(c Cell) string { return plural(c.Records, "record") }, refuseRecords),
+			func(c Cell) string { return format.Plural(int(min(c.Records, recordsMax+1)), "record", "") }, refuseRecords),
 		axisOf("values.bytes", func(f *File) *OneOrMany[Count] { return &f.Values.Bytes },
 			(*resolver).usualValueBytes,
 			func(c *Cell, v Count) { c.ValueBytes = int(min(v, valueBytesMax+1)) },
-			func(c Cell) string { return exactBytes(int64(c.ValueBytes)) + " values" }, refuseValueBytes),
+			func(c Cell) string { return format.Limit(uint64(max(c.ValueBytes, 0))) + " values" }, refuseValueBytes),
 		axisOf("threads", func(f *File) *OneOrMany[Count] { return &f.Threads },
 			func(*resolver) Count { return defaultThreads },
 			func(c *Cell, v Count) { c.Threads = int(min(v, trace.ThreadsMax+1)) },
-			func(c Cell) string { return plural(uint64(c.Threads), "thread") }, refuseThreads),
+			func(c Cell) string { return format.Plural(c.Threads, "thread", "") }, refuseThreads),
 		axisOf("handles", func(f *File) *OneOrMany[HandlesForm] { return &f.Handles },
 			func(*resolver) HandlesForm { return HandlesForm{Sharing: defaultHandles} },
 			func(c *Cell, v HandlesForm) { c.Handles, c.PoolHandles = v.Sharing, v.Pool },
@@ -166,35 +166,5 @@ func orNone(bytes int64, what string) string {
 	if bytes == 0 {
 		return "no " + what
 	}
-	return what + " " + exactBytes(bytes)
-}
-
-// exactBytes never rounds: labels must differ where the numbers do.
-func exactBytes(n int64) string {
-	for _, unit := range []struct {
-		name  string
-		bytes int64
-	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
-		const decimals = 1000 // at most three
-		if n >= unit.bytes && n%unit.bytes*decimals%unit.bytes == 0 {
-			return strconv.FormatFloat(float64(n)/float64(unit.bytes), 'f', -1, 64) + " " + unit.name
-		}
-	}
-	return grouped(uint64(max(n, 0))) + " B"
-}
-
-// plural writes a number with commas and its noun.
-func plural(n uint64, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return grouped(n) + " " + noun
-}
-
-func grouped(n uint64) string {
-	digits := strconv.FormatUint(n, 10)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
+	return what + " " + format.Limit(uint64(max(bytes, 0)))
 }

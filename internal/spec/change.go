@@ -75,14 +75,18 @@ func (c change) walk(n *node, t reflect.Type, rest string) *Error {
 		}
 		return c.descend(n, t.Elem(), part, after)
 	case t.Kind() == reflect.Struct && len(fieldNames(t)) > 0:
-		field, ok := fieldOf(t, part)
+		name := canonical(t, part)
+		field, ok := fieldOf(t, name)
 		if !ok {
 			return unknownField(part, c.place(rest, part), t, walked)
 		}
 		if !deeper {
-			return c.put(n, part, walked)
+			if err := rename(c.value, field.Type, c.path); err != nil {
+				return err
+			}
+			return c.put(n, name, walked)
 		}
-		return c.descend(n, field.Type, part, after)
+		return c.descend(n, field.Type, name, after)
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct && implementsNamed(t.Elem()):
 		return c.walkMember(n, t.Elem(), rest, walked)
 	}
@@ -160,6 +164,9 @@ func (c change) walkMember(n *node, t reflect.Type, rest, walked string) *Error 
 	if c.value.kind == null {
 		n.items = slices.Delete(n.items, position, position+1)
 		return nil
+	}
+	if err := rename(c.value, t, c.path); err != nil {
+		return err
 	}
 	n.items[position] = c.value
 	return nil

@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -48,8 +47,8 @@ func decode(n *node, into reflect.Value, path string) *Error {
 		}
 		into.SetBool(n.text == "true")
 	case reflect.Float64:
-		number, err := strconv.ParseFloat(strings.ReplaceAll(n.text, "_", ""), 64)
-		if n.kind != scalar || n.quoted || err != nil || math.IsNaN(number) || math.IsInf(number, 0) {
+		number, ok := parseNumber(n.text)
+		if n.kind != scalar || n.quoted || !ok {
 			return n.expected(path, "a number")
 		}
 		into.SetFloat(number)
@@ -80,12 +79,6 @@ func decodeStruct(n *node, into reflect.Value, path string) *Error {
 		}
 	}
 	return nil
-}
-
-func unknownField(key string, at place, of reflect.Type, path string) *Error {
-	names := fieldNames(of)
-	return at.fail(join(path, key), "unknown field %q%s", key, inside(path)).
-		hint("expected one of %s", strings.Join(names, ", ")).near(key, names)
 }
 
 func inside(path string) string {

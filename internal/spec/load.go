@@ -55,6 +55,9 @@ func load(root *node, sets []string, drivers Drivers) (*Experiment, *Error) {
 		return nil, root.at.fail("", "expected an experiment: a table of name, stores, phases …, got %s", root.describe()).
 			hint("assay init writes a commented example")
 	}
+	if err := rename(root, reflect.TypeFor[File](), ""); err != nil {
+		return nil, err
+	}
 	var changes []change
 	for _, text := range sets {
 		c, err := parseSet(text)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/format"
 	"assay/internal/keyval"
 	"assay/store"
 )
@@ -43,6 +44,8 @@ const (
 	trialsMax     = 100_000
 	sizesMax      = 64
 	valueBytesMax = 1 << 30
+
+	stepTimeoutMin = time.Second
 )
 
 // resolver turns a decoded file into an experiment. The tree is kept for the places of what it finds wrong.
@@ -125,6 +128,10 @@ func (r *resolver) general() *Error {
 	}
 	if len(e.Name) > nameBytesMax || !plainName(e.Name) {
 		return r.fail([]string{"name"}, "the name %q does not do for a file name", e.Name).hint(plainNameRule)
+	}
+	if e.StepTimeout < stepTimeoutMin {
+		return r.fail([]string{"step_timeout"}, "a step_timeout of %s ends healthy stores: opening and syncing take longer", e.StepTimeout).
+			hint("expected at least %s", stepTimeoutMin)
 	}
 	if r.file.Blocks != nil && (*r.file.Blocks < 1 || *r.file.Blocks > blocksMax) {
 		return r.fail([]string{"blocks"}, "blocks must be 1 to %d, not %d", blocksMax, *r.file.Blocks)
@@ -334,6 +341,7 @@ func (r *resolver) options(at []string, s Store) *Error {
 			}
 			return e.hint("expected one of %s", strings.Join(names, ", "))
 		}
+		s.Options[name] = plainOption(declared[i].Type, s.Options[name])
 		if err := declared[i].Check(s.Options[name]); err != nil {
 			e := r.fail(append(slices.Clone(at), name), "option %s of %s: %v", name, s.Driver, err).near(s.Options[name], declared[i].Choices)
 			if declared[i].Help != "" {
@@ -343,6 +351,23 @@ func (r *resolver) options(at []string, s Store) *Error {
 		}
 	}
 	return nil
+}
+
+// plainOption writes an option's value as drivers in every language read it: 64mib becomes 64MiB, 10k becomes 10000.
+func plainOption(t store.OptionType, text string) string {
+	switch t {
+	case store.Bytes:
+		return withByteUnit(text)
+	case store.Int:
+		if number, ok := parseWhole(text); ok {
+			return fmt.Sprint(number)
+		}
+	case store.Duration:
+		if duration, ok := parseDuration(text); ok {
+			return duration.String()
+		}
+	}
+	return text
 }
 
 // atKey moves an error from a value to its key, where the key itself is the mistake.
@@ -374,6 +399,10 @@ func (r *resolver) endpoints(at []string, s Store) *Error {
 		return r.fail(here, "%s is not a server: it takes no endpoints", s.Driver)
 	}
 	for i, endpoint := range s.Endpoints {
+		if strings.Contains(endpoint, "@") {
+			return r.fail(append(here, fmt.Sprint(i)), "an endpoint has no user and no password: run directories and reports show it").
+				hint("expected HOST:PORT, such as 127.0.0.1:11211")
+		}
 		if _, port, err := net.SplitHostPort(endpoint); err != nil || port == "" {
 			return r.fail(append(here, fmt.Sprint(i)), "expected HOST:PORT, such as 127.0.0.1:11211, got %q", endpoint)
 		}
@@ -387,7 +416,7 @@ func (r *resolver) size() *Error {
 	trials := r.e.Blocks * len(r.e.Cells) * (len(r.e.Stores) + 1 + ceilings)
 	if trials > trialsMax {
 		return r.fail([]string{"blocks"}, "%d blocks × %d cells × (%d stores + A/A + %s) are %d trials: at most %d",
-			r.e.Blocks, len(r.e.Cells), len(r.e.Stores), plural(uint64(ceilings), "ceiling"), trials, trialsMax)
+			r.e.Blocks, len(r.e.Cells), len(r.e.Stores), format.Plural(ceilings, "ceiling", ""), trials, trialsMax)
 	}
 	return nil
 }
