@@ -292,25 +292,41 @@ func (r *resolver) abilities() *Error {
 	return nil
 }
 
-// optionalPhases refuses an optional phase that no store can do: it would never run.
+// optionalPhases refuses an optional phase that no store can do: it would never run. Where stores were changed by a
+// flag, the phase is left out.
 func (r *resolver) optionalPhases() *Error {
+	var kept []Phase
 	for _, p := range r.e.Phases {
-		var first *Refusal
-		for _, s := range r.e.Stores {
-			refusal := refusePhase(s, p)
-			if refusal == nil {
-				first = nil
-				break
-			}
-			if first == nil {
-				first = refusal
-			}
-		}
-		if first != nil {
+		first := r.noStoreCan(p)
+		switch {
+		case first == nil:
+			kept = append(kept, p)
+		case r.follows["phases"]:
+			r.note("phase %s left out: %s", p.Name, strings.TrimSuffix(first.Reason, " (phase "+p.Name+")"))
+			r.dropPhase(p.Name)
+		default:
 			return r.fail(r.fieldParts(first.Field, Cell{}), "no store can do this: %s", first.Reason)
 		}
 	}
+	if !slices.ContainsFunc(kept, func(p Phase) bool { return !p.Load && !p.Unmeasured }) {
+		return r.fail([]string{"phases"}, "no store can do any of the measured phases").hint("name other stores")
+	}
+	r.e.Phases = kept
 	return nil
+}
+
+// noStoreCan returns why the first store can't do a phase that none can.
+func (r *resolver) noStoreCan(p Phase) (first *Refusal) {
+	for _, s := range r.e.Stores {
+		refusal := refusePhase(s, p)
+		if refusal == nil || s.Missing != "" {
+			return nil
+		}
+		if first == nil {
+			first = refusal
+		}
+	}
+	return first
 }
 
 // fieldParts finds the place of a refused field: a phase's name becomes its position, an axis may stand in a case.

@@ -54,6 +54,15 @@ type resolver struct {
 	file    *File
 	drivers Drivers
 	e       *Experiment
+	notes   []string
+
+	// follows are the fields that follow from the stores where they don't fit: "baseline", "durability", "phases".
+	follows    map[string]bool
+	fromStores bool // durability and keys are left to the stores
+}
+
+func (r *resolver) note(text string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(text, args...))
 }
 
 func (r *resolver) resolve(scale string) (*Experiment, *Error) {
@@ -72,7 +81,7 @@ func (r *resolver) resolve(scale string) (*Experiment, *Error) {
 		r.e.VerifyRecords = uint64(*f.VerifyRecords)
 	}
 	for _, step := range []func() *Error{
-		r.general, r.keys, r.values, r.columns, r.stores, r.phases, r.cells, r.quotaWay, r.keySpace, r.traceLengths, r.abilities,
+		r.general, r.keys, r.values, r.columns, r.stores, r.followStores, r.phases, r.cells, r.quotaWay, r.keySpace, r.traceLengths, r.abilities,
 		r.optionalPhases, r.size,
 	} {
 		if err := step(); err != nil {
@@ -246,6 +255,11 @@ func (r *resolver) stores() *Error {
 		r.e.Stores = append(r.e.Stores, resolved)
 	}
 	r.ceilings()
+	if r.follows["baseline"] && r.file.Baseline != "" && !slices.Contains(names, r.file.Baseline) {
+		r.note("the baseline is %s: %s is not one of the stores", names[0], r.file.Baseline)
+		r.file.Baseline = names[0]
+		r.root.set("baseline", r.root.at, &node{kind: scalar, text: names[0], at: r.root.at})
+	}
 	r.e.Baseline = orText(r.file.Baseline, names[0])
 	if !slices.Contains(names, r.e.Baseline) {
 		return r.fail([]string{"baseline"}, "the baseline %q is none of the stores", r.e.Baseline).
