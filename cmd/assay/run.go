@@ -253,7 +253,7 @@ func printPlan(w io.Writer, e *spec.Experiment, place string) error {
 		if t.Refuse != "" {
 			note = "can't run: " + t.Refuse
 		}
-		table.add(t.ID, t.Arm, string(t.Role), e.CellLabel(t.Cell), note)
+		table.add(t.ID, t.Arm, string(t.Role), e.Cells[t.Cell].Label(e), note)
 	}
 	if err := table.print(w); err != nil {
 		return err

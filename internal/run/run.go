@@ -173,7 +173,7 @@ func (r *running) trial(ctx context.Context, p plan.Trial, number, of int) error
 	} else if null, ok := r.experiment.CeilingNamed(p.Arm); ok {
 		t.store = null
 	}
-	r.view.TrialStarted(live.Trial{Number: number, Of: of, Arm: p.Arm, Cell: r.experiment.CellLabel(p.Cell), Phases: phaseNames(r.experiment)})
+	r.view.TrialStarted(live.Trial{Number: number, Of: of, Arm: p.Arm, Cell: r.experiment.Cells[p.Cell].Label(r.experiment), Phases: phaseNames(r.experiment)})
 	if err := t.do(ctx); err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package spec
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -15,59 +14,15 @@ import (
 // recordsMax is half of the indexes that a trace has, so that inserts have room to grow.
 const recordsMax = 1 << 47
 
-// axes are the parameters that make the matrix, each with its values.
-type axes struct {
-	records     OneOrMany[Count]
-	valueBytes  OneOrMany[Count]
-	threads     OneOrMany[Count]
-	handles     OneOrMany[HandlesForm]
-	memoryLimit OneOrMany[MemoryLimitForm]
-	diskQuota   OneOrMany[DiskQuotaForm]
-	durability  OneOrMany[DurabilityForm]
-}
-
-// caseAxes are the paths that a case may set, and the axis of each.
-var caseAxes = map[string]func(*axes) any{
-	"records":      func(a *axes) any { return &a.records },
-	"values.bytes": func(a *axes) any { return &a.valueBytes },
-	"threads":      func(a *axes) any { return &a.threads },
-	"handles":      func(a *axes) any { return &a.handles },
-	"memory_limit": func(a *axes) any { return &a.memoryLimit },
-	"disk_quota":   func(a *axes) any { return &a.diskQuota },
-	"durability":   func(a *axes) any { return &a.durability },
-}
-
-func (r *resolver) fileAxes() axes {
-	f := r.file
-	a := axes{f.Records, f.Values.Bytes, f.Threads, f.Handles, f.MemoryLimit, f.DiskQuota, f.Durability}
-	if len(a.records) == 0 {
-		a.records = OneOrMany[Count]{defaultRecords}
+// usualValueBytes is the length of values where the file gives none.
+func (r *resolver) usualValueBytes() Count {
+	switch {
+	case len(r.file.Values.Sizes) > 0:
+		return r.meanValueBytes()
+	case len(r.file.Values.Columns) > 0:
+		return r.meanRecordBytes()
 	}
-	if len(a.valueBytes) == 0 {
-		a.valueBytes = OneOrMany[Count]{defaultValueBytes}
-	}
-	if len(f.Values.Sizes) > 0 {
-		a.valueBytes = OneOrMany[Count]{r.meanValueBytes()}
-	}
-	if len(f.Values.Columns) > 0 {
-		a.valueBytes = OneOrMany[Count]{r.meanRecordBytes()}
-	}
-	if len(a.threads) == 0 {
-		a.threads = OneOrMany[Count]{defaultThreads}
-	}
-	if len(a.handles) == 0 {
-		a.handles = OneOrMany[HandlesForm]{{Sharing: defaultHandles}}
-	}
-	if len(a.memoryLimit) == 0 {
-		a.memoryLimit = OneOrMany[MemoryLimitForm]{0}
-	}
-	if len(a.diskQuota) == 0 {
-		a.diskQuota = OneOrMany[DiskQuotaForm]{0}
-	}
-	if len(a.durability) == 0 {
-		a.durability = OneOrMany[DurabilityForm]{{Class: defaultDurability}}
-	}
-	return a
+	return defaultValueBytes
 }
 
 func (r *resolver) meanValueBytes() Count {
@@ -79,10 +34,12 @@ func (r *resolver) meanValueBytes() Count {
 	return Count(math.Round(sum / weights))
 }
 
-// cells expands the matrix. The axes nest, the first outermost: case, records, value bytes, threads, handles, memory
-// limit, disk quota, durability.
+// cells expands the matrix. Cases are outermost; then the axes nest in their order.
 func (r *resolver) cells() *Error {
-	base := r.fileAxes()
+	base := make([][]value, len(axes))
+	for i, a := range axes {
+		base[i] = a.given(r)
+	}
 	if len(r.file.Cases) == 0 {
 		return r.expand("", base, nil)
 	}
@@ -96,20 +53,26 @@ func (r *resolver) cells() *Error {
 			return r.fail(at, "a case without a name").hint("expected name: NAME")
 		}
 		if len(c.Name) > nameBytesMax || !plainName(c.Name) {
-			return r.fail(append(at, "name"), "the name %q does not do for a file name", c.Name).hint(plainNameRule)
+			return r.fail(append(at, "name"), "the name %q can't be part of a file name", c.Name).hint(plainNameRule)
 		}
 		if names[c.Name] {
 			return r.fail(append(at, "name"), "a second case named %q", c.Name)
 		}
 		names[c.Name] = true
-		own := base
+		own := slices.Clone(base)
 		for _, change := range c.Changes {
+			path := join("cases."+c.Name, change.path)
 			if change.path == "values.bytes" && len(r.file.Values.Sizes)+len(r.file.Values.Columns) > 0 {
-				return change.at.fail(join("cases."+c.Name, change.path), "values have one of bytes, sizes and columns")
+				return change.at.fail(path, "values have one of bytes, sizes and columns")
 			}
-			axis := reflect.ValueOf(caseAxes[change.path](&own)).Elem()
-			if err := decode(change.value, axis, join("cases."+c.Name, change.path)); err != nil {
-				return err
+			for k, a := range axes {
+				if a.Path != change.path || change.value.kind == null {
+					continue
+				}
+				var err *Error
+				if own[k], err = a.decode(change.value, path); err != nil {
+					return err
+				}
 			}
 		}
 		if err := r.expand(c.Name, own, at); err != nil {
@@ -122,7 +85,7 @@ func (r *resolver) cells() *Error {
 // uselessAxes refuses a parameter that every case sets anyway: whoever gave it, in the file, in a scale or by --set,
 // would believe that it was used.
 func (r *resolver) uselessAxes() *Error {
-	for _, path := range casePaths() {
+	for _, path := range axisPaths() {
 		inAll := true
 		for _, c := range r.file.Cases {
 			inAll = inAll && slices.ContainsFunc(c.Changes, func(c change) bool { return c.path == path })
@@ -141,44 +104,42 @@ func (r *resolver) uselessAxes() *Error {
 	return nil
 }
 
-func (r *resolver) expand(name string, a axes, at []string) *Error {
-	if err := r.checkAxes(a, at); err != nil {
+// expand adds the cells of a case, which stands at at, or those of a file without cases.
+func (r *resolver) expand(name string, values [][]value, at []string) *Error {
+	cells := []Cell{{Case: name}}
+	for i, a := range axes {
+		parts := axisParts(a.Path, at)
+		if len(cells)*len(values[i])+len(r.e.Cells) > cellsMax {
+			return r.fail(parts, "the matrix has more than %d cells", cellsMax).hint("shorten a list: each one multiplies the others")
+		}
+		seen := map[string]bool{}
+		var next []Cell
+		for _, set := range values[i] {
+			var c Cell
+			set(&c)
+			if a.refuse != nil {
+				if err := a.refuse(r, parts, c); err != nil {
+					return err
+				}
+			}
+			text := a.Text(c)
+			if seen[text] {
+				return r.fail(parts, "%s lists %s twice", a.Path, text)
+			}
+			seen[text] = true
+		}
+		for _, c := range cells {
+			for _, set := range values[i] {
+				set(&c)
+				next = append(next, c)
+			}
+		}
+		cells = next
+	}
+	if err := r.threadsHaveRecords(cells); err != nil {
 		return err
 	}
-	product := 1
-	for _, path := range casePaths() {
-		values := reflect.ValueOf(caseAxes[path](&a)).Elem()
-		if product *= values.Len(); product+len(r.e.Cells) > cellsMax {
-			return r.fail(axisParts(path, at), "the matrix has more than %d cells", cellsMax).hint("shorten a list: each one multiplies the others")
-		}
-		for i := range values.Len() {
-			for j := range i {
-				if values.Index(i).Equal(values.Index(j)) {
-					return r.fail(axisParts(path, at), "%s has the value %v twice", path, values.Index(i))
-				}
-			}
-		}
-	}
-	for _, records := range a.records {
-		for _, value := range a.valueBytes {
-			for _, threads := range a.threads {
-				for _, handles := range a.handles {
-					for _, limit := range a.memoryLimit {
-						for _, quota := range a.diskQuota {
-							for _, durability := range a.durability {
-								cell := Cell{
-									Case: name, Durability: durability.Class, LossWindow: durability.Window,
-									Records: uint64(records), ValueBytes: int(value), Threads: int(threads),
-									Handles: handles.Sharing, PoolHandles: handles.Pool, MemoryLimit: int64(limit), DiskQuota: int64(quota),
-								}
-								r.e.Cells = append(r.e.Cells, cell)
-							}
-						}
-					}
-				}
-			}
-		}
-	}
+	r.e.Cells = append(r.e.Cells, cells...)
 	return nil
 }
 
@@ -190,43 +151,22 @@ func axisParts(path string, at []string) []string {
 	return strings.Split(path, ".")
 }
 
-func (r *resolver) checkAxes(a axes, at []string) *Error {
-	in := func(path string) []string { return axisParts(path, at) }
-	for _, records := range a.records {
-		if uint64(records) > recordsMax {
-			return r.fail(in("records"), "at most %d records, not %d", uint64(recordsMax), records)
-		}
-		if p := r.needsThem(); records == 0 && p != "" {
-			return r.fail(in("records"), "no records: the phase %s works on them, expected at least 1", p).
-				hint("0 is for experiments that do nothing but insert and add, or upsert in the order counting")
-		}
-	}
-	for _, value := range a.valueBytes {
-		if value > valueBytesMax {
-			return r.fail(in("values.bytes"), "a value has at most 1GiB, not %d bytes", value)
-		}
-	}
-	for _, threads := range a.threads {
-		if threads < 1 || threads > trace.ThreadsMax {
-			return r.fail(in("threads"), "threads must be 1 to %d, not %d", trace.ThreadsMax, threads)
-		}
-	}
-	return r.threadsHaveRecords(a)
-}
-
 // threadsHaveRecords refuses orders that part the records between the threads where there are fewer records than threads.
-func (r *resolver) threadsHaveRecords(a axes) *Error {
+func (r *resolver) threadsHaveRecords(cells []Cell) *Error {
 	for i, p := range r.e.Phases {
 		if p.Load || onlyInserts(p.Mix) || p.Order.Distribution != "sequential" && p.Order.Distribution != "shuffled" {
 			continue
 		}
-		threads := uint64(slices.Max(a.threads))
-		if p.Threads > 0 {
-			threads = uint64(p.Threads)
-		}
-		if records := uint64(slices.Min(a.records)); records < threads {
-			return r.fail(r.inPhase(i)("order"), "the order %s parts the records between the threads: %d records are too few for %d threads",
-				p.Order.Distribution, records, threads).hint("fewer threads, more records, or another order")
+		for _, c := range cells {
+			threads := uint64(max(c.Threads, 1))
+			if p.Threads > 0 {
+				threads = uint64(p.Threads)
+			}
+			if c.Records >= threads {
+				continue
+			}
+			return r.fail(r.inPhase(i)("order"), "the order %s divides the records among the threads: %d records are too few for %d threads",
+				p.Order.Distribution, c.Records, threads).hint("use fewer threads, more records, or another order")
 		}
 	}
 	return nil
@@ -352,25 +292,41 @@ func (r *resolver) abilities() *Error {
 	return nil
 }
 
-// optionalPhases refuses an optional phase that no store can do: it would never run.
+// optionalPhases refuses an optional phase that no store can do: it would never run. Where stores were changed by a
+// flag, the phase is left out.
 func (r *resolver) optionalPhases() *Error {
+	var kept []Phase
 	for _, p := range r.e.Phases {
-		var first *Refusal
-		for _, s := range r.e.Stores {
-			refusal := refusePhase(s, p)
-			if refusal == nil {
-				first = nil
-				break
-			}
-			if first == nil {
-				first = refusal
-			}
-		}
-		if first != nil {
+		first := r.noStoreCan(p)
+		switch {
+		case first == nil:
+			kept = append(kept, p)
+		case r.follows["phases"]:
+			r.note("phase %s left out: %s", p.Name, strings.TrimSuffix(first.Reason, " (phase "+p.Name+")"))
+			r.dropPhase(p.Name)
+		default:
 			return r.fail(r.fieldParts(first.Field, Cell{}), "no store can do this: %s", first.Reason)
 		}
 	}
+	if !slices.ContainsFunc(kept, func(p Phase) bool { return !p.Load && !p.Unmeasured }) {
+		return r.fail([]string{"phases"}, "no store can do any of the measured phases").hint("name other stores")
+	}
+	r.e.Phases = kept
 	return nil
+}
+
+// noStoreCan returns why the first store can't do a phase that none can.
+func (r *resolver) noStoreCan(p Phase) (first *Refusal) {
+	for _, s := range r.e.Stores {
+		refusal := refusePhase(s, p)
+		if refusal == nil || s.Missing != "" {
+			return nil
+		}
+		if first == nil {
+			first = refusal
+		}
+	}
+	return first
 }
 
 // fieldParts finds the place of a refused field: a phase's name becomes its position, an axis may stand in a case.
@@ -409,6 +365,3 @@ func (r *resolver) reasons(cell int) string {
 	}
 	return text
 }
-
-// ClassText returns a cell's durability class as it stands in files and reports: "D1", "D2(100ms)".
-func (c Cell) ClassText() string { return DurabilityForm{c.Durability, c.LossWindow}.String() }

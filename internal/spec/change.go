@@ -12,9 +12,45 @@ import (
 // namedMember is an element of a list that a path names by its name.
 type namedMember interface{ memberName(n *node) string }
 
+func (a Change) parse() (change, *Error) {
+	if a.Path == "" {
+		return parseSet(a.Flag, a.Value)
+	}
+	value := a.Value
+	if _, isAxis := axisAt(a.Path); isAxis && strings.Contains(value, ",") && !strings.HasPrefix(strings.TrimSpace(value), "[") {
+		value = "[" + value + "]"
+	}
+	in := newSource(a.Flag+" "+quoteForShell(a.Value), value, true)
+	at := place{in: in, line: 1, column: 1, width: utf8.RuneCountInString(value)}
+	parsed, err := parse([]byte(value), in, 0)
+	if err != nil {
+		return change{}, err.(*Error)
+	}
+	if parsed.kind == null {
+		return change{}, at.fail(a.Path, "expected a value")
+	}
+	return change{path: a.Path, at: at, value: parsed}, nil
+}
+
+// each returns the changes that a path with a * stands for: one for every measured phase.
+func (c change) each(root *node) []change {
+	rest, all := strings.CutPrefix(c.path, "phases.*.")
+	phases := root.field("phases")
+	if !all || phases == nil {
+		return []change{c}
+	}
+	var changes []change
+	for i, phase := range phases.items {
+		if phase.textOf("load") != "true" && phase.textOf("unmeasured") != "true" {
+			changes = append(changes, change{path: fmt.Sprintf("phases.%d.%s", i, rest), at: c.at, value: c.value.clone()})
+		}
+	}
+	return changes
+}
+
 // parseSet reads "path=value" as --set gives it; the value is YAML, best in its one-line form.
-func parseSet(text string) (change, *Error) {
-	in := newSource("--set "+quoteForShell(text), text, true)
+func parseSet(flag, text string) (change, *Error) {
+	in := newSource(flag+" "+quoteForShell(text), text, true)
 	path, value, ok := strings.Cut(text, "=")
 	at := place{in: in, line: 1, column: 1, width: utf8.RuneCountInString(path)}
 	if !ok || strings.TrimSpace(path) == "" {
@@ -75,14 +111,18 @@ func (c change) walk(n *node, t reflect.Type, rest string) *Error {
 		}
 		return c.descend(n, t.Elem(), part, after)
 	case t.Kind() == reflect.Struct && len(fieldNames(t)) > 0:
-		field, ok := fieldOf(t, part)
+		name := canonical(t, part)
+		field, ok := fieldOf(t, name)
 		if !ok {
 			return unknownField(part, c.place(rest, part), t, walked)
 		}
 		if !deeper {
-			return c.put(n, part, walked)
+			if err := rename(c.value, field.Type, c.path); err != nil {
+				return err
+			}
+			return c.put(n, name, walked)
 		}
-		return c.descend(n, field.Type, part, after)
+		return c.descend(n, field.Type, name, after)
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct && implementsNamed(t.Elem()):
 		return c.walkMember(n, t.Elem(), rest, walked)
 	}
@@ -160,6 +200,9 @@ func (c change) walkMember(n *node, t reflect.Type, rest, walked string) *Error 
 	if c.value.kind == null {
 		n.items = slices.Delete(n.items, position, position+1)
 		return nil
+	}
+	if err := rename(c.value, t, c.path); err != nil {
+		return err
 	}
 	n.items[position] = c.value
 	return nil

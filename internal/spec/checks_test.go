@@ -81,7 +81,7 @@ var traceChecks = map[string]judged{
 	"order scrambled_zipfian is YCSB's and has theta 0.99 only, not %v: take zipfian":                      {mistake: phases(loading, "{name: r, mix: {read: 1}, order: {distribution: scrambled_zipfian, theta: 0.5}, for: 1s}"), says: "theta 0.99 only"},
 	"order hotspot needs hot records above 0 and at most 1, and hot operations from 0 to 1, not %v and %v": {mistake: phases(loading, "{name: r, mix: {read: 1}, order: {distribution: hotspot, hot_records: 0}, for: 1s}"), says: "hot_records is a share"},
 	"unknown order %q":   {mistake: phases(loading, "{name: r, mix: {read: 1}, order: oldest, for: 1s}"), says: "unknown distribution"},
-	"values of %d bytes": {mistake: "values: {bytes: 2GiB}", says: "a value has at most 1GiB"},
+	"values of %d bytes": {mistake: "values: {bytes: 2GiB}", says: "a value has at most 1 GiB"},
 	"more than %d different value lengths, scan lengths and batch sizes": {
 		unreachable: "64 sizes, 128 lengths of scans, a query, a count, a batch and two shorter ones at the ends of threads are below 256"},
 	"the last batch of thread %d: %w": {unreachable: "wraps the one before"},
@@ -163,7 +163,7 @@ var nativeChecks = map[string]judged{
 	"keys: unknown format \\\"%s\\\"":                             {mistake: "keys: {format: text}", says: "unknown key format"},
 	"values: pool_bytes must be a power of two from 4096 to 2^30": {mistake: "values: {pool_bytes: 2GiB}", says: "a power of two"},
 	"values: repeated_permille must be 0 to 1000":                 {mistake: "values: {repeated: 1.1}", says: "repeated is a share"},
-	"values: length_max must be below 2^31":                       {mistake: "values: {sizes: [{bytes: 2GiB, weight: 1}]}", says: "a value has at most 1GiB"},
+	"values: length_max must be below 2^31":                       {mistake: "values: {sizes: [{bytes: 2GiB, weight: 1}]}", says: "a value has at most 1 GiB"},
 	"%s has no %s":                                                workerChecks["%s has no %s"],
 	"the proof column is longer than length_max":                  {unreachable: theConductor},
 	"a value in the trace is longer than length_max":              {unreachable: theConductor},

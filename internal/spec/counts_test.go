@@ -1,12 +1,14 @@
 package spec_test
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"assay/internal/spec"
 )
@@ -111,12 +113,12 @@ func TestWholeNumbersNameTheirRange(t *testing.T) {
 }
 
 func TestWholeNumbersMayBeWrittenInManyWays(t *testing.T) {
-	for text, want := range map[string]uint64{"0": 0, "1_000_000": 1e6, "1e6": 1e6, "1.5e3": 1500, "1e18": 1e18, "1e19": 1e19, "18446744073709551615": math.MaxUint64} {
+	for text, want := range map[string]uint64{"0": 0, "1_000_000": 1e6, "1e6": 1e6, "1.5e3": 1500, "10k": 10_000, "1.5M": 1_500_000, "2g": 2e9, "18446744073709551.615k": math.MaxUint64, "1e18": 1e18, "1e19": 1e19, "18446744073709551615": math.MaxUint64} {
 		if e := mustLoad(t, small, "seed="+text); e.Seed != want {
 			t.Errorf("seed %s: %d, want %d", text, e.Seed, want)
 		}
 	}
-	for _, text := range []string{"-1", "1.5", "1e-1", "0x10", "1e20", "18446744073709551616", "5B", "1KiB", "inf", "nan", "\"5\"", "1e99999"} {
+	for _, text := range []string{"-1", "1.5", "1e-1", "0x10", "1e20", "18446744073709551616", "5B", "1KiB", "5t", "k", "10kk", "0.0001k", "18446744073709551.616k", "inf", "nan", "\"5\"", "1e99999"} {
 		if _, err := spec.Load([]byte(small), "small.yaml", []string{"seed=" + text}, fakeDrivers()); err == nil {
 			t.Errorf("the seed %s is accepted", text)
 		}
@@ -139,6 +141,48 @@ func TestVerifyRecordsHoldWithoutVerify(t *testing.T) {
 	for set, want := range map[string]uint64{"verify_records=100": 100, "verify_records=null": 0} {
 		if e := mustLoad(t, small, "verify=false", set); e.Verify || e.VerifyRecords != want {
 			t.Errorf("--set %s: verify %v, %d records", set, e.Verify, e.VerifyRecords)
+		}
+	}
+}
+
+func TestAmountsMayBeWrittenInManyWays(t *testing.T) {
+	for _, c := range []struct {
+		set  string
+		got  func(*spec.Experiment) any
+		want any
+	}{
+		{"memory_limit=512mb", func(e *spec.Experiment) any { return e.Cells[0].MemoryLimit }, int64(512e6)},
+		{"memory_limit=512 mib", func(e *spec.Experiment) any { return e.Cells[0].MemoryLimit }, int64(512 << 20)},
+		{"disk_quota=1_000_000_000", func(e *spec.Experiment) any { return e.Cells[0].DiskQuota }, int64(1e9)},
+		{"values.bytes=4KB", func(e *spec.Experiment) any { return e.Cells[0].ValueBytes }, 4000},
+		{"stores.pebble-2.1.options.cache_bytes=8mib", func(e *spec.Experiment) any { return e.Stores[1].Options["cache_bytes"] }, "8MiB"},
+		{"phases.read.for=10 s", func(e *spec.Experiment) any { return e.Phases[1].Duration }, 10 * time.Second},
+		{"phases.read.for=2min", func(e *spec.Experiment) any { return e.Phases[1].Duration }, 2 * time.Minute},
+		{"phases.read.for=1h30m", func(e *spec.Experiment) any { return e.Phases[1].Duration }, 90 * time.Minute},
+		{"phases.read.rate=10k", func(e *spec.Experiment) any { return e.Phases[1].Rate }, 10_000.0},
+		{"phases.read.duration=3s", func(e *spec.Experiment) any { return e.Phases[1].Duration }, 3 * time.Second},
+		{"phases.read={name: read, mix: {read: 1}, ops: 10k, clients: 2}", func(e *spec.Experiment) any {
+			return []any{e.Phases[1].Operations, e.Phases[1].Threads}
+		}, []any{uint64(10_000), 2}},
+		{"clients=[2, 4]", func(e *spec.Experiment) any { return e.Cells[len(e.Cells)-1].Threads }, 4},
+		{"stores=[{engine: sqlite}]", func(e *spec.Experiment) any { return e.Stores[0].Driver }, "sqlite"},
+		{"values={size: 1kib}", func(e *spec.Experiment) any { return e.Cells[0].ValueBytes }, 1024},
+	} {
+		if got := c.got(mustLoad(t, small, c.set)); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("--set %s: %v, want %v", c.set, got, c.want)
+		}
+	}
+}
+
+func TestPasswordsAreNotEchoed(t *testing.T) {
+	for _, endpoint := range []string{"admin:hunter2@h:1", "hunter2@h:1", "admin:a/hunter2=@h:1", "redis://admin:hunter2@h", "u:x,hunter2@h:1", "u:x]hunter2@h:1"} {
+		for _, quote := range []string{"", "\"", "'"} {
+			text := "name: x\nstores: [{driver: memcached, endpoints: [" + quote + endpoint + quote + "], nmae: 3}]\nphases: []\n"
+			_, err := spec.Load([]byte(text), "x.yaml", nil, fakeDrivers())
+			_, setErr := spec.Load([]byte(small), "x.yaml", []string{"stores.bbolt.endpoints=[" + quote + endpoint + quote + "]"}, fakeDrivers())
+			if all := fmt.Sprint(err, setErr); err == nil || setErr == nil || strings.Contains(all, "hunter2") {
+				t.Errorf("%s%s: %s", quote, endpoint, all)
+			}
 		}
 	}
 }

@@ -1,10 +1,7 @@
 package spec
 
 import (
-	"maps"
-	"math"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -50,8 +47,8 @@ func decode(n *node, into reflect.Value, path string) *Error {
 		}
 		into.SetBool(n.text == "true")
 	case reflect.Float64:
-		number, err := strconv.ParseFloat(strings.ReplaceAll(n.text, "_", ""), 64)
-		if n.kind != scalar || n.quoted || err != nil || math.IsNaN(number) || math.IsInf(number, 0) {
+		number, ok := parseNumber(n.text)
+		if n.kind != scalar || n.quoted || !ok {
 			return n.expected(path, "a number")
 		}
 		into.SetFloat(number)
@@ -82,12 +79,6 @@ func decodeStruct(n *node, into reflect.Value, path string) *Error {
 		}
 	}
 	return nil
-}
-
-func unknownField(key string, at place, of reflect.Type, path string) *Error {
-	names := fieldNames(of)
-	return at.fail(join(path, key), "unknown field %q%s", key, inside(path)).
-		hint("expected one of %s", strings.Join(names, ", ")).near(key, names)
 }
 
 func inside(path string) string {
@@ -172,7 +163,7 @@ func join(path, name string) string {
 
 func (c *CaseFile) fromNode(n *node, path string) *Error {
 	if n.kind != table {
-		return n.expected(path, "a table of name and "+strings.Join(casePaths(), ", "))
+		return n.expected(path, "a table of name and "+strings.Join(axisPaths(), ", "))
 	}
 	for _, e := range n.entries {
 		if e.key == "name" {
@@ -182,16 +173,14 @@ func (c *CaseFile) fromNode(n *node, path string) *Error {
 			c.Name = e.value.text
 			continue
 		}
-		if _, ok := caseAxes[e.key]; !ok {
+		if _, ok := axisAt(e.key); !ok {
 			return e.at.fail(join(path, e.key), "a case can't set %q", e.key).
-				hint("expected name and %s", strings.Join(casePaths(), ", ")).near(e.key, append(casePaths(), "name"))
+				hint("expected name and %s", strings.Join(axisPaths(), ", ")).near(e.key, append(axisPaths(), "name"))
 		}
 		c.Changes = append(c.Changes, change{e.key, e.at, e.value})
 	}
 	return nil
 }
-
-func casePaths() []string { return slices.Sorted(maps.Keys(caseAxes)) }
 
 func (c *Changes) fromNode(n *node, path string) *Error {
 	if n.kind == null { // a scale may change nothing: the file as it stands

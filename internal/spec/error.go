@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -80,11 +81,11 @@ func (p place) shifted(columns, width int) place {
 
 // fail makes the error of a mistake at a place.
 func (p place) fail(path, format string, args ...any) *Error {
-	e := &Error{Path: path, Message: fmt.Sprintf(format, args...)}
+	e := &Error{Path: path, Message: withoutPassword(fmt.Sprintf(format, args...))}
 	if p.in == nil {
 		return e
 	}
-	e.Source, e.isSet = p.in.name, p.in.isSet
+	e.Source, e.isSet = withoutPassword(p.in.name), p.in.isSet
 	if p.line < 1 {
 		return e
 	}
@@ -97,7 +98,7 @@ func (p place) fail(path, format string, args ...any) *Error {
 			return ' '
 		}
 		return r
-	}, p.in.lines[p.line-1])
+	}, withoutPassword(p.in.lines[p.line-1]))
 	e.Line, e.Column = p.line, max(p.column, 1)
 	length := utf8.RuneCountInString(e.text)
 	e.Column = min(e.Column, length+1)
@@ -111,6 +112,15 @@ func (p place) fail(path, format string, args ...any) *Error {
 		e.text = ""
 	}
 	return e
+}
+
+var userInfo = regexp.MustCompile(`[^\s"'\[{]\S*@`)
+
+// withoutPassword hides what stands before an @, character for character, so that carets still fit.
+func withoutPassword(text string) string {
+	return userInfo.ReplaceAllStringFunc(text, func(found string) string {
+		return strings.Repeat("*", utf8.RuneCountInString(found)-1) + "@"
+	})
 }
 
 func (e *Error) hint(format string, args ...any) *Error {

@@ -1,16 +1,14 @@
 package spec_test
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"assay/internal/golden"
 	"assay/internal/spec"
 )
-
-var update = flag.Bool("update", false, "write what errors say into testdata")
 
 // Each testdata/errors/NAME.yaml has one mistake; NAME.txt is what the user is told, word for word. Lines that begin
 // with "# --set " are flags.
@@ -36,25 +34,8 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 				t.Fatal("no error")
 			}
 			checkPlaced(t, err)
-			golden(t, strings.TrimSuffix(file, ".yaml")+".txt", err.Error()+"\n")
+			golden.Check(t, "errors/"+strings.TrimSuffix(filepath.Base(file), ".yaml")+".txt", err.Error()+"\n")
 		})
-	}
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v (go test -update writes it)", err)
-	}
-	if got != string(want) {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 

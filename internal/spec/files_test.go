@@ -48,7 +48,7 @@ func TestTemplateLoadsAndNamesEveryField(t *testing.T) {
 	for cell := range e.Cells { // what a first run shows should be a comparison
 		for s := range e.Stores {
 			if refusal := e.Refusal(s, cell); refusal != nil || len(e.Stores) < 2 {
-				t.Errorf("%s: %d stores, refused: %v", e.CellLabel(cell), len(e.Stores), refusal)
+				t.Errorf("%s: %d stores, refused: %v", e.Cells[cell].Label(e), len(e.Stores), refusal)
 			}
 		}
 	}

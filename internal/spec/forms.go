@@ -39,7 +39,7 @@ func (o *OneOrMany[T]) fromNode(n *node, path string) *Error {
 	return nil
 }
 
-// Count is a whole number. 1_000_000 and 1e6 are understood, and where bytes are counted 64KiB as well.
+// Count is a whole number: 1000000, 1_000_000, 1e6, 10k. Where bytes are counted, it takes a unit: 64KiB.
 type Count uint64
 
 func (c *Count) fromNode(n *node, path string) *Error {
@@ -50,20 +50,18 @@ func (c *Count) fromNode(n *node, path string) *Error {
 	if n.kind != scalar || n.quoted {
 		return n.expected(path, what)
 	}
-	digits := strings.ReplaceAll(n.text, "_", "")
-	if number, err := strconv.ParseUint(digits, 10, 64); err == nil {
-		*c = Count(number)
-		return nil
+	var number uint64
+	var ok bool
+	if countsBytes(path) {
+		var err *Error
+		if number, err = n.bytes(path, what); err != nil {
+			return err
+		}
+	} else if number, ok = parseWhole(n.text); !ok {
+		return n.expected(path, what)
 	}
-	if number, err := store.ParseBytes(digits); err == nil && (countsBytes(path) || !strings.HasSuffix(digits, "B")) {
-		*c = Count(number)
-		return nil
-	}
-	if number, err := strconv.ParseFloat(digits, 64); err == nil && number >= 1<<62 && number < 1<<64 { // 1e19, as a seed may be
-		*c = Count(number)
-		return nil
-	}
-	return n.expected(path, what)
+	*c = Count(number)
+	return nil
 }
 
 func countsBytes(path string) bool { return strings.HasSuffix(path, "bytes") }
@@ -101,9 +99,13 @@ func (d *DurationForm) fromNode(n *node, path string) *Error {
 	if n.kind == null {
 		return nil
 	}
-	duration, err := time.ParseDuration(n.text)
-	if n.kind != scalar || err != nil || duration <= 0 {
-		return n.expected(path, "a duration such as 500ms, 10s or 2m")
+	duration, ok := parseDuration(n.text)
+	if n.kind != scalar || !ok || duration <= 0 {
+		err := n.expected(path, "a duration such as 500ms, 10s or 2m")
+		if number, ok := parseNumber(n.text); ok && number > 0 {
+			return err.hint("write %ss for seconds", n.text)
+		}
+		return err
 	}
 	*d = DurationForm(duration)
 	return nil
@@ -118,8 +120,8 @@ func (s *SampleForm) fromNode(n *node, path string) *Error {
 	if n.kind == null || n.kind == scalar && n.text == "auto" {
 		return nil
 	}
-	duration, err := time.ParseDuration(n.text)
-	if n.kind != scalar || err != nil || duration < sampleMin {
+	duration, ok := parseDuration(n.text)
+	if n.kind != scalar || !ok || duration < sampleMin {
 		return n.expected(path, "auto or a duration of at least 10ms")
 	}
 	*s = SampleForm(duration)
@@ -136,9 +138,16 @@ func (m *MemoryLimitForm) fromNode(n *node, path string) *Error {
 	if n.kind == scalar && n.text == "none" {
 		return nil
 	}
-	bytes, err := store.ParseBytes(n.text)
-	if n.kind != scalar || err != nil || bytes < memoryLimitMin {
-		return n.expected(path, "none or a whole number of bytes of at least 16MiB, such as 512MiB")
+	const what = "none or a whole number of bytes of at least 16MiB, such as 512MiB"
+	if n.kind != scalar {
+		return n.expected(path, what)
+	}
+	bytes, err := n.bytes(path, what)
+	if err != nil {
+		return err
+	}
+	if bytes < memoryLimitMin {
+		return n.expected(path, what)
 	}
 	*m = MemoryLimitForm(bytes)
 	return nil
@@ -154,9 +163,16 @@ func (q *DiskQuotaForm) fromNode(n *node, path string) *Error {
 	if n.kind == scalar && n.text == "none" {
 		return nil
 	}
-	bytes, err := store.ParseBytes(n.text)
-	if n.kind != scalar || err != nil || bytes < diskQuotaMin {
-		return n.expected(path, "none or a whole number of bytes of at least 1MiB, such as 2GiB")
+	const what = "none or a whole number of bytes of at least 1MiB, such as 2GiB"
+	if n.kind != scalar {
+		return n.expected(path, what)
+	}
+	bytes, err := n.bytes(path, what)
+	if err != nil {
+		return err
+	}
+	if bytes < diskQuotaMin {
+		return n.expected(path, what)
 	}
 	*q = DiskQuotaForm(bytes)
 	return nil
@@ -233,8 +249,8 @@ func (d *DurabilityForm) fromNode(n *node, path string) *Error {
 		return nil
 	}
 	if inside, ok := argument(n.text, string(store.D2)); ok {
-		window, err := time.ParseDuration(inside)
-		if err == nil && window > 0 {
+		window, ok := parseDuration(inside)
+		if ok && window > 0 {
 			d.Class, d.Window = store.D2, window
 			return nil
 		}

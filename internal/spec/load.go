@@ -30,18 +30,59 @@ var ErrNotHere = errors.New("not on this machine")
 // NullDriver is the driver that does nothing: its rate is the ceiling. It is planned in every experiment by itself.
 const NullDriver = "null"
 
-// Load reads an experiment: text is the file, name what errors call it, sets are "path=value" changes, applied in
-// order after the scale's. Every mistake of the user's is an *Error.
+// Source is an experiment as a user gives it.
+type Source struct {
+	Text    []byte   // the file
+	Name    string   // what errors call it
+	Changes []Change // applied in order, after the scale's
+
+	// FromStores leaves durability and keys to the stores where neither file nor changes give them: the strongest class
+	// that all stores reach.
+	FromStores bool
+}
+
+// Change is a change that was asked for on the command line.
+type Change struct {
+	Flag string // "--set", or a flag for one field, such as "--threads"
+	// Path is the field: "phases.read.for". "phases.*.for" changes every measured phase. Empty: the value is PATH=VALUE.
+	Path  string
+	Value string // YAML; of an axis, 1,8 means [1, 8]
+}
+
+// Loaded is an experiment that was read.
+type Loaded struct {
+	Experiment *Experiment
+	// Notes say what was decided where the source left it open, a sentence each, lower case and without a full stop.
+	Notes []string
+
+	root *node // with every change applied
+}
+
+// Load reads an experiment: text is the file, name what errors call it, sets are "path=value" changes. Every mistake of
+// the user's is an *Error.
 func Load(text []byte, name string, sets []string, drivers Drivers) (*Experiment, error) {
-	root, err := readTree(text, name)
+	source := Source{Text: text, Name: name}
+	for _, set := range sets {
+		source.Changes = append(source.Changes, Change{Flag: "--set", Value: set})
+	}
+	loaded, err := source.Load(drivers)
 	if err != nil {
 		return nil, err
 	}
-	e, mistake := load(root, sets, drivers)
+	return loaded.Experiment, nil
+}
+
+// Load reads the experiment. Every mistake of the user's is an *Error.
+func (s Source) Load(drivers Drivers) (*Loaded, error) {
+	root, err := readTree(s.Text, s.Name)
+	if err != nil {
+		return nil, err
+	}
+	loaded, mistake := s.load(root, drivers)
 	if mistake != nil { // a nil *Error must not become an error that is not nil
 		return nil, mistake
 	}
-	return e, nil
+	return loaded, nil
 }
 
 // readTree reads the file's text. A byte order mark, which some editors put before UTF-8, is none of it (YAML 1.2, 5.2).
@@ -50,14 +91,17 @@ func readTree(text []byte, name string) (*node, error) {
 	return parse(text, newSource(name, string(text), false), 0)
 }
 
-func load(root *node, sets []string, drivers Drivers) (*Experiment, *Error) {
+func (s Source) load(root *node, drivers Drivers) (*Loaded, *Error) {
 	if root.kind != table {
 		return nil, root.at.fail("", "expected an experiment: a table of name, stores, phases …, got %s", root.describe()).
 			hint("assay init writes a commented example")
 	}
+	if err := rename(root, reflect.TypeFor[File](), ""); err != nil {
+		return nil, err
+	}
 	var changes []change
-	for _, text := range sets {
-		c, err := parseSet(text)
+	for _, a := range s.Changes {
+		c, err := a.parse()
 		if err != nil {
 			return nil, err
 		}
@@ -71,16 +115,22 @@ func load(root *node, sets []string, drivers Drivers) (*Experiment, *Error) {
 		return nil, err
 	}
 	for _, c := range changes {
-		if err := c.apply(root); err != nil {
-			return nil, err
+		for _, one := range c.each(root) {
+			if err := one.apply(root); err != nil {
+				return nil, err
+			}
 		}
 	}
 	var file File
 	if err := decode(root, reflect.ValueOf(&file).Elem(), ""); err != nil {
 		return nil, err
 	}
-	r := resolver{root: root, file: &file, drivers: drivers}
-	return r.resolve(scale)
+	r := resolver{root: root, file: &file, drivers: drivers, follows: followed(changes), fromStores: s.FromStores}
+	e, err := r.resolve(scale)
+	if err != nil {
+		return nil, err
+	}
+	return &Loaded{e, r.notes, root}, nil
 }
 
 // checkScales reads the file as it stands and as each scale makes it, so that a slip in a scale shows before the day

@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -119,13 +120,8 @@ func (r *resolver) loadOrMix(in func(...string) []string, i int, p PhaseFile) *E
 	}
 	total := 0.0
 	for _, name := range slices.Sorted(maps.Keys(p.Mix)) {
-		if name == trace.Batch.String() {
-			return r.atKey(r.fail(in("mix", name), "a batch is not an operation of a mix"), in("mix"), name).
-				hint("put batch: N beside the mix: all its writes then go in batches of N")
-		}
 		if !slices.Contains(mixNames(), name) {
-			return r.atKey(r.fail(in("mix", name), "unknown operation %q", name), in("mix"), name).
-				hint("expected one of %s", strings.Join(mixNames(), ", ")).near(name, mixNames())
+			return r.atKey(unknownOperation(r.root.at, strings.Join(in("mix", name), "."), name), in("mix"), name)
 		}
 		if weight := p.Mix[name]; weight < 0 || weight > 1e12 {
 			return r.fail(in("mix", name), "a weight is 0 to 1e12, not %v", weight)
@@ -134,6 +130,10 @@ func (r *resolver) loadOrMix(in func(...string) []string, i int, p PhaseFile) *E
 	}
 	if total == 0 {
 		return r.fail(in("mix"), "all weights of the mix are 0")
+	}
+	shares := math.Abs(total-1) < 1e-6 || math.Abs(total-100) < 1e-4
+	if !shares && len(operationsOf(p.Mix)) > 1 {
+		r.note("phase %s: the weights add up to %s and are scaled to 100 %%: %s", p.Name, shortNumber(total), Phase{Mix: p.Mix}.MixText())
 	}
 	if p.For == 0 && (p.Operations == nil || *p.Operations == 0) {
 		return r.fail(in(), "the phase %s has no end", p.Name).hint("expected for: DURATION, operations: NUMBER, or both")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/format"
 	"assay/internal/keyval"
 	"assay/store"
 )
@@ -43,6 +44,8 @@ const (
 	trialsMax     = 100_000
 	sizesMax      = 64
 	valueBytesMax = 1 << 30
+
+	stepTimeoutMin = time.Second
 )
 
 // resolver turns a decoded file into an experiment. The tree is kept for the places of what it finds wrong.
@@ -51,6 +54,15 @@ type resolver struct {
 	file    *File
 	drivers Drivers
 	e       *Experiment
+	notes   []string
+
+	// follows are the fields that follow from the stores where they don't fit: "baseline", "durability", "phases".
+	follows    map[string]bool
+	fromStores bool // durability and keys are left to the stores
+}
+
+func (r *resolver) note(text string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(text, args...))
 }
 
 func (r *resolver) resolve(scale string) (*Experiment, *Error) {
@@ -69,7 +81,7 @@ func (r *resolver) resolve(scale string) (*Experiment, *Error) {
 		r.e.VerifyRecords = uint64(*f.VerifyRecords)
 	}
 	for _, step := range []func() *Error{
-		r.general, r.keys, r.values, r.columns, r.stores, r.phases, r.cells, r.quotaWay, r.keySpace, r.traceLengths, r.abilities,
+		r.general, r.keys, r.values, r.columns, r.stores, r.followStores, r.phases, r.cells, r.quotaWay, r.keySpace, r.traceLengths, r.abilities,
 		r.optionalPhases, r.size,
 	} {
 		if err := step(); err != nil {
@@ -125,6 +137,10 @@ func (r *resolver) general() *Error {
 	}
 	if len(e.Name) > nameBytesMax || !plainName(e.Name) {
 		return r.fail([]string{"name"}, "the name %q does not do for a file name", e.Name).hint(plainNameRule)
+	}
+	if e.StepTimeout < stepTimeoutMin {
+		return r.fail([]string{"step_timeout"}, "a step_timeout of %s ends healthy stores: opening and syncing take longer", e.StepTimeout).
+			hint("expected at least %s", stepTimeoutMin)
 	}
 	if r.file.Blocks != nil && (*r.file.Blocks < 1 || *r.file.Blocks > blocksMax) {
 		return r.fail([]string{"blocks"}, "blocks must be 1 to %d, not %d", blocksMax, *r.file.Blocks)
@@ -207,7 +223,7 @@ func (r *resolver) values() *Error {
 	for i, size := range v.Sizes {
 		at := []string{"values", "sizes", fmt.Sprint(i)}
 		if size.Bytes > valueBytesMax {
-			return r.fail(append(at, "bytes"), "a value has at most 1GiB, not %d bytes", size.Bytes)
+			return r.fail(append(at, "bytes"), "a value has at most 1 GiB")
 		}
 		if size.Weight <= 0 || size.Weight > 1e12 {
 			return r.fail(append(at, "weight"), "each size needs a weight above 0 (and at most 1e12)")
@@ -239,6 +255,11 @@ func (r *resolver) stores() *Error {
 		r.e.Stores = append(r.e.Stores, resolved)
 	}
 	r.ceilings()
+	if r.follows["baseline"] && r.file.Baseline != "" && !slices.Contains(names, r.file.Baseline) {
+		r.note("the baseline is %s: %s is not one of the stores", names[0], r.file.Baseline)
+		r.file.Baseline = names[0]
+		r.root.set("baseline", r.root.at, &node{kind: scalar, text: names[0], at: r.root.at})
+	}
 	r.e.Baseline = orText(r.file.Baseline, names[0])
 	if !slices.Contains(names, r.e.Baseline) {
 		return r.fail([]string{"baseline"}, "the baseline %q is none of the stores", r.e.Baseline).
@@ -334,6 +355,7 @@ func (r *resolver) options(at []string, s Store) *Error {
 			}
 			return e.hint("expected one of %s", strings.Join(names, ", "))
 		}
+		s.Options[name] = plainOption(declared[i].Type, s.Options[name])
 		if err := declared[i].Check(s.Options[name]); err != nil {
 			e := r.fail(append(slices.Clone(at), name), "option %s of %s: %v", name, s.Driver, err).near(s.Options[name], declared[i].Choices)
 			if declared[i].Help != "" {
@@ -343,6 +365,23 @@ func (r *resolver) options(at []string, s Store) *Error {
 		}
 	}
 	return nil
+}
+
+// plainOption writes an option's value as drivers in every language read it: 64mib becomes 64MiB, 10k becomes 10000.
+func plainOption(t store.OptionType, text string) string {
+	switch t {
+	case store.Bytes:
+		return withByteUnit(text)
+	case store.Int:
+		if number, ok := parseWhole(text); ok {
+			return fmt.Sprint(number)
+		}
+	case store.Duration:
+		if duration, ok := parseDuration(text); ok {
+			return duration.String()
+		}
+	}
+	return text
 }
 
 // atKey moves an error from a value to its key, where the key itself is the mistake.
@@ -374,6 +413,10 @@ func (r *resolver) endpoints(at []string, s Store) *Error {
 		return r.fail(here, "%s is not a server: it takes no endpoints", s.Driver)
 	}
 	for i, endpoint := range s.Endpoints {
+		if strings.Contains(endpoint, "@") {
+			return r.fail(append(here, fmt.Sprint(i)), "an endpoint has no user and no password: run directories and reports show it").
+				hint("expected HOST:PORT, such as 127.0.0.1:11211")
+		}
 		if _, port, err := net.SplitHostPort(endpoint); err != nil || port == "" {
 			return r.fail(append(here, fmt.Sprint(i)), "expected HOST:PORT, such as 127.0.0.1:11211, got %q", endpoint)
 		}
@@ -387,7 +430,7 @@ func (r *resolver) size() *Error {
 	trials := r.e.Blocks * len(r.e.Cells) * (len(r.e.Stores) + 1 + ceilings)
 	if trials > trialsMax {
 		return r.fail([]string{"blocks"}, "%d blocks × %d cells × (%d stores + A/A + %s) are %d trials: at most %d",
-			r.e.Blocks, len(r.e.Cells), len(r.e.Stores), plural(uint64(ceilings), "ceiling"), trials, trialsMax)
+			r.e.Blocks, len(r.e.Cells), len(r.e.Stores), format.Plural(ceilings, "ceiling", ""), trials, trialsMax)
 	}
 	return nil
 }

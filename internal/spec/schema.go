@@ -37,6 +37,10 @@ func Schema(descriptions []store.Description) ([]byte, error) {
 			indexes.Items = orShort(&jsonschema.Schema{Type: "string"}, indexes.Items)
 		}
 	}
+	if rate, ok := phases.Items.Properties.Get("rate"); ok {
+		thousand := &jsonschema.Schema{Type: "string", Pattern: `^[0-9][0-9_.]*[kKmMgG]$`}
+		phases.Items.Properties.Set("rate", &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "number"}, thousand}, Description: rate.Description})
+	}
 	weights := jsonschema.NewProperties()
 	for _, name := range mixNames() {
 		weights.Set(name, &jsonschema.Schema{Type: "number", Minimum: "0"})
@@ -156,12 +160,13 @@ func enumOf(names []string) *jsonschema.Schema {
 func bytesSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
 		{Type: "integer", Minimum: "0"},
-		{Type: "string", Pattern: `^[0-9][0-9_]*(\.[0-9]+)?([eE][0-9]+)? ?([KMGT]iB|[kKMGT]?B)?$`},
+		{Type: "string", Pattern: `^[0-9][0-9_]*(\.[0-9]+)?([eE][0-9]+)? ?([kKmMgG]|[kKmMgGtT]?[iI]?[bB])?$`},
 	}}
 }
 
 func durationSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))*$`}
+	const unit = `(ns|us|usec|µs|μs|ms|msec|millis|milliseconds|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)`
+	return &jsonschema.Schema{Type: "string", Pattern: `^(([0-9]+(\.[0-9]*)?|\.[0-9]+) *` + unit + ` *)+$`}
 }
 
 func textOr(text string, other *jsonschema.Schema) *jsonschema.Schema {
@@ -213,10 +218,10 @@ func (CaseFile) JSONSchema() *jsonschema.Schema {
 	p := jsonschema.NewProperties()
 	p.Set("name", &jsonschema.Schema{Type: "string"})
 	reflector := jsonschema.Reflector{DoNotReference: true, Anonymous: true}
-	for _, path := range casePaths() { // in order: the same schema each time
-		s := reflector.Reflect(caseAxes[path](new(axes)))
+	for _, a := range axes {
+		s := reflector.Reflect(a.form())
 		s.Version = ""
-		p.Set(path, s)
+		p.Set(a.Path, s)
 	}
 	return &jsonschema.Schema{Type: "object", Properties: p, Required: []string{"name"}, AdditionalProperties: jsonschema.FalseSchema}
 }

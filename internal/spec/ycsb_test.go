@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/golden"
 	"assay/internal/spec"
 	"assay/presets"
 )
@@ -138,7 +139,7 @@ func TestImportSaysWhatItLeavesOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/ycsb-notes.txt", strings.Join(notes, "\n")+"\n")
+	golden.Check(t, "ycsb-notes.txt", strings.Join(notes, "\n")+"\n")
 	if e := mustLoad(t, string(text)); e.Name != "odd-name-" {
 		t.Errorf("name %q", e.Name)
 	}
@@ -161,7 +162,7 @@ func TestImportRefuses(t *testing.T) {
 			continue
 		}
 		checkPlaced(t, err)
-		golden(t, regexp.MustCompile(`properties$`).ReplaceAllString(file, "txt"), err.Error()+"\n")
+		golden.Check(t, strings.TrimPrefix(regexp.MustCompile(`properties$`).ReplaceAllString(file, "txt"), "testdata/"), err.Error()+"\n")
 	}
 }
 

@@ -139,7 +139,7 @@ func in(run *record.Run, t *Table) string { return t.Phase + " at " + cellName(r
 
 // cellName names a cell by its class and whatever else tells it from the other cells.
 func cellName(run *record.Run, cell int) string {
-	return strings.ReplaceAll(run.Experiment.CellLabel(cell), " · ", ", ")
+	return strings.ReplaceAll(run.Experiment.Cells[cell].Label(&run.Experiment), " · ", ", ")
 }
 
 // blocksOf says in how many blocks of a row something was seen: "in 2 of 3 blocks"; "" where there is only one.
