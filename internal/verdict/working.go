@@ -52,6 +52,8 @@ type observation struct {
 	steady  bool     // rate is that after the warm-up; otherwise that of the whole phase
 	whole   float64  // over the whole phase
 	perItem float64  // items of an operation; 0: it has none
+
+	latencies *model.Latencies // once asked for
 }
 
 // detector looks for one cause and stays silent without it.
