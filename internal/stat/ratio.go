@@ -40,12 +40,20 @@ type Ratio struct {
 	Spread   float64   `json:"spread"`             // standard deviation of the log ratios; of an unpaired ratio, of both sides together
 	// Detectable is the smallest relative difference (0.05: 5 %) that would have been found with 80 % chance at the 5 %
 	// level, were the true spread the one seen; nil: fewer than two blocks.
-	Detectable *float64  `json:"detectable,omitempty"`
-	Warnings   []Warning `json:"warnings,omitempty"`
+	Detectable *float64 `json:"detectable,omitempty"`
+	// Significant: the adjusted P is below the level, and the ratio lies further from 1 than the smallest difference.
+	Significant bool `json:"significant"`
+	// Equal: the ratio is shown to lie within the margin of a tie (two one-sided tests, adjusted like P).
+	Equal    bool      `json:"equal"`
+	Warnings []Warning `json:"warnings,omitempty"` // Deprecated: set by the functions below only
+
+	found difference
 }
 
 // MeanRate is the geometric mean of one arm's rates over blocks, with Student's t interval on their logs. It assumes that
 // blocks are alike but for independent noise: a machine that warms up widens the interval, as it should.
+//
+// Deprecated: use Arms of [Compare].
 func MeanRate(rates []float64) Estimate {
 	logs, warnings := logsOf(rates)
 	m := meanOf(logs)
@@ -62,6 +70,8 @@ func MeanRate(rates []float64) Estimate {
 // PairedRatio is the ratio a/b of two arms' rates, where a[i] and b[i] ran in the same block: the geometric mean of the
 // blocks' ratios, with Student's t interval on their logs. What slows a whole block (heat, a neighbour, drift) falls out.
 // Blocks in which either rate is not positive are left out, with a warning. It panics if a and b differ in length.
+//
+// Deprecated: use Pair of [Compare].
 func PairedRatio(a, b []float64) Ratio {
 	if len(a) != len(b) {
 		panic(fmt.Sprintf("stat: paired ratio of %d and %d blocks", len(a), len(b)))
@@ -81,6 +91,8 @@ func PairedRatio(a, b []float64) Ratio {
 
 // UnpairedRatio is the ratio a/b of the rates of two runs that did not run side by side: the difference of mean logs, with
 // Welch's interval (Biometrika 34, 1947). Whatever changed between the runs is in it; a warning always says so.
+//
+// Deprecated: use [CompareUnpaired].
 func UnpairedRatio(a, b []float64) Ratio {
 	logsA, warnings := logsOf(a)
 	logsB, more := logsOf(b)

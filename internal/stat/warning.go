@@ -1,5 +1,5 @@
-// Package stat is the mathematics behind Assay's sentences: where a rate settled, where it broke, how far two stores are
-// apart and how sure that is. docs/statistics.md gives each formula's source, what it assumes, and how often it is wrong
+// Package stat is the mathematics behind Assay's results: where a rate settled, where it broke, how much two stores
+// differ and how sure that is. docs/statistics.md gives each formula's source, what it assumes, and how often it is wrong
 // in simulation.
 //
 // It reads from raw to judged:
@@ -14,8 +14,12 @@
 //  8. decline.go      rates that fall as data grows
 //  9. stall.go        seconds in which nothing went on, and what comes back regularly
 //  10. coincide.go    what went with it
-//  11. ratio.go       one arm over blocks, and two arms against each other
-//  12. judge.go       many comparisons at once, and which difference is worth a sentence
+//  11. layout.go     log values fitted by arm + block
+//  12. prior.go      each arm's noise, with what the other arms say of it
+//  13. difference.go one arm, two arms, or two runs: value, interval, p-value, correction
+//  14. compare.go    a whole table: order, letters (letters.go), what is undecided
+//  15. sequential.go tables that are looked at after every block
+//  16. changes.go    a series of runs in the order of time
 //
 // Every function is pure and safe for concurrent use. Doubt is returned beside the number, as a [Warning].
 package stat

@@ -1,0 +1,156 @@
+package stat
+
+import (
+	"cmp"
+	"slices"
+)
+
+// TieMargin is the largest relative difference of two arms that can be shown to be tied, unless [Options] say otherwise.
+const TieMargin = 0.10
+
+// Options say what a comparison is for.
+type Options struct {
+	// Smallest is the relative difference up to which nothing is significant; at least [DifferenceMin].
+	Smallest float64
+	// Twins are pairs of arms that are the same store (A/A). Smallest is raised to what they differ.
+	Twins [][2]int
+	// References are arms, twins and null drivers, that help to estimate noise but are compared with nothing: they are no
+	// part of the correction, have no letters, and the P of a pair with one is not adjusted.
+	References []int
+	// Family lists the pairs that are looked at, where these are not all pairs: of one store at two durability classes, say.
+	// Pairs outside it have a value and an interval only.
+	Family [][2]int
+	// LowerIsBetter orders latencies, bytes and the like.
+	LowerIsBetter bool
+	// Tie is the margin of equivalence; 0: [TieMargin].
+	Tie float64
+	// Resolution is the relative step between neighbouring values that the measurement can tell, such as the width of a
+	// histogram's bucket; 0: exact.
+	Resolution float64
+	// Level is the chance of a false difference in the table; 0: [Significance]. [LookLevel] gives that of each of many looks.
+	Level float64
+}
+
+func (o Options) level() float64 {
+	if o.Level > 0 {
+		return o.Level
+	}
+	return Significance
+}
+
+func (o Options) tie() float64 {
+	if o.Tie > 0 {
+		return o.Tie
+	}
+	return TieMargin
+}
+
+// Comparison is a table of arms that ran in the same blocks.
+type Comparison struct {
+	Arms     []Estimate `json:"arms"`    // in the order given
+	Order    []int      `json:"order"`   // arms from best to worst, without references and arms without a value
+	Letters  []string   `json:"letters"` // of each arm: arms that share one are not significantly different
+	Best     []int      `json:"best"`    // the first arm and those that are not significantly worse
+	Prior    Prior      `json:"prior"`
+	Smallest float64    `json:"smallest"` // relative difference up to which nothing is significant
+	Tie      float64    `json:"tie"`      // margin of [Ratio.Equal]
+	pairs    [][]Ratio
+}
+
+// Pair is the ratio of arm i to arm j.
+func (c *Comparison) Pair(i, j int) Ratio { return c.pairs[i][j] }
+
+// Undecided lists the pairs of arms that are neither significantly different nor shown to be tied, the better arm first.
+func (c *Comparison) Undecided() [][2]int {
+	var open [][2]int
+	for k, i := range c.Order {
+		for _, j := range c.Order[k+1:] {
+			if r := c.pairs[i][j]; !r.Significant && !r.Equal {
+				open = append(open, [2]int{i, j})
+			}
+		}
+	}
+	return open
+}
+
+// Compare compares arms that ran in the same blocks: values[arm][block], all positive; anything else (NaN, 0) is missing. The
+// logs are fitted by arm + block, the arms' variances moderated (Smyth, SAGMB 3, 2004), and the p-values of all pairs
+// adjusted together (Shaffer, JASA 81, 1986).
+func Compare(values [][]float64, o Options) *Comparison {
+	l := newLayout(values)
+	prior, all := moderate(l)
+	m := all[0]
+	m.floor(o.Resolution)
+	c := &Comparison{Prior: prior, Smallest: max(o.Smallest, DifferenceMin), Tie: o.tie(), Letters: make([]string, l.arms), pairs: make([][]Ratio, l.arms)}
+	for a := range l.arms {
+		c.Arms = append(c.Arms, m.estimate(a, o.level()))
+		c.pairs[a] = make([]Ratio, l.arms)
+	}
+	for _, twin := range o.Twins {
+		if d := m.difference(twin[0], twin[1]); d.known {
+			c.Smallest = max(c.Smallest, Distance(boundedExp(d.log)))
+		}
+	}
+	reference := make([]bool, l.arms)
+	for _, a := range o.References {
+		reference[a] = true
+	}
+	for _, twin := range o.Twins {
+		reference[twin[1]] = true
+	}
+	for a := range l.arms {
+		if !reference[a] && l.count[a] > 0 {
+			c.Order = append(c.Order, a)
+		}
+	}
+	slices.SortStableFunc(c.Order, func(a, b int) int {
+		if o.LowerIsBetter {
+			return cmp.Compare(l.mean[a], l.mean[b])
+		}
+		return cmp.Compare(l.mean[b], l.mean[a])
+	})
+	c.relate(m, reference, o)
+	c.Letters = c.letters()
+	for k, a := range c.Order {
+		if k == 0 || !c.pairs[c.Order[0]][a].Significant {
+			c.Best = append(c.Best, a)
+		}
+	}
+	return c
+}
+
+// UndecidedBest is Undecided for the pairs that say which arm is best: of the first arm and those in Best. Where it is
+// empty, every arm is significantly worse than the first or shown to be tied with it.
+func (c *Comparison) UndecidedBest() [][2]int {
+	return slices.DeleteFunc(c.Undecided(), func(pair [2]int) bool { return pair[0] != c.Order[0] })
+}
+
+// relate fills in the pairs.
+func (c *Comparison) relate(m moderated, reference []bool, o Options) {
+	var compared []*Ratio
+	arms := 0
+	for i := range m.arms {
+		if !reference[i] && m.count[i] > 1 {
+			arms++
+		}
+		for j := i + 1; j < m.arms; j++ {
+			r := &c.pairs[i][j]
+			*r = m.difference(i, j).ratio(o.level())
+			switch {
+			case reference[i] || reference[j]:
+				Correct([]*Ratio{r}, c.Smallest, o)
+			case o.Family == nil || slices.Contains(o.Family, [2]int{i, j}) || slices.Contains(o.Family, [2]int{j, i}):
+				compared = append(compared, r)
+			}
+		}
+	}
+	if o.Family != nil {
+		arms = 0
+	}
+	correct(compared, arms, c.Smallest, o)
+	for i := range m.arms {
+		for j := range i {
+			c.pairs[i][j] = c.pairs[j][i].inverse()
+		}
+	}
+}

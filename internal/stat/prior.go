@@ -1,0 +1,135 @@
+package stat
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+)
+
+// priorFreedomMax bounds what the other arms' noise counts against an arm's own. A few blocks can't show how alike the
+// arms are; without a bound a table of alike estimates would hide one noisy arm.
+const priorFreedomMax = 4
+
+// Prior is what the arms of a table have in common: their variances scatter around Variance like estimates with Freedom
+// degrees of freedom (Smyth, SAGMB 3, 2004).
+type Prior struct {
+	Freedom  float64 `json:"freedom"`
+	Variance float64 `json:"variance"` // of the logs of values
+}
+
+// moderated holds the arms' variances, those of quiet arms raised towards what is usual in the table.
+type moderated struct {
+	*layout
+	variance, freedom []float64
+}
+
+// moderate estimates each arm's variance from its residuals and the prior that all layouts share.
+func moderate(layouts ...*layout) (Prior, []moderated) {
+	var own, freedoms []float64
+	var alike, pairs, total float64
+	for _, l := range layouts {
+		for a := range l.arms {
+			if l.trace[a] < 1e-9 {
+				continue
+			}
+			own = append(own, l.residual[a]/l.trace[a])
+			freedoms = append(freedoms, square(l.trace[a])/l.cross[a][a])
+			total += l.trace[a]
+			for b := range l.arms {
+				if a != b && l.trace[b] >= 1e-9 {
+					alike += l.correlation(a, b)
+					pairs++
+				}
+			}
+		}
+	}
+	if pairs > 0 {
+		alike /= pairs
+	}
+	prior := fitPrior(own, freedoms, alike, min(priorFreedomMax, total))
+	var all []moderated
+	at := 0
+	for _, l := range layouts {
+		m := moderated{l, make([]float64, l.arms), make([]float64, l.arms)}
+		for a := range l.arms {
+			m.variance[a], m.freedom[a] = prior.Variance, prior.Freedom
+			if l.trace[a] < 1e-9 {
+				continue
+			}
+			// Quiet arms are raised, noisy ones not lowered: see docs/error-rates.md for what lowering costs.
+			both := (prior.Freedom*prior.Variance + freedoms[at]*own[at]) / (prior.Freedom + freedoms[at])
+			m.variance[a], m.freedom[a] = max(both, own[at]), min(prior.Freedom+freedoms[at], total)
+			at++
+		}
+		all = append(all, m)
+	}
+	return prior, all
+}
+
+// correlation is that of two arms' residual sums of squares, were all arms alike in noise.
+func (l *layout) correlation(a, b int) float64 {
+	if a == b {
+		return 1
+	}
+	if l.cross[a][a] < 1e-12 || l.cross[b][b] < 1e-12 {
+		return 0
+	}
+	return l.cross[a][b] / math.Sqrt(l.cross[a][a]*l.cross[b][b])
+}
+
+// combine returns Σ times[arm] · variance[arm], and half of the variance of that estimate.
+func (m moderated) combine(times []float64) (sum, uncertainty float64) {
+	for a, c := range times {
+		sum += c * m.variance[a]
+		for b, d := range times {
+			if c != 0 && d != 0 && m.variance[a] > 0 && m.variance[b] > 0 {
+				uncertainty += c * d * m.variance[a] * m.variance[b] * m.correlation(a, b) / math.Sqrt(m.freedom[a]*m.freedom[b])
+			}
+		}
+	}
+	return sum, uncertainty
+}
+
+// fitPrior estimates the prior's freedom by the moments of the log variances, as limma's fitFDist does. Its variance is
+// the pooled one, which errs to the safe side where few arms are noisy. alike is the mean correlation of two variances.
+func fitPrior(variances, freedoms []float64, alike, freedomMax float64) Prior {
+	n := float64(len(variances))
+	if n == 0 {
+		return Prior{}
+	}
+	var pooled, total float64
+	for i, v := range variances {
+		pooled += v * freedoms[i]
+		total += freedoms[i]
+	}
+	pooled /= total
+	if pooled == 0 || n < 2 {
+		return Prior{freedomMax, pooled}
+	}
+	logs := make([]float64, len(variances))
+	var expected float64
+	for i, v := range variances {
+		half := freedoms[i] / 2
+		logs[i] = math.Log(max(v, 1e-5*pooled)) - mathext.Digamma(half) + math.Log(half)
+		expected += mathext.Zeta(2, half) / n
+	}
+	between := square(deviation(logs)) - expected*(1-alike)
+	if between < 1e-9 {
+		return Prior{freedomMax, pooled}
+	}
+	return Prior{min(2*inverseTrigamma(between), freedomMax), pooled}
+}
+
+// inverseTrigamma is the x whose trigamma is y (Newton's method on 1/trigamma, which is nearly straight).
+func inverseTrigamma(y float64) float64 {
+	x := 0.5 + 1/y
+	for range 50 {
+		trigamma := mathext.Zeta(2, x)
+		step := trigamma * (1 - trigamma/y) / (-2 * mathext.Zeta(3, x))
+		x += step
+		if math.Abs(step) < 1e-8*x {
+			break
+		}
+	}
+	return x
+}

@@ -1,0 +1,59 @@
+package stat
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// LookLevel is the level to use at each look if a table is looked at after every block from the first to the last, so that
+// the chance of a false difference at any look stays at most [Significance] (a constant boundary: Pocock, Biometrika 64,
+// 1977; the recursion is that of Armitage, McPherson and Rowe, JRSS A 132, 1969). A block adds the same information.
+func LookLevel(first, last int) float64 {
+	if last <= first {
+		return Significance
+	}
+	low, high := 1.9, 4.0
+	for range 40 {
+		if middle := (low + high) / 2; crossing(first, last, middle) > Significance {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return 2 * distuv.UnitNormal.Survival(high)
+}
+
+// crossing is the chance that a sum of standard normal steps is, at some step from the first to the last, more than z
+// standard deviations from 0.
+func crossing(first, last int, z float64) float64 {
+	const step = 0.05
+	inside := func(look int) int { return int(z * math.Sqrt(float64(look)) / step) }
+	kernel := make([]float64, int(8/step))
+	for i := range kernel {
+		kernel[i] = step * distuv.UnitNormal.Prob(float64(i)*step)
+	}
+	// density[half+i] is that of sums around i·step that were never outside.
+	half := inside(first)
+	density := make([]float64, 2*half+1)
+	scale := math.Sqrt(float64(first))
+	for i := range density {
+		density[i] = step / scale * distuv.UnitNormal.Prob(float64(i-half)*step/scale)
+	}
+	for look := first + 1; look <= last; look++ {
+		next := inside(look)
+		moved := make([]float64, 2*next+1)
+		for i, d := range density {
+			at := i - half + next
+			for k := max(0, at-len(kernel)+1); k < min(len(moved), at+len(kernel)); k++ {
+				moved[k] += d * kernel[max(k-at, at-k)]
+			}
+		}
+		density, half = moved, next
+	}
+	var never float64
+	for _, d := range density {
+		never += d
+	}
+	return 1 - never
+}
