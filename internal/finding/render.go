@@ -122,6 +122,7 @@ var functions = template.FuncMap{
 	},
 	"clean": func(v any) string { return format.Clean(fmt.Sprint(v)) },
 	"list":  func(words any) string { return format.ListMax(texts(words), listMax) },
+	"join":  func(words any) string { return strings.Join(texts(words), ", ") },
 	"has":   func(v any) bool { return v != nil },
 }
 

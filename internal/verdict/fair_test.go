@@ -65,7 +65,7 @@ func TestALostSlowBlockDoesNotCrownTheSlower(t *testing.T) {
 			disturbed(run, p.ID)
 		}
 	}
-	put := table(t, summarise(t, run), "put")
+	put := tableNamed(t, summarise(t, run), "put")
 	elm := put.rowOf(plan.Measured, "elm")
 	if put.Best != "oak" || elm.Rank != 2 || !elm.ShownToBest || elm.ToBest.Value > 0.9 || !strings.Contains(put.Sentence, "the blocks that both have") {
 		t.Errorf("%q; elm: rank %d, %v of the best", put.Sentence, elm.Rank, elm.ToBest)
@@ -93,7 +93,7 @@ func TestATwinThatDoesNotSettleCostsTheBaselineNothing(t *testing.T) {
 			})
 		}
 	})
-	put := table(t, summarise(t, run), "put")
+	put := tableNamed(t, summarise(t, run), "put")
 	if oak, elm := put.rowOf(plan.Measured, "oak"), put.rowOf(plan.Measured, "elm"); oak.Rank != 1 || elm.Rank != 1 || oak.Trials[0].Basis != elm.Trials[0].Basis {
 		t.Errorf("%q: oak has rank %d by %s, elm %d by %s", put.Sentence, oak.Rank, oak.Trials[0].Basis, elm.Rank, elm.Trials[0].Basis)
 	}
@@ -109,7 +109,7 @@ func TestAStoreThatDoesNothingInABlockHasNoRank(t *testing.T) {
 			paced(run, p.ID, func(int) float64 { return 0 })
 		}
 	})
-	put := table(t, summarise(t, run), "put")
+	put := tableNamed(t, summarise(t, run), "put")
 	if elm := put.rowOf(plan.Measured, "elm"); elm.Ranked || put.Best != "oak" || !strings.Contains(strings.Join(elm.Reasons, " "), "did nothing in 1 of 5 blocks") {
 		t.Errorf("%q: elm %v", put.Sentence, elm.Reasons)
 	}
@@ -117,14 +117,14 @@ func TestAStoreThatDoesNothingInABlockHasNoRank(t *testing.T) {
 
 func TestOneDisturbedNullTrialLeavesTheCeiling(t *testing.T) {
 	run := race(5, runner("oak", 10e6), runner("elm", 15e6), runner("ash", 60e3))
-	before := table(t, summarise(t, run), "put").rowOf(plan.Measured, "elm")
+	before := tableNamed(t, summarise(t, run), "put").rowOf(plan.Measured, "elm")
 	n := 0
 	eachTrial(run, "null", func(p plan.Trial) {
 		if n++; n == 2 {
 			disturbed(run, p.ID)
 		}
 	})
-	after := table(t, summarise(t, run), "put").rowOf(plan.Measured, "elm")
+	after := tableNamed(t, summarise(t, run), "put").rowOf(plan.Measured, "elm")
 	if before.Ranked || after.Ranked || after.HarnessShare == nil {
 		t.Errorf("harness-bound elm is ranked: before %v, after %v (%v)", before.Ranked, after.Ranked, after.Reasons)
 	}
@@ -144,7 +144,7 @@ func TestTheTwinOfAnotherStoreIsHeldAgainstThatStore(t *testing.T) {
 			}
 		}
 	}
-	if put := table(t, summarise(t, run), "put"); put.Baseline != "elm" || put.AA == nil {
+	if put := tableNamed(t, summarise(t, run), "put"); put.Baseline != "elm" || put.AA == nil {
 		t.Errorf("baseline %s, A/A %v", put.Baseline, put.AA)
 	}
 }
@@ -177,11 +177,11 @@ func TestPartOfTheWorkIsTold(t *testing.T) {
 		}
 	}
 	s := summarise(t, run)
-	if f := find(s, FindPartWork); f == nil || f.Where.Arm != "ash" || table(t, s, "put").FixedWork {
-		t.Errorf("%+v; fixed work: %v", f, table(t, s, "put").FixedWork)
+	if f := find(s, FindPartWork); f == nil || f.Where.Arm != "ash" || tableNamed(t, s, "put").FixedWork {
+		t.Errorf("%+v; fixed work: %v", f, tableNamed(t, s, "put").FixedWork)
 	}
 	eachTrial(run, "ash", func(p plan.Trial) { phaseOf(run.Trials[p.ID], "put").EndedBy = record.EndedOperations })
-	if s := summarise(t, run); find(s, FindPartWork) != nil || !table(t, s, "put").FixedWork {
+	if s := summarise(t, run); find(s, FindPartWork) != nil || !tableNamed(t, s, "put").FixedWork {
 		t.Error("all did the whole work")
 	}
 }

@@ -113,7 +113,7 @@ func TestAThrottledBlockIsLeftOutAndTheRankStays(t *testing.T) {
 	run := cleanRun()
 	e := trials(run, "oak")[0]
 	e.State, e.Marks = record.Marked, []record.Mark{{Code: record.MarkThrottled, Phase: "put", Text: "a quota"}}
-	oak := table(t, summarise(t, run), "put").rowOf(plan.Measured, "oak")
+	oak := tableNamed(t, summarise(t, run), "put").rowOf(plan.Measured, "oak")
 	if oak == nil || !oak.Ranked || oak.Rate.N != 4 || oak.Trials[0].Used {
 		t.Errorf("%+v", oak)
 	}

@@ -139,7 +139,7 @@ func TestLessWorkHasNoRank(t *testing.T) {
 			}
 			s := summarise(t, run)
 			var arms []string
-			for _, r := range table(t, s, "get").Rows {
+			for _, r := range tableNamed(t, s, "get").Rows {
 				if r.Role == plan.Measured && !r.Ranked {
 					if arms = append(arms, r.Arm); !strings.Contains(strings.Join(r.Reasons, "\n"), "it did less work") {
 						t.Errorf("%s is not ranked because of %v", r.Arm, r.Reasons)
