@@ -35,7 +35,7 @@ func cellDifference(e *spec.Experiment, cell int) string {
 	if others < 2 {
 		return ""
 	}
-	return strings.ReplaceAll(strings.TrimPrefix(e.CellLabel(cell), own.ClassText()+" · "), " · ", ", ")
+	return strings.ReplaceAll(strings.TrimPrefix(own.Label(e), own.ClassText()+" · "), " · ", ", ")
 }
 
 // doing says what a phase does.

@@ -206,7 +206,7 @@ func inOrder(run *record.Run) []plan.Trial {
 // trialOf shows one planned trial. base is the path from the report to the run directory.
 func trialOf(run *record.Run, planned plan.Trial, key, base string) model.Trial {
 	e := &run.Experiment
-	m := model.Trial{Key: key, ID: planned.ID, Run: run.Header.ID, Arm: planned.Arm, Role: string(planned.Role), Cell: e.CellLabel(planned.Cell),
+	m := model.Trial{Key: key, ID: planned.ID, Run: run.Header.ID, Arm: planned.Arm, Role: string(planned.Role), Cell: e.Cells[planned.Cell].Label(e),
 		Class: planned.CellOf(e).ClassText(), Block: planned.Block, Again: planned.Again, State: "planned"}
 	t := run.Trials[planned.ID]
 	if t != nil || run.Series[planned.ID] != nil {
@@ -288,7 +288,7 @@ func (b *builder) addToMatrix(run *record.Run, prefix string) {
 	m := &b.result.Matrix
 	first := len(m.Cells)
 	for cell := range run.Experiment.Cells {
-		m.Cells = append(m.Cells, prefix+run.Experiment.CellLabel(cell))
+		m.Cells = append(m.Cells, prefix+run.Experiment.Cells[cell].Label(&run.Experiment))
 	}
 	for _, planned := range inOrder(run) {
 		at := slices.IndexFunc(m.Rows, func(row model.MatrixRow) bool { return row.Arm == planned.Arm })
