@@ -188,7 +188,7 @@ func TestPartOfTheWorkIsTold(t *testing.T) {
 
 // Each of these changes what is measured: half the rate is then no regression.
 func TestRunsOfOtherWorkAreNotCompared(t *testing.T) {
-	put := func(r *record.Run) *spec.Phase { return phaseIn(r, "put") }
+	put := func(r *record.Run) *spec.Phase { return phaseNamedIn(r, "put") }
 	for what, change := range map[string]func(*record.Run){
 		"keys.bytes (old: 16, new: 500)":                           func(r *record.Run) { r.Experiment.Keys.Bytes = 500 },
 		"sizes (old: none, new: ":                                  func(r *record.Run) { r.Experiment.Values.Sizes = []spec.Size{{Bytes: 1000, Weight: 1}} },
@@ -230,14 +230,14 @@ func TestRunsOfTheSameWorkAreCompared(t *testing.T) {
 	for what, change := range map[string]func(*record.Run){
 		"nothing":                    func(*record.Run) {},
 		"name, seed and final check": func(r *record.Run) { r.Experiment.Name, r.Experiment.Seed, r.Experiment.VerifyRecords = "b", 9, 0 },
-		"a longer phase":             func(r *record.Run) { phaseIn(r, "put").Duration *= 2 },
-		"a phase after it":           func(r *record.Run) { phaseIn(r, "get").Batch = 7 },
+		"a longer phase":             func(r *record.Run) { phaseNamedIn(r, "put").Duration *= 2 },
+		"a phase after it":           func(r *record.Run) { phaseNamedIn(r, "get").Batch = 7 },
 		"what was the default": func(r *record.Run) {
-			phaseIn(r, "put").Threads, phaseIn(r, "put").Batch, r.Experiment.Cache = 8, 1, spec.CacheWarm
+			phaseNamedIn(r, "put").Threads, phaseNamedIn(r, "put").Batch, r.Experiment.Cache = 8, 1, spec.CacheWarm
 		},
 		"the clock that auto takes": func(r *record.Run) { r.Experiment.Clock = "tsc" },
 		"a limit that nobody met": func(r *record.Run) {
-			phaseIn(r, "put").Duration *= 9
+			phaseNamedIn(r, "put").Duration *= 9
 		},
 	} {
 		old, new := race(5, runner("oak", 100e3)), race(5, runner("oak", 50e3))
@@ -259,7 +259,7 @@ func TestRunsOfTheSameWorkAreCompared(t *testing.T) {
 
 // fixed makes put a number of operations, which trials end as is told.
 func fixed(run *record.Run, ended func(p plan.Trial) record.Ending) {
-	phaseIn(run, "put").Operations = 6_000_000
+	phaseNamedIn(run, "put").Operations = 6_000_000
 	for _, p := range run.Plan {
 		phaseOf(run.Trials[p.ID], "put").EndedBy = ended(p)
 	}

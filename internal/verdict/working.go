@@ -16,6 +16,7 @@ type table struct {
 	parameters spec.Cell
 	work       spec.Phase
 	rows       []*row // every planned arm, in the order of Table.Rows once ranks are given
+	answers    bool   // the summary shows where its stores broke rather than who is fastest
 }
 
 // row is one arm of a table beside its observations.
