@@ -12,22 +12,33 @@ import (
 	"assay/internal/format"
 )
 
-// Text returns the sentence of a message. A code without an entry, or a message without a parameter
-// that the sentence needs, gives the code and the parameters as they are, so that nothing is lost.
-func Text(m Message) string { return render(m, "says", func(e Entry) string { return e.Says }) }
+// Text returns the sentence of a message: of one that [Together] made, that for many. A code without
+// an entry, or a message without a parameter that the sentence needs, gives the code and the
+// parameters as they are, so that nothing is lost.
+func Text(m Message) string {
+	if _, many := m.Params["Count"]; many {
+		return render(m, "many", func(e Entry) string { return e.Many })
+	}
+	return render(m, "says", func(e Entry) string { return e.Says })
+}
 
 // Remedy returns what to do about it; "" for nothing.
 func Remedy(m Message) string { return render(m, "remedy", func(e Entry) string { return e.Remedy }) }
 
-// Group returns the sentence for several findings of one code: the entry's Many, or of a single one
-// its own sentence.
+// Group returns the sentence for several findings of one code: see [Together].
 func Group(findings []Finding) string {
 	if len(findings) == 0 {
 		return ""
 	}
+	return Text(Together(findings))
+}
+
+// Together folds findings of one code into a message whose sentence is the entry's Many; of a single
+// one, or where the entry has no Many, it is the first one's message.
+func Together(findings []Finding) Message {
 	first := findings[0].Message
 	if entry := entries[first.Code]; len(findings) == 1 || entry.Many == "" {
-		return Text(first)
+		return first
 	}
 	together := Params{"Count": len(findings)}
 	var arms, places, trials []string
@@ -48,7 +59,7 @@ func Group(findings []Finding) string {
 		together["min_"+name], together["max_"+name] = slices.Min(values), slices.Max(values)
 	}
 	together["Arms"], together["Places"], together["Trials"] = distinct(arms), distinct(places), distinct(trials)
-	return render(Message{first.Code, together}, "many", func(e Entry) string { return e.Many })
+	return Message{first.Code, together}
 }
 
 func place(f Finding) string {
@@ -124,7 +135,15 @@ var functions = template.FuncMap{
 	},
 	"clean": func(v any) string { return format.Clean(fmt.Sprint(v)) },
 	"list":  func(words any) string { return format.ListMax(texts(words), listMax) },
-	"has":   func(v any) bool { return v != nil },
+	"join":  func(words any) string { return strings.Join(texts(words), ", ") },
+	"capital": func(text string) string {
+		if text == "" {
+			return ""
+		}
+		return strings.ToUpper(text[:1]) + text[1:]
+	},
+	"span": func(low, high any) (string, error) { return two(span, low, high) },
+	"has":  func(v any) bool { return v != nil },
 }
 
 // listMax is how many names a sentence bears.
@@ -147,6 +166,14 @@ func two(write func(a, b float64) string, a, b any) (string, error) {
 		return "", fmt.Errorf("%v or %v is no number", a, b)
 	}
 	return write(x, y), nil
+}
+
+// span writes two numbers, or one where both are written alike.
+func span(low, high float64) string {
+	if format.Number(low) == format.Number(high) {
+		return format.Number(low)
+	}
+	return format.Number(low) + " to " + format.Number(high)
 }
 
 func number(v any) (float64, bool) {

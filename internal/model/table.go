@@ -36,8 +36,9 @@ type Table struct {
 
 // Absent are arms of a table that have no figures, for one reason.
 type Absent struct {
-	Arms []string        `json:"arms"`
-	Why  finding.Message `json:"why"`
+	Arms     []string        `json:"arms"`
+	Standing Standing        `json:"standing"`
+	Why      finding.Message `json:"why"`
 }
 
 // Ceiling is the rate that the harness of one worker allows: that of its null driver.
@@ -59,6 +60,7 @@ type Ratio struct {
 	Estimate
 	P           *float64 `json:"p,omitempty"` // adjusted over the table
 	Significant bool     `json:"significant"`
+	Equal       bool     `json:"equal"`                // shown to differ by less than a tenth
 	Detectable  *float64 `json:"detectable,omitempty"` // smallest factor that would be found with 80 % power
 }
 

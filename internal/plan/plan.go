@@ -18,9 +18,10 @@ type Trial struct {
 	Block int    `json:"block"`
 	Arm   string `json:"arm"` // store name; with " (A/A)" for the twin; of a ceiling "null" (Assay's own), the name of one of Experiment.Ceilings or of a store
 	Role  Role   `json:"role"`
-	Store int    `json:"store"` // position in Experiment.Stores; -1: a null driver that the file does not list
-	Cell  int    `json:"cell"`  // position in Experiment.Cells
-	Seed  uint64 `json:"seed"`  // of the traces: the same for all arms of a cell in a block, so that they do the same operations
+	Store int    `json:"store"`           // position in Experiment.Stores; -1: a null driver that the file does not list
+	Cell  int    `json:"cell"`            // position in Experiment.Cells
+	Again int    `json:"again,omitempty"` // which repeat of a trial that the machine spoilt; 0: the first try
+	Seed  uint64 `json:"seed"`            // of the traces: the same for all arms of a cell in a block, so that they do the same operations
 	// Skip has the optional phases that the store can't do, and why. They are left out of the trial and shown as such.
 	Skip   map[string]string `json:"skip,omitempty"`
 	Refuse string            `json:"refuse,omitempty"` // why the trial can't run at all; it is planned and shown, never skipped

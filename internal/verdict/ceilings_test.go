@@ -34,7 +34,7 @@ func withNull(rate float64) *record.Run {
 
 func TestEachStoreIsHeldAgainstTheCeilingOfItsOwnWorker(t *testing.T) {
 	s := summarise(t, withNull(160e3)) // elm puts 100 k/s: two thirds of what its own worker allows, and nothing beside Assay's 21 M/s
-	put := table(t, s, "put")
+	put := tableNamed(t, s, "put")
 	elm, oak := put.rowOf(plan.Measured, "elm"), put.rowOf(plan.Measured, "oak")
 	if elm.Ceiling != "nought" || elm.HarnessShare == nil || math.Abs(*elm.HarnessShare-100.0/160) > 0.01 || elm.Ranked {
 		t.Errorf("elm: bounded by %q, share %v, ranked %t", elm.Ceiling, elm.HarnessShare, elm.Ranked)
@@ -53,7 +53,7 @@ func TestEachStoreIsHeldAgainstTheCeilingOfItsOwnWorker(t *testing.T) {
 
 func TestAFastNullDriverOfAnotherWorkerBoundsNobody(t *testing.T) {
 	s := summarise(t, withNull(20e6))
-	if len(s.Findings) > 0 || !table(t, s, "put").rowOf(plan.Measured, "elm").Ranked {
+	if len(s.Findings) > 0 || !tableNamed(t, s, "put").rowOf(plan.Measured, "elm").Ranked {
 		t.Errorf("%v: %+v", codes(s), s.Findings)
 	}
 }
@@ -69,7 +69,7 @@ func TestACeilingWithoutARateIsSaid(t *testing.T) {
 	if f == nil || !slices.ContainsFunc(f.Evidence, func(e string) bool { return strings.Contains(e, "bounded by nought") }) {
 		t.Errorf("%+v", s.Findings)
 	}
-	if elm := table(t, s, "put").rowOf(plan.Measured, "elm"); elm.HarnessShare != nil {
+	if elm := tableNamed(t, s, "put").rowOf(plan.Measured, "elm"); elm.HarnessShare != nil {
 		t.Errorf("a share of %g of a ceiling that has no rate", *elm.HarnessShare)
 	}
 }

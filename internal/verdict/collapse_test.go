@@ -473,7 +473,7 @@ func TestFindingsSayAtHowManyRecordsAndWithWhat(t *testing.T) {
 			t.Errorf("%q is not said in:\n%s", says, text)
 		}
 	}
-	put := table(t, s, "put")
+	put := tableNamed(t, s, "put")
 	for _, r := range put.Rows {
 		for _, o := range r.Trials {
 			if r.Arm == "elm" && r.Role == "measured" && (o.Course == nil || len(o.Course.Marks) != 1 || o.Course.Marks[0].Kind != "cliff" || o.Course.Marks[0].Records == nil) {
@@ -522,7 +522,7 @@ func TestARateThatNeverSettlesIsOfTheWholePhase(t *testing.T) {
 			operations, length = operations+float64(sample.Operations), length+sample.Seconds
 		}
 	}
-	put := table(t, summarise(t, run), "put")
+	put := tableNamed(t, summarise(t, run), "put")
 	fell, again := put.rowOf(plan.Measured, baseline), put.rowOf(plan.AA, "")
 	if fell.Ranked || again == nil {
 		t.Fatalf("ranked %v, second self %v", fell.Ranked, again)

@@ -66,7 +66,7 @@ func TestALostSlowBlockDoesNotCrownTheSlower(t *testing.T) {
 			disturbed(run, p.ID)
 		}
 	}
-	put := table(t, summarise(t, run), "put")
+	put := tableNamed(t, summarise(t, run), "put")
 	elm := put.rowOf(plan.Measured, "elm")
 	if put.Best != "oak" || elm.Rank != 2 || !elm.ShownToBest || elm.ToBest.Value > 0.9 || !strings.Contains(put.Sentence, "the blocks that both have") {
 		t.Errorf("%q; elm: rank %d, %v of the best", put.Sentence, elm.Rank, elm.ToBest)
@@ -94,7 +94,7 @@ func TestATwinThatDoesNotSettleCostsTheBaselineNothing(t *testing.T) {
 			})
 		}
 	})
-	put := table(t, summarise(t, run), "put")
+	put := tableNamed(t, summarise(t, run), "put")
 	if oak, elm := put.rowOf(plan.Measured, "oak"), put.rowOf(plan.Measured, "elm"); oak.Rank != 1 || elm.Rank != 1 || oak.Trials[0].Basis != elm.Trials[0].Basis {
 		t.Errorf("%q: oak has rank %d by %s, elm %d by %s", put.Sentence, oak.Rank, oak.Trials[0].Basis, elm.Rank, elm.Trials[0].Basis)
 	}
@@ -110,7 +110,7 @@ func TestAStoreThatDoesNothingInABlockHasNoRank(t *testing.T) {
 			paced(run, p.ID, func(int) float64 { return 0 })
 		}
 	})
-	put := table(t, summarise(t, run), "put")
+	put := tableNamed(t, summarise(t, run), "put")
 	if elm := put.rowOf(plan.Measured, "elm"); elm.Ranked || put.Best != "oak" || !strings.Contains(strings.Join(elm.Reasons, " "), "did nothing in 1 of 5 blocks") {
 		t.Errorf("%q: elm %v", put.Sentence, elm.Reasons)
 	}
@@ -118,14 +118,14 @@ func TestAStoreThatDoesNothingInABlockHasNoRank(t *testing.T) {
 
 func TestOneDisturbedNullTrialLeavesTheCeiling(t *testing.T) {
 	run := race(5, runner("oak", 10e6), runner("elm", 15e6), runner("ash", 60e3))
-	before := table(t, summarise(t, run), "put").rowOf(plan.Measured, "elm")
+	before := tableNamed(t, summarise(t, run), "put").rowOf(plan.Measured, "elm")
 	n := 0
 	eachTrial(run, "null", func(p plan.Trial) {
 		if n++; n == 2 {
 			disturbed(run, p.ID)
 		}
 	})
-	after := table(t, summarise(t, run), "put").rowOf(plan.Measured, "elm")
+	after := tableNamed(t, summarise(t, run), "put").rowOf(plan.Measured, "elm")
 	if before.Ranked || after.Ranked || after.HarnessShare == nil {
 		t.Errorf("harness-bound elm is ranked: before %v, after %v (%v)", before.Ranked, after.Ranked, after.Reasons)
 	}
@@ -145,7 +145,7 @@ func TestTheTwinOfAnotherStoreIsHeldAgainstThatStore(t *testing.T) {
 			}
 		}
 	}
-	if put := table(t, summarise(t, run), "put"); put.Baseline != "elm" || put.AA == nil {
+	if put := tableNamed(t, summarise(t, run), "put"); put.Baseline != "elm" || put.AA == nil {
 		t.Errorf("baseline %s, A/A %v", put.Baseline, put.AA)
 	}
 }
@@ -178,18 +178,18 @@ func TestPartOfTheWorkIsTold(t *testing.T) {
 		}
 	}
 	s := summarise(t, run)
-	if f := find(s, FindPartWork); f == nil || f.Where.Arm != "ash" || table(t, s, "put").FixedWork {
-		t.Errorf("%+v; fixed work: %v", f, table(t, s, "put").FixedWork)
+	if f := find(s, FindPartWork); f == nil || f.Where.Arm != "ash" || tableNamed(t, s, "put").FixedWork {
+		t.Errorf("%+v; fixed work: %v", f, tableNamed(t, s, "put").FixedWork)
 	}
 	eachTrial(run, "ash", func(p plan.Trial) { phaseOf(run.Trials[p.ID], "put").EndedBy = record.EndedOperations })
-	if s := summarise(t, run); find(s, FindPartWork) != nil || !table(t, s, "put").FixedWork {
+	if s := summarise(t, run); find(s, FindPartWork) != nil || !tableNamed(t, s, "put").FixedWork {
 		t.Error("all did the whole work")
 	}
 }
 
 // Each of these changes what is measured: half the rate is then no regression.
 func TestRunsOfOtherWorkAreNotCompared(t *testing.T) {
-	put := func(r *record.Run) *spec.Phase { return phaseIn(r, "put") }
+	put := func(r *record.Run) *spec.Phase { return phaseNamedIn(r, "put") }
 	for what, change := range map[string]func(*record.Run){
 		"keys.bytes (old: 16, new: 500)":                           func(r *record.Run) { r.Experiment.Keys.Bytes = 500 },
 		"sizes (old: none, new: ":                                  func(r *record.Run) { r.Experiment.Values.Sizes = []spec.Size{{Bytes: 1000, Weight: 1}} },
@@ -231,14 +231,14 @@ func TestRunsOfTheSameWorkAreCompared(t *testing.T) {
 	for what, change := range map[string]func(*record.Run){
 		"nothing":                    func(*record.Run) {},
 		"name, seed and final check": func(r *record.Run) { r.Experiment.Name, r.Experiment.Seed, r.Experiment.VerifyRecords = "b", 9, 0 },
-		"a longer phase":             func(r *record.Run) { phaseIn(r, "put").Duration *= 2 },
-		"a phase after it":           func(r *record.Run) { phaseIn(r, "get").Batch = 7 },
+		"a longer phase":             func(r *record.Run) { phaseNamedIn(r, "put").Duration *= 2 },
+		"a phase after it":           func(r *record.Run) { phaseNamedIn(r, "get").Batch = 7 },
 		"what was the default": func(r *record.Run) {
-			phaseIn(r, "put").Threads, phaseIn(r, "put").Batch, r.Experiment.Cache = 8, 1, spec.CacheWarm
+			phaseNamedIn(r, "put").Threads, phaseNamedIn(r, "put").Batch, r.Experiment.Cache = 8, 1, spec.CacheWarm
 		},
 		"the clock that auto takes": func(r *record.Run) { r.Experiment.Clock = "tsc" },
 		"a limit that nobody met": func(r *record.Run) {
-			phaseIn(r, "put").Duration *= 9
+			phaseNamedIn(r, "put").Duration *= 9
 		},
 	} {
 		old, new := race(5, runner("oak", 100e3)), race(5, runner("oak", 50e3))
@@ -260,7 +260,7 @@ func TestRunsOfTheSameWorkAreCompared(t *testing.T) {
 
 // fixed makes put a number of operations, which trials end as is told.
 func fixed(run *record.Run, ended func(p plan.Trial) record.Ending) {
-	phaseIn(run, "put").Operations = 6_000_000
+	phaseNamedIn(run, "put").Operations = 6_000_000
 	for _, p := range run.Plan {
 		phaseOf(run.Trials[p.ID], "put").EndedBy = ended(p)
 	}

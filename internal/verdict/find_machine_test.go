@@ -114,7 +114,7 @@ func TestAThrottledBlockIsLeftOutAndTheRankStays(t *testing.T) {
 	run := cleanRun()
 	e := trials(run, "oak")[0]
 	e.State, e.Marks = record.Marked, []finding.Mark{{Message: finding.New(finding.MarkQuota, "group", "/box", "periods", 2, "held_s", 0.5, "seconds", 10.0), Phase: "put"}}
-	oak := table(t, summarise(t, run), "put").rowOf(plan.Measured, "oak")
+	oak := tableNamed(t, summarise(t, run), "put").rowOf(plan.Measured, "oak")
 	if oak == nil || !oak.Ranked || oak.Rate.N != 4 || oak.Trials[0].Used {
 		t.Errorf("%+v", oak)
 	}

@@ -58,7 +58,7 @@ func TestNoOperationIsMoreThanAllHarness(t *testing.T) {
 		if f == nil || !strings.Contains(f.Sentence, c.want) || !strings.Contains(f.Remedy, c.remedy) || strings.Contains(f.Remedy, "native") != (c.driver == "sqlite") {
 			t.Errorf("%+v: %+v", c, f)
 		}
-		reasons := strings.Join(table(t, s, "put").rowOf(plan.Measured, "oak").Reasons, "; ")
+		reasons := strings.Join(tableNamed(t, s, "put").rowOf(plan.Measured, "oak").Reasons, "; ")
 		if strings.Contains(reasons, "as fast as the null driver") == strings.Contains(reasons, "% of each operation") {
 			t.Errorf("%+v: the row has no rank for %q", c, reasons)
 		}
@@ -110,7 +110,7 @@ func TestAPhaseThatItsQuotaEndedIsToldSo(t *testing.T) {
 				t.Errorf("%s: the remedy of %s is %q, want %q", c.name, code, remedy, want)
 			}
 		}
-		for _, w := range table(t, s, "put").rowOf(plan.Measured, "elm").Warnings {
+		for _, w := range tableNamed(t, s, "put").rowOf(plan.Measured, "elm").Warnings {
 			if strings.Contains(w.Evidence, "-elm-") && f != nil && w.Remedy == "run the phase longer" {
 				t.Errorf("%s: %+v", c.name, w)
 			}

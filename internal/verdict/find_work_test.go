@@ -14,7 +14,7 @@ import (
 )
 
 // doing makes the phase get of the clean run one of another operation, each arm with what told sets for it.
-func doing(operation string, tell func(arm string, o *record.Operation)) *record.Run {
+func doingIn(operation string, tell func(arm string, o *record.Operation)) *record.Run {
 	run := cleanRun()
 	for i := range run.Experiment.Phases {
 		if p := &run.Experiment.Phases[i]; p.Name == "get" {
@@ -75,14 +75,14 @@ func TestLessWorkHasNoRank(t *testing.T) {
 			if arm == "elm" {
 				o.Items = o.OK
 			}
-		}, func(run *record.Run) { phaseIn(run, "get").Mix["insert"] = 1 }, FindLessWork, []string{"elm"}, "1.00 records a scan"},
+		}, func(run *record.Run) { phaseNamedIn(run, "get").Mix["insert"] = 1 }, FindLessWork, []string{"elm"}, "1.00 records a scan"},
 		{"scans while data grows and nothing was loaded", "scan", func(arm string, o *record.Operation) {
 			o.Items = 85 * o.OK
 			if arm == "elm" {
 				o.Items = 72 * o.OK
 			}
 		}, func(run *record.Run) {
-			phaseIn(run, "get").Mix["insert"] = 1
+			phaseNamedIn(run, "get").Mix["insert"] = 1
 			run.Experiment.Phases[0].Load = false
 		}, FindUnweighed, nil, "the data grows"},
 		{"scans that are long for what was loaded, while data grows", "scan", func(arm string, o *record.Operation) {
@@ -91,7 +91,7 @@ func TestLessWorkHasNoRank(t *testing.T) {
 				o.Items = 45 * o.OK
 			}
 		}, func(run *record.Run) {
-			phaseIn(run, "get").Mix["insert"] = 1
+			phaseNamedIn(run, "get").Mix["insert"] = 1
 			run.Experiment.Cells[0].Records = 2000
 		}, FindUnweighed, nil, "the data grows"},
 		{"scans from the newest record on", "scan", func(arm string, o *record.Operation) {
@@ -100,15 +100,15 @@ func TestLessWorkHasNoRank(t *testing.T) {
 				o.Items = 45 * o.OK
 			}
 		}, func(run *record.Run) {
-			phaseIn(run, "get").Mix["insert"] = 1
-			phaseIn(run, "get").Order.Distribution = trace.Latest
+			phaseNamedIn(run, "get").Mix["insert"] = 1
+			phaseNamedIn(run, "get").Order.Distribution = trace.Latest
 		}, FindUnweighed, nil, "the data grows"},
 		{"queries while data grows", "query", func(arm string, o *record.Operation) {
 			o.Items = 20 * o.OK
 			if arm == "elm" {
 				o.Items = 10 * o.OK
 			}
-		}, func(run *record.Run) { phaseIn(run, "put").Mix["insert"] = 1 }, FindUnweighed, nil, "the data grows"},
+		}, func(run *record.Run) { phaseNamedIn(run, "put").Mix["insert"] = 1 }, FindUnweighed, nil, "the data grows"},
 		{"scans a hair shorter", "scan", func(arm string, o *record.Operation) {
 			o.Items = 50 * o.OK
 			if arm == "elm" {
@@ -119,12 +119,12 @@ func TestLessWorkHasNoRank(t *testing.T) {
 			if arm == "elm" {
 				missing(o, 0.95)
 			}
-		}, func(run *record.Run) { phaseIn(run, "get").Mix["insert"] = 1 }, FindLessWork, []string{"elm"}, "95 % of"},
+		}, func(run *record.Run) { phaseNamedIn(run, "get").Mix["insert"] = 1 }, FindLessWork, []string{"elm"}, "95 % of"},
 		{"misses where records are deleted", "read", func(arm string, o *record.Operation) {
 			if arm == "elm" {
 				missing(o, 0.3)
 			}
-		}, func(run *record.Run) { phaseIn(run, "put").Mix["delete"] = 1 }, FindUnweighed, nil, "deleted"},
+		}, func(run *record.Run) { phaseNamedIn(run, "put").Mix["delete"] = 1 }, FindUnweighed, nil, "deleted"},
 		{"misses of what nobody loaded", "read", func(arm string, o *record.Operation) {
 			if arm == "elm" {
 				missing(o, 0.3)
@@ -133,13 +133,13 @@ func TestLessWorkHasNoRank(t *testing.T) {
 		{"misses alike", "read", func(_ string, o *record.Operation) { missing(o, 0.3) }, nil, "", nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			run := doing(c.operation, c.tell)
+			run := doingIn(c.operation, c.tell)
 			if c.change != nil {
 				c.change(run)
 			}
 			s := summarise(t, run)
 			var arms []string
-			for _, r := range table(t, s, "get").Rows {
+			for _, r := range tableNamed(t, s, "get").Rows {
 				if r.Role == plan.Measured && !r.Ranked {
 					if arms = append(arms, r.Arm); !strings.Contains(strings.Join(r.Reasons, "\n"), "it did less work") {
 						t.Errorf("%s is not ranked because of %v", r.Arm, r.Reasons)
@@ -165,7 +165,7 @@ func TestLessWorkHasNoRank(t *testing.T) {
 	}
 }
 
-func phaseIn(run *record.Run, name string) *spec.Phase {
+func phaseNamedIn(run *record.Run, name string) *spec.Phase {
 	for i := range run.Experiment.Phases {
 		if run.Experiment.Phases[i].Name == name {
 			return &run.Experiment.Phases[i]

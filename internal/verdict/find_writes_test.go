@@ -98,7 +98,7 @@ func TestResourcesAreTheWholeStores(t *testing.T) {
 	for _, trial := range trials(run, "elm") {
 		phaseOf(trial, "put").Process.ServerWhy = "it is far away"
 	}
-	put := table(t, summarise(t, run), "put")
+	put := tableNamed(t, summarise(t, run), "put")
 	oak, elm, ash := put.rowOf(plan.Measured, "oak"), put.rowOf(plan.Measured, "elm"), put.rowOf(plan.Measured, "ash")
 	if *oak.HostWriteBytes != 7e9 || *oak.WriteAmplification < 0.1 || *oak.RSSMaxBytes != 590e6 {
 		t.Errorf("written %v (%v×), memory %v", *oak.HostWriteBytes, *oak.WriteAmplification, *oak.RSSMaxBytes)

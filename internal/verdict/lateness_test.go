@@ -168,7 +168,7 @@ func TestRefusedPercentilesAreAFinding(t *testing.T) {
 	if f == nil || f.Where.Arm != "elm" || !strings.Contains(f.Sentence, "p50, p90, p99, p99.9") || !strings.Contains(f.Sentence, "refused: dispatch late") {
 		t.Fatalf("%+v", s.Findings)
 	}
-	if put := table(t, s, "put"); len(put.rowOf("measured", "elm").Latency.Refused) < 4 || len(put.rowOf("measured", "oak").Latency.Refused) > 0 {
+	if put := tableNamed(t, s, "put"); len(put.rowOf("measured", "elm").Latency.Refused) < 4 || len(put.rowOf("measured", "oak").Latency.Refused) > 0 {
 		t.Error("the percentiles of elm are refused, and those of oak are not")
 	}
 }
@@ -194,7 +194,7 @@ func TestBacklogIsAFindingAndRefusesPercentiles(t *testing.T) {
 	if f == nil || f.Where.Arm != "elm" || !strings.Contains(f.Evidence[0], "of 50.0 k/s that the experiment asks for") {
 		t.Fatalf("%+v", f)
 	}
-	put := table(t, s, "put")
+	put := tableNamed(t, s, "put")
 	if elm := put.rowOf("measured", "elm").Latency; elm.Why != RefusedBacklog || !slices.Contains(elm.Refused, 1) {
 		t.Errorf("elm's percentiles: %+v", elm.Refusal)
 	}
@@ -216,7 +216,7 @@ func TestNoPercentileIsAboveTheMaximum(t *testing.T) {
 		t.Fatalf("the bucket's middle is %g", middle)
 	}
 	s := summarise(t, run)
-	l := table(t, s, "put").rowOf("measured", "elm").Latency
+	l := tableNamed(t, s, "put").rowOf("measured", "elm").Latency
 	for _, got := range []float64{l.P50, l.P90, l.P99, l.P999, l.p9999, l.Max} {
 		if got != ns {
 			t.Errorf("a percentile or the maximum is %g ns, and all operations took %d", got, ns)

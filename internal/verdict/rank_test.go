@@ -58,7 +58,7 @@ func TestEqualArmsHaveOneRankBelowTheFirst(t *testing.T) {
 	setRates(run, "b", 1.0e6, 1.02e6, 0.98e6, 1.01e6, 1.0e6)
 	setRates(run, "c", 1.01e6, 1.0e6, 1.0e6, 1.0e6, 1.01e6)
 	setRates(run, "d", 5.0e5, 5.05e5, 4.98e5, 5.0e5, 5.0e5)
-	table := table(t, summarise(t, run), "put")
+	table := tableNamed(t, summarise(t, run), "put")
 	if ranks := ranksOf(table); ranks["a"] != 1 || ranks["b"] != 2 || ranks["c"] != 2 || ranks["d"] != 4 {
 		t.Errorf("ranks %v: %s", ranks, table.Sentence)
 	}
@@ -74,7 +74,7 @@ func TestALoudBestTiesNobodyWhoIsShownToBeSlower(t *testing.T) {
 	setRates(run, "b", 1.0e6, 1.002e6, 0.999e6, 1.001e6, 1.0e6)
 	setRates(run, "c", 5.0e5, 5.01e5, 4.99e5, 5.0e5, 5.0e5)
 	run.Experiment.Baseline = "b"
-	table := table(t, summarise(t, run), "put")
+	table := tableNamed(t, summarise(t, run), "put")
 	if ranks := ranksOf(table); ranks["loud"] != 1 || ranks["b"] != 1 || ranks["c"] != 2 {
 		t.Errorf("ranks %v", ranks)
 	}
@@ -89,7 +89,7 @@ func TestWhoDidMoreWithoutARankIsNamed(t *testing.T) {
 	for _, tr := range trials(run, "broken") {
 		tr.State, tr.Marks = record.Marked, append(tr.Marks, finding.Mark{Message: finding.New(finding.MarkLost, "count", 3, "of", 100), Phase: "put"})
 	}
-	table := table(t, summarise(t, run), "put")
+	table := tableNamed(t, summarise(t, run), "put")
 	if !strings.HasPrefix(table.Sentence, "a is the fastest") || strings.Contains(table.Sentence, "broken") {
 		t.Errorf("a store that lost records did more work than one that did not: %s", table.Sentence)
 	}
@@ -117,7 +117,7 @@ func TestFixedWorkIsEachArmsOwn(t *testing.T) {
 			}
 		}
 		s := summarise(t, run)
-		table := table(t, s, "put")
+		table := tableNamed(t, s, "put")
 		if ranks := ranksOf(table); table.Best != "b" || ranks["a"] != 2 {
 			t.Errorf("c ended by %s: ranks %v, %s", ending, ranks, table.Sentence)
 		}
@@ -138,7 +138,7 @@ func TestAPhaseThatTheQuotaEndedAtOnceIsNotRanked(t *testing.T) {
 		p.EndedBy, p.ElapsedNS, p.Operations[0].OK, p.Attempted, p.Operations[0].Service = record.EndedQuota, 80e6, 160e3, 160e3, nil
 		run.Series[tr.Plan.ID] = []record.Sample{{Phase: "put", At: 0.08, Seconds: 0.08, Operations: 160e3}}
 	}
-	table := table(t, summarise(t, run), "put")
+	table := tableNamed(t, summarise(t, run), "put")
 	b := table.rowOf(plan.Measured, "b")
 	if b.Ranked || len(b.Reasons) != 1 || !strings.HasPrefix(b.Reasons[0], "its disk quota ended the phase before there were ") || !strings.HasSuffix(b.Reasons[0], "in 5 of 5 blocks") {
 		t.Errorf("ranked %v: %q", b.Ranked, b.Reasons)
@@ -156,7 +156,7 @@ func TestRecordsAreOfTheSameStretchAsTheRate(t *testing.T) {
 		p := phaseOf(tr, "put")
 		p.Operations[0].Items = 100 * p.Operations[0].OK
 	}
-	a := table(t, summarise(t, run), "put").rowOf(plan.Measured, "a")
+	a := tableNamed(t, summarise(t, run), "put").rowOf(plan.Measured, "a")
 	if a.Trials[0].Basis != AfterWarmup || a.Records == nil || math.Abs(a.Records.Value-100*a.Rate.Value) > 1e-6*a.Records.Value {
 		t.Errorf("%s: %v records a second in %v operations of 100", a.Trials[0].Basis, a.Records, a.Rate)
 	}
@@ -166,7 +166,7 @@ func TestRecordsAreOfTheSameStretchAsTheRate(t *testing.T) {
 func TestWaitingForTheLastOperationsIsNoRate(t *testing.T) {
 	run := putRun(recordtest.Arm{Name: "a", PutRate: 1e3}, recordtest.Arm{Name: "b", PutRate: 1e3})
 	run.Experiment.Phases[1].Duration = 60 * time.Second
-	want := table(t, summarise(t, run), "put").rowOf(plan.Measured, "a").Rate.Value
+	want := tableNamed(t, summarise(t, run), "put").rowOf(plan.Measured, "a").Rate.Value
 	for _, tr := range trials(run, "a") {
 		for second := range 20 {
 			run.Series[tr.Plan.ID] = append(run.Series[tr.Plan.ID], record.Sample{Phase: "put", At: 61 + float64(second), Seconds: 1})
@@ -174,7 +174,7 @@ func TestWaitingForTheLastOperationsIsNoRate(t *testing.T) {
 		phaseOf(tr, "put").ElapsedNS += 20e9
 	}
 	s := summarise(t, run)
-	a := table(t, s, "put").rowOf(plan.Measured, "a")
+	a := tableNamed(t, s, "put").rowOf(plan.Measured, "a")
 	if math.Abs(a.Rate.Value-want) > 0.001*want || *a.WorstSample < want/2 || a.Trials[0].Cliff != nil || len(a.Trials[0].Stalls) > 0 {
 		t.Errorf("%.0f/s in place of %.0f, at worst %.0f, stalls %v", a.Rate.Value, want, *a.WorstSample, a.Trials[0].Stalls)
 	}
@@ -190,7 +190,7 @@ func TestAFailedTrialsRateIsOfAllThatItDid(t *testing.T) {
 		tr.State, tr.Error = record.Failed, "it died"
 		scale(run, tr, "put", 10, 60, 0)
 	}
-	a := table(t, summarise(t, run), "put").rowOf(plan.Measured, "a")
+	a := tableNamed(t, summarise(t, run), "put").rowOf(plan.Measured, "a")
 	if a.Rate == nil || a.Rate.Value < 100 {
 		t.Errorf("%+v", a.Rate)
 	}

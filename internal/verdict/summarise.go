@@ -100,8 +100,8 @@ func tableOf(run *record.Run, cell int, phase spec.Phase) Table {
 	return t
 }
 
-// gravity orders states: a row's is the gravest of its trials'.
-var gravity = []record.State{record.OK, record.Refused, record.Interrupted, record.Marked, record.Failed}
+// oldGravity orders states: a row's is the gravest of its trials'.
+var oldGravity = []record.State{record.OK, record.Refused, record.Interrupted, record.Marked, record.Failed}
 
 // sum fills in what a row says by itself.
 func (r *Row) sum() {
@@ -112,7 +112,7 @@ func (r *Row) sum() {
 		if state == "" {
 			state = record.Interrupted
 		}
-		if slices.Index(gravity, state) > slices.Index(gravity, r.State) {
+		if slices.Index(oldGravity, state) > slices.Index(oldGravity, r.State) {
 			r.State, r.Why = state, o.Why
 		}
 		if o.phase != nil {

@@ -36,7 +36,7 @@ func TestASmallestDifferenceBeyondAThousandIsNotWrittenOut(t *testing.T) {
 	for i, trial := range trials(run, "elm") {
 		scale(run, trial, "put", 0, 60, []float64{0.2, 9}[i])
 	}
-	if put := table(t, summarise(t, run), "put"); !strings.Contains(put.Sentence, "; even one of 1,000 times would perhaps not have been.") {
+	if put := tableNamed(t, summarise(t, run), "put"); !strings.Contains(put.Sentence, "; even one of 1,000 times would perhaps not have been.") {
 		t.Errorf("%q", put.Sentence)
 	}
 }

@@ -72,7 +72,7 @@ func find(s *Summary, code string) *Finding {
 	return nil
 }
 
-func table(t *testing.T, s *Summary, phase string) *Table {
+func tableNamed(t *testing.T, s *Summary, phase string) *Table {
 	t.Helper()
 	for i := range s.Tables {
 		if s.Tables[i].Phase == phase {
@@ -340,7 +340,7 @@ func shorten(run *record.Run, t *record.Trial, seconds int) {
 
 func TestATableSaysWhoIsFastest(t *testing.T) {
 	s := summarise(t, cleanRun())
-	put := table(t, s, "put")
+	put := tableNamed(t, s, "put")
 	if put.Best != "oak" || len(put.Tied) != 0 || !strings.HasPrefix(put.Sentence, "oak is the fastest with 201 k/s: ") {
 		t.Errorf("%q, best %s, tied %v", put.Sentence, put.Best, put.Tied)
 	}
@@ -366,7 +366,7 @@ func TestATableSaysWhoIsFastest(t *testing.T) {
 	if oak.WriteAmplification == nil || math.Abs(*oak.WriteAmplification-1) > 0.01 || math.Abs(*oak.AllocBytes-48) > 0.01 || *oak.RSSMaxBytes != 90e6 {
 		t.Errorf("resources: %v %v %v", oak.WriteAmplification, oak.AllocBytes, oak.RSSMaxBytes)
 	}
-	if get := table(t, s, "get"); get.rowOf(plan.Measured, "oak").WriteAmplification != nil {
+	if get := tableNamed(t, s, "get"); get.rowOf(plan.Measured, "oak").WriteAmplification != nil {
 		t.Error("a phase that wrote nothing has a write amplification")
 	}
 }
@@ -374,7 +374,7 @@ func TestATableSaysWhoIsFastest(t *testing.T) {
 func TestATieSaysWhatCouldHaveBeenSeen(t *testing.T) {
 	run := cleanRun()
 	drop(run, "oak")
-	put := table(t, summarise(t, run), "put")
+	put := tableNamed(t, summarise(t, run), "put")
 	if put.Best != "ash" || !slices.Equal(put.Tied, []string{"elm"}) || !strings.Contains(put.Sentence, "No difference shown between ash and elm") ||
 		!strings.Contains(put.Sentence, "3.3 % or more") {
 		t.Errorf("%q, best %s, tied %v", put.Sentence, put.Best, put.Tied)
@@ -389,12 +389,12 @@ func TestATieSaysWhatCouldHaveBeenSeen(t *testing.T) {
 func TestTheBaselinesOwnDifferenceHidesSmallerOnes(t *testing.T) {
 	shape := clean()
 	shape.Arms[1].PutRate = 190e3
-	if put := table(t, summarise(t, built(shape)), "put"); put.Best != "oak" || len(put.Tied) != 0 {
+	if put := tableNamed(t, summarise(t, built(shape)), "put"); put.Best != "oak" || len(put.Tied) != 0 {
 		t.Fatalf("a quiet machine shows 5 %%: %q", put.Sentence)
 	}
 	run := built(shape)
 	slow(run, "oak (A/A)", 0.9)
-	if put := table(t, summarise(t, run), "put"); !slices.Contains(put.Tied, "elm") || put.Threshold < 0.1 {
+	if put := tableNamed(t, summarise(t, run), "put"); !slices.Contains(put.Tied, "elm") || put.Threshold < 0.1 {
 		t.Errorf("5 %% is said where the baseline differs from itself by 10 %%: %q, threshold %v", put.Sentence, put.Threshold)
 	}
 }
@@ -439,7 +439,7 @@ func TestWhatIsNotRanked(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			run := cleanRun()
 			c.plant(run)
-			put := table(t, summarise(t, run), "put")
+			put := tableNamed(t, summarise(t, run), "put")
 			oak := put.rowOf(plan.Measured, "oak")
 			if oak.Ranked || oak.Rank != 0 || put.Best == "oak" || slices.Contains(put.Tied, "oak") || strings.HasPrefix(put.Sentence, "oak is the fastest") {
 				t.Errorf("oak has rank %d: %s", oak.Rank, put.Sentence)
@@ -455,7 +455,7 @@ func TestAVoidBlockIsLeftOutAndTheRankStays(t *testing.T) {
 	run := cleanRun()
 	e := trials(run, "oak")[0]
 	e.State, e.Marks = record.Marked, []finding.Mark{{Message: finding.New(finding.MarkForeign, "least", 0.4, "most", 0.4), Phase: "put"}}
-	oak := table(t, summarise(t, run), "put").rowOf(plan.Measured, "oak")
+	oak := tableNamed(t, summarise(t, run), "put").rowOf(plan.Measured, "oak")
 	if !oak.Ranked || oak.Rate.N != 4 || oak.Trials[0].Used {
 		t.Errorf("ranked %v over %d blocks: %v", oak.Ranked, oak.Rate.N, oak.Reasons)
 	}
@@ -464,7 +464,7 @@ func TestAVoidBlockIsLeftOutAndTheRankStays(t *testing.T) {
 func TestFixedWorkCountsTheWholePhase(t *testing.T) {
 	run := cleanRun()
 	run.Experiment.Phases[1].Operations, run.Experiment.Phases[1].Duration = 1e7, 0
-	put := table(t, summarise(t, run), "put")
+	put := tableNamed(t, summarise(t, run), "put")
 	oak := put.rowOf(plan.Measured, "oak")
 	p := phaseOf(trials(run, "oak")[0], "put")
 	if want := float64(p.Operations[0].OK) / 60; oak.Trials[0].Basis != WholePhase || math.Abs(*oak.Trials[0].Rate-want) > 1e-6 {
@@ -648,7 +648,7 @@ func TestNothingEndedYet(t *testing.T) {
 	run := cleanRun()
 	run.Trials, run.Series = map[string]*record.Trial{}, nil
 	s := summarise(t, run)
-	if find(s, FindMissing) == nil || s.Missing != s.Planned || table(t, s, "put").Best != "" {
+	if find(s, FindMissing) == nil || s.Missing != s.Planned || tableNamed(t, s, "put").Best != "" {
 		t.Errorf("%v", codes(s))
 	}
 }
@@ -659,7 +659,7 @@ func TestAStoreThatDidNothing(t *testing.T) {
 	slow(run, "elm", 0)
 	slow(run, "oak (A/A)", 0)
 	slow(run, "null", 0)
-	put := table(t, summarise(t, run), "put")
+	put := tableNamed(t, summarise(t, run), "put")
 	elm := put.rowOf(plan.Measured, "elm")
 	if elm.Ranked || elm.ToBest != nil || !slices.Contains(elm.Reasons, "no operation ended well") || put.Best != "oak" || put.AA != nil {
 		t.Errorf("%+v", elm)
@@ -678,7 +678,7 @@ func TestARateLeavesOutWhatWentWrong(t *testing.T) {
 		op.OK -= op.Errors
 	}
 	s := summarise(t, run)
-	elm := table(t, s, "put").rowOf(plan.Measured, "elm")
+	elm := tableNamed(t, s, "put").rowOf(plan.Measured, "elm")
 	if math.Abs(elm.Rate.Value/50e3-1) > 0.02 {
 		t.Errorf("half of 100 k/s are errors, the rate is %v", elm.Rate.Value)
 	}
@@ -715,7 +715,7 @@ func TestFixedWorkIsRankedThoughItNeverSettles(t *testing.T) {
 		scale(run, e, "put", 40, 60, 0.7)
 	}
 	s := summarise(t, run)
-	if oak := table(t, s, "put").rowOf(plan.Measured, "oak"); !oak.Ranked {
+	if oak := tableNamed(t, s, "put").rowOf(plan.Measured, "oak"); !oak.Ranked {
 		t.Errorf("not ranked: %v", oak.Reasons)
 	}
 	if f := find(s, FindUnsteady); f == nil || f.Severity != Notice || !strings.Contains(f.Sentence, "this amount of work") {
@@ -728,7 +728,7 @@ func TestAMarkedTwinMeasuresNoNoise(t *testing.T) {
 	for _, e := range trials(run, "oak (A/A)") {
 		e.State, e.Marks = record.Marked, []finding.Mark{{Message: finding.New(finding.MarkWrong, "count", 3, "of", 100)}}
 	}
-	if put := table(t, summarise(t, run), "put"); put.AA != nil || put.Threshold != 0.03 {
+	if put := tableNamed(t, summarise(t, run), "put"); put.AA != nil || put.Threshold != 0.03 {
 		t.Errorf("A/A %+v from marked trials", put.AA)
 	}
 }
@@ -739,7 +739,7 @@ func TestTheMaximumIsExact(t *testing.T) {
 	for _, e := range trials(run, "elm") {
 		longest = max(longest, phaseOf(e, "put").Operations[0].MaxNS)
 	}
-	if got := table(t, summarise(t, run), "put").rowOf(plan.Measured, "elm").Latency.Max; got != float64(longest) {
+	if got := tableNamed(t, summarise(t, run), "put").rowOf(plan.Measured, "elm").Latency.Max; got != float64(longest) {
 		t.Errorf("maximum %v, recorded %d", got, longest)
 	}
 }
@@ -815,14 +815,14 @@ func TestReferencesWithoutAFigureSayWhatBecameOfThem(t *testing.T) {
 			delete(run.Trials, p.ID)
 		}
 	}
-	put := table(t, summarise(t, run), "put")
+	put := tableNamed(t, summarise(t, run), "put")
 	for role, want := range map[plan.Role]string{plan.AA: "the disk was full", plan.Ceiling: "no trial of it ended"} {
 		row := put.rowOf(role, "")
 		if row.Ranked || len(row.Reasons) == 0 || !strings.Contains(row.Reasons[0], want) {
 			t.Errorf("%s has no figure, and the reasons are %q: want %q", row.Arm, row.Reasons, want)
 		}
 	}
-	put = table(t, summarise(t, cleanRun()), "put")
+	put = tableNamed(t, summarise(t, cleanRun()), "put")
 	for role, want := range map[plan.Role]string{plan.AA: "it is the baseline a second time: the measure of noise", plan.Ceiling: "it is no store: the rate that the harness allows"} {
 		if row := put.rowOf(role, ""); !slices.Equal(row.Reasons, []string{want}) {
 			t.Errorf("%s has a figure and no rank, because of %q: want %q", row.Arm, row.Reasons, want)

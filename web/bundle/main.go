@@ -1,4 +1,4 @@
-// Bundle makes the report page's script and style sheet, which package report embeds, out of web/page and uPlot. It is
+// Bundle makes the report page's script and style sheet, which package html embeds, out of web/page and uPlot. It is
 // the one program of the repository that imports esbuild.
 package main
 
@@ -16,7 +16,7 @@ import (
 const (
 	pageFolder   = "../page"
 	uPlotLicence = "../third_party/uplot/LICENSE"
-	assetsFolder = "../../internal/report/assets"
+	assetsFolder = "../../internal/report/html/assets"
 )
 
 func main() {

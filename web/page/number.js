@@ -1,4 +1,4 @@
-// Numbers as the tables write them: three significant digits and an SI prefix. internal/report/number.go is the same in Go.
+// Numbers as the tables write them: three significant digits and an SI prefix. Package format is the same in Go.
 
 const prefixes = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, ''], [1e-3, 'm'], [1e-6, 'µ'], [1e-9, 'n']];
 

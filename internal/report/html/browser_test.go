@@ -1,4 +1,4 @@
-package report
+package html
 
 import (
 	"context"
@@ -111,13 +111,6 @@ func js[T any](b *browser, expression string) T {
 	return result
 }
 
-// drawEverything draws the plots that have not come into sight yet, at the window's present size.
-func (b *browser) drawEverything() {
-	b.t.Helper()
-	js[bool](b, `(dispatchEvent(new Event("beforeprint")), dispatchEvent(new Event("afterprint")))`)
-	b.settle()
-}
-
 // settle waits until what was asked for is drawn.
 func (b *browser) settle() {
 	b.t.Helper()
@@ -135,18 +128,6 @@ func (b *browser) inkOf(selector string) int {
 		for (let i = 3; i < data.length; i += 4) if (data[i] > 0) drawn++;
 		return drawn;
 	})()`, selector+" canvas"))
-}
-
-// keep saves a picture or a print in the folder ASSAY_SCREENSHOTS; without it, nothing is saved.
-func keep(t *testing.T, name string, content func() []byte) {
-	t.Helper()
-	folder := os.Getenv("ASSAY_SCREENSHOTS")
-	if folder == "" {
-		return
-	}
-	if err := os.WriteFile(filepath.Join(folder, name), content(), 0o644); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func (b *browser) shoot(name string) {

@@ -1,0 +1,288 @@
+package html
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/internal/finding"
+	"assay/internal/format"
+	"assay/internal/model"
+)
+
+// look is how an arm is drawn, the same in every chart: one of the style sheet's hues, and a pattern of
+// dashes once the hues are used up.
+type look struct {
+	Hue  string `json:"hue"`
+	Dash []int  `json:"dash"`
+}
+
+const hues = 8
+
+var dashes = [][]int{{}, {7, 3}, {2, 3}, {9, 3, 2, 3}, {14, 4}, {5, 2, 2, 2, 2, 2}}
+
+// Path is the pattern for an SVG's stroke.
+func (l look) Path() string {
+	parts := make([]string, len(l.Dash))
+	for i, d := range l.Dash {
+		parts[i] = strconv.Itoa(d)
+	}
+	return strings.Join(parts, " ")
+}
+
+// looksOf gives each arm its look: stores in the order of the experiment, then what else has rows. The
+// baseline's twin (A/A) has the baseline's hue; null drivers are grey.
+func looksOf(r *model.Result) map[string]look {
+	looks := map[string]look{}
+	next := 0
+	take := func(arm string) {
+		if _, has := looks[arm]; !has {
+			looks[arm] = look{"arm-" + strconv.Itoa(next%hues), dashes[next/hues%len(dashes)]}
+			next++
+		}
+	}
+	for _, s := range r.Stores {
+		if !slices.ContainsFunc(r.Trials, func(t model.Trial) bool { return t.Arm == s.Arm && t.Role == roleCeiling }) {
+			take(s.Arm)
+		}
+	}
+	for _, t := range r.Tables {
+		for _, row := range t.Rows {
+			if row.Standing != model.Reference {
+				take(row.Arm)
+			}
+		}
+		for _, row := range t.Rows {
+			if _, has := looks[row.Arm]; has || row.Standing != model.Reference {
+				continue
+			}
+			twin := look{"arm-reference", dashes[1]}
+			if base, has := looks[t.Baseline]; has && row.Role != roleCeiling {
+				twin.Hue = base.Hue
+			}
+			looks[row.Arm] = twin
+		}
+	}
+	return looks
+}
+
+const roleCeiling = "ceiling" // of package plan, which stands above what a report may know
+
+// Look returns an arm's look.
+func (p page) Look(arm string) look { return p.Looks[arm] }
+
+// ArmsOf lists the arms whose course a table's charts show: all that have a series and are no null
+// driver, in the order of the rows.
+func (p page) ArmsOf(t model.Table) (arms []string) {
+	for _, row := range t.Rows {
+		drawn := slices.ContainsFunc(t.Series, func(s model.Series) bool { return s.Arm == row.Arm && len(s.At) > 0 })
+		if drawn && row.Role != roleCeiling {
+			arms = append(arms, row.Arm)
+		}
+	}
+	return arms
+}
+
+// togetherMax is how many arms one chart bears; with more, each has one of its own only. From tangleMin
+// on each has one of its own as well.
+const togetherMax, tangleMin = 16, 6
+
+// Together reports whether a table's arms stand in one chart.
+func (p page) Together(t model.Table) bool { return len(p.ArmsOf(t)) <= togetherMax }
+
+// Tangled reports whether each of a table's arms has a chart of its own that is seen at once.
+func (p page) Tangled(t model.Table) bool { return len(p.ArmsOf(t)) >= tangleMin }
+
+// Latency reports whether there is a latency to draw.
+func (p page) Latency(t model.Table) bool {
+	return slices.ContainsFunc(t.Rows, func(r model.Row) bool { return len(r.Points) > 1 && r.Standing != model.Reference })
+}
+
+// Stored reports whether the number of records grew in a table's phase.
+func (p page) Stored(t model.Table) bool {
+	return slices.ContainsFunc(t.Series, func(s model.Series) bool { return s.Median && growing(s.Records) })
+}
+
+func growing(records []*float64) bool {
+	low, high := math.Inf(1), 0.0
+	for _, r := range records {
+		if r != nil {
+			low, high = min(low, *r), max(high, *r)
+		}
+	}
+	return high > 1.05*low
+}
+
+// lead is the first chart: bars of the strongest class's rates, or the course of those that fell.
+type lead struct {
+	Title  string
+	Panels []panel
+	Table  *model.Table
+	Kind   string // of the chart: "rate" or "stored"
+}
+
+// panel is the rates of one phase.
+type panel struct {
+	Title, Table string
+	Bars         []bar
+}
+
+type bar struct {
+	Arm, Text string
+	Off       bool
+	Track     *track
+}
+
+func (p page) leadOf() (l lead) {
+	if len(p.Summary.Sections) == 0 {
+		return l
+	}
+	s := p.Summary.Sections[0]
+	l.Title = s.Title
+	for i, c := range s.Columns {
+		if !s.Held {
+			at := slices.IndexFunc(p.Tables, func(t model.Table) bool { return t.ID == c.Table })
+			if at >= 0 && l.Table == nil && len(p.Tables[at].Series) > 0 {
+				l.Table, l.Kind = &p.Tables[at], "rate"
+				if p.Stored(*l.Table) {
+					l.Kind = "stored"
+				}
+			}
+			continue
+		}
+		if c.Kind != "rate" {
+			continue
+		}
+		longest := longestOf(columnOf(s, i))
+		one := panel{Title: c.Title, Table: c.Table}
+		for _, row := range s.Rows {
+			if v := row.Cells[i]; v.Value != nil && v.Text == "" {
+				one.Bars = append(one.Bars, bar{row.Arm, format.Number(*v.Value), !v.Ranked,
+					trackOf(*v.Value, v.Low, v.High, longest)})
+			}
+		}
+		slices.SortStableFunc(one.Bars, func(a, b bar) int {
+			switch x, y := a.Track, b.Track; {
+			case x == nil || y == nil || x.Bar == y.Bar:
+				return 0
+			case x.Bar > y.Bar:
+				return -1
+			}
+			return 1
+		})
+		if len(one.Bars) > 1 {
+			l.Panels = append(l.Panels, one)
+		}
+	}
+	return l
+}
+
+// chartData is what the script draws, as JSON.
+func (p page) chartData() ([]byte, error) {
+	data := charts{Looks: p.Looks, Tables: map[string]chartTable{}, Units: map[string]string{}}
+	for _, r := range p.Resources {
+		data.Units[r.Name] = r.Unit
+	}
+	for _, t := range p.Tables {
+		var table chartTable
+		for _, row := range t.Rows {
+			if row.Standing != model.Reference && len(row.Points) > 0 {
+				table.Latency = append(table.Latency, chartLatency{row.Arm, row.Standing == model.Ranked, row.Points})
+			}
+		}
+		arms := p.ArmsOf(t)
+		for _, s := range t.Series {
+			if slices.Contains(arms, s.Arm) {
+				aside := slices.ContainsFunc(t.Rows, func(r model.Row) bool { return r.Arm == s.Arm && r.Standing == model.Reference })
+				table.Series = append(table.Series, seriesOf(s, aside))
+			}
+		}
+		data.Tables[t.ID] = table
+	}
+	return json.Marshal(data)
+}
+
+type charts struct {
+	Looks  map[string]look       `json:"looks"`
+	Units  map[string]string     `json:"units"` // of resources
+	Tables map[string]chartTable `json:"tables"`
+}
+
+type chartTable struct {
+	Latency []chartLatency `json:"latency"`
+	Series  []chartSeries  `json:"series"`
+}
+
+type chartLatency struct {
+	Arm    string        `json:"arm"`
+	Ranked bool          `json:"ranked"`
+	Points []model.Point `json:"points"`
+}
+
+type chartSeries struct {
+	Arm     string              `json:"arm"`
+	Block   int                 `json:"block"`
+	Median  bool                `json:"median"`
+	Aside   bool                `json:"aside"` // the baseline's twin: only in a chart of its own
+	T       []figure            `json:"t"`
+	Rate    []figure            `json:"rate"`
+	Records []figure            `json:"records,omitempty"`
+	Warmup  float64             `json:"warmup"`
+	Events  []chartEvent        `json:"events,omitempty"`
+	At      []figure            `json:"at,omitempty"` // times of what was measured beside
+	Beside  map[string][]figure `json:"beside,omitempty"`
+}
+
+type chartEvent struct {
+	At    float64 `json:"t"`
+	Until float64 `json:"until,omitempty"`
+	Kind  string  `json:"kind"`
+	Text  string  `json:"text"`
+}
+
+// figure is a number of a series: six digits are more than a chart shows. NaN: not measured.
+type figure float64
+
+// MarshalJSON writes null for what was not measured.
+func (f figure) MarshalJSON() ([]byte, error) {
+	if v := float64(f); !math.IsNaN(v) && !math.IsInf(v, 0) {
+		return strconv.AppendFloat(nil, v, 'g', 6, 64), nil
+	}
+	return []byte("null"), nil
+}
+
+func figures(values []*float64) []figure {
+	list := make([]figure, len(values))
+	for i, v := range values {
+		list[i] = figure(math.NaN())
+		if v != nil {
+			list[i] = figure(*v)
+		}
+	}
+	return list
+}
+
+func seriesOf(s model.Series, aside bool) chartSeries {
+	c := chartSeries{Arm: s.Arm, Block: s.Block, Median: s.Median, Aside: aside, Warmup: s.Warmup, Rate: figures(s.Rate)}
+	for _, t := range s.At {
+		c.T = append(c.T, figure(t))
+	}
+	if s.Median && growing(s.Records) {
+		c.Records = figures(s.Records)
+	}
+	for _, e := range s.Events {
+		c.Events = append(c.Events, chartEvent{e.At, e.Until, e.Kind, finding.Text(e.What)})
+	}
+	if s.Beside != nil {
+		c.Beside = map[string][]figure{}
+		for _, t := range s.Beside.At {
+			c.At = append(c.At, figure(t))
+		}
+		for name, values := range s.Beside.Values {
+			c.Beside[name] = figures(values)
+		}
+	}
+	return c
+}

@@ -1,0 +1,173 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/finding"
+	"assay/internal/format"
+	"assay/internal/spec"
+	"assay/internal/trace"
+	"assay/store"
+)
+
+// classTitle names a durability class by what it survives: "survives a power cut (D3)".
+func classTitle(c spec.Cell) string {
+	return finding.Text(finding.New("class-"+finding.Code(c.Durability), "class", c.ClassText(), "window", time.Duration(c.LossWindow).String()))
+}
+
+// classStrength orders durability classes, the strongest first; of D2, the shortest window.
+func classStrength(a, b spec.Cell) int {
+	return cmp.Or(-cmp.Compare(a.Durability, b.Durability), cmp.Compare(a.LossWindow, b.LossWindow))
+}
+
+// cellDifference says what tells a cell from the others of its class; "" where there is one.
+func cellDifference(e *spec.Experiment, cell int) string {
+	own := e.Cells[cell]
+	others := 0
+	for _, c := range e.Cells {
+		others += btoi(c.ClassText() == own.ClassText())
+	}
+	if others < 2 {
+		return ""
+	}
+	return strings.ReplaceAll(strings.TrimPrefix(own.Label(e), own.ClassText()+" · "), " · ", ", ")
+}
+
+// doing says what a phase does.
+func doing(p spec.Phase, v *spec.Values) finding.Message {
+	names := slices.SortedFunc(maps.Keys(p.Mix), func(a, b string) int {
+		return cmp.Or(cmp.Compare(p.Mix[b], p.Mix[a]), strings.Compare(a, b))
+	})
+	total := 0.0
+	for _, weight := range p.Mix {
+		total += weight
+	}
+	var mix []string
+	for _, name := range names {
+		text := strings.ReplaceAll(name, "_", " ")
+		if len(names) > 1 && total > 0 {
+			text = format.Percent(p.Mix[name]/total) + " " + text
+		}
+		mix = append(mix, text)
+	}
+	m := finding.New("doing", "mix", mix, "order", strings.ReplaceAll(p.Order.Distribution, "_", " "), "rate", p.Rate)
+	if p.Order.Theta != 0 {
+		m = m.With("theta", p.Order.Theta)
+	}
+	if p.Batch > 1 {
+		m = m.With("batch", p.Batch)
+	}
+	if p.Query.Limit > 0 && p.Query.Column < len(v.Columns) {
+		m = m.With("column", v.Columns[p.Query.Column].Name, "limit", p.Query.Limit)
+	}
+	if p.Operations > 0 {
+		return m.With("operations", p.Operations)
+	}
+	return m.With("seconds", p.Duration.Seconds())
+}
+
+// conditions says what a cell fixes besides its class, and the phase within it.
+func conditions(e *spec.Experiment, c spec.Cell, p spec.Phase) (all []finding.Message) {
+	add := func(code finding.Code, pairs ...any) { all = append(all, finding.New(code, pairs...)) }
+	if beginsEmpty(e) {
+		add("condition-empty", "bytes", valueLength(&e.Values, c.ValueBytes))
+	} else {
+		add("condition-records", "records", c.Records, "bytes", valueLength(&e.Values, c.ValueBytes))
+	}
+	add("condition-threads", "threads", cmp.Or(p.Threads, c.Threads))
+	add("condition-handles", "handles", c.Handles, "pool", c.PoolHandles)
+	if c.MemoryLimit > 0 {
+		add("condition-memory", "bytes", c.MemoryLimit)
+	}
+	if c.DiskQuota > 0 {
+		add("condition-quota", "bytes", c.DiskQuota, "mount", e.DiskQuotaBy == spec.QuotaByMount)
+	}
+	if e.Cache == spec.CacheCold {
+		add("condition-cold")
+	}
+	if columns := e.Values.Columns; len(columns) > 0 {
+		var names, indexes []string
+		for _, column := range columns {
+			names = append(names, column.Name)
+		}
+		for _, x := range e.Values.Indexes {
+			indexes = append(indexes, fmt.Sprint(x.Column))
+		}
+		add("condition-columns", "columns", names, "indexes", indexes)
+	}
+	return all
+}
+
+// valueLength writes how long values are: "1,449 B", and of a mixture its ends and its mean.
+func valueLength(v *spec.Values, mean int) string {
+	text := format.Count(uint64(max(mean, 0))) + " B"
+	if len(v.Sizes) < 2 {
+		return text
+	}
+	byBytes := func(a, b spec.Size) int { return cmp.Compare(a.Bytes, b.Bytes) }
+	low, high := slices.MinFunc(v.Sizes, byBytes), slices.MaxFunc(v.Sizes, byBytes)
+	return fmt.Sprintf("%s to %s B (mean %s)", format.Count(uint64(low.Bytes)), format.Count(uint64(high.Bytes)), text)
+}
+
+// beginsEmpty reports whether nothing is loaded and all that is done stores new keys without end:
+// then Cell.Records is no number of records.
+func beginsEmpty(e *spec.Experiment) bool {
+	for _, p := range e.Phases {
+		for operation := range p.Mix {
+			if operation != trace.Insert.String() && operation != trace.Add.String() && p.Order.Distribution != trace.Counting {
+				return false
+			}
+		}
+		if p.Load {
+			return false
+		}
+	}
+	return len(e.Phases) > 0
+}
+
+// changedOptions says which options an arm has otherwise than its driver's defaults. Two ways to write
+// one number of bytes are the same.
+func changedOptions(s spec.Store) finding.Message {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(s.Options)) {
+		value, usual := s.Options[name], ""
+		for _, o := range s.Description.Options {
+			if o.Name == name {
+				usual = o.Default
+				given, err := store.ParseBytes(value)
+				bytes, usualErr := store.ParseBytes(o.Default)
+				if o.Type == store.Bytes && err == nil && usualErr == nil && given == bytes {
+					usual = value
+				}
+			}
+		}
+		switch usual {
+		case value:
+		case "":
+			parts = append(parts, name+"="+value)
+		default:
+			parts = append(parts, fmt.Sprintf("%s=%s (default %s)", name, value, usual))
+		}
+	}
+	if len(parts) == 0 {
+		return finding.New("options-default")
+	}
+	return finding.New("options-changed", "options", strings.Join(parts, ", "))
+}
+
+// shellCommand quotes words so that a POSIX shell reads them back.
+func shellCommand(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = word
+		if word == "" || strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@%+") != "" {
+			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}

@@ -1,0 +1,384 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"assay/internal/analyze"
+	"assay/internal/finding"
+	"assay/internal/format"
+	"assay/internal/model"
+	"assay/internal/plan"
+	"assay/internal/record"
+)
+
+// How much the one screen shows: what is beyond is in the full report.
+const (
+	clearMax    = 4
+	unclearMax  = 3
+	trustMax    = 4
+	nextMax     = 2
+	questionMax = 240 // bytes
+)
+
+// summaryOf makes the one screen. tables are those of each run, strongest class first.
+func summaryOf(runs []*record.Run, tables [][]*table, r *model.Result) model.Summary {
+	var s model.Summary
+	s.Question = questionOf(runs)
+	s.Ran = ranOf(runs, r.Runs)
+	for i, run := range runs {
+		sections, shown := sectionsOf(run, tables[i], len(runs) > 1)
+		s.Sections = append(s.Sections, sections...)
+		s.Answer = append(s.Answer, answersOf(run, shown)...)
+		s.Clear = append(s.Clear, clearOf(shown)...)
+		s.NotClear = append(s.NotClear, unclearOf(shown, run.Experiment.Blocks)...)
+		s.Next = append(s.Next, nextOf(run, r.Runs[i], shown, r)...)
+	}
+	for _, g := range r.Groups {
+		if g.Severity != finding.Notice && !g.Answer {
+			var members []finding.Finding
+			for _, at := range g.Of {
+				members = append(members, r.Findings[at])
+			}
+			s.Trust = append(s.Trust, finding.Together(members))
+		}
+	}
+	s.Clear, s.NotClear, s.Trust = atMost(s.Clear, clearMax), atMost(s.NotClear, unclearMax), atMost(s.Trust, trustMax)
+	s.Next = s.Next[:min(len(s.Next), nextMax)]
+	return s
+}
+
+// atMost keeps the first messages and counts the others in a last one.
+func atMost(messages []finding.Message, most int) []finding.Message {
+	if len(messages) <= most {
+		return messages
+	}
+	return append(messages[:most-1:most-1], finding.New("more", "count", len(messages)-most+1))
+}
+
+// questionOf is what the experiment asks, in its own words: as far as its last question mark.
+func questionOf(runs []*record.Run) string {
+	if len(runs) > 1 {
+		return ""
+	}
+	about, _, _ := strings.Cut(strings.TrimSpace(runs[0].Experiment.About), "\n\n")
+	if end := strings.LastIndex(about, "?"); end >= 0 {
+		about = about[:end+1]
+	}
+	return format.CleanMax(strings.Join(strings.Fields(about), " "), questionMax)
+}
+
+func ranOf(runs []*record.Run, made []model.Run) finding.Message {
+	stores, classes := map[string]bool{}, map[string]bool{}
+	cells, blocks, done, planned, seconds := 0, 0, 0, 0, 0.0
+	for i, run := range runs {
+		for _, t := range run.Plan {
+			if t.Role == plan.Measured {
+				stores[t.Arm] = true
+			}
+		}
+		for _, c := range run.Experiment.Cells {
+			classes[run.Header.ID+c.ClassText()] = true
+			cells++
+		}
+		blocks = max(blocks, run.Experiment.Blocks)
+		counts := made[i].Counts
+		planned += counts.Planned
+		done += counts.Planned - counts.Missing - counts.Interrupted
+		seconds += made[i].Seconds
+	}
+	m := finding.New("ran", "stores", len(stores), "classes", len(classes), "blocks", blocks, "done", done, "planned", planned,
+		"seconds", seconds, "conditions", commonConditions(runs))
+	if cells > len(classes) {
+		m = m.With("cells", cells)
+	}
+	if done < planned {
+		m = m.With("missing", planned-done)
+	}
+	return m
+}
+
+// commonConditions are those that hold in every cell and measured phase.
+func commonConditions(runs []*record.Run) (common []string) {
+	first := true
+	for _, run := range runs {
+		for _, c := range run.Experiment.Cells {
+			for _, p := range run.Experiment.Phases {
+				if p.Load || p.Unmeasured {
+					continue
+				}
+				var here []string
+				for _, m := range conditions(&run.Experiment, c, p) {
+					if m.Code != "condition-handles" {
+						here = append(here, finding.Text(m))
+					}
+				}
+				if first {
+					common, first = here, false
+				}
+				common = slices.DeleteFunc(common, func(text string) bool { return !slices.Contains(here, text) })
+			}
+		}
+	}
+	return common
+}
+
+// place names a table in a line: "insert (D1)", with its cell where the class has several.
+func (t *table) place() string {
+	if t.Label == "" {
+		return fmt.Sprintf("%s (%s)", t.Phase, t.Class)
+	}
+	return fmt.Sprintf("%s (%s, %s)", t.Phase, t.Class, t.Label)
+}
+
+// ranked returns the rows that have a rank, best first.
+func (t *table) ranked() (ranked []*row) {
+	for _, r := range t.rows {
+		if r.Standing == model.Ranked {
+			ranked = append(ranked, r)
+		}
+	}
+	return ranked
+}
+
+// lead is what one arm is fastest at.
+type lead struct {
+	arm     string
+	phases  []string
+	classes []string
+	least   *model.Ratio // of its leads, the smallest
+	next    string
+	places  int
+}
+
+// clearOf says who is fastest, once for the phases and classes in which it is the same store, and
+// which stores are shown to be equal.
+func clearOf(tables []*table) (messages []finding.Message) {
+	var leads, equals []*lead
+	gather := func(list *[]*lead, arm string, t *table, r *model.Ratio, next string) {
+		at := slices.IndexFunc(*list, func(l *lead) bool {
+			return l.arm == arm && (slices.Contains(l.classes, t.Class) || slices.Contains(l.phases, t.Phase))
+		})
+		if at < 0 {
+			at = len(*list)
+			*list = append(*list, &lead{arm: arm})
+		}
+		l := (*list)[at]
+		l.places++
+		if !slices.Contains(l.phases, t.Phase) {
+			l.phases = append(l.phases, t.Phase)
+		}
+		if !slices.Contains(l.classes, t.Class) {
+			l.classes = append(l.classes, t.Class)
+		}
+		if l.least == nil || r != nil && r.Value < l.least.Value {
+			l.least, l.next = r, next
+		}
+	}
+	for _, t := range tables {
+		rows := t.ranked()
+		switch {
+		case t.Open || len(rows) < 2:
+		case len(t.Best) == 1:
+			gather(&leads, rows[0].Arm, t, inverse(rows[1].ToBest), rows[1].Arm)
+		case t.Verdict.Code == "verdict-equal":
+			gather(&equals, strings.Join(t.Best, "\x00"), t, nil, "")
+		}
+	}
+	slices.SortStableFunc(leads, func(a, b *lead) int { return cmp.Compare(b.places, a.places) })
+	for _, l := range leads {
+		// Where a store leads in some phases of some classes only, each class would have a line of its own.
+		m := finding.New("clear-fastest", "arm", l.arm, "phases", l.phases, "classes", l.classes, "factor", l.least.Value, "next", []string{l.next})
+		if l.least.Low != nil {
+			m = m.With("low", *l.least.Low, "high", *l.least.High)
+		}
+		if l.places > 1 {
+			m = m.With("several", true)
+		}
+		messages = append(messages, m)
+	}
+	for _, l := range equals {
+		messages = append(messages, finding.New("clear-equal", "arms", strings.Split(l.arm, "\x00"), "phases", l.phases, "classes", l.classes, "margin", equalMargin))
+	}
+	return messages
+}
+
+// unclearOf says what is undecided and why, one line a cause.
+func unclearOf(tables []*table, blocks int) (messages []finding.Message) {
+	var tied, none, one []*table
+	few, compared, detectable := 0, 0, 0.0
+	for _, t := range tables {
+		if t.Open || t.answers {
+			continue
+		}
+		rows := t.ranked()
+		compared += btoi(len(rows) > 1)
+		switch {
+		case t.measured() < 2:
+		case len(rows) == 0:
+			none = append(none, t)
+		case len(rows) == 1:
+			one = append(one, t)
+		case t.Verdict.Code == "verdict-too-few-blocks":
+			few++
+		case t.Verdict.Code == "verdict-tied":
+			tied = append(tied, t)
+			detectable = max(detectable, t.detectable())
+		}
+	}
+	switch {
+	case len(tied) == 1:
+		messages = append(messages, finding.New("unclear-tied", "arms", tied[0].Best, "phase", tied[0].Phase, "class", tied[0].Class, "detectable", detectable, "blocks", blocks))
+	case len(tied) > 1:
+		messages = append(messages, finding.New("unclear-ties", "tables", len(tied), "of", compared, "places", placesOf(tied), "detectable", detectable, "blocks", blocks))
+	}
+	if few > 0 {
+		messages = append(messages, finding.New("unclear-few-blocks", "tables", few, "blocks", blocks))
+	}
+	if len(none) > 0 {
+		messages = append(messages, finding.New("unclear-no-rank", "places", placesOf(none)))
+	}
+	if len(one) > 0 {
+		messages = append(messages, finding.New("unclear-one-rank", "places", placesOf(one)))
+	}
+	return messages
+}
+
+func placesOf(tables []*table) (places []string) {
+	for _, t := range tables {
+		places = append(places, t.place())
+	}
+	return places
+}
+
+// measured counts the stores of a table that have figures.
+func (t *table) measured() (n int) {
+	for _, r := range t.rows {
+		n += btoi(r.role == plan.Measured && r.Rate != nil)
+	}
+	return n
+}
+
+// detectable is the smallest factor that would have been found among the best; 0: unknown.
+func (t *table) detectable() (factor float64) {
+	for _, r := range t.ranked() {
+		if slices.Contains(t.Best, r.Arm) && r.ToBest != nil && r.ToBest.Detectable != nil {
+			factor = max(factor, *r.ToBest.Detectable)
+		}
+	}
+	return factor
+}
+
+const (
+	// wantedDetectable is the factor that more blocks are to make detectable.
+	wantedDetectable = 1.10
+	// blocksMost is how many blocks are proposed at most.
+	blocksMost = 15
+	// samplesWanted is how many samples a phase needs to be judged steady.
+	samplesWanted = 20
+)
+
+// nextOf proposes what would help most.
+func nextOf(run *record.Run, made model.Run, tables []*table, r *model.Result) (next []model.Next) {
+	add := func(command string, why finding.Message) {
+		if command != "" {
+			next = append(next, model.Next{Command: command, Why: why})
+		}
+	}
+	if left := made.Counts.Missing + made.Counts.Interrupted; left > 0 && run.Directory != "" {
+		add(shellCommand(programOf(run), "run", "--resume", run.Directory), finding.New("next-resume", "trials", left))
+	}
+	detectable, few := 0.0, false
+	for _, t := range tables {
+		if t.Verdict.Code == "verdict-tied" && !t.answers {
+			detectable = max(detectable, t.detectable())
+		}
+		few = few || t.Verdict.Code == "verdict-too-few-blocks" && !t.answers
+	}
+	blocks := run.Experiment.Blocks
+	switch wanted := blocksFor(blocks, detectable); {
+	case few:
+		add(repeatCommand(run, "--set", fmt.Sprintf("blocks=%d", max(5, blocks+2))), finding.New("next-enough-blocks", "blocks", max(5, blocks+2)))
+	case wanted > blocks:
+		add(repeatCommand(run, "--set", fmt.Sprintf("blocks=%d", wanted)),
+			finding.New("next-blocks", "blocks", wanted, "detectable", math.Exp(math.Log(detectable)*math.Sqrt(float64(blocks)/float64(wanted)))))
+	}
+	if phases, seconds := tooShort(tables); len(phases) > 0 {
+		var words []string
+		for _, phase := range phases {
+			words = append(words, "--set", fmt.Sprintf("phases.%s.for=%ds", phase, int(math.Ceil(seconds))))
+		}
+		add(repeatCommand(run, words...), finding.New("next-longer", "phases", phases, "seconds", seconds))
+	}
+	for _, g := range r.Groups {
+		if entry, _ := finding.Lookup(g.Code); entry.Machine && g.Severity != finding.Notice {
+			add(shellCommand(programOf(run), "doctor"), finding.New("next-doctor"))
+			break
+		}
+	}
+	return next
+}
+
+// blocksFor is how many blocks make the wanted factor detectable, were the noise the same.
+func blocksFor(blocks int, detectable float64) int {
+	if detectable <= wantedDetectable {
+		return blocks
+	}
+	needed := float64(blocks) * math.Pow(math.Log(detectable)/math.Log(wantedDetectable), 2)
+	return max(blocks+2, min(int(math.Ceil(needed)), blocksMost))
+}
+
+// tooShort names the phases in which it is open for most stores whether the rate holds, for want of
+// samples, and how many seconds they should have.
+func tooShort(tables []*table) (phases []string, seconds float64) {
+	for _, t := range tables {
+		short, judged := 0, 0
+		for _, r := range t.rows {
+			for _, o := range r.used() {
+				if r.role != plan.Measured || o.course == nil || r.wholeWork {
+					continue
+				}
+				judged++
+				why := o.course.shape.Why
+				short += btoi(why != nil && why.Code == analyze.TooFew)
+			}
+		}
+		if judged > 0 && 2*short >= judged && t.work.Duration > 0 {
+			seconds = max(seconds, samplesWanted*max(t.SampleS, 0.5))
+			if !slices.Contains(phases, t.Phase) {
+				phases = append(phases, t.Phase)
+			}
+		}
+	}
+	return phases, seconds
+}
+
+func programOf(run *record.Run) string {
+	if len(run.Environment.Command) == 0 {
+		return "assay"
+	}
+	return filepath.Base(run.Environment.Command[0])
+}
+
+// repeatCommand is the command that was given, with something changed; without it, that of the run
+// directory's own file. Where the run goes is left out: that directory exists.
+func repeatCommand(run *record.Run, more ...string) string {
+	given := run.Environment.Command
+	if len(given) < 2 || given[1] != "run" || slices.Contains(given, "--resume") {
+		return againCommand(run, more...)
+	}
+	words := []string{programOf(run)}
+	for i := 1; i < len(given); i++ {
+		name, _, whole := strings.Cut(given[i], "=")
+		if name == "--out" || name == "-o" {
+			i += btoi(!whole)
+			continue
+		}
+		words = append(words, given[i])
+	}
+	return shellCommand(append(words, more...)...)
+}

@@ -1,0 +1,293 @@
+// The charts. uPlot makes axes, scales, cursor and zoom; the lines are drawn here, because each has times of its own.
+
+import uPlot from '../third_party/uplot/uPlot.esm.js';
+import { latencyText, rateText, resourceText, resourceTick, si, tick } from './number.js';
+
+const data = JSON.parse(document.getElementById('data').textContent);
+const plots = new Set();
+const focused = new Map(); // table → the arm that is singled out
+const face = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+const font = (px) => `${px}px ${face}`;
+
+// Colours come from the style sheet, which knows the scheme; the probe resolves them.
+const probe = document.body.appendChild(document.createElement('i'));
+probe.hidden = true;
+const inks = new Map();
+function ink(name) {
+  if (!inks.has(name)) {
+    probe.style.color = `var(--${name})`;
+    inks.set(name, getComputedStyle(probe).color);
+  }
+  return inks.get(name);
+}
+
+const nines = new Map([[0.5, 0.301], [0.9, 1], [0.99, 2], [0.999, 3], [0.9999, 4], [1, 5]]); // −log₁₀ of the share above; max last
+const nineNames = new Map([[0.301, 'p50'], [1, 'p90'], [2, 'p99'], [3, 'p99.9'], [4, 'p99.99'], [5, 'max']]);
+const overTime = { x: (s) => s.t, tickX: (v) => `${v} s`, at: (v) => `${v.toFixed(1)} s` };
+const rate = { y: (s) => s.rate, tickY: (v) => (v === 0 ? '0' : `${tick(v)}/s`), text: rateText, fromZero: true };
+
+// What each kind of chart shows. lines has the series; of a series with several blocks, the median one is the line.
+const kinds = {
+  rate: { ...overTime, ...rate, lines: (t) => t.series.filter((s) => !s.aside), events: 'on the line', labels: true },
+  one: { ...overTime, ...rate, tickX: String, tickY: (v) => tick(v), lines: (t, e) => t.series.filter((s) => s.arm === e.dataset.arm), events: 'across', all: true },
+  stored: { ...rate, x: (s) => s.records, tickX: (v) => tick(v), at: (v) => `${si(v)} records`, lines: (t) => t.series.filter((s) => s.records && !s.aside), labels: true },
+  resource: { ...overTime, x: (s) => s.at, y: (s, e) => s.beside[e.dataset.resource], lines: (t, e) => t.series.filter((s) => !s.aside && s.beside && s.beside[e.dataset.resource]), fromZero: true,
+    tickY: (v, e) => resourceTick(v, data.units[e.dataset.resource]), text: (v, e) => resourceText(v, data.units[e.dataset.resource]) },
+  nines: { x: (s) => s.points.map((p) => nines.get(p.q)), y: (s) => s.points.map((p) => p.ns), lines: (t) => t.latency.map((s) => ({ ...s, median: true, points: s.points.filter((p) => nines.has(p.q)) })),
+    ticksX: [...nines.values()], tickX: (v) => nineNames.get(v), at: (v) => nineNames.get(v) || '', tickY: (v) => tick(v / 1e9, 's'), text: latencyText, log: true, dots: true, labels: true, nearest: true },
+};
+
+const finite = (values) => values.filter((v) => v != null);
+const decade = (v) => Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-9;
+
+function linesOf(element, kind) {
+  const lines = kind.lines(data.tables[element.dataset.table], element).map((s) => ({
+    arm: s.arm, block: s.block, main: s.median, x: kind.x(s, element), y: kind.y(s, element), look: data.looks[s.arm], warmup: s.warmup || 0, events: s.events || [],
+  })).filter((line) => finite(line.y).length);
+  for (const line of lines) line.main = line.main || !lines.some((other) => other.arm === line.arm && other.main);
+  return lines.sort((a, b) => a.main - b.main); // the faint ones beneath
+}
+
+// Levels that lie far apart are seen on a scale of decades only.
+function wantsLog(lines) {
+  const middles = lines.filter((l) => l.main).map((l) => finite(l.y).sort((a, b) => a - b)).map((y) => y[y.length >> 1]).filter((m) => m > 0);
+  return middles.length > 1 && Math.max(...middles) > 25 * Math.min(...middles);
+}
+
+export function draw(element) {
+  if (element.plot || !element.clientWidth) return;
+  const kind = kinds[element.dataset.kind];
+  const table = element.dataset.table;
+  const lines = linesOf(element, kind);
+  if (!lines.length) return;
+  const arms = new Set(lines.map((l) => l.arm));
+  const log = kind.log || (kind.fromZero && !kind.all && element.dataset.kind !== 'resource' && wantsLog(lines));
+  const shown = lines.filter((l) => l.main || kind.all || arms.size <= 3);
+  const ys = shown.flatMap((l) => finite(l.y)).filter((v) => !log || v > 0);
+  const xs = lines.flatMap((l) => finite(l.x));
+  const low = log ? 10 ** Math.floor(Math.log10(Math.min(...ys))) : Math.min(0, ...ys);
+  const high = log ? 10 ** Math.ceil(Math.log10(Math.max(...ys)) + 1e-9) : (Math.max(...ys) || 1) * 1.06;
+  const small = element.classList.contains('small');
+  const labels = kind.labels && arms.size > 1 && arms.size <= 16 && element.clientWidth >= 440;
+  const from = kind.nearest ? 0.15 : Math.min(0, ...xs);
+  const until = Math.max(...xs) || 1;
+  const tip = document.createElement('div');
+  tip.className = 'tip';
+  tip.hidden = true;
+
+  const axis = (more) => ({ stroke: () => ink('ink-2'), font: font(small ? 10 : 11), grid: { stroke: () => ink('rule'), width: 1, ...more.grid }, ticks: { show: false }, gap: 4, ...more });
+  const decades = (u, splits) => splits.map((v) => (decade(v) ? v : null));
+  const plot = new uPlot({
+    width: element.clientWidth,
+    height: element.clientHeight,
+    padding: [10, labels ? Math.min(140, 22 + widest([...arms])) : 14, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, points: { show: false }, drag: { x: !kind.nearest, y: false }, sync: kind.x === overTime.x || kind.tickX === overTime.tickX ? { key: table, scales: ['x', null] } : undefined },
+    scales: { x: { time: false, range: (u, min, max) => (min == null ? [from, until] : [min, max]) }, y: { distr: log ? 3 : 1, range: () => [low, high] } },
+    axes: [
+      axis({ size: small ? 20 : 26, space: small ? 44 : 70, ...(kind.ticksX ? { splits: () => kind.ticksX, space: 10 } : {}), values: (u, at) => at.map((v) => kind.tickX(v, element)), grid: { show: !small } }),
+      axis({ size: small ? 46 : 60, space: small ? 26 : 36, ...(log ? { filter: decades, grid: { filter: decades } } : {}), values: (u, at) => at.map((v) => (v == null ? '' : kind.tickY(v, element))) }),
+    ],
+    series: [{}, { show: true, stroke: 'transparent', points: { show: false } }],
+    hooks: {
+      drawClear: [(u) => drawGround(u, kind, lines)],
+      draw: [(u) => { drawLines(u, kind, lines, shown, focused.get(table)); if (labels) labelEnds(u, lines, focused.get(table)); }],
+      setCursor: [(u) => { if (u.cursor.event || tip.dataset.own) showTip(u, element, kind, lines, tip); }],
+    },
+  }, [[from, until], [low, high]], element);
+  plot.root.setAttribute('aria-hidden', 'true');
+  element.append(tip);
+  element.plot = plot;
+  plots.add(plot);
+  element.addEventListener('pointerleave', () => { tip.hidden = true; focus(table, null); });
+}
+
+function clipped(u, work) {
+  u.ctx.save();
+  u.ctx.beginPath();
+  u.ctx.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
+  u.ctx.clip();
+  work(u.ctx, devicePixelRatio);
+  u.ctx.restore();
+}
+
+// Warm-up, and in a chart of one arm what happened when.
+function drawGround(u, kind, lines) {
+  const arms = new Set(lines.map((l) => l.arm));
+  if (!kind.events || arms.size > 1) return;
+  clipped(u, (ctx, ratio) => {
+    const { top, height } = u.bbox;
+    const band = (a, b) => ctx.fillRect(u.valToPos(a, 'x', true), top, Math.max(ratio * 2, u.valToPos(b, 'x', true) - u.valToPos(a, 'x', true)), height);
+    const main = lines[lines.length - 1];
+    ctx.fillStyle = ink('shade');
+    if (main.warmup > 0) band(0, main.warmup);
+    ctx.fillStyle = ctx.strokeStyle = ink('alert');
+    ctx.lineWidth = ratio;
+    for (const event of main.events) {
+      ctx.globalAlpha = event.until > event.t ? 0.16 : 0.8;
+      if (event.until > event.t) { band(event.t, event.until); continue; }
+      const x = u.valToPos(event.t, 'x', true);
+      ctx.setLineDash([3 * ratio, 3 * ratio]);
+      ctx.beginPath();
+      ctx.moveTo(x, top);
+      ctx.lineTo(x, top + height);
+      ctx.stroke();
+    }
+  });
+}
+
+function drawLines(u, kind, lines, shown, single) {
+  const order = single ? [...lines.filter((l) => l.arm !== single), ...lines.filter((l) => l.arm === single)] : lines;
+  clipped(u, (ctx, ratio) => {
+    for (const line of order) {
+      const own = line.arm === single;
+      if (!own && !shown.includes(line)) continue;
+      ctx.strokeStyle = ctx.fillStyle = ink(line.look.hue);
+      ctx.globalAlpha = (single && !own ? 0.13 : 1) * (line.main ? 1 : 0.35);
+      ctx.lineWidth = ratio * (line.main ? (own ? 2.4 : 1.6) : 1);
+      ctx.lineJoin = 'round';
+      ctx.setLineDash(kind.all ? [] : line.look.dash.map((d) => d * ratio));
+      ctx.beginPath();
+      let pen = false;
+      const points = [];
+      line.x.forEach((x, i) => {
+        const y = line.y[i];
+        if (x == null || y == null) { pen = kind.nearest && pen; return; }
+        const at = [u.valToPos(x, 'x', true), u.valToPos(y, 'y', true)];
+        if (pen) ctx.lineTo(...at); else ctx.moveTo(...at);
+        pen = true;
+        points.push(at);
+      });
+      ctx.stroke();
+      ctx.setLineDash([]);
+      if (kind.dots || points.length === 1) for (const at of points) dot(ctx, at, 2.4 * ratio);
+      if (kind.events === 'on the line' && line.main) for (const event of line.events) drop(ctx, u, line, event, ratio);
+    }
+  });
+}
+
+function dot(ctx, [x, y], radius) {
+  ctx.beginPath();
+  ctx.arc(x, y, radius, 0, 2 * Math.PI);
+  ctx.fill();
+}
+
+// A triangle that points at the line where something happened.
+function drop(ctx, u, line, event, ratio) {
+  const at = before(line, event.t);
+  if (at < 0) return;
+  const x = u.valToPos(event.t, 'x', true);
+  const y = u.valToPos(line.y[at], 'y', true) - 4 * ratio;
+  ctx.beginPath();
+  ctx.moveTo(x, y);
+  ctx.lineTo(x - 4.5 * ratio, y - 8 * ratio);
+  ctx.lineTo(x + 4.5 * ratio, y - 8 * ratio);
+  ctx.fill();
+}
+
+// The last place of a line at or before x that has a value; -1: none.
+function before(line, x) {
+  let found = -1;
+  for (let i = 0; i < line.x.length; i++) if (line.x[i] != null && line.x[i] <= x && line.y[i] != null) found = i;
+  return found;
+}
+
+function showTip(u, element, kind, lines, tip) {
+  const { left, top } = u.cursor;
+  if (left < 0 || !element.matches(':hover')) { tip.hidden = true; return; }
+  let x = u.posToVal(left, 'x');
+  if (kind.ticksX) x = kind.ticksX.reduce((best, at) => (Math.abs(at - x) < Math.abs(best - x) ? at : best));
+  const values = lines.filter((l) => l.main).map((line) => {
+    const i = kind.nearest ? line.x.indexOf(x) : before(line, x);
+    return i < 0 ? null : { line, value: line.y[i], off: Math.abs(u.valToPos(line.y[i], 'y') - top) };
+  }).filter((v) => v && v.value != null).sort((a, b) => b.value - a.value);
+  if (!values.length) { tip.hidden = true; return; }
+  const near = values.reduce((a, b) => (b.off < a.off ? b : a));
+  focus(element.dataset.table, near.off < 30 && values.length > 1 ? near.line.arm : null);
+  const most = 12;
+  const start = Math.max(0, Math.min(values.indexOf(near) - most / 2, values.length - most));
+  tip.replaceChildren(...[{ text: kind.at(x) }, ...values.slice(start, start + most).map((v) => ({ name: v.line.arm, hue: v.line.look.hue, text: kind.text(v.value, element), own: v === near }))].map((row) => {
+    const p = document.createElement('p');
+    if (row.own) p.className = 'own';
+    if (row.name != null) {
+      const name = document.createElement('span');
+      name.textContent = row.name;
+      name.style.color = `var(--${row.hue})`;
+      p.append(name);
+    }
+    p.append(row.text);
+    return p;
+  }));
+  tip.hidden = false;
+  const room = element.clientWidth - tip.offsetWidth;
+  const plotLeft = u.bbox.left / devicePixelRatio;
+  const at = plotLeft + left + 14;
+  tip.style.left = `${Math.max(0, at > room ? plotLeft + left - tip.offsetWidth - 14 : at)}px`;
+}
+
+const measure = document.createElement('canvas').getContext('2d');
+function widest(texts) {
+  measure.font = font(11);
+  return Math.max(...texts.map((text) => measure.measureText(text).width));
+}
+
+// Writes each arm at its line's end, moved apart where lines end close together.
+function labelEnds(u, lines, single) {
+  const ratio = devicePixelRatio;
+  const { left, top, width, height } = u.bbox;
+  const step = 13 * ratio;
+  const ends = lines.filter((l) => l.main).map((line) => {
+    const last = before(line, u.scales.x.max);
+    if (last < 0) return null;
+    const y = u.valToPos(line.y[last], 'y', true);
+    return { line, x: Math.min(u.valToPos(line.x[last], 'x', true), left + width), y: Math.min(Math.max(y, top), top + height) };
+  }).filter(Boolean).sort((a, b) => a.y - b.y);
+  let free = top;
+  for (const end of ends) { end.at = Math.max(end.y, free); free = end.at + step; }
+  free = top + height;
+  for (const end of [...ends].reverse()) { end.at = Math.min(end.at, free); free = end.at - step; }
+  const { ctx } = u;
+  ctx.save();
+  ctx.font = font(11 * ratio);
+  ctx.textBaseline = 'middle';
+  ctx.textAlign = 'left';
+  ctx.lineWidth = 0.75 * ratio;
+  for (const { line, x, y, at } of ends) {
+    ctx.globalAlpha = single && single !== line.arm ? 0.25 : 1;
+    ctx.strokeStyle = ctx.fillStyle = ink(line.look.hue);
+    ctx.beginPath();
+    ctx.moveTo(x + 2 * ratio, y);
+    ctx.lineTo(left + width + 8 * ratio, at);
+    ctx.stroke();
+    ctx.fillText(line.arm.length > 22 ? `${line.arm.slice(0, 21)}…` : line.arm, left + width + 11 * ratio, at + ratio / 2);
+  }
+  ctx.restore();
+}
+
+// Singles an arm out in all charts of its table; null: the one whose button is pressed, if any.
+export function focus(table, arm) {
+  const section = document.getElementById(table);
+  const pressed = section && section.querySelector('.legend [aria-pressed=true]');
+  const next = arm ?? (pressed ? pressed.dataset.arm : null);
+  if ((focused.get(table) ?? null) === next) return;
+  focused.set(table, next);
+  for (const plot of plots) if (plot.root.parentNode.dataset.table === table) plot.redraw(false, false);
+}
+
+export function drawShown() {
+  for (const element of document.querySelectorAll('.plot')) draw(element);
+}
+
+// Sets every chart to its element's width.
+export function fit() {
+  drawShown();
+  for (const plot of plots) {
+    const { clientWidth, clientHeight } = plot.root.parentNode;
+    if (clientWidth && (clientWidth !== plot.width || clientHeight !== plot.height)) plot.setSize({ width: clientWidth, height: clientHeight });
+  }
+}
+
+export function repaint() {
+  inks.clear();
+  for (const plot of plots) plot.redraw(false, true);
+}
