@@ -82,6 +82,18 @@ func Rate(perSecond float64) string {
 // Bytes writes an amount of bytes that was measured: "1.05 MB".
 func Bytes(v float64) string { return SI(v, "B") }
 
+// PerOperation writes an amount of one operation: "282 B", "0.98"; what is below a hundredth is
+// chance, and written as such.
+func PerOperation(v float64, unit string) string {
+	switch {
+	case v > 0 && v < 0.01:
+		return strings.TrimSpace("<0.01 " + unit)
+	case v > 0 && v < 1:
+		return strings.TrimSpace(strconv.FormatFloat(v, 'f', 2, 64) + " " + unit)
+	}
+	return SI(v, unit)
+}
+
 // Latency writes nanoseconds: "1.25 ms".
 func Latency(ns float64) string { return SI(ns/1e9, "s") }
 
