@@ -294,7 +294,7 @@ func readable(t *testing.T, directory string) *record.Run {
 func onlyMachines(run *record.Run) bool {
 	for _, trial := range run.Trials {
 		for _, mark := range trial.Marks {
-			if mark.Code != record.MarkForeign && mark.Code != record.MarkThrottled {
+			if !mark.Machine() {
 				return false
 			}
 		}

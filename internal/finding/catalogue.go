@@ -24,6 +24,8 @@ type Entry struct {
 	// Machine says that the fault is the machine's and not the store's: it costs the block, and the
 	// trial is run again.
 	Machine bool
+	// Fault is, of a mark, the code of the finding that it makes.
+	Fault Code
 	// Answer says that a finding belongs to the question rather than to the trust in its figures.
 	Answer bool
 

@@ -124,6 +124,8 @@ var functions = template.FuncMap{
 	"number":   of(format.Number),
 	"count":    of(func(v float64) string { return format.Count(uint64(max(v, 0))) }),
 	"interval": func(low, high any) (string, error) { return two(format.Interval, low, high) },
+	"counts":   wholeRange,
+	"shares":   shareRange,
 	"plural": func(n any, one, many string) (string, error) {
 		v, ok := number(n)
 		if !ok {
@@ -190,6 +192,35 @@ func number(v any) (float64, bool) {
 		return float64(v), true
 	}
 	return 0, false
+}
+
+// wholeRange writes a count of which the least and perhaps the most are known.
+func wholeRange(least, most any) (string, error) {
+	low, ok := number(least)
+	if !ok {
+		return "", fmt.Errorf("%v is no number", least)
+	}
+	high, bounded := number(most)
+	switch {
+	case !bounded:
+		return "at least " + format.Count(uint64(low)), nil
+	case low == high:
+		return format.Count(uint64(low)), nil
+	}
+	return format.Count(uint64(low)) + " to " + format.Count(uint64(high)), nil
+}
+
+// shareRange writes a share between two bounds, as one number where they round to the same.
+func shareRange(least, most any) (string, error) {
+	low, okLow := number(least)
+	high, okHigh := number(most)
+	if !okLow || !okHigh {
+		return "", fmt.Errorf("%v or %v is no number", least, most)
+	}
+	if format.Percent(low) == format.Percent(high) {
+		return format.Percent(low), nil
+	}
+	return strings.TrimSuffix(format.Percent(low), " %") + " to " + format.Percent(high), nil
 }
 
 func texts(v any) (words []string) {

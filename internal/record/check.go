@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 
+	"assay/internal/finding"
 	"assay/internal/plan"
 	"assay/internal/trace"
 )
@@ -54,7 +56,7 @@ func (r *Run) checkTrial(t *Trial) error {
 			return fmt.Errorf("phase %q stands there twice", p.Name)
 		}
 		names[p.Name] = true
-		if err := checkPhase(p, t.has(MarkIdentity)); err != nil {
+		if err := checkPhase(p, t.has(finding.FaultCounts)); err != nil {
 			return fmt.Errorf("phase %q: %w", p.Name, err)
 		}
 	}
@@ -64,13 +66,8 @@ func (r *Run) checkTrial(t *Trial) error {
 	return nil
 }
 
-func (t *Trial) has(code string) bool {
-	for _, m := range t.Marks {
-		if m.Code == code {
-			return true
-		}
-	}
-	return false
+func (t *Trial) has(fault finding.Code) bool {
+	return slices.ContainsFunc(t.Marks, func(m finding.Mark) bool { return m.Fault() == fault })
 }
 
 // countMax bounds counts, so that sums of them stay sums.
@@ -192,12 +189,12 @@ func (r *Run) holdSeries(trial *Trial, samples []Sample) {
 		for _, o := range p.Operations {
 			done += o.Done()
 		}
-		if sums[p.Name] > done && !trial.has(MarkIdentity) {
+		if sums[p.Name] > done && !trial.has(finding.FaultCounts) {
 			r.fault(FaultImpossible, file, id, fmt.Sprintf("phase %q has %d operations there, and %d in its result", p.Name, sums[p.Name], done))
 		}
 		elapsed := float64(p.ElapsedNS) / 1e9
 		left := elapsed - ends[p.Name]
-		if least := float64(p.SampleNS) / 1e9; trial.SamplesMissing == 0 && p.SampleNS > 0 && left >= least+timeSlack*(1+elapsed) && !trial.has(MarkClock) && !trial.has(MarkDiskFull) {
+		if least := float64(p.SampleNS) / 1e9; trial.SamplesMissing == 0 && p.SampleNS > 0 && left >= least+timeSlack*(1+elapsed) && !trial.has(finding.FaultClock) && !trial.has(finding.FaultDiskFull) {
 			r.fault(FaultImpossible, file, id, fmt.Sprintf("the last %.3g s of phase %q are not there", left, p.Name))
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/finding"
 	"assay/internal/plan"
 	"assay/internal/record"
 )
@@ -181,7 +182,7 @@ func TestImpossibleRunsAreSeen(t *testing.T) {
 			if (trial != nil) != c.result {
 				t.Errorf("the result: %+v; %+v", trial, run.Faults)
 			}
-			if c.file == damagedSeries && (trial.State != record.Marked || trial.Marks[0].Code != record.MarkDamaged) {
+			if c.file == damagedSeries && (trial.State != record.Marked || trial.Marks[0].Code != finding.MarkDamaged) {
 				t.Errorf("%s, %+v", trial.State, trial.Marks)
 			}
 			for _, s := range run.Series[damagedTrial] {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/finding"
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/store"
@@ -28,7 +29,6 @@ func TestEachFieldIsDocumented(t *testing.T) {
 		"environment.json": record.Environment{},
 		"events.jsonl":     record.Event{},
 		"trial.json":       record.Trial{},
-		"Marks":            record.Mark{},
 		"Abilities":        store.Abilities{},
 		"Phases":           record.Phase{},
 		"Operations":       record.Operation{},
@@ -59,9 +59,17 @@ func TestEachFieldIsDocumented(t *testing.T) {
 			}
 		}
 	}
+	var stated []string // every mark, its fault, and every cause
+	for _, code := range finding.Codes() {
+		if entry, _ := finding.Lookup(code); entry.Fault != "" {
+			stated = append(stated, string(code), string(entry.Fault))
+		}
+	}
+	for _, cause := range finding.Causes {
+		stated = append(stated, string(cause))
+	}
 	for _, words := range map[string][]string{
-		"Marks": {record.MarkErrors, record.MarkWrong, record.MarkLost, record.MarkStale, record.MarkIdentity, record.MarkUnfinished,
-			record.MarkClock, record.MarkForeign, record.MarkThrottled, record.MarkShort, record.MarkDiskFull, record.MarkDamaged},
+		"Marks": stated,
 		"events.jsonl": {record.EventStarted, record.EventTrialStarted, record.EventTrialEnded, record.EventInterrupted,
 			record.EventResumed, record.EventEnded, record.EventNote},
 		"trial.json": {string(record.OK), string(record.Marked), string(record.Failed), string(record.Refused), string(record.Interrupted)},

@@ -1,6 +1,10 @@
 package record
 
-import "fmt"
+import (
+	"fmt"
+
+	"assay/internal/finding"
+)
 
 // Fault is something in a run directory that is not as Assay wrote it, or that Assay could not write.
 type Fault struct {
@@ -40,6 +44,6 @@ func (r *Run) markFaults() {
 		if trial.State == OK {
 			trial.State = Marked
 		}
-		trial.Marks = append(trial.Marks, Mark{Code: MarkDamaged, Text: f.File + ": " + f.What})
+		trial.Marks = append(trial.Marks, finding.Mark{Message: finding.New(finding.MarkDamaged, "file", f.File, "text", f.What)})
 	}
 }

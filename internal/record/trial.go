@@ -5,6 +5,7 @@ package record
 import (
 	"time"
 
+	"assay/internal/finding"
 	"assay/internal/histogram"
 	"assay/internal/host"
 	"assay/internal/plan"
@@ -25,12 +26,13 @@ const (
 
 // Trial is the result of a trial: trials/ID/trial.json, written once, when the trial has ended.
 type Trial struct {
-	Plan    plan.Trial `json:"plan"`
-	State   State      `json:"state"`
-	Error   string     `json:"error,omitempty"` // one sentence: why it failed, was refused or interrupted
-	Marks   []Mark     `json:"marks,omitempty"`
-	Started time.Time  `json:"started"`
-	Seconds float64    `json:"seconds"` // the whole trial, start and close of the store included
+	Plan    plan.Trial     `json:"plan"`
+	State   State          `json:"state"`
+	Cause   finding.Code   `json:"cause,omitempty"` // why it failed, was refused or interrupted: one of finding's Cause… codes
+	Error   string         `json:"error,omitempty"` // what the worker, the store or the system said of it
+	Marks   []finding.Mark `json:"marks,omitempty"`
+	Started time.Time      `json:"started"`
+	Seconds float64        `json:"seconds"` // the whole trial, start and close of the store included
 
 	Version   string            `json:"version,omitempty"` // of the store's library or server
 	Settings  map[string]string `json:"settings,omitempty"`
@@ -65,29 +67,6 @@ type QuotaMount struct {
 	UsableBytes uint64 `json:"usable_bytes"`      // free for the store's files at the beginning; the file system keeps the rest for itself
 	Caution     string `json:"caution,omitempty"` // what a reader must know of it
 }
-
-// Mark is something that forbids ranking a trial.
-type Mark struct {
-	Code  string `json:"code"` // one of the Mark… constants
-	Phase string `json:"phase,omitempty"`
-	Text  string `json:"text"` // a sentence with the evidence
-}
-
-// The codes of marks.
-const (
-	MarkErrors     = "errors"          // operations ended in errors or timeouts
-	MarkWrong      = "wrong-values"    // a value came back that was never written there
-	MarkLost       = "lost-values"     // a value that must be there was not
-	MarkStale      = "stale-values"    // the final check found an older value than the last acknowledged one
-	MarkIdentity   = "counts-disagree" // outcomes do not add up to the operations of the trace
-	MarkUnfinished = "unfinished"      // operations that never ended
-	MarkClock      = "clock"           // the worker's clock went its own way
-	MarkForeign    = "foreign-load"    // other processes or a hypervisor took the CPU
-	MarkThrottled  = "throttled"       // a CPU quota or heat held the worker back
-	MarkShort      = "not-all-done"    // the phase ended before its operations were done
-	MarkDamaged    = "damaged"         // its files are not as they were recorded: set when a run is read
-	MarkDiskFull   = "disk-full"       // operations failed because the disk was full; the phase was ended, and no further one begun
-)
 
 // Phase is the result of one phase.
 type Phase struct {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/internal/finding"
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/verdict"
@@ -165,7 +166,7 @@ func trialView(run *record.Run, planned plan.Trial, key, base string) Trial {
 		view.Reasons = append(view.Reasons, trial.Error)
 	}
 	for _, mark := range trial.Marks {
-		view.Reasons = append(view.Reasons, mark.Text)
+		view.Reasons = append(view.Reasons, finding.Text(mark.Message))
 	}
 	if f := trial.Final; f != nil {
 		view.Final = &Final{Records: f.Records, Of: f.Of, Right: f.Right, Lost: f.Lost, Stale: f.Stale, Wrong: f.Wrong, Errors: f.Errors, Unknown: f.Unknown}

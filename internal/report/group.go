@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"assay/internal/finding"
 	"assay/internal/plan"
-	"assay/internal/record"
 	"assay/internal/verdict"
 )
 
@@ -40,14 +40,14 @@ func groupFindings(findings []Finding, tables []Table) []Group {
 // groupWords tell what several findings of a code say together; a code without words comes once in a run. %s is what there are several of ("3 stores"), a {many|one}
 // is chosen by it, and the list of the places follows.
 var groupWords = map[string]string{
-	record.MarkErrors:     "%s answered with errors or timeouts, and {have|has} no rank there",
-	record.MarkWrong:      "%s returned values that were never written under their key",
-	record.MarkLost:       "%s lost records",
-	record.MarkStale:      "%s returned older values than {they|it} had acknowledged",
-	record.MarkIdentity:   "%s {have|has} counts that can't be: operations, or what they are said to have done, don't add up",
-	record.MarkUnfinished: "%s left operations that never ended",
-	record.MarkShort:      "%s did not get through all {their|its} operations",
-	record.MarkDiskFull:   "%s filled the disk",
+	string(finding.FaultErrors):     "%s answered with errors or timeouts, and {have|has} no rank there",
+	string(finding.FaultWrong):      "%s returned values that were never written under their key",
+	string(finding.FaultLost):       "%s lost records",
+	string(finding.FaultStale):      "%s returned older values than {they|it} had acknowledged",
+	string(finding.FaultCounts):     "%s {have|has} counts that can't be: operations, or what they are said to have done, don't add up",
+	string(finding.FaultUnfinished): "%s left operations that never ended",
+	string(finding.FaultShort):      "%s did not get through all {their|its} operations",
+	string(finding.FaultDiskFull):   "%s filled the disk",
 
 	verdict.FindFailed:        "%s failed, and {have|has} no rank there",
 	verdict.FindHarnessBound:  "%s {are|is} harness-bound: most of an operation is the harness, so that there is no rank",
@@ -81,9 +81,9 @@ var groupWords = map[string]string{
 
 // blockWords are of what spoils a block, and not the arm. What became of the blocks follows: leftWords or keptWords.
 var blockWords = map[string]string{
-	record.MarkClock:     "%s {were|was} timed by a clock that can't be trusted",
-	record.MarkForeign:   "%s ran while something else used the machine",
-	record.MarkThrottled: "%s {were|was} held back by a CPU quota or heat",
+	string(finding.FaultClock):     "%s {were|was} timed by a clock that can't be trusted",
+	string(finding.FaultForeign):   "%s ran while something else used the machine",
+	string(finding.FaultThrottled): "%s {were|was} held back by a CPU quota or heat",
 }
 
 const (

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"assay/internal/counters"
+	"assay/internal/finding"
 	"assay/internal/histogram"
 	"assay/internal/plan"
 	"assay/internal/record"
@@ -538,7 +539,7 @@ func TestSpoiledBlocksAreOnlyLeftOutWhereTheyAre(t *testing.T) {
 				if planned.Arm == "bbolt" && planned.Block == block {
 					trial := run.Trials[planned.ID]
 					trial.State = record.Marked
-					trial.Marks = []record.Mark{{Code: record.MarkForeign, Phase: "put", Text: "other processes used 40 % of the machine"}}
+					trial.Marks = []finding.Mark{{Message: finding.New(finding.MarkForeign, "least", 0.4, "most", 0.4), Phase: "put"}}
 				}
 			}
 		}
@@ -546,7 +547,7 @@ func TestSpoiledBlocksAreOnlyLeftOutWhereTheyAre(t *testing.T) {
 	}
 	sentence := func(v View) string {
 		for _, f := range v.Findings {
-			if f.Code == record.MarkForeign {
+			if f.Code == string(finding.FaultForeign) {
 				return f.Sentence
 			}
 		}
@@ -559,7 +560,7 @@ func TestSpoiledBlocksAreOnlyLeftOutWhereTheyAre(t *testing.T) {
 	if got := sentence(spoil(1, 2)); strings.Contains(got, "left out") || !strings.Contains(got, "its figures are of these blocks, for it has no others: put at D0") {
 		t.Errorf("of both blocks it says %q", got)
 	}
-	members := []Finding{{Code: record.MarkForeign, Arm: "a", Place: "put at D0", Faulty: true}, {Code: record.MarkForeign, Arm: "b", Place: "put at D0"}}
+	members := []Finding{{Code: string(finding.FaultForeign), Arm: "a", Place: "put at D0", Faulty: true}, {Code: string(finding.FaultForeign), Arm: "b", Place: "put at D0"}}
 	if got := together(members, nil); !strings.Contains(got, "where there are others") {
 		t.Errorf("of an arm with others and one without it says %q", got)
 	}

@@ -23,7 +23,7 @@ func (t *trial) finalCheck(ctx context.Context) error {
 	if len(indexes) == 0 {
 		return nil
 	}
-	result := record.Phase{Name: "final check", Number: finalCheckNumber, SampleNS: int64(sampleMax)}
+	result := record.Phase{Name: record.FinalCheckPhase, Number: finalCheckNumber, SampleNS: int64(sampleMax)}
 	request := t.prepare(result.Name, finalCheckNumber)
 	t.run.view.PhaseStarted(result.Name)
 	w, err := t.begin(audit.VerifyTrace(indexes, min(t.cell.Threads, len(indexes))), request, &result)
@@ -41,21 +41,6 @@ func (t *trial) finalCheck(ctx context.Context) error {
 	check := record.FinalCheck{Records: counts.Records, Of: of, Right: counts.Right, Lost: counts.Lost, Stale: counts.Stale,
 		Wrong: counts.Wrong, Errors: counts.Errors, Unknown: counts.Unknown, Examples: counts.Examples}
 	t.result.Final = &check
-	if check.Lost > 0 {
-		t.mark(record.MarkLost, "%d of %d records that were read back at the end are gone, though their writes were acknowledged", check.Lost, check.Records)
-	}
-	if check.Stale > 0 {
-		t.mark(record.MarkStale, "%d of %d records that were read back at the end hold an older value than the last acknowledged one", check.Stale, check.Records)
-	}
-	if check.Wrong > 0 {
-		t.mark(record.MarkWrong, "%d of %d records that were read back at the end hold a value that is not theirs", check.Wrong, check.Records)
-	}
-	if check.Errors > 0 {
-		t.mark(record.MarkErrors, "%d of %d records could not be read back at the end", check.Errors, check.Records)
-	}
+	t.result.Marks = append(t.result.Marks, check.Marks()...)
 	return nil
-}
-
-func (t *trial) mark(code, format string, args ...any) {
-	t.result.Marks = append(t.result.Marks, record.Mark{Code: code, Phase: "final check", Text: fmt.Sprintf(format, args...)})
 }

@@ -3,9 +3,9 @@ package run
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 
+	"assay/internal/finding"
 	"assay/internal/host"
 	"assay/internal/record"
 )
@@ -40,8 +40,8 @@ func (t *trial) tellWhatOthersTook() {
 		return
 	}
 	if i := slices.IndexFunc(t.result.Marks, isFullMark); i >= 0 {
-		t.result.Marks[i].Text += fmt.Sprintf("; of the %s that were free before the trial, %s were not given back when the store's files were removed: something else took them",
-			sizeText(t.freeBefore), sizeText(t.freeBefore-free))
+		mark := &t.result.Marks[i]
+		mark.Message = mark.With("others_took", t.freeBefore-free)
 	}
 }
 
@@ -55,22 +55,22 @@ func (w *watched) meetFullDisk() {
 
 // markFull marks the trial, in the phase that was the last to end, as one that met a full disk. The mark stands before the others of the phase,
 // whose cause it is.
-func (t *trial) markFull(text string) {
+func (t *trial) markFull(full finding.Message) {
 	if slices.ContainsFunc(t.result.Marks, isFullMark) {
 		return // the phase that met it first is the one that tells
 	}
-	mark := record.Mark{Code: record.MarkDiskFull, Text: text}
+	mark := finding.Mark{Message: full}
 	if n := len(t.result.Phases); n > 0 {
 		mark.Phase = t.result.Phases[n-1].Name
 	}
-	at := slices.IndexFunc(t.result.Marks, func(m record.Mark) bool { return m.Phase == mark.Phase })
+	at := slices.IndexFunc(t.result.Marks, func(m finding.Mark) bool { return m.Phase == mark.Phase })
 	if at < 0 {
 		at = len(t.result.Marks)
 	}
 	t.result.Marks = slices.Insert(t.result.Marks, at, mark)
 }
 
-func isFullMark(m record.Mark) bool { return m.Code == record.MarkDiskFull }
+func isFullMark(m finding.Mark) bool { return m.Fault() == finding.FaultDiskFull }
 
 // logEndBytes is how much of the worker's log is looked through: more than the stacks of a Go program that dies.
 const logEndBytes = 1 << 20

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/finding"
 	"assay/internal/host"
 	"assay/internal/plan"
 	"assay/internal/record"
@@ -103,18 +104,18 @@ func TestAFullDiskEndsTheTrialNotTheRun(t *testing.T) {
 					continue
 				}
 				t.Logf("%s: %s; %s; %v; %d samples", planned.ID, trial.State, trial.Error, trial.Marks, len(run.Series[planned.ID]))
-				if len(trial.Phases) != 1 || trial.Phases[0].EndedBy != record.EndedDiskFull || !slices.Contains(codes(trial), record.MarkDiskFull) {
+				if len(trial.Phases) != 1 || trial.Phases[0].EndedBy != record.EndedDiskFull || !slices.Contains(codes(trial), string(finding.FaultDiskFull)) {
 					t.Fatalf("%s: marks %v, phases %+v", planned.ID, trial.Marks, trial.Phases)
 				}
-				if slices.Contains(codes(trial), record.MarkIdentity) {
+				if slices.Contains(codes(trial), string(finding.FaultCounts)) {
 					t.Errorf("%s: %v", planned.ID, trial.Marks)
 				}
 				addsUp(t, &trial.Phases[0])
 				if bytes := trial.Phases[0].Operations[0].OK * 4096; bytes > 64<<20 || bytes < 4<<20 {
 					t.Errorf("%s: %d bytes of values were acknowledged", planned.ID, bytes)
 				}
-				if strings.Contains(trial.Marks[0].Text, "something else") {
-					t.Errorf("%s: nothing else took the disk, but: %s", planned.ID, trial.Marks[0].Text)
+				if trial.Marks[0].Params["others_took"] != nil {
+					t.Errorf("%s: nothing else took the disk, but: %v", planned.ID, trial.Marks[0])
 				}
 				// The series tells of the phase to its end, and of no more operations than there were.
 				var sampled uint64
@@ -233,7 +234,7 @@ func TestADiskThatOthersFillEndsTheRun(t *testing.T) {
 			}
 			if place == "data root" { // no trial's end can have made room: the one under way tells nothing of its store
 				for id, trial := range before.Trials {
-					if slices.Contains(codes(trial), record.MarkDiskFull) && (trial.State != record.Interrupted || !strings.Contains(trial.Error, "something else fills it")) {
+					if slices.Contains(codes(trial), string(finding.FaultDiskFull)) && (trial.State != record.Interrupted || !strings.Contains(trial.Error, "something else fills it")) {
 						t.Errorf("%s: %s, %q", id, trial.State, trial.Error)
 					}
 				}
@@ -259,7 +260,7 @@ func TestADiskThatOthersFillEndsTheRun(t *testing.T) {
 				if before.Trials[id] != nil && before.Trials[id].State != record.Interrupted {
 					continue // it was done before
 				}
-				if full := slices.Contains(codes(trial), record.MarkDiskFull); full || trial.State == record.Failed || trial.SamplesMissing > 0 {
+				if full := slices.Contains(codes(trial), string(finding.FaultDiskFull)); full || trial.State == record.Failed || trial.SamplesMissing > 0 {
 					t.Errorf("%s after --resume: %s, %s, %v", id, trial.State, trial.Error, trial.Marks)
 				}
 			}

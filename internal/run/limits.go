@@ -10,6 +10,7 @@ import (
 	"assay/internal/conductor"
 	"assay/internal/control"
 	"assay/internal/counters"
+	"assay/internal/finding"
 	"assay/internal/host"
 	"assay/internal/live"
 	"assay/internal/record"
@@ -66,11 +67,13 @@ func (t *trial) explain(err error) error {
 	case err == nil || errors.Is(err, errInterrupted) || errors.Is(err, errRunDirectory):
 		return err
 	case t.outOfMemory():
+		t.result.Cause = finding.CauseMemory
 		return fmt.Errorf("killed by the kernel at its memory limit of %s: %w", sizeText(uint64(t.cell.MemoryLimit)), err)
 	case t.noRoom(err):
-		t.full = true
-		t.markFull(t.fullText("was"))
-		return fmt.Errorf("%s%s: %w", t.fullText("is"), busError(err), err)
+		full := t.fullDisk()
+		t.full, t.result.Cause = true, finding.CauseDiskFull
+		t.markFull(full)
+		return fmt.Errorf("%s%s: %w", finding.Text(full), busError(err), err)
 	}
 	return err
 }
@@ -181,28 +184,21 @@ const (
 	emptyBytes = 1 << 20
 )
 
-func freeText(directory string) string {
-	free, err := host.FreeBytes(directory)
-	if err != nil {
-		return "an unknown number of bytes"
-	}
-	return sizeText(free)
-}
-
 // judgeDisk says what a phase that ended early by its files means for the trial. A full disk marks it: operations failed. A quota
 // does not, unless the records that later phases count on are not all there.
 func (t *trial) judgeDisk(p *spec.Phase, result *record.Phase) error {
 	switch {
 	case result.EndedBy == record.EndedQuota && p.Load:
+		t.result.Cause = finding.CauseQuota
 		return fmt.Errorf("the load reached the disk quota of %s before all %d records were stored: fewer records, or a larger disk_quota",
 			sizeText(uint64(t.cell.DiskQuota)), t.cell.Records)
 	case result.EndedBy == record.EndedDiskFull:
 		t.full = true
-		text := t.fullText("was") + "; the phase was ended"
+		full := t.fullDisk()
 		if records := result.Sizes.Records; records != nil {
-			text += fmt.Sprintf(" with %d records stored", *records)
+			full = full.With("records", *records)
 		}
-		t.markFull(text)
+		t.markFull(full)
 		if p.Load {
 			return errors.New("the disk was full before all records were loaded")
 		}
@@ -212,7 +208,7 @@ func (t *trial) judgeDisk(p *spec.Phase, result *record.Phase) error {
 
 // leaveOut says that a phase was not begun on a full disk.
 func (t *trial) leaveOut(p *spec.Phase) {
-	t.result.Marks = append(t.result.Marks, record.Mark{Code: record.MarkDiskFull, Phase: p.Name, Text: "not begun: the disk was full"})
+	t.result.Marks = append(t.result.Marks, finding.Mark{Message: finding.New(finding.MarkNotBegun), Phase: p.Name})
 }
 
 // checkLimits refuses an experiment whose memory limit can't be set here, before anything is made: an experiment without its limit would be

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/finding"
 	"assay/internal/host"
 	"assay/internal/record"
 	"assay/internal/spec"
@@ -109,7 +110,7 @@ func TestKilledAtTheMemoryLimit(t *testing.T) {
 	if !slices.ContainsFunc(samples, limited) {
 		t.Error("no sample has the memory that counts against the limit")
 	}
-	if marks := codes(trial); slices.Contains(marks, record.MarkIdentity) {
+	if marks := codes(trial); slices.Contains(marks, string(finding.FaultCounts)) {
 		t.Errorf("marks %v", trial.Marks)
 	}
 }
@@ -238,11 +239,11 @@ func TestFullDisk(t *testing.T) {
 			}
 			switch trial.State {
 			case record.Marked:
-				if !slices.Contains(codes(trial), record.MarkDiskFull) {
+				if !slices.Contains(codes(trial), string(finding.FaultDiskFull)) {
 					t.Errorf("marks %v", trial.Marks)
 				}
 			case record.Failed:
-				if !strings.Contains(trial.Error, "the disk is full") {
+				if trial.Cause != finding.CauseDiskFull {
 					t.Errorf("error %q", trial.Error)
 				}
 			default:

@@ -69,9 +69,7 @@ func (t *trial) phase(ctx context.Context, p *spec.Phase, position int) error {
 	if err := t.judgeDisk(p, &result); err != nil {
 		return err
 	}
-	if short := w.notDone(); short != "" {
-		t.result.Marks = append(t.result.Marks, record.Mark{Code: record.MarkShort, Phase: p.Name, Text: short})
-	}
+	t.result.Marks = append(t.result.Marks, w.notDone()...)
 	if t.run.experiment.BusyMachine != spec.BusyMachineTell {
 		t.result.Marks = append(t.result.Marks, machineMarks(&result)...)
 	}

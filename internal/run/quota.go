@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/internal/finding"
 	"assay/internal/host"
 	"assay/internal/record"
 	"assay/internal/spec"
@@ -98,15 +99,18 @@ func (t *trial) mountQuota() error {
 	return nil
 }
 
-// fullText says that the disk is full, and which disk.
-func (t *trial) fullText(tense string) string {
+// fullDisk says that the disk is full, and which disk.
+func (t *trial) fullDisk() finding.Message {
+	full, disk := finding.New(finding.MarkDiskFull), t.data
 	if t.writer.MetFullDisk() && (t.data == "" || t.mountsQuota() || t.run.options.DataRoot != "") {
-		return fmt.Sprintf("the disk of the run directory %s full (%s free)", tense, freeText(t.run.options.Directory))
+		full, disk = finding.New(finding.MarkRunDiskFull), t.run.options.Directory
+	} else if q := t.result.QuotaMount; q != nil {
+		full = finding.New(finding.MarkMountFull, "size", q.Bytes, "filesystem", q.FileSystem, "usable", q.UsableBytes)
 	}
-	if q := t.result.QuotaMount; q != nil {
-		return fmt.Sprintf("disk full: its file system of %s (%s, %s for files, %s free)", sizeText(q.Bytes), q.FileSystem, sizeText(q.UsableBytes), freeText(t.data))
+	if free, err := host.FreeBytes(disk); err == nil {
+		full = full.With("free", free)
 	}
-	return fmt.Sprintf("the disk %s full (%s free for the store)", tense, freeText(t.data))
+	return full
 }
 
 // busError explains the death of a process that wrote to a mapped page for which its file had no block left.

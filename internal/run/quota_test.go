@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/finding"
 	"assay/internal/host"
 	"assay/internal/record"
 	"assay/internal/spec"
@@ -89,12 +90,7 @@ func TestMountedQuotaIsMetByTheStore(t *testing.T) {
 				if bytes := trial.Phases[0].Operations[0].OK * 4096; bytes > 24<<20 || bytes < 2<<20 {
 					t.Errorf("%d bytes of values were acknowledged", bytes)
 				}
-				const full = "disk full: its file system of 24 MiB"
-				said := strings.Contains(trial.Error, full)
-				for _, mark := range trial.Marks {
-					said = said || mark.Code == record.MarkDiskFull && strings.HasPrefix(mark.Text, full)
-				}
-				if !said || trial.State != record.Marked && trial.State != record.Failed {
+				if !hasMark(trial, finding.MarkMountFull, finding.Params{"size": float64(24 << 20)}) || trial.State != record.Marked && trial.State != record.Failed {
 					t.Errorf("state %s, error %q, marks %v", trial.State, trial.Error, trial.Marks)
 				}
 				if driver == "pebble" {

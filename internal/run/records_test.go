@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/finding"
 	"assay/internal/record"
 )
 
@@ -76,7 +77,7 @@ func TestRecordsWithColumnsAreFoundAndChecked(t *testing.T) {
 func TestAStoreThatLosesColumnsIsMarked(t *testing.T) {
 	t.Parallel()
 	for driver, mark := range map[string]string{
-		"lies-column-lost": record.MarkWrong, "lies-column-swapped": record.MarkWrong, "lies-index-twice": record.MarkWrong, "lies-query-limit": record.MarkWrong,
+		"lies-column-lost": string(finding.FaultWrong), "lies-column-swapped": string(finding.FaultWrong), "lies-index-twice": string(finding.FaultWrong), "lies-query-limit": string(finding.FaultWrong),
 	} {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()

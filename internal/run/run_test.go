@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/finding"
 	"assay/internal/host"
 	"assay/internal/live"
 	"assay/internal/record"
@@ -136,15 +137,28 @@ func trialOf(t *testing.T, directory, arm string) *record.Trial {
 	return nil
 }
 
+// codes returns the faults of a trial, without those of the machine.
 func codes(trial *record.Trial) []string {
 	var all []string
 	for _, m := range trial.Marks {
-		if !slices.Contains(all, m.Code) && m.Code != record.MarkForeign && m.Code != record.MarkThrottled { // other tests run on this machine, which may have a quota
-			all = append(all, m.Code)
+		if fault := string(m.Fault()); !slices.Contains(all, fault) && !m.Machine() { // other tests run on this machine, which may have a quota
+			all = append(all, fault)
 		}
 	}
 	slices.Sort(all)
 	return all
+}
+
+// hasMark says whether a trial has a mark with some parameters, as JSON has them.
+func hasMark(trial *record.Trial, code finding.Code, params finding.Params) bool {
+	return slices.ContainsFunc(trial.Marks, func(m finding.Mark) bool {
+		for name, want := range params {
+			if m.Params[name] != want {
+				return false
+			}
+		}
+		return m.Code == code
+	})
 }
 
 // TestEachMisbehaviourIsCaught runs whole trials on stores and workers that break one promise each. It says for each what the run
@@ -158,24 +172,24 @@ func TestEachMisbehaviourIsCaught(t *testing.T) {
 	}{
 		{name: misbehave.Honest, state: record.OK},
 		{name: misbehave.Prints, state: record.OK},
-		{name: "lies-wrong-value", state: record.Marked, mark: record.MarkWrong},
-		{name: "lies-damaged-value", state: record.Marked, mark: record.MarkWrong},
-		{name: "lies-lost-writes", state: record.Marked, mark: record.MarkStale},
-		{name: "lies-all-lost", state: record.Marked, mark: record.MarkLost},
-		{name: "lies-stale-value", state: record.Marked, mark: record.MarkStale},
-		{name: "lies-delete", state: record.Marked, mark: record.MarkStale},
-		{name: "lies-batch-last", state: record.Marked, mark: record.MarkLost},
-		{name: "hangs-operation", state: record.Failed, mark: record.MarkUnfinished, text: "was killed"},
+		{name: "lies-wrong-value", state: record.Marked, mark: string(finding.FaultWrong)},
+		{name: "lies-damaged-value", state: record.Marked, mark: string(finding.FaultWrong)},
+		{name: "lies-lost-writes", state: record.Marked, mark: string(finding.FaultStale)},
+		{name: "lies-all-lost", state: record.Marked, mark: string(finding.FaultLost)},
+		{name: "lies-stale-value", state: record.Marked, mark: string(finding.FaultStale)},
+		{name: "lies-delete", state: record.Marked, mark: string(finding.FaultStale)},
+		{name: "lies-batch-last", state: record.Marked, mark: string(finding.FaultLost)},
+		{name: "hangs-operation", state: record.Failed, mark: string(finding.FaultUnfinished), text: "was killed"},
 		{name: "hangs-open", state: record.Failed, text: "open took longer"},
-		{name: "crashes-exit", state: record.Failed, mark: record.MarkUnfinished, text: "exit status 3"},
-		{name: "crashes-panic", state: record.Failed, mark: record.MarkUnfinished, text: "died"},
-		{name: misbehave.Honest, worker: liar("counts-twice"), state: record.Marked, mark: record.MarkIdentity},
-		{name: misbehave.Honest, worker: liar("counts-attempts"), state: record.Marked, mark: record.MarkIdentity},
-		{name: misbehave.Honest, worker: liar("counts-nothing"), state: record.Marked, mark: record.MarkIdentity},
-		{name: misbehave.Honest, worker: liar("counts-no-times"), state: record.Marked, mark: record.MarkIdentity},
-		{name: misbehave.Honest, worker: liar("counts-bytes"), state: record.Marked, mark: record.MarkIdentity},
-		{name: misbehave.Honest, worker: liar("counts-early-end"), state: record.Marked, mark: record.MarkIdentity},
-		{name: misbehave.Honest, worker: liar("counts-late-end"), state: record.Marked, mark: record.MarkIdentity},
+		{name: "crashes-exit", state: record.Failed, mark: string(finding.FaultUnfinished), text: "exit status 3"},
+		{name: "crashes-panic", state: record.Failed, mark: string(finding.FaultUnfinished), text: "died"},
+		{name: misbehave.Honest, worker: liar("counts-twice"), state: record.Marked, mark: string(finding.FaultCounts)},
+		{name: misbehave.Honest, worker: liar("counts-attempts"), state: record.Marked, mark: string(finding.FaultCounts)},
+		{name: misbehave.Honest, worker: liar("counts-nothing"), state: record.Marked, mark: string(finding.FaultCounts)},
+		{name: misbehave.Honest, worker: liar("counts-no-times"), state: record.Marked, mark: string(finding.FaultCounts)},
+		{name: misbehave.Honest, worker: liar("counts-bytes"), state: record.Marked, mark: string(finding.FaultCounts)},
+		{name: misbehave.Honest, worker: liar("counts-early-end"), state: record.Marked, mark: string(finding.FaultCounts)},
+		{name: misbehave.Honest, worker: liar("counts-late-end"), state: record.Marked, mark: string(finding.FaultCounts)},
 		{name: "hangs-close", state: record.Failed, text: "close"},
 		{name: misbehave.Honest, worker: liar("answers-garbage"), state: record.Failed, text: "control reply"},
 		{name: misbehave.Honest, worker: liar("answers-wrong-id"), state: record.Failed, text: "answered request"},

@@ -1,8 +1,7 @@
 package run
 
 import (
-	"fmt"
-
+	"assay/internal/finding"
 	"assay/internal/host"
 	"assay/internal/record"
 )
@@ -34,21 +33,20 @@ func (s *seen) look(from, to int64, acknowledged []uint64) {
 
 // against returns a mark if a phase from start to end can't be what was seen. end is 0 if the worker told none. A thread that is kept from the CPU
 // between its last look at the clock and its counters ends later than it says, by heldNS at most.
-func (s *seen) against(phase string, start, end, heldNS int64) []record.Mark {
+func (s *seen) against(phase string, start, end, heldNS int64) []finding.Mark {
 	if end <= start {
 		return nil
 	}
-	slack := int64(max(clockDriftFloor, clockDriftShare*float64(end-start)))
-	text := ""
+	slack := int64(record.ClockSlackNS(float64(end - start)))
+	code, by := finding.MarkBeganLate, start-s.workingBy
 	switch {
-	case s.workingBy > 0 && start > s.workingBy+slack:
-		text = fmt.Sprintf("the worker says that the phase began %.1f ms after operations of it had been done", float64(start-s.workingBy)/1e6)
+	case s.workingBy > 0 && by > slack:
 	case end < s.workingAfter-slack-heldNS:
-		text = fmt.Sprintf("the worker says that the phase ended %.1f ms before operations of it were done", float64(s.workingAfter-end)/1e6)
+		code, by = finding.MarkEndedSoon, s.workingAfter-end
 	default:
 		return nil
 	}
-	return []record.Mark{{Code: record.MarkClock, Phase: phase, Text: text}}
+	return []finding.Mark{{Message: finding.New(code, "by_ns", by), Phase: phase}}
 }
 
 // heldNS is for how long a thread of the phase may have waited for a CPU: no longer than others are known to have used CPUs, or its own kind where

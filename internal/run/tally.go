@@ -3,8 +3,10 @@ package run
 import (
 	"fmt"
 	"runtime"
+	"slices"
 
 	"assay/internal/counters"
+	"assay/internal/finding"
 	"assay/internal/host"
 	"assay/internal/record"
 	"assay/internal/trace"
@@ -48,17 +50,17 @@ func messages(from []counters.Message) []record.Message {
 
 // balance holds the outcomes against the conductor's own count of the trace: for each thread, the operations among the
 // entries that it began; in all, attempted = ok + miss + lost + conflict + wrong + error + timeout + unfinished. It returns a
-// sentence for each way in which they disagree.
-func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, unfinished uint64, problems []string) {
+// message for each way in which they disagree.
+func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, unfinished uint64, problems []finding.Message) {
 	for i := range file.Threads {
 		thread := &file.Threads[i]
 		begun, done := s.Attempted[i], s.Acknowledged[i]
 		if done > begun {
-			problems = append(problems, fmt.Sprintf("thread %d acknowledged %d entries, but began only %d", i, done, begun))
+			problems = append(problems, finding.New(finding.MarkAcknowledged, "thread", i, "acknowledged", done, "begun", begun))
 			continue
 		}
 		if thread.Limit != 0 && begun > thread.Limit {
-			problems = append(problems, fmt.Sprintf("thread %d began %d entries, its trace allows %d", i, begun, thread.Limit))
+			problems = append(problems, finding.New(finding.MarkBegun, "thread", i, "begun", begun, "limit", thread.Limit))
 		}
 		began, ended := thread.Count(begun), thread.Count(done)
 		for slot, o := range file.Operations {
@@ -71,7 +73,8 @@ func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, 
 			unfinished += began[o] - ended[o]
 			// An operation may be counted whose acknowledgement was not stored any more when the worker was killed.
 			if counted != ended[o] && counted != began[o] {
-				problems = append(problems, fmt.Sprintf("thread %d counted %d outcomes of %s, its trace has %d up to entry %d", i, counted, o, ended[o], done))
+				problems = append(problems, finding.New(finding.MarkOutcomes, "thread", i, "operation", o.String(),
+					"counted", counted, "expected", ended[o]))
 			} else {
 				unfinished -= min(counted-min(counted, ended[o]), unfinished)
 			}
@@ -82,7 +85,7 @@ func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, 
 			continue
 		}
 		if timed := t.Service.Count(); timed != t.Operations() {
-			problems = append(problems, fmt.Sprintf("%s has %d outcomes, but %d of them were timed", t.Operation, t.Operations(), timed))
+			problems = append(problems, finding.New(finding.MarkTimed, "operation", t.Operation.String(), "counted", t.Operations(), "timed", timed))
 		}
 	}
 	return attempted, unfinished, problems
@@ -120,10 +123,10 @@ func behind(file *trace.File, begun []uint64, endNS uint64) (notBegun, behindNS 
 }
 
 // timeKept says why the service times of a phase can't be: the threads of closed load have so much time and no more, and what they do not
-// spend in operations they spend in checking values that were read and in waiting for handles. "" if nothing speaks against them.
-func timeKept(p *record.Phase) string {
+// spend in operations they spend in checking values that were read and in waiting for handles. Nothing if nothing speaks against them.
+func timeKept(p *record.Phase) []finding.Message {
 	if p.Open || p.ElapsedNS <= 0 || p.Threads == 0 {
-		return "" // in open load threads wait for due times
+		return nil // in open load threads wait for due times
 	}
 	served, operations, onlyWrites := 0.0, uint64(0), true
 	for _, o := range p.Operations {
@@ -136,60 +139,37 @@ func timeKept(p *record.Phase) string {
 	}
 	had := float64(p.ElapsedNS) * float64(p.Threads)
 	const bucketError, servedMin, operationsMin = 1.02, 0.1, 1000
+	code := finding.MarkTimeOver
 	switch {
 	case served > bucketError*had:
-		return fmt.Sprintf("operations are said to have taken %.3g s, but %d threads had %.3g s", served/1e9, p.Threads, had/1e9)
 	// With more threads than processors, some have not begun while others are done, and where work is counted, some are done before others.
 	case onlyWrites && p.EndedBy == record.EndedDuration && p.Threads <= runtime.NumCPU() && operations >= operationsMin && served+float64(p.HandleWaitNS) < servedMin*had:
-		return fmt.Sprintf("operations are said to have taken %.3g s of the %.3g s that %d threads had, and nothing says what became of the rest", served/1e9, had/1e9, p.Threads)
+		code = finding.MarkTimeUnder
+	default:
+		return nil
 	}
-	return ""
+	return []finding.Message{finding.New(code, "served_s", served/1e9, "threads", p.Threads, "had_s", had/1e9)}
 }
 
 // Thresholds of marks. What is below them is still shown, and may be a finding.
 const (
-	clockDriftShare = 0.001 // of the phase's length
-	clockDriftFloor = 2e6   // ns: below this, a late look at the two clocks explains it
 	stealShareMax   = 0.05
 	foreignShareMax = 0.25
 	// Of the phase's length: a store that a quota holds back for 100 ms in ten seconds shows it in its p99.
 	throttledShareMax = 0.01
 )
 
-// marksOf returns what forbids ranking a trial because of this phase.
-func marksOf(p *record.Phase, problems []string) []record.Mark {
-	var marks []record.Mark
-	mark := func(code, format string, args ...any) {
-		marks = append(marks, record.Mark{Code: code, Phase: p.Name, Text: fmt.Sprintf(format, args...)})
+// countsShownMax bounds the marks on counts that disagree: a worker that counts nothing right has one for each thread and operation.
+const countsShownMax = 3
+
+// marksOf returns what forbids ranking a trial because of this phase. problems are the counts that disagree.
+func marksOf(p *record.Phase, problems []finding.Message) []finding.Mark {
+	if more := len(problems) - countsShownMax; more > 0 {
+		problems = append(slices.Clone(problems[:countsShownMax]), finding.New(finding.MarkMoreCounts, "count", more))
 	}
-	var wrong, lost, failed, done uint64
-	for _, o := range p.Operations {
-		wrong, lost, failed, done = wrong+o.Wrong, lost+o.Lost, failed+o.Errors+o.Timeout, done+o.Done()
-	}
-	if wrong > 0 {
-		mark(record.MarkWrong, "%d of %d operations returned a value that was never written there%s", wrong, done, firstMessage(p, "wrong"))
-	}
-	if lost > 0 {
-		mark(record.MarkLost, "%d of %d operations did not find a record that was stored", lost, done)
-	}
-	if failed > 0 {
-		mark(record.MarkErrors, "%d of %d operations failed%s", failed, done, firstMessage(p, "error", "timeout"))
-	}
-	if p.Unfinished > 0 {
-		mark(record.MarkUnfinished, "operations that were begun and never ended: %d", p.Unfinished)
-	}
-	for i, problem := range problems {
-		if i == 3 {
-			mark(record.MarkIdentity, "and %d more counts that disagree", len(problems)-i)
-			break
-		}
-		mark(record.MarkIdentity, "%s", problem)
-	}
-	if text := timeKept(p); text != "" {
-		mark(record.MarkIdentity, "%s", text)
-	}
-	if drift, length := float64(p.ClockDrift), float64(p.ElapsedNS); drift > clockDriftFloor && drift > clockDriftShare*length {
-		mark(record.MarkClock, "the %s clock went %.1f ms away from the monotonic clock in %.1f s", p.Clock, drift/1e6, length/1e9)
+	marks := p.Marks()
+	for _, m := range append(problems, timeKept(p)...) {
+		marks = append(marks, finding.Mark{Message: m, Phase: p.Name})
 	}
 	return marks
 }
@@ -226,48 +206,27 @@ func machine(used host.Interval, throttled host.Throttled) *record.Machine {
 }
 
 // machineMarks returns marks for a measured phase that had less of the machine than it should, even if all counters err on its side.
-func machineMarks(p *record.Phase) []record.Mark {
+func machineMarks(p *record.Phase) (marks []finding.Mark) {
 	m := p.Machine
 	if !p.Measured || m == nil {
 		return nil
 	}
-	var marks []record.Mark
-	mark := func(code, format string, args ...any) {
-		marks = append(marks, record.Mark{Code: code, Phase: p.Name, Text: fmt.Sprintf(format, args...)})
+	mark := func(code finding.Code, pairs ...any) {
+		marks = append(marks, finding.Mark{Message: finding.New(code, pairs...), Phase: p.Name})
 	}
 	if m.Steal != nil && m.Steal.Least > stealShareMax {
-		mark(record.MarkForeign, "the hypervisor took %s of the machine's CPU time", within(m.Steal))
+		mark(finding.MarkSteal, "least", m.Steal.Least, "most", m.Steal.Most)
 	}
 	if m.Foreign != nil && m.Foreign.Least > foreignShareMax {
-		mark(record.MarkForeign, "other processes took %s of the machine's CPU time", within(m.Foreign))
+		mark(finding.MarkForeign, "least", m.Foreign.Least, "most", m.Foreign.Most)
 	}
 	if m.QuotaSeconds != nil && *m.QuotaSeconds > throttledShareMax*m.Seconds {
-		mark(record.MarkThrottled, "the CPU quota of %s was used up in %d periods and kept threads from a CPU for %.3g s, over all CPUs, in %.3g s", m.QuotaGroup, *m.QuotaPeriods, *m.QuotaSeconds, m.Seconds)
+		mark(finding.MarkQuota, "group", m.QuotaGroup, "periods", *m.QuotaPeriods, "held_s", *m.QuotaSeconds, "seconds", m.Seconds)
 	}
 	if m.HeatSeconds != nil && *m.HeatSeconds > throttledShareMax*m.Seconds {
-		mark(record.MarkThrottled, "heat slowed a CPU down for %.3g of %.3g s", *m.HeatSeconds, m.Seconds)
+		mark(finding.MarkHeat, "held_s", *m.HeatSeconds, "seconds", m.Seconds)
 	}
 	return marks
-}
-
-// within writes a share as one number where its bounds are no further apart than that number's digits.
-func within(b *host.Bounds) string {
-	least, most := fmt.Sprintf("%.0f", b.Least*100), fmt.Sprintf("%.0f", b.Most*100)
-	if least == most {
-		return least + " %"
-	}
-	return least + " to " + most + " %"
-}
-
-func firstMessage(p *record.Phase, outcomes ...string) string {
-	for _, m := range p.Messages {
-		for _, o := range outcomes {
-			if m.Outcome == o {
-				return fmt.Sprintf("; most often: %s", m.Text)
-			}
-		}
-	}
-	return ""
 }
 
 // why returns what a person must know of how the trial ended, in a sentence; "" if it is fine.
@@ -276,7 +235,7 @@ func (t *trial) why() string {
 		return t.result.Error
 	}
 	if len(t.result.Marks) > 0 {
-		return t.result.Marks[0].Phase + ": " + t.result.Marks[0].Text
+		return t.result.Marks[0].Phase + ": " + finding.Text(t.result.Marks[0].Message)
 	}
 	return ""
 }

@@ -3,9 +3,9 @@ package run
 import (
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
+	"assay/internal/finding"
 	"assay/internal/histogram"
 	"assay/internal/host"
 	"assay/internal/record"
@@ -16,7 +16,7 @@ import (
 func timed(operation string, operations int, each uint64) *record.Phase {
 	h := histogram.New()
 	h.Counts[histogram.Bucket(each)] = uint64(operations)
-	return &record.Phase{Name: "p", Threads: 1, ElapsedNS: 1e9, EndedBy: record.EndedDuration,
+	return &record.Phase{Name: "p", Threads: 1, ElapsedNS: 1e9, EndedBy: record.EndedDuration, Attempted: uint64(operations),
 		Operations: []record.Operation{{Name: operation, OK: uint64(operations), Service: h}}}
 }
 
@@ -24,27 +24,23 @@ func TestServiceTimesMustFitTheTimeThatThreadsHad(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		phase *record.Phase
-		want  string
+		want  finding.Code
 	}{
 		{"all of it", timed("update", 1_000_000, 990), ""},
-		{"more than there was", timed("update", 1_000_000, 1_200), "had 1 s"},
-		{"a hundredth", timed("update", 1_000_000, 10), "what became of the rest"},
+		{"more than there was", timed("update", 1_000_000, 1_200), finding.MarkTimeOver},
+		{"a hundredth", timed("update", 1_000_000, 10), finding.MarkTimeUnder},
 		{"reads, whose values are checked between", timed("read", 1_000_000, 10), ""},
 		{"too few to tell", timed("update", 500, 10), ""},
 	} {
-		got := timeKept(c.phase)
-		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
-		marked := len(marksOf(c.phase, nil)) > 0
-		if marked != (c.want != "") {
-			t.Errorf("%s: marked %v", c.name, marked)
+		got := marksOf(c.phase, nil)
+		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || got[0].Code != c.want) {
+			t.Errorf("%s: %v, want %q", c.name, got, c.want)
 		}
 	}
 	open := timed("update", 1_000_000, 10)
 	open.Open = true
-	if got := timeKept(open); got != "" {
-		t.Errorf("open load: %q", got)
+	if got := timeKept(open); got != nil {
+		t.Errorf("open load: %v", got)
 	}
 }
 
@@ -60,17 +56,17 @@ func TestAPhaseThatHadLessOfTheMachine(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		change  func(i *host.Interval, d *host.Throttled)
-		mark    string // "": none
-		text    string // of the mark
+		mark    finding.Code   // "": none
+		params  finding.Params // of the mark
 		unknown []string
 	}{
 		{name: "quiet", change: func(*host.Interval, *host.Throttled) {}},
 		{name: "others took half", change: func(i *host.Interval, _ *host.Throttled) { i.ForeignWithin = &host.Bounds{Least: 0.3475, Most: 0.6525} },
-			mark: record.MarkForeign, text: "other processes took 35 to 65 %"},
+			mark: finding.MarkForeign, params: finding.Params{"least": 0.3475, "most": 0.6525}},
 		{name: "others took 30 %, which ticks can't tell", change: func(i *host.Interval, _ *host.Throttled) { i.ForeignWithin = &host.Bounds{Least: 0.1475, Most: 0.4525} },
 			unknown: []string{"foreign"}},
 		{name: "the hypervisor took a tenth", change: func(i *host.Interval, _ *host.Throttled) { i.StealWithin = &host.Bounds{Least: 0.1, Most: 0.1} },
-			mark: record.MarkForeign, text: "the hypervisor took 10 %"},
+			mark: finding.MarkSteal, params: finding.Params{"least": 0.1, "most": 0.1}},
 		{name: "too short for anything", change: func(i *host.Interval, _ *host.Throttled) {
 			i.Seconds, i.ForeignWithin, i.StealWithin = 0.02, &host.Bounds{Least: 0, Most: 1}, &host.Bounds{Least: 0, Most: 0.4}
 		}, unknown: []string{"foreign", "steal"}},
@@ -78,12 +74,12 @@ func TestAPhaseThatHadLessOfTheMachine(t *testing.T) {
 			unknown: []string{"foreign", "steal"}},
 		{name: "a quota, long", change: func(_ *host.Interval, d *host.Throttled) {
 			d.QuotaSeconds, d.QuotaPeriods, d.QuotaGroup = seconds(0.1), periods(2), "/box"
-		}, mark: record.MarkThrottled, text: "the CPU quota of /box was used up in 2 periods and kept threads from a CPU for 0.1 s, over all CPUs, in 0.2 s"},
+		}, mark: finding.MarkQuota, params: finding.Params{"group": "/box", "periods": uint64(2), "held_s": 0.1, "seconds": 0.2}},
 		{name: "a quota, hardly", change: func(_ *host.Interval, d *host.Throttled) {
 			d.QuotaSeconds, d.QuotaPeriods, d.QuotaGroup = seconds(0.001), periods(1), "/box"
 		}},
 		{name: "heat", change: func(_ *host.Interval, d *host.Throttled) { d.HeatSeconds = seconds(0.05) },
-			mark: record.MarkThrottled, text: "heat slowed a CPU down for 0.05 of 0.2 s"},
+			mark: finding.MarkHeat, params: finding.Params{"held_s": 0.05, "seconds": 0.2}},
 		{name: "no file tells", change: func(_ *host.Interval, d *host.Throttled) {
 			*d = host.Throttled{QuotaWhy: "not mounted", HeatWhy: "a virtual machine"}
 		}, unknown: []string{"heat", "quota"}},
@@ -93,8 +89,8 @@ func TestAPhaseThatHadLessOfTheMachine(t *testing.T) {
 			c.change(&interval, &throttled)
 			phase := record.Phase{Name: "p", Measured: true, Machine: machine(interval, throttled)}
 			marks := machineMarks(&phase)
-			if c.mark == "" && len(marks) > 0 || c.mark != "" && (len(marks) != 1 || marks[0].Code != c.mark || marks[0].Phase != "p" || !strings.Contains(marks[0].Text, c.text)) {
-				t.Errorf("marks %+v, want %q: %q", marks, c.mark, c.text)
+			if c.mark == "" && len(marks) > 0 || c.mark != "" && (len(marks) != 1 || marks[0].Code != c.mark || marks[0].Phase != "p" || !maps.Equal(marks[0].Params, c.params)) {
+				t.Errorf("marks %+v, want %q: %v", marks, c.mark, c.params)
 			}
 			if unknown := slices.Sorted(maps.Keys(phase.Machine.NotMeasured)); !slices.Equal(unknown, c.unknown) {
 				t.Errorf("not measured: %v, want %v", phase.Machine.NotMeasured, c.unknown)
@@ -141,8 +137,8 @@ func TestBehindIsTheOldestThatWasNotBegun(t *testing.T) {
 }
 
 func TestOneUnfinishedOperation(t *testing.T) {
-	marks := marksOf(&record.Phase{Name: "put", Unfinished: 1}, nil)
-	if len(marks) != 1 || marks[0].Text != "operations that were begun and never ended: 1" {
+	marks := marksOf(&record.Phase{Name: "put", Attempted: 1, Unfinished: 1}, nil)
+	if len(marks) != 1 || marks[0].Code != finding.MarkUnfinished || marks[0].Params["count"] != uint64(1) {
 		t.Errorf("%+v", marks)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"assay/internal/audit"
 	"assay/internal/conductor"
 	"assay/internal/control"
+	"assay/internal/finding"
 	"assay/internal/host"
 	"assay/internal/keyval"
 	"assay/internal/plan"
@@ -61,30 +62,51 @@ func (t *trial) do(ctx context.Context) error {
 	}
 	// The store's files are gone now, whatever came of them.
 	othersFill := t.roomAfterFullDisk()
-	t.result.State, t.result.Error = t.ended(err)
+	t.end(err)
 	if othersFill != nil {
-		t.result.State, t.result.Error = record.Interrupted, othersFill.Error()
+		t.result.State, t.result.Cause, t.result.Error = record.Interrupted, finding.CauseDiskTaken, othersFill.Error()
 	}
 	t.result.Seconds = time.Since(t.result.Started).Seconds()
 	return onceFull(othersFill, t.writer.End(&t.result))
 }
 
-// ended says how the trial ended. err is what conducting it gave.
-func (t *trial) ended(err error) (state record.State, text string) {
+// end sets how the trial ended. err is what conducting it gave.
+func (t *trial) end(err error) {
+	r := &t.result
 	var reply *control.Error
+	isReply := errors.As(err, &reply)
 	switch {
 	case t.plan.Refuse != "":
-		return record.Refused, t.plan.Refuse
+		r.State, r.Cause, r.Error = record.Refused, finding.CauseRefused, t.plan.Refuse
+		return
+	case err == nil && len(r.Marks) > 0:
+		r.State = record.Marked
+		return
+	case err == nil:
+		r.State = record.OK
+		return
 	case errors.Is(err, errInterrupted):
-		return record.Interrupted, err.Error()
-	case errors.As(err, &reply) && reply.Class == control.ClassRefused:
-		return record.Refused, err.Error()
-	case err != nil:
-		return record.Failed, err.Error()
-	case len(t.result.Marks) > 0:
-		return record.Marked, ""
+		r.State, r.Cause = record.Interrupted, finding.CauseInterrupted
+	case isReply && reply.Class == control.ClassRefused:
+		r.State, r.Cause = record.Refused, finding.CauseRefused
+	default:
+		r.State = record.Failed
+		r.Cause = cmp.Or(r.Cause, causeOf(err, isReply))
 	}
-	return record.OK, ""
+	r.Error = err.Error()
+}
+
+// causeOf says what made a trial fail, where neither the kernel nor the disk did.
+func causeOf(err error, isReply bool) finding.Code {
+	switch {
+	case errors.Is(err, conductor.ErrHung):
+		return finding.CauseHung
+	case errors.Is(err, conductor.ErrDied):
+		return finding.CauseDied
+	case isReply:
+		return finding.CauseStore
+	}
+	return finding.CauseOther
 }
 
 // errRunDirectory is wrapped by what goes wrong on Assay's own side.
@@ -117,6 +139,7 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 		command = t.run.options.Worker
 	}
 	if t.worker, err = conductor.Start(command, t.writer.Log()); err != nil {
+		t.result.Cause = finding.CauseNoWorker
 		return err
 	}
 	defer t.endMemoryLimit() // after the worker's end, whose cause it knows

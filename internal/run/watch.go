@@ -12,6 +12,7 @@ import (
 	"assay/internal/conductor"
 	"assay/internal/control"
 	"assay/internal/counters"
+	"assay/internal/finding"
 	"assay/internal/histogram"
 	"assay/internal/host"
 	"assay/internal/live"
@@ -340,7 +341,7 @@ func bad(t counters.Total) uint64 {
 }
 
 // collect reads the final counters into the result and returns in what they disagree.
-func (w *watched) collect() []string {
+func (w *watched) collect() []finding.Message {
 	c, r := w.files.counters, w.result
 	r.Runtime = w.runtime.Runtime
 	r.Telemetry = &w.telemetry
@@ -349,7 +350,7 @@ func (w *watched) collect() []string {
 	w.last = c.Sample(true)
 	w.seen.look(fromNS, clock.MonotonicNS(), w.last.Acknowledged)
 	r.Operations, r.Messages = operations(w.last.Totals), messages(c.Messages())
-	var problems []string
+	var problems []finding.Message
 	r.Attempted, r.Unfinished, problems = balance(w.file, c, w.last)
 	problems = append(problems, holdWork(w.file, c, w.last, w.trial.expects(w.request.MustHitBelow), r.Operations)...)
 	r.HandleWaitNS, r.HandlesOpened, r.LatenessMaxNS = w.last.HandleWaitNS, w.last.HandlesOpened, w.last.LatenessMaxNS
@@ -402,19 +403,21 @@ func (w *watched) drained() {
 	w.result.Process.HostWriteBytesDrained, _, _ = t.writes.since(w.written, t.sampler.Sample().Since(w.first))
 }
 
-// notDone says what the phase was to do and did not, or "": a worker that ends early without an error.
-func (w *watched) notDone() string {
+// notDone returns a mark if the phase was to do something and did not: a worker that ends early without an error.
+func (w *watched) notDone() []finding.Mark {
 	if w.ending != "" {
-		return "" // it was asked to end
+		return nil // it was asked to end
 	}
+	r, deadline := w.result, w.request.DeadlineNS
 	for i := range w.file.Threads {
-		limit := w.file.Threads[i].Limit
-		if limit != 0 && w.last.Acknowledged[i] < limit && w.request.DeadlineNS == 0 {
-			return fmt.Sprintf("thread %d ended after %d of %d entries", i, w.last.Acknowledged[i], limit)
+		if limit := w.file.Threads[i].Limit; limit != 0 && w.last.Acknowledged[i] < limit && deadline == 0 {
+			return []finding.Mark{{Phase: r.Name,
+				Message: finding.New(finding.MarkShortWork, "thread", i, "done", w.last.Acknowledged[i], "of", limit)}}
 		}
 	}
-	if w.request.DeadlineNS > 0 && w.file.Threads[0].Limit == 0 && !w.result.Open && w.result.ElapsedNS < w.request.DeadlineNS*9/10 {
-		return fmt.Sprintf("the phase ended after %.1f of %.1f s", float64(w.result.ElapsedNS)/1e9, float64(w.request.DeadlineNS)/1e9)
+	if deadline > 0 && w.file.Threads[0].Limit == 0 && !r.Open && r.ElapsedNS < deadline*9/10 {
+		return []finding.Mark{{Phase: r.Name,
+			Message: finding.New(finding.MarkShortTime, "seconds", float64(r.ElapsedNS)/1e9, "of_s", float64(deadline)/1e9)}}
 	}
-	return ""
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/finding"
 	"assay/internal/record"
 	"assay/storetest/misbehave"
 )
@@ -50,8 +51,9 @@ func TestAWorkerUnderACPUQuotaIsMarked(t *testing.T) {
 		if trial.Error != "" {
 			t.Fatal(trial.Error)
 		}
-		marked := slices.ContainsFunc(trial.Marks, func(m record.Mark) bool {
-			return m.Code == record.MarkThrottled && m.Phase == "overwrite" && strings.Contains(m.Text, filepath.Base(group))
+		marked := slices.ContainsFunc(trial.Marks, func(m finding.Mark) bool {
+			within, _ := m.Params["group"].(string)
+			return m.Code == finding.MarkQuota && m.Phase == "overwrite" && strings.Contains(within, filepath.Base(group))
 		})
 		for _, p := range trial.Phases {
 			if p.Machine == nil || p.Machine.QuotaSeconds == nil {

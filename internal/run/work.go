@@ -1,12 +1,11 @@
 package run
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"assay/internal/counters"
+	"assay/internal/finding"
 	"assay/internal/keyval"
 	"assay/internal/record"
 	"assay/internal/trace"
@@ -35,12 +34,12 @@ func (t *trial) expects(present uint64) expected {
 // view of one moment, and one that replaces a record in two steps hides it between them.
 const presentSlack = 0.01
 
-// holdWork holds the items and the bytes written that a worker counted against the trace, and returns a sentence for each that can't be. Of scans,
+// holdWork holds the items and the bytes written that a worker counted against the trace, and returns a message for each that can't be. Of scans,
 // queries and counts it sets what they owed. operations are the results of c's slots, in their order.
 //
 // Where all operations of a kind ended ok, bytes written are known exactly (but for keys whose length hangs on the lap), and so are batches' items.
 // Where some did not, nobody knows which: each of them may have been the largest.
-func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expected, operations []record.Operation) (problems []string) {
+func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expected, operations []record.Operation) (problems []finding.Message) {
 	if know.end > 0 {
 		know.end = max(know.end, file.IndexEnd(s.Attempted))
 	}
@@ -55,7 +54,7 @@ func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expect
 	for slot, o := range file.Operations {
 		total, owed := &operations[slot], sums[slot]
 		if !owed.bytes.holds(total.BytesWritten) {
-			problems = append(problems, fmt.Sprintf("%s counted %d bytes written, by its trace it is %s", o, total.BytesWritten, owed.bytes))
+			problems = append(problems, owed.bytes.against(finding.MarkBytes, total.BytesWritten, "operation", o.String()))
 		}
 		if !know.answers && finds(o) {
 			continue
@@ -68,7 +67,7 @@ func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expect
 			}
 		}
 		if allowed := (within64{least, most}); !allowed.holds(total.Items) {
-			problems = append(problems, fmt.Sprintf("%d operations of %s counted %d items, by the trace and what is stored it is %s", total.OK, o, total.Items, allowed))
+			problems = append(problems, allowed.against(finding.MarkItems, total.Items, "operation", o.String(), "operations", total.OK))
 		}
 	}
 	return problems
@@ -87,14 +86,13 @@ type within64 struct{ least, most uint64 }
 
 func (w within64) holds(n uint64) bool { return n >= w.least && n <= w.most }
 
-func (w within64) String() string {
-	switch w.most {
-	case w.least:
-		return strconv.FormatUint(w.least, 10)
-	case math.MaxUint64:
-		return fmt.Sprintf("at least %d", w.least)
+// against says that a count is not within.
+func (w within64) against(code finding.Code, counted uint64, pairs ...any) finding.Message {
+	m := finding.New(code, pairs...).With("counted", counted, "least", w.least)
+	if w.most != math.MaxUint64 {
+		m = m.With("most", w.most)
 	}
-	return fmt.Sprintf("%d to %d", w.least, w.most)
+	return m
 }
 
 func (w *within64) add(o within64) {

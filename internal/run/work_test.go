@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/internal/counters"
+	"assay/internal/finding"
 	"assay/internal/keyval"
 	"assay/internal/record"
 	"assay/internal/trace"
@@ -178,7 +179,7 @@ func worked(t *rapid.T, may []trace.Operation) (m *model, failed bool) {
 	return m, failed
 }
 
-func (m *model) hold() ([]record.Operation, []string) {
+func (m *model) hold() ([]record.Operation, []finding.Message) {
 	s := m.c.Sample(true)
 	results := operations(s.Totals)
 	return results, holdWork(m.file, m.c, s, m.know, results)
@@ -220,7 +221,7 @@ func TestOneItemMoreOrLessIsMarked(t *testing.T) {
 			cell := m.c.Slot(0, slot)
 			if finds(o) && cell.Items > 0 {
 				cell.Items--
-				if _, problems := m.hold(); len(problems) != 1 || !strings.Contains(problems[0], o.String()) {
+				if _, problems := m.hold(); len(problems) != 1 || problems[0].Params["operation"] != o.String() {
 					t.Fatalf("%s with an item too few: %v", o, problems)
 				}
 				cell.Items += 2
@@ -231,7 +232,7 @@ func TestOneItemMoreOrLessIsMarked(t *testing.T) {
 				marked++
 			}
 			cell.BytesWritten++
-			if _, problems := m.hold(); len(problems) != 1 || !strings.Contains(problems[0], "bytes written") {
+			if _, problems := m.hold(); len(problems) != 1 || problems[0].Code != finding.MarkBytes {
 				t.Fatalf("%s with a byte too many: %v", o, problems)
 			}
 			cell.BytesWritten--
@@ -277,12 +278,14 @@ func TestLessWorkThanAskedForIsMarked(t *testing.T) {
 	t.Parallel()
 	phases := "  - {name: look, mix: {scan: 1}, scan: {min: 1, max: 20}, operations: 400}\n  - {name: change, mix: {update: 1}, batch: 5, operations: 100}\n"
 	for _, c := range []struct {
-		name, worker, text string // "": not marked
+		name, worker string
+		mark         finding.Code // "": not marked
+		params       finding.Params
 	}{
-		{misbehave.Honest, own(), ""},
-		{"lies-scan-short", own(), "operations of scan counted 400 items"},
-		{misbehave.Honest, liar("counts-items"), "operations of batch counted 5000 items"},
-		{misbehave.Honest, liar("counts-bytes"), "bytes written, by its trace it is 108000"},
+		{misbehave.Honest, own(), "", nil},
+		{"lies-scan-short", own(), finding.MarkItems, finding.Params{"operation": "scan", "counted": 400.0}},
+		{misbehave.Honest, liar("counts-items"), finding.MarkItems, finding.Params{"operation": "batch", "counted": 5000.0}},
+		{misbehave.Honest, liar("counts-bytes"), finding.MarkBytes, finding.Params{"least": 108000.0, "most": 108000.0}},
 	} {
 		t.Run(c.name+" "+c.worker, func(t *testing.T) {
 			t.Parallel()
@@ -295,9 +298,8 @@ func TestLessWorkThanAskedForIsMarked(t *testing.T) {
 			if trial.Error != "" {
 				t.Fatal(trial.Error)
 			}
-			said := slices.ContainsFunc(trial.Marks, func(m record.Mark) bool { return m.Code == record.MarkIdentity && strings.Contains(m.Text, c.text) })
-			if c.text == "" && len(codes(trial)) > 0 || c.text != "" && !said {
-				t.Errorf("marks %v, expected %q", trial.Marks, c.text)
+			if c.mark == "" && len(codes(trial)) > 0 || c.mark != "" && !hasMark(trial, c.mark, c.params) {
+				t.Errorf("marks %v, expected %s %v", trial.Marks, c.mark, c.params)
 			}
 			if scan := trial.Phases[1].Operations[0]; scan.ItemsOwed == nil || *scan.ItemsOwed < 400 {
 				t.Errorf("what scans owed: %+v", scan.ItemsOwed)
@@ -312,9 +314,7 @@ func TestCountsThatAreNotRightAreMarked(t *testing.T) {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
 			trial := runTable(t, driver, "D1")
-			if !slices.ContainsFunc(trial.Marks, func(m record.Mark) bool {
-				return m.Code == record.MarkIdentity && strings.Contains(m.Text, "operations of count")
-			}) {
+			if !hasMark(trial, finding.MarkItems, finding.Params{"operation": "count"}) {
 				t.Errorf("error %q, marks %v", trial.Error, trial.Marks)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/finding"
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/record/recordtest"
@@ -44,7 +45,7 @@ func paced(run *record.Run, id string, factor func(second int) float64) {
 
 func disturbed(run *record.Run, id string) {
 	trial := run.Trials[id]
-	trial.State, trial.Marks = record.Marked, []record.Mark{{Code: record.MarkForeign, Phase: "put", Text: "other processes took 40 %"}}
+	trial.State, trial.Marks = record.Marked, []finding.Mark{{Message: finding.New(finding.MarkForeign, "least", 0.4, "most", 0.4), Phase: "put"}}
 }
 
 func eachTrial(run *record.Run, arm string, visit func(p plan.Trial)) {

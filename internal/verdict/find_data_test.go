@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/finding"
 	"assay/internal/host"
 	"assay/internal/record"
 	"assay/internal/record/recordtest"
@@ -102,7 +103,7 @@ func TestDurabilityIsNotBlamedForQueries(t *testing.T) {
 func TestWhatAClassCostsIsShownOrSaidToBeUntold(t *testing.T) {
 	marked := func(run *record.Run) {
 		for _, trial := range run.Trials {
-			trial.State, trial.Marks = record.Marked, []record.Mark{{Code: record.MarkForeign, Phase: "put", Text: "other processes took 40 %"}}
+			trial.State, trial.Marks = record.Marked, []finding.Mark{{Message: finding.New(finding.MarkForeign, "least", 0.4, "most", 0.4), Phase: "put"}}
 		}
 	}
 	refused := func(run *record.Run) {

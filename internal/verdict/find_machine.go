@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 
+	"assay/internal/finding"
 	"assay/internal/host"
 	"assay/internal/record"
 	"assay/internal/spec"
@@ -77,7 +78,7 @@ func findThrottling(_ *record.Run, s *Summary) []Finding {
 	phases := 0
 	eachPhase(s, func(t *Table, o *Observation) {
 		defer func(before int) { phases += min(len(evidence)-before, 1) }(len(evidence))
-		if o.phase == nil || o.phase.Machine == nil || hasFault(o.faults, record.MarkThrottled, t.Phase) {
+		if o.phase == nil || o.phase.Machine == nil || hasFault(o.faults, finding.FaultThrottled, t.Phase) {
 			return
 		}
 		m := o.phase.Machine
@@ -98,7 +99,7 @@ func findThrottling(_ *record.Run, s *Summary) []Finding {
 	}
 	return []Finding{{Code: FindThrottling, Severity: Warning,
 		Sentence: fmt.Sprintf("CPUs were held back in %s: look at the slowest operations with that in mind.", plural(phases, "measured phase", "measured phases")),
-		Evidence: evidence, Remedy: faultWords[record.MarkThrottled].remedy}}
+		Evidence: evidence, Remedy: finding.Remedy(finding.New(finding.FaultThrottled))}}
 }
 
 // machineWords name what may not have been measured, in the order in which it is told.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/finding"
 	"assay/internal/host"
 	"assay/internal/plan"
 	"assay/internal/record"
@@ -59,10 +60,10 @@ func TestWhatTheMachineTook(t *testing.T) {
 		}, []string{FindBusyMachine}, Warning, []string{"60 % to 70 %", "ranks these trials all the same"}},
 		{"a quota, marked", func(run *record.Run) {
 			e := trials(run, "elm")[0]
-			e.State, e.Marks = record.Marked, []record.Mark{{Code: record.MarkThrottled, Phase: "put", Text: "the quota of /box"}}
+			e.State, e.Marks = record.Marked, []finding.Mark{{Message: finding.New(finding.MarkQuota, "group", "/box", "periods", 2, "held_s", 0.5, "seconds", 10.0), Phase: "put"}}
 			m := phaseOf(e, "put").Machine
 			m.QuotaSeconds, m.QuotaPeriods, m.QuotaGroup = pointer(9.0), pointer(uint64(90)), "/box"
-		}, []string{record.MarkThrottled}, Warning, []string{"held back elm in put", "the quota of /box", "CPUQuota"}},
+		}, []string{string(finding.FaultThrottled)}, Warning, []string{"of elm in put", "quota of /box", "CPUQuota"}},
 		{"a quota, not marked", one(func(m *record.Machine) {
 			m.QuotaSeconds, m.QuotaPeriods, m.QuotaGroup = pointer(0.2), pointer(uint64(3)), "/box"
 		}), []string{FindThrottling}, Warning, []string{"1 measured phase", "quota of /box", "3 periods", "0.20 s of 60.0 s", "CPUQuota"}},
@@ -112,7 +113,7 @@ func TestWhatTheMachineTook(t *testing.T) {
 func TestAThrottledBlockIsLeftOutAndTheRankStays(t *testing.T) {
 	run := cleanRun()
 	e := trials(run, "oak")[0]
-	e.State, e.Marks = record.Marked, []record.Mark{{Code: record.MarkThrottled, Phase: "put", Text: "a quota"}}
+	e.State, e.Marks = record.Marked, []finding.Mark{{Message: finding.New(finding.MarkQuota, "group", "/box", "periods", 2, "held_s", 0.5, "seconds", 10.0), Phase: "put"}}
 	oak := tableNamed(t, summarise(t, run), "put").rowOf(plan.Measured, "oak")
 	if oak == nil || !oak.Ranked || oak.Rate.N != 4 || oak.Trials[0].Used {
 		t.Errorf("%+v", oak)

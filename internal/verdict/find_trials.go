@@ -5,34 +5,17 @@ import (
 	"slices"
 	"strings"
 
+	"assay/internal/finding"
 	"assay/internal/plan"
 	"assay/internal/record"
 )
 
-// faultWords says what each kind of fault means for a reader.
-var faultWords = map[string]struct {
-	severity Severity
-	sentence string // of the arm and the place
-	remedy   string
-}{
-	record.MarkErrors:     {Grave, "%s answered with errors or timeouts in %s, and has no rank there", "read the messages in the trial; a rate that leaves out errors is no rate"},
-	record.MarkWrong:      {Grave, "%s returned values that were never written under their key in %s", "take it for a defect of the store, its driver or its settings until shown otherwise"},
-	record.MarkLost:       {Grave, "%s lost records in %s", "look at the durability settings and the examples in the trial"},
-	record.MarkStale:      {Grave, "%s returned older values than it had acknowledged, in %s", "look for caches and replicas that are read before they are written"},
-	record.MarkIdentity:   {Grave, "%s has counts in %s that can't be: its operations, or what they are said to have done, don't add up", "take it for a defect of the worker or driver; no figure of the trial can be trusted"},
-	record.MarkUnfinished: {Grave, "%s left operations that never ended in %s", "look at the worker's log; a longer step timeout helps if the store is only slow"},
-	record.MarkShort:      {Warning, "%s did not get through all its operations in %s", "give the phase more time or fewer operations"},
-	record.MarkDiskFull:   {Warning, "the disk was full under %s in %s", "make room, or set disk_quota below what is free; where it was a quota by mount, this is what was asked for: read its errors"},
-	record.MarkClock:      {Warning, "the clock that timed %s in %s can't be trusted; these blocks are left out", "set clock: monotonic"},
-	record.MarkThrottled:  {Warning, "a CPU quota or heat held back %s in %s; these blocks are left out", "lift the CPU quota of the container or cgroup (docker --cpus, systemd's CPUQuota, cpu.max), or use no more threads than it allows; against heat, cool the machine, or cap its frequency below what it can't keep up"},
-	record.MarkForeign:    {Warning, "something else used the machine while %s ran in %s; these blocks are left out", "stop other programs, or use a machine of your own"},
-}
-
 // findFaults has one finding for each kind of fault of each arm in each cell and phase, the A/A arm and null driver too.
 func findFaults(run *record.Run, _ *Summary) (found []Finding) {
 	type place struct {
-		code, arm, phase string
-		cell             int
+		code       finding.Code
+		arm, phase string
+		cell       int
 	}
 	var order []place
 	evidence := map[place][]string{}
@@ -41,27 +24,19 @@ func findFaults(run *record.Run, _ *Summary) (found []Finding) {
 		if t == nil {
 			continue
 		}
-		for _, f := range faultsOf(t) {
-			p := place{f.code, planned.Arm, f.phase, planned.Cell}
+		for _, m := range t.CountedMarks() {
+			p := place{m.Fault(), planned.Arm, m.Phase, planned.Cell}
 			if evidence[p] == nil {
 				order = append(order, p)
 			}
-			evidence[p] = append(evidence[p], planned.ID+": "+f.text)
+			evidence[p] = append(evidence[p], planned.ID+": "+finding.Text(m.Message))
 		}
 	}
 	for _, p := range order {
-		words, known := faultWords[p.code]
-		if !known {
-			words = faultWords[record.MarkIdentity]
-			words.sentence, words.remedy = "%s is marked in %s", "read the mark"
-		}
-		phase := p.phase
-		if phase == "" {
-			phase = "the trial"
-		}
-		found = append(found, Finding{Code: p.code, Severity: words.severity,
-			Sentence: fmt.Sprintf(words.sentence, p.arm, phase+" at "+cellName(run, p.cell)) + ".",
-			Evidence: evidence[p], Remedy: words.remedy,
+		entry, _ := finding.Lookup(p.code)
+		m := finding.New(p.code, "arm", p.arm, "place", p.phase+" at "+cellName(run, p.cell), "count", len(evidence[p]), "trials", len(evidence[p]), "share", 0)
+		found = append(found, Finding{Code: string(p.code), Severity: Severity(entry.Severity), Sentence: finding.Text(m),
+			Evidence: evidence[p], Remedy: finding.Remedy(m),
 			Where: Where{Cell: pointer(p.cell), Class: className(run.Experiment.Cells[p.cell]), Phase: p.phase, Arm: p.arm}})
 	}
 	return found

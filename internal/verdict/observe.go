@@ -1,11 +1,11 @@
 package verdict
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
 
+	"assay/internal/finding"
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/spec"
@@ -36,7 +36,7 @@ type Observation struct {
 
 	whole  float64 // operations a second over the whole phase
 	each   float64 // items of an operation, over the whole phase; 0: they have none
-	faults []fault
+	faults []finding.Mark
 	phase  *record.Phase
 	trial  *record.Trial
 }
@@ -64,24 +64,6 @@ func (o Observation) at(i int) float64 {
 	return o.times[i-1]
 }
 
-// A clock that goes further astray than a thousandth of the phase is a fault; a late look at two clocks explains 2 ms.
-const (
-	clockDriftShare = 0.001
-	clockDriftNSMin = 2e6
-)
-
-// fault is something in a trial that forbids ranking it.
-type fault struct {
-	code  string // a record.Mark… constant
-	phase string
-	text  string
-}
-
-// machines says whether the fault is the machine's rather than the store's: it costs the block, not the arm's rank.
-func (f fault) machines() bool {
-	return f.code == record.MarkForeign || f.code == record.MarkThrottled || f.code == record.MarkClock
-}
-
 // observe looks at one phase of one planned trial.
 func observe(run *record.Run, planned plan.Trial, phase spec.Phase) Observation {
 	o := Observation{Trial: planned.ID, Block: planned.Block}
@@ -90,12 +72,12 @@ func observe(run *record.Run, planned plan.Trial, phase spec.Phase) Observation 
 		o.Why = "there is no result"
 		return o
 	}
-	o.State, o.Why, o.faults = o.trial.State, o.trial.Error, faultsOf(o.trial)
+	o.State, o.Why, o.faults = o.trial.State, o.trial.Error, o.trial.CountedMarks()
 	if o.State == record.OK && len(o.faults) > 0 {
 		o.State = record.Marked
 	}
 	if o.State == record.Marked && o.Why == "" && len(o.faults) > 0 {
-		o.Why = o.faults[0].text
+		o.Why = finding.Text(o.faults[0].Message)
 	}
 	for i := range o.trial.Phases {
 		if o.trial.Phases[i].Name == phase.Name {
@@ -219,84 +201,9 @@ func itemsOf(p *record.Phase) (items uint64) {
 	return items
 }
 
-// faultsOf goes through a trial's counts again, whatever its marks say, and adds the marks that counts can't tell.
-func faultsOf(t *record.Trial) []fault {
-	var faults []fault
-	add := func(code, phase, format string, arguments ...any) {
-		faults = append(faults, fault{code, phase, fmt.Sprintf(format, arguments...)})
-	}
-	for i := range t.Phases {
-		p := &t.Phases[i]
-		var o Outcomes
-		o.add(p)
-		if bad := o.Errors + o.Timeout; bad > 0 {
-			add(record.MarkErrors, p.Name, "%s of %s operations ended in an error or a timeout%s", count(bad), count(o.Attempted), firstMessage(p, "error", "timeout"))
-		}
-		if o.Wrong > 0 {
-			add(record.MarkWrong, p.Name, "%s of %s operations returned a value that was never written there%s", count(o.Wrong), count(o.Attempted), firstMessage(p, "wrong"))
-		}
-		if o.Lost > 0 {
-			add(record.MarkLost, p.Name, "%s of %s operations missed a record that must be there%s", count(o.Lost), count(o.Attempted), firstMessage(p, "lost"))
-		}
-		if explained := o.Done() + o.Unfinished; explained != o.Attempted {
-			add(record.MarkIdentity, p.Name, "%s operations were attempted, but the outcomes add up to %s", count(o.Attempted), count(explained))
-		}
-		if o.Unfinished > 0 {
-			add(record.MarkUnfinished, p.Name, "%s never ended", plural(int(o.Unfinished), "operation", "operations"))
-		}
-		if drift := math.Abs(float64(p.ClockDrift)); drift > clockDriftNSMin && drift > clockDriftShare*float64(p.ElapsedNS) {
-			add(record.MarkClock, p.Name, "the %s clock went %.1f ms away from the monotonic clock in %s", p.Clock, drift/1e6, seconds(float64(p.ElapsedNS)/1e9))
-		}
-	}
-	if f := t.Final; f != nil {
-		const phase = "final check"
-		if f.Lost > 0 {
-			add(record.MarkLost, phase, "of %s records read back, %s were gone%s", count(f.Records), count(f.Lost), firstExample(f))
-		}
-		if f.Stale > 0 {
-			add(record.MarkStale, phase, "of %s records read back, %s held an older value than the last acknowledged one%s", count(f.Records), count(f.Stale), firstExample(f))
-		}
-		if f.Wrong > 0 {
-			add(record.MarkWrong, phase, "of %s records read back, %s held a value that was never written there%s", count(f.Records), count(f.Wrong), firstExample(f))
-		}
-		if f.Errors > 0 {
-			add(record.MarkErrors, phase, "of %s records read back, %s could not be read%s", count(f.Records), count(f.Errors), firstExample(f))
-		}
-	}
-	for _, m := range t.Marks {
-		if !hasFault(faults, m.Code, m.Phase) {
-			faults = append(faults, fault{m.Code, m.Phase, m.Text})
-		}
-	}
-	return faults
-}
-
-// hasFault: a mark without a phase, or of the final check under whatever name, is covered by any fault of its code.
-func hasFault(faults []fault, code, phase string) bool {
-	for _, f := range faults {
-		if f.code == code && (phase == "" || f.phase == phase || f.phase == "final check") {
-			return true
-		}
-	}
-	return false
-}
-
-func firstMessage(p *record.Phase, outcomes ...string) string {
-	for _, m := range p.Messages {
-		for _, outcome := range outcomes {
-			if m.Outcome == outcome {
-				return fmt.Sprintf(" (%s: %q, %s times)", m.Operation, m.Text, count(m.Count))
-			}
-		}
-	}
-	return ""
-}
-
-func firstExample(f *record.FinalCheck) string {
-	if len(f.Examples) == 0 {
-		return ""
-	}
-	return " (" + f.Examples[0] + ")"
+// hasFault says whether there is a mark of a fault in a phase.
+func hasFault(marks []finding.Mark, fault finding.Code, phase string) bool {
+	return slices.ContainsFunc(marks, func(m finding.Mark) bool { return m.Fault() == fault && m.Phase == phase })
 }
 
 func pointer[T any](v T) *T { return &v }

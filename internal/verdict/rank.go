@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/internal/finding"
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/spec"
@@ -204,8 +205,8 @@ func (t *Table) reasonsAgainst(r *Row) (reasons []string) {
 // storesFaults returns the faults of a marked trial that are the store's. Those of the machine only cost the block.
 func storesFaults(o Observation) (texts []string) {
 	for _, f := range o.faults {
-		if !f.machines() {
-			texts = append(texts, fmt.Sprintf("%s: %s", o.Trial, f.text))
+		if !f.Machine() {
+			texts = append(texts, fmt.Sprintf("%s: %s", o.Trial, finding.Text(f.Message)))
 		}
 	}
 	if len(o.faults) == 0 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/finding"
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/record/recordtest"
@@ -86,7 +87,7 @@ func TestALoudBestTiesNobodyWhoIsShownToBeSlower(t *testing.T) {
 func TestWhoDidMoreWithoutARankIsNamed(t *testing.T) {
 	run := putRun(recordtest.Arm{Name: "a", PutRate: 1e6}, recordtest.Arm{Name: "b", PutRate: 5e5}, recordtest.Arm{Name: "broken", PutRate: 3e6})
 	for _, tr := range trials(run, "broken") {
-		tr.State, tr.Marks = record.Marked, append(tr.Marks, record.Mark{Code: record.MarkLost, Phase: "put", Text: "it lost some"})
+		tr.State, tr.Marks = record.Marked, append(tr.Marks, finding.Mark{Message: finding.New(finding.MarkLost, "count", 3, "of", 100), Phase: "put"})
 	}
 	table := tableNamed(t, summarise(t, run), "put")
 	if !strings.HasPrefix(table.Sentence, "a is the fastest") || strings.Contains(table.Sentence, "broken") {

@@ -43,7 +43,7 @@ func (s *Summary) countTrial(t *record.Trial) {
 	switch {
 	case t == nil:
 		s.Missing++
-	case t.State == record.OK && len(faultsOf(t)) == 0:
+	case t.State == record.OK && len(t.CountedMarks()) == 0:
 		s.OK++
 	case t.State == record.OK || t.State == record.Marked:
 		s.Marked++

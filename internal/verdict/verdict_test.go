@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/finding"
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/record/recordtest"
@@ -146,38 +147,38 @@ func TestFindings(t *testing.T) {
 			p.Operations[0].Errors = 400
 			p.Operations[0].Timeout = 12
 			p.Messages = []record.Message{{Operation: "update", Outcome: "error", Text: "disk full", Count: 400}}
-		}, []string{record.MarkErrors}, Grave, []string{"elm", "put at D1", "412 of", "disk full"}},
+		}, []string{string(finding.FaultErrors)}, Grave, []string{"elm", "put at D1", "412 of", "disk full"}},
 		{"wrong values", func(run *record.Run) {
 			p := phaseOf(trials(run, "elm")[0], "get")
 			p.Operations[0].OK -= 3
 			p.Operations[0].Wrong = 3
-		}, []string{record.MarkWrong}, Grave, []string{"elm", "never written"}},
+		}, []string{string(finding.FaultWrong)}, Grave, []string{"elm", "never written"}},
 		{"lost", func(run *record.Run) {
 			p := phaseOf(trials(run, "elm")[0], "get")
 			p.Operations[0].OK--
 			p.Operations[0].Lost = 1
-		}, []string{record.MarkLost}, Grave, []string{"elm lost records in get"}},
+		}, []string{string(finding.FaultLost)}, Grave, []string{"elm lost 1 record in get"}},
 		{"stale", func(run *record.Run) {
 			f := trials(run, "elm")[0].Final
 			f.Right, f.Stale, f.Examples = 9_998, 2, []string{"key 17 holds version 3, 9 was acknowledged"}
-		}, []string{record.MarkStale}, Grave, []string{"final check", "2 held an older value", "key 17"}},
+		}, []string{string(finding.FaultStale)}, Grave, []string{"final check", "2 of 10,000", "key 17"}},
 		{"counts disagree", func(run *record.Run) { phaseOf(trials(run, "elm")[0], "get").Attempted++ },
-			[]string{record.MarkIdentity}, Grave, []string{"don't add up"}},
+			[]string{string(finding.FaultCounts)}, Grave, []string{"contradict"}},
 		{"unfinished", func(run *record.Run) {
 			p := phaseOf(trials(run, "elm")[0], "get")
 			p.Attempted++
 			p.Unfinished = 1
-		}, []string{record.MarkUnfinished}, Grave, []string{"1 operation never ended"}},
+		}, []string{string(finding.FaultUnfinished)}, Grave, []string{"1 operation began and never ended"}},
 		{"not all done", func(run *record.Run) {
 			e := trials(run, "elm")[0]
-			e.State, e.Marks = record.Marked, []record.Mark{{Code: record.MarkShort, Phase: "put", Text: "900 of 1,000 operations"}}
-		}, []string{record.MarkShort}, Warning, []string{"900 of 1,000"}},
+			e.State, e.Marks = record.Marked, []finding.Mark{{Message: finding.New(finding.MarkShortWork, "thread", 0, "done", 900, "of", 1000), Phase: "put"}}
+		}, []string{string(finding.FaultShort)}, Warning, []string{"900 of 1,000"}},
 		{"clock", func(run *record.Run) { phaseOf(trials(run, "elm")[0], "get").ClockDrift = 90 * time.Millisecond },
-			[]string{record.MarkClock}, Warning, []string{"90.0 ms"}},
+			[]string{string(finding.FaultClock)}, Warning, []string{"90.0 ms"}},
 		{"foreign load, marked", func(run *record.Run) {
 			e := trials(run, "elm")[0]
-			e.State, e.Marks = record.Marked, []record.Mark{{Code: record.MarkForeign, Phase: "put", Text: "other processes used 40 %"}}
-		}, []string{record.MarkForeign}, Warning, []string{"40 %", "left out"}},
+			e.State, e.Marks = record.Marked, []finding.Mark{{Message: finding.New(finding.MarkForeign, "least", 0.4, "most", 0.4), Phase: "put"}}
+		}, []string{string(finding.FaultForeign)}, Warning, []string{"40 %", "Excluded"}},
 		{"foreign load and steal, below the mark", func(run *record.Run) {
 			samples := run.Series[trials(run, "elm")[0].Plan.ID]
 			for i := range samples {
@@ -406,8 +407,8 @@ func TestWhatIsNotRanked(t *testing.T) {
 	}{
 		{"one marked block", func(run *record.Run) {
 			e := trials(run, "oak")[3]
-			e.State, e.Marks = record.Marked, []record.Mark{{Code: record.MarkWrong, Phase: "get", Text: "3 wrong values"}}
-		}, "3 wrong values"},
+			e.State, e.Marks = record.Marked, []finding.Mark{{Message: finding.New(finding.MarkWrong, "count", 3, "of", 100), Phase: "get"}}
+		}, "3 of 100 operations"},
 		{"an error that nobody marked", func(run *record.Run) {
 			p := phaseOf(trials(run, "oak")[0], "put")
 			p.Operations[0].OK--
@@ -419,7 +420,7 @@ func TestWhatIsNotRanked(t *testing.T) {
 		}, "hung"},
 		{"all blocks void", func(run *record.Run) {
 			for _, e := range trials(run, "oak") {
-				e.State, e.Marks = record.Marked, []record.Mark{{Code: record.MarkForeign, Text: "others used 50 %"}}
+				e.State, e.Marks = record.Marked, []finding.Mark{{Message: finding.New(finding.MarkForeign, "least", 0.4, "most", 0.4)}}
 			}
 		}, "free of marks"},
 		{"nothing but missing trials", func(run *record.Run) {
@@ -453,7 +454,7 @@ func TestWhatIsNotRanked(t *testing.T) {
 func TestAVoidBlockIsLeftOutAndTheRankStays(t *testing.T) {
 	run := cleanRun()
 	e := trials(run, "oak")[0]
-	e.State, e.Marks = record.Marked, []record.Mark{{Code: record.MarkForeign, Phase: "put", Text: "others used 50 %"}}
+	e.State, e.Marks = record.Marked, []finding.Mark{{Message: finding.New(finding.MarkForeign, "least", 0.4, "most", 0.4), Phase: "put"}}
 	oak := tableNamed(t, summarise(t, run), "put").rowOf(plan.Measured, "oak")
 	if !oak.Ranked || oak.Rate.N != 4 || oak.Trials[0].Used {
 		t.Errorf("ranked %v over %d blocks: %v", oak.Ranked, oak.Rate.N, oak.Reasons)
@@ -475,7 +476,7 @@ func TestFixedWorkCountsTheWholePhase(t *testing.T) {
 func TestTheExampleRun(t *testing.T) {
 	run := recordtest.Run(recordtest.Example())
 	s := summarise(t, run)
-	for _, code := range []string{record.MarkErrors, FindFailed, FindRefused, FindStall, FindCliff, FindClasses, FindDurabilityPut} {
+	for _, code := range []string{string(finding.FaultErrors), FindFailed, FindRefused, FindStall, FindCliff, FindClasses, FindDurabilityPut} {
 		if find(s, code) == nil {
 			t.Errorf("%s was not found: %v", code, codes(s))
 		}
@@ -725,7 +726,7 @@ func TestFixedWorkIsRankedThoughItNeverSettles(t *testing.T) {
 func TestAMarkedTwinMeasuresNoNoise(t *testing.T) {
 	run := cleanRun()
 	for _, e := range trials(run, "oak (A/A)") {
-		e.State, e.Marks = record.Marked, []record.Mark{{Code: record.MarkWrong, Text: "wrong"}}
+		e.State, e.Marks = record.Marked, []finding.Mark{{Message: finding.New(finding.MarkWrong, "count", 3, "of", 100)}}
 	}
 	if put := tableNamed(t, summarise(t, run), "put"); put.AA != nil || put.Threshold != 0.03 {
 		t.Errorf("A/A %+v from marked trials", put.AA)

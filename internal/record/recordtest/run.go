@@ -228,7 +228,7 @@ func (e entry) run(s Shape, class store.Durability, block int, at time.Time, ran
 		op.OK, op.Errors = op.OK-n, n
 		t.Phases[1].Messages = []record.Message{{Operation: "update", Outcome: "error", Text: `write /data/<index>.psg: "no space left" & </script><b>not bold</b>`, Count: n}}
 		t.State = record.Marked
-		t.Marks = []record.Mark{{Code: record.MarkErrors, Phase: "put", Text: fmt.Sprintf("%d of %d operations ended in an error: %s", n, op.Done(), t.Phases[1].Messages[0].Text)}}
+		t.Marks = t.Phases[1].Marks()
 	}
 	t.Final = &record.FinalCheck{Records: 10_000, Of: 10_000, Right: 10_000}
 	return t, samples
