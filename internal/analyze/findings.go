@@ -113,8 +113,13 @@ func (g *DropGroup) messages(e Event) (all []finding.Message) {
 	last := g.All[len(g.All)-1]
 	pairs := append([]any{"at_s", e.From, "longest_s", g.Longest, "seconds", g.Seconds, "left", g.Left, "share", g.Share},
 		periodPairs(g.Period, len(g.All))...)
+	// One that is no longer than the others is one of them.
+	endsLow := last.Open
+	for _, d := range g.All[:len(g.All)-1] {
+		endsLow = endsLow && d.seconds < last.seconds
+	}
 	switch {
-	case len(g.All) == 1 && last.Open:
+	case len(g.All) == 1 && endsLow:
 	case g.Stalls > 0:
 		for _, d := range g.All {
 			if d.Stall {
@@ -129,7 +134,7 @@ func (g *DropGroup) messages(e Event) (all []finding.Message) {
 		}
 		all = append(all, finding.New(finding.SeriesDips, append(pairs, "count", len(g.All))...))
 	}
-	if last.Open {
+	if endsLow {
 		all = append(all, finding.New(finding.SeriesEndsLow, "at_s", last.From, "before", last.Usual, "after", last.Mean))
 	}
 	return all

@@ -300,7 +300,7 @@ func (v view) curve(l *levels, best line) line {
 
 // slope adds a decline or a rise of the samples from … to. trend may be nil.
 func (f *finder) slope(v view, from, to int, trend *line) {
-	edge := min(max((to-from)/10, levelSamplesMin), to-from)
+	edge := max((to-from)/10, min(levelSamplesMin, (to-from)/4), 1)
 	first := Level{v.begins(from), v.ends(from + edge - 1), v.mean(from, from+edge)}
 	last := Level{v.begins(to - edge), v.ends(to - 1), v.mean(to-edge, to)}
 	f.levels = append(f.levels, first, last)

@@ -38,7 +38,7 @@ var _ = register(
 		Says: `Throughput fell by {{percent .fall}} ` + seriesWhen + seriesAt + `: from {{rate .before}} to {{rate .after}}.` +
 			`{{if .back_s}} From {{moment .back_s}} on it was {{rate .back}}.{{end}}`,
 		Many:    `{{list .Arms}}: throughput fell by {{percent .min_fall}} to {{percent .max_fall}}, {{moment .min_at_s}} to {{moment .max_at_s}} after the start.`,
-		Remedy:  "compare with the resources at that time: assay analyze DIR --trial ID --format json",
+		Remedy:  "look at what changed at that time: memory, page faults, IO wait, compaction",
 		Example: Params{"fall": 0.79, "at_s": 30.0, "low_s": 29.0, "high_s": 30.0, "records": 3.74e6, "before": 125000.0, "after": 26200.0}},
 	Entry{Code: SeriesStep, Severity: Warning,
 		Says: `Throughput {{if .up}}rose{{else}}fell{{end}} by {{percent .change}} ` + seriesWhen + seriesAt + `: from {{rate .before}} to {{rate .after}}.` +
