@@ -179,8 +179,8 @@ func (p page) Ranked(t model.Table) grid {
 		}},
 		{"Of the best", "95 % interval", wide, func(r model.Row) cell { return ratioCell(r.ToBest) }},
 		{"Of the baseline", "95 % interval", wide, func(r model.Row) cell {
-			if len(t.Best) == 1 && t.Best[0] == t.Baseline {
-				return cell{} // it is the ratio to the best
+			if len(rates) < 3 || len(t.Best) == 1 && t.Best[0] == t.Baseline {
+				return cell{} // the ratio to the best says as much
 			}
 			return ratioCell(r.ToBaseline)
 		}},
@@ -230,7 +230,7 @@ func ratioCell(r *model.Ratio) cell {
 // Course is a table's grid of rates that were not held; none where all were.
 func (p page) Course(t model.Table) grid {
 	rows := slices.DeleteFunc(ratedRows(t), func(r model.Row) bool {
-		return r.Standing == model.Reference || r.Course.Kind == "" || r.Course.Kind == "steady"
+		return r.Standing == model.Reference || slices.Contains([]string{"", "steady", "inconclusive"}, r.Course.Kind)
 	})
 	return gridOf(rows, []column{
 		{"Course", "of the rate", "word", func(r model.Row) cell { return cell{Text: r.Course.Kind} }},
