@@ -22,6 +22,7 @@ var faultWords = map[string]struct {
 	record.MarkIdentity:   {Grave, "%s has counts in %s that can't be: its operations, or what they are said to have done, don't add up", "take it for a defect of the worker or driver; no figure of the trial can be trusted"},
 	record.MarkUnfinished: {Grave, "%s left operations that never ended in %s", "look at the worker's log; a longer step timeout helps if the store is only slow"},
 	record.MarkShort:      {Warning, "%s did not get through all its operations in %s", "give the phase more time or fewer operations"},
+	record.MarkDamaged:    {Grave, "the files of %s were changed or damaged in %s", "put the directory back as the run left it (sha256sum -c SHA256SUMS in the trial's directory), or run again"},
 	record.MarkDiskFull:   {Warning, "the disk was full under %s in %s", "make room, or set disk_quota below what is free; where it was a quota by mount, this is what was asked for: read its errors"},
 	record.MarkClock:      {Warning, "the clock that timed %s in %s can't be trusted; these blocks are left out", "set clock: monotonic"},
 	record.MarkThrottled:  {Warning, "a CPU quota or heat held back %s in %s; these blocks are left out", "lift the CPU quota of the container or cgroup (docker --cpus, systemd's CPUQuota, cpu.max), or use no more threads than it allows; against heat, cool the machine, or cap its frequency below what it can't keep up"},
