@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/internal/control"
+	"assay/internal/owned"
 	"assay/storetest"
 )
 
@@ -83,12 +84,12 @@ func driverAmong(described control.Described, name string) ([]string, error) {
 }
 
 func checkDrivers(ctx context.Context, out io.Writer, target storetest.Target, names []string) error {
-	directory, err := os.MkdirTemp("", "assay-conformance-")
+	place, err := owned.NewDirectory(os.TempDir(), "conformance")
 	if err != nil {
 		return failed(err)
 	}
-	defer os.RemoveAll(directory)
-	target.TempDir = directory
+	defer place.Remove()
+	target.TempDir = place.Path
 	broken := 0
 	for _, name := range names {
 		target.Driver = name

@@ -15,10 +15,12 @@ import (
 
 	"assay/internal/clock"
 	"assay/internal/host"
+	"assay/internal/run"
 )
 
 func doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	clean := false
+	c := &cobra.Command{
 		Use:   "doctor [DIRECTORY]",
 		Short: "Say what this machine is and what on it would spoil a measurement",
 		Long: `Looks at the machine, and at the file system of a directory (default: here), and
@@ -26,7 +28,8 @@ says what would spoil a measurement, what experiments can't ask for here (memory
 limits, disk quotas, cold caches, native stores), what to do about it, and what
 is not known.`,
 		Example: `  assay doctor
-  assay doctor /mnt/disk-to-measure`,
+  assay doctor /mnt/disk-to-measure
+  assay doctor --clean`,
 		Args: takes(0, 1, "at most one directory"),
 		RunE: func(c *cobra.Command, args []string) error {
 			directory := "."
@@ -36,9 +39,26 @@ is not known.`,
 			if info, err := os.Stat(directory); err != nil || !info.IsDir() {
 				return usage(fmt.Errorf("%s is not a directory", directory))
 			}
+			if clean {
+				return failed(cleanLeft(c.OutOrStdout()))
+			}
 			return failed(diagnose(c.OutOrStdout(), directory))
 		},
 	}
+	c.Flags().BoolVar(&clean, "clean", false, "remove what killed runs have left: mounts, cgroups, processes, data, temporary files")
+	return c
+}
+
+// cleanLeft removes what killed runs have left, as the next run would.
+func cleanLeft(out io.Writer) error {
+	cleaned := run.CleanLeft()
+	for _, what := range cleaned.Removed {
+		fmt.Fprintln(out, "removed", what)
+	}
+	if len(cleaned.Removed)+len(cleaned.Failed) == 0 {
+		fmt.Fprintln(out, "nothing is left of killed runs")
+	}
+	return errors.Join(cleaned.Failed...)
 }
 
 const (

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/internal/host"
+	"assay/internal/owned"
 )
 
 // ability is something that an experiment may ask of the machine, and what came of trying it here.
@@ -63,15 +64,15 @@ const freshBytes = 1 << 20
 
 // dropFreshPages writes a file below directory and drops its pages.
 func dropFreshPages(directory string) (left host.PageCache, err error) {
-	place, err := os.MkdirTemp(directory, ".assay-cold-")
+	place, err := owned.NewDirectory(directory, "cold")
 	if err != nil {
 		return left, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(place)) }()
-	if err := os.WriteFile(filepath.Join(place, "pages"), make([]byte, freshBytes), 0o600); err != nil {
+	defer func() { err = errors.Join(err, place.Remove()) }()
+	if err := os.WriteFile(filepath.Join(place.Path, "pages"), make([]byte, freshBytes), 0o600); err != nil {
 		return left, err
 	}
-	return host.DropPages(place)
+	return host.DropPages(place.Path)
 }
 
 func coldAbility(left host.PageCache, err error) ability {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/internal/live"
+	"assay/internal/owned"
 )
 
 // runDirectory is a directory for a run, and which ones were made for it.
@@ -91,9 +92,9 @@ func (f *runFlags) checkDataRoot() error {
 		return usage(fmt.Errorf("--data %s: expected an existing directory", f.data))
 	}
 	// Tried, not asked for: the rights don't tell of a file system that is read-only or takes no directories.
-	tried, err := os.MkdirTemp(f.data, ".assay-tried-")
+	tried, err := owned.NewDirectory(f.data, "tried")
 	if err == nil {
-		err = os.Remove(tried)
+		err = tried.Remove()
 	}
 	if err != nil {
 		return failed(fmt.Errorf("--data %s: stores can't have directories there: %w", f.data, err))
