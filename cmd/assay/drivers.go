@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -61,6 +62,11 @@ func driverCatalogue() spec.Drivers {
 		}
 		return nil
 	}, NullOf: nullOf}
+}
+
+// measurable are the drivers that a run may name: all but the null drivers.
+func measurable() []string {
+	return slices.DeleteFunc(driverCatalogue().Names, func(name string) bool { return name == spec.NullDriver || name == nativeNull })
 }
 
 // nullOf finds the null driver that runs in the same loop as a store with a worker: null-c for all of workers/c, which share

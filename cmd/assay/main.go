@@ -111,7 +111,8 @@ client libraries, checks every value that it reads and every write that was
 acknowledged, and says which is faster, by how much, at what durability, and why.
 
 Begin with:
-  assay run put-get            compare embedded engines, in about four minutes
+  assay run bbolt pebble       compare two stores, in about two minutes
+  assay run put-get            a preset: compare all embedded engines
   assay init my.yaml           write a commented experiment of your own
   assay run my.yaml --dry-run  see what it would do
 
@@ -125,8 +126,8 @@ Results go to standard output, progress to standard error.`,
 	root.SetOut(out)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(runCommand(), reportCommand(), compareCommand(), analyzeCommand(), driversCommand(), presetsCommand(),
-		initCommand(), schemaCommand(), doctorCommand(), conformanceCommand(), workerCommand())
+	root.AddCommand(runCommand(), reportCommand(), compareCommand(), analyzeCommand(), driversCommand(), presetsCommand(), listCommand(),
+		initCommand(), schemaCommand(), doctorCommand(), conformanceCommand(), workerCommand(), manCommand(), versionCommand())
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		completion.RunE = func(*cobra.Command, []string) error {
