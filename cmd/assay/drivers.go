@@ -97,7 +97,7 @@ func describeStore(s spec.Store) (store.Description, error) {
 		return describeNative(n, s.Driver)
 	}
 	if len(s.Worker) == 0 {
-		return store.Description{}, fmt.Errorf("there is no driver %q", s.Driver)
+		return store.Description{}, fmt.Errorf("unknown driver %q", s.Driver)
 	}
 	return askWorker(s.Worker, s.Driver)
 }
@@ -116,7 +116,7 @@ func askWorker(command []string, driver string) (store.Description, error) {
 		}
 		names = append(names, d.Name)
 	}
-	return store.Description{}, fmt.Errorf("worker %s has no driver %q, it has %s", command[0], driver, strings.Join(names, ", "))
+	return store.Description{}, fmt.Errorf("worker %s has no driver %q%s", command[0], driver, suggestion(driver, names))
 }
 
 func describeWorker(command []string) (control.Described, error) {
@@ -130,7 +130,7 @@ func describeWorker(command []string) (control.Described, error) {
 		err = endErr
 	}
 	if err == nil && described.Contract != control.Contract {
-		err = fmt.Errorf("worker %s speaks version %d of the contract, this program version %d", command[0], described.Contract, control.Contract)
+		err = fmt.Errorf("worker %s speaks version %d of the worker contract, expected version %d", command[0], described.Contract, control.Contract)
 	}
 	return described, err
 }
@@ -184,9 +184,9 @@ experiment, or with --set stores.NAME.options.OPTION=VALUE).`,
 
 func suggestion(word string, names []string) string {
 	if near := spec.Nearest(word, names); near != "" {
-		return fmt.Sprintf("; did you mean %s?", near)
+		return fmt.Sprintf("\ndid you mean %q?", near)
 	}
-	return "; there are " + strings.Join(names, ", ")
+	return "\nexpected one of " + strings.Join(names, ", ")
 }
 
 func printDrivers(w io.Writer, all []store.Description, missing []native) error {
@@ -219,9 +219,9 @@ func printDriver(w io.Writer, d store.Description) error {
 	fmt.Fprintf(w, "%s: %s\n", d.Name, d.Summary)
 	fmt.Fprintf(w, "library   %s %s, licence %s\n", orDash(d.Library), d.Version, orDash(d.Licence))
 	fmt.Fprintf(w, "abilities %s\n", orDash(strings.Join(d.Abilities.List(), ", ")))
-	fmt.Fprintf(w, "limits    keys %d to %s bytes, values to %s bytes\n", d.KeyBytesMin, limit(d.KeyBytesMax), limit(d.ValueBytesMax))
+	fmt.Fprintf(w, "limits    keys %d to %s bytes, values up to %s bytes\n", d.KeyBytesMin, limit(d.KeyBytesMax), limit(d.ValueBytesMax))
 	if d.WriteConflicts {
-		fmt.Fprintln(w, "conflicts any operation may end in conflict where other threads write neighbouring records; a write was then not done")
+		fmt.Fprintln(w, "conflicts an operation may end in a conflict with another thread; such a write was not done")
 	}
 	if d.Note != "" {
 		fmt.Fprintf(w, "note      %s\n", d.Note)

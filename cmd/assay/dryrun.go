@@ -71,7 +71,7 @@ func printPlan(w io.Writer, loaded *spec.Loaded, unasked []string, place string)
 	for _, t := range trials {
 		note := ""
 		if t.Refuse != "" {
-			note = "can't run: " + t.Refuse
+			note = "not supported: " + t.Refuse
 		}
 		table.add(t.ID, t.Arm, string(t.Role), labels[t.Cell], note)
 	}

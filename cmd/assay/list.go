@@ -14,7 +14,7 @@ func listCommand() *cobra.Command {
 		Long: `Lists the names that assay run takes. assay presets says what each preset asks, and
 assay drivers what each driver can do.`,
 		Example: `  assay list`,
-		Args:    takes(0, 0, "no arguments; assay drivers and assay presets list more"),
+		Args:    takes(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			var here, missing []string
 			for _, name := range measurable() {

@@ -24,7 +24,7 @@ func TestADiskThatIsTooSmallIsSaidBeforeAnythingRuns(t *testing.T) {
 	for _, flags := range [][]string{nil, {"--data", directory}, {"--out", filepath.Join(directory, "not", "there")}} {
 		plan := assayIn(t, directory, vast, append([]string{"run", "-", "--dry-run"}, flags...)...)
 		plan.wants(t, 0)
-		wantParts(t, "the plan", plan.stdout, "\nWarning: in ", "may need up to about 3.48 PB of disk", " are free", "--data")
+		wantParts(t, "the plan", plan.stdout, "\nWarning: in ", "may need up to about 3480 TB of disk", " are free", "--data")
 		if len(flags) > 0 {
 			wantParts(t, "the plan", plan.stdout, "Warning: in "+directory+",")
 		}
@@ -64,7 +64,7 @@ func TestARunWarnsOfADiskThatIsTooSmall(t *testing.T) {
 		p.shows(t, "Rate: ")
 		p.send(t, syscall.SIGINT)
 		e := p.end(t)
-		e.wants(t, exitTrials, "assay: warning: in "+filepath.Dir(directory), "3.48 PB", "--data")
+		e.wants(t, exitTrials, "assay: warning: in "+filepath.Dir(directory), "3480 TB", "--data")
 		if warned, began := strings.Index(e.stderr, "assay: warning: "), strings.Index(e.stderr, "Run: "); began < 0 || warned > began {
 			t.Errorf("the warning does not come before the run:\n%s", e.stderr)
 		}

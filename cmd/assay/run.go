@@ -85,8 +85,8 @@ strongest durability class that all of them reach.
 The run directory (--out) holds everything: the experiment with all defaults
 written out, each trial's result and its time series, the machine, the report.
 Ctrl-C ends the trial under way, keeps what was measured (exit status 3), and
-assay run --resume DIR does the trials that are left. A second Ctrl-C ends it at
-once (130).`,
+assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at once
+(130).`,
 		Example: `  assay run put-get
   assay run bbolt pebble
   assay run bbolt pebble --mix read=95,update=5 --threads 8 --records 1e6 --for 10s
@@ -102,8 +102,7 @@ once (130).`,
 			case f.resume && len(args) != 1:
 				return usage(errors.New("--resume takes the run directory: assay run --resume DIR"))
 			case len(args) == 0:
-				return usage(fmt.Errorf("assay run takes an experiment file, a preset or drivers\npresets: %s\ndrivers: assay drivers lists them",
-					strings.Join(presetNames(), ", ")))
+				return usage(fmt.Errorf("assay run takes an experiment file, a preset or drivers\nassay list shows the presets and drivers"))
 			}
 			return nil
 		},
@@ -129,7 +128,7 @@ once (130).`,
 	c.Flags().StringVar(&f.saveAs, "save-as", "", "write the experiment, with all changes, to a new `file`")
 	c.Flags().StringVar(&f.out, "out", "", "run `directory` to make (default: assay-NAME-TIME here, -2, -3 … where that is taken)")
 	c.Flags().StringVar(&f.data, "data", "", "existing `directory` in which stores get their directories (default: in the run directory)")
-	c.Flags().BoolVar(&f.resume, "resume", false, "do the trials that are left in a run directory, which is then the argument")
+	c.Flags().BoolVar(&f.resume, "resume", false, "do the remaining trials of the run directory that is the argument")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the phases, the trials, and the time and disk they take; run nothing")
 	c.Flags().BoolVar(&f.describeWorkers, "describe-workers", false, "with --dry-run: start the file's own workers to ask what they can do")
 	c.Flags().BoolVar(&f.plain, "plain", false, "progress as lines, even on a terminal")
@@ -208,18 +207,18 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	if err := f.vacant(); err != nil {
 		return usage(err)
 	}
-	if err := f.save(os.Stderr, loaded); err != nil {
+	place, err := makeRunDirectory(f.out, loaded.Experiment.Name, time.Now())
+	if err != nil {
+		return err
+	}
+	defer place.removeIfEmpty()
+	if err := f.save(os.Stdout, loaded); err != nil {
 		return err
 	}
 	for _, note := range loaded.Notes {
 		fmt.Fprintln(os.Stderr, "assay: note:", note)
 	}
 	f.warnOfNeed(loaded.Experiment, f.out)
-	place, err := makeRunDirectory(f.out, loaded.Experiment.Name, time.Now())
-	if err != nil {
-		return err
-	}
-	defer place.removeIfEmpty()
 	return f.execute(place.path, func(ctx context.Context, o run.Options) (run.Result, error) {
 		return run.New(ctx, loaded.Experiment, source.Text, o)
 	})
@@ -258,10 +257,10 @@ func (f *runFlags) save(out io.Writer, loaded *spec.Loaded) error {
 
 // source finds the experiment that the arguments name: a file, which wins where several fit, a preset, or drivers.
 func (f *runFlags) source(args []string, changes []spec.Change) (spec.Source, error) {
-	drivers := measurable()
+	drivers, all := measurable(), driverCatalogue().Names
 	isDriver := func(argument string) bool {
 		name, _, _ := strings.Cut(argument, "@")
-		return slices.Contains(drivers, name)
+		return slices.Contains(all, name)
 	}
 	isFile := func(argument string) bool {
 		info, err := os.Stat(argument)
@@ -287,10 +286,7 @@ func notADriver(argument string, drivers []string, isFile bool) error {
 		return fmt.Errorf("%s is an experiment: assay run takes one experiment, or drivers\n--set 'stores=[bbolt, pebble]' runs it with other stores", argument)
 	}
 	name, _, _ := strings.Cut(argument, "@")
-	if near := spec.Nearest(name, drivers); near != "" {
-		return fmt.Errorf("unknown driver %q\ndid you mean %s?", argument, near)
-	}
-	return fmt.Errorf("unknown driver %q\nassay drivers lists them", argument)
+	return fmt.Errorf("unknown driver %q%s", name, suggestion(name, drivers))
 }
 
 // vacant refuses a run directory that can't be taken, before anything is measured: it holds a run, at which another process
@@ -335,16 +331,19 @@ func experimentSource(argument string, drivers []string) (source []byte, name st
 		}
 	}
 	switch {
-	case !errors.Is(err, os.ErrNotExist):
+	case !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.EISDIR):
 		return nil, "", fmt.Errorf("reading the experiment: %w", err)
-	case isPath:
+	case isPath && errors.Is(err, os.ErrNotExist):
 		return nil, "", fmt.Errorf("there is no file %s\nassay init %s writes one to begin with", argument, argument)
 	}
 	what := fmt.Sprintf("there is no file, preset or driver %q", argument)
-	if near := spec.Nearest(argument, slices.Concat(presetNames(), drivers)); near != "" {
-		return nil, "", fmt.Errorf("%s\ndid you mean %s?", what, near)
+	if info, statErr := os.Stat(argument); statErr == nil && info.IsDir() {
+		what = argument + " is a directory; expected a file, a preset or drivers"
 	}
-	return nil, "", fmt.Errorf("%s\npresets: %s\ndrivers: assay drivers lists them", what, strings.Join(presetNames(), ", "))
+	if near := spec.Nearest(argument, slices.Concat(presetNames(), drivers)); near != "" {
+		return nil, "", fmt.Errorf("%s\ndid you mean %q?", what, near)
+	}
+	return nil, "", fmt.Errorf("%s\nassay list shows the presets and drivers", what)
 }
 
 // execute runs trials with a view on standard error, then prints the table and writes the report.
@@ -369,13 +368,13 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 	}
 	if err != nil {
 		if _, openErr := record.Open(directory); openErr == nil && result.Planned > 0 { // it had begun
-			err = fmt.Errorf("%w\nWhat was recorded is in %s; assay report %s shows it, assay run --resume %s goes on", err, directory, directory, directory)
+			err = fmt.Errorf("%w\nassay report %s shows what was measured, assay run --resume %s continues", err, directory, directory)
 		}
 		return failed(err)
 	}
 	grave, err := f.present(directory)
 	if err != nil {
-		return failed(fmt.Errorf("%w\nWhat was measured is kept: assay report %s shows it", err, directory))
+		return failed(fmt.Errorf("%w\nassay report %s shows what was measured", err, directory))
 	}
 	return f.status(result, grave, directory)
 }
@@ -413,7 +412,7 @@ func (f *runFlags) present(directory string) (grave int, err error) {
 		printErr = f.show.write(os.Stdout, r, []*record.Run{recorded}, path) // not the commands' output, which forgives nothing: who reads a table may go away
 	}
 	if errors.Is(printErr, syscall.EPIPE) {
-		fmt.Fprintf(os.Stderr, "assay: the output was closed; assay report %s prints it again\n", directory)
+		fmt.Fprintf(os.Stderr, "assay: the output was closed\nassay report %s prints it again\n", directory)
 		printErr = nil
 	}
 	return graves(r), errors.Join(printErr, pageErr)
@@ -422,13 +421,13 @@ func (f *runFlags) present(directory string) (grave int, err error) {
 func (f *runFlags) status(r run.Result, grave int, directory string) error {
 	switch {
 	case r.Interrupted:
-		return &exitError{exitTrials, fmt.Errorf("stopped; assay run --resume %s does the trials that are left", directory)}
+		return &exitError{exitTrials, fmt.Errorf("stopped\nassay run --resume %s does the remaining trials", directory)}
 	case r.Failed+r.Marked > 0:
-		return &exitError{exitTrials, fmt.Errorf("%d of %d trials failed, %d were marked and are not ranked", r.Failed, r.Planned, r.Marked)}
+		return &exitError{exitTrials, fmt.Errorf("%d of %s failed, %d marked and not ranked", r.Failed, format.Plural(r.Planned, "trial", ""), r.Marked)}
 	case grave > 0:
-		return &exitError{exitTrials, fmt.Errorf("%s: assay report %s --full shows the evidence", format.Plural(grave, "grave finding", ""), directory)}
+		return &exitError{exitTrials, fmt.Errorf("%s\nassay report %s --full shows the evidence", format.Plural(grave, "grave finding", ""), directory)}
 	case r.Refused > 0 && r.Measured == 0:
-		return &exitError{exitTrials, fmt.Errorf("no store was measured: all %d trials of them were refused, for the reasons above", r.Refused)}
+		return &exitError{exitTrials, fmt.Errorf("no store was measured: all %s refused, see the reasons above", format.Plural(r.Refused, "trial", ""))}
 	}
 	return nil
 }

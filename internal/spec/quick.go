@@ -70,7 +70,7 @@ func Quick(drivers, mixes []string, changes []Change) (Source, error) {
 	question += " (" + strings.Join(questions, "; ") + ")?"
 	text := fmt.Sprintf("name: %s\nabout: %s\nstores: [%s]\nrecords: %s\nphases:\n  - {name: load, load: true, batch: %s}\n%s",
 		name, yamlText(question, true), strings.Join(stores, ", "), quickRecords, quickBatch, strings.Join(phases, ""))
-	return Source{Text: []byte(text), Name: "command line", Changes: changes, FromStores: true}, nil
+	return Source{Text: []byte(text), Changes: changes, FromStores: true}, nil
 }
 
 type weight struct {
