@@ -95,7 +95,7 @@ func checkDrivers(ctx context.Context, out io.Writer, target storetest.Target, n
 		target.Driver = name
 		result, err := storetest.Check(ctx, target)
 		if ctx.Err() != nil {
-			return &exitError{exitTrials, fmt.Errorf("stopped at %s: not all rules were checked", name)}
+			return &exitError{exitTrials, fmt.Errorf("stopped at %s; not all rules were checked", name)}
 		}
 		if err != nil {
 			return failed(fmt.Errorf("%s: %w", name, err))
@@ -106,7 +106,7 @@ func checkDrivers(ctx context.Context, out io.Writer, target storetest.Target, n
 		broken += len(result.Failed())
 	}
 	if broken > 0 {
-		return &exitError{exitTrials, errors.New("the worker breaks rules of the contract: its figures can't be trusted")}
+		return &exitError{exitTrials, errors.New("the worker breaks rules of the contract; its figures can't be trusted")}
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func writeTarget(path string, stdout io.Writer, write func(io.Writer) error) err
 }
 
 // errThere says that a file stands where a new one was to be written.
-var errThere = errors.New("is there already and stays as it is: name another file")
+var errThere = errors.New("exists; name another file")
 
 // writeNew is [writeTarget] for a file that must not be there yet: a regular file is never changed.
 func writeNew(path string, stdout io.Writer, write func(io.Writer) error) error {
