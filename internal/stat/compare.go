@@ -67,6 +67,7 @@ type Comparison struct {
 	Arms     []Estimate `json:"arms"`    // in the order given
 	Order    []int      `json:"order"`   // arms from best to worst, without references and arms without a value
 	Letters  []string   `json:"letters"` // of each arm: arms that share one are not significantly different
+	Ranks    []int      `json:"ranks"`   // of each arm; 0: not in Order
 	Best     []int      `json:"best"`    // the first arm and those that are not significantly worse
 	Prior    Prior      `json:"prior"`
 	Smallest float64    `json:"smallest"` // relative difference up to which nothing is significant
@@ -133,13 +134,31 @@ func Compare(values [][]float64, o Options) *Comparison {
 		return cmp.Compare(l.mean[b], l.mean[a])
 	})
 	c.relate(m, reference, o)
-	c.Letters = c.letters()
+	c.Letters, c.Ranks = c.letters(), c.ranks()
 	for k, a := range c.Order {
 		if k == 0 || !c.pairs[c.Order[0]][a].Significant {
 			c.Best = append(c.Best, a)
 		}
 	}
 	return c
+}
+
+// ranks gives each arm one more than the number of arms that are significantly better, and never a smaller rank than a
+// better arm's: a noisy arm that differs from none would otherwise rank before arms that beat it.
+func (c *Comparison) ranks() []int {
+	ranks := make([]int, len(c.Arms))
+	last := 1
+	for k, i := range c.Order {
+		rank := 1
+		for _, j := range c.Order[:k] {
+			if c.pairs[i][j].Significant {
+				rank++
+			}
+		}
+		last = max(last, rank)
+		ranks[i] = last
+	}
+	return ranks
 }
 
 // UndecidedBest is Undecided for the pairs that say which arm is best: of the first arm and those

@@ -18,7 +18,7 @@ import (
 // dozen series a row check the aims generously, and that the results are those of the recorded
 // short form: a method that was changed shows. ASSAY_LONG=1 runs thousands and compares them with
 // the recorded long form, which the docs print.
-var update = flag.Bool("update", false, "write the recorded short form; with ASSAY_LONG=1, the long one and the tables in the docs")
+var update = flag.Bool("update", false, "write the recorded short form; with ASSAY_LONG=1, the long one and the docs' tables")
 
 // simulated is a set of tables with the files that record them.
 type simulated struct {
@@ -83,7 +83,8 @@ func (s simulated) run(t *testing.T, series int) {
 		t.Skipf("%s was written where multiplications and additions are rounded apart", path)
 	}
 	if recorded, err := os.ReadFile(path); err != nil || !bytes.Equal(recorded, text) {
-		t.Errorf("%s does not hold what was simulated (%v): a method was changed. Run both forms with -update, and read what changed in %s", path, err, s.document)
+		t.Errorf("%s does not hold what was simulated (%v): a method was changed. "+
+			"Run both forms with -update, and read what changed in %s", path, err, s.document)
 	}
 }
 
@@ -111,7 +112,8 @@ func (s simulated) checkDocument(t *testing.T) {
 			continue
 		}
 		if got := string(page)[begin:end]; got != recorded.markdown() {
-			t.Errorf("table %s in %s is not the recorded one:\n%s\nrecorded:\n%s", recorded.Name, s.document, got, recorded.markdown())
+			t.Errorf("table %s in %s is not the recorded one:\n%s\nrecorded:\n%s",
+				recorded.Name, s.document, got, recorded.markdown())
 		}
 	}
 }
