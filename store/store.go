@@ -120,6 +120,9 @@ type Inspection struct {
 
 // Config is what a store is opened with.
 type Config struct {
+	// First is true at the trial's first opening: only then may a driver empty a store that earlier trials used. It never does so
+	// unless an option asks for it.
+	First bool
 	// Directory is an existing directory for the store's files, empty at the first open; unset for servers.
 	Directory string
 	// Endpoints are host:port addresses of servers; nil for embedded engines.

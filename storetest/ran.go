@@ -76,7 +76,7 @@ func (b *bench) prepare(s *script) (*running, error) {
 	}
 	err = b.call(control.Request{Command: control.CommandPrepare, Prepare: &control.Prepare{
 		Phase: "storetest", Number: r.number, Trace: traceFile.Name(), Counters: countersFile.Name(), Keys: s.keys,
-		Values:       keyval.ValueShape{PoolBytes: poolBytes, PoolSeed: s.poolSeed, LengthMax: b.lengthMax},
+		Values:       keyval.ValueShape{PoolBytes: poolBytes, PoolSeed: s.poolSeed, LengthMax: b.lengthMax, TrialTag: s.tag},
 		ZeroVersions: s.zeroVersions, Verify: !s.unverified, LoadedRecords: s.loaded, MustHitBelow: s.mustHitBelow,
 		DeadlineNS: int64(s.deadline), Clock: s.clock,
 	}}, nil)
@@ -339,7 +339,7 @@ func (b *bench) holds(m model, writer *script, what string) error {
 		return nil
 	}
 	s := b.script(1)
-	s.keys, s.poolSeed, s.flags, s.unverified = writer.keys, writer.poolSeed, trace.FlagRecordVersions, true
+	s.keys, s.poolSeed, s.tag, s.flags, s.unverified = writer.keys, writer.poolSeed, writer.tag, trace.FlagRecordVersions, true
 	indexes := m.indexes()
 	for _, index := range indexes {
 		s.do(0, trace.Read, index, 0)
@@ -388,6 +388,8 @@ func observedText(word uint64) string {
 		return "an error"
 	case counters.ObservedNotRead:
 		return "a word that the worker never wrote (not read)"
+	case counters.ObservedForeign:
+		return "a value of another trial"
 	case counters.ObservedShort:
 		return "its short value"
 	}
