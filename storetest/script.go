@@ -26,6 +26,7 @@ type script struct {
 	deadline     time.Duration
 	endless      bool // until the deadline or stop, not once through
 	clock        string
+	historyEach  int // records that each thread has room for; 0: historyEach
 }
 
 // trialTag is the tag of all scripts that do not say otherwise.
