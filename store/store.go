@@ -104,6 +104,13 @@ type Syncer interface {
 	Sync() error
 }
 
+// Holder is a [Store] that others may have filled before: a server.
+type Holder interface {
+	// Held returns how many records the store said that it held when it was opened, before anything was emptied; known is false
+	// where it did not say.
+	Held() (records uint64, known bool)
+}
+
 // Inspector is a [Store] that can tell about itself. It may be called while operations run.
 type Inspector interface {
 	Inspect() Inspection

@@ -135,7 +135,13 @@ func (s *session) openStore(o *control.Open) (control.Opened, error) {
 	if version == "" {
 		version = settings["version"] // a server's own, which only it can tell
 	}
-	return control.Opened{Abilities: s.abilities, Settings: settings, Version: version}, nil
+	reply := control.Opened{Abilities: s.abilities, Settings: settings, Version: version}
+	if holder, ok := opened.(store.Holder); ok {
+		if held, known := holder.Held(); known {
+			reply.Held = &held
+		}
+	}
+	return reply, nil
 }
 
 func (s *session) find(name string) (hosted, bool) {

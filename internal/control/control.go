@@ -139,6 +139,8 @@ type Opened struct {
 	Abilities store.Abilities   `json:"abilities"`
 	Settings  map[string]string `json:"settings"`
 	Version   string            `json:"version"`
+	// Held is how many records a server said that it held before it was opened, emptied or not; nil: it did not say.
+	Held *uint64 `json:"held,omitempty"`
 }
 
 // Ran is the result of run: what the worker's language can tell about the phase.

@@ -171,6 +171,7 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	if err := t.finalCheck(ctx); err != nil {
 		return err
 	}
+	t.removeKeys(ctx)
 	return t.worker.Call(control.Request{Command: control.CommandClose}, t.run.experiment.StepTimeout, nil)
 }
 
