@@ -29,8 +29,8 @@ type Experiment struct {
 	// Keys have, where KeyNamespace is true, a prefix that begins with KeyPlaceholder: each trial puts its own name there.
 	Keys         keyval.KeyShape `json:"keys"`
 	KeyNamespace bool            `json:"key_namespace,omitempty"`
-	Values Values          `json:"values"`
-	Phases []Phase         `json:"phases"`
+	Values       Values          `json:"values"`
+	Phases       []Phase         `json:"phases"`
 
 	Blocks        int           `json:"blocks"`
 	Seed          uint64        `json:"seed"`
