@@ -15,6 +15,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"assay/internal/audit"
 	"assay/internal/counters"
@@ -91,7 +92,7 @@ type key struct {
 
 // Check checks each key of a phase's history.
 func Check(h *audit.History) *Consistency {
-	c := &Consistency{}
+	c, left := &Consistency{}, searchMax
 	var lateness []int64
 	events := slices.Clone(h.Events)
 	slices.SortStableFunc(events, func(a, b audit.HistoryEvent) int {
@@ -104,7 +105,7 @@ func Check(h *audit.History) *Consistency {
 		}
 		c.Keys++
 		k := newKey(h, events[from:to])
-		lateness = append(lateness, k.check(h, c)...)
+		lateness = append(lateness, k.check(h, c, &left)...)
 		k.cover(c)
 		from = to
 	}
@@ -188,7 +189,7 @@ func (k *key) overwritten(w *write) int64 {
 }
 
 // check counts the anomalies of a key and returns how late its stale reads were, in ns.
-func (k *key) check(h *audit.History, c *Consistency) (lateness []int64) {
+func (k *key) check(h *audit.History, c *Consistency, left *time.Duration) (lateness []int64) {
 	stale := false
 	example := func(kind string, e audit.HistoryEvent, late int64) {
 		if len(c.Examples) < examplesMax {
@@ -248,7 +249,7 @@ func (k *key) check(h *audit.History, c *Consistency) (lateness []int64) {
 			example("stale", e, late)
 		}
 	}
-	switch explained, decided := k.explained(); {
+	switch explained, decided := k.explained(left); {
 	case !decided:
 		c.Undecided++
 	case !explained && !stale: // otherwise it is told already

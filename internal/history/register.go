@@ -12,28 +12,26 @@ import (
 	"assay/internal/trace"
 )
 
-// searchMax is how long the search may take for one key; searchEvents is how many operations it is
-// begun with at most.
+// The search is of a key's first searchEvents operations, and takes no longer than searchMax a phase:
+// keys that are left then are undecided.
 const (
-	searchMax    = 100 * time.Millisecond
-	searchEvents = 20_000
+	searchEvents = 1000
+	searchMax    = 2 * time.Second
 )
 
-// explained says whether some order of the key's operations explains what its reads returned.
-func (k *key) explained() (explained, decided bool) {
+// explained says whether some order of the key's operations explains what its reads returned. It takes
+// what it needs of the time that is left for searches.
+func (k *key) explained(left *time.Duration) (explained, decided bool) {
 	if !k.search {
 		return k.zonesApart(), true
 	}
-	if len(k.events) > searchEvents {
+	if *left <= 0 {
 		return true, false
 	}
-	switch porcupine.CheckOperationsTimeout(register, k.operations(), searchMax) {
-	case porcupine.Ok:
-		return true, true
-	case porcupine.Illegal:
-		return false, true
-	}
-	return true, false
+	began := time.Now()
+	result := porcupine.CheckOperationsTimeout(register, k.operations(), *left)
+	*left -= time.Since(began)
+	return result != porcupine.Illegal, result != porcupine.Unknown
 }
 
 // zonesApart decides a register whose writes are all different. A write and its reads span a zone:
@@ -110,32 +108,34 @@ var register = porcupine.Model{
 }
 
 // operations are the key's events for the search. A read-modify-write is a read and a write, as the
-// harness makes two calls of it; what a refused conditional write saw is no evidence.
+// harness makes two calls of it; what a refused conditional write saw is no evidence. Where only the
+// first events are searched, a read that ends after the next one began may have seen a write that is
+// not among them, and a write that does so may take effect later.
 func (k *key) operations() (all []porcupine.Operation) {
-	add := func(e audit.HistoryEvent, in step, end int64) {
-		all = append(all, porcupine.Operation{ClientId: len(all), Input: in, Call: e.BeginNS - slackNS, Return: max(end, e.BeginNS)})
+	add := func(e audit.HistoryEvent, in step) {
+		end := max(e.EndNS, e.BeginNS)
+		if !in.certain {
+			end = never
+		}
+		all = append(all, porcupine.Operation{ClientId: len(all), Input: in, Call: e.BeginNS - slackNS, Return: end})
 	}
-	for _, e := range k.events {
-		sure := e.Outcome == counters.OK || e.Outcome == counters.Miss
+	events, cut := k.events, int64(never)
+	if len(events) > searchEvents {
+		events, cut = events[:searchEvents], events[searchEvents].BeginNS-slackNS
+	}
+	for _, e := range events {
+		sure := (e.Outcome == counters.OK || e.Outcome == counters.Miss) && e.EndNS < cut
 		writes := e.Written != audit.NothingWritten && e.Outcome != counters.Conflict && (e.Outcome != counters.Miss || e.Operation == trace.Delete)
 		reads := e.Read < counters.ObservedLowest || e.Read == counters.ObservedMiss
 		if e.Operation == trace.CompareAndSwap && writes && reads {
-			end := e.EndNS
-			if !sure {
-				end = never
-			}
-			add(e, step{e.Operation, e.Read, e.Written, sure}, end)
+			add(e, step{e.Operation, e.Read, e.Written, sure})
 			continue
 		}
-		if reads {
-			add(e, step{trace.Read, e.Read, audit.NothingWritten, true}, e.EndNS)
+		if reads && e.EndNS < cut {
+			add(e, step{trace.Read, e.Read, audit.NothingWritten, true})
 		}
 		if writes {
-			end := e.EndNS
-			if !sure {
-				end = never
-			}
-			add(e, step{e.Operation, audit.NothingRead, e.Written, sure}, end)
+			add(e, step{e.Operation, audit.NothingRead, e.Written, sure})
 		}
 	}
 	return all

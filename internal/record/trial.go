@@ -7,6 +7,7 @@ import (
 
 	"assay/internal/finding"
 	"assay/internal/histogram"
+	"assay/internal/history"
 	"assay/internal/host"
 	"assay/internal/plan"
 	"assay/internal/trace"
@@ -159,11 +160,15 @@ type Operation struct {
 
 // History is what was recorded of a sample of keys, for the check of consistency.
 type History struct {
-	Keys    int    `json:"keys"`    // in the sample
+	Sample  int    `json:"sample"`  // keys
 	Records uint64 `json:"records"` // operations on them that were recorded
 	Dropped uint64 `json:"dropped"` // that found no room: the history ends before the phase
 	// CompleteNS is the moment up to which every operation on these keys is recorded, since the phase's start; nil: to its end.
 	CompleteNS *int64 `json:"complete_ns,omitempty"`
+	// Eventual: the store promises no more than that a read returns some acknowledged value, so that stale reads are no fault.
+	Eventual bool `json:"eventual,omitempty"`
+
+	history.Consistency
 }
 
 // Done returns the operations that have an outcome.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"assay/internal/audit"
+	"assay/internal/history"
 	"assay/internal/keyval"
 	"assay/internal/record"
 	"assay/internal/spec"
@@ -37,8 +38,9 @@ func historyRoom(file *trace.File) int {
 	return max(min(historyRecordsMax/len(file.Threads), historyThreadMax), 4)
 }
 
-func historyOf(h *audit.History) *record.History {
-	r := &record.History{Keys: len(h.Keys), Records: uint64(len(h.Events)), Dropped: h.Dropped}
+// historyOf is what the sample showed.
+func historyOf(h *audit.History, eventual bool) *record.History {
+	r := &record.History{Sample: len(h.Keys), Records: uint64(len(h.Events)), Dropped: h.Dropped, Eventual: eventual, Consistency: *history.Check(h)}
 	complete := int64(math.MaxInt64)
 	for _, until := range h.UntilNS {
 		complete = min(complete, until)

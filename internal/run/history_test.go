@@ -3,11 +3,15 @@ package run
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"assay/internal/audit"
 	"assay/internal/counters"
+	"assay/internal/finding"
 	"assay/internal/memfile"
+	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/trace"
 	"assay/storetest/misbehave"
@@ -34,7 +38,7 @@ func TestHistoriesAreRecorded(t *testing.T) {
 				continue
 			}
 			seen++
-			if h := p.History; h.Keys < 2 || h.Records < uint64(h.Keys)/2 || h.Dropped > 0 || h.CompleteNS != nil {
+			if h := p.History; h.Sample < 2 || h.Records < uint64(h.Sample)/2 || h.Dropped > 0 || h.CompleteNS != nil {
 				t.Errorf("%s, phase %s: %+v", id, p.Name, *h)
 			}
 		}
@@ -110,4 +114,87 @@ func mapped3(t *testing.T, f *trace.File) (*counters.File, *counters.History) {
 		t.Fatal(err)
 	}
 	return c, h
+}
+
+// mixes are what eight threads do to the same keys.
+var mixes = []string{"{read: 3, update: 1}", "{read: 2, upsert: 1, delete: 1, add: 1}", "{read: 1, compare_and_swap: 1}", "{read: 1, read_modify_write: 1}"}
+
+// consistencyOf runs eight threads on few keys and returns what the sample showed.
+func consistencyOf(t *testing.T, driver, mix string) (h *record.History, marks []finding.Mark) {
+	t.Helper()
+	directory := filepath.Join(t.TempDir(), "run")
+	text := `name: test
+stores: [{driver: ` + driver + `, worker: ` + own() + `}]
+records: 100
+values: {bytes: 200, repeated: 0.5}
+threads: 8
+handles: shared
+durability: CLASS
+phases:
+  - {name: load, load: true}
+  - {name: mixed, mix: ` + mix + `, order: zipfian, for: 400ms}
+blocks: 1
+verify_records: 0
+`
+	class := "D1"
+	if driver == "memory" || driver == "pebble" {
+		class = "D0"
+	}
+	if _, err := runText(t.Context(), strings.ReplaceAll(text, "CLASS", class), directory); err != nil {
+		t.Fatal(err)
+	}
+	run, err := record.Open(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, planned := range run.Plan {
+		if trial := run.Trials[planned.ID]; planned.Role == plan.Measured {
+			if trial.State == record.Refused {
+				t.Skip(trial.Error)
+			}
+			for _, p := range trial.Phases {
+				if p.Name == "mixed" {
+					return p.History, trial.Marks
+				}
+			}
+			t.Fatalf("no phase: %+v", trial)
+		}
+	}
+	t.Fatal("no trial")
+	return nil, nil
+}
+
+func TestHonestStoresAreConsistent(t *testing.T) {
+	for driver, of := range map[string][]string{"memory": mixes, "bbolt": {mixes[0], mixes[3]}, "pebble": mixes[:1]} {
+		for _, mix := range of {
+			t.Run(driver+" "+mix, func(t *testing.T) {
+				h, marks := consistencyOf(t, driver, mix)
+				if h == nil || h.Broken() > 0 || h.FailedReads+h.CameLater > 0 || h.Reads < 100 || h.Covered == 0 && mix == mixes[0] {
+					t.Errorf("%+v", h)
+				}
+				for _, m := range marks {
+					if strings.HasPrefix(string(m.Code), "history-") {
+						t.Error(finding.Text(m.Message))
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestInconsistentStoresAreMarked(t *testing.T) {
+	for _, driver := range []string{"lies-late", "lies-sometimes-old", "lies-lost-writes"} {
+		t.Run(driver, func(t *testing.T) {
+			h, marks := consistencyOf(t, driver, mixes[0])
+			if h.Stale == 0 {
+				t.Errorf("%+v", h)
+			}
+			if driver == "lies-late" && (h.LateMaxNS < 50e6 || h.LateMaxNS > 200e6) {
+				t.Errorf("100 ms late, seen as %d ns", h.LateMaxNS)
+			}
+			if !slices.ContainsFunc(marks, func(m finding.Mark) bool { return m.Code == finding.MarkStaleReads }) {
+				t.Errorf("marks: %+v", marks)
+			}
+		})
+	}
 }

@@ -136,6 +136,18 @@ var behaviours = []behaviour{
 		}
 		return value, err
 	}},
+	{name: "lies-sometimes-old", summary: "answers every twentieth read with the value before the last", put: func(h *handle, key, value []byte) error {
+		if old, err := h.honest.get(key); err == nil {
+			h.previous.Store(string(key), old)
+		}
+		return h.write(store.Write{Key: key, Value: value})
+	}, get: func(h *handle, key, _ []byte) ([]byte, error) {
+		value, err := h.honest.get(key)
+		if old, ok := h.previous.Load(string(key)); ok && err == nil && h.puts.Add(1)%20 == 0 {
+			return old.([]byte), nil
+		}
+		return value, err
+	}},
 	{name: "lies-shared-buffer", summary: "returns values of all handles in one buffer", get: func(h *handle, key, _ []byte) ([]byte, error) {
 		value, err := h.honest.get(key)
 		if err != nil {
