@@ -160,6 +160,9 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 		if endErr := t.worker.End(patience); endErr != nil && err == nil {
 			err = endErr
 		}
+		if left := t.worker.Left(); left > 0 {
+			t.run.view.Message(fmt.Sprintf("the worker of trial %s left %d processes behind; they were killed", t.plan.ID, left))
+		}
 	}()
 	if err := t.limitMemory(); err != nil {
 		return err
