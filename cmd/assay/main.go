@@ -15,8 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 
 	"assay/internal/live"
+	"assay/internal/run"
 	"assay/internal/spec"
 )
 
@@ -94,12 +96,12 @@ func execute(args []string) int {
 // announce is told the first time, and what to say to the person who asked.
 func interruptible(whatIsKept string, announce func(text string)) (context.Context, context.CancelFunc) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // writes then fail with EPIPE, and workers still inherit the default
-	ctx, cancel := context.WithCancel(context.Background())
-	stop := live.Interrupts(func() {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	stop := live.Interrupts(func(s os.Signal) {
 		announce("stopping; " + whatIsKept + " (Ctrl-C again: at once)")
-		cancel()
+		cancel(run.Stopped{Signal: unix.SignalName(s.(syscall.Signal))})
 	}, func() { os.Exit(130) }) // workers die with their conductor, and what was recorded stands on the disk
-	return ctx, func() { stop(); cancel() }
+	return ctx, func() { stop(); cancel(nil) }
 }
 
 func command(out io.Writer) *cobra.Command {

@@ -38,7 +38,8 @@ const (
 	MarkShortWork Code = "ended-before-work" // a thread, before its operations were done
 	MarkShortTime Code = "ended-before-time"
 
-	MarkDamaged Code = "file-damaged" // since it was recorded
+	MarkDamaged  Code = "file-damaged" // since it was recorded
+	MarkDataGone Code = "data-gone"    // the store's directory, while it ran
 
 	MarkDiskFull    Code = "store-disk-full"
 	MarkMountFull   Code = "quota-mount-full"
@@ -57,6 +58,7 @@ const (
 	FaultUnfinished Code = "unfinished"
 	FaultShort      Code = "not-all-done"
 	FaultDamaged    Code = "damaged"
+	FaultVanished   Code = "data-vanished"
 	FaultDiskFull   Code = "disk-full"
 	FaultClock      Code = "clock"
 	FaultForeign    Code = "foreign-load"
@@ -96,6 +98,7 @@ func (m Mark) Machine() bool { return entries[m.Fault()].Machine }
 
 // What several entries say alike.
 const (
+	inodesThen   = `{{if .inodes}}: no inode was left for another file{{end}}`
 	freeThen     = `{{if has .free}} ({{bytes .free}} free){{end}}`
 	othersTook   = `{{if .others_took}}; other programs took {{bytes .others_took}} of it meanwhile{{end}}`
 	storedThen   = `{{if .records}}, with {{count .records}} records stored{{end}}`
@@ -172,8 +175,11 @@ var _ = register(
 	Entry{Code: MarkDamaged, Fault: FaultDamaged, Example: Params{"file": "trials/b1-001-a/series.jsonl", "text": "its digest is not the one that was sealed"},
 		Says: `{{.file}}: {{clean .text}}`},
 
+	Entry{Code: MarkDataGone, Fault: FaultVanished,
+		Says: "the directory of the store's files vanished"},
+
 	Entry{Code: MarkDiskFull, Fault: FaultDiskFull, Example: Params{"free": 4096, "records": 120000},
-		Says: `the disk was full` + freeThen + storedThen + othersTook},
+		Says: `the disk was full` + inodesThen + freeThen + storedThen + othersTook},
 	Entry{Code: MarkMountFull, Fault: FaultDiskFull, Example: Params{"size": 25165824, "filesystem": "ext4", "usable": 22000000, "free": 4096, "records": 120000},
 		Says: `the disk quota was full: {{limit .size}} of {{.filesystem}}, {{bytes .usable}} for files` + freeThen + storedThen},
 	Entry{Code: MarkRunDiskFull, Fault: FaultDiskFull, Example: Params{"free": 4096},
@@ -216,6 +222,10 @@ var _ = register(
 		Says:   `Files of {{.arm}} in {{.place}} are damaged or were edited after the run; it has no rank there.`,
 		Many:   `Files of {{list .Arms}} are damaged or were edited after the run, in {{plural .Count "table" ""}}; no rank there.`,
 		Remedy: "restore the run directory, or run again"},
+	Entry{Code: FaultVanished, Severity: Grave, Example: fault(),
+		Says:   `The directory of {{.arm}} vanished in {{.place}}; it has no rank there.`,
+		Many:   `The directories of {{list .Arms}} vanished in {{plural .Count "table" ""}}; no rank there.`,
+		Remedy: "find out what removed them; --data puts the stores elsewhere"},
 	Entry{Code: FaultShort, Severity: Warning, Example: fault(),
 		Says:   `{{.arm}} ended {{.place}} before its work was done.`,
 		Many:   `{{list .Arms}} ended phases before their work was done, in {{plural .Count "table" ""}}.`,

@@ -182,7 +182,7 @@ func (t *trial) drain(result *record.Phase) error {
 	began := time.Now()
 	for t.result.Abilities.Inspect {
 		var inspected control.Inspected
-		if err := t.worker.Call(control.Request{Command: control.CommandInspect}, t.run.experiment.StepTimeout, &inspected); err != nil {
+		if err := t.call(control.Request{Command: control.CommandInspect}, &inspected); err != nil {
 			return fmt.Errorf("inspect: %w", err)
 		}
 		result.Stats = inspected.Stats

@@ -70,7 +70,7 @@ func (t *trial) begin(file *trace.File, request *control.Prepare, result *record
 		request.History = files.historyFile.Name()
 	}
 	var prepared control.Prepared
-	err = t.worker.Call(control.Request{Command: control.CommandPrepare, Prepare: request}, t.run.experiment.StepTimeout, &prepared)
+	err = t.call(control.Request{Command: control.CommandPrepare, Prepare: request}, &prepared)
 	files.forget()
 	if err != nil {
 		w.close()
@@ -134,7 +134,11 @@ func (w *watched) watch(ctx context.Context) error {
 		}
 		if why := w.hangs(began); why != "" {
 			w.dead = true
-			return t.worker.Hung(why)
+			err := t.worker.Hung(why)
+			if w.ending == record.EndedInterrupted {
+				return errInterrupted
+			}
+			return err
 		}
 	}
 }
@@ -183,6 +187,9 @@ func (w *watched) hangs(began time.Time) string {
 	deadline := time.Duration(w.request.DeadlineNS)
 	if over := time.Since(began) - deadline; deadline > 0 && over > patience {
 		return fmt.Sprintf("the phase went on %.0f s after its deadline", over.Seconds())
+	}
+	if w.ending == record.EndedInterrupted && time.Since(w.stoppedAt) > stopPatience {
+		return "it did not stop"
 	}
 	if w.ending != "" && time.Since(later(w.progress.at, w.stoppedAt)) > min(patience, 10*time.Second) {
 		return "it did not stop"
