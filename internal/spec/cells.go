@@ -204,7 +204,7 @@ func (r *resolver) keySpace() *Error {
 		}
 		if p.Operations == 0 {
 			return r.fail(r.inPhase(i)("mix"), "%d-byte keys make %d different keys: the inserts of phase %s could run out of them", r.e.Keys.Bytes, limit, p.Name).
-				hint("longer keys, or operations: NUMBER in place of for")
+				hint("use longer keys, or operations: NUMBER in place of for")
 		}
 		if batch := uint64(max(p.Batch, 1)); counting { // each thread counts from 0
 			threads := r.fewestThreads(p)
@@ -256,9 +256,9 @@ func (r *resolver) traceLengths() *Error {
 			e := r.fail(r.inPhase(i)("order"), "the order %s visits each of %d records once: a trace has at most %d entries",
 				p.Order.Distribution, records, uint64(trace.DefaultEntriesMax))
 			if p.Load {
-				return e.hint("fewer records, or order: sequential with records a multiple of the batch, which of %s is %d", s.Name, batch)
+				return e.hint("use fewer records, or order: sequential with records a multiple of the batch, which is %[2]d for %[1]s", s.Name, batch)
 			}
-			return e.hint("fewer records, operations: NUMBER beside for, or an order that draws at random")
+			return e.hint("use fewer records, operations: NUMBER beside for, or a random order")
 		}
 	}
 	return nil

@@ -266,7 +266,7 @@ func (r *reader) read(n ast.Node, depth int) (*node, *Error) {
 		}
 		return r.copyAlias(target, at, depth)
 	case *ast.TagNode:
-		return nil, at.fail("", "YAML tags such as %s mean nothing in an experiment", n.Start.Value)
+		return nil, at.fail("", "YAML tags such as %s are not supported", n.Start.Value)
 	case *ast.LiteralNode:
 		return &node{kind: scalar, text: n.Value.Value, quoted: true, at: at}, nil
 	case *ast.StringNode:
@@ -276,7 +276,7 @@ func (r *reader) read(n ast.Node, depth int) (*node, *Error) {
 	case ast.ScalarNode:
 		return &node{kind: scalar, text: n.GetToken().Value, at: at}, nil
 	}
-	return nil, at.fail("", "%s means nothing in an experiment", strings.ToLower(n.Type().String()))
+	return nil, at.fail("", "%s is not supported in an experiment", strings.ToLower(n.Type().String()))
 }
 
 // joined undoes what the parser does to [127.0.0.1:11211]: it reads a table there, where YAML (1.2, 7.3.3) reads text,

@@ -137,7 +137,7 @@ func (r *resolver) general() *Error {
 		return r.fail([]string{"name"}, "the experiment has no name").hint("expected name: NAME")
 	}
 	if len(e.Name) > nameBytesMax || !plainName(e.Name) {
-		return r.fail([]string{"name"}, "the name %q does not do for a file name", e.Name).hint(plainNameRule)
+		return r.fail([]string{"name"}, "the name %q can't be part of a file name", e.Name).hint(plainNameRule)
 	}
 	if e.StepTimeout < stepTimeoutMin {
 		return r.fail([]string{"step_timeout"}, "a step_timeout of %s ends healthy stores: opening and syncing take longer", e.StepTimeout).
@@ -298,10 +298,10 @@ func (r *resolver) store(i int, s StoreFile) (Store, *Error) {
 	}
 	resolved := Store{Name: orText(s.Name, s.Driver), Driver: s.Driver, Worker: s.Worker, Endpoints: s.Endpoints, Options: s.Options}
 	if len(resolved.Name) > nameBytesMax || !plainName(resolved.Name) {
-		return Store{}, r.fail(in("name"), "the name %q does not do for a file name", resolved.Name).hint(plainNameRule)
+		return Store{}, r.fail(in("name"), "the name %q can't be part of a file name", resolved.Name).hint(plainNameRule)
 	}
 	if strings.EqualFold(resolved.Name, NullDriver) {
-		return Store{}, r.fail(in("name"), "no store can be named %q: the null driver's arm has that name", resolved.Name)
+		return Store{}, r.fail(in("name"), "no store can be named %q: the null driver has that name", resolved.Name)
 	}
 	if s.Worker != nil && (len(s.Worker) == 0 || s.Worker[0] == "") {
 		return Store{}, r.fail(in("worker"), "an empty command").hint("expected a list of the program and its arguments, such as [./my-worker]")

@@ -11,11 +11,11 @@ import (
 // with what it may mean.
 var synonyms = map[reflect.Type]map[string]string{
 	reflect.TypeFor[File](): {
-		"clients": "threads", "concurrency": "threads", "connections": "threads", "workers": "threads", "goroutines": "threads",
-		"rounds": "blocks", "repeats": "blocks", "repetitions": "blocks", "runs": "blocks", "iterations": "blocks",
+		"clients": "threads", "concurrency": "threads", "connections": "threads or handles", "workers": "threads, or worker of a store", "goroutines": "threads",
+		"rounds": "blocks", "repeats": "blocks", "repetitions": "blocks", "runs": "blocks", "iterations": "blocks, or phases.NAME.operations",
 		"engines": "stores", "databases": "stores", "drivers": "stores", "steps": "phases", "workloads": "phases",
 		"recordcount": "records", "record_count": "records", "description": "about", "memory": "memory_limit", "disk": "disk_quota",
-		"timeout": "step_timeout", "random_seed": "seed",
+		"timeout": "step_timeout, which is for opening, syncing and closing", "random_seed": "seed",
 		"size": "values.bytes or records", "value_size": "values.bytes", "value_bytes": "values.bytes", "fieldlength": "values.bytes",
 		"key_size": "keys.bytes", "key_bytes": "keys.bytes", "compression_ratio": "values.repeated",
 		"duration": "phases.NAME.for", "time": "phases.NAME.for", "runtime": "phases.NAME.for", "for": "phases.NAME.for",
@@ -27,8 +27,8 @@ var synonyms = map[reflect.Type]map[string]string{
 	reflect.TypeFor[PhaseFile](): {
 		"duration": "for", "time": "for", "runtime": "for", "seconds": "for: 10s",
 		"ops": "operations", "operationcount": "operations", "count": "operations", "requests": "operations",
-		"clients": "threads", "concurrency": "threads", "connections": "threads", "workers": "threads", "goroutines": "threads",
-		"distribution": "order", "keys": "order", "batch_size": "batch", "batchsize": "batch", "target": "rate", "qps": "rate",
+		"clients": "threads", "concurrency": "threads", "connections": "threads", "goroutines": "threads",
+		"distribution": "order", "batch_size": "batch", "batchsize": "batch", "target": "rate", "qps": "rate",
 		"rps": "rate", "ops_per_second": "rate", "proportions": "mix", "warmup": "unmeasured", "warm_up": "unmeasured",
 		"size": "values.bytes or records of the experiment", "records": "records of the experiment",
 	},
