@@ -18,14 +18,16 @@ import (
 	"assay/internal/trace"
 )
 
-// A mistake that only a trial meets costs a night: everything that a trace or a worker refuses must be refused with the file,
-// or be out of any file's reach. These tests read the checks out of their source, so that a new one must be judged here, too.
+// A mistake that only a trial meets costs a night: everything that a trace or a worker refuses must
+// be refused with the file, or be out of any file's reach. These tests read the checks out of their
+// source, so that a new one must be judged here, too.
 
 // judged is what becomes of a check when a file is read.
 type judged struct {
 	// mistake is put in place of fields of a file; what it says holds a part of Load's answer.
 	mistake, says string
-	// why no file can get that far: the reader refuses it by its form, or the conductor alone decides it.
+	// why no file can get that far: the reader refuses it by its form, or the conductor alone
+	// decides it.
 	unreachable string
 }
 
@@ -35,7 +37,8 @@ const (
 	theMachine   = "this machine's, and no file's"
 )
 
-// checkFile makes a file of a mistake: lines beside a name, stores and phases unless it has its own.
+// checkFile makes a file of a mistake: lines beside a name, stores and phases unless it has its
+// own.
 func checkFile(mistake string) string {
 	for _, piece := range []string{"name: x", "stores: [bbolt, pebble, sqlite]", "phases: [{name: load, load: true}, {name: read, mix: {read: 1}, for: 1s}]"} {
 		field, _, _ := strings.Cut(piece, ":")
@@ -234,7 +237,8 @@ func checkRefused(t *testing.T, message string, j judged) {
 	}
 }
 
-// messagesIn returns the formats of errors that functions of a Go file make; "": of all its functions.
+// messagesIn returns the formats of errors that functions of a Go file make; "": of all its
+// functions.
 func messagesIn(t *testing.T, file string, functions ...string) []string {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)

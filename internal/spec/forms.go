@@ -13,7 +13,8 @@ import (
 	"assay/store"
 )
 
-// OneOrMany is a field that a single value or a list may stand in: a list makes an axis of the matrix.
+// OneOrMany is a field that a single value or a list may stand in: a list makes an axis of the
+// matrix.
 type OneOrMany[T any] []T
 
 func (o *OneOrMany[T]) fromNode(n *node, path string) *Error {
@@ -39,7 +40,8 @@ func (o *OneOrMany[T]) fromNode(n *node, path string) *Error {
 	return nil
 }
 
-// Count is a whole number: 1000000, 1_000_000, 1e6, 10k. Where bytes are counted, it takes a unit: 64KiB.
+// Count is a whole number: 1000000, 1_000_000, 1e6, 10k. Where bytes are counted, it takes a unit:
+// 64KiB.
 type Count uint64
 
 func (c *Count) fromNode(n *node, path string) *Error {
@@ -66,8 +68,8 @@ func (c *Count) fromNode(n *node, path string) *Error {
 
 func countsBytes(path string) bool { return strings.HasSuffix(path, "bytes") }
 
-// countRanges are the least and the most that a whole number may be, by the end of its path: for messages. What enforces them
-// is the resolver, which knows of more than one field at once.
+// countRanges are the least and the most that a whole number may be, by the end of its path: for
+// messages. What enforces them is the resolver, which knows of more than one field at once.
 var countRanges = []struct {
 	end         string
 	least, most uint64

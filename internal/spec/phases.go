@@ -246,7 +246,8 @@ func (r *resolver) order(in func(...string) []string, p PhaseFile, resolved *Pha
 	return nil
 }
 
-// theta: YCSB's scrambled zipfian has a constant in it that belongs to 0.99; the true zipfian takes any exponent.
+// theta: YCSB's scrambled zipfian has a constant in it that belongs to 0.99; the true zipfian takes
+// any exponent.
 func (r *resolver) theta(in func(...string) []string, name string, theta float64) *Error {
 	if name == "scrambled_zipfian" && theta != trace.YCSBTheta {
 		return r.fail(in("order", "theta"), "scrambled_zipfian is YCSB's own and has theta 0.99 only, not %v", theta).

@@ -103,7 +103,8 @@ func TestQuickRefuses(t *testing.T) {
 	}
 }
 
-// The classes, the baseline and the optional phases of a preset follow from the stores that a flag names, unless a flag gives them too.
+// The classes, the baseline and the optional phases of a preset follow from the stores that a flag
+// names, unless a flag gives them too.
 func TestStoresOfAFlagAreFollowed(t *testing.T) {
 	const text = `name: x
 stores: [memory, bbolt, badger]

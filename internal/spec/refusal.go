@@ -170,8 +170,9 @@ func refusePhase(s Store, p Phase) *Refusal {
 	return nil
 }
 
-// BatchFor returns how many records of a phase a store gets at once. A load takes what the store can: one by one
-// where there are no batches, and no more than its limit. A measured phase is refused instead of changed.
+// BatchFor returns how many records of a phase a store gets at once. A load takes what the store
+// can: one by one where there are no batches, and no more than its limit. A measured phase is
+// refused instead of changed.
 func (p Phase) BatchFor(d store.Description) int {
 	batch := max(p.Batch, 1)
 	if !p.Load {

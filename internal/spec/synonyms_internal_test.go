@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A synonym that is a field itself would never be looked up, and one of a chain would lead to no field.
+// A synonym that is a field itself would never be looked up, and one of a chain would lead to no
+// field.
 func TestSynonymsAreNoFields(t *testing.T) {
 	for table, names := range synonyms {
 		for name, meant := range names {
