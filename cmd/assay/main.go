@@ -1,5 +1,5 @@
-// Command assay measures key-value stores so that the number can be trusted. Each subcommand has a file of its own here,
-// which reads flags and wires packages; nothing else is done here.
+// Command assay measures key-value stores so that the number can be trusted. Each subcommand has a
+// file of its own here, which reads flags and wires packages; nothing else is done here.
 package main
 
 import (
@@ -30,7 +30,8 @@ const (
 	// 4 and 5 are verdict.Outcome's: a regression, or inconclusive.
 )
 
-// exitError ends the program with a status. Its text may be empty where everything was said already.
+// exitError ends the program with a status. Its text may be empty where everything was said
+// already.
 type exitError struct {
 	status int
 	err    error
@@ -56,12 +57,14 @@ func failed(err error) error {
 
 func main() { os.Exit(guarded(func() int { return execute(os.Args[1:]) })) }
 
-// guarded makes a panic, and a fault in a mapped file, a failure of Assay: Go's own status would be 2, that of bad arguments.
+// guarded makes a panic, and a fault in a mapped file, a failure of Assay: Go's own status would be
+// 2, that of bad arguments.
 func guarded(do func() int) (status int) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if trouble := recover(); trouble != nil {
-			// The first line is that of a Go panic: the conductor quotes it from a worker that dies.
+			// The first line is that of a Go panic: the conductor quotes it from a worker that
+			// dies.
 			fmt.Fprintf(os.Stderr, "panic: %v\n\nassay: this is a mistake of Assay's own\n%s", trouble, debug.Stack())
 			status = exitFailed
 		}
@@ -91,9 +94,9 @@ func execute(args []string) int {
 	return exit.status
 }
 
-// interruptible returns a context that ends at the first Ctrl-C, SIGTERM or SIGHUP; the second one ends the program at once.
-// A reader of its output that goes away doesn't end it: there is work to be kept.
-// announce is told the first time, and what to say to the person who asked.
+// interruptible returns a context that ends at the first Ctrl-C, SIGTERM or SIGHUP; the second one
+// ends the program at once. A reader of its output that goes away doesn't end it: there is work to
+// be kept. announce is told the first time, and what to say to the person who asked.
 func interruptible(whatIsKept string, announce func(text string)) (context.Context, context.CancelFunc) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // writes then fail with EPIPE, and workers still inherit the default
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -159,12 +162,15 @@ func unknownCommand(root *cobra.Command, args []string, err error) error {
 
 // ambiguousFlags are names that may mean several flags.
 var ambiguousFlags = map[string]string{
-	"size": "--values (the length of a value) or --records", "keys": "--records, or --set keys.bytes=16", "memory": "--memory-limit",
-	"time": "--for (of each phase)", "warmup": "a phase of the experiment file with unmeasured: true", "stores": "the drivers as arguments, or --set 'stores=[bbolt, pebble]'",
-	"fsync": "--durability", "sync": "--durability", "key-size": "--set keys.bytes=16",
+	"size": "--values (the length of a value) or --records",
+	"keys": "--records, or --set keys.bytes=16", "memory": "--memory-limit",
+	"time": "--for (of each phase)", "warmup": "a phase of the experiment file with unmeasured: true",
+	"stores": "the drivers as arguments, or --set 'stores=[bbolt, pebble]'",
+	"fsync":  "--durability", "sync": "--durability", "key-size": "--set keys.bytes=16",
 }
 
-// flagError says what cobra refuses in a command's flags, with the nearest flag that there is and where to read on.
+// flagError says what cobra refuses in a command's flags, with the nearest flag that there is and
+// where to read on.
 func flagError(c *cobra.Command, err error) error {
 	text := err.Error()
 	if unknown, is := strings.CutPrefix(text, "unknown flag: --"); is {
