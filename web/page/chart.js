@@ -85,7 +85,7 @@ export function draw(element) {
     cursor: { y: false, points: { show: false }, drag: { x: !kind.nearest, y: false }, sync: kind.x === overTime.x || kind.tickX === overTime.tickX ? { key: table, scales: ['x', null] } : undefined },
     scales: { x: { time: false, range: (u, min, max) => (min == null ? [from, until] : [min, max]) }, y: { distr: log ? 3 : 1, range: () => [low, high] } },
     axes: [
-      axis({ size: small ? 20 : 26, space: small ? 44 : 70, ...(kind.ticksX ? { splits: () => kind.ticksX, space: 10 } : {}), values: (u, at) => at.map((v) => kind.tickX(v, element)), grid: { show: !small } }),
+      axis({ size: small ? 20 : 26, space: small ? 44 : 70, ...(kind.ticksX ? { splits: () => kind.ticksX, space: 10 } : {}), values: (u, at) => at.map((v) => (kind.nearest && u.width < 420 && (v === 1 || v === 4) ? '' : kind.tickX(v, element))), grid: { show: !small } }),
       axis({ size: !small ? 60 : element.dataset.kind === 'one' ? 42 : 58, space: small ? 26 : 36, ...(log ? { filter: decades, grid: { filter: decades } } : {}), values: (u, at) => at.map((v) => (v == null ? '' : kind.tickY(v, element))) }),
     ],
     series: [{}, { show: true, stroke: 'transparent', points: { show: false } }],
