@@ -67,10 +67,10 @@ async function copyText(button) {
   setTimeout(() => { button.textContent = 'Copy'; }, 1500);
 }
 
-// Paper is light, as wide as a page, and shows everything.
+// Paper is light, as wide as a page, and shows all but the series that are not shown at first.
 let folded = [];
 addEventListener('beforeprint', () => {
-  folded = all('details:not([open])');
+  folded = all('details:not([open], .more)');
   for (const fold of folded) fold.open = true;
   root.classList.add('paper');
   repaint();

@@ -325,20 +325,32 @@ func (p page) ReadBack(row model.MatrixRow) readBack {
 	return readBack{strings.Join(parts, ", "), all.Lost+all.Stale+all.Wrong+all.Errors > 0}
 }
 
-// BesideOf returns the resources that were measured in a table: those shown at once, and the others.
-func (p page) BesideOf(t model.Table) (both [2][]model.Resource) {
+// beside is the resources of a group that were measured in a table.
+type beside struct {
+	Group     string // "": those that are shown at once
+	Resources []model.Resource
+}
+
+// BesideOf returns what was measured beside a table's rates: first what is shown at once, then the
+// others by group.
+func (p page) BesideOf(t model.Table) []beside {
+	groups := []beside{{}}
 	for _, r := range p.Resources {
-		measured := slices.ContainsFunc(t.Series, func(s model.Series) bool {
-			return s.Beside != nil && s.Beside.Values[r.Name] != nil
-		})
-		switch {
-		case measured && r.Shown:
-			both[0] = append(both[0], r)
-		case measured:
-			both[1] = append(both[1], r)
+		if !slices.ContainsFunc(t.Series, func(s model.Series) bool { return s.Beside != nil && s.Beside.Values[r.Name] != nil }) {
+			continue
 		}
+		group := r.Group
+		if r.Shown {
+			group = ""
+		}
+		at := slices.IndexFunc(groups, func(b beside) bool { return b.Group == group })
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, beside{Group: group})
+		}
+		groups[at].Resources = append(groups[at].Resources, r)
 	}
-	return both
+	return groups
 }
 
 // event is what is marked in an arm's charts: the same words stand once, with all times.
