@@ -25,9 +25,10 @@ reveal(location.hash.slice(1));
 addEventListener('hashchange', () => reveal(location.hash.slice(1)));
 
 drawShown();
-document.addEventListener('toggle', fit, true);
-let frame = 0;
-addEventListener('resize', () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(fit); });
+let frame = 0; // many parts may be opened at once
+const fitSoon = () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(() => fit()); };
+document.addEventListener('toggle', fitSoon, true);
+addEventListener('resize', fitSoon);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', repaint);
 
 document.addEventListener('click', async ({ target }) => {
