@@ -190,16 +190,23 @@ func (f *finder) pieceOf(from, to int) {
 
 // piece finds the drops, steps and slopes where nothing oscillates.
 func (f *finder) piece(s sketch) {
-	drops := append(s.drops, f.changes(s.rest, &s.levels)...)
+	drops, rest, l := s.drops, s.rest, s.levels
+	c := changesOf(rest, &l)
+	if slow := c.longDrops(); len(slow) > 0 {
+		drops = append(drops, slow...)
+		sortDrops(drops)
+		rest, _ = rest.without(slow)
+		l = levelsOf(rest.logs)
+	}
+	f.changes(rest, &l)
 	f.backs()
 	if len(drops) > 0 {
-		sortDrops(drops)
 		f.events = append(f.events, s.whole.dropEvent(drops))
 	}
 }
 
-// changes tells the steps and slopes of a view from its levels. It returns the drops among them.
-func (f *finder) changes(v view, l *levels) []Drop {
+// changes tells the steps and slopes of a view from its levels.
+func (f *finder) changes(v view, l *levels) {
 	n := v.samples()
 	f.rho = max(f.rho, l.rho)
 	trend := lineOf(positions(n), l.bounded, l.sigma)
@@ -209,11 +216,12 @@ func (f *finder) changes(v view, l *levels) []Drop {
 	switch {
 	case slopes && (len(l.ends) == 1 || curve.cost+l.penalty <= l.cost+l.penalty*float64(len(l.ends)-1)):
 		if place, jumps := jumpOf(l.bounded, max(int(rampSeconds/v.width), 1)); jumps {
-			return f.split(v, place)
+			f.split(v, place)
+			return
 		}
 		if !c.walks(curve.cost*(1-curve.rho*curve.rho), 1) {
 			f.slope(v, 0, n, &trend)
-			return nil
+			return
 		}
 		f.why, c.all = &Doubt{Code: TooErratic, Samples: n}, nil
 	case c.stepsWalk():
@@ -222,22 +230,18 @@ func (f *finder) changes(v view, l *levels) []Drop {
 	case len(c.all) == 0 && (n < steadySamplesMin || math.Abs(trend.drift)+trend.half > math.Log1p(driftUnknown)):
 		f.doubt(&trend, n)
 	}
-	drops := c.longDrops()
 	f.emit(c)
-	return drops
 }
 
 // split tells of a step between two slopes, and of each side by itself.
-func (f *finder) split(v view, place fit) (drops []Drop) {
+func (f *finder) split(v view, place fit) {
 	low, high := max(place.from-slopeReach, 0), min(place.to+slopeReach, v.samples())
-	near := levelsOf(v.logs[low:high])
-	c := changeList{v: v, l: &levels{bounded: v.logs, sigma: near.sigma}}
 	first, last := v.part(0, place.from), v.part(place.to, v.samples())
 	sides := [2]levels{levelsOf(first.logs), levelsOf(last.logs)}
-	c.l.rho = max(sides[0].rho, sides[1].rho)
-	drops = f.changes(first, &sides[0])
+	c := changeList{v: v, l: &levels{bounded: v.logs, sigma: max(sides[0].sigma, sides[1].sigma), rho: max(sides[0].rho, sides[1].rho)}}
+	f.changes(first, &sides[0])
 	f.step(v, place, v.mean(low, place.from), v.mean(place.to, high), c.left(low, place, high))
-	return append(drops, f.changes(last, &sides[1])...)
+	f.changes(last, &sides[1])
 }
 
 // jumpOf looks for one fall, at once or over at most so many samples, between two slopes of logs that a
@@ -321,7 +325,6 @@ type change struct {
 	left, right int
 	fit         fit
 	sharp       bool // a step fits better than a slope
-	dropped     bool // part of a long drop
 }
 
 // fit is where a step happened: samples of a view. At once: from equals to.
@@ -506,27 +509,27 @@ func stepFit(values []float64, low, high, ramp int, lrv float64) fit {
 	return best
 }
 
-// longDrops takes out the falls from which the rate came back within a third of the series.
+// longDrops finds the sharp falls from which the rate came back within a third of the series.
 func (c *changeList) longDrops() (drops []Drop) {
 	all := c.v.seconds(0, c.v.samples())
+	smooth := boundOutliers(c.v.logs, 0)
 	for i := 0; i < len(c.all); i++ {
-		before := c.means[c.all[i].left]
-		if c.by(c.all[i]) > math.Log1p(-SteadyChange) {
+		before, lowest := c.means[c.all[i].left], math.Inf(1)
+		if !c.isStep(c.all[i]) || c.by(c.all[i]) > 0 {
 			continue
 		}
-		lowest := before
 		for j := i; j < len(c.all); j++ {
 			level := c.means[c.all[j].right]
-			lowest = min(lowest, level)
-			if level < before+math.Log(backShare) {
+			if lowest = min(lowest, level); level < before+math.Log(backShare) {
 				continue
 			}
-			from, to := c.all[i].fit.from, c.all[j].fit.to
-			if to-from <= dropSamplesMax || lowest < before+math.Log(dropShare) && c.v.seconds(from, to) <= longDropMax*all {
+			// Of a slow return, the end is where the rate first reaches its level.
+			from, to := c.all[i].fit.from, max(c.all[j].fit.from, c.all[i].fit.to)
+			for to < c.l.ends[c.all[j].right] && smooth[to] < before+math.Log(backShare) {
+				to++
+			}
+			if to > from && (to-from <= dropSamplesMax || lowest < before+math.Log(dropShare) && c.v.seconds(from, to) <= longDropMax*all) {
 				drops = append(drops, c.v.drop(from, to, c.v.mean(c.start[c.all[i].left], from)))
-				for k := i; k <= j; k++ {
-					c.all[k].dropped = true
-				}
 				i = j
 			}
 			break
@@ -540,9 +543,6 @@ func (f *finder) emit(c changeList) {
 	from := 0 // sample where the present level began
 	for i := 0; i < len(c.all); i++ {
 		ch := c.all[i]
-		if ch.dropped {
-			continue
-		}
 		if c.isStep(ch) {
 			to := c.end(i)
 			before, after := c.v.mean(from, ch.fit.from), c.v.mean(ch.fit.to, to)
@@ -553,7 +553,7 @@ func (f *finder) emit(c changeList) {
 		}
 		// Changes that are no steps, one after the other in one direction, are a slope.
 		j := i
-		for j+1 < len(c.all) && !c.all[j+1].dropped && !c.isStep(c.all[j+1]) && c.by(c.all[j+1])*c.by(ch) > 0 {
+		for j+1 < len(c.all) && !c.isStep(c.all[j+1]) && c.by(c.all[j+1])*c.by(ch) > 0 {
 			j++
 		}
 		if by := c.means[c.all[j].right] - c.means[ch.left]; by > math.Log1p(SteadyChange) || by < math.Log1p(-SteadyChange) {
@@ -568,10 +568,10 @@ func (f *finder) emit(c changeList) {
 	}
 }
 
-// end is where the level after change i ends: before the next step or drop.
+// end is where the level after change i ends: before the next step.
 func (c *changeList) end(i int) int {
 	for _, next := range c.all[i+1:] {
-		if c.isStep(next) || next.dropped {
+		if c.isStep(next) {
 			return next.fit.from
 		}
 	}
