@@ -118,14 +118,14 @@ func (v view) flow(column []float64) (values []float64, perSecond bool) {
 		last = value
 		values = append(values, value)
 	}
-	low, high := extremes(values)
-	if measured < 2*levelSamplesMin || 10*measured < len(v.at) || !(high > low) {
-		return nil, false
-	}
 	for i := len(values) - 2; i >= 0; i-- {
 		if math.IsNaN(values[i]) {
 			values[i] = values[i+1]
 		}
+	}
+	low, high := extremes(values)
+	if measured < 2*levelSamplesMin || 10*measured < len(v.at) || !(high > low) {
+		return nil, false
 	}
 	return values, counter
 }
