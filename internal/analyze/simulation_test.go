@@ -100,6 +100,9 @@ func (b *table) row(t *testing.T, head []string, bounds [][2]float64, draw func(
 		}
 	}
 	for k, bound := range bounds {
+		if bound == none {
+			continue
+		}
 		share := counts[k] / float64(draws)
 		slack := 0.0
 		if !long() {
@@ -109,11 +112,15 @@ func (b *table) row(t *testing.T, head []string, bounds [][2]float64, draw func(
 			t.Errorf("%s: %s: %.1f %%, want %g to %g", strings.Join(head, ", "), b.columns[len(head)+k], 100*share, bound[0], bound[1])
 		}
 	}
-	b.rows = append(b.rows, append(head, percents(counts, draws)...))
+	b.rows = append(b.rows, append(head, percents(counts, bounds, draws)...))
 }
 
-func percents(counts []float64, draws int) (cells []string) {
-	for _, c := range counts {
+func percents(counts []float64, bounds [][2]float64, draws int) (cells []string) {
+	for k, c := range counts {
+		if bounds[k] == none {
+			cells = append(cells, "–")
+			continue
+		}
 		cells = append(cells, fmt.Sprintf("%.1f %%", 100*c/float64(draws)))
 	}
 	return cells
@@ -131,6 +138,7 @@ func (b *table) markdown() string {
 
 var (
 	free  = [2]float64{0, 1}
+	none  = [2]float64{-1, -1} // nothing is asked
 	never = [2]float64{0, 0.01}
 )
 
@@ -277,7 +285,7 @@ func foundTable(t *testing.T) table {
 		falls("fall by 20 %, at once", n, 0.05, 0.3, 0, 0.8, [][2]float64{free, {0, 0.1}, free, free, free})
 	}
 	of := func(name string, n int, rho float64, found [2]float64, draw func(r *rand.Rand) Series, is func(s Shape) (found, besides bool)) {
-		b.row(t, []string{name, fmt.Sprint(n), "10 %", fmt.Sprint(rho)}, [][2]float64{found, free, free, free, free}, func(r *rand.Rand) answer {
+		b.row(t, []string{name, fmt.Sprint(n), "10 %", fmt.Sprint(rho)}, [][2]float64{found, free, none, none, free}, func(r *rand.Rand) answer {
 			s := Analyze(draw(r))
 			found, besides := is(s)
 			return answer{found, s.Cliff() != nil, false, false, besides}
@@ -357,7 +365,7 @@ func dropTable(t *testing.T) table {
 		of("5 s of every 29.1 s at 29 %", n, yes, free, yes, periodic(n, 29.1, 5, 0.29))
 		of("2 s of every 30 s at 3 %", n, yes, yes, yes, periodic(n, 30, 2, 0.03))
 		of("1 s of every 20 s at 60 %", n, free, free, free, periodic(n, 20, 1, 0.6))
-		of("2 s at 3 %, n/30 times at random", n, yes, free, free, func(r *rand.Rand) (func(int) float64, int, float64) {
+		of("2 s at 3 %, n/30 times at random", n, yes, none, none, func(r *rand.Rand) (func(int) float64, int, float64) {
 			low := map[int]bool{}
 			for range n / 30 {
 				at := 1 + r.IntN(n-3)
@@ -377,7 +385,7 @@ func dropTable(t *testing.T) table {
 			return 1
 		}
 		b.row(t, []string{"down to 5 % at once, back along a line in a fifth of the time: place, depth and end right", fmt.Sprint(n)},
-			[][2]float64{yes, {0.85, 1}, free, {0, 0.05}}, func(r *rand.Rand) answer {
+			[][2]float64{yes, {0.85, 1}, none, {0, 0.05}}, func(r *rand.Rand) answer {
 				s := Analyze(seconds(autoregressive(r, n, 0.3, 0.1), deep))
 				besides := s.Has(Step) || s.Has(Decline) || s.Has(Rise)
 				for _, e := range s.Of(Drops) {
@@ -416,7 +424,7 @@ func shortTable(t *testing.T) table {
 
 // resourceTable: what is stated of resources, unrelated to the rate or not.
 func resourceTable(t *testing.T) table {
-	b := table{name: "series-resources", columns: []string{"rate", "resources", "samples", "some changes near the step", "some moves with the rate"}}
+	b := table{name: "series-resources", columns: []string{"rate", "resources", "samples", "one or more changed near the step", "one or more moves with the rate"}}
 	for _, c := range []struct {
 		name   string
 		count  int

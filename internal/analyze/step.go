@@ -35,6 +35,9 @@ const (
 	jumpErrors = 3
 	// jumpSide is how many samples each side of a jump between slopes has at least.
 	jumpSide = 10
+	// walkPrice is how many parameters a change costs in comparison with a random walk: its place, its
+	// level, its length, and one for having been looked for.
+	walkPrice = 4
 	// walkSigmas is how many standard deviations of a random walk's step a jump in one must be.
 	walkSigmas = 6
 )
@@ -92,11 +95,25 @@ func (f *finder) oscillations(whole sketch) (found []turning) {
 			end = whole.position[to]
 		}
 		if turns, a, b := oscillation(f.part(from, end)); turns != nil {
-			found = append(found, turning{from + a, from + b, turns})
+			found = f.joined(found, turning{from + a, from + b, turns})
 		}
 		from = end
 	}
 	return found
+}
+
+// joined appends an oscillation; one between the levels of the last, right after it, is part of that.
+func (f *finder) joined(found []turning, o turning) []turning {
+	alike := func(a, b float64) bool { return max(a, b) < separate*min(a, b) }
+	if k := len(found) - 1; k >= 0 && found[k].to+levelSamplesMin > o.from &&
+		alike(found[k].turns.High, o.turns.High) && alike(found[k].turns.Low, o.turns.Low) {
+		from := found[k].from
+		if turns, a, b := oscillation(f.part(from, o.to)); turns != nil {
+			found[k] = turning{from + a, from + b, turns}
+			return found
+		}
+	}
+	return append(found, o)
 }
 
 func separations(l levels) (at []int) {
@@ -417,14 +434,14 @@ func (c *changeList) walks(around, parameters float64) bool {
 	return n*math.Log(max(steps, floor)) < n*math.Log(max(around, floor))+parameters*math.Log(n)
 }
 
-// stepsWalk holds the changes against a random walk. Each costs its place, its level and its length.
+// stepsWalk holds the changes against a random walk.
 func (c *changeList) stepsWalk() bool {
 	if len(c.all) == 0 {
 		return false
 	}
 	rest := c.residuals()
 	rho := lagOne(rest, len(c.all)+1)
-	return c.walks(squares(rest)*(1-rho*rho), 3*float64(len(c.all)))
+	return c.walks(squares(rest)*(1-rho*rho), walkPrice*float64(len(c.all)))
 }
 
 // residuals are the distances from the levels and from the ramps between them.
