@@ -188,12 +188,7 @@ func Analyze(s Series) Shape {
 	case stat.Median(rates) == 0:
 		found.why = &Doubt{Code: TooEmpty, Samples: n}
 	default:
-		for _, d := range shortDrops(v) { // a stall early on is no warm-up
-			for i, _ := slices.BinarySearch(v.at, d.from); i < n && v.at[i] < d.to; i++ {
-				rates[i] = d.Usual
-			}
-		}
-		cut := warmup(rates)
+		cut := v.warmup(rates)
 		shape.Warmup = v.begins(cut)
 		found = finder{view: v.part(cut, n)}
 		found.find()

@@ -163,6 +163,6 @@ func sortDrops(drops []Drop) {
 // autocorrelation of 0.6 at most 0.5 % reach: a score of Mann and Kendall, and (n − 2) times the
 // squared distance that two levels take away over what they leave. TestShortBounds draws them.
 var (
-	shortSlopeMin = [...]int{28, 34, 39, 47, 54, 62, 71, 79, 88, 98, 107, 117, 126}
+	shortSlopeMin = [...]int{28, 34, 39, 47, 54, 62, 71, 79, 88, 98, 107, 117, 128}
 	shortStepMin  = [...]float64{80, 76, 76, 76, 74, 77, 74, 74, 74, 73, 72, 72, 71}
 )

@@ -13,10 +13,10 @@ import (
 )
 
 // The simulations say how often each kind is wrong where the truth is known. A few dozen series a row
-// check the aims generously; ASSAY_LONG=1 draws 500, checks them, and compares the tables with
+// check the aims generously; ASSAY_LONG=1 draws 300, checks them, and compares the tables with
 // testdata/error-rates.md (-update: writes them there and into the docs).
 const (
-	drawsLong  = 500
+	drawsLong  = 300
 	drawsShort = 20
 	document   = "../../docs/error-rates.md"
 )
@@ -143,7 +143,16 @@ var (
 )
 
 func TestErrorRates(t *testing.T) {
-	tables := []table{steadyTable(t), foundTable(t), dropTable(t), shortTable(t), resourceTable(t)}
+	makers := []func(*testing.T) table{steadyTable, foundTable, dropTable, shortTable, resourceTable}
+	tables := make([]table, len(makers))
+	t.Run("tables", func(t *testing.T) {
+		for i, makeTable := range makers {
+			t.Run(fmt.Sprint(i), func(t *testing.T) {
+				t.Parallel()
+				tables[i] = makeTable(t)
+			})
+		}
+	})
 	if !long() {
 		return
 	}
