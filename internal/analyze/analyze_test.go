@@ -175,6 +175,23 @@ func TestAnalyze_end_of_the_series(t *testing.T) {
 	}
 }
 
+func TestAnalyze_end_of_a_burst_is_no_cliff(t *testing.T) {
+	level := func(from, to int) func(int) float64 {
+		return func(i int) float64 {
+			if i >= from && i < to {
+				return 2
+			}
+			return 1
+		}
+	}
+	if s := Analyze(noisy(200, level(80, 90))); s.Cliff() != nil || len(s.Of(Step)) != 2 {
+		t.Errorf("ten seconds at double: %+v", s.Events)
+	}
+	if s := Analyze(noisy(200, level(20, 150))); s.Cliff() == nil || math.Abs(s.Cliff().From-150) > 1 {
+		t.Errorf("a level that lasted: %+v", s.Events)
+	}
+}
+
 func TestAnalyze_counts_of_few_things_have_no_stalls(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 4))
 	s := Series{}

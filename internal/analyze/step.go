@@ -565,6 +565,9 @@ func (f *finder) emit(c changeList) {
 			before, after := c.v.mean(from, ch.fit.from), c.v.mean(ch.fit.to, to)
 			f.levels = append(f.levels, Level{c.v.begins(from), c.v.begins(ch.fit.from), before})
 			f.step(c.v, ch.fit, before, after, c.left(from, ch.fit, to))
+			if f.endsBurst(after) {
+				f.events[len(f.events)-1].Cliff = false
+			}
 			from = ch.fit.to
 			continue
 		}
@@ -583,6 +586,13 @@ func (f *finder) emit(c changeList) {
 	if from < n {
 		f.levels = append(f.levels, Level{c.v.begins(from), c.v.ends(n - 1), c.v.mean(from, n)})
 	}
+}
+
+// endsBurst reports whether the last level was a burst: shorter than the one before it, near which the
+// rate now is again. The end of a burst is no cliff.
+func (f *finder) endsBurst(after float64) bool {
+	k := len(f.levels) - 1
+	return k >= 1 && f.levels[k].To-f.levels[k].From < f.levels[k-1].To-f.levels[k-1].From && after > dropShare*f.levels[k-1].Rate
 }
 
 // end is where the level after change i ends: before the next step.
