@@ -1,11 +1,11 @@
 package verdict
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"time"
 
+	"assay/internal/finding"
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/store"
@@ -22,54 +22,38 @@ const presentBytesMin = 64 << 10
 // user-space file systems) they show late or never.
 var allocatesAtOnce = []string{"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs"}
 
-// findNotOnDisk looks for embedded stores whose files are too small for what they acknowledged in a class that survives the process. The final check can't
-// see that: it asks the process that made the promise.
-func findNotOnDisk(run *record.Run, _ *Summary) (found []Finding) {
-	type place struct {
-		arm   string
-		cell  int
-		phase string
-	}
-	var order []place
-	evidence := map[place][]string{}
+// detectNotOnDisk looks for embedded stores whose files are too small for what they acknowledged in a
+// class that survives the process. The final check can't see that: it asks the process that made the
+// promise.
+func detectNotOnDisk(run *record.Run, _ []*table) []finding.Finding {
+	var s sightings
 	for _, planned := range run.Plan {
 		trial := run.Trials[planned.ID]
 		if trial == nil || !keepsOnDisk(run, planned) {
 			continue
 		}
-		phase, text := absent(run, trial, planned)
-		if text == "" {
-			continue
+		if phase, m := notOnDisk(run, trial, planned); phase != "" {
+			s.add(sighting{finding.NotOnDisk, planned.Arm, phase, planned.Cell}, finding.Evidence{Trial: planned.ID, Message: m})
 		}
-		p := place{planned.Arm, planned.Cell, phase}
-		if evidence[p] == nil {
-			order = append(order, p)
-		}
-		evidence[p] = append(evidence[p], planned.ID+", "+phase+": "+text)
 	}
-	for _, p := range order {
-		cell := p.cell
-		class := className(run.Experiment.Cells[cell])
-		found = append(found, Finding{Code: FindNotOnDisk, Severity: Grave,
-			Sentence: fmt.Sprintf("What %s acknowledged in %s at %s is not on the disk, though %s promises that it survives the process.", p.arm, p.phase, cellName(run, cell), class),
-			Evidence: evidence[p], Remedy: "take the class for not reached until the conformance kit has killed the process and found every write; the rate is one of memory",
-			Where: Where{Cell: &cell, Class: class, Phase: p.phase, Arm: p.arm}})
-	}
-	return found
+	return s.findings(run, func(at sighting, evidence []finding.Evidence) []any {
+		m := evidence[0].Message
+		return []any{"values", numberOf(m, "values"), "disk", numberOf(m, "disk"), "class", run.Experiment.Cells[at.cell].ClassText()}
+	})
 }
 
-// keepsOnDisk says whether a trial's store must have on the disk what it acknowledged.
+// keepsOnDisk reports whether a trial's store must have on the disk what it acknowledged.
 func keepsOnDisk(run *record.Run, planned plan.Trial) bool {
 	return planned.Store >= 0 && run.Experiment.Stores[planned.Store].Description.Kind == store.Embedded &&
 		run.Experiment.Cells[planned.Cell].Durability >= store.D1
 }
 
-// absent returns the first phase of the cell's class after which the values can't have been on the disk, with the evidence; "" if there is none. Loads are
-// of the store's weakest class.
-func absent(run *record.Run, trial *record.Trial, planned plan.Trial) (phase, text string) {
+// notOnDisk returns the first phase of the cell's class after which the values can't have been on the
+// disk, with the evidence; "" if there is none. Loads are of the store's weakest class.
+func notOnDisk(run *record.Run, trial *record.Trial, planned plan.Trial) (phase string, m finding.Message) {
 	best := bestShare(run)
 	if best == 0 {
-		return "", ""
+		return "", m
 	}
 	written, counted := 0.0, true
 	for i := range trial.Phases {
@@ -91,17 +75,16 @@ func absent(run *record.Run, trial *record.Trial, planned plan.Trial) (phase, te
 		if least < presentBytesMin || float64(*sizes.DiskBytes) >= least || counted && written >= least {
 			continue
 		}
-		writes := "how much was written is not measured"
+		m = finding.New(finding.SeenSizes, "phase", p.Name, "values", values, "compressed", values*best, "disk", *sizes.DiskBytes)
 		if counted {
-			writes = size(written) + " were written since the trial began"
+			m = m.With("written", written)
 		}
-		return p.Name, fmt.Sprintf("%s of values are live, of which compressors leave %s; %s are on the disk, and %s",
-			size(values), size(values*best), size(float64(*sizes.DiskBytes)), writes)
+		return p.Name, m
 	}
-	return "", ""
+	return "", m
 }
 
-// mayHold says whether a store may still hold back so much of what it acknowledged in a phase that nothing follows: in D2 all of the last loss window.
+// mayHold reports whether a store may still hold back so much of what it acknowledged in a phase that nothing follows: in D2 all of the last loss window.
 func mayHold(run *record.Run, planned plan.Trial, p *record.Phase) bool {
 	window := run.Experiment.Cells[planned.Cell].LossWindow
 	return time.Duration(p.ElapsedNS)+time.Duration(p.Sizes.DrainSeconds*float64(time.Second)) < 2*window
