@@ -13,13 +13,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assay/internal/format"
 	"assay/internal/host"
 	"assay/internal/live"
 	"assay/internal/plan"
 	"assay/internal/record"
-	"assay/internal/report"
 	"assay/internal/run"
 	"assay/internal/spec"
+	"assay/internal/verdict"
 	"assay/presets"
 )
 
@@ -29,6 +30,8 @@ type runFlags struct {
 	out, data      string
 	resume, dryRun bool
 	plain, noHTML  bool
+	quiet          bool
+	show           show
 }
 
 func runCommand() *cobra.Command {
@@ -76,6 +79,8 @@ once (130).`,
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the trials, their number, and the time and disk they take; run nothing")
 	c.Flags().BoolVar(&f.plain, "plain", false, "progress as lines, even on a terminal")
 	c.Flags().BoolVar(&f.noHTML, "no-html", false, "do not write report.html into the run directory")
+	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress and no result on standard output: the exit status tells, and the run directory")
+	f.show.flags(c)
 	must(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
 	must(c.MarkFlagDirname("out"))
 	must(c.MarkFlagDirname("data"))
@@ -83,6 +88,9 @@ once (130).`,
 }
 
 func (f *runFlags) run(out io.Writer, argument string) error {
+	if err := f.show.check(); err != nil {
+		return err
+	}
 	if f.resume {
 		if len(f.sets) > 0 || f.out != "" || f.dryRun {
 			return usage(errors.New("--resume goes on with the experiment as it was begun: it takes no --set, --out or --dry-run"))
@@ -191,53 +199,60 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 		}
 		return failed(err)
 	}
-	if err := f.show(directory); err != nil {
+	grave, err := f.present(directory)
+	if err != nil {
 		return failed(fmt.Errorf("%w\nWhat was measured is kept: assay report %s shows it", err, directory))
 	}
-	return f.status(result, directory)
+	return f.status(result, grave, directory)
 }
 
 func (f *runFlags) view() live.View {
-	if f.plain {
+	switch {
+	case f.quiet:
+		return live.NewPlain(io.Discard)
+	case f.plain:
 		return live.NewPlain(os.Stderr)
 	}
 	return live.New(os.Stderr)
 }
 
-func (f *runFlags) show(directory string) error {
+// present prints the result and writes the page. It returns how many findings are grave.
+func (f *runFlags) present(directory string) (grave int, err error) {
 	recorded, err := record.Open(directory)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	view, err := report.Build(recorded)
+	r, err := verdict.Result(recorded)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	// Neither failure keeps the other from being done: a full disk has a table, a reader that went away a report.
-	printErr := printText(os.Stdout, view) // not the commands' output, which forgives nothing: who reads a table may go away
-	if f.noHTML {
-		return printErr
+	path, pageErr := "", error(nil)
+	if !f.noHTML {
+		// Neither failure keeps the other from being done: a full disk has a table, a reader that went away a page.
+		path = filepath.Join(directory, "report.html")
+		if pageErr = writePage(path, os.Stdout, r); pageErr != nil {
+			path = ""
+		}
 	}
-	path := filepath.Join(directory, "report.html")
-	if err := writeTarget(path, os.Stdout, func(w io.Writer) error { return report.HTML(w, view) }); err != nil {
-		return errors.Join(printErr, err)
-	}
-	if printErr == nil {
-		_, printErr = fmt.Printf("\nReport: %s\n", path)
+	var printErr error
+	if !f.quiet {
+		printErr = f.show.write(os.Stdout, r, []*record.Run{recorded}, path) // not the commands' output, which forgives nothing: who reads a table may go away
 	}
 	if errors.Is(printErr, syscall.EPIPE) {
-		fmt.Fprintf(os.Stderr, "assay: nobody read the table; assay report %s prints it again\n", directory)
-		return nil
+		fmt.Fprintf(os.Stderr, "assay: the output was closed; assay report %s prints it again\n", directory)
+		printErr = nil
 	}
-	return printErr
+	return graves(r), errors.Join(printErr, pageErr)
 }
 
-func (f *runFlags) status(r run.Result, directory string) error {
+func (f *runFlags) status(r run.Result, grave int, directory string) error {
 	switch {
 	case r.Interrupted:
 		return &exitError{exitTrials, fmt.Errorf("stopped; assay run --resume %s does the trials that are left", directory)}
 	case r.Failed+r.Marked > 0:
 		return &exitError{exitTrials, fmt.Errorf("%d of %d trials failed, %d were marked and are not ranked", r.Failed, r.Planned, r.Marked)}
+	case grave > 0:
+		return &exitError{exitTrials, fmt.Errorf("%s: assay report %s --full shows the evidence", format.Plural(grave, "grave finding", ""), directory)}
 	case r.Refused > 0 && r.Measured == 0:
 		return &exitError{exitTrials, fmt.Errorf("no store was measured: all %d trials of them were refused, for the reasons above", r.Refused)}
 	}

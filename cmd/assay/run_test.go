@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/report"
+	"assay/internal/model"
 )
 
 // shell runs a script with arguments $0, $1 …
@@ -144,7 +144,7 @@ func TestThePrintedCommandDoesTheRunAgain(t *testing.T) {
 		if err := os.Remove(filepath.Join(here, "it is.yaml")); err != nil { // the run directory needs nothing else
 			t.Fatal(err)
 		}
-		command := parsed[report.View](t, assayIn(t, here, "", "report", "re sults", "--format", "json").stdout).Runs[0].Command
+		command := parsed[model.Result](t, assayIn(t, here, "", "report", "re sults", "--format", "json").stdout).Runs[0].Command
 		again := shell(t, `cd "$0" && `+command+" --dry-run", here)
 		again.wants(t, 0)
 		if want := trialLines(planned.stdout); want == "" || trialLines(again.stdout) != want {

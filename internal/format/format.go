@@ -82,6 +82,18 @@ func Rate(perSecond float64) string {
 // Bytes writes an amount of bytes that was measured: "1.05 MB".
 func Bytes(v float64) string { return SI(v, "B") }
 
+// PerOperation writes an amount of one operation: "282 B", "0.98"; what is below a hundredth is
+// chance, and written as such.
+func PerOperation(v float64, unit string) string {
+	switch {
+	case v > 0 && v < 0.01:
+		return strings.TrimSpace("<0.01 " + unit)
+	case v > 0 && v < 1:
+		return strings.TrimSpace(strconv.FormatFloat(v, 'f', 2, 64) + " " + unit)
+	}
+	return SI(v, unit)
+}
+
 // Latency writes nanoseconds: "1.25 ms".
 func Latency(ns float64) string { return SI(ns/1e9, "s") }
 
@@ -100,6 +112,20 @@ func Seconds(s float64) string {
 		return fmt.Sprintf("%d min %02d s", int(s)/60, int(s)%60)
 	}
 	return fmt.Sprintf("%d h %02d min", int(s)/3600, int(s)%3600/60)
+}
+
+// Moment writes a time of a series in seconds, as its axis has them: "0.30 s", "29.1 s", "2614 s".
+func Moment(s float64) string {
+	decimals := 2
+	switch away := math.Abs(s); {
+	case math.IsNaN(s) || math.IsInf(s, 0):
+		return Absent
+	case away >= 99.95:
+		decimals = 0
+	case away >= 9.995:
+		decimals = 1
+	}
+	return strconv.FormatFloat(s, 'f', decimals, 64) + " s"
 }
 
 // Duration writes a duration as [Seconds] does.

@@ -18,9 +18,10 @@ import (
 	"assay/internal/host"
 	"assay/internal/plan"
 	"assay/internal/record"
-	"assay/internal/report"
+	"assay/internal/report/html"
 	"assay/internal/spec"
 	"assay/internal/trace"
+	"assay/internal/verdict"
 )
 
 // smallDisk mounts a file system of so many bytes, as a quota is mounted: ext4, where there are loop devices.
@@ -53,12 +54,12 @@ func arms(class, limit string, drivers ...string) string {
 // reported makes the report in both forms and returns the page.
 func reported(t *testing.T, run *record.Run) string {
 	t.Helper()
-	view, err := report.Build(run)
+	result, err := verdict.Result(run)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var page bytes.Buffer
-	if err := report.HTML(&page, view); err != nil {
+	if err := html.Write(&page, result); err != nil {
 		t.Fatal(err)
 	}
 	return page.String()

@@ -154,8 +154,8 @@ func columnsOf(t *model.Table, rows []model.Row) (names, speed, resources []colu
 	if !t.Open { // under open load it is mostly the worker's waiting
 		add(&resources, "CPU/op", 3, func(r model.Row) string { return known(r.CPUNS, format.Latency) })
 	}
-	add(&resources, "alloc/op", 2, func(r model.Row) string { return known(r.AllocBytes, format.Bytes) })
-	add(&resources, "allocs/op", 2, func(r model.Row) string { return known(r.Allocs, format.Number) })
+	add(&resources, "alloc/op", 2, func(r model.Row) string { return known(r.AllocBytes, perOperation("B")) })
+	add(&resources, "allocs/op", 2, func(r model.Row) string { return known(r.Allocs, perOperation("")) })
 	return names, speed, resources
 }
 
@@ -165,6 +165,10 @@ func known(v *float64, text func(float64) string) string {
 		return ""
 	}
 	return text(*v)
+}
+
+func perOperation(unit string) func(float64) string {
+	return func(v float64) string { return format.PerOperation(v, unit) }
 }
 
 func optional(v *float64, text func(float64) string) string {

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"assay/internal/finding"
+	"assay/internal/live"
+	"assay/internal/model"
+	"assay/internal/record"
+	"assay/internal/report/export"
+	"assay/internal/report/html"
+	"assay/internal/report/text"
+)
+
+// show is how a result is printed: flags that assay run and assay report have in common.
+type show struct {
+	full, brief, json bool
+	format            string
+	file              bool // it is written to a file and not to standard output
+}
+
+// formats of --format, each with what is written where the flag is given.
+var formats = []string{"text", "md", "html", "json", "csv", "benchfmt", "hlog"}
+
+func (s *show) flags(c *cobra.Command) {
+	c.Flags().BoolVar(&s.full, "full", false, "print everything: each table, each finding with its evidence")
+	c.Flags().BoolVar(&s.brief, "brief", false, "print only what is clear and what is not")
+	c.Flags().BoolVar(&s.json, "json", false, "the same as --format json")
+	c.Flags().StringVar(&s.format, "format", "text", strings.Join(formats[:len(formats)-1], ", ")+" or "+formats[len(formats)-1])
+	c.MarkFlagsMutuallyExclusive("full", "brief", "json", "format")
+	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// check refuses a format that there is not.
+func (s *show) check() error {
+	if s.json {
+		s.format = "json"
+	}
+	if !slices.Contains(formats, s.format) {
+		return usage(fmt.Errorf("--format %s: expected %s", s.format, strings.Join(formats, ", ")))
+	}
+	return nil
+}
+
+// write prints a result of runs in the chosen format. report is the path of the page, where there is one.
+func (s *show) write(w io.Writer, r *model.Result, runs []*record.Run, report string) error {
+	switch s.format {
+	case "md":
+		return text.Markdown(w, r)
+	case "html":
+		return html.Write(w, r)
+	case "json":
+		return export.JSON(w, r)
+	case "csv":
+		return export.CSV(w, r)
+	case "benchfmt":
+		if left := export.BenchfmtLeftOut(r); left != "" {
+			fmt.Fprintln(os.Stderr, "assay: note:", left)
+		}
+		return export.Benchfmt(w, r)
+	case "hlog": // a log has one beginning in time, from which all its histograms count
+		if len(runs) > 1 {
+			return usage(fmt.Errorf("--format hlog takes one run directory, got %d\nhint: write a log of each", len(runs)))
+		}
+		return export.HLog(w, runs[0])
+	}
+	o := textOptions(s.file)
+	o.Report = report
+	switch {
+	case s.full:
+		return text.Full(w, r, o)
+	case s.brief:
+		return text.Brief(w, r, o)
+	}
+	return text.Screen(w, r, o)
+}
+
+// widthElsewhere is how wide text is where no terminal says how wide it is.
+const widthElsewhere = 80
+
+// textOptions are for standard output, or for a file: plain and as wide as a terminal usually is.
+func textOptions(file bool) text.Options {
+	if file {
+		return text.Options{Width: widthElsewhere}
+	}
+	width, _, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		width = widthElsewhere
+	}
+	return text.Options{Colour: live.TakesEscapes(os.Stdout) && os.Getenv("NO_COLOR") == "", Width: width}
+}
+
+// writePage writes the page with links that lead from path to the run directories.
+func writePage(path string, stdout io.Writer, r *model.Result) error {
+	stands := path
+	if isStandardOutput(path) {
+		stands = "report.html"
+	}
+	if err := html.Locate(r, stands); err != nil {
+		return err
+	}
+	return writeTarget(path, stdout, func(w io.Writer) error { return html.Write(w, r) })
+}
+
+// graves counts the findings that say that a figure is false or data is lost.
+func graves(r *model.Result) (count int) {
+	for _, f := range r.Findings {
+		if f.Severity == finding.Grave {
+			count++
+		}
+	}
+	return count
+}
