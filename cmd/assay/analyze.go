@@ -6,93 +6,177 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"assay/internal/analyze"
+	"assay/internal/finding"
+	"assay/internal/format"
+	"assay/internal/plan"
+	"assay/internal/record"
 	"assay/internal/spec"
-	"assay/internal/stat"
-	"assay/internal/verdict"
 )
 
-func analyzeCommand() *cobra.Command {
-	format := "text"
-	c := &cobra.Command{
-		Use:   "analyze FILE.csv",
-		Short: "Say what a rate does over time: steady, cliff, decline, stalls, oscillation",
-		Long: `Reads anybody's time series and says in sentences whether the rate is steady,
-fell off a cliff (when, at how many records, from what to what, with intervals),
-declines as data grows, stalls, or goes to and fro between two levels; and
-which resources changed with it. "-" reads standard input.
+// analyzed is a series with what was found in it.
+type analyzed struct {
+	Where    finding.Where     `json:"where"`
+	Shape    analyze.Shape     `json:"shape"`
+	Findings []finding.Finding `json:"findings"`
+	Notes    []string          `json:"notes,omitempty"`
 
-The first line names the columns:
-  time_s     seconds, increasing, at the end of each sample     (required);
-             beginnings, if the first is 0 and something was done by then
+	series analyze.Series
+}
+
+func analyzed1(s analyze.Series, where finding.Where, notes []string) analyzed {
+	a := analyzed{Where: where, Shape: analyze.Analyze(s), Notes: notes, series: s}
+	a.Findings = a.Shape.Findings(where)
+	return a
+}
+
+func analyzeCommand() *cobra.Command {
+	how := "text"
+	var trial, phase string
+	c := &cobra.Command{
+		Use:   "analyze FILE.csv|DIR",
+		Short: "Find steps, declines, drops and oscillation in a rate over time",
+		Long: `Reads a time series and states whether the rate is steady, changes its level at
+once (a cliff is a fall by 40 % or more), declines, drops for moments (stalls and
+dips) or oscillates; when, how far, how long; and which resources changed with it.
+
+The series is a CSV file ("-" is standard input), a run directory, or the
+series.jsonl of a trial. The first line of a CSV file names the columns:
+  time_s     seconds, increasing, at the end of each sample     (required)
   rate       operations a second over the sample                (required)
   records    records stored at that time
   bytes      bytes stored at that time
-  engine.X   a counter of the store itself: told of first
+  engine.X   a counter of the store itself
   any other  a resource: faults, iowait, dirty pages, ...
-An empty cell was not measured, nor one with -, NaN, null or NA. A resource that
-holds anything but numbers is left out, with a note on standard error.
+An empty cell was not measured, nor one with -, NaN, null or NA.
 
-How often it is wrong: docs/statistics.md, 11. What each word means:
-docs/analyze.md. Exit status: 0 analysed (whatever was found), 1 the answer could
-not be written, 2 bad input.`,
+docs/analyze.md defines each word, docs/error-rates.md says how often each is wrong.
+Exit status: 0 analysed, whatever was found; 1 the answer could not be written;
+2 bad input.`,
 		Example: `  assay analyze rates.csv
-  assay analyze --format json rates.csv | jq .cliffs
-  printf 'time_s,rate\n1,104000\n2,120000\n3,118000\n' | assay analyze -
-
-  time_s,rate,records,major_faults
-  1,118200,118200,0
-  2,121400,239600,0
-  3,,239600,
-  4,6901,246501,4210`,
-		Args: takes(1, 1, "one CSV file, or - for standard input"),
+  assay analyze results/put-get
+  assay analyze results/put-get --trial b1-001-bbolt-D1 --phase put --format json
+  (echo time_s,rate; for i in $(seq 60); do
+     echo $i,$((i > 30 ? 41000 + i % 7 * 500 : 118000 + i % 5 * 900)); done) |
+    assay analyze -`,
+		Args:              takes(1, 1, "one CSV file, run directory, or - for standard input"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return nil, cobra.ShellCompDirectiveDefault },
 		RunE: func(c *cobra.Command, args []string) error {
-			if format != "text" && format != "json" {
-				return usage(fmt.Errorf("--format %s: expected text or json%s", format, didYouMean(format, "text", "json")))
+			if how != "text" && how != "json" {
+				return usage(fmt.Errorf("--format %s: expected text or json", how))
 			}
-			series, notes, err := readSeries(args[0], c.InOrStdin())
+			all, err := analyzeAll(args[0], c.InOrStdin(), trial, phase)
 			if err != nil {
 				return usage(err)
 			}
-			for _, note := range notes {
-				fmt.Fprintln(os.Stderr, "assay: note:", note)
+			for _, a := range all {
+				for _, note := range a.Notes {
+					fmt.Fprintln(os.Stderr, "assay: note:", note)
+				}
 			}
-			analysis := verdict.Analyze(series)
-			if format == "text" {
-				return wroteAnalysis(analysis.WriteText(c.OutOrStdout(), series))
+			if how == "json" {
+				return wroteAnalysis(writeJSON(c.OutOrStdout(), all))
 			}
-			text, err := json.MarshalIndent(analysis, "", "  ")
-			if err != nil {
-				return &exitError{exitFailed, fmt.Errorf("write the analysis as JSON: %w", err)}
-			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "%s\n", text)
-			return wroteAnalysis(err)
+			return wroteAnalysis(writeAnalyses(c.OutOrStdout(), all))
 		},
 	}
-	c.Flags().StringVar(&format, "format", format, "`text` or json")
+	c.Flags().StringVar(&how, "format", how, "`text` or json")
+	c.Flags().StringVar(&trial, "trial", "", "of a run directory: this `trial` alone")
+	c.Flags().StringVar(&phase, "phase", "", "of a run directory: this `phase` alone")
 	return c
 }
 
-func readSeries(name string, standardInput io.Reader) (stat.Series, []string, error) {
+func writeJSON(w io.Writer, all []analyzed) error {
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the analysis as JSON: %w", err)
+	}
+	_, err = fmt.Fprintf(w, "%s\n", text)
+	return err
+}
+
+// analyzeAll analyses a file, or the measured phases of a run's trials.
+func analyzeAll(name string, standardInput io.Reader, trial, phase string) ([]analyzed, error) {
 	if name == "-" {
-		series, notes, err := verdict.ReadSeries(standardInput)
-		if err != nil {
-			err = fmt.Errorf("standard input: %w", err)
-		}
-		return series, notes, err
+		return analyzeCSV(standardInput, "standard input", trial+phase)
+	}
+	if filepath.Base(name) == "series.jsonl" {
+		directory := filepath.Dir(name)
+		return analyzeRun(filepath.Dir(filepath.Dir(directory)), filepath.Base(directory), phase)
+	}
+	if info, err := os.Stat(name); err != nil {
+		return nil, err
+	} else if info.IsDir() {
+		return analyzeRun(name, trial, phase)
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		return stat.Series{}, nil, err
+		return nil, err
 	}
-	series, notes, err := verdict.ReadSeries(file)
+	all, err := analyzeCSV(file, name, trial+phase)
+	return all, errors.Join(err, file.Close())
+}
+
+func analyzeCSV(r io.Reader, name, narrowed string) ([]analyzed, error) {
+	if narrowed != "" {
+		return nil, fmt.Errorf("%s: --trial and --phase are for run directories", name)
+	}
+	series, notes, err := analyze.ReadCSV(r)
 	if err != nil {
-		err = fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return series, notes, errors.Join(err, file.Close())
+	return []analyzed{analyzed1(series, finding.Where{}, notes)}, nil
+}
+
+func analyzeRun(directory, trial, phase string) (all []analyzed, err error) {
+	run, err := record.Open(directory)
+	if err != nil {
+		return nil, err
+	}
+	var trials, phases []string
+	known := false
+	for _, p := range run.Experiment.Phases {
+		phases = append(phases, p.Name)
+		known = known || p.Name == phase
+	}
+	if phase != "" && !known {
+		return nil, fmt.Errorf("%s: no phase %q%s", directory, phase, didYouMeanOne(phase, phases))
+	}
+	found := trial == ""
+	for _, planned := range run.Plan {
+		trials = append(trials, planned.ID)
+		if trial != "" && planned.ID != trial || trial == "" && planned.Role == plan.Ceiling {
+			continue
+		}
+		found = true
+		for _, p := range run.Experiment.Phases {
+			if phase == "" && (p.Load || p.Unmeasured) || phase != "" && p.Name != phase {
+				continue
+			}
+			series, _ := record.Rates(run.Series[planned.ID], p.Name, p.Duration)
+			if len(series.Rates) > 0 {
+				all = append(all, analyzed1(series, finding.Where{Arm: planned.Arm, Trial: planned.ID, Phase: p.Name}, nil))
+			}
+		}
+	}
+	if !found {
+		return nil, fmt.Errorf("%s: no trial %q%s", directory, trial, didYouMeanOne(trial, trials))
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s: no samples to analyse; loads and unmeasured phases need --phase NAME: %s", directory, format.ListMax(phases, 8))
+	}
+	return all, nil
+}
+
+func didYouMeanOne(name string, names []string) string {
+	if near := spec.Nearest(name, names); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return "; expected one of " + format.ListMax(names, 8)
 }
 
 func wroteAnalysis(err error) error {
@@ -100,11 +184,4 @@ func wroteAnalysis(err error) error {
 		return &exitError{exitFailed, fmt.Errorf("write the analysis: %w", err)}
 	}
 	return nil
-}
-
-func didYouMean(word string, words ...string) string {
-	if near := spec.Nearest(strings.ToLower(word), words); near != "" {
-		return "; did you mean " + near + "?"
-	}
-	return ""
 }

@@ -47,19 +47,19 @@ type Drop struct {
 	// Silent is the longest time without a completed operation, seconds, from samples and latencies.
 	Silent float64 `json:"silent_s,omitempty"`
 
-	from, to int // samples of the view
+	from, to int     // samples of the series
+	seconds  float64 // measured
 }
 
 // DropGroup sums up drops.
 type DropGroup struct {
-	All      []Drop  `json:"all"`
-	Stalls   int     `json:"stalls"`
-	Longest  float64 `json:"longest_s"`        // of a stall its silent time, where that is known to be longer
-	Seconds  float64 `json:"seconds"`          // median length
-	Left     float64 `json:"left"`             // median share of the usual rate that a drop leaves
-	Share    float64 `json:"share"`            // of the time
-	Period   *Period `json:"period,omitempty"` // nil: not periodic, or fewer than five
-	AnyEmpty bool    `json:"any_empty,omitempty"`
+	All     []Drop  `json:"all"`
+	Stalls  int     `json:"stalls"`
+	Longest float64 `json:"longest_s"`        // of a stall its silent time, where that is known to be longer
+	Seconds float64 `json:"seconds"`          // median length
+	Left    float64 `json:"left"`             // median share of the usual rate that a drop leaves
+	Share   float64 `json:"share"`            // of the time
+	Period  *Period `json:"period,omitempty"` // nil: not periodic, or fewer than five
 }
 
 // Period is how regularly events come back.
@@ -114,7 +114,7 @@ func shortDrops(v view) []Drop {
 	}
 	var seconds float64
 	for _, d := range drops {
-		seconds += v.seconds(d.from, d.to)
+		seconds += d.seconds
 	}
 	if seconds > dropTimeMax*v.seconds(0, n) {
 		return nil
@@ -122,67 +122,56 @@ func shortDrops(v view) []Drop {
 	return drops
 }
 
+// drop describes samples from … to of a view.
 func (v view) drop(from, to int, usual float64) Drop {
 	d := Drop{From: v.begins(from), To: v.ends(to - 1), Usual: usual, Lowest: math.Inf(1), Mean: v.mean(from, to),
-		Open: to == len(v.at), from: from, to: to}
+		Open: to == len(v.at), from: v.at[from], to: v.at[to-1] + 1, seconds: v.seconds(from, to)}
 	for i := from; i < to; i++ {
 		d.Lowest = min(d.Lowest, v.rate(i))
 	}
 	d.Stall = d.Lowest < stallShare*usual
-	d.Silent = v.silent(d)
+	d.Silent = v.silent(from, to)
 	return d
 }
 
-// silent is the longest time without a completed operation in a drop: consecutive empty samples, or
-// the longest latency told in or right after it, which can't reach beyond the neighbouring samples.
-func (v view) silent(d Drop) float64 {
+// silent is the longest time without a completed operation in samples from … to: consecutive empty
+// samples, or the longest latency told in or right after them, which can't reach beyond their
+// neighbours.
+func (v view) silent(from, to int) float64 {
 	var longest, run float64
-	for i := d.from; i < d.to; i++ {
-		if v.rate(i) > 0 {
+	most := v.seconds(max(from-1, 0), min(to+1, len(v.at)))
+	for i := from; i < min(to+1, len(v.at)); i++ {
+		if run += v.s.length(v.at[i]); v.rate(i) > 0 {
 			run = 0
-			continue
 		}
-		run += v.s.length(v.at[i])
 		longest = max(longest, run)
-	}
-	if v.s.MaxSeconds == nil {
-		return longest
-	}
-	most := d.To - d.From
-	for _, i := range []int{d.from - 1, d.to} {
-		if i >= 0 && i < len(v.at) {
-			most += v.s.length(v.at[i])
-		}
-	}
-	for i := d.from; i <= d.to && i < len(v.at); i++ {
-		if latency := v.s.MaxSeconds[v.at[i]]; latency > 0 { // false for NaN
-			longest = max(longest, min(latency, most))
+		if v.s.MaxSeconds != nil && v.s.MaxSeconds[v.at[i]] > 0 { // false for NaN
+			longest = max(longest, min(v.s.MaxSeconds[v.at[i]], most))
 		}
 	}
 	return longest
 }
 
-// dropEvent sums up drops of a view.
+// dropEvent sums up drops of a view, in order of time.
 func (v view) dropEvent(drops []Drop) Event {
 	g := DropGroup{All: drops}
 	var began, lasted, left []float64
 	var total, lowest = 0.0, math.Inf(1)
 	for _, d := range drops {
-		seconds := v.seconds(d.from, d.to)
-		length := seconds
+		length := d.seconds
 		if d.Stall {
 			g.Stalls++
 			length = max(length, d.Silent)
 		}
-		g.Longest, total, lowest = max(g.Longest, length), total+seconds, min(lowest, d.Lowest)
-		began, lasted, left = append(began, d.From), append(lasted, seconds), append(left, d.Mean/d.Usual)
-		g.AnyEmpty = g.AnyEmpty || d.Lowest == 0
+		g.Longest, total, lowest = max(g.Longest, length), total+d.seconds, min(lowest, d.Lowest)
+		began, lasted, left = append(began, d.From), append(lasted, d.seconds), append(left, d.Mean/d.Usual)
 	}
 	g.Seconds, g.Left, g.Share = stat.Median(lasted), stat.Median(left), total/v.seconds(0, v.samples())
 	g.Period = periodOf(began, g.Seconds+v.width)
 	first, last := drops[0], drops[len(drops)-1]
-	return Event{Kind: Drops, From: first.From, To: last.To, Before: first.Usual, After: lowest, Drops: &g, at: v.at[first.from],
-		Records: v.stored(v.s.Records, first.from), Bytes: v.stored(v.s.Bytes, first.from)}
+	e := Event{Kind: Drops, From: first.From, To: last.To, Before: first.Usual, After: lowest, Drops: &g, at: first.from}
+	e.Records, e.Bytes = storedAt(v.s.Records, first.from), storedAt(v.s.Bytes, first.from)
+	return e
 }
 
 // medianWindow is a running median over a sorted window.

@@ -24,6 +24,8 @@ const (
 	noiseFloor = 0.001
 	// levelSamplesMax bounds PELT's quadratic time: longer series are first joined to fewer samples.
 	levelSamplesMax = 4096
+	// firstSamplesMax is the same for the first cut, which only serves the autocorrelation.
+	firstSamplesMax = 1024
 )
 
 // levels is a series of logs cut where its level changed.
@@ -48,15 +50,40 @@ func levelsOf(logs []float64) levels {
 	}
 	l := levels{sigma: differenceDeviation(logs)}
 	l.bounded = boundOutliers(logs, outlierSigmas*l.sigma/math.Sqrt(1-provisionalRho))
-	cut := func(rho float64) []int {
+	cut := func(values []float64, rho float64) []int {
 		l.rho, l.lrv = rho, longRunVariance(l.sigma, rho)
 		l.penalty = changePenalty * l.lrv * math.Log(float64(len(logs)))
-		return pelt(l.bounded, l.penalty, levelSamplesMin)
+		return pelt(values, l.penalty, levelSamplesMin)
 	}
-	first := cut(provisionalRho)
-	l.ends = cut(lagOne(residuals(l.bounded, first), len(first)))
+	var first []int
+	if join := (len(logs) + firstSamplesMax - 1) / firstSamplesMax; join > 1 {
+		// The mean of so many samples weighs as one of them: what it costs is a part of the whole.
+		first = cut(scale(joined(l.bounded, join), math.Sqrt(float64(join))), provisionalRho)
+		for i := range first {
+			first[i] *= join
+		}
+		first[len(first)-1] = len(logs)
+	} else {
+		first = cut(l.bounded, provisionalRho)
+	}
+	l.ends = cut(l.bounded, lagOne(residuals(l.bounded, first), len(first)))
 	l.prune()
 	return l
+}
+
+func joined(values []float64, join int) []float64 {
+	means := make([]float64, len(values)/join)
+	for i := range means {
+		means[i] = stat.Mean(values[i*join : (i+1)*join])
+	}
+	return means
+}
+
+func scale(values []float64, by float64) []float64 {
+	for i := range values {
+		values[i] *= by
+	}
+	return values
 }
 
 // prune joins levels that would not count as two if both were as loud as the louder one: where the noise
@@ -88,13 +115,9 @@ func (l *levels) prune() {
 // joinedLevels finds the levels of means of so many samples each, and then moves each change to the
 // sample where it costs least.
 func joinedLevels(logs []float64, join int) levels {
-	means := make([]float64, len(logs)/join)
 	sigma := differenceDeviation(logs)
 	bounded := boundOutliers(logs, outlierSigmas*sigma/math.Sqrt(1-provisionalRho))
-	for i := range means {
-		means[i] = stat.Mean(bounded[i*join : (i+1)*join])
-	}
-	coarse := levelsOf(means)
+	coarse := levelsOf(joined(bounded, join))
 	l := levels{bounded: bounded, sigma: sigma}
 	for i, end := range coarse.ends {
 		if i == len(coarse.ends)-1 {
@@ -203,7 +226,7 @@ func pelt(values []float64, penalty float64, shortest int) (ends []int) {
 				continue
 			}
 			d := sum[end] - sum[t]
-			total := least[t] + max(square[end]-square[t]-d*d*inverse[end-t], 0)
+			total := least[t] + square[end] - square[t] - d*d*inverse[end-t]
 			candidates[kept], split[kept] = t, total
 			if kept++; total < best {
 				best, from = total, t

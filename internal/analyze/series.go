@@ -158,10 +158,10 @@ func (v view) without(drops []Drop) (rest view, position []int) {
 	rest.at, rest.logs = nil, nil
 	next := 0
 	for i := range v.at {
-		for next < len(drops) && i >= drops[next].to {
+		for next < len(drops) && v.at[i] >= drops[next].to {
 			next++
 		}
-		if next < len(drops) && i >= drops[next].from {
+		if next < len(drops) && v.at[i] >= drops[next].from {
 			continue
 		}
 		rest.at, rest.logs, position = append(rest.at, v.at[i]), append(rest.logs, v.logs[i]), append(position, i)
@@ -188,10 +188,18 @@ func (v view) seconds(from, to int) (sum float64) {
 
 // stored returns a column's value before sample i began. Nil: not measured.
 func (v view) stored(column []float64, i int) *float64 {
-	if i = min(i, len(v.at)); i == 0 || column == nil || math.IsNaN(column[v.at[i-1]]) {
+	if i = min(i, len(v.at)); i == len(v.at) {
+		return storedAt(column, v.at[i-1]+1)
+	}
+	return storedAt(column, v.at[max(i, 0)])
+}
+
+// storedAt is stored for a position in the series.
+func storedAt(column []float64, at int) *float64 {
+	if at == 0 || column == nil || math.IsNaN(column[at-1]) {
 		return nil
 	}
-	value := column[v.at[i-1]]
+	value := column[at-1]
 	return &value
 }
 

@@ -33,6 +33,8 @@ const (
 	unexplainedMin = 0.5
 	// jumpErrors is how many standard errors a jump on a slope has at least.
 	jumpErrors = 3
+	// jumpSide is how many samples each side of a jump between slopes has at least.
+	jumpSide = 10
 	// walkSigmas is how many standard deviations of a random walk's step a jump in one must be.
 	walkSigmas = 6
 )
@@ -52,12 +54,18 @@ func (f *finder) find() {
 		f.findShort()
 		return
 	}
-	from := 0
-	for _, o := range f.oscillations() {
-		f.turnsAfter(from, o)
-		from = o.to
+	whole := sketchOf(f.view)
+	turns := f.oscillations(whole)
+	if len(turns) == 0 {
+		f.piece(whole)
+	} else {
+		from := 0
+		for _, o := range turns {
+			f.turnsAfter(from, o)
+			from = o.to
+		}
+		f.pieceOf(from, f.samples())
 	}
-	f.piece(from, f.samples())
 	if f.why != nil && f.why.Code == TooNoisy && f.changed() {
 		f.why = nil
 	}
@@ -76,13 +84,12 @@ type turning struct {
 
 // oscillations looks for one in each stretch between places where all levels before lie above, or
 // below, all levels after.
-func (f *finder) oscillations() (found []turning) {
-	rest, position := f.without(shortDrops(f.view))
+func (f *finder) oscillations(whole sketch) (found []turning) {
 	from := 0
-	for _, to := range append(separations(levelsOf(rest.logs)), len(position)) {
+	for _, to := range append(separations(whole.levels), len(whole.position)) {
 		end := f.samples()
-		if to < len(position) {
-			end = position[to]
+		if to < len(whole.position) {
+			end = whole.position[to]
 		}
 		if turns, a, b := oscillation(f.part(from, end)); turns != nil {
 			found = append(found, turning{from + a, from + b, turns})
@@ -135,7 +142,7 @@ func (f *finder) turnsAfter(from int, o turning) {
 			o.from--
 		}
 	}
-	if f.piece(from, o.from); step {
+	if f.pieceOf(from, o.from); step {
 		before, after := f.levels[len(f.levels)-1].Rate, f.mean(o.from, o.to)
 		f.step(f.view, fit{from: o.from, to: o.from, low: o.from, high: o.from}, before, after,
 			stat.Interval{Low: o.turns.Low / before, High: max(o.turns.High, after) / before})
@@ -158,33 +165,52 @@ func (f *finder) step(v view, place fit, before, after float64, left stat.Interv
 	f.events = append(f.events, e)
 }
 
-// piece finds the drops, steps and slopes of the samples from … to. One that is too short for a level
-// has none.
-func (f *finder) piece(from, to int) {
-	if to-from < levelSamplesMin {
-		return
+// sketch is a view with its short drops, and the levels of what lies between them.
+type sketch struct {
+	whole    view
+	drops    []Drop
+	rest     view
+	position []int // of each sample of rest in whole
+	levels   levels
+}
+
+func sketchOf(v view) sketch {
+	s := sketch{whole: v, drops: shortDrops(v)}
+	s.rest, s.position = v.without(s.drops)
+	s.levels = levelsOf(s.rest.logs)
+	return s
+}
+
+// pieceOf is piece for the samples from … to, unless they are too few for a level.
+func (f *finder) pieceOf(from, to int) {
+	if to-from >= levelSamplesMin {
+		f.piece(sketchOf(f.part(from, to)))
 	}
-	whole := f.part(from, to)
-	drops := shortDrops(whole)
-	v, _ := whole.without(drops)
-	l := levelsOf(v.logs)
-	f.rho = max(f.rho, l.rho)
-	drops = append(drops, f.changes(v, &l)...)
+}
+
+// piece finds the drops, steps and slopes where nothing oscillates.
+func (f *finder) piece(s sketch) {
+	drops := append(s.drops, f.changes(s.rest, &s.levels)...)
+	f.backs()
 	if len(drops) > 0 {
 		sortDrops(drops)
-		f.events = append(f.events, whole.dropEvent(drops))
+		f.events = append(f.events, s.whole.dropEvent(drops))
 	}
 }
 
 // changes tells the steps and slopes of a view from its levels. It returns the drops among them.
 func (f *finder) changes(v view, l *levels) []Drop {
 	n := v.samples()
+	f.rho = max(f.rho, l.rho)
 	trend := lineOf(positions(n), l.bounded, l.sigma)
 	curve := v.curve(l, trend)
 	slopes := trend.p < slopeSignificance && math.Abs(trend.drift) > math.Log1p(SteadyChange)
 	c := changesOf(v, l)
 	switch {
 	case slopes && (len(l.ends) == 1 || curve.cost+l.penalty <= l.cost+l.penalty*float64(len(l.ends)-1)):
+		if place, jumps := jumpOf(l.bounded, max(int(rampSeconds/v.width), 1)); jumps {
+			return f.split(v, place)
+		}
 		if !c.walks(curve.cost*(1-curve.rho*curve.rho), 1) {
 			f.slope(v, 0, n, &trend)
 			return nil
@@ -199,6 +225,48 @@ func (f *finder) changes(v view, l *levels) []Drop {
 	drops := c.longDrops()
 	f.emit(c)
 	return drops
+}
+
+// split tells of a step between two slopes, and of each side by itself.
+func (f *finder) split(v view, place fit) (drops []Drop) {
+	low, high := max(place.from-slopeReach, 0), min(place.to+slopeReach, v.samples())
+	near := levelsOf(v.logs[low:high])
+	c := changeList{v: v, l: &levels{bounded: v.logs, sigma: near.sigma}}
+	first, last := v.part(0, place.from), v.part(place.to, v.samples())
+	sides := [2]levels{levelsOf(first.logs), levelsOf(last.logs)}
+	c.l.rho = max(sides[0].rho, sides[1].rho)
+	drops = f.changes(first, &sides[0])
+	f.step(v, place, v.mean(low, place.from), v.mean(place.to, high), c.left(low, place, high))
+	return append(drops, f.changes(last, &sides[1])...)
+}
+
+// jumpOf looks for one fall, at once or over at most so many samples, between two slopes of logs that a
+// single slope describes better than levels do. It must make both slopes worth their price, and be no
+// part of either.
+func jumpOf(values []float64, ramp int) (place fit, jumps bool) {
+	n := len(values)
+	lines := lineSumsOf(values)
+	one, best := lines.cost(0, n), math.Inf(1)
+	for i := jumpSide; i <= n-jumpSide; i++ {
+		for j := i; j <= min(i+ramp, n-jumpSide); j++ {
+			if cost := lines.cost(0, i) + lines.cost(j, n) + lines.between(values, i, j); cost < best {
+				best, place = cost, fit{from: i, to: j, low: i, high: j}
+			}
+		}
+	}
+	if math.IsInf(best, 1) {
+		return place, false
+	}
+	rest := lines.residuals(values, place)
+	rho := lagOne(rest, 4)
+	noise := max(squares(rest)/float64(n), noiseFloor*noiseFloor) * (1 + rho) / (1 - rho)
+	before, after := lines.at(0, place.from, float64(place.from)-1), lines.at(place.to, n, float64(place.to))
+	through := float64(place.to-place.from+1) * (lines.slope(0, place.from) + lines.slope(place.to, n)) / 2
+	by := after - before - through
+	if by > math.Log(dropShare) || one-best < 2*changePenalty*noise*math.Log(float64(n)) {
+		return place, false
+	}
+	return place, true
 }
 
 // doubt says that a change could hide in the noise, if nothing else is known of the series.
@@ -232,7 +300,7 @@ func (v view) curve(l *levels, best line) line {
 
 // slope adds a decline or a rise of the samples from … to. trend may be nil.
 func (f *finder) slope(v view, from, to int, trend *line) {
-	edge := min(max((to-from)/10, levelSamplesMin), to-from)
+	edge := max((to-from)/10, min(levelSamplesMin, (to-from)/4), 1)
 	first := Level{v.begins(from), v.ends(from + edge - 1), v.mean(from, from+edge)}
 	last := Level{v.begins(to - edge), v.ends(to - 1), v.mean(to-edge, to)}
 	f.levels = append(f.levels, first, last)
@@ -443,7 +511,7 @@ func (c *changeList) longDrops() (drops []Drop) {
 	all := c.v.seconds(0, c.v.samples())
 	for i := 0; i < len(c.all); i++ {
 		before := c.means[c.all[i].left]
-		if c.by(c.all[i]) >= 0 {
+		if c.by(c.all[i]) > math.Log1p(-SteadyChange) {
 			continue
 		}
 		lowest := before
@@ -454,7 +522,7 @@ func (c *changeList) longDrops() (drops []Drop) {
 				continue
 			}
 			from, to := c.all[i].fit.from, c.all[j].fit.to
-			if lowest < before+math.Log(dropShare) && c.v.seconds(from, to) <= longDropMax*all {
+			if to-from <= dropSamplesMax || lowest < before+math.Log(dropShare) && c.v.seconds(from, to) <= longDropMax*all {
 				drops = append(drops, c.v.drop(from, to, c.v.mean(c.start[c.all[i].left], from)))
 				for k := i; k <= j; k++ {
 					c.all[k].dropped = true
@@ -498,7 +566,6 @@ func (f *finder) emit(c changeList) {
 	if from < n {
 		f.levels = append(f.levels, Level{c.v.begins(from), c.v.ends(n - 1), c.v.mean(from, n)})
 	}
-	f.backs(c.v)
 }
 
 // end is where the level after change i ends: before the next step or drop.
@@ -528,7 +595,7 @@ func (c *changeList) left(from int, place fit, to int) stat.Interval {
 }
 
 // backs sets for each step down the later level at which half of what was lost had come back.
-func (f *finder) backs(v view) {
+func (f *finder) backs() {
 	for i := range f.events {
 		e := &f.events[i]
 		if e.Kind != Step || e.After >= e.Before || e.Back != nil {

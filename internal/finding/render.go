@@ -119,6 +119,7 @@ var functions = template.FuncMap{
 	"limit":    of(func(v float64) string { return format.Limit(uint64(v)) }),
 	"latency":  of(format.Latency), // of ns
 	"seconds":  of(format.Seconds),
+	"moment":   of(format.Moment),
 	"percent":  of(format.Percent), // of a share
 	"factor":   of(format.Factor),
 	"number":   of(format.Number),

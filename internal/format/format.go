@@ -114,6 +114,20 @@ func Seconds(s float64) string {
 	return fmt.Sprintf("%d h %02d min", int(s)/3600, int(s)%3600/60)
 }
 
+// Moment writes a time of a series in seconds, as its axis has them: "0.30 s", "29.1 s", "2614 s".
+func Moment(s float64) string {
+	decimals := 2
+	switch away := math.Abs(s); {
+	case math.IsNaN(s) || math.IsInf(s, 0):
+		return Absent
+	case away >= 99.95:
+		decimals = 0
+	case away >= 9.995:
+		decimals = 1
+	}
+	return strconv.FormatFloat(s, 'f', decimals, 64) + " s"
+}
+
 // Duration writes a duration as [Seconds] does.
 func Duration(d time.Duration) string { return Seconds(d.Seconds()) }
 

@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -9,7 +8,6 @@ import (
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/record/recordtest"
-	"assay/internal/spec"
 	"assay/store"
 )
 
@@ -187,164 +185,11 @@ func TestPartOfTheWorkIsTold(t *testing.T) {
 	}
 }
 
-// Each of these changes what is measured: half the rate is then no regression.
-func TestRunsOfOtherWorkAreNotCompared(t *testing.T) {
-	put := func(r *record.Run) *spec.Phase { return phaseNamedIn(r, "put") }
-	for what, change := range map[string]func(*record.Run){
-		"keys.bytes (old: 16, new: 500)":                           func(r *record.Run) { r.Experiment.Keys.Bytes = 500 },
-		"sizes (old: none, new: ":                                  func(r *record.Run) { r.Experiment.Values.Sizes = []spec.Size{{Bytes: 1000, Weight: 1}} },
-		"repeated (old: 0.5, new: 0.501)":                          func(r *record.Run) { r.Experiment.Values.RepeatedPermille++ },
-		"pool_bytes (old: 4194304, new: 67108864)":                 func(r *record.Run) { r.Experiment.Values.PoolBytes *= 16 },
-		"verify (old: true, new: false)":                           func(r *record.Run) { r.Experiment.Verify = false },
-		"clock (old: tsc, new: monotonic)":                         func(r *record.Run) { r.Experiment.Clock = "monotonic" },
-		"cache (old: warm, new: cold)":                             func(r *record.Run) { r.Experiment.Cache = "cold" },
-		"mix.read (old: none, new: 1), mix.update (old: 1":         func(r *record.Run) { put(r).Mix = map[string]float64{"read": 1} },
-		"order.distribution (old: uniform, new: latest)":           func(r *record.Run) { put(r).Order.Distribution = "latest" },
-		"batch (old: 1, new: 100)":                                 func(r *record.Run) { put(r).Batch = 100 },
-		"threads (old: 8, new: 1)":                                 func(r *record.Run) { put(r).Threads = 1 },
-		"for (old: 1m0s, new: 10m0s)":                              func(r *record.Run) { put(r).Duration *= 10 },
-		"for (old: 1m0s, new: 20s)":                                func(r *record.Run) { put(r).Duration /= 3 },
-		"load.order.distribution (old: shuffled, new: sequential)": func(r *record.Run) { r.Experiment.Phases[0].Order.Distribution = "sequential" },
-		"phases (old: load and put, new: load, grow and put)":      func(r *record.Run) { preceded(r, spec.Phase{Name: "grow", Unmeasured: true}) },
-		"phases (old: load and put, new: load, get and put)":       func(r *record.Run) { e := &r.Experiment; e.Phases[1], e.Phases[2] = e.Phases[2], e.Phases[1] },
-	} {
-		old, new := race(5, runner("oak", 100e3), runner("elm", 130e3)), race(5, runner("oak", 50e3), runner("elm", 65e3))
-		change(new)
-		c, err := CompareRuns(old, new)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, row := range c.Rows {
-			if row.Phase == "put" && (!strings.Contains(row.Why, "other work: "+what) || row.Outcome != Inconclusive) {
-				t.Errorf("%q: %s (%s)", what, row.Outcome, row.Why)
-			}
-		}
-	}
-}
-
-// preceded puts a phase before put.
-func preceded(run *record.Run, p spec.Phase) {
-	run.Experiment.Phases = slices.Insert(run.Experiment.Phases, 1, p)
-}
-
-func TestRunsOfTheSameWorkAreCompared(t *testing.T) {
-	for what, change := range map[string]func(*record.Run){
-		"nothing":                    func(*record.Run) {},
-		"name, seed and final check": func(r *record.Run) { r.Experiment.Name, r.Experiment.Seed, r.Experiment.VerifyRecords = "b", 9, 0 },
-		"a longer phase":             func(r *record.Run) { phaseNamedIn(r, "put").Duration *= 2 },
-		"a phase after it":           func(r *record.Run) { phaseNamedIn(r, "get").Batch = 7 },
-		"what was the default": func(r *record.Run) {
-			phaseNamedIn(r, "put").Threads, phaseNamedIn(r, "put").Batch, r.Experiment.Cache = 8, 1, spec.CacheWarm
-		},
-		"the clock that auto takes": func(r *record.Run) { r.Experiment.Clock = "tsc" },
-		"a limit that nobody met": func(r *record.Run) {
-			phaseNamedIn(r, "put").Duration *= 9
-		},
-	} {
-		old, new := race(5, runner("oak", 100e3)), race(5, runner("oak", 50e3))
-		if strings.Contains(what, "limit") {
-			for _, run := range []*record.Run{old, new} {
-				fixed(run, func(plan.Trial) record.Ending { return record.EndedOperations })
-			}
-		}
-		change(new)
-		c, err := CompareRuns(old, new)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if row := c.Rows[0]; row.Phase != "put" || row.Outcome != Regression {
-			t.Errorf("%s: %+v", what, row)
-		}
-	}
-}
-
 // fixed makes put a number of operations, which trials end as is told.
 func fixed(run *record.Run, ended func(p plan.Trial) record.Ending) {
 	phaseNamedIn(run, "put").Operations = 6_000_000
 	for _, p := range run.Plan {
 		phaseOf(run.Trials[p.ID], "put").EndedBy = ended(p)
-	}
-}
-
-// A store that became so slow that its time is over first is the worst of regressions.
-func TestARegressionThatRanOutOfTimeIsFound(t *testing.T) {
-	slowed := func(rate float64) *record.Run {
-		run := race(5, runner("oak", 100e3), runner("elm", rate))
-		fixed(run, func(p plan.Trial) record.Ending {
-			if p.Arm == "elm" && rate < 130e3 {
-				return record.EndedDuration
-			}
-			return record.EndedOperations
-		})
-		return run
-	}
-	declining := slowed(26e3)
-	eachTrial(declining, "elm", func(p plan.Trial) {
-		paced(declining, p.ID, func(second int) float64 { return 1 - float64(second)/90 })
-	})
-	for what, c := range map[string]struct {
-		old, new *record.Run
-		want     Outcome
-		side     string
-	}{
-		"slower":               {slowed(130e3), slowed(26e3), Regression, "new"},
-		"slower and declining": {slowed(130e3), declining, Regression, "new"},
-		"faster":               {slowed(26e3), slowed(130e3), None, "old"},
-		"both in time":         {slowed(130e3), slowed(130e3), None, ""},
-		"neither in time":      {slowed(26e3), slowed(26e3), None, ""},
-	} {
-		got, err := CompareRuns(c.old, c.new)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.Outcome != c.want || len(got.Unmatched) > 0 {
-			t.Errorf("%s: %s (%s) %v", what, got.Outcome, got.Sentence, got.Unmatched)
-		}
-		for _, row := range got.Rows {
-			told := strings.Contains(row.Why, "the "+c.side+" side's time was over, or its disk quota reached, before its operations were done; both rates are of the whole phase")
-			if row.Ratio == nil || told != (c.side != "" && row.Phase == "put" && row.Arm == "elm") {
-				t.Errorf("%s: %s of %s: %s", what, row.Phase, row.Arm, row.Why)
-			}
-		}
-	}
-}
-
-func TestWhatOnlyOneSideHasLeavesTheWholeOpen(t *testing.T) {
-	both, one := race(5, runner("oak", 100e3), runner("elm", 130e3)), race(5, runner("oak", 100e3))
-	putOnly := race(5, runner("oak", 100e3), runner("elm", 130e3))
-	putOnly.Experiment.Phases = putOnly.Experiment.Phases[:2]
-	slower := race(5, runner("oak", 50e3))
-	for what, c := range map[string]struct {
-		old, new *record.Run
-		want     Outcome
-		says     string
-	}{
-		"the old arms":     {both, one, Inconclusive, "2 tables or arms are on one side only."},
-		"the new arms":     {one, both, Inconclusive, "2 tables or arms are on one side only."},
-		"a table":          {both, putOnly, Inconclusive, "1 table or arm is on one side only."},
-		"and a regression": {both, slower, Regression, "is slower than"},
-	} {
-		got, err := CompareRuns(c.old, c.new)
-		if err != nil || got.Outcome != c.want || !strings.Contains(got.Sentence, c.says) {
-			t.Errorf("%s: %+v, %v", what, got, err)
-		}
-	}
-}
-
-func TestOtherArmsAreWarnedOf(t *testing.T) {
-	old, new := race(5, runner("oak", 100e3)), race(5, runner("oak", 100e3))
-	new.Experiment.Stores[0].Options = map[string]string{"cache_bytes": "1"}
-	new.Environment.Assay = "v0.2"
-	c, err := CompareRuns(old, new)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := ""
-	for _, w := range c.Warnings {
-		text += w.Evidence
-	}
-	if !strings.Contains(text, "oak has other options") || !strings.Contains(text, "v0.2") {
-		t.Errorf("the arms differ, and the warnings are %q", text)
 	}
 }
 

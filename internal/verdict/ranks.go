@@ -283,7 +283,7 @@ func (t *table) reasonsAgainst(r *row) (reasons []finding.Message) {
 			reasons = append(reasons, o.why)
 		case record.Marked:
 			for _, m := range o.marks {
-				if !machines(m) {
+				if !m.Machine() {
 					reasons = append(reasons, m.Message)
 				}
 			}

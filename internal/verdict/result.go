@@ -167,7 +167,7 @@ func runOf(run *record.Run, base string) model.Run {
 		switch {
 		case t == nil:
 			m.Counts.Missing++
-		case t.State == record.OK && len(marksOf(t)) == 0:
+		case t.State == record.OK && len(t.CountedMarks()) == 0:
 			m.Counts.OK++
 		case t.State == record.OK || t.State == record.Marked:
 			m.Counts.Marked++
@@ -216,13 +216,7 @@ func trialOf(run *record.Run, planned plan.Trial, key, base string) model.Trial 
 		return m
 	}
 	m.State = string(t.State)
-	marks := marksOf(t)
-	if why := whyOf(t, nil); why.Code != "" {
-		m.Reasons = append(m.Reasons, why)
-	}
-	for _, mark := range marks {
-		m.Reasons = append(m.Reasons, mark.Message)
-	}
+	m.Reasons = t.Reasons()
 	if f := t.Final; f != nil {
 		m.Final = &model.Final{Records: f.Records, Of: f.Of, Right: f.Right, Lost: f.Lost, Stale: f.Stale, Wrong: f.Wrong, Errors: f.Errors, Unknown: f.Unknown}
 	}

@@ -145,64 +145,81 @@ func (t *table) ranked() (ranked []*row) {
 	return ranked
 }
 
-// lead is what one arm is fastest at.
+// lead is what one store, or several equal ones, are fastest at.
 type lead struct {
-	arm     string
-	phases  []string
-	classes []string
-	least   *model.Ratio // of its leads, the smallest
-	next    string
-	places  int
+	arms     []string
+	tables   []*table
+	phases   []string
+	classes  []string
+	smallest *model.Ratio // of its leads
+	next     string
+}
+
+// leadsOf gathers for each store the tables that it leads, in lines whose phases times classes are
+// exactly these tables: phases with the same classes are one line.
+func leadsOf(tables []*table, code finding.Code) (leads []*lead) {
+	ofArms := map[string]map[string][]*table{} // arms → phase → tables
+	var order [][2]string
+	for _, t := range tables {
+		if t.Verdict.Code != code || t.answers {
+			continue
+		}
+		arms := strings.Join(t.Best, "\x00")
+		if ofArms[arms] == nil {
+			ofArms[arms] = map[string][]*table{}
+		}
+		if ofArms[arms][t.Phase] == nil {
+			order = append(order, [2]string{arms, t.Phase})
+		}
+		ofArms[arms][t.Phase] = append(ofArms[arms][t.Phase], t)
+	}
+	lines := map[string]*lead{}
+	for _, at := range order {
+		led := ofArms[at[0]][at[1]]
+		var classes []string
+		for _, t := range led {
+			classes = append(classes, t.Class)
+		}
+		key := at[0] + "\x00" + strings.Join(classes, " ")
+		if lines[key] == nil {
+			lines[key] = &lead{arms: led[0].Best, classes: classes}
+			leads = append(leads, lines[key])
+		}
+		lines[key].add(at[1], led)
+	}
+	return leads
+}
+
+func (l *lead) add(phase string, tables []*table) {
+	l.phases, l.tables = append(l.phases, phase), append(l.tables, tables...)
+	for _, t := range tables {
+		rows := t.ranked()
+		if len(t.Best) > 1 || len(rows) < 2 {
+			continue
+		}
+		if r := inverse(rows[1].ToBest); l.smallest == nil || r.Value < l.smallest.Value {
+			l.smallest, l.next = r, rows[1].Arm
+		}
+	}
 }
 
 // clearOf says who is fastest, once for the phases and classes in which it is the same store, and
-// which stores are shown to be equal.
+// which stores are shown to be equal. What leads in most tables comes first.
 func clearOf(tables []*table) (messages []finding.Message) {
-	var leads, equals []*lead
-	gather := func(list *[]*lead, arm string, t *table, r *model.Ratio, next string) {
-		at := slices.IndexFunc(*list, func(l *lead) bool {
-			return l.arm == arm && (slices.Contains(l.classes, t.Class) || slices.Contains(l.phases, t.Phase))
-		})
-		if at < 0 {
-			at = len(*list)
-			*list = append(*list, &lead{arm: arm})
-		}
-		l := (*list)[at]
-		l.places++
-		if !slices.Contains(l.phases, t.Phase) {
-			l.phases = append(l.phases, t.Phase)
-		}
-		if !slices.Contains(l.classes, t.Class) {
-			l.classes = append(l.classes, t.Class)
-		}
-		if l.least == nil || r != nil && r.Value < l.least.Value {
-			l.least, l.next = r, next
-		}
-	}
-	for _, t := range tables {
-		rows := t.ranked()
-		switch {
-		case t.Open || len(rows) < 2:
-		case len(t.Best) == 1:
-			gather(&leads, rows[0].Arm, t, inverse(rows[1].ToBest), rows[1].Arm)
-		case t.Verdict.Code == "verdict-equal":
-			gather(&equals, strings.Join(t.Best, "\x00"), t, nil, "")
-		}
-	}
-	slices.SortStableFunc(leads, func(a, b *lead) int { return cmp.Compare(b.places, a.places) })
+	leads := leadsOf(tables, "verdict-fastest")
+	slices.SortStableFunc(leads, func(a, b *lead) int { return cmp.Compare(len(b.tables), len(a.tables)) })
 	for _, l := range leads {
-		// Where a store leads in some phases of some classes only, each class would have a line of its own.
-		m := finding.New("clear-fastest", "arm", l.arm, "phases", l.phases, "classes", l.classes, "factor", l.least.Value, "next", []string{l.next})
-		if l.least.Low != nil {
-			m = m.With("low", *l.least.Low, "high", *l.least.High)
+		m := finding.New("clear-fastest", "arm", l.arms[0], "phases", l.phases, "classes", l.classes, "factor", l.smallest.Value, "next", []string{l.next})
+		if l.smallest.Low != nil {
+			m = m.With("low", *l.smallest.Low, "high", *l.smallest.High)
 		}
-		if l.places > 1 {
+		if len(l.tables) > 1 {
 			m = m.With("several", true)
 		}
 		messages = append(messages, m)
 	}
-	for _, l := range equals {
-		messages = append(messages, finding.New("clear-equal", "arms", strings.Split(l.arm, "\x00"), "phases", l.phases, "classes", l.classes, "margin", equalMargin))
+	for _, l := range leadsOf(tables, "verdict-equal") {
+		messages = append(messages, finding.New("clear-equal", "arms", l.arms, "phases", l.phases, "classes", l.classes, "margin", equalMargin))
 	}
 	return messages
 }
@@ -378,7 +395,23 @@ func repeatCommand(run *record.Run, more ...string) string {
 			i += btoi(!whole)
 			continue
 		}
+		if name == "--set" && !whole && i+1 < len(given) {
+			i++
+			words = appendSetting(words, more, given[i])
+			continue
+		}
 		words = append(words, given[i])
 	}
 	return shellCommand(append(words, more...)...)
+}
+
+// appendSetting adds --set SETTING unless more sets the same field anew.
+func appendSetting(words, more []string, setting string) []string {
+	field, _, _ := strings.Cut(setting, "=")
+	for _, word := range more {
+		if anew, _, _ := strings.Cut(word, "="); anew == field {
+			return words
+		}
+	}
+	return append(words, "--set", setting)
 }

@@ -17,10 +17,9 @@ import (
 )
 
 const (
-	equalMargin    = stat.TieMargin
-	sectionRowsMax = 16
-	changesMax     = 3
-	leadersMax     = 4
+	equalMargin = stat.TieMargin
+	changesMax  = 3
+	leadersMax  = 4
 )
 
 // sectionsOf makes the small tables of a run, one for each durability class, and returns the tables
@@ -199,7 +198,16 @@ func rateSection(here, class []*table) model.Section {
 			}
 		}
 	}
-	slices.SortStableFunc(arms, func(a, b string) int { return cmp.Compare(score[b], score[a]) })
+	// Who is best at anything must not be cut off with the last rows.
+	leads := map[string]bool{}
+	for _, t := range here {
+		for _, arm := range t.Best {
+			leads[arm] = true
+		}
+	}
+	slices.SortStableFunc(arms, func(a, b string) int {
+		return cmp.Or(cmp.Compare(btoi(leads[b]), btoi(leads[a])), cmp.Compare(score[b], score[a]))
+	})
 	for _, arm := range arms {
 		s.Rows = append(s.Rows, *rows[arm])
 	}

@@ -16,11 +16,13 @@ func observeTrial(run *record.Run, planned plan.Trial, phase spec.Phase) *observ
 		o.why = finding.New("trial-missing", "trial", planned.ID)
 		return o
 	}
-	o.state, o.marks = o.trial.State, marksOf(o.trial)
+	o.state, o.marks = o.trial.State, o.trial.CountedMarks()
 	if o.state == record.OK && len(o.marks) > 0 {
 		o.state = record.Marked
 	}
-	o.why = whyOf(o.trial, o.marks)
+	if reasons := o.trial.Reasons(); len(reasons) > 0 {
+		o.why = reasons[0]
+	}
 	o.phase = phaseIn(o.trial, phase.Name)
 	o.course = courseOf(run.Series[planned.ID], phase)
 	if o.phase == nil || o.phase.ElapsedNS <= 0 {

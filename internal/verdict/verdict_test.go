@@ -565,74 +565,6 @@ func TestDurabilityIsNotBlamedWhereStoresDifferMore(t *testing.T) {
 	}
 }
 
-func TestCompareRuns(t *testing.T) {
-	with := func(change func(s *recordtest.Shape)) *record.Run {
-		s := clean()
-		s.Seed = 99
-		change(&s)
-		return built(s)
-	}
-	for _, c := range []struct {
-		name string
-		new  *record.Run
-		want Outcome
-	}{
-		{"the same", with(func(*recordtest.Shape) {}), None},
-		{"a tenth slower", with(func(s *recordtest.Shape) { s.Arms[1].PutRate *= 0.9 }), Regression},
-		{"a tenth faster", with(func(s *recordtest.Shape) { s.Arms[1].PutRate *= 1.1 }), None},
-		{"noise as large as the difference", with(func(s *recordtest.Shape) { s.Arms[1].PutRate *= 0.95; s.Arms[1].BlockNoise = 0.06 }), Inconclusive},
-		{"one block", with(func(s *recordtest.Shape) { s.Blocks = 1 }), Inconclusive},
-		{"marked", with(func(s *recordtest.Shape) { s.Arms[1].Errors = 5 }), Inconclusive},
-		{"slower by 2 %", with(func(s *recordtest.Shape) { s.Arms[1].PutRate *= 0.985 }), None},
-	} {
-		got, err := CompareRuns(cleanRun(), c.new)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.Outcome != c.want {
-			t.Errorf("%s: %s, want %s: %s %+v", c.name, got.Outcome, c.want, got.Sentence, got.Rows)
-		}
-		if !slices.ContainsFunc(got.Rows, func(r Compared) bool { return r.Arm == "elm" && r.Phase == "put" && r.Improved }) != (c.name != "a tenth faster") {
-			t.Errorf("%s: improved is wrong", c.name)
-		}
-		if len(got.Warnings) == 0 {
-			t.Errorf("%s: runs that were not interleaved carry no warning", c.name)
-		}
-	}
-	if statuses := []int{None.ExitStatus(), Regression.ExitStatus(), Inconclusive.ExitStatus()}; !slices.Equal(statuses, []int{0, 4, 5}) {
-		t.Errorf("exit statuses %v", statuses)
-	}
-}
-
-func TestCompareRunsOfDifferentExperiments(t *testing.T) {
-	other := cleanRun()
-	other.Experiment.Cells[0].Threads++
-	if _, err := CompareRuns(cleanRun(), other); err == nil {
-		t.Error("runs without a common cell were compared")
-	}
-	fewer := clean()
-	fewer.Arms = fewer.Arms[:2]
-	c, err := CompareRuns(cleanRun(), built(fewer))
-	if err != nil || len(c.Unmatched) != 2 || !strings.Contains(c.Unmatched[0], "ash") {
-		t.Errorf("unmatched %v, %v", c.Unmatched, err)
-	}
-}
-
-func TestCompareArms(t *testing.T) {
-	for _, c := range []struct {
-		old, new string
-		want     Outcome
-	}{{"oak", "elm", Regression}, {"elm", "oak", None}} {
-		got, err := CompareArms(cleanRun(), c.old, c.new)
-		if err != nil || got.Outcome != c.want || len(got.Rows) != 2 {
-			t.Errorf("%s to %s: %+v, %v", c.old, c.new, got, err)
-		}
-	}
-	if _, err := CompareArms(cleanRun(), "oak", "yew"); err == nil || !strings.Contains(err.Error(), "oak, elm and ash") {
-		t.Errorf("an arm that is not there: %v", err)
-	}
-}
-
 func TestSummariseRefusesARunWithoutAPlan(t *testing.T) {
 	if _, err := Summarise(&record.Run{}); err == nil {
 		t.Error("a run without a plan was summarised")
@@ -777,30 +709,6 @@ func TestManyArmsNeedMoreEvidence(t *testing.T) {
 				t.Errorf("beside %d others: shown %v", others-1, shown)
 			}
 		})
-	}
-}
-
-func TestARegressionNeedsItsWholeInterval(t *testing.T) {
-	for _, c := range []struct {
-		noise, low, value, high, adjusted float64
-		want                              Outcome
-	}{
-		{0.03, 0.88, 0.90, 0.93, 0.01, Regression},
-		{0.03, 0.92, 0.95, 0.98, 0.01, Inconclusive}, // significant, but perhaps only 2 %
-		{0.03, 0.88, 0.90, 0.93, 0.20, Inconclusive}, // one of many comparisons
-		{0.03, 0.96, 0.99, 1.02, 0.50, Inconclusive},
-		{0.03, 0.98, 0.99, 1.00, 0.10, None},
-		{0.25, 0.78, 0.79, 0.795, 0.01, Regression}, // the line is at 1 / 1.25
-		{0.25, 0.85, 0.9, 0.95, 0.01, Inconclusive}, // 10 % may hide in noise of 25 %
-		{2.00, 0.2, 0.23, 0.27, 0.01, Regression},
-		{2.00, 0.1, 0.23, 0.5, 0.01, Inconclusive},
-		{0.25, 1.5, 2, 3, 0.01, None}, // faster, whatever the noise
-	} {
-		row := Compared{Ratio: &stat.Ratio{Value: c.value, N: 5, P: &c.adjusted, Interval: &stat.Interval{Low: c.low, High: c.high}}, Threshold: c.noise}
-		row.judge(c.adjusted)
-		if row.Outcome != c.want || row.Why == "" {
-			t.Errorf("%v to %v, p %v: %s (%s)", c.low, c.high, c.adjusted, row.Outcome, row.Why)
-		}
 	}
 }
 

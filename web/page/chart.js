@@ -30,7 +30,7 @@ const rate = { y: (s) => s.rate, tickY: (v) => (v === 0 ? '0' : `${tick(v)}/s`),
 const kinds = {
   rate: { ...overTime, ...rate, lines: (t) => t.series.filter((s) => !s.aside), events: 'on the line', labels: true },
   one: { ...overTime, ...rate, tickX: String, tickY: (v) => tick(v), lines: (t, e) => t.series.filter((s) => s.arm === e.dataset.arm), events: 'across', all: true },
-  stored: { ...rate, x: (s) => s.records, tickX: (v) => tick(v), at: (v) => `${si(v)} records`, lines: (t) => t.series.filter((s) => s.records && !s.aside), labels: true },
+  stored: { ...rate, x: (s) => s.records, tickX: (v) => tick(v), at: (v) => `${si(v)} records`, lines: (t) => t.series.filter((s) => s.records && !s.aside) },
   resource: { ...overTime, x: (s) => s.at, y: (s, e) => s.beside[e.dataset.resource], lines: (t, e) => t.series.filter((s) => !s.aside && s.beside && s.beside[e.dataset.resource]), fromZero: true,
     tickY: (v, e) => resourceTick(v, data.units[e.dataset.resource]), text: (v, e) => resourceText(v, data.units[e.dataset.resource]) },
   nines: { x: (s) => s.points.map((p) => nines.get(p.q)), y: (s) => s.points.map((p) => p.ns), lines: (t) => t.latency.map((s) => ({ ...s, median: true, points: s.points.filter((p) => nines.has(p.q)) })),
@@ -86,13 +86,13 @@ export function draw(element) {
     scales: { x: { time: false, range: (u, min, max) => (min == null ? [from, until] : [min, max]) }, y: { distr: log ? 3 : 1, range: () => [low, high] } },
     axes: [
       axis({ size: small ? 20 : 26, space: small ? 44 : 70, ...(kind.ticksX ? { splits: () => kind.ticksX, space: 10 } : {}), values: (u, at) => at.map((v) => kind.tickX(v, element)), grid: { show: !small } }),
-      axis({ size: small ? 46 : 60, space: small ? 26 : 36, ...(log ? { filter: decades, grid: { filter: decades } } : {}), values: (u, at) => at.map((v) => (v == null ? '' : kind.tickY(v, element))) }),
+      axis({ size: !small ? 60 : element.dataset.kind === 'one' ? 42 : 58, space: small ? 26 : 36, ...(log ? { filter: decades, grid: { filter: decades } } : {}), values: (u, at) => at.map((v) => (v == null ? '' : kind.tickY(v, element))) }),
     ],
     series: [{}, { show: true, stroke: 'transparent', points: { show: false } }],
     hooks: {
       drawClear: [(u) => drawGround(u, kind, lines)],
       draw: [(u) => { drawLines(u, kind, lines, shown, focused.get(table)); if (labels) labelEnds(u, lines, focused.get(table)); }],
-      setCursor: [(u) => { if (u.cursor.event || tip.dataset.own) showTip(u, element, kind, lines, tip); }],
+      setCursor: [(u) => showTip(u, element, kind, lines, tip)],
     },
   }, [[from, until], [low, high]], element);
   plot.root.setAttribute('aria-hidden', 'true');

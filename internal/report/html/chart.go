@@ -73,12 +73,21 @@ const roleCeiling = "ceiling" // of package plan, which stands above what a repo
 // Look returns an arm's look.
 func (p page) Look(arm string) look { return p.Looks[arm] }
 
-// ArmsOf lists the arms whose course a table's charts show: all that have a series and are no null
-// driver, in the order of the rows.
-func (p page) ArmsOf(t model.Table) (arms []string) {
+// ArmsOf lists the arms that have a chart of their own: all that have a series and are no null driver,
+// in the order of the rows.
+func (p page) ArmsOf(t model.Table) []string {
+	return armsOf(t, func(r model.Row) bool { return r.Role != roleCeiling })
+}
+
+// Drawn lists the arms that stand together in a chart: the stores.
+func (p page) Drawn(t model.Table) []string {
+	return armsOf(t, func(r model.Row) bool { return r.Standing != model.Reference })
+}
+
+func armsOf(t model.Table, fit func(model.Row) bool) (arms []string) {
 	for _, row := range t.Rows {
 		drawn := slices.ContainsFunc(t.Series, func(s model.Series) bool { return s.Arm == row.Arm && len(s.At) > 0 })
-		if drawn && row.Role != roleCeiling {
+		if drawn && fit(row) {
 			arms = append(arms, row.Arm)
 		}
 	}
@@ -90,10 +99,10 @@ func (p page) ArmsOf(t model.Table) (arms []string) {
 const togetherMax, tangleMin = 16, 6
 
 // Together reports whether a table's arms stand in one chart.
-func (p page) Together(t model.Table) bool { return len(p.ArmsOf(t)) <= togetherMax }
+func (p page) Together(t model.Table) bool { return len(p.Drawn(t)) <= togetherMax }
 
 // Tangled reports whether each of a table's arms has a chart of its own that is seen at once.
-func (p page) Tangled(t model.Table) bool { return len(p.ArmsOf(t)) >= tangleMin }
+func (p page) Tangled(t model.Table) bool { return len(p.Drawn(t)) >= tangleMin }
 
 // Latency reports whether there is a latency to draw.
 func (p page) Latency(t model.Table) bool {
@@ -121,6 +130,7 @@ type lead struct {
 	Panels []panel
 	Table  *model.Table
 	Kind   string // of the chart: "rate" or "stored"
+	Ranged bool   // some bar has an interval
 }
 
 // panel is the rates of one phase.
@@ -159,6 +169,7 @@ func (p page) leadOf() (l lead) {
 		one := panel{Title: c.Title, Table: c.Table}
 		for _, row := range s.Rows {
 			if v := row.Cells[i]; v.Value != nil && v.Text == "" {
+				l.Ranged = l.Ranged || v.Low != nil
 				one.Bars = append(one.Bars, bar{row.Arm, format.Number(*v.Value), !v.Ranked,
 					trackOf(*v.Value, v.Low, v.High, longest)})
 			}

@@ -105,13 +105,10 @@ func (s shape) addClass(r *model.Result, draw *rand.Rand, c int, class string) {
 			section.Columns = append(section.Columns, model.SectionColumn{Kind: "rate", Phase: phase, Title: phase, Table: t.ID})
 		}
 		for i := range section.Rows {
-			at := strings.Index(" "+strings.Join(armsOf(t.Rows), " ")+" ", " "+section.Rows[i].Arm+" ")
 			var row model.Row
-			if at >= 0 {
-				for _, have := range t.Rows {
-					if have.Arm == section.Rows[i].Arm {
-						row = have
-					}
+			for _, have := range t.Rows {
+				if have.Arm == section.Rows[i].Arm {
+					row = have
 				}
 			}
 			cells := &section.Rows[i].Cells
@@ -132,13 +129,6 @@ func (s shape) addClass(r *model.Result, draw *rand.Rand, c int, class string) {
 		section.Changes = []finding.Message{say("10 records: pogreb leads at read-shuffled (3.1×).")}
 	}
 	r.Summary.Sections = append(r.Summary.Sections, section)
-}
-
-func armsOf(rows []model.Row) (arms []string) {
-	for _, row := range rows {
-		arms = append(arms, row.Arm)
-	}
-	return arms
 }
 
 func (s shape) table(r *model.Result, draw *rand.Rand, c int, class, phase string) model.Table {

@@ -17,9 +17,15 @@ type grid struct {
 
 type column struct {
 	Title, Unit string
-	Phone       bool // there also where a screen is narrow
+	Class       string // "wide": not where a screen is narrow; "word": not figures
 	of          func(model.Row) cell
 }
+
+// Classes of columns.
+const (
+	narrow = ""
+	wide   = "wide"
+)
 
 type gridRow struct {
 	Arm, How string
@@ -32,11 +38,7 @@ type cell struct {
 	Text, Unit, Sub string
 	Class           string
 	Track           *track
-	column          *column
 }
-
-// Narrow reports whether a narrow screen shows the cell.
-func (c cell) Narrow() bool { return c.column.Phone }
 
 // track is a bar from zero with an interval, in shares of the longest of its column.
 type track struct {
@@ -53,7 +55,7 @@ func gridOf(rows []model.Row, columns []column) (g grid) {
 		values := make([]cell, len(rows))
 		for j, row := range rows {
 			values[j] = column.of(row)
-			values[j].column = &columns[i]
+			values[j].Class = strings.TrimSpace(column.Class + " " + values[j].Class)
 		}
 		if !slices.ContainsFunc(values, func(c cell) bool { return !c.empty() }) {
 			continue
@@ -161,41 +163,50 @@ func (p page) Ranked(t model.Table) grid {
 		unit = "batches/s"
 	}
 	columns := []column{
-		{"Rank", "", true, rankCell},
-		{"Rate", unit, true, func(r model.Row) cell { return estimate(r.Rate, format.Number) }},
-		{"", "0 to best", false, func(r model.Row) cell {
+		{"Rank", "", narrow, rankCell},
+		{"Rate", unit, narrow, func(r model.Row) cell { return estimate(r.Rate, format.Number) }},
+		{"", "", "wide graph", func(r model.Row) cell {
 			if r.Rate == nil || len(rates) < 2 || r.Standing == model.Reference {
 				return cell{}
 			}
 			return cell{Track: trackOf(r.Rate.Value, r.Rate.Low, r.Rate.High, longest)}
 		}},
-		{"Records", "per s", false, func(r model.Row) cell {
+		{"Records", "per s", wide, func(r model.Row) cell {
 			if r.Records == nil || r.Rate != nil && r.Records.Value == r.Rate.Value {
 				return cell{}
 			}
 			return number(format.Number(r.Records.Value))
 		}},
-		{"Of the best", "95 % interval", false, func(r model.Row) cell { return ratioCell(r.ToBest) }},
-		{"Of the baseline", "95 % interval", false, func(r model.Row) cell {
-			if len(t.Best) == 1 && t.Best[0] == t.Baseline {
-				return cell{} // it is the ratio to the best
+		{"Of the best", "95 % interval", wide, func(r model.Row) cell { return ratioCell(r.ToBest) }},
+		{"Of the baseline", "95 % interval", wide, func(r model.Row) cell {
+			if len(rates) < 3 || len(t.Best) == 1 && t.Best[0] == t.Baseline {
+				return cell{} // the ratio to the best says as much
 			}
 			return ratioCell(r.ToBaseline)
 		}},
-		{"Worst sample", unit, false, func(r model.Row) cell { return maybe(r.WorstSample, format.Number) }},
+		{"Worst sample", unit, wide, func(r model.Row) cell { return maybe(r.WorstSample, format.Number) }},
 	}
+	columns = append(columns, latencyColumns()...)
+	return gridOf(rows, append(columns,
+		column{"Wait", "for a handle", wide, func(r model.Row) cell { return maybe(r.WaitNS, format.Latency) }},
+		column{"Misses", "operations", wide, func(r model.Row) cell { return count(r.Miss, "") }},
+		column{"Conflicts", "operations", wide, func(r model.Row) cell { return count(r.Conflict, "") }},
+		column{"Bad", "operations", narrow, func(r model.Row) cell { return count(r.Bad(), "bad") }},
+		column{"Harness", "share", wide, func(r model.Row) cell { return maybe(r.HarnessShare, format.Percent) }},
+	))
+}
+
+func latencyColumns() (columns []column) {
 	for _, q := range []float64{0.5, 0.99, 0.999, 1} {
-		columns = append(columns, column{format.Quantile(q), "latency", q == 0.99, func(r model.Row) cell {
+		class := wide
+		if q == 0.99 {
+			class = narrow
+		}
+		columns = append(columns, column{format.Quantile(q), "latency", class, func(r model.Row) cell {
 			return maybe(r.At(q), format.Latency)
 		}})
 	}
-	return gridOf(rows, append(columns,
-		column{"Wait", "for a handle", false, func(r model.Row) cell { return maybe(r.WaitNS, format.Latency) }},
-		column{"Misses", "operations", false, func(r model.Row) cell { return count(r.Miss, "") }},
-		column{"Conflicts", "operations", false, func(r model.Row) cell { return count(r.Conflict, "") }},
-		column{"Bad", "operations", true, func(r model.Row) cell { return count(r.Bad(), "bad") }},
-		column{"Harness", "share", false, func(r model.Row) cell { return maybe(r.HarnessShare, format.Percent) }},
-	))
+	return columns
 }
 
 func rankCell(r model.Row) cell {
@@ -219,19 +230,19 @@ func ratioCell(r *model.Ratio) cell {
 // Course is a table's grid of rates that were not held; none where all were.
 func (p page) Course(t model.Table) grid {
 	rows := slices.DeleteFunc(ratedRows(t), func(r model.Row) bool {
-		return r.Standing == model.Reference || r.Course.Kind == "" || r.Course.Kind == "steady"
+		return r.Standing == model.Reference || slices.Contains([]string{"", "steady", "inconclusive"}, r.Course.Kind)
 	})
 	return gridOf(rows, []column{
-		{"Course", "of the rate", true, func(r model.Row) cell { return cell{Text: r.Course.Kind, Class: "word"} }},
-		{"Early", "ops/s", true, func(r model.Row) cell { return maybe(r.Course.Early, format.Number) }},
-		{"Late", "ops/s", true, func(r model.Row) cell { return maybe(r.Course.Late, format.Number) }},
-		{"Broke at", "records", true, func(r model.Row) cell { return maybe(r.Course.BrokeAt, format.Number) }},
-		{"Broke at", "time", false, func(r model.Row) cell { return maybe(r.Course.BrokeAtS, format.Seconds) }},
-		{"Reached", "records", false, func(r model.Row) cell { return maybe(r.Course.Reached, format.Number) }},
-		{"With", "resources", false, func(r model.Row) cell {
-			return cell{Text: strings.Join(r.Course.With, ", "), Class: "word"}
+		{"Course", "of the rate", "word", func(r model.Row) cell { return cell{Text: r.Course.Kind} }},
+		{"Early", "ops/s", narrow, func(r model.Row) cell { return maybe(r.Course.Early, format.Number) }},
+		{"Late", "ops/s", narrow, func(r model.Row) cell { return maybe(r.Course.Late, format.Number) }},
+		{"Broke at", "records", narrow, func(r model.Row) cell { return maybe(r.Course.BrokeAt, format.Number) }},
+		{"Broke at", "time", wide, func(r model.Row) cell { return maybe(r.Course.BrokeAtS, format.Seconds) }},
+		{"Reached", "records", wide, func(r model.Row) cell { return maybe(r.Course.Reached, format.Number) }},
+		{"With", "resources", "wide word", func(r model.Row) cell {
+			return cell{Text: strings.Join(r.Course.With, ", ")}
 		}},
-		{"Blocks", "", false, func(r model.Row) cell { return count(uint64(r.Course.Blocks), "") }},
+		{"Blocks", "", wide, func(r model.Row) cell { return count(uint64(r.Course.Blocks), "") }},
 	})
 }
 
@@ -241,27 +252,27 @@ func (p page) Took(t model.Table) grid {
 		return r.Rate == nil || r.Standing == model.Reference
 	})
 	return gridOf(rows, []column{
-		{"Memory", "peak RSS", true, func(r model.Row) cell { return maybe(r.MemoryBytes, format.Bytes) }},
-		{"Data", "÷ memory", false, func(r model.Row) cell { return maybe(r.DataToMemory, format.Factor) }},
-		{"Disk", "after the drain", true, func(r model.Row) cell { return maybe(r.DiskBytes, format.Bytes) }},
-		{"Space", "disk ÷ logical", true, func(r model.Row) cell {
+		{"Memory", "peak RSS", narrow, func(r model.Row) cell { return maybe(r.MemoryBytes, format.Bytes) }},
+		{"Data", "÷ memory", wide, func(r model.Row) cell { return maybe(r.DataToMemory, format.Factor) }},
+		{"Disk", "after the drain", narrow, func(r model.Row) cell { return maybe(r.DiskBytes, format.Bytes) }},
+		{"Space", "disk ÷ logical", wide, func(r model.Row) cell {
 			if r.DiskBytes == nil || r.LogicalBytes == nil || *r.LogicalBytes == 0 {
 				return cell{}
 			}
 			return number(format.Factor(*r.DiskBytes / *r.LogicalBytes))
 		}},
-		{"Logical", "bytes", false, func(r model.Row) cell { return maybe(r.LogicalBytes, format.Bytes) }},
-		{"Host writes", "bytes", false, func(r model.Row) cell { return maybe(r.HostWriteBytes, format.Bytes) }},
-		{"Write", "amplification", false, func(r model.Row) cell { return maybe(r.WriteAmplification, format.Factor) }},
-		{"Drained", "in", false, func(r model.Row) cell {
+		{"Logical", "bytes", wide, func(r model.Row) cell { return maybe(r.LogicalBytes, format.Bytes) }},
+		{"Host writes", "bytes", wide, func(r model.Row) cell { return maybe(r.HostWriteBytes, format.Bytes) }},
+		{"Write", "amplification", wide, func(r model.Row) cell { return maybe(r.WriteAmplification, format.Factor) }},
+		{"Drained", "in", wide, func(r model.Row) cell {
 			if r.Drained != nil && !*r.Drained {
 				return cell{Text: "no", Class: "bad"}
 			}
 			return maybe(r.DrainSeconds, format.Seconds)
 		}},
-		{"CPU", "per op", false, func(r model.Row) cell { return maybe(r.CPUNS, format.Latency) }},
-		{"Alloc", "bytes/op", false, func(r model.Row) cell { return maybe(r.AllocBytes, format.Bytes) }},
-		{"Allocs", "per op", false, func(r model.Row) cell { return maybe(r.Allocs, format.Number) }},
+		{"CPU", "per op", wide, func(r model.Row) cell { return maybe(r.CPUNS, format.Latency) }},
+		{"Alloc", "bytes/op", wide, func(r model.Row) cell { return maybe(r.AllocBytes, format.Bytes) }},
+		{"Allocs", "per op", wide, func(r model.Row) cell { return maybe(r.Allocs, format.Number) }},
 	})
 }
 
@@ -296,16 +307,11 @@ func (p page) Operations(t model.Table) (operations []operation) {
 				}
 			}
 		}
-		columns := []column{{"Done", "operations", true, func(r model.Row) cell { return count(r.Attempted, "") }},
-			{"Items", "per op", false, func(r model.Row) cell { return maybe(items[r.Arm], format.Number) }}}
-		for _, q := range []float64{0.5, 0.99, 0.999, 1} {
-			columns = append(columns, column{format.Quantile(q), "latency", q == 0.99, func(r model.Row) cell {
-				return maybe(r.At(q), format.Latency)
-			}})
-		}
-		columns = append(columns,
-			column{"Misses", "operations", false, func(r model.Row) cell { return count(r.Miss, "") }},
-			column{"Bad", "operations", true, func(r model.Row) cell { return count(r.Bad(), "bad") }})
+		columns := []column{{"Done", "operations", narrow, func(r model.Row) cell { return count(r.Attempted, "") }},
+			{"Items", "per op", wide, func(r model.Row) cell { return maybe(items[r.Arm], format.Number) }}}
+		columns = append(append(columns, latencyColumns()...),
+			column{"Misses", "operations", wide, func(r model.Row) cell { return count(r.Miss, "") }},
+			column{"Bad", "operations", narrow, func(r model.Row) cell { return count(r.Bad(), "bad") }})
 		operations = append(operations, operation{name, gridOf(rows, columns)})
 	}
 	return operations
@@ -318,14 +324,26 @@ type summaryCell struct {
 	Off bool
 }
 
-// Signs say which signs a section's table uses, so that its legend explains no others.
+// signs say which signs the summary's tables use, so that their legend explains no others.
 type signs struct{ Letters, Unranked, Unsteady, Absent bool }
 
-// Grid returns the cells of a section by row, and the signs in it.
-func (p page) Grid(s model.Section) (table struct {
-	Rows  [][]summaryCell
-	Signs signs
-}) {
+// Signs returns the signs in all sections.
+func (p page) Signs() (signs signs) {
+	for _, s := range p.Summary.Sections {
+		for _, row := range p.Grid(s) {
+			for _, c := range row {
+				signs.Letters = signs.Letters || c.Of.Letters != ""
+				signs.Unranked = signs.Unranked || c.Off
+				signs.Unsteady = signs.Unsteady || c.Of.Unsteady
+				signs.Absent = signs.Absent || c.Text == format.Absent
+			}
+		}
+	}
+	return signs
+}
+
+// Grid returns the cells of a section by row.
+func (p page) Grid(s model.Section) (rows [][]summaryCell) {
 	for _, row := range s.Rows {
 		var cells []summaryCell
 		for i, c := range row.Cells {
@@ -335,7 +353,7 @@ func (p page) Grid(s model.Section) (table struct {
 			case c.Text != "":
 				shown.cell = cell{Text: c.Text, Class: "word"}
 			case c.Value == nil:
-				shown.cell, table.Signs.Absent = cell{Text: format.Absent}, true
+				shown.cell = cell{Text: format.Absent}
 			case kind == "ratio":
 				shown.cell = number(format.Factor(*c.Value))
 			default:
@@ -345,14 +363,11 @@ func (p page) Grid(s model.Section) (table struct {
 					shown.Track = trackOf(*c.Value, nil, nil, longestOf(columnOf(s, i)))
 				}
 			}
-			table.Signs.Letters = table.Signs.Letters || c.Letters != ""
-			table.Signs.Unranked = table.Signs.Unranked || shown.Off
-			table.Signs.Unsteady = table.Signs.Unsteady || c.Unsteady
 			cells = append(cells, shown)
 		}
-		table.Rows = append(table.Rows, cells)
+		rows = append(rows, cells)
 	}
-	return table
+	return rows
 }
 
 func columnOf(s model.Section, column int) (values []model.Estimate) {

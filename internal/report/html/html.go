@@ -113,7 +113,7 @@ var functions = template.FuncMap{
 	"rate":      format.Rate,
 	"factor":    format.Factor,
 	"interval":  intervalText,
-	"plural":    func(n int, noun string) string { return format.Plural(n, noun, "") },
+	"plural":    func(n int, one, many string) string { return format.Plural(n, one, many) },
 	"severity":  func(s finding.Severity) string { return strings.ToUpper(string(s[:1])) + string(s[1:]) },
 	"paragraph": func(s string) []string { return strings.SplitN(s, "? ", 2) },
 	"breakable": breakable,

@@ -56,7 +56,7 @@ const undrawn = `[...document.querySelectorAll(".plot")].filter((e) => e.checkVi
 	const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
 	const colours = new Set();
 	let drawn = 0;
-	for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 200) { drawn++; colours.add(data[i] >> 4 << 8 | data[i + 1] >> 4 << 4 | data[i + 2] >> 4); }
+	for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 60) { drawn++; colours.add(data[i] >> 4 << 8 | data[i + 1] >> 4 << 4 | data[i + 2] >> 4); }
 	return drawn < 200 || colours.size < 3;
 }).map((e) => e.dataset.kind + " " + e.dataset.table)`
 
@@ -249,6 +249,28 @@ func TestPageWritesNumbersAsGoDoes(t *testing.T) {
 			if got := js[string](b, fmt.Sprintf("si(%g, %s)", v, text)); got != format.SI(v, unit) {
 				t.Errorf("the page writes %g as %q, Go as %q", v, got, format.SI(v, unit))
 			}
+		}
+	}
+}
+
+// The pointer over a chart shows the values there; a drag zooms every chart of the table.
+func TestPointerInAChart(t *testing.T) {
+	b := openPage(t, pageOf(t, made(fixtures["put-get"])))
+	b.settle()
+	place := js[[]float64](b, `(() => { const e = document.querySelector(".phase .plot .u-over"); e.scrollIntoView({block: "center"});
+		const r = e.getBoundingClientRect(); return [r.left + r.width * 0.3, r.left + r.width * 0.6, r.top + r.height / 2]; })()`)
+	b.do(chromedp.DragAndDropXY(place[0], place[2], place[1], place[2], 5))
+	b.settle()
+	tip := js[string](b, `[...document.querySelectorAll(".tip")].filter((e) => e.checkVisibility()).map((e) => e.textContent).join("|")`)
+	if !strings.Contains(tip, "pebble") || !strings.Contains(tip, " s") || strings.Contains(tip, "|") {
+		t.Errorf("the pointer in the chart shows %q", tip)
+	}
+	b.shoot("tip.png")
+	spans := js[[]float64](b, `[...document.querySelectorAll(".phase[open] .plot")].filter((e) => e.plot && e.dataset.kind !== "nines")
+		.map((e) => e.plot.scales.x.max - e.plot.scales.x.min)`)
+	for i, span := range spans {
+		if span < 10 || span > 25 {
+			t.Errorf("after a drag over three tenths of 60 s, chart %d of %d shows %.1f s", i, len(spans), span)
 		}
 	}
 }

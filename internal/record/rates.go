@@ -1,0 +1,73 @@
+package record
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"assay/internal/analyze"
+	"assay/internal/stat"
+)
+
+// Rates is the series of a phase: good operations a second, with what was sampled beside them. Kept are
+// the samples that it is of. A last sample of less than half the usual length is left out, for its rate
+// is mostly noise; so are those that end after the phase's time (0: it has none) was over by half a
+// sample, when no operation begins any more.
+func Rates(samples []Sample, phase string, limit time.Duration) (s analyze.Series, kept []Sample) {
+	var lengths []float64
+	for _, sample := range samples {
+		if sample.Phase == phase && sample.Seconds > 0 {
+			kept, lengths = append(kept, sample), append(lengths, sample.Seconds)
+		}
+	}
+	width := stat.Median(lengths)
+	kept = slices.DeleteFunc(kept, func(s Sample) bool {
+		return s.Seconds < width/2 || limit > 0 && s.At > limit.Seconds()+width/2
+	})
+	if len(kept) == 0 {
+		return s, nil
+	}
+	s.Begin = max(kept[0].At-kept[0].Seconds, 0)
+	for _, sample := range kept {
+		good := sample.Operations - min(sample.Bad, sample.Operations)
+		s.Ends, s.Rates = append(s.Ends, sample.At), append(s.Rates, float64(good)/sample.Seconds)
+	}
+	s.Records = column(kept, func(s Sample) (float64, bool) { return asFloat(s.Records) })
+	s.Bytes = column(kept, func(s Sample) (float64, bool) { return asFloat(s.DiskBytes) })
+	s.MaxSeconds = column(kept, func(s Sample) (float64, bool) {
+		ns, measured := pointed(s.MaxNS)
+		return ns / 1e9, measured
+	})
+	engine := map[string]bool{}
+	for _, sample := range kept {
+		for name := range sample.Stats {
+			engine[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(engine)) {
+		values := column(kept, func(s Sample) (float64, bool) { v, ok := s.Stats[name]; return v, ok })
+		s.Resources = append(s.Resources, analyze.Resource{Name: name, Engine: true, Values: values})
+	}
+	for _, resource := range ResourcesOf(kept) {
+		values := column(kept, func(s Sample) (float64, bool) { return s.Resource(resource.Name) })
+		s.Resources = append(s.Resources, analyze.Resource{Name: resource.Name, Values: values})
+	}
+	return s, kept
+}
+
+// column is NaN where a value was not measured; nil if it never was.
+func column(samples []Sample, value func(Sample) (float64, bool)) []float64 {
+	values, measured := make([]float64, len(samples)), false
+	for i, sample := range samples {
+		v, ok := value(sample)
+		if !ok {
+			v = math.NaN()
+		}
+		values[i], measured = v, measured || ok
+	}
+	if !measured {
+		return nil
+	}
+	return values
+}
