@@ -44,5 +44,5 @@ func detectHarnessUnknown(run *record.Run, tables []*table) []finding.Finding {
 	if len(arms) == 0 {
 		return nil
 	}
-	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.HarnessUnknown, "arms", arms, "places", places))}
+	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.HarnessUnknown, "arms", distinctWords(arms), "places", places))}
 }

@@ -8,6 +8,7 @@ import (
 	"assay/internal/finding"
 	"assay/internal/record"
 	"assay/internal/spec"
+	"assay/internal/stat"
 	"assay/internal/trace"
 	"assay/store"
 )
@@ -263,5 +264,9 @@ func (r *row) filesShare() *float64 {
 		}
 		shares = append(shares, share)
 	}
-	return meanOf(shares)
+	if len(shares) == 0 {
+		return nil
+	}
+	mean := stat.Mean(shares)
+	return &mean
 }

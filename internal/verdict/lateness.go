@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -193,18 +192,4 @@ func responseAt(phases []*record.Phase, q float64) float64 {
 		}
 	}
 	return response.Quantile(q)
-}
-
-func quantileName(q float64) string { return fmt.Sprintf("p%.6g", 100*q) }
-
-// at returns the latency at one of Quantiles, as far as it has a field; 0 otherwise.
-func (l *Latency) at(q float64) float64 {
-	return map[float64]float64{0.5: l.P50, 0.9: l.P90, 0.99: l.P99, 0.999: l.P999, 0.9999: l.p9999}[q]
-}
-
-// notAbove cuts the quantiles down to the exact maximum: a bucket's middle may lie above it.
-func (l *Latency) notAbove(maxNS float64) {
-	for _, ns := range []*float64{&l.P50, &l.P90, &l.P99, &l.P999, &l.p9999} {
-		*ns = min(*ns, maxNS)
-	}
 }
