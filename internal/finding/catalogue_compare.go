@@ -7,6 +7,7 @@ var _ = register(
 	Entry{Code: "compare-improvement", Example: Params{"better": 2, "of": 24, "places": []string{"rate of bbolt in put (D1)"}},
 		Says: `Improvement: {{list .places}} ({{.better}} of {{plural .of "figure" ""}}). No regression.`},
 	Entry{Code: "compare-none", Example: Params{"of": 24, "margin": 0.1}, Says: `No regression: no rate is slower by {{percent .margin}} or more.`},
+	Entry{Code: "compare-nothing", Says: `Inconclusive: nothing could be compared.`},
 	Entry{Code: "compare-inconclusive", Example: Params{"open": 2, "of": 4, "skipped": 0},
 		Says:   `Inconclusive: {{.open}} of {{plural .of "rate" ""}} undecided{{if .skipped}}, {{.skipped}} not compared{{end}}.`,
 		Remedy: `run both with more blocks: --set blocks=N`},
