@@ -17,12 +17,12 @@ var _ = register(
 		Remedy: `run both with more blocks: --set blocks=N`},
 	Entry{Code: "compare-criteria-met", Example: Params{"criteria": 2}, Says: `No regression: no figure is beyond the {{plural .criteria "threshold" ""}}.`},
 
-	Entry{Code: "compare-worse", Example: Params{"ratio": 0.9}, Says: `significantly worse`},
-	Entry{Code: "compare-better", Example: Params{"ratio": 1.2}, Says: `significantly better`},
-	Entry{Code: "compare-not-worse", Example: Params{"margin": 0.1}, Says: `not worse by {{percent .margin}} or more`},
-	Entry{Code: "compare-one-block", Says: `one block gives no interval`},
-	Entry{Code: "compare-noisy", Example: Params{"share": 0.3}, Says: `too noisy: the baseline differs from itself by {{percent .share}}`},
-	Entry{Code: "compare-wide", Example: Params{"low": 0.7, "high": 1.4}, Says: `the interval holds both a regression and none`},
+	Entry{Code: "compare-worse", Example: Params{"ratio": 0.9}, Says: `worse`},
+	Entry{Code: "compare-better", Example: Params{"ratio": 1.2}, Says: `better`},
+	Entry{Code: "compare-not-worse", Example: Params{"margin": 0.1}, Says: `not worse`},
+	Entry{Code: "compare-one-block", Says: `one block`},
+	Entry{Code: "compare-noisy", Example: Params{"share": 0.3}, Says: `noise {{percent .share}}`},
+	Entry{Code: "compare-wide", Example: Params{"low": 0.7, "high": 1.4}, Says: `undecided`},
 
 	Entry{Code: "compare-only-old", Says: `only in the old run`},
 	Entry{Code: "compare-only-new", Says: `only in the new run`},

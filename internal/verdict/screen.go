@@ -326,7 +326,7 @@ func nextOf(run *record.Run, made model.Run, tables []*table, r *model.Result) (
 	if left := made.Counts.Missing + made.Counts.Interrupted; left > 0 && run.Directory != "" {
 		add(shellCommand(programOf(run), "run", "--resume", run.Directory), finding.New("next-resume", "trials", left))
 	}
-	if disturbed(tables, r.Groups) {
+	if machineSpoilt(tables, r.Groups) {
 		add(shellCommand(programOf(run), "doctor"), finding.New("next-doctor"))
 	}
 	detectable, few := 0.0, false
@@ -354,8 +354,8 @@ func nextOf(run *record.Run, made model.Run, tables []*table, r *model.Result) (
 	return next
 }
 
-// disturbed reports whether the machine, rather than a store, spoilt trials.
-func disturbed(tables []*table, groups []model.Group) bool {
+// machineSpoilt reports whether the machine, rather than a store, spoilt trials.
+func machineSpoilt(tables []*table, groups []model.Group) bool {
 	for _, t := range tables {
 		for _, r := range t.rows {
 			if slices.ContainsFunc(r.Reasons, func(m finding.Message) bool { return m.Code == "reason-machine" }) {
