@@ -79,7 +79,7 @@ func CompareArms(run *record.Run, old, new string, criteria ...model.Criterion) 
 				c.add(t, b.Arm, m, []stat.Estimate{table.Arms[j], table.Arms[i]}, r, table.Smallest)
 			} else if m.name == "rate" {
 				where.Why = finding.New("compare-no-common-block")
-				c.made.Skipped = append(c.made.Skipped, where)
+				c.skip(where)
 			}
 		}
 	}
@@ -161,7 +161,17 @@ func newComparer(sides []string, criteria []model.Criterion) *comparer {
 	return &comparer{made: &model.Comparison{Version: model.Version, Sides: sides, Criteria: slices.Clone(criteria)}}
 }
 
-func (c *comparer) skip(s model.Skipped) { c.made.Skipped = append(c.made.Skipped, s) }
+// skip notes what is not compared: phases of a cell that have the same reason are one line.
+func (c *comparer) skip(s model.Skipped) {
+	for i := range c.made.Skipped {
+		o := &c.made.Skipped[i]
+		if o.Arm == s.Arm && o.Cell == s.Cell && finding.Text(o.Why) == finding.Text(s.Why) {
+			o.Phase += ", " + s.Phase
+			return
+		}
+	}
+	c.made.Skipped = append(c.made.Skipped, s)
+}
 
 // alikeIn finds the table of the same parameters and phase.
 func alikeIn(t *table, tables []*table) (*table, bool) {
@@ -363,7 +373,9 @@ func (c *comparer) judge() *model.Comparison {
 		c.judgeCriteria()
 	case worse > 0:
 		m.Outcome, m.Verdict = model.Regression, finding.New("compare-regression", "worse", worse, "of", rows, "places", c.placesWith(model.Regression))
-	case open > 0 || len(m.Skipped) > 0 || rows == 0:
+	case rows == 0:
+		m.Outcome, m.Verdict = model.Inconclusive, finding.New("compare-nothing")
+	case open > 0 || len(m.Skipped) > 0:
 		m.Outcome, m.Verdict = model.Inconclusive, finding.New("compare-inconclusive", "open", open, "of", rates, "skipped", len(m.Skipped))
 	case better > 0:
 		m.Outcome, m.Verdict = model.Improvement, finding.New("compare-improvement", "better", better, "of", rows, "places", c.placesWith(model.Improvement))
