@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/verdict"
+	"assay/internal/analyze"
 )
 
 const article = "../../internal/verdict/testdata/article.csv"
@@ -27,8 +27,8 @@ func TestAnalyze(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := parsed[verdict.Analysis](t, assay(t, "analyze", path, "--format", "json").stdout)
-	if len(got.Cliffs) != 1 || got.Cliffs[0].Seconds != 30 || len(got.Marks) != 4 || len(got.Segments) < 2 || len(got.Sentences) != 3 {
+	got := parsed[analyze.Shape](t, assay(t, "analyze", path, "--format", "json").stdout)
+	if cliff := got.Cliff(); cliff == nil || cliff.From != 30 {
 		t.Errorf("%+v", got)
 	}
 	short := assayIn(t, "", "time_s,rate,record\n1,2,3\n", "analyze", "-")
