@@ -3,14 +3,16 @@ package finding
 // What a trial is marked for. Package run makes marks while it conducts a trial; docs/run-directory.md
 // lists the codes. Each belongs to a fault, which is the finding that it makes.
 const (
-	MarkFailed     Code = "operations-failed"     // in an error or a timeout
-	MarkWrong      Code = "operations-wrong"      // returned a value that was never written there
-	MarkLost       Code = "operations-lost"       // did not find a record that was stored
-	MarkUnfinished Code = "operations-unfinished" // began and have no outcome
+	MarkFailed     Code = "operations-failed"      // in an error or a timeout
+	MarkWrong      Code = "operations-wrong"       // returned a value that was never written there
+	MarkOtherTrial Code = "operations-other-trial" // returned a value that another trial wrote
+	MarkLost       Code = "operations-lost"        // did not find a record that was stored
+	MarkUnfinished Code = "operations-unfinished"  // began and have no outcome
 
 	MarkReadbackLost   Code = "readback-lost"
 	MarkReadbackStale  Code = "readback-stale"
 	MarkReadbackWrong  Code = "readback-wrong"
+	MarkReadbackOther  Code = "readback-other-trial"
 	MarkReadbackFailed Code = "readback-failed"
 
 	MarkSum          Code = "count-sum"          // of outcomes, is not the operations that were attempted
@@ -48,6 +50,7 @@ const (
 const (
 	FaultErrors     Code = "errors"
 	FaultWrong      Code = "wrong-values"
+	FaultOtherTrial Code = "values-of-another-trial"
 	FaultLost       Code = "lost-values"
 	FaultStale      Code = "stale-values"
 	FaultCounts     Code = "counts-disagree"
@@ -106,6 +109,8 @@ var _ = register(
 		Says: `{{count .count}} of {{plural .of "operation" ""}} failed{{if .message}}, most often with: {{clean .message}}{{end}}`},
 	Entry{Code: MarkWrong, Fault: FaultWrong, Example: Params{"count": 3, "of": 90000, "message": "read 17: value of key 18"},
 		Says: `{{count .count}} of {{plural .of "operation" ""}} returned a value that was never written under its key{{if .message}}, most often: {{clean .message}}{{end}}`},
+	Entry{Code: MarkOtherTrial, Fault: FaultOtherTrial, Example: Params{"count": 8028, "of": 90000},
+		Says: `{{count .count}} of {{plural .of "operation" ""}} returned a value that another trial wrote`},
 	Entry{Code: MarkLost, Fault: FaultLost, Example: Params{"count": 5, "of": 90000},
 		Says: `{{count .count}} of {{plural .of "operation" ""}} did not find a stored record{{if .message}}, most often: {{clean .message}}{{end}}`},
 	Entry{Code: MarkUnfinished, Fault: FaultUnfinished, Example: Params{"count": 1},
@@ -117,6 +122,8 @@ var _ = register(
 		Says: `{{count .count}} of {{plural .of "record" ""}} read back at the end held an older value than the last acknowledged one{{if .example}} ({{clean .example}}){{end}}`},
 	Entry{Code: MarkReadbackWrong, Fault: FaultWrong, Example: Params{"count": 2, "of": 10000},
 		Says: `{{count .count}} of {{plural .of "record" ""}} read back at the end held a value of another record, or a damaged one{{if .example}} ({{clean .example}}){{end}}`},
+	Entry{Code: MarkReadbackOther, Fault: FaultOtherTrial, Example: Params{"count": 2, "of": 10000},
+		Says: `{{count .count}} of {{plural .of "record" ""}} read back at the end held a value that another trial wrote{{if .example}} ({{clean .example}}){{end}}`},
 	Entry{Code: MarkReadbackFailed, Fault: FaultErrors, Example: Params{"count": 2, "of": 10000},
 		Says: `{{count .count}} of {{plural .of "record" ""}} could not be read back at the end{{if .example}} ({{clean .example}}){{end}}`},
 
@@ -185,6 +192,10 @@ var _ = register(
 		Says:   `{{.arm}} returned {{plural .count "wrong value" ""}} in {{.place}}.`,
 		Many:   `{{list .Arms}} returned wrong values in {{list .Places}}.`,
 		Remedy: suspectStore},
+	Entry{Code: FaultOtherTrial, Severity: Grave, Example: fault("count", 8028),
+		Says:   `{{.arm}} returned {{plural .count "value" ""}} that another trial wrote in {{.place}}.`,
+		Many:   `{{list .Arms}} returned values that another trial wrote in {{plural .Count "table" ""}}.`,
+		Remedy: "check for data that outlives a trial, and for writes that are dropped"},
 	Entry{Code: FaultLost, Severity: Grave, Example: fault("count", 5),
 		Says:   `{{.arm}} lost {{plural .count "record" ""}} in {{.place}}.`,
 		Many:   `{{list .Arms}} lost records in {{list .Places}}.`,

@@ -17,6 +17,9 @@
 //	final.go    what was acknowledged, is it there?
 //	programs.go is the worker still the program that the run began with?
 //	compress.go what compressors make of the values
+//	tag.go      what tells a trial's values and keys from those of others
+//	history.go  the sample of keys whose history is recorded
+//	servers.go  what servers hold before the run, and what a trial takes away again
 //	shared.go   the files that conductor and worker share
 package run
 
@@ -143,6 +146,7 @@ func (r *running) trials(ctx context.Context, left []plan.Trial, planned int) er
 	}
 	r.view.RunStarted(live.Run{Name: r.experiment.Name, Trials: planned, Done: done, Arms: arms,
 		Estimate: time.Duration(estimate.SecondsHigh * float64(time.Second))})
+	r.tellHeld(ctx, left)
 	for i, p := range left {
 		if ctx.Err() != nil {
 			r.result.Interrupted = true

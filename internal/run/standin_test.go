@@ -36,6 +36,7 @@ func driversHere() []store.Driver {
 		standIn{name: "lazy", kind: store.Embedded, class: store.D0, lazy: true},
 		standIn{name: "failing", kind: store.Memory, class: store.D0, fails: true},
 		standIn{name: "distant", kind: store.Server, class: store.D0},
+		keepsake{},
 	})
 }
 

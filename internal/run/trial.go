@@ -39,6 +39,9 @@ type trial struct {
 
 	freeBefore uint64 // bytes of the disk that the store's files stand on, before they did; 0: not known, or it is the trial's alone
 
+	opened bool   // the store has been opened once
+	tag    uint32 // in the check of every value
+
 	loaded uint64 // records that were stored with version 0
 	fresh  uint64 // the first index that no key has had
 	past   []audit.Phase
@@ -138,6 +141,9 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	if len(command) == 0 {
 		command = t.run.options.Worker
 	}
+	if err := t.name(); err != nil {
+		return ownFault{err}
+	}
 	if t.worker, err = conductor.Start(command, t.writer.Log()); err != nil {
 		t.result.Cause = finding.CauseNoWorker
 		return err
@@ -165,6 +171,7 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	if err := t.finalCheck(ctx); err != nil {
 		return err
 	}
+	t.removeKeys(ctx)
 	return t.worker.Call(control.Request{Command: control.CommandClose}, t.run.experiment.StepTimeout, nil)
 }
 
@@ -215,13 +222,14 @@ func (t *trial) open(class store.Durability) error {
 		threads = max(threads, p.Threads)
 	}
 	err := t.worker.Call(control.Request{Command: control.CommandOpen, Open: &control.Open{
-		Driver: t.store.Driver, Directory: t.data, Endpoints: t.store.Endpoints, Durability: class,
+		Driver: t.store.Driver, First: !t.opened, Directory: t.data, Endpoints: t.store.Endpoints, Durability: class,
 		LossWindowNS: int64(t.cell.LossWindow), Options: t.store.Options, Handles: t.cell.Handles,
 		PoolHandles: t.cell.PoolHandles, Threads: threads,
 	}}, t.run.experiment.StepTimeout, &opened)
 	if err != nil {
 		return err
 	}
+	t.opened = true
 	if err := t.define(); err != nil {
 		return err
 	}
@@ -274,9 +282,10 @@ func (t *trial) reopen() error {
 func (t *trial) prepare(name string, number int) *control.Prepare {
 	e := t.run.experiment
 	return &control.Prepare{
-		Phase: name, Number: number, Keys: e.Keys,
+		Phase: name, Number: number, Keys: t.keys(),
 		Values: keyval.ValueShape{
-			PoolBytes: e.Values.PoolBytes, PoolSeed: t.plan.Seed, RepeatedPermille: e.Values.RepeatedPermille, LengthMax: t.lengthMax(),
+			PoolBytes: e.Values.PoolBytes, PoolSeed: e.Seed, RepeatedPermille: e.Values.RepeatedPermille, LengthMax: t.lengthMax(),
+			TrialTag: t.tag,
 		},
 		Verify: e.Verify, LoadedRecords: t.loaded, Clock: e.Clock,
 	}

@@ -66,6 +66,9 @@ func (t *trial) begin(file *trace.File, request *control.Prepare, result *record
 	w := &watched{trial: t, file: file, files: files, request: request, result: result,
 		fine: len(file.Threads)*len(file.Operations) <= lanesFine}
 	request.Trace, request.Counters = files.trace.Name(), files.countersFile.Name()
+	if files.historyFile != nil {
+		request.History = files.historyFile.Name()
+	}
 	var prepared control.Prepared
 	err = t.worker.Call(control.Request{Command: control.CommandPrepare, Prepare: request}, t.run.experiment.StepTimeout, &prepared)
 	files.forget()
@@ -79,7 +82,7 @@ func (t *trial) begin(file *trace.File, request *control.Prepare, result *record
 }
 
 func (w *watched) close() {
-	if err := w.files.counters.Unmap(); err != nil {
+	if err := w.files.unmap(); err != nil {
 		w.trial.run.view.Message("unmapping the counters: " + err.Error())
 	}
 }

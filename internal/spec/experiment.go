@@ -26,9 +26,11 @@ type Experiment struct {
 	// Cells are the combinations of parameters, in the order of the file: the expanded matrix.
 	Cells []Cell `json:"cells"`
 
-	Keys   keyval.KeyShape `json:"keys"`
-	Values Values          `json:"values"`
-	Phases []Phase         `json:"phases"`
+	// Keys have, where KeyNamespace is true, a prefix that begins with KeyPlaceholder: each trial puts its own name there.
+	Keys         keyval.KeyShape `json:"keys"`
+	KeyNamespace bool            `json:"key_namespace,omitempty"`
+	Values       Values          `json:"values"`
+	Phases       []Phase         `json:"phases"`
 
 	Blocks        int           `json:"blocks"`
 	Seed          uint64        `json:"seed"`
@@ -41,6 +43,9 @@ type Experiment struct {
 	Sample        time.Duration `json:"sample_ns"`               // between samples; 0: a second, or a twentieth of the phase where that is less, at least 50 ms
 	StepTimeout   time.Duration `json:"step_timeout_ns"`         // for open, sync, close and what a phase may take beyond its duration
 }
+
+// KeyPlaceholder stands in Experiment.Keys for the name of a trial, which is as long.
+const KeyPlaceholder = "trialtag"
 
 // What Experiment.Cache may be: what becomes of the page cache before a measured phase.
 const (

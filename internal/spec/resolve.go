@@ -81,7 +81,8 @@ func (r *resolver) resolve(scale string) (*Experiment, *Error) {
 		r.e.VerifyRecords = uint64(*f.VerifyRecords)
 	}
 	for _, step := range []func() *Error{
-		r.general, r.keys, r.values, r.columns, r.stores, r.followStores, r.phases, r.cells, r.quotaWay, r.keySpace, r.traceLengths, r.abilities,
+		r.general, r.keys, r.values, r.columns, r.stores, r.followStores, r.namespace, r.phases, r.cells, r.quotaWay, r.keySpace,
+		r.traceLengths, r.abilities,
 		r.optionalPhases, r.size,
 	} {
 		if err := step(); err != nil {
@@ -199,6 +200,23 @@ func (r *resolver) keys() *Error {
 	return nil
 }
 
+// namespace makes room in the keys for the trial's name, where one of the stores is a server: a server outlives the trial and may hold
+// others' keys. All stores then have such keys, so that they are equally long.
+func (r *resolver) namespace() *Error {
+	server := slices.ContainsFunc(r.e.Stores, func(s Store) bool {
+		return s.Description.Kind == store.Server && !(s.Description.KeyText && r.e.Keys.Format == keyval.Binary)
+	})
+	if !server {
+		return nil
+	}
+	r.e.KeyNamespace = true
+	r.e.Keys.Prefix = KeyPlaceholder + r.e.Keys.Prefix
+	if err := r.e.Keys.Check(); err != nil {
+		return r.fail([]string{"keys"}, "on a server, keys begin with %d bytes that name the trial: %v", len(KeyPlaceholder), err)
+	}
+	return nil
+}
+
 func (r *resolver) values() *Error {
 	v := r.file.Values
 	repeated := defaultRepeated
@@ -210,7 +228,7 @@ func (r *resolver) values() *Error {
 	}
 	pool := orCount64(v.PoolBytes, defaultPoolBytes)
 	r.e.Values = Values{RepeatedPermille: int(repeated*1000 + 0.5), PoolBytes: int(min(pool, 1<<40))}
-	shape := keyval.ValueShape{PoolBytes: r.e.Values.PoolBytes, RepeatedPermille: r.e.Values.RepeatedPermille}
+	shape := keyval.ValueShape{PoolBytes: r.e.Values.PoolBytes, RepeatedPermille: r.e.Values.RepeatedPermille, TrialTag: 1} // each trial has its own
 	if err := shape.Check(); err != nil {
 		return r.fail([]string{"values", "pool_bytes"}, "%v", err)
 	}

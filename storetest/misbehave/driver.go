@@ -50,6 +50,12 @@ type behaviour struct {
 	counted   func(n uint64) uint64
 }
 
+// earlier is a value that is shown for a while after it was overwritten.
+type earlier struct {
+	value []byte
+	until time.Time
+}
+
 // Names of drivers that break no promise.
 const (
 	Honest = "honest"
@@ -115,6 +121,18 @@ var behaviours = []behaviour{
 		value, err := h.honest.get(key)
 		if old, ok := h.previous.Load(string(key)); ok && err == nil {
 			return old.([]byte), nil
+		}
+		return value, err
+	}},
+	{name: "lies-late", summary: "shows what overwrites a value 100 ms later", put: func(h *handle, key, value []byte) error {
+		if old, err := h.honest.get(key); err == nil {
+			h.previous.Store(string(key), earlier{old, time.Now().Add(100 * time.Millisecond)})
+		}
+		return h.write(store.Write{Key: key, Value: value})
+	}, get: func(h *handle, key, _ []byte) ([]byte, error) {
+		value, err := h.honest.get(key)
+		if old, ok := h.previous.Load(string(key)); ok && err == nil && time.Now().Before(old.(earlier).until) {
+			return old.(earlier).value, nil
 		}
 		return value, err
 	}},
