@@ -105,8 +105,8 @@ func TestAServersMemoryAndCPUAreTheStores(t *testing.T) {
 		t.Errorf("memory is %v, the client's %d, the server's %d", row.MemoryBytes, *p.RSSMaxBytes, *p.ServerRSSMaxBytes)
 	}
 	client := *p.CPUSeconds * 1e9 / float64(p0Operations(trial))
-	if row.CPUNS == nil || *row.CPUNS <= client {
-		t.Errorf("CPU an operation is %v, the client's alone %v", row.CPUNS, client)
+	if row.CPUNS != nil && *row.CPUNS <= client { // nil: too few ticks for a figure
+		t.Errorf("CPU an operation is %v, the client's alone %v", *row.CPUNS, client)
 	}
 	if p.HostWriteBytes == nil || *p.HostWriteBytes == 0 || p.HostWriteSource != record.WritesOfServer {
 		t.Errorf("host writes: %v of %q: %s", p.HostWriteBytes, p.HostWriteSource, p.HostWriteWhy)
