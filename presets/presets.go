@@ -62,7 +62,7 @@ func Source(name string) ([]byte, error) {
 		names = append(names, strings.TrimSuffix(entry.Name(), ".yaml"))
 	}
 	if near := spec.Nearest(name, names); near != "" {
-		return nil, fmt.Errorf("no preset is named %q: did you mean %q?", name, near)
+		return nil, fmt.Errorf("unknown preset %q\ndid you mean %q?", name, near)
 	}
-	return nil, fmt.Errorf("no preset is named %q: there are %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("unknown preset %q\nexpected one of %s", name, strings.Join(names, ", "))
 }

@@ -136,7 +136,7 @@ func TestPresetsCompareSomething(t *testing.T) {
 }
 
 func TestUnknownPresetNamesTheNearest(t *testing.T) {
-	for name, want := range map[string]string{"putget": "put-get", "ycsb-aa": "ycsb-a", "smok": "smoke", "../presets": "there are", "*": "there are", "": "there are"} {
+	for name, want := range map[string]string{"putget": "put-get", "ycsb-aa": "ycsb-a", "smok": "smoke", "../presets": "expected one of", "*": "expected one of", "": "expected one of"} {
 		_, err := presets.Source(name)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q in it", name, err, want)

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -14,7 +16,8 @@ func newColumns(head ...string) *columns { return &columns{rows: [][]string{head
 func (c *columns) add(cells ...string) { c.rows = append(c.rows, cells) }
 
 func (c *columns) print(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var lines bytes.Buffer
+	t := tabwriter.NewWriter(&lines, 0, 0, 2, ' ', 0)
 	for _, row := range c.rows {
 		for i, cell := range row {
 			if i > 0 {
@@ -24,5 +27,13 @@ func (c *columns) print(w io.Writer) error {
 		}
 		fmt.Fprintln(t)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(lines.String()) {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -37,7 +37,7 @@ func TestPresetsCanBeListedPrintedAndRunFromAPipe(t *testing.T) {
 		for _, argument := range []string{"-", "/dev/stdin"} {
 			plan := assayIn(t, "", printed.stdout, "run", argument, "--dry-run")
 			plan.wants(t, 0)
-			wantParts(t, "the plan of "+name, plan.stdout, "trial", "measured", " trials", "about ", "disk")
+			wantParts(t, "the plan of "+name, plan.stdout, "phase", "trial", "measured", " trials", "about ", "Disk:")
 		}
 	}
 }
@@ -48,7 +48,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 	directory := t.TempDir()
 	plan := assayIn(t, directory, "", "run", "smoke", "--dry-run")
 	plan.wants(t, 0)
-	wantParts(t, "the plan", plan.stdout, "can't run: ", "a/a", "ceiling")
+	wantParts(t, "the plan", plan.stdout, "not supported: ", "a/a", "ceiling")
 	if left, err := os.ReadDir(directory); err != nil || len(left) > 0 {
 		t.Errorf("it left %v (%v)", left, err)
 	}
@@ -97,7 +97,7 @@ func TestInit(t *testing.T) {
 			t.Fatal(err)
 		}
 		assayIn(t, directory, "", "run", file, "--dry-run").wants(t, 0)
-		assayIn(t, directory, "", c...).wants(t, exitUsage, file, "stays as it is", "another file")
+		assayIn(t, directory, "", c...).wants(t, exitUsage, file, "exists", "another file")
 		if after, err := os.ReadFile(filepath.Join(directory, file)); err != nil || !bytes.Equal(after, text) {
 			t.Errorf("%s was changed (%v)", file, err)
 		}
@@ -173,11 +173,11 @@ func TestDoctor(t *testing.T) {
 		if directory == "/dev/shm" {
 			wantParts(t, "doctor of files that can't be dropped", e.stdout, "pages stay: 1024 of 1024 KiB", "- With cache: cold")
 		}
-		if regexp.MustCompile(`(?m)^governor +not known$`).MatchString(e.stdout) != strings.Contains(e.stdout, "Not known here, and so not judged: the CPU governor") {
+		if regexp.MustCompile(`(?m)^governor +unknown$`).MatchString(e.stdout) != strings.Contains(e.stdout, "Unknown on this machine: the CPU governor") {
 			t.Errorf("what is not known is not said to be unjudged:\n%s", e.stdout)
 		}
 		if directory == "/dev/shm" {
-			wantParts(t, "doctor of a directory in memory", e.stdout, "! Files here are in memory", "--data")
+			wantParts(t, "doctor of a directory in memory", e.stdout, "! This directory is in memory", "--data")
 		}
 		if left, err := os.ReadDir(directory); directory != "/dev/shm" && (err != nil || len(left) > 0) {
 			t.Errorf("it left %v (%v)", left, err)
@@ -213,8 +213,8 @@ func TestConformanceOfWhatCannotBeOpened(t *testing.T) {
 		says      []string
 	}{
 		{[]string{"--driver", "memcached"}, []string{"memcached is a server", "--endpoint HOST:PORT"}},
-		{[]string{"--driver", "memcached", "--endpoint", nobody}, []string{"--endpoint " + nobody, "no server can be reached"}},
-		{[]string{"--driver", "bbolt", "--option", "nosuch=1"}, []string{`unknown option "nosuch"`, "its options are "}},
+		{[]string{"--driver", "memcached", "--endpoint", nobody}, []string{"--endpoint " + nobody, "no server answers"}},
+		{[]string{"--driver", "bbolt", "--option", "nosuch=1"}, []string{`unknown option "nosuch"`, "expected one of "}},
 		{[]string{"--driver", "pebble", "--option", "cache_bytes=many"}, []string{"cache_bytes", "many"}},
 		{[]string{"--driver", "memory", "--option", "nosuch=1"}, []string{`unknown option "nosuch"`, "memory has no options"}},
 		{[]string{"--option", "nosuch=1"}, []string{`unknown option "nosuch"`}},

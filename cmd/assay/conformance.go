@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/internal/control"
+	"assay/internal/owned"
 	"assay/storetest"
 )
 
@@ -83,18 +84,18 @@ func driverAmong(described control.Described, name string) ([]string, error) {
 }
 
 func checkDrivers(ctx context.Context, out io.Writer, target storetest.Target, names []string) error {
-	directory, err := os.MkdirTemp("", "assay-conformance-")
+	place, err := owned.NewDirectory(os.TempDir(), "conformance")
 	if err != nil {
 		return failed(err)
 	}
-	defer os.RemoveAll(directory)
-	target.TempDir = directory
+	defer place.Remove()
+	target.TempDir = place.Path
 	broken := 0
 	for _, name := range names {
 		target.Driver = name
 		result, err := storetest.Check(ctx, target)
 		if ctx.Err() != nil {
-			return &exitError{exitTrials, fmt.Errorf("stopped at %s: not all rules were checked", name)}
+			return &exitError{exitTrials, fmt.Errorf("stopped at %s; not all rules were checked", name)}
 		}
 		if err != nil {
 			return failed(fmt.Errorf("%s: %w", name, err))
@@ -105,7 +106,7 @@ func checkDrivers(ctx context.Context, out io.Writer, target storetest.Target, n
 		broken += len(result.Failed())
 	}
 	if broken > 0 {
-		return &exitError{exitTrials, errors.New("the worker breaks rules of the contract: its figures can't be trusted")}
+		return &exitError{exitTrials, errors.New("the worker breaks rules of the contract; its figures can't be trusted")}
 	}
 	return nil
 }

@@ -142,9 +142,9 @@ func TestReadOnlyDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	readable(t, done)
-	assay(t, "run", "smoke", "--out", filepath.Join(disk, "run")).wants(t, exitFailed, "read-only file system", disk)
+	assay(t, "run", "smoke", "--out", filepath.Join(disk, "run")).wants(t, exitUsage, "read-only file system", disk)
 	directory := filepath.Join(t.TempDir(), "run")
-	assay(t, "run", written(t, "growing.yaml", growing), "--out", directory, "--data", disk).wants(t, exitFailed, "read-only file system", disk)
+	assay(t, "run", written(t, "growing.yaml", growing), "--out", directory, "--data", disk).wants(t, exitUsage, "read-only file system", disk)
 	if _, err := os.Stat(directory); err == nil {
 		t.Error("a run that could not begin left its directory")
 	}

@@ -14,19 +14,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/internal/clock"
+	"assay/internal/format"
 	"assay/internal/host"
+	"assay/internal/run"
 )
 
 func doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	clean := false
+	c := &cobra.Command{
 		Use:   "doctor [DIRECTORY]",
-		Short: "Say what this machine is and what on it would spoil a measurement",
-		Long: `Looks at the machine, and at the file system of a directory (default: here), and
-says what would spoil a measurement, what experiments can't ask for here (memory
-limits, disk quotas, cold caches, native stores), what to do about it, and what
-is not known.`,
+		Short: "Check what on this machine would disturb a measurement",
+		Long: `Checks the machine and the file system of a directory (default: here). Shows what
+would disturb a measurement, which features don't work here (memory limits, disk
+quotas, cold caches, native stores), what to do about it, and what is unknown.`,
 		Example: `  assay doctor
-  assay doctor /mnt/disk-to-measure`,
+  assay doctor /mnt/disk-to-measure
+  assay doctor --clean`,
 		Args: takes(0, 1, "at most one directory"),
 		RunE: func(c *cobra.Command, args []string) error {
 			directory := "."
@@ -36,9 +39,26 @@ is not known.`,
 			if info, err := os.Stat(directory); err != nil || !info.IsDir() {
 				return usage(fmt.Errorf("%s is not a directory", directory))
 			}
+			if clean {
+				return failed(cleanLeft(c.OutOrStdout()))
+			}
 			return failed(diagnose(c.OutOrStdout(), directory))
 		},
 	}
+	c.Flags().BoolVar(&clean, "clean", false, "remove what killed runs have left: mounts, cgroups, processes, data, temporary files")
+	return c
+}
+
+// cleanLeft removes what killed runs have left, as the next run would.
+func cleanLeft(out io.Writer) error {
+	cleaned := run.CleanLeft()
+	for _, what := range cleaned.Removed {
+		fmt.Fprintln(out, "removed", what)
+	}
+	if len(cleaned.Removed)+len(cleaned.Failed) == 0 {
+		fmt.Fprintln(out, "nothing is left of killed runs")
+	}
+	return errors.Join(cleaned.Failed...)
 }
 
 const (
@@ -54,10 +74,10 @@ func diagnose(out io.Writer, directory string) error {
 	e := host.Seal(directory, os.Args)
 	table := newColumns("what", "is")
 	table.add("processor", fmt.Sprintf("%s, %d CPUs", orDash(e.CPU), e.CPUs))
-	table.add("memory", fmt.Sprintf("%.1f GiB", float64(e.MemoryBytes)/(1<<30)))
+	table.add("memory", fmt.Sprintf("%s", format.Bytes(float64(e.MemoryBytes))))
 	table.add("kernel", orDash(e.Kernel))
 	table.add("system", orDash(e.OS))
-	table.add("governor", cmp.Or(e.Governor, "not known"))
+	table.add("governor", cmp.Or(e.Governor, "unknown"))
 	table.add("file system", fmt.Sprintf("%s on %s (%s)", orDash(e.Filesystem), orDash(e.Device), orDash(e.Mount)))
 	if e.SyncMicros > 0 {
 		table.add("fdatasync", fmt.Sprintf("%.0f µs for 4 KiB", e.SyncMicros))
@@ -75,9 +95,9 @@ func diagnose(out io.Writer, directory string) error {
 	}
 	foreign := host.ForeignShare(lookAround)
 	if foreign != nil {
-		table.add("others", fmt.Sprintf("use %.0f %% of the CPU time now", *foreign*100))
+		table.add("other processes", fmt.Sprintf("use %s of the CPU time now", format.Percent(*foreign)))
 	} else {
-		table.add("others", "not measured")
+		table.add("other processes", "not measured")
 	}
 	table.add("Assay", orDash(e.Assay)+", "+e.Go)
 	if err := table.print(out); err != nil {
@@ -89,14 +109,14 @@ func diagnose(out io.Writer, directory string) error {
 		fmt.Fprintf(out, "! %s\n  %s\n", a.what, a.remedy)
 	}
 	if len(ailments) == 0 {
-		fmt.Fprintln(out, "Nothing found that would spoil a measurement.")
+		fmt.Fprintln(out, "Nothing found that would disturb a measurement.")
 	}
 	printLacks(out, abilities)
 	if unknown := append(unknownOf(e), unwatched(directory)...); len(unknown) > 0 {
-		fmt.Fprintln(out, "Not known here, and so not judged:", strings.Join(unknown, ", ")+".")
+		fmt.Fprintln(out, "Unknown on this machine:", strings.Join(unknown, ", ")+".")
 	}
 	if missing := host.NotMeasured(directory); len(missing) > 0 {
-		fmt.Fprintln(out, "\nCan't be recorded beside the rate:")
+		fmt.Fprintln(out, "\nNot measured on this machine:")
 		series := newColumns("series", "why")
 		for _, name := range slices.Sorted(maps.Keys(missing)) {
 			series.add(name, missing[name])
@@ -108,7 +128,7 @@ func diagnose(out io.Writer, directory string) error {
 
 // printLacks says what experiments can't ask of this machine, and what to do about it.
 func printLacks(w io.Writer, abilities []ability) {
-	head := "\nCan't be done here:\n"
+	head := "\nNot supported on this machine:\n"
 	for _, a := range abilities {
 		if a.lacks != "" {
 			fmt.Fprintf(w, "%s- %s\n  %s\n", head, a.lacks, a.remedy)
@@ -130,7 +150,7 @@ func unknownOf(e host.Environment) []string {
 		{e.Governor == "", "the CPU governor"},
 		{e.MemoryBytes == 0, "the size of the memory"},
 		{e.Filesystem == "", "the file system"},
-		{e.SyncMicros == 0, "how long fdatasync takes"},
+		{e.SyncMicros == 0, "fdatasync latency"},
 		{e.ClockSource == "", "the kernel's clock source"},
 	} {
 		if fact.missing {
@@ -146,10 +166,10 @@ func unwatched(directory string) []string {
 	held := now.Since(now)
 	var unknown []string
 	if held.QuotaWhy != "" {
-		unknown = append(unknown, "whether a CPU quota holds workers back ("+held.QuotaWhy+")")
+		unknown = append(unknown, "CPU quota ("+held.QuotaWhy+")")
 	}
 	if held.HeatWhy != "" {
-		unknown = append(unknown, "whether heat slows CPUs down ("+held.HeatWhy+")")
+		unknown = append(unknown, "thermal throttling ("+held.HeatWhy+")")
 	}
 	return unknown
 }
@@ -161,20 +181,20 @@ func ailmentsOf(e host.Environment, source clock.Source, directory string, forei
 			found = append(found, ailment{what, remedy})
 		}
 	}
-	add(e.CPUs < 2, "One CPU: the conductor and the store take turns on it.", "Use a machine with two CPUs or more.")
-	add(e.Governor != "" && e.Governor != "performance", "The CPU governor is "+e.Governor+": the clock speed changes with the load.",
+	add(e.CPUs < 2, "One CPU: the store shares it with Assay.", "Use a machine with at least two CPUs.")
+	add(e.Governor != "" && e.Governor != "performance", "The CPU governor is "+e.Governor+": the CPU frequency changes with the load.",
 		"cpupower frequency-set -g performance")
-	add(source != clock.TSC, "The time-stamp counter can't be trusted here: a look at the clock costs 29 ns instead of 11.", "Figures stay right; those of very fast stores are nearer to the ceiling.")
-	add(e.Filesystem == "tmpfs", "Files here are in memory: durability classes above D0 mean nothing, and nothing is synced.", "Name a directory on a disk with --data.")
-	add(e.Filesystem == "overlay", "Files here are on an overlay file system: the first write to a file copies it.", "Name a directory on a volume with --data.")
-	add(e.SyncMicros > 0 && e.SyncMicros < 20 && e.Filesystem != "tmpfs", fmt.Sprintf("fdatasync takes %.0f µs: no disk is that fast; something below answers before the data is safe.", e.SyncMicros),
-		"D3 figures from here hold for this machine only.")
+	add(source != clock.TSC, "The time-stamp counter is not reliable here: reading the clock takes 29 ns instead of 11.", "Results stay correct; very fast stores come closer to the ceiling.")
+	add(e.Filesystem == "tmpfs", "This directory is in memory (tmpfs): classes above D0 have no meaning there.", "Name a directory on a disk with --data.")
+	add(e.Filesystem == "overlay", "This directory is on an overlay file system: the first write to a file copies it.", "Name a directory on a volume with --data.")
+	add(e.SyncMicros > 0 && e.SyncMicros < 20 && e.Filesystem != "tmpfs", fmt.Sprintf("fdatasync takes %.0f µs: faster than any disk, so a layer below does not sync.", e.SyncMicros),
+		"Don't compare D3 results with those of other machines.")
 	if foreign != nil {
-		add(*foreign >= foreignQuiet, fmt.Sprintf("Other processes use %.0f %% of the CPU time just now.", *foreign*100),
-			"Stop them: a trial beside which they use more than a quarter is not ranked.")
+		add(*foreign >= foreignQuiet, fmt.Sprintf("Other processes use %s of the CPU time.", format.Percent(*foreign)),
+			"Stop them: a trial is not ranked if they use more than 25 %.")
 	}
 	free, err := host.FreeBytes(directory)
-	add(err == nil && free < 10<<30, fmt.Sprintf("Only %.1f GiB are free in %s.", float64(free)/(1<<30), directory), "assay run --dry-run says what an experiment needs.")
-	add(errors.Is(err, os.ErrPermission), "The free space can't be read.", "Check the rights on "+directory+".")
+	add(err == nil && free < 10<<30, fmt.Sprintf("Only %s free in %s.", format.Bytes(float64(free)), directory), "assay run --dry-run shows what an experiment needs.")
+	add(errors.Is(err, os.ErrPermission), "The free space can't be read.", "Check the permissions of "+directory+".")
 	return found
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/internal/host"
+	"assay/internal/owned"
 )
 
 // ability is something that an experiment may ask of the machine, and what came of trying it here.
@@ -38,7 +39,7 @@ func memoryLimitAbility(err error) ability {
 	if err != nil {
 		a.state = "can't be set"
 		a.lacks = "Experiments with a memory_limit are refused: " + err.Error() + "."
-		a.remedy = "Do what it says, or run without: --set memory_limit=none."
+		a.remedy = "Follow that message, or run without a limit: --memory-limit none."
 	}
 	return a
 }
@@ -49,11 +50,11 @@ func quotaAbility(by, whyNotLoop string, err error) ability {
 	case err != nil:
 		a.state = "by stop only"
 		a.lacks = "Experiments with disk_quota_by: mount are refused: " + err.Error() + "."
-		a.remedy = "Run as root, with e2fsprogs and, in a container, --privileged; or take disk_quota_by: stop."
+		a.remedy = "Run as root with e2fsprogs (in a container: --privileged), or use disk_quota_by: stop."
 	case by == host.QuotaTmpfs:
 		a.state = "by mount: in memory only (tmpfs); by stop"
-		a.lacks = "A disk_quota_by: mount is a file system in memory here: syncs cost nothing, and it does not go with a memory_limit. No loop device: " + whyNotLoop + "."
-		a.remedy = "Run where loop devices can be set up (in a container: --privileged), or take disk_quota_by: stop."
+		a.lacks = "disk_quota_by: mount uses memory here: syncs are free, and memory_limit is refused with it. No loop device: " + whyNotLoop + "."
+		a.remedy = "Run where loop devices can be set up (in a container: --privileged), or use disk_quota_by: stop."
 	}
 	return a
 }
@@ -63,27 +64,27 @@ const freshBytes = 1 << 20
 
 // dropFreshPages writes a file below directory and drops its pages.
 func dropFreshPages(directory string) (left host.PageCache, err error) {
-	place, err := os.MkdirTemp(directory, ".assay-cold-")
+	place, err := owned.NewDirectory(directory, "cold")
 	if err != nil {
 		return left, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(place)) }()
-	if err := os.WriteFile(filepath.Join(place, "pages"), make([]byte, freshBytes), 0o600); err != nil {
+	defer func() { err = errors.Join(err, place.Remove()) }()
+	if err := os.WriteFile(filepath.Join(place.Path, "pages"), make([]byte, freshBytes), 0o600); err != nil {
 		return left, err
 	}
-	return host.DropPages(place)
+	return host.DropPages(place.Path)
 }
 
 func coldAbility(left host.PageCache, err error) ability {
-	a := ability{name: "cold caches", state: "pages can be dropped, and mincore sees it"}
+	a := ability{name: "cold caches", state: "supported: pages can be dropped"}
 	switch {
 	case err != nil:
-		a.state = "can't be had"
+		a.state = "not supported"
 		a.lacks = "Experiments with cache: cold fail here: " + err.Error() + "."
 		a.remedy = "Name another directory with --data."
 	case left.ResidentBytes > 0:
 		a.state = fmt.Sprintf("pages stay: %d of %d KiB", left.ResidentBytes>>10, left.FileBytes>>10)
-		a.lacks = "With cache: cold, files here stay in memory, and the report says that it was not cold."
+		a.lacks = "With cache: cold, files here stay in memory; the report says so."
 		a.remedy = "Name a directory on a disk with --data."
 	}
 	return a
@@ -96,7 +97,7 @@ func writesAbility(perByte *float64, why string) ability {
 	}
 	if why != "" {
 		a.lacks = "Host writes and write amplification are not measured here: " + why + "."
-		a.remedy = "With a disk_quota and disk_quota_by: mount, each trial has a loop device of its own, whose counter is exact."
+		a.remedy = "disk_quota_by: mount gives each trial a loop device with an exact counter."
 	}
 	return a
 }
@@ -111,14 +112,14 @@ func builtNatives() (missing []native) {
 }
 
 func nativeAbility(missing []native) ability {
-	a := ability{name: "native", state: fmt.Sprintf("%d of %d workers are built", len(natives)-len(missing), len(natives))}
+	a := ability{name: "native", state: fmt.Sprintf("%d of %d workers built", len(natives)-len(missing), len(natives))}
 	if len(missing) > 0 {
 		names := make([]string, len(missing))
 		for i, n := range missing {
 			names[i] = n.program
 		}
-		a.lacks = "Stores of these native workers can't be measured: " + strings.Join(names, ", ") + "."
-		a.remedy = "make native; assay drivers says what each one needs."
+		a.lacks = "These native workers are not built: " + strings.Join(names, ", ") + "."
+		a.remedy = "Run make native; assay drivers shows what each one needs."
 	}
 	return a
 }
@@ -143,7 +144,7 @@ func rustAbility(version string, err error) ability {
 	switch {
 	case err == nil:
 	case redb.built():
-		a.state = "no toolchain, and none is needed: redb's worker is built"
+		a.state = "no toolchain; redb's worker is built"
 	default:
 		a.state = "no toolchain"
 		a.lacks = "The worker of redb can't be built: " + err.Error() + "."

@@ -45,7 +45,7 @@ func TestDoctorTellsWhatCannotBeDone(t *testing.T) {
 		{"no mount", quotaAbility("", "", why), "by stop only", "because of the moon"},
 		{"cold", coldAbility(host.PageCache{FileBytes: 4096}, nil), "can be dropped", ""},
 		{"warm", coldAbility(host.PageCache{FileBytes: 8192, ResidentBytes: 4096}, nil), "4 of 8 KiB", "stay in memory"},
-		{"not to be seen", coldAbility(host.PageCache{}, why), "can't be had", "because of the moon"},
+		{"not to be seen", coldAbility(host.PageCache{}, why), "not supported", "because of the moon"},
 		{"true count", writesAbility(&one, ""), "counts 1 bytes for each", ""},
 		{"over-count", writesAbility(&many, "because of the moon"), "counts 256 bytes for each", "because of the moon"},
 		{"no count", writesAbility(nil, "because of the moon"), "not measured", "because of the moon"},

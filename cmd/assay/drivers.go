@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -63,6 +64,11 @@ func driverCatalogue() spec.Drivers {
 	}, NullOf: nullOf}
 }
 
+// measurable are the drivers that a run may name: all but the null drivers.
+func measurable() []string {
+	return slices.DeleteFunc(driverCatalogue().Names, func(name string) bool { return name == spec.NullDriver || name == nativeNull })
+}
+
 // nullOf finds the null driver that runs in the same loop as a store with a worker: null-c for all of workers/c, which share
 // one host, and for anybody else's worker the first driver of kind none that it lists.
 func nullOf(s spec.Store) (spec.Store, bool) {
@@ -91,7 +97,7 @@ func describeStore(s spec.Store) (store.Description, error) {
 		return describeNative(n, s.Driver)
 	}
 	if len(s.Worker) == 0 {
-		return store.Description{}, fmt.Errorf("there is no driver %q", s.Driver)
+		return store.Description{}, fmt.Errorf("unknown driver %q", s.Driver)
 	}
 	return askWorker(s.Worker, s.Driver)
 }
@@ -110,7 +116,7 @@ func askWorker(command []string, driver string) (store.Description, error) {
 		}
 		names = append(names, d.Name)
 	}
-	return store.Description{}, fmt.Errorf("worker %s has no driver %q, it has %s", command[0], driver, strings.Join(names, ", "))
+	return store.Description{}, fmt.Errorf("worker %s has no driver %q%s", command[0], driver, suggestion(driver, names))
 }
 
 func describeWorker(command []string) (control.Described, error) {
@@ -124,7 +130,7 @@ func describeWorker(command []string) (control.Described, error) {
 		err = endErr
 	}
 	if err == nil && described.Contract != control.Contract {
-		err = fmt.Errorf("worker %s speaks version %d of the contract, this program version %d", command[0], described.Contract, control.Contract)
+		err = fmt.Errorf("worker %s speaks version %d of the worker contract, expected version %d", command[0], described.Contract, control.Contract)
 	}
 	return described, err
 }
@@ -178,9 +184,9 @@ experiment, or with --set stores.NAME.options.OPTION=VALUE).`,
 
 func suggestion(word string, names []string) string {
 	if near := spec.Nearest(word, names); near != "" {
-		return fmt.Sprintf("; did you mean %s?", near)
+		return fmt.Sprintf("\ndid you mean %q?", near)
 	}
-	return "; there are " + strings.Join(names, ", ")
+	return "\nexpected one of " + strings.Join(names, ", ")
 }
 
 func printDrivers(w io.Writer, all []store.Description, missing []native) error {
@@ -213,9 +219,9 @@ func printDriver(w io.Writer, d store.Description) error {
 	fmt.Fprintf(w, "%s: %s\n", d.Name, d.Summary)
 	fmt.Fprintf(w, "library   %s %s, licence %s\n", orDash(d.Library), d.Version, orDash(d.Licence))
 	fmt.Fprintf(w, "abilities %s\n", orDash(strings.Join(d.Abilities.List(), ", ")))
-	fmt.Fprintf(w, "limits    keys %d to %s bytes, values to %s bytes\n", d.KeyBytesMin, limit(d.KeyBytesMax), limit(d.ValueBytesMax))
+	fmt.Fprintf(w, "limits    keys %d to %s bytes, values up to %s bytes\n", d.KeyBytesMin, limit(d.KeyBytesMax), limit(d.ValueBytesMax))
 	if d.WriteConflicts {
-		fmt.Fprintln(w, "conflicts any operation may end in conflict where other threads write neighbouring records; a write was then not done")
+		fmt.Fprintln(w, "conflicts an operation may end in a conflict with another thread; such a write was not done")
 	}
 	if d.Note != "" {
 		fmt.Fprintf(w, "note      %s\n", d.Note)

@@ -20,7 +20,7 @@ func initCommand() *cobra.Command {
 		Short: "Write a commented experiment to begin with",
 		Long: `Writes a commented experiment (default: experiment.yaml; - is standard output). An
 existing file is never overwritten. With --preset it is a preset's file; with
---ycsb it is made from a YCSB property file, and what could not be carried over is said.`,
+--ycsb it is made from a YCSB property file, with a note for everything that differs.`,
 		Example: `  assay init my.yaml
   assay init my.yaml --preset put-get
   assay init a.yaml --ycsb workloads/workloada`,
@@ -31,7 +31,7 @@ existing file is never overwritten. With --preset it is a preset's file; with
 				path = args[0]
 			}
 			if preset != "" && ycsb != "" {
-				return usage(errors.New("--preset and --ycsb each say what to begin with: give one of them"))
+				return usage(errors.New("--preset and --ycsb exclude each other"))
 			}
 			text, err := initialText(preset, ycsb)
 			if err != nil {
@@ -58,7 +58,7 @@ func writeInitial(out io.Writer, path string, text []byte) error {
 	case err != nil || printed:
 		return failed(err)
 	}
-	_, err = fmt.Fprintf(out, "Wrote %s. assay run %s --dry-run shows what it would do.\n", path, path)
+	_, err = fmt.Fprintf(out, "Wrote %s; assay run %s --dry-run shows what it would do\n", path, path)
 	return failed(err)
 }
 
@@ -73,7 +73,7 @@ func initialText(preset, ycsb string) ([]byte, error) {
 		}
 		text, notes, err := spec.ImportYCSB(properties, filepath.Base(ycsb))
 		for _, note := range notes {
-			fmt.Fprintln(os.Stderr, "note:", note)
+			fmt.Fprintln(os.Stderr, "assay: note:", note)
 		}
 		return text, err
 	}

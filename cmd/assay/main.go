@@ -81,7 +81,7 @@ func execute(args []string) int {
 	}
 	var exit *exitError
 	if !errors.As(err, &exit) {
-		exit = &exitError{exitUsage, err} // what cobra itself refuses: unknown commands and flags
+		exit = &exitError{exitUsage, unknownCommand(root, args, err)} // what cobra itself refuses
 	}
 	if text := exit.Error(); text != "" {
 		fmt.Fprintln(os.Stderr, "assay:", text)
@@ -111,7 +111,8 @@ client libraries, checks every value that it reads and every write that was
 acknowledged, and says which is faster, by how much, at what durability, and why.
 
 Begin with:
-  assay run put-get            compare embedded engines, in about four minutes
+  assay run bbolt pebble       compare two stores, in about two minutes
+  assay run put-get            a preset: compare all embedded engines
   assay init my.yaml           write a commented experiment of your own
   assay run my.yaml --dry-run  see what it would do
 
@@ -119,21 +120,46 @@ Exit status: 0 fine · 1 Assay failed, or could not write · 2 bad arguments or
 experiment · 3 trials failed, were marked, or are left to do (Ctrl-C) ·
 4 regression · 5 inconclusive · 130 Ctrl-C a second time: ended at once.
 Results go to standard output, progress to standard error.`,
-		SilenceErrors: true, SilenceUsage: true,
+		SilenceErrors: true, SilenceUsage: true, DisableSuggestions: true,
 		Version: version(),
 	}
 	root.SetOut(out)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(runCommand(), reportCommand(), compareCommand(), analyzeCommand(), driversCommand(), presetsCommand(),
-		initCommand(), schemaCommand(), doctorCommand(), conformanceCommand(), workerCommand())
+	root.AddCommand(runCommand(), reportCommand(), compareCommand(), analyzeCommand(), driversCommand(), presetsCommand(), listCommand(),
+		initCommand(), schemaCommand(), doctorCommand(), conformanceCommand(), workerCommand(), manCommand(), versionCommand())
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		completion.RunE = func(*cobra.Command, []string) error {
-			return usage(errors.New("assay completion takes a shell: bash, zsh, fish or powershell"))
+			return usage(errors.New("assay completion takes a shell\nexpected bash, zsh, fish or powershell"))
 		}
 	}
 	return root
+}
+
+// unknownCommand puts the nearest command below what cobra says of an unknown one.
+func unknownCommand(root *cobra.Command, args []string, err error) error {
+	if !strings.HasPrefix(err.Error(), "unknown command") || len(args) == 0 {
+		return err
+	}
+	parent, rest, findErr := root.Find(args)
+	if findErr != nil || len(rest) == 0 {
+		parent, rest = root, args
+	}
+	var names []string
+	for _, c := range parent.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	return fmt.Errorf("unknown command %q%s", rest[0], suggestion(rest[0], names))
+}
+
+// ambiguousFlags are names that may mean several flags.
+var ambiguousFlags = map[string]string{
+	"size": "--values (the length of a value) or --records", "keys": "--records, or --set keys.bytes=16", "memory": "--memory-limit",
+	"time": "--for (of each phase)", "warmup": "a phase of the experiment file with unmeasured: true", "stores": "the drivers as arguments, or --set 'stores=[bbolt, pebble]'",
+	"fsync": "--durability", "sync": "--durability", "key-size": "--set keys.bytes=16",
 }
 
 // flagError says what cobra refuses in a command's flags, with the nearest flag that there is and where to read on.
@@ -142,8 +168,11 @@ func flagError(c *cobra.Command, err error) error {
 	if unknown, is := strings.CutPrefix(text, "unknown flag: --"); is {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := spec.Nearest(unknown, names); near != "" {
-			text += "; did you mean --" + near + "?"
+		unknown, _, _ = strings.Cut(unknown, "=")
+		if meant := ambiguousFlags[unknown]; meant != "" && c.Name() == "run" {
+			text += "\nexpected " + meant
+		} else if near := spec.Nearest(unknown, names); near != "" {
+			text += "\ndid you mean --" + near + "?"
 		}
 	}
 	return usage(fmt.Errorf("%s\n%s --help shows all flags", text, c.CommandPath()))
@@ -153,7 +182,7 @@ func flagError(c *cobra.Command, err error) error {
 func takes(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
-			return usage(fmt.Errorf("%s takes %s, got %d: %s --help shows examples", c.CommandPath(), what, len(args), c.CommandPath()))
+			return usage(fmt.Errorf("%s takes %s, got %d\n%s --help shows examples", c.CommandPath(), what, len(args), c.CommandPath()))
 		}
 		return nil
 	}

@@ -36,7 +36,7 @@ func tooLittleDisk(estimate plan.Estimate, place string) string {
 	}
 	free, err := host.FreeBytes(place)
 	if err != nil {
-		return fmt.Sprintf("whether the disk is large enough is not known: %v", err)
+		return fmt.Sprintf("free disk space is unknown: %v", err)
 	}
 	if text := estimate.TooLittle(free); text != "" {
 		return fmt.Sprintf("in %s, %s, or name another directory with --data", place, text)

@@ -29,12 +29,12 @@ func openable(ctx context.Context, target storetest.Target, described control.De
 	d := described.Drivers[i]
 	if d.Kind == store.Server {
 		if len(target.Endpoints) == 0 {
-			return fmt.Errorf("%s is a server: name one that may be filled and emptied with --endpoint HOST:PORT", driver)
+			return fmt.Errorf("%s is a server\n--endpoint HOST:PORT names one that may be filled and emptied", driver)
 		}
 		for _, endpoint := range target.Endpoints {
 			connection, err := net.DialTimeout("tcp", endpoint, openPatience)
 			if err != nil {
-				return fmt.Errorf("--endpoint %s: no server can be reached there: %w", endpoint, err)
+				return fmt.Errorf("--endpoint %s: no server answers: %w", endpoint, err)
 			}
 			_ = connection.Close() // nothing was sent
 		}
@@ -52,9 +52,9 @@ func openable(ctx context.Context, target storetest.Target, described control.De
 		options = append(options, o.Name)
 	}
 	if len(options) == 0 {
-		return fmt.Errorf("%w; %s has no options", err, driver)
+		return fmt.Errorf("%w\n%s has no options", err, driver)
 	}
-	return fmt.Errorf("%w; its options are %s", err, strings.Join(options, ", "))
+	return fmt.Errorf("%w\nexpected one of %s", err, strings.Join(options, ", "))
 }
 
 // tryOpen opens the store in its first class and ends the worker.

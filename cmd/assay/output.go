@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"assay/internal/owned"
 )
 
 // output is standard output as commands have it (cobra's OutOrStdout). It keeps the first error, so that a write whose error nobody looks
@@ -58,7 +60,7 @@ func writeTarget(path string, stdout io.Writer, write func(io.Writer) error) err
 }
 
 // errThere says that a file stands where a new one was to be written.
-var errThere = errors.New("is there already and stays as it is: name another file")
+var errThere = errors.New("exists; name another file")
 
 // writeNew is [writeTarget] for a file that must not be there yet: a regular file is never changed.
 func writeNew(path string, stdout io.Writer, write func(io.Writer) error) error {
@@ -115,15 +117,17 @@ func writeInPlace(path string, flags int, write func(io.Writer) error) error {
 
 // writeWhole writes a file beside its name and then puts it there, so that a failure leaves what stood there before.
 func writeWhole(path string, write func(io.Writer) error) error {
-	file, err := os.CreateTemp(filepath.Dir(path), ".assay-*")
+	place, err := owned.NewPlace(filepath.Dir(path), "output")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name())
-	err = write(file)
-	err = errors.Join(err, file.Chmod(0o644), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
+	file, err := os.OpenFile(place.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return errors.Join(err, place.Remove())
 	}
-	return err
+	err = errors.Join(write(file), file.Chmod(0o644), file.Close())
+	if err == nil {
+		err = os.Rename(place.Path, path)
+	}
+	return errors.Join(err, place.Remove())
 }

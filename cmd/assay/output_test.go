@@ -231,7 +231,7 @@ func TestInitGoesWhereItWasSent(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(here, "real.yaml")); err != nil || !bytes.Equal(text, []byte(printed.stdout)) {
 		t.Errorf("behind the link there are %d bytes, %v", len(text), err)
 	}
-	assayIn(t, here, "", "init", "link.yaml").wants(t, exitUsage, "stays as it is")
+	assayIn(t, here, "", "init", "link.yaml").wants(t, exitUsage, "exists")
 	assayIn(t, here, "", "init", "/nonexistent/x.yaml").wants(t, exitFailed, "/nonexistent/x.yaml", "no such file")
 	device := fullDevice(t)
 	assayIn(t, here, "", "init", device).wants(t, exitFailed, device, "no space left on device")

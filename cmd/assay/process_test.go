@@ -67,6 +67,10 @@ func withProgram(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(directory)
+	if err := os.Setenv("XDG_STATE_HOME", directory); err != nil { // notes of what is made, apart from the user's
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	program = filepath.Join(directory, "assay")
 	build := exec.Command("go", "build", "-o", program, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -7,16 +7,17 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"assay/internal/format"
 	"assay/internal/host"
 	"assay/internal/live"
-	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/run"
 	"assay/internal/spec"
@@ -26,126 +27,293 @@ import (
 
 // runFlags are the flags of assay run.
 type runFlags struct {
-	sets           []string
-	out, data      string
-	resume, dryRun bool
-	plain, noHTML  bool
-	quiet          bool
-	show           show
+	sets, mixes     []string
+	out, data       string
+	saveAs          string
+	resume, dryRun  bool
+	describeWorkers bool
+	plain, noHTML   bool
+	quiet           bool
+	show            show
+}
+
+// fieldFlags are the flags for the fields of an experiment that people change most. "*" stands for every measured phase.
+var fieldFlags = []struct{ name, path, help string }{
+	{"records", "records", "`number` of records that the load stores"},
+	{"values", "values.bytes", "`length` of values, such as 100 or 4KiB"},
+	{"threads", "threads", "`number` of threads"},
+	{"durability", "durability", "durability `class`: D0, D1, D2(100ms), D3 or D4"},
+	{"for", "phases.*.for", "`duration` of each measured phase, such as 10s"},
+	{"operations", "phases.*.operations", "`number` of operations of each measured phase"},
+	{"order", "phases.*.order", "key `order`: uniform, zipfian, shuffled, sequential …"},
+	{"batch", "phases.*.batch", "`number` of writes in a batch"},
+	{"rate", "phases.*.rate", "`operations` a second, whether stores keep up or not (open load)"},
+	{"handles", "handles", "how threads `share` handles: shared, per_thread, pool(8), per_operation"},
+	{"memory-limit", "memory_limit", "`bytes` of memory for a trial, page cache included"},
+	{"disk-quota", "disk_quota", "`bytes` of disk for a trial"},
+	{"blocks", "blocks", "`number` of times that everything is repeated"},
+	{"seed", "seed", "`number` that all randomness is derived from"},
+}
+
+// otherFlags are names that other benchmarks give to flags, and the flags that they are here.
+var otherFlags = map[string]string{
+	"duration": "for", "time-per-phase": "for", "clients": "threads", "concurrency": "threads", "connections": "threads", "ops": "operations",
+	"value-size": "values", "value-bytes": "values", "distribution": "order", "batch-size": "batch", "repeat": "blocks", "output": "out",
+	"recordcount": "records", "operationcount": "operations", "target": "rate", "qps": "rate",
+}
+
+func flagName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	name = strings.ReplaceAll(name, "_", "-")
+	if meant, ok := otherFlags[name]; ok {
+		name = meant
+	}
+	return pflag.NormalizedName(name)
 }
 
 func runCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
-		Use:   "run FILE|PRESET|-",
-		Short: "Run an experiment: a file, or a preset by name",
+		Use:   "run FILE|PRESET|-|DRIVER…",
+		Short: "Run an experiment: a file, a preset, or drivers to compare",
 		Long: `Runs every trial of an experiment and ends with a table and an HTML report.
+
+The experiment is a file, a preset by name, or the drivers to compare. For drivers,
+--mix says what they do; each --mix is a phase. Without flags: 100,000 records of
+100 bytes, half reads and half updates for 10 s, one thread, three blocks, and the
+strongest durability class that all of them reach.
 
 The run directory (--out) holds everything: the experiment with all defaults
 written out, each trial's result and its time series, the machine, the report.
 Ctrl-C ends the trial under way, keeps what was measured (exit status 3), and
-assay run --resume DIR does the trials that are left. A second Ctrl-C ends it at
-once (130).`,
+assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at once
+(130).`,
 		Example: `  assay run put-get
+  assay run bbolt pebble
+  assay run bbolt pebble --mix read=95,update=5 --threads 8 --records 1e6 --for 10s
+  assay run bbolt pebble --mix update --mix read --save-as mine.yaml --dry-run
+  assay run memcached@127.0.0.1:11211
+  assay run put-get --set 'stores=[pebble, sqlite]' --for 2s
   assay run put-get --set scale=full --out results/put-get
-  assay run my.yaml --set records=1000000 --set phases.read.for=30s
-  assay run my.yaml --dry-run
+  assay run my.yaml --records 10k,1e6 --set phases.read.for=30s
   assay presets put-get | assay run - --dry-run
   assay run --resume results/put-get`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
-			case len(args) == 1:
-				return nil
-			case f.resume:
+			case f.resume && len(args) != 1:
 				return usage(errors.New("--resume takes the run directory: assay run --resume DIR"))
+			case len(args) == 0:
+				return usage(fmt.Errorf("assay run takes an experiment file, a preset or drivers\nassay list shows the presets and drivers"))
 			}
-			return usage(fmt.Errorf("assay run takes one experiment file or preset; the presets are %s", strings.Join(presetNames(), ", ")))
+			return nil
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			switch {
-			case len(args) > 0:
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			case f.resume:
+			case f.resume && len(args) == 0:
 				return nil, cobra.ShellCompDirectiveFilterDirs
+			case len(args) == 0:
+				return slices.Concat(presetNames(), measurable()), cobra.ShellCompDirectiveDefault
+			case slices.Contains(measurable(), args[0]):
+				return measurable(), cobra.ShellCompDirectiveNoFileComp
 			}
-			return presetNames(), cobra.ShellCompDirectiveDefault
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(c *cobra.Command, args []string) error { return f.run(c.OutOrStdout(), args[0]) },
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
-	c.Flags().StringArrayVar(&f.sets, "set", nil, "change a field of the experiment: `path=value` (may be repeated)")
+	c.Flags().StringArrayVar(&f.mixes, "mix", nil, "what drivers do: `operation=weight,…`, a phase for each --mix")
+	for _, field := range fieldFlags {
+		c.Flags().String(field.name, "", field.help)
+		must(c.RegisterFlagCompletionFunc(field.name, cobra.NoFileCompletions))
+	}
+	c.Flags().StringArrayVar(&f.sets, "set", nil, "change any field of the experiment: `path=value` (may be repeated)")
+	c.Flags().StringVar(&f.saveAs, "save-as", "", "write the experiment, with all changes, to a new `file`")
 	c.Flags().StringVar(&f.out, "out", "", "run `directory` to make (default: assay-NAME-TIME here, -2, -3 … where that is taken)")
 	c.Flags().StringVar(&f.data, "data", "", "existing `directory` in which stores get their directories (default: in the run directory)")
-	c.Flags().BoolVar(&f.resume, "resume", false, "do the trials that are left in a run directory, which is then the argument")
-	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the trials, their number, and the time and disk they take; run nothing")
+	c.Flags().BoolVar(&f.resume, "resume", false, "do the remaining trials of the run directory that is the argument")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the phases, the trials, and the time and disk they take; run nothing")
+	c.Flags().BoolVar(&f.describeWorkers, "describe-workers", false, "with --dry-run: start the file's own workers to ask what they can do")
 	c.Flags().BoolVar(&f.plain, "plain", false, "progress as lines, even on a terminal")
 	c.Flags().BoolVar(&f.noHTML, "no-html", false, "do not write report.html into the run directory")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress and no result on standard output: the exit status tells, and the run directory")
 	f.show.flags(c)
+	c.Flags().SortFlags = false
+	c.Flags().SetNormalizeFunc(flagName)
+	must(c.RegisterFlagCompletionFunc("mix", cobra.NoFileCompletions))
 	must(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
 	must(c.MarkFlagDirname("out"))
 	must(c.MarkFlagDirname("data"))
 	return c
 }
 
-func (f *runFlags) run(out io.Writer, argument string) error {
+// changes returns what flags change of the experiment: those for one field first, then --set.
+func (f *runFlags) changes(flags *pflag.FlagSet) (changes []spec.Change) {
+	for _, field := range fieldFlags {
+		if given := flags.Lookup(field.name); given.Changed {
+			changes = append(changes, spec.Change{Flag: "--" + field.name, Path: field.path, Value: given.Value.String()})
+		}
+	}
+	for _, set := range f.sets {
+		changes = append(changes, spec.Change{Flag: "--set", Value: set})
+	}
+	return changes
+}
+
+func (f *runFlags) run(c *cobra.Command, args []string) error {
 	if err := f.show.check(); err != nil {
 		return err
 	}
+	changes := f.changes(c.Flags())
+	if f.describeWorkers && !f.dryRun {
+		return usage(errors.New("--describe-workers is for --dry-run: a run starts the workers anyway"))
+	}
 	if f.resume {
-		if len(f.sets) > 0 || f.out != "" || f.dryRun {
-			return usage(errors.New("--resume goes on with the experiment as it was begun: it takes no --set, --out or --dry-run"))
+		if len(changes)+len(f.mixes) > 0 || f.out != "" || f.saveAs != "" || f.dryRun {
+			return usage(errors.New("--resume continues the experiment as it is: it takes no flags that change it, no --out, --save-as or --dry-run"))
 		}
-		begun, err := record.Open(argument)
+		begun, err := record.Open(args[0])
 		if err != nil {
 			return usage(fmt.Errorf("--resume: %w", err))
 		}
 		if err := f.checkDataRoot(); err != nil {
 			return err
 		}
-		f.warnOfNeed(&begun.Experiment, argument)
-		return f.execute(argument, run.Resume)
+		f.warnOfNeed(&begun.Experiment, args[0])
+		return f.execute(args[0], run.Resume)
 	}
-	source, name, err := experimentSource(argument)
+	source, err := f.source(args, changes)
 	if err != nil {
 		return usage(err)
 	}
-	e, err := spec.Load(source, name, f.sets, driverCatalogue())
+	catalogue := driverCatalogue()
+	var unasked []string
+	if f.dryRun && !f.describeWorkers {
+		catalogue = withoutWorkers(catalogue, &unasked)
+	}
+	loaded, err := source.Load(catalogue)
 	if err != nil {
 		return usage(err)
+	}
+	if source.FromStores || len(changes) > len(f.sets) {
+		source.Text = f.written(loaded)
 	}
 	if f.dryRun {
-		return failed(printPlan(out, e, f.dataPlace(f.out)))
+		if err := f.save(c.OutOrStdout(), loaded); err != nil {
+			return err
+		}
+		return failed(printPlan(c.OutOrStdout(), loaded, unasked, f.dataPlace(f.out)))
 	}
 	if err := f.checkDataRoot(); err != nil {
 		return err
 	}
-	if f.out != "" {
-		if err := vacant(f.out); err != nil {
-			return usage(err)
-		}
+	if err := f.vacant(); err != nil {
+		return usage(err)
 	}
-	f.warnOfNeed(e, f.out)
-	place, err := makeRunDirectory(f.out, e.Name, time.Now())
+	place, err := makeRunDirectory(f.out, loaded.Experiment.Name, time.Now())
 	if err != nil {
-		return failed(err)
+		return err
 	}
 	defer place.removeIfEmpty()
-	return f.execute(place.path, func(ctx context.Context, o run.Options) (run.Result, error) { return run.New(ctx, e, source, o) })
+	if err := f.save(os.Stdout, loaded); err != nil {
+		return err
+	}
+	for _, note := range loaded.Notes {
+		fmt.Fprintln(os.Stderr, "assay: note:", note)
+	}
+	f.warnOfNeed(loaded.Experiment, f.out)
+	return f.execute(place.path, func(ctx context.Context, o run.Options) (run.Result, error) {
+		return run.New(ctx, loaded.Experiment, source.Text, o)
+	})
 }
 
-// vacant refuses a directory that holds a run, before anything is measured there: another process may be at work in it.
-// record.Create looks again, and more closely, under its lock.
-func vacant(directory string) error {
-	recorded, err := record.Open(directory)
-	if err != nil {
-		return nil // not a run: record.Create judges what else it is
+// written is the experiment as a file, with the command that it came from above it.
+func (f *runFlags) written(loaded *spec.Loaded) []byte {
+	words := []string{"assay"}
+	for _, word := range os.Args[1:] {
+		word = format.Clean(word) // a line break would end the comment
+		if word == "" || strings.ContainsAny(word, " []{}()*&|;<>$\"'\\#") {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		words = append(words, word)
 	}
-	return fmt.Errorf("%s already holds a run of %q, begun %s: give another --out, look at it with assay report %s, or go on with it: assay run --resume %s",
-		directory, recorded.Header.Name, recorded.Header.Created.Format(time.DateTime+" MST"), directory, directory)
+	return slices.Concat([]byte(spec.WrittenBy+strings.Join(words, " ")+"\n"), loaded.File())
+}
+
+// save is --save-as.
+func (f *runFlags) save(out io.Writer, loaded *spec.Loaded) error {
+	if f.saveAs == "" {
+		return nil
+	}
+	err := writeNew(f.saveAs, out, func(w io.Writer) error {
+		_, err := w.Write(f.written(loaded))
+		return err
+	})
+	if err != nil {
+		return usage(fmt.Errorf("--save-as: %w", err))
+	}
+	if !isStandardOutput(f.saveAs) {
+		fmt.Fprintf(os.Stderr, "assay: wrote %s\n", f.saveAs)
+	}
+	return nil
+}
+
+// source finds the experiment that the arguments name: a file, which wins where several fit, a preset, or drivers.
+func (f *runFlags) source(args []string, changes []spec.Change) (spec.Source, error) {
+	drivers, all := measurable(), driverCatalogue().Names
+	isDriver := func(argument string) bool {
+		name, _, _ := strings.Cut(argument, "@")
+		return slices.Contains(all, name)
+	}
+	isFile := func(argument string) bool {
+		info, err := os.Stat(argument)
+		return argument == "-" || err == nil && !info.IsDir()
+	}
+	if len(args) > 1 || isDriver(args[0]) && !isFile(args[0]) {
+		for _, argument := range args {
+			if !isDriver(argument) {
+				return spec.Source{}, notADriver(argument, drivers, isFile(argument))
+			}
+		}
+		return spec.Quick(args, f.mixes, changes)
+	}
+	if len(f.mixes) > 0 {
+		return spec.Source{}, fmt.Errorf("--mix is for drivers, and %s is an experiment of its own\n--set phases.NAME.mix='{read: 95, update: 5}' changes a phase", args[0])
+	}
+	text, name, err := experimentSource(args[0], drivers)
+	return spec.Source{Text: text, Name: name, Changes: changes}, err
+}
+
+func notADriver(argument string, drivers []string, isFile bool) error {
+	if isFile || slices.Contains(presetNames(), argument) {
+		return fmt.Errorf("%s is an experiment: assay run takes one experiment, or drivers\n--set 'stores=[bbolt, pebble]' runs it with other stores", argument)
+	}
+	name, _, _ := strings.Cut(argument, "@")
+	return fmt.Errorf("unknown driver %q%s", name, suggestion(name, drivers))
+}
+
+// vacant refuses a run directory that can't be taken, before anything is measured: it holds a run, at which another process
+// may be at work, or something else. record.Create looks again, and more closely, under its lock.
+func (f *runFlags) vacant() error {
+	if f.out == "" {
+		return nil
+	}
+	if recorded, err := record.Open(f.out); err == nil {
+		return fmt.Errorf("--out %s already holds a run of %q, begun %s\nassay run --resume %s continues it, assay report %s shows it",
+			f.out, recorded.Header.Name, recorded.Header.Created.Format(time.DateTime+" MST"), f.out, f.out)
+	}
+	info, err := os.Stat(f.out)
+	if err != nil {
+		return nil // still to be made
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("--out %s: expected a directory, this is a file", f.out)
+	}
+	if err := tryWriting(f.out); err != nil {
+		return fmt.Errorf("--out %s: can't be written: %w", f.out, err)
+	}
+	return nil
 }
 
 // experimentSource returns the text of an experiment file or preset; "-" is standard input. A file wins where both exist.
-func experimentSource(argument string) (source []byte, name string, err error) {
+func experimentSource(argument string, drivers []string) (source []byte, name string, err error) {
 	if argument == "-" {
 		if source, err = io.ReadAll(os.Stdin); err != nil {
 			return nil, "", fmt.Errorf("reading the experiment from standard input: %w", err)
@@ -156,21 +324,26 @@ func experimentSource(argument string) (source []byte, name string, err error) {
 	if err == nil {
 		return source, argument, nil
 	}
-	instead := "there is no file " + argument + " here"
-	if info, statErr := os.Stat(argument); statErr == nil && info.IsDir() && !strings.ContainsAny(argument, "./\\") {
-		instead, err = argument+" is a directory", os.ErrNotExist // perhaps a preset is meant
-	}
-	if strings.ContainsAny(argument, "./\\") || !errors.Is(err, os.ErrNotExist) {
-		if errors.Is(err, os.ErrNotExist) {
-			err = fmt.Errorf("%w; assay init %s writes one to begin with", err, argument)
+	isPath := strings.ContainsAny(argument, "./\\")
+	if !isPath {
+		if source, presetErr := presets.Source(argument); presetErr == nil {
+			return source, "preset " + argument, nil
 		}
+	}
+	switch {
+	case !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.EISDIR):
 		return nil, "", fmt.Errorf("reading the experiment: %w", err)
+	case isPath && errors.Is(err, os.ErrNotExist):
+		return nil, "", fmt.Errorf("there is no file %s\nassay init %s writes one to begin with", argument, argument)
 	}
-	source, presetErr := presets.Source(argument)
-	if presetErr != nil {
-		return nil, "", fmt.Errorf("%s, and %w", instead, presetErr)
+	what := fmt.Sprintf("there is no file, preset or driver %q", argument)
+	if info, statErr := os.Stat(argument); statErr == nil && info.IsDir() {
+		what = argument + " is a directory; expected a file, a preset or drivers"
 	}
-	return source, "preset " + argument, nil
+	if near := spec.Nearest(argument, slices.Concat(presetNames(), drivers)); near != "" {
+		return nil, "", fmt.Errorf("%s\ndid you mean %q?", what, near)
+	}
+	return nil, "", fmt.Errorf("%s\nassay list shows the presets and drivers", what)
 }
 
 // execute runs trials with a view on standard error, then prints the table and writes the report.
@@ -195,13 +368,13 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 	}
 	if err != nil {
 		if _, openErr := record.Open(directory); openErr == nil && result.Planned > 0 { // it had begun
-			err = fmt.Errorf("%w\nWhat was recorded is in %s; assay report %s shows it, assay run --resume %s goes on", err, directory, directory, directory)
+			err = fmt.Errorf("%w\nassay report %s shows what was measured, assay run --resume %s continues", err, directory, directory)
 		}
 		return failed(err)
 	}
 	grave, err := f.present(directory)
 	if err != nil {
-		return failed(fmt.Errorf("%w\nWhat was measured is kept: assay report %s shows it", err, directory))
+		return failed(fmt.Errorf("%w\nassay report %s shows what was measured", err, directory))
 	}
 	return f.status(result, grave, directory)
 }
@@ -239,7 +412,7 @@ func (f *runFlags) present(directory string) (grave int, err error) {
 		printErr = f.show.write(os.Stdout, r, []*record.Run{recorded}, path) // not the commands' output, which forgives nothing: who reads a table may go away
 	}
 	if errors.Is(printErr, syscall.EPIPE) {
-		fmt.Fprintf(os.Stderr, "assay: the output was closed; assay report %s prints it again\n", directory)
+		fmt.Fprintf(os.Stderr, "assay: the output was closed\nassay report %s prints it again\n", directory)
 		printErr = nil
 	}
 	return graves(r), errors.Join(printErr, pageErr)
@@ -248,37 +421,13 @@ func (f *runFlags) present(directory string) (grave int, err error) {
 func (f *runFlags) status(r run.Result, grave int, directory string) error {
 	switch {
 	case r.Interrupted:
-		return &exitError{exitTrials, fmt.Errorf("stopped; assay run --resume %s does the trials that are left", directory)}
+		return &exitError{exitTrials, fmt.Errorf("stopped\nassay run --resume %s does the remaining trials", directory)}
 	case r.Failed+r.Marked > 0:
-		return &exitError{exitTrials, fmt.Errorf("%d of %d trials failed, %d were marked and are not ranked", r.Failed, r.Planned, r.Marked)}
+		return &exitError{exitTrials, fmt.Errorf("%d of %s failed, %d marked and not ranked", r.Failed, format.Plural(r.Planned, "trial", ""), r.Marked)}
 	case grave > 0:
-		return &exitError{exitTrials, fmt.Errorf("%s: assay report %s --full shows the evidence", format.Plural(grave, "grave finding", ""), directory)}
+		return &exitError{exitTrials, fmt.Errorf("%s\nassay report %s --full shows the evidence", format.Plural(grave, "grave finding", ""), directory)}
 	case r.Refused > 0 && r.Measured == 0:
-		return &exitError{exitTrials, fmt.Errorf("no store was measured: all %d trials of them were refused, for the reasons above", r.Refused)}
+		return &exitError{exitTrials, fmt.Errorf("no store was measured: all %s refused, see the reasons above", format.Plural(r.Refused, "trial", ""))}
 	}
 	return nil
-}
-
-// printPlan is --dry-run; stores would get their directories on the file system of place.
-func printPlan(w io.Writer, e *spec.Experiment, place string) error {
-	trials := plan.Plan(e)
-	table := newColumns("trial", "arm", "role", "parameters", "")
-	for _, t := range trials {
-		note := ""
-		if t.Refuse != "" {
-			note = "can't run: " + t.Refuse
-		}
-		table.add(t.ID, t.Arm, string(t.Role), e.Cells[t.Cell].Label(e), note)
-	}
-	if err := table.print(w); err != nil {
-		return err
-	}
-	estimate := plan.EstimateOf(e, trials)
-	_, err := fmt.Fprintf(w, "\n%s\n", estimate)
-	for _, warning := range shortOf(e, estimate, place) {
-		if err == nil {
-			_, err = fmt.Fprintf(w, "\nWarning: %s\n", warning)
-		}
-	}
-	return err
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/internal/live"
+	"assay/internal/owned"
 )
 
 // runDirectory is a directory for a run, and which ones were made for it.
@@ -19,17 +20,20 @@ type runDirectory struct {
 }
 
 // makeRunDirectory makes the directory that the user named (out), with those above it, or takes it if it is there. Where he named none, it
-// makes one here that nobody else has: of two runs that begin in the same second, one has "-2" behind its name.
+// makes one here: of two runs that begin in the same second, one has "-2" behind its name.
 func makeRunDirectory(out, experiment string, now time.Time) (runDirectory, error) {
 	if out == "" {
 		path, err := makeUnique(fmt.Sprintf("assay-%s-%s", experiment, now.Format("20060102-150405")))
-		return runDirectory{path, []string{path}}, err
+		if err != nil {
+			return runDirectory{}, failed(err)
+		}
+		return runDirectory{path, []string{path}}, nil
 	}
 	made, err := makeAll(out)
 	place := runDirectory{out, made}
 	if err != nil {
 		place.removeIfEmpty()
-		return runDirectory{}, fmt.Errorf("making the run directory: %w", err)
+		return runDirectory{}, usage(fmt.Errorf("--out %s: can't be made: %w", out, err))
 	}
 	return place, nil
 }
@@ -49,10 +53,10 @@ func makeUnique(name string) (string, error) {
 			return path, nil
 		}
 		if !errors.Is(err, fs.ErrExist) {
-			return "", fmt.Errorf("making the run directory: %w", err)
+			return "", fmt.Errorf("making the run directory: %w\n--out names another place", err)
 		}
 	}
-	return "", fmt.Errorf("making the run directory: %s and %d more are there already: name one with --out", name, samePlaceMax-1)
+	return "", fmt.Errorf("making the run directory: %s and %d more exist\n--out names another place", name, samePlaceMax-1)
 }
 
 // makeAll is os.MkdirAll that says what it made, outermost first, also where it fails.
@@ -90,15 +94,22 @@ func (f *runFlags) checkDataRoot() error {
 	if info, err := os.Stat(f.data); err != nil || !info.IsDir() {
 		return usage(fmt.Errorf("--data %s: expected an existing directory", f.data))
 	}
-	// Tried, not asked for: the rights don't tell of a file system that is read-only or takes no directories.
-	tried, err := os.MkdirTemp(f.data, ".assay-tried-")
-	if err == nil {
-		err = os.Remove(tried)
-	}
-	if err != nil {
-		return failed(fmt.Errorf("--data %s: stores can't have directories there: %w", f.data, err))
+	if err := tryWriting(f.data); err != nil {
+		return usage(fmt.Errorf("--data %s: stores can't have directories there: %w", f.data, err))
 	}
 	return nil
+}
+
+// tryWriting makes a directory in another and removes it: permissions alone don't tell of a file system that is read-only.
+func tryWriting(directory string) error {
+	tried, err := owned.NewDirectory(directory, "tried")
+	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
+		return pathErr.Err // its path is of no use to the reader
+	}
+	if err != nil {
+		return err
+	}
+	return tried.Remove()
 }
 
 // placed tells a view where the run stands.

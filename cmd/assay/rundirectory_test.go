@@ -89,7 +89,7 @@ func TestRefusedRunLeavesNoDirectory(t *testing.T) {
 		{"run", "-", "--data", unwritable, "--out", "mine"},
 		{"run", "-", "--out", unwritable + "/run"},
 	} {
-		assayIn(t, here, brief, arguments...).wants(t, exitFailed, unwritable)
+		assayIn(t, here, brief, arguments...).wants(t, exitUsage, unwritable)
 	}
 	left, err := os.ReadDir(here)
 	if err != nil || len(left) != 1 || left[0].Name() != "mine" {

@@ -24,9 +24,9 @@ func TestVersionOfABuild(t *testing.T) {
 			"assay v1.2.3\nrevision: 0123456789abcdef of 2026-11-20T09:00:00Z\nGo: go1.26.1 "},
 		{build("(devel)", "vcs.revision", "01", "vcs.time", "2026-11-20T09:00:00Z", "vcs.modified", "true"),
 			"assay (devel)\nrevision: 01 of 2026-11-20T09:00:00Z, modified\nGo: go1.26.1 "},
-		{build("v1.2.3", "vcs.revision", "01"), "assay v1.2.3\nrevision: 01 of a time not known\nGo: go1.26.1 "},
-		{build(""), "assay (devel)\nrevision: not known: the build did not record it\nGo: go1.26.1 "},
-		{&debug.BuildInfo{}, "assay (devel)\nrevision: not known: the build did not record it\nGo: " + runtime.Version() + " "},
+		{build("v1.2.3", "vcs.revision", "01"), "assay v1.2.3\nrevision: 01 of unknown time\nGo: go1.26.1 "},
+		{build(""), "assay (devel)\nrevision: unknown: the build did not record it\nGo: go1.26.1 "},
+		{&debug.BuildInfo{}, "assay (devel)\nrevision: unknown: the build did not record it\nGo: " + runtime.Version() + " "},
 	} {
 		if got := versionOf(c.info); got != c.want+runtime.GOOS+"/"+runtime.GOARCH {
 			t.Errorf("got\n%s\nwant\n%s", got, c.want)

@@ -1,8 +1,10 @@
-// Package boltdb drives github.com/boltdb/bolt, the original that bbolt was forked from, unchanged since 2017. One put
-// is one read-write transaction, and all records stand in one bucket.
+// Package boltdb drives github.com/boltdb/bolt, the original that bbolt was forked from, unchanged since 2017.
 package boltdb
 
-import "assay/store"
+import (
+	"assay/drivers/internal/bolt"
+	"assay/store"
+)
 
 // Driver opens bolt files.
 type Driver struct{}
@@ -17,25 +19,15 @@ const (
 // Describe says what boltdb can do.
 func (Driver) Describe() store.Description {
 	d := store.Description{
-		Name:    "boltdb",
-		Summary: "the original of bbolt: copy-on-write B+tree in one mapped file, one writer",
-		Library: "github.com/boltdb/bolt",
-		Licence: "MIT",
-		Kind:    store.Embedded,
-		// tx.go, Tx.Commit: pages and then the meta page are written with WriteAt; fdatasync follows each of the two
-		// unless DB.NoSync is set.
-		Durability: []store.DurabilityClaim{
-			{Class: store.D1, How: "DB.NoSync = true: commits are pwrite calls into the page cache; a power cut may leave a file that can't be opened"},
-			{Class: store.D3, How: "DB.NoSync = false, the default: two fdatasync calls a commit"},
-		},
-		Options: []store.Option{
-			{Name: "initial_mmap_bytes", Type: store.Bytes, Default: "0", Help: "Options.InitialMmapSize: address space mapped at open, so that growing seldom waits for readers"},
-			{Name: "no_grow_sync", Type: store.Bool, Default: "false", Help: "Options.NoGrowSync: do not truncate and sync the file when it grows"},
-			{Name: "alloc_bytes", Type: store.Bytes, Default: "16MiB", Help: "DB.AllocSize: how much the file grows at a time"},
-			{Name: "fill_percent", Type: store.Int, Default: "50", Help: "100 × Bucket.FillPercent: how full a page is left when it is split, 10 to 100"},
-		},
+		Name:             "boltdb",
+		Summary:          "the original of bbolt: copy-on-write B+tree in one mapped file, one writer",
+		Library:          "github.com/boltdb/bolt",
+		Licence:          "MIT",
+		Kind:             store.Embedded,
+		Durability:       bolt.Durability(),
+		Options:          bolt.Options(),
 		HandlesShareable: true,
-		FixedDiskBytes:   24 << 10,
+		FixedDiskBytes:   bolt.FixedDiskBytes,
 		KeyBytesMin:      1,
 		KeyBytesMax:      keyBytesMax,
 		ValueBytesMax:    valueBytesMax,

@@ -27,12 +27,22 @@ var (
 	ownMark     = sync.OnceValue(func() string { return markOf(os.Getpid()) })
 )
 
-// markOf names a process for good: its number and its start, in clock ticks since boot. "": it is not there.
+// markOf names a process for good: the namespace of its number, the number, and its start in clock ticks since boot.
+// "": it is not there.
 func markOf(pid int) string {
 	if start := statField(pid, startField); start != "" {
-		return fmt.Sprintf("%d-%s", pid, start)
+		return fmt.Sprintf("%s-%d-%s", namespace(), pid, start)
 	}
 	return ""
+}
+
+// namespace is the number of this process's PID namespace. In another one, a container's, numbers are of other processes.
+func namespace() string {
+	link, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return "0"
+	}
+	return strings.Trim(link, "pid:[]")
 }
 
 // The fields of /proc/PID/stat after the name, counted from 0: proc_pid_stat(5).
@@ -160,14 +170,14 @@ func EndLeft() (ended []int) {
 	return ended
 }
 
-// conductorGone reads a mark: the conductor's number and start, and the worker's count.
+// conductorGone reads a mark: that of the conductor, and the worker's count. Of another namespace, nothing is known.
 func conductorGone(name string) bool {
 	parts := strings.Split(name, "-")
-	if len(parts) != 3 {
+	if len(parts) != 4 || parts[0] != namespace() {
 		return false
 	}
-	pid, err := strconv.Atoi(parts[0])
-	return err == nil && pid > 0 && markOf(pid) != parts[0]+"-"+parts[1]
+	pid, err := strconv.Atoi(parts[1])
+	return err == nil && pid > 0 && markOf(pid) != strings.Join(parts[:3], "-")
 }
 
 // endProcess kills a process if it is still the one that began then.

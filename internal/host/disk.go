@@ -4,24 +4,24 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/owned"
 )
 
-// SyncCost returns the median time of 20 appends of 4 KiB, each with fdatasync, to a new file in directory. The file is
-// removed.
+// SyncCost returns the median time of 20 appends of 4 KiB, each with fdatasync, to a new file in directory that
+// has no name.
 func SyncCost(directory string) (time.Duration, error) {
 	const appends, appendBytes = 20, 4096
-	file, err := os.CreateTemp(directory, ".assay-fdatasync-")
+	file, err := owned.NewFile(directory)
 	if err != nil {
 		return 0, fmt.Errorf("measure fdatasync: %w", err)
 	}
-	defer os.Remove(file.Name())
 	defer file.Close()
 	block := make([]byte, appendBytes)
 	for i := range block {

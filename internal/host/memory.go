@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"assay/internal/owned"
 )
 
 // ErrNoMemoryLimit is wrapped by errors of [LimitMemory] where the machine or the rights do not allow a limit.
@@ -48,6 +51,23 @@ type MemoryGroup struct {
 	path   string
 	origin string // where its process came from
 	files  memoryFiles
+	note   *owned.Note // nil in tests
+}
+
+// groupNames are the names of the cgroups that [LimitMemory] makes: the process, and when in ns since 1970.
+var groupNames = regexp.MustCompile(`^assay-[0-9]{1,10}-[0-9]{19}$`)
+
+func groupName(pid int, now time.Time) string { return fmt.Sprintf("assay-%d-%d", pid, now.UnixNano()) }
+
+// RemoveMemoryGroup removes a cgroup that a process that is gone has made. The kernel removes none that holds a process.
+func RemoveMemoryGroup(path string) error {
+	if !groupNames.MatchString(filepath.Base(path)) {
+		return fmt.Errorf("%s is no cgroup of Assay's", path)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // MemoryUse is what a limited process and its page cache used. A nil pointer: not measured.
@@ -136,10 +156,15 @@ func newMemoryGroup(pid int) (*MemoryGroup, error) {
 		return nil, err
 	}
 	path := filepath.Join(place.parent, groupName(pid, time.Now()))
+	note, err := owned.Write(owned.Thing{Kind: owned.Group, Path: path})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoMemoryLimit, err)
+	}
 	if err := os.Mkdir(path, 0o755); err != nil {
+		note.Done()
 		return nil, fmt.Errorf("%w: make a cgroup (run as root, or hand a cgroup to this user: systemd-run --user --scope -p Delegate=yes): %w", ErrNoMemoryLimit, err)
 	}
-	return &MemoryGroup{path: path, origin: place.origin, files: place.files}, nil
+	return &MemoryGroup{path: path, origin: place.origin, files: place.files, note: note}, nil
 }
 
 func placeOf(pid int) (memoryPlace, error) {
@@ -267,9 +292,11 @@ func (g *MemoryGroup) Remove() error {
 	for {
 		err := os.Remove(g.path)
 		if err == nil || errors.Is(err, os.ErrNotExist) {
+			g.note.Done()
 			return nil
 		}
 		if time.Now().After(deadline) {
+			g.note.Keep()
 			return fmt.Errorf("remove the cgroup of a trial: %w", err)
 		}
 		for pid := range bytes.FieldsSeq([]byte(readString(filepath.Join(g.path, "cgroup.procs")))) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/owned"
 )
 
 // How a QuotaMount is made.
@@ -201,16 +203,21 @@ func CheckQuotaMount(directory string) (by, whyNotLoop string, err error) {
 }
 
 func tryQuotaMount(directory, by string) error {
-	place, err := os.MkdirTemp(directory, ".assay-mount-")
+	place, err := owned.NewDirectory(directory, "mount")
 	if err != nil {
 		return err
 	}
-	q := QuotaMount{By: by, Directory: place, Bytes: 1 << 20}
-	if err := q.Mount(); err != nil {
-		return errors.Join(err, q.Unmount(), os.Remove(place))
+	q := QuotaMount{By: by, Directory: place.Path, Bytes: 1 << 20}
+	note, err := owned.Write(owned.Thing{Kind: owned.Mount, Path: place.Path, By: by})
+	if err != nil {
+		return errors.Join(err, place.Remove())
 	}
-	if err := q.Unmount(); err != nil {
-		return err
+	if err = errors.Join(q.Mount(), q.Unmount()); err == nil {
+		note.Done()
+	} else if unmountErr := q.Unmount(); unmountErr != nil {
+		note.Keep()
+	} else {
+		note.Done()
 	}
-	return os.Remove(place)
+	return errors.Join(err, place.Remove())
 }

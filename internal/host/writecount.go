@@ -7,6 +7,8 @@ import (
 
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
+
+	"assay/internal/owned"
 )
 
 // The probe's file, and what is then written in it.
@@ -47,11 +49,10 @@ func checkWriteCount(directory string, counted func() (uint64, error)) (perByte 
 }
 
 func writeCountPerByte(directory string, counted func() (uint64, error)) (ratio float64, err error) {
-	file, err := os.CreateTemp(directory, ".assay-writes-")
+	file, err := owned.NewFile(directory)
 	if err != nil {
 		return 0, err
 	}
-	defer os.Remove(file.Name())
 	defer file.Close()
 	chunk := make([]byte, probeChunkBytes)
 	for i := range chunk {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/format"
 	"assay/internal/spec"
 	"assay/store"
 )
@@ -147,20 +148,19 @@ func phaseSeconds(e *spec.Experiment, t Trial) (low, high, inserted float64) {
 	return low, high, inserted
 }
 
-// String says the estimate in sentences, and what it does not know.
+// String says the estimate in sentences, and what is not included.
 func (e Estimate) String() string {
-	text := fmt.Sprintf("%d trials", e.Trials-e.Refused)
+	text := format.Plural(e.Trials-e.Refused, "trial", "")
 	if e.Refused > 0 {
-		text += fmt.Sprintf(" (and %d that can't run, shown with the reason)", e.Refused)
+		text += fmt.Sprintf(" (%s not supported, shown with the reason)", format.Count(uint64(e.Refused)))
 	}
-	text += fmt.Sprintf(", about %s to %s", minutes(e.SecondsLow), minutes(e.SecondsHigh))
+	text += fmt.Sprintf(", about %s to %s", lengthText(e.SecondsLow), lengthText(e.SecondsHigh))
 	if e.LoadRecords > 0 {
-		text += fmt.Sprintf(", and the time of loading %d records (%s) in all: nobody knows it before, it depends on the stores",
-			e.LoadRecords, byteText(e.LoadBytes))
+		text += fmt.Sprintf("; load time not included: %s records, %s in all", format.Count(e.LoadRecords), format.Bytes(float64(e.LoadBytes)))
 	}
 	text += "."
 	if e.DataBytes > 0 {
-		text += fmt.Sprintf(" One trial may hold up to about %s of data on disk: three times what it loads and inserts.%s", byteText(e.DataBytes), e.fixedText())
+		text += fmt.Sprintf("\nDisk: up to about %s of data for a trial, three times what it loads and inserts. %s", format.Bytes(float64(e.DataBytes)), e.fixedText())
 	}
 	return text
 }
@@ -168,17 +168,14 @@ func (e Estimate) String() string {
 // fixedText says what comes on top of the data. Logs grow as long as a phase overwrites, and when they are dropped is each store's own
 // matter: no figure would hold.
 func (e Estimate) fixedText() string {
-	known := ""
+	var known []string
 	if e.FixedBy != "" {
-		known = fmt.Sprintf("up to about %s: %s", byteText(e.FixedBytes), e.FixedBy)
+		known = append(known, fmt.Sprintf("up to about %s: %s", format.Bytes(float64(e.FixedBytes)), e.FixedBy))
 	}
 	if len(e.Unsaid) > 0 {
-		if known != "" {
-			known += "; "
-		}
-		known += "not known of " + strings.Join(e.Unsaid, ", ") + ", of some stores hundreds of MB"
+		known = append(known, "unknown for "+format.List(e.Unsaid)+", hundreds of MB for some stores")
 	}
-	return fmt.Sprintf(" On top come what stores set aside from the start (%s) and logs of what they overwrite.", known)
+	return fmt.Sprintf("Not included: files that stores preallocate (%s), and logs.", strings.Join(known, "; "))
 }
 
 // TooLittle says that a disk with so many free bytes may not hold a trial; "" if, as far as is known, it does.
@@ -186,8 +183,8 @@ func (e Estimate) TooLittle(freeBytes uint64) string {
 	if e.DiskBytes <= freeBytes {
 		return ""
 	}
-	return fmt.Sprintf("one trial may need up to about %s of disk, and %s are free: a trial that fills the disk is not ranked, and whatever else writes there fails, too; "+
-		"take fewer records or a shorter phase, or set a disk_quota", byteText(e.DiskBytes), byteText(freeBytes))
+	return fmt.Sprintf("one trial may need up to about %s of disk, and %s are free; a trial that fills the disk is not ranked: "+
+		"take fewer records, shorter phases or a disk_quota", format.Bytes(float64(e.DiskBytes)), format.Bytes(float64(freeBytes)))
 }
 
 // BeyondMemory says which memory limits of an experiment bound nothing on a machine with so many bytes of memory, 0 for not known; "" if all do.
@@ -201,12 +198,11 @@ func BeyondMemory(e *spec.Experiment, memoryBytes uint64) string {
 	if least == 0 {
 		return ""
 	}
-	return fmt.Sprintf("a memory_limit of %s is above the %s that a process can have here, and bounds nothing: take a smaller one, or none",
-		byteText(uint64(least)), byteText(memoryBytes))
+	return fmt.Sprintf("a memory_limit of %s has no effect: this machine has %s", format.Limit(uint64(least)), format.Bytes(float64(memoryBytes)))
 }
 
-// minutes is a length of time as people say it; one that a file may ask for is longer than a time.Duration can be.
-func minutes(seconds float64) string {
+// lengthText is a length of time; one that a file may ask for is longer than a time.Duration can be.
+func lengthText(seconds float64) string {
 	const day, year = 24 * 60 * 60, 365 * 24 * 60 * 60
 	switch {
 	case seconds >= 1000*year:
@@ -216,18 +212,5 @@ func minutes(seconds float64) string {
 	case seconds >= 2*day:
 		return fmt.Sprintf("%.3g days", seconds/day)
 	}
-	d := time.Duration(seconds * float64(time.Second))
-	if d < 10*time.Second {
-		return d.Round(100 * time.Millisecond).String()
-	}
-	return d.Round(time.Second).String()
-}
-
-func byteText(n uint64) string {
-	units := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
-	value, unit := float64(n), 0
-	for value >= 999.5 && unit < len(units)-1 {
-		value, unit = value/1000, unit+1
-	}
-	return fmt.Sprintf("%.3g %s", value, units[unit])
+	return format.Seconds(seconds)
 }

@@ -21,16 +21,16 @@ func TestEstimateTellsDataFromTheRest(t *testing.T) {
 		disk         uint64
 		says, silent string
 	}{
-		{[3]int64{0, 0, 0}, 348_000, "On top come what stores set aside from the start (not known of ", "up to"},
-		{[3]int64{4e6, 315e6, 1e3}, 315_348_000, "(up to about 315 MB: b)", "not known"},
-		{[3]int64{0, 315e6, 0}, 315_348_000, "(up to about 315 MB: b; not known of ", "known of b"},
-		{[3]int64{-5, -5, -5}, 348_000, "not known of ", "up to"}, // a worker of somebody else's may say anything
+		{[3]int64{0, 0, 0}, 348_000, "Not included: files that stores preallocate (unknown for ", "up to"},
+		{[3]int64{4e6, 315e6, 1e3}, 315_348_000, "(up to about 315 MB: b)", "unknown"},
+		{[3]int64{0, 315e6, 0}, 315_348_000, "(up to about 315 MB: b; unknown for ", "for b"},
+		{[3]int64{-5, -5, -5}, 348_000, "unknown for ", "preallocate (up to"}, // a worker of somebody else's may say anything
 	} {
 		for i, fixed := range c.fixed {
 			e.Stores[i].Description.FixedDiskBytes = fixed
 		}
 		estimate := plan.EstimateOf(e, plan.Plan(e))
-		_, text, _ := strings.Cut(estimate.String(), "of data on disk")
+		_, text, _ := strings.Cut(estimate.String(), " of data for a trial")
 		if !strings.Contains(text, c.says) || strings.Contains(text, c.silent) {
 			t.Errorf("%v: %q, want %q in it and not %q", c.fixed, text, c.says, c.silent)
 		}
@@ -40,7 +40,7 @@ func TestEstimateTellsDataFromTheRest(t *testing.T) {
 	}
 	for _, name := range []string{"a", "c.d"} {
 		e.Stores[0].Description.FixedDiskBytes, e.Stores[1].Description.FixedDiskBytes, e.Stores[2].Description.FixedDiskBytes = 0, 1, 0
-		if text := plan.EstimateOf(e, plan.Plan(e)).String(); !strings.Contains(text[strings.LastIndex(text, "not known of"):], name) {
+		if text := plan.EstimateOf(e, plan.Plan(e)).String(); !strings.Contains(text[strings.LastIndex(text, "unknown for"):], name) {
 			t.Errorf("%s, which does not say what it sets aside, is not named in %q", name, text)
 		}
 	}
@@ -66,7 +66,7 @@ func TestTooLittleDiskIsSaid(t *testing.T) {
 		e.Cells[i].Records = 1e10
 	}
 	estimate := plan.EstimateOf(e, plan.Plan(e))
-	if text := estimate.TooLittle(66e9); !strings.Contains(text, "3.48 TB of disk") || !strings.Contains(text, "66 GB are free") || !strings.Contains(text, "disk_quota") {
+	if text := estimate.TooLittle(66e9); !strings.Contains(text, "3.48 TB of disk") || !strings.Contains(text, "66.0 GB are free") || !strings.Contains(text, "disk_quota") {
 		t.Errorf("%q", text)
 	}
 	if text := estimate.TooLittle(estimate.DiskBytes); text != "" {
@@ -90,7 +90,7 @@ func TestEstimateDoesNotOverflow(t *testing.T) {
 		{math.MaxInt64, "years"},
 		{1000 * time.Hour, "about 4.11 years to 4.11 years"},
 		{10 * time.Hour, "about 15 days to 15 days"},
-		{time.Hour, "about 36h0m0s to 36h"},
+		{time.Hour, "about 36 h 00 min to 36 h"},
 	} {
 		e := experiment()
 		e.Phases[1].Duration = c.duration

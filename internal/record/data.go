@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"assay/internal/owned"
 )
 
 // A trial's data directory is made like this, so that only what Assay made for this run is ever removed:
@@ -28,7 +30,10 @@ type marker struct {
 }
 
 // dataPlace is where a trial's data stands.
-type dataPlace struct{ root, place string }
+type dataPlace struct {
+	root, place string
+	note        *owned.Note
+}
 
 // DataDirectory makes an empty directory for the files of a trial's store and returns its path. root is an existing directory
 // to make it in; "" is the run directory's own data/. What an interrupted try of the same trial of this run left there is removed
@@ -44,7 +49,15 @@ func (w *Writer) DataDirectory(root, trial string) (string, error) {
 	if err := w.remove(where, trial); err != nil {
 		return "", fmt.Errorf("make a data directory: %w", err)
 	}
+	path, err := filepath.Abs(filepath.Join(where.root, where.place))
+	if err != nil {
+		return "", fmt.Errorf("make a data directory: %w", err)
+	}
+	if where.note, err = owned.Write(owned.Thing{Kind: owned.Data, Path: path}); err != nil {
+		return "", fmt.Errorf("make a data directory: %w", err)
+	}
 	if err := w.makeData(where, trial); err != nil {
+		where.note.Keep()
 		return "", fmt.Errorf("make a data directory: %w", diskFull(err))
 	}
 	w.mu.Lock()
@@ -62,16 +75,26 @@ func (w *Writer) RemoveData(trial string) error {
 	if !made {
 		return fmt.Errorf("remove the data of trial %s: it has no data directory", trial)
 	}
-	if err := w.unmountData(); err != nil { // or remove would go into a file system that can't be removed
+	if err := w.unmountData(trial); err != nil { // or remove would go into a file system that can't be removed
 		return fmt.Errorf("remove the data of trial %s: %w", trial, err)
 	}
 	if err := w.remove(where, trial); err != nil {
 		return fmt.Errorf("remove the data of trial %s: %w", trial, err)
 	}
+	where.note.Done()
 	w.mu.Lock()
 	delete(w.data, trial)
 	w.mu.Unlock()
 	return nil
+}
+
+// CleanData removes the data directory of a trial whose run was killed, if its marker is there.
+func CleanData(path string) error {
+	where := dataPlace{root: filepath.Dir(path), place: filepath.Base(path)}
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return where.remove(func(marker) bool { return true }, "of any run")
 }
 
 func (w *Writer) placeOf(root, trial string) (dataPlace, error) {
@@ -84,7 +107,7 @@ func (w *Writer) placeOf(root, trial string) (dataPlace, error) {
 		if !info.IsDir() {
 			return dataPlace{}, fmt.Errorf("%s is not a directory", root)
 		}
-		return dataPlace{root, "assay-" + w.header.ID + "-" + trial}, nil
+		return dataPlace{root: root, place: "assay-" + w.header.ID + "-" + trial}, nil
 	}
 	own := filepath.Join(w.directory, dataDirectory)
 	if err := os.Mkdir(own, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -95,7 +118,7 @@ func (w *Writer) placeOf(root, trial string) (dataPlace, error) {
 	} else if !info.IsDir() {
 		return dataPlace{}, fmt.Errorf("%s is not a directory of the run's own", own)
 	}
-	return dataPlace{own, trial}, nil
+	return dataPlace{root: own, place: trial}, nil
 }
 
 func (w *Writer) makeData(where dataPlace, trial string) error {
@@ -124,6 +147,11 @@ func (w *Writer) makeData(where dataPlace, trial string) error {
 
 // remove removes a trial's place if it is there and ours.
 func (w *Writer) remove(where dataPlace, trial string) error {
+	return where.remove(func(m marker) bool { return m.Run == w.header.ID && m.Trial == trial }, fmt.Sprintf("of trial %q of run %q", trial, w.header.ID))
+}
+
+// remove removes a place that bears the right marker. whose says which that is.
+func (where dataPlace) remove(ours func(marker) bool, whose string) error {
 	root, err := os.OpenRoot(where.root)
 	if err != nil {
 		return err
@@ -148,7 +176,10 @@ func (w *Writer) remove(where dataPlace, trial string) error {
 		return err
 	}
 	defer place.Close()
-	if err := w.checkMarker(place, full, trial); err != nil {
+	if err := checkMarker(place, full, ours, whose); err != nil {
+		return err
+	}
+	if err := owned.CheckNoMounts(full); err != nil { // a bind mount of the user's would be emptied
 		return err
 	}
 	// The marker goes last: what a kill leaves in between is then still known to be ours.
@@ -158,7 +189,7 @@ func (w *Writer) remove(where dataPlace, trial string) error {
 	return root.RemoveAll(where.place)
 }
 
-func (w *Writer) checkMarker(place *os.Root, full, trial string) error {
+func checkMarker(place *os.Root, full string, ours func(marker) bool, whose string) error {
 	info, err := place.Lstat(markerFile) // a link could lead to the marker of another place
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s has no %s: Assay did not make it and won't remove it", full, markerFile)
@@ -174,9 +205,8 @@ func (w *Writer) checkMarker(place *os.Root, full, trial string) error {
 	if err := json.Unmarshal(text, &found); err != nil {
 		return damaged(filepath.Join(full, markerFile), text, 1, err)
 	}
-	if found.Run != w.header.ID || found.Trial != trial {
-		return fmt.Errorf("%s is of trial %q of run %q, not of trial %q of run %q: Assay won't remove it",
-			full, found.Trial, found.Run, trial, w.header.ID)
+	if !ours(found) {
+		return fmt.Errorf("%s is of trial %q of run %q, not %s: Assay won't remove it", full, found.Trial, found.Run, whose)
 	}
 	return nil
 }

@@ -18,10 +18,13 @@ func indented(value any) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
+// unfinished ends the name of a file that is to be renamed when it is whole.
+const unfinished = ".new"
+
 // writeWhole makes the file path hold data, or, if it fails or the machine stops, leaves what was there: it writes a
 // temporary file, syncs it and renames it.
 func writeWhole(path string, data []byte) (err error) {
-	temporary := path + ".new"
+	temporary := path + unfinished
 	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o644)
 	if err != nil {
 		return diskFull(err)

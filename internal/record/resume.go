@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"assay/internal/plan"
 )
@@ -42,9 +44,6 @@ func Resume(directory string) (w *Writer, left []plan.Trial, err error) {
 	}
 	if w, err = newWriter(directory, run.Header, run.Plan, locked); err != nil {
 		return nil, nil, err
-	}
-	if err := w.removeLeftMount(); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("resume %s: take away the file system of the trial that was under way: %w", directory, err), w.Close())
 	}
 	text := fmt.Sprintf("%d of %d trials are left", len(left), len(run.Plan))
 	if err := w.Event(EventResumed, "", text); err != nil {
@@ -88,4 +87,39 @@ func moveAside(directory, id string) error {
 		}
 		return os.Rename(from, to)
 	}
+}
+
+// CleanRun removes from the directory of a run that was killed what only a run under way needs: the reserve, and files that were
+// to be renamed when they were whole. What was recorded stays, for reports and for --resume.
+func CleanRun(directory string) error {
+	if info, err := os.Lstat(filepath.Join(directory, lockFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil // it is gone, or was not begun
+	} else if err != nil {
+		return err
+	} else if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a lock of Assay's", filepath.Join(directory, lockFile))
+	}
+	locked, err := takeLock(directory)
+	if err != nil {
+		return err
+	}
+	defer locked.release()
+	freeReserve(directory)
+	trials, err := filepath.Glob(filepath.Join(globEscape(directory), trialsDirectory, "*"))
+	if err != nil {
+		return err
+	}
+	for _, place := range append(trials, directory) {
+		for _, name := range []string{headerFile, SourceFile, experimentFile, environmentFile, planFile, trialFile, digestsFile} {
+			if err := os.Remove(filepath.Join(place, name+unfinished)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// globEscape keeps a directory's name from being taken for a pattern.
+func globEscape(name string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }

@@ -74,7 +74,6 @@ const (
 	planFile        = "plan.json"
 	eventsFile      = "events.jsonl"
 	lockFile        = ".lock"
-	mountFile       = "mount.json"
 	reserveFile     = ".reserve"
 	trialsDirectory = "trials"
 	dataDirectory   = "data"

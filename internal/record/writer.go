@@ -24,10 +24,11 @@ type Writer struct {
 	order  []plan.Trial // as in plan.json
 	events *lines
 	data   map[string]dataPlace // by trial ID: where the store's files stand
+	mounts map[string]mounted   // by trial ID
 }
 
 func newWriter(directory string, header Header, trials []plan.Trial, locked *lock) (*Writer, error) {
-	w := &Writer{directory: directory, header: header, plan: map[string]plan.Trial{}, order: trials, lock: locked, data: map[string]dataPlace{}}
+	w := &Writer{directory: directory, header: header, plan: map[string]plan.Trial{}, order: trials, lock: locked, data: map[string]dataPlace{}, mounts: map[string]mounted{}}
 	for _, trial := range trials {
 		w.plan[trial.ID] = trial
 	}

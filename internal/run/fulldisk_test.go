@@ -337,7 +337,7 @@ func TestAFullDiskIsToldOnce(t *testing.T) {
 // writerOf returns the writer of a run directory with one trial, and the trial's ID.
 func writerOf(t *testing.T) (w *record.Writer, trial string) {
 	t.Helper()
-	trials := []plan.Trial{{ID: "b1-001-a", Arm: "a"}}
+	trials := []plan.Trial{{ID: "b1-001-a", Block: 1, Arm: "a", Role: plan.Measured}}
 	w, err := record.Create(filepath.Join(t.TempDir(), "run"), nil, &spec.Experiment{Name: "log"}, trials, record.Environment{})
 	if err != nil {
 		t.Fatal(err)

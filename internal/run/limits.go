@@ -12,7 +12,6 @@ import (
 	"assay/internal/counters"
 	"assay/internal/finding"
 	"assay/internal/host"
-	"assay/internal/live"
 	"assay/internal/record"
 	"assay/internal/spec"
 	"assay/internal/trace"
@@ -212,13 +211,10 @@ func (t *trial) leaveOut(p *spec.Phase) {
 }
 
 // checkLimits refuses an experiment whose memory limit can't be set here, before anything is made: an experiment without its limit would be
-// another one. It also takes away what killed runs left.
-func checkLimits(e *spec.Experiment, view live.View) error {
+// another one.
+func checkLimits(e *spec.Experiment) error {
 	if !slices.ContainsFunc(e.Cells, func(c spec.Cell) bool { return c.MemoryLimit > 0 }) {
 		return nil
-	}
-	if removed := host.RemoveOldMemoryGroups(); len(removed) > 0 {
-		view.Message(fmt.Sprintf("removed %d empty cgroups that killed runs had left", len(removed)))
 	}
 	if err := host.CheckMemoryLimit(); err != nil {
 		return fmt.Errorf("the experiment has a memory_limit that can't be set here: %w. Without the limit: --set memory_limit=none", err)

@@ -49,7 +49,7 @@ func unmounted(t *testing.T, directory string) {
 			t.Errorf("%s is still of %s", device, backing)
 		}
 	}
-	for _, name := range []string{"mount.json", "data/*"} {
+	for _, name := range []string{"data/*"} {
 		if left, err := filepath.Glob(filepath.Join(directory, name)); err != nil || len(left) > 0 {
 			t.Errorf("left: %v, %v", left, err)
 		}
@@ -117,7 +117,7 @@ func TestMountedQuotaIsTakenAwayAfterCtrlC(t *testing.T) {
 	o := options(directory)
 	go func() {
 		for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
-			if _, err := os.Stat(filepath.Join(directory, "mount.json")); err == nil && hasSamples(directory) {
+			if hasSamples(directory) {
 				stop()
 			}
 		}

@@ -11,6 +11,7 @@
 //	server.go   what the servers of a trial used
 //	limits.go   memory limit, disk quota, stores that meet a full disk
 //	fulldisk.go a full disk ends the trial, and the run only if others fill it
+//	clean.go    what killed runs have left
 //	quota.go    a disk quota as a file system of its own
 //	writes.go   what went to the storage layer, and who tells
 //	final.go    what was acknowledged, is it there?
@@ -66,7 +67,8 @@ type running struct {
 // New runs an experiment in a new run directory. source is the experiment's file. When ctx is cancelled, the trial under way
 // is ended, recorded as interrupted, and New returns without an error.
 func New(ctx context.Context, e *spec.Experiment, source []byte, o Options) (Result, error) {
-	if err := checkLimits(e, o.View); err != nil {
+	o.tellLeft()
+	if err := checkLimits(e); err != nil {
 		return Result{}, err
 	}
 	quota, err := checkQuotaMount(e, o)
@@ -98,7 +100,8 @@ func Resume(ctx context.Context, o Options) (Result, error) {
 		return Result{}, fmt.Errorf("resuming %s: this is not the machine or the program that the run began with (%s): trials of the two can't be compared",
 			o.Directory, changes[0])
 	}
-	if err := checkLimits(&before.Experiment, o.View); err != nil {
+	o.tellLeft()
+	if err := checkLimits(&before.Experiment); err != nil {
 		return Result{}, fmt.Errorf("resuming %s: %w", o.Directory, err)
 	}
 	quota, err := checkQuotaMount(&before.Experiment, o)

@@ -41,14 +41,23 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	if len(os.Args) > 3 && os.Args[1] == "conduct" {
-		if _, err := runText(context.Background(), os.Args[2], os.Args[3]); err != nil {
+	if len(os.Args) > 4 && os.Args[1] == "conduct" {
+		if _, err := runIn(os.Args[2], os.Args[3], os.Args[4]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	state, err := os.MkdirTemp("", "assay-state-")
+	if err == nil {
+		err = os.Setenv("XDG_STATE_HOME", state) // notes of what is made, apart from the user's
+	}
+	if err != nil {
+		panic(err)
+	}
+	status := m.Run()
+	_ = os.RemoveAll(state)
+	os.Exit(status)
 }
 
 func describe(name string) (store.Description, error) {
@@ -293,7 +302,7 @@ func TestInterruptedRunIsKeptAndResumed(t *testing.T) {
 func TestKilledConductorLeavesAReadableRunAndNoWorker(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "run")
 	text := experiment(misbehave.Honest, own(), "for: 120ms", "for: 60s")
-	command := exec.Command(os.Args[0], "conduct", text, directory)
+	command := exec.Command(os.Args[0], "conduct", text, directory, "")
 	command.Stderr = os.Stderr
 	if err := command.Start(); err != nil {
 		t.Fatal(err)

@@ -287,7 +287,11 @@ func (r *resolver) abilities() *Error {
 		if some {
 			continue
 		}
-		return r.fail(r.fieldParts(first.Field, cell), "no store can do this: %s", first.Reason).hint("%s", r.reasons(i))
+		e := r.fail(r.fieldParts(first.Field, cell), "no store can do this: %s", first.Reason)
+		if len(r.e.Stores) > 1 {
+			return e.hint("%s", r.reasons(i))
+		}
+		return e
 	}
 	return nil
 }

@@ -27,6 +27,8 @@ type Error struct {
 func (e *Error) Error() string {
 	var b strings.Builder
 	switch {
+	case e.Source == "":
+		b.WriteString(e.Message)
 	case e.isSet:
 		fmt.Fprintf(&b, "%s: %s", e.Source, e.Message)
 	case e.Line == 0:
@@ -86,7 +88,7 @@ func (p place) fail(path, format string, args ...any) *Error {
 		return e
 	}
 	e.Source, e.isSet = withoutPassword(p.in.name), p.in.isSet
-	if p.line < 1 {
+	if p.line < 1 || p.in.name == "" { // no source: the user has not seen the text
 		return e
 	}
 	if p.line > len(p.in.lines) { // the YAML parser counts some lines twice: the end of the file is near enough

@@ -33,7 +33,7 @@ const NullDriver = "null"
 // Source is an experiment as a user gives it.
 type Source struct {
 	Text    []byte   // the file
-	Name    string   // what errors call it
+	Name    string   // what errors call it; "": no file of the user's, so errors show no line of it
 	Changes []Change // applied in order, after the scale's
 
 	// FromStores leaves durability and keys to the stores where neither file nor changes give them: the strongest class

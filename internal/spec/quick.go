@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/internal/format"
 	"assay/internal/trace"
 )
 
@@ -43,9 +42,11 @@ func Quick(drivers, mixes []string, changes []Change) (Source, error) {
 			return Source{}, err
 		}
 		var fields, words []string
+		parsed := Phase{Mix: map[string]float64{}}
 		for _, w := range weights {
-			fields = append(fields, w.operation+": "+w.weight)
+			fields = append(fields, w.operation+": "+w.text)
 			words = append(words, w.operation)
+			parsed.Mix[w.operation] = w.number
 		}
 		name := strings.Join(words, "-")
 		if len(name) > nameBytesMax || slices.Contains(phaseNames, name) {
@@ -53,22 +54,29 @@ func Quick(drivers, mixes []string, changes []Change) (Source, error) {
 		}
 		phaseNames = append(phaseNames, name)
 		phases = append(phases, fmt.Sprintf("  - {name: %s, mix: {%s}, for: %s}\n", name, strings.Join(fields, ", "), quickFor))
-		questions = append(questions, mix)
+		questions = append(questions, parsed.MixText())
 	}
 	name := strings.Join(names, "-")
 	if len(name) > nameBytesMax || !plainName(name) {
 		name = "comparison"
 	}
 	question := "How fast is " + names[0]
-	if len(names) > 1 {
-		question = "Which is fastest: " + strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+	switch last := len(names) - 1; {
+	case last == 1:
+		question = "Which is faster, " + names[0] + " or " + names[1]
+	case last > 1:
+		question = "Which is fastest: " + strings.Join(names[:last], ", ") + " or " + names[last]
 	}
+	question += " (" + strings.Join(questions, "; ") + ")?"
 	text := fmt.Sprintf("name: %s\nabout: %s\nstores: [%s]\nrecords: %s\nphases:\n  - {name: load, load: true, batch: %s}\n%s",
-		name, yamlText(question+", at "+format.List(questions)+"?", true), strings.Join(stores, ", "), quickRecords, quickBatch, strings.Join(phases, ""))
-	return Source{Text: []byte(text), Name: "command line", Changes: changes, FromStores: true}, nil
+		name, yamlText(question, true), strings.Join(stores, ", "), quickRecords, quickBatch, strings.Join(phases, ""))
+	return Source{Text: []byte(text), Changes: changes, FromStores: true}, nil
 }
 
-type weight struct{ operation, weight string }
+type weight struct {
+	operation, text string
+	number          float64
+}
 
 // parseMix reads "read=95,update=5"; a lone operation has the weight 100.
 func parseMix(text string) (weights []weight, mistake error) {
@@ -89,13 +97,14 @@ func parseMix(text string) (weights []weight, mistake error) {
 		if !slices.Contains(mixNames(), name) {
 			return nil, unknownOperation(at.shifted(0, max(len(name), 1)), "mix", name)
 		}
-		if _, ok := parseNumber(number); !ok {
+		parsed, ok := parseNumber(number)
+		if !ok || parsed < 0 {
 			return nil, at.fail("mix", "expected OPERATION=WEIGHT, got %q", part).hint("such as --mix read=95,update=5")
 		}
 		if slices.ContainsFunc(weights, func(w weight) bool { return w.operation == name }) {
 			return nil, at.fail("mix", "%s is in the mix twice", name)
 		}
-		weights = append(weights, weight{name, number})
+		weights = append(weights, weight{name, number, parsed})
 	}
 	return weights, nil
 }

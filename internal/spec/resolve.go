@@ -406,8 +406,11 @@ func (r *resolver) endpoints(at []string, s Store) *Error {
 	here := append(slices.Clone(at), "endpoints")
 	server := s.Description.Kind == store.Server
 	if server && len(s.Endpoints) == 0 {
-		return r.fail(here, "%s is a server, and no endpoint is named", s.Driver).
-			hint("expected endpoints: [HOST:PORT]: a server is only ever loaded if it is named here")
+		e := r.fail(here, "%s is a server, and no endpoint is named", s.Driver)
+		if r.fromStores {
+			return e.hint("expected %s@HOST:PORT: only a server that is named is ever loaded", s.Driver)
+		}
+		return e.hint("expected endpoints: [HOST:PORT]: only a server that is named here is ever loaded")
 	}
 	if !server && len(s.Endpoints) > 0 {
 		return r.fail(here, "%s is not a server: it takes no endpoints", s.Driver)

@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// WrittenBy begins a file that Assay wrote for a command: every change of that command is in it.
+const WrittenBy = "# Written for: "
+
 // File writes the experiment as a file that says the same: changes applied, comments and scales gone.
 func (l *Loaded) File() []byte {
 	var b bytes.Buffer
@@ -66,7 +69,8 @@ var plainYAML = regexp.MustCompile(`^[A-Za-z0-9_.+-]([A-Za-z0-9_./()%+ -]*[A-Za-
 // yamlText quotes a text where YAML would read it as something else. What the source had in quotes keeps them: a number
 // in quotes is text.
 func yamlText(text string, quoted bool) string {
-	if !quoted && plainYAML.MatchString(text) && !strings.HasPrefix(text, "- ") && text != "-" && !strings.HasPrefix(text, "---") {
+	isNull := strings.EqualFold(text, "null") // a null itself is written by flow
+	if !quoted && !isNull && plainYAML.MatchString(text) && !strings.HasPrefix(text, "- ") && text != "-" && !strings.HasPrefix(text, "---") {
 		return text
 	}
 	var b bytes.Buffer

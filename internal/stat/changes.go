@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// RunsMin is the fewest runs in which a change can be found: of fewer, too many orders look as split as any.
-const RunsMin = 8
+// RunsMin is the fewest runs in which a change can be found: of fewer, more than one random order in
+// twenty looks as split as any.
+const RunsMin = 10
 
 // Change is a change of level in a series of runs.
 type Change struct {
@@ -16,10 +17,10 @@ type Change struct {
 	P     float64 `json:"p"`
 }
 
-// Changes finds where the level of a series of runs changed, one value a run in the order of time. Values that are not
-// positive are skipped. Each split is the one whose halves differ most, tested by 999 random orders of its stretch
-// (hierarchically, as E-divisive does: Matteson and James, JASA 109, 2014; here on the means of logs). Differences up to
-// the smallest are left out.
+// Changes finds where the level of a series of runs changed, one value a run in the order of time.
+// Values that are not positive are skipped. The best split is tested by 999 random orders of the
+// series, then each side is split on (as E-divisive does: Matteson and James, JASA 109, 2014; here
+// on means of logs). Changes up to the smallest are left out.
 func Changes(values []float64, smallest float64) []Change {
 	var logs []float64
 	var at []int
@@ -36,6 +37,9 @@ func Changes(values []float64, smallest float64) []Change {
 			return
 		}
 		cut, size := bestSplit(logs[from:to])
+		if size == 0 {
+			return
+		}
 		random := rand.New(rand.NewPCG(uint64(from), uint64(to)))
 		shuffled := slices.Clone(logs[from:to])
 		larger := 1
@@ -45,11 +49,11 @@ func Changes(values []float64, smallest float64) []Change {
 			if _, s := bestSplit(shuffled); s >= size*(1-1e-9) {
 				larger++
 			}
+			if larger > Significance*(orders+1) {
+				return
+			}
 		}
 		p := float64(larger) / (orders + 1)
-		if size == 0 || p > Significance {
-			return
-		}
 		cut += from
 		cuts, chance[cut] = append(cuts, cut), p
 		split(from, cut)
@@ -74,21 +78,33 @@ func Changes(values []float64, smallest float64) []Change {
 	return changes
 }
 
-// bestSplit is where the two sides' means differ most, and by how much for their lengths; both sides have two values.
+// bestSplit is how much the values of the most different stretch differ from the rest, for their
+// lengths (a stretch in the middle is a change and its end: circular binary segmentation, Olshen
+// and others, Biostatistics 5, 2004), and which end of it splits the whole better. A stretch and
+// its rest have two values at least.
 func bestSplit(logs []float64) (at int, size float64) {
-	var total, sum float64
-	for _, v := range logs {
-		total += v
-	}
-	n := float64(len(logs))
+	n := len(logs)
+	sums := make([]float64, n+1)
 	for i, v := range logs {
-		sum += v
-		k := float64(i + 1)
-		if k < 2 || n-k < 2 {
-			continue
+		sums[i+1] = sums[i] + v
+	}
+	differ := func(from, to int) float64 {
+		k := float64(to - from)
+		rest := float64(n) - k
+		if k < 2 || rest < 2 {
+			return 0
 		}
-		if s := math.Abs(sum/k-(total-sum)/(n-k)) * math.Sqrt(k*(n-k)/n); s > size {
-			at, size = i+1, s
+		inside := sums[to] - sums[from]
+		return math.Abs(inside/k-(sums[n]-inside)/rest) * math.Sqrt(k*rest/float64(n))
+	}
+	for from := range n {
+		for to := from + 2; to <= n; to++ {
+			if d := differ(from, to); d > size {
+				size, at = d, from
+				if differ(0, to) > differ(0, from) {
+					at = to
+				}
+			}
 		}
 	}
 	return at, size

@@ -5,29 +5,34 @@ import (
 	"slices"
 )
 
-// TieMargin is the largest relative difference of two arms that can be shown to be tied, unless [Options] say otherwise.
+// TieMargin is the largest relative difference of two arms that can be shown to be tied, unless
+// [Options] say otherwise.
 const TieMargin = 0.10
 
 // Options say what a comparison is for.
 type Options struct {
-	// Smallest is the relative difference up to which nothing is significant; at least [DifferenceMin].
+	// Smallest is the relative difference up to which nothing is significant; at least
+	// [DifferenceMin].
 	Smallest float64
-	// Twins are pairs of arms that are the same store (A/A). Smallest is raised to what they differ.
+	// Twins are pairs of arms that are the same store (A/A). Smallest is raised to what they
+	// differ.
 	Twins [][2]int
-	// References are arms, twins and null drivers, that help to estimate noise but are compared with nothing: they are no
-	// part of the correction, have no letters, and the P of a pair with one is not adjusted.
+	// References are arms, twins and null drivers, that help to estimate noise but are compared
+	// with nothing: they are no part of the correction, have no letters, and the P of a pair with
+	// one is not adjusted.
 	References []int
-	// Family lists the pairs that are looked at, where these are not all pairs: of one store at two durability classes, say.
-	// Pairs outside it have a value and an interval only.
+	// Family lists the pairs that are looked at, where these are not all pairs: of one store at two
+	// durability classes, say. Pairs outside it have a value and an interval only.
 	Family [][2]int
 	// LowerIsBetter orders latencies, bytes and the like.
 	LowerIsBetter bool
 	// Tie is the margin of equivalence; 0: [TieMargin].
 	Tie float64
-	// Resolution is the relative step between neighbouring values that the measurement can tell, such as the width of a
-	// histogram's bucket; 0: exact.
+	// Resolution is the relative step between neighbouring values that the measurement can tell,
+	// such as the width of a histogram's bucket; 0: exact.
 	Resolution float64
-	// Level is the chance of a false difference in the table; 0: [Significance]. [LookLevel] gives that of each of many looks.
+	// Level is the chance of a false difference in the table; 0: [Significance]. [LookLevel] gives
+	// that of each of many looks.
 	Level float64
 }
 
@@ -45,11 +50,24 @@ func (o Options) tie() float64 {
 	return TieMargin
 }
 
+// references says of each arm whether it is compared with nothing.
+func (o Options) references(arms int) []bool {
+	is := make([]bool, arms)
+	for _, a := range o.References {
+		is[a] = true
+	}
+	for _, twin := range o.Twins {
+		is[twin[1]] = true
+	}
+	return is
+}
+
 // Comparison is a table of arms that ran in the same blocks.
 type Comparison struct {
 	Arms     []Estimate `json:"arms"`    // in the order given
 	Order    []int      `json:"order"`   // arms from best to worst, without references and arms without a value
 	Letters  []string   `json:"letters"` // of each arm: arms that share one are not significantly different
+	Ranks    []int      `json:"ranks"`   // of each arm; 0: not in Order
 	Best     []int      `json:"best"`    // the first arm and those that are not significantly worse
 	Prior    Prior      `json:"prior"`
 	Smallest float64    `json:"smallest"` // relative difference up to which nothing is significant
@@ -60,7 +78,8 @@ type Comparison struct {
 // Pair is the ratio of arm i to arm j.
 func (c *Comparison) Pair(i, j int) Ratio { return c.pairs[i][j] }
 
-// Undecided lists the pairs of arms that are neither significantly different nor shown to be tied, the better arm first.
+// Undecided lists the pairs of arms that are neither significantly different nor shown to be tied,
+// the better arm first.
 func (c *Comparison) Undecided() [][2]int {
 	var open [][2]int
 	for k, i := range c.Order {
@@ -73,15 +92,27 @@ func (c *Comparison) Undecided() [][2]int {
 	return open
 }
 
-// Compare compares arms that ran in the same blocks: values[arm][block], all positive; anything else (NaN, 0) is missing. The
-// logs are fitted by arm + block, the arms' variances moderated (Smyth, SAGMB 3, 2004), and the p-values of all pairs
-// adjusted together (Shaffer, JASA 81, 1986).
+// Compare compares arms that ran in the same blocks: values[arm][block], all positive; anything
+// else (NaN, 0) is missing. The logs are fitted by arm + block, the arms' variances moderated
+// (Smyth, SAGMB 3, 2004), and the p-values of all pairs adjusted together (Shaffer, JASA 81, 1986).
 func Compare(values [][]float64, o Options) *Comparison {
 	l := newLayout(values)
-	prior, all := moderate(l)
+	reference := o.references(l.arms)
+	compared := 0
+	for a := range l.arms {
+		if !reference[a] && l.count[a] > 0 {
+			compared++
+		}
+	}
+	pairs := compared * (compared - 1) / 2
+	if o.Family != nil {
+		pairs = len(o.Family)
+	}
+	prior, all := moderate(pairs, l)
 	m := all[0]
 	m.floor(o.Resolution)
-	c := &Comparison{Prior: prior, Smallest: max(o.Smallest, DifferenceMin), Tie: o.tie(), Letters: make([]string, l.arms), pairs: make([][]Ratio, l.arms)}
+	c := &Comparison{Prior: prior, Smallest: max(o.Smallest, DifferenceMin), Tie: o.tie()}
+	c.pairs = make([][]Ratio, l.arms)
 	for a := range l.arms {
 		c.Arms = append(c.Arms, m.estimate(a, o.level()))
 		c.pairs[a] = make([]Ratio, l.arms)
@@ -90,13 +121,6 @@ func Compare(values [][]float64, o Options) *Comparison {
 		if d := m.difference(twin[0], twin[1]); d.known {
 			c.Smallest = max(c.Smallest, Distance(boundedExp(d.log)))
 		}
-	}
-	reference := make([]bool, l.arms)
-	for _, a := range o.References {
-		reference[a] = true
-	}
-	for _, twin := range o.Twins {
-		reference[twin[1]] = true
 	}
 	for a := range l.arms {
 		if !reference[a] && l.count[a] > 0 {
@@ -110,7 +134,7 @@ func Compare(values [][]float64, o Options) *Comparison {
 		return cmp.Compare(l.mean[b], l.mean[a])
 	})
 	c.relate(m, reference, o)
-	c.Letters = c.letters()
+	c.Letters, c.Ranks = c.letters(), c.ranks()
 	for k, a := range c.Order {
 		if k == 0 || !c.pairs[c.Order[0]][a].Significant {
 			c.Best = append(c.Best, a)
@@ -119,8 +143,27 @@ func Compare(values [][]float64, o Options) *Comparison {
 	return c
 }
 
-// UndecidedBest is Undecided for the pairs that say which arm is best: of the first arm and those in Best. Where it is
-// empty, every arm is significantly worse than the first or shown to be tied with it.
+// ranks gives each arm one more than the number of arms that are significantly better, and never a smaller rank than a
+// better arm's: a noisy arm that differs from none would otherwise rank before arms that beat it.
+func (c *Comparison) ranks() []int {
+	ranks := make([]int, len(c.Arms))
+	last := 1
+	for k, i := range c.Order {
+		rank := 1
+		for _, j := range c.Order[:k] {
+			if c.pairs[i][j].Significant {
+				rank++
+			}
+		}
+		last = max(last, rank)
+		ranks[i] = last
+	}
+	return ranks
+}
+
+// UndecidedBest is Undecided for the pairs that say which arm is best: of the first arm and those
+// in Best. Where it is empty, every arm is significantly worse than the first or shown to be tied
+// with it.
 func (c *Comparison) UndecidedBest() [][2]int {
 	return slices.DeleteFunc(c.Undecided(), func(pair [2]int) bool { return pair[0] != c.Order[0] })
 }

@@ -11,7 +11,8 @@ type difference struct {
 	judged                      bool    // there is a standard error
 }
 
-// difference is arm i against arm j of one layout. Both need two blocks: an arm's only value says nothing of its noise.
+// difference is arm i against arm j of one layout. Both need two blocks: an arm's only value says
+// nothing of its noise.
 func (m moderated) difference(i, j int) difference {
 	if m.groupOf[i] < 0 || m.groupOf[i] != m.groupOf[j] {
 		return difference{}
@@ -37,7 +38,8 @@ func (m moderated) difference(i, j int) difference {
 	return d
 }
 
-// of sets the standard error and its degrees of freedom (Satterthwaite, Biometrics Bulletin 2, 1946).
+// of sets the standard error and its degrees of freedom (Satterthwaite, Biometrics Bulletin 2,
+// 1946).
 func (d *difference) of(variance, uncertainty float64) {
 	d.judged, d.standardError, d.freedom = true, math.Sqrt(max(variance, 0)), 1e6
 	if uncertainty > 0 {
@@ -45,7 +47,8 @@ func (d *difference) of(variance, uncertainty float64) {
 	}
 }
 
-// meanOf is the log value of an arm with the spread of the blocks in its error: the next run has other blocks.
+// meanOf is the log value of an arm with the spread of the blocks in its error: the next run has
+// other blocks.
 func (m moderated) meanOf(arm int) difference {
 	d := difference{log: m.mean[arm], n: m.count[arm], known: m.count[arm] > 0}
 	if d.n < 2 {
@@ -56,8 +59,9 @@ func (m moderated) meanOf(arm int) difference {
 	return d
 }
 
-// spreadOver is the variance of the sum or difference of one arm's mean in each of some layouts that share no blocks, and
-// half the variance of that estimate. The blocks' own variance is taken to be the same in all.
+// spreadOver is the variance of the sum or difference of one arm's mean in each of some layouts
+// that share no blocks, and half the variance of that estimate. The blocks' own variance is taken
+// to be the same in all.
 func spreadOver(sides []moderated, arms []int) (variance, uncertainty float64) {
 	var blocks, spread, freedom float64
 	times, noise := make([][]float64, len(sides)), make([][]float64, len(sides))
@@ -131,8 +135,8 @@ func (d difference) p() float64 {
 	return 0
 }
 
-// pEqual is the chance of a difference as near to 0, were it as large as the margin (Schuirmann, J. Pharmacokinetics and
-// Biopharmaceutics 15, 1987).
+// pEqual is the chance of a difference as near to 0, were it as large as the margin (Schuirmann, J.
+// Pharmacokinetics and Biopharmaceutics 15, 1987).
 func (d difference) pEqual(margin float64) float64 {
 	left := math.Log1p(margin) - math.Abs(d.log)
 	switch {
@@ -167,8 +171,9 @@ func (r Ratio) inverse() Ratio {
 	return r
 }
 
-// Correct adjusts the ratios that are looked at together, of one table or many (Holm, Scandinavian Journal of Statistics 6,
-// 1979), and sets P, Significant, Equal and Detectable. What has no interval takes no part.
+// Correct adjusts the ratios that are looked at together, of one table or many (Holm, Scandinavian
+// Journal of Statistics 6, 1979), and sets P, Significant, Equal and Detectable. What has no
+// interval takes no part.
 func Correct(ratios []*Ratio, smallest float64, o Options) { correct(ratios, 0, smallest, o) }
 
 // correct is Correct; if the ratios are all pairs of so many arms, with Shaffer's smaller factors.
@@ -195,7 +200,8 @@ func correct(ratios []*Ratio, arms int, smallest float64, o Options) {
 		r.Significant = adjusted[i] < level && Distance(r.Value) > smallest
 		r.Equal = e < level
 		t := students(r.found.freedom)
-		seen := max(t.Quantile(1-level/2/float64(len(p)))*r.found.standardError, math.Log1p(smallest)) // what must be exceeded
+		critical := t.Quantile(1 - level/2/float64(len(p)))
+		seen := max(critical*r.found.standardError, math.Log1p(smallest)) // what must be exceeded
 		detectable := boundedExp(seen+t.Quantile(power)*r.found.standardError) - 1
 		r.Detectable = &detectable
 	}
@@ -208,40 +214,44 @@ func (m moderated) floor(resolution float64) {
 	}
 }
 
-// CompareUnpaired compares each arm of a run with the same arm of another run: old[arm][block], new[arm][block]. Ratios are
-// new ÷ old. The sides share no blocks, so what differs from block to block is in the error, and what changed on the
-// machine between the runs is in the ratio. What one side lacks takes no part in the correction. It panics if the sides
-// differ in their number of arms.
+// CompareUnpaired compares each arm of a run with the same arm of another run: old[arm][block],
+// new[arm][block]. Ratios are new ÷ old. The sides share no blocks, so what differs from block to
+// block is in the error, and what changed on the machine between the runs is in the ratio. What one
+// side lacks takes no part in the correction. It panics if the sides differ in their number of
+// arms.
 func CompareUnpaired(old, new [][]float64, o Options) []Ratio {
 	if len(old) != len(new) {
 		panic("stat: unpaired comparison of sides with different arms")
 	}
-	_, sides := moderate(newLayout(old), newLayout(new))
+	reference := o.references(len(old))
+	before, after := newLayout(old), newLayout(new)
+	compared := 0
+	for a := range old {
+		if !reference[a] && min(before.count[a], after.count[a]) > 0 {
+			compared++
+		}
+	}
+	_, sides := moderate(compared, before, after)
 	for _, m := range sides {
 		m.floor(o.Resolution)
 	}
-	reference := make(map[int]bool)
-	for _, a := range o.References {
-		reference[a] = true
-	}
 	ratios := make([]Ratio, len(old))
-	var compared []*Ratio
+	var family []*Ratio
 	for a := range old {
-		before, after := sides[0], sides[1]
 		d := difference{n: min(before.count[a], after.count[a]), log: after.mean[a] - before.mean[a]}
 		d.known = d.n > 0
 		if !d.known {
 			continue
 		}
 		if d.n > 1 {
-			d.spread = math.Sqrt(before.variance[a] + after.variance[a])
+			d.spread = math.Sqrt(sides[0].variance[a] + sides[1].variance[a])
 			d.of(spreadOver(sides, []int{a, a}))
 		}
 		ratios[a] = d.ratio(o.level())
 		if !reference[a] {
-			compared = append(compared, &ratios[a])
+			family = append(family, &ratios[a])
 		}
 	}
-	Correct(compared, max(o.Smallest, DifferenceMin), o)
+	Correct(family, max(o.Smallest, DifferenceMin), o)
 	return ratios
 }

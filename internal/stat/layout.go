@@ -6,8 +6,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// layout is the least-squares fit of log values to arm + block, where some values may be missing. Arms that share blocks,
-// directly or through others, are connected: only between these are there ratios.
+// layout is the least-squares fit of log values to arm + block, where some values may be missing.
+// Arms that share blocks, directly or through others, are connected: only between these are there
+// ratios.
 type layout struct {
 	arms, blocks int
 	values       []placed
@@ -17,8 +18,9 @@ type layout struct {
 	mean         []float64 // log value of an arm, adjusted for the blocks that it missed
 	// weight[arm][i] is what value i counts in the arm's mean.
 	weight [][]float64
-	// residual[arm] is the arm's sum of squared residuals; cross[a][b] the sum of squares of the elements of the residual
-	// projection between the values of a and of b; trace[arm] the sum of its diagonal over the arm.
+	// residual[arm] is the arm's sum of squared residuals; cross[a][b] the sum of squares of the
+	// elements of the residual projection between the values of a and of b; trace[arm] the sum of
+	// its diagonal over the arm.
 	residual, trace []float64
 	cross           [][]float64
 }
@@ -32,7 +34,8 @@ type placed struct {
 // group is a set of connected arms with the blocks they ran in.
 type group struct {
 	arms, blocks []int
-	// spread is the variance of the estimated block effects, in which noise[arm] times the arm's variance is expected.
+	// spread is the variance of the estimated block effects, in which noise[arm] times the arm's
+	// variance is expected.
 	spread float64
 	noise  []float64
 }
@@ -41,8 +44,10 @@ type group struct {
 func usable(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
 
 func newLayout(values [][]float64) *layout {
-	l := &layout{arms: len(values), groupOf: make([]int, len(values)), count: make([]int, len(values)), mean: make([]float64, len(values)),
-		weight: make([][]float64, len(values)), residual: make([]float64, len(values)), trace: make([]float64, len(values)), cross: make([][]float64, len(values))}
+	n := len(values)
+	l := &layout{arms: n, groupOf: make([]int, n), count: make([]int, n), mean: make([]float64, n)}
+	l.weight, l.cross = make([][]float64, n), make([][]float64, n)
+	l.residual, l.trace = make([]float64, n), make([]float64, n)
 	for a, row := range values {
 		l.groupOf[a] = -1
 		l.cross[a] = make([]float64, len(values))
@@ -141,7 +146,8 @@ func (l *layout) fit(g *group) {
 	if !cholesky.Factorize(normal) || cholesky.InverseTo(inverse) != nil {
 		panic("stat: the normal equations of connected arms are singular")
 	}
-	// z is a value's row of the design with its block eliminated, w what the value counts in each arm's effect.
+	// z is a value's row of the design with its block eliminated, w what the value counts in each
+	// arm's effect.
 	n := len(own)
 	z, w := make([][]float64, n), make([][]float64, n)
 	for i, at := range own {

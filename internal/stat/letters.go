@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// letters gives each arm in the order letters such that two arms share one if and only if they are not significantly
-// different (insert and absorb: Piepho, J. Computational and Graphical Statistics 13, 2004). The best arm has "a".
+// letters gives each arm in the order letters such that two arms share one if and only if they are
+// not significantly different (insert and absorb: Piepho, J. Computational and Graphical Statistics
+// 13, 2004). The best arm has "a".
 func (c *Comparison) letters() []string {
 	groups := [][]bool{make([]bool, len(c.Order))} // groups[letter][place in the order]
 	for i := range c.Order {

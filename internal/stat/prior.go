@@ -6,25 +6,29 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// priorFreedomMax bounds what the other arms' noise counts against an arm's own. A few blocks can't show how alike the
-// arms are; without a bound a table of alike estimates would hide one noisy arm.
-const priorFreedomMax = 4
+// priorFreedomMax bounds what the other arms' noise counts against an arm's own, where so many
+// pairs are compared. A few blocks can't show how alike the arms are: without a bound, estimates
+// that happen to be alike would hide one noisy arm. One pair is decided without help from others;
+// many pairs, with their correction, need it.
+func priorFreedomMax(pairs int) float64 { return min(4, math.Log2(float64(max(pairs, 1)))) }
 
-// Prior is what the arms of a table have in common: their variances scatter around Variance like estimates with Freedom
-// degrees of freedom (Smyth, SAGMB 3, 2004).
+// Prior is what the arms of a table have in common: their variances scatter around Variance like
+// estimates with Freedom degrees of freedom (Smyth, SAGMB 3, 2004).
 type Prior struct {
 	Freedom  float64 `json:"freedom"`
 	Variance float64 `json:"variance"` // of the logs of values
 }
 
-// moderated holds the arms' variances, those of quiet arms raised towards what is usual in the table.
+// moderated holds the arms' variances, those of quiet arms raised towards what is usual in the
+// table.
 type moderated struct {
 	*layout
 	variance, freedom []float64
 }
 
-// moderate estimates each arm's variance from its residuals and the prior that all layouts share.
-func moderate(layouts ...*layout) (Prior, []moderated) {
+// moderate estimates each arm's variance from its residuals and the prior that all layouts share;
+// so many pairs are to be compared.
+func moderate(compared int, layouts ...*layout) (Prior, []moderated) {
 	var own, freedoms []float64
 	var alike, pairs, total float64
 	for _, l := range layouts {
@@ -46,17 +50,18 @@ func moderate(layouts ...*layout) (Prior, []moderated) {
 	if pairs > 0 {
 		alike /= pairs
 	}
-	prior := fitPrior(own, freedoms, alike, min(priorFreedomMax, total))
+	prior := fitPrior(own, freedoms, alike, min(priorFreedomMax(compared), total))
 	var all []moderated
 	at := 0
 	for _, l := range layouts {
 		m := moderated{l, make([]float64, l.arms), make([]float64, l.arms)}
 		for a := range l.arms {
-			m.variance[a], m.freedom[a] = prior.Variance, prior.Freedom
+			m.variance[a], m.freedom[a] = prior.Variance, max(prior.Freedom, 1)
 			if l.trace[a] < 1e-9 {
 				continue
 			}
-			// Quiet arms are raised, noisy ones not lowered: see docs/error-rates.md for what lowering costs.
+			// Quiet arms are raised, noisy ones not lowered: see docs/error-rates.md for what
+			// lowering costs.
 			both := (prior.Freedom*prior.Variance + freedoms[at]*own[at]) / (prior.Freedom + freedoms[at])
 			m.variance[a], m.freedom[a] = max(both, own[at]), min(prior.Freedom+freedoms[at], total)
 			at++
@@ -83,15 +88,17 @@ func (m moderated) combine(times []float64) (sum, uncertainty float64) {
 		sum += c * m.variance[a]
 		for b, d := range times {
 			if c != 0 && d != 0 && m.variance[a] > 0 && m.variance[b] > 0 {
-				uncertainty += c * d * m.variance[a] * m.variance[b] * m.correlation(a, b) / math.Sqrt(m.freedom[a]*m.freedom[b])
+				both := m.variance[a] * m.variance[b] * m.correlation(a, b)
+				uncertainty += c * d * both / math.Sqrt(m.freedom[a]*m.freedom[b])
 			}
 		}
 	}
 	return sum, uncertainty
 }
 
-// fitPrior estimates the prior's freedom by the moments of the log variances, as limma's fitFDist does. Its variance is
-// the pooled one, which errs to the safe side where few arms are noisy. alike is the mean correlation of two variances.
+// fitPrior estimates the prior's freedom by the moments of the log variances, as limma's fitFDist
+// does. Its variance is the pooled one, which errs to the safe side where few arms are noisy. alike
+// is the mean correlation of two variances.
 func fitPrior(variances, freedoms []float64, alike, freedomMax float64) Prior {
 	n := float64(len(variances))
 	if n == 0 {
@@ -120,7 +127,8 @@ func fitPrior(variances, freedoms []float64, alike, freedomMax float64) Prior {
 	return Prior{min(2*inverseTrigamma(between), freedomMax), pooled}
 }
 
-// inverseTrigamma is the x whose trigamma is y (Newton's method on 1/trigamma, which is nearly straight).
+// inverseTrigamma is the x whose trigamma is y (Newton's method on 1/trigamma, which is nearly
+// straight).
 func inverseTrigamma(y float64) float64 {
 	x := 0.5 + 1/y
 	for range 50 {

@@ -8,16 +8,16 @@ import (
 )
 
 // seriesSimulated says how often what is said of a series is wrong.
-var seriesSimulated = simulated{"testdata/simulation.json", "testdata/simulation-short.json", "../../docs/statistics.md", []simulation{
-	{"false-changes", simulateFalseChanges, false},
-	{"steps", simulateSteps, false},
-	{"warm-up", simulateWarmup, false},
-	{"steady", simulateSteady, false},
-	{"shapes", simulateShapes, true},
-	{"cliffs", simulateCliffs, true},
-	{"declines", simulateDeclines, true},
-	{"oscillations", simulateAlternations, true},
-	{"coincidences", simulateCoincidences, true},
+var seriesSimulated = simulated{"testdata/simulation.json", "testdata/simulation-short.json", "../../docs/statistics.md", 4000, []simulation{
+	{"false-changes", simulateFalseChanges, 1},
+	{"steps", simulateSteps, 1},
+	{"warm-up", simulateWarmup, 1},
+	{"steady", simulateSteady, 1},
+	{"shapes", simulateShapes, 8},
+	{"cliffs", simulateCliffs, 8},
+	{"declines", simulateDeclines, 8},
+	{"oscillations", simulateAlternations, 8},
+	{"coincidences", simulateCoincidences, 8},
 }}
 
 func TestSimulations(t *testing.T) { seriesSimulated.run(t, 200) }

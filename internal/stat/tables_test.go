@@ -14,15 +14,17 @@ import (
 	"testing"
 )
 
-// The simulations say how often each method is wrong where the truth is known. By default a few dozen series a row check
-// the aims generously, and that the results are those of the recorded short form: a method that was changed shows.
-// ASSAY_LONG=1 runs thousands and compares them with the recorded long form, which the docs print.
-var update = flag.Bool("update", false, "write the recorded short form; with ASSAY_LONG=1, the long one and the tables in the docs")
+// The simulations say how often each method is wrong where the truth is known. By default a few
+// dozen series a row check the aims generously, and that the results are those of the recorded
+// short form: a method that was changed shows. ASSAY_LONG=1 runs thousands and compares them with
+// the recorded long form, which the docs print.
+var update = flag.Bool("update", false, "write the recorded short form; with ASSAY_LONG=1, the long one and the docs' tables")
 
 // simulated is a set of tables with the files that record them.
 type simulated struct {
 	long, short string
 	document    string
+	series      int // a row, in the long form
 	tables      []simulation
 }
 
@@ -38,28 +40,21 @@ type table struct {
 type simulation struct {
 	name string
 	make func(t *testing.T, series int) table
-	// costly ones draw an eighth of the series: they go through all that is said of a rate.
-	costly bool
+	part int // of the series that it draws: costly ones an eighth, say
 }
-
-// seriesLong is how many series a row the long form draws.
-const seriesLong = 4000
 
 // run makes the tables, from so many series a row in the short form.
 func (s simulated) run(t *testing.T, series int) {
 	long := os.Getenv("ASSAY_LONG") == "1"
 	if long {
-		series = seriesLong
+		series = s.series
 	}
 	tables := make([]table, len(s.tables))
 	t.Run("tables", func(t *testing.T) {
 		for i, s := range s.tables {
 			t.Run(s.name, func(t *testing.T) {
 				t.Parallel()
-				drawn := series
-				if s.costly {
-					drawn /= 8
-				}
+				drawn := series / s.part
 				tables[i] = s.make(t, drawn)
 				tables[i].Name, tables[i].Series = s.name, drawn
 			})
@@ -88,7 +83,8 @@ func (s simulated) run(t *testing.T, series int) {
 		t.Skipf("%s was written where multiplications and additions are rounded apart", path)
 	}
 	if recorded, err := os.ReadFile(path); err != nil || !bytes.Equal(recorded, text) {
-		t.Errorf("%s does not hold what was simulated (%v): a method was changed. Run both forms with -update, and read what changed in %s", path, err, s.document)
+		t.Errorf("%s does not hold what was simulated (%v): a method was changed. "+
+			"Run both forms with -update, and read what changed in %s", path, err, s.document)
 	}
 }
 
@@ -116,7 +112,8 @@ func (s simulated) checkDocument(t *testing.T) {
 			continue
 		}
 		if got := string(page)[begin:end]; got != recorded.markdown() {
-			t.Errorf("table %s in %s is not the recorded one:\n%s\nrecorded:\n%s", recorded.Name, s.document, got, recorded.markdown())
+			t.Errorf("table %s in %s is not the recorded one:\n%s\nrecorded:\n%s",
+				recorded.Name, s.document, got, recorded.markdown())
 		}
 	}
 }
@@ -168,7 +165,8 @@ func (s table) markdown() string {
 	return b.String()
 }
 
-// source is a random source of its own for each table row and series, so that results do not depend on their order.
+// source is a random source of its own for each table row and series, so that results do not depend
+// on their order.
 func source(name string, row, series int) *rand.Rand {
 	seed := uint64(14695981039346656037)
 	for _, c := range []byte(name) {
@@ -210,7 +208,8 @@ func each[T any](name string, row, series int, try func(r *rand.Rand) T) []T {
 
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
 
-// within fails the test if a share lies outside its bounds, widened by three standard errors of the simulation itself.
+// within fails the test if a share lies outside its bounds, widened by three standard errors of the
+// simulation itself.
 func within(t *testing.T, what string, got, low, high float64, series int) {
 	t.Helper()
 	slack := func(p float64) float64 { return 3 * math.Sqrt(max(p*(1-p), 0.001)/float64(series)) }
@@ -218,4 +217,3 @@ func within(t *testing.T, what string, got, low, high float64, series int) {
 		t.Errorf("%s: %.3f, expected %.3f to %.3f", what, got, low, high)
 	}
 }
-

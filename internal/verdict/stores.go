@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"assay/internal/host"
 	"assay/internal/model"
 	"assay/internal/record"
+	"assay/internal/spec"
 )
 
 // storesOf lists the arms of a run as they were configured and as they ran.
@@ -154,7 +156,8 @@ func againCommand(run *record.Run, more ...string) string {
 			if whole {
 				words = words[:1]
 			}
-			if name != "--out" { // that directory exists
+			applied := name == "--set" && bytes.HasPrefix(run.Source, []byte(spec.WrittenBy))
+			if name != "--out" && !applied { // that directory exists
 				again = append(again, words...)
 			}
 			i += len(words) - 1

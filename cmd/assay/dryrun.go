@@ -1,0 +1,134 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"assay/internal/format"
+	"assay/internal/plan"
+	"assay/internal/spec"
+	"assay/store"
+)
+
+// withoutWorkers lets no program of the file's be started: a plan runs nothing that somebody else wrote. Stores of such workers
+// are planned as if they could do everything; unasked gets their names.
+func withoutWorkers(catalogue spec.Drivers, unasked *[]string) spec.Drivers {
+	describe, nullOf := catalogue.Describe, catalogue.NullOf
+	own := func(s spec.Store) bool {
+		n, native := nativeOf(s.Driver)
+		return len(s.Worker) == 0 || native && s.Worker[0] == n.path()
+	}
+	catalogue.Describe = func(s spec.Store) (store.Description, error) {
+		if own(s) {
+			return describe(s)
+		}
+		*unasked = append(*unasked, s.Name)
+		return unknownStore(s), nil
+	}
+	catalogue.NullOf = func(s spec.Store) (spec.Store, bool) {
+		if own(s) {
+			return nullOf(s)
+		}
+		return spec.Store{}, false
+	}
+	return catalogue
+}
+
+func unknownStore(s spec.Store) store.Description {
+	d := store.Description{Name: s.Driver, Kind: store.Embedded, HandlesShareable: true, Abilities: store.Abilities{
+		Batch: true, Scan: true, Add: true, CompareAndSwap: true, Records: true, Query: true, Count: true,
+	}}
+	if len(s.Endpoints) > 0 {
+		d.Kind = store.Server
+	}
+	for _, class := range []store.Durability{store.D0, store.D1, store.D2, store.D3, store.D4} {
+		d.Durability = append(d.Durability, store.DurabilityClaim{Class: class, How: "unknown"})
+	}
+	for name := range s.Options {
+		d.Options = append(d.Options, store.Option{Name: name, Type: store.String})
+	}
+	return d
+}
+
+// printPlan is --dry-run; stores would get their directories on the file system of place.
+func printPlan(w io.Writer, loaded *spec.Loaded, unasked []string, place string) error {
+	e := loaded.Experiment
+	trials := plan.Plan(e)
+	phases := newColumns("phase", "work", "order", "ends after", "")
+	for _, p := range e.Phases {
+		phases.add(p.Name, workText(p), p.Order.Distribution, endText(p), noteText(p))
+	}
+	if err := phases.print(w); err != nil {
+		return err
+	}
+	labels := make([]string, len(e.Cells))
+	for i, cell := range e.Cells {
+		labels[i] = cell.Label(e)
+	}
+	fmt.Fprintln(w)
+	table := newColumns("trial", "arm", "role", "parameters", "")
+	for _, t := range trials {
+		note := ""
+		if t.Refuse != "" {
+			note = "not supported: " + t.Refuse
+		}
+		table.add(t.ID, t.Arm, string(t.Role), labels[t.Cell], note)
+	}
+	if err := table.print(w); err != nil {
+		return err
+	}
+	estimate := plan.EstimateOf(e, trials)
+	_, err := fmt.Fprintf(w, "\n%s\n", estimate)
+	notes := loaded.Notes
+	if len(unasked) > 0 {
+		notes = append(notes, fmt.Sprintf("the worker of %s was not started, so what it can do is unknown; --describe-workers asks it", format.List(unasked)))
+	}
+	for _, note := range notes {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "\nNote: %s\n", note)
+		}
+	}
+	for _, warning := range shortOf(e, estimate, place) {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "\nWarning: %s\n", warning)
+		}
+	}
+	return err
+}
+
+func workText(p spec.Phase) string {
+	if p.Load {
+		return "store every record once"
+	}
+	return p.MixText()
+}
+
+func endText(p spec.Phase) string {
+	var ends []string
+	if p.Load {
+		ends = append(ends, "the last record")
+	}
+	if p.Duration > 0 {
+		ends = append(ends, p.Duration.String())
+	}
+	if p.Operations > 0 {
+		ends = append(ends, format.Count(p.Operations)+" operations")
+	}
+	return strings.Join(ends, " or ")
+}
+
+func noteText(p spec.Phase) string {
+	var notes []string
+	add := func(is bool, text string) {
+		if is {
+			notes = append(notes, text)
+		}
+	}
+	add(p.Batch > 1, fmt.Sprintf("batches of %s", format.Count(uint64(p.Batch))))
+	add(p.Rate > 0, "open load, "+format.Rate(p.Rate))
+	add(p.Threads > 0, format.Plural(p.Threads, "thread", ""))
+	add(p.Unmeasured, "not in the tables")
+	add(p.Optional, "optional")
+	return strings.Join(notes, ", ")
+}

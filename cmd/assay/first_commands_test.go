@@ -1,0 +1,167 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assay/internal/golden"
+)
+
+// said is what a command wrote, as it stands in a golden file. The directory of the test is written as DIR.
+func said(directory, line string, e ended) string {
+	text := strings.ReplaceAll(e.stdout+e.stderr, directory, "DIR")
+	return fmt.Sprintf("$ assay %s\n%sexit status %d\n\n", line, text, e.status)
+}
+
+// words splits a command line; single quotes keep spaces.
+func words(line string) (list []string) {
+	for i, part := range strings.Split(line, "'") {
+		if i%2 == 1 {
+			list = append(list, part)
+		} else {
+			list = append(list, strings.Fields(part)...)
+		}
+	}
+	return list
+}
+
+// commandsSay runs command lines one after the other in one directory and holds what they say against a golden file.
+func commandsSay(t *testing.T, name string, status func(line string) int, lines []string) {
+	t.Helper()
+	directory := t.TempDir()
+	for file, text := range map[string]string{
+		"worker.yaml": "name: w\nstores: [{driver: mine, worker: [./touches, started]}]\ndurability: D3\n" +
+			"phases: [{name: load, load: true}, {name: r, mix: {read: 1}, for: 1s}]\nblocks: 1\n",
+		"touches": "#!/bin/sh\ntouch \"$1\"\n",
+		"taken":   "",
+	} {
+		if err := os.WriteFile(filepath.Join(directory, file), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all strings.Builder
+	for _, line := range lines {
+		e := assayIn(t, directory, "", words(line)...)
+		if e.status != status(line) {
+			t.Errorf("assay %s: exit status %d, want %d\n%s", line, e.status, status(line), e.stderr)
+		}
+		all.WriteString(said(directory, line, e))
+	}
+	golden.Check(t, name, all.String())
+}
+
+// What people type first. A dry run shows what a line means without running it.
+func TestFirstCommands(t *testing.T) {
+	t.Parallel()
+	commandsSay(t, "first-commands.txt", func(string) int { return 0 }, []string{
+		"run bbolt pebble --mix read=95,update=5 --threads 8 --records 1e6 --for 10s --blocks 1 --dry-run",
+		"run bbolt --mix update --mix read --dry-run --blocks 1 --save-as saved.yaml",
+		"run saved.yaml --dry-run",
+		"run memory bbolt --blocks 1 --dry-run",
+		"run memcached@127.0.0.1:11211 --blocks 1 --dry-run",
+		"run put-get --set 'stores=[pebble, sqlite]' --set scale=small --blocks 1 --dry-run",
+		"run ycsb-e --set 'stores=[pogreb, bbolt]' --blocks 1 --dry-run",
+		"run smoke --records 10k --values 4kb --threads 1,2 --durability D1 --blocks 1 --dry-run",
+		"run smoke --memory-limit 512mb --for 2s --durability D1 --blocks 1 --dry-run",
+		"run pebble --duration 5s --clients 4 --ops 10k --blocks 1 --dry-run",
+		"run pebble --mix read=100,update=20 --rate 10k --order zipfian --blocks 1 --dry-run",
+		"run worker.yaml --dry-run",
+		"presets",
+	})
+}
+
+// What people get wrong first: status 2, one reason, and what would be right.
+func TestFirstMistakes(t *testing.T) {
+	t.Parallel()
+	lines := []string{
+		"rnu", "run", "run nosuch", "run put-gte", "run a b", "run pebbel bbolt", "run put-get pebble", "run ./nosuch.yaml", "run .",
+		"run smoke --otu x", "run smoke --nothing-like-it", "run smoke --out", "run smoke --size 100",
+		"run smoke --set recrods=5", "run smoke --set records", "run smoke --set records=many", "run smoke --set phases.raed.for=1s",
+		"run smoke --set stores.pebbel.options.x=1", "run smoke --set blocks=0", "run smoke --records 10kk", "run smoke --values 4k", "run smoke --for 10",
+		"run smoke --set duration=10s", "run smoke --set step_timeout=10ms", "run smoke --set 'stores=[nosuch]'",
+		"run bbolt --mix raed=95", "run bbolt --mix put=5", "run bbolt --durability D0", "run smoke --mix read", "run memcached", "run null",
+		"run memcached@admin:hunter2@cache:11211", "run smoke --describe-workers",
+		"run smoke --data /nonexistent", "run smoke --data /proc", "run smoke --data taken", "run smoke --out /proc/x", "run smoke --out taken", "run smoke --out taken/x",
+		"run bbolt --save-as taken", "run --resume", "run --resume /nonexistent", "run smoke --resume --dry-run",
+		"drivers pebbel", "drivers nosuchthing", "drivers a b", "presets putget", "init --preset smoke --ycsb x", "init a b", "init taken",
+		"doctor /nonexistent", "schema x", "worker x", "conformance --driver pebbel", "completion", "completion tcsh", "version x", "list x", "man", "man taken",
+	}
+	commandsSay(t, "first-mistakes.txt", func(string) int { return exitUsage }, lines)
+}
+
+// A plan starts no program that a file names, unless it is asked to.
+func TestADryRunStartsNoWorker(t *testing.T) {
+	t.Parallel()
+	here := t.TempDir()
+	text := "name: w\nstores: [{driver: mine, worker: [./touches]}]\ndurability: D3\nphases: [{name: load, load: true}, {name: r, mix: {read: 1}, for: 1s}]\n"
+	if err := os.WriteFile(filepath.Join(here, "touches"), []byte("#!/bin/sh\ntouch started\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range [][]string{nil, {"--set", "blocks=2"}, {"--save-as", "saved.yaml"}} {
+		e := assayIn(t, here, text, append([]string{"run", "-", "--dry-run"}, flags...)...)
+		e.wants(t, 0)
+		wantParts(t, "the plan", e.stdout, "the worker of mine was not started", "--describe-workers")
+		if _, err := os.Stat(filepath.Join(here, "started")); err == nil {
+			t.Fatalf("run --dry-run %v started the worker", flags)
+		}
+	}
+	assayIn(t, here, text, "run", "-", "--dry-run", "--describe-workers").wants(t, exitUsage, "mine")
+	if _, err := os.Stat(filepath.Join(here, "started")); err != nil {
+		t.Error("--describe-workers did not start the worker")
+	}
+}
+
+// The lines that do measure: they end well, and a saved file does the same run.
+func TestFirstRuns(t *testing.T) {
+	t.Parallel()
+	here := t.TempDir()
+	for i, line := range []string{
+		"run memory bbolt --mix read=95,update=5 --records 1k --for 60ms --blocks 1 --set busy_machine=tell --save-as saved.yaml",
+		"run saved.yaml",
+		"run smoke --set 'stores=[pebble, sqlite]' --for 60ms --blocks 1 --set busy_machine=tell",
+	} {
+		directory := filepath.Join(here, fmt.Sprint("run-", i))
+		e := assayIn(t, here, "", append(words(line), "--out", directory, "--no-html")...)
+		run := fine(t, e, directory)
+		if i == 1 && run.Experiment.Name != "memory-bbolt" {
+			t.Errorf("the saved experiment is %q", run.Experiment.Name)
+		}
+	}
+	again := assayIn(t, here, "", "run", filepath.Join(here, "run-0", "experiment.yaml"), "--dry-run")
+	again.wants(t, 0)
+	if saved := assayIn(t, here, "", "run", "saved.yaml", "--dry-run"); trialLines(saved.stdout) != trialLines(again.stdout) {
+		t.Errorf("the run directory's experiment plans\n%s\nthe saved one\n%s", again.stdout, saved.stdout)
+	}
+}
+
+func TestListManAndVersion(t *testing.T) {
+	t.Parallel()
+	list := assay(t, "list")
+	list.wants(t, 0)
+	wantParts(t, "list", list.stdout, "presets: put-get, ", "drivers: ", "bbolt", "pebble")
+	if version := assay(t, "version"); version.status != 0 || version.stdout != assay(t, "--version").stdout {
+		t.Errorf("assay version: %d, %q", version.status, version.stdout)
+	}
+	directory := filepath.Join(t.TempDir(), "man", "man1")
+	assay(t, "man", directory).wants(t, 0)
+	for _, c := range command(os.Stderr).Commands() {
+		if c.Name() == "help" || c.Name() == "completion" {
+			continue
+		}
+		page, err := os.ReadFile(filepath.Join(directory, "assay-"+c.Name()+".1"))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		wantParts(t, "the page of "+c.Name(), string(page), ".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION", ".SH EXAMPLES", roff(c.Short))
+		for line := range strings.Lines(string(page)) { // a line that begins with a dot and is no macro of ours vanishes
+			if macro, _, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(macro, ".") &&
+				!strings.Contains(" .TH .SH .TP .nf .fi ", " "+macro+" ") {
+				t.Errorf("%s: %q is taken for a macro", c.Name(), line)
+			}
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"assay/internal/conductor"
+	"assay/internal/host"
+	"assay/internal/owned"
+	"assay/internal/record"
+)
+
+// Cleaned is what a cleaning did.
+type Cleaned struct {
+	Removed []string // sentences
+	Failed  []error  // what is left as it is
+}
+
+// CleanLeft removes what killed runs of this user have left, each by its note: processes, file systems, cgroups, data
+// directories, temporary files. It touches nothing whose owner lives.
+func CleanLeft() (c Cleaned) {
+	if ended := conductor.EndLeft(); len(ended) > 0 {
+		c.Removed = append(c.Removed, fmt.Sprintf("processes of workers: %d", len(ended)))
+	}
+	left := owned.Left()
+	slices.SortStableFunc(left, func(a, b *owned.Note) int { return cleanOrder[a.Kind] - cleanOrder[b.Kind] })
+	for _, note := range left {
+		if err := clean(note.Thing); err != nil {
+			c.Failed = append(c.Failed, fmt.Errorf("cleaning %s %s, which a killed run left: %w", note.Kind, note.Path, err))
+			note.Keep()
+			continue
+		}
+		c.Removed = append(c.Removed, note.Kind+" "+note.Path)
+		note.Done()
+	}
+	return c
+}
+
+// cleanOrder puts what stands in something else before it.
+var cleanOrder = map[string]int{owned.Mount: 1, owned.Group: 2, owned.Data: 3, owned.Temporary: 4, owned.Run: 5}
+
+func clean(t owned.Thing) error {
+	switch t.Kind {
+	case owned.Mount:
+		return host.QuotaMount{By: t.By, Directory: t.Path}.Unmount()
+	case owned.Group:
+		return host.RemoveMemoryGroup(t.Path)
+	case owned.Data:
+		return record.CleanData(t.Path)
+	case owned.Temporary:
+		if !owned.IsTemporary(t.Path) {
+			return errors.New("it does not have the name of one")
+		}
+		return owned.RemoveAll(t.Path)
+	case owned.Run:
+		return record.CleanRun(t.Path)
+	}
+	return errors.New("this version of Assay does not know the kind")
+}
+
+// tellLeft cleans and says so.
+func (o Options) tellLeft() {
+	c := CleanLeft()
+	if len(c.Removed) > 0 {
+		o.View.Message(fmt.Sprintf("removed what killed runs had left: %d things (%s)", len(c.Removed), c.Removed[0]))
+	}
+	for _, err := range c.Failed {
+		o.View.Message(err.Error())
+	}
+}
