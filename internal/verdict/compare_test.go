@@ -1,4 +1,4 @@
-package verdict
+package verdict_test
 
 import (
 	"encoding/json"
@@ -14,6 +14,7 @@ import (
 	"assay/internal/record"
 	"assay/internal/record/recordtest"
 	"assay/internal/spec"
+	"assay/internal/verdict"
 )
 
 // another is a run of the clean experiment with another seed and something changed.
@@ -26,7 +27,7 @@ func another(seed uint64, change func(s *recordtest.Shape)) *record.Run {
 
 func compared(t *testing.T, runs ...*record.Run) *model.Comparison {
 	t.Helper()
-	c, err := CompareRuns(runs)
+	c, err := verdict.CompareRuns(runs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func TestCompareRuns_skips_what_one_side_lacks_with_its_reason(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := compared(t, c.old, c.new)
-			at := slices.IndexFunc(got.Skipped, func(s model.Skipped) bool { return s.Phase == "put" })
+			at := slices.IndexFunc(got.Skipped, func(s model.Skipped) bool { return strings.HasPrefix(s.Phase, "put") })
 			if at < 0 || got.Skipped[at].Why.Code != c.code || !strings.Contains(finding.Text(got.Skipped[at].Why), c.says) {
 				t.Errorf("%+v", got.Skipped)
 			}
@@ -118,12 +119,12 @@ func TestCompareRuns_skips_what_one_side_lacks_with_its_reason(t *testing.T) {
 func TestCompareRuns_refuses(t *testing.T) {
 	other := cleanRun()
 	other.Experiment.Cells[0].Threads++
-	if _, err := CompareRuns([]*record.Run{cleanRun(), other}); err == nil {
+	if _, err := verdict.CompareRuns([]*record.Run{cleanRun(), other}); err == nil {
 		t.Error("runs without a common cell were compared")
 	}
 	same := cleanRun()
 	same.Directory = "runs/a"
-	if _, err := CompareRuns([]*record.Run{same, same}); err == nil {
+	if _, err := verdict.CompareRuns([]*record.Run{same, same}); err == nil {
 		t.Error("a run was compared with itself")
 	}
 }
@@ -133,12 +134,12 @@ func TestCompareArms(t *testing.T) {
 		old, new string
 		want     model.Outcome
 	}{{"oak", "elm", model.Regression}, {"elm", "oak", model.Improvement}} {
-		got, err := CompareArms(cleanRun(), c.old, c.new)
+		got, err := verdict.CompareArms(cleanRun(), c.old, c.new)
 		if err != nil || outcomeOf(got, "put", c.new, "rate") != c.want {
 			t.Errorf("%s to %s: %+v, %v", c.old, c.new, got, err)
 		}
 	}
-	if _, err := CompareArms(cleanRun(), "oak", "yew"); err == nil || !strings.Contains(err.Error(), "oak, elm and ash") {
+	if _, err := verdict.CompareArms(cleanRun(), "oak", "yew"); err == nil || !strings.Contains(err.Error(), "oak, elm and ash") {
 		t.Errorf("an arm that is not there: %v", err)
 	}
 }
@@ -180,19 +181,19 @@ func TestCriteria(t *testing.T) {
 	} {
 		var criteria []model.Criterion
 		for _, text := range strings.Split(c.texts, ", ") {
-			criterion, err := ParseCriterion(text)
+			criterion, err := verdict.ParseCriterion(text)
 			if err != nil {
 				t.Fatal(err)
 			}
 			criteria = append(criteria, criterion)
 		}
-		got, err := CompareRuns([]*record.Run{cleanRun(), slower}, criteria...)
+		got, err := verdict.CompareRuns([]*record.Run{cleanRun(), slower}, criteria...)
 		if err != nil || got.Outcome != c.want {
 			t.Errorf("%s: %v, want %s: %+v %v", c.texts, got.Outcome, c.want, got.Criteria, err)
 		}
 	}
 	for _, wrong := range []string{"", "rate", "rate < 95%", "p98 > 1.1x", "rate < 0x", "rate == 1x", "rate < 1.1x; rm"} {
-		if c, err := ParseCriterion(wrong); err == nil {
+		if c, err := verdict.ParseCriterion(wrong); err == nil {
 			t.Errorf("%q was taken: %+v", wrong, c)
 		}
 	}
@@ -200,7 +201,7 @@ func TestCriteria(t *testing.T) {
 
 // Each of these changes what is measured: half the rate is then no regression.
 func TestCompareRuns_does_not_compare_other_work(t *testing.T) {
-	put := func(r *record.Run) *spec.Phase { return phaseNamedIn(r, "put") }
+	put := func(r *record.Run) *spec.Phase { return specOf(r, "put") }
 	preceded := func(r *record.Run, p spec.Phase) { r.Experiment.Phases = slices.Insert(r.Experiment.Phases, 1, p) }
 	for what, change := range map[string]func(*record.Run){
 		"keys.bytes (old: 16, new: 500)":                           func(r *record.Run) { r.Experiment.Keys.Bytes = 500 },
@@ -217,24 +218,24 @@ func TestCompareRuns_does_not_compare_other_work(t *testing.T) {
 		"load.order.distribution (old: shuffled, new: sequential)": func(r *record.Run) { r.Experiment.Phases[0].Order.Distribution = "sequential" },
 		"phases (old: load and put, new: load, grow and put)":      func(r *record.Run) { preceded(r, spec.Phase{Name: "grow", Unmeasured: true}) },
 	} {
-		old, new := race(5, runner("oak", 100e3), runner("elm", 130e3)), race(5, runner("oak", 50e3), runner("elm", 65e3))
+		old, new := raceOf(5, runner("oak", 100e3), runner("elm", 130e3)), raceOf(5, runner("oak", 50e3), runner("elm", 65e3))
 		change(new)
 		c := compared(t, old, new)
 		if outcomeOf(c, "put", "oak", "rate") != "" {
 			t.Errorf("%q: compared", what)
 		}
-		if !slices.ContainsFunc(c.Skipped, func(s model.Skipped) bool { return s.Phase == "put" && strings.Contains(finding.Text(s.Why), what) }) {
+		if !slices.ContainsFunc(c.Skipped, func(s model.Skipped) bool { return strings.HasPrefix(s.Phase, "put") && strings.Contains(finding.Text(s.Why), what) }) {
 			t.Errorf("%q: %+v", what, c.Skipped)
 		}
 	}
 	for what, change := range map[string]func(*record.Run){
 		"nothing":                   func(*record.Run) {},
 		"a longer phase":            func(r *record.Run) { put(r).Duration *= 2 },
-		"a phase after it":          func(r *record.Run) { phaseNamedIn(r, "get").Batch = 7 },
+		"a phase after it":          func(r *record.Run) { specOf(r, "get").Batch = 7 },
 		"what was the default":      func(r *record.Run) { put(r).Threads, put(r).Batch, r.Experiment.Cache = 8, 1, spec.CacheWarm },
 		"the clock that auto takes": func(r *record.Run) { r.Experiment.Clock = "tsc" },
 	} {
-		old, new := race(5, runner("oak", 100e3)), race(5, runner("oak", 50e3))
+		old, new := raceOf(5, runner("oak", 100e3)), raceOf(5, runner("oak", 50e3))
 		change(new)
 		if c := compared(t, old, new); outcomeOf(c, "put", "oak", "rate") != model.Regression {
 			t.Errorf("%s: %+v", what, c.Rows)
@@ -245,8 +246,8 @@ func TestCompareRuns_does_not_compare_other_work(t *testing.T) {
 // A store that became so slow that its time is over first is the worst of regressions.
 func TestCompareRuns_finds_a_regression_that_ran_out_of_time(t *testing.T) {
 	slowed := func(rate float64) *record.Run {
-		run := race(5, runner("oak", 100e3), runner("elm", rate))
-		fixed(run, func(p plan.Trial) record.Ending {
+		run := raceOf(5, runner("oak", 100e3), runner("elm", rate))
+		fixedWork(run, func(p plan.Trial) record.Ending {
 			if p.Arm == "elm" && rate < 130e3 {
 				return record.EndedDuration
 			}
@@ -255,9 +256,7 @@ func TestCompareRuns_finds_a_regression_that_ran_out_of_time(t *testing.T) {
 		return run
 	}
 	declining := slowed(26e3)
-	eachTrial(declining, "elm", func(p plan.Trial) {
-		paced(declining, p.ID, func(second int) float64 { return 1 - float64(second)/90 })
-	})
+	paceAll(declining, "elm", "put", func(second int) float64 { return 1 - float64(second)/90 })
 	for what, c := range map[string]struct {
 		old, new *record.Run
 		want     model.Outcome
