@@ -15,14 +15,14 @@ import (
 // boundedBy says which ceiling each measured arm of a run was held against, and that it has a share of it.
 func boundedBy(t *testing.T, run *record.Run) map[string]string {
 	t.Helper()
-	s, err := verdict.Summarise(run)
+	s, err := verdict.Result(run)
 	if err != nil {
 		t.Fatal(err)
 	}
 	bounds := map[string]string{}
 	for _, table := range s.Tables {
 		for _, row := range table.Rows {
-			if row.Role != plan.Measured {
+			if row.Role != string(plan.Measured) {
 				continue
 			}
 			bounds[row.Arm] = row.Ceiling

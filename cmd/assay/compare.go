@@ -8,23 +8,37 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assay/internal/model"
 	"assay/internal/record"
+	"assay/internal/report/text"
 	"assay/internal/verdict"
 )
 
+// compareStatus is what assay compare ends with.
+var compareStatus = map[model.Outcome]int{model.Regression: 4, model.Inconclusive: 5}
+
 func compareCommand() *cobra.Command {
 	var of string
-	var asJSON bool
+	var failIf []string
+	var asJSON, full bool
 	c := &cobra.Command{
-		Use:   "compare A B",
-		Short: "Compare two run directories, or two arms of one: regression, none, or inconclusive",
-		Long: `Compares run directory A (before) with B (after), or, with --run DIR, the arm A
-with the arm B of one run. The exit status is for scripts: 0 no regression,
-4 a regression, 5 inconclusive (the noise is larger than what could be shown,
-the two did other work, or one has a phase, cell or arm that the other has not).`,
+		Use:   "compare A B [C…]",
+		Short: "Compare run directories, or two arms of one: regression, none, or inconclusive",
+		Long: `Compares run directory A (before) with B (after) or, with --run DIR, the arm A
+with the arm B of one run: rate, latency (p50, p99, p99.9), memory and disk.
+More than two directories are a series in the order of time; changes in it are
+found from eight runs on.
+
+Exit status: 0 no regression, 4 a regression, 5 inconclusive. A regression is a
+figure that is significantly worse. Without --fail-if, the comparison is
+inconclusive where a rate is undecided, or one side lacks what the other has.
+With --fail-if, only the thresholds decide: one fails where the whole 95 %
+interval of a figure's ratio, new to old, is beyond it.`,
 		Example: `  assay compare results/main results/branch
-  assay compare --run results/put-get bbolt pebble`,
-		Args: takes(2, 2, "two run directories, or --run DIR and two arms"),
+  assay compare results/main results/branch --fail-if 'rate < 0.95x' --fail-if 'p99 > 1.10x'
+  assay compare --run results/put-get bbolt pebble
+  assay compare results/nightly-*`,
+		Args: cobra.MinimumNArgs(2),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			if of == "" {
 				return nil, cobra.ShellCompDirectiveFilterDirs
@@ -32,29 +46,23 @@ the two did other work, or one has a phase, cell or arm that the other has not).
 			return armNames(of), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			comparison, err := compare(of, args[0], args[1])
+			comparison, err := compare(of, args, failIf)
 			if err != nil {
 				return usage(err)
 			}
-			print := jsonComparison
-			switch {
-			case asJSON:
-			case of != "":
-				print = printComparison(args[1] + " ÷ " + args[0])
-			default:
-				print = printComparison("new ÷ old")
-			}
-			if err := print(c.OutOrStdout(), comparison); err != nil {
+			if err := writeComparison(c.OutOrStdout(), comparison, asJSON, full); err != nil {
 				return err
 			}
-			if status := comparison.Outcome.ExitStatus(); status != 0 {
+			if status := compareStatus[comparison.Outcome]; status != 0 {
 				return &exitError{status: status}
 			}
 			return nil
 		},
 	}
 	c.Flags().StringVar(&of, "run", "", "compare two arms of this run `directory`")
+	c.Flags().StringArrayVar(&failIf, "fail-if", nil, "fail where a ratio is beyond this `threshold`: 'rate < 0.95x', 'p99 > 1.10x'; repeatable")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the comparison as JSON")
+	c.Flags().BoolVar(&full, "full", false, "show every figure")
 	must(c.MarkFlagDirname("run"))
 	return c
 }
@@ -71,51 +79,42 @@ func armNames(directory string) (names []string) {
 	return names
 }
 
-func compare(of, a, b string) (*verdict.Comparison, error) {
+func compare(of string, args, failIf []string) (*model.Comparison, error) {
+	var criteria []model.Criterion
+	for _, text := range failIf {
+		criterion, err := verdict.ParseCriterion(text)
+		if err != nil {
+			return nil, fmt.Errorf("--fail-if: %w", err)
+		}
+		criteria = append(criteria, criterion)
+	}
 	if of != "" {
+		if len(args) != 2 {
+			return nil, fmt.Errorf("--run takes two arms, got %d", len(args))
+		}
 		run, err := record.Open(of)
 		if err != nil {
 			return nil, err
 		}
-		return verdict.CompareArms(run, a, b)
+		return verdict.CompareArms(run, args[0], args[1], criteria...)
 	}
-	before, errBefore := record.Open(a)
-	after, errAfter := record.Open(b)
-	if err := errors.Join(errBefore, errAfter); err != nil {
-		return nil, fmt.Errorf("%w\nTo compare two arms of one run: assay compare --run DIR ARM ARM", err)
+	var runs []*record.Run
+	var failures []error
+	for _, directory := range args {
+		run, err := record.Open(directory)
+		runs, failures = append(runs, run), append(failures, err)
 	}
-	return verdict.CompareRuns(before, after)
+	if err := errors.Join(failures...); err != nil {
+		return nil, fmt.Errorf("%w\nhint: to compare two arms of one run: assay compare --run DIR ARM ARM", err)
+	}
+	return verdict.CompareRuns(runs, criteria...)
 }
 
-func jsonComparison(w io.Writer, c *verdict.Comparison) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(c)
-}
-
-// printComparison returns how to print a comparison whose ratios are of what it is told.
-func printComparison(ratios string) func(io.Writer, *verdict.Comparison) error {
-	return func(w io.Writer, c *verdict.Comparison) error {
-		fmt.Fprintln(w, c.Sentence)
-		fmt.Fprintln(w)
-		table := newColumns("cell", "phase", "arm", ratios, "interval", "outcome", "")
-		for _, row := range c.Rows {
-			ratio, interval := "–", "–"
-			if row.Ratio != nil {
-				ratio = fmt.Sprintf("%.3f", row.Ratio.Value)
-				if i := row.Ratio.Interval; i != nil {
-					interval = fmt.Sprintf("%.3f to %.3f", i.Low, i.High)
-				}
-			}
-			table.add(row.Cell, row.Phase, row.Arm, ratio, interval, string(row.Outcome), row.Why)
-		}
-		err := table.print(w)
-		for _, text := range c.Unmatched {
-			fmt.Fprintln(w, "not compared:", text)
-		}
-		for _, warning := range c.Warnings {
-			fmt.Fprintf(w, "! %s\n  %s\n", warning.Evidence, warning.Remedy)
-		}
-		return err
+func writeComparison(w io.Writer, c *model.Comparison, asJSON, full bool) error {
+	if asJSON {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(c)
 	}
+	return text.Comparison(w, c, textOptions(false), full)
 }

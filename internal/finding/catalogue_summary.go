@@ -42,8 +42,8 @@ var _ = register(
 	Entry{Code: "unclear-ties", Example: Params{"tables": 3, "of": 12, "places": []string{"get (D3)", "put (D1)"}, "detectable": 1.4, "blocks": 3},
 		Says: `No single winner in {{.tables}} of {{plural .of "table" ""}}: {{list .places}}. {{plural .blocks "block" ""}} can detect differences above {{factor .detectable}}.`},
 	Entry{Code: "unclear-few-blocks", Example: Params{"tables": 12, "blocks": 1}, Says: `{{plural .blocks "block is" "blocks are"}} too few to compare ({{plural .tables "table" ""}}).`},
-	Entry{Code: "unclear-no-rank", Example: Params{"places": []string{"insert (D1)"}}, Says: `Nothing is ranked in {{list .places}}: --full has the reasons.`},
-	Entry{Code: "unclear-one-rank", Example: Params{"places": []string{"insert (D1)"}}, Says: `Only one store has a rank in {{list .places}}: --full has the reasons.`},
+	Entry{Code: "unclear-no-rank", Example: Params{"places": []string{"insert (D1)"}, "why": "no trial ended"}, Says: `Nothing is ranked in {{list .places}}: {{.why}}.`},
+	Entry{Code: "unclear-one-rank", Example: Params{"places": []string{"insert (D1)"}, "why": "no steady state in 2 of 3 blocks (step)"}, Says: `Only one store has a rank in {{list .places}}. Others: {{.why}}.`},
 
 	Entry{Code: "next-resume", Example: Params{"trials": 12}, Says: `{{plural .trials "trial is" "trials are"}} left to do.`},
 	Entry{Code: "next-enough-blocks", Example: Params{"blocks": 5}, Says: `{{plural .blocks "block allows" "blocks allow"}} stores to be compared.`},

@@ -82,7 +82,7 @@ type Row struct {
 	Arm      string            `json:"arm"`
 	Role     string            `json:"role"`
 	Standing Standing          `json:"standing"`
-	Rank     int               `json:"rank,omitempty"`    // one more than the number of arms that are significantly faster
+	Rank     int               `json:"rank,omitempty"`    // one more than the number of arms that are significantly faster, and never better than a faster arm's
 	Letters  string            `json:"letters,omitempty"` // arms that share a letter are not significantly different
 	Reasons  []finding.Message `json:"reasons,omitempty"` // why it has no rank
 	Notes    []finding.Message `json:"notes,omitempty"`   // why its figures are less sure than they look

@@ -48,8 +48,8 @@ func TestKeysAfterIsWhatSortingSays(t *testing.T) {
 	})
 }
 
-// model is an honest store and worker: it does what a trace says, and counts it.
-type model struct {
+// honestWork is an honest store and worker: it does what a trace says, and counts it.
+type honestWork struct {
 	know  expected
 	there map[uint64]bool
 	file  *trace.File
@@ -57,7 +57,7 @@ type model struct {
 }
 
 // do does one operation of a thread, at a sequence number, and returns the next one's.
-func (m *model) do(thread int, sequence uint64, fails bool) uint64 {
+func (m *honestWork) do(thread int, sequence uint64, fails bool) uint64 {
 	t := &m.file.Threads[thread]
 	e, index := t.EntryAt(sequence)
 	slot := m.c.Slot(thread, m.file.Slot()[e.Operation()])
@@ -109,7 +109,7 @@ func (m *model) do(thread int, sequence uint64, fails bool) uint64 {
 	return next
 }
 
-func (m *model) change(e trace.Entry, index uint64) uint64 {
+func (m *honestWork) change(e trace.Entry, index uint64) uint64 {
 	key := uint64(len(m.know.keys.Append(nil, index)))
 	switch o := e.Operation(); {
 	case o == trace.Delete:
@@ -126,9 +126,9 @@ func (m *model) change(e trace.Entry, index uint64) uint64 {
 }
 
 // worked draws a phase that an honest store and worker have done a part of.
-func worked(t *rapid.T, may []trace.Operation) (m *model, failed bool) {
+func worked(t *rapid.T, may []trace.Operation) (m *honestWork, failed bool) {
 	records, threads := rapid.Uint64Range(4, 60).Draw(t, "records"), rapid.IntRange(1, 3).Draw(t, "threads")
-	m = &model{know: expected{keys: drawKeys(t), present: records, end: records, answers: true}, there: map[uint64]bool{}}
+	m = &honestWork{know: expected{keys: drawKeys(t), present: records, end: records, answers: true}, there: map[uint64]bool{}}
 	columns := rapid.Bool().Draw(t, "columns")
 	if columns {
 		record, err := keyval.NewRecordShape([]keyval.Column{
@@ -179,13 +179,13 @@ func worked(t *rapid.T, may []trace.Operation) (m *model, failed bool) {
 	return m, failed
 }
 
-func (m *model) hold() ([]record.Operation, []finding.Message) {
+func (m *honestWork) hold() ([]record.Operation, []finding.Message) {
 	s := m.c.Sample(true)
 	results := operations(s.Totals)
 	return results, holdWork(m.file, m.c, s, m.know, results)
 }
 
-func (m *model) unmap(t *rapid.T) {
+func (m *honestWork) unmap(t *rapid.T) {
 	if err := m.c.Unmap(); err != nil {
 		t.Fatal(err)
 	}

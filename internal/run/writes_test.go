@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"assay/drivers"
+	"assay/internal/finding"
 	"assay/internal/host"
 	"assay/internal/record"
 	"assay/internal/spec"
@@ -177,16 +178,16 @@ func TestAStoreThatKeepsNothingOnTheDiskIsFound(t *testing.T) {
 		if trial.Final == nil || trial.Final.Right != trial.Final.Of {
 			t.Fatalf("%s: the final check found out: %+v", c.driver, trial.Final)
 		}
-		s, err := verdict.Summarise(run)
+		s, err := verdict.Result(run)
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := slices.IndexFunc(s.Findings, func(f verdict.Finding) bool { return f.Code == verdict.FindNotOnDisk })
+		at := slices.IndexFunc(s.Findings, func(f finding.Finding) bool { return f.Code == finding.NotOnDisk })
 		if (at >= 0) != c.found {
 			t.Errorf("%s: found is %v, want %v", c.driver, at >= 0, c.found)
 		}
 		if at >= 0 {
-			t.Log(s.Findings[at].Sentence, s.Findings[at].Evidence)
+			t.Log(finding.Text(s.Findings[at].Message), s.Findings[at].Evidence)
 		}
 	}
 }
@@ -212,13 +213,13 @@ func TestNoDriverIsSaidToKeepNothingOnTheDisk(t *testing.T) {
 			}
 			text := strings.NewReplacer("WORKER", own(), "DRIVER", description.Name, "CLASS", class).Replace(keptText)
 			_, _, run := runCounted(t, text, description.Name, tooMuch)
-			s, err := verdict.Summarise(run)
+			s, err := verdict.Result(run)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, f := range s.Findings {
-				if f.Code == verdict.FindNotOnDisk {
-					t.Errorf("%s %v", f.Sentence, f.Evidence)
+				if f.Code == finding.NotOnDisk {
+					t.Errorf("%s %v", finding.Text(f.Message), f.Evidence)
 				}
 			}
 		}

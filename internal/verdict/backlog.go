@@ -1,8 +1,7 @@
 package verdict
 
 import (
-	"fmt"
-
+	"assay/internal/finding"
 	"assay/internal/histogram"
 	"assay/internal/record"
 )
@@ -41,22 +40,19 @@ func fellBehind(p *record.Phase) bool {
 	return p.Open && (late || notBegun(p) > BacklogShareMax)
 }
 
-// findBacklog names the stores that did not keep up with the rate that the experiment set.
-func findBacklog(run *record.Run, s *Summary) (found []Finding) {
-	eachRow(s, func(t *Table, r *Row) {
-		var evidence []string
+// detectBacklog names the arms that did not keep up with the rate that the experiment set.
+func detectBacklog(_ *record.Run, tables []*table) (found []finding.Finding) {
+	eachMeasured(tables, func(t *table, r *row) {
+		var evidence []finding.Evidence
 		for _, o := range r.used() {
-			if !fellBehind(o.phase) {
-				continue
+			if p := o.phase; fellBehind(p) {
+				evidence = append(evidence, o.seen(finding.New(finding.SeenBacklog, "rate", float64(p.Attempted)/(float64(p.ElapsedNS)/1e9),
+					"offered", t.Offered, "behind_ns", p.BehindNS, "not_begun", p.NotBegun)))
 			}
-			seconds := float64(o.phase.ElapsedNS) / 1e9
-			evidence = append(evidence, fmt.Sprintf("%s: %s of %s that the experiment asks for; %s behind after %s; %d operations never begun", o.Trial,
-				rate(float64(o.phase.Attempted)/seconds), rate(t.Offered), duration(float64(o.phase.BehindNS)), duration(float64(o.phase.ElapsedNS)), o.phase.NotBegun))
 		}
 		if len(evidence) > 0 {
-			found = append(found, Finding{Code: FindBacklog, Severity: Warning,
-				Sentence: fmt.Sprintf("%s did not keep up with the rate of %s%s: its percentiles are refused. What waited longest was never begun.", r.Arm, in(run, t), blocksOf(len(evidence), r)),
-				Evidence: evidence, Remedy: "lower the rate below what the store does in closed load", Where: at(t, r.Arm)})
+			found = append(found, t.placed(r.Arm, finding.New(finding.FellBehind, "offered", t.Offered, "rate", numberOf(evidence[0].Message, "rate"),
+				"blocks", len(evidence), "of", len(r.used())), evidence...))
 		}
 	})
 	return found

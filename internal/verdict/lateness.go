@@ -1,11 +1,12 @@
 package verdict
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	"assay/internal/counters"
+	"assay/internal/finding"
+	"assay/internal/format"
 	"assay/internal/histogram"
 	"assay/internal/record"
 )
@@ -135,60 +136,60 @@ func (l Lateness) late(quantile, responseNS float64) bool {
 	return l.At(quantile) > LatenessShareMax*responseNS
 }
 
-// findDispatchLate says which percentiles of open load are refused, and why; where lateness was not counted by how late it
-// was, its maximum alone can only warn.
-func findDispatchLate(run *record.Run, s *Summary) (found []Finding) {
-	eachRow(s, func(t *Table, r *Row) {
-		if !t.Open || r.Latency == nil || r.Latency.Why == RefusedBacklog {
+// detectDispatchLate says which percentiles of open load are refused because operations began late.
+// Where lateness was not counted by how late it was, its maximum alone can only warn.
+func detectDispatchLate(_ *record.Run, tables []*table) (found []finding.Finding) {
+	eachMeasured(tables, func(t *table, r *row) {
+		phases := r.phases()
+		if !t.Open || len(phases) == 0 || slices.ContainsFunc(phases, fellBehind) {
 			return
 		}
-		var phases []*record.Phase
-		for _, o := range r.used() {
-			phases = append(phases, o.phase)
+		var names []string
+		var evidence []finding.Evidence
+		note := func(q float64, lateNS float64) {
+			names = append(names, format.Quantile(q))
+			evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenLate, "quantile", format.Quantile(q), "late_ns", lateNS, "response_ns", responseAt(phases, q))})
 		}
-		const remedy = "use fewer threads than the machine has processors, and keep other programs off it"
-		if l, measured := LatenessOf(phases...); measured {
-			if len(r.Latency.Refused) == 0 {
-				return
-			}
-			var names, evidence []string
-			for _, q := range r.Latency.Refused {
-				if !l.late(q, r.Latency.at(q)) {
-					continue
+		l, measured := LatenessOf(phases...)
+		if measured {
+			for _, q := range r.Refused {
+				if l.late(q, responseAt(phases, q)) {
+					note(q, l.At(q))
 				}
-				names = append(names, quantileName(q))
-				evidence = append(evidence, fmt.Sprintf("%s: operations began up to %s late, the response time is %s", quantileName(q), duration(l.At(q)), duration(r.Latency.at(q))))
 			}
-			found = append(found, Finding{Code: FindDispatchLate, Severity: Warning,
-				Sentence: fmt.Sprintf("%s of %s in %s refused: dispatch late. More than a tenth of it is the harness, which began operations after they were due.", list(names), r.Arm, in(run, t)),
-				Evidence: evidence, Remedy: remedy, Where: at(t, r.Arm)})
-			return
-		}
-		var evidence []string
-		for _, o := range r.used() {
-			if late := float64(o.phase.LatenessMaxNS); late > LatenessShareMax*r.Latency.P99 {
-				evidence = append(evidence, fmt.Sprintf("%s: up to %s late, p99 is %s", o.Trial, duration(late), duration(r.Latency.P99)))
+		} else {
+			latest := 0.0
+			for _, p := range phases {
+				latest = max(latest, float64(p.LatenessMaxNS))
+			}
+			if latest > LatenessShareMax*responseAt(phases, 0.99) {
+				note(0.99, latest)
 			}
 		}
-		if len(evidence) > 0 {
-			found = append(found, Finding{Code: FindDispatchLate, Severity: Warning,
-				Sentence: fmt.Sprintf("Operations of %s in %s began late by more than a tenth of p99; how many is not measured: its worker tells the largest lateness alone.", r.Arm, in(run, t)),
-				Evidence: evidence, Remedy: remedy, Where: at(t, r.Arm)})
+		if len(names) > 0 {
+			found = append(found, t.placed(r.Arm, finding.New(finding.DispatchLate, "quantiles", names, "counted", measured), evidence...))
 		}
 	})
 	return found
 }
 
-func quantileName(q float64) string { return fmt.Sprintf("p%.6g", 100*q) }
-
-// at returns the latency at one of Quantiles, as far as it has a field; 0 otherwise.
-func (l *Latency) at(q float64) float64 {
-	return map[float64]float64{0.5: l.P50, 0.9: l.P90, 0.99: l.P99, 0.999: l.P999, 0.9999: l.p9999}[q]
+// phases returns those of the trials that a row shows.
+func (r *row) phases() (phases []*record.Phase) {
+	for _, o := range r.used() {
+		phases = append(phases, o.phase)
+	}
+	return phases
 }
 
-// notAbove cuts the quantiles down to the exact maximum: a bucket's middle may lie above it.
-func (l *Latency) notAbove(maxNS float64) {
-	for _, ns := range []*float64{&l.P50, &l.P90, &l.P99, &l.P999, &l.p9999} {
-		*ns = min(*ns, maxNS)
+// responseAt returns the response time of all operations at a quantile, refused or not, in ns.
+func responseAt(phases []*record.Phase, q float64) float64 {
+	response := histogram.New()
+	for _, p := range phases {
+		for _, op := range p.Operations {
+			if op.Response != nil {
+				response.Add(op.Response)
+			}
+		}
 	}
+	return response.Quantile(q)
 }

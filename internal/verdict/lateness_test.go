@@ -2,12 +2,12 @@ package verdict
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"assay/internal/counters"
+	"assay/internal/finding"
 	"assay/internal/histogram"
 	"assay/internal/record"
 )
@@ -163,12 +163,12 @@ func TestRefusedPercentilesAreAFinding(t *testing.T) {
 		p := phaseOf(trial, "put")
 		p.LatenessMaxNS, p.Late[7] = 8_000_000, p.Operations[0].Done() // all by 2 ms and more
 	}
-	s := summarise(t, run)
-	f := find(s, FindDispatchLate)
-	if f == nil || f.Where.Arm != "elm" || !strings.Contains(f.Sentence, "p50, p90, p99, p99.9") || !strings.Contains(f.Sentence, "refused: dispatch late") {
-		t.Fatalf("%+v", s.Findings)
+	r := resultOf(t, run)
+	f := find(r, finding.DispatchLate)
+	if f == nil || f.Where.Arm != "elm" || len(f.Params["quantiles"].([]string)) < 4 || f.Params["counted"] != true {
+		t.Fatalf("%+v", r.Findings)
 	}
-	if put := tableNamed(t, s, "put"); len(put.rowOf("measured", "elm").Latency.Refused) < 4 || len(put.rowOf("measured", "oak").Latency.Refused) > 0 {
+	if len(rowOf(t, r, "put", "elm").Refused) < 4 || len(rowOf(t, r, "put", "oak").Refused) > 0 {
 		t.Error("the percentiles of elm are refused, and those of oak are not")
 	}
 }
@@ -189,17 +189,16 @@ func TestBacklogIsAFindingAndRefusesPercentiles(t *testing.T) {
 			}
 		}
 	}
-	s := summarise(t, run)
-	f := find(s, FindBacklog)
-	if f == nil || f.Where.Arm != "elm" || !strings.Contains(f.Evidence[0], "of 50.0 k/s that the experiment asks for") {
+	r := resultOf(t, run)
+	f := find(r, finding.FellBehind)
+	if f == nil || f.Where.Arm != "elm" || f.Params["offered"] != 50e3 || len(f.Evidence) == 0 {
 		t.Fatalf("%+v", f)
 	}
-	put := tableNamed(t, s, "put")
-	if elm := put.rowOf("measured", "elm").Latency; elm.Why != RefusedBacklog || !slices.Contains(elm.Refused, 1) {
-		t.Errorf("elm's percentiles: %+v", elm.Refusal)
+	if elm := rowOf(t, r, "put", "elm"); !slices.Contains(elm.Refused, 1) {
+		t.Errorf("elm's percentiles: %+v", elm.Refused)
 	}
-	if ash := put.rowOf("measured", "ash").Latency; ash.Why != "" {
-		t.Errorf("ash's percentiles: %+v", ash.Refusal)
+	if ash := rowOf(t, r, "put", "ash"); len(ash.Refused) > 0 {
+		t.Errorf("ash's percentiles: %+v", ash.Refused)
 	}
 }
 
@@ -215,11 +214,9 @@ func TestNoPercentileIsAboveTheMaximum(t *testing.T) {
 	if middle := histogram.Middle(histogram.Bucket(ns)); middle <= ns {
 		t.Fatalf("the bucket's middle is %g", middle)
 	}
-	s := summarise(t, run)
-	l := tableNamed(t, s, "put").rowOf("measured", "elm").Latency
-	for _, got := range []float64{l.P50, l.P90, l.P99, l.P999, l.p9999, l.Max} {
-		if got != ns {
-			t.Errorf("a percentile or the maximum is %g ns, and all operations took %d", got, ns)
+	for _, p := range rowOf(t, resultOf(t, run), "put", "elm").Points {
+		if p.NS != ns {
+			t.Errorf("quantile %g is %g ns, and all operations took %d", p.Quantile, p.NS, ns)
 		}
 	}
 }

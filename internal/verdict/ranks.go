@@ -201,6 +201,7 @@ func (t *table) compare() {
 	if len(options.Twins) > 0 {
 		t.AA = ratioOf(c.Pair(twinAt, baseAt))
 	}
+	last := 1
 	for k, i := range c.Order {
 		r := rows[i]
 		r.Rank, r.Letters = 1, c.Letters[i]
@@ -209,6 +210,9 @@ func (t *table) compare() {
 				r.Rank++
 			}
 		}
+		// A noisy arm may be significantly slower than fewer arms than a faster, quiet one.
+		r.Rank = max(r.Rank, last)
+		last = r.Rank
 		if k > 0 {
 			r.ToBest = ratioOf(c.Pair(i, c.Order[0]))
 		}

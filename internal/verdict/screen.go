@@ -257,12 +257,29 @@ func unclearOf(tables []*table, blocks int) (messages []finding.Message) {
 		messages = append(messages, finding.New("unclear-few-blocks", "tables", few, "blocks", blocks))
 	}
 	if len(none) > 0 {
-		messages = append(messages, finding.New("unclear-no-rank", "places", placesOf(none)))
+		messages = append(messages, finding.New("unclear-no-rank", "places", placesOf(none), "why", commonReason(none)))
 	}
 	if len(one) > 0 {
-		messages = append(messages, finding.New("unclear-one-rank", "places", placesOf(one)))
+		messages = append(messages, finding.New("unclear-one-rank", "places", placesOf(one), "why", commonReason(one)))
 	}
 	return messages
+}
+
+// commonReason is the reason that most stores without a rank have.
+func commonReason(tables []*table) string {
+	var codes []finding.Code
+	first := map[finding.Code]string{}
+	for _, t := range tables {
+		for _, r := range t.rows {
+			if r.role != plan.Measured || r.Rate == nil || len(r.Reasons) == 0 {
+				continue
+			}
+			codes = append(codes, r.Reasons[0].Code)
+			first[r.Reasons[0].Code] = cmp.Or(first[r.Reasons[0].Code], finding.Text(r.Reasons[0]))
+		}
+	}
+	most, _ := mostFrequent(codes)
+	return strings.TrimSuffix(first[most], ".")
 }
 
 func placesOf(tables []*table) (places []string) {
@@ -309,6 +326,9 @@ func nextOf(run *record.Run, made model.Run, tables []*table, r *model.Result) (
 	if left := made.Counts.Missing + made.Counts.Interrupted; left > 0 && run.Directory != "" {
 		add(shellCommand(programOf(run), "run", "--resume", run.Directory), finding.New("next-resume", "trials", left))
 	}
+	if machineSpoilt(tables, r.Groups) {
+		add(shellCommand(programOf(run), "doctor"), finding.New("next-doctor"))
+	}
 	detectable, few := 0.0, false
 	for _, t := range tables {
 		if t.Verdict.Code == "verdict-tied" && !t.answers {
@@ -331,13 +351,22 @@ func nextOf(run *record.Run, made model.Run, tables []*table, r *model.Result) (
 		}
 		add(repeatCommand(run, words...), finding.New("next-longer", "phases", phases, "seconds", seconds))
 	}
-	for _, g := range r.Groups {
-		if entry, _ := finding.Lookup(g.Code); entry.Machine && g.Severity != finding.Notice {
-			add(shellCommand(programOf(run), "doctor"), finding.New("next-doctor"))
-			break
+	return next
+}
+
+// machineSpoilt reports whether the machine, rather than a store, spoilt trials.
+func machineSpoilt(tables []*table, groups []model.Group) bool {
+	for _, t := range tables {
+		for _, r := range t.rows {
+			if slices.ContainsFunc(r.Reasons, func(m finding.Message) bool { return m.Code == "reason-machine" }) {
+				return true
+			}
 		}
 	}
-	return next
+	return slices.ContainsFunc(groups, func(g model.Group) bool {
+		entry, _ := finding.Lookup(g.Code)
+		return entry.Machine && g.Severity != finding.Notice
+	})
 }
 
 // blocksFor is how many blocks make the wanted factor detectable, were the noise the same.

@@ -57,13 +57,6 @@ type observation struct {
 	latencies *model.Latencies // once asked for
 }
 
-// detector looks for one cause and stays silent without it.
-type detector func(run *record.Run, tables []*table) []finding.Finding
-
-// beforeRanks see tables with figures and without ranks; a grave finding of theirs takes the rank of
-// the arm at its Where (of every phase of the cell where Where has none). afterRanks see everything.
-var beforeRanks, afterRanks []detector
-
 // used returns the observations whose figures are in the row.
 func (r *row) used() (used []*observation) {
 	for _, o := range r.trials {

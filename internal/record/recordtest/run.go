@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/finding"
 	"assay/internal/histogram"
 	"assay/internal/keyval"
 	"assay/internal/plan"
@@ -195,7 +196,7 @@ func entriesOf(s Shape, e spec.Experiment, block int) []entry {
 func (e entry) run(s Shape, class store.Durability, block int, at time.Time, random *rand.Rand) (*record.Trial, []record.Sample) {
 	t := &record.Trial{Plan: e.trial, State: record.OK, Started: at, Version: "v1.2.3", Settings: map[string]string{"cache_bytes": "67108864", "sync": fmt.Sprint(class == store.D3)}}
 	if e.trial.Refuse != "" {
-		t.State, t.Error = record.Refused, e.trial.Refuse
+		t.State, t.Cause, t.Error = record.Refused, finding.CauseRefused, e.trial.Refuse
 		return t, nil
 	}
 	level := math.Exp(e.arm.BlockNoise * random.NormFloat64())
@@ -210,7 +211,7 @@ func (e entry) run(s Shape, class store.Durability, block int, at time.Time, ran
 	phases := []phase{load, put, get}
 	if e.arm.Fails != nil {
 		if why := e.arm.Fails(class, block); why != "" {
-			t.State, t.Error = record.Failed, why
+			t.State, t.Cause, t.Error = record.Failed, finding.CauseDied, why
 			put.samples = put.samples[:len(put.samples)/3]
 			t.Phases, t.Seconds = []record.Phase{load.result}, 40
 			return t, append(load.samples, put.samples...)

@@ -1,0 +1,192 @@
+package verdict
+
+import (
+	"assay/internal/analyze"
+	"assay/internal/finding"
+	"assay/internal/record"
+	"assay/internal/stat"
+)
+
+// falls are the kinds of a rate that did not hold, with the code of the finding that each makes.
+var falls = map[analyze.Kind]finding.Code{
+	analyze.Step:        finding.RateFell,
+	analyze.Decline:     finding.RateDeclined,
+	analyze.Rise:        finding.RateRose,
+	analyze.Oscillation: finding.RateOscillates,
+}
+
+// detectFalls makes a finding of each arm whose rate, in at least half of its blocks, changed for good
+// or oscillates: one of the weightiest kind, with its place and the resources that changed with it.
+func detectFalls(_ *record.Run, tables []*table) (found []finding.Finding) {
+	eachMeasured(tables, func(t *table, r *row) {
+		if !r.unsettled() {
+			return
+		}
+		code := falls[analyze.Kind(r.Course.Kind)]
+		if r.Course.BrokeAtS != nil && code != finding.RateOscillates {
+			code = finding.RateFell
+		}
+		if code == "" {
+			return // the kinds of its blocks are of all sorts
+		}
+		var evidence []finding.Evidence
+		var high, low []float64
+		for _, o := range r.used() {
+			if !o.restless() {
+				continue
+			}
+			for _, e := range o.course.shape.Events {
+				if falls[e.Kind] == "" {
+					continue
+				}
+				evidence = append(evidence, o.seen(eventMessage(e)))
+				if e.Kind == analyze.Oscillation {
+					high, low = append(high, e.Before), append(low, e.After)
+				}
+			}
+		}
+		m := finding.New(code, "blocks", r.Course.Blocks, "of", len(r.used()), "with", resourceWords(r.Course.With))
+		for name, value := range map[string]*float64{"early": r.Course.Early, "late": r.Course.Late, "at_s": r.Course.BrokeAtS,
+			"records": r.Course.BrokeAt, "high": medianOf(high), "low": medianOf(low)} {
+			if value != nil {
+				m = m.With(name, *value)
+			}
+		}
+		found = append(found, t.placed(r.Arm, m, evidence...))
+	})
+	return found
+}
+
+// detectDrops makes a finding of each arm that, in at least half of its blocks, stalled or dipped.
+func detectDrops(_ *record.Run, tables []*table) (found []finding.Finding) {
+	eachMeasured(tables, func(t *table, r *row) {
+		var evidence []finding.Evidence
+		var periods []float64
+		count, stalls, longest, left := 0, 0, 0.0, 1.0
+		dropping := r.count(func(o *observation) bool { return o.course != nil && o.course.shape.Has(analyze.Drops) })
+		if dropping == 0 || 2*dropping < len(r.used()) {
+			return
+		}
+		for _, o := range r.used() {
+			if o.course == nil {
+				continue
+			}
+			for _, e := range o.course.shape.Of(analyze.Drops) {
+				if e.Drops == nil {
+					continue
+				}
+				evidence = append(evidence, o.seen(eventMessage(e)))
+				count, stalls, longest = count+len(e.Drops.All), stalls+e.Drops.Stalls, max(longest, e.Drops.Longest)
+				left = min(left, e.Drops.Left)
+				if e.Drops.Period != nil {
+					periods = append(periods, e.Drops.Period.Seconds)
+				}
+			}
+		}
+		m := finding.New(finding.RateDrops, "count", count, "stalls", stalls, "longest_s", longest, "left", left, "blocks", dropping, "of", len(r.used()))
+		if period := medianOf(periods); period != nil {
+			m = m.With("period_s", *period)
+		}
+		found = append(found, t.placed(r.Arm, m, evidence...))
+	})
+	return found
+}
+
+// workSecondsMin is how long a fixed number of operations takes at least for its rate to be more than
+// that of starting and ending.
+const workSecondsMin = 0.1
+
+// detectInconclusive counts the measurements of which it is open, in at least half of their blocks,
+// whether their rate holds: too short, or too noisy for their length.
+func detectInconclusive(run *record.Run, tables []*table) []finding.Finding {
+	type phase struct {
+		count   int
+		seconds float64
+		samples int
+	}
+	var phases []string
+	shortest := map[string]phase{}
+	measurements, short, noisy := 0, 0, 0
+	eachMeasured(tables, func(t *table, r *row) {
+		if len(r.used()) == 0 || t.Open && r.Rate == nil {
+			return
+		}
+		measurements++
+		few := r.count(func(o *observation) bool {
+			if r.wholeWork {
+				return float64(o.phase.ElapsedNS)/1e9 < workSecondsMin
+			}
+			return o.doubt() == analyze.TooFew || o.doubt() == analyze.TooEmpty
+		})
+		loud := r.count(func(o *observation) bool { return !r.wholeWork && o.doubt() != "" }) - few
+		switch {
+		case 2*few >= len(r.used()):
+			short++
+		case loud > 0 && 2*loud >= len(r.used()):
+			noisy++
+		default:
+			return
+		}
+		p, seen := shortest[t.Phase]
+		if !seen {
+			phases = append(phases, t.Phase)
+		}
+		p.count++
+		for _, o := range r.used() {
+			if seconds := float64(o.phase.ElapsedNS) / 1e9; p.seconds == 0 || seconds < p.seconds {
+				p.seconds = seconds
+				if o.course != nil {
+					p.samples = len(o.course.samples)
+				}
+			}
+		}
+		shortest[t.Phase] = p
+	})
+	if short+noisy == 0 {
+		return nil
+	}
+	var evidence []finding.Evidence
+	for _, name := range phases {
+		p := shortest[name]
+		evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenShort, "phase", name, "count", p.count, "seconds", p.seconds, "samples", p.samples)})
+	}
+	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID},
+		finding.New(finding.TooShort, "short", short, "noisy", noisy, "of", measurements, "phases", phases), evidence...)}
+}
+
+// doubt is why it is open whether the rate of an observation holds; "": it is not.
+func (o *observation) doubt() string {
+	if o.course == nil || o.course.shape.Why == nil {
+		return ""
+	}
+	return o.course.shape.Why.Code
+}
+
+// noiseNoticed is the difference of the baseline from its twin that is told of where it is not
+// significant: each table notes what it ignores.
+const noiseNoticed = 0.10
+
+// detectNoise counts the tables in which the baseline differs from its own twin.
+func detectNoise(run *record.Run, tables []*table) []finding.Finding {
+	var evidence []finding.Evidence
+	compared, largest := 0, 0.0
+	for _, t := range tables {
+		if t.AA == nil {
+			continue
+		}
+		compared++
+		if share := stat.Distance(t.AA.Value); share > noiseNoticed || t.AA.Significant {
+			m := finding.New(finding.SeenNoise, "place", t.place(), "ratio", t.AA.Value)
+			if t.AA.Low != nil {
+				m = m.With("low", *t.AA.Low, "high", *t.AA.High)
+			}
+			largest = max(largest, share)
+			evidence = append(evidence, finding.Evidence{Message: m})
+		}
+	}
+	if len(evidence) == 0 {
+		return nil
+	}
+	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID},
+		finding.New(finding.Noisy, "arm", run.Experiment.Baseline, "tables", len(evidence), "of", compared, "share", largest), evidence...)}
+}
