@@ -41,6 +41,8 @@ var _ = register(
 		Says: `{{.phase}} ({{.class}}): {{list .arms}} are not significantly different. {{plural .blocks "block" ""}} can detect differences above {{factor .detectable}}.`},
 	Entry{Code: "unclear-ties", Example: Params{"tables": 3, "of": 12, "places": []string{"get (D3)", "put (D1)"}, "detectable": 1.4, "blocks": 3},
 		Says: `No single winner in {{.tables}} of {{plural .of "table" ""}}: {{list .places}}. {{plural .blocks "block" ""}} can detect differences above {{factor .detectable}}.`},
+	Entry{Code: "unclear-noisy", Example: Params{"tables": 3, "of": 12, "places": []string{"get (D3)", "put (D1)"}, "blocks": 3},
+		Says: `Too noisy to compare in {{plural .blocks "block" ""}}: {{.tables}} of {{plural .of "table" ""}} ({{list .places}}).`},
 	Entry{Code: "unclear-few-blocks", Example: Params{"tables": 12, "blocks": 1}, Says: `{{plural .blocks "block is" "blocks are"}} too few to compare ({{plural .tables "table" ""}}).`},
 	Entry{Code: "unclear-no-rank", Example: Params{"places": []string{"insert (D1)"}, "why": "no trial ended"}, Says: `Nothing is ranked in {{list .places}}: {{.why}}.`},
 	Entry{Code: "unclear-one-rank", Example: Params{"places": []string{"insert (D1)"}, "why": "no steady state in 2 of 3 blocks (step)"}, Says: `Only one store has a rank in {{list .places}}. Others: {{.why}}.`},
@@ -48,6 +50,7 @@ var _ = register(
 	Entry{Code: "next-resume", Example: Params{"trials": 12}, Says: `{{plural .trials "trial is" "trials are"}} left to do.`},
 	Entry{Code: "next-enough-blocks", Example: Params{"blocks": 5}, Says: `{{plural .blocks "block allows" "blocks allow"}} stores to be compared.`},
 	Entry{Code: "next-blocks", Example: Params{"blocks": 7, "detectable": 1.2}, Says: `{{plural .blocks "block" ""}} can detect differences of about {{factor .detectable}}.`},
+	Entry{Code: "next-noise", Says: `Blocks differ too much for more of them to help; this says what disturbs the machine.`},
 	Entry{Code: "next-longer", Example: Params{"phases": []string{"insert"}, "seconds": 20.0}, Says: `Longer phases show whether rates hold: {{join .phases}}.`},
 	Entry{Code: "next-doctor", Says: `The machine disturbed the figures; this says what to change.`},
 )

@@ -56,6 +56,7 @@ var _ = register(
 		Says: `{{list .arms}} are tied at {{rate .rate}}: they differ by less than {{percent .margin}}.`},
 	Entry{Code: "verdict-tied", Example: Params{"arms": []string{"bbolt", "boltdb"}, "rate": 41e3, "detectable": 1.4, "blocks": 3},
 		Says: `{{list .arms}}: no significant difference, near {{rate .rate}}. {{plural .blocks "block" ""}} can detect differences above {{factor .detectable}}.`},
+	Entry{Code: "verdict-noisy", Example: Params{"arms": []string{"bbolt", "boltdb"}, "blocks": 3}, Says: `{{list .arms}}: too noisy to compare in {{plural .blocks "block" ""}}.`},
 	Entry{Code: "verdict-too-few-blocks", Example: Params{"arms": []string{"bbolt", "boltdb"}, "blocks": 1},
 		Says: `{{list .arms}}: {{plural .blocks "block is" "blocks are"}} too few to compare.`},
 

@@ -6,29 +6,30 @@ import (
 )
 
 // letters gives each arm in the order letters such that two arms share one if and only if they are
-// not significantly different (insert and absorb: Piepho, J. Computational and Graphical Statistics
-// 13, 2004). The best arm has "a".
+// not significantly different (the display of Piepho, J. Computational and Graphical Statistics 13,
+// 2004). The best arm has "a". Each pair that is not different and has no letter yet gets one, which
+// as many others as can then share: insert and absorb, as published, needs exponential time where
+// many arms differ from some of many alike.
 func (c *Comparison) letters() []string {
-	groups := [][]bool{make([]bool, len(c.Order))} // groups[letter][place in the order]
-	for i := range c.Order {
-		groups[0][i] = true
-	}
-	for i, a := range c.Order {
-		for j := i + 1; j < len(c.Order); j++ {
-			if !c.pairs[a][c.Order[j]].Significant {
+	n := len(c.Order)
+	alike := func(i, j int) bool { return i == j || !c.pairs[c.Order[i]][c.Order[j]].Significant }
+	var groups [][]bool // groups[letter][place in the order]
+	for i := range n {
+		for j := i; j < n; j++ {
+			shared := slices.ContainsFunc(groups, func(g []bool) bool { return g[i] && g[j] })
+			if shared || !alike(i, j) || i == j && slices.ContainsFunc(c.Order[i+1:], func(other int) bool { return !c.pairs[c.Order[i]][other].Significant }) {
 				continue
 			}
-			var split [][]bool
-			for _, g := range groups {
-				if !g[i] || !g[j] {
-					split = append(split, g)
-					continue
+			group := make([]bool, n)
+			group[i], group[j] = true, true
+			for k := range n {
+				joins := true
+				for m, in := range group {
+					joins = joins && (!in || alike(k, m))
 				}
-				without := slices.Clone(g)
-				g[i], without[j] = false, false
-				split = append(split, without, g)
+				group[k] = group[k] || joins
 			}
-			groups = absorb(split)
+			groups = append(groups, group)
 		}
 	}
 	slices.SortFunc(groups, func(a, b []bool) int { // by the best arm that has the letter, then the next
@@ -51,26 +52,6 @@ func (c *Comparison) letters() []string {
 		}
 	}
 	return letters
-}
-
-// absorb drops each group that another one holds.
-func absorb(groups [][]bool) [][]bool {
-	var kept [][]bool
-	for n, g := range groups {
-		held := slices.IndexFunc(groups, func(h []bool) bool {
-			for i := range g {
-				if g[i] && !h[i] {
-					return false
-				}
-			}
-			return !slices.Equal(g, h)
-		}) >= 0
-		twice := slices.ContainsFunc(groups[:n], func(h []bool) bool { return slices.Equal(g, h) })
-		if !held && !twice {
-			kept = append(kept, g)
-		}
-	}
-	return kept
 }
 
 // letter is a to z, then a1, b1 …

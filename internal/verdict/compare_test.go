@@ -224,7 +224,9 @@ func TestCompareRuns_does_not_compare_other_work(t *testing.T) {
 		if outcomeOf(c, "put", "oak", "rate") != "" {
 			t.Errorf("%q: compared", what)
 		}
-		if !slices.ContainsFunc(c.Skipped, func(s model.Skipped) bool { return strings.HasPrefix(s.Phase, "put") && strings.Contains(finding.Text(s.Why), what) }) {
+		if !slices.ContainsFunc(c.Skipped, func(s model.Skipped) bool {
+			return strings.HasPrefix(s.Phase, "put") && strings.Contains(finding.Text(s.Why), what)
+		}) {
 			t.Errorf("%q: %+v", what, c.Skipped)
 		}
 	}

@@ -380,6 +380,9 @@ func tie(arms []string, ranked []*row, blocks int) finding.Message {
 	if equal {
 		return finding.New("verdict-equal", "arms", arms, "rate", ranked[0].Rate.Value, "margin", stat.TieMargin)
 	}
+	if detectable > uselessDetectable {
+		return finding.New("verdict-noisy", "arms", arms, "blocks", blocks)
+	}
 	return finding.New("verdict-tied", "arms", arms, "rate", ranked[0].Rate.Value, "detectable", detectable, "blocks", blocks)
 }
 

@@ -242,14 +242,16 @@ func unclearOf(tables []*table, blocks int) (messages []finding.Message) {
 			one = append(one, t)
 		case t.Verdict.Code == "verdict-too-few-blocks":
 			few++
-		case t.Verdict.Code == "verdict-tied":
+		case t.Verdict.Code == "verdict-tied" || t.Verdict.Code == "verdict-noisy":
 			tied = append(tied, t)
 			detectable = max(detectable, t.detectable())
 		}
 	}
 	switch {
-	case len(tied) == 1:
+	case len(tied) == 1 && detectable <= uselessDetectable:
 		messages = append(messages, finding.New("unclear-tied", "arms", tied[0].Best, "phase", tied[0].Phase, "class", tied[0].Class, "detectable", detectable, "blocks", blocks))
+	case len(tied) > 0 && detectable > uselessDetectable:
+		messages = append(messages, finding.New("unclear-noisy", "tables", len(tied), "of", compared, "places", placesOf(tied), "blocks", blocks))
 	case len(tied) > 1:
 		messages = append(messages, finding.New("unclear-ties", "tables", len(tied), "of", compared, "places", placesOf(tied), "detectable", detectable, "blocks", blocks))
 	}
@@ -310,6 +312,8 @@ func (t *table) detectable() (factor float64) {
 const (
 	// wantedDetectable is the factor that more blocks are to make detectable.
 	wantedDetectable = 1.10
+	// uselessDetectable is the factor from which on "differences above it" tells a reader nothing.
+	uselessDetectable = 5
 	// blocksMost is how many blocks are proposed at most.
 	blocksMost = 15
 	// samplesWanted is how many samples a phase needs to be judged steady.
@@ -319,7 +323,7 @@ const (
 // nextOf proposes what would help most.
 func nextOf(run *record.Run, made model.Run, tables []*table, r *model.Result) (next []model.Next) {
 	add := func(command string, why finding.Message) {
-		if command != "" {
+		if command != "" && !slices.ContainsFunc(next, func(n model.Next) bool { return n.Command == command }) {
 			next = append(next, model.Next{Command: command, Why: why})
 		}
 	}
@@ -331,7 +335,7 @@ func nextOf(run *record.Run, made model.Run, tables []*table, r *model.Result) (
 	}
 	detectable, few := 0.0, false
 	for _, t := range tables {
-		if t.Verdict.Code == "verdict-tied" && !t.answers {
+		if (t.Verdict.Code == "verdict-tied" || t.Verdict.Code == "verdict-noisy") && !t.answers {
 			detectable = max(detectable, t.detectable())
 		}
 		few = few || t.Verdict.Code == "verdict-too-few-blocks" && !t.answers
@@ -340,9 +344,11 @@ func nextOf(run *record.Run, made model.Run, tables []*table, r *model.Result) (
 	switch wanted := blocksFor(blocks, detectable); {
 	case few:
 		add(repeatCommand(run, "--set", fmt.Sprintf("blocks=%d", max(5, blocks+2))), finding.New("next-enough-blocks", "blocks", max(5, blocks+2)))
+	case wanted > blocks && reachedWith(detectable, blocks, wanted) > uselessDetectable:
+		add(shellCommand(programOf(run), "doctor"), finding.New("next-noise"))
 	case wanted > blocks:
 		add(repeatCommand(run, "--set", fmt.Sprintf("blocks=%d", wanted)),
-			finding.New("next-blocks", "blocks", wanted, "detectable", math.Exp(math.Log(detectable)*math.Sqrt(float64(blocks)/float64(wanted)))))
+			finding.New("next-blocks", "blocks", wanted, "detectable", reachedWith(detectable, blocks, wanted)))
 	}
 	if phases, seconds := tooShort(tables); len(phases) > 0 {
 		var words []string
@@ -376,6 +382,11 @@ func blocksFor(blocks int, detectable float64) int {
 	}
 	needed := float64(blocks) * math.Pow(math.Log(detectable)/math.Log(wantedDetectable), 2)
 	return max(blocks+2, min(int(math.Ceil(needed)), blocksMost))
+}
+
+// reachedWith is the factor that so many blocks make detectable, were the noise the same.
+func reachedWith(detectable float64, blocks, wanted int) float64 {
+	return math.Exp(math.Log(detectable) * math.Sqrt(float64(blocks)/float64(wanted)))
 }
 
 // tooShort names the phases in which it is open for most stores whether the rate holds, for want of

@@ -151,6 +151,10 @@ func brokeCell(r *row) model.SectionCell {
 // resourceWords names resources in a sentence: "worker.major_faults" is "major faults".
 func resourceWords(names []string) (words []string) {
 	for _, name := range names {
+		if title, ok := resourceTitles[name]; ok {
+			words = append(words, strings.Replace(strings.ToLower(title), "cpu", "CPU", 1))
+			continue
+		}
 		_, what, cut := strings.Cut(name, ".")
 		if !cut {
 			what = name
