@@ -184,9 +184,9 @@ var _ = register(
 			` {{if .ranked}}ranked all the same (busy_machine: tell).{{else}}too little to exclude them.{{end}}`,
 		Remedy: quietMachine},
 	Entry{Code: SeenHeat, Example: Params{"times": 2}, Says: `heat slowed a CPU {{plural .times "time" ""}}; this kernel does not report for how long`},
-	Entry{Code: MachineUnknown, Severity: Notice, Example: Params{"phases": 40, "of": 40, "what": []string{"heat"}},
-		Says: `Not measured in {{.phases}} of {{plural .of "phase" ""}}: {{range $i, $w := .what}}{{if $i}}, {{end}}` +
-			`{{if eq $w "foreign"}}load of other processes{{else if eq $w "steal"}}time taken by the hypervisor{{else if eq $w "quota"}}CPU quotas{{else}}throttling by heat{{end}}{{end}}.`,
+	Entry{Code: MachineUnknown, Severity: Notice, Example: Params{"of": 40, "what": []string{"foreign", "heat"}, "phases": []int{3, 40}},
+		Says: `Not measured, of {{plural .of "phase" ""}}: {{range $i, $w := .what}}{{if $i}}, {{end}}` +
+			`{{if eq $w "foreign"}}load of other processes{{else if eq $w "steal"}}time taken by the hypervisor{{else if eq $w "quota"}}CPU quotas{{else}}throttling by heat{{end}} in {{index $.phases $i}}{{end}}.`,
 		Remedy: "assay doctor; longer phases help where clock ticks are too coarse"},
 	Entry{Code: DispatchLate, Severity: Warning, Example: fault("quantiles", []string{"p99", "p99.9"}, "counted", true),
 		Says: `{{if .counted}}{{list .quantiles}} of {{.arm}} in {{.place}} excluded: more than a tenth is the harness's own delay.` +

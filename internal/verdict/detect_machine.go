@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"maps"
 	"slices"
 
 	"assay/internal/finding"
@@ -79,8 +80,8 @@ func hasMark(marks []finding.Mark, phase string, faults ...finding.Code) bool {
 
 // detectMachineUnknown says what could not be measured of the machine: foreign, steal, quota, heat.
 func detectMachineUnknown(run *record.Run, tables []*table) []finding.Finding {
-	phases, unknown := 0, 0
-	var what []string
+	phases := 0
+	missing := map[string]int{}
 	var evidence []finding.Evidence
 	seen := map[string]bool{}
 	eachObservation(tables, func(t *table, o *observation) {
@@ -88,24 +89,26 @@ func detectMachineUnknown(run *record.Run, tables []*table) []finding.Finding {
 			return
 		}
 		phases++
-		unknown += btoi(len(o.phase.Machine.NotMeasured) > 0)
 		for _, name := range []string{"foreign", "steal", "quota", "heat"} {
 			why := o.phase.Machine.NotMeasured[name]
 			if why == "" {
 				continue
 			}
-			if !slices.Contains(what, name) {
-				what = append(what, name)
-			}
+			missing[name]++
 			if !seen[name+why] {
 				seen[name+why] = true
 				evidence = append(evidence, o.seen(finding.New(finding.Plain, "text", t.Phase+": "+name+": "+why)))
 			}
 		}
 	})
-	if unknown == 0 {
+	if len(missing) == 0 {
 		return nil
 	}
+	what := slices.Sorted(maps.Keys(missing))
+	var counts []int
+	for _, name := range what {
+		counts = append(counts, missing[name])
+	}
 	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID},
-		finding.New(finding.MachineUnknown, "phases", unknown, "of", phases, "what", what), evidence...)}
+		finding.New(finding.MachineUnknown, "of", phases, "what", what, "phases", counts), evidence...)}
 }

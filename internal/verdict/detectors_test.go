@@ -285,10 +285,10 @@ func TestDetectBusyMachine(t *testing.T) {
 					m.HeatEvents, m.HeatSeconds, m.NotMeasured = nil, nil, map[string]string{"heat": "a virtual machine"}
 				}
 			}
-		}, unknown, finding.Params{"phases": 50, "of": 50, "what": []string{"heat"}}},
+		}, unknown, finding.Params{"of": 50, "what": []string{"heat"}}},
 		{"ticks that leave it open", one(func(m *record.Machine) {
 			m.NotMeasured = map[string]string{"foreign": "from 20 % to 40 %", "quota": "not mounted"}
-		}), unknown, finding.Params{"phases": 1, "what": []string{"foreign", "quota"}}},
+		}), unknown, finding.Params{"what": []string{"foreign", "quota"}}},
 	})
 }
 
