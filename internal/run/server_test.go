@@ -145,7 +145,7 @@ func TestAServerThatCanNotBeSeenIsNotMeasured(t *testing.T) {
 	if row.MemoryBytes != nil || row.CPUNS != nil || row.WriteAmplification != nil {
 		t.Errorf("memory %v, CPU an operation %v, write amplification %v", row.MemoryBytes, row.CPUNS, row.WriteAmplification)
 	}
-	if !strings.Contains(page, "Memory and CPU of distant are incomplete: "+p.ServerWhy) {
+	if !strings.Contains(page, "Memory and CPU of distant and distant (A/A) are incomplete: "+p.ServerWhy) {
 		t.Error("the report does not say why")
 	}
 }
