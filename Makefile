@@ -23,7 +23,7 @@ test: lint ## every fast test, with the race detector where C is at hand
 	else echo "skipped: the race detector needs a C compiler (Debian: apt-get install gcc libc6-dev)"; fi
 
 test-race: ## the packages in which goroutines meet, with the race detector
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 30m ./store/... ./worker/... ./drivers/... ./storetest/... ./internal/...
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 30m ./worker/... ./internal/conductor ./internal/counters ./internal/host ./internal/live ./internal/owned ./internal/record ./internal/run
 
 test-long: ## simulations at full length, fuzzing, longer conformance: about half an hour
 	ASSAY_LONG=1 CGO_ENABLED=0 $(GO) test -timeout 60m ./...

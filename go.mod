@@ -7,6 +7,7 @@ require (
 	charm.land/lipgloss/v2 v2.0.6
 	github.com/HdrHistogram/hdrhistogram-go v1.1.2
 	github.com/akrylysov/pogreb v0.10.2
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/boltdb/bolt v1.3.1
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.22.1

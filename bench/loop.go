@@ -32,7 +32,7 @@ const stepTimeout = time.Minute
 func prepareDefault() control.Prepare {
 	return control.Prepare{
 		Keys:   keyval.KeyShape{Format: keyval.Binary, Bytes: 16},
-		Values: keyval.ValueShape{PoolBytes: poolBytes, PoolSeed: 1, RepeatedPermille: 500, LengthMax: valueBytes},
+		Values: keyval.ValueShape{PoolBytes: poolBytes, PoolSeed: 1, RepeatedPermille: 500, LengthMax: valueBytes, TrialTag: 1},
 	}
 }
 

@@ -32,7 +32,7 @@ func printParts() {
 	for i := range entries {
 		entries[i] = trace.MakeEntry(trace.Update, keyval.Mix(uint64(i))%1_000_000, 0, false)
 	}
-	pool := keyval.NewPool(keyval.ValueShape{PoolBytes: poolBytes, PoolSeed: 1, RepeatedPermille: 500, LengthMax: valueBytes})
+	pool := keyval.NewPool(keyval.ValueShape{PoolBytes: poolBytes, PoolSeed: 1, RepeatedPermille: 500, LengthMax: valueBytes, TrialTag: 1})
 
 	part("trace", func() doing {
 		return func(i int) uint64 { e := entries[i%entriesBench]; return e.EffectiveIndex(1, 1) }

@@ -1,5 +1,6 @@
-// Package presets has the experiments that ship with Assay. Each is an ordinary experiment file: `assay init` copies
-// are edited, `--set` changes them, and their comments say why they are as they are.
+// Package presets has the experiments that ship with Assay. Each is an ordinary experiment file:
+// `assay init` copies are edited, `--set` changes them, and their comments say why they are as they
+// are.
 package presets
 
 import (

@@ -56,6 +56,10 @@ type Description struct {
 	// the claim none of them ends so.
 	WriteConflicts bool `json:"write_conflicts,omitempty"`
 
+	// Eventual: a read may return an older value than the newest acknowledged one, as of a replica or a
+	// weak consistency level. Stale reads are then measured and reported, and no fault.
+	Eventual bool `json:"eventual,omitempty"`
+
 	// Abilities is Probe((*yourStore)(nil), (*yourHandle)(nil)): types tell abilities, so that no store need be open.
 	Abilities Abilities `json:"abilities"`
 

@@ -104,6 +104,13 @@ type Syncer interface {
 	Sync() error
 }
 
+// Holder is a [Store] that others may have filled before: a server.
+type Holder interface {
+	// Held returns how many records the store said that it held when it was opened, before anything was emptied; known is false
+	// where it did not say.
+	Held() (records uint64, known bool)
+}
+
 // Inspector is a [Store] that can tell about itself. It may be called while operations run.
 type Inspector interface {
 	Inspect() Inspection
@@ -120,6 +127,9 @@ type Inspection struct {
 
 // Config is what a store is opened with.
 type Config struct {
+	// First is true at the trial's first opening: only then may a driver empty a store that earlier trials used. It never does so
+	// unless an option asks for it.
+	First bool
 	// Directory is an existing directory for the store's files, empty at the first open; unset for servers.
 	Directory string
 	// Endpoints are host:port addresses of servers; nil for embedded engines.

@@ -33,6 +33,7 @@ type bench struct {
 	phases      int // since the store was opened
 	lengthMax   int // of all values so far
 	directories int
+	opened      map[string]bool // directories, "" for stores without, in which a store was opened before
 }
 
 // fault records that the rule is broken. The rule goes on, for there may be more.
@@ -133,7 +134,7 @@ type opening struct {
 // request fills in what is left open.
 func (b *bench) request(o opening) (control.Request, error) {
 	r := control.Open{
-		Driver: b.target.Driver, Directory: o.directory, Endpoints: b.target.Endpoints, Durability: o.durability,
+		Driver: b.target.Driver, First: !b.opened[o.directory], Directory: o.directory, Endpoints: b.target.Endpoints, Durability: o.durability,
 		Options: b.target.Options, Handles: o.handles, PoolHandles: o.poolHandles, Threads: max(o.threads, 1),
 	}
 	if r.Durability == "" {
@@ -174,6 +175,12 @@ func (b *bench) open(o opening) (control.Opened, error) {
 	}
 	b.phases = 0
 	err = b.call(r, &opened)
+	if err == nil {
+		if b.opened == nil {
+			b.opened = map[string]bool{}
+		}
+		b.opened[r.Open.Directory] = true
+	}
 	if err != nil {
 		err = fmt.Errorf("opening %s in class %s with handles %s: %w", r.Open.Driver, r.Open.Durability, r.Open.Handles, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -19,12 +20,14 @@ import (
 
 // running is a phase under way.
 type running struct {
-	bench    *bench
-	script   *script
-	number   int
-	file     *trace.File
-	counters *counters.File
-	pending  *conductor.Pending
+	bench       *bench
+	script      *script
+	number      int
+	file        *trace.File
+	counters    *counters.File
+	history     *counters.History // nil: the script has no recorded entries
+	historyFile *os.File
+	pending     *conductor.Pending
 }
 
 // ran is a phase that has ended, well or not.
@@ -38,6 +41,10 @@ type ran struct {
 	elapsedNS int64
 	clock     uint64
 	runtime   map[string]float64
+
+	history [][]counters.Recorded // of each thread; nil: none was recorded
+	dropped []uint64
+	endedNS []uint64 // of each thread: its clock at the end of its last operation
 
 	// outcomesOf has, for each thread, the outcomes of each operation.
 	outcomesOf []map[trace.Operation][counters.Outcomes]uint64
@@ -72,18 +79,52 @@ func (b *bench) prepare(s *script) (*running, error) {
 		return nil, err
 	}
 	if err := memfile.SealSize(countersFile); err != nil {
-		return nil, errors.Join(err, r.counters.Unmap())
+		return nil, errors.Join(err, r.unmap())
+	}
+	historyName, err := r.createHistory()
+	if err != nil {
+		return nil, errors.Join(err, r.unmap())
 	}
 	err = b.call(control.Request{Command: control.CommandPrepare, Prepare: &control.Prepare{
-		Phase: "storetest", Number: r.number, Trace: traceFile.Name(), Counters: countersFile.Name(), Keys: s.keys,
-		Values:       keyval.ValueShape{PoolBytes: poolBytes, PoolSeed: s.poolSeed, LengthMax: b.lengthMax},
+		Phase: "storetest", Number: r.number, Trace: traceFile.Name(), Counters: countersFile.Name(), History: historyName, Keys: s.keys,
+		Values:       keyval.ValueShape{PoolBytes: poolBytes, PoolSeed: s.poolSeed, LengthMax: b.lengthMax, TrialTag: s.tag},
 		ZeroVersions: s.zeroVersions, Verify: !s.unverified, LoadedRecords: s.loaded, MustHitBelow: s.mustHitBelow,
 		DeadlineNS: int64(s.deadline), Clock: s.clock,
 	}}, nil)
 	if err != nil {
-		return nil, errors.Join(err, r.counters.Unmap())
+		return nil, errors.Join(err, r.unmap())
 	}
 	return r, nil
+}
+
+// createHistory makes the file for recorded entries, where the script has them, and returns its name. It stays open until unmap.
+func (r *running) createHistory() (name string, err error) {
+	if r.file.Flags&trace.FlagHistory == 0 {
+		return "", nil
+	}
+	if r.historyFile, err = memfile.Create("storetest-history"); err != nil {
+		return "", err
+	}
+	each := r.script.historyEach
+	if each == 0 {
+		each = historyEach
+	}
+	if r.history, err = counters.CreateHistory(r.historyFile, len(r.file.Threads), each); err != nil {
+		return "", err
+	}
+	return r.historyFile.Name(), memfile.SealSize(r.historyFile)
+}
+
+// unmap gives the phase's files back.
+func (r *running) unmap() error {
+	err := r.counters.Unmap()
+	if r.history != nil {
+		err = errors.Join(err, r.history.Unmap())
+	}
+	if r.historyFile != nil {
+		err = errors.Join(err, r.historyFile.Close())
+	}
+	return err
 }
 
 // begin prepares a script and lets it run.
@@ -93,7 +134,7 @@ func (b *bench) begin(s *script) (*running, error) {
 		return nil, err
 	}
 	if r.pending, err = b.worker.Send(control.Request{Command: control.CommandRun}); err != nil {
-		return nil, errors.Join(err, r.counters.Unmap())
+		return nil, errors.Join(err, r.unmap())
 	}
 	return r, nil
 }
@@ -115,12 +156,12 @@ func (r *running) wait() (*ran, error) {
 		err = r.bench.worker.Hung(fmt.Sprintf("a phase had not ended after %v", r.bench.target.StepTimeout))
 	}
 	if err != nil {
-		return nil, errors.Join(err, r.counters.Unmap())
+		return nil, errors.Join(err, r.unmap())
 	}
 	ended := r.take()
 	ended.runtime = result.Runtime
 	r.bench.audit(r.counters, ended)
-	return ended, r.counters.Unmap()
+	return ended, r.unmap()
 }
 
 // take copies what the counters hold.
@@ -131,6 +172,11 @@ func (r *running) take() *ran {
 		observed: slices.Clone(c.Observed()), elapsedNS: int64(c.EndNS() - c.StartNS()), clock: c.Clock(),
 	}
 	for thread := range r.file.Threads {
+		taken.endedNS = append(taken.endedNS, c.Thread(thread).NowNS)
+		if r.history != nil {
+			records, dropped := r.history.Records(thread)
+			taken.history, taken.dropped = append(taken.history, slices.Clone(records)), append(taken.dropped, dropped)
+		}
 		outcomes := map[trace.Operation][counters.Outcomes]uint64{}
 		for slot, o := range r.file.Operations {
 			outcomes[o] = c.Slot(thread, slot).Outcomes
@@ -339,7 +385,7 @@ func (b *bench) holds(m model, writer *script, what string) error {
 		return nil
 	}
 	s := b.script(1)
-	s.keys, s.poolSeed, s.flags, s.unverified = writer.keys, writer.poolSeed, trace.FlagRecordVersions, true
+	s.keys, s.poolSeed, s.tag, s.flags, s.unverified = writer.keys, writer.poolSeed, writer.tag, trace.FlagRecordVersions, true
 	indexes := m.indexes()
 	for _, index := range indexes {
 		s.do(0, trace.Read, index, 0)
@@ -388,6 +434,8 @@ func observedText(word uint64) string {
 		return "an error"
 	case counters.ObservedNotRead:
 		return "a word that the worker never wrote (not read)"
+	case counters.ObservedForeign:
+		return "a value of another trial"
 	case counters.ObservedShort:
 		return "its short value"
 	}

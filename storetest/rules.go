@@ -66,6 +66,7 @@ var rules = []rule{
 	{"write-conflicts", "A write that ends in conflict was not done, every other one was; and only a driver that says so (write_conflicts) refuses a write because others write beside it. What is counted as refused is work not done, whatever it left behind.", writeConflictsRule},
 
 	{"reopen", "What was acknowledged in a class that survives the process is there after close and open: the load phase of every experiment relies on it.", reopenRule},
+	{"first-opening", "Only the trial's first opening may empty a store: what was written is there after each later one, in every class. The load of an experiment is closed and opened again before anything is measured.", firstOpeningRule},
 	{"survives-kill", "What was acknowledged in D1 or above survives a SIGKILL of the worker in the middle of writing, every record of it. This is what D1 means; it says nothing of power cuts.", killRule},
 
 	{"counts", "Each operation has exactly one outcome under its own name, each outcome one service time, and the bytes and items are those of the trace. Rates are differences of these counters.", countsRule},
@@ -76,6 +77,11 @@ var rules = []rule{
 	{"clock", "Every clock that the contract names works, and the phase's times are told on CLOCK_MONOTONIC.", clockRule},
 	{"lost", "A miss below must_hit_below is lost, with a message; above it, it is a miss. Lost records forbid ranking, misses don't.", lostRule},
 	{"wrong-values", "A value that this trial did not write there is wrong, even if its checksum is right: bytes of another pool, a version that nobody wrote, a record that was never loaded.", wrongRule},
+	{"trial-tag", "A value that another trial wrote is wrong, and counted as another trial's where it is long enough to tell. All trials of a block write the same keys and versions: without the tag, a server that kept the first trial's data and dropped all of the second's would pass.", trialTagRule},
+	{"reads-done", "Every read is done: keys that are there and keys that are not, mixed, are told apart, and the bytes are those of the values. A read that is skipped is the fastest of all.", readsDoneRule},
+	{"history", "Operations on recorded keys are in the history, and no others: in order, each with its begin, end, outcome and the version that it read, which for one thread alone is its own last write, however short a time ago. A store that shows overwrites late is seen by nothing else.", historyRule},
+	{"service-times", "The time of an operation is its own: the histogram is that of the recorded begins and ends, these follow each other without gaps where a thread only writes, and long writes take no less than the short ones beside them. Otherwise a tenth of the latency, or a time that is stamped before the store is called, would be believed.", serviceTimesRule},
+	{"turns", "A thread begins no earlier than its from, and ends at its until. Client groups that come and go are timed by it.", turnsRule},
 	{"messages", "Each outcome that needs a reason gets one, in at most 8 places a thread, and their counts add up to the outcomes.", messagesRule},
 	{"open-load", "No operation begins before its due time, response times count from it, and the largest lateness is recorded. Otherwise a slow store would hide the waiting that it causes.", openLoadRule},
 	{"lateness", "Each operation that the worker itself began late is counted once, in the word of its lateness, and none that waited for a slow store's. Percentiles are refused on the strength of it: a harness that hides its lateness sells it as the store's, and one that adds the store's can't measure a slow one.", latenessRule},

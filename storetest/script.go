@@ -18,6 +18,7 @@ type script struct {
 	valueMax     int // longer values are made to fit; 0: none are
 	keys         keyval.KeyShape
 	poolSeed     uint64
+	tag          uint32 // the trial's
 	zeroVersions bool
 	unverified   bool // values that are read are not checked
 	loaded       uint64
@@ -25,12 +26,16 @@ type script struct {
 	deadline     time.Duration
 	endless      bool // until the deadline or stop, not once through
 	clock        string
+	historyEach  int // records that each thread has room for; 0: historyEach
 }
+
+// trialTag is the tag of all scripts that do not say otherwise.
+const trialTag = 0x5eed5eed
 
 // script returns an empty script for some threads, with keys that suit the driver. It is verified, and each thread goes
 // through its entries once.
 func (b *bench) script(threads int) *script {
-	return &script{threads: make([]trace.Thread, threads), valueMax: b.description.ValueBytesMax, keys: b.keys(), poolSeed: 1, clock: "monotonic"}
+	return &script{threads: make([]trace.Thread, threads), valueMax: b.description.ValueBytesMax, keys: b.keys(), poolSeed: 1, tag: trialTag, clock: "monotonic"}
 }
 
 // classOf returns the size class of an operation. A value that is longer than the driver claims to take becomes one of the upper half of what it

@@ -53,10 +53,10 @@ def key(shape, index):
         return before + str(n).rjust(shape.get("digits", 0), "0").encode() + after
     if shape["format"] == "ycsb":
         return before + str(ycsb_hash(n)).encode() + after
-    length = shape["bytes"]
+    length = shape["bytes"] - len(before)
     if length < 8:
-        return struct.pack(">Q", n)[8 - length :]
-    return struct.pack(">Q", n) + chain(n, length - 8)
+        return before + struct.pack(">Q", n)[8 - length :]
+    return before + struct.pack(">Q", n) + chain(n, length - 8)
 
 
 # Section 1.3
@@ -80,9 +80,9 @@ def pool(shape):
 
 def value(shape, bytes_of_pool, index, of_version, length):
     if length < 24:
-        return chain(index, length)
+        return chain(index ^ shape["trial_tag"], length)
     h = mix(index ^ (of_version * 0xFF51AFD7ED558CCD & WORD))
-    check = (h >> 32) ^ length
+    check = (h >> 32) ^ length ^ shape["trial_tag"]
     offset = (h % shape["pool_bytes"]) & ~63
     body = bytes_of_pool[offset : offset + length - 24]
     return struct.pack("<QQII", index, of_version, length, check) + body
@@ -129,6 +129,7 @@ def entry(e):
         | e["operation"] << 56
         | e.get("grows", False) << 61
         | e.get("member", False) << 62
+        | e.get("recorded", False) << 63
     )
 
 
@@ -138,8 +139,8 @@ def align(n):
 
 def trace_file(t):
     threads = t["threads"]
-    at = align(4096 + 64 * len(threads))
-    directory, body = b"", b"\0" * (at - 4096 - 64 * len(threads))
+    at = align(4096 + 128 * len(threads))
+    directory, body = b"", b"\0" * (at - 4096 - 128 * len(threads))
 
     def place(words):
         nonlocal at, body
@@ -154,7 +155,7 @@ def trace_file(t):
         entries_at = place(entries)
         due_at = place(thread["due"]) if thread.get("due") else 0
         directory += struct.pack(
-            "<QQQQQIIQQ",
+            "<QQQQQIIQQQ56x",
             entries_at,
             len(entries),
             thread.get("stride", 0),
@@ -163,13 +164,14 @@ def trace_file(t):
             thread.get("group", 0),
             thread.get("endpoint", 0),
             thread.get("limit", 0),
-            0,
+            thread.get("from_ns", 0),
+            thread.get("until_ns", 0),
         )
     rest = directory + body
     header = struct.pack(
         "<8sIIIIQIIQQ8x",
         b"ASSAYTRC",
-        1,
+        2,
         4096,
         len(threads),
         t["flags"],
@@ -210,6 +212,22 @@ def counters_layout(threads, slots, response, observed):
     }
 
 
+# Section 3.5
+
+
+def history_file(h):
+    each = h["records_each"]
+    area = 128 + 32 * each
+    data = struct.pack("<8sIIIIQQ", b"ASSAYHIS", 2, 4096, len(h["threads"]), 32, each, 4096 + area * len(h["threads"]))
+    data = data.ljust(4096, b"\0")
+    for thread in h["threads"]:
+        part = struct.pack("<QQ", len(thread["records"]), thread["dropped"]).ljust(128, b"\0")
+        for r in thread["records"]:
+            part += struct.pack("<QQQQ", r["begin_ns"], r["end_ns"], r["sequence"] | r["outcome"] << 40, r["read"])
+        data += part.ljust(area, b"\0")
+    return data
+
+
 def bucket(v):
     v = min(v, (1 << 42) - 1)
     if v < 128:
@@ -241,6 +259,9 @@ def mix_vectors():
 def key_vectors():
     shapes = [{"format": "binary", "bytes": n} for n in range(1, 41)]
     shapes += [{"format": "binary", "bytes": n, "scatter": True} for n in list(range(8, 41)) + [1000]]
+    for bytes_, before in ((16, "user"), (9, "3fa85b12"), (20, "ä:"), (1000, "x" * 255)):
+        shapes.append({"format": "binary", "bytes": bytes_, "prefix": before})
+    shapes.append({"format": "binary", "bytes": 24, "prefix": "3fa85b12:", "scatter": True})
     for scatter in (False, True):
         for digits in (0, 1, 8, 12, 16, 20):
             for before, after in (("", ""), ("", "asdf"), ("user", ""), ("päfix:", ":ende")):
@@ -249,8 +270,9 @@ def key_vectors():
             shapes.append({"format": "ycsb", "prefix": before, "suffix": after, "scatter": scatter})
     vectors = []
     for shape in shapes:
-        if shape["format"] == "binary" and shape["bytes"] < 6:
-            indexes = [i for i in INDEXES if i < 256 ** shape["bytes"]]
+        number_bytes = shape.get("bytes", 8) - len(shape.get("prefix", "").encode())
+        if shape["format"] == "binary" and number_bytes < 6:
+            indexes = [i for i in INDEXES if i < 256**number_bytes]
         else:
             indexes = INDEXES
         vectors.append({"shape": shape, "keys": [{"index": word(i), "key": key(shape, i).hex()} for i in indexes]})
@@ -258,10 +280,10 @@ def key_vectors():
 
 
 SHAPES = [
-    {"pool_bytes": 4096, "pool_seed": 0, "repeated_permille": 0, "length_max": 2000},
-    {"pool_bytes": 65536, "pool_seed": 42, "repeated_permille": 500, "length_max": 2000},
-    {"pool_bytes": 4096, "pool_seed": 0xFEDCBA9876543210, "repeated_permille": 333, "length_max": 2001},
-    {"pool_bytes": 4096, "pool_seed": 7, "repeated_permille": 1000, "length_max": 100},
+    {"pool_bytes": 4096, "pool_seed": 0, "repeated_permille": 0, "length_max": 2000, "trial_tag": 1},
+    {"pool_bytes": 65536, "pool_seed": 42, "repeated_permille": 500, "length_max": 2000, "trial_tag": 0xFFFFFFFF},
+    {"pool_bytes": 4096, "pool_seed": 0xFEDCBA9876543210, "repeated_permille": 333, "length_max": 2001, "trial_tag": 0x3FA85B12},
+    {"pool_bytes": 4096, "pool_seed": 7, "repeated_permille": 1000, "length_max": 100, "trial_tag": 0x80000000},
 ]
 
 
@@ -304,9 +326,12 @@ def value_vectors():
 
 
 def short_value_vectors():
-    return [
-        {"index": word(index), "values": [chain(index, length).hex() for length in range(24)]} for index in INDEXES
-    ]
+    vectors = []
+    for i, index in enumerate(INDEXES):
+        shape = SHAPES[i % len(SHAPES)]
+        values = [value(shape, b"", index, 99, length).hex() for length in range(24)]
+        vectors.append({"index": word(index), "trial_tag": shape["trial_tag"], "values": values})
+    return vectors
 
 
 def check_vectors():
@@ -315,9 +340,16 @@ def check_vectors():
     all_bytes = pool(shape)
     vectors = []
 
-    def add(name, index, bytes_read, right, of_version=0):
+    def add(name, index, bytes_read, right, of_version=0, other_trial=False):
         vectors.append(
-            {"name": name, "index": word(index), "value": bytes_read.hex(), "right": right, "version": word(of_version)}
+            {
+                "name": name,
+                "index": word(index),
+                "value": bytes_read.hex(),
+                "right": right,
+                "version": word(of_version),
+                "other_trial": other_trial,
+            }
         )
 
     v = version(3, 2, 1)
@@ -325,7 +357,8 @@ def check_vectors():
     add("right", 77, good, True, v)
     add("right, the stamp alone", 77, value(shape, all_bytes, 77, v, 24), True, v)
     add("right, version 0", 77, value(shape, all_bytes, 77, 0, 100), True, 0)
-    add("right, short", 77, chain(77, 23), True)
+    short = value(shape, b"", 77, v, 23)
+    add("right, short", 77, short, True)
     add("right, empty", 77, b"", True)
     add("of another index", 78, good, False)
     add("cut by a byte", 77, good[:-1], False)
@@ -333,12 +366,21 @@ def check_vectors():
     add("cut to the stamp", 77, good[:24], False)
     add("cut below the stamp", 77, good[:23], False)
     add("empty where there was a value is a right short value", 77, good[:0], True)
-    add("short, of another index", 78, chain(77, 23), False)
-    add("short, of another length", 77, chain(77, 23)[:-1] + b"\0", False)
+    add("short, of another index", 78, short, False)
+    add("short, of another length", 77, short[:-1] + b"\0", False)
+    later = dict(shape, trial_tag=shape["trial_tag"] ^ 0x1234)
+    add("of another trial", 77, value(later, all_bytes, 77, v, 100), False, other_trial=True)
+    add("of another trial, loaded", 77, value(later, all_bytes, 77, 0, 100), False, other_trial=True)
+    add("of another trial, the stamp alone", 77, value(later, all_bytes, 77, v, 24), False, other_trial=True)
+    add("of another trial and another index", 78, value(later, all_bytes, 77, v, 100), False)
+    add("of another trial, damaged", 77, value(later, all_bytes, 77, v, 100)[:-1] + b"\0", False)
+    add("short, of another trial: it can't tell", 77, value(later, b"", 77, v, 23), False)
+    add("without a tag", 77, value(dict(shape, trial_tag=0), all_bytes, 77, v, 100), False, other_trial=True)
     for at in (0, 7, 8, 15, 16, 19, 20, 23, 24, 25, 99):
         changed = bytearray(good)
         changed[at] ^= 1
-        add(f"byte {at} changed", 77, bytes(changed), False)
+        # The check proves index, version, length and trial at once: with all else right, it is another trial's.
+        add(f"byte {at} changed", 77, bytes(changed), False, other_trial=at in (20, 23))
     other = value(shape, all_bytes, 77, version(3, 2, 2), 100)
     add("body of another version", 77, good[:24] + other[24:], False)
     add("stamp's version of another write", 77, good[:8] + other[8:16] + good[16:], False)
@@ -405,11 +447,18 @@ def bucket_vectors():
 
 
 def trace_vectors():
-    def e(operation, index=0, size_class=0, grows=False, member=False):
-        return {"operation": operation, "index": index, "size_class": size_class, "grows": grows, "member": member}
+    def e(operation, index=0, size_class=0, grows=False, member=False, recorded=False):
+        return {
+            "operation": operation,
+            "index": index,
+            "size_class": size_class,
+            "grows": grows,
+            "member": member,
+            "recorded": recorded,
+        }
 
     every = {
-        "flags": 1,
+        "flags": 5,
         "groups": 2,
         "seed": 0x1122334455667788,
         "operations": list(range(1, 11)),
@@ -417,15 +466,15 @@ def trace_vectors():
         "threads": [
             {
                 "entries": [
-                    e(1, 5),
+                    e(1, 5, recorded=True),
                     e(2, 1000, 0, True),
-                    e(3, (1 << 48) - 1, 2),
+                    e(3, (1 << 48) - 1, 2, recorded=True),
                     e(4, 7, 3),
                     e(5, 8),
                     e(6, 9, 4),
-                    e(7, 0, 1),
+                    e(7, 0, 1, recorded=True),
                     e(2, 1001, 0, True, True),
-                    e(3, 3, 2, False, True),
+                    e(3, 3, 2, False, True, recorded=True),
                     e(5, 4, 0, False, True),
                     e(8, 11, 0),
                     e(9, 12, 0),
@@ -437,6 +486,8 @@ def trace_vectors():
                 "group": 1,
                 "endpoint": 3,
                 "limit": 19,
+                "from_ns": 500,
+                "until_ns": 1 << 40,
             },
             {"entries": [], "due": []},
             {"entries": [e(1, 1000, 0, True)], "stride": 2, "due": [5], "lap_ns": 1000, "limit": 0},
@@ -500,6 +551,46 @@ def counters_vectors():
     ]
 
 
+def history_vectors():
+    def r(begin, end, sequence, outcome, read):
+        return {"begin_ns": begin, "end_ns": end, "sequence": sequence, "outcome": outcome, "read": read}
+
+    not_read = WORD - 3
+    files = [
+        {"records_each": 4, "threads": [{"dropped": 0, "records": []}]},
+        {
+            "records_each": 8,
+            "threads": [
+                {
+                    "dropped": 0,
+                    "records": [
+                        r(0, 250, 0, 0, version(1, 0, 3)),
+                        r(250, 400, 1, 0, not_read),
+                        r(400, 1 << 40, (1 << 40) - 1, 6, not_read),
+                    ],
+                },
+                {"dropped": 3, "records": [r(10 * i, 10 * i + 9, i, i % 7, WORD - i % 6) for i in range(8)]},
+            ],
+        },
+    ]
+    vectors = []
+    for h in files:
+        data = history_file(h)
+        area = 128 + 32 * h["records_each"]
+        threads = [dict(t, records=[dict(x, read=word(x["read"])) for x in t["records"]]) for t in h["threads"]]
+        vectors.append(
+            {
+                "records_each": h["records_each"],
+                "threads": threads,
+                "thread_offsets": [4096 + i * area for i in range(len(threads))],
+                "bytes": len(data),
+                "file": sparse(data),
+                "sha256": hashlib.sha256(data).hexdigest(),
+            }
+        )
+    return vectors
+
+
 VECTORS = {
     "mix": mix_vectors,
     "keys": key_vectors,
@@ -512,6 +603,7 @@ VECTORS = {
     "traces": trace_vectors,
     "counters": counters_vectors,
     "records": record_vectors,
+    "history": history_vectors,
 }
 
 

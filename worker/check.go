@@ -62,8 +62,22 @@ func (t *thread) checked(value []byte, index uint64) string {
 	return t.check(value, index)
 }
 
+// otherTrial says of a wrong value that it is right but for its trial's tag: what earlier trials left, or a store that kept it.
+const otherTrial = "a value of another trial"
+
+// isOtherTrial reports whether a value that is not right is so for its tag alone.
+func (t *thread) isOtherTrial(value []byte, index uint64) bool {
+	if t.record != nil {
+		return t.record.OtherTrial(t.pool, value, index)
+	}
+	return t.pool.OtherTrial(value, index)
+}
+
 // whyWrong looks closer at a value that is not right. The messages leave numbers out, so that they count up.
 func (t *thread) whyWrong(value []byte, index uint64) string {
+	if t.isOtherTrial(value, index) {
+		return otherTrial
+	}
 	if t.record != nil {
 		return t.whyWrongRecord(value, index)
 	}
@@ -90,8 +104,12 @@ func (t *thread) whyWrongRecord(record []byte, index uint64) string {
 	return "columns that are not the record's"
 }
 
-// observe returns the word of a verify phase: section 5 of the contract.
-func (t *thread) observe(value []byte, index uint64, err error) uint64 {
+// observe keeps what a read gave: a version, or a word of section 5 of the contract.
+func (t *thread) observe(value []byte, index uint64, err error) {
+	t.saw = t.observation(value, index, err)
+}
+
+func (t *thread) observation(value []byte, index uint64, err error) uint64 {
 	if errors.Is(err, store.ErrNotFound) {
 		return counters.ObservedMiss
 	}
@@ -99,10 +117,12 @@ func (t *thread) observe(value []byte, index uint64, err error) uint64 {
 		return counters.ObservedError
 	}
 	version, right, proven := t.prove(value, index)
-	if !right {
+	switch {
+	case !right && t.isOtherTrial(value, index):
+		return counters.ObservedForeign
+	case !right:
 		return counters.ObservedWrong
-	}
-	if !proven {
+	case !proven:
 		return counters.ObservedShort
 	}
 	return version
@@ -171,11 +191,9 @@ func (t *thread) scanFrom(entry trace.Entry, index uint64, slot *counters.Slot) 
 	case err != nil:
 		return t.failed(trace.Scan, err), now, true
 	case s.problem != "":
-		t.note(trace.Scan, counters.Wrong, s.problem)
-		return counters.Wrong, now, true
+		return t.wrong(trace.Scan, s.problem, slot), now, true
 	case s.seen > s.limit:
-		t.note(trace.Scan, counters.Wrong, "a scan went on after it was told to stop")
-		return counters.Wrong, now, true
+		return t.wrong(trace.Scan, "a scan went on after it was told to stop", slot), now, true
 	}
 	slot.Items += uint64(s.seen)
 	slot.BytesRead += uint64(s.bytes)

@@ -106,18 +106,29 @@ func (t *thread) get(index uint64) (value []byte, err error) {
 func (t *thread) read(index uint64, position int, slot *counters.Slot) (counters.Outcome, int64, bool) {
 	value, err := t.get(index)
 	now := t.clock.NowNS()
-	if t.observed != nil {
-		t.observed[position] = t.observe(value, index, err)
+	if t.watching {
+		t.observe(value, index, err)
+		if t.observed != nil {
+			t.observed[position] = t.saw
+		}
 	}
 	if err != nil {
 		return t.notRead(trace.Read, index, err), now, true
 	}
 	if problem := t.checked(value, index); problem != "" {
-		t.note(trace.Read, counters.Wrong, problem)
-		return counters.Wrong, now, true
+		return t.wrong(trace.Read, problem, slot), now, true
 	}
 	slot.BytesRead += uint64(len(value))
-	return counters.OK, now, t.verify
+	return counters.OK, now, t.verify || t.watching
+}
+
+// wrong counts a value that was not written there, and returns that outcome.
+func (t *thread) wrong(o trace.Operation, problem string, slot *counters.Slot) counters.Outcome {
+	t.note(o, counters.Wrong, problem)
+	if problem == otherTrial {
+		slot.Foreign++
+	}
+	return counters.Wrong
 }
 
 // notRead tells a miss that was to be expected from a lost value.
@@ -133,6 +144,9 @@ func (t *thread) notRead(o trace.Operation, index uint64, err error) counters.Ou
 func (t *thread) readModifyWrite(entry trace.Entry, index, sequence uint64, slot *counters.Slot) (counters.Outcome, int64, bool) {
 	const o = trace.ReadModifyWrite
 	value, err := t.get(index)
+	if t.watching {
+		t.observe(value, index, err)
+	}
 	if err != nil {
 		now := t.clock.NowNS()
 		return t.notRead(o, index, err), now, true
@@ -143,8 +157,7 @@ func (t *thread) readModifyWrite(entry trace.Entry, index, sequence uint64, slot
 	err = t.Put(key, next)
 	now := t.clock.NowNS()
 	if problem != "" {
-		t.note(o, counters.Wrong, problem)
-		return counters.Wrong, now, true
+		return t.wrong(o, problem, slot), now, true
 	}
 	if err == nil {
 		slot.BytesRead += uint64(readBytes)
@@ -155,6 +168,9 @@ func (t *thread) readModifyWrite(entry trace.Entry, index, sequence uint64, slot
 func (t *thread) compareAndSwap(entry trace.Entry, index, sequence uint64, slot *counters.Slot) (counters.Outcome, int64, bool) {
 	const o = trace.CompareAndSwap
 	value, err := t.get(index)
+	if t.watching {
+		t.observe(value, index, err)
+	}
 	if err != nil {
 		now := t.clock.NowNS()
 		return t.notRead(o, index, err), now, true
@@ -165,8 +181,7 @@ func (t *thread) compareAndSwap(entry trace.Entry, index, sequence uint64, slot 
 	err = t.swapper.CompareAndSwap(key, t.old, next)
 	now := t.clock.NowNS()
 	if problem != "" {
-		t.note(o, counters.Wrong, problem)
-		return counters.Wrong, now, true
+		return t.wrong(o, problem, slot), now, true
 	}
 	if err == nil {
 		slot.BytesRead += uint64(len(t.old))

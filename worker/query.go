@@ -75,8 +75,7 @@ func (t *thread) query(entry trace.Entry, index uint64, slot *counters.Slot) (co
 		return t.foundNothing(trace.Query, index), now, true
 	}
 	if s.problem != "" {
-		t.note(trace.Query, counters.Wrong, s.problem)
-		return counters.Wrong, now, true
+		return t.wrong(trace.Query, s.problem, slot), now, true
 	}
 	slot.Items += uint64(s.seen)
 	slot.BytesRead += uint64(s.bytes)

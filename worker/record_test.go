@@ -157,7 +157,7 @@ func TestRecordsAreFoundByTheirColumns(t *testing.T) {
 func TestRecordsThatLieAreWrong(t *testing.T) {
 	swap := func(key, record []byte) ([]byte, []byte) { // another record's columns under this key
 		other, _ := keyval.NewRecordShape(someColumns)
-		return key, other.Append(nil, keyval.NewPool(keyval.ValueShape{PoolBytes: 4096, PoolSeed: 1, LengthMax: 100}), 7, keyval.Version(1, 0, 7))
+		return key, other.Append(nil, keyval.NewPool(keyval.ValueShape{PoolBytes: 4096, PoolSeed: 1, LengthMax: 100, TrialTag: 7}), 7, keyval.Version(1, 0, 7))
 	}
 	drop := func(key, record []byte) ([]byte, []byte) {
 		_, rest, _ := store.NextColumn(record)

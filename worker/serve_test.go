@@ -202,7 +202,7 @@ func newPhase(threads int, entries ...trace.Entry) *testPhase {
 	}
 	p.prepare = control.Prepare{
 		Phase: "test", Keys: keyval.KeyShape{Format: keyval.Binary, Bytes: 16}, Clock: "monotonic", Verify: true,
-		Values: keyval.ValueShape{PoolBytes: 4096, PoolSeed: 1, LengthMax: 100},
+		Values: keyval.ValueShape{PoolBytes: 4096, PoolSeed: 1, LengthMax: 100, TrialTag: 7},
 	}
 	return p
 }

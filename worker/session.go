@@ -117,7 +117,7 @@ func (s *session) openStore(o *control.Open) (control.Opened, error) {
 		return none, err
 	}
 	opened, err := h.driver.Open(context.Background(), store.Config{
-		Directory: o.Directory, Endpoints: o.Endpoints, Durability: o.Durability,
+		First: o.First, Directory: o.Directory, Endpoints: o.Endpoints, Durability: o.Durability,
 		LossWindow: time.Duration(o.LossWindowNS), Options: options, Threads: o.Threads, Handles: count,
 	})
 	if err != nil {
@@ -135,7 +135,13 @@ func (s *session) openStore(o *control.Open) (control.Opened, error) {
 	if version == "" {
 		version = settings["version"] // a server's own, which only it can tell
 	}
-	return control.Opened{Abilities: s.abilities, Settings: settings, Version: version}, nil
+	reply := control.Opened{Abilities: s.abilities, Settings: settings, Version: version}
+	if holder, ok := opened.(store.Holder); ok {
+		if held, known := holder.Held(); known {
+			reply.Held = &held
+		}
+	}
+	return reply, nil
 }
 
 func (s *session) find(name string) (hosted, bool) {
@@ -187,6 +193,7 @@ type phase struct {
 	request  *control.Prepare
 	trace    *trace.File
 	counters *counters.File
+	history  *counters.History // nil: the trace has no recorded entries
 	pool     *keyval.Pool
 	clock    *clock.Clock
 	slotOf   [32]int // counters slot of an operation code
@@ -245,12 +252,31 @@ func (s *session) prepare(r *control.Prepare) (err error) {
 		return badRequest("%w", err)
 	}
 	p.unmaps = append(p.unmaps, p.counters.Unmap)
+	if err := p.mapHistory(); err != nil {
+		return err
+	}
 	if p.clock, err = clock.New(clock.Source(r.Clock)); err != nil {
 		return badRequest("%w", err)
 	}
 	p.pool, p.slotOf = keyval.NewPool(r.Values), p.trace.Slot()
 	p.stats = s.newStatsTeller(p)
 	s.phases[r.Number], s.prepared = p, p
+	return nil
+}
+
+// mapHistory maps the file for recorded entries, where the trace has them.
+func (p *phase) mapHistory() (err error) {
+	wanted, given := p.trace.Flags&trace.FlagHistory != 0, p.request.History != ""
+	if wanted != given {
+		return badRequest("a trace with recorded entries: %v, and a history file for them: %v", wanted, given)
+	}
+	if !given {
+		return nil
+	}
+	if p.history, err = counters.OpenHistory(p.request.History, p.trace); err != nil {
+		return badRequest("%w", err)
+	}
+	p.unmaps = append(p.unmaps, p.history.Unmap)
 	return nil
 }
 

@@ -40,6 +40,10 @@ type thread struct {
 	scratch  []byte              // a column, while a record is checked
 	found    queryState
 	observed []uint64 // one word an entry, in a verify phase
+	history  *counters.HistoryThread
+	recorded []counters.Recorded // room for the history
+	watching bool                // what is read is to be known: in a verify phase, and at recorded entries
+	saw      uint64              // what was read while watching: a version or an Observed… word
 
 	zeroVersions, verify bool
 	sample               []byte // of the null driver: the value that stands for what a store would return
@@ -99,6 +103,10 @@ func (s *session) newThread(p *phase, number int) *thread {
 		}
 	}
 	t.observed = t.observedWords()
+	t.watching = t.observed != nil
+	if p.history != nil {
+		t.history, t.recorded = p.history.Thread(number)
+	}
 	return t
 }
 
@@ -142,8 +150,8 @@ func (t *thread) observedWords() []uint64 {
 // value and counting the one before, which is what the null driver's rate bounds. Where the worker did something else in
 // between (checked a value, waited for a handle or a due time), the clock is read again.
 func (t *thread) run() {
-	t.head.State = counters.Running
-	if len(t.part.Entries) > 0 {
+	if len(t.part.Entries) > 0 && t.waitForTurn() {
+		t.head.State = counters.Running
 		t.walk()
 	}
 	t.endNS = t.startNS + int64(t.head.NowNS)
@@ -152,22 +160,40 @@ func (t *thread) run() {
 
 const never = 1<<63 - 1
 
+// ends returns when the thread ends, on the phase's clock.
+func (t *thread) ends() int64 {
+	end := int64(never)
+	if t.phase.request.DeadlineNS != 0 {
+		end = t.startNS + t.phase.request.DeadlineNS
+	}
+	if t.part.UntilNS != 0 {
+		end = min(end, t.startNS+int64(t.part.UntilNS))
+	}
+	return end
+}
+
+// waitForTurn waits until the thread may begin. It returns false if the phase ends before.
+func (t *thread) waitForTurn() bool {
+	if t.part.FromNS == 0 {
+		return true
+	}
+	_, came := t.sleepUntil(t.startNS+int64(t.part.FromNS), t.ends(), t.phase.counters.StopWord())
+	return came
+}
+
 func (t *thread) walk() {
 	entries, head, clock := t.part.Entries, t.head, t.clock
 	stop := t.phase.counters.StopWord()
-	limit, deadline := uint64(never), int64(never)
+	limit, deadline := uint64(never), t.ends()
 	if t.part.Limit != 0 {
 		limit = t.part.Limit
 	}
 	if t.observed != nil {
 		limit = min(limit, uint64(len(entries))) // one lap: a second one would overwrite what the first observed
 	}
-	if t.phase.request.DeadlineNS != 0 {
-		deadline = t.startNS + t.phase.request.DeadlineNS
-	}
 	open, keepsHandle := t.part.Due != nil, t.target.Handle != nil
 	sequence, lap, position := uint64(0), uint64(0), 0
-	last, ended := clock.NowNS(), t.startNS
+	last, ended := clock.NowNS(), t.startNS+int64(t.part.FromNS)
 	for {
 		entry := entries[position]
 		entriesDone := 1
@@ -182,8 +208,12 @@ func (t *thread) walk() {
 			}
 		}
 		index := entry.Index()
-		if entry.Grows() {
-			index += lap * t.part.Stride
+		if entry.IsSpecial() { // one branch for what most entries are not
+			if entry.Grows() {
+				index += lap * t.part.Stride
+			} else {
+				t.watching, t.saw = true, counters.ObservedNotRead
+			}
 		}
 		head.Attempted = sequence + uint64(entriesDone)
 
@@ -207,6 +237,9 @@ func (t *thread) walk() {
 			t.countResponse(entry, now-due)
 		}
 		slot.Outcomes[outcome]++
+		if entry.IsRecorded() {
+			t.remember(last, now, sequence, position, outcome)
+		}
 		sequence += uint64(entriesDone)
 		head.NowNS = uint64(now - t.startNS)
 		head.Acknowledged = sequence
@@ -237,22 +270,8 @@ var sleep = time.Sleep // a test oversleeps
 // one after the other. How late is counted from the due time, or from when the operation before ended: until then the store,
 // and not this thread, was what was late.
 func (t *thread) waitUntil(due, ended, deadline int64, stop *uint64) int64 {
-	now := t.clock.NowNS()
-	if due >= deadline {
-		due = deadline
-	}
-	for now < due {
-		if atomic.LoadUint64(stop) != 0 {
-			return -1
-		}
-		if wait := time.Duration(due - now); wait > spinBelow {
-			sleep(min(wait-spinBelow, 50*time.Millisecond))
-		} else if wait > aloneBelow {
-			runtime.Gosched()
-		}
-		now = t.clock.NowNS()
-	}
-	if now >= deadline {
+	now, came := t.sleepUntil(due, deadline, stop)
+	if !came {
 		return -1
 	}
 	late := uint64(max(now-max(due, ended), 0))
@@ -261,6 +280,26 @@ func (t *thread) waitUntil(due, ended, deadline int64, stop *uint64) int64 {
 		t.head.Late[word]++
 	}
 	return now
+}
+
+// sleepUntil returns the time once a moment has come; came is false if the phase ends before.
+func (t *thread) sleepUntil(moment, deadline int64, stop *uint64) (now int64, came bool) {
+	now = t.clock.NowNS()
+	if moment >= deadline {
+		moment = deadline
+	}
+	for now < moment {
+		if atomic.LoadUint64(stop) != 0 {
+			return now, false
+		}
+		if wait := time.Duration(moment - now); wait > spinBelow {
+			sleep(min(wait-spinBelow, 50*time.Millisecond))
+		} else if wait > aloneBelow {
+			runtime.Gosched()
+		}
+		now = t.clock.NowNS()
+	}
+	return now, now < deadline
 }
 
 func (t *thread) countResponse(entry trace.Entry, response int64) {

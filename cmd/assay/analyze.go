@@ -28,7 +28,7 @@ type analyzed struct {
 	series analyze.Series
 }
 
-func analyzed1(s analyze.Series, where finding.Where, notes []string) analyzed {
+func analysisOf(s analyze.Series, where finding.Where, notes []string) analyzed {
 	a := analyzed{Where: where, Shape: analyze.Analyze(s), Notes: notes, series: s}
 	a.Findings = a.Shape.Findings(where)
 	return a
@@ -63,8 +63,10 @@ Exit status: 0 analysed, whatever was found; 1 the answer could not be written;
   (echo time_s,rate; for i in $(seq 60); do
      echo $i,$((i > 30 ? 41000 + i % 7 * 500 : 118000 + i % 5 * 900)); done) |
     assay analyze -`,
-		Args:              takes(1, 1, "one CSV file, run directory, or - for standard input"),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return nil, cobra.ShellCompDirectiveDefault },
+		Args: takes(1, 1, "one CSV file, run directory, or - for standard input"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveDefault
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if how != "text" && how != "json" {
 				return usage(fmt.Errorf("--format %s: expected text or json", how))
@@ -129,7 +131,7 @@ func analyzeCSV(r io.Reader, name, narrowed string) ([]analyzed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return []analyzed{analyzed1(series, finding.Where{}, notes)}, nil
+	return []analyzed{analysisOf(series, finding.Where{}, notes)}, nil
 }
 
 func analyzeRun(directory, trial, phase string) (all []analyzed, err error) {
@@ -159,7 +161,7 @@ func analyzeRun(directory, trial, phase string) (all []analyzed, err error) {
 			}
 			series, _ := record.Rates(run.Series[planned.ID], p.Name, p.Duration)
 			if len(series.Rates) > 0 {
-				all = append(all, analyzed1(series, finding.Where{Arm: planned.Arm, Trial: planned.ID, Phase: p.Name}, nil))
+				all = append(all, analysisOf(series, finding.Where{Arm: planned.Arm, Trial: planned.ID, Phase: p.Name}, nil))
 			}
 		}
 	}

@@ -101,7 +101,7 @@ func TestDiskThatOthersFill(t *testing.T) {
 func TestFullDataDisk(t *testing.T) {
 	t.Parallel()
 	data, directory := small(t, "size=8m"), filepath.Join(t.TempDir(), "run")
-	text := strings.Replace(growing, "for: 60s", "for: 1s", 1)
+	text := strings.Replace(growing, "for: 60s", "for: 60s, operations: 30000", 1) // more than there is room for, however busy the machine
 	e := assay(t, "run", written(t, "growing.yaml", text), "--out", directory, "--data", data, "--plain")
 	e.wants(t, exitTrials, "not ranked")
 	run := readable(t, directory)

@@ -69,7 +69,8 @@ const (
 // ailment is something that would spoil a measurement.
 type ailment struct{ what, remedy string }
 
-// diagnose looks and says. A line that can't be written is not looked at here: out keeps that (see output).
+// diagnose looks and says. A line that can't be written is not looked at here: out keeps that (see
+// output).
 func diagnose(out io.Writer, directory string) error {
 	e := host.Seal(directory, os.Args)
 	table := newColumns("what", "is")

@@ -47,7 +47,8 @@ func ceiling() spec.Store {
 	return spec.Store{Name: spec.NullDriver, Driver: spec.NullDriver, Description: d}
 }
 
-// driverCatalogue tells spec what stores can do: Assay's own drivers from their code, others by asking their worker.
+// driverCatalogue tells spec what stores can do: Assay's own drivers from their code, others by
+// asking their worker.
 func driverCatalogue() spec.Drivers {
 	var names []string
 	for _, d := range descriptions() {
@@ -69,8 +70,9 @@ func measurable() []string {
 	return slices.DeleteFunc(driverCatalogue().Names, func(name string) bool { return name == spec.NullDriver || name == nativeNull })
 }
 
-// nullOf finds the null driver that runs in the same loop as a store with a worker: null-c for all of workers/c, which share
-// one host, and for anybody else's worker the first driver of kind none that it lists.
+// nullOf finds the null driver that runs in the same loop as a store with a worker: null-c for all
+// of workers/c, which share one host, and for anybody else's worker the first driver of kind none
+// that it lists.
 func nullOf(s spec.Store) (spec.Store, bool) {
 	if n, ok := nativeOf(s.Driver); ok && s.Worker[0] == n.path() {
 		null, _ := nativeOf(nativeNull)

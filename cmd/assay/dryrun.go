@@ -11,8 +11,9 @@ import (
 	"assay/store"
 )
 
-// withoutWorkers lets no program of the file's be started: a plan runs nothing that somebody else wrote. Stores of such workers
-// are planned as if they could do everything; unasked gets their names.
+// withoutWorkers lets no program of the file's be started: a plan runs nothing that somebody else
+// wrote. Stores of such workers are planned as if they could do everything; unasked gets their
+// names.
 func withoutWorkers(catalogue spec.Drivers, unasked *[]string) spec.Drivers {
 	describe, nullOf := catalogue.Describe, catalogue.NullOf
 	own := func(s spec.Store) bool {

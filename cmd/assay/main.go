@@ -1,5 +1,5 @@
-// Command assay measures key-value stores so that the number can be trusted. Each subcommand has a file of its own here,
-// which reads flags and wires packages; nothing else is done here.
+// Command assay measures key-value stores so that the number can be trusted. Each subcommand has a
+// file of its own here, which reads flags and wires packages; nothing else is done here.
 package main
 
 import (
@@ -15,8 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 
 	"assay/internal/live"
+	"assay/internal/run"
 	"assay/internal/spec"
 )
 
@@ -28,7 +30,8 @@ const (
 	// 4 and 5 are verdict.Outcome's: a regression, or inconclusive.
 )
 
-// exitError ends the program with a status. Its text may be empty where everything was said already.
+// exitError ends the program with a status. Its text may be empty where everything was said
+// already.
 type exitError struct {
 	status int
 	err    error
@@ -54,12 +57,14 @@ func failed(err error) error {
 
 func main() { os.Exit(guarded(func() int { return execute(os.Args[1:]) })) }
 
-// guarded makes a panic, and a fault in a mapped file, a failure of Assay: Go's own status would be 2, that of bad arguments.
+// guarded makes a panic, and a fault in a mapped file, a failure of Assay: Go's own status would be
+// 2, that of bad arguments.
 func guarded(do func() int) (status int) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if trouble := recover(); trouble != nil {
-			// The first line is that of a Go panic: the conductor quotes it from a worker that dies.
+			// The first line is that of a Go panic: the conductor quotes it from a worker that
+			// dies.
 			fmt.Fprintf(os.Stderr, "panic: %v\n\nassay: this is a mistake of Assay's own\n%s", trouble, debug.Stack())
 			status = exitFailed
 		}
@@ -89,17 +94,17 @@ func execute(args []string) int {
 	return exit.status
 }
 
-// interruptible returns a context that ends at the first Ctrl-C, SIGTERM or SIGHUP; the second one ends the program at once.
-// A reader of its output that goes away doesn't end it: there is work to be kept.
-// announce is told the first time, and what to say to the person who asked.
+// interruptible returns a context that ends at the first Ctrl-C, SIGTERM or SIGHUP; the second one
+// ends the program at once. A reader of its output that goes away doesn't end it: there is work to
+// be kept. announce is told the first time, and what to say to the person who asked.
 func interruptible(whatIsKept string, announce func(text string)) (context.Context, context.CancelFunc) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // writes then fail with EPIPE, and workers still inherit the default
-	ctx, cancel := context.WithCancel(context.Background())
-	stop := live.Interrupts(func() {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	stop := live.Interrupts(func(s os.Signal) {
 		announce("stopping; " + whatIsKept + " (Ctrl-C again: at once)")
-		cancel()
+		cancel(run.Stopped{Signal: unix.SignalName(s.(syscall.Signal))})
 	}, func() { os.Exit(130) }) // workers die with their conductor, and what was recorded stands on the disk
-	return ctx, func() { stop(); cancel() }
+	return ctx, func() { stop(); cancel(nil) }
 }
 
 func command(out io.Writer) *cobra.Command {
@@ -157,12 +162,15 @@ func unknownCommand(root *cobra.Command, args []string, err error) error {
 
 // ambiguousFlags are names that may mean several flags.
 var ambiguousFlags = map[string]string{
-	"size": "--values (the length of a value) or --records", "keys": "--records, or --set keys.bytes=16", "memory": "--memory-limit",
-	"time": "--for (of each phase)", "warmup": "a phase of the experiment file with unmeasured: true", "stores": "the drivers as arguments, or --set 'stores=[bbolt, pebble]'",
-	"fsync": "--durability", "sync": "--durability", "key-size": "--set keys.bytes=16",
+	"size": "--values (the length of a value) or --records",
+	"keys": "--records, or --set keys.bytes=16", "memory": "--memory-limit",
+	"time": "--for (of each phase)", "warmup": "a phase of the experiment file with unmeasured: true",
+	"stores": "the drivers as arguments, or --set 'stores=[bbolt, pebble]'",
+	"fsync":  "--durability", "sync": "--durability", "key-size": "--set keys.bytes=16",
 }
 
-// flagError says what cobra refuses in a command's flags, with the nearest flag that there is and where to read on.
+// flagError says what cobra refuses in a command's flags, with the nearest flag that there is and
+// where to read on.
 func flagError(c *cobra.Command, err error) error {
 	text := err.Error()
 	if unknown, is := strings.CutPrefix(text, "unknown flag: --"); is {

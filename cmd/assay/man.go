@@ -84,7 +84,8 @@ func manPage(w io.Writer, c *cobra.Command) error {
 	return err
 }
 
-// roff escapes what troff would take for its own: backslashes, hyphens, and dots and quotes at the start of a line.
+// roff escapes what troff would take for its own: backslashes, hyphens, and dots and quotes at the
+// start of a line.
 func roff(text string) string {
 	lines := strings.Split(strings.NewReplacer(`\`, `\e`, `-`, `\-`).Replace(text), "\n")
 	for i, line := range lines {

@@ -11,8 +11,8 @@ import (
 	"assay/store"
 )
 
-// native is one program of workers/c and what it takes to build it. A test asks the built ones if they host just these
-// drivers.
+// native is one program of workers/c and what it takes to build it. A test asks the built ones if
+// they host just these drivers.
 type native struct {
 	program  string
 	drivers  []string
@@ -93,7 +93,8 @@ func nativeDescriptions() (descriptions []store.Description, missing []native) {
 	return slices.Concat(answers...), missing
 }
 
-// allDescriptions are Assay's own drivers and the native ones; of those that are not built, the name alone.
+// allDescriptions are Assay's own drivers and the native ones; of those that are not built, the
+// name alone.
 func allDescriptions() []store.Description {
 	native, missing := nativeDescriptions()
 	all := append(descriptions(), native...)

@@ -11,7 +11,8 @@ import (
 	"assay/internal/spec"
 )
 
-// dataPlace is the directory on whose file system stores get their directories: --data, or the run directory, or what exists of its path.
+// dataPlace is the directory on whose file system stores get their directories: --data, or the run
+// directory, or what exists of its path.
 func (f *runFlags) dataPlace(runDirectory string) string {
 	place := runDirectory
 	if f.data != "" {
@@ -28,8 +29,9 @@ func (f *runFlags) dataPlace(runDirectory string) string {
 	}
 }
 
-// tooLittleDisk says that the file system of a directory may not hold a trial; "" if nothing is known against it. It is a warning only:
-// what an experiment needs is an estimate, and others may write to the disk, or make room, while it runs.
+// tooLittleDisk says that the file system of a directory may not hold a trial; "" if nothing is
+// known against it. It is a warning only: what an experiment needs is an estimate, and others may
+// write to the disk, or make room, while it runs.
 func tooLittleDisk(estimate plan.Estimate, place string) string {
 	if estimate.DiskBytes == 0 {
 		return "" // no store has files

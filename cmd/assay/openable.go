@@ -19,8 +19,8 @@ import (
 // openPatience is how long a store or a server may take to answer before the rules begin.
 const openPatience = 10 * time.Second
 
-// openable opens a store once as the user asked and says what he got wrong, where it is that: otherwise each rule would tell the same. What
-// may be the worker's own fault is left to the rules.
+// openable opens a store once as the user asked and says what he got wrong, where it is that:
+// otherwise each rule would tell the same. What may be the worker's own fault is left to the rules.
 func openable(ctx context.Context, target storetest.Target, described control.Described, driver string) error {
 	i := slices.IndexFunc(described.Drivers, func(d store.Description) bool { return d.Name == driver })
 	if i < 0 || len(described.Drivers[i].Durability) == 0 {

@@ -11,8 +11,9 @@ import (
 	"assay/internal/owned"
 )
 
-// output is standard output as commands have it (cobra's OutOrStdout). It keeps the first error, so that a write whose error nobody looks
-// at, as of a help text or of a table's line, still ends the program with status 1.
+// output is standard output as commands have it (cobra's OutOrStdout). It keeps the first error, so
+// that a write whose error nobody looks at, as of a help text or of a table's line, still ends the
+// program with status 1.
 type output struct {
 	file *os.File
 	err  error
@@ -26,7 +27,8 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// isStandardOutput says if a path that a user gave is standard output: "-", or another name of it, as /dev/stdout.
+// isStandardOutput says if a path that a user gave is standard output: "-", or another name of it,
+// as /dev/stdout.
 func isStandardOutput(path string) bool {
 	if path == "-" {
 		return true
@@ -39,8 +41,9 @@ func isStandardOutput(path string) bool {
 	return err == nil && os.SameFile(named, stdout)
 }
 
-// writeTarget writes what a user named: "-" is standard output. What is there and is no regular file, as a device or a pipe, is written in
-// place; a regular file is replaced whole, or, where that fails, stays as it was. Symbolic links are followed, never replaced.
+// writeTarget writes what a user named: "-" is standard output. What is there and is no regular
+// file, as a device or a pipe, is written in place; a regular file is replaced whole, or, where
+// that fails, stays as it was. Symbolic links are followed, never replaced.
 func writeTarget(path string, stdout io.Writer, write func(io.Writer) error) error {
 	if isStandardOutput(path) {
 		return write(stdout)
@@ -98,7 +101,8 @@ func throughLinks(path string) (string, error) {
 			return path, nil // not a link, or not there; what it is, its writing shows
 		}
 		if !filepath.IsAbs(to) {
-			// Not filepath.Join: where the directory is a link itself, ".." leads elsewhere than the text says.
+			// Not filepath.Join: where the directory is a link itself, ".." leads elsewhere than
+			// the text says.
 			to = filepath.Dir(path) + string(filepath.Separator) + to
 		}
 		path = to
@@ -115,7 +119,8 @@ func writeInPlace(path string, flags int, write func(io.Writer) error) error {
 	return errors.Join(write(file), file.Close())
 }
 
-// writeWhole writes a file beside its name and then puts it there, so that a failure leaves what stood there before.
+// writeWhole writes a file beside its name and then puts it there, so that a failure leaves what
+// stood there before.
 func writeWhole(path string, write func(io.Writer) error) error {
 	place, err := owned.NewPlace(filepath.Dir(path), "output")
 	if err != nil {

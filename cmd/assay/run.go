@@ -37,7 +37,8 @@ type runFlags struct {
 	show            show
 }
 
-// fieldFlags are the flags for the fields of an experiment that people change most. "*" stands for every measured phase.
+// fieldFlags are the flags for the fields of an experiment that people change most. "*" stands for
+// every measured phase.
 var fieldFlags = []struct{ name, path, help string }{
 	{"records", "records", "`number` of records that the load stores"},
 	{"values", "values.bytes", "`length` of values, such as 100 or 4KiB"},
@@ -57,8 +58,10 @@ var fieldFlags = []struct{ name, path, help string }{
 
 // otherFlags are names that other benchmarks give to flags, and the flags that they are here.
 var otherFlags = map[string]string{
-	"duration": "for", "time-per-phase": "for", "clients": "threads", "concurrency": "threads", "connections": "threads", "ops": "operations",
-	"value-size": "values", "value-bytes": "values", "distribution": "order", "batch-size": "batch", "repeat": "blocks", "output": "out",
+	"duration": "for", "time-per-phase": "for", "clients": "threads", "concurrency": "threads",
+	"connections": "threads", "ops": "operations",
+	"value-size": "values", "value-bytes": "values", "distribution": "order", "batch-size": "batch",
+	"repeat": "blocks", "output": "out",
 	"recordcount": "records", "operationcount": "operations", "target": "rate", "qps": "rate",
 }
 
@@ -102,7 +105,8 @@ assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at onc
 			case f.resume && len(args) != 1:
 				return usage(errors.New("--resume takes the run directory: assay run --resume DIR"))
 			case len(args) == 0:
-				return usage(fmt.Errorf("assay run takes an experiment file, a preset or drivers\nassay list shows the presets and drivers"))
+				return usage(errors.New("assay run takes an experiment file, a preset or drivers\n" +
+					"assay list shows the presets and drivers"))
 			}
 			return nil
 		},
@@ -167,7 +171,8 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	}
 	if f.resume {
 		if len(changes)+len(f.mixes) > 0 || f.out != "" || f.saveAs != "" || f.dryRun {
-			return usage(errors.New("--resume continues the experiment as it is: it takes no flags that change it, no --out, --save-as or --dry-run"))
+			return usage(errors.New("--resume continues the experiment as it is: " +
+				"it takes no flags that change it, no --out, --save-as or --dry-run"))
 		}
 		begun, err := record.Open(args[0])
 		if err != nil {
@@ -255,7 +260,8 @@ func (f *runFlags) save(out io.Writer, loaded *spec.Loaded) error {
 	return nil
 }
 
-// source finds the experiment that the arguments name: a file, which wins where several fit, a preset, or drivers.
+// source finds the experiment that the arguments name: a file, which wins where several fit, a
+// preset, or drivers.
 func (f *runFlags) source(args []string, changes []spec.Change) (spec.Source, error) {
 	drivers, all := measurable(), driverCatalogue().Names
 	isDriver := func(argument string) bool {
@@ -275,7 +281,8 @@ func (f *runFlags) source(args []string, changes []spec.Change) (spec.Source, er
 		return spec.Quick(args, f.mixes, changes)
 	}
 	if len(f.mixes) > 0 {
-		return spec.Source{}, fmt.Errorf("--mix is for drivers, and %s is an experiment of its own\n--set phases.NAME.mix='{read: 95, update: 5}' changes a phase", args[0])
+		return spec.Source{}, fmt.Errorf("--mix is for drivers, and %s is an experiment of its own\n"+
+			"--set phases.NAME.mix='{read: 95, update: 5}' changes a phase", args[0])
 	}
 	text, name, err := experimentSource(args[0], drivers)
 	return spec.Source{Text: text, Name: name, Changes: changes}, err
@@ -283,20 +290,23 @@ func (f *runFlags) source(args []string, changes []spec.Change) (spec.Source, er
 
 func notADriver(argument string, drivers []string, isFile bool) error {
 	if isFile || slices.Contains(presetNames(), argument) {
-		return fmt.Errorf("%s is an experiment: assay run takes one experiment, or drivers\n--set 'stores=[bbolt, pebble]' runs it with other stores", argument)
+		return fmt.Errorf("%s is an experiment: assay run takes one experiment, or drivers\n"+
+			"--set 'stores=[bbolt, pebble]' runs it with other stores", argument)
 	}
 	name, _, _ := strings.Cut(argument, "@")
 	return fmt.Errorf("unknown driver %q%s", name, suggestion(name, drivers))
 }
 
-// vacant refuses a run directory that can't be taken, before anything is measured: it holds a run, at which another process
-// may be at work, or something else. record.Create looks again, and more closely, under its lock.
+// vacant refuses a run directory that can't be taken, before anything is measured: it holds a run,
+// at which another process may be at work, or something else. record.Create looks again, and more
+// closely, under its lock.
 func (f *runFlags) vacant() error {
 	if f.out == "" {
 		return nil
 	}
 	if recorded, err := record.Open(f.out); err == nil {
-		return fmt.Errorf("--out %s already holds a run of %q, begun %s\nassay run --resume %s continues it, assay report %s shows it",
+		return fmt.Errorf("--out %s already holds a run of %q, begun %s\n"+
+			"assay run --resume %s continues it, assay report %s shows it",
 			f.out, recorded.Header.Name, recorded.Header.Created.Format(time.DateTime+" MST"), f.out, f.out)
 	}
 	info, err := os.Stat(f.out)
@@ -312,7 +322,8 @@ func (f *runFlags) vacant() error {
 	return nil
 }
 
-// experimentSource returns the text of an experiment file or preset; "-" is standard input. A file wins where both exist.
+// experimentSource returns the text of an experiment file or preset; "-" is standard input. A file
+// wins where both exist.
 func experimentSource(argument string, drivers []string) (source []byte, name string, err error) {
 	if argument == "-" {
 		if source, err = io.ReadAll(os.Stdin); err != nil {
@@ -401,7 +412,8 @@ func (f *runFlags) present(directory string) (grave int, err error) {
 	}
 	path, pageErr := "", error(nil)
 	if !f.noHTML {
-		// Neither failure keeps the other from being done: a full disk has a table, a reader that went away a page.
+		// Neither failure keeps the other from being done: a full disk has a table, a reader that
+		// went away a page.
 		path = filepath.Join(directory, "report.html")
 		if pageErr = writePage(path, os.Stdout, r); pageErr != nil {
 			path = ""

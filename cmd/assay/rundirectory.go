@@ -19,8 +19,9 @@ type runDirectory struct {
 	made []string // outermost first
 }
 
-// makeRunDirectory makes the directory that the user named (out), with those above it, or takes it if it is there. Where he named none, it
-// makes one here: of two runs that begin in the same second, one has "-2" behind its name.
+// makeRunDirectory makes the directory that the user named (out), with those above it, or takes it
+// if it is there. Where he named none, it makes one here: of two runs that begin in the same
+// second, one has "-2" behind its name.
 func makeRunDirectory(out, experiment string, now time.Time) (runDirectory, error) {
 	if out == "" {
 		path, err := makeUnique(fmt.Sprintf("assay-%s-%s", experiment, now.Format("20060102-150405")))
@@ -41,7 +42,8 @@ func makeRunDirectory(out, experiment string, now time.Time) (runDirectory, erro
 // samePlaceMax is how many runs may begin in one second.
 const samePlaceMax = 1000
 
-// makeUnique makes a directory of a name that was free until then: looking first would let two runs find the same one.
+// makeUnique makes a directory of a name that was free until then: looking first would let two runs
+// find the same one.
 func makeUnique(name string) (string, error) {
 	for n := 1; n <= samePlaceMax; n++ {
 		path := name
@@ -86,7 +88,8 @@ func (d runDirectory) removeIfEmpty() {
 	}
 }
 
-// checkDataRoot makes sure that stores can have directories in the one that --data names, before anything else is made.
+// checkDataRoot makes sure that stores can have directories in the one that --data names, before
+// anything else is made.
 func (f *runFlags) checkDataRoot() error {
 	if f.data == "" {
 		return nil
@@ -100,7 +103,8 @@ func (f *runFlags) checkDataRoot() error {
 	return nil
 }
 
-// tryWriting makes a directory in another and removes it: permissions alone don't tell of a file system that is read-only.
+// tryWriting makes a directory in another and removes it: permissions alone don't tell of a file
+// system that is read-only.
 func tryWriting(directory string) error {
 	tried, err := owned.NewDirectory(directory, "tried")
 	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {

@@ -49,7 +49,8 @@ func (s *show) check() error {
 	return nil
 }
 
-// write prints a result of runs in the chosen format. report is the path of the page, where there is one.
+// write prints a result of runs in the chosen format. report is the path of the page, where there
+// is one.
 func (s *show) write(w io.Writer, r *model.Result, runs []*record.Run, report string) error {
 	switch s.format {
 	case "md":

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -61,22 +60,6 @@ func TestMistakes(t *testing.T) {
 			}
 		})
 	}
-}
-
-// One is said as one.
-func TestOneOfAKind(t *testing.T) {
-	t.Parallel()
-	wantParts(t, "one sample", assayIn(t, "", "time_s,rate\n1,5\n", "analyze", "-").stdout, "1 sample is too few")
-	wantParts(t, "two samples", assayIn(t, "", "time_s,rate\n1,5\n2,5\n", "analyze", "-").stdout, "2 samples are too few")
-	series := func(columns, cells string) string {
-		text := "time_s,rate" + columns + "\n"
-		for second := range 60 {
-			text += fmt.Sprintf("%d,%d%s\n", second+1, 1000+second%3, cells)
-		}
-		return text
-	}
-	wantParts(t, "one resource", assayIn(t, "", series(",faults", ",5"), "analyze", "-").stdout, "The one resource is not shown to change")
-	wantParts(t, "two resources", assayIn(t, "", series(",faults,dirty", ",5,7"), "analyze", "-").stdout, "None of 2 resources is shown to change")
 }
 
 // A mistake in a file is shown with its place in the file, and a caret under it.

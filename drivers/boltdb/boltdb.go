@@ -1,4 +1,5 @@
-// Package boltdb drives github.com/boltdb/bolt, the original that bbolt was forked from, unchanged since 2017.
+// Package boltdb drives github.com/boltdb/bolt, the original that bbolt was forked from, unchanged
+// since 2017.
 package boltdb
 
 import (
@@ -9,8 +10,8 @@ import (
 // Driver opens bolt files.
 type Driver struct{}
 
-// Limits of the library, bucket.go. They are written out here so that the description does not need the engine, which
-// is not in every build; a test compares them.
+// Limits of the library, bucket.go. They are written out here so that the description does not need
+// the engine, which is not in every build; a test compares them.
 const (
 	keyBytesMax   = 32768
 	valueBytesMax = 1<<31 - 2

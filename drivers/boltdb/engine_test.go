@@ -32,9 +32,10 @@ func TestDescribesTheLibrarysLimitsAndDefaults(t *testing.T) {
 	}
 }
 
-// TestTensOfThousandsOfRecords looks for what the library's use of unsafe pointers could break: records of all sizes,
-// pages filled to the brim, deletions and a growing file, with readers beside the writer, while the garbage collector
-// runs all the time. It shows that it works on this version of Go, and can't show that it always will.
+// TestTensOfThousandsOfRecords looks for what the library's use of unsafe pointers could break:
+// records of all sizes, pages filled to the brim, deletions and a growing file, with readers beside
+// the writer, while the garbage collector runs all the time. It shows that it works on this version
+// of Go, and can't show that it always will.
 func TestTensOfThousandsOfRecords(t *testing.T) {
 	const records, batch = 60_000, 500
 	driver := boltdb.Driver{}

@@ -38,7 +38,7 @@ func (Driver) Describe() store.Description {
 		},
 		Options: []store.Option{
 			{Name: "operation_timeout", Type: store.Duration, Default: "1s", Help: "deadline of one operation, set on the socket (there is no library whose default this could be); after it the connection is given up, and the next operation connects anew"},
-			{Name: "flush_at_open", Type: store.Bool, Default: "false", Help: "send flush_all when a trial opens the server: DELETES EVERYTHING ON IT, whoever stored it"},
+			{Name: "flush_at_open", Type: store.Bool, Default: "false", Help: "send flush_all at the first opening of each trial: DELETES EVERYTHING ON THE SERVER, whoever stored it. Without it, keys begin with the trial's name, and no other key is touched"},
 		},
 		KeyText:       true,
 		KeyBytesMin:   1,
@@ -67,7 +67,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	if err := d.open(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open memcached at %s: %w", d.endpoint, err), d.control.close())
 	}
-	if c.Options.Bool("flush_at_open") {
+	if c.First && c.Options.Bool("flush_at_open") {
 		if err := d.flush(); err != nil {
 			return nil, errors.Join(fmt.Errorf("empty memcached at %s: %w", d.endpoint, err), d.control.close())
 		}
@@ -82,7 +82,12 @@ type db struct {
 	timeout  time.Duration
 	control  connection
 	version  string
+	held     uint64 // items when it was opened
+	heldTold bool
 }
+
+// Held is the server's curr_items.
+func (d *db) Held() (items uint64, known bool) { return d.held, d.heldTold }
 
 func (d *db) open(ctx context.Context) error {
 	if err := d.control.dial(ctx); err != nil {
@@ -101,6 +106,14 @@ func (d *db) open(ctx context.Context) error {
 		return d.control.unexpected("version", line)
 	}
 	d.version = version
+	// A server that does not tell is none that can't be opened.
+	_ = d.control.stats("stats\r\n", func(name, value string) {
+		if name != "curr_items" {
+			return
+		}
+		items, err := strconv.ParseUint(value, 10, 64)
+		d.held, d.heldTold = items, err == nil
+	})
 	return nil
 }
 

@@ -16,9 +16,14 @@ import (
 
 func open(t *testing.T, endpoint string, given map[string]string) (store.Store, store.Handle) {
 	t.Helper()
+	return openAs(t, endpoint, given, true)
+}
+
+func openAs(t *testing.T, endpoint string, given map[string]string, first bool) (store.Store, store.Handle) {
+	t.Helper()
 	driver := memcached.Driver{}
 	c := drivertest.Config(t, driver.Describe(), store.D0, given)
-	c.Endpoints = []string{endpoint}
+	c.Endpoints, c.First = []string{endpoint}, first
 	return drivertest.Open(t, driver, c)
 }
 
@@ -319,7 +324,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Nothing is deleted on a server without being told: the option is off by default.
+// Nothing is deleted on a server without being told (the option is off by default), and then at a trial's first opening only.
 func TestFlushesOnlyWhenTold(t *testing.T) {
 	endpoint := drivertest.StartMemcached(t)
 	_, h := open(t, endpoint, nil)
@@ -328,7 +333,12 @@ func TestFlushesOnlyWhenTold(t *testing.T) {
 	}
 	_, again := open(t, endpoint, nil)
 	wantGet(t, again, "key", []byte("value"))
-	_, emptied := open(t, endpoint, map[string]string{"flush_at_open": "true"})
+	_, reopened := openAs(t, endpoint, map[string]string{"flush_at_open": "true"}, false)
+	wantGet(t, reopened, "key", []byte("value"))
+	s, emptied := open(t, endpoint, map[string]string{"flush_at_open": "true"})
+	if held, known := s.(store.Holder).Held(); held != 1 || !known {
+		t.Errorf("the server is said to have held %d records (known: %v), expected 1", held, known)
+	}
 	if _, err := emptied.Get([]byte("key"), nil); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("after a flush: %v", err)
 	}

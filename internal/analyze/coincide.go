@@ -14,8 +14,8 @@ const (
 	nearSeconds = 3.0
 	// contrastSamples before and after a place are compared.
 	contrastSamples = 8
-	// contrastMin is how many times the usual contrast of its other places a resource changes by.
-	contrastMin = 6
+	// contrastErrors is how many standard errors a resource changes by at least.
+	contrastErrors = 5
 	// onsetShare of its mean is what a resource is lifted by before logarithms are taken.
 	onsetShare = 0.01
 	// counterRises is the share of the samples in which a column that never falls has to rise to be a
@@ -118,14 +118,14 @@ func (v view) flow(column []float64) (values []float64, perSecond bool) {
 		last = value
 		values = append(values, value)
 	}
-	low, high := extremes(values)
-	if measured < 2*levelSamplesMin || 10*measured < len(v.at) || !(high > low) {
-		return nil, false
-	}
 	for i := len(values) - 2; i >= 0; i-- {
 		if math.IsNaN(values[i]) {
 			values[i] = values[i+1]
 		}
+	}
+	low, high := extremes(values)
+	if measured < 2*levelSamplesMin || 10*measured < len(v.at) || !(high > low) {
+		return nil, false
 	}
 	return values, counter
 }
@@ -136,30 +136,29 @@ func (v view) nearSteps(shape *Shape, about Coincidence, values []float64) (foun
 	if !slices.ContainsFunc(shape.Events, func(e Event) bool { return e.Kind == Step }) {
 		return nil
 	}
-	contrasts := contrastsOf(lifted(values))
+	heights := lifted(values)
+	contrasts := contrastsOf(heights)
 	for k, e := range shape.Events {
 		if e.Kind != Step {
 			continue
 		}
-		best, low, high := -1, len(contrasts), 0
-		for i := range contrasts {
-			if t := v.begins(i); t < e.From-max(nearSeconds, v.width) || t > e.To+max(nearSeconds, v.width) {
-				continue
-			}
-			low, high = min(low, i), i
-			if best < 0 || math.Abs(contrasts[i]) > math.Abs(contrasts[best]) {
+		reach := max(nearSeconds, v.width)
+		best, near := -1, func(i int) bool { return v.begins(i) >= e.From-reach && v.begins(i) <= e.To+reach }
+		for i, c := range contrasts {
+			if near(i) && (best < 0 || math.Abs(c) > math.Abs(contrasts[best])) {
 				best = i
 			}
 		}
 		if best < 0 {
 			continue
 		}
-		elsewhere := slices.Clone(contrasts[:max(low-contrastSamples, 0)])
-		elsewhere = append(elsewhere, contrasts[min(high+contrastSamples, len(contrasts)):]...)
-		for i := range elsewhere {
-			elsewhere[i] = math.Abs(elsewhere[i])
+		var elsewhere float64
+		for i, c := range contrasts {
+			if !near(min(i+contrastSamples, len(contrasts)-1)) && !near(max(i-contrastSamples, 0)) && !near(i) {
+				elsewhere = max(elsewhere, math.Abs(c))
+			}
 		}
-		if len(elsewhere) < levelSamplesMin || math.Abs(contrasts[best]) <= max(contrastMin*stat.Median(elsewhere), slices.Max(elsewhere)) {
+		if by := math.Abs(contrasts[best]); by <= elsewhere || by < contrastErrors*contrastError(heights, best) {
 			continue
 		}
 		at := k
@@ -192,6 +191,16 @@ func contrastsOf(values []float64) []float64 {
 		contrasts[i] = stat.Mean(values[i:min(i+contrastSamples, len(values))]) - stat.Mean(values[max(i-contrastSamples, 0):i])
 	}
 	return contrasts
+}
+
+// contrastError is the standard error of the contrast at a place, from the noise on both sides of it.
+func contrastError(values []float64, at int) float64 {
+	away := make([]float64, len(values)-1)
+	for i := range away {
+		away[i] = values[i+1] - values[i]
+	}
+	rho := lagOne(residuals(values, []int{at, len(values)}), 2)
+	return math.Sqrt(2 * longRunVariance(medianDeviation(away)/(madPerSigma*math.Sqrt2), rho) / contrastSamples)
 }
 
 // detrended takes a line out of each stretch between two steps, so that things which merely change with

@@ -96,7 +96,7 @@ func (s *Shape) messages(e Event) []finding.Message {
 		return []finding.Message{finding.New(finding.SeriesRise, append(pairs, "to_s", e.To)...)}
 	case Oscillation:
 		pairs = append(pairs, "to_s", e.To, "high", e.Turns.High, "low", e.Turns.Low, "high_share", e.Turns.HighShare)
-		return []finding.Message{finding.New(finding.SeriesOscillation, append(pairs, periodPairs(e.Turns.Period, e.Turns.Switches)...)...)}
+		return []finding.Message{finding.New(finding.SeriesOscillation, append(pairs, periodPairs(e.Turns.Period, e.Turns.Switches/2)...)...)}
 	}
 	return e.Drops.messages(e)
 }

@@ -188,7 +188,7 @@ func Analyze(s Series) Shape {
 	case stat.Median(rates) == 0:
 		found.why = &Doubt{Code: TooEmpty, Samples: n}
 	default:
-		cut := warmup(rates)
+		cut := v.warmup(rates)
 		shape.Warmup = v.begins(cut)
 		found = finder{view: v.part(cut, n)}
 		found.find()

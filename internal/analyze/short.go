@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -58,24 +59,22 @@ func (f *finder) findShort() {
 	}
 }
 
-// shortSlope is the test of Mann (Econometrica 13, 1945) and Kendall with its exact distribution. A tie
-// counts as neither up nor down, which makes it cautious.
+// shortSlope is the test of Mann (Econometrica 13, 1945) and Kendall with its exact distribution.
 func shortSlope(logs []float64) bool {
+	n, score := len(logs), kendallScore(logs)
+	return 2*kendallTail(n, score) < shortSignificance && score >= shortSlopeMin[n-shortSamplesMin]
+}
+
+// kendallScore is by how many more pairs rise than fall, or the other way round. A tie counts as
+// neither, which makes the test cautious.
+func kendallScore(logs []float64) int {
 	score := 0
 	for i, a := range logs {
 		for _, b := range logs[i+1:] {
-			if b > a {
-				score++
-			} else if b < a {
-				score--
-			}
+			score += cmp.Compare(b, a)
 		}
 	}
-	if score < 0 {
-		score = -score
-	}
-	n := len(logs)
-	return 2*kendallTail(n, score) < shortSignificance && score >= shortSlopeMin[n-shortSamplesMin]
+	return max(score, -score)
 }
 
 // kendallTail is the exact chance of a score this high or higher when n values come in random order.
@@ -103,19 +102,20 @@ func kendallTail(n, score int) float64 {
 // whether they step: of all orders of the values, the share that can be cut as well, in the same
 // direction, is below 1 %.
 func shortStep(logs []float64) (place int, cost float64, step bool) {
-	n := len(logs)
-	s := sumsOf(logs)
+	place, cost, gain := bestStep(logs)
+	return place, cost, gain >= shortStepMin[len(logs)-shortSamplesMin] && permutationTail(logs, place) < shortSignificance
+}
+
+// bestStep also returns (n − 2) times what the cut takes away over what it leaves.
+func bestStep(logs []float64) (place int, cost, gain float64) {
+	n, s := len(logs), sumsOf(logs)
 	cost = math.Inf(1)
 	for k := shortStepSide; k <= n-shortStepSide; k++ {
 		if left := s.cost(0, k) + s.cost(k, n); left < cost {
 			place, cost = k, left
 		}
 	}
-	all := s.cost(0, n)
-	if all == 0 || (all-cost)/max(cost, noiseFloor*noiseFloor)*float64(n-2) < shortStepMin[n-shortSamplesMin] {
-		return place, cost, false
-	}
-	return place, cost, permutationTail(logs, place) < shortSignificance
+	return place, cost, (s.cost(0, n) - cost) / max(cost, noiseFloor*noiseFloor) * float64(n-2)
 }
 
 // permutationTail bounds the chance that values in random order can be cut as well as at this place, in
@@ -163,6 +163,6 @@ func sortDrops(drops []Drop) {
 // autocorrelation of 0.6 at most 0.5 % reach: a score of Mann and Kendall, and (n − 2) times the
 // squared distance that two levels take away over what they leave. TestShortBounds draws them.
 var (
-	shortSlopeMin = [...]int{28, 34, 39, 47, 54, 62, 71, 79, 88, 98, 107, 117, 126}
+	shortSlopeMin = [...]int{28, 34, 39, 47, 54, 62, 71, 79, 88, 98, 107, 117, 128}
 	shortStepMin  = [...]float64{80, 76, 76, 76, 74, 77, 74, 74, 74, 73, 72, 72, 71}
 )

@@ -35,6 +35,9 @@ const (
 	jumpErrors = 3
 	// jumpSide is how many samples each side of a jump between slopes has at least.
 	jumpSide = 10
+	// walkPrice is how many parameters a change costs in comparison with a random walk: its place, its
+	// level, its length, and one for having been looked for.
+	walkPrice = 4
 	// walkSigmas is how many standard deviations of a random walk's step a jump in one must be.
 	walkSigmas = 6
 )
@@ -92,11 +95,25 @@ func (f *finder) oscillations(whole sketch) (found []turning) {
 			end = whole.position[to]
 		}
 		if turns, a, b := oscillation(f.part(from, end)); turns != nil {
-			found = append(found, turning{from + a, from + b, turns})
+			found = f.joined(found, turning{from + a, from + b, turns})
 		}
 		from = end
 	}
 	return found
+}
+
+// joined appends an oscillation; one between the levels of the last, right after it, is part of that.
+func (f *finder) joined(found []turning, o turning) []turning {
+	alike := func(a, b float64) bool { return max(a, b) < separate*min(a, b) }
+	if k := len(found) - 1; k >= 0 && found[k].to+levelSamplesMin > o.from &&
+		alike(found[k].turns.High, o.turns.High) && alike(found[k].turns.Low, o.turns.Low) {
+		from := found[k].from
+		if turns, a, b := oscillation(f.part(from, o.to)); turns != nil {
+			found[k] = turning{from + a, from + b, turns}
+			return found
+		}
+	}
+	return append(found, o)
 }
 
 func separations(l levels) (at []int) {
@@ -190,16 +207,23 @@ func (f *finder) pieceOf(from, to int) {
 
 // piece finds the drops, steps and slopes where nothing oscillates.
 func (f *finder) piece(s sketch) {
-	drops := append(s.drops, f.changes(s.rest, &s.levels)...)
+	drops, rest, l := s.drops, s.rest, s.levels
+	c := changesOf(rest, &l)
+	if slow := c.longDrops(); len(slow) > 0 {
+		drops = append(drops, slow...)
+		sortDrops(drops)
+		rest, _ = rest.without(slow)
+		l = levelsOf(rest.logs)
+	}
+	f.changes(rest, &l)
 	f.backs()
 	if len(drops) > 0 {
-		sortDrops(drops)
 		f.events = append(f.events, s.whole.dropEvent(drops))
 	}
 }
 
-// changes tells the steps and slopes of a view from its levels. It returns the drops among them.
-func (f *finder) changes(v view, l *levels) []Drop {
+// changes tells the steps and slopes of a view from its levels.
+func (f *finder) changes(v view, l *levels) {
 	n := v.samples()
 	f.rho = max(f.rho, l.rho)
 	trend := lineOf(positions(n), l.bounded, l.sigma)
@@ -209,11 +233,12 @@ func (f *finder) changes(v view, l *levels) []Drop {
 	switch {
 	case slopes && (len(l.ends) == 1 || curve.cost+l.penalty <= l.cost+l.penalty*float64(len(l.ends)-1)):
 		if place, jumps := jumpOf(l.bounded, max(int(rampSeconds/v.width), 1)); jumps {
-			return f.split(v, place)
+			f.split(v, place)
+			return
 		}
 		if !c.walks(curve.cost*(1-curve.rho*curve.rho), 1) {
 			f.slope(v, 0, n, &trend)
-			return nil
+			return
 		}
 		f.why, c.all = &Doubt{Code: TooErratic, Samples: n}, nil
 	case c.stepsWalk():
@@ -222,22 +247,18 @@ func (f *finder) changes(v view, l *levels) []Drop {
 	case len(c.all) == 0 && (n < steadySamplesMin || math.Abs(trend.drift)+trend.half > math.Log1p(driftUnknown)):
 		f.doubt(&trend, n)
 	}
-	drops := c.longDrops()
 	f.emit(c)
-	return drops
 }
 
 // split tells of a step between two slopes, and of each side by itself.
-func (f *finder) split(v view, place fit) (drops []Drop) {
+func (f *finder) split(v view, place fit) {
 	low, high := max(place.from-slopeReach, 0), min(place.to+slopeReach, v.samples())
-	near := levelsOf(v.logs[low:high])
-	c := changeList{v: v, l: &levels{bounded: v.logs, sigma: near.sigma}}
 	first, last := v.part(0, place.from), v.part(place.to, v.samples())
 	sides := [2]levels{levelsOf(first.logs), levelsOf(last.logs)}
-	c.l.rho = max(sides[0].rho, sides[1].rho)
-	drops = f.changes(first, &sides[0])
+	c := changeList{v: v, l: &levels{bounded: v.logs, sigma: max(sides[0].sigma, sides[1].sigma), rho: max(sides[0].rho, sides[1].rho)}}
+	f.changes(first, &sides[0])
 	f.step(v, place, v.mean(low, place.from), v.mean(place.to, high), c.left(low, place, high))
-	return append(drops, f.changes(last, &sides[1])...)
+	f.changes(last, &sides[1])
 }
 
 // jumpOf looks for one fall, at once or over at most so many samples, between two slopes of logs that a
@@ -321,7 +342,6 @@ type change struct {
 	left, right int
 	fit         fit
 	sharp       bool // a step fits better than a slope
-	dropped     bool // part of a long drop
 }
 
 // fit is where a step happened: samples of a view. At once: from equals to.
@@ -414,14 +434,14 @@ func (c *changeList) walks(around, parameters float64) bool {
 	return n*math.Log(max(steps, floor)) < n*math.Log(max(around, floor))+parameters*math.Log(n)
 }
 
-// stepsWalk holds the changes against a random walk. Each costs its place, its level and its length.
+// stepsWalk holds the changes against a random walk.
 func (c *changeList) stepsWalk() bool {
 	if len(c.all) == 0 {
 		return false
 	}
 	rest := c.residuals()
 	rho := lagOne(rest, len(c.all)+1)
-	return c.walks(squares(rest)*(1-rho*rho), 3*float64(len(c.all)))
+	return c.walks(squares(rest)*(1-rho*rho), walkPrice*float64(len(c.all)))
 }
 
 // residuals are the distances from the levels and from the ramps between them.
@@ -506,27 +526,27 @@ func stepFit(values []float64, low, high, ramp int, lrv float64) fit {
 	return best
 }
 
-// longDrops takes out the falls from which the rate came back within a third of the series.
+// longDrops finds the sharp falls from which the rate came back within a third of the series.
 func (c *changeList) longDrops() (drops []Drop) {
 	all := c.v.seconds(0, c.v.samples())
+	smooth := boundOutliers(c.v.logs, 0)
 	for i := 0; i < len(c.all); i++ {
-		before := c.means[c.all[i].left]
-		if c.by(c.all[i]) > math.Log1p(-SteadyChange) {
+		before, lowest := c.means[c.all[i].left], math.Inf(1)
+		if !c.isStep(c.all[i]) || c.by(c.all[i]) > 0 {
 			continue
 		}
-		lowest := before
 		for j := i; j < len(c.all); j++ {
 			level := c.means[c.all[j].right]
-			lowest = min(lowest, level)
-			if level < before+math.Log(backShare) {
+			if lowest = min(lowest, level); level < before+math.Log(backShare) {
 				continue
 			}
-			from, to := c.all[i].fit.from, c.all[j].fit.to
-			if to-from <= dropSamplesMax || lowest < before+math.Log(dropShare) && c.v.seconds(from, to) <= longDropMax*all {
+			// Of a slow return, the end is where the rate first reaches its level.
+			from, to := c.all[i].fit.from, max(c.all[j].fit.from, c.all[i].fit.to)
+			for to < c.l.ends[c.all[j].right] && smooth[to] < before+math.Log(backShare) {
+				to++
+			}
+			if to > from && (to-from <= dropSamplesMax || lowest < before+math.Log(dropShare) && c.v.seconds(from, to) <= longDropMax*all) {
 				drops = append(drops, c.v.drop(from, to, c.v.mean(c.start[c.all[i].left], from)))
-				for k := i; k <= j; k++ {
-					c.all[k].dropped = true
-				}
 				i = j
 			}
 			break
@@ -540,20 +560,20 @@ func (f *finder) emit(c changeList) {
 	from := 0 // sample where the present level began
 	for i := 0; i < len(c.all); i++ {
 		ch := c.all[i]
-		if ch.dropped {
-			continue
-		}
 		if c.isStep(ch) {
 			to := c.end(i)
 			before, after := c.v.mean(from, ch.fit.from), c.v.mean(ch.fit.to, to)
 			f.levels = append(f.levels, Level{c.v.begins(from), c.v.begins(ch.fit.from), before})
 			f.step(c.v, ch.fit, before, after, c.left(from, ch.fit, to))
+			if f.endsBurst(after) {
+				f.events[len(f.events)-1].Cliff = false
+			}
 			from = ch.fit.to
 			continue
 		}
 		// Changes that are no steps, one after the other in one direction, are a slope.
 		j := i
-		for j+1 < len(c.all) && !c.all[j+1].dropped && !c.isStep(c.all[j+1]) && c.by(c.all[j+1])*c.by(ch) > 0 {
+		for j+1 < len(c.all) && !c.isStep(c.all[j+1]) && c.by(c.all[j+1])*c.by(ch) > 0 {
 			j++
 		}
 		if by := c.means[c.all[j].right] - c.means[ch.left]; by > math.Log1p(SteadyChange) || by < math.Log1p(-SteadyChange) {
@@ -568,10 +588,17 @@ func (f *finder) emit(c changeList) {
 	}
 }
 
-// end is where the level after change i ends: before the next step or drop.
+// endsBurst reports whether the last level was a burst: shorter than the one before it, near which the
+// rate now is again. The end of a burst is no cliff.
+func (f *finder) endsBurst(after float64) bool {
+	k := len(f.levels) - 1
+	return k >= 1 && f.levels[k].To-f.levels[k].From < f.levels[k-1].To-f.levels[k-1].From && after > dropShare*f.levels[k-1].Rate
+}
+
+// end is where the level after change i ends: before the next step.
 func (c *changeList) end(i int) int {
 	for _, next := range c.all[i+1:] {
-		if c.isStep(next) || next.dropped {
+		if c.isStep(next) {
 			return next.fit.from
 		}
 	}

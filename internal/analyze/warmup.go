@@ -1,6 +1,10 @@
 package analyze
 
-import "assay/internal/stat"
+import (
+	"slices"
+
+	"assay/internal/stat"
+)
 
 const (
 	steadySamplesMin = 10
@@ -20,6 +24,23 @@ const (
 	warmupSlow   = 0.2
 	warmupWindow = 3
 )
+
+// warmup returns how many samples of the view to leave out. Drops count as usual: a stall early on is
+// part of no warm-up, and the sample before it is kept so that it is seen to come from somewhere.
+func (v view) warmup(rates []float64) int {
+	drops := shortDrops(v)
+	for _, d := range drops {
+		for i, _ := slices.BinarySearch(v.at, d.from); i < len(v.at) && v.at[i] < d.to; i++ {
+			rates[i] = d.Usual
+		}
+	}
+	cut := warmup(rates)
+	if len(drops) > 0 {
+		first, _ := slices.BinarySearch(v.at, drops[0].from)
+		cut = min(cut, first-1)
+	}
+	return cut
+}
 
 // warmup returns how many samples at the start to leave out: the cut after which the mean has the
 // smallest standard error (MSER-5: White, Simulation 69, 1997; Franklin and White, WSC 2008), among

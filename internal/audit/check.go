@@ -27,6 +27,8 @@ func (j Judgement) String() string {
 type Counts struct {
 	Records, Right, Lost, Stale, Wrong, Errors, Unknown uint64
 
+	Foreign uint64 // of Wrong: values of another trial
+
 	Examples []string // the first few that are lost, stale or wrong, a sentence each
 }
 
@@ -45,6 +47,9 @@ func (x *Expectation) Check(observed []uint64) (Counts, error) {
 		}
 		judgement := x.Judge(i, word)
 		*[...]*uint64{&c.Right, &c.Lost, &c.Stale, &c.Wrong, &c.Errors, &c.Unknown}[judgement]++
+		if word == counters.ObservedForeign {
+			c.Foreign++
+		}
 		if bad := judgement == Lost || judgement == Stale || judgement == Wrong; bad && len(c.Examples) < examplesMax {
 			c.Examples = append(c.Examples, fmt.Sprintf("record %d: %s: %s", x.indexes[i], judgement, describe(word)))
 		}
@@ -58,6 +63,8 @@ func describe(word uint64) string {
 		return "not found"
 	case counters.ObservedWrong:
 		return "not a value of this key"
+	case counters.ObservedForeign:
+		return "a value of another trial"
 	case counters.ObservedShort:
 		return "a value that must not be there"
 	}
@@ -70,7 +77,7 @@ func (x *Expectation) Judge(i int, word uint64) Judgement {
 	switch word {
 	case counters.ObservedMiss:
 		return x.judgeAbsence(x.histories[i])
-	case counters.ObservedWrong:
+	case counters.ObservedWrong, counters.ObservedForeign:
 		return Wrong
 	case counters.ObservedError:
 		return Errors

@@ -26,6 +26,9 @@ type Phase struct {
 	// Doubt has, for each thread, a bit for each operation code of which some ended so that the entry's effect is not known.
 	Doubt []uint32
 
+	// History is what was recorded of a sample of keys; nil: nothing.
+	History *History
+
 	// ZeroVersions: a bulk load, whose values all have version 0. It writes each index once.
 	ZeroVersions bool
 }

@@ -4,6 +4,7 @@ package conductor
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -173,12 +174,18 @@ func (w *Worker) SendLine(command string, line func(id int64) []byte) (*Pending,
 // ended, well or not; if it has not, Wait may be called again. The error is a *control.Error where the worker said no, and
 // wraps ErrDied where it is gone.
 func (p *Pending) Wait(timeout time.Duration, result any) (done bool, err error) {
+	return p.wait(context.Background(), timeout, result)
+}
+
+func (p *Pending) wait(ctx context.Context, timeout time.Duration, result any) (done bool, err error) {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
 	case r, ok := <-p.worker.replies:
 		return true, p.take(r, ok, result)
 	case <-timer.C:
+		return false, nil
+	case <-ctx.Done():
 		return false, nil
 	}
 }
@@ -211,15 +218,29 @@ func (p *Pending) take(r reply, ok bool, result any) error {
 
 // Call sends a request and waits for its reply; a worker that takes longer than the timeout is killed.
 func (w *Worker) Call(r control.Request, timeout time.Duration, result any) error {
+	return w.CallContext(context.Background(), r, timeout, result)
+}
+
+// CallContext is [Worker.Call], but a worker that has not answered when ctx ends is killed at once. The error is then that
+// of ctx.
+func (w *Worker) CallContext(ctx context.Context, r control.Request, timeout time.Duration, result any) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	pending, err := w.Send(r)
 	if err != nil {
 		return err
 	}
-	done, err := pending.Wait(timeout, result)
-	if !done {
-		return w.Hung(fmt.Sprintf("%s took longer than %v", r.Command, timeout))
+	done, err := pending.wait(ctx, timeout, result)
+	switch {
+	case done:
+		return err
+	case ctx.Err() != nil:
+		w.Kill()
+		w.broken = fmt.Errorf("%s: %w", r.Command, ctx.Err())
+		return w.broken
 	}
-	return err
+	return w.Hung(fmt.Sprintf("%s took longer than %v", r.Command, timeout))
 }
 
 // Hung kills the worker and returns an error that says why.

@@ -17,7 +17,7 @@ import (
 )
 
 // Contract is the version of the worker contract.
-const Contract = 1
+const Contract = 2
 
 // LineBytesMax bounds a message.
 const LineBytesMax = 16 << 20
@@ -45,7 +45,10 @@ type Request struct {
 
 // Open asks for a store.
 type Open struct {
-	Driver       string            `json:"driver"`
+	Driver string `json:"driver"`
+	// First is true at the trial's first opening, and only there: what a driver does to a store once a trial (emptying it), it
+	// does then.
+	First        bool              `json:"first,omitempty"`
 	Directory    string            `json:"directory,omitempty"`
 	Endpoints    []string          `json:"endpoints,omitempty"`
 	Durability   store.Durability  `json:"durability"`
@@ -82,6 +85,7 @@ type Prepare struct {
 	Number        int               `json:"number"`
 	Trace         string            `json:"trace"`
 	Counters      string            `json:"counters"`
+	History       string            `json:"history,omitempty"` // where the trace has recorded entries
 	Keys          keyval.KeyShape   `json:"keys"`
 	Values        keyval.ValueShape `json:"values"`
 	ZeroVersions  bool              `json:"zero_versions,omitempty"`
@@ -135,6 +139,8 @@ type Opened struct {
 	Abilities store.Abilities   `json:"abilities"`
 	Settings  map[string]string `json:"settings"`
 	Version   string            `json:"version"`
+	// Held is how many records a server said that it held before it was opened, emptied or not; nil: it did not say.
+	Held *uint64 `json:"held,omitempty"`
 }
 
 // Ran is the result of run: what the worker's language can tell about the phase.

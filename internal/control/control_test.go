@@ -25,7 +25,7 @@ var requests = []Request{
 	}},
 	{ID: 3, Command: CommandPrepare, Prepare: &Prepare{
 		Phase: "mix", Number: 1, Trace: "t", Counters: "c", Keys: keyval.KeyShape{Format: keyval.Decimal, Suffix: "asdf\n"},
-		Values: keyval.ValueShape{PoolBytes: 4096, PoolSeed: math.MaxUint64, LengthMax: 100}, Verify: true, Clock: "auto",
+		Values: keyval.ValueShape{PoolBytes: 4096, PoolSeed: math.MaxUint64, LengthMax: 100, TrialTag: math.MaxUint32}, Verify: true, Clock: "auto",
 		LoadedRecords: 1 << 60,
 	}},
 	{ID: 4, Command: CommandDefine, Define: &Define{Columns: []keyval.Column{{Name: "v", Type: store.BytesColumn, Proof: 100}}, Indexes: []Index{{Column: "v", Kind: store.OrderedIndex}}}},

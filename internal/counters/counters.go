@@ -12,13 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/internal/histogram"
-	"assay/internal/memfile"
 	"assay/internal/trace"
 )
 
 const (
 	magic         = "ASSAYCNT"
-	formatVersion = 1
+	formatVersion = 2
 	headerBytes   = 4096
 	slotsAt       = 128 // in a thread's block
 	histogramAt   = 128 // in a slot
@@ -85,6 +84,10 @@ const (
 	ObservedError   = ^uint64(0) - 2
 	ObservedNotRead = ^uint64(0) - 3
 	ObservedShort   = ^uint64(0) - 4
+	ObservedForeign = ^uint64(0) - 5 // right but for the tag: a value of another trial
+
+	// ObservedLowest is the lowest of these words: what is below is a version.
+	ObservedLowest = ObservedForeign
 )
 
 // Slot is the counters of one operation in one thread.
@@ -94,7 +97,8 @@ type Slot struct {
 	BytesRead    uint64
 	Items        uint64
 	ServiceMaxNS uint64
-	_            [5]uint64
+	Foreign      uint64 // of Wrong: values of another trial
+	_            [4]uint64
 	Service      [histogram.Buckets]uint64
 }
 
@@ -160,12 +164,11 @@ func CreateIn(file *os.File, t *trace.File) (*File, error) {
 	if t.Flags&trace.FlagRecordVersions != 0 {
 		f.observedAt = headerBytes + f.threads*f.threadBytes
 	}
-	if err := memfile.Allocate(file, int64(total)); err != nil {
+	data, err := makeFile(file, total)
+	if err != nil {
 		return nil, fmt.Errorf("making the counters file: %w", err)
 	}
-	if err := f.mapFile(file, total); err != nil {
-		return nil, err
-	}
+	f.lay(data)
 	le := binary.LittleEndian
 	copy(f.data, magic)
 	le.PutUint32(f.data[8:], formatVersion)
@@ -198,33 +201,18 @@ func (f *File) measure() {
 	f.threadBytes = (slotsAt + len(f.operations)*f.slotBytes + ErrorPlaces*errorBytes + 127) &^ 127
 }
 
-func (f *File) mapFile(file *os.File, size int) (err error) {
-	f.data, err = unix.Mmap(int(file.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-	if err != nil {
-		return fmt.Errorf("mapping the counters file %s: %w", file.Name(), err)
-	}
-	f.words = unsafe.Slice((*uint64)(unsafe.Pointer(&f.data[0])), size/8)
-	return nil
+func (f *File) lay(data []byte) {
+	f.data, f.words = data, unsafe.Slice((*uint64)(unsafe.Pointer(&data[0])), len(data)/8)
 }
 
 // Open maps a counters file that fits the trace; it is the worker's side.
 func Open(name string, t *trace.File) (*File, error) {
-	file, err := os.OpenFile(name, os.O_RDWR, 0)
-	if err != nil {
-		return nil, fmt.Errorf("opening the counters file: %w", err)
-	}
-	defer file.Close()
-	info, err := file.Stat()
+	data, err := openFile(name, 0)
 	if err != nil {
 		return nil, fmt.Errorf("counters file: %w", err)
 	}
-	if info.Size() < headerBytes || info.Size()%8 != 0 {
-		return nil, fmt.Errorf("counters file %s has %d bytes: too short, or cut", name, info.Size())
-	}
 	f := &File{}
-	if err := f.mapFile(file, int(info.Size())); err != nil {
-		return nil, err
-	}
+	f.lay(data)
 	if err := f.adopt(t); err != nil {
 		_ = f.Unmap() // what is wrong with the file says more
 		return nil, fmt.Errorf("counters file %s: %w", name, err)

@@ -17,6 +17,7 @@ type Total struct {
 	BytesRead    uint64
 	Items        uint64
 	ServiceMaxNS uint64
+	Foreign      uint64               // of the wrong ones: values of another trial
 	Service      *histogram.Histogram // nil where histograms were not asked for
 	Response     *histogram.Histogram // nil for closed load
 }
@@ -79,6 +80,7 @@ func (f *File) addSlot(total *Total, thread, slot int) {
 	total.BytesWritten += atomic.LoadUint64(&c.BytesWritten)
 	total.BytesRead += atomic.LoadUint64(&c.BytesRead)
 	total.Items += atomic.LoadUint64(&c.Items)
+	total.Foreign += atomic.LoadUint64(&c.Foreign)
 	total.ServiceMaxNS = max(total.ServiceMaxNS, atomic.LoadUint64(&c.ServiceMaxNS))
 	if total.Service != nil {
 		addBuckets(total.Service, &c.Service)

@@ -3,14 +3,16 @@ package finding
 // What a trial is marked for. Package run makes marks while it conducts a trial; docs/run-directory.md
 // lists the codes. Each belongs to a fault, which is the finding that it makes.
 const (
-	MarkFailed     Code = "operations-failed"     // in an error or a timeout
-	MarkWrong      Code = "operations-wrong"      // returned a value that was never written there
-	MarkLost       Code = "operations-lost"       // did not find a record that was stored
-	MarkUnfinished Code = "operations-unfinished" // began and have no outcome
+	MarkFailed     Code = "operations-failed"      // in an error or a timeout
+	MarkWrong      Code = "operations-wrong"       // returned a value that was never written there
+	MarkOtherTrial Code = "operations-other-trial" // returned a value that another trial wrote
+	MarkLost       Code = "operations-lost"        // did not find a record that was stored
+	MarkUnfinished Code = "operations-unfinished"  // began and have no outcome
 
 	MarkReadbackLost   Code = "readback-lost"
 	MarkReadbackStale  Code = "readback-stale"
 	MarkReadbackWrong  Code = "readback-wrong"
+	MarkReadbackOther  Code = "readback-other-trial"
 	MarkReadbackFailed Code = "readback-failed"
 
 	MarkSum          Code = "count-sum"          // of outcomes, is not the operations that were attempted
@@ -36,7 +38,8 @@ const (
 	MarkShortWork Code = "ended-before-work" // a thread, before its operations were done
 	MarkShortTime Code = "ended-before-time"
 
-	MarkDamaged Code = "file-damaged" // since it was recorded
+	MarkDamaged  Code = "file-damaged" // since it was recorded
+	MarkDataGone Code = "data-gone"    // the store's directory, while it ran
 
 	MarkDiskFull    Code = "store-disk-full"
 	MarkMountFull   Code = "quota-mount-full"
@@ -48,12 +51,14 @@ const (
 const (
 	FaultErrors     Code = "errors"
 	FaultWrong      Code = "wrong-values"
+	FaultOtherTrial Code = "values-of-another-trial"
 	FaultLost       Code = "lost-values"
 	FaultStale      Code = "stale-values"
 	FaultCounts     Code = "counts-disagree"
 	FaultUnfinished Code = "unfinished"
 	FaultShort      Code = "not-all-done"
 	FaultDamaged    Code = "damaged"
+	FaultVanished   Code = "data-vanished"
 	FaultDiskFull   Code = "disk-full"
 	FaultClock      Code = "clock"
 	FaultForeign    Code = "foreign-load"
@@ -93,6 +98,7 @@ func (m Mark) Machine() bool { return entries[m.Fault()].Machine }
 
 // What several entries say alike.
 const (
+	inodesThen   = `{{if .inodes}}: no inode was left for another file{{end}}`
 	freeThen     = `{{if has .free}} ({{bytes .free}} free){{end}}`
 	othersTook   = `{{if .others_took}}; other programs took {{bytes .others_took}} of it meanwhile{{end}}`
 	storedThen   = `{{if .records}}, with {{count .records}} records stored{{end}}`
@@ -106,6 +112,8 @@ var _ = register(
 		Says: `{{count .count}} of {{plural .of "operation" ""}} failed{{if .message}}, most often with: {{clean .message}}{{end}}`},
 	Entry{Code: MarkWrong, Fault: FaultWrong, Example: Params{"count": 3, "of": 90000, "message": "read 17: value of key 18"},
 		Says: `{{count .count}} of {{plural .of "operation" ""}} returned a value that was never written under its key{{if .message}}, most often: {{clean .message}}{{end}}`},
+	Entry{Code: MarkOtherTrial, Fault: FaultOtherTrial, Example: Params{"count": 8028, "of": 90000},
+		Says: `{{count .count}} of {{plural .of "operation" ""}} returned a value that another trial wrote`},
 	Entry{Code: MarkLost, Fault: FaultLost, Example: Params{"count": 5, "of": 90000},
 		Says: `{{count .count}} of {{plural .of "operation" ""}} did not find a stored record{{if .message}}, most often: {{clean .message}}{{end}}`},
 	Entry{Code: MarkUnfinished, Fault: FaultUnfinished, Example: Params{"count": 1},
@@ -117,6 +125,8 @@ var _ = register(
 		Says: `{{count .count}} of {{plural .of "record" ""}} read back at the end held an older value than the last acknowledged one{{if .example}} ({{clean .example}}){{end}}`},
 	Entry{Code: MarkReadbackWrong, Fault: FaultWrong, Example: Params{"count": 2, "of": 10000},
 		Says: `{{count .count}} of {{plural .of "record" ""}} read back at the end held a value of another record, or a damaged one{{if .example}} ({{clean .example}}){{end}}`},
+	Entry{Code: MarkReadbackOther, Fault: FaultOtherTrial, Example: Params{"count": 2, "of": 10000},
+		Says: `{{count .count}} of {{plural .of "record" ""}} read back at the end held a value that another trial wrote{{if .example}} ({{clean .example}}){{end}}`},
 	Entry{Code: MarkReadbackFailed, Fault: FaultErrors, Example: Params{"count": 2, "of": 10000},
 		Says: `{{count .count}} of {{plural .of "record" ""}} could not be read back at the end{{if .example}} ({{clean .example}}){{end}}`},
 
@@ -165,8 +175,11 @@ var _ = register(
 	Entry{Code: MarkDamaged, Fault: FaultDamaged, Example: Params{"file": "trials/b1-001-a/series.jsonl", "text": "its digest is not the one that was sealed"},
 		Says: `{{.file}}: {{clean .text}}`},
 
+	Entry{Code: MarkDataGone, Fault: FaultVanished,
+		Says: "the directory of the store's files vanished"},
+
 	Entry{Code: MarkDiskFull, Fault: FaultDiskFull, Example: Params{"free": 4096, "records": 120000},
-		Says: `the disk was full` + freeThen + storedThen + othersTook},
+		Says: `the disk was full` + inodesThen + freeThen + storedThen + othersTook},
 	Entry{Code: MarkMountFull, Fault: FaultDiskFull, Example: Params{"size": 25165824, "filesystem": "ext4", "usable": 22000000, "free": 4096, "records": 120000},
 		Says: `the disk quota was full: {{limit .size}} of {{.filesystem}}, {{bytes .usable}} for files` + freeThen + storedThen},
 	Entry{Code: MarkRunDiskFull, Fault: FaultDiskFull, Example: Params{"free": 4096},
@@ -185,6 +198,10 @@ var _ = register(
 		Says:   `{{.arm}} returned {{plural .count "wrong value" ""}} in {{.place}}.`,
 		Many:   `{{list .Arms}} returned wrong values in {{list .Places}}.`,
 		Remedy: suspectStore},
+	Entry{Code: FaultOtherTrial, Severity: Grave, Example: fault("count", 8028),
+		Says:   `{{.arm}} returned {{plural .count "value" ""}} that another trial wrote in {{.place}}.`,
+		Many:   `{{list .Arms}} returned values that another trial wrote in {{plural .Count "table" ""}}.`,
+		Remedy: "check for data that outlives a trial, and for writes that are dropped"},
 	Entry{Code: FaultLost, Severity: Grave, Example: fault("count", 5),
 		Says:   `{{.arm}} lost {{plural .count "record" ""}} in {{.place}}.`,
 		Many:   `{{list .Arms}} lost records in {{list .Places}}.`,
@@ -205,6 +222,10 @@ var _ = register(
 		Says:   `Files of {{.arm}} in {{.place}} are damaged or were edited after the run; it has no rank there.`,
 		Many:   `Files of {{list .Arms}} are damaged or were edited after the run, in {{list .Places}}; no rank there.`,
 		Remedy: "restore the run directory, or run again"},
+	Entry{Code: FaultVanished, Severity: Grave, Example: fault(),
+		Says:   `The directory of {{.arm}} vanished in {{.place}}; it has no rank there.`,
+		Many:   `The directories of {{list .Arms}} vanished in {{plural .Count "table" ""}}; no rank there.`,
+		Remedy: "find out what removed them; --data puts the stores elsewhere"},
 	Entry{Code: FaultShort, Severity: Warning, Example: fault(),
 		Says:   `{{.arm}} ended {{.place}} before its work was done.`,
 		Many:   `{{list .Arms}} ended phases before their work was done, in {{list .Places}}.`,

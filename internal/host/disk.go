@@ -57,6 +57,12 @@ func Space(directory string) (freeBytes, totalBytes uint64, err error) {
 	return stat.Bavail * uint64(stat.Bsize), stat.Blocks * uint64(stat.Bsize), nil
 }
 
+// InodesFull says whether the file system of directory has inodes, and none is left for a new file. Its bytes may be free then.
+func InodesFull(directory string) bool {
+	var stat unix.Statfs_t
+	return unix.Statfs(directory, &stat) == nil && stat.Files > 0 && stat.Ffree == 0
+}
+
 // DiskUse returns the bytes that are allocated under directory (its files' blocks, and those of the directories below
 // it), and how many regular files there are. A file with several names counts once. Files that vanish during the walk
 // are left out; symbolic links are not followed.

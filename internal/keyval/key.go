@@ -49,11 +49,14 @@ func (k KeyShape) Check() error {
 		if k.Bytes < 1 || k.Bytes > 65535 {
 			return fmt.Errorf("binary keys have 1 to 65535 bytes, not %d", k.Bytes)
 		}
-		if k.Bytes < 8 && k.Scatter {
+		if k.numberBytes() < 8 && k.Scatter {
 			return fmt.Errorf("scattered keys need at least 8 bytes: below that two indexes could meet")
 		}
-		if k.Prefix != "" || k.Suffix != "" || k.Digits != 0 {
-			return fmt.Errorf("binary keys have no prefix, suffix or digits")
+		if k.Suffix != "" || k.Digits != 0 {
+			return fmt.Errorf("binary keys have no suffix or digits")
+		}
+		if n := k.numberBytes(); n < 1 {
+			return fmt.Errorf("a prefix of %d bytes leaves nothing of binary keys of %d bytes", len(k.Prefix), k.Bytes)
 		}
 	case Decimal, YCSB:
 		if k.Bytes != 0 {
@@ -68,6 +71,9 @@ func (k KeyShape) Check() error {
 	return nil
 }
 
+// numberBytes returns how many bytes of a binary key come after its prefix.
+func (k KeyShape) numberBytes() int { return k.Bytes - len(k.Prefix) }
+
 // BytesMax returns the length of the longest key.
 func (k KeyShape) BytesMax() int {
 	if k.Format == Binary {
@@ -78,8 +84,8 @@ func (k KeyShape) BytesMax() int {
 
 // IndexLimit returns the number of different keys that the shape can make.
 func (k KeyShape) IndexLimit() uint64 {
-	if k.Format == Binary && k.Bytes < 6 {
-		return 1 << (8 * k.Bytes)
+	if n := k.numberBytes(); k.Format == Binary && n < 6 {
+		return 1 << (8 * n)
 	}
 	return IndexMax + 1
 }
@@ -93,7 +99,7 @@ type KeyMaker struct {
 
 // NewKeyMaker expects a shape that passed Check.
 func NewKeyMaker(shape KeyShape) *KeyMaker {
-	return &KeyMaker{shape: shape, binary16: shape.Format == Binary && shape.Bytes == 16, buffer: make([]byte, 16, shape.BytesMax()+16)}
+	return &KeyMaker{shape: shape, binary16: shape.Format == Binary && shape.Bytes == 16 && shape.Prefix == "", buffer: make([]byte, 16, shape.BytesMax()+16)}
 }
 
 // Key returns the key of an index. It is valid until the next call.
@@ -119,7 +125,7 @@ func (k *KeyShape) Append(dst []byte, index uint64) []byte {
 	}
 	switch k.Format {
 	case Binary:
-		return appendBinary(dst, n, k.Bytes)
+		return appendBinary(append(dst, k.Prefix...), n, k.numberBytes())
 	case Decimal:
 		dst = append(dst, k.Prefix...)
 		start := len(dst)

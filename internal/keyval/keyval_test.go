@@ -68,7 +68,7 @@ func TestMixIsABijection(t *testing.T) {
 }
 
 func TestChangedValuesAreNoticed(t *testing.T) {
-	p := NewPool(ValueShape{PoolBytes: 4096, PoolSeed: 3, RepeatedPermille: 500, LengthMax: 300})
+	p := NewPool(ValueShape{PoolBytes: 4096, PoolSeed: 3, RepeatedPermille: 500, LengthMax: 300, TrialTag: 7})
 	rapid.Check(t, func(t *rapid.T) {
 		index, version := rapid.Uint64Range(0, IndexMax).Draw(t, "index"), rapid.Uint64().Draw(t, "version")
 		value := make([]byte, rapid.IntRange(1, 300).Draw(t, "length"))
@@ -86,7 +86,7 @@ func TestChangedValuesAreNoticed(t *testing.T) {
 }
 
 func FuzzCheck(f *testing.F) {
-	p := NewPool(ValueShape{PoolBytes: 4096, PoolSeed: 3, RepeatedPermille: 500, LengthMax: 300})
+	p := NewPool(ValueShape{PoolBytes: 4096, PoolSeed: 3, RepeatedPermille: 500, LengthMax: 300, TrialTag: 7})
 	value := make([]byte, 100)
 	p.Put(value, 5, 6)
 	f.Add(value, uint64(5))
@@ -109,7 +109,9 @@ func TestImpossibleShapesAreRefused(t *testing.T) {
 		{"1 to 65535", KeyShape{Format: Binary}},
 		{"1 to 65535", KeyShape{Format: Binary, Bytes: 65536}},
 		{"two indexes could meet", KeyShape{Format: Binary, Bytes: 7, Scatter: true}},
-		{"no prefix", KeyShape{Format: Binary, Bytes: 8, Prefix: "a"}},
+		{"leaves nothing", KeyShape{Format: Binary, Bytes: 8, Prefix: "12345678"}},
+		{"two indexes could meet", KeyShape{Format: Binary, Bytes: 8, Prefix: "a", Scatter: true}},
+		{"no suffix", KeyShape{Format: Binary, Bytes: 8, Suffix: "a"}},
 		{"take digits", KeyShape{Format: Decimal, Bytes: 8}},
 		{"20 digits", KeyShape{Format: Decimal, Digits: 21}},
 		{"take none", KeyShape{Format: YCSB, Digits: 1}},
@@ -120,7 +122,8 @@ func TestImpossibleShapesAreRefused(t *testing.T) {
 		}
 	}
 	for _, s := range []ValueShape{
-		{PoolBytes: 4095}, {PoolBytes: 2048}, {PoolBytes: 4096, RepeatedPermille: 1001}, {PoolBytes: 4096, LengthMax: -1}, {PoolBytes: 1 << 31},
+		{PoolBytes: 4095, TrialTag: 1}, {PoolBytes: 2048, TrialTag: 1}, {PoolBytes: 4096, RepeatedPermille: 1001, TrialTag: 1},
+		{PoolBytes: 4096, LengthMax: -1, TrialTag: 1}, {PoolBytes: 1 << 31, TrialTag: 1}, {PoolBytes: 4096},
 	} {
 		if s.Check() == nil {
 			t.Errorf("%+v was taken", s)
@@ -148,7 +151,7 @@ func BenchmarkKey(b *testing.B) {
 }
 
 func BenchmarkPut(b *testing.B) {
-	p, value := NewPool(ValueShape{PoolBytes: 1 << 20, LengthMax: 100}), make([]byte, 100)
+	p, value := NewPool(ValueShape{PoolBytes: 1 << 20, LengthMax: 100, TrialTag: 7}), make([]byte, 100)
 	for i := uint64(0); b.Loop(); i++ {
 		p.Put(value, i, 1)
 	}

@@ -292,6 +292,15 @@ func (r *RecordShape) Check(pool *Pool, record []byte, index uint64, scratch []b
 	return version, len(record) == 0
 }
 
+// OtherTrial reports whether a record's proof is right for index but for its trial's tag.
+func (r *RecordShape) OtherTrial(pool *Pool, record []byte, index uint64) bool {
+	if r.proof < 0 {
+		return false
+	}
+	proof, ok := r.Column(record, r.proof)
+	return ok && len(proof) == r.columns[r.proof].proof && pool.OtherTrial(proof, index)
+}
+
 // Column returns the bytes of one column of a record; ok is false where the record ends before.
 func (r *RecordShape) Column(record []byte, column int) (value []byte, ok bool) {
 	for range column + 1 {

@@ -105,7 +105,7 @@ func TestOnlyTheRecordItselfIsRight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool := NewPool(ValueShape{PoolBytes: 4096, LengthMax: 40})
+	pool := NewPool(ValueShape{PoolBytes: 4096, LengthMax: 40, TrialTag: 7})
 	rapid.Check(t, func(t *rapid.T) {
 		index, version := rapid.Uint64Range(0, IndexMax).Draw(t, "index"), rapid.Uint64().Draw(t, "version")
 		record := r.Append(nil, pool, index, version)

@@ -3,6 +3,7 @@ package keyval
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 )
 
@@ -15,6 +16,7 @@ type ValueShape struct {
 	PoolSeed         uint64 `json:"pool_seed"`
 	RepeatedPermille int    `json:"repeated_permille"` // of each 64 bytes, how many thousandths are the same everywhere
 	LengthMax        int    `json:"length_max"`        // the longest value of the trial
+	TrialTag         uint32 `json:"trial_tag"`         // in the check of every value; not 0, and another one in each trial
 }
 
 // Check says what is wrong with the shape; nil if nothing.
@@ -28,6 +30,9 @@ func (s ValueShape) Check() error {
 	if s.LengthMax < 0 || s.LengthMax > 1<<31-1 {
 		return fmt.Errorf("length_max must be 0 to 2^31-1, not %d", s.LengthMax)
 	}
+	if s.TrialTag == 0 {
+		return errors.New("trial_tag must be 1 to 2^32-1")
+	}
 	return nil
 }
 
@@ -35,6 +40,7 @@ func (s ValueShape) Check() error {
 type Pool struct {
 	bytes []byte
 	mask  uint64
+	tag   uint32
 }
 
 // NewPool expects a shape that passed Check.
@@ -47,7 +53,7 @@ func NewPool(s ValueShape) *Pool {
 		block := words64(s.PoolSeed ^ b<<8)
 		all = append(append(all, block[:fresh]...), same[fresh:]...)
 	}
-	return &Pool{bytes: all, mask: uint64(s.PoolBytes-1) &^ 63}
+	return &Pool{bytes: all, mask: uint64(s.PoolBytes-1) &^ 63, tag: s.TrialTag}
 }
 
 // words64 returns M(x), M(M(x)) … as 64 bytes.
@@ -64,21 +70,21 @@ func hash(index, version uint64) uint64 { return Mix(index ^ version*0xff51afd7e
 // Put writes the value of index and version over the whole of dst, whose length is the value's.
 func (p *Pool) Put(dst []byte, index, version uint64) {
 	if len(dst) < StampBytes {
-		putShort(dst, index)
+		p.putShort(dst, index)
 		return
 	}
 	h := hash(index, version)
 	binary.LittleEndian.PutUint64(dst, index)
 	binary.LittleEndian.PutUint64(dst[8:], version)
 	binary.LittleEndian.PutUint32(dst[16:], uint32(len(dst)))
-	binary.LittleEndian.PutUint32(dst[20:], uint32(h>>32)^uint32(len(dst)))
+	binary.LittleEndian.PutUint32(dst[20:], uint32(h>>32)^uint32(len(dst))^p.tag)
 	body := dst[StampBytes:]
 	copy(body, p.bytes[h&p.mask:])
 }
 
-func putShort(dst []byte, index uint64) {
+func (p *Pool) putShort(dst []byte, index uint64) {
 	var word [8]byte
-	w := index
+	w := index ^ uint64(p.tag)
 	for len(dst) > 0 {
 		w = Mix(w)
 		binary.LittleEndian.PutUint64(word[:], w)
@@ -86,24 +92,39 @@ func putShort(dst []byte, index uint64) {
 	}
 }
 
-// Check returns the version that value proves for index, and whether it is a value of that index at all. A value
+// Check returns the version that value proves for index, and whether it is a value of that index and trial at all. A value
 // shorter than a stamp proves no version: 0 is returned for it.
 func (p *Pool) Check(value []byte, index uint64) (version uint64, right bool) {
 	if len(value) < StampBytes {
 		var short [StampBytes]byte
-		putShort(short[:len(value)], index)
+		p.putShort(short[:len(value)], index)
 		return 0, bytes.Equal(value, short[:len(value)])
 	}
+	version, tag, right := p.read(value, index)
+	return version, right && tag == p.tag
+}
+
+// OtherTrial reports whether value is right for index but for its trial's tag. A value shorter than a stamp does not tell.
+func (p *Pool) OtherTrial(value []byte, index uint64) bool {
+	if len(value) < StampBytes {
+		return false
+	}
+	_, tag, right := p.read(value, index)
+	return right && tag != p.tag
+}
+
+// read returns what a stamp says, and whether index, length and body agree with it.
+func (p *Pool) read(value []byte, index uint64) (version uint64, tag uint32, right bool) {
 	if len(value)+int(p.mask) > len(p.bytes)+StampBytes { // longer than any value of the trial: the pool ends before it
-		return 0, false
+		return 0, 0, false
 	}
 	version = binary.LittleEndian.Uint64(value[8:])
 	h := hash(index, version)
+	tag = binary.LittleEndian.Uint32(value[20:]) ^ uint32(h>>32) ^ uint32(len(value))
 	right = binary.LittleEndian.Uint64(value) == index &&
 		binary.LittleEndian.Uint32(value[16:]) == uint32(len(value)) &&
-		binary.LittleEndian.Uint32(value[20:]) == uint32(h>>32)^uint32(len(value)) &&
 		bytes.Equal(value[StampBytes:], p.bytes[h&p.mask:][:len(value)-StampBytes])
-	return version, right
+	return version, tag, right
 }
 
 // IndexOf returns the index that a value's stamp claims, for a scan that does not know which key comes next. Values

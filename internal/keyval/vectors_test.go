@@ -57,15 +57,16 @@ func read(t *testing.T, name string, into any) {
 }
 
 type shape struct {
-	PoolBytes        int  `json:"pool_bytes"`
-	PoolSeed         word `json:"pool_seed"`
-	RepeatedPermille int  `json:"repeated_permille"`
-	LengthMax        int  `json:"length_max"`
+	PoolBytes        int    `json:"pool_bytes"`
+	PoolSeed         word   `json:"pool_seed"`
+	RepeatedPermille int    `json:"repeated_permille"`
+	LengthMax        int    `json:"length_max"`
+	TrialTag         uint32 `json:"trial_tag"`
 }
 
 func (s shape) pool(t *testing.T) *Pool {
 	t.Helper()
-	v := ValueShape{s.PoolBytes, uint64(s.PoolSeed), s.RepeatedPermille, s.LengthMax}
+	v := ValueShape{s.PoolBytes, uint64(s.PoolSeed), s.RepeatedPermille, s.LengthMax, s.TrialTag}
 	if err := v.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -157,10 +158,11 @@ func TestValueVectors(t *testing.T) {
 
 func TestShortValueVectors(t *testing.T) {
 	for _, v := range vectors[struct {
-		Index  word
-		Values []hexBytes
+		Index    word
+		TrialTag uint32 `json:"trial_tag"`
+		Values   []hexBytes
 	}](t, "short_values.json") {
-		p := NewPool(ValueShape{PoolBytes: 4096})
+		p := NewPool(ValueShape{PoolBytes: 4096, TrialTag: v.TrialTag})
 		for length, want := range v.Values {
 			value := make([]byte, length)
 			if p.Put(value, uint64(v.Index), 99); !bytes.Equal(value, want) {
@@ -178,21 +180,27 @@ func TestCheckVectors(t *testing.T) {
 			Index, Version word
 			Value          hexBytes
 			Right          bool
+			OtherTrial     bool `json:"other_trial"`
 		}
 	}
 	read(t, "checks.json", &v)
-	p, rights := v.Shape.pool(t), 0
+	p, rights, others := v.Shape.pool(t), 0, 0
 	for _, c := range v.Values {
 		version, right := p.Check(c.Value, uint64(c.Index))
 		if right != c.Right || right && version != uint64(c.Version) {
 			t.Errorf("%s: right %v, version %#x; want %v, %#x", c.Name, right, version, c.Right, c.Version)
 		}
+		if other := p.OtherTrial(c.Value, uint64(c.Index)); other != c.OtherTrial {
+			t.Errorf("%s: of another trial: %v, want %v", c.Name, other, c.OtherTrial)
+		} else if other {
+			others++
+		}
 		if right {
 			rights++
 		}
 	}
-	if rights == 0 || rights == len(v.Values) {
-		t.Errorf("%d of %d values are right: both kinds must be there", rights, len(v.Values))
+	if rights == 0 || others == 0 || rights+others >= len(v.Values) {
+		t.Errorf("of %d values %d are right and %d of another trial: all kinds must be there", len(v.Values), rights, others)
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 
 func TestInterrupts(t *testing.T) {
 	calls := make(chan string, 10)
-	stop := Interrupts(func() { calls <- "first" }, func() { calls <- "again" })
+	stop := Interrupts(func(s os.Signal) { calls <- "first " + s.String() }, func() { calls <- "again" })
 	defer stop()
-	for _, want := range []string{"first", "again", "again"} {
+	for _, want := range []string{"first interrupt", "again", "again"} {
 		if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
 			t.Fatal(err)
 		}

@@ -12,27 +12,32 @@ import (
 	"assay/store"
 )
 
-// Estimate is what `--dry-run` says of time and space. Only the durations in the file are known; the rest is guessed
-// from both sides, and loads are left out, because a store may take a second or an hour for one.
+// Estimate is what `--dry-run` says of time and space. Only the durations in the file are known;
+// the rest is guessed from both sides, and loads are left out, because a store may take a second or
+// an hour for one.
 type Estimate struct {
 	Trials, Refused int
 
-	// SecondsLow is the sum of all durations; phases that end by a number of operations count a microsecond each.
+	// SecondsLow is the sum of all durations; phases that end by a number of operations count a
+	// microsecond each.
 	SecondsLow float64
-	// SecondsHigh adds start, drain and final check of each trial, and counts such operations at a slow store's rate.
+	// SecondsHigh adds start, drain and final check of each trial, and counts such operations at a
+	// slow store's rate.
 	SecondsHigh float64
 	// LoadRecords and LoadBytes are what all loads together store: their time is in neither figure.
 	LoadRecords, LoadBytes uint64
-	// DataBytes is the most that one trial may hold at once of data: its records, what it inserts, and as much again twice
-	// for logs and compaction. Trials delete their data, so that it is not a sum.
+	// DataBytes is the most that one trial may hold at once of data: its records, what it inserts,
+	// and as much again twice for logs and compaction. Trials delete their data, so that it is not
+	// a sum.
 	DataBytes uint64
-	// FixedBytes is the most that one of the stores keeps on disk besides, however small its data, and FixedBy which one does;
-	// Unsaid are those that don't say how much they do ([store.Description].FixedDiskBytes).
+	// FixedBytes is the most that one of the stores keeps on disk besides, however small its data,
+	// and FixedBy which one does; Unsaid are those that don't say how much they do
+	// ([store.Description].FixedDiskBytes).
 	FixedBytes uint64
 	FixedBy    string
 	Unsaid     []string
-	// DiskBytes is the most that one trial may need of the disk, as far as stores say what they need: data and the rest, and no more
-	// than its quota.
+	// DiskBytes is the most that one trial may need of the disk, as far as stores say what they
+	// need: data and the rest, and no more than its quota.
 	DiskBytes uint64
 }
 
@@ -100,7 +105,8 @@ func whole(n float64) uint64 {
 	return uint64(n)
 }
 
-// phaseSeconds returns the least and most that a trial's phases may take but its load, and the most that they insert.
+// phaseSeconds returns the least and most that a trial's phases may take but its load, and the most
+// that they insert.
 func phaseSeconds(e *spec.Experiment, t Trial) (low, high, inserted float64) {
 	cell := e.Cells[t.Cell]
 	for _, p := range e.Phases {
@@ -165,8 +171,8 @@ func (e Estimate) String() string {
 	return text
 }
 
-// fixedText says what comes on top of the data. Logs grow as long as a phase overwrites, and when they are dropped is each store's own
-// matter: no figure would hold.
+// fixedText says what comes on top of the data. Logs grow as long as a phase overwrites, and when
+// they are dropped is each store's own matter: no figure would hold.
 func (e Estimate) fixedText() string {
 	var known []string
 	if e.FixedBy != "" {
@@ -178,7 +184,8 @@ func (e Estimate) fixedText() string {
 	return fmt.Sprintf("Not included: files that stores preallocate (%s), and logs.", strings.Join(known, "; "))
 }
 
-// TooLittle says that a disk with so many free bytes may not hold a trial; "" if, as far as is known, it does.
+// TooLittle says that a disk with so many free bytes may not hold a trial; "" if, as far as is
+// known, it does.
 func (e Estimate) TooLittle(freeBytes uint64) string {
 	if e.DiskBytes <= freeBytes {
 		return ""
@@ -187,7 +194,8 @@ func (e Estimate) TooLittle(freeBytes uint64) string {
 		"take fewer records, shorter phases or a disk_quota", format.Bytes(float64(e.DiskBytes)), format.Bytes(float64(freeBytes)))
 }
 
-// BeyondMemory says which memory limits of an experiment bound nothing on a machine with so many bytes of memory, 0 for not known; "" if all do.
+// BeyondMemory says which memory limits of an experiment bound nothing on a machine with so many
+// bytes of memory, 0 for not known; "" if all do.
 func BeyondMemory(e *spec.Experiment, memoryBytes uint64) string {
 	least := int64(0)
 	for _, c := range e.Cells {
@@ -201,7 +209,8 @@ func BeyondMemory(e *spec.Experiment, memoryBytes uint64) string {
 	return fmt.Sprintf("a memory_limit of %s has no effect: this machine has %s", format.Limit(uint64(least)), format.Bytes(float64(memoryBytes)))
 }
 
-// lengthText is a length of time; one that a file may ask for is longer than a time.Duration can be.
+// lengthText is a length of time; one that a file may ask for is longer than a time.Duration can
+// be.
 func lengthText(seconds float64) string {
 	const day, year = 24 * 60 * 60, 365 * 24 * 60 * 60
 	switch {

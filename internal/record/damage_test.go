@@ -291,3 +291,41 @@ func digestOf(t testing.TB, path string) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
+
+func TestAForeignLockStaysAsItIs(t *testing.T) {
+	elsewhere := filepath.Join(t.TempDir(), "theirs")
+	for name, put := range map[string]func(path string) error{
+		"a text":      func(path string) error { return os.WriteFile(path, []byte("owner: another program\n"), 0o600) },
+		"a long text": func(path string) error { return os.WriteFile(path, []byte(strings.Repeat("1", 100)), 0o600) },
+		"a hard link": func(path string) error {
+			if err := os.WriteFile(elsewhere, []byte("12\n"), 0o600); err != nil {
+				return err
+			}
+			return os.Link(elsewhere, path)
+		},
+		"a pipe": func(path string) error { return unix.Mkfifo(path, 0o600) },
+		"a link": func(path string) error { return os.Symlink(elsewhere, path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			directory := t.TempDir()
+			path := filepath.Join(directory, ".lock")
+			if err := put(path); err != nil {
+				t.Fatal(err)
+			}
+			before, err := os.Lstat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, trials := threeTrials()
+			if w, err := record.Create(directory, source, e, trials, record.Environment{}); err == nil {
+				mustClose(t, w)
+				t.Error("it was taken")
+			}
+			after, err := os.Lstat(path)
+			entries, readErr := os.ReadDir(directory)
+			if err != nil || readErr != nil || after.Size() != before.Size() || after.Mode() != before.Mode() || len(entries) != 1 {
+				t.Errorf("before %v, after %v, %d entries, %v", before, after, len(entries), err)
+			}
+		})
+	}
+}

@@ -9,8 +9,9 @@ import (
 
 // Marks returns what the counts of a phase say against ranking its trial.
 func (p *Phase) Marks() (marks []finding.Mark) {
-	var wrong, lost, failed, done uint64
+	var wrong, foreign, lost, failed, done uint64
 	for _, o := range p.Operations {
+		foreign += min(o.Foreign, o.Wrong)
 		wrong, lost, failed, done = wrong+o.Wrong, lost+o.Lost, failed+o.Errors+o.Timeout, done+o.Done()
 	}
 	mark := func(code finding.Code, count uint64, outcomes ...string) {
@@ -23,10 +24,24 @@ func (p *Phase) Marks() (marks []finding.Mark) {
 		}
 		marks = append(marks, finding.Mark{Message: m, Phase: p.Name})
 	}
-	mark(finding.MarkWrong, wrong, "wrong")
+	mark(finding.MarkWrong, wrong-foreign, "wrong")
+	mark(finding.MarkOtherTrial, foreign)
 	mark(finding.MarkLost, lost, "lost")
 	mark(finding.MarkFailed, failed, "error", "timeout")
 	mark(finding.MarkUnfinished, p.Unfinished)
+	if h := p.History; h != nil && !h.Eventual {
+		mark := func(code finding.Code, count uint64, pairs ...any) {
+			if count > 0 {
+				m := finding.New(code, "count", count, "of", h.Reads).With(pairs...)
+				marks = append(marks, finding.Mark{Message: m, Phase: p.Name})
+			}
+		}
+		mark(finding.MarkStaleReads, h.Stale, "late_ns", h.LateP50NS, "late_max_ns", h.LateMaxNS)
+		mark(finding.MarkLostUpdates, h.LostUpdates)
+		mark(finding.MarkVanished, h.Vanished)
+		mark(finding.MarkGhosts, h.Ghosts)
+		mark(finding.MarkUnordered, uint64(h.Unordered))
+	}
 	if outcomes := done + p.Unfinished; outcomes != p.Attempted {
 		marks = append(marks, finding.Mark{Phase: p.Name, Message: finding.New(finding.MarkSum, "attempted", p.Attempted, "outcomes", outcomes)})
 	}
@@ -60,7 +75,8 @@ func (f *FinalCheck) Marks() (marks []finding.Mark) {
 		count uint64
 	}{
 		{finding.MarkReadbackLost, f.Lost}, {finding.MarkReadbackStale, f.Stale},
-		{finding.MarkReadbackWrong, f.Wrong}, {finding.MarkReadbackFailed, f.Errors},
+		{finding.MarkReadbackWrong, f.Wrong - min(f.Foreign, f.Wrong)}, {finding.MarkReadbackOther, f.Foreign},
+		{finding.MarkReadbackFailed, f.Errors},
 	} {
 		if fault.count == 0 {
 			continue

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"assay/internal/plan"
 )
@@ -45,11 +46,48 @@ func Resume(directory string) (w *Writer, left []plan.Trial, err error) {
 	if w, err = newWriter(directory, run.Header, run.Plan, locked); err != nil {
 		return nil, nil, err
 	}
+	if err := w.noteKill(run); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("resume %s: %w", directory, err), w.Close())
+	}
 	text := fmt.Sprintf("%d of %d trials are left", len(left), len(run.Plan))
 	if err := w.Event(EventResumed, "", text); err != nil {
 		return nil, nil, errors.Join(err, w.Close())
 	}
 	return w, left, nil
+}
+
+// noteKill records that the run before this one was ended without a word, and when it last wrote something.
+func (w *Writer) noteKill(run *Run) error {
+	if len(run.Events) > 0 {
+		last := run.Events[len(run.Events)-1]
+		if last.Kind == EventEnded || last.Kind == EventInterrupted {
+			return nil
+		}
+		if n := len(run.Header.Interruptions); n > 0 && !run.Header.Interruptions[n-1].At.Before(last.At) {
+			return nil // by a second Ctrl-C: the first one is recorded
+		}
+		return w.Interrupted(w.lastWrite(run, last.At), SignalKilled)
+	}
+	return w.Interrupted(run.Header.Created, SignalKilled)
+}
+
+// lastWrite returns when a sample was last written; at: no later than the last event.
+func (w *Writer) lastWrite(run *Run, at time.Time) time.Time {
+	for _, trial := range run.Plan {
+		if run.Trials[trial.ID] != nil {
+			continue
+		}
+		aside, err := filepath.Glob(filepath.Join(globEscape(trialDirectory(w.directory, trial.ID))+".interrupted-*", seriesFile))
+		if err != nil {
+			continue
+		}
+		for _, path := range aside {
+			if info, err := os.Stat(path); err == nil && info.ModTime().After(at) {
+				at = info.ModTime()
+			}
+		}
+	}
+	return at
 }
 
 // resumable reads a run whose experiment and plan are whole and the ones that it began with.

@@ -7,6 +7,7 @@ import (
 
 	"assay/internal/finding"
 	"assay/internal/histogram"
+	"assay/internal/history"
 	"assay/internal/host"
 	"assay/internal/plan"
 	"assay/internal/trace"
@@ -36,6 +37,8 @@ type Trial struct {
 
 	Version   string            `json:"version,omitempty"` // of the store's library or server
 	Settings  map[string]string `json:"settings,omitempty"`
+	Tag       uint32            `json:"trial_tag,omitempty"`     // in the check of every value that the trial wrote
+	Namespace string            `json:"key_namespace,omitempty"` // what its keys began with, on a server; "": nothing
 	Abilities store.Abilities   `json:"abilities"`
 	Memory    *Memory           `json:"memory,omitempty"` // nil: not measured
 	Phases    []Phase           `json:"phases"`
@@ -84,7 +87,8 @@ type Phase struct {
 	Attempted  uint64        `json:"attempted"`  // operations begun, counted by the conductor from the trace
 	Unfinished uint64        `json:"unfinished"` // begun, without an outcome
 	Messages   []Message     `json:"messages,omitempty"`
-	Clock      string        `json:"clock"` // tsc or monotonic
+	Clock      string        `json:"clock"`             // tsc or monotonic
+	History    *History      `json:"history,omitempty"` // nil: no key's history was recorded
 	ClockDrift time.Duration `json:"clock_drift_ns"`
 
 	HandleWaitNS  uint64 `json:"handle_wait_ns,omitempty"`
@@ -137,6 +141,7 @@ type Operation struct {
 	Lost     uint64 `json:"lost"`
 	Conflict uint64 `json:"conflict"`
 	Wrong    uint64 `json:"wrong"`
+	Foreign  uint64 `json:"foreign,omitempty"` // of wrong: values of another trial
 	Errors   uint64 `json:"errors"`
 	Timeout  uint64 `json:"timeout"`
 
@@ -151,6 +156,19 @@ type Operation struct {
 
 	Service  *histogram.Histogram `json:"service_ns"`            // of all outcomes
 	Response *histogram.Histogram `json:"response_ns,omitempty"` // from the due time; open load only
+}
+
+// History is what was recorded of a sample of keys, for the check of consistency.
+type History struct {
+	Sample  int    `json:"sample"`  // keys
+	Records uint64 `json:"records"` // operations on them that were recorded
+	Dropped uint64 `json:"dropped"` // that found no room: the history ends before the phase
+	// CompleteNS is the moment up to which every operation on these keys is recorded, since the phase's start; nil: to its end.
+	CompleteNS *int64 `json:"complete_ns,omitempty"`
+	// Eventual: the store promises no more than that a read returns some acknowledged value, so that stale reads are no fault.
+	Eventual bool `json:"eventual,omitempty"`
+
+	history.Consistency
 }
 
 // Done returns the operations that have an outcome.
@@ -244,6 +262,7 @@ type FinalCheck struct {
 	Lost     uint64   `json:"lost"`  // absent, though a write was acknowledged and no delete could have come after it
 	Stale    uint64   `json:"stale"` // an older value than any that the last acknowledged writes allow
 	Wrong    uint64   `json:"wrong"`
+	Foreign  uint64   `json:"foreign,omitempty"` // of wrong: values of another trial
 	Errors   uint64   `json:"errors"`
 	Unknown  uint64   `json:"unknown"` // values too short to prove their version
 	Examples []string `json:"examples,omitempty"`

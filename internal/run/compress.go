@@ -81,7 +81,7 @@ func compressedShares(e *spec.Experiment, shape lengths) map[string]float64 {
 		return nil // of empty values there is nothing to compress
 	}
 	pool := keyval.NewPool(keyval.ValueShape{
-		PoolBytes: e.Values.PoolBytes, PoolSeed: e.Seed, RepeatedPermille: e.Values.RepeatedPermille, LengthMax: longest,
+		PoolBytes: e.Values.PoolBytes, PoolSeed: e.Seed, RepeatedPermille: e.Values.RepeatedPermille, LengthMax: longest, TrialTag: 1,
 	})
 	sample := make([]byte, 0, sampleBytes+longest)
 	for index := uint64(0); len(sample) < sampleBytes; index++ {

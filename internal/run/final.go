@@ -39,7 +39,7 @@ func (t *trial) finalCheck(ctx context.Context) error {
 		return fmt.Errorf("final check: %w", err)
 	}
 	check := record.FinalCheck{Records: counts.Records, Of: of, Right: counts.Right, Lost: counts.Lost, Stale: counts.Stale,
-		Wrong: counts.Wrong, Errors: counts.Errors, Unknown: counts.Unknown, Examples: counts.Examples}
+		Wrong: counts.Wrong, Foreign: counts.Foreign, Errors: counts.Errors, Unknown: counts.Unknown, Examples: counts.Examples}
 	t.result.Final = &check
 	t.result.Marks = append(t.result.Marks, check.Marks()...)
 	return nil

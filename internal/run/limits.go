@@ -3,6 +3,8 @@ package run
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -90,7 +92,7 @@ func (t *trial) noRoom(err error) bool {
 		return false
 	}
 	hung := errors.Is(err, conductor.ErrHung) && free < min(fullBytes, total/3)
-	return hung || free < emptyBytes || free < fullBytes && (saysFull(err.Error()) || t.logSaysFull())
+	return hung || free < emptyBytes || host.InodesFull(t.data) && saysFull(err.Error()) || free < fullBytes && (saysFull(err.Error()) || t.logSaysFull())
 }
 
 func sizeText(bytes uint64) string {
@@ -167,7 +169,7 @@ func (d *diskWatch) full(messages []counters.Message) bool {
 		return false
 	}
 	free, _, err := host.Space(d.directory)
-	return err == nil && free < fullBytes
+	return err == nil && (free < fullBytes || host.InodesFull(d.directory))
 }
 
 // saysFull knows the words for ENOSPC: the C library's, and what engines make of it.
@@ -191,6 +193,12 @@ func (t *trial) judgeDisk(p *spec.Phase, result *record.Phase) error {
 		t.result.Cause = finding.CauseQuota
 		return fmt.Errorf("the load reached the disk quota of %s before all %d records were stored: fewer records, or a larger disk_quota",
 			sizeText(uint64(t.cell.DiskQuota)), t.cell.Records)
+	case t.data != "" && vanished(t.data):
+		t.result.Marks = append(t.result.Marks, finding.Mark{Message: finding.New(finding.MarkDataGone), Phase: p.Name})
+	case result.EndedBy != record.EndedDiskFull && p.Load && refusedForRoom(result) != "":
+		// A short load ends before its samples see that it fails. Later phases would count on records that are not there.
+		t.result.Cause = finding.CauseDiskFull
+		return fmt.Errorf("the load met a full disk: %s", refusedForRoom(result))
 	case result.EndedBy == record.EndedDiskFull:
 		t.full = true
 		full := t.fullDisk()
@@ -203,6 +211,20 @@ func (t *trial) judgeDisk(p *spec.Phase, result *record.Phase) error {
 		}
 	}
 	return nil
+}
+
+// vanished says that a directory was removed or replaced by something else.
+func vanished(directory string) bool {
+	info, err := os.Lstat(directory)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir()
+}
+
+// refusedForRoom returns what a store said when operations of a phase failed for want of room; "": none did.
+func refusedForRoom(p *record.Phase) string {
+	if i := slices.IndexFunc(p.Messages, func(m record.Message) bool { return saysFull(m.Text) }); i >= 0 {
+		return p.Messages[i].Text
+	}
+	return ""
 }
 
 // leaveOut says that a phase was not begun on a full disk.

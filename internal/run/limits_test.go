@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -331,5 +332,58 @@ func TestOnlyPhasesThatWriteEndAtAQuota(t *testing.T) {
 		if got := full.watchDisk(&trace.File{Operations: []trace.Operation{trace.Read, o}}).reached(time.Now()); got != ends {
 			t.Errorf("a phase of reads and %s ended at the quota: %v, want %v", o, got, ends)
 		}
+	}
+}
+
+// A load so short that no sample sees it fail must not leave later phases with fewer records than they count on.
+func TestALoadThatMetAFullDiskFails(t *testing.T) {
+	t.Parallel()
+	directory := filepath.Join(t.TempDir(), "run")
+	text := strings.NewReplacer("records: 0", "records: 50", "phases:\n", "phases:\n  - {name: load, load: true}\n").Replace(inserts("roomless", "D0", ""))
+	if _, err := runIn(text, directory, ""); err != nil {
+		t.Fatal(err)
+	}
+	trial := trialOf(t, directory, "roomless")
+	if trial.State != record.Failed || !strings.Contains(trial.Error, "the load met a full disk") || len(trial.Phases) != 1 {
+		t.Errorf("%s %q, %d phases", trial.State, trial.Error, len(trial.Phases))
+	}
+}
+
+func TestAVanishedDirectoryIsMarked(t *testing.T) {
+	t.Parallel()
+	directory := filepath.Join(t.TempDir(), "run")
+	text := strings.ReplaceAll(inserts("vanishing", "D0", ""), "30s, operations: 60000", "100ms")
+	if _, err := runIn(text, directory, ""); err != nil {
+		t.Fatal(err)
+	}
+	trial := trialOf(t, directory, "vanishing")
+	if trial.State != record.Marked || !slices.Contains(codes(trial), string(finding.FaultVanished)) {
+		t.Errorf("%s %q, %v", trial.State, trial.Error, trial.Marks)
+	}
+}
+
+func TestInodesThatAreUsedUpAreCalledThat(t *testing.T) {
+	t.Parallel()
+	point := t.TempDir()
+	if err := unix.Mount("assay-test", point, "tmpfs", 0, "size=16m,nr_inodes=5"); err != nil {
+		t.Skipf("skipped: nothing can be mounted here: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(point, unix.MNT_DETACH) })
+	if host.InodesFull(point) {
+		t.Fatal("no inode is left at the beginning")
+	}
+	for n := 0; os.WriteFile(filepath.Join(point, fmt.Sprint(n)), nil, 0o600) == nil; n++ {
+	}
+	writer, id := writerOf(t)
+	w, err := writer.TrialStarted(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := &trial{writer: w, data: point, run: &running{}}
+	if !one.noRoom(errors.New("open 7: no space left on device")) || !strings.Contains(finding.Text(one.fullDisk()), "no inode was left") {
+		t.Errorf("%v, %s", host.InodesFull(point), finding.Text(one.fullDisk()))
+	}
+	if err := errors.Join(w.Abandon(), writer.Close()); err != nil {
+		t.Error(err)
 	}
 }

@@ -34,6 +34,7 @@ func (t *trial) phase(ctx context.Context, p *spec.Phase, position int) error {
 	if !p.Load {
 		request.MustHitBelow = min(audit.PresentBelow(t.past), audit.LowestDeleted(file))
 	}
+	keys := t.recordKeys(p, file, number)
 	result := record.Phase{
 		Name: p.Name, Number: number, Measured: !p.Load && !p.Unmeasured, Load: p.Load, Open: p.Rate > 0,
 		Threads: len(file.Threads), Batch: batchOf(file), SampleNS: int64(t.samplePeriod(p)),
@@ -49,7 +50,7 @@ func (t *trial) phase(ctx context.Context, p *spec.Phase, position int) error {
 	defer w.close()
 	runErr := w.watch(ctx)
 	problems := w.collect()
-	t.remember(p, file, number, w)
+	t.remember(p, file, number, w, keys)
 	result.EndedBy = w.endedBy(runErr)
 	if w.died() {
 		t.measureSizes(&result)
@@ -160,8 +161,13 @@ func (t *trial) samplePeriod(p *spec.Phase) time.Duration {
 }
 
 // remember keeps what later phases and the final check need to know of this one.
-func (t *trial) remember(p *spec.Phase, file *trace.File, number int, w *watched) {
-	t.past = append(t.past, audit.NewPhase(number, file, p.Load, w.files.counters))
+func (t *trial) remember(p *spec.Phase, file *trace.File, number int, w *watched, keys []uint64) {
+	past := audit.NewPhase(number, file, p.Load, w.files.counters)
+	if w.files.history != nil {
+		past.History = audit.NewHistory(number, keys, file, w.files.history, w.files.counters)
+		w.result.History = historyOf(past.History, t.store.Description.Eventual)
+	}
+	t.past = append(t.past, past)
 	if p.Load {
 		t.loaded = t.cell.Records
 	}
@@ -176,7 +182,7 @@ func (t *trial) drain(result *record.Phase) error {
 	began := time.Now()
 	for t.result.Abilities.Inspect {
 		var inspected control.Inspected
-		if err := t.worker.Call(control.Request{Command: control.CommandInspect}, t.run.experiment.StepTimeout, &inspected); err != nil {
+		if err := t.call(control.Request{Command: control.CommandInspect}, &inspected); err != nil {
 			return fmt.Errorf("inspect: %w", err)
 		}
 		result.Stats = inspected.Stats

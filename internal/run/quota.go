@@ -110,6 +110,9 @@ func (t *trial) fullDisk() finding.Message {
 	if free, err := host.FreeBytes(disk); err == nil {
 		full = full.With("free", free)
 	}
+	if full.Code == finding.MarkDiskFull && host.InodesFull(disk) {
+		full = full.With("inodes", true)
+	}
 	return full
 }
 

@@ -17,12 +17,16 @@
 //	final.go    what was acknowledged, is it there?
 //	programs.go is the worker still the program that the run began with?
 //	compress.go what compressors make of the values
+//	tag.go      what tells a trial's values and keys from those of others
+//	history.go  the sample of keys whose history is recorded
+//	servers.go  what servers hold before the run, and what a trial takes away again
 //	shared.go   the files that conductor and worker share
 package run
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -62,6 +66,7 @@ type running struct {
 	quota      quotaWay
 	writesWhy  string // why /proc/PID/io must not be asked for host writes; "": it is right here
 	result     Result
+	noted      func() // waits until an interruption is written down
 }
 
 // New runs an experiment in a new run directory. source is the experiment's file. When ctx is cancelled, the trial under way
@@ -84,7 +89,7 @@ func New(ctx context.Context, e *spec.Experiment, source []byte, o Options) (Res
 	if err != nil {
 		return Result{}, err
 	}
-	r := &running{options: o, experiment: e, writer: writer, view: o.View, quota: quota,
+	r := &running{options: o, experiment: e, writer: writer, noted: noteInterruption(ctx, writer, o.View), view: o.View, quota: quota,
 		writesWhy: environment.NotMeasured[writesSeries], result: Result{Planned: len(trials)}}
 	return r.finish(r.trials(ctx, trials, len(trials)))
 }
@@ -112,7 +117,7 @@ func Resume(ctx context.Context, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := &running{options: o, experiment: &before.Experiment, writer: writer, view: o.View, quota: quota,
+	r := &running{options: o, experiment: &before.Experiment, writer: writer, noted: noteInterruption(ctx, writer, o.View), view: o.View, quota: quota,
 		writesWhy: now.NotMeasured[writesSeries], result: Result{Planned: len(before.Plan)}}
 	for id, trial := range before.Trials {
 		if trial.State != record.Interrupted && !contains(left, id) {
@@ -120,6 +125,33 @@ func Resume(ctx context.Context, o Options) (Result, error) {
 		}
 	}
 	return r.finish(r.trials(ctx, left, len(before.Plan)))
+}
+
+// Stopped is the cause of a context that a signal ended.
+type Stopped struct{ Signal string }
+
+func (s Stopped) Error() string { return "stopped by " + s.Signal }
+
+// noteInterruption writes down, as soon as ctx ends, when that was and by which signal: a second Ctrl-C may leave no time for it.
+// done waits for that.
+func noteInterruption(ctx context.Context, w *record.Writer, view live.View) (done func()) {
+	noted := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(noted)
+		signal := "none" // the caller's own end, as of a test
+		var stopped Stopped
+		if errors.As(context.Cause(ctx), &stopped) {
+			signal = stopped.Signal
+		}
+		if err := w.Interrupted(time.Now(), signal); err != nil {
+			view.Message(err.Error())
+		}
+	})
+	return func() {
+		if !stop() {
+			<-noted
+		}
+	}
 }
 
 const stoppedText = "stopped; what was measured is kept"
@@ -143,6 +175,7 @@ func (r *running) trials(ctx context.Context, left []plan.Trial, planned int) er
 	}
 	r.view.RunStarted(live.Run{Name: r.experiment.Name, Trials: planned, Done: done, Arms: arms,
 		Estimate: time.Duration(estimate.SecondsHigh * float64(time.Second))})
+	r.tellHeld(ctx, left)
 	for i, p := range left {
 		if ctx.Err() != nil {
 			r.result.Interrupted = true
@@ -212,6 +245,7 @@ func (r *running) count(state record.State, role plan.Role) {
 }
 
 func (r *running) finish(err error) (Result, error) {
+	r.noted()
 	kind, text := record.EventEnded, ""
 	switch {
 	case err != nil:

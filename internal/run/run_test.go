@@ -41,6 +41,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if len(os.Args) > 3 && os.Args[1] == "deaf" {
+		goDeaf(os.Args[2], os.Args[3])
+		os.Exit(0)
+	}
 	if len(os.Args) > 4 && os.Args[1] == "conduct" {
 		if _, err := runIn(os.Args[2], os.Args[3], os.Args[4]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -86,11 +90,18 @@ func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
 // runText runs an experiment into a directory.
 func runText(ctx context.Context, text, directory string) (Result, error) {
+	return runTextWith(ctx, text, directory, func(*Options) {})
+}
+
+// runTextWith does so with other options.
+func runTextWith(ctx context.Context, text, directory string, change func(*Options)) (Result, error) {
 	e, err := spec.Load([]byte(text), "test.yaml", nil, spec.Drivers{Describe: func(s spec.Store) (store.Description, error) { return describe(s.Driver) }})
 	if err != nil {
 		return Result{}, err
 	}
-	return New(ctx, e, []byte(text), options(directory))
+	o := options(directory)
+	change(&o)
+	return New(ctx, e, []byte(text), o)
 }
 
 // experiment is a small experiment on one driver.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -10,11 +11,13 @@ import (
 	"assay/internal/trace"
 )
 
-// mapped is the trace and counters of a phase, in files without a name that the worker opens by /proc/PID/fd/N.
+// mapped is the trace, counters and history of a phase, in files without a name that the worker opens by /proc/PID/fd/N.
 type mapped struct {
 	trace        *os.File
 	countersFile *os.File
 	counters     *counters.File
+	historyFile  *os.File // nil: the trace has no recorded entries
+	history      *counters.History
 }
 
 // mapFiles makes the files. What goes wrong is Assay's own fault, never the store's.
@@ -23,10 +26,15 @@ func mapFiles(file *trace.File) (_ *mapped, err error) {
 	defer func() {
 		if err != nil {
 			m.forget()
+			_ = m.unmap() // the first error says more
 			err = ownFault{err}
 		}
 	}()
-	if err := checkRoom(file.Bytes() + counters.Bytes(file)); err != nil {
+	need, room := file.Bytes()+counters.Bytes(file), historyRoom(file)
+	if room > 0 {
+		need += counters.HistoryBytes(len(file.Threads), room)
+	}
+	if err := checkRoom(need); err != nil {
 		return nil, err
 	}
 	if m.trace, err = memfile.Create("assay-trace"); err != nil {
@@ -45,15 +53,34 @@ func mapFiles(file *trace.File) (_ *mapped, err error) {
 		return nil, err
 	}
 	if err := memfile.SealSize(m.countersFile); err != nil {
-		_ = m.counters.Unmap() // the first error says more
 		return nil, err
 	}
-	return m, nil
+	if room == 0 {
+		return m, nil
+	}
+	if m.historyFile, err = memfile.Create("assay-history"); err != nil {
+		return nil, err
+	}
+	if m.history, err = counters.CreateHistory(m.historyFile, len(file.Threads), room); err != nil {
+		return nil, err
+	}
+	return m, memfile.SealSize(m.historyFile)
+}
+
+// unmap gives the memory of the counters and the history back.
+func (m *mapped) unmap() (err error) {
+	if m.counters != nil {
+		err = m.counters.Unmap()
+	}
+	if m.history != nil {
+		err = errors.Join(err, m.history.Unmap())
+	}
+	return err
 }
 
 // forget closes the files, once the worker has mapped them. The conductor's own map of the counters stays.
 func (m *mapped) forget() {
-	for _, file := range []*os.File{m.trace, m.countersFile} {
+	for _, file := range []*os.File{m.trace, m.countersFile, m.historyFile} {
 		if file != nil {
 			_ = file.Close() // memory: there is nothing to lose
 		}

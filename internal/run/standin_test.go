@@ -25,8 +25,9 @@ type standIn struct {
 	name  string
 	kind  store.Kind
 	class store.Durability
-	fails bool // every put
-	lazy  bool // it writes its records to a file, once nobody has asked for anything for a while
+	fails error // of every put
+	gone  bool  // its directory, as soon as it is open
+	lazy  bool  // it writes its records to a file, once nobody has asked for anything for a while
 }
 
 // driversHere are those that the worker of these tests has.
@@ -34,8 +35,11 @@ func driversHere() []store.Driver {
 	return slices.Concat(drivers.All(), misbehave.Drivers(), []store.Driver{
 		standIn{name: "forgetful", kind: store.Embedded, class: store.D3},
 		standIn{name: "lazy", kind: store.Embedded, class: store.D0, lazy: true},
-		standIn{name: "failing", kind: store.Memory, class: store.D0, fails: true},
+		standIn{name: "failing", kind: store.Memory, class: store.D0, fails: errors.New("it can't")},
+		standIn{name: "roomless", kind: store.Embedded, class: store.D0, fails: errors.New("write x: no space left on device")},
+		standIn{name: "vanishing", kind: store.Embedded, class: store.D0, gone: true},
 		standIn{name: "distant", kind: store.Server, class: store.D0},
+		keepsake{},
 	})
 }
 
@@ -50,8 +54,10 @@ func (d standIn) Open(ctx context.Context, c store.Config) (store.Store, error) 
 	switch {
 	case err != nil:
 		return nil, err
-	case d.fails:
-		return failing{inMemory}, nil
+	case d.fails != nil:
+		return failing{inMemory, d.fails}, nil
+	case d.gone:
+		return plain{inMemory}, os.RemoveAll(c.Directory)
 	case !d.lazy:
 		return plain{inMemory}, nil
 	}
@@ -72,16 +78,22 @@ func (p plain) Handle() (store.Handle, error) {
 	return struct{ store.Handle }{h}, err
 }
 
-type failing struct{ store.Store }
+type failing struct {
+	store.Store
+	err error
+}
 
 func (f failing) Handle() (store.Handle, error) {
 	h, err := f.Store.Handle()
-	return failingHandle{h}, err
+	return failingHandle{h, f.err}, err
 }
 
-type failingHandle struct{ store.Handle }
+type failingHandle struct {
+	store.Handle
+	err error
+}
 
-func (failingHandle) Put([]byte, []byte) error { return errors.New("it can't") }
+func (h failingHandle) Put([]byte, []byte) error { return h.err }
 
 type lazyStore struct {
 	store.Store

@@ -19,7 +19,7 @@ func operations(totals []counters.Total) []record.Operation {
 		all[i] = record.Operation{
 			Name: t.Operation.String(),
 			OK:   t.Outcomes[counters.OK], Miss: t.Outcomes[counters.Miss], Lost: t.Outcomes[counters.Lost],
-			Conflict: t.Outcomes[counters.Conflict], Wrong: t.Outcomes[counters.Wrong],
+			Conflict: t.Outcomes[counters.Conflict], Wrong: t.Outcomes[counters.Wrong], Foreign: t.Foreign,
 			Errors: t.Outcomes[counters.Error], Timeout: t.Outcomes[counters.Timeout],
 			BytesWritten: t.BytesWritten, BytesRead: t.BytesRead, Items: t.Items, MaxNS: t.ServiceMaxNS,
 			Service: t.Service, Response: t.Response,

@@ -34,10 +34,14 @@ type trial struct {
 	sampler *host.Sampler
 	limit   *host.MemoryGroup // nil: no memory limit
 	writes  hostWrites
-	servers host.Servers // under test
-	full    bool         // the disk is, or was when the worker died: no further phase begins
+	servers host.Servers    // under test
+	ctx     context.Context // ends at the user's Ctrl-C
+	full    bool            // the disk is, or was when the worker died: no further phase begins
 
 	freeBefore uint64 // bytes of the disk that the store's files stand on, before they did; 0: not known, or it is the trial's alone
+
+	opened bool   // the store has been opened once
+	tag    uint32 // in the check of every value
 
 	loaded uint64 // records that were stored with version 0
 	fresh  uint64 // the first index that no key has had
@@ -120,6 +124,7 @@ func (f ownFault) Unwrap() error { return f.error }
 func (f ownFault) Is(target error) bool { return target == errRunDirectory }
 
 func (t *trial) conduct(ctx context.Context) (err error) {
+	t.ctx = ctx
 	if t.store.Description.Kind == store.Embedded {
 		if t.data, err = t.run.writer.DataDirectory(t.run.options.DataRoot, t.plan.ID); err != nil {
 			return fmt.Errorf("%w in %s: %w", errRunDirectory, cmp.Or(t.run.options.DataRoot, t.run.options.Directory), err)
@@ -138,6 +143,9 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	if len(command) == 0 {
 		command = t.run.options.Worker
 	}
+	if err := t.name(); err != nil {
+		return ownFault{err}
+	}
 	if t.worker, err = conductor.Start(command, t.writer.Log()); err != nil {
 		t.result.Cause = finding.CauseNoWorker
 		return err
@@ -145,8 +153,15 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	defer t.endMemoryLimit() // after the worker's end, whose cause it knows
 	defer func() { err = t.explain(err) }()
 	defer func() {
-		if endErr := t.worker.End(t.run.experiment.StepTimeout); endErr != nil && err == nil {
+		patience := t.run.experiment.StepTimeout
+		if ctx.Err() != nil {
+			patience = stopPatience
+		}
+		if endErr := t.worker.End(patience); endErr != nil && err == nil {
 			err = endErr
+		}
+		if left := t.worker.Left(); left > 0 {
+			t.run.view.Message(fmt.Sprintf("the worker of trial %s left %d processes behind; they were killed", t.plan.ID, left))
 		}
 	}()
 	if err := t.limitMemory(); err != nil {
@@ -165,7 +180,20 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	if err := t.finalCheck(ctx); err != nil {
 		return err
 	}
-	return t.worker.Call(control.Request{Command: control.CommandClose}, t.run.experiment.StepTimeout, nil)
+	t.removeKeys(ctx)
+	return t.call(control.Request{Command: control.CommandClose}, nil)
+}
+
+// stopPatience is how long a worker may take to end, or a phase to stop, once the user has asked for it.
+const stopPatience = 2 * time.Second
+
+// call asks the worker for a step. The user's Ctrl-C ends it at once.
+func (t *trial) call(r control.Request, result any) error {
+	err := t.worker.CallContext(t.ctx, r, t.run.experiment.StepTimeout, result)
+	if err != nil && t.ctx.Err() != nil {
+		return errInterrupted
+	}
+	return err
 }
 
 func (t *trial) phases(ctx context.Context) error {
@@ -214,14 +242,15 @@ func (t *trial) open(class store.Durability) error {
 	for _, p := range t.run.experiment.Phases {
 		threads = max(threads, p.Threads)
 	}
-	err := t.worker.Call(control.Request{Command: control.CommandOpen, Open: &control.Open{
-		Driver: t.store.Driver, Directory: t.data, Endpoints: t.store.Endpoints, Durability: class,
+	err := t.call(control.Request{Command: control.CommandOpen, Open: &control.Open{
+		Driver: t.store.Driver, First: !t.opened, Directory: t.data, Endpoints: t.store.Endpoints, Durability: class,
 		LossWindowNS: int64(t.cell.LossWindow), Options: t.store.Options, Handles: t.cell.Handles,
 		PoolHandles: t.cell.PoolHandles, Threads: threads,
-	}}, t.run.experiment.StepTimeout, &opened)
+	}}, &opened)
 	if err != nil {
 		return err
 	}
+	t.opened = true
 	if err := t.define(); err != nil {
 		return err
 	}
@@ -241,7 +270,7 @@ func (t *trial) define() error {
 			d.Indexes = append(d.Indexes, control.Index{Column: x.Column, Kind: x.Kind})
 		}
 	}
-	if err := t.worker.Call(control.Request{Command: control.CommandDefine, Define: d}, t.run.experiment.StepTimeout, nil); err != nil {
+	if err := t.call(control.Request{Command: control.CommandDefine, Define: d}, nil); err != nil {
 		return fmt.Errorf("define: %w", err)
 	}
 	return nil
@@ -255,11 +284,11 @@ func (t *trial) reopen() error {
 		return nil
 	}
 	if t.result.Abilities.Sync {
-		if err := t.worker.Call(control.Request{Command: control.CommandSync}, t.run.experiment.StepTimeout, nil); err != nil {
+		if err := t.call(control.Request{Command: control.CommandSync}, nil); err != nil {
 			return fmt.Errorf("sync: %w", err)
 		}
 	}
-	if err := t.worker.Call(control.Request{Command: control.CommandClose}, t.run.experiment.StepTimeout, nil); err != nil {
+	if err := t.call(control.Request{Command: control.CommandClose}, nil); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
 	if t.cold() {
@@ -274,9 +303,10 @@ func (t *trial) reopen() error {
 func (t *trial) prepare(name string, number int) *control.Prepare {
 	e := t.run.experiment
 	return &control.Prepare{
-		Phase: name, Number: number, Keys: e.Keys,
+		Phase: name, Number: number, Keys: t.keys(),
 		Values: keyval.ValueShape{
-			PoolBytes: e.Values.PoolBytes, PoolSeed: t.plan.Seed, RepeatedPermille: e.Values.RepeatedPermille, LengthMax: t.lengthMax(),
+			PoolBytes: e.Values.PoolBytes, PoolSeed: e.Seed, RepeatedPermille: e.Values.RepeatedPermille, LengthMax: t.lengthMax(),
+			TrialTag: t.tag,
 		},
 		Verify: e.Verify, LoadedRecords: t.loaded, Clock: e.Clock,
 	}

@@ -66,8 +66,11 @@ func (t *trial) begin(file *trace.File, request *control.Prepare, result *record
 	w := &watched{trial: t, file: file, files: files, request: request, result: result,
 		fine: len(file.Threads)*len(file.Operations) <= lanesFine}
 	request.Trace, request.Counters = files.trace.Name(), files.countersFile.Name()
+	if files.historyFile != nil {
+		request.History = files.historyFile.Name()
+	}
 	var prepared control.Prepared
-	err = t.worker.Call(control.Request{Command: control.CommandPrepare, Prepare: request}, t.run.experiment.StepTimeout, &prepared)
+	err = t.call(control.Request{Command: control.CommandPrepare, Prepare: request}, &prepared)
 	files.forget()
 	if err != nil {
 		w.close()
@@ -79,7 +82,7 @@ func (t *trial) begin(file *trace.File, request *control.Prepare, result *record
 }
 
 func (w *watched) close() {
-	if err := w.files.counters.Unmap(); err != nil {
+	if err := w.files.unmap(); err != nil {
 		w.trial.run.view.Message("unmapping the counters: " + err.Error())
 	}
 }
@@ -131,7 +134,11 @@ func (w *watched) watch(ctx context.Context) error {
 		}
 		if why := w.hangs(began); why != "" {
 			w.dead = true
-			return t.worker.Hung(why)
+			err := t.worker.Hung(why)
+			if w.ending == record.EndedInterrupted {
+				return errInterrupted
+			}
+			return err
 		}
 	}
 }
@@ -180,6 +187,9 @@ func (w *watched) hangs(began time.Time) string {
 	deadline := time.Duration(w.request.DeadlineNS)
 	if over := time.Since(began) - deadline; deadline > 0 && over > patience {
 		return fmt.Sprintf("the phase went on %.0f s after its deadline", over.Seconds())
+	}
+	if w.ending == record.EndedInterrupted && time.Since(w.stoppedAt) > stopPatience {
+		return "it did not stop"
 	}
 	if w.ending != "" && time.Since(later(w.progress.at, w.stoppedAt)) > min(patience, 10*time.Second) {
 		return "it did not stop"

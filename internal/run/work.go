@@ -23,7 +23,7 @@ type expected struct {
 
 // expects returns what the conductor knows of a phase of this trial. present is the phase's must_hit_below.
 func (t *trial) expects(present uint64) expected {
-	know := expected{keys: t.run.experiment.Keys, columns: t.run.experiment.Values.Record(), present: present, answers: t.store.Description.Kind != store.None}
+	know := expected{keys: t.keys(), columns: t.run.experiment.Values.Record(), present: present, answers: t.store.Description.Kind != store.None}
 	if t.store.Description.Kind != store.Server { // a server may keep records of other trials
 		know.end = max(t.fresh, t.cell.Records)
 	}

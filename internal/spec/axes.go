@@ -13,7 +13,8 @@ import (
 type Axis struct {
 	// Path is where the parameter stands in the file: "records", "values.bytes".
 	Path string
-	// Text is its value in a cell, with its unit: "8 threads". Different values have different texts.
+	// Text is its value in a cell, with its unit: "8 threads". Different values have different
+	// texts.
 	Text func(Cell) string
 
 	form   func() any                                       // an empty list of values, for the schema
@@ -143,8 +144,9 @@ func (e *Experiment) Varying() []Axis {
 	})
 }
 
-// Label names a cell within its experiment: the durability class, and the parameters in which the cells differ, as in
-// "D1 · 10,000 records · 8 threads". A case's name stands for what the case sets. No two cells have the same label.
+// Label names a cell within its experiment: the durability class, and the parameters in which the
+// cells differ, as in "D1 · 10,000 records · 8 threads". A case's name stands for what the case
+// sets. No two cells have the same label.
 func (c Cell) Label(e *Experiment) string {
 	parts := []string{c.ClassText()}
 	if slices.ContainsFunc(e.Cells, func(other Cell) bool { return other.Case != c.Case }) {

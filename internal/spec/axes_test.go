@@ -36,7 +36,8 @@ func TestLabel(t *testing.T) {
 	}
 }
 
-// Any lists of any axes: a label names one cell. Neighbouring byte counts are what a rounding writer would confuse.
+// Any lists of any axes: a label names one cell. Neighbouring byte counts are what a rounding
+// writer would confuse.
 func TestLabelsAreUnique(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		numbers := func(name string, least int) string {
@@ -90,7 +91,8 @@ func TestLabelsAreUnique(t *testing.T) {
 	})
 }
 
-// Every field of a cell but the case's name is told by an axis: a field that none knows would give two cells one label.
+// Every field of a cell but the case's name is told by an axis: a field that none knows would give
+// two cells one label.
 func TestEveryFieldOfACellHasAnAxis(t *testing.T) {
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[spec.Cell]()) {
 		if field.Name == "Case" {

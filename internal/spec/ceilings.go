@@ -8,9 +8,9 @@ import (
 	"assay/store"
 )
 
-// ceilings gives each store that another worker hosts the null driver of that worker: the rate of Assay's own null driver
-// says nothing of another program's loop. A null driver that several stores share is one ceiling, and one that the file
-// itself lists as a store is not planned again.
+// ceilings gives each store that another worker hosts the null driver of that worker: the rate of
+// Assay's own null driver says nothing of another program's loop. A null driver that several stores
+// share is one ceiling, and one that the file itself lists as a store is not planned again.
 func (r *resolver) ceilings() {
 	for i := range r.e.Stores {
 		s := &r.e.Stores[i]
@@ -48,7 +48,8 @@ func (r *resolver) sameWorker(null Store) string {
 	return ""
 }
 
-// ceilingName is the driver's name where that is free and does for a file name, and otherwise one with the store's in it.
+// ceilingName is the driver's name where that is free and does for a file name, and otherwise one
+// with the store's in it.
 func (r *resolver) ceilingName(driver, of string) string {
 	free := func(name string) bool {
 		return len(name) <= nameBytesMax && plainName(name) && !strings.EqualFold(name, NullDriver) &&
@@ -76,8 +77,8 @@ func (e *Experiment) CeilingNamed(arm string) (Store, bool) {
 	return e.Ceilings[i], true
 }
 
-// CeilingOf returns the name of the arm whose rate is the ceiling of a store's; "" if it is not known. Position −1 is Assay's
-// own null driver.
+// CeilingOf returns the name of the arm whose rate is the ceiling of a store's; "" if it is not
+// known. Position −1 is Assay's own null driver.
 func (e *Experiment) CeilingOf(storeIndex int) string {
 	if storeIndex < 0 || len(e.Stores[storeIndex].Worker) == 0 {
 		return NullDriver

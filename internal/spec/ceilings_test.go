@@ -7,7 +7,8 @@ import (
 	"assay/store"
 )
 
-// nullsOf fakes two workers with a null driver and one without: ./a and ./b host "nought", ./bare hosts none.
+// nullsOf fakes two workers with a null driver and one without: ./a and ./b host "nought", ./bare
+// hosts none.
 func nullsOf() spec.Drivers {
 	d := fakeDrivers()
 	plain := d.Describe

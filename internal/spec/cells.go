@@ -82,8 +82,8 @@ func (r *resolver) cells() *Error {
 	return nil
 }
 
-// uselessAxes refuses a parameter that every case sets anyway: whoever gave it, in the file, in a scale or by --set,
-// would believe that it was used.
+// uselessAxes refuses a parameter that every case sets anyway: whoever gave it, in the file, in a
+// scale or by --set, would believe that it was used.
 func (r *resolver) uselessAxes() *Error {
 	for _, path := range axisPaths() {
 		inAll := true
@@ -151,7 +151,8 @@ func axisParts(path string, at []string) []string {
 	return strings.Split(path, ".")
 }
 
-// threadsHaveRecords refuses orders that part the records between the threads where there are fewer records than threads.
+// threadsHaveRecords refuses orders that part the records between the threads where there are fewer
+// records than threads.
 func (r *resolver) threadsHaveRecords(cells []Cell) *Error {
 	for i, p := range r.e.Phases {
 		if p.Load || onlyInserts(p.Mix) || p.Order.Distribution != "sequential" && p.Order.Distribution != "shuffled" {
@@ -172,8 +173,8 @@ func (r *resolver) threadsHaveRecords(cells []Cell) *Error {
 	return nil
 }
 
-// needsThem names the first phase that works on the records 0 … records−1, whatever phases before it have inserted beyond them;
-// "" if there is none.
+// needsThem names the first phase that works on the records 0 … records−1, whatever phases before
+// it have inserted beyond them; "" if there is none.
 func (r *resolver) needsThem() string {
 	for _, p := range r.e.Phases {
 		if p.Load || !onlyInserts(p.Mix) && p.Order.Distribution != trace.Counting {
@@ -204,7 +205,7 @@ func (r *resolver) keySpace() *Error {
 		}
 		if p.Operations == 0 {
 			return r.fail(r.inPhase(i)("mix"), "%d-byte keys make %d different keys: the inserts of phase %s could run out of them", r.e.Keys.Bytes, limit, p.Name).
-				hint("longer keys, or operations: NUMBER in place of for")
+				hint("use longer keys, or operations: NUMBER in place of for")
 		}
 		if batch := uint64(max(p.Batch, 1)); counting { // each thread counts from 0
 			threads := r.fewestThreads(p)
@@ -228,8 +229,9 @@ func (r *resolver) fewestThreads(p Phase) uint64 {
 	return uint64(fewest.Threads)
 }
 
-// traceLengths refuses orders that visit each record once a pass where there are too many records: a pass must fit a trace, which
-// lies in shared memory. Other orders draw, and a load that is sequential and without a last, shorter batch goes by laps.
+// traceLengths refuses orders that visit each record once a pass where there are too many records:
+// a pass must fit a trace, which lies in shared memory. Other orders draw, and a load that is
+// sequential and without a last, shorter batch goes by laps.
 func (r *resolver) traceLengths() *Error {
 	null := Store{Name: NullDriver, Description: store.Description{Abilities: store.Abilities{Batch: true}}} // in every experiment
 	records := uint64(0)
@@ -256,9 +258,9 @@ func (r *resolver) traceLengths() *Error {
 			e := r.fail(r.inPhase(i)("order"), "the order %s visits each of %d records once: a trace has at most %d entries",
 				p.Order.Distribution, records, uint64(trace.DefaultEntriesMax))
 			if p.Load {
-				return e.hint("fewer records, or order: sequential with records a multiple of the batch, which of %s is %d", s.Name, batch)
+				return e.hint("use fewer records, or order: sequential with records a multiple of the batch, which is %[2]d for %[1]s", s.Name, batch)
 			}
-			return e.hint("fewer records, operations: NUMBER beside for, or an order that draws at random")
+			return e.hint("use fewer records, operations: NUMBER beside for, or a random order")
 		}
 	}
 	return nil
@@ -269,7 +271,8 @@ func (r *resolver) wholeBatches(batch uint64) bool {
 	return !slices.ContainsFunc(r.e.Cells, func(c Cell) bool { return c.Records%batch != 0 })
 }
 
-// abilities refuses what no store of the experiment can do. What only some can't is planned, and shown as refused.
+// abilities refuses what no store of the experiment can do. What only some can't is planned, and
+// shown as refused.
 func (r *resolver) abilities() *Error {
 	for i, cell := range r.e.Cells {
 		var first *Refusal
@@ -296,8 +299,8 @@ func (r *resolver) abilities() *Error {
 	return nil
 }
 
-// optionalPhases refuses an optional phase that no store can do: it would never run. Where stores were changed by a
-// flag, the phase is left out.
+// optionalPhases refuses an optional phase that no store can do: it would never run. Where stores
+// were changed by a flag, the phase is left out.
 func (r *resolver) optionalPhases() *Error {
 	var kept []Phase
 	for _, p := range r.e.Phases {
@@ -333,7 +336,8 @@ func (r *resolver) noStoreCan(p Phase) (first *Refusal) {
 	return first
 }
 
-// fieldParts finds the place of a refused field: a phase's name becomes its position, an axis may stand in a case.
+// fieldParts finds the place of a refused field: a phase's name becomes its position, an axis may
+// stand in a case.
 func (r *resolver) fieldParts(field string, cell Cell) []string {
 	for i, p := range r.e.Phases {
 		for _, end := range []string{"mix", "batch"} {

@@ -80,12 +80,14 @@ func quoteForShell(text string) string {
 	return text
 }
 
-// apply makes the change to a file's tree. A null value takes the field, or the member of a list, away.
+// apply makes the change to a file's tree. A null value takes the field, or the member of a list,
+// away.
 func (c change) apply(root *node) *Error {
 	return c.walk(root, reflect.TypeFor[File](), c.path)
 }
 
-// place returns where the last part of the path stands, of which rest is what is still to be walked.
+// place returns where the last part of the path stands, of which rest is what is still to be
+// walked.
 func (c change) place(rest, part string) place {
 	return c.at.shifted(utf8.RuneCountInString(c.path)-utf8.RuneCountInString(rest), utf8.RuneCountInString(part))
 }
@@ -169,8 +171,8 @@ func (c change) descend(n *node, t reflect.Type, key, rest string) *Error {
 	return c.walk(child, t, rest)
 }
 
-// walkMember finds the member of a list that the path names, by its name or its position from 0. Names may have dots:
-// the longest name that fits wins.
+// walkMember finds the member of a list that the path names, by its name or its position from 0.
+// Names may have dots: the longest name that fits wins.
 func (c change) walkMember(n *node, t reflect.Type, rest, walked string) *Error {
 	named := reflect.Zero(t).Interface().(namedMember)
 	position, name := -1, ""

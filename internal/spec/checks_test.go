@@ -18,14 +18,16 @@ import (
 	"assay/internal/trace"
 )
 
-// A mistake that only a trial meets costs a night: everything that a trace or a worker refuses must be refused with the file,
-// or be out of any file's reach. These tests read the checks out of their source, so that a new one must be judged here, too.
+// A mistake that only a trial meets costs a night: everything that a trace or a worker refuses must
+// be refused with the file, or be out of any file's reach. These tests read the checks out of their
+// source, so that a new one must be judged here, too.
 
 // judged is what becomes of a check when a file is read.
 type judged struct {
 	// mistake is put in place of fields of a file; what it says holds a part of Load's answer.
 	mistake, says string
-	// why no file can get that far: the reader refuses it by its form, or the conductor alone decides it.
+	// why no file can get that far: the reader refuses it by its form, or the conductor alone
+	// decides it.
 	unreachable string
 }
 
@@ -35,7 +37,8 @@ const (
 	theMachine   = "this machine's, and no file's"
 )
 
-// checkFile makes a file of a mistake: lines beside a name, stores and phases unless it has its own.
+// checkFile makes a file of a mistake: lines beside a name, stores and phases unless it has its
+// own.
 func checkFile(mistake string) string {
 	for _, piece := range []string{"name: x", "stores: [bbolt, pebble, sqlite]", "phases: [{name: load, load: true}, {name: read, mix: {read: 1}, for: 1s}]"} {
 		field, _, _ := strings.Cut(piece, ":")
@@ -68,7 +71,7 @@ var traceChecks = map[string]judged{
 	"a load stores all records as fast as it can: it has no limit and no rate":    {mistake: phases("{name: load, load: true, rate: 5}"), says: "it has no rate"},
 	"%s is no operation of a mix (batches come from the batch size)":              {mistake: phases("{name: b, mix: {batch: 1}, for: 1s}"), says: "a batch is not an operation of a mix"},
 	"%s is twice in the mix": {mistake: phases("{name: i, mix: {insert: 1, insert: 2}, for: 1s}"), says: "already defined"},
-	"update says that the key exists, but keys are deleted here: say upsert instead":                       {mistake: phases(loading, "{name: d, mix: {delete: 1, update: 1}, for: 1s}"), says: "say upsert"},
+	"update says that the key exists, but keys are deleted here: say upsert instead":                       {mistake: phases(loading, "{name: d, mix: {delete: 1, update: 1}, for: 1s}"), says: "use upsert"},
 	"order counting writes the same new keys from all threads: its mix is upsert alone":                    {mistake: phases("{name: c, mix: {upsert: 1, read: 1}, order: counting, for: 1s}"), says: "its mix is upsert alone"},
 	"the mix works on records that exist, and there are none: load some first":                             {mistake: "records: 0\n" + phases("{name: i, mix: {insert: 1}, for: 1s}", "{name: r, mix: {read: 1}, for: 1s}"), says: "no records"},
 	"order %s parts %d records over %d threads: use fewer threads":                                         {mistake: "records: 3\nthreads: 4\n" + phases(loading, "{name: r, mix: {read: 1}, order: shuffled, for: 1s}"), says: "too few for 4 threads"},
@@ -137,9 +140,9 @@ var workerChecks = map[string]judged{
 	"a %s by the proof column: its bytes need a version, which no index gives": {mistake: queried("{column: p}"), says: "differs with each write"},
 	"a %s of at most %d records":                                               {mistake: queried("{column: a, limit: 0}"), says: "a query finds 1 to"},
 	"a query of records that do not tell their index: they need a proof, or a column whose number leads back to it": {
-		mistake: "stores: [sqlite]\n" + columns + phases(loading, "{name: q, mix: {query: 1}, query: {column: a}, for: 1s}"), says: "no column tells which record"},
+		mistake: "stores: [sqlite]\n" + columns + phases(loading, "{name: q, mix: {query: 1}, query: {column: a}, for: 1s}"), says: "no column identifies the record"},
 	"a pool needs pool_handles of at least 1, got %d": {mistake: "handles: pool(0)", says: "expected the size of the pool"},
-	"unknown way to share handles %q":                 {mistake: "handles: sharde", says: "unknown way to share handles"},
+	"unknown way to share handles %q":                 {mistake: "handles: sharde", says: "unknown handles"},
 	"a handle of %s can't be shared by %d threads":    {mistake: "stores: [{driver: memcached, endpoints: [a:1]}]\ndurability: D0\nkeys: {format: decimal}\nhandles: shared\nthreads: 2", says: "can't share one handle"},
 	"%s has at most %d handles, this needs %d":        {mistake: "stores: [{driver: memcached, endpoints: [a:1]}]\ndurability: D0\nkeys: {format: decimal}\nthreads: 200", says: "can't open 200 handles"},
 }
@@ -154,20 +157,23 @@ func manyPhases() string {
 
 // nativeChecks are those of prepare in the workers in C.
 var nativeChecks = map[string]judged{
-	"keys: prefix and suffix have at most 255 bytes each":         {mistake: "keys: {format: decimal, suffix: " + strings.Repeat("s", 256) + "}", says: "at most 255 bytes each"},
-	"keys: binary keys have 1 to 65535 bytes":                     {mistake: "keys: {bytes: 0}", says: "binary keys have 1 to 65535 bytes"},
-	"keys: scattered keys need at least 8 bytes":                  {mistake: "keys: {bytes: 7, scatter: true}", says: "scattered keys need at least 8 bytes"},
-	"keys: binary keys have no prefix, suffix or digits":          {mistake: "keys: {prefix: a}", says: "binary keys have no prefix"},
-	"keys: %s keys take no bytes":                                 {mistake: "keys: {format: ycsb, bytes: 8}", says: "they take no bytes"},
-	"keys: decimal keys have 0 to 20 digits, ycsb keys take none": {mistake: "keys: {format: decimal, digits: 21}", says: "decimal keys have 0 to 20 digits"},
-	"keys: unknown format \\\"%s\\\"":                             {mistake: "keys: {format: text}", says: "unknown key format"},
-	"values: pool_bytes must be a power of two from 4096 to 2^30": {mistake: "values: {pool_bytes: 2GiB}", says: "a power of two"},
-	"values: repeated_permille must be 0 to 1000":                 {mistake: "values: {repeated: 1.1}", says: "repeated is a share"},
-	"values: length_max must be below 2^31":                       {mistake: "values: {sizes: [{bytes: 2GiB, weight: 1}]}", says: "a value has at most 1 GiB"},
-	"%s has no %s":                                                workerChecks["%s has no %s"],
-	"the proof column is longer than length_max":                  {unreachable: theConductor},
-	"a value in the trace is longer than length_max":              {unreachable: theConductor},
-	"a trace of queries or counts, but define gave no columns":    workerChecks["a %s before define: records have no columns"],
+	"keys: prefix and suffix have at most 255 bytes each":              {mistake: "keys: {format: decimal, suffix: " + strings.Repeat("s", 256) + "}", says: "at most 255 bytes each"},
+	"keys: binary keys have 1 to 65535 bytes":                          {mistake: "keys: {bytes: 0}", says: "binary keys have 1 to 65535 bytes"},
+	"keys: scattered keys need at least 8 bytes after the prefix":      {mistake: "keys: {bytes: 7, scatter: true}", says: "scattered keys need at least 8 bytes"},
+	"keys: binary keys have no suffix or digits":                       {mistake: "keys: {suffix: a}", says: "binary keys have no suffix"},
+	"keys: the prefix leaves nothing of a binary key":                  {mistake: "keys: {bytes: 2, prefix: ab}", says: "leaves nothing of binary keys"},
+	"values: trial_tag must be 1 to 2^32-1":                            {unreachable: theConductor},
+	"a trace with recorded entries and a history file belong together": {unreachable: theConductor},
+	"keys: %s keys take no bytes":                                      {mistake: "keys: {format: ycsb, bytes: 8}", says: "they take no bytes"},
+	"keys: decimal keys have 0 to 20 digits, ycsb keys take none":      {mistake: "keys: {format: decimal, digits: 21}", says: "decimal keys have 0 to 20 digits"},
+	"keys: unknown format \\\"%s\\\"":                                  {mistake: "keys: {format: text}", says: "unknown key format"},
+	"values: pool_bytes must be a power of two from 4096 to 2^30":      {mistake: "values: {pool_bytes: 2GiB}", says: "a power of two"},
+	"values: repeated_permille must be 0 to 1000":                      {mistake: "values: {repeated: 1.1}", says: "repeated is a share"},
+	"values: length_max must be below 2^31":                            {mistake: "values: {sizes: [{bytes: 2GiB, weight: 1}]}", says: "a value has at most 1 GiB"},
+	"%s has no %s":                                                     workerChecks["%s has no %s"],
+	"the proof column is longer than length_max":                       {unreachable: theConductor},
+	"a value in the trace is longer than length_max":                   {unreachable: theConductor},
+	"a trace of queries or counts, but define gave no columns":         workerChecks["a %s before define: records have no columns"],
 	"a trace of queries needs a column that leads back to the index: a proof, or a sequence without divide and modulo": workerChecks["a query of records that do not tell their index: they need a proof, or a column whose number leads back to it"],
 	"a %s of column %u of %zu":                             workerChecks["a %s by column %d of %d"],
 	"a %s of the proof column, whose bytes no index gives": workerChecks["a %s by the proof column: its bytes need a version, which no index gives"],
@@ -231,7 +237,8 @@ func checkRefused(t *testing.T, message string, j judged) {
 	}
 }
 
-// messagesIn returns the formats of errors that functions of a Go file make; "": of all its functions.
+// messagesIn returns the formats of errors that functions of a Go file make; "": of all its
+// functions.
 func messagesIn(t *testing.T, file string, functions ...string) []string {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)

@@ -171,7 +171,7 @@ func (r *resolver) query(in func(...string) []string, p PhaseFile, resolved *Pha
 	queries, counts := p.Mix[trace.Query.String()] > 0, p.Mix[trace.Count.String()] > 0
 	if !queries && !counts {
 		if p.Query != nil {
-			return r.fail(in("query"), "the phase %s does no queries and counts: query says nothing of it", p.Name)
+			return r.fail(in("query"), "the phase %s has no queries or counts: query has no effect", p.Name)
 		}
 		return nil
 	}
@@ -179,7 +179,7 @@ func (r *resolver) query(in func(...string) []string, p PhaseFile, resolved *Pha
 		return r.fail(in("mix"), "queries and counts need records with columns").hint("expected values: {columns: [{name: NAME, value: \"text {i}\"}, …]}")
 	}
 	if p.Query == nil || p.Query.Column == "" {
-		return r.fail(in("mix"), "by which column? The phase %s does not say", p.Name).
+		return r.fail(in("mix"), "the phase %s has queries or counts, but no column to query by", p.Name).
 			hint("expected query: {column: NAME, limit: 10}, the column one of %s", strings.Join(r.columnNames(), ", "))
 	}
 	column := r.columnOf(p.Query.Column)
@@ -189,10 +189,10 @@ func (r *resolver) query(in func(...string) []string, p PhaseFile, resolved *Pha
 	}
 	record := r.e.Values.Record()
 	if record.IsProof(column) {
-		return r.fail(in("query", "column"), "the proof differs with each write: nothing can be found by it").hint("expected another column")
+		return r.fail(in("query", "column"), "the proof column can't be queried: it differs with each write").hint("expected another column")
 	}
 	if queries && !record.LeadsBack() {
-		return r.fail(in("mix"), "what a query finds could not be checked: no column tells which record it is of").
+		return r.fail(in("mix"), "query results could not be verified: no column identifies the record").
 			hint("one column needs {i} without / and %%, or be a proof")
 	}
 	limit := orCount64(p.Query.Limit, defaultQueryLimit)

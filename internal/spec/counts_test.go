@@ -25,7 +25,8 @@ phases:
   - {name: write, mix: {update: 1}, operations: 5}
 `
 
-// countsInFile returns the names of the fields that are whole numbers, each after the field that it stands in.
+// countsInFile returns the names of the fields that are whole numbers, each after the field that it
+// stands in.
 func countsInFile(t reflect.Type, within string, into map[string]bool) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t != reflect.TypeFor[spec.OneOrMany[spec.Count]]() {
 		t = t.Elem()
@@ -136,7 +137,8 @@ func TestAByteOrderMarkIsNoText(t *testing.T) {
 	}
 }
 
-// Records are read back at the end of a trial whether or not reads are checked while the clock runs: both may be asked for.
+// Records are read back at the end of a trial whether or not reads are checked while the clock
+// runs: both may be asked for.
 func TestVerifyRecordsHoldWithoutVerify(t *testing.T) {
 	for set, want := range map[string]uint64{"verify_records=100": 100, "verify_records=null": 0} {
 		if e := mustLoad(t, small, "verify=false", set); e.Verify || e.VerifyRecords != want {

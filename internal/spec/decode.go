@@ -14,7 +14,8 @@ type fromNode interface {
 // shortForm is a struct that a lone scalar may stand for.
 type shortForm interface{ shortForm() string }
 
-// decode reads a node into a value. Null leaves the value as it is: a field that is empty is a field that is not there.
+// decode reads a node into a value. Null leaves the value as it is: a field that is empty is a
+// field that is not there.
 func decode(n *node, into reflect.Value, path string) *Error {
 	if own, ok := into.Addr().Interface().(fromNode); ok {
 		return own.fromNode(n, path)

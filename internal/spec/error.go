@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Error is a user's mistake in an experiment: where it is, what was expected, and what was probably meant. Load and
-// ImportYCSB return every mistake as an *Error.
+// Error is a user's mistake in an experiment: where it is, what was expected, and what was probably
+// meant. Load and ImportYCSB return every mistake as an *Error.
 type Error struct {
 	Source  string // the file as it was named, or "--set PATH=VALUE"
 	Line    int    // from 1; 0 only where the whole file is at fault (it is empty, or not text)
@@ -23,7 +23,8 @@ type Error struct {
 	isSet bool   // from --set: it has no line to count
 }
 
-// Error returns the mistake as it is shown: position and message, the line with a caret, what was expected.
+// Error returns the mistake as it is shown: position and message, the line with a caret, what was
+// expected.
 func (e *Error) Error() string {
 	var b strings.Builder
 	switch {
@@ -94,7 +95,8 @@ func (p place) fail(path, format string, args ...any) *Error {
 	if p.line > len(p.in.lines) { // the YAML parser counts some lines twice: the end of the file is near enough
 		p = place{in: p.in, line: len(p.in.lines), column: 1, width: 1}
 	}
-	// Control characters (tabs among them) become spaces, so that the caret stands under what it means.
+	// Control characters (tabs among them) become spaces, so that the caret stands under what it
+	// means.
 	e.text = strings.Map(func(r rune) rune {
 		if r < ' ' || r == utf8.RuneError || r == 0x7f {
 			return ' '
@@ -135,8 +137,8 @@ func (e *Error) near(word string, names []string) *Error {
 	return e
 }
 
-// Nearest returns the name that word was probably meant to be: one that it begins or that begins it, or the one with
-// the fewest edits, at most two; "" if none is near.
+// Nearest returns the name that word was probably meant to be: one that it begins or that begins
+// it, or the one with the fewest edits, at most two; "" if none is near.
 func Nearest(word string, names []string) string {
 	word = strings.ToLower(strings.TrimSpace(word))
 	if word == "" {
@@ -161,8 +163,9 @@ func Nearest(word string, names []string) string {
 	return ""
 }
 
-// editDistance counts insertions, deletions, replacements and swaps of neighbours (optimal string alignment). Words
-// that differ by more than two letters in length are three apart: nobody asks for more.
+// editDistance counts insertions, deletions, replacements and swaps of neighbours (optimal string
+// alignment). Words that differ by more than two letters in length are three apart: nobody asks for
+// more.
 func editDistance(a, b string) int {
 	if len(a)-len(b) > 2 || len(b)-len(a) > 2 {
 		return 3

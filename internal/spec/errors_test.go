@@ -10,8 +10,8 @@ import (
 	"assay/internal/spec"
 )
 
-// Each testdata/errors/NAME.yaml has one mistake; NAME.txt is what the user is told, word for word. Lines that begin
-// with "# --set " are flags.
+// Each testdata/errors/NAME.yaml has one mistake; NAME.txt is what the user is told, word for word.
+// Lines that begin with "# --set " are flags.
 func TestErrorsSayWhatAndWhere(t *testing.T) {
 	files, err := filepath.Glob("testdata/errors/*.yaml")
 	if err != nil || len(files) < 50 {

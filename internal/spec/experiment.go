@@ -1,5 +1,6 @@
-// Package spec is the experiment: what is compared, under which parameters, doing what. It reads experiment files and
-// presets, writes out every default, and refuses what can't be, with the place in the file.
+// Package spec is the experiment: what is compared, under which parameters, doing what. It reads
+// experiment files and presets, writes out every default, and refuses what can't be, with the place
+// in the file.
 package spec
 
 import (
@@ -9,8 +10,8 @@ import (
 	"assay/store"
 )
 
-// Experiment is an experiment with every default written out. It is stored in the run directory before anything runs,
-// and everything that happens later can be derived from it and the seed.
+// Experiment is an experiment with every default written out. It is stored in the run directory
+// before anything runs, and everything that happens later can be derived from it and the seed.
 type Experiment struct {
 	Name  string `json:"name"`
 	About string `json:"about,omitempty"` // what question it answers, for the report's head
@@ -19,16 +20,20 @@ type Experiment struct {
 	Stores   []Store `json:"stores"`
 	Baseline string  `json:"baseline"` // the store that ratios refer to and the A/A arm copies
 
-	// Ceilings are the null drivers of other workers than Assay's own, each once: arms of the role ceiling, whose rates bound
-	// those of the stores that the same worker hosts. Assay's own null driver is in every experiment and not among them.
+	// Ceilings are the null drivers of other workers than Assay's own, each once: arms of the role
+	// ceiling, whose rates bound those of the stores that the same worker hosts. Assay's own null
+	// driver is in every experiment and not among them.
 	Ceilings []Store `json:"ceilings,omitempty"`
 
 	// Cells are the combinations of parameters, in the order of the file: the expanded matrix.
 	Cells []Cell `json:"cells"`
 
-	Keys   keyval.KeyShape `json:"keys"`
-	Values Values          `json:"values"`
-	Phases []Phase         `json:"phases"`
+	// Keys have, where KeyNamespace is true, a prefix that begins with KeyPlaceholder: each trial
+	// puts its own name there.
+	Keys         keyval.KeyShape `json:"keys"`
+	KeyNamespace bool            `json:"key_namespace,omitempty"`
+	Values       Values          `json:"values"`
+	Phases       []Phase         `json:"phases"`
 
 	Blocks        int           `json:"blocks"`
 	Seed          uint64        `json:"seed"`
@@ -42,6 +47,9 @@ type Experiment struct {
 	StepTimeout   time.Duration `json:"step_timeout_ns"`         // for open, sync, close and what a phase may take beyond its duration
 }
 
+// KeyPlaceholder stands in Experiment.Keys for the name of a trial, which is as long.
+const KeyPlaceholder = "trialtag"
+
 // What Experiment.Cache may be: what becomes of the page cache before a measured phase.
 const (
 	CacheWarm = "warm" // it stays as the phases before left it
@@ -54,7 +62,8 @@ const (
 	QuotaByMount = "mount" // the store's files stand on a file system of their own of that size, which gets full
 )
 
-// What Experiment.BusyMachine may be: what becomes of a trial from which other processes, the hypervisor, a CPU quota or heat took too much.
+// What Experiment.BusyMachine may be: what becomes of a trial from which other processes, the
+// hypervisor, a CPU quota or heat took too much.
 const (
 	BusyMachineMark = "mark" // it is marked, and not ranked
 	BusyMachineTell = "tell" // it is ranked; a finding says what was taken, and that it did not count
@@ -68,11 +77,13 @@ type Store struct {
 	Endpoints []string          `json:"endpoints,omitempty"`
 	Options   map[string]string `json:"options,omitempty"` // only those that the file sets
 
-	// Missing is why the driver can't be used on this machine, where it can't: the store is planned and refused everywhere.
+	// Missing is why the driver can't be used on this machine, where it can't: the store is planned
+	// and refused everywhere.
 	Missing string `json:"missing,omitempty"`
 
-	// Ceiling is the arm whose rate bounds this one's: the null driver of the same worker. Of a store that Assay's own worker
-	// hosts it is empty and means [NullDriver]; of one with a worker: not known.
+	// Ceiling is the arm whose rate bounds this one's: the null driver of the same worker. Of a
+	// store that Assay's own worker hosts it is empty and means [NullDriver]; of one with a worker:
+	// not known.
 	Ceiling string `json:"ceiling,omitempty"`
 
 	// Description is what the driver said of itself when the experiment was resolved.
@@ -99,7 +110,8 @@ type Values struct {
 	RepeatedPermille int    `json:"repeated_permille"`
 	PoolBytes        int    `json:"pool_bytes"`
 
-	// Columns make each value a record: section 1.5 of docs/worker-contract.md. Cell.ValueBytes is then the mean of its encoded form.
+	// Columns make each value a record: section 1.5 of docs/worker-contract.md. Cell.ValueBytes is
+	// then the mean of its encoded form.
 	Columns []keyval.Column `json:"columns,omitempty"`
 	Indexes []Index         `json:"indexes,omitempty"`
 }
@@ -114,9 +126,10 @@ type Size struct {
 type Phase struct {
 	Name string `json:"name"`
 
-	// Load stores every record once, in Order, in batches of Batch where the store has batches (one by one where it
-	// has not), with the weakest durability class of the driver; then the store is synced, closed and opened again in
-	// the cell's class. A load is counted and checked, but never ranked.
+	// Load stores every record once, in Order, in batches of Batch where the store has batches (one
+	// by one where it has not), with the weakest durability class of the driver; then the store is
+	// synced, closed and opened again in the cell's class. A load is counted and checked, but never
+	// ranked.
 	Load bool `json:"load,omitempty"`
 
 	Mix   map[string]float64 `json:"mix,omitempty"` // operation name → weight; of a load: none

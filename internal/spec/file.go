@@ -1,8 +1,8 @@
 package spec
 
-// File is an experiment as a person writes it: every field is optional but stores and phases, and a list makes an axis
-// of the matrix. The tags are the names in the file; the descriptions go into the JSON Schema that editors use, and
-// docs/experiment-file.md tells the same at more length.
+// File is an experiment as a person writes it: every field is optional but stores and phases, and a
+// list makes an axis of the matrix. The tags are the names in the file; the descriptions go into
+// the JSON Schema that editors use, and docs/experiment-file.md tells the same at more length.
 type File struct {
 	Name  string `yaml:"name" jsonschema_description:"The experiment's name, for reports and for the run directory."`
 	About string `yaml:"about" jsonschema_description:"What question the experiment answers; its first line is the summary."`

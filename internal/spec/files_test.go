@@ -80,7 +80,8 @@ func TestTemplateLoadsUncommented(t *testing.T) {
 
 var examples = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// Each example of the page that has stores is a whole file; the others are fields that a small file gets.
+// Each example of the page that has stores is a whole file; the others are fields that a small file
+// gets.
 func TestExamplesOfThePageLoad(t *testing.T) {
 	page, err := os.ReadFile("../../docs/experiment-file.md")
 	if err != nil {

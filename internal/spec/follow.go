@@ -10,8 +10,8 @@ import (
 	"assay/store"
 )
 
-// followed returns the fields that follow from the stores. Whoever replaces a preset's stores with a flag means the same
-// question about other stores; what a flag gives itself is left as it is.
+// followed returns the fields that follow from the stores. Whoever replaces a preset's stores with
+// a flag means the same question about other stores; what a flag gives itself is left as it is.
 func followed(changes []change) map[string]bool {
 	stores, given := false, map[string]bool{}
 	for _, c := range changes {
@@ -25,11 +25,12 @@ func followed(changes []change) map[string]bool {
 	}
 }
 
-// classOrder has the classes from the weakest to the strongest. D2 is not among them: it needs a window.
+// classOrder has the classes from the weakest to the strongest. D2 is not among them: it needs a
+// window.
 var classOrder = []store.Durability{store.D0, store.D1, store.D3, store.D4}
 
-// followStores leaves out the durability classes that no store here reaches. Where none is left, or the source leaves the
-// class to the stores, it takes the strongest class that all stores reach.
+// followStores leaves out the durability classes that no store here reaches. Where none is left, or
+// the source leaves the class to the stores, it takes the strongest class that all stores reach.
 func (r *resolver) followStores() *Error {
 	if !slices.ContainsFunc(r.e.Stores, func(s Store) bool { return s.Missing == "" }) {
 		return nil
@@ -72,7 +73,8 @@ func (r *resolver) followStores() *Error {
 	return nil
 }
 
-// keysForStores makes keys decimal where a store takes text only, and positions where one is an array.
+// keysForStores makes keys decimal where a store takes text only, and positions where one is an
+// array.
 func (r *resolver) keysForStores() *Error {
 	for _, s := range r.e.Stores {
 		var fields []entry
@@ -111,8 +113,8 @@ func (s Store) reaches(class store.Durability) bool {
 	return ok
 }
 
-// strongest returns the strongest class that all stores reach, and says so. Stores without a common class each get
-// their own strongest.
+// strongest returns the strongest class that all stores reach, and says so. Stores without a common
+// class each get their own strongest.
 func strongest(stores []Store) (forms OneOrMany[DurabilityForm], why string) {
 	known := slices.DeleteFunc(slices.Clone(stores), func(s Store) bool { return s.Missing != "" })
 	var each []store.Durability
@@ -122,7 +124,8 @@ func strongest(stores []Store) (forms OneOrMany[DurabilityForm], why string) {
 			all = all && s.reaches(class)
 		}
 		if all {
-			return OneOrMany[DurabilityForm]{{Class: class}}, "durability: " + string(class) + ", the strongest class that all stores reach"
+			return OneOrMany[DurabilityForm]{{Class: class}},
+				"durability: " + string(class) + ", the strongest class that all stores reach"
 		}
 	}
 	for _, s := range known {
@@ -139,7 +142,8 @@ func strongest(stores []Store) (forms OneOrMany[DurabilityForm], why string) {
 		forms, names = append(forms, DurabilityForm{Class: class}), append(names, string(class))
 	}
 	if len(forms) == 0 {
-		return OneOrMany[DurabilityForm]{{Class: store.D2, Window: time.Second}}, "durability: D2(1s), because a class without a window is not reached"
+		return OneOrMany[DurabilityForm]{{Class: store.D2, Window: time.Second}},
+			"durability: D2(1s), because a class without a window is not reached"
 	}
 	return forms, "durability: " + format.List(names) + ", because no class is common to all stores"
 }

@@ -13,7 +13,8 @@ import (
 	"assay/store"
 )
 
-// OneOrMany is a field that a single value or a list may stand in: a list makes an axis of the matrix.
+// OneOrMany is a field that a single value or a list may stand in: a list makes an axis of the
+// matrix.
 type OneOrMany[T any] []T
 
 func (o *OneOrMany[T]) fromNode(n *node, path string) *Error {
@@ -39,7 +40,8 @@ func (o *OneOrMany[T]) fromNode(n *node, path string) *Error {
 	return nil
 }
 
-// Count is a whole number: 1000000, 1_000_000, 1e6, 10k. Where bytes are counted, it takes a unit: 64KiB.
+// Count is a whole number: 1000000, 1_000_000, 1e6, 10k. Where bytes are counted, it takes a unit:
+// 64KiB.
 type Count uint64
 
 func (c *Count) fromNode(n *node, path string) *Error {
@@ -66,8 +68,8 @@ func (c *Count) fromNode(n *node, path string) *Error {
 
 func countsBytes(path string) bool { return strings.HasSuffix(path, "bytes") }
 
-// countRanges are the least and the most that a whole number may be, by the end of its path: for messages. What enforces them
-// is the resolver, which knows of more than one field at once.
+// countRanges are the least and the most that a whole number may be, by the end of its path: for
+// messages. What enforces them is the resolver, which knows of more than one field at once.
 var countRanges = []struct {
 	end         string
 	least, most uint64
@@ -211,7 +213,7 @@ func (h *HandlesForm) fromNode(n *node, path string) *Error {
 	if n.text == Pool || strings.HasPrefix(n.text, Pool+"(") {
 		return n.at.fail(path, "expected the size of the pool, such as pool(8), got %q", n.text)
 	}
-	return n.at.fail(path, "unknown way to share handles %q", n.text).
+	return n.at.fail(path, "unknown handles %q", n.text).
 		hint("expected one of %s", strings.Join(names, ", ")).near(n.text, names)
 }
 
@@ -256,7 +258,7 @@ func (d *DurabilityForm) fromNode(n *node, path string) *Error {
 		}
 	}
 	if strings.HasPrefix(n.text, string(store.D2)) {
-		return n.at.fail(path, "D2 needs its window: how much of acknowledged writes a power cut may take").
+		return n.at.fail(path, "D2 needs a window: how much of the acknowledged writes a power cut may lose").
 			hint("expected D2(WINDOW), such as D2(100ms), got %q", n.text)
 	}
 	return n.at.fail(path, "unknown durability class %q", n.text).
@@ -307,11 +309,11 @@ func (f *CacheForm) fromNode(n *node, path string) *Error {
 }
 
 func (f *DiskQuotaByForm) fromNode(n *node, path string) *Error {
-	return oneOf((*string)(f), n, path, "way to keep a disk quota", diskQuotaWays)
+	return oneOf((*string)(f), n, path, "disk_quota_by", diskQuotaWays)
 }
 
 func (f *BusyMachineForm) fromNode(n *node, path string) *Error {
-	return oneOf((*string)(f), n, path, "way to treat a busy machine", busyMachineWays)
+	return oneOf((*string)(f), n, path, "busy_machine", busyMachineWays)
 }
 
 func (f *DistributionForm) fromNode(n *node, path string) *Error {

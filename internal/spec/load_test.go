@@ -203,8 +203,9 @@ phases:
 	}
 }
 
-// The parser recurses: a file as large as is allowed, nested as deep as can be, must neither end the process nor take
-// long enough to be noticed. (The test has no time limit of its own; a parser that is not linear here never ends.)
+// The parser recurses: a file as large as is allowed, nested as deep as can be, must neither end
+// the process nor take long enough to be noticed. (The test has no time limit of its own; a parser
+// that is not linear here never ends.)
 func TestHostileNestingIsRefused(t *testing.T) {
 	for _, piece := range []string{"[", "{a: ", "- ", "[{", "? ", "&a ", "!!x ", "a: b\n ", "- - -\n", "\"", "|", "<<: *a\n"} {
 		text := strings.Repeat(piece, 60_000/len(piece))

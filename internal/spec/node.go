@@ -20,7 +20,8 @@ const (
 	openMax        = 200 // brackets open at once, or list dashes in one line, as a plain count of characters sees them
 )
 
-// node is a piece of YAML with its place: the form in which changes are applied before anything is decoded.
+// node is a piece of YAML with its place: the form in which changes are applied before anything is
+// decoded.
 type node struct {
 	kind    nodeKind
 	text    string // of a scalar, as written, quotes removed
@@ -142,8 +143,9 @@ func parse(text []byte, in *source, shift int) (root *node, err error) {
 	return root, nil
 }
 
-// checkOpen refuses what nests so deeply that the parser, which takes the square of the depth, would need seconds for
-// it. It knows nothing of quotes and comments, so its bound is far above depthMax.
+// checkOpen refuses what nests so deeply that the parser, which takes the square of the depth,
+// would need seconds for it. It knows nothing of quotes and comments, so its bound is far above
+// depthMax.
 func checkOpen(text []byte, in *source, shift int) error {
 	open, dashes, line, column := 0, 0, 1, shift
 	before := ' '
@@ -266,7 +268,7 @@ func (r *reader) read(n ast.Node, depth int) (*node, *Error) {
 		}
 		return r.copyAlias(target, at, depth)
 	case *ast.TagNode:
-		return nil, at.fail("", "YAML tags such as %s mean nothing in an experiment", n.Start.Value)
+		return nil, at.fail("", "YAML tags such as %s are not supported", n.Start.Value)
 	case *ast.LiteralNode:
 		return &node{kind: scalar, text: n.Value.Value, quoted: true, at: at}, nil
 	case *ast.StringNode:
@@ -276,11 +278,11 @@ func (r *reader) read(n ast.Node, depth int) (*node, *Error) {
 	case ast.ScalarNode:
 		return &node{kind: scalar, text: n.GetToken().Value, at: at}, nil
 	}
-	return nil, at.fail("", "%s means nothing in an experiment", strings.ToLower(n.Type().String()))
+	return nil, at.fail("", "%s is not supported in an experiment", strings.ToLower(n.Type().String()))
 }
 
-// joined undoes what the parser does to [127.0.0.1:11211]: it reads a table there, where YAML (1.2, 7.3.3) reads text,
-// because no space follows the colon.
+// joined undoes what the parser does to [127.0.0.1:11211]: it reads a table there, where YAML (1.2,
+// 7.3.3) reads text, because no space follows the colon.
 func (r *reader) joined(n *ast.MappingValueNode) (string, place, bool) {
 	key, colon, value := n.Key.GetToken(), n.Start, n.Value.GetToken()
 	_, isScalar := n.Value.(ast.ScalarNode)
@@ -335,8 +337,8 @@ func (r *reader) readTable(pairs []*ast.MappingValueNode, at place, depth int) (
 	return result, nil
 }
 
-// copyAlias copies what an alias stands for, counting every value of it: a few lines of aliases of aliases would
-// otherwise be millions.
+// copyAlias copies what an alias stands for, counting every value of it: a few lines of aliases of
+// aliases would otherwise be millions.
 func (r *reader) copyAlias(n *node, at place, depth int) (*node, *Error) {
 	if depth > depthMax {
 		return nil, at.fail("", "nested more than %d levels deep", depthMax)

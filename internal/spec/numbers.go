@@ -67,7 +67,8 @@ func withByteUnit(text string) string {
 	return text
 }
 
-// bytes reads a number of bytes. A bare k, m or g is refused, because tools disagree on whether it is a power of 1000.
+// bytes reads a number of bytes. A bare k, m or g is refused, because tools disagree on whether it
+// is a power of 1000.
 func (n *node) bytes(path, what string) (uint64, *Error) {
 	number, err := store.ParseBytes(withByteUnit(n.text))
 	if err == nil {
@@ -87,12 +88,15 @@ func (n *node) bytes(path, what string) (uint64, *Error) {
 var (
 	durationParts = regexp.MustCompile(`([0-9.]+) *([a-zµμ]+) *`)
 	durationWords = map[string]string{
-		"sec": "s", "secs": "s", "second": "s", "seconds": "s", "min": "m", "mins": "m", "minute": "m", "minutes": "m",
-		"hr": "h", "hrs": "h", "hour": "h", "hours": "h", "msec": "ms", "millis": "ms", "milliseconds": "ms", "usec": "us",
+		"sec": "s", "secs": "s", "second": "s", "seconds": "s", "min": "m", "mins": "m", "minute": "m",
+		"minutes": "m",
+		"hr":      "h", "hrs": "h", "hour": "h", "hours": "h", "msec": "ms", "millis": "ms",
+		"milliseconds": "ms", "usec": "us",
 	}
 )
 
-// parseDuration reads a Go duration, also with a space before the unit or with the unit as a word: "10 s", "2min".
+// parseDuration reads a Go duration, also with a space before the unit or with the unit as a word:
+// "10 s", "2min".
 func parseDuration(text string) (time.Duration, bool) {
 	short := durationParts.ReplaceAllStringFunc(text, func(part string) string {
 		p := durationParts.FindStringSubmatch(part)

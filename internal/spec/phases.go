@@ -39,8 +39,8 @@ func (r *resolver) phases() *Error {
 		}
 		deleted = deleted || phase.Mix[trace.Delete.String()] > 0
 		if deleted && phase.Mix[trace.Update.String()] > 0 {
-			return r.fail(r.inPhase(i)("mix"), "an update knows that its key exists, but keys are deleted by now").
-				hint("say upsert in place of update: it does the same, and claims nothing of the key")
+			return r.fail(r.inPhase(i)("mix"), "update needs existing keys, but the mixes so far delete keys").
+				hint("use upsert in place of update")
 		}
 		stored = stored || phase.Load || putsFresh(phase.Mix)
 		measured = measured || !phase.Load && !phase.Unmeasured
@@ -86,7 +86,7 @@ func (r *resolver) phaseName(in func(...string) []string, p PhaseFile) *Error {
 		return r.fail(in(), "a phase without a name").hint("expected name: NAME")
 	}
 	if len(p.Name) > nameBytesMax || !plainName(p.Name) {
-		return r.fail(in("name"), "the name %q does not do for a file name", p.Name).hint(plainNameRule)
+		return r.fail(in("name"), "the name %q can't be part of a file name", p.Name).hint(plainNameRule)
 	}
 	if slices.ContainsFunc(r.e.Phases, func(other Phase) bool { return other.Name == p.Name }) {
 		return r.fail(in("name"), "a second phase named %q", p.Name)
@@ -110,7 +110,7 @@ func (r *resolver) loadOrMix(in func(...string) []string, i int, p PhaseFile) *E
 		case p.Optional:
 			return r.fail(in("optional"), "a load is not optional: what follows works on its records")
 		case p.Unmeasured:
-			return r.fail(in("unmeasured"), "a load is never in the tables: unmeasured says nothing of it")
+			return r.fail(in("unmeasured"), "a load is never in the tables: unmeasured has no effect")
 		}
 		return nil
 	}
@@ -185,7 +185,7 @@ func (r *resolver) scan(in func(...string) []string, p PhaseFile, resolved *Phas
 	scans := p.Mix[trace.Scan.String()] > 0
 	if !scans {
 		if p.Scan != nil {
-			return r.fail(in("scan"), "the phase %s does no scans: scan says nothing of it", p.Name)
+			return r.fail(in("scan"), "the phase %s has no scans: scan has no effect", p.Name)
 		}
 		return nil
 	}
@@ -246,7 +246,8 @@ func (r *resolver) order(in func(...string) []string, p PhaseFile, resolved *Pha
 	return nil
 }
 
-// theta: YCSB's scrambled zipfian has a constant in it that belongs to 0.99; the true zipfian takes any exponent.
+// theta: YCSB's scrambled zipfian has a constant in it that belongs to 0.99; the true zipfian takes
+// any exponent.
 func (r *resolver) theta(in func(...string) []string, name string, theta float64) *Error {
 	if name == "scrambled_zipfian" && theta != trace.YCSBTheta {
 		return r.fail(in("order", "theta"), "scrambled_zipfian is YCSB's own and has theta 0.99 only, not %v", theta).

@@ -19,8 +19,8 @@ const (
 	quickFor     = "10s"
 )
 
-// Quick returns the experiment that compares drivers, each NAME or NAME@HOST:PORT, with a phase for each mix such as
-// "read=95,update=5". The changes are those of flags and come on top.
+// Quick returns the experiment that compares drivers, each NAME or NAME@HOST:PORT, with a phase for
+// each mix such as "read=95,update=5". The changes are those of flags and come on top.
 func Quick(drivers, mixes []string, changes []Change) (Source, error) {
 	if len(mixes) == 0 {
 		mixes = []string{quickMix}
@@ -68,7 +68,8 @@ func Quick(drivers, mixes []string, changes []Change) (Source, error) {
 		question = "Which is fastest: " + strings.Join(names[:last], ", ") + " or " + names[last]
 	}
 	question += " (" + strings.Join(questions, "; ") + ")?"
-	text := fmt.Sprintf("name: %s\nabout: %s\nstores: [%s]\nrecords: %s\nphases:\n  - {name: load, load: true, batch: %s}\n%s",
+	text := fmt.Sprintf("name: %s\nabout: %s\nstores: [%s]\nrecords: %s\nphases:\n"+
+		"  - {name: load, load: true, batch: %s}\n%s",
 		name, yamlText(question, true), strings.Join(stores, ", "), quickRecords, quickBatch, strings.Join(phases, ""))
 	return Source{Text: []byte(text), Changes: changes, FromStores: true}, nil
 }
@@ -112,16 +113,20 @@ func parseMix(text string) (weights []weight, mistake error) {
 // otherOperations are names that other benchmarks give to operations, and what each may mean here.
 var otherOperations = map[string]string{
 	"get": "read", "reads": "read", "select": "read",
-	"put": "update (records that exist), insert (new records) or upsert", "set": "update (records that exist), insert (new records) or upsert",
-	"write": "update (records that exist), insert (new records) or upsert", "writes": "update (records that exist), insert (new records) or upsert",
-	"overwrite": "update", "remove": "delete", "del": "delete", "range": "scan", "iterate": "scan", "rmw": "read_modify_write", "cas": "compare_and_swap",
+	"put":       "update (records that exist), insert (new records) or upsert",
+	"set":       "update (records that exist), insert (new records) or upsert",
+	"write":     "update (records that exist), insert (new records) or upsert",
+	"writes":    "update (records that exist), insert (new records) or upsert",
+	"overwrite": "update", "remove": "delete", "del": "delete", "range": "scan", "iterate": "scan",
+	"rmw": "read_modify_write", "cas": "compare_and_swap",
 	"readmodifywrite": "read_modify_write",
 }
 
 func unknownOperation(at place, path, name string) *Error {
 	e := at.fail(path, "unknown operation %q", name)
 	if name == trace.Batch.String() {
-		return at.fail(path, "a batch is not an operation of a mix").hint("put batch: N beside the mix: its writes then go in batches of N")
+		return at.fail(path, "a batch is not an operation of a mix").
+			hint("put batch: N beside the mix: its writes then go in batches of N")
 	}
 	if meant := otherOperations[strings.ToLower(name)]; meant != "" {
 		return e.hint("expected %s", meant)

@@ -148,10 +148,10 @@ func refusePhase(s Store, p Phase) *Refusal {
 		has       bool
 		what      string
 	}{
-		{trace.Scan, d.Abilities.Scan, "scan: it does not keep keys in order, or its driver has no scan"},
-		{trace.Add, d.Abilities.Add, "add a record only where none is, in one step of its own"},
-		{trace.CompareAndSwap, d.Abilities.CompareAndSwap, "compare and swap in one step of its own"},
-		{trace.Query, d.Abilities.Query, "query: it does not find records by a column, or its driver has no query"},
+		{trace.Scan, d.Abilities.Scan, "scan: its keys are unordered, or its driver has no scan"},
+		{trace.Add, d.Abilities.Add, "add a record if absent in one atomic step"},
+		{trace.CompareAndSwap, d.Abilities.CompareAndSwap, "compare and swap in one atomic step"},
+		{trace.Query, d.Abilities.Query, "query records by a column"},
 		{trace.Count, d.Abilities.Count, "count records by a column"},
 	} {
 		if p.Mix[ability.operation.String()] > 0 && !ability.has {
@@ -170,8 +170,9 @@ func refusePhase(s Store, p Phase) *Refusal {
 	return nil
 }
 
-// BatchFor returns how many records of a phase a store gets at once. A load takes what the store can: one by one
-// where there are no batches, and no more than its limit. A measured phase is refused instead of changed.
+// BatchFor returns how many records of a phase a store gets at once. A load takes what the store
+// can: one by one where there are no batches, and no more than its limit. A measured phase is
+// refused instead of changed.
 func (p Phase) BatchFor(d store.Description) int {
 	batch := max(p.Batch, 1)
 	if !p.Load {

@@ -48,7 +48,8 @@ const (
 	stepTimeoutMin = time.Second
 )
 
-// resolver turns a decoded file into an experiment. The tree is kept for the places of what it finds wrong.
+// resolver turns a decoded file into an experiment. The tree is kept for the places of what it
+// finds wrong.
 type resolver struct {
 	root    *node
 	file    *File
@@ -56,7 +57,8 @@ type resolver struct {
 	e       *Experiment
 	notes   []string
 
-	// follows are the fields that follow from the stores where they don't fit: "baseline", "durability", "phases".
+	// follows are the fields that follow from the stores where they don't fit: "baseline",
+	// "durability", "phases".
 	follows    map[string]bool
 	fromStores bool // durability and keys are left to the stores
 }
@@ -81,7 +83,8 @@ func (r *resolver) resolve(scale string) (*Experiment, *Error) {
 		r.e.VerifyRecords = uint64(*f.VerifyRecords)
 	}
 	for _, step := range []func() *Error{
-		r.general, r.keys, r.values, r.columns, r.stores, r.followStores, r.phases, r.cells, r.quotaWay, r.keySpace, r.traceLengths, r.abilities,
+		r.general, r.keys, r.values, r.columns, r.stores, r.followStores, r.namespace, r.phases, r.cells, r.quotaWay, r.keySpace,
+		r.traceLengths, r.abilities,
 		r.optionalPhases, r.size,
 	} {
 		if err := step(); err != nil {
@@ -136,7 +139,7 @@ func (r *resolver) general() *Error {
 		return r.fail([]string{"name"}, "the experiment has no name").hint("expected name: NAME")
 	}
 	if len(e.Name) > nameBytesMax || !plainName(e.Name) {
-		return r.fail([]string{"name"}, "the name %q does not do for a file name", e.Name).hint(plainNameRule)
+		return r.fail([]string{"name"}, "the name %q can't be part of a file name", e.Name).hint(plainNameRule)
 	}
 	if e.StepTimeout < stepTimeoutMin {
 		return r.fail([]string{"step_timeout"}, "a step_timeout of %s ends healthy stores: opening and syncing take longer", e.StepTimeout).
@@ -148,7 +151,8 @@ func (r *resolver) general() *Error {
 	return nil
 }
 
-// quotaWay refuses a way to keep a disk quota where there is none: whoever wrote it believes that it has an effect.
+// quotaWay refuses a way to keep a disk quota where there is none: whoever wrote it believes that
+// it has an effect.
 func (r *resolver) quotaWay() *Error {
 	if r.e.DiskQuotaBy == QuotaByMount && !slices.ContainsFunc(r.e.Cells, func(c Cell) bool { return c.DiskQuota > 0 }) {
 		return r.fail([]string{"disk_quota_by"}, "disk_quota_by: %s has no effect: there is no disk_quota", QuotaByMount).
@@ -199,6 +203,24 @@ func (r *resolver) keys() *Error {
 	return nil
 }
 
+// namespace makes room in the keys for the trial's name, where one of the stores is a server: a
+// server outlives the trial and may hold others' keys. All stores then have such keys, so that they
+// are equally long.
+func (r *resolver) namespace() *Error {
+	server := slices.ContainsFunc(r.e.Stores, func(s Store) bool {
+		return s.Description.Kind == store.Server && !(s.Description.KeyText && r.e.Keys.Format == keyval.Binary)
+	})
+	if !server {
+		return nil
+	}
+	r.e.KeyNamespace = true
+	r.e.Keys.Prefix = KeyPlaceholder + r.e.Keys.Prefix
+	if err := r.e.Keys.Check(); err != nil {
+		return r.fail([]string{"keys"}, "on a server, keys begin with %d bytes that name the trial: %v", len(KeyPlaceholder), err)
+	}
+	return nil
+}
+
 func (r *resolver) values() *Error {
 	v := r.file.Values
 	repeated := defaultRepeated
@@ -210,7 +232,7 @@ func (r *resolver) values() *Error {
 	}
 	pool := orCount64(v.PoolBytes, defaultPoolBytes)
 	r.e.Values = Values{RepeatedPermille: int(repeated*1000 + 0.5), PoolBytes: int(min(pool, 1<<40))}
-	shape := keyval.ValueShape{PoolBytes: r.e.Values.PoolBytes, RepeatedPermille: r.e.Values.RepeatedPermille}
+	shape := keyval.ValueShape{PoolBytes: r.e.Values.PoolBytes, RepeatedPermille: r.e.Values.RepeatedPermille, TrialTag: 1} // each trial has its own
 	if err := shape.Check(); err != nil {
 		return r.fail([]string{"values", "pool_bytes"}, "%v", err)
 	}
@@ -280,10 +302,10 @@ func (r *resolver) store(i int, s StoreFile) (Store, *Error) {
 	}
 	resolved := Store{Name: orText(s.Name, s.Driver), Driver: s.Driver, Worker: s.Worker, Endpoints: s.Endpoints, Options: s.Options}
 	if len(resolved.Name) > nameBytesMax || !plainName(resolved.Name) {
-		return Store{}, r.fail(in("name"), "the name %q does not do for a file name", resolved.Name).hint(plainNameRule)
+		return Store{}, r.fail(in("name"), "the name %q can't be part of a file name", resolved.Name).hint(plainNameRule)
 	}
 	if strings.EqualFold(resolved.Name, NullDriver) {
-		return Store{}, r.fail(in("name"), "no store can be named %q: the null driver's arm has that name", resolved.Name)
+		return Store{}, r.fail(in("name"), "no store can be named %q: the null driver has that name", resolved.Name)
 	}
 	if s.Worker != nil && (len(s.Worker) == 0 || s.Worker[0] == "") {
 		return Store{}, r.fail(in("worker"), "an empty command").hint("expected a list of the program and its arguments, such as [./my-worker]")
@@ -319,7 +341,8 @@ func (r *resolver) driverNames() []string {
 	return slices.DeleteFunc(slices.Clone(r.drivers.Names), func(name string) bool { return name == NullDriver })
 }
 
-// namesNull says if a store's driver was written as YAML's null, which the file's author may have meant as a name.
+// namesNull says if a store's driver was written as YAML's null, which the file's author may have
+// meant as a name.
 func (r *resolver) namesNull(i int) bool {
 	stores := r.root.field("stores")
 	if stores == nil || i >= len(stores.items) {
@@ -367,7 +390,8 @@ func (r *resolver) options(at []string, s Store) *Error {
 	return nil
 }
 
-// plainOption writes an option's value as drivers in every language read it: 64mib becomes 64MiB, 10k becomes 10000.
+// plainOption writes an option's value as drivers in every language read it: 64mib becomes 64MiB,
+// 10k becomes 10000.
 func plainOption(t store.OptionType, text string) string {
 	switch t {
 	case store.Bytes:

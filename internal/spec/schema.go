@@ -10,8 +10,9 @@ import (
 	"assay/store"
 )
 
-// Schema returns the JSON Schema (draft 2020-12) of the experiment file, for editors: names, types and enumerations of
-// everything, the options of each driver among them. Load checks more: what depends on several fields at once.
+// Schema returns the JSON Schema (draft 2020-12) of the experiment file, for editors: names, types
+// and enumerations of everything, the options of each driver among them. Load checks more: what
+// depends on several fields at once.
 func Schema(descriptions []store.Description) ([]byte, error) {
 	reflector := jsonschema.Reflector{FieldNameTag: "yaml", DoNotReference: true, ExpandedStruct: true, Anonymous: true, RequiredFromJSONSchemaTags: true}
 	schema := reflector.Reflect(&File{})
@@ -127,7 +128,8 @@ func orShort(short, long *jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{short, long}, Description: description}
 }
 
-// emptyIsAbsent lets every field of a table be empty, as Load does: "options:" with all its lines commented out.
+// emptyIsAbsent lets every field of a table be empty, as Load does: "options:" with all its lines
+// commented out.
 func emptyIsAbsent(s *jsonschema.Schema) {
 	if s == nil || s.Properties == nil {
 		return
@@ -182,7 +184,8 @@ func (o OneOrMany[T]) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{one, {Type: "array", Items: one, MinItems: &least}}}
 }
 
-// A count may be bytes too ("64KiB"): Load knows by the field which it is, and refuses "64KiB records".
+// A count may be bytes too ("64KiB"): Load knows by the field which it is, and refuses "64KiB
+// records".
 func (Count) JSONSchema() *jsonschema.Schema        { return bytesSchema() }
 func (DurationForm) JSONSchema() *jsonschema.Schema { return durationSchema() }
 func (SampleForm) JSONSchema() *jsonschema.Schema   { return textOr("auto", durationSchema()) }

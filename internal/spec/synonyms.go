@@ -6,43 +6,56 @@ import (
 	"strings"
 )
 
-// synonyms are names that other benchmarks give to fields, by the table in which they stand. A name for one field of
-// the same table is taken for that field; one that may mean something in another place, or several things, is refused
-// with what it may mean.
+// synonyms are names that other benchmarks give to fields, by the table in which they stand. A name
+// for one field of the same table is taken for that field; one that may mean something in another
+// place, or several things, is refused with what it may mean.
 var synonyms = map[reflect.Type]map[string]string{
 	reflect.TypeFor[File](): {
-		"clients": "threads", "concurrency": "threads", "connections": "threads", "workers": "threads", "goroutines": "threads",
-		"rounds": "blocks", "repeats": "blocks", "repetitions": "blocks", "runs": "blocks", "iterations": "blocks",
-		"engines": "stores", "databases": "stores", "drivers": "stores", "steps": "phases", "workloads": "phases",
-		"recordcount": "records", "record_count": "records", "description": "about", "memory": "memory_limit", "disk": "disk_quota",
-		"timeout": "step_timeout", "random_seed": "seed",
-		"size": "values.bytes or records", "value_size": "values.bytes", "value_bytes": "values.bytes", "fieldlength": "values.bytes",
-		"key_size": "keys.bytes", "key_bytes": "keys.bytes", "compression_ratio": "values.repeated",
-		"duration": "phases.NAME.for", "time": "phases.NAME.for", "runtime": "phases.NAME.for", "for": "phases.NAME.for",
-		"ops": "phases.NAME.operations", "operations": "phases.NAME.operations", "operationcount": "phases.NAME.operations",
-		"mix": "phases.NAME.mix", "order": "phases.NAME.order", "distribution": "phases.NAME.order", "batch": "phases.NAME.batch",
-		"rate": "phases.NAME.rate", "target": "phases.NAME.rate", "warmup": "phases.NAME.unmeasured: true", "warm_up": "phases.NAME.unmeasured: true",
+		"clients": "threads", "concurrency": "threads", "connections": "threads or handles",
+		"workers": "threads, or worker of a store", "goroutines": "threads",
+		"rounds": "blocks", "repeats": "blocks", "repetitions": "blocks", "runs": "blocks",
+		"iterations": "blocks, or phases.NAME.operations",
+		"engines":    "stores", "databases": "stores", "drivers": "stores", "steps": "phases",
+		"workloads":   "phases",
+		"recordcount": "records", "record_count": "records", "description": "about",
+		"memory": "memory_limit", "disk": "disk_quota",
+		"timeout": "step_timeout, which is for opening, syncing and closing", "random_seed": "seed",
+		"size": "values.bytes or records", "value_size": "values.bytes", "value_bytes": "values.bytes",
+		"fieldlength": "values.bytes",
+		"key_size":    "keys.bytes", "key_bytes": "keys.bytes", "compression_ratio": "values.repeated",
+		"duration": "phases.NAME.for", "time": "phases.NAME.for", "runtime": "phases.NAME.for",
+		"for": "phases.NAME.for",
+		"ops": "phases.NAME.operations", "operations": "phases.NAME.operations",
+		"operationcount": "phases.NAME.operations",
+		"mix":            "phases.NAME.mix", "order": "phases.NAME.order", "distribution": "phases.NAME.order",
+		"batch": "phases.NAME.batch",
+		"rate":  "phases.NAME.rate", "target": "phases.NAME.rate",
+		"warmup": "phases.NAME.unmeasured: true", "warm_up": "phases.NAME.unmeasured: true",
 		"sync": "durability", "fsync": "durability",
 	},
 	reflect.TypeFor[PhaseFile](): {
 		"duration": "for", "time": "for", "runtime": "for", "seconds": "for: 10s",
 		"ops": "operations", "operationcount": "operations", "count": "operations", "requests": "operations",
-		"clients": "threads", "concurrency": "threads", "connections": "threads", "workers": "threads", "goroutines": "threads",
-		"distribution": "order", "keys": "order", "batch_size": "batch", "batchsize": "batch", "target": "rate", "qps": "rate",
-		"rps": "rate", "ops_per_second": "rate", "proportions": "mix", "warmup": "unmeasured", "warm_up": "unmeasured",
-		"size": "values.bytes or records of the experiment", "records": "records of the experiment",
+		"clients": "threads", "concurrency": "threads", "connections": "threads", "goroutines": "threads",
+		"distribution": "order", "batch_size": "batch", "batchsize": "batch", "target": "rate", "qps": "rate",
+		"rps": "rate", "ops_per_second": "rate", "proportions": "mix", "warmup": "unmeasured",
+		"warm_up": "unmeasured",
+		"size":    "values.bytes or records of the experiment", "records": "records of the experiment",
 	},
 	reflect.TypeFor[ValuesFile](): {"size": "bytes", "length": "bytes", "compressible": "repeated", "lengths": "sizes"},
 	reflect.TypeFor[KeysFile]():   {"size": "bytes", "length": "bytes", "type": "format"},
 	reflect.TypeFor[SizeFile]():   {"size": "bytes", "length": "bytes", "share": "weight"},
 	reflect.TypeFor[StoreFile](): {
-		"engine": "driver", "type": "driver", "db": "driver", "label": "name", "settings": "options", "config": "options",
-		"endpoint": "endpoints: [HOST:PORT]", "address": "endpoints: [HOST:PORT]", "host": "endpoints: [HOST:PORT]", "command": "worker",
+		"engine": "driver", "type": "driver", "db": "driver", "label": "name", "settings": "options",
+		"config":   "options",
+		"endpoint": "endpoints: [HOST:PORT]", "address": "endpoints: [HOST:PORT]",
+		"host": "endpoints: [HOST:PORT]", "command": "worker",
 	},
 	reflect.TypeFor[OrderFile](): {"name": "distribution", "type": "distribution", "skew": "theta", "exponent": "theta"},
 }
 
-// canonical returns the field of a table that a name stands for: the name itself if it is no synonym.
+// canonical returns the field of a table that a name stands for: the name itself if it is no
+// synonym.
 func canonical(t reflect.Type, name string) string {
 	if _, known := fieldOf(t, name); known {
 		return name
@@ -53,7 +66,8 @@ func canonical(t reflect.Type, name string) string {
 	return name
 }
 
-// rename gives the fields below a node, which holds a value of type t, the names that they have in File.
+// rename gives the fields below a node, which holds a value of type t, the names that they have in
+// File.
 func rename(n *node, t reflect.Type, path string) *Error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -8,7 +8,8 @@ import (
 	"assay/store"
 )
 
-// A limit that follows an option is that of the store as it is configured: the wider one takes what the other is refused for.
+// A limit that follows an option is that of the store as it is configured: the wider one takes what
+// the other is refused for.
 func TestALimitFollowsTheStoresOptions(t *testing.T) {
 	text := `name: widths
 stores:

@@ -11,7 +11,8 @@ import (
 // WrittenBy begins a file that Assay wrote for a command: every change of that command is in it.
 const WrittenBy = "# Written for: "
 
-// File writes the experiment as a file that says the same: changes applied, comments and scales gone.
+// File writes the experiment as a file that says the same: changes applied, comments and scales
+// gone.
 func (l *Loaded) File() []byte {
 	var b bytes.Buffer
 	for _, e := range l.root.entries {
@@ -66,11 +67,12 @@ func flow(n *node) string {
 
 var plainYAML = regexp.MustCompile(`^[A-Za-z0-9_.+-]([A-Za-z0-9_./()%+ -]*[A-Za-z0-9_.)%+-])?$`)
 
-// yamlText quotes a text where YAML would read it as something else. What the source had in quotes keeps them: a number
-// in quotes is text.
+// yamlText quotes a text where YAML would read it as something else. What the source had in quotes
+// keeps them: a number in quotes is text.
 func yamlText(text string, quoted bool) string {
 	isNull := strings.EqualFold(text, "null") // a null itself is written by flow
-	if !quoted && !isNull && plainYAML.MatchString(text) && !strings.HasPrefix(text, "- ") && text != "-" && !strings.HasPrefix(text, "---") {
+	isMark := text == "-" || strings.HasPrefix(text, "- ") || strings.HasPrefix(text, "---")
+	if !quoted && !isNull && !isMark && plainYAML.MatchString(text) {
 		return text
 	}
 	var b bytes.Buffer

@@ -9,9 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// ImportYCSB turns a property file of YCSB's core workload into an experiment file. What can't be carried over without
-// measuring something else is an *Error; what is carried over with a difference, or means nothing here, is a note. The
-// stores are a placeholder: a property file does not name any. Defaults are those of site.ycsb.workloads.CoreWorkload.
+// ImportYCSB turns a property file of YCSB's core workload into an experiment file. What can't be
+// carried over without measuring something else is an *Error; what is carried over with a
+// difference, or means nothing here, is a note. The stores are a placeholder: a property file does
+// not name any. Defaults are those of site.ycsb.workloads.CoreWorkload.
 func ImportYCSB(properties []byte, name string) (text []byte, notes []string, err error) {
 	w, mistake := readYCSB(properties, name)
 	if mistake != nil {
@@ -24,7 +25,8 @@ func ImportYCSB(properties []byte, name string) (text []byte, notes []string, er
 	return e.write(w), w.notes, nil
 }
 
-// ycsbKeys are the properties that are read, or that are known and mean nothing here, with what is then said.
+// ycsbKeys are the properties that are read, or that are known and mean nothing here, with what is
+// then said.
 var ycsbKeys = map[string]string{
 	"recordcount": "", "operationcount": "", "fieldcount": "", "fieldlength": "", "minfieldlength": "", "fieldlengthdistribution": "",
 	"readproportion": "", "updateproportion": "", "insertproportion": "", "scanproportion": "", "readmodifywriteproportion": "",
@@ -56,7 +58,8 @@ type ycsbWorkload struct {
 	notes  []string
 }
 
-// readYCSB reads Java's property syntax: key=value, key: value or key value, # and ! comments, \ at the line's end.
+// readYCSB reads Java's property syntax: key=value, key: value or key value, # and ! comments, \ at
+// the line's end.
 func readYCSB(text []byte, name string) (*ycsbWorkload, *Error) {
 	in := newSource(name, string(text), false)
 	whole := place{in: in}
@@ -149,8 +152,8 @@ func (w *ycsbWorkload) share(key string, otherwise float64) (float64, *Error) {
 	return number, nil
 }
 
-// choice returns one of the names that can be carried over; names that YCSB has and Assay has not are in missing, with
-// the reason.
+// choice returns one of the names that can be carried over; names that YCSB has and Assay has not
+// are in missing, with the reason.
 func (w *ycsbWorkload) choice(key, otherwise string, names []string, missing map[string]string) (string, *Error) {
 	value := w.text(key, otherwise)
 	if slices.Contains(names, value) {

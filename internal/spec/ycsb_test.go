@@ -166,7 +166,8 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
-// What is imported without an error always loads, unless it is the stores of the placeholder that can't do it.
+// What is imported without an error always loads, unless it is the stores of the placeholder that
+// can't do it.
 func FuzzImportYCSB(f *testing.F) {
 	for _, workload := range []string{"a", "d", "e", "f"} {
 		f.Add([]byte(published(workload)), "workload")

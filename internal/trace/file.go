@@ -77,6 +77,8 @@ func (f *File) encode(data []byte, offsets []threadOffsets) {
 		le.PutUint32(data[at+40:], t.Group)
 		le.PutUint32(data[at+44:], t.Endpoint)
 		le.PutUint64(data[at+48:], t.Limit)
+		le.PutUint64(data[at+56:], t.FromNS)
+		le.PutUint64(data[at+64:], t.UntilNS)
 		for j, e := range t.Entries {
 			le.PutUint64(data[offsets[i].entries+8*uint64(j):], uint64(e))
 		}
@@ -186,7 +188,7 @@ func (f *File) decodeThread(data []byte, i int, directoryEnd uint64) error {
 	t := &f.Threads[i]
 	*t = Thread{
 		Stride: le.Uint64(d[16:]), LapNS: le.Uint64(d[32:]), Group: le.Uint32(d[40:]), Endpoint: le.Uint32(d[44:]),
-		Limit: le.Uint64(d[48:]),
+		Limit: le.Uint64(d[48:]), FromNS: le.Uint64(d[56:]), UntilNS: le.Uint64(d[64:]),
 	}
 	entries, err := wordsAt(data, le.Uint64(d), le.Uint64(d[8:]), directoryEnd)
 	if err != nil {
@@ -221,6 +223,9 @@ func (f *File) check() error {
 	if len(f.Threads) < 1 || len(f.Threads) > ThreadsMax {
 		return fmt.Errorf("a trace has 1 to %d threads, not %d", ThreadsMax, len(f.Threads))
 	}
+	if f.Flags&FlagHistory != 0 && f.Flags&FlagRecordVersions != 0 {
+		return errors.New("a trace that records observed versions has no history")
+	}
 	if f.Groups < 1 {
 		return fmt.Errorf("a trace has at least one client group")
 	}
@@ -251,12 +256,17 @@ func (t *Thread) check(f *File, slots *[operationsMax]int) error {
 	if n := uint64(len(t.Entries)); n > 0 && t.Limit%n > 0 && t.Entries[t.Limit%n].IsMember() {
 		return fmt.Errorf("its limit of %d entries cuts a batch", t.Limit)
 	}
+	if t.UntilNS != 0 && t.UntilNS <= t.FromNS || t.FromNS > timeMax || t.UntilNS > timeMax {
+		return fmt.Errorf("it is to work from %d to %d ns", t.FromNS, t.UntilNS)
+	}
 	members := 0
+	batchRecorded := false
 	for p, e := range t.Entries {
 		o := e.Operation()
+		if err := f.checkRecorded(e, members > 0, batchRecorded); err != nil {
+			return fmt.Errorf("entry %d: %w", p, err)
+		}
 		switch {
-		case e>>63 != 0:
-			return fmt.Errorf("entry %d has its reserved bit set", p)
 		case members > 0:
 			if !e.IsMember() || o != Insert && o != Update && o != Upsert && o != Delete {
 				return fmt.Errorf("entry %d should be a put or delete in a batch, is %s", p, o)
@@ -269,6 +279,7 @@ func (t *Thread) check(f *File, slots *[operationsMax]int) error {
 			return fmt.Errorf("entry %d: %s is not in the header's list", p, o)
 		}
 		if o == Batch {
+			batchRecorded = e.IsRecorded()
 			if members = int(f.Amounts[e.SizeClass()]); members == 0 {
 				return fmt.Errorf("entry %d is a batch without members", p)
 			}
@@ -279,6 +290,25 @@ func (t *Thread) check(f *File, slots *[operationsMax]int) error {
 	}
 	if members > 0 {
 		return fmt.Errorf("the last batch crosses the end of the lap")
+	}
+	return nil
+}
+
+// timeMax bounds from and until, so that sums of them with the clock fit a signed word.
+const timeMax = 1 << 62
+
+func (f *File) checkRecorded(e Entry, member, batchRecorded bool) error {
+	switch o := e.Operation(); {
+	case !e.IsRecorded():
+		return nil
+	case f.Flags&FlagHistory == 0:
+		return errors.New("it is recorded, but the trace has no flag for a history")
+	case e.Grows():
+		return errors.New("it is recorded and grows: a recorded key is one of fixed index")
+	case member && !batchRecorded:
+		return errors.New("it is recorded, but the batch that it belongs to is not")
+	case !member && o != Batch && !o.OneKey():
+		return fmt.Errorf("%s is recorded, but is not about one key", o)
 	}
 	return nil
 }

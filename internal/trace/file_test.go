@@ -83,14 +83,22 @@ func TestBrokenTracesAreRefused(t *testing.T) {
 		says   string
 		change func(*File)
 	}{
-		{"flags", func(f *File) { f.Flags = 4 }},
+		{"flags", func(f *File) { f.Flags = 8 }},
 		{"1 to 65535 threads", func(f *File) { f.Threads = nil }},
 		{"client group", func(f *File) { f.Groups = 0 }},
 		{"client group 1 of 1", func(f *File) { f.Threads[0].Group = 1 }},
 		{"does not know", func(f *File) { f.Operations[2] = 13 }},
 		{"out of order", func(f *File) { f.Operations[0] = Insert }},
 		{"not in the header's list", func(f *File) { f.Operations = f.Operations[1:] }},
-		{"reserved bit", func(f *File) { f.Threads[0].Entries[0] |= 1 << 63 }},
+		{"no flag for a history", func(f *File) { f.Threads[0].Entries[0] |= 1 << 63 }},
+		{"recorded and grows", func(f *File) { f.Flags = FlagHistory; f.Threads[0].Entries[4] |= 1 << 63 }},
+		{"batch that it belongs to", func(f *File) { f.Flags = FlagHistory; f.Threads[0].Entries[3] |= 1 << 63 }},
+		{"not about one key", func(f *File) {
+			f.Flags, f.Operations, f.Threads[0].Entries[0] = FlagHistory, []Operation{Insert, Scan, Batch}, MakeEntry(Scan, 1, 0, false).Record()
+		}},
+		{"has no history", func(f *File) { f.Flags = FlagHistory | FlagRecordVersions }},
+		{"work from", func(f *File) { f.Threads[0].FromNS, f.Threads[0].UntilNS = 5, 5 }},
+		{"work from", func(f *File) { f.Threads[0].FromNS = 1 << 63 }},
 		{"without a batch", func(f *File) { f.Threads[0].Entries[1] = f.Threads[0].Entries[0] }},
 		{"should be a put or delete", func(f *File) { f.Amounts[1] = 3 }},
 		{"should be a put or delete", func(f *File) { f.Threads[0].Entries[2] = MakeEntry(Read, 1, 0, false).Member() }},

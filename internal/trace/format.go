@@ -52,6 +52,9 @@ func (o Operation) Writes() bool {
 // Changes says if the operation changes what a store holds: it puts, deletes, or is a batch, which does nothing else. All others only look.
 func (o Operation) Changes() bool { return o.Writes() || o == Delete || o == Batch }
 
+// OneKey says if the operation is about the key of its index alone: only such entries, and members of batches, can be recorded.
+func (o Operation) OneKey() bool { return o == Read || o == Delete || o.Writes() }
+
 // Conditional says if the operation asks for something to be so before it writes: a conflict is then an answer.
 func (o Operation) Conditional() bool { return o == Add || o == CompareAndSwap }
 
@@ -74,6 +77,7 @@ type Entry uint64
 const (
 	growsBit  = 1 << 61
 	memberBit = 1 << 62
+	recordBit = 1 << 63
 )
 
 // MakeEntry packs an entry. sizeClass is a position in [File].Amounts.
@@ -88,11 +92,18 @@ func MakeEntry(o Operation, index uint64, sizeClass uint8, grows bool) Entry {
 // Member returns the entry as a member of the batch before it.
 func (e Entry) Member() Entry { return e | memberBit }
 
+// Record returns the entry as one that the history file records.
+func (e Entry) Record() Entry { return e | recordBit }
+
 func (e Entry) Index() uint64        { return uint64(e) & (1<<48 - 1) }
 func (e Entry) SizeClass() uint8     { return uint8(e >> 48) }
 func (e Entry) Operation() Operation { return Operation(e>>56) & 31 }
 func (e Entry) Grows() bool          { return e&growsBit != 0 }
 func (e Entry) IsMember() bool       { return e&memberBit != 0 }
+func (e Entry) IsRecorded() bool     { return e&recordBit != 0 }
+
+// IsSpecial reports whether the entry grows or is recorded, which no entry does both: one test of the measured loop.
+func (e Entry) IsSpecial() bool { return e&(growsBit|recordBit) != 0 }
 
 // EffectiveIndex returns the index in a lap.
 func (e Entry) EffectiveIndex(lap, stride uint64) uint64 {
@@ -104,9 +115,9 @@ func (e Entry) EffectiveIndex(lap, stride uint64) uint64 {
 
 const (
 	magic          = "ASSAYTRC"
-	formatVersion  = 1
+	formatVersion  = 2
 	headerBytes    = 4096
-	directoryBytes = 64
+	directoryBytes = 128
 	operationsMax  = 32
 	amountsAt      = 1024
 
@@ -118,7 +129,8 @@ const (
 const (
 	FlagDue            = 1 << 0 // threads have due times: open load
 	FlagRecordVersions = 1 << 1 // the phase records what each read returned
-	flagsKnown         = FlagDue | FlagRecordVersions
+	FlagHistory        = 1 << 2 // recorded entries go into the history file
+	flagsKnown         = FlagDue | FlagRecordVersions | FlagHistory
 )
 
 // Thread is one thread's part of a trace.
@@ -130,6 +142,8 @@ type Thread struct {
 	Group    uint32   // client group
 	Endpoint uint32   // the endpoint to start with
 	Limit    uint64   // entries to do in all; 0: until the deadline
+	FromNS   uint64   // the thread begins so long after the phase's start
+	UntilNS  uint64   // and ends at this moment after it; 0: the phase's deadline alone ends it
 }
 
 // File is a trace in memory: made by a generator, or a mapped file.

@@ -29,12 +29,12 @@ func TestTracesAreTheSameEverywhere(t *testing.T) {
 		spec     Spec
 		checksum uint64
 	}{
-		{"zipfian", Spec{Mix: mix, Order: Order{Distribution: Zipfian, Theta: 1.1}}, 0x74b005178e36edff},
-		{"scrambled", Spec{Mix: mix, Order: Order{Distribution: ScrambledZipfian}}, 0x92fb15a6f88474f9},
-		{"latest", Spec{Mix: mix, Order: Order{Distribution: Latest, Theta: 0.99}, Batch: 7}, 0xd53acfbb5ddf5b74},
-		{"exponential", Spec{Mix: mix, Order: Order{Distribution: Exponential}, Rate: 12345.6}, 0x81e366f6768eed7d},
-		{"hotspot", Spec{Mix: mix, Order: Order{Distribution: Hotspot, HotRecords: 0.1, HotOperations: 0.9}, Rate: 1000, Arrivals: Constant}, 0xca5f7b9e04934e5e},
-		{"shuffled load", Spec{Load: true, Order: Order{Distribution: Shuffled}}, 0x58db9f7a520d3101},
+		{"zipfian", Spec{Mix: mix, Order: Order{Distribution: Zipfian, Theta: 1.1}}, 0x9788fce73c7736d1},
+		{"scrambled", Spec{Mix: mix, Order: Order{Distribution: ScrambledZipfian}}, 0x3b7ecd0347ac2cf3},
+		{"latest", Spec{Mix: mix, Order: Order{Distribution: Latest, Theta: 0.99}, Batch: 7}, 0xecce095180de832},
+		{"exponential", Spec{Mix: mix, Order: Order{Distribution: Exponential}, Rate: 12345.6}, 0x9535ea8ca8e4ef6b},
+		{"hotspot", Spec{Mix: mix, Order: Order{Distribution: Hotspot, HotRecords: 0.1, HotOperations: 0.9}, Rate: 1000, Arrivals: Constant}, 0x1ed7edeca88251b0},
+		{"shuffled load", Spec{Load: true, Order: Order{Distribution: Shuffled}}, 0x1edbea9560c0ff73},
 	} {
 		c.spec.Records, c.spec.Fresh, c.spec.Threads, c.spec.Seed, c.spec.ThreadEntries = 10_000, 10_000, 3, 42, 5000
 		c.spec.Sizes, c.spec.Scan = []Size{{10, 1}, {1000, 2.5}}, ScanLengths{1, 1000, true}

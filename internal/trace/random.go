@@ -26,6 +26,7 @@ const (
 	purposeSizes
 	purposeArrivals
 	purposePermutation
+	purposeHistory
 )
 
 // below returns a uniform number in [0, n), n > 0 (Lemire 2019, nearly divisionless).

@@ -37,6 +37,8 @@ func TestFileVectors(t *testing.T) {
 				Due             []uint64
 				Stride, Limit   uint64
 				LapNS           uint64 `json:"lap_ns"`
+				FromNS          uint64 `json:"from_ns"`
+				UntilNS         uint64 `json:"until_ns"`
 				Group, Endpoint uint32
 			}
 		}
@@ -59,6 +61,7 @@ func TestFileVectors(t *testing.T) {
 		for _, thread := range v.Trace.Threads {
 			made := Thread{
 				Due: thread.Due, Stride: thread.Stride, Limit: thread.Limit, LapNS: thread.LapNS, Group: thread.Group, Endpoint: thread.Endpoint,
+				FromNS: thread.FromNS, UntilNS: thread.UntilNS,
 			}
 			for _, e := range thread.Entries {
 				made.Entries = append(made.Entries, Entry(e))
@@ -100,7 +103,8 @@ func TestEntryFields(t *testing.T) {
 	if e != 0x2affffffffffffff || e.Member() != 0x6affffffffffffff {
 		t.Errorf("packed as %#x, member %#x", uint64(e), uint64(e.Member()))
 	}
-	if e.Operation() != Add || e.Index() != 1<<48-1 || e.SizeClass() != 255 || !e.Grows() || e.IsMember() || !e.Member().IsMember() {
+	if e.Operation() != Add || e.Index() != 1<<48-1 || e.SizeClass() != 255 || !e.Grows() || e.IsMember() || !e.Member().IsMember() ||
+		e.IsRecorded() || !e.Record().IsRecorded() || e.Record() != 0xaaffffffffffffff {
 		t.Error("an entry's fields do not come back")
 	}
 }

@@ -50,6 +50,12 @@ type behaviour struct {
 	counted   func(n uint64) uint64
 }
 
+// earlier is a value that is shown for a while after it was overwritten.
+type earlier struct {
+	value []byte
+	until time.Time
+}
+
 // Names of drivers that break no promise.
 const (
 	Honest = "honest"
@@ -114,6 +120,30 @@ var behaviours = []behaviour{
 	}, get: func(h *handle, key, _ []byte) ([]byte, error) {
 		value, err := h.honest.get(key)
 		if old, ok := h.previous.Load(string(key)); ok && err == nil {
+			return old.([]byte), nil
+		}
+		return value, err
+	}},
+	{name: "lies-late", summary: "shows what overwrites a value 100 ms later", put: func(h *handle, key, value []byte) error {
+		if old, err := h.honest.get(key); err == nil {
+			h.previous.Store(string(key), earlier{old, time.Now().Add(100 * time.Millisecond)})
+		}
+		return h.write(store.Write{Key: key, Value: value})
+	}, get: func(h *handle, key, _ []byte) ([]byte, error) {
+		value, err := h.honest.get(key)
+		if old, ok := h.previous.Load(string(key)); ok && err == nil && time.Now().Before(old.(earlier).until) {
+			return old.(earlier).value, nil
+		}
+		return value, err
+	}},
+	{name: "lies-sometimes-old", summary: "answers every twentieth read with the value before the last", put: func(h *handle, key, value []byte) error {
+		if old, err := h.honest.get(key); err == nil {
+			h.previous.Store(string(key), old)
+		}
+		return h.write(store.Write{Key: key, Value: value})
+	}, get: func(h *handle, key, _ []byte) ([]byte, error) {
+		value, err := h.honest.get(key)
+		if old, ok := h.previous.Load(string(key)); ok && err == nil && h.puts.Add(1)%20 == 0 {
 			return old.([]byte), nil
 		}
 		return value, err

@@ -36,6 +36,8 @@ type lie struct {
 	rewrite func(*trace.Thread)    // likewise: of each thread of the trace
 	linger  bool                   // after the end of input
 	count   func(*counters.File)
+	open    func(*control.Open)                                         // what the honest worker is told instead
+	past    func(*trace.File, *counters.File, int, []counters.Recorded) // changes what a thread has recorded, and its counters
 	reply   func(request control.Request, line []byte) []byte
 }
 
@@ -145,6 +147,52 @@ var lies = map[string]lie{
 			}
 		})
 	}},
+	"ignores-tag":     {prepare: func(p *control.Prepare) { p.Values.TrialTag = 1 }},
+	"ignores-turns":   {rewrite: func(t *trace.Thread) { t.FromNS, t.UntilNS = 0, 0 }},
+	"records-nothing": {past: func(_ *trace.File, c *counters.File, _ int, records []counters.Recorded) { clear(records) }},
+	"wipes-at-open": {open: func(o *control.Open) { // each opening has a directory of its own
+		if o.Directory != "" {
+			if made, err := os.MkdirTemp(o.Directory, "opening"); err == nil {
+				o.Directory = made
+			}
+		}
+	}},
+	"skips-reads": {count: func(c *counters.File) { // every second read is said to have found its value
+		for thread := range c.Threads() {
+			for slot, o := range c.Operations() {
+				if o == trace.Read {
+					outcomes := &c.Slot(thread, slot).Outcomes
+					skipped := outcomes[counters.Miss] / 2
+					outcomes[counters.Miss] -= skipped
+					outcomes[counters.OK] += skipped
+				}
+			}
+		}
+	}},
+	"times-a-tenth": {past: func(t *trace.File, c *counters.File, thread int, records []counters.Recorded) {
+		for i := range records {
+			records[i].EndNS = records[i].BeginNS + (records[i].EndNS-records[i].BeginNS)/10
+		}
+		timeAgain(t, c, thread, records)
+	}},
+	"times-a-tenth-of-counts": {past: func(t *trace.File, c *counters.File, thread int, records []counters.Recorded) {
+		honest := slices.Clone(records)
+		for i := range records {
+			records[i].EndNS = records[i].BeginNS + (records[i].EndNS-records[i].BeginNS)/10
+		}
+		timeAgain(t, c, thread, records)
+		copy(records, honest)
+	}},
+	"times-before-the-call": {past: func(t *trace.File, c *counters.File, thread int, records []counters.Recorded) {
+		const making = 100 // ns from the end of one operation to the call of the next
+		before := uint64(0)
+		for i := range records {
+			called := records[i].BeginNS + making
+			records[i].BeginNS, records[i].EndNS = before, max(called, before)
+			before = records[i].EndNS
+		}
+		timeAgain(t, c, thread, records)
+	}},
 	"ignores-deadline": {prepare: func(p *control.Prepare) { p.DeadlineNS = 0 }},
 	"ignores-verify":   {prepare: func(p *control.Prepare) { p.Verify = false }},
 	"ignores-must-hit": {prepare: func(p *control.Prepare) { p.MustHitBelow = 0 }},
@@ -188,6 +236,23 @@ func truncateAgain(file *os.File) {
 	for range 50 {
 		_ = file.Truncate(0)
 		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// timeAgain makes a thread's counters fit the records, all of whose operations are recorded.
+func timeAgain(t *trace.File, c *counters.File, thread int, records []counters.Recorded) {
+	for slot := range c.Operations() {
+		s := c.Slot(thread, slot)
+		s.Service, s.ServiceMaxNS = [histogram.Buckets]uint64{}, 0
+	}
+	slots := t.Slot()
+	for _, r := range records {
+		e, _ := t.Threads[thread].EntryAt(r.Sequence())
+		s := c.Slot(thread, slots[e.Operation()])
+		took := r.EndNS - r.BeginNS
+		s.Service[histogram.Bucket(took)]++
+		s.ServiceMaxNS = max(s.ServiceMaxNS, took)
+		c.Thread(thread).NowNS = r.EndNS
 	}
 }
 
@@ -260,7 +325,10 @@ type proxy struct {
 	requests io.Writer
 	replies  *control.Lines
 	counters *counters.File // of the phase that waits or runs
-	changed  *os.File       // the trace that the honest worker is given instead
+	history  *counters.History
+	trace    *trace.File
+	unmap    func() error
+	changed  *os.File // the trace that the honest worker is given instead
 	closed   bool
 }
 
@@ -298,6 +366,9 @@ func (p *proxy) serve() error {
 
 // mapCounters maps the counters of a phase before their name goes away.
 func (p *proxy) mapCounters(r control.Request) error {
+	if r.Command == control.CommandPrepare && r.Prepare != nil && p.lie.past != nil && r.Prepare.History != "" {
+		return p.mapHistory(r.Prepare)
+	}
 	if r.Command != control.CommandPrepare || p.lie.count == nil || r.Prepare == nil {
 		return nil
 	}
@@ -312,8 +383,36 @@ func (p *proxy) mapCounters(r control.Request) error {
 	return unmap()
 }
 
+// mapHistory maps all that a phase with recorded entries writes.
+func (p *proxy) mapHistory(r *control.Prepare) (err error) {
+	if p.trace, p.unmap, err = trace.Map(r.Trace); err != nil {
+		return err
+	}
+	if p.counters, err = counters.Open(r.Counters, p.trace); err != nil {
+		return err
+	}
+	p.history, err = counters.OpenHistory(r.History, p.trace)
+	return err
+}
+
+// lieOfThePast changes the history of the phase that ran.
+func (p *proxy) lieOfThePast() error {
+	for i := range p.trace.Threads {
+		if records, _ := p.history.Records(i); len(records) > 0 {
+			p.lie.past(p.trace, p.counters, i, records)
+		}
+	}
+	err := errors.Join(p.history.Unmap(), p.unmap())
+	p.history, p.trace = nil, nil
+	return err
+}
+
 // change makes the request that the honest worker gets.
 func (p *proxy) change(r control.Request, line []byte) ([]byte, error) {
+	if r.Command == control.CommandOpen && r.Open != nil && p.lie.open != nil {
+		p.lie.open(r.Open)
+		return json.Marshal(r)
+	}
 	if r.Command != control.CommandPrepare || r.Prepare == nil || p.lie.prepare == nil && p.lie.rewrite == nil {
 		return line, nil
 	}
@@ -351,7 +450,14 @@ func (p *proxy) answer(r control.Request, reply []byte) error {
 		p.changed = nil
 	}
 	if r.Command == control.CommandRun && p.counters != nil {
-		p.lie.count(p.counters)
+		if p.lie.count != nil {
+			p.lie.count(p.counters)
+		}
+		if p.history != nil {
+			if err := p.lieOfThePast(); err != nil {
+				return err
+			}
+		}
 		if err := p.counters.Unmap(); err != nil {
 			return err
 		}

@@ -54,8 +54,7 @@ function wantsLog(lines) {
   return middles.length > 1 && Math.max(...middles) > 25 * Math.min(...middles);
 }
 
-export function draw(element) {
-  if (element.plot || !element.clientWidth) return;
+function draw(element, width, height) {
   const kind = kinds[element.dataset.kind];
   const table = element.dataset.table;
   const lines = linesOf(element, kind);
@@ -68,7 +67,7 @@ export function draw(element) {
   const low = log ? 10 ** Math.floor(Math.log10(Math.min(...ys))) : Math.min(0, ...ys);
   const high = log ? 10 ** Math.ceil(Math.log10(Math.max(...ys)) + 1e-9) : (Math.max(...ys) || 1) * 1.06;
   const small = element.classList.contains('small');
-  const labels = kind.labels && arms.size > 1 && arms.size <= 16 && element.clientWidth >= 440;
+  const labels = kind.labels && arms.size > 1 && arms.size <= 16 && width >= 440;
   const from = kind.nearest ? 0.15 : Math.min(0, ...xs);
   const until = Math.max(...xs) || 1;
   const tip = document.createElement('div');
@@ -78,14 +77,14 @@ export function draw(element) {
   const axis = (more) => ({ stroke: () => ink('ink-2'), font: font(small ? 10 : 11), grid: { stroke: () => ink('rule'), width: 1, ...more.grid }, ticks: { show: false }, gap: 4, ...more });
   const decades = (u, splits) => splits.map((v) => (decade(v) ? v : null));
   const plot = new uPlot({
-    width: element.clientWidth,
-    height: element.clientHeight,
+    width,
+    height,
     padding: [10, labels ? Math.min(140, 22 + widest([...arms])) : 14, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { show: false }, drag: { x: !kind.nearest, y: false }, sync: kind.x === overTime.x || kind.tickX === overTime.tickX ? { key: table, scales: ['x', null] } : undefined },
     scales: { x: { time: false, range: (u, min, max) => (min == null ? [from, until] : [min, max]) }, y: { distr: log ? 3 : 1, range: () => [low, high] } },
     axes: [
-      axis({ size: small ? 20 : 26, space: small ? 44 : 70, ...(kind.ticksX ? { splits: () => kind.ticksX, space: 10 } : {}), values: (u, at) => at.map((v) => kind.tickX(v, element)), grid: { show: !small } }),
+      axis({ size: small ? 20 : 26, space: small ? 44 : 70, ...(kind.ticksX ? { splits: () => kind.ticksX, space: 10 } : {}), values: (u, at) => at.map((v) => (kind.nearest && u.width < 420 && (v === 1 || v === 4) ? '' : kind.tickX(v, element))), grid: { show: !small } }),
       axis({ size: !small ? 60 : element.dataset.kind === 'one' ? 42 : 58, space: small ? 26 : 36, ...(log ? { filter: decades, grid: { filter: decades } } : {}), values: (u, at) => at.map((v) => (v == null ? '' : kind.tickY(v, element))) }),
     ],
     series: [{}, { show: true, stroke: 'transparent', points: { show: false } }],
@@ -271,20 +270,23 @@ export function focus(table, arm) {
   const next = arm ?? (pressed ? pressed.dataset.arm : null);
   if ((focused.get(table) ?? null) === next) return;
   focused.set(table, next);
-  for (const plot of plots) if (plot.root.parentNode.dataset.table === table) plot.redraw(false, false);
+  for (const plot of plots) {
+    const of = plot.root.parentNode.dataset;
+    if (of.table === table && of.kind !== 'one') plot.redraw(false, false);
+  }
 }
 
+// Draws what is in sight and not drawn yet. All sizes are asked for first: each drawing changes the layout.
 export function drawShown() {
-  for (const element of document.querySelectorAll('.plot')) draw(element);
+  const sizes = [...document.querySelectorAll('.plot')].filter((e) => !e.plot).map((e) => [e, e.clientWidth, e.clientHeight]);
+  for (const [element, width, height] of sizes) if (width) draw(element, width, height);
 }
 
 // Sets every chart to its element's width.
 export function fit() {
   drawShown();
-  for (const plot of plots) {
-    const { clientWidth, clientHeight } = plot.root.parentNode;
-    if (clientWidth && (clientWidth !== plot.width || clientHeight !== plot.height)) plot.setSize({ width: clientWidth, height: clientHeight });
-  }
+  const sizes = [...plots].map((plot) => [plot, plot.root.parentNode.clientWidth, plot.root.parentNode.clientHeight]);
+  for (const [plot, width, height] of sizes) if (width && (width !== plot.width || height !== plot.height)) plot.setSize({ width, height });
 }
 
 export function repaint() {

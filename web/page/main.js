@@ -25,9 +25,10 @@ reveal(location.hash.slice(1));
 addEventListener('hashchange', () => reveal(location.hash.slice(1)));
 
 drawShown();
-document.addEventListener('toggle', fit, true);
-let frame = 0;
-addEventListener('resize', () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(fit); });
+let frame = 0; // many parts may be opened at once
+const fitSoon = () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(() => fit()); };
+document.addEventListener('toggle', fitSoon, true);
+addEventListener('resize', fitSoon);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', repaint);
 
 document.addEventListener('click', async ({ target }) => {
@@ -67,10 +68,10 @@ async function copyText(button) {
   setTimeout(() => { button.textContent = 'Copy'; }, 1500);
 }
 
-// Paper is light, as wide as a page, and shows everything.
+// Paper is light, as wide as a page, and shows all but the series that are not shown at first.
 let folded = [];
 addEventListener('beforeprint', () => {
-  folded = all('details:not([open])');
+  folded = all('details:not([open], .more)');
   for (const fold of folded) fold.open = true;
   root.classList.add('paper');
   repaint();

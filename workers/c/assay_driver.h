@@ -108,6 +108,7 @@ struct assay_config {
     int64_t loss_window_ns; /* T of the class D2(T) */
     int threads;            /* how many threads will call */
     int handles;            /* how many handles will be open at once */
+    bool first;             /* the trial's first opening: only then may a driver empty a store that earlier trials used */
     const struct assay_options *options;
 };
 

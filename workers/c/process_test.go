@@ -41,7 +41,7 @@ func openedAs(t *testing.T, program string, open *control.Open) *conductor.Worke
 func preparation(folder string) *control.Prepare {
 	return &control.Prepare{Phase: "here", Number: 1, Trace: filepath.Join(folder, "trace"), Counters: filepath.Join(folder, "counters"), Clock: "auto",
 		Keys:   keyval.KeyShape{Format: keyval.Binary, Bytes: 8},
-		Values: keyval.ValueShape{PoolBytes: 4096, PoolSeed: math.MaxUint64, LengthMax: 100}}
+		Values: keyval.ValueShape{PoolBytes: 4096, PoolSeed: math.MaxUint64, LengthMax: 100, TrialTag: math.MaxUint32}}
 }
 
 // prepared prepares a phase of one thread that puts the same records again and again.

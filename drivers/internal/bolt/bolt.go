@@ -1,5 +1,6 @@
-// Package bolt has what the drivers of boltdb and of its fork bbolt share. Both libraries have the same calls on types of
-// their own, so the types are parameters. One put is one read-write transaction, and all records stand in one bucket.
+// Package bolt has what the drivers of boltdb and of its fork bbolt share. Both libraries have the
+// same calls on types of their own, so the types are parameters. One put is one read-write
+// transaction, and all records stand in one bucket.
 package bolt
 
 import (
@@ -42,8 +43,8 @@ type Cursor interface {
 	Next() (key, value []byte)
 }
 
-// Durability are the classes of both libraries. tx.go, Tx.Commit: pages and then the meta page are written with WriteAt;
-// fdatasync follows each of the two unless DB.NoSync is set.
+// Durability are the classes of both libraries. tx.go, Tx.Commit: pages and then the meta page are
+// written with WriteAt; fdatasync follows each of the two unless DB.NoSync is set.
 func Durability() []store.DurabilityClaim {
 	return []store.DurabilityClaim{
 		{Class: store.D1, How: "DB.NoSync = true: commits are pwrite calls into the page cache; a power cut may leave a file that can't be opened"},
@@ -76,7 +77,8 @@ func Check(driver string, c store.Config) (fill float64, err error) {
 	return float64(percent) / 100, nil
 }
 
-// LockTimeout is how long to wait for the file's lock: as long as the context allows; 0 is for ever.
+// LockTimeout is how long to wait for the file's lock: as long as the context allows; 0 is for
+// ever.
 func LockTimeout(ctx context.Context) time.Duration {
 	if deadline, ok := ctx.Deadline(); ok {
 		return max(time.Until(deadline), time.Millisecond)
@@ -93,8 +95,8 @@ type DB[E Engine[T], T Tx[B], B Bucket[C], C Cursor] struct {
 	KeyRequired error   // what the library says of an empty key
 }
 
-// Prepare makes the bucket, and makes the file's name durable, which both libraries leave to their user. It closes the
-// file where that fails.
+// Prepare makes the bucket, and makes the file's name durable, which both libraries leave to their
+// user. It closes the file where that fails.
 func (d *DB[E, T, B, C]) Prepare(directory string) error {
 	err := d.Engine.Update(func(tx T) error {
 		_, err := tx.CreateBucketIfNotExists(bucket)
@@ -139,8 +141,8 @@ type Handle[E Engine[T], T Tx[B], B Bucket[C], C Cursor] struct{ *DB[E, T, B, C]
 // Close does nothing: the file stays open.
 func (h *Handle[E, T, B, C]) Close() error { return nil }
 
-// Get copies: the value stands in the mapped file only as long as the transaction is open. Begin is used instead of
-// View, whose closure would cost an allocation that is not the library's.
+// Get copies: the value stands in the mapped file only as long as the transaction is open. Begin is
+// used instead of View, whose closure would cost an allocation that is not the library's.
 func (h *Handle[E, T, B, C]) Get(key, buf []byte) ([]byte, error) {
 	tx, err := h.Engine.Begin(false)
 	if err != nil {

@@ -64,6 +64,33 @@ func TestTheDocumentsExamplePassesTheDriversTests(t *testing.T) {
 			t.Errorf("the tests did not run: no %q in\n%s", want, output)
 		}
 	}
+	runTheDocumentsLines(t, root, page, overlayFile)
+}
+
+// runTheDocumentsLines builds the command with the page's driver in it and runs the page's lines, each of which must do.
+func runTheDocumentsLines(t *testing.T, root, page, overlayFile string) {
+	t.Helper()
+	here := t.TempDir()
+	lines := regexp.MustCompile("(?s)```sh\nmake build\n(.*?)```").FindStringSubmatch(page)
+	if lines == nil {
+		t.Fatal("the page has no block of commands that begins with make build")
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlayFile, "-o", filepath.Join(here, "bin", "assay"), "./cmd/assay")
+	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, output)
+	}
+	for line := range strings.Lines(lines[1]) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "bin/assay run") {
+			line += " --set busy_machine=tell --no-html --for 50ms --blocks 1" // the last flag of a name counts
+		}
+		command := exec.CommandContext(t.Context(), "sh", "-c", line)
+		command.Dir = here
+		if output, err := command.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", line, err, output)
+		}
+	}
 }
 
 func read(t *testing.T, path string) string {

@@ -52,7 +52,7 @@ func openPage(t *testing.T, html string) *browser {
 	t.Cleanup(stop)
 	tab, closeTab := chromedp.NewContext(allocator)
 	t.Cleanup(closeTab)
-	limited, cancel := context.WithTimeout(tab, 3*time.Minute)
+	limited, cancel := context.WithTimeout(tab, 8*time.Minute)
 	t.Cleanup(cancel)
 	b := &browser{t: t, context: limited, address: (&url.URL{Scheme: "file", Path: file}).String()}
 	b.do() // opens the tab, so that no event of the page is missed

@@ -233,17 +233,17 @@ type chartLatency struct {
 }
 
 type chartSeries struct {
-	Arm     string              `json:"arm"`
-	Block   int                 `json:"block"`
-	Median  bool                `json:"median"`
-	Aside   bool                `json:"aside"` // the baseline's twin: only in a chart of its own
-	T       []figure            `json:"t"`
-	Rate    []figure            `json:"rate"`
-	Records []figure            `json:"records,omitempty"`
-	Warmup  float64             `json:"warmup"`
-	Events  []chartEvent        `json:"events,omitempty"`
-	At      []figure            `json:"at,omitempty"` // times of what was measured beside
-	Beside  map[string][]figure `json:"beside,omitempty"`
+	Arm     string             `json:"arm"`
+	Block   int                `json:"block"`
+	Median  bool               `json:"median"`
+	Aside   bool               `json:"aside"` // the baseline's twin: only in a chart of its own
+	T       figures            `json:"t"`
+	Rate    figures            `json:"rate"`
+	Records figures            `json:"records,omitempty"`
+	Warmup  float64            `json:"warmup"`
+	Events  []chartEvent       `json:"events,omitempty"`
+	At      figures            `json:"at,omitempty"` // times of what was measured beside
+	Beside  map[string]figures `json:"beside,omitempty"`
 }
 
 type chartEvent struct {
@@ -253,46 +253,51 @@ type chartEvent struct {
 	Text  string  `json:"text"`
 }
 
-// figure is a number of a series: six digits are more than a chart shows. NaN: not measured.
-type figure float64
+// figures are numbers of a series: six digits are more than a chart shows. NaN: not measured.
+type figures []float64
 
 // MarshalJSON writes null for what was not measured.
-func (f figure) MarshalJSON() ([]byte, error) {
-	if v := float64(f); !math.IsNaN(v) && !math.IsInf(v, 0) {
-		return strconv.AppendFloat(nil, v, 'g', 6, 64), nil
+func (f figures) MarshalJSON() ([]byte, error) {
+	text := make([]byte, 0, 8*len(f)+2)
+	text = append(text, '[')
+	for i, v := range f {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			text = append(text, "null"...)
+			continue
+		}
+		text = strconv.AppendFloat(text, v, 'g', 6, 64)
 	}
-	return []byte("null"), nil
+	return append(text, ']'), nil
 }
 
-func figures(values []*float64) []figure {
-	list := make([]figure, len(values))
+func figuresOf(values []*float64) figures {
+	list := make(figures, len(values))
 	for i, v := range values {
-		list[i] = figure(math.NaN())
+		list[i] = math.NaN()
 		if v != nil {
-			list[i] = figure(*v)
+			list[i] = *v
 		}
 	}
 	return list
 }
 
 func seriesOf(s model.Series, aside bool) chartSeries {
-	c := chartSeries{Arm: s.Arm, Block: s.Block, Median: s.Median, Aside: aside, Warmup: s.Warmup, Rate: figures(s.Rate)}
-	for _, t := range s.At {
-		c.T = append(c.T, figure(t))
-	}
+	c := chartSeries{Arm: s.Arm, Block: s.Block, Median: s.Median, Aside: aside, Warmup: s.Warmup,
+		T: s.At, Rate: figuresOf(s.Rate)}
 	if s.Median && growing(s.Records) {
-		c.Records = figures(s.Records)
+		c.Records = figuresOf(s.Records)
 	}
 	for _, e := range s.Events {
 		c.Events = append(c.Events, chartEvent{e.At, e.Until, e.Kind, finding.Text(e.What)})
 	}
 	if s.Beside != nil {
-		c.Beside = map[string][]figure{}
-		for _, t := range s.Beside.At {
-			c.At = append(c.At, figure(t))
-		}
+		c.Beside = map[string]figures{}
+		c.At = s.Beside.At
 		for name, values := range s.Beside.Values {
-			c.Beside[name] = figures(values)
+			c.Beside[name] = figuresOf(values)
 		}
 	}
 	return c

@@ -106,18 +106,13 @@ func (p page) Trial(key string) model.Trial { return p.trials[key] }
 var functions = template.FuncMap{
 	"text":      finding.Text,
 	"texts":     texts,
-	"remedy":    finding.Remedy,
-	"percent":   format.Percent,
-	"seconds":   format.Seconds,
 	"count":     func(n int) string { return format.Count(uint64(max(n, 0))) },
 	"rate":      format.Rate,
 	"factor":    format.Factor,
 	"interval":  intervalText,
 	"plural":    func(n int, one, many string) string { return format.Plural(n, one, many) },
 	"severity":  func(s finding.Severity) string { return strings.ToUpper(string(s[:1])) + string(s[1:]) },
-	"paragraph": func(s string) []string { return strings.SplitN(s, "? ", 2) },
 	"breakable": breakable,
-	"place":     placeOf,
 	"width":     func(share float64) template.CSS { return template.CSS(fmt.Sprintf("%.2f%%", 100*share)) },
 	"dict":      dict,
 }
@@ -330,42 +325,63 @@ func (p page) ReadBack(row model.MatrixRow) readBack {
 	return readBack{strings.Join(parts, ", "), all.Lost+all.Stale+all.Wrong+all.Errors > 0}
 }
 
-// BesideOf returns the resources that were measured in a table: those shown at once, and the others.
-func (p page) BesideOf(t model.Table) (both [2][]model.Resource) {
+// beside is the resources of a group that were measured in a table.
+type beside struct {
+	Group     string // "": those that are shown at once
+	Resources []model.Resource
+}
+
+// BesideOf returns what was measured beside a table's rates: first what is shown at once, then the
+// others by group.
+func (p page) BesideOf(t model.Table) []beside {
+	groups := []beside{{}}
 	for _, r := range p.Resources {
-		measured := slices.ContainsFunc(t.Series, func(s model.Series) bool {
-			return s.Beside != nil && s.Beside.Values[r.Name] != nil
-		})
-		switch {
-		case measured && r.Shown:
-			both[0] = append(both[0], r)
-		case measured:
-			both[1] = append(both[1], r)
+		if !slices.ContainsFunc(t.Series, func(s model.Series) bool { return s.Beside != nil && s.Beside.Values[r.Name] != nil }) {
+			continue
 		}
+		group := r.Group
+		if r.Shown {
+			group = ""
+		}
+		at := slices.IndexFunc(groups, func(b beside) bool { return b.Group == group })
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, beside{Group: group})
+		}
+		groups[at].Resources = append(groups[at].Resources, r)
 	}
-	return both
+	return groups
 }
 
-// event is a mark of a chart, in words.
+// event is what is marked in an arm's charts: the same words stand once, with all times.
 type event struct {
-	Arm, When, Text string
-	at              float64
+	Arm, Text string
+	times     []string
 }
 
-// EventsOf lists what is marked in a table's charts, in the order of time: one line for each arm's
-// events of the same words.
-func (p page) EventsOf(t model.Table) (events []event) {
+// eventTimesMax is how many times an event names.
+const eventTimesMax = 3
+
+// When names an event's times.
+func (e event) When() string { return format.ListMax(e.times, eventTimesMax) }
+
+// EventsOf lists what is marked in a table's charts.
+func (p page) EventsOf(t model.Table) (events []*event) {
 	for _, s := range t.Series {
 		for _, e := range s.Events {
-			when := format.Seconds(e.At)
-			if e.Until > e.At {
-				when += " to " + format.Seconds(e.Until)
+			text := finding.Text(e.What)
+			at := slices.IndexFunc(events, func(have *event) bool { return have.Arm == s.Arm && have.Text == text })
+			if at < 0 {
+				at = len(events)
+				events = append(events, &event{Arm: s.Arm, Text: text})
 			}
-			events = append(events, event{s.Arm, fmt.Sprintf("block %d, %s", s.Block, when), finding.Text(e.What), e.At})
+			when := "at " + format.Seconds(e.At)
+			if e.Until > e.At {
+				when = "from " + format.Seconds(e.At) + " to " + format.Seconds(e.Until)
+			}
+			events[at].times = append(events[at].times, fmt.Sprintf("block %d %s", s.Block, when))
 		}
 	}
-	slices.SortStableFunc(events, func(a, b event) int {
-		return cmp.Or(cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.at, b.at))
-	})
+	slices.SortStableFunc(events, func(a, b *event) int { return cmp.Compare(a.Arm, b.Arm) })
 	return events
 }

@@ -30,6 +30,12 @@ func TestPageOfOneStore(t *testing.T) {
 	golden.Check(t, "small.html", page)
 }
 
+func TestEmptyResultHasAPage(t *testing.T) {
+	if page := pageOf(t, &model.Result{Groups: []model.Group{{Text: "nothing", Severity: "notice"}}}); !strings.Contains(page, "nothing") {
+		t.Error("the page lacks the only group")
+	}
+}
+
 // hostile is put into every text of a result.
 const hostile = "\x1b[31m</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`&\u2028\u202e"
 

@@ -11,6 +11,14 @@ static bool proves_version(const struct thread *t, struct assay_bytes value) {
     return t->record != NULL ? t->record->proof >= 0 : value.length >= KEYVAL_STAMP_BYTES;
 }
 
+const char other_trial[] = "a value of another trial";
+
+static bool is_of_other_trial(struct thread *t, struct assay_bytes value, uint64_t index) {
+    if (t->record != NULL)
+        return record_of_other_trial(t->record, &t->phase->pool, value, index);
+    return value_of_other_trial(&t->phase->pool, value, index);
+}
+
 static const char *why_wrong_record(struct thread *t, struct assay_bytes record, uint64_t index) {
     uint64_t claimed, version;
     if (!record_index(t->record, record, &claimed))
@@ -25,6 +33,8 @@ static const char *why_wrong_record(struct thread *t, struct assay_bytes record,
 /* Looks closer at a value that is not right. The messages leave numbers out, so that they count up. */
 static const char *why_wrong(struct thread *t, struct assay_bytes value, uint64_t index) {
     uint64_t claimed, version;
+    if (is_of_other_trial(t, value, index))
+        return other_trial;
     if (t->record != NULL)
         return why_wrong_record(t, value, index);
     if (!value_claims(value, &claimed))
@@ -63,15 +73,19 @@ const char *check_if_asked(struct thread *t, struct assay_bytes value, uint64_t 
     return check_value(t, value, index);
 }
 
-uint64_t observe(struct thread *t, enum assay_status status, struct assay_bytes value, uint64_t index) {
+static uint64_t observation(struct thread *t, enum assay_status status, struct assay_bytes value, uint64_t index) {
     if (status == ASSAY_MISS)
         return OBSERVED_MISS;
     if (status != ASSAY_OK)
         return OBSERVED_ERROR;
     uint64_t version;
     if (!is_right(t, value, index, &version))
-        return OBSERVED_WRONG;
+        return is_of_other_trial(t, value, index) ? OBSERVED_FOREIGN : OBSERVED_WRONG;
     return proves_version(t, value) ? version : OBSERVED_SHORT;
+}
+
+void observe(struct thread *t, enum assay_status status, struct assay_bytes value, uint64_t index) {
+    t->saw = observation(t, status, value, index);
 }
 
 static int compare_keys(struct assay_bytes a, const unsigned char *b, size_t b_length) {

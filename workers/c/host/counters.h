@@ -14,7 +14,7 @@ enum {
     HISTOGRAM_VALUE_BITS = 42,
     HISTOGRAM_BUCKETS = (HISTOGRAM_VALUE_BITS - HISTOGRAM_SUB_BUCKET_BITS + 1) << HISTOGRAM_SUB_BUCKET_BITS,
     COUNTERS_HEADER_BYTES = 4096,
-    COUNTERS_FORMAT_VERSION = 1,
+    COUNTERS_FORMAT_VERSION = 2,
     COUNTERS_ERROR_PLACES = 8,
     COUNTERS_ERROR_BYTES = 256,
     COUNTERS_ERROR_TEXT_AT = 20,
@@ -43,6 +43,7 @@ enum { COUNTERS_CLOCK_TSC = 1, COUNTERS_CLOCK_MONOTONIC = 2 };
 #define OBSERVED_ERROR (~UINT64_C(0) - 2)
 #define OBSERVED_NOT_READ (~UINT64_C(0) - 3)
 #define OBSERVED_SHORT (~UINT64_C(0) - 4)
+#define OBSERVED_FOREIGN (~UINT64_C(0) - 5)
 
 struct counters_header {
     char magic[8];
@@ -69,7 +70,8 @@ struct counters_thread {
 struct counters_slot {
     uint64_t outcomes[OUTCOMES];
     uint64_t bytes_sent, bytes_read, items, service_max_ns;
-    uint64_t reserved[5];
+    uint64_t foreign; /* of wrong: values of another trial */
+    uint64_t reserved[4];
     uint64_t service[HISTOGRAM_BUCKETS]; /* the response-time histogram follows, if flagged */
 };
 

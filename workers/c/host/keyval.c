@@ -61,12 +61,12 @@ size_t decimal_write(uint64_t n, unsigned digits, unsigned char *at) {
 
 size_t key_write_any(const struct key_shape *shape, uint64_t index, unsigned char *at) {
     uint64_t n = shape->scatter ? keyval_mix(index) : index;
-    if (shape->format == KEY_BINARY)
-        return write_binary(n, shape->bytes, at);
-    if (shape->format == KEY_YCSB)
-        n = keyval_ycsb_hash(n);
     size_t length = shape->prefix_bytes;
     memcpy(at, shape->prefix, length);
+    if (shape->format == KEY_BINARY)
+        return length + write_binary(n, shape->bytes - length, at + length);
+    if (shape->format == KEY_YCSB)
+        n = keyval_ycsb_hash(n);
     length += decimal_write(n, shape->digits, at + length);
     memcpy(at + length, shape->suffix, shape->suffix_bytes);
     return length + shape->suffix_bytes;
@@ -84,6 +84,7 @@ bool pool_make(struct value_pool *pool, const struct value_shape *shape) {
     size_t fresh = BLOCK_BYTES - BLOCK_BYTES * shape->repeated_permille / 1000;
     pool->length = blocks * BLOCK_BYTES;
     pool->mask = (shape->pool_bytes - 1) & ~(uint64_t)(BLOCK_BYTES - 1);
+    pool->tag = (uint32_t)shape->trial_tag;
     pool->bytes = aligned_alloc(BLOCK_BYTES, pool->length);
     if (pool->bytes == NULL)
         return false;
@@ -103,21 +104,18 @@ void pool_free(struct value_pool *pool) {
     pool->bytes = NULL;
 }
 
-void value_write_short(unsigned char *at, size_t length, uint64_t index) {
-    uint64_t word = index;
+void value_write_short(const struct value_pool *pool, unsigned char *at, size_t length, uint64_t index) {
+    uint64_t word = index ^ pool->tag;
     for (size_t done = 0; done < length; done += 8) {
         word = keyval_mix(word);
         memcpy(at + done, &word, length - done < 8 ? length - done : 8);
     }
 }
 
-bool value_check(const struct value_pool *pool, struct assay_bytes value, uint64_t index, uint64_t *version) {
-    *version = 0;
-    if (value.length < KEYVAL_STAMP_BYTES) {
-        unsigned char right[KEYVAL_STAMP_BYTES];
-        value_write_short(right, value.length, index);
-        return value.length == 0 || memcmp(value.data, right, value.length) == 0;
-    }
+/* Do index, length and body agree with the stamp? Sets what it says of version and trial. */
+static bool read_stamped(const struct value_pool *pool, struct assay_bytes value, uint64_t index, uint64_t *version,
+                         uint32_t *tag) {
+    *version = *tag = 0;
     size_t body = value.length - KEYVAL_STAMP_BYTES;
     if (body > pool->length - pool->mask) /* longer than any value of the trial: the pool ends before it */
         return false;
@@ -130,9 +128,26 @@ bool value_check(const struct value_pool *pool, struct assay_bytes value, uint64
     memcpy(&stamp_check, bytes + 20, 4);
     uint64_t h = value_hash(index, stamp_version);
     *version = stamp_version;
+    *tag = stamp_check ^ (uint32_t)(h >> 32) ^ (uint32_t)value.length;
     return stamp_index == index && stamp_length == value.length &&
-           stamp_check == ((uint32_t)(h >> 32) ^ (uint32_t)value.length) &&
            memcmp(bytes + KEYVAL_STAMP_BYTES, pool->bytes + (h & pool->mask), body) == 0;
+}
+
+bool value_check(const struct value_pool *pool, struct assay_bytes value, uint64_t index, uint64_t *version) {
+    *version = 0;
+    if (value.length < KEYVAL_STAMP_BYTES) {
+        unsigned char right[KEYVAL_STAMP_BYTES];
+        value_write_short(pool, right, value.length, index);
+        return value.length == 0 || memcmp(value.data, right, value.length) == 0;
+    }
+    uint32_t tag;
+    return read_stamped(pool, value, index, version, &tag) && tag == pool->tag;
+}
+
+bool value_of_other_trial(const struct value_pool *pool, struct assay_bytes value, uint64_t index) {
+    uint64_t version;
+    uint32_t tag;
+    return value.length >= KEYVAL_STAMP_BYTES && read_stamped(pool, value, index, &version, &tag) && tag != pool->tag;
 }
 
 bool value_claims(struct assay_bytes value, uint64_t *index) {

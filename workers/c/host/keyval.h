@@ -46,7 +46,7 @@ size_t key_write_any(const struct key_shape *shape, uint64_t index, unsigned cha
 /* Binary keys of 16 bytes, the commonest, are made in place. Words are stored as the machine has them: trace.c refuses
  * machines that are not little-endian. */
 static inline size_t key_write(const struct key_shape *shape, uint64_t index, unsigned char *at) {
-    if (shape->format == KEY_BINARY && shape->bytes == 16) {
+    if (shape->format == KEY_BINARY && shape->bytes == 16 && shape->prefix_bytes == 0) {
         uint64_t n = shape->scatter ? keyval_mix(index) : index;
         uint64_t high = __builtin_bswap64(n), low = keyval_mix(n);
         memcpy(at, &high, 8);
@@ -57,7 +57,7 @@ static inline size_t key_write(const struct key_shape *shape, uint64_t index, un
 }
 
 struct value_shape {
-    uint64_t pool_bytes, pool_seed, repeated_permille, length_max;
+    uint64_t pool_bytes, pool_seed, repeated_permille, length_max, trial_tag;
 };
 
 /* The bytes that values are cut from: read-only once made, shared by all threads. */
@@ -65,13 +65,14 @@ struct value_pool {
     unsigned char *bytes;
     size_t length;
     uint64_t mask;
+    uint32_t tag; /* the trial's */
 };
 
 /* False: there is no memory. */
 bool pool_make(struct value_pool *pool, const struct value_shape *shape);
 void pool_free(struct value_pool *pool);
 
-void value_write_short(unsigned char *at, size_t length, uint64_t index);
+void value_write_short(const struct value_pool *pool, unsigned char *at, size_t length, uint64_t index);
 
 static inline uint64_t value_hash(uint64_t index, uint64_t version) {
     return keyval_mix(index ^ version * UINT64_C(0xff51afd7ed558ccd));
@@ -81,11 +82,11 @@ static inline uint64_t value_hash(uint64_t index, uint64_t version) {
 static inline void value_write(const struct value_pool *pool, unsigned char *at, size_t length, uint64_t index,
                                uint64_t version) {
     if (length < KEYVAL_STAMP_BYTES) {
-        value_write_short(at, length, index);
+        value_write_short(pool, at, length, index);
         return;
     }
     uint64_t h = value_hash(index, version);
-    uint32_t length32 = (uint32_t)length, check = (uint32_t)(h >> 32) ^ length32;
+    uint32_t length32 = (uint32_t)length, check = (uint32_t)(h >> 32) ^ length32 ^ pool->tag;
     memcpy(at, &index, 8);
     memcpy(at + 8, &version, 8);
     memcpy(at + 16, &length32, 4);
@@ -93,8 +94,11 @@ static inline void value_write(const struct value_pool *pool, unsigned char *at,
     memcpy(at + KEYVAL_STAMP_BYTES, pool->bytes + (h & pool->mask), length - KEYVAL_STAMP_BYTES);
 }
 
-/* Steps 1 and 2 of section 1.4: is it a value of that index? Sets the version that it proves, 0 for a short value. */
+/* Steps 1 and 2 of section 1.4: is it a value of that index and this trial? Sets the version that it proves, 0 for a short value. */
 bool value_check(const struct value_pool *pool, struct assay_bytes value, uint64_t index, uint64_t *version);
+
+/* Is it right for that index but for its trial's tag? A value too short for a stamp does not tell. */
+bool value_of_other_trial(const struct value_pool *pool, struct assay_bytes value, uint64_t index);
 
 /* The index that a value's stamp claims; false for a value that is too short to claim one. */
 bool value_claims(struct assay_bytes value, uint64_t *index);

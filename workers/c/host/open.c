@@ -9,12 +9,14 @@ struct request {
     const char *driver, *directory, *durability, *handles;
     struct json_object *endpoints, *options;
     int64_t loss_window_ns, pool_handles, threads;
+    bool first;
 };
 
 static bool read_request(struct request *r, struct json_object *object, struct refusal *refusal) {
     *r = (struct request){.driver = "", .directory = "", .durability = "", .handles = ""};
     const struct field fields[] = {
         {"driver", FIELD_TEXT, &r->driver},
+        {"first", FIELD_BOOL, &r->first},
         {"directory", FIELD_TEXT, &r->directory},
         {"endpoints", FIELD_LIST, &r->endpoints},
         {"durability", FIELD_TEXT, &r->durability},
@@ -138,7 +140,7 @@ struct json_object *session_open(struct session *session, struct json_object *fi
     if (driver == NULL)
         return refuse(refusal, CLASS_BAD_REQUEST, "this worker has no driver \"%s\"", r.driver), NULL;
     session->config = (struct assay_config){
-        .directory = r.directory, .loss_window_ns = r.loss_window_ns, .threads = (int)r.threads};
+        .directory = r.directory, .loss_window_ns = r.loss_window_ns, .threads = (int)r.threads, .first = r.first};
     if (!find_class(driver->description, r.durability, &session->config.durability))
         return refuse(refusal, CLASS_REFUSED, "%s can't reach durability class %s", r.driver, r.durability), NULL;
     struct assay_options *options = session->options = calloc(1, sizeof *options);

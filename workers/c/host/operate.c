@@ -50,6 +50,14 @@ static struct result not_read(struct thread *t, unsigned operation, uint64_t ind
     return (struct result){outcome, true, now};
 }
 
+/* The result of an operation that got what was not written there. */
+static struct result wrong(struct thread *t, const struct step *s, const char *problem, int64_t now) {
+    note(t, entry_operation(s->entry), OUTCOME_WRONG, problem);
+    if (problem == other_trial)
+        s->slot->foreign++;
+    return (struct result){OUTCOME_WRONG, true, now};
+}
+
 /* The result of a write of so many bytes. */
 static inline struct result wrote(struct thread *t, const struct step *s, enum assay_status status, size_t bytes, int64_t now) {
     if (status == ASSAY_OK) {
@@ -63,17 +71,18 @@ static struct result read_one(struct thread *t, const struct step *s) {
     struct assay_bytes value = {NULL, 0};
     enum assay_status status = t->driver->get(t->handle, make_key(t, s->index), &t->buffer, &value, &t->error);
     int64_t now = now_ns(t);
-    if (t->observed != NULL)
-        t->observed[s->position] = observe(t, status, value, s->index);
+    if (t->watching) {
+        observe(t, status, value, s->index);
+        if (t->observed != NULL)
+            t->observed[s->position] = t->saw;
+    }
     if (status != ASSAY_OK)
         return not_read(t, OPERATION_READ, s->index, status, now);
     const char *problem = check_if_asked(t, value, s->index);
-    if (problem != NULL) {
-        note(t, OPERATION_READ, OUTCOME_WRONG, problem);
-        return (struct result){OUTCOME_WRONG, true, now};
-    }
+    if (problem != NULL)
+        return wrong(t, s, problem, now);
     s->slot->bytes_read += value.length;
-    return (struct result){OUTCOME_OK, t->phase->verify || t->observed != NULL, now};
+    return (struct result){OUTCOME_OK, t->phase->verify || t->watching, now};
 }
 
 /* insert, update and upsert are told apart in the counts only. */
@@ -110,10 +119,8 @@ static struct result scan_from(struct thread *t, const struct step *s) {
         return (struct result){failed(t, OPERATION_SCAN, status), true, now};
     if (scan->problem == NULL && scan->seen > scan->limit)
         scan->problem = "a scan went on after it was told to stop";
-    if (scan->problem != NULL) {
-        note(t, OPERATION_SCAN, OUTCOME_WRONG, scan->problem);
-        return (struct result){OUTCOME_WRONG, true, now};
-    }
+    if (scan->problem != NULL)
+        return wrong(t, s, scan->problem, now);
     s->slot->items += scan->seen;
     s->slot->bytes_read += scan->bytes;
     return (struct result){OUTCOME_OK, false, now};
@@ -152,10 +159,8 @@ static struct result query_records(struct thread *t, const struct step *s) {
         return (struct result){failed(t, OPERATION_QUERY, status), true, now};
     if (query->problem == NULL && query->seen > query->limit)
         query->problem = "a query went on after it was told to stop";
-    if (query->problem != NULL) {
-        note(t, OPERATION_QUERY, OUTCOME_WRONG, query->problem);
-        return (struct result){OUTCOME_WRONG, true, now};
-    }
+    if (query->problem != NULL)
+        return wrong(t, s, query->problem, now);
     if (query->seen == 0)
         return found_nothing(t, s, now);
     s->slot->items += query->seen;
@@ -209,6 +214,8 @@ static struct result modify(struct thread *t, const struct step *s) {
     const unsigned operation = entry_operation(s->entry);
     struct assay_bytes got = {NULL, 0};
     enum assay_status status = t->driver->get(t->handle, make_key(t, s->index), &t->buffer, &got, &t->error);
+    if (t->watching)
+        observe(t, status, got, s->index);
     if (status != ASSAY_OK)
         return not_read(t, operation, s->index, status, now_ns(t));
     const char *problem = check_if_asked(t, got, s->index);
@@ -226,10 +233,8 @@ static struct result modify(struct thread *t, const struct step *s) {
         status = t->driver->put(t->handle, key, next, &t->error);
     }
     int64_t now = now_ns(t);
-    if (problem != NULL) {
-        note(t, operation, OUTCOME_WRONG, problem);
-        return (struct result){OUTCOME_WRONG, true, now};
-    }
+    if (problem != NULL)
+        return wrong(t, s, problem, now);
     if (status == ASSAY_OK)
         s->slot->bytes_read += read_bytes;
     return wrote(t, s, status, key.length + next.length, now);

@@ -4,7 +4,7 @@
 #include "session.h"
 
 struct request {
-    const char *phase, *trace, *counters, *clock;
+    const char *phase, *trace, *counters, *history, *clock;
     struct json_object *keys, *values;
     int64_t number, deadline_ns;
     bool zero_versions, verify;
@@ -12,12 +12,13 @@ struct request {
 };
 
 static bool read_request(struct request *r, struct json_object *object, struct refusal *refusal) {
-    *r = (struct request){.phase = "", .trace = "", .counters = "", .clock = ""};
+    *r = (struct request){.phase = "", .trace = "", .counters = "", .history = "", .clock = ""};
     const struct field fields[] = {
         {"phase", FIELD_TEXT, &r->phase},
         {"number", FIELD_INT, &r->number},
         {"trace", FIELD_TEXT, &r->trace},
         {"counters", FIELD_TEXT, &r->counters},
+        {"history", FIELD_TEXT, &r->history},
         {"keys", FIELD_OBJECT, &r->keys},
         {"values", FIELD_OBJECT, &r->values},
         {"zero_versions", FIELD_BOOL, &r->zero_versions},
@@ -49,10 +50,12 @@ static bool read_keys(struct key_shape *shape, struct json_object *object, struc
         shape->format = KEY_BINARY;
         if (bytes < 1 || bytes > KEY_BYTES_MAX)
             return refuse(refusal, CLASS_BAD_REQUEST, "keys: binary keys have 1 to 65535 bytes");
-        if (bytes < 8 && shape->scatter)
-            return refuse(refusal, CLASS_BAD_REQUEST, "keys: scattered keys need at least 8 bytes");
-        if (prefix.length + suffix.length > 0 || digits != 0)
-            return refuse(refusal, CLASS_BAD_REQUEST, "keys: binary keys have no prefix, suffix or digits");
+        if (suffix.length > 0 || digits != 0)
+            return refuse(refusal, CLASS_BAD_REQUEST, "keys: binary keys have no suffix or digits");
+        if (prefix.length >= (size_t)bytes)
+            return refuse(refusal, CLASS_BAD_REQUEST, "keys: the prefix leaves nothing of a binary key");
+        if ((size_t)bytes - prefix.length < 8 && shape->scatter)
+            return refuse(refusal, CLASS_BAD_REQUEST, "keys: scattered keys need at least 8 bytes after the prefix");
     } else if (strcmp(format, "decimal") == 0 || strcmp(format, "ycsb") == 0) {
         shape->format = *format == 'd' ? KEY_DECIMAL : KEY_YCSB;
         if (bytes != 0)
@@ -76,6 +79,7 @@ static bool read_values(struct value_shape *shape, struct json_object *object, s
         {"pool_seed", FIELD_WORD, &shape->pool_seed},
         {"repeated_permille", FIELD_WORD, &shape->repeated_permille},
         {"length_max", FIELD_WORD, &shape->length_max},
+        {"trial_tag", FIELD_WORD, &shape->trial_tag},
     };
     if (!read_fields(object, "values", fields, sizeof fields / sizeof *fields, refusal))
         return false;
@@ -86,6 +90,8 @@ static bool read_values(struct value_shape *shape, struct json_object *object, s
         return refuse(refusal, CLASS_BAD_REQUEST, "values: repeated_permille must be 0 to 1000");
     if (shape->length_max > INT32_MAX)
         return refuse(refusal, CLASS_BAD_REQUEST, "values: length_max must be below 2^31");
+    if (shape->trial_tag == 0 || shape->trial_tag > UINT32_MAX)
+        return refuse(refusal, CLASS_BAD_REQUEST, "values: trial_tag must be 1 to 2^32-1");
     return true;
 }
 
@@ -149,6 +155,8 @@ static bool check_queries(const struct trace *trace, const struct record_shape *
 void phase_free(struct phase *phase) {
     if (phase == NULL)
         return;
+    if (phase->history.data != NULL)
+        history_unmap(&phase->history);
     if (phase->counters.data != NULL)
         counters_unmap(&phase->counters);
     if (phase->trace.thread != NULL)
@@ -190,6 +198,11 @@ static bool fill_phase(struct session *session, struct phase *phase, const struc
         return false;
     if (!counters_map(&phase->counters, r->counters, &phase->trace, &error) ||
         !clock_make(&phase->clock, r->clock, &error))
+        return refuse(refusal, CLASS_BAD_REQUEST, "%s", error.text);
+    bool recorded = (phase->trace.flags & TRACE_FLAG_HISTORY) != 0;
+    if (recorded != (*r->history != 0))
+        return refuse(refusal, CLASS_BAD_REQUEST, "a trace with recorded entries and a history file belong together");
+    if (recorded && !history_map(&phase->history, r->history, &phase->trace, &error))
         return refuse(refusal, CLASS_BAD_REQUEST, "%s", error.text);
     if (!pool_make(&phase->pool, &values))
         return refuse(refusal, CLASS_FAILED, "no memory for the value pool");

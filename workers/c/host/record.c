@@ -134,3 +134,9 @@ bool record_index(const struct record_shape *shape, struct assay_bytes record, u
     return shape->leads_back >= 0 && record_column(record, (size_t)shape->leads_back, &bytes) &&
            column_index(&shape->column[shape->leads_back], bytes, index);
 }
+
+bool record_of_other_trial(const struct record_shape *shape, const struct value_pool *pool, struct assay_bytes record, uint64_t index) {
+    struct assay_bytes proof;
+    return shape->proof >= 0 && record_column(record, (size_t)shape->proof, &proof) &&
+           proof.length == shape->column[shape->proof].proof_bytes && value_of_other_trial(pool, proof, index);
+}

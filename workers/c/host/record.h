@@ -51,6 +51,9 @@ size_t record_write(const struct record_shape *shape, const struct value_pool *p
 bool record_check(const struct record_shape *shape, const struct value_pool *pool, struct assay_bytes record, uint64_t index,
                   unsigned char *scratch, uint64_t *version);
 
+/* Is its proof right for that index but for its trial's tag? */
+bool record_of_other_trial(const struct record_shape *shape, const struct value_pool *pool, struct assay_bytes record, uint64_t index);
+
 /* A column's bytes; false: it is no record with so many columns. */
 bool record_column(struct assay_bytes record, size_t column, struct assay_bytes *bytes);
 

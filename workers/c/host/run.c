@@ -37,9 +37,10 @@ static void *run_thread(void *argument) {
     struct gate *gate = (struct gate *)(uintptr_t)t->gate;
     prctl(PR_SET_TIMERSLACK, 1UL); /* ns: sleeps of open load end as soon as the kernel can */
     if (pass(gate)) {
-        word_store(&t->head->state, PHASE_RUNNING);
-        if (t->part->count > 0)
+        if (t->part->count > 0 && thread_waits_for_its_turn(t)) {
+            word_store(&t->head->state, PHASE_RUNNING);
             thread_walk(t);
+        }
         word_store(&t->head->state, PHASE_ENDED);
     }
     uint64_t one = 1;

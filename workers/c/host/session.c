@@ -5,7 +5,7 @@
 
 #include "options.h"
 
-enum { CONTRACT = 1 };
+enum { CONTRACT = 2 };
 
 static struct json_object *describe(void) {
     struct json_object *result = json_object_new_object(), *drivers = json_object_new_array();

@@ -77,6 +77,8 @@ bool thread_make(struct thread *t, const struct phase *phase, const struct phase
     t->handle = handles_of(handles, number);
     t->versions = version_make(phase->number, number, 0);
     t->observed = observed_words(phase, number);
+    t->watching = t->observed != NULL;
+    t->history = phase->history.data != NULL ? history_thread(&phase->history, number) : NULL;
     for (uint32_t k = 0; k < phase->trace.operations; k++)
         t->slots[phase->trace.operation[k]] = counters_slot(&phase->counters, number, k);
     size_t key_bytes = key_bytes_max(&phase->keys) + 8;
@@ -121,23 +123,28 @@ void thread_free(struct thread *t) {
  * more: giving the processor up takes longer than many a store's whole operation. */
 enum { SPIN_BELOW_NS = 200 * 1000, ALONE_BELOW_NS = 5 * 1000, SLEEP_NS_MAX = 50 * 1000 * 1000 };
 
-/* Returns the time once due has come, or -1 if the phase ends before. Operations that are late are issued at once, one after
- * the other. */
-static int64_t wait_until(struct thread *t, int64_t due, int64_t ended, int64_t deadline, const uint64_t *stop) {
+/* Returns the time once a moment has come, or -1 if the phase ends before. */
+static int64_t sleep_until(struct thread *t, int64_t moment, int64_t deadline, const uint64_t *stop) {
     int64_t now = clock_now_ns(&t->phase->clock);
-    if (due >= deadline)
-        due = deadline;
-    while (now < due) {
+    if (moment >= deadline)
+        moment = deadline;
+    while (now < moment) {
         if (word_load(stop) != 0)
             return -1;
-        int64_t wait = due - now - SPIN_BELOW_NS;
+        int64_t wait = moment - now - SPIN_BELOW_NS;
         if (wait > 0)
             nanosleep(&(struct timespec){.tv_nsec = wait < SLEEP_NS_MAX ? wait : SLEEP_NS_MAX}, NULL);
-        else if (due - now > ALONE_BELOW_NS)
+        else if (moment - now > ALONE_BELOW_NS)
             sched_yield(); /* a spin that would keep another worker's thread from its processor measures itself */
         now = clock_now_ns(&t->phase->clock);
     }
-    if (now >= deadline)
+    return now < deadline ? now : -1;
+}
+
+/* The same for a due time. Operations that are late are issued at once, one after the other. */
+static int64_t wait_until(struct thread *t, int64_t due, int64_t ended, int64_t deadline, const uint64_t *stop) {
+    int64_t now = sleep_until(t, due, deadline, stop);
+    if (now < 0)
         return -1;
     int64_t since = due > ended ? due : ended; /* until the operation before ended, the store was late and not this thread */
     uint64_t late = now > since ? (uint64_t)(now - since) : 0;
@@ -183,6 +190,42 @@ static struct result operate_with_handle(struct thread *t, const struct step *s,
     return result;
 }
 
+/* When the thread ends, on the phase's clock. */
+static int64_t ends(const struct thread *t) {
+    int64_t end = t->phase->deadline_ns != 0 ? t->start_ns + t->phase->deadline_ns : INT64_MAX;
+    if (t->part->until_ns != 0 && t->start_ns + (int64_t)t->part->until_ns < end)
+        end = t->start_ns + (int64_t)t->part->until_ns;
+    return end;
+}
+
+bool thread_waits_for_its_turn(struct thread *t) {
+    if (t->part->from_ns == 0)
+        return true;
+    return sleep_until(t, t->start_ns + (int64_t)t->part->from_ns, ends(t), &t->phase->counters.header->stop) >= 0;
+}
+
+/* Records an operation on a recorded key, or the recorded members of a batch. */
+static void remember(struct thread *t, const struct step *s, int64_t begin, const struct result *result) {
+    t->watching = t->observed != NULL;
+    struct history_record record = {
+        .begin_ns = (uint64_t)(begin - t->start_ns),
+        .end_ns = (uint64_t)((result->now > begin ? result->now : begin) - t->start_ns),
+        .what = s->sequence | (uint64_t)result->outcome << HISTORY_OUTCOME_SHIFT,
+        .read = t->saw,
+    };
+    uint64_t each = t->phase->history.each;
+    if (entry_operation(s->entry) != OPERATION_BATCH) {
+        history_append(t->history, each, record);
+        return;
+    }
+    record.read = OBSERVED_NOT_READ;
+    for (uint64_t i = 1; i <= t->phase->trace.amounts[entry_size_class(s->entry)]; i++) {
+        record.what++; /* the member's sequence number */
+        if (entry_is_recorded(t->part->entries[s->position + i]))
+            history_append(t->history, each, record);
+    }
+}
+
 /* The clock is read once an operation: each end is the next one's start. So an operation's time includes making its key and
  * value and counting the one before, which is what the null driver's rate bounds. Where the worker did something else in between
  * (checked a value, waited for a handle or a due time), the clock is read again. */
@@ -194,10 +237,10 @@ void thread_walk(struct thread *t) {
     uint64_t limit = part->limit != 0 ? part->limit : UINT64_MAX;
     if (t->observed != NULL && limit > part->count)
         limit = part->count; /* one lap: a second one would overwrite what the first observed */
-    int64_t deadline = phase->deadline_ns != 0 ? t->start_ns + phase->deadline_ns : INT64_MAX;
+    const int64_t deadline = ends(t);
     const bool open = part->due != NULL, keeps_handle = t->handle != NULL;
     struct step step = {0};
-    int64_t last = clock_now_ns(&phase->clock), ended = t->start_ns;
+    int64_t last = clock_now_ns(&phase->clock), ended = t->start_ns + (int64_t)part->from_ns;
     for (;;) {
         step.entry = part->entries[step.position];
         unsigned operation = entry_operation(step.entry);
@@ -208,7 +251,13 @@ void thread_walk(struct thread *t) {
             if ((last = wait_until(t, due, ended, deadline, stop)) < 0)
                 return;
         }
-        step.index = entry_effective_index(step.entry, step.lap, part->stride);
+        step.index = entry_index(step.entry);
+        if (entry_is_special(step.entry)) { /* one branch for what most entries are not */
+            if (entry_grows(step.entry))
+                step.index += step.lap * part->stride;
+            else
+                t->watching = true, t->saw = OBSERVED_NOT_READ;
+        }
         step.slot = t->slots[operation];
         word_store(&head->attempted, step.sequence + entries_done);
 
@@ -222,6 +271,8 @@ void thread_walk(struct thread *t) {
         if (open)
             counters_response(step.slot)[histogram_bucket(result.now > due ? (uint64_t)(result.now - due) : 0)]++;
         step.slot->outcomes[result.outcome]++;
+        if (entry_is_recorded(step.entry))
+            remember(t, &step, last, &result);
         step.sequence += entries_done;
         head->now_ns = (uint64_t)(result.now - t->start_ns);
         word_store(&head->acknowledged, step.sequence);

@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "counters.h"
 #include "handles.h"
+#include "history.h"
 #include "record.h"
 #include "trace.h"
 
@@ -26,6 +27,7 @@ struct phase {
     char name[64];
     struct trace trace;
     struct counters counters;
+    struct history history; /* data NULL: nothing is recorded */
 };
 
 /* The phases of a store, by number; NULL: not prepared. */
@@ -69,11 +71,14 @@ struct thread {
     struct assay_buffer buffer;        /* what is got */
     const struct record_shape *record; /* the phase's */
     uint64_t *observed;                /* one word an entry, in a verify phase; else NULL */
+    bool watching;                     /* what is read is to be known: in a verify phase, and at recorded entries */
+    uint64_t saw;                      /* what was read while watching: a version or an OBSERVED_ word */
     uint64_t versions;                 /* phase and thread of the versions that this thread writes */
     const struct trace_thread *part;
     struct counters_thread *head;
 
     struct counters_slot *slots[OPERATION_CODES];
+    struct history_thread *history;
     struct handles *handles;
     const struct phases *phases;
     uint32_t number;
@@ -111,6 +116,9 @@ bool thread_make(struct thread *t, const struct phase *phase, const struct phase
                  uint32_t number);
 void thread_free(struct thread *t);
 
+/* Waits until the thread may begin. False: the phase ends before. */
+bool thread_waits_for_its_turn(struct thread *t);
+
 /* Does the thread's entries until they are done, the deadline has passed or the conductor asks to stop. */
 void thread_walk(struct thread *t);
 
@@ -118,12 +126,14 @@ void thread_walk(struct thread *t);
 struct result operate(struct thread *t, const struct step *step);
 void note(struct thread *t, unsigned operation, enum outcome outcome, const char *text);
 
+/* check.c: what why_wrong says of a value that is right but for its trial's tag. */
+extern const char other_trial[];
 /* check.c: why a value that came back for an index is none that was written there, or NULL: section 1.4. */
 const char *check_value(struct thread *t, struct assay_bytes value, uint64_t index);
 /* The same where values are to be verified. */
 const char *check_if_asked(struct thread *t, struct assay_bytes value, uint64_t index);
-/* The word of a verify phase: section 5. */
-uint64_t observe(struct thread *t, enum assay_status status, struct assay_bytes value, uint64_t index);
+/* Keeps what a read gave, a version or a word of section 5, in t->saw. */
+void observe(struct thread *t, enum assay_status status, struct assay_bytes value, uint64_t index);
 /* assay_visit: takes one record of a scan, of a query. */
 bool check_scanned(void *scan, struct assay_bytes key, struct assay_bytes value);
 bool check_found(void *query, struct assay_bytes key, struct assay_bytes value);

@@ -72,14 +72,23 @@ static bool check_due(const struct trace_thread *t, bool flagged, uint32_t numbe
     return true;
 }
 
+static bool check_recorded(const struct trace *trace, uint64_t entry, bool member, bool batch_recorded) {
+    unsigned operation = entry_operation(entry);
+    if (!entry_is_recorded(entry))
+        return true;
+    return (trace->flags & TRACE_FLAG_HISTORY) != 0 && !entry_grows(entry) &&
+           (member ? batch_recorded : operation == OPERATION_BATCH || operation_one_key(operation));
+}
+
 static bool check_entries(const struct trace *trace, const struct trace_thread *t, uint32_t number,
                           struct assay_error *error) {
     uint64_t members = 0; /* of the batch under way that are still to come */
+    bool batch_recorded = false;
     for (uint64_t p = 0; p < t->count; p++) {
         uint64_t entry = t->entries[p];
         unsigned operation = entry_operation(entry);
-        if (entry >> 63 != 0)
-            WRONG("trace, thread %u: an entry has its reserved bit set", number);
+        if (!check_recorded(trace, entry, members > 0, batch_recorded))
+            WRONG("trace, thread %u: an entry is recorded that can't be", number);
         if (members > 0) {
             bool may = (operation >= OPERATION_INSERT && operation <= OPERATION_DELETE);
             if (!entry_is_member(entry) || !may)
@@ -92,6 +101,7 @@ static bool check_entries(const struct trace *trace, const struct trace_thread *
             WRONG("trace, thread %u: a batch's member without a batch", number);
         if (trace->slot[operation] < 0)
             WRONG("trace, thread %u: operation %s is not in the header's list", number, operation_name(operation));
+        batch_recorded = entry_is_recorded(entry);
         if (operation == OPERATION_BATCH && (members = trace->amounts[entry_size_class(entry)]) == 0)
             WRONG("trace, thread %u: a batch without members", number);
         if ((trace->flags & TRACE_FLAG_RECORD_VERSIONS) != 0 && operation != OPERATION_READ)
@@ -104,6 +114,9 @@ static bool check_entries(const struct trace *trace, const struct trace_thread *
     return true;
 }
 
+/* Bounds from and until, so that sums with the clock fit a signed word. */
+#define TIME_MAX (UINT64_C(1) << 62)
+
 static bool decode_thread(struct trace *trace, uint32_t number, struct assay_error *error) {
     const unsigned char *directory = trace->data + TRACE_HEADER_BYTES + (size_t)TRACE_DIRECTORY_BYTES * number;
     struct trace_thread *t = &trace->thread[number];
@@ -114,12 +127,16 @@ static bool decode_thread(struct trace *trace, uint32_t number, struct assay_err
         .group = u32_at(directory, 40),
         .endpoint = u32_at(directory, 44),
         .limit = u64_at(directory, 48),
+        .from_ns = u64_at(directory, 56),
+        .until_ns = u64_at(directory, 64),
     };
     uint64_t due = u64_at(directory, 24);
     if (t->count > 0 && !words_at(trace, u64_at(directory, 0), t->count, &t->entries))
         WRONG("trace, thread %u: its entries do not fit the file", number);
     if (t->count > 0 && due != 0 && !words_at(trace, due, t->count, &t->due))
         WRONG("trace, thread %u: its due times do not fit the file", number);
+    if ((t->until_ns != 0 && t->until_ns <= t->from_ns) || t->from_ns > TIME_MAX || t->until_ns > TIME_MAX)
+        WRONG("trace, thread %u: it is to end before it begins", number);
     if (t->group >= trace->groups)
         WRONG("trace, thread %u: client group %u of %u", number, t->group, trace->groups);
     return check_due(t, (trace->flags & TRACE_FLAG_DUE) != 0, number, error) &&
@@ -160,8 +177,10 @@ bool trace_decode(struct trace *trace, const unsigned char *data, size_t length,
         WRONG("trace of %u threads: expected 1 to %d", trace->threads, TRACE_THREADS_MAX);
     if (trace->operations > OPERATION_CODES)
         WRONG("trace of %u operations: expected at most %d", trace->operations, OPERATION_CODES);
-    if ((trace->flags & ~(uint32_t)(TRACE_FLAG_DUE | TRACE_FLAG_RECORD_VERSIONS)) != 0)
+    if ((trace->flags & ~(uint32_t)(TRACE_FLAG_DUE | TRACE_FLAG_RECORD_VERSIONS | TRACE_FLAG_HISTORY)) != 0)
         WRONG("trace has flags %#x, of which this program does not know all", trace->flags);
+    if ((trace->flags & TRACE_FLAG_RECORD_VERSIONS) != 0 && (trace->flags & TRACE_FLAG_HISTORY) != 0)
+        WRONG("a trace that records observed versions has no history");
     if (trace->groups < 1)
         WRONG("a trace has at least one client group");
     if (TRACE_HEADER_BYTES + (size_t)TRACE_DIRECTORY_BYTES * trace->threads > length)

@@ -28,14 +28,15 @@ enum operation {
 
 enum {
     TRACE_HEADER_BYTES = 4096,
-    TRACE_DIRECTORY_BYTES = 64, /* a thread */
+    TRACE_DIRECTORY_BYTES = 128, /* a thread */
     TRACE_AMOUNTS = 256,
     TRACE_AMOUNTS_AT = 1024,
     TRACE_OPERATIONS_AT = 64,
-    TRACE_FORMAT_VERSION = 1,
+    TRACE_FORMAT_VERSION = 2,
     TRACE_THREADS_MAX = 65535,
     TRACE_FLAG_DUE = 1,
-    TRACE_FLAG_RECORD_VERSIONS = 2
+    TRACE_FLAG_RECORD_VERSIONS = 2,
+    TRACE_FLAG_HISTORY = 4
 };
 
 struct trace_thread {
@@ -45,6 +46,7 @@ struct trace_thread {
     const uint64_t *due; /* count words; NULL: closed load */
     uint64_t lap_ns;
     uint64_t limit; /* entries in all; 0: until the deadline */
+    uint64_t from_ns, until_ns; /* of the phase; until 0: its deadline */
     uint32_t group, endpoint;
 };
 
@@ -66,6 +68,9 @@ static inline unsigned entry_size_class(uint64_t entry) { return (unsigned)(entr
 static inline unsigned entry_operation(uint64_t entry) { return (unsigned)(entry >> 56) & 31; }
 static inline bool entry_grows(uint64_t entry) { return (entry >> 61 & 1) != 0; }
 static inline bool entry_is_member(uint64_t entry) { return (entry >> 62 & 1) != 0; }
+static inline bool entry_is_recorded(uint64_t entry) { return entry >> 63 != 0; }
+/* Grows or is recorded, which no entry does both. */
+static inline bool entry_is_special(uint64_t entry) { return (entry & (UINT64_C(5) << 61)) != 0; }
 static inline uint64_t entry_effective_index(uint64_t entry, uint64_t lap, uint64_t stride) {
     return entry_index(entry) + (entry_grows(entry) ? lap * stride : 0);
 }
@@ -74,6 +79,11 @@ static inline uint64_t entry_effective_index(uint64_t entry, uint64_t lap, uint6
 static inline bool operation_writes(unsigned operation) {
     return (operation >= OPERATION_INSERT && operation <= OPERATION_UPSERT) ||
            (operation >= OPERATION_READ_MODIFY_WRITE && operation <= OPERATION_ADD);
+}
+
+/* Says if the operation is about the key of its index alone. */
+static inline bool operation_one_key(unsigned operation) {
+    return operation == OPERATION_READ || operation == OPERATION_DELETE || operation_writes(operation);
 }
 
 /* The name of the contract; "operation N" is not one of its. */

@@ -57,6 +57,7 @@ static const struct place header[] = {
     FIELD(assay_config, loss_window_ns),
     FIELD(assay_config, threads),
     FIELD(assay_config, handles),
+    FIELD(assay_config, first),
     FIELD(assay_config, options),
     SIZE(assay_write),
     FIELD(assay_write, key),

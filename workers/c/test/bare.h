@@ -55,7 +55,7 @@ static void *bare_idle(void *nothing) {
 static inline void bare_run(const struct bare *bare, void (*put)(const unsigned char *, const unsigned char *),
                             int (*get)(const unsigned char *, unsigned char *, int)) {
     struct key_shape shape = {.format = KEY_BINARY, .bytes = BARE_KEY_BYTES};
-    struct value_shape values = {.pool_bytes = 1 << 20, .pool_seed = 1, .repeated_permille = 500, .length_max = BARE_VALUE_BYTES};
+    struct value_shape values = {.pool_bytes = 1 << 20, .pool_seed = 1, .repeated_permille = 500, .length_max = BARE_VALUE_BYTES, .trial_tag = 1};
     struct value_pool pool;
     unsigned char key[BARE_KEY_BYTES + 8], value[2 * BARE_VALUE_BYTES];
     bare_must(pool_make(&pool, &values));

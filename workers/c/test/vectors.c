@@ -4,9 +4,11 @@
  *   vectors constants    prints the constants and offsets of the sources, a name and a number a line */
 #include <json-c/json.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "counters.h"
 #include "definition.h"
+#include "history.h"
 #include "keyval.h"
 #include "sha256.h"
 #include "trace.h"
@@ -114,7 +116,8 @@ static struct value_pool pool_of(struct json_object *object) {
     struct value_shape shape = {.pool_bytes = number(object, "pool_bytes"),
                                 .pool_seed = word(object, "pool_seed"),
                                 .repeated_permille = number(object, "repeated_permille"),
-                                .length_max = number(object, "length_max")};
+                                .length_max = number(object, "length_max"),
+                                .trial_tag = number(object, "trial_tag")};
     struct value_pool pool;
     if (!pool_make(&pool, &shape))
         exit(1);
@@ -155,9 +158,10 @@ static void check_values(struct json_object *list) {
 static void check_short_values(struct json_object *list) {
     for (size_t i = 0; i < count(list); i++) {
         struct json_object *values = field(at(list, i), "values");
+        struct value_pool pool = {.tag = (uint32_t)number(at(list, i), "trial_tag")};
         for (size_t length = 0; length < count(values); length++) {
             unsigned char value[KEYVAL_STAMP_BYTES];
-            value_write_short(value, length, word(at(list, i), "index"));
+            value_write_short(&pool, value, length, word(at(list, i), "index"));
             expect(same(at(values, length), value, length), "short value", length);
         }
     }
@@ -173,6 +177,8 @@ static void check_checks(struct json_object *object) {
         bool said = value_check(&pool, (struct assay_bytes){value.data, value.length}, word(at(values, i), "index"), &version);
         if (right)
             expected = word(at(values, i), "version");
+        expect(value_of_other_trial(&pool, (struct assay_bytes){value.data, value.length}, word(at(values, i), "index")) ==
+                   json_object_get_boolean(field(at(values, i), "other_trial")), "of another trial", i);
         expect(said == right && (!right || version == expected), json_object_get_string(field(at(values, i), "name")), i);
         free(value.data);
     }
@@ -292,7 +298,8 @@ static void check_trace_thread(const struct trace *trace, uint32_t number_, stru
     struct json_object *entries = field(expected, "entries"), *due = NULL;
     json_object_object_get_ex(expected, "due", &due); /* absent: closed load */
     expect(t->count == count(entries) && t->stride == number(expected, "stride") && t->limit == number(expected, "limit") &&
-               t->lap_ns == number(expected, "lap_ns") && t->group == number(expected, "group") &&
+               t->lap_ns == number(expected, "lap_ns") && t->from_ns == number(expected, "from_ns") &&
+               t->until_ns == number(expected, "until_ns") && t->group == number(expected, "group") &&
                t->endpoint == number(expected, "endpoint"), "a thread's directory entry", number_);
     expect((t->due != NULL) == (due != NULL && count(due) > 0), "due times", number_);
     for (uint64_t p = 0; p < t->count; p++) {
@@ -349,10 +356,68 @@ static void check_traces(struct json_object *list) {
     }
 }
 
+static void write_file(const char *path, const unsigned char *data, size_t length) {
+    FILE *file = fopen(path, "wb");
+    if (file == NULL || fwrite(data, 1, length, file) != length || fclose(file) != 0)
+        exit(1);
+}
+
+/* Writes the records of a vector into an empty file of its shape: the bytes must be the vector's. */
+static void check_history(struct json_object *list) {
+    char path[] = "/tmp/assay-vectors-XXXXXX";
+    int descriptor = mkstemp(path);
+    if (descriptor < 0)
+        exit(1);
+    close(descriptor);
+    for (size_t i = 0; i < count(list); i++) {
+        struct json_object *o = at(list, i), *threads = field(o, "threads");
+        size_t length = number(o, "bytes");
+        unsigned char *expected = file_of(o, length), *empty = calloc(1, length);
+        memcpy(empty, expected, HISTORY_HEADER_BYTES);
+        write_file(path, empty, length);
+        struct trace trace = {.threads = (uint32_t)count(threads)};
+        struct history h;
+        struct assay_error error;
+        bool mapped = history_map(&h, path, &trace, &error);
+        expect(mapped, "an empty history file", i);
+        if (!mapped)
+            return;
+        expect(h.each == number(o, "records_each"), "room for records", i);
+        for (uint32_t t = 0; t < trace.threads; t++) {
+            struct history_thread *thread = history_thread(&h, t);
+            struct json_object *records = field(at(threads, t), "records");
+            expect((size_t)((unsigned char *)thread - h.data) == json_object_get_uint64(at(field(o, "thread_offsets"), t)), "area", t);
+            for (size_t j = 0; j < count(records); j++) {
+                struct json_object *r = at(records, j);
+                history_append(thread, h.each, (struct history_record){
+                    number(r, "begin_ns"), number(r, "end_ns"),
+                    number(r, "sequence") | number(r, "outcome") << HISTORY_OUTCOME_SHIFT, word(r, "read")});
+            }
+            for (uint64_t dropped = number(at(threads, t), "dropped"); dropped > 0; dropped--)
+                history_append(thread, h.each, (struct history_record){.read = 1});
+        }
+        expect(memcmp(h.data, expected, length) == 0, "bytes of a history file", i);
+        history_unmap(&h);
+        for (size_t byte = 0; byte < 40; byte++) { /* any damage of the header is seen */
+            expected[byte] ^= 0x5a;
+            write_file(path, expected, length);
+            bool seen = !history_map(&h, path, &trace, &error);
+            expect(seen, "damage of a history file's header", byte);
+            if (!seen)
+                history_unmap(&h);
+            expected[byte] ^= 0x5a;
+        }
+        free(expected);
+        free(empty);
+    }
+    unlink(path);
+}
+
 static void print_constants(void) {
 #define PRINT(name, value) printf("%s %llu\n", name, (unsigned long long)(value))
 #define HEADER(member) PRINT("3.1 " #member, offsetof(struct counters_header, member))
 #define THREAD(member) PRINT("3.2 " #member, offsetof(struct counters_thread, member))
+#define HISTORY(member) PRINT("3.5 " #member, offsetof(struct history_record, member))
 #define SLOT(member) PRINT("slot " #member, offsetof(struct counters_slot, member))
     HEADER(magic), HEADER(format_version), HEADER(header_bytes), HEADER(threads), HEADER(slots), HEADER(thread_bytes);
     HEADER(histogram_bits), HEADER(histogram_buckets), HEADER(error_places), HEADER(flags), HEADER(observed_offset);
@@ -365,7 +430,8 @@ static void print_constants(void) {
         printf("slot %s %zu\n", names[outcome], offsetof(struct counters_slot, outcomes) + 8 * (size_t)outcome);
         printf("outcome %s %d\n", names[outcome], outcome);
     }
-    SLOT(bytes_sent), SLOT(bytes_read), SLOT(items), SLOT(service_max_ns), SLOT(service);
+    SLOT(bytes_sent), SLOT(bytes_read), SLOT(items), SLOT(service_max_ns), SLOT(foreign), SLOT(service);
+    HISTORY(begin_ns), HISTORY(end_ns), HISTORY(what), HISTORY(read);
     for (unsigned code = 1; code < OPERATION_END; code++)
         printf("operation %s %u\n", operation_name(code), code);
     PRINT("constant histogram_bits", HISTOGRAM_SUB_BUCKET_BITS);
@@ -381,6 +447,8 @@ static void print_constants(void) {
     PRINT("constant index_max", KEYVAL_INDEX_MAX);
     PRINT("constant flag_due", TRACE_FLAG_DUE);
     PRINT("constant flag_record_versions", TRACE_FLAG_RECORD_VERSIONS);
+    PRINT("constant flag_history", TRACE_FLAG_HISTORY);
+    PRINT("observed foreign", OBSERVED_FOREIGN);
     PRINT("observed miss", OBSERVED_MISS);
     PRINT("observed wrong", OBSERVED_WRONG);
     PRINT("observed error", OBSERVED_ERROR);
@@ -396,6 +464,7 @@ int main(int argc, char **argv) {
         {"mix", check_mix},           {"keys", check_keys},     {"pool", check_pool},         {"values", check_values},
         {"short_values", check_short_values}, {"checks", check_checks}, {"versions", check_versions}, {"traces", check_traces},
         {"counters", check_counters}, {"buckets", check_buckets}, {"records", check_records},
+        {"history", check_history},
     };
     if (argc != 2) {
         fprintf(stderr, "usage: vectors FOLDER | vectors constants\n");

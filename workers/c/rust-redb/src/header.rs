@@ -85,6 +85,7 @@ pub struct Config {
     pub loss_window_ns: i64,
     pub threads: c_int,
     pub handles: c_int,
+    pub first: bool,
     pub options: *const Options,
 }
 

@@ -1,0 +1,137 @@
+package run
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/internal/live"
+	"assay/internal/record"
+)
+
+// startMemcached starts the real server on a free port of loopback.
+func startMemcached(t *testing.T) (endpoint string) {
+	t.Helper()
+	program, err := exec.LookPath("memcached")
+	if err != nil {
+		t.Skip("memcached is not installed (Debian: apt-get install memcached)")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoint = l.Addr().String()
+	_, port, _ := net.SplitHostPort(endpoint)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	arguments := []string{"-l", "127.0.0.1", "-p", port, "-U", "0", "-m", "64", "-t", "2"}
+	if os.Getuid() == 0 {
+		arguments = append(arguments, "-u", "root")
+	}
+	c := exec.Command(program, arguments...)
+	c.Stderr = os.Stderr
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	for range 500 {
+		if connection, err := net.Dial("tcp", endpoint); err == nil {
+			connection.Close()
+			return endpoint
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatal("memcached does not listen")
+	return ""
+}
+
+// ask sends a command of memcached's text protocol and returns the answer up to a line.
+func ask(t *testing.T, endpoint, command, until string) string {
+	t.Helper()
+	connection, err := net.Dial("tcp", endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	if _, err := connection.Write([]byte(command)); err != nil {
+		t.Fatal(err)
+	}
+	var answer strings.Builder
+	for lines := bufio.NewScanner(connection); lines.Scan(); {
+		if lines.Text() == until {
+			return answer.String()
+		}
+		answer.WriteString(lines.Text() + "\n")
+	}
+	t.Fatalf("%q was answered with %q", command, answer.String())
+	return ""
+}
+
+const memcachedRun = `name: real
+stores: [{driver: memcached, worker: WORKER, endpoints: ['ENDPOINT'], options: {flush_at_open: FLUSH}}]
+durability: D0
+threads: [1, 2, 4, 8]
+records: 300
+blocks: 3
+busy_machine: tell
+keys: {format: decimal, digits: 12}
+values: {bytes: 100}
+phases:
+  - {name: load, load: true}
+  - {name: mixed, mix: {read: 3, update: 2, upsert: 1, insert: 1, read_modify_write: 2, compare_and_swap: 2, add: 1}, operations: 2000}
+  - {name: deletes, mix: {read: 2, upsert: 2, delete: 1, insert: 1}, operations: 1000}
+`
+
+// No truthful server is accused, with and without emptying, with others' keys in it; and no other key is touched without being told.
+func TestRealMemcachedIsNotAccused(t *testing.T) {
+	for _, flush := range []string{"false", "true"} {
+		t.Run("flush_at_open="+flush, func(t *testing.T) {
+			t.Parallel()
+			endpoint := startMemcached(t)
+			// A record of another program under the very key that Assay's would have without a name of the trial before it.
+			ask(t, endpoint, "set foreign 0 0 5\r\nvalue\r\n", "STORED")
+			ask(t, endpoint, "set 000000000007 0 0 3\r\nour\r\n", "STORED")
+			text := strings.NewReplacer("WORKER", fmt.Sprintf("['%s', worker]", os.Args[0]), "ENDPOINT", endpoint, "FLUSH", flush).Replace(memcachedRun)
+			directory := filepath.Join(t.TempDir(), "run")
+			var said bytes.Buffer
+			result, err := runTextWith(context.Background(), text, directory, func(o *Options) { o.View = live.NewPlain(&said) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(said.String(), "is not empty: it holds 2 records") {
+				t.Errorf("the run does not say that the server holds records:\n%s", said.String())
+			}
+			if result.Marked+result.Failed+result.Refused > 0 {
+				run, err := record.Open(directory)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for id, trial := range run.Trials {
+					if len(trial.Marks) > 0 || trial.Error != "" {
+						t.Errorf("%s: %s %v", id, trial.Error, trial.Marks)
+					}
+				}
+			}
+			items := ask(t, endpoint, "stats\r\n", "END")
+			left := 2
+			if flush == "true" {
+				left = 0
+			}
+			if !strings.Contains(items, fmt.Sprintf("STAT curr_items %d\n", left)) {
+				t.Errorf("the server holds other than %d records after the run:\n%s", left, items)
+			}
+			if found := ask(t, endpoint, "get foreign 000000000007\r\n", "END"); flush == "false" && found != "VALUE foreign 0 5\nvalue\nVALUE 000000000007 0 3\nour\n" {
+				t.Errorf("others' records are now %q", found)
+			}
+		})
+	}
+}

@@ -1,0 +1,128 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/conductor"
+	"assay/internal/control"
+	"assay/internal/plan"
+	"assay/internal/record"
+	"assay/internal/spec"
+	"assay/internal/trace"
+	"assay/store"
+)
+
+// tellHeld says of each server of the trials that are left what it holds, before anything is done to it.
+func (r *running) tellHeld(ctx context.Context, left []plan.Trial) {
+	for i := range r.experiment.Stores {
+		s := &r.experiment.Stores[i]
+		runs := slices.ContainsFunc(left, func(p plan.Trial) bool { return p.Store == i && p.Refuse == "" })
+		if s.Description.Kind != store.Server || !runs || ctx.Err() != nil {
+			continue
+		}
+		if held := r.heldBy(s); held > 0 {
+			r.view.Message(heldText(s, held))
+		}
+	}
+}
+
+func heldText(s *spec.Store, held uint64) string {
+	text := fmt.Sprintf("%s at %s is not empty: it holds %d records; ", s.Name, strings.Join(s.Endpoints, ", "), held)
+	if s.Options["flush_at_open"] == "true" {
+		return text + "flush_at_open deletes all of them"
+	}
+	return text + "Assay's keys begin with the trial's name, and no other key is touched"
+}
+
+// heldBy asks a server how many records it holds. The opening is not a trial's first, so that nothing is emptied. A server that does not
+// answer fails its trials, which say why.
+func (r *running) heldBy(s *spec.Store) uint64 {
+	command := s.Worker
+	if len(command) == 0 {
+		command = r.options.Worker
+	}
+	w, err := conductor.Start(command, io.Discard)
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = w.End(r.experiment.StepTimeout) }()
+	var opened control.Opened
+	err = w.Call(control.Request{Command: control.CommandOpen, Open: &control.Open{
+		Driver: s.Driver, Endpoints: s.Endpoints, Durability: s.Description.Durability[0].Class, Options: s.Options,
+		Handles: control.HandlesPerThread, Threads: 1,
+	}}, r.experiment.StepTimeout, &opened)
+	if err != nil || opened.Held == nil {
+		return 0
+	}
+	return *opened.Held
+}
+
+// removeNumber is the number of the phase that deletes a trial's keys from a server.
+const removeNumber = 254
+
+// removeKeys deletes the trial's keys from a server, which would otherwise hold those of every trial. What goes wrong is told, and is no
+// result of the trial.
+func (t *trial) removeKeys(ctx context.Context) {
+	if t.store.Description.Kind != store.Server || !t.run.experiment.KeyNamespace || ctx.Err() != nil {
+		return
+	}
+	keys := max(t.fresh, t.loaded)
+	if keys == 0 {
+		return
+	}
+	if err := t.removeBelow(ctx, keys); err != nil {
+		t.run.view.Message(fmt.Sprintf("%s still holds keys that begin with %s: %v", t.store.Name, t.result.Namespace, err))
+	}
+}
+
+func (t *trial) removeBelow(ctx context.Context, keys uint64) error {
+	w, err := t.begin(deleteTrace(keys, t.cell.Threads), t.prepare("remove keys", removeNumber), &record.Phase{Name: "remove keys"})
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	pending, err := t.worker.Send(control.Request{Command: control.CommandRun})
+	if err != nil {
+		return err
+	}
+	progress, at := uint64(0), time.Now()
+	for {
+		if done, err := pending.Wait(50*time.Millisecond, nil); done {
+			return err
+		}
+		var ended uint64
+		for _, n := range w.files.counters.Sample(false).Acknowledged {
+			ended += n
+		}
+		if ended != progress {
+			progress, at = ended, time.Now()
+		}
+		if time.Since(at) > t.run.experiment.StepTimeout {
+			return t.worker.Hung("no key was deleted any more")
+		}
+		if ctx.Err() != nil {
+			w.files.counters.Stop()
+		}
+	}
+}
+
+// deleteTrace deletes the keys of the indexes below an end, once each.
+func deleteTrace(end uint64, threads int) *trace.File {
+	const lapMax = 4096
+	threads = int(min(uint64(threads), end))
+	f := &trace.File{Groups: 1, Operations: []trace.Operation{trace.Delete}, Threads: make([]trace.Thread, threads)}
+	for i := range f.Threads {
+		keys := (end - uint64(i) + uint64(threads) - 1) / uint64(threads)
+		t := trace.Thread{Stride: min(keys, lapMax) * uint64(threads), Limit: keys}
+		for k := range min(keys, lapMax) {
+			t.Entries = append(t.Entries, trace.MakeEntry(trace.Delete, uint64(i)+k*uint64(threads), 0, true))
+		}
+		f.Threads[i] = t
+	}
+	return f
+}
