@@ -247,41 +247,39 @@ func turnsRule(b *bench) error {
 	if _, err := b.open(opening{threads: 3}); err != nil {
 		return err
 	}
-	const from, until, end = 60e6, 40e6, 120e6
+	// Due times make the rule the same on a slow machine: what is due after a thread's end must not be begun, however late that is seen.
+	const entries, every, from, before = 30, 10e6, 60e6, 5
 	s := b.script(3)
 	base := b.base(s.keys)
-	for thread := range 3 {
-		for i := range uint64(50) {
+	s.flags = trace.FlagDue
+	for thread := range s.threads {
+		t := &s.threads[thread]
+		for i := range uint64(entries) {
 			s.do(thread, trace.Upsert, base+uint64(thread)*100+i, 50)
+			due := uint64(0)
+			if thread == 2 {
+				due = i * every
+			}
+			t.Due = append(t.Due, due)
 		}
+		t.LapNS = entries * every
 	}
-	s.endless, s.deadline = true, end
 	s.recordAll()
 	s.threads[1].FromNS = from
-	s.threads[2].UntilNS = until
+	s.threads[2].UntilNS = before*every - every/2
+	s.deadline = b.target.StepTimeout // a thread may do fewer than its entries
 	r, err := b.run(s)
 	if err != nil {
 		return err
 	}
-	for thread, records := range r.history {
-		if len(records) == 0 {
-			b.fault("thread %d did nothing", thread)
-			continue
+	for thread, expected := range []int{entries, entries, before} {
+		records := r.history[thread]
+		if n := len(records); n > expected || n < expected && thread < 2 {
+			b.fault("thread %d did %d operations, expected %d: thread 1 begins late, thread 2 ends early", thread, n, expected)
 		}
-		if first := records[0].BeginNS; thread == 1 && first < from {
-			b.fault("a thread that was to begin %d ns after the phase began after %d ns", uint64(from), first)
+		if thread == 1 && len(records) > 0 && records[0].BeginNS < from {
+			b.fault("a thread that was to begin %d ns after the phase began after %d ns", uint64(from), records[0].BeginNS)
 		}
-		if thread == 2 && r.dropped[thread] == 0 {
-			if last := records[len(records)-1]; last.BeginNS >= until || last.EndNS < until {
-				b.fault("a thread that was to end at %d ns did its last operation from %d to %d ns", uint64(until), last.BeginNS, last.EndNS)
-			}
-		}
-	}
-	if ended := r.endedNS[2]; ended < until {
-		b.fault("a thread that was to end at %d ns ended at %d ns", uint64(until), ended)
-	}
-	if ended := r.endedNS[1]; ended < end {
-		b.fault("a thread without an end of its own ended at %d ns, before the deadline", ended)
 	}
 	return nil
 }

@@ -200,7 +200,7 @@ var _ = register(
 		Remedy: suspectStore},
 	Entry{Code: FaultOtherTrial, Severity: Grave, Example: fault("count", 8028),
 		Says:   `{{.arm}} returned {{plural .count "value" ""}} that another trial wrote in {{.place}}.`,
-		Many:   `{{list .Arms}} returned values that another trial wrote in {{plural .Count "table" ""}}.`,
+		Many:   `{{list .Arms}} returned values that another trial wrote in {{list .Places}}.`,
 		Remedy: "check for data that outlives a trial, and for writes that are dropped"},
 	Entry{Code: FaultLost, Severity: Grave, Example: fault("count", 5),
 		Says:   `{{.arm}} lost {{plural .count "record" ""}} in {{.place}}.`,

@@ -100,8 +100,16 @@ func (p *Pool) Check(value []byte, index uint64) (version uint64, right bool) {
 		p.putShort(short[:len(value)], index)
 		return 0, bytes.Equal(value, short[:len(value)])
 	}
-	version, tag, right := p.read(value, index)
-	return version, right && tag == p.tag
+	if len(value)+int(p.mask) > len(p.bytes)+StampBytes { // longer than any value of the trial: the pool ends before it
+		return 0, false
+	}
+	version = binary.LittleEndian.Uint64(value[8:])
+	h := hash(index, version)
+	right = binary.LittleEndian.Uint64(value) == index &&
+		binary.LittleEndian.Uint32(value[16:]) == uint32(len(value)) &&
+		binary.LittleEndian.Uint32(value[20:]) == uint32(h>>32)^uint32(len(value))^p.tag &&
+		bytes.Equal(value[StampBytes:], p.bytes[h&p.mask:][:len(value)-StampBytes])
+	return version, right
 }
 
 // OtherTrial reports whether value is right for index but for its trial's tag. A value shorter than a stamp does not tell.
@@ -109,22 +117,11 @@ func (p *Pool) OtherTrial(value []byte, index uint64) bool {
 	if len(value) < StampBytes {
 		return false
 	}
-	_, tag, right := p.read(value, index)
-	return right && tag != p.tag
-}
-
-// read returns what a stamp says, and whether index, length and body agree with it.
-func (p *Pool) read(value []byte, index uint64) (version uint64, tag uint32, right bool) {
-	if len(value)+int(p.mask) > len(p.bytes)+StampBytes { // longer than any value of the trial: the pool ends before it
-		return 0, 0, false
-	}
-	version = binary.LittleEndian.Uint64(value[8:])
-	h := hash(index, version)
-	tag = binary.LittleEndian.Uint32(value[20:]) ^ uint32(h>>32) ^ uint32(len(value))
-	right = binary.LittleEndian.Uint64(value) == index &&
-		binary.LittleEndian.Uint32(value[16:]) == uint32(len(value)) &&
-		bytes.Equal(value[StampBytes:], p.bytes[h&p.mask:][:len(value)-StampBytes])
-	return version, tag, right
+	h := hash(index, binary.LittleEndian.Uint64(value[8:]))
+	other := *p
+	other.tag = binary.LittleEndian.Uint32(value[20:]) ^ uint32(h>>32) ^ uint32(len(value))
+	_, right := other.Check(value, index)
+	return right && other.tag != p.tag
 }
 
 // IndexOf returns the index that a value's stamp claims, for a scan that does not know which key comes next. Values

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -44,9 +45,15 @@ func startMemcached(t *testing.T) (endpoint string) {
 	}
 	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
 	for range 500 {
+		// A connection alone says nothing: one to a port that nobody listens at may meet itself.
 		if connection, err := net.Dial("tcp", endpoint); err == nil {
+			_, _ = connection.Write([]byte("version\r\n"))
+			answer := make([]byte, 8)
+			_, err = io.ReadFull(connection, answer)
 			connection.Close()
-			return endpoint
+			if err == nil && string(answer) == "VERSION " {
+				return endpoint
+			}
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

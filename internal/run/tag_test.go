@@ -98,6 +98,7 @@ phases:
   - {name: load, load: true}
   - {name: read, mix: {read: 1}, operations: 200}
 blocks: 2
+busy_machine: tell
 verify_records: 50
 `, os.Args[0])
 	directory := filepath.Join(t.TempDir(), "run")

@@ -183,11 +183,6 @@ func paced(run *record.Run, id string, factor func(second int) float64) {
 	p.Operations[0].OK, p.Attempted = total, total
 }
 
-func disturbed(run *record.Run, id string) {
-	trial := run.Trials[id]
-	trial.State, trial.Marks = record.Marked, []finding.Mark{{Message: finding.New(finding.MarkForeign, "least", 0.4, "most", 0.4), Phase: "put"}}
-}
-
 func eachTrial(run *record.Run, arm string, visit func(p plan.Trial)) {
 	for _, p := range run.Plan {
 		if p.Arm == arm {
