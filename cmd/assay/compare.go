@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +39,7 @@ interval of a figure's ratio, new to old, is beyond it.`,
   assay compare results/main results/branch --fail-if 'rate < 0.95x' --fail-if 'p99 > 1.10x'
   assay compare --run results/put-get bbolt pebble
   assay compare results/nightly-*`,
-		Args: cobra.MinimumNArgs(2),
+		Args: takes(2, math.MaxInt, "two or more run directories, or --run DIR and two arms"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			if of == "" {
 				return nil, cobra.ShellCompDirectiveFilterDirs

@@ -45,7 +45,7 @@ func TestMistakes(t *testing.T) {
 		{"report", []string{"run directory"}},
 		{"report /", []string{"/ is not a run directory", "run.json"}},
 		{"report /nonexistent", []string{"/nonexistent", "no such file"}},
-		{"compare one", []string{"two run directories", "got 1", "--help"}},
+		{"compare one", []string{"two or more run directories", "got 1", "--help"}},
 		{"compare / /", []string{"not a run directory", "assay compare --run DIR ARM ARM"}},
 	} {
 		t.Run(c.arguments, func(t *testing.T) {

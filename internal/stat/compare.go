@@ -92,12 +92,10 @@ func (c *Comparison) Undecided() [][2]int {
 	return open
 }
 
-// Compare compares arms that ran in the same blocks: values[arm][block], all positive; anything
-// else (NaN, 0) is missing. The logs are fitted by arm + block, the arms' variances moderated
-// (Smyth, SAGMB 3, 2004), and the p-values of all pairs adjusted together (Shaffer, JASA 81, 1986).
-func Compare(values [][]float64, o Options) *Comparison {
+// fit estimates arms and their variances; reference are those that are compared with nothing.
+func fit(values [][]float64, o Options) (m moderated, prior Prior, reference []bool) {
 	l := newLayout(values)
-	reference := o.references(l.arms)
+	reference = o.references(l.arms)
 	compared := 0
 	for a := range l.arms {
 		if !reference[a] && l.count[a] > 0 {
@@ -109,8 +107,26 @@ func Compare(values [][]float64, o Options) *Comparison {
 		pairs = len(o.Family)
 	}
 	prior, all := moderate(pairs, l)
-	m := all[0]
-	m.floor(o.Resolution)
+	all[0].floor(o.Resolution)
+	return all[0], prior, reference
+}
+
+// Estimates are the arms of [Compare] without their pairs: for many arms much faster.
+func Estimates(values [][]float64, o Options) []Estimate {
+	m, _, _ := fit(values, o)
+	arms := make([]Estimate, m.arms)
+	for a := range arms {
+		arms[a] = m.estimate(a, o.level())
+	}
+	return arms
+}
+
+// Compare compares arms that ran in the same blocks: values[arm][block], all positive; anything
+// else (NaN, 0) is missing. The logs are fitted by arm + block, the arms' variances moderated
+// (Smyth, SAGMB 3, 2004), and the p-values of all pairs adjusted together (Shaffer, JASA 81, 1986).
+func Compare(values [][]float64, o Options) *Comparison {
+	m, prior, reference := fit(values, o)
+	l := m.layout
 	c := &Comparison{Prior: prior, Smallest: max(o.Smallest, DifferenceMin), Tie: o.tie()}
 	c.pairs = make([][]Ratio, l.arms)
 	for a := range l.arms {

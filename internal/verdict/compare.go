@@ -259,7 +259,7 @@ func (c *comparer) addMetric(tables []*table, arms []string, m metric) {
 	options := stat.Options{LowerIsBetter: m.lowerIsBetter, Resolution: m.resolution, Smallest: smallest}
 	estimates := make([][]stat.Estimate, len(arms))
 	for side := range tables {
-		for i, e := range stat.Compare(values[side], options).Arms {
+		for i, e := range stat.Estimates(values[side], options) {
 			estimates[i] = append(estimates[i], e)
 		}
 	}

@@ -101,13 +101,12 @@ func (t *table) comparable() (rows []*row) {
 // estimate sets the rates, with what the blocks had in common taken off.
 func (t *table) estimate() {
 	rows := t.comparable()
-	together := stat.Compare(t.values(rows, rateOfTrial), stat.Options{})
-	for i, r := range rows {
-		r.setRate(together.Arms[i])
+	for i, e := range stat.Estimates(t.values(rows, rateOfTrial), stat.Options{}) {
+		rows[i].setRate(e)
 	}
 	for _, r := range t.rows {
 		if !r.hasGood() && len(r.used()) > 0 {
-			r.setRate(stat.Compare(t.values([]*row{r}, rateOfTrial), stat.Options{}).Arms[0])
+			r.setRate(stat.Estimates(t.values([]*row{r}, rateOfTrial), stat.Options{})[0])
 		}
 	}
 	t.addLatencyIntervals(rows)
@@ -165,10 +164,9 @@ func ratioOf(r stat.Ratio) *model.Ratio {
 // together, so that an interval is carried over as a share.
 func (t *table) addLatencyIntervals(rows []*row) {
 	for _, q := range comparedQuantiles {
-		c := stat.Compare(t.values(rows, func(o *observation) float64 { return o.latency(q) }),
-			stat.Options{LowerIsBetter: true, Resolution: bucketWidth})
-		for i, r := range rows {
-			e := c.Arms[i]
+		values := t.values(rows, func(o *observation) float64 { return o.latency(q) })
+		for i, e := range stat.Estimates(values, stat.Options{Resolution: bucketWidth}) {
+			r := rows[i]
 			for k := range r.Points {
 				if p := &r.Points[k]; p.Quantile == q && e.Interval != nil && e.Value > 0 {
 					low, high := p.NS*e.Interval.Low/e.Value, p.NS*e.Interval.High/e.Value
@@ -201,18 +199,9 @@ func (t *table) compare() {
 	if len(options.Twins) > 0 {
 		t.AA = ratioOf(c.Pair(twinAt, baseAt))
 	}
-	last := 1
 	for k, i := range c.Order {
 		r := rows[i]
-		r.Rank, r.Letters = 1, c.Letters[i]
-		for _, j := range c.Order[:k] {
-			if c.Pair(j, i).Significant {
-				r.Rank++
-			}
-		}
-		// A noisy arm may be significantly slower than fewer arms than a faster, quiet one.
-		r.Rank = max(r.Rank, last)
-		last = r.Rank
+		r.Rank, r.Letters = c.Ranks[i], c.Letters[i]
 		if k > 0 {
 			r.ToBest = ratioOf(c.Pair(i, c.Order[0]))
 		}

@@ -167,7 +167,7 @@ func TestSummary_says_what_changes_between_cells(t *testing.T) {
 func TestSummary_of_many_arms_and_cells_fits(t *testing.T) {
 	s := recordtest.Example()
 	s.Seconds, s.Blocks = 12, 2
-	for len(s.Arms) < 60 {
+	for len(s.Arms) < 40 {
 		arm := s.Arms[len(s.Arms)%8]
 		arm.Name += strings.Repeat("x", len(s.Arms)/8)
 		s.Arms = append(s.Arms, arm)
