@@ -17,7 +17,7 @@ var _ = register(
 		Remedy: "give the run more time"},
 
 	Entry{Code: "blocks-decided", Severity: Notice, Example: Params{"blocks": 4, "share": 0.1},
-		Says: `Stopped after {{plural .blocks "block" ""}}: every store is slower than the best, or within {{percent .share}} of it.`},
+		Says: `Stopped after {{plural .blocks "block" ""}}: every store that has a rank is slower than the best, or within {{percent .share}} of it.`},
 	Entry{Code: "blocks-most", Severity: Notice, Example: Params{"blocks": 10, "open": []string{"get (D3): bbolt, boltdb"}},
 		Says:   `Stopped after {{plural .blocks "block" ""}}, the most allowed, with comparisons undecided: {{list .open}}.`,
 		Remedy: "raise blocks_max, or accept a larger difference: --set smallest=20%"},

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"assay/internal/analyze"
 	"assay/internal/finding"
+	"assay/internal/model"
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/stat"
@@ -21,8 +23,8 @@ func lookOptions(run *record.Run) stat.Options {
 }
 
 // Undecided lists the tables in which it is open which store is best, and the stores that may be: those that
-// are neither significantly slower than the best nor shown to be within the smallest difference of it.
-// Tables without ranks have nothing to decide. A run that adds blocks until all is decided asks after each
+// are neither significantly slower than the best nor shown to be within the smallest difference of it, and
+// those that have no rank only because of the machine. A store whose rate falls has nothing to decide. A run that adds blocks until all is decided asks after each
 // block; the result's comparisons are the same.
 func Undecided(run *record.Run) ([]string, error) {
 	if err := check(run); err != nil {
@@ -34,11 +36,32 @@ func Undecided(run *record.Run) ([]string, error) {
 
 func undecidedIn(tables []*table) (open []string) {
 	for _, t := range tables {
+		var arms []string
 		if len(t.undecided) > 0 {
-			open = append(open, fmt.Sprintf("%s: %s, %s", t.place(), t.Best[0], strings.Join(t.undecided, ", ")))
+			arms = append(append(arms, t.Best[0]), t.undecided...)
+		}
+		for _, r := range t.rows {
+			if r.role == plan.Measured && r.Standing == model.NotRanked && r.mayBeRanked() {
+				arms = append(arms, r.Arm+" (no rank yet)")
+			}
+		}
+		if len(arms) > 0 {
+			open = append(open, fmt.Sprintf("%s: %s", t.place(), strings.Join(arms, ", ")))
 		}
 	}
 	return open
+}
+
+// mayBeRanked reports whether further blocks may give the row a rank: all that it lacks is a quiet machine, or
+// series that show whether the rate holds.
+func (r *row) mayBeRanked() bool {
+	for _, m := range r.Reasons {
+		inconclusive := m.Code == "reason-unsteady" && fmt.Sprint(m.Params["kind"]) == string(analyze.Inconclusive)
+		if m.Code != "reason-machine" && !inconclusive {
+			return false
+		}
+	}
+	return true
 }
 
 // detectSchedule says what a time limit changed, why the run stopped, and what ran again.

@@ -75,6 +75,34 @@ func TestUndecided(t *testing.T) {
 	}
 }
 
+// A store that the machine kept from a rank may still be the best; one whose rate falls is none the better for more blocks.
+func TestAStoreWithoutARankYetIsUndecided(t *testing.T) {
+	run := auto(3, 0.01, 100e3, 50e3)
+	for _, p := range run.Plan {
+		if p.Arm == "b" {
+			busy := finding.New(finding.MarkForeign, "least", 0.4, "most", 0.4)
+			run.Trials[p.ID].State, run.Trials[p.ID].Marks = record.Marked, []finding.Mark{{Message: busy, Phase: "put"}, {Message: busy, Phase: "get"}}
+		}
+	}
+	open, err := Undecided(run)
+	if err != nil || len(open) == 0 || !strings.Contains(open[0], "b (no rank yet)") {
+		t.Errorf("disturbed: %q, %v", open, err)
+	}
+	if reason := reasonOf(t, run); reason != "blocks-time" {
+		t.Errorf("stopped for %q", reason)
+	}
+	s := recordtest.Shape{Name: "cliff", Classes: []store.Durability{store.D1}, Blocks: 3, Seconds: 60, Seed: 3, Ceiling: true}
+	for _, arm := range []recordtest.Arm{{Name: "a"}, {Name: "b", CliffAt: 30, CliffTo: 0.2}} {
+		arm.PutRate, arm.GetRate, arm.Noise, arm.BlockNoise, arm.DiskFactor, arm.RSSBytes = 100e3, 50e3, 0.01, 0.001, 1, 1e6
+		s.Arms = append(s.Arms, arm)
+	}
+	run = built(s)
+	run.Experiment.Schedule = spec.Schedule{Blocks: 3, BlocksMax: 6, Smallest: 0.1}
+	if open, err := Undecided(run); err != nil || len(open) > 0 {
+		t.Errorf("a cliff: %q, %v", open, err)
+	}
+}
+
 // A run whose figures decide when it ends is judged at the level of its looks, and only such a run.
 func TestLooksHaveTheirOwnLevel(t *testing.T) {
 	run := auto(3, 0.01, 100e3, 50e3)
