@@ -14,7 +14,7 @@ native: ## build bin/native: a worker for each engine in C or C++ whose library 
 	@if command -v "$(firstword $(CC))" >/dev/null; then $(MAKE) --no-print-directory -s -C workers/c OUT=$(CURDIR)/bin/native all; \
 	else echo "no C compiler here (Debian: apt-get install gcc libc6-dev pkg-config libjson-c-dev), and no native worker"; fi
 
-demo: build ## compare every pure-Go engine at preset put-get's small scale, in a few minutes
+demo: build ## compare every pure-Go engine at preset put-get's small scale, in three minutes
 	@bin/assay run put-get || { status=$$?; test $$status -eq 3 && echo "Some trials have no rank: the findings above say why. A quieter machine helps most."; }
 
 test: lint ## every fast test, with the race detector where C is at hand

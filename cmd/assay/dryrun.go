@@ -80,7 +80,7 @@ func printPlan(w io.Writer, loaded *spec.Loaded, unasked []string, place string)
 		return err
 	}
 	estimate := plan.EstimateOf(e, trials)
-	_, err := fmt.Fprintf(w, "\n%s\n", estimate)
+	_, err := fmt.Fprintf(w, "\n%s%s\n", estimate, moreBlocks(e))
 	notes := loaded.Notes
 	if len(unasked) > 0 {
 		notes = append(notes, fmt.Sprintf("the worker of %s was not started, so what it can do is unknown; --describe-workers asks it", format.List(unasked)))
@@ -96,6 +96,22 @@ func printPlan(w io.Writer, loaded *spec.Loaded, unasked []string, place string)
 		}
 	}
 	return err
+}
+
+// moreBlocks says which blocks may be added to the planned ones.
+func moreBlocks(e *spec.Experiment) string {
+	if e.BlocksMax <= e.Blocks {
+		return ""
+	}
+	text := fmt.Sprintf("\nBlocks: %d are planned, up to %d are run while", e.Blocks, e.BlocksMax)
+	var whiles []string
+	if e.Smallest > 0 {
+		whiles = append(whiles, "comparisons are undecided")
+	}
+	if e.Time > 0 {
+		whiles = append(whiles, "they end within "+format.Seconds(e.Time.Seconds()))
+	}
+	return text + " " + strings.Join(whiles, " and ") + "."
 }
 
 func workText(p spec.Phase) string {

@@ -69,6 +69,8 @@ func TestFirstCommands(t *testing.T) {
 		"run pebble --duration 5s --clients 4 --ops 10k --blocks 1 --dry-run",
 		"run pebble --mix read=100,update=20 --rate 10k --order zipfian --blocks 1 --dry-run",
 		"run worker.yaml --dry-run",
+		"run ycsb-b --set 'stores=[pebble, bbolt]' --time 2m --dry-run",
+		"run bbolt --blocks auto --for 2s --dry-run",
 		"presets",
 	})
 }
@@ -81,7 +83,7 @@ func TestFirstMistakes(t *testing.T) {
 		"run smoke --otu x", "run smoke --nothing-like-it", "run smoke --out", "run smoke --size 100",
 		"run smoke --set recrods=5", "run smoke --set records", "run smoke --set records=many", "run smoke --set phases.raed.for=1s",
 		"run smoke --set stores.pebbel.options.x=1", "run smoke --set blocks=0", "run smoke --records 10kk", "run smoke --values 4k", "run smoke --for 10",
-		"run smoke --set duration=10s", "run smoke --set step_timeout=10ms", "run smoke --set 'stores=[nosuch]'",
+		"run smoke --set duration=10s", "run smoke --time 3s", "run smoke --set step_timeout=10ms", "run smoke --set 'stores=[nosuch]'",
 		"run bbolt --mix raed=95", "run bbolt --mix put=5", "run bbolt --durability D0", "run smoke --mix read", "run memcached", "run null",
 		"run memcached@admin:hunter2@cache:11211", "run smoke --describe-workers",
 		"run smoke --data /nonexistent", "run smoke --data /proc", "run smoke --data taken", "run smoke --out /proc/x", "run smoke --out taken", "run smoke --out taken/x",

@@ -15,9 +15,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assay/internal/finding"
 	"assay/internal/format"
 	"assay/internal/host"
 	"assay/internal/live"
+	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/run"
 	"assay/internal/spec"
@@ -52,7 +54,8 @@ var fieldFlags = []struct{ name, path, help string }{
 	{"handles", "handles", "how threads `share` handles: shared, per_thread, pool(8), per_operation"},
 	{"memory-limit", "memory_limit", "`bytes` of memory for a trial, page cache included"},
 	{"disk-quota", "disk_quota", "`bytes` of disk for a trial"},
-	{"blocks", "blocks", "`number` of times that everything is repeated"},
+	{"blocks", "blocks", "`number` of times that everything is repeated; auto: until comparisons are decided"},
+	{"time", "time", "`duration` of the whole run, such as 5m: blocks, phases and cells are laid out to fit"},
 	{"seed", "seed", "`number` that all randomness is derived from"},
 }
 
@@ -197,6 +200,9 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return usage(err)
 	}
+	if err := fit(loaded); err != nil {
+		return usage(err)
+	}
 	if source.FromStores || len(changes) > len(f.sets) {
 		source.Text = f.written(loaded)
 	}
@@ -227,6 +233,17 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	return f.execute(place.path, func(ctx context.Context, o run.Options) (run.Result, error) {
 		return run.New(ctx, loaded.Experiment, source.Text, o)
 	})
+}
+
+// fit lays the experiment out for the time that it may take, and notes what was changed.
+func fit(loaded *spec.Loaded) error {
+	if err := plan.Fit(loaded.Experiment); err != nil {
+		return err
+	}
+	for _, m := range loaded.Experiment.Layout {
+		loaded.Notes = append(loaded.Notes, finding.Text(m))
+	}
+	return nil
 }
 
 // written is the experiment as a file, with the command that it came from above it.

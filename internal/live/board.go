@@ -93,6 +93,7 @@ func (b *board) TrialStarted(t Trial) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.trial, b.trialAt, b.running = t, b.now(), true
+	b.run.Trials = max(b.run.Trials, t.Of) // a run adds trials while it goes on
 	b.startPhase("")
 }
 

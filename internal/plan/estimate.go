@@ -24,7 +24,9 @@ type Estimate struct {
 	// SecondsHigh adds start, drain and final check of each trial, and counts such operations at a
 	// slow store's rate.
 	SecondsHigh float64
-	// LoadRecords and LoadBytes are what all loads together store: their time is in neither figure.
+	// LoadSeconds is a guess at what all loads take.
+	LoadSeconds float64
+	// LoadRecords and LoadBytes are what all loads together store: their time is in neither figure above.
 	LoadRecords, LoadBytes uint64
 	// DataBytes is the most that one trial may hold at once of data: its records, what it inserts,
 	// and as much again twice for logs and compaction. Trials delete their data, so that it is not
@@ -45,9 +47,9 @@ type Estimate struct {
 const (
 	fastOperation      = time.Microsecond
 	slowOperation      = 20 * time.Microsecond
-	slowSync           = 5 * time.Millisecond    // an operation that waits for the device
-	trialOverhead      = 1500 * time.Millisecond // process, open, close, sync
-	phaseOverhead      = 250 * time.Millisecond
+	slowSync           = 5 * time.Millisecond   // an operation that waits for the device
+	trialOverhead      = 700 * time.Millisecond // process, open, close, sync
+	phaseOverhead      = 100 * time.Millisecond
 	insertsPerSecond   = 200_000
 	spaceAmplification = 3
 )
@@ -62,10 +64,10 @@ func EstimateOf(e *spec.Experiment, trials []Trial) Estimate {
 			continue
 		}
 		cell := e.Cells[t.Cell]
-		low, high, inserted := phaseSeconds(e, t)
+		low, high, load, inserted := trialSeconds(e, t)
 		sum.SecondsLow += low
-		sum.SecondsHigh += high + trialOverhead.Seconds() +
-			float64(min(e.VerifyRecords, cell.Records))*slowOperation.Seconds()
+		sum.SecondsHigh += high
+		sum.LoadSeconds += load
 		record := float64(e.Keys.BytesMax() + cell.ValueBytes)
 		loaded := uint64(0)
 		if e.Phases[0].Load {
@@ -105,16 +107,21 @@ func whole(n float64) uint64 {
 	return uint64(n)
 }
 
-// phaseSeconds returns the least and most that a trial's phases may take but its load, and the most
-// that they insert.
-func phaseSeconds(e *spec.Experiment, t Trial) (low, high, inserted float64) {
+// Seconds is what time: is held against.
+func (e Estimate) Seconds() float64 { return e.SecondsHigh + e.LoadSeconds }
+
+// trialSeconds returns the least and most that a trial may take but its load, what that may take, and the most records
+// that its phases insert.
+func trialSeconds(e *spec.Experiment, t Trial) (low, high, load, inserted float64) {
 	cell := e.Cells[t.Cell]
+	high = trialOverhead.Seconds() + float64(min(e.VerifyRecords, cell.Records))*slowOperation.Seconds()
 	for _, p := range e.Phases {
 		if _, skipped := t.Skip[p.Name]; skipped {
 			continue
 		}
 		high += phaseOverhead.Seconds()
 		if p.Load {
+			load = float64(cell.Records) * slowOperation.Seconds()
 			continue
 		}
 		slow := slowOperation
@@ -122,7 +129,8 @@ func phaseSeconds(e *spec.Experiment, t Trial) (low, high, inserted float64) {
 			slow = slowSync
 		}
 		each := float64(max(p.Batch, 1)) // records an operation
-		fastest, slowest := p.Duration.Seconds(), p.Duration.Seconds()
+		fastest := t.Duration(p).Seconds()
+		slowest := fastest
 		if p.Operations > 0 {
 			byCount := float64(p.Operations)
 			quick := byCount * each * fastOperation.Seconds()
@@ -151,7 +159,7 @@ func phaseSeconds(e *spec.Experiment, t Trial) (low, high, inserted float64) {
 			inserted += share / weights * records
 		}
 	}
-	return low, high, inserted
+	return low, high, load, inserted
 }
 
 // String says the estimate in sentences, and what is not included.

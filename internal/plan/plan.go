@@ -1,7 +1,11 @@
 // Package plan turns an experiment into trials: each cell's arms, once a block, in an order shuffled by the seed.
 package plan
 
-import "assay/internal/spec"
+import (
+	"time"
+
+	"assay/internal/spec"
+)
 
 // Role is why an arm is there.
 type Role string
@@ -14,7 +18,7 @@ const (
 
 // Trial is one arm, once, in one cell.
 type Trial struct {
-	ID    string `json:"id"` // "b2-007-pebble-D1": block, position, arm, class: also the name of its directory
+	ID    string `json:"id"` // "b2-007-pebble-D1": block, position, arm, class, of a repeat also "-again1": the name of its directory
 	Block int    `json:"block"`
 	Arm   string `json:"arm"` // store name; with " (A/A)" for the twin; of a ceiling "null" (Assay's own), the name of one of Experiment.Ceilings or of a store
 	Role  Role   `json:"role"`
@@ -25,6 +29,27 @@ type Trial struct {
 	// Skip has the optional phases that the store can't do, and why. They are left out of the trial and shown as such.
 	Skip   map[string]string `json:"skip,omitempty"`
 	Refuse string            `json:"refuse,omitempty"` // why the trial can't run at all; it is planned and shown, never skipped
+}
+
+// Slot is what the tries of one trial have in common: an arm's place in a block.
+type Slot struct {
+	Block, Cell int
+	Arm         string
+	Role        Role
+}
+
+// Slot returns the trial's place in its block.
+func (t Trial) Slot() Slot { return Slot{t.Block, t.Cell, t.Arm, t.Role} }
+
+// ceilingMax is how long a null driver does a phase at most. Nothing grows in it: a longer look would show the same rate.
+const ceilingMax = time.Second
+
+// Duration is how long the trial does a phase. Under open load, arrivals end with the phase, and so does a null driver.
+func (t Trial) Duration(p spec.Phase) time.Duration {
+	if t.Role == Ceiling && p.Rate == 0 {
+		return min(p.Duration, ceilingMax)
+	}
+	return p.Duration
 }
 
 // CellOf returns the trial's parameters.

@@ -22,25 +22,51 @@ import (
 func Plan(e *spec.Experiment) []Trial {
 	var trials []Trial
 	for block := 1; block <= e.Blocks; block++ {
-		var running, refused []Trial
-		for cell := range e.Cells {
-			can, cannot := armsOf(e, cell)
-			running = append(running, can...)
-			refused = append(refused, cannot...)
-		}
-		shuffle(running, e.Seed, block)
-		if block == 1 {
-			running = append(running, refused...)
-		}
-		for position := range running {
-			t := &running[position]
-			t.Block = block
-			t.Seed = traceSeed(e.Seed, block, t.Cell)
-			t.ID = id(e, *t, position+1, len(e.Cells)*(len(e.Stores)+len(e.Ceilings)+2))
-		}
-		trials = append(trials, running...)
+		trials = append(trials, Block(e, block)...)
 	}
 	return trials
+}
+
+// Block returns the trials of one block, which may be one that [Plan] does not have: blocks are added to a run while
+// it goes on.
+func Block(e *spec.Experiment, block int) []Trial {
+	var trials, refused []Trial
+	for cell := range e.Cells {
+		can, cannot := armsOf(e, cell)
+		trials = append(trials, can...)
+		refused = append(refused, cannot...)
+	}
+	shuffle(trials, e.Seed, block)
+	if block == 1 {
+		trials = append(trials, refused...)
+	}
+	for position := range trials {
+		t := &trials[position]
+		t.Block = block
+		t.Seed = traceSeed(e.Seed, block, t.Cell)
+		t.ID = id(e, *t, position+1)
+	}
+	return trials
+}
+
+// Repeat returns the next try of a trial that the machine spoilt: the same operations, at the end of the block, which
+// has so many trials by then.
+func Repeat(e *spec.Experiment, t Trial, trialsOfBlock int) Trial {
+	t.Again++
+	t.ID = fmt.Sprintf("%s-again%d", id(e, t, trialsOfBlock+1), t.Again)
+	return t
+}
+
+// RepeatsMax is how many repeats a plan may have in all: a quarter of the trials that can run, rounded up, so that a
+// machine that is always busy does not double the time.
+func RepeatsMax(trials []Trial) int {
+	first := 0
+	for _, t := range trials {
+		if t.Refuse == "" && t.Again == 0 {
+			first++
+		}
+	}
+	return (first + 3) / 4
 }
 
 // armsOf returns the arms of a cell: those that can run, the ceilings last, and the refused ones.
@@ -106,7 +132,7 @@ func traceSeed(seed uint64, block, cell int) uint64 {
 
 // id names a trial so that names sort as the trials run: block and position have as many digits as the largest needs.
 // Store names were checked to be plain, so an ID does for a directory.
-func id(e *spec.Experiment, t Trial, position, positionMax int) string {
+func id(e *spec.Experiment, t Trial, position int) string {
 	arm := t.Arm
 	if t.Store >= 0 {
 		arm = e.Stores[t.Store].Name
@@ -114,7 +140,8 @@ func id(e *spec.Experiment, t Trial, position, positionMax int) string {
 	if t.Role == AA {
 		arm += "-aa"
 	}
-	blockDigits := len(fmt.Sprint(e.Blocks))
+	blockDigits := len(fmt.Sprint(max(e.Blocks, e.BlocksMax)))
+	positionMax := len(e.Cells) * (len(e.Stores) + len(e.Ceilings) + 2) * (1 + e.Repeats)
 	positionDigits := max(3, len(fmt.Sprint(positionMax)))
 	return fmt.Sprintf("b%0*d-%0*d-%s-%s", blockDigits, t.Block, positionDigits, position, arm, e.Cells[t.Cell].Durability)
 }

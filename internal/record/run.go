@@ -81,3 +81,11 @@ const (
 	seriesFile      = "series.jsonl"
 	logFile         = "worker.log"
 )
+
+// Blocks is how many blocks the plan has by now: a run may add some while it goes on.
+func (r *Run) Blocks() (blocks int) {
+	for _, t := range r.Plan {
+		blocks = max(blocks, t.Block)
+	}
+	return blocks
+}

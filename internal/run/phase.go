@@ -71,6 +71,10 @@ func (t *trial) phase(ctx context.Context, p *spec.Phase, position int) error {
 		return err
 	}
 	t.result.Marks = append(t.result.Marks, w.notDone()...)
+	if fake := t.run.options.machine; fake != nil {
+		t.result.Phases[len(t.result.Phases)-1].Machine = fake(t.plan)
+		result.Machine = fake(t.plan)
+	}
 	if t.run.experiment.BusyMachine != spec.BusyMachineTell {
 		t.result.Marks = append(t.result.Marks, machineMarks(&result)...)
 	}
@@ -118,15 +122,7 @@ func (t *trial) threads(p *spec.Phase) int {
 	return t.cell.Threads
 }
 
-// ceilingDuration is how long the null driver does what others do until a disk quota ends it: it has no files that could reach one.
-const ceilingDuration = 10 * time.Second
-
-func (t *trial) duration(p *spec.Phase) time.Duration {
-	if t.cell.DiskQuota > 0 && t.store.Description.Kind == store.None && p.Duration > 0 {
-		return min(p.Duration, ceilingDuration)
-	}
-	return p.Duration
-}
+func (t *trial) duration(p *spec.Phase) time.Duration { return t.plan.Duration(*p) }
 
 // deletedBefore says if earlier phases may have deleted records.
 func (t *trial) deletedBefore(position int) bool {
@@ -157,7 +153,7 @@ func (t *trial) samplePeriod(p *spec.Phase) time.Duration {
 	if p.Duration == 0 {
 		return sampleMax
 	}
-	return min(max(p.Duration/samplesAPhase, sampleMin), sampleMax)
+	return min(max(t.duration(p)/samplesAPhase, sampleMin), sampleMax)
 }
 
 // remember keeps what later phases and the final check need to know of this one.

@@ -1,6 +1,7 @@
 // Package run does an experiment. It alone knows how the parts meet:
 //
 //	run.go      the trials in their order, the run directory around them
+//	schedule.go blocks, trials that run again, and when the run ends
 //	trial.go    one trial: a fresh worker and data directory, the phases, the final check
 //	phase.go    one phase: its trace, its result, what is left on the disk after it
 //	watch.go    the phase while it runs: samples, hangs, the user's Ctrl-C
@@ -47,6 +48,7 @@ type Options struct {
 	Ceiling   spec.Store // Assay's own null driver
 	View      live.View
 
+	machine         func(plan.Trial) *record.Machine                      // nil: what was read of the machine stands
 	checkWriteCount func(directory string) (perByte *float64, why string) // nil: host.CheckWriteCount
 }
 
@@ -64,6 +66,10 @@ type running struct {
 	writer     *record.Writer
 	view       live.View
 	quota      quotaWay
+	plan       []plan.Trial             // by now
+	ended      map[string]*record.Trial // by ID: what ended, without the figures
+	before     time.Duration            // that trials took before a resumed run began
+	began      time.Time
 	writesWhy  string // why /proc/PID/io must not be asked for host writes; "": it is right here
 	result     Result
 	noted      func() // waits until an interruption is written down
@@ -89,9 +95,9 @@ func New(ctx context.Context, e *spec.Experiment, source []byte, o Options) (Res
 	if err != nil {
 		return Result{}, err
 	}
-	r := &running{options: o, experiment: e, writer: writer, noted: noteInterruption(ctx, writer, o.View), view: o.View, quota: quota,
-		writesWhy: environment.NotMeasured[writesSeries], result: Result{Planned: len(trials)}}
-	return r.finish(r.trials(ctx, trials, len(trials)))
+	r := &running{options: o, experiment: e, writer: writer, noted: noteInterruption(ctx, writer, o.View), view: o.View, quota: quota, plan: trials,
+		ended: map[string]*record.Trial{}, began: time.Now(), writesWhy: environment.NotMeasured[writesSeries]}
+	return r.finish(r.trials(ctx, trials))
 }
 
 // Resume does the trials of a run directory that have no result.
@@ -118,13 +124,14 @@ func Resume(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	r := &running{options: o, experiment: &before.Experiment, writer: writer, noted: noteInterruption(ctx, writer, o.View), view: o.View, quota: quota,
-		writesWhy: now.NotMeasured[writesSeries], result: Result{Planned: len(before.Plan)}}
+		plan: before.Plan, ended: map[string]*record.Trial{}, began: time.Now(), writesWhy: now.NotMeasured[writesSeries]}
 	for id, trial := range before.Trials {
+		r.before += time.Duration(trial.Seconds * float64(time.Second))
 		if trial.State != record.Interrupted && !contains(left, id) {
-			r.count(trial.State, trial.Plan.Role)
+			r.ends(trial.Plan, trial)
 		}
 	}
-	return r.finish(r.trials(ctx, left, len(before.Plan)))
+	return r.finish(r.trials(ctx, left))
 }
 
 // Stopped is the cause of a context that a signal ended.
@@ -165,29 +172,21 @@ func contains(trials []plan.Trial, id string) bool {
 	return false
 }
 
-// trials runs what is left of a plan.
-func (r *running) trials(ctx context.Context, left []plan.Trial, planned int) error {
+// trials runs what is left of a plan, and what is added to it meanwhile.
+func (r *running) trials(ctx context.Context, left []plan.Trial) error {
 	estimate := plan.EstimateOf(r.experiment, left)
-	done := planned - len(left)
 	var arms []string
 	for _, s := range r.experiment.Stores {
 		arms = append(arms, s.Name)
 	}
-	r.view.RunStarted(live.Run{Name: r.experiment.Name, Trials: planned, Done: done, Arms: arms,
+	r.view.RunStarted(live.Run{Name: r.experiment.Name, Trials: len(r.plan), Done: len(r.ended), Arms: arms,
 		Estimate: time.Duration(estimate.SecondsHigh * float64(time.Second))})
 	r.tellHeld(ctx, left)
-	for i, p := range left {
-		if ctx.Err() != nil {
-			r.result.Interrupted = true
-			r.view.RunEnded(stoppedText)
-			return nil
-		}
-		if err := r.trial(ctx, p, done+i+1, planned); err != nil {
-			r.view.RunEnded("ended early") // the caller says why
-			return err
-		}
+	if err := r.blocks(ctx, left); err != nil {
+		r.view.RunEnded("ended early") // the caller says why
+		return err
 	}
-	if r.result.Interrupted { // in the last trial
+	if r.result.Interrupted {
 		r.view.RunEnded(stoppedText)
 	} else {
 		r.view.RunEnded("all trials have been run")
@@ -195,7 +194,7 @@ func (r *running) trials(ctx context.Context, left []plan.Trial, planned int) er
 	return nil
 }
 
-func (r *running) trial(ctx context.Context, p plan.Trial, number, of int) error {
+func (r *running) trial(ctx context.Context, p plan.Trial) error {
 	if err := r.writer.EnsureRoom(r.options.DataRoot); err != nil {
 		return err
 	}
@@ -209,11 +208,15 @@ func (r *running) trial(ctx context.Context, p plan.Trial, number, of int) error
 	} else if null, ok := r.experiment.CeilingNamed(p.Arm); ok {
 		t.store = null
 	}
-	r.view.TrialStarted(live.Trial{Number: number, Of: of, Arm: p.Arm, Cell: r.experiment.Cells[p.Cell].Label(r.experiment), Phases: phaseNames(r.experiment)})
+	r.view.TrialStarted(live.Trial{Number: len(r.ended) + 1, Of: len(r.plan), Arm: p.Arm, Cell: r.experiment.Cells[p.Cell].Label(r.experiment), Phases: phaseNames(r.experiment)})
 	if err := t.do(ctx); err != nil {
 		return err
 	}
-	r.count(t.result.State, p.Role)
+	if t.result.State == record.Interrupted {
+		r.result.Interrupted = true
+	} else {
+		r.ends(p, &t.result)
+	}
 	r.view.TrialEnded(live.TrialEnd{State: t.result.State, Text: t.why(), Rate: t.rate()})
 	return nil
 }
@@ -226,26 +229,38 @@ func phaseNames(e *spec.Experiment) []string {
 	return names
 }
 
-func (r *running) count(state record.State, role plan.Role) {
-	switch state {
-	case record.OK:
-		r.result.OK++
-		if role != plan.Ceiling {
-			r.result.Measured++
+// ends remembers how a trial ended.
+func (r *running) ends(p plan.Trial, t *record.Trial) {
+	r.ended[p.ID] = &record.Trial{Plan: p, State: t.State, Marks: t.Marks, Seconds: t.Seconds}
+}
+
+// count counts planned trials by how their last try ended.
+func (r *running) count() {
+	for _, tries := range r.tries(0) {
+		r.result.Planned++
+		last := tries[len(tries)-1]
+		if last == nil {
+			continue
 		}
-	case record.Marked:
-		r.result.Marked++
-	case record.Failed:
-		r.result.Failed++
-	case record.Refused:
-		r.result.Refused++
-	case record.Interrupted:
-		r.result.Interrupted = true
+		switch last.State {
+		case record.OK:
+			r.result.OK++
+			if last.Plan.Role != plan.Ceiling {
+				r.result.Measured++
+			}
+		case record.Marked:
+			r.result.Marked++
+		case record.Failed:
+			r.result.Failed++
+		case record.Refused:
+			r.result.Refused++
+		}
 	}
 }
 
 func (r *running) finish(err error) (Result, error) {
 	r.noted()
+	r.count()
 	kind, text := record.EventEnded, ""
 	switch {
 	case err != nil:

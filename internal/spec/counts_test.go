@@ -31,7 +31,7 @@ func countsInFile(t reflect.Type, within string, into map[string]bool) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t != reflect.TypeFor[spec.OneOrMany[spec.Count]]() {
 		t = t.Elem()
 	}
-	if t == reflect.TypeFor[spec.Count]() || t == reflect.TypeFor[spec.OneOrMany[spec.Count]]() {
+	if t == reflect.TypeFor[spec.Count]() || t == reflect.TypeFor[spec.BlocksForm]() || t == reflect.TypeFor[spec.OneOrMany[spec.Count]]() {
 		into[within] = true
 	} else if t.Kind() == reflect.Struct {
 		for _, f := range reflect.VisibleFields(t) {
@@ -55,7 +55,7 @@ func TestWholeNumbersNameTheirRange(t *testing.T) {
 		path string // where it differs from the field
 		sets []string
 	}{
-		"records": {}, "threads": {}, "blocks": {}, "seed": {}, "verify_records": {}, "values.bytes": {}, "values.pool_bytes": {}, "keys.digits": {},
+		"records": {}, "threads": {}, "blocks": {}, "blocks_max": {}, "repeats": {}, "seed": {}, "verify_records": {}, "values.bytes": {}, "values.pool_bytes": {}, "keys.digits": {},
 		"keys.bytes":        {sets: []string{"keys=null", "records=10"}},
 		"sizes.bytes":       {path: "values.sizes"},
 		"columns.proof":     {path: "values.columns", sets: []string{"stores=[sqlite]"}},

@@ -6,6 +6,7 @@ package spec
 import (
 	"time"
 
+	"assay/internal/finding"
 	"assay/internal/keyval"
 	"assay/store"
 )
@@ -35,7 +36,7 @@ type Experiment struct {
 	Values       Values          `json:"values"`
 	Phases       []Phase         `json:"phases"`
 
-	Blocks        int           `json:"blocks"`
+	Schedule
 	Seed          uint64        `json:"seed"`
 	Verify        bool          `json:"verify"`                  // check each value that is read
 	VerifyRecords uint64        `json:"verify_records"`          // how many records the last phase reads back and checks against what was acknowledged; 0: none
@@ -49,6 +50,21 @@ type Experiment struct {
 
 // KeyPlaceholder stands in Experiment.Keys for the name of a trial, which is as long.
 const KeyPlaceholder = "trialtag"
+
+// Schedule is how much is run, and for how long.
+type Schedule struct {
+	Blocks int `json:"blocks"` // that are planned before the run begins
+	// BlocksMax is up to how many blocks are added one by one while time suffices and, if Smallest is
+	// set, comparisons are open. 0: none are added.
+	BlocksMax int `json:"blocks_max,omitempty"`
+	// Smallest is the relative difference that is to be decided (blocks: auto). 0: blocks do not
+	// depend on what was measured.
+	Smallest float64       `json:"smallest,omitempty"`
+	Time     time.Duration `json:"time_ns,omitempty"` // that the run may take; 0: no limit
+	Repeats  int           `json:"repeats"`           // tries beyond the first that a trial gets which the machine spoilt
+	// Layout says what was changed so that Time suffices.
+	Layout []finding.Message `json:"layout,omitempty"`
+}
 
 // What Experiment.Cache may be: what becomes of the page cache before a measured phase.
 const (

@@ -74,7 +74,7 @@ var countRanges = []struct {
 	end         string
 	least, most uint64
 }{
-	{"verify_records", 0, math.MaxUint64}, {"records", 0, recordsMax}, {"threads", 1, trace.ThreadsMax}, {"blocks", 1, blocksMax},
+	{"verify_records", 0, math.MaxUint64}, {"records", 0, recordsMax}, {"threads", 1, trace.ThreadsMax}, {"blocks_max", defaultBlocks, blocksMax}, {"repeats", 0, repeatsMax},
 	{"seed", 0, math.MaxUint64}, {"keys.bytes", 1, math.MaxUint16}, {"keys.digits", 0, 20}, {"pool_bytes", 4096, 1 << 30},
 	{"bytes", 0, valueBytesMax}, {"proof", keyval.StampBytes, store.ColumnBytesMax}, {"batch", 1, batchMax},
 	{"scan.min", 1, scanMax}, {"scan.max", 1, scanMax}, {"query.limit", 1, trace.QueryLimitMax}, {"operations", 1, operationsMax},
@@ -93,6 +93,50 @@ func countRange(path string) string {
 	}
 	return "a whole number"
 }
+
+// BlocksForm is auto or a number. Both zero: not given.
+type BlocksForm struct {
+	Auto   bool
+	Number int
+}
+
+func (b *BlocksForm) fromNode(n *node, path string) *Error {
+	if n.kind == null {
+		return nil
+	}
+	if n.kind == scalar && n.text == "auto" {
+		b.Auto = true
+		return nil
+	}
+	number, ok := parseWhole(n.text)
+	if n.kind != scalar || n.quoted || !ok || number < 1 || number > blocksMax {
+		return n.expected(path, fmt.Sprintf("auto or a whole number from 1 to %d", blocksMax))
+	}
+	b.Number = int(number)
+	return nil
+}
+
+// ShareForm is a share between 0 and 1, as a number or in percent: 0.1, 10%.
+type ShareForm float64
+
+func (s *ShareForm) fromNode(n *node, path string) *Error {
+	if n.kind == null {
+		return nil
+	}
+	text, percent := strings.CutSuffix(n.text, "%")
+	number, ok := parseNumber(strings.TrimSpace(text))
+	if percent {
+		number /= 100
+	}
+	if n.kind != scalar || !ok || number < smallestMin || number >= 1 {
+		return n.expected(path, fmt.Sprintf("a share from %g%% to below 100%%, such as 10%%", 100*smallestMin))
+	}
+	*s = ShareForm(number)
+	return nil
+}
+
+// smallestMin is the least difference that any comparison shows.
+const smallestMin = 0.03
 
 // DurationForm is a duration such as 500ms, 10s or 2m.
 type DurationForm time.Duration

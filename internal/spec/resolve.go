@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -23,7 +24,10 @@ const (
 	defaultValueBytes    = 100
 	defaultRepeated      = 0.5
 	defaultPoolBytes     = 256 << 10 // stays in a second-level cache: a value of 100 bytes then costs 6 ns, from 4 MiB 30
-	defaultBlocks        = 3
+	defaultBlocks        = 3         // also the least of blocks: auto
+	defaultBlocksMax     = 10
+	defaultSmallest      = 0.10
+	defaultRepeats       = 2
 	defaultSeed          = 1
 	defaultVerifyRecords = 1_000_000
 	defaultStepTimeout   = 60 * time.Second
@@ -41,6 +45,7 @@ const (
 	nameBytesMax  = 40
 	cellsMax      = 1000
 	blocksMax     = 1000
+	repeatsMax    = 100
 	trialsMax     = 100_000
 	sizesMax      = 64
 	valueBytesMax = 1 << 30
@@ -71,7 +76,7 @@ func (r *resolver) resolve(scale string) (*Experiment, *Error) {
 	f := r.file
 	r.e = &Experiment{
 		Name: f.Name, About: strings.TrimSpace(f.About), Scale: scale,
-		Blocks: orCount(f.Blocks, defaultBlocks), Seed: uint64(orCount64(f.Seed, defaultSeed)),
+		Seed:   uint64(orCount64(f.Seed, defaultSeed)),
 		Verify: f.Verify == nil || *f.Verify, Clock: orText(string(f.Clock), "auto"), Cache: orText(string(f.Cache), CacheWarm),
 		DiskQuotaBy: orText(string(f.DiskQuotaBy), QuotaByStop), BusyMachine: orText(string(f.BusyMachine), BusyMachineMark),
 		Sample: time.Duration(f.Sample), StepTimeout: orDuration(f.StepTimeout, defaultStepTimeout),
@@ -83,8 +88,8 @@ func (r *resolver) resolve(scale string) (*Experiment, *Error) {
 		r.e.VerifyRecords = uint64(*f.VerifyRecords)
 	}
 	for _, step := range []func() *Error{
-		r.general, r.keys, r.values, r.columns, r.stores, r.followStores, r.namespace, r.phases, r.cells, r.quotaWay, r.keySpace,
-		r.traceLengths, r.abilities,
+		r.general, r.schedule, r.keys, r.values, r.columns, r.stores, r.followStores, r.namespace, r.phases, r.cells, r.quotaWay,
+		r.keySpace, r.traceLengths, r.abilities,
 		r.optionalPhases, r.size,
 	} {
 		if err := step(); err != nil {
@@ -145,9 +150,29 @@ func (r *resolver) general() *Error {
 		return r.fail([]string{"step_timeout"}, "a step_timeout of %s ends healthy stores: opening and syncing take longer", e.StepTimeout).
 			hint("expected at least %s", stepTimeoutMin)
 	}
-	if r.file.Blocks != nil && (*r.file.Blocks < 1 || *r.file.Blocks > blocksMax) {
-		return r.fail([]string{"blocks"}, "blocks must be 1 to %d, not %d", blocksMax, *r.file.Blocks)
+	return nil
+}
+
+// schedule resolves how much is run. Where no number of blocks is given, fields that only auto has mean auto.
+func (r *resolver) schedule() *Error {
+	f, s := r.file, Schedule{Time: time.Duration(r.file.Time), Repeats: orCount(r.file.Repeats, defaultRepeats)}
+	if s.Repeats > repeatsMax {
+		return r.fail([]string{"repeats"}, "repeats must be 0 to %d, not %d", repeatsMax, s.Repeats)
 	}
+	automatic := f.Blocks.Auto || f.Blocks.Number == 0 && (s.Time > 0 || f.BlocksMax != nil || f.Smallest != nil)
+	if !automatic {
+		s.Blocks = cmp.Or(f.Blocks.Number, defaultBlocks)
+		r.e.Schedule = s
+		return nil
+	}
+	s.Blocks, s.BlocksMax, s.Smallest = defaultBlocks, orCount(f.BlocksMax, defaultBlocksMax), defaultSmallest
+	if f.Smallest != nil {
+		s.Smallest = float64(*f.Smallest)
+	}
+	if s.BlocksMax < s.Blocks || s.BlocksMax > blocksMax {
+		return r.fail([]string{"blocks_max"}, "blocks_max must be %d to %d, not %d", s.Blocks, blocksMax, s.BlocksMax)
+	}
+	r.e.Schedule = s
 	return nil
 }
 
@@ -454,10 +479,11 @@ func (r *resolver) endpoints(at []string, s Store) *Error {
 // size refuses what no machine would end.
 func (r *resolver) size() *Error {
 	ceilings := 1 + len(r.e.Ceilings)
-	trials := r.e.Blocks * len(r.e.Cells) * (len(r.e.Stores) + 1 + ceilings)
+	blocks := max(r.e.Blocks, r.e.BlocksMax)
+	trials := blocks * len(r.e.Cells) * (len(r.e.Stores) + 1 + ceilings)
 	if trials > trialsMax {
 		return r.fail([]string{"blocks"}, "%d blocks × %d cells × (%d stores + A/A + %s) are %d trials: at most %d",
-			r.e.Blocks, len(r.e.Cells), len(r.e.Stores), format.Plural(ceilings, "ceiling", ""), trials, trialsMax)
+			blocks, len(r.e.Cells), len(r.e.Stores), format.Plural(ceilings, "ceiling", ""), trials, trialsMax)
 	}
 	return nil
 }

@@ -186,7 +186,13 @@ func (o OneOrMany[T]) JSONSchema() *jsonschema.Schema {
 
 // A count may be bytes too ("64KiB"): Load knows by the field which it is, and refuses "64KiB
 // records".
-func (Count) JSONSchema() *jsonschema.Schema        { return bytesSchema() }
+func (Count) JSONSchema() *jsonschema.Schema      { return bytesSchema() }
+func (BlocksForm) JSONSchema() *jsonschema.Schema { return textOr("auto", bytesSchema()) }
+func (ShareForm) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+		{Type: "number", ExclusiveMinimum: "0", ExclusiveMaximum: "1"}, {Type: "string", Pattern: `^[0-9.]+ ?%$`},
+	}}
+}
 func (DurationForm) JSONSchema() *jsonschema.Schema { return durationSchema() }
 func (SampleForm) JSONSchema() *jsonschema.Schema   { return textOr("auto", durationSchema()) }
 func (MemoryLimitForm) JSONSchema() *jsonschema.Schema {

@@ -13,7 +13,7 @@ var synonyms = map[reflect.Type]map[string]string{
 	reflect.TypeFor[File](): {
 		"clients": "threads", "concurrency": "threads", "connections": "threads or handles",
 		"workers": "threads, or worker of a store", "goroutines": "threads",
-		"rounds": "blocks", "repeats": "blocks", "repetitions": "blocks", "runs": "blocks",
+		"rounds": "blocks", "repetitions": "blocks", "runs": "blocks",
 		"iterations": "blocks, or phases.NAME.operations",
 		"engines":    "stores", "databases": "stores", "drivers": "stores", "steps": "phases",
 		"workloads":   "phases",
@@ -23,7 +23,7 @@ var synonyms = map[reflect.Type]map[string]string{
 		"size": "values.bytes or records", "value_size": "values.bytes", "value_bytes": "values.bytes",
 		"fieldlength": "values.bytes",
 		"key_size":    "keys.bytes", "key_bytes": "keys.bytes", "compression_ratio": "values.repeated",
-		"duration": "phases.NAME.for", "time": "phases.NAME.for", "runtime": "phases.NAME.for",
+		"duration": "phases.NAME.for", "runtime": "phases.NAME.for",
 		"for": "phases.NAME.for",
 		"ops": "phases.NAME.operations", "operations": "phases.NAME.operations",
 		"operationcount": "phases.NAME.operations",

@@ -380,7 +380,7 @@ func (c *comparer) judge() *model.Comparison {
 	case better > 0:
 		m.Outcome, m.Verdict = model.Improvement, finding.New("compare-improvement", "better", better, "of", rows, "places", c.placesWith(model.Improvement))
 	default:
-		m.Outcome, m.Verdict = model.NoRegression, finding.New("compare-none", "of", rows, "margin", equalMargin)
+		m.Outcome, m.Verdict = model.NoRegression, finding.New("compare-none", "of", rows, "margin", stat.TieMargin)
 	}
 	return m
 }
@@ -403,9 +403,9 @@ func (c *comparer) outcome(i int) (model.Outcome, finding.Message) {
 		return model.Regression, finding.New("compare-worse", "ratio", r.Value)
 	case significant:
 		return model.Improvement, finding.New("compare-better", "ratio", r.Value)
-	case worst > 1/(1+equalMargin):
-		return model.NoRegression, finding.New("compare-not-worse", "margin", equalMargin)
-	case c.limits[i] > equalMargin:
+	case worst > 1/(1+stat.TieMargin):
+		return model.NoRegression, finding.New("compare-not-worse", "margin", stat.TieMargin)
+	case c.limits[i] > stat.TieMargin:
 		return model.Inconclusive, finding.New("compare-noisy", "share", c.limits[i])
 	}
 	return model.Inconclusive, finding.New("compare-wide", "low", r.Interval.Low, "high", r.Interval.High)

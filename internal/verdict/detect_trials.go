@@ -9,12 +9,16 @@ import (
 // too: its evidence is the marks.
 func detectFaults(run *record.Run, _ []*table) []finding.Finding {
 	var s sightings
+	replaced := replaced(run)
 	for _, planned := range run.Plan {
 		t := run.Trials[planned.ID]
 		if t == nil {
 			continue
 		}
 		for _, m := range t.CountedMarks() {
+			if m.Machine() && replaced[planned.ID] {
+				continue
+			}
 			s.add(sighting{m.Fault(), planned.Arm, m.Phase, planned.Cell}, finding.Evidence{Trial: planned.ID, Message: m.Message})
 		}
 	}

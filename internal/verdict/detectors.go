@@ -26,6 +26,7 @@ var (
 		detectDispatchLate, detectBacklog,
 		detectDurabilityCost, detectNothingSynced, detectUnverified, detectServerKept,
 		detectInMemory, detectNotCold, detectMemoryLimit, detectLimitUnreached, detectSettings,
+		detectSchedule,
 	}
 )
 

@@ -70,7 +70,7 @@ func (t *table) boundBy(r *row) {
 func (t *table) values(rows []*row, of func(*observation) float64) [][]float64 {
 	values := make([][]float64, len(rows))
 	for i, r := range rows {
-		values[i] = make([]float64, t.run.Experiment.Blocks)
+		values[i] = make([]float64, t.run.Blocks())
 		for b := range values[i] {
 			values[i][b] = math.NaN()
 		}
@@ -181,7 +181,7 @@ func (t *table) addLatencyIntervals(rows []*row) {
 func (t *table) compare() {
 	rows := t.comparable()
 	position := map[*row]int{}
-	options := stat.Options{}
+	options := lookOptions(t.run)
 	for i, r := range rows {
 		position[r] = i
 		if r.Standing != model.Ranked {
@@ -195,7 +195,7 @@ func (t *table) compare() {
 		options.Twins = [][2]int{{baseAt, twinAt}}
 	}
 	c := stat.Compare(t.values(rows, rateOfTrial), options)
-	t.Threshold = c.Smallest
+	t.Threshold, t.margin = c.Smallest, c.Tie
 	if len(options.Twins) > 0 {
 		t.AA = ratioOf(c.Pair(twinAt, baseAt))
 	}
@@ -208,6 +208,9 @@ func (t *table) compare() {
 	}
 	for _, i := range c.Best {
 		t.Best = append(t.Best, rows[i].Arm)
+	}
+	for _, pair := range c.UndecidedBest() {
+		t.undecided = append(t.undecided, rows[pair[1]].Arm)
 	}
 	if hasBaseline && baseline.Standing == model.Ranked {
 		for i, r := range rows {
@@ -349,12 +352,13 @@ func (t *table) whoIsAhead() finding.Message {
 		return finding.New("verdict-fastest", "arm", best.Arm, "rate", best.Rate.Value, "next", next.Arm,
 			"factor", faster.Value, "low", *faster.Low, "high", *faster.High)
 	}
-	return tie(t.Best, ranked, t.run.Experiment.Blocks)
+	return t.tie(ranked)
 }
 
 // tie says of arms that are not significantly different whether they are shown to be equal, and
 // otherwise which difference would have been found.
-func tie(arms []string, ranked []*row, blocks int) finding.Message {
+func (t *table) tie(ranked []*row) finding.Message {
+	arms, blocks := t.Best, t.run.Blocks()
 	equal, detectable := true, 0.0
 	for _, r := range ranked[1:] {
 		if !slices.Contains(arms, r.Arm) {
@@ -367,7 +371,7 @@ func tie(arms []string, ranked []*row, blocks int) finding.Message {
 		detectable = max(detectable, *r.ToBest.Detectable)
 	}
 	if equal {
-		return finding.New("verdict-equal", "arms", arms, "rate", ranked[0].Rate.Value, "margin", stat.TieMargin)
+		return finding.New("verdict-equal", "arms", arms, "rate", ranked[0].Rate.Value, "margin", t.margin)
 	}
 	if detectable > uselessDetectable {
 		return finding.New("verdict-noisy", "arms", arms, "blocks", blocks)

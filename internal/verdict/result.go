@@ -156,7 +156,7 @@ const evidenceLimit = 4
 
 func runOf(run *record.Run, base string) model.Run {
 	m := model.Run{ID: run.Header.ID, Name: run.Header.Name, About: run.Experiment.About, Created: run.Header.Created, Hash: run.Header.Hash,
-		Seed: run.Experiment.Seed, Blocks: run.Experiment.Blocks, Command: againCommand(run), Directory: run.Directory, Base: base}
+		Seed: run.Experiment.Seed, Blocks: run.Blocks(), Command: againCommand(run), Directory: run.Directory, Base: base}
 	for _, planned := range run.Plan {
 		t := run.Trials[planned.ID]
 		m.Counts.Planned++

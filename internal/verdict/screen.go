@@ -35,7 +35,7 @@ func summaryOf(runs []*record.Run, tables [][]*table, r *model.Result) model.Sum
 		s.Sections = append(s.Sections, sections...)
 		s.Answer = append(s.Answer, answersOf(run, shown)...)
 		s.Clear = append(s.Clear, clearOf(shown)...)
-		s.NotClear = append(s.NotClear, unclearOf(shown, run.Experiment.Blocks)...)
+		s.NotClear = append(s.NotClear, unclearOf(shown, run.Blocks())...)
 		s.Next = append(s.Next, nextOf(run, r.Runs[i], shown, r)...)
 	}
 	for _, g := range r.Groups {
@@ -85,7 +85,7 @@ func ranOf(runs []*record.Run, made []model.Run) finding.Message {
 			classes[run.Header.ID+c.ClassText()] = true
 			cells++
 		}
-		blocks = max(blocks, run.Experiment.Blocks)
+		blocks = max(blocks, run.Blocks())
 		counts := made[i].Counts
 		planned += counts.Planned
 		done += counts.Planned - counts.Missing - counts.Interrupted
@@ -219,7 +219,7 @@ func clearOf(tables []*table) (messages []finding.Message) {
 		messages = append(messages, m)
 	}
 	for _, l := range leadsOf(tables, "verdict-equal") {
-		messages = append(messages, finding.New("clear-equal", "arms", l.arms, "phases", l.phases, "classes", l.classes, "margin", equalMargin))
+		messages = append(messages, finding.New("clear-equal", "arms", l.arms, "phases", l.phases, "classes", l.classes, "margin", l.tables[0].margin))
 	}
 	return messages
 }
@@ -340,7 +340,7 @@ func nextOf(run *record.Run, made model.Run, tables []*table, r *model.Result) (
 		}
 		few = few || t.Verdict.Code == "verdict-too-few-blocks" && !t.answers
 	}
-	blocks := run.Experiment.Blocks
+	blocks := run.Blocks()
 	switch wanted := blocksFor(blocks, detectable); {
 	case few:
 		add(repeatCommand(run, "--set", fmt.Sprintf("blocks=%d", max(5, blocks+2))), finding.New("next-enough-blocks", "blocks", max(5, blocks+2)))

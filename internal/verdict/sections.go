@@ -13,13 +13,11 @@ import (
 	"assay/internal/model"
 	"assay/internal/plan"
 	"assay/internal/record"
-	"assay/internal/stat"
 )
 
 const (
-	equalMargin = stat.TieMargin
-	changesMax  = 3
-	leadersMax  = 4
+	changesMax = 3
+	leadersMax = 4
 )
 
 // sectionsOf makes the small tables of a run, one for each durability class, and returns the tables

@@ -15,8 +15,10 @@ type table struct {
 	run        *record.Run
 	parameters spec.Cell
 	work       spec.Phase
-	rows       []*row // every planned arm, in the order of Table.Rows once ranks are given
-	answers    bool   // the summary shows where its stores broke rather than who is fastest
+	rows       []*row   // every planned arm, in the order of Table.Rows once ranks are given
+	margin     float64  // relative difference within which arms are tied
+	undecided  []string // arms that are neither significantly slower than the best nor shown to be tied with it
+	answers    bool     // the summary shows where its stores broke rather than who is fastest
 }
 
 // row is one arm of a table beside its observations.

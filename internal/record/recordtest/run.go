@@ -139,7 +139,7 @@ func experiment(s Shape) spec.Experiment {
 			{Name: "put", Mix: map[string]float64{"update": 1}, Order: spec.Order{Distribution: "uniform"}, Duration: time.Duration(s.Seconds) * time.Second},
 			{Name: "get", Mix: map[string]float64{"read": 1}, Order: spec.Order{Distribution: "zipfian", Theta: 0.99}, Duration: time.Duration(s.Seconds) * time.Second},
 		},
-		Blocks: s.Blocks, Seed: s.Seed, Verify: true, VerifyRecords: 10_000, Clock: "auto", Sample: time.Second, StepTimeout: time.Minute,
+		Schedule: spec.Schedule{Blocks: s.Blocks}, Seed: s.Seed, Verify: true, VerifyRecords: 10_000, Clock: "auto", Sample: time.Second, StepTimeout: time.Minute,
 	}
 	for _, class := range s.Classes {
 		e.Cells = append(e.Cells, spec.Cell{Durability: class, Records: records, ValueBytes: 1000, Threads: threads, Handles: "shared", MemoryLimit: 1e9})
