@@ -106,6 +106,7 @@ type Phase struct {
 	Stats   map[string]float64 `json:"stats,omitempty"`   // the store's own counters after the phase
 	Sizes   Sizes              `json:"sizes"`             // after the phase and its drain
 	Process Process            `json:"process"`
+	Syncs   *Syncs             `json:"syncs,omitempty"`   // nil: the durability class promises none
 	Machine *Machine           `json:"machine,omitempty"` // nil: not measured, as of a worker that died
 
 	Telemetry *Telemetry `json:"telemetry,omitempty"` // nil: not measured
@@ -235,6 +236,16 @@ const (
 
 // WritesNowhere is Process.HostWriteWhy of a store that has no files.
 const WritesNowhere = "it keeps everything in memory"
+
+// Syncs holds the writes that a phase acknowledged as synced against what the disk did meanwhile.
+type Syncs struct {
+	Acknowledged uint64  `json:"acknowledged"`           // writes
+	Least        uint64  `json:"least"`                  // syncs that they need, if each covers a write of every thread
+	Done         *uint64 `json:"done"`                   // by the disk, for this store or any other program; nil: not measured
+	Counted      string  `json:"counted,omitempty"`      // host.SyncFlushes or host.SyncWrites
+	Disk         string  `json:"disk,omitempty"`         // "nvme0n1"
+	Why          string  `json:"not_measured,omitempty"` // why not; "": it was
+}
 
 // Machine is how much of the machine a phase had to do without. A nil pointer: not measured, and NotMeasured says why.
 type Machine struct {

@@ -64,6 +64,7 @@ type running struct {
 	writer     *record.Writer
 	view       live.View
 	quota      quotaWay
+	toldSyncs  bool   // that syncs are not counted has been told
 	writesWhy  string // why /proc/PID/io must not be asked for host writes; "": it is right here
 	result     Result
 	noted      func() // waits until an interruption is written down

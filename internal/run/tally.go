@@ -171,7 +171,7 @@ func marksOf(p *record.Phase, problems []finding.Message) []finding.Mark {
 	for _, m := range append(problems, timeKept(p)...) {
 		marks = append(marks, finding.Mark{Message: m, Phase: p.Name})
 	}
-	return marks
+	return append(marks, tooFewSyncs(p)...)
 }
 
 // machine returns how much of the machine a phase had to do without, and what of that can't be told.

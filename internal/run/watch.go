@@ -36,6 +36,7 @@ type watched struct {
 	first    host.Usage
 	throttle host.Throttling // when the phase began
 	written  diskWritten     // when the phase began
+	synced   syncsDone       // when the phase began
 	rssMax   uint64
 	server   uint64 // the largest resident memory of the servers that was seen
 	shared   string // why what their processes share is in it more than once
@@ -104,6 +105,7 @@ func (w *watched) watch(ctx context.Context) error {
 	w.first = t.sampler.Sample()
 	t.sampler.BeginResources(w.first)
 	w.usage = w.first
+	w.synced = t.syncsNow()
 	w.last = w.files.counters.Sample(w.fine)
 	var err error
 	if w.pending, err = t.worker.Send(control.Request{Command: control.CommandRun}); err != nil {
@@ -376,6 +378,7 @@ func (w *watched) collect() []finding.Message {
 	} else {
 		r.ElapsedNS = int64(w.lastAt * 1e9) // the worker died before an operation ended
 	}
+	r.Syncs = w.trial.syncsOf(r, w.synced)
 	if r.Open {
 		end := r.ElapsedNS
 		if deadline := w.request.DeadlineNS; deadline > 0 {
