@@ -1,13 +1,35 @@
 package finding
 
-// What physics forbids: see internal/run/durable.go.
+// What physics forbids: see plausible.go, seen.go and durable.go of internal/run.
 const (
+	MarkBelowFloor Code = "latency-below-floor" // less than the clock itself takes
+	MarkMaxOver    Code = "latency-over-phase"  // the longest, than the phase
+	MarkMeanOver   Code = "latency-over-max"    // the mean, than the longest
+	MarkResponse   Code = "response-too-short"  // from the due time, than the service itself
+
+	MarkBeganEarly Code = "clock-began-early" // the phase, before it was asked for
+	MarkEndedLate  Code = "clock-ended-late"  // the phase, after it was answered
+
 	MarkTooFewSyncs Code = "syncs-too-few" // of the disk, for the writes that were acknowledged as synced
 
 	FaultNotDurable Code = "durability-not-shown"
 )
 
 var _ = register(
+	Entry{Code: MarkBelowFloor, Fault: FaultCounts, Example: Params{"operation": "read", "mean_ns": 1.0, "floor_ns": 4},
+		Says: `{{.operation}} took {{latency .mean_ns}} on average by the worker's histogram; looking at the clock takes more than {{latency .floor_ns}}`},
+	Entry{Code: MarkMaxOver, Fault: FaultCounts, Example: Params{"operation": "read", "max_ns": 4e9, "elapsed_s": 2.0},
+		Says: `the longest {{.operation}} took {{latency .max_ns}}, longer than the phase ({{seconds .elapsed_s}})`},
+	Entry{Code: MarkMeanOver, Fault: FaultCounts, Example: Params{"operation": "read", "mean_ns": 5000.0, "max_ns": 500},
+		Says: `{{.operation}} took {{latency .mean_ns}} on average, longer than its longest ({{latency .max_ns}})`},
+	Entry{Code: MarkResponse, Fault: FaultCounts, Example: Params{"operation": "read", "mean_ns": 5000.0, "response_ns": 500.0},
+		Says: `{{.operation}} took {{latency .mean_ns}} on average, but {{latency .response_ns}} from its due time`},
+
+	Entry{Code: MarkBeganEarly, Fault: FaultClock, Example: Params{"by_ns": 1e9},
+		Says: `the worker reports a start {{latency .by_ns}} before it was told to run`},
+	Entry{Code: MarkEndedLate, Fault: FaultClock, Example: Params{"by_ns": 1e9},
+		Says: `the worker reports an end {{latency .by_ns}} after its own reply`},
+
 	Entry{Code: MarkTooFewSyncs, Fault: FaultNotDurable,
 		Example: Params{"acknowledged": 540000, "threads": 2, "least": 270000, "done": 12, "counted": "flushes", "disk": "nvme0n1"},
 		Says: `{{count .acknowledged}} writes of {{plural .threads "thread" ""}} were acknowledged as synced, which needs {{count .least}} flushes or more; ` +

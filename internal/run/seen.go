@@ -12,6 +12,9 @@ type seen struct {
 	workingBy    int64 // operations had been done by then, at the latest; 0: never seen
 	workingAfter int64 // operations were done after this; 0: never seen
 
+	asked   int64 // the worker was told to run after this
+	replied int64 // it had ended by then; 0: it did not reply
+
 	lookedAt     int64 // begin of the look before
 	acknowledged uint64
 }
@@ -40,6 +43,10 @@ func (s *seen) against(phase string, start, end, heldNS int64) []finding.Mark {
 	slack := int64(record.ClockSlackNS(float64(end - start)))
 	code, by := finding.MarkBeganLate, start-s.workingBy
 	switch {
+	case s.asked > 0 && start < s.asked-slack:
+		code, by = finding.MarkBeganEarly, s.asked-start
+	case s.replied > 0 && end > s.replied+slack:
+		code, by = finding.MarkEndedLate, end-s.replied
 	case s.workingBy > 0 && by > slack:
 	case end < s.workingAfter-slack-heldNS:
 		code, by = finding.MarkEndedSoon, s.workingAfter-end

@@ -107,6 +107,7 @@ func (w *watched) watch(ctx context.Context) error {
 	w.usage = w.first
 	w.synced = t.syncsNow()
 	w.last = w.files.counters.Sample(w.fine)
+	w.seen.asked = clock.MonotonicNS()
 	var err error
 	if w.pending, err = t.worker.Send(control.Request{Command: control.CommandRun}); err != nil {
 		w.dead = true
@@ -117,6 +118,7 @@ func (w *watched) watch(ctx context.Context) error {
 	for tick := time.Duration(1); ; tick = max(tick, time.Since(began)/period) + 1 { // what was missed is not made up for
 		done, err := w.waitUntil(ctx, began.Add(tick*period))
 		if done {
+			w.seen.replied = clock.MonotonicNS()
 			w.dead = err != nil && !errors.As(err, new(*control.Error))
 			if sampleErr := w.lastSample(); err == nil {
 				err = sampleErr
