@@ -10,6 +10,14 @@ const (
 	MarkBeganEarly Code = "clock-began-early" // the phase, before it was asked for
 	MarkEndedLate  Code = "clock-ended-late"  // the phase, after it was answered
 
+	MarkStoppedSignal   Code = "stopped-signal"
+	MarkStoppedDebugger Code = "stopped-debugger"
+	MarkStoppedFrozen   Code = "stopped-frozen"
+	MarkStoppedGap      Code = "stopped-gap"
+	MarkStoppedSuspend  Code = "stopped-suspend"
+
+	FaultStopped Code = "stopped-from-outside"
+
 	MarkTooFewSyncs Code = "syncs-too-few" // of the disk, for the writes that were acknowledged as synced
 
 	FaultNotDurable Code = "durability-not-shown"
@@ -29,6 +37,22 @@ var _ = register(
 		Says: `the worker reports a start {{latency .by_ns}} before it was told to run`},
 	Entry{Code: MarkEndedLate, Fault: FaultClock, Example: Params{"by_ns": 1e9},
 		Says: `the worker reports an end {{latency .by_ns}} after its own reply`},
+
+	Entry{Code: MarkStoppedSignal, Fault: FaultStopped, Example: Params{"seconds": 3.0, "at_s": 1.5},
+		Says: `a signal (SIGSTOP) stopped the store's process for {{seconds .seconds}}, first at {{moment .at_s}}`},
+	Entry{Code: MarkStoppedDebugger, Fault: FaultStopped, Example: Params{"seconds": 3.0, "at_s": 1.5},
+		Says: `a debugger stopped the store's process for {{seconds .seconds}}, first at {{moment .at_s}}`},
+	Entry{Code: MarkStoppedFrozen, Fault: FaultStopped, Example: Params{"seconds": 3.0, "at_s": 1.5},
+		Says: `the cgroup of the store's process was frozen for {{seconds .seconds}}, first at {{moment .at_s}}`},
+	Entry{Code: MarkStoppedGap, Fault: FaultStopped, Example: Params{"seconds": 3.0, "at_s": 1.5},
+		Says: `Assay itself did not run for {{seconds .seconds}}, first at {{moment .at_s}}: it was stopped, the virtual machine was paused, or no CPU was free`},
+	Entry{Code: MarkStoppedSuspend, Fault: FaultStopped, Example: Params{"seconds": 300.0, "at_s": 1.5},
+		Says: `the machine was suspended for {{seconds .seconds}}, first at {{moment .at_s}}`},
+
+	Entry{Code: FaultStopped, Severity: Warning, Machine: true, Example: fault("trials", 1),
+		Says:   `Excluded {{plural .trials "block" ""}} of {{.arm}} in {{.place}}: something outside stopped it.`,
+		Many:   `Excluded blocks of {{list .Arms}} in {{plural .Count "table" ""}}: something outside stopped them.`,
+		Remedy: "don't stop, trace or freeze processes under test; keep the machine awake"},
 
 	Entry{Code: MarkTooFewSyncs, Fault: FaultNotDurable,
 		Example: Params{"acknowledged": 540000, "threads": 2, "least": 270000, "done": 12, "counted": "flushes", "disk": "nvme0n1"},

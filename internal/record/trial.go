@@ -106,6 +106,7 @@ type Phase struct {
 	Stats   map[string]float64 `json:"stats,omitempty"`   // the store's own counters after the phase
 	Sizes   Sizes              `json:"sizes"`             // after the phase and its drain
 	Process Process            `json:"process"`
+	Stops   []Stop             `json:"stops,omitempty"`   // from outside
 	Syncs   *Syncs             `json:"syncs,omitempty"`   // nil: the durability class promises none
 	Machine *Machine           `json:"machine,omitempty"` // nil: not measured, as of a worker that died
 
@@ -237,6 +238,13 @@ const (
 // WritesNowhere is Process.HostWriteWhy of a store that has no files.
 const WritesNowhere = "it keeps everything in memory"
 
+// Stop is a time in which something outside stopped the worker, a server under test or the machine.
+type Stop struct {
+	Why     string  `json:"why"`     // host.StoppedBySignal, …
+	At      float64 `json:"t"`       // seconds since the phase began
+	Seconds float64 `json:"seconds"` // to the look before and after it
+}
+
 // Syncs holds the writes that a phase acknowledged as synced against what the disk did meanwhile.
 type Syncs struct {
 	Acknowledged uint64  `json:"acknowledged"`           // writes
@@ -297,6 +305,7 @@ type Sample struct {
 	CPUSeconds *float64           `json:"cpu,omitempty"`   // used since the sample before
 	WriteBytes *uint64            `json:"write,omitempty"` // host writes since the sample before
 	ReadBytes  *uint64            `json:"read,omitempty"`
+	Stopped    string             `json:"stopped,omitempty"` // why something stood still from outside: host.StoppedBySignal, …; "": nothing did
 	Steal      *float64           `json:"steal,omitempty"`   // share of the machine's CPU time taken by the hypervisor
 	Foreign    *float64           `json:"foreign,omitempty"` // share of the machine's CPU time used by processes that are not this trial's
 	Stats      map[string]float64 `json:"stats,omitempty"`   // the store's own counters as they stand, where its worker tells them during a phase

@@ -56,8 +56,8 @@ func (s *seen) against(phase string, start, end, heldNS int64) []finding.Mark {
 	return []finding.Mark{{Message: finding.New(code, "by_ns", by), Phase: phase}}
 }
 
-// heldNS is for how long a thread of the phase may have waited for a CPU: no longer than others are known to have used CPUs, or its own kind where
-// there are more threads than CPUs.
+// heldNS is for how long a thread of the phase may have waited for a CPU: no longer than others are known
+// to have used CPUs, or its own kind where there are more threads than CPUs, and while it was stopped.
 func heldNS(p *record.Phase, cpus int) int64 {
 	var seconds float64
 	if m := p.Machine; m != nil {
@@ -73,5 +73,5 @@ func heldNS(p *record.Phase, cpus int) int64 {
 	if p.Threads > cpus && p.Process.CPUSeconds != nil {
 		seconds += *p.Process.CPUSeconds
 	}
-	return int64(seconds * 1e9)
+	return int64(seconds*1e9) + stoppedNS(p)
 }

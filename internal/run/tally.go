@@ -141,6 +141,7 @@ func marksOf(p *record.Phase, problems []finding.Message) []finding.Mark {
 	for _, m := range append(problems, plausible(p)...) {
 		marks = append(marks, finding.Mark{Message: m, Phase: p.Name})
 	}
+	marks = append(marks, stopMarks(p)...)
 	return append(marks, tooFewSyncs(p)...)
 }
 

@@ -43,6 +43,7 @@ type watched struct {
 	bad      uint64 // operations that were lost, wrong, errors or timeouts
 	progress progress
 	seen     seen
+	stops    *stops
 	dead     bool
 	runtime  control.Ran
 
@@ -107,6 +108,7 @@ func (w *watched) watch(ctx context.Context) error {
 	w.usage = w.first
 	w.synced = t.syncsNow()
 	w.last = w.files.counters.Sample(w.fine)
+	w.stops = t.watchStops()
 	w.seen.asked = clock.MonotonicNS()
 	var err error
 	if w.pending, err = t.worker.Send(control.Request{Command: control.CommandRun}); err != nil {
@@ -157,13 +159,15 @@ func (w *watched) stop(why record.Ending) {
 
 // waitUntil waits for the worker's reply or a moment, or for the user to stop the run. It looks at the disk quota meanwhile.
 func (w *watched) waitUntil(ctx context.Context, moment time.Time) (done bool, err error) {
-	const slice = 50 * time.Millisecond // how soon Ctrl-C is seen
 	for {
 		left := time.Until(moment)
 		if left <= 0 {
 			return false, nil
 		}
-		if done, err := w.pending.Wait(min(left, slice), &w.runtime); done {
+		from := clock.MonotonicNS()
+		done, err := w.pending.Wait(min(left, lookEveryNS), &w.runtime)
+		w.stops.look(from, clock.MonotonicNS())
+		if done {
 			return true, err
 		}
 		if ctx.Err() != nil && w.ending == "" {
@@ -186,6 +190,9 @@ func (w *watched) hangs(began time.Time) string {
 		w.progress = progress{done, time.Now()}
 	}
 	if idle := time.Since(w.busySince(began)); idle > patience {
+		if w.stops.now != "" {
+			return fmt.Sprintf("it was stopped from outside (%s), and no operation ended for %.0f s", w.stops.now, idle.Seconds())
+		}
 		return fmt.Sprintf("no operation ended for %.0f s", idle.Seconds())
 	}
 	deadline := time.Duration(w.request.DeadlineNS)
@@ -249,7 +256,8 @@ func (w *watched) sample() error {
 		return nil
 	}
 	usage := w.trial.sampler.Sample()
-	s := record.Sample{Phase: w.result.Name, At: at, Seconds: at - w.lastAt}
+	s := record.Sample{Phase: w.result.Name, At: at, Seconds: at - w.lastAt,
+		Stopped: w.stops.within(int64(start)+int64(w.lastAt*1e9), nowNS)}
 	merged := histogram.New()
 	for i, total := range now.Totals {
 		before := w.last.Totals[i]
@@ -380,6 +388,7 @@ func (w *watched) collect() []finding.Message {
 	} else {
 		r.ElapsedNS = int64(w.lastAt * 1e9) // the worker died before an operation ended
 	}
+	r.Stops = w.stops.since(int64(c.StartNS()))
 	r.Syncs = w.trial.syncsOf(r, w.synced)
 	if r.Open {
 		end := r.ElapsedNS
