@@ -193,6 +193,7 @@ var workerFailures = map[string][]string{
 	"counts-items":            {"scan-order", "batch", "query", "count"},
 	"counts-early-end":        {"deadline", "open-load"},
 	"counts-late-end":         {"clock"},
+	"counts-no-reads":         {"reads-done"},
 	"counts-early-start":      {"clock"},
 	"times-one":               {"service-times"},
 	"counts-no-handles":       {"handles-per-operation"},

@@ -2,6 +2,8 @@ package finding
 
 // What physics forbids: see plausible.go, seen.go and durable.go of internal/run.
 const (
+	MarkBytesRead Code = "count-bytes-read" // others than the values that were read have
+
 	MarkBelowFloor Code = "latency-below-floor" // less than the clock itself takes
 	MarkMaxOver    Code = "latency-over-phase"  // the longest, than the phase
 	MarkMeanOver   Code = "latency-over-max"    // the mean, than the longest
@@ -24,6 +26,8 @@ const (
 )
 
 var _ = register(
+	Entry{Code: MarkBytesRead, Fault: FaultCounts, Example: Params{"operation": "read", "operations": 400, "counted": 0, "least": 40000, "most": 40100},
+		Says: `{{plural .operations "operation" ""}} of {{.operation}} counted {{count .counted}} bytes read, but the values have {{counts .least .most}}`},
 	Entry{Code: MarkBelowFloor, Fault: FaultCounts, Example: Params{"operation": "read", "mean_ns": 1.0, "floor_ns": 4},
 		Says: `{{.operation}} took {{latency .mean_ns}} on average by the worker's histogram; looking at the clock takes more than {{latency .floor_ns}}`},
 	Entry{Code: MarkMaxOver, Fault: FaultCounts, Example: Params{"operation": "read", "max_ns": 4e9, "elapsed_s": 2.0},

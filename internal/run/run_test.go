@@ -211,6 +211,7 @@ func TestEachMisbehaviourIsCaught(t *testing.T) {
 		{name: misbehave.Honest, worker: liar("counts-early-end"), state: record.Marked, mark: string(finding.FaultCounts)},
 		{name: misbehave.Honest, worker: liar("counts-late-end"), state: record.Marked, mark: string(finding.FaultCounts)},
 		{name: misbehave.Honest, worker: liar("counts-early-start"), state: record.Marked, mark: string(finding.FaultCounts)},
+		{name: misbehave.Honest, worker: liar("counts-no-reads"), state: record.Marked, mark: string(finding.FaultCounts)},
 		{name: misbehave.Honest, worker: liar("times-one"), state: record.Marked, mark: string(finding.FaultCounts)},
 		{name: "hangs-close", state: record.Failed, text: "close"},
 		{name: misbehave.Honest, worker: liar("answers-garbage"), state: record.Failed, text: "control reply"},

@@ -91,6 +91,9 @@ var lies = map[string]lie{
 	}},
 	"counts-early-end":   {count: func(c *counters.File) { c.SetEndNS(c.StartNS() + 1) }},
 	"counts-early-start": {count: func(c *counters.File) { c.SetStartNS(c.StartNS() - 3600e9) }},
+	"counts-no-reads": {count: func(c *counters.File) { // as if half of them had been skipped
+		eachSlot(c, func(slot *counters.Slot) { slot.BytesRead /= 2 })
+	}},
 	"times-one": {count: func(c *counters.File) { // a nanosecond, each
 		eachSlot(c, func(slot *counters.Slot) {
 			var n uint64
