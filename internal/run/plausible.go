@@ -14,8 +14,9 @@ const (
 	floorNS = 4
 
 	operationsMin = 1000 // fewer say little of where the time went
-	// Of the time that threads had, the share that operations must explain: of writes, between which a worker does next
-	// to nothing, and of others with what may pass between them: checking values and making keys.
+	// Of the time that threads had, the share that operations must explain: of writes, between which a
+	// worker does next to nothing, and of others with what may pass between them: checking values and
+	// making keys.
 	servedMin    = 0.1
 	explainedMin = 0.2
 	betweenNS    = 2000 // for each operation and item
@@ -27,6 +28,9 @@ const (
 func plausible(p *record.Phase) (problems []finding.Message) {
 	if p.ElapsedNS <= 0 || p.Threads == 0 {
 		return nil
+	}
+	add := func(code finding.Code, operation string, pairs ...any) {
+		problems = append(problems, finding.New(code, "operation", operation).With(pairs...))
 	}
 	elapsed := float64(p.ElapsedNS)
 	served, between, operations, onlyWrites := 0.0, 0.0, uint64(0), true
@@ -40,16 +44,16 @@ func plausible(p *record.Phase) (problems []finding.Message) {
 		served, operations = served+mean*float64(n), operations+n
 		between += betweenNS*float64(n+o.Items) + betweenByte*float64(o.BytesRead)
 		if mean < floorNS {
-			problems = append(problems, finding.New(finding.MarkBelowFloor, "operation", o.Name, "mean_ns", mean, "floor_ns", floorNS))
+			add(finding.MarkBelowFloor, o.Name, "mean_ns", mean, "floor_ns", floorNS)
 		}
 		if most := float64(o.MaxNS); most > elapsed+record.ClockSlackNS(elapsed) {
-			problems = append(problems, finding.New(finding.MarkMaxOver, "operation", o.Name, "max_ns", most, "elapsed_s", elapsed/1e9))
+			add(finding.MarkMaxOver, o.Name, "max_ns", most, "elapsed_s", elapsed/1e9)
 		} else if o.MaxNS > 0 && mean > bucketError*most {
-			problems = append(problems, finding.New(finding.MarkMeanOver, "operation", o.Name, "mean_ns", mean, "max_ns", most))
+			add(finding.MarkMeanOver, o.Name, "mean_ns", mean, "max_ns", most)
 		}
 		// A response is counted from the due time, at which the operation can't have begun yet.
 		if o.Response != nil && o.Response.Count() == n && bucketError*o.Response.Mean() < mean {
-			problems = append(problems, finding.New(finding.MarkResponse, "operation", o.Name, "mean_ns", mean, "response_ns", o.Response.Mean()))
+			add(finding.MarkResponse, o.Name, "mean_ns", mean, "response_ns", o.Response.Mean())
 		}
 	}
 	had := elapsed * float64(p.Threads)

@@ -15,7 +15,7 @@ const lookEveryNS = 50_000_000
 // that can be measured on keeps a thread waiting so long.
 const gapNS = 500_000_000
 
-// stops are the times in which something outside stopped the worker, a server of the trial, or all of the machine.
+// stops are the times in which something outside stopped the worker, a server of the trial, or the machine.
 type stops struct {
 	processes *host.Stopped
 	all       []stop
@@ -76,14 +76,16 @@ func (s *stops) since(startNS int64) (all []record.Stop) {
 			continue
 		}
 		from := max(one.fromNS, startNS)
-		all = append(all, record.Stop{Why: one.why, At: float64(from-startNS) / 1e9, Seconds: float64(one.toNS-from+one.sleptNS) / 1e9})
+		seconds := float64(one.toNS-from+one.sleptNS) / 1e9
+		all = append(all, record.Stop{Why: one.why, At: float64(from-startNS) / 1e9, Seconds: seconds})
 	}
 	return all
 }
 
 // watchStops begins to look at the worker and what else the trial measures.
 func (t *trial) watchStops() *stops {
-	return &stops{processes: host.NewStopped(append([]int{t.worker.PID()}, t.servers.PIDs...)...), lookedNS: clock.MonotonicNS()}
+	pids := append([]int{t.worker.PID()}, t.servers.PIDs...)
+	return &stops{processes: host.NewStopped(pids...), lookedNS: clock.MonotonicNS()}
 }
 
 // stopMarks returns a mark for each way in which a phase was stopped.
@@ -96,14 +98,18 @@ func stopMarks(p *record.Phase) (marks []finding.Mark) {
 		seconds[s.Why] += s.Seconds
 	}
 	for _, why := range order {
-		marks = append(marks, finding.Mark{Phase: p.Name, Message: finding.New(stopCodes[why], "seconds", seconds[why], "at_s", first[why])})
+		m := finding.New(stopCodes[why], "seconds", seconds[why], "at_s", first[why])
+		marks = append(marks, finding.Mark{Phase: p.Name, Message: m})
 	}
 	return marks
 }
 
 var stopCodes = map[string]finding.Code{
-	host.StoppedBySignal: finding.MarkStoppedSignal, host.StoppedByDebugger: finding.MarkStoppedDebugger,
-	host.StoppedFrozen: finding.MarkStoppedFrozen, host.StoppedGap: finding.MarkStoppedGap, host.StoppedSuspend: finding.MarkStoppedSuspend,
+	host.StoppedBySignal:   finding.MarkStoppedSignal,
+	host.StoppedByDebugger: finding.MarkStoppedDebugger,
+	host.StoppedFrozen:     finding.MarkStoppedFrozen,
+	host.StoppedGap:        finding.MarkStoppedGap,
+	host.StoppedSuspend:    finding.MarkStoppedSuspend,
 }
 
 // stoppedNS is for how long something stood still in a phase.
