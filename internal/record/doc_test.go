@@ -39,6 +39,8 @@ func TestEachFieldIsDocumented(t *testing.T) {
 
 		"Telemetry of a phase": record.Telemetry{},
 		"Process":              record.Process{},
+		"Stops of a phase":     record.Stop{},
+		"Syncs of a phase":     record.Syncs{},
 		"Machine of a phase":   record.Machine{},
 		"Final check":          record.FinalCheck{},
 		"series.jsonl":         record.Sample{},

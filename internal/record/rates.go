@@ -33,6 +33,11 @@ func Rates(samples []Sample, phase string, limit time.Duration) (s analyze.Serie
 		good := sample.Operations - min(sample.Bad, sample.Operations)
 		s.Ends, s.Rates = append(s.Ends, sample.At), append(s.Rates, float64(good)/sample.Seconds)
 	}
+	if slices.ContainsFunc(kept, func(s Sample) bool { return s.Stopped != "" }) {
+		for _, sample := range kept {
+			s.Interrupted = append(s.Interrupted, sample.Stopped != "")
+		}
+	}
 	s.Records = column(kept, func(s Sample) (float64, bool) { return asFloat(s.Records) })
 	s.Bytes = column(kept, func(s Sample) (float64, bool) { return asFloat(s.DiskBytes) })
 	s.MaxSeconds = column(kept, func(s Sample) (float64, bool) {

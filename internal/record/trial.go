@@ -106,6 +106,8 @@ type Phase struct {
 	Stats   map[string]float64 `json:"stats,omitempty"`   // the store's own counters after the phase
 	Sizes   Sizes              `json:"sizes"`             // after the phase and its drain
 	Process Process            `json:"process"`
+	Stops   []Stop             `json:"stops,omitempty"`   // from outside
+	Syncs   *Syncs             `json:"syncs,omitempty"`   // nil: the durability class promises none
 	Machine *Machine           `json:"machine,omitempty"` // nil: not measured, as of a worker that died
 
 	Telemetry *Telemetry `json:"telemetry,omitempty"` // nil: not measured
@@ -236,6 +238,23 @@ const (
 // WritesNowhere is Process.HostWriteWhy of a store that has no files.
 const WritesNowhere = "it keeps everything in memory"
 
+// Stop is a time in which something outside stopped the worker, a server under test or the machine.
+type Stop struct {
+	Why     string  `json:"why"`     // host.StoppedBySignal, …
+	At      float64 `json:"t"`       // seconds since the phase began
+	Seconds float64 `json:"seconds"` // to the look before and after it
+}
+
+// Syncs holds the writes that a phase acknowledged as synced against what the disk did meanwhile.
+type Syncs struct {
+	Acknowledged uint64  `json:"acknowledged"`           // writes
+	Least        uint64  `json:"least"`                  // syncs that they need, if each covers a write of every thread
+	Done         *uint64 `json:"done"`                   // by the disk, for this store or any other program; nil: not measured
+	Counted      string  `json:"counted,omitempty"`      // host.SyncFlushes or host.SyncWrites
+	Disk         string  `json:"disk,omitempty"`         // "nvme0n1"
+	Why          string  `json:"not_measured,omitempty"` // why not; "": it was
+}
+
 // Machine is how much of the machine a phase had to do without. A nil pointer: not measured, and NotMeasured says why.
 type Machine struct {
 	Seconds float64 `json:"seconds"` // between the readings that all of this comes from: the phase, and what it took to begin and end it
@@ -286,6 +305,7 @@ type Sample struct {
 	CPUSeconds *float64           `json:"cpu,omitempty"`   // used since the sample before
 	WriteBytes *uint64            `json:"write,omitempty"` // host writes since the sample before
 	ReadBytes  *uint64            `json:"read,omitempty"`
+	Stopped    string             `json:"stopped,omitempty"` // why something stood still from outside: host.StoppedBySignal, …; "": nothing did
 	Steal      *float64           `json:"steal,omitempty"`   // share of the machine's CPU time taken by the hypervisor
 	Foreign    *float64           `json:"foreign,omitempty"` // share of the machine's CPU time used by processes that are not this trial's
 	Stats      map[string]float64 `json:"stats,omitempty"`   // the store's own counters as they stand, where its worker tells them during a phase

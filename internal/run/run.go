@@ -70,6 +70,7 @@ type running struct {
 	ended      map[string]*record.Trial // by ID: what ended, without the figures
 	before     time.Duration            // that trials took before a resumed run began
 	began      time.Time
+	toldSyncs  bool   // that syncs are not counted has been told
 	writesWhy  string // why /proc/PID/io must not be asked for host writes; "": it is right here
 	result     Result
 	noted      func() // waits until an interruption is written down

@@ -12,6 +12,9 @@ type seen struct {
 	workingBy    int64 // operations had been done by then, at the latest; 0: never seen
 	workingAfter int64 // operations were done after this; 0: never seen
 
+	asked   int64 // the worker was told to run after this
+	replied int64 // it had ended by then; 0: it did not reply
+
 	lookedAt     int64 // begin of the look before
 	acknowledged uint64
 }
@@ -40,6 +43,10 @@ func (s *seen) against(phase string, start, end, heldNS int64) []finding.Mark {
 	slack := int64(record.ClockSlackNS(float64(end - start)))
 	code, by := finding.MarkBeganLate, start-s.workingBy
 	switch {
+	case s.asked > 0 && start < s.asked-slack:
+		code, by = finding.MarkBeganEarly, s.asked-start
+	case s.replied > 0 && end > s.replied+slack:
+		code, by = finding.MarkEndedLate, end-s.replied
 	case s.workingBy > 0 && by > slack:
 	case end < s.workingAfter-slack-heldNS:
 		code, by = finding.MarkEndedSoon, s.workingAfter-end
@@ -49,8 +56,8 @@ func (s *seen) against(phase string, start, end, heldNS int64) []finding.Mark {
 	return []finding.Mark{{Message: finding.New(code, "by_ns", by), Phase: phase}}
 }
 
-// heldNS is for how long a thread of the phase may have waited for a CPU: no longer than others are known to have used CPUs, or its own kind where
-// there are more threads than CPUs.
+// heldNS is for how long a thread of the phase may have waited for a CPU: no longer than others are known
+// to have used CPUs, or its own kind where there are more threads than CPUs, and while it was stopped.
 func heldNS(p *record.Phase, cpus int) int64 {
 	var seconds float64
 	if m := p.Machine; m != nil {
@@ -66,5 +73,5 @@ func heldNS(p *record.Phase, cpus int) int64 {
 	if p.Threads > cpus && p.Process.CPUSeconds != nil {
 		seconds += *p.Process.CPUSeconds
 	}
-	return int64(seconds * 1e9)
+	return int64(seconds*1e9) + stoppedNS(p)
 }

@@ -42,6 +42,20 @@ func TestThePhasesTimeIsHeldAgainstWhatWasSeen(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", c.name, marks[0], c.want)
 		}
 	}
+	for _, c := range []struct {
+		name       string
+		start, end int64
+		want       finding.Code
+	}{
+		{"as asked", 10 * second, 12 * second, ""},
+		{"two seconds are told as four, back", 8 * second, 12 * second, finding.MarkBeganEarly},
+		{"two seconds are told as four, on", 10 * second, 14 * second, finding.MarkEndedLate},
+	} {
+		s := seen{asked: 10*second - 1e5, replied: 12*second + 1e5}
+		if marks := s.against("mixed", c.start, c.end, 9*second); (len(marks) > 0) != (c.want != "") || len(marks) > 0 && marks[0].Code != c.want {
+			t.Errorf("%s: marks %+v", c.name, marks)
+		}
+	}
 	if marks := new(seen).against("short", 1, 2, 0); len(marks) > 0 {
 		t.Errorf("a phase that nobody looked at is marked: %+v", marks)
 	}

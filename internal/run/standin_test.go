@@ -8,10 +8,13 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"assay/drivers"
 	"assay/drivers/memory"
@@ -25,9 +28,10 @@ type standIn struct {
 	name  string
 	kind  store.Kind
 	class store.Durability
-	fails error // of every put
-	gone  bool  // its directory, as soon as it is open
-	lazy  bool  // it writes its records to a file, once nobody has asked for anything for a while
+	fails error  // of every put
+	gone  bool   // its directory, as soon as it is open
+	rests func() // in the middle of a put, once, after a while
+	lazy  bool   // it writes its records to a file, once nobody has asked for anything for a while
 }
 
 // driversHere are those that the worker of these tests has.
@@ -38,6 +42,9 @@ func driversHere() []store.Driver {
 		standIn{name: "failing", kind: store.Memory, class: store.D0, fails: errors.New("it can't")},
 		standIn{name: "roomless", kind: store.Embedded, class: store.D0, fails: errors.New("write x: no space left on device")},
 		standIn{name: "vanishing", kind: store.Embedded, class: store.D0, gone: true},
+		standIn{name: "dozing", kind: store.Memory, class: store.D0, rests: func() { time.Sleep(restTime) }},
+		standIn{name: "halted", kind: store.Memory, class: store.D0, rests: func() { halt(os.Getpid()) }},
+		standIn{name: "halted-with-assay", kind: store.Memory, class: store.D0, rests: func() { halt(os.Getppid(), os.Getpid()) }},
 		standIn{name: "distant", kind: store.Server, class: store.D0},
 		keepsake{},
 	})
@@ -56,6 +63,8 @@ func (d standIn) Open(ctx context.Context, c store.Config) (store.Store, error) 
 		return nil, err
 	case d.fails != nil:
 		return failing{inMemory, d.fails}, nil
+	case d.rests != nil:
+		return resting{inMemory, sync.OnceFunc(d.rests), time.Now()}, nil
 	case d.gone:
 		return plain{inMemory}, os.RemoveAll(c.Directory)
 	case !d.lazy:
@@ -94,6 +103,45 @@ type failingHandle struct {
 }
 
 func (h failingHandle) Put([]byte, []byte) error { return h.err }
+
+type resting struct {
+	store.Store
+	rest   func()
+	opened time.Time
+}
+
+func (r resting) Handle() (store.Handle, error) {
+	h, err := r.Store.Handle()
+	return restingHandle{h, r}, err
+}
+
+type restingHandle struct {
+	store.Handle
+	of resting
+}
+
+func (h restingHandle) Put(key, value []byte) error {
+	if time.Since(h.of.opened) > restAfter {
+		h.of.rest()
+	}
+	return h.Handle.Put(key, value)
+}
+
+const restAfter, restTime = 300 * time.Millisecond, 800 * time.Millisecond
+
+// halt stops processes, and lets another one have them go on after a while.
+func halt(pids ...int) {
+	command := fmt.Sprintf("sleep %g", restTime.Seconds())
+	for _, pid := range pids {
+		command += fmt.Sprintf("; kill -CONT %d", pid)
+	}
+	if err := exec.Command("sh", "-c", command).Start(); err != nil {
+		panic(err)
+	}
+	for _, pid := range pids {
+		_ = unix.Kill(pid, unix.SIGSTOP)
+	}
+}
 
 type lazyStore struct {
 	store.Store

@@ -2,7 +2,6 @@ package run
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 
 	"assay/internal/counters"
@@ -122,35 +121,6 @@ func behind(file *trace.File, begun []uint64, endNS uint64) (notBegun, behindNS 
 	return notBegun, behindNS
 }
 
-// timeKept says why the service times of a phase can't be: the threads of closed load have so much time and no more, and what they do not
-// spend in operations they spend in checking values that were read and in waiting for handles. Nothing if nothing speaks against them.
-func timeKept(p *record.Phase) []finding.Message {
-	if p.Open || p.ElapsedNS <= 0 || p.Threads == 0 {
-		return nil // in open load threads wait for due times
-	}
-	served, operations, onlyWrites := 0.0, uint64(0), true
-	for _, o := range p.Operations {
-		code, _ := trace.ParseOperation(o.Name)
-		onlyWrites = onlyWrites && (code.Writes() && code != trace.ReadModifyWrite && code != trace.CompareAndSwap || code == trace.Batch || code == trace.Delete)
-		if o.Service != nil {
-			n := o.Service.Count()
-			served, operations = served+o.Service.Mean()*float64(n), operations+n
-		}
-	}
-	had := float64(p.ElapsedNS) * float64(p.Threads)
-	const bucketError, servedMin, operationsMin = 1.02, 0.1, 1000
-	code := finding.MarkTimeOver
-	switch {
-	case served > bucketError*had:
-	// With more threads than processors, some have not begun while others are done, and where work is counted, some are done before others.
-	case onlyWrites && p.EndedBy == record.EndedDuration && p.Threads <= runtime.NumCPU() && operations >= operationsMin && served+float64(p.HandleWaitNS) < servedMin*had:
-		code = finding.MarkTimeUnder
-	default:
-		return nil
-	}
-	return []finding.Message{finding.New(code, "served_s", served/1e9, "threads", p.Threads, "had_s", had/1e9)}
-}
-
 // Thresholds of marks. What is below them is still shown, and may be a finding.
 const (
 	stealShareMax   = 0.05
@@ -168,10 +138,11 @@ func marksOf(p *record.Phase, problems []finding.Message) []finding.Mark {
 		problems = append(slices.Clone(problems[:countsShownMax]), finding.New(finding.MarkMoreCounts, "count", more))
 	}
 	marks := p.Marks()
-	for _, m := range append(problems, timeKept(p)...) {
+	for _, m := range append(problems, plausible(p)...) {
 		marks = append(marks, finding.Mark{Message: m, Phase: p.Name})
 	}
-	return marks
+	marks = append(marks, stopMarks(p)...)
+	return append(marks, tooFewSyncs(p)...)
 }
 
 // machine returns how much of the machine a phase had to do without, and what of that can't be told.

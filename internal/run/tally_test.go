@@ -39,7 +39,7 @@ func TestServiceTimesMustFitTheTimeThatThreadsHad(t *testing.T) {
 	}
 	open := timed("update", 1_000_000, 10)
 	open.Open = true
-	if got := timeKept(open); got != nil {
+	if got := plausible(open); got != nil {
 		t.Errorf("open load: %v", got)
 	}
 }

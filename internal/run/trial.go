@@ -34,9 +34,12 @@ type trial struct {
 	sampler *host.Sampler
 	limit   *host.MemoryGroup // nil: no memory limit
 	writes  hostWrites
-	servers host.Servers    // under test
-	ctx     context.Context // ends at the user's Ctrl-C
-	full    bool            // the disk is, or was when the worker died: no further phase begins
+	syncs   *host.SyncCounter // of the data directory's disk; nil: the class promises no syncs, or syncsWhy
+	servers host.Servers      // under test
+	ctx     context.Context   // ends at the user's Ctrl-C
+	full    bool              // the disk is, or was when the worker died: no further phase begins
+
+	syncsWhy string // why they can't be counted
 
 	freeBefore uint64 // bytes of the disk that the store's files stand on, before they did; 0: not known, or it is the trial's alone
 
@@ -173,6 +176,7 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	}
 	t.watchServer()
 	t.watchWrites()
+	t.watchSyncs()
 	defer func() { t.result.NotMeasured = t.sampler.NotMeasured() }()
 	if err := t.phases(ctx); err != nil {
 		return err

@@ -36,12 +36,14 @@ type watched struct {
 	first    host.Usage
 	throttle host.Throttling // when the phase began
 	written  diskWritten     // when the phase began
+	synced   syncsDone       // when the phase began
 	rssMax   uint64
 	server   uint64 // the largest resident memory of the servers that was seen
 	shared   string // why what their processes share is in it more than once
 	bad      uint64 // operations that were lost, wrong, errors or timeouts
 	progress progress
 	seen     seen
+	stops    *stops
 	dead     bool
 	runtime  control.Ran
 
@@ -104,7 +106,10 @@ func (w *watched) watch(ctx context.Context) error {
 	w.first = t.sampler.Sample()
 	t.sampler.BeginResources(w.first)
 	w.usage = w.first
+	w.synced = t.syncsNow()
 	w.last = w.files.counters.Sample(w.fine)
+	w.stops = t.watchStops()
+	w.seen.asked = clock.MonotonicNS()
 	var err error
 	if w.pending, err = t.worker.Send(control.Request{Command: control.CommandRun}); err != nil {
 		w.dead = true
@@ -115,6 +120,7 @@ func (w *watched) watch(ctx context.Context) error {
 	for tick := time.Duration(1); ; tick = max(tick, time.Since(began)/period) + 1 { // what was missed is not made up for
 		done, err := w.waitUntil(ctx, began.Add(tick*period))
 		if done {
+			w.seen.replied = clock.MonotonicNS()
 			w.dead = err != nil && !errors.As(err, new(*control.Error))
 			if sampleErr := w.lastSample(); err == nil {
 				err = sampleErr
@@ -153,13 +159,15 @@ func (w *watched) stop(why record.Ending) {
 
 // waitUntil waits for the worker's reply or a moment, or for the user to stop the run. It looks at the disk quota meanwhile.
 func (w *watched) waitUntil(ctx context.Context, moment time.Time) (done bool, err error) {
-	const slice = 50 * time.Millisecond // how soon Ctrl-C is seen
 	for {
 		left := time.Until(moment)
 		if left <= 0 {
 			return false, nil
 		}
-		if done, err := w.pending.Wait(min(left, slice), &w.runtime); done {
+		from := clock.MonotonicNS()
+		done, err := w.pending.Wait(min(left, lookEveryNS), &w.runtime)
+		w.stops.look(from, clock.MonotonicNS())
+		if done {
 			return true, err
 		}
 		if ctx.Err() != nil && w.ending == "" {
@@ -182,6 +190,9 @@ func (w *watched) hangs(began time.Time) string {
 		w.progress = progress{done, time.Now()}
 	}
 	if idle := time.Since(w.busySince(began)); idle > patience {
+		if w.stops.now != "" {
+			return fmt.Sprintf("it was stopped from outside (%s), and no operation ended for %.0f s", w.stops.now, idle.Seconds())
+		}
 		return fmt.Sprintf("no operation ended for %.0f s", idle.Seconds())
 	}
 	deadline := time.Duration(w.request.DeadlineNS)
@@ -245,7 +256,8 @@ func (w *watched) sample() error {
 		return nil
 	}
 	usage := w.trial.sampler.Sample()
-	s := record.Sample{Phase: w.result.Name, At: at, Seconds: at - w.lastAt}
+	s := record.Sample{Phase: w.result.Name, At: at, Seconds: at - w.lastAt,
+		Stopped: w.stops.within(int64(start)+int64(w.lastAt*1e9), nowNS)}
 	merged := histogram.New()
 	for i, total := range now.Totals {
 		before := w.last.Totals[i]
@@ -376,6 +388,8 @@ func (w *watched) collect() []finding.Message {
 	} else {
 		r.ElapsedNS = int64(w.lastAt * 1e9) // the worker died before an operation ended
 	}
+	r.Stops = w.stops.since(int64(c.StartNS()))
+	r.Syncs = w.trial.syncsOf(r, w.synced)
 	if r.Open {
 		end := r.ElapsedNS
 		if deadline := w.request.DeadlineNS; deadline > 0 {

@@ -19,11 +19,21 @@ type expected struct {
 	present uint64              // records 0 … present−1 are there all through the phase
 	end     uint64              // no record of an index from it on was there before the phase; 0: there may be records that are not this trial's
 	answers bool                // the driver stores records: the null driver scans, finds and counts what it likes
+	values  within64            // bytes of each value that the trial has written or will write
 }
 
 // expects returns what the conductor knows of a phase of this trial. present is the phase's must_hit_below.
 func (t *trial) expects(present uint64) expected {
 	know := expected{keys: t.keys(), columns: t.run.experiment.Values.Record(), present: present, answers: t.store.Description.Kind != store.None}
+	if columns := know.columns; columns != nil {
+		know.values = within64{uint64(columns.BytesMin()), uint64(columns.BytesMax())}
+	} else {
+		know.values.least = math.MaxUint64
+		for _, size := range t.sizes() {
+			know.values.least = min(know.values.least, uint64(size.Bytes))
+			know.values.most = max(know.values.most, uint64(size.Bytes))
+		}
+	}
 	if t.store.Description.Kind != store.Server { // a server may keep records of other trials
 		know.end = max(t.fresh, t.cell.Records)
 	}
@@ -56,8 +66,13 @@ func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expect
 		if !owed.bytes.holds(total.BytesWritten) {
 			problems = append(problems, owed.bytes.against(finding.MarkBytes, total.BytesWritten, "operation", o.String()))
 		}
-		if !know.answers && finds(o) {
+		if !know.answers && (finds(o) || reads(o)) {
 			continue
+		}
+		// A read of a value that is right returns all of it. A worker that was killed may have counted the
+		// bytes and not the outcome.
+		if read := know.values.times(total.OK, total.OK+uint64(len(file.Threads))); reads(o) && !read.holds(total.BytesRead) {
+			problems = append(problems, read.against(finding.MarkBytesRead, total.BytesRead, "operation", o.String(), "operations", total.OK))
 		}
 		most, least := owed.items.most, owed.items.least
 		if finds(o) && know.present > 0 {
@@ -75,6 +90,11 @@ func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expect
 
 // finds says if an operation's items are records that the store found.
 func finds(o trace.Operation) bool { return o == trace.Scan || o == trace.Query || o == trace.Count }
+
+// reads says if an operation returns one value where it is ok.
+func reads(o trace.Operation) bool {
+	return o == trace.Read || o == trace.ReadModifyWrite || o == trace.CompareAndSwap
+}
 
 // writesIn says if a trace writes or deletes anything.
 func writesIn(file *trace.File) bool {

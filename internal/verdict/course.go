@@ -20,83 +20,18 @@ type course struct {
 	shape   analyze.Shape
 }
 
-// courseOf takes the samples of a phase; nil where there is none. A last sample of less than half the
-// planned length is left out: its rate is mostly noise. So are those that end later than half a sample
-// after the phase's time was over: no operation begins then.
+// courseOf takes the samples of a phase; nil where there is none.
 func courseOf(samples []record.Sample, phase spec.Phase) *course {
-	var kept []record.Sample
-	var lengths []float64
-	for _, s := range samples {
-		if s.Phase == phase.Name && s.Seconds > 0 {
-			kept, lengths = append(kept, s), append(lengths, s.Seconds)
-		}
-	}
-	width := stat.Median(lengths)
 	c := &course{}
-	for _, s := range kept {
-		if s.Seconds < width/2 || phase.Duration > 0 && s.At > phase.Duration.Seconds()+width/2 {
-			continue
-		}
-		good := float64(s.Operations - min(s.Bad, s.Operations))
-		c.samples, c.good = append(c.samples, s), append(c.good, good)
-		c.series.Ends, c.series.Rates = append(c.series.Ends, s.At), append(c.series.Rates, good/s.Seconds)
-	}
+	c.series, c.samples = record.Rates(samples, phase.Name, phase.Duration)
 	if len(c.samples) == 0 {
 		return nil
 	}
-	c.series.Begin = max(c.samples[0].At-c.samples[0].Seconds, 0)
-	c.addColumns()
+	for _, s := range c.samples {
+		c.good = append(c.good, float64(s.Operations-min(s.Bad, s.Operations)))
+	}
 	c.shape = analyze.Analyze(c.series)
 	return c
-}
-
-// addColumns puts beside the rates what was sampled with them.
-func (c *course) addColumns() {
-	c.series.Records = c.column(func(s *record.Sample) (float64, bool) { return whole(s.Records) })
-	c.series.Bytes = c.column(func(s *record.Sample) (float64, bool) { return whole(s.DiskBytes) })
-	c.series.MaxSeconds = c.column(func(s *record.Sample) (float64, bool) {
-		if s.MaxNS == nil {
-			return 0, false
-		}
-		return *s.MaxNS / 1e9, true
-	})
-	own := map[string]bool{}
-	for _, s := range c.samples {
-		for name := range s.Stats {
-			own[name] = true
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(own)) {
-		c.series.Resources = append(c.series.Resources, analyze.Resource{Name: name, Engine: true,
-			Values: c.column(func(s *record.Sample) (float64, bool) { v, ok := s.Stats[name]; return v, ok })})
-	}
-	for _, resource := range record.ResourcesOf(c.samples) {
-		c.series.Resources = append(c.series.Resources, analyze.Resource{Name: resource.Name,
-			Values: c.column(func(s *record.Sample) (float64, bool) { return s.Resource(resource.Name) })})
-	}
-}
-
-// column returns a value of each sample, NaN where it was not measured; nil: it never was.
-func (c *course) column(value func(*record.Sample) (float64, bool)) []float64 {
-	values, measured := make([]float64, len(c.samples)), false
-	for i := range c.samples {
-		v, ok := value(&c.samples[i])
-		if !ok {
-			v = math.NaN()
-		}
-		values[i], measured = v, measured || ok
-	}
-	if !measured {
-		return nil
-	}
-	return values
-}
-
-func whole(v *uint64) (float64, bool) {
-	if v == nil {
-		return 0, false
-	}
-	return float64(*v), true
 }
 
 // afterWarmup returns the rate from the end of the warm-up on; false: there is nothing after it.

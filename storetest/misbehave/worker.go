@@ -89,8 +89,23 @@ var lies = map[string]lie{
 	"counts-items": {count: func(c *counters.File) {
 		eachSlot(c, func(slot *counters.Slot) { slot.Items *= 10 })
 	}},
-	"counts-early-end": {count: func(c *counters.File) { c.SetEndNS(c.StartNS() + 1) }},
-	"counts-late-end":  {count: func(c *counters.File) { c.SetEndNS(c.EndNS() + 3600e9) }},
+	"counts-early-end":   {count: func(c *counters.File) { c.SetEndNS(c.StartNS() + 1) }},
+	"counts-early-start": {count: func(c *counters.File) { c.SetStartNS(c.StartNS() - 3600e9) }},
+	"counts-no-reads": {count: func(c *counters.File) { // as if half of them had been skipped
+		eachSlot(c, func(slot *counters.Slot) { slot.BytesRead /= 2 })
+	}},
+	"times-one": {count: func(c *counters.File) { // a nanosecond, each
+		eachSlot(c, func(slot *counters.Slot) {
+			var n uint64
+			for i := range slot.Service {
+				n, slot.Service[i] = n+slot.Service[i], 0
+			}
+			if n > 0 {
+				slot.Service[histogram.Bucket(1)], slot.ServiceMaxNS = n, 1
+			}
+		})
+	}},
+	"counts-late-end": {count: func(c *counters.File) { c.SetEndNS(c.EndNS() + 3600e9) }},
 	"counts-no-handles": {count: func(c *counters.File) {
 		for thread := range c.Threads() {
 			c.Thread(thread).HandlesOpened = 0
