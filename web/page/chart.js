@@ -90,7 +90,7 @@ function draw(element, width, height) {
     series: [{}, { show: true, stroke: 'transparent', points: { show: false } }],
     hooks: {
       drawClear: [(u) => drawGround(u, kind, lines)],
-      draw: [(u) => { drawLines(u, kind, lines, shown, focused.get(table)); if (labels) labelEnds(u, lines, focused.get(table)); }],
+      draw: [(u) => { drawLines(u, kind, lines, shown, kind.all ? null : focused.get(table)); if (labels) labelEnds(u, lines, focused.get(table)); }],
       setCursor: [(u) => showTip(u, element, kind, lines, tip)],
     },
   }, [[from, until], [low, high]], element);

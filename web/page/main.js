@@ -12,7 +12,7 @@ const own = first && first.parentNode;
 const steps = [
   all('main > .fold').filter((fold) => fold !== own),
   all('.phase').filter((fold) => fold !== first),
-  all('.part'),
+  all('.figures:has([data-kind=rate]) ~ .part'), // without it, a part has the only chart of the rate
 ];
 for (const step of steps) if (root.scrollHeight > longMax) for (const fold of step) fold.open = false;
 

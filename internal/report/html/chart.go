@@ -104,9 +104,9 @@ func (p page) Together(t model.Table) bool { return len(p.Drawn(t)) <= togetherM
 // Tangled reports whether each of a table's arms has a chart of its own that is seen at once.
 func (p page) Tangled(t model.Table) bool { return len(p.Drawn(t)) >= tangleMin }
 
-// Latency reports whether there is a latency to draw.
+// Latency reports whether there is a latency to draw, and few enough stores to see theirs.
 func (p page) Latency(t model.Table) bool {
-	return slices.ContainsFunc(t.Rows, func(r model.Row) bool { return len(r.Points) > 1 && r.Standing != model.Reference })
+	return p.Together(t) && slices.ContainsFunc(t.Rows, func(r model.Row) bool { return len(r.Points) > 1 && r.Standing != model.Reference })
 }
 
 // Stored reports whether the number of records grew in a table's phase.
