@@ -54,8 +54,8 @@ func writeSamples(samples []record.Sample) bool {
 
 const (
 	tooMuch       = "/proc/PID/io counts 256 bytes here"
-	notMeasured   = "Host writes and write amplification are not measured: "
-	ofTheOwnDisk  = "Host writes are what each trial's own disk was sent"
+	notMeasured   = "Host writes not measured for "
+	ofTheOwnDisk  = "Host writes are those of the trial's own disk"
 	amplification = 40 // more than bbolt's at D1 with values of 4 KiB, and far less than an over-count
 )
 
@@ -73,7 +73,7 @@ func TestHostWritesOfAKernelThatOverCountsAreNotMeasured(t *testing.T) {
 	if writeSamples(samples) || trial.NotMeasured[writesSeries] != tooMuch {
 		t.Errorf("samples have them; or the trial says %q", trial.NotMeasured[writesSeries])
 	}
-	if !strings.Contains(page, notMeasured+tooMuch+".") {
+	if !strings.Contains(page, notMeasured) || !strings.Contains(page, tooMuch+".") {
 		t.Error("the report does not say so")
 	}
 }
