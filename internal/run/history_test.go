@@ -30,7 +30,7 @@ func TestHistoriesAreRecorded(t *testing.T) {
 	seen := 0
 	for id, trial := range run.Trials {
 		for _, p := range trial.Phases {
-			overwrites := p.Name == "overwrite" || p.Name == "remove"
+			overwrites := (p.Name == "overwrite" || p.Name == "remove") && !strings.Contains(id, "-null-")
 			if (p.History != nil) != overwrites {
 				t.Errorf("%s, phase %s: a history is there: %v", id, p.Name, p.History != nil)
 			}
@@ -119,8 +119,8 @@ func mapped3(t *testing.T, f *trace.File) (*counters.File, *counters.History) {
 // mixes are what eight threads do to the same keys.
 var mixes = []string{"{read: 3, update: 1}", "{read: 2, upsert: 1, delete: 1, add: 1}", "{read: 1, compare_and_swap: 1}", "{read: 1, read_modify_write: 1}"}
 
-// consistencyOf runs eight threads on few keys and returns what the sample showed.
-func consistencyOf(t *testing.T, driver, mix string) (h *record.History, marks []finding.Mark) {
+// consistencyOf runs eight threads on few keys, under a load ("for: 400ms"), and returns what the sample showed.
+func consistencyOf(t *testing.T, driver, mix, load string) (h *record.History, marks []finding.Mark) {
 	t.Helper()
 	directory := filepath.Join(t.TempDir(), "run")
 	text := `name: test
@@ -132,7 +132,7 @@ handles: shared
 durability: CLASS
 phases:
   - {name: load, load: true}
-  - {name: mixed, mix: ` + mix + `, order: zipfian, for: 400ms}
+  - {name: mixed, mix: ` + mix + `, order: zipfian, ` + load + `}
 blocks: 1
 verify_records: 0
 `
@@ -168,7 +168,7 @@ func TestHonestStoresAreConsistent(t *testing.T) {
 	for driver, of := range map[string][]string{"memory": mixes, "bbolt": {mixes[0], mixes[3]}, "pebble": mixes[:1]} {
 		for _, mix := range of {
 			t.Run(driver+" "+mix, func(t *testing.T) {
-				h, marks := consistencyOf(t, driver, mix)
+				h, marks := consistencyOf(t, driver, mix, "for: 400ms")
 				if h == nil || h.Broken() > 0 || h.FailedReads+h.CameLater > 0 || h.Reads < 100 || h.Covered == 0 && mix == mixes[0] {
 					t.Errorf("%+v", h)
 				}
@@ -185,16 +185,15 @@ func TestHonestStoresAreConsistent(t *testing.T) {
 func TestInconsistentStoresAreMarked(t *testing.T) {
 	for _, driver := range []string{"lies-late", "lies-sometimes-old", "lies-lost-writes"} {
 		t.Run(driver, func(t *testing.T) {
-			h, marks := consistencyOf(t, driver, mixes[0])
+			load := "for: 400ms"
+			if driver == "lies-late" {
+				load = "for: 800ms, rate: 4000" // overwrites so rare that each is seen late
+			}
+			h, marks := consistencyOf(t, driver, mixes[0], load)
 			if h.Stale == 0 {
 				t.Errorf("%+v", h)
 			}
-			// A value can be seen late by no more than the history lasts, which is the shorter the faster the machine.
-			lasts := 100e6
-			if h.CompleteNS != nil {
-				lasts = min(lasts, float64(*h.CompleteNS))
-			}
-			if driver == "lies-late" && (float64(h.LateMaxNS) < lasts/3 || h.LateMaxNS > 200e6) {
+			if driver == "lies-late" && (h.LateMaxNS < 50e6 || h.LateMaxNS > 200e6) {
 				t.Errorf("100 ms late, seen as %d ns", h.LateMaxNS)
 			}
 			if !slices.ContainsFunc(marks, func(m finding.Mark) bool { return m.Code == finding.MarkStaleReads }) {

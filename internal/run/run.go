@@ -49,6 +49,7 @@ type Options struct {
 	View      live.View
 
 	machine         func(plan.Trial) *record.Machine                      // nil: what was read of the machine stands
+	threadEntries   int                                                   // of a lap of the trace; 0: as package trace chooses
 	checkWriteCount func(directory string) (perByte *float64, why string) // nil: host.CheckWriteCount
 }
 

@@ -81,6 +81,7 @@ func options(directory string) Options {
 	return Options{
 		Directory: directory, Command: []string{"test"}, Worker: []string{os.Args[0], "worker"},
 		Ceiling: spec.Store{Name: spec.NullDriver, Driver: spec.NullDriver, Description: null}, View: live.NewPlain(discard{}),
+		threadEntries: 1 << 12, // making and counting long traces took most of the tests' time
 	}
 }
 
@@ -221,7 +222,7 @@ func TestEachMisbehaviourIsCaught(t *testing.T) {
 		{name: misbehave.Honest, worker: liar("truncates"), state: record.OK},
 		{name: misbehave.Honest, worker: "[/nonexistent/worker]", state: record.Failed, text: "no such file"},
 	} {
-		t.Run(c.name+" "+c.worker, func(t *testing.T) {
+		t.Run(c.name+" "+strings.Trim(c.worker[strings.LastIndex(c.worker, " ")+1:], "[]"), func(t *testing.T) {
 			t.Parallel()
 			if c.worker == "" {
 				c.worker = own()
