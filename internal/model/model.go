@@ -208,7 +208,8 @@ type Phase struct {
 	Name            string   `json:"name"`
 	Measured        bool     `json:"measured"`
 	Seconds         float64  `json:"seconds"`
-	Rate            float64  `json:"rate"` // operations that ended well, a second, over the whole phase
+	Rate            float64  `json:"rate"`   // operations that ended well, a second: after the warm-up, or over the whole phase
+	Steady          bool     `json:"steady"` // rate is that after the warm-up
 	Attempted       uint64   `json:"attempted"`
 	Bad             uint64   `json:"bad"`
 	Latency         []Point  `json:"latency"`

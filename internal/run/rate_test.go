@@ -1,56 +1,71 @@
 package run
 
 import (
-	"context"
 	"path/filepath"
-	"strings"
-	"sync/atomic"
 	"testing"
 
 	"assay/internal/live"
-	"assay/internal/spec"
-	"assay/store"
+	"assay/internal/plan"
+	"assay/internal/record"
+	"assay/internal/verdict"
 )
 
-// ticks notes what the live line was told of one arm.
-type ticks struct {
+// ends keeps what the view is told of each trial's end.
+type ends struct {
 	live.View
-	arm        string
-	its        bool          // trial that is under way
-	rates, bad atomic.Uint64 // ticks with a rate, and with operations that were bad
+	rates []float64
 }
 
-func (v *ticks) TrialStarted(t live.Trial) { v.its = t.Arm == v.arm }
+func (e *ends) TrialEnded(end live.TrialEnd) { e.rates = append(e.rates, *end.Rate) }
 
-func (v *ticks) Tick(t live.Tick) {
-	if v.its && t.Rate > 0 {
-		v.rates.Add(1)
-	}
-	if v.its && t.Bad > 0 {
-		v.bad.Add(1)
-	}
-}
-
-// A store that fails every operation does no work, however fast.
-func TestTheLiveRateLeavesOutWhatFailed(t *testing.T) {
+// The live view, the trials of the result and, with one block, the table show the same rate.
+func TestATrialHasOneRate(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		driver string
-		works  bool
-	}{{"failing", false}, {"memory", true}} {
-		text := strings.ReplaceAll(inserts(c.driver, "D0", ""), "30s, operations: 60000", "200ms")
-		e, err := spec.Load([]byte(text), "test.yaml", nil, spec.Drivers{Describe: func(s spec.Store) (store.Description, error) { return describe(s.Driver) }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		o := options(filepath.Join(t.TempDir(), "run"))
-		seen := &ticks{View: live.NewPlain(discard{}), arm: c.driver}
-		o.View = seen
-		if _, err := New(context.Background(), e, []byte(text), o); err != nil {
-			t.Fatal(err)
-		}
-		if seen.rates.Load() > 0 != c.works || seen.bad.Load() > 0 == c.works {
-			t.Errorf("%s: %d ticks have a rate, and %d operations that were bad", c.driver, seen.rates.Load(), seen.bad.Load())
+	directory := filepath.Join(t.TempDir(), "run")
+	seen := &ends{View: live.NewPlain(discard{})}
+	text := `name: test
+stores: [{driver: memory, worker: ` + own() + `}]
+records: 1000
+durability: D0
+busy_machine: tell # no trial runs again
+phases:
+  - {name: load, load: true}
+  - {name: fixed, mix: {update: 1}, operations: 5000}
+  - {name: read, mix: {read: 1}, for: 1s}
+blocks: 1
+`
+	if _, err := runTextWith(t.Context(), text, directory, func(o *Options) { o.View = seen }); err != nil {
+		t.Fatal(err)
+	}
+	run, err := record.Open(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := verdict.Result(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steady := 0
+	for i, planned := range run.Plan {
+		for _, shown := range result.Trials {
+			if shown.ID != planned.ID {
+				continue
+			}
+			last := shown.Phases[len(shown.Phases)-1]
+			if last.Rate != seen.rates[i] {
+				t.Errorf("%s: %v in the result, %v in the live view", planned.ID, last.Rate, seen.rates[i])
+			}
+			if last.Steady {
+				steady++
+			}
+			for _, table := range result.Tables {
+				for _, row := range table.Rows {
+					if planned.Role == plan.Measured && table.Phase == last.Name && row.Arm == planned.Arm && row.Rate.Value != last.Rate {
+						t.Errorf("%s: %v in the table, %v in its trial", planned.ID, row.Rate.Value, last.Rate)
+					}
+				}
+			}
 		}
 	}
+	t.Logf("%d of %d trials have a warm-up cut off", steady, len(run.Plan))
 }

@@ -37,6 +37,7 @@ import (
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/spec"
+	"assay/internal/verdict"
 )
 
 // Options say how an experiment is run.
@@ -219,7 +220,7 @@ func (r *running) trial(ctx context.Context, p plan.Trial) error {
 	} else {
 		r.ends(p, &t.result)
 	}
-	r.view.TrialEnded(live.TrialEnd{State: t.result.State, Text: t.why(), Rate: t.rate()})
+	r.view.TrialEnded(live.TrialEnd{State: t.result.State, Text: t.why(), Rate: verdict.TrialRate(r.experiment, p, &t.result, t.rates)})
 	return nil
 }
 

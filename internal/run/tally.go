@@ -210,20 +210,3 @@ func (t *trial) why() string {
 	}
 	return ""
 }
-
-// rate returns the good operations a second of the last measured phase, as progress; nil if none was measured.
-func (t *trial) rate() *float64 {
-	for i := len(t.result.Phases) - 1; i >= 0; i-- {
-		p := &t.result.Phases[i]
-		if !p.Measured || p.ElapsedNS == 0 {
-			continue
-		}
-		var good uint64
-		for _, o := range p.Operations {
-			good += o.Good()
-		}
-		rate := float64(good) / (float64(p.ElapsedNS) / 1e9)
-		return &rate
-	}
-	return nil
-}

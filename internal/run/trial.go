@@ -49,6 +49,7 @@ type trial struct {
 	loaded uint64 // records that were stored with version 0
 	fresh  uint64 // the first index that no key has had
 	past   []audit.Phase
+	rates  []record.Sample // what the trial's rate is made of: without resources, which would fill the memory
 }
 
 // errInterrupted says that the user stopped the run.

@@ -12,6 +12,7 @@ import (
 	"assay/internal/model"
 	"assay/internal/plan"
 	"assay/internal/record"
+	"assay/internal/spec"
 )
 
 // Result says what runs say, however little of them has ended; tables of different runs stay apart. It
@@ -221,12 +222,12 @@ func trialOf(run *record.Run, planned plan.Trial, key, base string) model.Trial 
 		m.Final = &model.Final{Records: f.Records, Of: f.Of, Right: f.Right, Lost: f.Lost, Stale: f.Stale, Wrong: f.Wrong, Errors: f.Errors, Unknown: f.Unknown}
 	}
 	for i := range t.Phases {
-		m.Phases = append(m.Phases, phaseOfTrial(&t.Phases[i]))
+		m.Phases = append(m.Phases, phaseOfTrial(run, planned, t, &t.Phases[i]))
 	}
 	return m
 }
 
-func phaseOfTrial(p *record.Phase) model.Phase {
+func phaseOfTrial(run *record.Run, planned plan.Trial, t *record.Trial, p *record.Phase) model.Phase {
 	m := model.Phase{Name: p.Name, Measured: p.Measured, Seconds: float64(p.ElapsedNS) / 1e9, Attempted: p.Attempted,
 		Latency: latenciesOf(Refuse(p), p).Points, LogicalBytes: float(p.Sizes.LogicalBytes), DiskBytes: float(p.Sizes.DiskBytes),
 		HostWriteBytes: float(p.Process.WrittenBytes()), MemoryBytes: float(p.Process.MemoryBytes()), HostWriteSource: p.Process.HostWriteSource}
@@ -234,7 +235,13 @@ func phaseOfTrial(p *record.Phase) model.Phase {
 	addOutcomes(&outcomes, p)
 	m.Bad = outcomes.Bad()
 	if m.Seconds > 0 {
-		m.Rate = float64(goodOf(p)) / m.Seconds
+		var c *course
+		phases := run.Experiment.Phases
+		at := slices.IndexFunc(phases, func(of spec.Phase) bool { return of.Name == p.Name })
+		if p.Measured {
+			c = courseOf(run.Series[planned.ID], phases[at])
+		}
+		m.Rate, m.Steady = rateOf(p, c, t.State, phases[at])
 	}
 	each := func(name string) *float64 {
 		if total, ok := p.Runtime[name]; ok {

@@ -85,12 +85,6 @@ func (t *table) chooseTrials() {
 	if twin != nil { // where the baseline can't run, its part is that of the store that the A/A arm repeats
 		t.Baseline = t.run.Experiment.Stores[twin.store].Name
 	}
-	baseline := t.row(plan.Measured, t.Baseline)
-	for _, r := range t.rows {
-		if r.unsettled() || r == twin && baseline != nil && baseline.unsettled() {
-			r.takeWholePhase()
-		}
-	}
 }
 
 // gravity orders states: a row's is the gravest of its trials'.

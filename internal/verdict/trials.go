@@ -28,8 +28,9 @@ func observeTrial(run *record.Run, planned plan.Trial, phase spec.Phase) *observ
 	if o.phase == nil || o.phase.ElapsedNS <= 0 {
 		return o
 	}
+	rate, steady := rateOf(o.phase, o.course, o.state, phase)
+	o.rate, o.steady = &rate, steady
 	good := goodOf(o.phase)
-	o.whole = float64(good) / (float64(o.phase.ElapsedNS) / 1e9)
 	var items uint64
 	for _, op := range o.phase.Operations {
 		items += op.Items
@@ -37,14 +38,33 @@ func observeTrial(run *record.Run, planned plan.Trial, phase spec.Phase) *observ
 	if good > 0 {
 		o.perItem = float64(items) / float64(good)
 	}
-	o.rate = &o.whole
-	// Of a trial that died, the rate is what it did until then, and fixed work is a rate of the whole.
-	if o.course != nil && phase.Operations == 0 && o.state != record.Failed {
-		if rate, ok := o.course.afterWarmup(); ok {
-			o.rate, o.steady = &rate, true
+	return o
+}
+
+// rateOf returns the operations a second that ended well in a phase of one trial: after the warm-up
+// (steady), or over the whole phase where the work was fixed, where the trial failed, and where the rate
+// never settled: one that falls all the way has no warm-up, and where one is cut off all the same depends
+// on chance.
+func rateOf(p *record.Phase, c *course, state record.State, phase spec.Phase) (rate float64, steady bool) {
+	if c != nil && phase.Operations == 0 && state != record.Failed && !c.restless() {
+		if rate, ok := c.afterWarmup(); ok {
+			return rate, true
 		}
 	}
-	return o
+	return float64(goodOf(p)) / (float64(p.ElapsedNS) / 1e9), false
+}
+
+// TrialRate returns the rate of a trial's last measured phase, as tables show it, from its result and
+// its samples; nil: no phase was measured.
+func TrialRate(e *spec.Experiment, planned plan.Trial, t *record.Trial, samples []record.Sample) *float64 {
+	for i, p := range slices.Backward(t.Phases) {
+		at := slices.IndexFunc(e.Phases, func(of spec.Phase) bool { return of.Name == p.Name })
+		if at >= 0 && p.Measured && p.ElapsedNS > 0 {
+			rate, _ := rateOf(&t.Phases[i], courseOf(samples, e.Phases[at]), t.State, e.Phases[at])
+			return &rate
+		}
+	}
+	return nil
 }
 
 func phaseIn(t *record.Trial, name string) *record.Phase {
@@ -129,13 +149,3 @@ func (r *row) count(is func(*observation) bool) (n int) {
 }
 
 func (r *row) hasGood() bool { return slices.ContainsFunc(r.trials, (*observation).good) }
-
-// takeWholePhase makes the rates of an arm that never settled those of its whole phases: a rate that
-// falls all the way has no warm-up, and where one is cut off all the same depends on chance.
-func (r *row) takeWholePhase() {
-	for _, o := range r.trials {
-		if o.rate != nil {
-			o.rate, o.steady = &o.whole, false
-		}
-	}
-}

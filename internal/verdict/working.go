@@ -53,7 +53,6 @@ type observation struct {
 
 	rate    *float64 // operations a second that ended well; nil: the phase did not end
 	steady  bool     // rate is that after the warm-up; otherwise that of the whole phase
-	whole   float64  // over the whole phase
 	perItem float64  // items of an operation; 0: it has none
 
 	latencies *model.Latencies // once asked for
