@@ -15,7 +15,8 @@ type Entry struct {
 	// past for what the run did; at most 25 words and two sentences.
 	Says string
 	// Many is the sentence for several findings of the code together. Its data are Count, Arms, Places
-	// (lists of strings), Trials, and of each number parameter NAME the values min_NAME and max_NAME.
+	// (lists of strings), Trials, of each number parameter NAME the values min_NAME and max_NAME, and of
+	// each text parameter NAME the list all_NAME.
 	// "": of such findings each is shown alone.
 	Many string
 	// Remedy is what to do: a command or a setting. "": nothing.

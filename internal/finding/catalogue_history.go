@@ -31,11 +31,11 @@ var _ = register(
 
 	Entry{Code: FaultUpdates, Severity: Grave, Example: fault("count", 2),
 		Says:   `{{.arm}} lost {{plural .count "update" ""}} in {{.place}}: conditional writes succeeded on a replaced version.`,
-		Many:   `{{list .Arms}} lost updates in {{plural .Count "table" ""}}: conditional writes succeeded on a replaced version.`,
+		Many:   `{{list .Arms}} lost updates in {{list .Places}}: conditional writes succeeded on a replaced version.`,
 		Remedy: suspectStore},
 	Entry{Code: FaultOrder, Severity: Grave, Example: fault("count", 2),
 		Says:   `{{.arm}} is not linearizable in {{.place}}: no order explains what was read of {{plural .count "key" ""}}.`,
-		Many:   `{{list .Arms}} are not linearizable in {{plural .Count "table" ""}}.`,
+		Many:   `{{list .Arms}} {{agree .Arms "is" "are"}} not linearizable in {{list .Places}}.`,
 		Remedy: suspectStore},
 
 	Entry{Code: FindChecked, Severity: Notice, Example: Params{"keys": 256, "reads": 1200000, "writes": 300000, "covered": 101000, "found4": 0.9999, "found5": 0.636, "found6": 0.096},

@@ -55,7 +55,7 @@ var _ = register(
 
 	Entry{Code: FaultStopped, Severity: Warning, Machine: true, Example: fault("trials", 1),
 		Says:   `Excluded {{plural .trials "block" ""}} of {{.arm}} in {{.place}}: something outside stopped it.`,
-		Many:   `Excluded blocks of {{list .Arms}} in {{plural .Count "table" ""}}: something outside stopped them.`,
+		Many:   `Excluded blocks of {{list .Arms}} in {{list .Places}}: something outside stopped them.`,
 		Remedy: "don't stop, trace or freeze processes under test; keep the machine awake"},
 
 	Entry{Code: MarkTooFewSyncs, Fault: FaultNotDurable,
@@ -65,6 +65,6 @@ var _ = register(
 
 	Entry{Code: FaultNotDurable, Severity: Grave, Example: fault(),
 		Says:   `{{.arm}}: durability not shown in {{.place}}: the disk did far too few flushes for the writes acknowledged as synced. It has no rank there.`,
-		Many:   `{{list .Arms}}: durability not shown in {{plural .Count "table" ""}}: the disk did far too few flushes for the writes acknowledged as synced.`,
+		Many:   `{{list .Arms}}: durability not shown in {{list .Places}}: the disk did far too few flushes for the writes acknowledged as synced.`,
 		Remedy: "check that the driver syncs before it acknowledges; if it does not, give it a weaker class"},
 )

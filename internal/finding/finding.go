@@ -84,6 +84,7 @@ type Finding struct {
 	Message
 	Severity Severity   `json:"severity"`
 	Where    Where      `json:"where"`
+	Cause    Code       `json:"cause,omitempty"` // of another finding that explains this one
 	Evidence []Evidence `json:"evidence,omitempty"`
 	More     int        `json:"evidence_more,omitempty"` // how many like them are left out of Evidence
 }
@@ -97,9 +98,10 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 		Remedy   string     `json:"remedy,omitempty"`
 		Params   Params     `json:"params,omitempty"`
 		Where    Where      `json:"where"`
+		Cause    Code       `json:"cause,omitempty"`
 		Evidence []Evidence `json:"evidence,omitempty"`
 		More     int        `json:"evidence_more,omitempty"`
-	}{f.Code, f.Severity, Text(f.Message), Remedy(f.Message), f.Params, f.Where, f.Evidence, f.More})
+	}{f.Code, f.Severity, Text(f.Message), Remedy(f.Message), f.Params, f.Where, f.Cause, f.Evidence, f.More})
 }
 
 // Evidence is one observation behind a finding.

@@ -42,7 +42,7 @@ func Together(findings []Finding) Message {
 	}
 	together := Params{"Count": len(findings)}
 	var arms, places, trials []string
-	numbers := map[string][]float64{}
+	numbers, words := map[string][]float64{}, map[string][]string{}
 	for _, f := range findings {
 		arms, places = append(arms, f.Where.Arm), append(places, place(f))
 		for _, e := range f.Evidence {
@@ -53,10 +53,16 @@ func Together(findings []Finding) Message {
 			if v, ok := number(value); ok {
 				numbers[name] = append(numbers[name], v)
 			}
+			if word, ok := value.(string); ok {
+				words[name] = append(words[name], word)
+			}
 		}
 	}
 	for name, values := range numbers {
 		together["min_"+name], together["max_"+name] = slices.Min(values), slices.Max(values)
+	}
+	for name, all := range words {
+		together["all_"+name] = distinct(all)
 	}
 	together["Arms"], together["Places"], together["Trials"] = distinct(arms), distinct(places), distinct(trials)
 	return Message{first.Code, together}
@@ -137,6 +143,12 @@ var functions = template.FuncMap{
 	"clean": func(v any) string { return format.Clean(fmt.Sprint(v)) },
 	"list":  func(words any) string { return format.ListMax(texts(words), listMax) },
 	"join":  func(words any) string { return strings.Join(texts(words), ", ") },
+	"agree": func(words any, one, many string) string {
+		if len(texts(words)) == 1 {
+			return one
+		}
+		return many
+	},
 	"capital": func(text string) string {
 		if text == "" {
 			return ""
@@ -241,6 +253,19 @@ func texts(v any) (words []string) {
 // Sort orders findings gravest first and otherwise keeps their order.
 func Sort(findings []Finding) {
 	slices.SortStableFunc(findings, func(a, b Finding) int {
-		return cmp.Compare(slices.Index(Severities, a.Severity), slices.Index(Severities, b.Severity))
+		return Compare(a.Severity, b.Severity)
 	})
+}
+
+// Compare orders severities, gravest first.
+func Compare(a, b Severity) int {
+	return cmp.Compare(slices.Index(Severities, a), slices.Index(Severities, b))
+}
+
+// Gravest returns the graver of two severities.
+func Gravest(a, b Severity) Severity {
+	if Compare(b, a) < 0 {
+		return b
+	}
+	return a
 }

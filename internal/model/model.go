@@ -127,15 +127,16 @@ type SectionCell struct {
 	Text     string   `json:"text,omitempty"`     // in place of a figure: "no batches", "failed", a resource's name
 }
 
-// Group is the findings of one code and severity.
+// Group is the findings of one code and severity, and what they explain.
 type Group struct {
 	Key      string           `json:"key"` // unique in the result
 	Code     finding.Code     `json:"code"`
-	Severity finding.Severity `json:"severity"`
+	Severity finding.Severity `json:"severity"` // the gravest, of what they explain as well
 	Text     string           `json:"text"`
 	Remedy   string           `json:"remedy,omitempty"`
-	Answer   bool             `json:"answer,omitempty"` // of the question, rather than of the trust in its figures
-	Of       []int            `json:"of"`               // positions in Result.Findings
+	Answer   bool             `json:"answer,omitempty"`  // of the question, rather than of the trust in its figures
+	Of       []int            `json:"of"`                // positions in Result.Findings
+	Effects  []int            `json:"effects,omitempty"` // likewise, of those whose Finding.Cause is this code
 }
 
 // Fact is a name and what is known of it.

@@ -1,8 +1,14 @@
 package verdict
 
 import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
 	"assay/internal/analyze"
 	"assay/internal/finding"
+	"assay/internal/format"
 	"assay/internal/record"
 	"assay/internal/stat"
 )
@@ -96,19 +102,27 @@ func detectDrops(_ *record.Run, tables []*table) (found []finding.Finding) {
 // that of starting and ending.
 const workSecondsMin = 0.1
 
+// samplesWanted is how many samples a phase needs to be judged steady, with some to spare, and
+// sampleSeconds how long each should last.
+const (
+	samplesWanted = 20
+	sampleSeconds = 0.5
+)
+
+// judgeableMin is how long a phase takes at least that anybody can expect to be judged: ten samples of
+// the shortest length. An experiment that asks for less does not ask for a steady state.
+const judgeableMin = 500 * time.Millisecond
+
 // detectInconclusive counts the measurements of which it is open, in at least half of their blocks,
-// whether their rate holds: too short, or too noisy for their length.
+// whether their rate holds: too short, or too noisy for their length. What was disturbed or cut off has
+// a finding of its own.
 func detectInconclusive(run *record.Run, tables []*table) []finding.Finding {
-	type phase struct {
-		count   int
-		seconds float64
-		samples int
-	}
-	var phases []string
-	shortest := map[string]phase{}
-	measurements, short, noisy := 0, 0, 0
+	var phases, longer []string
+	shown := map[string]*finding.Message{}
+	measurements, short, noisy, seconds, asked := 0, 0, 0, 0.0, false
 	eachMeasured(tables, func(t *table, r *row) {
-		if len(r.used()) == 0 || t.Open && r.Rate == nil {
+		ended := r.count(func(o *observation) bool { return o.good() && o.ended() })
+		if 2*ended < len(r.used()) || ended == 0 {
 			return
 		}
 		measurements++
@@ -127,31 +141,45 @@ func detectInconclusive(run *record.Run, tables []*table) []finding.Finding {
 		default:
 			return
 		}
-		p, seen := shortest[t.Phase]
-		if !seen {
-			phases = append(phases, t.Phase)
+		asked = asked || t.work.Duration == 0 || t.work.Duration >= judgeableMin
+		if shown[t.Phase] == nil {
+			m := finding.New(finding.SeenShort, "phase", t.Phase, "count", 0, "seconds", math.Inf(1), "samples", 0)
+			shown[t.Phase], phases = &m, append(phases, t.Phase)
+			if t.work.Duration > 0 {
+				longer = append(longer, t.Phase)
+			}
 		}
-		p.count++
+		if t.work.Duration > 0 {
+			seconds = max(seconds, math.Ceil(max(samplesWanted*max(t.SampleS, sampleSeconds), 2*t.work.Duration.Seconds())))
+		}
+		shown[t.Phase].Params["count"] = shown[t.Phase].Params["count"].(int) + 1
 		for _, o := range r.used() {
-			if seconds := float64(o.phase.ElapsedNS) / 1e9; p.seconds == 0 || seconds < p.seconds {
-				p.seconds = seconds
+			if took := float64(o.phase.ElapsedNS) / 1e9; took < numberOf(*shown[t.Phase], "seconds") {
+				shown[t.Phase].Params["seconds"] = took
 				if o.course != nil {
-					p.samples = len(o.course.samples)
+					shown[t.Phase].Params["samples"] = len(o.course.samples)
 				}
 			}
 		}
-		shortest[t.Phase] = p
 	})
 	if short+noisy == 0 {
 		return nil
 	}
 	var evidence []finding.Evidence
 	for _, name := range phases {
-		p := shortest[name]
-		evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenShort, "phase", name, "count", p.count, "seconds", p.seconds, "samples", p.samples)})
+		evidence = append(evidence, finding.Evidence{Message: *shown[name]})
 	}
-	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID},
-		finding.New(finding.TooShort, "short", short, "noisy", noisy, "of", measurements, "phases", phases), evidence...)}
+	f := finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.TooShort, "short", short, "noisy", noisy, "of", measurements,
+		"phases", phases, "longer", longer, "seconds", seconds), evidence...)
+	if !asked {
+		f.Severity = finding.Notice
+	}
+	return []finding.Finding{f}
+}
+
+// ended reports whether the phase went on as long as it was asked to.
+func (o *observation) ended() bool {
+	return o.phase.EndedBy == "" || o.phase.EndedBy == record.EndedDuration || o.phase.EndedBy == record.EndedOperations
 }
 
 // doubt is why it is open whether the rate of an observation holds; "": it is not.
@@ -168,25 +196,32 @@ const noiseNoticed = 0.10
 
 // detectNoise counts the tables in which the baseline differs from its own twin.
 func detectNoise(run *record.Run, tables []*table) []finding.Finding {
-	var evidence []finding.Evidence
-	compared, largest := 0, 0.0
+	var noisy []*table
+	compared := 0
 	for _, t := range tables {
 		if t.AA == nil {
 			continue
 		}
 		compared++
-		if share := stat.Distance(t.AA.Value); share > noiseNoticed || t.AA.Significant {
-			m := finding.New(finding.SeenNoise, "place", t.place(), "ratio", t.AA.Value)
-			if t.AA.Low != nil {
-				m = m.With("low", *t.AA.Low, "high", *t.AA.High)
-			}
-			largest = max(largest, share)
-			evidence = append(evidence, finding.Evidence{Message: m})
+		if stat.Distance(t.AA.Value) > noiseNoticed || t.AA.Significant {
+			noisy = append(noisy, t)
 		}
 	}
-	if len(evidence) == 0 {
+	if len(noisy) == 0 {
 		return nil
 	}
+	slices.SortStableFunc(noisy, func(a, b *table) int { return cmp.Compare(stat.Distance(b.AA.Value), stat.Distance(a.AA.Value)) })
+	var evidence []finding.Evidence
+	var each []string
+	for _, t := range noisy {
+		m := finding.New(finding.SeenNoise, "place", t.place(), "ratio", t.AA.Value)
+		if t.AA.Low != nil {
+			m = m.With("low", *t.AA.Low, "high", *t.AA.High)
+		}
+		evidence = append(evidence, finding.Evidence{Message: m})
+		each = append(each, format.Percent(stat.Distance(t.AA.Value))+" in "+t.place())
+	}
 	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID},
-		finding.New(finding.Noisy, "arm", run.Experiment.Baseline, "tables", len(evidence), "of", compared, "share", largest), evidence...)}
+		finding.New(finding.Noisy, "arm", run.Experiment.Baseline, "tables", len(noisy), "of", compared,
+			"share", stat.Distance(noisy[0].AA.Value), "by_table", each), evidence...)}
 }

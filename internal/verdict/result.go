@@ -81,6 +81,7 @@ func judged(run *record.Run) ([]*table, []finding.Finding) {
 	for _, detect := range afterRanks {
 		found = append(found, detect(run, tables)...)
 	}
+	attribute(run, found)
 	return tables, found
 }
 
@@ -310,9 +311,12 @@ func (b *builder) addToMatrix(run *record.Run, prefix string) {
 	}
 }
 
-// groupsOf folds findings of one code and severity, in the order of the first of each.
+// groupsOf folds findings of one code and severity, gravest first, and what they explain with them.
 func groupsOf(findings []finding.Finding) (groups []model.Group) {
 	for i, f := range findings {
+		if f.Cause != "" {
+			continue
+		}
 		key := string(f.Code) + "-" + string(f.Severity)
 		at := slices.IndexFunc(groups, func(g model.Group) bool { return g.Key == key })
 		if at < 0 {
@@ -332,6 +336,16 @@ func groupsOf(findings []finding.Finding) (groups []model.Group) {
 		}
 		groups[i].Text = finding.Group(members)
 	}
+	for i, f := range findings {
+		at := slices.IndexFunc(groups, func(g model.Group) bool { return g.Code == f.Cause })
+		if f.Cause == "" || at < 0 {
+			continue
+		}
+		g := &groups[at]
+		g.Effects = append(g.Effects, i)
+		g.Severity = finding.Gravest(g.Severity, f.Severity)
+	}
+	slices.SortStableFunc(groups, func(a, b model.Group) int { return finding.Compare(a.Severity, b.Severity) })
 	return groups
 }
 

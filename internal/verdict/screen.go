@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/analyze"
 	"assay/internal/finding"
 	"assay/internal/format"
 	"assay/internal/model"
 	"assay/internal/plan"
 	"assay/internal/record"
+	"assay/internal/stat"
 )
 
 // How much the one screen shows: what is beyond is in the full report.
@@ -259,7 +259,11 @@ func unclearOf(tables []*table, blocks int) (messages []finding.Message) {
 		messages = append(messages, finding.New("unclear-few-blocks", "tables", few, "blocks", blocks))
 	}
 	if len(none) > 0 {
-		messages = append(messages, finding.New("unclear-no-rank", "places", placesOf(none), "why", commonReason(none)))
+		m := finding.New("unclear-no-rank", "places", placesOf(none), "why", commonReason(none))
+		if len(none) == len(tables) && len(none) > 1 {
+			m = m.With("all", true)
+		}
+		messages = append(messages, m)
 	}
 	if len(one) > 0 {
 		messages = append(messages, finding.New("unclear-one-rank", "places", placesOf(one), "why", commonReason(one)))
@@ -310,17 +314,17 @@ func (t *table) detectable() (factor float64) {
 }
 
 const (
-	// wantedDetectable is the factor that more blocks are to make detectable.
-	wantedDetectable = 1.10
+	// usefulDetectable is the factor that more blocks must make detectable to be worth their time.
+	usefulDetectable = 1.5
 	// uselessDetectable is the factor from which on "differences above it" tells a reader nothing.
 	uselessDetectable = 5
 	// blocksMost is how many blocks are proposed at most.
 	blocksMost = 15
-	// samplesWanted is how many samples a phase needs to be judged steady.
-	samplesWanted = 20
+	// phaseSecondsMin is how long a phase takes at least whose noise longer phases would not lower much.
+	phaseSecondsMin = 10
 )
 
-// nextOf proposes what would help most.
+// nextOf proposes what would help most. What the machine did comes after what a store did.
 func nextOf(run *record.Run, made model.Run, tables []*table, r *model.Result) (next []model.Next) {
 	add := func(command string, why finding.Message) {
 		if command != "" && !slices.ContainsFunc(next, func(n model.Next) bool { return n.Command == command }) {
@@ -330,32 +334,47 @@ func nextOf(run *record.Run, made model.Run, tables []*table, r *model.Result) (
 	if left := made.Counts.Missing + made.Counts.Interrupted; left > 0 && run.Directory != "" {
 		add(shellCommand(programOf(run), "run", "--resume", run.Directory), finding.New("next-resume", "trials", left))
 	}
+	if at := slices.IndexFunc(r.Groups, func(g model.Group) bool { return g.Severity == finding.Grave }); at >= 0 && run.Directory != "" {
+		add(shellCommand(programOf(run), "report", run.Directory, "--full"), finding.New("next-full", "remedy", r.Groups[at].Remedy))
+	}
 	if machineSpoilt(tables, r.Groups) {
 		add(shellCommand(programOf(run), "doctor"), finding.New("next-doctor"))
 	}
 	detectable, few := 0.0, false
+	var short []string // tied phases that are short
 	for _, t := range tables {
 		if (t.Verdict.Code == "verdict-tied" || t.Verdict.Code == "verdict-noisy") && !t.answers {
 			detectable = max(detectable, t.detectable())
+			if t.work.Duration > 0 && t.work.Duration.Seconds() < phaseSecondsMin && !slices.Contains(short, t.Phase) {
+				short = append(short, t.Phase)
+			}
 		}
 		few = few || t.Verdict.Code == "verdict-too-few-blocks" && !t.answers
 	}
-	blocks := run.Blocks()
-	switch wanted := blocksFor(blocks, detectable); {
-	case few:
-		add(repeatCommand(run, "--set", fmt.Sprintf("blocks=%d", max(5, blocks+2))), finding.New("next-enough-blocks", "blocks", max(5, blocks+2)))
-	case wanted > blocks && reachedWith(detectable, blocks, wanted) > uselessDetectable:
-		add(shellCommand(programOf(run), "doctor"), finding.New("next-noise"))
-	case wanted > blocks:
-		add(repeatCommand(run, "--set", fmt.Sprintf("blocks=%d", wanted)),
-			finding.New("next-blocks", "blocks", wanted, "detectable", reachedWith(detectable, blocks, wanted)))
-	}
-	if phases, seconds := tooShort(tables); len(phases) > 0 {
+	longer := func(phases []string, seconds float64, why finding.Code) {
 		var words []string
 		for _, phase := range phases {
-			words = append(words, "--set", fmt.Sprintf("phases.%s.for=%ds", phase, int(math.Ceil(seconds))))
+			words = append(words, "--set", fmt.Sprintf("phases.%s.for=%ds", phase, int(seconds)))
 		}
-		add(repeatCommand(run, words...), finding.New("next-longer", "phases", phases, "seconds", seconds))
+		add(repeatCommand(run, words...), finding.New(why, "phases", phases, "seconds", seconds))
+	}
+	blocks, smallest := run.Blocks(), 1+cmp.Or(run.Experiment.Smallest, stat.TieMargin)
+	wanted := blocksFor(blocks, detectable, smallest)
+	switch reached := reachedWith(detectable, blocks, wanted); {
+	case few:
+		add(repeatCommand(run, "--set", fmt.Sprintf("blocks=%d", max(5, blocks+2))), finding.New("next-enough-blocks", "blocks", max(5, blocks+2)))
+	case wanted <= blocks:
+	case reached <= max(usefulDetectable, smallest):
+		add(repeatCommand(run, "--set", fmt.Sprintf("blocks=%d", wanted)), finding.New("next-blocks", "blocks", wanted, "detectable", reached))
+	case len(short) > 0:
+		longer(short, phaseSecondsMin, "next-less-noise")
+	default:
+		add(shellCommand(programOf(run), "doctor"), finding.New("next-noise"))
+	}
+	for _, f := range r.Findings {
+		if phases, _ := f.Params["longer"].([]string); f.Code == finding.TooShort && f.Severity != finding.Notice && f.Where.Run == run.Header.ID && len(phases) > 0 {
+			longer(phases, numberOf(f.Message, "seconds"), "next-longer")
+		}
 	}
 	return next
 }
@@ -375,43 +394,18 @@ func machineSpoilt(tables []*table, groups []model.Group) bool {
 	})
 }
 
-// blocksFor is how many blocks make the wanted factor detectable, were the noise the same.
-func blocksFor(blocks int, detectable float64) int {
-	if detectable <= wantedDetectable {
+// blocksFor is how many blocks make the smallest factor detectable, were the noise the same.
+func blocksFor(blocks int, detectable, smallest float64) int {
+	if detectable <= smallest {
 		return blocks
 	}
-	needed := float64(blocks) * math.Pow(math.Log(detectable)/math.Log(wantedDetectable), 2)
+	needed := float64(blocks) * math.Pow(math.Log(detectable)/math.Log(smallest), 2)
 	return max(blocks+2, min(int(math.Ceil(needed)), blocksMost))
 }
 
 // reachedWith is the factor that so many blocks make detectable, were the noise the same.
 func reachedWith(detectable float64, blocks, wanted int) float64 {
 	return math.Exp(math.Log(detectable) * math.Sqrt(float64(blocks)/float64(wanted)))
-}
-
-// tooShort names the phases in which it is open for most stores whether the rate holds, for want of
-// samples, and how many seconds they should have.
-func tooShort(tables []*table) (phases []string, seconds float64) {
-	for _, t := range tables {
-		short, judged := 0, 0
-		for _, r := range t.rows {
-			for _, o := range r.used() {
-				if r.role != plan.Measured || o.course == nil || r.wholeWork {
-					continue
-				}
-				judged++
-				why := o.course.shape.Why
-				short += btoi(why != nil && why.Code == analyze.TooFew)
-			}
-		}
-		if judged > 0 && 2*short >= judged && t.work.Duration > 0 {
-			seconds = max(seconds, samplesWanted*max(t.SampleS, 0.5))
-			if !slices.Contains(phases, t.Phase) {
-				phases = append(phases, t.Phase)
-			}
-		}
-	}
-	return phases, seconds
 }
 
 func programOf(run *record.Run) string {

@@ -197,9 +197,9 @@ type oneFinding struct {
 	More               int
 }
 
-// Of returns the findings of a group.
+// Of returns the findings of a group, then those that they explain.
 func (p page) Of(g model.Group) (of []oneFinding) {
-	for _, i := range g.Of {
+	for _, i := range slices.Concat(g.Of, g.Effects) {
 		f := p.Findings[i]
 		one := oneFinding{Place: placeOf(f.Where), Text: finding.Text(f.Message), More: f.More}
 		if slices.ContainsFunc(p.Tables, func(t model.Table) bool { return t.ID == f.Where.Table }) {

@@ -31,7 +31,7 @@ func Full(w io.Writer, r *model.Result, o Options) error {
 	p.trials(r)
 	p.facts(r)
 	if o.Report != "" {
-		p.wrapped(p.heading("Report"), p.plain, labelCols, o.Report)
+		p.add(p.heading("Report") + o.Report)
 	}
 	return write(w, p.lines)
 }
@@ -256,14 +256,22 @@ func (p *page) findings(r *model.Result) {
 	styles := map[finding.Severity]lipgloss.Style{finding.Grave: p.bad, finding.Warning: p.care, finding.Notice: p.faint}
 	for _, g := range r.Groups {
 		p.wrapped(styles[g.Severity].Render(padRight(string(g.Severity), labelCols-2)), p.plain, labelCols-2, g.Text)
+		point := func(text string) { p.wrapped(strings.Repeat(" ", labelCols-2)+"· ", p.faint, labelCols, text) }
 		for _, at := range first(g.Of, 3) {
 			f := r.Findings[at]
 			if len(g.Of) > 1 {
-				p.wrapped(strings.Repeat(" ", labelCols-2)+"· ", p.faint, labelCols, finding.Text(f.Message))
+				point(finding.Text(f.Message))
 				continue
 			}
 			for _, e := range first(f.Evidence, 3) {
-				p.wrapped(strings.Repeat(" ", labelCols-2)+"· ", p.faint, labelCols, strings.TrimPrefix(e.Trial+": ", ": ")+finding.Text(e.Message))
+				point(strings.TrimPrefix(e.Trial+": ", ": ") + finding.Text(e.Message))
+			}
+		}
+		for _, at := range first(g.Effects, 3) {
+			f := r.Findings[at]
+			point(finding.Text(f.Message))
+			for _, e := range first(f.Evidence, 1) {
+				point(strings.TrimPrefix(e.Trial+": ", ": ") + finding.Text(e.Message))
 			}
 		}
 		if g.Remedy != "" {

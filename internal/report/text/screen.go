@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
 
@@ -60,17 +61,23 @@ func write(w io.Writer, lines []string) error {
 	return nil
 }
 
-// budget is how much of each part the screen shows. The first one with which it fits is taken.
-type budget struct{ rows, changes, missing, list int }
+// budget is how much of each part the screen shows, and whether narrow tables stand side by side. The
+// first one with which it fits is taken: stores are the last to go.
+type budget struct {
+	rows, changes, missing, list int
+	beside                       bool
+}
 
-var budgets = []budget{{16, 3, 4, 5}, {12, 3, 2, 4}, {9, 2, 2, 3}, {8, 1, 1, 2}, {6, 1, 1, 2}, {4, 0, 0, 2}, {3, 0, 0, 1}}
+var budgets = []budget{{16, 3, 4, 5, false}, {16, 2, 2, 3, false}, {16, 2, 2, 3, true}, {16, 1, 1, 2, true}, {16, 0, 1, 2, true},
+	{16, 0, 0, 1, true}, {12, 0, 1, 1, true}, {9, 0, 0, 1, true}, {8, 0, 0, 1, true}, {6, 0, 0, 1, true}, {4, 0, 0, 1, true}, {3, 0, 0, 1, true}}
 
 // page gathers lines.
 type page struct {
 	paint
-	width int
-	o     Options
-	lines []string
+	width   int
+	o       Options
+	lines   []string
+	dropped bool // a column did not fit
 }
 
 func newPage(o Options) *page {
@@ -90,16 +97,100 @@ func (p *page) blank() {
 // already, the others with as many spaces as indent says.
 func (p *page) wrapped(lead string, style lipgloss.Style, indent int, text string) {
 	room := max(min(p.width, screenMax)-indent, 20)
-	// The lead's place is taken by characters that no line is broken at.
-	placed := strings.Repeat("\u00a0", max(0, lipgloss.Width(lead)-indent)) + text
-	for i, line := range strings.Split(lipgloss.Wrap(placed, room, " "), "\n") {
-		line = strings.TrimRight(line, " ")
+	for i, line := range wrap(text, room-max(0, lipgloss.Width(lead)-indent), room) {
 		if i == 0 {
-			p.add(lead + style.Render(strings.TrimLeft(line, "\u00a0")))
+			p.add(lead + style.Render(line))
 			continue
 		}
-		p.add(strings.Repeat(" ", indent) + style.Render(strings.TrimLeft(line, " ")))
+		p.add(strings.Repeat(" ", indent) + style.Render(line))
 	}
+}
+
+// wrap breaks a text at spaces alone, so that names with hyphens stay whole; a word that is longer
+// than a line is cut. The first line has a width of its own.
+func wrap(text string, room, rest int) (lines []string) {
+	line, width := "", 0
+	for word := range strings.SplitSeq(text, " ") {
+		for {
+			wide := lipgloss.Width(word)
+			switch {
+			case line != "" && width+1+wide <= room:
+				line, width = line+" "+word, width+1+wide
+			case line != "":
+				lines, line, room = append(lines, line), "", rest
+				continue
+			case wide > room && room > 0:
+				cut := 0
+				for i, c := range word {
+					if lipgloss.Width(word[:i]+string(c)) > room {
+						break
+					}
+					cut = i + utf8.RuneLen(c)
+				}
+				lines, word, room = append(lines, word[:max(cut, 1)]), word[max(cut, 1):], rest
+				continue
+			case wide > room:
+				lines, room = append(lines, ""), rest
+				continue
+			default:
+				line, width = word, wide
+			}
+			break
+		}
+	}
+	return append(lines, line)
+}
+
+// command adds a line for a shell, which can be pasted as it stands: it is broken between words, with
+// a backslash, and never in them.
+func (p *page) command(lead string, text string) {
+	room := max(min(p.width, screenMax)-labelCols, 20)
+	var lines []string
+	line := ""
+	for _, word := range shellWords(text) {
+		switch {
+		case line == "":
+			line = word
+		case lipgloss.Width(line)+1+lipgloss.Width(word) <= room-len(` \`):
+			line += " " + word
+		default:
+			lines, line = append(lines, line+` \`), "  "+word
+		}
+	}
+	if lipgloss.Width(text) <= room {
+		lines, line = nil, text
+	}
+	for i, line := range append(lines, line) {
+		if i > 0 {
+			lead = strings.Repeat(" ", labelCols)
+		}
+		p.add(lead + p.strong.Render(line))
+	}
+}
+
+// shellWords splits a command at the spaces that are not quoted, and keeps a flag's value with it.
+func shellWords(command string) (words []string) {
+	quoted, escaped, from := false, false, 0
+	for i := range len(command) {
+		switch c := command[i]; {
+		case escaped:
+			escaped = false
+		case c == '\'':
+			quoted = !quoted
+		case c == '\\' && !quoted:
+			escaped = true
+		case c == ' ' && !quoted:
+			words, from = append(words, command[from:i]), i+1
+		}
+	}
+	words = append(words, command[from:])
+	for i := len(words) - 2; i >= 0; i-- {
+		if words[i] == "--set" {
+			words[i] += " " + words[i+1]
+			words = slices.Delete(words, i+1, i+2)
+		}
+	}
+	return words
 }
 
 func (p *page) screen(r *model.Result, b budget) []string {
@@ -109,9 +200,15 @@ func (p *page) screen(r *model.Result, b budget) []string {
 	}
 	p.wrapped("", p.faint, 0, finding.Text(r.Summary.Ran))
 	used := signs{}
-	for _, s := range r.Summary.Sections {
+	sections := r.Summary.Sections
+	for len(sections) > 0 {
 		p.blank()
-		p.section(s, b, used)
+		if b.beside && len(sections) > 1 && p.pair(sections[0], sections[1], b, used) {
+			sections = sections[2:]
+			continue
+		}
+		p.section(sections[0], b, used)
+		sections = sections[1:]
 	}
 	if text := used.text(); text != "" {
 		p.wrapped("", p.faint, 0, text)
@@ -119,10 +216,37 @@ func (p *page) screen(r *model.Result, b budget) []string {
 	p.blank()
 	p.closing(r.Summary, b)
 	if p.o.Report != "" {
-		p.wrapped(p.heading("Report"), p.plain, labelCols, p.o.Report)
+		p.add(p.heading("Report") + p.o.Report)
 	}
 	return p.lines
 }
+
+// pair draws two durability classes side by side; false: they are too wide.
+func (p *page) pair(left, right model.Section, b budget, used signs) bool {
+	half := (p.width - len(between)) / 2
+	var sides [2]*page
+	for i, s := range []model.Section{left, right} {
+		sides[i] = &page{paint: p.paint, width: half, o: p.o}
+		sides[i].section(s, b, used)
+		if sides[i].dropped {
+			return false
+		}
+	}
+	for i := range max(len(sides[0].lines), len(sides[1].lines)) {
+		var line [2]string
+		for k, side := range sides {
+			if i < len(side.lines) {
+				line[k] = side.lines[i]
+			}
+		}
+		line[0] += strings.Repeat(" ", max(half-lipgloss.Width(line[0]), 0))
+		p.add(strings.TrimRight(line[0]+between+line[1], " "))
+	}
+	return true
+}
+
+// between stands between tables that are side by side.
+const between = "   "
 
 // section draws one durability class.
 func (p *page) section(s model.Section, b budget, used signs) {
@@ -206,6 +330,7 @@ func (p *page) sectionGrid(s model.Section, b budget, used signs) (left []string
 		columns = append(columns, figures, letters)
 	}
 	lines, dropped := grid(columns, p.width, p.paint, func(int) lipgloss.Style { return p.plain })
+	p.dropped = p.dropped || len(dropped) > 0 || slices.ContainsFunc(lines, func(line string) bool { return lipgloss.Width(line) > p.width })
 	p.add(lines...)
 	if more := len(s.Rows) - len(rows); more > 0 {
 		left = append(left, format.Plural(more, "more store", "more stores")+": --full.")
@@ -259,7 +384,7 @@ func (p *page) closing(s model.Summary, b budget) {
 		if i == 0 {
 			title = "Next"
 		}
-		p.wrapped(p.heading(title), p.strong, labelCols, next.Command)
+		p.command(p.heading(title), next.Command)
 		p.wrapped(strings.Repeat(" ", labelCols), p.faint, labelCols, finding.Text(next.Why))
 	}
 }
