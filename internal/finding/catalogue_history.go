@@ -11,8 +11,8 @@ const (
 	FaultUpdates Code = "lost-updates"
 	FaultOrder   Code = "not-linearizable"
 
-	FindChecked    Code = "consistency-checked"
-	FindEventual   Code = "stale-by-design"
+	FindChecked    Code = "consistency-checked" // of how much, and which loss would have been found
+	FindEventual   Code = "stale-by-design"     // the store promises no more
 	FindFailedRead Code = "failed-writes-read"
 	FindCameLater  Code = "timeouts-came-later"
 )
@@ -38,14 +38,22 @@ var _ = register(
 		Many:   `{{list .Arms}} {{agree .Arms "is" "are"}} not linearizable in {{list .Places}}.`,
 		Remedy: suspectStore},
 
-	Entry{Code: FindChecked, Severity: Notice, Example: Params{"keys": 256, "reads": 1200000, "writes": 300000, "covered": 101000, "found4": 0.9999, "found5": 0.636, "found6": 0.096},
-		Says: `Checked {{count .reads}} reads of sampled keys against their whole history. A loss of 1 write in 10⁴, 10⁵, 10⁶ would have been found with {{percent .found4}}, {{percent .found5}}, {{percent .found6}}.`},
+	Entry{Code: FindChecked, Severity: Notice, Example: Params{"arm": "bbolt", "keys": 256, "records": 1500000, "dropped": 0, "undecided": 0, "reads": 1200000, "read_share": 0.06,
+		"writes": 300000, "covered": 101000, "write_share": 0.04, "found4": 0.9999, "found5": 0.636, "found6": 0.096, "time_share": 0.003},
+		Says: `{{.arm}}: checked the history of {{plural .keys "key" ""}} a phase: {{percent .read_share}} of reads, {{percent .write_share}} of writes` +
+			`{{if has .time_share}}, for at most {{percent .time_share}} of the time{{end}}. ` +
+			`A loss of 1 write in 10⁴ would be found with a chance of {{chance .found4}}, in 10⁵ {{chance .found5}}, in 10⁶ {{chance .found6}}.` +
+			`{{if .dropped}} {{plural .dropped "operation" ""}} did not fit into the history.{{end}}{{if .undecided}} Undecided: {{plural .undecided "key" ""}}.{{end}}`,
+		Many: `Checked sampled keys of {{list .Arms}} against their whole history. A loss of 1 write in 10⁵ would have been found with a chance of {{chance .min_found5}} or more.`},
 	Entry{Code: FindEventual, Severity: Notice, Example: Params{"arm": "replica", "place": "mixed (D1)", "count": 412, "of": 9000, "late_ns": 4e6, "late_max_ns": 9e7},
-		Says: `{{.arm}} returned an overwritten value in {{count .count}} of {{plural .of "sampled read" ""}} in {{.place}}, up to {{latency .late_max_ns}} late. It promises no more.`},
+		Says: `{{.arm}} returned an overwritten value in {{count .count}} of {{plural .of "sampled read" ""}} in {{.place}}, up to {{latency .late_max_ns}} late. It promises no more.`,
+		Many: `{{list .Arms}} returned overwritten values in {{list .Places}}, up to {{latency .max_late_max_ns}} late. The {{agree .Arms "store promises" "stores promise"}} no more.`},
 	Entry{Code: FindFailedRead, Severity: Warning, Example: Params{"arm": "store", "place": "mixed (D1)", "count": 3},
-		Says:   `{{.arm}} showed {{plural .count "read" ""}} of writes that it had answered with an error, in {{.place}}.`,
-		Remedy: "treat its errors as unknown outcomes: the write may have happened"},
+		Says:   `{{plural .count "read" ""}} of {{.arm}} returned a write that had failed with an error, in {{.place}}.`,
+		Many:   `Reads of {{list .Arms}} returned writes that had failed with an error, in {{list .Places}}.`,
+		Remedy: "treat errors as unknown outcomes: the write may have happened"},
 	Entry{Code: FindCameLater, Severity: Warning, Example: Params{"arm": "store", "place": "mixed (D1)", "count": 3},
 		Says:   `{{plural .count "write" ""}} of {{.arm}} took effect after timing out, in {{.place}}.`,
+		Many:   `Writes of {{list .Arms}} took effect after timing out, in {{list .Places}}.`,
 		Remedy: "treat a timeout as an unknown outcome: the write may still happen"},
 )

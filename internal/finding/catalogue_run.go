@@ -31,7 +31,7 @@ var _ = register(
 		Says: `a block takes longer than estimated: the run takes about {{seconds .expected}}, more than {{seconds .seconds}}`},
 
 	Entry{Code: "trials-repeated", Severity: Notice, Example: Params{"count": 3, "good": 2},
-		Says: `The machine disturbed {{plural .count "trial" ""}}; {{if eq .count .good}}all were{{else}}{{.good}} of them were{{end}} measured undisturbed when run again.`},
+		Says: `The machine disturbed {{plural .count "trial" ""}}; {{if not .good}}none was{{else if eq .count .good}}all were{{else}}{{.good}} of them were{{end}} measured undisturbed when run again.`},
 	Entry{Code: "repeat-block", Example: Params{"count": 3, "block": 2},
 		Says: `the machine disturbed {{plural .count "trial" ""}} of block {{.block}}: run again`},
 	Entry{Code: "repeat-over", Example: Params{"count": 1, "block": 2},

@@ -127,6 +127,7 @@ var functions = template.FuncMap{
 	"seconds":  of(format.Seconds),
 	"moment":   of(format.Moment),
 	"percent":  of(format.Percent), // of a share
+	"chance":   of(chance),
 	"factor":   of(format.Factor),
 	"number":   of(format.Number),
 	"count":    of(func(v float64) string { return format.Count(uint64(max(v, 0))) }),
@@ -179,6 +180,14 @@ func two(write func(a, b float64) string, a, b any) (string, error) {
 		return "", fmt.Errorf("%v or %v is no number", a, b)
 	}
 	return write(x, y), nil
+}
+
+// chance writes a probability; what is nearly sure is not written as sure.
+func chance(p float64) string {
+	if p > 0.999 {
+		return "over 99.9 %"
+	}
+	return format.Percent(p)
 }
 
 // span writes two numbers, or one where both are written alike.

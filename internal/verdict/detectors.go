@@ -24,7 +24,7 @@ var (
 		detectFalls, detectDrops, detectInconclusive, detectStoppedEarly, detectConflicts,
 		detectHarness, detectHarnessUnknown, detectNoise, detectBusyMachine, detectMachineUnknown,
 		detectDispatchLate, detectBacklog,
-		detectDurabilityCost, detectNothingSynced, detectUnverified, detectServerKept,
+		detectDurabilityCost, detectNothingSynced, detectUnverified, detectChecked, detectInconsistent, detectServerKept,
 		detectInMemory, detectNotCold, detectMemoryLimit, detectLimitUnreached, detectSettings,
 		detectSchedule,
 	}

@@ -52,7 +52,10 @@ func expect(t *testing.T, run func() *record.Run, cases []planted) {
 			}
 			f := find(r, c.want[0])
 			for name, value := range c.params {
-				if !same(f.Params[name], value) {
+				if name == "severity" && value != string(f.Severity) {
+					t.Errorf("%s is %s, want %s", f.Code, f.Severity, value)
+				}
+				if name != "severity" && !same(f.Params[name], value) {
 					t.Errorf("%s: %s is %v, want %v", f.Code, name, f.Params[name], value)
 				}
 			}
@@ -175,10 +178,24 @@ func TestDetectors(t *testing.T) {
 				shorten(run, e, 3)
 			}
 		}, []finding.Code{finding.TooShort}, finding.Params{"short": 6, "of": 6, "phases": []string{"put", "get"}}},
+		{"a run that is short by design", func(run *record.Run) {
+			for i := range run.Experiment.Phases {
+				run.Experiment.Phases[i].Duration = 100 * time.Millisecond
+			}
+			for id, e := range run.Trials {
+				shorten(run, e, 2)
+				for i := range run.Series[id] {
+					run.Series[id][i].At, run.Series[id][i].Seconds = run.Series[id][i].At/20, run.Series[id][i].Seconds/20
+				}
+				for i := range e.Phases {
+					e.Phases[i].ElapsedNS = 1e8
+				}
+			}
+		}, []finding.Code{finding.TooShort}, finding.Params{"severity": string(finding.Notice), "short": 6}},
 		{"one block", func(run *record.Run) {
 			run.Plan = slices.DeleteFunc(run.Plan, func(p plan.Trial) bool { return p.Block > 1 })
 		}, nil, nil}, // the verdicts say so
-		{"a noisy machine", func(run *record.Run) { slow(run, "oak (A/A)", 0.85) }, []finding.Code{finding.Noisy}, finding.Params{"tables": 2, "of": 2, "arm": "oak"}},
+		{"a noisy machine", func(run *record.Run) { slow(run, "oak (A/A)", 0.85) }, []finding.Code{finding.Noisy}, finding.Params{"tables": 2, "of": 2, "arm": "oak", "by_table": []string{"18 % in put (D1)", "18 % in get (D1)"}}},
 		{"no twin", func(run *record.Run) { drop(run, "oak (A/A)") }, nil, nil}, // the tables note it
 		{"data in memory", func(run *record.Run) { run.Experiment.Cells[0].MemoryLimit = 2e9 }, []finding.Code{finding.InMemory}, finding.Params{"tables": 1, "of": 1}},
 		{"data in the store's cache", func(run *record.Run) {

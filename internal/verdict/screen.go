@@ -366,17 +366,23 @@ func nextOf(run *record.Run, made model.Run, tables []*table, r *model.Result) (
 	case wanted <= blocks:
 	case reached <= max(usefulDetectable, smallest):
 		add(repeatCommand(run, "--set", fmt.Sprintf("blocks=%d", wanted)), finding.New("next-blocks", "blocks", wanted, "detectable", reached))
-	case len(short) > 0:
+	case len(short) > 0 && !slices.ContainsFunc(r.Findings, asksForLonger):
 		longer(short, phaseSecondsMin, "next-less-noise")
-	default:
+	case len(short) == 0:
 		add(shellCommand(programOf(run), "doctor"), finding.New("next-noise"))
 	}
 	for _, f := range r.Findings {
-		if phases, _ := f.Params["longer"].([]string); f.Code == finding.TooShort && f.Severity != finding.Notice && f.Where.Run == run.Header.ID && len(phases) > 0 {
-			longer(phases, numberOf(f.Message, "seconds"), "next-longer")
+		if asksForLonger(f) && f.Where.Run == run.Header.ID {
+			longer(f.Params["longer"].([]string), numberOf(f.Message, "seconds"), "next-longer")
 		}
 	}
 	return next
+}
+
+// asksForLonger reports whether a finding is that phases were too short, though not by design.
+func asksForLonger(f finding.Finding) bool {
+	phases, _ := f.Params["longer"].([]string)
+	return f.Code == finding.TooShort && f.Severity != finding.Notice && len(phases) > 0
 }
 
 // machineSpoilt reports whether the machine, rather than a store, spoilt trials.

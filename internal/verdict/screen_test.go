@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"assay/internal/finding"
 	"assay/internal/golden"
@@ -138,6 +139,25 @@ func TestSummary_next(t *testing.T) {
 				t.Errorf("%s: the old number of blocks is still there", next[0].Command)
 			}
 		})
+	}
+	noisy := raceOf(3, recordtest.Arm{Name: "elm", PutRate: 100e3, BlockNoise: 0.6}, recordtest.Arm{Name: "ash", PutRate: 104e3, BlockNoise: 0.6})
+	for _, seconds := range []int{5, 60} {
+		for i := range noisy.Experiment.Phases {
+			noisy.Experiment.Phases[i].Duration = time.Duration(seconds) * time.Second
+		}
+		next := resultOf(t, noisy).Summary.Next
+		if want := map[int]string{5: "--set phases.get.for=20s", 60: "assay doctor"}[seconds]; len(next) != 1 || !strings.HasSuffix(next[0].Command, want) {
+			t.Errorf("no number of blocks helps, phases of %d s: %+v", seconds, next)
+		}
+	}
+	broken := raceOf(3, runner("elm", 100e3), runner("ash", 200e3))
+	broken.Directory = "runs/a b"
+	for _, trial := range broken.Trials {
+		markedBy(trial, othersBusy())
+	}
+	markedBy(trialsOf(broken, "ash")[0], lostRecords())
+	if next := resultOf(t, broken).Summary.Next; len(next) != 2 || next[0].Command != "assay report 'runs/a b' --full" || next[1].Command != "assay doctor" {
+		t.Errorf("a store failed, and the machine was busy: %+v", next)
 	}
 	busy := raceOf(3, runner("elm", 100e3), runner("ash", 200e3))
 	for _, trial := range busy.Trials {

@@ -106,11 +106,11 @@ func (p *page) wrapped(lead string, style lipgloss.Style, indent int, text strin
 	}
 }
 
-// wrap breaks a text at spaces alone, so that names with hyphens stay whole; a word that is longer
+// wrap breaks a text at spaces alone, so that names with hyphens stay whole, and never before "%"; a word that is longer
 // than a line is cut. The first line has a width of its own.
 func wrap(text string, room, rest int) (lines []string) {
 	line, width := "", 0
-	for word := range strings.SplitSeq(text, " ") {
+	for word := range strings.SplitSeq(strings.ReplaceAll(text, " %", "\u00a0%"), " ") {
 		for {
 			wide := lipgloss.Width(word)
 			switch {
@@ -138,7 +138,10 @@ func wrap(text string, room, rest int) (lines []string) {
 			break
 		}
 	}
-	return append(lines, line)
+	for i := range lines {
+		lines[i] = strings.ReplaceAll(lines[i], "\u00a0", " ")
+	}
+	return append(lines, strings.ReplaceAll(line, "\u00a0", " "))
 }
 
 // command adds a line for a shell, which can be pasted as it stands: it is broken between words, with
