@@ -28,7 +28,7 @@ func compareCommand() *cobra.Command {
 		Long: `Compares run directory A (before) with B (after) or, with --run DIR, the arm A
 with the arm B of one run: rate, latency (p50, p99, p99.9), memory and disk.
 More than two directories are a series in the order of time; changes in it are
-found from eight runs on.
+found from ten runs on.
 
 Exit status: 0 no regression, 4 a regression, 5 inconclusive. A regression is a
 figure that is significantly worse. Without --fail-if, the comparison is

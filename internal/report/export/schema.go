@@ -29,6 +29,7 @@ func Schema() ([]byte, error) {
 	found.Properties.Set("where", (&jsonschema.Reflector{Anonymous: true, ExpandedStruct: true}).Reflect(finding.Where{}))
 	found.Properties.Set("evidence", &jsonschema.Schema{Type: "array", Items: reference("Evidence")})
 	found.Properties.Set("evidence_more", &jsonschema.Schema{Type: "integer"})
+	found.Properties.Set("cause", &jsonschema.Schema{Type: "string", Description: "the code of another finding that explains this one"})
 	own := map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[finding.Message](): text("code"),
 		reflect.TypeFor[finding.Evidence](): evidence, reflect.TypeFor[finding.Finding](): found}
 	reflector := jsonschema.Reflector{Anonymous: true, Mapper: func(t reflect.Type) *jsonschema.Schema {
