@@ -64,7 +64,7 @@ func (o Options) references(arms int) []bool {
 
 // Comparison is a table of arms that ran in the same blocks.
 type Comparison struct {
-	Arms     []Estimate `json:"arms"`    // in the order given
+	Arms     []Estimate `json:"arms"`    // in the order given, with 95 % intervals whatever the level
 	Order    []int      `json:"order"`   // arms from best to worst, without references and arms without a value
 	Letters  []string   `json:"letters"` // of each arm: arms that share one are not significantly different
 	Ranks    []int      `json:"ranks"`   // of each arm; 0: not in Order
@@ -116,7 +116,7 @@ func Estimates(values [][]float64, o Options) []Estimate {
 	m, _, _ := fit(values, o)
 	arms := make([]Estimate, m.arms)
 	for a := range arms {
-		arms[a] = m.estimate(a, o.level())
+		arms[a] = m.estimate(a, Significance)
 	}
 	return arms
 }
@@ -130,7 +130,7 @@ func Compare(values [][]float64, o Options) *Comparison {
 	c := &Comparison{Prior: prior, Smallest: max(o.Smallest, DifferenceMin), Tie: o.tie()}
 	c.pairs = make([][]Ratio, l.arms)
 	for a := range l.arms {
-		c.Arms = append(c.Arms, m.estimate(a, o.level()))
+		c.Arms = append(c.Arms, m.estimate(a, Significance))
 		c.pairs[a] = make([]Ratio, l.arms)
 	}
 	for _, twin := range o.Twins {

@@ -63,17 +63,6 @@ func equalPairs(arms int) []bool {
 	return sets[arms]
 }
 
-// Threshold is the relative difference below which nothing is said: the larger of 3 % and what the baseline differed from
-// itself (aa, its ratio to its twin; nil: not measured).
-//
-// Deprecated: use Options.Twins of [Compare], and Smallest of its result.
-func Threshold(aa *Ratio) float64 {
-	if aa == nil || aa.N == 0 {
-		return DifferenceMin
-	}
-	return max(DifferenceMin, Distance(aa.Value))
-}
-
 // NoiseMax is the largest noise under which "no slower" is said: where things differ by more from themselves, a regression that matters could hide in it.
 const NoiseMax = 0.10
 
@@ -82,24 +71,3 @@ func SlowerThan(threshold float64) float64 { return 1 / (1 + threshold) }
 
 // Distance is how far a ratio is from 1, whichever way: 0.25 for 1.25 and for 0.8.
 func Distance(ratio float64) float64 { return math.Expm1(math.Abs(math.Log(ratio))) }
-
-// Shown says whether a ratio shows a difference: its adjusted p (see Holm) is below 0.05 and it lies further from 1 than
-// the threshold.
-//
-// Deprecated: use Ratio.Significant.
-func Shown(r Ratio, adjustedP, threshold float64) bool {
-	return r.P != nil && adjustedP < Significance && Distance(r.Value) > threshold
-}
-
-// CouldHaveShown is the smallest relative difference that would have been shown, with 80 % chance, of a pair that is one of so many that are looked at together,
-// were its true spread the one seen. NaN: none, for there are fewer than two blocks. It is of a ratio of paired blocks.
-//
-// Deprecated: use Ratio.Detectable.
-func CouldHaveShown(r Ratio, threshold float64, together int) float64 {
-	if r.N < 2 {
-		return math.NaN()
-	}
-	t, standardError := students(float64(r.N-1)), r.Spread/math.Sqrt(float64(r.N))
-	least := max(t.Quantile(1-Significance/2/float64(together))*standardError, math.Log1p(threshold)) // what the ratio that is seen must exceed
-	return boundedExp(least+t.Quantile(power)*standardError) - 1
-}

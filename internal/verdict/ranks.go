@@ -42,6 +42,9 @@ func (t *table) rank() {
 		r.Standing = t.standing(r)
 	}
 	t.compare()
+	for i := range t.Ceilings {
+		t.Ceilings[i].Rate = *t.row(plan.Ceiling, t.Ceilings[i].Arm).Rate
+	}
 	t.Verdict = t.whoIsAhead()
 }
 
@@ -98,7 +101,8 @@ func (t *table) comparable() (rows []*row) {
 	return rows
 }
 
-// estimate sets the rates, with what the blocks had in common taken off.
+// estimate sets the rates, with what the blocks had in common taken off: those of good trials until
+// it is known which rows are compared.
 func (t *table) estimate() {
 	rows := t.comparable()
 	for i, e := range stat.Estimates(t.values(rows, rateOfTrial), stat.Options{}) {
@@ -177,7 +181,8 @@ func (t *table) addLatencyIntervals(rows []*row) {
 	}
 }
 
-// compare ranks the rows that may be ranked, and relates them to the best and to the baseline.
+// compare ranks the rows that may be ranked, and relates them to the best and to the baseline. Rates and
+// ratios are of one fit.
 func (t *table) compare() {
 	rows := t.comparable()
 	position := map[*row]int{}
@@ -195,6 +200,9 @@ func (t *table) compare() {
 		options.Twins = [][2]int{{baseAt, twinAt}}
 	}
 	c := stat.Compare(t.values(rows, rateOfTrial), options)
+	for i, r := range rows {
+		r.setRate(c.Arms[i])
+	}
 	t.Threshold, t.margin = c.Smallest, c.Tie
 	if len(options.Twins) > 0 {
 		t.AA = ratioOf(c.Pair(twinAt, baseAt))

@@ -147,18 +147,6 @@ func from(second int, left float64) func(int) float64 {
 
 func times(factor float64) func(int) float64 { return func(int) float64 { return factor } }
 
-// setRates gives each block of an arm a rate of its own, without a change of level.
-func setRates(run *record.Run, arm string, rates ...float64) {
-	for _, t := range trialsOf(run, arm) {
-		for i := range run.Series[t.Plan.ID] {
-			if s := &run.Series[t.Plan.ID][i]; s.Phase == "put" {
-				s.Operations = uint64(rates[t.Plan.Block-1] * s.Seconds)
-			}
-		}
-		pace(run, t, "put", times(1))
-	}
-}
-
 // markedBy marks a trial in phase put: by the machine, or by the store.
 func markedBy(t *record.Trial, m finding.Message) {
 	t.State, t.Marks = record.Marked, append(t.Marks, finding.Mark{Message: m, Phase: "put"})

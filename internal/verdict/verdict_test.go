@@ -155,42 +155,6 @@ func shorten(run *record.Run, t *record.Trial, seconds int) {
 	}
 }
 
-// race makes a run of 60 s phases over so many blocks, with arms of these rates; the first is the baseline.
-func race(blocks int, arms ...recordtest.Arm) *record.Run {
-	s := recordtest.Shape{Name: "race", Classes: []store.Durability{store.D1}, Blocks: blocks, Seconds: 60, Seed: 7, AA: true, Ceiling: true}
-	for _, a := range arms {
-		a.GetRate, a.Noise, a.BlockNoise, a.DiskFactor, a.RSSBytes = a.PutRate, 0.03, 0.005, 1, 90e6
-		s.Arms = append(s.Arms, a)
-	}
-	return built(s)
-}
-
-func runner(name string, rate float64) recordtest.Arm {
-	return recordtest.Arm{Name: name, PutRate: rate}
-}
-
-// paced multiplies the rate of a trial's put by what factor says of each second.
-func paced(run *record.Run, id string, factor func(second int) float64) {
-	var total uint64
-	series := run.Series[id]
-	for i := range series {
-		if s := &series[i]; s.Phase == "put" {
-			s.Operations = uint64(float64(s.Operations) * factor(int(s.At+0.5)-1))
-			total += s.Operations
-		}
-	}
-	p := phaseOf(run.Trials[id], "put")
-	p.Operations[0].OK, p.Attempted = total, total
-}
-
-func eachTrial(run *record.Run, arm string, visit func(p plan.Trial)) {
-	for _, p := range run.Plan {
-		if p.Arm == arm {
-			visit(p)
-		}
-	}
-}
-
 // fixed makes put a number of operations, which trials end as is told.
 func fixed(run *record.Run, ended func(p plan.Trial) record.Ending) {
 	phaseNamedIn(run, "put").Operations = 6_000_000

@@ -207,7 +207,10 @@ func TestRateBesideBareLoops(t *testing.T) {
 						ours.add(w.nsEach(t, directory))
 					}
 				}
-				rate, processor := stat.PairedRatio(theirs.clock, ours.clock), stat.PairedRatio(theirs.processor, ours.processor)
+				ratio := func(theirs, ours []float64) stat.Ratio {
+					return stat.Compare([][]float64{theirs, ours}, stat.Options{}).Pair(0, 1)
+				}
+				rate, processor := ratio(theirs.clock, ours.clock), ratio(theirs.processor, ours.processor)
 				t.Logf("bare loop %.0f ns, worker %.0f ns: %.1f %% of its rate (%.1f to %.1f); of processor time %.1f %% (%.1f to %.1f)",
 					median(theirs.clock), median(ours.clock), 100*rate.Value, 100*rate.Interval.Low, 100*rate.Interval.High,
 					100*processor.Value, 100*processor.Interval.Low, 100*processor.Interval.High)

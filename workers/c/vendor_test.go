@@ -96,7 +96,7 @@ func compareWithVendor(t *testing.T, w timing, vendor func(t *testing.T, directo
 		name           string
 		theirs, worker []float64
 	}{{"stored", vendorStored, stored}, {"read", vendorRead, read}} {
-		rate := stat.PairedRatio(c.theirs, c.worker)
+		rate := stat.Compare([][]float64{c.theirs, c.worker}, stat.Options{}).Pair(0, 1)
 		t.Logf("%-6s the tool %.0f ns, the worker %.0f ns a record: %.1f %% of its rate (%.1f to %.1f)", c.name, median(c.theirs), median(c.worker),
 			100*rate.Value, 100*rate.Interval.Low, 100*rate.Interval.High)
 		if rate.Interval.High < rateLeast {

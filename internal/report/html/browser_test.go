@@ -117,19 +117,6 @@ func (b *browser) settle() {
 	js[bool](b, `new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(true))))`)
 }
 
-// inkOf counts the pixels that were drawn on the first canvas under a selector.
-func (b *browser) inkOf(selector string) int {
-	b.t.Helper()
-	return js[int](b, fmt.Sprintf(`(() => {
-		const canvas = document.querySelector(%q);
-		if (!canvas || !canvas.width) return 0;
-		const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
-		let drawn = 0;
-		for (let i = 3; i < data.length; i += 4) if (data[i] > 0) drawn++;
-		return drawn;
-	})()`, selector+" canvas"))
-}
-
 func (b *browser) shoot(name string) {
 	b.t.Helper()
 	keep(b.t, name, func() []byte {
