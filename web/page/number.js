@@ -35,6 +35,7 @@ export function tick(value, unit = '') {
 // A value of a series that stands beside the rate, in the series' own unit.
 export function resourceText(value, unit) {
   if (unit === 'share') return `${(value * 100).toFixed(1)} %`;
+  if (unit === 'cores') return `${Number(value.toPrecision(3))} ${value === 1 ? 'core' : 'cores'}`;
   if (unit === 'ms') return si(value / 1e3, 's');
   if (unit === 'B' || unit === 'B/s' || unit === 's') return si(value, unit);
   return unit === '1/s' ? rateText(value) : si(value);

@@ -48,7 +48,7 @@ func made(s shape) *model.Result {
 		r.Summary.Trust = []finding.Message{say("2 of 54 trials were disturbed by other processes and run again."), say("Durability is the driver's claim; no power-cut test was run.")}
 		r.Summary.Next = []model.Next{{Command: "assay run put-get --resume put-get-1 --set blocks=5", Why: say("Two more blocks would separate pebble and goleveldb.")}}
 		r.Resources = []model.Resource{
-			{Name: "cpu", Title: "CPU", Short: "CPU", Group: "Worker", Unit: "share", Meaning: "of one core", Shown: true},
+			{Name: "cpu", Title: "CPU", Short: "CPU", Group: "Worker", Unit: "cores", Meaning: "CPU that the worker used", Shown: true},
 			{Name: "rss", Title: "Memory (RSS)", Short: "RSS", Group: "Worker", Unit: "B", Meaning: "resident set of the worker", Shown: true},
 			{Name: "write", Title: "Host writes", Short: "Writes", Group: "Worker", Unit: "B/s", Meaning: "that the kernel counts for the worker", Shown: true},
 			{Name: "p99", Title: "p99", Short: "p99", Group: "Latency", Unit: "s", Meaning: "of each sample"}}

@@ -112,9 +112,20 @@ var functions = template.FuncMap{
 	"interval":  intervalText,
 	"plural":    func(n int, one, many string) string { return format.Plural(n, one, many) },
 	"severity":  func(s finding.Severity) string { return strings.ToUpper(string(s[:1])) + string(s[1:]) },
+	"meaning":   meaning,
 	"breakable": breakable,
 	"width":     func(share float64) template.CSS { return template.CSS(fmt.Sprintf("%.2f%%", 100*share)) },
 	"dict":      dict,
+}
+
+// meaning is what a resource means, without the title that stands before it, and its unit where the
+// figures have none.
+func meaning(r model.Resource) string {
+	text := strings.TrimPrefix(r.Meaning, r.Title+" ")
+	if r.Unit == "cores" {
+		text += " (1: one core)"
+	}
+	return text
 }
 
 // dict makes the data of a part of the template from pairs of name and value.
