@@ -7,7 +7,6 @@ var _ = register(
 			`{{if has .missing}}{{count .done}} of {{plural .planned "trial" ""}}{{else}}{{plural .planned "trial" ""}}{{end}} in {{seconds .seconds}}.{{if .conditions}} {{capital (join .conditions)}}.{{end}}`},
 	Entry{Code: "more", Example: Params{"count": 3}, Says: `{{.count}} more: --full`},
 	Entry{Code: "cell-failed", Says: `failed`},
-	Entry{Code: "cell-interrupted", Says: `interrupted`},
 	Entry{Code: "cell-no-figure", Says: `no figure`},
 	Entry{Code: "cell-held", Example: Params{"records": 9.1e6}, Says: `{{if .records}}held to {{number .records}}{{else}}held{{end}}`},
 	Entry{Code: "cell-broke-at-s", Example: Params{"seconds": 41.0}, Says: `at {{seconds .seconds}}`},
@@ -15,7 +14,6 @@ var _ = register(
 	Entry{Code: "cell-unsteady", Example: Params{"kind": "oscillation"}, Says: `{{if eq .kind "oscillation"}}oscillates{{else if eq .kind "rise"}}rises{{else}}unsteady{{end}}`},
 
 	Entry{Code: "section-refused", Example: Params{"arms": []string{"badger", "bbolt"}}, Says: `Not supported: {{join .arms}}.`},
-	Entry{Code: "section-failed", Example: Params{"arms": []string{"sqlite"}, "why": "the worker died"}, Says: `Failed: {{join .arms}} ({{clean .why}}).`},
 	Entry{Code: "section-no-figure", Example: Params{"arms": []string{"sqlite"}, "why": "no trial ended"}, Says: `No figure: {{join .arms}} ({{clean .why}}).`},
 	Entry{Code: "section-same-leaders", Example: Params{"cells": 4}, Says: `In the {{plural .cells "other cell" ""}} the same stores are fastest.`},
 	Entry{Code: "section-leaders", Example: Params{"phase": "insert", "leaders": []string{"pebble at 10 records (2.1×)", "bbolt at 10,000 records (1.4×)"}},

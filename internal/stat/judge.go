@@ -66,8 +66,5 @@ func equalPairs(arms int) []bool {
 // NoiseMax is the largest noise under which "no slower" is said: where things differ by more from themselves, a regression that matters could hide in it.
 const NoiseMax = 0.10
 
-// SlowerThan is the ratio, new ÷ old, below which a rate is slower by more than the threshold, counted as Distance counts: 1 ÷ 1.25 for 0.25.
-func SlowerThan(threshold float64) float64 { return 1 / (1 + threshold) }
-
 // Distance is how far a ratio is from 1, whichever way: 0.25 for 1.25 and for 0.8.
 func Distance(ratio float64) float64 { return math.Expm1(math.Abs(math.Log(ratio))) }
