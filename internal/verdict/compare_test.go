@@ -1,4 +1,4 @@
-package verdict_test
+package verdict
 
 import (
 	"encoding/json"
@@ -14,7 +14,6 @@ import (
 	"assay/internal/record"
 	"assay/internal/record/recordtest"
 	"assay/internal/spec"
-	"assay/internal/verdict"
 )
 
 // another is a run of the clean experiment with another seed and something changed.
@@ -27,7 +26,7 @@ func another(seed uint64, change func(s *recordtest.Shape)) *record.Run {
 
 func compared(t *testing.T, runs ...*record.Run) *model.Comparison {
 	t.Helper()
-	c, err := verdict.CompareRuns(runs)
+	c, err := CompareRuns(runs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,12 +118,12 @@ func TestCompareRuns_skips_what_one_side_lacks_with_its_reason(t *testing.T) {
 func TestCompareRuns_refuses(t *testing.T) {
 	other := cleanRun()
 	other.Experiment.Cells[0].Threads++
-	if _, err := verdict.CompareRuns([]*record.Run{cleanRun(), other}); err == nil {
+	if _, err := CompareRuns([]*record.Run{cleanRun(), other}); err == nil {
 		t.Error("runs without a common cell were compared")
 	}
 	same := cleanRun()
 	same.Directory = "runs/a"
-	if _, err := verdict.CompareRuns([]*record.Run{same, same}); err == nil {
+	if _, err := CompareRuns([]*record.Run{same, same}); err == nil {
 		t.Error("a run was compared with itself")
 	}
 }
@@ -134,12 +133,12 @@ func TestCompareArms(t *testing.T) {
 		old, new string
 		want     model.Outcome
 	}{{"oak", "elm", model.Regression}, {"elm", "oak", model.Improvement}} {
-		got, err := verdict.CompareArms(cleanRun(), c.old, c.new)
+		got, err := CompareArms(cleanRun(), c.old, c.new)
 		if err != nil || outcomeOf(got, "put", c.new, "rate") != c.want {
 			t.Errorf("%s to %s: %+v, %v", c.old, c.new, got, err)
 		}
 	}
-	if _, err := verdict.CompareArms(cleanRun(), "oak", "yew"); err == nil || !strings.Contains(err.Error(), "oak, elm and ash") {
+	if _, err := CompareArms(cleanRun(), "oak", "yew"); err == nil || !strings.Contains(err.Error(), "oak, elm and ash") {
 		t.Errorf("an arm that is not there: %v", err)
 	}
 }
@@ -181,19 +180,19 @@ func TestCriteria(t *testing.T) {
 	} {
 		var criteria []model.Criterion
 		for _, text := range strings.Split(c.texts, ", ") {
-			criterion, err := verdict.ParseCriterion(text)
+			criterion, err := ParseCriterion(text)
 			if err != nil {
 				t.Fatal(err)
 			}
 			criteria = append(criteria, criterion)
 		}
-		got, err := verdict.CompareRuns([]*record.Run{cleanRun(), slower}, criteria...)
+		got, err := CompareRuns([]*record.Run{cleanRun(), slower}, criteria...)
 		if err != nil || got.Outcome != c.want {
 			t.Errorf("%s: %v, want %s: %+v %v", c.texts, got.Outcome, c.want, got.Criteria, err)
 		}
 	}
 	for _, wrong := range []string{"", "rate", "rate < 95%", "p98 > 1.1x", "rate < 0x", "rate == 1x", "rate < 1.1x; rm"} {
-		if c, err := verdict.ParseCriterion(wrong); err == nil {
+		if c, err := ParseCriterion(wrong); err == nil {
 			t.Errorf("%q was taken: %+v", wrong, c)
 		}
 	}
@@ -201,7 +200,7 @@ func TestCriteria(t *testing.T) {
 
 // Each of these changes what is measured: half the rate is then no regression.
 func TestCompareRuns_does_not_compare_other_work(t *testing.T) {
-	put := func(r *record.Run) *spec.Phase { return specOf(r, "put") }
+	put := func(r *record.Run) *spec.Phase { return phaseNamedIn(r, "put") }
 	preceded := func(r *record.Run, p spec.Phase) { r.Experiment.Phases = slices.Insert(r.Experiment.Phases, 1, p) }
 	for what, change := range map[string]func(*record.Run){
 		"keys.bytes (old: 16, new: 500)":                           func(r *record.Run) { r.Experiment.Keys.Bytes = 500 },
@@ -233,7 +232,7 @@ func TestCompareRuns_does_not_compare_other_work(t *testing.T) {
 	for what, change := range map[string]func(*record.Run){
 		"nothing":                   func(*record.Run) {},
 		"a longer phase":            func(r *record.Run) { put(r).Duration *= 2 },
-		"a phase after it":          func(r *record.Run) { specOf(r, "get").Batch = 7 },
+		"a phase after it":          func(r *record.Run) { phaseNamedIn(r, "get").Batch = 7 },
 		"what was the default":      func(r *record.Run) { put(r).Threads, put(r).Batch, r.Experiment.Cache = 8, 1, spec.CacheWarm },
 		"the clock that auto takes": func(r *record.Run) { r.Experiment.Clock = "tsc" },
 	} {

@@ -226,7 +226,7 @@ func TestDetectors(t *testing.T) {
 			}
 		}, []finding.Code{finding.Conflicts}, finding.Params{"arm": "elm", "share": 0.25}},
 		{"less than the work", func(run *record.Run) {
-			fixed(run, func(p plan.Trial) record.Ending {
+			fixedWork(run, func(p plan.Trial) record.Ending {
 				if p.Arm == "elm" {
 					return record.EndedDuration
 				}

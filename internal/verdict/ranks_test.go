@@ -1,4 +1,4 @@
-package verdict_test
+package verdict
 
 import (
 	"fmt"
@@ -13,13 +13,12 @@ import (
 	"assay/internal/record"
 	"assay/internal/record/recordtest"
 	"assay/internal/spec"
-	"assay/internal/verdict"
 	"assay/store"
 )
 
 func TestTable_says_who_is_fastest(t *testing.T) {
 	put := tableOf(t, cleanRun(), "put")
-	oak, elm := rowOf(put, "oak"), rowOf(put, "elm")
+	oak, elm := rowIn(put, "oak"), rowIn(put, "elm")
 	if !slices.Equal(put.Best, []string{"oak"}) || put.Verdict.Code != "verdict-fastest" || oak.Rank != 1 || oak.Standing != model.Ranked {
 		t.Errorf("best %v: %s", put.Best, finding.Text(put.Verdict))
 	}
@@ -29,7 +28,7 @@ func TestTable_says_who_is_fastest(t *testing.T) {
 	if elm.ToBest == nil || math.Abs(elm.ToBest.Value-0.5) > 0.01 || !elm.ToBest.Significant || math.Abs(elm.ToBaseline.Value-elm.ToBest.Value) > 1e-9 {
 		t.Errorf("elm to the best: %+v", elm.ToBest)
 	}
-	if put.AA == nil || len(put.Ceilings) != 1 || put.Threshold < 0.03 || rowOf(put, "oak (A/A)").Standing != model.Reference || rowOf(put, "null").Rank != 0 {
+	if put.AA == nil || len(put.Ceilings) != 1 || put.Threshold < 0.03 || rowIn(put, "oak (A/A)").Standing != model.Reference || rowIn(put, "null").Rank != 0 {
 		t.Errorf("A/A %v, ceilings %v, threshold %v", put.AA, put.Ceilings, put.Threshold)
 	}
 	if p50, p99, most := oak.At(0.5), oak.At(0.99), oak.At(1); p50 == nil || *p50 >= *p99 || *p99 > *most || oak.Points[0].Low == nil {
@@ -38,15 +37,15 @@ func TestTable_says_who_is_fastest(t *testing.T) {
 	if oak.WriteAmplification == nil || math.Abs(*oak.WriteAmplification-1) > 0.01 || math.Abs(*oak.AllocBytes-48) > 0.01 || *oak.MemoryBytes != 90e6 {
 		t.Errorf("resources: %v %v %v", oak.WriteAmplification, oak.AllocBytes, oak.MemoryBytes)
 	}
-	if at := rowOf(tableOf(t, cleanRun(), "get"), "oak").WriteAmplification; at != nil {
+	if at := rowIn(tableOf(t, cleanRun(), "get"), "oak").WriteAmplification; at != nil {
 		t.Errorf("a phase that wrote nothing has a write amplification of %v", *at)
 	}
 }
 
 func TestTable_ties_have_one_letter_and_say_what_they_could_show(t *testing.T) {
 	put := tableOf(t, cleanRun(), "put")
-	elm, ash := rowOf(put, "elm"), rowOf(put, "ash")
-	if elm.Letters != ash.Letters || elm.Letters == rowOf(put, "oak").Letters || elm.Rank != 2 || ash.Rank != 2 {
+	elm, ash := rowIn(put, "elm"), rowIn(put, "ash")
+	if elm.Letters != ash.Letters || elm.Letters == rowIn(put, "oak").Letters || elm.Rank != 2 || ash.Rank != 2 {
 		t.Errorf("elm %s %d, ash %s %d", elm.Letters, elm.Rank, ash.Letters, ash.Rank)
 	}
 	run := cleanRun()
@@ -106,35 +105,35 @@ func TestTable_what_has_no_rank_says_why(t *testing.T) {
 		plant  func(run *record.Run)
 		reason finding.Code
 	}{
-		{"one marked block", func(run *record.Run) { markedBy(trialsOf(run, "oak")[3], lostRecords()) }, finding.MarkLost},
+		{"one marked block", func(run *record.Run) { markedBy(trials(run, "oak")[3], lostRecords()) }, finding.MarkLost},
 		{"an error that nobody marked", func(run *record.Run) {
-			p := phaseOf(trialsOf(run, "oak")[0], "put")
+			p := phaseOf(trials(run, "oak")[0], "put")
 			p.Operations[0].OK, p.Operations[0].Errors = p.Operations[0].OK-1, 1
 		}, finding.MarkFailed},
 		{"one failed block", func(run *record.Run) {
-			e := trialsOf(run, "oak")[0]
+			e := trials(run, "oak")[0]
 			e.State, e.Cause, e.Error, e.Phases = record.Failed, finding.CauseHung, "no answer", nil
 		}, finding.CauseHung},
 		{"all blocks disturbed", func(run *record.Run) {
-			for _, e := range trialsOf(run, "oak") {
+			for _, e := range trials(run, "oak") {
 				markedBy(e, othersBusy())
 			}
 		}, "reason-machine"},
 		{"nothing but missing trials", func(run *record.Run) {
-			for _, e := range trialsOf(run, "oak") {
+			for _, e := range trials(run, "oak") {
 				delete(run.Trials, e.Plan.ID)
 			}
 		}, "reason-no-trial-ended"},
 		{"no steady state", func(run *record.Run) {
-			for _, e := range trialsOf(run, "oak")[:3] {
+			for _, e := range trials(run, "oak")[:3] {
 				pace(run, e, "put", from(40, 0.5))
 			}
 		}, "reason-unsteady"},
-		{"a block without work", func(run *record.Run) { pace(run, trialsOf(run, "oak")[2], "put", times(0)) }, "reason-idle"},
+		{"a block without work", func(run *record.Run) { pace(run, trials(run, "oak")[2], "put", times(0)) }, "reason-idle"},
 		{"harness-bound", func(run *record.Run) { paceAll(run, "null", "put", times(0.012)) }, "reason-harness"},
-		{"open load", func(run *record.Run) { specOf(run, "put").Rate = 1000 }, "reason-open-load"},
+		{"open load", func(run *record.Run) { phaseNamedIn(run, "put").Rate = 1000 }, "reason-open-load"},
 		{"ended by the quota at once", func(run *record.Run) {
-			for _, e := range trialsOf(run, "oak") {
+			for _, e := range trials(run, "oak") {
 				p := phaseOf(e, "put")
 				p.EndedBy, p.ElapsedNS, p.Operations[0].OK, p.Attempted = record.EndedQuota, 80e6, 160e3, 160e3
 				run.Series[e.Plan.ID] = []record.Sample{{Phase: "put", At: 0.08, Seconds: 0.08, Operations: 160e3}}
@@ -146,7 +145,7 @@ func TestTable_what_has_no_rank_says_why(t *testing.T) {
 			c.plant(run)
 			put := tableOf(t, run, "put")
 			var reasons []finding.Message
-			if oak := rowOf(put, "oak"); oak != nil {
+			if oak := rowIn(put, "oak"); oak != nil {
 				if reasons = oak.Reasons; oak.Standing == model.Ranked || oak.Rank != 0 || oak.Letters != "" {
 					t.Errorf("oak has rank %d", oak.Rank)
 				}
@@ -156,8 +155,8 @@ func TestTable_what_has_no_rank_says_why(t *testing.T) {
 					reasons = append(reasons, a.Why)
 				}
 			}
-			if slices.Contains(put.Best, "oak") || !slices.Contains(codesOf(reasons), c.reason) {
-				t.Errorf("best %v; reasons %v, want %s", put.Best, codesOf(reasons), c.reason)
+			if slices.Contains(put.Best, "oak") || !slices.Contains(messageCodes(reasons), c.reason) {
+				t.Errorf("best %v; reasons %v, want %s", put.Best, messageCodes(reasons), c.reason)
 			}
 		})
 	}
@@ -165,8 +164,8 @@ func TestTable_what_has_no_rank_says_why(t *testing.T) {
 
 func TestTable_disturbed_block_costs_the_block_and_not_the_rank(t *testing.T) {
 	run := cleanRun()
-	markedBy(trialsOf(run, "oak")[0], othersBusy())
-	if oak := rowOf(tableOf(t, run, "put"), "oak"); oak.Standing != model.Ranked || oak.Rate.Blocks != 4 {
+	markedBy(trials(run, "oak")[0], othersBusy())
+	if oak := rowIn(tableOf(t, run, "put"), "oak"); oak.Standing != model.Ranked || oak.Rate.Blocks != 4 {
 		t.Errorf("%s over %d blocks: %v", oak.Standing, oak.Rate.Blocks, oak.Reasons)
 	}
 }
@@ -174,7 +173,7 @@ func TestTable_disturbed_block_costs_the_block_and_not_the_rank(t *testing.T) {
 // A trial that the machine spoilt is run again: the last good try of its block counts.
 func TestTable_repeated_trial_takes_the_place_of_the_spoilt_one(t *testing.T) {
 	run := cleanRun()
-	first := trialsOf(run, "oak")[0]
+	first := trials(run, "oak")[0]
 	again := *first
 	again.Plan.ID, again.Plan.Again = first.Plan.ID+"-again", 1
 	run.Plan = append(run.Plan, again.Plan)
@@ -182,7 +181,7 @@ func TestTable_repeated_trial_takes_the_place_of_the_spoilt_one(t *testing.T) {
 	markedBy(first, othersBusy())
 	again.Phases = slices.Clone(first.Phases)
 	r := resultOf(t, run)
-	oak := rowOf(&r.Tables[0], "oak")
+	oak := rowIn(&r.Tables[0], "oak")
 	if oak.Rate.Blocks != 5 || oak.Standing != model.Ranked || oak.Marked || r.Runs[0].Counts.Repeated != 1 {
 		t.Errorf("%s over %d blocks, %d repeated", oak.Standing, oak.Rate.Blocks, r.Runs[0].Counts.Repeated)
 	}
@@ -199,7 +198,7 @@ func TestTable_lost_slow_block_does_not_crown_the_slower(t *testing.T) {
 		}
 	}
 	put := tableOf(t, run, "put")
-	if elm := rowOf(put, "elm"); !slices.Equal(put.Best, []string{"oak"}) || elm.Rank != 2 || elm.ToBest.Value > 0.9 || elm.Rate.Value > rowOf(put, "oak").Rate.Value {
+	if elm := rowIn(put, "elm"); !slices.Equal(put.Best, []string{"oak"}) || elm.Rank != 2 || elm.ToBest.Value > 0.9 || elm.Rate.Value > rowIn(put, "oak").Rate.Value {
 		t.Errorf("%s; elm %+v", finding.Text(put.Verdict), elm.ToBest)
 	}
 }
@@ -208,13 +207,13 @@ func TestTable_lost_slow_block_does_not_crown_the_slower(t *testing.T) {
 func TestTable_rate_leaves_out_warm_up_but_not_of_fixed_work(t *testing.T) {
 	run := cleanRun()
 	paceAll(run, "elm", "put", func(second int) float64 { return min(1, 0.3+0.1*float64(second)) })
-	elm := rowOf(tableOf(t, run, "put"), "elm")
+	elm := rowIn(tableOf(t, run, "put"), "elm")
 	if math.Abs(elm.Rate.Value/100e3-1) > 0.02 {
 		t.Errorf("the warm-up is in the rate: %v", elm.Rate.Value)
 	}
 	fixedWork(run, func(plan.Trial) record.Ending { return record.EndedOperations })
 	put := tableOf(t, run, "put")
-	if elm := rowOf(put, "elm"); !put.FixedWork || elm.Rate.Value > 97e3 {
+	if elm := rowIn(put, "elm"); !put.FixedWork || elm.Rate.Value > 97e3 {
 		t.Errorf("fixed work %v without its warm-up: %v", put.FixedWork, elm.Rate.Value)
 	}
 }
@@ -230,7 +229,7 @@ func TestTable_fixed_work_is_ranked_though_it_never_settles(t *testing.T) {
 			return record.EndedOperations
 		})
 		put := tableOf(t, run, "put")
-		if oak := rowOf(put, "oak"); oak.Standing != model.Ranked || put.FixedWork != (ending == record.EndedOperations) {
+		if oak := rowIn(put, "oak"); oak.Standing != model.Ranked || put.FixedWork != (ending == record.EndedOperations) {
 			t.Errorf("ash ended by %s: oak %s, fixed work %v", ending, oak.Standing, put.FixedWork)
 		}
 	}
@@ -238,7 +237,7 @@ func TestTable_fixed_work_is_ranked_though_it_never_settles(t *testing.T) {
 
 func TestTable_counts_only_what_ended_well(t *testing.T) {
 	run := cleanRun()
-	for _, e := range trialsOf(run, "elm") {
+	for _, e := range trials(run, "elm") {
 		for i := range run.Series[e.Plan.ID] {
 			sample := &run.Series[e.Plan.ID][i]
 			sample.Bad = sample.Operations / 2
@@ -248,7 +247,7 @@ func TestTable_counts_only_what_ended_well(t *testing.T) {
 		op.OK -= op.Errors
 	}
 	r := resultOf(t, run)
-	if elm := rowOf(&r.Tables[0], "elm"); math.Abs(elm.Rate.Value/50e3-1) > 0.02 || elm.Standing == model.Ranked {
+	if elm := rowIn(&r.Tables[0], "elm"); math.Abs(elm.Rate.Value/50e3-1) > 0.02 || elm.Standing == model.Ranked {
 		t.Errorf("half of 100 k/s are errors, the rate is %v", elm.Rate.Value)
 	}
 	if r.Runs[0].Counts.Marked != 5 {
@@ -259,11 +258,11 @@ func TestTable_counts_only_what_ended_well(t *testing.T) {
 // Records a second are those of the operations that the rate is of.
 func TestTable_records_are_of_the_same_stretch_as_the_rate(t *testing.T) {
 	run := cleanRun()
-	for _, e := range trialsOf(run, "oak") {
+	for _, e := range trials(run, "oak") {
 		p := phaseOf(e, "put")
 		p.Operations[0].Items = 100 * p.Operations[0].OK
 	}
-	if oak := rowOf(tableOf(t, run, "put"), "oak"); oak.Records == nil || math.Abs(oak.Records.Value/oak.Rate.Value-100) > 1e-6 {
+	if oak := rowIn(tableOf(t, run, "put"), "oak"); oak.Records == nil || math.Abs(oak.Records.Value/oak.Rate.Value-100) > 1e-6 {
 		t.Errorf("%v records in %v operations of 100", oak.Records, oak.Rate)
 	}
 }
@@ -271,16 +270,16 @@ func TestTable_records_are_of_the_same_stretch_as_the_rate(t *testing.T) {
 // Nothing begins once a phase's time is over: waiting for what is under way then is no rate.
 func TestTable_waiting_for_the_last_operations_is_no_rate(t *testing.T) {
 	run := cleanRun()
-	specOf(run, "put").Duration = 60 * time.Second
-	want := rowOf(tableOf(t, run, "put"), "elm").Rate.Value
-	for _, e := range trialsOf(run, "elm") {
+	phaseNamedIn(run, "put").Duration = 60 * time.Second
+	want := rowIn(tableOf(t, run, "put"), "elm").Rate.Value
+	for _, e := range trials(run, "elm") {
 		for second := range 20 {
 			run.Series[e.Plan.ID] = append(run.Series[e.Plan.ID], record.Sample{Phase: "put", At: 61 + float64(second), Seconds: 1})
 		}
 		phaseOf(e, "put").ElapsedNS += 20e9
 	}
 	put := tableOf(t, run, "put")
-	if elm := rowOf(put, "elm"); math.Abs(elm.Rate.Value-want) > 0.001*want || *elm.WorstSample < want/2 {
+	if elm := rowIn(put, "elm"); math.Abs(elm.Rate.Value-want) > 0.001*want || *elm.WorstSample < want/2 {
 		t.Errorf("%.0f/s in place of %.0f, at worst %.0f", elm.Rate.Value, want, *elm.WorstSample)
 	}
 	for _, s := range put.Series {
@@ -293,17 +292,17 @@ func TestTable_waiting_for_the_last_operations_is_no_rate(t *testing.T) {
 func TestTable_maximum_is_exact(t *testing.T) {
 	run := cleanRun()
 	var longest uint64
-	for _, e := range trialsOf(run, "elm") {
+	for _, e := range trials(run, "elm") {
 		longest = max(longest, phaseOf(e, "put").Operations[0].MaxNS)
 	}
-	if got := rowOf(tableOf(t, run, "put"), "elm").At(1); got == nil || *got != float64(longest) {
+	if got := rowIn(tableOf(t, run, "put"), "elm").At(1); got == nil || *got != float64(longest) {
 		t.Errorf("maximum %v, recorded %d", got, longest)
 	}
 }
 
 func TestTable_marked_twin_measures_no_noise(t *testing.T) {
 	run := cleanRun()
-	for _, e := range trialsOf(run, "oak (A/A)") {
+	for _, e := range trials(run, "oak (A/A)") {
 		markedBy(e, lostRecords())
 	}
 	if put := tableOf(t, run, "put"); put.AA != nil || put.Threshold != 0.03 {
@@ -335,7 +334,7 @@ func TestTable_store_that_did_nothing(t *testing.T) {
 		paceAll(run, arm, "put", times(0))
 	}
 	put := tableOf(t, run, "put")
-	if elm := rowOf(put, "elm"); elm.Standing == model.Ranked || elm.ToBest != nil || !slices.Contains(codesOf(elm.Reasons), "reason-nothing-done") || put.AA != nil || put.Best[0] != "oak" {
+	if elm := rowIn(put, "elm"); elm.Standing == model.Ranked || elm.ToBest != nil || !slices.Contains(messageCodes(elm.Reasons), "reason-nothing-done") || put.AA != nil || put.Best[0] != "oak" {
 		t.Errorf("%+v", elm)
 	}
 }
@@ -356,7 +355,7 @@ func TestTable_each_store_is_held_against_the_ceiling_of_its_own_worker(t *testi
 			}
 		}
 		put := tableOf(t, run, "put")
-		elm, oak := rowOf(put, "elm"), rowOf(put, "oak")
+		elm, oak := rowIn(put, "elm"), rowIn(put, "oak")
 		if elm.Ceiling != "nought" || math.Abs(*elm.HarnessShare-100e3/rate) > 0.01 || (elm.Standing == model.Ranked) == bound {
 			t.Errorf("elm: bounded by %q, share %v, %s", elm.Ceiling, *elm.HarnessShare, elm.Standing)
 		}
@@ -367,12 +366,12 @@ func TestTable_each_store_is_held_against_the_ceiling_of_its_own_worker(t *testi
 }
 
 func TestResult_refuses_a_run_without_a_plan(t *testing.T) {
-	if _, err := verdict.Result(&record.Run{}); err == nil {
+	if _, err := Result(&record.Run{}); err == nil {
 		t.Error("a run without a plan was reported")
 	}
 	run := cleanRun()
 	run.Plan[0].Cell = 9
-	if _, err := verdict.Result(run); err == nil {
+	if _, err := Result(run); err == nil {
 		t.Error("a plan that does not fit its experiment was reported")
 	}
 }

@@ -1,7 +1,6 @@
-package verdict_test
+package verdict
 
 import (
-	"encoding/json"
 	"math"
 	"slices"
 	"testing"
@@ -11,35 +10,9 @@ import (
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/record/recordtest"
-	"assay/internal/spec"
-	"assay/internal/verdict"
-	"assay/store"
 )
 
 // Runs that never ran, and what may be planted in them.
-
-// clean is a run without anything to find: one class, quiet arms that lie far apart.
-func clean() recordtest.Shape {
-	return recordtest.Shape{
-		Name: "clean", Classes: []store.Durability{store.D1}, Blocks: 5, Seconds: 60, Seed: 7, AA: true, Ceiling: true,
-		Arms: []recordtest.Arm{
-			{Name: "oak", PutRate: 200e3, GetRate: 300e3, Noise: 0.03, BlockNoise: 0.005, WarmupSeconds: 5, DiskFactor: 1, RSSBytes: 90e6, AllocBytes: 48, Allocs: 1},
-			{Name: "elm", PutRate: 100e3, GetRate: 150e3, Noise: 0.03, BlockNoise: 0.005, DiskFactor: 2, RSSBytes: 90e6},
-			{Name: "ash", PutRate: 100.5e3, GetRate: 50e3, Noise: 0.03, BlockNoise: 0.005, DiskFactor: 1, RSSBytes: 90e6},
-		},
-	}
-}
-
-// built makes a run whose data outgrows the memory limit, so that reads are not all of memory.
-func built(s recordtest.Shape) *record.Run {
-	run := recordtest.Run(s)
-	for i := range run.Experiment.Cells {
-		run.Experiment.Cells[i].MemoryLimit = 200e6
-	}
-	return run
-}
-
-func cleanRun() *record.Run { return built(clean()) }
 
 // raceOf makes a run of so many blocks with arms of these rates; the first is the baseline.
 func raceOf(blocks int, arms ...recordtest.Arm) *record.Run {
@@ -59,19 +32,6 @@ func runner(name string, rate float64) recordtest.Arm {
 	return recordtest.Arm{Name: name, PutRate: rate}
 }
 
-// resultOf makes the result, which must be JSON: without NaN and infinity.
-func resultOf(t *testing.T, runs ...*record.Run) *model.Result {
-	t.Helper()
-	r, err := verdict.Result(runs...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := json.Marshal(r); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
 func tableOf(t *testing.T, run *record.Run, phase string) *model.Table {
 	t.Helper()
 	r := resultOf(t, run)
@@ -83,7 +43,7 @@ func tableOf(t *testing.T, run *record.Run, phase string) *model.Table {
 }
 
 // rowOf returns the row of an arm; nil: it has none.
-func rowOf(t *model.Table, arm string) *model.Row {
+func rowIn(t *model.Table, arm string) *model.Row {
 	at := slices.IndexFunc(t.Rows, func(r model.Row) bool { return r.Arm == arm })
 	if at < 0 {
 		return nil
@@ -91,30 +51,11 @@ func rowOf(t *model.Table, arm string) *model.Row {
 	return &t.Rows[at]
 }
 
-func codesOf(messages []finding.Message) (codes []finding.Code) {
+func messageCodes(messages []finding.Message) (codes []finding.Code) {
 	for _, m := range messages {
 		codes = append(codes, m.Code)
 	}
 	return codes
-}
-
-func trialsOf(run *record.Run, arm string) (all []*record.Trial) {
-	for _, p := range run.Plan {
-		if t := run.Trials[p.ID]; t != nil && p.Arm == arm {
-			all = append(all, t)
-		}
-	}
-	return all
-}
-
-func phaseOf(t *record.Trial, name string) *record.Phase {
-	at := slices.IndexFunc(t.Phases, func(p record.Phase) bool { return p.Name == name })
-	return &t.Phases[at]
-}
-
-func specOf(run *record.Run, name string) *spec.Phase {
-	at := slices.IndexFunc(run.Experiment.Phases, func(p spec.Phase) bool { return p.Name == name })
-	return &run.Experiment.Phases[at]
 }
 
 // pace multiplies the rate of each second of a trial's phase.
@@ -131,7 +72,7 @@ func pace(run *record.Run, t *record.Trial, phase string, factor func(second int
 }
 
 func paceAll(run *record.Run, arm, phase string, factor func(second int) float64) {
-	for _, t := range trialsOf(run, arm) {
+	for _, t := range trials(run, arm) {
 		pace(run, t, phase, factor)
 	}
 }
@@ -159,7 +100,7 @@ func lostRecords() finding.Message { return finding.New(finding.MarkLost, "count
 
 // fixedWork makes put a number of operations, which trials end as is told.
 func fixedWork(run *record.Run, ended func(p plan.Trial) record.Ending) {
-	specOf(run, "put").Operations = 6_000_000
+	phaseNamedIn(run, "put").Operations = 6_000_000
 	for _, p := range run.Plan {
 		phaseOf(run.Trials[p.ID], "put").EndedBy = ended(p)
 	}
@@ -169,7 +110,7 @@ func fixedWork(run *record.Run, ended func(p plan.Trial) record.Ending) {
 // measured phase.
 func growing(run *record.Run) *record.Run {
 	run.Experiment.Phases = run.Experiment.Phases[:2]
-	specOf(run, "put").Mix = map[string]float64{"insert": 1}
+	phaseNamedIn(run, "put").Mix = map[string]float64{"insert": 1}
 	for _, t := range run.Trials {
 		if t.State == record.Refused {
 			continue

@@ -1,4 +1,4 @@
-package verdict_test
+package verdict
 
 import (
 	"bytes"
@@ -155,7 +155,7 @@ func TestSummary_next(t *testing.T) {
 	for _, trial := range broken.Trials {
 		markedBy(trial, othersBusy())
 	}
-	markedBy(trialsOf(broken, "ash")[0], lostRecords())
+	markedBy(trials(broken, "ash")[0], lostRecords())
 	if next := resultOf(t, broken).Summary.Next; len(next) != 2 || next[0].Command != "assay report 'runs/a b' --full" || next[1].Command != "assay doctor" {
 		t.Errorf("a store failed, and the machine was busy: %+v", next)
 	}

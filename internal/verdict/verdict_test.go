@@ -37,9 +37,9 @@ func built(s recordtest.Shape) *record.Run {
 }
 
 // resultOf reports a run. Its JSON must be writable: it has no NaN and no infinity.
-func resultOf(t *testing.T, run *record.Run) *model.Result {
+func resultOf(t *testing.T, runs ...*record.Run) *model.Result {
 	t.Helper()
-	r, err := Result(run)
+	r, err := Result(runs...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,13 +152,5 @@ func shorten(run *record.Run, t *record.Trial, seconds int) {
 	run.Series[t.Plan.ID] = kept
 	for i := range t.Phases {
 		t.Phases[i].ElapsedNS = int64(seconds) * 1e9
-	}
-}
-
-// fixed makes put a number of operations, which trials end as is told.
-func fixed(run *record.Run, ended func(p plan.Trial) record.Ending) {
-	phaseNamedIn(run, "put").Operations = 6_000_000
-	for _, p := range run.Plan {
-		phaseOf(run.Trials[p.ID], "put").EndedBy = ended(p)
 	}
 }
