@@ -42,8 +42,8 @@ var _ = register(
 	Entry{Code: "unclear-noisy", Example: Params{"tables": 3, "of": 12, "places": []string{"get (D3)", "put (D1)"}, "blocks": 3},
 		Says: `Too noisy to compare in {{plural .blocks "block" ""}}: {{.tables}} of {{plural .of "table" ""}} ({{list .places}}).`},
 	Entry{Code: "unclear-few-blocks", Example: Params{"tables": 12, "blocks": 1}, Says: `{{plural .blocks "block is" "blocks are"}} too few to compare ({{plural .tables "table" ""}}).`},
-	Entry{Code: "unclear-no-rank", Example: Params{"places": []string{"insert (D1)"}, "why": "no trial ended"}, Says: `Nothing is ranked{{if not (has .all)}} in {{list .places}}{{end}}: {{.why}}.`},
-	Entry{Code: "unclear-one-rank", Example: Params{"places": []string{"insert (D1)"}, "why": "no steady state in 2 of 3 blocks (step)"}, Says: `Only one store has a rank in {{list .places}}. Others: {{.why}}.`},
+	Entry{Code: "unclear-no-rank", Example: Params{"places": []string{"insert (D1)"}, "why": "no trial ended"}, Says: `Nothing is ranked{{if not (has .all)}} in {{list .places}}{{end}}{{if .why}}: {{.why}}{{end}}.`},
+	Entry{Code: "unclear-one-rank", Example: Params{"places": []string{"insert (D1)"}, "why": "no steady state in 2 of 3 blocks (step)"}, Says: `Only one store has a rank in {{list .places}}.{{if .why}} Others: {{.why}}.{{end}}`},
 
 	Entry{Code: "next-resume", Example: Params{"trials": 12}, Says: `{{plural .trials "trial is" "trials are"}} left to do.`},
 	Entry{Code: "next-enough-blocks", Example: Params{"blocks": 5}, Says: `{{plural .blocks "block allows" "blocks allow"}} stores to be compared.`},

@@ -212,8 +212,9 @@ func detectNoise(run *record.Run, tables []*table) []finding.Finding {
 	}
 	slices.SortStableFunc(noisy, func(a, b *table) int { return cmp.Compare(stat.Distance(b.AA.Value), stat.Distance(a.AA.Value)) })
 	var evidence []finding.Evidence
-	var each []string
+	var arms, each []string
 	for _, t := range noisy {
+		arms = append(arms, t.Baseline)
 		m := finding.New(finding.SeenNoise, "place", t.place(), "ratio", t.AA.Value)
 		if t.AA.Low != nil {
 			m = m.With("low", *t.AA.Low, "high", *t.AA.High)
@@ -222,6 +223,6 @@ func detectNoise(run *record.Run, tables []*table) []finding.Finding {
 		each = append(each, format.Percent(stat.Distance(t.AA.Value))+" in "+t.place())
 	}
 	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID},
-		finding.New(finding.Noisy, "arm", run.Experiment.Baseline, "tables", len(noisy), "of", compared,
+		finding.New(finding.Noisy, "arms", distinctWords(arms), "tables", len(noisy), "of", compared,
 			"share", stat.Distance(noisy[0].AA.Value), "by_table", each), evidence...)}
 }

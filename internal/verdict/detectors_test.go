@@ -195,7 +195,7 @@ func TestDetectors(t *testing.T) {
 		{"one block", func(run *record.Run) {
 			run.Plan = slices.DeleteFunc(run.Plan, func(p plan.Trial) bool { return p.Block > 1 })
 		}, nil, nil}, // the verdicts say so
-		{"a noisy machine", func(run *record.Run) { slow(run, "oak (A/A)", 0.85) }, []finding.Code{finding.Noisy}, finding.Params{"tables": 2, "of": 2, "arm": "oak", "by_table": []string{"18 % in put (D1)", "18 % in get (D1)"}}},
+		{"a noisy machine", func(run *record.Run) { slow(run, "oak (A/A)", 0.85) }, []finding.Code{finding.Noisy}, finding.Params{"tables": 2, "of": 2, "arms": []string{"oak"}, "by_table": []string{"18 % in put (D1)", "18 % in get (D1)"}}},
 		{"no twin", func(run *record.Run) { drop(run, "oak (A/A)") }, nil, nil}, // the tables note it
 		{"data in memory", func(run *record.Run) { run.Experiment.Cells[0].MemoryLimit = 2e9 }, []finding.Code{finding.InMemory}, finding.Params{"tables": 1, "of": 1}},
 		{"data in the store's cache", func(run *record.Run) {

@@ -35,21 +35,24 @@ func summaryOf(runs []*record.Run, tables [][]*table, r *model.Result) model.Sum
 		s.Sections = append(s.Sections, sections...)
 		s.Answer = append(s.Answer, answersOf(run, shown)...)
 		s.Clear = append(s.Clear, clearOf(shown)...)
-		s.NotClear = append(s.NotClear, unclearOf(shown, run.Blocks())...)
+		s.NotClear = append(s.NotClear, unclearOf(shown, run.Blocks(), trusted(r))...)
 		s.Next = append(s.Next, nextOf(run, r.Runs[i], shown, r)...)
 	}
-	for _, g := range r.Groups {
-		if g.Severity != finding.Notice && !g.Answer {
-			var members []finding.Finding
-			for _, at := range g.Of {
-				members = append(members, r.Findings[at])
-			}
-			s.Trust = append(s.Trust, finding.Together(members))
+	for _, g := range trusted(r) {
+		var members []finding.Finding
+		for _, at := range g.Of {
+			members = append(members, r.Findings[at])
 		}
+		s.Trust = append(s.Trust, finding.Together(members))
 	}
 	s.Clear, s.NotClear, s.Trust = atMost(s.Clear, clearMax), atMost(s.NotClear, unclearMax), atMost(s.Trust, trustMax)
 	s.Next = s.Next[:min(len(s.Next), nextMax)]
 	return s
+}
+
+// trusted are the groups that say how far the figures can be trusted.
+func trusted(r *model.Result) []model.Group {
+	return slices.DeleteFunc(slices.Clone(r.Groups), func(g model.Group) bool { return g.Severity == finding.Notice || g.Answer })
 }
 
 // atMost keeps the first messages and counts the others in a last one.
@@ -224,8 +227,9 @@ func clearOf(tables []*table) (messages []finding.Message) {
 	return messages
 }
 
-// unclearOf says what is undecided and why, one line a cause.
-func unclearOf(tables []*table, blocks int) (messages []finding.Message) {
+// unclearOf says what is undecided and why, one line a cause. A cause that the groups tell of is left to
+// them.
+func unclearOf(tables []*table, blocks int, groups []model.Group) (messages []finding.Message) {
 	var tied, none, one []*table
 	few, compared, detectable := 0, 0, 0.0
 	for _, t := range tables {
@@ -259,20 +263,20 @@ func unclearOf(tables []*table, blocks int) (messages []finding.Message) {
 		messages = append(messages, finding.New("unclear-few-blocks", "tables", few, "blocks", blocks))
 	}
 	if len(none) > 0 {
-		m := finding.New("unclear-no-rank", "places", placesOf(none), "why", commonReason(none))
+		m := finding.New("unclear-no-rank", "places", placesOf(none), "why", commonReason(none, groups))
 		if len(none) == len(tables) && len(none) > 1 {
 			m = m.With("all", true)
 		}
 		messages = append(messages, m)
 	}
 	if len(one) > 0 {
-		messages = append(messages, finding.New("unclear-one-rank", "places", placesOf(one), "why", commonReason(one)))
+		messages = append(messages, finding.New("unclear-one-rank", "places", placesOf(one), "why", commonReason(one, groups)))
 	}
 	return messages
 }
 
-// commonReason is the reason that most stores without a rank have.
-func commonReason(tables []*table) string {
+// commonReason is the reason that most stores without a rank have; "" where one of the groups tells it.
+func commonReason(tables []*table, groups []model.Group) string {
 	var codes []finding.Code
 	first := map[finding.Code]string{}
 	for _, t := range tables {
@@ -285,7 +289,25 @@ func commonReason(tables []*table) string {
 		}
 	}
 	most, _ := mostFrequent(codes)
+	if slices.ContainsFunc(groups, func(g model.Group) bool { return tells(g, most) }) {
+		return ""
+	}
 	return strings.TrimSuffix(first[most], ".")
+}
+
+// tells reports whether a group is about what a reason against a rank names.
+func tells(g model.Group, reason finding.Code) bool {
+	entry, _ := finding.Lookup(g.Code)
+	why, _ := finding.Lookup(reason)
+	switch {
+	case why.Fault != "":
+		return why.Fault == g.Code
+	case slices.Contains(finding.Causes, reason):
+		return g.Code == finding.TrialFailed || reason == finding.CauseDiskFull && g.Code == finding.FaultDiskFull
+	case reason == "reason-machine":
+		return entry.Machine
+	}
+	return reason == "reason-harness" && g.Code == finding.HarnessBound || reason == g.Code
 }
 
 func placesOf(tables []*table) (places []string) {

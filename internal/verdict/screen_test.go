@@ -168,6 +168,27 @@ func TestSummary_next(t *testing.T) {
 	}
 }
 
+// What Trust tells is not told again as the reason why nothing is ranked; any other reason is.
+func TestSummary_tells_a_reason_once(t *testing.T) {
+	busy := raceOf(3, runner("elm", 100e3), runner("ash", 200e3))
+	idle := raceOf(3, runner("elm", 100e3), runner("ash", 200e3))
+	for _, trial := range busy.Trials {
+		markedBy(trial, othersBusy())
+	}
+	for _, trial := range append(trials(idle, "elm"), trials(idle, "ash")...) {
+		trial.State, trial.Cause, trial.Error = record.Interrupted, finding.CauseInterrupted, "stopped by the user"
+	}
+	for why, run := range map[string]*record.Run{"": busy, "interrupted": idle} {
+		s := resultOf(t, run).Summary
+		if len(s.NotClear) != 1 || s.NotClear[0].Code != "unclear-no-rank" || len(s.Trust) == 0 {
+			t.Fatalf("%+v %+v", s.NotClear, s.Trust)
+		}
+		if got := s.NotClear[0].Params["why"].(string); (got == "") != (why == "") || !strings.Contains(got, why) {
+			t.Errorf("why nothing is ranked: %q, want %q", got, why)
+		}
+	}
+}
+
 // What changes from cell to cell is said, and not every cell drawn.
 func TestSummary_says_what_changes_between_cells(t *testing.T) {
 	s := clean()
