@@ -246,6 +246,9 @@ func (p *page) kinds(rows []model.Row) {
 	}
 }
 
+// effectsMax is how many findings are written beneath the one that explains them.
+const effectsMax = 6
+
 // findings writes one cause at a time, with its first pieces of evidence.
 func (p *page) findings(r *model.Result) {
 	if len(r.Groups) == 0 {
@@ -267,12 +270,15 @@ func (p *page) findings(r *model.Result) {
 				point(strings.TrimPrefix(e.Trial+": ", ": ") + finding.Text(e.Message))
 			}
 		}
-		for _, at := range first(g.Effects, 3) {
+		for _, at := range first(g.Effects, effectsMax) {
 			f := r.Findings[at]
 			point(finding.Text(f.Message))
 			for _, e := range first(f.Evidence, 1) {
 				point(strings.TrimPrefix(e.Trial+": ", ": ") + finding.Text(e.Message))
 			}
+		}
+		if more := len(g.Effects) - effectsMax; more > 0 {
+			point(format.Plural(more, "more effect", "") + ".")
 		}
 		if g.Remedy != "" {
 			p.wrapped(strings.Repeat(" ", labelCols-2)+"→ ", p.plain, labelCols, g.Remedy)
