@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"assay/internal/finding"
 	"assay/internal/model"
 	"assay/internal/record"
+	"assay/internal/report/text"
 )
 
 // TestCauses plants a cause with its effects, and what only looks like one.
@@ -101,6 +103,30 @@ func TestCauses_names_the_twin_where_it_differs(t *testing.T) {
 		told := resultOf(t, run).Summary.Trust
 		if len(told) != 1 || strings.Contains(finding.Text(told[0]), "(A/A)") == both {
 			t.Errorf("both %v: %+v", both, told)
+		}
+	}
+}
+
+// What a cause explains is not on the screen, and beneath the cause in the full report, with the store's own words.
+func TestCauses_effects_are_in_the_full_report(t *testing.T) {
+	run := cleanRun()
+	e := trials(run, "elm")[0]
+	p := phaseOf(e, "put")
+	p.Operations[0].OK, p.Operations[0].Errors = p.Operations[0].OK-40, 40
+	p.Messages = []record.Message{{Operation: "update", Outcome: "error", Text: "no space left on device", Count: 40}}
+	e.State, e.Marks = record.Marked, []finding.Mark{{Message: finding.New(finding.MarkDiskFull), Phase: "put"}}
+	r := resultOf(t, run)
+	var full bytes.Buffer
+	if err := text.Full(&full, r, text.Options{Width: 200}); err != nil {
+		t.Fatal(err)
+	}
+	_, findings, _ := strings.Cut(strings.Join(strings.Fields(full.String()), " "), "── Findings ──")
+	for _, want := range []string{"elm filled the disk", "elm had 40 failed operations", "no space left on device"} {
+		if !strings.Contains(findings, want) {
+			t.Errorf("the full report lacks %q:\n%s", want, findings)
+		}
+		if strings.Contains(screenOf(t, r), want) != (want == "elm filled the disk") {
+			t.Errorf("%q on the screen:\n%s", want, screenOf(t, r))
 		}
 	}
 }
