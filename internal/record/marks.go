@@ -29,18 +29,20 @@ func (p *Phase) Marks() (marks []finding.Mark) {
 	mark(finding.MarkLost, lost, "lost")
 	mark(finding.MarkFailed, failed, "error", "timeout")
 	mark(finding.MarkUnfinished, p.Unfinished)
-	if h := p.History; h != nil && !h.Eventual {
+	if h := p.History; h != nil {
 		mark := func(code finding.Code, count uint64, pairs ...any) {
 			if count > 0 {
 				m := finding.New(code, "count", count, "of", h.Reads).With(pairs...)
 				marks = append(marks, finding.Mark{Message: m, Phase: p.Name})
 			}
 		}
-		mark(finding.MarkStaleReads, h.Stale, "late_ns", h.LateP50NS, "late_max_ns", h.LateMaxNS)
+		if !h.Eventual { // such a store may answer with what was, but not with what was never written
+			mark(finding.MarkStaleReads, h.Stale, "late_ns", h.LateP50NS, "late_max_ns", h.LateMaxNS)
+			mark(finding.MarkVanished, h.Vanished)
+			mark(finding.MarkUnordered, uint64(h.Unordered))
+		}
 		mark(finding.MarkLostUpdates, h.LostUpdates)
-		mark(finding.MarkVanished, h.Vanished)
 		mark(finding.MarkGhosts, h.Ghosts)
-		mark(finding.MarkUnordered, uint64(h.Unordered))
 	}
 	if outcomes := done + p.Unfinished; outcomes != p.Attempted {
 		marks = append(marks, finding.Mark{Phase: p.Name, Message: finding.New(finding.MarkSum, "attempted", p.Attempted, "outcomes", outcomes)})

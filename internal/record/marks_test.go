@@ -1,0 +1,33 @@
+package record
+
+import (
+	"slices"
+	"testing"
+
+	"assay/internal/finding"
+	"assay/internal/history"
+)
+
+// A store that promises less than order may answer with what was, but not with what was never written.
+func TestWhatAnEventualStoreIsMarkedFor(t *testing.T) {
+	found := history.Consistency{Reads: 1000, Stale: 5, Vanished: 1, Unordered: 2, LostUpdates: 3, Ghosts: 4}
+	always := []finding.Code{finding.MarkLostUpdates, finding.MarkGhosts}
+	ordered := []finding.Code{finding.MarkStaleReads, finding.MarkVanished, finding.MarkUnordered}
+	for _, eventual := range []bool{false, true} {
+		p := Phase{Name: "mixed", History: &History{Consistency: found, Eventual: eventual}}
+		var codes []finding.Code
+		for _, m := range p.Marks() {
+			codes = append(codes, m.Code)
+		}
+		for _, code := range always {
+			if !slices.Contains(codes, code) {
+				t.Errorf("eventual %v: %s is no mark", eventual, code)
+			}
+		}
+		for _, code := range ordered {
+			if slices.Contains(codes, code) == eventual {
+				t.Errorf("eventual %v: marks are %v", eventual, codes)
+			}
+		}
+	}
+}
