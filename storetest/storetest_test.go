@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -20,6 +21,12 @@ const asWorker = "as-worker"
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == asWorker {
 		os.Exit(serve(os.Args[2]))
+	}
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		if err := parallel.Value.Set("6"); err != nil { // workers are waited for
+			panic(err)
+		}
 	}
 	os.Exit(m.Run())
 }
@@ -57,16 +64,25 @@ func textOf(t *testing.T, r Report) string {
 	return text.String()
 }
 
+// rulesOfTime are those that a store may fail for no other reason than that it is slow. With
+// ASSAY_LONG=1 it is held to all.
+var rulesOfTime = []string{"counts", "deadline", "stop", "clock", "limit", "turns", "service-times", "lateness", "open-load",
+	"reads-done", "concurrent-overwrite", "survives-kill", "history"}
+
 func TestHonestDriversPass(t *testing.T) {
 	for _, name := range misbehave.HonestNames {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := report(t, target(t, "drivers", name))
+			target, checked := target(t, "drivers", name), len(rules)
+			if name == misbehave.Slow && os.Getenv("ASSAY_LONG") != "1" {
+				target.Rules, checked = rulesOfTime, len(rulesOfTime)
+			}
+			r := report(t, target)
 			if failed := r.Failed(); len(failed) > 0 {
 				t.Errorf("%v failed:\n%s", failed, textOf(t, r))
 			}
-			if len(r.Results) != len(rules) {
-				t.Errorf("%d results of %d rules", len(r.Results), len(rules))
+			if len(r.Results) != checked {
+				t.Errorf("%d results of %d rules", len(r.Results), checked)
 			}
 		})
 	}
@@ -81,6 +97,7 @@ var failures = map[string][]string{
 	"lies-swallowed-errors":   {"limits"},
 	"lies-stale-value":        {"overwrite", "read-modify-write", "laps"}, // among threads, the value before the last may well be the last of another
 	"lies-late":               {"history"},
+	"lies-sometimes-old":      {"overwrite", "read-modify-write"}, // where one thread reads, which reads are old is certain
 	"lies-shared-buffer":      {"buffers", "handles-per-thread", "handles-pool", "handles-per-operation"},
 	"lies-shareable":          {"buffers", "handles-shared"},
 	"lies-swap":               {"compare-and-swap"},

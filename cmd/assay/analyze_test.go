@@ -10,7 +10,6 @@ import (
 
 	"assay/internal/analyze"
 	"assay/internal/golden"
-	"assay/internal/record/recordtest"
 )
 
 const article = "../../internal/analyze/testdata/article.csv"
@@ -83,7 +82,7 @@ func TestAnalyze_example_of_the_help(t *testing.T) {
 
 func TestAnalyze_run_directory(t *testing.T) {
 	t.Parallel()
-	directory := made(t, recordtest.Example())
+	directory := exampleRun()
 	all := parsed[[]struct {
 		Where struct{ Trial, Phase string }
 		Shape analyze.Shape

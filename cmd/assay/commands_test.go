@@ -187,12 +187,12 @@ func TestDoctor(t *testing.T) {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	good := assay(t, "conformance", "--driver", "memory")
+	good := assay(t, "conformance", "--driver", "null")
 	good.wants(t, 0)
-	wantParts(t, "conformance", good.stdout, "conformance of memory", " 0 failed", "ok ", "skipped")
-	broken := assay(t, "conformance", "--driver", "lies-wrong-value", "--", os.Args[0], "worker")
+	wantParts(t, "conformance", good.stdout, "conformance of null", " 0 failed", "ok ", "skipped")
+	broken := assay(t, "conformance", "--driver", "crashes-exit", "--", os.Args[0], "worker")
 	broken.wants(t, exitTrials, "can't be trusted")
-	wantParts(t, "conformance of a liar", broken.stdout, "FAILED", "guards: ")
+	wantParts(t, "conformance of a store that dies", broken.stdout, "FAILED", "guards: ")
 	assay(t, "conformance", "--", "/nonexistent/worker").wants(t, exitFailed, "/nonexistent/worker", "no such file")
 	assay(t, "conformance", "--driver", "x", "--", "true").wants(t, exitTrials, "can't be trusted")
 }
@@ -278,10 +278,12 @@ func TestWorkerEndsAtCtrlC(t *testing.T) {
 
 // What is built says of itself what the list in native.go says of it.
 func TestNativeWorkersHostTheDriversThatAreListed(t *testing.T) {
+	t.Parallel()
+	own, said := nativeOnce()
 	for _, n := range natives {
-		program := filepath.Join("..", "..", "bin", "native", "assay-worker-"+n.program)
+		program := nativeProgram(own, n)
 		if _, err := os.Stat(program); err != nil {
-			t.Logf("skipped: %s is not built (make native)", n.program)
+			t.Logf("skipped: %s is not built here\n%s", n.program, said)
 			continue
 		}
 		described, err := describeWorker([]string{program})

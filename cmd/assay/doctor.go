@@ -75,7 +75,7 @@ func diagnose(out io.Writer, directory string) error {
 	e := host.Seal(directory, os.Args)
 	table := newColumns("what", "is")
 	table.add("processor", fmt.Sprintf("%s, %d CPUs", orDash(e.CPU), e.CPUs))
-	table.add("memory", fmt.Sprintf("%s", format.Bytes(float64(e.MemoryBytes))))
+	table.add("memory", format.Bytes(float64(e.MemoryBytes)))
 	table.add("kernel", orDash(e.Kernel))
 	table.add("system", orDash(e.OS))
 	table.add("governor", cmp.Or(e.Governor, "unknown"))

@@ -65,7 +65,7 @@ func guarded(do func() int) (status int) {
 		if trouble := recover(); trouble != nil {
 			// The first line is that of a Go panic: the conductor quotes it from a worker that
 			// dies.
-			fmt.Fprintf(os.Stderr, "panic: %v\n\nassay: this is a mistake of Assay's own\n%s", trouble, debug.Stack())
+			fmt.Fprintf(os.Stderr, "panic: %v\n\nassay: this is a bug in Assay\n%s", trouble, debug.Stack())
 			status = exitFailed
 		}
 	}()

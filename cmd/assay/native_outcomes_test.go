@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"assay/internal/host"
@@ -13,24 +14,44 @@ import (
 	"assay/internal/record"
 )
 
-// withNative builds native programs beside a link to the command, where it looks for them, and returns that link.
+// nativeOnce builds the native programs of all tests, beside a link to the command. Without
+// optimization that takes half the time, and no test here looks at a rate.
+var nativeOnce = sync.OnceValues(func() (own, said string) {
+	here := filepath.Join(filepath.Dir(program), "beside-native")
+	own = filepath.Join(here, "assay")
+	arguments := []string{"-s", "-k", "-j2", "-C", filepath.Join("..", "..", "workers", "c"), "CFLAGS=-O0", "OUT=" + filepath.Join(here, "native")}
+	for _, n := range natives {
+		if n.program != "redb" { // cargo takes long, and no test asks for it
+			arguments = append(arguments, nativeProgram(own, n))
+		}
+	}
+	if err := os.Mkdir(here, 0o700); err != nil {
+		panic(err)
+	}
+	if err := os.Link(program, own); err != nil {
+		panic(err)
+	}
+	output, err := exec.Command("make", arguments...).CombinedOutput() // who needs a program that is not there tells why
+	return own, fmt.Sprintf("%s%v", output, err)
+})
+
+// nativeProgram is a worker beside the command, where it looks for them.
+func nativeProgram(own string, n native) string {
+	return filepath.Join(filepath.Dir(own), "native", "assay-worker-"+n.program)
+}
+
+// withNative returns a link to the command that has native programs beside it, those of these drivers among them.
 func withNative(t *testing.T, drivers ...string) string {
 	t.Helper()
-	here := t.TempDir()
-	arguments := []string{"-s", "-C", filepath.Join("..", "..", "workers", "c"), "OUT=" + filepath.Join(here, "native")}
+	own, said := nativeOnce()
 	for _, driver := range append(drivers, nativeNull) {
 		n, ok := nativeOf(driver)
 		if !ok {
 			t.Fatalf("no native program hosts %s", driver)
 		}
-		arguments = append(arguments, filepath.Join(here, "native", "assay-worker-"+n.program))
-	}
-	if output, err := exec.Command("make", arguments...).CombinedOutput(); err != nil {
-		t.Skipf("skipped: native workers can't be built here: %v\n%s", err, output)
-	}
-	own := filepath.Join(here, "assay")
-	if err := os.Link(program, own); err != nil {
-		t.Fatal(err)
+		if _, err := os.Stat(nativeProgram(own, n)); err != nil {
+			t.Skipf("skipped: the worker of %s can't be built here\n%s", driver, said)
+		}
 	}
 	return own
 }
@@ -77,7 +98,7 @@ func TestNativeStoreFillsItsDisk(t *testing.T) {
 			if driver == "lmdb" {
 				store = "{driver: lmdb, options: {map_bytes: 1GiB}}" // its default map is full before the disk is
 			}
-			text := strings.NewReplacer("bbolt", store, ", batch: 100", "", "for: 60s", "for: 5s").Replace(growing)
+			text := strings.NewReplacer("bbolt", store, ", batch: 100", "").Replace(growing)
 			run := runNative(t, own, text, exitTrials, "--data", data)
 			for _, trial := range trialsOf(t, run) {
 				wantDiskFull(t, run, trial)
@@ -98,7 +119,7 @@ func TestNativeStoreReachesItsQuota(t *testing.T) {
 			if driver == "lmdb" {
 				store = "{driver: lmdb, options: {map_bytes: 1GiB}}"
 			}
-			run := runNative(t, own, strings.NewReplacer("bbolt", store, "for: 60s", "for: 30s").Replace(growing)+"disk_quota: 16MiB\n", 0)
+			run := runNative(t, own, strings.Replace(growing, "bbolt", store, 1)+"disk_quota: 16MiB\n", 0)
 			for _, trial := range trialsOf(t, run) {
 				wantIdentity(t, trial)
 				if last := trial.Phases[len(trial.Phases)-1]; trial.Error != "" || last.EndedBy != record.EndedQuota {
@@ -117,7 +138,7 @@ func TestNativeStoreIsKilledAtItsMemoryLimit(t *testing.T) {
 	}
 	own := withNative(t, "wiredtiger")
 	text := strings.Replace(growing, "bbolt", "{driver: wiredtiger, options: {cache_bytes: 2GiB}}", 1) + "memory_limit: 64MiB\n"
-	run := runNative(t, own, strings.NewReplacer("D1", "D0", "for: 60s", "for: 5s").Replace(text), exitTrials)
+	run := runNative(t, own, strings.Replace(text, "D1", "D0", 1), exitTrials)
 	for _, trial := range trialsOf(t, run) {
 		wantIdentity(t, trial)
 		if trial.State != record.Failed || !strings.HasPrefix(trial.Error, "killed by the kernel at its memory limit of 64 MiB") {
@@ -169,7 +190,6 @@ func TestDamagedNativeStoreIsNeverRanked(t *testing.T) {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
 			n, _ := nativeOf(driver)
-			worker := filepath.Join(filepath.Dir(own), "native", "assay-worker-"+n.program)
 			text := fmt.Sprintf(`name: damaged
 stores: [{driver: %s, worker: [python3, %q, %q]}]
 records: 2000
@@ -180,7 +200,7 @@ phases:
   - {name: read, mix: {read: 1}, order: shuffled, operations: 2000}
 blocks: 1
 step_timeout: 15s
-`, driver, script, worker)
+`, driver, script, nativeProgram(own, n))
 			for _, trial := range trialsOf(t, runNative(t, own, text, exitTrials)) {
 				wantIdentity(t, trial)
 				if trial.State != record.Failed && trial.State != record.Marked {
@@ -195,7 +215,7 @@ step_timeout: 15s
 func TestNativeStoreThatRefusesToOpen(t *testing.T) {
 	t.Parallel()
 	own := withNative(t, "tokyocabinet-hash")
-	text := strings.NewReplacer("bbolt", "{driver: tokyocabinet-hash, options: {bnum: 0}}", "for: 60s", "for: 1s").Replace(growing)
+	text := strings.Replace(growing, "bbolt", "{driver: tokyocabinet-hash, options: {bnum: 0}}", 1)
 	run := runNative(t, own, text, exitTrials)
 	for _, trial := range trialsOf(t, run) {
 		if trial.State != record.Refused || !strings.Contains(trial.Error, "expected bnum of 1 to ") {

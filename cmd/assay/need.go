@@ -41,7 +41,7 @@ func tooLittleDisk(estimate plan.Estimate, place string) string {
 		return fmt.Sprintf("free disk space is unknown: %v", err)
 	}
 	if text := estimate.TooLittle(free); text != "" {
-		return fmt.Sprintf("in %s, %s, or name another directory with --data", place, text)
+		return fmt.Sprintf("in %s, %s, or another directory: --data", place, text)
 	}
 	return ""
 }

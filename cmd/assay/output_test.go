@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-
-	"assay/internal/record/recordtest"
 )
 
 // intoFull runs the command with a full device as standard output.
@@ -49,7 +47,7 @@ func fullDevice(t *testing.T) string {
 // Who asked and has not got the answer learns of it, whatever he asked.
 func TestFullStandardOutput(t *testing.T) {
 	t.Parallel()
-	directory := made(t, quiet(100e3))
+	directory := stillRun()
 	for _, arguments := range [][]string{
 		{"--help"}, {"run", "--help"}, {"--version"}, {}, {"help", "run"}, {"completion", "bash"},
 		{"report", directory}, {"report", directory, "--html", "-"}, {"report", directory, "--format", "json"},
@@ -87,7 +85,7 @@ func samePage(a, b string) bool {
 
 func TestHTMLReportGoesWhereItWasSent(t *testing.T) {
 	t.Parallel()
-	run := made(t, recordtest.Example())
+	run := stillRun()
 	page := assay(t, "report", run, "--html", "-")
 	page.wants(t, 0)
 	if !strings.HasSuffix(strings.TrimSpace(page.stdout), "</html>") {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -67,7 +68,7 @@ func withProgram(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(directory)
-	if err := os.Setenv("XDG_STATE_HOME", directory); err != nil { // notes of what is made, apart from the user's
+	if err := os.Setenv("XDG_STATE_HOME", filepath.Join(directory, "state")); err != nil { // notes of what is made, apart from the user's
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -78,7 +79,17 @@ func withProgram(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, output)
 		return 1
 	}
+	waitTogether()
 	return m.Run()
+}
+
+// waitTogether lets more tests run at once than there are processors, unless -parallel says how
+// many: most of a test is waiting for phases to end.
+func waitTogether() {
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		must(parallel.Value.Set("6"))
+	}
 }
 
 // ended is what a command left behind.
@@ -87,7 +98,7 @@ type ended struct {
 	status         int
 }
 
-const patience = 60 * time.Second // no test waits for it unless something hangs
+const patience = 3 * time.Minute // no test waits for it unless something hangs
 
 func assay(t *testing.T, arguments ...string) ended { return assayIn(t, "", "", arguments...) }
 
@@ -249,8 +260,6 @@ func (p *process) workers(t *testing.T) []int {
 	}
 	return pids
 }
-
-func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
 // written writes a file into a directory of the test and returns its path.
 func written(t *testing.T, name, text string) string {

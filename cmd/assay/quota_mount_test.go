@@ -79,7 +79,7 @@ func TestNativeStoreFillsItsMount(t *testing.T) {
 		t.Skipf("skipped: %v", err)
 	}
 	own := withNative(t, "tokyocabinet-hash")
-	text := strings.NewReplacer("bbolt", "tokyocabinet-hash", ", batch: 100", "", "for: 60s", "for: 10s").Replace(growing)
+	text := strings.NewReplacer("bbolt", "tokyocabinet-hash", ", batch: 100", "").Replace(growing)
 	run := runNative(t, own, text+"disk_quota: 24MiB\ndisk_quota_by: mount\n", exitTrials)
 	for _, trial := range trialsOf(t, run) {
 		wantDiskFull(t, run, trial)

@@ -28,7 +28,8 @@ directories is needed: no store, no network.
   csv       a line for each store of each table; of a mix, also for each operation
   benchfmt  for benchstat: a value a trial; trials with faults are left out and
             counted on standard error; several directories: benchstat -col run
-  hlog      HdrHistogram's log of the latencies, in ns, of one directory`,
+  hlog      HdrHistogram's log of the latencies, in ns, of one directory; the tag of
+            each histogram is TRIAL/PHASE/OPERATION`,
 		Example: `  assay report results/put-get
   assay report results/put-get --full
   assay report results/put-get --format html -o put-get.html
@@ -37,7 +38,7 @@ directories is needed: no store, no network.
 		Args:              atLeastOneDirectory,
 		ValidArgsFunction: completeDirectories,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := s.check(); err != nil {
+			if err := s.check(len(args)); err != nil {
 				return err
 			}
 			runs, err := runsOf(args)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -22,17 +23,37 @@ import (
 // made writes a run that never ran into a directory, as assay run would have.
 func made(t *testing.T, shape recordtest.Shape) string {
 	t.Helper()
-	run := recordtest.Run(shape)
 	directory := filepath.Join(t.TempDir(), "run")
+	makeRun(directory, shape)
+	return directory
+}
+
+// exampleRun has marked, failed and refused trials among others, and stillRun is a run of two equal stores. Tests only read
+// them.
+var (
+	exampleRun = sync.OnceValue(func() string {
+		shape := recordtest.Example()
+		shape.Seconds = 30
+		return madeOnce("example", shape)
+	})
+	stillRun = sync.OnceValue(func() string { return madeOnce("still", quiet(100e3)) })
+)
+
+func madeOnce(name string, shape recordtest.Shape) string {
+	directory := filepath.Join(filepath.Dir(program), name)
+	makeRun(directory, shape)
+	return directory
+}
+
+func makeRun(directory string, shape recordtest.Shape) {
+	run := recordtest.Run(shape)
 	w, err := record.Create(directory, run.Source, &run.Experiment, run.Plan, run.Environment)
-	if err != nil {
-		t.Fatal(err)
-	}
 	check := func(err error) {
 		if err != nil {
-			t.Fatal(err)
+			panic(err)
 		}
 	}
+	check(err)
 	for _, p := range run.Plan {
 		trial, err := w.TrialStarted(p.ID)
 		check(err)
@@ -43,7 +64,6 @@ func made(t *testing.T, shape recordtest.Shape) string {
 	}
 	check(w.Event(record.EventEnded, "", ""))
 	check(w.Close())
-	return directory
 }
 
 // quiet is a run of two stores on a machine that hardly disturbs them.
@@ -57,10 +77,13 @@ func quiet(putRate float64) recordtest.Shape {
 
 func TestReportForms(t *testing.T) {
 	t.Parallel()
-	directory := made(t, recordtest.Example())
+	directory := exampleRun()
 	text := assay(t, "report", directory)
 	text.wants(t, 0)
-	wantParts(t, "the report", text.stdout, "Durability D0", "Findings", "pebble", "refused", "→ ")
+	wantParts(t, "the report", text.stdout, "(D0)", "(D3)", "pebble", "Clear")
+	full := assay(t, "report", directory, "--full")
+	full.wants(t, 0)
+	wantParts(t, "the full report", full.stdout, "Findings", "Not supported", "→ ")
 	if strings.Contains(text.stdout, "\x1b") {
 		t.Error("what is written to a file has colours")
 	}
@@ -104,7 +127,7 @@ func TestReportForms(t *testing.T) {
 			}
 		}
 	}
-	assay(t, "report", directory, "--format", "jsn").wants(t, exitUsage, "text, json, csv, benchfmt or hlog")
+	assay(t, "report", directory, "--format", "jsn").wants(t, exitUsage, "text, md, html, json, csv, benchfmt or hlog")
 	assay(t, "report", directory, "--html", "/nonexistent/x.html").wants(t, exitFailed, "/nonexistent/x.html")
 }
 
@@ -150,7 +173,7 @@ func TestPageLinksToRawDataFromWhereItStands(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := os.Stat(filepath.Join(stands, filepath.FromSlash(path))); err != nil {
+			if _, err := os.Stat(filepath.Join(stands, filepath.FromSlash(path), "trial.json")); err != nil {
 				t.Errorf("in %s, of the page %s, a link leads nowhere: %v", stands, c.page, err)
 				break
 			}
@@ -158,11 +181,11 @@ func TestPageLinksToRawDataFromWhereItStands(t *testing.T) {
 	}
 }
 
-var rawDataLink = regexp.MustCompile(`href="([^"#]*/(?:trial\.json|series\.jsonl))"`)
+var rawDataLink = regexp.MustCompile(`href="([^"#]*trials/[^"#]*/)"`)
 
 func TestReportOfHistograms(t *testing.T) {
 	t.Parallel()
-	directory := made(t, quiet(100e3))
+	directory := stillRun()
 	e := assay(t, "report", directory, "--format", "hlog")
 	e.wants(t, 0)
 	reader := hdrhistogram.NewHistogramLogReader(strings.NewReader(e.stdout))
@@ -183,8 +206,8 @@ func TestReportOfHistograms(t *testing.T) {
 	if histograms < 10 {
 		t.Errorf("the log has %d histograms", histograms)
 	}
-	assay(t, "report", directory, directory, "--format", "hlog").wants(t, exitUsage, "expected one run directory, got 2")
-	wantParts(t, "report --help", assay(t, "report", "--help").stdout, "--format hlog", "TRIAL/PHASE/OPERATION", "benchfmt or hlog")
+	assay(t, "report", directory, directory, "--format", "hlog").wants(t, exitUsage, "takes one run directory, got 2")
+	wantParts(t, "report --help", assay(t, "report", "--help").stdout, "TRIAL/PHASE/OPERATION", "benchfmt or hlog")
 }
 
 // What benchstat won't see is said on standard error: a file of 0 bytes would look like success.
@@ -199,8 +222,8 @@ func TestBenchfmtSaysWhatItLeavesOut(t *testing.T) {
 	if e.stdout != "" {
 		t.Errorf("marked trials are written: %s", e.stdout)
 	}
-	assay(t, "report", made(t, recordtest.Example()), "--format", "benchfmt").wants(t, 0, " are left out: ", " marked", " failed (the worker died")
-	if e := assay(t, "report", made(t, quiet(100e3)), "--format", "benchfmt"); e.stderr != "" {
+	assay(t, "report", exampleRun(), "--format", "benchfmt").wants(t, 0, " are left out: ", " marked", " failed (the worker died")
+	if e := assay(t, "report", stillRun(), "--format", "benchfmt"); e.stderr != "" {
 		t.Errorf("nothing is left out, and it says %s", e.stderr)
 	}
 }
@@ -208,16 +231,16 @@ func TestBenchfmtSaysWhatItLeavesOut(t *testing.T) {
 // A reader that has seen enough ends the report quietly, as it does with every other program.
 func TestReportIntoHead(t *testing.T) {
 	t.Parallel()
-	directory := made(t, recordtest.Example())
+	directory := exampleRun()
 	e := shell(t, `"$0" report "$1" | head -1`, program, directory)
-	if e.status != 0 || e.stdout != "put-get\n" || e.stderr != "" {
+	if e.status != 0 || strings.Count(e.stdout, "\n") != 1 || e.stderr != "" {
 		t.Errorf("%+v", e)
 	}
 }
 
 func TestCompareExitStatus(t *testing.T) {
 	t.Parallel()
-	before, same, slower, noisy := made(t, quiet(100e3)), made(t, quiet(100e3)), made(t, quiet(70e3)), quiet(99e3)
+	before, same, slower, noisy := stillRun(), made(t, quiet(100e3)), made(t, quiet(70e3)), quiet(99e3)
 	for i := range noisy.Arms {
 		noisy.Arms[i].BlockNoise = 0.5
 	}
@@ -244,7 +267,6 @@ func TestCompareExitStatus(t *testing.T) {
 
 // The whole way: two real runs, of a store and of the same store a tenth of a millisecond slower.
 func TestCompareWithAStoreThatWasSlowedDown(t *testing.T) {
-	t.Parallel()
 	var directories []string
 	for _, driver := range []string{"honest", "slow"} {
 		text := strings.ReplaceAll(oneStore, "[memory]", "[{name: engine, driver: "+driver+", worker: "+hosted()+"}]")
@@ -254,6 +276,8 @@ func TestCompareWithAStoreThatWasSlowedDown(t *testing.T) {
 		directories = append(directories, directory)
 	}
 	e := assay(t, "compare", directories[0], directories[1])
-	e.wants(t, 4)
+	if e.status != 4 && e.status != 5 { // on a machine that is busy enough it can't be decided
+		t.Errorf("exit status %d: %s", e.status, e.stderr)
+	}
 	wantParts(t, "compare", e.stdout, "engine", "update", "different experiments")
 }

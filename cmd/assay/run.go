@@ -165,7 +165,7 @@ func (f *runFlags) changes(flags *pflag.FlagSet) (changes []spec.Change) {
 }
 
 func (f *runFlags) run(c *cobra.Command, args []string) error {
-	if err := f.show.check(); err != nil {
+	if err := f.show.check(1); err != nil {
 		return err
 	}
 	changes := f.changes(c.Flags())
@@ -452,11 +452,23 @@ func (f *runFlags) status(r run.Result, grave int, directory string) error {
 	case r.Interrupted:
 		return &exitError{exitTrials, fmt.Errorf("stopped\nassay run --resume %s does the remaining trials", directory)}
 	case r.Failed+r.Marked > 0:
-		return &exitError{exitTrials, fmt.Errorf("%d of %s failed, %d marked and not ranked", r.Failed, format.Plural(r.Planned, "trial", ""), r.Marked)}
+		return &exitError{exitTrials, fmt.Errorf("%s\nassay report %s --full shows why", spoiltTrials(r), directory)}
 	case grave > 0:
 		return &exitError{exitTrials, fmt.Errorf("%s\nassay report %s --full shows the evidence", format.Plural(grave, "grave finding", ""), directory)}
 	case r.Refused > 0 && r.Measured == 0:
-		return &exitError{exitTrials, fmt.Errorf("no store was measured: all %s refused, see the reasons above", format.Plural(r.Refused, "trial", ""))}
+		return &exitError{exitTrials, fmt.Errorf("no store was measured: %s refused\nassay report %s shows why", format.Plural(r.Refused, "trial", ""), directory)}
 	}
 	return nil
+}
+
+// spoiltTrials counts the trials without a rank, by kind, and names no kind of which there are none.
+func spoiltTrials(r run.Result) string {
+	planned := format.Plural(r.Planned, "trial", "")
+	switch {
+	case r.Marked == 0:
+		return fmt.Sprintf("%d of %s failed", r.Failed, planned)
+	case r.Failed == 0:
+		return fmt.Sprintf("%d of %s marked and not ranked", r.Marked, planned)
+	}
+	return fmt.Sprintf("%d of %s failed, %d marked and not ranked", r.Failed, planned, r.Marked)
 }

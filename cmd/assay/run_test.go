@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"assay/internal/model"
+	"assay/internal/run"
 )
 
 // shell runs a script with arguments $0, $1 …
@@ -30,7 +31,7 @@ func TestRunSmoke(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "results", "smoke") // made with the directories above it
 	e := assay(t, "run", "smoke", "--out", directory)
 	run := fine(t, e, directory)
-	wantParts(t, "standard output", e.stdout, "Durability D0", "Durability D1", "Findings", "bbolt", "Report: "+directory)
+	wantParts(t, "standard output", e.stdout, "(D0)", "(D1)", "bbolt", filepath.Join(directory, "report.html"))
 	wantParts(t, "standard error", e.stderr, "Run: smoke  ", "Trial: 1/", "Run: all trials have been run\n")
 	if strings.Contains(e.stdout, "Rate:") || len(rateLine.FindAllString(e.stderr, -1)) < 10 {
 		t.Errorf("progress is not on standard error, or not as it should be:\n%s", e.stderr)
@@ -97,7 +98,22 @@ func TestFailedTrialsAreSaid(t *testing.T) {
 	e := assay(t, "run", written(t, "crash.yaml", text), "--out", directory)
 	e.wants(t, exitTrials, "2 of 4 trials failed", "exit status 3")
 	readable(t, directory)
-	wantParts(t, "standard output", e.stdout, "crashes-exit", "exit status 3")
+	wantParts(t, "standard output", e.stdout, "crashes-exit")
+	wantParts(t, "the full report", assay(t, "report", directory, "--full").stdout, "exit status 3")
+}
+
+// Only what there is any of is counted.
+func TestSpoiltTrialsAreCountedByKind(t *testing.T) {
+	t.Parallel()
+	for want, r := range map[string]run.Result{
+		"1 of 3 trials failed":                          {Planned: 3, Failed: 1},
+		"2 of 3 trials marked and not ranked":           {Planned: 3, Marked: 2},
+		"1 of 3 trials failed, 2 marked and not ranked": {Planned: 3, Failed: 1, Marked: 2},
+	} {
+		if got := spoiltTrials(r); got != want {
+			t.Errorf("%+v: %q, want %q", r, got, want)
+		}
+	}
 }
 
 // A thousand threads, and ten thousand with ASSAY_LONG=1, on memory and on the null driver.
@@ -127,7 +143,7 @@ func TestThePrintedCommandDoesTheRunAgain(t *testing.T) {
 		arguments []string
 	}{
 		"a file":         {"", []string{"it is.yaml", "--set", "blocks=2"}},
-		"standard input": {short, []string{"-", "--set=phases.update.for=20ms", "--set", "blocks=3", "--no-html"}},
+		"standard input": {short, []string{"-", "--set=phases.update.for=20ms", "--set", "blocks=2", "--no-html"}},
 		"with --data":    {"", []string{"--data", "stores", "--plain", "it is.yaml"}},
 	} {
 		here := t.TempDir()

@@ -26,25 +26,30 @@ type show struct {
 	file              bool // it is written to a file and not to standard output
 }
 
-// formats of --format, each with what is written where the flag is given.
+// formats of --format.
 var formats = []string{"text", "md", "html", "json", "csv", "benchfmt", "hlog"}
+
+var anyFormat = strings.Join(formats[:len(formats)-1], ", ") + " or " + formats[len(formats)-1]
 
 func (s *show) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&s.full, "full", false, "print everything: each table, each finding with its evidence")
 	c.Flags().BoolVar(&s.brief, "brief", false, "print only what is clear and what is not")
 	c.Flags().BoolVar(&s.json, "json", false, "the same as --format json")
-	c.Flags().StringVar(&s.format, "format", "text", strings.Join(formats[:len(formats)-1], ", ")+" or "+formats[len(formats)-1])
+	c.Flags().StringVar(&s.format, "format", "text", anyFormat)
 	c.MarkFlagsMutuallyExclusive("full", "brief", "json", "format")
 	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// check refuses a format that there is not.
-func (s *show) check() error {
+// check refuses a format that there is not, and one that can't show so many run directories.
+func (s *show) check(directories int) error {
 	if s.json {
 		s.format = "json"
 	}
-	if !slices.Contains(formats, s.format) {
-		return usage(fmt.Errorf("--format %s: expected %s", s.format, strings.Join(formats, ", ")))
+	switch {
+	case !slices.Contains(formats, s.format):
+		return usage(fmt.Errorf("--format %s: expected %s", s.format, anyFormat))
+	case s.format == "hlog" && directories > 1: // all histograms of a log count from one beginning in time
+		return usage(fmt.Errorf("--format hlog takes one run directory, got %d\nwrite a log of each", directories))
 	}
 	return nil
 }
@@ -66,10 +71,7 @@ func (s *show) write(w io.Writer, r *model.Result, runs []*record.Run, report st
 			fmt.Fprintln(os.Stderr, "assay: note:", left)
 		}
 		return export.Benchfmt(w, r)
-	case "hlog": // a log has one beginning in time, from which all its histograms count
-		if len(runs) > 1 {
-			return usage(fmt.Errorf("--format hlog takes one run directory, got %d\nhint: write a log of each", len(runs)))
-		}
+	case "hlog":
 		return export.HLog(w, runs[0])
 	}
 	o := textOptions(s.file)

@@ -109,7 +109,7 @@ func TestBoardOnATerminal(t *testing.T) {
 	x.shows(t, "op/s  p99 ")
 	<-p.exited
 	fine(t, ended{status: statusOf(t, p.err)}, directory)
-	x.shows(t, "Report: "+directory)
+	x.shows(t, directory+"/report.html")
 	x.given(t, before)
 	if strings.Contains(x.text(), "Rate: ") {
 		t.Error("lines of progress are mixed into the board")
@@ -119,7 +119,7 @@ func TestBoardOnATerminal(t *testing.T) {
 // A terminal that does not understand escape codes gets none.
 func TestReportOnATerminalWithoutEscapes(t *testing.T) {
 	t.Parallel()
-	directory := made(t, quiet(100e3))
+	directory := stillRun()
 	for kind, escapes := range map[string]bool{"TERM=dumb": false, "TERM=": false, "TERM=xterm-256color": true} {
 		x := newTerminal(t)
 		p := start(t, func(c *exec.Cmd) {
@@ -131,7 +131,7 @@ func TestReportOnATerminalWithoutEscapes(t *testing.T) {
 		if status := statusOf(t, p.err); status != 0 {
 			t.Errorf("%s: status %d", kind, status)
 		}
-		x.shows(t, "Durability D1")
+		x.shows(t, "(D1)")
 		if got := strings.Contains(x.shown.String(), "\x1b"); got != escapes {
 			t.Errorf("%s: escape codes %v, want %v", kind, got, escapes)
 		}

@@ -198,8 +198,8 @@ func (e Estimate) TooLittle(freeBytes uint64) string {
 	if e.DiskBytes <= freeBytes {
 		return ""
 	}
-	return fmt.Sprintf("one trial may need up to about %s of disk, and %s are free; a trial that fills the disk is not ranked: "+
-		"take fewer records, shorter phases or a disk_quota", format.Bytes(float64(e.DiskBytes)), format.Bytes(float64(freeBytes)))
+	return fmt.Sprintf("one trial may need up to about %s of disk, %s are free; a trial that fills the disk is not ranked\n"+
+		"use fewer records, shorter phases or a disk_quota", format.Bytes(float64(e.DiskBytes)), format.Bytes(float64(freeBytes)))
 }
 
 // BeyondMemory says which memory limits of an experiment bound nothing on a machine with so many

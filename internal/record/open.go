@@ -208,16 +208,6 @@ func (r reader) readJSON(name string, value any) error {
 	return nil
 }
 
-// readJSON reads a file of a directory that this process writes.
-func readJSON(path string, value any) error {
-	files, err := openReader(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer files.close()
-	return files.readJSON(filepath.Base(path), value)
-}
-
 // damaged adds the place to an error of encoding/json. line is the number of the first line of data.
 func damaged(path string, data []byte, line int, err error) error {
 	var offset int64

@@ -552,7 +552,7 @@ func TestRoomIsMadeOnAFullDisk(t *testing.T) {
 func makeRoom(t *testing.T, w *record.Writer, disk, others string) {
 	t.Helper()
 	err := w.EnsureRoom("")
-	wantError(t, err, w.Directory(), "something else fills it", "--resume")
+	wantError(t, err, w.Directory(), "something else fills it", "free some space")
 	if !record.IsFull(err) {
 		t.Error("that is not the error of a full disk")
 	}

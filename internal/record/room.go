@@ -43,8 +43,7 @@ func (w *Writer) EnsureRoom(dataRoot string) error {
 	case err == nil:
 		return nil
 	case IsFull(err):
-		return fmt.Errorf("the disk of %s is full, and nothing is left on it that Assay may remove: something else fills it. "+
-			"What was recorded can be read; free some space and go on with --resume: %w", full, err)
+		return fmt.Errorf("the disk of %s is full, something else fills it: %w\nfree some space; what was recorded can be read", full, err)
 	}
 	return fmt.Errorf("look for room on the disk of %s: %w", full, err)
 }

@@ -63,7 +63,11 @@ func clean(t owned.Thing) error {
 func (o Options) tellLeft() {
 	c := CleanLeft()
 	if len(c.Removed) > 0 {
-		o.View.Message(fmt.Sprintf("removed what killed runs had left: %d things (%s)", len(c.Removed), c.Removed[0]))
+		more := ""
+		if n := len(c.Removed) - 1; n > 0 {
+			more = fmt.Sprintf(" and %d more", n)
+		}
+		o.View.Message("removed what killed runs left: " + c.Removed[0] + more)
 	}
 	for _, err := range c.Failed {
 		o.View.Message(err.Error())

@@ -37,7 +37,7 @@ func (t *trial) watchSyncs() {
 	}
 	if t.syncs == nil && !t.run.toldSyncs {
 		t.run.toldSyncs = true
-		t.run.view.Message("durability claims are not held against the disk's flushes: " + t.syncsWhy)
+		t.run.view.Message("durability claims are not checked against the disk's flushes: " + t.syncsWhy)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"assay/internal/counters"
+	"assay/internal/format"
 	"assay/internal/host"
 	"assay/internal/memfile"
 	"assay/internal/trace"
@@ -92,7 +93,8 @@ func (m *mapped) forget() {
 func checkRoom(needBytes uint64) error {
 	free := host.AvailableBytes()
 	if need := needBytes + needBytes/8; free > 0 && free < need {
-		return fmt.Errorf("%d MB of memory are available, the trace and counters of this phase take %d MB: use fewer threads or records, or make room", free>>20, needBytes>>20)
+		return fmt.Errorf("the trace and counters of this phase need %s of memory, %s are available\nuse fewer threads or records, or free some memory",
+			format.Bytes(float64(need)), format.Bytes(float64(free)))
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 func TestATraceThatCantBeMadeIsNotTheStoresFailure(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "run")
 	result, err := runChanged(t, experiment(misbehave.Honest, own()), directory, func(e *spec.Experiment) { e.Cells[0].Records = 1 << 40 })
-	if err == nil || !strings.Contains(err.Error(), "says nothing of its store") || !strings.Contains(err.Error(), "making the trace") ||
+	if err == nil || !strings.Contains(err.Error(), "not at fault") || !strings.Contains(err.Error(), "making the trace") ||
 		strings.Contains(err.Error(), "EntriesMax") {
 		t.Errorf("the run ended with %v", err)
 	}
@@ -30,7 +30,7 @@ func TestATraceThatCantBeMadeIsNotTheStoresFailure(t *testing.T) {
 // Nor is one for which there is no room.
 func TestATraceWithoutRoomIsNotTheStoresFailure(t *testing.T) {
 	err := checkRoom(1 << 60)
-	if err == nil || !strings.Contains(err.Error(), "make room") {
+	if err == nil || !strings.Contains(err.Error(), "free some memory") {
 		t.Fatal(err)
 	}
 	if w := fmt.Errorf("phase load: %w", ownFault{err}); !errors.Is(w, errRunDirectory) || !errors.As(w, new(ownFault)) || !strings.HasSuffix(w.Error(), err.Error()) {

@@ -11,6 +11,7 @@ import (
 	"assay/internal/conductor"
 	"assay/internal/control"
 	"assay/internal/finding"
+	"assay/internal/format"
 	"assay/internal/host"
 	"assay/internal/keyval"
 	"assay/internal/plan"
@@ -63,7 +64,7 @@ func (t *trial) do(ctx context.Context) error {
 	if t.plan.Refuse == "" {
 		if err = t.conduct(ctx); errors.Is(err, errRunDirectory) {
 			if errors.As(err, new(ownFault)) {
-				err = fmt.Errorf("trial %s could not be run, which says nothing of its store: %w", t.plan.ID, err)
+				err = fmt.Errorf("trial %s could not be run; its store is not at fault: %w", t.plan.ID, err)
 			}
 			return onceFull(err, t.writer.Abandon())
 		}
@@ -165,7 +166,7 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 			err = endErr
 		}
 		if left := t.worker.Left(); left > 0 {
-			t.run.view.Message(fmt.Sprintf("the worker of trial %s left %d processes behind; they were killed", t.plan.ID, left))
+			t.run.view.Message(fmt.Sprintf("the worker of trial %s left %s behind: killed", t.plan.ID, format.Plural(left, "process", "")))
 		}
 	}()
 	if err := t.limitMemory(); err != nil {

@@ -80,6 +80,13 @@ func (p *page) table(t *model.Table) {
 		}
 	}
 	p.kinds(rows)
+	if len(t.Ceilings) > 0 {
+		var alone []string
+		for _, c := range t.Ceilings {
+			alone = append(alone, c.Arm+" "+format.Rate(c.Rate.Value))
+		}
+		p.wrapped("  ", p.faint, 4, "Harness alone: "+strings.Join(alone, ", ")+".")
+	}
 	for _, row := range t.Rows {
 		if len(row.Reasons) > 0 {
 			p.wrapped(p.care.Render("  "+row.Arm+" "+string(row.Standing)+": "), p.plain, 4, sentences(row.Reasons))
@@ -154,6 +161,7 @@ func columnsOf(t *model.Table, rows []model.Row) (names, speed, resources []colu
 	if !t.Open { // under open load it is mostly the worker's waiting
 		add(&resources, "CPU/op", 3, func(r model.Row) string { return known(r.CPUNS, format.Latency) })
 	}
+	add(&resources, "harness", 2, func(r model.Row) string { return known(r.HarnessShare, format.Percent) })
 	add(&resources, "alloc/op", 2, func(r model.Row) string { return known(r.AllocBytes, perOperation("B")) })
 	add(&resources, "allocs/op", 2, func(r model.Row) string { return known(r.Allocs, perOperation("")) })
 	return names, speed, resources
@@ -299,6 +307,11 @@ func (p *page) trials(r *model.Result) {
 			titled = true
 		}
 		p.wrapped(t.ID+" "+t.State+": ", p.plain, 2, sentences(t.Reasons))
+		for _, reason := range t.Reasons {
+			if detail, is := reason.Params["text"].(string); is {
+				p.wrapped("  ", p.faint, 2, format.Clean(detail))
+			}
+		}
 	}
 }
 
