@@ -134,7 +134,7 @@ func firstOpeningRule(b *bench) error {
 	return nil
 }
 
-// readsDoneRule mixes keys that are there with keys that are not: what was not looked up can't be told.
+// readsDoneRule mixes keys that are there with keys that are not: a read that was not done looks like any other.
 func readsDoneRule(b *bench) error {
 	if err := b.openFor(opening{}); err != nil {
 		return err

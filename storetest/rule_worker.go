@@ -325,7 +325,7 @@ func orderRule(b *bench) error {
 	b.phases-- // the same number again
 	switch again, err := b.prepare(one); {
 	case err == nil:
-		b.fault("a second phase of the same number was accepted: versions could not be told apart")
+		b.fault("a second phase of the same number was accepted: two writes could have one version")
 		if err := again.counters.Unmap(); err != nil {
 			return err
 		}

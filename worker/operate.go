@@ -11,7 +11,7 @@ import (
 // operate does one operation and reads the clock as soon as the store has answered. looked says that the thread did more
 // after that than counting, so that the next operation must not begin at now.
 //
-// The three puts (insert, update, upsert) are told apart in the counts only.
+// The three puts (insert, update, upsert) differ in the counts only.
 func (t *thread) operate(entry trace.Entry, index, sequence uint64, position int, lap uint64, slot *counters.Slot) (
 	outcome counters.Outcome, now int64, looked bool) {
 	switch o := entry.Operation(); o {

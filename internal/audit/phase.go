@@ -8,7 +8,7 @@
 // What is certain and what is not: phases come one after the other, so an acknowledged write of a later phase ends all
 // that was before. Within a phase, threads run at once and nothing tells their order: the last acknowledged write of any of
 // them may be the final one. A write under way when its thread ended may have been done or not. And where a thread's
-// operations of a kind had an outcome other than ok, nobody knows which of them it was: each of that kind is in doubt.
+// operations of a kind had an outcome other than ok, which of them it was is not known: each of that kind is in doubt.
 // What can only be judged with such knowledge is counted as unknown, never as right and never as lost.
 package audit
 

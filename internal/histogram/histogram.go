@@ -13,7 +13,7 @@ const (
 	ValueBits     = 42
 	// Buckets is the number of buckets.
 	Buckets = (ValueBits - SubBucketBits + 1) << SubBucketBits
-	// ValueMax is the largest value that is told apart; larger ones are counted as it.
+	// ValueMax is the largest value with a bucket of its own; larger ones are counted as it.
 	ValueMax = 1<<ValueBits - 1
 )
 

@@ -13,7 +13,7 @@ import (
 // Throttling is how far the counters of what slows a worker by rule have come, CPU quota and heat: one reading of [Sampler.Throttling].
 type Throttling struct {
 	quota    map[string]quotaCounts // by cgroup directory: the worker's, and those above it
-	quotaWhy string                 // why they can't be told; "" if they can
+	quotaWhy string                 // why they are not known; "" if they can
 	heat     map[string]heatCounts  // by directory: a CPU's core, a CPU's package
 	heatWhy  string
 }

@@ -548,7 +548,7 @@ func TestRoomIsMadeOnAFullDisk(t *testing.T) {
 	}
 }
 
-// makeRoom removes what others had filled the disk with, and looks at what is said of the room before and after.
+// makeRoom removes what others had filled the disk with, and looks at what EnsureRoom says before and after.
 func makeRoom(t *testing.T, w *record.Writer, disk, others string) {
 	t.Helper()
 	err := w.EnsureRoom("")

@@ -145,7 +145,7 @@ func marksOf(p *record.Phase, problems []finding.Message) []finding.Mark {
 	return append(marks, tooFewSyncs(p)...)
 }
 
-// machine returns how much of the machine a phase had to do without, and what of that can't be told.
+// machine returns how much of the machine a phase had to do without, and what of that is not known.
 func machine(used host.Interval, throttled host.Throttled) *record.Machine {
 	m := &record.Machine{
 		Seconds: used.Seconds, Foreign: used.ForeignWithin, Steal: used.StealWithin,

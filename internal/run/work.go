@@ -48,7 +48,7 @@ const presentSlack = 0.01
 // queries and counts it sets what they owed. operations are the results of c's slots, in their order.
 //
 // Where all operations of a kind ended ok, bytes written are known exactly (but for keys whose length hangs on the lap), and so are batches' items.
-// Where some did not, nobody knows which: each of them may have been the largest.
+// Where some did not, which is not known: each of them may have been the largest.
 func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expected, operations []record.Operation) (problems []finding.Message) {
 	if know.end > 0 {
 		know.end = max(know.end, file.IndexEnd(s.Attempted))

@@ -67,7 +67,7 @@ func storeSchema(s *jsonschema.Schema, descriptions []store.Description) *jsonsc
 		}
 		names = append(names, d.Name)
 		if len(d.Durability) == 0 {
-			continue // known by name only, since it is not built here: its options can't be told
+			continue // known by name only, since it is not built here: its options are not known
 		}
 		driverIs := properties("driver", &jsonschema.Schema{Const: d.Name})
 		options := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema}

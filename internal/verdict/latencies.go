@@ -61,7 +61,7 @@ func latenciesOf(refusal Refusal, phases ...*record.Phase) model.Latencies {
 }
 
 // tooFewFor reports whether less than one of n operations lies above a quantile: it would be the
-// maximum under another name.
+// maximum.
 func tooFewFor(n uint64, quantile float64) bool {
 	const rounding = 1e-9 // 10,000 × (1 − 0.9999) is a little less than 1 in binary
 	return quantile < 1 && float64(n)*(1-quantile) < 1-rounding

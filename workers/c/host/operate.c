@@ -85,7 +85,7 @@ static struct result read_one(struct thread *t, const struct step *s) {
     return (struct result){OUTCOME_OK, t->phase->verify || t->watching, now};
 }
 
-/* insert, update and upsert are told apart in the counts only. */
+/* insert, update and upsert differ in the counts only. */
 static struct result put_one(struct thread *t, const struct step *s) {
     struct assay_bytes key = make_key(t, s->index), value = make_value(t, s);
     enum assay_status status = t->driver->put(t->handle, key, value, &t->error);
