@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"io"
@@ -233,4 +234,53 @@ func TestInitGoesWhereItWasSent(t *testing.T) {
 	assayIn(t, here, "", "init", "/nonexistent/x.yaml").wants(t, exitFailed, "/nonexistent/x.yaml", "no such file")
 	device := fullDevice(t)
 	assayIn(t, here, "", "init", device).wants(t, exitFailed, device, "no space left on device")
+}
+
+// A report that Assay is killed in leaves the one before it whole; what was written of it is removed by
+// the next clean-up.
+func TestAKillWhileAReportIsWritten(t *testing.T) {
+	t.Parallel()
+	directory, state := t.TempDir(), "XDG_STATE_HOME="+t.TempDir()
+	path := filepath.Join(directory, "report.html")
+	if err := os.WriteFile(path, []byte("before"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(os.Args[0], "half-a-report", path)
+	c.Env = append(os.Environ(), state)
+	said, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(said).ReadString('\n')
+	if killErr := c.Process.Kill(); err != nil || killErr != nil || line != "written <nil>\n" {
+		t.Fatalf("%q, %v, %v", line, err, killErr)
+	}
+	_ = c.Wait() // killed
+	names := func() (names []string) {
+		entries, err := os.ReadDir(directory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	if found := names(); len(found) != 2 {
+		t.Fatalf("the kill was to leave half a file beside the report: %v", found)
+	}
+	clean := exec.Command(program, "doctor", "--clean")
+	clean.Env = append(os.Environ(), state)
+	if output, err := clean.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, output)
+	}
+	if found := names(); len(found) != 1 || found[0] != "report.html" {
+		t.Errorf("left: %v", found)
+	}
+	if content, err := os.ReadFile(path); err != nil || string(content) != "before" {
+		t.Errorf("%q, %v", content, err)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,7 +39,21 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
 		os.Exit(worker.Main(slices.Concat(drivers.All(), misbehave.Drivers())...))
 	}
+	if len(os.Args) > 2 && os.Args[1] == "half-a-report" {
+		os.Exit(writeHalf(os.Args[2]))
+	}
 	os.Exit(withProgram(m))
+}
+
+// writeHalf writes the first half of an output, says so, and waits to be killed.
+func writeHalf(path string) int {
+	_ = writeTarget(path, os.Stdout, func(w io.Writer) error {
+		_, err := io.WriteString(w, "half")
+		fmt.Println("written", err)
+		time.Sleep(time.Hour)
+		return err
+	})
+	return 1
 }
 
 // goDeafAtWork keeps the end of standard input from a worker whose store is open, so that it does not see its conductor die.
