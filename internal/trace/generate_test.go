@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -400,5 +401,20 @@ func TestCountingThreadsWriteTheSameKeysWithoutEnd(t *testing.T) {
 	}
 	if _, err := Generate(Spec{Mix: []Share{{Upsert, 1}, {Read, 1}}, Records: 10, Fresh: 10, Order: Order{Distribution: Counting}, Sizes: []Size{{Bytes: 40, Weight: 1}}, Threads: 1}); err == nil {
 		t.Error("reads in the order counting were accepted")
+	}
+}
+
+// A trace that takes long can be given up while it is made.
+func TestMakingCanBeStopped(t *testing.T) {
+	stopped, asked := errors.New("stopped"), 0
+	s := Spec{Mix: []Share{{Upsert, 1}}, Records: 1 << 20, Fresh: 1 << 20, Order: Order{Distribution: Uniform},
+		Sizes: []Size{{Bytes: 100, Weight: 1}}, Threads: 2, Seed: 1, Stopped: func() error {
+			if asked++; asked == 3 {
+				return stopped
+			}
+			return nil
+		}}
+	if _, err := Generate(s); !errors.Is(err, stopped) || asked != 3 {
+		t.Errorf("%v after %d questions", err, asked)
 	}
 }

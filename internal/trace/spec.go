@@ -48,6 +48,8 @@ type Spec struct {
 	// EntriesMax bounds what a shuffled load and orders that visit every record need; 0: DefaultEntriesMax. An entry
 	// takes 8 bytes of shared memory, 16 in open load.
 	EntriesMax uint64
+	// Stopped is asked now and then while the trace is made; its error ends that. nil: nothing ends it.
+	Stopped func() error
 }
 
 // Bounds of a trace's length, in entries.

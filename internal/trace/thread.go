@@ -44,6 +44,11 @@ func (g *generator) thread(i int) (*threadGenerator, error) {
 		if err := t.operation(); err != nil {
 			return nil, err
 		}
+		if g.Stopped != nil && len(t.starts)%(1<<16) == 0 {
+			if err := g.Stopped(); err != nil {
+				return nil, err
+			}
+		}
 		if g.entries+uint64(len(t.entries)) > max(g.entriesMax(), uint64(g.lap)*uint64(g.Threads)) {
 			return nil, g.tooLong(g.entries + uint64(len(t.entries)))
 		}
