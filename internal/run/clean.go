@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"assay/internal/conductor"
+	"assay/internal/child"
 	"assay/internal/host"
 	"assay/internal/owned"
 	"assay/internal/record"
@@ -20,7 +20,7 @@ type Cleaned struct {
 // CleanLeft removes what killed runs of this user have left, each by its note: processes, file systems, cgroups, data
 // directories, temporary files. It touches nothing whose owner lives.
 func CleanLeft() (c Cleaned) {
-	if ended := conductor.EndLeft(); len(ended) > 0 {
+	if ended := child.EndLeft(); len(ended) > 0 {
 		c.Removed = append(c.Removed, fmt.Sprintf("processes of workers: %d", len(ended)))
 	}
 	left := owned.Left()

@@ -1,4 +1,4 @@
-package conductor
+package child
 
 import (
 	"bytes"
@@ -9,10 +9,11 @@ import (
 	"assay/internal/format"
 )
 
-// lastWords passes a worker's standard error on and keeps the line that says why the process ended: the first one of a Go panic or a fatal
-// error, for stacks follow it; else the last one. It may be read while it is written to.
-type lastWords struct {
-	log io.Writer
+// LastWords passes the output of a process on and keeps the line that says why the process ended:
+// the first one of a Go panic or a fatal error, for stacks follow it; else the last one. It may be
+// read while it is written to.
+type LastWords struct {
+	Log io.Writer
 
 	mu      sync.Mutex
 	partial []byte // of the line that has not ended, at most lineBytesMax
@@ -22,7 +23,7 @@ type lastWords struct {
 
 const lineBytesMax = 400
 
-func (l *lastWords) Write(p []byte) (int, error) {
+func (l *LastWords) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	for rest := p; len(rest) > 0; {
 		line, after, ended := bytes.Cut(rest, []byte{'\n'})
@@ -32,11 +33,11 @@ func (l *lastWords) Write(p []byte) (int, error) {
 		}
 	}
 	l.mu.Unlock()
-	return l.log.Write(p)
+	return l.Log.Write(p)
 }
 
 // line takes in what partial holds.
-func (l *lastWords) line() {
+func (l *LastWords) line() {
 	text := strings.TrimSpace(string(l.partial))
 	l.partial = l.partial[:0]
 	if l.fatal || text == "" {
@@ -46,7 +47,7 @@ func (l *lastWords) line() {
 }
 
 // String returns the line, "" if nothing was written.
-func (l *lastWords) String() string {
+func (l *LastWords) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.line() // one without an end
