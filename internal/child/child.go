@@ -18,6 +18,9 @@ type Child struct {
 	command   *exec.Cmd
 	mark      string    // in its environment
 	directory directory // that it has open; none: nothing is told by it
+
+	mu    sync.Mutex
+	ended bool // its number may be another's
 }
 
 // Options say how a child is started, beside its command.
@@ -76,6 +79,9 @@ func (c *Child) PID() int { return c.command.Process.Pid }
 func (c *Child) Wait() (left int, err error) {
 	waitUnreaped(c.PID())
 	left = c.endLeft()
+	c.mu.Lock()
+	c.ended = true
+	c.mu.Unlock()
 	err = c.command.Wait()
 	children.Delete(c.PID())
 	return left, err
@@ -92,16 +98,17 @@ func waitUnreaped(pid int) {
 	}
 }
 
-// Kill ends the process and its group at once. It must not be called after Wait has returned: the
-// number may be another's by then.
-func (c *Child) Kill() { c.SignalGroup(syscall.SIGKILL) }
+// Kill ends the process and its group at once. Kill and Signal may be called from any goroutine and
+// at any time.
+func (c *Child) Kill() { c.send(-c.PID(), syscall.SIGKILL) }
 
-// SignalGroup sends a signal to the process and its group; as for Kill, before Wait has returned.
-func (c *Child) SignalGroup(s syscall.Signal) {
-	_ = syscall.Kill(-c.PID(), s) // ESRCH: it is gone
-}
+// Signal sends a signal to the process alone.
+func (c *Child) Signal(s syscall.Signal) { c.send(c.PID(), s) }
 
-// Signal sends a signal to the process alone; as for Kill, before Wait has returned.
-func (c *Child) Signal(s syscall.Signal) {
-	_ = syscall.Kill(c.PID(), s)
+func (c *Child) send(to int, s syscall.Signal) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ended {
+		_ = syscall.Kill(to, s) // ESRCH: it is gone
+	}
 }

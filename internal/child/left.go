@@ -122,7 +122,7 @@ func (c *Child) endLeft() (ended int) {
 	deadline := time.Now().Add(patience)
 	seen := map[int]bool{}
 	for {
-		found := c.left()
+		found := c.Left()
 		if len(found) == 0 || time.Now().After(deadline) {
 			return len(seen)
 		}
@@ -135,8 +135,8 @@ func (c *Child) endLeft() (ended int) {
 	}
 }
 
-// left returns the children of this process that were the child's.
-func (c *Child) left() (pids []int) {
+// Left returns the processes that the child has left behind: those that have lost their parent.
+func (c *Child) Left() (pids []int) {
 	self, session := strconv.Itoa(os.Getpid()), statField(os.Getpid(), sessionField)
 	alone := true
 	children.Range(func(_, other any) bool { alone = other == c; return alone })
@@ -230,12 +230,20 @@ func ownerGone(name string) bool {
 	return err == nil && pid > 0 && markOf(pid) != strings.Join(parts[:3], "-")
 }
 
-// endProcess kills a process if it is still the one that began then.
+// endPatience is how long a process may take to end after SIGKILL: it gives its memory back first.
+const endPatience = 2 * time.Second
+
+// endProcess kills a process if it is still the one that began then, and waits for its end: what it
+// has mounted or open is then free.
 func endProcess(pid int, began string) bool {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return false
 	}
 	defer unix.Close(fd)
-	return statField(pid, startField) == began && unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil
+	if statField(pid, startField) != began || unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) != nil {
+		return false
+	}
+	_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(endPatience.Milliseconds()))
+	return true
 }

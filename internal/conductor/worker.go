@@ -26,7 +26,7 @@ type Worker struct {
 	replies    chan reply
 	exited     chan struct{}
 	exitErr    error
-	words      *child.LastWords
+	words      *lastWords
 	nextID     int64
 	broken     error // why no more requests can be made
 	ending     sync.Once
@@ -51,7 +51,7 @@ func Start(command []string, log io.Writer) (*Worker, error) {
 		return nil, errors.New("starting a worker: no command")
 	}
 	program := exec.Command(command[0], command[1:]...)
-	w := &Worker{replies: make(chan reply, 1), exited: make(chan struct{}), words: &child.LastWords{Log: log}}
+	w := &Worker{replies: make(chan reply, 1), exited: make(chan struct{}), words: &lastWords{log: log}}
 	program.Stderr = w.words
 	program.WaitDelay = grandchildrenGrace // for grandchildren that hold standard error open
 	var err error

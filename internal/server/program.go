@@ -4,6 +4,7 @@
 //	find.go      which of the programs are installed, and in which version
 //	start.go     [Start]: a loopback port, a directory, a process that answers, its settings read back
 //	instance.go  the server while it runs, and its end
+//	output.go    what it writes
 //
 // A server has one owner: the process that called Start. It is ended with that process, however that
 // ends; what a kill leaves is found by its note (package owned) and ended by the next run.
@@ -70,8 +71,12 @@ type Program struct {
 	// text does.
 	Same func(name, asked, told string) bool
 
-	// StopSignal asks it to end. Optional: SIGTERM.
+	// StopSignal asks it to end; its data is thrown away after that. Optional: SIGTERM.
 	StopSignal syscall.Signal
+	// DeathSignal is what it gets if Assay is killed. A server that leaves something outside of its
+	// directory when it is killed (shared memory) names the signal that makes it end at once instead.
+	// Optional: SIGKILL.
+	DeathSignal syscall.Signal
 }
 
 // Host is where all servers listen: an address of loopback, and no name that could be resolved to

@@ -1,4 +1,4 @@
-package child
+package conductor
 
 import (
 	"bytes"
@@ -9,11 +9,11 @@ import (
 	"assay/internal/format"
 )
 
-// LastWords passes the output of a process on and keeps the line that says why the process ended:
+// lastWords passes the output of a process on and keeps the line that says why the process ended:
 // the first one of a Go panic or a fatal error, for stacks follow it; else the last one. It may be
 // read while it is written to.
-type LastWords struct {
-	Log io.Writer
+type lastWords struct {
+	log io.Writer
 
 	mu      sync.Mutex
 	partial []byte // of the line that has not ended, at most lineBytesMax
@@ -23,7 +23,7 @@ type LastWords struct {
 
 const lineBytesMax = 400
 
-func (l *LastWords) Write(p []byte) (int, error) {
+func (l *lastWords) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	for rest := p; len(rest) > 0; {
 		line, after, ended := bytes.Cut(rest, []byte{'\n'})
@@ -33,11 +33,11 @@ func (l *LastWords) Write(p []byte) (int, error) {
 		}
 	}
 	l.mu.Unlock()
-	return l.Log.Write(p)
+	return l.log.Write(p)
 }
 
 // line takes in what partial holds.
-func (l *LastWords) line() {
+func (l *lastWords) line() {
 	text := strings.TrimSpace(string(l.partial))
 	l.partial = l.partial[:0]
 	if l.fatal || text == "" {
@@ -47,7 +47,7 @@ func (l *LastWords) line() {
 }
 
 // String returns the line, "" if nothing was written.
-func (l *LastWords) String() string {
+func (l *lastWords) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.line() // one without an end
