@@ -9,7 +9,7 @@
 //	work.go     is that the work that the trace asks for? (keysafter.go: what a scan must find)
 //	seen.go     are the worker's times what was seen from outside?
 //	stored.go   what is stored, and cold.go what of it the page cache has
-//	server.go   what the servers of a trial used
+//	server.go   the server of a trial: started, watched, stopped; what it used
 //	limits.go   memory limit, disk quota, stores that meet a full disk
 //	fulldisk.go a full disk ends the trial, and the run only if others fill it
 //	clean.go    what killed runs have left
@@ -36,17 +36,19 @@ import (
 	"assay/internal/live"
 	"assay/internal/plan"
 	"assay/internal/record"
+	"assay/internal/server"
 	"assay/internal/spec"
 	"assay/internal/verdict"
 )
 
 // Options say how an experiment is run.
 type Options struct {
-	Directory string     // the run directory
-	DataRoot  string     // an existing directory in which stores get their directories; "": the run directory's own
-	Command   []string   // as typed, for the record
-	Worker    []string   // the command of Assay's own worker
-	Ceiling   spec.Store // Assay's own null driver
+	Directory string                                     // the run directory
+	DataRoot  string                                     // an existing directory in which stores get their directories; "": the run directory's own
+	Command   []string                                   // as typed, for the record
+	Worker    []string                                   // the command of Assay's own worker
+	Ceiling   spec.Store                                 // Assay's own null driver
+	Program   func(driver string) (server.Program, bool) // the servers that Assay can start
 	View      live.View
 
 	machine         func(plan.Trial) *record.Machine                      // nil: what was read of the machine stands

@@ -29,7 +29,7 @@ func storesOf(run *record.Run) (stores []model.Store) {
 	for i, s := range run.Experiment.Stores {
 		d := s.Description
 		made := model.Store{Run: run.Header.ID, Arm: s.Name, Driver: s.Driver, Summary: d.Summary, Library: d.Library, Version: d.Version,
-			Licence: d.Licence, Note: d.Note, Options: factsOf(s.Options), Changed: finding.Text(changedOptions(s)), Abilities: d.Abilities.List()}
+			Licence: d.Licence, Note: d.Note, Options: factsOf(s.AllOptions()), Changed: finding.Text(changedOptions(s)), Abilities: d.Abilities.List()}
 		for _, claim := range d.Durability {
 			made.Claims = append(made.Claims, model.Fact{Name: string(claim.Class), Value: claim.How})
 		}
