@@ -34,12 +34,26 @@ func storesOf(run *record.Run) (stores []model.Store) {
 			made.Claims = append(made.Claims, model.Fact{Name: string(claim.Class), Value: claim.How})
 		}
 		if trial := ran[i]; trial != nil {
-			made.Settings = factsOf(trial.Settings)
+			made.Settings = settingsOf(trial)
 			made.Version = cmp.Or(trial.Version, made.Version)
 		}
 		stores = append(stores, made)
 	}
 	return stores
+}
+
+// settingsOf returns the settings in force as the store told them and, of a server that Assay has
+// started, as that told them itself.
+func settingsOf(trial *record.Trial) []model.Fact {
+	if trial.Server == nil {
+		return factsOf(trial.Settings)
+	}
+	all := maps.Clone(trial.Server.Settings)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, trial.Settings)
+	return append([]model.Fact{{Name: "server", Value: trial.Server.Binary + " " + trial.Server.Version + ", started by Assay"}}, factsOf(all)...)
 }
 
 func factsOf(values map[string]string) (facts []model.Fact) {
