@@ -245,9 +245,7 @@ func TestAServerIsUnderTheMemoryLimitToo(t *testing.T) {
 		t.Skipf("SKIPPED: %v", err)
 	}
 	p, started := memcachedProgram(t)
-	settings, groups := p.Settings, make(chan string, 100)
-	_ = settings
-	ready := p.Ready
+	ready, groups := p.Ready, make(chan string, 100)
 	p.Ready = func(ctx context.Context, i *server.Instance) error {
 		go func() {
 			for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(5 * time.Millisecond) {
