@@ -63,7 +63,7 @@ type Program struct {
 	// bytes that a socket's may have: the program starts in Directory, so that a relative path does).
 	Command func(i *Instance) (arguments, environment []string)
 	// Ready asks once, by the server's protocol, if it answers. It is called again until it returns
-	// nil. ctx ends in a second or so.
+	// nil; ctx bounds one question.
 	Ready func(ctx context.Context, i *Instance) error
 	// Settings reads the settings in force from the server itself, by the server's own names.
 	Settings func(ctx context.Context, i *Instance) (map[string]string, error)

@@ -207,29 +207,21 @@ func (p *Program) stopSignal() syscall.Signal {
 	return syscall.SIGTERM
 }
 
-// freePort returns a port of loopback at which nothing listens now.
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", net.JoinHostPort(Host, "0"))
-	if err != nil {
-		return 0, fmt.Errorf("looking for a free port: %w", err)
-	}
-	return listener.Addr().(*net.TCPAddr).Port, listener.Close()
-}
-
 const (
 	askEvery    = 10 * time.Millisecond
-	askPatience = time.Second // of one question
+	askPatience = 10 * time.Second // of one question: of a server that has just begun, or on a busy machine
 )
 
 // waitReady asks until the server answers. What it may answer with before that ("loading the data")
 // is part of the error, if it never does.
 func (i *Instance) waitReady(ctx context.Context, patience time.Duration) error {
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var before error
 	for {
-		asking, cancel := context.WithTimeout(ctx, askPatience)
+		asking, answered := context.WithTimeout(waiting, askPatience)
 		err := i.Program.Ready(asking, i)
-		cancel()
+		answered()
 		if died := i.Died(); died != nil {
 			return died // another's server may have answered
 		}
@@ -239,15 +231,23 @@ func (i *Instance) waitReady(ctx context.Context, patience time.Duration) error 
 		select {
 		case <-time.After(askEvery):
 		case <-i.exited:
-		case <-deadline.C:
-			err = fmt.Errorf("it did not answer within %v: %w", patience, err)
-			if words := i.output.lastWords(); words != "" {
-				err = fmt.Errorf("%w; it last wrote: %s", err, words)
-			}
-			return err
-		case <-ctx.Done():
-			return ctx.Err()
+		case <-waiting.Done():
 		}
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case waiting.Err() == nil:
+			before = err
+			continue
+		}
+		if before != nil {
+			err = before // the last question may have been cut short, which says less
+		}
+		err = fmt.Errorf("it did not answer within %v: %w", patience, err)
+		if words := i.output.lastWords(); words != "" {
+			err = fmt.Errorf("%w; it last wrote: %s", err, words)
+		}
+		return err
 	}
 }
 
@@ -278,6 +278,11 @@ func (i *Instance) readBack(ctx context.Context) (err error) {
 	if i.Settings, err = i.Program.Settings(asking, i); err != nil {
 		return errors.Join(fmt.Errorf("reading its settings back: %w", err), i.Died())
 	}
+	return i.compare()
+}
+
+// compare is an error if the server tells other settings than it was asked for.
+func (i *Instance) compare() error {
 	var differ []string
 	for _, name := range slices.Sorted(maps.Keys(i.Asked)) {
 		told, known := i.Settings[name]
