@@ -90,8 +90,8 @@ func checkRemote(endpoints []string, allowed bool) error {
 		format.List(endpoints))
 }
 
-// serverToCheck returns the endpoints of the server that the rules of the contract are checked on, and
-// starts it where they are the word start.
+// serverToCheck returns the endpoints of the server that the rules of the contract are checked on,
+// and starts it where they are the word start.
 func serverToCheck(ctx context.Context, endpoints []string, allowRemote bool, described control.Described, driver string) (
 	[]string, func(), error,
 ) {

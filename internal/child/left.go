@@ -25,8 +25,8 @@ var (
 	ownMark    = sync.OnceValue(func() string { return markOf(os.Getpid()) })
 )
 
-// markOf names a process for good: the namespace of its number, the number, and its start in clock ticks since boot.
-// "": it is not there.
+// markOf names a process for good: the namespace of its number, the number, and its start in clock
+// ticks since boot. "": it is not there.
 func markOf(pid int) string {
 	if start := statField(pid, startField); start != "" {
 		return fmt.Sprintf("%s-%d-%s", namespace(), pid, start)
@@ -34,7 +34,8 @@ func markOf(pid int) string {
 	return ""
 }
 
-// namespace is the number of this process's PID namespace. In another one, a container's, numbers are of other processes.
+// namespace is the number of this process's PID namespace. In another one, a container's, numbers
+// are of other processes.
 func namespace() string {
 	link, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil {

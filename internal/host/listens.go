@@ -20,26 +20,33 @@ func ListensAt(pids []int) (at []string, err error) {
 	}
 	for _, table := range []struct {
 		protocol string
-		read     func() (procfs.NetIPSocket, error)
+		read     func() ([]netLine, error)
 	}{
-		{"tcp", func() (procfs.NetIPSocket, error) { t, err := proc.NetTCP(); return procfs.NetIPSocket(t), err }},
-		{"tcp", func() (procfs.NetIPSocket, error) { t, err := proc.NetTCP6(); return procfs.NetIPSocket(t), err }},
-		{"udp", func() (procfs.NetIPSocket, error) { t, err := proc.NetUDP(); return procfs.NetIPSocket(t), err }},
-		{"udp", func() (procfs.NetIPSocket, error) { t, err := proc.NetUDP6(); return procfs.NetIPSocket(t), err }},
+		{"tcp", sockets(proc.NetTCP)}, {"tcp", sockets(proc.NetTCP6)},
+		{"udp", sockets(proc.NetUDP)}, {"udp", sockets(proc.NetUDP6)},
 	} {
-		sockets, err := table.read()
+		lines, err := table.read()
 		if err != nil {
 			continue // a kernel without IPv6 has no such file
 		}
-		for _, l := range netLines(sockets) {
+		for _, l := range lines {
 			waits := l.state == tcpListen || table.protocol == "udp" && l.state == udpUnconnected
-			if waits && slices.ContainsFunc(pids, func(pid int) bool { return holds(pid, map[string]bool{l.link(): true}) }) {
+			link := map[string]bool{l.link(): true}
+			if waits && slices.ContainsFunc(pids, func(pid int) bool { return holds(pid, link) }) {
 				at = append(at, table.protocol+" "+net.JoinHostPort(l.address.String(), fmt.Sprint(l.port)))
 			}
 		}
 	}
 	slices.Sort(at)
 	return slices.Compact(at), nil
+}
+
+// sockets reads one of the kernel's tables.
+func sockets[T procfs.NetTCP | procfs.NetUDP](read func() (T, error)) func() ([]netLine, error) {
+	return func() ([]netLine, error) {
+		table, err := read()
+		return netLines(procfs.NetIPSocket(table)), err
+	}
 }
 
 // udpUnconnected is TCP_CLOSE, which a UDP socket without a peer has in /proc/net/udp.

@@ -266,7 +266,8 @@ func (g *MemoryGroup) enter(pid int, limitBytes int64) error {
 	return g.write("cgroup.procs", strconv.Itoa(pid))
 }
 
-// Add puts more processes under the same limit. What they have allocated before counts where it was.
+// Add puts more processes under the same limit. What they have allocated before counts where it
+// was.
 func (g *MemoryGroup) Add(pids ...int) error {
 	for _, pid := range pids {
 		if err := g.write("cgroup.procs", strconv.Itoa(pid)); err != nil && !errors.Is(err, syscall.ESRCH) { // it has ended

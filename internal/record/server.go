@@ -5,7 +5,7 @@ type Server struct {
 	Binary       string            `json:"binary"`
 	Version      string            `json:"version"`
 	Endpoint     string            `json:"endpoint"`
-	Options      map[string]string `json:"options,omitempty"`  // of all that the program declares: given, of the class, or by default
+	Options      map[string]string `json:"options,omitempty"`  // all that can be set
 	Settings     map[string]string `json:"settings,omitempty"` // as the server told them once it answered
 	StartSeconds float64           `json:"start_seconds"`      // from its start until it answered
 }

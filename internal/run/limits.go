@@ -19,7 +19,8 @@ import (
 	"assay/internal/trace"
 )
 
-// limitMemory puts the worker, and with it the server that Assay has started, under the cell's memory limit, before it opens anything, and notes what memory the trial has.
+// limitMemory puts the worker, and with it the server that Assay has started, under the cell's memory
+// limit, before it opens anything, and notes what memory the trial has.
 func (t *trial) limitMemory() error {
 	t.result.Memory = &record.Memory{}
 	if bytes := host.MemoryBytes(); bytes > 0 {

@@ -43,13 +43,15 @@ import (
 
 // Options say how an experiment is run.
 type Options struct {
-	Directory string                                     // the run directory
-	DataRoot  string                                     // an existing directory in which stores get their directories; "": the run directory's own
-	Command   []string                                   // as typed, for the record
-	Worker    []string                                   // the command of Assay's own worker
-	Ceiling   spec.Store                                 // Assay's own null driver
-	Program   func(driver string) (server.Program, bool) // the servers that Assay can start
+	Directory string     // the run directory
+	DataRoot  string     // an existing directory in which stores get their directories; "": the run directory's own
+	Command   []string   // as typed, for the record
+	Worker    []string   // the command of Assay's own worker
+	Ceiling   spec.Store // Assay's own null driver
 	View      live.View
+
+	// Program returns the server that a driver speaks to, if Assay can start it.
+	Program func(driver string) (server.Program, bool)
 
 	machine         func(plan.Trial) *record.Machine                      // nil: what was read of the machine stands
 	threadEntries   int                                                   // of a lap of the trace; 0: as package trace chooses

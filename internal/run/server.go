@@ -46,7 +46,8 @@ func (t *trial) startServer(ctx context.Context) error {
 	return nil
 }
 
-// stopServer ends the server that Assay has started. Its data is thrown away, so that a kill harms nothing.
+// stopServer ends the server that Assay has started. Its data is thrown away, so that a kill harms
+// nothing.
 func (t *trial) stopServer() {
 	if t.server == nil {
 		return
@@ -60,7 +61,8 @@ func (t *trial) stopServer() {
 	}
 }
 
-// serverPatience is how long a server may take to end by itself: a database writes back what it holds.
+// serverPatience is how long a server may take to end by itself: a database writes back what it
+// holds.
 const serverPatience = 10 * time.Second
 
 // serverDied says how the server that Assay has started ended; nil while it runs.

@@ -34,7 +34,8 @@ func (s *startedServers) all() []string {
 	return append([]string(nil), s.seen...)
 }
 
-// memcachedProgram is the real server, with a look at where it runs. The test is skipped visibly where it is not installed.
+// memcachedProgram is the real server, with a look at where it runs. The test is skipped visibly
+// where it is not installed.
 func memcachedProgram(t *testing.T) (server.Program, *startedServers) {
 	t.Helper()
 	p, _ := drivers.Program("memcached")

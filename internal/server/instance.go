@@ -25,8 +25,8 @@ type Instance struct {
 	Port      int           // of loopback, at [Host]
 	Options   store.Options // of each declared option: the experiment's, the class's, or the default
 
-	// Asked is what the server must tell of itself: what Program.Asked returned, and the experiment's
-	// settings by the program's own names.
+	// Asked is what the server must tell of itself: what Program.Asked returned, and the
+	// experiment's settings by the program's own names.
 	Asked map[string]string
 	// Settings is what it told of itself, once it had answered.
 	Settings map[string]string
@@ -53,8 +53,8 @@ var ErrDied = errors.New("the server died")
 // Exited is closed when the server has ended.
 func (i *Instance) Exited() <-chan struct{} { return i.exited }
 
-// Died says how the server ended, in its own last words where it had any; nil while it runs. It means
-// nothing after Stop.
+// Died says how the server ended, in its own last words where it had any; nil while it runs. It
+// means nothing after Stop.
 func (i *Instance) Died() error {
 	select {
 	case <-i.exited:
@@ -100,8 +100,8 @@ func (i *Instance) owner() child.Options {
 	return child.Options{Directory: i.Directory, DeathSignal: i.Program.DeathSignal}
 }
 
-// command makes the command of a program of the server's. Its environment is not the user's: settings
-// of a server may stand there that no report would show.
+// command makes the command of a program of the server's. Its environment is not the user's:
+// settings of a server may stand there that no report would show.
 func (i *Instance) command(o *output, program string, arguments, environment []string) *exec.Cmd {
 	c := exec.Command(program, arguments...)
 	c.Stdout, c.Stderr = o, o
@@ -136,9 +136,9 @@ func (i *Instance) run() error {
 	return nil
 }
 
-// Stop ends the server: it is asked to, and killed with all of its processes if it has not ended when
-// the patience is over. The error says that it was killed, or that processes are left. Called again,
-// it does nothing.
+// Stop ends the server: it is asked to, and killed with all of its processes if it has not ended
+// when the patience is over. The error says that it was killed, or that processes are left. Called
+// again, it does nothing.
 func (i *Instance) Stop(patience time.Duration) error {
 	if i.note == nil {
 		return nil

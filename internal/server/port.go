@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Ports are taken from a range from which the kernel gives none to connections. A connection that is
-// given the server's port would keep it from listening; and one that is made to a port at which
+// Ports are taken from a range from which the kernel gives none to connections. A connection that
+// is given the server's port would keep it from listening; and one that is made to a port at which
 // nothing listens yet, and is given that very port, meets itself.
 const (
 	portMin        = 20000

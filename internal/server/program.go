@@ -2,12 +2,12 @@
 //
 //	program.go   what a driver's folder says of its server: [Program]
 //	find.go      which of the programs are installed, and in which version
-//	start.go     [Start]: a loopback port, a directory, a process that answers, its settings read back
+//	start.go     [Start]: a loopback port, a directory, a process that answers, its settings
 //	instance.go  the server while it runs, and its end
 //	output.go    what it writes
 //
-// A server has one owner: the process that called Start. It is ended with that process, however that
-// ends; what a kill leaves is found by its note (package owned) and ended by the next run.
+// A server has one owner: the process that called Start. It is ended with that process, however
+// that ends; what a kill leaves is found by its note (package owned) and ended by the next run.
 package server
 
 import (
@@ -38,44 +38,45 @@ type Program struct {
 	// own names: server: {settings: {NAME: VALUE}}. They are then part of Instance.Asked.
 	AnySetting bool
 
-	// Class returns the options that give a durability class, and whether any do. They stand between
-	// the defaults and the options of the experiment. A load opens the store in the driver's weakest
-	// class, on the same server: a driver accepts a server that is more durable than it was asked for.
-	// Optional: no option changes the class.
+	// Class returns the options that give a durability class, and whether any do. They stand
+	// between the defaults and the options of the experiment. A load opens the store in the
+	// driver's weakest class, on the same server: a driver accepts a server that is more durable
+	// than it was asked for. Optional: no option changes the class.
 	Class func(class store.Durability) (options map[string]string, reached bool)
 
 	// InMemory says that it keeps no files: its directory stays empty.
 	InMemory bool
-	// NotAsRoot are users, the best first, of whom the first that exists runs it where Assay is root.
-	// A program that changes its user itself loses PR_SET_PDEATHSIG, and would outlive a killed Assay.
-	// Optional: it may run as root.
+	// NotAsRoot are users, the best first, of whom the first that exists runs it where Assay is
+	// root. A program that changes its user itself loses PR_SET_PDEATHSIG, and would outlive a
+	// killed Assay. Optional: it may run as root.
 	NotAsRoot []string
 
-	// Asked returns what Settings must tell if the server does what it was asked to: names and values
-	// in the server's own words. It is called first, and fills Instance.Asked.
+	// Asked returns what Settings must tell if the server does what it was asked to: names and
+	// values in the server's own words. It is called first, and fills Instance.Asked.
 	Asked func(i *Instance) map[string]string
 	// Prepare makes what must be there before the program starts: initdb, a file of settings.
 	// Instance.Run runs a program for it. Optional.
 	Prepare func(ctx context.Context, i *Instance) error
 	// Command returns the arguments after the binary, and settings to add to the environment
 	// ("NAME=VALUE"). It must keep the program in the foreground, at Host and Port alone: no other
-	// TCP or UDP port, and no Unix socket outside of Directory (whose path may be longer than the 107
-	// bytes that a socket's may have: the program starts in Directory, so that a relative path does).
+	// TCP or UDP port, and no Unix socket outside of Directory (whose path may be longer than the
+	// 107 bytes that a socket's may have: the program starts in Directory, so that a relative path
+	// does).
 	Command func(i *Instance) (arguments, environment []string)
 	// Ready asks once, by the server's protocol, if it answers. It is called again until it returns
 	// nil; ctx bounds one question.
 	Ready func(ctx context.Context, i *Instance) error
 	// Settings reads the settings in force from the server itself, by the server's own names.
 	Settings func(ctx context.Context, i *Instance) (map[string]string, error)
-	// Same says if two values of a setting mean the same ("131072kB" and "128MB"). Optional: the same
-	// text does.
+	// Same says if two values of a setting mean the same ("131072kB" and "128MB"). Optional: the
+	// same text does.
 	Same func(name, asked, told string) bool
 
 	// StopSignal asks it to end; its data is thrown away after that. Optional: SIGTERM.
 	StopSignal syscall.Signal
 	// DeathSignal is what it gets if Assay is killed. A server that leaves something outside of its
-	// directory when it is killed (shared memory) names the signal that makes it end at once instead.
-	// Optional: SIGKILL.
+	// directory when it is killed (shared memory) names the signal that makes it end at once
+	// instead. Optional: SIGKILL.
 	DeathSignal syscall.Signal
 }
 

@@ -281,8 +281,8 @@ func TestAPortThatIsTakenIsLeftToItsOwner(t *testing.T) {
 	}
 }
 
-// A killed owner can't end what its server has started. The next cleaning does, by the mark of what has
-// kept its environment, and by the directory of what has not.
+// A killed owner can't end what its server has started. The next cleaning does, by the mark of what
+// has kept its environment, and by the directory of what has not.
 func TestWhatAKilledOwnerLeavesIsEnded(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	directory := t.TempDir()

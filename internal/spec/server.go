@@ -49,8 +49,8 @@ func (s Store) AllOptions() map[string]string {
 	return all
 }
 
-// AllDeclared returns the options that AllOptions may have, but for the settings by the program's own
-// names.
+// AllDeclared returns the options that AllOptions may have, but for the settings by the program's
+// own names.
 func (s Store) AllDeclared() []store.Option {
 	all := slices.Clone(s.Description.Options)
 	if s.Server != nil {
@@ -64,8 +64,8 @@ func (s Store) AllDeclared() []store.Option {
 
 const serverPrefix = "server."
 
-// Remote returns the endpoints of an experiment that are not of loopback: servers of other machines,
-// or that others can reach.
+// Remote returns the endpoints of an experiment that are not of loopback: servers of other
+// machines, or that others can reach.
 func (e *Experiment) Remote() (endpoints []string) {
 	for _, s := range e.Stores {
 		for _, endpoint := range s.Endpoints {
@@ -77,7 +77,8 @@ func (e *Experiment) Remote() (endpoints []string) {
 	return endpoints
 }
 
-// IsLoopback reports whether HOST:PORT leads to this machine's loopback by every address of its name.
+// IsLoopback reports whether HOST:PORT leads to this machine's loopback by every address of its
+// name.
 func IsLoopback(endpoint string) bool {
 	name, _, err := net.SplitHostPort(endpoint)
 	if err != nil {
