@@ -105,11 +105,7 @@ func askFake(ctx context.Context, i *Instance, question string) (lines []string,
 		return nil, err
 	}
 	defer socket.Close()
-	if deadline, ok := ctx.Deadline(); ok {
-		if err := socket.SetDeadline(deadline); err != nil {
-			return nil, err
-		}
-	}
+	defer context.AfterFunc(ctx, func() { socket.Close() })()
 	if _, err := fmt.Fprintln(socket, question); err != nil {
 		return nil, err
 	}

@@ -217,6 +217,13 @@ const (
 func (i *Instance) waitReady(ctx context.Context, patience time.Duration) error {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	go func() { // a question to a server that has ended, or to another's at its port, is not waited for
+		select {
+		case <-i.exited:
+			cancel()
+		case <-waiting.Done():
+		}
+	}()
 	var before error
 	for {
 		asking, answered := context.WithTimeout(waiting, askPatience)
@@ -230,8 +237,10 @@ func (i *Instance) waitReady(ctx context.Context, patience time.Duration) error 
 		}
 		select {
 		case <-time.After(askEvery):
-		case <-i.exited:
 		case <-waiting.Done():
+		}
+		if died := i.Died(); died != nil {
+			return died
 		}
 		switch {
 		case ctx.Err() != nil:
