@@ -13,6 +13,7 @@ import (
 	"assay/drivers/pebble"
 	"assay/drivers/pogreb"
 	"assay/drivers/sqlite"
+	"assay/internal/server"
 	"assay/store"
 )
 
@@ -30,4 +31,21 @@ func All() []store.Driver {
 		pogreb.Driver{},
 		sqlite.Driver{},
 	}
+}
+
+// Programs returns the servers that Assay can start, sorted by the names of their drivers.
+func Programs() []server.Program {
+	return []server.Program{
+		memcached.Program,
+	}
+}
+
+// Program returns the server that a driver speaks to, if Assay can start it.
+func Program(driver string) (server.Program, bool) {
+	for _, p := range Programs() {
+		if p.Driver == driver {
+			return p, true
+		}
+	}
+	return server.Program{}, false
 }

@@ -18,14 +18,17 @@ func conformanceCommand() *cobra.Command {
 	var driver string
 	var options map[string]string
 	var endpoints []string
+	var allowRemote bool
 	c := &cobra.Command{
 		Use:   "conformance [--driver NAME] -- PROGRAM [ARG…]",
 		Short: "Hold a worker, in any language, against the rules of the contract",
 		Long: `Starts the worker and checks every rule of docs/worker-contract.md on its drivers:
 each check explains the rule that it guards. Without a program, Assay's own worker
-is checked. A server is loaded only if --endpoint names it.`,
+is checked. A server is loaded only if --endpoint names it; the word start instead
+of HOST:PORT lets Assay start the installed server and stop it afterwards.`,
 		Example: `  assay conformance --driver bbolt
   assay conformance -- ./my-worker
+  assay conformance --driver memcached --endpoint start
   assay conformance --driver memcached --endpoint 127.0.0.1:11211`,
 		RunE: func(c *cobra.Command, args []string) error {
 			command := args
@@ -56,6 +59,11 @@ is checked. A server is loaded only if --endpoint names it.`,
 					return usage(err)
 				}
 			}
+			stopServer := func() {}
+			if endpoints, stopServer, err = serverToCheck(ctx, endpoints, allowRemote, described, driver); err != nil {
+				return usage(err)
+			}
+			defer stopServer()
 			target := storetest.Target{Command: command, Options: options, Endpoints: endpoints}
 			for _, name := range names {
 				if err := openable(ctx, target, described, name); err != nil {
@@ -68,7 +76,8 @@ is checked. A server is loaded only if --endpoint names it.`,
 	c.Flags().StringVar(&driver, "driver", "", "check only this driver `name` (default: all that need no server)")
 	must(c.RegisterFlagCompletionFunc("driver", cobra.FixedCompletions(driverCatalogue().Names, cobra.ShellCompDirectiveNoFileComp)))
 	c.Flags().StringToStringVar(&options, "option", nil, "set a driver's option: `name=value`")
-	c.Flags().StringSliceVar(&endpoints, "endpoint", nil, "`host:port` of a server that may be loaded and emptied")
+	c.Flags().StringSliceVar(&endpoints, "endpoint", nil, "`host:port` of a server that may be loaded and emptied, or start")
+	c.Flags().BoolVar(&allowRemote, "allow-remote", false, "load the named servers even where they are not on this machine's loopback")
 	return c
 }
 

@@ -26,7 +26,7 @@ func doctorCommand() *cobra.Command {
 		Short: "Check what on this machine would disturb a measurement",
 		Long: `Checks the machine and the file system of a directory (default: here). Shows what
 would disturb a measurement, which features don't work here (memory limits, disk
-quotas, cold caches, native stores), what to do about it, and what is unknown.`,
+quotas, cold caches, native stores, servers), what to do about it, and what is unknown.`,
 		Example: `  assay doctor
   assay doctor /mnt/disk-to-measure
   assay doctor --clean`,
@@ -102,6 +102,9 @@ func diagnose(out io.Writer, directory string) error {
 	}
 	table.add("Assay", orDash(e.Assay)+", "+e.Go)
 	if err := table.print(out); err != nil {
+		return err
+	}
+	if err := printServers(out); err != nil {
 		return err
 	}
 	ailments := ailmentsOf(e, c.Source(), directory, foreign)

@@ -62,7 +62,7 @@ func driverCatalogue() spec.Drivers {
 			return []string{n.path()}
 		}
 		return nil
-	}, NullOf: nullOf}
+	}, NullOf: nullOf, ProgramOf: drivers.Program}
 }
 
 // measurable are the drivers that a run may name: all but the null drivers.
@@ -175,7 +175,10 @@ experiment, or with --set stores.NAME.options.OPTION=VALUE).`,
 				return failed(encoder.Encode(all))
 			}
 			if len(args) == 1 {
-				return failed(printDriver(out, all[0]))
+				if err := printDriver(out, all[0]); err != nil {
+					return failed(err)
+				}
+				return failed(printServer(out, all[0].Name))
 			}
 			return failed(printDrivers(out, all, missing))
 		},
@@ -213,6 +216,9 @@ func printDrivers(w io.Writer, all []store.Description, missing []native) error 
 			return err
 		}
 	}
+	if err := printServers(w); err != nil {
+		return err
+	}
 	_, err := fmt.Fprintln(w, "\nassay drivers NAME shows options, limits and how each durability class is reached.")
 	return err
 }
@@ -236,15 +242,7 @@ func printDriver(w io.Writer, d store.Description) error {
 		return nil
 	}
 	fmt.Fprintln(w, "\nOptions")
-	table := newColumns("option", "type", "default", "")
-	for _, o := range d.Options {
-		kind := string(o.Type)
-		if len(o.Choices) > 0 {
-			kind = strings.Join(o.Choices, "|")
-		}
-		table.add(o.Name, kind, orDash(o.Default), o.Help)
-	}
-	return table.print(w)
+	return printOptions(w, "option", d.Options)
 }
 
 func orDash(text string) string {

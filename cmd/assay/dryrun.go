@@ -40,7 +40,7 @@ func unknownStore(s spec.Store) store.Description {
 	d := store.Description{Name: s.Driver, Kind: store.Embedded, HandlesShareable: true, Abilities: store.Abilities{
 		Batch: true, Scan: true, Add: true, CompareAndSwap: true, Records: true, Query: true, Count: true,
 	}}
-	if len(s.Endpoints) > 0 {
+	if len(s.Endpoints) > 0 || s.Server != nil {
 		d.Kind = store.Server
 	}
 	for _, class := range []store.Durability{store.D0, store.D1, store.D2, store.D3, store.D4} {
@@ -90,12 +90,25 @@ func printPlan(w io.Writer, loaded *spec.Loaded, unasked []string, place string)
 			_, err = fmt.Fprintf(w, "\nNote: %s\n", note)
 		}
 	}
+	if started := startedServers(e); err == nil && len(started) > 0 {
+		_, err = fmt.Fprintf(w, "\nNote: a run starts the server of %s on loopback for each trial; this dry run started none\n", format.List(started))
+	}
 	for _, warning := range shortOf(e, estimate, place) {
 		if err == nil {
 			_, err = fmt.Fprintf(w, "\nWarning: %s\n", warning)
 		}
 	}
 	return err
+}
+
+// startedServers names the stores whose server Assay starts.
+func startedServers(e *spec.Experiment) (names []string) {
+	for _, s := range e.Stores {
+		if s.Server != nil && s.Missing == "" {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
 // moreBlocks says which blocks may be added to the planned ones.

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assay/drivers"
 	"assay/internal/finding"
 	"assay/internal/format"
 	"assay/internal/host"
@@ -34,6 +35,7 @@ type runFlags struct {
 	saveAs          string
 	resume, dryRun  bool
 	describeWorkers bool
+	allowRemote     bool
 	plain, noHTML   bool
 	quiet           bool
 	show            show
@@ -90,6 +92,9 @@ strongest durability class that all of them reach.
 
 The run directory (--out) holds everything: the experiment with all defaults
 written out, each trial's result and its time series, the machine, the report.
+A server is started for each trial (memcached@start), or one that is running is
+named (memcached@HOST:PORT).
+
 Ctrl-C ends the trial under way, keeps what was measured (exit status 3), and
 assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at once
 (130).`,
@@ -97,6 +102,7 @@ assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at onc
   assay run bbolt pebble
   assay run bbolt pebble --mix read=95,update=5 --threads 8 --records 1e6 --for 10s
   assay run bbolt pebble --mix update --mix read --save-as mine.yaml --dry-run
+  assay run memcached@start
   assay run memcached@127.0.0.1:11211
   assay run put-get --set 'stores=[pebble, sqlite]' --for 2s
   assay run put-get --set scale=full --out results/put-get
@@ -138,6 +144,7 @@ assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at onc
 	c.Flags().BoolVar(&f.resume, "resume", false, "do the remaining trials of the run directory that is the argument")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the phases, the trials, and the time and disk they take; run nothing")
 	c.Flags().BoolVar(&f.describeWorkers, "describe-workers", false, "with --dry-run: start the file's own workers to ask what they can do")
+	c.Flags().BoolVar(&f.allowRemote, "allow-remote", false, "load the servers that the experiment names even where they are not on this machine's loopback")
 	c.Flags().BoolVar(&f.plain, "plain", false, "progress as lines, even on a terminal")
 	c.Flags().BoolVar(&f.noHTML, "no-html", false, "do not write report.html into the run directory")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress and no result on standard output: the exit status tells, and the run directory")
@@ -184,6 +191,9 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 		if err := f.checkDataRoot(); err != nil {
 			return err
 		}
+		if err := checkRemote(begun.Experiment.Remote(), f.allowRemote); err != nil {
+			return usage(err)
+		}
 		f.warnOfNeed(&begun.Experiment, args[0])
 		return f.execute(args[0], run.Resume)
 	}
@@ -211,6 +221,9 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 			return err
 		}
 		return failed(printPlan(c.OutOrStdout(), loaded, unasked, f.dataPlace(f.out)))
+	}
+	if err := checkRemote(loaded.Experiment.Remote(), f.allowRemote); err != nil {
+		return usage(err)
 	}
 	if err := f.checkDataRoot(); err != nil {
 		return err
@@ -385,7 +398,7 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 	ctx, stop := interruptible("what was measured is kept", view.Message)
 	result, err := do(ctx, run.Options{
 		Directory: directory, DataRoot: f.data, Command: os.Args, Worker: []string{self, "worker"},
-		Ceiling: ceiling(), View: placed{view, directory},
+		Ceiling: ceiling(), Program: drivers.Program, View: placed{view, directory},
 	})
 	stop() // a table that is being made need not be kept
 	if closeErr := view.Close(); closeErr != nil {

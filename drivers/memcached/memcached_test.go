@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func openAs(t *testing.T, endpoint string, given map[string]string, first bool) 
 // servers runs a test against the stand-in and against the real server.
 func servers(t *testing.T, test func(t *testing.T, endpoint string)) {
 	t.Run("stand-in", func(t *testing.T) { test(t, drivertest.StartStandIn(t).Endpoint) })
-	t.Run("memcached", func(t *testing.T) { test(t, drivertest.StartMemcached(t)) })
+	t.Run("memcached", func(t *testing.T) { test(t, startServer(t)) })
 }
 
 func wantGet(t *testing.T, h store.Handle, key string, want []byte) {
@@ -222,7 +223,7 @@ func TestServerThatGoesAway(t *testing.T) {
 }
 
 func TestRealServerRefusesWhatIsTooLarge(t *testing.T) {
-	_, h := open(t, drivertest.StartMemcached(t), nil)
+	_, h := open(t, startServer(t), nil)
 	if err := h.Put([]byte("large"), make([]byte, 1<<20+1)); err == nil {
 		t.Error("a value above 1 MiB was taken")
 	}
@@ -233,7 +234,7 @@ func TestRealServerRefusesWhatIsTooLarge(t *testing.T) {
 }
 
 func TestTellsTheRealServersSettingsAndStatistics(t *testing.T) {
-	s, h := open(t, drivertest.StartMemcached(t), nil)
+	s, h := open(t, startServer(t), nil)
 	if err := h.Put([]byte("key"), []byte("value")); err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +248,7 @@ func TestTellsTheRealServersSettingsAndStatistics(t *testing.T) {
 
 // TestOneConnectionEach counts the server's connections: one for each handle, and one of the store for statistics.
 func TestOneConnectionEach(t *testing.T) {
-	endpoint := drivertest.StartMemcached(t)
+	endpoint := startServer(t)
 	s, first := open(t, endpoint, nil)
 	if _, err := first.Get([]byte("key"), nil); !errors.Is(err, store.ErrNotFound) { // the server has accepted it now
 		t.Fatal(err)
@@ -277,7 +278,7 @@ func TestOneConnectionEach(t *testing.T) {
 }
 
 func TestSteadyPathDoesNotAllocate(t *testing.T) {
-	_, h := open(t, drivertest.StartMemcached(t), nil)
+	_, h := open(t, startServer(t), nil)
 	key, value, buf := []byte("key"), bytes.Repeat([]byte("v"), 1000), make([]byte, 0, 2000)
 	swapper := h.(store.CompareAndSwapper)
 	allocations := testing.AllocsPerRun(200, func() {
@@ -326,7 +327,7 @@ func TestRefusals(t *testing.T) {
 
 // Nothing is deleted on a server without being told (the option is off by default), and then at a trial's first opening only.
 func TestFlushesOnlyWhenTold(t *testing.T) {
-	endpoint := drivertest.StartMemcached(t)
+	endpoint := startServer(t)
 	_, h := open(t, endpoint, nil)
 	if err := h.Put([]byte("key"), []byte("value")); err != nil {
 		t.Fatal(err)
@@ -341,5 +342,42 @@ func TestFlushesOnlyWhenTold(t *testing.T) {
 	}
 	if _, err := emptied.Get([]byte("key"), nil); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("after a flush: %v", err)
+	}
+}
+
+// startServer runs the real server until the test ends.
+func startServer(t *testing.T) (endpoint string) {
+	t.Helper()
+	return drivertest.StartServer(t, memcached.Program, store.D0, nil).Endpoint()
+}
+
+// Start fails where the server does not tell what it was asked for: so each option reaches it.
+func TestTheServerDoesWhatItsOptionsSay(t *testing.T) {
+	options := map[string]string{"memory_bytes": "100MiB", "threads": "2", "item_bytes_max": "2MiB", "connections_max": "50"}
+	i := drivertest.StartServer(t, memcached.Program, store.D0, options)
+	for name, expected := range map[string]string{
+		"maxbytes": "104857600", "num_threads": "2", "item_size_max": "2097152", "maxconns": "50",
+	} {
+		if i.Settings[name] != expected {
+			t.Errorf("it tells %s = %s, expected %s", name, i.Settings[name], expected)
+		}
+	}
+}
+
+func TestTheServersDefaultsAreItsOwn(t *testing.T) {
+	binary, err := memcached.Program.Find()
+	if err != nil {
+		t.Skipf("SKIPPED: %v, so that its defaults are not compared", err)
+	}
+	help, err := exec.Command(binary, "-h").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"item memory in megabytes (default: 64)", "max simultaneous connections (default: 1024)", "number of threads to use (default: 4)", "(default: 1m, min: 1k",
+	} {
+		if !strings.Contains(string(help), line) {
+			t.Errorf("memcached -h does not say %q", line)
+		}
 	}
 }

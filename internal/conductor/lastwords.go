@@ -9,8 +9,9 @@ import (
 	"assay/internal/format"
 )
 
-// lastWords passes a worker's standard error on and keeps the line that says why the process ended: the first one of a Go panic or a fatal
-// error, for stacks follow it; else the last one. It may be read while it is written to.
+// lastWords passes the output of a process on and keeps the line that says why the process ended:
+// the first one of a Go panic or a fatal error, for stacks follow it; else the last one. It may be
+// read while it is written to.
 type lastWords struct {
 	log io.Writer
 

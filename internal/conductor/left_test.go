@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/child"
 )
 
 // running returns the numbers of running processes that have an argument of that text.
@@ -23,12 +25,18 @@ func running(argument string) (pids []int) {
 	for _, entry := range entries {
 		text, err := os.ReadFile(entry)
 		if err == nil && slices.Contains(strings.Split(string(text), "\x00"), argument) {
-			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(entry))); err == nil && statField(pid, stateField) != "Z" {
+			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(entry))); err == nil && !zombie(pid) {
 				pids = append(pids, pid)
 			}
 		}
 	}
 	return pids
+}
+
+// zombie says if a process has ended and was not waited for.
+func zombie(pid int) bool {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+	return err == nil && strings.Contains(string(text), "\nState:\tZ")
 }
 
 func TestWhatAWorkerLeavesIsEnded(t *testing.T) {
@@ -61,12 +69,11 @@ func TestWhatAWorkerLeavesIsEnded(t *testing.T) {
 
 // A conductor that is killed leaves the processes that its worker has put into the background. The next run ends them, and no others.
 func TestWhatAKilledConductorLeavesIsEnded(t *testing.T) {
-	theirs := exec.Command("sleep", "3611")
-	theirs.Env = append(os.Environ(), markName+"="+ownMark()+"-7") // of a conductor that lives
-	if err := theirs.Start(); err != nil {
+	theirs, err := child.Start(exec.Command("sleep", "3611"), child.Options{}) // of an owner that lives
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = theirs.Process.Kill(); _ = theirs.Wait() })
+	t.Cleanup(func() { theirs.Kill(); _, _ = theirs.Wait() })
 	conductor := exec.Command(os.Args[0], asConductor, "sleep-3610")
 	conductor.Stderr = os.Stderr
 	stdout, err := conductor.StdoutPipe()
@@ -79,7 +86,7 @@ func TestWhatAKilledConductorLeavesIsEnded(t *testing.T) {
 	if _, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	EndLeft()
+	child.EndLeft()
 	if len(running("3610")) == 0 {
 		t.Fatal("a process of a live conductor's worker was ended")
 	}
@@ -88,7 +95,7 @@ func TestWhatAKilledConductorLeavesIsEnded(t *testing.T) {
 	if len(running("3610")) == 0 {
 		t.Skip("skipped: another run on this machine has ended it already")
 	}
-	ended := EndLeft()
+	ended := child.EndLeft()
 	for began := time.Now(); len(running("3610")) > 0 && time.Since(began) < long; {
 		time.Sleep(time.Millisecond)
 		reap(ended)

@@ -13,15 +13,15 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
+	"assay/internal/child"
 	"assay/internal/control"
 )
 
 // Worker is a running worker process. Its methods are called from one goroutine, but Kill may be called from any.
 type Worker struct {
-	command    *exec.Cmd
+	process    *child.Child
 	stdin      io.WriteCloser
 	replies    chan reply
 	exited     chan struct{}
@@ -30,8 +30,7 @@ type Worker struct {
 	nextID     int64
 	broken     error // why no more requests can be made
 	ending     sync.Once
-	mark       string // in the environment of the process and of those that it starts
-	leftBehind int    // processes that it left behind
+	leftBehind int // processes that it left behind
 }
 
 type reply struct {
@@ -51,17 +50,12 @@ func Start(command []string, log io.Writer) (*Worker, error) {
 	if len(command) == 0 {
 		return nil, errors.New("starting a worker: no command")
 	}
-	w := &Worker{command: exec.Command(command[0], command[1:]...), replies: make(chan reply, 1), exited: make(chan struct{}), words: &lastWords{log: log}}
-	w.command.Stderr = w.words
-	if err := becomeOnce(); err != nil {
-		return nil, fmt.Errorf("starting a worker: prctl(PR_SET_CHILD_SUBREAPER): %w", err)
-	}
-	w.command.Env, w.mark = mark()
-	// Its own process group, so that Ctrl-C on the terminal reaches Assay alone; and death with Assay, even by SIGKILL.
-	w.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	w.command.WaitDelay = grandchildrenGrace // for grandchildren that hold standard error open
+	program := exec.Command(command[0], command[1:]...)
+	w := &Worker{replies: make(chan reply, 1), exited: make(chan struct{}), words: &lastWords{log: log}}
+	program.Stderr = w.words
+	program.WaitDelay = grandchildrenGrace // for grandchildren that hold standard error open
 	var err error
-	if w.stdin, err = w.command.StdinPipe(); err != nil {
+	if w.stdin, err = program.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("starting worker %s: %w", command[0], err)
 	}
 	// Not StdoutPipe: Wait would close that before all is read, and waiting for its end first would hang on a grandchild that
@@ -70,22 +64,19 @@ func Start(command []string, log io.Writer) (*Worker, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("starting worker %s: %w", command[0], err), w.stdin.Close())
 	}
-	w.command.Stdout = theirs
-	err = w.command.Start()
+	program.Stdout = theirs
+	w.process, err = child.Start(program, child.Options{})
 	if closeErr := theirs.Close(); err == nil && closeErr != nil {
-		w.kill()
-		err = errors.Join(closeErr, w.command.Wait())
+		w.process.Kill()
+		_, waitErr := w.process.Wait()
+		err = errors.Join(closeErr, waitErr)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("starting worker %s: %w", strings.Join(command, " "), err), stdout.Close())
 	}
-	workers.Store(w.PID(), w)
 	go w.read(stdout)
 	go func() {
-		waitUnreaped(w.PID())
-		w.leftBehind = w.endLeft()
-		w.exitErr = w.command.Wait()
-		workers.Delete(w.PID())
+		w.leftBehind, w.exitErr = w.process.Wait()
 		if err := stdout.SetReadDeadline(time.Now().Add(grandchildrenGrace)); err != nil {
 			_ = stdout.Close() // the reader must end, one way or the other
 		}
@@ -130,7 +121,7 @@ func (w *Worker) Left() int {
 }
 
 // PID returns the process id.
-func (w *Worker) PID() int { return w.command.Process.Pid }
+func (w *Worker) PID() int { return w.process.PID() }
 
 // Pending is a request that was sent and not yet answered.
 type Pending struct {
@@ -303,10 +294,6 @@ func (w *Worker) Kill() {
 	case <-w.exited:
 		return // its id may be another's by now
 	default:
-		w.kill()
+		w.process.Kill()
 	}
-}
-
-func (w *Worker) kill() {
-	_ = syscall.Kill(-w.command.Process.Pid, syscall.SIGKILL) // ESRCH: it is gone, as was wanted
 }

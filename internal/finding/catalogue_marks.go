@@ -73,6 +73,8 @@ const (
 	CauseDied        Code = "worker-died"     //
 	CauseHung        Code = "worker-hung"     //
 	CauseNoWorker    Code = "worker-no-start" //
+	CauseNoServer    Code = "server-no-start" // the server that Assay is to start
+	CauseServerDied  Code = "server-died"     // that Assay had started
 	CauseMemory      Code = "memory-killed"   // at its memory limit, by the kernel
 	CauseDiskFull    Code = "disk-full-ended" //
 	CauseStore       Code = "store-failed"    // the store or its driver returned an error where none is an outcome
@@ -81,7 +83,7 @@ const (
 )
 
 // Causes are why a trial did not end.
-var Causes = []Code{CauseRefused, CauseInterrupted, CauseDiskTaken, CauseDied, CauseHung, CauseNoWorker,
+var Causes = []Code{CauseRefused, CauseInterrupted, CauseDiskTaken, CauseDied, CauseHung, CauseNoWorker, CauseNoServer, CauseServerDied,
 	CauseMemory, CauseDiskFull, CauseStore, CauseQuota, CauseOther}
 
 // Fault returns the code of the finding that a mark makes.
@@ -261,6 +263,8 @@ var _ = register(
 	Entry{Code: CauseDied, Says: "the worker died"},
 	Entry{Code: CauseHung, Says: "the worker did not answer in time and was killed"},
 	Entry{Code: CauseNoWorker, Says: "the worker could not be started"},
+	Entry{Code: CauseNoServer, Says: "the server could not be started"},
+	Entry{Code: CauseServerDied, Says: "the server died"},
 	Entry{Code: CauseMemory, Says: "the kernel killed the worker at its memory limit"},
 	Entry{Code: CauseDiskFull, Says: "the disk was full"},
 	Entry{Code: CauseStore, Says: "the store returned an error"},

@@ -58,14 +58,10 @@ func Listeners(endpoints []string) []int {
 func listening(proc procfs.FS, endpoints []string) map[string]bool {
 	var lines []netLine
 	if tcp, err := proc.NetTCP(); err == nil {
-		for _, l := range tcp {
-			lines = append(lines, netLine{l.LocalAddr, l.LocalPort, l.St, l.Inode})
-		}
+		lines = append(lines, netLines(procfs.NetIPSocket(tcp))...)
 	}
 	if tcp, err := proc.NetTCP6(); err == nil {
-		for _, l := range tcp {
-			lines = append(lines, netLine{l.LocalAddr, l.LocalPort, l.St, l.Inode})
-		}
+		lines = append(lines, netLines(procfs.NetIPSocket(tcp))...)
 	}
 	sockets := map[string]bool{}
 	for _, endpoint := range endpoints {
@@ -80,7 +76,7 @@ func listening(proc procfs.FS, endpoints []string) map[string]bool {
 		for _, a := range addresses {
 			for _, l := range lines {
 				if l.state == tcpListen && strconv.FormatUint(l.port, 10) == port && (l.address.Equal(a) || l.address.IsUnspecified() && ours(a)) {
-					sockets["socket:["+strconv.FormatUint(l.inode, 10)+"]"] = true
+					sockets[l.link()] = true
 				}
 			}
 		}
@@ -91,6 +87,16 @@ func listening(proc procfs.FS, endpoints []string) map[string]bool {
 type netLine struct {
 	address            net.IP
 	port, state, inode uint64
+}
+
+// link is what the descriptor of a process that holds the socket links to.
+func (l netLine) link() string { return "socket:[" + strconv.FormatUint(l.inode, 10) + "]" }
+
+func netLines(table procfs.NetIPSocket) (lines []netLine) {
+	for _, l := range table {
+		lines = append(lines, netLine{l.LocalAddr, l.LocalPort, l.St, l.Inode})
+	}
+	return lines
 }
 
 // ours says if an address is one of this machine's: a listener at any address hears only what is sent to those.

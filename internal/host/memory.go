@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"assay/internal/owned"
@@ -263,6 +264,17 @@ func (g *MemoryGroup) enter(pid int, limitBytes int64) error {
 		return err
 	}
 	return g.write("cgroup.procs", strconv.Itoa(pid))
+}
+
+// Add puts more processes under the same limit. What they have allocated before counts where it
+// was.
+func (g *MemoryGroup) Add(pids ...int) error {
+	for _, pid := range pids {
+		if err := g.write("cgroup.procs", strconv.Itoa(pid)); err != nil && !errors.Is(err, syscall.ESRCH) { // it has ended
+			return err
+		}
+	}
+	return nil
 }
 
 func (g *MemoryGroup) limit(limitBytes int64) error {

@@ -24,6 +24,7 @@ const (
 	Mount     = "mount"     // a file system that is tried out
 	Group     = "cgroup"    //
 	Data      = "data"      // a trial's data directory
+	Server    = "server"    // the processes that have a directory open which was given to a server
 	Temporary = "temporary" // a file or a directory with all that is in it
 )
 

@@ -75,7 +75,7 @@ func EstimateOf(e *spec.Experiment, trials []Trial) Estimate {
 			sum.LoadRecords += loaded
 			sum.LoadBytes = whole(float64(sum.LoadBytes) + float64(loaded)*record)
 		}
-		if t.Store >= 0 && e.Stores[t.Store].Description.Kind == store.Embedded {
+		if t.Store >= 0 && e.Stores[t.Store].KeepsFiles() {
 			sum.addDisk(e.Stores[t.Store], cell.DiskQuota, whole((float64(loaded)+inserted)*record*spaceAmplification))
 		}
 	}

@@ -37,6 +37,7 @@ type Trial struct {
 
 	Version   string            `json:"version,omitempty"` // of the store's library or server
 	Settings  map[string]string `json:"settings,omitempty"`
+	Server    *Server           `json:"server,omitempty"`        // that Assay has started for the trial; nil: none
 	Tag       uint32            `json:"trial_tag,omitempty"`     // in the check of every value that the trial wrote
 	Namespace string            `json:"key_namespace,omitempty"` // what its keys began with, on a server; "": nothing
 	Abilities store.Abilities   `json:"abilities"`

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"assay/internal/conductor"
+	"assay/internal/child"
 	"assay/internal/host"
 	"assay/internal/owned"
 	"assay/internal/record"
@@ -20,8 +20,8 @@ type Cleaned struct {
 // CleanLeft removes what killed runs of this user have left, each by its note: processes, file systems, cgroups, data
 // directories, temporary files. It touches nothing whose owner lives.
 func CleanLeft() (c Cleaned) {
-	if ended := conductor.EndLeft(); len(ended) > 0 {
-		c.Removed = append(c.Removed, fmt.Sprintf("processes of workers: %d", len(ended)))
+	if ended := child.EndLeft(); len(ended) > 0 {
+		c.Removed = append(c.Removed, fmt.Sprintf("processes of workers and servers: %d", len(ended)))
 	}
 	left := owned.Left()
 	slices.SortStableFunc(left, func(a, b *owned.Note) int { return cleanOrder[a.Kind] - cleanOrder[b.Kind] })
@@ -38,10 +38,13 @@ func CleanLeft() (c Cleaned) {
 }
 
 // cleanOrder puts what stands in something else before it.
-var cleanOrder = map[string]int{owned.Mount: 1, owned.Group: 2, owned.Data: 3, owned.Temporary: 4, owned.Run: 5}
+var cleanOrder = map[string]int{owned.Server: 1, owned.Mount: 2, owned.Group: 3, owned.Data: 4, owned.Temporary: 5, owned.Run: 6}
 
 func clean(t owned.Thing) error {
 	switch t.Kind {
+	case owned.Server:
+		_, err := child.EndLeftIn(t.Path)
+		return err
 	case owned.Mount:
 		return host.QuotaMount{By: t.By, Directory: t.Path}.Unmount()
 	case owned.Group:

@@ -25,7 +25,7 @@ func (t *trial) watchSyncs() {
 		return
 	}
 	switch {
-	case kind == store.Server:
+	case t.store.Outlives():
 		t.syncsWhy = "a server's disk is not known"
 	case t.data == "":
 		t.syncsWhy = "the store has no files"

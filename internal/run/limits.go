@@ -19,7 +19,8 @@ import (
 	"assay/internal/trace"
 )
 
-// limitMemory puts the worker under the cell's memory limit, before it opens anything, and notes what memory the trial has.
+// limitMemory puts the worker, and with it the server that Assay has started, under the cell's memory
+// limit, before it opens anything, and notes what memory the trial has.
 func (t *trial) limitMemory() error {
 	t.result.Memory = &record.Memory{}
 	if bytes := host.MemoryBytes(); bytes > 0 {
@@ -31,6 +32,11 @@ func (t *trial) limitMemory() error {
 	group, err := host.LimitMemory(t.worker.PID(), t.cell.MemoryLimit)
 	if err != nil {
 		return fmt.Errorf("memory limit: %w", err)
+	}
+	if t.server != nil {
+		if err := group.Add(t.server.Processes()...); err != nil {
+			return errors.Join(fmt.Errorf("memory limit: %w", err), group.Remove())
+		}
 	}
 	limit := uint64(t.cell.MemoryLimit)
 	t.limit, t.result.Memory.LimitBytes = group, &limit
@@ -48,6 +54,7 @@ func (t *trial) endMemoryLimit() {
 	use := t.limit.Use()
 	t.result.Memory.PeakBytes, t.result.Memory.LimitHits, t.result.Memory.Kills = use.PeakBytes, use.Hits, use.Kills
 	t.worker.Kill() // what is left of it: a cgroup is taken away once nothing runs in it
+	t.stopServer()
 	if err := t.limit.Remove(); err != nil {
 		t.run.view.Message("taking the memory limit away: " + err.Error())
 	}

@@ -94,7 +94,7 @@ func (t *trial) trace(p *spec.Phase, position int) (*trace.File, error) {
 		},
 		Sizes: t.sizes(), Batch: p.Batch, Scan: trace.ScanLengths{Min: p.Scan.Min, Max: p.Scan.Max, Zipfian: p.Scan.Distribution == "zipfian"},
 		Query:   trace.Queries{Column: p.Query.Column, Limit: p.Query.Limit},
-		Threads: t.threads(p), Endpoints: len(t.store.Endpoints), Seed: keyval.Mix(t.plan.Seed ^ uint64(position)<<32),
+		Threads: t.threads(p), Endpoints: len(t.endpoints()), Seed: keyval.Mix(t.plan.Seed ^ uint64(position)<<32),
 		Limit: p.Operations, Rate: p.Rate, ThreadEntries: t.run.options.threadEntries, Stopped: t.ctx.Err,
 	}
 	if p.Rate > 0 && p.Duration > 0 {

@@ -12,7 +12,6 @@ import (
 	"assay/internal/host"
 	"assay/internal/record"
 	"assay/internal/spec"
-	"assay/store"
 )
 
 // quotaWay is how this machine mounts a file system of a stated size; the zero value: the experiment asks for none.
@@ -24,8 +23,8 @@ type quotaWay struct {
 // checkQuotaMount refuses an experiment whose disk quotas can't be mounted here, before anything is made.
 func checkQuotaMount(e *spec.Experiment, o Options) (quotaWay, error) {
 	quota := func(c spec.Cell) bool { return c.DiskQuota > 0 }
-	embedded := func(s spec.Store) bool { return s.Description.Kind == store.Embedded }
-	if e.DiskQuotaBy != spec.QuotaByMount || !slices.ContainsFunc(e.Cells, quota) || !slices.ContainsFunc(e.Stores, embedded) {
+	files := func(s spec.Store) bool { return s.KeepsFiles() }
+	if e.DiskQuotaBy != spec.QuotaByMount || !slices.ContainsFunc(e.Cells, quota) || !slices.ContainsFunc(e.Stores, files) {
 		return quotaWay{}, nil
 	}
 	where, err := existing(o.DataRoot, o.Directory)

@@ -9,7 +9,7 @@
 //	work.go     is that the work that the trace asks for? (keysafter.go: what a scan must find)
 //	seen.go     are the worker's times what was seen from outside?
 //	stored.go   what is stored, and cold.go what of it the page cache has
-//	server.go   what the servers of a trial used
+//	server.go   the server of a trial: started, watched, stopped; what it used
 //	limits.go   memory limit, disk quota, stores that meet a full disk
 //	fulldisk.go a full disk ends the trial, and the run only if others fill it
 //	clean.go    what killed runs have left
@@ -36,6 +36,7 @@ import (
 	"assay/internal/live"
 	"assay/internal/plan"
 	"assay/internal/record"
+	"assay/internal/server"
 	"assay/internal/spec"
 	"assay/internal/verdict"
 )
@@ -48,6 +49,9 @@ type Options struct {
 	Worker    []string   // the command of Assay's own worker
 	Ceiling   spec.Store // Assay's own null driver
 	View      live.View
+
+	// Program returns the server that a driver speaks to, if Assay can start it.
+	Program func(driver string) (server.Program, bool)
 
 	machine         func(plan.Trial) *record.Machine                      // nil: what was read of the machine stands
 	threadEntries   int                                                   // of a lap of the trace; 0: as package trace chooses

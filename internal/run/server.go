@@ -2,17 +2,116 @@ package run
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
 
+	"assay/internal/finding"
 	"assay/internal/host"
+	"assay/internal/record"
+	"assay/internal/server"
 	"assay/store"
 )
 
+// startServer starts the store's server, where Assay is to: anew for each trial, as a worker is.
+func (t *trial) startServer(ctx context.Context) error {
+	if t.store.Server == nil {
+		return nil
+	}
+	program, known := t.run.options.Program(t.store.Driver)
+	if !known { // spec has checked it, but a resumed run may be of another version of Assay
+		return fmt.Errorf("Assay can't start %s", t.store.Driver)
+	}
+	directory := t.data
+	if !t.store.KeepsFiles() {
+		t.data = "" // the directory is the process's; there is nothing in it to watch
+	}
+	var err error
+	t.server, err = server.Start(ctx, program, server.Request{
+		Directory: directory, Log: t.writer.Log(), Class: t.cell.Durability, Options: t.store.Server.Options,
+		Settings: t.store.Server.Settings, Patience: t.run.experiment.StepTimeout,
+	})
+	if err != nil {
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
+		t.result.Cause = finding.CauseNoServer
+		return err
+	}
+	t.result.Server = &record.Server{
+		Binary: t.server.Binary, Version: t.server.Version, Endpoint: t.server.Endpoint(), Options: t.server.Options,
+		Settings: t.server.Settings, StartSeconds: t.server.Took.Seconds(),
+	}
+	return nil
+}
+
+// stopServer ends the server that Assay has started. Its data is thrown away, so that a kill harms
+// nothing.
+func (t *trial) stopServer() {
+	if t.server == nil {
+		return
+	}
+	patience := serverPatience
+	if t.ctx.Err() != nil {
+		patience = stopPatience
+	}
+	if err := t.server.Stop(patience); err != nil {
+		t.run.view.Message(fmt.Sprintf("trial %s: %v", t.plan.ID, err))
+	}
+}
+
+// serverPatience is how long a server may take to end by itself: a database writes back what it
+// holds.
+const serverPatience = 10 * time.Second
+
+// serverDied says how the server that Assay has started ended; nil while it runs.
+func (t *trial) serverDied() error {
+	if t.server == nil {
+		return nil
+	}
+	return t.server.Died()
+}
+
+// blameServer puts the server's death before the error that it led to.
+func (t *trial) blameServer(err error) error {
+	died := t.serverDied()
+	switch {
+	case died == nil || errors.Is(err, errInterrupted) || errors.Is(err, server.ErrDied):
+		return err
+	case err == nil:
+		return died
+	}
+	return fmt.Errorf("%w; then: %w", died, err)
+}
+
+// endpoints are where the worker finds the store's server.
+func (t *trial) endpoints() []string {
+	if t.server != nil {
+		return []string{t.server.Endpoint()}
+	}
+	return t.store.Endpoints
+}
+
+// workerDirectory is where the store's files go, if the worker makes them.
+func (t *trial) workerDirectory() string {
+	if t.store.Description.Kind == store.Embedded {
+		return t.data
+	}
+	return ""
+}
+
 // watchServer looks for the processes of the server under test.
 func (t *trial) watchServer() {
-	if t.store.Description.Kind == store.Server {
+	switch {
+	case t.server != nil:
+		t.servers = host.Servers{PIDs: []int{t.server.PID()}}
+	case t.store.Description.Kind == store.Server:
 		t.servers = host.FindServers(t.store.Endpoints)
-		t.sampler.WatchServers(t.servers)
+	default:
+		return
 	}
+	t.sampler.WatchServers(t.servers)
 }
 
 func (w *watched) seeServer(now host.Usage) {

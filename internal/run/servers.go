@@ -14,7 +14,6 @@ import (
 	"assay/internal/record"
 	"assay/internal/spec"
 	"assay/internal/trace"
-	"assay/store"
 )
 
 // tellHeld says of each server of the trials that are left what it holds, before anything is done to it.
@@ -22,7 +21,7 @@ func (r *running) tellHeld(ctx context.Context, left []plan.Trial) {
 	for i := range r.experiment.Stores {
 		s := &r.experiment.Stores[i]
 		runs := slices.ContainsFunc(left, func(p plan.Trial) bool { return p.Store == i && p.Refuse == "" })
-		if s.Description.Kind != store.Server || !runs || ctx.Err() != nil {
+		if !s.Outlives() || !runs || ctx.Err() != nil {
 			continue
 		}
 		if held := r.heldBy(s); held > 0 {
@@ -68,7 +67,7 @@ const removeNumber = 254
 // removeKeys deletes the trial's keys from a server, which would otherwise hold those of every trial. What goes wrong is told, and is no
 // result of the trial.
 func (t *trial) removeKeys(ctx context.Context) {
-	if t.store.Description.Kind != store.Server || !t.run.experiment.KeyNamespace || ctx.Err() != nil {
+	if !t.store.Outlives() || !t.run.experiment.KeyNamespace || ctx.Err() != nil {
 		return
 	}
 	keys := max(t.fresh, t.loaded)

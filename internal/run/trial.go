@@ -16,6 +16,7 @@ import (
 	"assay/internal/keyval"
 	"assay/internal/plan"
 	"assay/internal/record"
+	"assay/internal/server"
 	"assay/internal/spec"
 	"assay/internal/trace"
 	"assay/store"
@@ -36,6 +37,7 @@ type trial struct {
 	limit   *host.MemoryGroup // nil: no memory limit
 	writes  hostWrites
 	syncs   *host.SyncCounter // of the data directory's disk; nil: the class promises no syncs, or syncsWhy
+	server  *server.Instance  // that Assay has started for the trial; nil: none
 	servers host.Servers      // under test
 	ctx     context.Context   // ends at the user's Ctrl-C
 	full    bool              // the disk is, or was when the worker died: no further phase begins
@@ -96,7 +98,7 @@ func (t *trial) end(err error) {
 		return
 	case errors.Is(err, errInterrupted):
 		r.State, r.Cause = record.Interrupted, finding.CauseInterrupted
-	case isReply && reply.Class == control.ClassRefused:
+	case isReply && reply.Class == control.ClassRefused, errors.Is(err, store.ErrRefused):
 		r.State, r.Cause = record.Refused, finding.CauseRefused
 	default:
 		r.State = record.Failed
@@ -108,6 +110,8 @@ func (t *trial) end(err error) {
 // causeOf says what made a trial fail, where neither the kernel nor the disk did.
 func causeOf(err error, isReply bool) finding.Code {
 	switch {
+	case errors.Is(err, server.ErrDied):
+		return finding.CauseServerDied
 	case errors.Is(err, conductor.ErrHung):
 		return finding.CauseHung
 	case errors.Is(err, conductor.ErrDied):
@@ -130,7 +134,7 @@ func (f ownFault) Is(target error) bool { return target == errRunDirectory }
 
 func (t *trial) conduct(ctx context.Context) (err error) {
 	t.ctx = ctx
-	if t.store.Description.Kind == store.Embedded {
+	if t.store.KeepsFiles() || t.store.Server != nil {
 		if t.data, err = t.run.writer.DataDirectory(t.run.options.DataRoot, t.plan.ID); err != nil {
 			return fmt.Errorf("%w in %s: %w", errRunDirectory, cmp.Or(t.run.options.DataRoot, t.run.options.Directory), err)
 		}
@@ -144,6 +148,10 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 		}
 		t.noteFree()
 	}
+	if err := t.startServer(ctx); err != nil {
+		return t.explain(err)
+	}
+	defer t.stopServer()
 	command := t.store.Worker
 	if len(command) == 0 {
 		command = t.run.options.Worker
@@ -156,7 +164,7 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 		return err
 	}
 	defer t.endMemoryLimit() // after the worker's end, whose cause it knows
-	defer func() { err = t.explain(err) }()
+	defer func() { err = t.explain(t.blameServer(err)) }()
 	defer func() {
 		patience := t.run.experiment.StepTimeout
 		if ctx.Err() != nil {
@@ -249,7 +257,7 @@ func (t *trial) open(class store.Durability) error {
 		threads = max(threads, p.Threads)
 	}
 	err := t.call(control.Request{Command: control.CommandOpen, Open: &control.Open{
-		Driver: t.store.Driver, First: !t.opened, Directory: t.data, Endpoints: t.store.Endpoints, Durability: class,
+		Driver: t.store.Driver, First: !t.opened, Directory: t.workerDirectory(), Endpoints: t.endpoints(), Durability: class,
 		LossWindowNS: int64(t.cell.LossWindow), Options: t.store.Options, Handles: t.cell.Handles,
 		PoolHandles: t.cell.PoolHandles, Threads: threads,
 	}}, &opened)

@@ -128,6 +128,9 @@ func (w *watched) watch(ctx context.Context) error {
 			if err == nil && w.ending == record.EndedInterrupted {
 				err = errInterrupted
 			}
+			if err == nil {
+				err = w.trial.serverDied()
+			}
 			return err
 		}
 		if ctx.Err() != nil {
@@ -175,6 +178,9 @@ func (w *watched) waitUntil(ctx context.Context, moment time.Time) (done bool, e
 		}
 		if w.disk.reached(time.Now()) {
 			w.stop(record.EndedQuota)
+		}
+		if w.trial.serverDied() != nil {
+			w.stop(record.EndedFailed)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func (t *trial) expects(present uint64) expected {
 			know.values.most = max(know.values.most, uint64(size.Bytes))
 		}
 	}
-	if t.store.Description.Kind != store.Server { // a server may keep records of other trials
+	if !t.store.Outlives() { // a server may keep records of other trials
 		know.end = max(t.fresh, t.cell.Records)
 	}
 	return know

@@ -91,6 +91,7 @@ type Store struct {
 	Driver    string            `json:"driver"`
 	Worker    []string          `json:"worker,omitempty"` // command of the worker that hosts the driver; none: Assay's own
 	Endpoints []string          `json:"endpoints,omitempty"`
+	Server    *Server           `json:"server,omitempty"`  // nil: Assay starts none
 	Options   map[string]string `json:"options,omitempty"` // only those that the file sets
 
 	// Missing is why the driver can't be used on this machine, where it can't: the store is planned

@@ -2,8 +2,10 @@ package spec_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
+	"assay/internal/server"
 	"assay/internal/spec"
 	"assay/store"
 )
@@ -27,6 +29,10 @@ func fakeDrivers() spec.Drivers {
 			}
 		}
 		return store.Description{}, fmt.Errorf("not there")
+	}, ProgramOf: func(driver string) (server.Program, bool) {
+		return server.Program{Driver: driver, Binaries: []string{os.Args[0]}, Packages: []string{driver}, Options: []store.Option{
+			{Name: "memory_bytes", Type: store.Bytes, Default: "64MiB"}, {Name: "threads", Type: store.Int, Default: "4"},
+		}}, driver == "memcached"
 	}}
 }
 

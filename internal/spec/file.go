@@ -7,7 +7,7 @@ type File struct {
 	Name  string `yaml:"name" jsonschema_description:"The experiment's name, for reports and for the run directory."`
 	About string `yaml:"about" jsonschema_description:"What question the experiment answers; its first line is the summary."`
 
-	Stores   []StoreFile `yaml:"stores" jsonschema_description:"The arms: each a driver, or a table of driver, name, options, endpoints, worker. The null driver is added by itself."`
+	Stores   []StoreFile `yaml:"stores" jsonschema_description:"The arms: each a driver, or a table of driver, name, options, server, endpoints, worker. The null driver is added by itself."`
 	Baseline string      `yaml:"baseline" jsonschema_description:"The store that ratios refer to and that runs a second time as the A/A arm. Default: the first store."`
 
 	Records     OneOrMany[Count]           `yaml:"records" jsonschema_description:"Records that the load phase stores. Default: 10000."`
@@ -46,8 +46,16 @@ type StoreFile struct {
 	Driver    string            `yaml:"driver" jsonschema_description:"The driver's name; assay drivers lists them."`
 	Name      string            `yaml:"name" jsonschema_description:"The arm's name. Default: the driver's name."`
 	Options   map[string]string `yaml:"options" jsonschema_description:"Settings that differ from the driver's defaults."`
-	Endpoints []string          `yaml:"endpoints" jsonschema_description:"host:port of each server. A server is only ever loaded if it is named here."`
+	Server    ServerFile        `yaml:"server" jsonschema_description:"start: Assay starts the server for each trial."`
+	Endpoints []string          `yaml:"endpoints" jsonschema_description:"host:port of each server that is running already. Such a server is only ever loaded if it is named here."`
 	Worker    []string          `yaml:"worker" jsonschema_description:"The command of another program that speaks the worker contract and has the driver."`
+}
+
+// ServerFile says that Assay starts the server. The word start is the short form.
+type ServerFile struct {
+	Start    StartForm         `yaml:"start" jsonschema_description:"true: Assay starts the server on loopback for each trial, and stops it."`
+	Options  map[string]string `yaml:"options" jsonschema_description:"Settings of the server that differ from its defaults; assay drivers NAME lists them."`
+	Settings map[string]string `yaml:"settings" jsonschema_description:"Settings by the server's own names, where it takes any."`
 }
 
 // KeysFile is what keys look like; see section 1.2 of docs/worker-contract.md.
@@ -147,6 +155,8 @@ type change struct {
 func (StoreFile) shortForm() string { return "driver" }
 func (OrderFile) shortForm() string { return "distribution" }
 func (IndexFile) shortForm() string { return "column" }
+
+func (ServerFile) shortForm() string { return "start" }
 
 // The lists whose members a path names by their name.
 func (s StoreFile) memberName(n *node) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -113,6 +114,20 @@ func (b *BlocksForm) fromNode(n *node, path string) *Error {
 		return n.expected(path, fmt.Sprintf("auto or a whole number from 1 to %d", blocksMax))
 	}
 	b.Number = int(number)
+	return nil
+}
+
+// StartForm is true, or the word start, which stands for a table of its own.
+type StartForm bool
+
+func (s *StartForm) fromNode(n *node, path string) *Error {
+	if n.kind == null {
+		return nil
+	}
+	if n.kind != scalar || n.quoted || !slices.Contains([]string{"start", "true", "false"}, n.text) {
+		return n.expected(path, "start, true or false")
+	}
+	*s = n.text != "false"
 	return nil
 }
 

@@ -19,7 +19,7 @@ const (
 	quickFor     = "10s"
 )
 
-// Quick returns the experiment that compares drivers, each NAME or NAME@HOST:PORT, with a phase for
+// Quick returns the experiment that compares drivers, each NAME, NAME@start or NAME@HOST:PORT, with a phase for
 // each mix such as "read=95,update=5". The changes are those of flags and come on top.
 func Quick(drivers, mixes []string, changes []Change) (Source, error) {
 	if len(mixes) == 0 {
@@ -29,7 +29,9 @@ func Quick(drivers, mixes []string, changes []Change) (Source, error) {
 	for _, argument := range drivers {
 		driver, endpoint, isServer := strings.Cut(argument, "@")
 		names = append(names, driver)
-		if isServer {
+		if isServer && endpoint == "start" {
+			stores = append(stores, fmt.Sprintf("{driver: %s, server: start}", yamlText(driver, false)))
+		} else if isServer {
 			stores = append(stores, fmt.Sprintf("{driver: %s, endpoints: [%s]}", yamlText(driver, false), yamlText(endpoint, true)))
 		} else {
 			stores = append(stores, yamlText(driver, false))

@@ -92,7 +92,7 @@ func TestQuickRefuses(t *testing.T) {
 		{"flag's member", "bbolt", nil, at("--threads", "threads", "1,x"), "--threads 1,x: expected a whole number"},
 		{"class", "bbolt", nil, at("--durability", "durability", "D9"), "--durability D9: unknown durability class"},
 		{"class no store reaches", "bbolt", nil, at("--durability", "durability", "D0"), "no store can do this: bbolt can't reach D0"},
-		{"no endpoint", "memcached", nil, nil, "memcached is a server, and no endpoint is named"},
+		{"no endpoint", "memcached", nil, nil, "expected memcached@start (Assay starts one for each trial), or memcached@HOST:PORT"},
 		{"password", "memcached@me:hunter2@h:1", nil, nil, "an endpoint has no user"},
 		{"same driver twice", "bbolt bbolt", nil, nil, "a second store named \"bbolt\""},
 	} {

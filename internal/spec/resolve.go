@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -228,12 +228,12 @@ func (r *resolver) keys() *Error {
 	return nil
 }
 
-// namespace makes room in the keys for the trial's name, where one of the stores is a server: a
-// server outlives the trial and may hold others' keys. All stores then have such keys, so that they
+// namespace makes room in the keys for the trial's name, where one of the stores is a server that
+// outlives the trial and may hold others' keys. All stores then have such keys, so that they
 // are equally long.
 func (r *resolver) namespace() *Error {
 	server := slices.ContainsFunc(r.e.Stores, func(s Store) bool {
-		return s.Description.Kind == store.Server && !(s.Description.KeyText && r.e.Keys.Format == keyval.Binary)
+		return s.Outlives() && !(s.Description.KeyText && r.e.Keys.Format == keyval.Binary)
 	})
 	if !server {
 		return nil
@@ -326,6 +326,9 @@ func (r *resolver) store(i int, s StoreFile) (Store, *Error) {
 		return Store{}, r.fail(at, "a store without a driver").hint("expected driver: NAME, one of %s", strings.Join(r.driverNames(), ", "))
 	}
 	resolved := Store{Name: orText(s.Name, s.Driver), Driver: s.Driver, Worker: s.Worker, Endpoints: s.Endpoints, Options: s.Options}
+	if s.Server.Start {
+		resolved.Server = &Server{}
+	}
 	if len(resolved.Name) > nameBytesMax || !plainName(resolved.Name) {
 		return Store{}, r.fail(in("name"), "the name %q can't be part of a file name", resolved.Name).hint(plainNameRule)
 	}
@@ -352,13 +355,13 @@ func (r *resolver) store(i int, s StoreFile) (Store, *Error) {
 		return Store{}, r.fail(in("driver"), "the driver %q can't be used: %v", s.Driver, err)
 	}
 	resolved.Description = description
-	if mistake := r.options(in("options"), resolved); mistake != nil {
+	if mistake := r.options(in("options"), s.Driver, description.Options, resolved.Options); mistake != nil {
 		return Store{}, mistake
 	}
 	if resolved.Description, err = description.WithOptions(resolved.Options); err != nil {
 		return Store{}, r.fail(in("driver"), "the driver %q can't be used: %v", s.Driver, err)
 	}
-	return resolved, r.endpoints(at, resolved)
+	return resolved, r.server(at, s.Server, &resolved)
 }
 
 // driverNames are the drivers that a store may have.
@@ -382,30 +385,23 @@ func (r *resolver) namesNull(i int) bool {
 	return n.kind == null && n.text != ""
 }
 
-func (r *resolver) options(at []string, s Store) *Error {
-	declared := s.Description.Options
-	var names []string
-	for _, o := range declared {
-		names = append(names, o.Name)
-	}
-	given := make([]string, 0, len(s.Options))
-	for name := range s.Options {
-		given = append(given, name)
-	}
-	slices.Sort(given) // so that the same file has the same first mistake
-	for _, name := range given {
+// options checks the options that a file gives to what has declared some, and writes their values as
+// every reader expects them.
+func (r *resolver) options(at []string, of string, declared []store.Option, values map[string]string) *Error {
+	names := optionNames(declared)
+	for _, name := range slices.Sorted(maps.Keys(values)) { // so that the same file has the same first mistake
 		i := slices.Index(names, name)
 		if i < 0 {
-			e := r.fail(append(slices.Clone(at), name), "%s has no option %q", s.Driver, name).near(name, names)
+			e := r.fail(append(slices.Clone(at), name), "%s has no option %q", of, name).near(name, names)
 			e = r.atKey(e, at, name)
 			if len(names) == 0 {
 				return e.hint("it has no options")
 			}
 			return e.hint("expected one of %s", strings.Join(names, ", "))
 		}
-		s.Options[name] = plainOption(declared[i].Type, s.Options[name])
-		if err := declared[i].Check(s.Options[name]); err != nil {
-			e := r.fail(append(slices.Clone(at), name), "option %s of %s: %v", name, s.Driver, err).near(s.Options[name], declared[i].Choices)
+		values[name] = plainOption(declared[i].Type, values[name])
+		if err := declared[i].Check(values[name]); err != nil {
+			e := r.fail(append(slices.Clone(at), name), "option %s of %s: %v", name, of, err).near(values[name], declared[i].Choices)
 			if declared[i].Help != "" {
 				return e.hint("%s: %s", name, declared[i].Help)
 			}
@@ -449,31 +445,6 @@ func (r *resolver) atKey(e *Error, parts []string, key string) *Error {
 	moved := keyPlace(n, key).fail(e.Path, "%s", e.Message)
 	moved.Hint, moved.Nearest = e.Hint, e.Nearest
 	return moved
-}
-
-func (r *resolver) endpoints(at []string, s Store) *Error {
-	here := append(slices.Clone(at), "endpoints")
-	server := s.Description.Kind == store.Server
-	if server && len(s.Endpoints) == 0 {
-		e := r.fail(here, "%s is a server, and no endpoint is named", s.Driver)
-		if r.fromStores {
-			return e.hint("expected %s@HOST:PORT: only a server that is named is ever loaded", s.Driver)
-		}
-		return e.hint("expected endpoints: [HOST:PORT]: only a server that is named here is ever loaded")
-	}
-	if !server && len(s.Endpoints) > 0 {
-		return r.fail(here, "%s is not a server: it takes no endpoints", s.Driver)
-	}
-	for i, endpoint := range s.Endpoints {
-		if strings.Contains(endpoint, "@") {
-			return r.fail(append(here, fmt.Sprint(i)), "an endpoint has no user and no password: run directories and reports show it").
-				hint("expected HOST:PORT, such as 127.0.0.1:11211")
-		}
-		if _, port, err := net.SplitHostPort(endpoint); err != nil || port == "" {
-			return r.fail(append(here, fmt.Sprint(i)), "expected HOST:PORT, such as 127.0.0.1:11211, got %q", endpoint)
-		}
-	}
-	return nil
 }
 
 // size refuses what no machine would end.

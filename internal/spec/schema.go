@@ -84,10 +84,20 @@ func storeSchema(s *jsonschema.Schema, descriptions []store.Description) *jsonsc
 		If:   &jsonschema.Schema{Not: &jsonschema.Schema{Required: []string{"worker"}}},
 		Then: properties("driver", known),
 	})
-	if options, ok := s.Properties.Get("options"); ok {
-		options.AdditionalProperties = &jsonschema.Schema{Type: "", AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "number"}, {Type: "boolean"}}}
+	anyValue(s, "options")
+	if server, ok := s.Properties.Get("server"); ok {
+		anyValue(server, "options")
+		anyValue(server, "settings")
+		s.Properties.Set("server", orShort(&jsonschema.Schema{Const: "start"}, server))
 	}
 	return orShort(known, s)
+}
+
+// anyValue lets a table of texts have values that look like something else.
+func anyValue(s *jsonschema.Schema, field string) {
+	if values, ok := s.Properties.Get(field); ok {
+		values.AdditionalProperties = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "number"}, {Type: "boolean"}}}
+	}
 }
 
 func optionSchema(o store.Option) *jsonschema.Schema {
@@ -211,8 +221,11 @@ func (DurabilityForm) JSONSchema() *jsonschema.Schema {
 		enumOf([]string{"D0", "D1", "D3", "D4"}), {Type: "string", Pattern: `^D2\([0-9a-zµ.]+\)$`},
 	}}
 }
-func (KeyFormatForm) JSONSchema() *jsonschema.Schema        { return enumOf(keyFormats) }
-func (ClockForm) JSONSchema() *jsonschema.Schema            { return enumOf(clocks) }
+func (KeyFormatForm) JSONSchema() *jsonschema.Schema { return enumOf(keyFormats) }
+func (ClockForm) JSONSchema() *jsonschema.Schema     { return enumOf(clocks) }
+func (StartForm) JSONSchema() *jsonschema.Schema {
+	return textOr("start", &jsonschema.Schema{Type: "boolean"})
+}
 func (CacheForm) JSONSchema() *jsonschema.Schema            { return enumOf(caches) }
 func (DiskQuotaByForm) JSONSchema() *jsonschema.Schema      { return enumOf(diskQuotaWays) }
 func (BusyMachineForm) JSONSchema() *jsonschema.Schema      { return enumOf(busyMachineWays) }

@@ -49,7 +49,7 @@ var synonyms = map[reflect.Type]map[string]string{
 		"engine": "driver", "type": "driver", "db": "driver", "label": "name", "settings": "options",
 		"config":   "options",
 		"endpoint": "endpoints: [HOST:PORT]", "address": "endpoints: [HOST:PORT]",
-		"host": "endpoints: [HOST:PORT]", "command": "worker",
+		"host": "endpoints: [HOST:PORT]", "command": "worker", "start": "server: start",
 	},
 	reflect.TypeFor[OrderFile](): {"name": "distribution", "type": "distribution", "skew": "theta", "exponent": "theta"},
 }

@@ -58,7 +58,7 @@ func (t *table) fates(run *record.Run) (messages []finding.Message) {
 	}
 	told := map[*row]bool{}
 	for _, r := range rows {
-		if r.fate() != didBreak || len(run.Experiment.Stores[r.store].Options) > 0 {
+		if r.fate() != didBreak || len(run.Experiment.Stores[r.store].AllOptions()) > 0 {
 			continue
 		}
 		tuned := slices.DeleteFunc(slices.Clone(rows), func(other *row) bool {

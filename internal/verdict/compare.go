@@ -451,7 +451,7 @@ func (c *comparer) noteDifferences(runs []*record.Run) {
 	}
 	for _, x := range old.Experiment.Stores {
 		for _, y := range new.Experiment.Stores {
-			if x.Name == y.Name && (x.Driver != y.Driver || !maps.Equal(x.Options, y.Options)) {
+			if x.Name == y.Name && (x.Driver != y.Driver || !maps.Equal(x.AllOptions(), y.AllOptions())) {
 				note("compare-arm-differs", "arm", x.Name, "driver", x.Driver != y.Driver)
 			}
 		}

@@ -130,13 +130,13 @@ func beginsEmpty(e *spec.Experiment) bool {
 	return len(e.Phases) > 0
 }
 
-// changedOptions says which options an arm has otherwise than its driver's defaults. Two ways to write
+// changedOptions says which options an arm has otherwise than by default. Two ways to write
 // one number of bytes are the same.
 func changedOptions(s spec.Store) finding.Message {
 	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(s.Options)) {
-		value, usual := s.Options[name], ""
-		for _, o := range s.Description.Options {
+	for _, name := range slices.Sorted(maps.Keys(s.AllOptions())) {
+		value, usual := s.AllOptions()[name], ""
+		for _, o := range s.AllDeclared() {
 			if o.Name == name {
 				usual = o.Default
 				given, err := store.ParseBytes(value)

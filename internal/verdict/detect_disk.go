@@ -44,7 +44,7 @@ func detectNotOnDisk(run *record.Run, _ []*table) []finding.Finding {
 
 // keepsOnDisk reports whether a trial's store must have on the disk what it acknowledged.
 func keepsOnDisk(run *record.Run, planned plan.Trial) bool {
-	return planned.Store >= 0 && run.Experiment.Stores[planned.Store].Description.Kind == store.Embedded &&
+	return planned.Store >= 0 && run.Experiment.Stores[planned.Store].KeepsFiles() &&
 		run.Experiment.Cells[planned.Cell].Durability >= store.D1
 }
 

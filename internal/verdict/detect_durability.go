@@ -104,7 +104,7 @@ func detectNothingSynced(run *record.Run, tables []*table) []finding.Finding {
 	}
 	var arms []string
 	eachMeasured(tables, func(t *table, r *row) {
-		embedded := r.store >= 0 && run.Experiment.Stores[r.store].Description.Kind == store.Embedded
+		embedded := r.store >= 0 && run.Experiment.Stores[r.store].KeepsFiles()
 		if embedded && r.Rate != nil && t.parameters.Durability >= store.D2 {
 			arms = append(arms, r.Arm)
 		}

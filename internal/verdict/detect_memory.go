@@ -121,11 +121,11 @@ func freshBefore(run *record.Run, o *observation) (records uint64) {
 // none is set.
 func largestCache(s spec.Store) (name string, bytes float64) {
 	bytes = math.Inf(-1)
-	for _, option := range s.Description.Options {
+	for _, option := range s.AllDeclared() {
 		if option.Type != store.Bytes || !strings.Contains(option.Name, "cache") {
 			continue
 		}
-		text, set := s.Options[option.Name]
+		text, set := s.AllOptions()[option.Name]
 		if !set {
 			text = option.Default
 		}

@@ -44,7 +44,7 @@ var settings = []setting{
 func detectServerKept(run *record.Run, _ []*table) []finding.Finding {
 	var arms []string
 	for _, s := range run.Experiment.Stores {
-		if s.Description.Kind == store.Server && s.Options["flush_at_open"] != "true" {
+		if s.Outlives() && s.Options["flush_at_open"] != "true" {
 			arms = append(arms, s.Name)
 		}
 	}

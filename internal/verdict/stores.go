@@ -29,17 +29,31 @@ func storesOf(run *record.Run) (stores []model.Store) {
 	for i, s := range run.Experiment.Stores {
 		d := s.Description
 		made := model.Store{Run: run.Header.ID, Arm: s.Name, Driver: s.Driver, Summary: d.Summary, Library: d.Library, Version: d.Version,
-			Licence: d.Licence, Note: d.Note, Options: factsOf(s.Options), Changed: finding.Text(changedOptions(s)), Abilities: d.Abilities.List()}
+			Licence: d.Licence, Note: d.Note, Options: factsOf(s.AllOptions()), Changed: finding.Text(changedOptions(s)), Abilities: d.Abilities.List()}
 		for _, claim := range d.Durability {
 			made.Claims = append(made.Claims, model.Fact{Name: string(claim.Class), Value: claim.How})
 		}
 		if trial := ran[i]; trial != nil {
-			made.Settings = factsOf(trial.Settings)
+			made.Settings = settingsOf(trial)
 			made.Version = cmp.Or(trial.Version, made.Version)
 		}
 		stores = append(stores, made)
 	}
 	return stores
+}
+
+// settingsOf returns the settings in force as the store told them and, of a server that Assay has
+// started, as that told them itself.
+func settingsOf(trial *record.Trial) []model.Fact {
+	if trial.Server == nil {
+		return factsOf(trial.Settings)
+	}
+	all := maps.Clone(trial.Server.Settings)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, trial.Settings)
+	return append([]model.Fact{{Name: "server", Value: trial.Server.Binary + " " + trial.Server.Version + ", started by Assay"}}, factsOf(all)...)
 }
 
 func factsOf(values map[string]string) (facts []model.Fact) {

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"assay/drivers"
+	"assay/internal/host"
+	"assay/internal/record"
+)
+
+const startedServer = `name: one
+stores: [{driver: memcached, server: start}]
+durability: D0
+records: 100
+keys: {format: decimal, digits: 12}
+blocks: 1
+busy_machine: tell
+phases:
+  - {name: load, load: true}
+  - {name: update, mix: {update: 1}, for: 1200ms}
+step_timeout: 20s
+`
+
+func needMemcached(t *testing.T) {
+	t.Helper()
+	p, _ := drivers.Program("memcached")
+	if _, err := p.Find(); err != nil {
+		t.Skipf("SKIPPED: %v", err)
+	}
+}
+
+// servers returns the processes of memcached below a process, and where they listen.
+func (p *process) servers(t *testing.T) (pids []int, at []string) {
+	t.Helper()
+	for _, pid := range p.workers(t) {
+		name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+		if err == nil && strings.TrimSpace(string(name)) == "memcached" {
+			pids = append(pids, pid)
+		}
+	}
+	at, err := host.ListensAt(pids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pids, at
+}
+
+// expectNoServer checks that neither processes nor sockets nor files of a run's servers are left.
+func expectNoServer(t *testing.T, directory string, pids []int, at []string) {
+	t.Helper()
+	if len(pids) != 1 || len(at) != 1 {
+		t.Fatalf("processes %v listened at %v: the test proves nothing", pids, at)
+	}
+	gone(t, pids)
+	_, endpoint, _ := strings.Cut(at[0], " ")
+	listener, err := net.Listen("tcp", endpoint)
+	if err != nil {
+		t.Errorf("the server's port is taken: %v", err)
+	} else if err := listener.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, err := filepath.Glob(filepath.Join(directory, "data", "*")); err != nil || len(left) > 0 {
+		t.Errorf("data is left: %v, %v", left, err)
+	}
+}
+
+func TestAStoppedRunLeavesNoServer(t *testing.T) {
+	t.Parallel()
+	needMemcached(t)
+	for name, signal := range map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGHUP": syscall.SIGHUP} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, directory := begun(t, startedServer, nil)
+			pids, at := p.servers(t)
+			p.send(t, signal)
+			p.end(t).wants(t, exitTrials, "assay run --resume "+directory)
+			expectNoServer(t, directory, pids, at)
+			resumed(t, directory)
+		})
+	}
+}
+
+func TestAKilledRunLeavesNoServer(t *testing.T) {
+	t.Parallel()
+	needMemcached(t)
+	p, directory := begun(t, startedServer, nil)
+	pids, at := p.servers(t)
+	p.send(t, syscall.SIGKILL)
+	p.end(t)
+	gone(t, pids)
+	if left, err := filepath.Glob(filepath.Join(directory, "data", "*")); err != nil || len(left) == 0 {
+		t.Errorf("data: %v, %v: the test proves nothing", left, err)
+	}
+	assay(t, "doctor", "--clean").wants(t, 0)
+	expectNoServer(t, directory, pids, at)
+	resumed(t, directory)
+}
+
+func TestALostTerminalLeavesNoServer(t *testing.T) {
+	t.Parallel()
+	needMemcached(t)
+	x := newTerminal(t)
+	directory := filepath.Join(t.TempDir(), "run")
+	p := start(t, x.on, "run", written(t, "one.yaml", startedServer), "--out", directory)
+	eventually(t, func() bool { return underWay(directory) }, func() string { return "no phase got under way:\n" + x.text() })
+	pids, at := p.servers(t)
+	if err := x.program.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.user.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-p.exited
+	expectNoServer(t, directory, pids, at)
+}
+
+func TestAServerIsStartedFromTheCommandLine(t *testing.T) {
+	t.Parallel()
+	needMemcached(t)
+	place := t.TempDir()
+	e := assayIn(t, place, "", "run", "memcached@start", "--records", "200", "--for", "300ms", "--blocks", "1", "--out", "run", "--set", "busy_machine=tell")
+	e.wants(t, 0)
+	run := readable(t, filepath.Join(place, "run"))
+	var servers []string
+	for _, trial := range run.Trials {
+		if trial.Server != nil && trial.State == record.OK {
+			servers = append(servers, trial.Server.Endpoint)
+		}
+	}
+	if slices.Sort(servers); len(slices.Compact(servers)) != 2 {
+		t.Errorf("servers ran at %v, expected one for the store and one for its A/A arm", servers)
+	}
+	shown := assayIn(t, place, "", "report", "run", "--format", "json")
+	if !strings.Contains(shown.stdout, "started by Assay") {
+		t.Error("the result does not say that Assay has started the server")
+	}
+}
+
+func TestADryRunStartsNoServer(t *testing.T) {
+	t.Parallel()
+	needMemcached(t)
+	e := assay(t, "run", "memcached@start", "--dry-run")
+	e.wants(t, 0)
+	wantParts(t, "standard output", e.stdout, "this dry run started none")
+	assay(t, "run", "memcached", "--dry-run").wants(t, exitUsage, "expected memcached@start", "memcached@HOST:PORT")
+}
+
+func TestARemoteServerNeedsAFlag(t *testing.T) {
+	t.Parallel()
+	directory := filepath.Join(t.TempDir(), "run")
+	arguments := []string{"run", "memcached@192.0.2.1:11211", "--records", "10", "--for", "1s", "--blocks", "1", "--out", directory}
+	assay(t, arguments...).wants(t, exitUsage, "192.0.2.1:11211: not on this machine's loopback", "--allow-remote confirms")
+	if _, err := os.Stat(directory); err == nil {
+		t.Error("the refused run has made its directory")
+	}
+	assay(t, append(arguments, "--dry-run")...).wants(t, 0) // nothing is loaded
+	assay(t, "conformance", "--driver", "memcached", "--endpoint", "192.0.2.1:11211").wants(t, exitUsage, "--allow-remote confirms")
+}
+
+func TestDriversAndDoctorTellOfServers(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"drivers", "doctor"} {
+		e := assay(t, command)
+		e.wants(t, 0)
+		wantParts(t, command, e.stdout, "Servers that Assay can start", "\nmemcached ")
+	}
+	e := assay(t, "drivers", "memcached")
+	wantParts(t, "drivers memcached", e.stdout, "Server (memcached@start", "server.options", "connections_max", "1024")
+}

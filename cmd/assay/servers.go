@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/drivers"
+	"assay/internal/control"
+	"assay/internal/format"
+	"assay/internal/owned"
+	"assay/internal/server"
+	"assay/internal/spec"
+	"assay/store"
+)
+
+// versionPatience is how long doctor and drivers wait for all servers to print their versions.
+const versionPatience = 10 * time.Second
+
+// printServers says which servers Assay can start here, and how the others are installed.
+func printServers(w io.Writer) error {
+	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
+	defer cancel()
+	table := newColumns("server", "version", "binary or install line")
+	for _, p := range drivers.Programs() {
+		version, where := serverHere(ctx, p)
+		table.add(p.Driver, orDash(version), where)
+	}
+	fmt.Fprintln(w, "\nServers that Assay can start (DRIVER@start, or server: start):")
+	return table.print(w)
+}
+
+func serverHere(ctx context.Context, p server.Program) (version, where string) {
+	binary, err := p.Find()
+	if err != nil {
+		return "", "not installed: " + p.Install()
+	}
+	if version, err = p.Version(ctx, binary); err != nil {
+		return "", err.Error()
+	}
+	return version, binary
+}
+
+// printServer lists what a driver's server can be asked for.
+func printServer(w io.Writer, driver string) error {
+	p, known := drivers.Program(driver)
+	if !known {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
+	defer cancel()
+	version, where := serverHere(ctx, p)
+	fmt.Fprintf(w, "\nServer (%s@start, or server: start)\n", driver)
+	fmt.Fprintf(w, "  %s\n", strings.TrimSpace(version+" "+where))
+	if len(p.Options) > 0 {
+		if err := printOptions(w, "server.options", p.Options); err != nil {
+			return err
+		}
+	}
+	if p.AnySetting {
+		fmt.Fprintln(w, "server.settings takes any setting by the server's own name.")
+	}
+	return nil
+}
+
+func printOptions(w io.Writer, head string, options []store.Option) error {
+	table := newColumns(head, "type", "default", "")
+	for _, o := range options {
+		kind := string(o.Type)
+		if len(o.Choices) > 0 {
+			kind = strings.Join(o.Choices, "|")
+		}
+		table.add(o.Name, kind, orDash(o.Default), o.Help)
+	}
+	return table.print(w)
+}
+
+// checkRemote refuses to load a server that is not on this machine's loopback, unless that is
+// confirmed: a mistyped name would load somebody's server.
+func checkRemote(endpoints []string, allowed bool) error {
+	if allowed || len(endpoints) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: not on this machine's loopback, so that others may depend on it\n--allow-remote confirms that it may be loaded",
+		format.List(endpoints))
+}
+
+// serverToCheck returns the endpoints of the server that the rules of the contract are checked on,
+// and starts it where they are the word start.
+func serverToCheck(ctx context.Context, endpoints []string, allowRemote bool, described control.Described, driver string) (
+	[]string, func(), error,
+) {
+	nothing := func() {}
+	if !slices.Equal(endpoints, []string{"start"}) {
+		var remote []string
+		for _, endpoint := range endpoints {
+			if !spec.IsLoopback(endpoint) {
+				remote = append(remote, endpoint)
+			}
+		}
+		return endpoints, nothing, checkRemote(remote, allowRemote)
+	}
+	i := slices.IndexFunc(described.Drivers, func(d store.Description) bool { return d.Name == driver })
+	program, known := drivers.Program(driver)
+	if i < 0 || !known {
+		return nil, nothing, errors.New("--endpoint start needs a server that Assay can start: --driver NAME\nassay drivers lists them")
+	}
+	place, err := owned.NewDirectory(os.TempDir(), "server")
+	if err != nil {
+		return nil, nothing, err
+	}
+	err = os.Chmod(place.Path, 0o711) // the server may run as another user
+	var started *server.Instance
+	if err == nil {
+		started, err = server.Start(ctx, program, server.Request{
+			Directory: place.Path, Log: io.Discard, Class: strongestClaim(described.Drivers[i]), Patience: startPatience,
+		})
+	}
+	if err != nil {
+		return nil, nothing, errors.Join(err, place.Remove())
+	}
+	return []string{started.Endpoint()}, func() {
+		if err := errors.Join(started.Stop(startPatience), place.Remove()); err != nil {
+			fmt.Fprintln(os.Stderr, "assay:", err)
+		}
+	}, nil
+}
+
+// startPatience is how long a server may take to start and to end.
+const startPatience = 30 * time.Second
+
+// strongestClaim is the class that the server is started for: a driver opens such a server in the
+// weaker classes too.
+func strongestClaim(d store.Description) store.Durability {
+	strongest := d.Durability[0].Class
+	for _, claim := range d.Durability {
+		strongest = max(strongest, claim.Class)
+	}
+	return strongest
+}

@@ -1,0 +1,276 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"assay/drivers"
+	"assay/internal/finding"
+	"assay/internal/host"
+	"assay/internal/live"
+	"assay/internal/record"
+	"assay/internal/server"
+	"assay/internal/spec"
+	"assay/store"
+)
+
+// startedServers are the servers that a run has started.
+type startedServers struct {
+	mu   sync.Mutex
+	seen []string // HOST:PORT, in their order
+}
+
+func (s *startedServers) all() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.seen...)
+}
+
+// memcachedProgram is the real server, with a look at where it runs. The test is skipped visibly
+// where it is not installed.
+func memcachedProgram(t *testing.T) (server.Program, *startedServers) {
+	t.Helper()
+	p, _ := drivers.Program("memcached")
+	if _, err := p.Find(); err != nil {
+		t.Skipf("SKIPPED: %v", err)
+	}
+	started, settings := new(startedServers), p.Settings
+	p.Settings = func(ctx context.Context, i *server.Instance) (map[string]string, error) {
+		started.mu.Lock()
+		started.seen = append(started.seen, i.Endpoint())
+		started.mu.Unlock()
+		return settings(ctx, i)
+	}
+	return p, started
+}
+
+const startedRun = `name: started
+stores: [{driver: memcached, worker: WORKER, server: {start: true, options: {threads: 2}}}]
+durability: D0
+threads: 2
+records: 300
+blocks: 1
+busy_machine: tell
+keys: {format: decimal, digits: 12}
+phases:
+  - {name: load, load: true}
+  - {name: update, mix: {read: 1, update: 1}, for: 300ms}
+step_timeout: 20s
+`
+
+// runStarted runs an experiment whose server is a program.
+func runStarted(ctx context.Context, t *testing.T, p server.Program, changes ...string) (directory, said string) {
+	t.Helper()
+	programs := func(driver string) (server.Program, bool) { return p, driver == p.Driver }
+	text := strings.NewReplacer(append([]string{"WORKER", own()}, changes...)...).Replace(startedRun)
+	e, err := spec.Load([]byte(text), "test.yaml", nil, spec.Drivers{ProgramOf: programs,
+		Describe: func(s spec.Store) (store.Description, error) { return describe(s.Driver) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told bytes.Buffer
+	directory = filepath.Join(t.TempDir(), "run")
+	o := options(directory)
+	o.Program, o.View = programs, live.NewPlain(&told)
+	if _, err := New(ctx, e, []byte(text), o); err != nil {
+		t.Fatal(err)
+	}
+	return directory, told.String()
+}
+
+// expectNoServers looks for listeners and for data directories.
+func expectNoServers(t *testing.T, started *startedServers, directory string) {
+	t.Helper()
+	if pids := host.Listeners(started.all()); len(pids) > 0 {
+		t.Errorf("servers are left: %v", pids)
+	}
+	if left, err := filepath.Glob(filepath.Join(directory, "data", "*")); err != nil || len(left) > 0 {
+		t.Errorf("data is left: %v, %v", left, err)
+	}
+}
+
+func TestEachTrialGetsAServerOfItsOwn(t *testing.T) {
+	t.Parallel()
+	p, started := memcachedProgram(t)
+	directory, said := runStarted(context.Background(), t, p)
+	run, err := record.Open(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoints := map[string]bool{}
+	for _, planned := range run.Plan {
+		trial := run.Trials[planned.ID]
+		if trial.State != record.OK {
+			t.Errorf("%s: %s %s %v", planned.ID, trial.State, trial.Error, trial.Marks)
+		}
+		if planned.Arm == spec.NullDriver {
+			if trial.Server != nil {
+				t.Errorf("%s has a server", planned.ID)
+			}
+			continue
+		}
+		s := trial.Server
+		if s == nil || s.Options["threads"] != "2" || s.Settings["num_threads"] != "2" || s.Version == "" || s.StartSeconds <= 0 {
+			t.Fatalf("%s: the server is %+v", planned.ID, s)
+		}
+		endpoints[s.Endpoint] = true
+		if trial.Namespace != "" {
+			t.Errorf("%s: keys begin with %q, though the server is the trial's alone", planned.ID, trial.Namespace)
+		}
+		for _, phase := range trial.Phases {
+			if u := phase.Process; u.ServerWhy != "" || u.ServerCPUSeconds == nil || u.ServerRSSMaxBytes == nil {
+				t.Errorf("%s %s: the server was not measured: %+v", planned.ID, phase.Name, u)
+			}
+			if phase.Sizes.DiskBytes != nil {
+				t.Errorf("%s %s: a server in memory has %d bytes of files", planned.ID, phase.Name, *phase.Sizes.DiskBytes)
+			}
+		}
+	}
+	if len(endpoints) < 2 || len(started.all()) != len(endpoints) {
+		t.Errorf("%d servers were started, at %v: the baseline and the A/A arm have one each", len(started.all()), endpoints)
+	}
+	expectNoServers(t, started, directory)
+	if strings.Contains(said, "is not empty") || strings.Contains(said, "did not end") {
+		t.Errorf("the run said:\n%s", said)
+	}
+}
+
+func TestAServerThatDiesInAPhaseFailsTheTrial(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		phase  string
+		signal syscall.Signal
+		how    string
+	}{{"load", syscall.SIGKILL, "signal: killed"}, {"update", syscall.SIGSEGV, "signal: segmentation fault"}} {
+		t.Run(c.phase, func(t *testing.T) {
+			t.Parallel()
+			p, started := memcachedProgram(t)
+			long := []string{"for: 300ms", "for: 300s"}
+			if c.phase == "load" {
+				long = []string{"records: 300", "records: 100000000"}
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			ended := make(chan struct{})
+			killed := 0
+			go func() {
+				defer close(ended)
+				for ctx.Err() == nil { // each trial's server, so that the run ends
+					time.Sleep(20 * time.Millisecond)
+					seen := started.all()
+					if len(seen) == killed || !phaseRuns(t, seen[killed], c.phase) {
+						continue
+					}
+					for _, pid := range host.Listeners(seen[killed : killed+1]) {
+						_ = syscall.Kill(pid, c.signal)
+					}
+					killed++
+				}
+			}()
+			directory, _ := runStarted(ctx, t, p, long...)
+			cancel()
+			<-ended
+			trial := trialOf(t, directory, "memcached")
+			if trial.State != record.Failed || trial.Cause != finding.CauseServerDied || !strings.Contains(trial.Error, c.how) {
+				t.Errorf("%s, %s: %s", trial.State, trial.Cause, trial.Error)
+			}
+			if last := trial.Phases[len(trial.Phases)-1]; last.Name != c.phase || last.EndedBy != record.EndedFailed {
+				t.Errorf("the last phase is %s, ended by %q", last.Name, last.EndedBy)
+			}
+			expectNoServers(t, started, directory)
+		})
+	}
+}
+
+// phaseRuns looks at what a server has done: a load only sets, what comes after it also gets.
+func phaseRuns(t *testing.T, endpoint, phase string) bool {
+	t.Helper()
+	if len(host.Listeners([]string{endpoint})) == 0 {
+		return false
+	}
+	statistics := ask(t, endpoint, "stats\r\n", "END")
+	if phase == "load" {
+		return !strings.Contains(statistics, "STAT cmd_set 0\n")
+	}
+	return !strings.Contains(statistics, "STAT cmd_get 0\n")
+}
+
+func TestAServerThatCantBeStartedFailsTheTrialAndSaysWhy(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change   func(*server.Program)
+		expected []string
+	}{
+		"it ends at once": {func(p *server.Program) {
+			p.Command = func(*server.Instance) ([]string, []string) { return []string{"-l", "no-such-host.invalid"}, nil }
+		}, []string{"the server died", "exit status"}},
+		"it does other than asked": {func(p *server.Program) {
+			asked := p.Asked
+			p.Asked = func(i *server.Instance) map[string]string {
+				a := asked(i)
+				a["num_threads"] = "7"
+				return a
+			}
+		}, []string{`asked for num_threads = "7"`, `tells "2"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, started := memcachedProgram(t)
+			c.change(&p)
+			directory, _ := runStarted(context.Background(), t, p)
+			trial := trialOf(t, directory, "memcached")
+			if trial.State != record.Failed || trial.Cause != finding.CauseNoServer {
+				t.Errorf("%s, %s: %s", trial.State, trial.Cause, trial.Error)
+			}
+			for _, part := range c.expected {
+				if !strings.Contains(trial.Error, part) {
+					t.Errorf("the error is %q, expected %q in it", trial.Error, part)
+				}
+			}
+			expectNoServers(t, started, directory)
+		})
+	}
+}
+
+func TestAServerIsUnderTheMemoryLimitToo(t *testing.T) {
+	t.Parallel()
+	if err := host.CheckMemoryLimit(); err != nil {
+		t.Skipf("SKIPPED: %v", err)
+	}
+	p, started := memcachedProgram(t)
+	ready, groups := p.Ready, make(chan string, 100)
+	p.Ready = func(ctx context.Context, i *server.Instance) error {
+		go func() {
+			for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(5 * time.Millisecond) {
+				text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", i.PID()))
+				if err != nil {
+					return
+				}
+				if strings.Contains(string(text), "/assay-") {
+					groups <- string(text)
+					return
+				}
+			}
+		}()
+		return ready(ctx, i)
+	}
+	directory, said := runStarted(context.Background(), t, p, "threads: 2\n", "threads: 2\nmemory_limit: 256MiB\n")
+	if len(groups) == 0 {
+		t.Errorf("no server was put into a cgroup of Assay's; the run said:\n%s", said)
+	}
+	if strings.Contains(said, "taking the memory limit away") {
+		t.Errorf("the run said:\n%s", said)
+	}
+	if trial := trialOf(t, directory, "memcached"); trial.State != record.OK {
+		t.Errorf("%s: %s %v", trial.State, trial.Error, trial.Marks)
+	}
+	expectNoServers(t, started, directory)
+}

@@ -1,0 +1,131 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"assay/store"
+)
+
+// ErrNotInstalled is wrapped by the error of [Program.Find].
+var ErrNotInstalled = errors.New("not installed")
+
+// systemDirectories are where distributions put servers, also where PATH leaves them out.
+var systemDirectories = []string{"/usr/sbin", "/usr/local/sbin", "/sbin"}
+
+// Find returns the path of the program's binary. It starts nothing.
+func (p *Program) Find() (binary string, err error) {
+	for _, name := range p.Binaries {
+		if strings.ContainsRune(name, '/') {
+			if found := newest(name); found != "" {
+				return found, nil
+			}
+			continue
+		}
+		if found, err := exec.LookPath(name); err == nil {
+			return filepath.Abs(found)
+		}
+		for _, directory := range systemDirectories {
+			if found := filepath.Join(directory, name); executable(found) {
+				return found, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("%s is %w (%s)", p.Driver, ErrNotInstalled, p.Install())
+}
+
+// Install returns the line that installs the program.
+func (p *Program) Install() string {
+	return "apt-get install --no-install-recommends " + strings.Join(p.Packages, " ")
+}
+
+// newest returns the executable that a pattern matches, of several the one whose path has the
+// highest number where they differ: /usr/lib/postgresql/15 comes after /usr/lib/postgresql/9.
+func newest(pattern string) (best string) {
+	matches, err := filepath.Glob(pattern)
+	if err != nil {
+		return ""
+	}
+	for _, m := range matches {
+		if executable(m) && (best == "" || later(m, best)) {
+			best = m
+		}
+	}
+	return best
+}
+
+var digits = regexp.MustCompile(`[0-9]+`)
+
+func later(a, b string) bool {
+	of := func(text string) []string { return digits.FindAllString(text, -1) }
+	for i := range min(len(of(a)), len(of(b))) {
+		x, errX := strconv.ParseUint(of(a)[i], 10, 64)
+		y, errY := strconv.ParseUint(of(b)[i], 10, 64)
+		if errX == nil && errY == nil && x != y {
+			return x > y
+		}
+	}
+	return len(of(a)) > len(of(b))
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+// versionPatience is how long a program may take to print its version.
+const versionPatience = 10 * time.Second
+
+var versionText = regexp.MustCompile(`[0-9]+(\.[0-9]+)+[0-9A-Za-z.+~-]*`)
+
+// Version asks a binary for its version.
+func (p *Program) Version(ctx context.Context, binary string) (string, error) {
+	arguments := p.VersionArguments
+	if len(arguments) == 0 {
+		arguments = []string{"--version"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, versionPatience)
+	defer cancel()
+	command := exec.CommandContext(ctx, binary, arguments...)
+	command.WaitDelay = time.Second
+	output, err := command.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("asking %s for its version: %w", binary, err)
+	}
+	version := versionText.FindString(string(output))
+	if version == "" {
+		return "", fmt.Errorf("asking %s for its version: no version in %q", binary, firstLine(output))
+	}
+	return version, nil
+}
+
+func firstLine(text []byte) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	return line
+}
+
+// resolve returns a value for each option: the experiment's, the class's, or the default.
+func (p *Program) resolve(class store.Durability, given map[string]string) (store.Options, error) {
+	chosen := map[string]string{}
+	if p.Class != nil {
+		classOptions, reached := p.Class(class)
+		if !reached {
+			return nil, fmt.Errorf("no setting of %s gives %s: %w", p.Driver, class, store.ErrRefused)
+		}
+		for name, value := range classOptions {
+			chosen[name] = value
+		}
+	}
+	for name, value := range given {
+		chosen[name] = value
+	}
+	return store.Resolve(p.Options, chosen)
+}

@@ -1,0 +1,85 @@
+// Package server starts the installed programs of servers under test, and owns what it starts.
+//
+//	program.go   what a driver's folder says of its server: [Program]
+//	find.go      which of the programs are installed, and in which version
+//	start.go     [Start]: a loopback port, a directory, a process that answers, its settings
+//	instance.go  the server while it runs, and its end
+//	output.go    what it writes
+//
+// A server has one owner: the process that called Start. It is ended with that process, however
+// that ends; what a kill leaves is found by its note (package owned) and ended by the next run.
+package server
+
+import (
+	"context"
+	"syscall"
+
+	"assay/store"
+)
+
+// Program is a server that Assay can start. A driver's folder exports one in server.go, and
+// drivers.Programs lists it. Fields that are not said to be optional are needed.
+type Program struct {
+	Driver string // the name of the driver that speaks to it: "redis"
+
+	// Binaries are what is looked for, the best first: a name ("redis-server") in PATH and in the
+	// directories of system programs, or a pattern ("/usr/lib/postgresql/*/bin/postgres"), of whose
+	// matches the one with the highest version is taken.
+	Binaries []string
+	// VersionArguments make the binary print its version. Optional: --version.
+	VersionArguments []string
+	// Packages are the Debian packages that bring it: the line that installs it is made of them.
+	Packages []string
+
+	// Options are the settings that an experiment may change: server: {options: {NAME: VALUE}}.
+	// A default is the program's own, unless Help says otherwise.
+	Options []store.Option
+	// AnySetting says that an experiment may also set what Options do not declare, by the program's
+	// own names: server: {settings: {NAME: VALUE}}. They are then part of Instance.Asked.
+	AnySetting bool
+
+	// Class returns the options that give a durability class, and whether any do. They stand
+	// between the defaults and the options of the experiment. A load opens the store in the
+	// driver's weakest class, on the same server: a driver accepts a server that is more durable
+	// than it was asked for. Optional: no option changes the class.
+	Class func(class store.Durability) (options map[string]string, reached bool)
+
+	// InMemory says that it keeps no files: its directory stays empty.
+	InMemory bool
+	// NotAsRoot are users, the best first, of whom the first that exists runs it where Assay is
+	// root. A program that changes its user itself loses PR_SET_PDEATHSIG, and would outlive a
+	// killed Assay. Optional: it may run as root.
+	NotAsRoot []string
+
+	// Asked returns what Settings must tell if the server does what it was asked to: names and
+	// values in the server's own words. It is called first, and fills Instance.Asked.
+	Asked func(i *Instance) map[string]string
+	// Prepare makes what must be there before the program starts: initdb, a file of settings.
+	// Instance.Run runs a program for it. Optional.
+	Prepare func(ctx context.Context, i *Instance) error
+	// Command returns the arguments after the binary, and settings to add to the environment
+	// ("NAME=VALUE"). It must keep the program in the foreground, at Host and Port alone: no other
+	// TCP or UDP port, and no Unix socket outside of Directory (whose path may be longer than the
+	// 107 bytes that a socket's may have: the program starts in Directory, so that a relative path
+	// does).
+	Command func(i *Instance) (arguments, environment []string)
+	// Ready asks once, by the server's protocol, if it answers. It is called again until it returns
+	// nil; ctx bounds one question.
+	Ready func(ctx context.Context, i *Instance) error
+	// Settings reads the settings in force from the server itself, by the server's own names.
+	Settings func(ctx context.Context, i *Instance) (map[string]string, error)
+	// Same says if two values of a setting mean the same ("131072kB" and "128MB"). Optional: the
+	// same text does.
+	Same func(name, asked, told string) bool
+
+	// StopSignal asks it to end; its data is thrown away after that. Optional: SIGTERM.
+	StopSignal syscall.Signal
+	// DeathSignal is what it gets if Assay is killed. A server that leaves something outside of its
+	// directory when it is killed (shared memory) names the signal that makes it end at once
+	// instead. Optional: SIGKILL.
+	DeathSignal syscall.Signal
+}
+
+// Host is where all servers listen: an address of loopback, and no name that could be resolved to
+// another one.
+const Host = "127.0.0.1"
