@@ -209,7 +209,10 @@ func (t *table) compare() {
 	}
 	for k, i := range c.Order {
 		r := rows[i]
-		r.Rank, r.Letters = c.Ranks[i], c.Letters[i]
+		r.Rank = c.Ranks[i]
+		if slices.ContainsFunc(c.Order, func(j int) bool { return j != i && c.Pair(i, j).Detectable != nil }) {
+			r.Letters = c.Letters[i] // a letter says what was compared
+		}
 		if k > 0 {
 			r.ToBest = ratioOf(c.Pair(i, c.Order[0]))
 		}
@@ -373,7 +376,11 @@ func (t *table) tie(ranked []*row) finding.Message {
 			continue
 		}
 		if r.ToBest == nil || r.ToBest.Detectable == nil {
-			return finding.New("verdict-too-few-blocks", "arms", arms, "blocks", blocks)
+			common := 0 // blocks in which both have a figure
+			if r.ToBest != nil {
+				common = r.ToBest.Blocks
+			}
+			return finding.New("verdict-too-few-blocks", "arms", arms, "blocks", common)
 		}
 		equal = equal && r.ToBest.Equal
 		detectable = max(detectable, *r.ToBest.Detectable)

@@ -58,8 +58,14 @@ func TestTable_ties_have_one_letter_and_say_what_they_could_show(t *testing.T) {
 		t.Errorf("%s", finding.Text(put.Verdict))
 	}
 	one := raceOf(1, runner("elm", 100e3), runner("ash", 500e3))
-	if put := tableOf(t, one, "put"); put.Verdict.Code != "verdict-too-few-blocks" {
-		t.Errorf("one block: %s", finding.Text(put.Verdict))
+	if put := tableOf(t, one, "put"); put.Verdict.Code != "verdict-too-few-blocks" || put.Rows[0].Letters != "" {
+		t.Errorf("one block: %s, letters %q", finding.Text(put.Verdict), put.Rows[0].Letters)
+	}
+	// Three blocks, of which the machine left one of ash: no letter says that they were compared.
+	spoilt := raceOf(3, runner("elm", 100e3), runner("ash", 500e3))
+	spoilt.Plan = slices.DeleteFunc(spoilt.Plan, func(p plan.Trial) bool { return p.Arm == "ash" && p.Block > 1 })
+	if put := tableOf(t, spoilt, "put"); put.Verdict.Params["blocks"] != 1 || put.Rows[0].Letters != "" {
+		t.Errorf("one common block: %s, %v, letters %q", put.Verdict.Code, put.Verdict.Params, put.Rows[0].Letters)
 	}
 }
 

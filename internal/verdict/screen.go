@@ -231,7 +231,7 @@ func clearOf(tables []*table) (messages []finding.Message) {
 // them.
 func unclearOf(tables []*table, blocks int, groups []model.Group) (messages []finding.Message) {
 	var tied, none, one []*table
-	few, compared, detectable := 0, 0, 0.0
+	few, common, compared, detectable := 0, blocks, 0, 0.0
 	for _, t := range tables {
 		if t.Open || t.answers {
 			continue
@@ -245,7 +245,7 @@ func unclearOf(tables []*table, blocks int, groups []model.Group) (messages []fi
 		case len(rows) == 1:
 			one = append(one, t)
 		case t.Verdict.Code == "verdict-too-few-blocks":
-			few++
+			few, common = few+1, min(common, int(numberOf(t.Verdict, "blocks")))
 		case t.Verdict.Code == "verdict-tied" || t.Verdict.Code == "verdict-noisy":
 			tied = append(tied, t)
 			detectable = max(detectable, t.detectable())
@@ -260,7 +260,7 @@ func unclearOf(tables []*table, blocks int, groups []model.Group) (messages []fi
 		messages = append(messages, finding.New("unclear-ties", "tables", len(tied), "of", compared, "places", placesOf(tied), "detectable", detectable, "blocks", blocks))
 	}
 	if few > 0 {
-		messages = append(messages, finding.New("unclear-few-blocks", "tables", few, "blocks", blocks))
+		messages = append(messages, finding.New("unclear-few-blocks", "tables", few, "blocks", common))
 	}
 	if len(none) > 0 {
 		m := finding.New("unclear-no-rank", "places", placesOf(none), "why", commonReason(none, groups))
