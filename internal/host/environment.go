@@ -40,8 +40,9 @@ type Environment struct {
 	ValueRatio  map[string]float64 `json:"value_compressed_share"` // compressor → compressed size of 4 KiB blocks of values ÷ their size, measured; nil where ValueRatios is there
 	// ValueRatios is the same for each shape of values, where the run has several: "24 B" → compressor → share.
 	ValueRatios map[string]map[string]float64 `json:"value_compressed_shares,omitempty"`
-	// Programs are the workers' programs, and the scripts that interpreters are given, as written in the experiment (Assay's own: OwnProgram)
-	// → SHA-256 of the file, in hexadecimal. Nil: of a run that is older than the field.
+	// Programs are the workers' programs, and the scripts that interpreters are given, as written in the
+	// experiment (Assay's own: OwnProgram), and the binaries of servers that Assay starts → SHA-256 of
+	// the file, in hexadecimal. Nil: of a run that is older than the field.
 	Programs map[string]string `json:"programs_sha256,omitempty"`
 }
 

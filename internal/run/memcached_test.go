@@ -4,61 +4,41 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"assay/drivers"
 	"assay/internal/live"
 	"assay/internal/record"
+	"assay/internal/server"
+	"assay/store"
 )
 
-// startMemcached starts the real server on a free port of loopback.
+// startMemcached starts the real server as a trial does.
 func startMemcached(t *testing.T) (endpoint string) {
 	t.Helper()
-	program, err := exec.LookPath("memcached")
+	p, _ := drivers.Program("memcached")
+	i, err := server.Start(context.Background(), p, server.Request{
+		Directory: t.TempDir(), Log: os.Stderr, Class: store.D0, Options: map[string]string{"threads": "2"}, Patience: time.Minute,
+	})
+	if errors.Is(err, server.ErrNotInstalled) {
+		t.Skipf("SKIPPED: %v", err)
+	}
 	if err != nil {
-		t.Skip("memcached is not installed (Debian: apt-get install memcached)")
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
 		t.Fatal(err)
 	}
-	endpoint = l.Addr().String()
-	_, port, _ := net.SplitHostPort(endpoint)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	arguments := []string{"-l", "127.0.0.1", "-p", port, "-U", "0", "-m", "64", "-t", "2"}
-	if os.Getuid() == 0 {
-		arguments = append(arguments, "-u", "root")
-	}
-	c := exec.Command(program, arguments...)
-	c.Stderr = os.Stderr
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
-	for range 500 {
-		// A connection alone says nothing: one to a port that nobody listens at may meet itself.
-		if connection, err := net.Dial("tcp", endpoint); err == nil {
-			_, _ = connection.Write([]byte("version\r\n"))
-			answer := make([]byte, 8)
-			_, err = io.ReadFull(connection, answer)
-			connection.Close()
-			if err == nil && string(answer) == "VERSION " {
-				return endpoint
-			}
+	t.Cleanup(func() {
+		if err := i.Stop(time.Minute); err != nil {
+			t.Error(err)
 		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatal("memcached does not listen")
-	return ""
+	})
+	return i.Endpoint()
 }
 
 // ask sends a command of memcached's text protocol and returns the answer up to a line.

@@ -13,14 +13,21 @@ import (
 	"assay/internal/spec"
 )
 
-// programs hashes the program of each worker of the experiment, so that a worker that was built anew in between is seen. What can't be read is
-// left out: its trials will fail and say why.
+// programs hashes the program of each worker of the experiment, and of each server that Assay starts, so
+// that one that was built or installed anew in between is seen. What can't be read is left out: its
+// trials will fail and say why.
 func programs(e *spec.Experiment, o Options) map[string]string {
 	hashes := map[string]string{}
 	if len(o.Worker) > 0 {
 		addHash(hashes, host.OwnProgram, o.Worker[0])
 	}
 	for _, s := range slices.Concat(e.Stores, e.Ceilings) {
+		if s.Server != nil && o.Program != nil {
+			program, _ := o.Program(s.Driver)
+			if binary, err := program.Find(); err == nil {
+				addHash(hashes, binary, binary)
+			}
+		}
 		if len(s.Worker) == 0 {
 			continue
 		}

@@ -105,6 +105,9 @@ func TestEachTrialGetsAServerOfItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if binary, err := p.Find(); err != nil || run.Environment.Programs[binary] == "" {
+		t.Errorf("the server's program %s is not sealed: %v, %v", binary, run.Environment.Programs, err)
+	}
 	endpoints := map[string]bool{}
 	for _, planned := range run.Plan {
 		trial := run.Trials[planned.ID]

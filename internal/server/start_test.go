@@ -63,6 +63,17 @@ func running(argument string) (pids []int) {
 	return pids
 }
 
+// expectRunning waits for a process: a shell that has put it into the background may end before it
+// has begun.
+func expectRunning(t *testing.T, argument string) {
+	t.Helper()
+	for deadline := time.Now().Add(long); len(running(argument)) == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("no process has the argument %s: this test proves nothing", argument)
+		}
+	}
+}
+
 // expectNothingLeft looks for the processes of servers in a directory, and for notes.
 func expectNothingLeft(t *testing.T, directory string) {
 	t.Helper()
@@ -216,9 +227,7 @@ func TestWhatAServerHasStartedEndsWithIt(t *testing.T) {
 	sleeps := []string{"4600", "4601", "4602", "4603"}
 	i := start(t, family, request(t))
 	for _, sleep := range sleeps {
-		if len(running(sleep)) == 0 {
-			t.Errorf("no sleep %s: this test proves nothing", sleep)
-		}
+		expectRunning(t, sleep)
 	}
 	if err := i.Stop(long); err != nil {
 		t.Error(err)
@@ -298,6 +307,9 @@ func TestWhatAKilledOwnerLeavesIsEnded(t *testing.T) {
 	if _, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
+	for _, sleep := range []string{"4601", "4602"} {
+		expectRunning(t, sleep)
+	}
 	if left := owned.Left(); len(left) > 0 {
 		t.Fatalf("the owner lives, but %v is taken for left", left[0].Thing)
 	}
@@ -305,11 +317,6 @@ func TestWhatAKilledOwnerLeavesIsEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = owner.Wait() // killed, as was wanted
-	for _, sleep := range []string{"4601", "4602"} {
-		if len(running(sleep)) == 0 {
-			t.Errorf("no sleep %s: this test proves nothing", sleep)
-		}
-	}
 	left := owned.Left()
 	if len(left) != 1 || left[0].Kind != owned.Server {
 		t.Fatalf("the notes tell of %v", left)

@@ -167,6 +167,9 @@ stores:
   - {driver: mine, worker: [./my-worker], options: {anything: 5}}
   - driver: bbolt
     options:
+  - {driver: memcached, server: start}
+  - {driver: memcached, name: m2, server: {start: true, options: {threads: 2, memory_bytes: 64MiB}, settings: {x: 1}}}
+  - {driver: memcached, name: m3, server: {start: start}}
 threads: [1, 8]
 handles: [shared, pool(8)]
 durability: [D1, D2(100ms)]

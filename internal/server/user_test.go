@@ -1,0 +1,74 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assay/store"
+)
+
+// asNobody is a program that must not run as root, and never gets beyond its preparation.
+func asNobody(prepare func(ctx context.Context, i *Instance) error) Program {
+	return Program{
+		Driver: "sleep", Binaries: []string{"sleep"}, Packages: []string{"coreutils"}, NotAsRoot: []string{"no-such-user", "nobody"},
+		Asked: func(*Instance) map[string]string { return nil }, Prepare: prepare,
+	}
+}
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: only root starts servers as other users")
+	}
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+}
+
+func TestAServerThatMustNotBeRootIsNot(t *testing.T) {
+	needRoot(t)
+	directory, err := os.MkdirTemp("", "assay-user-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(directory) })
+	if err := os.Chmod(directory, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	enough := errors.New("enough")
+	p := asNobody(func(ctx context.Context, i *Instance) error {
+		return errors.Join(i.Run(ctx, "sh", "-c", "id -un > who; id -G >> who; env >> who; pwd >> who"), enough)
+	})
+	_, err = Start(context.Background(), p, Request{Directory: directory, Log: io.Discard, Class: store.D0, Patience: long})
+	if !errors.Is(err, enough) {
+		t.Fatalf("starting gave %v", err)
+	}
+	own := filepath.Join(directory, directoryName)
+	text, err := os.ReadFile(filepath.Join(own, "who"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Split(string(text), "\n"); lines[0] != "nobody" || strings.Contains(lines[1], " ") || lines[1] == "0" {
+		t.Errorf("it ran as %q, in the groups %q", lines[0], lines[1])
+	}
+	if !strings.Contains(string(text), "\n"+own+"\n") || strings.Contains(string(text), "XDG_STATE_HOME") {
+		t.Errorf("its directory or environment is not its own:\n%s", text)
+	}
+}
+
+func TestADirectoryThatTheServersUserCantEnterIsRefused(t *testing.T) {
+	needRoot(t)
+	closed := filepath.Join(t.TempDir(), "closed")
+	inner := filepath.Join(closed, "inner")
+	if err := os.MkdirAll(inner, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := asNobody(func(context.Context, *Instance) error { return errors.New("it was prepared") })
+	_, err := Start(context.Background(), p, Request{Directory: inner, Log: io.Discard, Class: store.D0, Patience: long})
+	if err == nil || !strings.Contains(err.Error(), "can't enter "+inner) || !strings.Contains(err.Error(), "--data DIR") {
+		t.Errorf("starting gave %v", err)
+	}
+}
