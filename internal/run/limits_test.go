@@ -39,6 +39,7 @@ phases:
 blocks: 1
 sample: 10ms
 step_timeout: 6s
+busy_machine: tell
 `
 	return strings.NewReplacer("WORKER", own(), "DRIVER", driver, "CLASS", class, "LIMIT", limit).Replace(text)
 }

@@ -125,6 +125,7 @@ phases:
 blocks: 1
 seed: 7
 step_timeout: 30s
+busy_machine: tell
 `
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "WORKER", worker), "DRIVER", driver)
 	for i := 0; i < len(changes); i += 2 {
