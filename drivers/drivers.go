@@ -12,6 +12,7 @@ import (
 	"assay/drivers/nullstore"
 	"assay/drivers/pebble"
 	"assay/drivers/pogreb"
+	"assay/drivers/redis"
 	"assay/drivers/sqlite"
 	"assay/internal/server"
 	"assay/store"
@@ -29,6 +30,7 @@ func All() []store.Driver {
 		nullstore.Driver{}, // "null"
 		pebble.Driver{},
 		pogreb.Driver{},
+		redis.Driver{},
 		sqlite.Driver{},
 	}
 }

@@ -26,7 +26,7 @@ func describeRule(b *bench) error {
 		}
 	}
 	previous := -1
-	for _, claim := range d.Durability {
+	for _, claim := range b.claimed.Durability {
 		strength := slices.Index(classes, claim.Class)
 		switch {
 		case strength < 0:
