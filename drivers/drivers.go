@@ -39,6 +39,7 @@ func All() []store.Driver {
 func Programs() []server.Program {
 	return []server.Program{
 		memcached.Program,
+		redis.Program,
 	}
 }
 

@@ -261,13 +261,18 @@ var reported = []string{
 }
 
 func (d *db) config() (map[string]string, error) {
-	pairs, err := d.control.texts("CONFIG GET", "CONFIG", "GET", "*")
+	return d.control.config(func(name string) bool { return slices.Contains(reported, name) })
+}
+
+// config asks for the settings of these names.
+func (c connection) config(wanted func(name string) bool) (map[string]string, error) {
+	pairs, err := c.texts("CONFIG GET", "CONFIG", "GET", "*")
 	if err != nil {
 		return nil, err
 	}
 	config := make(map[string]string)
 	for pair := range slices.Chunk(pairs, 2) {
-		if len(pair) == 2 && slices.Contains(reported, pair[0]) {
+		if len(pair) == 2 && wanted(pair[0]) {
 			config[pair[0]] = pair[1]
 		}
 	}

@@ -45,10 +45,7 @@ func (c *Connection) Dial(ctx context.Context) error {
 	if err != nil {
 		return c.failure("connect", err)
 	}
-	c.socket, c.start, c.end = socket, 0, 0
-	if c.answer == nil {
-		c.answer = make([]byte, 16<<10)
-	}
+	c.Use(socket)
 	if c.Greet == nil {
 		return nil
 	}
@@ -61,6 +58,14 @@ func (c *Connection) Dial(ctx context.Context) error {
 		return errors.Join(err, c.Close())
 	}
 	return nil
+}
+
+// Use speaks over a connection that is there already.
+func (c *Connection) Use(socket net.Conn) {
+	c.socket, c.start, c.end = socket, 0, 0
+	if c.answer == nil {
+		c.answer = make([]byte, 16<<10)
+	}
 }
 
 // Close closes the connection, if it is there.
