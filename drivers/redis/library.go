@@ -42,8 +42,6 @@ func told(doing string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, redis.Nil):
-		return store.ErrNotFound
 	case errors.Is(err, redis.TxFailedErr):
 		return store.ErrConflict
 	case errors.Is(err, redis.ErrPoolTimeout):
@@ -62,6 +60,9 @@ func (h *libraryHandle) Get(key, buf []byte) ([]byte, error) {
 func (h *libraryHandle) get(ctx context.Context, from redis.Cmdable, key, buf []byte) ([]byte, error) {
 	if len(h.fields) == 0 {
 		value, err := from.Get(ctx, string(key)).Bytes()
+		if errors.Is(err, redis.Nil) {
+			return nil, store.ErrNotFound
+		}
 		return value, told("GET", err)
 	}
 	all, err := from.HMGet(ctx, string(key), h.fields...).Result()

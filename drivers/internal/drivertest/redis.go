@@ -76,7 +76,7 @@ func (s *RedisStandIn) serve(socket net.Conn) {
 		if err != nil {
 			return
 		}
-		answer, lied := s.answer(request, session, socket)
+		answer, lied := s.answer(request, session, &liar{w, socket})
 		if lied {
 			continue
 		}
@@ -86,6 +86,21 @@ func (s *RedisStandIn) serve(socket net.Conn) {
 		}
 	}
 }
+
+// liar writes a lie behind the answers that wait for the end of a pipeline.
+type liar struct {
+	answers *bufio.Writer
+	socket  net.Conn
+}
+
+func (l *liar) Write(p []byte) (int, error) {
+	if err := l.answers.Flush(); err != nil {
+		return 0, err
+	}
+	return l.socket.Write(p)
+}
+
+func (l *liar) Close() error { return l.socket.Close() }
 
 func readRequest(r *bufio.Reader) ([]string, error) {
 	count, err := readNumber(r, '*')
@@ -121,10 +136,10 @@ func readNumber(r *bufio.Reader, kind byte) (int, error) {
 	return strconv.Atoi(strings.TrimRight(line[1:], "\r\n"))
 }
 
-func (s *RedisStandIn) answer(request []string, session *redisSession, socket io.Writer) (answer string, lied bool) {
+func (s *RedisStandIn) answer(request []string, session *redisSession, w io.Writer) (answer string, lied bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if s.lie != nil && s.lie(request, socket) {
+	if s.lie != nil && s.lie(request, w) {
 		return "", true
 	}
 	name := strings.ToUpper(request[0])
