@@ -74,6 +74,9 @@ func describeRule(b *bench) error {
 	} else if usual.ValueBytesMax != b.claimed.ValueBytesMax {
 		b.fault("value_bytes_max is %d, but the default of option %s, which it follows, is %d", b.claimed.ValueBytesMax, d.ValueBytesOption, usual.ValueBytesMax)
 	}
+	if d.ServerSetsClass && d.Kind != store.Server {
+		b.fault("server_sets_class is claimed by a store that is no server")
+	}
 	if d.KeyText && d.KeyNumbers {
 		b.fault("key_text and key_numbers are claimed, which leaves no keys")
 	}
