@@ -22,7 +22,7 @@ func TestAcknowledgedWritesSurviveTheServersProcess(t *testing.T) {
 	for class, policy := range map[store.Durability]string{store.D1: "no", store.D3: "always"} {
 		t.Run(string(class), func(t *testing.T) {
 			directory := t.TempDir()
-			endpoint, kill := runServer(t, binary, directory, policy)
+			endpoint, kill := runServer(t, binary, directory, "--appendonly", "yes", "--appendfsync", policy, "--save", "")
 			s, _ := open(t, endpoint, class, nil)
 			const threads, killAfter = 4, 300
 			type write struct{ thread, n int }
@@ -50,7 +50,7 @@ func TestAcknowledgedWritesSurviveTheServersProcess(t *testing.T) {
 					running--
 				}
 			}
-			endpoint, _ = runServer(t, binary, directory, policy)
+			endpoint, _ = runServer(t, binary, directory, "--appendonly", "yes", "--appendfsync", policy, "--save", "")
 			_, h := open(t, endpoint, class, nil)
 			for thread, writes := range last {
 				for n := range writes {
@@ -64,15 +64,15 @@ func TestAcknowledgedWritesSurviveTheServersProcess(t *testing.T) {
 	}
 }
 
-// runServer runs the server on the log in a directory, until it is killed or the test ends.
-func runServer(t *testing.T, binary, directory, policy string) (endpoint string, kill func()) {
+// runServer runs the server in a directory, until it is killed or the test ends.
+func runServer(t *testing.T, binary, directory string, settings ...string) (endpoint string, kill func()) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	endpoint = listener.Addr().String()
 	_, port, _ := net.SplitHostPort(endpoint)
 	must(t, listener.Close())
-	server := exec.Command(binary, "--port", port, "--bind", "127.0.0.1", "--dir", directory, "--appendonly", "yes", "--appendfsync", policy, "--save", "")
+	server := exec.Command(binary, append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", directory}, settings...)...)
 	must(t, server.Start())
 	killed := false
 	kill = func() {

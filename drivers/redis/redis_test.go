@@ -271,6 +271,41 @@ func TestTellsTheRealServersSettingsAndStatistics(t *testing.T) {
 	}
 }
 
+// Start fails where the server does not tell what it was asked for: so each option and setting reaches it.
+func TestTheServerDoesWhatItsOptionsSay(t *testing.T) {
+	options := map[string]string{"save": "none", "memory_bytes": "64MiB", "memory_policy": "allkeys-lru", "io_threads": "2", "connections_max": "50"}
+	i := drivertest.StartServer(t, redis.Program, store.D0, options)
+	for name, expected := range map[string]string{
+		"save": "", "maxmemory": "67108864", "maxmemory-policy": "allkeys-lru", "io-threads": "2", "maxclients": "50", "appendonly": "no",
+	} {
+		if got, told := i.Settings[name]; got != expected || !told {
+			t.Errorf("it tells %s = %q (%v), expected %q", name, got, told, expected)
+		}
+	}
+	s, _ := open(t, i.Endpoint(), store.D0, nil)
+	if evicts := s.Settings()["driver.evicts"]; evicts != "true" {
+		t.Errorf("driver.evicts is %q", evicts)
+	}
+	if !redis.Program.Same("maxmemory", "64mb", "67108864") || !redis.Program.Same("maxmemory", "64M", "64000000") || redis.Program.Same("maxmemory", "64mb", "64") || redis.Program.Same("save", "", "60 1") {
+		t.Error("units of memory are not the server's")
+	}
+}
+
+func TestTheServersDefaultsAreItsOwn(t *testing.T) {
+	binary, err := redis.Program.Find()
+	if err != nil {
+		t.Skipf("SKIPPED: %v, so that its defaults are not compared", err)
+	}
+	endpoint, _ := runServer(t, binary, t.TempDir())
+	s, _ := open(t, endpoint, store.D0, nil)
+	own, ours := s.Settings(), drivertest.StartServer(t, redis.Program, store.D0, nil).Settings
+	for name, value := range own {
+		if told, asked := ours[name]; asked && told != value {
+			t.Errorf("%s is %q where Assay starts it with all defaults, and the server's own default is %q", name, told, value)
+		}
+	}
+}
+
 // A handle is one connection on both paths, batches and transactions included, and the store has one more.
 func TestOneConnectionEach(t *testing.T) {
 	for _, client := range clients {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -79,6 +80,25 @@ var Program = server.Program{
 		})
 		return settings, err
 	},
+	Same: func(_, asked, told string) bool {
+		bytes, ok := memory(asked)
+		return asked == told || ok && told == strconv.FormatInt(bytes, 10)
+	},
+}
+
+// memory reads a number of bytes as redis.conf has it: 1k is 1,000 bytes, and 1kb 1,024. The server tells the number alone.
+func memory(text string) (bytes int64, ok bool) {
+	text = strings.ToLower(text)
+	for _, unit := range []struct {
+		suffix string
+		bytes  int64
+	}{{"kb", 1 << 10}, {"mb", 1 << 20}, {"gb", 1 << 30}, {"k", 1e3}, {"m", 1e6}, {"g", 1e9}, {"b", 1}} {
+		if number, cut := strings.CutSuffix(text, unit.suffix); cut {
+			n, err := strconv.ParseInt(number, 10, 64)
+			return n * unit.bytes, err == nil
+		}
+	}
+	return 0, false
 }
 
 // ask talks to the server over a connection of its own.
