@@ -1,0 +1,493 @@
+package postgres
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/drivers/internal/drivertest"
+	"assay/drivers/internal/sqlkv"
+	"assay/store"
+)
+
+var servers drivertest.Servers
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	servers.End()
+	os.Exit(code)
+}
+
+func config(t *testing.T, p *drivertest.Process, class store.Durability, given map[string]string) store.Config {
+	t.Helper()
+	options := map[string]string{"user": drivertest.PostgresUser, "schema": strings.ToLower(t.Name())}
+	for name, value := range given {
+		options[name] = value
+	}
+	c := drivertest.Config(t, Driver{}.Describe(), class, options)
+	c.Endpoints = []string{p.Endpoint}
+	return c
+}
+
+func clients(t *testing.T, test func(t *testing.T, client string)) {
+	for _, client := range []string{"lean", "database/sql"} {
+		t.Run(client, func(t *testing.T) { test(t, client) })
+	}
+}
+
+func TestLongestKeysThatDoNotCompress(t *testing.T) {
+	_, h := drivertest.Open(t, Driver{}, config(t, servers.Get(t, "postgres", store.D3), store.D0, nil))
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 300 {
+		key := make([]byte, keyBytesMax)
+		for i := range key {
+			key[i] = byte(r.Uint32())
+		}
+		if err := h.Put(key, key); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := h.Get(key, nil); err != nil || !bytes.Equal(got, key) {
+			t.Fatal(len(got), err)
+		}
+	}
+}
+
+func TestLongestValue(t *testing.T) {
+	clients(t, func(t *testing.T, client string) {
+		_, h := drivertest.Open(t, Driver{}, config(t, servers.Get(t, "postgres", store.D3), store.D0, map[string]string{"client": client}))
+		value := bytes.Repeat([]byte{0, 1, 2, 255}, valueBytesMax/4)
+		if err := h.Put([]byte("key"), value); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := h.Get([]byte("key"), nil); err != nil || !bytes.Equal(got, value) {
+			t.Errorf("%d bytes, %v", len(got), err)
+		}
+		if err := h.Put([]byte("key"), append(value, 0)); err == nil {
+			t.Error("a longer value was taken")
+		}
+		if err := h.Delete([]byte("key")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestClassesAreProved(t *testing.T) {
+	for _, try := range []struct {
+		settings string
+		class    store.Durability
+		refused  string // what the message must name; "": opens
+	}{
+		{"fsync=on", store.D0, ""},
+		{"fsync=on", store.D1, "fsync=off"},
+		{"fsync=on", store.D3, ""},
+		{"fsync=off", store.D0, ""},
+		{"fsync=off", store.D1, ""},
+		{"fsync=off", store.D3, "fsync=on"},
+		{"full_page_writes=off", store.D3, "full_page_writes=on"},
+	} {
+		t.Run(try.settings+"/"+string(try.class), func(t *testing.T) {
+			class := store.D3
+			if try.settings == "fsync=off" {
+				class = store.D1
+			}
+			p := servers.Get(t, "postgres", class)
+			if try.settings == "full_page_writes=off" {
+				p = drivertest.StartPostgres(t, try.settings)
+				defer p.End(t)
+			}
+			s, err := Driver{}.Open(t.Context(), config(t, p, try.class, map[string]string{"schema": "proved"}))
+			if try.refused != "" {
+				if !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), try.refused) {
+					t.Errorf("expected a refusal that names %s, got %v", try.refused, err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := s.Settings()["synchronous_commit"]; got != synchronousCommit[try.class] {
+				t.Errorf("synchronous_commit is %s", got)
+			}
+			if err := errors.Join(s.(store.Syncer).Sync(), s.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// The sessions that write have the class's setting, and not the store's own alone.
+func TestHandlesHaveTheClass(t *testing.T) {
+	clients(t, func(t *testing.T, client string) {
+		for _, class := range []store.Durability{store.D0, store.D3} {
+			s, _ := drivertest.Open(t, Driver{}, config(t, servers.Get(t, "postgres", store.D3), class, map[string]string{"client": client, "schema": "handles"}))
+			if setting := handleSetting(t, s.(*db), "synchronous_commit"); setting != synchronousCommit[class] {
+				t.Errorf("%s: a handle's synchronous_commit is %q", class, setting)
+			}
+		}
+	})
+}
+
+// handleSetting asks in a session that is made as handles are.
+func handleSetting(t *testing.T, d *db, name string) string {
+	t.Helper()
+	link := sqlkv.NewLink(time.Minute)
+	config := d.config.Config.Copy()
+	config.DialFunc = link.Dial
+	c, err := connect(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	s, err := c.Prepare("SHOW "+name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told string
+	if err := s.Query(nil, func(row [][]byte) bool { told = string(row[0]); return false }); err != nil {
+		t.Fatal(err)
+	}
+	return told
+}
+
+// A server that is killed keeps what was acknowledged in D1 and D3. At D0 it may lose it: nothing is
+// asked of that.
+func TestAcknowledgedWritesSurviveAKilledServer(t *testing.T) {
+	clients(t, func(t *testing.T, client string) {
+		for class, setting := range map[store.Durability]string{store.D1: "fsync=off", store.D3: "fsync=on"} {
+			p := drivertest.StartPostgres(t, setting)
+			defer p.End(t)
+			c := config(t, p, class, map[string]string{"client": client, "schema": "killed"})
+			s, err := Driver{}.Open(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h, err := s.Handle()
+			if err != nil {
+				t.Fatal(err)
+			}
+			const writes = 200
+			for i := range writes {
+				if err := h.Put(fmt.Appendf(nil, "key-%d", i), fmt.Appendf(nil, "value-%d", i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.Kill(t)
+			if err := h.Put([]byte("key-0"), []byte("late")); err == nil || errors.Is(err, store.ErrConflict) {
+				t.Errorf("put at a killed server: %v", err)
+			}
+			p.Start(t)
+			for i := range writes { // the handle connects anew by itself
+				if got, err := h.Get(fmt.Appendf(nil, "key-%d", i), nil); err != nil || string(got) != fmt.Sprintf("value-%d", i) {
+					t.Fatalf("%s: key-%d: %q, %v", class, i, got, err)
+				}
+			}
+			_ = errors.Join(h.Close(), s.Close()) // the store's own connection has gone with the server
+		}
+	})
+}
+
+// An operation whose answer does not come times out, and a late answer is no other operation's.
+func TestLateAnswersAreGivenUp(t *testing.T) {
+	clients(t, func(t *testing.T, client string) {
+		d := servers.Get(t, "postgres", store.D3)
+		_, h := drivertest.Open(t, Driver{}, config(t, d, store.D0, map[string]string{"client": client, "schema": "late", "operation_timeout": "1s"}))
+		for _, key := range []string{"one", "two"} {
+			if err := h.Put([]byte(key), []byte(key)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// A lock that another session holds keeps the answer back as long as it is wanted.
+		_, blocker := drivertest.Open(t, Driver{}, config(t, d, store.D0, map[string]string{"schema": "late"}))
+		b := blocker.(*sqlkv.Handle)
+		release := holdRow(t, d, "late")
+		if err := h.Put([]byte("one"), []byte("new")); !errors.Is(err, store.ErrTimeout) {
+			t.Errorf("a put that waits for a lock: %v", err)
+		}
+		release()
+		for range 3 {
+			if got, err := h.Get([]byte("two"), nil); err != nil || string(got) != "two" {
+				t.Errorf("after it: %q, %v", got, err)
+			}
+		}
+		for _, key := range []string{"one", "two"} {
+			if err := b.Delete([]byte(key)); err != nil && !errors.Is(err, store.ErrNotFound) {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// holdRow locks all rows of a schema's table in a transaction until release.
+func holdRow(t *testing.T, p *drivertest.Process, schema string) (release func()) {
+	t.Helper()
+	s, err := Driver{}.Open(t.Context(), config(t, p, store.D0, map[string]string{"schema": schema}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := s.(*db)
+	if _, err := d.rows("BEGIN; SELECT k FROM " + d.table(plainTable) + " FOR UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := errors.Join(d.rollBack(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestASchemaOfOthersIsRefused(t *testing.T) {
+	p := servers.Get(t, "postgres", store.D3)
+	s, _ := drivertest.Open(t, Driver{}, config(t, p, store.D0, nil))
+	d := s.(*db)
+	if _, err := d.rows("CREATE SCHEMA theirs; CREATE TABLE theirs.records (k bytea, v bytea); INSERT INTO theirs.records VALUES ('a', 'b')"); err != nil {
+		t.Fatal(err)
+	}
+	for _, drop := range []string{"false", "true"} {
+		c := config(t, p, store.D0, map[string]string{"schema": "theirs", "drop_at_open": drop})
+		c.First = true
+		if _, err := (Driver{}).Open(t.Context(), c); !errors.Is(err, store.ErrRefused) {
+			t.Errorf("drop_at_open=%s: %v", drop, err)
+		}
+	}
+	if n, err := d.value("SELECT count(*) FROM theirs.records"); err != nil || n != "1" {
+		t.Errorf("their table has %q rows, %v", n, err)
+	}
+}
+
+func (d *db) schemas(t *testing.T, name string) string {
+	t.Helper()
+	n, err := d.value("SELECT count(*) FROM pg_namespace WHERE nspname = " + literal(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestOnlyWhatIsEmptyAndOursIsDropped(t *testing.T) {
+	p := servers.Get(t, "postgres", store.D3)
+	watch, _ := drivertest.Open(t, Driver{}, config(t, p, store.D0, nil))
+	d := watch.(*db)
+	open := func(first bool, drop string) store.Store {
+		c := config(t, p, store.D0, map[string]string{"schema": "ours", "drop_at_open": drop})
+		c.First = first
+		s, err := Driver{}.Open(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	put := func(s store.Store, do func(h store.Handle) error) {
+		h, err := s.Handle()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(do(h), h.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one, two := open(true, "false"), open(true, "false")
+	closed := func(what string, s store.Store, left string) {
+		t.Helper()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if got := d.schemas(t, "ours"); got != left {
+			t.Errorf("%s: %s schemas are left, expected %s", what, got, left)
+		}
+	}
+	closed("another store has it open", one, "1")
+	put(two, func(h store.Handle) error { return h.Put([]byte("k"), []byte("v")) })
+	closed("it holds a record", two, "1")
+	again := open(false, "true")
+	put(again, func(h store.Handle) error { _, err := h.Get([]byte("k"), nil); return err }) // not the first opening
+	closed("it still holds a record", again, "1")
+	emptied := open(true, "true")
+	put(emptied, func(h store.Handle) error {
+		if _, err := h.Get([]byte("k"), nil); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("after drop_at_open: %v", err)
+		}
+		return nil
+	})
+	if _, err := d.rows("CREATE TABLE ours.theirs (i int)"); err != nil {
+		t.Fatal(err)
+	}
+	closed("a table of somebody's is in it", emptied, "1")
+	if n, err := d.value("SELECT count(*) FROM pg_class WHERE relname = 'theirs'"); err != nil || n != "1" {
+		t.Errorf("their table: %q, %v", n, err)
+	}
+	if _, err := d.rows("DROP TABLE ours.theirs"); err != nil {
+		t.Fatal(err)
+	}
+	closed("empty", open(false, "false"), "0")
+}
+
+// A deadlock's victim is a conflict, and nothing of its batch was done.
+func TestDeadlocksAreConflicts(t *testing.T) {
+	clients(t, func(t *testing.T, client string) {
+		s, h := drivertest.Open(t, Driver{}, config(t, servers.Get(t, "postgres", store.D3), store.D0, map[string]string{"client": client, "schema": "deadlock"}))
+		other, err := s.Handle()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		keys := [][]byte{[]byte("a"), []byte("b")}
+		batch := func(h store.Handle, first int, value string) error {
+			var writes []store.Write
+			for i := range 200 {
+				writes = append(writes, store.Write{Key: fmt.Appendf(nil, "%s-%d", keys[first], i), Value: []byte(value)})
+			}
+			for i := range 200 {
+				writes = append(writes, store.Write{Key: fmt.Appendf(nil, "%s-%d", keys[1-first], i), Value: []byte(value)})
+			}
+			return h.(store.Batcher).Apply(writes)
+		}
+		conflicts := 0
+		for round := 0; round < 200 && conflicts == 0; round++ {
+			done := make(chan error)
+			go func() { done <- batch(other, 1, fmt.Sprint("other", round)) }()
+			mine, theirs := batch(h, 0, fmt.Sprint("mine", round)), <-done
+			for i, err := range []error{mine, theirs} {
+				if errors.Is(err, store.ErrConflict) {
+					conflicts++
+					winner := []string{fmt.Sprint("other", round), fmt.Sprint("mine", round)}[i]
+					for _, key := range []string{"a-0", "a-199", "b-0", "b-199"} {
+						if got, err := h.Get([]byte(key), nil); err != nil || string(got) != winner {
+							t.Errorf("%s is %q, %v, expected %q", key, got, err, winner)
+						}
+					}
+				} else if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if conflicts == 0 {
+			t.Skip("SKIPPED: no deadlock came about")
+		}
+		for i := range 200 {
+			for _, key := range keys {
+				if err := h.Delete(fmt.Appendf(nil, "%s-%d", key, i)); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+}
+
+// Reads of a loaded table use the index, also before anything was analyzed.
+func TestScansUseTheIndex(t *testing.T) {
+	s, h := drivertest.Open(t, Driver{}, config(t, servers.Get(t, "postgres", store.D3), store.D0, nil))
+	d := s.(*db)
+	var writes []store.Write
+	for i := range 5000 {
+		writes = append(writes, store.Write{Key: fmt.Appendf(nil, "%08d", i), Value: make([]byte, 100)})
+	}
+	if err := h.(store.Batcher).Apply(writes); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"get": d.layout.GetSQL(), "scan": d.layout.ScanSQL()} {
+		parameters, values := "bytea", "'a'"
+		if name == "scan" {
+			parameters, values = "bytea, bigint", "'a', 10"
+		}
+		for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
+			rows, err := d.rows(fmt.Sprintf("SET plan_cache_mode = %s; PREPARE %s (%s) AS %s; EXPLAIN EXECUTE %[2]s (%[5]s)", mode, name, parameters, text, values))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(rows, func(row []string) bool { return strings.Contains(row[0], "Index Scan") }) {
+				t.Errorf("%s, %s: %v", name, mode, rows)
+			}
+			if _, err := d.rows("DEALLOCATE " + name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i := range writes {
+		writes[i] = store.Write{Key: writes[i].Key, Delete: true}
+	}
+	if err := h.(store.Batcher).Apply(writes); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPasswordsAreInNoText(t *testing.T) {
+	p := servers.Get(t, "postgres", store.D3)
+	watch, _ := drivertest.Open(t, Driver{}, config(t, p, store.D0, nil))
+	if _, err := watch.(*db).rows("DROP ROLE IF EXISTS secretive; CREATE ROLE secretive LOGIN SUPERUSER PASSWORD 'right-word'"); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "pgpass")
+	if err := os.WriteFile(file, []byte("*:*:*:*:hidden-word\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := config(t, p, store.D0, map[string]string{"user": "secretive", "password_file": file, "schema": "secret"})
+	s, err := Driver{}.Open(t.Context(), c) // this server trusts everybody
+	if err != nil {
+		t.Fatal(err)
+	}
+	if told := fmt.Sprint(s.Settings(), s.(store.Inspector).Inspect()); strings.Contains(told, "hidden-word") {
+		t.Error("the password is in what the store tells")
+	}
+	if password := s.(*db).config.Password; password != "hidden-word" {
+		t.Error("the file was not read")
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	c.Options["database"] = "no such database"
+	if _, err := (Driver{}).Open(t.Context(), c); err == nil || strings.Contains(err.Error(), "hidden-word") {
+		t.Errorf("open: %v", err)
+	}
+	c.Options["password_file"] = file + "-missing"
+	if _, err := (Driver{}).Open(t.Context(), c); !errors.Is(err, store.ErrRefused) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+func TestTLSIsVerifiedAwayFromLoopback(t *testing.T) {
+	for _, try := range []struct {
+		endpoint, tls string
+		verified      bool
+	}{
+		{"127.0.0.1:5432", "auto", false}, {"localhost:5432", "auto", false}, {"[::1]:5432", "auto", false},
+		{"127.0.0.1:5432", "verify", true}, {"db.example:5432", "auto", true}, {"10.0.0.1:5432", "auto", true}, {"db.example:5432", "off", false},
+	} {
+		c := drivertest.Config(t, Driver{}.Describe(), store.D0, map[string]string{"tls": try.tls})
+		c.Endpoints = []string{try.endpoint}
+		var d db
+		if err := d.configure(c, "on"); err != nil {
+			t.Fatal(err)
+		}
+		verified := d.config.TLSConfig != nil && !d.config.TLSConfig.InsecureSkipVerify && d.config.TLSConfig.ServerName != ""
+		if verified != try.verified || len(d.config.Fallbacks) != 0 {
+			t.Errorf("%s, tls=%s: verified is %v", try.endpoint, try.tls, verified)
+		}
+	}
+}
+
+func TestSteadyPathAllocations(t *testing.T) {
+	_, h := drivertest.Open(t, Driver{}, config(t, servers.Get(t, "postgres", store.D3), store.D0, nil))
+	key, value, buf := []byte("key"), bytes.Repeat([]byte("v"), 1000), make([]byte, 0, 2000)
+	allocations := testing.AllocsPerRun(200, func() {
+		if err := h.Put(key, value); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.Get(key, buf); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Delete(key); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Logf("%v allocations in three operations", allocations)
+	if allocations > 8 { // the library's: command tags and rows
+		t.Errorf("%v allocations in three operations", allocations)
+	}
+}
