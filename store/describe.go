@@ -24,8 +24,8 @@ type Description struct {
 	// the library's words. The first is the one that bulk loads use.
 	Durability []DurabilityClaim `json:"durability"`
 
-	// ServerSetsClass: the settings that a server runs with give it one class, and no session another: opening it in any
-	// other is refused. Loads are then done in the class that is measured.
+	// ServerSetsClass: the settings that a server runs with decide which of the classes it can be opened in; any other is
+	// refused. Loads are then done in the class that is measured.
 	ServerSetsClass bool `json:"server_sets_class,omitempty"`
 
 	Options []Option `json:"options,omitempty"`
@@ -85,9 +85,6 @@ const (
 type DurabilityClaim struct {
 	Class Durability `json:"class"`
 	How   string     `json:"how"` // "Options.NoSync = true"
-	// ServerSetting: it follows from how a server was started, and no client can change it. Open refuses
-	// it where the server's settings give another class. A load is then done in the cell's class.
-	ServerSetting bool `json:"server_setting,omitempty"`
 }
 
 // Abilities are what an open store can do beyond get, put and delete.
@@ -309,15 +306,4 @@ func (d Description) Claim(class Durability) (DurabilityClaim, bool) {
 		}
 	}
 	return DurabilityClaim{}, false
-}
-
-// LoadClass returns the class in which bulk loads for a cell open the store: the weakest that does not
-// depend on how a server was started, or else the cell's.
-func (d Description) LoadClass(cell Durability) Durability {
-	for _, c := range d.Durability {
-		if !c.ServerSetting {
-			return c.Class
-		}
-	}
-	return cell
 }

@@ -6,6 +6,7 @@
 //	schema.go      the schema: made, recognised, dropped
 //	connection.go  the lean client: pgx's connection without database/sql
 //	inspect.go     settings and statistics, as the server tells them
+//	server.go      the server, for trials that start one
 package postgres
 
 import (
@@ -68,9 +69,10 @@ func (Driver) Describe() store.Description {
 		// and the driver sets it; fsync and full_page_writes are the server's, and it reads them.
 		Durability: []store.DurabilityClaim{
 			{Class: store.D0, How: "synchronous_commit=off in each session: a commit waits in the server's memory, and a crash of the server loses up to 3 × wal_writer_delay"},
-			{Class: store.D1, How: "synchronous_commit=on, and the server runs with fsync=off: the log is written and never synced, and a power cut may damage everything", ServerSetting: true},
-			{Class: store.D3, How: "synchronous_commit=on, and the server runs with fsync=on and full_page_writes=on: the log is synced before a commit is acknowledged", ServerSetting: true},
+			{Class: store.D1, How: "synchronous_commit=on, and the server runs with fsync=off: the log is written and never synced, and a power cut may damage everything"},
+			{Class: store.D3, How: "synchronous_commit=on, and the server runs with fsync=on and full_page_writes=on: the log is synced before a commit is acknowledged"},
 		},
+		ServerSetsClass: true,
 		Options: []store.Option{
 			{Name: "client", Type: store.Choice, Default: "lean", Choices: []string{"lean", "database/sql"}, Help: "lean: a connection of pgx for each handle, a batch sent at once; database/sql: pgx under database/sql, as most applications use it, a batch a statement at a time"},
 			{Name: "user", Type: store.String, Default: "", Help: "role to connect as; unset: PGUSER, or the user who runs Assay. The password comes from PGPASSWORD, PGPASSFILE or ~/.pgpass, never from an option"},

@@ -14,25 +14,22 @@ import (
 
 	"assay/drivers/internal/drivertest"
 	"assay/drivers/internal/sqlkv"
+	"assay/internal/server"
 	"assay/store"
 )
 
-var servers drivertest.Servers
+var servers drivertest.Shared
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	servers.End()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(servers.End(m.Run())) }
 
-func config(t *testing.T, p *drivertest.Process, class store.Durability, given map[string]string) store.Config {
+func config(t *testing.T, p *server.Instance, class store.Durability, given map[string]string) store.Config {
 	t.Helper()
-	options := map[string]string{"user": drivertest.PostgresUser, "schema": strings.ToLower(t.Name())}
+	options := map[string]string{"schema": strings.ToLower(t.Name())}
 	for name, value := range given {
 		options[name] = value
 	}
 	c := drivertest.Config(t, Driver{}.Describe(), class, options)
-	c.Endpoints = []string{p.Endpoint}
+	c.Endpoints = []string{p.Endpoint()}
 	return c
 }
 
@@ -43,7 +40,7 @@ func clients(t *testing.T, test func(t *testing.T, client string)) {
 }
 
 func TestLongestKeysThatDoNotCompress(t *testing.T) {
-	_, h := drivertest.Open(t, Driver{}, config(t, servers.Get(t, "postgres", store.D3), store.D0, nil))
+	_, h := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, nil))
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 300 {
 		key := make([]byte, keyBytesMax)
@@ -61,7 +58,7 @@ func TestLongestKeysThatDoNotCompress(t *testing.T) {
 
 func TestLongestValue(t *testing.T) {
 	clients(t, func(t *testing.T, client string) {
-		_, h := drivertest.Open(t, Driver{}, config(t, servers.Get(t, "postgres", store.D3), store.D0, map[string]string{"client": client}))
+		_, h := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, map[string]string{"client": client}))
 		value := bytes.Repeat([]byte{0, 1, 2, 255}, valueBytesMax/4)
 		if err := h.Put([]byte("key"), value); err != nil {
 			t.Fatal(err)
@@ -97,10 +94,9 @@ func TestClassesAreProved(t *testing.T) {
 			if try.settings == "fsync=off" {
 				class = store.D1
 			}
-			p := servers.Get(t, "postgres", class)
+			p := servers.Get(t, Program, class)
 			if try.settings == "full_page_writes=off" {
-				p = drivertest.StartPostgres(t, try.settings)
-				defer p.End(t)
+				p = drivertest.StartServer(t, Program, store.D3, map[string]string{"full_page_writes": "false"})
 			}
 			s, err := Driver{}.Open(t.Context(), config(t, p, try.class, map[string]string{"schema": "proved"}))
 			if try.refused != "" {
@@ -126,7 +122,7 @@ func TestClassesAreProved(t *testing.T) {
 func TestHandlesHaveTheClass(t *testing.T) {
 	clients(t, func(t *testing.T, client string) {
 		for _, class := range []store.Durability{store.D0, store.D3} {
-			s, _ := drivertest.Open(t, Driver{}, config(t, servers.Get(t, "postgres", store.D3), class, map[string]string{"client": client, "schema": "handles"}))
+			s, _ := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), class, map[string]string{"client": client, "schema": "handles"}))
 			if setting := handleSetting(t, s.(*db), "synchronous_commit"); setting != synchronousCommit[class] {
 				t.Errorf("%s: a handle's synchronous_commit is %q", class, setting)
 			}
@@ -160,9 +156,8 @@ func handleSetting(t *testing.T, d *db, name string) string {
 // asked of that.
 func TestAcknowledgedWritesSurviveAKilledServer(t *testing.T) {
 	clients(t, func(t *testing.T, client string) {
-		for class, setting := range map[store.Durability]string{store.D1: "fsync=off", store.D3: "fsync=on"} {
-			p := drivertest.StartPostgres(t, setting)
-			defer p.End(t)
+		for _, class := range []store.Durability{store.D1, store.D3} {
+			p := drivertest.StartServer(t, Program, class, nil)
 			c := config(t, p, class, map[string]string{"client": client, "schema": "killed"})
 			s, err := Driver{}.Open(t.Context(), c)
 			if err != nil {
@@ -178,11 +173,11 @@ func TestAcknowledgedWritesSurviveAKilledServer(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			p.Kill(t)
+			drivertest.Crash(t, p)
 			if err := h.Put([]byte("key-0"), []byte("late")); err == nil || errors.Is(err, store.ErrConflict) {
 				t.Errorf("put at a killed server: %v", err)
 			}
-			p.Start(t)
+			drivertest.Restart(t, p)
 			for i := range writes { // the handle connects anew by itself
 				if got, err := h.Get(fmt.Appendf(nil, "key-%d", i), nil); err != nil || string(got) != fmt.Sprintf("value-%d", i) {
 					t.Fatalf("%s: key-%d: %q, %v", class, i, got, err)
@@ -196,7 +191,7 @@ func TestAcknowledgedWritesSurviveAKilledServer(t *testing.T) {
 // An operation whose answer does not come times out, and a late answer is no other operation's.
 func TestLateAnswersAreGivenUp(t *testing.T) {
 	clients(t, func(t *testing.T, client string) {
-		d := servers.Get(t, "postgres", store.D3)
+		d := servers.Get(t, Program, store.D3)
 		_, h := drivertest.Open(t, Driver{}, config(t, d, store.D0, map[string]string{"client": client, "schema": "late", "operation_timeout": "1s"}))
 		for _, key := range []string{"one", "two"} {
 			if err := h.Put([]byte(key), []byte(key)); err != nil {
@@ -225,7 +220,7 @@ func TestLateAnswersAreGivenUp(t *testing.T) {
 }
 
 // holdRow locks all rows of a schema's table in a transaction until release.
-func holdRow(t *testing.T, p *drivertest.Process, schema string) (release func()) {
+func holdRow(t *testing.T, p *server.Instance, schema string) (release func()) {
 	t.Helper()
 	s, err := Driver{}.Open(t.Context(), config(t, p, store.D0, map[string]string{"schema": schema}))
 	if err != nil {
@@ -243,7 +238,7 @@ func holdRow(t *testing.T, p *drivertest.Process, schema string) (release func()
 }
 
 func TestASchemaOfOthersIsRefused(t *testing.T) {
-	p := servers.Get(t, "postgres", store.D3)
+	p := servers.Get(t, Program, store.D3)
 	s, _ := drivertest.Open(t, Driver{}, config(t, p, store.D0, nil))
 	d := s.(*db)
 	if _, err := d.rows("CREATE SCHEMA theirs; CREATE TABLE theirs.records (k bytea, v bytea); INSERT INTO theirs.records VALUES ('a', 'b')"); err != nil {
@@ -271,7 +266,7 @@ func (d *db) schemas(t *testing.T, name string) string {
 }
 
 func TestOnlyWhatIsEmptyAndOursIsDropped(t *testing.T) {
-	p := servers.Get(t, "postgres", store.D3)
+	p := servers.Get(t, Program, store.D3)
 	watch, _ := drivertest.Open(t, Driver{}, config(t, p, store.D0, nil))
 	d := watch.(*db)
 	open := func(first bool, drop string) store.Store {
@@ -331,7 +326,7 @@ func TestOnlyWhatIsEmptyAndOursIsDropped(t *testing.T) {
 // A deadlock's victim is a conflict, and nothing of its batch was done.
 func TestDeadlocksAreConflicts(t *testing.T) {
 	clients(t, func(t *testing.T, client string) {
-		s, h := drivertest.Open(t, Driver{}, config(t, servers.Get(t, "postgres", store.D3), store.D0, map[string]string{"client": client, "schema": "deadlock"}))
+		s, h := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, map[string]string{"client": client, "schema": "deadlock"}))
 		other, err := s.Handle()
 		if err != nil {
 			t.Fatal(err)
@@ -382,7 +377,7 @@ func TestDeadlocksAreConflicts(t *testing.T) {
 
 // Reads of a loaded table use the index, also before anything was analyzed.
 func TestScansUseTheIndex(t *testing.T) {
-	s, h := drivertest.Open(t, Driver{}, config(t, servers.Get(t, "postgres", store.D3), store.D0, nil))
+	s, h := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, nil))
 	d := s.(*db)
 	var writes []store.Write
 	for i := range 5000 {
@@ -418,16 +413,12 @@ func TestScansUseTheIndex(t *testing.T) {
 }
 
 func TestPasswordsAreInNoText(t *testing.T) {
-	p := servers.Get(t, "postgres", store.D3)
-	watch, _ := drivertest.Open(t, Driver{}, config(t, p, store.D0, nil))
-	if _, err := watch.(*db).rows("DROP ROLE IF EXISTS secretive; CREATE ROLE secretive LOGIN SUPERUSER PASSWORD 'right-word'"); err != nil {
-		t.Fatal(err)
-	}
+	p := servers.Get(t, Program, store.D3)
 	file := filepath.Join(t.TempDir(), "pgpass")
 	if err := os.WriteFile(file, []byte("*:*:*:*:hidden-word\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := config(t, p, store.D0, map[string]string{"user": "secretive", "password_file": file, "schema": "secret"})
+	c := config(t, p, store.D0, map[string]string{"password_file": file, "schema": "secret"})
 	s, err := Driver{}.Open(t.Context(), c) // this server trusts everybody
 	if err != nil {
 		t.Fatal(err)
@@ -473,7 +464,7 @@ func TestTLSIsVerifiedAwayFromLoopback(t *testing.T) {
 }
 
 func TestSteadyPathAllocations(t *testing.T) {
-	_, h := drivertest.Open(t, Driver{}, config(t, servers.Get(t, "postgres", store.D3), store.D0, nil))
+	_, h := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, nil))
 	key, value, buf := []byte("key"), bytes.Repeat([]byte("v"), 1000), make([]byte, 0, 2000)
 	allocations := testing.AllocsPerRun(200, func() {
 		if err := h.Put(key, value); err != nil {
@@ -489,5 +480,44 @@ func TestSteadyPathAllocations(t *testing.T) {
 	t.Logf("%v allocations in three operations", allocations)
 	if allocations > 8 { // the library's: command tags and rows
 		t.Errorf("%v allocations in three operations", allocations)
+	}
+}
+
+// Start fails where the server does not tell what it was asked for: so each option reaches it.
+func TestTheServerDoesWhatItsOptionsSay(t *testing.T) {
+	options := map[string]string{"shared_buffers_bytes": "20MiB", "max_wal_bytes": "512MiB", "connections_max": "30", "full_page_writes": "false"}
+	i := drivertest.StartServer(t, Program, store.D1, options)
+	for name, expected := range map[string]string{
+		"shared_buffers": "20MB", "max_wal_size": "512MB", "max_connections": "30", "full_page_writes": "off", "fsync": "off",
+	} {
+		if i.Settings[name] != expected {
+			t.Errorf("it tells %s = %s, expected %s", name, i.Settings[name], expected)
+		}
+	}
+}
+
+// The role that needs no password can't do what would harm the machine.
+func TestTheOpenRoleIsNoSuperuser(t *testing.T) {
+	s, _ := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, nil))
+	if super, err := s.(*db).value("SHOW is_superuser"); err != nil || super != "off" {
+		t.Errorf("is_superuser is %q, %v", super, err)
+	}
+	c := config(t, servers.Get(t, Program, store.D3), store.D0, map[string]string{"user": superuser})
+	if _, err := (Driver{}).Open(t.Context(), c); err == nil {
+		t.Error("the superuser could log in")
+	}
+}
+
+func TestSettingsThatMeanTheSame(t *testing.T) {
+	for _, try := range []struct {
+		asked, told string
+		same        bool
+	}{
+		{"131072kB", "128MB", true}, {"1024MB", "1GB", true}, {"true", "on", true}, {"1000ms", "1s", true}, {"off", "on", false},
+		{"128MB", "129MB", false}, {"100", "100", true}, {"100", "101", false}, {"", "", true}, {"replica", "minimal", false}, {"5min", "300s", true},
+	} {
+		if same("", try.asked, try.told) != try.same {
+			t.Errorf("%q and %q: expected %v", try.asked, try.told, try.same)
+		}
 	}
 }
