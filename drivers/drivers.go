@@ -7,11 +7,13 @@ import (
 	"assay/drivers/bbolt"
 	"assay/drivers/boltdb"
 	"assay/drivers/goleveldb"
+	"assay/drivers/mariadb"
 	"assay/drivers/memcached"
 	"assay/drivers/memory"
 	"assay/drivers/nullstore"
 	"assay/drivers/pebble"
 	"assay/drivers/pogreb"
+	"assay/drivers/postgres"
 	"assay/drivers/redis"
 	"assay/drivers/sqlite"
 	"assay/internal/server"
@@ -25,11 +27,13 @@ func All() []store.Driver {
 		bbolt.Driver{},
 		boltdb.Driver{},
 		goleveldb.Driver{},
+		mariadb.Driver{},
 		memcached.Driver{},
 		memory.Driver{},
 		nullstore.Driver{}, // "null"
 		pebble.Driver{},
 		pogreb.Driver{},
+		postgres.Driver{},
 		redis.Driver{},
 		sqlite.Driver{},
 	}
@@ -38,7 +42,9 @@ func All() []store.Driver {
 // Programs returns the servers that Assay can start, sorted by the names of their drivers.
 func Programs() []server.Program {
 	return []server.Program{
+		mariadb.Program,
 		memcached.Program,
+		postgres.Program,
 		redis.Program,
 	}
 }

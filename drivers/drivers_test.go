@@ -32,7 +32,7 @@ func each(t *testing.T, test func(t *testing.T, driver store.Driver, c store.Con
 				}
 				c := drivertest.Config(t, d, claim.Class, nil)
 				if d.Kind == store.Server {
-					c.Endpoints = []string{drivertest.StandInFor(t, d.Name, c.Durability)}
+					serve(t, d, &c)
 				}
 				test(t, driver, c)
 			})

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "writer:", err)
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	os.Exit(servers.End(m.Run()))
 }
 
 func record(i uint64) (key, value []byte) {

@@ -191,9 +191,6 @@ func classesRule(b *bench) error {
 			b.end()
 		}
 	}
-	if b.description.Kind != store.Embedded {
-		return nil // a server's class is set where the server is started
-	}
 	for i, one := range b.description.Durability {
 		for _, other := range b.description.Durability[i+1:] {
 			if settings[one.Class] != nil && settings[other.Class] != nil && maps.Equal(settings[one.Class], settings[other.Class]) {

@@ -64,8 +64,8 @@ func (d *db) prepare(drop bool) error {
 	if err != nil {
 		return err
 	}
-	if n, err := strconv.ParseInt(packet, 10, 64); err != nil || n < valueBytesMax+1<<20 {
-		return fmt.Errorf("the server runs with max_allowed_packet=%s, expected %d or more: %w", packet, valueBytesMax+1<<20, store.ErrRefused)
+	if n, err := strconv.ParseInt(packet, 10, 64); err != nil || n < packetBytesMin {
+		return fmt.Errorf("the server runs with max_allowed_packet=%s, expected %d or more: %w", packet, packetBytesMin, store.ErrRefused)
 	}
 	return d.locked(func() error { return d.make(drop) })
 }

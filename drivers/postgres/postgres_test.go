@@ -1,10 +1,8 @@
 package postgres
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,42 +35,6 @@ func clients(t *testing.T, test func(t *testing.T, client string)) {
 	for _, client := range []string{"lean", "database/sql"} {
 		t.Run(client, func(t *testing.T) { test(t, client) })
 	}
-}
-
-func TestLongestKeysThatDoNotCompress(t *testing.T) {
-	_, h := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, nil))
-	r := rand.New(rand.NewPCG(1, 1))
-	for range 300 {
-		key := make([]byte, keyBytesMax)
-		for i := range key {
-			key[i] = byte(r.Uint32())
-		}
-		if err := h.Put(key, key); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := h.Get(key, nil); err != nil || !bytes.Equal(got, key) {
-			t.Fatal(len(got), err)
-		}
-	}
-}
-
-func TestLongestValue(t *testing.T) {
-	clients(t, func(t *testing.T, client string) {
-		_, h := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, map[string]string{"client": client}))
-		value := bytes.Repeat([]byte{0, 1, 2, 255}, valueBytesMax/4)
-		if err := h.Put([]byte("key"), value); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := h.Get([]byte("key"), nil); err != nil || !bytes.Equal(got, value) {
-			t.Errorf("%d bytes, %v", len(got), err)
-		}
-		if err := h.Put([]byte("key"), append(value, 0)); err == nil {
-			t.Error("a longer value was taken")
-		}
-		if err := h.Delete([]byte("key")); err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 func TestClassesAreProved(t *testing.T) {
@@ -150,91 +112,6 @@ func handleSetting(t *testing.T, d *db, name string) string {
 		t.Fatal(err)
 	}
 	return told
-}
-
-// A server that is killed keeps what was acknowledged in D1 and D3. At D0 it may lose it: nothing is
-// asked of that.
-func TestAcknowledgedWritesSurviveAKilledServer(t *testing.T) {
-	clients(t, func(t *testing.T, client string) {
-		for _, class := range []store.Durability{store.D1, store.D3} {
-			p := drivertest.StartServer(t, Program, class, nil)
-			c := config(t, p, class, map[string]string{"client": client, "schema": "killed"})
-			s, err := Driver{}.Open(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			h, err := s.Handle()
-			if err != nil {
-				t.Fatal(err)
-			}
-			const writes = 200
-			for i := range writes {
-				if err := h.Put(fmt.Appendf(nil, "key-%d", i), fmt.Appendf(nil, "value-%d", i)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			drivertest.Crash(t, p)
-			if err := h.Put([]byte("key-0"), []byte("late")); err == nil || errors.Is(err, store.ErrConflict) {
-				t.Errorf("put at a killed server: %v", err)
-			}
-			drivertest.Restart(t, p)
-			for i := range writes { // the handle connects anew by itself
-				if got, err := h.Get(fmt.Appendf(nil, "key-%d", i), nil); err != nil || string(got) != fmt.Sprintf("value-%d", i) {
-					t.Fatalf("%s: key-%d: %q, %v", class, i, got, err)
-				}
-			}
-			_ = errors.Join(h.Close(), s.Close()) // the store's own connection has gone with the server
-		}
-	})
-}
-
-// An operation whose answer does not come times out, and a late answer is no other operation's.
-func TestLateAnswersAreGivenUp(t *testing.T) {
-	clients(t, func(t *testing.T, client string) {
-		d := servers.Get(t, Program, store.D3)
-		_, h := drivertest.Open(t, Driver{}, config(t, d, store.D0, map[string]string{"client": client, "schema": "late", "operation_timeout": "1s"}))
-		for _, key := range []string{"one", "two"} {
-			if err := h.Put([]byte(key), []byte(key)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		// A lock that another session holds keeps the answer back as long as it is wanted.
-		_, blocker := drivertest.Open(t, Driver{}, config(t, d, store.D0, map[string]string{"schema": "late"}))
-		b := blocker.(*sqlkv.Handle)
-		release := holdRow(t, d, "late")
-		if err := h.Put([]byte("one"), []byte("new")); !errors.Is(err, store.ErrTimeout) {
-			t.Errorf("a put that waits for a lock: %v", err)
-		}
-		release()
-		for range 3 {
-			if got, err := h.Get([]byte("two"), nil); err != nil || string(got) != "two" {
-				t.Errorf("after it: %q, %v", got, err)
-			}
-		}
-		for _, key := range []string{"one", "two"} {
-			if err := b.Delete([]byte(key)); err != nil && !errors.Is(err, store.ErrNotFound) {
-				t.Error(err)
-			}
-		}
-	})
-}
-
-// holdRow locks all rows of a schema's table in a transaction until release.
-func holdRow(t *testing.T, p *server.Instance, schema string) (release func()) {
-	t.Helper()
-	s, err := Driver{}.Open(t.Context(), config(t, p, store.D0, map[string]string{"schema": schema}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := s.(*db)
-	if _, err := d.rows("BEGIN; SELECT k FROM " + d.table(plainTable) + " FOR UPDATE"); err != nil {
-		t.Fatal(err)
-	}
-	return func() {
-		if err := errors.Join(d.rollBack(), s.Close()); err != nil {
-			t.Error(err)
-		}
-	}
 }
 
 func TestASchemaOfOthersIsRefused(t *testing.T) {
@@ -323,58 +200,6 @@ func TestOnlyWhatIsEmptyAndOursIsDropped(t *testing.T) {
 	closed("empty", open(false, "false"), "0")
 }
 
-// A deadlock's victim is a conflict, and nothing of its batch was done.
-func TestDeadlocksAreConflicts(t *testing.T) {
-	clients(t, func(t *testing.T, client string) {
-		s, h := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, map[string]string{"client": client, "schema": "deadlock"}))
-		other, err := s.Handle()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer other.Close()
-		keys := [][]byte{[]byte("a"), []byte("b")}
-		batch := func(h store.Handle, first int, value string) error {
-			var writes []store.Write
-			for i := range 200 {
-				writes = append(writes, store.Write{Key: fmt.Appendf(nil, "%s-%d", keys[first], i), Value: []byte(value)})
-			}
-			for i := range 200 {
-				writes = append(writes, store.Write{Key: fmt.Appendf(nil, "%s-%d", keys[1-first], i), Value: []byte(value)})
-			}
-			return h.(store.Batcher).Apply(writes)
-		}
-		conflicts := 0
-		for round := 0; round < 200 && conflicts == 0; round++ {
-			done := make(chan error)
-			go func() { done <- batch(other, 1, fmt.Sprint("other", round)) }()
-			mine, theirs := batch(h, 0, fmt.Sprint("mine", round)), <-done
-			for i, err := range []error{mine, theirs} {
-				if errors.Is(err, store.ErrConflict) {
-					conflicts++
-					winner := []string{fmt.Sprint("other", round), fmt.Sprint("mine", round)}[i]
-					for _, key := range []string{"a-0", "a-199", "b-0", "b-199"} {
-						if got, err := h.Get([]byte(key), nil); err != nil || string(got) != winner {
-							t.Errorf("%s is %q, %v, expected %q", key, got, err, winner)
-						}
-					}
-				} else if err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		if conflicts == 0 {
-			t.Skip("SKIPPED: no deadlock came about")
-		}
-		for i := range 200 {
-			for _, key := range keys {
-				if err := h.Delete(fmt.Appendf(nil, "%s-%d", key, i)); err != nil {
-					t.Error(err)
-				}
-			}
-		}
-	})
-}
-
 // Reads of a loaded table use the index, also before anything was analyzed.
 func TestScansUseTheIndex(t *testing.T) {
 	s, h := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, nil))
@@ -460,26 +285,6 @@ func TestTLSIsVerifiedAwayFromLoopback(t *testing.T) {
 		if verified != try.verified || len(d.config.Fallbacks) != 0 {
 			t.Errorf("%s, tls=%s: verified is %v", try.endpoint, try.tls, verified)
 		}
-	}
-}
-
-func TestSteadyPathAllocations(t *testing.T) {
-	_, h := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, nil))
-	key, value, buf := []byte("key"), bytes.Repeat([]byte("v"), 1000), make([]byte, 0, 2000)
-	allocations := testing.AllocsPerRun(200, func() {
-		if err := h.Put(key, value); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := h.Get(key, buf); err != nil {
-			t.Fatal(err)
-		}
-		if err := h.Delete(key); err != nil {
-			t.Fatal(err)
-		}
-	})
-	t.Logf("%v allocations in three operations", allocations)
-	if allocations > 8 { // the library's: command tags and rows
-		t.Errorf("%v allocations in three operations", allocations)
 	}
 }
 
