@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -339,6 +340,35 @@ func TestSettingsThatMeanTheSame(t *testing.T) {
 	} {
 		if (meaning(try.asked) == meaning(try.told)) != try.same {
 			t.Errorf("%q and %q: expected %v", try.asked, try.told, try.same)
+		}
+	}
+}
+
+func TestTheServersDefaultsAreItsOwn(t *testing.T) {
+	binary, err := Program.Find()
+	if err != nil {
+		t.Skipf("SKIPPED: %v, so that its defaults are not compared", err)
+	}
+	help, err := exec.Command(binary, "--no-defaults", "--verbose", "--help", "--user=nobody").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	variables := map[string]string{
+		"buffer_pool_bytes": "innodb-buffer-pool-size", "log_file_bytes": "innodb-log-file-size", "connections_max": "max-connections", "flush_log_at_commit": "innodb-flush-log-at-trx-commit",
+	}
+	own := map[string]string{}
+	for line := range strings.Lines(string(help)) {
+		if fields := strings.Fields(line); len(fields) == 2 {
+			own[fields[0]] = fields[1]
+		}
+	}
+	for _, o := range Program.Options {
+		bytes, err := store.ParseBytes(o.Default)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told := own[variables[o.Name]]; told != fmt.Sprint(bytes) {
+			t.Errorf("%s is %d by default, and the server's own default %q", o.Name, bytes, told)
 		}
 	}
 }

@@ -46,13 +46,7 @@ var dialect = sqlkv.Dialect{
 	Types: map[store.ColumnType]string{
 		store.TextColumn: `text COLLATE "C"`, store.IntegerColumn: "bigint", store.BytesColumn: "bytea",
 	},
-	Overwrite: func(names []string) string {
-		updates := make([]string, len(names)-1)
-		for i, name := range names[1:] {
-			updates[i] = name + " = excluded." + name
-		}
-		return fmt.Sprintf("ON CONFLICT (%s) DO UPDATE SET %s", names[0], strings.Join(updates, ", "))
-	},
+	Overwrite:   sqlkv.OnConflict,
 	Skip:        "ON CONFLICT DO NOTHING",
 	KeyBytesMax: keyBytesMax, ValueBytesMax: valueBytesMax,
 }

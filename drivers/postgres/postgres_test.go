@@ -326,3 +326,29 @@ func TestSettingsThatMeanTheSame(t *testing.T) {
 		}
 	}
 }
+
+func TestTheServersDefaultsAreItsOwn(t *testing.T) {
+	s, _ := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, nil))
+	settings := map[string]string{
+		"shared_buffers_bytes": "shared_buffers", "max_wal_bytes": "max_wal_size", "connections_max": "max_connections", "fsync": "fsync", "full_page_writes": "full_page_writes",
+	}
+	for _, o := range Program.Options {
+		own, err := s.(*db).value("SELECT CASE WHEN vartype = 'bool' THEN boot_val WHEN unit IS NULL THEN boot_val " +
+			"ELSE (boot_val::bigint * pg_size_bytes('1' || replace(unit, '8kB', 'kB')) * CASE unit WHEN '8kB' THEN 8 ELSE 1 END)::text || 'B' END " +
+			"FROM pg_settings WHERE name = " + literal(settings[o.Name]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		given := o.Default
+		if o.Type == store.Bytes {
+			bytes, err := store.ParseBytes(given)
+			if err != nil {
+				t.Fatal(err)
+			}
+			given = fmt.Sprint(bytes, "B")
+		}
+		if !same("", given, own) {
+			t.Errorf("%s is %s by default, and the server's own default %q", o.Name, given, own)
+		}
+	}
+}

@@ -34,11 +34,17 @@ func (d *Database) Close() error { return d.pool.Close() }
 
 // Prepare readies a statement.
 func (d *Database) Prepare(text string, parameters []Kind) (Statement, error) {
-	s, err := d.pool.Prepare(text)
+	return prepare(d.pool, d.told, text, parameters)
+}
+
+func prepare(c interface {
+	PrepareContext(ctx context.Context, text string) (*sql.Stmt, error)
+}, told func(error) error, text string, parameters []Kind) (Statement, error) {
+	s, err := c.PrepareContext(context.Background(), text)
 	if err != nil {
-		return nil, d.told(err)
+		return nil, told(err)
 	}
-	return &databaseStatement{statement: s, kinds: parameters, told: d.told}, nil
+	return &databaseStatement{statement: s, kinds: parameters, told: told}, nil
 }
 
 // Apply is a transaction, a round trip for each call.
@@ -67,6 +73,45 @@ func undone(cause, rollback error) error {
 		return cause
 	}
 	return errors.Join(cause, rollback)
+}
+
+// Session is a [Connection] of a pool that others share, for a database in this process: it does not
+// break. Begin is its word for a transaction that writes.
+type Session struct {
+	*sql.Conn
+	Begin string
+}
+
+// Broken is always false.
+func (s Session) Broken() bool { return false }
+
+// Prepare readies a statement.
+func (s Session) Prepare(text string, parameters []Kind) (Statement, error) {
+	return prepare(s.Conn, untold, text, parameters)
+}
+
+func untold(err error) error { return err }
+
+// Apply is a transaction.
+func (s Session) Apply(calls []Call) error {
+	ctx := context.Background()
+	if _, err := s.ExecContext(ctx, s.Begin); err != nil {
+		return err
+	}
+	for _, c := range calls {
+		if _, err := c.Statement.Exec(c.Arguments); err != nil {
+			return s.undo(err)
+		}
+	}
+	if _, err := s.ExecContext(ctx, "COMMIT"); err != nil {
+		return s.undo(err)
+	}
+	return nil
+}
+
+func (s Session) undo(cause error) error {
+	_, err := s.ExecContext(context.Background(), "ROLLBACK")
+	return errors.Join(cause, err)
 }
 
 type databaseStatement struct {

@@ -3,6 +3,7 @@ package sqlkv
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 
 	"assay/store"
@@ -44,7 +45,8 @@ type Handle struct {
 	link    *Link
 
 	connection Connection
-	statements map[use]Statement
+	statements [query]Statement  // by operation; nil: not used yet
+	asking     map[use]Statement // of queries and counts
 
 	arguments [][]byte
 	record    []byte // in its encoded form
@@ -62,7 +64,7 @@ type Handle struct {
 	visitOne func(row [][]byte) bool
 }
 
-// use is what a statement is for: an operation, and the column that it asks by.
+// use is what a statement that asks by a column is for.
 type use struct {
 	operation operation
 	column    int
@@ -78,7 +80,7 @@ const (
 	remove
 	there
 	scan
-	query
+	query // this and what follows ask by a column
 	count
 )
 
@@ -99,7 +101,7 @@ func NewHandle(l *Layout, link *Link, connect func() (Connection, error)) (*Hand
 }
 
 func (h *Handle) open() (err error) {
-	h.statements = map[use]Statement{}
+	h.statements, h.asking = [query]Statement{}, map[use]Statement{}
 	h.connection, err = h.connect()
 	return h.outcome("connect", err)
 }
@@ -127,7 +129,10 @@ func (h *Handle) begin(o operation, column int) (Statement, error) {
 }
 
 func (h *Handle) statement(o operation, column int) (Statement, error) {
-	if s, prepared := h.statements[use{o, column}]; prepared {
+	if o < query && h.statements[o] != nil {
+		return h.statements[o], nil
+	}
+	if s, prepared := h.asking[use{o, column}]; o >= query && prepared {
 		return s, nil
 	}
 	text, kinds := h.layout.statement(o, column)
@@ -135,7 +140,11 @@ func (h *Handle) statement(o operation, column int) (Statement, error) {
 	if err != nil {
 		return nil, h.outcome("prepare", err)
 	}
-	h.statements[use{o, column}] = s
+	if o < query {
+		h.statements[o] = s
+	} else {
+		h.asking[use{o, column}] = s
+	}
 	return s, nil
 }
 
@@ -331,6 +340,9 @@ func (h *Handle) Apply(writes []store.Write) error {
 // takes more: without a LIMIT the server would send all that follow.
 func (h *Handle) Scan(start []byte, limit int, visit func(key, value []byte) bool) error {
 	limit = max(limit, 1)
+	if h.layout.Dialect.RowByRow {
+		return h.visitRecords(scan, 0, start, math.MaxInt, visit)
+	}
 	h.start = append(h.start[:0], start...)
 	for {
 		seen, more := 0, true
@@ -353,11 +365,16 @@ func (h *Handle) visitRecords(o operation, column int, from []byte, limit int, v
 	if err != nil {
 		return err
 	}
-	h.limit = strconv.AppendInt(h.limit[:0], int64(limit), 10)
-	h.arguments = append(h.arguments[:0], blob(from), h.limit)
+	h.arguments = append(h.arguments[:0], blob(from))
+	if !h.layout.Dialect.RowByRow {
+		h.limit = strconv.AppendInt(h.limit[:0], int64(limit), 10)
+		h.arguments = append(h.arguments, h.limit)
+	}
+	seen := 0
 	err = s.Query(h.arguments, func(row [][]byte) bool {
+		seen++
 		h.record = h.layout.join(h.record[:0], row[1:])
-		return visit(row[0], h.record)
+		return visit(row[0], h.record) && seen < limit
 	})
 	clear(h.arguments)
 	return h.outcome("scan", err)

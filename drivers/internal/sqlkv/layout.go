@@ -31,15 +31,28 @@ type Dialect struct {
 	Types             map[store.ColumnType]string
 	// IndexedText is appended to a text column in an index's definition.
 	IndexedText string
+	// RowByRow: rows are made when they are asked for, so that no LIMIT is needed. SQLite prepares a
+	// statement again when the parameter of its LIMIT is bound (sqlite3ExprIsInteger, src/expr.c).
+	RowByRow bool
 	// NamesFold: the names of columns are the same in upper and lower case.
 	NamesFold bool
-	// Overwrite ends an INSERT, so that it overwrites these columns where the key is there.
+	// Overwrite ends an INSERT, so that it overwrites columns where the key is there: names are the key's
+	// and theirs.
 	Overwrite func(names []string) string
 	// Skip ends an INSERT, so that it does nothing where the key is there; "": that is an error, which
 	// the connection tells as [store.ErrConflict].
 	Skip string
 
 	KeyBytesMax, ValueBytesMax int
+}
+
+// OnConflict is the [Dialect].Overwrite of SQLite and PostgreSQL.
+func OnConflict(names []string) string {
+	updates := make([]string, len(names)-1)
+	for i, name := range names[1:] {
+		updates[i] = name + " = excluded." + name
+	}
+	return fmt.Sprintf("ON CONFLICT (%s) DO UPDATE SET %s", names[0], strings.Join(updates, ", "))
 }
 
 // Kind is the type of a parameter.
@@ -193,14 +206,21 @@ func (l *Layout) ThereSQL() string {
 	return l.text("SELECT 1 FROM %s WHERE %s = ?", l.Table, l.Key)
 }
 
+func (l *Layout) limit() string {
+	if l.Dialect.RowByRow {
+		return ""
+	}
+	return " LIMIT ?"
+}
+
 // ScanSQL walks so many keys from one on.
 func (l *Layout) ScanSQL() string {
-	return l.text("SELECT %s, %s FROM %s WHERE %[1]s >= ? ORDER BY %[1]s LIMIT ?", l.Key, l.list(), l.Table)
+	return l.text("SELECT %s, %s FROM %s WHERE %[1]s >= ? ORDER BY %[1]s%[4]s", l.Key, l.list(), l.Table, l.limit())
 }
 
 // QuerySQL finds so many records by a column.
 func (l *Layout) QuerySQL(column int) string {
-	return l.text("SELECT %s, %s FROM %s WHERE %s = ? LIMIT ?", l.Key, l.list(), l.Table, l.Names[column])
+	return l.text("SELECT %s, %s FROM %s WHERE %s = ?%s", l.Key, l.list(), l.Table, l.Names[column], l.limit())
 }
 
 // CountSQL counts the records with a column.

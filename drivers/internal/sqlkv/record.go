@@ -1,14 +1,15 @@
 package sqlkv
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
 	"assay/store"
 )
 
-// errNotARecord is a value that is no record of the columns that were defined.
-var errNotARecord = fmt.Errorf("the value is no record of the defined columns")
+// ErrNotARecord is a value that is no record of the columns that were defined.
+var ErrNotARecord = errors.New("the value is no record of the defined columns")
 
 // blob makes of a nil slice the empty one: nil is NULL in every library.
 func blob(b []byte) []byte {
@@ -24,7 +25,7 @@ func (l *Layout) check(column int, bytes []byte) error {
 		return nil
 	}
 	if _, err := strconv.ParseInt(string(bytes), 10, 64); err != nil {
-		return fmt.Errorf("%s: %w: column %s is no integer", l.Dialect.Name, errNotARecord, l.Columns[column].Name)
+		return fmt.Errorf("%s: %w: column %s is no integer", l.Dialect.Name, ErrNotARecord, l.Columns[column].Name)
 	}
 	return nil
 }
@@ -37,7 +38,7 @@ func (l *Layout) split(arguments [][]byte, value []byte) ([][]byte, error) {
 	for i := range l.Columns {
 		column, rest, ok := store.NextColumn(value)
 		if !ok {
-			return arguments, fmt.Errorf("%s: %w", l.Dialect.Name, errNotARecord)
+			return arguments, fmt.Errorf("%s: %w", l.Dialect.Name, ErrNotARecord)
 		}
 		if err := l.check(i, column); err != nil {
 			return arguments, err
@@ -45,7 +46,7 @@ func (l *Layout) split(arguments [][]byte, value []byte) ([][]byte, error) {
 		arguments, value = append(arguments, blob(column)), rest
 	}
 	if len(value) > 0 {
-		return arguments, fmt.Errorf("%s: %w", l.Dialect.Name, errNotARecord)
+		return arguments, fmt.Errorf("%s: %w", l.Dialect.Name, ErrNotARecord)
 	}
 	return arguments, nil
 }
