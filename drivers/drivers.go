@@ -6,6 +6,7 @@ import (
 	"assay/drivers/badger"
 	"assay/drivers/bbolt"
 	"assay/drivers/boltdb"
+	"assay/drivers/etcd"
 	"assay/drivers/goleveldb"
 	"assay/drivers/mariadb"
 	"assay/drivers/memcached"
@@ -26,6 +27,7 @@ func All() []store.Driver {
 		badger.Driver{},
 		bbolt.Driver{},
 		boltdb.Driver{},
+		etcd.Driver{},
 		goleveldb.Driver{},
 		mariadb.Driver{},
 		memcached.Driver{},
@@ -42,6 +44,7 @@ func All() []store.Driver {
 // Programs returns the servers that Assay can start, sorted by the names of their drivers.
 func Programs() []server.Program {
 	return []server.Program{
+		etcd.Program,
 		mariadb.Program,
 		memcached.Program,
 		postgres.Program,
