@@ -306,7 +306,11 @@ func TestAppliesBatches(t *testing.T) {
 		if !ok {
 			t.Skip("SKIPPED: " + d.Name + " has no batch")
 		}
-		all := keys(d, 200)
+		n := 200
+		if d.BatchMax > 0 {
+			n = min(n, d.BatchMax-2)
+		}
+		all := keys(d, n)
 		must(t, h.Put(all[0], []byte("old")))
 		var writes []store.Write
 		for _, key := range all[1:] {

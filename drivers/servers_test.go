@@ -25,14 +25,17 @@ var namespace atomic.Int64
 // serve fills in a server: the real one, in a name space of the test's own, or what stands in for it.
 func serve(t *testing.T, d store.Description, c *store.Config) {
 	t.Helper()
-	option, real := namespaces[d.Name]
-	if !real {
-		c.Endpoints = []string{drivertest.StandInFor(t, d.Name, c.Durability)}
+	if standIn := drivertest.StandInFor(t, d.Name, c.Durability); standIn != "" {
+		c.Endpoints = []string{standIn}
 		return
 	}
 	program, _ := drivers.Program(d.Name)
 	c.Endpoints = []string{servers.Get(t, program, c.Durability).Endpoint()}
-	c.Options[option] = fmt.Sprintf("test_%d", namespace.Add(1))
+	if option, ok := namespaces[d.Name]; ok {
+		c.Options[option] = fmt.Sprintf("test_%d", namespace.Add(1))
+	} else {
+		c.First, c.Options["flush_at_open"] = true, "true"
+	}
 }
 
 // eachSQL runs a test for each driver of an SQL server, with each of its clients.

@@ -292,11 +292,7 @@ func TestTheServerDoesWhatItsOptionsSay(t *testing.T) {
 }
 
 func TestTheServersDefaultsAreItsOwn(t *testing.T) {
-	binary, err := redis.Program.Find()
-	if err != nil {
-		t.Skipf("SKIPPED: %v, so that its defaults are not compared", err)
-	}
-	endpoint, _ := runServer(t, binary, t.TempDir())
+	endpoint, _ := killable(t).Run(t, t.TempDir())
 	s, _ := open(t, endpoint, store.D0, nil)
 	own, ours := s.Settings(), drivertest.StartServer(t, redis.Program, store.D0, nil).Settings
 	for name, value := range own {
