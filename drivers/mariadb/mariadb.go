@@ -85,7 +85,7 @@ func (Driver) Describe() store.Description {
 			{Name: "user", Type: store.String, Default: "", Help: "user to connect as; unset: the user who runs Assay. The password comes from " + passwordVariable + ", never from an option"},
 			{Name: "password_file", Type: store.String, Default: "", Help: "file whose first line is the password, in place of " + passwordVariable},
 			{Name: "database", Type: store.String, Default: "assay", Help: "database for Assay's tables; made if it is not there, and dropped when a trial has left it empty. A database that Assay did not make is refused"},
-			{Name: "drop_at_open", Type: store.Bool, Default: "false", Help: "drop the database's tables at the first opening of each trial, if Assay made it: what earlier trials left goes, rows that are not purged yet too"},
+			{Name: "flush_at_open", Type: store.Bool, Default: "false", Help: "drop the database's tables at the first opening of each trial, if Assay made it: what earlier trials left goes, rows that are not purged yet too"},
 			{Name: "tls", Type: store.Choice, Default: "auto", Choices: []string{"auto", "verify", "off"}, Help: "verify: TLS, with the server's certificate verified by the system's authorities; auto: off on loopback, verify elsewhere"},
 			{Name: "operation_timeout", Type: store.Duration, Default: "30s", Help: "deadline of one operation, set on the socket (the library has none); after it the connection is given up, and the next operation connects anew"},
 		},
@@ -122,7 +122,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	d.link = sqlkv.NewLink(max(d.timeout, controlTimeoutMin))
 	err := d.connect(ctx)
 	if err == nil {
-		err = d.prepare(c.First && c.Options.Bool("drop_at_open"))
+		err = d.prepare(c.First && c.Options.Bool("flush_at_open"))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open mariadb at %s: %w", c.Endpoints[0], told(err)), d.hangUp())

@@ -106,10 +106,10 @@ func TestADatabaseOfOthersIsRefused(t *testing.T) {
 		}
 	}
 	for _, drop := range []string{"false", "true"} {
-		c := config(t, i, store.D1, map[string]string{"database": "theirs", "drop_at_open": drop})
+		c := config(t, i, store.D1, map[string]string{"database": "theirs", "flush_at_open": drop})
 		c.First = true
 		if _, err := (Driver{}).Open(t.Context(), c); !errors.Is(err, store.ErrRefused) {
-			t.Errorf("drop_at_open=%s: %v", drop, err)
+			t.Errorf("flush_at_open=%s: %v", drop, err)
 		}
 	}
 	if n, err := d.value("SELECT COUNT(*) FROM theirs.records"); err != nil || n != "1" {
@@ -123,7 +123,7 @@ func TestOnlyWhatIsEmptyAndOursIsDropped(t *testing.T) {
 	d := watch.(*db)
 	open := func(first bool, drop string) store.Store {
 		t.Helper()
-		c := config(t, i, store.D1, map[string]string{"database": "ours", "drop_at_open": drop})
+		c := config(t, i, store.D1, map[string]string{"database": "ours", "flush_at_open": drop})
 		c.First = first
 		s, err := Driver{}.Open(t.Context(), c)
 		if err != nil {
@@ -151,10 +151,10 @@ func TestOnlyWhatIsEmptyAndOursIsDropped(t *testing.T) {
 		}
 	}
 	one, two := open(true, "false"), open(true, "false")
-	c := config(t, i, store.D1, map[string]string{"database": "ours", "drop_at_open": "true"})
+	c := config(t, i, store.D1, map[string]string{"database": "ours", "flush_at_open": "true"})
 	c.First = true
 	if _, err := (Driver{}).Open(t.Context(), c); !errors.Is(err, store.ErrRefused) {
-		t.Errorf("drop_at_open while others use it: %v", err)
+		t.Errorf("flush_at_open while others use it: %v", err)
 	}
 	closed("another store has it open", one, "1")
 	with(two, func(h store.Handle) error { return h.Put([]byte("k"), []byte("v")) })
@@ -165,7 +165,7 @@ func TestOnlyWhatIsEmptyAndOursIsDropped(t *testing.T) {
 	emptied := open(true, "true")
 	with(emptied, func(h store.Handle) error {
 		if _, err := h.Get([]byte("k"), nil); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("after drop_at_open: %v", err)
+			t.Errorf("after flush_at_open: %v", err)
 		}
 		return nil
 	})

@@ -116,7 +116,7 @@ func (d *db) create(l sqlkv.Layout, more ...string) error {
 
 func (d *db) dropTables() error {
 	if others, err := d.othersSoon(); err != nil || others != "0" {
-		return errors.Join(err, fmt.Errorf("drop_at_open: another session uses database %s: %w", d.database, store.ErrRefused))
+		return errors.Join(err, fmt.Errorf("flush_at_open: another session uses database %s: %w", d.database, store.ErrRefused))
 	}
 	tables, err := d.tables()
 	for _, table := range tables {

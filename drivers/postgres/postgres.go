@@ -73,7 +73,7 @@ func (Driver) Describe() store.Description {
 			{Name: "password_file", Type: store.String, Default: "", Help: "file in the format of .pgpass, in place of these"},
 			{Name: "database", Type: store.String, Default: "postgres", Help: "database to connect to"},
 			{Name: "schema", Type: store.String, Default: "assay", Help: "schema for Assay's tables; made if it is not there, and dropped when a trial has left it empty. A schema that Assay did not make is refused"},
-			{Name: "drop_at_open", Type: store.Bool, Default: "false", Help: "drop the schema at the first opening of each trial, if Assay made it: what earlier trials left in its tables goes, dead rows too"},
+			{Name: "flush_at_open", Type: store.Bool, Default: "false", Help: "drop the schema at the first opening of each trial, if Assay made it: what earlier trials left in its tables goes, dead rows too"},
 			{Name: "tls", Type: store.Choice, Default: "auto", Choices: []string{"auto", "verify", "off"}, Help: "verify: TLS, with the server's certificate verified (PGSSLROOTCERT names the authority); auto: off on loopback, verify elsewhere"},
 			{Name: "operation_timeout", Type: store.Duration, Default: "30s", Help: "deadline of one operation, set on the socket (the library has none); after it the connection is given up, and the next operation connects anew"},
 		},
@@ -84,7 +84,7 @@ func (Driver) Describe() store.Description {
 		Abilities:      store.Probe((*db)(nil), (*sqlkv.Handle)(nil)),
 		Note: "the version is the server's; a text column can't hold a zero byte; an index of a text column takes texts of up to 2,688 bytes; " +
 			"batches that write the same keys in another order may deadlock, and the victim is counted as a conflict; " +
-			"overwritten and deleted rows stay until autovacuum comes: use drop_at_open, or a server of the trial's own, for trials that start alike",
+			"overwritten and deleted rows stay until autovacuum comes: use flush_at_open, or a server of the trial's own, for trials that start alike",
 	}
 }
 
@@ -112,7 +112,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	d.link = sqlkv.NewLink(max(d.timeout, controlTimeoutMin))
 	err := d.connect(ctx)
 	if err == nil {
-		err = d.prepare(c.First && c.Options.Bool("drop_at_open"))
+		err = d.prepare(c.First && c.Options.Bool("flush_at_open"))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open postgres at %s: %w", c.Endpoints[0], err), d.hangUp())

@@ -122,10 +122,10 @@ func TestASchemaOfOthersIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, drop := range []string{"false", "true"} {
-		c := config(t, p, store.D0, map[string]string{"schema": "theirs", "drop_at_open": drop})
+		c := config(t, p, store.D0, map[string]string{"schema": "theirs", "flush_at_open": drop})
 		c.First = true
 		if _, err := (Driver{}).Open(t.Context(), c); !errors.Is(err, store.ErrRefused) {
-			t.Errorf("drop_at_open=%s: %v", drop, err)
+			t.Errorf("flush_at_open=%s: %v", drop, err)
 		}
 	}
 	if n, err := d.value("SELECT count(*) FROM theirs.records"); err != nil || n != "1" {
@@ -147,7 +147,7 @@ func TestOnlyWhatIsEmptyAndOursIsDropped(t *testing.T) {
 	watch, _ := drivertest.Open(t, Driver{}, config(t, p, store.D0, nil))
 	d := watch.(*db)
 	open := func(first bool, drop string) store.Store {
-		c := config(t, p, store.D0, map[string]string{"schema": "ours", "drop_at_open": drop})
+		c := config(t, p, store.D0, map[string]string{"schema": "ours", "flush_at_open": drop})
 		c.First = first
 		s, err := Driver{}.Open(t.Context(), c)
 		if err != nil {
@@ -183,7 +183,7 @@ func TestOnlyWhatIsEmptyAndOursIsDropped(t *testing.T) {
 	emptied := open(true, "true")
 	put(emptied, func(h store.Handle) error {
 		if _, err := h.Get([]byte("k"), nil); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("after drop_at_open: %v", err)
+			t.Errorf("after flush_at_open: %v", err)
 		}
 		return nil
 	})

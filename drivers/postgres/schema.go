@@ -61,7 +61,7 @@ func (d *db) prepare(drop bool) error {
 	if drop {
 		alone, err := d.value("SELECT pg_try_advisory_lock(" + using + ")")
 		if err != nil || alone != "t" {
-			return errors.Join(err, fmt.Errorf("drop_at_open: another Assay uses schema %s: %w", d.schema, store.ErrRefused))
+			return errors.Join(err, fmt.Errorf("flush_at_open: another Assay uses schema %s: %w", d.schema, store.ErrRefused))
 		}
 	}
 	if err := d.make(drop); err != nil {
