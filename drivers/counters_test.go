@@ -43,7 +43,7 @@ func TestEveryCounterIsTold(t *testing.T) {
 		t.Run(d.Name, func(t *testing.T) {
 			c := drivertest.Config(t, d, d.Durability[0].Class, countersOptions[d.Name])
 			if d.Kind == store.Server {
-				c.Endpoints = []string{drivertest.StartStandIn(t).Endpoint}
+				serve(t, d, &c)
 			}
 			s, h := drivertest.Open(t, driver, c)
 			before := s.(store.Inspector).Inspect().Stats

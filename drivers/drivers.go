@@ -6,12 +6,16 @@ import (
 	"assay/drivers/badger"
 	"assay/drivers/bbolt"
 	"assay/drivers/boltdb"
+	"assay/drivers/etcd"
 	"assay/drivers/goleveldb"
+	"assay/drivers/mariadb"
 	"assay/drivers/memcached"
 	"assay/drivers/memory"
 	"assay/drivers/nullstore"
 	"assay/drivers/pebble"
 	"assay/drivers/pogreb"
+	"assay/drivers/postgres"
+	"assay/drivers/redis"
 	"assay/drivers/sqlite"
 	"assay/internal/server"
 	"assay/store"
@@ -23,12 +27,16 @@ func All() []store.Driver {
 		badger.Driver{},
 		bbolt.Driver{},
 		boltdb.Driver{},
+		etcd.Driver{},
 		goleveldb.Driver{},
+		mariadb.Driver{},
 		memcached.Driver{},
 		memory.Driver{},
 		nullstore.Driver{}, // "null"
 		pebble.Driver{},
 		pogreb.Driver{},
+		postgres.Driver{},
+		redis.Driver{},
 		sqlite.Driver{},
 	}
 }
@@ -36,7 +44,11 @@ func All() []store.Driver {
 // Programs returns the servers that Assay can start, sorted by the names of their drivers.
 func Programs() []server.Program {
 	return []server.Program{
+		etcd.Program,
+		mariadb.Program,
 		memcached.Program,
+		postgres.Program,
+		redis.Program,
 	}
 }
 

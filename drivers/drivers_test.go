@@ -32,7 +32,7 @@ func each(t *testing.T, test func(t *testing.T, driver store.Driver, c store.Con
 				}
 				c := drivertest.Config(t, d, claim.Class, nil)
 				if d.Kind == store.Server {
-					c.Endpoints = []string{drivertest.StartStandIn(t).Endpoint}
+					serve(t, d, &c)
 				}
 				test(t, driver, c)
 			})
@@ -306,7 +306,11 @@ func TestAppliesBatches(t *testing.T) {
 		if !ok {
 			t.Skip("SKIPPED: " + d.Name + " has no batch")
 		}
-		all := keys(d, 200)
+		n := 200
+		if d.BatchMax > 0 {
+			n = min(n, d.BatchMax-2)
+		}
+		all := keys(d, n)
 		must(t, h.Put(all[0], []byte("old")))
 		var writes []store.Write
 		for _, key := range all[1:] {

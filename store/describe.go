@@ -24,6 +24,10 @@ type Description struct {
 	// the library's words. The first is the one that bulk loads use.
 	Durability []DurabilityClaim `json:"durability"`
 
+	// ServerSetsClass: the settings that a server runs with decide which of the classes it can be opened in; any other is
+	// refused. Loads are then done in the class that is measured.
+	ServerSetsClass bool `json:"server_sets_class,omitempty"`
+
 	Options []Option `json:"options,omitempty"`
 
 	// HandlesShareable: one handle may be used by many threads at once.

@@ -131,6 +131,9 @@ type opening struct {
 	directory   string
 }
 
+// lossWindow is longer than any store that syncs in the background needs.
+const lossWindow = time.Minute
+
 // request fills in what is left open.
 func (b *bench) request(o opening) (control.Request, error) {
 	r := control.Open{
@@ -141,7 +144,7 @@ func (b *bench) request(o opening) (control.Request, error) {
 		r.Durability = b.description.Durability[0].Class
 	}
 	if r.Durability == store.D2 {
-		r.LossWindowNS = int64(time.Second)
+		r.LossWindowNS = int64(lossWindow)
 	}
 	if r.Handles == "" {
 		r.Handles = control.HandlesPerThread

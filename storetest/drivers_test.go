@@ -1,16 +1,15 @@
 package storetest
 
 import (
-	"fmt"
-	"net"
+	"errors"
 	"os"
-	"os/exec"
 	"slices"
-	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"assay/drivers"
+	"assay/internal/server"
 	"assay/store"
 )
 
@@ -23,58 +22,77 @@ func TestDrivers(t *testing.T) {
 			if raceDetector && description.Name == "boltdb" {
 				t.Skip(description.Note)
 			}
+			if description.Kind == store.Server {
+				testServer(t, description)
+				return
+			}
 			target := target(t, "drivers", description.Name)
 			if description.Version == "" && description.Kind == store.Embedded {
 				// The linker does not write a test binary's modules into it, so that this worker can't know its libraries' versions.
 				target.Rules = slices.DeleteFunc(RuleNames(), func(name string) bool { return name == "version" })
-			}
-			if description.Kind == store.Server {
-				target.Endpoints = []string{startServer(t, description.Name)}
 			}
 			Test(t, target)
 		})
 	}
 }
 
-// startServer starts the server of a driver on the loopback interface, empty, and ends it with the test.
-func startServer(t *testing.T, driver string) string {
+// testServer holds a driver to the kit on the real server, with each of its clients: in the strongest class, and, in the long
+// tests, in each that the server's settings give.
+func testServer(t *testing.T, d store.Description) {
+	program, ok := drivers.Program(d.Name)
+	if !ok {
+		t.Fatalf("no way is known to start a server for driver %s", d.Name)
+	}
+	classes := d.Durability[:1]
+	if d.ServerSetsClass {
+		classes = d.Durability[len(d.Durability)-1:]
+		if os.Getenv("ASSAY_LONG") != "" {
+			classes = d.Durability
+		}
+	}
+	clients := []string{""}
+	for _, o := range d.Options {
+		if o.Name == "client" {
+			clients = o.Choices
+		}
+	}
+	for _, client := range clients {
+		for _, claim := range classes {
+			t.Run(strings.TrimSpace(string(claim.Class)+" "+client), func(t *testing.T) {
+				t.Parallel()
+				target := target(t, "drivers", d.Name)
+				if client != "" {
+					target.Options = map[string]string{"client": client}
+				}
+				target.Endpoints = []string{startServer(t, program, claim.Class)}
+				Test(t, target)
+			})
+		}
+	}
+}
+
+// startServer starts a server, empty, and ends it with the test.
+func startServer(t *testing.T, program server.Program, class store.Durability) (endpoint string) {
 	t.Helper()
-	if driver != "memcached" {
-		t.Fatalf("no way is known to start a server for driver %s", driver)
-	}
-	program, err := exec.LookPath("memcached")
-	if err != nil {
-		t.Skip("memcached is not installed: ", err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // for a port that is free
+	directory, err := os.MkdirTemp("", "assay-server-") // the server may run as another user, who can't enter t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	if err := listener.Close(); err != nil {
+	t.Cleanup(func() { _ = os.RemoveAll(directory) })
+	if err := os.Chmod(directory, 0o711); err != nil {
 		t.Fatal(err)
 	}
-	arguments := []string{"-l", "127.0.0.1", "-p", strconv.Itoa(port), "-m", "128"}
-	if os.Geteuid() == 0 {
-		arguments = append(arguments, "-u", "root")
+	i, err := server.Start(t.Context(), program, server.Request{Directory: directory, Log: t.Output(), Class: class, Patience: time.Minute})
+	if errors.Is(err, server.ErrNotInstalled) {
+		t.Skip("SKIPPED: ", err)
 	}
-	server := exec.Command(program, arguments...)
-	if err := server.Start(); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = server.Process.Kill() // it has nothing to save
-		_ = server.Wait()         // and says that it was killed
-	})
-	endpoint := fmt.Sprintf("127.0.0.1:%d", port)
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if connection, err := net.Dial("tcp", endpoint); err == nil {
-			if err := connection.Close(); err != nil {
-				t.Fatal(err)
-			}
-			return endpoint
+		if err := i.Stop(time.Minute); err != nil {
+			t.Error(err)
 		}
-	}
-	t.Fatalf("memcached did not listen on %s", endpoint)
-	return ""
+	})
+	return i.Endpoint()
 }

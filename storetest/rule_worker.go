@@ -26,7 +26,7 @@ func describeRule(b *bench) error {
 		}
 	}
 	previous := -1
-	for _, claim := range d.Durability {
+	for _, claim := range b.claimed.Durability {
 		strength := slices.Index(classes, claim.Class)
 		switch {
 		case strength < 0:
@@ -73,6 +73,9 @@ func describeRule(b *bench) error {
 		b.fault("value_bytes_option: %v", err)
 	} else if usual.ValueBytesMax != b.claimed.ValueBytesMax {
 		b.fault("value_bytes_max is %d, but the default of option %s, which it follows, is %d", b.claimed.ValueBytesMax, d.ValueBytesOption, usual.ValueBytesMax)
+	}
+	if d.ServerSetsClass && d.Kind != store.Server {
+		b.fault("server_sets_class is claimed by a store that is no server")
 	}
 	if d.KeyText && d.KeyNumbers {
 		b.fault("key_text and key_numbers are claimed, which leaves no keys")
@@ -187,9 +190,6 @@ func classesRule(b *bench) error {
 			b.fault("closing a store of class %s: %v", claim.Class, err)
 			b.end()
 		}
-	}
-	if b.description.Kind != store.Embedded {
-		return nil // a server's class is set where the server is started
 	}
 	for i, one := range b.description.Durability {
 		for _, other := range b.description.Durability[i+1:] {

@@ -178,12 +178,43 @@ func (k *kit) describe(b *bench) error {
 					return fmt.Errorf("describe: %w", err)
 				}
 				k.claimed = d
-				return checkUsable(d)
+				if err := checkUsable(d); err != nil || !d.ServerSetsClass {
+					return err
+				}
+				return k.findClasses(b)
 			}
 		}
 		return fmt.Errorf("the worker has no driver %q", k.target.Driver)
 	}()
 	return k.describeErr
+}
+
+// findClasses keeps, of the classes that a server may be set to, those in which this one is opened.
+func (k *kit) findClasses(b *bench) error {
+	claimed := k.description.Durability
+	k.description.Durability = nil
+	b.description = k.description
+	defer func() { b.opened = nil }() // no trial has begun
+	var refusals []error
+	for _, claim := range claimed {
+		_, err := b.open(opening{durability: claim.Class})
+		var no *control.Error
+		switch {
+		case err == nil:
+			k.description.Durability = append(k.description.Durability, claim)
+			if err := b.close(); err != nil {
+				return err
+			}
+		case errors.As(err, &no) && no.Class == control.ClassRefused:
+			refusals = append(refusals, err)
+		default:
+			return err
+		}
+	}
+	if len(k.description.Durability) == 0 {
+		return fmt.Errorf("the server is opened in none of its classes: %w", errors.Join(refusals...))
+	}
+	return nil
 }
 
 // checkUsable holds what all rules rely on.

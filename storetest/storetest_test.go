@@ -127,6 +127,8 @@ var failures = map[string][]string{
 	"lies-conflict-part":      {"write-conflicts"},
 	"lies-conflict-alone":     {"overwrite", "value-lengths", "delete", "reopen"},
 	"lies-class":              {"durability-classes"},
+	"lies-one-class":          {"durability-classes"},
+	"lies-no-class":           {"overwrite"},
 	"lies-settings":           {"durability-classes"},
 	"lies-abilities":          {"abilities"},
 	"lies-description":        {"describe"},

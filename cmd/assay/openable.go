@@ -42,8 +42,13 @@ func openable(ctx context.Context, target storetest.Target, described control.De
 	if len(target.Options) == 0 && len(target.Endpoints) == 0 {
 		return nil // there is nothing that the user could have got wrong
 	}
-	err := tryOpen(ctx, target, d)
+	var err error
 	var no *control.Error
+	for i := range d.Durability { // a server may have one class only, and it is not known which
+		if err = tryOpen(ctx, target, d, d.Durability[i].Class); err == nil || !d.ServerSetsClass {
+			break
+		}
+	}
 	if !errors.As(err, &no) || no.Class == control.ClassFailed {
 		return nil
 	}
@@ -57,14 +62,14 @@ func openable(ctx context.Context, target storetest.Target, described control.De
 	return fmt.Errorf("%w\nexpected one of %s", err, strings.Join(options, ", "))
 }
 
-// tryOpen opens the store in its first class and ends the worker.
-func tryOpen(ctx context.Context, target storetest.Target, d store.Description) error {
+// tryOpen opens the store in a class and ends the worker.
+func tryOpen(ctx context.Context, target storetest.Target, d store.Description, class store.Durability) error {
 	directory, err := os.MkdirTemp(target.TempDir, "assay-open-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(directory)
-	o := control.Open{Driver: d.Name, Endpoints: target.Endpoints, Options: target.Options, Durability: d.Durability[0].Class,
+	o := control.Open{Driver: d.Name, Endpoints: target.Endpoints, Options: target.Options, Durability: class,
 		Handles: control.HandlesPerThread, Threads: 1}
 	if d.HandlesShareable {
 		o.Handles = control.HandlesShared
@@ -73,7 +78,7 @@ func tryOpen(ctx context.Context, target storetest.Target, d store.Description) 
 		o.Directory = directory
 	}
 	if o.Durability == store.D2 {
-		o.LossWindowNS = int64(time.Second)
+		o.LossWindowNS = int64(time.Minute)
 	}
 	w, err := conductor.Start(target.Command, os.Stderr)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 type handle struct{ connection }
 
-func (h *handle) Close() error { return h.close() }
+func (h *handle) Close() error { return h.connection.Close() }
 
 var (
 	errKeyLength = fmt.Errorf("memcached: a key has 1 to %d bytes", keyBytesMax)
@@ -42,7 +42,7 @@ func (h *handle) Put(key, value []byte) error {
 		return err
 	}
 	if string(line) != "STORED" {
-		return h.unexpected("set", line)
+		return h.Unexpected("set", line)
 	}
 	return nil
 }
@@ -58,7 +58,7 @@ func (h *handle) Add(key, value []byte) error {
 	case "NOT_STORED":
 		return store.ErrConflict
 	}
-	return h.unexpected("add", line)
+	return h.Unexpected("add", line)
 }
 
 // CompareAndSwap fetches the value and its token, compares, and stores with the token: the server stores only if the
@@ -84,17 +84,17 @@ func (h *handle) CompareAndSwap(key, old, value []byte) error {
 	case "NOT_FOUND":
 		return store.ErrNotFound
 	}
-	return h.unexpected("cas", line)
+	return h.Unexpected("cas", line)
 }
 
 func (h *handle) Delete(key []byte) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	if err := h.begin(); err != nil {
+	if err := h.Begin(); err != nil {
 		return err
 	}
-	h.request = append(append(append(h.request[:0], "delete "...), key...), "\r\n"...)
+	h.Request = append(append(append(h.Request[:0], "delete "...), key...), "\r\n"...)
 	line, err := h.roundTrip()
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func (h *handle) Delete(key []byte) error {
 	case "NOT_FOUND":
 		return store.ErrNotFound
 	}
-	return h.unexpected("delete", line)
+	return h.Unexpected("delete", line)
 }
 
 // store sends a storage command and returns the line that answers it.
@@ -113,10 +113,10 @@ func (h *handle) store(command string, key, value []byte, token uint64, withToke
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
-	if err := h.begin(); err != nil {
+	if err := h.Begin(); err != nil {
 		return nil, err
 	}
-	r := append(h.request[:0], command...)
+	r := append(h.Request[:0], command...)
 	r = append(r, key...)
 	r = append(r, " 0 0 "...) // flags, and no expiry
 	r = strconv.AppendInt(r, int64(len(value)), 10)
@@ -126,7 +126,7 @@ func (h *handle) store(command string, key, value []byte, token uint64, withToke
 	}
 	r = append(r, "\r\n"...)
 	r = append(r, value...)
-	h.request = append(r, "\r\n"...)
+	h.Request = append(r, "\r\n"...)
 	return h.roundTrip()
 }
 
@@ -135,10 +135,10 @@ func (h *handle) retrieve(command string, key, buf []byte) (value []byte, token 
 	if err := checkKey(key); err != nil {
 		return nil, 0, err
 	}
-	if err := h.begin(); err != nil {
+	if err := h.Begin(); err != nil {
 		return nil, 0, err
 	}
-	h.request = append(append(append(h.request[:0], command...), key...), "\r\n"...)
+	h.Request = append(append(append(h.Request[:0], command...), key...), "\r\n"...)
 	line, err := h.roundTrip()
 	if err != nil {
 		return nil, 0, err
@@ -148,18 +148,18 @@ func (h *handle) retrieve(command string, key, buf []byte) (value []byte, token 
 	}
 	length, token, ok := parseValueLine(line, key, command == "gets ")
 	if !ok {
-		return nil, 0, h.unexpected("get", line)
+		return nil, 0, h.Unexpected("get", line)
 	}
-	value, err = h.readValue(buf[:0], length)
+	value, err = h.ReadValue(buf[:0], length)
 	if err != nil {
 		return nil, 0, err
 	}
-	line, err = h.readLine()
+	line, err = h.ReadLine()
 	if err != nil {
 		return nil, 0, err
 	}
 	if string(line) != "END" {
-		return nil, 0, h.unexpected("get, after the value", line)
+		return nil, 0, h.Unexpected("get, after the value", line)
 	}
 	return value, token, nil
 }

@@ -63,13 +63,13 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	if timeout <= 0 {
 		return nil, fmt.Errorf("memcached: operation_timeout is %v, expected more than 0: %w", timeout, store.ErrRefused)
 	}
-	d := &db{endpoint: c.Endpoints[0], timeout: timeout, control: connection{endpoint: c.Endpoints[0], timeout: timeout}}
+	d := &db{endpoint: c.Endpoints[0], timeout: timeout, control: newConnection(c.Endpoints[0], timeout)}
 	if err := d.open(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("open memcached at %s: %w", d.endpoint, err), d.control.close())
+		return nil, errors.Join(fmt.Errorf("open memcached at %s: %w", d.endpoint, err), d.control.Close())
 	}
 	if c.First && c.Options.Bool("flush_at_open") {
 		if err := d.flush(); err != nil {
-			return nil, errors.Join(fmt.Errorf("empty memcached at %s: %w", d.endpoint, err), d.control.close())
+			return nil, errors.Join(fmt.Errorf("empty memcached at %s: %w", d.endpoint, err), d.control.Close())
 		}
 	}
 	return d, nil
@@ -90,20 +90,20 @@ type db struct {
 func (d *db) Held() (items uint64, known bool) { return d.held, d.heldTold }
 
 func (d *db) open(ctx context.Context) error {
-	if err := d.control.dial(ctx); err != nil {
+	if err := d.control.Dial(ctx); err != nil {
 		return err
 	}
-	if err := d.control.begin(); err != nil {
+	if err := d.control.Begin(); err != nil {
 		return err
 	}
-	d.control.request = append(d.control.request[:0], "version\r\n"...)
+	d.control.Request = append(d.control.Request[:0], "version\r\n"...)
 	line, err := d.control.roundTrip()
 	if err != nil {
 		return err
 	}
 	version, ok := strings.CutPrefix(string(line), "VERSION ")
 	if !ok {
-		return d.control.unexpected("version", line)
+		return d.control.Unexpected("version", line)
 	}
 	d.version = version
 	// A server that does not tell is none that can't be opened.
@@ -119,29 +119,29 @@ func (d *db) open(ctx context.Context) error {
 
 // flush makes every record of the server unreachable; only the option flush_at_open asks for it.
 func (d *db) flush() error {
-	if err := d.control.begin(); err != nil {
+	if err := d.control.Begin(); err != nil {
 		return err
 	}
-	d.control.request = append(d.control.request[:0], "flush_all\r\n"...)
+	d.control.Request = append(d.control.Request[:0], "flush_all\r\n"...)
 	line, err := d.control.roundTrip()
 	if err != nil {
 		return err
 	}
 	if string(line) != "OK" {
-		return d.control.unexpected("flush_all", line)
+		return d.control.Unexpected("flush_all", line)
 	}
 	return nil
 }
 
 func (d *db) Handle() (store.Handle, error) {
-	h := &handle{connection{endpoint: d.endpoint, timeout: d.timeout}}
-	if err := h.dial(context.Background()); err != nil {
+	h := &handle{newConnection(d.endpoint, d.timeout)}
+	if err := h.Dial(context.Background()); err != nil {
 		return nil, err
 	}
 	return h, nil
 }
 
-func (d *db) Close() error { return d.control.close() }
+func (d *db) Close() error { return d.control.Close() }
 
 // Settings are what the server's `stats settings` tells.
 func (d *db) Settings() map[string]string {

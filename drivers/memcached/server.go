@@ -47,11 +47,11 @@ var Program = server.Program{
 
 // ask sends a stats command over a connection of its own.
 func ask(ctx context.Context, i *server.Instance, request string) (told map[string]string, err error) {
-	c := connection{endpoint: i.Endpoint(), timeout: time.Second}
-	if err := c.dial(ctx); err != nil {
+	c := newConnection(i.Endpoint(), time.Second)
+	if err := c.Dial(ctx); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
+	defer func() { err = errors.Join(err, c.Close()) }()
 	told = map[string]string{}
 	err = c.stats(request, func(name, value string) { told[name] = value })
 	return told, err

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/drivers/internal/sqlkv"
 	"assay/store"
 )
 
@@ -29,13 +30,13 @@ func open(t *testing.T, directory string) *db {
 	return s.(*db)
 }
 
-func handleOf(t *testing.T, d *db) *handle {
+func handleOf(t *testing.T, d *db) *sqlkv.Handle {
 	t.Helper()
 	h, err := d.Handle()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h.(*handle)
+	return h.(*sqlkv.Handle)
 }
 
 func recordOf(columns ...string) []byte {
@@ -67,7 +68,7 @@ func columnOf(t *testing.T, record []byte, column int) []byte {
 	return value
 }
 
-func checkAll(t *testing.T, h *handle) {
+func checkAll(t *testing.T, h *sqlkv.Handle) {
 	t.Helper()
 	scanned := 0
 	if err := h.Scan(nil, 10, func(key, record []byte) bool {
@@ -92,7 +93,7 @@ func checkAll(t *testing.T, h *handle) {
 	}
 }
 
-func checkFound(t *testing.T, h *handle, column int, value []byte) {
+func checkFound(t *testing.T, h *sqlkv.Handle, column int, value []byte) {
 	t.Helper()
 	var expected []string
 	for key, record := range records {
@@ -152,7 +153,7 @@ func TestRecordsComeBackAsTheyWerePut(t *testing.T) {
 }
 
 // write writes all records over others, by put and in a batch, and deletes one.
-func write(t *testing.T, h *handle) {
+func write(t *testing.T, h *sqlkv.Handle) {
 	t.Helper()
 	writes := []store.Write{{Key: []byte("gone"), Value: recordOf("007", "7", "", "")}}
 	for key, record := range records {
@@ -179,13 +180,13 @@ func TestColumnsAreSQLitesOwn(t *testing.T) {
 	write(t, h)
 	for column, expected := range []string{"text", "integer", "blob", "text"} {
 		var others int
-		query := fmt.Sprintf("SELECT count(*) FROM %s WHERE typeof(%s) <> ?", h.layout.table, h.layout.names[column])
+		query := fmt.Sprintf("SELECT count(*) FROM %s WHERE typeof(%s) <> ?", d.layout.Table, d.layout.Names[column])
 		if err := d.own.QueryRowContext(t.Context(), query, expected).Scan(&others); err != nil || others != 0 {
 			t.Errorf("column %s: %d values are no %s: %v", columns[column].Name, others, expected, err)
 		}
 	}
 	for column, expected := range []string{"SCAN", "SEARCH"} {
-		for _, query := range []string{h.layout.querySQL(column), h.layout.countSQL(column)} {
+		for _, query := range []string{d.layout.QuerySQL(column), d.layout.CountSQL(column)} {
 			if plan := planOf(t, d, query); !strings.HasPrefix(plan, expected) {
 				t.Errorf("%s: the plan is %q, expected a %s", query, plan, expected)
 			}
@@ -235,7 +236,7 @@ func TestWhatIsRefused(t *testing.T) {
 	h = handleOf(t, d)
 	defer h.Close()
 	for _, record := range [][]byte{nil, recordOf("a", "1", "b"), recordOf("a", "1", "b", "c", "d"), recordOf("a", "one", "b", "c"), recordOf("a", "1", "b", "c")[:9]} {
-		if err := h.Put([]byte("k"), record); !errors.Is(err, errNotARecord) {
+		if err := h.Put([]byte("k"), record); !errors.Is(err, sqlkv.ErrNotARecord) {
 			t.Errorf("%q was put as a record: %v", record, err)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	_ "modernc.org/sqlite" // registers the database/sql driver "sqlite"
 
 	"assay/drivers/internal/fsync"
+	"assay/drivers/internal/sqlkv"
 	"assay/store"
 )
 
@@ -55,7 +56,7 @@ func (Driver) Describe() store.Description {
 		KeyBytesMax:    keyBytesMax,
 		ValueBytesMax:  valueBytesMax,
 		BatchAtomic:    true,
-		Abilities:      store.Probe((*db)(nil), (*handle)(nil)),
+		Abilities:      store.Probe((*db)(nil), (*sqlkv.Handle)(nil)),
 		Note:           "one writer at a time; waiting writers poll with growing sleeps of up to 100 ms and without a queue, so that one may starve for seconds, and tails under concurrent writes are SQLite's waiting, not its work",
 	}
 }
@@ -96,7 +97,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open sqlite: %w", err), closeOwn(own), pool.Close())
 	}
-	return &db{pool: pool, own: own, path: path, synchronous: synchronous, layout: plainLayout}, nil
+	return &db{pool: pool, own: own, path: path, synchronous: synchronous, layout: plain}, nil
 }
 
 // dataSource lets each connection begin with the same pragmas. The library runs them in alphabetical order
@@ -139,7 +140,7 @@ func createTable(ctx context.Context, own *sql.Conn, pageBytes int64) error {
 	if mode != "wal" {
 		return fmt.Errorf("the journal mode stays %q: this filesystem has no shared memory for a write-ahead log", mode)
 	}
-	_, err := own.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS records (k BLOB NOT NULL PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID`)
+	_, err := own.ExecContext(ctx, plain.CreateSQL())
 	return err
 }
 
@@ -154,7 +155,7 @@ type db struct {
 	pool        *sql.DB
 	path        string
 	synchronous string
-	layout      layout // Define changes it, while no handle is open
+	layout      sqlkv.Layout // Define changes it, while no handle is open
 
 	lock sync.Mutex // of own: Inspect may come while Sync runs
 	own  *sql.Conn  // of the store itself, for settings, statistics and syncs

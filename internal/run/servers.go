@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -50,15 +51,21 @@ func (r *running) heldBy(s *spec.Store) uint64 {
 		return 0
 	}
 	defer func() { _ = w.End(r.experiment.StepTimeout) }()
-	var opened control.Opened
-	err = w.Call(control.Request{Command: control.CommandOpen, Open: &control.Open{
-		Driver: s.Driver, Endpoints: s.Endpoints, Durability: s.Description.Durability[0].Class, Options: s.Options,
-		Handles: control.HandlesPerThread, Threads: 1,
-	}}, r.experiment.StepTimeout, &opened)
-	if err != nil || opened.Held == nil {
-		return 0
+	for _, cell := range r.experiment.Cells { // a server may have one class only
+		var opened control.Opened
+		err := w.Call(control.Request{Command: control.CommandOpen, Open: &control.Open{
+			Driver: s.Driver, Endpoints: s.Endpoints, Durability: cell.Durability, LossWindowNS: int64(cell.LossWindow), Options: s.Options,
+			Handles: control.HandlesPerThread, Threads: 1,
+		}}, r.experiment.StepTimeout, &opened)
+		if err == nil && opened.Held != nil {
+			return *opened.Held
+		}
+		var no *control.Error
+		if !errors.As(err, &no) || no.Class != control.ClassRefused {
+			return 0
+		}
 	}
-	return *opened.Held
+	return 0
 }
 
 // removeNumber is the number of the phase that deletes a trial's keys from a server.

@@ -212,7 +212,7 @@ func (t *trial) call(r control.Request, result any) error {
 
 func (t *trial) phases(ctx context.Context) error {
 	first := t.cell.Durability
-	if t.loads() {
+	if t.loads() && !t.store.Description.ServerSetsClass {
 		first = t.store.Description.Durability[0].Class
 	}
 	if err := t.open(first); err != nil {
@@ -248,8 +248,8 @@ func (t *trial) loads() bool {
 	return false
 }
 
-// open opens the store in a durability class. Loads use the driver's weakest one: they are not measured, and a sync a record would
-// take hours.
+// open opens the store in a durability class. Loads use the driver's weakest one, unless the server has one class only: they are not
+// measured, and a sync a record would take hours.
 func (t *trial) open(class store.Durability) error {
 	var opened control.Opened
 	threads := t.cell.Threads

@@ -293,6 +293,10 @@ var behaviours = []behaviour{
 		}
 		return nil
 	}},
+	{name: "lies-one-class", summary: "says that a server's settings decide the class, and opens in two with the same settings", settings: map[string]string{"sync": "maybe"},
+		describe: func(d *store.Description) { d.ServerSetsClass = true }},
+	{name: "lies-no-class", summary: "says that a server's settings decide the class, and opens in none", describe: func(d *store.Description) { d.ServerSetsClass = true },
+		open: func(store.Config) error { return fmt.Errorf("not in this class: %w", store.ErrRefused) }},
 	{name: "lies-settings", summary: "has the same settings in force in each class", settings: map[string]string{"sync": "maybe"}},
 	{name: "lies-abilities", summary: "does not say that it can scan", describe: func(d *store.Description) { d.Abilities.Scan = false }},
 	{name: "lies-description", summary: "has classes out of order and an option whose default is not valid", describe: func(d *store.Description) {

@@ -90,6 +90,7 @@ struct assay_description {
     bool batch_atomic;                               /* others see all of a batch or nothing of it */
     bool write_conflicts;                            /* any operation may end in ASSAY_CONFLICT where others write neighbouring records;
                                                       * a write was then not done */
+    bool server_sets_class; /* the settings that a server runs with decide its classes: opening it in another is refused */
     bool eventual; /* a read may return an older value than the newest acknowledged one, as of a replica */
     uint64_t handles_max;                            /* 0: no limit but memory, as in all that follow */
     uint64_t key_bytes_min;

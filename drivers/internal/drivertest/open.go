@@ -17,7 +17,11 @@ func Config(t testing.TB, d store.Description, class store.Durability, given map
 	if err != nil {
 		t.Fatalf("%s: %v", d.Name, err)
 	}
-	return store.Config{Directory: t.TempDir(), Durability: class, Options: options, Threads: 4, Handles: 4}
+	c := store.Config{Directory: t.TempDir(), Durability: class, Options: options, Threads: 4, Handles: 4}
+	if class == store.D2 {
+		c.LossWindow = time.Minute // longer than any store that syncs in the background needs
+	}
+	return c
 }
 
 // Open opens a store and one handle, and closes both when the test ends.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"assay/store"
 )
 
 // StandIn answers memcached's text protocol, as far as the driver speaks it, and lies where a test wants it to.
@@ -19,10 +21,9 @@ type StandIn struct {
 	// lie, if it returns true, has written the answer to this request line itself (or nothing, for a stall).
 	lie func(request string, w io.Writer) bool
 
-	listener net.Listener
-	lock     sync.Mutex
-	items    map[string]item
-	token    uint64
+	lock  sync.Mutex
+	items map[string]item
+	token uint64
 }
 
 type item struct {
@@ -33,11 +34,30 @@ type item struct {
 // StartStandIn listens on loopback until the test ends.
 func StartStandIn(t testing.TB) *StandIn {
 	t.Helper()
+	s := &StandIn{items: make(map[string]item)}
+	s.Endpoint = listen(t, s.serve)
+	return s
+}
+
+// StandInFor returns the endpoint of a stand-in for the server of a driver that gives a class; "" if there is none.
+func StandInFor(t testing.TB, driver string, class store.Durability) (endpoint string) {
+	t.Helper()
+	switch driver {
+	case "memcached":
+		return StartStandIn(t).Endpoint
+	case "redis":
+		return StartRedisStandIn(t, class).Endpoint
+	}
+	return ""
+}
+
+// listen serves each connection to a port of loopback until the test ends.
+func listen(t testing.TB, serve func(net.Conn)) (endpoint string) {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &StandIn{Endpoint: listener.Addr().String(), listener: listener, items: make(map[string]item)}
 	var connections sync.WaitGroup
 	var open sync.Map
 	connections.Go(func() {
@@ -49,7 +69,8 @@ func StartStandIn(t testing.TB) *StandIn {
 			open.Store(socket, nil)
 			connections.Go(func() {
 				defer open.Delete(socket)
-				s.serve(socket)
+				defer socket.Close()
+				serve(socket)
 			})
 		}
 	})
@@ -60,11 +81,10 @@ func StartStandIn(t testing.TB) *StandIn {
 		open.Range(func(socket, _ any) bool { _ = socket.(net.Conn).Close(); return true })
 		connections.Wait()
 	})
-	return s
+	return listener.Addr().String()
 }
 
 func (s *StandIn) serve(socket net.Conn) {
-	defer socket.Close()
 	r := bufio.NewReader(socket)
 	for {
 		line, err := r.ReadString('\n')

@@ -257,6 +257,7 @@ struct json_object *describe_driver(const struct assay_driver *driver) {
     add_bool(object, "batch_atomic", d->batch_atomic);
     add_limit(object, "batch_max", d->batch_max);
     add_bool(object, "write_conflicts", d->write_conflicts);
+    add_bool(object, "server_sets_class", d->server_sets_class);
     add_bool(object, "eventual", d->eventual);
     add_limit(object, "fixed_disk_bytes", d->fixed_disk_bytes);
     json_object_object_add(object, "abilities", describe_abilities(driver));

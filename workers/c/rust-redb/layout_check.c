@@ -42,6 +42,7 @@ static const struct place header[] = {
     FIELD(assay_description, key_numbers),
     FIELD(assay_description, batch_atomic),
     FIELD(assay_description, write_conflicts),
+    FIELD(assay_description, server_sets_class),
     FIELD(assay_description, eventual),
     FIELD(assay_description, handles_max),
     FIELD(assay_description, key_bytes_min),

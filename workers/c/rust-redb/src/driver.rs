@@ -69,6 +69,7 @@ static DESCRIPTION: Constant<Description> = Constant(Description {
     key_numbers: false,
     batch_atomic: true,
     write_conflicts: false, // one writer at a time
+    server_sets_class: false,
     eventual: false,
     handles_max: 0,
     key_bytes_min: 0,

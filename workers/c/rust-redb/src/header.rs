@@ -67,6 +67,7 @@ pub struct Description {
     pub key_numbers: bool,
     pub batch_atomic: bool,
     pub write_conflicts: bool,
+    pub server_sets_class: bool,
     pub eventual: bool,
     pub handles_max: u64,
     pub key_bytes_min: u64,

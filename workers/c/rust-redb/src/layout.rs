@@ -51,8 +51,8 @@ pub static assay_redb_layout: Constant<[Place; 79]> = Constant(places! {
     DurabilityClaim, "assay_durability_claim": class as "class_", how;
     OptionClaim, "assay_option": name, kind as "type", default_value, help, choices;
     Description, "assay_description": name, summary, library, licence, kind, durability, options, handles_shareable, key_text,
-        key_numbers, batch_atomic, write_conflicts, eventual, handles_max, key_bytes_min, key_bytes_max, value_bytes_max, value_bytes_option,
-        batch_max, fixed_disk_bytes, note;
+        key_numbers, batch_atomic, write_conflicts, server_sets_class, eventual, handles_max, key_bytes_min, key_bytes_max, value_bytes_max,
+        value_bytes_option, batch_max, fixed_disk_bytes, note;
     Config, "assay_config": directory, endpoints, durability, loss_window_ns, threads, handles, first, options;
     Write, "assay_write": key, value, remove;
     RedbDriver, "assay_driver": description, version, open, settings, close, handle_open, handle_close, get, put, remove, batch,

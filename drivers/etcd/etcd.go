@@ -1,0 +1,236 @@
+// Package etcd drives an etcd server with its own Go client, over gRPC.
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/client/v3"
+
+	"assay/drivers/internal/wire"
+	"assay/store"
+)
+
+// Driver connects to a server.
+type Driver struct{}
+
+const (
+	// batchMax is the server's --max-txn-ops.
+	batchMax = 128
+	// valueBytesMax leaves half a MiB of the server's --max-request-bytes, 1.5 MiB, to the key and the request.
+	valueBytesMax = 1 << 20
+	// pageMax is how many records a scan asks for at once.
+	pageMax = 1000
+)
+
+// Describe says what etcd can do.
+func (Driver) Describe() store.Description {
+	return store.Description{
+		Name:    "etcd",
+		Summary: "replicated key-value server (raft, B+tree), gRPC over TCP",
+		Library: "go.etcd.io/etcd/client/v3",
+		Licence: "Apache-2.0",
+		Kind:    store.Server,
+		Durability: []store.DurabilityClaim{
+			{Class: store.D3, How: "fdatasync(2) of the raft log (Save in wal/wal.go) before the reply, on a majority of the members; its metrics show that it does"},
+		},
+		Options: []store.Option{
+			{Name: "operation_timeout", Type: store.Duration, Default: "5s", Help: "deadline of one operation (the client has none of its own)"},
+			{Name: "flush_at_open", Type: store.Bool, Default: "false",
+				Help: "delete all keys at the first opening of each trial: DELETES EVERYTHING ON THE SERVER, whoever stored it. Without it, keys begin with the trial's name, and no other key is touched"},
+		},
+		HandlesShareable: true,
+		KeyBytesMin:      1,
+		ValueBytesMax:    valueBytesMax,
+		BatchAtomic:      true,
+		BatchMax:         batchMax,
+		Abilities:        store.Probe((*db)(nil), (*handle)(nil)),
+		Note: "reads are linearizable, the client's default: each asks a majority; a batch is one transaction, in which etcd takes a key once, so that of two writes of a key the last is sent; " +
+			"one request has at most 1.5 MiB, a batch too; every write keeps the value before it until a compaction, and at the server's quota (2 GiB by default) writes are refused",
+	}
+}
+
+// Open connects, and learns whether the server syncs.
+func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
+	if c.Durability != store.D3 {
+		return nil, fmt.Errorf("etcd can't reach %s: it syncs before each reply, which is D3: %w", c.Durability, store.ErrRefused)
+	}
+	if len(c.Endpoints) != 1 {
+		return nil, fmt.Errorf("etcd: expected one endpoint, got %d: %w", len(c.Endpoints), store.ErrRefused)
+	}
+	d := &db{endpoint: c.Endpoints[0], timeout: c.Options.Duration("operation_timeout")}
+	if d.timeout <= 0 {
+		return nil, fmt.Errorf("etcd: operation_timeout is %v, expected more than 0: %w", d.timeout, store.ErrRefused)
+	}
+	ctx, cancel := context.WithTimeout(ctx, openPatience)
+	defer cancel()
+	if err := d.syncs(ctx); err != nil {
+		return nil, err
+	}
+	client, err := connect(d.endpoint, d.timeout)
+	if err != nil {
+		return nil, failure("connect", err)
+	}
+	d.client = client
+	if err := d.open(ctx, c.First && c.Options.Bool("flush_at_open")); err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	return d, nil
+}
+
+// openPatience is enough to delete many keys.
+const openPatience = time.Minute
+
+// connect opens a client that tries nothing twice.
+func connect(endpoint string, timeout time.Duration) (*clientv3.Client, error) {
+	return clientv3.New(clientv3.Config{Endpoints: []string{"http://" + endpoint}, DialTimeout: timeout, MaxUnaryRetries: 1})
+}
+
+// db has a client of its own for what is no operation.
+type db struct {
+	endpoint string
+	timeout  time.Duration
+	client   *clientv3.Client
+	version  string
+	held     uint64
+}
+
+func (d *db) open(ctx context.Context, flush bool) error {
+	status, err := d.client.Status(ctx, "http://"+d.endpoint)
+	if err != nil {
+		return failure("status", err)
+	}
+	d.version = status.Version
+	all, err := d.client.Get(ctx, "", clientv3.WithFromKey(), clientv3.WithCountOnly())
+	if err != nil {
+		return failure("count keys", err)
+	}
+	d.held = uint64(all.Count)
+	if !flush {
+		return nil
+	}
+	_, err = d.client.Delete(ctx, "", clientv3.WithFromKey())
+	return failure("delete all keys", err)
+}
+
+// syncs refuses a server that was told not to sync (--unsafe-no-fsync, from 3.5 on). It times each sync of its log, and
+// has synced one that is new at its start.
+func (d *db) syncs(ctx context.Context) error {
+	metrics, err := metricsOf(ctx, d.endpoint)
+	if err != nil {
+		return err
+	}
+	if metrics["etcd_disk_wal_fsync_duration_seconds_count"] <= 0 {
+		return fmt.Errorf("etcd at %s can't reach D3: its metrics show no sync of its log; without --unsafe-no-fsync it would: %w", d.endpoint, store.ErrRefused)
+	}
+	return nil
+}
+
+// metricsOf reads the numbers without labels of a server's /metrics.
+func metricsOf(ctx context.Context, endpoint string) (map[string]float64, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+endpoint+"/metrics", nil)
+	if err != nil {
+		return nil, fmt.Errorf("etcd: metrics: %w", err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, failure("metrics", errors.Unwrap(err))
+	}
+	text, err := io.ReadAll(io.LimitReader(response.Body, 16<<20))
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		return nil, fmt.Errorf("etcd: metrics: %w", err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("etcd: metrics: %s", response.Status)
+	}
+	metrics := map[string]float64{}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if number, err := strconv.ParseFloat(value, 64); err == nil {
+			metrics[name] = number
+		}
+	}
+	return metrics, nil
+}
+
+// Held is how many keys there were.
+func (d *db) Held() (records uint64, known bool) { return d.held, true }
+
+// Handle opens one more client, which is one connection.
+func (d *db) Handle() (store.Handle, error) {
+	client, err := connect(d.endpoint, d.timeout)
+	if err != nil {
+		return nil, failure("connect", err)
+	}
+	return &handle{client: client, timeout: d.timeout}, nil
+}
+
+// Settings are what the server tells, which is little.
+func (d *db) Settings() map[string]string {
+	settings := map[string]string{"version": d.version, "driver.operation_timeout": d.timeout.String()}
+	ctx, cancel := context.WithTimeout(context.Background(), d.timeout)
+	defer cancel()
+	if metrics, err := metricsOf(ctx, d.endpoint); err == nil { // what it does not tell is left out
+		settings["quota-backend-bytes"] = strconv.FormatFloat(metrics["etcd_server_quota_backend_bytes"], 'f', -1, 64)
+	}
+	return settings
+}
+
+func (d *db) Close() error { return d.client.Close() }
+
+// counters are what Inspect tells, by the names of /metrics.
+var counters = map[string]string{
+	"etcd_debugging_mvcc_keys_total":                      "records",
+	"etcd_mvcc_db_total_size_in_bytes":                    "file_bytes",
+	"etcd_mvcc_db_total_size_in_use_in_bytes":             "used_bytes",
+	"etcd_disk_wal_fsync_duration_seconds_count":          "wal_syncs",
+	"etcd_disk_wal_fsync_duration_seconds_sum":            "wal_sync_s",
+	"etcd_disk_backend_commit_duration_seconds_count":     "commits",
+	"etcd_disk_backend_commit_duration_seconds_sum":       "commit_s",
+	"etcd_network_client_grpc_received_bytes_total":       "received_bytes",
+	"etcd_network_client_grpc_sent_bytes_total":           "sent_bytes",
+	"etcd_server_proposals_committed_total":               "proposals_committed",
+	"etcd_server_proposals_failed_total":                  "proposals_failed",
+	"etcd_server_proposals_pending":                       "proposals_pending",
+	"etcd_server_leader_changes_seen_total":               "leader_changes",
+	"etcd_server_slow_apply_total":                        "slow_applies",
+	"etcd_server_slow_read_indexes_total":                 "slow_reads",
+	"etcd_debugging_mvcc_db_compaction_keys_total":        "compacted_keys",
+	"process_open_fds":                                    "open_files",
+	"process_resident_memory_bytes":                       "resident_bytes",
+	"process_cpu_seconds_total":                           "cpu_s",
+	"etcd_debugging_snap_save_total_duration_seconds_sum": "snapshot_s",
+}
+
+// Inspect takes numbers of /metrics.
+func (d *db) Inspect() store.Inspection {
+	ctx, cancel := context.WithTimeout(context.Background(), d.timeout)
+	defer cancel()
+	metrics, err := metricsOf(ctx, d.endpoint)
+	if err != nil {
+		return store.Inspection{}
+	}
+	stats := map[string]float64{}
+	for theirs, ours := range counters {
+		if value, told := metrics[theirs]; told {
+			stats[ours] = value
+		}
+	}
+	return store.Inspection{Stats: stats}
+}
+
+func failure(doing string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("etcd: %s: %w", doing, store.ErrTimeout)
+	}
+	return wire.Failure("etcd", doing, err)
+}

@@ -1,0 +1,156 @@
+package etcd_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"assay/drivers/etcd"
+	"assay/drivers/internal/drivertest"
+	"assay/store"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t *testing.T, endpoint string, given map[string]string) (store.Store, store.Handle) {
+	t.Helper()
+	driver := etcd.Driver{}
+	c := drivertest.Config(t, driver.Describe(), store.D3, given)
+	c.Endpoints, c.First = []string{endpoint}, true
+	return drivertest.Open(t, driver, c)
+}
+
+func wantGet(t *testing.T, h store.Handle, key string, want []byte) {
+	t.Helper()
+	got, err := h.Get([]byte(key), nil)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("get %s: %d bytes, %v; want %d bytes", key, len(got), err, len(want))
+	}
+}
+
+func TestTransactions(t *testing.T) {
+	_, h := open(t, drivertest.StartServer(t, etcd.Program, store.D3, nil).Endpoint(), map[string]string{"operation_timeout": "1m"})
+	swap := h.(store.CompareAndSwapper).CompareAndSwap
+	if err := swap([]byte("k"), nil, []byte("v")); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a key that is not there is taken for one with the empty value: %v", err)
+	}
+	must(t, h.(store.Adder).Add([]byte("k"), nil))
+	if err := h.(store.Adder).Add([]byte("k"), nil); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("add of a key that is there: %v", err)
+	}
+	must(t, swap([]byte("k"), nil, []byte("v")))
+	if err := swap([]byte("k"), nil, []byte("w")); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("swap of an old value: %v", err)
+	}
+	var writes []store.Write
+	for i := range 300 { // more than a transaction may have, of fewer keys
+		writes = append(writes, store.Write{Key: fmt.Append(nil, i%100), Value: fmt.Append(nil, "v", i)})
+	}
+	must(t, h.(store.Batcher).Apply(append(writes, store.Write{Key: []byte("k"), Delete: true})))
+	wantGet(t, h, "7", []byte("v207"))
+	if _, err := h.Get([]byte("k"), nil); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("get of a deleted key: %v", err)
+	}
+	longest := make([]byte, etcd.Driver{}.Describe().ValueBytesMax)
+	must(t, h.Put([]byte("long"), longest))
+	wantGet(t, h, "long", longest)
+	if err := h.Put([]byte("long"), append(longest, 0)); err == nil {
+		t.Error("a value above the limit was taken")
+	}
+}
+
+func TestFlushesOnlyWhenTold(t *testing.T) {
+	endpoint := drivertest.StartServer(t, etcd.Program, store.D3, nil).Endpoint()
+	_, h := open(t, endpoint, nil)
+	must(t, h.Put([]byte("key"), []byte("value")))
+	_, again := open(t, endpoint, nil)
+	wantGet(t, again, "key", []byte("value"))
+	s, emptied := open(t, endpoint, map[string]string{"flush_at_open": "true"})
+	if held, known := s.(store.Holder).Held(); held != 1 || !known {
+		t.Errorf("the server is said to have held %d records (known: %v), expected 1", held, known)
+	}
+	if _, err := emptied.Get([]byte("key"), nil); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("after a flush: %v", err)
+	}
+}
+
+// Each acknowledged write of one client is a sync of the log.
+func TestEveryWriteIsSynced(t *testing.T) {
+	s, h := open(t, drivertest.StartServer(t, etcd.Program, store.D3, nil).Endpoint(), map[string]string{"operation_timeout": "1m"})
+	syncs := func() float64 { return s.(store.Inspector).Inspect().Stats["wal_syncs"] }
+	before := syncs()
+	const writes = 50
+	for i := range writes {
+		must(t, h.Put(fmt.Append(nil, i), []byte("v")))
+	}
+	if synced := syncs() - before; synced < writes {
+		t.Errorf("%v syncs of the log for %d writes, one after the other", synced, writes)
+	}
+}
+
+// A server that does not sync, and tells nothing else, is refused.
+func TestAServerThatShowsNoSyncIsRefused(t *testing.T) {
+	for name, metrics := range map[string]string{
+		"none": "etcd_disk_wal_fsync_duration_seconds_count 0\n", "not told": "etcd_server_has_leader 1\n", "no number": "etcd_disk_wal_fsync_duration_seconds_count many\n",
+	} {
+		fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, metrics) }))
+		t.Cleanup(fake.Close)
+		driver := etcd.Driver{}
+		c := drivertest.Config(t, driver.Describe(), store.D3, nil)
+		c.Endpoints = []string{strings.TrimPrefix(fake.URL, "http://")}
+		if _, err := driver.Open(t.Context(), c); !errors.Is(err, store.ErrRefused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// It is less than D3 claims, but what can be seen without a power cut.
+func TestAcknowledgedWritesSurviveTheServersProcess(t *testing.T) {
+	binary, err := etcd.Program.Find()
+	if err != nil {
+		t.Skipf("SKIPPED: %v", err)
+	}
+	drivertest.Killable{Binary: binary, Answers: healthy, Arguments: func(port, directory string) []string {
+		url, peer := "http://127.0.0.1:"+port, "unix://peer:1"
+		return []string{"--data-dir", directory + "/data", "--listen-client-urls", url, "--advertise-client-urls", url,
+			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default=" + peer}
+	}}.KeepsWrites(t, func(endpoint string) (store.Store, store.Handle) { return open(t, endpoint, nil) })
+}
+
+func healthy(endpoint string) bool {
+	response, err := http.Get("http://" + endpoint + "/health")
+	if err != nil {
+		return false
+	}
+	return response.Body.Close() == nil && response.StatusCode == http.StatusOK
+}
+
+func TestRefusals(t *testing.T) {
+	driver := etcd.Driver{}
+	for name, change := range map[string]func(*store.Config){
+		"no endpoint":  func(c *store.Config) { c.Endpoints = nil },
+		"no time":      func(c *store.Config) { c.Options["operation_timeout"] = "0s" },
+		"a weak class": func(c *store.Config) { c.Durability = store.D1 },
+	} {
+		c := drivertest.Config(t, driver.Describe(), store.D3, nil)
+		c.Endpoints = []string{"127.0.0.1:1"}
+		change(&c)
+		if _, err := driver.Open(t.Context(), c); !errors.Is(err, store.ErrRefused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	c := drivertest.Config(t, driver.Describe(), store.D3, nil)
+	c.Endpoints = []string{"127.0.0.1:1"}
+	if _, err := driver.Open(t.Context(), c); err == nil || errors.Is(err, store.ErrRefused) {
+		t.Errorf("nobody listens there: %v", err)
+	}
+}

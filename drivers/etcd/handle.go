@@ -1,0 +1,163 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.etcd.io/etcd/client/v3"
+
+	"assay/store"
+)
+
+// handle is a client, which multiplexes the requests of many threads over one connection.
+type handle struct {
+	client  *clientv3.Client
+	timeout time.Duration
+}
+
+func (h *handle) Close() error { return h.client.Close() }
+
+func (h *handle) begin() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), h.timeout)
+}
+
+var (
+	errKey   = errors.New("etcd: a key has at least one byte")
+	errValue = errors.New("etcd: the value is longer than a request may be with its key")
+)
+
+func check(key, value []byte) error {
+	if len(key) == 0 {
+		return errKey
+	}
+	if len(value) > valueBytesMax {
+		return errValue
+	}
+	return nil
+}
+
+func (h *handle) Get(key, _ []byte) ([]byte, error) {
+	if err := check(key, nil); err != nil {
+		return nil, err
+	}
+	ctx, cancel := h.begin()
+	defer cancel()
+	response, err := h.client.Get(ctx, string(key))
+	if err != nil {
+		return nil, failure("get", err)
+	}
+	if len(response.Kvs) == 0 {
+		return nil, store.ErrNotFound
+	}
+	return response.Kvs[0].Value, nil
+}
+
+func (h *handle) Put(key, value []byte) error {
+	if err := check(key, value); err != nil {
+		return err
+	}
+	ctx, cancel := h.begin()
+	defer cancel()
+	_, err := h.client.Put(ctx, string(key), string(value))
+	return failure("put", err)
+}
+
+func (h *handle) Delete(key []byte) error {
+	if err := check(key, nil); err != nil {
+		return err
+	}
+	ctx, cancel := h.begin()
+	defer cancel()
+	response, err := h.client.Delete(ctx, string(key))
+	if err == nil && response.Deleted == 0 {
+		return store.ErrNotFound
+	}
+	return failure("delete", err)
+}
+
+// Add is a transaction on the key's not being there.
+func (h *handle) Add(key, value []byte) error {
+	if err := check(key, value); err != nil {
+		return err
+	}
+	ctx, cancel := h.begin()
+	defer cancel()
+	response, err := h.client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(string(key)), "=", 0)).Then(clientv3.OpPut(string(key), string(value))).Commit()
+	if err == nil && !response.Succeeded {
+		return store.ErrConflict
+	}
+	return failure("add", err)
+}
+
+// CompareAndSwap is a transaction that the server compares in: one round trip.
+func (h *handle) CompareAndSwap(key, old, value []byte) error {
+	if err := check(key, value); err != nil {
+		return err
+	}
+	ctx, cancel := h.begin()
+	defer cancel()
+	response, err := h.client.Txn(ctx).If(
+		clientv3.Compare(clientv3.CreateRevision(string(key)), ">", 0), // without it, a key that is not there compares as the empty value
+		clientv3.Compare(clientv3.Value(string(key)), "=", string(old)),
+	).Then(clientv3.OpPut(string(key), string(value))).Else(clientv3.OpGet(string(key), clientv3.WithCountOnly())).Commit()
+	switch {
+	case err != nil:
+		return failure("compare and swap", err)
+	case response.Succeeded:
+		return nil
+	case response.Responses[0].GetResponseRange().Count == 0:
+		return store.ErrNotFound
+	}
+	return store.ErrConflict
+}
+
+// Apply is one transaction. It takes each key once: nobody can see the writes before the last.
+func (h *handle) Apply(writes []store.Write) error {
+	if len(writes) == 0 {
+		return nil
+	}
+	last := make(map[string]int, len(writes))
+	for i := range writes {
+		if err := check(writes[i].Key, writes[i].Value); err != nil {
+			return err
+		}
+		last[string(writes[i].Key)] = i
+	}
+	operations := make([]clientv3.Op, 0, len(last))
+	for i := range writes {
+		key := string(writes[i].Key)
+		switch {
+		case last[key] != i:
+		case writes[i].Delete:
+			operations = append(operations, clientv3.OpDelete(key))
+		default:
+			operations = append(operations, clientv3.OpPut(key, string(writes[i].Value)))
+		}
+	}
+	ctx, cancel := h.begin()
+	defer cancel()
+	_, err := h.client.Txn(ctx).Then(operations...).Commit()
+	return failure("batch", err)
+}
+
+// Scan asks for as many records as the caller will take, and for more behind them if it goes on.
+func (h *handle) Scan(start []byte, limit int, visit func(key, value []byte) bool) error {
+	for from := string(start); ; {
+		ctx, cancel := h.begin()
+		response, err := h.client.Get(ctx, from, clientv3.WithFromKey(), clientv3.WithLimit(int64(min(max(limit, 1), pageMax))))
+		cancel()
+		if err != nil {
+			return failure("scan", err)
+		}
+		for _, record := range response.Kvs {
+			if !visit(record.Key, record.Value) {
+				return nil
+			}
+			from = string(record.Key) + "\x00"
+		}
+		if !response.More {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,413 @@
+package sqlkv
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"assay/store"
+)
+
+// Connection is one session with a database. After a failure that leaves its state unknown it is
+// [Connection.Broken]: the handle gives it up, and its next operation connects anew, within that
+// operation's own time.
+type Connection interface {
+	// Prepare readies a statement with parameters of these kinds.
+	Prepare(text string, parameters []Kind) (Statement, error)
+	// Apply does all of calls, in order, or nothing of them.
+	Apply(calls []Call) error
+	Broken() bool
+	Close() error
+}
+
+// Statement is a prepared statement. Errors wrap [store.ErrConflict] and [store.ErrTimeout] where the
+// database means that.
+type Statement interface {
+	// Exec returns how many rows the statement found.
+	Exec(arguments [][]byte) (rows int64, err error)
+	// Query calls visit for each row until visit returns false. The row is valid during visit only;
+	// integers are in decimal.
+	Query(arguments [][]byte, visit func(row [][]byte) bool) error
+}
+
+// Call is a statement of a batch, with its arguments.
+type Call struct {
+	Statement Statement
+	Arguments [][]byte
+}
+
+// Handle does the operations of a layout over a connection of its own. Statements are prepared when
+// they are first used, so that a handle for one operation prepares one.
+type Handle struct {
+	layout  *Layout
+	connect func() (Connection, error)
+	link    *Link
+
+	connection Connection
+	statements [query]Statement  // by operation; nil: not used yet
+	asking     map[use]Statement // of queries and counts
+
+	arguments [][]byte
+	record    []byte // in its encoded form
+	start     []byte // of a scan
+	limit     []byte // in decimal
+	key       [1][]byte
+	calls     []Call
+
+	// The state of a visit, and the visitors, bound once: a closure an operation would be an allocation.
+	buf      []byte
+	found    bool
+	number   uint64
+	failed   error
+	visitGet func(row [][]byte) bool
+	visitOne func(row [][]byte) bool
+}
+
+// use is what a statement that asks by a column is for.
+type use struct {
+	operation operation
+	column    int
+}
+
+type operation byte
+
+const (
+	get operation = iota
+	put
+	add
+	swap
+	remove
+	there
+	scan
+	query // this and what follows ask by a column
+	count
+)
+
+// NewHandle connects. The connections that connect makes are dialed by link.
+func NewHandle(l *Layout, link *Link, connect func() (Connection, error)) (*Handle, error) {
+	h := &Handle{layout: l, connect: connect, link: link}
+	h.visitGet = func(row [][]byte) bool {
+		h.found, h.buf = true, h.layout.join(h.buf[:0], row)
+		return false
+	}
+	h.visitOne = func(row [][]byte) bool {
+		h.found = true
+		h.number, h.failed = strconv.ParseUint(string(row[0]), 10, 64)
+		return false
+	}
+	h.link.Begin()
+	return h, h.open()
+}
+
+func (h *Handle) open() (err error) {
+	h.statements, h.asking = [query]Statement{}, map[use]Statement{}
+	h.connection, err = h.connect()
+	return h.outcome("connect", err)
+}
+
+// Close closes the connection.
+func (h *Handle) Close() error {
+	if h.connection == nil {
+		return nil
+	}
+	h.link.Begin()
+	err := h.connection.Close()
+	h.connection = nil
+	return err
+}
+
+// begin starts an operation's time, and returns its statement.
+func (h *Handle) begin(o operation, column int) (Statement, error) {
+	h.link.Begin()
+	if h.connection == nil {
+		if err := h.open(); err != nil {
+			return nil, err
+		}
+	}
+	return h.statement(o, column)
+}
+
+func (h *Handle) statement(o operation, column int) (Statement, error) {
+	if o < query && h.statements[o] != nil {
+		return h.statements[o], nil
+	}
+	if s, prepared := h.asking[use{o, column}]; o >= query && prepared {
+		return s, nil
+	}
+	text, kinds := h.layout.statement(o, column)
+	s, err := h.connection.Prepare(text, kinds)
+	if err != nil {
+		return nil, h.outcome("prepare", err)
+	}
+	if o < query {
+		h.statements[o] = s
+	} else {
+		h.asking[use{o, column}] = s
+	}
+	return s, nil
+}
+
+// statement returns a statement's text and the kinds of its parameters.
+func (l *Layout) statement(o operation, column int) (text string, kinds []Kind) {
+	columns := l.kinds()
+	switch o {
+	case get:
+		return l.GetSQL(), []Kind{Blob}
+	case put:
+		return l.PutSQL(), append([]Kind{Blob}, columns...)
+	case add:
+		return l.AddSQL(), append([]Kind{Blob}, columns...)
+	case swap:
+		return l.SwapSQL(), append(append(append([]Kind{}, columns...), Blob), columns...)
+	case remove:
+		return l.DeleteSQL(), []Kind{Blob}
+	case there:
+		return l.ThereSQL(), []Kind{Blob}
+	case scan:
+		return l.ScanSQL(), []Kind{Blob, Integer}
+	case query:
+		return l.QuerySQL(column), []Kind{columns[column], Integer}
+	default:
+		return l.CountSQL(column), []Kind{columns[column]}
+	}
+}
+
+// outcome gives a broken connection up, and says what a failure was.
+func (h *Handle) outcome(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	late := h.link.Late()
+	if late {
+		h.link.Drop() // a late answer must not be taken for the next operation's
+	}
+	if h.connection != nil && (late || h.connection.Broken()) {
+		_ = h.connection.Close() // it is broken: the failure that broke it is told
+		h.connection = nil
+	}
+	if late {
+		return fmt.Errorf("%s: %s: %w", h.layout.Dialect.Name, doing, store.ErrTimeout)
+	}
+	return fmt.Errorf("%s: %s: %w", h.layout.Dialect.Name, doing, err)
+}
+
+// Get reads the value of a key.
+func (h *Handle) Get(key, buf []byte) ([]byte, error) {
+	s, err := h.begin(get, 0)
+	if err != nil {
+		return nil, err
+	}
+	h.found, h.buf, h.key[0] = false, buf, blob(key)
+	err = s.Query(h.key[:], h.visitGet)
+	value := h.buf
+	h.buf, h.key[0] = nil, nil
+	if err != nil {
+		return nil, h.outcome("get", err)
+	}
+	if !h.found {
+		return nil, store.ErrNotFound
+	}
+	return value, nil
+}
+
+// row makes arguments of a key and a value.
+func (h *Handle) row(arguments [][]byte, key, value []byte) ([][]byte, error) {
+	d := h.layout.Dialect
+	if len(key) > d.KeyBytesMax {
+		return arguments, fmt.Errorf("%s: the key is longer than %d bytes", d.Name, d.KeyBytesMax)
+	}
+	if len(value) > d.ValueBytesMax {
+		return arguments, fmt.Errorf("%s: the value is longer than %d bytes", d.Name, d.ValueBytesMax)
+	}
+	return h.layout.split(append(arguments, blob(key)), value)
+}
+
+// store does a put or an add.
+func (h *Handle) store(o operation, doing string, key, value []byte) (rows int64, err error) {
+	if h.arguments, err = h.row(h.arguments[:0], key, value); err != nil {
+		return 0, err
+	}
+	s, err := h.begin(o, 0)
+	if err != nil {
+		return 0, err
+	}
+	rows, err = s.Exec(h.arguments)
+	clear(h.arguments) // nothing of the caller's is kept
+	return rows, h.outcome(doing, err)
+}
+
+// Put stores a value, whether the key is there or not.
+func (h *Handle) Put(key, value []byte) error {
+	_, err := h.store(put, "put", key, value)
+	return err
+}
+
+// Add stores a value if the key is absent.
+func (h *Handle) Add(key, value []byte) error {
+	rows, err := h.store(add, "add", key, value)
+	if err == nil && rows == 0 {
+		return store.ErrConflict
+	}
+	return err
+}
+
+// Delete removes a key. The database tells how many rows it found.
+func (h *Handle) Delete(key []byte) error {
+	s, err := h.begin(remove, 0)
+	if err != nil {
+		return err
+	}
+	h.key[0] = blob(key)
+	rows, err := s.Exec(h.key[:])
+	h.key[0] = nil
+	if err == nil && rows == 0 {
+		return store.ErrNotFound
+	}
+	return h.outcome("delete", err)
+}
+
+// CompareAndSwap is one UPDATE that names the old value. Where it finds no row, a second statement
+// asks if the key is there at all.
+func (h *Handle) CompareAndSwap(key, old, value []byte) (err error) {
+	if len(value) > h.layout.Dialect.ValueBytesMax {
+		return fmt.Errorf("%s: the value is longer than %d bytes", h.layout.Dialect.Name, h.layout.Dialect.ValueBytesMax)
+	}
+	if h.arguments, err = h.layout.split(h.arguments[:0], value); err != nil {
+		return err
+	}
+	h.arguments = append(h.arguments, blob(key))
+	if h.arguments, err = h.layout.split(h.arguments, old); err != nil {
+		return err
+	}
+	s, err := h.begin(swap, 0)
+	if err != nil {
+		return err
+	}
+	rows, err := s.Exec(h.arguments)
+	clear(h.arguments)
+	if err != nil || rows > 0 {
+		return h.outcome("compare and swap", err)
+	}
+	if s, err = h.statement(there, 0); err != nil {
+		return err
+	}
+	h.found, h.key[0] = false, blob(key)
+	err = s.Query(h.key[:], h.visitOne)
+	h.key[0] = nil
+	switch {
+	case err != nil:
+		return h.outcome("compare and swap", err)
+	case h.found:
+		return store.ErrConflict
+	}
+	return store.ErrNotFound
+}
+
+// Apply is one transaction.
+func (h *Handle) Apply(writes []store.Write) error {
+	h.link.Begin()
+	if h.connection == nil {
+		if err := h.open(); err != nil {
+			return err
+		}
+	}
+	if len(writes) == 0 {
+		return nil
+	}
+	h.arguments, h.calls = h.arguments[:0], h.calls[:0]
+	for _, w := range writes {
+		o, from := put, len(h.arguments)
+		var err error
+		if w.Delete {
+			o, h.arguments = remove, append(h.arguments, blob(w.Key))
+		} else if h.arguments, err = h.row(h.arguments, w.Key, w.Value); err != nil {
+			return err
+		}
+		s, err := h.statement(o, 0)
+		if err != nil {
+			return err
+		}
+		h.calls = append(h.calls, Call{s, h.arguments[from:len(h.arguments):len(h.arguments)]})
+	}
+	err := h.connection.Apply(h.calls)
+	clear(h.arguments)
+	clear(h.calls)
+	return h.outcome("batch", err)
+}
+
+// Scan asks for as many records as the caller will take, and again from behind the last one if it
+// takes more: without a LIMIT the server would send all that follow.
+func (h *Handle) Scan(start []byte, limit int, visit func(key, value []byte) bool) error {
+	limit = max(limit, 1)
+	if h.layout.Dialect.RowByRow {
+		return h.visitRecords(scan, 0, start, math.MaxInt, visit)
+	}
+	h.start = append(h.start[:0], start...)
+	for {
+		seen, more := 0, true
+		err := h.visitRecords(scan, 0, h.start, limit, func(key, value []byte) bool {
+			seen++
+			if more = visit(key, value); more && seen == limit {
+				h.start = append(append(h.start[:0], key...), 0) // the next key that can be
+			}
+			return more
+		})
+		if err != nil || !more || seen < limit {
+			return err
+		}
+	}
+}
+
+// visitRecords does a scan or a query: the first column of its rows is the key.
+func (h *Handle) visitRecords(o operation, column int, from []byte, limit int, visit func(key, record []byte) bool) error {
+	s, err := h.begin(o, column)
+	if err != nil {
+		return err
+	}
+	h.arguments = append(h.arguments[:0], blob(from))
+	if !h.layout.Dialect.RowByRow {
+		h.limit = strconv.AppendInt(h.limit[:0], int64(limit), 10)
+		h.arguments = append(h.arguments, h.limit)
+	}
+	seen := 0
+	err = s.Query(h.arguments, func(row [][]byte) bool {
+		seen++
+		h.record = h.layout.join(h.record[:0], row[1:])
+		return visit(row[0], h.record) && seen < limit
+	})
+	clear(h.arguments)
+	return h.outcome("scan", err)
+}
+
+var errNoColumns = errors.New("no columns were defined")
+
+func (h *Handle) askable(column int, value []byte) error {
+	if !h.layout.hasColumns() {
+		return fmt.Errorf("%s: %w", h.layout.Dialect.Name, errNoColumns)
+	}
+	return h.layout.check(column, value)
+}
+
+// Query looks through the whole table where the column has no index.
+func (h *Handle) Query(column int, value []byte, limit int, visit func(key, record []byte) bool) error {
+	if err := h.askable(column, value); err != nil {
+		return err
+	}
+	return h.visitRecords(query, column, value, limit, visit)
+}
+
+// Count lets the database count.
+func (h *Handle) Count(column int, value []byte) (records uint64, err error) {
+	if err := h.askable(column, value); err != nil {
+		return 0, err
+	}
+	s, err := h.begin(count, column)
+	if err != nil {
+		return 0, err
+	}
+	h.key[0], h.number, h.failed = blob(value), 0, nil
+	err = s.Query(h.key[:], h.visitOne)
+	h.key[0] = nil
+	return h.number, h.outcome("count", errors.Join(err, h.failed))
+}

@@ -1,0 +1,85 @@
+package sqlkv
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"time"
+)
+
+// Link makes a handle's sockets, and bounds each operation's time. Libraries bound it by a context,
+// which costs a goroutine or a microsecond an operation; a deadline on the socket does not.
+type Link struct {
+	timeout time.Duration
+	socket  *socket
+	late    bool
+}
+
+// NewLink returns a link with no socket yet.
+func NewLink(timeout time.Duration) *Link { return &Link{timeout: timeout} }
+
+// socket has all methods of a TCP connection, so that libraries find what they look for in it.
+type socket struct {
+	*net.TCPConn
+	link *Link
+}
+
+func (s *socket) Read(p []byte) (int, error) {
+	n, err := s.TCPConn.Read(p)
+	return n, s.link.note(err)
+}
+
+func (s *socket) Write(p []byte) (int, error) {
+	n, err := s.TCPConn.Write(p)
+	return n, s.link.note(err)
+}
+
+func (l *Link) note(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		l.late = true
+	}
+	return err
+}
+
+// Dial is what a library connects by. The operation that waits for it has begun.
+func (l *Link) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := net.Dialer{Timeout: l.timeout}
+	connection, err := dialer.DialContext(ctx, network, address)
+	if err != nil {
+		var failure net.Error
+		l.late = l.late || errors.As(err, &failure) && failure.Timeout()
+		return nil, withoutPort(err)
+	}
+	l.socket = &socket{connection.(*net.TCPConn), l}
+	return l.socket, l.socket.SetDeadline(time.Now().Add(l.timeout))
+}
+
+// withoutPort leaves the local port out of a message, which would make each one a message of its own.
+func withoutPort(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Err
+	}
+	return err
+}
+
+// Begin starts an operation's time.
+func (l *Link) Begin() {
+	l.late = false
+	if l.socket != nil {
+		// It fails on a closed socket only, which the operation then meets.
+		_ = l.socket.SetDeadline(time.Now().Add(l.timeout))
+	}
+}
+
+// Late says if the operation's time was over.
+func (l *Link) Late() bool { return l.late }
+
+// Drop closes the socket.
+func (l *Link) Drop() {
+	if l.socket != nil {
+		_ = l.socket.Close() // nothing more is expected of it
+		l.socket = nil
+	}
+}

@@ -1,0 +1,242 @@
+// Package wire is the lean client's side of a text protocol over TCP: one connection with one request on its way at a
+// time, one buffer for what is sent, one for what is read, and no allocation in the steady path. Drivers of servers put
+// their protocol on it.
+package wire
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"assay/store"
+)
+
+// Connection is one TCP connection. After any failure that leaves the place in the stream unknown it is given up, so
+// that a late answer is never taken for that of the next request; the next operation connects anew, within its own time.
+// Nothing is ever sent twice.
+type Connection struct {
+	Server   string // its name, which messages begin with
+	Endpoint string
+	Timeout  time.Duration // of one operation, and of connecting
+	// Greet is what a new connection is to say before its first request. Optional.
+	Greet func(*Connection) error
+
+	// Request is what [Connection.Send] sends. It is reused: build it on Request[:0].
+	Request []byte
+
+	socket     net.Conn // nil: given up
+	answer     []byte   // what was read of the socket
+	start, end int      // answer[start:end] is not consumed yet
+}
+
+// lineBytesMax is more than any line of the protocols that is asked for.
+const lineBytesMax = 8 << 10
+
+// Dial connects, and greets.
+func (c *Connection) Dial(ctx context.Context) error {
+	dialer := net.Dialer{Timeout: c.Timeout}
+	socket, err := dialer.DialContext(ctx, "tcp", c.Endpoint)
+	if err != nil {
+		return c.failure("connect", err)
+	}
+	c.Use(socket)
+	if c.Greet == nil {
+		return nil
+	}
+	// The request that the connection is for may stand in c.Request already.
+	waiting := c.Request
+	c.Request = nil
+	err = errors.Join(c.setDeadline(), c.Greet(c))
+	c.Request = waiting
+	if err != nil {
+		return errors.Join(err, c.Close())
+	}
+	return nil
+}
+
+// Use speaks over a connection that is there already.
+func (c *Connection) Use(socket net.Conn) {
+	c.socket, c.start, c.end = socket, 0, 0
+	if c.answer == nil {
+		c.answer = make([]byte, 16<<10)
+	}
+}
+
+// Close closes the connection, if it is there.
+func (c *Connection) Close() error {
+	if c.socket == nil {
+		return nil
+	}
+	err := c.socket.Close()
+	c.socket = nil
+	return err
+}
+
+// Connected reports whether the connection was not given up.
+func (c *Connection) Connected() bool { return c.socket != nil }
+
+// Begin starts the operation's time, on a new connection where the last one was given up.
+func (c *Connection) Begin() error {
+	if c.socket == nil {
+		if err := c.Dial(context.Background()); err != nil {
+			return err
+		}
+	}
+	return c.setDeadline()
+}
+
+func (c *Connection) setDeadline() error {
+	if err := c.socket.SetDeadline(time.Now().Add(c.Timeout)); err != nil {
+		return c.GiveUp("set deadline", err)
+	}
+	return nil
+}
+
+// Send sends the request.
+func (c *Connection) Send() error {
+	if c.start != c.end {
+		return c.GiveUp("send", errors.New("the server had sent more than was asked for"))
+	}
+	if _, err := c.socket.Write(c.Request); err != nil {
+		return c.GiveUp("send", err)
+	}
+	return nil
+}
+
+// GiveUp closes the connection.
+func (c *Connection) GiveUp(doing string, err error) error {
+	failure := c.failure(doing, err)
+	if closing := c.Close(); closing != nil {
+		return errors.Join(failure, closing)
+	}
+	return failure
+}
+
+// Unexpected gives the connection up over an answer that the protocol does not allow here.
+func (c *Connection) Unexpected(doing string, answer []byte) error {
+	return c.GiveUp(doing, fmt.Errorf("unexpected answer %q", Printable(answer)))
+}
+
+// Answered is an error that the server told, in its own words.
+func (c *Connection) Answered(line []byte) error {
+	return fmt.Errorf("%s: the server answers: %s", c.Server, Printable(line))
+}
+
+// Printable is the beginning of an answer, for a message.
+func Printable(answer []byte) string {
+	const enough = 120
+	return strings.ToValidUTF8(string(answer[:min(len(answer), enough)]), "?")
+}
+
+func (c *Connection) failure(doing string, err error) error { return Failure(c.Server, doing, err) }
+
+// Failure says what failed, as a timeout where it is one. Each cause has one text, since messages are counted.
+func Failure(server, doing string, err error) error {
+	var network net.Error
+	if errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &network) && network.Timeout() {
+		return fmt.Errorf("%s: %s: %w", server, doing, store.ErrTimeout)
+	}
+	// The socket's own message names the local port, which would make each one a message of its own.
+	var op *net.OpError
+	if errors.As(err, &op) {
+		err = op.Err
+	}
+	return fmt.Errorf("%s: %s: %w", server, doing, err)
+}
+
+// ReadLine returns the next line without its end, valid until the next read.
+func (c *Connection) ReadLine() ([]byte, error) {
+	searched := 0
+	for {
+		if at := bytes.IndexByte(c.answer[c.start+searched:c.end], '\n'); at >= 0 {
+			line := c.answer[c.start : c.start+searched+at]
+			c.start += searched + at + 1
+			if len(line) == 0 || line[len(line)-1] != '\r' {
+				return nil, c.Unexpected("read answer", line)
+			}
+			return line[:len(line)-1], nil
+		}
+		searched = c.end - c.start
+		if searched > lineBytesMax {
+			return nil, c.Unexpected("read answer", c.answer[c.start:c.end])
+		}
+		if err := c.fill(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// fill reads more of the socket behind what is there already.
+func (c *Connection) fill() error {
+	if c.start > 0 {
+		copy(c.answer, c.answer[c.start:c.end])
+		c.start, c.end = 0, c.end-c.start
+	}
+	n, err := c.socket.Read(c.answer[c.end:])
+	c.end += n
+	if n > 0 {
+		return nil
+	}
+	if errors.Is(err, io.EOF) {
+		err = errors.New("the server closed the connection")
+	}
+	return c.GiveUp("read answer", err)
+}
+
+// ReadValue appends length bytes to into, and consumes the line end after them.
+func (c *Connection) ReadValue(into []byte, length int) ([]byte, error) {
+	for length > 0 {
+		if c.start == c.end {
+			// The rest of a long value goes where it belongs, without a stop in between.
+			if length >= len(c.answer) {
+				return c.readLongValue(into, length)
+			}
+			if err := c.fill(); err != nil {
+				return nil, err
+			}
+		}
+		n := min(length, c.end-c.start)
+		into = append(into, c.answer[c.start:c.start+n]...)
+		c.start += n
+		length -= n
+	}
+	return into, c.readValueEnd()
+}
+
+// readLongValue grows into step by step, so that a garbled length does not take the memory before the bytes came.
+func (c *Connection) readLongValue(into []byte, length int) ([]byte, error) {
+	const step = 1 << 20
+	for length > 0 {
+		n := min(length, step)
+		from := len(into)
+		if cap(into)-from < n {
+			into = append(into, make([]byte, n)...)
+		} else {
+			into = into[:from+n]
+		}
+		if _, err := io.ReadFull(c.socket, into[from:]); err != nil {
+			return nil, c.GiveUp("read value", err)
+		}
+		length -= n
+	}
+	return into, c.readValueEnd()
+}
+
+func (c *Connection) readValueEnd() error {
+	for c.end-c.start < 2 {
+		if err := c.fill(); err != nil {
+			return err
+		}
+	}
+	if c.answer[c.start] != '\r' || c.answer[c.start+1] != '\n' {
+		return c.Unexpected("read value's end", c.answer[c.start:c.start+2])
+	}
+	c.start += 2
+	return nil
+}

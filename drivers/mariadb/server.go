@@ -1,0 +1,125 @@
+package mariadb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/go-sql-driver/mysql"
+
+	"assay/internal/server"
+	"assay/store"
+)
+
+// Program is the MariaDB server. Its superuser can't log in over the network, where it could write
+// files. The user who runs Assay can, without a password, from this machine, and may do what the driver
+// needs.
+var Program = server.Program{
+	Driver:     "mariadb",
+	Binaries:   []string{"mariadbd"},
+	Packages:   []string{"mariadb-server"},
+	NotAsRoot:  []string{"mysql", "nobody"},
+	StopSignal: syscall.SIGKILL, // an orderly end writes all pages, and nothing is kept
+	AnySetting: true,
+	Options: []store.Option{
+		{Name: "buffer_pool_bytes", Type: store.Bytes, Default: "128MiB", Help: "innodb_buffer_pool_size: the server's page cache; most of the memory is usual for a tuned server"},
+		{Name: "log_file_bytes", Type: store.Bytes, Default: "96MiB", Help: "innodb_log_file_size: a small log makes checkpoints frequent"},
+		{Name: "connections_max", Type: store.Int, Default: "151", Help: "max_connections"},
+		{Name: "flush_log_at_commit", Type: store.Int, Default: "1", Help: "innodb_flush_log_at_trx_commit: 0 for D0, 2 for D1, 1 for D3; the cell's class sets it"},
+	},
+	Class: func(class store.Durability) (map[string]string, bool) {
+		values, reached := flushes[class]
+		if !reached {
+			return nil, false
+		}
+		return map[string]string{"flush_log_at_commit": values[0]}, true
+	},
+	Asked: func(i *server.Instance) map[string]string {
+		return map[string]string{
+			"innodb_buffer_pool_size": bytes(i, "buffer_pool_bytes"), "innodb_log_file_size": bytes(i, "log_file_bytes"),
+			"max_connections": i.Options["connections_max"], "innodb_flush_log_at_trx_commit": i.Options["flush_log_at_commit"],
+			"bind_address": server.Host, "port": strconv.Itoa(i.Port), "skip_name_resolve": "ON",
+		}
+	},
+	Prepare: func(ctx context.Context, i *server.Instance) error {
+		err := i.Run(ctx, "mariadb-install-db", "--no-defaults", "--datadir="+dataDirectory(i), "--auth-root-authentication-method=socket",
+			"--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size="+bytes(i, "log_file_bytes"))
+		if err != nil {
+			return err
+		}
+		text := fmt.Sprintf("CREATE USER IF NOT EXISTS %s@'%s';\nGRANT CREATE, DROP, INDEX, SELECT, INSERT, UPDATE, DELETE, PROCESS ON *.* TO %[1]s@'%[2]s';\n",
+			"'"+strings.ReplaceAll(ownUser(), "'", "''")+"'", server.Host)
+		return os.WriteFile(filepath.Join(i.Directory, "users.sql"), []byte(text), 0o644)
+	},
+	Command: func(i *server.Instance) (arguments, environment []string) {
+		arguments = []string{"--no-defaults", "--datadir=" + dataDirectory(i), "--socket=socket", "--pid-file=" + filepath.Join(i.Directory, "pid"),
+			"--init-file=" + filepath.Join(i.Directory, "users.sql")}
+		for name, value := range i.Asked {
+			arguments = append(arguments, "--"+name+"="+value)
+		}
+		return arguments, nil
+	},
+	Ready: func(ctx context.Context, i *server.Instance) error {
+		_, err := ask(ctx, i, "SELECT 1, 1")
+		return err
+	},
+	Settings: func(ctx context.Context, i *server.Instance) (map[string]string, error) {
+		return ask(ctx, i, "SHOW GLOBAL VARIABLES")
+	},
+	Same: func(_, asked, told string) bool { return meaning(asked) == meaning(told) },
+}
+
+func dataDirectory(i *server.Instance) string { return filepath.Join(i.Directory, "data") }
+
+func bytes(i *server.Instance, option string) string {
+	return strconv.FormatInt(i.Options.Bytes(option), 10)
+}
+
+// ask returns the first two columns of an answer's rows, to the user who runs Assay.
+func ask(ctx context.Context, i *server.Instance, text string) (told map[string]string, err error) {
+	config := mysql.NewConfig()
+	config.Net, config.Addr, config.User, config.Logger = "tcp", i.Endpoint(), ownUser(), &mysql.NopLogger{}
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return nil, err
+	}
+	pool := sql.OpenDB(connector)
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	rows, err := pool.QueryContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	told = map[string]string{}
+	for rows.Next() {
+		var name, value sql.NullString
+		if err := rows.Scan(&name, &value); err != nil {
+			return nil, errors.Join(err, rows.Close())
+		}
+		told[name.String] = value.String
+	}
+	return told, errors.Join(rows.Err(), rows.Close())
+}
+
+// meaning is what a setting's text says: sizes may have a letter behind them, and switches are told as words.
+func meaning(text string) string {
+	switch upper := strings.ToUpper(strings.TrimSpace(text)); upper {
+	case "ON", "TRUE", "1":
+		return "1"
+	case "OFF", "FALSE", "0":
+		return "0"
+	default:
+		digits := strings.TrimRight(upper, "KMGT")
+		shift, known := map[string]int{"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[upper[len(digits):]]
+		n, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil || !known {
+			return strings.TrimSpace(text)
+		}
+		return strconv.FormatInt(n<<shift, 10)
+	}
+}

@@ -1,0 +1,264 @@
+// Package postgres drives a PostgreSQL server through jackc/pgx: a table of keys and values, or of
+// records with typed columns, in a schema of Assay's own.
+//
+//	postgres.go    the driver: options, limits, opening
+//	class.go       which durability class a session has, as the server tells it
+//	schema.go      the schema: made, recognised, dropped
+//	connection.go  the lean client: pgx's connection without database/sql
+//	inspect.go     settings and statistics, as the server tells them
+//	server.go      the server, for trials that start one
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"golang.org/x/sys/unix"
+
+	"assay/drivers/internal/sqlkv"
+	"assay/store"
+)
+
+// Driver connects to a server.
+type Driver struct{}
+
+// An entry of a B-tree has at most 2,704 bytes (BTMaxItemSize, access/nbtree.h), of which 8 are its
+// header, 4 the key's length and 4 padding. Long keys that compress would fit, and others not, so that
+// the limit is that of keys that don't.
+const (
+	keyBytesMax   = 2688
+	valueBytesMax = 64 << 20 // a bytea may have 1 GiB; the driver holds to less, which a test can store
+)
+
+var dialect = sqlkv.Dialect{
+	Name: "postgres", Quote: `"`, Numbered: true,
+	KeyType: "bytea NOT NULL PRIMARY KEY",
+	// Collation C compares bytes; another one orders by a language, and costs more.
+	Types: map[store.ColumnType]string{
+		store.TextColumn: `text COLLATE "C"`, store.IntegerColumn: "bigint", store.BytesColumn: "bytea",
+	},
+	Overwrite:   sqlkv.OnConflict,
+	Skip:        "ON CONFLICT DO NOTHING",
+	KeyBytesMax: keyBytesMax, ValueBytesMax: valueBytesMax,
+}
+
+// Describe says what PostgreSQL can do.
+func (Driver) Describe() store.Description {
+	return store.Description{
+		Name:    "postgres",
+		Summary: "PostgreSQL server: heap table with a B-tree index, write-ahead log, through jackc/pgx",
+		Library: "postgresql", // the server: its version is the one that counts
+		Licence: "PostgreSQL",
+		Kind:    store.Server,
+		// https://www.postgresql.org/docs/15/runtime-config-wal.html. synchronous_commit is the session's,
+		// and the driver sets it; fsync and full_page_writes are the server's, and it reads them.
+		Durability: []store.DurabilityClaim{
+			{Class: store.D0, How: "synchronous_commit=off in each session: a commit waits in the server's memory, and a crash of the server loses up to 3 × wal_writer_delay"},
+			{Class: store.D1, How: "synchronous_commit=on, and the server runs with fsync=off: the log is written and never synced, and a power cut may damage everything"},
+			{Class: store.D3, How: "synchronous_commit=on, and the server runs with fsync=on and full_page_writes=on: the log is synced before a commit is acknowledged"},
+		},
+		ServerSetsClass: true,
+		Options: []store.Option{
+			{Name: "client", Type: store.Choice, Default: "lean", Choices: []string{"lean", "database/sql"}, Help: "lean: a connection of pgx for each handle, a batch sent at once; database/sql: pgx under database/sql, as most applications use it, a batch a statement at a time"},
+			{Name: "user", Type: store.String, Default: "", Help: "role to connect as; unset: PGUSER, or the user who runs Assay. The password comes from PGPASSWORD, PGPASSFILE or ~/.pgpass, never from an option"},
+			{Name: "password_file", Type: store.String, Default: "", Help: "file in the format of .pgpass, in place of these"},
+			{Name: "database", Type: store.String, Default: "postgres", Help: "database to connect to"},
+			{Name: "schema", Type: store.String, Default: "assay", Help: "schema for Assay's tables; made if it is not there, and dropped when a trial has left it empty. A schema that Assay did not make is refused"},
+			{Name: "flush_at_open", Type: store.Bool, Default: "false", Help: "drop the schema at the first opening of each trial, if Assay made it: what earlier trials left in its tables goes, dead rows too"},
+			{Name: "tls", Type: store.Choice, Default: "auto", Choices: []string{"auto", "verify", "off"}, Help: "verify: TLS, with the server's certificate verified (PGSSLROOTCERT names the authority); auto: off on loopback, verify elsewhere"},
+			{Name: "operation_timeout", Type: store.Duration, Default: "30s", Help: "deadline of one operation, set on the socket (the library has none); after it the connection is given up, and the next operation connects anew"},
+		},
+		KeyBytesMax:    keyBytesMax,
+		ValueBytesMax:  valueBytesMax,
+		BatchAtomic:    true,
+		WriteConflicts: true,
+		Abilities:      store.Probe((*db)(nil), (*sqlkv.Handle)(nil)),
+		Note: "the version is the server's; a text column can't hold a zero byte; an index of a text column takes texts of up to 2,688 bytes; " +
+			"batches that write the same keys in another order may deadlock, and the victim is counted as a conflict; " +
+			"overwritten and deleted rows stay until autovacuum comes: use flush_at_open, or a server of the trial's own, for trials that start alike",
+	}
+}
+
+// Open connects, and holds the server to the class.
+func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
+	commit, claimed := synchronousCommit[c.Durability]
+	if !claimed {
+		return nil, fmt.Errorf("postgres can't reach %s: %w", c.Durability, store.ErrRefused)
+	}
+	if len(c.Endpoints) != 1 {
+		return nil, fmt.Errorf("postgres: expected one endpoint, got %d: %w", len(c.Endpoints), store.ErrRefused)
+	}
+	d := &db{
+		schema: c.Options.String("schema"), lean: c.Options.Choice("client") == "lean",
+		timeout: c.Options.Duration("operation_timeout"), class: c.Durability,
+	}
+	if d.timeout <= 0 || d.schema == "" {
+		return nil, fmt.Errorf("postgres: operation_timeout is %v and schema %q, expected more than 0 and a name: %w",
+			d.timeout, d.schema, store.ErrRefused)
+	}
+	if err := d.configure(c, commit); err != nil {
+		return nil, err
+	}
+	d.layout = dialect.Plain(d.table(plainTable))
+	d.link = sqlkv.NewLink(max(d.timeout, controlTimeoutMin))
+	err := d.connect(ctx)
+	if err == nil {
+		err = d.prepare(c.First && c.Options.Bool("flush_at_open"))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open postgres at %s: %w", c.Endpoints[0], err), d.hangUp())
+	}
+	return d, nil
+}
+
+// controlTimeoutMin bounds statements of the store's own: making a table, dropping one.
+const controlTimeoutMin = time.Minute
+
+// db has a connection of its own, so that a look at the statistics waits for no operation.
+type db struct {
+	config   *pgx.ConnConfig
+	loopback bool
+	schema   string
+	lean     bool
+	timeout  time.Duration
+	class    store.Durability
+	version  string
+	held     uint64
+	layout   sqlkv.Layout // Define changes it, while no handle is open
+
+	lock    sync.Mutex // of what follows: Inspect may come while Sync runs
+	link    *sqlkv.Link
+	control *pgconn.PgConn
+}
+
+// configure leaves to pgx what its environment variables and the password file say. No error of it
+// holds the password: pgx leaves it out.
+func (d *db) configure(c store.Config, synchronousCommit string) error {
+	host, port, err := net.SplitHostPort(c.Endpoints[0])
+	if err != nil {
+		return fmt.Errorf("postgres: expected an endpoint HOST:PORT: %w: %w", err, store.ErrRefused)
+	}
+	d.loopback = isLoopback(host)
+	words := []string{"host=" + quoted(host), "port=" + quoted(port), "sslmode=disable", "dbname=" + quoted(c.Options.String("database"))}
+	if tls := c.Options.Choice("tls"); tls == "verify" || tls == "auto" && !d.loopback {
+		words[2] = "sslmode=verify-full"
+	}
+	for option, word := range map[string]string{"user": "user", "password_file": "passfile"} {
+		if value := c.Options.String(option); value != "" {
+			words = append(words, word+"="+quoted(value))
+		}
+	}
+	if file := c.Options.String("password_file"); file != "" {
+		if _, err := os.Stat(file); err != nil { // pgx would go on without a password
+			return fmt.Errorf("postgres: password_file: %w: %w", err, store.ErrRefused)
+		}
+	}
+	if d.config, err = pgx.ParseConfig(strings.Join(words, " ")); err != nil {
+		return fmt.Errorf("postgres: %w: %w", err, store.ErrRefused)
+	}
+	d.config.Fallbacks = nil // PGTARGETSESSIONATTRS and others would try again
+	d.config.RuntimeParams["application_name"] = "assay"
+	d.config.RuntimeParams["synchronous_commit"] = synchronousCommit
+	return nil
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// quoted is a value of a connection string.
+func quoted(value string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(value) + "'"
+}
+
+func (d *db) connect(ctx context.Context) (err error) {
+	config := d.config.Config.Copy()
+	config.DialFunc = d.link.Dial
+	d.link.Begin()
+	d.control, err = pgconn.ConnectConfig(ctx, config)
+	return err
+}
+
+// rows runs statements on the store's own connection and returns the rows of the last one as text.
+func (d *db) rows(text string) ([][]string, error) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	d.link.Begin()
+	results, err := d.control.Exec(context.Background(), text).ReadAll()
+	if err != nil || len(results) == 0 {
+		return nil, told(err)
+	}
+	var all [][]string
+	for _, row := range results[len(results)-1].Rows {
+		texts := make([]string, len(row))
+		for i := range row {
+			texts[i] = string(row[i])
+		}
+		all = append(all, texts)
+	}
+	return all, nil
+}
+
+// value is the only value of the only row; "" without one, and for NULL.
+func (d *db) value(text string) (string, error) {
+	rows, err := d.rows(text)
+	if err != nil || len(rows) == 0 {
+		return "", err
+	}
+	return rows[0][0], nil
+}
+
+// hangUp closes the store's own connection, and with it ends the session's locks.
+func (d *db) hangUp() error {
+	if d.control == nil {
+		return nil
+	}
+	d.link.Begin()
+	return d.control.Close(context.Background())
+}
+
+// Handle connects once more.
+func (d *db) Handle() (store.Handle, error) {
+	link := sqlkv.NewLink(d.timeout)
+	if d.lean {
+		config := d.config.Config.Copy()
+		config.DialFunc = link.Dial
+		return sqlkv.NewHandle(&d.layout, link, func() (sqlkv.Connection, error) { return connect(config) })
+	}
+	config := d.config.Copy()
+	config.DialFunc = link.Dial
+	return sqlkv.NewHandle(&d.layout, link, func() (sqlkv.Connection, error) {
+		return sqlkv.OpenDatabase(stdlib.GetConnector(*config), told)
+	})
+}
+
+// Close drops the schema if no record is left in it and no other Assay uses it.
+func (d *db) Close() error { return errors.Join(d.leave(), d.hangUp()) }
+
+// Held is what the server's statistics say of the schema's tables.
+func (d *db) Held() (records uint64, known bool) { return d.held, true }
+
+// Sync commits a message to the log in a session that waits for it: the log is one stream, so that all
+// commits before it are then durable too. A server with fsync=off has only written them: on this
+// machine sync(2) does the rest, and elsewhere nothing can.
+func (d *db) Sync() error {
+	fsync, err := d.value("BEGIN; SET LOCAL synchronous_commit = on; SELECT pg_logical_emit_message(true, 'assay', 'sync'); COMMIT; SHOW fsync")
+	if err != nil || fsync == "on" {
+		return err
+	}
+	if !d.loopback {
+		return errors.New("postgres: the server runs with fsync=off on another machine: nothing makes its writes durable")
+	}
+	unix.Sync()
+	return nil
+}

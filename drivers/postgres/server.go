@@ -1,0 +1,158 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"assay/internal/server"
+	"assay/store"
+)
+
+// Program is the PostgreSQL server. Its superuser can't log in: over the network it could run programs.
+// The role of the user who runs Assay can, without a password, from this machine, and owns no more than
+// the database.
+var Program = server.Program{
+	Driver:      "postgres",
+	Binaries:    []string{"/usr/lib/postgresql/*/bin/postgres", "postgres"},
+	Packages:    []string{"postgresql"},
+	NotAsRoot:   []string{"postgres", "nobody"},
+	StopSignal:  syscall.SIGQUIT, // at once: nothing is kept
+	DeathSignal: syscall.SIGQUIT, // a kill would leave its shared memory
+	AnySetting:  true,
+	Options: []store.Option{
+		{Name: "shared_buffers_bytes", Type: store.Bytes, Default: "128MiB", Help: "shared_buffers: the server's page cache; a quarter of the memory is usual for a tuned server"},
+		{Name: "max_wal_bytes", Type: store.Bytes, Default: "1GiB", Help: "max_wal_size: log between two checkpoints"},
+		{Name: "connections_max", Type: store.Int, Default: "100", Help: "max_connections"},
+		{Name: "fsync", Type: store.Bool, Default: "true", Help: "fsync: false for D1, where nothing is synced"},
+		{Name: "full_page_writes", Type: store.Bool, Default: "true", Help: "full_page_writes: D3 needs them"},
+	},
+	Class: func(class store.Durability) (map[string]string, bool) {
+		_, reached := needs[class]
+		return map[string]string{"fsync": strconv.FormatBool(class != store.D1)}, reached
+	},
+	Asked: func(i *server.Instance) map[string]string {
+		return map[string]string{
+			"shared_buffers": kilobytes(i, "shared_buffers_bytes"), "max_wal_size": megabytes(i, "max_wal_bytes"),
+			"max_connections": i.Options["connections_max"], "fsync": i.Options["fsync"], "full_page_writes": i.Options["full_page_writes"],
+			"listen_addresses": server.Host, "port": strconv.Itoa(i.Port), "unix_socket_directories": "",
+		}
+	},
+	Prepare: func(ctx context.Context, i *server.Instance) error {
+		data, role, err := dataDirectory(i), "", error(nil)
+		initdb := filepath.Join(filepath.Dir(i.Binary), "initdb")
+		if role, err = ownRole(i); err != nil {
+			return err
+		}
+		if err := i.Run(ctx, initdb, "-D", data, "-U", superuser, "-A", "reject", "-E", "UTF8", "--locale=C", "-N"); err != nil {
+			return err
+		}
+		script := filepath.Join(i.Directory, "roles.sql")
+		text := fmt.Sprintf("CREATE ROLE %s LOGIN;\nGRANT CREATE ON DATABASE postgres TO %[1]s;\nGRANT pg_monitor TO %[1]s;\n", role)
+		if err := os.WriteFile(script, []byte(text), 0o644); err != nil {
+			return err
+		}
+		access := fmt.Sprintf("host all %s %s/32 trust\n", role, server.Host)
+		if err := os.WriteFile(filepath.Join(data, "pg_hba.conf"), []byte(access), 0o644); err != nil {
+			return err
+		}
+		return i.Run(ctx, "sh", "-c", `exec "$1" --single -D "$2" postgres < "$3"`, "sh", i.Binary, data, script)
+	},
+	Command: func(i *server.Instance) (arguments, environment []string) {
+		arguments = []string{"-D", dataDirectory(i)}
+		for name, value := range i.Asked {
+			arguments = append(arguments, "-c", name+"="+value)
+		}
+		return arguments, nil
+	},
+	Ready: func(ctx context.Context, i *server.Instance) error {
+		_, err := ask(ctx, i, "SELECT 1, 1")
+		return err
+	},
+	Settings: func(ctx context.Context, i *server.Instance) (map[string]string, error) {
+		return ask(ctx, i, "SHOW ALL")
+	},
+	Same: same,
+}
+
+const superuser = "assay_superuser"
+
+func dataDirectory(i *server.Instance) string { return filepath.Join(i.Directory, "data") }
+
+func kilobytes(i *server.Instance, option string) string {
+	return strconv.FormatInt(i.Options.Bytes(option)>>10, 10) + "kB"
+}
+
+func megabytes(i *server.Instance, option string) string {
+	return strconv.FormatInt(i.Options.Bytes(option)>>20, 10) + "MB"
+}
+
+// own is how the user who runs Assay connects without options, as the driver does.
+func own(i *server.Instance) (*pgconn.Config, error) {
+	return pgconn.ParseConfig(fmt.Sprintf("host=%s port=%d dbname=postgres sslmode=disable", server.Host, i.Port))
+}
+
+// ownRole is quoted.
+func ownRole(i *server.Instance) (string, error) {
+	config, err := own(i)
+	if err != nil {
+		return "", err
+	}
+	return `"` + strings.ReplaceAll(config.User, `"`, `""`) + `"`, nil
+}
+
+// ask returns the first two columns of an answer's rows.
+func ask(ctx context.Context, i *server.Instance, text string) (told map[string]string, err error) {
+	config, err := own(i)
+	if err != nil {
+		return nil, err
+	}
+	c, err := pgconn.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.Close(ctx)) }()
+	results, err := c.Exec(ctx, text).ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	told = map[string]string{}
+	for _, row := range results[0].Rows {
+		told[string(row[0])] = string(row[1])
+	}
+	return told, nil
+}
+
+// units of settings: https://www.postgresql.org/docs/15/config-setting.html.
+var units = map[string]float64{
+	"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40,
+	"us": 1e-3, "ms": 1, "s": 1e3, "min": 60e3, "h": 3600e3, "d": 86400e3,
+}
+
+// same says if two texts of a setting mean the same, whatever their units.
+func same(_, asked, told string) bool {
+	return meaning(asked) == meaning(told)
+}
+
+func meaning(text string) string {
+	switch text = strings.TrimSpace(text); strings.ToLower(text) {
+	case "on", "true", "yes":
+		return "on"
+	case "off", "false", "no":
+		return "off"
+	}
+	digits := strings.TrimRight(text, "BkMGTusminhd")
+	unit, known := units[text[len(digits):]]
+	number, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	if !known || err != nil {
+		return text
+	}
+	return strconv.FormatFloat(number*unit, 'g', -1, 64)
+}

@@ -1,0 +1,119 @@
+package redis
+
+import (
+	"errors"
+	"strconv"
+
+	"assay/store"
+)
+
+// columns are the fields of hashes, as they stand in requests. There are none where records are strings.
+type columns struct {
+	names []string
+	bulks [][]byte // each name as a bulk
+	all   []byte   // one after the other
+}
+
+func newColumns(names []string) columns {
+	c := columns{names: names}
+	for _, name := range names {
+		c.bulks = append(c.bulks, appendBulk(nil, name))
+		c.all = appendBulk(c.all, name)
+	}
+	return c
+}
+
+var errColumns = errors.New("redis: the record does not have the columns that were defined")
+
+// fits says if a record has just these columns: what is not to be stored is not sent.
+func (c *columns) fits(record []byte) error {
+	ok := true
+	for range c.names {
+		if _, record, ok = store.NextColumn(record); !ok {
+			return errColumns
+		}
+	}
+	if len(record) != 0 {
+		return errColumns
+	}
+	return nil
+}
+
+// appendPut appends the command that stores a value. Its reply is read by readPut.
+func (c *columns) appendPut(r, key, value []byte) []byte {
+	if len(c.names) == 0 {
+		r = append(r, "*3\r\n$3\r\nSET\r\n"...)
+		return appendBulk(appendBulk(r, key), value)
+	}
+	r = append(r, '*')
+	r = strconv.AppendInt(r, int64(2+2*len(c.names)), 10)
+	r = append(r, "\r\n$4\r\nHSET\r\n"...)
+	r = appendBulk(r, key)
+	for _, name := range c.bulks {
+		var column []byte
+		column, value, _ = store.NextColumn(value)
+		r = appendBulk(append(r, name...), column)
+	}
+	return r
+}
+
+// readPut reads the reply to appendPut.
+func (c *columns) readPut(from connection) error {
+	if len(c.names) == 0 {
+		return from.status("SET", "OK")
+	}
+	_, err := from.integer("HSET", 0, len(c.names)) // fields that were not there before
+	return err
+}
+
+// appendGet appends the command that reads a value. Its reply is read by readGet.
+func (c *columns) appendGet(r, key []byte) []byte {
+	if len(c.names) == 0 {
+		return appendBulk(append(r, "*2\r\n$3\r\nGET\r\n"...), key)
+	}
+	r = append(r, '*')
+	r = strconv.AppendInt(r, int64(2+len(c.names)), 10)
+	r = append(r, "\r\n$5\r\nHMGET\r\n"...)
+	return append(appendBulk(r, key), c.all...)
+}
+
+var errPart = errors.New("redis: HMGET: a part of the record's columns is not there")
+
+// readGet appends the value, a record in its encoded form, to into.
+func (c *columns) readGet(from connection, into []byte) ([]byte, error) {
+	if len(c.names) == 0 {
+		return from.bulk("GET", into)
+	}
+	n, err := from.array("HMGET")
+	if err != nil {
+		return nil, err
+	}
+	if n != len(c.names) {
+		return nil, from.GiveUp("HMGET", errors.New("another number of columns than was asked for"))
+	}
+	missing := 0
+	for range n {
+		at := len(into)
+		record, err := from.bulk("HMGET", append(into, 0, 0))
+		if errors.Is(err, store.ErrNotFound) {
+			missing++
+			continue
+		}
+		if err != nil {
+			return nil, errors.Join(err, from.Close()) // the rest of the array is still to come
+		}
+		length := len(record) - at - 2
+		if length > store.ColumnBytesMax {
+			return nil, from.GiveUp("HMGET", errors.New("a column is longer than any"))
+		}
+		record[at], record[at+1] = byte(length), byte(length>>8)
+		into = record
+	}
+	switch missing {
+	case 0:
+		return into, nil
+	case n:
+		return nil, store.ErrNotFound
+	}
+	return nil, errPart
+}

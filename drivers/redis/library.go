@@ -1,0 +1,179 @@
+package redis
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"assay/drivers/internal/wire"
+	"assay/store"
+)
+
+// libraryHandle is a client of go-redis with one connection, so that a handle means the same on both paths. What several
+// goroutines pay for a pool that they share is not in it.
+type libraryHandle struct {
+	client *redis.Client
+	fields []string
+}
+
+func libraryVersion() string { return redis.Version() }
+
+// newLibraryHandle leaves the library's defaults, but for its retries and its separate pool for pipelines.
+func newLibraryHandle(d *db) (store.Handle, error) {
+	const none = -1
+	h := &libraryHandle{fields: d.columns, client: redis.NewClient(&redis.Options{
+		Addr: d.endpoint, Username: d.login.user, Password: d.login.password, DB: d.login.database,
+		DialTimeout: d.timeout, ReadTimeout: d.timeout, WriteTimeout: d.timeout, PoolTimeout: d.timeout,
+		MaxRetries: none, DialerRetries: 1, PoolSize: 1, MaxActiveConns: 1, PipelinePoolSize: none,
+	})}
+	if err := h.client.Ping(context.Background()).Err(); err != nil {
+		return nil, errors.Join(told("connect", err), h.client.Close())
+	}
+	return h, nil
+}
+
+func (h *libraryHandle) Close() error { return h.client.Close() }
+
+// told translates the library's errors.
+func told(doing string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, redis.TxFailedErr):
+		return store.ErrConflict
+	case errors.Is(err, redis.ErrPoolTimeout):
+		return fmt.Errorf("redis: %s: no connection: %w", doing, store.ErrTimeout)
+	case errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound), errors.Is(err, errPart), errors.Is(err, errColumns):
+		return err // out of a transaction's function
+	}
+	return wire.Failure("redis", doing, err)
+}
+
+func (h *libraryHandle) Get(key, buf []byte) ([]byte, error) {
+	return h.get(context.Background(), h.client, key, buf)
+}
+
+// get reads through a client or a transaction.
+func (h *libraryHandle) get(ctx context.Context, from redis.Cmdable, key, buf []byte) ([]byte, error) {
+	if len(h.fields) == 0 {
+		value, err := from.Get(ctx, string(key)).Bytes()
+		if errors.Is(err, redis.Nil) {
+			return nil, store.ErrNotFound
+		}
+		return value, told("GET", err)
+	}
+	all, err := from.HMGet(ctx, string(key), h.fields...).Result()
+	if err != nil {
+		return nil, told("HMGET", err)
+	}
+	record, missing := buf[:0], 0
+	for _, one := range all {
+		column, there := one.(string)
+		if !there {
+			missing++
+		}
+		record = store.AppendColumn(record, []byte(column))
+	}
+	switch {
+	case missing == len(h.fields):
+		return nil, store.ErrNotFound
+	case missing > 0 || len(all) != len(h.fields):
+		return nil, errPart
+	}
+	return record, nil
+}
+
+// put stores through a client, a pipeline or a transaction.
+func (h *libraryHandle) put(ctx context.Context, to redis.Cmdable, key, value []byte) error {
+	if len(h.fields) == 0 {
+		return told("SET", to.Set(ctx, string(key), value, 0).Err())
+	}
+	pairs := make([]any, 0, 2*len(h.fields))
+	for _, field := range h.fields {
+		column, rest, ok := store.NextColumn(value)
+		if !ok {
+			return errColumns
+		}
+		pairs, value = append(pairs, field, column), rest
+	}
+	if len(value) != 0 {
+		return errColumns
+	}
+	return told("HSET", to.HSet(ctx, string(key), pairs...).Err())
+}
+
+func (h *libraryHandle) Put(key, value []byte) error {
+	return h.put(context.Background(), h.client, key, value)
+}
+
+func (h *libraryHandle) Delete(key []byte) error {
+	deleted, err := h.client.Del(context.Background(), string(key)).Result()
+	if err == nil && deleted == 0 {
+		return store.ErrNotFound
+	}
+	return told("DEL", err)
+}
+
+// Add is SET with NX, and on hashes a transaction.
+func (h *libraryHandle) Add(key, value []byte) error {
+	ctx := context.Background()
+	if len(h.fields) == 0 {
+		err := h.client.SetArgs(ctx, string(key), value, redis.SetArgs{Mode: "NX"}).Err()
+		if errors.Is(err, redis.Nil) {
+			return store.ErrConflict
+		}
+		return told("SET NX", err)
+	}
+	return told("add", h.client.Watch(ctx, func(tx *redis.Tx) error {
+		there, err := tx.Exists(ctx, string(key)).Result()
+		if err != nil {
+			return err
+		}
+		if there > 0 {
+			return store.ErrConflict
+		}
+		return h.commit(ctx, tx, key, value)
+	}, string(key)))
+}
+
+// CompareAndSwap is the library's Watch, as its documentation has it.
+func (h *libraryHandle) CompareAndSwap(key, old, value []byte) error {
+	ctx := context.Background()
+	return told("compare and swap", h.client.Watch(ctx, func(tx *redis.Tx) error {
+		now, err := h.get(ctx, tx, key, nil)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(now, old) {
+			return store.ErrConflict
+		}
+		return h.commit(ctx, tx, key, value)
+	}, string(key)))
+}
+
+func (h *libraryHandle) commit(ctx context.Context, tx *redis.Tx, key, value []byte) error {
+	_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error { return h.put(ctx, p, key, value) })
+	return err
+}
+
+// Apply is a pipeline.
+func (h *libraryHandle) Apply(writes []store.Write) error {
+	if len(writes) == 0 {
+		return nil
+	}
+	ctx := context.Background()
+	_, err := h.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i := range writes {
+			if writes[i].Delete {
+				p.Del(ctx, string(writes[i].Key))
+			} else if err := h.put(ctx, p, writes[i].Key, writes[i].Value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return told("pipeline", err)
+}

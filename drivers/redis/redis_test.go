@@ -1,0 +1,420 @@
+package redis_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assay/drivers/internal/drivertest"
+	"assay/drivers/redis"
+	"assay/store"
+)
+
+var (
+	clients = []string{"lean", "go-redis"}
+	classes = []store.Durability{store.D0, store.D1, store.D2, store.D3}
+)
+
+func open(t *testing.T, endpoint string, class store.Durability, given map[string]string) (store.Store, store.Handle) {
+	t.Helper()
+	driver := redis.Driver{}
+	c := drivertest.Config(t, driver.Describe(), class, given)
+	c.Endpoints, c.First = []string{endpoint}, true
+	return drivertest.Open(t, driver, c)
+}
+
+func startServer(t *testing.T, class store.Durability) (endpoint string) {
+	t.Helper()
+	return drivertest.StartServer(t, redis.Program, class, nil).Endpoint()
+}
+
+// paths runs a test on each way to a server: the lean client against the stand-in, and both clients against the real server.
+func paths(t *testing.T, test func(t *testing.T, endpoint, client string)) {
+	t.Run("stand-in/lean", func(t *testing.T) { test(t, drivertest.StartRedisStandIn(t, store.D0).Endpoint, "lean") })
+	for _, client := range clients {
+		t.Run("redis/"+client, func(t *testing.T) { test(t, startServer(t, store.D0), client) })
+	}
+}
+
+func wantGet(t *testing.T, h store.Handle, key string, want []byte) {
+	t.Helper()
+	got, err := h.Get([]byte(key), nil)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("get %s: %d bytes, %v; want %d bytes", key, len(got), err, len(want))
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func second(_ []byte, err error) error { return err }
+
+func TestEveryOperation(t *testing.T) {
+	paths(t, func(t *testing.T, endpoint, client string) {
+		_, h := open(t, endpoint, store.D0, map[string]string{"client": client, "operation_timeout": "1m"})
+		for i, value := range [][]byte{
+			[]byte("value"), {}, []byte("\r\n$-1\r\n"), bytes.Repeat([]byte("x"), 16<<10-20), bytes.Repeat([]byte{0, 1, '\n'}, 1_000_000),
+		} {
+			key := fmt.Sprintf("key-%d \x00\r\n", i)
+			must(t, h.Put([]byte(key), value))
+			wantGet(t, h, key, value)
+		}
+		operate(t, h, []byte("value"), []byte("value 2"))
+	})
+}
+
+// operate goes through the outcomes of each operation.
+func operate(t *testing.T, h store.Handle, one, two []byte) {
+	t.Helper()
+	key := []byte("key")
+	add, swap := h.(store.Adder).Add, h.(store.CompareAndSwapper).CompareAndSwap
+	must(t, add(key, one))
+	for range 2 { // what a conflict leaves behind must not make the next operation one
+		if err := add(key, two); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("add of a key that is there: %v", err)
+		}
+	}
+	must(t, swap(key, one, two))
+	for range 2 {
+		if err := swap(key, one, one); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("swap of an old value: %v", err)
+		}
+	}
+	wantGet(t, h, "key", two)
+	must(t, h.Put(key, one)) // written since it was watched
+	must(t, swap(key, one, two))
+	must(t, h.(store.Batcher).Apply([]store.Write{{Key: []byte("a"), Value: one}, {Key: key, Delete: true}, {Key: []byte("a"), Value: two}, {Key: []byte("b"), Delete: true}}))
+	must(t, h.(store.Batcher).Apply(nil))
+	wantGet(t, h, "a", two)
+	for name, err := range map[string]error{"get": second(h.Get(key, nil)), "delete": h.Delete(key), "swap": swap(key, one, two)} {
+		if !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s of a key that is not there: %v", name, err)
+		}
+	}
+	must(t, add(key, two))
+	must(t, h.Delete(key))
+}
+
+// Two handles on one key: what is replaced is what was read.
+func TestATransactionThatMetAnotherIsAConflict(t *testing.T) {
+	paths(t, func(t *testing.T, endpoint, client string) {
+		s, h := open(t, endpoint, store.D0, map[string]string{"client": client, "operation_timeout": "1m"})
+		must(t, h.Put([]byte("n"), []byte("0")))
+		const threads, each = 4, 50
+		swapped := make(chan int)
+		for range threads {
+			h, err := s.Handle()
+			must(t, err)
+			t.Cleanup(func() { must(t, h.Close()) })
+			go func() {
+				done := 0
+				for done < each {
+					now, err := h.Get([]byte("n"), nil)
+					if err != nil {
+						t.Error(err)
+						break
+					}
+					now = bytes.Clone(now)
+					var n int
+					_, _ = fmt.Sscan(string(now), &n)
+					switch err := h.(store.CompareAndSwapper).CompareAndSwap([]byte("n"), now, fmt.Append(nil, n+1)); {
+					case err == nil:
+						done++
+					case !errors.Is(err, store.ErrConflict):
+						t.Error(err)
+						done = each
+					}
+				}
+				swapped <- done
+			}()
+		}
+		for range threads {
+			<-swapped
+		}
+		wantGet(t, h, "n", fmt.Append(nil, threads*each))
+	})
+}
+
+func TestRecordsAreHashes(t *testing.T) {
+	paths(t, func(t *testing.T, endpoint, client string) {
+		given := map[string]string{"client": client, "operation_timeout": "1m"}
+		s, plain := open(t, endpoint, store.D0, given)
+		columns := []store.Column{{Name: "name", Type: store.TextColumn}, {Name: "n", Type: store.IntegerColumn}, {Name: "blob", Type: store.BytesColumn}}
+		definer := s.(store.Definer)
+		if err := definer.Define(columns, []store.Index{{Column: 0, Kind: store.OrderedIndex}}); !errors.Is(err, store.ErrRefused) {
+			t.Errorf("an index: %v", err)
+		}
+		must(t, definer.Define(columns, nil))
+		h, err := s.Handle()
+		must(t, err)
+		defer func() { must(t, h.Close()) }()
+		record := func(name, n, blob string) (r []byte) {
+			for _, column := range []string{name, n, blob} {
+				r = store.AppendColumn(r, []byte(column))
+			}
+			return r
+		}
+		operate(t, h, record("Ann", "1", ""), record("", "22", strings.Repeat("\r\n\x00", 20_000)))
+		must(t, h.Put([]byte("r"), record("Bo", "3", "b")))
+		if _, err := plain.Get([]byte("r"), nil); err == nil {
+			t.Error("the record is a string")
+		}
+		for name, err := range map[string]error{
+			"put": h.Put([]byte("r"), []byte("no record")), "add": h.(store.Adder).Add([]byte("x"), nil),
+			"batch": h.(store.Batcher).Apply([]store.Write{{Key: []byte("r"), Value: []byte{1}}}),
+		} {
+			if err == nil {
+				t.Errorf("%s took what is no record", name)
+			}
+		}
+		wantGet(t, h, "r", record("Bo", "3", "b"))
+	})
+}
+
+// One class each: the real server's settings give it, and every other is refused, with what would give it.
+func TestTheRealServerGivesOneClass(t *testing.T) {
+	driver := redis.Driver{}
+	for _, class := range classes {
+		t.Run(string(class), func(t *testing.T) {
+			endpoint := startServer(t, class)
+			for _, asked := range classes {
+				c := drivertest.Config(t, driver.Describe(), asked, nil)
+				c.Endpoints = []string{endpoint}
+				s, err := driver.Open(t.Context(), c)
+				switch {
+				case asked == class && err != nil:
+					t.Errorf("%s: %v", asked, err)
+				case asked != class && (!errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), "--appendonly")):
+					t.Errorf("%s: expected a refusal that says what would give it, got %v", asked, err)
+				}
+				if err == nil {
+					must(t, s.Close())
+				}
+			}
+		})
+	}
+}
+
+func TestServersThatAreNoneOfOursAreRefused(t *testing.T) {
+	driver := redis.Driver{}
+	for name, info := range map[string][2]string{"a replica": {"role", "slave"}, "a node of a cluster": {"cluster_enabled", "1"}} {
+		s := drivertest.StartRedisStandIn(t, store.D0)
+		s.Info[info[0]] = info[1]
+		c := drivertest.Config(t, driver.Describe(), store.D0, nil)
+		c.Endpoints = []string{s.Endpoint}
+		if _, err := driver.Open(t.Context(), c); !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	s := drivertest.StartRedisStandIn(t, store.D3)
+	s.Info["aof_last_write_status"] = "err"
+	c := drivertest.Config(t, driver.Describe(), store.D3, nil)
+	c.Endpoints = []string{s.Endpoint}
+	if _, err := driver.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "aof_last_write_status") {
+		t.Errorf("a log that can't be written: %v", err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	driver := redis.Driver{}
+	for name, change := range map[string]func(*store.Config){
+		"no endpoint":   func(c *store.Config) { c.Endpoints = nil },
+		"two endpoints": func(c *store.Config) { c.Endpoints = []string{"a:1", "b:2"} },
+		"no time":       func(c *store.Config) { c.Options["operation_timeout"] = "0s" },
+		"no database":   func(c *store.Config) { c.Options["database"] = "-1" },
+		"D4":            func(c *store.Config) { c.Durability = store.D4 },
+	} {
+		c := drivertest.Config(t, driver.Describe(), store.D0, nil)
+		c.Endpoints = []string{"127.0.0.1:1"}
+		change(&c)
+		if _, err := driver.Open(t.Context(), c); !errors.Is(err, store.ErrRefused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	c := drivertest.Config(t, driver.Describe(), store.D0, nil)
+	c.Endpoints = []string{"127.0.0.1:1"}
+	if _, err := driver.Open(t.Context(), c); err == nil || errors.Is(err, store.ErrRefused) {
+		t.Errorf("nobody listens there: %v", err)
+	}
+}
+
+func TestTellsTheRealServersSettingsAndStatistics(t *testing.T) {
+	for _, client := range clients {
+		s, h := open(t, startServer(t, store.D3), store.D3, map[string]string{"client": client})
+		must(t, h.Put([]byte("key"), []byte("value")))
+		got := s.Settings()
+		for name, want := range map[string]string{"appendfsync": "always", "appendonly": "yes", "maxmemory-policy": "noeviction", "driver.evicts": "false"} {
+			if got[name] != want {
+				t.Errorf("%s is %q, expected %q", name, got[name], want)
+			}
+		}
+		if !strings.HasPrefix(got["driver.client"], client) || got["version"] == "" {
+			t.Errorf("client %q, version %q", got["driver.client"], got["version"])
+		}
+		stats := s.(store.Inspector).Inspect()
+		for _, name := range []string{"used_memory_bytes", "wal_bytes", "connected_clients", "total_commands_processed"} {
+			if stats.Stats[name] <= 0 {
+				t.Errorf("%s is %v", name, stats.Stats[name])
+			}
+		}
+		if stats.Stats["records"] != 1 || stats.Stats["evicted_keys"] != 0 || stats.Busy {
+			t.Errorf("statistics: %+v", stats)
+		}
+	}
+}
+
+// Start fails where the server does not tell what it was asked for: so each option and setting reaches it.
+func TestTheServerDoesWhatItsOptionsSay(t *testing.T) {
+	options := map[string]string{"save": "none", "memory_bytes": "64MiB", "memory_policy": "allkeys-lru", "io_threads": "2", "connections_max": "50"}
+	i := drivertest.StartServer(t, redis.Program, store.D0, options)
+	for name, expected := range map[string]string{
+		"save": "", "maxmemory": "67108864", "maxmemory-policy": "allkeys-lru", "io-threads": "2", "maxclients": "50", "appendonly": "no",
+	} {
+		if got, told := i.Settings[name]; got != expected || !told {
+			t.Errorf("it tells %s = %q (%v), expected %q", name, got, told, expected)
+		}
+	}
+	s, _ := open(t, i.Endpoint(), store.D0, nil)
+	if evicts := s.Settings()["driver.evicts"]; evicts != "true" {
+		t.Errorf("driver.evicts is %q", evicts)
+	}
+	if !redis.Program.Same("maxmemory", "64mb", "67108864") || !redis.Program.Same("maxmemory", "64M", "64000000") || redis.Program.Same("maxmemory", "64mb", "64") || redis.Program.Same("save", "", "60 1") {
+		t.Error("units of memory are not the server's")
+	}
+}
+
+func TestTheServersDefaultsAreItsOwn(t *testing.T) {
+	endpoint, _ := killable(t).Run(t, t.TempDir())
+	s, _ := open(t, endpoint, store.D0, nil)
+	own, ours := s.Settings(), drivertest.StartServer(t, redis.Program, store.D0, nil).Settings
+	for name, value := range own {
+		if told, asked := ours[name]; asked && told != value {
+			t.Errorf("%s is %q where Assay starts it with all defaults, and the server's own default is %q", name, told, value)
+		}
+	}
+}
+
+// A handle is one connection on both paths, batches and transactions included, and the store has one more.
+func TestOneConnectionEach(t *testing.T) {
+	for _, client := range clients {
+		t.Run(client, func(t *testing.T) {
+			s, h := open(t, startServer(t, store.D0), store.D0, map[string]string{"client": client, "operation_timeout": "1m"})
+			received := func() float64 { return s.(store.Inspector).Inspect().Stats["total_connections_received"] }
+			operate(t, h, []byte("1"), []byte("2"))
+			before := received()
+			for range 5 {
+				h, err := s.Handle()
+				must(t, err)
+				defer func() { must(t, h.Close()) }()
+				operate(t, h, []byte("1"), []byte("2"))
+			}
+			if opened := received() - before; opened != 5 {
+				t.Errorf("5 handles opened %v connections", opened)
+			}
+		})
+	}
+}
+
+func TestSteadyPathDoesNotAllocate(t *testing.T) {
+	s, h := open(t, startServer(t, store.D0), store.D0, map[string]string{"operation_timeout": "1m"})
+	key, value, buf := []byte("key"), bytes.Repeat([]byte("v"), 1000), make([]byte, 0, 2000)
+	record := store.AppendColumn(store.AppendColumn(nil, []byte("Ann")), bytes.Repeat([]byte("v"), 1000))
+	must(t, s.(store.Definer).Define([]store.Column{{Name: "a", Type: store.TextColumn}, {Name: "b", Type: store.BytesColumn}}, nil))
+	hashes, err := s.Handle()
+	must(t, err)
+	defer func() { must(t, hashes.Close()) }()
+	for name, x := range map[string]struct {
+		h     store.Handle
+		value []byte
+	}{"strings": {h, value}, "hashes": {hashes, record}} {
+		writes := []store.Write{{Key: []byte(name), Value: x.value}, {Key: []byte(name), Delete: true}}
+		swapper, adder, batcher := x.h.(store.CompareAndSwapper), x.h.(store.Adder), x.h.(store.Batcher)
+		allocations := testing.AllocsPerRun(200, func() {
+			must(t, adder.Add(key, x.value))
+			if err := adder.Add(key, x.value); !errors.Is(err, store.ErrConflict) {
+				t.Fatal(err)
+			}
+			must(t, x.h.Put(key, x.value))
+			must(t, second(x.h.Get(key, buf)))
+			must(t, swapper.CompareAndSwap(key, x.value, x.value))
+			must(t, batcher.Apply(writes))
+			must(t, x.h.Delete(key))
+			if _, err := x.h.Get(key, buf); !errors.Is(err, store.ErrNotFound) {
+				t.Fatal(err)
+			}
+		})
+		if allocations != 0 {
+			t.Errorf("%s: %v allocations in eight operations", name, allocations)
+		}
+	}
+}
+
+// Nothing is deleted without being told, then at a trial's first opening only, and in no other database.
+func TestFlushesOnlyWhenTold(t *testing.T) {
+	endpoint := startServer(t, store.D0)
+	_, h := open(t, endpoint, store.D0, nil)
+	must(t, h.Put([]byte("key"), []byte("value")))
+	_, other := open(t, endpoint, store.D0, map[string]string{"database": "3", "flush_at_open": "true"})
+	if _, err := other.Get([]byte("key"), nil); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("another database: %v", err)
+	}
+	wantGet(t, h, "key", []byte("value"))
+	driver := redis.Driver{}
+	c := drivertest.Config(t, driver.Describe(), store.D0, map[string]string{"flush_at_open": "true"})
+	c.Endpoints = []string{endpoint}
+	_, reopened := drivertest.Open(t, driver, c)
+	wantGet(t, reopened, "key", []byte("value"))
+	s, emptied := open(t, endpoint, store.D0, map[string]string{"flush_at_open": "true"})
+	if held, known := s.(store.Holder).Held(); held != 1 || !known {
+		t.Errorf("the server is said to have held %d records (known: %v), expected 1", held, known)
+	}
+	if _, err := emptied.Get([]byte("key"), nil); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("after a flush: %v", err)
+	}
+}
+
+// A password comes from a file or the environment, on both paths, and is in no setting and no message.
+func TestLogsInAndKeepsThePassword(t *testing.T) {
+	const secret = "hunter2"
+	endpoint := startServer(t, store.D0)
+	admin, _ := open(t, endpoint, store.D0, nil)
+	redis.SetPassword(t, admin, secret)
+	file := filepath.Join(t.TempDir(), "password")
+	must(t, os.WriteFile(file, []byte(secret+"\n"), 0o600))
+	driver := redis.Driver{}
+	for _, client := range clients {
+		s, h := open(t, endpoint, store.D0, map[string]string{"client": client, "password_file": file, "username": "default", "database": "1"})
+		must(t, h.Put([]byte("key"), []byte("value")))
+		if text := fmt.Sprint(s.Settings()); strings.Contains(text, secret) {
+			t.Errorf("the settings have the password: %s", text)
+		}
+		t.Run(client+" by the environment", func(t *testing.T) {
+			t.Setenv("REDISCLI_AUTH", secret)
+			_, h := open(t, endpoint, store.D0, map[string]string{"client": client})
+			must(t, h.Put([]byte("key"), []byte("value")))
+		})
+	}
+	c := drivertest.Config(t, driver.Describe(), store.D0, nil)
+	c.Endpoints = []string{endpoint}
+	if _, err := driver.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "NOAUTH") {
+		t.Errorf("without a password: %v", err)
+	}
+	wrong := filepath.Join(t.TempDir(), "wrong")
+	must(t, os.WriteFile(wrong, []byte("swordfish"), 0o600))
+	c.Options["password_file"] = wrong
+	if _, err := driver.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "WRONGPASS") || strings.Contains(err.Error(), "swordfish") {
+		t.Errorf("with a wrong password: %v", err)
+	}
+	c.Options["password_file"] = wrong + "-is-not-there"
+	if _, err := driver.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "password_file") {
+		t.Errorf("without the file: %v", err)
+	}
+}

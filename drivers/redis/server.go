@@ -1,0 +1,111 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"assay/internal/server"
+	"assay/store"
+)
+
+// Program is the Redis server. Its settings are those of redis.conf and CONFIG GET.
+var Program = server.Program{
+	Driver:     "redis",
+	Binaries:   []string{"redis-server", "valkey-server"},
+	Packages:   []string{"redis-server"},
+	AnySetting: true,
+	StopSignal: syscall.SIGKILL, // asked to end, it would write a snapshot of what is thrown away
+	Options: []store.Option{
+		{Name: "appendonly", Type: store.Bool, Default: "false", Help: "keep a log of all writes; the durability class sets it"},
+		{Name: "appendfsync", Type: store.Choice, Default: "everysec", Choices: []string{"always", "everysec", "no"}, Help: "when the log is synced; the durability class sets it"},
+		{Name: "save", Type: store.String, Default: "3600 1 300 100 60 10000", Help: `write a snapshot after "SECONDS CHANGES" pairs; "none": never`},
+		{Name: "memory_bytes", Type: store.Bytes, Default: "0", Help: "memory for records (maxmemory); 0: no limit"},
+		{Name: "memory_policy", Type: store.Choice, Default: "noeviction", Choices: []string{"noeviction", "allkeys-lru", "allkeys-lfu", "allkeys-random"},
+			Help: "what is done at that limit (maxmemory-policy): refuse writes, or remove records"},
+		{Name: "io_threads", Type: store.Int, Default: "1", Help: "threads that read and write sockets (io-threads)"},
+		{Name: "connections_max", Type: store.Int, Default: "10000", Help: "connections at once (maxclients)"},
+	},
+	Class: func(class store.Durability) (options map[string]string, reached bool) {
+		policies := map[store.Durability]string{store.D1: "no", store.D2: "everysec", store.D3: "always"}
+		if class == store.D0 {
+			return map[string]string{"appendonly": "false"}, true
+		}
+		policy, reached := policies[class]
+		return map[string]string{"appendonly": "true", "appendfsync": policy}, reached
+	},
+	Asked: func(i *server.Instance) map[string]string {
+		save := i.Options["save"]
+		if save == "none" {
+			save = ""
+		}
+		appendonly := "no"
+		if i.Options.Bool("appendonly") {
+			appendonly = "yes"
+		}
+		return map[string]string{
+			"port": strconv.Itoa(i.Port), "bind": server.Host, "appendonly": appendonly, "appendfsync": i.Options["appendfsync"], "save": save,
+			"maxmemory": fmt.Sprint(i.Options.Bytes("memory_bytes")), "maxmemory-policy": i.Options["memory_policy"],
+			"io-threads": i.Options["io_threads"], "maxclients": i.Options["connections_max"], "dir": i.Directory,
+		}
+	},
+	Command: func(i *server.Instance) (arguments, environment []string) {
+		for _, name := range slices.Sorted(maps.Keys(i.Asked)) {
+			arguments = append(arguments, "--"+name, i.Asked[name])
+		}
+		return arguments, nil
+	},
+	Ready: func(ctx context.Context, i *server.Instance) error {
+		return ask(ctx, i, func(c connection) error {
+			if err := c.Begin(); err != nil {
+				return err
+			}
+			c.Request = appendCommand(c.Request[:0], "PING")
+			if err := c.Send(); err != nil {
+				return err
+			}
+			return c.status("PING", "PONG") // LOADING while it reads its log
+		})
+	},
+	Settings: func(ctx context.Context, i *server.Instance) (settings map[string]string, err error) {
+		err = ask(ctx, i, func(c connection) error {
+			settings, err = c.config(func(name string) bool { _, asked := i.Asked[name]; return asked || slices.Contains(reported, name) })
+			return err
+		})
+		return settings, err
+	},
+	Same: func(_, asked, told string) bool {
+		bytes, ok := memory(asked)
+		return asked == told || ok && told == strconv.FormatInt(bytes, 10)
+	},
+}
+
+// memory reads a number of bytes as redis.conf has it: 1k is 1,000 bytes, and 1kb 1,024. The server tells the number alone.
+func memory(text string) (bytes int64, ok bool) {
+	text = strings.ToLower(text)
+	for _, unit := range []struct {
+		suffix string
+		bytes  int64
+	}{{"kb", 1 << 10}, {"mb", 1 << 20}, {"gb", 1 << 30}, {"k", 1e3}, {"m", 1e6}, {"g", 1e9}, {"b", 1}} {
+		if number, cut := strings.CutSuffix(text, unit.suffix); cut {
+			n, err := strconv.ParseInt(number, 10, 64)
+			return n * unit.bytes, err == nil
+		}
+	}
+	return 0, false
+}
+
+// ask talks to the server over a connection of its own.
+func ask(ctx context.Context, i *server.Instance, talk func(connection) error) error {
+	c := newConnection(i.Endpoint(), time.Second, login{})
+	if err := c.Dial(ctx); err != nil {
+		return err
+	}
+	return errors.Join(talk(c), c.Close())
+}
