@@ -8,7 +8,7 @@ help: ## list these targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/assay: core and Go worker in one static binary
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/assay ./cmd/assay
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags="-s -w" -o bin/assay ./cmd/assay
 
 native: ## build bin/native: a worker for each engine in C or C++ whose library is here, and how to get the others
 	@if command -v "$(firstword $(CC))" >/dev/null; then $(MAKE) --no-print-directory -s -C workers/c OUT=$(CURDIR)/bin/native all; \
