@@ -44,7 +44,7 @@ type RedbDriver = Driver<Store, Handle>;
 // SAFETY: no other part of the program defines this name.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)] // a name of C's
-pub static assay_redb_layout: Constant<[Place; 79]> = Constant(places! {
+pub static assay_redb_layout: Constant<[Place; 80]> = Constant(places! {
     Bytes, "assay_bytes": data, length;
     Buffer, "assay_buffer": ;
     ErrorText, "assay_error": ;
