@@ -39,7 +39,7 @@ func (c connection) Prepare(text string, kinds []sqlkv.Kind) (sqlkv.Statement, e
 // Apply is a transaction, a round trip for each call: the protocol has one answer before the next
 // request.
 func (c connection) Apply(calls []sqlkv.Call) error {
-	transaction, err := c.Begin() //nolint:staticcheck // BeginTx would ask for a context
+	transaction, err := c.Begin()
 	if err != nil {
 		return told(err)
 	}
@@ -84,7 +84,8 @@ func (s *statement) Exec(arguments [][]byte) (int64, error) {
 	if err := s.fill(arguments); err != nil {
 		return 0, err
 	}
-	result, err := s.s.Exec(s.values) //nolint:staticcheck // ExecContext would ask for a context
+	//lint:ignore SA1019 ExecContext would ask for a context
+	result, err := s.s.Exec(s.values)
 	clear(s.values)
 	if err != nil {
 		return 0, told(err)
@@ -96,7 +97,8 @@ func (s *statement) Query(arguments [][]byte, visit func(row [][]byte) bool) (er
 	if err := s.fill(arguments); err != nil {
 		return err
 	}
-	rows, err := s.s.Query(s.values) //nolint:staticcheck // QueryContext would ask for a context
+	//lint:ignore SA1019 QueryContext would ask for a context
+	rows, err := s.s.Query(s.values)
 	clear(s.values)
 	if err != nil {
 		return told(err)

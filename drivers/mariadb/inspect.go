@@ -19,7 +19,8 @@ var settings = []string{
 
 // Settings asks the server.
 func (d *db) Settings() map[string]string {
-	told := map[string]string{"version": d.version, "driver.database": d.database, "driver.operation_timeout": d.timeout.String(), "driver.client": "database/sql"}
+	told := map[string]string{"version": d.version, "driver.database": d.database,
+		"driver.operation_timeout": d.timeout.String(), "driver.client": "database/sql"}
 	if d.lean {
 		told["driver.client"] = "lean"
 	}

@@ -42,13 +42,15 @@ var Program = server.Program{
 	},
 	Asked: func(i *server.Instance) map[string]string {
 		return map[string]string{
-			"innodb_buffer_pool_size": bytes(i, "buffer_pool_bytes"), "innodb_log_file_size": bytes(i, "log_file_bytes"),
-			"max_connections": i.Options["connections_max"], "innodb_flush_log_at_trx_commit": i.Options["flush_log_at_commit"],
+			"innodb_buffer_pool_size": bytes(i, "buffer_pool_bytes"),
+			"innodb_log_file_size":    bytes(i, "log_file_bytes"),
+			"max_connections":         i.Options["connections_max"], "innodb_flush_log_at_trx_commit": i.Options["flush_log_at_commit"],
 			"bind_address": server.Host, "port": strconv.Itoa(i.Port), "skip_name_resolve": "ON",
 		}
 	},
 	Prepare: func(ctx context.Context, i *server.Instance) error {
-		err := i.Run(ctx, "mariadb-install-db", "--no-defaults", "--datadir="+dataDirectory(i), "--auth-root-authentication-method=socket",
+		err := i.Run(ctx, "mariadb-install-db", "--no-defaults", "--datadir="+dataDirectory(i),
+			"--auth-root-authentication-method=socket",
 			"--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size="+bytes(i, "log_file_bytes"))
 		if err != nil {
 			return err
@@ -58,7 +60,8 @@ var Program = server.Program{
 		return os.WriteFile(filepath.Join(i.Directory, "users.sql"), []byte(text), 0o644)
 	},
 	Command: func(i *server.Instance) (arguments, environment []string) {
-		arguments = []string{"--no-defaults", "--datadir=" + dataDirectory(i), "--socket=socket", "--pid-file=" + filepath.Join(i.Directory, "pid"),
+		arguments = []string{"--no-defaults", "--datadir=" + dataDirectory(i), "--socket=socket",
+			"--pid-file=" + filepath.Join(i.Directory, "pid"),
 			"--init-file=" + filepath.Join(i.Directory, "users.sql")}
 		for name, value := range i.Asked {
 			arguments = append(arguments, "--"+name+"="+value)

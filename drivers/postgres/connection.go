@@ -31,7 +31,8 @@ func connect(config *pgconn.Config) (sqlkv.Connection, error) {
 func (c *connection) Close() error { return c.PgConn.Close(context.Background()) }
 func (c *connection) Broken() bool { return c.IsClosed() }
 
-var types = map[sqlkv.Kind]uint32{sqlkv.Blob: pgtype.ByteaOID, sqlkv.Text: pgtype.TextOID, sqlkv.Integer: pgtype.Int8OID}
+var types = map[sqlkv.Kind]uint32{sqlkv.Blob: pgtype.ByteaOID, sqlkv.Text: pgtype.TextOID,
+	sqlkv.Integer: pgtype.Int8OID}
 
 // Formats of parameters and columns in the protocol.
 const textFormat, binaryFormat int16 = 0, 1

@@ -19,12 +19,14 @@ var settings = []string{
 
 // Settings asks the server: a value with the unit that pg_settings has for it.
 func (d *db) Settings() map[string]string {
-	told := map[string]string{"version": d.version, "driver.schema": d.schema, "driver.operation_timeout": d.timeout.String(), "driver.client": "database/sql"}
+	told := map[string]string{"version": d.version, "driver.schema": d.schema,
+		"driver.operation_timeout": d.timeout.String(), "driver.client": "database/sql"}
 	if d.lean {
 		told["driver.client"] = "lean"
 	}
 	// What the server does not tell is left out.
-	rows, _ := d.rows("SELECT name, current_setting(name) FROM pg_settings WHERE name IN ('" + strings.Join(settings, "', '") + "')")
+	rows, _ := d.rows("SELECT name, current_setting(name) FROM pg_settings WHERE name IN ('" +
+		strings.Join(settings, "', '") + "')")
 	for _, row := range rows {
 		told[row[0]] = row[1]
 	}

@@ -148,7 +148,8 @@ func (d *db) configure(c store.Config, synchronousCommit string) error {
 		return fmt.Errorf("postgres: expected an endpoint HOST:PORT: %w: %w", err, store.ErrRefused)
 	}
 	d.loopback = isLoopback(host)
-	words := []string{"host=" + quoted(host), "port=" + quoted(port), "sslmode=disable", "dbname=" + quoted(c.Options.String("database"))}
+	words := []string{"host=" + quoted(host), "port=" + quoted(port), "sslmode=disable",
+		"dbname=" + quoted(c.Options.String("database"))}
 	if tls := c.Options.Choice("tls"); tls == "verify" || tls == "auto" && !d.loopback {
 		words[2] = "sslmode=verify-full"
 	}

@@ -43,7 +43,8 @@ func (d *db) prepare(drop bool) error {
 		return err
 	}
 	if n, err := strconv.Atoi(version); err != nil || n < versionMin {
-		return fmt.Errorf("the server's version is %s, expected %d or later: %w", version, versionMin, store.ErrRefused)
+		return fmt.Errorf("the server's version is %s, expected %d or later: %w", version, versionMin,
+			store.ErrRefused)
 	}
 	if d.version, err = d.value("SHOW server_version"); err != nil {
 		return err
@@ -61,7 +62,8 @@ func (d *db) prepare(drop bool) error {
 	if drop {
 		alone, err := d.value("SELECT pg_try_advisory_lock(" + using + ")")
 		if err != nil || alone != "t" {
-			return errors.Join(err, fmt.Errorf("flush_at_open: another Assay uses schema %s: %w", d.schema, store.ErrRefused))
+			return errors.Join(err, fmt.Errorf("flush_at_open: another Assay uses schema %s: %w", d.schema,
+				store.ErrRefused))
 		}
 	}
 	if err := d.make(drop); err != nil {
@@ -77,7 +79,8 @@ func (d *db) prepare(drop bool) error {
 
 // make makes the schema and its plain table.
 func (d *db) make(drop bool) error {
-	held, err := d.value("SELECT coalesce(sum(n_live_tup), 0) FROM pg_stat_user_tables WHERE schemaname = " + literal(d.schema))
+	held, err := d.value("SELECT coalesce(sum(n_live_tup), 0) FROM pg_stat_user_tables WHERE schemaname = " +
+		literal(d.schema))
 	if err != nil {
 		return err
 	}
@@ -89,7 +92,8 @@ func (d *db) make(drop bool) error {
 		return err
 	}
 	if len(there) > 0 && there[0][0] != mark {
-		return fmt.Errorf("schema %s is there, and Assay did not make it: option schema names another: %w", d.schema, store.ErrRefused)
+		return fmt.Errorf("schema %s is there, and Assay did not make it: option schema names another: %w",
+			d.schema, store.ErrRefused)
 	}
 	name := pgx.Identifier{d.schema}.Sanitize()
 	var statements []string
@@ -112,7 +116,8 @@ func (d *db) make(drop bool) error {
 
 // tables are those that Assay made in its schema.
 func (d *db) tables() ([]string, error) {
-	rows, err := d.rows("SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^" + plainTable + "(_[0-9a-f]{16})?$' " +
+	rows, err := d.rows("SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^" + plainTable +
+		"(_[0-9a-f]{16})?$' " +
 		"AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = " + literal(d.schema) + ")")
 	names := make([]string, len(rows))
 	for i := range rows {
@@ -126,7 +131,8 @@ func (d *db) tables() ([]string, error) {
 // leaves nothing.
 func (d *db) leave() error {
 	making, using := d.locks()
-	alone, err := d.value("SELECT pg_advisory_lock(" + making + "); SELECT pg_advisory_unlock_shared(" + using + "); " +
+	alone, err := d.value("SELECT pg_advisory_lock(" + making + "); SELECT pg_advisory_unlock_shared(" +
+		using + "); " +
 		"SELECT pg_try_advisory_lock(" + using + ")")
 	if err != nil || alone != "t" {
 		return err
@@ -164,7 +170,8 @@ func (d *db) Define(columns []store.Column, indexes []store.Index) error {
 		return err
 	}
 	if encoding != "UTF8" {
-		return fmt.Errorf("postgres: the database's encoding is %s, and text columns are UTF-8: %w", encoding, store.ErrRefused)
+		return fmt.Errorf("postgres: the database's encoding is %s, and text columns are UTF-8: %w", encoding,
+			store.ErrRefused)
 	}
 	statements := []string{l.CreateSQL()}
 	for _, index := range indexes {

@@ -51,7 +51,8 @@ var Program = server.Program{
 		if role, err = ownRole(i); err != nil {
 			return err
 		}
-		if err := i.Run(ctx, initdb, "-D", data, "-U", superuser, "-A", "reject", "-E", "UTF8", "--locale=C", "-N"); err != nil {
+		if err := i.Run(ctx, initdb, "-D", data, "-U", superuser, "-A", "reject", "-E", "UTF8", "--locale=C",
+			"-N"); err != nil {
 			return err
 		}
 		script := filepath.Join(i.Directory, "roles.sql")
@@ -96,7 +97,8 @@ func megabytes(i *server.Instance, option string) string {
 
 // own is how the user who runs Assay connects without options, as the driver does.
 func own(i *server.Instance) (*pgconn.Config, error) {
-	return pgconn.ParseConfig(fmt.Sprintf("host=%s port=%d dbname=postgres sslmode=disable", server.Host, i.Port))
+	return pgconn.ParseConfig(fmt.Sprintf("host=%s port=%d dbname=postgres sslmode=disable", server.Host,
+		i.Port))
 }
 
 // ownRole is quoted.

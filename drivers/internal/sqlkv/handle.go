@@ -271,7 +271,8 @@ func (h *Handle) Delete(key []byte) error {
 // asks if the key is there at all.
 func (h *Handle) CompareAndSwap(key, old, value []byte) (err error) {
 	if len(value) > h.layout.Dialect.ValueBytesMax {
-		return fmt.Errorf("%s: the value is longer than %d bytes", h.layout.Dialect.Name, h.layout.Dialect.ValueBytesMax)
+		return fmt.Errorf("%s: the value is longer than %d bytes", h.layout.Dialect.Name,
+			h.layout.Dialect.ValueBytesMax)
 	}
 	if h.arguments, err = h.layout.split(h.arguments[:0], value); err != nil {
 		return err
@@ -360,7 +361,8 @@ func (h *Handle) Scan(start []byte, limit int, visit func(key, value []byte) boo
 }
 
 // visitRecords does a scan or a query: the first column of its rows is the key.
-func (h *Handle) visitRecords(o operation, column int, from []byte, limit int, visit func(key, record []byte) bool) error {
+func (h *Handle) visitRecords(o operation, column int, from []byte, limit int,
+	visit func(key, record []byte) bool) error {
 	s, err := h.begin(o, column)
 	if err != nil {
 		return err

@@ -65,7 +65,8 @@ const (
 	Integer
 )
 
-var kindOf = map[store.ColumnType]Kind{store.BytesColumn: Blob, store.TextColumn: Text, store.IntegerColumn: Integer}
+var kindOf = map[store.ColumnType]Kind{store.BytesColumn: Blob, store.TextColumn: Text,
+	store.IntegerColumn: Integer}
 
 // Layout is how records are kept: as a key and a value, or with columns of their own.
 type Layout struct {
@@ -98,7 +99,8 @@ func (d *Dialect) Records(table string, columns []store.Column, indexes []store.
 			folded = strings.ToLower(folded)
 		}
 		if other, taken := seen[folded]; taken {
-			return l, fmt.Errorf("%s: columns %s and %s have the same name to it: %w", d.Name, other, c.Name, store.ErrRefused)
+			return l, fmt.Errorf("%s: columns %s and %s have the same name to it: %w", d.Name, other, c.Name,
+				store.ErrRefused)
 		}
 		seen[folded] = c.Name
 		if _, known := d.Types[c.Type]; !known {
@@ -163,7 +165,8 @@ func (l *Layout) CreateSQL() string {
 	for i, c := range l.Columns {
 		definitions = append(definitions, l.Names[i]+" "+l.Dialect.Types[c.Type]+" NOT NULL")
 	}
-	return fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s)%s", l.Table, strings.Join(definitions, ", "), l.Dialect.TableEnd)
+	return fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s)%s", l.Table, strings.Join(definitions, ", "),
+		l.Dialect.TableEnd)
 }
 
 // IndexSQL makes an index of a column under a name.
@@ -181,7 +184,8 @@ func (l *Layout) GetSQL() string {
 }
 
 func (l *Layout) insertSQL() string {
-	return fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES (?%s)", l.Table, l.Key, l.list(), strings.Repeat(", ?", len(l.Names)))
+	return fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES (?%s)", l.Table, l.Key, l.list(),
+		strings.Repeat(", ?", len(l.Names)))
 }
 
 // PutSQL stores a key and its columns, whether the key is there or not.
@@ -215,7 +219,8 @@ func (l *Layout) limit() string {
 
 // ScanSQL walks so many keys from one on.
 func (l *Layout) ScanSQL() string {
-	return l.text("SELECT %s, %s FROM %s WHERE %[1]s >= ? ORDER BY %[1]s%[4]s", l.Key, l.list(), l.Table, l.limit())
+	return l.text("SELECT %s, %s FROM %s WHERE %[1]s >= ? ORDER BY %[1]s%[4]s", l.Key, l.list(), l.Table,
+		l.limit())
 }
 
 // QuerySQL finds so many records by a column.
