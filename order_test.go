@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The order in which packages may import is a list in ARCHITECTURE.md, highest first: a package imports only what stands
-// below it. Packages of one line do not import each other.
+// The order in which packages may import is a list in ARCHITECTURE.md, highest first: a package
+// imports only what stands below it. Packages of one line do not import each other.
 func TestPackagesImportOnlyDownward(t *testing.T) {
 	height, listed := importOrder(t)
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}:{{join .Imports " "}} {{join .TestImports " "}} {{join .XTestImports " "}}|{{join .Imports " "}}`, "./...").Output()

@@ -42,14 +42,15 @@ var engines = []bareSubject{
 	{"badger", store.D1, openBadger},
 }
 
-// printBare prints, for each engine and operation, the harness's rate as a share of two bare loops': one on the driver's own
-// handle, so on the same database and through the same code but without the harness; and one on the engine itself, on a database
-// of its own with the same content. All three work in this process, in turn, in pieces of a few hundredths of a second, on the same keys in the same
-// order: what the machine and its other users do meanwhile falls on all. Figures are medians over rounds, with 95 % intervals (order
-// statistics).
+// printBare prints, for each engine and operation, the harness's rate as a share of two bare
+// loops': one on the driver's own handle, so on the same database and through the same code but
+// without the harness; and one on the engine itself, on a database of its own with the same
+// content. All three work in this process, in turn, in pieces of a few hundredths of a second, on
+// the same keys in the same order: what the machine and its other users do meanwhile falls on all.
+// Figures are medians over rounds, with 95 % intervals (order statistics).
 func printBare(rounds int, only string) error {
-	// The worker's run holds a trace on the heap, a bare loop does not: with less on the heap, garbage is collected more often. Beside this it is
-	// equally often.
+	// The worker's run holds a trace on the heap, a bare loop does not: with less on the heap,
+	// garbage is collected more often. Beside this it is equally often.
 	ballast := make([]byte, ballastBytes)
 	defer runtime.KeepAlive(ballast)
 	for _, engine := range engines {
@@ -96,7 +97,8 @@ func printEngine(engine bareSubject, o trace.Operation, rounds int) (err error) 
 		return err
 	}
 	piece := max(int(float64(pieceLength.Nanoseconds())/each), 100)
-	// Making a phase's trace and files empties the caches, which costs the first milliseconds of a piece: so it is done before all.
+	// Making a phase's trace and files empties the caches, which costs the first milliseconds of a
+	// piece: so it is done before all.
 	afterPhase := func(run func(int) (float64, error)) func(int) (float64, error) {
 		return func(operations int) (float64, error) {
 			if _, err := harness.run(1); err != nil {
@@ -122,7 +124,8 @@ func printEngine(engine bareSubject, o trace.Operation, rounds int) (err error) 
 	return nil
 }
 
-// share prints the median of the ratios of a bare loop's times to the harness's, in percent, with its interval.
+// share prints the median of the ratios of a bare loop's times to the harness's, in percent, with
+// its interval.
 func share(bare, harness []float64) string {
 	ratios := make([]float64, len(bare))
 	for i := range bare {
@@ -136,7 +139,8 @@ const ballastBytes = 256 << 20
 
 const pieceLength = 200 * time.Millisecond
 
-// medianInterval returns a 95 % interval of the median: the order statistics n/2 ± 0.98·√n of the binomial.
+// medianInterval returns a 95 % interval of the median: the order statistics n/2 ± 0.98·√n of the
+// binomial.
 func medianInterval(values []float64) (low, high float64) {
 	sorted := slices.Sorted(slices.Values(values))
 	n := float64(len(sorted))
@@ -144,8 +148,8 @@ func medianInterval(values []float64) (low, high float64) {
 	return sorted[max(int(n/2-half), 0)], sorted[min(int(n/2+half), len(sorted)-1)]
 }
 
-// bareLoop is what a careful person writes by hand: keys and values made in place, no look at the clock between. Each run begins
-// again at the first key, as the worker's phases do.
+// bareLoop is what a careful person writes by hand: keys and values made in place, no look at the
+// clock between. Each run begins again at the first key, as the worker's phases do.
 type bareLoop struct {
 	engine          bareEngine
 	operation       trace.Operation
@@ -193,7 +197,8 @@ func (l *bareLoop) run(operations int) (float64, error) {
 		if l.operation == trace.Read {
 			_, err = l.engine.get(l.key, l.buf[:0])
 		} else {
-			// The worker's bytes: with the same ones again and again, an engine that compresses has less work.
+			// The worker's bytes: with the same ones again and again, an engine that compresses has
+			// less work.
 			l.pool.Put(l.value, index, keyval.Version(1, 0, uint64(done)))
 			err = l.engine.put(l.key, l.value)
 		}

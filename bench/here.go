@@ -14,7 +14,8 @@ import (
 	"assay/worker"
 )
 
-// here is the Go worker in this process, so that it can take turns with a bare loop in short pieces.
+// here is the Go worker in this process, so that it can take turns with a bare loop in short
+// pieces.
 type here struct {
 	work      work
 	directory string

@@ -1,8 +1,10 @@
-// Command bench prints what the harness itself costs: per operation and by part, at one and two threads, with and without
-// the verification of reads; and what is left of a bare loop's rate on real engines. `make bench` runs it.
+// Command bench prints what the harness itself costs: per operation and by part, at one and two
+// threads, with and without the verification of reads; and what is left of a bare loop's rate on
+// real engines. `make bench` runs it.
 //
-// Every figure is a median over rounds that take turns, so that what the machine does meanwhile falls on all of them alike.
-// Workers run in processes of their own (this program, started again), but beside a bare loop: there both are here.
+// Every figure is a median over rounds that take turns, so that what the machine does meanwhile
+// falls on all of them alike. Workers run in processes of their own (this program, started again),
+// but beside a bare loop: there both are here.
 package main
 
 import (

@@ -25,7 +25,8 @@ var sink atomic.Uint64
 // doing is one thread's: it does the part for the i-th time.
 type doing func(i int) uint64
 
-// printParts times each part alone, at one thread and at two that share nothing but what workers' threads share.
+// printParts times each part alone, at one thread and at two that share nothing but what workers'
+// threads share.
 func printParts() {
 	fmt.Printf("  %-28s %9s %9s\n", "", "1 thread", "2 threads")
 	entries := make([]trace.Entry, entriesBench)
@@ -75,7 +76,8 @@ func printParts() {
 	})
 }
 
-// part prints ns for each time that a part is done, over all threads, less what a call that does nothing costs.
+// part prints ns for each time that a part is done, over all threads, less what a call that does
+// nothing costs.
 func part(name string, start func() doing) {
 	nothing := func() doing { return func(int) uint64 { return 0 } }
 	fmt.Printf("  %-28s", name)

@@ -19,7 +19,8 @@ import (
 	"assay/store"
 )
 
-// countersOptions are those with which a driver tells all that it can; small memtables soon make a table.
+// countersOptions are those with which a driver tells all that it can; small memtables soon make a
+// table.
 var countersOptions = map[string]map[string]string{
 	"badger":    {"index_cache_bytes": "1MiB"},
 	"goleveldb": {"write_buffer_bytes": "64KiB"},
@@ -31,9 +32,11 @@ var theirNames = map[string]*regexp.Regexp{
 	"badger": regexp.MustCompile(`^badger_`),
 }
 
-// Every counter that a driver names before anything is done is told with a number afterwards, and none comes later, for a worker tells while a
-// phase runs only what was there before it. And each name that stands in the driver's source is among them: a line that asks the library for
-// what it does not have tells nothing, and would never be missed. workers/c has the same test for the drivers in C.
+// Every counter that a driver names before anything is done is told with a number afterwards, and
+// none comes later, for a worker tells while a phase runs only what was there before it. And each
+// name that stands in the driver's source is among them: a line that asks the library for what it
+// does not have tells nothing, and would never be missed. workers/c has the same test for the
+// drivers in C.
 func TestEveryCounterIsTold(t *testing.T) {
 	for _, driver := range drivers.All() {
 		d := driver.Describe()
@@ -84,7 +87,8 @@ func TestEveryCounterIsTold(t *testing.T) {
 // partOfName is a counter's name, its beginning ("level%d_") or its end ("hits").
 var partOfName = regexp.MustCompile(`^[a-z][a-z0-9_]*(%d)?[a-z0-9_]*$`)
 
-// namesInSource finds the counters' names in what a driver's Inspect uses of its own package: functions and tables.
+// namesInSource finds the counters' names in what a driver's Inspect uses of its own package:
+// functions and tables.
 func namesInSource(t *testing.T, driver string) []*regexp.Regexp {
 	t.Helper()
 	definitions := definitionsOf(t, driver)
@@ -117,7 +121,8 @@ func namesInSource(t *testing.T, driver string) []*regexp.Regexp {
 	return names
 }
 
-// definitionsOf parses a driver's package: its functions without a receiver, its variables, and the method Inspect.
+// definitionsOf parses a driver's package: its functions without a receiver, its variables, and the
+// method Inspect.
 func definitionsOf(t *testing.T, driver string) map[string]ast.Node {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(driver, "*.go"))

@@ -30,8 +30,8 @@ func pebbleDefaults(t *testing.T) map[string]string {
 	return defaults
 }
 
-// sqliteDefaults leaves out busy_timeout, which is not the library's default, and says so, and the journal mode and
-// synchronous, which the durability class sets.
+// sqliteDefaults leaves out busy_timeout, which is not the library's default, and says so, and the
+// journal mode and synchronous, which the durability class sets.
 func sqliteDefaults(t *testing.T) map[string]string {
 	plain, err := sql.Open("sqlite", t.TempDir()+"/plain.sqlite")
 	must(t, err)

@@ -1,5 +1,6 @@
-// Package drivers lists the stores that Assay's own Go worker can drive. Each sub-folder has one driver, which knows
-// the package store and the library of its store; docs/add-a-driver.md says how to add one.
+// Package drivers lists the stores that Assay's own Go worker can drive. Each sub-folder has one
+// driver, which knows the package store and the library of its store; docs/add-a-driver.md says how
+// to add one.
 package drivers
 
 import (

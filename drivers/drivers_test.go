@@ -212,7 +212,8 @@ func TestHoldsToItsKeyLimits(t *testing.T) {
 		if err := h.Put(tooLong, value); err == nil {
 			t.Errorf("a key of %d bytes was taken", len(tooLong))
 		}
-		// A key of another length must not be found under it, and a store may refuse to look at all.
+		// A key of another length must not be found under it, and a store may refuse to look at
+		// all.
 		if _, err := h.Get(tooLong, nil); err == nil {
 			t.Error("a key that can't be stored was found")
 		}
@@ -368,8 +369,8 @@ func TestAddAndCompareAndSwap(t *testing.T) {
 	})
 }
 
-// TestThreadsDoNotDisturbEachOther has each thread write keys of its own and read them back, through one handle where
-// that is claimed, and handles of their own otherwise.
+// TestThreadsDoNotDisturbEachOther has each thread write keys of its own and read them back,
+// through one handle where that is claimed, and handles of their own otherwise.
 func TestThreadsDoNotDisturbEachOther(t *testing.T) {
 	each(t, func(t *testing.T, driver store.Driver, c store.Config) {
 		d := driver.Describe()

@@ -8,7 +8,8 @@ import (
 	"assay/store"
 )
 
-// What a driver says that its store sets aside on disk is what there is with one small record, give or take half.
+// What a driver says that its store sets aside on disk is what there is with one small record, give
+// or take half.
 func TestFixedDiskBytesAreAsMeasured(t *testing.T) {
 	each(t, func(t *testing.T, driver store.Driver, c store.Config) {
 		d := driver.Describe()
@@ -57,6 +58,6 @@ func TestFixedDiskBytesAreAsMeasured(t *testing.T) {
 	})
 }
 
-// puts are as many as it takes for a log to be laid out in advance, and few enough for what they log to vanish beside blocks.
-// blocks is also for what a file system rounds up.
+// puts are as many as it takes for a log to be laid out in advance, and few enough for what they
+// log to vanish beside blocks. blocks is also for what a file system rounds up.
 const puts, blocks = 1000, 128 << 10

@@ -73,8 +73,9 @@ func driverNamed(name string) (store.Driver, error) {
 	return nil, fmt.Errorf("no driver %q", name)
 }
 
-// TestAcknowledgedWritesSurviveTheProcess kills a writer in the middle of its work. It is what D1 claims, and D3 claims
-// more. (Pebble at D0, put through this test by hand, loses writes: it can fail.)
+// TestAcknowledgedWritesSurviveTheProcess kills a writer in the middle of its work. It is what D1
+// claims, and D3 claims more. (Pebble at D0, put through this test by hand, loses writes: it can
+// fail.)
 func TestAcknowledgedWritesSurviveTheProcess(t *testing.T) {
 	each(t, func(t *testing.T, driver store.Driver, c store.Config) {
 		d := driver.Describe()

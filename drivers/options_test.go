@@ -15,8 +15,8 @@ import (
 	"assay/store"
 )
 
-// TestDefaultsAreTheLibrarysOwn opens each library without a word of ours, reads its settings, and compares them with
-// those of a driver opened with all of its declared defaults.
+// TestDefaultsAreTheLibrarysOwn opens each library without a word of ours, reads its settings, and
+// compares them with those of a driver opened with all of its declared defaults.
 func TestDefaultsAreTheLibrarysOwn(t *testing.T) {
 	own := map[string]func(t *testing.T) map[string]string{
 		"badger": func(t *testing.T) map[string]string {
@@ -72,7 +72,8 @@ func TestDefaultsAreTheLibrarysOwn(t *testing.T) {
 
 func long(n int64) string { return strconv.FormatInt(n, 10) }
 
-// TestOptionsReachTheLibrary changes one option of each driver and looks for it in the settings that are read back.
+// TestOptionsReachTheLibrary changes one option of each driver and looks for it in the settings
+// that are read back.
 func TestOptionsReachTheLibrary(t *testing.T) {
 	for driverName, options := range map[string][][3]string{ // option, value, setting=value
 		"badger":    {{"memtable_bytes", "16MiB", "MemTableSize=16777216"}, {"compression", "zstd", "Compression=zstd"}, {"detect_conflicts", "false", "DetectConflicts=false"}},
@@ -109,7 +110,8 @@ func TestOptionsReachTheLibrary(t *testing.T) {
 	}
 }
 
-// TestRefusesOptionsThatDoNotGoTogether are refusals, and neither failures nor panics of the library.
+// TestRefusesOptionsThatDoNotGoTogether are refusals, and neither failures nor panics of the
+// library.
 func TestRefusesOptionsThatDoNotGoTogether(t *testing.T) {
 	for _, refused := range []struct {
 		driver string

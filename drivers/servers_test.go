@@ -22,7 +22,8 @@ var namespaces = map[string]string{"postgres": "schema", "mariadb": "database"}
 
 var namespace atomic.Int64
 
-// serve fills in a server: the real one, in a name space of the test's own, or what stands in for it.
+// serve fills in a server: the real one, in a name space of the test's own, or what stands in for
+// it.
 func serve(t *testing.T, d store.Description, c *store.Config) {
 	t.Helper()
 	if standIn := drivertest.StandInFor(t, d.Name, c.Durability); standIn != "" {

@@ -94,8 +94,9 @@ func TestPutGetHasThePublishedSizes(t *testing.T) {
 	}
 }
 
-// The demo is to end in three minutes, and its phases are to be long enough to be judged. What surrounds the phases of a
-// trial (process, open, load of 10,000 records, drains, the final check) takes about half a second on a quiet machine.
+// The demo is to end in three minutes, and its phases are to be long enough to be judged. What
+// surrounds the phases of a trial (process, open, load of 10,000 records, drains, the final check)
+// takes about half a second on a quiet machine.
 func TestDemoHasRoomInThreeMinutes(t *testing.T) {
 	e := load(t, "put-get")
 	estimate := plan.EstimateOf(e, plan.Plan(e))

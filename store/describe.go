@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Description is what a driver says of itself. It is printed by `assay drivers`, checked by the conformance kit, and
-// used to refuse an experiment before anything runs.
+// Description is what a driver says of itself. It is printed by `assay drivers`, checked by the
+// conformance kit, and used to refuse an experiment before anything runs.
 type Description struct {
 	Name    string `json:"name"`    // lower case, as written in an experiment: "bbolt"
 	Summary string `json:"summary"` // half a line: what kind of store it is
@@ -20,12 +20,12 @@ type Description struct {
 
 	Kind Kind `json:"kind"`
 
-	// Durability lists the classes that the driver can open the store in, weakest first, and how each is reached, in
-	// the library's words. The first is the one that bulk loads use.
+	// Durability lists the classes that the driver can open the store in, weakest first, and how
+	// each is reached, in the library's words. The first is the one that bulk loads use.
 	Durability []DurabilityClaim `json:"durability"`
 
-	// ServerSetsClass: the settings that a server runs with decide which of the classes it can be opened in; any other is
-	// refused. Loads are then done in the class that is measured.
+	// ServerSetsClass: the settings that a server runs with decide which of the classes it can be
+	// opened in; any other is refused. Loads are then done in the class that is measured.
 	ServerSetsClass bool `json:"server_sets_class,omitempty"`
 
 	Options []Option `json:"options,omitempty"`
@@ -38,36 +38,42 @@ type Description struct {
 	KeyBytesMin   int `json:"key_bytes_min,omitempty"` // 0: the empty key is a key
 	KeyBytesMax   int `json:"key_bytes_max,omitempty"` // 0: no limit but memory
 	ValueBytesMax int `json:"value_bytes_max,omitempty"`
-	// ValueBytesOption is the option, an Int or Bytes, that ValueBytesMax follows, which is then its default: records of one width,
-	// for example. "": none does.
+	// ValueBytesOption is the option, an Int or Bytes, that ValueBytesMax follows, which is then
+	// its default: records of one width, for example. "": none does.
 	ValueBytesOption string `json:"value_bytes_option,omitempty"`
-	// KeyText: keys must be printable ASCII without spaces, as in memcached's protocol; binary keys are out.
+	// KeyText: keys must be printable ASCII without spaces, as in memcached's protocol; binary keys
+	// are out.
 	KeyText bool `json:"key_text,omitempty"`
-	// KeyNumbers: keys are positions in an array, which is as long as the largest of them asks for: they must be binary and unscattered,
-	// counted from 0 on.
+	// KeyNumbers: keys are positions in an array, which is as long as the largest of them asks for:
+	// they must be binary and unscattered, counted from 0 on.
 	KeyNumbers bool `json:"key_numbers,omitempty"`
 
-	// FixedDiskBytes is about what an embedded store sets aside on disk from its first write on, with default options and however
-	// small its data: logs that it lays out in advance, empty files. As measured; 0: not known. The estimate of a trial's disk adds it.
+	// FixedDiskBytes is about what an embedded store sets aside on disk from its first write on,
+	// with default options and however small its data: logs that it lays out in advance, empty
+	// files. As measured; 0: not known. The estimate of a trial's disk adds it.
 	FixedDiskBytes int64 `json:"fixed_disk_bytes,omitempty"`
 
-	// BatchAtomic: others see all of a batch or nothing of it. BatchMax: records in one; 0: no limit but memory.
+	// BatchAtomic: others see all of a batch or nothing of it. BatchMax: records in one; 0: no
+	// limit but memory.
 	BatchAtomic bool `json:"batch_atomic,omitempty"`
 	BatchMax    int  `json:"batch_max,omitempty"`
 
-	// WriteConflicts: a get, a scan, a put, a delete or a batch may end in [ErrConflict] where other threads write neighbouring records
-	// at the same time (a deadlock's victim, for example). A write was then not done, and the driver does not try again. Without
-	// the claim none of them ends so.
+	// WriteConflicts: a get, a scan, a put, a delete or a batch may end in [ErrConflict] where
+	// other threads write neighbouring records at the same time (a deadlock's victim, for example).
+	// A write was then not done, and the driver does not try again. Without the claim none of them
+	// ends so.
 	WriteConflicts bool `json:"write_conflicts,omitempty"`
 
-	// Eventual: a read may return an older value than the newest acknowledged one, as of a replica or a
-	// weak consistency level. Stale reads are then measured and reported, and no fault.
+	// Eventual: a read may return an older value than the newest acknowledged one, as of a replica
+	// or a weak consistency level. Stale reads are then measured and reported, and no fault.
 	Eventual bool `json:"eventual,omitempty"`
 
-	// Abilities is Probe((*yourStore)(nil), (*yourHandle)(nil)): types tell abilities, so that no store need be open.
+	// Abilities is Probe((*yourStore)(nil), (*yourHandle)(nil)): types tell abilities, so that no
+	// store need be open.
 	Abilities Abilities `json:"abilities"`
 
-	// Note warns of what a user must know before trusting a figure of this store; "" if there is nothing.
+	// Note warns of what a user must know before trusting a figure of this store; "" if there is
+	// nothing.
 	Note string `json:"note,omitempty"`
 }
 
@@ -81,7 +87,8 @@ const (
 	None     Kind = "none"     // the null driver: there is no store
 )
 
-// DurabilityClaim is one class and the settings that reach it. It is claimed until a power-cut rig has measured it.
+// DurabilityClaim is one class and the settings that reach it. It is claimed until a power-cut rig
+// has measured it.
 type DurabilityClaim struct {
 	Class Durability `json:"class"`
 	How   string     `json:"how"` // "Options.NoSync = true"
@@ -156,8 +163,8 @@ const (
 // Options are the checked values of a driver's options, by name.
 type Options map[string]string
 
-// The getters panic on a name that the driver did not declare or a value of another type: [Resolve] has checked both,
-// so that it can only be a mistake in the driver.
+// The getters panic on a name that the driver did not declare or a value of another type: [Resolve]
+// has checked both, so that it can only be a mistake in the driver.
 func (o Options) Bool(name string) bool {
 	v, err := strconv.ParseBool(o.must(name))
 	return no(name, v, err)
@@ -253,8 +260,9 @@ var decimal = regexp.MustCompile(`^([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1
 // bytesEnd is above all numbers of bytes that [ParseBytes] takes: half of what an int64 holds.
 var bytesEnd = big.NewRat(1<<62, 1)
 
-// ParseBytes reads a whole number of bytes: "4096", "64MiB", "1.5GB". KiB, MiB, GiB, TiB are powers of 1024; kB, MB, GB, TB
-// powers of 1000. A fraction of a byte ("0.001KiB") is an error: rounded, it would be another number than was written.
+// ParseBytes reads a whole number of bytes: "4096", "64MiB", "1.5GB". KiB, MiB, GiB, TiB are powers
+// of 1024; kB, MB, GB, TB powers of 1000. A fraction of a byte ("0.001KiB") is an error: rounded,
+// it would be another number than was written.
 func ParseBytes(text string) (int64, error) {
 	number, factor := strings.TrimSpace(text), int64(1)
 	for _, u := range byteUnits {
@@ -276,8 +284,9 @@ func ParseBytes(text string) (int64, error) {
 	return bytes.Num().Int64(), nil
 }
 
-// WithOptions returns what the description says of a store that is opened with these options: a limit that follows one of them is that
-// one's value. The error is that of [Resolve], or says that there is no such option.
+// WithOptions returns what the description says of a store that is opened with these options: a
+// limit that follows one of them is that one's value. The error is that of [Resolve], or says that
+// there is no such option.
 func (d Description) WithOptions(given map[string]string) (Description, error) {
 	if d.ValueBytesOption == "" {
 		return d, nil

@@ -1,10 +1,11 @@
 // Package store is the contract between Assay and a key-value store that is driven from Go.
 //
-// A driver implements [Driver], [Store] and [Handle]: open, hand out handles, get, put, delete, close. What a store can
-// do beyond that it says by implementing an ability ([Batcher], [Scanner], [CompareAndSwapper], [Syncer], [Inspector]):
-// the worker probes each one once, at open. A driver never emulates an ability, never retries and never rounds a
-// durability class up: it refuses, and the refusal is a result. The package storetest holds every driver to the rules
-// that are written here.
+// A driver implements [Driver], [Store] and [Handle]: open, hand out handles, get, put, delete,
+// close. What a store can do beyond that it says by implementing an ability ([Batcher], [Scanner],
+// [CompareAndSwapper], [Syncer], [Inspector]): the worker probes each one once, at open. A driver
+// never emulates an ability, never retries and never rounds a durability class up: it refuses, and
+// the refusal is a result. The package storetest holds every driver to the rules that are written
+// here.
 //
 // A driver imports this package and the library of its store, and nothing else of Assay.
 package store
@@ -15,48 +16,51 @@ import (
 	"time"
 )
 
-// Driver opens one kind of store. It is stateless: one process may open several stores with it at once.
+// Driver opens one kind of store. It is stateless: one process may open several stores with it at
+// once.
 type Driver interface {
 	// Describe says what the driver can do and which options it takes, without opening anything.
 	Describe() Description
 
-	// Open opens or creates the store that c describes. It returns an error that wraps [ErrRefused] where the store
-	// can't do what c asks (a durability class, an option's value, a way to share handles), and any other error where
-	// it failed. The context bounds the opening only.
+	// Open opens or creates the store that c describes. It returns an error that wraps [ErrRefused]
+	// where the store can't do what c asks (a durability class, an option's value, a way to share
+	// handles), and any other error where it failed. The context bounds the opening only.
 	Open(ctx context.Context, c Config) (Store, error)
 }
 
 // Store is an open store. Handle and Close are called from one goroutine.
 type Store interface {
-	// Handle returns one more handle: a connection, a session, a reader-writer; whatever the store's clients hold.
+	// Handle returns one more handle: a connection, a session, a reader-writer; whatever the
+	// store's clients hold.
 	Handle() (Handle, error)
 
-	// Settings returns the settings in force as the store itself tells them where it can, or else as they were given
-	// to it. Keys are the library's own names.
+	// Settings returns the settings in force as the store itself tells them where it can, or else
+	// as they were given to it. Keys are the library's own names.
 	Settings() map[string]string
 
-	// Close closes the store; every handle was closed before. What was acknowledged must then be as durable as the
-	// class says.
+	// Close closes the store; every handle was closed before. What was acknowledged must then be as
+	// durable as the class says.
 	Close() error
 }
 
-// Handle does the operations. It is used by one goroutine at a time, unless [Description].HandlesShareable says that
-// many may use it at once.
+// Handle does the operations. It is used by one goroutine at a time, unless
+// [Description].HandlesShareable says that many may use it at once.
 //
 // A handle never keeps key, value or buf after the call, and never writes to key or value.
 type Handle interface {
-	// Get returns the value of key, or an error that wraps [ErrNotFound]. The value may stand in buf (whose length is
-	// 0 and whose capacity the driver may use and outgrow) or in memory of the store that stays unchanged until the
-	// handle's next call. The empty value is a value: it is not ErrNotFound.
+	// Get returns the value of key, or an error that wraps [ErrNotFound]. The value may stand in
+	// buf (whose length is 0 and whose capacity the driver may use and outgrow) or in memory of the
+	// store that stays unchanged until the handle's next call. The empty value is a value: it is
+	// not ErrNotFound.
 	Get(key, buf []byte) ([]byte, error)
 
-	// Put stores value under key, whether key was there or not. A store that may refuse it because others write beside it says so
-	// ([Description].WriteConflicts) and returns an error that wraps [ErrConflict]: then nothing was done. This holds for all
-	// methods, here and in abilities.
+	// Put stores value under key, whether key was there or not. A store that may refuse it because
+	// others write beside it says so ([Description].WriteConflicts) and returns an error that wraps
+	// [ErrConflict]: then nothing was done. This holds for all methods, here and in abilities.
 	Put(key, value []byte) error
 
-	// Delete removes key. It returns an error that wraps [ErrNotFound] only if the store tells so by itself; removing
-	// a key that is not there is otherwise no error.
+	// Delete removes key. It returns an error that wraps [ErrNotFound] only if the store tells so
+	// by itself; removing a key that is not there is otherwise no error.
 	Delete(key []byte) error
 
 	// Close gives the handle back.
@@ -65,8 +69,8 @@ type Handle interface {
 
 // Batcher is a [Handle] that can write several records as one operation.
 type Batcher interface {
-	// Apply writes all of writes, in order. [Description].BatchAtomic says if others see all or nothing. It keeps
-	// nothing of writes after the call.
+	// Apply writes all of writes, in order. [Description].BatchAtomic says if others see all or
+	// nothing. It keeps nothing of writes after the call.
 	Apply(writes []Write) error
 }
 
@@ -78,9 +82,9 @@ type Write struct {
 
 // Scanner is a [Handle] that can walk the keys in bytewise order.
 type Scanner interface {
-	// Scan calls visit for each record from the first key ≥ start, in ascending order, until visit returns false or
-	// the keys end. Key and value are valid during visit only. limit is how many records the caller will take: a hint
-	// for prefetching, not a bound.
+	// Scan calls visit for each record from the first key ≥ start, in ascending order, until visit
+	// returns false or the keys end. Key and value are valid during visit only. limit is how many
+	// records the caller will take: a hint for prefetching, not a bound.
 	Scan(start []byte, limit int, visit func(key, value []byte) bool) error
 }
 
@@ -90,11 +94,11 @@ type Adder interface {
 	Add(key, value []byte) error
 }
 
-// CompareAndSwapper is a [Handle] that can replace a value only where it is still the old one, in one step of the
-// store's own.
+// CompareAndSwapper is a [Handle] that can replace a value only where it is still the old one, in
+// one step of the store's own.
 type CompareAndSwapper interface {
-	// CompareAndSwap stores value if the value of key is old. It returns an error that wraps [ErrConflict] if it is
-	// another, and [ErrNotFound] if there is none.
+	// CompareAndSwap stores value if the value of key is old. It returns an error that wraps
+	// [ErrConflict] if it is another, and [ErrNotFound] if there is none.
 	CompareAndSwap(key, old, value []byte) error
 }
 
@@ -106,8 +110,8 @@ type Syncer interface {
 
 // Holder is a [Store] that others may have filled before: a server.
 type Holder interface {
-	// Held returns how many records the store said that it held when it was opened, before anything was emptied; known is false
-	// where it did not say.
+	// Held returns how many records the store said that it held when it was opened, before anything
+	// was emptied; known is false where it did not say.
 	Held() (records uint64, known bool)
 }
 
@@ -118,19 +122,21 @@ type Inspector interface {
 
 // Inspection is what a store tells about itself at one moment.
 type Inspection struct {
-	// Stats are the store's own counters and gauges. A name ends in its unit where it has one ("cache_bytes",
-	// "stall_ns"). What can't be had is left out, never zero.
+	// Stats are the store's own counters and gauges. A name ends in its unit where it has one
+	// ("cache_bytes", "stall_ns"). What can't be had is left out, never zero.
 	Stats map[string]float64
-	// Busy is true while background work (compaction, flush) goes on that the store knows of. A drain waits for it.
+	// Busy is true while background work (compaction, flush) goes on that the store knows of. A
+	// drain waits for it.
 	Busy bool
 }
 
 // Config is what a store is opened with.
 type Config struct {
-	// First is true at the trial's first opening: only then may a driver empty a store that earlier trials used. It never does so
-	// unless an option asks for it.
+	// First is true at the trial's first opening: only then may a driver empty a store that earlier
+	// trials used. It never does so unless an option asks for it.
 	First bool
-	// Directory is an existing directory for the store's files, empty at the first open; unset for servers.
+	// Directory is an existing directory for the store's files, empty at the first open; unset for
+	// servers.
 	Directory string
 	// Endpoints are host:port addresses of servers; nil for embedded engines.
 	Endpoints []string
@@ -138,9 +144,11 @@ type Config struct {
 	Durability Durability
 	// LossWindow is T of the class D2(T).
 	LossWindow time.Duration
-	// Options holds a value for each of the driver's options, defaults filled in and types checked by the worker.
+	// Options holds a value for each of the driver's options, defaults filled in and types checked
+	// by the worker.
 	Options Options
-	// Threads is how many threads will call, and Handles how many handles will be open at once: hints for pools.
+	// Threads is how many threads will call, and Handles how many handles will be open at once:
+	// hints for pools.
 	Threads, Handles int
 }
 
@@ -156,7 +164,8 @@ const (
 	D4 Durability = "D4" // survives the loss of k−1 nodes
 )
 
-// Errors that a driver wraps, so that the worker counts the outcome right. Any other error counts as "error".
+// Errors that a driver wraps, so that the worker counts the outcome right. Any other error counts
+// as "error".
 var (
 	ErrNotFound = errors.New("not found")     // outcome miss
 	ErrConflict = errors.New("conflict")      // outcome conflict

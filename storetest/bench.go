@@ -20,7 +20,8 @@ import (
 // faultsMax bounds what one rule tells: a store that loses everything would fill pages.
 const faultsMax = 12
 
-// bench is what one rule works with: a worker process, started when it is needed, and the stores that it opens.
+// bench is what one rule works with: a worker process, started when it is needed, and the stores
+// that it opens.
 type bench struct {
 	*kit
 	description store.Description
@@ -96,8 +97,8 @@ func (b *bench) call(r control.Request, result any) error {
 	return b.worker.Call(r, b.target.StepTimeout, result)
 }
 
-// expectRefusal makes a request that must be answered with an error of a class, and keeps a fault if it is not. The error is
-// for a worker that can't be talked to any more.
+// expectRefusal makes a request that must be answered with an error of a class, and keeps a fault
+// if it is not. The error is for a worker that can't be talked to any more.
 func (b *bench) expectRefusal(what, class string, r control.Request) error {
 	return b.judgeRefusal(what, class, b.call(r, nil))
 }
@@ -121,8 +122,8 @@ func (b *bench) describe() (control.Described, error) {
 	return d, err
 }
 
-// opening is how a store is to be opened. Zero fields mean: the weakest class, any way to share handles, one thread, a fresh
-// directory.
+// opening is how a store is to be opened. Zero fields mean: the weakest class, any way to share
+// handles, one thread, a fresh directory.
 type opening struct {
 	durability  store.Durability
 	handles     string
@@ -202,7 +203,8 @@ func (b *bench) needsRecords() error {
 	return nil
 }
 
-// indexesPerRule is far more than any rule uses: they stay below 4,000, for an array of 1 MiB holds no more numbers.
+// indexesPerRule is far more than any rule uses: they stay below 4,000, for an array of 1 MiB holds
+// no more numbers.
 const indexesPerRule = 1 << 22
 
 // base is the first index that the rule may use. On a server all rules share one store.
@@ -214,7 +216,8 @@ func (b *bench) base(keys keyval.KeyShape) uint64 {
 	return base
 }
 
-// keys returns a shape of keys that every rule can use with this driver, in whose order indexes ascend.
+// keys returns a shape of keys that every rule can use with this driver, in whose order indexes
+// ascend.
 func (b *bench) keys() keyval.KeyShape {
 	length := max(16, b.description.KeyBytesMin)
 	if b.description.KeyBytesMax > 0 {

@@ -10,10 +10,11 @@ import (
 	"assay/internal/trace"
 )
 
-// Operations that a store may refuse because others write beside them: the claim write_conflicts. Counters tell how many of a thread's
-// writes ended in conflict, not which. So a model keeps, under each write that may have been refused, what stands if it was; what is
-// read back tells which were done, and their numbers must be those that were counted. Without conflicts nothing may be refused, and
-// a model has one answer for each key.
+// Operations that a store may refuse because others write beside them: the claim write_conflicts.
+// Counters tell how many of a thread's writes ended in conflict, not which. So a model keeps, under
+// each write that may have been refused, what stands if it was; what is read back tells which were
+// done, and their numbers must be those that were counted. Without conflicts nothing may be
+// refused, and a model has one answer for each key.
 
 // kind is all writes of one operation by one thread in one phase: what outcomes are counted by.
 type kind struct {
@@ -32,8 +33,8 @@ type origin struct {
 	done, left uint64 // how many of the kind were counted as done, and as not
 }
 
-// notDone returns how many writes of a kind were, by the outcomes that were counted, not done. A delete that finds nothing has
-// nothing to do.
+// notDone returns how many writes of a kind were, by the outcomes that were counted, not done. A
+// delete that finds nothing has nothing to do.
 func notDone(o trace.Operation, outcomes *[counters.Outcomes]uint64) uint64 {
 	n := outcomes[counters.Conflict]
 	if o == trace.ReadModifyWrite {
@@ -85,8 +86,8 @@ func (l *ledger) enter(column map[kind]map[uint64]bool, from *origin) {
 	l.counted[from.kind] = *from
 }
 
-// stands returns the value that the store holds where it is one of those that it may hold, the last possible one first. All writes
-// after it must then have been refused.
+// stands returns the value that the store holds where it is one of those that it may hold, the last
+// possible one first. All writes after it must then have been refused.
 func (l *ledger) stands(expected *held, word uint64) (now held, ok bool) {
 	if !expected.mayHold(word) {
 		return *expected, false
@@ -101,7 +102,8 @@ func (l *ledger) stands(expected *held, word uint64) (now held, ok bool) {
 	return held{version: at.version, length: at.length}, true
 }
 
-// stoodLast says if a version is of a thread's last write of a key that several threads wrote, but for later ones that were refused.
+// stoodLast says if a version is of a thread's last write of a key that several threads wrote, but
+// for later ones that were refused.
 func (l *ledger) stoodLast(r *ran, index, version uint64) bool {
 	_, thread, wrote := keyval.SplitVersion(version)
 	if thread >= len(r.file.Threads) || wrote >= r.sample.Acknowledged[thread] || version != r.version(thread, wrote) {
@@ -153,8 +155,9 @@ func (l *ledger) audit(b *bench, what string) {
 	}
 }
 
-// allDone holds every operation of a phase in which several threads write to be ok. Where the driver claims that one may conflict
-// with others' writes, it may have; then reads of what it would have written may miss.
+// allDone holds every operation of a phase in which several threads write to be ok. Where the
+// driver claims that one may conflict with others' writes, it may have; then reads of what it would
+// have written may miss.
 func (b *bench) allDone(r *ran, what string) {
 	if !b.description.WriteConflicts {
 		b.allOK(r, what)
@@ -211,7 +214,8 @@ func changes(o trace.Operation) bool {
 	return o.Writes() && o != trace.Add && o != trace.CompareAndSwap || o == trace.Delete || o == trace.Batch
 }
 
-// refused returns how many operations of the phase ended in conflict because others were in their way.
+// refused returns how many operations of the phase ended in conflict because others were in their
+// way.
 func (r *ran) refused() (n uint64) {
 	for _, t := range r.sample.Totals {
 		if changes(t.Operation) || t.Operation == trace.Read {

@@ -105,7 +105,8 @@ func TestRefusedWritesAddUp(t *testing.T) {
 	})
 }
 
-// Where each record is written once, a single refusal that was done, or a single write that was lost, is seen.
+// Where each record is written once, a single refusal that was done, or a single write that was
+// lost, is seen.
 func TestOneFalseRefusalIsSeen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &script{threads: make([]trace.Thread, rapid.IntRange(1, 3).Draw(t, "threads"))}
@@ -130,7 +131,8 @@ func TestOneFalseRefusalIsSeen(t *testing.T) {
 	})
 }
 
-// What a claim of conflicts excuses is conflicts, and misses of what was refused: no more of them than that can be.
+// What a claim of conflicts excuses is conflicts, and misses of what was refused: no more of them
+// than that can be.
 func TestAClaimOfConflictsExcusesNothingElse(t *testing.T) {
 	type counts = map[counters.Outcome]uint64
 	for _, c := range []struct {

@@ -28,7 +28,8 @@ func TestDrivers(t *testing.T) {
 			}
 			target := target(t, "drivers", description.Name)
 			if description.Version == "" && description.Kind == store.Embedded {
-				// The linker does not write a test binary's modules into it, so that this worker can't know its libraries' versions.
+				// The linker does not write a test binary's modules into it, so that this worker
+				// can't know its libraries' versions.
 				target.Rules = slices.DeleteFunc(RuleNames(), func(name string) bool { return name == "version" })
 			}
 			Test(t, target)
@@ -36,8 +37,8 @@ func TestDrivers(t *testing.T) {
 	}
 }
 
-// testServer holds a driver to the kit on the real server, with each of its clients: in the strongest class, and, in the long
-// tests, in each that the server's settings give.
+// testServer holds a driver to the kit on the real server, with each of its clients: in the
+// strongest class, and, in the long tests, in each that the server's settings give.
 func testServer(t *testing.T, d store.Description) {
 	program, ok := drivers.Program(d.Name)
 	if !ok {

@@ -5,8 +5,8 @@ import (
 	"assay/internal/histogram"
 )
 
-// auditLateness holds what a thread tells of its dispatch lateness against what else it counted. Nothing here depends on how fast or
-// how busy the machine is.
+// auditLateness holds what a thread tells of its dispatch lateness against what else it counted.
+// Nothing here depends on how fast or how busy the machine is.
 func (b *bench) auditLateness(c *counters.File, r *ran, thread int) {
 	head := c.Thread(thread)
 	highest, late := -1, uint64(0)
@@ -33,8 +33,9 @@ func (b *bench) auditLateness(c *counters.File, r *ran, thread int) {
 		b.fault("lateness: thread %d counts %d operations as late, but did %d", thread, late, served.operations)
 	}
 
-	// Lateness begins where the operation before has ended, and ends where the operation begins: none of these times overlap, and
-	// all are between the phase's start and the end of the last operation. A word's operations were late by where it begins, at least.
+	// Lateness begins where the operation before has ended, and ends where the operation begins:
+	// none of these times overlap, and all are between the phase's start and the end of the last
+	// operation. A word's operations were late by where it begins, at least.
 	least := served.ns + float64(head.LatenessMaxNS)
 	for word, n := range head.Late {
 		if word == highest {

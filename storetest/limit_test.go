@@ -38,7 +38,8 @@ func TestAnOptionsLimitIsHeldToItsDefault(t *testing.T) {
 	}
 }
 
-// Rules write no value that is longer than the driver claims to take, but values of different lengths.
+// Rules write no value that is longer than the driver claims to take, but values of different
+// lengths.
 func TestScriptsKeepToTheClaimedLength(t *testing.T) {
 	b := &bench{kit: &kit{}, description: store.Description{ValueBytesMax: 100}}
 	s := b.script(1)
@@ -64,7 +65,8 @@ func TestScriptsKeepToTheClaimedLength(t *testing.T) {
 	}
 }
 
-// An array of 1 MiB holds all the numbers that rules use, and records that are longer than it takes are not given to it.
+// An array of 1 MiB holds all the numbers that rules use, and records that are longer than it takes
+// are not given to it.
 func TestRulesKeepToAnArraysLimits(t *testing.T) {
 	b := &bench{kit: &kit{}, description: store.Description{Name: "x", KeyNumbers: true, KeyBytesMin: 8, KeyBytesMax: 8, ValueBytesMax: 100}}
 	s := b.script(4)

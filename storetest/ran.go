@@ -53,7 +53,8 @@ type ran struct {
 // poolBytes is small: the kit looks for wrong bytes, not for compressibility.
 const poolBytes = 1 << 16
 
-// prepare prepares a script as the store's next phase. The caller ends it with begin and wait, or with counters.Unmap.
+// prepare prepares a script as the store's next phase. The caller ends it with begin and wait, or
+// with counters.Unmap.
 func (b *bench) prepare(s *script) (*running, error) {
 	file, err := s.file()
 	if err != nil {
@@ -97,7 +98,8 @@ func (b *bench) prepare(s *script) (*running, error) {
 	return r, nil
 }
 
-// createHistory makes the file for recorded entries, where the script has them, and returns its name. It stays open until unmap.
+// createHistory makes the file for recorded entries, where the script has them, and returns its
+// name. It stays open until unmap.
 func (r *running) createHistory() (name string, err error) {
 	if r.file.Flags&trace.FlagHistory == 0 {
 		return "", nil
@@ -322,19 +324,22 @@ func (r *ran) version(thread int, sequence uint64) uint64 {
 // model is what a store must hold, by index.
 type model map[uint64]held
 
-// held is a value that must be there. version is an Observed… word of package counters where it is no version.
+// held is a value that must be there. version is an Observed… word of package counters where it is
+// no version.
 type held struct {
 	version uint64
 	length  int
 
-	// Where writes of this one's kind ended in conflict: which it was, and what stands if it was one of them.
+	// Where writes of this one's kind ended in conflict: which it was, and what stands if it was
+	// one of them.
 	from   *origin
 	before *held
 }
 
 var absent = held{version: counters.ObservedMiss}
 
-// remember applies the acknowledged writes of a phase to the model. Threads must have written different indexes.
+// remember applies the acknowledged writes of a phase to the model. Threads must have written
+// different indexes.
 func (m model) remember(r *ran) {
 	for i := range r.file.Threads {
 		m.rememberThread(r, i, r.sample.Acknowledged[i])
@@ -378,8 +383,9 @@ func (m model) rememberThread(r *ran, thread int, acknowledged uint64) {
 
 func (m model) indexes() []uint64 { return slices.Sorted(maps.Keys(m)) }
 
-// holds reads every index of the model back and compares versions. The store must be open; keys and pool are the script's
-// that wrote them. From then on the model knows what became of writes that may have been refused.
+// holds reads every index of the model back and compares versions. The store must be open; keys and
+// pool are the script's that wrote them. From then on the model knows what became of writes that
+// may have been refused.
 func (b *bench) holds(m model, writer *script, what string) error {
 	if len(m) == 0 {
 		return nil

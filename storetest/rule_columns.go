@@ -15,14 +15,15 @@ import (
 	"assay/store"
 )
 
-// proofBytes is the length of the proof column, and the size that traces of records give: longer than a stamp, so that a
-// record's version can be told.
+// proofBytes is the length of the proof column, and the size that traces of records give: longer
+// than a stamp, so that a record's version can be told.
 const proofBytes = 100
 
 func constant(text string) *string { return &text }
 
-// columns are what records of most rules have. Their names are words of SQL, and their bytes what stores are known to change:
-// text that looks like a number, that ends in a space or is empty, numbers that no double holds, zero bytes.
+// columns are what records of most rules have. Their names are words of SQL, and their bytes what
+// stores are known to change: text that looks like a number, that ends in a space or is empty,
+// numbers that no double holds, zero bytes.
 var columns = []keyval.Column{
 	{Name: "order", Type: store.TextColumn, Sequence: &keyval.Sequence{Prefix: "name ", Suffix: "."}}, // leads back to its index
 	{Name: "group", Type: store.IntegerColumn, Sequence: &keyval.Sequence{Divide: 10}},
@@ -48,8 +49,8 @@ func (b *bench) define(columns []keyval.Column, indexes ...control.Index) error 
 	return b.call(control.Request{Command: control.CommandDefine, Define: &control.Define{Columns: columns, Indexes: indexes}}, nil)
 }
 
-// sharesTable says that all rules work with one table of a server, which has the columns that it was first defined with, and
-// records of other rules.
+// sharesTable says that all rules work with one table of a server, which has the columns that it
+// was first defined with, and records of other rules.
 func (b *bench) sharesTable() bool {
 	return b.description.Kind == store.Server && b.description.Abilities.Records
 }
@@ -63,8 +64,9 @@ type records struct {
 	loaded  uint64 // indexes below it were written with version 0
 }
 
-// openRecords opens a store and defines columns, with indexes if they are asked for and the store has them. As in a run, a store is given no record
-// that is longer than the values it takes with its options.
+// openRecords opens a store and defines columns, with indexes if they are asked for and the store
+// has them. As in a run, a store is given no record that is longer than the values it takes with
+// its options.
 func (b *bench) openRecords(o opening, columns []keyval.Column, indexed bool) (*records, error) {
 	shape, err := keyval.NewRecordShape(columns)
 	if err != nil {
@@ -145,7 +147,8 @@ func (s *records) present() []uint64 {
 	return slices.DeleteFunc(s.model.indexes(), func(index uint64) bool { return s.model[index] == absent })
 }
 
-// alike returns how many records have what the record of an index has in a column, and their bytes in all.
+// alike returns how many records have what the record of an index has in a column, and their bytes
+// in all.
 func (s *records) alike(column int, index uint64) (found, length int) {
 	wanted := s.shape.AppendColumn(nil, column, index)
 	for _, i := range s.present() {
@@ -242,8 +245,9 @@ func recordColumnsRule(b *bench) error {
 	return b.recordsOfOtherShapes()
 }
 
-// mixedBytes returns a text as long as a column can be, of bytes in a range. It does not repeat itself: Tokyo Cabinet's tcbs sorts the suffixes of what
-// it compresses, and takes 8 s for 128 KiB of one byte, where it takes 0.1 s for mixed ones.
+// mixedBytes returns a text as long as a column can be, of bytes in a range. It does not repeat
+// itself: Tokyo Cabinet's tcbs sorts the suffixes of what it compresses, and takes 8 s for 128 KiB
+// of one byte, where it takes 0.1 s for mixed ones.
 func mixedBytes(low, high byte) string {
 	random := rand.New(rand.NewPCG(1, 1))
 	text := make([]byte, store.ColumnBytesMax)
@@ -253,7 +257,8 @@ func mixedBytes(low, high byte) string {
 	return string(text)
 }
 
-// recordsOfOtherShapes are the most columns, the longest one, one alone, and none that proves a version.
+// recordsOfOtherShapes are the most columns, the longest one, one alone, and none that proves a
+// version.
 func (b *bench) recordsOfOtherShapes() error {
 	many := make([]keyval.Column, keyval.ColumnsMax)
 	for i := range many {
@@ -413,7 +418,8 @@ func (s *records) counts(what string, column int, index uint64) error {
 // askedRecords is how many indexes asked has records of, or gaps.
 const askedRecords = 60
 
-// asked opens a store with records to be asked for: six groups of ten, with gaps, so that their sizes differ.
+// asked opens a store with records to be asked for: six groups of ten, with gaps, so that their
+// sizes differ.
 func (b *bench) asked(indexed bool) (s *records, base uint64, err error) {
 	if s, err = b.openRecords(opening{}, columns, indexed); err != nil {
 		return nil, 0, err

@@ -7,8 +7,9 @@ import (
 	"assay/internal/trace"
 )
 
-// beside is a store in which threads write neighbouring records, each its own: what one refuses can be told from what it does, since
-// a phase writes each record once and everything is read back after it.
+// beside is a store in which threads write neighbouring records, each its own: what one refuses can
+// be told from what it does, since a phase writes each record once and everything is read back
+// after it.
 type beside struct {
 	*bench
 	threads int
@@ -16,7 +17,8 @@ type beside struct {
 	model   model
 }
 
-// besideRecords is how many records a thread has: enough for a B-tree's pages to split several times.
+// besideRecords is how many records a thread has: enough for a B-tree's pages to split several
+// times.
 const besideRecords = 150
 
 func (s *beside) index(thread, i int) uint64 {

@@ -290,7 +290,8 @@ func wrongRule(b *bench) error {
 		}
 	}
 
-	// A version of a phase that this worker never prepared: the checksum is right, the write is not of this trial.
+	// A version of a phase that this worker never prepared: the checksum is right, the write is not
+	// of this trial.
 	if len(b.survivors()) == 0 {
 		return nil
 	}

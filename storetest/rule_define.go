@@ -97,8 +97,9 @@ func defineRule(b *bench) error {
 	return b.queryOfNoIndex()
 }
 
-// indexesAreThereOrRefused opens a store for each kind of index. What is refused must leave the store as it was; one that can
-// take no columns of its own has no indexes either. A store stays open, without columns.
+// indexesAreThereOrRefused opens a store for each kind of index. What is refused must leave the
+// store as it was; one that can take no columns of its own has no indexes either. A store stays
+// open, without columns.
 func (b *bench) indexesAreThereOrRefused() error {
 	for _, index := range []control.Index{{Column: "group", Kind: store.OrderedIndex}, {Column: "table", Kind: store.OrderedIndex}, {Column: "table", Kind: store.TokenIndex}} {
 		what := fmt.Sprintf("define with an index of kind %s of %s", index.Kind, index.Column)
@@ -127,7 +128,8 @@ func (b *bench) indexesAreThereOrRefused() error {
 	return nil
 }
 
-// badQuery prepares a query that must be answered with bad_request, if the store has queries at all.
+// badQuery prepares a query that must be answered with bad_request, if the store has queries at
+// all.
 func (b *bench) badQuery(what string, amount uint32) error {
 	if !b.description.Abilities.Query {
 		return nil

@@ -24,7 +24,8 @@ func (s *script) recordAll() {
 	}
 }
 
-// historyRule holds each record against what one thread must see: its own last write, whatever was written a moment before.
+// historyRule holds each record against what one thread must see: its own last write, whatever was
+// written a moment before.
 func historyRule(b *bench) error {
 	if err := b.needsRecords(); err != nil {
 		return err
@@ -92,7 +93,8 @@ func historyRule(b *bench) error {
 	return nil
 }
 
-// auditHistory holds the records against the trace and the counters: which they are, and that their times lie one after the other.
+// auditHistory holds the records against the trace and the counters: which they are, and that their
+// times lie one after the other.
 func (b *bench) auditHistory(r *ran) {
 	for thread := range r.file.Threads {
 		var expected []uint64
@@ -168,7 +170,8 @@ func (b *bench) replay(r *ran) {
 	}
 }
 
-// lengthOf returns the length of the value that a version's write put; −1: it is no version of the phase.
+// lengthOf returns the length of the value that a version's write put; −1: it is no version of the
+// phase.
 func (r *ran) lengthOf(version uint64) int {
 	if version >= counters.ObservedLowest {
 		return -1
@@ -178,8 +181,9 @@ func (r *ran) lengthOf(version uint64) int {
 	return int(r.file.Amounts[e.SizeClass()])
 }
 
-// serviceTimesRule holds the histograms against the records, and both against the clock: a thread of closed load that only writes is in
-// an operation all the time, so that each one begins when the one before ended.
+// serviceTimesRule holds the histograms against the records, and both against the clock: a thread
+// of closed load that only writes is in an operation all the time, so that each one begins when the
+// one before ended.
 func serviceTimesRule(b *bench) error {
 	if _, err := b.open(opening{}); err != nil {
 		return err
@@ -225,7 +229,8 @@ func serviceTimesRule(b *bench) error {
 	if last := r.history[0][len(r.history[0])-1].EndNS; last != r.endedNS[0] {
 		b.fault("service times: the last operation ended at %d ns, the thread's clock stands at %d ns", last, r.endedNS[0])
 	}
-	// Long and short writes take turns. Where the clock is read before the store is called, each one's time is told of the next one.
+	// Long and short writes take turns. Where the clock is read before the store is called, each
+	// one's time is told of the next one.
 	longer, shorter := middle(byOperation[trace.Upsert]), middle(byOperation[trace.Update])
 	if long >= 64<<10 && shorter > 2*longer {
 		b.fault("service times: writes of %d bytes are said to take %d ns, writes of 24 bytes beside them %d ns (medians): the time of an operation is told of the one after it",
@@ -247,7 +252,8 @@ func turnsRule(b *bench) error {
 	if _, err := b.open(opening{threads: 3}); err != nil {
 		return err
 	}
-	// Due times make the rule the same on a slow machine: what is due after a thread's end must not be begun, however late that is seen.
+	// Due times make the rule the same on a slow machine: what is due after a thread's end must not
+	// be begun, however late that is seen.
 	const entries, every, from, before = 30, 10e6, 60e6, 5
 	s := b.script(3)
 	base := b.base(s.keys)

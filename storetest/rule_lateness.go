@@ -14,8 +14,8 @@ import (
 	"assay/internal/trace"
 )
 
-// latenessRule runs phases in which little can be said of lateness by chance. What each of their threads counts is held against its times by
-// auditLateness.
+// latenessRule runs phases in which little can be said of lateness by chance. What each of their
+// threads counts is held against its times by auditLateness.
 func latenessRule(b *bench) error {
 	threads := b.threads(4)
 	if err := b.openAny(opening{threads: threads}); err != nil {
@@ -57,7 +57,8 @@ const (
 	pauseAttempts = 4
 )
 
-// lateAfterPause keeps the worker from its processor while an operation becomes due: a wait that is the worker's, and not its store's.
+// lateAfterPause keeps the worker from its processor while an operation becomes due: a wait that is
+// the worker's, and not its store's.
 func (b *bench) lateAfterPause() error {
 	due := 200 * time.Millisecond
 	for range pauseAttempts {
@@ -70,7 +71,8 @@ func (b *bench) lateAfterPause() error {
 			continue
 		}
 		longest := time.Duration(r.sample.LatenessMaxNS)
-		// Half of it, for the start that the worker tells may have been read a little before its clock's own origin.
+		// Half of it, for the start that the worker tells may have been read a little before its
+		// clock's own origin.
 		if longest < pausedUntil/2 {
 			b.fault("lateness: the worker was stopped until %v after an operation was due, but says that it began at most %v late", pausedUntil, longest)
 		}
@@ -82,8 +84,8 @@ func (b *bench) lateAfterPause() error {
 	return fmt.Errorf("lateness: the worker did not stop in time for an operation that was due after %v, in %d attempts", due, pauseAttempts)
 }
 
-// pauseOver runs two operations, the second one due after a while, and stops the worker's processes from before then until after.
-// paused is false if they were not stopped in time.
+// pauseOver runs two operations, the second one due after a while, and stops the worker's processes
+// from before then until after. paused is false if they were not stopped in time.
 func (b *bench) pauseOver(due time.Duration) (r *ran, paused bool, err error) {
 	s := b.script(1)
 	s.flags = trace.FlagDue

@@ -38,7 +38,8 @@ func missRule(b *bench) error {
 	return nil
 }
 
-// lengths are lengths of values at which something changes: no value, no stamp, a stamp, a stamp and a body; pages.
+// lengths are lengths of values at which something changes: no value, no stamp, a stamp, a stamp
+// and a body; pages.
 var lengths = []int{0, 1, 2, 7, 8, 23, 24, 25, 26, 63, 64, 65, 255, 256, 1000, 4095, 4096, 4097, 16384, 65535, 65536, 1 << 20}
 
 // lengthsFor returns those that the driver claims to take, and its own limit.

@@ -10,8 +10,8 @@ import (
 	"assay/store"
 )
 
-// scanned holds what one scan, alone in its phase, has walked over: so many records of so many bytes in all. Each record
-// has a length of its own, so that the sum tells which ones they were.
+// scanned holds what one scan, alone in its phase, has walked over: so many records of so many
+// bytes in all. Each record has a length of its own, so that the sum tells which ones they were.
 func (b *bench) scanned(what string, keys keyval.KeyShape, start uint64, limit, records, bytes int) error {
 	s := b.script(1)
 	s.keys = keys
@@ -27,7 +27,8 @@ func (b *bench) scanned(what string, keys keyval.KeyShape, start uint64, limit, 
 	return nil
 }
 
-// scanLength is the length of a record's value, different for each, and the sum of those from one up to but without another.
+// scanLength is the length of a record's value, different for each, and the sum of those from one
+// up to but without another.
 func scanLength(i int) int { return keyval.StampBytes + 1 + i*i%199 + i }
 
 func scanLengths(from, to, step int) (records, bytes int) {
@@ -77,7 +78,8 @@ func scanOrderRule(b *bench) error {
 	if b.description.Kind == store.Server || b.description.KeyText {
 		return nil // other keys would lie between
 	}
-	// Scattered keys come in no order of indexes: the worker checks that they ascend and that each has its own value.
+	// Scattered keys come in no order of indexes: the worker checks that they ascend and that each
+	// has its own value.
 	if err := b.close(); err != nil {
 		return err
 	}
@@ -173,8 +175,8 @@ func scanDeletedRule(b *bench) error {
 	return nil
 }
 
-// scanBesideRule scans over records that stay, while others come and go between them: empty ones, so that the sum of the lengths is that of those
-// that stay.
+// scanBesideRule scans over records that stay, while others come and go between them: empty ones,
+// so that the sum of the lengths is that of those that stay.
 func scanBesideRule(b *bench) error {
 	threads := b.threads(3)
 	switch d := b.description; {

@@ -16,7 +16,8 @@ const (
 	handlesPerOperation = control.HandlesPerOperation
 )
 
-// mixed fills a script with operations of all lengths: each thread writes, overwrites, reads and deletes records of its own.
+// mixed fills a script with operations of all lengths: each thread writes, overwrites, reads and
+// deletes records of its own.
 func (b *bench) mixed(s *script, rounds int) {
 	base := b.base(s.keys)
 	for thread := range s.threads {
@@ -284,8 +285,8 @@ func (b *bench) killAndLook(class store.Durability) error {
 	return b.close()
 }
 
-// endlessWrites is what is under way when the worker is killed: inserts without end. An array, of which the end is soon reached, is overwritten
-// instead.
+// endlessWrites is what is under way when the worker is killed: inserts without end. An array, of
+// which the end is soon reached, is overwritten instead.
 func (b *bench) endlessWrites(threads int) *script {
 	s := b.script(threads)
 	s.endless = true
@@ -306,7 +307,8 @@ func (b *bench) endlessWrites(threads int) *script {
 	return s
 }
 
-// forgetUnderWay takes out of the model what each thread was writing when its worker was killed: it may be there or not.
+// forgetUnderWay takes out of the model what each thread was writing when its worker was killed: it
+// may be there or not.
 func (m model) forgetUnderWay(killed *ran) {
 	for i := range killed.file.Threads {
 		_, index := killed.file.Threads[i].EntryAt(killed.sample.Acknowledged[i])

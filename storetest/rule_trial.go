@@ -12,7 +12,8 @@ import (
 // foreignTag is the tag of another trial than the kit's.
 const foreignTag = trialTag ^ 0x00ff0001
 
-// trialTagRule reads values back under another tag: what another trial left must not pass for this one's.
+// trialTagRule reads values back under another tag: what another trial left must not pass for this
+// one's.
 func trialTagRule(b *bench) error {
 	if err := b.openFor(opening{}); err != nil {
 		return err
@@ -134,7 +135,8 @@ func firstOpeningRule(b *bench) error {
 	return nil
 }
 
-// readsDoneRule mixes keys that are there with keys that are not: a read that was not done looks like any other.
+// readsDoneRule mixes keys that are there with keys that are not: a read that was not done looks
+// like any other.
 func readsDoneRule(b *bench) error {
 	if err := b.openFor(opening{}); err != nil {
 		return err

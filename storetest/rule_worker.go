@@ -166,8 +166,8 @@ func abilitiesRule(b *bench) error {
 	return b.close()
 }
 
-// openNamed opens a store of records with one column, so that queries and counts are refused for no other reason than that the
-// store can't do them.
+// openNamed opens a store of records with one column, so that queries and counts are refused for no
+// other reason than that the store can't do them.
 func (b *bench) openNamed() (control.Opened, error) {
 	opened, err := b.open(opening{})
 	if err != nil || b.sharesTable() {

@@ -16,8 +16,8 @@ func RuleNames() []string {
 	return names
 }
 
-// rules go from what the worker says, over what the store does, to how it is counted. Rules with keys of other shapes come
-// after the scans: on a server all rules share one store.
+// rules go from what the worker says, over what the store does, to how it is counted. Rules with
+// keys of other shapes come after the scans: on a server all rules share one store.
 var rules = []rule{
 	{"describe", "A driver says what it is: licence, durability classes weakest first and how each is reached, options whose defaults are valid. An experiment is refused or run on the strength of it, before anything is opened.", describeRule},
 	{"version", "A driver tells the version of its library or server: a figure of an unknown version can't be compared with any.", versionRule},

@@ -32,14 +32,14 @@ type script struct {
 // trialTag is the tag of all scripts that do not say otherwise.
 const trialTag = 0x5eed5eed
 
-// script returns an empty script for some threads, with keys that suit the driver. It is verified, and each thread goes
-// through its entries once.
+// script returns an empty script for some threads, with keys that suit the driver. It is verified,
+// and each thread goes through its entries once.
 func (b *bench) script(threads int) *script {
 	return &script{threads: make([]trace.Thread, threads), valueMax: b.description.ValueBytesMax, keys: b.keys(), poolSeed: 1, tag: trialTag, clock: "monotonic"}
 }
 
-// classOf returns the size class of an operation. A value that is longer than the driver claims to take becomes one of the upper half of what it
-// takes, so that lengths which differ still do.
+// classOf returns the size class of an operation. A value that is longer than the driver claims to
+// take becomes one of the upper half of what it takes, so that lengths which differ still do.
 func (s *script) classOf(o trace.Operation, amount int) uint8 {
 	if o.Writes() && s.valueMax > 0 && amount > s.valueMax {
 		amount = s.valueMax - amount%(s.valueMax/2+1)

@@ -1,10 +1,12 @@
-// Package storetest is the conformance kit: it holds a worker process, in whatever language, and one of its drivers to the
-// worker contract (docs/worker-contract.md) and the driver contract (package store). A figure of a store whose driver does
-// not pass means nothing: it may stand for work that was not done.
+// Package storetest is the conformance kit: it holds a worker process, in whatever language, and
+// one of its drivers to the worker contract (docs/worker-contract.md) and the driver contract
+// (package store). A figure of a store whose driver does not pass means nothing: it may stand for
+// work that was not done.
 //
-// The kit talks to the worker as Assay does, through its control messages, trace files and counters files, and never calls
-// driver code. Each rule starts in a fresh store, explains what it guards, and reports every fault that it finds. A worker
-// that dies or hangs fails the rule at hand; the next rule gets a fresh one.
+// The kit talks to the worker as Assay does, through its control messages, trace files and counters
+// files, and never calls driver code. Each rule starts in a fresh store, explains what it guards,
+// and reports every fault that it finds. A worker that dies or hangs fails the rule at hand; the
+// next rule gets a fresh one.
 //
 //	storetest.go  the target, and running the rules against it
 //	report.go     what was found
@@ -32,17 +34,21 @@ import (
 
 // Target is what is to be tested.
 type Target struct {
-	// Command is the worker program with its arguments. It inherits the environment of this process.
+	// Command is the worker program with its arguments. It inherits the environment of this
+	// process.
 	Command []string
 	// Driver is the name of one of its drivers.
 	Driver string
 	// Options are set at each open; the driver's defaults hold for the rest.
 	Options map[string]string
-	// Endpoints are host:port addresses of a server that the kit may fill with records; none for embedded engines.
+	// Endpoints are host:port addresses of a server that the kit may fill with records; none for
+	// embedded engines.
 	Endpoints []string
-	// TempDir is an existing directory for the stores' files; "": the system's. The kit removes what it made there.
+	// TempDir is an existing directory for the stores' files; "": the system's. The kit removes
+	// what it made there.
 	TempDir string
-	// StepTimeout is how long one request may take before the worker counts as hung and is killed; 0: 30 s.
+	// StepTimeout is how long one request may take before the worker counts as hung and is killed;
+	// 0: 30 s.
 	StepTimeout time.Duration
 	// Rules are the names of the rules to be checked; none: all.
 	Rules []string
@@ -50,8 +56,9 @@ type Target struct {
 
 const stepTimeoutDefault = 30 * time.Second
 
-// Check holds the target to each rule. The error says why the kit itself could not go on (no directory, an unknown rule, a
-// context that ended); whatever is wrong with the worker or the driver is in the report.
+// Check holds the target to each rule. The error says why the kit itself could not go on (no
+// directory, an unknown rule, a context that ended); whatever is wrong with the worker or the
+// driver is in the report.
 func Check(ctx context.Context, target Target) (Report, error) {
 	report := Report{Driver: target.Driver}
 	kit, err := newKit(ctx, target)
@@ -126,7 +133,8 @@ func newKit(ctx context.Context, target Target) (*kit, error) {
 }
 
 func (k *kit) remove() {
-	// What is left lies in directories for temporary files and harms nothing; there is nobody to tell.
+	// What is left lies in directories for temporary files and harms nothing; there is nobody to
+	// tell.
 	_ = os.RemoveAll(k.root)
 }
 

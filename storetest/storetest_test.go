@@ -15,7 +15,8 @@ import (
 	"assay/worker"
 )
 
-// The test binary is its own worker: with asWorker as its first argument it serves instead of testing.
+// The test binary is its own worker: with asWorker as its first argument it serves instead of
+// testing.
 const asWorker = "as-worker"
 
 func TestMain(m *testing.M) {
@@ -88,7 +89,8 @@ func TestHonestDriversPass(t *testing.T) {
 	}
 }
 
-// failures are the rules that must fail for each driver that breaks a promise. Others may fail as well.
+// failures are the rules that must fail for each driver that breaks a promise. Others may fail as
+// well.
 var failures = map[string][]string{
 	"lies-wrong-value":        {"value-lengths", "buffers", "overwrite"},
 	"lies-damaged-value":      {"value-lengths", "overwrite"},
@@ -177,7 +179,8 @@ func TestLiesAreFound(t *testing.T) {
 	}
 }
 
-// A lie about one thing must not make rules fail that have nothing to do with it: a report that cries everywhere says nothing.
+// A lie about one thing must not make rules fail that have nothing to do with it: a report that
+// cries everywhere says nothing.
 func TestOtherRulesHold(t *testing.T) {
 	for name, unconcerned := range map[string][]string{
 		"lies-shareable":     {"handles-per-thread", "handles-pool", "handles-per-operation", "value-lengths"},

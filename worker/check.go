@@ -11,8 +11,8 @@ import (
 	"assay/store"
 )
 
-// check says why a value that came back for an index is none that was written there, or "": section 1.4 of
-// docs/worker-contract.md.
+// check says why a value that came back for an index is none that was written there, or "": section
+// 1.4 of docs/worker-contract.md.
 func (t *thread) check(value []byte, index uint64) string {
 	version, right, proven := t.prove(value, index)
 	if !right {
@@ -39,8 +39,8 @@ func (t *thread) check(value []byte, index uint64) string {
 	return ""
 }
 
-// prove returns the version that a value proves for an index, if it is one of that index at all, and if it proves a version:
-// short values and records without a proof do not.
+// prove returns the version that a value proves for an index, if it is one of that index at all,
+// and if it proves a version: short values and records without a proof do not.
 func (t *thread) prove(value []byte, index uint64) (version uint64, right, proven bool) {
 	if t.record != nil {
 		version, right = t.record.Check(t.pool, value, index, t.scratch)
@@ -62,7 +62,8 @@ func (t *thread) checked(value []byte, index uint64) string {
 	return t.check(value, index)
 }
 
-// otherTrial says of a wrong value that it is right but for its trial's tag: what earlier trials left, or a store that kept it.
+// otherTrial says of a wrong value that it is right but for its trial's tag: what earlier trials
+// left, or a store that kept it.
 const otherTrial = "a value of another trial"
 
 // isOtherTrial reports whether a value that is not right is so for its tag alone.
@@ -73,7 +74,8 @@ func (t *thread) isOtherTrial(value []byte, index uint64) bool {
 	return t.pool.OtherTrial(value, index)
 }
 
-// whyWrong looks closer at a value that is not right. The messages leave numbers out, so that they count up.
+// whyWrong looks closer at a value that is not right. The messages leave numbers out, so that they
+// count up.
 func (t *thread) whyWrong(value []byte, index uint64) string {
 	if t.isOtherTrial(value, index) {
 		return otherTrial
@@ -179,7 +181,8 @@ func (t *thread) claimed(value []byte) (index uint64, claimed bool) {
 	return index, claimed
 }
 
-// scanFrom walks from the key of index. The records are checked as they come, inside the clock: they are gone afterwards.
+// scanFrom walks from the key of index. The records are checked as they come, inside the clock:
+// they are gone afterwards.
 func (t *thread) scanFrom(entry trace.Entry, index uint64, slot *counters.Slot) (counters.Outcome, int64, bool) {
 	s := &t.scan
 	key := t.keys.Key(index)

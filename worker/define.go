@@ -10,8 +10,8 @@ import (
 	"assay/store"
 )
 
-// define gives the records columns: section 1.5 of docs/worker-contract.md. Handles are opened anew, for what they prepare depends
-// on the columns.
+// define gives the records columns: section 1.5 of docs/worker-contract.md. Handles are opened
+// anew, for what they prepare depends on the columns.
 func (s *session) define(d *control.Define) error {
 	switch {
 	case s.record != nil:

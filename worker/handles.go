@@ -41,8 +41,8 @@ func handleCount(o *control.Open, d store.Description) (int, error) {
 	return count, nil
 }
 
-// openHandles opens as many handles as stay open. Of one per operation that is none: the one that abilities are probed on is
-// closed again, for it would be one more than the store was asked for.
+// openHandles opens as many handles as stay open. Of one per operation that is none: the one that
+// abilities are probed on is closed again, for it would be one more than the store was asked for.
 func openHandles(s store.Store, o *control.Open, count int) (*handles, error) {
 	h := &handles{mode: o.Handles, store: s}
 	if o.Handles == control.HandlesPerOperation {

@@ -7,8 +7,9 @@ import (
 	"assay/internal/trace"
 )
 
-// remember records an operation on a recorded key, or the recorded members of a batch: section 3.5 of docs/worker-contract.md.
-// Once a thread's area is full it records nothing more: a history with holes would accuse a store of what is not in it.
+// remember records an operation on a recorded key, or the recorded members of a batch: section 3.5
+// of docs/worker-contract.md. Once a thread's area is full it records nothing more: a history with
+// holes would accuse a store of what is not in it.
 func (t *thread) remember(beginNS, endNS int64, sequence uint64, position int, outcome counters.Outcome) {
 	t.watching = t.observed != nil
 	begin, end := uint64(beginNS-t.startNS), uint64(max(endNS, beginNS)-t.startNS)

@@ -50,7 +50,8 @@ func TestAThreadThatStartsLateIsCounted(t *testing.T) {
 	}
 }
 
-// A slow store makes the next operations wait: that is in their response times, and no lateness of the thread's.
+// A slow store makes the next operations wait: that is in their response times, and no lateness of
+// the thread's.
 func TestAQueueBehindASlowStoreIsNoLateness(t *testing.T) {
 	const n, delay = 20, 10 * time.Millisecond
 	p := openPhase(n, time.Microsecond)

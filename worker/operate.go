@@ -8,8 +8,9 @@ import (
 	"assay/store"
 )
 
-// operate does one operation and reads the clock as soon as the store has answered. looked says that the thread did more
-// after that than counting, so that the next operation must not begin at now.
+// operate does one operation and reads the clock as soon as the store has answered. looked says
+// that the thread did more after that than counting, so that the next operation must not begin at
+// now.
 //
 // The three puts (insert, update, upsert) differ in the counts only.
 func (t *thread) operate(entry trace.Entry, index, sequence uint64, position int, lap uint64, slot *counters.Slot) (
@@ -48,7 +49,8 @@ func (t *thread) operate(entry trace.Entry, index, sequence uint64, position int
 	panic("worker: an operation that trace.Decode lets pass is not done: " + entry.Operation().String())
 }
 
-// makeValue makes the value that the entry at a sequence number writes. It is valid until the next call.
+// makeValue makes the value that the entry at a sequence number writes. It is valid until the next
+// call.
 func (t *thread) makeValue(entry trace.Entry, index, sequence uint64) []byte {
 	if t.record != nil {
 		t.value = t.record.Append(t.value[:0], t.pool, index, t.version(sequence))

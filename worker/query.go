@@ -9,7 +9,8 @@ import (
 	"assay/internal/trace"
 )
 
-// queryState is what a query has seen so far. visit is made once, so that a query allocates nothing.
+// queryState is what a query has seen so far. visit is made once, so that a query allocates
+// nothing.
 type queryState struct {
 	column, limit int
 	wanted        []byte // the bytes that the column must have
@@ -55,7 +56,8 @@ func (t *thread) checkFound(keys *keyval.KeyMaker, key, record []byte) string {
 	return t.check(record, index)
 }
 
-// query finds records by a column. They are checked as they come, inside the clock: they are gone afterwards.
+// query finds records by a column. They are checked as they come, inside the clock: they are gone
+// afterwards.
 func (t *thread) query(entry trace.Entry, index uint64, slot *counters.Slot) (counters.Outcome, int64, bool) {
 	s := &t.found
 	s.ask(t, entry, index)

@@ -302,7 +302,8 @@ func TestLoopAllocatesNothing(t *testing.T) {
 				p.file.Threads[0].Limit = operations
 				c, ran := s.run(p)
 				expect(t, c, counters.OK, operations)
-				// The loop has none; the runtime, the clock's watcher and this test's own goroutines have a few.
+				// The loop has none; the runtime, the clock's watcher and this test's own
+				// goroutines have a few.
 				if perOperation := ran.Runtime["allocs"] / operations; perOperation > 0.01 {
 					t.Errorf("%.3f allocations an operation", perOperation)
 				}
@@ -368,7 +369,8 @@ func TestDeadlineAndStop(t *testing.T) {
 	}
 }
 
-// The conductor that goes away in the middle of a phase without an end must not leave a worker behind.
+// The conductor that goes away in the middle of a phase without an end must not leave a worker
+// behind.
 func TestEndOfInputEndsAPhase(t *testing.T) {
 	s := serve(t, &fake{shareable: true})
 	s.open(control.HandlesShared, 1, 0)
@@ -436,7 +438,8 @@ func TestHandlesPerOperation(t *testing.T) {
 	}
 }
 
-// An operation that got no handle is an error, whatever the driver wraps: it is no miss, and no conflict.
+// An operation that got no handle is an error, whatever the driver wraps: it is no miss, and no
+// conflict.
 func TestHandleFails(t *testing.T) {
 	for _, c := range []struct {
 		err     error
@@ -488,7 +491,8 @@ func TestPoolWaits(t *testing.T) {
 	if sample.HandleWaitNS == 0 || sample.HandlesOpened != 0 {
 		t.Errorf("waited %d ns for handles, opened %d", sample.HandleWaitNS, sample.HandlesOpened)
 	}
-	// Three of four threads wait for one handle: were waiting in the service times, their sum would exceed the phase.
+	// Three of four threads wait for one handle: were waiting in the service times, their sum would
+	// exceed the phase.
 	if service := sample.Totals[0].Service.Mean() * 12; service > 1.1*float64(c.EndNS()-c.StartNS()) {
 		t.Errorf("service times add up to %.0f ns in a phase of %d ns with one handle", service, c.EndNS()-c.StartNS())
 	}

@@ -188,7 +188,8 @@ func (s *session) abandon() {
 	}
 }
 
-// phase is a prepared phase. It stays mapped until close, for its trace proves the versions of later reads.
+// phase is a prepared phase. It stays mapped until close, for its trace proves the versions of
+// later reads.
 type phase struct {
 	request  *control.Prepare
 	trace    *trace.File

@@ -11,8 +11,9 @@ import (
 	"assay/store"
 )
 
-// statsTeller writes the store's own counters into the counters file while a phase runs: section 3.1 of docs/worker-contract.md. The conductor
-// can't ask for them then, for it never speaks to a worker during a phase.
+// statsTeller writes the store's own counters into the counters file while a phase runs: section
+// 3.1 of docs/worker-contract.md. The conductor can't ask for them then, for it never speaks to a
+// worker during a phase.
 type statsTeller struct {
 	inspector store.Inspector
 	names     []string
@@ -28,7 +29,8 @@ const (
 	statsRarity = 500 // asking the store takes at most one part in so many of one CPU
 )
 
-// newStatsTeller returns nil if the store tells nothing, or in a verify phase, where nothing is measured.
+// newStatsTeller returns nil if the store tells nothing, or in a verify phase, where nothing is
+// measured.
 func (s *session) newStatsTeller(p *phase) *statsTeller {
 	inspector, ok := s.store.(store.Inspector)
 	if !ok || p.trace.Flags&trace.FlagRecordVersions != 0 {

@@ -14,8 +14,8 @@ import (
 	"assay/store"
 )
 
-// thread walks its part of the trace. Nothing in it is shared with another thread but read-only memory, and nothing is
-// allocated once it runs.
+// thread walks its part of the trace. Nothing in it is shared with another thread but read-only
+// memory, and nothing is allocated once it runs.
 type thread struct {
 	session *session
 	phase   *phase
@@ -144,11 +144,13 @@ func (t *thread) observedWords() []uint64 {
 	return all[:len(t.part.Entries)]
 }
 
-// run does the thread's entries until they are done, the deadline has passed or the conductor asks to stop.
+// run does the thread's entries until they are done, the deadline has passed or the conductor asks
+// to stop.
 //
-// The clock is read once an operation: each end is the next one's start. So an operation's time includes making its key and
-// value and counting the one before, which is what the null driver's rate bounds. Where the worker did something else in
-// between (checked a value, waited for a handle or a due time), the clock is read again.
+// The clock is read once an operation: each end is the next one's start. So an operation's time
+// includes making its key and value and counting the one before, which is what the null driver's
+// rate bounds. Where the worker did something else in between (checked a value, waited for a handle
+// or a due time), the clock is read again.
 func (t *thread) run() {
 	if len(t.part.Entries) > 0 && t.waitForTurn() {
 		t.head.State = counters.Running
@@ -257,8 +259,9 @@ func (t *thread) walk() {
 	}
 }
 
-// spinBelow is how long a wait for a due time may be spun away: Go's sleep overshoots by about a millisecond. aloneBelow is how long others are not let
-// in any more: giving the processor up takes longer than many a store's whole operation.
+// spinBelow is how long a wait for a due time may be spun away: Go's sleep overshoots by about a
+// millisecond. aloneBelow is how long others are not let in any more: giving the processor up takes
+// longer than many a store's whole operation.
 const (
 	spinBelow  = 1500 * time.Microsecond
 	aloneBelow = 5 * time.Microsecond
@@ -266,9 +269,9 @@ const (
 
 var sleep = time.Sleep // a test oversleeps
 
-// waitUntil returns the time once due has come, or −1 if the phase ends before. Operations that are late are issued at once,
-// one after the other. How late is counted from the due time, or from when the operation before ended: until then the store,
-// and not this thread, was what was late.
+// waitUntil returns the time once due has come, or −1 if the phase ends before. Operations that are
+// late are issued at once, one after the other. How late is counted from the due time, or from when
+// the operation before ended: until then the store, and not this thread, was what was late.
 func (t *thread) waitUntil(due, ended, deadline int64, stop *uint64) int64 {
 	now, came := t.sleepUntil(due, deadline, stop)
 	if !came {
@@ -307,8 +310,9 @@ func (t *thread) countResponse(entry trace.Entry, response int64) {
 	t.phase.counters.Response(t.number, slot)[histogram.Bucket(uint64(max(response, 0)))]++
 }
 
-// operateWithHandle does one operation with a handle taken for it. Waiting for a pooled handle is in no service time, it is
-// counted apart; opening a new one is, for a client that opens one each time pays for it each time.
+// operateWithHandle does one operation with a handle taken for it. Waiting for a pooled handle is
+// in no service time, it is counted apart; opening a new one is, for a client that opens one each
+// time pays for it each time.
 func (t *thread) operateWithHandle(last int64, entry trace.Entry, index, sequence uint64, position int, lap uint64,
 	slot *counters.Slot) (outcome counters.Outcome, start, now int64) {
 	h := t.session.handles
@@ -337,7 +341,8 @@ func (t *thread) operateWithHandle(last int64, entry trace.Entry, index, sequenc
 	return outcome, last, now
 }
 
-// noHandle returns the outcome of an operation that got no handle: never a miss or a conflict, for the store was not asked.
+// noHandle returns the outcome of an operation that got no handle: never a miss or a conflict, for
+// the store was not asked.
 func (t *thread) noHandle(o trace.Operation, err error) counters.Outcome {
 	outcome := counters.Error
 	if errors.Is(err, store.ErrTimeout) {

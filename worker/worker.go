@@ -1,5 +1,5 @@
-// Package worker hosts Go drivers: it is the Go side of docs/worker-contract.md. A program becomes a worker by calling
-// [Main] with its drivers.
+// Package worker hosts Go drivers: it is the Go side of docs/worker-contract.md. A program becomes
+// a worker by calling [Main] with its drivers.
 //
 //	worker.go   the process: requests in, replies out
 //	session.go  the store that is open and the phases that were prepared
@@ -25,9 +25,9 @@ import (
 	"assay/store"
 )
 
-// Main serves requests from standard input until it ends, and returns the exit status of the process: 0, or 1 if the
-// control channel broke. Standard output belongs to the control channel: whatever else is written there
-// goes to standard error.
+// Main serves requests from standard input until it ends, and returns the exit status of the
+// process: 0, or 1 if the control channel broke. Standard output belongs to the control channel:
+// whatever else is written there goes to standard error.
 func Main(drivers ...store.Driver) int {
 	out, err := takeStdout()
 	if err != nil {
@@ -41,9 +41,10 @@ func Main(drivers ...store.Driver) int {
 	return 0
 }
 
-// takeStdout returns standard output under another descriptor and points descriptor 1 at standard error: a library may have
-// kept os.Stdout in a variable, or write to the descriptor itself. os.Stdout stays what it is: were it dropped, the garbage
-// collector would close descriptor 1, and the store's next file would get that number.
+// takeStdout returns standard output under another descriptor and points descriptor 1 at standard
+// error: a library may have kept os.Stdout in a variable, or write to the descriptor itself.
+// os.Stdout stays what it is: were it dropped, the garbage collector would close descriptor 1, and
+// the store's next file would get that number.
 func takeStdout() (*os.File, error) {
 	duplicate, err := unix.FcntlInt(1, unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
@@ -115,7 +116,8 @@ func described(drivers []store.Driver) []hosted {
 	return all
 }
 
-// Describe returns a driver's description, with the library's version from build info where the driver leaves it open.
+// Describe returns a driver's description, with the library's version from build info where the
+// driver leaves it open.
 func Describe(d store.Driver) store.Description {
 	description := d.Describe()
 	if description.Version == "" && description.Library != "" {

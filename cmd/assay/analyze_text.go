@@ -114,7 +114,8 @@ func plot(b *strings.Builder, s *analyze.Series, shape *analyze.Shape) {
 	fmt.Fprintf(b, "%s%s%s%s\n", from, strings.Repeat(" ", max(width-len(from)-len(to), 1)), to, legend)
 }
 
-// mark puts the signs of events below their columns, the weightiest last, and returns what they mean.
+// mark puts the signs of events below their columns, the weightiest last, and returns what they
+// mean.
 func mark(shape *analyze.Shape, marks []rune, column func(float64) int) (legend string) {
 	used := map[rune]bool{}
 	put := func(t float64, sign rune) { marks[column(t)], used[sign] = sign, true }

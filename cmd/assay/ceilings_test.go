@@ -11,7 +11,8 @@ import (
 	"assay/internal/verdict"
 )
 
-// boundedBy says which ceiling each measured arm of a run was held against, and that it has a share of it.
+// boundedBy says which ceiling each measured arm of a run was held against, and that it has a share
+// of it.
 func boundedBy(t *testing.T, run *record.Run) map[string]string {
 	t.Helper()
 	s, err := verdict.Result(run)

@@ -150,7 +150,8 @@ func TestSchemaPassesAllPresets(t *testing.T) {
 	}
 }
 
-// A directory of a preset's name, perhaps of an earlier run, hides no preset; one of any other name is told.
+// A directory of a preset's name, perhaps of an earlier run, hides no preset; one of any other name
+// is told.
 func TestPresetBesideADirectory(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
@@ -236,7 +237,8 @@ func TestConformanceStopped(t *testing.T) {
 	p.end(t).wants(t, exitTrials, "stopping;", "not all rules were checked")
 }
 
-// A worker answers what it can't read, and goes on: the conductor's mistake is not the worker's end.
+// A worker answers what it can't read, and goes on: the conductor's mistake is not the worker's
+// end.
 func TestWorkerAnswersGarbage(t *testing.T) {
 	t.Parallel()
 	e := assayIn(t, "", "garbage\n{\"id\":2,\"command\":\"dance\"}\n\n{\"id\":3,\"command\":\"describe\"}\n", "worker")

@@ -59,12 +59,12 @@ of HOST:PORT lets Assay start the installed server and stop it afterwards.`,
 					return usage(err)
 				}
 			}
-			stopServer := func() {}
-			if endpoints, stopServer, err = serverToCheck(ctx, endpoints, allowRemote, described, driver); err != nil {
+			served, stopServer, err := serverToCheck(ctx, endpoints, allowRemote, described, driver)
+			if err != nil {
 				return usage(err)
 			}
 			defer stopServer()
-			target := storetest.Target{Command: command, Options: options, Endpoints: endpoints}
+			target := storetest.Target{Command: command, Options: options, Endpoints: served}
 			for _, name := range names {
 				if err := openable(ctx, target, described, name); err != nil {
 					return usage(err)

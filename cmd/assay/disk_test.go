@@ -13,7 +13,8 @@ import (
 	"assay/internal/record"
 )
 
-// small mounts a file system in memory of so many bytes for the length of a test, which needs the rights to mount.
+// small mounts a file system in memory of so many bytes for the length of a test, which needs the
+// rights to mount.
 func small(t *testing.T, options string) string {
 	t.Helper()
 	directory := t.TempDir()
@@ -46,8 +47,8 @@ blocks: 1
 step_timeout: 15s
 `
 
-// The store fills the disk that the run directory stands on, too: each of its trials ends, is told, and leaves no data; the run is done to its
-// end, with its report.
+// The store fills the disk that the run directory stands on, too: each of its trials ends, is told,
+// and leaves no data; the run is done to its end, with its report.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(small(t, "size=16m"), "run")
@@ -72,7 +73,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// Something else fills the disk of the run directory: the run ends and says so, what it has can be read, and once there is room it goes on.
+// Something else fills the disk of the run directory: the run ends and says so, what it has can be
+// read, and once there is room it goes on.
 func TestDiskThatOthersFill(t *testing.T) {
 	t.Parallel()
 	disk := small(t, "size=4m")
@@ -97,7 +99,8 @@ func TestDiskThatOthersFill(t *testing.T) {
 	resumed(t, directory)
 }
 
-// The stores' disk is full, the run's is not: errors are counted, with the store's own words, and nothing is ranked.
+// The stores' disk is full, the run's is not: errors are counted, with the store's own words, and
+// nothing is ranked.
 func TestFullDataDisk(t *testing.T) {
 	t.Parallel()
 	data, directory := small(t, "size=8m"), filepath.Join(t.TempDir(), "run")
@@ -157,8 +160,8 @@ func TestReadOnlyDisk(t *testing.T) {
 	assay(t, "init", filepath.Join(disk, "x.yaml")).wants(t, exitFailed, "read-only file system", disk)
 }
 
-// Containers often have little shared memory: nothing stands there. A machine that has no memory for a trace is said to
-// have none; here it is the kernel's table that says so.
+// Containers often have little shared memory: nothing stands there. A machine that has no memory
+// for a trace is said to have none; here it is the kernel's table that says so.
 func TestLittleSharedMemory(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")

@@ -10,7 +10,8 @@ import (
 	"assay/internal/golden"
 )
 
-// said is what a command wrote, as it stands in a golden file. The directory of the test is written as DIR.
+// said is what a command wrote, as it stands in a golden file. The directory of the test is written
+// as DIR.
 func said(directory, line string, e ended) string {
 	text := strings.ReplaceAll(e.stdout+e.stderr, directory, "DIR")
 	return fmt.Sprintf("$ assay %s\n%sexit status %d\n\n", line, text, e.status)
@@ -28,7 +29,8 @@ func words(line string) (list []string) {
 	return list
 }
 
-// commandsSay runs command lines one after the other in one directory and holds what they say against a golden file.
+// commandsSay runs command lines one after the other in one directory and holds what they say
+// against a golden file.
 func commandsSay(t *testing.T, name string, status func(line string) int, lines []string) {
 	t.Helper()
 	directory := t.TempDir()

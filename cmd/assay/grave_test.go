@@ -25,8 +25,9 @@ busy_machine: tell
 verify_records: 10
 `
 
-// A grave finding takes the rank and sets the exit status, whether it comes from a mark of a trial or is
-// made when the run is read. The store keeps its writes in memory, and reads them back from there.
+// A grave finding takes the rank and sets the exit status, whether it comes from a mark of a trial
+// or is made when the run is read. The store keeps its writes in memory, and reads them back from
+// there.
 func TestGraveFindingsTakeTheRankAndTheStatus(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -40,7 +40,8 @@ func nativeProgram(own string, n native) string {
 	return filepath.Join(filepath.Dir(own), "native", "assay-worker-"+n.program)
 }
 
-// withNative returns a link to the command that has native programs beside it, those of these drivers among them.
+// withNative returns a link to the command that has native programs beside it, those of these
+// drivers among them.
 func withNative(t *testing.T, drivers ...string) string {
 	t.Helper()
 	own, said := nativeOnce()
@@ -85,8 +86,9 @@ func trialsOf(t *testing.T, run *record.Run) (trials []*record.Trial) {
 	return trials
 }
 
-// A native store fills its disk: every operation begun until then has its outcome, the series is kept, and the end is stated.
-// One that writes through a map dies of SIGBUS then, and that is told as a full disk, too.
+// A native store fills its disk: every operation begun until then has its outcome, the series is
+// kept, and the end is stated. One that writes through a map dies of SIGBUS then, and that is told
+// as a full disk, too.
 func TestNativeStoreFillsItsDisk(t *testing.T) {
 	t.Parallel()
 	stores := []string{"tokyocabinet-hash", "rocksdb", "leveldb", "berkeleydb-btree", "sqlite-c", "lmdb"}
@@ -130,7 +132,8 @@ func TestNativeStoreReachesItsQuota(t *testing.T) {
 	}
 }
 
-// WiredTiger may cache more than the trial may use: the kernel kills it, and what it had acknowledged is counted.
+// WiredTiger may cache more than the trial may use: the kernel kills it, and what it had
+// acknowledged is counted.
 func TestNativeStoreIsKilledAtItsMemoryLimit(t *testing.T) {
 	t.Parallel()
 	if err := host.CheckMemoryLimit(); err != nil {
@@ -150,7 +153,8 @@ func TestNativeStoreIsKilledAtItsMemoryLimit(t *testing.T) {
 	}
 }
 
-// damager passes everything on to a worker, and cuts the store's largest file in half when it is opened a second time: after the load.
+// damager passes everything on to a worker, and cuts the store's largest file in half when it is
+// opened a second time: after the load.
 const damager = `import json, os, subprocess, sys
 worker = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 opened = 0
@@ -176,7 +180,8 @@ if status < 0:
 sys.exit(status)
 `
 
-// Whatever an engine makes of a damaged file (it refuses to open, dies, or opens and has lost records), its trial says so and is not ranked.
+// Whatever an engine makes of a damaged file (it refuses to open, dies, or opens and has lost
+// records), its trial says so and is not ranked.
 func TestDamagedNativeStoreIsNeverRanked(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {

@@ -30,7 +30,8 @@ func intoFull(t *testing.T, arguments ...string) ended {
 	return p.end(t)
 }
 
-// fullDevice makes a device like /dev/full, of the test's own: a test that fails must not replace the machine's.
+// fullDevice makes a device like /dev/full, of the test's own: a test that fails must not replace
+// the machine's.
 func fullDevice(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "full")
@@ -236,8 +237,8 @@ func TestInitGoesWhereItWasSent(t *testing.T) {
 	assayIn(t, here, "", "init", device).wants(t, exitFailed, device, "no space left on device")
 }
 
-// A report that Assay is killed in leaves the one before it whole; what was written of it is removed by
-// the next clean-up.
+// A report that Assay is killed in leaves the one before it whole; what was written of it is
+// removed by the next clean-up.
 func TestAKillWhileAReportIsWritten(t *testing.T) {
 	t.Parallel()
 	directory, state := t.TempDir(), "XDG_STATE_HOME="+t.TempDir()

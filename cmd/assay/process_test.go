@@ -25,7 +25,8 @@ import (
 	"assay/worker"
 )
 
-// The tests here use the command as a user does: as a program, by its arguments, what it writes, and its exit status.
+// The tests here use the command as a user does: as a program, by its arguments, what it writes,
+// and its exit status.
 
 // program is the command, built once.
 var program string
@@ -56,7 +57,8 @@ func writeHalf(path string) int {
 	return 1
 }
 
-// goDeafAtWork keeps the end of standard input from a worker whose store is open, so that it does not see its conductor die.
+// goDeafAtWork keeps the end of standard input from a worker whose store is open, so that it does
+// not see its conductor die.
 func goDeafAtWork() {
 	requests := os.Stdin
 	reader, writer, err := os.Pipe()
@@ -289,7 +291,8 @@ func written(t *testing.T, name, text string) string {
 // hosted is the command of the worker that this test binary is, for an experiment file.
 func hosted() string { return fmt.Sprintf("[%q, worker]", os.Args[0]) }
 
-// oneStore is an experiment of three trials (store, A/A, null), each with a short phase. Tests run beside others, and look at ranks all the same.
+// oneStore is an experiment of three trials (store, A/A, null), each with a short phase. Tests run
+// beside others, and look at ranks all the same.
 const oneStore = `name: one
 stores: [memory]
 records: 500
@@ -303,8 +306,8 @@ busy_machine: tell
 step_timeout: 15s
 `
 
-// readable holds a run directory against what a person needs of it after any end: the report can be shown, without internal
-// words, and nothing of the store's data is left. It returns the run.
+// readable holds a run directory against what a person needs of it after any end: the report can be
+// shown, without internal words, and nothing of the store's data is left. It returns the run.
 func readable(t *testing.T, directory string) *record.Run {
 	t.Helper()
 	shown := assay(t, "report", directory)
@@ -318,7 +321,8 @@ func readable(t *testing.T, directory string) *record.Run {
 	return run
 }
 
-// onlyMachines says if all marks of a run tell of the machine, of other processes on it or of a CPU quota, which tests can't keep away.
+// onlyMachines says if all marks of a run tell of the machine, of other processes on it or of a CPU
+// quota, which tests can't keep away.
 func onlyMachines(run *record.Run) bool {
 	for _, trial := range run.Trials {
 		for _, mark := range trial.Marks {

@@ -27,7 +27,8 @@ func mountsIn(t *testing.T, directory string) (lines []string) {
 	return lines
 }
 
-// A conductor that is killed leaves its mount and its data; assay doctor --clean, or the next run, takes them away.
+// A conductor that is killed leaves its mount and its data; assay doctor --clean, or the next run,
+// takes them away.
 func TestDoctorCleansWhatAKilledConductorLeft(t *testing.T) {
 	t.Parallel()
 	if _, _, err := host.CheckQuotaMount(t.TempDir()); err != nil {

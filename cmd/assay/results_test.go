@@ -28,8 +28,8 @@ func made(t *testing.T, shape recordtest.Shape) string {
 	return directory
 }
 
-// exampleRun has marked, failed and refused trials among others, and stillRun is a run of two equal stores. Tests only read
-// them.
+// exampleRun has marked, failed and refused trials among others, and stillRun is a run of two equal
+// stores. Tests only read them.
 var (
 	exampleRun = sync.OnceValue(func() string {
 		shape := recordtest.Example()

@@ -474,7 +474,8 @@ func (f *runFlags) status(r run.Result, grave int, directory string) error {
 	return nil
 }
 
-// spoiltTrials counts the trials without a rank, by kind, and names no kind of which there are none.
+// spoiltTrials counts the trials without a rank, by kind, and names no kind of which there are
+// none.
 func spoiltTrials(r run.Result) string {
 	planned := format.Plural(r.Planned, "trial", "")
 	switch {

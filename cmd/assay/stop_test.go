@@ -14,7 +14,8 @@ import (
 	"assay/internal/record"
 )
 
-// begun starts a run of an experiment and waits until its first measured phase is under way. The directory is the run's.
+// begun starts a run of an experiment and waits until its first measured phase is under way. The
+// directory is the run's.
 func begun(t *testing.T, text string, change func(*exec.Cmd), more ...string) (p *process, directory string) {
 	t.Helper()
 	directory = filepath.Join(t.TempDir(), "run")
@@ -106,7 +107,8 @@ func TestStoppedTwice(t *testing.T) {
 	resumed(t, directory)
 }
 
-// A conductor that is killed leaves no worker, nothing in shared memory, and a run that can be resumed.
+// A conductor that is killed leaves no worker, nothing in shared memory, and a run that can be
+// resumed.
 func TestKilledConductor(t *testing.T) {
 	t.Parallel()
 	t.Run("own worker", func(t *testing.T) {
@@ -131,7 +133,8 @@ func killConductor(t *testing.T, text string) string {
 	}
 	gone(t, workers)
 	for _, name := range shared(t) {
-		// Other runs on this machine have such names too, but only for the moments until their workers have mapped them.
+		// Other runs on this machine have such names too, but only for the moments until their
+		// workers have mapped them.
 		if !slices.Contains(before, name) {
 			eventually(t, func() bool { _, err := os.Stat(name); return err != nil }, func() string { return name + " is left in shared memory" })
 		}

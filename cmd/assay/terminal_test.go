@@ -156,7 +156,8 @@ func TestCtrlCOnATerminal(t *testing.T) {
 	x.shows(t, "stopping;") // what changes on the board is sent in pieces: only short ones can be looked for
 	x.shows(t, "assay run --resume "+directory)
 	x.given(t, before)
-	// On a slow machine the key may come between two trials: then none is interrupted, and some are left to do.
+	// On a slow machine the key may come between two trials: then none is interrupted, and some are
+	// left to do.
 	states := statesOf(readable(t, directory))
 	if left := 3 - states[record.OK] - states[record.Marked]; states[record.Failed] > 0 || states[record.Interrupted] > 1 || left == 0 {
 		t.Errorf("states %v", states)

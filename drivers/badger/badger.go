@@ -1,5 +1,5 @@
-// Package badger drives github.com/dgraph-io/badger: a log-structured merge tree that keeps large values in a log of
-// their own. One put is one transaction.
+// Package badger drives github.com/dgraph-io/badger: a log-structured merge tree that keeps large
+// values in a log of their own. One put is one transaction.
 package badger
 
 import (
@@ -37,9 +37,10 @@ func (Driver) Describe() store.Description {
 		Library: "github.com/dgraph-io/badger/v4",
 		Licence: "Apache-2.0",
 		Kind:    store.Embedded,
-		// memtable.go, logFile.writeEntry copies into a shared mapping (ristretto z/mmap_linux.go: MAP_SHARED), which
-		// the kernel keeps when the process dies. With SyncWrites, db.go writeToLSM calls msync on the memtable's log
-		// before it acknowledges, and value.go syncs the value log before that.
+		// memtable.go, logFile.writeEntry copies into a shared mapping (ristretto z/mmap_linux.go:
+		// MAP_SHARED), which the kernel keeps when the process dies. With SyncWrites, db.go
+		// writeToLSM calls msync on the memtable's log before it acknowledges, and value.go syncs
+		// the value log before that.
 		Durability: []store.DurabilityClaim{
 			{Class: store.D1, How: "Options.SyncWrites = false, the default: both logs are written through shared mappings of their files"},
 			{Class: store.D3, How: "Options.SyncWrites = true: both logs are synced by msync before a commit is acknowledged"},
@@ -75,10 +76,12 @@ func (Driver) Describe() store.Description {
 	}
 }
 
-// batchMax is what db.go, checkAndSetOptions, makes of the memtable's size: 15 % of it, over the size of a node in
-// its skip list. The bytes of a batch are bounded too, so that a batch of large records holds fewer.
+// batchMax is what db.go, checkAndSetOptions, makes of the memtable's size: 15 % of it, over the
+// size of a node in its skip list. The bytes of a batch are bounded too, so that a batch of large
+// records holds fewer.
 func batchMax(o badger.Options) int {
-	// txn.go, checkSize: the count begins at 1, for the transaction's end, and must stay below the bound.
+	// txn.go, checkSize: the count begins at 1, for the transaction's end, and must stay below the
+	// bound.
 	return int(15*o.MemTableSize/100/int64(skl.MaxNodeSize)) - 2
 }
 
@@ -154,9 +157,9 @@ type db struct {
 func (d *db) Handle() (store.Handle, error) { return &handle{d}, nil }
 func (d *db) Close() error                  { return d.engine.Close() }
 
-// Sync calls the library's and then syncs the files itself: DB.Sync leaves out the logs of memtables that are full and
-// not yet flushed, and value log files that were full before (db.go ensureRoomForWrite and memtable.go doneWriting sync
-// neither unless SyncWrites is set).
+// Sync calls the library's and then syncs the files itself: DB.Sync leaves out the logs of
+// memtables that are full and not yet flushed, and value log files that were full before (db.go
+// ensureRoomForWrite and memtable.go doneWriting sync neither unless SyncWrites is set).
 func (d *db) Sync() error {
 	if err := d.engine.Sync(); err != nil {
 		return err
@@ -227,8 +230,9 @@ var (
 	reserved      = []byte("!badger!")
 )
 
-// set checks the lengths before the library does, whose own messages hold a dump of the key. A transaction keeps key
-// and value until it is committed, and no longer: commits copy them into the logs and the memtable.
+// set checks the lengths before the library does, whose own messages hold a dump of the key. A
+// transaction keeps key and value until it is committed, and no longer: commits copy them into the
+// logs and the memtable.
 func (h *handle) set(txn *badger.Txn, key, value []byte) error {
 	if len(key) > keyBytesMax {
 		return errKeyTooLong
@@ -307,8 +311,8 @@ func (h *handle) Scan(start []byte, limit int, visit func(key, value []byte) boo
 	return nil
 }
 
-// quietLogger lets errors and warnings through to standard error: standard output is the worker's control channel. The rest is counted, where
-// it tells of an event.
+// quietLogger lets errors and warnings through to standard error: standard output is the worker's
+// control channel. The rest is counted, where it tells of an event.
 type quietLogger struct{ *events }
 
 var stderr = log.New(os.Stderr, "badger: ", log.LstdFlags)

@@ -11,8 +11,8 @@ import (
 	"assay/store"
 )
 
-// counters are the library's own (y/metrics.go). They are of all databases that the process has opened, and do not
-// move with metrics_enabled=false.
+// counters are the library's own (y/metrics.go). They are of all databases that the process has
+// opened, and do not move with metrics_enabled=false.
 var counters = map[string]string{
 	"badger_read_num_vlog":              "value_log_reads",
 	"badger_read_bytes_vlog":            "value_log_read_bytes",
@@ -29,8 +29,8 @@ var counters = map[string]string{
 	"badger_compaction_current_num_lsm": "compactions_under_way_tables",
 }
 
-// Inspect says busy while tables are being compacted, or level 0 holds enough to start a compaction. With
-// metrics_enabled=false only the second is known.
+// Inspect says busy while tables are being compacted, or level 0 holds enough to start a
+// compaction. With metrics_enabled=false only the second is known.
 func (d *db) Inspect() store.Inspection {
 	stats := map[string]float64{
 		"flushes":           float64(d.events.flushes.Load()),
@@ -68,13 +68,14 @@ func (d *db) Inspect() store.Inspection {
 	return store.Inspection{Stats: stats, Busy: busy}
 }
 
-// events counts what badger tells in its log only, by the formats of its messages: a line that is not there any more would be a count that
-// never moves, for which the tests look.
+// events counts what badger tells in its log only, by the formats of its messages: a line that is
+// not there any more would be a count that never moves, for which the tests look.
 type events struct {
 	flushes     atomic.Int64 // memtables that were full and given to be written out
 	compactions atomic.Int64
-	// Flushes that waited for level 0, which had l0_stall_tables. Of shorter waits the library tells nothing, though it adds them up
-	// (levels.go, addLevel0Table); of waiting writes themselves it tells nothing at all.
+	// Flushes that waited for level 0, which had l0_stall_tables. Of shorter waits the library
+	// tells nothing, though it adds them up (levels.go, addLevel0Table); of waiting writes
+	// themselves it tells nothing at all.
 	stalls  atomic.Int64
 	stallNS atomic.Int64 // in stalls that are over
 }

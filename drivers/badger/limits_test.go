@@ -13,7 +13,8 @@ import (
 	"assay/store"
 )
 
-// TestBatchLimitIsTheLibrarys takes a batch of the claimed size, and refuses one more record than that, whole.
+// TestBatchLimitIsTheLibrarys takes a batch of the claimed size, and refuses one more record than
+// that, whole.
 func TestBatchLimitIsTheLibrarys(t *testing.T) {
 	driver := badger.Driver{}
 	d := driver.Describe()

@@ -23,7 +23,8 @@ type Driver struct{}
 const (
 	// batchMax is the server's --max-txn-ops.
 	batchMax = 128
-	// valueBytesMax leaves half a MiB of the server's --max-request-bytes, 1.5 MiB, to the key and the request.
+	// valueBytesMax leaves half a MiB of the server's --max-request-bytes, 1.5 MiB, to the key and
+	// the request.
 	valueBytesMax = 1 << 20
 	// pageMax is how many records a scan asks for at once.
 	pageMax = 1000
@@ -119,8 +120,8 @@ func (d *db) open(ctx context.Context, flush bool) error {
 	return failure("delete all keys", err)
 }
 
-// syncs refuses a server that was told not to sync (--unsafe-no-fsync, from 3.5 on). It times each sync of its log, and
-// has synced one that is new at its start.
+// syncs refuses a server that was told not to sync (--unsafe-no-fsync, from 3.5 on). It times each
+// sync of its log, and has synced one that is new at its start.
 func (d *db) syncs(ctx context.Context) error {
 	metrics, err := metricsOf(ctx, d.endpoint)
 	if err != nil {

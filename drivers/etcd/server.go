@@ -9,7 +9,8 @@ import (
 	"assay/store"
 )
 
-// peerSocket is where other members would be talked to: a Unix socket in the server's directory, for there are none.
+// peerSocket is where other members would be talked to: a Unix socket in the server's directory,
+// for there are none.
 const peerSocket = "unix://peer:1"
 
 // Program is the etcd server, as a cluster of one.

@@ -30,8 +30,9 @@ func (Driver) Describe() store.Description {
 		Library: "github.com/syndtr/goleveldb",
 		Licence: "BSD-2-Clause",
 		Kind:    store.Embedded,
-		// leveldb/db_write.go, writeJournal: each write is flushed to the journal's file (journal.Writer.Flush ends in
-		// write(2)), and the file is synced if WriteOptions.Sync is set. Tables and the manifest are always synced.
+		// leveldb/db_write.go, writeJournal: each write is flushed to the journal's file
+		// (journal.Writer.Flush ends in write(2)), and the file is synced if WriteOptions.Sync is
+		// set. Tables and the manifest are always synced.
 		Durability: []store.DurabilityClaim{
 			{Class: store.D1, How: "WriteOptions.Sync = false, the default: each write goes to the journal by write(2)"},
 			{Class: store.D3, How: "WriteOptions.Sync = true: the journal is synced before a write returns; concurrent writes may share a sync"},
@@ -117,8 +118,8 @@ type db struct {
 func (d *db) Handle() (store.Handle, error) { return &handle{db: d}, nil }
 func (d *db) Close() error                  { return d.engine.Close() }
 
-// Sync syncs the files: the library has no call for it, and a write with Sync set syncs the newest journal only, while
-// an older one may still wait for its memtable to be flushed.
+// Sync syncs the files: the library has no call for it, and a write with Sync set syncs the newest
+// journal only, while an older one may still wait for its memtable to be flushed.
 func (d *db) Sync() error { return fsync.Files(d.directory) }
 
 func (d *db) Settings() map[string]string {
@@ -146,8 +147,8 @@ func (d *db) Settings() map[string]string {
 	}
 }
 
-// Inspect says busy when a level is over the limit that goleveldb itself compacts at, or writes are paused. The
-// library does not tell of a flush that is under way.
+// Inspect says busy when a level is over the limit that goleveldb itself compacts at, or writes are
+// paused. The library does not tell of a flush that is under way.
 func (d *db) Inspect() store.Inspection {
 	var s leveldb.DBStats
 	if err := d.engine.Stats(&s); err != nil {
@@ -183,7 +184,8 @@ func (d *db) Inspect() store.Inspection {
 	return store.Inspection{Stats: stats, Busy: busy}
 }
 
-// levelsTold is how many levels are told from the first moment on, empty ones as well: a worker tells while a phase runs only what was there before it.
+// levelsTold is how many levels are told from the first moment on, empty ones as well: a worker
+// tells while a phase runs only what was there before it.
 const levelsTold = 7
 
 func withEmptyLevels(levels []level) []level {
@@ -201,8 +203,8 @@ type level struct {
 	seconds, readBytes, writtenBytes float64
 }
 
-// parseLevels reads the property leveldb.stats. It is read instead of DBStats' slices because those leave empty levels
-// out, so that their positions are not the levels' numbers.
+// parseLevels reads the property leveldb.stats. It is read instead of DBStats' slices because those
+// leave empty levels out, so that their positions are not the levels' numbers.
 func parseLevels(text string) []level {
 	var levels []level
 	for line := range strings.Lines(text) {
@@ -224,7 +226,8 @@ type handle struct {
 
 func (h *handle) Close() error { return nil }
 
-// Get hands out the library's copy: it makes one for each call, so that a second one into buf would only add to its cost.
+// Get hands out the library's copy: it makes one for each call, so that a second one into buf would
+// only add to its cost.
 func (h *handle) Get(key, _ []byte) ([]byte, error) {
 	value, err := h.engine.Get(key, nil)
 	if errors.Is(err, leveldb.ErrNotFound) {

@@ -10,8 +10,8 @@ import (
 	"assay/store"
 )
 
-// TestLevelsAreRead fills a database until it has several levels, and holds what was read of the library's text to
-// what the library tells in another place.
+// TestLevelsAreRead fills a database until it has several levels, and holds what was read of the
+// library's text to what the library tells in another place.
 func TestLevelsAreRead(t *testing.T) {
 	driver := Driver{}
 	c := drivertest.Config(t, driver.Describe(), store.D1, map[string]string{"write_buffer_bytes": "64KiB", "table_bytes": "32KiB", "level1_bytes": "64KiB"})

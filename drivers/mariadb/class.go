@@ -21,8 +21,8 @@ type need struct {
 }
 
 // durable are what a write that is to survive a power cut needs beside the redo log's sync.
-// innodb_flush_method nosync never syncs, and O_DIRECT_NO_FSYNC not the files. debug_no_sync is told by
-// few servers.
+// innodb_flush_method nosync never syncs, and O_DIRECT_NO_FSYNC not the files. debug_no_sync is
+// told by few servers.
 var durable = []need{
 	{variable: "innodb_doublewrite", values: []string{"ON", "1"}},
 	{variable: "sync_binlog", values: []string{"1"}, only: "log_bin"},
@@ -84,8 +84,8 @@ func (d *db) status(name string) (uint64, error) {
 // syncPatience is many times innodb_flush_log_at_timeout's default.
 const syncPatience = time.Minute
 
-// Sync waits until the server says that its log is on disk as far as it was written when Sync began:
-// without a sync at each commit, a thread of the server's syncs it once a second.
+// Sync waits until the server says that its log is on disk as far as it was written when Sync
+// began: without a sync at each commit, a thread of the server's syncs it once a second.
 func (d *db) Sync() error {
 	method, err := d.variable("innodb_flush_method")
 	if err != nil {

@@ -154,8 +154,8 @@ const (
 	deadlock        = 1213
 )
 
-// told says what an error means. A lock that did not come in time undoes the statement, and a batch is
-// then rolled back. A duplicate key is met by a plain INSERT alone.
+// told says what an error means. A lock that did not come in time undoes the statement, and a batch
+// is then rolled back. A duplicate key is met by a plain INSERT alone.
 func told(err error) error {
 	var server *mysql.MySQLError
 	if !errors.As(err, &server) {

@@ -32,7 +32,8 @@ func (d *db) Settings() map[string]string {
 	return told
 }
 
-// counters are names of the server's status, and what they are called here where other stores have them too.
+// counters are names of the server's status, and what they are called here where other stores have
+// them too.
 var counters = map[string]string{
 	"Threads_connected": "connections", "Threads_running": "threads_running", "Com_commit": "commits", "Com_rollback": "rollbacks",
 	"Innodb_buffer_pool_read_requests": "block_cache_hits", "Innodb_buffer_pool_reads": "block_cache_misses",
@@ -43,7 +44,8 @@ var counters = map[string]string{
 	"Innodb_history_list_length": "unpurged_transactions", "Innodb_pages_created": "pages_created",
 }
 
-// Inspect tells the server's own counts. The server tells of no background work that ends by itself.
+// Inspect tells the server's own counts. The server tells of no background work that ends by
+// itself.
 func (d *db) Inspect() store.Inspection {
 	stats := map[string]float64{}
 	rows, err := d.rows("SHOW GLOBAL STATUS")

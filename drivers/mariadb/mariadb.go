@@ -32,8 +32,8 @@ import (
 // Driver connects to a server.
 type Driver struct{}
 
-// InnoDB's index of 16 KiB pages takes 3,072 bytes of a key. A statement is at most max_allowed_packet
-// long, by default 16 MiB, and compare-and-swap has two values in one.
+// InnoDB's index of 16 KiB pages takes 3,072 bytes of a key. A statement is at most
+// max_allowed_packet long, by default 16 MiB, and compare-and-swap has two values in one.
 const (
 	keyBytesMax    = 3072
 	valueBytesMax  = 7 << 20

@@ -14,8 +14,8 @@ import (
 // mark is the comment of a database that Assay made: it writes to no other, and drops no other.
 const mark = "made by Assay"
 
-// plainTable is the table of keys and values. Records with columns have one for each definition, whose
-// name continues this one: on a server, trials with other columns may have been there before.
+// plainTable is the table of keys and values. Records with columns have one for each definition,
+// whose name continues this one: on a server, trials with other columns may have been there before.
 const plainTable = "records"
 
 func name(text string) string { return "`" + strings.ReplaceAll(text, "`", "``") + "`" }

@@ -18,8 +18,8 @@ import (
 )
 
 // Program is the MariaDB server. Its superuser can't log in over the network, where it could write
-// files. The user who runs Assay can, without a password, from this machine, and may do what the driver
-// needs.
+// files. The user who runs Assay can, without a password, from this machine, and may do what the
+// driver needs.
 var Program = server.Program{
 	Driver:     "mariadb",
 	Binaries:   []string{"mariadbd"},
@@ -109,7 +109,8 @@ func ask(ctx context.Context, i *server.Instance, text string) (told map[string]
 	return told, errors.Join(rows.Err(), rows.Close())
 }
 
-// meaning is what a setting's text says: sizes may have a letter behind them, and switches are told as words.
+// meaning is what a setting's text says: sizes may have a letter behind them, and switches are told
+// as words.
 func meaning(text string) string {
 	switch upper := strings.ToUpper(strings.TrimSpace(text)); upper {
 	case "ON", "TRUE", "1":

@@ -19,8 +19,8 @@ func newConnection(endpoint string, timeout time.Duration) connection {
 	return connection{Connection: wire.Connection{Server: "memcached", Endpoint: endpoint, Timeout: timeout}}
 }
 
-// roundTrip sends the request and returns the first line of the answer, valid until the next read. The server's own
-// words for an error are an error.
+// roundTrip sends the request and returns the first line of the answer, valid until the next read.
+// The server's own words for an error are an error.
 func (c *connection) roundTrip() ([]byte, error) {
 	if err := c.Send(); err != nil {
 		return nil, err
@@ -39,8 +39,8 @@ func isErrorLine(line []byte) bool {
 	return string(line) == "ERROR" || bytes.HasPrefix(line, []byte("SERVER_ERROR")) || bytes.HasPrefix(line, []byte("CLIENT_ERROR"))
 }
 
-// serverError keeps the connection after SERVER_ERROR only: it answers a request that was understood. After the others
-// the server may take the rest of a request for the next one.
+// serverError keeps the connection after SERVER_ERROR only: it answers a request that was
+// understood. After the others the server may take the rest of a request for the next one.
 func (c *connection) serverError(line []byte) error {
 	err := c.Answered(line)
 	if bytes.HasPrefix(line, []byte("SERVER_ERROR")) {

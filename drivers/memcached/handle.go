@@ -61,8 +61,9 @@ func (h *handle) Add(key, value []byte) error {
 	return h.Unexpected("add", line)
 }
 
-// CompareAndSwap fetches the value and its token, compares, and stores with the token: the server stores only if the
-// item was not written since, so that what is replaced is old, in one step of the server's own.
+// CompareAndSwap fetches the value and its token, compares, and stores with the token: the server
+// stores only if the item was not written since, so that what is replaced is old, in one step of
+// the server's own.
 func (h *handle) CompareAndSwap(key, old, value []byte) error {
 	now, token, err := h.retrieve("gets ", key, h.current)
 	if err != nil {
@@ -130,7 +131,8 @@ func (h *handle) store(command string, key, value []byte, token uint64, withToke
 	return h.roundTrip()
 }
 
-// retrieve sends get or gets, and reads "VALUE key flags bytes [token]", the value, and END; or END alone: a miss.
+// retrieve sends get or gets, and reads "VALUE key flags bytes [token]", the value, and END; or END
+// alone: a miss.
 func (h *handle) retrieve(command string, key, buf []byte) (value []byte, token uint64, err error) {
 	if err := checkKey(key); err != nil {
 		return nil, 0, err
@@ -164,7 +166,8 @@ func (h *handle) retrieve(command string, key, buf []byte) (value []byte, token 
 	return value, token, nil
 }
 
-// itemBytesMax is the largest -I that a server takes. A longer value is garbage, and must not be allocated.
+// itemBytesMax is the largest -I that a server takes. A longer value is garbage, and must not be
+// allocated.
 const itemBytesMax = 1 << 30
 
 // parseValueLine accepts the answer to this very key only.
@@ -188,7 +191,8 @@ func parseValueLine(line, key []byte, withToken bool) (length int, token uint64,
 	return int(size), token, len(rest) == 0
 }
 
-// number reads a decimal number and the space or the line's end after it. strconv would need a string.
+// number reads a decimal number and the space or the line's end after it. strconv would need a
+// string.
 func number(text []byte) (n uint64, rest []byte, ok bool) {
 	for i, b := range text {
 		if b == ' ' && i > 0 {

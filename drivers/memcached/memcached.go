@@ -1,5 +1,6 @@
-// Package memcached drives a memcached server over its text protocol, with a lean client of its own: one TCP connection
-// a handle, one request on the way at a time, and no allocation in the steady path.
+// Package memcached drives a memcached server over its text protocol, with a lean client of its
+// own: one TCP connection a handle, one request on the way at a time, and no allocation in the
+// steady path.
 //
 // The protocol is that of doc/protocol.txt in memcached's source.
 package memcached
@@ -18,8 +19,8 @@ import (
 // Driver connects to a server.
 type Driver struct{}
 
-// The server's limits: KEY_MAX_LENGTH of memcached.h, and the item that fits the default -I 1m with its header, the
-// longest key and the cas value.
+// The server's limits: KEY_MAX_LENGTH of memcached.h, and the item that fits the default -I 1m with
+// its header, the longest key and the cas value.
 const (
 	keyBytesMax   = 250
 	valueBytesMax = 1<<20 - 512
@@ -75,8 +76,9 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	return d, nil
 }
 
-// db has a connection of its own, so that a look at the statistics waits for no operation, and no operation for it.
-// Handle, Inspect and Close come from one goroutine at a time, as the worker answers one request at a time.
+// db has a connection of its own, so that a look at the statistics waits for no operation, and no
+// operation for it. Handle, Inspect and Close come from one goroutine at a time, as the worker
+// answers one request at a time.
 type db struct {
 	endpoint string
 	timeout  time.Duration
@@ -154,8 +156,8 @@ func (d *db) Settings() map[string]string {
 // withoutMeaning are numbers of `stats` that say nothing of the store.
 var withoutMeaning = map[string]bool{"pid": true, "time": true, "pointer_size": true}
 
-// Inspect takes the numbers of `stats` under the server's own names. Busy is the server's moving of slabs and growing
-// of its hash table.
+// Inspect takes the numbers of `stats` under the server's own names. Busy is the server's moving of
+// slabs and growing of its hash table.
 func (d *db) Inspect() store.Inspection {
 	stats := make(map[string]float64)
 	err := d.control.stats("stats\r\n", func(name, value string) {

@@ -103,7 +103,8 @@ func TestKeysThatTheProtocolCannotCarryAreNotSent(t *testing.T) {
 	}
 }
 
-// TestLies has a server that answers get with garbage: each must be an error, and the next operation right again.
+// TestLies has a server that answers get with garbage: each must be an error, and the next
+// operation right again.
 func TestLies(t *testing.T) {
 	s := drivertest.StartStandIn(t)
 	_, h := open(t, s.Endpoint, map[string]string{"operation_timeout": "2s"})
@@ -167,8 +168,8 @@ func TestAnswersToWritesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestStall has a server that does not answer in time, and then answers late: the late answer must not be taken for the
-// next operation's.
+// TestStall has a server that does not answer in time, and then answers late: the late answer must
+// not be taken for the next operation's.
 func TestStall(t *testing.T) {
 	s := drivertest.StartStandIn(t)
 	_, h := open(t, s.Endpoint, map[string]string{"operation_timeout": "2s"})
@@ -246,7 +247,8 @@ func TestTellsTheRealServersSettingsAndStatistics(t *testing.T) {
 	}
 }
 
-// TestOneConnectionEach counts the server's connections: one for each handle, and one of the store for statistics.
+// TestOneConnectionEach counts the server's connections: one for each handle, and one of the store
+// for statistics.
 func TestOneConnectionEach(t *testing.T) {
 	endpoint := startServer(t)
 	s, first := open(t, endpoint, nil)
@@ -325,7 +327,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Nothing is deleted on a server without being told (the option is off by default), and then at a trial's first opening only.
+// Nothing is deleted on a server without being told (the option is off by default), and then at a
+// trial's first opening only.
 func TestFlushesOnlyWhenTold(t *testing.T) {
 	endpoint := startServer(t)
 	_, h := open(t, endpoint, nil)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzValueLine holds the parser to its inverse: whatever it accepts, written out again, is the line.
+// FuzzValueLine holds the parser to its inverse: whatever it accepts, written out again, is the
+// line.
 func FuzzValueLine(f *testing.F) {
 	for _, seed := range []string{"VALUE key 0 5", "VALUE key 0 5 77", "VALUE key 4294967295 0", "VALUE  0 5", "VALUE key 0 5 ", "VALUE key 18446744073709551616 5", "END"} {
 		f.Add([]byte(seed), []byte("key"), false)

@@ -1,5 +1,6 @@
-// Package memory is the driver "memory": a hash map in the worker's own memory, in shards. It is a reference for what
-// a store can do that has neither files nor order, and lets the whole of Assay run without an engine.
+// Package memory is the driver "memory": a hash map in the worker's own memory, in shards. It is a
+// reference for what a store can do that has neither files nor order, and lets the whole of Assay
+// run without an engine.
 package memory
 
 import (
@@ -13,7 +14,8 @@ import (
 	"assay/store"
 )
 
-// shards is many more than the threads of any machine, so that two threads seldom want the same lock.
+// shards is many more than the threads of any machine, so that two threads seldom want the same
+// lock.
 const shards = 256
 
 // Driver opens maps.

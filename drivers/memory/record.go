@@ -11,8 +11,9 @@ import (
 	"assay/store"
 )
 
-// table keeps records with columns: rows in shards by key, and for each index a hash map from a column's bytes to its rows.
-// Locks are taken in one order: a row shard's, then a posting shard's, and of the latter one at a time.
+// table keeps records with columns: rows in shards by key, and for each index a hash map from a
+// column's bytes to its rows. Locks are taken in one order: a row shard's, then a posting shard's,
+// and of the latter one at a time.
 type table struct {
 	seed     maphash.Seed
 	columns  int
@@ -27,7 +28,8 @@ type rowShard struct {
 	bytes int // of keys and columns
 }
 
-// row is never changed once it is in the table, but for its places in the indexes: an overwrite makes a new one.
+// row is never changed once it is in the table, but for its places in the indexes: an overwrite
+// makes a new one.
 type row struct {
 	key     []byte
 	columns [][]byte
@@ -49,7 +51,8 @@ func (r *row) appendRecord(dst []byte) []byte {
 	return dst
 }
 
-// index finds rows by the bytes of one column. It is a hash map, and serves for the kind "ordered": nothing asks for the order.
+// index finds rows by the bytes of one column. It is a hash map, and serves for the kind "ordered":
+// nothing asks for the order.
 type index struct {
 	position int // in table.indexes and row.places
 	column   int
@@ -185,7 +188,8 @@ func (t *table) inspect() (records, size int) {
 	return records, size
 }
 
-// tableHandle is a handle of a store with columns: a type of its own, so that the plain one does not ask at each operation.
+// tableHandle is a handle of a store with columns: a type of its own, so that the plain one does
+// not ask at each operation.
 type tableHandle struct{ *table }
 
 func (h tableHandle) Close() error { return nil }
@@ -282,7 +286,8 @@ func (h tableHandle) CompareAndSwap(key, old, record []byte) error {
 	return nil
 }
 
-// Query visits rows under the lock of the index, or of a shard of rows. visit must not write to the store.
+// Query visits rows under the lock of the index, or of a shard of rows. visit must not write to the
+// store.
 func (h tableHandle) Query(column int, value []byte, limit int, visit func(key, record []byte) bool) error {
 	var record []byte
 	take := func(r *row) bool {
@@ -343,7 +348,8 @@ func (h tableHandle) Count(column int, value []byte) (records uint64, err error)
 
 var errNoColumns = errors.New("memory: no columns were defined")
 
-// Query and Count are abilities of every handle, for they are told from types; without columns there is nothing to ask for.
+// Query and Count are abilities of every handle, for they are told from types; without columns
+// there is nothing to ask for.
 func (h *handle) Query(int, []byte, int, func(key, record []byte) bool) error { return errNoColumns }
 
 // Count likewise.

@@ -38,7 +38,8 @@ func defined(t interface{ Fatal(...any) }, indexes ...store.Index) tableHandle {
 	return h.(tableHandle)
 }
 
-// Any writes leave what a plain map holds, found alike through an index (group) and by looking at everything (name).
+// Any writes leave what a plain map holds, found alike through an index (group) and by looking at
+// everything (name).
 func TestTableHoldsWhatAMapHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := defined(t, store.Index{Column: 1, Kind: store.OrderedIndex})

@@ -1,5 +1,5 @@
-// Package nullstore is the driver "null": it does nothing, as cheaply as can be. Its rate is the ceiling that the
-// harness itself allows, and is printed beside every figure.
+// Package nullstore is the driver "null": it does nothing, as cheaply as can be. Its rate is the
+// ceiling that the harness itself allows, and is printed beside every figure.
 package nullstore
 
 import (
@@ -57,7 +57,8 @@ func (*handle) Add(_, _ []byte) error                                      { ret
 func (*handle) CompareAndSwap(_, _, _ []byte) error                        { return nil }
 func (*handle) Close() error                                               { return nil }
 
-// Query finds one empty record, not none: to find nothing where something must be is an outcome of its own.
+// Query finds one empty record, not none: to find nothing where something must be is an outcome of
+// its own.
 func (*handle) Query(_ int, _ []byte, _ int, visit func(key, record []byte) bool) error {
 	visit(empty, empty)
 	return nil

@@ -82,7 +82,8 @@ func (s *stalls) nanoseconds() int64 {
 	return total
 }
 
-// quietLogger lets errors through to standard error, and nothing else: standard output is the worker's control channel.
+// quietLogger lets errors through to standard error, and nothing else: standard output is the
+// worker's control channel.
 type quietLogger struct{}
 
 var stderr = log.New(os.Stderr, "pebble: ", log.LstdFlags)

@@ -20,7 +20,8 @@ import (
 // Driver opens pebble directories.
 type Driver struct{}
 
-// recordBytesMax keeps a record well below the 4 GiB where the library panics (batch.go, ErrBatchTooLarge).
+// recordBytesMax keeps a record well below the 4 GiB where the library panics (batch.go,
+// ErrBatchTooLarge).
 const recordBytesMax = 1 << 31
 
 // compressions are the profiles of sstable/options.go, by the names that the library gives them.
@@ -47,9 +48,9 @@ func (Driver) Describe() store.Description {
 		Library: "github.com/cockroachdb/pebble/v2",
 		Licence: "BSD-3-Clause",
 		Kind:    store.Embedded,
-		// record/log_writer.go: a commit copies its record into a block in memory, which the goroutine of flushLoop
-		// writes out later; only a commit with Sync waits for it. So a killed process loses acknowledged writes, and
-		// there is no class D1.
+		// record/log_writer.go: a commit copies its record into a block in memory, which the
+		// goroutine of flushLoop writes out later; only a commit with Sync waits for it. So a
+		// killed process loses acknowledged writes, and there is no class D1.
 		Durability: []store.DurabilityClaim{
 			{Class: store.D0, How: "WriteOptions = pebble.NoSync: a commit is acknowledged while its log record is in the process's memory"},
 			{Class: store.D3, How: "WriteOptions = pebble.Sync, the default: the log is synced before a commit returns; concurrent commits share syncs"},
@@ -172,8 +173,8 @@ type db struct {
 func (d *db) Handle() (store.Handle, error) { return &handle{d}, nil }
 func (d *db) Close() error                  { return d.engine.Close() }
 
-// Sync writes an empty record to the log and waits until it and all before it are synced: a log that is full is synced
-// when it is closed. Without a log the memtable is flushed to a table.
+// Sync writes an empty record to the log and waits until it and all before it are synced: a log
+// that is full is synced when it is closed. Without a log the memtable is flushed to a table.
 func (d *db) Sync() error {
 	if d.walOff {
 		return d.engine.Flush()
@@ -181,7 +182,8 @@ func (d *db) Sync() error {
 	return d.engine.LogData(nil, pebble.Sync)
 }
 
-// Settings reads the newest OPTIONS file, in which pebble itself writes down what it was opened with.
+// Settings reads the newest OPTIONS file, in which pebble itself writes down what it was opened
+// with.
 func (d *db) Settings() map[string]string {
 	settings := map[string]string{"write_options.sync": strconv.FormatBool(d.write.Sync)}
 	files, err := filepath.Glob(filepath.Join(d.directory, "OPTIONS-*"))

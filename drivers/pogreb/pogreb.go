@@ -1,4 +1,5 @@
-// Package pogreb drives github.com/akrylysov/pogreb: an append-only log of records with a hash index beside it.
+// Package pogreb drives github.com/akrylysov/pogreb: an append-only log of records with a hash
+// index beside it.
 package pogreb
 
 import (
@@ -27,8 +28,8 @@ func (Driver) Describe() store.Description {
 		Library: "github.com/akrylysov/pogreb",
 		Licence: "Apache-2.0",
 		Kind:    store.Embedded,
-		// db.go, DB.Put: a record is appended by pwrite (fs/os_mmap.go: only reads go through the mapping), and the
-		// segment is synced before Put returns if BackgroundSyncInterval is -1.
+		// db.go, DB.Put: a record is appended by pwrite (fs/os_mmap.go: only reads go through the
+		// mapping), and the segment is synced before Put returns if BackgroundSyncInterval is -1.
 		Durability: []store.DurabilityClaim{
 			{Class: store.D1, How: "Options.BackgroundSyncInterval = 0, the default: records are appended by pwrite"},
 			{Class: store.D3, How: "Options.BackgroundSyncInterval = -1: the segment is synced after every write; the driver syncs the index before and after closing, which the library does not"},
@@ -54,7 +55,8 @@ func (Driver) Open(_ context.Context, c store.Config) (store.Store, error) {
 	case store.D3:
 		options.BackgroundSyncInterval = -1
 		if options.BackgroundCompactionInterval > 0 {
-			// compaction.go, DB.compact: records move to the current segment unsynced, and then their old segment is removed.
+			// compaction.go, DB.compact: records move to the current segment unsynced, and then
+			// their old segment is removed.
 			return nil, fmt.Errorf("pogreb can't reach D3 with background_compaction_interval: compaction moves records without a sync: %w", store.ErrRefused)
 		}
 	case store.D2:
@@ -80,9 +82,10 @@ func (Driver) Open(_ context.Context, c store.Config) (store.Store, error) {
 	return d, nil
 }
 
-// open opens the database twice where the library has to recover it. recovery.go cuts a torn record off the segment's
-// file, but goes on to append where the torn one ended: the hole of zeros ends the next recovery, and every write after
-// it is lost, synced or not. A second opening takes the file's length anew.
+// open opens the database twice where the library has to recover it. recovery.go cuts a torn record
+// off the segment's file, but goes on to append where the torn one ended: the hole of zeros ends
+// the next recovery, and every write after it is lost, synced or not. A second opening takes the
+// file's length anew.
 func open(directory string, options *pogreb.Options) (*pogreb.DB, error) {
 	_, err := os.Stat(filepath.Join(directory, lockFile))
 	closedProperly := errors.Is(err, fs.ErrNotExist)
@@ -100,7 +103,8 @@ func open(directory string, options *pogreb.Options) (*pogreb.DB, error) {
 	return pogreb.Open(directory, options)
 }
 
-// lockFile is lockName of the library's lock.go: it is there while the database is open, and after a crash.
+// lockFile is lockName of the library's lock.go: it is there while the database is open, and after
+// a crash.
 const lockFile = "lock"
 
 type db struct {
@@ -111,11 +115,13 @@ type db struct {
 
 func (d *db) Handle() (store.Handle, error) { return &handle{d}, nil }
 
-// Sync syncs all files: DB.Sync is of the current segment only, and a full one may never have been synced.
+// Sync syncs all files: DB.Sync is of the current segment only, and a full one may never have been
+// synced.
 func (d *db) Sync() error { return fsync.Files(d.directory) }
 
-// Close removes the library's lock file, after which the index is believed at the next open. So in class D3 the index
-// has to be durable before the lock file goes, and what Close itself writes right after it.
+// Close removes the library's lock file, after which the index is believed at the next open. So in
+// class D3 the index has to be durable before the lock file goes, and what Close itself writes
+// right after it.
 func (d *db) Close() error {
 	if d.options.BackgroundSyncInterval != -1 {
 		return d.engine.Close()

@@ -14,7 +14,8 @@ import (
 	"assay/store"
 )
 
-// crash copies the files of an open store, as a killed process would leave them, to a new directory.
+// crash copies the files of an open store, as a killed process would leave them, to a new
+// directory.
 func crash(t *testing.T, from string) string {
 	t.Helper()
 	to := t.TempDir()
@@ -24,8 +25,8 @@ func crash(t *testing.T, from string) string {
 	return to
 }
 
-// TestWritesAfterARecoverySurviveTheNextCrash has a crash that leaves half a record behind, synced writes after it, and
-// one more crash.
+// TestWritesAfterARecoverySurviveTheNextCrash has a crash that leaves half a record behind, synced
+// writes after it, and one more crash.
 func TestWritesAfterARecoverySurviveTheNextCrash(t *testing.T) {
 	driver := pogreb.Driver{}
 	c := drivertest.Config(t, driver.Describe(), store.D3, nil)

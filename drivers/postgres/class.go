@@ -9,8 +9,8 @@ import (
 // synchronousCommit is what a session of a class is set to.
 var synchronousCommit = map[store.Durability]string{store.D0: "off", store.D1: "on", store.D3: "on"}
 
-// needs are the settings that the server must tell for a class. D0 takes any: its commits are lost with
-// the server's process, whatever happens to the log later.
+// needs are the settings that the server must tell for a class. D0 takes any: its commits are lost
+// with the server's process, whatever happens to the log later.
 var needs = map[store.Durability][][2]string{
 	store.D0: {{"synchronous_commit", "off"}},
 	store.D1: {{"synchronous_commit", "on"}, {"fsync", "off"}},

@@ -97,8 +97,8 @@ func (s *statement) Query(arguments [][]byte, visit func(row [][]byte) bool) err
 // serialization failure, a deadlock, a lock that was not to be had.
 var refusedByOthers = map[string]bool{"40001": true, "40P01": true, "55P03": true}
 
-// told says what an error means. It leaves out details, which may hold keys: each text is counted by
-// itself.
+// told says what an error means. It leaves out details, which may hold keys: each text is counted
+// by itself.
 func told(err error) error {
 	var server *pgconn.PgError
 	if !errors.As(err, &server) {

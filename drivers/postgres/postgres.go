@@ -32,8 +32,8 @@ import (
 type Driver struct{}
 
 // An entry of a B-tree has at most 2,704 bytes (BTMaxItemSize, access/nbtree.h), of which 8 are its
-// header, 4 the key's length and 4 padding. Long keys that compress would fit, and others not, so that
-// the limit is that of keys that don't.
+// header, 4 the key's length and 4 padding. Long keys that compress would fit, and others not, so
+// that the limit is that of keys that don't.
 const (
 	keyBytesMax   = 2688
 	valueBytesMax = 64 << 20 // a bytea may have 1 GiB; the driver holds to less, which a test can store
@@ -59,8 +59,9 @@ func (Driver) Describe() store.Description {
 		Library: "postgresql", // the server: its version is the one that counts
 		Licence: "PostgreSQL",
 		Kind:    store.Server,
-		// https://www.postgresql.org/docs/15/runtime-config-wal.html. synchronous_commit is the session's,
-		// and the driver sets it; fsync and full_page_writes are the server's, and it reads them.
+		// https://www.postgresql.org/docs/15/runtime-config-wal.html. synchronous_commit is the
+		// session's, and the driver sets it; fsync and full_page_writes are the server's, and it
+		// reads them.
 		Durability: []store.DurabilityClaim{
 			{Class: store.D0, How: "synchronous_commit=off in each session: a commit waits in the server's memory, and a crash of the server loses up to 3 × wal_writer_delay"},
 			{Class: store.D1, How: "synchronous_commit=on, and the server runs with fsync=off: the log is written and never synced, and a power cut may damage everything"},
@@ -249,9 +250,9 @@ func (d *db) Close() error { return errors.Join(d.leave(), d.hangUp()) }
 // Held is what the server's statistics say of the schema's tables.
 func (d *db) Held() (records uint64, known bool) { return d.held, true }
 
-// Sync commits a message to the log in a session that waits for it: the log is one stream, so that all
-// commits before it are then durable too. A server with fsync=off has only written them: on this
-// machine sync(2) does the rest, and elsewhere nothing can.
+// Sync commits a message to the log in a session that waits for it: the log is one stream, so that
+// all commits before it are then durable too. A server with fsync=off has only written them: on
+// this machine sync(2) does the rest, and elsewhere nothing can.
 func (d *db) Sync() error {
 	fsync, err := d.value("BEGIN; SET LOCAL synchronous_commit = on; SELECT pg_logical_emit_message(true, 'assay', 'sync'); COMMIT; SHOW fsync")
 	if err != nil || fsync == "on" {

@@ -16,8 +16,8 @@ import (
 // mark is the comment of a schema that Assay made: it writes to no other, and drops no other.
 const mark = "made by Assay"
 
-// plainTable is the table of keys and values. Records with columns have one for each definition, whose
-// name continues this one: on a server, trials with other columns may have been there before.
+// plainTable is the table of keys and values. Records with columns have one for each definition,
+// whose name continues this one: on a server, trials with other columns may have been there before.
 const plainTable = "records"
 
 // versionMin has pg_stat_wal.
@@ -27,8 +27,8 @@ func (d *db) table(name string) string { return pgx.Identifier{d.schema, name}.S
 
 func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// The schema's advisory locks: making is held while the schema is made or dropped, and using, shared,
-// by each open store, so that none drops what another one uses.
+// The schema's advisory locks: making is held while the schema is made or dropped, and using,
+// shared, by each open store, so that none drops what another one uses.
 func (d *db) locks() (making, using string) {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte("assay:" + d.schema)) // a hash's Write has no error
@@ -126,9 +126,9 @@ func (d *db) tables() ([]string, error) {
 	return names, err
 }
 
-// leave drops the tables if all are empty and no other Assay has the schema open, and then the schema
-// if nothing of anybody's is left in it. A trial's keys are deleted when it ends, so that the last one
-// leaves nothing.
+// leave drops the tables if all are empty and no other Assay has the schema open, and then the
+// schema if nothing of anybody's is left in it. A trial's keys are deleted when it ends, so that
+// the last one leaves nothing.
 func (d *db) leave() error {
 	making, using := d.locks()
 	alone, err := d.value("SELECT pg_advisory_lock(" + making + "); SELECT pg_advisory_unlock_shared(" +

@@ -16,9 +16,9 @@ import (
 	"assay/store"
 )
 
-// Program is the PostgreSQL server. Its superuser can't log in: over the network it could run programs.
-// The role of the user who runs Assay can, without a password, from this machine, and owns no more than
-// the database.
+// Program is the PostgreSQL server. Its superuser can't log in: over the network it could run
+// programs. The role of the user who runs Assay can, without a password, from this machine, and
+// owns no more than the database.
 var Program = server.Program{
 	Driver:      "postgres",
 	Binaries:    []string{"/usr/lib/postgresql/*/bin/postgres", "postgres"},

@@ -8,7 +8,8 @@ import (
 	"assay/store"
 )
 
-// The classes follow flushAppendOnlyFile in src/aof.c of Redis 7.0, which runs before each event loop sends its replies:
+// The classes follow flushAppendOnlyFile in src/aof.c of Redis 7.0, which runs before each event
+// loop sends its replies:
 //
 //   - always: write(2) and fdatasync(2), and only then the replies.
 //   - no: write(2), and only then the replies. The kernel syncs when it likes.
@@ -16,9 +17,11 @@ import (
 //     not: aof_delayed_fsync counts when that was not enough. So a kill can lose what was acknowledged, which makes it no
 //     D1, and a power cut loses what came in the second before the sync and during it.
 //
-// no-appendfsync-on-rewrite leaves the sync out while the log is rewritten or a snapshot is written.
+// no-appendfsync-on-rewrite leaves the sync out while the log is rewritten or a snapshot is
+// written.
 
-// everySecondLoss is the second between two syncs and the 2 s that one may take before aof_delayed_fsync counts it.
+// everySecondLoss is the second between two syncs and the 2 s that one may take before
+// aof_delayed_fsync counts it.
 const everySecondLoss = 3 * time.Second
 
 // wanted are the settings that give a class, as a command line has them.
@@ -49,8 +52,8 @@ func given(config map[string]string) (class store.Durability, why string) {
 	}
 }
 
-// evicts reports whether the server removes records to stay below its limit. volatile-… removes none of these, for they
-// have no expiry.
+// evicts reports whether the server removes records to stay below its limit. volatile-… removes
+// none of these, for they have no expiry.
 func evicts(config map[string]string) bool {
 	return config["maxmemory"] != "0" && strings.HasPrefix(config["maxmemory-policy"], "allkeys-")
 }

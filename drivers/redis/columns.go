@@ -7,7 +7,8 @@ import (
 	"assay/store"
 )
 
-// columns are the fields of hashes, as they stand in requests. There are none where records are strings.
+// columns are the fields of hashes, as they stand in requests. There are none where records are
+// strings.
 type columns struct {
 	names []string
 	bulks [][]byte // each name as a bulk

@@ -7,7 +7,8 @@ import (
 	"assay/store"
 )
 
-// SetPassword makes the server of an open store ask every new connection for a password, until the test ends.
+// SetPassword makes the server of an open store ask every new connection for a password, until the
+// test ends.
 func SetPassword(t *testing.T, s store.Store, password string) {
 	t.Helper()
 	set := func(password string) error {

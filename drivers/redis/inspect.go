@@ -8,7 +8,8 @@ import (
 	"assay/store"
 )
 
-// counters are what Inspect tells, by INFO's names. Those of the log are told only where there is one.
+// counters are what Inspect tells, by INFO's names. Those of the log are told only where there is
+// one.
 var counters = map[string]string{
 	"connected_clients":              "connected_clients",
 	"blocked_clients":                "blocked_clients",
@@ -48,7 +49,8 @@ var counters = map[string]string{
 	"expired_time_cap_reached_count": "expired_time_cap_reached",
 }
 
-// Inspect takes the numbers of INFO. Busy is a snapshot or a rewrite of the log, which a child process does.
+// Inspect takes the numbers of INFO. Busy is a snapshot or a rewrite of the log, which a child
+// process does.
 func (d *db) Inspect() store.Inspection {
 	info, err := d.info()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"assay/store"
 )
 
-// TestAcknowledgedWritesSurviveTheServersProcess kills the real server. It is what D1 claims, and D3 claims more. D2 claims
-// nothing of a kill.
+// TestAcknowledgedWritesSurviveTheServersProcess kills the real server. It is what D1 claims, and
+// D3 claims more. D2 claims nothing of a kill.
 func TestAcknowledgedWritesSurviveTheServersProcess(t *testing.T) {
 	for class, policy := range map[store.Durability]string{store.D1: "no", store.D3: "always"} {
 		t.Run(string(class), func(t *testing.T) {

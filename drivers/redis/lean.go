@@ -109,8 +109,8 @@ func (h *leanHandle) addHash(key, value []byte) error {
 	return h.commit(key, value)
 }
 
-// CompareAndSwap watches the key, reads and compares. What follows is done only if nobody wrote the key since, so that
-// what is replaced is old, in one step of the server's own.
+// CompareAndSwap watches the key, reads and compares. What follows is done only if nobody wrote the
+// key since, so that what is replaced is old, in one step of the server's own.
 func (h *leanHandle) CompareAndSwap(key, old, value []byte) error {
 	if err := h.columns.fits(value); len(h.columns.names) > 0 && err != nil {
 		return err
@@ -136,8 +136,9 @@ func (h *leanHandle) CompareAndSwap(key, old, value []byte) error {
 	return h.commit(key, value)
 }
 
-// watch begins the operation and returns the beginning of its request. A transaction that came to nothing left its watch
-// behind, which would make this one fail: it is taken back with this request, and costs no round trip of its own.
+// watch begins the operation and returns the beginning of its request. A transaction that came to
+// nothing left its watch behind, which would make this one fail: it is taken back with this
+// request, and costs no round trip of its own.
 func (h *leanHandle) watch(key []byte) ([]byte, error) {
 	if !h.Connected() {
 		h.watching = false
@@ -152,8 +153,8 @@ func (h *leanHandle) watch(key []byte) ([]byte, error) {
 	return appendBulk(append(r, "*2\r\n$5\r\nWATCH\r\n"...), key), nil
 }
 
-// watched reads the replies to what watch appended. Where the server refuses, what follows has no meaning: the connection
-// is given up.
+// watched reads the replies to what watch appended. Where the server refuses, what follows has no
+// meaning: the connection is given up.
 func (h *leanHandle) watched() error {
 	if h.watching {
 		if err := h.status("UNWATCH", "OK"); err != nil {

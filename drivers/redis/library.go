@@ -12,8 +12,8 @@ import (
 	"assay/store"
 )
 
-// libraryHandle is a client of go-redis with one connection, so that a handle means the same on both paths. What several
-// goroutines pay for a pool that they share is not in it.
+// libraryHandle is a client of go-redis with one connection, so that a handle means the same on
+// both paths. What several goroutines pay for a pool that they share is not in it.
 type libraryHandle struct {
 	client *redis.Client
 	fields []string
@@ -21,7 +21,8 @@ type libraryHandle struct {
 
 func libraryVersion() string { return redis.Version() }
 
-// newLibraryHandle leaves the library's defaults, but for its retries and its separate pool for pipelines.
+// newLibraryHandle leaves the library's defaults, but for its retries and its separate pool for
+// pipelines.
 func newLibraryHandle(d *db) (store.Handle, error) {
 	const none = -1
 	h := &libraryHandle{fields: d.columns, client: redis.NewClient(&redis.Options{

@@ -14,7 +14,8 @@ import (
 	"assay/store"
 )
 
-// TestLies has a server that answers one GET with garbage: it must be an error, and the next operation right again.
+// TestLies has a server that answers one GET with garbage: it must be an error, and the next
+// operation right again.
 func TestLies(t *testing.T) {
 	s := drivertest.StartRedisStandIn(t, store.D0)
 	_, h := open(t, s.Endpoint, store.D0, map[string]string{"operation_timeout": "1m"})
@@ -91,8 +92,8 @@ func TestAnswersToWritesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestCountsAreTheServers has a server that lies in a tenth of its answers each of these ways, to four threads. What the
-// threads count by outcome is what the server did.
+// TestCountsAreTheServers has a server that lies in a tenth of its answers each of these ways, to
+// four threads. What the threads count by outcome is what the server did.
 func TestCountsAreTheServers(t *testing.T) {
 	for _, client := range clients {
 		t.Run(client, func(t *testing.T) {
@@ -179,8 +180,8 @@ func TestCountsAreTheServers(t *testing.T) {
 	}
 }
 
-// TestStall has a server that answers late: after its time is over the operation has timed out, and the late answer must not be
-// taken for the next operation's.
+// TestStall has a server that answers late: after its time is over the operation has timed out, and
+// the late answer must not be taken for the next operation's.
 func TestStall(t *testing.T) {
 	for _, client := range clients {
 		t.Run(client, func(t *testing.T) {

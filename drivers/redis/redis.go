@@ -1,6 +1,7 @@
-// Package redis drives a Redis server, by two ways that an experiment chooses from: a lean client of its own (one TCP
-// connection a handle, one request on its way at a time, no allocation in the steady path), and go-redis, the client that
-// most Go programs use. What speaks Redis's protocol and tells its settings as Redis does, such as Valkey, is driven too.
+// Package redis drives a Redis server, by two ways that an experiment chooses from: a lean client
+// of its own (one TCP connection a handle, one request on its way at a time, no allocation in the
+// steady path), and go-redis, the client that most Go programs use. What speaks Redis's protocol
+// and tells its settings as Redis does, such as Valkey, is driven too.
 package redis
 
 import (
@@ -114,8 +115,9 @@ func password(file string) (string, error) {
 	return strings.TrimSuffix(first, "\r"), nil
 }
 
-// db has a connection of its own, so that a look at the statistics waits for no operation, and no operation for it.
-// Handle, Inspect, Define and Close come from one goroutine at a time, as the worker answers one request at a time.
+// db has a connection of its own, so that a look at the statistics waits for no operation, and no
+// operation for it. Handle, Inspect, Define and Close come from one goroutine at a time, as the
+// worker answers one request at a time.
 type db struct {
 	endpoint string
 	timeout  time.Duration
@@ -163,8 +165,9 @@ func (d *db) open(ctx context.Context, c store.Config) error {
 	return nil
 }
 
-// awaitLog waits at the trial's first opening for a rewrite of the log that is under way. Where CONFIG SET appendonly yes
-// began it, nothing is in the log before it ends, and INFO does not tell such a rewrite from others.
+// awaitLog waits at the trial's first opening for a rewrite of the log that is under way. Where
+// CONFIG SET appendonly yes began it, nothing is in the log before it ends, and INFO does not tell
+// such a rewrite from others.
 func (d *db) awaitLog(ctx context.Context, info map[string]string, c store.Config) error {
 	if c.Durability == store.D0 {
 		return nil
@@ -252,7 +255,8 @@ func (d *db) info() (map[string]string, error) {
 	return info, nil
 }
 
-// reported are the settings that have a say in what is measured. No other is told: passwords are among them.
+// reported are the settings that have a say in what is measured. No other is told: passwords are
+// among them.
 var reported = []string{
 	"activedefrag", "active-expire-effort", "aof-use-rdb-preamble", "appendfsync", "appendonly", "auto-aof-rewrite-min-size", "auto-aof-rewrite-percentage",
 	"databases", "dynamic-hz", "hash-max-listpack-entries", "hash-max-listpack-value", "hz", "io-threads", "io-threads-do-reads", "lazyfree-lazy-user-del",

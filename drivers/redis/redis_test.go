@@ -32,7 +32,8 @@ func startServer(t *testing.T, class store.Durability) (endpoint string) {
 	return drivertest.StartServer(t, redis.Program, class, nil).Endpoint()
 }
 
-// paths runs a test on each way to a server: the lean client against the stand-in, and both clients against the real server.
+// paths runs a test on each way to a server: the lean client against the stand-in, and both clients
+// against the real server.
 func paths(t *testing.T, test func(t *testing.T, endpoint, client string)) {
 	t.Run("stand-in/lean", func(t *testing.T) { test(t, drivertest.StartRedisStandIn(t, store.D0).Endpoint, "lean") })
 	for _, client := range clients {
@@ -179,7 +180,8 @@ func TestRecordsAreHashes(t *testing.T) {
 	})
 }
 
-// One class each: the real server's settings give it, and every other is refused, with what would give it.
+// One class each: the real server's settings give it, and every other is refused, with what would
+// give it.
 func TestTheRealServerGivesOneClass(t *testing.T) {
 	driver := redis.Driver{}
 	for _, class := range classes {
@@ -271,7 +273,8 @@ func TestTellsTheRealServersSettingsAndStatistics(t *testing.T) {
 	}
 }
 
-// Start fails where the server does not tell what it was asked for: so each option and setting reaches it.
+// Start fails where the server does not tell what it was asked for: so each option and setting
+// reaches it.
 func TestTheServerDoesWhatItsOptionsSay(t *testing.T) {
 	options := map[string]string{"save": "none", "memory_bytes": "64MiB", "memory_policy": "allkeys-lru", "io_threads": "2", "connections_max": "50"}
 	i := drivertest.StartServer(t, redis.Program, store.D0, options)
@@ -302,7 +305,8 @@ func TestTheServersDefaultsAreItsOwn(t *testing.T) {
 	}
 }
 
-// A handle is one connection on both paths, batches and transactions included, and the store has one more.
+// A handle is one connection on both paths, batches and transactions included, and the store has
+// one more.
 func TestOneConnectionEach(t *testing.T) {
 	for _, client := range clients {
 		t.Run(client, func(t *testing.T) {
@@ -357,7 +361,8 @@ func TestSteadyPathDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// Nothing is deleted without being told, then at a trial's first opening only, and in no other database.
+// Nothing is deleted without being told, then at a trial's first opening only, and in no other
+// database.
 func TestFlushesOnlyWhenTold(t *testing.T) {
 	endpoint := startServer(t, store.D0)
 	_, h := open(t, endpoint, store.D0, nil)
@@ -381,7 +386,8 @@ func TestFlushesOnlyWhenTold(t *testing.T) {
 	}
 }
 
-// A password comes from a file or the environment, on both paths, and is in no setting and no message.
+// A password comes from a file or the environment, on both paths, and is in no setting and no
+// message.
 func TestLogsInAndKeepsThePassword(t *testing.T) {
 	const secret = "hunter2"
 	endpoint := startServer(t, store.D0)

@@ -10,8 +10,8 @@ import (
 	"assay/store"
 )
 
-// connection speaks RESP2. An error reply leaves the place in the stream known, so that the connection is kept; any other
-// reply than the one that belongs here gives it up.
+// connection speaks RESP2. An error reply leaves the place in the stream known, so that the
+// connection is kept; any other reply than the one that belongs here gives it up.
 type connection struct{ *wire.Connection }
 
 func newConnection(endpoint string, timeout time.Duration, l login) connection {
@@ -95,8 +95,8 @@ const (
 // absent is the length of a bulk or an array that is not there.
 const absent = -1
 
-// parseHead reads the first line of a reply. n is the integer, or the length of the bulk or the array; absent for one
-// that is not there.
+// parseHead reads the first line of a reply. n is the integer, or the length of the bulk or the
+// array; absent for one that is not there.
 func parseHead(line []byte) (kind byte, n int, ok bool) {
 	if len(line) == 0 {
 		return 0, 0, false

@@ -32,8 +32,8 @@ func FuzzHead(f *testing.F) {
 	})
 }
 
-// FuzzReplies lets a server answer anything to each request: nothing may panic or hang, and what is accepted as a value is what
-// a valid reply says.
+// FuzzReplies lets a server answer anything to each request: nothing may panic or hang, and what is
+// accepted as a value is what a valid reply says.
 func FuzzReplies(f *testing.F) {
 	for _, seed := range []string{
 		"$5\r\nvalue\r\n", "$-1\r\n", "+OK\r\n", ":1\r\n", "*-1\r\n", "*1\r\n+OK\r\n", "-ERR no\r\n", "$5\r\nval", "$100000\r\nx", "*2\r\n$1\r\na\r\n$-1\r\n",

@@ -86,7 +86,8 @@ var Program = server.Program{
 	},
 }
 
-// memory reads a number of bytes as redis.conf has it: 1k is 1,000 bytes, and 1kb 1,024. The server tells the number alone.
+// memory reads a number of bytes as redis.conf has it: 1k is 1,000 bytes, and 1kb 1,024. The server
+// tells the number alone.
 func memory(text string) (bytes int64, ok bool) {
 	text = strings.ToLower(text)
 	for _, unit := range []struct {

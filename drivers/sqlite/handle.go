@@ -10,15 +10,15 @@ import (
 	"assay/store"
 )
 
-// Records with columns have a table of their own, so that Open, which knows nothing of columns yet, can
-// go on making the plain one: it stays empty, one page of the file.
+// Records with columns have a table of their own, so that Open, which knows nothing of columns yet,
+// can go on making the plain one: it stays empty, one page of the file.
 const recordsTable = `"records with columns"`
 
 var dialect = sqlkv.Dialect{
 	Name: "sqlite", Quote: `"`,
 	KeyType: "BLOB NOT NULL PRIMARY KEY",
-	// They are affinities as well (https://www.sqlite.org/datatype3.html): text that looks like a number
-	// stays text.
+	// They are affinities as well (https://www.sqlite.org/datatype3.html): text that looks like a
+	// number stays text.
 	Types: map[store.ColumnType]string{
 		store.TextColumn: "TEXT", store.IntegerColumn: "INTEGER", store.BytesColumn: "BLOB",
 	},
@@ -32,8 +32,8 @@ var dialect = sqlkv.Dialect{
 
 var plain = dialect.Plain("records")
 
-// Handle opens a connection. A batch takes the writer's lock at once: a later upgrade could fail with
-// SQLITE_BUSY.
+// Handle opens a connection. A batch takes the writer's lock at once: a later upgrade could fail
+// with SQLITE_BUSY.
 func (d *db) Handle() (store.Handle, error) {
 	return sqlkv.NewHandle(&d.layout, sqlkv.NewLink(0), func() (sqlkv.Connection, error) {
 		c, err := d.pool.Conn(context.Background())

@@ -1,6 +1,6 @@
-// Package sqlite drives modernc.org/sqlite, SQLite translated to Go, through database/sql: one table, its key the
-// primary key, in write-ahead-log mode. Records with columns are rows of a table with these columns. A handle is a
-// connection with prepared statements of its own.
+// Package sqlite drives modernc.org/sqlite, SQLite translated to Go, through database/sql: one
+// table, its key the primary key, in write-ahead-log mode. Records with columns are rows of a table
+// with these columns. A handle is a connection with prepared statements of its own.
 package sqlite
 
 import (
@@ -24,7 +24,8 @@ import (
 // Driver opens SQLite files.
 type Driver struct{}
 
-// SQLITE_MAX_LENGTH is 10^9 bytes for a row. The two bounds together stay below it, and the driver holds to them.
+// SQLITE_MAX_LENGTH is 10^9 bytes for a row. The two bounds together stay below it, and the driver
+// holds to them.
 const (
 	keyBytesMax   = 1 << 20
 	valueBytesMax = 1e9 - 2<<20
@@ -38,8 +39,9 @@ func (Driver) Describe() store.Description {
 		Library: "modernc.org/sqlite",
 		Licence: "BSD-3-Clause",
 		Kind:    store.Embedded,
-		// https://www.sqlite.org/pragma.html#pragma_synchronous: in WAL mode NORMAL syncs at checkpoints only, FULL the
-		// log after each transaction. The log is written by pwrite (os_unix.c), so that a commit outlives the process.
+		// https://www.sqlite.org/pragma.html#pragma_synchronous: in WAL mode NORMAL syncs at
+		// checkpoints only, FULL the log after each transaction. The log is written by pwrite
+		// (os_unix.c), so that a commit outlives the process.
 		Durability: []store.DurabilityClaim{
 			{Class: store.D1, How: "journal_mode=WAL, synchronous=NORMAL: the log is synced at checkpoints only (OFF: never, with option synchronous_off)"},
 			{Class: store.D3, How: "journal_mode=WAL, synchronous=FULL: the log is synced after each transaction"},
@@ -100,8 +102,9 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	return &db{pool: pool, own: own, path: path, synchronous: synchronous, layout: plain}, nil
 }
 
-// dataSource lets each connection begin with the same pragmas. The library runs them in alphabetical order
-// (sqlite.go, applyQueryParams), so that the two whose order matters are left to prepare.
+// dataSource lets each connection begin with the same pragmas. The library runs them in
+// alphabetical order (sqlite.go, applyQueryParams), so that the two whose order matters are left to
+// prepare.
 func dataSource(path, synchronous string, o store.Options) string {
 	query := make(url.Values)
 	for _, pragma := range []string{
@@ -116,8 +119,8 @@ func dataSource(path, synchronous string, o store.Options) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + query.Encode()
 }
 
-// prepare makes the file. The page size has to come first: it holds only for a file that is still empty. Both it and
-// the journal mode are kept in the file, for every connection.
+// prepare makes the file. The page size has to come first: it holds only for a file that is still
+// empty. Both it and the journal mode are kept in the file, for every connection.
 func prepare(ctx context.Context, pool *sql.DB, pageBytes int64) (*sql.Conn, error) {
 	own, err := pool.Conn(ctx)
 	if err != nil {
@@ -163,9 +166,10 @@ type db struct {
 
 func (d *db) Close() error { return errors.Join(d.own.Close(), d.pool.Close()) }
 
-// Sync moves the whole log into the file, as a connection that syncs both. With synchronous=OFF what earlier
-// checkpoints moved was never synced, and only syncing the filesystem catches it: the file itself must not be opened
-// here, because closing it would drop SQLite's locks on it (fcntl(2)).
+// Sync moves the whole log into the file, as a connection that syncs both. With synchronous=OFF
+// what earlier checkpoints moved was never synced, and only syncing the filesystem catches it: the
+// file itself must not be opened here, because closing it would drop SQLite's locks on it
+// (fcntl(2)).
 func (d *db) Sync() error {
 	d.lock.Lock()
 	defer d.lock.Unlock()
@@ -195,7 +199,8 @@ var settings = []string{
 	"locking_mode", "auto_vacuum", "temp_store", "encoding",
 }
 
-// Settings asks SQLite. synchronous is 0 for OFF, 1 for NORMAL, 2 for FULL; a negative cache_size is in KiB.
+// Settings asks SQLite. synchronous is 0 for OFF, 1 for NORMAL, 2 for FULL; a negative cache_size
+// is in KiB.
 func (d *db) Settings() map[string]string {
 	d.lock.Lock()
 	defer d.lock.Unlock()
@@ -213,8 +218,9 @@ func (d *db) Settings() map[string]string {
 	return values
 }
 
-// Inspect tells no background work: SQLite has none, checkpoints are part of the commit that starts them. Nor does it tell hits and misses of
-// the page caches, which each connection counts for itself: sqlite3_db_status needs the connection's pointer, which modernc.org/sqlite gives to
+// Inspect tells no background work: SQLite has none, checkpoints are part of the commit that starts
+// them. Nor does it tell hits and misses of the page caches, which each connection counts for
+// itself: sqlite3_db_status needs the connection's pointer, which modernc.org/sqlite gives to
 // nobody, and there is no pragma for it. The driver sqlite-c tells them.
 func (d *db) Inspect() store.Inspection {
 	stats := make(map[string]float64)

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// nearSeconds is how far from a step, or how many samples where these are longer, a resource may
-	// change and still coincide with it.
+	// nearSeconds is how far from a step, or how many samples where these are longer, a resource
+	// may change and still coincide with it.
 	nearSeconds = 3.0
 	// contrastSamples before and after a place are compared.
 	contrastSamples = 8
@@ -18,8 +18,8 @@ const (
 	contrastErrors = 5
 	// onsetShare of its mean is what a resource is lifted by before logarithms are taken.
 	onsetShare = 0.01
-	// counterRises is the share of the samples in which a column that never falls has to rise to be a
-	// counter, looked at as its growth per second, and not a gauge that stepped.
+	// counterRises is the share of the samples in which a column that never falls has to rise to be
+	// a counter, looked at as its growth per second, and not a gauge that stepped.
 	counterRises = 0.5
 	// moveSamplesMin, moveShifts and movePMax bound the correlation with the rate.
 	moveSamplesMin = 20
@@ -34,21 +34,21 @@ type Coincidence struct {
 	// PerSecond says that the column is a counter, looked at as its growth per second.
 	PerSecond bool `json:"per_second,omitempty"`
 
-	// Event is the position of the step in Shape.Events near which it changed, from Before to After at
-	// Seconds. Nil: it moves with the rate.
+	// Event is the position of the step in Shape.Events near which it changed, from Before to After
+	// at Seconds. Nil: it moves with the rate.
 	Event   *int    `json:"event,omitempty"`
 	Seconds float64 `json:"t_s,omitempty"`
 	Before  float64 `json:"before,omitempty"`
 	After   float64 `json:"after,omitempty"`
 
-	// Rank is the rank correlation with the rate, levels and trends taken out; P is adjusted for all
-	// resources (Bonferroni).
+	// Rank is the rank correlation with the rate, levels and trends taken out; P is adjusted for
+	// all resources (Bonferroni).
 	Rank float64 `json:"rank_correlation,omitempty"`
 	P    float64 `json:"p,omitempty"`
 }
 
-// coincide looks for resources that change near a step, and for those that move with the rate between
-// the steps. The store's own counters come first, then steps, then what rises.
+// coincide looks for resources that change near a step, and for those that move with the rate
+// between the steps. The store's own counters come first, then steps, then what rises.
 func coincide(s *Series, v view, shape *Shape) (found []Coincidence) {
 	var moving []Coincidence
 	rest := detrended(v, shape, v.logs)
@@ -130,8 +130,8 @@ func (v view) flow(column []float64) (values []float64, perSecond bool) {
 	return values, counter
 }
 
-// nearSteps looks for the largest change of a resource near each step, and holds it against its changes
-// everywhere else.
+// nearSteps looks for the largest change of a resource near each step, and holds it against its
+// changes everywhere else.
 func (v view) nearSteps(shape *Shape, about Coincidence, values []float64) (found []Coincidence) {
 	if !slices.ContainsFunc(shape.Events, func(e Event) bool { return e.Kind == Step }) {
 		return nil
@@ -170,8 +170,8 @@ func (v view) nearSteps(shape *Shape, about Coincidence, values []float64) (foun
 	return found
 }
 
-// lifted takes logarithms of values that are never negative, lifted a little, so that what begins from
-// nothing counts more than what is restless.
+// lifted takes logarithms of values that are never negative, lifted a little, so that what begins
+// from nothing counts more than what is restless.
 func lifted(values []float64) []float64 {
 	low, _ := extremes(values)
 	if low < 0 {
@@ -193,7 +193,8 @@ func contrastsOf(values []float64) []float64 {
 	return contrasts
 }
 
-// contrastError is the standard error of the contrast at a place, from the noise on both sides of it.
+// contrastError is the standard error of the contrast at a place, from the noise on both sides of
+// it.
 func contrastError(values []float64, at int) float64 {
 	away := make([]float64, len(values)-1)
 	for i := range away {
@@ -203,8 +204,8 @@ func contrastError(values []float64, at int) float64 {
 	return math.Sqrt(2 * longRunVariance(medianDeviation(away)/(madPerSigma*math.Sqrt2), rho) / contrastSamples)
 }
 
-// detrended takes a line out of each stretch between two steps, so that things which merely change with
-// time don't count as moving together. Long series are joined.
+// detrended takes a line out of each stretch between two steps, so that things which merely change
+// with time don't count as moving together. Long series are joined.
 func detrended(v view, shape *Shape, values []float64) (rest []float64) {
 	from := 0
 	for i := 0; i <= len(values); i++ {

@@ -17,14 +17,15 @@ import (
 
 const (
 	csvColumnsMax = 256
-	// csvCellsMax bounds memory: a day of seconds with 180 columns. Nothing is thinned: a stall of one
-	// sample would be lost.
+	// csvCellsMax bounds memory: a day of seconds with 180 columns. Nothing is thinned: a stall of
+	// one sample would be lost.
 	csvCellsMax = 16 << 20
 	// csvLineBytesMax bounds a line, so that a file without line ends is not read into memory.
 	csvLineBytesMax = 1 << 20
 	// csvNumberMax leaves room for sums of squares.
 	csvNumberMax = 1e100
-	// csvEarlyShare is the share of the first interval within which a first line can't end a sample.
+	// csvEarlyShare is the share of the first interval within which a first line can't end a
+	// sample.
 	csvEarlyShare = 0.1
 	// csvEpochMin is September 2001 in seconds since 1970: no time since a start is as long.
 	csvEpochMin = 1e9
@@ -57,10 +58,10 @@ type csvTable struct {
 	notes   []string
 }
 
-// ReadCSV reads a time series. The first line names the columns: time_s (seconds, increasing, at the
-// end of each sample), rate (per second), and optionally records, bytes (stored at that time) and any
-// resources; one that begins with "engine." is a counter of the store. Fields are separated by commas,
-// semicolons or tabs. An empty cell, or a mark for "not measured", is NaN.
+// ReadCSV reads a time series. The first line names the columns: time_s (seconds, increasing, at
+// the end of each sample), rate (per second), and optionally records, bytes (stored at that time)
+// and any resources; one that begins with "engine." is a counter of the store. Fields are separated
+// by commas, semicolons or tabs. An empty cell, or a mark for "not measured", is NaN.
 //
 // notes say what was left out or guessed. An error names line and column.
 func ReadCSV(r io.Reader) (s Series, notes []string, err error) {

@@ -87,7 +87,8 @@ func TestReadCSV_leaves_out_what_is_no_number(t *testing.T) {
 	}
 }
 
-// No sample can have ended at 0. A line there without a rate is no sample; else times are beginnings.
+// No sample can have ended at 0. A line there without a rate is no sample; else times are
+// beginnings.
 func TestReadCSV_beginning_at_zero(t *testing.T) {
 	for _, c := range []struct {
 		name, text  string

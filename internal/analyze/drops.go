@@ -29,8 +29,8 @@ const (
 	// periodSignificance is the chance at which events at random times pass for periodic ones.
 	periodSignificance = 0.01
 	periodDraws        = 1999
-	// periodIrregularityMax bounds the mean distance from a whole number of periods; at random it is
-	// a quarter.
+	// periodIrregularityMax bounds the mean distance from a whole number of periods; at random it
+	// is a quarter.
 	periodIrregularityMax = 0.15
 	periodDropsMax        = 200
 )
@@ -44,7 +44,8 @@ type Drop struct {
 	Mean   float64 `json:"mean"`
 	Stall  bool    `json:"stall,omitempty"` // below a tenth of the usual rate
 	Open   bool    `json:"open,omitempty"`  // the series ends in it
-	// Silent is the longest time without a completed operation, seconds, from samples and latencies.
+	// Silent is the longest time without a completed operation, seconds, from samples and
+	// latencies.
 	Silent float64 `json:"silent_s,omitempty"`
 
 	from, to int     // samples of the series
@@ -70,9 +71,9 @@ type Period struct {
 	Events   int           `json:"events"`
 }
 
-// shortDrops finds runs of up to 15 samples that fall below 75 % of the median around, in one of them
-// by five standard deviations, and come back. A run that the series ends in counts as one if it is no
-// longer than another, or too short for a level.
+// shortDrops finds runs of up to 15 samples that fall below 75 % of the median around, in one of
+// them by five standard deviations, and come back. A run that the series ends in counts as one if
+// it is no longer than another, or too short for a level.
 func shortDrops(v view) []Drop {
 	n := v.samples()
 	var drops []Drop
@@ -203,10 +204,10 @@ func (w *medianWindow) at(i int) float64 {
 	return (w.sorted[middle-1] + w.sorted[middle]) / 2
 }
 
-// periodOf finds the distance at which events at these times (seconds, increasing) come back. A long
-// distance counts as several periods. P is the share of random draws, no two events nearer than
-// `apart`, that are as regular (Monte Carlo test: Barnard, JRSS B 25, 1963; the seed is fixed). Nil:
-// fewer than five events, or not regular.
+// periodOf finds the distance at which events at these times (seconds, increasing) come back. A
+// long distance counts as several periods. P is the share of random draws, no two events nearer
+// than `apart`, that are as regular (Monte Carlo test: Barnard, JRSS B 25, 1963; the seed is
+// fixed). Nil: fewer than five events, or not regular.
 func periodOf(times []float64, apart float64) *Period {
 	times = times[:min(len(times), periodDropsMax)]
 	n := len(times)
@@ -223,7 +224,8 @@ func periodOf(times []float64, apart float64) *Period {
 	}
 	random := rand.New(rand.NewPCG(1, uint64(n)))
 	drawn, asRegular := make([]float64, n), 0
-	// What the least distances leave is shared out at random: uniform among all ways to place events.
+	// What the least distances leave is shared out at random: uniform among all ways to place
+	// events.
 	free := span - apart*float64(n-1)
 	for range periodDraws {
 		for i := 1; i < n-1; i++ {

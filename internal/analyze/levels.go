@@ -22,7 +22,8 @@ const (
 	rhoMax = 0.9
 	// noiseFloor is the least standard deviation of log rates that is believed.
 	noiseFloor = 0.001
-	// levelSamplesMax bounds PELT's quadratic time: longer series are first joined to fewer samples.
+	// levelSamplesMax bounds PELT's quadratic time: longer series are first joined to fewer
+	// samples.
 	levelSamplesMax = 4096
 	// firstSamplesMax is the same for the first cut, which only serves the autocorrelation.
 	firstSamplesMax = 1024
@@ -39,10 +40,11 @@ type levels struct {
 	penalty float64   // of one change
 }
 
-// levelsOf cuts logs where their level changed: PELT (Killick, Fearnhead and Eckley, JASA 107, 2012)
-// with squared distance. A change costs 3·LRV·ln n: with a white-noise penalty nearly every long
-// series of alike seconds would have false changes. LRV needs the autocorrelation around the levels,
-// which needs the levels: a first cut supposes ρ = 0.6, and its residuals give ρ for the second.
+// levelsOf cuts logs where their level changed: PELT (Killick, Fearnhead and Eckley, JASA 107,
+// 2012) with squared distance. A change costs 3·LRV·ln n: with a white-noise penalty nearly every
+// long series of alike seconds would have false changes. LRV needs the autocorrelation around the
+// levels, which needs the levels: a first cut supposes ρ = 0.6, and its residuals give ρ for the
+// second.
 func levelsOf(logs []float64) levels {
 	join := (len(logs) + levelSamplesMax - 1) / levelSamplesMax
 	if join > 1 {
@@ -86,8 +88,8 @@ func scale(values []float64, by float64) []float64 {
 	return values
 }
 
-// prune joins levels that would not count as two if both were as loud as the louder one: where the noise
-// grows, the noise of the whole series is too small a measure.
+// prune joins levels that would not count as two if both were as loud as the louder one: where the
+// noise grows, the noise of the whole series is too small a measure.
 func (l *levels) prune() {
 	s := sumsOf(l.bounded)
 	price := changePenalty * math.Log(float64(len(l.bounded)))
@@ -146,8 +148,8 @@ func bestCut(values []float64, from, to int) int {
 	return best
 }
 
-// boundOutliers pulls each value to within `most` of the running median over nine values: the longest
-// window whose median follows every level.
+// boundOutliers pulls each value to within `most` of the running median over nine values: the
+// longest window whose median follows every level.
 func boundOutliers(values []float64, most float64) []float64 {
 	bounded := make([]float64, len(values))
 	for i, v := range values {

@@ -1,6 +1,7 @@
 package analyze
 
-// lineSums are prefix sums that give the least-squares line of any stretch at once. x is the position.
+// lineSums are prefix sums that give the least-squares line of any stretch at once. x is the
+// position.
 type lineSums struct{ y, yy, xy []float64 }
 
 func lineSumsOf(values []float64) lineSums {
@@ -35,8 +36,8 @@ func (s lineSums) at(from, to int, x float64) float64 {
 	return my + sxy/sxx*(x-mx)
 }
 
-// between is the squared distance of samples i … j from a straight ramp between the lines before and
-// after them.
+// between is the squared distance of samples i … j from a straight ramp between the lines before
+// and after them.
 func (s lineSums) between(values []float64, i, j int) (sum float64) {
 	if i == j {
 		return 0

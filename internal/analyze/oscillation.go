@@ -10,14 +10,15 @@ import (
 const (
 	turnSamplesMin  = 10
 	turnSwitchesMin = 4
-	// turnShareMin is the share of the time that each level has at least; a rarer low level is drops.
+	// turnShareMin is the share of the time that each level has at least; a rarer low level is
+	// drops.
 	turnShareMin = 0.2
 	turnRatioMin = 1.5
-	// turnSeparation is how many times the variance of logs is that around the two levels. One level of
-	// normal noise comes to 2.8, an even spread to 4, a sine to 5.3.
+	// turnSeparation is how many times the variance of logs is that around the two levels. One
+	// level of normal noise comes to 2.8, an even spread to 4, a sine to 5.3.
 	turnSeparation = 8
-	// stayFactor times the longest stay between two switches is the longest first or last stay: else
-	// most of it is outside of the oscillation.
+	// stayFactor times the longest stay between two switches is the longest first or last stay:
+	// else most of it is outside of the oscillation.
 	stayFactor = 2
 	// sparseRootsMin is four standard deviations of the root of a Poisson count.
 	sparseRootsMin = 2
@@ -40,8 +41,8 @@ type stay struct {
 	high     bool
 }
 
-// oscillation finds two levels in turn: logs cut in two where the least variance is left (Otsu, IEEE
-// SMC 9, 1979). Stalls count to the lower level. from and to are its part of the view.
+// oscillation finds two levels in turn: logs cut in two where the least variance is left (Otsu,
+// IEEE SMC 9, 1979). Stalls count to the lower level. from and to are its part of the view.
 func oscillation(v view) (turns *Turns, from, to int) {
 	n := v.samples()
 	if n < turnSamplesMin {
@@ -113,8 +114,8 @@ func turnsOf(v view, stays []stay) *Turns {
 	return t
 }
 
-// cutInTwo returns the line between two groups of sorted values, and how many times the whole variance
-// is that within them.
+// cutInTwo returns the line between two groups of sorted values, and how many times the whole
+// variance is that within them.
 func cutInTwo(sorted []float64) (split, separation float64) {
 	n, s, least := len(sorted), sumsOf(sorted), math.Inf(1)
 	for k := 1; k < n; k++ {

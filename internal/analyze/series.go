@@ -24,8 +24,8 @@ type Series struct {
 	Resources   []Resource
 }
 
-// Resource is a column beside the rate: a gauge, or a counter that only grows. Resources never decide
-// which events are found.
+// Resource is a column beside the rate: a gauge, or a counter that only grows. Resources never
+// decide which events are found.
 type Resource struct {
 	Name   string
 	Engine bool // a counter of the store itself: listed first
@@ -33,15 +33,15 @@ type Resource struct {
 }
 
 const (
-	// emptyShare is the share of the median rate that stands for an empty sample: independent of the
-	// unit, and pulled in as an outlier anyway.
+	// emptyShare is the share of the median rate that stands for an empty sample: independent of
+	// the unit, and pulled in as an outlier anyway.
 	emptyShare = 1e-3
-	// gapFactor is how many usual lengths a sample has that stands for a gap in sampling, in a series
-	// of which regularShare of the samples are within half of the usual length.
+	// gapFactor is how many usual lengths a sample has that stands for a gap in sampling, in a
+	// series of which regularShare of the samples are within half of the usual length.
 	gapFactor    = 2.5
 	regularShare = 0.8
-	// sparseOperations is how many operations a usual sample must hold for an empty one to be a stall
-	// and not chance.
+	// sparseOperations is how many operations a usual sample must hold for an empty one to be a
+	// stall and not chance.
 	sparseOperations = 20
 )
 

@@ -1,6 +1,6 @@
-// Package analyze finds out what a rate does over time: where its level changed, whether it declines,
-// drops for moments or oscillates, and whether it has one rate at all. It returns data; the sentences
-// are in package finding.
+// Package analyze finds out what a rate does over time: where its level changed, whether it
+// declines, drops for moments or oscillates, and whether it has one rate at all. It returns data;
+// the sentences are in package finding.
 //
 // It reads from raw to judged:
 //
@@ -114,8 +114,8 @@ type Event struct {
 	Kind Kind    `json:"kind"`
 	From float64 `json:"from_s"`
 	To   float64 `json:"to_s"` // of a step at once: From
-	// Before and After are the mean rates on either side; of drops the usual and the lowest rate; of
-	// an oscillation the upper and the lower level.
+	// Before and After are the mean rates on either side; of drops the usual and the lowest rate;
+	// of an oscillation the upper and the lower level.
 	Before float64 `json:"before,omitempty"`
 	After  float64 `json:"after,omitempty"`
 
@@ -136,8 +136,8 @@ type Event struct {
 	at int // first sample after the event began, in the series
 }
 
-// CliffFall is the share of the rate that a cliff takes at least: it lies in the interval of what the
-// step took, or below it. cliffLeftMax bounds what is left, however wide the interval.
+// CliffFall is the share of the rate that a cliff takes at least: it lies in the interval of what
+// the step took, or below it. cliffLeftMax bounds what is left, however wide the interval.
 const (
 	CliffFall    = 0.4
 	cliffLeftMax = 0.7

@@ -18,8 +18,8 @@ const (
 	shortSignificance = 0.01
 )
 
-// findShort looks for one step or one slope in 8 to 20 samples: exact tests, which need no estimate of
-// the noise, and bounds that series with an autocorrelation of 0.6 exceed in at most 1 %.
+// findShort looks for one step or one slope in 8 to 20 samples: exact tests, which need no estimate
+// of the noise, and bounds that series with an autocorrelation of 0.6 exceed in at most 1 %.
 func (f *finder) findShort() {
 	drops := shortDrops(f.view)
 	v, _ := f.without(drops)
@@ -77,7 +77,8 @@ func kendallScore(logs []float64) int {
 	return max(score, -score)
 }
 
-// kendallTail is the exact chance of a score this high or higher when n values come in random order.
+// kendallTail is the exact chance of a score this high or higher when n values come in random
+// order.
 func kendallTail(n, score int) float64 {
 	ways := []float64{1} // by inversions
 	for size := 2; size <= n; size++ {
@@ -118,8 +119,8 @@ func bestStep(logs []float64) (place int, cost, gain float64) {
 	return place, cost, (s.cost(0, n) - cost) / max(cost, noiseFloor*noiseFloor) * float64(n-2)
 }
 
-// permutationTail bounds the chance that values in random order can be cut as well as at this place, in
-// the same direction: the exact shares of all choices of k values, summed over each k.
+// permutationTail bounds the chance that values in random order can be cut as well as at this
+// place, in the same direction: the exact shares of all choices of k values, summed over each k.
 func permutationTail(logs []float64, place int) float64 {
 	n, mean := len(logs), stat.Mean(logs)
 	var before float64

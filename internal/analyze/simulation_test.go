@@ -12,8 +12,8 @@ import (
 	"assay/internal/golden"
 )
 
-// The simulations say how often each kind is wrong where the truth is known. A few dozen series a row
-// check the aims generously; ASSAY_LONG=1 draws 300, checks them, and compares the tables with
+// The simulations say how often each kind is wrong where the truth is known. A few dozen series a
+// row check the aims generously; ASSAY_LONG=1 draws 300, checks them, and compares the tables with
 // testdata/error-rates.md (-update: writes them there and into the docs).
 const (
 	drawsLong  = 300
@@ -53,8 +53,8 @@ func fall(at, takes int, left float64) func(int) float64 {
 	}
 }
 
-// turnsOfTwo is a level that is at 0.38 and 0.055 in turn, for 1 to 5 samples or for `regular`, and at 1
-// before sample `from`.
+// turnsOfTwo is a level that is at 0.38 and 0.055 in turn, for 1 to 5 samples or for `regular`, and
+// at 1 before sample `from`.
 func turnsOfTwo(r *rand.Rand, n, from, regular int) func(int) float64 {
 	levels, high := make([]float64, n), r.IntN(2) == 0
 	for i := range min(from, n) {
@@ -84,7 +84,8 @@ type table struct {
 	rows    [][]string
 }
 
-// row draws series and writes the share of each answer, which is held to its bounds. The short form allows for three standard errors and one series.
+// row draws series and writes the share of each answer, which is held to its bounds. The short form
+// allows for three standard errors and one series.
 func (b *table) row(t *testing.T, head []string, bounds [][2]float64, draw func(r *rand.Rand) answer) {
 	draws := drawsShort
 	if long() {

@@ -12,8 +12,8 @@ const (
 	rampSeconds = 10.0
 	// stepReach is how many samples on either side a step is held against a slope on.
 	stepReach = 30
-	// placeCost times LRV is how much worse than the best a place in the 95 % interval may be (Hansen,
-	// Econometrica 68, 2000); rampCost is what the length of a fall costs as a parameter.
+	// placeCost times LRV is how much worse than the best a place in the 95 % interval may be
+	// (Hansen, Econometrica 68, 2000); rampCost is what the length of a fall costs as a parameter.
 	placeCost = 7.35
 	rampCost  = 4.0
 	// backShare is the share of the level before that a rate has to reach to be back.
@@ -23,20 +23,20 @@ const (
 	// separate is the ratio between all levels before and all levels after a place at which
 	// oscillations are looked for apart.
 	separate = 4.0 / 3
-	// slopeSignificance is the chance of a false slope, and driftUnknown the change that may not fit a
-	// series that is called steady.
+	// slopeSignificance is the chance of a false slope, and driftUnknown the change that may not
+	// fit a series that is called steady.
 	slopeSignificance = 0.01
 	driftUnknown      = 0.3
-	// slopeReach is how many samples before and after a step their slopes are of, and unexplainedMin the
-	// share of the change that these slopes must leave unexplained.
+	// slopeReach is how many samples before and after a step their slopes are of, and
+	// unexplainedMin the share of the change that these slopes must leave unexplained.
 	slopeReach     = 15
 	unexplainedMin = 0.5
 	// jumpErrors is how many standard errors a jump on a slope has at least.
 	jumpErrors = 3
 	// jumpSide is how many samples each side of a jump between slopes has at least.
 	jumpSide = 10
-	// walkPrice is how many parameters a change costs in comparison with a random walk: its place, its
-	// level, its length, and one for having been looked for.
+	// walkPrice is how many parameters a change costs in comparison with a random walk: its place,
+	// its level, its length, and one for having been looked for.
 	walkPrice = 4
 	// walkSigmas is how many standard deviations of a random walk's step a jump in one must be.
 	walkSigmas = 6
@@ -102,7 +102,8 @@ func (f *finder) oscillations(whole sketch) (found []turning) {
 	return found
 }
 
-// joined appends an oscillation; one between the levels of the last, right after it, is part of that.
+// joined appends an oscillation; one between the levels of the last, right after it, is part of
+// that.
 func (f *finder) joined(found []turning, o turning) []turning {
 	alike := func(a, b float64) bool { return max(a, b) < separate*min(a, b) }
 	if k := len(found) - 1; k >= 0 && found[k].to+levelSamplesMin > o.from &&
@@ -145,8 +146,8 @@ func extremes(values []float64) (low, high float64) {
 	return low, high
 }
 
-// turnsAfter adds an oscillation, what lies between sample `from` and it, and the step to it where all of
-// it lies below or above that: at the last sample that is nearer to the level before.
+// turnsAfter adds an oscillation, what lies between sample `from` and it, and the step to it where
+// all of it lies below or above that: at the last sample that is nearer to the level before.
 func (f *finder) turnsAfter(from int, o turning) {
 	usual := stat.Median(f.part(from, max(o.from, from+1)).rates())
 	near, step := o.turns.High, usual*(1-SteadyChange) > o.turns.High
@@ -261,9 +262,9 @@ func (f *finder) split(v view, place fit) {
 	f.changes(last, &sides[1])
 }
 
-// jumpOf looks for one fall, at once or over at most so many samples, between two slopes of logs that a
-// single slope describes better than levels do. It must make both slopes worth their price, and be no
-// part of either.
+// jumpOf looks for one fall, at once or over at most so many samples, between two slopes of logs
+// that a single slope describes better than levels do. It must make both slopes worth their price,
+// and be no part of either.
 func jumpOf(values []float64, ramp int) (place fit, jumps bool) {
 	n := len(values)
 	lines := lineSumsOf(values)
@@ -401,8 +402,8 @@ func (c *changeList) isStep(ch change) bool {
 	return ch.sharp && (by > math.Log1p(SteadyChange) || by < math.Log1p(-SteadyChange))
 }
 
-// jumps reports whether enough of a change is left when the slopes on both sides went on through it. On
-// one of several stairs in one direction, what is left must be significant, too.
+// jumps reports whether enough of a change is left when the slopes on both sides went on through
+// it. On one of several stairs in one direction, what is left must be significant, too.
 func (c *changeList) jumps(i int) bool {
 	place, values := c.all[i].fit, c.l.bounded
 	before := values[max(place.from-slopeReach, 0):place.from]
@@ -486,8 +487,8 @@ func (c *changeList) keepJumps() {
 	c.all = kept
 }
 
-// stepFit finds the step, at once or along a straight ramp of at most so many samples, that leaves the
-// least squared distance of the values between low and high.
+// stepFit finds the step, at once or along a straight ramp of at most so many samples, that leaves
+// the least squared distance of the values between low and high.
 func stepFit(values []float64, low, high, ramp int, lrv float64) fit {
 	s := sumsOf(values[low:high])
 	n := high - low
@@ -588,8 +589,8 @@ func (f *finder) emit(c changeList) {
 	}
 }
 
-// endsBurst reports whether the last level was a burst: shorter than the one before it, near which the
-// rate now is again. The end of a burst is no cliff.
+// endsBurst reports whether the last level was a burst: shorter than the one before it, near which
+// the rate now is again. The end of a burst is no cliff.
 func (f *finder) endsBurst(after float64) bool {
 	k := len(f.levels) - 1
 	return k >= 1 && f.levels[k].To-f.levels[k].From < f.levels[k-1].To-f.levels[k-1].From && after > dropShare*f.levels[k-1].Rate

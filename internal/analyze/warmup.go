@@ -13,20 +13,21 @@ const (
 	mserBatchesMin = 10
 	// mserKeep batches at the end are never the whole rest: a handful is alike by accident.
 	mserKeep = 5
-	// mserRefuse is how many times smaller the statistic of a cut in the second half must be for the
-	// series to count as one that never settles.
+	// mserRefuse is how many times smaller the statistic of a cut in the second half must be for
+	// the series to count as one that never settles.
 	mserRefuse = 1.5
 	// warmupPart: a warm-up is at most one part in so many of a series.
 	warmupPart = 4
-	// warmupFast and warmupSlow: a beginning that is faster than the rest by the one, or falls by the
-	// other once it was as fast, is no warm-up.
+	// warmupFast and warmupSlow: a beginning that is faster than the rest by the one, or falls by
+	// the other once it was as fast, is no warm-up.
 	warmupFast   = 0.25
 	warmupSlow   = 0.2
 	warmupWindow = 3
 )
 
-// warmup returns how many samples of the view to leave out. Drops count as usual: a stall early on is
-// part of no warm-up, and the sample before it is kept so that it is seen to come from somewhere.
+// warmup returns how many samples of the view to leave out. Drops count as usual: a stall early on
+// is part of no warm-up, and the sample before it is kept so that it is seen to come from
+// somewhere.
 func (v view) warmup(rates []float64) int {
 	drops := shortDrops(v)
 	for _, d := range drops {
@@ -44,8 +45,8 @@ func (v view) warmup(rates []float64) int {
 
 // warmup returns how many samples at the start to leave out: the cut after which the mean has the
 // smallest standard error (MSER-5: White, Simulation 69, 1997; Franklin and White, WSC 2008), among
-// those in the first quarter. Only a beginning that is slow throughout is left out, so that neither an
-// outage after a good beginning nor a quick beginning is cut off.
+// those in the first quarter. Only a beginning that is slow throughout is left out, so that neither
+// an outage after a good beginning nor a quick beginning is cut off.
 func warmup(rates []float64) int {
 	batch := mserBatch
 	if len(rates) < mserBatch*mserBatchesMin {

@@ -75,7 +75,8 @@ func TestWhatReallyHappenedIsNeverFlagged(t *testing.T) {
 	})
 }
 
-// Every word that a read might return is judged as an exhaustive search over all that could have happened judges it.
+// Every word that a read might return is judged as an exhaustive search over all that could have
+// happened judges it.
 func TestEveryPossibleObservationIsJudgedAsBySearch(t *testing.T) {
 	seen := map[Judgement]int{}
 	rapid.Check(t, func(t *rapid.T) {

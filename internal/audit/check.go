@@ -34,8 +34,9 @@ type Counts struct {
 
 const examplesMax = 5
 
-// Check judges what was observed (the words of section 5 of the worker contract) for each index given to Expect, in that
-// order. It returns an error if their numbers differ or a record was not read at all.
+// Check judges what was observed (the words of section 5 of the worker contract) for each index
+// given to Expect, in that order. It returns an error if their numbers differ or a record was not
+// read at all.
 func (x *Expectation) Check(observed []uint64) (Counts, error) {
 	c := Counts{Records: uint64(len(observed))}
 	if len(observed) != len(x.indexes) {
@@ -93,7 +94,8 @@ func (x *Expectation) Judge(i int, word uint64) Judgement {
 	return x.judgeVersion(i, word)
 }
 
-// onlyVersion returns the version of the one write that sample number i ever had: a value that does not tell its version is of that one.
+// onlyVersion returns the version of the one write that sample number i ever had: a value that does
+// not tell its version is of that one.
 func (x *Expectation) onlyVersion(i int) (version uint64, only bool) {
 	puts := 0
 	for _, h := range x.histories[i] {
@@ -130,7 +132,8 @@ func (x *Expectation) judgeVersion(i int, version uint64) Judgement {
 	return judgement
 }
 
-// writer finds the attempted write of a version to sample i. sequence is one more than the version's, as in a history.
+// writer finds the attempted write of a version to sample i. sequence is one more than the
+// version's, as in a history.
 func (x *Expectation) writer(i int, version uint64) (h history, sequence uint64, doubtful, ok bool) {
 	index := x.indexes[i]
 	phase, thread, number := keyval.SplitVersion(version)
@@ -172,7 +175,8 @@ func (p *Phase) isDoubtful(thread, position int) bool {
 	return p.Doubt[thread]>>code&1 != 0
 }
 
-// decisive returns the last phase in which a change is certain, -1 if there is none: nothing before it counts.
+// decisive returns the last phase in which a change is certain, -1 if there is none: nothing before
+// it counts.
 func decisive(histories []history) int {
 	phase := -1
 	for _, h := range histories {

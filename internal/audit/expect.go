@@ -2,8 +2,8 @@ package audit
 
 import "assay/internal/trace"
 
-// history is what one thread did to one key in one phase. Sequence numbers are one more than the contract's, so that 0 is
-// "never".
+// history is what one thread did to one key in one phase. Sequence numbers are one more than the
+// contract's, so that 0 is "never".
 type history struct {
 	phase, thread int // positions in Expectation.phases and Phase.Trace.Threads
 
@@ -26,8 +26,9 @@ type Expectation struct {
 	histories [][]history // of each sampled record, phases in order of time
 }
 
-// Expect works out what the records of the given indexes may hold after the phases, which are in order of time. It
-// costs one walk over each trace that is not a plain load, whatever the number of laps.
+// Expect works out what the records of the given indexes may hold after the phases, which are in
+// order of time. It costs one walk over each trace that is not a plain load, whatever the number of
+// laps.
 func Expect(phases []Phase, indexes []uint64) *Expectation {
 	x := &Expectation{indexes: indexes, phases: phases, position: map[int]int{}, histories: make([][]history, len(indexes))}
 	sampled := make(map[uint64]int, len(indexes))
@@ -101,7 +102,8 @@ func (x *Expectation) addThread(phase, thread int, sampled map[uint64]int) {
 	}
 }
 
-// byResidue lists the samples by their index modulo the stride: those that a growing entry of that residue can meet.
+// byResidue lists the samples by their index modulo the stride: those that a growing entry of that
+// residue can meet.
 func (x *Expectation) byResidue(t *trace.Thread) map[uint64][]int {
 	lowest, grows := uint64(0), false
 	for _, e := range t.Entries {
@@ -121,8 +123,8 @@ func (x *Expectation) byResidue(t *trace.Thread) map[uint64][]int {
 	return residues
 }
 
-// lastOccurrences returns the last sequence number below acknowledged, and the last one below attempted, at which the
-// entry at a position came.
+// lastOccurrences returns the last sequence number below acknowledged, and the last one below
+// attempted, at which the entry at a position came.
 func lastOccurrences(position, n, acknowledged, attempted uint64) []uint64 {
 	var found []uint64
 	for _, end := range [...]uint64{acknowledged, attempted} {

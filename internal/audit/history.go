@@ -8,15 +8,16 @@ import (
 	"assay/internal/trace"
 )
 
-// NothingRead and NothingWritten stand in a HistoryEvent for the version of an operation that does not read or does not put.
+// NothingRead and NothingWritten stand in a HistoryEvent for the version of an operation that does
+// not read or does not put.
 const (
 	NothingRead    = counters.ObservedNotRead
 	NothingWritten = counters.ObservedNotRead
 	Absent         = counters.ObservedMiss // what a delete leaves, and what a read finds where nothing is
 )
 
-// HistoryEvent is one operation on a recorded key: section 3.5 of docs/worker-contract.md. The store did it at some moment from
-// BeginNS to EndNS, if it did it at all.
+// HistoryEvent is one operation on a recorded key: section 3.5 of docs/worker-contract.md. The
+// store did it at some moment from BeginNS to EndNS, if it did it at all.
 type HistoryEvent struct {
 	Index     uint64 // of the key
 	Thread    int
@@ -27,11 +28,13 @@ type HistoryEvent struct {
 	BeginNS, EndNS int64 // since the phase's start
 	Outcome        counters.Outcome
 
-	// Read is the version that came back (0: the loaded one), or an Observed… word of package counters: ObservedMiss, ObservedShort
-	// (a value that does not tell its version), ObservedWrong, ObservedForeign, ObservedError, or NothingRead.
+	// Read is the version that came back (0: the loaded one), or an Observed… word of package
+	// counters: ObservedMiss, ObservedShort (a value that does not tell its version),
+	// ObservedWrong, ObservedForeign, ObservedError, or NothingRead.
 	Read uint64
-	// Written is the version that the operation leaves if it is done, Absent for a delete, NothingWritten for a read. An operation that
-	// ended in error or timeout may have been done, at any moment from BeginNS on.
+	// Written is the version that the operation leaves if it is done, Absent for a delete,
+	// NothingWritten for a read. An operation that ended in error or timeout may have been done, at
+	// any moment from BeginNS on.
 	Written uint64
 }
 
@@ -40,13 +43,14 @@ type History struct {
 	Number int      // the phase's
 	Keys   []uint64 // ascending
 	Events []HistoryEvent
-	// UntilNS is the moment up to which each thread recorded every operation on these keys: an operation that is not among Events began
-	// then or later. math.MaxInt64: all are there.
+	// UntilNS is the moment up to which each thread recorded every operation on these keys: an
+	// operation that is not among Events began then or later. math.MaxInt64: all are there.
 	UntilNS []int64
 	Dropped uint64 // operations that found no room
 }
 
-// NewHistory reads what a phase recorded. c are the counters of the same phase, which has ended or whose worker is dead.
+// NewHistory reads what a phase recorded. c are the counters of the same phase, which has ended or
+// whose worker is dead.
 func NewHistory(number int, keys []uint64, t *trace.File, h *counters.History, c *counters.File) *History {
 	history := &History{Number: number, Keys: keys, UntilNS: make([]int64, len(t.Threads))}
 	for i := range t.Threads {
@@ -72,7 +76,8 @@ func NewHistory(number int, keys []uint64, t *trace.File, h *counters.History, c
 	return history
 }
 
-// newEvent returns what a record means by its trace. A record that the trace has no entry for fits nowhere.
+// newEvent returns what a record means by its trace. A record that the trace has no entry for fits
+// nowhere.
 func newEvent(number, thread int, t *trace.File, r counters.Recorded) (e HistoryEvent, fits bool) {
 	part := &t.Threads[thread]
 	if len(part.Entries) == 0 || r.Outcome() >= counters.Outcomes {

@@ -1,15 +1,17 @@
-// Package audit says what the keys of a store may hold after a trial, from the traces and what each thread acknowledged,
-// and holds what was read back against it: sections 1.3 and 5 of docs/worker-contract.md.
+// Package audit says what the keys of a store may hold after a trial, from the traces and what each
+// thread acknowledged, and holds what was read back against it: sections 1.3 and 5 of
+// docs/worker-contract.md.
 //
 //  1. NewPhase takes from a phase's counters what the audit needs, before they go.
 //  2. Sample draws records of those that were loaded, inserted or upserted; VerifyTrace is the trace that reads them back.
 //  3. Expect works out what each may hold; Check judges what was observed.
 //
-// What is certain and what is not: phases come one after the other, so an acknowledged write of a later phase ends all
-// that was before. Within a phase, threads run at once and nothing tells their order: the last acknowledged write of any of
-// them may be the final one. A write under way when its thread ended may have been done or not. And where a thread's
-// operations of a kind had an outcome other than ok, which of them it was is not known: each of that kind is in doubt.
-// What can only be judged with such knowledge is counted as unknown, never as right and never as lost.
+// What is certain and what is not: phases come one after the other, so an acknowledged write of a
+// later phase ends all that was before. Within a phase, threads run at once and nothing tells their
+// order: the last acknowledged write of any of them may be the final one. A write under way when
+// its thread ended may have been done or not. And where a thread's operations of a kind had an
+// outcome other than ok, which of them it was is not known: each of that kind is in doubt. What can
+// only be judged with such knowledge is counted as unknown, never as right and never as lost.
 package audit
 
 import (
@@ -23,7 +25,8 @@ type Phase struct {
 	Trace                   *trace.File
 	Attempted, Acknowledged []uint64 // entries, a thread each
 
-	// Doubt has, for each thread, a bit for each operation code of which some ended so that the entry's effect is not known.
+	// Doubt has, for each thread, a bit for each operation code of which some ended so that the
+	// entry's effect is not known.
 	Doubt []uint32
 
 	// History is what was recorded of a sample of keys; nil: nothing.
@@ -50,8 +53,8 @@ func NewPhase(number int, t *trace.File, zeroVersions bool, c *counters.File) Ph
 	return p
 }
 
-// inDoubt says if some operations of this kind may or may not have done their work. A delete that missed has: the key is
-// gone.
+// inDoubt says if some operations of this kind may or may not have done their work. A delete that
+// missed has: the key is gone.
 func inDoubt(o trace.Operation, outcomes *[counters.Outcomes]uint64) bool {
 	if !o.Changes() {
 		return false

@@ -6,12 +6,15 @@ import (
 	"assay/internal/trace"
 )
 
-// presentSpanMax bounds how far beyond what was there before PresentBelow looks, in records: 16 MiB of bits.
+// presentSpanMax bounds how far beyond what was there before PresentBelow looks, in records: 16 MiB
+// of bits.
 const presentSpanMax = 1 << 27
 
-// PresentBelow returns an index below which each record is certainly there after the phases: it was loaded, inserted or upserted, that was
-// acknowledged without doubt, and no delete was tried on it since. A record above the first gap counts for nothing: what a worker is told is one
-// bound. Threads that insert take turns with indexes, so that of several at different speeds the bound is that of the slowest.
+// PresentBelow returns an index below which each record is certainly there after the phases: it was
+// loaded, inserted or upserted, that was acknowledged without doubt, and no delete was tried on it
+// since. A record above the first gap counts for nothing: what a worker is told is one bound.
+// Threads that insert take turns with indexes, so that of several at different speeds the bound is
+// that of the slowest.
 func PresentBelow(phases []Phase) (below uint64) {
 	for i := range phases {
 		p := &phases[i]
@@ -29,7 +32,8 @@ func PresentBelow(phases []Phase) (below uint64) {
 	return below
 }
 
-// LowestDeleted returns the lowest index that a trace deletes, in whatever lap; math.MaxUint64 if it deletes nothing.
+// LowestDeleted returns the lowest index that a trace deletes, in whatever lap; math.MaxUint64 if
+// it deletes nothing.
 func LowestDeleted(f *trace.File) uint64 {
 	lowest := uint64(math.MaxUint64)
 	for i := range f.Threads {
@@ -42,7 +46,8 @@ func LowestDeleted(f *trace.File) uint64 {
 	return lowest
 }
 
-// lowestDeleted returns the lowest index on which a delete was tried; math.MaxUint64 if there was none.
+// lowestDeleted returns the lowest index on which a delete was tried; math.MaxUint64 if there was
+// none.
 func (p *Phase) lowestDeleted() uint64 {
 	lowest := uint64(math.MaxUint64)
 	for i := range p.Trace.Threads {

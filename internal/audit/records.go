@@ -5,7 +5,8 @@ import (
 	"assay/internal/trace"
 )
 
-// isCompleteLoad says if a bulk load stored all of its records: 0, 1, 2 … as many as it has inserts.
+// isCompleteLoad says if a bulk load stored all of its records: 0, 1, 2 … as many as it has
+// inserts.
 func (p *Phase) isCompleteLoad() bool {
 	if !p.ZeroVersions || p.anyDoubt() {
 		return false
@@ -18,7 +19,8 @@ func (p *Phase) isCompleteLoad() bool {
 	return true
 }
 
-// inserts returns how many records the acknowledged inserts and adds of a phase stored, batches' members among them.
+// inserts returns how many records the acknowledged inserts and adds of a phase stored, batches'
+// members among them.
 func (p *Phase) inserts() (records uint64) {
 	for i := range p.Trace.Threads {
 		for _, o := range [...]trace.Operation{trace.Insert, trace.Add} {
@@ -28,10 +30,11 @@ func (p *Phase) inserts() (records uint64) {
 	return records
 }
 
-// Live returns how many records are there after the phases: those whose insert was acknowledged (one that was under way
-// when its thread ended is not counted). It is exact, or not known: known is false if
-// something was deleted, if operations that write are in doubt, or if something was upserted that was perhaps not there
-// (at or above the records that the inserts of the phases before make).
+// Live returns how many records are there after the phases: those whose insert was acknowledged
+// (one that was under way when its thread ended is not counted). It is exact, or not known: known
+// is false if something was deleted, if operations that write are in doubt, or if something was
+// upserted that was perhaps not there (at or above the records that the inserts of the phases
+// before make).
 func Live(phases []Phase) (records uint64, known bool) {
 	for i := range phases {
 		p := &phases[i]
@@ -58,12 +61,14 @@ func Live(phases []Phase) (records uint64, known bool) {
 	return records, true
 }
 
-// keysWalkMax bounds how many keys LogicalBytes makes to learn their lengths: about ten seconds' worth.
+// keysWalkMax bounds how many keys LogicalBytes makes to learn their lengths: about ten seconds'
+// worth.
 const keysWalkMax = 1 << 28
 
-// LogicalBytes returns the bytes of keys and values that are live after the phases. It is exact, or not known: where Live
-// does not know, where several lengths of values were written by other than inserts (threads race, and the last one's
-// length stays), or where keys or records (nil: values are plain) have different lengths and there are more than 2^28 of them.
+// LogicalBytes returns the bytes of keys and values that are live after the phases. It is exact, or
+// not known: where Live does not know, where several lengths of values were written by other than
+// inserts (threads race, and the last one's length stays), or where keys or records (nil: values
+// are plain) have different lengths and there are more than 2^28 of them.
 func LogicalBytes(phases []Phase, keys keyval.KeyShape, record *keyval.RecordShape) (bytes uint64, known bool) {
 	records, known := Live(phases)
 	if !known {

@@ -9,15 +9,19 @@ import (
 	"assay/internal/trace"
 )
 
-// Sample draws n of the records that the phases put (loaded, inserted, upserted or updated; deleted since or not; by writes that were under way too),
-// or all if there are no more. It returns their indexes, ascending and each once, and of how many records they were drawn.
+// Sample draws n of the records that the phases put (loaded, inserted, upserted or updated; deleted
+// since or not; by writes that were under way too), or all if there are no more. It returns their
+// indexes, ascending and each once, and of how many records they were drawn.
 //
-// The records are parted into n strata, of the same size to within one record, in the order of their indexes as far as that is known, and one is drawn
-// at random from each: the sample covers the whole range, and a store's losses, however regular, can't pass between its members, as they could with a
-// fixed stride. Where k of all records are lost, a sample misses all of them with a probability of at most (1 − k/of)^n, which is that of n
-// independent draws: strata do no worse, by the inequality of the arithmetic and the geometric mean. The same seed draws the same sample.
+// The records are parted into n strata, of the same size to within one record, in the order of
+// their indexes as far as that is known, and one is drawn at random from each: the sample covers
+// the whole range, and a store's losses, however regular, can't pass between its members, as they
+// could with a fixed stride. Where k of all records are lost, a sample misses all of them with a
+// probability of at most (1 − k/of)^n, which is that of n independent draws: strata do no worse, by
+// the inequality of the arithmetic and the geometric mean. The same seed draws the same sample.
 //
-// Records are counted from the traces and are not listed, but for those that were put in no order and not loaded: 8 bytes each.
+// Records are counted from the traces and are not listed, but for those that were put in no order
+// and not loaded: 8 bytes each.
 func Sample(phases []Phase, n, seed uint64) (indexes []uint64, of uint64) {
 	parts := partsOf(phases)
 	for _, p := range parts {
@@ -70,7 +74,8 @@ func partsOf(phases []Phase) (parts []part) {
 	return parts
 }
 
-// wrote gathers what was put. Climbs share no index with each other: no trace takes a fresh index twice. Upserts may meet anything.
+// wrote gathers what was put. Climbs share no index with each other: no trace takes a fresh index
+// twice. Upserts may meet anything.
 type wrote struct {
 	spans     []span
 	climbs    []climb
@@ -80,7 +85,8 @@ type wrote struct {
 // span is the indexes from … to−1.
 type span struct{ from, to uint64 }
 
-// climb is what a thread put at rising indexes: those of a lap, and all of them a stride higher in each lap after it.
+// climb is what a thread put at rising indexes: those of a lap, and all of them a stride higher in
+// each lap after it.
 type climb struct {
 	lap     []uint64 // rising, over less than a stride
 	stride  uint64
@@ -99,7 +105,8 @@ func (w *wrote) addPhase(p *Phase) {
 	}
 }
 
-// wholeLoad says if a bulk load tried all of its records, and how many they are, whatever came of them.
+// wholeLoad says if a bulk load tried all of its records, and how many they are, whatever came of
+// them.
 func (p *Phase) wholeLoad() (records uint64, whole bool) {
 	if !p.ZeroVersions {
 		return 0, false
@@ -114,7 +121,8 @@ func (p *Phase) wholeLoad() (records uint64, whole bool) {
 	return records, true
 }
 
-// addThread sorts out a thread's puts. Read-modify-writes and compare-and-swaps are none: they put nothing where nothing was.
+// addThread sorts out a thread's puts. Read-modify-writes and compare-and-swaps are none: they put
+// nothing where nothing was.
 func (w *wrote) addThread(p *Phase, thread int) {
 	t, attempted := &p.Trace.Threads[thread], p.Attempted[thread]
 	var fresh, others []change // that grow
@@ -147,7 +155,8 @@ func (w *wrote) addThread(p *Phase, thread int) {
 	}
 }
 
-// climbOf returns what entries that grow put, if their indexes rise with the sequence numbers. Of no entries it is empty.
+// climbOf returns what entries that grow put, if their indexes rise with the sequence numbers. Of
+// no entries it is empty.
 func climbOf(t *trace.Thread, entries []change, attempted uint64) (c climb, rises bool) {
 	n := uint64(len(t.Entries))
 	c.stride = t.Stride
@@ -165,8 +174,8 @@ func climbOf(t *trace.Thread, entries []change, attempted uint64) (c climb, rise
 	return c, len(entries) > 0
 }
 
-// addLaps adds what entries that grow put, one by one of each lap. Once one meets a record that its thread has inserted, it does so in each lap to
-// come: of a long phase, that is nearly all of them.
+// addLaps adds what entries that grow put, one by one of each lap. Once one meets a record that its
+// thread has inserted, it does so in each lap to come: of a long phase, that is nearly all of them.
 func (w *wrote) addLaps(t *trace.Thread, entries []change, attempted uint64, inserted climb) {
 	for _, e := range entries {
 		sequence := uint64(e.position)
@@ -195,7 +204,8 @@ func (w *wrote) mergeSpans() {
 	w.spans = merged
 }
 
-// onlyScattered returns the scattered indexes that are in no span and no climb, ascending, each once.
+// onlyScattered returns the scattered indexes that are in no span and no climb, ascending, each
+// once.
 func (w *wrote) onlyScattered() []uint64 {
 	only := slices.DeleteFunc(w.scattered, func(index uint64) bool {
 		after := sort.Search(len(w.spans), func(i int) bool { return w.spans[i].from > index })
@@ -250,8 +260,9 @@ func (c *climb) outside(spans []span) (parts []part) {
 	return parts
 }
 
-// VerifyTrace returns the trace of a verify phase: one read of each index, in their order, parted over the threads. What
-// the phase observes, threads one after the other, is what Expectation.Check wants for the same indexes.
+// VerifyTrace returns the trace of a verify phase: one read of each index, in their order, parted
+// over the threads. What the phase observes, threads one after the other, is what Expectation.Check
+// wants for the same indexes.
 func VerifyTrace(indexes []uint64, threads int) *trace.File {
 	f := &trace.File{
 		Flags: trace.FlagRecordVersions, Groups: 1, Operations: []trace.Operation{trace.Read}, Threads: make([]trace.Thread, threads),

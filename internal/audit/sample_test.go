@@ -82,7 +82,8 @@ func TestSampleIsDrawnFromAllThatWasPut(t *testing.T) {
 	}
 }
 
-// counting is what the preset of the same keys does: threads that upsert 0, 1, 2 … each, at different speeds.
+// counting is what the preset of the same keys does: threads that upsert 0, 1, 2 … each, at
+// different speeds.
 func counting(done ...uint64) Phase {
 	f, err := trace.Generate(trace.Spec{
 		Mix: []trace.Share{{Operation: trace.Upsert, Weight: 1}}, Order: trace.Order{Distribution: trace.Counting},
@@ -144,7 +145,8 @@ func fixedUpserts(indexes ...uint64) Phase {
 	return Phase{Number: 2, Trace: &trace.File{Groups: 1, Operations: []trace.Operation{trace.Upsert}, Threads: []trace.Thread{t}}, Attempted: done, Acknowledged: done, Doubt: []uint32{0}}
 }
 
-// In the order latest an upsert meets what its thread inserted, lap after lap: there is nothing to list.
+// In the order latest an upsert meets what its thread inserted, lap after lap: there is nothing to
+// list.
 func TestUpsertsOfTheNewestRecordsAreNotListed(t *testing.T) {
 	f, err := trace.Generate(trace.Spec{
 		Mix: []trace.Share{{Operation: trace.Insert, Weight: 1}, {Operation: trace.Upsert, Weight: 1}}, Records: 1000, Fresh: 1000, Threads: 2,
@@ -174,7 +176,8 @@ func allocated(do func()) (bytes uint64) {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// A stride of 100 over 1.2 M records never meets index 9,999, 19,999 …: a store that drops every 10,000th write passed.
+// A stride of 100 over 1.2 M records never meets index 9,999, 19,999 …: a store that drops every
+// 10,000th write passed.
 func TestNoPeriodOfLossesPassesBetweenTheSamples(t *testing.T) {
 	const records, n, period, seeds = 1_200_000, 12_000, 10_000, 200
 	phases := []Phase{loaded(records)}
@@ -194,7 +197,8 @@ func TestNoPeriodOfLossesPassesBetweenTheSamples(t *testing.T) {
 			found++
 		}
 	}
-	// 120 lost records, each sampled with n ÷ records = 1 %: 1.2 in the mean, and at least one in 1 − 0.99^120 = 70 % of samples.
+	// 120 lost records, each sampled with n ÷ records = 1 %: 1.2 in the mean, and at least one in 1
+	// − 0.99^120 = 70 % of samples.
 	want := 1 - math.Pow(1-float64(n)/records, records/period)
 	if share := float64(found) / seeds; math.Abs(share-want) > 4*math.Sqrt(want*(1-want)/seeds) {
 		t.Errorf("a period of %d was seen by %.0f %% of samples, expected %.0f %%", period, 100*share, 100*want)

@@ -37,7 +37,8 @@ func drawWorld(t *rapid.T, mayFail bool) *world {
 	return drawPhases(t, mayFail, []trace.Operation{trace.Read, trace.Insert, trace.Upsert, trace.Delete, trace.ReadModifyWrite, trace.Add}, false)
 }
 
-// drawCountable draws a world in which what is there is known exactly: nothing fails or is cut off, nothing is deleted or may be new.
+// drawCountable draws a world in which what is there is known exactly: nothing fails or is cut off,
+// nothing is deleted or may be new.
 func drawCountable(t *rapid.T) *world {
 	return drawPhases(t, false, []trace.Operation{trace.Read, trace.Insert, trace.ReadModifyWrite, trace.Add}, true)
 }
@@ -179,9 +180,10 @@ func (w *world) operation(t *rapid.T, p *Phase, thread int, until uint64, whole 
 	return last
 }
 
-// reachable says in which worlds, of all that fit what is known, a read of the key may return word: all, some or none.
-// Each operation in doubt was done or not, and so was each under way. If word is of an operation in doubt, only worlds where
-// it was done are looked at: having seen it proves that.
+// reachable says in which worlds, of all that fit what is known, a read of the key may return word:
+// all, some or none. Each operation in doubt was done or not, and so was each under way. If word is
+// of an operation in doubt, only worlds where it was done are looked at: having seen it proves
+// that.
 func reachable(events []event, word uint64) (all, some bool) {
 	var open []int // events in doubt
 	for i, e := range events {

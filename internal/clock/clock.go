@@ -1,5 +1,6 @@
-// Package clock tells the time inside the measured loop: by the processor's time-stamp counter where that can be trusted
-// (11 ns a look), and by the monotonic clock otherwise (29 ns). The two are compared all through a run.
+// Package clock tells the time inside the measured loop: by the processor's time-stamp counter
+// where that can be trusted (11 ns a look), and by the monotonic clock otherwise (29 ns). The two
+// are compared all through a run.
 package clock
 
 import (
@@ -13,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Clock gives ns since its origin. Its fields do not change once it is made, so all threads may share it.
+// Clock gives ns since its origin. Its fields do not change once it is made, so all threads may
+// share it.
 type Clock struct {
 	tsc      bool
 	originNS int64  // CLOCK_MONOTONIC at the origin
@@ -65,11 +67,12 @@ func (c *Clock) NowNS() int64 {
 	return int64(time.Since(c.base))
 }
 
-// OriginNS returns the origin on CLOCK_MONOTONIC, so that readings of several processes can be laid side by side.
+// OriginNS returns the origin on CLOCK_MONOTONIC, so that readings of several processes can be laid
+// side by side.
 func (c *Clock) OriginNS() int64 { return c.originNS }
 
-// DifferenceNS returns how far the clock has gone from CLOCK_MONOTONIC, in ns: positive if it is ahead. It looks several
-// times and takes the closest, since a look may be interrupted.
+// DifferenceNS returns how far the clock has gone from CLOCK_MONOTONIC, in ns: positive if it is
+// ahead. It looks several times and takes the closest, since a look may be interrupted.
 func (c *Clock) DifferenceNS() int64 {
 	best, difference := int64(1<<62), int64(0)
 	for range 5 {
@@ -116,8 +119,9 @@ func pair() (t uint64, ns int64) {
 	return t, ns
 }
 
-// whyNoTSC returns why the time-stamp counter is not trusted, or "". The kernel's own choice of clock source is the strictest
-// judge: it watches the TSC against other timers and gives it up when they part.
+// whyNoTSC returns why the time-stamp counter is not trusted, or "". The kernel's own choice of
+// clock source is the strictest judge: it watches the TSC against other timers and gives it up when
+// they part.
 func whyNoTSC() string {
 	if !haveTicks {
 		return "Assay reads it on amd64 only, this is " + runtime.GOARCH

@@ -76,7 +76,8 @@ func TestWhatAWorkerLeavesIsEnded(t *testing.T) {
 	}
 }
 
-// A conductor that is killed leaves the processes that its worker has put into the background. The next run ends them, and no others.
+// A conductor that is killed leaves the processes that its worker has put into the background. The
+// next run ends them, and no others.
 func TestWhatAKilledConductorLeavesIsEnded(t *testing.T) {
 	theirs, err := child.Start(exec.Command("sleep", "3611"), child.Options{}) // of an owner that lives
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package conductor starts a worker process, talks to it with deadlines, and ends it: the other side of package control.
-// It knows nothing of experiments.
+// Package conductor starts a worker process, talks to it with deadlines, and ends it: the other
+// side of package control. It knows nothing of experiments.
 package conductor
 
 import (
@@ -19,7 +19,8 @@ import (
 	"assay/internal/control"
 )
 
-// Worker is a running worker process. Its methods are called from one goroutine, but Kill may be called from any.
+// Worker is a running worker process. Its methods are called from one goroutine, but Kill may be
+// called from any.
 type Worker struct {
 	process    *child.Child
 	stdin      io.WriteCloser
@@ -44,8 +45,8 @@ var ErrDied = errors.New("the worker died")
 // ErrHung is wrapped by errors that say that the worker did not answer in time. It has been killed.
 var ErrHung = errors.New("the worker did not answer")
 
-// Start starts a worker. What it writes to standard error goes to log, and the line that tells why it died to the error that says so. It dies
-// with this process.
+// Start starts a worker. What it writes to standard error goes to log, and the line that tells why
+// it died to the error that says so. It dies with this process.
 func Start(command []string, log io.Writer) (*Worker, error) {
 	if len(command) == 0 {
 		return nil, errors.New("starting a worker: no command")
@@ -58,8 +59,8 @@ func Start(command []string, log io.Writer) (*Worker, error) {
 	if w.stdin, err = program.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("starting worker %s: %w", command[0], err)
 	}
-	// Not StdoutPipe: Wait would close that before all is read, and waiting for its end first would hang on a grandchild that
-	// holds it open.
+	// Not StdoutPipe: Wait would close that before all is read, and waiting for its end first would
+	// hang on a grandchild that holds it open.
 	stdout, theirs, err := os.Pipe()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("starting worker %s: %w", command[0], err), w.stdin.Close())
@@ -85,7 +86,8 @@ func Start(command []string, log io.Writer) (*Worker, error) {
 	return w, nil
 }
 
-// grandchildrenGrace is how long the pipes of a worker that is gone are still read, if its children hold them open.
+// grandchildrenGrace is how long the pipes of a worker that is gone are still read, if its children
+// hold them open.
 const grandchildrenGrace = 2 * time.Second
 
 // read passes replies on until the worker closes its standard output.
@@ -143,8 +145,8 @@ func (w *Worker) Send(r control.Request) (*Pending, error) {
 	return w.SendLine(r.Command, func(int64) []byte { return line })
 }
 
-// SendLine sends a line as it is, for requests that [control.Request] can't say. line makes it from the id that the reply is
-// expected to have; command names it in errors.
+// SendLine sends a line as it is, for requests that [control.Request] can't say. line makes it from
+// the id that the reply is expected to have; command names it in errors.
 func (w *Worker) SendLine(command string, line func(id int64) []byte) (*Pending, error) {
 	if w.broken != nil {
 		return nil, fmt.Errorf("%s: %w", command, w.broken)
@@ -161,9 +163,9 @@ func (w *Worker) SendLine(command string, line func(id int64) []byte) (*Pending,
 	return &Pending{w, command, w.nextID}, nil
 }
 
-// Wait waits up to a time for the reply and decodes its result into result, unless that is nil. done says if the request has
-// ended, well or not; if it has not, Wait may be called again. The error is a *control.Error where the worker said no, and
-// wraps ErrDied where it is gone.
+// Wait waits up to a time for the reply and decodes its result into result, unless that is nil.
+// done says if the request has ended, well or not; if it has not, Wait may be called again. The
+// error is a *control.Error where the worker said no, and wraps ErrDied where it is gone.
 func (p *Pending) Wait(timeout time.Duration, result any) (done bool, err error) {
 	return p.wait(context.Background(), timeout, result)
 }
@@ -207,13 +209,14 @@ func (p *Pending) take(r reply, ok bool, result any) error {
 	return nil
 }
 
-// Call sends a request and waits for its reply; a worker that takes longer than the timeout is killed.
+// Call sends a request and waits for its reply; a worker that takes longer than the timeout is
+// killed.
 func (w *Worker) Call(r control.Request, timeout time.Duration, result any) error {
 	return w.CallContext(context.Background(), r, timeout, result)
 }
 
-// CallContext is [Worker.Call], but a worker that has not answered when ctx ends is killed at once. The error is then that
-// of ctx.
+// CallContext is [Worker.Call], but a worker that has not answered when ctx ends is killed at once.
+// The error is then that of ctx.
 func (w *Worker) CallContext(ctx context.Context, r control.Request, timeout time.Duration, result any) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -262,8 +265,9 @@ func (w *Worker) death() error {
 	return fmt.Errorf("%w: %w", ErrDied, w.exitErr)
 }
 
-// End closes the control channel and waits for the process to end by itself; after the timeout it is killed. It returns an
-// error if the process had to be killed or ended with a status other than 0.
+// End closes the control channel and waits for the process to end by itself; after the timeout it
+// is killed. It returns an error if the process had to be killed or ended with a status other than
+// 0.
 func (w *Worker) End(timeout time.Duration) error {
 	var err error
 	w.ending.Do(func() {

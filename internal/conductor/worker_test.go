@@ -19,8 +19,8 @@ import (
 	"assay/internal/host"
 )
 
-// The test binary is the worker: its first arguments say what kind. Kinds are scripts, so that each one is what it looks
-// like, and no mistake of package worker can hide one of this package.
+// The test binary is the worker: its first arguments say what kind. Kinds are scripts, so that each
+// one is what it looks like, and no mistake of package worker can hide one of this package.
 const asWorker = "as-worker"
 
 func TestMain(m *testing.M) {
@@ -123,7 +123,8 @@ var kinds = map[string]func(requests *bufio.Scanner) int{
 		fmt.Fprint(os.Stderr, child.Process.Pid)
 		return 5
 	},
-	// Leaves processes behind by each way out: of the group, of the session, of the parent, of the environment.
+	// Leaves processes behind by each way out: of the group, of the session, of the parent, of the
+	// environment.
 	"leaves": func(requests *bufio.Scanner) int {
 		requests.Scan()
 		for _, leave := range []string{"sleep 3600 &", "setsid sleep 3601 &", "(setsid sh -c 'sleep 3602 & sleep 3603' &) ; :", "env -i setsid sleep 3604 &"} {
@@ -266,7 +267,8 @@ func TestReplyBeforeDeath(t *testing.T) {
 	}
 }
 
-// The death of a worker is seen though a child of it, out of its group, holds its standard output open.
+// The death of a worker is seen though a child of it, out of its group, holds its standard output
+// open.
 func TestDeathWithAnOrphan(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

@@ -1,4 +1,5 @@
-// Package control is the JSON lines between conductor and worker: section 4 of docs/worker-contract.md.
+// Package control is the JSON lines between conductor and worker: section 4 of
+// docs/worker-contract.md.
 package control
 
 import (
@@ -46,8 +47,8 @@ type Request struct {
 // Open asks for a store.
 type Open struct {
 	Driver string `json:"driver"`
-	// First is true at the trial's first opening, and only there: what a driver does to a store once a trial (emptying it), it
-	// does then.
+	// First is true at the trial's first opening, and only there: what a driver does to a store
+	// once a trial (emptying it), it does then.
 	First        bool              `json:"first,omitempty"`
 	Directory    string            `json:"directory,omitempty"`
 	Endpoints    []string          `json:"endpoints,omitempty"`
@@ -129,8 +130,8 @@ type Described struct {
 
 // Prepared is the result of prepare.
 type Prepared struct {
-	// Stats are the names of the store's own counters that the worker will write into the counters file while the phase runs, in the order of their
-	// words there; none: it does not.
+	// Stats are the names of the store's own counters that the worker will write into the counters
+	// file while the phase runs, in the order of their words there; none: it does not.
 	Stats []string `json:"stats,omitempty"`
 }
 
@@ -139,7 +140,8 @@ type Opened struct {
 	Abilities store.Abilities   `json:"abilities"`
 	Settings  map[string]string `json:"settings"`
 	Version   string            `json:"version"`
-	// Held is how many records a server said that it held before it was opened, emptied or not; nil: it did not say.
+	// Held is how many records a server said that it held before it was opened, emptied or not;
+	// nil: it did not say.
 	Held *uint64 `json:"held,omitempty"`
 }
 
@@ -164,7 +166,8 @@ const (
 // Bound cuts the message.
 func (e *Error) Bound() { e.Message = format.Clean(e.Message) }
 
-// Bound cuts the texts. Settings beyond [settingsBytesMax] are left out, and counted in one of their own.
+// Bound cuts the texts. Settings beyond [settingsBytesMax] are left out, and counted in one of
+// their own.
 func (o *Opened) Bound() {
 	o.Version = format.CleanMax(o.Version, 200)
 	o.Settings = boundSettings(o.Settings)
@@ -246,7 +249,8 @@ func (l *Lines) Next() ([]byte, error) {
 	return nil, io.EOF
 }
 
-// ParseRequest reads a request strictly: an unknown field is an error, so that a newer conductor is never half understood.
+// ParseRequest reads a request strictly: an unknown field is an error, so that a newer conductor is
+// never half understood.
 func ParseRequest(line []byte) (Request, error) {
 	var r Request
 	if err := strict(line, &r); err != nil {

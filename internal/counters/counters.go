@@ -1,5 +1,6 @@
 // Package counters is the shared-memory file in which a worker says what it has done: section 3 of
-// docs/worker-contract.md. The conductor makes it and samples it; each word has one writer, and nothing locks.
+// docs/worker-contract.md. The conductor makes it and samples it; each word has one writer, and
+// nothing locks.
 package counters
 
 import (
@@ -145,8 +146,8 @@ func Bytes(t *trace.File) uint64 {
 	return uint64(total)
 }
 
-// Create makes the counters file for a trace, at a name that does not exist yet, and maps it. A worker can truncate
-// such a file: for workers that are not trusted, see [CreateIn].
+// Create makes the counters file for a trace, at a name that does not exist yet, and maps it. A
+// worker can truncate such a file: for workers that are not trusted, see [CreateIn].
 func Create(name string, t *trace.File) (*File, error) {
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -297,7 +298,8 @@ func (f *File) Response(thread, slot int) *[histogram.Buckets]uint64 {
 	return (*[histogram.Buckets]uint64)(unsafe.Pointer(&f.data[f.slotAt(thread, slot)+histogramAt+8*histogram.Buckets]))
 }
 
-// Observed returns the words of a verify phase, in place: threads one after the other; nil for other phases.
+// Observed returns the words of a verify phase, in place: threads one after the other; nil for
+// other phases.
 func (f *File) Observed() []uint64 {
 	if f.observedAt == 0 {
 		return nil

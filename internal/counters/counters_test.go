@@ -351,7 +351,8 @@ func inMemory(tr *trace.File) *File {
 	return f
 }
 
-// FuzzAdopt changes header and error places of files that fit: whatever stands there, nothing panics.
+// FuzzAdopt changes header and error places of files that fit: whatever stands there, nothing
+// panics.
 func FuzzAdopt(f *testing.F) {
 	name := filepath.Join(f.TempDir(), "counters")
 	tr := traceOf(2, []trace.Operation{trace.Read}, trace.FlagRecordVersions)

@@ -26,7 +26,8 @@ func (f *File) errorPlace(thread, place int) []byte {
 	return f.data[at : at+errorBytes]
 }
 
-// CountMessage counts a message in the thread's places. Only that thread calls it; it is off the fast path.
+// CountMessage counts a message in the thread's places. Only that thread calls it; it is off the
+// fast path.
 func (f *File) CountMessage(thread int, o trace.Operation, outcome Outcome, text string) {
 	text = cut(strings.ToValidUTF8(text, "\uFFFD"))
 	for place := range ErrorPlaces {

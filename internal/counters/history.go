@@ -12,8 +12,8 @@ import (
 	"assay/internal/trace"
 )
 
-// The history file: section 3.5 of docs/worker-contract.md. It holds begin, end, outcome and version of the operations that the
-// trace marks as recorded, each thread's in an area of its own.
+// The history file: section 3.5 of docs/worker-contract.md. It holds begin, end, outcome and
+// version of the operations that the trace marks as recorded, each thread's in an area of its own.
 const (
 	historyMagic   = "ASSAYHIS"
 	historyHead    = 128 // of a thread's area
@@ -69,8 +69,8 @@ func historyArea(recordsEach int) int {
 	return historyHead + int(unsafe.Sizeof(Recorded{}))*recordsEach
 }
 
-// CreateHistory writes an empty history into an empty file and maps it. Each thread has room for recordsEach records, rounded up to a
-// multiple of 4.
+// CreateHistory writes an empty history into an empty file and maps it. Each thread has room for
+// recordsEach records, rounded up to a multiple of 4.
 func CreateHistory(file *os.File, threads, recordsEach int) (*History, error) {
 	recordsEach = (max(recordsEach, 1) + historyRecords - 1) / historyRecords * historyRecords
 	h := &History{threads: threads, each: recordsEach}
@@ -90,8 +90,8 @@ func CreateHistory(file *os.File, threads, recordsEach int) (*History, error) {
 	return h, nil
 }
 
-// OpenHistory maps a history file that fits the trace; it is the worker's side. All pages are touched: none is to be made while
-// operations are measured.
+// OpenHistory maps a history file that fits the trace; it is the worker's side. All pages are
+// touched: none is to be made while operations are measured.
 func OpenHistory(name string, t *trace.File) (*History, error) {
 	data, err := openFile(name, unix.MAP_POPULATE)
 	if err != nil {

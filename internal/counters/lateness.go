@@ -2,7 +2,8 @@ package counters
 
 import "math/bits"
 
-// LatenessWords is how many words of a thread count operations by how late they began: docs/worker-contract.md, 3.2.
+// LatenessWords is how many words of a thread count operations by how late they began:
+// docs/worker-contract.md, 3.2.
 const LatenessWords = 9
 
 const (
@@ -10,7 +11,8 @@ const (
 	latenessStepBits = 2 // each word is four times as wide as the one before
 )
 
-// LatenessWord returns the word that counts an operation which began so many ns late; −1: none, it was on time.
+// LatenessWord returns the word that counts an operation which began so many ns late; −1: none, it
+// was on time.
 func LatenessWord(ns uint64) int {
 	if ns < 1<<latenessBits {
 		return -1
@@ -18,6 +20,6 @@ func LatenessWord(ns uint64) int {
 	return min((bits.Len64(ns)-1-latenessBits)/latenessStepBits, LatenessWords-1)
 }
 
-// LatenessFromNS returns the least lateness that a word counts. Word [LatenessWords] would begin where the last one, which has
-// no end, would if it were like the others.
+// LatenessFromNS returns the least lateness that a word counts. Word [LatenessWords] would begin
+// where the last one, which has no end, would if it were like the others.
 func LatenessFromNS(word int) uint64 { return 1 << (latenessBits + latenessStepBits*word) }

@@ -22,8 +22,9 @@ type Total struct {
 	Response     *histogram.Histogram // nil for closed load
 }
 
-// Sample is the sum over all threads at one moment. Words of a running worker are read one by one, so that a sample may be
-// an operation ahead here and behind there; at the end of a phase it is exact.
+// Sample is the sum over all threads at one moment. Words of a running worker are read one by one,
+// so that a sample may be an operation ahead here and behind there; at the end of a phase it is
+// exact.
 type Sample struct {
 	Totals        []Total // one a slot
 	Attempted     []uint64
@@ -35,8 +36,8 @@ type Sample struct {
 	StuckThreads  int
 }
 
-// Sample adds up all threads. Histograms cost 37 KB of reading for each thread and slot: leave them out where threads
-// are many and the moment is not the last.
+// Sample adds up all threads. Histograms cost 37 KB of reading for each thread and slot: leave them
+// out where threads are many and the moment is not the last.
 func (f *File) Sample(histograms bool) Sample {
 	s := Sample{
 		Totals:    make([]Total, len(f.operations)),
@@ -53,7 +54,8 @@ func (f *File) Sample(histograms bool) Sample {
 	}
 	for i := range f.threads {
 		t := f.Thread(i)
-		// Acknowledged first: read the other way round, an operation that ends in between would look acknowledged before it began.
+		// Acknowledged first: read the other way round, an operation that ends in between would
+		// look acknowledged before it began.
 		s.Acknowledged[i] = atomic.LoadUint64(&t.Acknowledged)
 		s.Attempted[i] = atomic.LoadUint64(&t.Attempted)
 		s.HandleWaitNS += atomic.LoadUint64(&t.HandleWaitNS)

@@ -11,13 +11,13 @@ type Entry struct {
 	Code     Code
 	Severity Severity // of a finding with this code, unless its detector sets another
 
-	// Says is the sentence for one place: what happened, where, how much; present tense for what is,
-	// past for what the run did; at most 25 words and two sentences.
+	// Says is the sentence for one place: what happened, where, how much; present tense for what
+	// is, past for what the run did; at most 25 words and two sentences.
 	Says string
-	// Many is the sentence for several findings of the code together. Its data are Count, Arms, Places
-	// (lists of strings), Trials, of each number parameter NAME the values min_NAME and max_NAME, and of
-	// each text parameter NAME the list all_NAME.
-	// "": of such findings each is shown alone.
+	// Many is the sentence for several findings of the code together. Its data are Count, Arms,
+	// Places (lists of strings), Trials, of each number parameter NAME the values min_NAME and
+	// max_NAME, and of each text parameter NAME the list all_NAME. "": of such findings each is
+	// shown alone.
 	Many string
 	// Remedy is what to do: a command or a setting. "": nothing.
 	Remedy string

@@ -1,6 +1,7 @@
 package finding
 
-// The findings of a run, besides the faults that trials are marked for. Package verdict detects them.
+// The findings of a run, besides the faults that trials are marked for. Package verdict detects
+// them.
 const (
 	TrialFailed      Code = "trial-failed"
 	TrialsMissing    Code = "trials-missing"

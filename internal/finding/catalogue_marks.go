@@ -1,7 +1,8 @@
 package finding
 
-// What a trial is marked for. Package run makes marks while it conducts a trial; docs/run-directory.md
-// lists the codes. Each belongs to a fault, which is the finding that it makes.
+// What a trial is marked for. Package run makes marks while it conducts a trial;
+// docs/run-directory.md lists the codes. Each belongs to a fault, which is the finding that it
+// makes.
 const (
 	MarkFailed     Code = "operations-failed"      // in an error or a timeout
 	MarkWrong      Code = "operations-wrong"       // returned a value that was never written there
@@ -94,8 +95,8 @@ func (m Mark) Fault() Code {
 	return FaultCounts
 }
 
-// Machine reports whether the mark is the machine's fault rather than the store's: it costs the block,
-// not the arm's rank.
+// Machine reports whether the mark is the machine's fault rather than the store's: it costs the
+// block, not the arm's rank.
 func (m Mark) Machine() bool { return entries[m.Fault()].Machine }
 
 // What several entries say alike.

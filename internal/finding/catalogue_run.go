@@ -1,7 +1,8 @@
 package finding
 
 // How much was run: what a time limit changed before the run, why it stopped, and which trials ran
-// again. Package plan makes the layout's, package run says them while it runs, verdict in the result.
+// again. Package plan makes the layout's, package run says them while it runs, verdict in the
+// result.
 var _ = register(
 	Entry{Code: "layout-blocks", Severity: Notice, Example: Params{"blocks": 3, "of": 5},
 		Says: `The time suffices for about {{.blocks}} of {{plural .of "block" ""}}.`},

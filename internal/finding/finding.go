@@ -1,7 +1,7 @@
 // Package finding is how Assay states something: as data, a code with parameters, and never as a
-// sentence. Whoever detects something passes a [Message]; the catalogue in this package, and nothing
-// else, knows the words. So a finding can be counted, grouped, filtered and compared by a program,
-// and a better sentence is a change of one line.
+// sentence. Whoever detects something passes a [Message]; the catalogue in this package, and
+// nothing else, knows the words. So a finding can be counted, grouped, filtered and compared by a
+// program, and a better sentence is a change of one line.
 //
 //  1. finding.go    Message, Finding, Where: what is passed on
 //  2. catalogue.go  the form of an entry; catalogue_*.go: the entries, by who detects them
@@ -17,7 +17,8 @@ import "encoding/json"
 type Code string
 
 // Params are the parameters of a message by name: numbers (float64, int, uint64), strings, lists of
-// strings and booleans. Units stand in the names: seconds, bytes, rate (operations a second), share.
+// strings and booleans. Units stand in the names: seconds, bytes, rate (operations a second),
+// share.
 type Params map[string]any
 
 // Message is one statement.

@@ -12,9 +12,9 @@ import (
 	"assay/internal/format"
 )
 
-// Text returns the sentence of a message: of one that [Together] made, that for many. A code without
-// an entry, or a message without a parameter that the sentence needs, gives the code and the
-// parameters as they are, so that nothing is lost.
+// Text returns the sentence of a message: of one that [Together] made, that for many. A code
+// without an entry, or a message without a parameter that the sentence needs, gives the code and
+// the parameters as they are, so that nothing is lost.
 func Text(m Message) string {
 	if _, many := m.Params["Count"]; many {
 		return render(m, "many", func(e Entry) string { return e.Many })
@@ -33,8 +33,8 @@ func Group(findings []Finding) string {
 	return Text(Together(findings))
 }
 
-// Together folds findings of one code into a message whose sentence is the entry's Many; of a single
-// one, or where the entry has no Many, it is the first one's message.
+// Together folds findings of one code into a message whose sentence is the entry's Many; of a
+// single one, or where the entry has no Many, it is the first one's message.
 func Together(findings []Finding) Message {
 	first := findings[0].Message
 	if entry := entries[first.Code]; len(findings) == 1 || entry.Many == "" {

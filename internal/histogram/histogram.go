@@ -1,5 +1,5 @@
-// Package histogram holds the log-linear buckets of section 3.4 of docs/worker-contract.md: exact below 256 ns, at most
-// 1/128 wide above, up to 2^42 ns.
+// Package histogram holds the log-linear buckets of section 3.4 of docs/worker-contract.md: exact
+// below 256 ns, at most 1/128 wide above, up to 2^42 ns.
 package histogram
 
 import (
@@ -47,7 +47,8 @@ func Width(bucket int) uint64 {
 // Middle returns the value that a bucket is reported as, in ns.
 func Middle(bucket int) float64 { return float64(Lowest(bucket)) + float64(Width(bucket)-1)/2 }
 
-// Histogram counts values. The zero value is not ready: make one with New. It is not safe for concurrent use.
+// Histogram counts values. The zero value is not ready: make one with New. It is not safe for
+// concurrent use.
 type Histogram struct {
 	Counts []uint64
 }
@@ -81,8 +82,8 @@ func (h *Histogram) Count() uint64 {
 	return total
 }
 
-// Quantile returns the value in ns that a share q (0 to 1) of the values does not exceed: the nearest-rank definition.
-// It returns 0 for an empty histogram.
+// Quantile returns the value in ns that a share q (0 to 1) of the values does not exceed: the
+// nearest-rank definition. It returns 0 for an empty histogram.
 func (h *Histogram) Quantile(q float64) float64 {
 	total := h.Count()
 	if total == 0 {

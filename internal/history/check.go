@@ -1,5 +1,5 @@
-// Package history checks what a sample of keys showed while a phase ran: whether each key behaved as a
-// register, in which a read returns the newest write. It works on recorded operations alone
+// Package history checks what a sample of keys showed while a phase ran: whether each key behaved
+// as a register, in which a read returns the newest write. It works on recorded operations alone
 // ([audit.History]) and knows no store.
 //
 //  1. check.go     one key at a time: stale reads, lost updates, values from nowhere
@@ -7,8 +7,9 @@
 //     and Korach, SIAM J. Comput. 26, 1997), and a search where values are not unique
 //  3. coverage.go  how many writes were checked, and which rate of loss would have been found
 //
-// An operation took effect at some moment from its begin to its end. Its recorded begin is the end of
-// the thread's operation before it, which is earlier than the call: no store is accused for that.
+// An operation took effect at some moment from its begin to its end. Its recorded begin is the end
+// of the thread's operation before it, which is earlier than the call: no store is accused for
+// that.
 package history
 
 import (
@@ -278,7 +279,8 @@ func (k *key) present(at int64) bool {
 	return false
 }
 
-// otherSince says whether another version was read after a write had timed out and before e read it.
+// otherSince says whether another version was read after a write had timed out and before e read
+// it.
 func (k *key) otherSince(w *write, e audit.HistoryEvent) bool {
 	timedOut := int64(never)
 	for _, o := range k.events {

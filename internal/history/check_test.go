@@ -15,8 +15,8 @@ import (
 
 const phase = 3
 
-// store is a simulated register for one key: what a read returns and what a write does, at the moment
-// at which the operation takes effect.
+// store is a simulated register for one key: what a read returns and what a write does, at the
+// moment at which the operation takes effect.
 type store interface {
 	read(at int64, r *rand.Rand) uint64
 	write(version uint64, at int64, r *rand.Rand)
@@ -85,8 +85,8 @@ func (s *dropping) write(v uint64, _ int64, r *rand.Rand) {
 	}
 }
 
-// simulate runs threads on one key: each operation takes effect at a random moment of its interval, in
-// the order of these moments.
+// simulate runs threads on one key: each operation takes effect at a random moment of its interval,
+// in the order of these moments.
 func simulate(r *rand.Rand, s store, threads, each int, reads float64) *audit.History {
 	h := &audit.History{Number: phase, Keys: []uint64{7}, UntilNS: make([]int64, threads)}
 	type at struct {

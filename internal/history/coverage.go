@@ -8,8 +8,8 @@ import (
 	"assay/internal/counters"
 )
 
-// cover counts the acknowledged writes that some read would have shown to be lost: those after which
-// the key was read before another write of it began.
+// cover counts the acknowledged writes that some read would have shown to be lost: those after
+// which the key was read before another write of it began.
 func (k *key) cover(c *Consistency) {
 	var reads []int64 // begins, ascending: events are sorted by them
 	ends := map[int64]int64{}
@@ -33,8 +33,8 @@ func (k *key) cover(c *Consistency) {
 	}
 }
 
-// Found returns the chance that a store which loses that share of its acknowledged writes would have
-// lost one of those that were covered.
+// Found returns the chance that a store which loses that share of its acknowledged writes would
+// have lost one of those that were covered.
 func Found(share float64, covered uint64) float64 {
 	return -math.Expm1(float64(covered) * math.Log1p(-share))
 }

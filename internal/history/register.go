@@ -12,15 +12,15 @@ import (
 	"assay/internal/trace"
 )
 
-// The search is of a key's first searchEvents operations, and takes no longer than searchMax a phase:
-// keys that are left then are undecided.
+// The search is of a key's first searchEvents operations, and takes no longer than searchMax a
+// phase: keys that are left then are undecided.
 const (
 	searchEvents = 1000
 	searchMax    = 2 * time.Second
 )
 
-// explained says whether some order of the key's operations explains what its reads returned. It takes
-// what it needs of the time that is left for searches.
+// explained says whether some order of the key's operations explains what its reads returned. It
+// takes what it needs of the time that is left for searches.
 func (k *key) explained(left *time.Duration) (explained, decided bool) {
 	if !k.search {
 		return k.zonesApart(), true
@@ -35,9 +35,9 @@ func (k *key) explained(left *time.Duration) (explained, decided bool) {
 }
 
 // zonesApart decides a register whose writes are all different. A write and its reads span a zone:
-// from the first of their ends to the last of their begins. Where the first lies before the last, the
-// register surely held the value all that time: no two such zones may overlap, and none may hold the
-// zone of another value.
+// from the first of their ends to the last of their begins. Where the first lies before the last,
+// the register surely held the value all that time: no two such zones may overlap, and none may
+// hold the zone of another value.
 func (k *key) zonesApart() bool {
 	type zone struct{ low, high int64 }
 	var held, instants []zone
@@ -108,9 +108,9 @@ var register = porcupine.Model{
 }
 
 // operations are the key's events for the search. A read-modify-write is a read and a write, as the
-// harness makes two calls of it; what a refused conditional write saw is no evidence. Where only the
-// first events are searched, a read that ends after the next one began may have seen a write that is
-// not among them, and a write that does so may take effect later.
+// harness makes two calls of it; what a refused conditional write saw is no evidence. Where only
+// the first events are searched, a read that ends after the next one began may have seen a write
+// that is not among them, and a write that does so may take effect later.
 func (k *key) operations() (all []porcupine.Operation) {
 	add := func(e audit.HistoryEvent, in step) {
 		end := max(e.EndNS, e.BeginNS)

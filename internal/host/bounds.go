@@ -6,16 +6,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bounds are what a share (0 to 1) of the machine's CPU time was at least and at most, with all that its counters can be off by.
+// Bounds are what a share (0 to 1) of the machine's CPU time was at least and at most, with all
+// that its counters can be off by.
 type Bounds struct {
 	Least float64 `json:"least"`
 	Most  float64 `json:"most"`
 }
 
-// clockTickSeconds is the unit (USER_HZ) of CPU times in /proc, on every architecture that Go knows. What is left of a tick is cut off.
+// clockTickSeconds is the unit (USER_HZ) of CPU times in /proc, on every architecture that Go
+// knows. What is left of a tick is cut off.
 const clockTickSeconds = 0.01
 
-// kernelTickSeconds returns how often the kernel looks at what a CPU does: 1 / CONFIG_HZ, as the coarse clocks tell it.
+// kernelTickSeconds returns how often the kernel looks at what a CPU does: 1 / CONFIG_HZ, as the
+// coarse clocks tell it.
 func kernelTickSeconds() float64 {
 	var resolution unix.Timespec
 	if err := unix.ClockGetres(unix.CLOCK_REALTIME_COARSE, &resolution); err != nil || resolution.Nano() <= 0 {
@@ -24,12 +27,14 @@ func kernelTickSeconds() float64 {
 	return float64(resolution.Nano()) / float64(time.Second)
 }
 
-// foreignBounds returns the bounds of the share that processes of others used between two readings, T seconds apart, on n CPUs.
+// foreignBounds returns the bounds of the share that processes of others used between two readings,
+// T seconds apart, on n CPUs.
 //
 //	foreign = n·T − idle − iowait − steal − trial        in seconds of CPU time, all of them differences
 //
-// A difference of two numbers that were cut off to whole units is off by less than one unit, whichever of them the cut fell on. So, with a
-// clock tick of 10 ms and a kernel tick of 1 to 10 ms:
+// A difference of two numbers that were cut off to whole units is off by less than one unit,
+// whichever of them the cut fell on. So, with a clock tick of 10 ms and a kernel tick of 1 to 10
+// ms:
 //
 //   - idle, iowait and steal are cut off to clock ticks, each once for the whole machine: 3 clock ticks;
 //   - the trial's CPU time is the sum of k numbers cut off to clock ticks: user and system of each of its processes and, but for the conductor,
@@ -38,9 +43,10 @@ func kernelTickSeconds() float64 {
 //   - a kernel that goes on ticking on idle CPUs (nohz=off) counts idle time as a whole kernel tick for what it meets: n kernel ticks;
 //   - the readings are not made in one moment. Meanwhile n CPUs go on: n times what each of the two readings took.
 //
-// Busy time that was counted, rather than left over by idle time, is a second view of the same. It is made of whole ticks for whoever they
-// meet, so that work of less than a tick may be counted many times over or never; it can only widen the bounds.
-// Where nohz=off makes idle time such a sample too, work in step with the ticks can evade both views.
+// Busy time that was counted, rather than left over by idle time, is a second view of the same. It
+// is made of whole ticks for whoever they meet, so that work of less than a tick may be counted
+// many times over or never; it can only widen the bounds. Where nohz=off makes idle time such a
+// sample too, work in step with the ticks can evade both views.
 func foreignBounds(earlier, now *machineTime, seconds, kernelTick float64) *Bounds {
 	n := float64(now.cpus)
 	whole := n * seconds
@@ -54,8 +60,9 @@ func foreignBounds(earlier, now *machineTime, seconds, kernelTick float64) *Boun
 	return &Bounds{Least: share(min(left, counted)-off, whole), Most: share(max(left, counted)+off, whole)}
 }
 
-// stealBounds does the same for what the hypervisor took. The number is cut off to clock ticks once, and a CPU tells of it at its next kernel
-// tick. A stretch that began before the first reading counts in full when it ends.
+// stealBounds does the same for what the hypervisor took. The number is cut off to clock ticks
+// once, and a CPU tells of it at its next kernel tick. A stretch that began before the first
+// reading counts in full when it ends.
 func stealBounds(earlier, now *machineTime, seconds, kernelTick float64) *Bounds {
 	n := float64(now.cpus)
 	whole := n * seconds

@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// cpuTicks writes /proc/stat and the worker's of a machine with some CPUs, in clock ticks since boot.
+// cpuTicks writes /proc/stat and the worker's of a machine with some CPUs, in clock ticks since
+// boot.
 func (m machineTree) cpuTicks(cpus, busy, idle, steal, worker int) {
 	text := fmt.Sprintf("cpu  %d 0 0 %d 0 0 0 %d 0 0\n", busy, idle, steal)
 	for i := range cpus {
@@ -92,7 +93,8 @@ func TestNoBoundsWhereCPUsChange(t *testing.T) {
 	}
 }
 
-// TestBoundsHoldTheTruth lets a machine go on in stretches, counts as the kernel does, and asks whether what others really used lies within.
+// TestBoundsHoldTheTruth lets a machine go on in stretches, counts as the kernel does, and asks
+// whether what others really used lies within.
 func TestBoundsHoldTheTruth(t *testing.T) {
 	const idle, worker, conductor, others = 0, 1, 2, 3
 	rapid.Check(t, func(t *rapid.T) {

@@ -2,7 +2,8 @@ package host
 
 import "runtime/debug"
 
-// build returns Assay's version with its VCS revision, and the versions of the libraries that are linked in.
+// build returns Assay's version with its VCS revision, and the versions of the libraries that are
+// linked in.
 func build() (version string, modules map[string]string) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -18,7 +19,8 @@ func build() (version string, modules map[string]string) {
 	return versionOf(info), modules
 }
 
-// versionOf returns for instance "v1.2.0 (0123456789ab, modified)". A build outside version control has no revision.
+// versionOf returns for instance "v1.2.0 (0123456789ab, modified)". A build outside version control
+// has no revision.
 func versionOf(info *debug.BuildInfo) string {
 	version := info.Main.Version
 	if version == "" {

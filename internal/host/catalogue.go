@@ -19,8 +19,9 @@ type Series struct {
 	Source  string // where it comes from, as a file of /proc or /sys
 }
 
-// Catalogue names each series, in the order in which a reader should see them. A share is 0 to 1. A unit of cores is
-// seconds in a second: two threads that wait all the time are 2 cores. A series that the machine does not tell has no values.
+// Catalogue names each series, in the order in which a reader should see them. A share is 0 to 1. A
+// unit of cores is seconds in a second: two threads that wait all the time are 2 cores. A series
+// that the machine does not tell has no values.
 var Catalogue = []Series{
 	{"worker.cpu", "cores", Rate, "CPU that the worker used", "/proc/PID/stat"},
 	{"worker.cpu_system", "cores", Rate, "of that in the kernel", "/proc/PID/stat"},

@@ -14,8 +14,8 @@ import (
 	"assay/internal/owned"
 )
 
-// SyncCost returns the median time of 20 appends of 4 KiB, each with fdatasync, to a new file in directory that
-// has no name.
+// SyncCost returns the median time of 20 appends of 4 KiB, each with fdatasync, to a new file in
+// directory that has no name.
 func SyncCost(directory string) (time.Duration, error) {
 	const appends, appendBytes = 20, 4096
 	file, err := owned.NewFile(directory)
@@ -42,13 +42,15 @@ func SyncCost(directory string) (time.Duration, error) {
 	return (costs[appends/2-1] + costs[appends/2]) / 2, nil
 }
 
-// FreeBytes returns how many bytes a process without privileges can still write to the file system of directory.
+// FreeBytes returns how many bytes a process without privileges can still write to the file system
+// of directory.
 func FreeBytes(directory string) (uint64, error) {
 	free, _, err := Space(directory)
 	return free, err
 }
 
-// Space returns how many bytes a process without privileges can still write to the file system of directory, and how many it has in all.
+// Space returns how many bytes a process without privileges can still write to the file system of
+// directory, and how many it has in all.
 func Space(directory string) (freeBytes, totalBytes uint64, err error) {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(directory, &stat); err != nil {
@@ -57,15 +59,16 @@ func Space(directory string) (freeBytes, totalBytes uint64, err error) {
 	return stat.Bavail * uint64(stat.Bsize), stat.Blocks * uint64(stat.Bsize), nil
 }
 
-// InodesFull says whether the file system of directory has inodes, and none is left for a new file. Its bytes may be free then.
+// InodesFull says whether the file system of directory has inodes, and none is left for a new file.
+// Its bytes may be free then.
 func InodesFull(directory string) bool {
 	var stat unix.Statfs_t
 	return unix.Statfs(directory, &stat) == nil && stat.Files > 0 && stat.Ffree == 0
 }
 
-// DiskUse returns the bytes that are allocated under directory (its files' blocks, and those of the directories below
-// it), and how many regular files there are. A file with several names counts once. Files that vanish during the walk
-// are left out; symbolic links are not followed.
+// DiskUse returns the bytes that are allocated under directory (its files' blocks, and those of the
+// directories below it), and how many regular files there are. A file with several names counts
+// once. Files that vanish during the walk are left out; symbolic links are not followed.
 func DiskUse(directory string) (bytes, files uint64, err error) {
 	type inode struct{ device, number uint64 }
 	linked := map[inode]bool{}

@@ -1,5 +1,6 @@
-// Package host tells what the machine is and what it is doing: the environment that is sealed with a run, what a trial's
-// processes use while they run, and a memory limit that counts the page cache. It knows Linux only.
+// Package host tells what the machine is and what it is doing: the environment that is sealed with
+// a run, what a trial's processes use while they run, and a memory limit that counts the page
+// cache. It knows Linux only.
 package host
 
 import (
@@ -15,7 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Environment is the machine and the programs, sealed when the run begins: environment.json. "", 0 or nil: not known.
+// Environment is the machine and the programs, sealed when the run begins: environment.json. "", 0
+// or nil: not known.
 type Environment struct {
 	Assay       string             `json:"assay"` // version and VCS revision
 	Go          string             `json:"go"`
@@ -38,20 +40,22 @@ type Environment struct {
 	WriteCount  *float64           `json:"write_count"`            // bytes that /proc/PID/io counts for each byte written in the data directory; 1 is true: CheckWriteCount
 	NotMeasured map[string]string  `json:"not_measured,omitempty"` // series of Catalogue → why it can't be had here
 	ValueRatio  map[string]float64 `json:"value_compressed_share"` // compressor → compressed size of 4 KiB blocks of values ÷ their size, measured; nil where ValueRatios is there
-	// ValueRatios is the same for each shape of values, where the run has several: "24 B" → compressor → share.
+	// ValueRatios is the same for each shape of values, where the run has several: "24 B" →
+	// compressor → share.
 	ValueRatios map[string]map[string]float64 `json:"value_compressed_shares,omitempty"`
-	// Programs are the workers' programs, and the scripts that interpreters are given, as written in the
-	// experiment (Assay's own: OwnProgram), and the binaries of servers that Assay starts → SHA-256 of
-	// the file, in hexadecimal. Nil: of a run that is older than the field.
+	// Programs are the workers' programs, and the scripts that interpreters are given, as written
+	// in the experiment (Assay's own: OwnProgram), and the binaries of servers that Assay starts →
+	// SHA-256 of the file, in hexadecimal. Nil: of a run that is older than the field.
 	Programs map[string]string `json:"programs_sha256,omitempty"`
 }
 
 // OwnProgram is the name of Assay's own program in Environment.Programs.
 const OwnProgram = "assay"
 
-// Seal measures and reads everything that is known of the machine, for stores whose files stand under dataDirectory,
-// which must exist. It writes and removes one small file there, to learn what fdatasync costs. What can't be had stays
-// empty; ValueRatio, ValueRatios, Programs and WriteCount are the caller's to fill.
+// Seal measures and reads everything that is known of the machine, for stores whose files stand
+// under dataDirectory, which must exist. It writes and removes one small file there, to learn what
+// fdatasync costs. What can't be had stays empty; ValueRatio, ValueRatios, Programs and WriteCount
+// are the caller's to fill.
 func Seal(dataDirectory string, command []string) Environment {
 	e := Environment{
 		Go:          runtime.Version(),
@@ -85,8 +89,9 @@ func Seal(dataDirectory string, command []string) Environment {
 	return e
 }
 
-// Changes names, as "kernel: A → B", what differs between two environments in a way that forbids comparing trials of
-// both: programs, machine and file system. Measured costs, the command line and paths are not compared.
+// Changes names, as "kernel: A → B", what differs between two environments in a way that forbids
+// comparing trials of both: programs, machine and file system. Measured costs, the command line and
+// paths are not compared.
 func Changes(was, now Environment) []string {
 	var changes []string
 	note := func(what, was, now string) {
@@ -176,8 +181,8 @@ func firstLine(path string) string {
 	return strings.TrimSpace(line)
 }
 
-// container tells by the usual marks whether this is a container, and of which kind. There is no mark that all
-// runtimes leave, so "" means "none seen".
+// container tells by the usual marks whether this is a container, and of which kind. There is no
+// mark that all runtimes leave, so "" means "none seen".
 func container() string {
 	if exists("/.dockerenv") {
 		return "docker"

@@ -194,7 +194,8 @@ func TestDiskUse(t *testing.T) {
 	}
 	check("a symbolic link is not followed", mega, mega+2*slack, 2)
 	if _, _, err := DiskUse(filepath.Join(directory, "nowhere")); err != nil {
-		// filepath.WalkDir gives the root's error, and a data directory that is gone is no measurement.
+		// filepath.WalkDir gives the root's error, and a data directory that is gone is no
+		// measurement.
 		return
 	}
 	t.Error("a directory that is not there was measured")

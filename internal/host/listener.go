@@ -11,12 +11,14 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// tcpListen is the state of a listening socket in /proc/net/tcp (proc_net_tcp(5), include/net/tcp_states.h).
+// tcpListen is the state of a listening socket in /proc/net/tcp (proc_net_tcp(5),
+// include/net/tcp_states.h).
 const tcpListen = 0x0a
 
-// Listeners returns the processes of this machine that listen at TCP endpoints ("host:port"): servers under test, whose CPU
-// time is not foreign to the trial. Of a process and those below it there is the topmost one. What can't be found is left out:
-// a server elsewhere, behind a proxy, in another network namespace or of a user whose processes can't be looked into.
+// Listeners returns the processes of this machine that listen at TCP endpoints ("host:port"):
+// servers under test, whose CPU time is not foreign to the trial. Of a process and those below it
+// there is the topmost one. What can't be found is left out: a server elsewhere, behind a proxy, in
+// another network namespace or of a user whose processes can't be looked into.
 func Listeners(endpoints []string) []int {
 	if len(endpoints) == 0 {
 		return nil
@@ -99,7 +101,8 @@ func netLines(table procfs.NetIPSocket) (lines []netLine) {
 	return lines
 }
 
-// ours says if an address is one of this machine's: a listener at any address hears only what is sent to those.
+// ours says if an address is one of this machine's: a listener at any address hears only what is
+// sent to those.
 func ours(ip net.IP) bool {
 	address, ok := netip.AddrFromSlice(ip)
 	if !ok {

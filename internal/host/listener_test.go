@@ -21,7 +21,8 @@ func TestListeners(t *testing.T) {
 		if got := Listeners([]string{endpoint}); !slices.Equal(got, []int{os.Getpid()}) {
 			t.Errorf("at %s, heard at %s: got processes %v, want this one, %d", address, endpoint, got, os.Getpid())
 		}
-		// 192.0.2.0/24 is for documentation (RFC 5737): the port is the same, the machine is another.
+		// 192.0.2.0/24 is for documentation (RFC 5737): the port is the same, the machine is
+		// another.
 		if got := Listeners([]string{net.JoinHostPort("192.0.2.1", port), "nonsense"}); len(got) > 0 {
 			t.Errorf("elsewhere: got processes %v, want none", got)
 		}

@@ -16,15 +16,17 @@ import (
 	"assay/internal/owned"
 )
 
-// ErrNoMemoryLimit is wrapped by errors of [LimitMemory] where the machine or the rights do not allow a limit.
+// ErrNoMemoryLimit is wrapped by errors of [LimitMemory] where the machine or the rights do not
+// allow a limit.
 var ErrNoMemoryLimit = errors.New("no memory limit")
 
-// LimitMemory puts the process pid into a new cgroup that may hold at most so many bytes, page cache included and with
-// no swap beside it. Call it before the process opens files: pages that were cached before count where they were. Processes that pid starts
-// later are under the same limit. Remove the group when the process has ended.
+// LimitMemory puts the process pid into a new cgroup that may hold at most so many bytes, page
+// cache included and with no swap beside it. Call it before the process opens files: pages that
+// were cached before count where they were. Processes that pid starts later are under the same
+// limit. Remove the group when the process has ended.
 //
-// It writes the few files itself, in version 1 and 2 of cgroups: containerd/cgroups would bring eight modules, a D-Bus client and an eBPF
-// compiler among them.
+// It writes the few files itself, in version 1 and 2 of cgroups: containerd/cgroups would bring
+// eight modules, a D-Bus client and an eBPF compiler among them.
 func LimitMemory(pid int, limitBytes int64) (*MemoryGroup, error) {
 	group, err := newMemoryGroup(pid)
 	if err != nil {
@@ -36,8 +38,8 @@ func LimitMemory(pid int, limitBytes int64) (*MemoryGroup, error) {
 	return group, nil
 }
 
-// CheckMemoryLimit says whether [LimitMemory] will work here, by trying it on a cgroup without processes. The error wraps
-// [ErrNoMemoryLimit] and says how to get the right.
+// CheckMemoryLimit says whether [LimitMemory] will work here, by trying it on a cgroup without
+// processes. The error wraps [ErrNoMemoryLimit] and says how to get the right.
 func CheckMemoryLimit() error {
 	const anyLimit = 64 << 20
 	group, err := newMemoryGroup(os.Getpid())
@@ -55,12 +57,14 @@ type MemoryGroup struct {
 	note   *owned.Note // nil in tests
 }
 
-// groupNames are the names of the cgroups that [LimitMemory] makes: the process, and when in ns since 1970.
+// groupNames are the names of the cgroups that [LimitMemory] makes: the process, and when in ns
+// since 1970.
 var groupNames = regexp.MustCompile(`^assay-[0-9]{1,10}-[0-9]{19}$`)
 
 func groupName(pid int, now time.Time) string { return fmt.Sprintf("assay-%d-%d", pid, now.UnixNano()) }
 
-// RemoveMemoryGroup removes a cgroup that a process that is gone has made. The kernel removes none that holds a process.
+// RemoveMemoryGroup removes a cgroup that a process that is gone has made. The kernel removes none
+// that holds a process.
 func RemoveMemoryGroup(path string) error {
 	if !groupNames.MatchString(filepath.Base(path)) {
 		return fmt.Errorf("%s is no cgroup of Assay's", path)
@@ -147,7 +151,8 @@ type memoryPlace struct {
 	files  memoryFiles
 }
 
-// swapSlackBytes lets version 1 meet the limit of memory before that of memory and swap: kernels count hits of the first one only.
+// swapSlackBytes lets version 1 meet the limit of memory before that of memory and swap: kernels
+// count hits of the first one only.
 const swapSlackBytes = 1 << 20
 
 // newMemoryGroup makes an empty cgroup below, or as near as may be to, the one that pid is in.
@@ -180,7 +185,8 @@ func placeOf(pid int) (memoryPlace, error) {
 	}
 	if point, path, found := cgroupV2(mounts, string(membership), "memory"); found {
 		origin := existingOr(filepath.Join(point, path), point)
-		// A cgroup that holds processes can't have cgroups with controllers below it, so an ancestor may have to do.
+		// A cgroup that holds processes can't have cgroups with controllers below it, so an
+		// ancestor may have to do.
 		for parent := origin; ; parent = filepath.Dir(parent) {
 			if slices.Contains(strings.Fields(readString(filepath.Join(parent, "cgroup.subtree_control"))), "memory") {
 				return memoryPlace{parent, origin, memoryFilesV2}, nil
@@ -193,8 +199,8 @@ func placeOf(pid int) (memoryPlace, error) {
 	return memoryPlace{}, fmt.Errorf("%w: the memory controller of cgroups is not mounted", ErrNoMemoryLimit)
 }
 
-// MemoryBytes returns how much memory a process of this one's cgroup can have, page cache included: the machine's, or less where
-// the cgroup or one above it has a limit. 0: not known.
+// MemoryBytes returns how much memory a process of this one's cgroup can have, page cache included:
+// the machine's, or less where the cgroup or one above it has a limit. 0: not known.
 func MemoryBytes() uint64 {
 	least := memoryBytes()
 	place, err := placeOf(os.Getpid())
@@ -226,7 +232,8 @@ func cgroupV1(mounts []mount, membership, controller string) (point, path string
 	return "", "", false
 }
 
-// cgroupV2 returns the mount point of version 2, if it has the controller, and the process's path in it.
+// cgroupV2 returns the mount point of version 2, if it has the controller, and the process's path
+// in it.
 func cgroupV2(mounts []mount, membership, controller string) (point, path string, found bool) {
 	for _, m := range mounts {
 		if m.filesystem != "cgroup2" || !slices.Contains(strings.Fields(readString(filepath.Join(m.point, "cgroup.controllers"))), controller) {
@@ -241,7 +248,8 @@ func cgroupV2(mounts []mount, membership, controller string) (point, path string
 	return "", "", false
 }
 
-// below returns path as seen from a mount of root: in containers, only a part of the hierarchy is mounted.
+// below returns path as seen from a mount of root: in containers, only a part of the hierarchy is
+// mounted.
 func below(root, path string) string {
 	if root == "/" {
 		return path
@@ -296,8 +304,9 @@ func (g *MemoryGroup) write(file, text string) error {
 	return nil
 }
 
-// Remove takes the cgroup away; once more does no harm. A process that still runs in it goes back to where it came from, without
-// a limit. The kernel needs a moment after the last process has ended, so it tries for a while.
+// Remove takes the cgroup away; once more does no harm. A process that still runs in it goes back
+// to where it came from, without a limit. The kernel needs a moment after the last process has
+// ended, so it tries for a while.
 func (g *MemoryGroup) Remove() error {
 	const patience = 2 * time.Second
 	deadline := time.Now().Add(patience)
@@ -319,8 +328,8 @@ func (g *MemoryGroup) Remove() error {
 	}
 }
 
-// AvailableBytes returns how much memory can still be had without swapping, by the machine's account and by that of
-// this process's cgroup and those above it. 0: not known.
+// AvailableBytes returns how much memory can still be had without swapping, by the machine's
+// account and by that of this process's cgroup and those above it. 0: not known.
 func AvailableBytes() uint64 {
 	machine := MemoryGroup{path: "/proc", files: memoryFiles{}}
 	var least uint64

@@ -37,8 +37,8 @@ func mountOf(path string) (mount, error) {
 	return m, nil
 }
 
-// covering returns the mount with the longest mount point that is path or above it. Of several at one point, the last
-// one hides those before it.
+// covering returns the mount with the longest mount point that is path or above it. Of several at
+// one point, the last one hides those before it.
 func covering(mounts []mount, path string) (mount, bool) {
 	var best mount
 	found := false
@@ -51,8 +51,8 @@ func covering(mounts []mount, path string) (mount, bool) {
 	return best, found
 }
 
-// parseMounts leaves out lines that it can't read. procfs' parser is not used: it keeps options as a map, which loses
-// their order, and leaves escaped spaces in mount points as they are.
+// parseMounts leaves out lines that it can't read. procfs' parser is not used: it keeps options as
+// a map, which loses their order, and leaves escaped spaces in mount points as they are.
 func parseMounts(text string) []mount {
 	var mounts []mount
 	for line := range strings.Lines(text) {

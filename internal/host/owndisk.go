@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OwnDisk is the block device of a file system that holds one trial's files and nothing else, such as a [QuotaMount]'s loop device: what is
-// written to it, the trial caused.
+// OwnDisk is the block device of a file system that holds one trial's files and nothing else, such
+// as a [QuotaMount]'s loop device: what is written to it, the trial caused.
 type OwnDisk struct {
 	directory string
 	disk      string // "loop3"
@@ -30,8 +30,9 @@ func NewOwnDisk(directory string) (*OwnDisk, error) {
 	return &OwnDisk{directory, found.disk, stats}, nil
 }
 
-// Written lets the kernel write everything that waits in the page cache for this disk, and returns the bytes that it has
-// been sent since it was there: the file system's journal and metadata are among them.
+// Written lets the kernel write everything that waits in the page cache for this disk, and returns
+// the bytes that it has been sent since it was there: the file system's journal and metadata are
+// among them.
 func (d *OwnDisk) Written() (bytes uint64, err error) {
 	directory, err := os.Open(d.directory)
 	if err != nil {

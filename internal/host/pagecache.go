@@ -17,9 +17,10 @@ type PageCache struct {
 	ResidentBytes uint64 `json:"resident_bytes"` // of them, in memory: whole pages
 }
 
-// DropPages makes the files of a directory durable (fsync) and takes their pages out of the page cache (posix_fadvise,
-// DONTNEED), and of nothing else: the machine's other caches stay, and it needs no privilege. It returns what is in the page
-// cache after it: pages that a process has mapped stay there.
+// DropPages makes the files of a directory durable (fsync) and takes their pages out of the page
+// cache (posix_fadvise, DONTNEED), and of nothing else: the machine's other caches stay, and it
+// needs no privilege. It returns what is in the page cache after it: pages that a process has
+// mapped stay there.
 func DropPages(directory string) (PageCache, error) {
 	err := eachFile(directory, func(f *os.File, size int64) error {
 		if err := f.Sync(); err != nil {
@@ -48,7 +49,8 @@ func PagesOf(directory string) (PageCache, error) {
 	return sum, err
 }
 
-// eachFile visits the regular files under a directory. One that a store deletes meanwhile is left out.
+// eachFile visits the regular files under a directory. One that a store deletes meanwhile is left
+// out.
 func eachFile(directory string, visit func(f *os.File, size int64) error) error {
 	return filepath.WalkDir(directory, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {

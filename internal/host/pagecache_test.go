@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The tests write where the package stands: the system's directory for temporary files is often memory, which has no page cache to drop.
+// The tests write where the package stands: the system's directory for temporary files is often
+// memory, which has no page cache to drop.
 func onDisk(t *testing.T) string {
 	t.Helper()
 	directory, err := os.MkdirTemp(".", "pagecache-test-")

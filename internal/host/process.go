@@ -28,8 +28,8 @@ func ProcessAlive(pid int) bool {
 	return err == nil && stat.State != "Z" && stat.State != "X"
 }
 
-// ProcessStart returns when a process began, in clock ticks since boot. A number with its start names a process for
-// good; a number alone is given again.
+// ProcessStart returns when a process began, in clock ticks since boot. A number with its start
+// names a process for good; a number alone is given again.
 func ProcessStart(pid int) (uint64, error) {
 	process, err := procfs.NewProc(pid)
 	if err != nil {

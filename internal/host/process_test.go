@@ -16,7 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The test binary is its own child: the environment says what to do, and a line on standard input when.
+// The test binary is its own child: the environment says what to do, and a line on standard input
+// when.
 const roleVariable = "ASSAY_TEST_ROLE"
 
 func TestMain(m *testing.M) {

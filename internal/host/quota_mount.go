@@ -22,7 +22,8 @@ const (
 // ErrNoQuotaMount is wrapped by what CheckQuotaMount says where no file system may be mounted.
 var ErrNoQuotaMount = errors.New("no file system of a stated size can be mounted here")
 
-// QuotaMount is a file system of a stated size. Its files stand in one directory, which the caller makes and removes.
+// QuotaMount is a file system of a stated size. Its files stand in one directory, which the caller
+// makes and removes.
 type QuotaMount struct {
 	By        string // QuotaLoop or QuotaTmpfs
 	Directory string // holds the image file and the mount point, and perhaps other files that are left alone
@@ -40,7 +41,8 @@ func (q QuotaMount) Point() string { return filepath.Join(q.Directory, quotaPoin
 
 func (q QuotaMount) image() string { return filepath.Join(q.Directory, quotaImage) }
 
-// Mount makes the file system and mounts it. After an error, nothing is mounted; files may be left, which Unmount removes.
+// Mount makes the file system and mounts it. After an error, nothing is mounted; files may be left,
+// which Unmount removes.
 func (q QuotaMount) Mount() error {
 	err := os.Mkdir(q.Point(), 0o755)
 	if err == nil && q.By == QuotaTmpfs {
@@ -123,8 +125,8 @@ func attachLoop(image *os.File) (*os.File, error) {
 	}
 }
 
-// Unmount unmounts the file system, if it is mounted, and removes its image and mount point, if they are there. What another
-// program has mounted at the point is left alone, and is an error.
+// Unmount unmounts the file system, if it is mounted, and removes its image and mount point, if
+// they are there. What another program has mounted at the point is left alone, and is an error.
 func (q QuotaMount) Unmount() error {
 	if err := q.detach(); err != nil {
 		return fmt.Errorf("unmount %s: %w", q.Point(), err)
@@ -186,8 +188,9 @@ func findMkfs() (string, error) {
 	return "", errors.New("mkfs.ext4 is not installed: apt-get install e2fsprogs")
 }
 
-// CheckQuotaMount tries out how a file system of a stated size can be mounted below directory, and leaves nothing behind. Where it is
-// QuotaTmpfs, whyNotLoop says why. The error wraps ErrNoQuotaMount.
+// CheckQuotaMount tries out how a file system of a stated size can be mounted below directory, and
+// leaves nothing behind. Where it is QuotaTmpfs, whyNotLoop says why. The error wraps
+// ErrNoQuotaMount.
 func CheckQuotaMount(directory string) (by, whyNotLoop string, err error) {
 	if _, err := findMkfs(); err != nil {
 		return "", "", fmt.Errorf("%w: %w", ErrNoQuotaMount, err)

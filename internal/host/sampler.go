@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Usage is what the processes of a trial have used since they began, and what stands on the disk: one reading of
-// [Sampler.Sample]. A nil pointer: not measured.
+// Usage is what the processes of a trial have used since they began, and what stands on the disk:
+// one reading of [Sampler.Sample]. A nil pointer: not measured.
 type Usage struct {
 	At             time.Time
 	CPUSeconds     *float64 // of the worker and the processes below it, all threads
@@ -57,8 +57,9 @@ type Interval struct {
 	ForeignWithin *Bounds  // what Foreign can have been
 }
 
-// Since returns what happened from an earlier reading of the same sampler to this one. The kernel counts CPU time in
-// ticks of 10 ms, so that Steal and Foreign are coarse over less than a second; the bounds say how coarse.
+// Since returns what happened from an earlier reading of the same sampler to this one. The kernel
+// counts CPU time in ticks of 10 ms, so that Steal and Foreign are coarse over less than a second;
+// the bounds say how coarse.
 func (u Usage) Since(earlier Usage) Interval {
 	i := Interval{
 		Seconds:        u.At.Sub(earlier.At).Seconds(),
@@ -87,7 +88,8 @@ func (u Usage) Since(earlier Usage) Interval {
 	return i
 }
 
-// difference returns now − before. A counter that fell is not a measurement: a process below the worker ended unwaited.
+// difference returns now − before. A counter that fell is not a measurement: a process below the
+// worker ended unwaited.
 func difference[T float64 | uint64](now, before *T) *T {
 	if now == nil || before == nil || *now < *before {
 		return nil
@@ -120,15 +122,17 @@ type Sampler struct {
 	telemetry telemetry
 }
 
-// A walk of the data directory that takes longer than walkCheap is made so seldom that it uses at most one part in
-// walkRarity of a CPU: a store with many files must not be slowed by being looked at.
+// A walk of the data directory that takes longer than walkCheap is made so seldom that it uses at
+// most one part in walkRarity of a CPU: a store with many files must not be slowed by being looked
+// at.
 const (
 	walkCheap  = 200 * time.Microsecond
 	walkRarity = 300
 )
 
-// NewSampler makes a sampler for the worker process pid and what runs below it. directory is where the store's files
-// stand; "" if they can't be seen. The calling process belongs to the trial as well, and so do servers: see [Sampler.WatchServers].
+// NewSampler makes a sampler for the worker process pid and what runs below it. directory is where
+// the store's files stand; "" if they can't be seen. The calling process belongs to the trial as
+// well, and so do servers: see [Sampler.WatchServers].
 func NewSampler(pid int, directory string) *Sampler { return newSampler(kernelRoots, pid, directory) }
 
 func newSampler(r roots, pid int, directory string) *Sampler {
@@ -144,14 +148,15 @@ func newSampler(r roots, pid int, directory string) *Sampler {
 // WatchLimit makes the series of a memory limit part of [Sampler.Resources].
 func (s *Sampler) WatchLimit(g *MemoryGroup) { s.telemetry.group = g }
 
-// IgnoreWrites leaves out what /proc/PID/io says of writes, because it is not true: see [CheckWriteCount]. why is what
-// [Sampler.NotMeasured] says of it.
+// IgnoreWrites leaves out what /proc/PID/io says of writes, because it is not true: see
+// [CheckWriteCount]. why is what [Sampler.NotMeasured] says of it.
 func (s *Sampler) IgnoreWrites(why string) {
 	s.writesIgnored, s.telemetry.why["worker.write"] = true, why
 }
 
-// Sample takes one reading. It costs a fraction of a millisecond, and the walk of the data directory; see
-// BenchmarkSample. Where that walk is costly, DiskBytes and Files are nil in most readings.
+// Sample takes one reading. It costs a fraction of a millisecond, and the walk of the data
+// directory; see BenchmarkSample. Where that walk is costly, DiskBytes and Files are nil in most
+// readings.
 func (s *Sampler) Sample() Usage {
 	u := Usage{At: time.Now(), kernelTick: s.kernelTick}
 	if s.procError == nil {
@@ -201,7 +206,8 @@ func (s *Sampler) processes(u *Usage) {
 	m := machineTime{idle: t.Idle, waited: t.Iowait, cpus: len(stat.CPU), busy: t.User + t.Nice + t.System + t.IRQ + t.SoftIRQ, steal: t.Steal, trial: worker.cpuSeconds}
 	m.all = m.busy + t.Idle + t.Iowait + t.Steal
 	const own, withChildren = 2, 4 // user and system, and the same of children
-	// Not what ran below the conductor: the worker does, and would count twice once it is waited for.
+	// Not what ran below the conductor: the worker does, and would count twice once it is waited
+	// for.
 	m.trial += s.add([]int{os.Getpid()}, false).cpuSeconds
 	m.cut = own + withChildren*len(s.tree)
 	m.trial += serverCPU
@@ -210,8 +216,9 @@ func (s *Sampler) processes(u *Usage) {
 	u.machine = &m
 }
 
-// processUse is summed over processes. What an ended child had used is with its parent as soon as that has waited for
-// it (proc_pid_stat(5), fields cutime and cstime), so that sums over a tree do not fall.
+// processUse is summed over processes. What an ended child had used is with its parent as soon as
+// that has waited for it (proc_pid_stat(5), fields cutime and cstime), so that sums over a tree do
+// not fall.
 type processUse struct {
 	found                 bool
 	cpuSeconds            float64
@@ -262,8 +269,8 @@ func (s *Sampler) add(pids []int, below bool) processUse {
 	return use
 }
 
-// ForeignShare watches the machine for a while and returns the share (0 to 1) of its CPU time that other processes used,
-// those below this one not counted; nil: not measured.
+// ForeignShare watches the machine for a while and returns the share (0 to 1) of its CPU time that
+// other processes used, those below this one not counted; nil: not measured.
 func ForeignShare(while time.Duration) *float64 {
 	s := NewSampler(os.Getpid(), "")
 	before := s.Sample()

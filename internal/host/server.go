@@ -22,8 +22,9 @@ type Servers struct {
 	Why  string // why what they use is not known; "": it is, and PIDs are all of them
 }
 
-// FindServers looks for the processes that listen at TCP endpoints ("host:port"). What they use is known only if something listens at each of
-// the endpoints on this machine, and is not known to pass on to others what it hears.
+// FindServers looks for the processes that listen at TCP endpoints ("host:port"). What they use is
+// known only if something listens at each of the endpoints on this machine, and is not known to
+// pass on to others what it hears.
 func FindServers(endpoints []string) Servers {
 	found := Servers{PIDs: Listeners(endpoints)}
 	for _, endpoint := range endpoints {
@@ -45,15 +46,16 @@ func FindServers(endpoints []string) Servers {
 	return found
 }
 
-// forwarders are the programs that publish ports of containers or tunnel them: their own use says nothing of the server's. The kernel cuts names off
-// after 15 bytes.
+// forwarders are the programs that publish ports of containers or tunnel them: their own use says
+// nothing of the server's. The kernel cuts names off after 15 bytes.
 var forwarders = []string{"docker-proxy", "rootlessport", "rootlesskit", "slirp4netns", "pasta", "pasta.avx2", "gvproxy", "conmon", "ssh", "kubectl", "socat"}
 
 func nameOf(pid int) string {
 	return strings.TrimSpace(readString(filepath.Join("/proc", strconv.Itoa(pid), "comm")))
 }
 
-// ServerUse is what the servers' processes, and those below them, have used since they began. A nil pointer: not measured.
+// ServerUse is what the servers' processes, and those below them, have used since they began. A nil
+// pointer: not measured.
 type ServerUse struct {
 	CPUSeconds     float64
 	RSSBytes       uint64  // of one process now; of several as it was last read: what they share is in it once
@@ -62,8 +64,8 @@ type ServerUse struct {
 	HostReadBytes  *uint64
 }
 
-// WatchServers makes the servers' processes part of the trial: their CPU time is not foreign, and not the worker's. If they are known, what they
-// use is in each reading: [Usage].Server.
+// WatchServers makes the servers' processes part of the trial: their CPU time is not foreign, and
+// not the worker's. If they are known, what they use is in each reading: [Usage].Server.
 func (s *Sampler) WatchServers(found Servers) {
 	s.servers, s.shared = found, map[int]*sharedMemory{}
 	for _, pid := range found.PIDs {
@@ -71,8 +73,9 @@ func (s *Sampler) WatchServers(found Servers) {
 	}
 }
 
-// ServersWrite says why what the kernel charges the servers for must not be taken for what they wrote, "" if it may: they have files
-// open for writing that are on another file system than directory, where [CheckWriteCount] found the count true.
+// ServersWrite says why what the kernel charges the servers for must not be taken for what they
+// wrote, "" if it may: they have files open for writing that are on another file system than
+// directory, where [CheckWriteCount] found the count true.
 func (s *Sampler) ServersWrite(directory string) (why string) {
 	var known unix.Stat_t
 	if err := unix.Stat(directory, &known); err != nil {
@@ -92,7 +95,8 @@ func (s *Sampler) ServersWrite(directory string) (why string) {
 	return ""
 }
 
-// writesElsewhere returns a regular file that a process has open for writing on another device; "" if there is none.
+// writesElsewhere returns a regular file that a process has open for writing on another device; ""
+// if there is none.
 func writesElsewhere(proc procfs.FS, pid int, device uint64) (string, error) {
 	process, err := proc.Proc(pid)
 	if err != nil {
@@ -111,7 +115,8 @@ func writesElsewhere(proc procfs.FS, pid int, device uint64) (string, error) {
 	return "", nil
 }
 
-// writtenOn returns what a descriptor is open on, if that is a regular file of another device and it may be written through it.
+// writtenOn returns what a descriptor is open on, if that is a regular file of another device and
+// it may be written through it.
 func writtenOn(process procfs.Proc, descriptor string, device uint64) (string, error) {
 	link := filepath.Join("/proc", strconv.Itoa(process.PID), "fd", descriptor)
 	var open unix.Stat_t
@@ -129,7 +134,8 @@ func writtenOn(process procfs.Proc, descriptor string, device uint64) (string, e
 	return os.Readlink(link)
 }
 
-// serverUse adds up the servers. Their CPU time, and of how many processes it is the sum, is the trial's even if use is nil.
+// serverUse adds up the servers. Their CPU time, and of how many processes it is the sum, is the
+// trial's even if use is nil.
 func (s *Sampler) serverUse(now time.Time) (use *ServerUse, cpuSeconds float64, processes int) {
 	sum, ioKnown, complete := ServerUse{}, true, s.servers.Why == "" && len(s.servers.PIDs) > 0
 	var reads, writes uint64
@@ -153,15 +159,17 @@ func (s *Sampler) serverUse(now time.Time) (use *ServerUse, cpuSeconds float64, 
 	return &sum, cpuSeconds, processes
 }
 
-// sharedMemory is what a server of several processes holds. A child that it forked shares nearly all of its memory with it, and both count that as resident:
-// Redis saves so. Only the proportional sizes say it, which are costly to read: see pssCostMax.
+// sharedMemory is what a server of several processes holds. A child that it forked shares nearly
+// all of its memory with it, and both count that as resident: Redis saves so. Only the proportional
+// sizes say it, which are costly to read: see pssCostMax.
 type sharedMemory struct {
 	schedule
 	bytes uint64 // when it was last read
 	why   string // why it can't be read, or not any more
 }
 
-// of returns the memory of a server's processes, whose resident sizes add up to rss, and why what they share is in it more than once.
+// of returns the memory of a server's processes, whose resident sizes add up to rss, and why what
+// they share is in it more than once.
 func (m *sharedMemory) of(proc procfs.FS, now time.Time, pids []int, rss uint64) (bytes uint64, why string) {
 	if len(pids) < 2 {
 		return rss, ""
@@ -203,7 +211,8 @@ func (m *sharedMemory) read(proc procfs.FS, pids []int) {
 	}
 }
 
-// sharedAgain returns how much of the summed resident memory of processes is shared memory (a database's buffers) that another of them counts too.
+// sharedAgain returns how much of the summed resident memory of processes is shared memory (a
+// database's buffers) that another of them counts too.
 func sharedAgain(proc procfs.FS, pids []int) (bytes uint64) {
 	var most uint64
 	for _, pid := range pids {

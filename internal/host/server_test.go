@@ -135,7 +135,8 @@ func TestServersWrite(t *testing.T) {
 	}
 }
 
-// server makes processes of a server, 80 and below it 81, that have 40 MB resident each, 30 MB of which they share.
+// server makes processes of a server, 80 and below it 81, that have 40 MB resident each, 30 MB of
+// which they share.
 func (m machineTree) server() {
 	for pid, children := range map[string]string{"80": "81", "81": ""} {
 		m.write(pid+"/stat", pid+" (server) S "+strings.Repeat("0 ", 20)+fmt.Sprint(40_960_000/os.Getpagesize())+strings.Repeat(" 0", 28)+"\n")

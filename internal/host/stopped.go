@@ -19,8 +19,8 @@ const (
 	StoppedSuspend    = "suspend"  // the machine slept
 )
 
-// Stopped tells whether processes are kept from running by something outside of them. One look costs a
-// read of a file or two for each process.
+// Stopped tells whether processes are kept from running by something outside of them. One look
+// costs a read of a file or two for each process.
 type Stopped struct {
 	roots    roots
 	pids     []int

@@ -26,9 +26,10 @@ const (
 	SyncWrites  = "flushes and writes"
 )
 
-// NewSyncCounter finds the disk of a directory and tries it with a few syncs of its own. Where these are
-// no flushes (the disk has no volatile cache, or is made of others), and where a write can be forced to
-// the medium without one (FUA), writes are counted as well: no sync of new data does without.
+// NewSyncCounter finds the disk of a directory and tries it with a few syncs of its own. Where
+// these are no flushes (the disk has no volatile cache, or is made of others), and where a write
+// can be forced to the medium without one (FUA), writes are counted as well: no sync of new data
+// does without.
 func NewSyncCounter(directory string) (*SyncCounter, error) {
 	return newSyncCounter(kernelRoots, directory)
 }
@@ -58,7 +59,8 @@ func newSyncCounter(r roots, directory string) (*SyncCounter, error) {
 	return c, nil
 }
 
-// try does a few syncs and returns how many, and by how much the counters rose. Others can only add to them.
+// try does a few syncs and returns how many, and by how much the counters rose. Others can only add
+// to them.
 func (c *SyncCounter) try(directory string) (tried, flushes, writes uint64, err error) {
 	const appends, appendBytes = 4, 4096
 	file, err := owned.NewFile(directory)

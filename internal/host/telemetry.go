@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// telemetry turns counters of the kernel into the series of [Catalogue]. Each counter keeps its own baseline, because what is costly
-// to read is read more seldom than the rest.
+// telemetry turns counters of the kernel into the series of [Catalogue]. Each counter keeps its own
+// baseline, because what is costly to read is read more seldom than the rest.
 type telemetry struct {
 	roots    roots
 	proc     procfs.FS
@@ -38,7 +38,8 @@ type point struct {
 	at    time.Time
 }
 
-// schedule makes a reading rare enough that it uses at most one part in scheduleRarity of a CPU, and at most about one a second.
+// schedule makes a reading rare enough that it uses at most one part in scheduleRarity of a CPU,
+// and at most about one a second.
 type schedule struct{ next time.Time }
 
 const (
@@ -65,7 +66,8 @@ type values struct {
 
 func (v values) gauge(name string, value float64) { v.out[name] = value }
 
-// rate takes a counter's value so far. The first reading gives no rate, and neither does one that fell.
+// rate takes a counter's value so far. The first reading gives no rate, and neither does one that
+// fell.
 func (v values) rate(name string, value float64) {
 	before, known := v.baseline[name]
 	v.baseline[name] = point{value, v.at}
@@ -74,8 +76,8 @@ func (v values) rate(name string, value float64) {
 	}
 }
 
-// mean takes two counters, a time so far in ms and how often, and gives the mean time since the reading before; none if
-// there was nothing.
+// mean takes two counters, a time so far in ms and how often, and gives the mean time since the
+// reading before; none if there was nothing.
 func (v values) mean(name string, milliseconds, times float64) {
 	count, total := name+" count", name+" total"
 	n, known := v.baseline[count]
@@ -102,7 +104,8 @@ func (v values) missingPrefix(err error, prefix string) {
 	}
 }
 
-// BeginResources makes the next call of [Sampler.Resources] read everything and count from now on: call it when a phase begins.
+// BeginResources makes the next call of [Sampler.Resources] read everything and count from now on:
+// call it when a phase begins.
 func (s *Sampler) BeginResources(u Usage) {
 	t := &s.telemetry
 	clear(t.baseline)
@@ -112,10 +115,11 @@ func (s *Sampler) BeginResources(u Usage) {
 	t.seconds, t.threads = schedule{}, schedule{}
 }
 
-// Resources returns the series of [Catalogue] that can be had now, by name, but those that stand in u (worker.cpu, worker.rss,
-// worker.read, worker.write, data.bytes, machine.steal, machine.foreign). u is the reading of [Sampler.Sample] just before. Cheap series are read at each call,
-// the others about once a second, and costly ones as seldom as keeps them below 0.2 % of a CPU each. What is not read in a
-// call is absent, and so is what the machine does not tell.
+// Resources returns the series of [Catalogue] that can be had now, by name, but those that stand in
+// u (worker.cpu, worker.rss, worker.read, worker.write, data.bytes, machine.steal,
+// machine.foreign). u is the reading of [Sampler.Sample] just before. Cheap series are read at each
+// call, the others about once a second, and costly ones as seldom as keeps them below 0.2 % of a
+// CPU each. What is not read in a call is absent, and so is what the machine does not tell.
 func (s *Sampler) Resources(u Usage) map[string]float64 {
 	t := &s.telemetry
 	v := values{t, u.At, map[string]float64{}}
@@ -171,8 +175,9 @@ func (t *telemetry) space(v values, directory string) {
 // NotMeasured returns for each series that the readings so far could not get why that is so.
 func (s *Sampler) NotMeasured() map[string]string { return maps.Clone(s.telemetry.why) }
 
-// NotMeasured tries what can be measured here beside the rate, for stores whose files stand in directory, and returns for each series that
-// can't be had why that is so. Series of a memory limit are left out: see [CheckMemoryLimit].
+// NotMeasured tries what can be measured here beside the rate, for stores whose files stand in
+// directory, and returns for each series that can't be had why that is so. Series of a memory limit
+// are left out: see [CheckMemoryLimit].
 func NotMeasured(directory string) map[string]string {
 	s := NewSampler(unix.Getpid(), directory)
 	u := s.Sample()
@@ -196,7 +201,8 @@ func NotMeasured(directory string) map[string]string {
 	return why
 }
 
-// ThreadCPU returns the CPU time of the calling thread. Lock the goroutine to its thread between two calls.
+// ThreadCPU returns the CPU time of the calling thread. Lock the goroutine to its thread between
+// two calls.
 func ThreadCPU() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {

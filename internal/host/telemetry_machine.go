@@ -32,8 +32,8 @@ func (t *telemetry) machine(v values) {
 	t.reclaim(v)
 }
 
-// pressure reads the kernel's pressure stall information: Documentation/accounting/psi.rst. The machine's "full" of the CPU is left out: it is
-// not defined, and written as 0.
+// pressure reads the kernel's pressure stall information: Documentation/accounting/psi.rst. The
+// machine's "full" of the CPU is left out: it is not defined, and written as 0.
 func (t *telemetry) pressure(v values) {
 	for _, resource := range []string{"cpu", "io", "memory"} {
 		some := "machine.pressure_" + resource
@@ -59,8 +59,8 @@ func (t *telemetry) pressure(v values) {
 	}
 }
 
-// reclaim reads /proc/vmstat, which procfs has no reader for. Names that end in _ are sums over all lines that begin so: kernels have one
-// for each zone, or for anonymous and file pages.
+// reclaim reads /proc/vmstat, which procfs has no reader for. Names that end in _ are sums over all
+// lines that begin so: kernels have one for each zone, or for anonymous and file pages.
 func (t *telemetry) reclaim(v values) {
 	lines := []struct{ name, line string }{
 		{"machine.reclaim_scanned", "pgscan_kswapd"}, {"machine.reclaim_scanned_direct", "pgscan_direct"},
@@ -101,7 +101,8 @@ type device struct {
 	why     error
 }
 
-// deviceOf finds the disk of a directory: of a partition, the whole disk, which alone has a queue and counts flushes.
+// deviceOf finds the disk of a directory: of a partition, the whole disk, which alone has a queue
+// and counts flushes.
 func deviceOf(r roots, directory string) device {
 	var stat unix.Stat_t
 	if err := unix.Stat(directory, &stat); err != nil {

@@ -214,7 +214,8 @@ func TestNoRateFromNothing(t *testing.T) {
 	}
 }
 
-// Threads that end take nothing away from what they had counted, and a number that is given again counts from nothing.
+// Threads that end take nothing away from what they had counted, and a number that is given again
+// counts from nothing.
 func TestThreadsComeAndGo(t *testing.T) {
 	m := newMachine(t)
 	one := func(tid string) {

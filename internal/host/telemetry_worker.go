@@ -13,8 +13,9 @@ type threadCounts struct {
 	waitedNS, voluntary, involuntary uint64
 }
 
-// readThreads adds up all threads of the processes: /proc/PID/schedstat and the switches of /proc/PID/status are of the main thread alone. What a
-// thread had counted stays in the sums when it ends, but for its last stretch.
+// readThreads adds up all threads of the processes: /proc/PID/schedstat and the switches of
+// /proc/PID/status are of the main thread alone. What a thread had counted stays in the sums when
+// it ends, but for its last stretch.
 func (t *telemetry) readThreads(v values, pids []int) {
 	const threadsMax = 4096
 	names := []string{"worker.run_wait", "worker.switches_voluntary", "worker.switches_involuntary"}
@@ -91,8 +92,9 @@ func (t *telemetry) readFiles(v values, pids []int) {
 	v.gauge("worker.sockets", float64(sockets))
 }
 
-// pssCostMax ends the reading of smaps_rollup: the kernel walks all page tables for it, some 10 ms a GiB, and the process can't map
-// memory meanwhile. A measurement must not make the stalls that it then finds.
+// pssCostMax ends the reading of smaps_rollup: the kernel walks all page tables for it, some 10 ms
+// a GiB, and the process can't map memory meanwhile. A measurement must not make the stalls that it
+// then finds.
 const pssCostMax = 20 * time.Millisecond
 
 func (t *telemetry) readPSS(v values, pids []int) {

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// Throttling is how far the counters of what slows a worker by rule have come, CPU quota and heat: one reading of [Sampler.Throttling].
+// Throttling is how far the counters of what slows a worker by rule have come, CPU quota and heat:
+// one reading of [Sampler.Throttling].
 type Throttling struct {
 	quota    map[string]quotaCounts // by cgroup directory: the worker's, and those above it
 	quotaWhy string                 // why they are not known; "" if they can
@@ -24,7 +25,8 @@ type quotaCounts struct {
 	seconds float64 // held back, summed over CPUs
 }
 
-// heatCounts are those of a core or package: Documentation/admin-guide/thermal/intel_thermal_throttle.rst.
+// heatCounts are those of a core or package:
+// Documentation/admin-guide/thermal/intel_thermal_throttle.rst.
 type heatCounts struct {
 	events  uint64
 	seconds *float64 // nil: an older kernel, which only counts how often
@@ -32,9 +34,11 @@ type heatCounts struct {
 
 // Throttled is what happened between two readings. A nil pointer: not measured.
 type Throttled struct {
-	// QuotaSeconds is for how long threads that were ready were kept from a CPU because their cgroup had used up its quota, summed over CPUs.
-	// Where several cgroups, one above the other, have quotas, it is of the one that held back the most: their times may overlap. A
-	// stretch counts in full when it ends, so that up to one period (most often 100 ms) may be of the time before, or missing at the end.
+	// QuotaSeconds is for how long threads that were ready were kept from a CPU because their
+	// cgroup had used up its quota, summed over CPUs. Where several cgroups, one above the other,
+	// have quotas, it is of the one that held back the most: their times may overlap. A stretch
+	// counts in full when it ends, so that up to one period (most often 100 ms) may be of the time
+	// before, or missing at the end.
 	QuotaSeconds *float64
 	QuotaPeriods *uint64 // in which that cgroup's quota was used up
 	QuotaGroup   string  // its directory; "" if none held anything back
@@ -45,8 +49,9 @@ type Throttled struct {
 	QuotaWhy, HeatWhy string // why it was not measured; "" if it was
 }
 
-// Throttling takes a reading for the worker. It costs some ten small files: take it when a phase begins and when it ends, not with each sample.
-// Cgroups above those that are mounted here (those of the machine, for a process in a container) can't be seen.
+// Throttling takes a reading for the worker. It costs some ten small files: take it when a phase
+// begins and when it ends, not with each sample. Cgroups above those that are mounted here (those
+// of the machine, for a process in a container) can't be seen.
 func (s *Sampler) Throttling() Throttling {
 	var t Throttling
 	var err error
@@ -125,14 +130,16 @@ func quotasOf(r roots, pid int) (map[string]quotaCounts, error) {
 			break
 		}
 	}
-	// The machine's own root has no quota, and in version 2 no such counters; it is known by having no cgroup.events.
+	// The machine's own root has no quota, and in version 2 no such counters; it is known by having
+	// no cgroup.events.
 	if len(quotas) == 0 && exists(filepath.Join(point, "cgroup.events")) {
 		return nil, fmt.Errorf("no cgroup from %s up tells of its quota: the cpu controller was not handed down to it", innermost)
 	}
 	return quotas, nil
 }
 
-// quotaOf reads cpu.stat. A group that the controller was not handed down to has none of its lines, and no quota of its own.
+// quotaOf reads cpu.stat. A group that the controller was not handed down to has none of its lines,
+// and no quota of its own.
 func quotaOf(group, timeLine string, unit float64) (counts quotaCounts, told bool, err error) {
 	path := filepath.Join(group, "cpu.stat")
 	text, err := os.ReadFile(path)
@@ -158,7 +165,8 @@ func quotaOf(group, timeLine string, unit float64) (counts quotaCounts, told boo
 	return counts, periods && held, nil
 }
 
-// heatOf reads how often, and in newer kernels for how long, cores and packages slowed down because they were hot.
+// heatOf reads how often, and in newer kernels for how long, cores and packages slowed down because
+// they were hot.
 func heatOf(r roots) (map[string]heatCounts, error) {
 	directories, err := filepath.Glob(filepath.Join(r.sys, "devices", "system", "cpu", "cpu[0-9]*", "thermal_throttle"))
 	if err != nil {

@@ -135,7 +135,8 @@ func TestHeat(t *testing.T) {
 	}
 }
 
-// A real child under a real quota of a tenth of a CPU is held back. On a busy machine other processes do so too, so that little is asked of how long.
+// A real child under a real quota of a tenth of a CPU is held back. On a busy machine other
+// processes do so too, so that little is asked of how long.
 func TestQuotaHoldsAChildBack(t *testing.T) {
 	c := start(t, fmt.Sprint("compute ", int64(100*time.Millisecond)))
 	group := quotaGroup(t)
@@ -167,7 +168,8 @@ func quotaGroup(t *testing.T) string {
 	if err := os.Mkdir(group, 0o755); err != nil {
 		t.Skipf("no cgroup can be made (needs root): %v", err)
 	}
-	// Registered after the child's own end, so run before it; the kernel removes no group with a process in it.
+	// Registered after the child's own end, so run before it; the kernel removes no group with a
+	// process in it.
 	t.Cleanup(func() {
 		for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 			for _, pid := range strings.Fields(readString(filepath.Join(group, "cgroup.procs"))) {

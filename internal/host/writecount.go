@@ -23,12 +23,13 @@ const (
 // writeCountOff is how far from 1 the count may be for each byte written, to be taken for true.
 const writeCountOff = 0.1
 
-// CheckWriteCount says if /proc/PID/io counts what is written in directory: perByte is by how many bytes its write_bytes grew for each
-// byte that was written in place to a file, nil if that could not be tried; why is a reason not to show the count, "" if it is true. The file
-// is removed.
+// CheckWriteCount says if /proc/PID/io counts what is written in directory: perByte is by how many
+// bytes its write_bytes grew for each byte that was written in place to a file, nil if that could
+// not be tried; why is a reason not to show the count, "" if it is true. The file is removed.
 //
-// The kernel charges a folio of the page cache whole when a page of it becomes dirty (folio_account_dirtied in mm/page-writeback.c),
-// though it may write that page only. Up to some kernel a folio was a page; ext4 has larger ones since Linux 6.16.
+// The kernel charges a folio of the page cache whole when a page of it becomes dirty
+// (folio_account_dirtied in mm/page-writeback.c), though it may write that page only. Up to some
+// kernel a folio was a page; ext4 has larger ones since Linux 6.16.
 func CheckWriteCount(directory string) (perByte *float64, why string) {
 	runtime.LockOSThread() // threads are counted each for itself, and others may write
 	defer runtime.UnlockOSThread()

@@ -49,7 +49,8 @@ func TestWriteCountIsChecked(t *testing.T) {
 	}
 }
 
-// The probe's own positions must be distinct pages: one that comes twice in a folio that is still dirty is charged once.
+// The probe's own positions must be distinct pages: one that comes twice in a folio that is still
+// dirty is charged once.
 func TestProbeWritesEachPageOnce(t *testing.T) {
 	seen := map[int]bool{}
 	for i := range probePages {
@@ -60,7 +61,8 @@ func TestProbeWritesEachPageOnce(t *testing.T) {
 	}
 }
 
-// Where files are in memory nothing is charged, and the kernel's own counter, not a faked one, must be refused.
+// Where files are in memory nothing is charged, and the kernel's own counter, not a faked one, must
+// be refused.
 func TestWriteCountInMemory(t *testing.T) {
 	directory := filepath.Join("/dev", "shm")
 	var stat unix.Statfs_t
@@ -156,8 +158,8 @@ func TestNoOwnDiskInMemory(t *testing.T) {
 	}
 }
 
-// What is read from the storage layer is charged when a request is made, and by its size: large folios do no harm to it. Readahead may read
-// more than was asked for, and does read it.
+// What is read from the storage layer is charged when a request is made, and by its size: large
+// folios do no harm to it. Readahead may read more than was asked for, and does read it.
 func TestReadCountIsTrue(t *testing.T) {
 	q := loopMount(t)
 	path := filepath.Join(q.Point(), "file")

@@ -2,8 +2,9 @@ package keyval
 
 import "math/bits"
 
-// Alike returns how many of the records 0 … below−1 have, in a column that is not the proof, the bytes that the record of an index has
-// there. Where it is not exact, there may be more, never fewer: numbers that are cut to a word may meet.
+// Alike returns how many of the records 0 … below−1 have, in a column that is not the proof, the
+// bytes that the record of an index has there. Where it is not exact, there may be more, never
+// fewer: numbers that are cut to a word may meet.
 func (r *RecordShape) Alike(column int, index, below uint64) (records uint64, exact bool) {
 	c := &r.columns[column]
 	if c.sequence == nil {

@@ -1,6 +1,6 @@
-// Package keyval makes the bytes of keys and values from their index, version and length, and checks them again, as
-// sections 1.1 to 1.4 of docs/worker-contract.md say. Everything here is integer arithmetic, so that each language gets
-// the same bytes; vectors/ pins them.
+// Package keyval makes the bytes of keys and values from their index, version and length, and
+// checks them again, as sections 1.1 to 1.4 of docs/worker-contract.md say. Everything here is
+// integer arithmetic, so that each language gets the same bytes; vectors/ pins them.
 package keyval
 
 import (
@@ -12,7 +12,8 @@ import (
 // IndexMax is the largest index of a key: 48 bits of a trace entry.
 const IndexMax = 1<<48 - 1
 
-// Mix is M of the contract: the output of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), a bijection.
+// Mix is M of the contract: the output of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), a
+// bijection.
 func Mix(x uint64) uint64 {
 	z := x + 0x9e3779b97f4a7c15
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9
@@ -157,8 +158,8 @@ func appendBinary(dst []byte, n uint64, length int) []byte {
 	return dst[:end]
 }
 
-// YCSBHash is fnvhash64 of site.ycsb.Utils, which builds YCSB's keys and scrambles its zipfian: FNV over the eight
-// bytes, low one first, and the sign thrown away.
+// YCSBHash is fnvhash64 of site.ycsb.Utils, which builds YCSB's keys and scrambles its zipfian: FNV
+// over the eight bytes, low one first, and the sign thrown away.
 func YCSBHash(n uint64) uint64 {
 	h := uint64(0xCBF29CE484222325)
 	for range 8 {

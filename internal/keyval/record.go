@@ -18,8 +18,8 @@ const (
 	IntegerDigitsMax = 18
 )
 
-// Column is one column of a record and where its bytes come from: one of Constant, Sequence and Proof. Its JSON is part of
-// the control message "define".
+// Column is one column of a record and where its bytes come from: one of Constant, Sequence and
+// Proof. Its JSON is part of the control message "define".
 type Column struct {
 	Name     string           `json:"name"`
 	Type     store.ColumnType `json:"type"`
@@ -28,8 +28,8 @@ type Column struct {
 	Proof    int              `json:"proof,omitempty"` // bytes of a value that carries index and version
 }
 
-// Sequence is Prefix, n in decimal, Suffix, where n = ((index div Divide) mod Modulo) × Multiply + Add. Divide and Multiply
-// are 1 where they are 0; a Modulo of 0 takes no remainder.
+// Sequence is Prefix, n in decimal, Suffix, where n = ((index div Divide) mod Modulo) × Multiply +
+// Add. Divide and Multiply are 1 where they are 0; a Modulo of 0 takes no remainder.
 type Sequence struct {
 	Prefix   string `json:"prefix,omitempty"`
 	Divide   uint64 `json:"divide,omitempty"`
@@ -90,8 +90,8 @@ func (c *columnMaker) bytesMax() int {
 	}
 }
 
-// RecordShape makes records from their index and version, and checks them again: section 1.5 of docs/worker-contract.md.
-// It is read-only once made, and shared by all threads.
+// RecordShape makes records from their index and version, and checks them again: section 1.5 of
+// docs/worker-contract.md. It is read-only once made, and shared by all threads.
 type RecordShape struct {
 	columns   []columnMaker
 	proof     int // position of the column that proves the version; −1: none
@@ -252,7 +252,8 @@ func (c *columnMaker) append(dst []byte, index uint64) []byte {
 	return append(dst, c.sequence.Suffix...)
 }
 
-// AppendColumn appends the bytes of one column, which must not be the proof, of the record of an index.
+// AppendColumn appends the bytes of one column, which must not be the proof, of the record of an
+// index.
 func (r *RecordShape) AppendColumn(dst []byte, column int, index uint64) []byte {
 	return r.columns[column].append(dst, index)
 }
@@ -271,8 +272,8 @@ func (r *RecordShape) Bytes(index uint64) int {
 	return n
 }
 
-// Check returns the version that a record proves for index (0 without a proof), and whether it is a record of that index
-// at all. scratch is used and may be outgrown: it needs no content.
+// Check returns the version that a record proves for index (0 without a proof), and whether it is a
+// record of that index at all. scratch is used and may be outgrown: it needs no content.
 func (r *RecordShape) Check(pool *Pool, record []byte, index uint64, scratch []byte) (version uint64, right bool) {
 	for i := range r.columns {
 		c := &r.columns[i]
@@ -311,7 +312,8 @@ func (r *RecordShape) Column(record []byte, column int) (value []byte, ok bool) 
 	return value, true
 }
 
-// Claimed returns the index that the proof column claims, for a scan that does not know which key comes next.
+// Claimed returns the index that the proof column claims, for a scan that does not know which key
+// comes next.
 func (r *RecordShape) Claimed(record []byte) (index uint64, claimed bool) {
 	if r.proof < 0 {
 		return 0, false

@@ -95,7 +95,8 @@ func TestColumnsThatCanNotBe(t *testing.T) {
 	}
 }
 
-// Whatever the bytes, Check, Index and Claimed don't panic, and Check takes nothing but the record itself.
+// Whatever the bytes, Check, Index and Claimed don't panic, and Check takes nothing but the record
+// itself.
 func TestOnlyTheRecordItselfIsRight(t *testing.T) {
 	text := "x"
 	r, err := NewRecordShape([]Column{

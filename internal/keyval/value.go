@@ -36,7 +36,8 @@ func (s ValueShape) Check() error {
 	return nil
 }
 
-// Pool holds the bytes that values are cut from. It is read-only once made, and shared by all threads.
+// Pool holds the bytes that values are cut from. It is read-only once made, and shared by all
+// threads.
 type Pool struct {
 	bytes []byte
 	mask  uint64
@@ -92,8 +93,8 @@ func (p *Pool) putShort(dst []byte, index uint64) {
 	}
 }
 
-// Check returns the version that value proves for index, and whether it is a value of that index and trial at all. A value
-// shorter than a stamp proves no version: 0 is returned for it.
+// Check returns the version that value proves for index, and whether it is a value of that index
+// and trial at all. A value shorter than a stamp proves no version: 0 is returned for it.
 func (p *Pool) Check(value []byte, index uint64) (version uint64, right bool) {
 	if len(value) < StampBytes {
 		var short [StampBytes]byte
@@ -112,7 +113,8 @@ func (p *Pool) Check(value []byte, index uint64) (version uint64, right bool) {
 	return version, right
 }
 
-// OtherTrial reports whether value is right for index but for its trial's tag. A value shorter than a stamp does not tell.
+// OtherTrial reports whether value is right for index but for its trial's tag. A value shorter than
+// a stamp does not tell.
 func (p *Pool) OtherTrial(value []byte, index uint64) bool {
 	if len(value) < StampBytes {
 		return false
@@ -124,8 +126,8 @@ func (p *Pool) OtherTrial(value []byte, index uint64) bool {
 	return right && other.tag != p.tag
 }
 
-// IndexOf returns the index that a value's stamp claims, for a scan that does not know which key comes next. Values
-// shorter than a stamp claim nothing.
+// IndexOf returns the index that a value's stamp claims, for a scan that does not know which key
+// comes next. Values shorter than a stamp claim nothing.
 func IndexOf(value []byte) (index uint64, claimed bool) {
 	if len(value) < StampBytes {
 		return 0, false

@@ -13,8 +13,9 @@ import (
 	"assay/internal/record"
 )
 
-// board is everything that the terminal shows. The run loop writes it, the terminal's goroutine renders it ten times a
-// second: so the loop waits for nothing but the mutex, and frames that are not drawn cost nothing.
+// board is everything that the terminal shows. The run loop writes it, the terminal's goroutine
+// renders it ten times a second: so the loop waits for nothing but the mutex, and frames that are
+// not drawn cost nothing.
 type board struct {
 	mu  sync.Mutex
 	now func() time.Time
@@ -142,8 +143,8 @@ func (b *board) TrialEnded(e TrialEnd) {
 	}
 }
 
-// arm returns the line of an arm, a new one where there is none. Above armsKept all others share the
-// last line.
+// arm returns the line of an arm, a new one where there is none. Above armsKept all others share
+// the last line.
 func (b *board) arm(name string) *armSoFar {
 	at := slices.IndexFunc(b.arms, func(a armSoFar) bool { return a.name == name })
 	if at < 0 {
@@ -174,7 +175,8 @@ func keep[T any](list []T, value T, n int) []T {
 	return slices.Delete(list, 0, max(0, len(list)-n))
 }
 
-// timeLeft estimates from the trials that ended in this run, or from the plan as long as there are none.
+// timeLeft estimates from the trials that ended in this run, or from the plan as long as there are
+// none.
 func (b *board) timeLeft() (time.Duration, bool) {
 	if b.ended == 0 {
 		return b.run.Estimate - b.now().Sub(b.begun), b.run.Estimate > 0
@@ -188,7 +190,8 @@ func (b *board) timeLeft() (time.Duration, bool) {
 	return remaining, true
 }
 
-// render draws the board for a terminal of so many columns and rows. It never returns more of either.
+// render draws the board for a terminal of so many columns and rows. It never returns more of
+// either.
 func (b *board) render(columns, rows int) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

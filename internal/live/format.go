@@ -14,7 +14,8 @@ func p99Text(ns *float64) string {
 	return format.Latency(*ns)
 }
 
-// span writes "3/10 s", or "3.0 s" where no end is planned. What is short is written finer: "0.05/0.15 s".
+// span writes "3/10 s", or "3.0 s" where no end is planned. What is short is written finer:
+// "0.05/0.15 s".
 func span(elapsed, planned time.Duration) string {
 	decimals := 0
 	switch whole := max(elapsed, planned); {

@@ -13,7 +13,8 @@ type gathered struct {
 	shown      int           // lines
 }
 
-// add says if a line is due. Seconds are the phase's, not since the line before: a tick that comes late doesn't put all others off.
+// add says if a line is due. Seconds are the phase's, not since the line before: a tick that comes
+// late doesn't put all others off.
 func (g *gathered) add(t Tick) bool {
 	g.operations += t.Rate * (t.Elapsed - g.latest.Elapsed).Seconds()
 	g.latest = t
@@ -24,8 +25,8 @@ func (g *gathered) add(t Tick) bool {
 	return t.Elapsed >= g.due-rateEarly
 }
 
-// take returns one tick for those since the line before: the mean of their rates by time, and the largest of their p99, above which no more
-// than a hundredth of their operations can lie.
+// take returns one tick for those since the line before: the mean of their rates by time, and the
+// largest of their p99, above which no more than a hundredth of their operations can lie.
 func (g *gathered) take() Tick {
 	t := g.latest
 	if seconds := (t.Elapsed - g.from).Seconds(); seconds > 0 {

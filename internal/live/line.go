@@ -7,7 +7,8 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// field is a piece of a line. A narrow terminal has fewer and shorter ones: half a number would be another number.
+// field is a piece of a line. A narrow terminal has fewer and shorter ones: half a number would be
+// another number.
 type field struct {
 	rank        int    // of a line that is too long, the fields of the highest rank go first
 	before      string // what parts it from the field before
@@ -27,7 +28,8 @@ func name(rank int, before string, style lipgloss.Style, text string) field {
 	return field{rank, before, min(width, nameLeast), width, func(width int) string { return style.Render(cut(text, width)) }}
 }
 
-// fitted draws the fields for which there is room, and gives what room is left to the first ones that can take more.
+// fitted draws the fields for which there is room, and gives what room is left to the first ones
+// that can take more.
 func fitted(columns int, fields []field) string {
 	kept, room := fields, 0
 	for rank := highest(fields); ; rank-- {
@@ -74,7 +76,8 @@ func upTo(rank int, fields []field) (kept []field) {
 	return kept
 }
 
-// cut shortens a text that is wider than that many columns, and says so with "…". It leaves no part of a number.
+// cut shortens a text that is wider than that many columns, and says so with "…". It leaves no part
+// of a number.
 func cut(text string, width int) string {
 	if lipgloss.Width(text) <= width {
 		return text

@@ -10,8 +10,8 @@ import (
 	"assay/internal/format"
 )
 
-// Plain writes a line a second of each phase, and at least one, and one for each trial's end. A reader that does not read costs lines, not
-// time.
+// Plain writes a line a second of each phase, and at least one, and one for each trial's end. A
+// reader that does not read costs lines, not time.
 type Plain struct {
 	mu      sync.Mutex
 	trial   Trial

@@ -137,7 +137,8 @@ func TestPlainPutsTicksTogether(t *testing.T) {
 	}
 }
 
-// However ticks come: no more than a line for each second begun, one at least, and not an operation is lost from one line to the next.
+// However ticks come: no more than a line for each second begun, one at least, and not an operation
+// is lost from one line to the next.
 func TestPlainNeverShowsMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var ticks gathered

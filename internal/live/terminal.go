@@ -19,9 +19,10 @@ const (
 
 // Terminal shows a board on a terminal, in place, and leaves its last state there.
 //
-// It changes nothing about the terminal that would have to be set back: it reads no keys (so there is no raw mode, and
-// Ctrl-C stays a signal, see [Interrupts]), asks the terminal nothing, hides the cursor only within a frame and uses no second
-// screen. Thus a panic anywhere, or a kill, leaves a terminal that works.
+// It changes nothing about the terminal that would have to be set back: it reads no keys (so there
+// is no raw mode, and Ctrl-C stays a signal, see [Interrupts]), asks the terminal nothing, hides
+// the cursor only within a frame and uses no second screen. Thus a panic anywhere, or a kill,
+// leaves a terminal that works.
 type Terminal struct {
 	board
 	program *tea.Program
@@ -62,8 +63,9 @@ func (t *Terminal) Close() error {
 	}
 }
 
-// quiet makes an environment in which bubbletea does not ask the terminal what it can do: the answer would come as input,
-// which nobody reads, and end up on the user's next command line. (shouldQuerySynchronizedOutput in its tea.go decides by these.)
+// quiet makes an environment in which bubbletea does not ask the terminal what it can do: the
+// answer would come as input, which nobody reads, and end up on the user's next command line.
+// (shouldQuerySynchronizedOutput in its tea.go decides by these.)
 func quiet(environment []string) []string {
 	environment = slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
 		name, value, _ := strings.Cut(variable, "=")
@@ -105,8 +107,9 @@ func (s screen) View() tea.View {
 	}
 	text := s.board.render(s.columns, s.rows)
 	view := tea.NewView(text + "\n")
-	// DECSCUSR's parameter is 2 × shape + 1, and 1 more if it does not blink: this one comes to 0, which is what the
-	// renderer takes for "as it is", so that it sends nothing. Any other would be left in the terminal by a kill.
+	// DECSCUSR's parameter is 2 × shape + 1, and 1 more if it does not blink: this one comes to 0,
+	// which is what the renderer takes for "as it is", so that it sends nothing. Any other would be
+	// left in the terminal by a kill.
 	const shapeAsItIs = -1
 	view.Cursor = &tea.Cursor{Position: tea.Position{Y: strings.Count(text, "\n") + 1}, Shape: shapeAsItIs}
 	view.DisableBracketedPasteMode = true

@@ -1,5 +1,6 @@
-// Package live is what a person sees while a run goes on: lines, or a small board on a terminal. It is told by the run
-// loop what happens and never makes it wait: what can't be shown in time is not shown.
+// Package live is what a person sees while a run goes on: lines, or a small board on a terminal. It
+// is told by the run loop what happens and never makes it wait: what can't be shown in time is not
+// shown.
 package live
 
 import (
@@ -11,7 +12,8 @@ import (
 	"assay/internal/record"
 )
 
-// View is told what happens in a run. Its methods return at once and may be called from several goroutines.
+// View is told what happens in a run. Its methods return at once and may be called from several
+// goroutines.
 type View interface {
 	RunStarted(Run)
 	TrialStarted(Trial)
@@ -20,8 +22,8 @@ type View interface {
 	TrialEnded(TrialEnd)
 	Message(text string)
 	RunEnded(text string)
-	// Close shows what is still to be shown, gives the terminal back and returns the first error that showing met. Defer
-	// it: it may be called more than once.
+	// Close shows what is still to be shown, gives the terminal back and returns the first error
+	// that showing met. Defer it: it may be called more than once.
 	Close() error
 }
 
@@ -58,7 +60,8 @@ type TrialEnd struct {
 	Rate  *float64 // operations a second of the measured phase that stands for the trial; nil: not measured
 }
 
-// New returns the view that fits a file: a board if it is a terminal that can move its cursor, otherwise lines.
+// New returns the view that fits a file: a board if it is a terminal that can move its cursor,
+// otherwise lines.
 func New(file *os.File) View {
 	if TakesEscapes(file) {
 		return NewTerminal(file)
@@ -66,7 +69,8 @@ func New(file *os.File) View {
 	return NewPlain(file)
 }
 
-// TakesEscapes says if a file is a terminal that understands escape codes: one without a TERM, or with TERM=dumb, does not.
+// TakesEscapes says if a file is a terminal that understands escape codes: one without a TERM, or
+// with TERM=dumb, does not.
 func TakesEscapes(file *os.File) bool {
 	kind := os.Getenv("TERM")
 	return kind != "" && kind != "dumb" && term.IsTerminal(int(file.Fd()))

@@ -1,6 +1,7 @@
-// Package memfile makes the files that conductor and worker share. They are memory without a name (memfd_create(2)):
-// they end with the processes that have them open, so a kill at any moment leaves nothing behind. They are sealed,
-// so a worker that truncates one gets EPERM. The conductor would otherwise die of SIGBUS at its next look.
+// Package memfile makes the files that conductor and worker share. They are memory without a name
+// (memfd_create(2)): they end with the processes that have them open, so a kill at any moment
+// leaves nothing behind. They are sealed, so a worker that truncates one gets EPERM. The conductor
+// would otherwise die of SIGBUS at its next look.
 package memfile
 
 import (
@@ -11,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Create makes an empty file. name is for /proc/PID/maps alone. The caller closes it once the worker has mapped it.
+// Create makes an empty file. name is for /proc/PID/maps alone. The caller closes it once the
+// worker has mapped it.
 func Create(name string) (*os.File, error) {
 	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
 	// vm.memfd_noexec may demand MFD_NOEXEC_SEAL; kernels before 6.3 do not know it.
@@ -25,8 +27,8 @@ func Create(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), fd)), nil
 }
 
-// Allocate gives the file its size and all its pages. Without that, a full memory would be a SIGBUS in whoever
-// touches a page first.
+// Allocate gives the file its size and all its pages. Without that, a full memory would be a SIGBUS
+// in whoever touches a page first.
 func Allocate(file *os.File, bytes int64) error {
 	err := unix.Fallocate(int(file.Fd()), 0, 0, bytes)
 	if errors.Is(err, unix.EOPNOTSUPP) { // a file on a disk, in tests

@@ -1,7 +1,7 @@
 // Package model is the result of one run or of several: everything that a reader may be shown, and
-// nothing that is not. Package verdict makes it from run directories; text, page, Markdown and every
-// export only format it. No judgement is made after it. Its JSON (`assay report --format json`) is
-// described by the schema in docs/result.schema.json and by docs/result.md.
+// nothing that is not. Package verdict makes it from run directories; text, page, Markdown and
+// every export only format it. No judgement is made after it. Its JSON (`assay report --format
+// json`) is described by the schema in docs/result.schema.json and by docs/result.md.
 //
 // A pointer that is nil means "not measured": it is shown as "–", never as zero. Statements are
 // messages (package finding): code and parameters, whose sentence the JSON has as text.

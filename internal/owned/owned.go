@@ -1,7 +1,7 @@
-// Package owned remembers what a process has made outside its memory, so that a kill leaves nothing for ever. A note is
-// written before the thing is made and taken away after it is gone. It is a locked file: the kernel gives the lock up when
-// the process ends, however that happens. Process numbers would not do: containers that share a directory count
-// processes each for itself.
+// Package owned remembers what a process has made outside its memory, so that a kill leaves nothing
+// for ever. A note is written before the thing is made and taken away after it is gone. It is a
+// locked file: the kernel gives the lock up when the process ends, however that happens. Process
+// numbers would not do: containers that share a directory count processes each for itself.
 package owned
 
 import (
@@ -194,7 +194,8 @@ type Place struct {
 	note *Note
 }
 
-// NewPlace chooses a name in directory and notes it. The caller makes the file or the directory, and calls Remove.
+// NewPlace chooses a name in directory and notes it. The caller makes the file or the directory,
+// and calls Remove.
 func NewPlace(directory, what string) (*Place, error) {
 	absolute, err := filepath.Abs(directory)
 	if err != nil {
@@ -253,7 +254,8 @@ func (p *Place) Remove() error {
 // IsTemporary says whether a path is one that NewPlace gives.
 func IsTemporary(path string) bool { return strings.HasPrefix(filepath.Base(path), prefix) }
 
-// RemoveAll removes a tree as os.RemoveAll does, but nothing of it if something is mounted in it: that is another's.
+// RemoveAll removes a tree as os.RemoveAll does, but nothing of it if something is mounted in it:
+// that is another's.
 func RemoveAll(path string) error {
 	if err := CheckNoMounts(path); err != nil {
 		return err

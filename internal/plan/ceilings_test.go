@@ -10,7 +10,8 @@ import (
 	"assay/store"
 )
 
-// ceilings lists the ceilings that are planned for a cell in a block, in the order of their names, refused ones with "!".
+// ceilings lists the ceilings that are planned for a cell in a block, in the order of their names,
+// refused ones with "!".
 func ceilings(trials []plan.Trial, block, cell int) (arms []string) {
 	for _, t := range trials {
 		if t.Role == plan.Ceiling && t.Block == block && t.Cell == cell {

@@ -26,7 +26,8 @@ type Estimate struct {
 	SecondsHigh float64
 	// LoadSeconds is a guess at what all loads take.
 	LoadSeconds float64
-	// LoadRecords and LoadBytes are what all loads together store: their time is in neither figure above.
+	// LoadRecords and LoadBytes are what all loads together store: their time is in neither figure
+	// above.
 	LoadRecords, LoadBytes uint64
 	// DataBytes is the most that one trial may hold at once of data: its records, what it inserts,
 	// and as much again twice for logs and compaction. Trials delete their data, so that it is not
@@ -110,8 +111,8 @@ func whole(n float64) uint64 {
 // Seconds is what time: is held against.
 func (e Estimate) Seconds() float64 { return e.SecondsHigh + e.LoadSeconds }
 
-// trialSeconds returns the least and most that a trial may take but its load, what that may take, and the most records
-// that its phases insert.
+// trialSeconds returns the least and most that a trial may take but its load, what that may take,
+// and the most records that its phases insert.
 func trialSeconds(e *spec.Experiment, t Trial) (low, high, load, inserted float64) {
 	cell := e.Cells[t.Cell]
 	high = trialOverhead.Seconds() + float64(min(e.VerifyRecords, cell.Records))*slowOperation.Seconds()

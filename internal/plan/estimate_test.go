@@ -11,8 +11,8 @@ import (
 	"assay/store"
 )
 
-// What stores lay out in advance is a thousand times as much as a small experiment's data: it is said, with the store that does, and
-// where a store says nothing of it, that is said, too.
+// What stores lay out in advance is a thousand times as much as a small experiment's data: it is
+// said, with the store that does, and where a store says nothing of it, that is said, too.
 func TestEstimateTellsDataFromTheRest(t *testing.T) {
 	e := experiment()
 	e.Phases[1].Mix = map[string]float64{"read": 1}

@@ -21,9 +21,10 @@ const (
 	phaseStep = 100 * time.Millisecond
 )
 
-// Fit lays an experiment out so that it probably ends within e.Time, in the order that docs/experiment-file.md states:
-// fewer blocks, shorter phases, no optional phases, fewer cells. It changes e and says in e.Layout what it changed. The
-// error says which time the least layout needs. Without a time nothing is changed.
+// Fit lays an experiment out so that it probably ends within e.Time, in the order that
+// docs/experiment-file.md states: fewer blocks, shorter phases, no optional phases, fewer cells. It
+// changes e and says in e.Layout what it changed. The error says which time the least layout needs.
+// Without a time nothing is changed.
 func Fit(e *spec.Experiment) error {
 	if e.Time == 0 {
 		return nil
@@ -54,7 +55,8 @@ type fitting struct {
 	phasesLeft, cellsLeft []string // out
 }
 
-// needed is how long the experiment takes as it is laid out now: what [Estimate.Seconds] says of its plan.
+// needed is how long the experiment takes as it is laid out now: what [Estimate.Seconds] says of
+// its plan.
 func (f *fitting) needed() float64 {
 	sum := 0.0
 	for cell := range f.e.Cells {
@@ -75,7 +77,8 @@ func (f *fitting) cellSeconds(cell int) (sum float64) {
 // fits leaves room for the rounding of sums.
 func (f *fitting) fits() bool { return f.needed() <= f.seconds*(1-1e-9) }
 
-// blocks plans the fewest blocks; the others are added while the run goes on, as far as the time suffices.
+// blocks plans the fewest blocks; the others are added while the run goes on, as far as the time
+// suffices.
 func (f *fitting) blocks() {
 	f.stretch(1)
 	if f.e.BlocksMax > 0 || f.e.Blocks <= fitBlocks {
@@ -85,7 +88,8 @@ func (f *fitting) blocks() {
 	f.e.Blocks, f.e.BlocksMax = fitBlocks, f.e.Blocks
 }
 
-// stretch gives the phases a share of the lengths that were asked for, and measured ones at least [PhaseMin].
+// stretch gives the phases a share of the lengths that were asked for, and measured ones at least
+// [PhaseMin].
 func (f *fitting) stretch(share float64) {
 	for i, asked := range f.asked {
 		if asked.Duration == 0 || asked.Load {
@@ -135,7 +139,8 @@ func (f *fitting) dropPhases() {
 	}
 }
 
-// dropCells leaves cells out: those with the least data first, of these the weakest class, then the fewest threads. One stays.
+// dropCells leaves cells out: those with the least data first, of these the weakest class, then the
+// fewest threads. One stays.
 func (f *fitting) dropCells() {
 	e := f.e
 	bytes := func(c spec.Cell) float64 {

@@ -101,7 +101,8 @@ func said(e *spec.Experiment, code finding.Code) bool {
 	return slices.ContainsFunc(e.Layout, func(m finding.Message) bool { return m.Code == code })
 }
 
-// What is not needed is not taken: with time to spare, only the number of blocks is left to the run.
+// What is not needed is not taken: with time to spare, only the number of blocks is left to the
+// run.
 func TestTimeToSpareChangesNothing(t *testing.T) {
 	e := experiment()
 	e.Blocks, e.Time = 5, time.Hour

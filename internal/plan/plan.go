@@ -1,4 +1,5 @@
-// Package plan turns an experiment into trials: each cell's arms, once a block, in an order shuffled by the seed.
+// Package plan turns an experiment into trials: each cell's arms, once a block, in an order
+// shuffled by the seed.
 package plan
 
 import (
@@ -26,7 +27,8 @@ type Trial struct {
 	Cell  int    `json:"cell"`            // position in Experiment.Cells
 	Again int    `json:"again,omitempty"` // which repeat of a trial that the machine spoilt; 0: the first try
 	Seed  uint64 `json:"seed"`            // of the traces: the same for all arms of a cell in a block, so that they do the same operations
-	// Skip has the optional phases that the store can't do, and why. They are left out of the trial and shown as such.
+	// Skip has the optional phases that the store can't do, and why. They are left out of the trial
+	// and shown as such.
 	Skip   map[string]string `json:"skip,omitempty"`
 	Refuse string            `json:"refuse,omitempty"` // why the trial can't run at all; it is planned and shown, never skipped
 }
@@ -41,10 +43,12 @@ type Slot struct {
 // Slot returns the trial's place in its block.
 func (t Trial) Slot() Slot { return Slot{t.Block, t.Cell, t.Arm, t.Role} }
 
-// ceilingMax is how long a null driver does a phase at most. Nothing grows in it: a longer look would show the same rate.
+// ceilingMax is how long a null driver does a phase at most. Nothing grows in it: a longer look
+// would show the same rate.
 const ceilingMax = time.Second
 
-// Duration is how long the trial does a phase. Under open load, arrivals end with the phase, and so does a null driver.
+// Duration is how long the trial does a phase. Under open load, arrivals end with the phase, and so
+// does a null driver.
 func (t Trial) Duration(p spec.Phase) time.Duration {
 	if t.Role == Ceiling && p.Rate == 0 {
 		return min(p.Duration, ceilingMax)

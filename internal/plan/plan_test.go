@@ -154,7 +154,8 @@ func TestOrderChangesWithSeedAndBlock(t *testing.T) {
 	}
 }
 
-// Each arm comes at each position about as often: 3,000 blocks of 12 put it at each one 250 times, give or take 15.
+// Each arm comes at each position about as often: 3,000 blocks of 12 put it at each one 250 times,
+// give or take 15.
 func TestShuffleIsEven(t *testing.T) {
 	e := experiment()
 	e.Blocks = 3000
@@ -205,7 +206,8 @@ func TestIDsAreUniqueSortedAndPlain(t *testing.T) {
 	})
 }
 
-// TestRefusalReasons: each limit that a driver may claim is asked, and nothing is refused without one.
+// TestRefusalReasons: each limit that a driver may claim is asked, and nothing is refused without
+// one.
 func TestRefusalReasons(t *testing.T) {
 	base := experiment()
 	base.Stores = base.Stores[1:2]

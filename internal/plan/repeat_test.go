@@ -8,7 +8,8 @@ import (
 	"assay/internal/plan"
 )
 
-// Repeats sort behind the trials of their block and before the next block, and do the same operations.
+// Repeats sort behind the trials of their block and before the next block, and do the same
+// operations.
 func TestRepeatsSortAsTheyRun(t *testing.T) {
 	e := experiment()
 	e.Repeats = 2

@@ -11,12 +11,13 @@ import (
 
 // Plan returns the trials of an experiment, in the order in which they run.
 //
-// A block has, for each cell, one trial of every store that can run there, one of the baseline's A/A arm, one of
-// Assay's null driver, and one of the null driver of each other worker whose stores run there; all cells of a block are shuffled together, so that drift of the machine falls on all alike. If the
-// baseline can't run in a cell, the A/A arm there is the first store that can.
+// A block has, for each cell, one trial of every store that can run there, one of the baseline's
+// A/A arm, one of Assay's null driver, and one of the null driver of each other worker whose stores
+// run there; all cells of a block are shuffled together, so that drift of the machine falls on all
+// alike. If the baseline can't run in a cell, the A/A arm there is the first store that can.
 //
-// A store that can't run in a cell is planned there exactly once, at the end of block 1, with the reason: it costs no
-// time, its cell is shown, and the order of what runs does not depend on it.
+// A store that can't run in a cell is planned there exactly once, at the end of block 1, with the
+// reason: it costs no time, its cell is shown, and the order of what runs does not depend on it.
 //
 // The same experiment gives the same plan: see [shuffle] for the generator.
 func Plan(e *spec.Experiment) []Trial {
@@ -27,8 +28,8 @@ func Plan(e *spec.Experiment) []Trial {
 	return trials
 }
 
-// Block returns the trials of one block, which may be one that [Plan] does not have: blocks are added to a run while
-// it goes on.
+// Block returns the trials of one block, which may be one that [Plan] does not have: blocks are
+// added to a run while it goes on.
 func Block(e *spec.Experiment, block int) []Trial {
 	var trials, refused []Trial
 	for cell := range e.Cells {
@@ -49,16 +50,16 @@ func Block(e *spec.Experiment, block int) []Trial {
 	return trials
 }
 
-// Repeat returns the next try of a trial that the machine spoilt: the same operations, at the end of the block, which
-// has so many trials by then.
+// Repeat returns the next try of a trial that the machine spoilt: the same operations, at the end
+// of the block, which has so many trials by then.
 func Repeat(e *spec.Experiment, t Trial, trialsOfBlock int) Trial {
 	t.Again++
 	t.ID = fmt.Sprintf("%s-again%d", id(e, t, trialsOfBlock+1), t.Again)
 	return t
 }
 
-// RepeatsMax is how many repeats a plan may have in all: a quarter of the trials that can run, rounded up, so that a
-// machine that is always busy does not double the time.
+// RepeatsMax is how many repeats a plan may have in all: a quarter of the trials that can run,
+// rounded up, so that a machine that is always busy does not double the time.
 func RepeatsMax(trials []Trial) int {
 	first := 0
 	for _, t := range trials {
@@ -113,9 +114,10 @@ func armsOf(e *spec.Experiment, cell int) (can, cannot []Trial) {
 	return can, cannot
 }
 
-// shuffle is Fisher and Yates's, from the last place down: place i takes the trial at floor(w·(i+1) / 2⁶⁴), where the
-// words w are M(x₀), M(x₁) … with x₀ = M(seed ⊕ M(block)) and xₖ₊₁ = xₖ + 0x9e3779b97f4a7c15: SplitMix64, with M of
-// docs/worker-contract.md. Its bias is below 2⁻⁴⁰ for any plan that fits in memory.
+// shuffle is Fisher and Yates's, from the last place down: place i takes the trial at floor(w·(i+1)
+// / 2⁶⁴), where the words w are M(x₀), M(x₁) … with x₀ = M(seed ⊕ M(block)) and xₖ₊₁ = xₖ +
+// 0x9e3779b97f4a7c15: SplitMix64, with M of docs/worker-contract.md. Its bias is below 2⁻⁴⁰ for any
+// plan that fits in memory.
 func shuffle(trials []Trial, seed uint64, block int) {
 	x := keyval.Mix(seed ^ keyval.Mix(uint64(block)))
 	for i := len(trials) - 1; i > 0; i-- {
@@ -130,8 +132,8 @@ func traceSeed(seed uint64, block, cell int) uint64 {
 	return keyval.Mix(keyval.Mix(seed) ^ uint64(block)<<32 ^ uint64(cell))
 }
 
-// id names a trial so that names sort as the trials run: block and position have as many digits as the largest needs.
-// Store names were checked to be plain, so an ID does for a directory.
+// id names a trial so that names sort as the trials run: block and position have as many digits as
+// the largest needs. Store names were checked to be plain, so an ID does for a directory.
 func id(e *spec.Experiment, t Trial, position int) string {
 	arm := t.Arm
 	if t.Store >= 0 {

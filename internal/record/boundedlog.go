@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// boundedLog is worker.log, a file that takes at most logBytesMax bytes. What a full disk does not take waits in memory. It may be used from
-// several goroutines.
+// boundedLog is worker.log, a file that takes at most logBytesMax bytes. What a full disk does not
+// take waits in memory. It may be used from several goroutines.
 type boundedLog struct {
 	mu      sync.Mutex
 	file    *os.File
@@ -38,7 +38,8 @@ func (l *boundedLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// put writes text to the file or, once the disk has been full, holds it, so that all stays in its order.
+// put writes text to the file or, once the disk has been full, holds it, so that all stays in its
+// order.
 func (l *boundedLog) put(text []byte) {
 	if len(l.held) == 0 {
 		n, err := l.file.Write(text)

@@ -12,8 +12,9 @@ import (
 	"assay/internal/trace"
 )
 
-// What is read is held against what can be. Digests tell of damage and of edits; these checks tell of what bears right
-// digests and can't be all the same, so that whatever reads a Run may rely on it.
+// What is read is held against what can be. Digests tell of damage and of edits; these checks tell
+// of what bears right digests and can't be all the same, so that whatever reads a Run may rely on
+// it.
 
 // checkPlanned returns why a trial can't be one of the experiment's.
 func (r *Run) checkPlanned(t plan.Trial) error {
@@ -76,7 +77,8 @@ func (t *Trial) has(fault finding.Code) bool {
 // countMax bounds counts, so that sums of them stay sums.
 const countMax = 1 << 56
 
-// checkPhase holds the outcomes against each other. Of a phase whose counts are marked as wrong, they are not.
+// checkPhase holds the outcomes against each other. Of a phase whose counts are marked as wrong,
+// they are not.
 func checkPhase(p *Phase, disagree bool) error {
 	if p.ElapsedNS < 0 || p.SampleNS < 0 || p.Threads < 0 || p.Number < 0 {
 		return errors.New("a length of time or a number of threads is negative")
@@ -176,8 +178,8 @@ func checkSample(s *Sample) error {
 	return nil
 }
 
-// holdSeries holds the samples against the result: no more operations than the phase had, and, where nothing kept
-// samples from being written, all of its time but half a sample.
+// holdSeries holds the samples against the result: no more operations than the phase had, and,
+// where nothing kept samples from being written, all of its time but half a sample.
 func (r *Run) holdSeries(trial *Trial, samples []Sample) {
 	id := trial.Plan.ID
 	file := filepath.Join(trialsDirectory, id, seriesFile)

@@ -16,9 +16,10 @@ import (
 	"assay/internal/spec"
 )
 
-// Create makes the run directory, or takes an empty one, and writes everything that is known before the first trial:
-// source is the experiment file as it was given. It never writes over anything: a directory that holds something is an
-// error that says what to do instead. The directory stays locked until [Writer.Close].
+// Create makes the run directory, or takes an empty one, and writes everything that is known before
+// the first trial: source is the experiment file as it was given. It never writes over anything: a
+// directory that holds something is an error that says what to do instead. The directory stays
+// locked until [Writer.Close].
 func Create(directory string, source []byte, experiment *spec.Experiment, trials []plan.Trial, environment Environment) (*Writer, error) {
 	for i, trial := range trials {
 		if err := checkTrialID(trial.ID); err != nil {
@@ -32,7 +33,8 @@ func Create(directory string, source []byte, experiment *spec.Experiment, trials
 	if err := os.MkdirAll(directory, 0o755); err != nil {
 		return nil, fmt.Errorf("make the run directory: %w", err)
 	}
-	// Looked at before the lock file would be made in a directory that is not Assay's, and again once nobody else can write there.
+	// Looked at before the lock file would be made in a directory that is not Assay's, and again
+	// once nobody else can write there.
 	if err := checkEmpty(directory); err != nil {
 		return nil, err
 	}

@@ -78,7 +78,8 @@ func edit(t testing.TB, directory, name, pattern, instead string) {
 	write(t, path, changed)
 }
 
-// reseal gives a trial's files, and the plan and the experiment, the digests that they have now: an attacker who can count.
+// reseal gives a trial's files, and the plan and the experiment, the digests that they have now: an
+// attacker who can count.
 func reseal(t testing.TB, directory string) {
 	t.Helper()
 	digest := func(name string) string { return digestOf(t, filepath.Join(directory, name)) }
@@ -194,8 +195,8 @@ func TestImpossibleRunsAreSeen(t *testing.T) {
 	}
 }
 
-// Nothing but regular files of a sensible size is read, so that a directory from elsewhere can neither hang a report nor
-// put another file's content into it.
+// Nothing but regular files of a sensible size is read, so that a directory from elsewhere can
+// neither hang a report nor put another file's content into it.
 func TestOnlyPlainFilesAreRead(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "secret")
 	write(t, outside, "[]\n")

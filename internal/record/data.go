@@ -11,13 +11,14 @@ import (
 	"assay/internal/owned"
 )
 
-// A trial's data directory is made like this, so that only what Assay made for this run is ever removed:
+// A trial's data directory is made like this, so that only what Assay made for this run is ever
+// removed:
 //
 //	ROOT/PLACE/.assay-data   the marker: which run and which trial it is
 //	ROOT/PLACE/store/        the store's directory, empty at first
 //
-// ROOT is the user's, and never removed or emptied; or data/ of the run directory. All paths below ROOT are followed through
-// an os.Root, which does not leave it by symbolic links.
+// ROOT is the user's, and never removed or emptied; or data/ of the run directory. All paths below
+// ROOT are followed through an os.Root, which does not leave it by symbolic links.
 const (
 	markerFile     = ".assay-data"
 	storeDirectory = "store"
@@ -35,9 +36,10 @@ type dataPlace struct {
 	note        *owned.Note
 }
 
-// DataDirectory makes an empty directory for the files of a trial's store and returns its path. root is an existing directory
-// to make it in; "" is the run directory's own data/. What an interrupted try of the same trial of this run left there is removed
-// first; anything else that stands in the way is an error.
+// DataDirectory makes an empty directory for the files of a trial's store and returns its path.
+// root is an existing directory to make it in; "" is the run directory's own data/. What an
+// interrupted try of the same trial of this run left there is removed first; anything else that
+// stands in the way is an error.
 func (w *Writer) DataDirectory(root, trial string) (string, error) {
 	if _, planned := w.planned(trial); !planned {
 		return "", fmt.Errorf("make a data directory: trial %s is not in the plan", trial)
@@ -66,8 +68,8 @@ func (w *Writer) DataDirectory(root, trial string) (string, error) {
 	return filepath.Join(where.root, where.place, storeDirectory), nil
 }
 
-// RemoveData removes what DataDirectory made for the trial, with all the store's files. It removes nothing that does
-// not carry this run's and this trial's marker.
+// RemoveData removes what DataDirectory made for the trial, with all the store's files. It removes
+// nothing that does not carry this run's and this trial's marker.
 func (w *Writer) RemoveData(trial string) error {
 	w.mu.Lock()
 	where, made := w.data[trial]
@@ -99,7 +101,8 @@ func CleanData(path string) error {
 
 func (w *Writer) placeOf(root, trial string) (dataPlace, error) {
 	if root != "" {
-		// It must be there: a mistyped root would put the data on another disk than the one to be measured.
+		// It must be there: a mistyped root would put the data on another disk than the one to be
+		// measured.
 		info, err := os.Stat(root)
 		if err != nil {
 			return dataPlace{}, err

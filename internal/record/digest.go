@@ -11,11 +11,13 @@ import (
 	"strings"
 )
 
-// digestsFile holds a digest for each file of a trial that has ended, in the form of sha256sum(1), so that
-// `sha256sum -c SHA256SUMS` holds them too. It is written before trial.json: a trial with a result has digests.
+// digestsFile holds a digest for each file of a trial that has ended, in the form of sha256sum(1),
+// so that `sha256sum -c SHA256SUMS` holds them too. It is written before trial.json: a trial with a
+// result has digests.
 const digestsFile = "SHA256SUMS"
 
-// sealedFiles are the files of a trial that have digests. trial.json is not there yet when they are written.
+// sealedFiles are the files of a trial that have digests. trial.json is not there yet when they are
+// written.
 var sealedFiles = []string{trialFile, seriesFile, logFile}
 
 func digestOf(data []byte) string {
@@ -39,7 +41,8 @@ func writeDigests(directory string, text []byte) error {
 	return writeWhole(filepath.Join(directory, digestsFile), []byte(sums.String()))
 }
 
-// holdDigests tells of each file of a trial with a result that is not as it was when the trial ended.
+// holdDigests tells of each file of a trial with a result that is not as it was when the trial
+// ended.
 func (r *Run) holdDigests(files reader, id string) {
 	directory := filepath.Join(trialsDirectory, id)
 	text, err := files.read(filepath.Join(directory, digestsFile), smallBytesMax)

@@ -6,7 +6,8 @@ import (
 	"assay/internal/finding"
 )
 
-// Fault is something in a run directory that is not as Assay wrote it, or that Assay could not write.
+// Fault is something in a run directory that is not as Assay wrote it, or that Assay could not
+// write.
 type Fault struct {
 	Code  string // one of the Fault… constants
 	File  string // relative to the run directory; "": of several
@@ -34,7 +35,8 @@ func (r *Run) fault(code, file, trial, what string) {
 	r.Missing = append(r.Missing, fmt.Sprintf("%s: %s", file, what))
 }
 
-// markFaults marks the trials whose files are not what was recorded: they are shown, and not ranked.
+// markFaults marks the trials whose files are not what was recorded: they are shown, and not
+// ranked.
 func (r *Run) markFaults() {
 	for _, f := range r.Faults {
 		trial := r.Trials[f.Trial]

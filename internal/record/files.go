@@ -21,8 +21,8 @@ func indented(value any) ([]byte, error) {
 // unfinished ends the name of a file that is to be renamed when it is whole.
 const unfinished = ".new"
 
-// writeWhole makes the file path hold data, or, if it fails or the machine stops, leaves what was there: it writes a
-// temporary file, syncs it and renames it.
+// writeWhole makes the file path hold data, or, if it fails or the machine stops, leaves what was
+// there: it writes a temporary file, syncs it and renames it.
 func writeWhole(path string, data []byte) (err error) {
 	temporary := path + unfinished
 	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o644)
@@ -105,7 +105,8 @@ func wholeLines(file *os.File) (int64, error) {
 	return 0, nil
 }
 
-// add appends value as one line of JSON, with one call of the kernel. If it fails, the file ends with the line before.
+// add appends value as one line of JSON, with one call of the kernel. If it fails, the file ends
+// with the line before.
 func (l *lines) add(value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"assay/internal/record"
 )
 
-// FuzzOpen puts arbitrary bytes into each file that Open reads. Open must not fail for any but run.json, must not panic, and
-// what it returns must hang together.
+// FuzzOpen puts arbitrary bytes into each file that Open reads. Open must not fail for any but
+// run.json, must not panic, and what it returns must hang together.
 func FuzzOpen(f *testing.F) {
 	base := f.TempDir()
 	w := create(f, base)

@@ -1,7 +1,7 @@
 package record
 
-// heldLines is series.jsonl with the samples for which the disk had no room: they wait in memory until the store's files are gone.
-// It is not safe for concurrent use.
+// heldLines is series.jsonl with the samples for which the disk had no room: they wait in memory
+// until the store's files are gone. It is not safe for concurrent use.
 type heldLines struct {
 	*lines
 	held    []Sample // written before any later one

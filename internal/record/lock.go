@@ -14,9 +14,9 @@ import (
 	"assay/internal/owned"
 )
 
-// lock keeps a second process from writing into a run directory. The kernel gives it up when the process ends, however
-// that happens: a killed run leaves no stale lock behind. The file stays, since removing it would let two processes lock
-// two files of one name.
+// lock keeps a second process from writing into a run directory. The kernel gives it up when the
+// process ends, however that happens: a killed run leaves no stale lock behind. The file stays,
+// since removing it would let two processes lock two files of one name.
 type lock struct {
 	file *os.File
 	note *owned.Note // of what a kill leaves in the directory

@@ -66,8 +66,8 @@ func (p *Phase) firstMessage(outcomes ...string) string {
 	return ""
 }
 
-// ClockSlackNS is how far two clocks may differ over a length of time: a late look at the two explains
-// 2 ms, and a thousandth of the length changes no figure.
+// ClockSlackNS is how far two clocks may differ over a length of time: a late look at the two
+// explains 2 ms, and a thousandth of the length changes no figure.
 func ClockSlackNS(lengthNS float64) float64 { return max(2e6, lengthNS/1000) }
 
 // Marks returns what reading back says against ranking the trial.
@@ -92,8 +92,8 @@ func (f *FinalCheck) Marks() (marks []finding.Mark) {
 	return marks
 }
 
-// CountedMarks returns the marks that a trial's counts make, whatever it is marked for, and those of its
-// marks that counts can't tell. A directory whose counts show a fault is never ranked.
+// CountedMarks returns the marks that a trial's counts make, whatever it is marked for, and those
+// of its marks that counts can't tell. A directory whose counts show a fault is never ranked.
 func (t *Trial) CountedMarks() (marks []finding.Mark) {
 	for i := range t.Phases {
 		marks = append(marks, t.Phases[i].Marks()...)

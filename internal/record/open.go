@@ -13,11 +13,12 @@ import (
 	"assay/internal/spec"
 )
 
-// Open reads a run directory, which may be read-only, still be written to, or have been left in any state by a kill or a
-// full disk, or have been damaged or edited since. It writes nothing and reads nothing outside the directory: links, pipes
-// and devices are not followed. It fails only if the directory is not a run of Assay's, or one of a newer format;
-// everything else that is missing or not as it was written is in Run.Faults, and the rest is there. What is there has been
-// checked: references lead somewhere, counts add up, times go on.
+// Open reads a run directory, which may be read-only, still be written to, or have been left in any
+// state by a kill or a full disk, or have been damaged or edited since. It writes nothing and reads
+// nothing outside the directory: links, pipes and devices are not followed. It fails only if the
+// directory is not a run of Assay's, or one of a newer format; everything else that is missing or
+// not as it was written is in Run.Faults, and the rest is there. What is there has been checked:
+// references lead somewhere, counts add up, times go on.
 func Open(directory string) (*Run, error) {
 	files, err := openReader(directory)
 	if err != nil {
@@ -60,8 +61,9 @@ func (r *Run) unread(file, trial string, err error) {
 	r.fault(FaultUnreadable, file, trial, "it can't be read: "+err.Error())
 }
 
-// readPlan reads the experiment and the plan. If either is not the one that the run began with, its trials mean something
-// else than what was measured, and there are none. Trials that can't be are left out.
+// readPlan reads the experiment and the plan. If either is not the one that the run began with, its
+// trials mean something else than what was measured, and there are none. Trials that can't be are
+// left out.
 func (r *Run) readPlan(files reader) {
 	if !r.readSealed(files, experimentFile, &r.Experiment, func(sum string) bool { return sum == r.Header.Hash }) {
 		r.Experiment = spec.Experiment{}
@@ -159,8 +161,8 @@ func (r *Run) takeTrial(files reader, name string, trial *Trial) {
 	}
 }
 
-// readLines reads a file of JSON lines. Lines that are damaged are left out and told; a file that is not there is an
-// empty one.
+// readLines reads a file of JSON lines. Lines that are damaged are left out and told; a file that
+// is not there is an empty one.
 func readLines[T any](r *Run, files reader, name, trial string) []T {
 	data, err := files.read(name, linesBytesMax)
 	if err != nil {
@@ -208,7 +210,8 @@ func (r reader) readJSON(name string, value any) error {
 	return nil
 }
 
-// damaged adds the place to an error of encoding/json. line is the number of the first line of data.
+// damaged adds the place to an error of encoding/json. line is the number of the first line of
+// data.
 func damaged(path string, data []byte, line int, err error) error {
 	var offset int64
 	var syntax *json.SyntaxError

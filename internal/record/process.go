@@ -1,12 +1,14 @@
 package record
 
-// ofServer says whether the store is a server, whose figures must not be taken for complete without its own processes'.
+// ofServer says whether the store is a server, whose figures must not be taken for complete without
+// its own processes'.
 func (p *Process) ofServer() bool {
 	return p.ServerWhy != "" || p.ServerRSSMaxBytes != nil || p.ServerCPUSeconds != nil
 }
 
-// MemoryBytes returns the largest resident memory that the store took: the worker's and, of a server, the server's largest added to it, though the two
-// need not have been at one moment. Nil: not measured, also if only the worker's was.
+// MemoryBytes returns the largest resident memory that the store took: the worker's and, of a
+// server, the server's largest added to it, though the two need not have been at one moment. Nil:
+// not measured, also if only the worker's was.
 func (p *Process) MemoryBytes() *uint64 {
 	if !p.ofServer() {
 		return p.RSSMaxBytes
@@ -14,8 +16,8 @@ func (p *Process) MemoryBytes() *uint64 {
 	return plus(p.RSSMaxBytes, p.ServerRSSMaxBytes)
 }
 
-// CPU returns the CPU time in seconds that the store took: the worker's and, of a server, the server's. Nil: not measured, also if only the
-// worker's was.
+// CPU returns the CPU time in seconds that the store took: the worker's and, of a server, the
+// server's. Nil: not measured, also if only the worker's was.
 func (p *Process) CPU() *float64 {
 	if !p.ofServer() {
 		return p.CPUSeconds
@@ -23,8 +25,9 @@ func (p *Process) CPU() *float64 {
 	return plus(p.CPUSeconds, p.ServerCPUSeconds)
 }
 
-// WrittenBytes returns the host writes that the phase answers for, those of its drain included: what a store puts off to the time when nobody waits is as
-// much of its writing as the rest, and it is in the sizes. Nil: not measured.
+// WrittenBytes returns the host writes that the phase answers for, those of its drain included:
+// what a store puts off to the time when nobody waits is as much of its writing as the rest, and it
+// is in the sizes. Nil: not measured.
 func (p *Process) WrittenBytes() *uint64 {
 	if p.HostWriteBytesDrained != nil {
 		return p.HostWriteBytesDrained

@@ -15,8 +15,9 @@ type mounted struct {
 	note *owned.Note
 }
 
-// MountData mounts a file system of so many bytes in what DataDirectory made for the trial, and returns an empty directory in it for the
-// store's files, to use in place of DataDirectory's. RemoveData unmounts it.
+// MountData mounts a file system of so many bytes in what DataDirectory made for the trial, and
+// returns an empty directory in it for the store's files, to use in place of DataDirectory's.
+// RemoveData unmounts it.
 func (w *Writer) MountData(trial, by string, bytes int64) (directory string, err error) {
 	w.mu.Lock()
 	where, made := w.data[trial]

@@ -10,10 +10,10 @@ import (
 	"assay/internal/stat"
 )
 
-// Rates is the series of a phase: good operations a second, with what was sampled beside them. Kept are
-// the samples that it is of. A last sample of less than half the usual length is left out, for its rate
-// is mostly noise; so are those that end after the phase's time (0: it has none) was over by half a
-// sample, when no operation begins any more.
+// Rates is the series of a phase: good operations a second, with what was sampled beside them. Kept
+// are the samples that it is of. A last sample of less than half the usual length is left out, for
+// its rate is mostly noise; so are those that end after the phase's time (0: it has none) was over
+// by half a sample, when no operation begins any more.
 func Rates(samples []Sample, phase string, limit time.Duration) (s analyze.Series, kept []Sample) {
 	var lengths []float64
 	for _, sample := range samples {

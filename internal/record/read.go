@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The most bytes that are read of a file. The largest real ones, series of a day's trial, have 100 MB.
+// The most bytes that are read of a file. The largest real ones, series of a day's trial, have 100
+// MB.
 const (
 	smallBytesMax = 1 << 20   // run.json, digests
 	plainBytesMax = 64 << 20  // experiment, plan, environment, trial.json
@@ -22,7 +23,8 @@ const (
 // errNotPlain says that something stands where a regular file belongs.
 var errNotPlain = errors.New("not a regular file")
 
-// reader reads the files of a run directory, and nothing else: no symbolic link, pipe or device on the way is followed.
+// reader reads the files of a run directory, and nothing else: no symbolic link, pipe or device on
+// the way is followed.
 type reader struct{ root *os.Root }
 
 func openReader(directory string) (reader, error) {

@@ -483,7 +483,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// Once something was removed, what a full disk had kept back is there, in its order, and so is the reserve.
+// Once something was removed, what a full disk had kept back is there, in its order, and so is the
+// reserve.
 func TestRoomIsMadeOnAFullDisk(t *testing.T) {
 	const samples, wide = 50, 1000 // more than what the last page of the file has room for
 	for name, roomAt := range map[string]int{"after the last sample": samples, "between samples": samples / 2} {
@@ -548,7 +549,8 @@ func TestRoomIsMadeOnAFullDisk(t *testing.T) {
 	}
 }
 
-// makeRoom removes what others had filled the disk with, and looks at what EnsureRoom says before and after.
+// makeRoom removes what others had filled the disk with, and looks at what EnsureRoom says before
+// and after.
 func makeRoom(t *testing.T, w *record.Writer, disk, others string) {
 	t.Helper()
 	err := w.EnsureRoom("")

@@ -2,8 +2,9 @@ package record
 
 import "assay/internal/host"
 
-// Resource returns the value of a series of [host.Catalogue] in this sample, in the series' own unit, whether it stands in Resources or in a
-// field. False: it was not measured, or not read for this sample. Costly series are read more seldom than samples are taken.
+// Resource returns the value of a series of [host.Catalogue] in this sample, in the series' own
+// unit, whether it stands in Resources or in a field. False: it was not measured, or not read for
+// this sample. Costly series are read more seldom than samples are taken.
 func (s Sample) Resource(name string) (value float64, measured bool) {
 	switch name {
 	case "worker.cpu":
@@ -49,7 +50,8 @@ func pointed(p *float64) (float64, bool) {
 	return *p, true
 }
 
-// ResourcesOf returns the series of [host.Catalogue] that have at least one value in the samples, in the catalogue's order.
+// ResourcesOf returns the series of [host.Catalogue] that have at least one value in the samples,
+// in the catalogue's order.
 func ResourcesOf(samples []Sample) []host.Series {
 	var present []host.Series
 	for _, series := range host.Catalogue {

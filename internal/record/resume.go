@@ -12,10 +12,10 @@ import (
 	"assay/internal/plan"
 )
 
-// Resume opens a run directory to do the trials that have no result yet, or were interrupted; left holds them in the
-// plan's order, and is empty if there is nothing to do. What such trials had recorded is moved aside, to
-// trials/ID.interrupted-N. An experiment that is not the one that the run began with is refused. The directory stays locked
-// until [Writer.Close].
+// Resume opens a run directory to do the trials that have no result yet, or were interrupted; left
+// holds them in the plan's order, and is empty if there is nothing to do. What such trials had
+// recorded is moved aside, to trials/ID.interrupted-N. An experiment that is not the one that the
+// run began with is refused. The directory stays locked until [Writer.Close].
 func Resume(directory string) (w *Writer, left []plan.Trial, err error) {
 	if _, err := readHeader(directory); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -56,7 +56,8 @@ func Resume(directory string) (w *Writer, left []plan.Trial, err error) {
 	return w, left, nil
 }
 
-// noteKill records that the run before this one was ended without a word, and when it last wrote something.
+// noteKill records that the run before this one was ended without a word, and when it last wrote
+// something.
 func (w *Writer) noteKill(run *Run) error {
 	if len(run.Events) > 0 {
 		last := run.Events[len(run.Events)-1]
@@ -127,8 +128,9 @@ func moveAside(directory, id string) error {
 	}
 }
 
-// CleanRun removes from the directory of a run that was killed what only a run under way needs: the reserve, and files that were
-// to be renamed when they were whole. What was recorded stays, for reports and for --resume.
+// CleanRun removes from the directory of a run that was killed what only a run under way needs: the
+// reserve, and files that were to be renamed when they were whole. What was recorded stays, for
+// reports and for --resume.
 func CleanRun(directory string) error {
 	if info, err := os.Lstat(filepath.Join(directory, lockFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil // it is gone, or was not begun

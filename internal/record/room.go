@@ -25,9 +25,10 @@ const (
 	roomBytes    = 1 << 20 // beyond the reserve: less than that, and a trial would end before it told anything
 )
 
-// EnsureRoom sets the reserve aside again, if it was given up, and makes sure that the run directory and the data root ("": the run directory)
-// have room for another trial. It is called while no trial has data, so that an error for which IsFull holds means: somebody else fills the disk.
-// What it tries out leaves no name behind.
+// EnsureRoom sets the reserve aside again, if it was given up, and makes sure that the run
+// directory and the data root ("": the run directory) have room for another trial. It is called
+// while no trial has data, so that an error for which IsFull holds means: somebody else fills the
+// disk. What it tries out leaves no name behind.
 func (w *Writer) EnsureRoom(dataRoot string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,8 +49,8 @@ func (w *Writer) EnsureRoom(dataRoot string) error {
 	return fmt.Errorf("look for room on the disk of %s: %w", full, err)
 }
 
-// makeReserve makes a file whose only use is to be removed when the disk is full, so that a last trial.json and the last
-// events can still be written. One that is there is kept.
+// makeReserve makes a file whose only use is to be removed when the disk is full, so that a last
+// trial.json and the last events can still be written. One that is there is kept.
 func makeReserve(directory string) error {
 	path := filepath.Join(directory, reserveFile)
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|unix.O_NOFOLLOW, 0o644)

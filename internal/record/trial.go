@@ -1,5 +1,5 @@
-// Package record is the run directory: append-only while trials run, and complete enough that reports, comparisons and
-// findings need nothing else. docs/run-directory.md describes every file.
+// Package record is the run directory: append-only while trials run, and complete enough that
+// reports, comparisons and findings need nothing else. docs/run-directory.md describes every file.
 package record
 
 import (
@@ -47,14 +47,16 @@ type Trial struct {
 
 	QuotaMount *QuotaMount `json:"quota_mount,omitempty"` // nil: the store's files stood on the file system of environment.json, or it has none
 
-	// What a full disk kept from being recorded. Operations and phases are counted elsewhere: they are whole.
+	// What a full disk kept from being recorded. Operations and phases are counted elsewhere: they
+	// are whole.
 	SamplesMissing  uint64 `json:"samples_missing,omitempty"`   // lines that series.jsonl lacks
 	LogBytesMissing uint64 `json:"log_bytes_missing,omitempty"` // bytes that worker.log lacks, below its limit
 
 	NotMeasured map[string]string `json:"not_measured,omitempty"` // series of host.Catalogue that this trial's samples lack, or lack from some moment on → why
 }
 
-// Memory is what memory the trial might use, page cache included, and what it did with its limit. A nil pointer: not measured, or no limit.
+// Memory is what memory the trial might use, page cache included, and what it did with its limit. A
+// nil pointer: not measured, or no limit.
 type Memory struct {
 	Bytes      *uint64 `json:"bytes"`                 // the limit or, without one, the machine's memory (or that of the container that all of Assay is in)
 	LimitBytes *uint64 `json:"limit_bytes,omitempty"` // the limit that was set
@@ -63,7 +65,8 @@ type Memory struct {
 	Kills      *uint64 `json:"kills,omitempty"`       // processes of the trial that the kernel killed because no room could be made
 }
 
-// QuotaMount is the file system of its own that a trial's store had, of the size of the cell's disk quota.
+// QuotaMount is the file system of its own that a trial's store had, of the size of the cell's disk
+// quota.
 type QuotaMount struct {
 	FileSystem  string `json:"filesystem"`        // ext4 or tmpfs
 	By          string `json:"by"`                // host.QuotaLoop or host.QuotaTmpfs
@@ -95,12 +98,14 @@ type Phase struct {
 	HandleWaitNS  uint64 `json:"handle_wait_ns,omitempty"`
 	HandlesOpened uint64 `json:"handles_opened,omitempty"`
 	LatenessMaxNS uint64 `json:"lateness_max_ns,omitempty"` // of dispatch: open load
-	// Late are the operations of open load that began late, by how late: word k counts those from 2^(7+2k) ns on and below
-	// four times that, the last one all from 2^23 ns on. Nil: not measured, or closed load.
+	// Late are the operations of open load that began late, by how late: word k counts those from
+	// 2^(7+2k) ns on and below four times that, the last one all from 2^23 ns on. Nil: not
+	// measured, or closed load.
 	Late     []uint64 `json:"late,omitempty"`
 	NotBegun uint64   `json:"not_begun,omitempty"` // operations of open load that were due before the end and never begun: no latency has them
-	// BehindNS is by how much open load was behind its schedule at the end: the end, less the due time of the first operation that some
-	// thread had not begun; where all were begun, less that of the last one. 0: it was not, or closed load.
+	// BehindNS is by how much open load was behind its schedule at the end: the end, less the due
+	// time of the first operation that some thread had not begun; where all were begun, less that
+	// of the last one. 0: it was not, or closed load.
 	BehindNS uint64 `json:"behind_ns,omitempty"`
 
 	Runtime map[string]float64 `json:"runtime,omitempty"` // what the worker's language tells: alloc_bytes, allocs, gc_pause_ns …
@@ -119,7 +124,8 @@ type Phase struct {
 // Ending is why a phase ended.
 type Ending string
 
-// The endings. Quota and disk full are outcomes, not mistakes: everything that was counted until then holds.
+// The endings. Quota and disk full are outcomes, not mistakes: everything that was counted until
+// then holds.
 const (
 	EndedDuration    Ending = "duration"     // its time was over
 	EndedOperations  Ending = "operations"   // all its operations were done
@@ -151,8 +157,8 @@ type Operation struct {
 	BytesWritten uint64 `json:"bytes_written"` // keys and values that the store acknowledged
 	BytesRead    uint64 `json:"bytes_read"`
 	Items        uint64 `json:"items,omitempty"` // records scanned, members of batches
-	// ItemsOwed are the fewest records that the operations that were ok can have scanned, found or counted, by the trace and what was certainly
-	// there all through the phase. Nil: not known.
+	// ItemsOwed are the fewest records that the operations that were ok can have scanned, found or
+	// counted, by the trace and what was certainly there all through the phase. Nil: not known.
 	ItemsOwed *uint64 `json:"items_owed,omitempty"`
 
 	MaxNS uint64 `json:"max_ns"` // exact
@@ -166,9 +172,11 @@ type History struct {
 	Sample  int    `json:"sample"`  // keys
 	Records uint64 `json:"records"` // operations on them that were recorded
 	Dropped uint64 `json:"dropped"` // that found no room: the history ends before the phase
-	// CompleteNS is the moment up to which every operation on these keys is recorded, since the phase's start; nil: to its end.
+	// CompleteNS is the moment up to which every operation on these keys is recorded, since the
+	// phase's start; nil: to its end.
 	CompleteNS *int64 `json:"complete_ns,omitempty"`
-	// Eventual: the store promises no more than that a read returns some acknowledged value, so that stale reads are no fault.
+	// Eventual: the store promises no more than that a read returns some acknowledged value, so
+	// that stale reads are no fault.
 	Eventual bool `json:"eventual,omitempty"`
 
 	history.Consistency
@@ -179,8 +187,8 @@ func (o Operation) Done() uint64 {
 	return o.OK + o.Miss + o.Lost + o.Conflict + o.Wrong + o.Errors + o.Timeout
 }
 
-// Good returns the operations that ended well: a rate counts them. A conflict is an answer to an operation that asks for one; any other that
-// ends so was refused, and is work that was not done.
+// Good returns the operations that ended well: a rate counts them. A conflict is an answer to an
+// operation that asks for one; any other that ends so was refused, and is work that was not done.
 func (o Operation) Good() uint64 {
 	if operation, _ := trace.ParseOperation(o.Name); operation.Conditional() {
 		return o.OK + o.Miss + o.Conflict
@@ -208,8 +216,8 @@ type Sizes struct {
 	DataToMemory *float64 `json:"data_to_memory"` // logical bytes ÷ Trial.Memory.Bytes
 }
 
-// Process is what the worker process used during the phase and, of servers under test, what their processes did. A nil pointer: not
-// measured.
+// Process is what the worker process used during the phase and, of servers under test, what their
+// processes did. A nil pointer: not measured.
 type Process struct {
 	CPUSeconds    *float64 `json:"cpu_seconds"`
 	RSSMaxBytes   *uint64  `json:"rss_max_bytes"`
@@ -221,7 +229,8 @@ type Process struct {
 	HostWriteSource       string  `json:"host_write_source,omitempty"`        // WritesOfProcess, WritesOfDisk or WritesOfServer; "": not measured
 	HostWriteWhy          string  `json:"host_write_not_measured,omitempty"`  // why it was not measured; "" if it was
 
-	// Of the server under test, the processes below it included; several servers together. See MemoryBytes and CPU.
+	// Of the server under test, the processes below it included; several servers together. See
+	// MemoryBytes and CPU.
 	ServerCPUSeconds    *float64 `json:"server_cpu_seconds,omitempty"`
 	ServerRSSMaxBytes   *uint64  `json:"server_rss_max_bytes,omitempty"`
 	ServerSharedWhy     string   `json:"server_shared_not_measured,omitempty"` // why what its processes share is in ServerRSSMaxBytes once for each, but for RssShmem; "": once
@@ -256,7 +265,8 @@ type Syncs struct {
 	Why          string  `json:"not_measured,omitempty"` // why not; "": it was
 }
 
-// Machine is how much of the machine a phase had to do without. A nil pointer: not measured, and NotMeasured says why.
+// Machine is how much of the machine a phase had to do without. A nil pointer: not measured, and
+// NotMeasured says why.
 type Machine struct {
 	Seconds float64 `json:"seconds"` // between the readings that all of this comes from: the phase, and what it took to begin and end it
 
@@ -270,7 +280,8 @@ type Machine struct {
 	HeatSeconds *float64 `json:"heat_seconds,omitempty"` // for how long the hottest core or package slowed down; nil as well where only events are counted
 	HeatEvents  *uint64  `json:"heat_events,omitempty"`  // how often it did
 
-	// NotMeasured are "foreign", "steal", "quota" and "heat" → why it is not known, or not closely enough to tell whether it was too much.
+	// NotMeasured are "foreign", "steal", "quota" and "heat" → why it is not known, or not closely
+	// enough to tell whether it was too much.
 	NotMeasured map[string]string `json:"not_measured,omitempty"`
 }
 
@@ -288,8 +299,8 @@ type FinalCheck struct {
 	Examples []string `json:"examples,omitempty"`
 }
 
-// Sample is one line of trials/ID/series.jsonl: what happened since the sample before. Rates are per second of Seconds.
-// A field that could not be measured is absent.
+// Sample is one line of trials/ID/series.jsonl: what happened since the sample before. Rates are
+// per second of Seconds. A field that could not be measured is absent.
 type Sample struct {
 	Phase      string             `json:"phase"`
 	At         float64            `json:"t"`  // seconds since the phase began, at the sample's end
@@ -313,5 +324,6 @@ type Sample struct {
 	Resources  map[string]float64 `json:"res,omitempty"`     // series of host.Catalogue by name, but those that have a field here; see Sample.Resource
 }
 
-// Environment is the machine and the programs, sealed when the run begins: environment.json. "" or 0: not known.
+// Environment is the machine and the programs, sealed when the run begins: environment.json. "" or
+// 0: not known.
 type Environment = host.Environment

@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-// TrialWriter writes one trial's directory. Its methods may be called from several goroutines; none may be after End.
+// TrialWriter writes one trial's directory. Its methods may be called from several goroutines; none
+// may be after End.
 type TrialWriter struct {
 	run *Writer
 	id  string
@@ -18,16 +19,18 @@ type TrialWriter struct {
 	log    boundedLog
 }
 
-// Sample appends one line to series.jsonl. An error for which IsFull holds says that the trial can't go on; the sample is kept in memory
-// then, and written by a later call or by End, if there is room.
+// Sample appends one line to series.jsonl. An error for which IsFull holds says that the trial
+// can't go on; the sample is kept in memory then, and written by a later call or by End, if there
+// is room.
 func (t *TrialWriter) Sample(s Sample) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.series.add(s)
 }
 
-// Log returns the trial's worker.log. Writing to it never fails, so that a worker is not stopped by its log: what is
-// above 16 MiB is dropped, what a full disk does not take is kept in memory for End, and other errors of the disk are reported by End.
+// Log returns the trial's worker.log. Writing to it never fails, so that a worker is not stopped by
+// its log: what is above 16 MiB is dropped, what a full disk does not take is kept in memory for
+// End, and other errors of the disk are reported by End.
 func (t *TrialWriter) Log() io.Writer { return &t.log }
 
 // LogEnd returns the last bytes that were written to the log, at most so many.
@@ -40,8 +43,9 @@ func (t *TrialWriter) MetFullDisk() bool {
 	return t.series.metFull || t.log.metFullDisk()
 }
 
-// End writes what a full disk had kept back, then digests and trial.json, and closes the trial's files. The result's Plan, and what of samples and log
-// is missing, are filled in. Until trial.json stands there whole, the trial has not ended. An error may also be about the samples or the log
+// End writes what a full disk had kept back, then digests and trial.json, and closes the trial's
+// files. The result's Plan, and what of samples and log is missing, are filled in. Until trial.json
+// stands there whole, the trial has not ended. An error may also be about the samples or the log
 // alone; trial.json is then there all the same.
 func (t *TrialWriter) End(result *Trial) error {
 	t.mu.Lock()
@@ -70,7 +74,8 @@ func (t *TrialWriter) End(result *Trial) error {
 	return nil
 }
 
-// Abandon closes the trial's files without a result: the trial counts as interrupted, and --resume does it again.
+// Abandon closes the trial's files without a result: the trial counts as interrupted, and --resume
+// does it again.
 func (t *TrialWriter) Abandon() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -13,7 +13,8 @@ import (
 	"assay/internal/plan"
 )
 
-// Writer writes a run directory while the run goes on. Its methods may be called from several goroutines.
+// Writer writes a run directory while the run goes on. Its methods may be called from several
+// goroutines.
 type Writer struct {
 	directory string
 	header    Header
@@ -62,8 +63,8 @@ func (w *Writer) Event(kind, trial, text string) error {
 	return w.withReserve(func() error { return w.events.add(event) })
 }
 
-// Extend adds trials to the plan. The digest of the new plan is written first, and that of the old one kept, so that a kill
-// between the two files leaves a whole run.
+// Extend adds trials to the plan. The digest of the new plan is written first, and that of the old
+// one kept, so that a kill between the two files leaves a whole run.
 func (w *Writer) Extend(more []plan.Trial) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,8 +125,8 @@ func (w *Writer) withReserve(write func() error) error {
 	return err
 }
 
-// Close ends the writing and unlocks the directory. Record [EventEnded] or [EventInterrupted] before it: a run without either
-// was killed.
+// Close ends the writing and unlocks the directory. Record [EventEnded] or [EventInterrupted]
+// before it: a run without either was killed.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -139,7 +140,8 @@ func trialDirectory(directory, id string) string {
 	return filepath.Join(directory, trialsDirectory, id)
 }
 
-// TrialStarted makes the trial's directory. A trial that is not in the plan, or that was started before, is an error.
+// TrialStarted makes the trial's directory. A trial that is not in the plan, or that was started
+// before, is an error.
 func (w *Writer) TrialStarted(id string) (*TrialWriter, error) {
 	if _, planned := w.planned(id); !planned {
 		return nil, fmt.Errorf("start trial %s: it is not in the plan", id)

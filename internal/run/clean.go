@@ -17,8 +17,8 @@ type Cleaned struct {
 	Failed  []error  // what is left as it is
 }
 
-// CleanLeft removes what killed runs of this user have left, each by its note: processes, file systems, cgroups, data
-// directories, temporary files. It touches nothing whose owner lives.
+// CleanLeft removes what killed runs of this user have left, each by its note: processes, file
+// systems, cgroups, data directories, temporary files. It touches nothing whose owner lives.
 func CleanLeft() (c Cleaned) {
 	if ended := child.EndLeft(); len(ended) > 0 {
 		c.Removed = append(c.Removed, fmt.Sprintf("processes of workers and servers: %d", len(ended)))

@@ -16,8 +16,9 @@ import (
 	"assay/internal/record"
 )
 
-// A conductor is killed when a file appears, which is as near to each step as can be had from outside. The next run, or
-// assay doctor --clean, leaves nothing of it: no mount, loop device, cgroup, process, temporary file or data.
+// A conductor is killed when a file appears, which is as near to each step as can be had from
+// outside. The next run, or assay doctor --clean, leaves nothing of it: no mount, loop device,
+// cgroup, process, temporary file or data.
 func TestNothingIsLeftOfAKilledConductor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills ten runs")
@@ -65,7 +66,8 @@ func TestNothingIsLeftOfAKilledConductor(t *testing.T) {
 			groups := groupsOf(t, command.Process.Pid)
 			_ = command.Process.Kill()
 			<-ended
-			// The worker dies with its conductor, but not in the same moment, and the other tests clean, too.
+			// The worker dies with its conductor, but not in the same moment, and the other tests
+			// clean, too.
 			var c Cleaned
 			for began := time.Now(); time.Since(began) < 30*time.Second; time.Sleep(10 * time.Millisecond) {
 				c = CleanLeft()
@@ -107,7 +109,8 @@ func unfinished(directory string) (left []string) {
 	return left
 }
 
-// groupsOf returns the cgroups that the workers of a conductor are in, if they have one of their own.
+// groupsOf returns the cgroups that the workers of a conductor are in, if they have one of their
+// own.
 func groupsOf(t *testing.T, conductor int) (paths []string) {
 	for _, pid := range childrenOf(t, conductor) {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))

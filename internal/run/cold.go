@@ -9,13 +9,14 @@ import (
 	"assay/internal/spec"
 )
 
-// cold says if the store's files are to be dropped from the page cache before measured phases. Stores without files here
-// have none, so that nothing is asked of them.
+// cold says if the store's files are to be dropped from the page cache before measured phases.
+// Stores without files here have none, so that nothing is asked of them.
 func (t *trial) cold() bool { return t.run.experiment.Cache == spec.CacheCold && t.data != "" }
 
-// chill makes a measured phase of a cold experiment begin with none of the store's files in the page cache, and returns what
-// stayed there all the same; nil where nothing was dropped. What the store holds in its own process stays: it was opened after
-// the load, and closing it again would lose the traces that its values are checked against.
+// chill makes a measured phase of a cold experiment begin with none of the store's files in the
+// page cache, and returns what stayed there all the same; nil where nothing was dropped. What the
+// store holds in its own process stays: it was opened after the load, and closing it again would
+// lose the traces that its values are checked against.
 func (t *trial) chill(p *record.Phase) (*host.PageCache, error) {
 	if !p.Measured || !t.cold() {
 		return nil, nil

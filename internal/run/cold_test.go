@@ -10,7 +10,8 @@ import (
 	"assay/internal/record"
 )
 
-// A cold experiment drops the pages before each measured phase, and says what was left; a warm one does not.
+// A cold experiment drops the pages before each measured phase, and says what was left; a warm one
+// does not.
 func TestColdPhasesSayWhatWasLeftInThePageCache(t *testing.T) {
 	for _, cache := range []string{"warm", "cold"} {
 		t.Run(cache, func(t *testing.T) {

@@ -13,8 +13,9 @@ import (
 	"assay/store"
 )
 
-// valueRatios measures what general compressors make of the experiment's values. Where all cells have values of one shape, it is in
-// all; where they don't, in byShape, under the length of the values.
+// valueRatios measures what general compressors make of the experiment's values. Where all cells
+// have values of one shape, it is in all; where they don't, in byShape, under the length of the
+// values.
 func valueRatios(e *spec.Experiment) (all map[string]float64, byShape map[string]map[string]float64) {
 	shapes := valueShapes(e)
 	if len(shapes) == 1 {
@@ -27,8 +28,8 @@ func valueRatios(e *spec.Experiment) (all map[string]float64, byShape map[string
 	return nil, byShape
 }
 
-// lengths are those that values of one shape have, each as often as it comes among a thousand. Of records with columns, whose length their columns
-// give, there are none.
+// lengths are those that values of one shape have, each as often as it comes among a thousand. Of
+// records with columns, whose length their columns give, there are none.
 type lengths []int
 
 // valueShapes returns the distinct shapes of values that the cells have.
@@ -48,7 +49,8 @@ func valueShapes(e *spec.Experiment) []lengths {
 	return shapes
 }
 
-// mixture returns lengths in the proportion of their weights, spread evenly: each time the one that is furthest behind its share.
+// mixture returns lengths in the proportion of their weights, spread evenly: each time the one that
+// is furthest behind its share.
 func mixture(sizes []spec.Size) lengths {
 	const inAll = 1000
 	weights := 0.0
@@ -70,7 +72,8 @@ func mixture(sizes []spec.Size) lengths {
 	return mixed
 }
 
-// compressedShares measures values of one shape in the blocks that stores compress: compressed size ÷ size of 4 KiB blocks.
+// compressedShares measures values of one shape in the blocks that stores compress: compressed size
+// ÷ size of 4 KiB blocks.
 func compressedShares(e *spec.Experiment, shape lengths) map[string]float64 {
 	const blockBytes, sampleBytes = 4096, 1 << 20
 	record, longest := e.Values.Record(), store.ColumnBytesMax

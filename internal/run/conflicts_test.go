@@ -8,7 +8,8 @@ import (
 	"assay/storetest/misbehave"
 )
 
-// A store in which writes conflict is not said to have lost what it refused to write: neither where phases read it, nor at the end.
+// A store in which writes conflict is not said to have lost what it refused to write: neither where
+// phases read it, nor at the end.
 func TestRefusedWritesAreNotLost(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "run")
 	text := experiment(misbehave.Conflicts, own(), "threads: 2", "threads: 4", "batch: 20", "batch: 2", "records: 200", "records: 2000", "operations: 400", "operations: 4000",

@@ -8,11 +8,11 @@ import (
 	"assay/store"
 )
 
-// A sync that a write waits for ends within that write. Each thread has one write under way, so a flush of
-// the disk covers one write a thread at most, however a store groups its commits: threads × flushes bounds
-// the writes that can be durable. Flushes of other programs are counted too, so that this accuses nobody
-// falsely, and a store that never syncs is found out wherever it acknowledges more than
-// syncsSlack × threads × (flushes of everything else + syncsSpare).
+// A sync that a write waits for ends within that write. Each thread has one write under way, so a
+// flush of the disk covers one write a thread at most, however a store groups its commits: threads
+// × flushes bounds the writes that can be durable. Flushes of other programs are counted too, so
+// that this accuses nobody falsely, and a store that never syncs is found out wherever it
+// acknowledges more than syncsSlack × threads × (flushes of everything else + syncsSpare).
 const (
 	syncsSlack = 2
 	syncsSpare = 16
@@ -54,8 +54,8 @@ func (t *trial) syncsNow() (s syncsDone) {
 	return s
 }
 
-// syncsOf holds the writes that a phase acknowledged against what the disk did since it began; nil where
-// the phase promises nothing.
+// syncsOf holds the writes that a phase acknowledged against what the disk did since it began; nil
+// where the phase promises nothing.
 func (t *trial) syncsOf(p *record.Phase, before syncsDone) *record.Syncs {
 	if t.syncs == nil && t.syncsWhy == "" || p.Load || p.Threads == 0 {
 		return nil
@@ -78,8 +78,8 @@ func (t *trial) syncsOf(p *record.Phase, before syncsDone) *record.Syncs {
 	return s
 }
 
-// syncedWrites are the operations of a phase that changed something for certain. A delete may have found
-// nothing where the store does not tell.
+// syncedWrites are the operations of a phase that changed something for certain. A delete may have
+// found nothing where the store does not tell.
 func syncedWrites(p *record.Phase) (n uint64) {
 	for _, o := range p.Operations {
 		if code, _ := trace.ParseOperation(o.Name); code.Changes() && code != trace.Delete {

@@ -56,8 +56,8 @@ func diskCounts(t *testing.T, directory string) {
 	}
 }
 
-// The attacker keeps everything in memory and says that each write survives a power cut. Another program
-// that syncs all the time does not hide it.
+// The attacker keeps everything in memory and says that each write survives a power cut. Another
+// program that syncs all the time does not hide it.
 func TestAClassThatNeedsSyncsIsHeldAgainstThem(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -12,8 +12,9 @@ import (
 
 const finalCheckNumber = 255
 
-// finalCheck reads records back and holds each against the writes that were acknowledged: what is absent is lost, what is older
-// is stale. It reads as many records as the experiment says, drawn at random.
+// finalCheck reads records back and holds each against the writes that were acknowledged: what is
+// absent is lost, what is older is stale. It reads as many records as the experiment says, drawn at
+// random.
 func (t *trial) finalCheck(ctx context.Context) error {
 	e := t.run.experiment
 	if e.VerifyRecords == 0 || t.store.Description.Kind == store.None {

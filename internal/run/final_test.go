@@ -11,7 +11,8 @@ import (
 	"assay/storetest/misbehave"
 )
 
-// sameKeys has no load: threads upsert the same keys in one of the orders, and nothing ever reads them but the final check.
+// sameKeys has no load: threads upsert the same keys in one of the orders, and nothing ever reads
+// them but the final check.
 func sameKeys(driver, order, verify string) string {
 	return strings.NewReplacer("DRIVER", driver, "ORDER", order, "VERIFY", verify, "WORKER", own()).Replace(`name: same-keys
 stores: [{driver: DRIVER, worker: WORKER}]

@@ -10,8 +10,9 @@ import (
 	"assay/internal/record"
 )
 
-// roomAfterFullDisk looks, once the files of a trial that met a full disk are gone, if that made room. The error is that others fill the disk:
-// the trial then tells nothing of its store, and no other can be run.
+// roomAfterFullDisk looks, once the files of a trial that met a full disk are gone, if that made
+// room. The error is that others fill the disk: the trial then tells nothing of its store, and no
+// other can be run.
 func (t *trial) roomAfterFullDisk() error {
 	if !t.full && !t.writer.MetFullDisk() {
 		return nil
@@ -32,8 +33,8 @@ func (t *trial) noteFree() {
 
 func (t *trial) dataDisk() string { return cmp.Or(t.run.options.DataRoot, t.run.options.Directory) }
 
-// tellWhatOthersTook adds to the marks of a full disk that it was not the store alone that filled it. A tenth of what was free may be the
-// run's own files, or what a file system keeps for itself.
+// tellWhatOthersTook adds to the marks of a full disk that it was not the store alone that filled
+// it. A tenth of what was free may be the run's own files, or what a file system keeps for itself.
 func (t *trial) tellWhatOthersTook() {
 	free, err := host.FreeBytes(t.dataDisk())
 	if err != nil || free >= t.freeBefore-t.freeBefore/10 {
@@ -45,16 +46,17 @@ func (t *trial) tellWhatOthersTook() {
 	}
 }
 
-// meetFullDisk ends a phase whose samples found no room. They are kept until the store's files are gone. The final check goes on: it writes no
-// more than them, and one that is cut short says nothing.
+// meetFullDisk ends a phase whose samples found no room. They are kept until the store's files are
+// gone. The final check goes on: it writes no more than them, and one that is cut short says
+// nothing.
 func (w *watched) meetFullDisk() {
 	if w.result.Number != finalCheckNumber {
 		w.stop(record.EndedDiskFull)
 	}
 }
 
-// markFull marks the trial, in the phase that was the last to end, as one that met a full disk. The mark stands before the others of the phase,
-// whose cause it is.
+// markFull marks the trial, in the phase that was the last to end, as one that met a full disk. The
+// mark stands before the others of the phase, whose cause it is.
 func (t *trial) markFull(full finding.Message) {
 	if slices.ContainsFunc(t.result.Marks, isFullMark) {
 		return // the phase that met it first is the one that tells
@@ -72,11 +74,13 @@ func (t *trial) markFull(full finding.Message) {
 
 func isFullMark(m finding.Mark) bool { return m.Fault() == finding.FaultDiskFull }
 
-// logEndBytes is how much of the worker's log is looked through: more than the stacks of a Go program that dies.
+// logEndBytes is how much of the worker's log is looked through: more than the stacks of a Go
+// program that dies.
 const logEndBytes = 1 << 20
 
-// logSaysFull says if the worker's log tells of a full disk. Its last words may not: an engine that panics because its log can't be
-// written may die in its own deferred functions, before the panic's text is printed, but after it has complained of its other files.
+// logSaysFull says if the worker's log tells of a full disk. Its last words may not: an engine that
+// panics because its log can't be written may die in its own deferred functions, before the panic's
+// text is printed, but after it has complained of its other files.
 func (t *trial) logSaysFull() bool {
 	text, err := t.writer.LogEnd(logEndBytes)
 	if err != nil {

@@ -24,7 +24,8 @@ import (
 	"assay/internal/verdict"
 )
 
-// smallDisk mounts a file system of so many bytes, as a quota is mounted: ext4, where there are loop devices.
+// smallDisk mounts a file system of so many bytes, as a quota is mounted: ext4, where there are
+// loop devices.
 func smallDisk(t *testing.T, bytes int64) string {
 	t.Helper()
 	q := host.QuotaMount{By: mountable(t), Directory: t.TempDir(), Bytes: bytes}
@@ -67,7 +68,8 @@ func reported(t *testing.T, run *record.Run) string {
 
 func lastEvent(run *record.Run) string { return run.Events[len(run.Events)-1].Kind }
 
-// The stores fill the disk that the run directory stands on, too: each trial ends, and the run goes on.
+// The stores fill the disk that the run directory stands on, too: each trial ends, and the run goes
+// on.
 func TestAFullDiskEndsTheTrialNotTheRun(t *testing.T) {
 	t.Parallel()
 	for class, drivers := range map[string][]string{"D1": {"bbolt", "goleveldb"}, "D0": {"pebble"}} { // pebble has an A/A arm beside it
@@ -118,7 +120,8 @@ func TestAFullDiskEndsTheTrialNotTheRun(t *testing.T) {
 				if trial.Marks[0].Params["others_took"] != nil {
 					t.Errorf("%s: nothing else took the disk, but: %v", planned.ID, trial.Marks[0])
 				}
-				// The series tells of the phase to its end, and of no more operations than there were.
+				// The series tells of the phase to its end, and of no more operations than there
+				// were.
 				var sampled uint64
 				for _, s := range run.Series[planned.ID] {
 					if s.Phase == "insert" {
@@ -136,7 +139,8 @@ func TestAFullDiskEndsTheTrialNotTheRun(t *testing.T) {
 	}
 }
 
-// fill takes all room of a disk until it is told to stop, even room that is made meanwhile. stop removes what it wrote.
+// fill takes all room of a disk until it is told to stop, even room that is made meanwhile. stop
+// removes what it wrote.
 func fill(t *testing.T, disk string) (stop func()) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(disk, "foreign"))
@@ -181,8 +185,8 @@ func fill(t *testing.T, disk string) (stop func()) {
 	}
 }
 
-// Something that is not Assay's fills the disk of the run directory: there is nothing to remove that would help. The run ends and says so;
-// once there is room, it goes on.
+// Something that is not Assay's fills the disk of the run directory: there is nothing to remove
+// that would help. The run ends and says so; once there is room, it goes on.
 func TestADiskThatOthersFillEndsTheRun(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{"run directory", "data root"} {
@@ -292,7 +296,8 @@ func TestTheLogIsLookedThrough(t *testing.T) {
 	}
 }
 
-// Samples that find no room end a phase, but not the final check, which tells nothing if it is cut short.
+// Samples that find no room end a phase, but not the final check, which tells nothing if it is cut
+// short.
 func TestSamplesWithoutRoomEndThePhase(t *testing.T) {
 	t.Parallel()
 	for number, want := range map[int]record.Ending{1: record.EndedDiskFull, finalCheckNumber: ""} {

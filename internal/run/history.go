@@ -14,13 +14,14 @@ import (
 // The sample of keys whose history is recorded.
 const (
 	historyKeys = 256
-	// historyRecordsMax bounds the records of a phase over all threads, 32 bytes each; historyThreadMax those of one thread.
+	// historyRecordsMax bounds the records of a phase over all threads, 32 bytes each;
+	// historyThreadMax those of one thread.
 	historyRecordsMax = 1 << 19
 	historyThreadMax  = 1 << 17
 )
 
-// recordKeys chooses the keys whose history the phase records, and marks their entries. All arms of a cell have the same trace, so that
-// recording costs them the same.
+// recordKeys chooses the keys whose history the phase records, and marks their entries. All arms of
+// a cell have the same trace, so that recording costs them the same.
 func (t *trial) recordKeys(p *spec.Phase, file *trace.File, number int) []uint64 {
 	if p.Load || !t.run.experiment.Verify {
 		return nil
@@ -30,7 +31,8 @@ func (t *trial) recordKeys(p *spec.Phase, file *trace.File, number int) []uint64
 	return keys
 }
 
-// historyRoom returns how many records each thread has room for; 0: the trace has no recorded entries.
+// historyRoom returns how many records each thread has room for; 0: the trace has no recorded
+// entries.
 func historyRoom(file *trace.File) int {
 	if file.Flags&trace.FlagHistory == 0 {
 		return 0

@@ -17,7 +17,8 @@ import (
 	"assay/storetest/misbehave"
 )
 
-// A phase that overwrites says how much of it was recorded; one that only loads or reads records nothing.
+// A phase that overwrites says how much of it was recorded; one that only loads or reads records
+// nothing.
 func TestHistoriesAreRecorded(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "run")
 	if _, err := runText(t.Context(), experiment(misbehave.Honest, "['"+os.Args[0]+"', worker]"), directory); err != nil {
@@ -48,7 +49,8 @@ func TestHistoriesAreRecorded(t *testing.T) {
 	}
 }
 
-// What the worker has recorded means what the trace says; a history ends where a thread's room or life did.
+// What the worker has recorded means what the trace says; a history ends where a thread's room or
+// life did.
 func TestHistoryOfAPhase(t *testing.T) {
 	f := &trace.File{Flags: trace.FlagHistory, Groups: 1, Operations: []trace.Operation{trace.Read, trace.Delete, trace.Batch, trace.CompareAndSwap},
 		Threads: make([]trace.Thread, 3)}
@@ -119,7 +121,8 @@ func mapped3(t *testing.T, f *trace.File) (*counters.File, *counters.History) {
 // mixes are what eight threads do to the same keys.
 var mixes = []string{"{read: 3, update: 1}", "{read: 2, upsert: 1, delete: 1, add: 1}", "{read: 1, compare_and_swap: 1}", "{read: 1, read_modify_write: 1}"}
 
-// consistencyOf runs eight threads on few keys, under a load ("for: 400ms"), and returns what the sample showed.
+// consistencyOf runs eight threads on few keys, under a load ("for: 400ms"), and returns what the
+// sample showed.
 func consistencyOf(t *testing.T, driver, mix, load string) (h *record.History, marks []finding.Mark) {
 	t.Helper()
 	directory := filepath.Join(t.TempDir(), "run")

@@ -16,7 +16,8 @@ import (
 	"assay/storetest/misbehave"
 )
 
-// The first Ctrl-C ends whatever the worker is at. Had it to wait for the step, these tests would take an hour.
+// The first Ctrl-C ends whatever the worker is at. Had it to wait for the step, these tests would
+// take an hour.
 func TestCtrlCIsHeardInEveryStep(t *testing.T) {
 	for _, step := range []string{"open", "prepare", "run", "inspect", "sync", "close"} {
 		t.Run(step, func(t *testing.T) {

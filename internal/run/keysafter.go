@@ -8,14 +8,16 @@ import (
 	"assay/internal/keyval"
 )
 
-// Where the order of keys is not that of their indexes, the last keys are found by making all of them: 60 to 250 ns each.
+// Where the order of keys is not that of their indexes, the last keys are found by making all of
+// them: 60 to 250 ns each.
 const (
 	keysMadeMax = 1 << 24
 	keysLastMax = 1 << 16
 )
 
-// keysAfter returns a function that tells how many of the keys of indexes 0 … records−1 are those of an index or come after it, in the bytewise
-// order of keys; where it is more than most, it may tell most instead. It returns nil where that would take too long to find out.
+// keysAfter returns a function that tells how many of the keys of indexes 0 … records−1 are those
+// of an index or come after it, in the bytewise order of keys; where it is more than most, it may
+// tell most instead. It returns nil where that would take too long to find out.
 func keysAfter(shape keyval.KeyShape, records, most uint64) func(index uint64) uint64 {
 	if inOrder(shape, records) {
 		return func(index uint64) uint64 { return records - min(index, records) }
@@ -43,7 +45,8 @@ func inOrder(shape keyval.KeyShape, records uint64) bool {
 	return shape.Format == keyval.Binary || shape.Format == keyval.Decimal && shape.Digits >= len(strconv.FormatUint(records-1, 10))
 }
 
-// lastKeys returns the indexes of the last keys, at most so many, each with how many keys are it or come after it.
+// lastKeys returns the indexes of the last keys, at most so many, each with how many keys are it or
+// come after it.
 func lastKeys(shape keyval.KeyShape, records uint64, most int) map[uint64]uint64 {
 	type indexed struct {
 		key   []byte

@@ -19,8 +19,8 @@ import (
 	"assay/internal/trace"
 )
 
-// limitMemory puts the worker, and with it the server that Assay has started, under the cell's memory
-// limit, before it opens anything, and notes what memory the trial has.
+// limitMemory puts the worker, and with it the server that Assay has started, under the cell's
+// memory limit, before it opens anything, and notes what memory the trial has.
 func (t *trial) limitMemory() error {
 	t.result.Memory = &record.Memory{}
 	if bytes := host.MemoryBytes(); bytes > 0 {
@@ -86,8 +86,9 @@ func (t *trial) explain(err error) error {
 	return err
 }
 
-// noRoom says if an error came from a full disk: its text or the worker's log says so; or nothing is free, which kills a process that touches a
-// mapped page without a block; or the worker hangs and there is little free, because some stores try again and again to write their next file.
+// noRoom says if an error came from a full disk: its text or the worker's log says so; or nothing
+// is free, which kills a process that touches a mapped page without a block; or the worker hangs
+// and there is little free, because some stores try again and again to write their next file.
 func (t *trial) noRoom(err error) bool {
 	var reply *control.Error
 	refused := errors.As(err, &reply) && reply.Class == control.ClassRefused
@@ -137,7 +138,8 @@ func (w *watched) endedBy(err error) record.Ending {
 	return record.EndedOperations
 }
 
-// diskWatch tells when a phase that writes must end because of the store's files. A nil watch tells nothing.
+// diskWatch tells when a phase that writes must end because of the store's files. A nil watch tells
+// nothing.
 type diskWatch struct {
 	directory  string
 	quotaBytes uint64 // 0: none
@@ -156,8 +158,8 @@ func (t *trial) watchDisk(file *trace.File) *diskWatch {
 	return &diskWatch{directory: t.data, quotaBytes: quota}
 }
 
-// diskWatchRarity bounds what looking at the quota costs: one part in so many of a CPU. It is more than other looking may cost, because what a store writes
-// between two looks goes beyond the quota.
+// diskWatchRarity bounds what looking at the quota costs: one part in so many of a CPU. It is more
+// than other looking may cost, because what a store writes between two looks goes beyond the quota.
 const diskWatchRarity = 50
 
 // reached says if the files have reached the quota. It may be asked as often as one likes.
@@ -185,15 +187,17 @@ func saysFull(text string) bool {
 	return slices.ContainsFunc([]string{"no space left", "enospc", "disk is full", "disk full", "disk quota exceeded"}, func(words string) bool { return strings.Contains(text, words) })
 }
 
-// A store that says so is believed that the disk is full with less than fullBytes free: its next file, or its next step of growth, finds no
-// room, though there is some. Where nobody says so, there must be less than emptyBytes.
+// A store that says so is believed that the disk is full with less than fullBytes free: its next
+// file, or its next step of growth, finds no room, though there is some. Where nobody says so,
+// there must be less than emptyBytes.
 const (
 	fullBytes  = 256 << 20
 	emptyBytes = 1 << 20
 )
 
-// judgeDisk says what a phase that ended early by its files means for the trial. A full disk marks it: operations failed. A quota
-// does not, unless the records that later phases count on are not all there.
+// judgeDisk says what a phase that ended early by its files means for the trial. A full disk marks
+// it: operations failed. A quota does not, unless the records that later phases count on are not
+// all there.
 func (t *trial) judgeDisk(p *spec.Phase, result *record.Phase) error {
 	switch {
 	case result.EndedBy == record.EndedQuota && p.Load:
@@ -203,7 +207,8 @@ func (t *trial) judgeDisk(p *spec.Phase, result *record.Phase) error {
 	case t.data != "" && vanished(t.data):
 		t.result.Marks = append(t.result.Marks, finding.Mark{Message: finding.New(finding.MarkDataGone), Phase: p.Name})
 	case result.EndedBy != record.EndedDiskFull && p.Load && refusedForRoom(result) != "":
-		// A short load ends before its samples see that it fails. Later phases would count on records that are not there.
+		// A short load ends before its samples see that it fails. Later phases would count on
+		// records that are not there.
 		t.result.Cause = finding.CauseDiskFull
 		return fmt.Errorf("the load met a full disk: %s", refusedForRoom(result))
 	case result.EndedBy == record.EndedDiskFull:
@@ -226,7 +231,8 @@ func vanished(directory string) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir()
 }
 
-// refusedForRoom returns what a store said when operations of a phase failed for want of room; "": none did.
+// refusedForRoom returns what a store said when operations of a phase failed for want of room; "":
+// none did.
 func refusedForRoom(p *record.Phase) string {
 	if i := slices.IndexFunc(p.Messages, func(m record.Message) bool { return saysFull(m.Text) }); i >= 0 {
 		return p.Messages[i].Text
@@ -239,8 +245,8 @@ func (t *trial) leaveOut(p *spec.Phase) {
 	t.result.Marks = append(t.result.Marks, finding.Mark{Message: finding.New(finding.MarkNotBegun), Phase: p.Name})
 }
 
-// checkLimits refuses an experiment whose memory limit can't be set here, before anything is made: an experiment without its limit would be
-// another one.
+// checkLimits refuses an experiment whose memory limit can't be set here, before anything is made:
+// an experiment without its limit would be another one.
 func checkLimits(e *spec.Experiment) error {
 	if !slices.ContainsFunc(e.Cells, func(c spec.Cell) bool { return c.MemoryLimit > 0 }) {
 		return nil

@@ -21,8 +21,8 @@ import (
 	"assay/store"
 )
 
-// inserts is an experiment that inserts into one store, more than any limit here allows; limit is a line of the file. The number of
-// operations is for the null driver, which no limit ends.
+// inserts is an experiment that inserts into one store, more than any limit here allows; limit is a
+// line of the file. The number of operations is for the null driver, which no limit ends.
 func inserts(driver, class, limit string) string {
 	text := `name: limits
 stores: [{driver: DRIVER, worker: WORKER}]
@@ -318,7 +318,8 @@ func TestWordsForAFullDisk(t *testing.T) {
 	}
 }
 
-// Once its files have reached the quota, a phase that writes ends at once, and one that only looks goes on.
+// Once its files have reached the quota, a phase that writes ends at once, and one that only looks
+// goes on.
 func TestOnlyPhasesThatWriteEndAtAQuota(t *testing.T) {
 	for o, ends := range map[trace.Operation]bool{
 		trace.Read: false, trace.Scan: false, trace.Query: false, trace.Count: false,
@@ -336,7 +337,8 @@ func TestOnlyPhasesThatWriteEndAtAQuota(t *testing.T) {
 	}
 }
 
-// A load so short that no sample sees it fail must not leave later phases with fewer records than they count on.
+// A load so short that no sample sees it fail must not leave later phases with fewer records than
+// they count on.
 func TestALoadThatMetAFullDiskFails(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")

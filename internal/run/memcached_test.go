@@ -78,13 +78,15 @@ phases:
   - {name: deletes, mix: {read: 2, upsert: 2, delete: 1, insert: 1}, operations: 1000}
 `
 
-// No truthful server is accused, with and without emptying, with others' keys in it; and no other key is touched without being told.
+// No truthful server is accused, with and without emptying, with others' keys in it; and no other
+// key is touched without being told.
 func TestRealMemcachedIsNotAccused(t *testing.T) {
 	for _, flush := range []string{"false", "true"} {
 		t.Run("flush_at_open="+flush, func(t *testing.T) {
 			t.Parallel()
 			endpoint := startMemcached(t)
-			// A record of another program under the very key that Assay's would have without a name of the trial before it.
+			// A record of another program under the very key that Assay's would have without a name
+			// of the trial before it.
 			ask(t, endpoint, "set foreign 0 0 5\r\nvalue\r\n", "STORED")
 			ask(t, endpoint, "set 000000000007 0 0 3\r\nour\r\n", "STORED")
 			text := strings.NewReplacer("WORKER", fmt.Sprintf("['%s', worker]", os.Args[0]), "ENDPOINT", endpoint, "FLUSH", flush).Replace(memcachedRun)

@@ -85,7 +85,8 @@ func (t *trial) phase(ctx context.Context, p *spec.Phase, position int) error {
 	return nil
 }
 
-// trace makes the phase's operations. All arms of a cell in a block have the same seed, so that they do the same.
+// trace makes the phase's operations. All arms of a cell in a block have the same seed, so that
+// they do the same.
 func (t *trial) trace(p *spec.Phase, position int) (*trace.File, error) {
 	s := trace.Spec{
 		Load: p.Load, Records: t.cell.Records, Fresh: max(t.fresh, t.cell.Records), Deleted: t.deletedBefore(position),
@@ -175,7 +176,8 @@ func (t *trial) remember(p *spec.Phase, file *trace.File, number int, w *watched
 	t.fresh = max(t.fresh, file.IndexEnd(w.last.Attempted))
 }
 
-// drainMax is how long background work is waited for after a phase, before sizes are taken and the next phase begins.
+// drainMax is how long background work is waited for after a phase, before sizes are taken and the
+// next phase begins.
 const drainMax = 10 * time.Second
 
 // drain waits until the store says that it has no work left, and takes the sizes.

@@ -14,17 +14,17 @@ const (
 	floorNS = 4
 
 	operationsMin = 1000 // fewer say little of where the time went
-	// Of the time that threads had, the share that operations must explain: of writes, between which a
-	// worker does next to nothing, and of others with what may pass between them: checking values and
-	// making keys.
+	// Of the time that threads had, the share that operations must explain: of writes, between
+	// which a worker does next to nothing, and of others with what may pass between them: checking
+	// values and making keys.
 	servedMin    = 0.1
 	explainedMin = 0.2
 	betweenNS    = 2000 // for each operation and item
 	betweenByte  = 2    // ns for each byte read
 )
 
-// plausible says why the times of a phase can't be: by Little's law rate, latency and threads hold each
-// other. Nothing if nothing speaks against them.
+// plausible says why the times of a phase can't be: by Little's law rate, latency and threads hold
+// each other. Nothing if nothing speaks against them.
 func plausible(p *record.Phase) (problems []finding.Message) {
 	if p.ElapsedNS <= 0 || p.Threads == 0 {
 		return nil
@@ -62,8 +62,8 @@ func plausible(p *record.Phase) (problems []finding.Message) {
 	code := finding.MarkTimeOver
 	switch {
 	case served > bucketError*had:
-	// In open load threads wait for due times. With more threads than processors, some have not begun while
-	// others are done, and where work is counted, some are done before others.
+	// In open load threads wait for due times. With more threads than processors, some have not
+	// begun while others are done, and where work is counted, some are done before others.
 	case p.Open || p.EndedBy != record.EndedDuration || p.Threads > runtime.NumCPU() || operations < operationsMin:
 		return problems
 	case onlyWrites && explained < servedMin*had, explained+between < explainedMin*(had-float64(idle)):

@@ -13,9 +13,9 @@ import (
 	"assay/internal/spec"
 )
 
-// programs hashes the program of each worker of the experiment, and of each server that Assay starts, so
-// that one that was built or installed anew in between is seen. What can't be read is left out: its
-// trials will fail and say why.
+// programs hashes the program of each worker of the experiment, and of each server that Assay
+// starts, so that one that was built or installed anew in between is seen. What can't be read is
+// left out: its trials will fail and say why.
 func programs(e *spec.Experiment, o Options) map[string]string {
 	hashes := map[string]string{}
 	if len(o.Worker) > 0 {
@@ -39,7 +39,8 @@ func programs(e *spec.Experiment, o Options) map[string]string {
 	return hashes
 }
 
-// firstFile returns the first of a command's arguments that is a file: what an interpreter is to run; "": none is.
+// firstFile returns the first of a command's arguments that is a file: what an interpreter is to
+// run; "": none is.
 func firstFile(arguments []string) string {
 	for _, argument := range arguments {
 		if info, err := os.Stat(argument); err == nil && info.Mode().IsRegular() {
@@ -49,7 +50,8 @@ func firstFile(arguments []string) string {
 	return ""
 }
 
-// addHash adds the hash of a program, looked for as the system does when it starts it, under a name.
+// addHash adds the hash of a program, looked for as the system does when it starts it, under a
+// name.
 func addHash(hashes map[string]string, name, program string) {
 	if _, done := hashes[name]; done {
 		return

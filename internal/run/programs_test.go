@@ -13,7 +13,8 @@ import (
 	"assay/storetest/misbehave"
 )
 
-// A run is not resumed with another worker than the one that it began with, however the worker is started.
+// A run is not resumed with another worker than the one that it began with, however the worker is
+// started.
 func TestAnotherWorkerIsNotResumed(t *testing.T) {
 	stopped, cancel := context.WithCancel(context.Background())
 	cancel() // before the first trial

@@ -14,13 +14,15 @@ import (
 	"assay/internal/spec"
 )
 
-// quotaWay is how this machine mounts a file system of a stated size; the zero value: the experiment asks for none.
+// quotaWay is how this machine mounts a file system of a stated size; the zero value: the
+// experiment asks for none.
 type quotaWay struct {
 	by      string // host.QuotaLoop or host.QuotaTmpfs
 	caution string // for the record
 }
 
-// checkQuotaMount refuses an experiment whose disk quotas can't be mounted here, before anything is made.
+// checkQuotaMount refuses an experiment whose disk quotas can't be mounted here, before anything is
+// made.
 func checkQuotaMount(e *spec.Experiment, o Options) (quotaWay, error) {
 	quota := func(c spec.Cell) bool { return c.DiskQuota > 0 }
 	files := func(s spec.Store) bool { return s.KeepsFiles() }
@@ -50,7 +52,8 @@ func quotaWayOf(e *spec.Experiment, by, whyNotLoop string) (quotaWay, error) {
 	return quotaWay{by: by, caution: "the file system is in memory: what is stored counts as memory, and a sync costs nothing. No loop device: " + whyNotLoop}, nil
 }
 
-// existing returns the directory below which data directories are going to stand, or the nearest above it that is there.
+// existing returns the directory below which data directories are going to stand, or the nearest
+// above it that is there.
 func existing(dataRoot, runDirectory string) (string, error) {
 	if dataRoot != "" {
 		return dataRoot, nil
@@ -71,7 +74,8 @@ func existing(dataRoot, runDirectory string) (string, error) {
 // mountsQuota says if the trial's files stand on a file system of their own.
 func (t *trial) mountsQuota() bool { return t.result.QuotaMount != nil }
 
-// mountQuota moves the trial's data to a file system of the size of its quota, where the experiment asks for it.
+// mountQuota moves the trial's data to a file system of the size of its quota, where the experiment
+// asks for it.
 func (t *trial) mountQuota() error {
 	way := t.run.quota
 	if way.by == "" || t.cell.DiskQuota == 0 {
@@ -115,7 +119,8 @@ func (t *trial) fullDisk() finding.Message {
 	return full
 }
 
-// busError explains the death of a process that wrote to a mapped page for which its file had no block left.
+// busError explains the death of a process that wrote to a mapped page for which its file had no
+// block left.
 func busError(err error) string {
 	text := strings.ToLower(err.Error())
 	if strings.Contains(text, "bus error") || strings.Contains(text, "sigbus") {

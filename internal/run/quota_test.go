@@ -167,7 +167,8 @@ func TestTmpfsIsToldAndRefusedWithAMemoryLimit(t *testing.T) {
 	}
 }
 
-// A tmpfs is full when its files have the size of the quota: the conductor must not end the phase before the store meets that.
+// A tmpfs is full when its files have the size of the quota: the conductor must not end the phase
+// before the store meets that.
 func TestAMountedQuotaIsNotWatched(t *testing.T) {
 	t.Parallel()
 	inserts := &trace.File{Operations: []trace.Operation{trace.Insert}}

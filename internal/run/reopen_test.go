@@ -15,8 +15,9 @@ import (
 	"assay/storetest/misbehave"
 )
 
-// After a load every store is synced, closed and opened again, whatever its weakest class: otherwise stores of one table are measured in
-// different states. Only one in memory is not, for it would be empty.
+// After a load every store is synced, closed and opened again, whatever its weakest class:
+// otherwise stores of one table are measured in different states. Only one in memory is not, for it
+// would be empty.
 func TestEachStoreIsOpenedAgainAfterTheLoad(t *testing.T) {
 	t.Parallel()
 	again := []string{"open D1", "run", "sync", "close", "open"}
@@ -48,7 +49,8 @@ func TestEachStoreIsOpenedAgainAfterTheLoad(t *testing.T) {
 	}
 }
 
-// commandsOf returns what opens, runs, syncs and closes a store among the requests that a worker got; opens with their class.
+// commandsOf returns what opens, runs, syncs and closes a store among the requests that a worker
+// got; opens with their class.
 func commandsOf(t *testing.T, requests string) []string {
 	t.Helper()
 	file, err := os.Open(requests)

@@ -82,8 +82,9 @@ type running struct {
 	noted      func() // waits until an interruption is written down
 }
 
-// New runs an experiment in a new run directory. source is the experiment's file. When ctx is cancelled, the trial under way
-// is ended, recorded as interrupted, and New returns without an error.
+// New runs an experiment in a new run directory. source is the experiment's file. When ctx is
+// cancelled, the trial under way is ended, recorded as interrupted, and New returns without an
+// error.
 func New(ctx context.Context, e *spec.Experiment, source []byte, o Options) (Result, error) {
 	o.tellLeft()
 	if err := checkLimits(e); err != nil {
@@ -146,8 +147,8 @@ type Stopped struct{ Signal string }
 
 func (s Stopped) Error() string { return "stopped by " + s.Signal }
 
-// noteInterruption writes down, as soon as ctx ends, when that was and by which signal: a second Ctrl-C may leave no time for it.
-// done waits for that.
+// noteInterruption writes down, as soon as ctx ends, when that was and by which signal: a second
+// Ctrl-C may leave no time for it. done waits for that.
 func noteInterruption(ctx context.Context, w *record.Writer, view live.View) (done func()) {
 	noted := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

@@ -183,8 +183,8 @@ func hasMark(trial *record.Trial, code finding.Code, params finding.Params) bool
 	})
 }
 
-// TestEachMisbehaviourIsCaught runs whole trials on stores and workers that break one promise each. It says for each what the run
-// must make of it: a state, and a code among the marks.
+// TestEachMisbehaviourIsCaught runs whole trials on stores and workers that break one promise each.
+// It says for each what the run must make of it: a state, and a code among the marks.
 func TestEachMisbehaviourIsCaught(t *testing.T) {
 	for _, c := range []struct {
 		name, worker string

@@ -12,7 +12,8 @@ import (
 	"assay/internal/verdict"
 )
 
-// blocks runs what is left of each block, then again what the machine spoilt in it, and adds blocks.
+// blocks runs what is left of each block, then again what the machine spoilt in it, and adds
+// blocks.
 func (r *running) blocks(ctx context.Context, left []plan.Trial) error {
 	for block := 1; ; block++ {
 		if block > r.lastBlock() {
@@ -75,8 +76,8 @@ func (r *running) extend(more []plan.Trial) error {
 	return nil
 }
 
-// tries returns the tries of each trial of a block, or of all blocks for 0, in the order of the plan; nil for one that
-// has not ended.
+// tries returns the tries of each trial of a block, or of all blocks for 0, in the order of the
+// plan; nil for one that has not ended.
 func (r *running) tries(block int) [][]*record.Trial {
 	at := map[plan.Slot]int{}
 	var all [][]*record.Trial
@@ -115,8 +116,9 @@ func (r *running) tellOverrun() {
 	}
 }
 
-// again plans the next tries of the trials of a block whose last try the machine spoilt, as far as tries are left and
-// the time suffices. Once a later block has begun, the block is over: other blocks would disagree on what it met.
+// again plans the next tries of the trials of a block whose last try the machine spoilt, as far as
+// tries are left and the time suffices. Once a later block has begun, the block is over: other
+// blocks would disagree on what it met.
 func (r *running) again(block int) ([]plan.Trial, error) {
 	for _, t := range r.ended {
 		if t.Plan.Block > block {
@@ -190,9 +192,9 @@ func (r *running) anotherBlock(block int) ([]plan.Trial, error) {
 	return more, r.extend(more)
 }
 
-// end says why a run that may add blocks ends after so many, with so many comparisons open and so much time gone; "": it
-// does not. A block is expected to take what the others took in the mean, so that what trials cost beside their phases
-// is known from the first block on.
+// end says why a run that may add blocks ends after so many, with so many comparisons open and so
+// much time gone; "": it does not. A block is expected to take what the others took in the mean, so
+// that what trials cost beside their phases is known from the first block on.
 func end(s spec.Schedule, blocks, open int, spent time.Duration) finding.Code {
 	switch {
 	case s.Smallest == 0 && blocks >= s.BlocksMax:

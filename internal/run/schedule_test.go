@@ -222,7 +222,8 @@ func TestWhenARunEnds(t *testing.T) {
 	}
 }
 
-// One store has nothing to be compared with: three blocks are enough. A run of a fixed number adds blocks up to it.
+// One store has nothing to be compared with: three blocks are enough. A run of a fixed number adds
+// blocks up to it.
 func TestBlocksAreAddedWhileNeeded(t *testing.T) {
 	for fields, want := range map[string]int{"blocks: auto": 3, "blocks_max: 5": 3, "time: 10m": 3} {
 		_, run, _ := runOn(context.Background(), t, smallExperiment(misbehave.Honest, fields), func(plan.Trial) *record.Machine { return quiet() })

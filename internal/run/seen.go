@@ -6,8 +6,9 @@ import (
 	"assay/internal/record"
 )
 
-// seen is when the conductor itself saw a phase at work, in ns of CLOCK_MONOTONIC. A rate is operations over the time that the
-// worker tells, so that this time is held against what can be seen from outside.
+// seen is when the conductor itself saw a phase at work, in ns of CLOCK_MONOTONIC. A rate is
+// operations over the time that the worker tells, so that this time is held against what can be
+// seen from outside.
 type seen struct {
 	workingBy    int64 // operations had been done by then, at the latest; 0: never seen
 	workingAfter int64 // operations were done after this; 0: never seen
@@ -34,8 +35,9 @@ func (s *seen) look(from, to int64, acknowledged []uint64) {
 	s.lookedAt, s.acknowledged = from, done
 }
 
-// against returns a mark if a phase from start to end can't be what was seen. end is 0 if the worker told none. A thread that is kept from the CPU
-// between its last look at the clock and its counters ends later than it says, by heldNS at most.
+// against returns a mark if a phase from start to end can't be what was seen. end is 0 if the
+// worker told none. A thread that is kept from the CPU between its last look at the clock and its
+// counters ends later than it says, by heldNS at most.
 func (s *seen) against(phase string, start, end, heldNS int64) []finding.Mark {
 	if end <= start {
 		return nil
@@ -56,8 +58,9 @@ func (s *seen) against(phase string, start, end, heldNS int64) []finding.Mark {
 	return []finding.Mark{{Message: finding.New(code, "by_ns", by), Phase: phase}}
 }
 
-// heldNS is for how long a thread of the phase may have waited for a CPU: no longer than others are known
-// to have used CPUs, or its own kind where there are more threads than CPUs, and while it was stopped.
+// heldNS is for how long a thread of the phase may have waited for a CPU: no longer than others are
+// known to have used CPUs, or its own kind where there are more threads than CPUs, and while it was
+// stopped.
 func heldNS(p *record.Phase, cpus int) int64 {
 	var seconds float64
 	if m := p.Machine; m != nil {

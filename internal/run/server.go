@@ -21,7 +21,7 @@ func (t *trial) startServer(ctx context.Context) error {
 	}
 	program, known := t.run.options.Program(t.store.Driver)
 	if !known { // spec has checked it, but a resumed run may be of another version of Assay
-		return fmt.Errorf("Assay can't start %s", t.store.Driver)
+		return fmt.Errorf("this version of Assay can't start %s", t.store.Driver)
 	}
 	directory := t.data
 	if !t.store.KeepsFiles() {

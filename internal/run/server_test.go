@@ -42,7 +42,8 @@ func startServer(t *testing.T) (endpoint string) {
 	return strings.TrimSpace(line)
 }
 
-// serverRun runs a short experiment with the driver "distant" and returns its trial, its row and the report's page.
+// serverRun runs a short experiment with the driver "distant" and returns its trial, its row and
+// the report's page.
 func serverRun(t *testing.T, endpoint, writesWhy string) (*record.Trial, model.Row, string) {
 	t.Helper()
 	text := strings.NewReplacer("30s, operations: 60000", "300ms", "worker:", "endpoints: ['"+endpoint+"'], worker:").Replace(inserts("distant", "D0", ""))
@@ -57,7 +58,8 @@ func standInRun(t *testing.T, driver, class string) (*record.Trial, model.Row, *
 	return runCounted(t, text, driver, "")
 }
 
-// runCounted runs an experiment as if the check of the kernel's count had found so much, and returns the trial and the first table's row of an arm.
+// runCounted runs an experiment as if the check of the kernel's count had found so much, and
+// returns the trial and the first table's row of an arm.
 func runCounted(t *testing.T, text, arm, writesWhy string) (*record.Trial, model.Row, *record.Run) {
 	t.Helper()
 	e, err := spec.Load([]byte(text), "test.yaml", nil, spec.Drivers{Describe: func(s spec.Store) (store.Description, error) { return describe(s.Driver) }})

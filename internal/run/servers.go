@@ -17,7 +17,8 @@ import (
 	"assay/internal/trace"
 )
 
-// tellHeld says of each server of the trials that are left what it holds, before anything is done to it.
+// tellHeld says of each server of the trials that are left what it holds, before anything is done
+// to it.
 func (r *running) tellHeld(ctx context.Context, left []plan.Trial) {
 	for i := range r.experiment.Stores {
 		s := &r.experiment.Stores[i]
@@ -39,8 +40,8 @@ func heldText(s *spec.Store, held uint64) string {
 	return text + "Assay's keys begin with the trial's name, and no other key is touched"
 }
 
-// heldBy asks a server how many records it holds. The opening is not a trial's first, so that nothing is emptied. A server that does not
-// answer fails its trials, which say why.
+// heldBy asks a server how many records it holds. The opening is not a trial's first, so that
+// nothing is emptied. A server that does not answer fails its trials, which say why.
 func (r *running) heldBy(s *spec.Store) uint64 {
 	command := s.Worker
 	if len(command) == 0 {
@@ -71,8 +72,8 @@ func (r *running) heldBy(s *spec.Store) uint64 {
 // removeNumber is the number of the phase that deletes a trial's keys from a server.
 const removeNumber = 254
 
-// removeKeys deletes the trial's keys from a server, which would otherwise hold those of every trial. What goes wrong is told, and is no
-// result of the trial.
+// removeKeys deletes the trial's keys from a server, which would otherwise hold those of every
+// trial. What goes wrong is told, and is no result of the trial.
 func (t *trial) removeKeys(ctx context.Context) {
 	if !t.store.Outlives() || !t.run.experiment.KeyNamespace || ctx.Err() != nil {
 		return

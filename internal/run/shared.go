@@ -12,7 +12,8 @@ import (
 	"assay/internal/trace"
 )
 
-// mapped is the trace, counters and history of a phase, in files without a name that the worker opens by /proc/PID/fd/N.
+// mapped is the trace, counters and history of a phase, in files without a name that the worker
+// opens by /proc/PID/fd/N.
 type mapped struct {
 	trace        *os.File
 	countersFile *os.File
@@ -79,7 +80,8 @@ func (m *mapped) unmap() (err error) {
 	return err
 }
 
-// forget closes the files, once the worker has mapped them. The conductor's own map of the counters stays.
+// forget closes the files, once the worker has mapped them. The conductor's own map of the counters
+// stays.
 func (m *mapped) forget() {
 	for _, file := range []*os.File{m.trace, m.countersFile, m.historyFile} {
 		if file != nil {
@@ -88,8 +90,8 @@ func (m *mapped) forget() {
 	}
 }
 
-// checkRoom refuses a phase for whose files there is too little memory: the kernel would kill a process for them, and
-// perhaps the store.
+// checkRoom refuses a phase for whose files there is too little memory: the kernel would kill a
+// process for them, and perhaps the store.
 func checkRoom(needBytes uint64) error {
 	free := host.AvailableBytes()
 	if need := needBytes + needBytes/8; free > 0 && free < need {

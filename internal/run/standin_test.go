@@ -206,7 +206,8 @@ func (h lazyHandle) Put(key, value []byte) error {
 	return h.Handle.Put(key, value)
 }
 
-// listen is a server in a process of its own: it holds memory, uses the CPU and writes, tells where it listens, and ends when its input does.
+// listen is a server in a process of its own: it holds memory, uses the CPU and writes, tells where
+// it listens, and ends when its input does.
 func listen() error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -7,15 +7,16 @@ import (
 	"assay/internal/record"
 )
 
-// lookEvery is how often the conductor looks at what happens outside: whether the user wants to end, and
-// whether something stopped the worker.
+// lookEvery is how often the conductor looks at what happens outside: whether the user wants to
+// end, and whether something stopped the worker.
 const lookEveryNS = 50_000_000
 
-// gapNS is by how much a wait of lookEveryNS must have overrun for it to be a gap: no load of a machine
-// that can be measured on keeps a thread waiting so long.
+// gapNS is by how much a wait of lookEveryNS must have overrun for it to be a gap: no load of a
+// machine that can be measured on keeps a thread waiting so long.
 const gapNS = 500_000_000
 
-// stops are the times in which something outside stopped the worker, a server of the trial, or the machine.
+// stops are the times in which something outside stopped the worker, a server of the trial, or the
+// machine.
 type stops struct {
 	processes *host.Stopped
 	all       []stop

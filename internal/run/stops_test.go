@@ -28,7 +28,8 @@ blocks: 1
 sample: 50ms
 `
 
-// A process that something outside stopped is no store that stalls, and a store that stalls is no such process.
+// A process that something outside stopped is no store that stalls, and a store that stalls is no
+// such process.
 func TestAStopFromOutsideIsNoStall(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

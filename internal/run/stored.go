@@ -16,8 +16,9 @@ const (
 	mixed            // counters can't tell how many records they make or remove
 )
 
-// stored returns how many records are live at a moment of the phase: those of before, and what was inserted since. It is nil
-// where counters can't tell: where something is deleted or upserted, or batches do more than one thing.
+// stored returns how many records are live at a moment of the phase: those of before, and what was
+// inserted since. It is nil where counters can't tell: where something is deleted or upserted, or
+// batches do more than one thing.
 func (w *watched) stored(now counters.Sample) *uint64 {
 	before := liveAfter(w.trial.result.Phases)
 	if before == nil {

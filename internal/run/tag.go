@@ -9,9 +9,10 @@ import (
 	"assay/internal/spec"
 )
 
-// name gives the trial its tag, which stands in the check of all its values, and its name in the keys of servers. The tag is drawn anew
-// each time a trial is run: a repeated run, or a trial that is run again, has the same seed, and would otherwise take what the one
-// before it left in a server for its own.
+// name gives the trial its tag, which stands in the check of all its values, and its name in the
+// keys of servers. The tag is drawn anew each time a trial is run: a repeated run, or a trial that
+// is run again, has the same seed, and would otherwise take what the one before it left in a server
+// for its own.
 func (t *trial) name() error {
 	var word [4]byte
 	for t.tag == 0 {

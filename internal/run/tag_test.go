@@ -15,10 +15,12 @@ import (
 	"assay/store"
 )
 
-// keepsakeFile names the environment variable with the file in which the driver keepsake keeps its first trial's data.
+// keepsakeFile names the environment variable with the file in which the driver keepsake keeps its
+// first trial's data.
 const keepsakeFile = "ASSAY_TEST_KEEPSAKE"
 
-// keepsake keeps what its first trial wrote and drops every write of later ones, whose values are the same but for the trial's tag.
+// keepsake keeps what its first trial wrote and drops every write of later ones, whose values are
+// the same but for the trial's tag.
 type keepsake struct{}
 
 func (keepsake) Describe() store.Description {
@@ -85,7 +87,8 @@ func (h keepsakeHandle) Put(key, value []byte) error {
 
 func (h keepsakeHandle) Delete(key []byte) error { return nil }
 
-// All trials write the same keys, versions and bodies: only the tag tells the data of the first from that of the others.
+// All trials write the same keys, versions and bodies: only the tag tells the data of the first
+// from that of the others.
 func TestDataOfAnotherTrialIsFound(t *testing.T) {
 	t.Setenv(keepsakeFile, filepath.Join(t.TempDir(), "kept"))
 	text := fmt.Sprintf(`name: kept

@@ -47,9 +47,9 @@ func messages(from []counters.Message) []record.Message {
 	return all
 }
 
-// balance holds the outcomes against the conductor's own count of the trace: for each thread, the operations among the
-// entries that it began; in all, attempted = ok + miss + lost + conflict + wrong + error + timeout + unfinished. It returns a
-// message for each way in which they disagree.
+// balance holds the outcomes against the conductor's own count of the trace: for each thread, the
+// operations among the entries that it began; in all, attempted = ok + miss + lost + conflict +
+// wrong + error + timeout + unfinished. It returns a message for each way in which they disagree.
 func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, unfinished uint64, problems []finding.Message) {
 	for i := range file.Threads {
 		thread := &file.Threads[i]
@@ -70,7 +70,8 @@ func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, 
 			}
 			attempted += began[o]
 			unfinished += began[o] - ended[o]
-			// An operation may be counted whose acknowledgement was not stored any more when the worker was killed.
+			// An operation may be counted whose acknowledgement was not stored any more when the
+			// worker was killed.
 			if counted != ended[o] && counted != began[o] {
 				problems = append(problems, finding.New(finding.MarkOutcomes, "thread", i, "operation", o.String(),
 					"counted", counted, "expected", ended[o]))
@@ -90,8 +91,9 @@ func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, 
 	return attempted, unfinished, problems
 }
 
-// behind returns how many operations of open load were due before its end and not begun, and by how much it was behind its schedule then: see
-// record.Phase.BehindNS. begun are the entries that each thread began, endNS counts from the phase's start.
+// behind returns how many operations of open load were due before its end and not begun, and by how
+// much it was behind its schedule then: see record.Phase.BehindNS. begun are the entries that each
+// thread began, endNS counts from the phase's start.
 func behind(file *trace.File, begun []uint64, endNS uint64) (notBegun, behindNS uint64) {
 	var last uint64
 	all := true
@@ -125,14 +127,17 @@ func behind(file *trace.File, begun []uint64, endNS uint64) (notBegun, behindNS 
 const (
 	stealShareMax   = 0.05
 	foreignShareMax = 0.25
-	// Of the phase's length: a store that a quota holds back for 100 ms in ten seconds shows it in its p99.
+	// Of the phase's length: a store that a quota holds back for 100 ms in ten seconds shows it in
+	// its p99.
 	throttledShareMax = 0.01
 )
 
-// countsShownMax bounds the marks on counts that disagree: a worker that counts nothing right has one for each thread and operation.
+// countsShownMax bounds the marks on counts that disagree: a worker that counts nothing right has
+// one for each thread and operation.
 const countsShownMax = 3
 
-// marksOf returns what forbids ranking a trial because of this phase. problems are the counts that disagree.
+// marksOf returns what forbids ranking a trial because of this phase. problems are the counts that
+// disagree.
 func marksOf(p *record.Phase, problems []finding.Message) []finding.Mark {
 	if more := len(problems) - countsShownMax; more > 0 {
 		problems = append(slices.Clone(problems[:countsShownMax]), finding.New(finding.MarkMoreCounts, "count", more))
@@ -176,7 +181,8 @@ func machine(used host.Interval, throttled host.Throttled) *record.Machine {
 	return m
 }
 
-// machineMarks returns marks for a measured phase that had less of the machine than it should, even if all counters err on its side.
+// machineMarks returns marks for a measured phase that had less of the machine than it should, even
+// if all counters err on its side.
 func machineMarks(p *record.Phase) (marks []finding.Mark) {
 	m := p.Machine
 	if !p.Measured || m == nil {

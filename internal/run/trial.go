@@ -22,7 +22,8 @@ import (
 	"assay/store"
 )
 
-// trial is one trial under way: a fresh worker, a fresh data directory, and the phases in their order.
+// trial is one trial under way: a fresh worker, a fresh data directory, and the phases in their
+// order.
 type trial struct {
 	run   *running
 	plan  plan.Trial
@@ -58,8 +59,8 @@ type trial struct {
 // errInterrupted says that the user stopped the run.
 var errInterrupted = errors.New("stopped by the user")
 
-// do runs the trial and records its result. The error is Assay's own (the run directory can't be written); what happens to the
-// store or its worker is in the result.
+// do runs the trial and records its result. The error is Assay's own (the run directory can't be
+// written); what happens to the store or its worker is in the result.
 func (t *trial) do(ctx context.Context) error {
 	t.result.Started = time.Now().UTC()
 	var err error
@@ -125,7 +126,8 @@ func causeOf(err error, isReply bool) finding.Code {
 // errRunDirectory is wrapped by what goes wrong on Assay's own side.
 var errRunDirectory = errors.New("files can't be written")
 
-// ownFault is an error of Assay's own that is no error of the run directory, but ends the run as one does: the trial can't be held against its store.
+// ownFault is an error of Assay's own that is no error of the run directory, but ends the run as
+// one does: the trial can't be held against its store.
 type ownFault struct{ error }
 
 func (f ownFault) Unwrap() error { return f.error }
@@ -198,7 +200,8 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	return t.call(control.Request{Command: control.CommandClose}, nil)
 }
 
-// stopPatience is how long a worker may take to end, or a phase to stop, once the user has asked for it.
+// stopPatience is how long a worker may take to end, or a phase to stop, once the user has asked
+// for it.
 const stopPatience = 2 * time.Second
 
 // call asks the worker for a step. The user's Ctrl-C ends it at once.
@@ -248,8 +251,8 @@ func (t *trial) loads() bool {
 	return false
 }
 
-// open opens the store in a durability class. Loads use the driver's weakest one, unless the server has one class only: they are not
-// measured, and a sync a record would take hours.
+// open opens the store in a durability class. Loads use the driver's weakest one, unless the server
+// has one class only: they are not measured, and a sync a record would take hours.
 func (t *trial) open(class store.Durability) error {
 	var opened control.Opened
 	threads := t.cell.Threads
@@ -290,9 +293,10 @@ func (t *trial) define() error {
 	return nil
 }
 
-// reopen makes what was loaded durable and opens the store again in the class of the cell, with nothing in its caches. All stores of a table
-// are opened again, also one whose weakest class is the cell's: memory, caches and files would otherwise be those of different
-// states. A store in memory can't be: it would be empty.
+// reopen makes what was loaded durable and opens the store again in the class of the cell, with
+// nothing in its caches. All stores of a table are opened again, also one whose weakest class is
+// the cell's: memory, caches and files would otherwise be those of different states. A store in
+// memory can't be: it would be empty.
 func (t *trial) reopen() error {
 	if t.store.Description.Kind == store.Memory {
 		return nil

@@ -20,7 +20,8 @@ import (
 	"assay/internal/trace"
 )
 
-// watched is a phase that runs: its files, what was last read of its counters, and its result as it grows.
+// watched is a phase that runs: its files, what was last read of its counters, and its result as it
+// grows.
 type watched struct {
 	trial   *trial
 	file    *trace.File
@@ -56,7 +57,8 @@ type watched struct {
 	telemetry record.Telemetry
 }
 
-// lanesFine is how many thread-and-operation pairs may have their histograms read with each sample: 37 KB each.
+// lanesFine is how many thread-and-operation pairs may have their histograms read with each sample:
+// 37 KB each.
 const lanesFine = 64
 
 // begin maps the files and lets the worker map them and get ready.
@@ -97,8 +99,8 @@ type progress struct {
 	at   time.Time
 }
 
-// watch lets the phase run and samples it until it ends. It returns why the phase did not end well, if so; what was
-// counted until then stays.
+// watch lets the phase run and samples it until it ends. It returns why the phase did not end well,
+// if so; what was counted until then stays.
 func (w *watched) watch(ctx context.Context) error {
 	t, period := w.trial, time.Duration(w.result.SampleNS)
 	w.written = t.writes.onDisk()
@@ -160,7 +162,8 @@ func (w *watched) stop(why record.Ending) {
 	}
 }
 
-// waitUntil waits for the worker's reply or a moment, or for the user to stop the run. It looks at the disk quota meanwhile.
+// waitUntil waits for the worker's reply or a moment, or for the user to stop the run. It looks at
+// the disk quota meanwhile.
 func (w *watched) waitUntil(ctx context.Context, moment time.Time) (done bool, err error) {
 	for {
 		left := time.Until(moment)
@@ -214,8 +217,8 @@ func (w *watched) hangs(began time.Time) string {
 	return ""
 }
 
-// busySince returns since when, at the latest, a worker that does its work has had an operation to do and has ended none: in open load it may wait for
-// the next one to be due.
+// busySince returns since when, at the latest, a worker that does its work has had an operation to
+// do and has ended none: in open load it may wait for the next one to be due.
 func (w *watched) busySince(began time.Time) time.Time {
 	if !w.result.Open {
 		return w.progress.at
@@ -240,7 +243,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// sample reads the counters and the machine and writes a line of the series. What that costs is counted.
+// sample reads the counters and the machine and writes a line of the series. What that costs is
+// counted.
 func (w *watched) sample() error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -336,7 +340,8 @@ func (w *watched) storeStats() map[string]float64 {
 	return told
 }
 
-// endNS returns when the last operation ended, or 0 while the worker runs. One that died did not tell: its threads' own clocks do.
+// endNS returns when the last operation ended, or 0 while the worker runs. One that died did not
+// tell: its threads' own clocks do.
 func (w *watched) endNS() uint64 {
 	end := w.files.counters.EndNS()
 	if end > 0 || !w.dead {
@@ -349,8 +354,8 @@ func (w *watched) endNS() uint64 {
 	return end
 }
 
-// lastSample adds what came since the sample before, unless that is so little that its rate would mean nothing. Of a worker that died before
-// the first sample it is all that there is.
+// lastSample adds what came since the sample before, unless that is so little that its rate would
+// mean nothing. Of a worker that died before the first sample it is all that there is.
 func (w *watched) lastSample() error {
 	start, end := w.files.counters.StartNS(), w.endNS()
 	if start == 0 || end <= start {
@@ -435,7 +440,8 @@ func (w *watched) drained() {
 	w.result.Process.HostWriteBytesDrained, _, _ = t.writes.since(w.written, t.sampler.Sample().Since(w.first))
 }
 
-// notDone returns a mark if the phase was to do something and did not: a worker that ends early without an error.
+// notDone returns a mark if the phase was to do something and did not: a worker that ends early
+// without an error.
 func (w *watched) notDone() []finding.Mark {
 	if w.ending != "" {
 		return nil // it was asked to end

@@ -15,7 +15,8 @@ import (
 	"assay/storetest/misbehave"
 )
 
-// A worker that a real CPU quota holds back is marked; one beside it, without a quota, is not; nor is one whose experiment only wants to be told.
+// A worker that a real CPU quota holds back is marked; one beside it, without a quota, is not; nor
+// is one whose experiment only wants to be told.
 func TestAWorkerUnderACPUQuotaIsMarked(t *testing.T) {
 	const cgroups = "/sys/fs/cgroup/cpu" // version 1, where most machines that have it mount it
 	group := filepath.Join(cgroups, fmt.Sprintf("assay-test-worker-%d", os.Getpid()))
@@ -71,7 +72,8 @@ func TestAWorkerUnderACPUQuotaIsMarked(t *testing.T) {
 	}
 }
 
-// A user who stops a run while no operation ends for long, for none is due, does not make a worker fail.
+// A user who stops a run while no operation ends for long, for none is due, does not make a worker
+// fail.
 func TestStoppingALongWaitIsNoHang(t *testing.T) {
 	text, _, _ := strings.Cut(experiment(misbehave.Honest, own()), "  - {name: look")
 	text += "  - {name: rarely, mix: {read: 1}, rate: 0.05, for: 300s}\nblocks: 1\nstep_timeout: 2s\n"

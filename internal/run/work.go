@@ -12,7 +12,8 @@ import (
 	"assay/store"
 )
 
-// expected is what the conductor knows of the work that a phase's operations are, besides its trace.
+// expected is what the conductor knows of the work that a phase's operations are, besides its
+// trace.
 type expected struct {
 	keys    keyval.KeyShape
 	columns *keyval.RecordShape // nil: values are plain
@@ -22,7 +23,8 @@ type expected struct {
 	values  within64            // bytes of each value that the trial has written or will write
 }
 
-// expects returns what the conductor knows of a phase of this trial. present is the phase's must_hit_below.
+// expects returns what the conductor knows of a phase of this trial. present is the phase's
+// must_hit_below.
 func (t *trial) expects(present uint64) expected {
 	know := expected{keys: t.keys(), columns: t.run.experiment.Values.Record(), present: present, answers: t.store.Description.Kind != store.None}
 	if columns := know.columns; columns != nil {
@@ -40,15 +42,18 @@ func (t *trial) expects(present uint64) expected {
 	return know
 }
 
-// presentSlack is the share of records that scans, queries and counts may miss where others write meanwhile: the contract promises no store a
-// view of one moment, and one that replaces a record in two steps hides it between them.
+// presentSlack is the share of records that scans, queries and counts may miss where others write
+// meanwhile: the contract promises no store a view of one moment, and one that replaces a record in
+// two steps hides it between them.
 const presentSlack = 0.01
 
-// holdWork holds the items and the bytes written that a worker counted against the trace, and returns a message for each that can't be. Of scans,
-// queries and counts it sets what they owed. operations are the results of c's slots, in their order.
+// holdWork holds the items and the bytes written that a worker counted against the trace, and
+// returns a message for each that can't be. Of scans, queries and counts it sets what they owed.
+// operations are the results of c's slots, in their order.
 //
-// Where all operations of a kind ended ok, bytes written are known exactly (but for keys whose length hangs on the lap), and so are batches' items.
-// Where some did not, which is not known: each of them may have been the largest.
+// Where all operations of a kind ended ok, bytes written are known exactly (but for keys whose
+// length hangs on the lap), and so are batches' items. Where some did not, which is not known: each
+// of them may have been the largest.
 func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expected, operations []record.Operation) (problems []finding.Message) {
 	if know.end > 0 {
 		know.end = max(know.end, file.IndexEnd(s.Attempted))
@@ -69,8 +74,8 @@ func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expect
 		if !know.answers && (finds(o) || reads(o)) {
 			continue
 		}
-		// A read of a value that is right returns all of it. A worker that was killed may have counted the
-		// bytes and not the outcome.
+		// A read of a value that is right returns all of it. A worker that was killed may have
+		// counted the bytes and not the outcome.
 		if read := know.values.times(total.OK, total.OK+uint64(len(file.Threads))); reads(o) && !read.holds(total.BytesRead) {
 			problems = append(problems, read.against(finding.MarkBytesRead, total.BytesRead, "operation", o.String(), "operations", total.OK))
 		}
@@ -101,7 +106,8 @@ func writesIn(file *trace.File) bool {
 	return slices.ContainsFunc(file.Operations, trace.Operation.Changes)
 }
 
-// within64 is a count of which the least and the most are known. The most that a word holds: no bound.
+// within64 is a count of which the least and the most are known. The most that a word holds: no
+// bound.
 type within64 struct{ least, most uint64 }
 
 func (w within64) holds(n uint64) bool { return n >= w.least && n <= w.most }
@@ -158,7 +164,8 @@ func (k *kindWork) ofOK(slot *counters.Slot) amounts {
 	for _, n := range slot.Outcomes {
 		all += n
 	}
-	// A worker that was killed may have counted what it did not acknowledge any more, or its bytes and not its outcome.
+	// A worker that was killed may have counted what it did not acknowledge any more, or its bytes
+	// and not its outcome.
 	underway := k.begun - k.acknowledged
 	fewer := func(w within64, each uint64) within64 {
 		if notOK := all - ok; notOK > 0 {
@@ -202,7 +209,8 @@ func longestScan(file *trace.File) (longest uint64) {
 	return longest
 }
 
-// thread adds up a thread's entries by kind: the least over those that were acknowledged, the most over those that were begun.
+// thread adds up a thread's entries by kind: the least over those that were acknowledged, the most
+// over those that were begun.
 func (m *meter) thread(t *trace.Thread, acknowledged, begun uint64) (work [32]kindWork) {
 	n := uint64(len(t.Entries))
 	if n == 0 {

@@ -243,7 +243,8 @@ func TestOneItemMoreOrLessIsMarked(t *testing.T) {
 	}
 }
 
-// Plain writes are known to the byte, batches to the item, whatever failed: ten times as much is seen.
+// Plain writes are known to the byte, batches to the item, whatever failed: ten times as much is
+// seen.
 func TestTenTimesTheWorkIsMarked(t *testing.T) {
 	marked := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -321,7 +322,8 @@ func TestCountsThatAreNotRightAreMarked(t *testing.T) {
 	}
 }
 
-// A phase of upserts fills a store without a load. What it acknowledged must be found by the phases after it.
+// A phase of upserts fills a store without a load. What it acknowledged must be found by the phases
+// after it.
 func TestWhatPhasesWroteMustBeFoundLater(t *testing.T) {
 	t.Parallel()
 	before, _, _ := strings.Cut(experiment(misbehave.Honest, own(), "threads: 2", "threads: 1"), "  - {name: load")

@@ -16,7 +16,8 @@ type hostWrites struct {
 	why    string        // why they can't be measured; "": by the disk or, without one, by the process or the server
 }
 
-// watchWrites chooses. A disk of the trial's own is exact; what the kernel charges to the process is taken where that was found true.
+// watchWrites chooses. A disk of the trial's own is exact; what the kernel charges to the process
+// is taken where that was found true.
 func (t *trial) watchWrites() {
 	switch {
 	case t.writes.disk != nil:
@@ -49,8 +50,8 @@ type diskWritten struct {
 	err   error
 }
 
-// onDisk waits until what the page cache holds for the trial's own disk is written, so that each phase answers for what it wrote and
-// for nothing else.
+// onDisk waits until what the page cache holds for the trial's own disk is written, so that each
+// phase answers for what it wrote and for nothing else.
 func (h hostWrites) onDisk() (d diskWritten) {
 	if h.disk != nil {
 		d.bytes, d.err = h.disk.Written()
@@ -58,8 +59,8 @@ func (h hostWrites) onDisk() (d diskWritten) {
 	return d
 }
 
-// since returns the host writes of a phase, where they come from and, where there is no figure, why. before is onDisk when the phase began,
-// interval what the process did since then.
+// since returns the host writes of a phase, where they come from and, where there is no figure,
+// why. before is onDisk when the phase began, interval what the process did since then.
 func (h hostWrites) since(before diskWritten, interval host.Interval) (bytes *uint64, source, why string) {
 	if h.why != "" {
 		return nil, "", h.why

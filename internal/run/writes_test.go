@@ -19,8 +19,8 @@ import (
 	"assay/worker"
 )
 
-// writesRun runs a short experiment as if the check of the kernel's count had found so much, and returns the trial, its samples and
-// the report's page.
+// writesRun runs a short experiment as if the check of the kernel's count had found so much, and
+// returns the trial, its samples and the report's page.
 func writesRun(t *testing.T, limit string, perByte float64, why string) (*record.Trial, []record.Sample, string) {
 	t.Helper()
 	text := strings.ReplaceAll(inserts("bbolt", "D1", limit), "30s, operations: 60000", "30s, operations: 200")

@@ -38,10 +38,10 @@ type Program struct {
 	// own names: server: {settings: {NAME: VALUE}}. They are then part of Instance.Asked.
 	AnySetting bool
 
-	// Class returns the options that give a durability class, and whether any do. They stand between
-	// the defaults and the options of the experiment. A driver whose sessions can't choose a class, as
-	// these options do, says so (store.Description.ServerSetsClass): loads are then done in the cell's.
-	// Optional: no option changes the class.
+	// Class returns the options that give a durability class, and whether any do. They stand
+	// between the defaults and the options of the experiment. A driver whose sessions can't choose
+	// a class, as these options do, says so (store.Description.ServerSetsClass): loads are then
+	// done in the cell's. Optional: no option changes the class.
 	Class func(class store.Durability) (options map[string]string, reached bool)
 
 	// InMemory says that it keeps no files: its directory stays empty.

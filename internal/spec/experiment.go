@@ -54,8 +54,8 @@ const KeyPlaceholder = "trialtag"
 // Schedule is how much is run, and for how long.
 type Schedule struct {
 	Blocks int `json:"blocks"` // that are planned before the run begins
-	// BlocksMax is up to how many blocks are added one by one while time suffices and, if Smallest is
-	// set, comparisons are open. 0: none are added.
+	// BlocksMax is up to how many blocks are added one by one while time suffices and, if Smallest
+	// is set, comparisons are open. 0: none are added.
 	BlocksMax int `json:"blocks_max,omitempty"`
 	// Smallest is the relative difference that is to be decided (blocks: auto). 0: blocks do not
 	// depend on what was measured.

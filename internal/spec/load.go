@@ -25,8 +25,8 @@ type Drivers struct {
 	// loop as a store with a worker, which Describe has described; false, or nil as a function:
 	// there is none.
 	NullOf func(Store) (Store, bool)
-	// ProgramOf returns the server that a driver speaks to, if Assay can start it; false, or nil as a
-	// function: it can't.
+	// ProgramOf returns the server that a driver speaks to, if Assay can start it; false, or nil as
+	// a function: it can't.
 	ProgramOf func(driver string) (server.Program, bool)
 }
 

@@ -19,8 +19,8 @@ const (
 	quickFor     = "10s"
 )
 
-// Quick returns the experiment that compares drivers, each NAME, NAME@start or NAME@HOST:PORT, with a phase for
-// each mix such as "read=95,update=5". The changes are those of flags and come on top.
+// Quick returns the experiment that compares drivers, each NAME, NAME@start or NAME@HOST:PORT, with
+// a phase for each mix such as "read=95,update=5". The changes are those of flags and come on top.
 func Quick(drivers, mixes []string, changes []Change) (Source, error) {
 	if len(mixes) == 0 {
 		mixes = []string{quickMix}

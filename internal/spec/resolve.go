@@ -153,7 +153,8 @@ func (r *resolver) general() *Error {
 	return nil
 }
 
-// schedule resolves how much is run. Where no number of blocks is given, fields that only auto has mean auto.
+// schedule resolves how much is run. Where no number of blocks is given, fields that only auto has
+// mean auto.
 func (r *resolver) schedule() *Error {
 	f, s := r.file, Schedule{Time: time.Duration(r.file.Time), Repeats: orCount(r.file.Repeats, defaultRepeats)}
 	if s.Repeats > repeatsMax {
@@ -385,8 +386,8 @@ func (r *resolver) namesNull(i int) bool {
 	return n.kind == null && n.text != ""
 }
 
-// options checks the options that a file gives to what has declared some, and writes their values as
-// every reader expects them.
+// options checks the options that a file gives to what has declared some, and writes their values
+// as every reader expects them.
 func (r *resolver) options(at []string, of string, declared []store.Option, values map[string]string) *Error {
 	names := optionNames(declared)
 	for _, name := range slices.Sorted(maps.Keys(values)) { // so that the same file has the same first mistake

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// RunsMin is the fewest runs in which a change can be found: of fewer, more than one random order in
-// twenty looks as split as any.
+// RunsMin is the fewest runs in which a change can be found: of fewer, more than one random order
+// in twenty looks as split as any.
 const RunsMin = 10
 
 // Change is a change of level in a series of runs.

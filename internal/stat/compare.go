@@ -159,8 +159,9 @@ func Compare(values [][]float64, o Options) *Comparison {
 	return c
 }
 
-// ranks gives each arm one more than the number of arms that are significantly better, and never a smaller rank than a
-// better arm's: a noisy arm that differs from none would otherwise rank before arms that beat it.
+// ranks gives each arm one more than the number of arms that are significantly better, and never a
+// smaller rank than a better arm's: a noisy arm that differs from none would otherwise rank before
+// arms that beat it.
 func (c *Comparison) ranks() []int {
 	ranks := make([]int, len(c.Arms))
 	last := 1

@@ -1,6 +1,6 @@
-// Package stat is the mathematics behind Assay's comparisons: how much two stores differ, and how sure that is. Series
-// are for package analyze. docs/statistics.md gives each formula's source, what it assumes, and how often it is wrong
-// in simulation.
+// Package stat is the mathematics behind Assay's comparisons: how much two stores differ, and how
+// sure that is. Series are for package analyze. docs/statistics.md gives each formula's source,
+// what it assumes, and how often it is wrong in simulation.
 //
 // It reads from raw to judged:
 //

@@ -9,16 +9,18 @@ import (
 const (
 	// Significance is the chance of a false "difference" among all comparisons of a table.
 	Significance = 0.05
-	// DifferenceMin is the smallest difference that gets a sentence, however many blocks were run: below it, layout in
-	// memory, file placement and the like decide.
+	// DifferenceMin is the smallest difference that gets a sentence, however many blocks were run:
+	// below it, layout in memory, file placement and the like decide.
 	DifferenceMin = 0.03
 )
 
-// Holm returns the p-values adjusted for being looked at together: if those below 0.05 are believed, the chance that any
-// of these is false is at most 5 % (Holm, Scandinavian Journal of Statistics 6, 1979). The order stays.
+// Holm returns the p-values adjusted for being looked at together: if those below 0.05 are
+// believed, the chance that any of these is false is at most 5 % (Holm, Scandinavian Journal of
+// Statistics 6, 1979). The order stays.
 func Holm(p []float64) []float64 { return stepDown(p, func(left int) int { return left }) }
 
-// stepDown adjusts p-values from the smallest on, each by the number that its step asks for, given how many are left.
+// stepDown adjusts p-values from the smallest on, each by the number that its step asks for, given
+// how many are left.
 func stepDown(p []float64, factor func(left int) int) []float64 {
 	order := make([]int, len(p))
 	for i := range order {
@@ -34,8 +36,9 @@ func stepDown(p []float64, factor func(left int) int) []float64 {
 	return adjusted
 }
 
-// HolmPairs is Holm for the p-values of all pairs among some arms. Equal is equal: if some pairs differ, not all the others can be equal whichever they are, and
-// the factor is the largest number of them that can (Shaffer, JASA 81, 1986, his S1).
+// HolmPairs is Holm for the p-values of all pairs among some arms. Equal is equal: if some pairs
+// differ, not all the others can be equal whichever they are, and the factor is the largest number
+// of them that can (Shaffer, JASA 81, 1986, his S1).
 func HolmPairs(p []float64, arms int) []float64 {
 	possible := equalPairs(arms)
 	return stepDown(p, func(left int) int {
@@ -46,7 +49,8 @@ func HolmPairs(p []float64, arms int) []float64 {
 	})
 }
 
-// equalPairs says of each number whether so many pairs among some arms can be equal and all others not: those within groups of any sizes.
+// equalPairs says of each number whether so many pairs among some arms can be equal and all others
+// not: those within groups of any sizes.
 func equalPairs(arms int) []bool {
 	sets := make([][]bool, arms+1)
 	for n := range sets {
@@ -63,7 +67,8 @@ func equalPairs(arms int) []bool {
 	return sets[arms]
 }
 
-// NoiseMax is the largest noise under which "no slower" is said: where things differ by more from themselves, a regression that matters could hide in it.
+// NoiseMax is the largest noise under which "no slower" is said: where things differ by more from
+// themselves, a regression that matters could hide in it.
 const NoiseMax = 0.10
 
 // Distance is how far a ratio is from 1, whichever way: 0.25 for 1.25 and for 0.8.

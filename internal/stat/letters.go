@@ -7,9 +7,9 @@ import (
 
 // letters gives each arm in the order letters such that two arms share one if and only if they are
 // not significantly different (the display of Piepho, J. Computational and Graphical Statistics 13,
-// 2004). The best arm has "a". Each pair that is not different and has no letter yet gets one, which
-// as many others as can then share: insert and absorb, as published, needs exponential time where
-// many arms differ from some of many alike.
+// 2004). The best arm has "a". Each pair that is not different and has no letter yet gets one,
+// which as many others as can then share: insert and absorb, as published, needs exponential time
+// where many arms differ from some of many alike.
 func (c *Comparison) letters() []string {
 	n := len(c.Order)
 	alike := func(i, j int) bool { return i == j || !c.pairs[c.Order[i]][c.Order[j]].Significant }

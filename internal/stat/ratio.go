@@ -33,19 +33,21 @@ type Ratio struct {
 	P        *float64  `json:"p,omitempty"`        // chance of a ratio this far from 1 if there were no difference; nil likewise
 	N        int       `json:"blocks"`             // pairs; of an unpaired ratio, the smaller side
 	Spread   float64   `json:"spread"`             // standard deviation of the log ratios; of an unpaired ratio, of both sides together
-	// Detectable is the smallest relative difference (0.05: 5 %) that would have been found with 80 % chance at the 5 %
-	// level, were the true spread the one seen; nil: fewer than two blocks.
+	// Detectable is the smallest relative difference (0.05: 5 %) that would have been found with 80
+	// % chance at the 5 % level, were the true spread the one seen; nil: fewer than two blocks.
 	Detectable *float64 `json:"detectable,omitempty"`
-	// Significant: the adjusted P is below the level, and the ratio lies further from 1 than the smallest difference.
+	// Significant: the adjusted P is below the level, and the ratio lies further from 1 than the
+	// smallest difference.
 	Significant bool `json:"significant"`
-	// Equal: the ratio is shown to lie within the margin of a tie (two one-sided tests, adjusted like P).
+	// Equal: the ratio is shown to lie within the margin of a tie (two one-sided tests, adjusted
+	// like P).
 	Equal bool `json:"equal"`
 
 	found difference
 }
 
-// boundedExp is e^x, kept finite and above zero: an interval from two wild blocks has ends that no float holds, and JSON
-// has no infinity.
+// boundedExp is e^x, kept finite and above zero: an interval from two wild blocks has ends that no
+// float holds, and JSON has no infinity.
 func boundedExp(x float64) float64 { return math.Exp(min(max(x, -500), 500)) }
 
 func students(freedom float64) distuv.StudentsT {

@@ -5,7 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// autoregressive returns n values of a stationary AR(1) process with lag-1 autocorrelation rho and standard deviation sigma.
+// autoregressive returns n values of a stationary AR(1) process with lag-1 autocorrelation rho and
+// standard deviation sigma.
 func autoregressive(r *rand.Rand, n int, rho, sigma float64) []float64 {
 	values := make([]float64, n)
 	for i := range values {

@@ -43,7 +43,8 @@ func TestHolm(t *testing.T) {
 	})
 }
 
-// TestWildSeriesStayFinite: what comes out goes into reports as JSON, which has neither NaN nor infinity.
+// TestWildSeriesStayFinite: what comes out goes into reports as JSON, which has neither NaN nor
+// infinity.
 func TestWildSeriesStayFinite(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(0, 1e9), rapid.Float64Range(1e-150, 1e150))
@@ -57,7 +58,8 @@ func TestWildSeriesStayFinite(t *testing.T) {
 	})
 }
 
-// The numbers of pairs that can be equal, by hand: of four arms, all six; three alike; two pairs or one; none.
+// The numbers of pairs that can be equal, by hand: of four arms, all six; three alike; two pairs or
+// one; none.
 func TestPairsThatCanBeEqual(t *testing.T) {
 	for arms, want := range map[int][]int{1: {0}, 2: {0, 1}, 3: {0, 1, 3}, 4: {0, 1, 2, 3, 6}, 5: {0, 1, 2, 3, 4, 6, 10}} {
 		var got []int

@@ -1,12 +1,14 @@
 package trace
 
-// Count counts the operations by code among the first attempted entries that a thread did, laps included. A batch
-// under way counts as one operation. It is the conductor's own count, against which a worker's outcomes are held.
+// Count counts the operations by code among the first attempted entries that a thread did, laps
+// included. A batch under way counts as one operation. It is the conductor's own count, against
+// which a worker's outcomes are held.
 func (t *Thread) Count(attempted uint64) (counts [operationsMax]uint64) {
 	return t.count(attempted, func(e Entry) bool { return !e.IsMember() })
 }
 
-// CountItems counts what is done to records: operations by code, of a batch its members and not itself.
+// CountItems counts what is done to records: operations by code, of a batch its members and not
+// itself.
 func (t *Thread) CountItems(attempted uint64) (counts [operationsMax]uint64) {
 	return t.count(attempted, func(e Entry) bool { return e.Operation() != Batch })
 }
@@ -33,8 +35,8 @@ func (t *Thread) count(attempted uint64, counted func(Entry) bool) (counts [oper
 	return counts
 }
 
-// IndexEnd returns an index that lies above all that the threads have reached, each after so many entries. What comes later
-// may begin inserting there.
+// IndexEnd returns an index that lies above all that the threads have reached, each after so many
+// entries. What comes later may begin inserting there.
 func (f *File) IndexEnd(attempted []uint64) uint64 {
 	end := uint64(0)
 	for i := range f.Threads {

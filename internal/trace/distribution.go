@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// The names of the orders in which keys come. Sequential and shuffled visit every record once a pass; the others draw.
+// The names of the orders in which keys come. Sequential and shuffled visit every record once a
+// pass; the others draw.
 const (
 	Sequential       = "sequential"        // 0, 1, 2 … each thread its own stretch, again and again
 	Shuffled         = "shuffled"          // a random permutation of all records, parted over the threads; another one each pass
@@ -51,8 +52,9 @@ func (o Order) check() error {
 	return nil
 }
 
-// draw returns a function that draws record indexes in [0, records) by the order, which is none of those that visit
-// all records, nor latest. All threads share the seed, so that they agree on which records are popular.
+// draw returns a function that draws record indexes in [0, records) by the order, which is none of
+// those that visit all records, nor latest. All threads share the seed, so that they agree on which
+// records are popular.
 func (o Order) draw(records, seed uint64) func(random) uint64 {
 	switch o.Distribution {
 	case Zipfian:
@@ -70,7 +72,8 @@ func (o Order) draw(records, seed uint64) func(random) uint64 {
 			return hot + r.below(records-hot)
 		}
 	case Exponential:
-		// YCSB draws again what lies past the last record, so that its 95 % in 85.71 % of the records become 97.97 %.
+		// YCSB draws again what lies past the last record, so that its 95 % in 85.71 % of the
+		// records become 97.97 %.
 		mean := float64(records) * exponentialShare / -ln(1-exponentialPercentile)
 		return func(r random) uint64 {
 			for {

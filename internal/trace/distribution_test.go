@@ -12,8 +12,9 @@ import (
 
 const draws = 1_000_000
 
-// fits returns the probability that draws of the claimed probabilities would lie so far from them (Pearson's chi-square).
-// Neighbouring classes are joined until at least 25 draws are expected in each.
+// fits returns the probability that draws of the claimed probabilities would lie so far from them
+// (Pearson's chi-square). Neighbouring classes are joined until at least 25 draws are expected in
+// each.
 func fits(counts []int, claimed func(i int) float64) float64 {
 	total := 0
 	for _, n := range counts {
@@ -58,7 +59,8 @@ func zipfProbability(n int, theta float64) func(int) float64 {
 	return func(i int) float64 { return math.Pow(float64(i+1), -theta) / sum }
 }
 
-// accepted and refused are the two sides of one check: the draws are fixed by the seed, so neither can flicker.
+// accepted and refused are the two sides of one check: the draws are fixed by the seed, so neither
+// can flicker.
 const (
 	accepted = 0.001
 	refused  = 1e-6
@@ -129,8 +131,8 @@ func fallsOff(i int, gamma float64) float64 {
 	return math.Exp(-gamma*float64(i)) - math.Exp(-gamma*float64(i+1))
 }
 
-// ycsbProbabilities gives the share of each record under YCSB's formula, its 10^10 items summed: the head item by item,
-// the tail (which the hash makes uniform) evenly.
+// ycsbProbabilities gives the share of each record under YCSB's formula, its 10^10 items summed:
+// the head item by item, the tail (which the hash makes uniform) evenly.
 func ycsbProbabilities(records int) []float64 {
 	const head = 5_000_000
 	eta := (1 - math.Pow(2.0/10_000_000_001, 0.01)) / (1 - (1+math.Pow(0.5, 0.99))/ycsbZetaN)
@@ -152,7 +154,8 @@ func ycsbProbabilities(records int) []float64 {
 	return p
 }
 
-// YCSB's scrambled zipfian is flatter at its head than the zipfian that it is named after: a finding that reports quote.
+// YCSB's scrambled zipfian is flatter at its head than the zipfian that it is named after: a
+// finding that reports quote.
 func TestHottestKeyOfBothZipfians(t *testing.T) {
 	const records = 1_000_000
 	share := func(o Order) float64 {

@@ -2,7 +2,8 @@ package trace
 
 import "slices"
 
-// due returns when each of a thread's operations in a lap is due, in ns from the start, ascending, and how long a lap is.
+// due returns when each of a thread's operations in a lap is due, in ns from the start, ascending,
+// and how long a lap is.
 func (g *generator) due(thread, operations int) (due []uint64, lapNS uint64) {
 	due = make([]uint64, operations)
 	turnNS := 1e9 / g.Rate // between two operations of different threads
@@ -14,7 +15,8 @@ func (g *generator) due(thread, operations int) (due []uint64, lapNS uint64) {
 		}
 		return due, uint64(lap)
 	}
-	// Exponential gaps, scaled to the lap's length: the arrivals of a Poisson process, given how many there were.
+	// Exponential gaps, scaled to the lap's length: the arrivals of a Poisson process, given how
+	// many there were.
 	r := newRandom(g.Seed, thread, purposeArrivals)
 	times := make([]float64, operations)
 	sum := 0.0
@@ -49,5 +51,6 @@ func (t *Thread) DueOf(entry uint64) uint64 {
 	return entry/n*t.LapNS + t.Due[entry%n]
 }
 
-// DueBefore returns how many entries of open load are due before endNS after the phase's start, laps included.
+// DueBefore returns how many entries of open load are due before endNS after the phase's start,
+// laps included.
 func (t *Thread) DueBefore(endNS uint64) uint64 { return dueBefore(t.Due, t.LapNS, endNS) }

@@ -31,8 +31,8 @@ func (f *File) Write(name string) (err error) {
 	return f.WriteIn(file)
 }
 
-// WriteIn writes the trace into an empty file. A trace of a shuffled load may be a gigabyte: it is encoded into the
-// mapped file, never held twice.
+// WriteIn writes the trace into an empty file. A trace of a shuffled load may be a gigabyte: it is
+// encoded into the mapped file, never held twice.
 func (f *File) WriteIn(file *os.File) error {
 	if err := f.check(); err != nil {
 		return err
@@ -133,8 +133,9 @@ func checksum(data []byte) uint64 {
 	return h.Sum64()
 }
 
-// Decode reads a trace from the file's bytes, which must stay unchanged: entries are not copied. data must be aligned
-// to 8 bytes, as mapped memory is. It returns an error that names the field for anything that a worker could trip over.
+// Decode reads a trace from the file's bytes, which must stay unchanged: entries are not copied.
+// data must be aligned to 8 bytes, as mapped memory is. It returns an error that names the field
+// for anything that a worker could trip over.
 func Decode(data []byte) (*File, error) {
 	le := binary.LittleEndian
 	if len(data) < headerBytes || string(data[:8]) != magic {
@@ -203,7 +204,8 @@ func (f *File) decodeThread(data []byte, i int, directoryEnd uint64) error {
 	return nil
 }
 
-// wordsAt returns n words of data from offset, in place. Assay's files are little-endian, as are the machines it runs on.
+// wordsAt returns n words of data from offset, in place. Assay's files are little-endian, as are
+// the machines it runs on.
 func wordsAt(data []byte, offset, n, from uint64) ([]uint64, error) {
 	size := uint64(len(data))
 	if n == 0 {

@@ -1,5 +1,5 @@
-// Package trace makes, writes, reads and counts trace files: section 2 of docs/worker-contract.md. All of a trial's
-// randomness is in them, made before the clock starts.
+// Package trace makes, writes, reads and counts trace files: section 2 of docs/worker-contract.md.
+// All of a trial's randomness is in them, made before the clock starts.
 package trace
 
 import "fmt"
@@ -49,13 +49,16 @@ func (o Operation) Writes() bool {
 	return false
 }
 
-// Changes says if the operation changes what a store holds: it puts, deletes, or is a batch, which does nothing else. All others only look.
+// Changes says if the operation changes what a store holds: it puts, deletes, or is a batch, which
+// does nothing else. All others only look.
 func (o Operation) Changes() bool { return o.Writes() || o == Delete || o == Batch }
 
-// OneKey says if the operation is about the key of its index alone: only such entries, and members of batches, can be recorded.
+// OneKey says if the operation is about the key of its index alone: only such entries, and members
+// of batches, can be recorded.
 func (o Operation) OneKey() bool { return o == Read || o == Delete || o.Writes() }
 
-// Conditional says if the operation asks for something to be so before it writes: a conflict is then an answer.
+// Conditional says if the operation asks for something to be so before it writes: a conflict is
+// then an answer.
 func (o Operation) Conditional() bool { return o == Add || o == CompareAndSwap }
 
 // OperationNames returns the names of all operations, in the order of their codes.
@@ -102,7 +105,8 @@ func (e Entry) Grows() bool          { return e&growsBit != 0 }
 func (e Entry) IsMember() bool       { return e&memberBit != 0 }
 func (e Entry) IsRecorded() bool     { return e&recordBit != 0 }
 
-// IsSpecial reports whether the entry grows or is recorded, which no entry does both: one test of the measured loop.
+// IsSpecial reports whether the entry grows or is recorded, which no entry does both: one test of
+// the measured loop.
 func (e Entry) IsSpecial() bool { return e&(growsBit|recordBit) != 0 }
 
 // EffectiveIndex returns the index in a lap.
@@ -174,7 +178,8 @@ func (t *Thread) EntryAt(sequence uint64) (Entry, uint64) {
 	return e, e.EffectiveIndex(sequence/n, t.Stride)
 }
 
-// QueryAmount packs what a query or count is about: a column's position, and at most how many records it finds (of a count: 0).
+// QueryAmount packs what a query or count is about: a column's position, and at most how many
+// records it finds (of a count: 0).
 func QueryAmount(column, limit int) uint32 { return uint32(column)<<24 | uint32(limit) }
 
 // SplitQueryAmount is the inverse of QueryAmount.
@@ -188,7 +193,8 @@ const QueryLimitMax = 1<<24 - 1
 // AnyLength lets Wrote pass over the length: records with columns have no length in the trace.
 const AnyLength = -1
 
-// Wrote says if the version is of a write in this trace, to this index, of this length: step 3 of section 1.4.
+// Wrote says if the version is of a write in this trace, to this index, of this length: step 3 of
+// section 1.4.
 func (f *File) Wrote(thread int, sequence, index uint64, length int) bool {
 	if thread >= len(f.Threads) || len(f.Threads[thread].Entries) == 0 {
 		return false

@@ -5,10 +5,11 @@ import (
 	"math"
 )
 
-// Generate makes the trace of a phase. It returns an error that says what to change where the phase can't be.
+// Generate makes the trace of a phase. It returns an error that says what to change where the phase
+// can't be.
 //
-// Operations are drawn at random by their weights, not interleaved exactly: a fixed pattern could beat against a store's
-// own periods. Which key an operation takes:
+// Operations are drawn at random by their weights, not interleaved exactly: a fixed pattern could
+// beat against a store's own periods. Which key an operation takes:
 //
 //   - insert and add take fresh indexes: Fresh, Fresh+1 … dealt to the threads in turn and stepped by the lap stride each
 //     lap, so that no index comes twice, whatever the threads' speeds.
@@ -237,7 +238,8 @@ func part(n uint64, i, threads int) (from, to uint64) {
 	return n * uint64(i) / uint64(threads), n * uint64(i+1) / uint64(threads)
 }
 
-// loadByLaps makes a sequential load as a short lap whose indexes step on, however many the records.
+// loadByLaps makes a sequential load as a short lap whose indexes step on, however many the
+// records.
 func (g *generator) loadByLaps() error {
 	batch := uint64(max(g.Batch, 1))
 	for i := range g.file.Threads {

@@ -21,8 +21,8 @@ func generate(t *testing.T, s Spec) *File {
 
 var oneSize = []Size{{100, 1}}
 
-// The checksums pin the generator: runs of other releases and machines must do the same operations. A change here is a
-// change of every experiment's meaning.
+// The checksums pin the generator: runs of other releases and machines must do the same operations.
+// A change here is a change of every experiment's meaning.
 func TestTracesAreTheSameEverywhere(t *testing.T) {
 	mix := []Share{{Read, 0.5}, {Upsert, 0.2}, {Insert, 0.1}, {Scan, 0.1}, {ReadModifyWrite, 0.05}, {Delete, 0.05}}
 	for _, c := range []struct {
@@ -79,8 +79,8 @@ func drawSpec(t *rapid.T) Spec {
 	return s
 }
 
-// Over all threads and laps, whatever their speeds, no index is inserted twice, and everything else works on a record
-// that was there, or that the thread itself inserted before.
+// Over all threads and laps, whatever their speeds, no index is inserted twice, and everything else
+// works on a record that was there, or that the thread itself inserted before.
 func TestFreshIndexesAreFreshAndOthersExist(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpec(t)

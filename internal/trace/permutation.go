@@ -6,10 +6,11 @@ import (
 	"assay/internal/keyval"
 )
 
-// permutation is a pseudo-random bijection on [0, n). It spreads popular ranks over the keys and shuffles records. Above
-// tableMax it takes no memory: an alternating Feistel network over the next power of two, walked until it is inside
-// (Black and Rogaway, "Ciphers with arbitrary finite domains", 2002). On a few items such a network is measurably uneven
-// (5 % for ten items), so small ones are shuffled in a table.
+// permutation is a pseudo-random bijection on [0, n). It spreads popular ranks over the keys and
+// shuffles records. Above tableMax it takes no memory: an alternating Feistel network over the next
+// power of two, walked until it is inside (Black and Rogaway, "Ciphers with arbitrary finite
+// domains", 2002). On a few items such a network is measurably uneven (5 % for ten items), so small
+// ones are shuffled in a table.
 type permutation struct {
 	n                 uint64
 	table             []uint32

@@ -8,10 +8,11 @@ import (
 	"assay/internal/keyval"
 )
 
-// random is a stream of random numbers that is the same on every machine and with every release of Go: of math/rand/v2
-// it takes only the words of PCG-DXSM, which are specified, and derives numbers from them by itself. Floating point
-// below goes through float64(…) after each multiplication, which forbids the compiler to fuse it with an addition, and
-// through exp and ln of this file, because those of package math differ between architectures in the last bit.
+// random is a stream of random numbers that is the same on every machine and with every release of
+// Go: of math/rand/v2 it takes only the words of PCG-DXSM, which are specified, and derives numbers
+// from them by itself. Floating point below goes through float64(…) after each multiplication,
+// which forbids the compiler to fuse it with an addition, and through exp and ln of this file,
+// because those of package math differ between architectures in the last bit.
 type random struct{ *rand.PCG }
 
 // newRandom returns a stream of its own for each seed, thread and purpose.
@@ -66,7 +67,8 @@ var expTerms = [...]float64{1, 1, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 7
 // atanhTerms are 1/(2i+1), the coefficients of atanh(s)/s in s².
 var atanhTerms = [...]float64{1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21}
 
-// ln returns the natural logarithm of x > 0, within about 2 units of the last place of the larger of its parts.
+// ln returns the natural logarithm of x > 0, within about 2 units of the last place of the larger
+// of its parts.
 func ln(x float64) float64 {
 	m, e := math.Frexp(x)
 	if m < math.Sqrt2/2 {

@@ -7,10 +7,12 @@ import (
 
 // Bounds of the sample of keys whose history is recorded.
 const (
-	// sampleShare bounds which share of the entries the hot half of the sample may have, and the uniform half: a record takes some ns and
-	// 32 bytes, and a sample of the very hottest keys alone would be most of the operations.
+	// sampleShare bounds which share of the entries the hot half of the sample may have, and the
+	// uniform half: a record takes some ns and 32 bytes, and a sample of the very hottest keys
+	// alone would be most of the operations.
 	sampleShare = 1.0 / 32
-	// hottestFirst keys may each have a quarter of what is left of that; the others share the rest evenly.
+	// hottestFirst keys may each have a quarter of what is left of that; the others share the rest
+	// evenly.
 	hottestFirst = 6
 	// looksMax bounds how many entries are looked at to tell how often a key comes.
 	looksMax = 1 << 20
@@ -22,10 +24,12 @@ type counted struct {
 	times int
 }
 
-// ChooseKeys chooses at most n keys of fixed index whose history is worth recording: half of them from the hottest down, half drawn at
-// random from all that the trace touches. Keys that would have more than their part of the operations are passed over, so that both
-// halves together have about a sixteenth; one key of each half is taken whatever its share. It returns none where nothing is changed
-// at a fixed index: there is nothing to be checked then. The same seed chooses the same keys.
+// ChooseKeys chooses at most n keys of fixed index whose history is worth recording: half of them
+// from the hottest down, half drawn at random from all that the trace touches. Keys that would have
+// more than their part of the operations are passed over, so that both halves together have about a
+// sixteenth; one key of each half is taken whatever its share. It returns none where nothing is
+// changed at a fixed index: there is nothing to be checked then. The same seed chooses the same
+// keys.
 func (f *File) ChooseKeys(n int, seed uint64) (indexes []uint64) {
 	all, looks, changes := f.countKeys()
 	if !changes || n < 1 {

@@ -9,8 +9,8 @@ import (
 
 // Spec says what a phase does. Generate turns it into a trace.
 type Spec struct {
-	// Load stores the records 0 … Records−1 once each, as inserts, in the order sequential or shuffled; Mix is then
-	// empty. Otherwise the operations of Mix are drawn by their weights.
+	// Load stores the records 0 … Records−1 once each, as inserts, in the order sequential or
+	// shuffled; Mix is then empty. Otherwise the operations of Mix are drawn by their weights.
 	Load bool
 	Mix  []Share
 
@@ -20,8 +20,9 @@ type Spec struct {
 
 	Order Order
 	Sizes []Size // lengths of values; at least one where something is written
-	// Batch: insert, update, upsert and delete go in batches of so many; 0 or 1: one by one. Weights in Mix stay those of
-	// records: of a mix of 1 read and 1 update in batches of 100, half of the records that are touched are read.
+	// Batch: insert, update, upsert and delete go in batches of so many; 0 or 1: one by one.
+	// Weights in Mix stay those of records: of a mix of 1 read and 1 update in batches of 100, half
+	// of the records that are touched are read.
 	Batch int
 	Scan  ScanLengths
 	Query Queries
@@ -30,25 +31,27 @@ type Spec struct {
 	Endpoints int    // thread t starts with endpoint t mod Endpoints; 0: none
 	Seed      uint64 // traces of the same seed, threads and spec are the same, bit for bit, on every machine
 
-	// Limit is how many operations are done in all, over the threads; a batch is one operation. 0: until the deadline,
-	// and of a load, all records.
+	// Limit is how many operations are done in all, over the threads; a batch is one operation. 0:
+	// until the deadline, and of a load, all records.
 	Limit uint64
 
-	// Rate is the number of operations a second over all threads in open load: each has a due time. 0: closed load.
-	// Each thread's own arrivals are a process of Rate ÷ Threads, evenly spread or Poisson. The times of a lap are
-	// scaled so that its rate is exactly that.
+	// Rate is the number of operations a second over all threads in open load: each has a due time.
+	// 0: closed load. Each thread's own arrivals are a process of Rate ÷ Threads, evenly spread or
+	// Poisson. The times of a lap are scaled so that its rate is exactly that.
 	Rate     float64
 	Arrivals Arrivals
 	EndNS    uint64 // open load: operations due at or after it are not done; 0: no such end
 
-	// ThreadEntries and Entries bound the length of a lap, of one thread and over all; 0: DefaultThreadEntries and
-	// DefaultEntries, or as many entries as there are Records if that is more, up to DefaultSpreadEntries. The last is
-	// because a lap that reaches fewer records than there are lets a store's cache look better than it is.
+	// ThreadEntries and Entries bound the length of a lap, of one thread and over all; 0:
+	// DefaultThreadEntries and DefaultEntries, or as many entries as there are Records if that is
+	// more, up to DefaultSpreadEntries. The last is because a lap that reaches fewer records than
+	// there are lets a store's cache look better than it is.
 	ThreadEntries, Entries int
-	// EntriesMax bounds what a shuffled load and orders that visit every record need; 0: DefaultEntriesMax. An entry
-	// takes 8 bytes of shared memory, 16 in open load.
+	// EntriesMax bounds what a shuffled load and orders that visit every record need; 0:
+	// DefaultEntriesMax. An entry takes 8 bytes of shared memory, 16 in open load.
 	EntriesMax uint64
-	// Stopped is asked now and then while the trace is made; its error ends that. nil: nothing ends it.
+	// Stopped is asked now and then while the trace is made; its error ends that. nil: nothing ends
+	// it.
 	Stopped func() error
 }
 
@@ -72,9 +75,9 @@ type Size struct {
 	Weight float64
 }
 
-// ScanLengths is how many records scans read: Min to Max. Zipfian: short ones more often, with exponent 0.99 as in YCSB;
-// otherwise uniform. A range of more than scanClasses lengths is rounded to so many that lie evenly in it, both ends
-// among them.
+// ScanLengths is how many records scans read: Min to Max. Zipfian: short ones more often, with
+// exponent 0.99 as in YCSB; otherwise uniform. A range of more than scanClasses lengths is rounded
+// to so many that lie evenly in it, both ends among them.
 type ScanLengths struct {
 	Min, Max int
 	Zipfian  bool
@@ -82,8 +85,8 @@ type ScanLengths struct {
 
 const scanClasses = 128
 
-// Queries is what queries and counts are about: records whose column, by its position, has the bytes that it has in the record of
-// the entry's index; a query finds at most Limit of them.
+// Queries is what queries and counts are about: records whose column, by its position, has the
+// bytes that it has in the record of the entry's index; a query finds at most Limit of them.
 type Queries struct {
 	Column, Limit int
 }
@@ -96,7 +99,8 @@ const (
 	Constant Arrivals = "constant" // evenly, threads in turn
 )
 
-// indexEnd bounds indexes at the start, half of what an entry holds, so that laps have room to grow.
+// indexEnd bounds indexes at the start, half of what an entry holds, so that laps have room to
+// grow.
 const indexEnd = 1 << 47
 
 func (s *Spec) check() error {

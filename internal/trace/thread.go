@@ -20,8 +20,8 @@ type threadGenerator struct {
 	earlier []earlier
 }
 
-// earlier is an entry that reaches back before this lap's inserts. Which index that is depends on how many inserts a lap
-// has, which is known at its end.
+// earlier is an entry that reaches back before this lap's inserts. Which index that is depends on
+// how many inserts a lap has, which is known at its end.
 type earlier struct {
 	entry int
 	back  uint64 // 0: the newest one before this lap
@@ -150,7 +150,8 @@ func (t *threadGenerator) index(o Operation) (index uint64, grows bool) {
 	return t.draw(t.keys), false
 }
 
-// own returns the index of the thread's insert number j in lap 0. Threads take turns, so that the keys of all rise together.
+// own returns the index of the thread's insert number j in lap 0. Threads take turns, so that the
+// keys of all rise together.
 func (t *threadGenerator) own(j uint64) uint64 {
 	return t.Fresh + j*uint64(t.Threads) + uint64(t.number)
 }
@@ -178,15 +179,17 @@ func (t *threadGenerator) latest() (index uint64, grows bool) {
 	return 0, false
 }
 
-// resolveEarlier fills in the indexes of entries that reach back before this lap: in the first lap they are records that
-// were there at the start, in later laps what the thread inserted in the laps before.
+// resolveEarlier fills in the indexes of entries that reach back before this lap: in the first lap
+// they are records that were there at the start, in later laps what the thread inserted in the laps
+// before.
 func (t *threadGenerator) resolveEarlier(stride uint64) {
 	for _, back := range t.earlier {
 		index, grows := t.Records-1-back.back, false
 		if t.inserts > 0 {
 			laps := 1 + back.back/t.inserts
 			own := t.own(t.inserts - 1 - back.back%t.inserts)
-			// Stepped down to lap 0, the index must be a record then and in each lap until it is the thread's own.
+			// Stepped down to lap 0, the index must be a record then and in each lap until it is
+			// the thread's own.
 			if own >= stride*laps && own-stride < t.Records {
 				index, grows = own-stride*laps, true
 			}

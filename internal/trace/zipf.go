@@ -2,9 +2,10 @@ package trace
 
 import "assay/internal/keyval"
 
-// zipf draws ranks 0 … n−1, rank r with probability ∝ 1/(r+1)^theta, for any theta > 0: rejection-inversion (Hörmann
-// and Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions", ACM TOMACS 6, 1996).
-// Setting it up takes no sum over n, and it draws 1.0 to 1.3 uniform numbers a rank.
+// zipf draws ranks 0 … n−1, rank r with probability ∝ 1/(r+1)^theta, for any theta > 0:
+// rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate variates from
+// monotone discrete distributions", ACM TOMACS 6, 1996). Setting it up takes no sum over n, and it
+// draws 1.0 to 1.3 uniform numbers a rank.
 type zipf struct {
 	n        uint64
 	theta    float64
@@ -48,7 +49,8 @@ func (z *zipf) rank(r random) uint64 {
 	}
 }
 
-// expm1Ratio is (eˣ − 1)/x, and ln1pRatio ln(1 + x)/x: the series where the quotient would lose its digits.
+// expm1Ratio is (eˣ − 1)/x, and ln1pRatio ln(1 + x)/x: the series where the quotient would lose its
+// digits.
 func expm1Ratio(x float64) float64 {
 	if x > 1e-4 || x < -1e-4 {
 		return (exp(x) - 1) / x
@@ -63,9 +65,10 @@ func ln1pRatio(x float64) float64 {
 	return 1 - float64(x*(0.5-float64(x*(1.0/3-float64(x/4)))))
 }
 
-// ycsbZipf draws as site.ycsb.generator.ScrambledZipfianGenerator does: Gray's approximation of a zipfian over 10¹⁰ + 1
-// items with the constant that YCSB ships, hashed onto the records. Its head is flatter than that of a zipfian over the
-// records themselves, and several ranks meet in one record.
+// ycsbZipf draws as site.ycsb.generator.ScrambledZipfianGenerator does: Gray's approximation of a
+// zipfian over 10¹⁰ + 1 items with the constant that YCSB ships, hashed onto the records. Its head
+// is flatter than that of a zipfian over the records themselves, and several ranks meet in one
+// record.
 type ycsbZipf struct {
 	records     uint64
 	eta, second float64

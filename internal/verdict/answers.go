@@ -9,7 +9,8 @@ import (
 	"assay/internal/record"
 )
 
-// breaksApart is how far apart two breaks must lie to differ: their own intervals are seldom narrower.
+// breaksApart is how far apart two breaks must lie to differ: their own intervals are seldom
+// narrower.
 const breaksApart = 1.25
 
 // fate is what became of a store's rate as its data grew.

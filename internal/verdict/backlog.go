@@ -6,11 +6,14 @@ import (
 	"assay/internal/record"
 )
 
-// BacklogShareMax is the share of open load that may be due and not begun, and how far behind its schedule it may end, as a share of its phase. Beyond that all
-// of its percentiles are refused: they hang on how long the phase is. Below, those are that so many more operations could have changed: see BacklogChangeMax.
+// BacklogShareMax is the share of open load that may be due and not begun, and how far behind its
+// schedule it may end, as a share of its phase. Beyond that all of its percentiles are refused:
+// they hang on how long the phase is. Below, those are that so many more operations could have
+// changed: see BacklogChangeMax.
 const BacklogShareMax = 0.01
 
-// BacklogChangeMax is by how much of itself a percentile may grow if what was never begun took longer than all else.
+// BacklogChangeMax is by how much of itself a percentile may grow if what was never begun took
+// longer than all else.
 const BacklogChangeMax = 0.1
 
 // notBegun is the share of the operations that were due in open load and are in no percentile.
@@ -22,15 +25,16 @@ func notBegun(phases ...*record.Phase) float64 {
 	return float64(left) / float64(max(due, 1))
 }
 
-// hangsOnBacklog says whether a quantile would be too much larger with the share of operations that were never begun. Were they the longest of all, that
-// quantile of all would stand at q / (1 − left) of those that were seen.
+// hangsOnBacklog says whether a quantile would be too much larger with the share of operations that
+// were never begun. Were they the longest of all, that quantile of all would stand at q / (1 −
+// left) of those that were seen.
 func hangsOnBacklog(response *histogram.Histogram, q, left float64) bool {
 	ofAll := q / (1 - left)
 	return ofAll >= 1 || response.Quantile(ofAll) > (1+BacklogChangeMax)*response.Quantile(q)
 }
 
-// fellBehind says whether open load that was due was not done. One that is behind by its longest operation alone began all in time but what waited for that
-// one.
+// fellBehind says whether open load that was due was not done. One that is behind by its longest
+// operation alone began all in time but what waited for that one.
 func fellBehind(p *record.Phase) bool {
 	var longest uint64
 	for _, op := range p.Operations {

@@ -8,9 +8,9 @@ import (
 	"assay/internal/record"
 )
 
-// effects are, of each cause, the findings that it explains where both are of the same trials of one
-// arm in the same cell and phase. A loss or a wrong value is in no list but that of a directory that
-// vanished: no other cause excuses it.
+// effects are, of each cause, the findings that it explains where both are of the same trials of
+// one arm in the same cell and phase. A loss or a wrong value is in no list but that of a directory
+// that vanished: no other cause excuses it.
 var effects = map[finding.Code][]finding.Code{
 	finding.FaultVanished: {finding.FaultDiskFull, finding.TrialFailed, finding.FaultErrors, finding.FaultUnfinished, finding.FaultLost,
 		finding.FaultShort, finding.StoppedEarly, finding.NotOnDisk, finding.Unverified},
@@ -25,8 +25,8 @@ var effects = map[finding.Code][]finding.Code{
 // weaker are, of each cause, the findings that tell of less of the same, wherever it is.
 var weaker = map[finding.Code]finding.Code{finding.BusyMachine: finding.FaultForeign}
 
-// attribute sets the cause of each finding that another one explains: that which nothing explains in
-// turn. What the A/A arm shares with its store is explained by the store's finding.
+// attribute sets the cause of each finding that another one explains: that which nothing explains
+// in turn. What the A/A arm shares with its store is explained by the store's finding.
 func attribute(run *record.Run, found []finding.Finding) {
 	twins := map[string]string{}
 	for _, planned := range run.Plan {
@@ -49,8 +49,8 @@ func attribute(run *record.Run, found []finding.Finding) {
 	}
 }
 
-// explains reports whether c is the cause of f, or a part of it: of a finding on several arms, each of
-// whose trials has that cause.
+// explains reports whether c is the cause of f, or a part of it: of a finding on several arms, each
+// of whose trials has that cause.
 func explains(found []finding.Finding, c, f *finding.Finding, twins map[string]string) bool {
 	switch {
 	case weaker[f.Code] == c.Code:

@@ -107,7 +107,8 @@ func TestCauses_names_the_twin_where_it_differs(t *testing.T) {
 	}
 }
 
-// What a cause explains is not on the screen, and beneath the cause in the full report, with the store's own words.
+// What a cause explains is not on the screen, and beneath the cause in the full report, with the
+// store's own words.
 func TestCauses_effects_are_in_the_full_report(t *testing.T) {
 	run := cleanRun()
 	e := trials(run, "elm")[0]

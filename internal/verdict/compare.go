@@ -24,8 +24,8 @@ type metric struct {
 	of            func(*observation) float64 // NaN: not measured
 }
 
-// metrics are compared in this order. A comparison is inconclusive where the rate is; the others can
-// show a regression, but their noise leaves nothing open.
+// metrics are compared in this order. A comparison is inconclusive where the rate is; the others
+// can show a regression, but their noise leaves nothing open.
 var metrics = []metric{
 	{"rate", false, 0, rateOfTrial},
 	{"p50", true, bucketWidth, func(o *observation) float64 { return o.latency(0.5) }},
@@ -112,8 +112,8 @@ func (t *table) optionsFor(m metric, rows []*row) stat.Options {
 func (t *table) name() string { return t.parameters.Label(&t.run.Experiment) }
 
 // CompareRuns compares runs, oldest first, table by table and arm by arm, where cell, phase and arm
-// are the same; more than two are taken as a series, in which changes are found. Their blocks did not
-// run side by side, so that what changed on the machine in between is in every ratio.
+// are the same; more than two are taken as a series, in which changes are found. Their blocks did
+// not run side by side, so that what changed on the machine in between is in every ratio.
 func CompareRuns(runs []*record.Run, criteria ...model.Criterion) (*model.Comparison, error) {
 	if len(runs) < 2 {
 		return nil, errors.New("a comparison needs at least two runs")
@@ -385,8 +385,8 @@ func (c *comparer) judge() *model.Comparison {
 	return m
 }
 
-// outcome decides one row. A regression must be significant among all rows. No regression is shown by
-// an interval that leaves no room for one of the margin of equivalence.
+// outcome decides one row. A regression must be significant among all rows. No regression is shown
+// by an interval that leaves no room for one of the margin of equivalence.
 func (c *comparer) outcome(i int) (model.Outcome, finding.Message) {
 	r, lower := c.ratios[i], c.lower[i]
 	if r.Interval == nil {

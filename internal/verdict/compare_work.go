@@ -16,7 +16,8 @@ import (
 	"assay/internal/spec"
 )
 
-// durationsDiffer is how many times as long a phase may last in one run as in the other and still be the same work.
+// durationsDiffer is how many times as long a phase may last in one run as in the other and still
+// be the same work.
 const durationsDiffer = 2
 
 // otherWorkIn says in what the work of a phase, or what was done to the data before it, differs
@@ -58,7 +59,8 @@ func (t *table) recorded(phase string) (found []*record.Phase) {
 	return found
 }
 
-// clock returns the clock that the experiment asks for, and where it leaves the choice, those that were taken.
+// clock returns the clock that the experiment asks for, and where it leaves the choice, those that
+// were taken.
 func (t *table) clock() string {
 	asked := t.run.Experiment.Clock
 	if asked == "tsc" || asked == "monotonic" {
@@ -77,7 +79,8 @@ func (t *table) clock() string {
 	return format.List(taken)
 }
 
-// timed says whether a phase ended by its time: it has no number of operations, or these were not all done.
+// timed says whether a phase ended by its time: it has no number of operations, or these were not
+// all done.
 func (t *table) timed(p spec.Phase) bool {
 	return p.Operations == 0 || slices.ContainsFunc(t.recorded(p.Name), func(r *record.Phase) bool { return r.EndedBy == record.EndedDuration })
 }
@@ -122,7 +125,8 @@ func workOnly(p spec.Phase, cell spec.Cell) spec.Phase {
 
 func (d *workDifferences) between(what string, a, b any) { d.compare(what, asJSON(a), asJSON(b)) }
 
-// compare goes down to the fields that differ, which are told as in the experiment file: order.theta.
+// compare goes down to the fields that differ, which are told as in the experiment file:
+// order.theta.
 func (d *workDifferences) compare(what string, a, b any) {
 	x, isObject := a.(map[string]any)
 	y, isToo := b.(map[string]any)

@@ -59,7 +59,8 @@ func (c *course) worst() *float64 {
 // restless reports whether the rate is known to have changed for good, or to oscillate.
 func (c *course) restless() bool { return c.shape.Rate == nil && c.shape.Why == nil }
 
-// broke is where a rate fell: the first cliff, otherwise where half of its early rate was lost for good.
+// broke is where a rate fell: the first cliff, otherwise where half of its early rate was lost for
+// good.
 func (c *course) broke() *analyze.Place {
 	if e := c.shape.Cliff(); e != nil {
 		return &analyze.Place{Seconds: e.From, Records: e.Records, Bytes: e.Bytes}
@@ -79,7 +80,8 @@ func lastKnown(values []float64) *float64 {
 	return nil
 }
 
-// course sums up what the rate of an arm did over its blocks: the kind of most of them, and medians.
+// course sums up what the rate of an arm did over its blocks: the kind of most of them, and
+// medians.
 func (r *row) courseOver() model.Course {
 	var kinds []analyze.Kind
 	var early, late, at, records, reached []float64
@@ -148,7 +150,8 @@ func medianOf(values []float64) *float64 {
 	return &median
 }
 
-// changedWith names the resources that changed their level with the first fall, the likeliest first.
+// changedWith names the resources that changed their level with the first fall, the likeliest
+// first.
 func (c *course) changedWith() (names []string) {
 	for _, with := range c.shape.Coincidences {
 		if !slices.Contains(names, with.Resource) {

@@ -34,8 +34,8 @@ func ParseCriterion(text string) (model.Criterion, error) {
 	return model.Criterion{Text: text, Metric: parts[1], Below: parts[2] == "<", Limit: limit}, nil
 }
 
-// judgeCriteria decides by the thresholds alone: a row fails one for sure where its whole interval is
-// beyond the limit, and leaves it open where the interval holds the limit or there is none.
+// judgeCriteria decides by the thresholds alone: a row fails one for sure where its whole interval
+// is beyond the limit, and leaves it open where the interval holds the limit or there is none.
 func (c *comparer) judgeCriteria() {
 	m := c.made
 	failed, open := 0, 0

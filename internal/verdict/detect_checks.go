@@ -16,7 +16,8 @@ const (
 	uncheckedOutcomes = "ambiguous" // writes ended in errors or conflicts
 )
 
-// detectUnverified says which faults of stores could not have been seen, and why: one finding a cause.
+// detectUnverified says which faults of stores could not have been seen, and why: one finding a
+// cause.
 func detectUnverified(run *record.Run, _ []*table) (found []finding.Finding) {
 	add := func(why string, evidence []finding.Evidence, pairs ...any) {
 		f := finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.Unverified, "why", why).With(pairs...), evidence...)
@@ -73,8 +74,8 @@ func notJudged(run *record.Run) (evidence []finding.Evidence) {
 	return evidence
 }
 
-// neverReadBack names the arms that wrote and of which, against the settings, nothing was read back. It
-// goes by what the trials say and not by why there was nothing to read.
+// neverReadBack names the arms that wrote and of which, against the settings, nothing was read
+// back. It goes by what the trials say and not by why there was nothing to read.
 func neverReadBack(run *record.Run) (arms []string, evidence []finding.Evidence) {
 	for _, planned := range run.Plan {
 		t := run.Trials[planned.ID]

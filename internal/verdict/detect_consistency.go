@@ -7,7 +7,8 @@ import (
 	"assay/internal/trace"
 )
 
-// recordedNS is what a recorded operation takes more than another one, at most: docs/harness-cost.md.
+// recordedNS is what a recorded operation takes more than another one, at most:
+// docs/harness-cost.md.
 const recordedNS = 25
 
 // checkedKeys sums up the histories of one arm.
@@ -33,8 +34,8 @@ func eachHistory(run *record.Run, visit func(at sighting, trial string, p *recor
 	}
 }
 
-// detectChecked says of each store how much of what it did was checked against the history of sampled
-// keys, and which loss of writes that would have found.
+// detectChecked says of each store how much of what it did was checked against the history of
+// sampled keys, and which loss of writes that would have found.
 func detectChecked(run *record.Run, _ []*table) (found []finding.Finding) {
 	var arms []string
 	of := map[string]*checkedKeys{}
@@ -65,8 +66,8 @@ func detectChecked(run *record.Run, _ []*table) (found []finding.Finding) {
 	return found
 }
 
-// readsAndWrites counts the operations, members of batches included, that returned a version and that
-// wrote one.
+// readsAndWrites counts the operations, members of batches included, that returned a version and
+// that wrote one.
 func readsAndWrites(p *record.Phase) (reads, writes uint64) {
 	for _, o := range p.Operations {
 		operation, known := trace.ParseOperation(o.Name)
@@ -93,8 +94,8 @@ func shareOf(part, all uint64) float64 {
 	return min(float64(part)/float64(all), 1)
 }
 
-// detectInconsistent tells of what histories show without being a fault: stale reads of a store that
-// promises no more, and writes whose outcome was unknown and that took effect.
+// detectInconsistent tells of what histories show without being a fault: stale reads of a store
+// that promises no more, and writes whose outcome was unknown and that took effect.
 func detectInconsistent(run *record.Run, _ []*table) []finding.Finding {
 	var s sightings
 	eachHistory(run, func(at sighting, trial string, p *record.Phase) {

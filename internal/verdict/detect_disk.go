@@ -11,20 +11,22 @@ import (
 	"assay/store"
 )
 
-// presentShare is how much of what the live values take at best must be on the disk. Best is what a general compressor makes of blocks of 4 KiB; one
-// that looks back over 128 KiB makes 0.8 of that, over a MiB 0.25 to 0.5: values are cut from a pool, which such a window sees again and again.
+// presentShare is how much of what the live values take at best must be on the disk. Best is what a
+// general compressor makes of blocks of 4 KiB; one that looks back over 128 KiB makes 0.8 of that,
+// over a MiB 0.25 to 0.5: values are cut from a pool, which such a window sees again and again.
 const presentShare = 0.25
 
 // presentBytesMin: below it, sizes are of blocks and of what file systems keep beside the inode.
 const presentBytesMin = 64 << 10
 
-// allocatesAtOnce are the file systems on which a file's blocks are counted, or kept for it, as soon as it is written to: on others (ZFS, network and
-// user-space file systems) they show late or never.
+// allocatesAtOnce are the file systems on which a file's blocks are counted, or kept for it, as
+// soon as it is written to: on others (ZFS, network and user-space file systems) they show late or
+// never.
 var allocatesAtOnce = []string{"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs"}
 
-// detectNotOnDisk looks for embedded stores whose files are too small for what they acknowledged in a
-// class that survives the process. The final check can't see that: it asks the process that made the
-// promise.
+// detectNotOnDisk looks for embedded stores whose files are too small for what they acknowledged in
+// a class that survives the process. The final check can't see that: it asks the process that made
+// the promise.
 func detectNotOnDisk(run *record.Run, _ []*table) []finding.Finding {
 	var s sightings
 	for _, planned := range run.Plan {
@@ -48,8 +50,8 @@ func keepsOnDisk(run *record.Run, planned plan.Trial) bool {
 		run.Experiment.Cells[planned.Cell].Durability >= store.D1
 }
 
-// notOnDisk returns the first phase of the cell's class after which the values can't have been on the
-// disk, with the evidence; "" if there is none. Loads are of the store's weakest class.
+// notOnDisk returns the first phase of the cell's class after which the values can't have been on
+// the disk, with the evidence; "" if there is none. Loads are of the store's weakest class.
 func notOnDisk(run *record.Run, trial *record.Trial, planned plan.Trial) (phase string, m finding.Message) {
 	best := bestShare(run)
 	if best == 0 {
@@ -84,13 +86,15 @@ func notOnDisk(run *record.Run, trial *record.Trial, planned plan.Trial) (phase 
 	return "", m
 }
 
-// mayHold reports whether a store may still hold back so much of what it acknowledged in a phase that nothing follows: in D2 all of the last loss window.
+// mayHold reports whether a store may still hold back so much of what it acknowledged in a phase
+// that nothing follows: in D2 all of the last loss window.
 func mayHold(run *record.Run, planned plan.Trial, p *record.Phase) bool {
 	window := run.Experiment.Cells[planned.Cell].LossWindow
 	return time.Duration(p.ElapsedNS)+time.Duration(p.Sizes.DrainSeconds*float64(time.Second)) < 2*window
 }
 
-// bestShare returns the smallest share that any compressor made of any of the run's values; 0: not known.
+// bestShare returns the smallest share that any compressor made of any of the run's values; 0: not
+// known.
 func bestShare(run *record.Run) float64 {
 	best := math.Inf(1)
 	for _, share := range run.Environment.ValueRatio {

@@ -8,8 +8,8 @@ import (
 	"assay/store"
 )
 
-// detectDurabilityCost says, for each phase that writes, which store pays most for a stronger class:
-// that is why classes have tables of their own.
+// detectDurabilityCost says, for each phase that writes, which store pays most for a stronger
+// class: that is why classes have tables of their own.
 func detectDurabilityCost(run *record.Run, tables []*table) (found []finding.Finding) {
 	for _, phase := range run.Experiment.Phases {
 		if !isWrite(phase) || phase.Rate > 0 {
@@ -33,7 +33,8 @@ func detectDurabilityCost(run *record.Run, tables []*table) (found []finding.Fin
 	return found
 }
 
-// onlyClassDiffers reports whether a cell is of a weaker class than another, and differs in nothing else.
+// onlyClassDiffers reports whether a cell is of a weaker class than another, and differs in nothing
+// else.
 func onlyClassDiffers(weak, strong *table) bool {
 	a, b := weak.parameters, strong.parameters
 	if classStrength(b, a) >= 0 {
@@ -43,8 +44,8 @@ func onlyClassDiffers(weak, strong *table) bool {
 	return a == b
 }
 
-// costOf compares the stores at two classes, each with itself. Nil: none is significantly slower at the
-// stronger one.
+// costOf compares the stores at two classes, each with itself. Nil: none is significantly slower at
+// the stronger one.
 func costOf(weak, strong *table) *finding.Finding {
 	var arms []string
 	var values [][]float64
@@ -84,11 +85,12 @@ func costOf(weak, strong *table) *finding.Finding {
 	return &f
 }
 
-// syncMicrosBelievable is how long a sync of 4 KiB takes at least: no device answers sooner without a
-// cache that it claims to survive with. `assay doctor` has the same line.
+// syncMicrosBelievable is how long a sync of 4 KiB takes at least: no device answers sooner without
+// a cache that it claims to survive with. `assay doctor` has the same line.
 const syncMicrosBelievable = 20
 
-// detectNothingSynced tells of classes that live by syncs where a sync costs nothing and proves nothing.
+// detectNothingSynced tells of classes that live by syncs where a sync costs nothing and proves
+// nothing.
 func detectNothingSynced(run *record.Run, tables []*table) []finding.Finding {
 	e := run.Environment
 	m := finding.New(finding.NothingSynced)

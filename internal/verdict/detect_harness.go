@@ -7,8 +7,8 @@ import (
 	"assay/internal/record"
 )
 
-// nativeDriver names, for drivers of Assay's own worker, the driver that hosts the same library in a
-// native worker: its harness takes less.
+// nativeDriver names, for drivers of Assay's own worker, the driver that hosts the same library in
+// a native worker: its harness takes less.
 var nativeDriver = map[string]string{"sqlite": "sqlite-c"}
 
 // detectHarness names the arms of whose operations at least half is the harness: they have no rank.

@@ -10,7 +10,8 @@ import (
 	"assay/internal/spec"
 )
 
-// Shares of the machine from which on they are told of; what costs a trial is decided while it runs.
+// Shares of the machine from which on they are told of; what costs a trial is decided while it
+// runs.
 const (
 	foreignNoticed = 0.05
 	stealNoticed   = 0.02

@@ -13,8 +13,8 @@ import (
 	"assay/store"
 )
 
-// detectInMemory counts the tables that read and in which all data fits the memory that may cache it,
-// for some arm at least: the disk is not measured.
+// detectInMemory counts the tables that read and in which all data fits the memory that may cache
+// it, for some arm at least: the disk is not measured.
 func detectInMemory(run *record.Run, tables []*table) []finding.Finding {
 	reading, some := 0, 0
 	var arms []string
@@ -55,9 +55,9 @@ func memoryOf(run *record.Run, t *table) (bytes float64, limited bool) {
 	return bytes, false
 }
 
-// fitting names the arms of a table that can have read from memory, and says whether these are all with
-// a figure, and how large their data was. Where the page cache was emptied before the phase, an arm
-// read from the disk first, whatever would fit.
+// fitting names the arms of a table that can have read from memory, and says whether these are all
+// with a figure, and how large their data was. Where the page cache was emptied before the phase,
+// an arm read from the disk first, whatever would fit.
 func fitting(run *record.Run, t *table) (arms []string, all bool, largest float64) {
 	memory, _ := memoryOf(run, t)
 	all = true
@@ -81,8 +81,8 @@ func (r *row) beganCold() bool {
 	return slices.ContainsFunc(r.trials, func(o *observation) bool { return o.phase != nil && o.phase.Cold != nil })
 }
 
-// heldBy returns the most bytes that a row's trials held in a phase: what was counted as live or, where
-// that is not known, all that was ever stored. 0: unknown.
+// heldBy returns the most bytes that a row's trials held in a phase: what was counted as live or,
+// where that is not known, all that was ever stored. 0: unknown.
 func heldBy(run *record.Run, t *table, r *row) (most float64) {
 	for _, o := range r.trials {
 		if o.phase == nil || o.state != record.OK && o.state != record.Marked {
@@ -97,8 +97,8 @@ func heldBy(run *record.Run, t *table, r *row) (most float64) {
 	return most
 }
 
-// freshBefore returns how many records beyond the planned ones a trial stored up to the end of a phase,
-// deleted ones included.
+// freshBefore returns how many records beyond the planned ones a trial stored up to the end of a
+// phase, deleted ones included.
 func freshBefore(run *record.Run, o *observation) (records uint64) {
 	for i := range o.trial.Phases {
 		p := &o.trial.Phases[i]
@@ -117,8 +117,8 @@ func freshBefore(run *record.Run, o *observation) (records uint64) {
 	return records
 }
 
-// largestCache returns the largest option in bytes whose name has "cache" in it; the default counts where
-// none is set.
+// largestCache returns the largest option in bytes whose name has "cache" in it; the default counts
+// where none is set.
 func largestCache(s spec.Store) (name string, bytes float64) {
 	bytes = math.Inf(-1)
 	for _, option := range s.AllDeclared() {
@@ -136,12 +136,12 @@ func largestCache(s spec.Store) (name string, bytes float64) {
 	return name, bytes
 }
 
-// warmShareMax is how much of a store's files may be in the page cache when a cold phase begins: opening
-// a store reads some.
+// warmShareMax is how much of a store's files may be in the page cache when a cold phase begins:
+// opening a store reads some.
 const warmShareMax = 0.05
 
-// detectNotCold names the arms of a cold experiment that began with pages in memory, because a process
-// has them mapped or the file system keeps them.
+// detectNotCold names the arms of a cold experiment that began with pages in memory, because a
+// process has them mapped or the file system keeps them.
 func detectNotCold(_ *record.Run, tables []*table) (found []finding.Finding) {
 	eachMeasured(tables, func(t *table, r *row) {
 		var evidence []finding.Evidence
@@ -163,7 +163,8 @@ func detectNotCold(_ *record.Run, tables []*table) (found []finding.Finding) {
 	return found
 }
 
-// limitOvershoot is how far a trial may exceed its memory limit: the kernel charges in batches of pages.
+// limitOvershoot is how far a trial may exceed its memory limit: the kernel charges in batches of
+// pages.
 const limitOvershoot = 1.02
 
 // detectMemoryLimit tells of a limit that did not hold: it shows in what the kernel charged to the
@@ -185,12 +186,12 @@ func detectMemoryLimit(run *record.Run, _ []*table) []finding.Finding {
 	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.LimitNotEnforced, "arms", distinctWords(arms)), evidence...)}
 }
 
-// limitNearby is the share of its memory limit that a trial must have come to for the limit to have had
-// a part in what it did.
+// limitNearby is the share of its memory limit that a trial must have come to for the limit to have
+// had a part in what it did.
 const limitNearby = 0.95
 
-// detectLimitUnreached names, where data was to outgrow a memory limit, the arms that never came near
-// it, or whose files did not outgrow it.
+// detectLimitUnreached names, where data was to outgrow a memory limit, the arms that never came
+// near it, or whose files did not outgrow it.
 func detectLimitUnreached(_ *record.Run, tables []*table) (found []finding.Finding) {
 	for _, t := range tables {
 		limit := float64(t.parameters.MemoryLimit)
@@ -249,8 +250,8 @@ func (r *row) peak(limit float64) (most float64, known bool) {
 	return most, true
 }
 
-// filesShare is the mean ratio of what the store's files take, or where it has none, its data, to the
-// memory that its trials might use. Nil: not measured.
+// filesShare is the mean ratio of what the store's files take, or where it has none, its data, to
+// the memory that its trials might use. Nil: not measured.
 func (r *row) filesShare() *float64 {
 	var shares []float64
 	for _, o := range r.used() {

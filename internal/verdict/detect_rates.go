@@ -21,8 +21,9 @@ var falls = map[analyze.Kind]finding.Code{
 	analyze.Oscillation: finding.RateOscillates,
 }
 
-// detectFalls makes a finding of each arm whose rate, in at least half of its blocks, changed for good
-// or oscillates: one of the weightiest kind, with its place and the resources that changed with it.
+// detectFalls makes a finding of each arm whose rate, in at least half of its blocks, changed for
+// good or oscillates: one of the weightiest kind, with its place and the resources that changed
+// with it.
 func detectFalls(_ *record.Run, tables []*table) (found []finding.Finding) {
 	eachMeasured(tables, func(t *table, r *row) {
 		if !r.unsettled() {
@@ -98,8 +99,8 @@ func detectDrops(_ *record.Run, tables []*table) (found []finding.Finding) {
 	return found
 }
 
-// workSecondsMin is how long a fixed number of operations takes at least for its rate to be more than
-// that of starting and ending.
+// workSecondsMin is how long a fixed number of operations takes at least for its rate to be more
+// than that of starting and ending.
 const workSecondsMin = 0.1
 
 // samplesWanted is how many samples a phase needs to be judged steady, with some to spare, and
@@ -109,13 +110,13 @@ const (
 	sampleSeconds = 0.5
 )
 
-// judgeableMin is how long a phase takes at least that anybody can expect to be judged: ten samples of
-// the shortest length. An experiment that asks for less does not ask for a steady state.
+// judgeableMin is how long a phase takes at least that anybody can expect to be judged: ten samples
+// of the shortest length. An experiment that asks for less does not ask for a steady state.
 const judgeableMin = 500 * time.Millisecond
 
 // detectInconclusive counts the measurements of which it is open, in at least half of their blocks,
-// whether their rate holds: too short, or too noisy for their length. What was disturbed or cut off has
-// a finding of its own.
+// whether their rate holds: too short, or too noisy for their length. What was disturbed or cut off
+// has a finding of its own.
 func detectInconclusive(run *record.Run, tables []*table) []finding.Finding {
 	var phases, longer []string
 	shown := map[string]*finding.Message{}

@@ -27,9 +27,10 @@ func hundredth(_, bytes float64) float64   { return bytes / 100 }
 func tenth(_, bytes float64) float64       { return bytes / 10 }
 func double(_, bytes float64) float64      { return 2 * bytes }
 
-// settings are the rules, each from the documentation of the library: Tokyo Cabinet and Kyoto Cabinet on bnum (buckets: half
-// to four times the number of records) and xmsiz, LMDB on mdb_env_set_mapsize; a cache below a hundredth of what is read
-// from holds little but the upper levels of an index.
+// settings are the rules, each from the documentation of the library: Tokyo Cabinet and Kyoto
+// Cabinet on bnum (buckets: half to four times the number of records) and xmsiz, LMDB on
+// mdb_env_set_mapsize; a cache below a hundredth of what is read from holds little but the upper
+// levels of an index.
 var settings = []setting{
 	{drivers: []string{"tokyocabinet-hash", "tokyocabinet-table", "kyotocabinet-hash"}, option: "bnum", least: perRecord, enough: perRecord, effect: "chains"},
 	{drivers: []string{"tokyocabinet-hash", "tokyocabinet-table"}, option: "xmsiz_bytes", least: perByte, enough: double, effect: "calls"},
@@ -39,8 +40,8 @@ var settings = []setting{
 	{drivers: []string{"wiredtiger", "berkeleydb-btree", "berkeleydb-hash", "sqlite", "sqlite-c"}, option: "cache_bytes", least: hundredth, enough: tenth, effect: "pages"},
 }
 
-// detectServerKept names the servers that are not emptied between trials: Assay empties none without
-// being told.
+// detectServerKept names the servers that are not emptied between trials: Assay empties none
+// without being told.
 func detectServerKept(run *record.Run, _ []*table) []finding.Finding {
 	var arms []string
 	for _, s := range run.Experiment.Stores {
@@ -54,8 +55,8 @@ func detectServerKept(run *record.Run, _ []*table) []finding.Finding {
 	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.ServerKept, "arms", arms))}
 }
 
-// detectSettings names the settings that are known to be wrong for this amount of data, most of them
-// defaults.
+// detectSettings names the settings that are known to be wrong for this amount of data, most of
+// them defaults.
 func detectSettings(run *record.Run, tables []*table) (found []finding.Finding) {
 	for i := range run.Experiment.Stores {
 		arm := &run.Experiment.Stores[i]
@@ -103,8 +104,8 @@ func largestData(run *record.Run, tables []*table, storeIndex int, reading bool)
 	return records, bytes
 }
 
-// valueOf returns an option's value and whether the experiment set it: what the store itself reports is
-// believed before what it was given.
+// valueOf returns an option's value and whether the experiment set it: what the store itself
+// reports is believed before what it was given.
 func valueOf(run *record.Run, storeIndex int, name string) (value float64, set, known bool) {
 	arm := run.Experiment.Stores[storeIndex]
 	option, ok := optionOf(arm.Description, name)
@@ -143,7 +144,8 @@ func numberIn(o store.Option, text string) (float64, bool) {
 	return v, err == nil
 }
 
-// proposed writes a value for the command line: bytes as a power of two of at least a MiB, numbers as they are.
+// proposed writes a value for the command line: bytes as a power of two of at least a MiB, numbers
+// as they are.
 func proposed(o store.Option, v float64) string {
 	if o.Type != store.Bytes {
 		return strconv.FormatFloat(math.Ceil(v), 'f', 0, 64)

@@ -8,7 +8,8 @@ import (
 	"assay/store"
 )
 
-// sized is a clean run of 1,000,000 records and 1.016 GB in which elm has a driver's name and an option with its default.
+// sized is a clean run of 1,000,000 records and 1.016 GB in which elm has a driver's name and an
+// option with its default.
 func sized(driver string, option store.Option) *record.Run {
 	run := cleanRun()
 	elm := &run.Experiment.Stores[1]

@@ -5,8 +5,8 @@ import (
 	"assay/internal/record"
 )
 
-// detectFaults makes a finding of each kind of fault of each arm in each cell and phase, of references
-// too: its evidence is the marks.
+// detectFaults makes a finding of each kind of fault of each arm in each cell and phase, of
+// references too: its evidence is the marks.
 func detectFaults(run *record.Run, _ []*table) []finding.Finding {
 	var s sightings
 	replaced := replaced(run)

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// workTolerance is the share of its records by which an arm may stay below what is owed or below
-	// the others, and the share of operations by which its misses may lie above the others'.
+	// workTolerance is the share of its records by which an arm may stay below what is owed or
+	// below the others, and the share of operations by which its misses may lie above the others'.
 	workTolerance = 0.01
 	// workDoubt is the probability with which chance alone may go beyond workChance, a comparison.
 	workDoubt = 1e-6
@@ -54,8 +54,8 @@ func detectLessWork(run *record.Run, tables []*table) (found []finding.Finding) 
 	return found
 }
 
-// tell makes one finding of each arm, with an evidence for each kind of operation. because is why the
-// arms can't be compared; "": they can.
+// tell makes one finding of each arm, with an evidence for each kind of operation. because is why
+// the arms can't be compared; "": they can.
 func (j *workJudge) tell(arm string, because string, m finding.Message) {
 	code, at := finding.LessWork, slices.IndexFunc(j.found, func(f finding.Finding) bool { return f.Code == finding.LessWork && f.Where.Arm == arm })
 	if because != "" {
@@ -114,8 +114,8 @@ func workOf(t *table, name string) (all []workDone) {
 	return all
 }
 
-// past is what the phases up to and with one do to the data. What depends on how fast an arm is makes
-// honest arms answer differently.
+// past is what the phases up to and with one do to the data. What depends on how fast an arm is
+// makes honest arms answer differently.
 type past struct {
 	phase   spec.Phase
 	records uint64 // of the load
@@ -168,9 +168,9 @@ func (p past) itemsDiffer(name string) string {
 	return ""
 }
 
-// scansAreFull reports whether what was loaded alone gives scans all their records. Those that begin
-// near the last key run out, and find more the further an arm is: of so many records so few that
-// workTolerance covers it. In the order latest, all may begin there.
+// scansAreFull reports whether what was loaded alone gives scans all their records. Those that
+// begin near the last key run out, and find more the further an arm is: of so many records so few
+// that workTolerance covers it. In the order latest, all may begin there.
 func (p past) scansAreFull() bool {
 	return p.loaded && p.phase.Order.Distribution != trace.Latest && float64(p.phase.Scan.Max) <= workTolerance*float64(p.records)
 }
@@ -188,8 +188,8 @@ func (p past) missesDiffer(w *workDone) string {
 	return ""
 }
 
-// workChance is how far the mean of so many draws between 0 and most may lie from what is expected of
-// it, but for a probability of workDoubt (Hoeffding, JASA 58, 1963).
+// workChance is how far the mean of so many draws between 0 and most may lie from what is expected
+// of it, but for a probability of workDoubt (Hoeffding, JASA 58, 1963).
 func workChance(most float64, operations uint64) float64 {
 	return most * math.Sqrt(math.Log(2/workDoubt)/(2*float64(operations)))
 }
@@ -237,8 +237,8 @@ func (j *workJudge) judgeMisses(name string, all []workDone) {
 	}
 }
 
-// refusedBy counts the operations that ended in a conflict though they asked no condition: a rate does
-// not count them.
+// refusedBy counts the operations that ended in a conflict though they asked no condition: a rate
+// does not count them.
 func refusedBy(p *record.Phase) (refused uint64) {
 	for _, op := range p.Operations {
 		refused += op.OK + op.Miss + op.Conflict - op.Good()
@@ -263,8 +263,8 @@ func detectConflicts(_ *record.Run, tables []*table) (found []finding.Finding) {
 	return found
 }
 
-// detectStoppedEarly names the arms whose time was over, or disk quota reached, before they had done
-// the operations that the phase asks for.
+// detectStoppedEarly names the arms whose time was over, or disk quota reached, before they had
+// done the operations that the phase asks for.
 func detectStoppedEarly(_ *record.Run, tables []*table) (found []finding.Finding) {
 	eachMeasured(tables, func(t *table, r *row) {
 		if t.work.Operations == 0 || t.Open {

@@ -15,7 +15,8 @@ import (
 	"assay/store"
 )
 
-// doing makes the phase get of the clean run one of another operation, each arm with what told sets for it.
+// doing makes the phase get of the clean run one of another operation, each arm with what told sets
+// for it.
 func doingIn(operation string, tell func(arm string, o *record.Operation)) *record.Run {
 	run := cleanRun()
 	for i := range run.Experiment.Phases {
@@ -171,7 +172,8 @@ func phaseNamedIn(run *record.Run, name string) *spec.Phase {
 	panic("no phase " + name)
 }
 
-// Honest stores, some of which get further in the same trace than others, do the same work, however short the phase.
+// Honest stores, some of which get further in the same trace than others, do the same work, however
+// short the phase.
 func TestEqualStoresWithDifferentProgressDoTheSameWork(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		records := rapid.Uint64Range(200, 5000).Draw(t, "records")
@@ -211,8 +213,8 @@ func TestEqualStoresWithDifferentProgressDoTheSameWork(t *testing.T) {
 	})
 }
 
-// Honest stores that begin empty, or with a load, and insert beside their scans find different numbers of records the scan, by how far they get: that is
-// never held against one.
+// Honest stores that begin empty, or with a load, and insert beside their scans find different
+// numbers of records the scan, by how far they get: that is never held against one.
 func TestScansOfAGrowingStoreAreHonest(t *testing.T) {
 	for _, loaded := range []uint64{0, 100, 5000} {
 		rapid.Check(t, func(t *rapid.T) {

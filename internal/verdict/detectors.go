@@ -11,12 +11,13 @@ import (
 	"assay/store"
 )
 
-// detector looks for one cause and stays silent without it. What it says is data: the sentences are in
-// package finding.
+// detector looks for one cause and stays silent without it. What it says is data: the sentences are
+// in package finding.
 type detector func(run *record.Run, tables []*table) []finding.Finding
 
-// beforeRanks see tables with figures and without ranks; a grave finding of theirs takes the rank of
-// the arm at its Where (of every phase of the cell where Where has none). afterRanks see everything.
+// beforeRanks see tables with figures and without ranks; a grave finding of theirs takes the rank
+// of the arm at its Where (of every phase of the cell where Where has none). afterRanks see
+// everything.
 var (
 	beforeRanks = []detector{detectLessWork, detectNotOnDisk}
 	afterRanks  = []detector{

@@ -81,7 +81,8 @@ func same(got, want any) bool {
 	return got == want
 }
 
-// TestDetectors plants each cause in the clean run and expects exactly the findings that it must bring.
+// TestDetectors plants each cause in the clean run and expects exactly the findings that it must
+// bring.
 func TestDetectors(t *testing.T) {
 	elmPut := finding.Params{"arm": "elm", "place": "put (D1)"}
 	put := func(run *record.Run) *record.Phase { return phaseOf(trials(run, "elm")[1], "put") }
@@ -388,7 +389,8 @@ func TestWhatIsAReadAndWhatIsAWrite(t *testing.T) {
 // In the clean run, data is of 1,016 MB, the limit is 200 MB, and get is the phase that reads.
 func TestDetectInMemory(t *testing.T) {
 	stores := []string{"oak", "elm", "ash"}
-	// forgotten takes away what was counted as live, and makes the put phase one that inserts so many records.
+	// forgotten takes away what was counted as live, and makes the put phase one that inserts so
+	// many records.
 	forgotten := func(run *record.Run, arm string, inserts uint64) {
 		for _, trial := range trials(run, arm) {
 			for i := range trial.Phases {

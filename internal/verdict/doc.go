@@ -1,7 +1,7 @@
-// Package verdict turns recorded runs into what can be said of them: a model.Result with tables, ranks,
-// findings and the one screen, or a model.Comparison. It works on record.Run alone, so that all of it
-// can be done again years later, without a store. Nothing after it judges; it writes no sentence, but
-// passes messages of package finding.
+// Package verdict turns recorded runs into what can be said of them: a model.Result with tables,
+// ranks, findings and the one screen, or a model.Comparison. It works on record.Run alone, so that
+// all of it can be done again years later, without a store. Nothing after it judges; it writes no
+// sentence, but passes messages of package finding.
 //
 //  1. trials.go, course.go  one phase of one trial: its rate, and what that did over time
 //  2. tables.go, latencies.go  trials → rows → tables, one for each cell and measured phase

@@ -11,14 +11,15 @@ import (
 	"assay/internal/record"
 )
 
-// LatenessShareMax is how much of a percentile of open load may be dispatch lateness; where it is more, the percentile is
-// refused: the harness would be shown for the store.
+// LatenessShareMax is how much of a percentile of open load may be dispatch lateness; where it is
+// more, the percentile is refused: the harness would be shown for the store.
 const LatenessShareMax = 0.1
 
 // Quantiles are the percentiles that lateness is held against.
 var Quantiles = []float64{0.5, 0.9, 0.99, 0.999, 0.9999}
 
-// Lateness is how late the operations of open load began by the harness's own fault, up to a quantile.
+// Lateness is how late the operations of open load began by the harness's own fault, up to a
+// quantile.
 type Lateness struct {
 	words      [counters.LatenessWords]uint64
 	operations uint64
@@ -42,8 +43,9 @@ func LatenessOf(phases ...*record.Phase) (l Lateness, ok bool) {
 	return l, l.operations > 0
 }
 
-// At returns the lateness at a quantile in ns. It is known to a factor of 4, the width of a word: in between it is taken to
-// grow by the same factor from one operation to the next. What began less than 128 ns late counts as on time.
+// At returns the lateness at a quantile in ns. It is known to a factor of 4, the width of a word:
+// in between it is taken to grow by the same factor from one operation to the next. What began less
+// than 128 ns late counts as on time.
 func (l Lateness) At(quantile float64) float64 {
 	var late uint64
 	for _, n := range l.words {
@@ -83,13 +85,15 @@ const (
 	RefusedBoth    RefusedFor = "dispatch late, or not all begun" // some for the one reason, some for the other
 )
 
-// Refuse returns the quantiles of the phases' merged latencies that are refused; none where neither lateness nor backlog was measured.
+// Refuse returns the quantiles of the phases' merged latencies that are refused; none where neither
+// lateness nor backlog was measured.
 func Refuse(phases ...*record.Phase) Refusal {
 	return refuse(phases, func(record.Operation) bool { return true })
 }
 
-// RefuseKind does so for one kind of operation by itself, by its name in the trace. What began late and what never began is not counted by
-// kind: as the mix is drawn without looking at it, each kind is taken to have the same share.
+// RefuseKind does so for one kind of operation by itself, by its name in the trace. What began late
+// and what never began is not counted by kind: as the mix is drawn without looking at it, each kind
+// is taken to have the same share.
 func RefuseKind(name string, phases ...*record.Phase) Refusal {
 	return refuse(phases, func(op record.Operation) bool { return op.Name == name })
 }

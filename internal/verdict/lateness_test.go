@@ -12,7 +12,8 @@ import (
 	"assay/internal/record"
 )
 
-// open makes a phase of open load: each response time is of so many operations, and so many began late in each word.
+// open makes a phase of open load: each response time is of so many operations, and so many began
+// late in each word.
 func open(responses map[uint64]uint64, late map[int]uint64, latestNS uint64) *record.Phase {
 	h, operations := histogram.New(), uint64(0)
 	for ns, n := range responses {
@@ -54,7 +55,8 @@ func TestAPercentileIsRefusedWhereATenthOfItIsLateness(t *testing.T) {
 
 func TestAPercentileIsRefusedWhereWhatNeverBeganCouldChangeIt(t *testing.T) {
 	const ms = 1_000_000
-	// A stall at the end: 1.1 ‰ of what was seen waited for half a second, and p99 stands well below.
+	// A stall at the end: 1.1 ‰ of what was seen waited for half a second, and p99 stands well
+	// below.
 	stalled := map[uint64]uint64{ms / 10: 98_500, ms: 1_390, 500 * ms: 110}
 	for _, c := range []struct {
 		name      string
@@ -100,7 +102,8 @@ func TestAKindIsRefusedForWhatWholePhasesSay(t *testing.T) {
 	}{
 		// The reads alone would say that nothing took so long as the phase is behind.
 		{"behind by one scan", mix(nil, func(p *record.Phase) { p.BehindNS = 700 * ms }), nil, nil, nil},
-		// The scans are 5 % of the operations: if all that was late were scans, it would be two thirds of them.
+		// The scans are 5 % of the operations: if all that was late were scans, it would be two
+		// thirds of them.
 		{"3.3 % late", mix(map[int]uint64{6: 3_300}, func(p *record.Phase) { p.LatenessMaxNS = 1_900_000 }), []float64{0.99, 0.999, 0.9999}, []float64{0.99, 0.999, 0.9999}, []float64{0.99, 0.999}},
 		{"all late, by much for reads alone", mix(map[int]uint64{5: 100_000}, quick), []float64{0.5, 0.9}, Quantiles, nil},
 		{"0.1 ‰ never begun", mix(nil, func(p *record.Phase) { p.NotBegun = 11 }), []float64{0.9999}, []float64{0.9999}, []float64{0.9999}},

@@ -15,8 +15,8 @@ import (
 	"assay/internal/record"
 )
 
-// How many points a result keeps: enough for a wide screen, and few enough that a run of hundreds of
-// trials still opens at once.
+// How many points a result keeps: enough for a wide screen, and few enough that a run of hundreds
+// of trials still opens at once.
 const (
 	plotPointsMax   = 800
 	plotPointsMin   = 80
@@ -60,8 +60,8 @@ func (p *plotter) seriesOf(t *table, key func(trial string) string) (drawn []mod
 	return drawn
 }
 
-// medianTrial returns the trial whose rate is the lower median of the row's; without rates, any that
-// has samples; nil: there is none.
+// medianTrial returns the trial whose rate is the lower median of the row's; without rates, any
+// that has samples; nil: there is none.
 func (r *row) medianTrial() *observation {
 	rated := slices.DeleteFunc(r.used(), func(o *observation) bool { return o.course == nil })
 	if len(rated) == 0 {
@@ -116,8 +116,8 @@ func changes(records []float64) bool {
 	return len(known) > 2 && slices.Max(known)-slices.Min(known) > recordsChangeMin*slices.Max(known)
 }
 
-// thin returns the positions that are kept: of each stretch, the lowest and the highest rate, in the
-// order in which they came. A mean would hide the stalls that a reader looks for.
+// thin returns the positions that are kept: of each stretch, the lowest and the highest rate, in
+// the order in which they came. A mean would hide the stalls that a reader looks for.
 func thin(rates []float64, points int) (kept []int) {
 	if len(rates) <= points {
 		for i := range rates {
@@ -184,8 +184,8 @@ var sampled = []struct {
 
 func inSeconds(ns *float64) *float64 { return divided(ns, 1e9) }
 
-// offeredFirst are the names that are offered first, measured or not; the first shownMax of them are
-// drawn without being asked for.
+// offeredFirst are the names that are offered first, measured or not; the first shownMax of them
+// are drawn without being asked for.
 var offeredFirst = []string{"worker.cpu", "worker.rss", "worker.write", "worker.read", "latency.p99", "latency.max",
 	"data.bytes", "data.records", "machine.steal", "machine.foreign"}
 

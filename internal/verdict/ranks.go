@@ -91,7 +91,8 @@ func (t *table) values(rows []*row, of func(*observation) float64) [][]float64 {
 
 func rateOfTrial(o *observation) float64 { return *o.rate }
 
-// comparable lists the rows whose figures are of good trials: the others have estimates of their own.
+// comparable lists the rows whose figures are of good trials: the others have estimates of their
+// own.
 func (t *table) comparable() (rows []*row) {
 	for _, r := range t.rows {
 		if r.hasGood() {
@@ -181,8 +182,8 @@ func (t *table) addLatencyIntervals(rows []*row) {
 	}
 }
 
-// compare ranks the rows that may be ranked, and relates them to the best and to the baseline. Rates and
-// ratios are of one fit.
+// compare ranks the rows that may be ranked, and relates them to the best and to the baseline.
+// Rates and ratios are of one fit.
 func (t *table) compare() {
 	rows := t.comparable()
 	position := map[*row]int{}
@@ -235,7 +236,8 @@ func (t *table) compare() {
 
 var standings = []model.Standing{model.Ranked, model.NotRanked, model.Failed, model.LeftOut, model.Refused, model.Reference}
 
-// order puts the ranked rows first, best first, then the others, then the A/A arm and the null drivers.
+// order puts the ranked rows first, best first, then the others, then the A/A arm and the null
+// drivers.
 func (t *table) order() {
 	slices.SortStableFunc(t.rows, func(a, b *row) int {
 		return cmp.Or(

@@ -209,7 +209,8 @@ func TestTable_lost_slow_block_does_not_crown_the_slower(t *testing.T) {
 	}
 }
 
-// A ranked row's rate is from the end of the warm-up on; one that never settled has that of the whole.
+// A ranked row's rate is from the end of the warm-up on; one that never settled has that of the
+// whole.
 func TestTable_rate_leaves_out_warm_up_but_not_of_fixed_work(t *testing.T) {
 	run := cleanRun()
 	paceAll(run, "elm", "put", func(second int) float64 { return min(1, 0.3+0.1*float64(second)) })

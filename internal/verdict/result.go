@@ -15,9 +15,9 @@ import (
 	"assay/internal/spec"
 )
 
-// Result says what runs say, however little of them has ended; tables of different runs stay apart. It
-// returns an error where a run has no experiment or no plan: what is missing otherwise is in the gaps
-// and findings. Links are those of a report that stands beside the run directories.
+// Result says what runs say, however little of them has ended; tables of different runs stay apart.
+// It returns an error where a run has no experiment or no plan: what is missing otherwise is in the
+// gaps and findings. Links are those of a report that stands beside the run directories.
 func Result(runs ...*record.Run) (*model.Result, error) {
 	if len(runs) == 0 {
 		return nil, errors.New("a report needs at least one run")
@@ -189,7 +189,8 @@ func runOf(run *record.Run, base string) model.Run {
 	return m
 }
 
-// inOrder returns the plan by role, store and block, rather than in the shuffled order in which it ran.
+// inOrder returns the plan by role, store and block, rather than in the shuffled order in which it
+// ran.
 func inOrder(run *record.Run) []plan.Trial {
 	roles := []plan.Role{plan.Measured, plan.AA, plan.Ceiling}
 	trials := slices.Clone(run.Plan)

@@ -12,8 +12,8 @@ import (
 	"assay/internal/stat"
 )
 
-// lookOptions are those of a comparison whose outcome may have decided how many blocks there are: it was
-// looked at after every block, so that each look has a level of its own.
+// lookOptions are those of a comparison whose outcome may have decided how many blocks there are:
+// it was looked at after every block, so that each look has a level of its own.
 func lookOptions(run *record.Run) stat.Options {
 	s := run.Experiment.Schedule
 	if s.Smallest == 0 {
@@ -22,10 +22,11 @@ func lookOptions(run *record.Run) stat.Options {
 	return stat.Options{Tie: s.Smallest, Level: stat.LookLevel(s.Blocks, s.BlocksMax)}
 }
 
-// Undecided lists the tables in which it is open which store is best, and the stores that may be: those that
-// are neither significantly slower than the best nor shown to be within the smallest difference of it, and
-// those that have no rank only because of the machine. A store whose rate falls has nothing to decide. A run that adds blocks until all is decided asks after each
-// block; the result's comparisons are the same.
+// Undecided lists the tables in which it is open which store is best, and the stores that may be:
+// those that are neither significantly slower than the best nor shown to be within the smallest
+// difference of it, and those that have no rank only because of the machine. A store whose rate
+// falls has nothing to decide. A run that adds blocks until all is decided asks after each block;
+// the result's comparisons are the same.
 func Undecided(run *record.Run) ([]string, error) {
 	if err := check(run); err != nil {
 		return nil, err
@@ -52,8 +53,8 @@ func undecidedIn(tables []*table) (open []string) {
 	return open
 }
 
-// mayBeRanked reports whether further blocks may give the row a rank: all that it lacks is a quiet machine, or
-// series that show whether the rate holds.
+// mayBeRanked reports whether further blocks may give the row a rank: all that it lacks is a quiet
+// machine, or series that show whether the rate holds.
 func (r *row) mayBeRanked() bool {
 	for _, m := range r.Reasons {
 		inconclusive := m.Code == "reason-unsteady" && fmt.Sprint(m.Params["kind"]) == string(analyze.Inconclusive)
@@ -81,8 +82,8 @@ func detectSchedule(run *record.Run, tables []*table) (found []finding.Finding) 
 	return found
 }
 
-// stopped says why a run that may add blocks has no more; the zero message of a run that is not complete or had
-// a fixed number.
+// stopped says why a run that may add blocks has no more; the zero message of a run that is not
+// complete or had a fixed number.
 func stopped(run *record.Run, tables []*table) finding.Message {
 	e, blocks := &run.Experiment, run.Blocks()
 	if e.BlocksMax == 0 {
@@ -108,7 +109,8 @@ func stopped(run *record.Run, tables []*table) finding.Message {
 	return finding.New("blocks-time", "blocks", blocks, "seconds", e.Time.Seconds(), "open", open)
 }
 
-// repeated counts the trials that the machine spoilt at first, and those of them that a later try measured.
+// repeated counts the trials that the machine spoilt at first, and those of them that a later try
+// measured.
 func repeated(run *record.Run) (m finding.Message, evidence []finding.Evidence) {
 	count, good := map[plan.Slot]bool{}, map[plan.Slot]bool{}
 	for _, planned := range run.Plan {
@@ -130,7 +132,8 @@ func repeated(run *record.Run) (m finding.Message, evidence []finding.Evidence) 
 	return finding.New("trials-repeated", "count", len(count), "good", len(good)), evidence
 }
 
-// replaced are the trials that a later try with a result has replaced. What the machine did to them costs no block.
+// replaced are the trials that a later try with a result has replaced. What the machine did to them
+// costs no block.
 func replaced(run *record.Run) map[string]bool {
 	last := map[plan.Slot]plan.Trial{}
 	for _, planned := range run.Plan {

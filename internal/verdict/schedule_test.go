@@ -75,7 +75,8 @@ func TestUndecided(t *testing.T) {
 	}
 }
 
-// A store that the machine kept from a rank may still be the best; one whose rate falls is none the better for more blocks.
+// A store that the machine kept from a rank may still be the best; one whose rate falls is none the
+// better for more blocks.
 func TestAStoreWithoutARankYetIsUndecided(t *testing.T) {
 	run := auto(3, 0.01, 100e3, 50e3)
 	for _, p := range run.Plan {

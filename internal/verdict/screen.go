@@ -227,8 +227,8 @@ func clearOf(tables []*table) (messages []finding.Message) {
 	return messages
 }
 
-// unclearOf says what is undecided and why, one line a cause. A cause that the groups tell of is left to
-// them.
+// unclearOf says what is undecided and why, one line a cause. A cause that the groups tell of is
+// left to them.
 func unclearOf(tables []*table, blocks int, groups []model.Group) (messages []finding.Message) {
 	var tied, none, one []*table
 	few, common, compared, detectable := 0, blocks, 0, 0.0
@@ -275,7 +275,8 @@ func unclearOf(tables []*table, blocks int, groups []model.Group) (messages []fi
 	return messages
 }
 
-// commonReason is the reason that most stores without a rank have; "" where one of the groups tells it.
+// commonReason is the reason that most stores without a rank have; "" where one of the groups tells
+// it.
 func commonReason(tables []*table, groups []model.Group) string {
 	var codes []finding.Code
 	first := map[finding.Code]string{}
@@ -342,7 +343,8 @@ const (
 	uselessDetectable = 5
 	// blocksMost is how many blocks are proposed at most.
 	blocksMost = 15
-	// phaseSecondsMin is how long a phase takes at least whose noise longer phases would not lower much.
+	// phaseSecondsMin is how long a phase takes at least whose noise longer phases would not lower
+	// much.
 	phaseSecondsMin = 10
 )
 

@@ -100,7 +100,8 @@ func TestSummary_keeps_rates_where_nothing_grows(t *testing.T) {
 	}
 }
 
-// The same store's leads are one line, whose phases times classes are exactly the tables that it leads.
+// The same store's leads are one line, whose phases times classes are exactly the tables that it
+// leads.
 func TestSummary_tells_a_leader_once(t *testing.T) {
 	s := clean()
 	s.Classes = []store.Durability{store.D0, store.D3}

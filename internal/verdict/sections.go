@@ -218,8 +218,8 @@ func rateSection(here, class []*table) model.Section {
 	return s
 }
 
-// rateCell is the figure of one arm in one table. Of batches it counts records, so that it can stand
-// beside the rates of single operations.
+// rateCell is the figure of one arm in one table. Of batches it counts records, so that it can
+// stand beside the rates of single operations.
 func (t *table) rateCell(arm string) model.SectionCell {
 	r := t.row(plan.Measured, arm)
 	if r == nil {

@@ -132,8 +132,8 @@ func telemetryOverhead(run *record.Run) string {
 	return strconv.FormatFloat(100*used/elapsed, 'f', 2, 64) + " % of one core"
 }
 
-// trialFileSystem names the file systems that trials had of their own, of the size of the disk quota;
-// "" where they had none.
+// trialFileSystem names the file systems that trials had of their own, of the size of the disk
+// quota; "" where they had none.
 func trialFileSystem(run *record.Run) string {
 	var kinds []string
 	for _, planned := range run.Plan {
@@ -155,7 +155,8 @@ func trialFileSystem(run *record.Run) string {
 }
 
 // againCommand is what does a run again: the experiment file that the run directory keeps, and what
-// the command line changed of it. It makes a run directory of its own. "" where that file is missing.
+// the command line changed of it. It makes a run directory of its own. "" where that file is
+// missing.
 func againCommand(run *record.Run, more ...string) string {
 	given := run.Environment.Command
 	if len(given) == 0 || run.Source == nil {

@@ -42,9 +42,9 @@ func observeTrial(run *record.Run, planned plan.Trial, phase spec.Phase) *observ
 }
 
 // rateOf returns the operations a second that ended well in a phase of one trial: after the warm-up
-// (steady), or over the whole phase where the work was fixed, where the trial failed, and where the rate
-// never settled: one that falls all the way has no warm-up, and where one is cut off all the same depends
-// on chance.
+// (steady), or over the whole phase where the work was fixed, where the trial failed, and where the
+// rate never settled: one that falls all the way has no warm-up, and where one is cut off all the
+// same depends on chance.
 func rateOf(p *record.Phase, c *course, state record.State, phase spec.Phase) (rate float64, steady bool) {
 	if c != nil && phase.Operations == 0 && state != record.Failed && !c.restless() {
 		if rate, ok := c.afterWarmup(); ok {
@@ -54,8 +54,8 @@ func rateOf(p *record.Phase, c *course, state record.State, phase spec.Phase) (r
 	return float64(goodOf(p)) / (float64(p.ElapsedNS) / 1e9), false
 }
 
-// TrialRate returns the rate of a trial's last measured phase, as tables show it, from its result and
-// its samples; nil: no phase was measured.
+// TrialRate returns the rate of a trial's last measured phase, as tables show it, from its result
+// and its samples; nil: no phase was measured.
 func TrialRate(e *spec.Experiment, planned plan.Trial, t *record.Trial, samples []record.Sample) *float64 {
 	for i, p := range slices.Backward(t.Phases) {
 		at := slices.IndexFunc(e.Phases, func(of spec.Phase) bool { return of.Name == p.Name })
@@ -93,8 +93,8 @@ func (o *observation) good() bool { return o.used && o.state == record.OK }
 func (o *observation) restless() bool { return o.course != nil && o.course.restless() }
 
 // choose marks the trials whose figures the row shows: of each block the last good one, for a trial
-// that the machine spoilt is run again; where no block has a good one, the last that has a figure, so
-// that an unranked row shows what was seen.
+// that the machine spoilt is run again; where no block has a good one, the last that has a figure,
+// so that an unranked row shows what was seen.
 func (r *row) choose() {
 	slices.SortStableFunc(r.trials, func(a, b *observation) int {
 		if d := a.planned.Block - b.planned.Block; d != 0 {

@@ -13,7 +13,8 @@ import (
 	"assay/store"
 )
 
-// clean is a run without anything to find: one class, quiet arms that lie far apart, data that outgrows its memory limit.
+// clean is a run without anything to find: one class, quiet arms that lie far apart, data that
+// outgrows its memory limit.
 func clean() recordtest.Shape {
 	return recordtest.Shape{
 		Name: "clean", Classes: []store.Durability{store.D1}, Blocks: 5, Seconds: 60, Seed: 7, AA: true, Ceiling: true,
@@ -107,7 +108,8 @@ func phaseOf(t *record.Trial, name string) *record.Phase {
 	panic("no phase " + name)
 }
 
-// scale multiplies the rate of the samples of a trial's phase from second `from` to `to`, and its totals in proportion.
+// scale multiplies the rate of the samples of a trial's phase from second `from` to `to`, and its
+// totals in proportion.
 func scale(run *record.Run, t *record.Trial, phase string, from, to int, factor float64) {
 	samples := run.Series[t.Plan.ID]
 	var after uint64

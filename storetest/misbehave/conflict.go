@@ -8,8 +8,8 @@ import (
 
 // What behaviours do with writes that begin while another one is under way. Others let them wait.
 
-// writeAlone does writes. Of those that begin while another one is under way, every second is the driver's to deal with; the others
-// wait, as in a store of locks.
+// writeAlone does writes. Of those that begin while another one is under way, every second is the
+// driver's to deal with; the others wait, as in a store of locks.
 func (h *handle) writeAlone(writes ...store.Write) error {
 	switch {
 	case h.busy == nil:

@@ -1,5 +1,6 @@
-// Package misbehave holds drivers and workers that break one promise each, on purpose, and honest ones beside them. They
-// show that the conformance kit, the conductor and the checks of a run see what they are there to see.
+// Package misbehave holds drivers and workers that break one promise each, on purpose, and honest
+// ones beside them. They show that the conformance kit, the conductor and the checks of a run see
+// what they are there to see.
 package misbehave
 
 import (

@@ -14,7 +14,8 @@ import (
 	"assay/store"
 )
 
-// honest is a store that keeps every promise: a map in memory, and a file to which each write is appended.
+// honest is a store that keeps every promise: a map in memory, and a file to which each write is
+// appended.
 type honest struct {
 	lock    sync.RWMutex
 	values  map[string][]byte
@@ -35,7 +36,8 @@ func openHonest(c store.Config) (*honest, error) {
 	return h, nil
 }
 
-// A record of the log: length of the key, length of the value or deleted, both as uint32; key; value.
+// A record of the log: length of the key, length of the value or deleted, both as uint32; key;
+// value.
 const deleted = 1<<32 - 1
 
 func (h *honest) replay() error {

@@ -10,8 +10,8 @@ import (
 	"assay/store"
 )
 
-// What behaviours do with columns. Records are kept in their encoded form here, which no driver of a store may do: the kit can't
-// see it, and these drivers are there to be caught at other things.
+// What behaviours do with columns. Records are kept in their encoded form here, which no driver of
+// a store may do: the kit can't see it, and these drivers are there to be caught at other things.
 
 var errNoColumns = errors.New("no columns were defined")
 

@@ -29,8 +29,8 @@ func Kinds() []string {
 	return kinds
 }
 
-// lie is what a worker does to an honest worker's answers. It may change the counters of the phase that just ran, and gets
-// the reply's line, without its end; what it returns is written instead.
+// lie is what a worker does to an honest worker's answers. It may change the counters of the phase
+// that just ran, and gets the reply's line, without its end; what it returns is written instead.
 type lie struct {
 	prepare func(*control.Prepare) // what the honest worker is told instead
 	rewrite func(*trace.Thread)    // likewise: of each thread of the trace
@@ -309,8 +309,8 @@ func countFromDue(head *counters.Thread, slot *counters.Slot, response *[histogr
 	}
 }
 
-// Serve is a worker that lies in one of Kinds. It hosts Drivers and lets an honest worker do the work. It returns when in
-// ends; a kind that closes its output returns nothing until then.
+// Serve is a worker that lies in one of Kinds. It hosts Drivers and lets an honest worker do the
+// work. It returns when in ends; a kind that closes its output returns nothing until then.
 func Serve(kind string, in io.Reader, out io.WriteCloser) error {
 	l, ok := lies[kind]
 	if !ok {

@@ -1,5 +1,5 @@
-// Bundle makes the report page's script and style sheet, which package html embeds, out of web/page and uPlot. It is
-// the one program of the repository that imports esbuild.
+// Bundle makes the report page's script and style sheet, which package html embeds, out of web/page
+// and uPlot. It is the one program of the repository that imports esbuild.
 package main
 
 //go:generate go run .

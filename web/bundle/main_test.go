@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The bundle is committed, so that building Assay takes no bundler; so it can be older than its sources.
+// The bundle is committed, so that building Assay takes no bundler; so it can be older than its
+// sources.
 func TestCommittedBundleIsFresh(t *testing.T) {
 	bundle, err := build()
 	if err != nil {

@@ -1,22 +1,26 @@
-/* The contract between Assay's native worker and a store that is driven from C, or from any language that can fill a table of
- * C functions. It is the C face of store/store.go and store/describe.go.
+/* The contract between Assay's native worker and a store that is driven from C, or from any
+ * language that can fill a table of C functions. It is the C face of store/store.go and
+ * store/describe.go.
  *
- * A driver is one `struct assay_driver`. A program is a worker when it links the host (host/) and defines `assay_drivers`, the
- * list of its drivers, ended by NULL. Abilities beyond open, get, put and delete are functions that may be NULL: the host
- * probes nothing else. A driver never emulates an ability, never retries and never rounds a durability class up: it refuses,
- * and the refusal is a result.
+ * A driver is one `struct assay_driver`. A program is a worker when it links the host (host/) and
+ * defines `assay_drivers`, the list of its drivers, ended by NULL. Abilities beyond open, get, put
+ * and delete are functions that may be NULL: the host probes nothing else. A driver never emulates
+ * an ability, never retries and never rounds a durability class up: it refuses, and the refusal is
+ * a result.
  *
- * Who owns bytes. Keys and values that are passed in belong to the host; they are valid during the call and never written to.
- * What `get` returns stands in the buffer that the host passed, or in memory of the store that stays unchanged until the same
- * thread's next call with that handle.
+ * Who owns bytes. Keys and values that are passed in belong to the host; they are valid during the
+ * call and never written to. What `get` returns stands in the buffer that the host passed, or in
+ * memory of the store that stays unchanged until the same thread's next call with that handle.
  *
- * What may be called at once. All functions of a store and `handle_open` are called from one thread, except `inspect`, which may be
- * called while operations run. A handle is used by one thread at a time, and may go from thread to thread, unless
- * `handles_shareable` says that many may use it at once. `handle_open` and `handle_close` are called from many threads at once
- * where a handle is opened for each operation.
+ * What may be called at once. All functions of a store and `handle_open` are called from one
+ * thread, except `inspect`, which may be called while operations run. A handle is used by one
+ * thread at a time, and may go from thread to thread, unless `handles_shareable` says that many may
+ * use it at once. `handle_open` and `handle_close` are called from many threads at once where a
+ * handle is opened for each operation.
  *
- * What must not happen. Nothing may be written to descriptor 1 of the process under another name; the host has pointed it at
- * standard error. An error's text must not hold a key, a number that differs each time, or an address: texts are counted. */
+ * What must not happen. Nothing may be written to descriptor 1 of the process under another name;
+ * the host has pointed it at standard error. An error's text must not hold a key, a number that
+ * differs each time, or an address: texts are counted. */
 #ifndef ASSAY_DRIVER_H
 #define ASSAY_DRIVER_H
 
@@ -46,7 +50,8 @@ struct assay_bytes {
     size_t length;
 };
 
-/* What the host lends to `get`: `capacity` bytes at `data`. A driver whose value is longer calls assay_buffer_grow. */
+/* What the host lends to `get`: `capacity` bytes at `data`. A driver whose value is longer calls
+ * assay_buffer_grow. */
 struct assay_buffer {
     unsigned char *data;
     size_t capacity;
@@ -66,7 +71,8 @@ struct assay_durability_claim {
     const char *how;              /* in the library's words */
 };
 
-/* A setting that an experiment may change. All values are text; types are checked by the host before open. */
+/* A setting that an experiment may change. All values are text; types are checked by the host
+ * before open. */
 struct assay_option {
     const char *name;          /* lower_case, ends in its unit: "cache_bytes" */
     const char *type;          /* "bool", "int", "bytes", "duration", "choice" or "string" */
@@ -75,7 +81,8 @@ struct assay_option {
     const char *choices; /* of a choice: its values with a space between them; else NULL */
 };
 
-/* What a driver says of itself: the fields of store.Description. Limits are claims, and the tests try them. */
+/* What a driver says of itself: the fields of store.Description. Limits are claims, and the tests
+ * try them. */
 struct assay_description {
     const char *name;
     const char *summary;
@@ -124,8 +131,9 @@ struct assay_write {
 /* Called for each record of a scan; key and value are valid during the call. False: stop. */
 typedef bool assay_visit(void *context, struct assay_bytes key, struct assay_bytes value);
 
-/* Records with columns: section 1.5 of docs/worker-contract.md. Where `define` was called, each value that a driver is given or gives
- * back is a record in its encoded form: for each column, in order, its length as 16 bits (little-endian), then its bytes. */
+/* Records with columns: section 1.5 of docs/worker-contract.md. Where `define` was called, each
+ * value that a driver is given or gives back is a record in its encoded form: for each column, in
+ * order, its length as 16 bits (little-endian), then its bytes. */
 enum assay_column_type {
     ASSAY_TEXT,    /* UTF-8; a 0 byte may be inside */
     ASSAY_INTEGER, /* a decimal number of 1 to 18 digits, without zeros in front, in the encoded form; whatever the store keeps */
@@ -167,20 +175,22 @@ struct assay_driver {
     /* The library's version, as it tells it when it runs; NULL where there is no library. */
     const char *(*version)(void);
 
-    /* Opens or creates the store. ASSAY_REFUSED where it can't do what the config asks, before anything in the directory was
-     * touched; ASSAY_ERROR where it failed. */
+    /* Opens or creates the store. ASSAY_REFUSED where it can't do what the config asks, before
+     * anything in the directory was touched; ASSAY_ERROR where it failed. */
     enum assay_status (*open)(const struct assay_config *config, struct assay_store **store, struct assay_error *error);
 
-    /* Tells the settings in force, by assay_setting: read back from the store where it can tell them; else the value that it was given, with " (asked)"
-     * behind it. Names are the library's. An option that the library would change or round is refused by open instead; where its help says
-     * "rounded up", it may be rounded up. */
+    /* Tells the settings in force, by assay_setting: read back from the store where it can tell
+     * them; else the value that it was given, with " (asked)" behind it. Names are the library's.
+     * An option that the library would change or round is refused by open instead; where its help
+     * says "rounded up", it may be rounded up. */
     void (*settings)(struct assay_store *store, struct assay_sink *sink);
 
-    /* Closes the store; every handle was closed before. What was acknowledged must then be as durable as the class says. The store
-     * is gone after it, also if it fails. */
+    /* Closes the store; every handle was closed before. What was acknowledged must then be as
+     * durable as the class says. The store is gone after it, also if it fails. */
     enum assay_status (*close)(struct assay_store *store, struct assay_error *error);
 
-    /* Opens one more handle: a session, a reader, whatever the store's clients hold. handle_close gives it back. */
+    /* Opens one more handle: a session, a reader, whatever the store's clients hold. handle_close
+     * gives it back. */
     enum assay_status (*handle_open)(struct assay_store *store, struct assay_handle **handle, struct assay_error *error);
     enum assay_status (*handle_close)(struct assay_handle *handle, struct assay_error *error);
 
@@ -192,7 +202,8 @@ struct assay_driver {
     enum assay_status (*put)(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
                              struct assay_error *error);
 
-    /* Removes key. ASSAY_MISS only if the store tells by itself that it was not there; else that is ASSAY_OK. */
+    /* Removes key. ASSAY_MISS only if the store tells by itself that it was not there; else that is
+     * ASSAY_OK. */
     enum assay_status (*remove)(struct assay_handle *handle, struct assay_bytes key, struct assay_error *error);
 
     /* Abilities: NULL where the store has no such call of its own. */
@@ -201,8 +212,9 @@ struct assay_driver {
     enum assay_status (*batch)(struct assay_handle *handle, const struct assay_write *writes, size_t count,
                                struct assay_error *error);
 
-    /* Calls visit for each record from the first key >= start, in ascending bytewise order, until visit returns false or the keys
-     * end. limit is how many records will be taken: a hint for prefetching. */
+    /* Calls visit for each record from the first key >= start, in ascending bytewise order, until
+     * visit returns false or the keys end. limit is how many records will be taken: a hint for
+     * prefetching. */
     enum assay_status (*scan)(struct assay_handle *handle, struct assay_bytes start, size_t limit, assay_visit *visit,
                               void *context, struct assay_error *error);
 
@@ -210,34 +222,41 @@ struct assay_driver {
     enum assay_status (*add)(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
                              struct assay_error *error);
 
-    /* Stores value if the value of key is old: in one step of the store's own. ASSAY_CONFLICT if it is another, ASSAY_MISS if
-     * there is none. */
+    /* Stores value if the value of key is old: in one step of the store's own. ASSAY_CONFLICT if it
+     * is another, ASSAY_MISS if there is none. */
     enum assay_status (*compare_and_swap)(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes old,
                                           struct assay_bytes value, struct assay_error *error);
 
-    /* Makes the records' columns the store's own, and its indexes, where they are not there yet. Called after open, with no handle open
-     * and nothing read or written yet, until it has succeeded once; again after each open of the same directory, with the same fields. Not
-     * called where an experiment has plain values. From then on each value is a record in its encoded form, which put takes apart, and which
-     * get, scan and query put together again from the columns that the store gives back, and nothing else: the encoded form itself must not
-     * be kept. A driver without it may be given records all the same: values like any other. ASSAY_REFUSED, before anything was
-     * changed, for an index of a kind that the store does not have or for more than it can do. */
+    /* Makes the records' columns the store's own, and its indexes, where they are not there yet.
+     * Called after open, with no handle open and nothing read or written yet, until it has
+     * succeeded once; again after each open of the same directory, with the same fields. Not called
+     * where an experiment has plain values. From then on each value is a record in its encoded
+     * form, which put takes apart, and which get, scan and query put together again from the
+     * columns that the store gives back, and nothing else: the encoded form itself must not be
+     * kept. A driver without it may be given records all the same: values like any other.
+     * ASSAY_REFUSED, before anything was changed, for an index of a kind that the store does not
+     * have or for more than it can do. */
     enum assay_status (*define)(struct assay_store *store, const struct assay_definition *definition, struct assay_error *error);
 
-    /* Calls visit for records whose column (a position) has just these bytes (the whole of a text, also where its index is
-     * of words), until visit returns false or limit records came: no record twice, in the store's own order, each in its encoded form. No such record is
-     * ASSAY_OK. An index is used where there is one; without one the store looks through everything. Needs define. */
+    /* Calls visit for records whose column (a position) has just these bytes (the whole of a text,
+     * also where its index is of words), until visit returns false or limit records came: no record
+     * twice, in the store's own order, each in its encoded form. No such record is ASSAY_OK. An
+     * index is used where there is one; without one the store looks through everything. Needs
+     * define. */
     enum assay_status (*query)(struct assay_handle *handle, size_t column, struct assay_bytes bytes, size_t limit,
                                assay_visit *visit, void *context, struct assay_error *error);
 
-    /* Sets *records to how many records the store says that query would find without a limit. Needs define. */
+    /* Sets *records to how many records the store says that query would find without a limit. Needs
+     * define. */
     enum assay_status (*count)(struct assay_handle *handle, size_t column, struct assay_bytes bytes, uint64_t *records,
                                struct assay_error *error);
 
     /* Returns once every acknowledged write survives a power cut. */
     enum assay_status (*sync)(struct assay_store *store, struct assay_error *error);
 
-    /* Tells the store's counters and gauges by assay_stat; what can't be had is left out, never zero. Sets *busy while work in the
-     * background goes on that the store knows of. May be called while operations run. */
+    /* Tells the store's counters and gauges by assay_stat; what can't be had is left out, never
+     * zero. Sets *busy while work in the background goes on that the store knows of. May be called
+     * while operations run. */
     void (*inspect)(struct assay_store *store, struct assay_sink *sink, bool *busy);
 };
 
@@ -256,21 +275,24 @@ extern const struct assay_driver *const assay_drivers[];
 enum assay_status assay_fail(struct assay_error *error, const char *format, ...) ASSAY_PRINTF(2, 3);
 enum assay_status assay_refuse(struct assay_error *error, const char *format, ...) ASSAY_PRINTF(2, 3);
 
-/* Makes the buffer hold at least so many bytes; what was in it is lost. False: there is no memory. */
+/* Makes the buffer hold at least so many bytes; what was in it is lost. False: there is no memory.
+ * */
 bool assay_buffer_grow(struct assay_buffer *buffer, size_t length);
 
 /* Copies length bytes into the buffer and points value at them. */
 enum assay_status assay_copy(struct assay_buffer *buffer, const void *data, size_t length, struct assay_bytes *value,
                              struct assay_error *error);
 
-/* The checked value of an option. They end the process for a name that the driver did not declare or a type that it is not. */
+/* The checked value of an option. They end the process for a name that the driver did not declare
+ * or a type that it is not. */
 bool assay_option_bool(const struct assay_options *options, const char *name);
 int64_t assay_option_int(const struct assay_options *options, const char *name);
 int64_t assay_option_bytes(const struct assay_options *options, const char *name);
 int64_t assay_option_duration_ns(const struct assay_options *options, const char *name);
 const char *assay_option_text(const struct assay_options *options, const char *name); /* choice or string */
 
-/* Reads the next column of a record in its encoded form and moves *rest behind it. False: rest ends before the column does. */
+/* Reads the next column of a record in its encoded form and moves *rest behind it. False: rest ends
+ * before the column does. */
 static inline bool assay_next_column(struct assay_bytes *rest, struct assay_bytes *column) {
     const unsigned char *at = (const unsigned char *)rest->data;
     if (rest->length < 2)
@@ -294,7 +316,8 @@ static inline unsigned char *assay_put_column(unsigned char *at, const void *dat
     return at + 2 + length;
 }
 
-/* Tell one setting, or one number whose name ends in its unit. Numbers that are not finite are left out. */
+/* Tell one setting, or one number whose name ends in its unit. Numbers that are not finite are left
+ * out. */
 void assay_setting(struct assay_sink *sink, const char *name, const char *format, ...) ASSAY_PRINTF(3, 4);
 void assay_stat(struct assay_sink *sink, const char *name, double value);
 

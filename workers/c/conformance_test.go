@@ -82,7 +82,8 @@ func TestConformanceUnderAddressSanitizer(t *testing.T) {
 	if !long() {
 		t.Skip("takes minutes: set ASSAY_LONG=1")
 	}
-	// The engines themselves are not compiled with it, so that leaks are those of host and driver, and reported at exit.
+	// The engines themselves are not compiled with it, so that leaks are those of host and driver,
+	// and reported at exit.
 	t.Setenv("ASAN_OPTIONS", "detect_leaks=1:abort_on_error=0")
 	for _, e := range engines {
 		t.Run(e.name(), func(t *testing.T) { e.test(t, address) })
@@ -94,7 +95,8 @@ func TestConformanceUnderThreadSanitizer(t *testing.T) {
 	if !long() {
 		t.Skip("takes minutes: set ASSAY_LONG=1")
 	}
-	// The first race ends the worker, which fails the rule at hand: most rules kill the worker, and would never see its exit status.
+	// The first race ends the worker, which fails the rule at hand: most rules kill the worker, and
+	// would never see its exit status.
 	t.Setenv("TSAN_OPTIONS", "halt_on_error=1:suppressions="+suppressions(t))
 	for _, e := range engines {
 		t.Run(e.name(), func(t *testing.T) {
@@ -106,8 +108,9 @@ func TestConformanceUnderThreadSanitizer(t *testing.T) {
 	}
 }
 
-// suppressions names the engines, and the library that those in C++ run on: they are not compiled with ThreadSanitizer, which then does not see
-// their locks. What is held against it is host and drivers.
+// suppressions names the engines, and the library that those in C++ run on: they are not compiled
+// with ThreadSanitizer, which then does not see their locks. What is held against it is host and
+// drivers.
 func suppressions(t *testing.T) string {
 	t.Helper()
 	name := t.TempDir() + "/suppressions"

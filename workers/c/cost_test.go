@@ -169,15 +169,17 @@ func TestCostOnTheNullDriver(t *testing.T) {
 	}
 }
 
-// rateLeast is the share of a bare loop's rate below which something is wrong with the harness. What is aimed at is 0.97; the rest is room
-// for a busy machine, on which single rounds were seen to differ by a third either way.
+// rateLeast is the share of a bare loop's rate below which something is wrong with the harness.
+// What is aimed at is 0.97; the rest is room for a busy machine, on which single rounds were seen
+// to differ by a third either way.
 const (
 	rateLeast  = 0.75
 	rateRounds = 31
 )
 
-// The worker's rate beside a loop without a harness on the same engine and the same files, in turns. What else the machine does takes clock time
-// from either, so that processor time is given as well.
+// The worker's rate beside a loop without a harness on the same engine and the same files, in
+// turns. What else the machine does takes clock time from either, so that processor time is given
+// as well.
 func TestRateBesideBareLoops(t *testing.T) {
 	if !long() {
 		t.Skip("takes minutes and a quiet machine: set ASSAY_LONG=1")

@@ -14,8 +14,9 @@ import (
 	"assay/store"
 )
 
-// Every counter that a driver names before a phase is told with a number in it, none comes or goes until after it, and each name that stands
-// in the driver's source is among them: a line that asks the library for what it does not have tells nothing, and would never be missed.
+// Every counter that a driver names before a phase is told with a number in it, none comes or goes
+// until after it, and each name that stands in the driver's source is among them: a line that asks
+// the library for what it does not have tells nothing, and would never be missed.
 func TestEveryCounterIsTold(t *testing.T) {
 	tried := map[string]bool{}
 	for _, e := range engines {
@@ -50,8 +51,9 @@ func TestEveryCounterIsTold(t *testing.T) {
 	}
 }
 
-// What the libraries give as text is read from the right place: in a phase that fills many small memtables, these counters move. Bytes that are
-// told in hundredths of a GiB would need a long phase, or a fast machine.
+// What the libraries give as text is read from the right place: in a phase that fills many small
+// memtables, these counters move. Bytes that are told in hundredths of a GiB would need a long
+// phase, or a fast machine.
 func TestCountersMove(t *testing.T) {
 	const backgroundThreads = 2 // RocksDB's default
 	for _, test := range []struct {
@@ -87,8 +89,8 @@ func TestCountersMove(t *testing.T) {
 	}
 }
 
-// counted runs a phase that is long enough for a round of live counters. It returns their names, sorted, their values in the last round, and what
-// the store tells when asked after the phase.
+// counted runs a phase that is long enough for a round of live counters. It returns their names,
+// sorted, their values in the last round, and what the store tells when asked after the phase.
 func counted(t *testing.T, e engine, class store.Durability) (names []string, told []float64, after map[string]float64) {
 	t.Helper()
 	worker := openedAs(t, plain.worker(t, e.program), &control.Open{Driver: e.driver, Directory: t.TempDir(), Durability: class,
@@ -117,7 +119,8 @@ func counted(t *testing.T, e engine, class store.Durability) (names []string, to
 
 var (
 	comment = regexp.MustCompile(`(?s)/\*.*?\*/|//[^\n]*`)
-	// What is defined at the outermost level of a file: a function or a table. Blank lines stand between definitions only.
+	// What is defined at the outermost level of a file: a function or a table. Blank lines stand
+	// between definitions only.
 	defined = regexp.MustCompile(`(?m)^[^ \n].*?(\w+)(?:\(|\[\w*\] = \{)`)
 	used    = regexp.MustCompile(`(\w+)[(\[]`)
 	// A counter's name, or a part of one: "level%d_tables".
@@ -126,10 +129,12 @@ var (
 	numberNames = regexp.MustCompile(`\.number_names = \{[^}]*\}`)
 )
 
-// kyotoWords are that library's own names of settings, and of counters that are told under another name or by one of its two drivers only.
+// kyotoWords are that library's own names of settings, and of counters that are told under another
+// name or by one of its two drivers only.
 var kyotoWords = []string{"path", "bnum", "count", "size", "cusage", "lcnt", "icnt", "first", "last", "root", "frgcnt"}
 
-// namesInSource finds the counters' names in what a driver's inspect uses of its own file: functions that it calls and tables that it reads.
+// namesInSource finds the counters' names in what a driver's inspect uses of its own file:
+// functions that it calls and tables that it reads.
 func namesInSource(t *testing.T, e engine) []*regexp.Regexp {
 	t.Helper()
 	file := filepath.Join("drivers", e.program+".c")

@@ -9,8 +9,8 @@ import (
 	"assay/store"
 )
 
-// Every store with files says what it sets aside on disk, and it reaches the conductor: an estimate that leaves out a log of hundreds of
-// megabytes is none.
+// Every store with files says what it sets aside on disk, and it reaches the conductor: an estimate
+// that leaves out a log of hundreds of megabytes is none.
 func TestFixedDiskBytesAreDescribed(t *testing.T) {
 	for program, most := range map[string]int64{"wiredtiger": 400e6, "rocksdb": 100e6, "berkeleydb": 20e6, "tokyocabinet": 1e6, "kyotocabinet": 1e6,
 		"lmdb": 1e6, "leveldb": 1e6, "sqlite": 1e6, "redb": 1e6, "null": 0} {

@@ -16,7 +16,8 @@ import (
 	"assay/store"
 )
 
-// The declarations that the Rust driver makes by hand are those of the header: sizes, offsets and values.
+// The declarations that the Rust driver makes by hand are those of the header: sizes, offsets and
+// values.
 func TestRustDeclarationsAreTheHeaders(t *testing.T) {
 	plain.worker(t, "redb") // or skips
 	if output, err := exec.Command(plain.tool(t, "layout", "layout")).CombinedOutput(); err != nil {
@@ -24,7 +25,8 @@ func TestRustDeclarationsAreTheHeaders(t *testing.T) {
 	}
 }
 
-// What a driver says of itself in C is what it says in Go and what the contract names, field by field.
+// What a driver says of itself in C is what it says in Go and what the contract names, field by
+// field.
 func TestTheHeaderDescribesDriversAsTheContractDoes(t *testing.T) {
 	header := read(t, "assay_driver.h")
 	_, declared, found := strings.Cut(header, "\nstruct assay_description {\n")
@@ -52,7 +54,8 @@ func TestTheHeaderDescribesDriversAsTheContractDoes(t *testing.T) {
 	}
 }
 
-// A driver's abilities are the same in the header, where they are functions, in Go, in the contract and in what a worker says.
+// A driver's abilities are the same in the header, where they are functions, in Go, in the contract
+// and in what a worker says.
 func TestTheHeaderHasTheContractsAbilities(t *testing.T) {
 	var inGo []string
 	for i := range reflect.TypeFor[store.Abilities]().NumField() {

@@ -15,7 +15,8 @@ import (
 	"assay/store"
 )
 
-// tried are the values that each option of a type is set to: the smallest, 1, what is no whole unit of a library's, and what does not fit 32 bits.
+// tried are the values that each option of a type is set to: the smallest, 1, what is no whole unit
+// of a library's, and what does not fit 32 bits.
 var tried = map[store.OptionType][]string{
 	store.Bool:     {"false", "true"},
 	store.Int:      {"-2", "-1", "0", "1", "2", "3", "7", "21", "63", "100", "300", "4294967297"},
@@ -23,8 +24,9 @@ var tried = map[store.OptionType][]string{
 	store.Duration: {"-1s", "0s", "1ns", "500us", "1ms", "1500us", "500ms", "1500ms", "2s"},
 }
 
-// What is asked of an option is what the open store tells, or it is refused in words that name the option: for every option of every driver, as they
-// describe themselves. A setting is not named in the test: one of them must follow the option, in one unit, for each value that was taken.
+// What is asked of an option is what the open store tells, or it is refused in words that name the
+// option: for every option of every driver, as they describe themselves. A setting is not named in
+// the test: one of them must follow the option, in one unit, for each value that was taken.
 func TestOptionsAreInForceOrRefused(t *testing.T) {
 	var programs []string
 	for _, e := range engines {
@@ -74,7 +76,8 @@ func (o *optionsTest) call(r control.Request, result any) error {
 	return err
 }
 
-// open opens a store in a directory of its own, in a class in which nothing waits for a disk, and returns its settings.
+// open opens a store in a directory of its own, in a class in which nothing waits for a disk, and
+// returns its settings.
 func (o *optionsTest) open(d store.Description, options map[string]string) (map[string]string, error) {
 	directory, err := os.MkdirTemp(o.TempDir(), "")
 	if err != nil {
@@ -140,10 +143,12 @@ func (o *optionsTest) hold(d store.Description, option store.Option) {
 	}
 }
 
-// units are what libraries write numbers in, as quotients of the option's own: itself, ms and s of ns, and KiB, which SQLite marks by a minus.
+// units are what libraries write numbers in, as quotients of the option's own: itself, ms and s of
+// ns, and KiB, which SQLite marks by a minus.
 var units = []*big.Rat{big.NewRat(1, 1), big.NewRat(1, 1e6), big.NewRat(1, 1e9), big.NewRat(-1, 1024)}
 
-// follows says whether a setting tells each value that was asked for. The default's may be another: 0 and -1 often stand for the library's own choice.
+// follows says whether a setting tells each value that was asked for. The default's may be another:
+// 0 and -1 often stand for the library's own choice.
 func follows(option store.Option, name string, taken map[string]map[string]string) bool {
 	if option.Type == store.Bool || option.Type == store.Choice {
 		told := map[string]bool{}
@@ -194,8 +199,9 @@ func amount(text string) *big.Rat {
 	return nil
 }
 
-// WiredTiger's compressors are in force where their extensions lie beside the library; where one does not, the refusal says what to install. What the
-// library itself has against an opening is in the answer.
+// WiredTiger's compressors are in force where their extensions lie beside the library; where one
+// does not, the refusal says what to install. What the library itself has against an opening is in
+// the answer.
 func TestWiredTigerSaysWhatACompressorNeeds(t *testing.T) {
 	o := &optionsTest{T: t, command: []string{plain.worker(t, "wiredtiger")}}
 	d := store.Description{Name: "wiredtiger", Durability: []store.DurabilityClaim{{Class: store.D1}}}

@@ -37,7 +37,8 @@ func openedAs(t *testing.T, program string, open *control.Open) *conductor.Worke
 	return worker
 }
 
-// preparation is the same for all phases here. Keys of 8 bytes are what every driver takes; the seed is a word that no double holds.
+// preparation is the same for all phases here. Keys of 8 bytes are what every driver takes; the
+// seed is a word that no double holds.
 func preparation(folder string) *control.Prepare {
 	return &control.Prepare{Phase: "here", Number: 1, Trace: filepath.Join(folder, "trace"), Counters: filepath.Join(folder, "counters"), Clock: "auto",
 		Keys:   keyval.KeyShape{Format: keyval.Binary, Bytes: 8},
@@ -74,7 +75,8 @@ func prepared(t *testing.T, worker *conductor.Worker, change func(*control.Prepa
 	return c, result
 }
 
-// Drivers that the kit's own rule of kill -9 can't be asked of (see engines) keep what they acknowledged to one thread.
+// Drivers that the kit's own rule of kill -9 can't be asked of (see engines) keep what they
+// acknowledged to one thread.
 func TestOneThreadSurvivesKill(t *testing.T) {
 	for _, e := range []engine{
 		{program: "tokyocabinet", driver: "tokyocabinet-fixed"},
@@ -99,7 +101,8 @@ func TestOneThreadSurvivesKill(t *testing.T) {
 				}
 				reader := openedAs(t, program, open)
 				for i, version := range readBack(t, reader) {
-					// Entry i is written once a lap: the last acknowledged time, or the one that was under way.
+					// Entry i is written once a lap: the last acknowledged time, or the one that
+					// was under way.
 					last := (acknowledged-1-uint64(i))/100*100 + uint64(i)
 					if version != keyval.Version(1, 0, last) && !(attempted > acknowledged && version == keyval.Version(1, 0, last+100)) {
 						t.Fatalf("of %d acknowledged writes, index %d holds version %#x, expected sequence %d", acknowledged, i, version, last)

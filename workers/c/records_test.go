@@ -17,8 +17,9 @@ import (
 	"assay/store"
 )
 
-// news is a record with a column of each kind: 55 records have the same category, 7 × 55 come before a user comes again, and a title leads back to
-// its record. Tags of several words and a text with a zero byte inside are what an index or a C string might cut.
+// news is a record with a column of each kind: 55 records have the same category, 7 × 55 come
+// before a user comes again, and a title leads back to its record. Tags of several words and a text
+// with a zero byte inside are what an index or a C string might cut.
 const news = `{"columns":[
 	{"name":"title","type":"text","sequence":{"prefix":"title of news "}},
 	{"name":"category","type":"integer","sequence":{"divide":55,"add":1}},
@@ -194,8 +195,8 @@ var tables = []struct{ program, driver, indexes string }{
 	{"sqlite", "sqlite-c", orderedIndexes},
 }
 
-// What queries and counts find is what the columns' text says, with an index and without one, before and after a reopen; and the checks see
-// records that are others than was defined.
+// What queries and counts find is what the columns' text says, with an index and without one,
+// before and after a reopen; and the checks see records that are others than was defined.
 func TestQueriesFindWhatWasStored(t *testing.T) {
 	for _, table := range tables {
 		for _, class := range []store.Durability{store.D1, store.D3} {
@@ -256,7 +257,8 @@ func testQueries(t *testing.T, worker *conductor.Worker, open *control.Open, def
 	}
 }
 
-// checkColumn queries and counts one column for indexes at the edges of its groups, and one that is not there.
+// checkColumn queries and counts one column for indexes at the edges of its groups, and one that is
+// not there.
 func checkColumn(t *testing.T, worker *conductor.Worker, number, column int) {
 	t.Helper()
 	indexes := []uint64{0, 54, 55, 384, 385, newsRecords - 1, newsUnknownIndex}
@@ -294,7 +296,8 @@ func TestAQueryThatFindsNothingIsLost(t *testing.T) {
 	}
 }
 
-// The checks see every way in which an answer to a query can be wrong; without verify, only what costs nothing to see.
+// The checks see every way in which an answer to a query can be wrong; without verify, only what
+// costs nothing to see.
 func TestWrongAnswersAreSeen(t *testing.T) {
 	program := plain.tool(t, "liar", "assay-worker-liar")
 	for lie, want := range map[string]struct {
@@ -450,7 +453,8 @@ func TestQueriesAreChecked(t *testing.T) {
 	}
 }
 
-// After kill -9, the indexes of the class D1 find what was acknowledged: each record once, by a column that it alone has.
+// After kill -9, the indexes of the class D1 find what was acknowledged: each record once, by a
+// column that it alone has.
 func TestIndexesSurviveKill(t *testing.T) {
 	for _, table := range tables {
 		for _, class := range []store.Durability{store.D1, store.D3} {

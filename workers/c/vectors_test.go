@@ -127,7 +127,8 @@ func TestConstantsAreGos(t *testing.T) {
 	}
 }
 
-// fieldsOfContract are rows of the contract's tables, by the words that a row begins with, and their names in C.
+// fieldsOfContract are rows of the contract's tables, by the words that a row begins with, and
+// their names in C.
 var fieldsOfContract = []struct{ section, words, name string }{
 	{"3.1", "magic", "3.1 magic"}, {"3.1", "format version", "3.1 format_version"}, {"3.1", "header bytes", "3.1 header_bytes"},
 	{"3.1", "threads", "3.1 threads"}, {"3.1", "slots", "3.1 slots"}, {"3.1", "thread bytes", "3.1 thread_bytes"},
@@ -149,7 +150,8 @@ var fieldsOfContract = []struct{ section, words, name string }{
 	{"3.5", "what", "3.5 what"}, {"3.5", "read", "3.5 read"},
 }
 
-// The offsets in the contract's text are those of the C structs; every row of its tables is known here.
+// The offsets in the contract's text are those of the C structs; every row of its tables is known
+// here.
 func TestOffsetsAreTheContracts(t *testing.T) {
 	got := constants(t)
 	text, err := os.ReadFile(contract)

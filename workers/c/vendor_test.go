@@ -18,8 +18,9 @@ import (
 
 const vendorRounds = 15
 
-// The worker beside the tools that come with the engines, at the same work: the same number of keys and values of the same lengths in the same
-// order, one thread, no sync, stored in an empty store and then read. The tools time whole runs, their opening and closing included.
+// The worker beside the tools that come with the engines, at the same work: the same number of keys
+// and values of the same lengths in the same order, one thread, no sync, stored in an empty store
+// and then read. The tools time whole runs, their opening and closing included.
 func TestRateBesideVendorTools(t *testing.T) {
 	if !long() {
 		t.Skip("takes minutes and a quiet machine: set ASSAY_LONG=1")
@@ -37,7 +38,8 @@ func TestRateBesideVendorTools(t *testing.T) {
 			return stored * 1e9 / records, read * 1e9 / records
 		})
 	})
-	// The tool's numbers and flags are random ones; these have about the same lengths. Each record is of four columns on either side.
+	// The tool's numbers and flags are random ones; these have about the same lengths. Each record
+	// is of four columns on either side.
 	t.Run("tcttest", func(t *testing.T) {
 		tool := vendorTool(t, "tcttest", "tokyocabinet-bin")
 		const records = 500_000
@@ -55,8 +57,9 @@ func TestRateBesideVendorTools(t *testing.T) {
 			return stored * 1e9 / records, read * 1e9 / records
 		})
 	})
-	// All records stay in the memtable of both, so that no compaction takes part in one and not in the other. db_bench turns off the library's
-	// counters (perf_level 1), which every other program pays for (2, kEnableCount, is the default): a quarter of such a read.
+	// All records stay in the memtable of both, so that no compaction takes part in one and not in
+	// the other. db_bench turns off the library's counters (perf_level 1), which every other
+	// program pays for (2, kEnableCount, is the default): a quarter of such a read.
 	t.Run("db_bench", func(t *testing.T) {
 		tool := vendorTool(t, "db_bench", "rocksdb-tools")
 		const records = 200_000
@@ -72,7 +75,8 @@ func TestRateBesideVendorTools(t *testing.T) {
 	})
 }
 
-// compareWithVendor runs both sides in turns, each on fresh directories. vendor returns ns a record.
+// compareWithVendor runs both sides in turns, each on fresh directories. vendor returns ns a
+// record.
 func compareWithVendor(t *testing.T, w timing, vendor func(t *testing.T, directory string) (stored, read float64)) {
 	t.Helper()
 	var stored, read, vendorStored, vendorRead []float64

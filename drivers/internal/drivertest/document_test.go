@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// TestTheDocumentsExamplePassesTheDriversTests takes the driver out of docs/add-a-driver.md, puts it into the list of
-// drivers, and runs the list's tests on it. All of it is in an overlay: no file of the source tree is touched.
+// TestTheDocumentsExamplePassesTheDriversTests takes the driver out of docs/add-a-driver.md, puts
+// it into the list of drivers, and runs the list's tests on it. All of it is in an overlay: no file
+// of the source tree is touched.
 func TestTheDocumentsExamplePassesTheDriversTests(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {
@@ -67,7 +68,8 @@ func TestTheDocumentsExamplePassesTheDriversTests(t *testing.T) {
 	runTheDocumentsLines(t, root, page, overlayFile)
 }
 
-// runTheDocumentsLines builds the command with the page's driver in it and runs the page's lines, each of which must do.
+// runTheDocumentsLines builds the command with the page's driver in it and runs the page's lines,
+// each of which must do.
 func runTheDocumentsLines(t *testing.T, root, page, overlayFile string) {
 	t.Helper()
 	here := t.TempDir()

@@ -13,7 +13,8 @@ import (
 // Killable is a server that a test kills, and starts again on what it left.
 type Killable struct {
 	Binary string
-	// Arguments are those with which it listens at a port of loopback and keeps its files in the directory.
+	// Arguments are those with which it listens at a port of loopback and keeps its files in the
+	// directory.
 	Arguments func(port, directory string) []string
 	// Answers says if the server at an endpoint does.
 	Answers func(endpoint string) bool
@@ -54,8 +55,8 @@ func (k Killable) Run(t testing.TB, directory string) (endpoint string, kill fun
 	return "", nil
 }
 
-// KeepsWrites kills the server while four threads write through handles that open gives, starts it again, and looks for
-// each acknowledged write.
+// KeepsWrites kills the server while four threads write through handles that open gives, starts it
+// again, and looks for each acknowledged write.
 func (k Killable) KeepsWrites(t *testing.T, open func(endpoint string) (store.Store, store.Handle)) {
 	t.Helper()
 	directory := t.TempDir()

@@ -24,7 +24,8 @@ type RedisStandIn struct {
 	// Info is what it tells of its state, beside the number of its records.
 	Info map[string]string
 
-	// lie, if it returns true, has written the answer to this request itself (or nothing, for a stall).
+	// lie, if it returns true, has written the answer to this request itself (or nothing, for a
+	// stall).
 	lie func(request []string, w io.Writer) bool
 
 	lock    sync.Mutex

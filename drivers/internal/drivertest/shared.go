@@ -19,8 +19,8 @@ import (
 	"assay/store"
 )
 
-// Shared are servers that a package's tests use together, because they take seconds to start. A test
-// uses a name space of its own in them. TestMain ends them.
+// Shared are servers that a package's tests use together, because they take seconds to start. A
+// test uses a name space of its own in them. TestMain ends them.
 type Shared struct {
 	lock    sync.Mutex
 	running map[string]*server.Instance
@@ -63,8 +63,8 @@ func (s *Shared) Get(t testing.TB, p server.Program, class store.Durability) *se
 	return i
 }
 
-// End ends all servers, when no test runs any more. It returns the exit status: code, or 1 if a server
-// could not be ended.
+// End ends all servers, when no test runs any more. It returns the exit status: code, or 1 if a
+// server could not be ended.
 func (s *Shared) End(code int) int {
 	for _, i := range s.running {
 		if err := i.Stop(patience); err != nil {
@@ -81,8 +81,8 @@ func (s *Shared) End(code int) int {
 	return code
 }
 
-// Crash kills a server with all of its processes. The first one is stopped before the others are killed,
-// so that it can't write down what it knows.
+// Crash kills a server with all of its processes. The first one is stopped before the others are
+// killed, so that it can't write down what it knows.
 func Crash(t testing.TB, i *server.Instance) {
 	t.Helper()
 	if err := syscall.Kill(i.PID(), syscall.SIGSTOP); err != nil {
@@ -107,8 +107,8 @@ func alive(pid int) bool {
 	return err == nil && !bytes.Contains(stat, []byte(") Z "))
 }
 
-// Restart runs a crashed server on the same directory and port, as an operator would, until the test
-// ends.
+// Restart runs a crashed server on the same directory and port, as an operator would, until the
+// test ends.
 func Restart(t testing.TB, i *server.Instance) {
 	t.Helper()
 	arguments, environment := i.Program.Command(i)

@@ -14,11 +14,13 @@ import (
 	"assay/store"
 )
 
-// StandIn answers memcached's text protocol, as far as the driver speaks it, and lies where a test wants it to.
+// StandIn answers memcached's text protocol, as far as the driver speaks it, and lies where a test
+// wants it to.
 type StandIn struct {
 	Endpoint string
 
-	// lie, if it returns true, has written the answer to this request line itself (or nothing, for a stall).
+	// lie, if it returns true, has written the answer to this request line itself (or nothing, for
+	// a stall).
 	lie func(request string, w io.Writer) bool
 
 	lock  sync.Mutex
@@ -39,7 +41,8 @@ func StartStandIn(t testing.TB) *StandIn {
 	return s
 }
 
-// StandInFor returns the endpoint of a stand-in for the server of a driver that gives a class; "" if there is none.
+// StandInFor returns the endpoint of a stand-in for the server of a driver that gives a class; ""
+// if there is none.
 func StandInFor(t testing.TB, driver string, class store.Durability) (endpoint string) {
 	t.Helper()
 	switch driver {

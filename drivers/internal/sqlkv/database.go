@@ -8,15 +8,15 @@ import (
 	"strconv"
 )
 
-// Database is a [Connection] by database/sql, as applications use it: a pool, of one connection here,
-// that connects anew by itself where the library says that nothing was sent.
+// Database is a [Connection] by database/sql, as applications use it: a pool, of one connection
+// here, that connects anew by itself where the library says that nothing was sent.
 type Database struct {
 	pool *sql.DB
 	told func(error) error
 }
 
-// OpenDatabase opens a pool of one connection and connects. told says what an error of the library's
-// means.
+// OpenDatabase opens a pool of one connection and connects. told says what an error of the
+// library's means.
 func OpenDatabase(connector driver.Connector, told func(error) error) (*Database, error) {
 	pool := sql.OpenDB(connector)
 	pool.SetMaxOpenConns(1)
@@ -75,8 +75,8 @@ func undone(cause, rollback error) error {
 	return errors.Join(cause, rollback)
 }
 
-// Session is a [Connection] of a pool that others share, for a database in this process: it does not
-// break. Begin is its word for a transaction that writes.
+// Session is a [Connection] of a pool that others share, for a database in this process: it does
+// not break. Begin is its word for a transaction that writes.
 type Session struct {
 	*sql.Conn
 	Begin string

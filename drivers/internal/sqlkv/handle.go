@@ -21,8 +21,8 @@ type Connection interface {
 	Close() error
 }
 
-// Statement is a prepared statement. Errors wrap [store.ErrConflict] and [store.ErrTimeout] where the
-// database means that.
+// Statement is a prepared statement. Errors wrap [store.ErrConflict] and [store.ErrTimeout] where
+// the database means that.
 type Statement interface {
 	// Exec returns how many rows the statement found.
 	Exec(arguments [][]byte) (rows int64, err error)
@@ -55,7 +55,8 @@ type Handle struct {
 	key       [1][]byte
 	calls     []Call
 
-	// The state of a visit, and the visitors, bound once: a closure an operation would be an allocation.
+	// The state of a visit, and the visitors, bound once: a closure an operation would be an
+	// allocation.
 	buf      []byte
 	found    bool
 	number   uint64

@@ -1,5 +1,5 @@
-// Package sqlkv is what drivers of SQL databases share: the statements of a table of keys and values
-// or of records with columns, and a handle that does the operations with them.
+// Package sqlkv is what drivers of SQL databases share: the statements of a table of keys and
+// values or of records with columns, and a handle that does the operations with them.
 //
 //	layout.go     the tables, and the texts of their statements
 //	record.go     records taken apart into columns, and put together again
@@ -7,8 +7,8 @@
 //	database.go   a [Connection] by database/sql
 //	link.go       [Link]: the socket of a handle, with the operation's deadline
 //
-// A driver gives a [Dialect], and connections of its library's own where database/sql is not the only
-// way to it.
+// A driver gives a [Dialect], and connections of its library's own where database/sql is not the
+// only way to it.
 package sqlkv
 
 import (
@@ -31,16 +31,17 @@ type Dialect struct {
 	Types             map[store.ColumnType]string
 	// IndexedText is appended to a text column in an index's definition.
 	IndexedText string
-	// RowByRow: rows are made when they are asked for, so that no LIMIT is needed. SQLite prepares a
-	// statement again when the parameter of its LIMIT is bound (sqlite3ExprIsInteger, src/expr.c).
+	// RowByRow: rows are made when they are asked for, so that no LIMIT is needed. SQLite prepares
+	// a statement again when the parameter of its LIMIT is bound (sqlite3ExprIsInteger,
+	// src/expr.c).
 	RowByRow bool
 	// NamesFold: the names of columns are the same in upper and lower case.
 	NamesFold bool
-	// Overwrite ends an INSERT, so that it overwrites columns where the key is there: names are the key's
-	// and theirs.
+	// Overwrite ends an INSERT, so that it overwrites columns where the key is there: names are the
+	// key's and theirs.
 	Overwrite func(names []string) string
-	// Skip ends an INSERT, so that it does nothing where the key is there; "": that is an error, which
-	// the connection tells as [store.ErrConflict].
+	// Skip ends an INSERT, so that it does nothing where the key is there; "": that is an error,
+	// which the connection tells as [store.ErrConflict].
 	Skip string
 
 	KeyBytesMax, ValueBytesMax int
@@ -82,8 +83,8 @@ func (d *Dialect) Plain(table string) Layout {
 	return Layout{Dialect: d, Table: table, Key: "k", Names: []string{"v"}}
 }
 
-// Records is a table of records with columns. The key's column has a name that no column of a record
-// can have.
+// Records is a table of records with columns. The key's column has a name that no column of a
+// record can have.
 func (d *Dialect) Records(table string, columns []store.Column, indexes []store.Index) (Layout, error) {
 	l := Layout{Dialect: d, Table: table, Key: d.name("#key"), Columns: append([]store.Column{}, columns...)}
 	for _, index := range indexes {
@@ -111,8 +112,8 @@ func (d *Dialect) Records(table string, columns []store.Column, indexes []store.
 	return l, nil
 }
 
-// Fingerprint names columns and indexes in a table's name, so that each definition has a table of its
-// own.
+// Fingerprint names columns and indexes in a table's name, so that each definition has a table of
+// its own.
 func Fingerprint(columns []store.Column, indexes []store.Index) string {
 	h := fnv.New64a()
 	fmt.Fprint(h, columns, indexes) // a hash's Write has no error
@@ -196,7 +197,8 @@ func (l *Layout) PutSQL() string {
 // AddSQL stores a key and its columns if the key is absent.
 func (l *Layout) AddSQL() string { return l.text("%s %s", l.insertSQL(), l.Dialect.Skip) }
 
-// SwapSQL stores columns if a key has others: its parameters are the new ones, the key, and the old.
+// SwapSQL stores columns if a key has others: its parameters are the new ones, the key, and the
+// old.
 func (l *Layout) SwapSQL() string {
 	return l.text("UPDATE %s SET %s WHERE %s = ? AND %s", l.Table,
 		strings.Join(l.Names, " = ?, ")+" = ?", l.Key, strings.Join(l.Names, " = ? AND ")+" = ?")

@@ -55,7 +55,8 @@ func (l *Link) Dial(ctx context.Context, network, address string) (net.Conn, err
 	return l.socket, l.socket.SetDeadline(time.Now().Add(l.timeout))
 }
 
-// withoutPort leaves the local port out of a message, which would make each one a message of its own.
+// withoutPort leaves the local port out of a message, which would make each one a message of its
+// own.
 func withoutPort(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) {

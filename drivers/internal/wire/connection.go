@@ -1,6 +1,6 @@
-// Package wire is the lean client's side of a text protocol over TCP: one connection with one request on its way at a
-// time, one buffer for what is sent, one for what is read, and no allocation in the steady path. Drivers of servers put
-// their protocol on it.
+// Package wire is the lean client's side of a text protocol over TCP: one connection with one
+// request on its way at a time, one buffer for what is sent, one for what is read, and no
+// allocation in the steady path. Drivers of servers put their protocol on it.
 package wire
 
 import (
@@ -17,9 +17,9 @@ import (
 	"assay/store"
 )
 
-// Connection is one TCP connection. After any failure that leaves the place in the stream unknown it is given up, so
-// that a late answer is never taken for that of the next request; the next operation connects anew, within its own time.
-// Nothing is ever sent twice.
+// Connection is one TCP connection. After any failure that leaves the place in the stream unknown
+// it is given up, so that a late answer is never taken for that of the next request; the next
+// operation connects anew, within its own time. Nothing is ever sent twice.
 type Connection struct {
 	Server   string // its name, which messages begin with
 	Endpoint string
@@ -136,13 +136,15 @@ func Printable(answer []byte) string {
 
 func (c *Connection) failure(doing string, err error) error { return Failure(c.Server, doing, err) }
 
-// Failure says what failed, as a timeout where it is one. Each cause has one text, since messages are counted.
+// Failure says what failed, as a timeout where it is one. Each cause has one text, since messages
+// are counted.
 func Failure(server, doing string, err error) error {
 	var network net.Error
 	if errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &network) && network.Timeout() {
 		return fmt.Errorf("%s: %s: %w", server, doing, store.ErrTimeout)
 	}
-	// The socket's own message names the local port, which would make each one a message of its own.
+	// The socket's own message names the local port, which would make each one a message of its
+	// own.
 	var op *net.OpError
 	if errors.As(err, &op) {
 		err = op.Err
@@ -209,7 +211,8 @@ func (c *Connection) ReadValue(into []byte, length int) ([]byte, error) {
 	return into, c.readValueEnd()
 }
 
-// readLongValue grows into step by step, so that a garbled length does not take the memory before the bytes came.
+// readLongValue grows into step by step, so that a garbled length does not take the memory before
+// the bytes came.
 func (c *Connection) readLongValue(into []byte, length int) ([]byte, error) {
 	const step = 1 << 20
 	for length > 0 {

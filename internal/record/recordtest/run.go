@@ -1,5 +1,6 @@
-// Package recordtest makes runs that never ran, for the tests of everything that reads run directories: arms of known
-// rates, warm-ups, stalls and cliffs, so that a test knows what must be found.
+// Package recordtest makes runs that never ran, for the tests of everything that reads run
+// directories: arms of known rates, warm-ups, stalls and cliffs, so that a test knows what must be
+// found.
 package recordtest
 
 import (
@@ -34,7 +35,8 @@ type Shape struct {
 	Ceiling bool // also the null driver
 }
 
-// Arm is a store and how it behaves. The zero value of a field means that nothing of the kind happens.
+// Arm is a store and how it behaves. The zero value of a field means that nothing of the kind
+// happens.
 type Arm struct {
 	Name          string
 	PutRate       float64                      // operations a second at the weakest class, once warm
@@ -55,8 +57,9 @@ type Arm struct {
 	Fails         func(class store.Durability, block int) string
 }
 
-// Example is a run with something of everything: three classes, eight arms (one of them refused in a class, one marked,
-// one failed in a block) besides the A/A arm and the null driver, three blocks, a warm-up, a stall and a cliff.
+// Example is a run with something of everything: three classes, eight arms (one of them refused in
+// a class, one marked, one failed in a block) besides the A/A arm and the null driver, three
+// blocks, a warm-up, a stall and a cliff.
 func Example() Shape {
 	syncCost := func(at3 float64) map[store.Durability]float64 {
 		return map[store.Durability]float64{store.D1: 0.8, store.D3: at3}
@@ -306,7 +309,8 @@ func latencies(n uint64, medianNS, longestNS float64) *histogram.Histogram {
 	}
 	h.Record(uint64(longestNS))
 	n--
-	// Slices thin out towards the tail, so that p99.99 is there without walking through every operation.
+	// Slices thin out towards the tail, so that p99.99 is there without walking through every
+	// operation.
 	previous := 0.0
 	var counted uint64
 	for step := 1; step <= 600; step++ {

@@ -13,19 +13,20 @@ import (
 	"assay/internal/record"
 )
 
-// Benchfmt writes one line for each measured phase of each trial that ended in order, in the Go benchmark format that
-// benchstat reads (golang.org/design/14313-benchmark-format):
+// Benchfmt writes one line for each measured phase of each trial that ended in order, in the Go
+// benchmark format that benchstat reads (golang.org/design/14313-benchmark-format):
 //
 //	conditions: 1 M records of 1,000 B, 8 threads, one shared handle, no memory limit
 //
 //	BenchmarkPut/store=pebble/class=D1 24720000 2427 ns/op 412e3 ops/s 15800 p50-ns …
 //
-// benchstat makes a table for each value of what stands on lines of its own, so that only what is the same in two runs to be
-// compared stands there: the conditions. Where the view has several runs, "run" stands there too, their directories: benchstat
-// -col run compares them.
+// benchstat makes a table for each value of what stands on lines of its own, so that only what is
+// the same in two runs to be compared stands there: the conditions. Where the view has several
+// runs, "run" stands there too, their directories: benchstat -col run compares them.
 //
-// A rate is of the whole phase here, warm-up included: one value a trial, as benchstat expects. Marked trials are left
-// out, as nothing in the format could say what is wrong with them ([BenchfmtLeftOut] counts them); so are the null drivers'.
+// A rate is of the whole phase here, warm-up included: one value a trial, as benchstat expects.
+// Marked trials are left out, as nothing in the format could say what is wrong with them
+// ([BenchfmtLeftOut] counts them); so are the null drivers'.
 func Benchfmt(w io.Writer, v *model.Result) error {
 	out := benchfmt.NewWriter(w)
 	directories := map[string]string{}
@@ -97,8 +98,9 @@ func BenchfmtLeftOut(v *model.Result) string {
 	return fmt.Sprintf("benchfmt has only trials without faults: %d of %d are left out: %s", left, stores, strings.Join(parts, "; "))
 }
 
-// cellWords gives the trials of cells that class and conditions don't tell apart, as of numbers of records that round to the
-// same text, their cell's place in the experiment, from 1. By Trial.Key; "" for all others.
+// cellWords gives the trials of cells that class and conditions don't tell apart, as of numbers of
+// records that round to the same text, their cell's place in the experiment, from 1. By Trial.Key;
+// "" for all others.
 func cellWords(v *model.Result) map[string]string {
 	first, cell := map[string]int{}, map[string]int{} // of a run; of a trial: columns of the matrix
 	run := map[string]string{}

@@ -1,5 +1,5 @@
-// Package export writes a result for programs: JSON with its schema, CSV, the Go benchmark format and
-// HdrHistogram's log. It formats and judges nothing.
+// Package export writes a result for programs: JSON with its schema, CSV, the Go benchmark format
+// and HdrHistogram's log. It formats and judges nothing.
 package export
 
 import (
@@ -41,9 +41,9 @@ var csvHeader = []string{"run", "class", "cell", "phase", "operation", "store", 
 const AllOperations = "all"
 
 // CSV writes a line for each arm of each table, those without figures too, and after it a line for
-// each kind of operation where there are several, with counts and latencies alone. An empty field was
-// not measured, or must not be shown: latency_refused and latency_too_few name such percentiles. CPU
-// time is empty under open load, where it is mostly the worker's waiting.
+// each kind of operation where there are several, with counts and latencies alone. An empty field
+// was not measured, or must not be shown: latency_refused and latency_too_few name such
+// percentiles. CPU time is empty under open load, where it is mostly the worker's waiting.
 func CSV(w io.Writer, r *model.Result) error {
 	out := csv.NewWriter(w)
 	lines := [][]string{csvHeader}

@@ -13,11 +13,12 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// HLog writes the latency histograms of a run in HdrHistogram's log format 1.3, for its own tools: an interval for each kind of operation
-// of each measured phase of each trial, tagged "trial/phase/operation", in ns. A bucket's middle stands for its values, which HDR keeps to
-// three digits. Intervals begin in seconds after the run's creation, as nearly as is known: what a trial does between its phases is not
-// recorded. The lines are written here, because the library's writer puts milliseconds where the format has seconds, and an interval's
-// end for its length.
+// HLog writes the latency histograms of a run in HdrHistogram's log format 1.3, for its own tools:
+// an interval for each kind of operation of each measured phase of each trial, tagged
+// "trial/phase/operation", in ns. A bucket's middle stands for its values, which HDR keeps to three
+// digits. Intervals begin in seconds after the run's creation, as nearly as is known: what a trial
+// does between its phases is not recorded. The lines are written here, because the library's writer
+// puts milliseconds where the format has seconds, and an interval's end for its length.
 func HLog(w io.Writer, run *record.Run) error {
 	base := run.Header.Created
 	_, err := fmt.Fprintf(w, "#[Histogram log format version %s]\n#Assay run %s, experiment %s\n#[BaseTime: %s (seconds since epoch)]\n#[StartTime: %s (seconds since epoch), %s]\n%s\n",

@@ -12,8 +12,8 @@ import (
 	"assay/internal/model"
 )
 
-// look is how an arm is drawn, the same in every chart: one of the style sheet's hues, and a pattern of
-// dashes once the hues are used up.
+// look is how an arm is drawn, the same in every chart: one of the style sheet's hues, and a
+// pattern of dashes once the hues are used up.
 type look struct {
 	Hue  string `json:"hue"`
 	Dash []int  `json:"dash"`
@@ -32,8 +32,8 @@ func (l look) Path() string {
 	return strings.Join(parts, " ")
 }
 
-// looksOf gives each arm its look: stores in the order of the experiment, then what else has rows. The
-// baseline's twin (A/A) has the baseline's hue; null drivers are grey.
+// looksOf gives each arm its look: stores in the order of the experiment, then what else has rows.
+// The baseline's twin (A/A) has the baseline's hue; null drivers are grey.
 func looksOf(r *model.Result) map[string]look {
 	looks := map[string]look{}
 	next := 0
@@ -73,8 +73,8 @@ const roleCeiling = "ceiling" // of package plan, which stands above what a repo
 // Look returns an arm's look.
 func (p page) Look(arm string) look { return p.Looks[arm] }
 
-// ArmsOf lists the arms that have a chart of their own: all that have a series and are no null driver,
-// in the order of the rows.
+// ArmsOf lists the arms that have a chart of their own: all that have a series and are no null
+// driver, in the order of the rows.
 func (p page) ArmsOf(t model.Table) []string {
 	return armsOf(t, func(r model.Row) bool { return r.Role != roleCeiling })
 }
@@ -94,8 +94,8 @@ func armsOf(t model.Table, fit func(model.Row) bool) (arms []string) {
 	return arms
 }
 
-// togetherMax is how many arms one chart bears; with more, each has one of its own only. From tangleMin
-// on each has one of its own as well.
+// togetherMax is how many arms one chart bears; with more, each has one of its own only. From
+// tangleMin on each has one of its own as well.
 const togetherMax, tangleMin = 16, 6
 
 // Together reports whether a table's arms stand in one chart.

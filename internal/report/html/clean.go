@@ -7,9 +7,9 @@ import (
 	"assay/internal/model"
 )
 
-// cleaned returns a copy of a result in which every text is one that may be shown: names, errors and
-// settings come from stores and from the user. It goes over the whole result, so that a field that is
-// added to the model can't be forgotten. Series of numbers are shared with the original.
+// cleaned returns a copy of a result in which every text is one that may be shown: names, errors
+// and settings come from stores and from the user. It goes over the whole result, so that a field
+// that is added to the model can't be forgotten. Series of numbers are shared with the original.
 func cleaned(r *model.Result) *model.Result {
 	return cleanedValue(reflect.ValueOf(r)).Interface().(*model.Result)
 }

@@ -136,7 +136,8 @@ func trackOf(value float64, low, high *float64, longest float64) *track {
 // Across is the width of a track's interval.
 func (t track) Across() float64 { return max(0, t.High-t.Low) }
 
-// longestOf is the length of a scale on which every value has a place, and intervals most of theirs.
+// longestOf is the length of a scale on which every value has a place, and intervals most of
+// theirs.
 func longestOf(estimates []model.Estimate) (longest float64) {
 	for _, e := range estimates {
 		longest = max(longest, e.Value)

@@ -86,8 +86,8 @@ func newPage(r *model.Result) (page, error) {
 		return p, err
 	}
 	data, err := p.chartData()
-	// The bundle is Assay's own, and its test holds it free of "</script" and "</style"; encoding/json
-	// writes <, > and & as escapes.
+	// The bundle is Assay's own, and its test holds it free of "</script" and "</style";
+	// encoding/json writes <, > and & as escapes.
 	p.Style, p.Script, p.Data = template.CSS(style), template.JS(script), template.JS(data)
 	return p, err
 }

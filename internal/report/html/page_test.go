@@ -83,7 +83,8 @@ func (b *browser) checkWidth(width int) {
 	}
 }
 
-// checkPhone: rank, store and rate are in sight without scrolling a table; the class stands above it.
+// checkPhone: rank, store and rate are in sight without scrolling a table; the class stands above
+// it.
 func (b *browser) checkPhone() {
 	b.t.Helper()
 	js[bool](b, `(document.querySelectorAll(".fold").forEach((e) => { e.open = true; }), true)`)

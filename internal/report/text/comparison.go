@@ -13,8 +13,8 @@ import (
 	"assay/internal/model"
 )
 
-// Comparison writes what a comparison comes to. Without all, figures other than rates are shown only
-// where they changed.
+// Comparison writes what a comparison comes to. Without all, figures other than rates are shown
+// only where they changed.
 func Comparison(w io.Writer, c *model.Comparison, o Options, all bool) error {
 	p := newPage(o)
 	p.wrapped("", p.strong, 0, finding.Text(c.Verdict))

@@ -167,7 +167,8 @@ func columnsOf(t *model.Table, rows []model.Row) (names, speed, resources []colu
 	return names, speed, resources
 }
 
-// known writes a figure; one that was not measured is empty, so that a column without any is left out.
+// known writes a figure; one that was not measured is empty, so that a column without any is left
+// out.
 func known(v *float64, text func(float64) string) string {
 	if v == nil {
 		return ""
@@ -210,7 +211,8 @@ func ratioText(r *model.Ratio) string {
 	return format.Factor(r.Value)
 }
 
-// Latency writes a quantile in a cell: "refused" where it must not be shown, "–" where there is none.
+// Latency writes a quantile in a cell: "refused" where it must not be shown, "–" where there is
+// none.
 func Latency(l model.Latencies, q float64) string {
 	for _, refused := range l.Refused {
 		if refused == q {

@@ -33,8 +33,8 @@ func paintOf(colour bool) paint {
 		plain.Foreground(lipgloss.Yellow), plain.Foreground(lipgloss.Green).Bold(true)}
 }
 
-// grid draws columns under a rule, with rows styled by style. Columns without any text are left out;
-// it returns the titles of those that did not fit.
+// grid draws columns under a rule, with rows styled by style. Columns without any text are left
+// out; it returns the titles of those that did not fit.
 func grid(columns []column, width int, p paint, style func(row int) lipgloss.Style) (lines, dropped []string) {
 	columns = slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
 		return !slices.ContainsFunc(c.cells, func(cell string) bool { return cell != "" })

@@ -61,8 +61,8 @@ func write(w io.Writer, lines []string) error {
 	return nil
 }
 
-// budget is how much of each part the screen shows, and whether narrow tables stand side by side. The
-// first one with which it fits is taken: stores are the last to go.
+// budget is how much of each part the screen shows, and whether narrow tables stand side by side.
+// The first one with which it fits is taken: stores are the last to go.
 type budget struct {
 	rows, changes, missing, list int
 	beside                       bool
@@ -106,8 +106,8 @@ func (p *page) wrapped(lead string, style lipgloss.Style, indent int, text strin
 	}
 }
 
-// wrap breaks a text at spaces alone, so that names with hyphens stay whole, and never before "%"; a word that is longer
-// than a line is cut. The first line has a width of its own.
+// wrap breaks a text at spaces alone, so that names with hyphens stay whole, and never before "%";
+// a word that is longer than a line is cut. The first line has a width of its own.
 func wrap(text string, room, rest int) (lines []string) {
 	line, width := "", 0
 	for word := range strings.SplitSeq(strings.ReplaceAll(text, " %", "\u00a0%"), " ") {
@@ -144,8 +144,8 @@ func wrap(text string, room, rest int) (lines []string) {
 	return append(lines, strings.ReplaceAll(line, "\u00a0", " "))
 }
 
-// command adds a line for a shell, which can be pasted as it stands: it is broken between words, with
-// a backslash, and never in them.
+// command adds a line for a shell, which can be pasted as it stands: it is broken between words,
+// with a backslash, and never in them.
 func (p *page) command(lead string, text string) {
 	room := max(min(p.width, screenMax)-labelCols, 20)
 	var lines []string

@@ -1,12 +1,14 @@
-/* Berkeley DB 5.3: B-tree and hash in a transactional environment: page locks, a cache of pages, a write-ahead log. */
+/* Berkeley DB 5.3: B-tree and hash in a transactional environment: page locks, a cache of pages, a
+ * write-ahead log. */
 #include <db.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "assay_driver.h"
 
-/* The manual, DB_ENV->set_flags: DB_TXN_NOSYNC leaves log records in the log's buffer in memory; DB_TXN_WRITE_NOSYNC gives them to
- * write(2) at commit; without either they are synced. Recovery at open (DB_RECOVER) brings back what the log holds. */
+/* The manual, DB_ENV->set_flags: DB_TXN_NOSYNC leaves log records in the log's buffer in memory;
+ * DB_TXN_WRITE_NOSYNC gives them to write(2) at commit; without either they are synced. Recovery at
+ * open (DB_RECOVER) brings back what the log holds. */
 static const struct assay_durability_claim durability[] = {
     {ASSAY_D0, "DB_TXN_NOSYNC: a commit leaves its log records in memory"},
     {ASSAY_D1, "DB_TXN_WRITE_NOSYNC: a commit writes its log records to the page cache"},

@@ -1,15 +1,17 @@
-/* Kyoto Cabinet through its C interface: a hash database and a B+tree whose pages are the records of one. A process can't open a file
- * twice: all handles of a store are one object. */
+/* Kyoto Cabinet through its C interface: a hash database and a B+tree whose pages are the records
+ * of one. A process can't open a file twice: all handles of a store are one object. */
 #include <kclangc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "assay_driver.h"
 
-/* kcfile.cc: what is written goes to memory mapped MAP_SHARED, up to msiz, and by pwrite beyond: both are the page cache.
- * kcplantdb.h: a tree's leaves stand in the process's cache and are written when they leave it, or at the end of a transaction.
- * kchashdb.h: with OAUTOTRAN each write is a transaction with a write-ahead log, with OAUTOSYNC file and log are synced. A sync without
- * the log is not offered as D3: what a power cut leaves of the next write may take older records with it. */
+/* kcfile.cc: what is written goes to memory mapped MAP_SHARED, up to msiz, and by pwrite beyond:
+ * both are the page cache. kcplantdb.h: a tree's leaves stand in the process's cache and are
+ * written when they leave it, or at the end of a transaction. kchashdb.h: with OAUTOTRAN each write
+ * is a transaction with a write-ahead log, with OAUTOSYNC file and log are synced. A sync without
+ * the log is not offered as D3: what a power cut leaves of the next write may take older records
+ * with it. */
 static const struct assay_durability_claim hash_durability[] = {
     {ASSAY_D1, "no flags, the default: shared mapped memory and pwrite, never synced; a crash is repaired at the next open"},
     {ASSAY_D3, "OAUTOTRAN | OAUTOSYNC: each write is a transaction, log and file are synced before it returns"},
@@ -156,8 +158,9 @@ static enum assay_status open_tree(const struct assay_config *config, struct ass
     return open_file(config, true, out, error);
 }
 
-/* The library tells its state as lines of a name, a tab and a value. Numbers that stand for the state are for inspect, the rest are
- * settings. It does not tell the mode that it was opened with, and a tree's bnum is what it was told, not what the hash of its pages made of it. */
+/* The library tells its state as lines of a name, a tab and a value. Numbers that stand for the
+ * state are for inspect, the rest are settings. It does not tell the mode that it was opened with,
+ * and a tree's bnum is what it was told, not what the hash of its pages made of it. */
 static bool is_state(const char *name) {
     static const char *const names[] = {"count", "size", "cusage", "lcnt", "icnt", "first", "last", "root", "frgcnt"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

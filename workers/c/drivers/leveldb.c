@@ -1,4 +1,5 @@
-/* LevelDB through its C interface: a log-structured merge tree with one thread in the background. */
+/* LevelDB through its C interface: a log-structured merge tree with one thread in the background.
+ * */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +10,8 @@
 
 #include "assay_driver.h"
 
-/* db/log_writer.cc, Writer::EmitPhysicalRecord: each record is flushed to write(2); sync adds fdatasync. */
+/* db/log_writer.cc, Writer::EmitPhysicalRecord: each record is flushed to write(2); sync adds
+ * fdatasync. */
 static const struct assay_durability_claim durability[] = {
     {ASSAY_D1, "WriteOptions.sync = false, the default: the log is written to the page cache"},
     {ASSAY_D3, "WriteOptions.sync = true: the log is synced before a write returns; concurrent writes share syncs"},
@@ -226,8 +228,9 @@ static enum assay_status scan(struct assay_handle *handle, struct assay_bytes st
     return failed(message, error);
 }
 
-/* A write with sync would sync the present log only: the one before it, whose table is still being made, is closed without a sync
- * (db/db_impl.cc, MakeRoomForWrite). So every log in the directory is synced by its name. */
+/* A write with sync would sync the present log only: the one before it, whose table is still being
+ * made, is closed without a sync (db/db_impl.cc, MakeRoomForWrite). So every log in the directory
+ * is synced by its name. */
 static enum assay_status sync_store(struct assay_store *store, struct assay_error *error) {
     DIR *entries = opendir(store->directory);
     if (entries == NULL)
@@ -251,8 +254,9 @@ static enum assay_status sync_store(struct assay_store *store, struct assay_erro
 
 enum { LEVELS = 7 }; /* db/dbformat.h, kNumLevels */
 
-/* Reads the library's table, which is rounded to whole MiB and seconds. It leaves out levels that hold no file and that nothing was
- * ever written to: their numbers are 0. What flushes write stands in the level that the new file went to. */
+/* Reads the library's table, which is rounded to whole MiB and seconds. It leaves out levels that
+ * hold no file and that nothing was ever written to: their numbers are 0. What flushes write stands
+ * in the level that the new file went to. */
 static void tell_rows(struct assay_sink *sink, const char *text) {
     static const struct {
         const char *name;
@@ -275,7 +279,8 @@ static void tell_rows(struct assay_sink *sink, const char *text) {
         }
 }
 
-/* The library does not tell whether it works in the background, nor of stalls, but for a line in its own log. */
+/* The library does not tell whether it works in the background, nor of stalls, but for a line in
+ * its own log. */
 static void inspect(struct assay_store *store, struct assay_sink *sink, bool *busy) {
     *busy = false;
     char *text = leveldb_property_value(store->db, "leveldb.approximate-memory-usage");

@@ -1,15 +1,15 @@
-/* LMDB: a copy-on-write B+tree in one mapped file, one writer at a time, readers without locks. One put is one write
- * transaction. A handle keeps a read transaction and a cursor, which are renewed for each read and reset after it, so that no
- * reader pins old pages between operations. */
+/* LMDB: a copy-on-write B+tree in one mapped file, one writer at a time, readers without locks. One
+ * put is one write transaction. A handle keeps a read transaction and a cursor, which are renewed
+ * for each read and reset after it, so that no reader pins old pages between operations. */
 #include <lmdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "assay_driver.h"
 
-/* mdb.c, mdb_txn_commit: pages and then the meta page go to the file by pwrite, or are shared mapped memory with MDB_WRITEMAP;
- * fdatasync (msync) follows unless MDB_NOSYNC. MDB_NOMETASYNC is not offered: it loses at most the last transaction, which is no
- * bound in time. */
+/* mdb.c, mdb_txn_commit: pages and then the meta page go to the file by pwrite, or are shared
+ * mapped memory with MDB_WRITEMAP; fdatasync (msync) follows unless MDB_NOSYNC. MDB_NOMETASYNC is
+ * not offered: it loses at most the last transaction, which is no bound in time. */
 static const struct assay_durability_claim durability[] = {
     {ASSAY_D1, "MDB_NOSYNC: commits are written to the page cache; a power cut may damage the file where the filesystem reorders writes"},
     {ASSAY_D3, "no flags, the default: the pages are synced, then the meta page is written through O_DSYNC"},
@@ -191,7 +191,8 @@ static enum assay_status get(struct assay_handle *handle, struct assay_bytes key
     return status;
 }
 
-/* Does one put or delete in a transaction under way. A delete of a key that is not there is MDB_NOTFOUND. */
+/* Does one put or delete in a transaction under way. A delete of a key that is not there is
+ * MDB_NOTFOUND. */
 static int write_one(struct assay_store *store, MDB_txn *txn, const struct assay_write *write, unsigned flags) {
     MDB_val key = val_of(write->key), value = val_of(write->value);
     return write->remove ? mdb_del(txn, store->dbi, &key, NULL) : mdb_put(txn, store->dbi, &key, &value, flags);

@@ -1,4 +1,5 @@
-/* The driver "null": it does nothing, as cheaply as can be. Its rate is the ceiling that the harness itself allows. */
+/* The driver "null": it does nothing, as cheaply as can be. Its rate is the ceiling that the
+ * harness itself allows. */
 #include "assay_driver.h"
 
 #define HOW "nothing is stored: this is the ceiling of the harness"

@@ -7,8 +7,9 @@
 
 #include "assay_driver.h"
 
-/* db/db_impl/db_impl_write.cc and file/writable_file_writer.cc: with manual_wal_flush off, the default, each write's log record
- * is given to write(2) before the write returns; sync adds fdatasync. Without a log, records stand in the memtable only. */
+/* db/db_impl/db_impl_write.cc and file/writable_file_writer.cc: with manual_wal_flush off, the
+ * default, each write's log record is given to write(2) before the write returns; sync adds
+ * fdatasync. Without a log, records stand in the memtable only. */
 static const struct assay_durability_claim durability[] = {
     {ASSAY_D0, "WriteOptions.disableWAL = true: no log, records stand in memory until a memtable is flushed"},
     {ASSAY_D1, "WriteOptions.sync = false, the default: the log is written to the page cache"},
@@ -133,8 +134,9 @@ static enum assay_status close_store(struct assay_store *store, struct assay_err
     return status;
 }
 
-/* db/column_family.cc and db/db_impl/db_impl_open.cc, SanitizeOptions; table/block_based/filter_policy.cc, BloomLikeFilterPolicy: what lies outside
- * is moved without a word. A job is a thread, and too many of them end the process. */
+/* db/column_family.cc and db/db_impl/db_impl_open.cc, SanitizeOptions;
+ * table/block_based/filter_policy.cc, BloomLikeFilterPolicy: what lies outside is moved without a
+ * word. A job is a thread, and too many of them end the process. */
 static enum assay_status check_options(const struct assay_options *given, struct assay_error *error) {
     static const struct {
         const char *name;
@@ -186,7 +188,8 @@ static enum assay_status open_store(const struct assay_config *config, struct as
     return ASSAY_OK;
 }
 
-/* Finds the newest of the files OPTIONS-000123, in which the library writes down what it was opened with. */
+/* Finds the newest of the files OPTIONS-000123, in which the library writes down what it was opened
+ * with. */
 static bool newest_options(const char *directory, char *path, size_t path_bytes) {
     DIR *entries = opendir(directory);
     unsigned long newest = 0;
@@ -333,7 +336,8 @@ static const char *word_at(const char *line, int position) {
     return *line != 0 && *line != '\n' ? line : NULL;
 }
 
-/* Finds a column by its head. A size is written in two words, so that what is behind it stands one further in the rows. */
+/* Finds a column by its head. A size is written in two words, so that what is behind it stands one
+ * further in the rows. */
 static int column_of(const char *head, const char *name) {
     const char *word;
     for (int i = 0; (word = word_at(head, i)) != NULL; i++)
@@ -344,8 +348,8 @@ static int column_of(const char *head, const char *name) {
 
 enum { LEVELS_MAX = 12, SIZE_COLUMN = 2 };
 
-/* Reads the row of each level. A level without a row holds no file and was never written to: its numbers are 0. What flushes
- * write stands in the row of level 0. */
+/* Reads the row of each level. A level without a row holds no file and was never written to: its
+ * numbers are 0. What flushes write stands in the row of level 0. */
 static void tell_rows(struct assay_sink *sink, const char *text, int levels) {
     struct {
         double bytes, seconds, times;
@@ -390,8 +394,9 @@ static void tell_behind(struct assay_sink *sink, const char *text, const char *b
         assay_stat(sink, name, number * factor);
 }
 
-/* How often writes were slowed down or stopped, by what for: each time that the library looked and found the condition to hold, which it
- * does when the files or memtables have changed. Those of a compaction under way are among the others. */
+/* How often writes were slowed down or stopped, by what for: each time that the library looked and
+ * found the condition to hold, which it does when the files or memtables have changed. Those of a
+ * compaction under way are among the others. */
 static void tell_stalls(struct assay_sink *sink, const char *text) {
     static const struct {
         const char *reason, *name;
@@ -420,9 +425,10 @@ static void tell_stalls(struct assay_sink *sink, const char *text) {
     assay_stat(sink, "stalls", all);
 }
 
-/* Totals that the library gives as text only, without its statistics object, which every operation would have to pay for. So they are
- * rounded: sizes of levels to 1/100 of their unit, times of compaction to 10 ms, of stalls to 1 ms, bytes of flushes to 1/1000 GiB, other
- * bytes to 1/100 GiB. Asking takes some 40 µs, and no scan of the cache (db/internal_stats.cc). */
+/* Totals that the library gives as text only, without its statistics object, which every operation
+ * would have to pay for. So they are rounded: sizes of levels to 1/100 of their unit, times of
+ * compaction to 10 ms, of stalls to 1 ms, bytes of flushes to 1/1000 GiB, other bytes to 1/100 GiB.
+ * Asking takes some 40 µs, and no scan of the cache (db/internal_stats.cc). */
 static void tell_totals(struct assay_store *store, struct assay_sink *sink) {
     const double gib = 1024.0 * 1024 * 1024;
     char *text = rocksdb_property_value(store->db, "rocksdb.cfstats-no-file-histogram");

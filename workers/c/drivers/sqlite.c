@@ -1,8 +1,10 @@
-/* SQLite in C: one table WITHOUT ROWID, its key the primary key, in write-ahead-log mode: the same as Assay's Go driver, so that the
- * two can be compared. A handle is a connection with prepared statements of its own.
+/* SQLite in C: one table WITHOUT ROWID, its key the primary key, in write-ahead-log mode: the same
+ * as Assay's Go driver, so that the two can be compared. A handle is a connection with prepared
+ * statements of its own.
  *
- * Values without columns are in the table `records`. With `define` the table is `typed`: a column of the same name for each, TEXT, INTEGER or BLOB,
- * and the key in "record key", a name that no column can have. An ordered index is CREATE INDEX; there is none of words. */
+ * Values without columns are in the table `records`. With `define` the table is `typed`: a column
+ * of the same name for each, TEXT, INTEGER or BLOB, and the key in "record key", a name that no
+ * column can have. An ordered index is CREATE INDEX; there is none of words. */
 #include <inttypes.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
@@ -13,8 +15,9 @@
 
 #include "assay_driver.h"
 
-/* https://www.sqlite.org/pragma.html#pragma_synchronous: in WAL mode NORMAL syncs at checkpoints only, FULL the log after each
- * transaction. The log is written by pwrite (os_unix.c), so that a commit outlives the process. */
+/* https://www.sqlite.org/pragma.html#pragma_synchronous: in WAL mode NORMAL syncs at checkpoints
+ * only, FULL the log after each transaction. The log is written by pwrite (os_unix.c), so that a
+ * commit outlives the process. */
 static const struct assay_durability_claim durability[] = {
     {ASSAY_D1, "journal_mode=WAL, synchronous=NORMAL: the log is synced at checkpoints only"},
     {ASSAY_D3, "journal_mode=WAL, synchronous=FULL: the log is synced after each transaction"},
@@ -207,8 +210,9 @@ static enum assay_status close_store(struct assay_store *store, struct assay_err
     return status;
 }
 
-/* Adds what the connection has counted since the last time to the store's totals. Only the handle's own thread may ask its connection.
- * SQLite counts in 32 bits: differences are right past their end. */
+/* Adds what the connection has counted since the last time to the store's totals. Only the handle's
+ * own thread may ask its connection. SQLite counts in 32 bits: differences are right past their
+ * end. */
 static void count_cache(struct assay_handle *handle) {
     for (int i = 0; i < CACHE_COUNTS; i++) {
         int now, highest;
@@ -233,8 +237,9 @@ static enum assay_status handle_close(struct assay_handle *handle, struct assay_
     return status;
 }
 
-/* A statement's text with the columns' names in it; NULL: there is no memory. The caller frees it. `each` is written for each column, its $ the
- * column's name in quotes, with `between` in between. */
+/* A statement's text with the columns' names in it; NULL: there is no memory. The caller frees it.
+ * `each` is written for each column, its $ the column's name in quotes, with `between` in between.
+ * */
 static char *spell(const struct assay_definition *definition, const char *before, const char *each, const char *between, const char *after) {
     char *text = NULL;
     size_t length;
@@ -327,7 +332,8 @@ static enum assay_status handle_open(struct assay_store *store, struct assay_han
     return ASSAY_OK;
 }
 
-/* A NULL pointer would bind NULL, not the empty blob. The bytes stay the caller's until the statement is reset. */
+/* A NULL pointer would bind NULL, not the empty blob. The bytes stay the caller's until the
+ * statement is reset. */
 static void bind(sqlite3_stmt *statement, int place, struct assay_bytes bytes) {
     sqlite3_bind_blob64(statement, place, bytes.data != NULL ? bytes.data : "", bytes.length, SQLITE_STATIC);
 }
@@ -507,7 +513,8 @@ static enum assay_status scan(struct assay_handle *handle, struct assay_bytes st
     return finish(handle, statement, code, error);
 }
 
-/* Creates what is not there: one statement each, so that a file that stops in between is made whole at the next define. */
+/* Creates what is not there: one statement each, so that a file that stops in between is made whole
+ * at the next define. */
 static enum assay_status create_typed(struct assay_store *store, const struct assay_definition *d, struct assay_error *error) {
     static const char *const types[] = {[ASSAY_TEXT] = "TEXT", [ASSAY_INTEGER] = "INTEGER", [ASSAY_BYTES] = "BLOB"};
     char *text = NULL;

@@ -1,5 +1,5 @@
-/* WiredTiger, the engine of MongoDB: a B-tree (or a log-structured merge tree) with a write-ahead log. A handle is a session with a
- * cursor. */
+/* WiredTiger, the engine of MongoDB: a B-tree (or a log-structured merge tree) with a write-ahead
+ * log. A handle is a session with a cursor. */
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -9,10 +9,10 @@
 
 #include "assay_driver.h"
 
-/* The manual, "Commit-level durability": without a log a record stands in the cache until a checkpoint; with
- * transaction_sync=(enabled,method=none) the log record is given to write(2) before a commit returns, with method=fsync it is
- * synced. Without transaction_sync the record may wait in a buffer of the process (src/log/log.c, __log_release), which
- * is no class between. */
+/* The manual, "Commit-level durability": without a log a record stands in the cache until a
+ * checkpoint; with transaction_sync=(enabled,method=none) the log record is given to write(2)
+ * before a commit returns, with method=fsync it is synced. Without transaction_sync the record may
+ * wait in a buffer of the process (src/log/log.c, __log_release), which is no class between. */
 static const struct assay_durability_claim durability[] = {
     {ASSAY_D0, "log=(enabled=false): records stand in the cache until a checkpoint"},
     {ASSAY_D1, "log=(enabled), transaction_sync=(enabled,method=none): the log is written to the page cache"},
@@ -85,8 +85,9 @@ static enum assay_status failed(int code, struct assay_error *error) {
     }
 }
 
-/* Prints the library's message, as it would itself, and keeps the first of an opening: what a code says alone ("Invalid argument") is of no help.
- * It begins with the time and the thread in brackets, which differ each time. */
+/* Prints the library's message, as it would itself, and keeps the first of an opening: what a code
+ * says alone ("Invalid argument") is of no help. It begins with the time and the thread in
+ * brackets, which differ each time. */
 static int take_message(WT_EVENT_HANDLER *events, WT_SESSION *session, int code, const char *message) {
     struct assay_store *store = (struct assay_store *)(void *)events;
     (void)session, (void)code;
@@ -99,8 +100,9 @@ static int take_message(WT_EVENT_HANDLER *events, WT_SESSION *session, int code,
     return 0;
 }
 
-/* Finds the extension of a compressor: it lies beside the library, wherever that is. path stays empty where the compressor is none, or built
- * into the library, which then has the function that an extension would bring. */
+/* Finds the extension of a compressor: it lies beside the library, wherever that is. path stays
+ * empty where the compressor is none, or built into the library, which then has the function that
+ * an extension would bring. */
 static enum assay_status find_extension(const char *compressor, char *path, size_t path_bytes, struct assay_error *error) {
     char function[64];
     Dl_info library;
@@ -219,7 +221,8 @@ static bool read_statistic(WT_CURSOR *statistics, int key, int64_t *value) {
     return statistics->search(statistics) == 0 && statistics->get_value(statistics, &text, &printed, value) == 0;
 }
 
-/* The cache and the table's configuration are read back. What the library can't tell of its connection is said to be as it was asked. */
+/* The cache and the table's configuration are read back. What the library can't tell of its
+ * connection is said to be as it was asked. */
 static void settings(struct assay_store *store, struct assay_sink *sink) {
     static const char *const of_table[] = {"type", NULL};
     static const char *const of_data[] = {"block_compressor", "leaf_page_max", "internal_page_max", "allocation_size", NULL};
@@ -274,7 +277,8 @@ static WT_ITEM item_of(struct assay_bytes bytes) {
     return (WT_ITEM){.data = bytes.data != NULL ? bytes.data : "", .size = bytes.length};
 }
 
-/* The value stands in the library's cache until the cursor is reset, which also lets the page go. */
+/* The value stands in the library's cache until the cursor is reset, which also lets the page go.
+ * */
 static enum assay_status get(struct assay_handle *handle, struct assay_bytes key, struct assay_buffer *buffer,
                              struct assay_bytes *value, struct assay_error *error) {
     WT_CURSOR *cursor = handle->cursor;

@@ -30,7 +30,8 @@ static const char *why_wrong_record(struct thread *t, struct assay_bytes record,
     return "bytes that are no record of this trial, or none that says whose it is";
 }
 
-/* Looks closer at a value that is not right. The messages leave numbers out, so that they count up. */
+/* Looks closer at a value that is not right. The messages leave numbers out, so that they count up.
+ * */
 static const char *why_wrong(struct thread *t, struct assay_bytes value, uint64_t index) {
     uint64_t claimed, version;
     if (is_of_other_trial(t, value, index))
@@ -94,7 +95,8 @@ static int compare_keys(struct assay_bytes a, const unsigned char *b, size_t b_l
     return order != 0 ? order : (a.length > b_length) - (a.length < b_length);
 }
 
-/* Sets what a scanned value claims; false: it is too short to say whose it is, or a record without a proof. */
+/* Sets what a scanned value claims; false: it is too short to say whose it is, or a record without
+ * a proof. */
 static bool claims(const struct thread *t, struct assay_bytes value, uint64_t *index, const char **problem) {
     if (t->record == NULL)
         return value_claims(value, index);

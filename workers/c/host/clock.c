@@ -3,8 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns why the time-stamp counter is not trusted, or NULL. The kernel's own choice of clock source is the strictest judge:
- * it watches the counter against other timers and gives it up when they part. */
+/* Returns why the time-stamp counter is not trusted, or NULL. The kernel's own choice of clock
+ * source is the strictest judge: it watches the counter against other timers and gives it up when
+ * they part. */
 static const char *why_no_tsc(void) {
     if (!CLOCK_HAS_TICKS)
         return "it is read on x86-64 only";

@@ -1,4 +1,5 @@
-/* The time inside the loop: the processor's time-stamp counter where it can be trusted, CLOCK_MONOTONIC otherwise. */
+/* The time inside the loop: the processor's time-stamp counter where it can be trusted,
+ * CLOCK_MONOTONIC otherwise. */
 #ifndef ASSAY_HOST_CLOCK_H
 #define ASSAY_HOST_CLOCK_H
 
@@ -9,8 +10,8 @@
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #define CLOCK_HAS_TICKS 1
-/* It does not wait for earlier instructions: a store's call ends in a return and loads of its result, which hold it back by
- * more than the few ns that could slip past. */
+/* It does not wait for earlier instructions: a store's call ends in a return and loads of its
+ * result, which hold it back by more than the few ns that could slip past. */
 static inline uint64_t clock_ticks(void) { return __rdtsc(); }
 #else
 #define CLOCK_HAS_TICKS 0
@@ -40,7 +41,8 @@ static inline int64_t clock_now_ns(const struct clock *clock) {
     return clock_monotonic_ns() - clock->origin_ns;
 }
 
-/* Makes the clock "auto", "tsc" or "monotonic". False: error says why not. Calibrating the counter takes about 20 ms. */
+/* Makes the clock "auto", "tsc" or "monotonic". False: error says why not. Calibrating the counter
+ * takes about 20 ms. */
 bool clock_make(struct clock *clock, const char *source, struct assay_error *error);
 
 /* How far the clock has gone from CLOCK_MONOTONIC, in ns: positive if it is ahead. */

@@ -99,7 +99,8 @@ void counters_unmap(struct counters *c) {
     c->data = NULL;
 }
 
-/* Copies text as UTF-8, at most limit bytes and no character cut in two; bytes that are none become '?'. */
+/* Copies text as UTF-8, at most limit bytes and no character cut in two; bytes that are none become
+ * '?'. */
 static uint32_t copy_utf8(char *to, const char *text, size_t limit) {
     size_t at = 0;
     while (*text != 0 && at < limit) {

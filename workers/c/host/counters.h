@@ -1,5 +1,5 @@
-/* The counters file: section 3 of docs/worker-contract.md. The structs are laid over mapped memory; their sizes are the file
- * format, which counters.c asserts. */
+/* The counters file: section 3 of docs/worker-contract.md. The structs are laid over mapped memory;
+ * their sizes are the file format, which counters.c asserts. */
 #ifndef ASSAY_HOST_COUNTERS_H
 #define ASSAY_HOST_COUNTERS_H
 
@@ -85,7 +85,8 @@ struct counters {
 };
 
 /* The bucket of a value in ns. */
-/* The word that counts an operation which began so late; -1: none, it was on time. Word k begins at 2^(7 + 2k) ns. */
+/* The word that counts an operation which began so late; -1: none, it was on time. Word k begins at
+ * 2^(7 + 2k) ns. */
 static inline int lateness_word(uint64_t ns) {
     if (ns < 128)
         return -1;

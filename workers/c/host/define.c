@@ -3,8 +3,9 @@
 #include "definition.h"
 #include "session.h"
 
-/* Hands the definition to a driver that has columns of its own. Its handles are opened anew, for what they prepare depends on the columns;
- * if that fails the store can't be used any more, and is closed. */
+/* Hands the definition to a driver that has columns of its own. Its handles are opened anew, for
+ * what they prepare depends on the columns; if that fails the store can't be used any more, and is
+ * closed. */
 static bool tell_driver(struct session *session, const struct definition *d, bool *closed, struct refusal *refusal) {
     const struct assay_driver *driver = session->driver;
     const char *name = driver->description->name;

@@ -21,7 +21,8 @@ struct handles {
     int idle_first, idle_count;
 };
 
-/* Opens count handles; none where each operation opens its own. False: error says why, and none is open. */
+/* Opens count handles; none where each operation opens its own. False: error says why, and none is
+ * open. */
 enum assay_status handles_open(struct handles *handles, const struct assay_driver *driver, struct assay_store *store,
                                enum handle_mode mode, int count, struct assay_error *error);
 enum assay_status handles_close(struct handles *handles, struct assay_error *error);

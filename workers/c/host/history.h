@@ -1,4 +1,5 @@
-/* The history file: section 3.5 of docs/worker-contract.md. The structs are laid over mapped memory. */
+/* The history file: section 3.5 of docs/worker-contract.md. The structs are laid over mapped
+ * memory. */
 #ifndef ASSAY_HOST_HISTORY_H
 #define ASSAY_HOST_HISTORY_H
 
@@ -43,7 +44,8 @@ static inline struct history_thread *history_thread(const struct history *h, uin
     return (struct history_thread *)(void *)(h->data + HISTORY_HEADER_BYTES + thread * history_area(h->each));
 }
 
-/* Adds a record. Once an area is full nothing more is recorded: a history with holes would accuse a store of what is not in it. */
+/* Adds a record. Once an area is full nothing more is recorded: a history with holes would accuse a
+ * store of what is not in it. */
 static inline void history_append(struct history_thread *t, uint64_t each, struct history_record record) {
     uint64_t n = t->count;
     if (n == each || t->dropped > 0) {

@@ -1,4 +1,5 @@
-/* Keys and values from index, version and length, and back: sections 1.1 to 1.4 of docs/worker-contract.md. */
+/* Keys and values from index, version and length, and back: sections 1.1 to 1.4 of
+ * docs/worker-contract.md. */
 #ifndef ASSAY_HOST_KEYVAL_H
 #define ASSAY_HOST_KEYVAL_H
 
@@ -43,8 +44,8 @@ size_t key_bytes_max(const struct key_shape *shape);
 /* Writes the key of an index to at, where key_bytes_max + 8 bytes are free; returns its length. */
 size_t key_write_any(const struct key_shape *shape, uint64_t index, unsigned char *at);
 
-/* Binary keys of 16 bytes, the commonest, are made in place. Words are stored as the machine has them: trace.c refuses
- * machines that are not little-endian. */
+/* Binary keys of 16 bytes, the commonest, are made in place. Words are stored as the machine has
+ * them: trace.c refuses machines that are not little-endian. */
 static inline size_t key_write(const struct key_shape *shape, uint64_t index, unsigned char *at) {
     if (shape->format == KEY_BINARY && shape->bytes == 16 && shape->prefix_bytes == 0) {
         uint64_t n = shape->scatter ? keyval_mix(index) : index;
@@ -94,10 +95,12 @@ static inline void value_write(const struct value_pool *pool, unsigned char *at,
     memcpy(at + KEYVAL_STAMP_BYTES, pool->bytes + (h & pool->mask), length - KEYVAL_STAMP_BYTES);
 }
 
-/* Steps 1 and 2 of section 1.4: is it a value of that index and this trial? Sets the version that it proves, 0 for a short value. */
+/* Steps 1 and 2 of section 1.4: is it a value of that index and this trial? Sets the version that
+ * it proves, 0 for a short value. */
 bool value_check(const struct value_pool *pool, struct assay_bytes value, uint64_t index, uint64_t *version);
 
-/* Is it right for that index but for its trial's tag? A value too short for a stamp does not tell. */
+/* Is it right for that index but for its trial's tag? A value too short for a stamp does not tell.
+ * */
 bool value_of_other_trial(const struct value_pool *pool, struct assay_bytes value, uint64_t index);
 
 /* The index that a value's stamp claims; false for a value that is too short to claim one. */

@@ -20,8 +20,8 @@
 
 #include "session.h"
 
-/* Standard output belongs to the control channel: it moves to another descriptor, and descriptor 1 is pointed at standard
- * error, for whatever a library prints. */
+/* Standard output belongs to the control channel: it moves to another descriptor, and descriptor 1
+ * is pointed at standard error, for whatever a library prints. */
 static int take_stdout(void) {
     int channel = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     if (channel >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)

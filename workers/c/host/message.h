@@ -1,6 +1,7 @@
 /* Control messages: section 4 of docs/worker-contract.md, in JSON by json-c.
  *
- * json-c, because pool_seed is a whole 64-bit word: jansson's integers are signed and cJSON's are doubles. */
+ * json-c, because pool_seed is a whole 64-bit word: jansson's integers are signed and cJSON's are
+ * doubles. */
 #ifndef ASSAY_HOST_MESSAGE_H
 #define ASSAY_HOST_MESSAGE_H
 
@@ -59,9 +60,11 @@ struct input {
 
 enum { LINE_BYTES_MAX = 16 << 20 };
 
-/* Reads what is there, waiting for the first byte. False: it broke, or a line is too long. At the end, input->ended is set. */
+/* Reads what is there, waiting for the first byte. False: it broke, or a line is too long. At the
+ * end, input->ended is set. */
 bool input_fill(struct input *input);
-/* Gives the next whole line that is not blank, without its end; NULL: there is none yet. Valid until input_fill. */
+/* Gives the next whole line that is not blank, without its end; NULL: there is none yet. Valid
+ * until input_fill. */
 const char *input_line(struct input *input, size_t *length);
 
 /* Writes an object as a line. False: nobody reads any more. */

@@ -139,7 +139,8 @@ bool options_set(struct assay_options *options, const char *name, const char *va
     return false;
 }
 
-/* Ends the process where a driver reads what it did not declare: only a mistake in the driver can be the reason. */
+/* Ends the process where a driver reads what it did not declare: only a mistake in the driver can
+ * be the reason. */
 static const char *must(const struct assay_options *options, const char *name) {
     for (size_t i = 0; i < options->count; i++)
         if (strcmp(options->declared[i].name, name) == 0)

@@ -17,7 +17,8 @@ struct assay_options {
 bool options_make(struct assay_options *options, const struct assay_option *declared);
 void options_free(struct assay_options *options);
 
-/* Sets one value. False: there is no such option, or the value is not of its type; error says which. */
+/* Sets one value. False: there is no such option, or the value is not of its type; error says
+ * which. */
 bool options_set(struct assay_options *options, const char *name, const char *value, struct assay_error *error);
 
 /* "4096", "64MiB", "1.5GB": KiB to TiB are powers of 1024, kB to TB of 1000. */

@@ -111,7 +111,8 @@ bool record_claims(const struct record_shape *shape, struct assay_bytes record, 
     return shape->proof >= 0 && record_column(record, (size_t)shape->proof, &proof) && value_claims(proof, index);
 }
 
-/* The index whose n the column's bytes are, if there is one: what is no number, or none that the sequence reaches, leads nowhere. */
+/* The index whose n the column's bytes are, if there is one: what is no number, or none that the
+ * sequence reaches, leads nowhere. */
 static bool column_index(const struct column_shape *c, struct assay_bytes bytes, uint64_t *index) {
     const unsigned char *at = bytes.data;
     size_t affixes = c->prefix.length + c->suffix.length;

@@ -31,7 +31,8 @@ struct record_shape {
     int leads_back;   /* a sequence whose n leads back to its index; -1: there is none */
 };
 
-/* Sets the largest n of a sequence, over all indexes. False: it is no word, and n begins again at 0 somewhere. */
+/* Sets the largest n of a sequence, over all indexes. False: it is no word, and n begins again at 0
+ * somewhere. */
 bool column_number_max(const struct column_shape *column, uint64_t *largest);
 
 /* The length of the column's longest bytes. */
@@ -40,14 +41,17 @@ size_t column_bytes_max(const struct column_shape *column);
 /* Fills in what follows from the columns. */
 void record_measure(struct record_shape *shape);
 
-/* Writes the bytes that a column without proof has in the record of an index; returns their length. */
+/* Writes the bytes that a column without proof has in the record of an index; returns their length.
+ * */
 size_t column_write(const struct column_shape *column, unsigned char *at, uint64_t index);
 
-/* Writes the record of an index and a version to at, where bytes_max are free; returns its length. */
+/* Writes the record of an index and a version to at, where bytes_max are free; returns its length.
+ * */
 size_t record_write(const struct record_shape *shape, const struct value_pool *pool, unsigned char *at, uint64_t index,
                     uint64_t version);
 
-/* Is it a record of that index? scratch has room for the longest column. Sets the version that it proves, 0 without a proof. */
+/* Is it a record of that index? scratch has room for the longest column. Sets the version that it
+ * proves, 0 without a proof. */
 bool record_check(const struct record_shape *shape, const struct value_pool *pool, struct assay_bytes record, uint64_t index,
                   unsigned char *scratch, uint64_t *version);
 

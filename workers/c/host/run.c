@@ -61,7 +61,8 @@ static void check_clock(struct phase *phase, int64_t difference0, int64_t *worst
     word_store(&phase->counters.header->clock_difference_ns, (uint64_t)*worst);
 }
 
-/* Waits for all threads, checks the clock meanwhile, and stops the phase if the conductor goes away. */
+/* Waits for all threads, checks the clock meanwhile, and stops the phase if the conductor goes
+ * away. */
 static void await(struct session *session, struct gate *gate, int64_t difference0) {
     struct phase *phase = session->prepared;
     uint64_t ended = 0;

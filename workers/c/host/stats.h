@@ -1,4 +1,5 @@
-/* The store's own counters, written into the counters file while a phase runs: section 3.1 of docs/worker-contract.md. */
+/* The store's own counters, written into the counters file while a phase runs: section 3.1 of
+ * docs/worker-contract.md. */
 #ifndef ASSAY_HOST_STATS_H
 #define ASSAY_HOST_STATS_H
 

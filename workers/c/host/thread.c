@@ -119,8 +119,9 @@ void thread_free(struct thread *t) {
     free(t->query.found);
 }
 
-/* How long a wait for a due time may be spun away: sleeps overshoot by some 60 us even with the least timer slack. And how long others are not let in any
- * more: giving the processor up takes longer than many a store's whole operation. */
+/* How long a wait for a due time may be spun away: sleeps overshoot by some 60 us even with the
+ * least timer slack. And how long others are not let in any more: giving the processor up takes
+ * longer than many a store's whole operation. */
 enum { SPIN_BELOW_NS = 200 * 1000, ALONE_BELOW_NS = 5 * 1000, SLEEP_NS_MAX = 50 * 1000 * 1000 };
 
 /* Returns the time once a moment has come, or -1 if the phase ends before. */
@@ -156,8 +157,9 @@ static int64_t wait_until(struct thread *t, int64_t due, int64_t ended, int64_t 
     return now;
 }
 
-/* Waiting for a pooled handle is in no service time, it is counted apart: *last moves to its end. Opening a new one is in the
- * service time, for a client that opens one each time pays for it each time. */
+/* Waiting for a pooled handle is in no service time, it is counted apart: *last moves to its end.
+ * Opening a new one is in the service time, for a client that opens one each time pays for it each
+ * time. */
 static struct result operate_with_handle(struct thread *t, const struct step *s, int64_t *last) {
     struct result result;
     if (t->handles->mode == HANDLES_POOL) {
@@ -226,9 +228,10 @@ static void remember(struct thread *t, const struct step *s, int64_t begin, cons
     }
 }
 
-/* The clock is read once an operation: each end is the next one's start. So an operation's time includes making its key and
- * value and counting the one before, which is what the null driver's rate bounds. Where the worker did something else in between
- * (checked a value, waited for a handle or a due time), the clock is read again. */
+/* The clock is read once an operation: each end is the next one's start. So an operation's time
+ * includes making its key and value and counting the one before, which is what the null driver's
+ * rate bounds. Where the worker did something else in between (checked a value, waited for a handle
+ * or a due time), the clock is read again. */
 void thread_walk(struct thread *t) {
     const struct phase *phase = t->phase;
     const struct trace_thread *part = t->part;

@@ -11,8 +11,9 @@
 #include "record.h"
 #include "trace.h"
 
-/* A prepared phase. Its trace stays mapped until close: it proves the versions of later reads. What each operation looks at stands first and
- * together: between two operations a store may push every line of it out of the nearest cache. */
+/* A prepared phase. Its trace stays mapped until close: it proves the versions of later reads. What
+ * each operation looks at stands first and together: between two operations a store may push every
+ * line of it out of the nearest cache. */
 struct phase {
     struct clock clock;
     struct value_pool pool;
@@ -59,8 +60,9 @@ struct query {
     const char *problem;
 };
 
-/* A thread walks its part of the trace. Nothing in it is shared with another thread but read-only memory, and nothing is
- * allocated once it runs, but for a value that is longer than any of the trial. */
+/* A thread walks its part of the trace. Nothing in it is shared with another thread but read-only
+ * memory, and nothing is allocated once it runs, but for a value that is longer than any of the
+ * trial. */
 struct thread {
     /* Of each operation: two lines. */
     const struct assay_driver *driver;
@@ -97,8 +99,8 @@ struct thread {
     const struct gate *gate;
 } __attribute__((aligned(128)));
 
-/* How an operation ended. looked: the thread did more after `now` than counting, so that the next operation must not begin
- * there. */
+/* How an operation ended. looked: the thread did more after `now` than counting, so that the next
+ * operation must not begin there. */
 struct result {
     enum outcome outcome;
     bool looked;
@@ -119,16 +121,19 @@ void thread_free(struct thread *t);
 /* Waits until the thread may begin. False: the phase ends before. */
 bool thread_waits_for_its_turn(struct thread *t);
 
-/* Does the thread's entries until they are done, the deadline has passed or the conductor asks to stop. */
+/* Does the thread's entries until they are done, the deadline has passed or the conductor asks to
+ * stop. */
 void thread_walk(struct thread *t);
 
-/* operate.c: does one operation with t->handle, and reads the clock as soon as the store has answered. */
+/* operate.c: does one operation with t->handle, and reads the clock as soon as the store has
+ * answered. */
 struct result operate(struct thread *t, const struct step *step);
 void note(struct thread *t, unsigned operation, enum outcome outcome, const char *text);
 
 /* check.c: what why_wrong says of a value that is right but for its trial's tag. */
 extern const char other_trial[];
-/* check.c: why a value that came back for an index is none that was written there, or NULL: section 1.4. */
+/* check.c: why a value that came back for an index is none that was written there, or NULL: section
+ * 1.4. */
 const char *check_value(struct thread *t, struct assay_bytes value, uint64_t index);
 /* The same where values are to be verified. */
 const char *check_if_asked(struct thread *t, struct assay_bytes value, uint64_t index);

@@ -1,5 +1,5 @@
-/* Trace files: section 2 of docs/worker-contract.md. A trace is checked whole when it is mapped, so that the loop need not
- * check anything. */
+/* Trace files: section 2 of docs/worker-contract.md. A trace is checked whole when it is mapped, so
+ * that the loop need not check anything. */
 #ifndef ASSAY_HOST_TRACE_H
 #define ASSAY_HOST_TRACE_H
 
@@ -92,7 +92,8 @@ const char *operation_name(unsigned operation);
 /* Maps and checks a file. False: error says what is wrong, and nothing is mapped. */
 bool trace_map(struct trace *trace, const char *path, struct assay_error *error);
 
-/* Reads a trace from bytes that stay where they are, aligned to 8. trace_free gives back what it made, not the bytes. */
+/* Reads a trace from bytes that stay where they are, aligned to 8. trace_free gives back what it
+ * made, not the bytes. */
 bool trace_decode(struct trace *trace, const unsigned char *data, size_t length, struct assay_error *error);
 void trace_free(struct trace *trace);
 void trace_unmap(struct trace *trace);

@@ -1,4 +1,5 @@
-/* Holds header.rs against the header: prints every place where they differ, and fails if there is one. */
+/* Holds header.rs against the header: prints every place where they differ, and fails if there is
+ * one. */
 #include <stdio.h>
 
 #include "assay_driver.h"

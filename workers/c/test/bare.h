@@ -46,7 +46,8 @@ static inline int64_t bare_cpu_ns(void) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* A second thread that does nothing: as long as a process has but one, glibc leaves out the locks that every worker pays for. */
+/* A second thread that does nothing: as long as a process has but one, glibc leaves out the locks
+ * that every worker pays for. */
 static void *bare_idle(void *nothing) {
     pause();
     return nothing;

@@ -1,4 +1,5 @@
-/* A loop without a harness over RocksDB, with the library's defaults where the driver has them: what the native worker is held against. */
+/* A loop without a harness over RocksDB, with the library's defaults where the driver has them:
+ * what the native worker is held against. */
 #include <rocksdb/c.h>
 #include <stdio.h>
 

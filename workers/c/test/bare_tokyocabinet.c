@@ -1,4 +1,5 @@
-/* A loop without a harness over Tokyo Cabinet's hash database: what the native worker is held against. */
+/* A loop without a harness over Tokyo Cabinet's hash database: what the native worker is held
+ * against. */
 #include <stdio.h>
 #include <tchdb.h>
 

@@ -1,4 +1,5 @@
-/* A driver that keeps a few records in memory and answers queries as its option says: what the worker's checks of queries must see. */
+/* A driver that keeps a few records in memory and answers queries as its option says: what the
+ * worker's checks of queries must see. */
 #include <stdlib.h>
 
 #include "assay_driver.h"

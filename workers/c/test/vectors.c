@@ -362,7 +362,8 @@ static void write_file(const char *path, const unsigned char *data, size_t lengt
         exit(1);
 }
 
-/* Writes the records of a vector into an empty file of its shape: the bytes must be the vector's. */
+/* Writes the records of a vector into an empty file of its shape: the bytes must be the vector's.
+ * */
 static void check_history(struct json_object *list) {
     char path[] = "/tmp/assay-vectors-XXXXXX";
     int descriptor = mkstemp(path);

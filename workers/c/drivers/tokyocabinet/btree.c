@@ -140,7 +140,8 @@ static enum assay_status handle_close(struct assay_handle *handle, struct assay_
 
 static struct assay_store *store_of(struct assay_handle *handle) { return (struct assay_store *)handle; }
 
-/* tcbdbget3 would give the leaf's own memory, which another thread may change: tcbdbget copies under the lock. */
+/* tcbdbget3 would give the leaf's own memory, which another thread may change: tcbdbget copies
+ * under the lock. */
 static enum assay_status get(struct assay_handle *handle, struct assay_bytes key, struct assay_buffer *buffer,
                              struct assay_bytes *value, struct assay_error *error) {
     struct assay_store *store = store_of(handle);
@@ -247,8 +248,9 @@ static void came_to(struct walk *walk, const void *key, int key_length) {
     walk->begun = true;
 }
 
-/* Walks with a cursor (of its own each time: the one object has many users). It names a place in a leaf and not a key, so that a write beside it moves
- * it: false, once anything was written since its first step. What it has visited is right. */
+/* Walks with a cursor (of its own each time: the one object has many users). It names a place in a
+ * leaf and not a key, so that a write beside it moves it: false, once anything was written since
+ * its first step. What it has visited is right. */
 static bool walk_alone(struct assay_store *store, struct walk *walk, enum assay_status *status, struct assay_error *error) {
     uint64_t ended = atomic_load(&store->ended);
     BDBCUR *cursor = tcbdbcurnew(store->db);
@@ -270,7 +272,8 @@ static bool walk_alone(struct assay_store *store, struct walk *walk, enum assay_
     return alone;
 }
 
-/* Walks from where the cursor came to: a few keys at a time, under the library's lock, and the value of each. */
+/* Walks from where the cursor came to: a few keys at a time, under the library's lock, and the
+ * value of each. */
 static enum assay_status walk_beside(struct assay_store *store, struct walk *walk, struct assay_error *error) {
     enum { KEYS = 100 };
     enum assay_status status = ASSAY_OK;

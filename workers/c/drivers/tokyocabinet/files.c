@@ -1,5 +1,6 @@
-/* Records spread over several database files, by their keys. One file has one lock, and a process can't open it twice: this is how each of many
- * threads can have a lock of its own most of the time. With one file everything is passed on. */
+/* Records spread over several database files, by their keys. One file has one lock, and a process
+ * can't open it twice: this is how each of many threads can have a lock of its own most of the
+ * time. With one file everything is passed on. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,8 @@ struct assay_handle {
     struct assay_handle *file[];
 };
 
-/* FNV-1a, mixed so that its high half depends on all of the key. It has nothing in common with the library's hash of buckets. */
+/* FNV-1a, mixed so that its high half depends on all of the key. It has nothing in common with the
+ * library's hash of buckets. */
 static inline struct assay_handle *file_of(struct assay_handle *handle, struct assay_bytes key) {
     if (handle->files == 1)
         return handle->file[0];
@@ -212,7 +214,8 @@ static void forget(struct page *page) {
     page->count = 0;
 }
 
-/* Takes a page of each file, and visits what lies below the first place at which one was cut; and again from there. */
+/* Takes a page of each file, and visits what lies below the first place at which one was cut; and
+ * again from there. */
 enum assay_status tc_files_scan(struct assay_handle *handle, struct assay_bytes start, size_t limit, assay_visit *visit, void *context,
                                 struct assay_error *error) {
     if (handle->files == 1)
@@ -309,7 +312,8 @@ enum assay_status tc_files_sync(struct assay_store *store, struct assay_error *e
     return ASSAY_OK;
 }
 
-/* Sums over the files; records_per_bucket is over all buckets, for the files have the same number. */
+/* Sums over the files; records_per_bucket is over all buckets, for the files have the same number.
+ * */
 void tc_files_inspect(struct assay_store *store, struct assay_sink *sink, bool *busy) {
     double sums[TC_NUMBERS_MAX] = {0};
     *busy = false;

@@ -1,4 +1,5 @@
-/* Tokyo Cabinet's fixed-length database: one mapped file, an array of records of one width. See shared.h. */
+/* Tokyo Cabinet's fixed-length database: one mapped file, an array of records of one width. See
+ * shared.h. */
 #include <stdlib.h>
 #include <tcfdb.h>
 

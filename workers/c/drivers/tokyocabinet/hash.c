@@ -1,4 +1,5 @@
-/* Tokyo Cabinet's hash database: one file, an array of buckets and chained records. See shared.h. */
+/* Tokyo Cabinet's hash database: one file, an array of buckets and chained records. See shared.h.
+ * */
 #include <stdlib.h>
 #include <tchdb.h>
 
@@ -127,7 +128,8 @@ static enum assay_status handle_close(struct assay_handle *handle, struct assay_
 
 static struct assay_store *store_of(struct assay_handle *handle) { return (struct assay_store *)handle; }
 
-/* tchdbget3 cuts what is longer than the buffer, without a word: a value that fills it is asked for again. */
+/* tchdbget3 cuts what is longer than the buffer, without a word: a value that fills it is asked for
+ * again. */
 static enum assay_status get(struct assay_handle *handle, struct assay_bytes key, struct assay_buffer *buffer,
                              struct assay_bytes *value, struct assay_error *error) {
     struct assay_store *store = store_of(handle);

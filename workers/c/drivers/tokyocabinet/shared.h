@@ -49,15 +49,18 @@ enum assay_status tc_check_tuning(const struct assay_config *config, const struc
                                   struct assay_error *error);
 const char *tc_compression(uint8_t opts);
 
-/* What was asked for an option, and what the object says once it was told, before it opens its file. */
+/* What was asked for an option, and what the object says once it was told, before it opens its
+ * file. */
 struct tc_told {
     const char *option;
     int64_t asked, kept;
 };
-/* Refuses what the library keeps as another number than was asked. The list is ended by an option whose name is NULL. */
+/* Refuses what the library keeps as another number than was asked. The list is ended by an option
+ * whose name is NULL. */
 enum assay_status tc_check_kept(const struct tc_told *told, struct assay_error *error);
 
-/* The caches of the B+tree and of a table's indexes: the library raises what is below without a word, and its map of a cache is made at once. */
+/* The caches of the B+tree and of a table's indexes: the library raises what is below without a
+ * word, and its map of a cache is made at once. */
 enum { TC_PAGES_CACHED_MIN = 64, TC_PAGES_CACHED_MAX = 1 << 24 };
 enum assay_status tc_check_page_caches(int64_t leaves, int64_t nodes, struct assay_error *error);
 
@@ -74,7 +77,8 @@ enum assay_status tc_check_page_caches(int64_t leaves, int64_t nodes, struct ass
     {"mutex", "bool", "true",                                                                                            \
      "tc…setmutex: makes the object safe for threads; the library's own default is false, with which one thread may call", NULL}
 
-/* compare-and-swap through tc…putproc: the library calls it with the value that is there, under the record's lock. */
+/* compare-and-swap through tc…putproc: the library calls it with the value that is there, under the
+ * record's lock. */
 struct tc_swap {
     struct assay_bytes old, value;
     bool swapped, no_memory;
@@ -116,7 +120,8 @@ enum assay_status tc_files_count(struct assay_handle *handle, size_t column, str
 enum assay_status tc_files_sync(struct assay_store *store, struct assay_error *error);
 void tc_files_inspect(struct assay_store *store, struct assay_sink *sink, bool *busy);
 
-/* What the drivers over several files have in common; open and what not all can do stands beside it. */
+/* What the drivers over several files have in common; open and what not all can do stands beside
+ * it. */
 #define TC_FILES_CALLS                                                                                                   \
     .version = tc_version, .settings = tc_files_settings, .close = tc_files_close, .handle_open = tc_files_handle_open,  \
     .handle_close = tc_files_handle_close, .get = tc_files_get, .put = tc_files_put, .remove = tc_files_remove,          \

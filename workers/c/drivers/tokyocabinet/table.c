@@ -18,8 +18,8 @@
 
 #include "shared.h"
 
-/* An index is a B+tree file (tctdb.c, tctdbsetindeximpl), whose leaves are changed in the process's memory: a kill leaves records in the table
- * that no query finds. */
+/* An index is a B+tree file (tctdb.c, tctdbsetindeximpl), whose leaves are changed in the process's
+ * memory: a kill leaves records in the table that no query finds. */
 static const struct assay_durability_claim durability[] = {
     {ASSAY_D0, "tctdbput: as D1, but for the leaves of indexes, which are written when they leave the process's cache"},
     {ASSAY_D1, "tctdbput: shared mapped memory and pwrite, never synced; with indexes each write a transaction, whose commit writes their leaves"},
@@ -73,7 +73,8 @@ struct assay_store {
     pthread_key_t workspaces; /* of each thread, where there is a definition */
 };
 
-/* What a thread works with. Handles are the store itself and may be shared, so that it can't be theirs. */
+/* What a thread works with. Handles are the store itself and may be shared, so that it can't be
+ * theirs. */
 struct workspace {
     TCMAP *columns;
     struct assay_buffer condition, record;
@@ -400,8 +401,9 @@ static bool has_words(struct assay_bytes bytes) {
     return false;
 }
 
-/* Adds a condition. The call takes a C string; where bytes have zeros, they are put in place of what it took: TDBQCSTREQ compares by the
- * length that stands in the condition (tctdb.c, tctdbqrycondmatch). */
+/* Adds a condition. The call takes a C string; where bytes have zeros, they are put in place of
+ * what it took: TDBQCSTREQ compares by the length that stands in the condition (tctdb.c,
+ * tctdbqrycondmatch). */
 static bool add_condition(TDBQRY *query, const char *column, int operation, struct assay_bytes bytes, struct assay_buffer *room) {
     if (!assay_buffer_grow(room, bytes.length + 1))
         return false;
@@ -428,7 +430,8 @@ static TCLIST *search(struct assay_store *store, size_t column, struct assay_byt
     const struct assay_column *c = &store->definition->columns[column];
     TDBQRY *query = tctdbqrynew(store->db);
     bool made = true;
-    /* An index of words gives those that have all of the words, and the second condition keeps those that have just this text. */
+    /* An index of words gives those that have all of the words, and the second condition keeps
+     * those that have just this text. */
     if (store->index_type[column] == TDBITTOKEN && has_words(bytes))
         made = add_condition(query, c->name, TDBQCSTRAND, bytes, &workspace->condition);
     if (made)

@@ -32,7 +32,8 @@ impl Store {
             durability,
             cache_bytes,
         };
-        // a read transaction can't make the table; durable, so that a killed D0 store is empty and not broken
+        // a read transaction can't make the table; durable, so that a killed D0 store is empty and
+        // not broken
         store.commit(Durability::Immediate, |_| Ok(Outcome::Done))?;
         Ok(store)
     }

@@ -22,7 +22,8 @@ pub struct Handle {
 /// Pointers to constants: nobody writes them.
 #[repr(transparent)]
 pub struct Constant<T>(pub T);
-// SAFETY: it is made below of constants alone, which are never written to, and so may be read by many threads.
+// SAFETY: it is made below of constants alone, which are never written to, and so may be read by
+// many threads.
 unsafe impl<T> Sync for Constant<T> {}
 
 static DURABILITY: Constant<[DurabilityClaim; 3]> = Constant([
@@ -105,7 +106,8 @@ static DRIVER: Constant<RedbDriver> = Constant(Driver {
     inspect: Some(inspect),
 });
 
-// SAFETY: no other part of the program defines this name; the host declares it and leaves it to the driver.
+// SAFETY: no other part of the program defines this name; the host declares it and leaves it to the
+// driver.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)] // the header's name
 pub static assay_drivers: Constant<[*const RedbDriver; 2]> = Constant([&DRIVER.0, null()]);
@@ -126,7 +128,8 @@ unsafe extern "C" fn version() -> *const c_char {
 /// Writes the error's text.
 fn failed(error: &Error, text: *mut ErrorText) -> Status {
     let words = CString::new(database::words(error)).unwrap_or_default();
-    // SAFETY: text is the host's, for this call; the format takes one string, which lives until the call is over.
+    // SAFETY: text is the host's, for this call; the format takes one string, which lives until the
+    // call is over.
     unsafe { assay_fail(text, c"%s".as_ptr(), words.as_ptr()) };
     Status::Error
 }
@@ -160,7 +163,8 @@ fn bytes_of(slice: &[u8]) -> Bytes {
 /// # Safety
 /// The handle must be open, for as long as the caller uses the store.
 unsafe fn store_of<'a>(handle: *mut Handle) -> &'a Store {
-    // SAFETY: an open handle, whose store outlives it; many threads may have both, and only read them.
+    // SAFETY: an open handle, whose store outlives it; many threads may have both, and only read
+    // them.
     unsafe { &*(*handle).store }
 }
 
@@ -169,7 +173,8 @@ unsafe extern "C" fn open(
     out: *mut *mut Store,
     text: *mut ErrorText,
 ) -> Status {
-    // SAFETY: the host's config, valid until close; its directory ends in a zero; the option is declared above, as bytes.
+    // SAFETY: the host's config, valid until close; its directory ends in a zero; the option is
+    // declared above, as bytes.
     let (config, directory, cache) = unsafe {
         (
             &*config,
