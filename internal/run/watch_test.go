@@ -92,6 +92,7 @@ func TestStoppingALongWaitIsNoHang(t *testing.T) {
 
 // Open load that no deadline ends is watched as well: operations that are due must end.
 func TestAHangInOpenLoadIsFound(t *testing.T) {
+	t.Parallel()
 	text, _, _ := strings.Cut(experiment("hangs-operation", own(), "records: 200", "records: 20"), "  - {name: look")
 	text = strings.Replace(text, "load: true, batch: 20", "load: true, batch: 1", 1)
 	text += "  - {name: paced, mix: {read: 1}, rate: 1000, operations: 3000}\nblocks: 1\nstep_timeout: 2s\n"

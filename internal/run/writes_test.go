@@ -203,10 +203,10 @@ func TestNoDriverIsSaidToKeepNothingOnTheDisk(t *testing.T) {
 		if description.Kind != store.Embedded || raceDetector && description.Name == "boltdb" { // it refuses such builds
 			continue
 		}
-		for _, claim := range description.Durability {
+		for i, claim := range description.Durability {
 			class := string(claim.Class)
-			if claim.Class < store.D1 {
-				continue
+			if claim.Class < store.D1 || i > 0 && description.Durability[i-1].Class >= store.D1 && os.Getenv("ASSAY_LONG") == "" {
+				continue // the weakest that is to be on the disk writes the least
 			}
 			if claim.Class == store.D2 {
 				class = "D2(100ms)"
