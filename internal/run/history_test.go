@@ -171,6 +171,7 @@ func TestHonestStoresAreConsistent(t *testing.T) {
 	for driver, of := range map[string][]string{"memory": mixes, "bbolt": {mixes[0], mixes[3]}, "pebble": mixes[:1]} {
 		for _, mix := range of {
 			t.Run(driver+" "+mix, func(t *testing.T) {
+				t.Parallel()
 				h, marks := consistencyOf(t, driver, mix, "for: 400ms")
 				if h == nil || h.Broken() > 0 || h.FailedReads+h.CameLater > 0 || h.Reads < 100 || h.Covered == 0 && mix == mixes[0] {
 					t.Errorf("%+v", h)
@@ -188,6 +189,7 @@ func TestHonestStoresAreConsistent(t *testing.T) {
 func TestInconsistentStoresAreMarked(t *testing.T) {
 	for _, driver := range []string{"lies-late", "lies-sometimes-old", "lies-lost-writes"} {
 		t.Run(driver, func(t *testing.T) {
+			t.Parallel()
 			load := "for: 400ms"
 			if driver == "lies-late" {
 				load = "for: 800ms, rate: 4000" // overwrites so rare that each is seen late

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -58,6 +59,12 @@ func TestMain(m *testing.M) {
 	}
 	if err != nil {
 		panic(err)
+	}
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		if err := parallel.Value.Set("4"); err != nil { // most of a test is waiting for phases to end
+			panic(err)
+		}
 	}
 	status := m.Run()
 	_ = os.RemoveAll(state)

@@ -75,6 +75,7 @@ func TestAWorkerUnderACPUQuotaIsMarked(t *testing.T) {
 // A user who stops a run while no operation ends for long, for none is due, does not make a worker
 // fail.
 func TestStoppingALongWaitIsNoHang(t *testing.T) {
+	t.Parallel()
 	text, _, _ := strings.Cut(experiment(misbehave.Honest, own()), "  - {name: look")
 	text += "  - {name: rarely, mix: {read: 1}, rate: 0.05, for: 300s}\nblocks: 1\nstep_timeout: 2s\n"
 	directory := filepath.Join(t.TempDir(), "run")
