@@ -2,7 +2,6 @@ package run
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -95,7 +94,7 @@ func TestRealMemcachedIsNotAccused(t *testing.T) {
 			}
 			text := strings.NewReplacer("[1, 2, 4, 8]", threads, "WORKER", fmt.Sprintf("['%s', worker]", os.Args[0]), "ENDPOINT", endpoint, "FLUSH", flush).Replace(memcachedRun)
 			directory := filepath.Join(t.TempDir(), "run")
-			var said bytes.Buffer
+			var said heard
 			result, err := runTextWith(context.Background(), text, directory, func(o *Options) { o.View = live.NewPlain(&said) })
 			if err != nil {
 				t.Fatal(err)

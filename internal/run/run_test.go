@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -90,6 +92,24 @@ func options(directory string) Options {
 		Ceiling: spec.Store{Name: spec.NullDriver, Driver: spec.NullDriver, Description: null}, View: live.NewPlain(discard{}),
 		threadEntries: 1 << 12, // making and counting long traces took most of the tests' time
 	}
+}
+
+// heard keeps what a view prints, which it does in a goroutine of its own.
+type heard struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (h *heard) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.Write(p)
+}
+
+func (h *heard) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.String()
 }
 
 type discard struct{}

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -76,7 +75,7 @@ func runStarted(ctx context.Context, t *testing.T, p server.Program, changes ...
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told bytes.Buffer
+	var told heard
 	directory = filepath.Join(t.TempDir(), "run")
 	o := options(directory)
 	o.Program, o.View = programs, live.NewPlain(&told)
