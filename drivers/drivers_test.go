@@ -369,8 +369,18 @@ func TestAddAndCompareAndSwap(t *testing.T) {
 	})
 }
 
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
 // TestThreadsDoNotDisturbEachOther has each thread write keys of its own and read them back,
-// through one handle where that is claimed, and handles of their own otherwise.
+// through one handle where that is claimed, and handles of their own otherwise. The store is
+// inspected all the while, as a worker does in a phase.
 func TestThreadsDoNotDisturbEachOther(t *testing.T) {
 	each(t, func(t *testing.T, driver store.Driver, c store.Config) {
 		d := driver.Describe()
@@ -402,8 +412,13 @@ func TestThreadsDoNotDisturbEachOther(t *testing.T) {
 				}
 			})
 		}
+		written := make(chan struct{})
+		go func() {
+			threads.Wait()
+			close(written)
+		}()
 		if inspector, ok := s.(store.Inspector); ok {
-			for range 20 {
+			for i := 0; i < 20 || !closed(written); i++ {
 				for name, value := range inspector.Inspect().Stats {
 					if math.IsNaN(value) || math.IsInf(value, 0) || name != strings.ToLower(name) {
 						t.Errorf("inspect: %s is %v", name, value)
@@ -411,7 +426,7 @@ func TestThreadsDoNotDisturbEachOther(t *testing.T) {
 				}
 			}
 		}
-		threads.Wait()
+		<-written
 		defer func() { // closing order: the extra handles go before the store
 			for i, key := range all {
 				mustGet(t, shared, key, bytes.Repeat([]byte{byte(i)}, 1+i*7))

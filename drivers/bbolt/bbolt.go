@@ -82,7 +82,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	}
 	engine.AllocSize = int(c.Options.Bytes("alloc_bytes"))
 	setFill := func(b *bbolt.Bucket) { b.FillPercent = fill }
-	d := &db{&shared{Engine: engine, SetFill: setFill, KeyRequired: bolterrors.ErrKeyRequired}, fill, !c.Options.Bool("no_statistics")}
+	d := &db{&shared{Engine: engine, SetFill: setFill, KeyRequired: bolterrors.ErrKeyRequired, PageBytes: engine.Info().PageSize}, fill, !c.Options.Bool("no_statistics")}
 	if err := d.Prepare(c.Directory); err != nil {
 		return nil, fmt.Errorf("bbolt: %w", err)
 	}
@@ -97,7 +97,7 @@ func (d *db) Settings() map[string]string {
 		"FreelistType":   string(d.Engine.FreelistType),
 		"AllocSize":      strconv.Itoa(d.Engine.AllocSize),
 		"Mlock":          strconv.FormatBool(d.Engine.Mlock),
-		"PageSize":       strconv.Itoa(d.Engine.Info().PageSize),
+		"PageSize":       strconv.Itoa(d.PageBytes),
 		"StrictMode":     strconv.FormatBool(d.Engine.StrictMode),
 		"FillPercent":    strconv.FormatFloat(d.fill, 'g', -1, 64),
 		"MaxSize":        strconv.Itoa(d.Engine.MaxSize),
@@ -107,7 +107,7 @@ func (d *db) Settings() map[string]string {
 
 // Inspect tells no background work: bbolt has none.
 func (d *db) Inspect() store.Inspection {
-	stats := d.Sizes(d.Engine.Info().PageSize)
+	stats := d.Sizes()
 	if !d.statistics {
 		return store.Inspection{Stats: stats}
 	}

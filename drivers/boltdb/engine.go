@@ -43,7 +43,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	engine.NoSync = c.Durability == store.D1
 	engine.AllocSize = int(c.Options.Bytes("alloc_bytes"))
 	setFill := func(b *boltdb.Bucket) { b.FillPercent = fill }
-	d := &db{&shared{Engine: engine, SetFill: setFill, KeyRequired: boltdb.ErrKeyRequired}, fill}
+	d := &db{&shared{Engine: engine, SetFill: setFill, KeyRequired: boltdb.ErrKeyRequired, PageBytes: engine.Info().PageSize}, fill}
 	if err := d.Prepare(c.Directory); err != nil {
 		return nil, fmt.Errorf("boltdb: %w", err)
 	}
@@ -55,7 +55,7 @@ func (d *db) Settings() map[string]string {
 		"NoSync":      strconv.FormatBool(d.Engine.NoSync),
 		"NoGrowSync":  strconv.FormatBool(d.Engine.NoGrowSync),
 		"AllocSize":   strconv.Itoa(d.Engine.AllocSize),
-		"PageSize":    strconv.Itoa(d.Engine.Info().PageSize),
+		"PageSize":    strconv.Itoa(d.PageBytes),
 		"StrictMode":  strconv.FormatBool(d.Engine.StrictMode),
 		"FillPercent": strconv.FormatFloat(d.fill, 'g', -1, 64),
 	}
@@ -63,7 +63,7 @@ func (d *db) Settings() map[string]string {
 
 // Inspect tells no background work: boltdb has none.
 func (d *db) Inspect() store.Inspection {
-	stats := d.Sizes(d.Engine.Info().PageSize)
+	stats := d.Sizes()
 	s := d.Engine.Stats()
 	for name, value := range map[string]int{
 		"free_pages": s.FreePageN, "pending_pages": s.PendingPageN, "free_bytes": s.FreeAlloc, "freelist_bytes": s.FreelistInuse,

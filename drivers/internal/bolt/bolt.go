@@ -93,6 +93,7 @@ type DB[E Engine[T], T Tx[B], B Bucket[C], C Cursor] struct {
 	Engine      E
 	SetFill     func(B) // before writes
 	KeyRequired error   // what the library says of an empty key
+	PageBytes   int     // read at open: DB.Info panics while a commit maps a file that grew anew
 }
 
 // Prepare makes the bucket, and makes the file's name durable, which both libraries leave to their
@@ -126,8 +127,8 @@ func (d *DB[E, T, B, C]) Close() error { return d.Engine.Close() }
 func (d *DB[E, T, B, C]) Sync() error { return d.Engine.Sync() }
 
 // Sizes are the gauges that both libraries give without counters.
-func (d *DB[E, T, B, C]) Sizes(pageBytes int) map[string]float64 {
-	sizes := map[string]float64{"page_bytes": float64(pageBytes)}
+func (d *DB[E, T, B, C]) Sizes() map[string]float64 {
+	sizes := map[string]float64{"page_bytes": float64(d.PageBytes)}
 	if tx, err := d.Engine.Begin(false); err == nil {
 		sizes["file_used_bytes"] = float64(tx.Size())
 		_ = tx.Rollback() // it only read: its end can't fail for anything that was written
