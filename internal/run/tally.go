@@ -125,8 +125,9 @@ func behind(file *trace.File, begun []uint64, endNS uint64) (notBegun, behindNS 
 
 // Thresholds of marks. What is below them is still shown, and may be a finding.
 const (
-	stealShareMax   = 0.05
-	foreignShareMax = 0.25
+	// Of the machine's CPU time, what other processes or the hypervisor took. Up to here it is noise
+	// like any other, which the blocks show (docs/error-rates.md: "hypervisor takes").
+	takenShareMax = 0.25
 	// Of the phase's length: a store that a quota holds back for 100 ms in ten seconds shows it in
 	// its p99.
 	throttledShareMax = 0.01
@@ -161,7 +162,7 @@ func machine(used host.Interval, throttled host.Throttled) *record.Machine {
 		name  string
 		share **host.Bounds
 		most  float64
-	}{{"foreign", &m.Foreign, foreignShareMax}, {"steal", &m.Steal, stealShareMax}} {
+	}{{"foreign", &m.Foreign, takenShareMax}, {"steal", &m.Steal, takenShareMax}} {
 		switch b := *s.share; {
 		case b == nil:
 			m.NotMeasured[s.name] = "/proc/stat does not tell, or a CPU came or went"
@@ -191,10 +192,10 @@ func machineMarks(p *record.Phase) (marks []finding.Mark) {
 	mark := func(code finding.Code, pairs ...any) {
 		marks = append(marks, finding.Mark{Message: finding.New(code, pairs...), Phase: p.Name})
 	}
-	if m.Steal != nil && m.Steal.Least > stealShareMax {
+	if m.Steal != nil && m.Steal.Least > takenShareMax {
 		mark(finding.MarkSteal, "least", m.Steal.Least, "most", m.Steal.Most)
 	}
-	if m.Foreign != nil && m.Foreign.Least > foreignShareMax {
+	if m.Foreign != nil && m.Foreign.Least > takenShareMax {
 		mark(finding.MarkForeign, "least", m.Foreign.Least, "most", m.Foreign.Most)
 	}
 	if m.QuotaSeconds != nil && *m.QuotaSeconds > throttledShareMax*m.Seconds {

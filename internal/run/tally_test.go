@@ -65,8 +65,9 @@ func TestAPhaseThatHadLessOfTheMachine(t *testing.T) {
 			mark: finding.MarkForeign, params: finding.Params{"least": 0.3475, "most": 0.6525}},
 		{name: "others took 30 %, which ticks can't tell", change: func(i *host.Interval, _ *host.Throttled) { i.ForeignWithin = &host.Bounds{Least: 0.1475, Most: 0.4525} },
 			unknown: []string{"foreign"}},
-		{name: "the hypervisor took a tenth", change: func(i *host.Interval, _ *host.Throttled) { i.StealWithin = &host.Bounds{Least: 0.1, Most: 0.1} },
-			mark: finding.MarkSteal, params: finding.Params{"least": 0.1, "most": 0.1}},
+		{name: "the hypervisor took three tenths", change: func(i *host.Interval, _ *host.Throttled) { i.StealWithin = &host.Bounds{Least: 0.3, Most: 0.3} },
+			mark: finding.MarkSteal, params: finding.Params{"least": 0.3, "most": 0.3}},
+		{name: "the hypervisor took a fifth", change: func(i *host.Interval, _ *host.Throttled) { i.StealWithin = &host.Bounds{Least: 0.2, Most: 0.2} }},
 		{name: "too short for anything", change: func(i *host.Interval, _ *host.Throttled) {
 			i.Seconds, i.ForeignWithin, i.StealWithin = 0.02, &host.Bounds{Least: 0, Most: 1}, &host.Bounds{Least: 0, Most: 0.4}
 		}, unknown: []string{"foreign", "steal"}},
