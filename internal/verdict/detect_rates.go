@@ -110,9 +110,12 @@ const (
 	sampleSeconds = 0.5
 )
 
-// judgeableMin is how long a phase takes at least that anybody can expect to be judged: ten samples
-// of the shortest length. An experiment that asks for less does not ask for a steady state.
-const judgeableMin = 500 * time.Millisecond
+// An experiment whose phases are shorter does not ask for a steady state: ten samples of the
+// shortest length are judged at all, and noise takes as many long ones as the remedy asks for.
+const (
+	judgeableMin      = 500 * time.Millisecond
+	judgeableNoiseMin = time.Duration(samplesWanted * sampleSeconds * float64(time.Second))
+)
 
 // detectInconclusive counts the measurements of which it is open, in at least half of their blocks,
 // whether their rate holds: too short, or too noisy for their length. What was disturbed or cut off
@@ -134,15 +137,17 @@ func detectInconclusive(run *record.Run, tables []*table) []finding.Finding {
 			return o.doubt() == analyze.TooFew || o.doubt() == analyze.TooEmpty
 		})
 		loud := r.count(func(o *observation) bool { return !r.wholeWork && o.doubt() != "" }) - few
+		least := judgeableMin
 		switch {
 		case 2*few >= len(r.used()):
 			short++
 		case loud > 0 && 2*loud >= len(r.used()):
 			noisy++
+			least = judgeableNoiseMin
 		default:
 			return
 		}
-		asked = asked || t.work.Duration == 0 || t.work.Duration >= judgeableMin
+		asked = asked || t.work.Duration == 0 || t.work.Duration >= least
 		if shown[t.Phase] == nil {
 			m := finding.New(finding.SeenShort, "phase", t.Phase, "count", 0, "seconds", math.Inf(1), "samples", 0)
 			shown[t.Phase], phases = &m, append(phases, t.Phase)
