@@ -44,7 +44,7 @@ var _ = register(
 			`{{if has .time_share}}, for at most {{percent .time_share}} of the time{{end}}. ` +
 			`A loss of 1 write in 10⁴ would be found with a chance of {{chance .found4}}, in 10⁵ {{chance .found5}}, in 10⁶ {{chance .found6}}.` +
 			`{{if .dropped}} {{plural .dropped "operation" ""}} did not fit into the history.{{end}}{{if .undecided}} Undecided: {{plural .undecided "key" ""}}.{{end}}`,
-		Many: `Checked sampled keys of {{list .Arms}} against their whole history. A loss of 1 write in 10⁵ would have been found with a chance of {{chance .min_found5}} or more.`},
+		Many: `Checked sampled keys of {{list .Arms}} against their whole history. The chance to find a loss of 1 write in 10⁵: {{chances .min_found5 .max_found5}}.`},
 	Entry{Code: FindEventual, Severity: Notice, Example: Params{"arm": "replica", "place": "mixed (D1)", "count": 412, "of": 9000, "late_ns": 4e6, "late_max_ns": 9e7},
 		Says: `{{.arm}} returned an overwritten value in {{count .count}} of {{plural .of "sampled read" ""}} in {{.place}}, up to {{latency .late_max_ns}} late. It promises no more.`,
 		Many: `{{list .Arms}} returned overwritten values in {{list .Places}}, up to {{latency .max_late_max_ns}} late. The {{agree .Arms "store promises" "stores promise"}} no more.`},
