@@ -20,9 +20,7 @@ import (
 // outside. The next run, or assay doctor --clean, leaves nothing of it: no mount, loop device,
 // cgroup, process, temporary file or data.
 func TestNothingIsLeftOfAKilledConductor(t *testing.T) {
-	if testing.Short() {
-		t.Skip("kills ten runs")
-	}
+	ofFigures(t)
 	mountable(t)
 	for name, pattern := range map[string]string{
 		"in the quota's own check":  "data/.assay-mount-*",

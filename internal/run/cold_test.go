@@ -13,6 +13,7 @@ import (
 // A cold experiment drops the pages before each measured phase, and says what was left; a warm one
 // does not.
 func TestColdPhasesSayWhatWasLeftInThePageCache(t *testing.T) {
+	ofFigures(t)
 	for _, cache := range []string{"warm", "cold"} {
 		t.Run(cache, func(t *testing.T) {
 			t.Parallel()

@@ -93,6 +93,7 @@ func TestAClassThatNeedsSyncsIsHeldAgainstThem(t *testing.T) {
 }
 
 func TestStoresThatSyncAreNotAccused(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	root := t.TempDir()
 	diskCounts(t, root)

@@ -29,6 +29,7 @@ step_timeout: 30s
 }
 
 func TestUpsertsWithoutALoadAreReadBack(t *testing.T) {
+	ofFigures(t)
 	for _, c := range []struct {
 		order string
 		of    uint64 // 0: not known beforehand

@@ -71,6 +71,7 @@ func lastEvent(run *record.Run) string { return run.Events[len(run.Events)-1].Ki
 // The stores fill the disk that the run directory stands on, too: each trial ends, and the run goes
 // on.
 func TestAFullDiskEndsTheTrialNotTheRun(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	for class, drivers := range map[string][]string{"D1": {"bbolt", "goleveldb"}, "D0": {"pebble"}} { // pebble has an A/A arm beside it
 		t.Run(strings.Join(drivers, " and "), func(t *testing.T) {

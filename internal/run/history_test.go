@@ -168,6 +168,7 @@ verify_records: 0
 }
 
 func TestHonestStoresAreConsistent(t *testing.T) {
+	ofFigures(t)
 	for driver, of := range map[string][]string{"memory": mixes, "bbolt": {mixes[0], mixes[3]}, "pebble": mixes[:1]} {
 		for _, mix := range of {
 			t.Run(driver+" "+mix, func(t *testing.T) {
@@ -187,6 +188,7 @@ func TestHonestStoresAreConsistent(t *testing.T) {
 }
 
 func TestInconsistentStoresAreMarked(t *testing.T) {
+	ofFigures(t)
 	for _, driver := range []string{"lies-late", "lies-sometimes-old", "lies-lost-writes"} {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()

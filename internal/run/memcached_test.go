@@ -80,6 +80,7 @@ phases:
 // No truthful server is accused, with and without emptying, with others' keys in it; and no other
 // key is touched without being told.
 func TestRealMemcachedIsNotAccused(t *testing.T) {
+	ofFigures(t)
 	for _, flush := range []string{"false", "true"} {
 		t.Run("flush_at_open="+flush, func(t *testing.T) {
 			t.Parallel()

@@ -57,6 +57,7 @@ func unmounted(t *testing.T, directory string) {
 }
 
 func TestMountedQuotaIsMetByTheStore(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	by := mountable(t)
 	for driver, class := range map[string]string{"bbolt": "D1", "goleveldb": "D1", "pebble": "D0"} {

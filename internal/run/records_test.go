@@ -46,6 +46,7 @@ func runTable(t *testing.T, driver, durability string) *record.Trial {
 }
 
 func TestRecordsWithColumnsAreFoundAndChecked(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	for driver, durability := range map[string]string{"memory": "D0", "sqlite": "D3"} {
 		t.Run(driver, func(t *testing.T) {
@@ -75,6 +76,7 @@ func TestRecordsWithColumnsAreFoundAndChecked(t *testing.T) {
 }
 
 func TestAStoreThatLosesColumnsIsMarked(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	for driver, mark := range map[string]string{
 		"lies-column-lost": string(finding.FaultWrong), "lies-column-swapped": string(finding.FaultWrong), "lies-index-twice": string(finding.FaultWrong), "lies-query-limit": string(finding.FaultWrong),

@@ -19,6 +19,7 @@ import (
 // otherwise stores of one table are measured in different states. Only one in memory is not, for it
 // would be empty.
 func TestEachStoreIsOpenedAgainAfterTheLoad(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	again := []string{"open D1", "run", "sync", "close", "open"}
 	for _, c := range []struct {

@@ -94,6 +94,15 @@ func options(directory string) Options {
 	}
 }
 
+// ofFigures skips a test of what a run concludes from its figures in the short form, which runs
+// under the race detector: other tests run the same goroutines.
+func ofFigures(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("SKIPPED: -short")
+	}
+}
+
 // heard keeps what a view prints, which it does in a goroutine of its own.
 type heard struct {
 	mu   sync.Mutex
@@ -213,6 +222,7 @@ func hasMark(trial *record.Trial, code finding.Code, params finding.Params) bool
 // TestEachMisbehaviourIsCaught runs whole trials on stores and workers that break one promise each.
 // It says for each what the run must make of it: a state, and a code among the marks.
 func TestEachMisbehaviourIsCaught(t *testing.T) {
+	ofFigures(t)
 	for _, c := range []struct {
 		name, worker string
 		state        record.State

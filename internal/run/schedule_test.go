@@ -70,6 +70,7 @@ func againIn(run *record.Run) (again []string) {
 }
 
 func TestSpoiltTrialsRunAgain(t *testing.T) {
+	ofFigures(t)
 	is := func(p plan.Trial, block int, role plan.Role) bool { return p.Block == block && p.Role == role }
 	for _, c := range []struct {
 		name   string
@@ -136,6 +137,7 @@ func TestRepeatsAreBounded(t *testing.T) {
 
 // The figures of a block are those of the good try.
 func TestTheGoodTryCounts(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	_, run, _ := runOn(context.Background(), t, smallExperiment(misbehave.Honest, "blocks: 3"), func(p plan.Trial) *record.Machine {
 		if p.Role == plan.Measured && p.Block < 3 && p.Again == 0 {

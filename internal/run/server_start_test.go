@@ -146,6 +146,7 @@ func TestEachTrialGetsAServerOfItsOwn(t *testing.T) {
 }
 
 func TestAServerThatDiesInAPhaseFailsTheTrial(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	for _, c := range []struct {
 		phase  string

@@ -126,6 +126,7 @@ func p0Operations(trial *record.Trial) (done uint64) {
 }
 
 func TestHostWritesOfAServerNeedAKernelThatCountsRight(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	trial, _, _ := serverRun(t, startServer(t), tooMuch)
 	if p := trial.Phases[0].Process; p.HostWriteBytes != nil || p.HostWriteWhy != tooMuch || p.ServerRSSMaxBytes == nil {

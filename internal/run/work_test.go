@@ -276,6 +276,7 @@ func TestTenTimesTheWorkIsMarked(t *testing.T) {
 
 // Whole trials on stores and workers that do less, or say more, than they were asked for.
 func TestLessWorkThanAskedForIsMarked(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	phases := "  - {name: look, mix: {scan: 1}, scan: {min: 1, max: 20}, operations: 400}\n  - {name: change, mix: {update: 1}, batch: 5, operations: 100}\n"
 	for _, c := range []struct {
@@ -310,6 +311,7 @@ func TestLessWorkThanAskedForIsMarked(t *testing.T) {
 }
 
 func TestCountsThatAreNotRightAreMarked(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	for _, driver := range []string{"lies-query-short", "lies-count"} { // counts of records are where both lie
 		t.Run(driver, func(t *testing.T) {

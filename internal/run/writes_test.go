@@ -169,6 +169,7 @@ func TestWritesOfTheDrainAreThePhases(t *testing.T) {
 
 // The final check reads back what the process holds, and finds all of it.
 func TestAStoreThatKeepsNothingOnTheDiskIsFound(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	for _, c := range []struct {
 		driver, class string
@@ -194,9 +195,7 @@ func TestAStoreThatKeepsNothingOnTheDiskIsFound(t *testing.T) {
 
 // Values that compress to nearly nothing, so that what is on the disk is as small as it gets.
 func TestNoDriverIsSaidToKeepNothingOnTheDisk(t *testing.T) {
-	if testing.Short() {
-		t.Skip("goes through every driver")
-	}
+	ofFigures(t)
 	t.Parallel()
 	for _, d := range drivers.All() {
 		description := worker.Describe(d)
