@@ -179,6 +179,12 @@ func (where dataPlace) remove(ours func(marker) bool, whose string) error {
 		return err
 	}
 	defer place.Close()
+	if unwritten(place) {
+		if err := place.Remove(markerFile); err != nil {
+			return err
+		}
+		return root.Remove(where.place)
+	}
 	if err := checkMarker(place, full, ours, whose); err != nil {
 		return err
 	}
@@ -190,6 +196,16 @@ func (where dataPlace) remove(ours func(marker) bool, whose string) error {
 		return err
 	}
 	return root.RemoveAll(where.place)
+}
+
+// unwritten reports whether a kill came while the marker was written: it is empty, and alone.
+func unwritten(place *os.Root) bool {
+	names, err := fs.ReadDir(place.FS(), ".")
+	if err != nil || len(names) != 1 || names[0].Name() != markerFile {
+		return false
+	}
+	info, err := place.Lstat(markerFile)
+	return err == nil && info.Mode().IsRegular() && info.Size() == 0
 }
 
 func checkMarker(place *os.Root, full string, ours func(marker) bool, whose string) error {

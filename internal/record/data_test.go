@@ -145,3 +145,36 @@ func TestDataDirectoryRefuses(t *testing.T) {
 	_, err = w.DataDirectory("", "b1-001-a")
 	wantError(t, err, "not a directory of the run's own")
 }
+
+// A kill while the marker is written leaves it empty. What else may stand beside such a file is not
+// Assay's.
+func TestCleanDataWhoseMarkerWasNotWritten(t *testing.T) {
+	for name, c := range map[string]struct {
+		marker  string
+		beside  string
+		removed bool
+	}{
+		"empty":              {"", "", true},
+		"empty, with a file": {"", "notes.txt", false},
+		"cut off":            {`{"run":`, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			place := filepath.Join(t.TempDir(), "place")
+			if err := os.Mkdir(place, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			files := map[string]string{".assay-data": c.marker}
+			if c.beside != "" {
+				files[c.beside] = "mine"
+			}
+			for name, text := range files {
+				write(t, filepath.Join(place, name), text)
+			}
+			err := record.CleanData(place)
+			left, _ := os.ReadDir(place)
+			if removed := err == nil && left == nil; removed != c.removed || !removed && len(left) != len(files) {
+				t.Errorf("%v; left %v", err, left)
+			}
+		})
+	}
+}
