@@ -12,6 +12,7 @@ import (
 	"assay/drivers/mariadb"
 	"assay/drivers/memcached"
 	"assay/drivers/memory"
+	"assay/drivers/mongodb"
 	"assay/drivers/nullstore"
 	"assay/drivers/pebble"
 	"assay/drivers/pogreb"
@@ -29,10 +30,12 @@ func All() []store.Driver {
 		bbolt.Driver{},
 		boltdb.Driver{},
 		etcd.Driver{},
+		mongodb.FerretDB{},
 		goleveldb.Driver{},
 		mariadb.Driver{},
 		memcached.Driver{},
 		memory.Driver{},
+		mongodb.Driver{},
 		nullstore.Driver{}, // "null"
 		pebble.Driver{},
 		pogreb.Driver{},
@@ -46,8 +49,10 @@ func All() []store.Driver {
 func Programs() []server.Program {
 	return []server.Program{
 		etcd.Program,
+		mongodb.FerretProgram,
 		mariadb.Program,
 		memcached.Program,
+		mongodb.Program,
 		postgres.Program,
 		redis.Program,
 	}

@@ -23,6 +23,10 @@ var systemDirectories = []string{"/usr/sbin", "/usr/local/sbin", "/sbin"}
 
 // Find returns the path of the program's binary. It starts nothing.
 func (p *Program) Find() (binary string, err error) {
+	directories := systemDirectories
+	if self, err := os.Executable(); err == nil {
+		directories = append([]string{filepath.Dir(self)}, directories...) // what make builds stands beside Assay
+	}
 	for _, name := range p.Binaries {
 		if strings.ContainsRune(name, '/') {
 			if found := newest(name); found != "" {
@@ -33,7 +37,7 @@ func (p *Program) Find() (binary string, err error) {
 		if found, err := exec.LookPath(name); err == nil {
 			return filepath.Abs(found)
 		}
-		for _, directory := range systemDirectories {
+		for _, directory := range directories {
 			if found := filepath.Join(directory, name); executable(found) {
 				return found, nil
 			}
@@ -42,8 +46,11 @@ func (p *Program) Find() (binary string, err error) {
 	return "", fmt.Errorf("%s is %w (%s)", p.Driver, ErrNotInstalled, p.Install())
 }
 
-// Install returns the line that installs the program.
+// Install returns the line that installs the program, or says how else it is had.
 func (p *Program) Install() string {
+	if len(p.Packages) == 0 {
+		return p.Missing
+	}
 	return "apt-get install --no-install-recommends " + strings.Join(p.Packages, " ")
 }
 

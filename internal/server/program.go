@@ -30,6 +30,8 @@ type Program struct {
 	VersionArguments []string
 	// Packages are the Debian packages that bring it: the line that installs it is made of them.
 	Packages []string
+	// Missing says how else it is had, where Packages are none.
+	Missing string
 
 	// Options are the settings that an experiment may change: server: {options: {NAME: VALUE}}.
 	// A default is the program's own, unless Help says otherwise.

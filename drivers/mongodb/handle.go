@@ -1,0 +1,248 @@
+package mongodb
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+
+	"assay/store"
+)
+
+// handle is a client with its pool of connections, which many threads may use.
+type handle struct {
+	client     *mongo.Client
+	collection *mongo.Collection
+	layout     *layout
+	timeout    time.Duration
+	ordered    bool
+}
+
+// swapper is a handle of a server that compares and replaces in one step.
+type swapper struct{ *handle }
+
+func (h *handle) begin() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), h.timeout)
+}
+
+func (h *handle) outcome(doing string, err error) error { return failure(h.layout.driver, doing, err) }
+
+// Close closes the client's connections.
+func (h *handle) Close() error {
+	ctx, cancel := h.begin()
+	defer cancel()
+	return h.outcome("disconnect", h.client.Disconnect(ctx))
+}
+
+// Get finds a document by its key.
+func (h *handle) Get(key, buf []byte) ([]byte, error) {
+	ctx, cancel := h.begin()
+	defer cancel()
+	document, err := h.collection.FindOne(ctx, byKey(key)).Raw()
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return nil, store.ErrNotFound
+	}
+	if err != nil {
+		return nil, h.outcome("get", err)
+	}
+	return h.layout.value(buf, document)
+}
+
+var upsert = options.Replace().SetUpsert(true)
+
+// Put replaces the document, or inserts it where there is none. Where another put inserts it in
+// between, the server finds a duplicate, and has done nothing.
+func (h *handle) Put(key, value []byte) error {
+	document, err := h.layout.document(key, value)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := h.begin()
+	defer cancel()
+	_, err = h.collection.ReplaceOne(ctx, byKey(key), document, upsert)
+	if mongo.IsDuplicateKeyError(err) {
+		return store.ErrConflict
+	}
+	return h.outcome("put", err)
+}
+
+// Add inserts the document: the server refuses a second one with the same key.
+func (h *handle) Add(key, value []byte) error {
+	document, err := h.layout.document(key, value)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := h.begin()
+	defer cancel()
+	_, err = h.collection.InsertOne(ctx, document)
+	if mongo.IsDuplicateKeyError(err) {
+		return store.ErrConflict
+	}
+	return h.outcome("add", err)
+}
+
+// Delete removes the document. The server tells how many there were.
+func (h *handle) Delete(key []byte) error {
+	ctx, cancel := h.begin()
+	defer cancel()
+	result, err := h.collection.DeleteOne(ctx, byKey(key))
+	if err == nil && result.DeletedCount == 0 {
+		return store.ErrNotFound
+	}
+	return h.outcome("delete", err)
+}
+
+// CompareAndSwap is one replacement whose filter names the old value. Where it finds no document, a
+// second question asks if the key is there at all.
+func (h *swapper) CompareAndSwap(key, old, value []byte) error {
+	document, err := h.layout.document(key, value)
+	if err != nil {
+		return err
+	}
+	filter, err := h.layout.document(key, old) // all fields, each equal
+	if err != nil {
+		return err
+	}
+	ctx, cancel := h.begin()
+	defer cancel()
+	result, err := h.collection.ReplaceOne(ctx, filter, document)
+	if err != nil || result.MatchedCount > 0 {
+		return h.outcome("compare and swap", err)
+	}
+	_, err = h.collection.FindOne(ctx, byKey(key)).Raw()
+	switch {
+	case errors.Is(err, mongo.ErrNoDocuments):
+		return store.ErrNotFound
+	case err != nil:
+		return h.outcome("compare and swap", err)
+	}
+	return store.ErrConflict
+}
+
+// Apply is one bulk write. Unordered, the server may do the writes in any order, so that it gets
+// the last of each key only.
+func (h *handle) Apply(writes []store.Write) error {
+	if len(writes) == 0 {
+		return nil
+	}
+	var last map[string]int
+	if !h.ordered {
+		last = make(map[string]int, len(writes))
+		for i := range writes {
+			last[string(writes[i].Key)] = i
+		}
+	}
+	models := make([]mongo.WriteModel, 0, len(writes))
+	for i, w := range writes {
+		if !h.ordered && last[string(w.Key)] != i {
+			continue
+		}
+		if w.Delete {
+			models = append(models, mongo.NewDeleteOneModel().SetFilter(byKey(w.Key)))
+			continue
+		}
+		document, err := h.layout.document(w.Key, w.Value)
+		if err != nil {
+			return err
+		}
+		models = append(models, mongo.NewReplaceOneModel().SetFilter(byKey(w.Key)).SetReplacement(document).SetUpsert(true))
+	}
+	ctx, cancel := h.begin()
+	defer cancel()
+	_, err := h.collection.BulkWrite(ctx, models, options.BulkWrite().SetOrdered(h.ordered))
+	return h.outcome("batch", err) // a duplicate is no conflict: writes before it were done
+}
+
+var byKeyOrder = bson.D{{Key: keyField, Value: 1}}
+
+// Scan asks for as many documents as the caller will take, and again from behind the last one if it
+// takes more.
+func (h *handle) Scan(start []byte, limit int, visit func(key, value []byte) bool) error {
+	limit = max(limit, 1)
+	comparison, from := "$gte", append([]byte{}, start...)
+	for {
+		seen, more := 0, true
+		err := h.find("scan", afterKey(comparison, from), byKeyOrder, limit, func(key, value []byte) bool {
+			seen++
+			if more = visit(key, value); more && seen == limit {
+				comparison, from = "$gt", append(from[:0], key...)
+			}
+			return more
+		})
+		if err != nil || !more || seen < limit {
+			return err
+		}
+	}
+}
+
+func afterKey(comparison string, key []byte) bson.Raw {
+	at, filter := bsoncore.AppendDocumentStart(nil)
+	inner, filter := bsoncore.AppendDocumentElementStart(filter, keyField)
+	return end(end(appendKey(filter, comparison, key), inner), at)
+}
+
+// find visits documents in an order; nil: the store's own.
+func (h *handle) find(doing string, filter bson.Raw, order bson.D, limit int, visit func(key, value []byte) bool) (err error) {
+	ctx, cancel := h.begin()
+	defer cancel()
+	// One answer has them all, where it has room.
+	o := options.Find().SetLimit(int64(limit)).SetBatchSize(int32(min(limit, math.MaxInt32-1)))
+	if order != nil {
+		o.SetSort(order)
+	}
+	cursor, err := h.collection.Find(ctx, filter, o)
+	if err != nil {
+		return h.outcome(doing, err)
+	}
+	defer func() {
+		if closing := cursor.Close(ctx); err == nil {
+			err = h.outcome(doing, closing)
+		}
+	}()
+	var key, value []byte
+	for cursor.Next(ctx) {
+		text, _ := cursor.Current.Lookup(keyField).StringValueOK()
+		key = keyOf(key[:0], text)
+		if value, err = h.layout.value(value[:0], cursor.Current); err != nil {
+			return err
+		}
+		if !visit(key, value) {
+			return nil
+		}
+	}
+	return h.outcome(doing, cursor.Err())
+}
+
+var errNoColumns = errors.New("no columns were defined")
+
+// Query looks through the whole collection where the column has no index.
+func (h *handle) Query(column int, value []byte, limit int, visit func(key, record []byte) bool) error {
+	if h.layout.columns == nil {
+		return h.outcome("query", errNoColumns)
+	}
+	filter, err := h.layout.byColumn(column, value)
+	if err != nil {
+		return err
+	}
+	return h.find("query", filter, nil, limit, visit)
+}
+
+// Count lets the server count.
+func (h *handle) Count(column int, value []byte) (records uint64, err error) {
+	if h.layout.columns == nil {
+		return 0, h.outcome("count", errNoColumns)
+	}
+	filter, err := h.layout.byColumn(column, value)
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := h.begin()
+	defer cancel()
+	n, err := h.collection.CountDocuments(ctx, filter)
+	return uint64(n), h.outcome("count", err)
+}
