@@ -226,8 +226,9 @@ func (d *db) Define(columns []store.Column, indexes []store.Index) error {
 	if err := d.create(ctx, l.collection); err != nil {
 		return err
 	}
-	if len(models) > 0 {
-		if _, err := d.database.Collection(l.collection).Indexes().CreateMany(ctx, models); err != nil {
+	// One at a time: FerretDB panics when two of a list are there already.
+	for _, model := range models {
+		if _, err := d.database.Collection(l.collection).Indexes().CreateOne(ctx, model); err != nil {
 			return failure(d.name, "createIndexes", err)
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -320,12 +321,15 @@ func failure(server, doing string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var command mongo.ServerError
-	switch {
-	case mongo.IsTimeout(err):
+	if mongo.IsTimeout(err) {
 		return fmt.Errorf("%s: %s: %w", server, doing, store.ErrTimeout)
-	case errors.As(err, &command):
-		return fmt.Errorf("%s: %s: the server's error %v", server, doing, command.ErrorCodes())
+	}
+	var told mongo.ServerError
+	if errors.As(err, &told) {
+		codes := slices.DeleteFunc(told.ErrorCodes(), func(code int) bool { return code == 0 }) // a broken connection's
+		if len(codes) > 0 {
+			return fmt.Errorf("%s: %s: the server's error %d", server, doing, slices.Compact(codes))
+		}
 	}
 	var op *net.OpError
 	if errors.As(err, &op) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -14,19 +13,6 @@ import (
 
 // patience is how long a server may take to start and to stop. No test waits for it.
 const patience = time.Minute
-
-// What make ferretdb builds is found in bin, at the top of the tree.
-func init() {
-	for directory, up := ".", 0; up < 5; directory, up = filepath.Join(directory, ".."), up+1 {
-		if _, err := os.Stat(filepath.Join(directory, "go.mod")); err != nil {
-			continue
-		}
-		if bin, err := filepath.Abs(filepath.Join(directory, "bin")); err == nil {
-			_ = os.Setenv("PATH", os.Getenv("PATH")+string(os.PathListSeparator)+bin) // without it tests are skipped
-		}
-		return
-	}
-}
 
 // StartServer runs the real server until the test ends, and skips the test visibly where it is not
 // installed. Options are the program's; class is what acknowledged writes must reach.
