@@ -102,6 +102,9 @@ func (ferret) prove(ctx context.Context, d *db) error {
 		return err
 	}
 	for name, value := range settings {
+		if name != "version" {
+			name += " (asked)" // of its process: it does not tell them itself
+		}
 		d.settings[name] = value
 	}
 	gives, why := ferretClass(settings)
