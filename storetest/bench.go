@@ -147,6 +147,9 @@ func (b *bench) request(o opening) (control.Request, error) {
 	if r.Durability == store.D2 {
 		r.LossWindowNS = int64(lossWindow)
 	}
+	if r.Handles == "" && b.target.Handles != "" {
+		r.Handles, r.Pipeline = b.target.Handles, b.target.Pipeline
+	}
 	if r.Handles == "" {
 		r.Handles = control.HandlesPerThread
 		if b.description.HandlesShareable {

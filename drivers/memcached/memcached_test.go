@@ -102,7 +102,9 @@ func testEveryOperation(t *testing.T, open opener) {
 
 func second(_ []byte, err error) error { return err }
 
-func TestKeysThatTheProtocolCannotCarryAreNotSent(t *testing.T) { forms(t, testKeysThatTheProtocolCannotCarryAreNotSent) }
+func TestKeysThatTheProtocolCannotCarryAreNotSent(t *testing.T) {
+	forms(t, testKeysThatTheProtocolCannotCarryAreNotSent)
+}
 
 func testKeysThatTheProtocolCannotCarryAreNotSent(t *testing.T, open opener) {
 	s := drivertest.StartStandIn(t)
