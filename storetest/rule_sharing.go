@@ -14,6 +14,7 @@ const (
 	handlesPerThread    = control.HandlesPerThread
 	handlesPool         = control.HandlesPool
 	handlesPerOperation = control.HandlesPerOperation
+	handlesAsync        = control.HandlesAsync
 )
 
 // mixed fills a script with operations of all lengths: each thread writes, overwrites, reads and
@@ -63,6 +64,10 @@ func handlesRule(mode string) func(b *bench) error {
 		switch {
 		case mode == handlesShared && !d.HandlesShareable:
 			return skip("%s does not claim that a handle can be shared", d.Name)
+		case mode == handlesAsync && !d.Abilities.Async:
+			return skip("%s does not claim asynchronous handles", d.Name)
+		case mode == handlesAsync:
+			o.pipeline = 8
 		case mode == handlesPool:
 			o.poolHandles = 2
 			if d.HandlesMax > 0 {
