@@ -43,7 +43,7 @@ type Request struct {
 	Key       []byte
 	Old       []byte  // of [OpCompareAndSwap]
 	Value     []byte  // what is put
-	Writes    []Write // of [OpApply]
+	Writes    []Write // of [OpApply], at least one
 }
 
 // Operation is a method of [Handle] or of one of its abilities.

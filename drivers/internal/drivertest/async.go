@@ -65,6 +65,9 @@ func (h *asyncHandle) CompareAndSwap(key, old, value []byte) error {
 }
 
 func (h *asyncHandle) Apply(writes []store.Write) error {
+	if len(writes) == 0 {
+		return nil
+	}
 	_, err := h.do(store.Request{Operation: store.OpApply, Writes: writes})
 	return err
 }
