@@ -19,8 +19,8 @@ type Loop interface {
 	// block. It may put the request off to the next Reap, or, within ended, to the moment when ended
 	// was called for all that came with the same answer: so a pipeline is refilled by one write.
 	//
-	// It keeps nothing of r after the call. [OpCompareAndSwap] may take several round trips: nothing
-	// else is submitted on the lane before it has ended.
+	// It keeps nothing of r after the call. [OpAdd] and [OpCompareAndSwap] may take several round
+	// trips: nothing else is submitted on the lane before they have ended.
 	Submit(lane int, r *Request)
 
 	// Reap calls ended for each operation that has ended, in what [Handle]'s methods return: value

@@ -71,7 +71,11 @@ func testServer(t *testing.T, d store.Description) {
 	}
 	for _, form := range forms {
 		for _, claim := range classes {
-			t.Run(strings.TrimSpace(fmt.Sprintf("%s %s async %d", claim.Class, form.client, form.pipeline)), func(t *testing.T) {
+			name := fmt.Sprintf("%s %s", claim.Class, form.client)
+			if form.pipeline > 0 {
+				name += fmt.Sprintf(" async(%d)", form.pipeline)
+			}
+			t.Run(strings.TrimSpace(name), func(t *testing.T) {
 				t.Parallel()
 				target := target(t, "drivers", d.Name)
 				if form.client != "" {

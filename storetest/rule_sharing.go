@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 
 	"assay/internal/control"
@@ -77,7 +78,11 @@ func handlesRule(mode string) func(b *bench) error {
 			threads = min(threads, d.HandlesMax)
 			o.threads = threads
 		}
-		if err := b.openFor(o); err != nil {
+		err := b.openFor(o)
+		if no := (*control.Error)(nil); mode == handlesAsync && errors.As(err, &no) && no.Class == control.ClassRefused {
+			return skip("%s refuses asynchronous handles with these options: %s", d.Name, no.Message)
+		}
+		if err != nil {
 			return err
 		}
 		s := b.script(threads)

@@ -50,7 +50,7 @@ type lane struct {
 	done     bool // begins no more operations
 	over     bool // has ended
 	waits    bool // is among the driver's moments
-	alone    bool // the one on the way reads and then writes: none is begun beside it
+	alone    bool // the last one on the way may take several requests: none is begun behind it
 }
 
 // flying is an operation on its way.
@@ -169,6 +169,7 @@ func (d *driver) begin(l *lane, now, due int64) {
 		l.alone = true
 	case trace.Add:
 		l.makePut(r, store.OpAdd, f)
+		l.alone = true
 	default:
 		l.makePut(r, store.OpPut, f)
 	}
@@ -218,10 +219,10 @@ func (d *driver) ended(number int, value []byte, err error) {
 	}
 	l.tally(slot, f.entry, outcome, f.beginNS, now, f.dueNS, f.sequence, f.position)
 	l.head.Acknowledged = f.sequence + f.entries
-	if l.n == len(l.flight) || readsAndWrites(o) {
+	if l.n == len(l.flight) || isAlone(o) {
 		l.roomNS = now
 	}
-	l.alone = l.alone && !readsAndWrites(o)
+	l.alone = l.alone && !isAlone(o)
 	if l.first++; l.first == len(l.flight) {
 		l.first = 0
 	}
@@ -235,9 +236,10 @@ func (d *driver) ended(number int, value []byte, err error) {
 	d.feed(l, now)
 }
 
-// readsAndWrites reports whether an operation is two calls of the store.
-func readsAndWrites(o trace.Operation) bool {
-	return o == trace.ReadModifyWrite || o == trace.CompareAndSwap
+// isAlone reports whether nothing is begun on a lane behind an operation: it may take several
+// requests.
+func isAlone(o trace.Operation) bool {
+	return o == trace.ReadModifyWrite || o == trace.CompareAndSwap || o == trace.Add
 }
 
 // goOn begins the write of an operation that has read; false if it has read nothing.
