@@ -69,6 +69,7 @@ func (w work) open(directory string) control.Request {
 		Handles: cmp.Or(w.handles, control.HandlesShared), Pipeline: w.pipeline}
 	if w.endpoint != "" {
 		o.Endpoints = []string{w.endpoint}
+		o.Options = map[string]string{"operation_timeout": "1m"} // on a busy machine too
 	}
 	return control.Request{Command: control.CommandOpen, Open: &o}
 }

@@ -25,12 +25,12 @@ func main() {
 	rounds := flag.Int("rounds", 7, "rounds of each pair")
 	seconds := flag.Float64("seconds", 1, "length of each round")
 	pieces := flag.Int("pieces", 60, "pieces of each bare loop")
-	only := flag.String("only", "", "only the whole loop on the null driver (`null`), or this engine's bare loops")
+	only := flag.String("only", "", "only the whole loop on the null driver (`null`), this engine's bare loops, or this server")
 	servers := flag.Bool("servers", false, "the CPU time of clients of servers, beside that of other clients")
 	flag.Parse()
 	length := time.Duration(*seconds * float64(time.Second))
 	if *servers {
-		exit(printServers(*rounds))
+		exit(printServers(*rounds, *only))
 	}
 	if *only == "null" {
 		exit(printLoops(*rounds, length))

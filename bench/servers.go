@@ -53,7 +53,7 @@ var errCant = errors.New("this client can't do that")
 //
 // The time of Assay's clients and of the C loop is that of the load alone, that of the others is
 // their process's.
-func printServers(rounds int) error {
+func printServers(rounds int, only string) error {
 	scratch, err := os.MkdirTemp("", "assay-bench-")
 	if err != nil {
 		return err
@@ -67,6 +67,9 @@ func printServers(rounds int) error {
 		return err
 	}
 	for _, name := range []string{"memcached", "redis"} {
+		if only != "" && only != name {
+			continue
+		}
 		if err := printServer(name, scratch, clients, rounds); err != nil {
 			if errors.Is(err, server.ErrNotInstalled) {
 				fmt.Printf("%s: not measured: %v\n", name, err)

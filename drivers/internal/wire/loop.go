@@ -220,17 +220,20 @@ func (l *Loop) Reap(wait time.Duration, ended store.Ended) error {
 	return nil
 }
 
-// poll waits for events. Where it only looks, Go's scheduler is not told: that would cost more than
-// the look.
+// poll waits for events. Answers mostly come within a millisecond: so long the scheduler is not told
+// that the thread waits, for it would watch it closely and take its processor away, which costs more
+// than a request. Whatever stops the world waits so long, too.
 func (l *Loop) poll(wait time.Duration) (n int, err error) {
-	if wait < time.Millisecond {
-		got, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.epoll), uintptr(unsafe.Pointer(&l.events[0])), uintptr(len(l.events)), 0, 0, 0)
-		n = int(got)
-		if errno != 0 {
-			n, err = 0, errno
-		}
-	} else {
-		n, err = unix.EpollWait(l.epoll, l.events, int(wait/time.Millisecond))
+	unseen := 0
+	if wait >= time.Millisecond {
+		unseen = 1
+	}
+	got, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.epoll), uintptr(unsafe.Pointer(&l.events[0])),
+		uintptr(len(l.events)), uintptr(unseen), 0, 0)
+	if errno == 0 && got == 0 && wait > time.Millisecond {
+		n, err = unix.EpollWait(l.epoll, l.events, int(wait/time.Millisecond)-1)
+	} else if n = int(got); errno != 0 {
+		n, err = 0, errno
 	}
 	if errors.Is(err, unix.EINTR) {
 		return 0, nil
