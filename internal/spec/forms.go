@@ -297,11 +297,8 @@ func (h *HandlesForm) fromNode(n *node, path string) *Error {
 }
 
 func (h HandlesForm) String() string {
-	if h.Sharing == Pool {
-		return fmt.Sprintf("pool(%d)", h.Pool)
-	}
-	if h.Pipeline > 1 {
-		return fmt.Sprintf("async(%d)", h.Pipeline)
+	if n := h.Pool + h.Pipeline; h.Sharing == Pool || n > 1 { // only one of them is above 0
+		return fmt.Sprintf("%s(%d)", h.Sharing, n)
 	}
 	return h.Sharing
 }
