@@ -5,10 +5,10 @@ GO ?= go
 export PATH := $(PATH):$(CURDIR)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help build native ferretdb demo test test-race test-long lint fuzz bench generate clean
+.PHONY: help build native ferretdb demo test test-race test-long lint fuzz bench bench-servers generate clean
 
 help: ## list these targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/assay: core and Go worker in one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags="-s -w" -o bin/assay ./cmd/assay
@@ -53,6 +53,9 @@ fuzz: ## each fuzz target for FUZZTIME (default 20s)
 
 bench: ## what the harness costs an operation, by part, and against bare loops
 	CGO_ENABLED=0 $(GO) run ./bench
+
+bench-servers: ## the client's CPU time an operation on memcached and Redis, beside other clients that are installed
+	CGO_ENABLED=0 $(GO) run ./bench -servers -rounds 5
 
 generate: ## the report page's bundle, the vectors' tables: what is generated and committed
 	$(GO) generate ./...

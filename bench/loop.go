@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,6 +25,9 @@ type work struct {
 	verify     bool
 	length     time.Duration
 	clock      string
+	endpoint   string // of a server
+	handles    string // "": shared
+	pipeline   int
 }
 
 const stepTimeout = time.Minute
@@ -61,8 +65,13 @@ func (w work) nsEach() (ns float64, err error) {
 }
 
 func (w work) open(directory string) control.Request {
-	return control.Request{Command: control.CommandOpen, Open: &control.Open{
-		Driver: w.driver, Directory: directory, Durability: w.durability, Handles: control.HandlesShared, Threads: w.threads}}
+	o := control.Open{Driver: w.driver, Directory: directory, Durability: w.durability, Threads: w.threads,
+		Handles: cmp.Or(w.handles, control.HandlesShared), Pipeline: w.pipeline}
+	if w.endpoint != "" {
+		o.Endpoints = []string{w.endpoint}
+		o.Options = map[string]string{"operation_timeout": "1m"} // on a busy machine too
+	}
+	return control.Request{Command: control.CommandOpen, Open: &o}
 }
 
 func (w work) spec() trace.Spec {

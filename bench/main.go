@@ -1,6 +1,6 @@
 // Command bench prints what the harness itself costs: per operation and by part, at one and two
 // threads, with and without the verification of reads; and what is left of a bare loop's rate on
-// real engines. `make bench` runs it.
+// real engines. `make bench` runs it; `make bench-servers` prints what clients of servers cost.
 //
 // Every figure is a median over rounds that take turns, so that what the machine does meanwhile
 // falls on all of them alike. Workers run in processes of their own (this program, started again),
@@ -25,9 +25,13 @@ func main() {
 	rounds := flag.Int("rounds", 7, "rounds of each pair")
 	seconds := flag.Float64("seconds", 1, "length of each round")
 	pieces := flag.Int("pieces", 60, "pieces of each bare loop")
-	only := flag.String("only", "", "only the whole loop on the null driver (`null`), or this engine's bare loops")
+	only := flag.String("only", "", "only the whole loop on the null driver (`null`), this engine's bare loops, or this server")
+	servers := flag.Bool("servers", false, "the CPU time of clients of servers, beside that of other clients")
 	flag.Parse()
 	length := time.Duration(*seconds * float64(time.Second))
+	if *servers {
+		exit(printServers(*rounds, *only))
+	}
 	if *only == "null" {
 		exit(printLoops(*rounds, length))
 	}

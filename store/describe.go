@@ -105,6 +105,7 @@ type Abilities struct {
 	Records        bool `json:"records,omitempty"`
 	Query          bool `json:"query,omitempty"`
 	Count          bool `json:"count,omitempty"`
+	Async          bool `json:"async,omitempty"`
 }
 
 // List returns the names of the abilities that are there.
@@ -116,6 +117,7 @@ func (a Abilities) List() []string {
 	}{
 		{"batch", a.Batch}, {"scan", a.Scan}, {"add", a.Add}, {"compare_and_swap", a.CompareAndSwap},
 		{"sync", a.Sync}, {"inspect", a.Inspect}, {"records", a.Records}, {"query", a.Query}, {"count", a.Count},
+		{"async", a.Async},
 	} {
 		if ability.has {
 			names = append(names, ability.name)
@@ -136,6 +138,7 @@ func Probe(s Store, h Handle) Abilities {
 	_, a.Records = s.(Definer)
 	_, a.Query = h.(Querier)
 	_, a.Count = h.(Counter)
+	_, a.Async = s.(Asynchronous)
 	return a
 }
 

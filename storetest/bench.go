@@ -32,6 +32,7 @@ type bench struct {
 	stopWatch   func() bool
 	log         tail
 	phases      int // since the store was opened
+	pipeline    int // of the store that is open
 	lengthMax   int // of all values so far
 	directories int
 	opened      map[string]bool // directories, "" for stores without, in which a store was opened before
@@ -128,6 +129,7 @@ type opening struct {
 	durability  store.Durability
 	handles     string
 	poolHandles int
+	pipeline    int
 	threads     int
 	directory   string
 }
@@ -139,13 +141,16 @@ const lossWindow = time.Minute
 func (b *bench) request(o opening) (control.Request, error) {
 	r := control.Open{
 		Driver: b.target.Driver, First: !b.opened[o.directory], Directory: o.directory, Endpoints: b.target.Endpoints, Durability: o.durability,
-		Options: b.target.Options, Handles: o.handles, PoolHandles: o.poolHandles, Threads: max(o.threads, 1),
+		Options: b.target.Options, Handles: o.handles, PoolHandles: o.poolHandles, Pipeline: o.pipeline, Threads: max(o.threads, 1),
 	}
 	if r.Durability == "" {
 		r.Durability = b.description.Durability[0].Class
 	}
 	if r.Durability == store.D2 {
 		r.LossWindowNS = int64(lossWindow)
+	}
+	if r.Handles == "" && b.target.Handles != "" {
+		r.Handles, r.Pipeline = b.target.Handles, b.target.Pipeline
 	}
 	if r.Handles == "" {
 		r.Handles = control.HandlesPerThread
@@ -178,6 +183,7 @@ func (b *bench) open(o opening) (control.Opened, error) {
 		return opened, err
 	}
 	b.phases = 0
+	b.pipeline = r.Open.Pipeline
 	err = b.call(r, &opened)
 	if err == nil {
 		if b.opened == nil {

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -57,13 +58,31 @@ func testServer(t *testing.T, d store.Description) {
 			clients = o.Choices
 		}
 	}
+	type form struct {
+		client   string
+		pipeline int // 0: not asynchronous
+	}
+	var forms []form
 	for _, client := range clients {
+		forms = append(forms, form{client, 0})
+	}
+	if d.Abilities.Async {
+		forms = append(forms, form{clients[0], 1}, form{clients[0], 16})
+	}
+	for _, form := range forms {
 		for _, claim := range classes {
-			t.Run(strings.TrimSpace(string(claim.Class)+" "+client), func(t *testing.T) {
+			name := fmt.Sprintf("%s %s", claim.Class, form.client)
+			if form.pipeline > 0 {
+				name += fmt.Sprintf(" async(%d)", form.pipeline)
+			}
+			t.Run(strings.TrimSpace(name), func(t *testing.T) {
 				t.Parallel()
 				target := target(t, "drivers", d.Name)
-				if client != "" {
-					target.Options = map[string]string{"client": client}
+				if form.client != "" {
+					target.Options = map[string]string{"client": form.client}
+				}
+				if target.Pipeline = form.pipeline; form.pipeline > 0 {
+					target.Handles = handlesAsync
 				}
 				if d.Name == "ferretdb" { // whose scans read all that other rules have left
 					target.Options = map[string]string{"flush_at_open": "true"}

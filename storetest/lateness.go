@@ -43,7 +43,7 @@ func (b *bench) auditLateness(c *counters.File, r *ran, thread int) {
 		}
 		least += float64(n) * float64(counters.LatenessFromNS(word))
 	}
-	if least > float64(head.NowNS) {
+	if least > float64(head.NowNS)*float64(max(b.pipeline, 1)) {
 		b.fault("lateness: thread %d had %d ns, but its operations and what they began late are %.0f ns at least: where one waited for the one before, the store was late",
 			thread, head.NowNS, least)
 	}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 
 	"assay/internal/control"
@@ -14,6 +15,7 @@ const (
 	handlesPerThread    = control.HandlesPerThread
 	handlesPool         = control.HandlesPool
 	handlesPerOperation = control.HandlesPerOperation
+	handlesAsync        = control.HandlesAsync
 )
 
 // mixed fills a script with operations of all lengths: each thread writes, overwrites, reads and
@@ -63,6 +65,10 @@ func handlesRule(mode string) func(b *bench) error {
 		switch {
 		case mode == handlesShared && !d.HandlesShareable:
 			return skip("%s does not claim that a handle can be shared", d.Name)
+		case mode == handlesAsync && !d.Abilities.Async:
+			return skip("%s does not claim asynchronous handles", d.Name)
+		case mode == handlesAsync:
+			o.pipeline = 8
 		case mode == handlesPool:
 			o.poolHandles = 2
 			if d.HandlesMax > 0 {
@@ -72,7 +78,11 @@ func handlesRule(mode string) func(b *bench) error {
 			threads = min(threads, d.HandlesMax)
 			o.threads = threads
 		}
-		if err := b.openFor(o); err != nil {
+		err := b.openFor(o)
+		if no := (*control.Error)(nil); mode == handlesAsync && errors.As(err, &no) && no.Class == control.ClassRefused {
+			return skip("%s refuses asynchronous handles with these options: %s", d.Name, no.Message)
+		}
+		if err != nil {
 			return err
 		}
 		s := b.script(threads)

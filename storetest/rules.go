@@ -61,6 +61,7 @@ var rules = []rule{
 	{"handles-shared", "One handle may be used by all threads at once, if the driver says so.", handlesRule(handlesShared)},
 	{"handles-per-thread", "Handles of different threads don't disturb each other.", handlesRule(handlesPerThread)},
 	{"handles-pool", "Handles go from thread to thread in a pool, one user at a time, and waiting for one is counted apart from service.", handlesRule(handlesPool)},
+	{"handles-async", "Asynchronous handles, each with several operations on the way, do what handles do, in the order in which they were told.", handlesRule(handlesAsync)},
 	{"handles-per-operation", "A handle can be opened and closed for each operation, and each one is counted.", handlesRule(handlesPerOperation)},
 	{"concurrent-overwrite", "Threads that write the same keys at once leave each key with one whole value that one of them wrote last.", contendedRule},
 	{"write-conflicts", "A write that ends in conflict was not done, every other one was; and only a driver that says so (write_conflicts) refuses a write because others write beside it. What is counted as refused is work not done, whatever it left behind.", writeConflictsRule},

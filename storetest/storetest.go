@@ -44,6 +44,10 @@ type Target struct {
 	// Endpoints are host:port addresses of a server that the kit may fill with records; none for
 	// embedded engines.
 	Endpoints []string
+	// Handles is how threads share handles where a rule leaves that open; "": the simplest way that
+	// the driver has. Pipeline goes with async handles.
+	Handles  string
+	Pipeline int
 	// TempDir is an existing directory for the stores' files; "": the system's. The kit removes
 	// what it made there.
 	TempDir string

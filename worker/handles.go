@@ -9,11 +9,13 @@ import (
 
 // handles are the open handles of a store, in the way that the experiment shares them.
 type handles struct {
-	mode  string
-	store store.Store
-	all   []store.Handle
-	first store.Handle
-	idle  chan store.Handle // of a pool
+	mode     string
+	store    store.Store
+	all      []store.Handle
+	first    store.Handle
+	idle     chan store.Handle // of a pool
+	loops    []store.Loop      // of asynchronous handles: thread i is a lane of loop i modulo their number
+	pipeline int
 }
 
 // handleCount returns how many handles will be open at once.
@@ -32,6 +34,14 @@ func handleCount(o *control.Open, d store.Description) (int, error) {
 		}
 	case control.HandlesPerOperation:
 		count = o.Threads
+	case control.HandlesAsync:
+		if o.Pipeline < 1 {
+			return 0, badRequest("asynchronous handles need a pipeline of at least 1, got %d", o.Pipeline)
+		}
+		if !d.Abilities.Async {
+			return 0, refused("%s has no asynchronous handles", d.Name)
+		}
+		count = o.Threads
 	default:
 		return 0, badRequest("unknown way to share handles %q", o.Handles)
 	}
@@ -45,6 +55,9 @@ func handleCount(o *control.Open, d store.Description) (int, error) {
 // abilities are probed on is closed again, for it would be one more than the store was asked for.
 func openHandles(s store.Store, o *control.Open, count int) (*handles, error) {
 	h := &handles{mode: o.Handles, store: s}
+	if o.Handles == control.HandlesAsync {
+		return h, h.openLoops(count, o.Pipeline)
+	}
 	if o.Handles == control.HandlesPerOperation {
 		count = 1
 	}
@@ -70,8 +83,37 @@ func openHandles(s store.Store, o *control.Open, count int) (*handles, error) {
 	return h, nil
 }
 
+// openLoops opens as many lanes as there are threads.
+func (h *handles) openLoops(lanes, pipeline int) error {
+	h.pipeline = pipeline
+	count := loopCount(lanes)
+	for i := range count {
+		loop, err := h.store.(store.Asynchronous).Loop((lanes-i+count-1)/count, pipeline)
+		if err != nil {
+			return errors.Join(err, h.close())
+		}
+		h.loops = append(h.loops, loop)
+	}
+	return nil
+}
+
+// abilities returns what the handles can do. Lanes do what a handle does in one call, and find
+// nothing.
+func (h *handles) abilities(d store.Description) store.Abilities {
+	if h.loops == nil {
+		return store.Probe(h.store, h.first)
+	}
+	a := d.Abilities
+	a.Scan, a.Query, a.Count = false, false, false
+	return a
+}
+
 func (h *handles) close() error {
 	var errs []error
+	for _, loop := range h.loops {
+		errs = append(errs, loop.Close())
+	}
+	h.loops = nil
 	for _, handle := range h.all {
 		errs = append(errs, handle.Close())
 	}

@@ -108,6 +108,12 @@ func (t *thread) get(index uint64) (value []byte, err error) {
 func (t *thread) read(index uint64, position int, slot *counters.Slot) (counters.Outcome, int64, bool) {
 	value, err := t.get(index)
 	now := t.clock.NowNS()
+	outcome, looked := t.gotten(value, err, index, position, slot)
+	return outcome, now, looked
+}
+
+// gotten returns the outcome of a read.
+func (t *thread) gotten(value []byte, err error, index uint64, position int, slot *counters.Slot) (outcome counters.Outcome, looked bool) {
 	if t.watching {
 		t.observe(value, index, err)
 		if t.observed != nil {
@@ -115,13 +121,13 @@ func (t *thread) read(index uint64, position int, slot *counters.Slot) (counters
 		}
 	}
 	if err != nil {
-		return t.notRead(trace.Read, index, err), now, true
+		return t.notRead(trace.Read, index, err), true
 	}
 	if problem := t.checked(value, index); problem != "" {
-		return t.wrong(trace.Read, problem, slot), now, true
+		return t.wrong(trace.Read, problem, slot), true
 	}
 	slot.BytesRead += uint64(len(value))
-	return counters.OK, now, t.verify || t.watching
+	return counters.OK, t.verify || t.watching
 }
 
 // wrong counts a value that was not written there, and returns that outcome.
@@ -158,13 +164,21 @@ func (t *thread) readModifyWrite(entry trace.Entry, index, sequence uint64, slot
 	readBytes := len(value)
 	err = t.Put(key, next)
 	now := t.clock.NowNS()
+	outcome, looked := t.replaced(o, problem, readBytes, err, slot, len(key)+len(next))
+	return outcome, now, looked
+}
+
+// replaced returns the outcome of an operation that read a value, with a problem or without, and
+// then wrote.
+func (t *thread) replaced(o trace.Operation, problem string, readBytes int, err error, slot *counters.Slot, bytes int) (
+	outcome counters.Outcome, looked bool) {
 	if problem != "" {
-		return t.wrong(o, problem, slot), now, true
+		return t.wrong(o, problem, slot), true
 	}
 	if err == nil {
 		slot.BytesRead += uint64(readBytes)
 	}
-	return t.wrote(o, err, slot, len(key)+len(next)), now, err != nil
+	return t.wrote(o, err, slot, bytes), err != nil
 }
 
 func (t *thread) compareAndSwap(entry trace.Entry, index, sequence uint64, slot *counters.Slot) (counters.Outcome, int64, bool) {
@@ -182,16 +196,27 @@ func (t *thread) compareAndSwap(entry trace.Entry, index, sequence uint64, slot 
 	key, next := t.keys.Key(index), t.makeValue(entry, index, sequence)
 	err = t.swapper.CompareAndSwap(key, t.old, next)
 	now := t.clock.NowNS()
-	if problem != "" {
-		return t.wrong(o, problem, slot), now, true
-	}
-	if err == nil {
-		slot.BytesRead += uint64(len(t.old))
-	}
-	return t.wrote(o, err, slot, len(key)+len(next)), now, err != nil
+	outcome, looked := t.replaced(o, problem, len(t.old), err, slot, len(key)+len(next))
+	return outcome, now, looked
 }
 
 func (t *thread) applyBatch(entry trace.Entry, sequence uint64, position int, lap uint64, slot *counters.Slot) (counters.Outcome, int64, bool) {
+	t.makeBatch(entry, sequence, position, lap)
+	err := t.batcher.Apply(t.writes)
+	now := t.clock.NowNS()
+	return t.applied(err, slot, len(t.writes), len(t.arena)), now, err != nil
+}
+
+// applied returns the outcome of a batch.
+func (t *thread) applied(err error, slot *counters.Slot, members, bytes int) counters.Outcome {
+	if err == nil {
+		slot.Items += uint64(members)
+	}
+	return t.wrote(trace.Batch, err, slot, bytes)
+}
+
+// makeBatch makes the writes of the batch at an entry. They are valid until the next call.
+func (t *thread) makeBatch(entry trace.Entry, sequence uint64, position int, lap uint64) {
 	members := t.part.Entries[position+1 : position+1+int(t.amounts[entry.SizeClass()])]
 	t.writes, t.arena = t.writes[:0], t.arena[:0]
 	for i, member := range members {
@@ -213,10 +238,4 @@ func (t *thread) applyBatch(entry trace.Entry, sequence uint64, position int, la
 		}
 		t.writes = append(t.writes, store.Write{Key: key, Value: t.arena[start:len(t.arena):len(t.arena)]})
 	}
-	err := t.batcher.Apply(t.writes)
-	now := t.clock.NowNS()
-	if err == nil {
-		slot.Items += uint64(len(members))
-	}
-	return t.wrote(trace.Batch, err, slot, len(t.arena)), now, err != nil
 }

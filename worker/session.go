@@ -129,9 +129,9 @@ func (s *session) openStore(o *control.Open) (control.Opened, error) {
 		return none, fmt.Errorf("opening a handle of %s: %w (closing it again: %v)", o.Driver, err, closeErr)
 	}
 	s.open, s.hosted, s.store, s.handles = o, h, opened, handles
-	s.abilities = store.Probe(opened, handles.first)
+	s.abilities = handles.abilities(h.description)
 	s.phases = map[int]*phase{}
-	settings, version := opened.Settings(), h.description.Version
+	settings, version := s.settings(), h.description.Version
 	if version == "" {
 		version = settings["version"] // a server's own, which only it can tell
 	}
@@ -153,8 +153,18 @@ func (s *session) find(name string) (hosted, bool) {
 	return hosted{}, false
 }
 
+// settings are the store's, and how its connections are driven where its handles do not say that.
+func (s *session) settings() map[string]string {
+	settings := s.store.Settings()
+	if n := len(s.handles.loops); n > 0 {
+		settings["worker.async"] = fmt.Sprintf("%d connections on %d threads, at most %d operations on the way on each connection",
+			s.open.Threads, n, s.handles.pipeline)
+	}
+	return settings
+}
+
 func (s *session) inspect() control.Inspected {
-	inspected := control.Inspected{Settings: s.store.Settings()}
+	inspected := control.Inspected{Settings: s.settings()}
 	if i, ok := s.store.(store.Inspector); ok {
 		inspection := i.Inspect()
 		inspected.Stats, inspected.Busy = inspection.Stats, inspection.Busy
@@ -334,11 +344,23 @@ func (s *session) run() (control.Ran, error) {
 	for i := range threads {
 		threads[i] = s.newThread(p, i)
 	}
-	start, ended := make(chan struct{}), make(chan struct{}, len(threads))
-	for _, t := range threads {
+	var runs []func()
+	var drivers []*driver
+	if s.handles.loops != nil {
+		drivers = s.laneDrivers(p, threads)
+		for _, d := range drivers {
+			runs = append(runs, d.run)
+		}
+	} else {
+		for _, t := range threads {
+			runs = append(runs, t.run)
+		}
+	}
+	start, ended := make(chan struct{}), make(chan struct{}, len(runs))
+	for _, run := range runs {
 		go func() {
 			<-start
-			t.run()
+			run()
 			ended <- struct{}{}
 		}()
 	}
@@ -362,7 +384,7 @@ func (s *session) run() (control.Ran, error) {
 		}
 	}()
 	close(start)
-	s.await(p, ended, len(threads), drift0)
+	s.await(p, ended, len(runs), drift0)
 	close(done)
 
 	end := startNS
@@ -372,6 +394,11 @@ func (s *session) run() (control.Ran, error) {
 	p.counters.SetEndNS(uint64(p.clock.OriginNS() + end))
 	p.counters.SetState(counters.Ended)
 	<-told // the store must not be asked any more once the reply is out
+	for _, d := range drivers {
+		if d.err != nil {
+			return control.Ran{}, fmt.Errorf("driving connections: %w", d.err)
+		}
+	}
 	runtime.ReadMemStats(&after)
 	measured := map[string]float64{
 		"alloc_bytes": float64(after.TotalAlloc - before.TotalAlloc),

@@ -174,6 +174,18 @@ func (t *thread) ends() int64 {
 	return end
 }
 
+// limit returns how many entries the thread does.
+func (t *thread) limit() uint64 {
+	limit := uint64(never)
+	if t.part.Limit != 0 {
+		limit = t.part.Limit
+	}
+	if t.observed != nil {
+		limit = min(limit, uint64(len(t.part.Entries))) // one lap: a second one would overwrite what the first observed
+	}
+	return limit
+}
+
 // waitForTurn waits until the thread may begin. It returns false if the phase ends before.
 func (t *thread) waitForTurn() bool {
 	if t.part.FromNS == 0 {
@@ -186,13 +198,7 @@ func (t *thread) waitForTurn() bool {
 func (t *thread) walk() {
 	entries, head, clock := t.part.Entries, t.head, t.clock
 	stop := t.phase.counters.StopWord()
-	limit, deadline := uint64(never), t.ends()
-	if t.part.Limit != 0 {
-		limit = t.part.Limit
-	}
-	if t.observed != nil {
-		limit = min(limit, uint64(len(entries))) // one lap: a second one would overwrite what the first observed
-	}
+	limit, deadline := t.limit(), t.ends()
 	open, keepsHandle := t.part.Due != nil, t.target.Handle != nil
 	sequence, lap, position := uint64(0), uint64(0), 0
 	last, ended := clock.NowNS(), t.startNS+int64(t.part.FromNS)
@@ -230,20 +236,8 @@ func (t *thread) walk() {
 			looked = true
 		}
 
-		service := uint64(max(now-last, 0)) // the counters of two processors may differ by some ns
-		slot.Service[histogram.Bucket(service)]++
-		if service > slot.ServiceMaxNS {
-			slot.ServiceMaxNS = service
-		}
-		if open {
-			t.countResponse(entry, now-due)
-		}
-		slot.Outcomes[outcome]++
-		if entry.IsRecorded() {
-			t.remember(last, now, sequence, position, outcome)
-		}
+		t.tally(slot, entry, outcome, last, now, due, sequence, position)
 		sequence += uint64(entriesDone)
-		head.NowNS = uint64(now - t.startNS)
 		head.Acknowledged = sequence
 
 		if now >= deadline || sequence >= limit || atomic.LoadUint64(stop) != 0 {
@@ -257,6 +251,23 @@ func (t *thread) walk() {
 			position, lap = 0, lap+1
 		}
 	}
+}
+
+// tally counts an operation that has ended, but for the word that acknowledges it.
+func (t *thread) tally(slot *counters.Slot, entry trace.Entry, outcome counters.Outcome, begin, end, due int64, sequence uint64, position int) {
+	service := uint64(max(end-begin, 0)) // the counters of two processors may differ by some ns
+	slot.Service[histogram.Bucket(service)]++
+	if service > slot.ServiceMaxNS {
+		slot.ServiceMaxNS = service
+	}
+	if t.part.Due != nil {
+		t.countResponse(entry, end-due)
+	}
+	slot.Outcomes[outcome]++
+	if entry.IsRecorded() {
+		t.remember(begin, end, sequence, position, outcome)
+	}
+	t.head.NowNS = uint64(end - t.startNS)
 }
 
 // spinBelow is how long a wait for a due time may be spun away: Go's sleep overshoots by about a
@@ -277,12 +288,17 @@ func (t *thread) waitUntil(due, ended, deadline int64, stop *uint64) int64 {
 	if !came {
 		return -1
 	}
-	late := uint64(max(now-max(due, ended), 0))
+	t.countLateness(now, max(due, ended))
+	return now
+}
+
+// countLateness counts an operation that begins now and could have begun at a moment before.
+func (t *thread) countLateness(now, could int64) {
+	late := uint64(max(now-could, 0))
 	t.head.LatenessMaxNS = max(t.head.LatenessMaxNS, late)
 	if word := counters.LatenessWord(late); word >= 0 {
 		t.head.Late[word]++
 	}
-	return now
 }
 
 // sleepUntil returns the time once a moment has come; came is false if the phase ends before.

@@ -4,6 +4,7 @@
 //	worker.go   the process: requests in, replies out
 //	session.go  the store that is open and the phases that were prepared
 //	thread.go   the measured loop
+//	lanes.go    the same for asynchronous handles: one OS thread drives many connections
 //	operate.go  one operation of each kind
 //	check.go    is a value that was read one that was written there?
 //	handles.go  one handle for all, one each, a pool, a new one each time

@@ -12,7 +12,6 @@ import (
 // connection speaks the text protocol.
 type connection struct {
 	wire.Connection
-	current []byte // the value that compare-and-swap compares, reused
 }
 
 func newConnection(endpoint string, timeout time.Duration) connection {
@@ -20,11 +19,16 @@ func newConnection(endpoint string, timeout time.Duration) connection {
 }
 
 // roundTrip sends the request and returns the first line of the answer, valid until the next read.
-// The server's own words for an error are an error.
 func (c *connection) roundTrip() ([]byte, error) {
 	if err := c.Send(); err != nil {
 		return nil, err
 	}
+	return c.readAnswer()
+}
+
+// readAnswer reads the first line of an answer, valid until the next read. The server's own words
+// for an error are an error.
+func (c *connection) readAnswer() ([]byte, error) {
 	line, err := c.ReadLine()
 	if err != nil {
 		return nil, err

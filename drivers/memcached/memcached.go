@@ -136,7 +136,7 @@ func (d *db) flush() error {
 }
 
 func (d *db) Handle() (store.Handle, error) {
-	h := &handle{newConnection(d.endpoint, d.timeout)}
+	h := &handle{connection: newConnection(d.endpoint, d.timeout)}
 	if err := h.Dial(context.Background()); err != nil {
 		return nil, err
 	}

@@ -28,6 +28,20 @@ func openAs(t *testing.T, endpoint string, given map[string]string, first bool) 
 	return drivertest.Open(t, driver, c)
 }
 
+// forms runs a test on a handle and on a lane of the asynchronous form.
+func forms(t *testing.T, test func(t *testing.T, open opener)) {
+	t.Run("handle", func(t *testing.T) { test(t, open) })
+	t.Run("lane", func(t *testing.T) {
+		test(t, func(t *testing.T, endpoint string, given map[string]string) (store.Store, store.Handle) {
+			t.Helper()
+			s, _ := open(t, endpoint, given)
+			return s, drivertest.Async(t, s)
+		})
+	})
+}
+
+type opener func(t *testing.T, endpoint string, given map[string]string) (store.Store, store.Handle)
+
 // servers runs a test against the stand-in and against the real server.
 func servers(t *testing.T, test func(t *testing.T, endpoint string)) {
 	t.Run("stand-in", func(t *testing.T) { test(t, drivertest.StartStandIn(t).Endpoint) })
@@ -42,7 +56,9 @@ func wantGet(t *testing.T, h store.Handle, key string, want []byte) {
 	}
 }
 
-func TestEveryOperation(t *testing.T) {
+func TestEveryOperation(t *testing.T) { forms(t, testEveryOperation) }
+
+func testEveryOperation(t *testing.T, open opener) {
 	servers(t, func(t *testing.T, endpoint string) {
 		_, h := open(t, endpoint, nil)
 		longest := memcached.Driver{}.Describe()
@@ -87,6 +103,10 @@ func TestEveryOperation(t *testing.T) {
 func second(_ []byte, err error) error { return err }
 
 func TestKeysThatTheProtocolCannotCarryAreNotSent(t *testing.T) {
+	forms(t, testKeysThatTheProtocolCannotCarryAreNotSent)
+}
+
+func testKeysThatTheProtocolCannotCarryAreNotSent(t *testing.T, open opener) {
 	s := drivertest.StartStandIn(t)
 	_, h := open(t, s.Endpoint, nil)
 	s.SetLie(func(request string, _ io.Writer) bool { t.Errorf("sent: %q", request); return false })
@@ -105,7 +125,9 @@ func TestKeysThatTheProtocolCannotCarryAreNotSent(t *testing.T) {
 
 // TestLies has a server that answers get with garbage: each must be an error, and the next
 // operation right again.
-func TestLies(t *testing.T) {
+func TestLies(t *testing.T) { forms(t, testLies) }
+
+func testLies(t *testing.T, open opener) {
 	s := drivertest.StartStandIn(t)
 	_, h := open(t, s.Endpoint, map[string]string{"operation_timeout": "2s"})
 	if err := h.Put([]byte("key"), []byte("right")); err != nil {
@@ -153,7 +175,9 @@ func TestLies(t *testing.T) {
 }
 
 // TestAnswersToWritesThatAreNone are errors too, and not acknowledgements.
-func TestAnswersToWritesThatAreNone(t *testing.T) {
+func TestAnswersToWritesThatAreNone(t *testing.T) { forms(t, testAnswersToWritesThatAreNone) }
+
+func testAnswersToWritesThatAreNone(t *testing.T, open opener) {
 	s := drivertest.StartStandIn(t)
 	_, h := open(t, s.Endpoint, nil)
 	for _, answer := range []string{"END\r\n", "STORE\r\n", "STORED \r\n", "EXISTS\r\n", "SERVER_ERROR object too large for cache\r\n", "ERROR\r\n"} {
@@ -170,7 +194,9 @@ func TestAnswersToWritesThatAreNone(t *testing.T) {
 
 // TestStall has a server that does not answer in time, and then answers late: the late answer must
 // not be taken for the next operation's.
-func TestStall(t *testing.T) {
+func TestStall(t *testing.T) { forms(t, testStall) }
+
+func testStall(t *testing.T, open opener) {
 	s := drivertest.StartStandIn(t)
 	_, h := open(t, s.Endpoint, map[string]string{"operation_timeout": "2s"})
 	for key, value := range map[string]string{"one": "1", "two": "2"} {
@@ -210,7 +236,9 @@ func TestStall(t *testing.T) {
 	}
 }
 
-func TestServerThatGoesAway(t *testing.T) {
+func TestServerThatGoesAway(t *testing.T) { forms(t, testServerThatGoesAway) }
+
+func testServerThatGoesAway(t *testing.T, open opener) {
 	s := drivertest.StartStandIn(t)
 	_, h := open(t, s.Endpoint, nil)
 	s.SetLie(func(_ string, w io.Writer) bool { _ = w.(io.Closer).Close(); return true })
@@ -223,7 +251,9 @@ func TestServerThatGoesAway(t *testing.T) {
 	}
 }
 
-func TestRealServerRefusesWhatIsTooLarge(t *testing.T) {
+func TestRealServerRefusesWhatIsTooLarge(t *testing.T) { forms(t, testRealServerRefusesWhatIsTooLarge) }
+
+func testRealServerRefusesWhatIsTooLarge(t *testing.T, open opener) {
 	_, h := open(t, startServer(t), nil)
 	if err := h.Put([]byte("large"), make([]byte, 1<<20+1)); err == nil {
 		t.Error("a value above 1 MiB was taken")

@@ -4,6 +4,7 @@ package nullstore
 
 import (
 	"context"
+	"time"
 
 	"assay/store"
 )
@@ -66,3 +67,23 @@ func (*handle) Query(_ int, _ []byte, _ int, visit func(key, record []byte) bool
 
 // Count counts one, for the same reason.
 func (*handle) Count(int, []byte) (uint64, error) { return 1, nil }
+
+// Loop ends each operation at the next Reap.
+func (*db) Loop(_, _ int) (store.Loop, error) { return &loop{}, nil }
+
+type loop struct{ submitted, ending []int }
+
+func (l *loop) Submit(lane int, _ *store.Request) { l.submitted = append(l.submitted, lane) }
+
+func (l *loop) Reap(wait time.Duration, ended store.Ended) error {
+	if len(l.submitted) == 0 {
+		time.Sleep(wait)
+	}
+	l.ending, l.submitted = l.submitted, l.ending[:0]
+	for _, lane := range l.ending {
+		ended(lane, empty, nil)
+	}
+	return nil
+}
+
+func (*loop) Close() error { return nil }

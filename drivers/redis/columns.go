@@ -40,6 +40,30 @@ func (c *columns) fits(record []byte) error {
 	return nil
 }
 
+// fitAll says if what a batch puts has these columns.
+func (c *columns) fitAll(writes []store.Write) error {
+	for i := range writes {
+		if len(c.names) > 0 && !writes[i].Delete {
+			if err := c.fits(writes[i].Value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// appendWrites appends a batch's commands, and to deletes which of them are.
+func (c *columns) appendWrites(r []byte, deletes []bool, writes []store.Write) ([]byte, []bool) {
+	for i := range writes {
+		if deletes = append(deletes, writes[i].Delete); writes[i].Delete {
+			r = appendDelete(r, writes[i].Key)
+		} else {
+			r = c.appendPut(r, writes[i].Key, writes[i].Value)
+		}
+	}
+	return r, deletes
+}
+
 // appendPut appends the command that stores a value. Its reply is read by readPut.
 func (c *columns) appendPut(r, key, value []byte) []byte {
 	if len(c.names) == 0 {
@@ -101,7 +125,7 @@ func (c *columns) readGet(from connection, into []byte) ([]byte, error) {
 			continue
 		}
 		if err != nil {
-			return nil, errors.Join(err, from.Close()) // the rest of the array is still to come
+			return nil, from.endAfter(err) // the rest of the array is still to come
 		}
 		length := len(record) - at - 2
 		if length > store.ColumnBytesMax {

@@ -144,9 +144,7 @@ func TestCountsAreTheServers(t *testing.T) {
 			var lock sync.Mutex
 			var all sync.WaitGroup
 			for thread := range threads {
-				h, err := opened.Handle()
-				must(t, err)
-				t.Cleanup(func() { must(t, h.Close()) })
+				h := another(t, opened, client)
 				all.Go(func() {
 					for n := range each {
 						i := (thread + n) % records

@@ -219,7 +219,7 @@ func (d *db) Handle() (store.Handle, error) {
 	if d.client == goRedis {
 		return newLibraryHandle(d)
 	}
-	h := &leanHandle{connection: newConnection(d.endpoint, d.timeout, d.login), columns: newColumns(d.columns)}
+	h := &leanHandle{leanClient: d.newClient()}
 	if err := h.Dial(context.Background()); err != nil {
 		return nil, err
 	}

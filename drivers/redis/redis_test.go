@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,16 +16,40 @@ import (
 )
 
 var (
-	clients = []string{"lean", "go-redis"}
+	clients = []string{"lean", "go-redis", asynchronous}
 	classes = []store.Durability{store.D0, store.D1, store.D2, store.D3}
 )
 
+// asynchronous is the lean client where its handles are lanes.
+const asynchronous = "asynchronous"
+
 func open(t *testing.T, endpoint string, class store.Durability, given map[string]string) (store.Store, store.Handle) {
 	t.Helper()
+	isAsync := given["client"] == asynchronous
+	if isAsync {
+		given = maps.Clone(given)
+		given["client"] = "lean"
+	}
 	driver := redis.Driver{}
 	c := drivertest.Config(t, driver.Describe(), class, given)
 	c.Endpoints, c.First = []string{endpoint}, true
-	return drivertest.Open(t, driver, c)
+	s, h := drivertest.Open(t, driver, c)
+	if isAsync {
+		h = drivertest.Async(t, s)
+	}
+	return s, h
+}
+
+// another returns one more handle of a store that was opened for a client.
+func another(t *testing.T, s store.Store, client string) store.Handle {
+	t.Helper()
+	if client == asynchronous {
+		return drivertest.Async(t, s)
+	}
+	h, err := s.Handle()
+	must(t, err)
+	t.Cleanup(func() { must(t, h.Close()) })
+	return h
 }
 
 func startServer(t *testing.T, class store.Durability) (endpoint string) {
@@ -112,9 +137,7 @@ func TestATransactionThatMetAnotherIsAConflict(t *testing.T) {
 		const threads, each = 4, 50
 		swapped := make(chan int)
 		for range threads {
-			h, err := s.Handle()
-			must(t, err)
-			t.Cleanup(func() { must(t, h.Close()) })
+			h := another(t, s, client)
 			go func() {
 				done := 0
 				for done < each {
@@ -154,9 +177,7 @@ func TestRecordsAreHashes(t *testing.T) {
 			t.Errorf("an index: %v", err)
 		}
 		must(t, definer.Define(columns, nil))
-		h, err := s.Handle()
-		must(t, err)
-		defer func() { must(t, h.Close()) }()
+		h := another(t, s, client)
 		record := func(name, n, blob string) (r []byte) {
 			for _, column := range []string{name, n, blob} {
 				r = store.AppendColumn(r, []byte(column))
@@ -249,7 +270,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestTellsTheRealServersSettingsAndStatistics(t *testing.T) {
-	for _, client := range clients {
+	for _, client := range []string{"lean", "go-redis"} {
 		s, h := open(t, startServer(t, store.D3), store.D3, map[string]string{"client": client})
 		must(t, h.Put([]byte("key"), []byte("value")))
 		got := s.Settings()
@@ -315,9 +336,7 @@ func TestOneConnectionEach(t *testing.T) {
 			operate(t, h, []byte("1"), []byte("2"))
 			before := received()
 			for range 5 {
-				h, err := s.Handle()
-				must(t, err)
-				defer func() { must(t, h.Close()) }()
+				h := another(t, s, client)
 				operate(t, h, []byte("1"), []byte("2"))
 			}
 			if opened := received() - before; opened != 5 {

@@ -50,8 +50,9 @@ type History struct {
 }
 
 // NewHistory reads what a phase recorded. c are the counters of the same phase, which has ended or
-// whose worker is dead.
-func NewHistory(number int, keys []uint64, t *trace.File, h *counters.History, c *counters.File) *History {
+// whose worker is dead. Each thread had up to pipeline operations on the way at once: where it is
+// not 1, one that is not recorded may have begun before the last one that is has ended.
+func NewHistory(number int, keys []uint64, t *trace.File, h *counters.History, c *counters.File, pipeline int) *History {
 	history := &History{Number: number, Keys: keys, UntilNS: make([]int64, len(t.Threads))}
 	for i := range t.Threads {
 		records, dropped := h.Records(i)
@@ -62,15 +63,20 @@ func NewHistory(number int, keys []uint64, t *trace.File, h *counters.History, c
 			}
 		}
 		head := c.Thread(i)
+		whole := dropped == 0 && head.Attempted == head.Acknowledged && head.State == counters.Ended
 		switch {
+		case whole:
+			history.UntilNS[i] = math.MaxInt64
+		case pipeline > 1 && len(records) > 0: // a thread's operations begin in their order
+			history.UntilNS[i] = int64(records[len(records)-1].BeginNS)
+		case pipeline > 1:
+			history.UntilNS[i] = 0
 		case dropped > 0 && len(records) > 0:
 			history.UntilNS[i] = int64(records[len(records)-1].EndNS)
 		case dropped > 0:
 			history.UntilNS[i] = 0
-		case head.Attempted != head.Acknowledged || head.State != counters.Ended:
-			history.UntilNS[i] = int64(head.NowNS)
 		default:
-			history.UntilNS[i] = math.MaxInt64
+			history.UntilNS[i] = int64(head.NowNS)
 		}
 	}
 	return history

@@ -57,6 +57,7 @@ type Open struct {
 	Options      map[string]string `json:"options,omitempty"`
 	Handles      string            `json:"handles"`
 	PoolHandles  int               `json:"pool_handles,omitempty"`
+	Pipeline     int               `json:"pipeline,omitempty"` // operations on the way at once on each asynchronous handle
 	Threads      int               `json:"threads"`
 }
 
@@ -78,6 +79,7 @@ const (
 	HandlesPerThread    = "per_thread"
 	HandlesPool         = "pool"
 	HandlesPerOperation = "per_operation"
+	HandlesAsync        = "async" // one a thread of the trace; one OS thread drives many
 )
 
 // Prepare asks for a phase: files are mapped, handles opened, threads made ready.

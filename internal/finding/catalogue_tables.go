@@ -17,9 +17,10 @@ var _ = register(
 	Entry{Code: "condition-records", Example: Params{"records": 10000, "bytes": "1,449 B"}, Says: `{{plural .records "record" ""}} of {{.bytes}}`},
 	Entry{Code: "condition-empty", Example: Params{"bytes": "1,449 B"}, Says: `records of {{.bytes}}, none at first`},
 	Entry{Code: "condition-threads", Example: Params{"threads": 8}, Says: `{{plural .threads "thread" ""}}`},
-	Entry{Code: "condition-handles", Example: Params{"handles": "shared", "pool": 0},
+	Entry{Code: "condition-handles", Example: Params{"handles": "shared", "pool": 0, "pipeline": 0},
 		Says: `{{if eq .handles "shared"}}one shared handle{{else if eq .handles "per_thread"}}a handle per thread` +
-			`{{else if eq .handles "pool"}}a pool of {{plural .pool "handle" ""}}{{else if eq .handles "per_operation"}}a new handle per operation{{else}}handles: {{.handles}}{{end}}`},
+			`{{else if eq .handles "pool"}}a pool of {{plural .pool "handle" ""}}{{else if eq .handles "per_operation"}}a new handle per operation` +
+			`{{else if eq .handles "async"}}asynchronous handles{{if .pipeline}}, {{.pipeline}} operations on the way on each{{end}}{{else}}handles: {{.handles}}{{end}}`},
 	Entry{Code: "condition-memory", Example: Params{"bytes": 200 << 20}, Says: `memory limit {{limit .bytes}}`},
 	Entry{Code: "condition-quota", Example: Params{"bytes": 20 << 30, "mount": false},
 		Says: `disk quota {{limit .bytes}}{{if .mount}}, a file system of its own{{end}}`},

@@ -83,6 +83,7 @@ type Phase struct {
 	Load       bool          `json:"load,omitempty"`
 	Open       bool          `json:"open_load,omitempty"`
 	Threads    int           `json:"threads"`
+	Pipeline   int           `json:"pipeline,omitempty"` // operations that each thread had on the way at once at most; 0: 1
 	Batch      int           `json:"batch,omitempty"`
 	EndedBy    Ending        `json:"ended_by,omitempty"` // "": not known
 	ElapsedNS  int64         `json:"elapsed_ns"`         // first operation's start to last one's end, on the worker's clock

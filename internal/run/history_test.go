@@ -75,7 +75,7 @@ func TestHistoryOfAPhase(t *testing.T) {
 	head, _ := history.Thread(1)
 	head.Dropped = 9
 	counted.Thread(2).Attempted, counted.Thread(2).NowNS = 1, 77
-	h := audit.NewHistory(4, []uint64{7}, f, history, counted)
+	h := audit.NewHistory(4, []uint64{7}, f, history, counted, 1)
 	if len(h.Events) != 12 || h.Dropped != 9 {
 		t.Fatalf("%d events, %d dropped", len(h.Events), h.Dropped)
 	}

@@ -40,7 +40,7 @@ func (t *trial) phase(ctx context.Context, p *spec.Phase, position int) error {
 	keys := t.recordKeys(p, file, number)
 	result := record.Phase{
 		Name: p.Name, Number: number, Measured: !p.Load && !p.Unmeasured, Load: p.Load, Open: p.Rate > 0,
-		Threads: len(file.Threads), Batch: batchOf(file), SampleNS: int64(t.samplePeriod(p)),
+		Threads: len(file.Threads), Pipeline: t.cell.Pipeline, Batch: batchOf(file), SampleNS: int64(t.samplePeriod(p)),
 	}
 	t.run.view.PhaseStarted(p.Name)
 	if result.Cold, err = t.chill(&result); err != nil {
@@ -164,7 +164,7 @@ func (t *trial) samplePeriod(p *spec.Phase) time.Duration {
 func (t *trial) remember(p *spec.Phase, file *trace.File, number int, w *watched, keys []uint64) {
 	past := audit.NewPhase(number, file, p.Load, w.files.counters)
 	if w.files.history != nil {
-		past.History = audit.NewHistory(number, keys, file, w.files.history, w.files.counters)
+		past.History = audit.NewHistory(number, keys, file, w.files.history, w.files.counters, t.cell.Pipeline)
 		if t.store.Description.Kind != store.None { // which keeps nothing: no order explains its answers
 			w.result.History = historyOf(past.History, t.store.Description.Eventual)
 		}

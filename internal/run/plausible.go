@@ -61,7 +61,7 @@ func plausible(p *record.Phase) (problems []finding.Message) {
 	idle := p.Threads * int(heldNS(p, runtime.NumCPU()))
 	code := finding.MarkTimeOver
 	switch {
-	case served > bucketError*had:
+	case served > bucketError*had*float64(max(p.Pipeline, 1)):
 	// In open load threads wait for due times. With more threads than processors, some have not
 	// begun while others are done, and where work is counted, some are done before others.
 	case p.Open || p.EndedBy != record.EndedDuration || p.Threads > runtime.NumCPU() || operations < operationsMin:

@@ -141,10 +141,12 @@ var workerChecks = map[string]judged{
 	"a %s of at most %d records":                                               {mistake: queried("{column: a, limit: 0}"), says: "a query finds 1 to"},
 	"a query of records that do not tell their index: they need a proof, or a column whose number leads back to it": {
 		mistake: "stores: [sqlite]\n" + columns + phases(loading, "{name: q, mix: {query: 1}, query: {column: a}, for: 1s}"), says: "no column identifies the record"},
-	"a pool needs pool_handles of at least 1, got %d": {mistake: "handles: pool(0)", says: "expected the size of the pool"},
-	"unknown way to share handles %q":                 {mistake: "handles: sharde", says: "unknown handles"},
-	"a handle of %s can't be shared by %d threads":    {mistake: "stores: [{driver: memcached, endpoints: [a:1]}]\ndurability: D0\nkeys: {format: decimal}\nhandles: shared\nthreads: 2", says: "can't share one handle"},
-	"%s has at most %d handles, this needs %d":        {mistake: "stores: [{driver: memcached, endpoints: [a:1]}]\ndurability: D0\nkeys: {format: decimal}\nthreads: 200", says: "can't open 200 handles"},
+	"a pool needs pool_handles of at least 1, got %d":            {mistake: "handles: pool(0)", says: "expected the size of the pool"},
+	"asynchronous handles need a pipeline of at least 1, got %d": {mistake: "handles: async(0)", says: "expected 1 to 1024 operations"},
+	"%s has no asynchronous handles":                             {mistake: "stores: [bbolt]\nhandles: async", says: "has no asynchronous handles"},
+	"unknown way to share handles %q":                            {mistake: "handles: sharde", says: "unknown handles"},
+	"a handle of %s can't be shared by %d threads":               {mistake: "stores: [{driver: memcached, endpoints: [a:1]}]\ndurability: D0\nkeys: {format: decimal}\nhandles: shared\nthreads: 2", says: "can't share one handle"},
+	"%s has at most %d handles, this needs %d":                   {mistake: "stores: [{driver: memcached, endpoints: [a:1]}]\ndurability: D0\nkeys: {format: decimal}\nthreads: 200", says: "can't open 200 handles"},
 }
 
 func manyPhases() string {

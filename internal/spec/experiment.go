@@ -115,8 +115,9 @@ type Cell struct {
 	Records     uint64           `json:"records"`
 	ValueBytes  int              `json:"value_bytes"` // the mean length, where sizes are mixed
 	Threads     int              `json:"threads"`
-	Handles     string           `json:"handles"`                // shared, per_thread, pool, per_operation
+	Handles     string           `json:"handles"`                // shared, per_thread, pool, per_operation, async
 	PoolHandles int              `json:"pool_handles,omitempty"` // for pool
+	Pipeline    int              `json:"pipeline,omitempty"`     // for async: operations on the way on each connection
 	MemoryLimit int64            `json:"memory_limit_bytes,omitempty"`
 	DiskQuota   int64            `json:"disk_quota_bytes,omitempty"` // phases that write end when the data directory has reached it
 }

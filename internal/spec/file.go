@@ -14,7 +14,7 @@ type File struct {
 	Keys        KeysFile                   `yaml:"keys" jsonschema_description:"What keys look like."`
 	Values      ValuesFile                 `yaml:"values" jsonschema_description:"What values look like."`
 	Threads     OneOrMany[Count]           `yaml:"threads" jsonschema_description:"Threads that do operations. Default: 1."`
-	Handles     OneOrMany[HandlesForm]     `yaml:"handles" jsonschema_description:"How threads share handles: shared, per_thread, pool(N) or per_operation. Default: per_thread."`
+	Handles     OneOrMany[HandlesForm]     `yaml:"handles" jsonschema_description:"How threads share handles: shared, per_thread, pool(N), per_operation, or async(N): one each, many driven by one OS thread, N operations on the way on each. Default: per_thread."`
 	Durability  OneOrMany[DurabilityForm]  `yaml:"durability" jsonschema_description:"Durability classes: D0, D1, D2(WINDOW), D3, D4. Default: D1."`
 	MemoryLimit OneOrMany[MemoryLimitForm] `yaml:"memory_limit" jsonschema_description:"Memory of a trial, page cache included: none, or bytes such as 512MiB. Default: none."`
 	DiskQuota   OneOrMany[DiskQuotaForm]   `yaml:"disk_quota" jsonschema_description:"Disk of a trial: none, or bytes such as 2GiB. A phase that writes ends when the data directory has reached it. Default: none."`

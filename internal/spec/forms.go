@@ -239,10 +239,12 @@ func (q *DiskQuotaForm) fromNode(n *node, path string) *Error {
 	return nil
 }
 
-// HandlesForm is how threads share handles; pool(8) is a pool of 8.
+// HandlesForm is how threads share handles; pool(8) is a pool of 8, and async(16) has at most 16
+// operations on the way on each handle.
 type HandlesForm struct {
-	Sharing string
-	Pool    int
+	Sharing  string
+	Pool     int
+	Pipeline int // of async
 }
 
 // The ways to share handles, as they stand in Cell.Handles.
@@ -251,10 +253,15 @@ const (
 	PerThread    = "per_thread"
 	Pool         = "pool"
 	PerOperation = "per_operation"
+	Async        = "async"
 )
 
+// pipelineMax bounds what is on the way on one connection: beyond it a server's buffers are
+// measured.
+const pipelineMax = 1024
+
 func (h *HandlesForm) fromNode(n *node, path string) *Error {
-	names := []string{Shared, PerThread, Pool + "(N)", PerOperation}
+	names := []string{Shared, PerThread, Pool + "(N)", PerOperation, Async, Async + "(N)"}
 	if n.kind != scalar {
 		return n.expected(path, "one of "+strings.Join(names, ", "))
 	}
@@ -269,6 +276,19 @@ func (h *HandlesForm) fromNode(n *node, path string) *Error {
 			return nil
 		}
 	}
+	if n.text == Async {
+		h.Sharing, h.Pipeline = Async, 1
+		return nil
+	}
+	if inside, ok := argument(n.text, Async); ok {
+		if pipeline, err := strconv.Atoi(inside); err == nil && pipeline >= 1 && pipeline <= pipelineMax {
+			h.Sharing, h.Pipeline = Async, pipeline
+			return nil
+		}
+	}
+	if strings.HasPrefix(n.text, Async+"(") {
+		return n.at.fail(path, "expected 1 to %d operations on the way on each connection, such as async(16), got %q", pipelineMax, n.text)
+	}
 	if n.text == Pool || strings.HasPrefix(n.text, Pool+"(") {
 		return n.at.fail(path, "expected the size of the pool, such as pool(8), got %q", n.text)
 	}
@@ -277,8 +297,8 @@ func (h *HandlesForm) fromNode(n *node, path string) *Error {
 }
 
 func (h HandlesForm) String() string {
-	if h.Sharing == Pool {
-		return fmt.Sprintf("pool(%d)", h.Pool)
+	if n := h.Pool + h.Pipeline; h.Sharing == Pool || n > 1 { // only one of them is above 0
+		return fmt.Sprintf("%s(%d)", h.Sharing, n)
 	}
 	return h.Sharing
 }

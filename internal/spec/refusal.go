@@ -89,6 +89,17 @@ func (e *Experiment) refuseHandles(s Store, cell Cell) *Refusal {
 		if handles = 1; threads > 1 && !d.HandlesShareable {
 			return &Refusal{"handles", fmt.Sprintf("%s can't share one handle between %d threads: its handles are for one thread each", s.Name, threads)}
 		}
+	case Async:
+		if handles = threads; !d.Abilities.Async {
+			return &Refusal{"handles", fmt.Sprintf("%s has no asynchronous handles: set handles: per_thread", s.Name)}
+		}
+		for _, p := range e.Phases {
+			for _, o := range []trace.Operation{trace.Scan, trace.Query, trace.Count} {
+				if p.Mix[o.String()] > 0 && !p.Optional {
+					return &Refusal{"handles", fmt.Sprintf("asynchronous handles have no %s (phase %s): set handles: per_thread", o, p.Name)}
+				}
+			}
+		}
 	case PerThread, PerOperation:
 		handles = threads
 	case Pool:

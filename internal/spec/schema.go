@@ -213,7 +213,7 @@ func (DiskQuotaForm) JSONSchema() *jsonschema.Schema {
 }
 func (HandlesForm) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
-		enumOf([]string{Shared, PerThread, PerOperation}), {Type: "string", Pattern: `^pool\([1-9][0-9]*\)$`},
+		enumOf([]string{Shared, PerThread, PerOperation, Async}), {Type: "string", Pattern: `^(pool|async)\([1-9][0-9]*\)$`},
 	}}
 }
 func (DurabilityForm) JSONSchema() *jsonschema.Schema {

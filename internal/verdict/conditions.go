@@ -80,7 +80,11 @@ func conditions(e *spec.Experiment, c spec.Cell, p spec.Phase) (all []finding.Me
 		add("condition-records", "records", c.Records, "bytes", valueLength(&e.Values, c.ValueBytes))
 	}
 	add("condition-threads", "threads", cmp.Or(p.Threads, c.Threads))
-	add("condition-handles", "handles", c.Handles, "pool", c.PoolHandles)
+	pipeline := c.Pipeline
+	if pipeline == 1 {
+		pipeline = 0 // as it is everywhere else
+	}
+	add("condition-handles", "handles", c.Handles, "pool", c.PoolHandles, "pipeline", pipeline)
 	if c.MemoryLimit > 0 {
 		add("condition-memory", "bytes", c.MemoryLimit)
 	}

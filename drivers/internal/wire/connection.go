@@ -1,6 +1,9 @@
-// Package wire is the lean client's side of a text protocol over TCP: one connection with one
-// request on its way at a time, one buffer for what is sent, one for what is read, and no
-// allocation in the steady path. Drivers of servers put their protocol on it.
+// Package wire is the lean client's side of a text protocol over TCP: one buffer for what is sent,
+// one for what is read, and no allocation in the steady path. Drivers of servers put their protocol
+// on it.
+//
+//	connection.go  one connection, with one request on its way at a time, which its caller waits for
+//	loop.go        many connections that one thread drives through epoll(7)
 package wire
 
 import (
@@ -30,10 +33,26 @@ type Connection struct {
 	// Request is what [Connection.Send] sends. It is reused: build it on Request[:0].
 	Request []byte
 
-	socket     net.Conn // nil: given up
-	answer     []byte   // what was read of the socket
-	start, end int      // answer[start:end] is not consumed yet
+	socket     socket // nil: given up
+	answer     []byte // what was read of the socket
+	start, end int    // answer[start:end] is not consumed yet
+	looped     bool   // a [Loop] reads the socket: what is not in answer has not come yet
+	wanted     int    // of a looped one: reading goes no further until answer has so many bytes from start on
 }
+
+// socket is what a connection needs of a [net.Conn].
+type socket interface {
+	io.ReadWriteCloser
+	SetDeadline(time.Time) error
+}
+
+// errNotHere says that the rest of an answer has not come yet: the loop reads the answer again from
+// its beginning once it has.
+var errNotHere = errors.New("the rest of the answer is not here yet")
+
+// NotHere reports whether an error says no more than that the rest of an answer has not come yet.
+// It never does outside of a [Loop].
+func NotHere(err error) bool { return err == errNotHere } //nolint:errorlint // it is never wrapped
 
 // lineBytesMax is more than any line of the protocols that is asked for.
 const lineBytesMax = 8 << 10
@@ -61,8 +80,8 @@ func (c *Connection) Dial(ctx context.Context) error {
 }
 
 // Use speaks over a connection that is there already.
-func (c *Connection) Use(socket net.Conn) {
-	c.socket, c.start, c.end = socket, 0, 0
+func (c *Connection) Use(over socket) {
+	c.socket, c.start, c.end = over, 0, 0
 	if c.answer == nil {
 		c.answer = make([]byte, 16<<10)
 	}
@@ -176,6 +195,9 @@ func (c *Connection) ReadLine() ([]byte, error) {
 
 // fill reads more of the socket behind what is there already.
 func (c *Connection) fill() error {
+	if c.looped {
+		return errNotHere
+	}
 	if c.start > 0 {
 		copy(c.answer, c.answer[c.start:c.end])
 		c.start, c.end = 0, c.end-c.start
@@ -193,6 +215,10 @@ func (c *Connection) fill() error {
 
 // ReadValue appends length bytes to into, and consumes the line end after them.
 func (c *Connection) ReadValue(into []byte, length int) ([]byte, error) {
+	if c.looped && c.end-c.start < length+2 {
+		c.wanted = c.start + length + 2
+		return nil, errNotHere
+	}
 	for length > 0 {
 		if c.start == c.end {
 			// The rest of a long value goes where it belongs, without a stop in between.

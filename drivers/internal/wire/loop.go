@@ -1,0 +1,504 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"assay/store"
+)
+
+// Speaker is one lane's side of a protocol: it adds requests to its connection's Request and reads
+// their answers, in order, by the connection's own ReadLine and ReadValue.
+type Speaker interface {
+	// Link returns the lane's connection.
+	Link() *Connection
+	// Ask appends a request and keeps what its answer is read by. After an error nothing was.
+	Ask(r *store.Request) error
+	// Answer reads the answer to the oldest request that has none. An error for which [NotHere] holds
+	// says that it has not come whole: Answer must not have changed anything but the place in the
+	// stream, and is called again. more: it has appended another request, the rest of the operation.
+	Answer() (value []byte, more bool, err error)
+	// Forget drops the requests that have no answer: their connection is gone.
+	Forget()
+}
+
+// Loop is a [store.Loop] of TCP connections: one thread reads and writes them all, without blocking,
+// and waits for them by epoll(7). After a failure that leaves the place in a stream unknown the
+// lane's connection is given up, as that of a handle is: what was on its way fails with the cause,
+// and the next operation connects anew, in a goroutine of its own, since that may take long.
+type Loop struct {
+	lanes   []lane
+	timeout time.Duration
+	epoll   int
+	wake    int // eventfd(2) that says that a connection was made, or could not be
+	events  []unix.EpollEvent
+	base    time.Time
+	now     time.Duration // since base, at the last look
+	swept   time.Duration
+	dirty   []int // lanes with something to be sent
+	dialled chan dialled
+	dialing int
+}
+
+// lane is a connection with its operations that have not ended, oldest first, in a ring.
+type lane struct {
+	speaker  Speaker
+	link     *Connection
+	ring     []pending
+	first, n int
+	unsent   int // of n: submitted since the last write
+	sent     int // bytes of the request that the kernel took, where it did not take all
+	dirty    bool
+	dialing  bool
+}
+
+// pending is an operation that has not ended.
+type pending struct {
+	since time.Duration // when it was sent, to a turn of the loop
+	err   error         // it was refused before it was sent
+}
+
+type dialled struct {
+	lane   int
+	socket descriptor
+	err    error
+}
+
+// answerBytes is a lane's buffer at first. It grows where an answer needs it.
+const answerBytes = 4 << 10
+
+// NewLoop connects each speaker. At most pipeline operations are on each one's way.
+func NewLoop(speakers []Speaker, pipeline int) (l *Loop, err error) {
+	l = &Loop{lanes: make([]lane, len(speakers)), epoll: -1, wake: -1, base: time.Now(),
+		events: make([]unix.EpollEvent, min(len(speakers)+1, 256)), dialled: make(chan dialled, len(speakers))}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.Close())
+		}
+	}()
+	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return l, fmt.Errorf("epoll_create1: %w", err)
+	}
+	if l.wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		return l, fmt.Errorf("eventfd: %w", err)
+	}
+	if err := l.watch(unix.EPOLL_CTL_ADD, l.wake, unix.EPOLLIN, -1); err != nil {
+		return l, err
+	}
+	for i, speaker := range speakers {
+		one := &l.lanes[i]
+		one.speaker, one.link, one.ring = speaker, speaker.Link(), make([]pending, pipeline)
+		one.link.looped, one.link.answer = true, make([]byte, answerBytes)
+		l.timeout = one.link.Timeout
+		socket, err := one.link.dialAside()
+		if err != nil {
+			return l, err
+		}
+		if err := l.join(i, socket); err != nil {
+			return l, err
+		}
+	}
+	return l, nil
+}
+
+// watch sets for which events of a descriptor epoll tells of a lane; −1 is wake.
+func (l *Loop) watch(change, descriptor int, events uint32, lane int) error {
+	if err := unix.EpollCtl(l.epoll, change, descriptor, &unix.EpollEvent{Events: events, Fd: int32(lane)}); err != nil {
+		return fmt.Errorf("epoll_ctl: %w", err)
+	}
+	return nil
+}
+
+// dialAside makes a connection as c's are made, greeting included, and does not use it yet.
+func (c *Connection) dialAside() (descriptor, error) {
+	aside := Connection{Server: c.Server, Endpoint: c.Endpoint, Timeout: c.Timeout, Greet: c.Greet}
+	if err := aside.Dial(context.Background()); err != nil {
+		return -1, err
+	}
+	if aside.start != aside.end {
+		return -1, aside.GiveUp("connect", errTooMuch)
+	}
+	socket, err := take(aside.socket.(*net.TCPConn))
+	if err != nil {
+		return -1, c.failure("connect", err)
+	}
+	return socket, nil
+}
+
+// take returns the socket of a connection without Go's poller, which is not to know of it.
+func take(c *net.TCPConn) (socket descriptor, err error) {
+	defer func() { err = errors.Join(err, c.Close()) }()
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return -1, err
+	}
+	var duplicate int
+	var failed error
+	if err := raw.Control(func(fd uintptr) {
+		duplicate, failed = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0)
+	}); err != nil || failed != nil {
+		return -1, errors.Join(err, failed)
+	}
+	return descriptor(duplicate), nil
+}
+
+// join makes a connection the lane's.
+func (l *Loop) join(i int, socket descriptor) error {
+	one := &l.lanes[i]
+	one.link.Use(socket)
+	one.sent = 0
+	return l.watch(unix.EPOLL_CTL_ADD, int(socket), unix.EPOLLIN, i)
+}
+
+// Submit is of [store.Loop].
+func (l *Loop) Submit(i int, r *store.Request) {
+	one := &l.lanes[i]
+	at := one.first + one.n
+	if at >= len(one.ring) {
+		at -= len(one.ring)
+	}
+	one.ring[at] = pending{err: one.speaker.Ask(r)}
+	one.n++
+	one.unsent++
+	l.soil(i, one)
+}
+
+// soil notes that a lane has something to be sent, or to be told.
+func (l *Loop) soil(i int, one *lane) {
+	if !one.dirty {
+		one.dirty = true
+		l.dirty = append(l.dirty, i)
+	}
+}
+
+// pop takes the oldest operation.
+func (one *lane) pop() pending {
+	p := one.ring[one.first]
+	if one.first++; one.first == len(one.ring) {
+		one.first = 0
+	}
+	one.n--
+	return p
+}
+
+// Reap is of [store.Loop].
+func (l *Loop) Reap(wait time.Duration, ended store.Ended) error {
+	l.now = time.Since(l.base)
+	for k := 0; k < len(l.dirty); k++ { // flush may add lanes
+		i := l.dirty[k]
+		if one := &l.lanes[i]; one.dirty {
+			if told, err := l.flush(i, one, ended); err != nil {
+				return err
+			} else if told {
+				wait = 0
+			}
+		}
+	}
+	l.dirty = l.dirty[:0]
+	n, err := l.poll(min(wait, l.sweepEvery()))
+	if err != nil {
+		return err
+	}
+	l.now = time.Since(l.base)
+	for _, event := range l.events[:n] {
+		if err := l.serve(int(event.Fd), event.Events, ended); err != nil {
+			return err
+		}
+	}
+	if l.now-l.swept >= l.sweepEvery() {
+		l.swept = l.now
+		l.sweep(ended)
+	}
+	return nil
+}
+
+// poll waits for events. Answers mostly come within a millisecond: so long the scheduler is not told
+// that the thread waits, for it would watch it closely and take its processor away, which costs more
+// than a request. Whatever stops the world waits so long, too.
+func (l *Loop) poll(wait time.Duration) (n int, err error) {
+	unseen := 0
+	if wait >= time.Millisecond {
+		unseen = 1
+	}
+	got, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.epoll), uintptr(unsafe.Pointer(&l.events[0])),
+		uintptr(len(l.events)), uintptr(unseen), 0, 0)
+	if errno == 0 && got == 0 && wait > time.Millisecond {
+		n, err = unix.EpollWait(l.epoll, l.events, int(wait/time.Millisecond)-1)
+	} else if n = int(got); errno != 0 {
+		n, err = 0, errno
+	}
+	if errors.Is(err, unix.EINTR) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("epoll_wait: %w", err)
+	}
+	return n, nil
+}
+
+func (l *Loop) serve(i int, events uint32, ended store.Ended) error {
+	if i < 0 {
+		return l.connected()
+	}
+	one := &l.lanes[i]
+	if one.link.socket == nil {
+		return nil // given up in this turn
+	}
+	if events&unix.EPOLLOUT != 0 {
+		if err := l.watch(unix.EPOLL_CTL_MOD, int(one.link.socket.(descriptor)), unix.EPOLLIN, i); err != nil {
+			return err
+		}
+		l.soil(i, one)
+	}
+	if events&^unix.EPOLLOUT != 0 {
+		l.read(i, one, ended)
+	}
+	if one.dirty {
+		_, err := l.flush(i, one, ended)
+		return err
+	}
+	return nil
+}
+
+var (
+	errTooMuch = errors.New("the server had sent more than was asked for")
+	errClosed  = errors.New("the server closed the connection")
+)
+
+// read reads once what is there, and ends the operations whose answers it completes.
+func (l *Loop) read(i int, one *lane, ended store.Ended) {
+	c := one.link
+	c.makeRoom()
+	n, errno := c.socket.(descriptor).read(c.answer[c.end:])
+	switch {
+	case errno == unix.EAGAIN || errno == unix.EINTR:
+		return
+	case errno != 0:
+		l.fail(one, i, c.GiveUp("read answer", errno), ended)
+		return
+	case n == 0:
+		l.fail(one, i, c.GiveUp("read answer", errClosed), ended)
+		return
+	}
+	if c.end += n; c.end < c.wanted {
+		return
+	}
+	l.settle(i, one, ended)
+}
+
+// settle ends the operations whose answers are here.
+func (l *Loop) settle(i int, one *lane, ended store.Ended) {
+	c := one.link
+	for one.n > 0 {
+		if err := one.ring[one.first].err; err != nil {
+			one.forgetUnsent()
+			one.pop()
+			ended(i, nil, err)
+			continue
+		}
+		if c.start == c.end || c.socket == nil {
+			return
+		}
+		at := c.start
+		c.wanted = 0
+		value, more, err := one.speaker.Answer()
+		switch {
+		case NotHere(err):
+			c.start = at
+			return
+		case c.socket == nil:
+			l.fail(one, i, err, ended)
+			return
+		case more:
+			one.unsent++
+			l.soil(i, one)
+			return
+		}
+		one.pop()
+		ended(i, value, err)
+	}
+}
+
+// forgetUnsent keeps unsent right where the oldest operation ends without having been sent.
+func (one *lane) forgetUnsent() {
+	if one.unsent == one.n {
+		one.unsent--
+	}
+}
+
+// fail ends all operations on a lane's way, whose connection was given up. What ended submits stands
+// behind them, for the next connection.
+func (l *Loop) fail(one *lane, i int, err error, ended store.Ended) {
+	one.speaker.Forget()
+	one.link.Request, one.sent, one.unsent = one.link.Request[:0], 0, 0
+	for range one.n {
+		p := one.pop()
+		if p.err == nil {
+			p.err = err
+		}
+		ended(i, nil, p.err)
+	}
+}
+
+// flush sends what is to be sent. told: it ended operations.
+func (l *Loop) flush(i int, one *lane, ended store.Ended) (told bool, err error) {
+	one.dirty = false
+	c := one.link
+	if len(c.Request) == 0 { // all of it was refused before it was sent
+		before := one.n
+		l.settle(i, one, ended)
+		return before > 0, nil
+	}
+	if c.socket == nil {
+		if !one.dialing {
+			one.dialing = true
+			l.dialing++
+			go l.dial(i, c)
+		}
+		return false, nil
+	}
+	if one.n == one.unsent && c.start != c.end {
+		l.fail(one, i, c.GiveUp("send", errTooMuch), ended)
+		return true, nil
+	}
+	for k := one.n - one.unsent; k < one.n; k++ {
+		one.ring[(one.first+k)%len(one.ring)].since = l.now
+	}
+	socket := c.socket.(descriptor)
+	for one.sent < len(c.Request) {
+		n, errno := socket.write(c.Request[one.sent:])
+		switch errno {
+		case 0:
+			one.sent += n
+		case unix.EINTR:
+		case unix.EAGAIN:
+			return false, l.watch(unix.EPOLL_CTL_MOD, int(socket), unix.EPOLLIN|unix.EPOLLOUT, i)
+		default:
+			l.fail(one, i, c.GiveUp("send", errno), ended)
+			return true, nil
+		}
+	}
+	c.Request, one.sent, one.unsent = c.Request[:0], 0, 0
+	return false, nil
+}
+
+// dial connects a lane anew, beside the loop.
+func (l *Loop) dial(i int, c *Connection) {
+	socket, err := c.dialAside()
+	l.dialled <- dialled{i, socket, err}
+	_, _ = unix.Write(l.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // it is full only if it wakes already
+}
+
+// connected takes what dial has made.
+func (l *Loop) connected() error {
+	var count [8]byte
+	_, _ = unix.Read(l.wake, count[:]) // whatever it says, the channel tells
+	for {
+		select {
+		case d := <-l.dialled:
+			one := &l.lanes[d.lane]
+			one.dialing = false
+			l.dialing--
+			if d.err != nil {
+				// Told at the next turn: settle ends what is refused.
+				one.refuse(d.err)
+			} else if err := l.join(d.lane, d.socket); err != nil {
+				return err
+			}
+			l.soil(d.lane, one)
+		default:
+			return nil
+		}
+	}
+}
+
+// refuse makes an error that of all operations that wait for a connection.
+func (one *lane) refuse(err error) {
+	one.speaker.Forget()
+	one.link.Request = one.link.Request[:0]
+	for k := range one.n {
+		if p := &one.ring[(one.first+k)%len(one.ring)]; p.err == nil {
+			p.err = err
+		}
+	}
+}
+
+// sweepEvery is how often operations are looked at that may have taken too long: so exact are
+// timeouts.
+func (l *Loop) sweepEvery() time.Duration {
+	return min(max(l.timeout/100, time.Millisecond), 10*time.Millisecond)
+}
+
+func (l *Loop) sweep(ended store.Ended) {
+	for i := range l.lanes {
+		one := &l.lanes[i]
+		if one.n > 0 && one.link.socket != nil && l.now-one.ring[one.first].since > l.timeout {
+			l.fail(one, i, one.link.GiveUp("read answer", os.ErrDeadlineExceeded), ended)
+		}
+	}
+}
+
+// Close closes the connections.
+func (l *Loop) Close() error {
+	var errs []error
+	for ; l.dialing > 0; l.dialing-- {
+		if d := <-l.dialled; d.err == nil {
+			errs = append(errs, d.socket.Close())
+		}
+	}
+	for i := range l.lanes {
+		if c := l.lanes[i].link; c != nil {
+			errs = append(errs, c.Close())
+		}
+	}
+	for _, fd := range []*int{&l.epoll, &l.wake} {
+		if *fd >= 0 {
+			errs = append(errs, unix.Close(*fd))
+			*fd = -1
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// makeRoom makes room behind what is here already.
+func (c *Connection) makeRoom() {
+	switch {
+	case c.start == c.end:
+		c.start, c.end, c.wanted = 0, 0, 0
+	case c.end < len(c.answer):
+	case c.start > 0:
+		copy(c.answer, c.answer[c.start:c.end])
+		c.end -= c.start
+		c.wanted = max(c.wanted-c.start, 0)
+		c.start = 0
+	default:
+		c.answer = append(c.answer, make([]byte, len(c.answer))...)
+	}
+}
+
+// descriptor is a socket that does not block and that Go's poller does not know.
+type descriptor int
+
+// read and write are plain system calls: they do not block, so that the scheduler need not know.
+func (d descriptor) read(into []byte) (int, syscall.Errno) {
+	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(d), uintptr(unsafe.Pointer(&into[0])), uintptr(len(into)))
+	return int(n), errno
+}
+
+func (d descriptor) write(from []byte) (int, syscall.Errno) {
+	n, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(d), uintptr(unsafe.Pointer(&from[0])), uintptr(len(from)))
+	return int(n), errno
+}
+
+func (d descriptor) Read(into []byte) (int, error)  { return unix.Read(int(d), into) }
+func (d descriptor) Write(from []byte) (int, error) { return unix.Write(int(d), from) }
+func (d descriptor) Close() error                   { return unix.Close(int(d)) }
+func (descriptor) SetDeadline(time.Time) error      { return nil } // the loop's sweep holds it
