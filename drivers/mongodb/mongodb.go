@@ -46,6 +46,11 @@ const (
 	valueBytesMax = 15 << 20
 )
 
+// ferretBatchMax leaves connections to four threads at once. updateDocument
+// (internal/handler/msg_update.go of v1.24.2) closes no statement's iterator before the last
+// statement is done, and each holds one of the pool's 100 connections.
+const ferretBatchMax = 20
+
 // Where the name and the password come from, unless options name others.
 const (
 	userVariable     = "MONGODB_USER"
@@ -79,10 +84,12 @@ func (FerretDB) Describe() store.Description {
 		{Class: store.D1, How: "SQLite with synchronous=off, or normal in WAL mode: write(2) to the log before the reply"},
 		{Class: store.D3, How: "SQLite with synchronous=full, FerretDB's default: the log is synced before the reply"},
 	}
+	d.BatchMax = ferretBatchMax
 	d.Abilities = store.Probe((*db)(nil), (*handle)(nil))
 	d.Note = "FerretDB ignores write concerns: SQLite's settings decide, and it does not tell them by the protocol, so that they are read from its process, on this machine only; " +
 		"there is no compare-and-swap: FerretDB finds and replaces in two steps, between which others write; " +
-		"it finds a document by its key alone: scans, queries and counts read the whole collection, and other indexes only cost; " + keysNote + "; " + batchNote
+		"it uses no index to find documents, of the key neither (its explain says SCAN): each operation but add reads the whole collection, so that only small ones can be measured; " +
+		"each document that a batch replaces holds one of its 100 connections to SQLite until the batch ends, and where they run out all wait until the deadline; " + keysNote + "; " + batchNote
 	return d
 }
 

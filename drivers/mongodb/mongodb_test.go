@@ -256,6 +256,46 @@ func TestPutsOfTheSameNewKeysAreConflictsAtWorst(t *testing.T) {
 	t.Logf("%d conflicts", conflicts)
 }
 
+// The limit of a batch is one that four threads can reach at once where all documents are there
+// already: each that is replaced holds a connection of FerretDB's.
+func TestLongestBatchesReplaceBesideEachOther(t *testing.T) {
+	s, _ := openFerret(t, store.D1, nil)
+	var threads sync.WaitGroup
+	errs := make([]error, 4)
+	for thread := range errs {
+		h, err := s.Handle()
+		must(t, err)
+		t.Cleanup(func() { must(t, h.Close()) })
+		threads.Go(func() {
+			for round := range 3 {
+				var writes []store.Write
+				for n := range ferretBatchMax {
+					writes = append(writes, store.Write{Key: fmt.Appendf(nil, "key-%d-%d", thread, n), Value: fmt.Append(nil, round)})
+				}
+				errs[thread] = errors.Join(errs[thread], h.(store.Batcher).Apply(writes))
+			}
+			for n := range ferretBatchMax {
+				errs[thread] = errors.Join(errs[thread], h.Delete(fmt.Appendf(nil, "key-%d-%d", thread, n)))
+			}
+		})
+	}
+	threads.Wait()
+	must(t, errors.Join(errs...))
+}
+
+// What the driver's note says of FerretDB: a version that finds by an index would be measured as
+// such.
+func TestFerretDBUsesNoIndex(t *testing.T) {
+	d, h := openFerret(t, store.D1, nil)
+	must(t, h.Put([]byte("key"), []byte("value")))
+	plan, err := d.command(t.Context(), d.database.Name(), bson.D{{Key: "explain", Value: bson.D{{Key: "find", Value: plainCollection}, {Key: "filter", Value: byKey([]byte("key"))}}}})
+	must(t, err)
+	if said := plan.Lookup("queryPlanner").String(); !strings.Contains(said, "SCAN") {
+		t.Errorf("it says %s: the driver's note is wrong", said)
+	}
+	must(t, h.Delete([]byte("key")))
+}
+
 func TestUnorderedBatchesKeepTheLastWriteOfAKey(t *testing.T) {
 	_, h := openFerret(t, store.D1, map[string]string{"batch_order": "unordered"})
 	key := func(n int) []byte { return fmt.Appendf(nil, "key-%d", n) }
