@@ -69,6 +69,10 @@ func (d *db) takesWrites(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return refuseRole(hello)
+}
+
+func refuseRole(hello bson.Raw) error {
 	writable, _ := hello.Lookup("isWritablePrimary").BooleanOK()
 	switch {
 	case text(hello, "msg") == "isdbgrid":

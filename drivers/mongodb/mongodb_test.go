@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
 
 	"assay/drivers/internal/drivertest"
 	"assay/internal/server"
@@ -582,6 +583,57 @@ func TestMongodsClasses(t *testing.T) {
 				t.Errorf("write concern %+v, journal %v; expected w: 1 and journal %v", c, *c.Journal, try.journal)
 			}
 		})
+	}
+}
+
+func TestServersThatTakeNoWritesAreRefused(t *testing.T) {
+	for name, try := range map[string]struct {
+		hello   bson.D
+		refused bool
+	}{
+		"a primary":                   {bson.D{{Key: "isWritablePrimary", Value: true}}, false},
+		"a secondary":                 {bson.D{{Key: "isWritablePrimary", Value: false}, {Key: "secondary", Value: true}}, true},
+		"mongos":                      {bson.D{{Key: "isWritablePrimary", Value: true}, {Key: "msg", Value: "isdbgrid"}}, true},
+		"one that says nothing of it": {bson.D{}, true},
+	} {
+		hello, err := bson.Marshal(try.hello)
+		must(t, err)
+		if err := refuseRole(hello); errors.Is(err, store.ErrRefused) != try.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Each operation is one command, and each write asks for what its class claims.
+func TestEachWriteCarriesItsConcern(t *testing.T) {
+	for class, journal := range map[store.Durability]bool{store.D0: false, store.D2: false, store.D3: true} {
+		d, _ := openUnproved(t, class, nil)
+		var sent []bson.Raw
+		d.options.SetMonitor(&event.CommandMonitor{Started: func(_ context.Context, e *event.CommandStartedEvent) {
+			if e.CommandName != "ping" && e.CommandName != "endSessions" {
+				sent = append(sent, bytes.Clone(e.Command))
+			}
+		}})
+		h, err := d.Handle()
+		must(t, err)
+		key := []byte("key")
+		must(t, h.(store.Adder).Add(key, []byte("a")))
+		must(t, h.Put(key, []byte("b")))
+		must(t, h.(store.CompareAndSwapper).CompareAndSwap(key, []byte("b"), []byte("c")))
+		must(t, h.(store.Batcher).Apply([]store.Write{{Key: key, Value: []byte("d")}, {Key: []byte("other"), Value: nil}}))
+		must(t, h.Delete(key))
+		must(t, h.Delete([]byte("other")))
+		must(t, h.Close())
+		if len(sent) != 6 {
+			t.Errorf("%s: %d commands for 6 writes", class, len(sent))
+		}
+		for _, command := range sent {
+			w, _ := command.Lookup("writeConcern", "w").AsInt64OK()
+			j, told := command.Lookup("writeConcern", "j").BooleanOK()
+			if w != 1 || j != journal || !told {
+				t.Errorf("%s: write concern %s of %s", class, command.Lookup("writeConcern"), command.Index(0).Key())
+			}
+		}
 	}
 }
 
