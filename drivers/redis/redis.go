@@ -51,7 +51,7 @@ func (Driver) Describe() store.Description {
 		ServerSetsClass: true,
 		Options: []store.Option{
 			{Name: "client", Type: store.Choice, Default: lean, Choices: []string{lean, goRedis},
-				Help: "lean: this package's own, RESP2, no allocation; go-redis: github.com/redis/go-redis, as an application has it, but without its retries"},
+				Help: "lean: this package's own, RESP2, no allocation; go-redis: github.com/redis/go-redis, as an application has it, but without its retries; once it could not connect, it gives that error for up to a second before it tries again"},
 			{Name: "operation_timeout", Type: store.Duration, Default: "1s",
 				Help: "deadline of one operation, set on the socket (go-redis's default is 5s); after it the connection is given up, and the next operation connects anew"},
 			{Name: "database", Type: store.Int, Default: "0", Help: "number of the database, of those that one server has"},
