@@ -21,6 +21,7 @@ import (
 	"os/user"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -119,7 +120,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 		return nil, err
 	}
 	d.layout = dialect.Plain(d.table(plainTable))
-	d.link = sqlkv.NewLink(max(d.timeout, controlTimeoutMin))
+	d.link = sqlkv.NewLink(max(d.timeout, controlTimeoutMin), nil)
 	err := d.connect(ctx)
 	if err == nil {
 		err = d.prepare(c.First && c.Options.Bool("flush_at_open"))
@@ -144,10 +145,11 @@ type db struct {
 	held     uint64
 	layout   sqlkv.Layout // Define changes it, while no handle is open
 
-	lock    sync.Mutex // of what follows: Inspect may come while Sync runs
-	link    *sqlkv.Link
-	pool    *sql.DB
-	control *sql.Conn
+	lock       sync.Mutex // of what follows: Inspect may come while Sync runs
+	link       *sqlkv.Link
+	reconnects atomic.Uint64 // of handles
+	pool       *sql.DB
+	control    *sql.Conn
 }
 
 func (d *db) configure(c store.Config) error {
@@ -279,7 +281,7 @@ func (d *db) hangUp() error {
 
 // Handle connects once more.
 func (d *db) Handle() (store.Handle, error) {
-	link := sqlkv.NewLink(d.timeout)
+	link := sqlkv.NewLink(d.timeout, &d.reconnects)
 	connector, err := d.connector(link, d.database)
 	if err != nil {
 		return nil, err

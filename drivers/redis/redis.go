@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"assay/store"
@@ -127,6 +128,8 @@ type db struct {
 	version  string
 	held     uint64 // records in the database when it was opened
 	columns  []string
+
+	reconnects atomic.Uint64 // of handles
 }
 
 func (d *db) open(ctx context.Context, c store.Config) error {
@@ -220,6 +223,7 @@ func (d *db) Handle() (store.Handle, error) {
 		return newLibraryHandle(d)
 	}
 	h := &leanHandle{leanClient: d.newClient()}
+	h.Reconnects = &d.reconnects
 	if err := h.Dial(context.Background()); err != nil {
 		return nil, err
 	}

@@ -2,85 +2,15 @@ package drivertest
 
 import (
 	"bytes"
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"slices"
-	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
 	"assay/internal/server"
+	"assay/internal/server/servertest"
 	"assay/store"
 )
-
-// Crash kills a server with all of its processes. The first one is stopped before the others are
-// killed, so that it can't write down what it knows.
-func Crash(t testing.TB, i *server.Instance) {
-	t.Helper()
-	if err := syscall.Kill(i.PID(), syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	processes := i.Processes()
-	slices.Reverse(processes)
-	for _, pid := range processes {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
-	}
-	<-i.Exited()
-	for _, pid := range processes {
-		for alive(pid) {
-			time.Sleep(time.Millisecond)
-		}
-	}
-}
-
-// alive says if a process runs: one that is not waited for stays as a zombie.
-func alive(pid int) bool {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	return err == nil && !bytes.Contains(stat, []byte(") Z "))
-}
-
-// Restart runs a crashed server on the same directory and port, as an operator would, until the
-// test ends.
-func Restart(t testing.TB, i *server.Instance) {
-	t.Helper()
-	arguments, environment := i.Program.Command(i)
-	c := exec.Command(i.Binary, arguments...)
-	c.Dir = i.Directory
-	c.Env = append([]string{"LC_ALL=C", "HOME=" + i.Directory}, environment...)
-	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if os.Geteuid() == 0 {
-		info, err := os.Stat(i.Directory)
-		if err != nil {
-			t.Fatal(err)
-		}
-		owner := info.Sys().(*syscall.Stat_t)
-		c.SysProcAttr.Credential = &syscall.Credential{Uid: owner.Uid, Gid: owner.Gid}
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = c.Process.Signal(cmp.Or(i.Program.StopSignal, syscall.SIGTERM)) // it may have ended by itself
-		_ = c.Wait()                                                        // and says by which signal
-	})
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	for {
-		err := i.Program.Ready(ctx, i)
-		if err == nil {
-			return
-		}
-		if ctx.Err() != nil {
-			t.Fatalf("%s does not answer: %v", i.Program.Driver, err)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-}
 
 // write is one of those that KeepsWrites does.
 type write struct{ thread, n int }
@@ -94,7 +24,7 @@ func (w write) value() []byte { return fmt.Appendf(nil, "value %d", w.n) }
 func KeepsWrites(t *testing.T, driver store.Driver, p server.Program, class store.Durability, given map[string]string) {
 	t.Helper()
 	const threads, killAfter = 4, 300
-	i := StartServer(t, p, class, nil)
+	i := servertest.Start(t, p, class, nil)
 	c := Config(t, driver.Describe(), class, given)
 	c.Endpoints = []string{i.Endpoint()}
 	s, err := driver.Open(t.Context(), c)
@@ -128,7 +58,7 @@ func KeepsWrites(t *testing.T, driver store.Driver, p server.Program, class stor
 		case w := <-acknowledged:
 			last[w.thread] = w.n + 1
 			if seen++; seen == killAfter {
-				Crash(t, i)
+				servertest.Crash(t, i)
 			}
 		case err := <-ended:
 			running--
@@ -143,7 +73,7 @@ func KeepsWrites(t *testing.T, driver store.Driver, p server.Program, class stor
 	if t.Failed() {
 		return
 	}
-	Restart(t, i)
+	servertest.Restart(t, i)
 	for thread, writes := range last {
 		reconnect(t, handles[thread])
 		for n := range writes {
