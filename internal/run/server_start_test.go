@@ -2,11 +2,15 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +22,7 @@ import (
 	"assay/internal/server"
 	"assay/internal/spec"
 	"assay/store"
+	"assay/storetest/misbehave"
 )
 
 // startedServers are the servers that a run has started.
@@ -157,6 +162,55 @@ func TestEachTrialGetsAServerOfItsOwn(t *testing.T) {
 	if strings.Contains(said, "is not empty") || strings.Contains(said, "did not end") {
 		t.Errorf("the run said:\n%s", said)
 	}
+}
+
+// cpusView looks at what runs while a phase does.
+type cpusView struct {
+	live.View
+	look func()
+}
+
+func (v cpusView) Tick(live.Tick) { v.look() }
+
+func TestClientAndServerArePinned(t *testing.T) {
+	t.Parallel()
+	p, started := memcachedProgram(t)
+	settings, last := p.Settings, strconv.Itoa(runtime.NumCPU()-1)
+	if err := host.CheckCPUs([]int{0, runtime.NumCPU() - 1}); err != nil {
+		t.Skipf("SKIPPED: %v", err)
+	}
+	allowed := func(pid int) string {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // it may have ended
+		_, list, _ := strings.Cut(string(text), "Cpus_allowed_list:")
+		list, _, _ = strings.Cut(list, "\n")
+		return strings.TrimSpace(list)
+	}
+	var serverOn, clientOn atomic.Value
+	p.Settings = func(ctx context.Context, i *server.Instance) (map[string]string, error) {
+		serverOn.Store(allowed(i.PID()))
+		return settings(ctx, i)
+	}
+	v := cpusView{View: live.NewPlain(discard{}), look: func() {
+		for _, pid := range host.Processes(os.Getpid()) { // other tests' workers are pinned to no CPU
+			command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			if list := allowed(pid); strings.HasSuffix(string(command), "worker\x00") && list == "0" {
+				clientOn.Store(list)
+			}
+		}
+	}}
+	text := strings.Replace(startedRun, "threads: 2\n", "threads: 2\ncpus: {client: 0, server: "+last+"}\n", 1)
+	directory := runServer(context.Background(), t, p, v, text)
+	if clientOn.Load() != "0" || serverOn.Load() != last {
+		t.Errorf("the client may use CPU %v, the server %v; expected 0 and %s", clientOn.Load(), serverOn.Load(), last)
+	}
+	if trial := trialOf(t, directory, "memcached"); trial.State != record.OK {
+		t.Errorf("%s: %s %v", trial.State, trial.Error, trial.Marks)
+	}
+	if _, err := runTextWith(context.Background(), experiment(misbehave.Honest, own(), "threads: 2", "threads: 2\ncpus: {client: 1023}"),
+		filepath.Join(t.TempDir(), "run"), func(*Options) {}); !errors.Is(err, host.ErrNoCPU) {
+		t.Errorf("a run on a CPU that is not there: %v", err)
+	}
+	expectNoServers(t, started, directory)
 }
 
 func TestAServerThatCantBeStartedFailsTheTrialAndSaysWhy(t *testing.T) {
