@@ -48,6 +48,9 @@ var counters = map[string]string{
 // itself.
 func (d *db) Inspect() store.Inspection {
 	stats := map[string]float64{"reconnects": float64(d.reconnects.Load())}
+	if d.reconnect() != nil {
+		return store.Inspection{Stats: stats}
+	}
 	rows, err := d.rows("SHOW GLOBAL STATUS")
 	if err != nil {
 		return store.Inspection{Stats: stats}

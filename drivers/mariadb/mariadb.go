@@ -217,6 +217,26 @@ func (d *db) connect(ctx context.Context) error {
 	return err
 }
 
+// reconnect connects anew where the server has ended since, and enters the database, as its session
+// had. It is called before a lock is taken, never within.
+func (d *db) reconnect() error {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	ctx := context.Background()
+	d.link.Begin()
+	if d.control.PingContext(ctx) == nil {
+		return nil
+	}
+	_ = d.control.Close() // it is broken
+	control, err := d.pool.Conn(ctx)
+	if err != nil {
+		return told(err)
+	}
+	d.control = control
+	_, err = control.ExecContext(ctx, "USE "+name(d.database))
+	return told(err)
+}
+
 // do runs a statement on the store's own connection.
 func (d *db) do(text string, arguments ...any) error {
 	d.lock.Lock()

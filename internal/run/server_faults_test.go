@@ -215,7 +215,7 @@ func TestARunGoesOnWithAServerThatIsStartedAgain(t *testing.T) {
 		keeps           bool
 	}{
 		{"memcached", "", store.D0, false}, {"redis", "", store.D1, true}, {"redis", "client: go-redis", store.D1, true},
-		{"postgres", "", store.D1, true},
+		{"postgres", "", store.D1, true}, {"mariadb", "", store.D1, true},
 	} {
 		t.Run(strings.TrimSpace(c.driver+" "+c.options), func(t *testing.T) {
 			t.Parallel()
