@@ -2,6 +2,7 @@ package presets_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"assay/drivers"
 	"assay/internal/plan"
+	"assay/internal/server"
 	"assay/internal/spec"
 	"assay/presets"
 	"assay/store"
@@ -26,7 +28,7 @@ func trueDrivers() spec.Drivers {
 		byName[description.Name] = description
 		names = append(names, description.Name)
 	}
-	return spec.Drivers{Names: append(names, native...), Describe: func(s spec.Store) (store.Description, error) {
+	return spec.Drivers{Names: append(names, native...), ProgramOf: installed(os.Args[0]), Describe: func(s spec.Store) (store.Description, error) {
 		if d, ok := byName[s.Driver]; ok {
 			return d, nil
 		}
@@ -37,13 +39,28 @@ func trueDrivers() spec.Drivers {
 	}}
 }
 
+// installed returns the servers that Assay can start, as if each were at a path, so that the tests
+// do not depend on what this machine has.
+func installed(path string) func(driver string) (server.Program, bool) {
+	return func(driver string) (server.Program, bool) {
+		p, known := drivers.Program(driver)
+		p.Binaries = []string{path}
+		return p, known
+	}
+}
+
 func load(t *testing.T, preset string, sets ...string) *spec.Experiment {
+	t.Helper()
+	return loadWith(t, trueDrivers(), preset, sets...)
+}
+
+func loadWith(t *testing.T, d spec.Drivers, preset string, sets ...string) *spec.Experiment {
 	t.Helper()
 	text, err := presets.Source(preset)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := spec.Load(text, preset+".yaml", sets, trueDrivers())
+	e, err := spec.Load(text, preset+".yaml", sets, d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,6 +70,7 @@ func load(t *testing.T, preset string, sets ...string) *spec.Experiment {
 func TestEveryPresetLoadsInEveryScale(t *testing.T) {
 	scales := map[string][]string{
 		"put-get": {"", "small", "full", "million", "20m", "100m"}, "smoke": {""},
+		"cache-get-set": {"", "larger", "full"}, "sql-kv": {"", "larger", "full"},
 		"table-insert": {"", "full", "endless"}, "table-insert-same-keys": {"", "full", "endless"},
 	}
 	for _, workload := range "abcdef" {
@@ -120,6 +138,42 @@ func TestSmokeIsShort(t *testing.T) {
 	estimate := plan.EstimateOf(e, plan.Plan(e))
 	if estimate.SecondsLow > 4 || estimate.Trials < 8 || estimate.Refused == 0 {
 		t.Errorf("%s", estimate)
+	}
+}
+
+// What surrounds the phases of a trial takes longer where a server is made and started; 4 s is more
+// than any of them takes on a quiet machine.
+func TestSmallServerPresetsHaveRoomInFiveMinutes(t *testing.T) {
+	for _, preset := range []string{"cache-get-set", "sql-kv"} {
+		e := load(t, preset)
+		estimate := plan.EstimateOf(e, plan.Plan(e))
+		if total := estimate.SecondsLow + 4*float64(estimate.Trials); total > 300 {
+			t.Errorf("%s: %d trials, phases of %v s: %v s in all", preset, estimate.Trials, estimate.SecondsLow, total)
+		}
+		if e.Blocks < 3 || estimate.Refused > 0 {
+			t.Errorf("%s: %d blocks, %d trials refused", preset, e.Blocks, estimate.Refused)
+		}
+	}
+}
+
+// A machine with none of the servers still compares what it has, and says how to get the others.
+func TestServerPresetsNameTheLineThatInstallsAServer(t *testing.T) {
+	d := trueDrivers()
+	d.ProgramOf = installed("/nonexistent/server")
+	for _, preset := range []string{"cache-get-set", "sql-kv"} {
+		e, runs := loadWith(t, d, preset), 0
+		for s := range e.Stores {
+			refusal := e.Refusal(s, 0)
+			switch {
+			case e.Stores[s].Server == nil && refusal == nil:
+				runs++
+			case refusal == nil || !strings.Contains(refusal.Reason, "apt-get install"):
+				t.Errorf("%s: %s: %v", preset, e.Stores[s].Name, refusal)
+			}
+		}
+		if runs == 0 {
+			t.Errorf("%s: no store is left", preset)
+		}
 	}
 }
 

@@ -404,7 +404,7 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 	if closeErr := view.Close(); closeErr != nil {
 		fmt.Fprintln(os.Stderr, "assay:", closeErr) // what was measured is none the worse
 	}
-	if errors.Is(err, host.ErrNoMemoryLimit) || errors.Is(err, host.ErrNoQuotaMount) {
+	if errors.Is(err, host.ErrNoMemoryLimit) || errors.Is(err, host.ErrNoCPU) || errors.Is(err, host.ErrNoQuotaMount) {
 		return usage(err)
 	}
 	if err != nil {

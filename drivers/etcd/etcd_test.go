@@ -113,27 +113,6 @@ func TestAServerThatShowsNoSyncIsRefused(t *testing.T) {
 	}
 }
 
-// It is less than D3 claims, but what can be seen without a power cut.
-func TestAcknowledgedWritesSurviveTheServersProcess(t *testing.T) {
-	binary, err := etcd.Program.Find()
-	if err != nil {
-		t.Skipf("SKIPPED: %v", err)
-	}
-	drivertest.Killable{Binary: binary, Answers: healthy, Arguments: func(port, directory string) []string {
-		url, peer := "http://127.0.0.1:"+port, "unix://peer:1"
-		return []string{"--data-dir", directory + "/data", "--listen-client-urls", url, "--advertise-client-urls", url,
-			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default=" + peer}
-	}}.KeepsWrites(t, func(endpoint string) (store.Store, store.Handle) { return open(t, endpoint, nil) })
-}
-
-func healthy(endpoint string) bool {
-	response, err := http.Get("http://" + endpoint + "/health")
-	if err != nil {
-		return false
-	}
-	return response.Body.Close() == nil && response.StatusCode == http.StatusOK
-}
-
 func TestRefusals(t *testing.T) {
 	driver := etcd.Driver{}
 	for name, change := range map[string]func(*store.Config){

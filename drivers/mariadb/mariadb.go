@@ -21,6 +21,7 @@ import (
 	"os/user"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -119,7 +120,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 		return nil, err
 	}
 	d.layout = dialect.Plain(d.table(plainTable))
-	d.link = sqlkv.NewLink(max(d.timeout, controlTimeoutMin))
+	d.link = sqlkv.NewLink(max(d.timeout, controlTimeoutMin), nil)
 	err := d.connect(ctx)
 	if err == nil {
 		err = d.prepare(c.First && c.Options.Bool("flush_at_open"))
@@ -144,10 +145,11 @@ type db struct {
 	held     uint64
 	layout   sqlkv.Layout // Define changes it, while no handle is open
 
-	lock    sync.Mutex // of what follows: Inspect may come while Sync runs
-	link    *sqlkv.Link
-	pool    *sql.DB
-	control *sql.Conn
+	lock       sync.Mutex // of what follows: Inspect may come while Sync runs
+	link       *sqlkv.Link
+	reconnects atomic.Uint64 // of handles
+	pool       *sql.DB
+	control    *sql.Conn
 }
 
 func (d *db) configure(c store.Config) error {
@@ -215,6 +217,26 @@ func (d *db) connect(ctx context.Context) error {
 	return err
 }
 
+// reconnect connects anew where the server has ended since, and enters the database, as its session
+// had. It is called before a lock is taken, never within.
+func (d *db) reconnect() error {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	ctx := context.Background()
+	d.link.Begin()
+	if d.control.PingContext(ctx) == nil {
+		return nil
+	}
+	_ = d.control.Close() // it is broken
+	control, err := d.pool.Conn(ctx)
+	if err != nil {
+		return told(err)
+	}
+	d.control = control
+	_, err = control.ExecContext(ctx, "USE "+name(d.database))
+	return told(err)
+}
+
 // do runs a statement on the store's own connection.
 func (d *db) do(text string, arguments ...any) error {
 	d.lock.Lock()
@@ -279,7 +301,7 @@ func (d *db) hangUp() error {
 
 // Handle connects once more.
 func (d *db) Handle() (store.Handle, error) {
-	link := sqlkv.NewLink(d.timeout)
+	link := sqlkv.NewLink(d.timeout, &d.reconnects)
 	connector, err := d.connector(link, d.database)
 	if err != nil {
 		return nil, err

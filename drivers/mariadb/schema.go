@@ -154,6 +154,9 @@ func (d *db) othersSoon() (others string, err error) {
 // if nothing of anybody's is left in it. A trial's keys are deleted when it ends, so that the last one
 // leaves nothing.
 func (d *db) leave() error {
+	if err := d.reconnect(); err != nil {
+		return err
+	}
 	return d.locked(func() error {
 		if others, err := d.othersSoon(); err != nil || others != "0" {
 			return err

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"assay/store"
@@ -86,6 +87,8 @@ type db struct {
 	version  string
 	held     uint64 // items when it was opened
 	heldTold bool
+
+	reconnects atomic.Uint64 // of handles
 }
 
 // Held is the server's curr_items.
@@ -137,6 +140,7 @@ func (d *db) flush() error {
 
 func (d *db) Handle() (store.Handle, error) {
 	h := &handle{connection: newConnection(d.endpoint, d.timeout)}
+	h.Reconnects = &d.reconnects
 	if err := h.Dial(context.Background()); err != nil {
 		return nil, err
 	}
@@ -156,17 +160,18 @@ func (d *db) Settings() map[string]string {
 // withoutMeaning are numbers of `stats` that say nothing of the store.
 var withoutMeaning = map[string]bool{"pid": true, "time": true, "pointer_size": true}
 
-// Inspect takes the numbers of `stats` under the server's own names. Busy is the server's moving of
+// Inspect takes the numbers of `stats` under the server's own names, and the driver's of its
+// connections. Busy is the server's moving of
 // slabs and growing of its hash table.
 func (d *db) Inspect() store.Inspection {
-	stats := make(map[string]float64)
+	stats := map[string]float64{"reconnects": float64(d.reconnects.Load())}
 	err := d.control.stats("stats\r\n", func(name, value string) {
 		if number, err := strconv.ParseFloat(value, 64); err == nil && !withoutMeaning[name] {
 			stats[name] = number
 		}
 	})
 	if err != nil {
-		return store.Inspection{}
+		return store.Inspection{Stats: map[string]float64{"reconnects": stats["reconnects"]}}
 	}
 	return store.Inspection{Stats: stats, Busy: stats["slab_reassign_running"] > 0 || stats["hash_is_expanding"] > 0}
 }

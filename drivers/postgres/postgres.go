@@ -17,6 +17,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -110,7 +111,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 		return nil, err
 	}
 	d.layout = dialect.Plain(d.table(plainTable))
-	d.link = sqlkv.NewLink(max(d.timeout, controlTimeoutMin))
+	d.link = sqlkv.NewLink(max(d.timeout, controlTimeoutMin), nil)
 	err := d.connect(ctx)
 	if err == nil {
 		err = d.prepare(c.First && c.Options.Bool("flush_at_open"))
@@ -136,9 +137,10 @@ type db struct {
 	held     uint64
 	layout   sqlkv.Layout // Define changes it, while no handle is open
 
-	lock    sync.Mutex // of what follows: Inspect may come while Sync runs
-	link    *sqlkv.Link
-	control *pgconn.PgConn
+	lock       sync.Mutex // of what follows: Inspect may come while Sync runs
+	link       *sqlkv.Link
+	reconnects atomic.Uint64 // of handles
+	control    *pgconn.PgConn
 }
 
 // configure leaves to pgx what its environment variables and the password file say. No error of it
@@ -183,11 +185,27 @@ func quoted(value string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(value) + "'"
 }
 
-func (d *db) connect(ctx context.Context) (err error) {
+func (d *db) connect(ctx context.Context) error {
 	config := d.config.Config.Copy()
-	config.DialFunc = d.link.Dial
+	config.DialFunc = d.link.DialOnce()
 	d.link.Begin()
-	d.control, err = pgconn.ConnectConfig(ctx, config)
+	control, err := pgconn.ConnectConfig(ctx, config)
+	if err == nil {
+		d.control = control
+	}
+	return err
+}
+
+// reconnect connects anew where the server has ended since, and takes the lock that its session had.
+func (d *db) reconnect() error {
+	if !d.control.IsClosed() {
+		return nil
+	}
+	if err := d.connect(context.Background()); err != nil {
+		return err
+	}
+	_, using := d.locks()
+	_, err := d.control.Exec(context.Background(), "SELECT pg_advisory_lock_shared("+using+")").ReadAll()
 	return err
 }
 
@@ -195,6 +213,9 @@ func (d *db) connect(ctx context.Context) (err error) {
 func (d *db) rows(text string) ([][]string, error) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
+	if err := d.reconnect(); err != nil {
+		return nil, told(err)
+	}
 	d.link.Begin()
 	results, err := d.control.Exec(context.Background(), text).ReadAll()
 	if err != nil || len(results) == 0 {
@@ -231,17 +252,19 @@ func (d *db) hangUp() error {
 
 // Handle connects once more.
 func (d *db) Handle() (store.Handle, error) {
-	link := sqlkv.NewLink(d.timeout)
+	link := sqlkv.NewLink(d.timeout, &d.reconnects)
 	if d.lean {
-		config := d.config.Config.Copy()
-		config.DialFunc = link.Dial
-		return sqlkv.NewHandle(&d.layout, link, func() (sqlkv.Connection, error) { return connect(config) })
+		return sqlkv.NewHandle(&d.layout, link, func() (sqlkv.Connection, error) {
+			config := d.config.Config.Copy()
+			config.DialFunc = link.DialOnce()
+			return connect(config)
+		})
 	}
-	config := d.config.Copy()
-	config.DialFunc = link.Dial
-	return sqlkv.NewHandle(&d.layout, link, func() (sqlkv.Connection, error) {
-		return sqlkv.OpenDatabase(stdlib.GetConnector(*config), told)
-	})
+	connector := stdlib.GetConnector(*d.config.Copy(), stdlib.OptionBeforeConnect(func(_ context.Context, c *pgx.ConnConfig) error {
+		c.DialFunc = link.DialOnce()
+		return nil
+	}))
+	return sqlkv.NewHandle(&d.layout, link, func() (sqlkv.Connection, error) { return sqlkv.OpenDatabase(connector, told) })
 }
 
 // Close drops the schema if no record is left in it and no other Assay uses it.

@@ -95,7 +95,7 @@ func TestHandlesHaveTheClass(t *testing.T) {
 // handleSetting asks in a session that is made as handles are.
 func handleSetting(t *testing.T, d *db, name string) string {
 	t.Helper()
-	link := sqlkv.NewLink(time.Minute)
+	link := sqlkv.NewLink(time.Minute, nil)
 	config := d.config.Config.Copy()
 	config.DialFunc = link.Dial
 	c, err := connect(config)

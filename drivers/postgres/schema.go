@@ -130,6 +130,7 @@ func (d *db) tables() ([]string, error) {
 // schema if nothing of anybody's is left in it. A trial's keys are deleted when it ends, so that
 // the last one leaves nothing.
 func (d *db) leave() error {
+	_, _ = d.rows("SELECT 1") // a server that was started again is found out, and connected to
 	making, using := d.locks()
 	alone, err := d.value("SELECT pg_advisory_lock(" + making + "); SELECT pg_advisory_unlock_shared(" +
 		using + "); " +

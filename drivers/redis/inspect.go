@@ -49,14 +49,15 @@ var counters = map[string]string{
 	"expired_time_cap_reached_count": "expired_time_cap_reached",
 }
 
-// Inspect takes the numbers of INFO. Busy is a snapshot or a rewrite of the log, which a child
+// Inspect takes the numbers of INFO, and the driver's of its connections. Busy is a snapshot or a rewrite of the log, which a child
 // process does.
 func (d *db) Inspect() store.Inspection {
+	stats := map[string]float64{"reconnects": float64(d.reconnects.Load())}
 	info, err := d.info()
 	if err != nil {
-		return store.Inspection{}
+		return store.Inspection{Stats: stats}
 	}
-	stats := map[string]float64{"records": keys(info, d.login.database)}
+	stats["records"] = keys(info, d.login.database)
 	for theirs, ours := range counters {
 		if number, err := strconv.ParseFloat(info[theirs], 64); err == nil {
 			stats[ours] = number

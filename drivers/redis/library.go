@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 
@@ -25,7 +26,14 @@ func libraryVersion() string { return redis.Version() }
 // pipelines.
 func newLibraryHandle(d *db) (store.Handle, error) {
 	const none = -1
+	var connected atomic.Bool
 	h := &libraryHandle{fields: d.columns, client: redis.NewClient(&redis.Options{
+		OnConnect: func(context.Context, *redis.Conn) error {
+			if connected.Swap(true) {
+				d.reconnects.Add(1)
+			}
+			return nil
+		},
 		Addr: d.endpoint, Username: d.login.user, Password: d.login.password, DB: d.login.database,
 		DialTimeout: d.timeout, ReadTimeout: d.timeout, WriteTimeout: d.timeout, PoolTimeout: d.timeout,
 		MaxRetries: none, DialerRetries: 1, PoolSize: 1, MaxActiveConns: 1, PipelinePoolSize: none,

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"assay/store"
@@ -51,7 +52,7 @@ func (Driver) Describe() store.Description {
 		ServerSetsClass: true,
 		Options: []store.Option{
 			{Name: "client", Type: store.Choice, Default: lean, Choices: []string{lean, goRedis},
-				Help: "lean: this package's own, RESP2, no allocation; go-redis: github.com/redis/go-redis, as an application has it, but without its retries"},
+				Help: "lean: this package's own, RESP2, no allocation; go-redis: github.com/redis/go-redis, as an application has it, but without its retries; once it could not connect, it gives that error for up to a second before it tries again"},
 			{Name: "operation_timeout", Type: store.Duration, Default: "1s",
 				Help: "deadline of one operation, set on the socket (go-redis's default is 5s); after it the connection is given up, and the next operation connects anew"},
 			{Name: "database", Type: store.Int, Default: "0", Help: "number of the database, of those that one server has"},
@@ -127,6 +128,8 @@ type db struct {
 	version  string
 	held     uint64 // records in the database when it was opened
 	columns  []string
+
+	reconnects atomic.Uint64 // of handles
 }
 
 func (d *db) open(ctx context.Context, c store.Config) error {
@@ -220,6 +223,7 @@ func (d *db) Handle() (store.Handle, error) {
 		return newLibraryHandle(d)
 	}
 	h := &leanHandle{leanClient: d.newClient()}
+	h.Reconnects = &d.reconnects
 	if err := h.Dial(context.Background()); err != nil {
 		return nil, err
 	}

@@ -7,11 +7,13 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"assay/drivers/internal/drivertest"
 	"assay/drivers/redis"
+	"assay/internal/server"
 	"assay/store"
 )
 
@@ -316,8 +318,11 @@ func TestTheServerDoesWhatItsOptionsSay(t *testing.T) {
 }
 
 func TestTheServersDefaultsAreItsOwn(t *testing.T) {
-	endpoint, _ := killable(t).Run(t, t.TempDir())
-	s, _ := open(t, endpoint, store.D0, nil)
+	bare := redis.Program
+	bare.Asked = func(i *server.Instance) map[string]string {
+		return map[string]string{"port": strconv.Itoa(i.Port), "bind": server.Host, "dir": i.Directory}
+	}
+	s, _ := open(t, drivertest.StartServer(t, bare, store.D0, nil).Endpoint(), store.D0, nil)
 	own, ours := s.Settings(), drivertest.StartServer(t, redis.Program, store.D0, nil).Settings
 	for name, value := range own {
 		if told, asked := ours[name]; asked && told != value {

@@ -35,7 +35,7 @@ var plain = dialect.Plain("records")
 // Handle opens a connection. A batch takes the writer's lock at once: a later upgrade could fail
 // with SQLITE_BUSY.
 func (d *db) Handle() (store.Handle, error) {
-	return sqlkv.NewHandle(&d.layout, sqlkv.NewLink(0), func() (sqlkv.Connection, error) {
+	return sqlkv.NewHandle(&d.layout, sqlkv.NewLink(0, nil), func() (sqlkv.Connection, error) {
 		c, err := d.pool.Conn(context.Background())
 		return sqlkv.Session{Conn: c, Begin: "BEGIN IMMEDIATE"}, err
 	})

@@ -30,6 +30,8 @@ type Options struct {
 	// Directory is opened in the child, and so in all that it starts: what overwrites its own
 	// environment, as servers do to show a title in ps, is still known by it. "": none is.
 	Directory string
+	// CPUs are those that it, and all that it starts, may use. None: those of this process.
+	CPUs []int
 }
 
 var (
@@ -64,7 +66,7 @@ func Start(command *exec.Cmd, o Options) (*Child, error) {
 	if o.DeathSignal != 0 {
 		command.SysProcAttr.Pdeathsig = o.DeathSignal
 	}
-	if err := command.Start(); err != nil {
+	if err := startOn(o.CPUs, command); err != nil {
 		return nil, err
 	}
 	children.Store(c.PID(), c)

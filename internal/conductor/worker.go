@@ -47,7 +47,10 @@ var ErrHung = errors.New("the worker did not answer")
 
 // Start starts a worker. What it writes to standard error goes to log, and the line that tells why
 // it died to the error that says so. It dies with this process.
-func Start(command []string, log io.Writer) (*Worker, error) {
+func Start(command []string, log io.Writer) (*Worker, error) { return StartOn(nil, command, log) }
+
+// StartOn is Start of a worker that may use some CPUs alone; none: those of this process.
+func StartOn(cpus []int, command []string, log io.Writer) (*Worker, error) {
 	if len(command) == 0 {
 		return nil, errors.New("starting a worker: no command")
 	}
@@ -66,7 +69,7 @@ func Start(command []string, log io.Writer) (*Worker, error) {
 		return nil, errors.Join(fmt.Errorf("starting worker %s: %w", command[0], err), w.stdin.Close())
 	}
 	program.Stdout = theirs
-	w.process, err = child.Start(program, child.Options{})
+	w.process, err = child.Start(program, child.Options{CPUs: cpus})
 	if closeErr := theirs.Close(); err == nil && closeErr != nil {
 		w.process.Kill()
 		_, waitErr := w.process.Wait()

@@ -19,6 +19,8 @@ const (
 	TooShort         Code = "too-short"  // to say whether a rate holds
 	HarnessBound     Code = "harness-bound"
 	HarnessUnknown   Code = "harness-unknown"
+	ClientBound      Code = "client-bound"
+	SeenClientBound  Code = "seen-client-bound"
 	Noisy            Code = "noisy" // the baseline differs from its twin
 	BusyMachine      Code = "busy-machine"
 	MachineUnknown   Code = "machine-unknown" // load of others, quotas or heat were not measured
@@ -171,6 +173,14 @@ var _ = register(
 	Entry{Code: HarnessUnknown, Severity: Notice, Example: Params{"arms": []string{"redis-java"}, "places": []string{"put (D1)"}},
 		Says:   `Harness overhead unknown for {{list .arms}} in {{list .places}}: no valid null-driver trial.`,
 		Remedy: "build null-c (make native), or give the worker a driver of kind none"},
+	Entry{Code: ClientBound, Severity: Warning, Example: fault("trials", 3, "client_cpus", 0.98, "limit_cpus", 1.0, "server_cpus", 0.41),
+		Says: `{{.arm}} in {{.place}} is client-bound: the client used {{number .client_cpus}} of its {{number .limit_cpus}} CPUs, the server {{number .server_cpus}}. ` +
+			`The rate is the client's.`,
+		Many: `{{list .Arms}} {{agree .Arms "is" "are"}} client-bound in {{list .Places}}: the client used up its CPUs, the server did not. ` +
+			`The rates are the client's.`,
+		Remedy: "give the client more CPUs (cpus), use the lean client, or run the server on another machine"},
+	Entry{Code: SeenClientBound, Example: Params{"client_cpus": 0.98, "limit_cpus": 1.0, "server_cpus": 0.41},
+		Says: `the client used {{number .client_cpus}} of {{number .limit_cpus}} CPUs, the server {{number .server_cpus}}`},
 	Entry{Code: Noisy, Severity: Warning, Example: Params{"arms": []string{"bbolt"}, "tables": 2, "of": 12, "share": 0.18, "by_table": []string{"18 % in put (D1)", "12 % in get (D3)"}},
 		Says:   `Noise: {{list .arms}} {{agree .arms "differs from its" "differ from their"}} own twin in {{.tables}} of {{plural .of "table" ""}}, by {{list .by_table}}. Each of these tables ignores differences up to its own noise.`,
 		Remedy: "use a quieter machine, or more and longer blocks"},

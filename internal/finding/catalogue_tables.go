@@ -24,6 +24,8 @@ var _ = register(
 	Entry{Code: "condition-memory", Example: Params{"bytes": 200 << 20}, Says: `memory limit {{limit .bytes}}`},
 	Entry{Code: "condition-quota", Example: Params{"bytes": 20 << 30, "mount": false},
 		Says: `disk quota {{limit .bytes}}{{if .mount}}, a file system of its own{{end}}`},
+	Entry{Code: "condition-cpus", Example: Params{"client": "0", "server": "1"},
+		Says: `{{if .client}}client on CPU {{.client}}{{end}}{{if .server}}{{if .client}}, {{end}}server on CPU {{.server}}{{end}}`},
 	Entry{Code: "condition-cold", Says: `cold page cache`},
 	Entry{Code: "condition-columns", Example: Params{"columns": []string{"name", "age"}, "indexes": []string{}},
 		Says: `columns {{join .columns}}{{if .indexes}}, indexes on {{join .indexes}}{{end}}`},

@@ -245,9 +245,22 @@ func (t *trial) leaveOut(p *spec.Phase) {
 	t.result.Marks = append(t.result.Marks, finding.Mark{Message: finding.New(finding.MarkNotBegun), Phase: p.Name})
 }
 
-// checkLimits refuses an experiment whose memory limit can't be set here, before anything is made:
-// an experiment without its limit would be another one.
+// cpus are those that the experiment pins client and server to; none: the kernel places them.
+func (r *running) cpus() spec.CPUs {
+	if r.experiment.CPUs == nil {
+		return spec.CPUs{}
+	}
+	return *r.experiment.CPUs
+}
+
+// checkLimits refuses an experiment whose memory limit or CPUs can't be set here, before anything
+// is made: an experiment without them would be another one.
 func checkLimits(e *spec.Experiment) error {
+	if e.CPUs != nil {
+		if err := host.CheckCPUs(slices.Concat(e.CPUs.Client, e.CPUs.Server)); err != nil {
+			return fmt.Errorf("the experiment's cpus: %w", err)
+		}
+	}
 	if !slices.ContainsFunc(e.Cells, func(c spec.Cell) bool { return c.MemoryLimit > 0 }) {
 		return nil
 	}

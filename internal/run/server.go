@@ -31,6 +31,7 @@ func (t *trial) startServer(ctx context.Context) error {
 	t.server, err = server.Start(ctx, program, server.Request{
 		Directory: directory, Log: t.writer.Log(), Class: t.cell.Durability, Options: t.store.Server.Options,
 		Settings: t.store.Server.Settings, Patience: t.run.experiment.StepTimeout,
+		CPUs: t.run.cpus().Server,
 	})
 	if err != nil {
 		if ctx.Err() != nil {

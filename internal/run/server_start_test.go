@@ -2,12 +2,15 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
-	"syscall"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +22,7 @@ import (
 	"assay/internal/server"
 	"assay/internal/spec"
 	"assay/store"
+	"assay/storetest/misbehave"
 )
 
 // startedServers are the servers that a run has started.
@@ -33,6 +37,12 @@ func (s *startedServers) all() []string {
 	return append([]string(nil), s.seen...)
 }
 
+func (s *startedServers) add(endpoint string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = append(s.seen, endpoint)
+}
+
 // memcachedProgram is the real server, with a look at where it runs. The test is skipped visibly
 // where it is not installed.
 func memcachedProgram(t *testing.T) (server.Program, *startedServers) {
@@ -43,9 +53,7 @@ func memcachedProgram(t *testing.T) (server.Program, *startedServers) {
 	}
 	started, settings := new(startedServers), p.Settings
 	p.Settings = func(ctx context.Context, i *server.Instance) (map[string]string, error) {
-		started.mu.Lock()
-		started.seen = append(started.seen, i.Endpoint())
-		started.mu.Unlock()
+		started.add(i.Endpoint())
 		return settings(ctx, i)
 	}
 	return p, started
@@ -68,21 +76,32 @@ step_timeout: 20s
 // runStarted runs an experiment whose server is a program.
 func runStarted(ctx context.Context, t *testing.T, p server.Program, changes ...string) (directory, said string) {
 	t.Helper()
+	var told heard
+	directory = runServer(ctx, t, p, live.NewPlain(&told), strings.NewReplacer(changes...).Replace(startedRun))
+	return directory, told.String()
+}
+
+// runServer runs an experiment whose servers are a program, in the view of a test.
+func runServer(ctx context.Context, t *testing.T, p server.Program, v live.View, text string) (directory string) {
+	t.Helper()
 	programs := func(driver string) (server.Program, bool) { return p, driver == p.Driver }
-	text := strings.NewReplacer(append([]string{"WORKER", own()}, changes...)...).Replace(startedRun)
+	text = strings.ReplaceAll(text, "WORKER", own())
 	e, err := spec.Load([]byte(text), "test.yaml", nil, spec.Drivers{ProgramOf: programs,
 		Describe: func(s spec.Store) (store.Description, error) { return describe(s.Driver) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told heard
-	directory = filepath.Join(t.TempDir(), "run")
+	here := t.TempDir()
+	if err := os.Chmod(filepath.Dir(here), 0o711); err != nil { // a server may run as another user
+		t.Fatal(err)
+	}
+	directory = filepath.Join(here, "run")
 	o := options(directory)
-	o.Program, o.View = programs, live.NewPlain(&told)
+	o.Program, o.View = programs, v
 	if _, err := New(ctx, e, []byte(text), o); err != nil {
 		t.Fatal(err)
 	}
-	return directory, told.String()
+	return directory
 }
 
 // expectNoServers looks for listeners and for data directories.
@@ -145,65 +164,53 @@ func TestEachTrialGetsAServerOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestAServerThatDiesInAPhaseFailsTheTrial(t *testing.T) {
-	ofFigures(t)
-	t.Parallel()
-	for _, c := range []struct {
-		phase  string
-		signal syscall.Signal
-		how    string
-	}{{"load", syscall.SIGKILL, "signal: killed"}, {"update", syscall.SIGSEGV, "signal: segmentation fault"}} {
-		t.Run(c.phase, func(t *testing.T) {
-			t.Parallel()
-			p, started := memcachedProgram(t)
-			long := []string{"for: 300ms", "for: 300s"}
-			if c.phase == "load" {
-				long = []string{"records: 300", "records: 100000000"}
-			}
-			ctx, cancel := context.WithCancel(context.Background())
-			defer cancel()
-			ended := make(chan struct{})
-			killed := 0
-			go func() {
-				defer close(ended)
-				for ctx.Err() == nil { // each trial's server, so that the run ends
-					time.Sleep(20 * time.Millisecond)
-					seen := started.all()
-					if len(seen) == killed || !phaseRuns(t, seen[killed], c.phase) {
-						continue
-					}
-					for _, pid := range host.Listeners(seen[killed : killed+1]) {
-						_ = syscall.Kill(pid, c.signal)
-					}
-					killed++
-				}
-			}()
-			directory, _ := runStarted(ctx, t, p, long...)
-			cancel()
-			<-ended
-			trial := trialOf(t, directory, "memcached")
-			if trial.State != record.Failed || trial.Cause != finding.CauseServerDied || !strings.Contains(trial.Error, c.how) {
-				t.Errorf("%s, %s: %s", trial.State, trial.Cause, trial.Error)
-			}
-			if last := trial.Phases[len(trial.Phases)-1]; last.Name != c.phase || last.EndedBy != record.EndedFailed {
-				t.Errorf("the last phase is %s, ended by %q", last.Name, last.EndedBy)
-			}
-			expectNoServers(t, started, directory)
-		})
-	}
+// cpusView looks at what runs while a phase does.
+type cpusView struct {
+	live.View
+	look func()
 }
 
-// phaseRuns looks at what a server has done: a load only sets, what comes after it also gets.
-func phaseRuns(t *testing.T, endpoint, phase string) bool {
-	t.Helper()
-	if len(host.Listeners([]string{endpoint})) == 0 {
-		return false
+func (v cpusView) Tick(live.Tick) { v.look() }
+
+func TestClientAndServerArePinned(t *testing.T) {
+	t.Parallel()
+	p, started := memcachedProgram(t)
+	settings, last := p.Settings, strconv.Itoa(runtime.NumCPU()-1)
+	if err := host.CheckCPUs([]int{0, runtime.NumCPU() - 1}); err != nil {
+		t.Skipf("SKIPPED: %v", err)
 	}
-	statistics := ask(t, endpoint, "stats\r\n", "END")
-	if phase == "load" {
-		return !strings.Contains(statistics, "STAT cmd_set 0\n")
+	allowed := func(pid int) string {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // it may have ended
+		_, list, _ := strings.Cut(string(text), "Cpus_allowed_list:")
+		list, _, _ = strings.Cut(list, "\n")
+		return strings.TrimSpace(list)
 	}
-	return !strings.Contains(statistics, "STAT cmd_get 0\n")
+	var serverOn, clientOn atomic.Value
+	p.Settings = func(ctx context.Context, i *server.Instance) (map[string]string, error) {
+		serverOn.Store(allowed(i.PID()))
+		return settings(ctx, i)
+	}
+	v := cpusView{View: live.NewPlain(discard{}), look: func() {
+		for _, pid := range host.Processes(os.Getpid()) { // other tests' workers are pinned to no CPU
+			command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			if list := allowed(pid); strings.HasSuffix(string(command), "worker\x00") && list == "0" {
+				clientOn.Store(list)
+			}
+		}
+	}}
+	text := strings.Replace(startedRun, "threads: 2\n", "threads: 2\ncpus: {client: 0, server: "+last+"}\n", 1)
+	directory := runServer(context.Background(), t, p, v, text)
+	if clientOn.Load() != "0" || serverOn.Load() != last {
+		t.Errorf("the client may use CPU %v, the server %v; expected 0 and %s", clientOn.Load(), serverOn.Load(), last)
+	}
+	if trial := trialOf(t, directory, "memcached"); trial.State != record.OK {
+		t.Errorf("%s: %s %v", trial.State, trial.Error, trial.Marks)
+	}
+	if _, err := runTextWith(context.Background(), experiment(misbehave.Honest, own(), "threads: 2", "threads: 2\ncpus: {client: 1023}"),
+		filepath.Join(t.TempDir(), "run"), func(*Options) {}); !errors.Is(err, host.ErrNoCPU) {
+		t.Errorf("a run on a CPU that is not there: %v", err)
+	}
+	expectNoServers(t, started, directory)
 }
 
 func TestAServerThatCantBeStartedFailsTheTrialAndSaysWhy(t *testing.T) {

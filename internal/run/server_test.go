@@ -7,9 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"assay/internal/finding"
 	"assay/internal/host"
 	"assay/internal/model"
 	"assay/internal/record"
@@ -160,5 +162,29 @@ func TestMemoryThatCountsTwiceIsSaid(t *testing.T) {
 	w.serverUsed(host.Interval{})
 	if p := &w.result.Process; p.ServerRSSMaxBytes == nil || *p.ServerRSSMaxBytes != 8 || p.ServerSharedWhy != "it may not be read" {
 		t.Errorf("%+v", p)
+	}
+}
+
+// A client that burns CPU beside each operation is told of, unless others took the CPU that it
+// would have burnt; one that waits for its server is not.
+func TestAClientThatBurnsItsCPUIsTold(t *testing.T) {
+	t.Parallel()
+	ofFigures(t)
+	for _, driver := range []string{"burning", "waiting"} {
+		text := strings.NewReplacer("threads: 2", "threads: 1", "30s, operations: 60000", "1s", "worker:", "endpoints: ['"+startServer(t)+"'], worker:").Replace(inserts(driver, "D0", ""))
+		trial, _, run := runCounted(t, text, driver, "")
+		result, err := verdict.Result(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := slices.ContainsFunc(result.Findings, func(f finding.Finding) bool { return f.Code == finding.ClientBound })
+		p := &trial.Phases[0]
+		if p.Process.CPUSeconds == nil || p.Process.ServerCPUSeconds == nil {
+			t.Fatalf("%s: %s: the use of client and server is not known: %+v", driver, trial.Error, p.Process)
+		}
+		others := p.Machine == nil || p.Machine.Foreign == nil || p.Machine.Foreign.Most > 0.05
+		if burns := driver == "burning"; told && !burns || !told && burns && !others {
+			t.Errorf("%s: client-bound %v; the client used %v s of CPU in %d ns, others %+v", driver, told, *p.Process.CPUSeconds, p.ElapsedNS, p.Machine)
+		}
 	}
 }

@@ -31,6 +31,7 @@ type standIn struct {
 	fails error  // of every put
 	gone  bool   // its directory, as soon as it is open
 	rests func() // in the middle of a put, once, after a while
+	each  func() // beside each put
 	lazy  bool   // it writes its records to a file, once nobody has asked for anything for a while
 }
 
@@ -46,6 +47,11 @@ func driversHere() []store.Driver {
 		standIn{name: "halted", kind: store.Memory, class: store.D0, rests: func() { halt(os.Getpid()) }},
 		standIn{name: "halted-with-assay", kind: store.Memory, class: store.D0, rests: func() { halt(os.Getppid(), os.Getpid()) }},
 		standIn{name: "distant", kind: store.Server, class: store.D0},
+		standIn{name: "burning", kind: store.Server, class: store.D0, each: func() {
+			for began := time.Now(); time.Since(began) < 100*time.Microsecond; {
+			}
+		}},
+		standIn{name: "waiting", kind: store.Server, class: store.D0, each: func() { time.Sleep(100 * time.Microsecond) }},
 		keepsake{},
 	})
 }
@@ -65,6 +71,8 @@ func (d standIn) Open(ctx context.Context, c store.Config) (store.Store, error) 
 		return failing{inMemory, d.fails}, nil
 	case d.rests != nil:
 		return resting{inMemory, sync.OnceFunc(d.rests), time.Now()}, nil
+	case d.each != nil:
+		return costly{inMemory, d.each}, nil
 	case d.gone:
 		return plain{inMemory}, os.RemoveAll(c.Directory)
 	case !d.lazy:
@@ -103,6 +111,26 @@ type failingHandle struct {
 }
 
 func (h failingHandle) Put([]byte, []byte) error { return h.err }
+
+type costly struct {
+	store.Store
+	each func()
+}
+
+func (c costly) Handle() (store.Handle, error) {
+	h, err := c.Store.Handle()
+	return costlyHandle{h, c.each}, err
+}
+
+type costlyHandle struct {
+	store.Handle
+	each func()
+}
+
+func (h costlyHandle) Put(key, value []byte) error {
+	h.each()
+	return h.Handle.Put(key, value)
+}
 
 type resting struct {
 	store.Store

@@ -161,7 +161,7 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	if err := t.name(); err != nil {
 		return ownFault{err}
 	}
-	if t.worker, err = conductor.Start(command, t.writer.Log()); err != nil {
+	if t.worker, err = conductor.StartOn(t.run.cpus().Client, command, t.writer.Log()); err != nil {
 		t.result.Cause = finding.CauseNoWorker
 		return err
 	}

@@ -33,6 +33,7 @@ type Instance struct {
 	// Took is the time from its start until it answered, Prepare left out.
 	Took time.Duration
 
+	cpus    []int
 	user    *syscall.Credential // nil: that of this process
 	output  *output
 	note    *owned.Note
@@ -97,7 +98,7 @@ func (i *Instance) Run(ctx context.Context, program string, arguments ...string)
 }
 
 func (i *Instance) owner() child.Options {
-	return child.Options{Directory: i.Directory, DeathSignal: i.Program.DeathSignal}
+	return child.Options{Directory: i.Directory, DeathSignal: i.Program.DeathSignal, CPUs: i.cpus}
 }
 
 // command makes the command of a program of the server's. Its environment is not the user's:

@@ -31,6 +31,7 @@ type Request struct {
 	Options   map[string]string // the experiment's, of those that the program declares
 	Settings  map[string]string // the experiment's, by the program's own names
 	Patience  time.Duration     // how long it may take until it answers
+	CPUs      []int             // that it may use; none: those of this process
 }
 
 // directoryName is the server's own directory in that of a request.
@@ -46,7 +47,7 @@ var errPortTaken = errors.New("another process took the port")
 // [ErrNotInstalled], [ErrDied] or store.ErrRefused where it is one of these. ctx ends the start; to
 // end the server that was started, call Stop.
 func Start(ctx context.Context, p Program, r Request) (*Instance, error) {
-	i := &Instance{Program: &p, output: &output{log: r.Log, name: p.Driver}}
+	i := &Instance{Program: &p, cpus: r.CPUs, output: &output{log: r.Log, name: p.Driver}}
 	var err error
 	if i.Binary, err = p.Find(); err != nil {
 		return nil, err

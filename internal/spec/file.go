@@ -34,6 +34,7 @@ type File struct {
 	Clock         ClockForm       `yaml:"clock" jsonschema_description:"The worker's clock: auto, tsc or monotonic. Default: auto."`
 	Cache         CacheForm       `yaml:"cache" jsonschema_description:"warm: the page cache stays as the phases before left it. cold: before each measured phase the pages of the store's files are written back and dropped from it. Default: warm."`
 	BusyMachine   BusyMachineForm `yaml:"busy_machine" jsonschema_description:"mark: a trial from which others took too much of the machine is not ranked. tell: it is, and the report says what was taken. Default: mark."`
+	CPUs          CPUsFile        `yaml:"cpus" jsonschema_description:"CPUs of client and server. Default: the kernel places both."`
 	Sample        SampleForm      `yaml:"sample" jsonschema_description:"Time between samples: auto or a duration of at least 10ms. Default: auto."`
 	StepTimeout   DurationForm    `yaml:"step_timeout" jsonschema_description:"How long opening, syncing and closing may take, and a phase beyond its duration. Default: 60s."`
 
@@ -56,6 +57,12 @@ type ServerFile struct {
 	Start    StartForm         `yaml:"start" jsonschema_description:"true: Assay starts the server on loopback for each trial, and stops it."`
 	Options  map[string]string `yaml:"options" jsonschema_description:"Settings of the server that differ from its defaults; assay drivers NAME lists them."`
 	Settings map[string]string `yaml:"settings" jsonschema_description:"Settings by the server's own names, where it takes any."`
+}
+
+// CPUsFile pins the worker, and the servers that Assay starts.
+type CPUsFile struct {
+	Client CPUListForm `yaml:"client" jsonschema_description:"CPUs of every worker: 0, 0-3 or 0,2."`
+	Server CPUListForm `yaml:"server" jsonschema_description:"CPUs of every server that Assay starts."`
 }
 
 // KeysFile is what keys look like; see section 1.2 of docs/worker-contract.md.

@@ -115,7 +115,7 @@ func TestExamplesOfThePageLoad(t *testing.T) {
 func compiledSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	descriptions := fakeDescriptions()
-	for _, name := range []string{"tokyocabinet-table", "tokyocabinet-hash", "tokyocabinet-btree", "lmdb", "rocksdb"} {
+	for _, name := range []string{"tokyocabinet-table", "tokyocabinet-hash", "tokyocabinet-btree", "lmdb", "rocksdb", "redis", "mariadb", "postgres"} {
 		descriptions = append(descriptions, store.Description{Name: name}) // known, and not built here
 	}
 	text, err := spec.Schema(descriptions)
@@ -176,6 +176,7 @@ durability: [D1, D2(100ms)]
 memory_limit: [none, 512MiB]
 values: {sizes: [{bytes: 1KiB, weight: 1}]}
 sample: 100ms
+cpus: {client: 0, server: "1-2,5"}
 phases: [{name: load, load: true}, {name: r, mix: {read: 0.5}, order: {distribution: latest, theta: 0.9}, for: 1m30s}]
 `)
 	for name, text := range texts {

@@ -88,7 +88,7 @@ func (r *resolver) resolve(scale string) (*Experiment, *Error) {
 		r.e.VerifyRecords = uint64(*f.VerifyRecords)
 	}
 	for _, step := range []func() *Error{
-		r.general, r.schedule, r.keys, r.values, r.columns, r.stores, r.followStores, r.namespace, r.phases, r.cells, r.quotaWay,
+		r.general, r.schedule, r.keys, r.values, r.columns, r.stores, r.cpus, r.followStores, r.namespace, r.phases, r.cells, r.quotaWay,
 		r.keySpace, r.traceLengths, r.abilities,
 		r.optionalPhases, r.size,
 	} {

@@ -91,6 +91,9 @@ func conditions(e *spec.Experiment, c spec.Cell, p spec.Phase) (all []finding.Me
 	if c.DiskQuota > 0 {
 		add("condition-quota", "bytes", c.DiskQuota, "mount", e.DiskQuotaBy == spec.QuotaByMount)
 	}
+	if e.CPUs != nil {
+		add("condition-cpus", "client", e.CPUs.Client.String(), "server", e.CPUs.Server.String())
+	}
 	if e.Cache == spec.CacheCold {
 		add("condition-cold")
 	}

@@ -23,7 +23,7 @@ var (
 	afterRanks  = []detector{
 		detectFaults, detectFailed, detectMissing, detectIncomplete,
 		detectFalls, detectDrops, detectInconclusive, detectStoppedEarly, detectConflicts,
-		detectHarness, detectHarnessUnknown, detectNoise, detectBusyMachine, detectMachineUnknown,
+		detectHarness, detectHarnessUnknown, detectClientBound, detectNoise, detectBusyMachine, detectMachineUnknown,
 		detectDispatchLate, detectBacklog,
 		detectDurabilityCost, detectNothingSynced, detectUnverified, detectChecked, detectInconsistent, detectServerKept,
 		detectInMemory, detectNotCold, detectMemoryLimit, detectLimitUnreached, detectSettings,

@@ -1,106 +1,101 @@
 package drivertest
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
-	"net"
-	"os/exec"
 	"testing"
 	"time"
 
+	"assay/internal/server"
+	"assay/internal/server/servertest"
 	"assay/store"
 )
 
-// Killable is a server that a test kills, and starts again on what it left.
-type Killable struct {
-	Binary string
-	// Arguments are those with which it listens at a port of loopback and keeps its files in the
-	// directory.
-	Arguments func(port, directory string) []string
-	// Answers says if the server at an endpoint does.
-	Answers func(endpoint string) bool
-}
+// write is one of those that KeepsWrites does.
+type write struct{ thread, n int }
 
-// Run runs the server in a directory, until it is killed or the test ends.
-func (k Killable) Run(t testing.TB, directory string) (endpoint string, kill func()) {
+func (w write) key() []byte   { return fmt.Appendf(nil, "key-%d-%d", w.thread, w.n) }
+func (w write) value() []byte { return fmt.Appendf(nil, "value %d", w.n) }
+
+// KeepsWrites kills a server of the test's own while four threads write, starts it again, and looks
+// for each acknowledged write. The operation that meets the killed server must be an error, and
+// none of the store's answers; the handles then connect anew by themselves.
+func KeepsWrites(t *testing.T, driver store.Driver, p server.Program, class store.Durability, given map[string]string) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	const threads, killAfter = 4, 300
+	i := servertest.Start(t, p, class, nil)
+	c := Config(t, driver.Describe(), class, given)
+	c.Endpoints = []string{i.Endpoint()}
+	s, err := driver.Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	endpoint = listener.Addr().String()
-	_, port, _ := net.SplitHostPort(endpoint)
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	server := exec.Command(k.Binary, k.Arguments(port, directory)...)
-	server.Dir = directory
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	killed := false
-	kill = func() {
-		if !killed {
-			killed = true
-			_ = server.Process.Kill()
-			_ = server.Wait() // "signal: killed" is what was asked for
-		}
-	}
-	t.Cleanup(kill)
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if k.Answers(endpoint) {
-			return endpoint, kill
-		}
-	}
-	t.Fatalf("%s does not answer", k.Binary)
-	return "", nil
-}
-
-// KeepsWrites kills the server while four threads write through handles that open gives, starts it
-// again, and looks for each acknowledged write.
-func (k Killable) KeepsWrites(t *testing.T, open func(endpoint string) (store.Store, store.Handle)) {
-	t.Helper()
-	directory := t.TempDir()
-	endpoint, kill := k.Run(t, directory)
-	s, _ := open(endpoint)
-	const threads, killAfter = 4, 300
-	type write struct{ thread, n int }
-	acknowledged, ended := make(chan write), make(chan struct{})
+	defer func() { _ = s.Close() }() // the store's own connection goes with the server
+	acknowledged, ended := make(chan write), make(chan error)
+	var handles [threads]store.Handle
 	for thread := range threads {
-		h, err := s.Handle()
-		if err != nil {
+		if handles[thread], err = s.Handle(); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = h.Close() })
+		defer func() { _ = handles[thread].Close() }()
+	}
+	for thread, h := range handles {
 		go func() {
-			defer func() { ended <- struct{}{} }()
-			for n := 0; h.Put(fmt.Appendf(nil, "%d-%d", thread, n), fmt.Appendf(nil, "value %d", n)) == nil; n++ {
-				acknowledged <- write{thread, n}
+			for n := 0; ; n++ {
+				w := write{thread, n}
+				if err := h.Put(w.key(), w.value()); err != nil {
+					ended <- err
+					return
+				}
+				acknowledged <- w
 			}
 		}()
 	}
-	last := [threads]int{}
+	var last [threads]int
 	for running, seen := threads, 0; running > 0; {
 		select {
 		case w := <-acknowledged:
 			last[w.thread] = w.n + 1
 			if seen++; seen == killAfter {
-				kill()
+				servertest.Crash(t, i)
 			}
-		case <-ended:
+		case err := <-ended:
 			running--
+			if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
+				t.Errorf("put at a killed server: %v", err)
+			}
+			if seen < killAfter {
+				t.Errorf("a put failed before the kill: %v", err)
+			}
 		}
 	}
-	endpoint, _ = k.Run(t, directory)
-	_, h := open(endpoint)
+	if t.Failed() {
+		return
+	}
+	servertest.Restart(t, i)
 	for thread, writes := range last {
+		reconnect(t, handles[thread])
 		for n := range writes {
-			key := fmt.Appendf(nil, "%d-%d", thread, n)
-			if got, err := h.Get(key, nil); err != nil || string(got) != fmt.Sprintf("value %d", n) {
-				t.Errorf("acknowledged write %s: %q, %v", key, got, err)
+			w := write{thread, n}
+			if got, err := handles[thread].Get(w.key(), nil); err != nil || !bytes.Equal(got, w.value()) {
+				t.Fatalf("acknowledged write %s of %d: %q, %v", w.key(), writes, got, err)
 			}
 		}
-		if writes == 0 {
-			t.Errorf("thread %d wrote nothing", thread)
+	}
+}
+
+// reconnect uses a handle until the server answers. A library may give the error of its last try to
+// connect for a while, without another try.
+func reconnect(t *testing.T, h store.Handle) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		_, err := h.Get([]byte("no such key"), nil)
+		if errors.Is(err, store.ErrNotFound) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the handle does not connect anew: %v", err)
 		}
 	}
 }

@@ -1,19 +1,13 @@
 package drivertest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"slices"
-	"strconv"
 	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	"assay/internal/server"
 	"assay/store"
@@ -79,68 +73,4 @@ func (s *Shared) End(code int) int {
 		}
 	}
 	return code
-}
-
-// Crash kills a server with all of its processes. The first one is stopped before the others are
-// killed, so that it can't write down what it knows.
-func Crash(t testing.TB, i *server.Instance) {
-	t.Helper()
-	if err := syscall.Kill(i.PID(), syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	processes := i.Processes()
-	slices.Reverse(processes)
-	for _, pid := range processes {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
-	}
-	<-i.Exited()
-	for _, pid := range processes {
-		for alive(pid) {
-			time.Sleep(time.Millisecond)
-		}
-	}
-}
-
-// alive says if a process runs: one that is not waited for stays as a zombie.
-func alive(pid int) bool {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	return err == nil && !bytes.Contains(stat, []byte(") Z "))
-}
-
-// Restart runs a crashed server on the same directory and port, as an operator would, until the
-// test ends.
-func Restart(t testing.TB, i *server.Instance) {
-	t.Helper()
-	arguments, environment := i.Program.Command(i)
-	c := exec.Command(i.Binary, arguments...)
-	c.Dir = i.Directory
-	c.Env = append([]string{"LC_ALL=C", "HOME=" + i.Directory}, environment...)
-	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if os.Geteuid() == 0 {
-		info, err := os.Stat(i.Directory)
-		if err != nil {
-			t.Fatal(err)
-		}
-		owner := info.Sys().(*syscall.Stat_t)
-		c.SysProcAttr.Credential = &syscall.Credential{Uid: owner.Uid, Gid: owner.Gid}
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = c.Process.Signal(i.Program.StopSignal) // it may have ended by itself
-		_ = c.Wait()                               // and says by which signal
-	})
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	for {
-		err := i.Program.Ready(ctx, i)
-		if err == nil {
-			return
-		}
-		if ctx.Err() != nil {
-			t.Fatalf("%s does not answer: %v", i.Program.Driver, err)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
 }

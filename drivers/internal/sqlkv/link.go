@@ -5,19 +5,25 @@ import (
 	"errors"
 	"net"
 	"os"
+	"sync/atomic"
 	"time"
 )
 
 // Link makes a handle's sockets, and bounds each operation's time. Libraries bound it by a context,
 // which costs a goroutine or a microsecond an operation; a deadline on the socket does not.
 type Link struct {
-	timeout time.Duration
-	socket  *socket
-	late    bool
+	timeout    time.Duration
+	reconnects *atomic.Uint64
+	socket     *socket
+	connected  bool // once
+	late       bool
 }
 
-// NewLink returns a link with no socket yet.
-func NewLink(timeout time.Duration) *Link { return &Link{timeout: timeout} }
+// NewLink returns a link with no socket yet. It adds to reconnects, unless that is nil, whenever it
+// makes another socket than its first.
+func NewLink(timeout time.Duration, reconnects *atomic.Uint64) *Link {
+	return &Link{timeout: timeout, reconnects: reconnects}
+}
 
 // socket has all methods of a TCP connection, so that libraries find what they look for in it.
 type socket struct {
@@ -51,8 +57,27 @@ func (l *Link) Dial(ctx context.Context, network, address string) (net.Conn, err
 		l.late = l.late || errors.As(err, &failure) && failure.Timeout()
 		return nil, withoutPort(err)
 	}
-	l.socket = &socket{connection.(*net.TCPConn), l}
+	if l.connected && l.reconnects != nil {
+		l.reconnects.Add(1)
+	}
+	l.socket, l.connected = &socket{connection.(*net.TCPConn), l}, true
 	return l.socket, l.socket.SetDeadline(time.Now().Add(l.timeout))
+}
+
+// DialOnce returns what a library is to dial one connection by: the link until that connects, and
+// then, for requests to cancel what a connection was given up over, a socket that is no handle's.
+func (l *Link) DialOnce() func(ctx context.Context, network, address string) (net.Conn, error) {
+	var connected atomic.Bool
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if connected.Load() {
+			return new(net.Dialer).DialContext(ctx, network, address)
+		}
+		c, err := l.Dial(ctx, network, address)
+		if err == nil {
+			connected.Store(true)
+		}
+		return c, err
+	}
 }
 
 // withoutPort leaves the local port out of a message, which would make each one a message of its

@@ -15,6 +15,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"assay/store"
@@ -29,6 +30,8 @@ type Connection struct {
 	Timeout  time.Duration // of one operation, and of connecting
 	// Greet is what a new connection is to say before its first request. Optional.
 	Greet func(*Connection) error
+	// Reconnects counts how often an operation connected anew. Optional.
+	Reconnects *atomic.Uint64
 
 	// Request is what [Connection.Send] sends. It is reused: build it on Request[:0].
 	Request []byte
@@ -105,6 +108,9 @@ func (c *Connection) Begin() error {
 	if c.socket == nil {
 		if err := c.Dial(context.Background()); err != nil {
 			return err
+		}
+		if c.Reconnects != nil {
+			c.Reconnects.Add(1)
 		}
 	}
 	return c.setDeadline()

@@ -1,0 +1,133 @@
+// Package servertest runs the real servers for tests, and does to them what happens to servers.
+package servertest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"assay/internal/server"
+	"assay/store"
+)
+
+// patience is how long a server may take to start and to stop. No test waits for it.
+const patience = time.Minute
+
+// Start runs the real server until the test ends, and skips the test visibly where it is not
+// installed. Options are the program's; class is what acknowledged writes must reach.
+func Start(t testing.TB, p server.Program, class store.Durability, options map[string]string) *server.Instance {
+	t.Helper()
+	// The server may run as another user, who can't enter t.TempDir.
+	directory, err := os.MkdirTemp("", "assay-server-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(directory); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.Chmod(directory, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	i, err := server.Start(context.Background(), p, server.Request{
+		Directory: directory, Log: t.Output(), Class: class, Options: options, Patience: patience,
+	})
+	if errors.Is(err, server.ErrNotInstalled) {
+		t.Skipf("SKIPPED: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := i.Stop(patience); err != nil {
+			t.Error(err)
+		}
+	})
+	return i
+}
+
+// Freeze stops all processes of a server until thaw is called.
+func Freeze(i *server.Instance) (thaw func()) {
+	processes := i.Processes()
+	for _, pid := range processes {
+		_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended by itself
+	}
+	return func() {
+		for _, pid := range processes {
+			_ = syscall.Kill(pid, syscall.SIGCONT)
+		}
+	}
+}
+
+// Crash kills a server with all of its processes. The first one is stopped before the others are
+// killed, so that it can't write down what it knows.
+func Crash(t testing.TB, i *server.Instance) {
+	t.Helper()
+	if err := syscall.Kill(i.PID(), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	processes := i.Processes()
+	slices.Reverse(processes)
+	for _, pid := range processes {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
+	}
+	<-i.Exited()
+	for _, pid := range processes {
+		for alive(pid) {
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// alive says if a process runs: one that is not waited for stays as a zombie.
+func alive(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return err == nil && !bytes.Contains(stat, []byte(") Z "))
+}
+
+// Restart runs a crashed server on the same directory and port, as an operator would, until the
+// test ends.
+func Restart(t testing.TB, i *server.Instance) {
+	t.Helper()
+	arguments, environment := i.Program.Command(i)
+	c := exec.Command(i.Binary, arguments...)
+	c.Dir = i.Directory
+	c.Env = append([]string{"LC_ALL=C", "HOME=" + i.Directory}, environment...)
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if os.Geteuid() == 0 {
+		info, err := os.Stat(i.Directory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		owner := info.Sys().(*syscall.Stat_t)
+		c.SysProcAttr.Credential = &syscall.Credential{Uid: owner.Uid, Gid: owner.Gid}
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Signal(cmp.Or(i.Program.StopSignal, syscall.SIGTERM)) // it may have ended by itself
+		_ = c.Wait()                                                        // and says by which signal
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for {
+		err := i.Program.Ready(ctx, i)
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("%s does not answer: %v", i.Program.Driver, err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
