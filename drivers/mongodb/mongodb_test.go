@@ -131,36 +131,6 @@ func TestEveryWriteIsSynced(t *testing.T) {
 	}
 }
 
-// A server that is killed keeps what was acknowledged, and the handle connects anew by itself.
-func TestAcknowledgedWritesSurviveAKilledServer(t *testing.T) {
-	for _, class := range []store.Durability{store.D1, store.D3} {
-		i := drivertest.StartServer(t, FerretProgram, class, nil)
-		s, err := FerretDB{}.Open(t.Context(), config(t, FerretDB{}, i.Endpoint(), class, nil))
-		must(t, err)
-		h, err := s.Handle()
-		must(t, err)
-		const writes = 200
-		for n := range writes {
-			must(t, h.Put(fmt.Appendf(nil, "key-%d", n), fmt.Appendf(nil, "value-%d", n)))
-		}
-		drivertest.Crash(t, i)
-		short := *h.(*handle)
-		short.timeout = time.Second
-		if err := short.Put([]byte("key-0"), []byte("late")); err == nil || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
-			t.Errorf("put at a killed server: %v", err)
-		} else if regexp.MustCompile(`\d{4}`).MatchString(err.Error()) {
-			t.Errorf("a message with a number that differs each time: %v", err)
-		}
-		drivertest.Restart(t, i)
-		for n := range writes {
-			if got, err := h.Get(fmt.Appendf(nil, "key-%d", n), nil); err != nil || string(got) != fmt.Sprint("value-", n) {
-				t.Fatalf("%s: write %d of %d: %q, %v", class, n, writes, got, err)
-			}
-		}
-		_ = errors.Join(h.Close(), s.Close()) // the store's own connection has gone with the server
-	}
-}
-
 func TestLateAnswersAreTimeouts(t *testing.T) {
 	i := drivertest.StartServer(t, FerretProgram, store.D1, nil)
 	_, h := drivertest.Open(t, FerretDB{}, config(t, FerretDB{}, i.Endpoint(), store.D1, map[string]string{"operation_timeout": "2s"}))
