@@ -17,7 +17,9 @@ type connection struct {
 }
 
 func newConnection(endpoint string, timeout time.Duration, access wire.Access) connection {
-	c := connection{Connection: wire.Connection{Server: "memcached", Endpoint: endpoint, Timeout: timeout, Access: access}}
+	c := connection{wire.Connection{
+		Server: "memcached", Endpoint: endpoint, Timeout: timeout, Access: access,
+	}}
 	if _, _, given := access.Login(); given {
 		c.Greet = login
 	}
@@ -28,7 +30,8 @@ func newConnection(endpoint string, timeout time.Duration, access wire.Access) c
 // no meaning. A server that asks for no login would take it for a record: see [demandsLogin].
 func login(c *wire.Connection) error {
 	user, password, _ := c.Access.Login()
-	c.Request = fmt.Appendf(c.Request[:0], "set login 0 0 %d\r\n%s %s\r\n", len(user)+1+len(password), user, password)
+	c.Request = fmt.Appendf(c.Request[:0], "set login 0 0 %d\r\n%s %s\r\n",
+		len(user)+1+len(password), user, password)
 	line, err := exchange(c)
 	if err == nil && string(line) != "STORED" {
 		err = c.GiveUp("log in", errors.New("the server does not accept the user and password"))
@@ -59,7 +62,8 @@ func exchange(c *wire.Connection) ([]byte, error) {
 func checkLogin(access wire.Access) error {
 	user, password, given := access.Login()
 	if given && (user == "" || strings.ContainsAny(user, " \r\n") || strings.ContainsAny(password, "\r\n")) {
-		return fmt.Errorf("memcached: a user has a name without spaces, and a password no line end: %w", store.ErrRefused)
+		return fmt.Errorf("memcached: a user has a name without spaces, and a password no line end: %w",
+			store.ErrRefused)
 	}
 	return nil
 }

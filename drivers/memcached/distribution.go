@@ -47,13 +47,15 @@ func parseWeights(text string, endpoints int) ([]int, error) {
 	}
 	parts := strings.Split(text, ",")
 	if len(parts) != endpoints {
-		return nil, fmt.Errorf("memcached: weights has %d numbers for %d endpoints, expected one for each: %w", len(parts), endpoints, store.ErrRefused)
+		return nil, fmt.Errorf("memcached: weights has %d numbers for %d endpoints, expected one for each: %w",
+			len(parts), endpoints, store.ErrRefused)
 	}
 	weights := make([]int, endpoints)
 	for i, part := range parts {
 		n, err := strconv.Atoi(strings.TrimSpace(part))
 		if err != nil || n < 1 || n > weightMax {
-			return nil, fmt.Errorf("memcached: weights: expected whole numbers from 1 to %d, got %q: %w", weightMax, part, store.ErrRefused)
+			return nil, fmt.Errorf("memcached: weights: expected whole numbers from 1 to %d, got %q: %w",
+				weightMax, part, store.ErrRefused)
 		}
 		weights[i] = n
 	}
@@ -132,7 +134,8 @@ func newKetama(endpoints []string, weights []int) (*ketama, error) {
 	}
 	for server := range endpoints {
 		if !slices.ContainsFunc(k.points, func(p point) bool { return p.server == int32(server) }) {
-			return nil, fmt.Errorf("memcached: the weight of %s is too small for ketama, which would give it no key: %w", endpoints[server], store.ErrRefused)
+			return nil, fmt.Errorf("memcached: the weight of %s is too small for ketama, which would give it no key: %w",
+				endpoints[server], store.ErrRefused)
 		}
 	}
 	slices.SortStableFunc(k.points, func(a, b point) int { return cmp.Compare(a.at, b.at) })

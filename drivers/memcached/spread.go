@@ -186,11 +186,14 @@ func weightsText(members []*member) string {
 }
 
 // newMembers connects to nothing yet.
-func newMembers(endpoints []string, weights []int, timeout time.Duration, access wire.Access) ([]*member, error) {
+func newMembers(
+	endpoints []string, weights []int, timeout time.Duration, access wire.Access,
+) ([]*member, error) {
 	var members []*member
 	for i, endpoint := range endpoints {
 		if slices.Contains(endpoints[:i], endpoint) {
-			return nil, fmt.Errorf("memcached: %s is named twice: a server's part is its weight: %w", endpoint, store.ErrRefused)
+			return nil, fmt.Errorf("memcached: %s is named twice: a server's part is its weight: %w",
+				endpoint, store.ErrRefused)
 		}
 		m := &member{endpoint: endpoint, weight: weights[i], control: newConnection(endpoint, timeout, access)}
 		if m.control.Greet != nil {

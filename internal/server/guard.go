@@ -37,8 +37,10 @@ const (
 // Instance.Guard says.
 func GuardOptions() []store.Option {
 	return []store.Option{
-		{Name: optionTLS, Type: store.Bool, Default: "false", Help: "take connections by TLS alone, with a certificate that Assay makes for this start, and that the driver verifies"},
-		{Name: optionLogin, Type: store.Bool, Default: "false", Help: "demand a user and a password, which Assay makes for this start, and the driver reads from a file"},
+		{Name: optionTLS, Type: store.Bool, Default: "false",
+			Help: "take connections by TLS alone, with a certificate that Assay makes for this start, and that the driver verifies"},
+		{Name: optionLogin, Type: store.Bool, Default: "false",
+			Help: "demand a user and a password, which Assay makes for this start, and the driver reads from a file"},
 	}
 }
 
@@ -100,13 +102,15 @@ func (i *Instance) makeCertificates() error {
 	}
 	now := time.Now()
 	authority := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Assay, for one server"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(certificateLife), KeyUsage: x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Assay, for one server"},
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(certificateLife),
 	}
 	own := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: i.Program.Driver}, IPAddresses: []net.IP{net.ParseIP(Host)},
-		NotBefore: authority.NotBefore, NotAfter: authority.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: i.Program.Driver},
+		IPAddresses: []net.IP{net.ParseIP(Host)},
+		NotBefore:   authority.NotBefore, NotAfter: authority.NotAfter,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	signed, err := x509.CreateCertificate(rand.Reader, own, authority, &key.PublicKey, authorityKey)
 	if err != nil {
@@ -131,7 +135,8 @@ func (i *Instance) makeCertificates() error {
 		{&i.Guard.Key, "key.pem", "PRIVATE KEY", private},
 	} {
 		*file.path = filepath.Join(i.Directory, file.name)
-		if err := i.writeFile(*file.path, pem.EncodeToMemory(&pem.Block{Type: file.kind, Bytes: file.raw})); err != nil {
+		text := pem.EncodeToMemory(&pem.Block{Type: file.kind, Bytes: file.raw})
+		if err := i.writeFile(*file.path, text); err != nil {
 			return err
 		}
 	}

@@ -35,7 +35,8 @@ func detectServerShares(_ *record.Run, tables []*table) (found []finding.Finding
 			}
 		}
 		if len(evidence) > 0 {
-			found = append(found, t.placed(r.Arm, finding.Message{Code: finding.ServerShare, Params: worst.Params}, evidence...))
+			m := finding.Message{Code: finding.ServerShare, Params: worst.Params}
+			found = append(found, t.placed(r.Arm, m, evidence...))
 		}
 	})
 	return found
@@ -52,7 +53,9 @@ func furthestServer(o *observation) (seen finding.Message, away float64) {
 	for i := range done {
 		share, expected := done[i]/total, weights[i]/weight
 		if off := math.Abs(share/expected - 1); off > away {
-			seen, away = finding.New(finding.SeenShare, "server", i+1, "servers", len(done), "share", share, "expected", expected, "operations", total), off
+			away = off
+			seen = finding.New(finding.SeenShare, "server", i+1, "servers", len(done),
+				"share", share, "expected", expected, "operations", total)
 		}
 	}
 	return seen, away

@@ -18,11 +18,16 @@ import (
 // holds a secret: options stand in run directories and reports.
 func AccessOptions() []store.Option {
 	return []store.Option{
-		{Name: "tls", Type: store.Bool, Default: "false", Help: "connect by TLS 1.2 or newer, and verify the server's certificate: its chain, and the endpoint's host in it"},
-		{Name: "tls_ca_file", Type: store.String, Default: "", Help: "file with the certificates (PEM) of the authorities that are trusted, in place of the system's"},
-		{Name: "tls_insecure", Type: store.Bool, Default: "false", Help: "DO NOT VERIFY the server's certificate: whoever answers is believed, and is given the password"},
-		{Name: "credentials_env", Type: store.String, Default: "", Help: "name of the environment variable that holds USER:PASSWORD to log in with"},
-		{Name: "credentials_file", Type: store.String, Default: "", Help: "file whose first line is USER:PASSWORD, in place of it"},
+		{Name: "tls", Type: store.Bool, Default: "false",
+			Help: "connect by TLS 1.2 or newer, and verify the server's certificate: its chain, and the endpoint's host in it"},
+		{Name: "tls_ca_file", Type: store.String, Default: "",
+			Help: "file with the certificates (PEM) of the authorities that are trusted, in place of the system's"},
+		{Name: "tls_insecure", Type: store.Bool, Default: "false",
+			Help: "DO NOT VERIFY the server's certificate: whoever answers is believed, and is given the password"},
+		{Name: "credentials_env", Type: store.String, Default: "",
+			Help: "name of the environment variable that holds USER:PASSWORD to log in with"},
+		{Name: "credentials_file", Type: store.String, Default: "",
+			Help: "file whose first line is USER:PASSWORD, in place of it"},
 	}
 }
 
@@ -64,7 +69,8 @@ func readTLS(o store.Options) (*tls.Config, error) {
 	case !o.Bool("tls"):
 		return nil, nil
 	case file != "" && insecure:
-		return nil, errors.New("tls_ca_file names whom to trust, and tls_insecure trusts anybody: expected one of them")
+		return nil, errors.New(
+			"tls_ca_file names whom to trust, and tls_insecure trusts anybody: expected one of them")
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: insecure}
 	if file == "" {
