@@ -9,6 +9,7 @@ require (
 	github.com/akrylysov/pogreb v0.10.2
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/boltdb/bolt v1.3.1
+	github.com/bradfitz/gomemcache v0.0.0-20260422231931-4d751bb6e37c
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.22.1
 	github.com/cockroachdb/pebble/v2 v2.1.7

@@ -13,6 +13,7 @@ package store
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 )
 
@@ -128,6 +129,19 @@ type Inspection struct {
 	// Busy is true while background work (compaction, flush) goes on that the store knows of. A
 	// drain waits for it.
 	Busy bool
+}
+
+// What a store of several servers tells of each of them, under the name that [ServerStat] gives: so
+// that a server which got more or less than its weight is found.
+const (
+	ServerOperations = "operations" // that it has got, by its own count: a total
+	ServerWeight     = "weight"     // its part of the keys, in proportion to the others'
+)
+
+// ServerStat returns the name of what one of several servers tells, by its position in
+// [Config].Endpoints: "server1_operations" at position 0.
+func ServerStat(position int, name string) string {
+	return "server" + strconv.Itoa(position+1) + "_" + name
 }
 
 // Config is what a store is opened with.

@@ -2,7 +2,7 @@ package storetest
 
 import (
 	"errors"
-	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -52,50 +52,79 @@ func testServer(t *testing.T, d store.Description) {
 			classes = d.Durability
 		}
 	}
-	clients := []string{""}
-	for _, o := range d.Options {
-		if o.Name == "client" {
-			clients = o.Choices
-		}
-	}
-	type form struct {
-		client   string
-		pipeline int // 0: not asynchronous
-	}
-	var forms []form
-	for _, client := range clients {
-		forms = append(forms, form{client, 0})
-	}
-	if d.Abilities.Async {
-		forms = append(forms, form{clients[0], 1}, form{clients[0], 16})
-	}
-	for _, form := range forms {
+	for _, form := range formsOf(d, program) {
 		for _, claim := range classes {
-			name := fmt.Sprintf("%s %s", claim.Class, form.client)
-			if form.pipeline > 0 {
-				name += fmt.Sprintf(" async(%d)", form.pipeline)
-			}
-			t.Run(strings.TrimSpace(name), func(t *testing.T) {
+			t.Run(strings.Join(strings.Fields(string(claim.Class)+" "+form.name), " "), func(t *testing.T) {
 				t.Parallel()
 				target := target(t, "drivers", d.Name)
-				if form.client != "" {
-					target.Options = map[string]string{"client": form.client}
-				}
+				target.Options = maps.Clone(form.driver)
 				if target.Pipeline = form.pipeline; form.pipeline > 0 {
 					target.Handles = handlesAsync
 				}
-				if d.Name == "ferretdb" { // whose scans read all that other rules have left
-					target.Options = map[string]string{"flush_at_open": "true"}
+				for range form.servers {
+					i := startServer(t, program, claim.Class, form.server)
+					target.Endpoints = append(target.Endpoints, i.Endpoint())
+					maps.Copy(target.Options, i.Guard.DriverOptions())
 				}
-				target.Endpoints = []string{startServer(t, program, claim.Class)}
 				Test(t, target)
 			})
 		}
 	}
 }
 
+// form is a way to run and to reach servers.
+type form struct {
+	name           string
+	servers        int
+	pipeline       int               // 0: not asynchronous
+	server, driver map[string]string // options
+}
+
+// formsOf are those of a driver: each of its clients, and what its options add.
+func formsOf(d store.Description, p server.Program) (forms []form) {
+	clients := []string{""}
+	for _, o := range d.Options {
+		if o.Name == "client" {
+			clients = o.Choices
+		}
+	}
+	has := func(options []store.Option, name string) bool {
+		return slices.ContainsFunc(options, func(o store.Option) bool { return o.Name == name })
+	}
+	add := func(client, name string, servers, pipeline int, started, driver map[string]string) {
+		driver = maps.Clone(driver)
+		if client != "" {
+			driver["client"] = client
+		}
+		if d.Name == "ferretdb" { // whose scans read all that other rules have left
+			driver["flush_at_open"] = "true"
+		}
+		forms = append(forms, form{client + " " + name, servers, pipeline, started, driver})
+	}
+	none := map[string]string{}
+	for _, client := range clients {
+		add(client, "", 1, 0, none, none)
+		if has(p.Options, "login") {
+			add(client, "guarded", 1, 0, map[string]string{"tls": "true", "login": "true"}, none)
+		}
+		if has(d.Options, "hashing") {
+			for _, hashing := range []string{"modulo", "ketama"} {
+				add(client, hashing, 3, 0, none, map[string]string{"hashing": hashing, "weights": "3,1,1"})
+			}
+		}
+	}
+	if d.Abilities.Async {
+		add(clients[0], "async(1)", 1, 1, none, none)
+		add(clients[0], "async(16)", 1, 16, none, none)
+		if has(p.Options, "login") {
+			add(clients[0], "async(16) login", 1, 16, map[string]string{"login": "true"}, none)
+		}
+	}
+	return forms
+}
+
 // startServer starts a server, empty, and ends it with the test.
-func startServer(t *testing.T, program server.Program, class store.Durability) (endpoint string) {
+func startServer(t *testing.T, program server.Program, class store.Durability, options map[string]string) *server.Instance {
 	t.Helper()
 	directory, err := os.MkdirTemp("", "assay-server-") // the server may run as another user, who can't enter t.TempDir
 	if err != nil {
@@ -105,7 +134,9 @@ func startServer(t *testing.T, program server.Program, class store.Durability) (
 	if err := os.Chmod(directory, 0o711); err != nil {
 		t.Fatal(err)
 	}
-	i, err := server.Start(t.Context(), program, server.Request{Directory: directory, Log: t.Output(), Class: class, Patience: time.Minute})
+	i, err := server.Start(t.Context(), program, server.Request{
+		Directory: directory, Log: t.Output(), Class: class, Options: options, Patience: time.Minute,
+	})
 	if errors.Is(err, server.ErrNotInstalled) {
 		t.Skip("SKIPPED: ", err)
 	}
@@ -117,5 +148,5 @@ func startServer(t *testing.T, program server.Program, class store.Durability) (
 			t.Error(err)
 		}
 	})
-	return i.Endpoint()
+	return i
 }

@@ -9,10 +9,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"assay/drivers"
 	"assay/internal/host"
 	"assay/internal/record"
+	"assay/internal/server"
 )
 
 const startedServer = `name: one
@@ -101,6 +103,82 @@ func TestAKilledRunLeavesNoServer(t *testing.T) {
 	assay(t, "doctor", "--clean").wants(t, 0)
 	expectNoServer(t, directory, pids, at)
 	resumed(t, directory)
+}
+
+// The password of a server that demands one is in no command line while the run goes on, and in no
+// file and no output after it.
+func TestARunTellsNoPassword(t *testing.T) {
+	t.Parallel()
+	needMemcached(t)
+	for _, driver := range []string{"memcached", "redis"} {
+		t.Run(driver, func(t *testing.T) {
+			t.Parallel()
+			if p, _ := drivers.Program(driver); !installed(p) {
+				t.Skipf("SKIPPED: %s is not installed", driver)
+			}
+			demanding := fmt.Sprintf("{driver: %s, server: {start: true, options: {tls: true, login: true}}}", driver)
+			data, err := os.MkdirTemp("", "assay-data-") // a server's user can't enter t.TempDir
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = os.RemoveAll(data) })
+			if err := os.Chmod(data, 0o711); err != nil {
+				t.Fatal(err)
+			}
+			directory := filepath.Join(t.TempDir(), "run")
+			experiment := strings.Replace(startedServer, "{driver: memcached, server: start}", demanding, 1)
+			p := start(t, nil, "run", written(t, "one.yaml", experiment), "--out", directory, "--data", data)
+			var password string
+			eventually(t, func() bool {
+				_ = filepath.WalkDir(data, func(path string, entry os.DirEntry, err error) error {
+					if err == nil && entry.Name() == "credentials" {
+						text, _ := os.ReadFile(path) // its trial may have ended
+						_, password, _ = strings.Cut(strings.TrimSpace(string(text)), ":")
+					}
+					return nil
+				})
+				return len(password) > 20
+			}, func() string { return "no credentials were made" })
+			for running := true; running; {
+				select {
+				case <-p.exited:
+					running = false
+				case <-time.After(50 * time.Millisecond):
+				}
+				for _, pid := range append(p.workers(t), p.Process.Pid) {
+					line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+					if err == nil && strings.Contains(string(line), password) {
+						t.Errorf("process %d shows it: %q", pid, line)
+					}
+				}
+			}
+			e := p.end(t)
+			e.wants(t, 0)
+			if strings.Contains(e.stdout+e.stderr, password) {
+				t.Error("the run's output has it")
+			}
+			told := false
+			err = filepath.WalkDir(directory, func(path string, entry os.DirEntry, err error) error {
+				if err != nil || !entry.Type().IsRegular() {
+					return err
+				}
+				text, err := os.ReadFile(path)
+				told = told || strings.Contains(string(text), `"driver.login": "yes"`)
+				if strings.Contains(string(text), password) {
+					t.Errorf("%s has it", path)
+				}
+				return err
+			})
+			if err != nil || !told {
+				t.Errorf("no file tells of a login: %v", err)
+			}
+		})
+	}
+}
+
+func installed(p server.Program) bool {
+	_, err := p.Find()
+	return err == nil
 }
 
 func TestALostTerminalLeavesNoServer(t *testing.T) {

@@ -3,10 +3,12 @@ package memcached
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
 	"assay/drivers/internal/wire"
+	"assay/store"
 )
 
 // connection speaks the text protocol.
@@ -14,8 +16,56 @@ type connection struct {
 	wire.Connection
 }
 
-func newConnection(endpoint string, timeout time.Duration) connection {
-	return connection{Connection: wire.Connection{Server: "memcached", Endpoint: endpoint, Timeout: timeout}}
+func newConnection(endpoint string, timeout time.Duration, access wire.Access) connection {
+	c := connection{wire.Connection{
+		Server: "memcached", Endpoint: endpoint, Timeout: timeout, Access: access,
+	}}
+	if _, _, given := access.Login(); given {
+		c.Greet = login
+	}
+	return c
+}
+
+// login is the text protocol's: a set, whose value is the user and the password and whose key has
+// no meaning. A server that asks for no login would take it for a record: see [demandsLogin].
+func login(c *wire.Connection) error {
+	user, password, _ := c.Access.Login()
+	c.Request = fmt.Appendf(c.Request[:0], "set login 0 0 %d\r\n%s %s\r\n",
+		len(user)+1+len(password), user, password)
+	line, err := exchange(c)
+	if err == nil && string(line) != "STORED" {
+		err = c.GiveUp("log in", errors.New("the server does not accept the user and password"))
+	}
+	return err
+}
+
+// demandsLogin is an error if the server answers without a login: the password would become a
+// record that anybody can read. A store asks it once, before it logs in.
+func demandsLogin(c *wire.Connection) error {
+	c.Request = append(c.Request[:0], "version\r\n"...)
+	line, err := exchange(c)
+	if err == nil && !bytes.HasPrefix(line, []byte("CLIENT_ERROR")) {
+		err = c.GiveUp("log in", errors.New("the server asks for no login: no credentials are sent to it"))
+	}
+	return err
+}
+
+// exchange sends the request and returns the first line of the answer, whatever it says.
+func exchange(c *wire.Connection) ([]byte, error) {
+	if err := c.Send(); err != nil {
+		return nil, err
+	}
+	return c.ReadLine()
+}
+
+// checkLogin is an error for credentials that the text protocol can't carry.
+func checkLogin(access wire.Access) error {
+	user, password, given := access.Login()
+	if given && (user == "" || strings.ContainsAny(user, " \r\n") || strings.ContainsAny(password, "\r\n")) {
+		return fmt.Errorf("memcached: a user has a name without spaces, and a password no line end: %w",
+			store.ErrRefused)
+	}
+	return nil
 }
 
 // roundTrip sends the request and returns the first line of the answer, valid until the next read.

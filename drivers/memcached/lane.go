@@ -2,6 +2,7 @@ package memcached
 
 import (
 	"bytes"
+	"fmt"
 
 	"assay/drivers/internal/wire"
 	"assay/store"
@@ -27,9 +28,12 @@ type asked struct {
 
 // Loop is of [store.Asynchronous].
 func (d *db) Loop(lanes, pipeline int) (store.Loop, error) {
+	if d.client != lean || len(d.members) > 1 {
+		return nil, fmt.Errorf("memcached: asynchronous handles are of client %s and one server: %w", lean, store.ErrRefused)
+	}
 	speakers := make([]wire.Speaker, lanes)
 	for i := range speakers {
-		speakers[i] = &lane{connection: newConnection(d.endpoint, d.timeout), asked: make([]asked, pipeline)}
+		speakers[i] = &lane{connection: newConnection(d.members[0].endpoint, d.timeout, d.access), asked: make([]asked, pipeline)}
 	}
 	return wire.NewLoop(speakers, pipeline)
 }

@@ -1,6 +1,7 @@
-// Package memcached drives a memcached server over its text protocol, with a lean client of its
-// own: one TCP connection a handle, one request on the way at a time, and no allocation in the
-// steady path.
+// Package memcached drives memcached servers over their text protocol, by two ways that an
+// experiment chooses from: a lean client of its own (one TCP connection a handle and server, one
+// request on the way at a time, no allocation in the steady path), and gomemcache, the client that
+// most Go programs use.
 //
 // The protocol is that of doc/protocol.txt in memcached's source.
 package memcached
@@ -10,15 +11,21 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
+	"assay/drivers/internal/wire"
 	"assay/store"
 )
 
-// Driver connects to a server.
+// Driver connects to one server, or spreads keys over several.
 type Driver struct{}
+
+// The two clients.
+const (
+	lean       = "lean"
+	gomemcache = "gomemcache"
+)
 
 // The server's limits: KEY_MAX_LENGTH of memcached.h, and the item that fits the default -I 1m with
 // its header, the longest key and the cas value.
@@ -38,140 +45,162 @@ func (Driver) Describe() store.Description {
 		Durability: []store.DurabilityClaim{
 			{Class: store.D0, How: "items live in the server's memory, and may be evicted from it at any time"},
 		},
-		Options: []store.Option{
-			{Name: "operation_timeout", Type: store.Duration, Default: "1s", Help: "deadline of one operation, set on the socket (there is no library whose default this could be); after it the connection is given up, and the next operation connects anew"},
+		Options: append([]store.Option{
+			{Name: "client", Type: store.Choice, Default: lean, Choices: []string{lean, gomemcache},
+				Help: "lean: this package's own, no allocation; gomemcache: github.com/bradfitz/gomemcache, as an application has it"},
+			{Name: "hashing", Type: store.Choice, Default: hashModulo, Choices: []string{hashModulo, hashKetama},
+				Help: "which of several endpoints has a key. modulo: CRC-32 of the key, modulo the sum of the weights (gomemcache's own, where these are 1); " +
+					"ketama: the circle of libmemcached's weighted ketama: MD5, 160 points for a server of average weight"},
+			{Name: "weights", Type: store.String, Default: "", Help: "a weight for each endpoint, in their order: 3,1,1. Unset: 1 for each"},
+			{Name: "operation_timeout", Type: store.Duration, Default: "1s", Help: "deadline of one operation, set on the socket (gomemcache's default is 500ms); after it the connection is given up, and the next operation connects anew"},
 			{Name: "flush_at_open", Type: store.Bool, Default: "false", Help: "send flush_all at the first opening of each trial: DELETES EVERYTHING ON THE SERVER, whoever stored it. Without it, keys begin with the trial's name, and no other key is touched"},
-		},
+		}, wire.AccessOptions()...),
 		KeyText:       true,
 		KeyBytesMin:   1,
 		KeyBytesMax:   keyBytesMax,
 		ValueBytesMax: valueBytesMax,
 		Abilities:     store.Probe((*db)(nil), (*handle)(nil)),
 		Note: "keys of 1 to 250 bytes without spaces and control characters: a binary key is refused before it is sent; values up to the server's -I (1 MiB less its header by default); " +
-			"a full server evicts, which shows as misses; compare-and-swap is gets, a comparison in the client, and cas with the token: two round trips, " +
+			"a full server evicts, which shows as misses; keys are spread over several endpoints by the client, and a server that is gone takes its keys with it; compare-and-swap is gets, a comparison in the client, and cas with the token: two round trips, " +
 			"and a conflict too if the item was written with the same bytes in between; an acknowledged write is lost with the server's process",
 	}
 }
 
-// Open connects once, to learn the version and the settings.
+// Open connects once to each server, to learn its version and settings.
 func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	if c.Durability != store.D0 {
 		return nil, fmt.Errorf("memcached can't reach %s: its items die with the server's process: %w", c.Durability, store.ErrRefused)
 	}
-	if len(c.Endpoints) != 1 {
-		return nil, fmt.Errorf("memcached: expected one endpoint, got %d: the driver does not spread keys over servers: %w", len(c.Endpoints), store.ErrRefused)
+	if len(c.Endpoints) == 0 {
+		return nil, fmt.Errorf("memcached: expected an endpoint, got none: %w", store.ErrRefused)
 	}
 	timeout := c.Options.Duration("operation_timeout")
 	if timeout <= 0 {
 		return nil, fmt.Errorf("memcached: operation_timeout is %v, expected more than 0: %w", timeout, store.ErrRefused)
 	}
-	d := &db{endpoint: c.Endpoints[0], timeout: timeout, control: newConnection(c.Endpoints[0], timeout)}
-	if err := d.open(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("open memcached at %s: %w", d.endpoint, err), d.control.Close())
+	weights, err := parseWeights(c.Options.String("weights"), len(c.Endpoints))
+	if err != nil {
+		return nil, err
 	}
-	if c.First && c.Options.Bool("flush_at_open") {
-		if err := d.flush(); err != nil {
-			return nil, errors.Join(fmt.Errorf("empty memcached at %s: %w", d.endpoint, err), d.control.Close())
+	access, err := wire.ReadAccess("memcached", c.Options)
+	if err == nil {
+		err = checkLogin(access)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := &db{client: c.Options.Choice("client"), hashing: c.Options.Choice("hashing"), timeout: timeout, access: access}
+	if d.distribution, err = newDistribution(d.hashing, c.Endpoints, weights); err != nil {
+		return nil, err
+	}
+	if d.members, err = newMembers(c.Endpoints, weights, timeout, access); err != nil {
+		return nil, err
+	}
+	for _, m := range d.members {
+		if err := d.openMember(ctx, m, c.First && c.Options.Bool("flush_at_open")); err != nil {
+			return nil, errors.Join(err, d.Close())
 		}
 	}
 	return d, nil
 }
 
-// db has a connection of its own, so that a look at the statistics waits for no operation, and no
-// operation for it. Handle, Inspect and Close come from one goroutine at a time, as the worker
+// db is the open store. Handle, Inspect and Close come from one goroutine at a time, as the worker
 // answers one request at a time.
 type db struct {
-	endpoint string
-	timeout  time.Duration
-	control  connection
-	version  string
-	held     uint64 // items when it was opened
-	heldTold bool
+	members      []*member // in the order of the endpoints
+	client       string
+	hashing      string
+	distribution distribution
+	timeout      time.Duration
+	access       wire.Access
 
 	reconnects atomic.Uint64 // of handles
 }
 
-// Held is the server's curr_items.
-func (d *db) Held() (items uint64, known bool) { return d.held, d.heldTold }
-
-func (d *db) open(ctx context.Context) error {
-	if err := d.control.Dial(ctx); err != nil {
-		return err
+func (d *db) openMember(ctx context.Context, m *member, flush bool) error {
+	err := m.control.Dial(ctx)
+	if err == nil {
+		err = m.open()
 	}
-	if err := d.control.Begin(); err != nil {
-		return err
-	}
-	d.control.Request = append(d.control.Request[:0], "version\r\n"...)
-	line, err := d.control.roundTrip()
 	if err != nil {
-		return err
+		return fmt.Errorf("open memcached at %s: %w", m.endpoint, err)
 	}
-	version, ok := strings.CutPrefix(string(line), "VERSION ")
-	if !ok {
-		return d.control.Unexpected("version", line)
-	}
-	d.version = version
-	// A server that does not tell is none that can't be opened.
-	_ = d.control.stats("stats\r\n", func(name, value string) {
-		if name != "curr_items" {
-			return
+	if flush {
+		if err := m.flush(); err != nil {
+			return fmt.Errorf("empty memcached at %s: %w", m.endpoint, err)
 		}
-		items, err := strconv.ParseUint(value, 10, 64)
-		d.held, d.heldTold = items, err == nil
-	})
-	return nil
-}
-
-// flush makes every record of the server unreachable; only the option flush_at_open asks for it.
-func (d *db) flush() error {
-	if err := d.control.Begin(); err != nil {
-		return err
-	}
-	d.control.Request = append(d.control.Request[:0], "flush_all\r\n"...)
-	line, err := d.control.roundTrip()
-	if err != nil {
-		return err
-	}
-	if string(line) != "OK" {
-		return d.control.Unexpected("flush_all", line)
 	}
 	return nil
 }
 
+// Held is the sum of the servers' curr_items.
+func (d *db) Held() (items uint64, known bool) {
+	for _, m := range d.members {
+		if !m.heldTold {
+			return 0, false
+		}
+		items += m.held
+	}
+	return items, true
+}
+
+// Handle opens one more connection to each server.
 func (d *db) Handle() (store.Handle, error) {
-	h := &handle{connection: newConnection(d.endpoint, d.timeout)}
-	h.Reconnects = &d.reconnects
-	if err := h.Dial(context.Background()); err != nil {
-		return nil, err
+	if d.client == gomemcache {
+		return newLibraryHandle(d)
 	}
-	return h, nil
+	s := &spread{distribution: d.distribution}
+	for _, m := range d.members {
+		h := &handle{connection: newConnection(m.endpoint, d.timeout, d.access)}
+		h.Reconnects = &d.reconnects
+		if err := h.Dial(context.Background()); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		s.servers = append(s.servers, h)
+	}
+	if len(s.servers) == 1 {
+		return s.servers[0], nil
+	}
+	return s, nil
 }
 
-func (d *db) Close() error { return d.control.Close() }
+func (d *db) Close() error {
+	var failed error
+	for _, m := range d.members {
+		failed = errors.Join(failed, m.control.Close())
+	}
+	return failed
+}
 
-// Settings are what the server's `stats settings` tells.
+// Settings are what the servers' `stats settings` tell.
 func (d *db) Settings() map[string]string {
-	settings := map[string]string{"version": d.version, "driver.operation_timeout": d.timeout.String()}
-	// What the server does not tell is left out.
-	_ = d.control.stats("stats settings\r\n", func(name, value string) { settings[name] = value })
+	settings := settingsOfAll(d.members)
+	settings["driver.operation_timeout"] = d.timeout.String()
+	settings["driver.client"] = d.client
+	if d.client == gomemcache {
+		settings["driver.client"] += " " + libraryVersion()
+	}
+	d.access.Tell(settings)
+	if len(d.members) > 1 {
+		settings["driver.servers"] = strconv.Itoa(len(d.members))
+		settings["driver.hashing"] = d.hashing
+		settings["driver.weights"] = weightsText(d.members)
+		settings["driver.shares_of_keys"] = sharesText(d.distribution)
+	}
 	return settings
 }
 
-// withoutMeaning are numbers of `stats` that say nothing of the store.
-var withoutMeaning = map[string]bool{"pid": true, "time": true, "pointer_size": true}
-
 // Inspect takes the numbers of `stats` under the server's own names, and the driver's of its
-// connections. Busy is the server's moving of
-// slabs and growing of its hash table.
+// connections.
 func (d *db) Inspect() store.Inspection {
-	stats := map[string]float64{"reconnects": float64(d.reconnects.Load())}
-	err := d.control.stats("stats\r\n", func(name, value string) {
-		if number, err := strconv.ParseFloat(value, 64); err == nil && !withoutMeaning[name] {
-			stats[name] = number
-		}
-	})
-	if err != nil {
-		return store.Inspection{Stats: map[string]float64{"reconnects": stats["reconnects"]}}
+	inspection := store.Inspection{Stats: d.members[0].stats()}
+	if len(d.members) > 1 {
+		inspection.Stats = statsOfAll(d.members)
 	}
-	return store.Inspection{Stats: stats, Busy: stats["slab_reassign_running"] > 0 || stats["hash_is_expanding"] > 0}
+	if inspection.Stats == nil {
+		inspection.Stats = make(map[string]float64)
+	}
+	inspection.Busy = busy(inspection.Stats)
+	inspection.Stats["reconnects"] = float64(d.reconnects.Load())
+	return inspection
 }

@@ -57,7 +57,7 @@ func (d *db) Inspect() store.Inspection {
 	if err != nil {
 		return store.Inspection{Stats: stats}
 	}
-	stats["records"] = keys(info, d.login.database)
+	stats["records"] = keys(info, d.entry.database)
 	for theirs, ours := range counters {
 		if number, err := strconv.ParseFloat(info[theirs], 64); err == nil {
 			stats[ours] = number

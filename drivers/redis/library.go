@@ -18,6 +18,7 @@ import (
 type libraryHandle struct {
 	client *redis.Client
 	fields []string
+	access wire.Access
 }
 
 func libraryVersion() string { return redis.Version() }
@@ -26,20 +27,22 @@ func libraryVersion() string { return redis.Version() }
 // pipelines.
 func newLibraryHandle(d *db) (store.Handle, error) {
 	const none = -1
+	access := d.entry.access
+	user, password, _ := access.Login()
 	var connected atomic.Bool
-	h := &libraryHandle{fields: d.columns, client: redis.NewClient(&redis.Options{
+	h := &libraryHandle{fields: d.columns, access: access, client: redis.NewClient(&redis.Options{
 		OnConnect: func(context.Context, *redis.Conn) error {
 			if connected.Swap(true) {
 				d.reconnects.Add(1)
 			}
 			return nil
 		},
-		Addr: d.endpoint, Username: d.login.user, Password: d.login.password, DB: d.login.database,
+		Addr: d.endpoint, Username: user, Password: password, DB: d.entry.database, TLSConfig: access.TLS(),
 		DialTimeout: d.timeout, ReadTimeout: d.timeout, WriteTimeout: d.timeout, PoolTimeout: d.timeout,
 		MaxRetries: none, DialerRetries: 1, PoolSize: 1, MaxActiveConns: 1, PipelinePoolSize: none,
 	})}
 	if err := h.client.Ping(context.Background()).Err(); err != nil {
-		return nil, errors.Join(told("connect", err), h.client.Close())
+		return nil, errors.Join(h.told("connect", err), h.client.Close())
 	}
 	return h, nil
 }
@@ -47,7 +50,7 @@ func newLibraryHandle(d *db) (store.Handle, error) {
 func (h *libraryHandle) Close() error { return h.client.Close() }
 
 // told translates the library's errors.
-func told(doing string, err error) error {
+func (h *libraryHandle) told(doing string, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -58,7 +61,7 @@ func told(doing string, err error) error {
 	case errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound), errors.Is(err, errPart), errors.Is(err, errColumns):
 		return err // out of a transaction's function
 	}
-	return wire.Failure("redis", doing, err)
+	return h.access.Hide(wire.Failure("redis", doing, err)) // a new connection may have been logged in
 }
 
 func (h *libraryHandle) Get(key, buf []byte) ([]byte, error) {
@@ -72,11 +75,11 @@ func (h *libraryHandle) get(ctx context.Context, from redis.Cmdable, key, buf []
 		if errors.Is(err, redis.Nil) {
 			return nil, store.ErrNotFound
 		}
-		return value, told("GET", err)
+		return value, h.told("GET", err)
 	}
 	all, err := from.HMGet(ctx, string(key), h.fields...).Result()
 	if err != nil {
-		return nil, told("HMGET", err)
+		return nil, h.told("HMGET", err)
 	}
 	record, missing := buf[:0], 0
 	for _, one := range all {
@@ -98,7 +101,7 @@ func (h *libraryHandle) get(ctx context.Context, from redis.Cmdable, key, buf []
 // put stores through a client, a pipeline or a transaction.
 func (h *libraryHandle) put(ctx context.Context, to redis.Cmdable, key, value []byte) error {
 	if len(h.fields) == 0 {
-		return told("SET", to.Set(ctx, string(key), value, 0).Err())
+		return h.told("SET", to.Set(ctx, string(key), value, 0).Err())
 	}
 	pairs := make([]any, 0, 2*len(h.fields))
 	for _, field := range h.fields {
@@ -111,7 +114,7 @@ func (h *libraryHandle) put(ctx context.Context, to redis.Cmdable, key, value []
 	if len(value) != 0 {
 		return errColumns
 	}
-	return told("HSET", to.HSet(ctx, string(key), pairs...).Err())
+	return h.told("HSET", to.HSet(ctx, string(key), pairs...).Err())
 }
 
 func (h *libraryHandle) Put(key, value []byte) error {
@@ -123,7 +126,7 @@ func (h *libraryHandle) Delete(key []byte) error {
 	if err == nil && deleted == 0 {
 		return store.ErrNotFound
 	}
-	return told("DEL", err)
+	return h.told("DEL", err)
 }
 
 // Add is SET with NX, and on hashes a transaction.
@@ -134,9 +137,9 @@ func (h *libraryHandle) Add(key, value []byte) error {
 		if errors.Is(err, redis.Nil) {
 			return store.ErrConflict
 		}
-		return told("SET NX", err)
+		return h.told("SET NX", err)
 	}
-	return told("add", h.client.Watch(ctx, func(tx *redis.Tx) error {
+	return h.told("add", h.client.Watch(ctx, func(tx *redis.Tx) error {
 		there, err := tx.Exists(ctx, string(key)).Result()
 		if err != nil {
 			return err
@@ -151,7 +154,7 @@ func (h *libraryHandle) Add(key, value []byte) error {
 // CompareAndSwap is the library's Watch, as its documentation has it.
 func (h *libraryHandle) CompareAndSwap(key, old, value []byte) error {
 	ctx := context.Background()
-	return told("compare and swap", h.client.Watch(ctx, func(tx *redis.Tx) error {
+	return h.told("compare and swap", h.client.Watch(ctx, func(tx *redis.Tx) error {
 		now, err := h.get(ctx, tx, key, nil)
 		if err != nil {
 			return err
@@ -184,5 +187,5 @@ func (h *libraryHandle) Apply(writes []store.Write) error {
 		}
 		return nil
 	})
-	return told("pipeline", err)
+	return h.told("pipeline", err)
 }

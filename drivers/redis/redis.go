@@ -9,13 +9,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"assay/drivers/internal/wire"
 	"assay/store"
 )
 
@@ -30,9 +30,6 @@ const (
 	lean    = "lean"
 	goRedis = "go-redis"
 )
-
-// passwordVariable is redis-cli's own.
-const passwordVariable = "REDISCLI_AUTH"
 
 // Describe says what Redis can do.
 func (Driver) Describe() store.Description {
@@ -50,18 +47,15 @@ func (Driver) Describe() store.Description {
 			{Class: store.D3, How: "appendonly yes, appendfsync always: fdatasync(2) before the reply, one for all clients' requests that came together"},
 		},
 		ServerSetsClass: true,
-		Options: []store.Option{
+		Options: append([]store.Option{
 			{Name: "client", Type: store.Choice, Default: lean, Choices: []string{lean, goRedis},
 				Help: "lean: this package's own, RESP2, no allocation; go-redis: github.com/redis/go-redis, as an application has it, but without its retries; once it could not connect, it gives that error for up to a second before it tries again"},
 			{Name: "operation_timeout", Type: store.Duration, Default: "1s",
 				Help: "deadline of one operation, set on the socket (go-redis's default is 5s); after it the connection is given up, and the next operation connects anew"},
 			{Name: "database", Type: store.Int, Default: "0", Help: "number of the database, of those that one server has"},
-			{Name: "username", Type: store.String, Default: "", Help: "user to log in as; without it the server's default user"},
-			{Name: "password_file", Type: store.String, Default: "",
-				Help: "file whose first line is the password; without it the environment variable " + passwordVariable + ", if it is set"},
 			{Name: "flush_at_open", Type: store.Bool, Default: "false",
 				Help: "send FLUSHDB at the first opening of each trial: DELETES EVERYTHING IN THE DATABASE, whoever stored it. Without it, keys begin with the trial's name, and no other key is touched"},
-		},
+		}, wire.AccessOptions()...),
 		ValueBytesMax: valueBytesMax,
 		Abilities:     store.Probe((*db)(nil), (*leanHandle)(nil)),
 		Note: "the class is the server's setting: opening is refused where CONFIG GET does not show it; a server with a limit of memory and an allkeys policy evicts, which shows as lost records; " +
@@ -83,17 +77,17 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	if timeout <= 0 {
 		return nil, fmt.Errorf("redis: operation_timeout is %v, expected more than 0: %w", timeout, store.ErrRefused)
 	}
-	l := login{user: c.Options.String("username"), database: c.Options.Int("database")}
-	if l.database < 0 {
-		return nil, fmt.Errorf("redis: database is %d, expected 0 or more: %w", l.database, store.ErrRefused)
+	e := entry{database: c.Options.Int("database")}
+	if e.database < 0 {
+		return nil, fmt.Errorf("redis: database is %d, expected 0 or more: %w", e.database, store.ErrRefused)
 	}
 	var err error
-	if l.password, err = password(c.Options.String("password_file")); err != nil {
+	if e.access, err = wire.ReadAccess("redis", c.Options); err != nil {
 		return nil, err
 	}
 	d := &db{
-		endpoint: c.Endpoints[0], timeout: timeout, login: l, client: c.Options.Choice("client"),
-		control: newConnection(c.Endpoints[0], max(timeout, controlTimeout), l),
+		endpoint: c.Endpoints[0], timeout: timeout, entry: e, client: c.Options.Choice("client"),
+		control: newConnection(c.Endpoints[0], max(timeout, controlTimeout), e),
 	}
 	if err := d.open(ctx, c); err != nil {
 		return nil, errors.Join(err, d.control.Close())
@@ -104,25 +98,13 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 // controlTimeout is enough for FLUSHDB of a large database.
 const controlTimeout = time.Minute
 
-func password(file string) (string, error) {
-	if file == "" {
-		return os.Getenv(passwordVariable), nil
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return "", fmt.Errorf("redis: password_file: %w", err)
-	}
-	first, _, _ := strings.Cut(string(text), "\n")
-	return strings.TrimSuffix(first, "\r"), nil
-}
-
 // db has a connection of its own, so that a look at the statistics waits for no operation, and no
 // operation for it. Handle, Inspect, Define and Close come from one goroutine at a time, as the
 // worker answers one request at a time.
 type db struct {
 	endpoint string
 	timeout  time.Duration
-	login    login
+	entry    entry
 	client   string
 	control  connection
 	version  string
@@ -133,7 +115,9 @@ type db struct {
 }
 
 func (d *db) open(ctx context.Context, c store.Config) error {
-	if err := d.control.Dial(ctx); err != nil {
+	connecting, cancel := context.WithTimeout(ctx, d.timeout) // the control connection's own is longer
+	defer cancel()
+	if err := d.control.Dial(connecting); err != nil {
 		return err
 	}
 	info, err := d.info()
@@ -299,7 +283,8 @@ func (d *db) Settings() map[string]string {
 		settings["driver.client"] += " " + libraryVersion()
 	}
 	settings["driver.operation_timeout"] = d.timeout.String()
-	settings["driver.database"] = strconv.Itoa(d.login.database)
+	d.entry.access.Tell(settings)
+	settings["driver.database"] = strconv.Itoa(d.entry.database)
 	if settings["maxmemory"] != "" {
 		settings["driver.evicts"] = strconv.FormatBool(evicts(settings))
 	}

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
-	"os"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -410,41 +410,48 @@ func TestFlushesOnlyWhenTold(t *testing.T) {
 	}
 }
 
-// A password comes from a file or the environment, on both paths, and is in no setting and no
-// message.
-func TestLogsInAndKeepsThePassword(t *testing.T) {
-	const secret = "hunter2"
-	endpoint := startServer(t, store.D0)
-	admin, _ := open(t, endpoint, store.D0, nil)
-	redis.SetPassword(t, admin, secret)
-	file := filepath.Join(t.TempDir(), "password")
-	must(t, os.WriteFile(file, []byte(secret+"\n"), 0o600))
-	driver := redis.Driver{}
+// A login and TLS are the same on both paths, and the same as other drivers'.
+func TestLogsInAndKeepsThePassword(t *testing.T) { drivertest.LogsIn(t, redis.Driver{}, redis.Program) }
+
+func TestVerifiesTLS(t *testing.T) { drivertest.VerifiesTLS(t, redis.Driver{}, redis.Program) }
+
+// A server with a password and no users, and a connection that works on another database.
+func TestLogsInAsTheDefaultUser(t *testing.T) {
+	guarded := drivertest.StartServer(t, redis.Program, store.D0, map[string]string{"login": "true"})
+	t.Setenv("SOMEBODYS_LOGIN", ":"+guarded.Guard.Password)
 	for _, client := range clients {
-		s, h := open(t, endpoint, store.D0, map[string]string{"client": client, "password_file": file, "username": "default", "database": "1"})
+		_, h := open(t, guarded.Endpoint(), store.D0, map[string]string{"client": client, "credentials_env": "SOMEBODYS_LOGIN", "database": "1"})
 		must(t, h.Put([]byte("key"), []byte("value")))
-		if text := fmt.Sprint(s.Settings()); strings.Contains(text, secret) {
-			t.Errorf("the settings have the password: %s", text)
+	}
+}
+
+// A server that does not know AUTH, or go-redis's HELLO, answers with the arguments.
+func TestNoErrorRepeatsThePassword(t *testing.T) {
+	const secret = "hunter2"
+	t.Setenv("SOMEBODYS_LOGIN", "me:"+secret)
+	s := drivertest.StartRedisStandIn(t, store.D0)
+	repeat := func(request []string, w io.Writer) bool {
+		if !slices.Contains(request, secret) {
+			return false
 		}
-		t.Run(client+" by the environment", func(t *testing.T) {
-			t.Setenv("REDISCLI_AUTH", secret)
-			_, h := open(t, endpoint, store.D0, map[string]string{"client": client})
-			must(t, h.Put([]byte("key"), []byte("value")))
-		})
+		_, _ = fmt.Fprintf(w, "-ERR unknown command '%s', with args beginning with: %q\r\n", request[0], request[1:])
+		return true
 	}
-	c := drivertest.Config(t, driver.Describe(), store.D0, nil)
-	c.Endpoints = []string{endpoint}
-	if _, err := driver.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "NOAUTH") {
-		t.Errorf("without a password: %v", err)
-	}
-	wrong := filepath.Join(t.TempDir(), "wrong")
-	must(t, os.WriteFile(wrong, []byte("swordfish"), 0o600))
-	c.Options["password_file"] = wrong
-	if _, err := driver.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "WRONGPASS") || strings.Contains(err.Error(), "swordfish") {
-		t.Errorf("with a wrong password: %v", err)
-	}
-	c.Options["password_file"] = wrong + "-is-not-there"
-	if _, err := driver.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "password_file") {
-		t.Errorf("without the file: %v", err)
+	driver := redis.Driver{}
+	for _, client := range []string{"lean", "go-redis"} {
+		c := drivertest.Config(t, driver.Describe(), store.D0, map[string]string{"client": client, "credentials_env": "SOMEBODYS_LOGIN"})
+		c.Endpoints = []string{s.Endpoint}
+		s.SetLie(nil)
+		opened, err := driver.Open(t.Context(), c)
+		must(t, err)
+		s.SetLie(repeat)
+		_, handleErr := opened.Handle()
+		_, openErr := driver.Open(t.Context(), c)
+		for _, err := range []error{handleErr, openErr} {
+			if err == nil || strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "unknown command") {
+				t.Errorf("%s: %v", client, err)
+			}
+		}
+		must(t, opened.Close())
 	}
 }

@@ -14,32 +14,32 @@ import (
 // connection is kept; any other reply than the one that belongs here gives it up.
 type connection struct{ *wire.Connection }
 
-func newConnection(endpoint string, timeout time.Duration, l login) connection {
-	c := connection{&wire.Connection{Server: "redis", Endpoint: endpoint, Timeout: timeout}}
-	if l != (login{}) {
-		c.Greet = func(w *wire.Connection) error { return l.greet(connection{w}) }
+func newConnection(endpoint string, timeout time.Duration, e entry) connection {
+	c := connection{&wire.Connection{Server: "redis", Endpoint: endpoint, Timeout: timeout, Access: e.access}}
+	if _, _, given := e.access.Login(); given || e.database != 0 {
+		c.Greet = func(w *wire.Connection) error { return e.greet(connection{w}) }
 	}
 	return c
 }
 
-// login is what a connection says before its first request.
-type login struct {
-	user, password string
-	database       int
+// entry is how a connection gets in, and the database that it works on.
+type entry struct {
+	access   wire.Access
+	database int
 }
 
-func (l login) greet(c connection) error {
-	if l.password != "" {
-		arguments := []string{"AUTH", l.password}
-		if l.user != "" {
-			arguments = []string{"AUTH", l.user, l.password}
+func (e entry) greet(c connection) error {
+	if user, password, given := e.access.Login(); given {
+		arguments := []string{"AUTH", password}
+		if user != "" {
+			arguments = []string{"AUTH", user, password}
 		}
 		if err := c.ask("log in", arguments...); err != nil {
 			return err
 		}
 	}
-	if l.database != 0 {
-		return c.ask("select database", "SELECT", strconv.Itoa(l.database))
+	if e.database != 0 {
+		return c.ask("select database", "SELECT", strconv.Itoa(e.database))
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func FuzzReplies(f *testing.F) {
 				_, _ = server.Read(make([]byte, 4096))
 				_, _ = server.Write(answer)
 			}()
-			h := &leanHandle{leanClient: leanClient{connection: newConnection("", time.Minute, login{}), columns: newColumns(names)}}
+			h := &leanHandle{leanClient: leanClient{connection: newConnection("", time.Minute, entry{}), columns: newColumns(names)}}
 			h.Use(client)
 			err := operate(h)
 			if err == nil && (len(answer) == 0 || answer[0] == errorReply) {

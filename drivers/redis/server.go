@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"assay/drivers/internal/wire"
 	"assay/internal/server"
 	"assay/store"
 )
@@ -22,7 +25,7 @@ var Program = server.Program{
 	Packages:   []string{"redis-server"},
 	AnySetting: true,
 	StopSignal: syscall.SIGKILL, // asked to end, it would write a snapshot of what is thrown away
-	Options: []store.Option{
+	Options: append([]store.Option{
 		{Name: "appendonly", Type: store.Bool, Default: "false", Help: "keep a log of all writes; the durability class sets it"},
 		{Name: "appendfsync", Type: store.Choice, Default: "everysec", Choices: []string{"always", "everysec", "no"}, Help: "when the log is synced; the durability class sets it"},
 		{Name: "save", Type: store.String, Default: "3600 1 300 100 60 10000", Help: `write a snapshot after "SECONDS CHANGES" pairs; "none": never`},
@@ -31,7 +34,7 @@ var Program = server.Program{
 			Help: "what is done at that limit (maxmemory-policy): refuse writes, or remove records"},
 		{Name: "io_threads", Type: store.Int, Default: "1", Help: "threads that read and write sockets (io-threads)"},
 		{Name: "connections_max", Type: store.Int, Default: "10000", Help: "connections at once (maxclients)"},
-	},
+	}, server.GuardOptions()...),
 	Class: func(class store.Durability) (options map[string]string, reached bool) {
 		policies := map[store.Durability]string{store.D1: "no", store.D2: "everysec", store.D3: "always"}
 		if class == store.D0 {
@@ -49,13 +52,28 @@ var Program = server.Program{
 		if i.Options.Bool("appendonly") {
 			appendonly = "yes"
 		}
-		return map[string]string{
+		asked := map[string]string{
 			"port": strconv.Itoa(i.Port), "bind": server.Host, "appendonly": appendonly, "appendfsync": i.Options["appendfsync"], "save": save,
 			"maxmemory": fmt.Sprint(i.Options.Bytes("memory_bytes")), "maxmemory-policy": i.Options["memory_policy"],
 			"io-threads": i.Options["io_threads"], "maxclients": i.Options["connections_max"], "dir": i.Directory,
 		}
+		if i.Guard.Certificate != "" {
+			asked["port"], asked["tls-port"], asked["tls-auth-clients"] = "0", strconv.Itoa(i.Port), "no"
+			asked["tls-cert-file"], asked["tls-key-file"] = i.Guard.Certificate, i.Guard.Key
+		}
+		return asked
+	},
+	// The password is no argument: the process list shows those.
+	Prepare: func(_ context.Context, i *server.Instance) error {
+		if i.Guard.Credentials == "" {
+			return nil
+		}
+		return os.WriteFile(filepath.Join(i.Directory, passwordFile), []byte("requirepass "+i.Guard.Password+"\n"), 0o600)
 	},
 	Command: func(i *server.Instance) (arguments, environment []string) {
+		if i.Guard.Credentials != "" {
+			arguments = append(arguments, passwordFile)
+		}
 		for _, name := range slices.Sorted(maps.Keys(i.Asked)) {
 			arguments = append(arguments, "--"+name, i.Asked[name])
 		}
@@ -86,6 +104,9 @@ var Program = server.Program{
 	},
 }
 
+// passwordFile is a file of settings, in the directory that the server starts in.
+const passwordFile = "password.conf"
+
 // memory reads a number of bytes as redis.conf has it: 1k is 1,000 bytes, and 1kb 1,024. The server
 // tells the number alone.
 func memory(text string) (bytes int64, ok bool) {
@@ -104,7 +125,11 @@ func memory(text string) (bytes int64, ok bool) {
 
 // ask talks to the server over a connection of its own.
 func ask(ctx context.Context, i *server.Instance, talk func(connection) error) error {
-	c := newConnection(i.Endpoint(), time.Second, login{})
+	access, err := wire.Admitted(i.Guard.DriverOptions())
+	if err != nil {
+		return err
+	}
+	c := newConnection(i.Endpoint(), time.Second, entry{access: access})
 	if err := c.Dial(ctx); err != nil {
 		return err
 	}

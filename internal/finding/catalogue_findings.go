@@ -11,6 +11,7 @@ const (
 	NotOnDisk        Code = "not-on-disk"       // files are too small for what a class that survives the process acknowledged
 	StoppedEarly     Code = "stopped-early"     // before the operations of the phase were done
 	Conflicts        Code = "conflicts"         // of operations that asked no condition
+	ServerShare      Code = "server-share"      // one of several servers got clearly more or less than its weight
 	RateFell         Code = "rate-fell"
 	RateDeclined     Code = "rate-declined"
 	RateRose         Code = "rate-rose"
@@ -56,6 +57,7 @@ const (
 	SeenFiles     Code = "seen-files"
 	SeenLate      Code = "seen-late"
 	SeenBacklog   Code = "seen-backlog"
+	SeenShare     Code = "seen-share"
 )
 
 // What several sentences say alike.
@@ -110,6 +112,12 @@ var _ = register(
 		Says:   `{{.arm}} refused {{percent .share}} of its operations in {{.place}} as conflicts; its rate leaves them out.`,
 		Many:   `{{list .Arms}} refused up to {{percent .max_share}} of operations as conflicts in {{list .Places}}; rates leave them out.`,
 		Remedy: "count retries in, or use fewer threads or an order of keys with fewer collisions"},
+	Entry{Code: ServerShare, Severity: Warning, Example: fault("server", 2, "servers", 3, "share", 0.52, "expected", 0.333, "operations", 90000),
+		Says:   `Server {{.server}} of {{.arm}} got {{percent .share}} of a trial's operations in {{.place}}; its weight is {{percent .expected}}.`,
+		Many:   `One server of {{list .Arms}} got clearly more or less of the operations than its weight in {{list .Places}}.`,
+		Remedy: "compare driver.shares_of_keys; otherwise a few keys get most operations (order: uniform)"},
+	Entry{Code: SeenShare, Example: Params{"server": 2, "servers": 3, "share": 0.52, "expected": 0.333, "operations": 90000},
+		Says: `server {{.server}} got {{percent .share}} of {{plural .operations "operation" ""}}, its weight is {{percent .expected}}`},
 	Entry{Code: Unverified, Severity: Warning, Example: Params{"why": "arms", "arms": []string{"bbolt"}},
 		Says: `{{if eq .why "reads"}}Values that were read were not verified; wrong values would go undetected.` +
 			`{{else if eq .why "end"}}No write was verified at the end; data loss would go undetected.` +

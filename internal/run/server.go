@@ -94,6 +94,19 @@ func (t *trial) endpoints() []string {
 	return t.store.Endpoints
 }
 
+// driverOptions are the arm's, and those with which the driver gets into the server that Assay has
+// started.
+func (t *trial) driverOptions() map[string]string {
+	if t.server == nil {
+		return t.store.Options
+	}
+	options := t.server.Guard.DriverOptions()
+	for name, value := range t.store.Options {
+		options[name] = value
+	}
+	return options
+}
+
 // workerDirectory is where the store's files go, if the worker makes them.
 func (t *trial) workerDirectory() string {
 	if t.store.Description.Kind == store.Embedded {

@@ -261,7 +261,7 @@ func (t *trial) open(class store.Durability) error {
 	}
 	err := t.call(control.Request{Command: control.CommandOpen, Open: &control.Open{
 		Driver: t.store.Driver, First: !t.opened, Directory: t.workerDirectory(), Endpoints: t.endpoints(), Durability: class,
-		LossWindowNS: int64(t.cell.LossWindow), Options: t.store.Options, Handles: t.cell.Handles,
+		LossWindowNS: int64(t.cell.LossWindow), Options: t.driverOptions(), Handles: t.cell.Handles,
 		PoolHandles: t.cell.PoolHandles, Pipeline: t.cell.Pipeline, Threads: threads,
 	}}, &opened)
 	if err != nil {

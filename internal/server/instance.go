@@ -24,6 +24,7 @@ type Instance struct {
 	Directory string        // its own: empty before Prepare, absolute, and where the program starts
 	Port      int           // of loopback, at [Host]
 	Options   store.Options // of each declared option: the experiment's, the class's, or the default
+	Guard     Guard         // what Command makes it demand, if Program.Options has [GuardOptions]
 
 	// Asked is what the server must tell of itself: what Program.Asked returned, and the
 	// experiment's settings by the program's own names.

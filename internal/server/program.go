@@ -4,6 +4,7 @@
 //	find.go      which of the programs are installed, and in which version
 //	start.go     [Start]: a loopback port, a directory, a process that answers, its settings
 //	instance.go  the server while it runs, and its end
+//	guard.go     what it demands of those who connect: TLS, a login
 //	output.go    what it writes
 //
 // A server has one owner: the process that called Start. It is ended with that process, however
@@ -46,7 +47,7 @@ type Program struct {
 	// done in the cell's. Optional: no option changes the class.
 	Class func(class store.Durability) (options map[string]string, reached bool)
 
-	// InMemory says that it keeps no files: its directory stays empty.
+	// InMemory says that it keeps no files: its directory stays empty, but for those of a [Guard].
 	InMemory bool
 	// NotAsRoot are users, the best first, of whom the first that exists runs it where Assay is
 	// root. A program that changes its user itself loses PR_SET_PDEATHSIG, and would outlive a

@@ -82,6 +82,9 @@ func (i *Instance) start(ctx context.Context, r Request) (err error) {
 	if err := i.makeDirectory(); err != nil {
 		return err
 	}
+	if err := i.makeGuard(); err != nil {
+		return err
+	}
 	if i.Port, err = freePort(); err != nil {
 		return err
 	}
@@ -153,7 +156,7 @@ func (i *Instance) makeDirectory() error {
 	if err := os.Chown(i.Directory, int(i.user.Uid), int(i.user.Gid)); err != nil {
 		return err
 	}
-	if i.Program.InMemory {
+	if i.Program.InMemory && !i.guarded() {
 		return nil
 	}
 	for above := filepath.Dir(i.Directory); above != "/"; above = filepath.Dir(above) {

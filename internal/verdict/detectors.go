@@ -22,7 +22,7 @@ var (
 	beforeRanks = []detector{detectLessWork, detectNotOnDisk}
 	afterRanks  = []detector{
 		detectFaults, detectFailed, detectMissing, detectIncomplete,
-		detectFalls, detectDrops, detectInconclusive, detectStoppedEarly, detectConflicts,
+		detectFalls, detectDrops, detectInconclusive, detectStoppedEarly, detectConflicts, detectServerShares,
 		detectHarness, detectHarnessUnknown, detectClientBound, detectNoise, detectBusyMachine, detectMachineUnknown,
 		detectDispatchLate, detectBacklog,
 		detectDurabilityCost, detectNothingSynced, detectUnverified, detectChecked, detectInconsistent, detectServerKept,

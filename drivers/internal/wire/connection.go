@@ -28,6 +28,7 @@ type Connection struct {
 	Server   string // its name, which messages begin with
 	Endpoint string
 	Timeout  time.Duration // of one operation, and of connecting
+	Access   Access
 	// Greet is what a new connection is to say before its first request. Optional.
 	Greet func(*Connection) error
 	// Reconnects counts how often an operation connected anew. Optional.
@@ -62,8 +63,7 @@ const lineBytesMax = 8 << 10
 
 // Dial connects, and greets.
 func (c *Connection) Dial(ctx context.Context) error {
-	dialer := net.Dialer{Timeout: c.Timeout}
-	socket, err := dialer.DialContext(ctx, "tcp", c.Endpoint)
+	socket, err := c.Access.Dial(ctx, c.Endpoint, c.Timeout)
 	if err != nil {
 		return c.failure("connect", err)
 	}
@@ -74,7 +74,7 @@ func (c *Connection) Dial(ctx context.Context) error {
 	// The request that the connection is for may stand in c.Request already.
 	waiting := c.Request
 	c.Request = nil
-	err = errors.Join(c.setDeadline(), c.Greet(c))
+	err = c.Access.Hide(errors.Join(c.setDeadline(), c.Greet(c)))
 	c.Request = waiting
 	if err != nil {
 		return errors.Join(err, c.Close())
@@ -98,6 +98,16 @@ func (c *Connection) Close() error {
 	err := c.socket.Close()
 	c.socket = nil
 	return err
+}
+
+// Release hands the socket over to another client, and leaves the connection given up.
+func (c *Connection) Release() (net.Conn, error) {
+	if c.start != c.end {
+		return nil, c.GiveUp("connect", errors.New("the server had sent more than was asked for"))
+	}
+	socket := c.socket.(net.Conn)
+	c.socket = nil
+	return socket, nil
 }
 
 // Connected reports whether the connection was not given up.

@@ -96,6 +96,9 @@ func NewLoop(speakers []Speaker, pipeline int) (l *Loop, err error) {
 	for i, speaker := range speakers {
 		one := &l.lanes[i]
 		one.speaker, one.link, one.ring = speaker, speaker.Link(), make([]pending, pipeline)
+		if one.link.Access.tls != nil { // whose records the loop can't read
+			return l, fmt.Errorf("%s: asynchronous handles have no TLS: %w", one.link.Server, store.ErrRefused)
+		}
 		one.link.looped, one.link.answer = true, make([]byte, answerBytes)
 		l.timeout = one.link.Timeout
 		socket, err := one.link.dialAside()
@@ -119,7 +122,7 @@ func (l *Loop) watch(change, descriptor int, events uint32, lane int) error {
 
 // dialAside makes a connection as c's are made, greeting included, and does not use it yet.
 func (c *Connection) dialAside() (descriptor, error) {
-	aside := Connection{Server: c.Server, Endpoint: c.Endpoint, Timeout: c.Timeout, Greet: c.Greet}
+	aside := Connection{Server: c.Server, Endpoint: c.Endpoint, Timeout: c.Timeout, Access: c.Access, Greet: c.Greet}
 	if err := aside.Dial(context.Background()); err != nil {
 		return -1, err
 	}

@@ -1,0 +1,160 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"assay/store"
+)
+
+// AccessOptions are the options of a driver whose connections may be encrypted, and may log in. None
+// holds a secret: options stand in run directories and reports.
+func AccessOptions() []store.Option {
+	return []store.Option{
+		{Name: "tls", Type: store.Bool, Default: "false",
+			Help: "connect by TLS 1.2 or newer, and verify the server's certificate: its chain, and the endpoint's host in it"},
+		{Name: "tls_ca_file", Type: store.String, Default: "",
+			Help: "file with the certificates (PEM) of the authorities that are trusted, in place of the system's"},
+		{Name: "tls_insecure", Type: store.Bool, Default: "false",
+			Help: "DO NOT VERIFY the server's certificate: whoever answers is believed, and is given the password"},
+		{Name: "credentials_env", Type: store.String, Default: "",
+			Help: "name of the environment variable that holds USER:PASSWORD to log in with"},
+		{Name: "credentials_file", Type: store.String, Default: "",
+			Help: "file whose first line is USER:PASSWORD, in place of it"},
+	}
+}
+
+// Access is how a connection gets in: by TLS, and by a login. The zero value is neither.
+type Access struct {
+	tls            *tls.Config // nil: no TLS
+	user, password string
+}
+
+// ReadAccess reads the options of [AccessOptions]. No error has a part of the credentials.
+func ReadAccess(server string, o store.Options) (a Access, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w: %w", server, err, store.ErrRefused)
+		}
+	}()
+	if a.tls, err = readTLS(o); err != nil {
+		return Access{}, err
+	}
+	a.user, a.password, err = readCredentials(o.String("credentials_env"), o.String("credentials_file"))
+	return a, err
+}
+
+// Admitted reads some of the options of [AccessOptions]; those that are not given have their
+// defaults.
+func Admitted(given map[string]string) (Access, error) {
+	options, err := store.Resolve(AccessOptions(), given)
+	if err != nil {
+		return Access{}, err
+	}
+	return ReadAccess("access", options)
+}
+
+func readTLS(o store.Options) (*tls.Config, error) {
+	file, insecure := o.String("tls_ca_file"), o.Bool("tls_insecure")
+	switch {
+	case !o.Bool("tls") && (file != "" || insecure):
+		return nil, errors.New("tls_ca_file and tls_insecure have no meaning without tls")
+	case !o.Bool("tls"):
+		return nil, nil
+	case file != "" && insecure:
+		return nil, errors.New(
+			"tls_ca_file names whom to trust, and tls_insecure trusts anybody: expected one of them")
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: insecure}
+	if file == "" {
+		return config, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("tls_ca_file: %w", err)
+	}
+	config.RootCAs = x509.NewCertPool()
+	if !config.RootCAs.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("tls_ca_file: %s has no certificate in PEM", file)
+	}
+	return config, nil
+}
+
+func readCredentials(variable, file string) (user, password string, err error) {
+	var text, from string
+	switch {
+	case variable == "" && file == "":
+		return "", "", nil
+	case variable != "" && file != "":
+		return "", "", errors.New("credentials_env and credentials_file are both given: expected one of them")
+	case variable != "":
+		text, from = os.Getenv(variable), "credentials_env: "+variable
+	default:
+		whole, err := os.ReadFile(file)
+		if err != nil {
+			return "", "", fmt.Errorf("credentials_file: %w", err)
+		}
+		text, _, _ = strings.Cut(string(whole), "\n")
+		text, from = strings.TrimSuffix(text, "\r"), "credentials_file: "+file
+	}
+	user, password, ok := strings.Cut(text, ":")
+	if !ok || password == "" {
+		return "", "", fmt.Errorf("%s does not hold USER:PASSWORD (:PASSWORD where the server has no users)", from)
+	}
+	return user, password, nil
+}
+
+// Login returns what to log in with, and whether to.
+func (a Access) Login() (user, password string, given bool) {
+	return a.user, a.password, a.password != ""
+}
+
+// TLS returns a copy of the settings of TLS; nil: no TLS.
+func (a Access) TLS() *tls.Config { return a.tls.Clone() }
+
+// Dial connects, by TLS where that is asked for, within a time.
+func (a Access) Dial(ctx context.Context, endpoint string, timeout time.Duration) (net.Conn, error) {
+	dialer := net.Dialer{Timeout: timeout}
+	if a.tls == nil {
+		return dialer.DialContext(ctx, "tcp", endpoint)
+	}
+	return (&tls.Dialer{NetDialer: &dialer, Config: a.tls}).DialContext(ctx, "tcp", endpoint)
+}
+
+// Hide blots the password out of an error: a server that does not know the command to log in with
+// may answer with its arguments.
+func (a Access) Hide(err error) error {
+	if err == nil || a.password == "" || !strings.Contains(err.Error(), a.password) {
+		return err
+	}
+	return hidden{err, strings.ReplaceAll(err.Error(), a.password, "(password)")}
+}
+
+type hidden struct {
+	error
+	text string
+}
+
+func (h hidden) Error() string { return h.text }
+func (h hidden) Unwrap() error { return h.error }
+
+// Tell adds to a store's settings how its connections get in.
+func (a Access) Tell(settings map[string]string) {
+	switch {
+	case a.tls == nil:
+	case a.tls.InsecureSkipVerify:
+		settings["driver.tls"] = "not verified"
+	default:
+		settings["driver.tls"] = "verified"
+	}
+	if _, _, given := a.Login(); given {
+		settings["driver.login"] = "yes"
+	}
+}

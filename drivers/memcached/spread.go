@@ -1,0 +1,210 @@
+package memcached
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"assay/drivers/internal/wire"
+	"assay/store"
+)
+
+// spread is a connection to each of several servers, of which a key has one.
+type spread struct {
+	servers      []*handle // in the order of the endpoints
+	distribution distribution
+}
+
+func (s *spread) of(key []byte) *handle { return s.servers[s.distribution.pick(key)] }
+
+func (s *spread) Get(key, buf []byte) ([]byte, error) { return s.of(key).Get(key, buf) }
+func (s *spread) Put(key, value []byte) error         { return s.of(key).Put(key, value) }
+func (s *spread) Add(key, value []byte) error         { return s.of(key).Add(key, value) }
+func (s *spread) Delete(key []byte) error             { return s.of(key).Delete(key) }
+func (s *spread) CompareAndSwap(key, old, value []byte) error {
+	return s.of(key).CompareAndSwap(key, old, value)
+}
+
+func (s *spread) Close() error {
+	var failed error
+	for _, h := range s.servers {
+		failed = errors.Join(failed, h.Close())
+	}
+	return failed
+}
+
+// member is one of the servers of an open store. Its connection is for statistics, so that a look
+// at them waits for no operation, and no operation for it.
+type member struct {
+	endpoint string
+	weight   int
+	control  connection
+	version  string
+	held     uint64 // items when it was opened
+	heldTold bool
+}
+
+// open learns the version and the number of items.
+func (m *member) open() error {
+	line, err := m.ask("version")
+	if err != nil {
+		return err
+	}
+	version, ok := strings.CutPrefix(string(line), "VERSION ")
+	if !ok {
+		return m.control.Unexpected("version", line)
+	}
+	m.version = version
+	// A server that does not tell is none that can't be opened.
+	_ = m.control.stats("stats\r\n", func(name, value string) {
+		if name != "curr_items" {
+			return
+		}
+		items, err := strconv.ParseUint(value, 10, 64)
+		m.held, m.heldTold = items, err == nil
+	})
+	return nil
+}
+
+// ask sends a command of one word, and returns the line that answers it.
+func (m *member) ask(command string) ([]byte, error) {
+	if err := m.control.Begin(); err != nil {
+		return nil, err
+	}
+	m.control.Request = append(append(m.control.Request[:0], command...), "\r\n"...)
+	return m.control.roundTrip()
+}
+
+// flush makes every record of the server unreachable; only the option flush_at_open asks for it.
+func (m *member) flush() error {
+	line, err := m.ask("flush_all")
+	if err != nil {
+		return err
+	}
+	if string(line) != "OK" {
+		return m.control.Unexpected("flush_all", line)
+	}
+	return nil
+}
+
+// settings are what the server's `stats settings` tells. What it does not tell is left out.
+func (m *member) settings() map[string]string {
+	settings := map[string]string{"version": m.version}
+	_ = m.control.stats("stats settings\r\n", func(name, value string) { settings[name] = value })
+	return settings
+}
+
+// withoutMeaning are numbers of `stats` that say nothing of the store.
+var withoutMeaning = map[string]bool{"pid": true, "time": true, "pointer_size": true}
+
+// stats are the numbers of `stats` under the server's own names; nil: it did not tell them.
+func (m *member) stats() map[string]float64 {
+	stats := make(map[string]float64)
+	err := m.control.stats("stats\r\n", func(name, value string) {
+		if number, err := strconv.ParseFloat(value, 64); err == nil && !withoutMeaning[name] {
+			stats[name] = number
+		}
+	})
+	if err != nil {
+		return nil
+	}
+	return stats
+}
+
+// operationCounters add up to the operations that a server got: add and cas count as cmd_set, and
+// meta commands as what they do.
+var operationCounters = []string{"cmd_get", "cmd_set", "cmd_touch", "delete_hits", "delete_misses"}
+
+// ofOneServer are numbers that have no sum.
+var ofOneServer = map[string]bool{"uptime": true, "hash_power_level": true}
+
+// statsOfAll adds the servers' numbers up, and tells of each server what shows its share; nil: a
+// server did not tell its numbers, and a sum of some is none.
+func statsOfAll(members []*member) map[string]float64 {
+	sum, each := make(map[string]float64), make(map[string]float64)
+	for i, m := range members {
+		stats := m.stats()
+		if stats == nil {
+			return nil
+		}
+		operations := 0.0
+		for _, name := range operationCounters {
+			operations += stats[name]
+		}
+		each[store.ServerStat(i, store.ServerOperations)] = operations
+		each[store.ServerStat(i, store.ServerWeight)] = float64(m.weight)
+		each[store.ServerStat(i, "items")] = stats["curr_items"]
+		for name, value := range stats {
+			if !ofOneServer[name] {
+				sum[name] += value
+			}
+		}
+	}
+	for name, value := range each {
+		sum[name] = value
+	}
+	return sum
+}
+
+// busy is the server's moving of slabs and growing of its hash table.
+func busy(stats map[string]float64) bool {
+	return stats["slab_reassign_running"] > 0 || stats["hash_is_expanding"] > 0
+}
+
+// settingsOfAll tells once what all servers tell alike, and otherwise each server's own.
+func settingsOfAll(members []*member) map[string]string {
+	settings := members[0].settings()
+	for i, m := range members[1:] {
+		for name, value := range m.settings() {
+			if first, told := settings[name]; !told || first != value {
+				settings[store.ServerStat(i+1, name)] = value
+			}
+		}
+	}
+	return settings
+}
+
+// sharesText writes each server's part of all keys, by calculation.
+func sharesText(d distribution) string {
+	var parts []string
+	for _, share := range d.shares() {
+		parts = append(parts, strconv.FormatFloat(math.Round(share*1000)/10, 'f', -1, 64)+" %")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func weightsText(members []*member) string {
+	var parts []string
+	for _, m := range members {
+		parts = append(parts, strconv.Itoa(m.weight))
+	}
+	return strings.Join(parts, ",")
+}
+
+// newMembers connects to nothing yet.
+func newMembers(
+	endpoints []string, weights []int, timeout time.Duration, access wire.Access,
+) ([]*member, error) {
+	var members []*member
+	for i, endpoint := range endpoints {
+		if slices.Contains(endpoints[:i], endpoint) {
+			return nil, fmt.Errorf("memcached: %s is named twice: a server's part is its weight: %w",
+				endpoint, store.ErrRefused)
+		}
+		m := &member{endpoint: endpoint, weight: weights[i], control: newConnection(endpoint, timeout, access)}
+		if m.control.Greet != nil {
+			m.control.Greet = func(c *wire.Connection) error {
+				if err := demandsLogin(c); err != nil {
+					return err
+				}
+				return login(c)
+			}
+		}
+		members = append(members, m)
+	}
+	return members, nil
+}

@@ -1,0 +1,144 @@
+package server
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"assay/store"
+)
+
+// Guard is what a server demands of those who connect. It is made anew for each start, stands in
+// the server's directory, and ends with it. The zero value demands nothing.
+type Guard struct {
+	Certificate, Key string // files in PEM: the server's own; "": no TLS
+	Authority        string // file in PEM: what the driver verifies Certificate with
+
+	Credentials    string // file with USER:PASSWORD and a line end; "": no login
+	User, Password string
+}
+
+// The options by which an experiment asks for a guard.
+const (
+	optionTLS   = "tls"
+	optionLogin = "login"
+)
+
+// GuardOptions are those of a program that can demand TLS and a login: its Command does what
+// Instance.Guard says.
+func GuardOptions() []store.Option {
+	return []store.Option{
+		{Name: optionTLS, Type: store.Bool, Default: "false",
+			Help: "take connections by TLS alone, with a certificate that Assay makes for this start, and that the driver verifies"},
+		{Name: optionLogin, Type: store.Bool, Default: "false",
+			Help: "demand a user and a password, which Assay makes for this start, and the driver reads from a file"},
+	}
+}
+
+// DriverOptions are the options with which the driver gets in.
+func (g Guard) DriverOptions() map[string]string {
+	options := map[string]string{}
+	if g.Authority != "" {
+		options["tls"], options["tls_ca_file"] = "true", g.Authority
+	}
+	if g.Credentials != "" {
+		options["credentials_file"] = g.Credentials
+	}
+	return options
+}
+
+// guarded reports whether the experiment asks for a guard.
+func (i *Instance) guarded() bool { return i.asksFor(optionTLS) || i.asksFor(optionLogin) }
+
+func (i *Instance) asksFor(option string) bool {
+	_, declared := i.Options[option]
+	return declared && i.Options.Bool(option)
+}
+
+// makeGuard writes what the experiment asks for into the server's directory.
+func (i *Instance) makeGuard() error {
+	i.Guard = Guard{}
+	if i.asksFor(optionTLS) {
+		if err := i.makeCertificates(); err != nil {
+			return fmt.Errorf("making certificates: %w", err)
+		}
+	}
+	if i.asksFor(optionLogin) {
+		i.Guard.User, i.Guard.Password = "default", rand.Text()
+		i.Guard.Credentials = filepath.Join(i.Directory, "credentials")
+		return i.writeFile(i.Guard.Credentials, []byte(i.Guard.User+":"+i.Guard.Password+"\n"))
+	}
+	return nil
+}
+
+// writeFile writes a file that the server's user and the user who runs Assay alone can read.
+func (i *Instance) writeFile(path string, text []byte) error {
+	if err := os.WriteFile(path, text, 0o600); err != nil || i.user == nil {
+		return err
+	}
+	return os.Chown(path, int(i.user.Uid), int(i.user.Gid))
+}
+
+// certificateLife is longer than any trial.
+const certificateLife = 30 * 24 * time.Hour
+
+func (i *Instance) makeCertificates() error {
+	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	authority := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Assay, for one server"},
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(certificateLife),
+	}
+	own := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: i.Program.Driver},
+		IPAddresses: []net.IP{net.ParseIP(Host)},
+		NotBefore:   authority.NotBefore, NotAfter: authority.NotAfter,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	signed, err := x509.CreateCertificate(rand.Reader, own, authority, &key.PublicKey, authorityKey)
+	if err != nil {
+		return err
+	}
+	selfSigned, err := x509.CreateCertificate(rand.Reader, authority, authority, &authorityKey.PublicKey, authorityKey)
+	if err != nil {
+		return err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	for _, file := range []struct {
+		path *string
+		name string
+		kind string
+		raw  []byte
+	}{
+		{&i.Guard.Authority, "authority.pem", "CERTIFICATE", selfSigned},
+		{&i.Guard.Certificate, "certificate.pem", "CERTIFICATE", signed},
+		{&i.Guard.Key, "key.pem", "PRIVATE KEY", private},
+	} {
+		*file.path = filepath.Join(i.Directory, file.name)
+		text := pem.EncodeToMemory(&pem.Block{Type: file.kind, Bytes: file.raw})
+		if err := i.writeFile(*file.path, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
