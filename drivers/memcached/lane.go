@@ -29,7 +29,7 @@ type asked struct {
 func (d *db) Loop(lanes, pipeline int) (store.Loop, error) {
 	speakers := make([]wire.Speaker, lanes)
 	for i := range speakers {
-		speakers[i] = &lane{connection: newConnection(d.endpoint, d.timeout), asked: make([]asked, pipeline)}
+		speakers[i] = &lane{connection: d.newConnection(), asked: make([]asked, pipeline)}
 	}
 	return wire.NewLoop(speakers, pipeline)
 }

@@ -138,9 +138,15 @@ func (d *db) flush() error {
 	return nil
 }
 
+// newConnection is that of a handle.
+func (d *db) newConnection() connection {
+	c := newConnection(d.endpoint, d.timeout)
+	c.Reconnects = &d.reconnects
+	return c
+}
+
 func (d *db) Handle() (store.Handle, error) {
-	h := &handle{connection: newConnection(d.endpoint, d.timeout)}
-	h.Reconnects = &d.reconnects
+	h := &handle{connection: d.newConnection()}
 	if err := h.Dial(context.Background()); err != nil {
 		return nil, err
 	}
