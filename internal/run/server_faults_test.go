@@ -82,7 +82,8 @@ func (v *faultyView) TrialEnded(live.TrialEnd) {
 
 // faulted runs the experiment on the real server while something happens to that, and returns the
 // trial and its phase.
-func faulted(t *testing.T, driver string, class store.Durability, timeout string, fault func(*server.Instance), changes ...string) (*record.Trial, *record.Phase) {
+func faulted(t *testing.T, driver string, class store.Durability, timeout string, fault func(*server.Instance),
+	changes ...string) (*record.Trial, *record.Phase) {
 	t.Helper()
 	p, _ := drivers.Program(driver)
 	i := servertest.Start(t, p, class, nil)
