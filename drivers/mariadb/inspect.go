@@ -44,8 +44,8 @@ var counters = map[string]string{
 	"Innodb_history_list_length": "unpurged_transactions", "Innodb_pages_created": "pages_created",
 }
 
-// Inspect tells the server's own counts, and the driver's of its connections. The server tells of no background work that ends by
-// itself.
+// Inspect tells the server's own counts, and the driver's of its connections. The server tells of no
+// background work that ends by itself.
 func (d *db) Inspect() store.Inspection {
 	stats := map[string]float64{"reconnects": float64(d.reconnects.Load())}
 	if d.reconnect() != nil {

@@ -33,7 +33,7 @@ func (d *db) Loop(lanes, pipeline int) (store.Loop, error) {
 	}
 	speakers := make([]wire.Speaker, lanes)
 	for i := range speakers {
-		speakers[i] = &lane{connection: newConnection(d.members[0].endpoint, d.timeout, d.access), asked: make([]asked, pipeline)}
+		speakers[i] = &lane{connection: d.newConnection(d.members[0].endpoint), asked: make([]asked, pipeline)}
 	}
 	return wire.NewLoop(speakers, pipeline)
 }

@@ -144,6 +144,13 @@ func (d *db) Held() (items uint64, known bool) {
 	return items, true
 }
 
+// newConnection is that of a handle to one of the servers.
+func (d *db) newConnection(endpoint string) connection {
+	c := newConnection(endpoint, d.timeout, d.access)
+	c.Reconnects = &d.reconnects
+	return c
+}
+
 // Handle opens one more connection to each server.
 func (d *db) Handle() (store.Handle, error) {
 	if d.client == gomemcache {
@@ -151,8 +158,7 @@ func (d *db) Handle() (store.Handle, error) {
 	}
 	s := &spread{distribution: d.distribution}
 	for _, m := range d.members {
-		h := &handle{connection: newConnection(m.endpoint, d.timeout, d.access)}
-		h.Reconnects = &d.reconnects
+		h := &handle{connection: d.newConnection(m.endpoint)}
 		if err := h.Dial(context.Background()); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}

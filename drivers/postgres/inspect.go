@@ -52,7 +52,8 @@ UNION ALL SELECT v.name, v.value FROM pg_stat_wal s, LATERAL (VALUES
 	('wal_syncs', s.wal_sync::float8), ('wal_buffers_full', s.wal_buffers_full::float8)) v(name, value)
 UNION ALL SELECT 'vacuums_running', count(*)::float8 FROM pg_stat_progress_vacuum WHERE datname = current_database()`
 
-// Inspect tells the server's own counts, and the driver's of its connections. Busy is a vacuum of a table in the database.
+// Inspect tells the server's own counts, and the driver's of its connections. Busy is a vacuum of a
+// table in the database.
 func (d *db) Inspect() store.Inspection {
 	rows, err := d.rows(strings.ReplaceAll(statistics, "$schema", literal(d.schema)))
 	stats := map[string]float64{"reconnects": float64(d.reconnects.Load())}

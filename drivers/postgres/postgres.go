@@ -260,11 +260,14 @@ func (d *db) Handle() (store.Handle, error) {
 			return connect(config)
 		})
 	}
-	connector := stdlib.GetConnector(*d.config.Copy(), stdlib.OptionBeforeConnect(func(_ context.Context, c *pgx.ConnConfig) error {
+	before := stdlib.OptionBeforeConnect(func(_ context.Context, c *pgx.ConnConfig) error {
 		c.DialFunc = link.DialOnce()
 		return nil
-	}))
-	return sqlkv.NewHandle(&d.layout, link, func() (sqlkv.Connection, error) { return sqlkv.OpenDatabase(connector, told) })
+	})
+	connector := stdlib.GetConnector(*d.config.Copy(), before)
+	return sqlkv.NewHandle(&d.layout, link, func() (sqlkv.Connection, error) {
+		return sqlkv.OpenDatabase(connector, told)
+	})
 }
 
 // Close drops the schema if no record is left in it and no other Assay uses it.

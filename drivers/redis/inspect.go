@@ -49,8 +49,8 @@ var counters = map[string]string{
 	"expired_time_cap_reached_count": "expired_time_cap_reached",
 }
 
-// Inspect takes the numbers of INFO, and the driver's of its connections. Busy is a snapshot or a rewrite of the log, which a child
-// process does.
+// Inspect takes the numbers of INFO, and the driver's of its connections. Busy is a snapshot or a
+// rewrite of the log, which a child process does.
 func (d *db) Inspect() store.Inspection {
 	stats := map[string]float64{"reconnects": float64(d.reconnects.Load())}
 	info, err := d.info()

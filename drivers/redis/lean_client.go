@@ -18,7 +18,9 @@ type leanClient struct {
 }
 
 func (d *db) newClient() leanClient {
-	return leanClient{connection: newConnection(d.endpoint, d.timeout, d.entry), columns: newColumns(d.columns)}
+	c := leanClient{connection: newConnection(d.endpoint, d.timeout, d.entry), columns: newColumns(d.columns)}
+	c.Reconnects = &d.reconnects
+	return c
 }
 
 func appendDelete(r, key []byte) []byte { return appendBulk(append(r, "*2\r\n$3\r\nDEL\r\n"...), key) }

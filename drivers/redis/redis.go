@@ -207,7 +207,6 @@ func (d *db) Handle() (store.Handle, error) {
 		return newLibraryHandle(d)
 	}
 	h := &leanHandle{leanClient: d.newClient()}
-	h.Reconnects = &d.reconnects
 	if err := h.Dial(context.Background()); err != nil {
 		return nil, err
 	}

@@ -181,11 +181,12 @@ var _ = register(
 	Entry{Code: HarnessUnknown, Severity: Notice, Example: Params{"arms": []string{"redis-java"}, "places": []string{"put (D1)"}},
 		Says:   `Harness overhead unknown for {{list .arms}} in {{list .places}}: no valid null-driver trial.`,
 		Remedy: "build null-c (make native), or give the worker a driver of kind none"},
-	Entry{Code: ClientBound, Severity: Warning, Example: fault("trials", 3, "client_cpus", 0.98, "limit_cpus", 1.0, "server_cpus", 0.41),
-		Says: `{{.arm}} in {{.place}} is client-bound: the client used {{number .client_cpus}} of its {{number .limit_cpus}} CPUs, the server {{number .server_cpus}}. ` +
-			`The rate is the client's.`,
-		Many: `{{list .Arms}} {{agree .Arms "is" "are"}} client-bound in {{list .Places}}: the client used up its CPUs, the server did not. ` +
-			`The rates are the client's.`,
+	Entry{Code: ClientBound, Severity: Warning,
+		Example: fault("trials", 3, "client_cpus", 0.98, "limit_cpus", 1.0, "server_cpus", 0.41),
+		Says: `{{.arm}} in {{.place}} is client-bound: the client used {{number .client_cpus}} of its ` +
+			`{{number .limit_cpus}} CPUs, the server {{number .server_cpus}}. The rate is the client's.`,
+		Many: `{{list .Arms}} {{agree .Arms "is" "are"}} client-bound in {{list .Places}}: ` +
+			`the client used up its CPUs, the server did not. The rates are the client's.`,
 		Remedy: "give the client more CPUs (cpus), use the lean client, or run the server on another machine"},
 	Entry{Code: SeenClientBound, Example: Params{"client_cpus": 0.98, "limit_cpus": 1.0, "server_cpus": 0.41},
 		Says: `the client used {{number .client_cpus}} of {{number .limit_cpus}} CPUs, the server {{number .server_cpus}}`},

@@ -82,15 +82,17 @@ func (v *faultyView) TrialEnded(live.TrialEnd) {
 
 // faulted runs the experiment on the real server while something happens to that, and returns the
 // trial and its phase.
-func faulted(t *testing.T, driver string, class store.Durability, timeout, options string, fault func(*server.Instance)) (*record.Trial, *record.Phase) {
+func faulted(t *testing.T, driver string, class store.Durability, timeout string, fault func(*server.Instance),
+	changes ...string) (*record.Trial, *record.Phase) {
 	t.Helper()
 	p, _ := drivers.Program(driver)
 	i := servertest.Start(t, p, class, nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	v := &faultyView{View: live.NewPlain(discard{}), in: "steady", fault: func() { fault(i) }, end: cancel}
-	text := strings.NewReplacer("DRIVER", driver, "WORKER", own(), "ENDPOINT", i.Endpoint(), "TIMEOUT", timeout, "OPTIONS", options,
-		"CLASS", string(class)).Replace(faultRun)
+	changes = append(changes, "DRIVER", driver, "WORKER", own(), "ENDPOINT", i.Endpoint(), "TIMEOUT", timeout, "OPTIONS", "",
+		"CLASS", string(class))
+	text := strings.NewReplacer(changes...).Replace(faultRun)
 	directory := filepath.Join(t.TempDir(), "run")
 	_, err := runTextWith(ctx, text, directory, func(o *Options) { o.View = v })
 	v.done.Wait()
@@ -157,7 +159,7 @@ func TestAFrozenServerIsInTheResponseTimes(t *testing.T) {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
 			const stop = 2 * time.Second
-			trial, p := faulted(t, driver, class, "20s", "", func(i *server.Instance) {
+			trial, p := faulted(t, driver, class, "20s", func(i *server.Instance) {
 				thaw := servertest.Freeze(i)
 				time.Sleep(stop)
 				thaw()
@@ -189,7 +191,7 @@ func TestAFrozenServerTimesOut(t *testing.T) {
 	for driver, class := range map[string]store.Durability{"memcached": store.D0, "redis": store.D0, "postgres": store.D1} {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
-			trial, p := faulted(t, driver, class, "300ms", "", func(i *server.Instance) {
+			trial, p := faulted(t, driver, class, "300ms", func(i *server.Instance) {
 				thaw := servertest.Freeze(i)
 				time.Sleep(2 * time.Second)
 				thaw()
@@ -210,19 +212,24 @@ func TestARunGoesOnWithAServerThatIsStartedAgain(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	for _, c := range []struct {
-		driver, options string
-		class           store.Durability
-		keeps           bool
+		name, driver string
+		class        store.Durability
+		keeps        bool
+		changes      []string
 	}{
-		{"memcached", "", store.D0, false}, {"redis", "", store.D1, true}, {"redis", "client: go-redis", store.D1, true},
-		{"postgres", "", store.D1, true}, {"mariadb", "", store.D1, true},
+		{name: "memcached", driver: "memcached", class: store.D0},
+		{name: "memcached async", driver: "memcached", class: store.D0, changes: []string{"threads: 4", "threads: 4\nhandles: async(2)"}},
+		{name: "redis", driver: "redis", class: store.D1, keeps: true},
+		{name: "go-redis", driver: "redis", class: store.D1, keeps: true, changes: []string{"OPTIONS", "client: go-redis"}},
+		{name: "postgres", driver: "postgres", class: store.D1, keeps: true},
+		{name: "mariadb", driver: "mariadb", class: store.D1, keeps: true},
 	} {
-		t.Run(strings.TrimSpace(c.driver+" "+c.options), func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			trial, p := faulted(t, c.driver, c.class, "20s", c.options, func(i *server.Instance) {
+			trial, p := faulted(t, c.driver, c.class, "20s", func(i *server.Instance) {
 				servertest.Crash(t, i)
 				servertest.Restart(t, i)
-			})
+			}, c.changes...)
 			sum := outcomes(p)
 			if sum.Errors < 1 || !wentOn(p) || trial.State != record.Marked {
 				t.Errorf("%s (%s), ended by %s: %+v", trial.State, trial.Error, p.EndedBy, sum)

@@ -39,7 +39,8 @@ func detectClientBound(run *record.Run, tables []*table) (found []finding.Findin
 		if 2*len(evidence) <= len(used) {
 			return
 		}
-		m := finding.New(finding.ClientBound, "trials", len(evidence), "client_cpus", most.client, "limit_cpus", most.limit, "server_cpus", most.server)
+		m := finding.New(finding.ClientBound, "trials", len(evidence),
+			"client_cpus", most.client, "limit_cpus", most.limit, "server_cpus", most.server)
 		found = append(found, t.placed(r.Arm, m, evidence...))
 	})
 	return found

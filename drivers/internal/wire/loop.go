@@ -415,6 +415,8 @@ func (l *Loop) connected() error {
 				one.refuse(d.err)
 			} else if err := l.join(d.lane, d.socket); err != nil {
 				return err
+			} else if one.link.Reconnects != nil {
+				one.link.Reconnects.Add(1)
 			}
 			l.soil(d.lane, one)
 		default:
