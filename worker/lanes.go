@@ -217,7 +217,15 @@ func (d *driver) ended(number int, value []byte, err error) {
 	default:
 		outcome = l.wrote(o, err, slot, f.bytes)
 	}
-	l.tally(slot, f.entry, outcome, f.beginNS, now, f.dueNS, f.sequence, f.position)
+	slot.CountTime(now - f.beginNS)
+	if l.part.Due != nil {
+		l.countResponse(f.entry, now-f.dueNS)
+	}
+	slot.Outcomes[outcome]++
+	if f.entry.IsRecorded() {
+		l.remember(f.beginNS, now, f.sequence, f.position, outcome)
+	}
+	l.head.NowNS = uint64(now - l.startNS)
 	l.head.Acknowledged = f.sequence + f.entries
 	if l.n == len(l.flight) || isAlone(o) {
 		l.roomNS = now
