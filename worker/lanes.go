@@ -74,7 +74,8 @@ func (s *session) laneDrivers(p *phase, threads []*thread) []*driver {
 	}
 	for i, t := range threads {
 		d := all[i%len(all)]
-		l := &lane{thread: t, number: len(d.lanes), flight: make([]flying, s.handles.pipeline), limit: t.limit()}
+		flight := make([]flying, s.handles.pipeline)
+		l := &lane{thread: t, number: len(d.lanes), flight: flight, limit: t.limit()}
 		d.lanes = append(d.lanes, l)
 	}
 	return all
@@ -144,7 +145,10 @@ func (d *driver) begin(l *lane, now, due int64) {
 		at -= len(l.flight)
 	}
 	f := &l.flight[at]
-	*f = flying{entry: entry, position: l.position, index: entry.Index(), sequence: l.sequence, entries: 1, beginNS: now, dueNS: due}
+	*f = flying{
+		entry: entry, position: l.position, index: entry.Index(), sequence: l.sequence, entries: 1,
+		beginNS: now, dueNS: due,
+	}
 	if entry.Grows() {
 		f.index += l.lap * l.part.Stride
 	}

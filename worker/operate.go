@@ -126,7 +126,8 @@ func (t *thread) read(index uint64, position int, slot *counters.Slot) (counters
 }
 
 // gotten returns the outcome of a read that a lane has got.
-func (t *thread) gotten(value []byte, err error, index uint64, position int, slot *counters.Slot) (outcome counters.Outcome, looked bool) {
+func (t *thread) gotten(value []byte, err error, index uint64, position int, slot *counters.Slot) (
+	outcome counters.Outcome, looked bool) {
 	if t.watching {
 		t.observe(value, index, err)
 		if t.observed != nil {
@@ -183,8 +184,8 @@ func (t *thread) readModifyWrite(entry trace.Entry, index, sequence uint64, slot
 
 // replaced returns the outcome of an operation that read a value, with a problem or without, and
 // then wrote.
-func (t *thread) replaced(o trace.Operation, problem string, readBytes int, err error, slot *counters.Slot, bytes int) (
-	outcome counters.Outcome, looked bool) {
+func (t *thread) replaced(o trace.Operation, problem string, readBytes int, err error, slot *counters.Slot,
+	bytes int) (outcome counters.Outcome, looked bool) {
 	if problem != "" {
 		return t.wrong(o, problem, slot), true
 	}
