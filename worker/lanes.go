@@ -74,7 +74,8 @@ func (s *session) laneDrivers(p *phase, threads []*thread) []*driver {
 	}
 	for i, t := range threads {
 		d := all[i%len(all)]
-		l := &lane{thread: t, number: len(d.lanes), flight: make([]flying, s.handles.pipeline), limit: t.limit()}
+		flight := make([]flying, s.handles.pipeline)
+		l := &lane{thread: t, number: len(d.lanes), flight: flight, limit: t.limit()}
 		d.lanes = append(d.lanes, l)
 	}
 	return all
@@ -144,7 +145,10 @@ func (d *driver) begin(l *lane, now, due int64) {
 		at -= len(l.flight)
 	}
 	f := &l.flight[at]
-	*f = flying{entry: entry, position: l.position, index: entry.Index(), sequence: l.sequence, entries: 1, beginNS: now, dueNS: due}
+	*f = flying{
+		entry: entry, position: l.position, index: entry.Index(), sequence: l.sequence, entries: 1,
+		beginNS: now, dueNS: due,
+	}
 	if entry.Grows() {
 		f.index += l.lap * l.part.Stride
 	}
@@ -217,7 +221,15 @@ func (d *driver) ended(number int, value []byte, err error) {
 	default:
 		outcome = l.wrote(o, err, slot, f.bytes)
 	}
-	l.tally(slot, f.entry, outcome, f.beginNS, now, f.dueNS, f.sequence, f.position)
+	slot.CountTime(now - f.beginNS)
+	if l.part.Due != nil {
+		l.countResponse(f.entry, now-f.dueNS)
+	}
+	slot.Outcomes[outcome]++
+	if f.entry.IsRecorded() {
+		l.remember(f.beginNS, now, f.sequence, f.position, outcome)
+	}
+	l.head.NowNS = uint64(now - l.startNS)
 	l.head.Acknowledged = f.sequence + f.entries
 	if l.n == len(l.flight) || isAlone(o) {
 		l.roomNS = now

@@ -236,8 +236,16 @@ func (t *thread) walk() {
 			looked = true
 		}
 
-		t.tally(slot, entry, outcome, last, now, due, sequence, position)
+		slot.CountTime(now - last)
+		if open {
+			t.countResponse(entry, now-due)
+		}
+		slot.Outcomes[outcome]++
+		if entry.IsRecorded() {
+			t.remember(last, now, sequence, position, outcome)
+		}
 		sequence += uint64(entriesDone)
+		head.NowNS = uint64(now - t.startNS)
 		head.Acknowledged = sequence
 
 		if now >= deadline || sequence >= limit || atomic.LoadUint64(stop) != 0 {
@@ -251,23 +259,6 @@ func (t *thread) walk() {
 			position, lap = 0, lap+1
 		}
 	}
-}
-
-// tally counts an operation that has ended, but for the word that acknowledges it.
-func (t *thread) tally(slot *counters.Slot, entry trace.Entry, outcome counters.Outcome, begin, end, due int64, sequence uint64, position int) {
-	service := uint64(max(end-begin, 0)) // the counters of two processors may differ by some ns
-	slot.Service[histogram.Bucket(service)]++
-	if service > slot.ServiceMaxNS {
-		slot.ServiceMaxNS = service
-	}
-	if t.part.Due != nil {
-		t.countResponse(entry, end-due)
-	}
-	slot.Outcomes[outcome]++
-	if entry.IsRecorded() {
-		t.remember(begin, end, sequence, position, outcome)
-	}
-	t.head.NowNS = uint64(end - t.startNS)
 }
 
 // spinBelow is how long a wait for a due time may be spun away: Go's sleep overshoots by about a

@@ -28,7 +28,8 @@ type asked struct {
 // Loop is of [store.Asynchronous].
 func (d *db) Loop(lanes, pipeline int) (store.Loop, error) {
 	if d.client != lean {
-		return nil, fmt.Errorf("redis: client %s has no asynchronous handles: expected %s: %w", d.client, lean, store.ErrRefused)
+		return nil, fmt.Errorf("redis: client %s has no asynchronous handles: expected %s: %w",
+			d.client, lean, store.ErrRefused)
 	}
 	speakers := make([]wire.Speaker, lanes)
 	for i := range speakers {
@@ -63,7 +64,8 @@ func (l *lane) Ask(r *store.Request) error {
 		a.key, a.value = append(a.key[:0], r.Key...), append(a.value[:0], r.Value...)
 	case store.OpCompareAndSwap:
 		l.Request = l.appendGetWatching(l.Request, r.Key)
-		a.key, a.old, a.value = append(a.key[:0], r.Key...), append(a.old[:0], r.Old...), append(a.value[:0], r.Value...)
+		a.key, a.value = append(a.key[:0], r.Key...), append(a.value[:0], r.Value...)
+		a.old = append(a.old[:0], r.Old...)
 	}
 	l.n++
 	return nil

@@ -103,6 +103,15 @@ type Slot struct {
 	Service      [histogram.Buckets]uint64
 }
 
+// CountTime counts a service time. One below 0, which two processors' counters may give, is 0.
+func (s *Slot) CountTime(ns int64) {
+	service := uint64(max(ns, 0))
+	s.Service[histogram.Bucket(service)]++
+	if service > s.ServiceMaxNS { // a store each time costs more
+		s.ServiceMaxNS = service
+	}
+}
+
 // Thread is the head of a thread's block.
 type Thread struct {
 	Attempted     uint64

@@ -22,9 +22,10 @@ type Speaker interface {
 	Link() *Connection
 	// Ask appends a request and keeps what its answer is read by. After an error nothing was.
 	Ask(r *store.Request) error
-	// Answer reads the answer to the oldest request that has none. An error for which [NotHere] holds
-	// says that it has not come whole: Answer must not have changed anything but the place in the
-	// stream, and is called again. more: it has appended another request, the rest of the operation.
+	// Answer reads the answer to the oldest request that has none. An error for which [NotHere]
+	// holds says that it has not come whole: Answer must not have changed anything but the place in
+	// the stream, and is called again. more: it has appended another request, the rest of the
+	// operation.
 	Answer() (value []byte, more bool, err error)
 	// Forget drops the requests that have no answer: their connection is gone.
 	Forget()
@@ -114,7 +115,8 @@ func NewLoop(speakers []Speaker, pipeline int) (l *Loop, err error) {
 
 // watch sets for which events of a descriptor epoll tells of a lane; −1 is wake.
 func (l *Loop) watch(change, descriptor int, events uint32, lane int) error {
-	if err := unix.EpollCtl(l.epoll, change, descriptor, &unix.EpollEvent{Events: events, Fd: int32(lane)}); err != nil {
+	event := unix.EpollEvent{Events: events, Fd: int32(lane)}
+	if err := unix.EpollCtl(l.epoll, change, descriptor, &event); err != nil {
 		return fmt.Errorf("epoll_ctl: %w", err)
 	}
 	return nil
@@ -231,8 +233,8 @@ func (l *Loop) poll(wait time.Duration) (n int, err error) {
 	if wait >= time.Millisecond {
 		unseen = 1
 	}
-	got, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.epoll), uintptr(unsafe.Pointer(&l.events[0])),
-		uintptr(len(l.events)), uintptr(unseen), 0, 0)
+	got, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.epoll),
+		uintptr(unsafe.Pointer(&l.events[0])), uintptr(len(l.events)), uintptr(unseen), 0, 0)
 	if errno == 0 && got == 0 && wait > time.Millisecond {
 		n, err = unix.EpollWait(l.epoll, l.events, int(wait/time.Millisecond)-1)
 	} else if n = int(got); errno != 0 {
@@ -494,12 +496,14 @@ type descriptor int
 
 // read and write are plain system calls: they do not block, so that the scheduler need not know.
 func (d descriptor) read(into []byte) (int, syscall.Errno) {
-	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(d), uintptr(unsafe.Pointer(&into[0])), uintptr(len(into)))
+	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(d),
+		uintptr(unsafe.Pointer(&into[0])), uintptr(len(into)))
 	return int(n), errno
 }
 
 func (d descriptor) write(from []byte) (int, syscall.Errno) {
-	n, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(d), uintptr(unsafe.Pointer(&from[0])), uintptr(len(from)))
+	n, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(d),
+		uintptr(unsafe.Pointer(&from[0])), uintptr(len(from)))
 	return int(n), errno
 }
 
