@@ -13,6 +13,7 @@ import (
 	"assay/drivers/memcached"
 	"assay/drivers/memory"
 	"assay/drivers/mongodb"
+	"assay/drivers/nats"
 	"assay/drivers/nullstore"
 	"assay/drivers/pebble"
 	"assay/drivers/pogreb"
@@ -36,6 +37,7 @@ func All() []store.Driver {
 		memcached.Driver{},
 		memory.Driver{},
 		mongodb.Driver{},
+		nats.Driver{},
 		nullstore.Driver{}, // "null"
 		pebble.Driver{},
 		pogreb.Driver{},
@@ -53,6 +55,7 @@ func Programs() []server.Program {
 		mariadb.Program,
 		memcached.Program,
 		mongodb.Program,
+		nats.Program,
 		postgres.Program,
 		redis.Program,
 	}

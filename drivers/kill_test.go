@@ -13,6 +13,7 @@ import (
 
 	"assay/drivers"
 	"assay/drivers/internal/drivertest"
+	"assay/drivers/nats"
 	"assay/store"
 )
 
@@ -24,6 +25,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	nats.ServeIfAsked()
 	if name := os.Getenv(writerDriver); name != "" {
 		err := writeUntilKilled(name, store.Durability(os.Getenv(writerClass)), os.Getenv(writerDirectory))
 		fmt.Fprintln(os.Stderr, "writer:", err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -18,7 +19,10 @@ import (
 var servers drivertest.Shared
 
 // namespaces are the options that name a part of a server which a test has for itself.
-var namespaces = map[string]string{"postgres": "schema", "mariadb": "database", "mongodb": "database", "ferretdb": "database"}
+var namespaces = map[string]string{
+	"postgres": "schema", "mariadb": "database", "mongodb": "database", "ferretdb": "database",
+	"nats": "bucket",
+}
 
 var namespace atomic.Int64
 
@@ -43,7 +47,7 @@ func serve(t *testing.T, d store.Description, c *store.Config) {
 func eachSQL(t *testing.T, test func(t *testing.T, driver store.Driver, p server.Program, client string)) {
 	for _, driver := range drivers.All() {
 		d := driver.Describe()
-		if d.Name != "postgres" && d.Name != "mariadb" {
+		if !slices.ContainsFunc(d.Options, func(o store.Option) bool { return slices.Contains(o.Choices, "database/sql") }) {
 			continue
 		}
 		p, _ := drivers.Program(d.Name)

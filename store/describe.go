@@ -25,7 +25,8 @@ type Description struct {
 	Durability []DurabilityClaim `json:"durability"`
 
 	// ServerSetsClass: the settings that a server runs with decide which of the classes it can be
-	// opened in; any other is refused. Loads are then done in the class that is measured.
+	// opened in; any other is refused. Loads are then done in the class that is measured, so that
+	// records of one class need not be there in another.
 	ServerSetsClass bool `json:"server_sets_class,omitempty"`
 
 	Options []Option `json:"options,omitempty"`

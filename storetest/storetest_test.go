@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/drivers"
+	"assay/drivers/nats"
 	"assay/storetest/misbehave"
 	"assay/worker"
 )
@@ -20,6 +21,7 @@ import (
 const asWorker = "as-worker"
 
 func TestMain(m *testing.M) {
+	nats.ServeIfAsked()
 	if len(os.Args) > 2 && os.Args[1] == asWorker {
 		os.Exit(serve(os.Args[2]))
 	}

@@ -23,6 +23,9 @@ var systemDirectories = []string{"/usr/sbin", "/usr/local/sbin", "/sbin"}
 
 // Find returns the path of the program's binary. It starts nothing.
 func (p *Program) Find() (binary string, err error) {
+	if p.Linked {
+		return os.Executable()
+	}
 	directories := systemDirectories
 	if self, err := os.Executable(); err == nil {
 		directories = append([]string{filepath.Dir(self)}, directories...) // what make builds stands beside Assay

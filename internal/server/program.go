@@ -27,6 +27,9 @@ type Program struct {
 	// directories of system programs, or a pattern ("/usr/lib/postgresql/*/bin/postgres"), of whose
 	// matches the one with the highest version is taken.
 	Binaries []string
+	// Linked says that it is a part of Assay's own executable, which is then the binary:
+	// VersionArguments and Command begin with the subcommand. Binaries and Packages are left out.
+	Linked bool
 	// VersionArguments make the binary print its version. Optional: --version.
 	VersionArguments []string
 	// Packages are the Debian packages that bring it: the line that installs it is made of them.

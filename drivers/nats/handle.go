@@ -1,0 +1,126 @@
+package nats
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"assay/store"
+)
+
+// handle is a connection, which multiplexes the requests of many threads.
+type handle struct {
+	connection *nats.Conn
+	bucket     jetstream.KeyValue
+	timeout    time.Duration
+}
+
+func (h *handle) Close() error {
+	h.connection.Close()
+	return nil
+}
+
+func (h *handle) begin() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), h.timeout)
+}
+
+var (
+	errKey   = errors.New("nats: the key is longer than a subject may be with the bucket's name")
+	errValue = errors.New("nats: the value is longer than a message may be with its header")
+)
+
+// check refuses what the server would answer by closing the connection. Other keys that can't be
+// are refused by the client.
+func check(key, value []byte) error {
+	if len(key) > keyBytesMax {
+		return errKey
+	}
+	if len(value) > valueBytesMax {
+		return errValue
+	}
+	return nil
+}
+
+func (h *handle) get(ctx context.Context, doing string, key []byte) (jetstream.KeyValueEntry, error) {
+	if err := check(key, nil); err != nil {
+		return nil, err
+	}
+	entry, err := h.bucket.Get(ctx, string(key))
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return nil, store.ErrNotFound
+	}
+	return entry, failure(doing, err)
+}
+
+func (h *handle) Get(key, _ []byte) ([]byte, error) {
+	ctx, cancel := h.begin()
+	defer cancel()
+	entry, err := h.get(ctx, "get", key)
+	if err != nil {
+		return nil, err
+	}
+	return entry.Value(), nil
+}
+
+func (h *handle) Put(key, value []byte) error {
+	if err := check(key, value); err != nil {
+		return err
+	}
+	ctx, cancel := h.begin()
+	defer cancel()
+	_, err := h.bucket.Put(ctx, string(key), value)
+	return failure("put", err)
+}
+
+// Delete writes a marker, whether the key is there or not.
+func (h *handle) Delete(key []byte) error {
+	if err := check(key, nil); err != nil {
+		return err
+	}
+	ctx, cancel := h.begin()
+	defer cancel()
+	return failure("delete", h.bucket.Delete(ctx, string(key)))
+}
+
+// Add is a write on the condition that the key has no revision, or that of a delete marker.
+func (h *handle) Add(key, value []byte) error {
+	if err := check(key, value); err != nil {
+		return err
+	}
+	ctx, cancel := h.begin()
+	defer cancel()
+	_, err := h.bucket.Create(ctx, string(key), value)
+	return conditional("add", err)
+}
+
+// CompareAndSwap compares here, and writes on the condition of the revision that it compared.
+func (h *handle) CompareAndSwap(key, old, value []byte) error {
+	if err := check(key, value); err != nil {
+		return err
+	}
+	ctx, cancel := h.begin()
+	defer cancel()
+	entry, err := h.get(ctx, "compare and swap", key)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(entry.Value(), old) {
+		return store.ErrConflict
+	}
+	_, err = h.bucket.Update(ctx, string(key), value, entry.Revision())
+	return conditional("compare and swap", err)
+}
+
+// conditional tells a condition that did not hold as a conflict.
+func conditional(doing string, err error) error {
+	var api *jetstream.APIError
+	if errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant) {
+		return store.ErrConflict
+	}
+	return failure(doing, err)
+}
