@@ -55,6 +55,7 @@ func fakeDescriptions() []store.Description {
 	memcached.Abilities = store.Abilities{Add: true, CompareAndSwap: true}
 	memcached.HandlesMax = 100
 	memcached.KeyText = true
+	memcached.Options = append(memcached.Options, store.Option{Name: "client", Type: store.Choice, Default: "lean", Choices: []string{"lean", "gomemcache"}})
 	pebble := embedded("pebble", store.D0, store.D3)
 	pebble.Options = []store.Option{
 		{Name: "cache_bytes", Type: store.Bytes, Default: "8MiB", Help: "size of the block cache"},

@@ -90,7 +90,7 @@ func KeepsWrites(t *testing.T, driver store.Driver, p server.Program, class stor
 func reconnect(t *testing.T, h store.Handle) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		_, err := h.Get([]byte("no such key"), nil)
+		_, err := h.Get([]byte("no-such-key"), nil)
 		if errors.Is(err, store.ErrNotFound) {
 			return
 		}
