@@ -145,14 +145,14 @@ func TestListManAndVersion(t *testing.T) {
 	t.Parallel()
 	list := assay(t, "list")
 	list.wants(t, 0)
-	wantParts(t, "list", list.stdout, "presets: put-get, ", "drivers: ", "bbolt", "pebble")
+	wantParts(t, "list", list.stdout, "presets: ", "put-get, ", "drivers: ", "bbolt", "pebble")
 	if version := assay(t, "version"); version.status != 0 || version.stdout != assay(t, "--version").stdout {
 		t.Errorf("assay version: %d, %q", version.status, version.stdout)
 	}
 	directory := filepath.Join(t.TempDir(), "man", "man1")
 	assay(t, "man", directory).wants(t, 0)
 	for _, c := range command(os.Stderr).Commands() {
-		if c.Name() == "help" || c.Name() == "completion" {
+		if c.Hidden || c.Name() == "help" || c.Name() == "completion" {
 			continue
 		}
 		page, err := os.ReadFile(filepath.Join(directory, "assay-"+c.Name()+".1"))

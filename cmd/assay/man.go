@@ -29,8 +29,8 @@ assay.1, and one for each command, such as assay-run.1. They say what --help say
 			}
 			pages := 0
 			for _, command := range append([]*cobra.Command{c.Root()}, c.Root().Commands()...) {
-				if command.Name() == "help" || command.Name() == "completion" {
-					continue // cobra's own
+				if command.Hidden || command.Name() == "help" || command.Name() == "completion" {
+					continue // for Assay itself, or cobra's own
 				}
 				path := filepath.Join(args[0], pageName(command)+".1")
 				if err := writeTarget(path, c.OutOrStdout(), func(w io.Writer) error { return manPage(w, command) }); err != nil {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -42,6 +43,9 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 2 && os.Args[1] == "half-a-report" {
 		os.Exit(writeHalf(os.Args[2]))
+	}
+	if signal.Ignored(syscall.SIGHUP) { // by nohup: the runs that tests start would ignore it too
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	os.Exit(withProgram(m))
 }

@@ -219,9 +219,13 @@ func (d *db) Handle() (store.Handle, error) {
 	return h, nil
 }
 
-// Close deletes the bucket where it is empty and no other store uses it.
+// Close deletes the bucket where it is empty and no other store uses it. After a restart of the
+// server the store's own connection may not be there again yet.
 func (d *db) Close() error {
 	defer d.control.Close()
+	for end := time.Now().Add(d.timeout); !d.control.IsConnected() && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
 	if !d.control.IsConnected() { // it would be waited for
 		return fmt.Errorf("nats: close: %w: bucket %s is left as it is", nats.ErrDisconnected, d.bucket)
 	}
