@@ -43,7 +43,8 @@ type behaviour struct {
 	claimsConflicts bool                                        // says that writes may conflict with others
 	busy, busyBatch func(h *handle, writes []store.Write) error // in the place of a write, or a batch, that begins while another one is under way
 
-	bare      bool // has no ability at all
+	bare      bool                // has no ability at all
+	tell      func(told []answer) // has asynchronous handles, and changes what they are told
 	define    func(d *db, indexes []store.Index) error
 	keep      func(columns []store.Column, record [][]byte) // changes a record before it is kept
 	finds     func(h *handle, column int, value []byte) []record
@@ -243,6 +244,7 @@ var behaviours = []behaviour{
 		time.Sleep(20 * time.Microsecond) // time enough for another thread
 		return h.own, nil
 	}},
+	{name: "lies-lane-order", summary: "tells what was last begun on a connection first", tell: lastFirst},
 	{name: "lies-conflict-done", summary: "says conflict, and does the write", claimsConflicts: true, busy: refuseAndDo},
 	{name: "lies-conflict-unclaimed", summary: "says conflict, but not that it may", busy: refuse},
 	{name: "lies-conflict-lost", summary: "says conflict of every second write that is in another's way, and nothing of the others", claimsConflicts: true, busy: refuseEverySecond},
@@ -375,6 +377,7 @@ func (d driver) Describe() store.Description {
 	if d.bare {
 		description.Abilities, description.BatchAtomic = store.Probe(bareStore{}, bareHandle{}), false
 	}
+	description.Abilities.Async = d.tell != nil
 	description.WriteConflicts = d.claimsConflicts
 	if d.describe != nil {
 		d.describe(&description)
@@ -395,6 +398,9 @@ func (d driver) Open(_ context.Context, c store.Config) (store.Store, error) {
 	opened := &db{behaviour: d.behaviour, honest: h, threads: c.Threads, common: make([]byte, valueBytesMax)}
 	if d.bare {
 		return bareStore{opened}, nil
+	}
+	if d.tell != nil {
+		return lanes{opened}, nil
 	}
 	return opened, nil
 }
