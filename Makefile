@@ -1,11 +1,11 @@
 # What a person does with this tree. `make` alone lists it.
 GO ?= go
 
-# Tests find what make ferretdb has built.
+# Tests find what make ferretdb, make cassandra and make mongo-java have made.
 export PATH := $(PATH):$(CURDIR)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help build native ferretdb demo test test-race test-long lint fuzz bench bench-servers generate clean
+.PHONY: help build native ferretdb cassandra mongo-java demo test test-race test-long lint fuzz bench bench-servers generate clean
 
 help: ## list these targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,26 @@ ferretdb: ## build bin/ferretdb, the server that MongoDB's driver is tested with
 	cp -r "$$module/." "$$copy"; chmod -R u+w "$$copy"; \
 	echo $(lastword $(subst @, ,$(FERRETDB))) >"$$copy/build/version/version.txt"; \
 	cd "$$copy" && CGO_ENABLED=0 $(GO) build -trimpath -ldflags="-s -w" -o $(CURDIR)/bin/ferretdb ./cmd/ferretdb
+
+cassandra: bin/assay-cassandra ## fetch bin/cassandra with Maven, the node that Cassandra's driver is tested with: 70 MB, once
+
+# jars FOLDER, NAME: fetches what FOLDER/pom.xml names into bin/NAME.new, which replaces bin/NAME once it is complete, and
+# writes bin/assay-NAME, which runs them.
+define jars
+	@command -v mvn >/dev/null || { echo "no Maven here (Debian: apt-get install --no-install-recommends maven openjdk-17-jre-headless)"; exit 1; }
+	@mkdir -p bin && rm -rf bin/$(2).new
+	mvn -B -q -f $(1)/pom.xml dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/bin/$(2).new
+	@for script in $(wildcard $(1)/*.bsh); do cp $$script bin/$(2).new; done
+	@rm -rf bin/$(2) && mv bin/$(2).new bin/$(2) && cp $(1)/assay-$(2) bin/assay-$(2)
+endef
+
+bin/assay-cassandra: drivers/cassandra/node/pom.xml drivers/cassandra/node/assay-cassandra
+	$(call jars,drivers/cassandra/node,cassandra)
+
+mongo-java: bin/assay-mongo-java ## fetch bin/mongo-java with Maven, a second server that MongoDB's driver is tested with, in memory: 4 MB, once
+
+bin/assay-mongo-java: $(addprefix drivers/mongodb/javaserver/,pom.xml server.bsh assay-mongo-java)
+	$(call jars,drivers/mongodb/javaserver,mongo-java)
 
 demo: build ## compare every pure-Go engine at preset put-get's small scale, in three minutes
 	@bin/assay run put-get || { status=$$?; test $$status -eq 3 && echo "Some trials have no rank: the findings above say why. A quieter machine helps most."; }

@@ -28,6 +28,7 @@ type work struct {
 	endpoint   string // of a server
 	handles    string // "": shared
 	pipeline   int
+	cpus       []int // of the worker; none: any
 }
 
 const stepTimeout = time.Minute
@@ -84,8 +85,8 @@ func (w work) spec() trace.Spec {
 		ThreadEntries: entriesBench, Seed: 1}
 }
 
-// phase runs one phase and returns ns an operation.
-func (w work) phase(call func(control.Request) error, s trace.Spec, p control.Prepare) (float64, error) {
+// phase runs one phase and returns ns an operation. Its counters are looked at, if look is one.
+func (w work) phase(call func(control.Request) error, s trace.Spec, p control.Prepare, look ...func(*counters.File)) (float64, error) {
 	file, err := trace.Generate(s)
 	if err != nil {
 		return 0, err
@@ -119,6 +120,9 @@ func (w work) phase(call func(control.Request) error, s trace.Spec, p control.Pr
 			return 0, fmt.Errorf("%s on %s: only %d of %d operations were ok: %v", total.Operation, w.driver, good, total.Operations(), c.Messages())
 		}
 		done += total.Operations()
+	}
+	for _, l := range look {
+		l(c)
 	}
 	return float64(c.EndNS()-c.StartNS()) / float64(done), nil
 }

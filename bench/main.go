@@ -27,10 +27,12 @@ func main() {
 	pieces := flag.Int("pieces", 60, "pieces of each bare loop")
 	only := flag.String("only", "", "only the whole loop on the null driver (`null`), this engine's bare loops, or this server")
 	servers := flag.Bool("servers", false, "the CPU time of clients of servers, beside that of other clients")
+	parts := flag.String("parts", "table,growth,late,stops", "what -servers prints: the table, how time grows with connections, how late an open load is, what stops of the server do to it")
+	connections := flag.Int("connections", 0, "only the rows of -servers' table for so many connections; 0: all")
 	flag.Parse()
 	length := time.Duration(*seconds * float64(time.Second))
 	if *servers {
-		exit(printServers(*rounds, *only))
+		exit(printServers(*rounds, *only, *parts, *connections))
 	}
 	if *only == "null" {
 		exit(printLoops(*rounds, length))

@@ -9,8 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -18,8 +20,13 @@ import (
 	"assay/drivers"
 	"assay/internal/conductor"
 	"assay/internal/control"
+	"assay/internal/counters"
+	"assay/internal/format"
+	"assay/internal/host"
 	"assay/internal/keyval"
 	"assay/internal/server"
+	"assay/internal/server/servertest"
+	"assay/internal/spec"
 	"assay/internal/trace"
 	"assay/store"
 )
@@ -53,7 +60,7 @@ var errCant = errors.New("this client can't do that")
 //
 // The time of Assay's clients and of the C loop is that of the load alone, that of the others is
 // their process's.
-func printServers(rounds int, only string) error {
+func printServers(rounds int, only, parts string, connections int) error {
 	scratch, err := os.MkdirTemp("", "assay-bench-")
 	if err != nil {
 		return err
@@ -66,11 +73,14 @@ func printServers(rounds int, only string) error {
 	if err != nil {
 		return err
 	}
+	if err := host.RaiseFiles(connectionsMost + 1000); err != nil {
+		return err
+	}
 	for _, name := range []string{"memcached", "redis"} {
 		if only != "" && only != name {
 			continue
 		}
-		if err := printServer(name, scratch, clients, rounds); err != nil {
+		if err := printServer(name, scratch, parts, clients, rounds, connections); err != nil {
 			if errors.Is(err, server.ErrNotInstalled) {
 				fmt.Printf("%s: not measured: %v\n", name, err)
 				continue
@@ -81,7 +91,48 @@ func printServers(rounds int, only string) error {
 	return nil
 }
 
-func printServer(name, scratch string, clients []client, rounds int) (err error) {
+func printServer(name, scratch, parts string, clients []client, rounds, connections int) error {
+	apart := apartHere()
+	for _, part := range []struct {
+		name  string
+		cpus  spec.CPUs
+		print func(*server.Instance) error
+	}{
+		{"table", spec.CPUs{}, func(i *server.Instance) error { return printTable(i, clients, rounds, connections) }},
+		{"growth", spec.CPUs{}, func(i *server.Instance) error { return printGrowth(i, clients, rounds) }},
+		{"late", spec.CPUs{}, func(i *server.Instance) error { return printOpenLoad(i, rounds) }},
+		{"stops", apart, func(i *server.Instance) error { return printStops(i, apart.Client, rounds) }},
+	} {
+		if !slices.Contains(strings.Split(parts, ","), part.name) {
+			continue
+		}
+		if err := withServer(name, scratch, part.cpus.Server, part.print); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apartHere gives the client the first CPU and the server the others; with one CPU, none is pinned.
+func apartHere() (apart spec.CPUs) {
+	var own unix.CPUSet
+	if unix.SchedGetaffinity(0, &own) != nil || own.Count() < 2 {
+		return apart
+	}
+	for cpu := range len(own) * 64 {
+		switch {
+		case !own.IsSet(cpu):
+		case len(apart.Client) == 0:
+			apart.Client = append(apart.Client, cpu)
+		default:
+			apart.Server = append(apart.Server, cpu)
+		}
+	}
+	return apart
+}
+
+// withServer starts a server that has the records.
+func withServer(name, scratch string, cpus []int, do func(*server.Instance) error) (err error) {
 	program, _ := drivers.Program(name)
 	directory, err := os.MkdirTemp(scratch, name)
 	if err != nil {
@@ -90,10 +141,8 @@ func printServer(name, scratch string, clients []client, rounds int) (err error)
 	if err := os.Chmod(directory, 0o711); err != nil {
 		return err
 	}
-	request := server.Request{Directory: directory, Log: io.Discard, Class: store.D0, Patience: stepTimeout}
-	if name == "memcached" {
-		request.Options = map[string]string{"connections_max": "2000"}
-	}
+	request := server.Request{Directory: directory, Log: io.Discard, Class: store.D0, Patience: stepTimeout, CPUs: cpus,
+		Options: map[string]string{"connections_max": strconv.Itoa(connectionsMost + 100)}}
 	instance, err := server.Start(context.Background(), program, request)
 	if err != nil {
 		return err
@@ -102,12 +151,19 @@ func printServer(name, scratch string, clients []client, rounds int) (err error)
 	if err := loadServer(name, instance); err != nil {
 		return err
 	}
-	fmt.Printf("CPU time of the client, µs a get on %s (multiple of the bare C loop's)\n  connections  pipeline", name)
+	return do(instance)
+}
+
+func printTable(instance *server.Instance, clients []client, rounds, only int) error {
+	fmt.Printf("CPU time of the client, µs a get on %s (multiple of the bare C loop's)\n  connections  pipeline", instance.Program.Driver)
 	for _, c := range clients {
 		fmt.Printf("  %18s", c.name)
 	}
 	fmt.Println()
-	for _, connections := range []int{1, 50, 1000} {
+	for _, connections := range []int{1, connectionsFew, 1000, connectionsMost} {
+		if only != 0 && only != connections {
+			continue
+		}
 		for _, pipeline := range []int{1, 16} {
 			l := load{instance, connections, pipeline, serverOperations}
 			if pipeline > 1 {
@@ -120,6 +176,162 @@ func printServer(name, scratch string, clients []client, rounds int) (err error)
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// connectionsFew and connectionsMost are what a client's time an operation is compared between.
+const (
+	connectionsFew  = 50
+	connectionsMost = 10_000
+)
+
+// printGrowth prints how many times its time at few connections a client takes at most. Both take
+// turns: the rows of the table stand minutes apart.
+func printGrowth(instance *server.Instance, clients []client, rounds int) error {
+	fmt.Printf("CPU time a get at %d connections, as a multiple of that at %d\n", connectionsMost, connectionsFew)
+	for _, c := range clients {
+		var few, most, ratios []float64
+		for range rounds {
+			// So many operations that the first of each connection, which finds nothing in the
+			// caches, is one of 20.
+			a, err := c.run(load{instance, connectionsFew, 1, growthOperations})
+			if errors.Is(err, errCant) {
+				break
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+			b, err := c.run(load{instance, connectionsMost, 1, growthOperations})
+			if errors.Is(err, errCant) {
+				break
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+			few, most, ratios = append(few, a), append(most, b), append(ratios, b/a)
+		}
+		if len(ratios) > 0 {
+			fmt.Printf("  %-18s  %5.2f  (%.2f µs, %.2f µs)\n", c.name, median(ratios), median(most)/1e3, median(few)/1e3)
+		}
+	}
+	return nil
+}
+
+const growthOperations = 20 * connectionsMost
+
+// openRates are a load that leaves the client idle time, and one that may need all it can do.
+var openRates = []int{50_000, 100_000}
+
+// printOpenLoad prints how late operations began that were due at a fixed rate, beside how many the
+// same connections do in a second.
+func printOpenLoad(instance *server.Instance, rounds int) error {
+	fmt.Printf("Lateness of an open load over %d asynchronous connections, µs\n", connectionsFew)
+	quantiles := []float64{0.5, 0.99, 0.999}
+	for _, rate := range openRates {
+		late := make([][]float64, len(quantiles))
+		var most []float64
+		for range rounds {
+			ns, err := runAsync(instance, nil, 0, rate, func() {}, func(*counters.File) {})
+			if err != nil {
+				return err
+			}
+			most = append(most, 1e9/ns)
+			_, err = runAsync(instance, nil, float64(rate), rate, func() {}, func(c *counters.File) {
+				for i, q := range quantiles {
+					late[i] = append(late[i], lateQuantile(c.Sample(false).Late, uint64(rate), q))
+				}
+			})
+			if err != nil {
+				return err
+			}
+		}
+		fmt.Printf("  %d/s of %.0f/s: ", rate, median(most))
+		for i, q := range quantiles {
+			fmt.Printf("  %s below %.2f", format.Quantile(q), median(late[i])/1e3)
+		}
+		fmt.Println()
+	}
+	return nil
+}
+
+// lateQuantile returns the end of the word in which a quantile of the operations is, in ns. Those
+// that are in no word were on time.
+func lateQuantile(late [counters.LatenessWords]uint64, operations uint64, q float64) float64 {
+	below := operations
+	for _, counted := range late {
+		below -= counted
+	}
+	word := 0
+	for ; word < len(late) && float64(below) < q*float64(operations); word++ {
+		below += late[word]
+	}
+	return float64(counters.LatenessFromNS(word))
+}
+
+// runAsync does gets over few asynchronous connections, at a rate or, where that is 0, each as soon
+// as the one before it has ended, and returns how long it took in ns an operation. meanwhile runs
+// beside them.
+func runAsync(i *server.Instance, cpus []int, rate float64, operations int, meanwhile func(), look func(*counters.File)) (ns float64, err error) {
+	w := serverWork(i.Program.Driver, i)
+	w.threads, w.handles, w.pipeline, w.cpus = connectionsFew, control.HandlesAsync, 1, cpus
+	err = withWorker(w, func(_ *conductor.Worker, call func(control.Request) error) (err error) {
+		p, s := prepareDefault(), w.spec()
+		p.Phase, p.Number, p.Keys, p.LoadedRecords, p.Verify = "timed", 1, keysOf(false), w.records, true
+		s.Rate, s.Limit, s.ThreadEntries = rate, uint64(operations), operations/w.threads
+		accompanied := func(r control.Request) error {
+			if r.Command != control.CommandRun {
+				return call(r)
+			}
+			var beside sync.WaitGroup
+			defer beside.Wait()
+			beside.Go(meanwhile)
+			return call(r)
+		}
+		ns, err = w.phase(accompanied, s, p, look)
+		return err
+	})
+	return ns, err
+}
+
+// stopRates are a load that leaves no backlog behind a stop, and one of which the backlog needs time.
+var stopRates = []int{10_000, 50_000}
+
+const (
+	stopSeconds = 4
+	stopCount   = 4
+	stopLength  = 100 * time.Millisecond
+)
+
+// printStops stops the server by a signal while an open load runs, and prints the response times'
+// p99 beside the one that the stops give, as long as they were, at the rate that the same connections
+// do just before.
+func printStops(i *server.Instance, cpus []int, rounds int) error {
+	fmt.Printf("Response p99 of an open load for %d s with %d stops of the server of %v\n", stopSeconds, stopCount, stopLength)
+	for n := range rounds * len(stopRates) {
+		rate := stopRates[n%len(stopRates)]
+		var stops []time.Duration
+		var failed error
+		p99 := 0.0
+		ns, err := runAsync(i, cpus, 0, stopSeconds*stopRates[0], func() {}, func(*counters.File) {})
+		if err != nil {
+			return err
+		}
+		_, err = runAsync(i, cpus, float64(rate), rate*stopSeconds, func() {
+			for range stopCount {
+				time.Sleep(stopSeconds * time.Second / (stopCount + 2))
+				began := time.Now()
+				failed = errors.Join(failed, unix.Kill(i.PID(), unix.SIGSTOP))
+				time.Sleep(stopLength)
+				failed = errors.Join(failed, unix.Kill(i.PID(), unix.SIGCONT))
+				stops = append(stops, time.Since(began))
+			}
+		}, func(c *counters.File) { p99 = c.Sample(true).Totals[0].Response.Quantile(0.99) })
+		if err = errors.Join(err, failed); err != nil {
+			return err
+		}
+		want := servertest.StoppedQuantile(0.99, stops, stopSeconds*time.Second, float64(rate)*ns/1e9)
+		fmt.Printf("  %d/s of %.0f/s: %8.2f ms, arithmetic %8.2f ms, ratio %.3f\n", rate, 1e9/ns, p99/1e6, want.Seconds()*1e3, p99/float64(want))
 	}
 	return nil
 }
@@ -240,7 +452,7 @@ func withWorker(w work, do func(process *conductor.Worker, call func(control.Req
 	if err != nil {
 		return err
 	}
-	process, err := conductor.Start([]string{self, "worker"}, os.Stderr)
+	process, err := conductor.StartOn(w.cpus, []string{self, "worker"}, os.Stderr)
 	if err != nil {
 		return err
 	}

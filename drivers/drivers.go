@@ -7,6 +7,7 @@ import (
 	"assay/drivers/badger"
 	"assay/drivers/bbolt"
 	"assay/drivers/boltdb"
+	"assay/drivers/cassandra"
 	"assay/drivers/etcd"
 	"assay/drivers/goleveldb"
 	"assay/drivers/mariadb"
@@ -19,7 +20,9 @@ import (
 	"assay/drivers/pogreb"
 	"assay/drivers/postgres"
 	"assay/drivers/redis"
+	"assay/drivers/riak"
 	"assay/drivers/sqlite"
+	"assay/drivers/tokyotyrant"
 	"assay/internal/server"
 	"assay/store"
 )
@@ -30,6 +33,7 @@ func All() []store.Driver {
 		badger.Driver{},
 		bbolt.Driver{},
 		boltdb.Driver{},
+		cassandra.Driver{},
 		etcd.Driver{},
 		mongodb.FerretDB{},
 		goleveldb.Driver{},
@@ -43,13 +47,18 @@ func All() []store.Driver {
 		pogreb.Driver{},
 		postgres.Driver{},
 		redis.Driver{},
+		riak.Driver{},
 		sqlite.Driver{},
+		tokyotyrant.Driver{},
+		tokyotyrant.Tree{},
+		tokyotyrant.Table{},
 	}
 }
 
 // Programs returns the servers that Assay can start, sorted by the names of their drivers.
 func Programs() []server.Program {
 	return []server.Program{
+		cassandra.Program,
 		etcd.Program,
 		mongodb.FerretProgram,
 		mariadb.Program,
@@ -58,8 +67,15 @@ func Programs() []server.Program {
 		nats.Program,
 		postgres.Program,
 		redis.Program,
+		tokyotyrant.Program,
+		tokyotyrant.TreeProgram,
+		tokyotyrant.TableProgram,
 	}
 }
+
+// Found returns the servers that Assay looks for and does not start: an experiment names where they
+// are.
+func Found() []server.Program { return []server.Program{riak.Program} }
 
 // Program returns the server that a driver speaks to, if Assay can start it.
 func Program(driver string) (server.Program, bool) {

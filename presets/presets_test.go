@@ -70,7 +70,8 @@ func loadWith(t *testing.T, d spec.Drivers, preset string, sets ...string) *spec
 func TestEveryPresetLoadsInEveryScale(t *testing.T) {
 	scales := map[string][]string{
 		"put-get": {"", "small", "full", "million", "20m", "100m"}, "smoke": {""},
-		"cache-get-set": {"", "larger", "full"}, "sql-kv": {"", "larger", "full"},
+		"cache-get-set": {"", "larger", "full"}, "sql-kv": {"", "larger", "full"}, "cart": {"", "larger", "full"},
+		"news-insert":  {"", "cap", "update", "queries", "full"},
 		"table-insert": {"", "full", "endless"}, "table-insert-same-keys": {"", "full", "endless"},
 	}
 	for _, workload := range "abcdef" {
@@ -144,7 +145,7 @@ func TestSmokeIsShort(t *testing.T) {
 // What surrounds the phases of a trial takes longer where a server is made and started; 4 s is more
 // than any of them takes on a quiet machine.
 func TestSmallServerPresetsHaveRoomInFiveMinutes(t *testing.T) {
-	for _, preset := range []string{"cache-get-set", "sql-kv"} {
+	for _, preset := range []string{"cache-get-set", "sql-kv", "cart"} {
 		e := load(t, preset)
 		estimate := plan.EstimateOf(e, plan.Plan(e))
 		if total := estimate.SecondsLow + 4*float64(estimate.Trials); total > 300 {
@@ -160,7 +161,7 @@ func TestSmallServerPresetsHaveRoomInFiveMinutes(t *testing.T) {
 func TestServerPresetsNameTheLineThatInstallsAServer(t *testing.T) {
 	d := trueDrivers()
 	d.ProgramOf = installed("/nonexistent/server")
-	for _, preset := range []string{"cache-get-set", "sql-kv"} {
+	for _, preset := range []string{"cache-get-set", "sql-kv", "cart"} {
 		e, runs := loadWith(t, d, preset), 0
 		for s := range e.Stores {
 			refusal := e.Refusal(s, 0)

@@ -16,8 +16,8 @@ type Asynchronous interface {
 // end, in the order in which they were submitted.
 type Loop interface {
 	// Submit begins an operation on a lane that has fewer than pipeline on its way. It does not
-	// block. It may put the request off to the next Reap, or, within ended, to the moment when ended
-	// was called for all that came with the same answer: so a pipeline is refilled by one write.
+	// block. It may put the request off to the next Reap: so a pipeline is refilled by one write, and
+	// those of all lanes by one system call.
 	//
 	// It keeps nothing of r after the call. [OpAdd] and [OpCompareAndSwap] may take several round
 	// trips: nothing else is submitted on the lane before they have ended.
@@ -32,6 +32,16 @@ type Loop interface {
 
 	// Close closes all lanes; no operation is on its way.
 	Close() error
+}
+
+// Pinner is a [Loop] that does its work for less where one OS thread alone uses it. Optional.
+type Pinner interface {
+	// Pin says that the calling goroutine, which is locked to its OS thread, alone uses the loop from
+	// now on, and Unpin that it no longer does. No operation is on its way at either.
+	Pin() error
+	Unpin() error
+	// Interface names the kernel's interface that a pinned loop uses.
+	Interface() string
 }
 
 // Ended is told of an operation that has ended.

@@ -36,12 +36,27 @@ type Description struct {
 	// HandlesMax is how many handles may be open at once; 0: no limit but memory.
 	HandlesMax int `json:"handles_max,omitempty"`
 
+	// Processes: several processes may have the store open at once, and each sees what the others have
+	// written. A worker claims it for its servers' drivers, if it can do a part of a trace: section 4.1
+	// of docs/worker-contract.md.
+	Processes bool `json:"processes,omitempty"`
+
+	// ConnectionsOwn is how many connections to each of its servers an open store holds beside those
+	// of its handles: for looking at the server, for example.
+	ConnectionsOwn int `json:"connections_own,omitempty"`
+	// ConnectionsEach is how many connections to each server a handle holds; 0: one.
+	ConnectionsEach int `json:"connections_each,omitempty"`
+	// HandlePools: a handle that several threads share holds one connection more for each further one.
+	HandlePools bool `json:"handle_pools,omitempty"`
+
 	KeyBytesMin   int `json:"key_bytes_min,omitempty"` // 0: the empty key is a key
 	KeyBytesMax   int `json:"key_bytes_max,omitempty"` // 0: no limit but memory
 	ValueBytesMax int `json:"value_bytes_max,omitempty"`
 	// ValueBytesOption is the option, an Int or Bytes, that ValueBytesMax follows, which is then
-	// its default: records of one width, for example. "": none does.
-	ValueBytesOption string `json:"value_bytes_option,omitempty"`
+	// its default: records of one width, for example. "": none does. It may be a Choice, of which
+	// some have a limit of their own, by ValueBytesChoices: a protocol, for example.
+	ValueBytesOption  string         `json:"value_bytes_option,omitempty"`
+	ValueBytesChoices map[string]int `json:"value_bytes_choices,omitempty"`
 	// KeyText: keys must be printable ASCII without spaces, as in memcached's protocol; binary keys
 	// are out.
 	KeyText bool `json:"key_text,omitempty"`
@@ -59,6 +74,9 @@ type Description struct {
 	BatchAtomic bool `json:"batch_atomic,omitempty"`
 	BatchMax    int  `json:"batch_max,omitempty"`
 
+	// TokenIndexes: a text column may have an index of kind [TokenIndex]; otherwise Define refuses it.
+	TokenIndexes bool `json:"token_indexes,omitempty"`
+
 	// WriteConflicts: a get, a scan, a put, a delete or a batch may end in [ErrConflict] where
 	// other threads write neighbouring records at the same time (a deadlock's victim, for example).
 	// A write was then not done, and the driver does not try again. Without the claim none of them
@@ -68,6 +86,13 @@ type Description struct {
 	// Eventual: a read may return an older value than the newest acknowledged one, as of a replica
 	// or a weak consistency level. Stale reads are then measured and reported, and no fault.
 	Eventual bool `json:"eventual,omitempty"`
+
+	// IndexesIdle: the store keeps the indexes that it is asked for, and finds no record by them. It
+	// says so of every query.
+	IndexesIdle bool `json:"indexes_idle,omitempty"`
+
+	// Variants are choices of options with which the description differs.
+	Variants []Variant `json:"variants,omitempty"`
 
 	// Abilities is Probe((*yourStore)(nil), (*yourHandle)(nil)): types tell abilities, so that no
 	// store need be open.
@@ -95,6 +120,16 @@ type DurabilityClaim struct {
 	How   string     `json:"how"` // "Options.NoSync = true"
 }
 
+// Variant is what a description says with one choice of an option, of type Choice, where that is
+// something else: another protocol, for example.
+type Variant struct {
+	Option      string `json:"option"`
+	Choice      string `json:"choice"`
+	KeyText     bool   `json:"key_text,omitempty"`
+	KeyBytesMax int    `json:"key_bytes_max,omitempty"` // 0: as without it
+	Eventual    bool   `json:"eventual,omitempty"`
+}
+
 // Abilities are what an open store can do beyond get, put and delete.
 type Abilities struct {
 	Batch          bool `json:"batch"`
@@ -106,6 +141,10 @@ type Abilities struct {
 	Records        bool `json:"records,omitempty"`
 	Query          bool `json:"query,omitempty"`
 	Count          bool `json:"count,omitempty"`
+	Modify         bool `json:"modify,omitempty"`
+	DeleteQuery    bool `json:"delete_query,omitempty"`
+	Explain        bool `json:"explain,omitempty"`
+	Increment      bool `json:"increment,omitempty"`
 	Async          bool `json:"async,omitempty"`
 }
 
@@ -118,7 +157,7 @@ func (a Abilities) List() []string {
 	}{
 		{"batch", a.Batch}, {"scan", a.Scan}, {"add", a.Add}, {"compare_and_swap", a.CompareAndSwap},
 		{"sync", a.Sync}, {"inspect", a.Inspect}, {"records", a.Records}, {"query", a.Query}, {"count", a.Count},
-		{"async", a.Async},
+		{"modify", a.Modify}, {"delete_query", a.DeleteQuery}, {"increment", a.Increment}, {"explain", a.Explain}, {"async", a.Async},
 	} {
 		if ability.has {
 			names = append(names, ability.name)
@@ -139,6 +178,10 @@ func Probe(s Store, h Handle) Abilities {
 	_, a.Records = s.(Definer)
 	_, a.Query = h.(Querier)
 	_, a.Count = h.(Counter)
+	_, a.Modify = h.(Modifier)
+	_, a.DeleteQuery = h.(QueryDeleter)
+	_, a.Explain = h.(Explainer)
+	_, a.Increment = h.(Incrementer)
 	_, a.Async = s.(Asynchronous)
 	return a
 }
@@ -289,19 +332,41 @@ func ParseBytes(text string) (int64, error) {
 }
 
 // WithOptions returns what the description says of a store that is opened with these options: a
-// limit that follows one of them is that one's value. The error is that of [Resolve], or says that
-// there is no such option.
+// limit that follows one of them is that one's value, and what differs with a choice is as with it.
+// The error is that of [Resolve], or says that there is no such option.
 func (d Description) WithOptions(given map[string]string) (Description, error) {
-	if d.ValueBytesOption == "" {
+	if d.ValueBytesOption == "" && len(d.Variants) == 0 {
 		return d, nil
 	}
 	options, err := Resolve(d.Options, given)
 	if err != nil {
 		return d, err
 	}
+	for _, v := range d.Variants {
+		choice, declared := options[v.Option]
+		if !declared {
+			return d, fmt.Errorf("a variant is of the option %q, which is not declared", v.Option)
+		}
+		if choice != v.Choice {
+			continue
+		}
+		d.KeyText, d.Eventual = d.KeyText || v.KeyText, d.Eventual || v.Eventual
+		if v.KeyBytesMax > 0 {
+			d.KeyBytesMax = v.KeyBytesMax
+		}
+	}
+	if d.ValueBytesOption == "" {
+		return d, nil
+	}
 	text, declared := options[d.ValueBytesOption]
 	if !declared {
 		return d, fmt.Errorf("the length of values follows the option %q, which is not declared", d.ValueBytesOption)
+	}
+	if d.ValueBytesChoices != nil {
+		if limit, ok := d.ValueBytesChoices[text]; ok {
+			d.ValueBytesMax = limit
+		}
+		return d, nil
 	}
 	bytes, err := ParseBytes(text) // an int is a number of bytes, too
 	if err != nil {

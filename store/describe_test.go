@@ -31,8 +31,47 @@ func TestALimitFollowsItsOption(t *testing.T) {
 	if _, err := d.WithOptions(nil); err == nil || !strings.Contains(err.Error(), "not declared") {
 		t.Errorf("an option that is not there: %v", err)
 	}
+	d.Options = append(d.Options, store.Option{Name: "protocol", Type: store.Choice, Default: "tcp", Choices: []string{"tcp", "udp"}})
+	d.ValueBytesOption, d.ValueBytesChoices = "protocol", map[string]int{"udp": 100}
+	for protocol, want := range map[string]int{"tcp": 255, "udp": 100} {
+		if got, err := d.WithOptions(map[string]string{"protocol": protocol}); err != nil || got.ValueBytesMax != want {
+			t.Errorf("by %s: %d, %v; want %d", protocol, got.ValueBytesMax, err, want)
+		}
+	}
 	d.ValueBytesOption = ""
 	if got, err := d.WithOptions(map[string]string{"nonsense": "1"}); err != nil || got.ValueBytesMax != 255 {
 		t.Errorf("without an option: %d, %v", got.ValueBytesMax, err)
+	}
+}
+
+func TestAChoiceChangesTheDescription(t *testing.T) {
+	d := store.Description{KeyBytesMax: 1000,
+		Options: []store.Option{
+			{Name: "protocol", Type: store.Choice, Default: "binary", Choices: []string{"binary", "text"}},
+			{Name: "write", Type: store.Choice, Default: "put", Choices: []string{"put", "late"}},
+		},
+		Variants: []store.Variant{
+			{Option: "protocol", Choice: "text", KeyText: true, KeyBytesMax: 250},
+			{Option: "write", Choice: "late", Eventual: true},
+		},
+	}
+	for _, test := range []struct {
+		given          map[string]string
+		text, eventual bool
+		keyBytes       int
+	}{
+		{nil, false, false, 1000},
+		{map[string]string{"protocol": "text"}, true, false, 250},
+		{map[string]string{"write": "late"}, false, true, 1000},
+		{map[string]string{"protocol": "text", "write": "late"}, true, true, 250},
+	} {
+		got, err := d.WithOptions(test.given)
+		if err != nil || got.KeyText != test.text || got.Eventual != test.eventual || got.KeyBytesMax != test.keyBytes {
+			t.Errorf("%v: %+v, %v", test.given, got, err)
+		}
+	}
+	d.Variants[0].Option = "colour"
+	if _, err := d.WithOptions(nil); err == nil || !strings.Contains(err.Error(), "not declared") {
+		t.Errorf("an option that is not there: %v", err)
 	}
 }

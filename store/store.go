@@ -116,6 +116,13 @@ type Holder interface {
 	Held() (records uint64, known bool)
 }
 
+// EventualTeller is a [Store] whose options decide if it is as [Description].Eventual says: how many
+// replicas a read asks, for example.
+type EventualTeller interface {
+	// Eventual reports if a read may return an older value than the newest acknowledged one.
+	Eventual() bool
+}
+
 // Inspector is a [Store] that can tell about itself. It may be called while operations run.
 type Inspector interface {
 	Inspect() Inspection
@@ -175,7 +182,7 @@ const (
 	D1 Durability = "D1" // survives the process, not the power
 	D2 Durability = "D2" // at most T of acknowledged writes lost to a power cut
 	D3 Durability = "D3" // every acknowledged write survives a power cut
-	D4 Durability = "D4" // survives the loss of k−1 nodes
+	D4 Durability = "D4" // survives the loss of k−1 nodes with memory and disk, not a power cut of all
 )
 
 // Errors that a driver wraps, so that the worker counts the outcome right. Any other error counts

@@ -29,6 +29,7 @@ type bench struct {
 	omitted     int
 
 	worker      *conductor.Worker
+	second      *conductor.Worker // that does phases together with worker; nil: there is none
 	stopWatch   func() bool
 	log         tail
 	phases      int // since the store was opened
@@ -220,6 +221,15 @@ func (b *bench) base(keys keyval.KeyShape) uint64 {
 		return 0
 	}
 	return base
+}
+
+// many returns how many operations a rule does that does many: fewer where each takes long, or looks
+// through all records.
+func (b *bench) many(n int) int {
+	if b.target.Slow || b.description.IndexesIdle {
+		return max(n/5, 1)
+	}
+	return n
 }
 
 // keys returns a shape of keys that every rule can use with this driver, in whose order indexes

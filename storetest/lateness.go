@@ -3,6 +3,7 @@ package storetest
 import (
 	"assay/internal/counters"
 	"assay/internal/histogram"
+	"assay/internal/trace"
 )
 
 // auditLateness holds what a thread tells of its dispatch lateness against what else it counted.
@@ -67,7 +68,10 @@ type served struct {
 }
 
 func (b *bench) served(c *counters.File, r *ran, thread int) (s served) {
-	for k := range r.file.Operations {
+	for k, o := range r.file.Operations {
+		if o != trace.Request && r.file.HasRequests() {
+			continue // a step's time is in that of its request
+		}
 		slot := c.Slot(thread, k)
 		for _, n := range slot.Outcomes {
 			s.operations += n

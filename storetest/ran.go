@@ -28,6 +28,8 @@ type running struct {
 	history     *counters.History // nil: the script has no recorded entries
 	historyFile *os.File
 	pending     *conductor.Pending
+	second      *conductor.Pending // of the bench's second worker
+	startNS     int64              // of both
 }
 
 // ran is a phase that has ended, well or not.
@@ -46,9 +48,13 @@ type ran struct {
 	dropped []uint64
 	endedNS []uint64 // of each thread: its clock at the end of its last operation
 
-	// outcomesOf has, for each thread, the outcomes of each operation.
+	// Of each thread, the outcomes of each operation, and what they gave.
 	outcomesOf []map[trace.Operation][counters.Outcomes]uint64
+	foundBy    []map[trace.Operation]readings
 }
+
+// readings are what a thread's operations of a kind gave.
+type readings struct{ items, bytes, sortSum uint64 }
 
 // poolBytes is small: the kit looks for wrong bytes, not for compressibility.
 const poolBytes = 1 << 16
@@ -76,7 +82,7 @@ func (b *bench) prepare(s *script) (*running, error) {
 		return nil, err
 	}
 	defer countersFile.Close()
-	if r.counters, err = counters.CreateIn(countersFile, file); err != nil {
+	if r.counters, err = counters.CreateIn(countersFile, file, b.processes()); err != nil {
 		return nil, err
 	}
 	if err := memfile.SealSize(countersFile); err != nil {
@@ -86,12 +92,12 @@ func (b *bench) prepare(s *script) (*running, error) {
 	if err != nil {
 		return nil, errors.Join(err, r.unmap())
 	}
-	err = b.call(control.Request{Command: control.CommandPrepare, Prepare: &control.Prepare{
+	err = b.prepareIn(control.Prepare{
 		Phase: "storetest", Number: r.number, Trace: traceFile.Name(), Counters: countersFile.Name(), History: historyName, Keys: s.keys,
 		Values:       keyval.ValueShape{PoolBytes: poolBytes, PoolSeed: s.poolSeed, LengthMax: b.lengthMax, TrialTag: s.tag},
 		ZeroVersions: s.zeroVersions, Verify: !s.unverified, LoadedRecords: s.loaded, MustHitBelow: s.mustHitBelow,
 		DeadlineNS: int64(s.deadline), Clock: s.clock,
-	}}, nil)
+	}, len(file.Threads))
 	if err != nil {
 		return nil, errors.Join(err, r.unmap())
 	}
@@ -135,7 +141,7 @@ func (b *bench) begin(s *script) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.pending, err = b.worker.Send(control.Request{Command: control.CommandRun}); err != nil {
+	if err := r.letGo(); err != nil {
 		return nil, errors.Join(err, r.unmap())
 	}
 	return r, nil
@@ -156,6 +162,9 @@ func (r *running) wait() (*ran, error) {
 	done, err := r.pending.Wait(r.bench.target.StepTimeout, &result)
 	if !done {
 		err = r.bench.worker.Hung(fmt.Sprintf("a phase had not ended after %v", r.bench.target.StepTimeout))
+	}
+	if err == nil {
+		err = r.waitForSecond()
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.unmap())
@@ -179,11 +188,12 @@ func (r *running) take() *ran {
 			records, dropped := r.history.Records(thread)
 			taken.history, taken.dropped = append(taken.history, slices.Clone(records)), append(taken.dropped, dropped)
 		}
-		outcomes := map[trace.Operation][counters.Outcomes]uint64{}
+		outcomes, found := map[trace.Operation][counters.Outcomes]uint64{}, map[trace.Operation]readings{}
 		for slot, o := range r.file.Operations {
-			outcomes[o] = c.Slot(thread, slot).Outcomes
+			counted := c.Slot(thread, slot)
+			outcomes[o], found[o] = counted.Outcomes, readings{counted.Items, counted.BytesRead, counted.SortSum}
 		}
-		taken.outcomesOf = append(taken.outcomesOf, outcomes)
+		taken.outcomesOf, taken.foundBy = append(taken.outcomesOf, outcomes), append(taken.foundBy, found)
 	}
 	return taken
 }
@@ -358,7 +368,7 @@ func (m model) rememberThread(r *ran, thread int, acknowledged uint64) {
 			continue
 		case o == trace.Delete:
 			written = absent
-		case o.Writes() && length < keyval.StampBytes:
+		case o.Puts() && length < keyval.StampBytes:
 			written = held{version: counters.ObservedShort, length: length}
 		case o.Writes():
 			written = held{version: r.version(thread, sequence), length: length}

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -36,6 +35,11 @@ var columns = []keyval.Column{
 	{Name: "bytes", Type: store.BytesColumn, Constant: constant("\x00\x01 \x00")},
 	{Name: "zero", Type: store.IntegerColumn, Constant: constant("0")},
 	{Name: "_9", Type: store.IntegerColumn, Constant: constant("999999999999999999")},
+	{Name: "limit", Type: store.IntegerColumn, Stamp: &keyval.Stamp{Modulo: 1000}},
+	{Name: "count", Type: store.IntegerColumn, Counter: true},
+	{Name: "tags", Type: store.TextColumn, Parts: []keyval.Part{
+		{Text: "tag_"}, {Sequence: &keyval.Sequence{Steps: []uint64{2, 3}, Modulo: 3}}, {Text: ", "}, {Words: &keyval.Words{Letters: 2, Counts: []uint64{1, 3}}},
+	}},
 }
 
 // Positions of the columns that rules ask by.
@@ -43,10 +47,11 @@ const (
 	columnName, columnGroup, columnNumber, columnKind, columnText = 0, 1, 2, 4, 7
 )
 
-var groupIndex = []control.Index{{Column: "group", Kind: store.OrderedIndex}, {Column: "order", Kind: store.OrderedIndex}}
+var groupIndex = []control.Index{{Column: "group", Kind: store.OrderedIndex}, {Column: "order", Kind: store.OrderedIndex},
+	{Column: "limit", Kind: store.OrderedIndex}}
 
-func (b *bench) define(columns []keyval.Column, indexes ...control.Index) error {
-	return b.call(control.Request{Command: control.CommandDefine, Define: &control.Define{Columns: columns, Indexes: indexes}}, nil)
+func (b *bench) define(columns []keyval.Column, queries []keyval.Query, indexes ...control.Index) error {
+	return b.call(control.Request{Command: control.CommandDefine, Define: &control.Define{Columns: columns, Indexes: indexes, Queries: queries}}, nil)
 }
 
 // sharesTable says that all rules work with one table of a server, which has the columns that it
@@ -60,8 +65,10 @@ type records struct {
 	*bench
 	shape   *keyval.RecordShape
 	model   model
+	queries []keyval.Query // that were defined: the kit's, but for those that the store refuses
 	indexed bool
 	loaded  uint64 // indexes below it were written with version 0
+	askers  int    // threads for questions
 }
 
 // openRecords opens a store and defines columns, with indexes if they are asked for and the store
@@ -78,28 +85,41 @@ func (b *bench) openRecords(o opening, columns []keyval.Column, indexed bool) (*
 	if err := b.openFor(o); err != nil {
 		return nil, err
 	}
-	s := &records{bench: b, shape: shape, model: model{}}
+	s := &records{bench: b, shape: shape, model: model{}, askers: max(o.threads, 1)}
 	return s, s.redefine(columns, indexed)
 }
 
-// redefine defines the columns after an opening.
-func (s *records) redefine(columns []keyval.Column, indexed bool) error {
-	s.indexed = indexed
-	if indexed {
-		err := s.define(columns, groupIndex...)
-		var no *control.Error
-		if err == nil || !errors.As(err, &no) {
-			return err
-		}
-		if no.Class != control.ClassRefused {
-			s.fault("define with ordered indexes was answered with class %q (%s), expected ok or refused", no.Class, no.Message)
-		}
-		s.indexed = false
+// redefine defines the columns after an opening. A store may refuse indexes, and queries that are
+// not of equality alone.
+func (s *records) redefine(shape []keyval.Column, indexed bool) error {
+	tries := [][]keyval.Query{nil}
+	if can := s.description.Abilities; len(shape) == len(columns) && (can.Query || can.Count) {
+		tries = [][]keyval.Query{kitQueries(), equalQueries()}
 	}
-	if err := s.define(columns); err != nil {
-		return fmt.Errorf("define of %d columns: %w", len(columns), err)
+	indexes := groupIndex
+	if !indexed {
+		indexes = nil
 	}
-	return nil
+	for {
+		for _, queries := range tries {
+			err := s.define(shape, queries, indexes...)
+			if err == nil {
+				s.queries, s.indexed = queries, indexes != nil
+				return nil
+			}
+			var no *control.Error
+			if !errors.As(err, &no) {
+				return err
+			}
+			if indexes == nil && len(queries) == len(tries[len(tries)-1]) {
+				return fmt.Errorf("define of %d columns: %w", len(shape), err)
+			}
+			if no.Class != control.ClassRefused {
+				s.fault("define with ordered indexes was answered with class %q (%s), expected ok or refused", no.Class, no.Message)
+			}
+		}
+		indexes = nil
+	}
 }
 
 // write runs a script of writes, all of which must be ok, and keeps in mind what they wrote.
@@ -124,15 +144,23 @@ func (s *records) write(what string, writes *script) error {
 	return nil
 }
 
-// holdBytesWritten holds that a put counts its key and the encoded form of its record.
+// holdBytesWritten holds that a put counts its key and the encoded form of its record, a modify its
+// key and the columns that it writes, and an increment its key.
 func (s *records) holdBytesWritten(what string, r *ran) {
 	keys := keyval.NewKeyMaker(r.script.keys)
-	for _, o := range []trace.Operation{trace.Insert, trace.Update, trace.Upsert, trace.Add} {
+	for _, o := range []trace.Operation{trace.Insert, trace.Update, trace.Upsert, trace.Add, trace.Modify, trace.Increment} {
 		expected := 0
 		for i := range r.script.threads {
 			for _, e := range r.script.threads[i].Entries {
-				if e.Operation() == o && !e.IsMember() {
-					expected += len(keys.Key(e.Index())) + s.shape.Bytes(e.Index())
+				if e.Operation() != o || e.IsMember() {
+					continue
+				}
+				switch expected += len(keys.Key(e.Index())); o {
+				case trace.Increment:
+				case trace.Modify:
+					expected += s.shape.FollowingBytes()
+				default:
+					expected += s.shape.Bytes(e.Index())
 				}
 			}
 		}
@@ -145,18 +173,6 @@ func (s *records) holdBytesWritten(what string, r *ran) {
 // present returns the indexes of records that are there, in order.
 func (s *records) present() []uint64 {
 	return slices.DeleteFunc(s.model.indexes(), func(index uint64) bool { return s.model[index] == absent })
-}
-
-// alike returns how many records have what the record of an index has in a column, and their bytes
-// in all.
-func (s *records) alike(column int, index uint64) (found, length int) {
-	wanted := s.shape.AppendColumn(nil, column, index)
-	for _, i := range s.present() {
-		if bytes.Equal(s.shape.AppendColumn(nil, column, i), wanted) {
-			found, length = found+1, length+s.shape.Bytes(i)
-		}
-	}
-	return found, length
 }
 
 // reader returns an empty script that is verified.
@@ -311,7 +327,7 @@ func recordReopenRule(b *bench) error {
 	if b.description.Kind == store.Memory || len(b.survivors()) == 0 {
 		return skip("%s does not claim to keep anything after close", b.description.Name)
 	}
-	o := opening{durability: b.survivors()[0]}
+	o := opening{durability: b.survivors()[0], threads: b.threads(askedAtOnce)}
 	if b.description.Kind == store.Embedded {
 		var err error
 		if o.directory, err = b.newDirectory(); err != nil {
@@ -360,59 +376,16 @@ func recordReopenRule(b *bench) error {
 
 // groups asks for the records of each group, as far as the store can, and counts them.
 func (s *records) groups(what string, base uint64) error {
+	var questions []question
 	for index := base; index < base+70; index += 10 {
 		if s.description.Abilities.Query {
-			if err := s.finds(what, columnGroup, index, 100); err != nil {
-				return err
-			}
+			questions = append(questions, byColumn(trace.Query, columnGroup, askedMax, index))
 		}
 		if s.description.Abilities.Count {
-			if err := s.counts(what, columnGroup, index); err != nil {
-				return err
-			}
+			questions = append(questions, byColumn(trace.Count, columnGroup, askedMax, index))
 		}
 	}
-	return nil
-}
-
-// ask runs one query or count, alone in its phase, and holds what came against the model.
-func (s *records) ask(what string, o trace.Operation, column int, index uint64, limit int) error {
-	matching, length := s.alike(column, index)
-	expected := matching
-	if o == trace.Query {
-		expected = min(matching, limit)
-	}
-	asked := s.reader()
-	asked.do(0, o, index, int(trace.QueryAmount(column, limit)))
-	r, err := s.run(asked)
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	what = fmt.Sprintf("%s: column %s like that of index %d, which %d records have", what, columns[column].Name, index, matching)
-	if limit > 0 {
-		what += fmt.Sprintf(", at most %d", limit)
-	}
-	outcome := counters.OK
-	if expected == 0 {
-		outcome = counters.Miss
-	}
-	s.expect(r, what, o, outcome, 1)
-	total := r.total(o)
-	if total.Outcomes[counters.OK] == 1 && total.Items != uint64(expected) {
-		s.fault("%s: the %s gave %d records", what, o, total.Items)
-	}
-	if o == trace.Query && total.Outcomes[counters.OK] == 1 && expected == matching && total.BytesRead != uint64(length) {
-		s.fault("%s: the records that were found have %d bytes in all, expected %d", what, total.BytesRead, length)
-	}
-	return nil
-}
-
-func (s *records) finds(what string, column int, index uint64, limit int) error {
-	return s.ask(what, trace.Query, column, index, limit)
-}
-
-func (s *records) counts(what string, column int, index uint64) error {
-	return s.ask(what, trace.Count, column, index, 0)
+	return s.ask(what, questions...)
 }
 
 // askedRecords is how many indexes asked has records of, or gaps.
@@ -421,7 +394,7 @@ const askedRecords = 60
 // asked opens a store with records to be asked for: six groups of ten, with gaps, so that their
 // sizes differ.
 func (b *bench) asked(indexed bool) (s *records, base uint64, err error) {
-	if s, err = b.openRecords(opening{}, columns, indexed); err != nil {
+	if s, err = b.openRecords(opening{threads: b.threads(askedAtOnce)}, columns, indexed); err != nil {
 		return nil, 0, err
 	}
 	writer := b.script(1)
@@ -473,25 +446,24 @@ func queryRule(b *bench) error {
 		return skip("%s has no queries", b.description.Name)
 	}
 	return b.eachIndexing(func(s *records, base uint64) error {
+		questions := []question{byColumn(trace.Query, columnGroup, askedMax, base+1000)} // a group without records
 		for _, column := range b.askableColumns() {
 			for _, index := range []uint64{base, base + 1, base + 3, base + 11, base + 29, base + 31, base + 59} {
-				if err := s.finds(s.indexText(), column, index, 100); err != nil {
-					return err
-				}
+				questions = append(questions, byColumn(trace.Query, column, askedMax, index))
 			}
 		}
-		if err := s.finds(s.indexText()+", a group without records", columnGroup, base+1000, 100); err != nil {
+		if err := s.ask(s.indexText(), questions...); err != nil {
 			return err
 		}
-		return s.lostWhere(trace.Query, base+1000, 100)
+		return s.lostWhere(trace.Query, base+1000)
 	})
 }
 
 // lostWhere holds that nothing found is a lost record where there must be one.
-func (s *records) lostWhere(o trace.Operation, index uint64, limit int) error {
+func (s *records) lostWhere(o trace.Operation, index uint64) error {
 	must := s.script(1)
 	must.mustHitBelow = index + 1
-	must.do(0, o, index, int(trace.QueryAmount(columnGroup, limit)))
+	must.do(0, o, index, number(equalTo(columnGroup, askedMax).Name))
 	r, err := s.run(must)
 	if err != nil {
 		return err
@@ -505,13 +477,17 @@ func queryLimitRule(b *bench) error {
 		return skip("%s has no queries", b.description.Name)
 	}
 	return b.eachIndexing(func(s *records, base uint64) error {
-		n, _ := s.alike(columnGroup, base)
-		for _, limit := range []int{1, 2, n - 1, n, n + 1} {
-			if err := s.finds(s.indexText(), columnGroup, base, limit); err != nil {
-				return err
+		n := 0
+		for _, index := range s.present() {
+			if index/groupRecords == base/groupRecords {
+				n++
 			}
 		}
-		return nil
+		var questions []question
+		for _, limit := range []int{1, 2, n - 1, n, n + 1} {
+			questions = append(questions, byColumn(trace.Query, columnGroup, limit, base))
+		}
+		return s.ask(s.indexText(), questions...)
 	})
 }
 
@@ -553,16 +529,15 @@ func countRule(b *bench) error {
 		return skip("%s has no counts", b.description.Name)
 	}
 	return b.eachIndexing(func(s *records, base uint64) error {
+		questions := []question{byColumn(trace.Count, columnGroup, askedMax, base+1000)} // a group without records
 		for _, column := range b.askableColumns() {
 			for _, index := range []uint64{base, base + 3, base + 11, base + 29, base + 59} {
-				if err := s.counts(s.indexText(), column, index); err != nil {
-					return err
-				}
+				questions = append(questions, byColumn(trace.Count, column, askedMax, index))
 			}
 		}
-		if err := s.counts(s.indexText()+", a group without records", columnGroup, base+1000); err != nil {
+		if err := s.ask(s.indexText(), questions...); err != nil {
 			return err
 		}
-		return s.lostWhere(trace.Count, base+1000, 0)
+		return s.lostWhere(trace.Count, base+1000)
 	})
 }

@@ -13,13 +13,14 @@ import (
 type beside struct {
 	*bench
 	threads int
+	records int // of each thread
 	base    uint64
 	model   model
 }
 
 // besideRecords is how many records a thread has: enough for a B-tree's pages to split several
 // times.
-const besideRecords = 150
+const besideRecords = 60
 
 func (s *beside) index(thread, i int) uint64 {
 	return s.base + uint64(i*s.threads+thread)
@@ -55,9 +56,9 @@ func writeConflictsRule(b *bench) error {
 	if err := b.openFor(opening{threads: threads}); err != nil {
 		return err
 	}
-	s := &beside{bench: b, threads: threads, base: b.base(b.keys()), model: model{}}
+	s := &beside{bench: b, threads: threads, records: b.many(besideRecords), base: b.base(b.keys()), model: model{}}
 	err := s.phase("inserts beside each other", func(script *script, thread int) {
-		for i := range besideRecords {
+		for i := range s.records {
 			script.do(thread, trace.Insert, s.index(thread, i), 24+300*(i%5))
 		}
 	})
@@ -65,7 +66,7 @@ func writeConflictsRule(b *bench) error {
 		return err
 	}
 	err = s.phase("overwrites beside each other", func(script *script, thread int) {
-		for i := range besideRecords {
+		for i := range s.records {
 			o := trace.Update
 			if i%2 == 1 && s.there(s.index(thread, i)) {
 				o = trace.ReadModifyWrite
@@ -78,7 +79,7 @@ func writeConflictsRule(b *bench) error {
 	}
 	if b.description.BatchAtomic && b.description.BatchMax != 1 {
 		err = s.phase("batches beside each other", func(script *script, thread int) {
-			for i := 0; i+1 < besideRecords; i += 2 {
+			for i := 0; i+1 < s.records; i += 2 {
 				script.batch(thread, write{trace.Upsert, s.index(thread, i), 100}, write{trace.Upsert, s.index(thread, i+1), 700})
 			}
 		})
@@ -87,7 +88,7 @@ func writeConflictsRule(b *bench) error {
 		}
 	}
 	err = s.phase("deletes beside each other", func(script *script, thread int) {
-		for i := range besideRecords {
+		for i := range s.records {
 			if index := s.index(thread, i); i%3 != 0 && s.there(index) {
 				script.do(thread, trace.Delete, index, 0)
 			}

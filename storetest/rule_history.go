@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"slices"
 
 	"assay/internal/counters"
@@ -191,6 +192,22 @@ func serviceTimesRule(b *bench) error {
 	if _, err := b.open(opening{}); err != nil {
 		return err
 	}
+	// A busy machine may hold up the short writes once; a time that is told of the next one is so always.
+	for try := 1; ; try++ {
+		of, err := b.serviceTimes()
+		if of == "" || err != nil {
+			return err
+		}
+		if try == 3 {
+			b.fault("service times: %s", of)
+			return nil
+		}
+	}
+}
+
+// serviceTimes does long and short writes in turn. It returns what shows that a time is told of
+// another operation; "" if nothing does.
+func (b *bench) serviceTimes() (ofAnother string, err error) {
 	s := b.script(1)
 	base := b.base(s.keys)
 	long := 64 << 10 // some tables compress values, 256 KiB at a time in half a second
@@ -205,11 +222,11 @@ func serviceTimesRule(b *bench) error {
 	s.recordAll()
 	r, err := b.run(s)
 	if err != nil {
-		return err
+		return "", err
 	}
 	b.auditHistory(r)
 	if len(r.history[0]) != 2*pairs {
-		return nil // it was said
+		return "", nil // it was said
 	}
 	times := map[trace.Operation]*histogram.Histogram{trace.Upsert: histogram.New(), trace.Update: histogram.New()}
 	byOperation := map[trace.Operation][]uint64{}
@@ -237,10 +254,10 @@ func serviceTimesRule(b *bench) error {
 	// one's time is told of the next one.
 	longer, shorter := middle(byOperation[trace.Upsert]), middle(byOperation[trace.Update])
 	if deep == 1 && long >= 64<<10 && shorter > 2*longer {
-		b.fault("service times: writes of %d bytes are said to take %d ns, writes of 24 bytes beside them %d ns (medians): the time of an operation is told of the one after it",
-			long, longer, shorter)
+		ofAnother = fmt.Sprintf("writes of %d bytes are said to take %d ns, writes of 24 bytes beside them %d ns (medians): "+
+			"the time of an operation is told of the one after it", long, longer, shorter)
 	}
-	return nil
+	return ofAnother, nil
 }
 
 func middle(times []uint64) uint64 {

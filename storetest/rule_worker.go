@@ -9,6 +9,7 @@ import (
 	"assay/internal/conductor"
 	"assay/internal/control"
 	"assay/internal/counters"
+	"assay/internal/keyval"
 	"assay/internal/trace"
 	"assay/store"
 )
@@ -117,6 +118,7 @@ func abilitiesRule(b *bench) error {
 	}{
 		{opened.Abilities.Scan, trace.Scan}, {opened.Abilities.Batch, trace.Batch}, {opened.Abilities.Add, trace.Add},
 		{opened.Abilities.CompareAndSwap, trace.CompareAndSwap}, {opened.Abilities.Query, trace.Query}, {opened.Abilities.Count, trace.Count},
+		{opened.Abilities.Modify, trace.Modify}, {opened.Abilities.Increment, trace.Increment},
 	} {
 		if ability.has {
 			continue // its own rule tries it
@@ -126,9 +128,9 @@ func abilitiesRule(b *bench) error {
 		case trace.Batch:
 			s.batch(0, write{trace.Insert, 0, 24})
 		case trace.Query:
-			s.do(0, trace.Query, 0, int(trace.QueryAmount(columnName, 1)))
+			s.do(0, trace.Query, 0, 0)
 		case trace.Count:
-			s.do(0, trace.Count, 0, int(trace.QueryAmount(columnName, 0)))
+			s.do(0, trace.Count, 0, 0)
 		default:
 			s.do(0, ability.operation, 0, 24)
 		}
@@ -173,7 +175,7 @@ func (b *bench) openNamed() (control.Opened, error) {
 	if err != nil || b.sharesTable() {
 		return opened, err
 	}
-	return opened, b.define(columns[columnName : columnName+1])
+	return opened, b.define(columns[columnName:columnName+1], []keyval.Query{equalTo(columnName, 1)})
 }
 
 func classesRule(b *bench) error {

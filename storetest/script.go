@@ -41,7 +41,7 @@ func (b *bench) script(threads int) *script {
 // classOf returns the size class of an operation. A value that is longer than the driver claims to
 // take becomes one of the upper half of what it takes, so that lengths which differ still do.
 func (s *script) classOf(o trace.Operation, amount int) uint8 {
-	if o.Writes() && s.valueMax > 0 && amount > s.valueMax {
+	if o.Puts() && s.valueMax > 0 && amount > s.valueMax {
 		amount = s.valueMax - amount%(s.valueMax/2+1)
 	}
 	return s.sizeClass(amount)
@@ -120,7 +120,7 @@ func (s *script) lengthMax() int {
 	longest := keyval.StampBytes
 	for i := range s.threads {
 		for _, e := range s.threads[i].Entries {
-			if e.Operation().Writes() {
+			if e.Operation().Puts() {
 				longest = max(longest, int(s.amounts[e.SizeClass()]))
 			}
 		}

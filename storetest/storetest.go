@@ -44,6 +44,9 @@ type Target struct {
 	// Endpoints are host:port addresses of a server that the kit may fill with records; none for
 	// embedded engines.
 	Endpoints []string
+	// Durability are the classes that the server at the endpoints gives, weakest first. All others
+	// must be refused, those that the driver claims of other servers too. None: all that it claims.
+	Durability []store.Durability
 	// Handles is how threads share handles where a rule leaves that open; "": the simplest way that
 	// the driver has. Pipeline goes with async handles.
 	Handles  string
@@ -51,14 +54,21 @@ type Target struct {
 	// TempDir is an existing directory for the stores' files; "": the system's. The kit removes
 	// what it made there.
 	TempDir string
+	// Slow says that its operations take milliseconds, and those in each other's way seconds: rules
+	// that do many ask for a fifth of them, and conditional writes of one key may time out.
+	Slow bool
 	// StepTimeout is how long one request may take before the worker counts as hung and is killed;
-	// 0: 30 s.
+	// 0: 2 minutes.
 	StepTimeout time.Duration
 	// Rules are the names of the rules to be checked; none: all.
 	Rules []string
+	// Changes are the aspects in which it differs from a target that [Test] holds to all rules: this
+	// one is then held to those that they can break, and to all with ASSAY_LONG=1.
+	Changes Aspect
 }
 
-const stepTimeoutDefault = 30 * time.Second
+// stepTimeoutDefault is for a machine that others keep busy: only a worker that hangs takes it all.
+const stepTimeoutDefault = 2 * time.Minute
 
 // Check holds the target to each rule. The error says why the kit itself could not go on (no
 // directory, an unknown rule, a context that ended); whatever is wrong with the worker or the
@@ -82,6 +92,9 @@ func Check(ctx context.Context, target Target) (Report, error) {
 // Test makes each rule a subtest. A rule that does not apply to the driver is a skipped subtest.
 func Test(t *testing.T, target Target) {
 	t.Helper()
+	if len(target.Rules) == 0 && os.Getenv("ASSAY_LONG") != "1" {
+		target.Rules = rulesFor(target.Changes)
+	}
 	kit, err := newKit(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
@@ -190,8 +203,20 @@ func (k *kit) describe(b *bench) error {
 					return fmt.Errorf("describe: %w", err)
 				}
 				k.claimed = d
-				if err := checkUsable(d); err != nil || !d.ServerSetsClass {
+				if a := &k.description.Abilities; k.target.Handles == handlesAsync { // which find nothing
+					a.Scan, a.Query, a.Count = false, false, false
+					a.Modify, a.Increment, a.DeleteQuery, a.Explain = false, false, false, false
+				}
+				if err := checkUsable(d); err != nil {
 					return err
+				}
+				if given := k.target.Durability; len(given) > 0 {
+					k.description.Durability = slices.DeleteFunc(slices.Clone(k.description.Durability),
+						func(c store.DurabilityClaim) bool { return !slices.Contains(given, c.Class) })
+					return checkUsable(k.description)
+				}
+				if !d.ServerSetsClass {
+					return nil
 				}
 				return k.findClasses(b)
 			}

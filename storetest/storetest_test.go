@@ -12,6 +12,7 @@ import (
 
 	"assay/drivers"
 	"assay/drivers/nats"
+	"assay/store"
 	"assay/storetest/misbehave"
 	"assay/worker"
 )
@@ -67,6 +68,26 @@ func textOf(t *testing.T, r Report) string {
 	return text.String()
 }
 
+// A server that gives some of a driver's classes is held to these, and must refuse the others: one
+// that is opened in another class is found.
+func TestOnlyTheGivenClassesAreAllowed(t *testing.T) {
+	target := target(t, "drivers", "goleveldb")
+	target.Rules = []string{"durability-classes", "durability-refusal"}
+	target.Durability = []store.Durability{store.D1}
+	r := report(t, target)
+	if failed := r.Failed(); !slices.Equal(failed, []string{"durability-refusal"}) || !strings.Contains(textOf(t, r), "opening in class D3") {
+		t.Errorf("a store that is opened in D3, where D1 alone is given: %s", textOf(t, r))
+	}
+	target.Durability = []store.Durability{store.D1, store.D3}
+	if r := report(t, target); len(r.Failed()) > 0 {
+		t.Errorf("a store of both classes: %s", textOf(t, r))
+	}
+	target.Durability = []store.Durability{store.D4}
+	if r := report(t, target); len(r.Failed()) != len(target.Rules) {
+		t.Errorf("a class that the driver does not claim: %s", textOf(t, r))
+	}
+}
+
 // rulesOfTime are those that a store may fail for no other reason than that it is slow. With
 // ASSAY_LONG=1 it is held to all.
 var rulesOfTime = []string{"counts", "deadline", "stop", "clock", "limit", "turns", "service-times", "lateness", "open-load",
@@ -104,6 +125,7 @@ var failures = map[string][]string{
 	"lies-sometimes-old":      {"overwrite", "read-modify-write"}, // where one thread reads, which reads are old is certain
 	"lies-shared-buffer":      {"buffers", "handles-per-thread", "handles-pool", "handles-per-operation"},
 	"lies-shareable":          {"buffers", "handles-shared"},
+	"lies-processes":          {"processes"},
 	"lies-lane-order":         {"handles-async"},
 	"lies-swap":               {"compare-and-swap"},
 	"lies-key-zero":           {"binary-keys"},
@@ -141,14 +163,39 @@ var failures = map[string][]string{
 	"lies-column-double":      {"record-columns"},
 	"lies-column-trimmed":     {"record-columns"},
 	"lies-column-swapped":     {"record-columns", "query"},
+	"lies-modify-nothing":     {"modify"},
+	"lies-modify-replaces":    {"modify"},
+	"lies-modify-creates":     {"modify"},
+	"lies-modify-neighbour":   {"modify"},
+	"lies-modify-half":        {"modify"},
+	"lies-modify-apart":       {"modify"},
+	"lies-modify-rewrites":    {"increment"},
+	"lies-increment-apart":    {"increment"},
+	"lies-increment-twice":    {"increment"},
+	"lies-increment-nothing":  {"increment"},
 	"lies-define-failed":      {"define"},
+	"lies-define-words":       {"define"},
+	"lies-define-no-words":    {"define"},
 	"lies-define-empties":     {"record-reopen"},
 	"lies-index-deleted":      {"query-changed"},
 	"lies-index-twice":        {"query-changed"},
 	"lies-query-limit":        {"query-limit"},
 	"lies-query-alike":        {"query", "query-changed"},
 	"lies-query-short":        {"query", "query-limit"},
+	"lies-query-most":         {"query-many"},
+	"lies-query-first":        {"query-conditions"},
+	"lies-query-any":          {"query-conditions"},
+	"lies-query-word":         {"query-conditions"},
+	"lies-query-range":        {"query-conditions"},
+	"lies-query-order":        {"query-conditions"},
+	"lies-query-sorted":       {"query-conditions"},
+	"lies-query-columns":      {"query-conditions"},
 	"lies-count":              {"count", "query-changed"},
+	"lies-delete-query-more":  {"delete-query"},
+	"lies-delete-query-less":  {"delete-query"},
+	"lies-delete-query-count": {"delete-query"},
+	"lies-explain-always":     {"explain"},
+	"lies-explain-never":      {"explain"},
 	"hangs-operation":         {"value-lengths", "stop"},
 	"hangs-open":              {"abilities"},
 	"hangs-close":             {"abilities", "reopen"},
@@ -177,6 +224,23 @@ func TestLiesAreFound(t *testing.T) {
 			r := report(t, target)
 			if failed := r.Failed(); !slices.Equal(slices.Sorted(slices.Values(failed)), slices.Sorted(slices.Values(expected))) {
 				t.Errorf("%v failed, expected %v:\n%s", failed, expected, textOf(t, r))
+			}
+		})
+	}
+}
+
+// A slow target has fewer operations to do, and may time out in one rule; its lies are found all the
+// same.
+func TestLiesOfASlowTargetAreFound(t *testing.T) {
+	for name, rule := range map[string]string{
+		"lies-swap": "compare-and-swap", "lies-wrong-value": "buffers", "lies-conflict-all": "concurrent-overwrite",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			target := target(t, "drivers", name)
+			target.Rules, target.Slow = []string{rule}, true
+			if r := report(t, target); len(r.Failed()) != 1 {
+				t.Errorf("%s", textOf(t, r))
 			}
 		})
 	}
@@ -211,52 +275,57 @@ func TestOtherRulesHold(t *testing.T) {
 
 // workerFailures are the rules that must fail for each kind of lying worker.
 var workerFailures = map[string][]string{
-	"counts-twice":            {"counts"},
-	"counts-attempts":         {"counts", "limit"},
-	"counts-nothing":          {"counts"},
-	"counts-no-times":         {"counts"},
-	"counts-bytes":            {"counts", "record-columns", "query"},
-	"counts-items":            {"scan-order", "batch", "query", "count"},
-	"counts-early-end":        {"deadline", "open-load"},
-	"counts-late-end":         {"clock"},
-	"counts-no-reads":         {"reads-done"},
-	"counts-early-start":      {"clock"},
-	"times-one":               {"service-times"},
-	"counts-no-handles":       {"handles-per-operation"},
-	"late-never":              {"lateness", "open-load"},
-	"late-uncounted":          {"lateness", "open-load"},
-	"late-twice":              {"lateness"},
-	"late-word-zero":          {"lateness", "open-load"},
-	"late-wrong-word":         {"lateness"},
-	"late-queue":              {"lateness", "open-load"},
-	"late-first-only":         {"lateness", "open-load"},
-	"late-closed-load":        {"counts", "limit"},
-	"ignores-deadline":        {"deadline"},
-	"ignores-tag":             {"trial-tag"},
-	"ignores-turns":           {"turns"},
-	"records-nothing":         {"history"},
-	"wipes-at-open":           {"reopen", "first-opening"},
-	"skips-reads":             {"reads-done"},
-	"times-a-tenth":           {"service-times"},
-	"times-a-tenth-of-counts": {"service-times"},
-	"times-before-the-call":   {"service-times"},
-	"ignores-verify":          {"wrong-values", "messages"},
-	"ignores-must-hit":        {"lost", "messages", "query", "count"},
-	"ignores-loaded":          {"wrong-values"},
-	"ignores-stride":          {"laps"},
-	"ignores-due":             {"open-load"},
-	"ignores-limit":           {"limit"},
-	"prints-after-run":        {"control-channel"},
-	"refuses-as-failed":       {"bad-requests", "request-order", "durability-refusal", "handle-limits", "define"},
-	"accepts-everything":      {"bad-requests", "request-order", "durability-refusal", "handle-limits", "define"},
-	"outlives-input":          {"end-of-input"},
-	"counts-all-ok":           {"lost", "miss", "wrong-values"},
-	"answers-garbage":         {"describe"},
-	"answers-wrong-id":        {"describe"},
-	"answers-never":           {"abilities"},
-	"closes-stdout":           {"abilities"},
-	"floods-stderr":           nil,
-	"truncates":               nil,
+	"counts-twice":              {"counts"},
+	"counts-attempts":           {"counts", "limit"},
+	"counts-nothing":            {"counts"},
+	"counts-no-times":           {"counts"},
+	"counts-bytes":              {"counts", "record-columns", "query"},
+	"counts-items":              {"scan-order", "batch", "query", "count"},
+	"counts-early-end":          {"deadline", "open-load"},
+	"counts-late-end":           {"clock"},
+	"counts-no-reads":           {"reads-done"},
+	"counts-early-start":        {"clock"},
+	"times-one":                 {"service-times"},
+	"counts-no-handles":         {"handles-per-operation"},
+	"late-never":                {"lateness", "open-load"},
+	"late-uncounted":            {"lateness", "open-load"},
+	"late-twice":                {"lateness"},
+	"late-word-zero":            {"lateness", "open-load"},
+	"late-wrong-word":           {"lateness"},
+	"late-queue":                {"lateness", "open-load"},
+	"late-first-only":           {"lateness", "open-load"},
+	"late-closed-load":          {"counts", "limit"},
+	"ignores-deadline":          {"deadline"},
+	"ignores-tag":               {"trial-tag"},
+	"ignores-turns":             {"turns"},
+	"records-nothing":           {"history"},
+	"wipes-at-open":             {"reopen", "first-opening"},
+	"skips-reads":               {"reads-done"},
+	"times-a-tenth":             {"service-times"},
+	"times-a-tenth-of-counts":   {"service-times"},
+	"times-before-the-call":     {"service-times"},
+	"ignores-verify":            {"wrong-values", "messages"},
+	"ignores-must-hit":          {"lost", "messages", "query", "count"},
+	"ignores-loaded":            {"wrong-values"},
+	"ignores-stride":            {"laps"},
+	"ignores-due":               {"open-load"},
+	"ignores-limit":             {"limit"},
+	"requests-of-last-step":     {"requests"},
+	"requests-all-ok":           {"requests"},
+	"requests-handle-each-step": {"requests"},
+	"requests-at-once":          {"requests"},
+	"requests-cut":              {"requests"},
+	"prints-after-run":          {"control-channel"},
+	"refuses-as-failed":         {"bad-requests", "request-order", "durability-refusal", "handle-limits", "define"},
+	"accepts-everything":        {"bad-requests", "request-order", "durability-refusal", "handle-limits", "define"},
+	"outlives-input":            {"end-of-input"},
+	"counts-all-ok":             {"lost", "miss", "wrong-values"},
+	"answers-garbage":           {"describe"},
+	"answers-wrong-id":          {"describe"},
+	"answers-never":             {"abilities"},
+	"closes-stdout":             {"abilities"},
+	"floods-stderr":             nil,
+	"truncates":                 nil,
 }
 
 func TestLyingWorkersAreFound(t *testing.T) {
@@ -379,6 +448,43 @@ func TestEveryRuleCanFail(t *testing.T) {
 	for _, name := range RuleNames() {
 		if !slices.Contains(broken, name) {
 			t.Errorf("no driver or worker of package misbehave breaks rule %s", name)
+		}
+	}
+}
+
+// A target that differs from another in one aspect is held to fewer rules. What could be wrong with
+// that aspect alone must still be found by one of them.
+func TestChangedAspectsAreHeldToTheRulesThatTheyCanBreak(t *testing.T) {
+	lies := slices.Sorted(maps.Keys(failures))
+	kinds := slices.DeleteFunc(misbehave.Kinds(), func(kind string) bool { return workerFailures[kind] == nil })
+	without := func(all []string, others ...string) []string {
+		return slices.DeleteFunc(slices.Clone(all), func(one string) bool { return slices.Contains(others, one) })
+	}
+	for aspect, broken := range map[Aspect][]string{
+		// All but what is wrong with a list of items, with the store's data, and with the first answer.
+		Loop: without(kinds, "counts-items", "wipes-at-open", "answers-garbage", "answers-wrong-id"),
+		// All but what a driver says of itself, and what becomes of records after the operation.
+		Encoding: without(lies, "lies-version", "lies-description", "lies-class", "lies-one-class", "lies-settings", "lies-define-failed",
+			"lies-define-words", "lies-define-no-words", "lies-processes", "lies-forgets", "lies-buffered", "lies-define-empties"),
+		Connections: {"lies-wrong-value", "lies-lost-writes", "lies-shared-buffer", "lies-shareable", "lies-processes", "lies-lane-order", "lies-kept-buffer",
+			"lies-missing-empty", "lies-forgets", "lies-abilities", "hangs-operation", "hangs-open", "hangs-close", "counts-no-handles", "outlives-input"},
+		Placement: {"lies-wrong-value", "lies-lost-writes", "lies-forgets", "lies-buffered", "lies-key-zero", "lies-key-end", "lies-key-length", "lies-delete",
+			"lies-add", "lies-swap", "lies-scan-order", "lies-scan-start", "lies-scan-short", "lies-scan-place", "lies-batch-last", "lies-batch-order",
+			"lies-modify-neighbour", "lies-increment-twice", "lies-query-short", "lies-query-order", "lies-count", "lies-delete-query-less", "lies-index-deleted"},
+		Columns: slices.DeleteFunc(slices.Clone(lies), func(lie string) bool {
+			return !slices.ContainsFunc([]string{"column", "modify", "increment", "define", "index", "query", "count"}, func(of string) bool {
+				return strings.HasPrefix(lie, "lies-"+of)
+			})
+		}),
+		Durability: {"lies-lost-writes", "lies-all-lost", "lies-forgets", "lies-buffered", "lies-class", "lies-one-class", "lies-no-class", "lies-settings",
+			"lies-conflict-lost", "lies-define-empties", "wipes-at-open"},
+	} {
+		checked := rulesFor(aspect)
+		for _, lie := range broken {
+			found := append(slices.Clone(failures[lie]), workerFailures[lie]...)
+			if !slices.ContainsFunc(found, func(rule string) bool { return slices.Contains(checked, rule) }) {
+				t.Errorf("aspect %b: none of its rules finds %s, which %v find", aspect, lie, found)
+			}
 		}
 	}
 }

@@ -50,7 +50,7 @@ def key(shape, index):
     n = mix(index) if shape.get("scatter") else index
     before, after = shape.get("prefix", "").encode(), shape.get("suffix", "").encode()
     if shape["format"] == "decimal":
-        return before + str(n).rjust(shape.get("digits", 0), "0").encode() + after
+        return before + str(n + shape.get("first", 0)).rjust(shape.get("digits", 0), "0").encode() + after
     if shape["format"] == "ycsb":
         return before + str(ycsb_hash(n)).encode() + after
     length = shape["bytes"] - len(before)
@@ -94,13 +94,59 @@ def value(shape, bytes_of_pool, index, of_version, length):
 # Section 1.5
 
 
-def column(shape, bytes_of_pool, c, index, of_version):
+def stamp(c, position, index, of_version):
+    modulo, least = c["stamp"]["modulo"], 1
+    while least < modulo:
+        least *= 10
+    of_write = mix(index ^ (of_version * 0xFF51AFD7ED558CCD & WORD) ^ (position + 1) << 56)
+    return str(least + of_write % modulo).encode()
+
+
+def column(shape, bytes_of_pool, c, position, index, of_version):
+    if c.get("counter"):
+        return b"0"
+    if "stamp" in c:
+        return stamp(c, position, index, of_version)
     if "constant" in c:
         return c["constant"].encode()
     if "proof" in c:
         return value(shape, bytes_of_pool, index, of_version, c["proof"])
-    q = c["sequence"]
-    n = index // (q.get("divide") or 1)
+    if "parts" in c:
+        return b"".join(part(p, index) for p in c["parts"])
+    return sequence(c["sequence"], index)
+
+
+def part(p, index):
+    if "text" in p:
+        return p["text"].encode()
+    if "sequence" in p:
+        return sequence(p["sequence"], index)
+    return words(p["words"]["letters"], p["words"]["counts"], index)
+
+
+def words(letters, counts, index):
+    laps, place = divmod(index, len(counts))
+    first = laps * sum(counts) + sum(counts[:place])
+    taken = []
+    for number in range(first, first + counts[place]):
+        word_ = ""
+        for _ in range(letters):
+            number, letter = divmod(number, 26)
+            word_ = chr(ord("a") + letter) + word_
+        taken.append(word_)  # a number of too many digits loses the highest: it begins again
+    return " ".join(taken).encode()
+
+
+def sequence(q, index):
+    if steps := q.get("steps"):
+        n, rest = index // sum(steps) * len(steps), index % sum(steps)
+        for width in steps:
+            if rest < width:
+                break
+            n, rest = n + 1, rest - width
+    else:
+        n = index // (q.get("divide") or 1)
+    n += q.get("shift", 0)
     if q.get("modulo"):
         n %= q["modulo"]
     n = n * (q.get("multiply") or 1) + q.get("add", 0)
@@ -109,8 +155,8 @@ def column(shape, bytes_of_pool, c, index, of_version):
 
 def record(shape, bytes_of_pool, columns, index, of_version):
     out = b""
-    for c in columns:
-        data = column(shape, bytes_of_pool, c, index, of_version)
+    for position, c in enumerate(columns):
+        data = column(shape, bytes_of_pool, c, position, index, of_version)
         out += struct.pack("<H", len(data)) + data
     return out
 
@@ -193,7 +239,7 @@ def trace_file(t):
 
 def counters_layout(threads, slots, response, observed):
     slot_bytes = 128 + 8 * 4608 * (2 if response else 1)
-    thread_bytes = (128 + slots * slot_bytes + 8 * 256 + 127) // 128 * 128
+    thread_bytes = (256 + slots * slot_bytes + 8 * 256 + 127) // 128 * 128
     end = 4096 + threads * thread_bytes
     return {
         "threads": threads,
@@ -203,9 +249,9 @@ def counters_layout(threads, slots, response, observed):
         "slot_bytes": slot_bytes,
         "thread_bytes": thread_bytes,
         "thread_offsets": [4096 + i * thread_bytes for i in range(threads)],
-        "slot_offsets": [[4096 + i * thread_bytes + 128 + k * slot_bytes for k in range(slots)] for i in range(threads)],
+        "slot_offsets": [[4096 + i * thread_bytes + 256 + k * slot_bytes for k in range(slots)] for i in range(threads)],
         "error_place_offsets": [
-            [4096 + i * thread_bytes + 128 + slots * slot_bytes + 256 * p for p in range(8)] for i in range(threads)
+            [4096 + i * thread_bytes + 256 + slots * slot_bytes + 256 * p for p in range(8)] for i in range(threads)
         ],
         "observed_offset": end if observed else 0,
         "file_bytes": end + 8 * observed,
@@ -266,6 +312,9 @@ def key_vectors():
         for digits in (0, 1, 8, 12, 16, 20):
             for before, after in (("", ""), ("", "asdf"), ("user", ""), ("päfix:", ":ende")):
                 shapes.append({"format": "decimal", "digits": digits, "prefix": before, "suffix": after, "scatter": scatter})
+        if not scatter:
+            shapes.append({"format": "decimal", "prefix": "news_", "first": 1})
+            shapes.append({"format": "decimal", "digits": 15, "suffix": "x", "first": (1 << 48) - 1})
         for before, after in (("user", ""), ("", ""), ("a", "b")):
             shapes.append({"format": "ycsb", "prefix": before, "suffix": after, "scatter": scatter})
     vectors = []
@@ -404,6 +453,49 @@ RECORDS = {
         {"name": "v", "type": "bytes", "proof": 100},
         text("title", prefix="päge ", multiply=7, add=5, suffix=" of news"),
     ],
+    "news": [
+        text("title", prefix="This is title of news ", add=1),
+        {"name": "category", "type": "integer", "sequence": {"steps": [20, 30, 40, 50, 60, 70, 80, 90, 100, 10], "add": 1}},
+        {"name": "user", "type": "integer", "sequence": {"steps": [20, 30, 40, 50, 60, 70, 80, 90, 100, 10], "shift": 1, "modulo": 10000}},
+        text("tag", prefix="Tag_", shift=1, modulo=5),
+        text("wide", steps=[(1 << 48) - 1] * 64, shift=(1 << 48) - 1, modulo=3),
+    ],
+    "news, as published": [
+        {
+            "name": "tags",
+            "type": "text",
+            "parts": [
+                {"text": "Tag_"},
+                {"sequence": {"steps": [20, 30, 40, 50, 60, 70, 80, 90, 100, 10], "shift": 1, "modulo": 3}},
+                {"text": "_"},
+                {"sequence": {"shift": 1, "modulo": 5}},
+                {"text": " "},
+                {"words": {"letters": 3, "counts": [2, 3, 4, 5, 1]}},
+            ],
+        },
+        {
+            "name": "more",
+            "type": "bytes",
+            "parts": [
+                {"words": {"letters": 8, "counts": list(range(9, 0, -1))}},
+                {"sequence": {"prefix": "ä", "multiply": 3, "suffix": "ö"}},
+                {"words": {"letters": 1, "counts": [1, 30]}},
+            ],
+        },
+        text("title", prefix="n", add=1),
+    ],
+    "stamps on both sides of the proof": [
+        {"name": "one", "type": "integer", "stamp": {"modulo": 1}},
+        {"name": "score", "type": "integer", "stamp": {"modulo": 1000}},
+        {"name": "v", "type": "bytes", "proof": 30},
+        text("title", prefix="title "),
+        {"name": "again", "type": "integer", "stamp": {"modulo": 1000}},
+        {"name": "wide", "type": "integer", "stamp": {"modulo": 10**17}},
+    ],
+    "a counter": [
+        {"name": "views", "type": "integer", "counter": True},
+        {"name": "v", "type": "bytes", "proof": 24},
+    ],
     "one column, empty": [{"name": "a", "type": "bytes", "constant": ""}],
     "proof alone, the shortest": [{"name": "v", "type": "bytes", "proof": 24}],
     "all bits": [text("n", multiply=65535, add=(1 << 64) - 65535 * ((1 << 48) - 1) - 2), text("m", modulo=1, suffix="x" * 300)],
@@ -433,8 +525,21 @@ def record_vectors():
         check("nothing", 77, b"", False)
         check("a length that is too long", 77, b"\xff\xff" + good[2:], False)
         if len(good) > 2:
-            check("a changed byte", 77, good[:2] + bytes([good[2] ^ 1]) + good[3:], False)
+            check("a changed byte", 77, good[:2] + bytes([good[2] ^ 128]) + good[3:], False)
             check("another record's", 78, good, False)
+        if columns[0].get("counter"):
+            for digits in (b"1", b"10", b"999999999999999999"):
+                check(f"counted to {digits.decode()}", 77, struct.pack("<H", len(digits)) + digits + good[3:], True, proven)
+            for digits in (b"", b"01", b"-1", b"1 ", b"1000000000000000000"):
+                check(f"no number: {digits.decode()!r}", 77, struct.pack("<H", len(digits)) + digits + good[3:], False)
+        if any("stamp" in c for c in columns):
+            other = record(shape, all_bytes, columns, 77, version(3, 2, 2))
+            for at in range(len(good)):
+                if good[at] != other[at]:
+                    check(f"byte {at} of another write's", 77, good[:at] + other[at : at + 1] + good[at + 1 :], False)
+                    break
+            check("stamps of another write before the proof", 77, other[:9] + good[9:], False)
+            check("stamps of another write behind the proof", 77, good[:50] + other[50:], False)
         vectors.append({"name": name, "shape": shape_json(shape), "columns": columns, "records": made, "checks": checks})
     return vectors
 
@@ -501,8 +606,34 @@ def trace_vectors():
         "amounts": [],
         "threads": [{"entries": [e(1, 0), e(1, 1)], "limit": 2}, {"entries": [e(1, 2)], "limit": 1}],
     }
+    requests = {
+        "flags": 5,
+        "groups": 1,
+        "seed": 5,
+        "operations": [1, 2, 3, 9, 13, 14, 15],
+        "amounts": [300, 600, 3, 4],
+        "threads": [
+            {
+                "entries": [
+                    e(2, 1000, 0, True),
+                    e(1, 1000, 0, True),
+                    e(3, 1000, 1, True),
+                    e(14, 1000, 2, True),
+                    e(1, 4, recorded=True),
+                    e(9, 4, 1, recorded=True),
+                    e(13, 4, recorded=True),
+                    e(15, 4, recorded=True),
+                    e(14, 4, 3),
+                ],
+                "stride": 1,
+                "due": [5, 5, 5, 5, 90, 90, 90, 90, 90],
+                "lap_ns": 100,
+                "limit": 22,
+            },
+        ],
+    }
     vectors = []
-    for name, t in (("every feature", every), ("verify phase", verify)):
+    for name, t in (("every feature", every), ("verify phase", verify), ("requests", requests)):
         data = trace_file(t)
         walks = []
         for thread in t["threads"]:

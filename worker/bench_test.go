@@ -75,7 +75,7 @@ func benchmarkLoop(b *testing.B, o trace.Operation, threads int, verify bool) {
 		b.Fatal(err)
 	}
 	b.ResetTimer()
-	if _, err := s.run(); err != nil {
+	if _, err := s.run(nil); err != nil {
 		b.Fatal(err)
 	}
 	b.StopTimer()

@@ -21,6 +21,15 @@ func (t *thread) check(value []byte, index uint64) string {
 	if !proven {
 		return ""
 	}
+	length := len(value)
+	if t.record != nil {
+		length = trace.AnyLength
+	}
+	return t.checkVersion(version, index, length)
+}
+
+// checkVersion says why no write of this trial had the version, or "".
+func (t *thread) checkVersion(version, index uint64, length int) string {
 	if version == 0 {
 		if index < t.phase.request.LoadedRecords {
 			return ""
@@ -29,10 +38,6 @@ func (t *thread) check(value []byte, index uint64) string {
 	}
 	number, thread, sequence := keyval.SplitVersion(version)
 	writer, prepared := t.session.phases[number]
-	length := len(value)
-	if t.record != nil {
-		length = trace.AnyLength
-	}
 	if !prepared || !writer.trace.Wrote(thread, sequence, index, length) {
 		return "a value with a right checksum that no operation of this trial wrote"
 	}
@@ -109,6 +114,15 @@ func (t *thread) whyWrongRecord(record []byte, index uint64) string {
 // observe keeps what a read gave: a version, or a word of section 5 of the contract.
 func (t *thread) observe(value []byte, index uint64, err error) {
 	t.saw = t.observation(value, index, err)
+}
+
+// keepObserved keeps what a read of a verify phase gave, and adds up the counters of records that are
+// right.
+func (t *thread) keepObserved(value []byte, position int, slot *counters.Slot) {
+	t.observed[position] = t.saw
+	if t.record != nil && (t.saw < counters.ObservedLowest || t.saw == counters.ObservedShort) {
+		slot.SortSum += t.record.Counted(value)
+	}
 }
 
 func (t *thread) observation(value []byte, index uint64, err error) uint64 {

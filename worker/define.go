@@ -10,7 +10,7 @@ import (
 	"assay/store"
 )
 
-// define gives the records columns: section 1.5 of docs/worker-contract.md. Handles are opened
+// define gives the records columns, and names queries: sections 1.5 and 1.6 of docs/worker-contract.md. Handles are opened
 // anew, for what they prepare depends on the columns.
 func (s *session) define(d *control.Define) error {
 	switch {
@@ -27,12 +27,16 @@ func (s *session) define(d *control.Define) error {
 	if err != nil {
 		return badRequest("define: %w", err)
 	}
+	queries, asked, err := queriesOf(d, record)
+	if err != nil {
+		return badRequest("define: %w", err)
+	}
 	definer, ok := s.store.(store.Definer)
 	if !ok {
 		if len(indexes) > 0 {
 			return refused("%s has no columns of its own, and so no indexes", s.hosted.description.Name)
 		}
-		s.record = record
+		s.record, s.queries = record, queries
 		return nil
 	}
 	columns := make([]store.Column, len(d.Columns))
@@ -42,7 +46,7 @@ func (s *session) define(d *control.Define) error {
 	if err := s.handles.close(); err != nil {
 		return fmt.Errorf("closing a handle before define: %w", err)
 	}
-	defineErr := definer.Define(columns, indexes)
+	defineErr := definer.Define(columns, indexes, asked)
 	count, err := handleCount(s.open, s.hosted.description)
 	if err != nil {
 		return err
@@ -55,8 +59,24 @@ func (s *session) define(d *control.Define) error {
 	if defineErr != nil {
 		return fmt.Errorf("defining columns and indexes: %w", defineErr)
 	}
-	s.record = record
+	s.record, s.queries = record, queries
 	return nil
+}
+
+// queriesOf says what is wrong with the queries, or returns them ready to be checked, and as drivers
+// get them.
+func queriesOf(d *control.Define, record *keyval.RecordShape) (shapes []*keyval.QueryShape, queries []store.Query, err error) {
+	if len(d.Queries) > keyval.QueriesMax {
+		return nil, nil, fmt.Errorf("%d queries: expected at most %d", len(d.Queries), keyval.QueriesMax)
+	}
+	for i, q := range d.Queries {
+		shape, err := record.NewQueryShape(d.Columns, q)
+		if err != nil {
+			return nil, nil, fmt.Errorf("query %d %q: %w", i, q.Name, err)
+		}
+		shapes, queries = append(shapes, shape), append(queries, shape.Query)
+	}
+	return shapes, queries, nil
 }
 
 // indexesOf says what is wrong with the indexes, or returns them by their columns' positions.
@@ -70,8 +90,11 @@ func indexesOf(d *control.Define) (indexes []store.Index, err error) {
 		if !(asked.Kind == store.OrderedIndex && kind != store.BytesColumn || asked.Kind == store.TokenIndex && kind == store.TextColumn) {
 			return nil, fmt.Errorf("index of %s: kind %q does not go with type %s", asked.Column, asked.Kind, kind)
 		}
-		index := store.Index{Column: column, Kind: asked.Kind}
-		if slices.Contains(indexes, index) {
+		if asked.Descending && asked.Kind != store.OrderedIndex {
+			return nil, fmt.Errorf("index of %s: only an ordered index is descending", asked.Column)
+		}
+		index := store.Index{Column: column, Kind: asked.Kind, Descending: asked.Descending}
+		if slices.ContainsFunc(indexes, func(x store.Index) bool { return x.Column == column && x.Kind == asked.Kind }) {
 			return nil, fmt.Errorf("two indexes of one kind on column %s", asked.Column)
 		}
 		indexes = append(indexes, index)
@@ -79,27 +102,22 @@ func indexesOf(d *control.Define) (indexes []store.Index, err error) {
 	return indexes, nil
 }
 
-// checkQueries holds a trace's queries and counts against the columns.
+// checkQueries holds a trace's queries and counts against those of define.
 func (s *session) checkQueries(t *trace.File) error {
 	for i := range t.Threads {
 		for _, e := range t.Threads[i].Entries {
 			o := e.Operation()
-			if o != trace.Query && o != trace.Count {
+			if !o.Asks() {
 				continue
 			}
-			if s.record == nil {
-				return badRequest("a %s before define: records have no columns", o)
-			}
-			column, limit := trace.SplitQueryAmount(t.Amounts[e.SizeClass()])
+			number := int(t.Amounts[e.SizeClass()])
 			switch {
-			case column >= s.record.Columns():
-				return badRequest("a %s by column %d of %d", o, column, s.record.Columns())
-			case s.record.IsProof(column):
-				return badRequest("a %s by the proof column: its bytes need a version, which no index gives", o)
-			case o == trace.Query && limit < 1, o == trace.Count && limit != 0:
-				return badRequest("a %s of at most %d records", o, limit)
-			case o == trace.Query && !s.record.LeadsBack():
-				return badRequest("a query of records that do not tell their index: they need a proof, or a column whose number leads back to it")
+			case number >= len(s.queries):
+				return badRequest("a %s by query %d, but define named %d", o, number, len(s.queries))
+			case o == trace.Query && s.queries[number].Query.Limit == 0:
+				return badRequest("a query by query %d, which has no limit and can only be counted", number)
+			case o == trace.DeleteQuery && len(s.queries[number].Query.Where) > 1:
+				return badRequest("a delete by query %d, which has several alternatives", number)
 			}
 		}
 	}

@@ -97,14 +97,15 @@ func (h *handles) openLoops(lanes, pipeline int) error {
 	return nil
 }
 
-// abilities returns what the handles can do. Lanes do what a handle does in one call, and find
-// nothing.
+// abilities returns what the handles can do. Lanes do what a handle does in one call with
+// whole values, and find nothing.
 func (h *handles) abilities(d store.Description) store.Abilities {
 	if h.loops == nil {
 		return store.Probe(h.store, h.first)
 	}
 	a := d.Abilities
-	a.Scan, a.Query, a.Count = false, false, false
+	a.Scan, a.Query, a.Count, a.Explain = false, false, false, false
+	a.Modify, a.DeleteQuery, a.Increment = false, false, false
 	return a
 }
 

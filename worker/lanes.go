@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"errors"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -16,7 +17,7 @@ import (
 // same as where each thread waits for its own.
 //
 // A pipeline slides: each operation that ends makes room for the lane's next one. Requests that are
-// submitted while the answers of one read are looked at go out in one write.
+// submitted while answers are looked at go out together, at the next Reap.
 
 // loopCount returns how many goroutines drive so many lanes: one for each CPU but one, which is
 // left to the rest of the worker, and to a server beside it.
@@ -85,6 +86,12 @@ func (s *session) laneDrivers(p *phase, threads []*thread) []*driver {
 func (d *driver) run() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	if p, ok := d.loop.(store.Pinner); ok {
+		if d.err = p.Pin(); d.err != nil {
+			return
+		}
+		defer func() { d.err = errors.Join(d.err, p.Unpin()) }()
+	}
 	d.left = len(d.lanes)
 	for _, l := range d.lanes {
 		l.deadline, l.roomNS = l.ends(), l.startNS+int64(l.part.FromNS)
@@ -277,7 +284,11 @@ func (d *driver) wake() time.Duration {
 	wait := stopLookEvery
 	for len(d.waiting) > 0 {
 		l, moment := d.waiting[0].lane, d.waiting[0].ns
-		if now := l.clock.NowNS(); moment > now {
+		now := l.clock.NowNS()
+		for now < moment && moment-now <= int64(lookTime) {
+			now = l.clock.NowNS()
+		}
+		if now < moment {
 			if wait = min(wait, time.Duration(moment-now)-spinBelow); wait < 0 {
 				wait = 0
 			}
@@ -289,6 +300,10 @@ func (d *driver) wake() time.Duration {
 	}
 	return wait
 }
+
+// lookTime is about what it takes to look for answers: an operation that is due by then would be
+// late.
+const lookTime = time.Microsecond
 
 // stopLookEvery is how often the conductor's word to stop is looked at while nothing ends.
 const stopLookEvery = 50 * time.Millisecond

@@ -40,6 +40,12 @@ func (t *thread) operate(entry trace.Entry, index, sequence uint64, position int
 		return t.query(entry, index, slot)
 	case trace.Count:
 		return t.count(entry, index, slot)
+	case trace.Modify:
+		return t.modify(index, sequence, slot)
+	case trace.DeleteQuery:
+		return t.deleteQuery(entry, index, slot)
+	case trace.Increment:
+		return t.increment(index, slot)
 	case trace.Add:
 		key, value := t.keys.Key(index), t.makeValue(entry, index, sequence)
 		err := t.adder.Add(key, value)
@@ -112,7 +118,7 @@ func (t *thread) read(index uint64, position int, slot *counters.Slot) (counters
 	if t.watching {
 		t.observe(value, index, err)
 		if t.observed != nil {
-			t.observed[position] = t.saw
+			t.keepObserved(value, position, slot)
 		}
 	}
 	if err != nil {
@@ -131,7 +137,7 @@ func (t *thread) gotten(value []byte, err error, index uint64, position int, slo
 	if t.watching {
 		t.observe(value, index, err)
 		if t.observed != nil {
-			t.observed[position] = t.saw
+			t.keepObserved(value, position, slot)
 		}
 	}
 	if err != nil {

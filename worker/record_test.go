@@ -22,6 +22,8 @@ type tableDriver struct {
 	twice   bool                                                // a query finds each record twice
 	endless bool                                                // a query does not stop
 	blind   bool                                                // nothing is found
+	upside  bool                                                // what is found comes in the wrong order
+	queries []store.Query
 }
 
 func (d *tableDriver) Open(context.Context, store.Config) (store.Store, error) {
@@ -33,7 +35,11 @@ type tableStore struct {
 	driver *tableDriver
 }
 
-func (s *tableStore) Define([]store.Column, []store.Index) error { return s.driver.refuses }
+func (s *tableStore) Define(_ []store.Column, _ []store.Index, queries []store.Query) error {
+	s.driver.queries = queries
+	return s.driver.refuses
+}
+
 func (s *tableStore) Handle() (store.Handle, error) {
 	h, err := s.fakeStore.Handle()
 	if err != nil {
@@ -55,32 +61,44 @@ func (h *tableHandle) Get(key, buf []byte) ([]byte, error) {
 	return record, err
 }
 
-func (h *tableHandle) matching(column int, value []byte) (keys []string) {
+func (h *tableHandle) matching(q *store.Query, values [][]byte) (keys []string) {
 	for key, record := range h.values {
-		var got []byte
-		for range column + 1 {
-			got, record, _ = store.NextColumn(record)
-		}
-		if bytes.Equal(got, value) && !h.driver.blind {
+		holds := q.Holds(values, func(column int) []byte { return columnOf(record, column) })
+		if holds && !h.driver.blind {
 			keys = append(keys, key)
 		}
 	}
 	slices.Sort(keys)
+	if h.driver.upside {
+		slices.Reverse(keys)
+	}
 	return keys
 }
 
-func (h *tableHandle) Query(column int, value []byte, limit int, visit func(key, record []byte) bool) error {
-	for _, key := range h.matching(column, value) {
+func columnOf(record []byte, column int) (value []byte) {
+	for range column + 1 {
+		value, record, _ = store.NextColumn(record)
+	}
+	return value
+}
+
+func (h *tableHandle) Query(query int, values [][]byte, visit func(key, record []byte) bool) error {
+	q := &h.driver.queries[query]
+	for _, key := range h.matching(q, values) {
 		k, record := []byte(key), h.values[key]
 		if h.driver.lies != nil {
 			k, record = h.driver.lies(k, record)
+		}
+		var given []byte
+		for _, column := range q.Columns {
+			given = store.AppendColumn(given, columnOf(record, column))
 		}
 		times := 1
 		if h.driver.twice {
 			times = 2
 		}
 		for range times {
-			if !visit(k, record) && !h.driver.endless {
+			if !visit(k, given) && !h.driver.endless {
 				return nil
 			}
 		}
@@ -88,8 +106,8 @@ func (h *tableHandle) Query(column int, value []byte, limit int, visit func(key,
 	return nil
 }
 
-func (h *tableHandle) Count(column int, value []byte) (uint64, error) {
-	return uint64(len(h.matching(column, value))), nil
+func (h *tableHandle) Count(query int, values [][]byte) (uint64, error) {
+	return uint64(len(h.matching(&h.driver.queries[query], values))), nil
 }
 
 var someColumns = func() []keyval.Column {
@@ -99,19 +117,48 @@ var someColumns = func() []keyval.Column {
 		{Name: "age", Type: store.IntegerColumn, Constant: &age},
 		{Name: "tens", Type: store.IntegerColumn, Sequence: &keyval.Sequence{Divide: 10}},
 		{Name: "v", Type: store.BytesColumn, Proof: 40},
+		{Name: "number", Type: store.IntegerColumn, Sequence: &keyval.Sequence{Add: 1000}},
 	}
 }()
 
 const tens = 2 // position of a column that ten records share
 
+// The queries of someQueries.
+const (
+	sevenOfTens = iota
+	fiveOfTens
+	tensCounted
+	sixthOfTens // by tens and by name
+	orderedTens
+	namesOfTens
+)
+
+var someQueries = func() []keyval.Query {
+	byTens := keyval.Condition{Column: "tens", Is: store.Equal}
+	byName := keyval.Condition{Column: "name", Is: store.Equal}
+	where := [][]keyval.Condition{{byTens}}
+	return []keyval.Query{
+		sevenOfTens: {Where: where, Limit: 7},
+		fiveOfTens:  {Where: where, Limit: 5},
+		tensCounted: {Where: where},
+		sixthOfTens: {Where: [][]keyval.Condition{{byTens, byName}}, Limit: 5},
+		orderedTens: {Where: [][]keyval.Condition{{byTens}, {{Column: "number", Is: store.Range, Span: 12}}}, Limit: 5, Sort: &keyval.Sort{Column: "number"}},
+		namesOfTens: {Where: where, Limit: 5, Columns: []string{"v", "name"}},
+	}
+}()
+
 func define(columns []keyval.Column, indexes ...control.Index) control.Request {
-	return control.Request{Command: control.CommandDefine, Define: &control.Define{Columns: columns, Indexes: indexes}}
+	d := &control.Define{Columns: columns, Indexes: indexes}
+	if len(columns) > tens+1 {
+		d.Queries = someQueries
+	}
+	return control.Request{Command: control.CommandDefine, Define: d}
 }
 
-// queries makes a phase of queries and counts by a column; records 0 to 19 must be there.
-func queries(column, limit int, entries ...trace.Entry) *testPhase {
+// queries makes a phase of queries and counts; records 0 to 19 must be there.
+func queries(query uint32, entries ...trace.Entry) *testPhase {
 	p := newPhase(1, entries...)
-	p.file.Amounts[1] = trace.QueryAmount(column, limit)
+	p.file.Amounts[1] = query
 	p.prepare.MustHitBelow = 20
 	return p
 }
@@ -139,18 +186,25 @@ func TestRecordsAreFoundByTheirColumns(t *testing.T) {
 	expect(t, c, counters.OK, 2)
 	c, _ = s.run(newPhase(1, entry(trace.ReadModifyWrite, 3), entry(trace.ReadModifyWrite, 4)))
 	expect(t, c, counters.OK, 2)
-	c, _ = s.run(queries(tens, 7, entry(trace.Query, 3), entry(trace.Query, 15)))
+	c, _ = s.run(queries(sevenOfTens, entry(trace.Query, 3), entry(trace.Query, 15)))
 	expect(t, c, counters.OK, 2)
 	if items := c.Sample(false).Totals[0].Items; items != 14 {
 		t.Errorf("%d records found, want twice the limit of 7", items)
 	}
-	count := queries(tens, 0, entry(trace.Count, 3))
+	for query, items := range map[uint32]uint64{sixthOfTens: 1, orderedTens: 5, namesOfTens: 5} {
+		c, _ = s.run(queries(query, entry(trace.Query, 3)))
+		expect(t, c, counters.OK, 1)
+		if total := c.Sample(false).Totals[0]; total.Items != items || query == orderedTens && total.SortSum != 1000+1001+1002+1003+1004 {
+			t.Errorf("query %d: %d records found, want %d; sort columns add up to %d", query, total.Items, items, total.SortSum)
+		}
+	}
+	count := queries(tensCounted, entry(trace.Count, 3))
 	c, _ = s.run(count)
 	expect(t, c, counters.OK, 1)
 	if items := c.Sample(false).Totals[0].Items; items != 10 {
 		t.Errorf("%d records counted, want 10", items)
 	}
-	c, _ = s.run(queries(tens, 7, entry(trace.Query, 20)))
+	c, _ = s.run(queries(sevenOfTens, entry(trace.Query, 20)))
 	expect(t, c, counters.Miss, 1)
 }
 
@@ -167,7 +221,7 @@ func TestRecordsThatLieAreWrong(t *testing.T) {
 		return key, bytes.Replace(record, []byte("30"), []byte("29"), 1)
 	}
 	read := func() *testPhase { return newPhase(1, entry(trace.Read, 3)) }
-	query := func() *testPhase { return queries(tens, 5, entry(trace.Query, 3)) }
+	query := func() *testPhase { return queries(fiveOfTens, entry(trace.Query, 3)) }
 	for _, c := range []struct {
 		name    string
 		lie     tableDriver
@@ -181,9 +235,11 @@ func TestRecordsThatLieAreWrong(t *testing.T) {
 		{"a found record lacks a column", tableDriver{lies: drop}, query(), counters.Wrong},
 		{"a found record has a changed column", tableDriver{lies: older}, query(), counters.Wrong},
 		{"each is found twice", tableDriver{twice: true}, query(), counters.Wrong},
+		{"columns of another record are found", tableDriver{lies: swap}, queries(namesOfTens, entry(trace.Query, 3)), counters.Wrong},
+		{"the order is upside down", tableDriver{upside: true}, queries(orderedTens, entry(trace.Query, 3)), counters.Wrong},
 		{"more than the limit", tableDriver{endless: true}, query(), counters.Wrong},
 		{"nothing is found", tableDriver{blind: true}, query(), counters.Lost},
-		{"nothing is counted", tableDriver{blind: true}, queries(tens, 0, entry(trace.Count, 3)), counters.Lost},
+		{"nothing is counted", tableDriver{blind: true}, queries(tensCounted, entry(trace.Count, 3)), counters.Lost},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := tableWithRecords(t, &c.lie, someColumns)
@@ -195,7 +251,7 @@ func TestRecordsThatLieAreWrong(t *testing.T) {
 
 // A record without a proof tells whose it is; a verify phase says so.
 func TestRecordsWithoutProof(t *testing.T) {
-	s := tableWithRecords(t, &tableDriver{}, someColumns[:3])
+	s := tableWithRecords(t, &tableDriver{}, someColumns[:tens+1])
 	p := newPhase(1, entry(trace.Read, 3), entry(trace.Read, 30))
 	p.file.Flags = trace.FlagRecordVersions
 	c, _ := s.run(p)
@@ -237,10 +293,8 @@ func TestDefineRefusals(t *testing.T) {
 		phase       *testPhase
 		class, says string
 	}{
-		{queries(4, 1, entry(trace.Query, 0)), control.ClassBadRequest, "column 4 of 4"},
-		{queries(3, 1, entry(trace.Query, 0)), control.ClassBadRequest, "proof"},
-		{queries(0, 0, entry(trace.Query, 0)), control.ClassBadRequest, "at most 0"},
-		{queries(0, 1, entry(trace.Count, 0)), control.ClassBadRequest, "at most 1"},
+		{queries(uint32(len(someQueries)), entry(trace.Query, 0)), control.ClassBadRequest, "define named"},
+		{queries(tensCounted, entry(trace.Query, 0)), control.ClassBadRequest, "only be counted"},
 	} {
 		_, err := s.ready(c.phase)
 		refusedWith(t, err, c.class, c.says)
@@ -253,15 +307,8 @@ func TestDefineRefusals(t *testing.T) {
 	s = fresh(t, table())
 	s.run(newPhase(1, entry(trace.Upsert, 0)))
 	refusedWith(t, s.call(define(columns), nil), control.ClassBadRequest, "after the first prepare")
-	_, err = s.ready(queries(0, 1, entry(trace.Query, 0)))
-	refusedWith(t, err, control.ClassBadRequest, "before define")
-
-	s = fresh(t, table())
-	if err := s.call(define([]keyval.Column{columns[tens]}), nil); err != nil {
-		t.Fatal(err)
-	}
-	_, err = s.ready(queries(0, 1, entry(trace.Query, 0)))
-	refusedWith(t, err, control.ClassBadRequest, "do not tell their index")
+	_, err = s.ready(queries(0, entry(trace.Query, 0)))
+	refusedWith(t, err, control.ClassBadRequest, "define named 0")
 
 	s = fresh(t, &fake{shareable: true})
 	refusedWith(t, s.call(define(columns, control.Index{Column: name, Kind: store.OrderedIndex}), nil), control.ClassRefused, "no columns of its own")
@@ -270,7 +317,7 @@ func TestDefineRefusals(t *testing.T) {
 	}
 	c, _ := s.run(newPhase(1, entry(trace.Upsert, 1), entry(trace.Upsert, 2)))
 	expect(t, c, counters.OK, 2)
-	_, err = s.ready(queries(0, 1, entry(trace.Query, 0)))
+	_, err = s.ready(queries(0, entry(trace.Query, 0)))
 	refusedWith(t, err, control.ClassRefused, "has no query")
 
 	s = fresh(t, &tableDriver{fake: &fake{shareable: true}, refuses: fmt.Errorf("%w: no token indexes", store.ErrRefused)})

@@ -27,6 +27,7 @@ type session struct {
 	abilities store.Abilities
 	handles   *handles
 	record    *keyval.RecordShape // of define; nil: values are plain
+	queries   []*keyval.QueryShape
 
 	phases   map[int]*phase // prepared since open, by number: their traces prove versions
 	prepared *phase         // waits for run
@@ -71,9 +72,11 @@ func (s *session) do(r control.Request) (any, error) {
 	case control.CommandDefine:
 		return nothing, s.define(r.Define)
 	case control.CommandRun:
-		return s.run()
+		return s.run(r.Run)
 	case control.CommandInspect:
 		return s.inspect(), nil
+	case control.CommandExplain:
+		return s.explain(r.Explain)
 	case control.CommandSync:
 		syncer, ok := s.store.(store.Syncer)
 		if !ok {
@@ -141,6 +144,9 @@ func (s *session) openStore(o *control.Open) (control.Opened, error) {
 			reply.Held = &held
 		}
 	}
+	if teller, ok := opened.(store.EventualTeller); ok {
+		reply.Eventual = teller.Eventual()
+	}
 	return reply, nil
 }
 
@@ -159,6 +165,9 @@ func (s *session) settings() map[string]string {
 	if n := len(s.handles.loops); n > 0 {
 		settings["worker.async"] = fmt.Sprintf("%d connections on %d threads, at most %d operations on the way on each connection",
 			s.open.Threads, n, s.handles.pipeline)
+		if p, ok := s.handles.loops[0].(store.Pinner); ok {
+			settings["worker.async"] += ", by " + p.Interface()
+		}
 	}
 	return settings
 }
@@ -178,7 +187,7 @@ func (s *session) close() error {
 	for _, p := range s.phases {
 		p.unmap()
 	}
-	s.store, s.handles, s.phases, s.prepared, s.record = nil, nil, nil, nil, nil
+	s.store, s.handles, s.phases, s.prepared, s.record, s.queries = nil, nil, nil, nil, nil, nil
 	if handlesErr != nil {
 		return fmt.Errorf("closing a handle: %w", handlesErr)
 	}
@@ -203,6 +212,8 @@ func (s *session) abandon() {
 type phase struct {
 	request  *control.Prepare
 	trace    *trace.File
+	first    int // thread that this process does; with those that follow: the worker's threads
+	count    int
 	counters *counters.File
 	history  *counters.History // nil: the trace has no recorded entries
 	pool     *keyval.Pool
@@ -247,8 +258,11 @@ func (s *session) prepare(r *control.Prepare) (err error) {
 		return badRequest("%w", err)
 	}
 	p.unmaps = append(p.unmaps, unmap)
-	if len(p.trace.Threads) > s.open.Threads {
-		return badRequest("trace of %d threads, but the store was opened for %d", len(p.trace.Threads), s.open.Threads)
+	if err := p.takeShare(); err != nil {
+		return err
+	}
+	if p.count > s.open.Threads {
+		return badRequest("%d threads, but the store was opened for %d", p.count, s.open.Threads)
 	}
 	if err := s.checkAbilities(p.trace); err != nil {
 		return err
@@ -263,6 +277,10 @@ func (s *session) prepare(r *control.Prepare) (err error) {
 		return badRequest("%w", err)
 	}
 	p.unmaps = append(p.unmaps, p.counters.Unmap)
+	if r.Process < 0 || r.Process >= p.counters.Processes() {
+		return badRequest("process %d: the counters file is for %d", r.Process, p.counters.Processes())
+	}
+	p.counters = p.counters.Process(r.Process)
 	if err := p.mapHistory(); err != nil {
 		return err
 	}
@@ -272,6 +290,18 @@ func (s *session) prepare(r *control.Prepare) (err error) {
 	p.pool, p.slotOf = keyval.NewPool(r.Values), p.trace.Slot()
 	p.stats = s.newStatsTeller(p)
 	s.phases[r.Number], s.prepared = p, p
+	return nil
+}
+
+// takeShare finds the threads of the trace that this process does.
+func (p *phase) takeShare() error {
+	r, threads := p.request, len(p.trace.Threads)
+	if p.first, p.count = r.FirstThread, r.ThreadCount; r.ThreadCount == 0 && r.FirstThread == 0 {
+		p.count = threads
+	}
+	if p.first < 0 || p.count < 1 || p.count > threads-p.first {
+		return badRequest("%d threads from number %d on: the trace has %d", r.ThreadCount, r.FirstThread, threads)
+	}
 	return nil
 }
 
@@ -304,10 +334,21 @@ func (s *session) checkAbilities(t *trace.File) error {
 	for _, o := range t.Operations {
 		missing := o == trace.Scan && !s.abilities.Scan || o == trace.Batch && !s.abilities.Batch ||
 			o == trace.Add && !s.abilities.Add || o == trace.CompareAndSwap && !s.abilities.CompareAndSwap ||
-			o == trace.Query && !s.abilities.Query || o == trace.Count && !s.abilities.Count
+			o == trace.Query && !s.abilities.Query || o == trace.Count && !s.abilities.Count ||
+			o == trace.Modify && !s.abilities.Modify ||
+			o == trace.DeleteQuery && !s.abilities.DeleteQuery || o == trace.Increment && !s.abilities.Increment
 		if missing {
 			return refused("%s has no %s", s.hosted.description.Name, o)
 		}
+		if o == trace.Modify && (s.record == nil || !s.record.Proves()) {
+			return badRequest("modify writes the proof column, and define named none")
+		}
+		if o == trace.Increment && (s.record == nil || s.record.Counter() < 0) {
+			return badRequest("increment adds to the counter column, and define named none")
+		}
+	}
+	if s.handles.loops != nil && t.HasRequests() {
+		return refused("asynchronous handles do no requests: the steps of a request wait for each other")
 	}
 	return nil
 }
@@ -322,7 +363,7 @@ func (s *session) checkLengths(t *trace.File, values keyval.ValueShape) error {
 	}
 	for i := range t.Threads {
 		for _, e := range t.Threads[i].Entries {
-			if n := t.Amounts[e.SizeClass()]; e.Operation().Writes() && int(n) > values.LengthMax {
+			if n := t.Amounts[e.SizeClass()]; e.Operation().Puts() && int(n) > values.LengthMax {
 				return badRequest("a value of %d bytes in the trace, but length_max is %d", n, values.LengthMax)
 			}
 		}
@@ -333,14 +374,15 @@ func (s *session) checkLengths(t *trace.File, values keyval.ValueShape) error {
 // clockCheckEvery is how often the clock in use is held against CLOCK_MONOTONIC.
 const clockCheckEvery = 100 * time.Millisecond
 
-// run lets the threads of the prepared phase go and waits for their end.
-func (s *session) run() (control.Ran, error) {
+// run lets the threads of the prepared phase go and waits for their end. With at, they begin then:
+// with those of the phase's other processes.
+func (s *session) run(at *control.Run) (control.Ran, error) {
 	p := s.prepared
 	if p == nil {
 		return control.Ran{}, badRequest("run without prepare")
 	}
 	s.prepared = nil
-	threads := make([]*thread, len(p.trace.Threads))
+	threads := make([]*thread, p.count)
 	for i := range threads {
 		threads[i] = s.newThread(p, i)
 	}
@@ -369,8 +411,14 @@ func (s *session) run() (control.Ran, error) {
 	runtime.ReadMemStats(&before)
 
 	startNS := p.clock.NowNS()
+	began := p.clock.OriginNS() + startNS
+	if at != nil {
+		clock.SleepUntil(at.StartNS)
+		startNS = at.StartNS - p.clock.OriginNS()
+		began = max(at.StartNS, clock.MonotonicNS())
+	}
 	p.counters.SetClock(clockCode(p.clock))
-	p.counters.SetStartNS(uint64(p.clock.OriginNS() + startNS))
+	p.counters.SetStartNS(uint64(began))
 	for _, t := range threads {
 		t.startNS = startNS
 	}

@@ -29,11 +29,11 @@ const (
 	statsRarity = 500 // asking the store takes at most one part in so many of one CPU
 )
 
-// newStatsTeller returns nil if the store tells nothing, or in a verify phase, where nothing is
-// measured.
+// newStatsTeller returns nil if the store tells nothing, in a verify phase, where nothing is measured,
+// and in all but the first of several processes: each would ask the same server.
 func (s *session) newStatsTeller(p *phase) *statsTeller {
 	inspector, ok := s.store.(store.Inspector)
-	if !ok || p.trace.Flags&trace.FlagRecordVersions != 0 {
+	if !ok || p.request.Process > 0 || p.trace.Flags&trace.FlagRecordVersions != 0 {
 		return nil
 	}
 	names := slices.Sorted(maps.Keys(inspector.Inspect().Stats))

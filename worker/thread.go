@@ -38,6 +38,7 @@ type thread struct {
 	scan     scanState
 	record   *keyval.RecordShape // nil: values are plain
 	scratch  []byte              // a column, while a record is checked
+	modified [][]byte            // the columns that a modify writes
 	found    queryState
 	observed []uint64 // one word an entry, in a verify phase
 	history  *counters.HistoryThread
@@ -54,12 +55,15 @@ type thread struct {
 // target is a handle and what it can do, asserted once.
 type target struct {
 	store.Handle
-	batcher store.Batcher
-	scanner store.Scanner
-	adder   store.Adder
-	swapper store.CompareAndSwapper
-	querier store.Querier
-	counter store.Counter
+	batcher     store.Batcher
+	scanner     store.Scanner
+	adder       store.Adder
+	swapper     store.CompareAndSwapper
+	querier     store.Querier
+	counter     store.Counter
+	deleter     store.QueryDeleter
+	modifier    store.Modifier
+	incrementer store.Incrementer
 }
 
 func targetOf(h store.Handle) target {
@@ -70,10 +74,15 @@ func targetOf(h store.Handle) target {
 	t.swapper, _ = h.(store.CompareAndSwapper)
 	t.querier, _ = h.(store.Querier)
 	t.counter, _ = h.(store.Counter)
+	t.deleter, _ = h.(store.QueryDeleter)
+	t.modifier, _ = h.(store.Modifier)
+	t.incrementer, _ = h.(store.Incrementer)
 	return t
 }
 
-func (s *session) newThread(p *phase, number int) *thread {
+// newThread makes the worker's i-th thread of a phase.
+func (s *session) newThread(p *phase, i int) *thread {
+	number := p.first + i
 	t := &thread{
 		session: s, phase: p, number: number, part: &p.trace.Threads[number], head: p.counters.Thread(number),
 		clock: p.clock, keys: keyval.NewKeyMaker(p.request.Keys), pool: p.pool, amounts: &p.trace.Amounts,
@@ -84,17 +93,17 @@ func (s *session) newThread(p *phase, number int) *thread {
 	if t.record != nil {
 		valueBytesMax = t.record.BytesMax()
 		t.scratch = make([]byte, 0, valueBytesMax)
+		t.modified = make([][]byte, len(t.record.Following()))
 	}
 	t.value, t.buffer = make([]byte, valueBytesMax), make([]byte, 0, valueBytesMax)
 	for slot, o := range p.trace.Operations {
 		t.slots[o] = p.counters.Slot(number, slot)
 	}
-	if h := s.handles.of(number); h != nil {
+	if h := s.handles.of(i); h != nil {
 		t.target = targetOf(h)
 	}
 	t.sizeBatch()
 	t.scan.init(t)
-	t.found.init(t)
 	if s.hosted.description.Kind == store.None {
 		if t.sample = make([]byte, valueBytesMax); t.record != nil {
 			t.sample = t.record.Append(t.sample[:0], t.pool, 0, 0)
@@ -102,6 +111,7 @@ func (s *session) newThread(p *phase, number int) *thread {
 			t.pool.Put(t.sample, 0, 0)
 		}
 	}
+	t.found.init(t)
 	t.observed = t.observedWords()
 	t.watching = t.observed != nil
 	if p.history != nil {
@@ -121,7 +131,7 @@ func (t *thread) sizeBatch() {
 		bytes := members * t.phase.request.Keys.BytesMax()
 		for _, member := range t.part.Entries[p+1 : p+1+members] {
 			switch {
-			case !member.Operation().Writes():
+			case !member.Operation().Puts():
 			case t.record != nil:
 				bytes += t.record.BytesMax()
 			default:
@@ -154,7 +164,11 @@ func (t *thread) observedWords() []uint64 {
 func (t *thread) run() {
 	if len(t.part.Entries) > 0 && t.waitForTurn() {
 		t.head.State = counters.Running
-		t.walk()
+		if t.slots[trace.Request] != nil {
+			t.walkRequests()
+		} else {
+			t.walk()
+		}
 	}
 	t.endNS = t.startNS + int64(t.head.NowNS)
 	t.head.State = counters.Ended

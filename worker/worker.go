@@ -118,12 +118,14 @@ func described(drivers []store.Driver) []hosted {
 }
 
 // Describe returns a driver's description, with the library's version from build info where the
-// driver leaves it open.
+// driver leaves it open, and what the worker can do with any driver of its kind.
 func Describe(d store.Driver) store.Description {
 	description := d.Describe()
 	if description.Version == "" && description.Library != "" {
 		description.Version = moduleVersion(description.Library)
 	}
+	// What is in no process of a worker's may be used by many of them.
+	description.Processes = description.Processes || description.Kind == store.Server || description.Kind == store.None
 	return description
 }
 

@@ -139,6 +139,7 @@ func analyzeRun(directory, trial, phase string) (all []analyzed, err error) {
 	if err != nil {
 		return nil, err
 	}
+	run = run.ByGroup()
 	var trials, phases []string
 	known := false
 	for _, p := range run.Experiment.Phases {
@@ -159,7 +160,7 @@ func analyzeRun(directory, trial, phase string) (all []analyzed, err error) {
 			if phase == "" && (p.Load || p.Unmeasured) || phase != "" && p.Name != phase {
 				continue
 			}
-			series, _ := record.Rates(run.Series[planned.ID], p.Name, p.Duration)
+			series, _ := record.Rates(run.Series[planned.ID], p.Name, p.End())
 			if len(series.Rates) > 0 {
 				all = append(all, analysisOf(series, finding.Where{Arm: planned.Arm, Trial: planned.ID, Phase: p.Name}, nil))
 			}

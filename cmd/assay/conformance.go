@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assay/drivers"
 	"assay/internal/control"
 	"assay/internal/owned"
 	"assay/storetest"
@@ -65,6 +66,9 @@ of HOST:PORT lets Assay start the installed server and stop it afterwards.`,
 			}
 			defer stopServer()
 			target := storetest.Target{Command: command, Options: options, Endpoints: served}
+			if program, known := drivers.Program(driver); known {
+				target.Slow = program.Slow
+			}
 			for _, name := range names {
 				if err := openable(ctx, target, described, name); err != nil {
 					return usage(err)

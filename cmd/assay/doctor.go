@@ -166,7 +166,7 @@ func unknownOf(e host.Environment) []string {
 
 // unwatched names what may slow a worker down without a trace here.
 func unwatched(directory string) []string {
-	now := host.NewSampler(os.Getpid(), directory).Throttling()
+	now := host.NewSampler(directory, os.Getpid()).Throttling()
 	held := now.Since(now)
 	var unknown []string
 	if held.QuotaWhy != "" {

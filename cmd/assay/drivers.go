@@ -228,6 +228,9 @@ func printDriver(w io.Writer, d store.Description) error {
 	fmt.Fprintf(w, "library   %s, licence %s\n", orDash(strings.TrimSpace(d.Library+" "+d.Version)), orDash(d.Licence))
 	fmt.Fprintf(w, "abilities %s\n", orDash(strings.Join(d.Abilities.List(), ", ")))
 	fmt.Fprintf(w, "limits    keys %d to %s bytes, values up to %s bytes\n", d.KeyBytesMin, limit(d.KeyBytesMax), limit(d.ValueBytesMax))
+	if d.TokenIndexes {
+		fmt.Fprintln(w, "indexes   ordered, and of the words of a text")
+	}
 	if d.WriteConflicts {
 		fmt.Fprintln(w, "conflicts an operation may end in a conflict with another thread; such a write was not done")
 	}

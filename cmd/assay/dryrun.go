@@ -58,7 +58,9 @@ func printPlan(w io.Writer, loaded *spec.Loaded, unasked []string, place string)
 	trials := plan.Plan(e)
 	phases := newColumns("phase", "work", "order", "ends after", "")
 	for _, p := range e.Phases {
-		phases.add(p.Name, workText(p), p.Order.Distribution, endText(p), noteText(p))
+		for _, part := range p.Parts() {
+			phases.add(part.Name, workText(part), part.Order.Distribution, endText(part), noteText(part))
+		}
 	}
 	if err := phases.print(w); err != nil {
 		return err
@@ -145,6 +147,9 @@ func endText(p spec.Phase) string {
 	if p.Operations > 0 {
 		ends = append(ends, format.Count(p.Operations)+" operations")
 	}
+	if len(ends) == 0 {
+		return "the phase's end"
+	}
 	return strings.Join(ends, " or ")
 }
 
@@ -155,9 +160,10 @@ func noteText(p spec.Phase) string {
 			notes = append(notes, text)
 		}
 	}
+	add(p.From > 0, "from "+p.From.String()+" on")
 	add(p.Batch > 1, fmt.Sprintf("batches of %s", format.Count(uint64(p.Batch))))
 	add(p.Rate > 0, "open load, "+format.Rate(p.Rate))
-	add(p.Threads > 0, format.Plural(p.Threads, "thread", ""))
+	add(p.Threads > 0, spec.TasksText(p.Threads, p.Processes))
 	add(p.Unmeasured, "not in the tables")
 	add(p.Optional, "optional")
 	return strings.Join(notes, ", ")

@@ -125,7 +125,7 @@ func TestFirstRuns(t *testing.T) {
 	for i, line := range []string{
 		"run memory bbolt --mix read=95,update=5 --records 1k --for 60ms --blocks 1 --set busy_machine=tell --save-as saved.yaml",
 		"run saved.yaml",
-		"run smoke --set 'stores=[pebble, sqlite]' --for 60ms --blocks 1 --set busy_machine=tell",
+		"run smoke --set 'stores=[pebble, sqlite]' --durability D1 --for 60ms --blocks 1 --set busy_machine=tell",
 	} {
 		directory := filepath.Join(here, fmt.Sprint("run-", i))
 		e := assayIn(t, here, "", append(words(line), "--out", directory, "--no-html")...)

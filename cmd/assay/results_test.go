@@ -267,10 +267,11 @@ func TestCompareExitStatus(t *testing.T) {
 
 // The whole way: two real runs, of a store and of the same store a tenth of a millisecond slower.
 func TestCompareWithAStoreThatWasSlowedDown(t *testing.T) {
+	t.Parallel()
 	var directories []string
 	for _, driver := range []string{"honest", "slow"} {
 		text := strings.ReplaceAll(oneStore, "[memory]", "[{name: engine, driver: "+driver+", worker: "+hosted()+"}]")
-		text = strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(text, "for: 1200ms", "for: 250ms"), "blocks: 1", "blocks: 4"), "D0", "D1")
+		text = strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(text, "for: 1200ms", "for: 150ms"), "blocks: 1", "blocks: 3"), "D0", "D1")
 		directory := filepath.Join(t.TempDir(), "run")
 		fine(t, assay(t, "run", written(t, driver+".yaml", text), "--out", directory, "--no-html"), directory)
 		directories = append(directories, directory)

@@ -29,7 +29,7 @@ var rateLine = regexp.MustCompile(`(?m)^Rate: [0-9]+ op/s  p99 (–|[0-9.]+ (ns|
 func TestRunSmoke(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "results", "smoke") // made with the directories above it
-	e := assay(t, "run", "smoke", "--out", directory)
+	e := assay(t, "run", "smoke", "--set", "blocks=1", "--set", "busy_machine=tell", "--out", directory)
 	run := fine(t, e, directory)
 	wantParts(t, "standard output", e.stdout, "(D0)", "(D1)", "bbolt", filepath.Join(directory, "report.html"))
 	wantParts(t, "standard error", e.stderr, "Run: smoke  ", "Trial: 1/", "Run: all trials have been run\n")

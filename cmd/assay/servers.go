@@ -32,6 +32,15 @@ func printServers(w io.Writer) error {
 		table.add(p.Driver, orDash(version), where)
 	}
 	fmt.Fprintln(w, "\nServers that Assay can start (DRIVER@start, or server: start):")
+	if err := table.print(w); err != nil {
+		return err
+	}
+	table = newColumns("server", "version", "binary, or where it is had")
+	for _, p := range drivers.Found() {
+		version, where := serverHere(ctx, p)
+		table.add(p.Driver, orDash(version), where)
+	}
+	fmt.Fprintln(w, "\nServers that Assay does not start (DRIVER@HOST:PORT):")
 	return table.print(w)
 }
 
@@ -57,6 +66,12 @@ func printServer(w io.Writer, driver string) error {
 	version, where := serverHere(ctx, p)
 	fmt.Fprintf(w, "\nServer (%s@start, or server: start)\n", driver)
 	fmt.Fprintf(w, "  %s\n", strings.TrimSpace(version+" "+where))
+	switch p.Several {
+	case server.Independent:
+		fmt.Fprintln(w, "  server.count starts several: the driver spreads keys over them; the options are each one's.")
+	case server.Cluster:
+		fmt.Fprintln(w, "  server.count starts several, which make one cluster; the options are each one's.")
+	}
 	if len(p.Options) > 0 {
 		if err := printOptions(w, "server.options", p.Options); err != nil {
 			return err

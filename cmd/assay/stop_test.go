@@ -64,7 +64,7 @@ func TestStoppedOnceAndResumed(t *testing.T) {
 	for name, signal := range map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM, "SIGHUP": syscall.SIGHUP} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, directory := begun(t, oneStore, nil)
+			p, directory := begun(t, paced, nil)
 			workers := p.workers(t)
 			p.send(t, signal)
 			e := p.end(t)
@@ -90,7 +90,7 @@ func statesOf(run *record.Run) map[record.State]int {
 // The second Ctrl-C ends the run at once, even while a store hangs.
 func TestStoppedTwice(t *testing.T) {
 	t.Parallel()
-	p, directory := begun(t, strings.Replace(oneStore, "step_timeout: 15s", "step_timeout: 60s", 1), nil)
+	p, directory := begun(t, strings.Replace(paced, "step_timeout: 15s", "step_timeout: 60s", 1), nil)
 	workers := p.workers(t)
 	gone := func() { gone(t, workers) }
 	for _, pid := range workers {
@@ -113,12 +113,12 @@ func TestKilledConductor(t *testing.T) {
 	t.Parallel()
 	t.Run("own worker", func(t *testing.T) {
 		t.Parallel()
-		resumed(t, killConductor(t, oneStore))
+		resumed(t, killConductor(t, paced))
 	})
 	t.Run("worker that does not notice", func(t *testing.T) {
 		t.Parallel()
 		deaf := fmt.Sprintf("stores: [{driver: memory, worker: [%q, deaf-worker]}]", os.Args[0])
-		killConductor(t, strings.NewReplacer("stores: [memory]", deaf, "for: 1200ms", "for: 300s").Replace(oneStore))
+		killConductor(t, strings.NewReplacer("stores: [memory]", deaf, "for: 1200ms", "for: 300s").Replace(paced))
 	})
 }
 
@@ -157,7 +157,7 @@ func shared(t *testing.T) []string {
 // A worker that somebody kills fails its trial; the others are run.
 func TestKilledWorker(t *testing.T) {
 	t.Parallel()
-	p, directory := begun(t, oneStore, nil)
+	p, directory := begun(t, paced, nil)
 	for _, pid := range p.workers(t) {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
@@ -173,7 +173,7 @@ func TestKilledWorker(t *testing.T) {
 // A worker that stands still is killed once step_timeout is over; the other trials are run.
 func TestHungWorker(t *testing.T) {
 	t.Parallel()
-	p, directory := begun(t, strings.Replace(oneStore, "step_timeout: 15s", "step_timeout: 1s", 1), nil)
+	p, directory := begun(t, strings.Replace(paced, "step_timeout: 15s", "step_timeout: 1s", 1), nil)
 	workers := p.workers(t)
 	for _, pid := range workers {
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
@@ -195,7 +195,7 @@ func TestReaderOfProgressGoesAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, directory := begun(t, oneStore, func(c *exec.Cmd) { c.Stderr = writer })
+	p, directory := begun(t, paced, func(c *exec.Cmd) { c.Stderr = writer })
 	if err := writer.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestReaderOfTheTableGoesAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, directory := begun(t, oneStore, func(c *exec.Cmd) { c.Stdout = writer })
+	p, directory := begun(t, paced, func(c *exec.Cmd) { c.Stdout = writer })
 	if err := writer.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestNohup(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "run")
 	p := start(t, func(c *exec.Cmd) {
 		c.Path, c.Args = "/bin/sh", append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`}, c.Args...)
-	}, "run", written(t, "one.yaml", oneStore), "--out", directory, "--plain")
+	}, "run", written(t, "one.yaml", paced), "--out", directory, "--plain")
 	eventually(t, func() bool { return underWay(directory) }, func() string { return "no phase got under way:\n" + p.stderr.String() })
 	p.send(t, syscall.SIGHUP)
 	fine(t, p.end(t), directory)
@@ -243,7 +243,7 @@ func TestNohup(t *testing.T) {
 
 func TestTwoRunsIntoOneDirectory(t *testing.T) {
 	t.Parallel()
-	p, directory := begun(t, oneStore, nil)
+	p, directory := begun(t, paced, nil)
 	assay(t, "run", "smoke", "--out", directory).wants(t, exitUsage, "already holds a run")
 	assay(t, "run", "--resume", directory).wants(t, exitFailed, "is being written by process", "wait until it ends")
 	readable(t, directory) // even now
@@ -251,7 +251,7 @@ func TestTwoRunsIntoOneDirectory(t *testing.T) {
 
 	// Both at the same moment: one of them has it.
 	directory = filepath.Join(t.TempDir(), "run")
-	file := written(t, "one.yaml", strings.Replace(oneStore, "for: 1200ms", "for: 300ms", 1))
+	file := written(t, "one.yaml", strings.Replace(paced, "for: 1200ms", "for: 300ms", 1))
 	var both []*process
 	for range 2 {
 		both = append(both, start(t, nil, "run", file, "--out", directory, "--plain"))
@@ -269,7 +269,7 @@ func TestTwoRunsIntoOneDirectory(t *testing.T) {
 // A run that was stopped in its last trial is stopped, not done.
 func TestStoppedInTheLastTrial(t *testing.T) {
 	t.Parallel()
-	p, directory := begun(t, oneStore, nil)
+	p, directory := begun(t, paced, nil)
 	p.shows(t, "Trial: 2/3")
 	eventually(t, func() bool { return strings.Contains(p.stderr.String(), "trial 3/3") }, func() string { return "the third trial did not begin" })
 	p.send(t, syscall.SIGINT)

@@ -102,7 +102,7 @@ func TestBoardOnATerminal(t *testing.T) {
 	x := newTerminal(t)
 	before := x.settings(t)
 	directory := filepath.Join(t.TempDir(), "run")
-	p := start(t, x.on, "run", written(t, "one.yaml", oneStore), "--out", directory)
+	p := start(t, x.on, "run", written(t, "one.yaml", paced), "--out", directory)
 	x.shows(t, "of 3 trials done")
 	x.shows(t, "in "+directory)
 	x.shows(t, "▸update")
@@ -144,7 +144,7 @@ func TestCtrlCOnATerminal(t *testing.T) {
 	x := newTerminal(t)
 	before := x.settings(t)
 	directory := filepath.Join(t.TempDir(), "run")
-	p := start(t, x.on, "run", written(t, "one.yaml", oneStore), "--out", directory)
+	p := start(t, x.on, "run", written(t, "one.yaml", paced), "--out", directory)
 	eventually(t, func() bool { return underWay(directory) }, func() string { return "no phase got under way:\n" + x.text() })
 	if _, err := x.user.Write([]byte{3}); err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func TestTerminalGoesAway(t *testing.T) {
 	t.Parallel()
 	x := newTerminal(t)
 	directory := filepath.Join(t.TempDir(), "run")
-	p := start(t, x.on, "run", written(t, "one.yaml", oneStore), "--out", directory)
+	p := start(t, x.on, "run", written(t, "one.yaml", paced), "--out", directory)
 	eventually(t, func() bool { return underWay(directory) }, func() string { return "no phase got under way:\n" + x.text() })
 	workers := p.workers(t)
 	if err := x.program.Close(); err != nil {

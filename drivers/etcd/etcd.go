@@ -51,6 +51,7 @@ func (Driver) Describe() store.Description {
 		ValueBytesMax:    valueBytesMax,
 		BatchAtomic:      true,
 		BatchMax:         batchMax,
+		ConnectionsOwn:   2, // one of gRPC, one for the server's metrics
 		Abilities:        store.Probe((*db)(nil), (*handle)(nil)),
 		Note: "reads are linearizable, the client's default: each asks a majority; a batch is one transaction, in which etcd takes a key once, so that of two writes of a key the last is sent; " +
 			"one request has at most 1.5 MiB, a batch too; every write keeps the value before it until a compaction, and at the server's quota (2 GiB by default) writes are refused",
@@ -66,21 +67,24 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 		return nil, fmt.Errorf("etcd: expected one endpoint, got %d: %w", len(c.Endpoints), store.ErrRefused)
 	}
 	d := &db{endpoint: c.Endpoints[0], timeout: c.Options.Duration("operation_timeout")}
+	d.http.Transport = &http.Transport{MaxConnsPerHost: 1} // the default one may keep a second
 	if d.timeout <= 0 {
 		return nil, fmt.Errorf("etcd: operation_timeout is %v, expected more than 0: %w", d.timeout, store.ErrRefused)
 	}
 	ctx, cancel := context.WithTimeout(ctx, openPatience)
 	defer cancel()
 	if err := d.syncs(ctx); err != nil {
+		d.http.CloseIdleConnections()
 		return nil, err
 	}
 	client, err := connect(d.endpoint, d.timeout)
 	if err != nil {
+		d.http.CloseIdleConnections()
 		return nil, failure("connect", err)
 	}
 	d.client = client
 	if err := d.open(ctx, c.First && c.Options.Bool("flush_at_open")); err != nil {
-		return nil, errors.Join(err, client.Close())
+		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
 }
@@ -98,6 +102,7 @@ type db struct {
 	endpoint string
 	timeout  time.Duration
 	client   *clientv3.Client
+	http     http.Client // for its metrics
 	version  string
 	held     uint64
 }
@@ -123,7 +128,7 @@ func (d *db) open(ctx context.Context, flush bool) error {
 // syncs refuses a server that was told not to sync (--unsafe-no-fsync, from 3.5 on). It times each
 // sync of its log, and has synced one that is new at its start.
 func (d *db) syncs(ctx context.Context) error {
-	metrics, err := metricsOf(ctx, d.endpoint)
+	metrics, err := metricsOf(ctx, &d.http, d.endpoint)
 	if err != nil {
 		return err
 	}
@@ -134,12 +139,12 @@ func (d *db) syncs(ctx context.Context) error {
 }
 
 // metricsOf reads the numbers without labels of a server's /metrics.
-func metricsOf(ctx context.Context, endpoint string) (map[string]float64, error) {
+func metricsOf(ctx context.Context, client *http.Client, endpoint string) (map[string]float64, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+endpoint+"/metrics", nil)
 	if err != nil {
 		return nil, fmt.Errorf("etcd: metrics: %w", err)
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		return nil, failure("metrics", errors.Unwrap(err))
 	}
@@ -177,13 +182,16 @@ func (d *db) Settings() map[string]string {
 	settings := map[string]string{"version": d.version, "driver.operation_timeout": d.timeout.String()}
 	ctx, cancel := context.WithTimeout(context.Background(), d.timeout)
 	defer cancel()
-	if metrics, err := metricsOf(ctx, d.endpoint); err == nil { // what it does not tell is left out
+	if metrics, err := metricsOf(ctx, &d.http, d.endpoint); err == nil { // what it does not tell is left out
 		settings["quota-backend-bytes"] = strconv.FormatFloat(metrics["etcd_server_quota_backend_bytes"], 'f', -1, 64)
 	}
 	return settings
 }
 
-func (d *db) Close() error { return d.client.Close() }
+func (d *db) Close() error {
+	d.http.CloseIdleConnections()
+	return d.client.Close()
+}
 
 // counters are what Inspect tells, by the names of /metrics.
 var counters = map[string]string{
@@ -213,7 +221,7 @@ var counters = map[string]string{
 func (d *db) Inspect() store.Inspection {
 	ctx, cancel := context.WithTimeout(context.Background(), d.timeout)
 	defer cancel()
-	metrics, err := metricsOf(ctx, d.endpoint)
+	metrics, err := metricsOf(ctx, &d.http, d.endpoint)
 	if err != nil {
 		return store.Inspection{}
 	}

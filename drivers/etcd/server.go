@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strconv"
 
 	"assay/internal/server"
@@ -35,17 +36,20 @@ var Program = server.Program{
 		}, nil
 	},
 	Ready: func(ctx context.Context, i *server.Instance) error {
-		metrics, err := metricsOf(ctx, i.Endpoint())
+		metrics, err := metricsOf(ctx, &once, i.Endpoint())
 		if err == nil && metrics["etcd_server_has_leader"] != 1 {
 			return fmt.Errorf("it has no leader yet")
 		}
 		return err
 	},
 	Settings: func(ctx context.Context, i *server.Instance) (map[string]string, error) {
-		metrics, err := metricsOf(ctx, i.Endpoint())
+		metrics, err := metricsOf(ctx, &once, i.Endpoint())
 		if err != nil {
 			return nil, err
 		}
 		return map[string]string{"quota-backend-bytes": strconv.FormatFloat(metrics["etcd_server_quota_backend_bytes"], 'f', -1, 64)}, nil
 	},
 }
+
+// once keeps no connection.
+var once = http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

@@ -5,6 +5,7 @@
 //	class.go       which durability class the server has, as it tells it
 //	schema.go      the database: made, recognised, dropped
 //	connection.go  the lean client: the library's connection without database/sql
+//	plan.go        plans of queries, as the server tells them
 //	inspect.go     settings and statistics, as the server tells them
 //	server.go      the server, for trials that start one
 package mariadb
@@ -52,6 +53,9 @@ var dialect = sqlkv.Dialect{
 	TableEnd:    " ENGINE=InnoDB ROW_FORMAT=DYNAMIC",
 	IndexedText: "(255)", // characters: an index takes no whole TEXT
 	NamesFold:   true,
+	Has: func(column string) string {
+		return "INSTR(CONCAT(' ', REPLACE(" + column + ", ',', ' '), ' '), CONCAT(' ', ?, ' ')) > 0"
+	},
 	Overwrite: func(names []string) string {
 		updates := make([]string, len(names)-1)
 		for i, name := range names[1:] {
@@ -59,6 +63,7 @@ var dialect = sqlkv.Dialect{
 		}
 		return "ON DUPLICATE KEY UPDATE " + strings.Join(updates, ", ")
 	},
+	Explain:     sqlkv.Explaining{Before: "EXPLAIN FORMAT=JSON ", Read: readPlan},
 	KeyBytesMax: keyBytesMax, ValueBytesMax: valueBytesMax,
 }
 
@@ -94,6 +99,7 @@ func (Driver) Describe() store.Description {
 		ValueBytesMax:  valueBytesMax,
 		BatchAtomic:    true,
 		WriteConflicts: true,
+		ConnectionsOwn: 1,
 		Abilities:      store.Probe((*db)(nil), (*sqlkv.Handle)(nil)),
 		Note: "the version is the server's, and MySQL is refused; a batch is a transaction, a round trip for each write; an index of a text column holds 255 characters of it; " +
 			"writes of neighbouring keys may deadlock, and the victim is counted as a conflict",

@@ -60,6 +60,7 @@ func TestWhatUnderminesD3IsRefused(t *testing.T) {
 		{"innodb_flush_method=nosync", "innodb_flush_method=O_DIRECT"},
 	} {
 		t.Run(try.settings, func(t *testing.T) {
+			t.Parallel() // the start of a server waits for its disk
 			p := Program
 			command := p.Command
 			p.Command = func(i *server.Instance) (arguments, environment []string) {
@@ -182,12 +183,22 @@ func TestOnlyWhatIsEmptyAndOursIsDropped(t *testing.T) {
 	closed("empty", open(false, "false"), "0")
 }
 
+func equalTo(column int) store.Query {
+	return store.Query{Where: [][]store.Condition{{{Column: column, Is: store.Equal}}}, Sort: -1, Limit: 5, Columns: []int{column}}
+}
+
+func TestQueriesAgainstAModel(t *testing.T) {
+	s, _ := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D1), store.D1, nil))
+	drivertest.CheckQueries(t, s, []store.Index{{Column: 0, Kind: store.OrderedIndex}, {Column: 1, Kind: store.OrderedIndex, Descending: true}})
+}
+
 // Reads use the key's and the column's index.
 func TestReadsUseTheIndex(t *testing.T) {
 	s, _ := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D1), store.D1, nil))
 	d := s.(*db)
 	columns := []store.Column{{Name: "t", Type: store.TextColumn}, {Name: "n", Type: store.IntegerColumn}, {Name: "free", Type: store.IntegerColumn}}
-	if err := d.Define(columns, []store.Index{{Column: 0, Kind: store.OrderedIndex}, {Column: 1, Kind: store.OrderedIndex}}); err != nil {
+	queries := []store.Query{equalTo(0), equalTo(1), equalTo(2)}
+	if err := d.Define(columns, []store.Index{{Column: 0, Kind: store.OrderedIndex}, {Column: 1, Kind: store.OrderedIndex}}, queries); err != nil {
 		t.Fatal(err)
 	}
 	h, err := s.Handle()
@@ -209,10 +220,10 @@ func TestReadsUseTheIndex(t *testing.T) {
 	for text, want := range map[string]string{
 		strings.Replace(d.layout.GetSQL(), "?", "'00000007'", 1):                                 "PRIMARY",
 		strings.NewReplacer("LIMIT ?", "LIMIT 5", "?", "'00000007'").Replace(d.layout.ScanSQL()): "PRIMARY",
-		strings.NewReplacer("LIMIT ?", "LIMIT 5", "?", "'text 7'").Replace(d.layout.QuerySQL(0)): "of 0",
-		strings.NewReplacer("LIMIT ?", "LIMIT 5", "?", "7").Replace(d.layout.QuerySQL(1)):        "of 1",
-		strings.NewReplacer("LIMIT ?", "LIMIT 5", "?", "7").Replace(d.layout.QuerySQL(2)):        "",
-		strings.NewReplacer("?", "7").Replace(d.layout.CountSQL(1)):                              "of 1",
+		strings.NewReplacer("?", "'text 7'").Replace(d.layout.QuerySQL(&queries[0])):             "of 0 ordered",
+		strings.NewReplacer("?", "7").Replace(d.layout.QuerySQL(&queries[1])):                    "of 1 ordered",
+		strings.NewReplacer("?", "7").Replace(d.layout.QuerySQL(&queries[2])):                    "",
+		strings.NewReplacer("?", "7").Replace(d.layout.CountSQL(&queries[1])):                    "of 1 ordered",
 	} {
 		rows, err := d.rows("EXPLAIN " + text)
 		if err != nil {
@@ -230,7 +241,7 @@ func TestReadsUseTheIndex(t *testing.T) {
 // "a " and "a" are two texts.
 func TestTextsAreNotPadded(t *testing.T) {
 	s, _ := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D1), store.D1, nil))
-	if err := s.(store.Definer).Define([]store.Column{{Name: "t", Type: store.TextColumn}}, []store.Index{{Column: 0, Kind: store.OrderedIndex}}); err != nil {
+	if err := s.(store.Definer).Define([]store.Column{{Name: "t", Type: store.TextColumn}}, []store.Index{{Column: 0, Kind: store.OrderedIndex}}, []store.Query{equalTo(0)}); err != nil {
 		t.Fatal(err)
 	}
 	h, err := s.Handle()
@@ -243,7 +254,7 @@ func TestTextsAreNotPadded(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"a", "a ", "A", "ä", "a\x00"} {
-		if n, err := h.(store.Counter).Count(0, []byte(text)); n != 1 || err != nil {
+		if n, err := h.(store.Counter).Count(0, [][]byte{[]byte(text)}); n != 1 || err != nil {
 			t.Errorf("%q is there %d times, %v", text, n, err)
 		}
 		if err := h.Delete([]byte(text)); err != nil {
@@ -370,5 +381,15 @@ func TestTheServersDefaultsAreItsOwn(t *testing.T) {
 		if told := own[variables[o.Name]]; told != fmt.Sprint(bytes) {
 			t.Errorf("%s is %d by default, and the server's own default %q", o.Name, bytes, told)
 		}
+	}
+}
+
+// A server that starts removes temporary tables that another one has in the folder for them: the
+// folder is the server's own.
+func TestTemporaryTablesAreInTheServersDirectory(t *testing.T) {
+	i := drivertest.StartServer(t, Program, store.D1, nil)
+	told, err := ask(t.Context(), i, "SHOW GLOBAL VARIABLES LIKE 'tmpdir'")
+	if err != nil || told["tmpdir"] != i.Directory {
+		t.Errorf("%v, %v; want %s", told, err, i.Directory)
 	}
 }

@@ -184,15 +184,15 @@ func (d *db) leave() error {
 }
 
 // Define makes a table for these columns and indexes.
-func (d *db) Define(columns []store.Column, indexes []store.Index) error {
+func (d *db) Define(columns []store.Column, indexes []store.Index, queries []store.Query) error {
 	table := plainTable + "_" + sqlkv.Fingerprint(columns, indexes)
-	l, err := dialect.Records(d.table(table), columns, indexes)
+	l, err := dialect.Records(d.table(table), columns, indexes, queries)
 	if err != nil {
 		return err
 	}
 	var more []string
 	for _, index := range indexes {
-		more = append(more, l.IndexSQL("of "+strconv.Itoa(index.Column), index.Column))
+		more = append(more, l.IndexSQL("of "+strconv.Itoa(index.Column)+" "+string(index.Kind), index))
 	}
 	if err := d.create(l, more...); err != nil {
 		return fmt.Errorf("mariadb: define columns: %w", err)

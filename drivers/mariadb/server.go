@@ -49,7 +49,7 @@ var Program = server.Program{
 		}
 	},
 	Prepare: func(ctx context.Context, i *server.Instance) error {
-		err := i.Run(ctx, "mariadb-install-db", "--no-defaults", "--datadir="+dataDirectory(i),
+		err := i.Run(ctx, "mariadb-install-db", "--no-defaults", "--datadir="+dataDirectory(i), "--tmpdir="+i.Directory,
 			"--auth-root-authentication-method=socket",
 			"--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size="+bytes(i, "log_file_bytes"))
 		if err != nil {
@@ -60,7 +60,8 @@ var Program = server.Program{
 		return os.WriteFile(filepath.Join(i.Directory, "users.sql"), []byte(text), 0o644)
 	},
 	Command: func(i *server.Instance) (arguments, environment []string) {
-		arguments = []string{"--no-defaults", "--datadir=" + dataDirectory(i), "--socket=socket",
+		// A server that starts removes temporary tables from its folder for them, also another one's.
+		arguments = []string{"--no-defaults", "--datadir=" + dataDirectory(i), "--tmpdir=" + i.Directory, "--socket=socket",
 			"--pid-file=" + filepath.Join(i.Directory, "pid"),
 			"--init-file=" + filepath.Join(i.Directory, "users.sql")}
 		for name, value := range i.Asked {

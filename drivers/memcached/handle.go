@@ -31,11 +31,11 @@ func (h *handle) retrieve(c command, key, buf []byte) (value []byte, token uint6
 	if err := h.begin(key); err != nil {
 		return nil, 0, err
 	}
-	h.Request = appendKeyed(h.Request[:0], c, key)
+	h.Request = h.protocol.appendKeyed(h.Request[:0], c, key)
 	if err := h.Send(); err != nil {
 		return nil, 0, err
 	}
-	return h.readRetrieved(c, key, buf)
+	return h.protocol.readRetrieved(&h.connection, c, key, buf)
 }
 
 // Put is the command set.
@@ -47,11 +47,14 @@ func (h *handle) store(c command, key, value []byte, token uint64) error {
 	if err := h.begin(key); err != nil {
 		return err
 	}
-	h.Request = appendStore(h.Request[:0], c, key, value, token)
+	h.Request = h.protocol.appendStore(h.Request[:0], c, key, value, token)
+	if h.Network != nil && len(h.Request) > requestBytesMax {
+		return errDatagram
+	}
 	if err := h.Send(); err != nil {
 		return err
 	}
-	return h.readStored(c)
+	return h.protocol.readStored(&h.connection, c)
 }
 
 // CompareAndSwap fetches the value and its token, compares, and stores with the token: the server
@@ -73,9 +76,9 @@ func (h *handle) Delete(key []byte) error {
 	if err := h.begin(key); err != nil {
 		return err
 	}
-	h.Request = appendKeyed(h.Request[:0], remove, key)
+	h.Request = h.protocol.appendKeyed(h.Request[:0], remove, key)
 	if err := h.Send(); err != nil {
 		return err
 	}
-	return h.readStored(remove)
+	return h.protocol.readStored(&h.connection, remove)
 }

@@ -28,8 +28,8 @@ type asked struct {
 
 // Loop is of [store.Asynchronous].
 func (d *db) Loop(lanes, pipeline int) (store.Loop, error) {
-	if d.client != lean || len(d.members) > 1 {
-		return nil, fmt.Errorf("memcached: asynchronous handles are of client %s and one server: %w", lean, store.ErrRefused)
+	if d.client != lean || len(d.members) > 1 || d.protocol == udpProtocol {
+		return nil, fmt.Errorf("memcached: asynchronous handles are of client %s, one server and TCP: %w", lean, store.ErrRefused)
 	}
 	speakers := make([]wire.Speaker, lanes)
 	for i := range speakers {
@@ -52,11 +52,11 @@ func (l *lane) Ask(r *store.Request) error {
 	a.command, a.swap = commandOf[r.Operation], r.Operation == store.OpCompareAndSwap
 	switch a.command {
 	case set, add:
-		l.Request = appendStore(l.Request, a.command, r.Key, r.Value, 0)
+		l.Request = l.protocol.appendStore(l.Request, a.command, r.Key, r.Value, 0)
 	case remove:
-		l.Request = appendKeyed(l.Request, remove, r.Key)
+		l.Request = l.protocol.appendKeyed(l.Request, remove, r.Key)
 	default:
-		l.Request = appendKeyed(l.Request, a.command, r.Key)
+		l.Request = l.protocol.appendKeyed(l.Request, a.command, r.Key)
 		a.key = append(a.key[:0], r.Key...)
 	}
 	if a.swap {
@@ -71,11 +71,11 @@ func (l *lane) Answer() (value []byte, more bool, err error) {
 	var token uint64
 	switch a.command {
 	case get, gets:
-		if value, token, err = l.readRetrieved(a.command, a.key, l.value); value != nil {
+		if value, token, err = l.protocol.readRetrieved(&l.connection, a.command, a.key, l.value); value != nil {
 			l.value = value
 		}
 	default:
-		err = l.readStored(a.command)
+		err = l.protocol.readStored(&l.connection, a.command)
 	}
 	switch {
 	case wire.NotHere(err):
@@ -84,7 +84,7 @@ func (l *lane) Answer() (value []byte, more bool, err error) {
 		err = store.ErrConflict
 	case a.command == gets && err == nil:
 		a.command = cas
-		l.Request = appendStore(l.Request, cas, a.key, a.value, token)
+		l.Request = l.protocol.appendStore(l.Request, cas, a.key, a.value, token)
 		return nil, true, nil
 	}
 	if l.first++; l.first == len(l.asked) {

@@ -45,7 +45,7 @@ func newLibraryHandle(d *db) (store.Handle, error) {
 	// in the goroutine of the operation.
 	connected := map[string]bool{}
 	h.client.DialContext = func(ctx context.Context, _, endpoint string) (net.Conn, error) {
-		c := newConnection(endpoint, d.timeout, d.access)
+		c := newConnection(endpoint, d.timeout, d.access, text{})
 		if err := c.Dial(ctx); err != nil {
 			return nil, err
 		}

@@ -1,9 +1,12 @@
-// Package memcached drives memcached servers over their text protocol, by two ways that an
-// experiment chooses from: a lean client of its own (one TCP connection a handle and server, one
-// request on the way at a time, no allocation in the steady path), and gomemcache, the client that
-// most Go programs use.
+// Package memcached drives memcached servers by two ways that an experiment chooses from: a lean
+// client of its own (one connection a handle and server, one request on the way at a time, no
+// allocation in the steady path), which speaks any of the server's protocols, and gomemcache, the
+// client that most Go programs use.
 //
-// The protocol is that of doc/protocol.txt in memcached's source.
+//	protocol.go    what the protocols share, in text.go, meta.go and binary.go
+//	datagram.go    the text protocol by UDP
+//	connection.go  a connection; handle.go waits for each answer, lane.go does not
+//	spread.go      several servers; distribution.go says which one has a key
 package memcached
 
 import (
@@ -38,7 +41,7 @@ const (
 func (Driver) Describe() store.Description {
 	return store.Description{
 		Name:    "memcached",
-		Summary: "memory cache server, text protocol over TCP",
+		Summary: "memory cache server, text, meta and binary protocol over TCP, text over UDP",
 		Library: "memcached", // the server: the client is this package
 		Licence: "BSD-3-Clause",
 		Kind:    store.Server,
@@ -48,6 +51,9 @@ func (Driver) Describe() store.Description {
 		Options: append([]store.Option{
 			{Name: "client", Type: store.Choice, Default: lean, Choices: []string{lean, gomemcache},
 				Help: "lean: this package's own, no allocation; gomemcache: github.com/bradfitz/gomemcache, as an application has it"},
+			{Name: "protocol", Type: store.Choice, Default: textProtocol, Choices: []string{textProtocol, metaProtocol, binaryProtocol, udpProtocol},
+				Help: "what the lean client speaks. text: get, set, add, cas, delete; meta: mg, ms, md; binary: frames, and SASL where the server demands a login; " +
+					"udp: text in datagrams (the server's -U at the same port), where a lost datagram is a timeout, and a request is one datagram"},
 			{Name: "hashing", Type: store.Choice, Default: hashModulo, Choices: []string{hashModulo, hashKetama},
 				Help: "which of several endpoints has a key. modulo: CRC-32 of the key, modulo the sum of the weights (gomemcache's own, where these are 1); " +
 					"ketama: the circle of libmemcached's weighted ketama: MD5, 160 points for a server of average weight"},
@@ -58,8 +64,10 @@ func (Driver) Describe() store.Description {
 		KeyText:       true,
 		KeyBytesMin:   1,
 		KeyBytesMax:   keyBytesMax,
-		ValueBytesMax: valueBytesMax,
-		Abilities:     store.Probe((*db)(nil), (*handle)(nil)),
+		ValueBytesMax: valueBytesMax, ValueBytesOption: "protocol",
+		ValueBytesChoices: map[string]int{udpProtocol: datagramValueBytesMax},
+		ConnectionsOwn:    1,
+		Abilities:         store.Probe((*db)(nil), (*handle)(nil)),
 		Note: "keys of 1 to 250 bytes without spaces and control characters: a binary key is refused before it is sent; values up to the server's -I (1 MiB less its header by default); " +
 			"a full server evicts, which shows as misses; keys are spread over several endpoints by the client, and a server that is gone takes its keys with it; compare-and-swap is gets, a comparison in the client, and cas with the token: two round trips, " +
 			"and a conflict too if the item was written with the same bytes in between; an acknowledged write is lost with the server's process",
@@ -83,17 +91,20 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 		return nil, err
 	}
 	access, err := wire.ReadAccess("memcached", c.Options)
+	d := &db{
+		client: c.Options.Choice("client"), protocol: c.Options.Choice("protocol"),
+		hashing: c.Options.Choice("hashing"), timeout: timeout, access: access,
+	}
 	if err == nil {
-		err = checkLogin(access)
+		err = refuseProtocol(d.protocol, d.client, access)
 	}
 	if err != nil {
 		return nil, err
 	}
-	d := &db{client: c.Options.Choice("client"), hashing: c.Options.Choice("hashing"), timeout: timeout, access: access}
 	if d.distribution, err = newDistribution(d.hashing, c.Endpoints, weights); err != nil {
 		return nil, err
 	}
-	if d.members, err = newMembers(c.Endpoints, weights, timeout, access); err != nil {
+	if d.members, err = newMembers(c.Endpoints, weights, timeout, access, protocols[d.protocol]); err != nil {
 		return nil, err
 	}
 	for _, m := range d.members {
@@ -109,6 +120,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 type db struct {
 	members      []*member // in the order of the endpoints
 	client       string
+	protocol     string
 	hashing      string
 	distribution distribution
 	timeout      time.Duration
@@ -125,12 +137,27 @@ func (d *db) openMember(ctx context.Context, m *member, flush bool) error {
 	if err != nil {
 		return fmt.Errorf("open memcached at %s: %w", m.endpoint, err)
 	}
+	if d.protocol == udpProtocol {
+		if err := d.probe(ctx, m.endpoint); err != nil {
+			return fmt.Errorf("open memcached at %s by UDP: %w", m.endpoint, err)
+		}
+	}
 	if flush {
-		if err := m.flush(); err != nil {
+		if err := m.control.protocol.flush(&m.control); err != nil {
 			return fmt.Errorf("empty memcached at %s: %w", m.endpoint, err)
 		}
 	}
 	return nil
+}
+
+// probe asks by UDP: a socket alone does not show that the server listens there.
+func (d *db) probe(ctx context.Context, endpoint string) error {
+	c := d.newConnection(endpoint)
+	if err := c.Dial(ctx); err != nil {
+		return err
+	}
+	_, err := c.version()
+	return errors.Join(err, c.Close())
 }
 
 // Held is the sum of the servers' curr_items.
@@ -146,7 +173,10 @@ func (d *db) Held() (items uint64, known bool) {
 
 // newConnection is that of a handle to one of the servers.
 func (d *db) newConnection(endpoint string) connection {
-	c := newConnection(endpoint, d.timeout, d.access)
+	c := newConnection(endpoint, d.timeout, d.access, protocols[d.protocol])
+	if d.protocol == udpProtocol {
+		c.Network = dialDatagrams
+	}
 	c.Reconnects = &d.reconnects
 	return c
 }
@@ -183,6 +213,7 @@ func (d *db) Settings() map[string]string {
 	settings := settingsOfAll(d.members)
 	settings["driver.operation_timeout"] = d.timeout.String()
 	settings["driver.client"] = d.client
+	settings["driver.protocol"] = d.protocol
 	if d.client == gomemcache {
 		settings["driver.client"] += " " + libraryVersion()
 	}

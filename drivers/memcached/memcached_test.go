@@ -7,13 +7,13 @@ import (
 	"io"
 	"maps"
 	"os/exec"
-	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"assay/drivers/internal/drivertest"
 	"assay/drivers/memcached"
+	"assay/internal/server/servertest"
 	"assay/store"
 )
 
@@ -75,7 +75,10 @@ func wantGet(t *testing.T, h store.Handle, key string, want []byte) {
 	}
 }
 
-func TestEveryOperation(t *testing.T) { forms(t, testEveryOperation) }
+func TestEveryOperation(t *testing.T) {
+	t.Parallel()
+	forms(t, testEveryOperation)
+}
 
 func testEveryOperation(t *testing.T, open opener) {
 	servers(t, func(t *testing.T, endpoint string) {
@@ -142,63 +145,6 @@ func testKeysThatTheProtocolCannotCarryAreNotSent(t *testing.T, open opener) {
 	}
 }
 
-// TestLies has a server that answers get with garbage: each must be an error, and the next
-// operation right again.
-func TestLies(t *testing.T) { forms(t, testLies) }
-
-// believed are lies that gomemcache hands on as answers: the proof in a value shows them.
-var believed = []string{"a field too many", "more than was asked for"}
-
-func testLies(t *testing.T, open opener) {
-	s := drivertest.StartStandIn(t)
-	_, h := open(t, s.Endpoint, map[string]string{"operation_timeout": "2s"})
-	if err := h.Put([]byte("key"), []byte("right")); err != nil {
-		t.Fatal(err)
-	}
-	for name, answer := range map[string]string{
-		"another key":               "VALUE kex 0 5\r\nwrong\r\nEND\r\n",
-		"a longer key":              "VALUE key2 0 5\r\nwrong\r\nEND\r\n",
-		"no length":                 "VALUE key 0\r\nwrong\r\nEND\r\n",
-		"length is no number":       "VALUE key 0 5x\r\nwrong\r\nEND\r\n",
-		"negative length":           "VALUE key 0 -5\r\nwrong\r\nEND\r\n",
-		"length overflows":          "VALUE key 0 99999999999999999999999\r\nwrong\r\nEND\r\n",
-		"absurd length":             "VALUE key 0 9999999999\r\nwrong\r\nEND\r\n",
-		"too long for the value":    "VALUE key 0 6\r\nwrong\r\nEND\r\n",
-		"too short for the value":   "VALUE key 0 4\r\nwrong\r\nEND\r\n",
-		"a field too many":          "VALUE key 0 5 7\r\nwrong\r\nEND\r\n",
-		"no end":                    "VALUE key 0 5\r\nwrong\r\nWHAT\r\n",
-		"more than was asked for":   "VALUE key 0 5\r\nwrong\r\nVALUE key 0 5\r\nwrong\r\nEND\r\n",
-		"nothing of the protocol":   "HTTP/1.1 400 Bad Request\r\n\r\n",
-		"line feed alone":           "END\n",
-		"empty line":                "\r\n",
-		"answer to another command": "STORED\r\n",
-		"error":                     "ERROR\r\n",
-		"server error":              "SERVER_ERROR out of memory\r\n",
-		"client error":              "CLIENT_ERROR bad\r\n",
-		"endless line":              strings.Repeat("x", 100_000),
-	} {
-		if strings.HasSuffix(t.Name(), library) && slices.Contains(believed, name) {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			lied := false
-			s.SetLie(func(request string, w io.Writer) bool {
-				if lied || !strings.HasPrefix(request, "get") {
-					return false
-				}
-				lied = true
-				_, _ = io.WriteString(w, answer) // the driver may have closed its end
-				return true
-			})
-			value, err := h.Get([]byte("key"), nil)
-			if err == nil || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrTimeout) && !strings.Contains(name, "long") {
-				t.Errorf("got %q, %v", value, err)
-			}
-			wantGet(t, h, "key", []byte("right"))
-		})
-	}
-}
-
 // TestAnswersToWritesThatAreNone are errors too, and not acknowledgements.
 func TestAnswersToWritesThatAreNone(t *testing.T) { forms(t, testAnswersToWritesThatAreNone) }
 
@@ -217,66 +163,10 @@ func testAnswersToWritesThatAreNone(t *testing.T, open opener) {
 	}
 }
 
-// TestStall has a server that does not answer in time, and then answers late: the late answer must
-// not be taken for the next operation's.
-func TestStall(t *testing.T) { forms(t, testStall) }
-
-func testStall(t *testing.T, open opener) {
-	s := drivertest.StartStandIn(t)
-	_, h := open(t, s.Endpoint, map[string]string{"operation_timeout": "2s"})
-	for key, value := range map[string]string{"one": "1", "two": "2"} {
-		if err := h.Put([]byte(key), []byte(value)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	release, late := make(chan struct{}), make(chan struct{})
-	s.SetLie(func(request string, w io.Writer) bool {
-		if strings.Replace(request, "gets", "get", 1) != "get one" {
-			return false
-		}
-		go func() {
-			defer close(late)
-			<-release
-			_, _ = io.WriteString(w, "VALUE one 0 1\r\n1\r\nEND\r\n") // nobody may be there to read it
-		}()
-		return true
-	})
-	began := time.Now()
-	if value, err := h.Get([]byte("one"), nil); !errors.Is(err, store.ErrTimeout) {
-		t.Errorf("got %q, %v after %v", value, err, time.Since(began))
-	}
-	close(release)
-	<-late
-	wantGet(t, h, "two", []byte("2"))
-	// Half an answer is a timeout as well.
-	s.SetLie(func(request string, w io.Writer) bool {
-		if strings.Replace(request, "gets", "get", 1) != "get two" {
-			return false
-		}
-		_, _ = io.WriteString(w, "VALUE two 0 100\r\nhalf")
-		return true
-	})
-	if value, err := h.Get([]byte("two"), nil); !errors.Is(err, store.ErrTimeout) {
-		t.Errorf("half an answer: got %q, %v", value, err)
-	}
+func TestRealServerRefusesWhatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	forms(t, testRealServerRefusesWhatIsTooLarge)
 }
-
-func TestServerThatGoesAway(t *testing.T) { forms(t, testServerThatGoesAway) }
-
-func testServerThatGoesAway(t *testing.T, open opener) {
-	s := drivertest.StartStandIn(t)
-	_, h := open(t, s.Endpoint, nil)
-	s.SetLie(func(_ string, w io.Writer) bool { _ = w.(io.Closer).Close(); return true })
-	if _, err := h.Get([]byte("key"), nil); err == nil || errors.Is(err, store.ErrNotFound) {
-		t.Errorf("get: %v", err)
-	}
-	s.SetLie(nil)
-	if _, err := h.Get([]byte("key"), nil); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("after it came back: %v", err)
-	}
-}
-
-func TestRealServerRefusesWhatIsTooLarge(t *testing.T) { forms(t, testRealServerRefusesWhatIsTooLarge) }
 
 func testRealServerRefusesWhatIsTooLarge(t *testing.T, open opener) {
 	_, h := open(t, startServer(t), nil)
@@ -290,6 +180,7 @@ func testRealServerRefusesWhatIsTooLarge(t *testing.T, open opener) {
 }
 
 func TestTellsTheRealServersSettingsAndStatistics(t *testing.T) {
+	t.Parallel()
 	s, h := open(t, startServer(t), nil)
 	if err := h.Put([]byte("key"), []byte("value")); err != nil {
 		t.Fatal(err)
@@ -305,6 +196,7 @@ func TestTellsTheRealServersSettingsAndStatistics(t *testing.T) {
 // TestOneConnectionEach counts the server's connections: one for each handle, and one of the store
 // for statistics.
 func TestOneConnectionEach(t *testing.T) {
+	t.Parallel()
 	endpoint := startServer(t)
 	s, first := open(t, endpoint, nil)
 	if _, err := first.Get([]byte("key"), nil); !errors.Is(err, store.ErrNotFound) { // the server has accepted it now
@@ -384,6 +276,7 @@ func TestRefusals(t *testing.T) {
 // Nothing is deleted on a server without being told (the option is off by default), and then at a
 // trial's first opening only.
 func TestFlushesOnlyWhenTold(t *testing.T) {
+	t.Parallel()
 	endpoint := startServer(t)
 	_, h := open(t, endpoint, nil)
 	if err := h.Put([]byte("key"), []byte("value")); err != nil {
@@ -410,6 +303,7 @@ func startServer(t *testing.T) (endpoint string) {
 
 // Start fails where the server does not tell what it was asked for: so each option reaches it.
 func TestTheServerDoesWhatItsOptionsSay(t *testing.T) {
+	t.Parallel()
 	options := map[string]string{"memory_bytes": "100MiB", "threads": "2", "item_bytes_max": "2MiB", "connections_max": "50"}
 	i := drivertest.StartServer(t, memcached.Program, store.D0, options)
 	for name, expected := range map[string]string{
@@ -443,7 +337,47 @@ func TestLogsInAndKeepsThePassword(t *testing.T) {
 	drivertest.LogsIn(t, memcached.Driver{}, memcached.Program)
 }
 
-func TestVerifiesTLS(t *testing.T) { drivertest.VerifiesTLS(t, memcached.Driver{}, memcached.Program) }
+// With TLS too, no connection is in the clear.
+func TestLogsInBySASL(t *testing.T) {
+	binary := map[string]string{"protocol": "binary"}
+	drivertest.LogsInBy(t, memcached.Driver{}, memcached.Program, map[string]string{"login_by": "sasl"}, binary)
+	both := drivertest.StartServer(t, memcached.Program, store.D0, map[string]string{"login": "true", "login_by": "sasl", "tls": "true"})
+	given := both.Guard.DriverOptions()
+	maps.Copy(given, binary)
+	s, h := open(t, both.Endpoint(), given)
+	if err := h.Put([]byte("key"), []byte("value")); err != nil {
+		t.Fatal(err)
+	}
+	wantGet(t, h, "key", []byte("value"))
+	told := s.Settings()
+	if told["driver.login"] != "yes" || told["driver.tls"] != "verified" || told["auth_enabled_sasl"] != "yes" {
+		t.Errorf("settings: %v", told)
+	}
+	alone := drivertest.StartServer(t, memcached.Program, store.D0, map[string]string{"login": "true", "login_by": "sasl"})
+	maps.Copy(binary, alone.Guard.DriverOptions())
+	s, _ = open(t, alone.Endpoint(), binary)
+	lane := drivertest.Async(t, s)
+	if err := lane.Put([]byte("key"), []byte("value")); err != nil {
+		t.Fatal(err)
+	}
+	wantGet(t, lane, "key", []byte("value"))
+}
+
+// A server of the binary protocol that asks for no login is not shown the password either.
+func TestSendsNoPasswordBySASLToAServerThatAsksForNone(t *testing.T) {
+	t.Setenv("SOMEBODYS_LOGIN", "me:hunter2")
+	driver := memcached.Driver{}
+	c := drivertest.Config(t, driver.Describe(), store.D0, map[string]string{"protocol": "binary", "credentials_env": "SOMEBODYS_LOGIN"})
+	c.Endpoints = []string{startServer(t)}
+	if _, err := driver.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "asks for no login") {
+		t.Error(err)
+	}
+}
+
+func TestVerifiesTLS(t *testing.T) {
+	t.Parallel()
+	drivertest.VerifiesTLS(t, memcached.Driver{}, memcached.Program)
+}
 
 // A server that asks for no login would take the password for a record, which anybody can read.
 func TestSendsNoPasswordToAServerThatAsksForNone(t *testing.T) {
@@ -493,4 +427,112 @@ func TestNoErrorRepeatsThePassword(t *testing.T) {
 	if _, err := driver.Open(t.Context(), c); err == nil || strings.Contains(err.Error(), secret) {
 		t.Error(err)
 	}
+}
+
+// A handle that connects anew is counted once, however often it could not.
+func TestCountsReconnects(t *testing.T) {
+	t.Parallel()
+	for _, given := range []map[string]string{
+		{"client": "lean"}, {"client": "gomemcache"}, {"protocol": "meta"}, {"protocol": "binary"}, {"lane": "yes"},
+	} {
+		t.Run(fmt.Sprint(given), func(t *testing.T) {
+			i := drivertest.StartServer(t, memcached.Program, store.D0, nil)
+			isLane := given["lane"] != ""
+			if isLane {
+				given = nil
+			}
+			s, _ := open(t, i.Endpoint(), given)
+			var handles []store.Handle
+			for range 3 {
+				handles = append(handles, another(t, s, isLane))
+			}
+			missAll := func() (failed int) {
+				for _, h := range handles {
+					if _, err := h.Get([]byte("key"), nil); !errors.Is(err, store.ErrNotFound) {
+						failed++
+					}
+				}
+				return failed
+			}
+			reconnects := func() float64 { return s.(store.Inspector).Inspect().Stats["reconnects"] }
+			if failed := missAll(); failed > 0 || reconnects() != 0 {
+				t.Fatalf("%d gets failed, %v reconnects, before anything happened", failed, reconnects())
+			}
+			servertest.Crash(t, i)
+			for range 3 { // of which each but the first tries to connect
+				if failed := missAll(); failed != len(handles) {
+					t.Errorf("%d of %d gets failed without a server", failed, len(handles))
+				}
+			}
+			if again := reconnects(); again != 0 {
+				t.Errorf("%v reconnects without a server", again)
+			}
+			servertest.Restart(t, i)
+			if failed := missAll(); failed > 0 || reconnects() != float64(len(handles)) {
+				t.Errorf("%d gets failed, %v reconnects of %d handles", failed, reconnects(), len(handles))
+			}
+		})
+	}
+}
+
+// another returns one more handle, or a lane.
+func another(t *testing.T, s store.Store, isLane bool) store.Handle {
+	t.Helper()
+	if isLane {
+		return drivertest.Async(t, s)
+	}
+	h, err := s.Handle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	return h
+}
+
+// A password that is changed in the run is an error of each operation that connects anew, and
+// nothing is done without a login.
+func TestAPasswordThatIsChangedInTheRun(t *testing.T) {
+	t.Setenv("SOMEBODYS_LOGIN", "me:hunter2")
+	forms(t, func(t *testing.T, open opener) {
+		s := drivertest.StartStandIn(t)
+		var let, cut atomic.Bool
+		let.Store(true)
+		in := map[io.Writer]bool{} // connections that have logged in
+		s.SetLie(func(request string, w io.Writer) bool {
+			switch {
+			case cut.Swap(false):
+				_ = w.(io.Closer).Close()
+			case strings.HasPrefix(request, "set login ") && let.Load():
+				in[w] = true
+				_, _ = io.WriteString(w, "STORED\r\n")
+			case strings.HasPrefix(request, "set login "):
+				_, _ = io.WriteString(w, "CLIENT_ERROR authentication failure\r\n")
+			case !in[w]:
+				if !strings.HasPrefix(request, "version") {
+					t.Errorf("sent without a login: %q", request)
+				}
+				_, _ = io.WriteString(w, "CLIENT_ERROR unauthenticated\r\n")
+			default:
+				return false
+			}
+			return true
+		})
+		opened, h := open(t, s.Endpoint, map[string]string{"credentials_env": "SOMEBODYS_LOGIN"})
+		if err := h.Put([]byte("key"), []byte("value")); err != nil {
+			t.Fatal(err)
+		}
+		let.Store(false)
+		cut.Store(true)
+		for i := range 3 {
+			_, err := h.Get([]byte("key"), nil)
+			if err == nil || errors.Is(err, store.ErrNotFound) || strings.Contains(err.Error(), "hunter2") || i > 0 && !strings.Contains(err.Error(), "user and password") {
+				t.Errorf("get %d: %v", i, err)
+			}
+		}
+		if again := opened.(store.Inspector).Inspect().Stats["reconnects"]; again != 0 {
+			t.Errorf("%v reconnects", again)
+		}
+		let.Store(true)
+		wantGet(t, h, "key", []byte("value"))
+	})
 }

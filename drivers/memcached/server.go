@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"syscall"
 	"time"
 
 	"assay/drivers/internal/wire"
@@ -14,64 +15,103 @@ import (
 
 // Program is the memcached server. Its settings are those of memcached(1) and of `stats settings`.
 var Program = server.Program{
-	Driver:    "memcached",
-	Binaries:  []string{"memcached"},
-	Packages:  []string{"memcached"},
-	InMemory:  true,
-	NotAsRoot: []string{"memcache", "nobody"},
+	Driver:   "memcached",
+	Binaries: []string{"memcached"},
+	Packages: []string{"memcached"},
+	Several:  server.Independent,
+	InMemory: true,
+	// Asked to end, it waits for the next tick of its clock, up to a second.
+	StopSignal: syscall.SIGKILL,
+	NotAsRoot:  []string{"memcache", "nobody"},
 	Options: append([]store.Option{
 		{Name: "memory_bytes", Type: store.Bytes, Default: "64MiB", Help: "memory for items (-m): whole MiB; a full server evicts"},
 		{Name: "threads", Type: store.Int, Default: "4", Help: "threads that serve connections (-t)"},
 		{Name: "item_bytes_max", Type: store.Bytes, Default: "1MiB", Help: "longest item, key and header included (-I)"},
 		{Name: "connections_max", Type: store.Int, Default: "1024", Help: "connections at once (-c)"},
+		{Name: optionUDP, Type: store.Bool, Default: "false", Help: "also answer by UDP, at the same port (-U); not together with TLS or a login"},
+		{Name: optionLoginBy, Type: store.Choice, Default: "text", Choices: []string{"text", "sasl"},
+			Help: "how a login is demanded. text: by the text protocol (-Y); sasl: by SASL (-S), and the binary protocol is then the only one. It needs " + saslInstall},
 	}, server.GuardOptions()...),
 	Asked: func(i *server.Instance) map[string]string {
 		asked := map[string]string{
 			"maxbytes": fmt.Sprint(i.Options.Bytes("memory_bytes")), "num_threads": i.Options["threads"],
 			"item_size_max": fmt.Sprint(i.Options.Bytes("item_bytes_max")), "maxconns": i.Options["connections_max"],
-			"tcpport": strconv.Itoa(i.Port), "udpport": "0", "inter": server.Host,
+			"tcpport": strconv.Itoa(i.Port), "udpport": strconv.Itoa(udpPort(i)), "inter": server.Host,
 		}
 		if i.Guard.Certificate != "" {
 			asked["ssl_enabled"] = "yes"
 		}
-		if i.Guard.Credentials != "" {
+		switch {
+		case bySASL(i):
+			asked["auth_enabled_sasl"], asked["binding_protocol"] = "yes", "binary"
+		case i.Guard.Credentials != "":
 			asked["auth_enabled_ascii"] = i.Guard.Credentials
 		}
 		return asked
 	},
+	Prepare: func(ctx context.Context, i *server.Instance) error {
+		if i.Options.Bool(optionUDP) && i.Guard != (server.Guard{}) {
+			return fmt.Errorf("memcached has no TLS and no login by UDP: %w", store.ErrRefused)
+		}
+		if bySASL(i) {
+			return prepareSASL(ctx, i)
+		}
+		return nil
+	},
 	Command: func(i *server.Instance) (arguments, environment []string) {
-		arguments = []string{"-l", server.Host, "-p", strconv.Itoa(i.Port), "-U", "0",
+		arguments = []string{"-l", server.Host, "-p", strconv.Itoa(i.Port), "-U", strconv.Itoa(udpPort(i)),
 			"-m", fmt.Sprint(i.Options.Bytes("memory_bytes") >> 20), "-t", i.Options["threads"],
 			"-I", fmt.Sprint(i.Options.Bytes("item_bytes_max")), "-c", i.Options["connections_max"]}
 		if i.Guard.Certificate != "" {
 			arguments = append(arguments, "-Z", "-o", "ssl_chain_cert="+i.Guard.Certificate+",ssl_key="+i.Guard.Key)
 		}
-		if i.Guard.Credentials != "" {
+		switch {
+		case bySASL(i):
+			return append(arguments, "-S"), []string{"SASL_CONF_PATH=" + i.Directory}
+		case i.Guard.Credentials != "":
 			arguments = append(arguments, "-Y", i.Guard.Credentials)
 		}
 		return arguments, nil
 	},
+	ListensUDP: func(i *server.Instance) bool { return i.Options.Bool(optionUDP) },
 	Ready: func(ctx context.Context, i *server.Instance) error {
-		_, err := ask(ctx, i, "stats\r\n")
+		_, err := ask(ctx, i, "")
 		return err
 	},
 	Settings: func(ctx context.Context, i *server.Instance) (map[string]string, error) {
-		return ask(ctx, i, "stats settings\r\n")
+		return ask(ctx, i, "settings")
 	},
 }
 
+const (
+	optionUDP     = "udp"
+	optionLoginBy = "login_by"
+)
+
+// udpPort is that of TCP; 0: none.
+func udpPort(i *server.Instance) int {
+	if i.Options.Bool(optionUDP) {
+		return i.Port
+	}
+	return 0
+}
+
 // ask sends a stats command over a connection of its own.
-func ask(ctx context.Context, i *server.Instance, request string) (told map[string]string, err error) {
+func ask(ctx context.Context, i *server.Instance, group string) (told map[string]string, err error) {
 	access, err := wire.Admitted(i.Guard.DriverOptions())
 	if err != nil {
 		return nil, err
 	}
-	c := newConnection(i.Endpoint(), time.Second, access)
+	speaks := textProtocol
+	if bySASL(i) {
+		speaks = binaryProtocol
+	}
+	c := newConnection(i.Endpoint(), time.Second, access, protocols[speaks])
 	if err := c.Dial(ctx); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	told = map[string]string{}
-	err = c.stats(request, func(name, value string) { told[name] = value })
+	err = c.stats(group, func(name, value string) { told[name] = value })
 	return told, err
 }

@@ -49,18 +49,12 @@ type member struct {
 }
 
 // open learns the version and the number of items.
-func (m *member) open() error {
-	line, err := m.ask("version")
-	if err != nil {
+func (m *member) open() (err error) {
+	if m.version, err = m.control.version(); err != nil {
 		return err
 	}
-	version, ok := strings.CutPrefix(string(line), "VERSION ")
-	if !ok {
-		return m.control.Unexpected("version", line)
-	}
-	m.version = version
 	// A server that does not tell is none that can't be opened.
-	_ = m.control.stats("stats\r\n", func(name, value string) {
+	_ = m.control.stats("", func(name, value string) {
 		if name != "curr_items" {
 			return
 		}
@@ -70,31 +64,10 @@ func (m *member) open() error {
 	return nil
 }
 
-// ask sends a command of one word, and returns the line that answers it.
-func (m *member) ask(command string) ([]byte, error) {
-	if err := m.control.Begin(); err != nil {
-		return nil, err
-	}
-	m.control.Request = append(append(m.control.Request[:0], command...), "\r\n"...)
-	return m.control.roundTrip()
-}
-
-// flush makes every record of the server unreachable; only the option flush_at_open asks for it.
-func (m *member) flush() error {
-	line, err := m.ask("flush_all")
-	if err != nil {
-		return err
-	}
-	if string(line) != "OK" {
-		return m.control.Unexpected("flush_all", line)
-	}
-	return nil
-}
-
 // settings are what the server's `stats settings` tells. What it does not tell is left out.
 func (m *member) settings() map[string]string {
 	settings := map[string]string{"version": m.version}
-	_ = m.control.stats("stats settings\r\n", func(name, value string) { settings[name] = value })
+	_ = m.control.stats("settings", func(name, value string) { settings[name] = value })
 	return settings
 }
 
@@ -104,7 +77,10 @@ var withoutMeaning = map[string]bool{"pid": true, "time": true, "pointer_size": 
 // stats are the numbers of `stats` under the server's own names; nil: it did not tell them.
 func (m *member) stats() map[string]float64 {
 	stats := make(map[string]float64)
-	err := m.control.stats("stats\r\n", func(name, value string) {
+	err := m.control.stats("", func(name, value string) {
+		if name == "curr_connections" { // with the sockets that it listens at
+			name = "connections"
+		}
 		if number, err := strconv.ParseFloat(value, 64); err == nil && !withoutMeaning[name] {
 			stats[name] = number
 		}
@@ -187,7 +163,7 @@ func weightsText(members []*member) string {
 
 // newMembers connects to nothing yet.
 func newMembers(
-	endpoints []string, weights []int, timeout time.Duration, access wire.Access,
+	endpoints []string, weights []int, timeout time.Duration, access wire.Access, p protocol,
 ) ([]*member, error) {
 	var members []*member
 	for i, endpoint := range endpoints {
@@ -195,13 +171,13 @@ func newMembers(
 			return nil, fmt.Errorf("memcached: %s is named twice: a server's part is its weight: %w",
 				endpoint, store.ErrRefused)
 		}
-		m := &member{endpoint: endpoint, weight: weights[i], control: newConnection(endpoint, timeout, access)}
+		m := &member{endpoint: endpoint, weight: weights[i], control: newConnection(endpoint, timeout, access, p)}
 		if m.control.Greet != nil {
 			m.control.Greet = func(c *wire.Connection) error {
-				if err := demandsLogin(c); err != nil {
+				if err := p.demandsLogin(c); err != nil {
 					return err
 				}
-				return login(c)
+				return p.login(c)
 			}
 		}
 		members = append(members, m)

@@ -23,6 +23,7 @@ func openAll(t *testing.T, endpoints []string, given map[string]string) (store.S
 
 // Both clients find each other's records, and each server counts and holds its share.
 func TestSeveralServers(t *testing.T) {
+	t.Parallel()
 	endpoints := []string{startServer(t), startServer(t), startServer(t)}
 	for _, hashing := range []string{"modulo", "ketama"} {
 		given := map[string]string{"hashing": hashing, "weights": "3,1,1", "flush_at_open": "true"}
@@ -54,7 +55,7 @@ func TestSeveralServers(t *testing.T) {
 				t.Errorf("%s: server %d of weight %v holds %v of %d records", hashing, i+1, weight, held, keys)
 			}
 			if got := stats[store.ServerStat(i, store.ServerWeight)]; got != weight {
-				t.Errorf("its weight is told as %v", got)
+				t.Errorf("its weight is %v", got)
 			}
 			if got := stats[store.ServerStat(i, store.ServerOperations)]; got < 2*held {
 				t.Errorf("%s: server %d counts %v operations, and holds %v records that were read", hashing, i+1, got, held)

@@ -32,6 +32,7 @@ func (Driver) Describe() store.Description {
 			{Class: store.D0, How: "nothing is written to a file"},
 		},
 		HandlesShareable: true,
+		TokenIndexes:     true,
 		Abilities:        store.Probe((*db)(nil), (*handle)(nil)),
 		Note:             "closing it drops its records",
 	}

@@ -41,7 +41,14 @@ func (mongod) prove(ctx context.Context, d *db) error {
 	if err != nil {
 		return err
 	}
-	return d.proveEngine(status)
+	if err := d.proveEngine(status); err != nil {
+		return err
+	}
+	d.syncs = true
+	if d.settings["storageEngine"] == "" { // it is not MongoDB
+		_, d.syncs, err = d.adminCommand(ctx, "fsync")
+	}
+	return err
 }
 
 // proveEngine refuses D2 and D3 where the documents are not known to be in WiredTiger's files: of
@@ -65,7 +72,10 @@ func (d *db) proveEngine(status bson.Raw) error {
 
 // takesWrites refuses a server that takes no writes, and one that hands them on to others.
 func (d *db) takesWrites(ctx context.Context) error {
-	hello, err := d.command(ctx, "admin", bson.D{{Key: "hello", Value: 1}})
+	hello, known, err := d.adminCommand(ctx, "hello")
+	if err == nil && !known { // the name before MongoDB 4.4.2
+		hello, _, err = d.adminCommand(ctx, "isMaster")
+	}
 	if err != nil {
 		return err
 	}
@@ -73,7 +83,10 @@ func (d *db) takesWrites(ctx context.Context) error {
 }
 
 func refuseRole(hello bson.Raw) error {
-	writable, _ := hello.Lookup("isWritablePrimary").BooleanOK()
+	writable, told := hello.Lookup("isWritablePrimary").BooleanOK()
+	if !told {
+		writable, _ = hello.Lookup("ismaster").BooleanOK()
+	}
 	switch {
 	case text(hello, "msg") == "isdbgrid":
 		return fmt.Errorf("the server is mongos, which hands writes on to others: %w", store.ErrRefused)
@@ -101,6 +114,7 @@ func (ferret) prove(ctx context.Context, d *db) error {
 	if err := d.takesWrites(ctx); err != nil {
 		return err
 	}
+	d.syncs = true
 	settings, err := ferretSettings(ctx, d.client, d.endpoint)
 	if err != nil {
 		return err

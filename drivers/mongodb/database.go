@@ -201,9 +201,9 @@ func (d *db) leave(ctx context.Context) error {
 }
 
 // Define makes a collection for these columns and indexes.
-func (d *db) Define(columns []store.Column, indexes []store.Index) error {
+func (d *db) Define(columns []store.Column, indexes []store.Index, queries []store.Query) error {
 	l := layout{driver: d.name, collection: plainCollection + "_" + sqlkv.Fingerprint(columns, indexes),
-		columns: append([]store.Column{}, columns...), indexes: make([]store.IndexKind, len(columns))}
+		columns: append([]store.Column{}, columns...), indexes: make([]store.IndexKind, len(columns)), queries: queries}
 	for _, c := range columns {
 		if c.Name == keyField {
 			return fmt.Errorf("%s: column %s has the name of the key's field: %w", d.name, c.Name, store.ErrRefused)
@@ -219,7 +219,11 @@ func (d *db) Define(columns []store.Column, indexes []store.Index) error {
 		if index.Kind == store.TokenIndex {
 			field += tokensSuffix
 		}
-		models = append(models, mongo.IndexModel{Keys: bson.D{{Key: field, Value: 1}}})
+		direction := 1
+		if index.Descending {
+			direction = -1
+		}
+		models = append(models, mongo.IndexModel{Keys: bson.D{{Key: field, Value: direction}}})
 	}
 	ctx, cancel := d.control()
 	defer cancel()

@@ -3,6 +3,7 @@ package mongodb
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -19,6 +20,7 @@ type layout struct {
 	collection string
 	columns    []store.Column
 	indexes    []store.IndexKind // by column; "": none
+	queries    []store.Query
 }
 
 // Names of fields that no column can have. tokensSuffix is behind a column's name: the words of a
@@ -104,9 +106,6 @@ func (l *layout) appendFields(dst, value []byte) ([]byte, error) {
 		if dst, err = l.appendColumn(dst, i, column); err != nil {
 			return dst, err
 		}
-		if l.indexes[i] == store.TokenIndex {
-			dst = appendWords(dst, l.columns[i].Name+tokensSuffix, column)
-		}
 		value = rest
 	}
 	if len(value) > 0 {
@@ -115,11 +114,16 @@ func (l *layout) appendFields(dst, value []byte) ([]byte, error) {
 	return dst, nil
 }
 
+// appendColumn appends a column's field, and its words where an index finds them.
 func (l *layout) appendColumn(dst []byte, i int, column []byte) ([]byte, error) {
 	c := l.columns[i]
 	switch c.Type {
 	case store.TextColumn:
-		return bsoncore.AppendStringElement(dst, c.Name, string(column)), nil
+		dst = bsoncore.AppendStringElement(dst, c.Name, string(column))
+		if l.indexes[i] == store.TokenIndex {
+			dst = appendWords(dst, c.Name+tokensSuffix, column)
+		}
+		return dst, nil
 	case store.IntegerColumn:
 		n, err := strconv.ParseInt(string(column), 10, 64)
 		if err != nil {
@@ -129,6 +133,22 @@ func (l *layout) appendColumn(dst []byte, i int, column []byte) ([]byte, error) 
 	default:
 		return bsoncore.AppendBinaryElement(dst, c.Name, bson.TypeBinaryGeneric, column), nil
 	}
+}
+
+// update sets fields, and leaves the others.
+func (l *layout) update(columns []int, values [][]byte) (bson.Raw, error) {
+	if l.columns == nil {
+		return nil, fmt.Errorf("%s: %w", l.driver, errNotARecord)
+	}
+	at, update := bsoncore.AppendDocumentStart(nil)
+	inner, update := bsoncore.AppendDocumentElementStart(update, "$set")
+	for i, column := range columns {
+		var err error
+		if update, err = l.appendColumn(update, column, values[i]); err != nil {
+			return nil, err
+		}
+	}
+	return end(end(update, inner), at), nil
 }
 
 // appendWords appends the words of a text as an array.
@@ -144,21 +164,92 @@ func words(text []byte) []string {
 	return strings.FieldsFunc(string(text), func(r rune) bool { return r == ' ' || r == ',' })
 }
 
-// byColumn asks for documents with just these bytes in a column. An index of words finds them by
-// the words, of which a text without any has none.
-func (l *layout) byColumn(column int, value []byte) (bson.Raw, error) {
-	at, filter := bsoncore.AppendDocumentStart(nil)
-	filter, err := l.appendColumn(filter, column, value)
-	if err != nil {
-		return nil, err
+// filter asks for the documents that fulfil a query's conditions.
+func (l *layout) filter(q *store.Query, values [][]byte) (bson.D, error) {
+	any := bson.A{}
+	for _, all := range q.Where {
+		var conditions bson.A
+		for _, c := range all {
+			field, comparison, err := l.condition(c, values)
+			if err != nil {
+				return nil, err
+			}
+			conditions = append(conditions, bson.D{{Key: field, Value: comparison}})
+			values = values[c.Is.Values():]
+		}
+		if len(conditions) == 1 {
+			any = append(any, conditions[0])
+		} else {
+			any = append(any, bson.D{{Key: "$and", Value: conditions}})
+		}
 	}
-	if l.indexes[column] == store.TokenIndex && len(words(value)) > 0 {
-		name := l.columns[column].Name + tokensSuffix
-		inner, all := bsoncore.AppendDocumentElementStart(filter, name)
-		all = appendWords(all, "$all", value)
-		filter = end(all, inner)
+	switch len(any) {
+	case 0:
+		return bson.D{}, nil
+	case 1:
+		return any[0].(bson.D), nil
 	}
-	return end(filter, at), nil
+	return bson.D{{Key: "$or", Value: any}}, nil
+}
+
+// order is a query's, as the server is told it.
+func (l *layout) order(q *store.Query) (order bson.D, ordered bool) {
+	if q.Sort < 0 {
+		return nil, false
+	}
+	direction := 1
+	if q.Descending {
+		direction = -1
+	}
+	return bson.D{{Key: l.columns[q.Sort].Name, Value: direction}}, true
+}
+
+// condition returns a field and what is asked of it. Strings are compared by their bytes. Without
+// an index of words, a word is found by an expression.
+func (l *layout) condition(c store.Condition, values [][]byte) (field string, comparison any, err error) {
+	column := l.columns[c.Column]
+	switch c.Is {
+	case store.Range:
+		from, err := strconv.ParseInt(string(values[0]), 10, 64)
+		if err != nil {
+			return "", nil, err
+		}
+		below, err := strconv.ParseInt(string(values[1]), 10, 64)
+		return column.Name, bson.D{{Key: "$gte", Value: from}, {Key: "$lt", Value: below}}, err
+	case store.Prefix:
+		past := []byte(string(values[0]))
+		past[len(past)-1]++ // of ASCII: still a text
+		return column.Name, bson.D{{Key: "$gte", Value: string(values[0])}, {Key: "$lt", Value: string(past)}}, nil
+	case store.Has:
+		if l.indexes[c.Column] == store.TokenIndex {
+			return column.Name + tokensSuffix, string(values[0]), nil
+		}
+		return column.Name, bson.Regex{Pattern: "(^|[ ,])" + regexp.QuoteMeta(string(values[0])) + "([ ,]|$)"}, nil
+	}
+	switch column.Type {
+	case store.TextColumn:
+		return column.Name, string(values[0]), nil
+	case store.IntegerColumn:
+		n, err := strconv.ParseInt(string(values[0]), 10, 64)
+		return column.Name, n, err
+	}
+	return column.Name, bson.Binary{Data: values[0]}, nil
+}
+
+// found returns the columns of a document that a query gives, put together behind dst.
+func (l *layout) found(dst []byte, q *store.Query, document bson.Raw) ([]byte, error) {
+	for _, column := range q.Columns {
+		c := l.columns[column]
+		field, err := bsoncore.Document(document).LookupErr(c.Name)
+		ok := err == nil
+		if ok {
+			dst, ok = appendField(dst, c.Type, field)
+		}
+		if !ok {
+			return nil, fmt.Errorf("%s: a document without column %s, or of another type", l.driver, c.Name)
+		}
+	}
+	return dst, nil
 }
 
 // value returns the value of a document: a part of it, or, for records, put together behind dst.

@@ -23,7 +23,7 @@ type handle struct {
 	ordered    bool
 }
 
-// swapper is a handle of a server that compares and replaces in one step.
+// swapper is a handle of a server that compares and replaces, and increments, in one step.
 type swapper struct{ *handle }
 
 func (h *handle) begin() (context.Context, context.CancelFunc) {
@@ -97,6 +97,36 @@ func (h *handle) Delete(key []byte) error {
 	return h.outcome("delete", err)
 }
 
+// Modify is one update of the columns' fields. The server tells if it found the document.
+func (h *handle) Modify(key []byte, columns []int, values [][]byte) error {
+	update, err := h.layout.update(columns, values)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := h.begin()
+	defer cancel()
+	result, err := h.collection.UpdateOne(ctx, byKey(key), update)
+	if err == nil && result.MatchedCount == 0 {
+		return store.ErrNotFound
+	}
+	return h.outcome("modify", err)
+}
+
+// Increment is one update by $inc. FerretDB has none: it finds and replaces in two steps.
+func (h *swapper) Increment(key []byte, column int, by int64) error {
+	if h.layout.columns == nil {
+		return h.outcome("increment", errNotARecord)
+	}
+	ctx, cancel := h.begin()
+	defer cancel()
+	update := bson.D{{Key: "$inc", Value: bson.D{{Key: h.layout.columns[column].Name, Value: by}}}}
+	result, err := h.collection.UpdateOne(ctx, byKey(key), update)
+	if err == nil && result.MatchedCount == 0 {
+		return store.ErrNotFound
+	}
+	return h.outcome("increment", err)
+}
+
 // CompareAndSwap is one replacement whose filter names the old value. Where it finds no document, a
 // second question asks if the key is there at all.
 func (h *swapper) CompareAndSwap(key, old, value []byte) error {
@@ -167,7 +197,7 @@ func (h *handle) Scan(start []byte, limit int, visit func(key, value []byte) boo
 	comparison, from := "$gte", append([]byte{}, start...)
 	for {
 		seen, more := 0, true
-		err := h.find("scan", afterKey(comparison, from), byKeyOrder, limit, func(key, value []byte) bool {
+		err := h.find("scan", afterKey(comparison, from), options.Find().SetSort(byKeyOrder), limit, h.layout.value, func(key, value []byte) bool {
 			seen++
 			if more = visit(key, value); more && seen == limit {
 				comparison, from = "$gt", append(from[:0], key...)
@@ -186,15 +216,13 @@ func afterKey(comparison string, key []byte) bson.Raw {
 	return end(end(appendKey(filter, comparison, key), inner), at)
 }
 
-// find visits documents in an order; nil: the store's own.
-func (h *handle) find(doing string, filter bson.Raw, order bson.D, limit int, visit func(key, value []byte) bool) (err error) {
+// find visits so many documents, of which value makes what is given.
+func (h *handle) find(doing string, filter any, o *options.FindOptionsBuilder, limit int,
+	value func([]byte, bson.Raw) ([]byte, error), visit func(key, value []byte) bool) (err error) {
 	ctx, cancel := h.begin()
 	defer cancel()
 	// One answer has them all, where it has room.
-	o := options.Find().SetLimit(int64(limit)).SetBatchSize(int32(min(limit, math.MaxInt32-1)))
-	if order != nil {
-		o.SetSort(order)
-	}
+	o.SetLimit(int64(limit)).SetBatchSize(int32(min(limit, math.MaxInt32-1)))
 	cursor, err := h.collection.Find(ctx, filter, o)
 	if err != nil {
 		return h.outcome(doing, err)
@@ -204,40 +232,55 @@ func (h *handle) find(doing string, filter bson.Raw, order bson.D, limit int, vi
 			err = h.outcome(doing, closing)
 		}
 	}()
-	var key, value []byte
+	var key, given []byte
 	for cursor.Next(ctx) {
 		text, _ := cursor.Current.Lookup(keyField).StringValueOK()
 		key = keyOf(key[:0], text)
-		if value, err = h.layout.value(value[:0], cursor.Current); err != nil {
+		if given, err = value(given[:0], cursor.Current); err != nil {
 			return err
 		}
-		if !visit(key, value) {
+		if !visit(key, given) {
 			return nil
 		}
 	}
 	return h.outcome(doing, cursor.Err())
 }
 
-var errNoColumns = errors.New("no columns were defined")
+var errNoQuery = errors.New("a query that was not defined")
 
-// Query looks through the whole collection where the column has no index.
-func (h *handle) Query(column int, value []byte, limit int, visit func(key, record []byte) bool) error {
-	if h.layout.columns == nil {
-		return h.outcome("query", errNoColumns)
+func (h *handle) asked(doing string, query int, values [][]byte) (*store.Query, bson.D, error) {
+	if query >= len(h.layout.queries) {
+		return nil, nil, h.outcome(doing, errNoQuery)
 	}
-	filter, err := h.layout.byColumn(column, value)
+	q := &h.layout.queries[query]
+	filter, err := h.layout.filter(q, values)
+	return q, filter, err
+}
+
+// Query looks through the whole collection where there is no index that helps.
+func (h *handle) Query(query int, values [][]byte, visit func(key, record []byte) bool) error {
+	q, filter, err := h.asked("query", query, values)
 	if err != nil {
 		return err
 	}
-	return h.find("query", filter, nil, limit, visit)
+	o := options.Find()
+	if sort, ordered := h.layout.order(q); ordered {
+		o.SetSort(sort)
+	}
+	if len(q.Columns) < len(h.layout.columns) {
+		var fields bson.D
+		for _, column := range q.Columns {
+			fields = append(fields, bson.E{Key: h.layout.columns[column].Name, Value: 1})
+		}
+		o.SetProjection(fields)
+	}
+	give := func(dst []byte, document bson.Raw) ([]byte, error) { return h.layout.found(dst, q, document) }
+	return h.find("query", filter, o, q.Limit, give, visit)
 }
 
 // Count lets the server count.
-func (h *handle) Count(column int, value []byte) (records uint64, err error) {
-	if h.layout.columns == nil {
-		return 0, h.outcome("count", errNoColumns)
-	}
-	filter, err := h.layout.byColumn(column, value)
+func (h *handle) Count(query int, values [][]byte) (records uint64, err error) {
+	_, filter, err := h.asked("count", query, values)
 	if err != nil {
 		return 0, err
 	}
@@ -245,4 +288,19 @@ func (h *handle) Count(column int, value []byte) (records uint64, err error) {
 	defer cancel()
 	n, err := h.collection.CountDocuments(ctx, filter)
 	return uint64(n), h.outcome("count", err)
+}
+
+// DeleteQuery is one deleteMany. The server tells how many documents it deleted.
+func (h *handle) DeleteQuery(query int, values [][]byte) (records uint64, err error) {
+	_, filter, err := h.asked("delete by query", query, values)
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := h.begin()
+	defer cancel()
+	result, err := h.collection.DeleteMany(ctx, filter)
+	if err != nil {
+		return 0, h.outcome("delete by query", err)
+	}
+	return uint64(result.DeletedCount), nil
 }

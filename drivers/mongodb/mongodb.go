@@ -69,7 +69,8 @@ func (Driver) Describe() store.Description {
 		{Class: store.D2, How: "w: 1, j: false, and the journal is synced each commitIntervalMs (100 ms; at most 500); T is at least " + journalLoss.String() + ". A kill of the process loses acknowledged writes too"},
 		{Class: store.D3, How: "w: 1, j: true: the journal is synced before the reply"},
 	}
-	d.Abilities = store.Probe((*db)(nil), (*swapper)(nil))
+	d.TokenIndexes = true // multikey, of an array beside the text
+	d.Abilities = store.Probe(syncing{}, (*swapper)(nil))
 	d.Note = "write concern 0 is not offered: the server's errors would be lost; " + keysNote + "; " + batchNote +
 		"; compare-and-swap is one replacement that names the old value, and a look at the key where it finds none"
 	return d
@@ -80,14 +81,16 @@ func (FerretDB) Describe() store.Description {
 	d := description()
 	d.Name, d.Summary = "ferretdb", "FerretDB server: MongoDB's protocol on SQLite, through MongoDB's Go driver"
 	d.ServerSetsClass = true
+	d.ConnectionsOwn, d.ConnectionsEach = 2, 2
 	d.Durability = []store.DurabilityClaim{
 		{Class: store.D1, How: "SQLite with synchronous=off, or normal in WAL mode: write(2) to the log before the reply"},
 		{Class: store.D3, How: "SQLite with synchronous=full, FerretDB's default: the log is synced before the reply"},
 	}
 	d.BatchMax = ferretBatchMax
-	d.Abilities = store.Probe((*db)(nil), (*handle)(nil))
+	d.IndexesIdle = true
+	d.Abilities = store.Probe(syncing{}, (*handle)(nil))
 	d.Note = "FerretDB ignores write concerns: SQLite's settings decide, and it does not tell them by the protocol, so that they are read from its process, on this machine only; " +
-		"there is no compare-and-swap: FerretDB finds and replaces in two steps, between which others write; " +
+		"there is no compare-and-swap and no increment: FerretDB finds and replaces in two steps, between which others write; " +
 		"it uses no index to find documents, of the key neither (its explain says SCAN): each operation but add reads the whole collection, so that only small ones can be measured; " +
 		"each document that a batch replaces holds one of its 100 connections to SQLite until the batch ends, and where they run out all wait until the deadline; " + keysNote + "; " + batchNote
 	return d
@@ -116,9 +119,14 @@ func description() store.Description {
 			{Name: "tls", Type: store.Choice, Default: "auto", Choices: []string{"auto", "verify", "off"}, Help: "verify: TLS, with the server's certificate verified; auto: off on loopback, verify elsewhere"},
 		},
 		HandlesShareable: true,
-		KeyBytesMax:      keyBytesMax,
-		ValueBytesMax:    valueBytesMax,
-		WriteConflicts:   true, // two upserts of a new key: one finds a duplicate
+		// A client has a connection that watches the server, and mongod's also one that measures its
+		// round trips, beside those of its pool.
+		ConnectionsOwn:  3,
+		ConnectionsEach: 3,
+		HandlePools:     true,
+		KeyBytesMax:     keyBytesMax,
+		ValueBytesMax:   valueBytesMax,
+		WriteConflicts:  true, // two upserts of a new key: one finds a duplicate
 	}
 }
 
@@ -165,6 +173,7 @@ type db struct {
 	session  bson.ObjectID
 	held     uint64
 	settings map[string]string // told at opening
+	syncs    bool              // the server has a way to make what it acknowledged durable
 	layout   layout            // Define changes it, while no handle is open
 }
 
@@ -198,7 +207,10 @@ func open(ctx context.Context, description store.Description, k kind, c store.Co
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s at %s: %w", name, d.endpoint, err), d.hangUp())
 	}
-	return d, nil
+	if !d.syncs {
+		return d, nil
+	}
+	return syncing{d}, nil
 }
 
 // configure makes the client's options: nothing is tried twice, and no other server is looked for.
@@ -264,6 +276,19 @@ func (d *db) command(ctx context.Context, database string, command bson.D) (bson
 	return answer, failure(d.name, command[0].Key, err)
 }
 
+// commandNotFound is the server's code for a command that it does not have.
+const commandNotFound = 59
+
+// adminCommand is command, of a name that not every server knows.
+func (d *db) adminCommand(ctx context.Context, name string) (answer bson.Raw, known bool, err error) {
+	answer, err = d.client.Database("admin").RunCommand(ctx, bson.D{{Key: name, Value: 1}}).Raw()
+	var told mongo.ServerError
+	if errors.As(err, &told) && told.HasErrorCode(commandNotFound) {
+		return nil, false, nil
+	}
+	return answer, true, failure(d.name, name, err)
+}
+
 // control bounds what is no operation.
 func (d *db) control() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), max(d.timeout, controlTimeoutMin))
@@ -301,11 +326,14 @@ func (d *db) hangUp() error {
 // Held is how many documents were in Assay's collections.
 func (d *db) Held() (records uint64, known bool) { return d.held, true }
 
+// syncing is a store whose server has a way to make what it acknowledged durable.
+type syncing struct{ *db }
+
 // Sync makes everything acknowledged durable.
-func (d *db) Sync() error {
-	ctx, cancel := d.control()
+func (s syncing) Sync() error {
+	ctx, cancel := s.control()
 	defer cancel()
-	return d.kind.sync(ctx, d)
+	return s.kind.sync(ctx, s.db)
 }
 
 func (mongod) sync(ctx context.Context, d *db) error {

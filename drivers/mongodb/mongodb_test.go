@@ -23,6 +23,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 
 	"assay/drivers/internal/drivertest"
+	"assay/drivers/mongodb/javaserver"
 	"assay/internal/server"
 	"assay/store"
 )
@@ -52,24 +53,50 @@ func ferretAt(t *testing.T, class store.Durability) *server.Instance {
 func openFerret(t *testing.T, class store.Durability, given map[string]string) (*db, store.Handle) {
 	t.Helper()
 	s, h := drivertest.Open(t, FerretDB{}, config(t, FerretDB{}, ferretAt(t, class).Endpoint(), class, given))
-	return s.(*db), h
+	return s.(syncing).db, h
 }
 
 // unproved is mongod's driver on a server that does not give its classes: FerretDB stands in for
 // mongod, and takes its write concerns and indexes without a word.
 type unproved struct{ mongod }
 
-func (unproved) prove(context.Context, *db) error { return nil }
+func (unproved) prove(_ context.Context, d *db) error { d.syncs = true; return nil }
 
 func openUnproved(t *testing.T, class store.Durability, given map[string]string) (*db, store.Handle) {
 	t.Helper()
-	c := config(t, Driver{}, ferretAt(t, store.D3).Endpoint(), class, given)
+	c := config(t, Driver{}, ferretAt(t, store.D1).Endpoint(), class, given) // where no write waits for a sync
 	s, err := open(t.Context(), Driver{}.Describe(), unproved{}, c)
 	must(t, err)
 	h, err := s.Handle()
 	must(t, err)
 	t.Cleanup(func() { must(t, errors.Join(h.Close(), s.Close())) })
+	return s.(syncing).db, h
+}
+
+// openJava opens the driver mongodb on the in-memory Java server, in the one class that it gives.
+func openJava(t *testing.T, given map[string]string) (*db, store.Handle) {
+	t.Helper()
+	endpoint := servers.Get(t, javaserver.Program, store.D0).Endpoint()
+	s, h := drivertest.Open(t, Driver{}, config(t, Driver{}, endpoint, store.D0, given))
 	return s.(*db), h
+}
+
+// onEachServer runs a test with each driver, on each server that speaks the protocol, FerretDB in a
+// class. words says whether the driver has indexes of words.
+func onEachServer(t *testing.T, class store.Durability, given map[string]string,
+	test func(t *testing.T, d *db, h store.Handle, words bool)) {
+	t.Run("ferretdb", func(t *testing.T) {
+		d, h := openFerret(t, class, given)
+		test(t, d, h, false)
+	})
+	t.Run("mongodb on FerretDB", func(t *testing.T) {
+		d, h := openUnproved(t, store.D3, given)
+		test(t, d, h, true)
+	})
+	t.Run("mongodb on the Java server", func(t *testing.T) {
+		d, h := openJava(t, given)
+		test(t, d, h, true)
+	})
 }
 
 func must(t *testing.T, err error) {
@@ -134,31 +161,15 @@ func TestEveryWriteIsSynced(t *testing.T) {
 func TestLateAnswersAreTimeouts(t *testing.T) {
 	i := drivertest.StartServer(t, FerretProgram, store.D1, nil)
 	_, h := drivertest.Open(t, FerretDB{}, config(t, FerretDB{}, i.Endpoint(), store.D1, map[string]string{"operation_timeout": "2s"}))
-	for _, key := range []string{"one", "two"} {
-		must(t, h.Put([]byte(key), []byte(key)))
-	}
-	must(t, syscall.Kill(i.PID(), syscall.SIGSTOP))
-	value, err := h.Get([]byte("one"), nil)
-	must(t, syscall.Kill(i.PID(), syscall.SIGCONT))
-	if !errors.Is(err, store.ErrTimeout) {
-		t.Errorf("a get at a server that does not answer: %q, %v", value, err)
-	}
-	for right := 0; right < 3; {
-		value, err := h.Get([]byte("two"), nil)
-		if errors.Is(err, store.ErrTimeout) {
-			continue // a busy machine
-		}
-		if err != nil || string(value) != "two" {
-			t.Fatalf("after it: %q, %v", value, err)
-		}
-		right++
-	}
-	must(t, errors.Join(h.Delete([]byte("one")), h.Delete([]byte("two"))))
+	drivertest.GivesUpLate(t, i, h)
 }
 
 // Any bytes are a key, and scans are in the order of the bytes, not of the characters' lengths.
 func TestBinaryKeysKeepTheirOrder(t *testing.T) {
-	_, h := openFerret(t, store.D1, nil)
+	onEachServer(t, store.D1, nil, testBinaryKeys)
+}
+
+func testBinaryKeys(t *testing.T, _ *db, h store.Handle, _ bool) {
 	keys := [][]byte{{}, {0}, {0, 0}, {0x7f}, {0x80}, {0x80, 0}, {0xc2}, {0xc2, 0x80}, {0xff}, {0xff, 0xff}, []byte("<&>\u2028\"\\")}
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 60 {
@@ -198,7 +209,10 @@ func TestBinaryKeysKeepTheirOrder(t *testing.T) {
 // Threads that put the same new key beside each other may find a duplicate, which is a conflict:
 // nothing else goes wrong, and one of the values is there.
 func TestPutsOfTheSameNewKeysAreConflictsAtWorst(t *testing.T) {
-	_, h := openFerret(t, store.D1, nil)
+	onEachServer(t, store.D1, nil, testPutsOfTheSameNewKeys)
+}
+
+func testPutsOfTheSameNewKeys(t *testing.T, _ *db, h store.Handle, _ bool) {
 	conflicts := 0
 	for round := range 20 {
 		key := fmt.Appendf(nil, "key-%d", round)
@@ -268,7 +282,10 @@ func TestFerretDBUsesNoIndex(t *testing.T) {
 }
 
 func TestUnorderedBatchesKeepTheLastWriteOfAKey(t *testing.T) {
-	_, h := openFerret(t, store.D1, map[string]string{"batch_order": "unordered"})
+	onEachServer(t, store.D1, map[string]string{"batch_order": "unordered"}, testUnorderedBatches)
+}
+
+func testUnorderedBatches(t *testing.T, _ *db, h store.Handle, _ bool) {
 	key := func(n int) []byte { return fmt.Appendf(nil, "key-%d", n) }
 	must(t, h.(store.Batcher).Apply([]store.Write{
 		{Key: key(0), Value: []byte("a")}, {Key: key(0), Delete: true}, {Key: key(1), Delete: true}, {Key: key(1), Value: []byte("b")},
@@ -387,14 +404,22 @@ func record(words string, number int, blob []byte) []byte {
 	return store.AppendColumn(r, blob)
 }
 
+// byColumn asks for records by each of the columns.
+var byColumn = []store.Query{equalTo(0), equalTo(1), equalTo(2)}
+
+func equalTo(column int) store.Query {
+	return store.Query{Where: [][]store.Condition{{{Column: column, Is: store.Equal}}}, Sort: -1, Limit: 1000, Columns: []int{0, 1, 2}}
+}
+
 // found is what a query and a count say, which must agree.
 func found(t *testing.T, h store.Handle, column int, value string) (keys []string) {
 	t.Helper()
-	must(t, h.(store.Querier).Query(column, []byte(value), 1000, func(key, _ []byte) bool {
+	values := [][]byte{[]byte(value)}
+	must(t, h.(store.Querier).Query(column, values, func(key, _ []byte) bool {
 		keys = append(keys, string(key))
 		return true
 	}))
-	n, err := h.(store.Counter).Count(column, []byte(value))
+	n, err := h.(store.Counter).Count(column, values)
 	if err != nil || int(n) != len(keys) {
 		t.Errorf("column %d = %q: %d were found, and %d counted, %v", column, value, len(keys), n, err)
 	}
@@ -402,74 +427,81 @@ func found(t *testing.T, h store.Handle, column int, value string) (keys []strin
 	return keys
 }
 
+func TestQueriesAgainstAModel(t *testing.T) {
+	onEachServer(t, store.D3, nil, func(t *testing.T, d *db, _ store.Handle, words bool) {
+		defined := []store.Index{{Column: 0, Kind: store.OrderedIndex}, {Column: 1, Kind: store.OrderedIndex, Descending: true}}
+		if words {
+			defined = append(defined, store.Index{Column: 2, Kind: store.TokenIndex})
+		}
+		drivertest.CheckQueries(t, d, defined)
+	})
+}
+
 // Random records, overwritten and deleted, against a map: with mongod's driver an index of words
 // stands on the text, which must change no answer.
 func TestRecordsAreFoundByTheirColumns(t *testing.T) {
-	for name, open := range map[string]func(*testing.T, store.Durability, map[string]string) (*db, store.Handle){"ferretdb": openFerret, "mongodb": openUnproved} {
-		t.Run(name, func(t *testing.T) {
-			d, _ := open(t, store.D3, nil) // and a handle of the plain collection
-			defined := indexes
-			if name == "mongodb" {
-				defined = []store.Index{{Column: 0, Kind: store.TokenIndex}, {Column: 1, Kind: store.OrderedIndex}}
-			}
-			must(t, d.Define(columns, defined))
-			h, err := d.Handle()
-			must(t, err)
-			t.Cleanup(func() { must(t, h.Close()) })
-			texts := []string{"", " ", "a", "a b", "b a", "a,b", "a  b", "ab", "ä\u2028<", "a b b"}
-			r := rand.New(rand.NewPCG(3, 4))
-			model := map[string]int{} // key → text × 10 + number
-			for range 150 {
-				key, text, number := fmt.Sprint("key-", r.IntN(25)), r.IntN(len(texts)), r.IntN(10)
-				if r.IntN(5) == 0 {
-					if _, there := model[key]; there {
-						must(t, h.Delete([]byte(key)))
-						delete(model, key)
-					}
-					continue
+	onEachServer(t, store.D3, nil, func(t *testing.T, d *db, _ store.Handle, words bool) {
+		defined := indexes
+		if words {
+			defined = []store.Index{{Column: 0, Kind: store.TokenIndex}, {Column: 1, Kind: store.OrderedIndex}}
+		}
+		must(t, d.Define(columns, defined, byColumn))
+		h, err := d.Handle()
+		must(t, err)
+		t.Cleanup(func() { must(t, h.Close()) })
+		texts := []string{"", " ", "a", "a b", "b a", "a,b", "a  b", "ab", "ä\u2028<", "a b b"}
+		r := rand.New(rand.NewPCG(3, 4))
+		model := map[string]int{} // key → text × 10 + number
+		for range 150 {
+			key, text, number := fmt.Sprint("key-", r.IntN(25)), r.IntN(len(texts)), r.IntN(10)
+			if r.IntN(5) == 0 {
+				if _, there := model[key]; there {
+					must(t, h.Delete([]byte(key)))
+					delete(model, key)
 				}
-				must(t, h.Put([]byte(key), record(texts[text], number, []byte{byte(number), 0})))
-				model[key] = text*10 + number
+				continue
 			}
-			want := func(is func(int) bool) (keys []string) {
-				for key, value := range model {
-					if is(value) {
-						keys = append(keys, key)
-					}
-				}
-				slices.Sort(keys)
-				return keys
-			}
-			for i, text := range texts {
-				if got, want := found(t, h, 0, text), want(func(v int) bool { return v/10 == i }); !slices.Equal(got, want) {
-					t.Errorf("words = %q: %q, expected %q", text, got, want)
+			must(t, h.Put([]byte(key), record(texts[text], number, []byte{byte(number), 0})))
+			model[key] = text*10 + number
+		}
+		want := func(is func(int) bool) (keys []string) {
+			for key, value := range model {
+				if is(value) {
+					keys = append(keys, key)
 				}
 			}
-			for n := range 10 {
-				want := want(func(v int) bool { return v%10 == n })
-				if got := found(t, h, 1, strconv.Itoa(n)); !slices.Equal(got, want) {
-					t.Errorf("number = %d: %q, expected %q", n, got, want)
-				}
-				if got := found(t, h, 2, string([]byte{byte(n), 0})); !slices.Equal(got, want) {
-					t.Errorf("blob of %d: %q, expected %q", n, got, want)
-				}
+			slices.Sort(keys)
+			return keys
+		}
+		for i, text := range texts {
+			if got, want := found(t, h, 0, text), want(func(v int) bool { return v/10 == i }); !slices.Equal(got, want) {
+				t.Errorf("words = %q: %q, expected %q", text, got, want)
 			}
-			for key, v := range model {
-				if got, err := h.Get([]byte(key), nil); err != nil || !bytes.Equal(got, record(texts[v/10], v%10, []byte{byte(v % 10), 0})) {
-					t.Errorf("get %s: %q, %v", key, got, err)
-				}
-				must(t, h.Delete([]byte(key)))
+		}
+		for n := range 10 {
+			want := want(func(v int) bool { return v%10 == n })
+			if got := found(t, h, 1, strconv.Itoa(n)); !slices.Equal(got, want) {
+				t.Errorf("number = %d: %q, expected %q", n, got, want)
 			}
-		})
-	}
+			if got := found(t, h, 2, string([]byte{byte(n), 0})); !slices.Equal(got, want) {
+				t.Errorf("blob of %d: %q, expected %q", n, got, want)
+			}
+		}
+		for key, v := range model {
+			if got, err := h.Get([]byte(key), nil); err != nil || !bytes.Equal(got, record(texts[v/10], v%10, []byte{byte(v % 10), 0})) {
+				t.Errorf("get %s: %q, %v", key, got, err)
+			}
+			must(t, h.Delete([]byte(key)))
+		}
+	})
 }
 
 func TestIndexesThatAreNotThereAreRefused(t *testing.T) {
 	d, _ := openFerret(t, store.D1, nil)
 	before := collectionsOf(t, d, d.database.Name())
 	for name, define := range map[string]func() error{
-		"an index of words":            func() error { return d.Define(columns, []store.Index{{Column: 0, Kind: store.TokenIndex}}) },
-		"a column with the key's name": func() error { return d.Define([]store.Column{{Name: "_id", Type: store.TextColumn}}, nil) },
+		"an index of words":            func() error { return d.Define(columns, []store.Index{{Column: 0, Kind: store.TokenIndex}}, nil) },
+		"a column with the key's name": func() error { return d.Define([]store.Column{{Name: "_id", Type: store.TextColumn}}, nil, nil) },
 	} {
 		if err := define(); !errors.Is(err, store.ErrRefused) {
 			t.Errorf("%s: %v", name, err)
@@ -510,7 +542,7 @@ func TestCompareAndSwap(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	must(t, h.Delete([]byte("key")))
-	must(t, d.Define(columns, indexes))
+	must(t, d.Define(columns, indexes, byColumn))
 	records, err := d.Handle()
 	must(t, err)
 	defer func() { must(t, records.Close()) }()
@@ -563,6 +595,8 @@ func TestServersThatTakeNoWritesAreRefused(t *testing.T) {
 	}{
 		"a primary":                   {bson.D{{Key: "isWritablePrimary", Value: true}}, false},
 		"a secondary":                 {bson.D{{Key: "isWritablePrimary", Value: false}, {Key: "secondary", Value: true}}, true},
+		"one of before 4.4.2":         {bson.D{{Key: "ismaster", Value: true}}, false},
+		"a secondary of before 4.4.2": {bson.D{{Key: "ismaster", Value: false}, {Key: "secondary", Value: true}}, true},
 		"mongos":                      {bson.D{{Key: "isWritablePrimary", Value: true}, {Key: "msg", Value: "isdbgrid"}}, true},
 		"one that says nothing of it": {bson.D{}, true},
 	} {
@@ -570,6 +604,24 @@ func TestServersThatTakeNoWritesAreRefused(t *testing.T) {
 		must(t, err)
 		if err := refuseRole(hello); errors.Is(err, store.ErrRefused) != try.refused {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A server that tells no storage engine is opened in D0 alone, and claims no sync where it has no
+// command for it.
+func TestAServerOfUnknownStorageGivesD0Alone(t *testing.T) {
+	d, _ := openJava(t, nil)
+	_, syncs := store.Store(d).(store.Syncer)
+	if syncs || d.settings["version"] == "" || d.settings["storageEngine"] != "" {
+		t.Errorf("it syncs: %v; it tells %v", syncs, d.settings)
+	}
+	for _, class := range []store.Durability{store.D2, store.D3} {
+		c := config(t, Driver{}, d.endpoint, class, nil)
+		c.LossWindow = time.Minute
+		_, err := Driver{}.Open(t.Context(), c)
+		if !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), "storageEngine") {
+			t.Errorf("%s: %v", class, err)
 		}
 	}
 }
@@ -720,7 +772,7 @@ func TestDefiningAgainFindsTheSameRecords(t *testing.T) {
 	for round := range 3 {
 		s, err := FerretDB{}.Open(t.Context(), c)
 		must(t, err)
-		must(t, s.(store.Definer).Define(columns, indexes))
+		must(t, s.(store.Definer).Define(columns, indexes, byColumn))
 		h, err := s.Handle()
 		must(t, err)
 		if round == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -51,19 +52,34 @@ func (d *db) openBucket(ctx context.Context, flush bool) error {
 		return failure("subscribe", err)
 	}
 	if !there {
-		storage := jetstream.FileStorage
-		if d.class == store.D0 {
-			storage = jetstream.MemoryStorage
-		}
-		_, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: d.bucket, Description: mark,
-			Storage: storage})
-		if err != nil && !errors.Is(err, jetstream.ErrBucketExists) {
+		if err := d.create(ctx, js); err != nil && !errors.Is(err, jetstream.ErrBucketExists) {
 			return failure("make the bucket", err)
 		}
 	}
 	d.stream, err = js.Stream(ctx, streamOf(d.bucket))
 	return failure("open the bucket", err)
 }
+
+// create makes the bucket. When an account's last stream is deleted, the server removes the account's
+// empty folders a moment later, also under a stream that is being made meanwhile: so it is asked
+// again.
+func (d *db) create(ctx context.Context, js jetstream.JetStream) error {
+	config := jetstream.KeyValueConfig{Bucket: d.bucket, Description: mark, Storage: jetstream.FileStorage}
+	if d.class == store.D0 {
+		config.Storage = jetstream.MemoryStorage
+	}
+	for wait := time.Millisecond; ; wait *= 4 {
+		_, err := js.CreateKeyValue(ctx, config)
+		var told *jetstream.APIError
+		if !errors.As(err, &told) || told.ErrorCode != notCreated || wait > time.Second {
+			return err
+		}
+		time.Sleep(wait)
+	}
+}
+
+// notCreated is the server's code for a stream that it could not make, its files among other causes.
+const notCreated = 10049
 
 func streamOf(bucket string) string { return "KV_" + bucket }
 

@@ -79,6 +79,7 @@ func (Driver) Describe() store.Description {
 		KeyBytesMin:      1,
 		KeyBytesMax:      keyBytesMax,
 		ValueBytesMax:    valueBytesMax,
+		ConnectionsOwn:   1,
 		Abilities:        store.Probe((*db)(nil), (*handle)(nil)),
 		Note: "keys are of letters, digits and - _ . / =, with no . at either end: the client " +
 			"refuses others; a delete writes a marker, which stays in the bucket and is a message of it; " +

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -279,17 +278,6 @@ func silent(t *testing.T) (endpoint string) {
 	return ""
 }
 
-// It is what D1 claims, and D3 claims more: what can be seen without a power cut.
-func TestAcknowledgedWritesSurviveTheServersProcess(t *testing.T) {
-	t.Parallel()
-	for _, class := range []store.Durability{store.D1, store.D3} {
-		t.Run(string(class), func(t *testing.T) {
-			t.Parallel()
-			drivertest.KeepsWrites(t, nats.Driver{}, nats.Program, class, killed)
-		})
-	}
-}
-
 // killed are the options where the server is: the client waits for what was under way when the
 // connection broke until its time is over.
 var killed = map[string]string{"operation_timeout": "10s"}
@@ -334,25 +322,7 @@ func TestLateAnswersAreGivenUp(t *testing.T) {
 	i := servertest.Start(t, nats.Program, store.D3, nil)
 	_, h := drivertest.Open(t, nats.Driver{}, config(t, i.Endpoint(), store.D3,
 		map[string]string{"operation_timeout": "2s"}))
-	for _, key := range []string{"one", "two"} {
-		must(t, h.Put([]byte(key), []byte(key)))
-	}
-	must(t, syscall.Kill(i.PID(), syscall.SIGSTOP))
-	value, err := h.Get([]byte("one"), nil)
-	must(t, syscall.Kill(i.PID(), syscall.SIGCONT))
-	if !errors.Is(err, store.ErrTimeout) {
-		t.Errorf("a get at a server that does not answer: %q, %v", value, err)
-	}
-	for right := 0; right < 3; {
-		value, err := h.Get([]byte("two"), nil)
-		if errors.Is(err, store.ErrTimeout) {
-			continue // a busy machine
-		}
-		if err != nil || string(value) != "two" {
-			t.Fatalf("after it: %q, %v", value, err)
-		}
-		right++
-	}
+	drivertest.GivesUpLate(t, i, h)
 }
 
 // One connection for each handle, and one of the store.

@@ -41,8 +41,8 @@ func (*db) Settings() map[string]string   { return map[string]string{} }
 func (*db) Sync() error                   { return nil }
 func (*db) Close() error                  { return nil }
 
-// Define accepts columns and indexes of every kind.
-func (*db) Define([]store.Column, []store.Index) error { return nil }
+// Define accepts columns, indexes and queries of every kind.
+func (*db) Define([]store.Column, []store.Index, []store.Query) error { return nil }
 
 type handle struct{}
 
@@ -56,17 +56,22 @@ func (*handle) Apply(_ []store.Write) error                                { ret
 func (*handle) Scan(_ []byte, _ int, _ func(key, value []byte) bool) error { return nil }
 func (*handle) Add(_, _ []byte) error                                      { return nil }
 func (*handle) CompareAndSwap(_, _, _ []byte) error                        { return nil }
+func (*handle) Modify(_ []byte, _ []int, _ [][]byte) error                 { return nil }
+func (*handle) Increment(_ []byte, _ int, _ int64) error                   { return nil }
 func (*handle) Close() error                                               { return nil }
 
 // Query finds one empty record, not none: to find nothing where something must be is an outcome of
 // its own.
-func (*handle) Query(_ int, _ []byte, _ int, visit func(key, record []byte) bool) error {
+func (*handle) Query(_ int, _ [][]byte, visit func(key, record []byte) bool) error {
 	visit(empty, empty)
 	return nil
 }
 
 // Count counts one, for the same reason.
-func (*handle) Count(int, []byte) (uint64, error) { return 1, nil }
+func (*handle) Count(int, [][]byte) (uint64, error) { return 1, nil }
+
+// DeleteQuery says that it deleted one.
+func (*handle) DeleteQuery(int, [][]byte) (uint64, error) { return 1, nil }
 
 // Loop ends each operation at the next Reap.
 func (*db) Loop(_, _ int) (store.Loop, error) { return &loop{}, nil }

@@ -33,10 +33,11 @@ func (d *db) Settings() map[string]string {
 	return told
 }
 
-// statistics are of the database, of Assay's tables in it, and of the whole server's log. A busy
+// statistics are of the database, of Assay's tables in it, and of the whole server's log. The
+// server's own workers, of a vacuum or a parallel query, are no connections. A busy
 // server gets them once a second.
 const statistics = `
-SELECT 'connections', numbackends::float8 FROM pg_stat_database WHERE datname = current_database()
+SELECT 'connections', count(*)::float8 FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'
 UNION ALL SELECT v.name, v.value FROM pg_stat_database s, LATERAL (VALUES
 	('block_cache_hits', s.blks_hit::float8), ('block_cache_misses', s.blks_read::float8), ('commits', s.xact_commit::float8),
 	('rollbacks', s.xact_rollback::float8), ('deadlocks', s.deadlocks::float8), ('temporary_files_bytes', s.temp_bytes::float8)) v(name, value)

@@ -5,6 +5,8 @@
 //	class.go       which durability class a session has, as the server tells it
 //	schema.go      the schema: made, recognised, dropped
 //	connection.go  the lean client: pgx's connection without database/sql
+//	jsonb.go       records with columns as documents
+//	plan.go        plans of queries, as the server tells them
 //	inspect.go     settings and statistics, as the server tells them
 //	server.go      the server, for trials that start one
 package postgres
@@ -47,9 +49,20 @@ var dialect = sqlkv.Dialect{
 	Types: map[store.ColumnType]string{
 		store.TextColumn: `text COLLATE "C"`, store.IntegerColumn: "bigint", store.BytesColumn: "bytea",
 	},
+	Has: func(column string) string { return wordsOf(column) + " @> ARRAY[?::text]" },
+	TokenIndex: func(name, table, column string) string {
+		return "CREATE INDEX IF NOT EXISTS " + name + " ON " + table + " USING gin (" + wordsOf(column) + ")"
+	},
 	Overwrite:   sqlkv.OnConflict,
 	Skip:        "ON CONFLICT DO NOTHING",
+	Document:    asJSONB,
+	Explain:     sqlkv.Explaining{Before: "EXPLAIN (FORMAT JSON) ", Read: readPlan},
 	KeyBytesMax: keyBytesMax, ValueBytesMax: valueBytesMax,
+}
+
+// wordsOf is the array of a text's words.
+func wordsOf(column string) string {
+	return "(string_to_array(translate(" + column + ", ',', ' '), ' '))"
 }
 
 // Describe says what PostgreSQL can do.
@@ -69,12 +82,14 @@ func (Driver) Describe() store.Description {
 			{Class: store.D3, How: "synchronous_commit=on, and the server runs with fsync=on and full_page_writes=on: the log is synced before a commit is acknowledged"},
 		},
 		ServerSetsClass: true,
+		TokenIndexes:    true,
 		Options: []store.Option{
 			{Name: "client", Type: store.Choice, Default: "lean", Choices: []string{"lean", "database/sql"}, Help: "lean: a connection of pgx for each handle, a batch sent at once; database/sql: pgx under database/sql, as most applications use it, a batch a statement at a time"},
 			{Name: "user", Type: store.String, Default: "", Help: "role to connect as; unset: PGUSER, or the user who runs Assay. The password comes from PGPASSWORD, PGPASSFILE or ~/.pgpass, never from an option"},
 			{Name: "password_file", Type: store.String, Default: "", Help: "file in the format of .pgpass, in place of these"},
 			{Name: "database", Type: store.String, Default: "postgres", Help: "database to connect to"},
 			{Name: "schema", Type: store.String, Default: "assay", Help: "schema for Assay's tables; made if it is not there, and dropped when a trial has left it empty. A schema that Assay did not make is refused"},
+			{Name: "columns_as", Type: store.Choice, Default: "table", Choices: []string{"table", "jsonb"}, Help: "how columns of records are kept: table: as columns of the table; jsonb: as the fields of one jsonb document, indexed by expressions, bytes as base64; the server makes the document of the columns, and takes it apart"},
 			{Name: "flush_at_open", Type: store.Bool, Default: "false", Help: "drop the schema at the first opening of each trial, if Assay made it: what earlier trials left in its tables goes, dead rows too"},
 			{Name: "tls", Type: store.Choice, Default: "auto", Choices: []string{"auto", "verify", "off"}, Help: "verify: TLS, with the server's certificate verified (PGSSLROOTCERT names the authority); auto: off on loopback, verify elsewhere"},
 			{Name: "operation_timeout", Type: store.Duration, Default: "30s", Help: "deadline of one operation, set on the socket (the library has none); after it the connection is given up, and the next operation connects anew"},
@@ -83,6 +98,7 @@ func (Driver) Describe() store.Description {
 		ValueBytesMax:  valueBytesMax,
 		BatchAtomic:    true,
 		WriteConflicts: true,
+		ConnectionsOwn: 1,
 		Abilities:      store.Probe((*db)(nil), (*sqlkv.Handle)(nil)),
 		Note: "the version is the server's; a text column can't hold a zero byte; an index of a text column takes texts of up to 2,688 bytes; " +
 			"batches that write the same keys in another order may deadlock, and the victim is counted as a conflict; " +
@@ -100,7 +116,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 		return nil, fmt.Errorf("postgres: expected one endpoint, got %d: %w", len(c.Endpoints), store.ErrRefused)
 	}
 	d := &db{
-		schema: c.Options.String("schema"), lean: c.Options.Choice("client") == "lean",
+		schema: c.Options.String("schema"), documents: c.Options.Choice("columns_as") == "jsonb", lean: c.Options.Choice("client") == "lean",
 		timeout: c.Options.Duration("operation_timeout"), class: c.Durability,
 	}
 	if d.timeout <= 0 || d.schema == "" {
@@ -127,15 +143,16 @@ const controlTimeoutMin = time.Minute
 
 // db has a connection of its own, so that a look at the statistics waits for no operation.
 type db struct {
-	config   *pgx.ConnConfig
-	loopback bool
-	schema   string
-	lean     bool
-	timeout  time.Duration
-	class    store.Durability
-	version  string
-	held     uint64
-	layout   sqlkv.Layout // Define changes it, while no handle is open
+	config    *pgx.ConnConfig
+	loopback  bool
+	schema    string
+	lean      bool
+	documents bool // columns of records are in one
+	timeout   time.Duration
+	class     store.Durability
+	version   string
+	held      uint64
+	layout    sqlkv.Layout // Define changes it, while no handle is open
 
 	lock       sync.Mutex // of what follows: Inspect may come while Sync runs
 	link       *sqlkv.Link

@@ -92,6 +92,58 @@ func TestHandlesHaveTheClass(t *testing.T) {
 	})
 }
 
+// The server's own workers are in the database as clients are.
+func TestAWorkerOfTheServerIsNoConnection(t *testing.T) {
+	s, _ := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, nil))
+	d := s.(*db)
+	c, err := connect(d.config.Config.Copy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	parallel := "debug_parallel_query"
+	if rows, err := d.rows("SELECT name FROM pg_settings WHERE name = 'force_parallel_mode'"); err != nil {
+		t.Fatal(err)
+	} else if len(rows) == 1 { // its name before PostgreSQL 16
+		parallel = "force_parallel_mode"
+	}
+	ended := make(chan error, 1)
+	before := d.Inspect().Stats["connections"]
+	go func() {
+		for _, text := range []string{"SET " + parallel + " = on", "SELECT pg_sleep(3)"} {
+			s, err := c.Prepare(text, nil)
+			if err == nil {
+				err = s.Query(nil, func([][]byte) bool { return true })
+			}
+			if err != nil {
+				ended <- err
+				return
+			}
+		}
+		ended <- nil
+	}()
+	for {
+		workers, err := d.value("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if workers != "0" {
+			break
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("no worker was seen: %v", err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if got := d.Inspect().Stats["connections"]; got != before || before < 2 {
+		t.Errorf("%v connections, %v while a worker runs", before, got)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 // handleSetting asks in a session that is made as handles are.
 func handleSetting(t *testing.T, d *db, name string) string {
 	t.Helper()
@@ -198,6 +250,59 @@ func TestOnlyWhatIsEmptyAndOursIsDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed("empty", open(false, "false"), "0")
+}
+
+func TestQueriesAgainstAModel(t *testing.T) {
+	s, _ := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, nil))
+	drivertest.CheckQueries(t, s, []store.Index{{Column: 0, Kind: store.OrderedIndex}, {Column: 1, Kind: store.OrderedIndex, Descending: true}, {Column: 2, Kind: store.TokenIndex}})
+	if n, err := s.(*db).value("SELECT count(*) FROM pg_indexes WHERE indexdef LIKE '% DESC)'"); err != nil || n != "1" {
+		t.Errorf("%s indexes are in descending order, expected 1 (%v)", n, err)
+	}
+}
+
+func TestDocumentsAgainstAModel(t *testing.T) {
+	clients(t, func(t *testing.T, client string) {
+		given := map[string]string{"client": client, "columns_as": "jsonb", "schema": "documents_" + client[:4]}
+		s, _ := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, given))
+		drivertest.CheckQueries(t, s, []store.Index{{Column: 0, Kind: store.OrderedIndex}, {Column: 1, Kind: store.OrderedIndex}, {Column: 2, Kind: store.TokenIndex}})
+	})
+}
+
+// A record is one document, with a field for each column: what is in it is what an application would
+// find there.
+func TestARecordIsOneDocument(t *testing.T) {
+	given := map[string]string{"columns_as": "jsonb"}
+	s, plainHandle := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, given))
+	if err := plainHandle.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d := s.(*db)
+	columns := []store.Column{{Name: "title", Type: store.TextColumn}, {Name: "n", Type: store.IntegerColumn}, {Name: "b", Type: store.BytesColumn}}
+	if err := d.Define(columns, []store.Index{{Column: 1, Kind: store.OrderedIndex}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	h, err := d.Handle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var record []byte
+	for _, column := range []string{`it's "quoted" \ 世界 `, "999999999999999999", strings.Repeat("\x00\xff?", 40)} {
+		record = store.AppendColumn(record, []byte(column))
+	}
+	if err := h.Put([]byte("k"), record); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := d.rows(`SELECT "#record" - 'b', length("#record" ->> 'b'), position(chr(10) in "#record" ->> 'b'), jsonb_typeof("#record" -> 'n') FROM ` + d.layout.Table)
+	want := [][]string{{`{"n": 999999999999999999, "title": "it's \"quoted\" \\ 世界 "}`, "160", "0", "number"}}
+	if err != nil || !slices.EqualFunc(rows, want, slices.Equal) {
+		t.Errorf("%q, %v, expected %q", rows, err, want)
+	}
+	if got, err := h.Get([]byte("k"), nil); err != nil || string(got) != string(record) {
+		t.Errorf("it came back as %q, %v", got, err)
+	}
+	if err := errors.Join(h.(store.Modifier).Modify([]byte("k"), []int{0}, [][]byte{[]byte("other")}), h.Delete([]byte("k")), h.Close()); err != nil {
+		t.Error(err)
+	}
 }
 
 // Reads of a loaded table use the index, also before anything was analyzed.

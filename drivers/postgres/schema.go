@@ -160,11 +160,18 @@ func (d *db) leave() error {
 }
 
 // Define makes a table for these columns and indexes.
-func (d *db) Define(columns []store.Column, indexes []store.Index) error {
-	name := plainTable + "_" + sqlkv.Fingerprint(columns, indexes)
-	l, err := dialect.Records(d.table(name), columns, indexes)
+func (d *db) Define(columns []store.Column, indexes []store.Index, queries []store.Query) error {
+	named := columns
+	if d.documents {
+		named = append([]store.Column{{Name: "#record"}}, columns...) // a table of its own
+	}
+	name := plainTable + "_" + sqlkv.Fingerprint(named, indexes)
+	l, err := dialect.Records(d.table(name), columns, indexes, queries)
 	if err != nil {
 		return err
+	}
+	if d.documents {
+		l.InDocument()
 	}
 	encoding, err := d.value("SHOW server_encoding")
 	if err != nil {
@@ -176,7 +183,7 @@ func (d *db) Define(columns []store.Column, indexes []store.Index) error {
 	}
 	statements := []string{l.CreateSQL()}
 	for _, index := range indexes {
-		statements = append(statements, l.IndexSQL(name+"_"+strconv.Itoa(index.Column), index.Column))
+		statements = append(statements, l.IndexSQL(name+"_"+strconv.Itoa(index.Column)+"_"+string(index.Kind), index))
 	}
 	if _, err := d.rows("BEGIN; " + strings.Join(statements, "; ") + "; COMMIT"); err != nil {
 		return errors.Join(fmt.Errorf("postgres: define columns: %w", err), d.rollBack())

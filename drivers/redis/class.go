@@ -75,14 +75,3 @@ func refuseClass(endpoint string, config map[string]string, class store.Durabili
 	}
 	return fmt.Errorf("redis at %s can't reach %s: %s; %s would: %w", endpoint, class, why, wanted[class], store.ErrRefused)
 }
-
-// refuseRole says why a server is none that can be measured.
-func refuseRole(endpoint string, info map[string]string) error {
-	switch {
-	case info["cluster_enabled"] == "1":
-		return fmt.Errorf("redis at %s is a node of a cluster: the driver does not follow its slots: %w", endpoint, store.ErrRefused)
-	case info["role"] == "slave":
-		return fmt.Errorf("redis at %s is a replica: it takes no writes: %w", endpoint, store.ErrRefused)
-	}
-	return nil
-}

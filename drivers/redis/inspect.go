@@ -11,7 +11,7 @@ import (
 // counters are what Inspect tells, by INFO's names. Those of the log are told only where there is
 // one.
 var counters = map[string]string{
-	"connected_clients":              "connected_clients",
+	"connected_clients":              "connections",
 	"blocked_clients":                "blocked_clients",
 	"total_connections_received":     "total_connections_received",
 	"rejected_connections":           "rejected_connections",
@@ -49,22 +49,59 @@ var counters = map[string]string{
 	"expired_time_cap_reached_count": "expired_time_cap_reached",
 }
 
-// Inspect takes the numbers of INFO, and the driver's of its connections. Busy is a snapshot or a
-// rewrite of the log, which a child process does.
+// Inspect takes the numbers of INFO, and the driver's of its connections. Those of a cluster's nodes
+// are added up, and each one's share is told beside them.
 func (d *db) Inspect() store.Inspection {
-	stats := map[string]float64{"reconnects": float64(d.reconnects.Load())}
-	info, err := d.info()
-	if err != nil {
-		return store.Inspection{Stats: stats}
+	inspection := store.Inspection{Stats: map[string]float64{"reconnects": float64(d.reconnects.Load())}}
+	if d.slots != nil {
+		inspection.Stats["redirects"] = float64(d.redirects.Load())
 	}
-	stats["records"] = keys(info, d.entry.database)
+	var all []map[string]float64
+	for _, m := range d.members {
+		stats, busy, err := m.inspect(d.entry.database)
+		if err != nil {
+			return inspection // a sum of some is none
+		}
+		inspection.Busy = inspection.Busy || busy
+		all = append(all, stats)
+	}
+	var weights []int
+	if d.slots != nil {
+		weights = d.slots.weights(len(all))
+	}
+	for i, stats := range all {
+		for name, value := range stats {
+			if len(all) == 1 || !ofOneServer[name] {
+				inspection.Stats[name] += value
+			}
+		}
+		if d.slots != nil {
+			inspection.Stats[store.ServerStat(i, store.ServerOperations)] = stats["total_commands_processed"]
+			inspection.Stats[store.ServerStat(i, store.ServerWeight)] = float64(weights[i])
+			inspection.Stats[store.ServerStat(i, "items")] = stats["records"]
+		}
+	}
+	return inspection
+}
+
+// ofOneServer are numbers that have no sum.
+var ofOneServer = map[string]bool{"latest_fork_us": true}
+
+// inspect takes a server's numbers. Busy is a snapshot or a rewrite of the log, which a child process
+// does.
+func (m *member) inspect(database int) (stats map[string]float64, busy bool, err error) {
+	info, err := m.info()
+	if err != nil {
+		return nil, false, err
+	}
+	stats = map[string]float64{"records": keys(info, database)}
 	for theirs, ours := range counters {
 		if number, err := strconv.ParseFloat(info[theirs], 64); err == nil {
 			stats[ours] = number
 		}
 	}
-	busy := stats["aof_rewrite_in_progress"] > 0 || stats["rdb_bgsave_in_progress"] > 0 || info["aof_rewrite_scheduled"] == "1"
-	return store.Inspection{Stats: stats, Busy: busy}
+	busy = stats["aof_rewrite_in_progress"] > 0 || stats["rdb_bgsave_in_progress"] > 0 || info["aof_rewrite_scheduled"] == "1"
+	return stats, busy, nil
 }
 
 // keys reads the line "dbN:keys=1,expires=0,…", which an empty database does not have.

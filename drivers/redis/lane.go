@@ -27,13 +27,13 @@ type asked struct {
 
 // Loop is of [store.Asynchronous].
 func (d *db) Loop(lanes, pipeline int) (store.Loop, error) {
-	if d.client != lean {
-		return nil, fmt.Errorf("redis: client %s has no asynchronous handles: expected %s: %w",
-			d.client, lean, store.ErrRefused)
+	if d.client != lean || d.slots != nil {
+		return nil, fmt.Errorf("redis: asynchronous handles are of client %s and one server: %w",
+			lean, store.ErrRefused)
 	}
 	speakers := make([]wire.Speaker, lanes)
 	for i := range speakers {
-		speakers[i] = &lane{leanClient: d.newClient(), asked: make([]asked, pipeline)}
+		speakers[i] = &lane{leanClient: d.newClient(d.members[0].endpoint), asked: make([]asked, pipeline)}
 	}
 	return wire.NewLoop(speakers, pipeline)
 }

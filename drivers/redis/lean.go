@@ -11,6 +11,7 @@ type leanHandle struct {
 	leanClient
 	deletes []bool // which of a batch's writes are, reused
 	current []byte // the value that compare-and-swap compares, reused
+	number  []byte // what an increment adds, in decimal, reused
 }
 
 // exchange sends what stands in r, in the time of an operation that has begun.
@@ -119,7 +120,18 @@ func (h *leanHandle) commit(key, value []byte) error {
 
 // Apply is a pipeline: all commands in one write, all replies in one round trip.
 func (h *leanHandle) Apply(writes []store.Write) error {
-	if err := h.columns.fitAll(writes); err != nil || len(writes) == 0 {
+	if len(writes) == 0 {
+		return nil
+	}
+	if err := h.sendWrites(writes); err != nil {
+		return err
+	}
+	return h.readWritten(h.deletes)
+}
+
+// sendWrites sends a batch, whose answers readWritten reads.
+func (h *leanHandle) sendWrites(writes []store.Write) error {
+	if err := h.columns.fitAll(writes); err != nil {
 		return err
 	}
 	if err := h.Begin(); err != nil {
@@ -127,8 +139,5 @@ func (h *leanHandle) Apply(writes []store.Write) error {
 	}
 	var r []byte
 	r, h.deletes = h.columns.appendWrites(h.Request[:0], h.deletes[:0], writes)
-	if err := h.exchange(r); err != nil {
-		return err
-	}
-	return h.readWritten(h.deletes)
+	return h.exchange(r)
 }

@@ -17,8 +17,8 @@ type leanClient struct {
 	watching bool // the server watches a key for a transaction that was not begun
 }
 
-func (d *db) newClient() leanClient {
-	c := leanClient{connection: newConnection(d.endpoint, d.timeout, d.entry), columns: newColumns(d.columns)}
+func (d *db) newClient(endpoint string) leanClient {
+	c := leanClient{connection: newConnection(endpoint, d.timeout, d.entry), columns: newColumns(d.columns)}
 	c.Reconnects = &d.reconnects
 	return c
 }
@@ -45,7 +45,7 @@ func (c *leanClient) readAdded() error {
 		return err
 	case kind == simpleReply && string(line) == "+OK":
 		return nil
-	case kind == bulkReply && n == absent:
+	case n == absent && (kind == bulkReply || kind == nullReply):
 		return store.ErrConflict
 	}
 	return c.Unexpected("SET NX", line)

@@ -27,6 +27,10 @@ func libraryVersion() string { return redis.Version() }
 // pipelines.
 func newLibraryHandle(d *db) (store.Handle, error) {
 	const none = -1
+	protocol := 2
+	if d.entry.resp3 {
+		protocol = 3
+	}
 	access := d.entry.access
 	user, password, _ := access.Login()
 	var connected atomic.Bool
@@ -37,7 +41,8 @@ func newLibraryHandle(d *db) (store.Handle, error) {
 			}
 			return nil
 		},
-		Addr: d.endpoint, Username: user, Password: password, DB: d.entry.database, TLSConfig: access.TLS(),
+		Addr: d.members[0].endpoint, Protocol: protocol, Username: user, Password: password,
+		DB: d.entry.database, TLSConfig: access.TLS(),
 		DialTimeout: d.timeout, ReadTimeout: d.timeout, WriteTimeout: d.timeout, PoolTimeout: d.timeout,
 		MaxRetries: none, DialerRetries: 1, PoolSize: 1, MaxActiveConns: 1, PipelinePoolSize: none,
 	})}

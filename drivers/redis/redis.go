@@ -1,17 +1,22 @@
 // Package redis drives a Redis server, by two ways that an experiment chooses from: a lean client
 // of its own (one TCP connection a handle, one request on its way at a time, no allocation in the
 // steady path), and go-redis, the client that most Go programs use. What speaks Redis's protocol
-// and tells its settings as Redis does, such as Valkey, is driven too.
+// and tells its settings as Redis does, such as Valkey, is driven too. The lean client also drives
+// the masters of a cluster.
+//
+//	member.go   a server, by the connection that asks it for settings and statistics; class.go, inspect.go
+//	resp.go     the protocol: requests, and replies of RESP2 and RESP3; columns.go: records as hashes
+//	lean.go     a handle that waits for each answer; lane.go: one that does not; lean_client.go: both
+//	cluster.go  a handle of a cluster
+//	library.go  a handle of go-redis
+//	modify.go   updates of some columns, by all three
 package redis
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -31,6 +36,11 @@ const (
 	goRedis = "go-redis"
 )
 
+// respOfClient is the version of the protocol that a client has by default.
+const respOfClient = "client"
+
+var ownRESP = map[string]string{lean: "2", goRedis: "3"}
+
 // Describe says what Redis can do.
 func (Driver) Describe() store.Description {
 	return store.Description{
@@ -49,19 +59,23 @@ func (Driver) Describe() store.Description {
 		ServerSetsClass: true,
 		Options: append([]store.Option{
 			{Name: "client", Type: store.Choice, Default: lean, Choices: []string{lean, goRedis},
-				Help: "lean: this package's own, RESP2, no allocation; go-redis: github.com/redis/go-redis, as an application has it, but without its retries; once it could not connect, it gives that error for up to a second before it tries again"},
+				Help: "lean: this package's own, no allocation; go-redis: github.com/redis/go-redis, as an application has it, but without its retries; once it could not connect, it gives that error for up to a second before it tries again"},
+			{Name: "resp", Type: store.Choice, Default: respOfClient, Choices: []string{respOfClient, "2", "3"},
+				Help: "version of the protocol. client: the client's own: 2 for lean, 3 for go-redis"},
 			{Name: "operation_timeout", Type: store.Duration, Default: "1s",
 				Help: "deadline of one operation, set on the socket (go-redis's default is 5s); after it the connection is given up, and the next operation connects anew"},
 			{Name: "database", Type: store.Int, Default: "0", Help: "number of the database, of those that one server has"},
 			{Name: "flush_at_open", Type: store.Bool, Default: "false",
 				Help: "send FLUSHDB at the first opening of each trial: DELETES EVERYTHING IN THE DATABASE, whoever stored it. Without it, keys begin with the trial's name, and no other key is touched"},
 		}, wire.AccessOptions()...),
-		ValueBytesMax: valueBytesMax,
-		Abilities:     store.Probe((*db)(nil), (*leanHandle)(nil)),
+		ValueBytesMax:  valueBytesMax,
+		ConnectionsOwn: 1,
+		Abilities:      store.Probe((*db)(nil), (*leanHandle)(nil)),
 		Note: "the class is the server's setting: opening is refused where CONFIG GET does not show it; a server with a limit of memory and an allkeys policy evicts, which shows as lost records; " +
 			"a batch is a pipeline of SET and DEL, which is not atomic; compare-and-swap is WATCH and GET, a comparison in the client, and MULTI, SET, EXEC: two round trips, " +
 			"and a conflict too if the record was written with the same bytes in between; records with columns are hashes (HSET, HMGET), on which add is a transaction too, since HSETNX " +
-			"sets single fields; there is no order among keys, so no scans, and no index of a column; on both paths a handle is one connection",
+			"sets single fields; modify is a script of EXISTS and HSET, which by itself would make a hash that is not there; there is no order among keys, so no scans, and no index of a column; on both paths a handle is one connection; " +
+			"of a cluster, all masters are named as endpoints: a handle is then a connection to each, a redirect is followed once and counted, and one that a batch meets is an error",
 	}
 }
 
@@ -70,14 +84,18 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	if _, ok := wanted[c.Durability]; !ok {
 		return nil, fmt.Errorf("redis can't reach %s: one server has no replica that acknowledges: %w", c.Durability, store.ErrRefused)
 	}
-	if len(c.Endpoints) != 1 {
-		return nil, fmt.Errorf("redis: expected one endpoint, got %d: the driver does not spread keys over servers: %w", len(c.Endpoints), store.ErrRefused)
+	if len(c.Endpoints) == 0 {
+		return nil, fmt.Errorf("redis: expected an endpoint, got none: %w", store.ErrRefused)
 	}
 	timeout := c.Options.Duration("operation_timeout")
 	if timeout <= 0 {
 		return nil, fmt.Errorf("redis: operation_timeout is %v, expected more than 0: %w", timeout, store.ErrRefused)
 	}
-	e := entry{database: c.Options.Int("database")}
+	client, resp := c.Options.Choice("client"), c.Options.Choice("resp")
+	if resp == respOfClient {
+		resp = ownRESP[client]
+	}
+	e := entry{database: c.Options.Int("database"), resp3: resp == "3"}
 	if e.database < 0 {
 		return nil, fmt.Errorf("redis: database is %d, expected 0 or more: %w", e.database, store.ErrRefused)
 	}
@@ -85,12 +103,16 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	if e.access, err = wire.ReadAccess("redis", c.Options); err != nil {
 		return nil, err
 	}
-	d := &db{
-		endpoint: c.Endpoints[0], timeout: timeout, entry: e, client: c.Options.Choice("client"),
-		control: newConnection(c.Endpoints[0], max(timeout, controlTimeout), e),
+	d := &db{timeout: timeout, entry: e, client: client}
+	if client != lean {
+		e.resp3 = false // go-redis falls back by itself where the server has no RESP3
+	}
+	for _, endpoint := range c.Endpoints {
+		m := &member{endpoint: endpoint, control: newConnection(endpoint, max(timeout, controlTimeout), e)}
+		d.members = append(d.members, m)
 	}
 	if err := d.open(ctx, c); err != nil {
-		return nil, errors.Join(err, d.control.Close())
+		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
 }
@@ -98,115 +120,81 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 // controlTimeout is enough for FLUSHDB of a large database.
 const controlTimeout = time.Minute
 
-// db has a connection of its own, so that a look at the statistics waits for no operation, and no
-// operation for it. Handle, Inspect, Define and Close come from one goroutine at a time, as the
+// db is the open store. Handle, Inspect, Define and Close come from one goroutine at a time, as the
 // worker answers one request at a time.
 type db struct {
-	endpoint string
-	timeout  time.Duration
-	entry    entry
-	client   string
-	control  connection
-	version  string
-	held     uint64 // records in the database when it was opened
-	columns  []string
+	members []*member // in the order of the endpoints: one, or all masters of a cluster
+	slots   *slots    // nil: no cluster
+	timeout time.Duration
+	entry   entry
+	client  string
+	columns []string
 
 	reconnects atomic.Uint64 // of handles
+	redirects  atomic.Uint64 // answers of a cluster that another node has the key
 }
 
+// open opens each server. Only the nodes of one cluster are several.
 func (d *db) open(ctx context.Context, c store.Config) error {
-	connecting, cancel := context.WithTimeout(ctx, d.timeout) // the control connection's own is longer
-	defer cancel()
-	if err := d.control.Dial(connecting); err != nil {
-		return err
-	}
-	info, err := d.info()
-	if err != nil {
-		return err
-	}
-	if err := refuseRole(d.endpoint, info); err != nil {
-		return err
-	}
-	d.version = cmp.Or(info["valkey_version"], info["redis_version"])
-	if info["valkey_version"] != "" {
-		d.version = "valkey " + d.version
-	}
-	config, err := d.config()
-	if err != nil {
-		return fmt.Errorf("redis at %s does not tell its settings, so that no class is shown: %w (%w)", d.endpoint, err, store.ErrRefused)
-	}
-	if err := refuseClass(d.endpoint, config, c.Durability, c.LossWindow); err != nil {
-		return err
-	}
-	if err := d.awaitLog(ctx, info, c); err != nil {
-		return err
-	}
-	if d.held, err = d.size(); err != nil {
-		return err
-	}
-	if c.First && c.Options.Bool("flush_at_open") {
-		if err := d.flush(); err != nil {
-			return fmt.Errorf("empty redis at %s: %w", d.endpoint, err)
+	nodes := 0
+	for _, m := range d.members {
+		if err := m.open(ctx, d.timeout, c); err != nil {
+			return err
+		}
+		if m.isNode {
+			nodes++
 		}
 	}
-	return nil
-}
-
-// awaitLog waits at the trial's first opening for a rewrite of the log that is under way. Where
-// CONFIG SET appendonly yes began it, nothing is in the log before it ends, and INFO does not tell
-// such a rewrite from others.
-func (d *db) awaitLog(ctx context.Context, info map[string]string, c store.Config) error {
-	if c.Durability == store.D0 {
-		return nil
-	}
-	for c.First && (info["aof_rewrite_in_progress"] == "1" || info["aof_rewrite_scheduled"] == "1") {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("redis at %s still rewrites its log: %w", d.endpoint, ctx.Err())
-		case <-time.After(100 * time.Millisecond):
-		}
+	switch {
+	case nodes == 0 && len(d.members) == 1:
+	case nodes < len(d.members):
+		return fmt.Errorf("redis: %d servers are named, of which %d are nodes of a cluster: "+
+			"the driver spreads keys over the masters of one cluster alone: %w",
+			len(d.members), nodes, store.ErrRefused)
+	case d.client != lean:
+		return fmt.Errorf("redis: client %s repeats operations where it follows a cluster: expected %s: %w",
+			d.client, lean, store.ErrRefused)
+	default:
 		var err error
-		if info, err = d.info(); err != nil {
+		if d.slots, err = readSlots(d.members[0].control, d.endpoints()); err != nil {
 			return err
 		}
 	}
-	for _, name := range []string{"aof_last_write_status", "aof_last_bgrewrite_status"} {
-		if status := info[name]; status != "ok" {
-			return fmt.Errorf("redis at %s: its log is not as it should be: %s is %q", d.endpoint, name, status)
+	if !c.First || !c.Options.Bool("flush_at_open") {
+		return nil
+	}
+	for _, m := range d.members {
+		if err := m.flush(); err != nil {
+			return fmt.Errorf("empty redis at %s: %w", m.endpoint, err)
 		}
 	}
 	return nil
 }
 
-// Held is the size of the database.
-func (d *db) Held() (records uint64, known bool) { return d.held, true }
-
-func (d *db) size() (uint64, error) {
-	if err := d.control.Begin(); err != nil {
-		return 0, err
+func (d *db) endpoints() (all []string) {
+	for _, m := range d.members {
+		all = append(all, m.endpoint)
 	}
-	d.control.Request = appendCommand(d.control.Request[:0], "DBSIZE")
-	if err := d.control.Send(); err != nil {
-		return 0, err
-	}
-	n, err := d.control.integer("DBSIZE", 0, 1<<62)
-	return uint64(n), err
+	return all
 }
 
-// flush empties the database; only the option flush_at_open asks for it.
-func (d *db) flush() error {
-	if err := d.control.Begin(); err != nil {
-		return err
+// Held is the size of the database.
+func (d *db) Held() (records uint64, known bool) {
+	for _, m := range d.members {
+		records += m.held
 	}
-	return d.control.ask("FLUSHDB", "FLUSHDB")
+	return records, true
 }
 
 // Handle opens one more client.
 func (d *db) Handle() (store.Handle, error) {
+	if d.slots != nil {
+		return newClusterHandle(d)
+	}
 	if d.client == goRedis {
 		return newLibraryHandle(d)
 	}
-	h := &leanHandle{leanClient: d.newClient()}
+	h := &leanHandle{leanClient: d.newClient(d.members[0].endpoint)}
 	if err := h.Dial(context.Background()); err != nil {
 		return nil, err
 	}
@@ -214,7 +202,7 @@ func (d *db) Handle() (store.Handle, error) {
 }
 
 // Define makes records hashes.
-func (d *db) Define(columns []store.Column, indexes []store.Index) error {
+func (d *db) Define(columns []store.Column, indexes []store.Index, _ []store.Query) error {
 	if len(indexes) > 0 {
 		return fmt.Errorf("redis has no index of a hash's fields: %w", store.ErrRefused)
 	}
@@ -225,59 +213,30 @@ func (d *db) Define(columns []store.Column, indexes []store.Index) error {
 	return nil
 }
 
-func (d *db) Close() error { return d.control.Close() }
-
-// info asks for the server's state: "name:value" lines.
-func (d *db) info() (map[string]string, error) {
-	text, err := d.control.text("INFO", "INFO")
-	if err != nil {
-		return nil, err
+func (d *db) Close() error {
+	var failed error
+	for _, m := range d.members {
+		failed = errors.Join(failed, m.control.Close())
 	}
-	info := make(map[string]string)
-	for line := range strings.Lines(text) {
-		if name, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ":"); ok {
-			info[name] = value
-		}
-	}
-	return info, nil
+	return failed
 }
 
-// reported are the settings that have a say in what is measured. No other is told: passwords are
-// among them.
-var reported = []string{
-	"activedefrag", "active-expire-effort", "aof-use-rdb-preamble", "appendfsync", "appendonly", "auto-aof-rewrite-min-size", "auto-aof-rewrite-percentage",
-	"databases", "dynamic-hz", "hash-max-listpack-entries", "hash-max-listpack-value", "hz", "io-threads", "io-threads-do-reads", "lazyfree-lazy-user-del",
-	"maxclients", "maxmemory", "maxmemory-policy", "maxmemory-samples", "no-appendfsync-on-rewrite", "proto-max-bulk-len", "rdbcompression", "save",
-	"slowlog-log-slower-than", "tcp-backlog", "tls-port",
-}
-
-func (d *db) config() (map[string]string, error) {
-	return d.control.config(func(name string) bool { return slices.Contains(reported, name) })
-}
-
-// config asks for the settings of these names.
-func (c connection) config(wanted func(name string) bool) (map[string]string, error) {
-	pairs, err := c.texts("CONFIG GET", "CONFIG", "GET", "*")
-	if err != nil {
-		return nil, err
-	}
-	config := make(map[string]string)
-	for pair := range slices.Chunk(pairs, 2) {
-		if len(pair) == 2 && wanted(pair[0]) {
-			config[pair[0]] = pair[1]
-		}
-	}
-	return config, nil
-}
-
-// Settings are the server's own, as it tells them now.
+// Settings are the servers' own, as they tell them now: once what all of them tell alike, and
+// otherwise each one's.
 func (d *db) Settings() map[string]string {
-	settings, err := d.config()
-	if err != nil {
-		settings = make(map[string]string) // what the server does not tell is left out
+	settings := d.members[0].settings()
+	for i, m := range d.members[1:] {
+		for name, value := range m.settings() {
+			if first, told := settings[name]; !told || first != value {
+				settings[store.ServerStat(i+1, name)] = value
+			}
+		}
 	}
-	settings["version"] = d.version
 	settings["driver.client"] = d.client
+	settings["driver.resp"] = "2"
+	if d.entry.resp3 {
+		settings["driver.resp"] = "3"
+	}
 	if d.client == goRedis {
 		settings["driver.client"] += " " + libraryVersion()
 	}
@@ -286,6 +245,10 @@ func (d *db) Settings() map[string]string {
 	settings["driver.database"] = strconv.Itoa(d.entry.database)
 	if settings["maxmemory"] != "" {
 		settings["driver.evicts"] = strconv.FormatBool(evicts(settings))
+	}
+	if d.slots != nil {
+		settings["driver.servers"] = strconv.Itoa(len(d.members))
+		settings["driver.slots"] = d.slots.weightsText(len(d.members))
 	}
 	return settings
 }

@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	library "github.com/redis/go-redis/v9"
 
 	"assay/drivers/internal/drivertest"
 	"assay/drivers/redis"
@@ -18,19 +21,25 @@ import (
 )
 
 var (
-	clients = []string{"lean", "go-redis", asynchronous}
+	clients = []string{"lean", "go-redis", asynchronous, "lean" + withRESP3, asynchronous + withRESP3}
 	classes = []store.Durability{store.D0, store.D1, store.D2, store.D3}
 )
 
-// asynchronous is the lean client where its handles are lanes.
-const asynchronous = "asynchronous"
+const (
+	asynchronous = "asynchronous" // the lean client where its handles are lanes
+	withRESP3    = "-resp3"       // follows the lean client's name where it speaks RESP3
+)
 
 func open(t *testing.T, endpoint string, class store.Durability, given map[string]string) (store.Store, store.Handle) {
 	t.Helper()
-	isAsync := given["client"] == asynchronous
-	if isAsync {
+	client, isRESP3 := strings.CutSuffix(given["client"], withRESP3)
+	isAsync := client == asynchronous
+	if isAsync || isRESP3 {
 		given = maps.Clone(given)
 		given["client"] = "lean"
+	}
+	if isRESP3 {
+		given["resp"] = "3"
 	}
 	driver := redis.Driver{}
 	c := drivertest.Config(t, driver.Describe(), class, given)
@@ -45,7 +54,7 @@ func open(t *testing.T, endpoint string, class store.Durability, given map[strin
 // another returns one more handle of a store that was opened for a client.
 func another(t *testing.T, s store.Store, client string) store.Handle {
 	t.Helper()
-	if client == asynchronous {
+	if strings.HasPrefix(client, asynchronous) {
 		return drivertest.Async(t, s)
 	}
 	h, err := s.Handle()
@@ -64,7 +73,10 @@ func startServer(t *testing.T, class store.Durability) (endpoint string) {
 func paths(t *testing.T, test func(t *testing.T, endpoint, client string)) {
 	t.Run("stand-in/lean", func(t *testing.T) { test(t, drivertest.StartRedisStandIn(t, store.D0).Endpoint, "lean") })
 	for _, client := range clients {
-		t.Run("redis/"+client, func(t *testing.T) { test(t, startServer(t, store.D0), client) })
+		t.Run("redis/"+client, func(t *testing.T) {
+			t.Parallel() // the start of a server is waited for
+			test(t, startServer(t, store.D0), client)
+		})
 	}
 }
 
@@ -86,6 +98,7 @@ func must(t *testing.T, err error) {
 func second(_ []byte, err error) error { return err }
 
 func TestEveryOperation(t *testing.T) {
+	t.Parallel()
 	paths(t, func(t *testing.T, endpoint, client string) {
 		_, h := open(t, endpoint, store.D0, map[string]string{"client": client, "operation_timeout": "1m"})
 		for i, value := range [][]byte{
@@ -133,6 +146,7 @@ func operate(t *testing.T, h store.Handle, one, two []byte) {
 
 // Two handles on one key: what is replaced is what was read.
 func TestATransactionThatMetAnotherIsAConflict(t *testing.T) {
+	t.Parallel()
 	paths(t, func(t *testing.T, endpoint, client string) {
 		s, h := open(t, endpoint, store.D0, map[string]string{"client": client, "operation_timeout": "1m"})
 		must(t, h.Put([]byte("n"), []byte("0")))
@@ -170,15 +184,16 @@ func TestATransactionThatMetAnotherIsAConflict(t *testing.T) {
 }
 
 func TestRecordsAreHashes(t *testing.T) {
+	t.Parallel()
 	paths(t, func(t *testing.T, endpoint, client string) {
 		given := map[string]string{"client": client, "operation_timeout": "1m"}
 		s, plain := open(t, endpoint, store.D0, given)
 		columns := []store.Column{{Name: "name", Type: store.TextColumn}, {Name: "n", Type: store.IntegerColumn}, {Name: "blob", Type: store.BytesColumn}}
 		definer := s.(store.Definer)
-		if err := definer.Define(columns, []store.Index{{Column: 0, Kind: store.OrderedIndex}}); !errors.Is(err, store.ErrRefused) {
+		if err := definer.Define(columns, []store.Index{{Column: 0, Kind: store.OrderedIndex}}, nil); !errors.Is(err, store.ErrRefused) {
 			t.Errorf("an index: %v", err)
 		}
-		must(t, definer.Define(columns, nil))
+		must(t, definer.Define(columns, nil, nil))
 		h := another(t, s, client)
 		record := func(name, n, blob string) (r []byte) {
 			for _, column := range []string{name, n, blob} {
@@ -206,6 +221,7 @@ func TestRecordsAreHashes(t *testing.T) {
 // One class each: the real server's settings give it, and every other is refused, with what would
 // give it.
 func TestTheRealServerGivesOneClass(t *testing.T) {
+	t.Parallel()
 	driver := redis.Driver{}
 	for _, class := range classes {
 		t.Run(string(class), func(t *testing.T) {
@@ -230,18 +246,16 @@ func TestTheRealServerGivesOneClass(t *testing.T) {
 
 func TestServersThatAreNoneOfOursAreRefused(t *testing.T) {
 	driver := redis.Driver{}
-	for name, info := range map[string][2]string{"a replica": {"role", "slave"}, "a node of a cluster": {"cluster_enabled", "1"}} {
-		s := drivertest.StartRedisStandIn(t, store.D0)
-		s.Info[info[0]] = info[1]
-		c := drivertest.Config(t, driver.Describe(), store.D0, nil)
-		c.Endpoints = []string{s.Endpoint}
-		if _, err := driver.Open(t.Context(), c); !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %v", name, err)
-		}
+	s := drivertest.StartRedisStandIn(t, store.D0)
+	s.Info["role"] = "slave"
+	c := drivertest.Config(t, driver.Describe(), store.D0, nil)
+	c.Endpoints = []string{s.Endpoint}
+	if _, err := driver.Open(t.Context(), c); !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), "a replica") {
+		t.Errorf("a replica: %v", err)
 	}
-	s := drivertest.StartRedisStandIn(t, store.D3)
+	s = drivertest.StartRedisStandIn(t, store.D3)
 	s.Info["aof_last_write_status"] = "err"
-	c := drivertest.Config(t, driver.Describe(), store.D3, nil)
+	c = drivertest.Config(t, driver.Describe(), store.D3, nil)
 	c.Endpoints = []string{s.Endpoint}
 	if _, err := driver.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "aof_last_write_status") {
 		t.Errorf("a log that can't be written: %v", err)
@@ -251,11 +265,10 @@ func TestServersThatAreNoneOfOursAreRefused(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	driver := redis.Driver{}
 	for name, change := range map[string]func(*store.Config){
-		"no endpoint":   func(c *store.Config) { c.Endpoints = nil },
-		"two endpoints": func(c *store.Config) { c.Endpoints = []string{"a:1", "b:2"} },
-		"no time":       func(c *store.Config) { c.Options["operation_timeout"] = "0s" },
-		"no database":   func(c *store.Config) { c.Options["database"] = "-1" },
-		"D4":            func(c *store.Config) { c.Durability = store.D4 },
+		"no endpoint": func(c *store.Config) { c.Endpoints = nil },
+		"no time":     func(c *store.Config) { c.Options["operation_timeout"] = "0s" },
+		"no database": func(c *store.Config) { c.Options["database"] = "-1" },
+		"D4":          func(c *store.Config) { c.Durability = store.D4 },
 	} {
 		c := drivertest.Config(t, driver.Describe(), store.D0, nil)
 		c.Endpoints = []string{"127.0.0.1:1"}
@@ -272,11 +285,13 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestTellsTheRealServersSettingsAndStatistics(t *testing.T) {
-	for _, client := range []string{"lean", "go-redis"} {
+	t.Parallel()
+	for client, resp := range map[string]string{"lean": "2", "go-redis": "3", "lean" + withRESP3: "3"} {
 		s, h := open(t, startServer(t, store.D3), store.D3, map[string]string{"client": client})
+		client, _ = strings.CutSuffix(client, withRESP3)
 		must(t, h.Put([]byte("key"), []byte("value")))
 		got := s.Settings()
-		for name, want := range map[string]string{"appendfsync": "always", "appendonly": "yes", "maxmemory-policy": "noeviction", "driver.evicts": "false"} {
+		for name, want := range map[string]string{"driver.resp": resp, "appendfsync": "always", "appendonly": "yes", "maxmemory-policy": "noeviction", "driver.evicts": "false"} {
 			if got[name] != want {
 				t.Errorf("%s is %q, expected %q", name, got[name], want)
 			}
@@ -285,7 +300,7 @@ func TestTellsTheRealServersSettingsAndStatistics(t *testing.T) {
 			t.Errorf("client %q, version %q", got["driver.client"], got["version"])
 		}
 		stats := s.(store.Inspector).Inspect()
-		for _, name := range []string{"used_memory_bytes", "wal_bytes", "connected_clients", "total_commands_processed"} {
+		for _, name := range []string{"used_memory_bytes", "wal_bytes", "connections", "total_commands_processed"} {
 			if stats.Stats[name] <= 0 {
 				t.Errorf("%s is %v", name, stats.Stats[name])
 			}
@@ -299,6 +314,7 @@ func TestTellsTheRealServersSettingsAndStatistics(t *testing.T) {
 // Start fails where the server does not tell what it was asked for: so each option and setting
 // reaches it.
 func TestTheServerDoesWhatItsOptionsSay(t *testing.T) {
+	t.Parallel()
 	options := map[string]string{"save": "none", "memory_bytes": "64MiB", "memory_policy": "allkeys-lru", "io_threads": "2", "connections_max": "50"}
 	i := drivertest.StartServer(t, redis.Program, store.D0, options)
 	for name, expected := range map[string]string{
@@ -318,6 +334,7 @@ func TestTheServerDoesWhatItsOptionsSay(t *testing.T) {
 }
 
 func TestTheServersDefaultsAreItsOwn(t *testing.T) {
+	t.Parallel()
 	bare := redis.Program
 	bare.Asked = func(i *server.Instance) map[string]string {
 		return map[string]string{"port": strconv.Itoa(i.Port), "bind": server.Host, "dir": i.Directory}
@@ -334,6 +351,7 @@ func TestTheServersDefaultsAreItsOwn(t *testing.T) {
 // A handle is one connection on both paths, batches and transactions included, and the store has
 // one more.
 func TestOneConnectionEach(t *testing.T) {
+	t.Parallel()
 	for _, client := range clients {
 		t.Run(client, func(t *testing.T) {
 			s, h := open(t, startServer(t, store.D0), store.D0, map[string]string{"client": client, "operation_timeout": "1m"})
@@ -355,7 +373,7 @@ func TestSteadyPathDoesNotAllocate(t *testing.T) {
 	s, h := open(t, startServer(t, store.D0), store.D0, map[string]string{"operation_timeout": "1m"})
 	key, value, buf := []byte("key"), bytes.Repeat([]byte("v"), 1000), make([]byte, 0, 2000)
 	record := store.AppendColumn(store.AppendColumn(nil, []byte("Ann")), bytes.Repeat([]byte("v"), 1000))
-	must(t, s.(store.Definer).Define([]store.Column{{Name: "a", Type: store.TextColumn}, {Name: "b", Type: store.BytesColumn}}, nil))
+	must(t, s.(store.Definer).Define([]store.Column{{Name: "a", Type: store.TextColumn}, {Name: "b", Type: store.BytesColumn}}, nil, nil))
 	hashes, err := s.Handle()
 	must(t, err)
 	defer func() { must(t, hashes.Close()) }()
@@ -388,6 +406,7 @@ func TestSteadyPathDoesNotAllocate(t *testing.T) {
 // Nothing is deleted without being told, then at a trial's first opening only, and in no other
 // database.
 func TestFlushesOnlyWhenTold(t *testing.T) {
+	t.Parallel()
 	endpoint := startServer(t, store.D0)
 	_, h := open(t, endpoint, store.D0, nil)
 	must(t, h.Put([]byte("key"), []byte("value")))
@@ -453,5 +472,48 @@ func TestNoErrorRepeatsThePassword(t *testing.T) {
 			}
 		}
 		must(t, opened.Close())
+	}
+}
+
+// A password that is changed in the run is an error of each operation that connects anew.
+func TestAPasswordThatIsChangedInTheRun(t *testing.T) {
+	t.Parallel()
+	for _, client := range clients {
+		t.Run(client, func(t *testing.T) {
+			guarded := drivertest.StartServer(t, redis.Program, store.D0, map[string]string{"login": "true"})
+			admin := library.NewClient(&library.Options{Addr: guarded.Endpoint(), Password: guarded.Guard.Password, PoolSize: 1})
+			defer func() { must(t, admin.Close()) }()
+			set := func(password string) {
+				must(t, admin.ConfigSet(t.Context(), "requirepass", password).Err())
+				must(t, admin.Do(t.Context(), "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes").Err())
+			}
+			given := guarded.Guard.DriverOptions()
+			given["client"], given["operation_timeout"] = client, "1m"
+			s, h := open(t, guarded.Endpoint(), store.D0, given)
+			must(t, h.Put([]byte("key"), []byte("value")))
+			set("another")
+			for i := range 3 {
+				_, err := h.Get([]byte("key"), nil)
+				if err == nil || errors.Is(err, store.ErrNotFound) || strings.Contains(err.Error(), guarded.Guard.Password) || i > 0 && !strings.Contains(err.Error(), "WRONGPASS") {
+					t.Errorf("get %d: %v", i, err)
+				}
+			}
+			if h, err := s.Handle(); err == nil || !strings.Contains(err.Error(), "WRONGPASS") {
+				t.Errorf("another handle: %v, %v", h, err)
+			}
+			set(guarded.Guard.Password)
+			for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+				_, err := h.Get([]byte("key"), nil)
+				if err == nil {
+					break
+				}
+				if time.Now().After(end) {
+					t.Fatalf("with the right password again: %v", err)
+				}
+			}
+			if again := s.(store.Inspector).Inspect().Stats["reconnects"]; again != 1 {
+				t.Errorf("%v reconnects", again)
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -10,26 +11,43 @@ import (
 	"assay/store"
 )
 
-// connection speaks RESP2. An error reply leaves the place in the stream known, so that the
-// connection is kept; any other reply than the one that belongs here gives it up.
-type connection struct{ *wire.Connection }
+// connection speaks RESP2 or RESP3. An error reply leaves the place in the stream known, so that
+// the connection is kept; any other reply than the one that belongs here gives it up.
+type connection struct {
+	*wire.Connection
+	resp3 bool
+}
 
 func newConnection(endpoint string, timeout time.Duration, e entry) connection {
-	c := connection{&wire.Connection{Server: "redis", Endpoint: endpoint, Timeout: timeout, Access: e.access}}
-	if _, _, given := e.access.Login(); given || e.database != 0 {
-		c.Greet = func(w *wire.Connection) error { return e.greet(connection{w}) }
+	c := connection{
+		&wire.Connection{Server: "redis", Endpoint: endpoint, Timeout: timeout, Access: e.access}, e.resp3,
+	}
+	if _, _, given := e.access.Login(); given || e.database != 0 || e.resp3 {
+		c.Greet = func(w *wire.Connection) error { return e.greet(connection{w, e.resp3}) }
 	}
 	return c
 }
 
-// entry is how a connection gets in, and the database that it works on.
+// entry is how a connection gets in, the protocol that it speaks then, and the database that it
+// works on.
 type entry struct {
 	access   wire.Access
+	resp3    bool
 	database int
 }
 
 func (e entry) greet(c connection) error {
-	if user, password, given := e.access.Login(); given {
+	user, password, given := e.access.Login()
+	switch {
+	case e.resp3:
+		arguments := []string{"HELLO", "3"}
+		if given {
+			arguments = append(arguments, "AUTH", cmp.Or(user, "default"), password)
+		}
+		if err := c.hello(arguments); err != nil {
+			return err
+		}
+	case given:
 		arguments := []string{"AUTH", password}
 		if user != "" {
 			arguments = []string{"AUTH", user, password}
@@ -42,6 +60,16 @@ func (e entry) greet(c connection) error {
 		return c.ask("select database", "SELECT", strconv.Itoa(e.database))
 	}
 	return nil
+}
+
+// hello changes to RESP3. The answer describes the server: its words are not looked at.
+func (c connection) hello(arguments []string) error {
+	c.Request = appendCommand(c.Request[:0], arguments...)
+	if err := c.Send(); err != nil {
+		return err
+	}
+	_, err := c.tree("HELLO", 0)
+	return err
 }
 
 // ask sends one command, and expects OK.
@@ -84,6 +112,11 @@ const (
 	integerReply = ':'
 	bulkReply    = '$'
 	arrayReply   = '*'
+
+	// Of RESP3 alone.
+	nullReply     = '_'
+	mapReply      = '%'
+	verbatimReply = '='
 )
 
 // Limits of a reply. What is above them is garbage, and must not be allocated.
@@ -95,9 +128,9 @@ const (
 // absent is the length of a bulk or an array that is not there.
 const absent = -1
 
-// parseHead reads the first line of a reply. n is the integer, or the length of the bulk or the
-// array; absent for one that is not there.
-func parseHead(line []byte) (kind byte, n int, ok bool) {
+// parseHead reads the first line of a reply. n is the integer, or the length of the bulk, the array
+// or the map; absent for one that is not there, which may have a form of its own in RESP3.
+func parseHead(line []byte, resp3 bool) (kind byte, n int, ok bool) {
 	if len(line) == 0 {
 		return 0, 0, false
 	}
@@ -113,7 +146,19 @@ func parseHead(line []byte) (kind byte, n int, ok bool) {
 	case arrayReply:
 		limit = arrayMax
 	default:
-		return 0, 0, false
+		if !resp3 {
+			return 0, 0, false
+		}
+		switch kind {
+		case nullReply:
+			return kind, absent, len(line) == 1
+		case mapReply:
+			limit = arrayMax / 2
+		case verbatimReply:
+			limit = bulkBytesMax
+		default:
+			return 0, 0, false
+		}
 	}
 	digits := line[1:]
 	negative := len(digits) > 0 && digits[0] == '-'
@@ -144,14 +189,23 @@ func (c connection) reply(doing string) (kind byte, n int, line []byte, err erro
 	if err != nil {
 		return 0, 0, nil, err
 	}
-	kind, n, ok := parseHead(line)
+	kind, n, ok := parseHead(line, c.resp3)
 	switch {
 	case !ok:
 		return 0, 0, nil, c.Unexpected(doing, line)
 	case kind == errorReply:
-		return 0, 0, nil, c.Answered(line[1:])
+		return 0, 0, nil, c.refused(line[1:])
 	}
 	return kind, n, line, nil
+}
+
+// refused is the error that a server told.
+func (c connection) refused(line []byte) error {
+	told := c.Answered(line)
+	if r := asRedirect(string(line), told); r != nil {
+		return r
+	}
+	return told
 }
 
 func (c connection) status(doing, want string) error {
@@ -182,7 +236,7 @@ func (c connection) array(doing string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if kind != arrayReply {
+	if kind != arrayReply && kind != nullReply {
 		return 0, c.Unexpected(doing, line)
 	}
 	return n, nil
@@ -194,7 +248,7 @@ func (c connection) bulk(doing string, into []byte) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case kind != bulkReply:
+	case kind != bulkReply && kind != nullReply:
 		return nil, c.Unexpected(doing, line)
 	case n == absent:
 		return nil, store.ErrNotFound
@@ -202,45 +256,74 @@ func (c connection) bulk(doing string, into []byte) ([]byte, error) {
 	return c.ReadValue(into, n)
 }
 
-// texts sends a command whose reply is an array of bulks.
-func (c connection) texts(doing string, arguments ...string) ([]string, error) {
-	if err := c.Begin(); err != nil {
-		return nil, err
-	}
-	c.Request = appendCommand(c.Request[:0], arguments...)
-	if err := c.Send(); err != nil {
-		return nil, err
-	}
-	n, err := c.array(doing)
-	if err != nil {
-		return nil, err
-	}
-	var all []string
-	for range n {
-		text, err := c.bulk(doing, nil)
-		if errors.Is(err, store.ErrNotFound) {
-			return nil, c.GiveUp(doing, errors.New("a text of the answer is not there"))
-		}
-		if err != nil {
-			return nil, errors.Join(err, c.Close()) // the rest of the array is still to come
-		}
-		all = append(all, string(text))
-	}
-	return all, nil
+// answer is a reply of any form.
+type answer struct {
+	text  string
+	n     int // an integer
+	items []answer
 }
 
-// text sends a command whose reply is one bulk.
+// treeDepthMax is more than any reply that is asked for has.
+const treeDepthMax = 8
+
+// tree reads a reply of any form. It is for what is asked outside of the measured work.
+func (c connection) tree(doing string, depth int) (a answer, err error) {
+	kind, n, line, err := c.reply(doing)
+	if err != nil {
+		return a, err
+	}
+	switch kind {
+	case simpleReply:
+		a.text = string(line[1:])
+	case integerReply:
+		a.n = n
+	case bulkReply, verbatimReply:
+		if n == absent {
+			break
+		}
+		text, err := c.ReadValue(nil, n)
+		if err != nil {
+			return a, err
+		}
+		a.text = string(text)
+		if kind == verbatimReply { // three letters for its format, and a colon
+			a.text = a.text[min(len("txt:"), len(a.text)):]
+		}
+	case arrayReply, mapReply:
+		if kind == mapReply {
+			n *= 2
+		}
+		if depth == treeDepthMax {
+			return a, c.GiveUp(doing, errors.New("the answer is too deep"))
+		}
+		for range max(n, 0) {
+			item, err := c.tree(doing, depth+1)
+			if err != nil {
+				return a, c.endAfter(err) // the rest is still to come
+			}
+			a.items = append(a.items, item)
+		}
+	}
+	return a, nil
+}
+
+// text sends a command whose reply is one text.
 func (c connection) text(doing string, arguments ...string) (string, error) {
+	told, err := c.told(doing, arguments...)
+	if err == nil && told.text == "" {
+		err = fmt.Errorf("redis: %s: no answer", doing)
+	}
+	return told.text, err
+}
+
+// told sends a command and reads its reply, of any form.
+func (c connection) told(doing string, arguments ...string) (answer, error) {
 	if err := c.Begin(); err != nil {
-		return "", err
+		return answer{}, err
 	}
 	c.Request = appendCommand(c.Request[:0], arguments...)
 	if err := c.Send(); err != nil {
-		return "", err
+		return answer{}, err
 	}
-	text, err := c.bulk(doing, nil)
-	if errors.Is(err, store.ErrNotFound) {
-		return "", fmt.Errorf("redis: %s: no answer", doing)
-	}
-	return string(text), err
+	return c.tree(doing, 0)
 }

@@ -15,21 +15,34 @@ import (
 
 // FuzzHead holds the parser to its inverse: what it accepts, written out again, is the line.
 func FuzzHead(f *testing.F) {
-	for _, seed := range []string{"+OK", "-ERR no", ":0", ":-1", ":9223372036854775807", "$-1", "$0", "$536870912", "$536870913", "*2", "*-1", "*-2", "$-0", ":00", "$1x", "%1", "", "$", "$-"} {
+	for _, seed := range []string{"+OK", "-ERR no", ":0", ":-1", ":9223372036854775807", "$-1", "$0", "$536870912", "$536870913", "*2", "*-1", "*-2", "$-0", ":00", "$1x", "%1", "", "$", "$-", "_", "_1", "%2", "%-1", "=15"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		kind, n, ok := parseHead(line)
-		if !ok || kind == simpleReply || kind == errorReply {
-			return
-		}
-		if again := fmt.Sprintf("%c%d", kind, n); again != string(line) {
-			t.Errorf("accepted %q as %q", line, again)
-		}
-		if kind == bulkReply && (n < absent || n > bulkBytesMax) || kind == arrayReply && (n < absent || n > arrayMax) {
-			t.Errorf("accepted the length %d", n)
+		for _, resp3 := range []bool{false, true} {
+			holdHead(t, line, resp3)
 		}
 	})
+}
+
+func holdHead(t *testing.T, line []byte, resp3 bool) {
+	kind, n, ok := parseHead(line, resp3)
+	switch {
+	case !ok || kind == simpleReply || kind == errorReply:
+		return
+	case kind == nullReply:
+		if string(line) != "_" || !resp3 || n != absent {
+			t.Errorf("accepted %q as nothing", line)
+		}
+		return
+	}
+	if again := fmt.Sprintf("%c%d", kind, n); again != string(line) {
+		t.Errorf("accepted %q as %q", line, again)
+	}
+	lengths := kind == bulkReply || kind == verbatimReply
+	if lengths && (n < absent || n > bulkBytesMax) || kind != integerReply && !lengths && (n < absent || n > arrayMax) {
+		t.Errorf("accepted the length %d", n)
+	}
 }
 
 // FuzzReplies lets a server answer anything to each request: nothing may panic or hang, and what is
@@ -37,51 +50,59 @@ func FuzzHead(f *testing.F) {
 func FuzzReplies(f *testing.F) {
 	for _, seed := range []string{
 		"$5\r\nvalue\r\n", "$-1\r\n", "+OK\r\n", ":1\r\n", "*-1\r\n", "*1\r\n+OK\r\n", "-ERR no\r\n", "$5\r\nval", "$100000\r\nx", "*2\r\n$1\r\na\r\n$-1\r\n",
-		"+OK\r\n$1\r\nv\r\n+OK\r\n+QUEUED\r\n*1\r\n+OK\r\n", "$5\r\nvalueXX", "\r\n", "+OK\n",
+		"+OK\r\n$1\r\nv\r\n+OK\r\n+QUEUED\r\n*1\r\n+OK\r\n", "$5\r\nvalueXX", "\r\n", "+OK\n", "_\r\n", "%1\r\n", "=9\r\ntxt:value\r\n", "*2\r\n_\r\n_\r\n",
 	} {
 		f.Add([]byte(seed), false)
 		f.Add([]byte(seed), true)
 	}
 	f.Fuzz(func(t *testing.T, answer []byte, hashes bool) {
-		var names []string
-		value := []byte("v")
-		if hashes {
-			names, value = []string{"a", "b"}, store.AppendColumn(store.AppendColumn(nil, []byte("x")), nil)
-		}
-		for name, operate := range map[string]func(h *leanHandle) error{
-			"get": func(h *leanHandle) error {
-				got, err := h.Get([]byte("k"), nil)
-				if err == nil && !hashes && !bytes.HasPrefix(answer, fmt.Appendf(nil, "$%d\r\n%s\r\n", len(got), got)) {
-					t.Errorf("%q was taken for the value %q", answer, got)
-				}
-				return err
-			},
-			"put":    func(h *leanHandle) error { return h.Put([]byte("k"), value) },
-			"delete": func(h *leanHandle) error { return h.Delete([]byte("k")) },
-			"add":    func(h *leanHandle) error { return h.Add([]byte("k"), value) },
-			"swap":   func(h *leanHandle) error { return h.CompareAndSwap([]byte("k"), value, value) },
-			"batch": func(h *leanHandle) error {
-				return h.Apply([]store.Write{{Key: []byte("k"), Value: value}, {Key: []byte("k"), Delete: true}})
-			},
-		} {
-			client, server := net.Pipe()
-			go func() {
-				defer server.Close()
-				_, _ = server.Read(make([]byte, 4096))
-				_, _ = server.Write(answer)
-			}()
-			h := &leanHandle{leanClient: leanClient{connection: newConnection("", time.Minute, entry{}), columns: newColumns(names)}}
-			h.Use(client)
-			err := operate(h)
-			if err == nil && (len(answer) == 0 || answer[0] == errorReply) {
-				t.Errorf("%s: %q was taken for a success", name, answer)
-			}
-			_, _ = io.Copy(io.Discard, client)
-			if err := h.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-				t.Error(err)
-			}
+		for _, resp3 := range []bool{false, true} {
+			holdReplies(t, answer, hashes, resp3)
 		}
 	})
+}
+
+func holdReplies(t *testing.T, answer []byte, hashes, resp3 bool) {
+	var names []string
+	value := []byte("v")
+	if hashes {
+		names, value = []string{"a", "b"}, store.AppendColumn(store.AppendColumn(nil, []byte("x")), nil)
+	}
+	for name, operate := range map[string]func(h *leanHandle) error{
+		"get": func(h *leanHandle) error {
+			got, err := h.Get([]byte("k"), nil)
+			if err == nil && !hashes && !bytes.HasPrefix(answer, fmt.Appendf(nil, "$%d\r\n%s\r\n", len(got), got)) {
+				t.Errorf("%q was taken for the value %q", answer, got)
+			}
+			return err
+		},
+		"put":    func(h *leanHandle) error { return h.Put([]byte("k"), value) },
+		"delete": func(h *leanHandle) error { return h.Delete([]byte("k")) },
+		"add":    func(h *leanHandle) error { return h.Add([]byte("k"), value) },
+		"swap":   func(h *leanHandle) error { return h.CompareAndSwap([]byte("k"), value, value) },
+		"batch": func(h *leanHandle) error {
+			return h.Apply([]store.Write{{Key: []byte("k"), Value: value}, {Key: []byte("k"), Delete: true}})
+		},
+	} {
+		client, server := net.Pipe()
+		go func() {
+			defer server.Close()
+			_, _ = server.Read(make([]byte, 4096))
+			_, _ = server.Write(answer)
+		}()
+		c := newConnection("", time.Minute, entry{resp3: resp3})
+		c.Greet = nil
+		h := &leanHandle{leanClient: leanClient{connection: c, columns: newColumns(names)}}
+		h.Use(client)
+		err := operate(h)
+		if err == nil && (len(answer) == 0 || answer[0] == errorReply) {
+			t.Errorf("%s: %q was taken for a success", name, answer)
+		}
+		_, _ = io.Copy(io.Discard, client)
+		if err := h.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			t.Error(err)
+		}
+	}
 }
 
 func TestHashesAreThePartsOfARecord(t *testing.T) {

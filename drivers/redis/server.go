@@ -23,6 +23,8 @@ var Program = server.Program{
 	Driver:     "redis",
 	Binaries:   []string{"redis-server", "valkey-server"},
 	Packages:   []string{"redis-server"},
+	Several:    server.Cluster,
+	PeerPort:   true,
 	AnySetting: true,
 	StopSignal: syscall.SIGKILL, // asked to end, it would write a snapshot of what is thrown away
 	Options: append([]store.Option{
@@ -34,6 +36,8 @@ var Program = server.Program{
 			Help: "what is done at that limit (maxmemory-policy): refuse writes, or remove records"},
 		{Name: "io_threads", Type: store.Int, Default: "1", Help: "threads that read and write sockets (io-threads)"},
 		{Name: "connections_max", Type: store.Int, Default: "10000", Help: "connections at once (maxclients)"},
+		{Name: "cluster", Type: store.Bool, Default: "false",
+			Help: "run as a node of a cluster of masters, each with an equal part of the slots (cluster-enabled); several servers always are one"},
 	}, server.GuardOptions()...),
 	Class: func(class store.Durability) (options map[string]string, reached bool) {
 		policies := map[store.Durability]string{store.D1: "no", store.D2: "everysec", store.D3: "always"}
@@ -53,9 +57,12 @@ var Program = server.Program{
 			appendonly = "yes"
 		}
 		asked := map[string]string{
-			"port": strconv.Itoa(i.Port), "bind": server.Host, "appendonly": appendonly, "appendfsync": i.Options["appendfsync"], "save": save,
+			"port": strconv.Itoa(i.Port), "bind": i.Host, "appendonly": appendonly, "appendfsync": i.Options["appendfsync"], "save": save,
 			"maxmemory": fmt.Sprint(i.Options.Bytes("memory_bytes")), "maxmemory-policy": i.Options["memory_policy"],
 			"io-threads": i.Options["io_threads"], "maxclients": i.Options["connections_max"], "dir": i.Directory,
+		}
+		if clustered(i) {
+			asked["cluster-enabled"], asked["cluster-port"], asked["cluster-announce-ip"] = "yes", strconv.Itoa(i.PeerPort), i.Host
 		}
 		if i.Guard.Certificate != "" {
 			asked["port"], asked["tls-port"], asked["tls-auth-clients"] = "0", strconv.Itoa(i.Port), "no"
@@ -65,8 +72,8 @@ var Program = server.Program{
 	},
 	// The password is no argument: the process list shows those.
 	Prepare: func(_ context.Context, i *server.Instance) error {
-		if i.Guard.Credentials == "" {
-			return nil
+		if err := refuseTLS(i); err != nil || i.Guard.Credentials == "" {
+			return err
 		}
 		return os.WriteFile(filepath.Join(i.Directory, passwordFile), []byte("requirepass "+i.Guard.Password+"\n"), 0o600)
 	},
@@ -80,7 +87,7 @@ var Program = server.Program{
 		return arguments, nil
 	},
 	Ready: func(ctx context.Context, i *server.Instance) error {
-		return ask(ctx, i, func(c connection) error {
+		err := ask(ctx, i, func(c connection) error {
 			if err := c.Begin(); err != nil {
 				return err
 			}
@@ -90,6 +97,10 @@ var Program = server.Program{
 			}
 			return c.status("PING", "PONG") // LOADING while it reads its log
 		})
+		if err != nil || !clustered(i) {
+			return err
+		}
+		return join(ctx, i)
 	},
 	Settings: func(ctx context.Context, i *server.Instance) (settings map[string]string, err error) {
 		err = ask(ctx, i, func(c connection) error {

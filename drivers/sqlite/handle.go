@@ -22,11 +22,15 @@ var dialect = sqlkv.Dialect{
 	Types: map[store.ColumnType]string{
 		store.TextColumn: "TEXT", store.IntegerColumn: "INTEGER", store.BytesColumn: "BLOB",
 	},
-	TableEnd:    " WITHOUT ROWID",
-	NamesFold:   true,
-	RowByRow:    true,
-	Overwrite:   sqlkv.OnConflict,
+	TableEnd:  " WITHOUT ROWID",
+	NamesFold: true,
+	RowByRow:  true,
+	Overwrite: sqlkv.OnConflict,
+	Has: func(column string) string {
+		return "instr(' ' || replace(" + column + ", ',', ' ') || ' ', ' ' || ? || ' ') > 0"
+	},
 	Skip:        "ON CONFLICT DO NOTHING",
+	Explain:     sqlkv.Explaining{Before: "EXPLAIN QUERY PLAN ", Read: readPlan},
 	KeyBytesMax: keyBytesMax, ValueBytesMax: valueBytesMax,
 }
 
@@ -42,14 +46,14 @@ func (d *db) Handle() (store.Handle, error) {
 }
 
 // Define makes the table and its indexes in one transaction.
-func (d *db) Define(columns []store.Column, indexes []store.Index) error {
-	l, err := dialect.Records(recordsTable, columns, indexes)
+func (d *db) Define(columns []store.Column, indexes []store.Index, queries []store.Query) error {
+	l, err := dialect.Records(recordsTable, columns, indexes, queries)
 	if err != nil {
 		return err
 	}
 	statements := []string{l.CreateSQL()}
 	for _, index := range indexes {
-		statements = append(statements, l.IndexSQL("index of "+columns[index.Column].Name, index.Column))
+		statements = append(statements, l.IndexSQL("index of "+columns[index.Column].Name, index))
 	}
 	d.lock.Lock()
 	defer d.lock.Unlock()

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
+	"assay/drivers/internal/drivertest"
 	"assay/drivers/internal/sqlkv"
 	"assay/store"
 )
@@ -55,19 +55,6 @@ var records = map[string][]byte{
 	"\x00": recordOf("7", "70", "7", "7"),
 }
 
-// columnOf returns one column of a record.
-func columnOf(t *testing.T, record []byte, column int) []byte {
-	t.Helper()
-	var value []byte
-	for range column + 1 {
-		var ok bool
-		if value, record, ok = store.NextColumn(record); !ok {
-			t.Fatal("a record that ends early")
-		}
-	}
-	return value
-}
-
 func checkAll(t *testing.T, h *sqlkv.Handle) {
 	t.Helper()
 	scanned := 0
@@ -84,42 +71,22 @@ func checkAll(t *testing.T, h *sqlkv.Handle) {
 		if got, err := h.Get([]byte(key), nil); err != nil || string(got) != string(record) {
 			t.Errorf("get %q: %.80q, %v, expected %.80q", key, got, err, record)
 		}
-		for column := range columns {
-			checkFound(t, h, column, columnOf(t, record, column))
-		}
-	}
-	if n, err := h.Count(0, []byte("no such name")); err != nil || n != 0 {
-		t.Errorf("counted %d, %v, of what there is not", n, err)
 	}
 }
 
-func checkFound(t *testing.T, h *sqlkv.Handle, column int, value []byte) {
-	t.Helper()
-	var expected []string
-	for key, record := range records {
-		if string(columnOf(t, record, column)) == string(value) {
-			expected = append(expected, key)
-		}
-	}
-	slices.Sort(expected)
-	for _, limit := range []int{1, 2, 100} {
-		var found []string
-		if err := h.Query(column, value, limit, func(key, record []byte) bool {
-			found = append(found, string(key))
-			if string(record) != string(records[string(key)]) {
-				t.Errorf("query: key %q has %.80q", key, record)
+func TestQueriesAgainstAModel(t *testing.T) {
+	for _, indexes := range [][]store.Index{nil, {{Column: 0, Kind: store.OrderedIndex}, {Column: 1, Kind: store.OrderedIndex, Descending: true}, {Column: 4, Kind: store.OrderedIndex}}} {
+		t.Run(fmt.Sprint(len(indexes), " indexes"), func(t *testing.T) {
+			d := open(t, t.TempDir())
+			drivertest.CheckQueries(t, d, indexes)
+			descending := -1
+			if err := d.own.QueryRowContext(context.Background(), "SELECT count(*) FROM sqlite_master WHERE sql LIKE '% DESC)'").Scan(&descending); err != nil || descending != len(indexes)/3 {
+				t.Errorf("%d indexes are in descending order (%v)", descending, err)
 			}
-			return true
-		}); err != nil {
-			t.Error(err)
-		}
-		slices.Sort(found)
-		if len(found) != min(limit, len(expected)) || limit >= len(expected) && !slices.Equal(found, expected) {
-			t.Errorf("column %d, %.80q, at most %d: found %q, expected %q", column, value, limit, found, expected)
-		}
-	}
-	if n, err := h.Count(column, value); err != nil || n != uint64(len(expected)) {
-		t.Errorf("column %d, %.80q: counted %d, %v, expected %d", column, value, n, err, len(expected))
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -132,7 +99,7 @@ func TestRecordsComeBackAsTheyWerePut(t *testing.T) {
 				t.Fatal(err)
 			}
 			for round := range 3 {
-				if err := d.Define(columns, indexes); err != nil {
+				if err := d.Define(columns, indexes, nil); err != nil {
 					t.Fatal(err)
 				}
 				h := handleOf(t, d)
@@ -168,11 +135,16 @@ func write(t *testing.T, h *sqlkv.Handle) {
 	}
 }
 
+var queries = []store.Query{
+	{Where: [][]store.Condition{{{Column: 0, Is: store.Equal}}}, Sort: -1, Limit: 5, Columns: []int{0}},
+	{Where: [][]store.Condition{{{Column: 1, Is: store.Equal}}}, Sort: -1, Limit: 5, Columns: []int{0}},
+}
+
 // SQLite keeps each column as what it is, and finds through an index where there is one.
 func TestColumnsAreSQLitesOwn(t *testing.T) {
 	d := open(t, t.TempDir())
 	defer d.Close()
-	if err := d.Define(columns, []store.Index{{Column: 1, Kind: store.OrderedIndex}}); err != nil {
+	if err := d.Define(columns, []store.Index{{Column: 1, Kind: store.OrderedIndex}}, queries); err != nil {
 		t.Fatal(err)
 	}
 	h := handleOf(t, d)
@@ -185,35 +157,64 @@ func TestColumnsAreSQLitesOwn(t *testing.T) {
 			t.Errorf("column %s: %d values are no %s: %v", columns[column].Name, others, expected, err)
 		}
 	}
-	for column, expected := range []string{"SCAN", "SEARCH"} {
-		for _, query := range []string{d.layout.QuerySQL(column), d.layout.CountSQL(column)} {
-			if plan := planOf(t, d, query); !strings.HasPrefix(plan, expected) {
-				t.Errorf("%s: the plan is %q, expected a %s", query, plan, expected)
+}
+
+func TestPlansAreSQLitesOwn(t *testing.T) {
+	d := open(t, t.TempDir())
+	defer d.Close()
+	equal := func(column int) []store.Condition { return []store.Condition{{Column: column, Is: store.Equal}} }
+	asked := []store.Query{
+		{Where: [][]store.Condition{equal(0)}, Sort: -1, Limit: 5, Columns: []int{0}},
+		{Where: [][]store.Condition{equal(1)}, Sort: -1, Limit: 5, Columns: []int{0}},
+		{Where: [][]store.Condition{equal(1), equal(0)}, Sort: -1, Limit: 5, Columns: []int{0}},
+		{Where: [][]store.Condition{equal(1), {{Column: 1, Is: store.Range}}}, Sort: -1, Limit: 5, Columns: []int{0}},
+		{Sort: 1, Descending: true, Limit: 5, Columns: []int{0}},
+	}
+	if err := d.Define(columns, []store.Index{{Column: 1, Kind: store.OrderedIndex}}, asked); err != nil {
+		t.Fatal(err)
+	}
+	h := handleOf(t, d)
+	defer h.Close()
+	write(t, h)
+	values := func(n int) (values [][]byte) {
+		for i := range n {
+			values = append(values, []byte{byte('1' + i)})
+		}
+		return values
+	}
+	const index = "index of group"
+	for i, expected := range []struct {
+		finds, counts store.IndexUse
+		index         string
+	}{
+		{store.IndexNone, store.IndexNone, ""},
+		{store.IndexFinds, store.IndexFinds, index},
+		{store.IndexNone, store.IndexNone, ""},
+		{store.IndexFinds, store.IndexFinds, index},
+		{store.IndexOrders, store.IndexNone, index},
+	} {
+		for _, counts := range []bool{false, true} {
+			use := expected.finds
+			if counts {
+				use = expected.counts
+			}
+			plan, err := h.Explain(i, values(asked[i].Values()), counts)
+			if err != nil || plan.Use != use || use != store.IndexNone && plan.Index != expected.index {
+				t.Errorf("query %d, counted %v: %+v, %v, expected %q by %q", i, counts, plan, err, use, expected.index)
 			}
 		}
 	}
-}
-
-func planOf(t *testing.T, d *db, query string) string {
-	t.Helper()
-	var id, parent, unused int
-	var plan string
-	arguments := make([]any, strings.Count(query, "?"))
-	for i := range arguments {
-		arguments[i] = 1
+	if _, err := h.Explain(len(asked), nil, false); err == nil {
+		t.Error("a query that was not defined has a plan")
 	}
-	if err := d.own.QueryRowContext(context.Background(), "EXPLAIN QUERY PLAN "+query, arguments...).Scan(&id, &parent, &unused, &plan); err != nil {
-		t.Fatal(err)
-	}
-	return plan
 }
 
 func TestWhatIsRefused(t *testing.T) {
 	d := open(t, t.TempDir())
 	defer d.Close()
 	for what, refused := range map[string]error{
-		"a token index":                  d.Define(columns, []store.Index{{Column: 1, Kind: store.OrderedIndex}, {Column: 0, Kind: store.TokenIndex}}),
-		"names that differ in case only": d.Define([]store.Column{{Name: "name", Type: store.TextColumn}, {Name: "NAME", Type: store.TextColumn}}, nil),
+		"a token index":                  d.Define(columns, []store.Index{{Column: 1, Kind: store.OrderedIndex}, {Column: 0, Kind: store.TokenIndex}}, nil),
+		"names that differ in case only": d.Define([]store.Column{{Name: "name", Type: store.TextColumn}, {Name: "NAME", Type: store.TextColumn}}, nil, nil),
 	} {
 		if !errors.Is(refused, store.ErrRefused) {
 			t.Errorf("%s: %v", what, refused)
@@ -224,13 +225,13 @@ func TestWhatIsRefused(t *testing.T) {
 		t.Errorf("what was refused left %d tables and indexes: %v", tables, err)
 	}
 	h := handleOf(t, d)
-	if err := h.Query(0, nil, 1, nil); err == nil {
+	if err := h.Query(0, nil, nil); err == nil {
 		t.Error("a query without columns was done")
 	}
 	if err := errors.Join(h.Put([]byte("k"), []byte("plain")), h.Close()); err != nil {
 		t.Error(err)
 	}
-	if err := d.Define(columns, nil); err != nil {
+	if err := d.Define(columns, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	h = handleOf(t, d)

@@ -1,6 +1,9 @@
 package audit
 
-import "assay/internal/trace"
+import (
+	"assay/internal/answers"
+	"assay/internal/trace"
+)
 
 // history is what one thread did to one key in one phase. Sequence numbers are one more than the
 // contract's, so that 0 is "never".
@@ -24,16 +27,19 @@ type Expectation struct {
 	phases    []Phase
 	position  map[int]int // phase number → position in phases
 	histories [][]history // of each sampled record, phases in order of time
+
+	sampled map[uint64]int           // index → position in indexes
+	asked   map[int]*answers.Answers // by query: which sampled records a delete finds
 }
 
 // Expect works out what the records of the given indexes may hold after the phases, which are in
 // order of time. It costs one walk over each trace that is not a plain load, whatever the number of
 // laps.
 func Expect(phases []Phase, indexes []uint64) *Expectation {
-	x := &Expectation{indexes: indexes, phases: phases, position: map[int]int{}, histories: make([][]history, len(indexes))}
-	sampled := make(map[uint64]int, len(indexes))
+	x := &Expectation{indexes: indexes, phases: phases, position: map[int]int{}, histories: make([][]history, len(indexes)),
+		sampled: make(map[uint64]int, len(indexes)), asked: map[int]*answers.Answers{}}
 	for i, index := range indexes {
-		sampled[index] = i
+		x.sampled[index] = i
 	}
 	for number := range phases {
 		x.position[phases[number].Number] = number
@@ -42,7 +48,7 @@ func Expect(phases []Phase, indexes []uint64) *Expectation {
 			continue
 		}
 		for thread := range phases[number].Trace.Threads {
-			x.addThread(number, thread, sampled)
+			x.addThread(number, thread)
 		}
 	}
 	return x
@@ -58,7 +64,7 @@ func (x *Expectation) addLoad(phase int) {
 	}
 }
 
-func (x *Expectation) addThread(phase, thread int, sampled map[uint64]int) {
+func (x *Expectation) addThread(phase, thread int) {
 	p := &x.phases[phase]
 	t := &p.Trace.Threads[thread]
 	attempted, n := p.Attempted[thread], uint64(len(t.Entries))
@@ -75,10 +81,15 @@ func (x *Expectation) addThread(phase, thread int, sampled map[uint64]int) {
 		h.add(c, sequence, p.Acknowledged[thread])
 	}
 	byResidue := x.byResidue(t)
+	var deletes []change // by query
 	p.changes(thread, func(c change) {
 		position := uint64(c.position)
+		if c.entry.Operation() == trace.DeleteQuery {
+			deletes = append(deletes, c)
+			return
+		}
 		if !c.entry.Grows() || t.Stride == 0 {
-			if sample, ok := sampled[c.entry.Index()]; ok {
+			if sample, ok := x.sampled[c.entry.Index()]; ok {
 				for _, sequence := range lastOccurrences(position, n, p.Acknowledged[thread], attempted) {
 					add(c, sample, sequence)
 				}
@@ -97,6 +108,7 @@ func (x *Expectation) addThread(phase, thread int, sampled map[uint64]int) {
 			}
 		}
 	})
+	x.addDeletes(p, thread, deletes, add)
 	for sample, h := range touched {
 		x.histories[sample] = append(x.histories[sample], *h)
 	}
@@ -107,7 +119,7 @@ func (x *Expectation) addThread(phase, thread int, sampled map[uint64]int) {
 func (x *Expectation) byResidue(t *trace.Thread) map[uint64][]int {
 	lowest, grows := uint64(0), false
 	for _, e := range t.Entries {
-		if e.Grows() && e.Operation().Changes() && (!grows || e.Index() < lowest) {
+		if e.Grows() && replaces(e.Operation()) && (!grows || e.Index() < lowest) {
 			lowest, grows = e.Index(), true
 		}
 	}
@@ -140,7 +152,7 @@ func lastOccurrences(position, n, acknowledged, attempted uint64) []uint64 {
 }
 
 func (h *history) add(c change, sequence, acknowledged uint64) {
-	deletes := c.entry.Operation() == trace.Delete
+	deletes := c.entry.Operation().Deletes()
 	if !deletes {
 		h.puts, h.lastPut = min(h.puts+1, 2), sequence+1
 	}

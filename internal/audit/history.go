@@ -23,6 +23,7 @@ type HistoryEvent struct {
 	Thread    int
 	Sequence  uint64          // of the entry in its thread
 	Operation trace.Operation // of a batch's member its own
+	Request   uint64          // the sequence number of the request that it is a step of; 0: of none
 	Batch     bool            // it is a batch's member; then Outcome, BeginNS and EndNS are the batch's
 
 	BeginNS, EndNS int64 // since the phase's start
@@ -82,6 +83,19 @@ func NewHistory(number int, keys []uint64, t *trace.File, h *counters.History, c
 	return history
 }
 
+// requestOf returns the sequence number of the request that an entry is a step of; 0: of none.
+func requestOf(t *trace.File, part *trace.Thread, sequence uint64) uint64 {
+	if !t.HasRequests() {
+		return 0
+	}
+	for {
+		if e, _ := part.EntryAt(sequence); e.Operation() == trace.Request {
+			return sequence
+		}
+		sequence++
+	}
+}
+
 // newEvent returns what a record means by its trace. A record that the trace has no entry for fits
 // nowhere.
 func newEvent(number, thread int, t *trace.File, r counters.Recorded) (e HistoryEvent, fits bool) {
@@ -94,7 +108,8 @@ func newEvent(number, thread int, t *trace.File, r counters.Recorded) (e History
 		return e, false
 	}
 	e = HistoryEvent{
-		Index: index, Thread: thread, Sequence: r.Sequence(), Operation: entry.Operation(), Batch: entry.IsMember(),
+		Request: requestOf(t, part, r.Sequence()),
+		Index:   index, Thread: thread, Sequence: r.Sequence(), Operation: entry.Operation(), Batch: entry.IsMember(),
 		BeginNS: int64(r.BeginNS), EndNS: int64(r.EndNS), Outcome: r.Outcome(), Read: r.Read, Written: NothingWritten,
 	}
 	switch {

@@ -16,6 +16,7 @@ package audit
 
 import (
 	"assay/internal/counters"
+	"assay/internal/keyval"
 	"assay/internal/trace"
 )
 
@@ -32,6 +33,15 @@ type Phase struct {
 	// History is what was recorded of a sample of keys; nil: nothing.
 	History *History
 
+	// Record and Queries are those of define; nil: values are plain. What a delete by query deletes
+	// follows from them.
+	Record  *keyval.RecordShape
+	Queries []*keyval.QueryShape
+
+	// NotIncremented has, for each thread, how many of its increments did not end ok: whether they added
+	// something is not known.
+	NotIncremented []uint64
+
 	// ZeroVersions: a bulk load, whose values all have version 0. It writes each index once.
 	ZeroVersions bool
 }
@@ -41,12 +51,18 @@ func NewPhase(number int, t *trace.File, zeroVersions bool, c *counters.File) Ph
 	sample := c.Sample(false)
 	p := Phase{
 		Number: number, Trace: t, ZeroVersions: zeroVersions, Attempted: sample.Attempted, Acknowledged: sample.Acknowledged,
-		Doubt: make([]uint32, len(t.Threads)),
+		Doubt: make([]uint32, len(t.Threads)), NotIncremented: make([]uint64, len(t.Threads)),
 	}
 	for thread := range p.Doubt {
 		for slot, o := range c.Operations() {
-			if inDoubt(o, &c.Slot(thread, slot).Outcomes) {
+			outcomes := &c.Slot(thread, slot).Outcomes
+			if inDoubt(o, outcomes) {
 				p.Doubt[thread] |= 1 << o
+			}
+			for outcome, n := range outcomes {
+				if o == trace.Increment && outcome != int(counters.OK) {
+					p.NotIncremented[thread] += n
+				}
 			}
 		}
 	}
@@ -56,12 +72,12 @@ func NewPhase(number int, t *trace.File, zeroVersions bool, c *counters.File) Ph
 // inDoubt says if some operations of this kind may or may not have done their work. A delete that
 // missed has: the key is gone.
 func inDoubt(o trace.Operation, outcomes *[counters.Outcomes]uint64) bool {
-	if !o.Changes() {
+	if !replaces(o) && o != trace.Batch {
 		return false
 	}
 	for outcome, n := range outcomes {
 		fine := outcome == int(counters.OK) ||
-			o == trace.Delete && (outcome == int(counters.Miss) || outcome == int(counters.Lost))
+			o.Deletes() && (outcome == int(counters.Miss) || outcome == int(counters.Lost))
 		if n > 0 && !fine {
 			return true
 		}
@@ -79,6 +95,9 @@ func (p *Phase) anyDoubt() bool {
 	return false
 }
 
+// replaces says if an operation writes or deletes: an increment leaves the version as it is.
+func replaces(o trace.Operation) bool { return o.Writes() || o.Deletes() }
+
 // change is one entry that writes or deletes.
 type change struct {
 	position int
@@ -95,7 +114,7 @@ func (p *Phase) changes(thread int, visit func(change)) {
 		switch {
 		case o == trace.Batch:
 			batchDoubt = doubt>>trace.Batch&1 != 0
-		case o.Changes():
+		case replaces(o):
 			doubtful := doubt>>o&1 != 0
 			if e.IsMember() {
 				doubtful = batchDoubt

@@ -33,13 +33,16 @@ func PresentBelow(phases []Phase) (below uint64) {
 }
 
 // LowestDeleted returns the lowest index that a trace deletes, in whatever lap; math.MaxUint64 if
-// it deletes nothing.
+// it deletes nothing. A delete by query may delete any.
 func LowestDeleted(f *trace.File) uint64 {
 	lowest := uint64(math.MaxUint64)
 	for i := range f.Threads {
 		for _, e := range f.Threads[i].Entries {
-			if e.Operation() == trace.Delete {
+			switch e.Operation() {
+			case trace.Delete:
 				lowest = min(lowest, e.Index())
+			case trace.DeleteQuery:
+				return 0
 			}
 		}
 	}
@@ -52,8 +55,14 @@ func (p *Phase) lowestDeleted() uint64 {
 	lowest := uint64(math.MaxUint64)
 	for i := range p.Trace.Threads {
 		for position, e := range p.Trace.Threads[i].Entries {
-			if e.Operation() == trace.Delete && uint64(position) < p.Attempted[i] {
+			if uint64(position) >= p.Attempted[i] {
+				break
+			}
+			switch e.Operation() {
+			case trace.Delete:
 				lowest = min(lowest, e.Index())
+			case trace.DeleteQuery:
+				return 0
 			}
 		}
 	}

@@ -48,7 +48,7 @@ func Live(phases []Phase) (records uint64, known bool) {
 			exact := true
 			p.changes(thread, func(c change) {
 				o := c.entry.Operation()
-				if o == trace.Delete || o == trace.Upsert && (c.entry.Grows() || c.entry.Index() >= records) {
+				if o.Deletes() || o == trace.Upsert && (c.entry.Grows() || c.entry.Index() >= records) {
 					exact = false
 				}
 			})

@@ -35,7 +35,8 @@ const (
 
 // New makes a clock. Auto takes the TSC where it is trusted. Calibrating the TSC takes about 20 ms.
 func New(source Source) (*Clock, error) {
-	c := &Clock{originNS: MonotonicNS(), base: time.Now()}
+	c := &Clock{}
+	c.base, c.originNS = origin()
 	reason := whyNoTSC()
 	switch {
 	case source == Monotonic || source == Auto && reason != "":
@@ -93,6 +94,32 @@ func MonotonicNS() int64 {
 		panic("clock: CLOCK_MONOTONIC: " + err.Error()) // POSIX has it: without it nothing can be measured
 	}
 	return t.Nano()
+}
+
+// SleepUntil returns once CLOCK_MONOTONIC has come to a moment, in ns.
+func SleepUntil(ns int64) {
+	moment := unix.NsecToTimespec(ns)
+	for {
+		err := unix.ClockNanosleep(unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, &moment, nil)
+		if err != unix.EINTR {
+			return
+		}
+	}
+}
+
+// origin reads the runtime's clock and CLOCK_MONOTONIC at nearly one moment: several processes lay
+// their readings side by side by it.
+func origin() (base time.Time, ns int64) {
+	narrowest := int64(1 << 62)
+	for range 10 {
+		before := MonotonicNS()
+		now := time.Now()
+		after := MonotonicNS()
+		if after-before < narrowest {
+			narrowest, base, ns = after-before, now, before+(after-before)/2
+		}
+	}
+	return base, ns
 }
 
 // calibrate finds the length of a tick from two close pairs of looks 20 ms apart, then the origin.

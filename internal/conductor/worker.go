@@ -174,6 +174,11 @@ func (p *Pending) Wait(timeout time.Duration, result any) (done bool, err error)
 }
 
 func (p *Pending) wait(ctx context.Context, timeout time.Duration, result any) (done bool, err error) {
+	select {
+	case r, ok := <-p.worker.replies: // however short the timeout
+		return true, p.take(r, ok, result)
+	default:
+	}
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {

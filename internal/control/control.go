@@ -18,7 +18,7 @@ import (
 )
 
 // Contract is the version of the worker contract.
-const Contract = 2
+const Contract = 3
 
 // LineBytesMax bounds a message.
 const LineBytesMax = 16 << 20
@@ -31,6 +31,7 @@ const (
 	CommandPrepare  = "prepare"
 	CommandRun      = "run"
 	CommandInspect  = "inspect"
+	CommandExplain  = "explain"
 	CommandSync     = "sync"
 	CommandClose    = "close"
 )
@@ -42,6 +43,8 @@ type Request struct {
 	Open    *Open    `json:"open,omitempty"`
 	Define  *Define  `json:"define,omitempty"`
 	Prepare *Prepare `json:"prepare,omitempty"`
+	Explain *Explain `json:"explain,omitempty"`
+	Run     *Run     `json:"run,omitempty"`
 }
 
 // Open asks for a store.
@@ -61,16 +64,20 @@ type Open struct {
 	Threads      int               `json:"threads"`
 }
 
-// Define gives the records columns, and asks for indexes: section 1.5.
+// Define gives the records columns, asks for indexes, and names the queries of all phases: sections
+// 1.5 and 1.6.
 type Define struct {
 	Columns []keyval.Column `json:"columns"`
 	Indexes []Index         `json:"indexes,omitempty"`
+	Queries []keyval.Query  `json:"queries,omitempty"` // an entry names one by its position
 }
 
 // Index asks for an index of a column.
 type Index struct {
 	Column string          `json:"column"`
 	Kind   store.IndexKind `json:"kind"`
+
+	Descending bool `json:"descending,omitempty"`
 }
 
 // The ways to share handles.
@@ -97,6 +104,25 @@ type Prepare struct {
 	MustHitBelow  uint64            `json:"must_hit_below"`
 	DeadlineNS    int64             `json:"deadline_ns,omitempty"`
 	Clock         string            `json:"clock"`
+
+	// Several processes may do a phase together: this one, whose number Process is, does ThreadCount
+	// threads of the trace from FirstThread on. ThreadCount 0: it does all of them.
+	Process     int `json:"process,omitempty"`
+	FirstThread int `json:"first_thread,omitempty"`
+	ThreadCount int `json:"thread_count,omitempty"`
+}
+
+// Run lets a prepared phase go.
+type Run struct {
+	// StartNS is the phase's start on CLOCK_MONOTONIC, the same for all of its processes.
+	StartNS int64 `json:"start_ns"`
+}
+
+// Explain asks how the store answers a query of define.
+type Explain struct {
+	Query int    `json:"query"`           // position in define
+	Count bool   `json:"count,omitempty"` // how it counts rather than finds
+	Index uint64 `json:"index"`           // of the record whose values the query has
 }
 
 // Reply is what a worker answers.
@@ -145,6 +171,8 @@ type Opened struct {
 	// Held is how many records a server said that it held before it was opened, emptied or not;
 	// nil: it did not say.
 	Held *uint64 `json:"held,omitempty"`
+	// Eventual is as in the driver's description, where its options decide.
+	Eventual bool `json:"eventual,omitempty"`
 }
 
 // Ran is the result of run: what the worker's language can tell about the phase.
@@ -159,10 +187,18 @@ type Inspected struct {
 	Settings map[string]string  `json:"settings,omitempty"`
 }
 
+// Explained is the result of explain: [store.Plan].
+type Explained struct {
+	Use   store.IndexUse `json:"use,omitempty"`
+	Index string         `json:"index,omitempty"`
+	Plan  string         `json:"plan,omitempty"`
+}
+
 // A store's texts are bounded when they are received: they go into every report.
 const (
 	namesMax         = 1000
 	settingsBytesMax = 64 << 10
+	planBytesMax     = 1000
 )
 
 // Bound cuts the message.
@@ -178,6 +214,16 @@ func (o *Opened) Bound() {
 // Bound cuts the texts, and leaves out what is beyond [namesMax].
 func (i *Inspected) Bound() {
 	i.Stats, i.Settings = boundNumbers(i.Stats), boundSettings(i.Settings)
+}
+
+// Bound cuts the texts, and makes of a use that the contract does not have one that is not told.
+func (e *Explained) Bound() {
+	switch e.Use {
+	case store.IndexFinds, store.IndexOrders, store.IndexNone:
+	default:
+		e.Use = store.IndexUntold
+	}
+	e.Index, e.Plan = format.CleanMax(e.Index, 200), format.CleanMax(e.Plan, planBytesMax)
 }
 
 // Bound leaves out what is beyond [namesMax].
@@ -272,13 +318,18 @@ func ParseRequest(line []byte) (Request, error) {
 		if r.Prepare == nil {
 			return r, fmt.Errorf("control request: prepare without its fields")
 		}
+	case CommandExplain:
+		if r.Explain == nil {
+			return r, fmt.Errorf("control request: explain without its fields")
+		}
 	default:
 		return r, fmt.Errorf("control request: unknown command %q", r.Command)
 	}
 	for _, part := range []struct {
 		command string
 		there   bool
-	}{{CommandOpen, r.Open != nil}, {CommandPrepare, r.Prepare != nil}, {CommandDefine, r.Define != nil}} {
+	}{{CommandOpen, r.Open != nil}, {CommandPrepare, r.Prepare != nil}, {CommandDefine, r.Define != nil},
+		{CommandExplain, r.Explain != nil}, {CommandRun, r.Run != nil}} {
 		if part.there && part.command != r.Command {
 			return r, fmt.Errorf("control request: %s with the fields of %s", r.Command, part.command)
 		}

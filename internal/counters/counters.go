@@ -18,10 +18,10 @@ import (
 
 const (
 	magic         = "ASSAYCNT"
-	formatVersion = 2
-	headerBytes   = 4096
-	slotsAt       = 128 // in a thread's block
-	histogramAt   = 128 // in a slot
+	formatVersion = 3
+	pageBytes     = 4096 // of the header
+	slotsAt       = 256  // in a thread's block
+	histogramAt   = 128  // in a slot
 	errorBytes    = 256
 	errorTextMax  = errorBytes - 20
 
@@ -31,7 +31,10 @@ const (
 	flagResponse = 1 << 0
 )
 
-// The words of the header that workers write.
+// The header has a page for each process that does a part of the phase: of the words that workers
+// write, each process has those of its own page. What the conductor writes stands in the first.
+//
+// The words of a page that workers write, and the conductor's stop.
 const (
 	wordState      = 1024 / 8
 	wordStart      = 1032 / 8
@@ -44,7 +47,10 @@ const (
 )
 
 // StatsMax is how many of a store's own counters a worker may tell while a phase runs.
-const StatsMax = (headerBytes - 3072) / 8
+const StatsMax = (pageBytes - 3072) / 8
+
+// ProcessesMax is how many processes may do a phase together.
+const ProcessesMax = 1000
 
 // States of a phase and of a thread.
 const (
@@ -99,7 +105,8 @@ type Slot struct {
 	Items        uint64
 	ServiceMaxNS uint64
 	Foreign      uint64 // of Wrong: values of another trial
-	_            [4]uint64
+	SortSum      uint64 // of queries with an order: the numbers in the sort column of what they found
+	_            [3]uint64
 	Service      [histogram.Buckets]uint64
 }
 
@@ -140,13 +147,15 @@ type File struct {
 	threadBytes int
 	slotBytes   int
 	observedAt  int
+	pages       int // of the header
+	page        int // whose words these are: see Process
+	first       int // thread: of a part of a file; see Part
 }
 
-// Bytes returns the size of the counters file for a trace.
-func Bytes(t *trace.File) uint64 {
-	f := &File{threads: len(t.Threads), operations: t.Operations, response: t.Flags&trace.FlagDue != 0}
-	f.measure()
-	total := headerBytes + f.threads*f.threadBytes
+// Bytes returns the size of the counters file for a trace that so many processes do.
+func Bytes(t *trace.File, processes int) uint64 {
+	f := fileOf(t, processes)
+	total := f.pages*pageBytes + f.threads*f.threadBytes
 	if t.Flags&trace.FlagRecordVersions != 0 {
 		for i := range t.Threads {
 			total += 8 * len(t.Threads[i].Entries)
@@ -163,17 +172,23 @@ func Create(name string, t *trace.File) (*File, error) {
 		return nil, fmt.Errorf("making the counters file: %w", err)
 	}
 	defer file.Close()
-	return CreateIn(file, t)
+	return CreateIn(file, t, 1)
 }
 
-// CreateIn writes the counters of a trace into an empty file and maps it.
-func CreateIn(file *os.File, t *trace.File) (*File, error) {
-	f := &File{threads: len(t.Threads), operations: t.Operations, response: t.Flags&trace.FlagDue != 0}
+// fileOf returns the shape of the counters of a trace.
+func fileOf(t *trace.File, processes int) *File {
+	f := &File{threads: len(t.Threads), operations: t.Operations, response: t.Flags&trace.FlagDue != 0, pages: processes}
 	f.measure()
-	total := int(Bytes(t))
 	if t.Flags&trace.FlagRecordVersions != 0 {
-		f.observedAt = headerBytes + f.threads*f.threadBytes
+		f.observedAt = f.pages*pageBytes + f.threads*f.threadBytes
 	}
+	return f
+}
+
+// CreateIn writes the counters of a trace that so many processes do into an empty file and maps it.
+func CreateIn(file *os.File, t *trace.File, processes int) (*File, error) {
+	f := fileOf(t, processes)
+	total := int(Bytes(t, processes))
 	data, err := makeFile(file, total)
 	if err != nil {
 		return nil, fmt.Errorf("making the counters file: %w", err)
@@ -182,7 +197,7 @@ func CreateIn(file *os.File, t *trace.File) (*File, error) {
 	le := binary.LittleEndian
 	copy(f.data, magic)
 	le.PutUint32(f.data[8:], formatVersion)
-	le.PutUint32(f.data[12:], headerBytes)
+	le.PutUint32(f.data[12:], uint32(f.pages*pageBytes))
 	le.PutUint32(f.data[16:], uint32(f.threads))
 	le.PutUint32(f.data[20:], uint32(len(f.operations)))
 	le.PutUint64(f.data[24:], uint64(f.threadBytes))
@@ -221,7 +236,8 @@ func Open(name string, t *trace.File) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("counters file: %w", err)
 	}
-	f := &File{}
+	pages := int(binary.LittleEndian.Uint32(data[12:])) / pageBytes
+	f := fileOf(t, min(max(pages, 1), ProcessesMax))
 	f.lay(data)
 	if err := f.adopt(t); err != nil {
 		_ = f.Unmap() // what is wrong with the file says more
@@ -230,7 +246,7 @@ func Open(name string, t *trace.File) (*File, error) {
 	return f, nil
 }
 
-// adopt reads and checks the header against the trace.
+// adopt checks the header against the trace.
 func (f *File) adopt(t *trace.File) error {
 	le := binary.LittleEndian
 	if string(f.data[:8]) != magic {
@@ -240,7 +256,7 @@ func (f *File) adopt(t *trace.File) error {
 		name     string
 		at, want uint32
 	}{
-		{"format version", 8, formatVersion}, {"header bytes", 12, headerBytes}, {"threads", 16, uint32(len(t.Threads))},
+		{"format version", 8, formatVersion}, {"header bytes", 12, uint32(f.pages * pageBytes)}, {"threads", 16, uint32(len(t.Threads))},
 		{"slots", 20, uint32(len(t.Operations))}, {"histogram bits", 32, histogram.SubBucketBits},
 		{"histogram buckets", 36, histogram.Buckets}, {"error places", 40, ErrorPlaces},
 	} {
@@ -248,8 +264,6 @@ func (f *File) adopt(t *trace.File) error {
 			return fmt.Errorf("%s is %d, expected %d", field.name, got, field.want)
 		}
 	}
-	f.threads, f.operations = len(t.Threads), t.Operations
-	f.response = t.Flags&trace.FlagDue != 0
 	var flags uint32
 	if f.response {
 		flags = flagResponse
@@ -257,17 +271,13 @@ func (f *File) adopt(t *trace.File) error {
 	if got := le.Uint32(f.data[44:]); got != flags {
 		return fmt.Errorf("flags are %#x, expected %#x", got, flags)
 	}
-	f.measure()
 	if got := le.Uint64(f.data[24:]); got != uint64(f.threadBytes) {
 		return fmt.Errorf("thread bytes is %d, expected %d", got, f.threadBytes)
-	}
-	if t.Flags&trace.FlagRecordVersions != 0 {
-		f.observedAt = headerBytes + f.threads*f.threadBytes
 	}
 	if got := le.Uint64(f.data[48:]); got != uint64(f.observedAt) {
 		return fmt.Errorf("observed versions at %d, expected %d", got, f.observedAt)
 	}
-	if need := int(Bytes(t)); need != len(f.data) {
+	if need := int(Bytes(t, f.pages)); need != len(f.data) {
 		return fmt.Errorf("has %d bytes, expected %d", len(f.data), need)
 	}
 	for i, o := range t.Operations {
@@ -290,11 +300,18 @@ func (f *File) HasResponse() bool { return f.response }
 
 // Thread returns a thread's head, in place.
 func (f *File) Thread(i int) *Thread {
-	return (*Thread)(unsafe.Pointer(&f.data[headerBytes+i*f.threadBytes]))
+	return (*Thread)(unsafe.Pointer(&f.data[f.threadAt(i)]))
 }
 
-func (f *File) slotAt(thread, slot int) int {
-	return headerBytes + thread*f.threadBytes + slotsAt + slot*f.slotBytes
+func (f *File) threadAt(i int) int { return f.pages*pageBytes + (f.first+i)*f.threadBytes }
+
+func (f *File) slotAt(thread, slot int) int { return f.threadAt(thread) + slotsAt + slot*f.slotBytes }
+
+// Part returns the threads from one to before another of the same mapped file, numbered from 0.
+func (f *File) Part(from, to int) *File {
+	part := *f
+	part.first, part.threads = f.first+from, to-from
+	return &part
 }
 
 // Slot returns a thread's slot, in place.
@@ -316,18 +333,32 @@ func (f *File) Observed() []uint64 {
 	return f.words[f.observedAt/8:]
 }
 
-// Words shared between the processes are read and written whole.
-func (f *File) State() uint64            { return atomic.LoadUint64(&f.words[wordState]) }
-func (f *File) SetState(v uint64)        { atomic.StoreUint64(&f.words[wordState], v) }
-func (f *File) StartNS() uint64          { return atomic.LoadUint64(&f.words[wordStart]) }
-func (f *File) SetStartNS(v uint64)      { atomic.StoreUint64(&f.words[wordStart], v) }
-func (f *File) EndNS() uint64            { return atomic.LoadUint64(&f.words[wordEnd]) }
-func (f *File) SetEndNS(v uint64)        { atomic.StoreUint64(&f.words[wordEnd], v) }
-func (f *File) Clock() uint64            { return atomic.LoadUint64(&f.words[wordClock]) }
-func (f *File) SetClock(v uint64)        { atomic.StoreUint64(&f.words[wordClock], v) }
-func (f *File) ClockDriftNS() uint64     { return atomic.LoadUint64(&f.words[wordClockDrift]) }
-func (f *File) SetClockDriftNS(v uint64) { atomic.StoreUint64(&f.words[wordClockDrift], v) }
-func (f *File) Stop()                    { atomic.StoreUint64(&f.words[wordStop], 1) }
+// Processes returns how many processes do the phase, and Process the same mapped file with the words
+// of one of them, numbered from 0: those from State to ClockDriftNS, and Stats.
+func (f *File) Processes() int { return f.pages }
 
-// StopWord is the word that asks threads to end when it is not 0.
+func (f *File) Process(number int) *File {
+	own := *f
+	own.page = number
+	return &own
+}
+
+// Words shared between the processes are read and written whole.
+func (f *File) load(word int) uint64     { return atomic.LoadUint64(f.word(word)) }
+func (f *File) store(word int, v uint64) { atomic.StoreUint64(f.word(word), v) }
+func (f *File) word(word int) *uint64    { return &f.words[f.page*pageBytes/8+word] }
+
+func (f *File) State() uint64            { return f.load(wordState) }
+func (f *File) SetState(v uint64)        { f.store(wordState, v) }
+func (f *File) StartNS() uint64          { return f.load(wordStart) }
+func (f *File) SetStartNS(v uint64)      { f.store(wordStart, v) }
+func (f *File) EndNS() uint64            { return f.load(wordEnd) }
+func (f *File) SetEndNS(v uint64)        { f.store(wordEnd, v) }
+func (f *File) Clock() uint64            { return f.load(wordClock) }
+func (f *File) SetClock(v uint64)        { f.store(wordClock, v) }
+func (f *File) ClockDriftNS() uint64     { return f.load(wordClockDrift) }
+func (f *File) SetClockDriftNS(v uint64) { f.store(wordClockDrift, v) }
+func (f *File) Stop()                    { atomic.StoreUint64(f.StopWord(), 1) }
+
+// StopWord is the word that asks the threads of all processes to end when it is not 0.
 func (f *File) StopWord() *uint64 { return &f.words[wordStop] }

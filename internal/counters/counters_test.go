@@ -108,7 +108,7 @@ func TestConductorSeesWhatTheWorkerCounts(t *testing.T) {
 func TestNothingOverlaps(t *testing.T) {
 	tr := traceOf(2, readAndUpdate, trace.FlagDue)
 	f, _ := create(t, tr)
-	clear(f.data[headerBytes:])
+	clear(f.data[pageBytes:])
 	fill := func(p unsafe.Pointer, n uintptr) {
 		for i, b := range unsafe.Slice((*byte)(p), n) {
 			if b != 0 {
@@ -166,7 +166,7 @@ func TestFilesThatDoNotFitAreRefused(t *testing.T) {
 		{"observed versions at 8", func(d []byte) []byte { d[48] = 8; return d }, tr},
 		{"slot 1", func(d []byte) []byte { d[65]++; return d }, tr},
 		{"expected", func(d []byte) []byte { return append(d, make([]byte, 8)...) }, tr},
-		{"too short, or cut", func(d []byte) []byte { return d[:headerBytes-8] }, tr},
+		{"too short, or cut", func(d []byte) []byte { return d[:pageBytes-8] }, tr},
 		{"too short, or cut", func(d []byte) []byte { return d[:len(d)-1] }, tr},
 		{"threads is 2, expected 1", nil, traceOf(1, readAndUpdate, 0)},
 		{"slots is 2, expected 1", nil, traceOf(2, readAndUpdate[:1], 0)},
@@ -344,9 +344,8 @@ func TestBucketVectors(t *testing.T) {
 
 // inMemory makes a file that fits the trace without a disk.
 func inMemory(tr *trace.File) *File {
-	f := &File{threads: len(tr.Threads), operations: tr.Operations, response: tr.Flags&trace.FlagDue != 0}
-	f.measure()
-	f.words = make([]uint64, Bytes(tr)/8)
+	f := fileOf(tr, 1)
+	f.words = make([]uint64, Bytes(tr, 1)/8)
 	f.data = unsafe.Slice((*byte)(unsafe.Pointer(&f.words[0])), 8*len(f.words))
 	return f
 }
@@ -361,7 +360,7 @@ func FuzzAdopt(f *testing.F) {
 		f.Fatal(err)
 	}
 	whole := slices.Clone(made.data)
-	tail := headerBytes + made.threadBytes - ErrorPlaces*errorBytes
+	tail := pageBytes + made.threadBytes - ErrorPlaces*errorBytes
 	if err := made.Unmap(); err != nil {
 		f.Fatal(err)
 	}
@@ -371,9 +370,9 @@ func FuzzAdopt(f *testing.F) {
 		words := make([]uint64, len(whole)/8)
 		data := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), len(whole))
 		copy(data, whole)
-		copy(data, header[:min(len(header), headerBytes)])
+		copy(data, header[:min(len(header), pageBytes)])
 		copy(data[tail:], places[:min(len(places), ErrorPlaces*errorBytes)])
-		words = words[:max(headerBytes/8, len(words)-int(cut%uint32(len(words))))]
+		words = words[:max(pageBytes/8, len(words)-int(cut%uint32(len(words))))]
 		c := &File{data: data[:8*len(words)], words: words}
 		if err := c.adopt(tr); err != nil {
 			return

@@ -16,6 +16,7 @@ import (
 // version of the operations that the trace marks as recorded, each thread's in an area of its own.
 const (
 	historyMagic   = "ASSAYHIS"
+	historyVersion = 2
 	historyHead    = 128 // of a thread's area
 	historyRecords = 4   // a capacity is a multiple of it, so that areas begin at cache lines
 )
@@ -62,7 +63,7 @@ type History struct {
 
 // HistoryBytes returns the size of a history file.
 func HistoryBytes(threads, recordsEach int) uint64 {
-	return uint64(headerBytes + threads*historyArea(recordsEach))
+	return uint64(pageBytes + threads*historyArea(recordsEach))
 }
 
 func historyArea(recordsEach int) int {
@@ -81,8 +82,8 @@ func CreateHistory(file *os.File, threads, recordsEach int) (*History, error) {
 	h.data = data
 	le := binary.LittleEndian
 	copy(data, historyMagic)
-	le.PutUint32(data[8:], formatVersion)
-	le.PutUint32(data[12:], headerBytes)
+	le.PutUint32(data[8:], historyVersion)
+	le.PutUint32(data[12:], pageBytes)
 	le.PutUint32(data[16:], uint32(threads))
 	le.PutUint32(data[20:], uint32(unsafe.Sizeof(Recorded{})))
 	le.PutUint64(data[24:], uint64(recordsEach))
@@ -114,7 +115,7 @@ func (h *History) adopt(t *trace.File) error {
 		name     string
 		at, want uint32
 	}{
-		{"format version", 8, formatVersion}, {"header bytes", 12, headerBytes}, {"threads", 16, uint32(len(t.Threads))},
+		{"format version", 8, historyVersion}, {"header bytes", 12, pageBytes}, {"threads", 16, uint32(len(t.Threads))},
 		{"record bytes", 20, uint32(unsafe.Sizeof(Recorded{}))},
 	} {
 		if got := le.Uint32(h.data[field.at:]); got != field.want {
@@ -137,7 +138,7 @@ func (h *History) Unmap() error { return unix.Munmap(h.data) }
 
 // Thread returns the head of a thread's area, and its room for records, in place.
 func (h *History) Thread(i int) (head *HistoryThread, room []Recorded) {
-	at := headerBytes + i*historyArea(h.each)
+	at := pageBytes + i*historyArea(h.each)
 	head = (*HistoryThread)(unsafe.Pointer(&h.data[at]))
 	return head, unsafe.Slice((*Recorded)(unsafe.Pointer(&h.data[at+historyHead])), h.each)
 }

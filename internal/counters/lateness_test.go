@@ -7,7 +7,7 @@ import (
 )
 
 func TestLatenessGoesToTheWordOfTheContract(t *testing.T) {
-	for ns, want := range map[uint64]int{0: -1, 127: -1, 128: 0, 511: 0, 512: 1, 2047: 1, 2048: 2, 1 << 22: 7, 1<<23 - 1: 7, 1 << 23: 8, 1 << 40: 8, 1<<64 - 1: 8} {
+	for ns, want := range map[uint64]int{0: -1, 127: -1, 128: 0, 255: 0, 256: 1, 511: 1, 512: 2, 1 << 30: 23, 1<<31 - 1: 23, 1 << 31: 24, 1 << 40: 24, 1<<64 - 1: 24} {
 		if got := LatenessWord(ns); got != want {
 			t.Errorf("%d ns goes to word %d, want %d", ns, got, want)
 		}

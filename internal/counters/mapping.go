@@ -28,7 +28,7 @@ func openFile(name string, flags int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() < headerBytes || info.Size()%8 != 0 {
+	if info.Size() < pageBytes || info.Size()%8 != 0 {
 		return nil, fmt.Errorf("%s has %d bytes: too short, or cut", name, info.Size())
 	}
 	return mapShared(file, int(info.Size()), flags)

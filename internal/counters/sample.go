@@ -16,6 +16,7 @@ type Total struct {
 	BytesWritten uint64
 	BytesRead    uint64
 	Items        uint64
+	SortSum      uint64 // of queries with an order
 	ServiceMaxNS uint64
 	Foreign      uint64               // of the wrong ones: values of another trial
 	Service      *histogram.Histogram // nil where histograms were not asked for
@@ -74,6 +75,52 @@ func (f *File) Sample(histograms bool) Sample {
 	return s
 }
 
+// Join adds samples of parts of a file, in their order, up to that of the whole. Of one part it is
+// the part's own.
+func Join(parts []Sample) Sample {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	var all Sample
+	for _, p := range parts {
+		all.Attempted, all.Acknowledged = append(all.Attempted, p.Attempted...), append(all.Acknowledged, p.Acknowledged...)
+		all.HandleWaitNS, all.HandlesOpened = all.HandleWaitNS+p.HandleWaitNS, all.HandlesOpened+p.HandlesOpened
+		all.LatenessMaxNS, all.StuckThreads = max(all.LatenessMaxNS, p.LatenessMaxNS), all.StuckThreads+p.StuckThreads
+		for word, n := range p.Late {
+			all.Late[word] += n
+		}
+		if all.Totals == nil {
+			all.Totals = make([]Total, len(p.Totals))
+		}
+		for slot := range p.Totals {
+			all.Totals[slot].add(&p.Totals[slot])
+		}
+	}
+	return all
+}
+
+// add adds what other threads have counted for the same operation.
+func (t *Total) add(o *Total) {
+	t.Operation = o.Operation
+	for outcome, n := range o.Outcomes {
+		t.Outcomes[outcome] += n
+	}
+	t.BytesWritten, t.BytesRead, t.Items = t.BytesWritten+o.BytesWritten, t.BytesRead+o.BytesRead, t.Items+o.Items
+	t.ServiceMaxNS, t.Foreign, t.SortSum = max(t.ServiceMaxNS, o.ServiceMaxNS), t.Foreign+o.Foreign, t.SortSum+o.SortSum
+	t.Service, t.Response = joined(t.Service, o.Service), joined(t.Response, o.Response)
+}
+
+func joined(a, b *histogram.Histogram) *histogram.Histogram {
+	if b == nil {
+		return a
+	}
+	if a == nil {
+		a = histogram.New()
+	}
+	a.Add(b)
+	return a
+}
+
 func (f *File) addSlot(total *Total, thread, slot int) {
 	c := f.Slot(thread, slot)
 	for o := range c.Outcomes {
@@ -82,6 +129,7 @@ func (f *File) addSlot(total *Total, thread, slot int) {
 	total.BytesWritten += atomic.LoadUint64(&c.BytesWritten)
 	total.BytesRead += atomic.LoadUint64(&c.BytesRead)
 	total.Items += atomic.LoadUint64(&c.Items)
+	total.SortSum += atomic.LoadUint64(&c.SortSum)
 	total.Foreign += atomic.LoadUint64(&c.Foreign)
 	total.ServiceMaxNS = max(total.ServiceMaxNS, atomic.LoadUint64(&c.ServiceMaxNS))
 	if total.Service != nil {

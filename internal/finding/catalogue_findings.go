@@ -16,8 +16,12 @@ const (
 	RateDeclined     Code = "rate-declined"
 	RateRose         Code = "rate-rose"
 	RateOscillates   Code = "rate-oscillates"
-	RateDrops        Code = "rate-drops" // stalls and dips
-	TooShort         Code = "too-short"  // to say whether a rate holds
+	RateDrops        Code = "rate-drops"           // stalls and dips
+	ProcessStarts    Code = "process-starts"       // how far apart the clients' processes began
+	Milestones       Code = "milestones"           // each so many operations of a thread, in seconds
+	GroupEffect      Code = "group-effect"         // what one group of clients did to another's rate
+	GroupUnknown     Code = "group-effect-unknown" // it did not run long enough to tell
+	TooShort         Code = "too-short"            // to say whether a rate holds
 	HarnessBound     Code = "harness-bound"
 	HarnessUnknown   Code = "harness-unknown"
 	ClientBound      Code = "client-bound"
@@ -36,6 +40,10 @@ const (
 	LimitNotEnforced Code = "memory-limit-not-enforced"
 	LimitUnreached   Code = "memory-limit-unreached"
 	SettingsTooSmall Code = "settings-too-small"
+	Unindexed        Code = "query-without-index" // the store says that it looks at every record
+	WalksOrder       Code = "query-by-order"      // it says that it walks an index in the query's order, where others find by one
+
+	ConnectionsExceed Code = "connections-exceed" // what handles allows
 )
 
 // What is seen behind them.
@@ -58,6 +66,10 @@ const (
 	SeenLate      Code = "seen-late"
 	SeenBacklog   Code = "seen-backlog"
 	SeenShare     Code = "seen-share"
+
+	SeenPlan        Code = "seen-plan"
+	SeenConnections Code = "seen-connections"
+	SeenGroup       Code = "seen-group"
 )
 
 // What several sentences say alike.
@@ -164,6 +176,26 @@ var _ = register(
 			`{{if has .period_s}}, every {{seconds .period_s}}{{end}}.`,
 		Many:   `{{list .Arms}} dropped for moments in {{list .Places}}, at most for {{seconds .max_longest_s}}.`,
 		Remedy: "read p99.9 and the maximum; compare with compaction, flushes and host writes at these times"},
+	Entry{Code: ProcessStarts, Severity: Notice, Example: New("", "arm", "redis", "place", "mixed (D0, 100 processes)", "processes", 100, "apart_ns", 2.1e8).Params,
+		Says: `The {{plural .processes "process" ""}} of {{.arm}} began within {{latency .apart_ns}} in {{.place}}.`,
+		Many: `The processes of {{list .Arms}} began within {{latency .max_apart_ns}} in {{list .Places}}.`},
+	Entry{Code: Milestones, Severity: Notice, Answer: true,
+		Example: fault("every", 10000, "threads", 60, "most", 11, "first_s", 1.2, "last_s", 8.4, "last_min_s", 7.9, "last_max_s", 9.3),
+		Says: `{{.arm}} took {{seconds .first_s}} for the first {{count .every}} operations of a thread in {{.place}}, and {{seconds .last_s}} for the last ` +
+			`({{seconds .last_min_s}} to {{seconds .last_max_s}} over the threads).`,
+		Many: `{{list .Arms}} took {{seconds .min_first_s}} to {{seconds .max_first_s}} for the first {{count .max_every}} operations of a thread, ` +
+			`and {{seconds .min_last_s}} to {{seconds .max_last_s}} for the last, in {{list .Places}}.`},
+	Entry{Code: GroupEffect, Severity: Warning, Answer: true,
+		Example: fault("group", "insert", "other", "count", "fell", true, "change", 0.93, "low", 0.91, "high", 0.95, "seconds", 4.1, "blocks", 3),
+		Says: `{{.group}} on {{.arm}} {{if .fell}}fell{{else}}rose{{end}} by {{percent .change}} ({{percent .low}} to {{percent .high}}) for the ` +
+			`{{seconds .seconds}} that {{.other}} ran, in {{.place}}.`,
+		Remedy: `{{if .fell}}compare with an index, a smaller operation, or {{.other}} at another time or on a copy of the data{{end}}`},
+	Entry{Code: SeenGroup, Example: Params{"rate": 122.0, "before": 1800.0, "after": 1750.0, "from_s": 20.0, "to_s": 24.1},
+		Says: `{{rate .rate}} from {{seconds .from_s}} to {{seconds .to_s}}, {{rate .before}} before and {{rate .after}} after`},
+	Entry{Code: GroupUnknown, Severity: Notice, Example: fault("group", "insert", "other", "count", "seconds", 0.04, "sample_s", 0.05),
+		Says:   `What {{.other}} did to {{.group}} on {{.arm}} in {{.place}} is unknown: it ran for {{seconds .seconds}}, with a sample each {{seconds .sample_s}}.`,
+		Many:   `What one group did to another on {{list .Arms}} is unknown: it ran for at most {{seconds .max_seconds}}, less than three samples.`,
+		Remedy: "let the group do more operations, or set a shorter sample, such as sample: 10ms"},
 	Entry{Code: TooShort, Severity: Warning, Example: Params{"short": 54, "noisy": 0, "of": 58, "phases": []string{"put", "get"}, "longer": []string{"put", "get"}, "seconds": 10.0},
 		Says: `{{if .short}}{{count .short}} of {{plural .of "measurement was" "measurements were"}} too short to reach a steady state.{{end}}` +
 			`{{if .noisy}}{{if .short}} {{count .noisy}} were too noisy.{{else}}{{count .noisy}} of {{plural .of "measurement was" "measurements were"}} too noisy to show a steady state.{{end}}{{end}}`,
@@ -232,6 +264,33 @@ var _ = register(
 		Remedy: `{{if has .mounted}}allow loop devices, or --set disk_quota_by=stop{{else}}name a directory on a real disk: --data DIR{{end}}`},
 )
 
+// The course of a number of connections, and who counted them.
+const (
+	ConnectionsGrow   = "grow"   // until the end
+	ConnectionsStay   = "stay"   // above the maximum until the end
+	ConnectionsReturn = "return" // to it
+
+	EndWorker = "worker"
+	EndServer = "server"
+)
+
+// Connections.
+var _ = register(
+	Entry{Code: ConnectionsExceed, Severity: Warning,
+		Example: fault("most", 17, "allowed", 9, "began_s", 3.0, "course", ConnectionsGrow, "end", EndWorker),
+		Says: `{{.arm}} held up to {{plural .most "connection" ""}} in {{.place}}; handles allows {{count .allowed}}` +
+			`{{if eq .end "server"}} (counted by the server){{end}}. ` +
+			`The excess began at {{seconds .began_s}}` +
+			`{{if eq .course "grow"}} and grew until the end{{else if eq .course "stay"}} and did not shrink until the end` +
+			`{{else}} and ended before the phase did{{end}}.`,
+		Many:   `{{list .Arms}} held more connections in {{list .Places}} than handles allows.`,
+		Remedy: "limit the pool of the store's client, or set handles to what it opens"},
+	Entry{Code: SeenConnections,
+		Example: Params{"most": 17, "allowed": 9, "began_s": 3.0, "course": ConnectionsStay, "end": EndServer},
+		Says: `up to {{plural .most "connection" ""}} by the count of the {{.end}}, {{count .allowed}} allowed; ` +
+			`too many from {{seconds .began_s}} on{{if eq .course "grow"}}, growing{{else if eq .course "stay"}}, until the end{{end}}`},
+)
+
 // Memory and settings.
 var _ = register(
 	Entry{Code: InMemory, Severity: Notice, Example: Params{"tables": 6, "of": 12, "arms": []string{"bbolt"}},
@@ -253,6 +312,17 @@ var _ = register(
 		Many:   `Some stores did not outgrow the memory limit in {{list .Places}}; behaviour beyond it is unknown.`,
 		Remedy: runLonger + ", or set a smaller memory_limit"},
 	Entry{Code: SeenFiles, Example: Params{"arm": "bbolt", "share": 0.8}, Says: `{{.arm}}: files are {{percent .share}} of the memory`},
+	Entry{Code: Unindexed, Severity: Notice,
+		Example: Params{"arms": []string{"sqlite", "mariadb"}, "others": []string{"postgres"}, "operation": "count", "query": "by_tag", "asks": "Tags has"},
+		Says: `{{list .arms}} {{agree .arms "uses" "use"}} no index for {{.operation}} {{.query}} ({{.asks}}) and {{agree .arms "looks" "look"}} at every record` +
+			`{{if has .others}}; {{list .others}} {{agree .others "uses" "use"}} an index{{end}}.`,
+		Remedy: `{{if has .others}}compare this query apart: its time grows with the records on one side only{{else}}if no scan is meant, add the column to values.indexes{{end}}`},
+	Entry{Code: WalksOrder, Severity: Warning,
+		Example: Params{"arms": []string{"postgres", "mariadb"}, "others": []string{"sqlite"}, "operation": "query", "query": "newest", "asks": "UserID equal"},
+		Says: `{{list .arms}} {{agree .arms "walks" "walk"}} an index in the order of {{.operation}} {{.query}} ({{.asks}}) and {{agree .arms "looks" "look"}} at each record until enough match; ` +
+			`{{list .others}} {{agree .others "finds" "find"}} them by an index.`,
+		Remedy: `compare this query apart: how far {{list .arms}} {{agree .arms "walks" "walk"}} depends on how many records match`},
+	Entry{Code: SeenPlan, Example: Params{"arm": "sqlite", "place": "count (D1)", "plan": "SCAN records"}, Says: `{{.arm}} in {{.place}}: {{clean .plan}}`},
 	Entry{Code: SettingsTooSmall, Severity: Warning,
 		Example: Params{"arm": "tc", "option": "bnum", "value": 131071.0, "in_bytes": false, "set": false, "effect": "chains", "records": 1e6, "bytes": 1.4e9, "least": 1e6, "proposed": "1000000"},
 		Says: `{{.option}} of {{.arm}} is too small for {{if .in_bytes}}{{bytes .bytes}}: {{bytes .value}}{{else}}{{number .records}} records: {{count .value}}{{end}}{{if not .set}} (default){{end}}. ` +

@@ -15,6 +15,8 @@ const (
 	MarkReadbackWrong  Code = "readback-wrong"
 	MarkReadbackOther  Code = "readback-other-trial"
 	MarkReadbackFailed Code = "readback-failed"
+	MarkIncrementsLost Code = "increments-lost" // counters have less than was acknowledged
+	MarkIncrementsMore Code = "increments-more" // counters have more than was tried
 
 	MarkSum          Code = "count-sum"          // of outcomes, is not the operations that were attempted
 	MarkAcknowledged Code = "count-acknowledged" // more entries than were begun
@@ -23,6 +25,7 @@ const (
 	MarkTimed        Code = "count-timed"        // not as many as there are outcomes
 	MarkBytes        Code = "count-bytes"        // others than the trace writes
 	MarkItems        Code = "count-items"        // others than the trace and the data have
+	MarkOrder        Code = "count-order"        // queries found other records than those that their order puts first
 	MarkMoreCounts   Code = "count-more"         // that disagree as well
 	MarkTimeOver     Code = "time-over"          // operations took longer than the threads had
 	MarkTimeUnder    Code = "time-under"         // operations took next to nothing of the time
@@ -38,6 +41,8 @@ const (
 
 	MarkShortWork Code = "ended-before-work" // a thread, before its operations were done
 	MarkShortTime Code = "ended-before-time"
+
+	MarkBeganApart Code = "processes-began-apart" // one of them, far from the phase's start
 
 	MarkDamaged  Code = "file-damaged" // since it was recorded
 	MarkDataGone Code = "data-gone"    // the store's directory, while it ran
@@ -55,6 +60,7 @@ const (
 	FaultOtherTrial Code = "values-of-another-trial"
 	FaultLost       Code = "lost-values"
 	FaultStale      Code = "stale-values"
+	FaultIncrements Code = "wrong-counters"
 	FaultCounts     Code = "counts-disagree"
 	FaultUnfinished Code = "unfinished"
 	FaultShort      Code = "not-all-done"
@@ -64,6 +70,7 @@ const (
 	FaultClock      Code = "clock"
 	FaultForeign    Code = "foreign-load"
 	FaultThrottled  Code = "throttled"
+	FaultApart      Code = "began-apart"
 )
 
 // Why a trial did not end; record.Trial.Cause.
@@ -132,6 +139,10 @@ var _ = register(
 		Says: `{{count .count}} of {{plural .of "record" ""}} read back at the end held a value that another trial wrote{{if .example}} ({{clean .example}}){{end}}`},
 	Entry{Code: MarkReadbackFailed, Fault: FaultErrors, Example: Params{"count": 2, "of": 10000},
 		Says: `{{count .count}} of {{plural .of "record" ""}} could not be read back at the end{{if .example}} ({{clean .example}}){{end}}`},
+	Entry{Code: MarkIncrementsLost, Fault: FaultIncrements, Example: Params{"count": 12, "of": 4000},
+		Says: `{{count .count}} of {{plural .of "acknowledged increment" ""}} of the records read back at the end were gone`},
+	Entry{Code: MarkIncrementsMore, Fault: FaultIncrements, Example: Params{"count": 12, "of": 4000},
+		Says: `the records read back at the end had {{plural .count "increment" ""}} more than the {{count .of}} that were tried`},
 
 	Entry{Code: MarkSum, Fault: FaultCounts, Example: Params{"attempted": 100, "outcomes": 99},
 		Says: `{{plural .attempted "operation" ""}} began, but {{count .outcomes}} have an outcome`},
@@ -147,6 +158,8 @@ var _ = register(
 		Says: `{{.operation}} counted {{count .counted}} bytes written, but its trace has {{counts .least .most}}`},
 	Entry{Code: MarkItems, Fault: FaultCounts, Example: Params{"operation": "scan", "operations": 400, "counted": 400, "least": 4210},
 		Says: `{{plural .operations "operation" ""}} of {{.operation}} counted {{plural .counted "item" ""}}, but the trace and the data have {{counts .least .most}}`},
+	Entry{Code: MarkOrder, Fault: FaultCounts, Example: Params{"operation": "query", "operations": 400, "counted": 400, "least": 4210, "most": 4210},
+		Says: `{{plural .operations "operation" ""}} of {{.operation}} did not find the first records of their order: the sort columns add up to {{count .counted}}, expected {{counts .least .most}}`},
 	Entry{Code: MarkMoreCounts, Fault: FaultCounts, Example: Params{"count": 4},
 		Says: `{{plural .count "more count" ""}} disagree`},
 	Entry{Code: MarkTimeOver, Fault: FaultCounts, Example: Params{"served_s": 12.5, "threads": 2, "had_s": 10.0},
@@ -174,6 +187,9 @@ var _ = register(
 		Says: `thread {{.thread}} ended after {{count .done}} of {{plural .of "operation" ""}}`},
 	Entry{Code: MarkShortTime, Fault: FaultShort, Example: Params{"seconds": 4.0, "of_s": 60.0},
 		Says: `the phase ended after {{seconds .seconds}} of {{seconds .of_s}}`},
+
+	Entry{Code: MarkBeganApart, Fault: FaultApart, Example: Params{"processes": 20, "apart_s": 1.2, "seconds": 10.0},
+		Says: `the starts of {{plural .processes "process" ""}} were {{seconds .apart_s}} apart, in a phase of {{seconds .seconds}}`},
 
 	Entry{Code: MarkDamaged, Fault: FaultDamaged, Example: Params{"file": "trials/b1-001-a/series.jsonl", "text": "its digest is not the one that was sealed"},
 		Says: `{{.file}}: {{clean .text}}`},
@@ -213,6 +229,10 @@ var _ = register(
 		Says:   `{{.arm}} returned {{plural .count "value" ""}} older than acknowledged in {{.place}}.`,
 		Many:   `{{list .Arms}} returned values older than acknowledged in {{list .Places}}.`,
 		Remedy: "check for caches and replicas that are read before they are written"},
+	Entry{Code: FaultIncrements, Severity: Grave, Example: fault("count", 12),
+		Says:   `{{.arm}}: counters are wrong by {{plural .count "increment" ""}} in {{.place}}.`,
+		Many:   `{{list .Arms}} have wrong counters in {{list .Places}}.`,
+		Remedy: "an increment must be one step of the store; check that the driver does not read and then write"},
 	Entry{Code: FaultCounts, Severity: Grave, Example: fault(),
 		Says:   `{{.arm}}: the counts of the worker contradict its trace in {{.place}}. No figure of these trials can be trusted.`,
 		Many:   `{{list .Arms}}: the counts of the worker contradict its trace in {{list .Places}}. No figure of these trials can be trusted.`,
@@ -249,6 +269,10 @@ var _ = register(
 		Says:   `Excluded {{plural .trials "block" ""}} of {{.arm}} in {{.place}}: a CPU quota or heat held it back for {{percent .share}} of the time.`,
 		Many:   `Excluded blocks of {{list .Arms}} in {{list .Places}}: a CPU quota or heat held them back.`,
 		Remedy: liftQuota},
+	Entry{Code: FaultApart, Severity: Warning, Machine: true, Example: fault("trials", 1),
+		Says:   `Excluded {{plural .trials "block" ""}} of {{.arm}} in {{.place}}: its processes did not begin together.`,
+		Many:   `Excluded blocks of {{list .Arms}} in {{list .Places}}: their processes did not begin together.`,
+		Remedy: "use a longer phase or fewer processes, or stop other programs"},
 )
 
 // fault is the example of a finding on one arm in one place.

@@ -15,7 +15,7 @@ var _ = register(
 
 	Entry{Code: "section-refused", Example: Params{"arms": []string{"badger", "bbolt"}}, Says: `Not supported: {{join .arms}}.`},
 	Entry{Code: "section-no-figure", Example: Params{"arms": []string{"sqlite"}, "why": "no trial ended"}, Says: `No figure: {{join .arms}} ({{clean .why}}).`},
-	Entry{Code: "section-same-leaders", Example: Params{"cells": 4}, Says: `In the {{plural .cells "other cell" ""}} the same stores are fastest.`},
+	Entry{Code: "section-same-leaders", Example: Params{"cells": 4}, Says: `In the {{if eq .cells 1}}other cell{{else}}{{plural .cells "other cell" ""}}{{end}} the same stores are fastest.`},
 	Entry{Code: "section-leaders", Example: Params{"phase": "insert", "leaders": []string{"pebble at 10 records (2.1×)", "bbolt at 10,000 records (1.4×)"}},
 		Says: `{{.phase}}: fastest is {{join .leaders}}.`},
 

@@ -8,15 +8,17 @@ var _ = register(
 	Entry{Code: "class-D2", Example: Params{"class": "D2(1s)", "window": "1s"},
 		Says: `loses at most {{.window}} of writes to a power cut ({{.class}})`},
 	Entry{Code: "class-D3", Example: Params{"class": "D3"}, Says: `survives a power cut ({{.class}})`},
-	Entry{Code: "class-D4", Example: Params{"class": "D4"}, Says: `survives the loss of a node ({{.class}})`},
+	Entry{Code: "class-D4", Example: Params{"class": "D4"}, Says: `survives the loss of a node, not a power cut of all nodes ({{.class}})`},
 
 	Entry{Code: "doing", Example: Params{"mix": []string{"95 % read", "5 % update"}, "order": "zipfian", "theta": 0.99, "rate": 0.0, "seconds": 60.0},
 		Says: `{{if .mix}}{{join .mix}}{{else}}load{{end}}{{if .order}}, {{.order}}{{if has .theta}} {{.theta}}{{end}} order{{end}}` +
-			`{{if has .column}}, by {{.column}}, at most {{.limit}} records each{{end}}{{if has .batch}}, batches of {{.batch}}{{end}}` +
+			`{{if has .queries}}, for {{.queries}}{{end}}{{if has .batch}}, batches of {{.batch}}{{end}}` +
 			`{{if .rate}}, open load at {{rate .rate}}{{else}}, closed load{{end}}, {{if has .operations}}{{plural .operations "operation" ""}}{{else}}{{seconds .seconds}}{{end}}`},
 	Entry{Code: "condition-records", Example: Params{"records": 10000, "bytes": "1,449 B"}, Says: `{{plural .records "record" ""}} of {{.bytes}}`},
 	Entry{Code: "condition-empty", Example: Params{"bytes": "1,449 B"}, Says: `records of {{.bytes}}, none at first`},
-	Entry{Code: "condition-threads", Example: Params{"threads": 8}, Says: `{{plural .threads "thread" ""}}`},
+	Entry{Code: "condition-threads", Example: Params{"threads": 8, "processes": 0},
+		Says: `{{if not .processes}}{{plural .threads "thread" ""}}{{else if eq .threads .processes}}{{plural .processes "process" ""}}` +
+			`{{else}}{{plural .threads "thread" ""}} in {{plural .processes "process" ""}}{{end}}`},
 	Entry{Code: "condition-handles", Example: Params{"handles": "shared", "pool": 0, "pipeline": 0},
 		Says: `{{if eq .handles "shared"}}one shared handle{{else if eq .handles "per_thread"}}a handle per thread` +
 			`{{else if eq .handles "pool"}}a pool of {{plural .pool "handle" ""}}{{else if eq .handles "per_operation"}}a new handle per operation` +
@@ -29,6 +31,9 @@ var _ = register(
 	Entry{Code: "condition-cold", Says: `cold page cache`},
 	Entry{Code: "condition-columns", Example: Params{"columns": []string{"name", "age"}, "indexes": []string{}},
 		Says: `columns {{join .columns}}{{if .indexes}}, indexes on {{join .indexes}}{{end}}`},
+	Entry{Code: "effect-summary", Example: Params{"from": "handles pool(4)", "to": "handles per_operation", "low": 0.31, "high": 0.98, "significant": 7, "of": 12},
+		Says: `{{.to}} instead of {{.from}}: {{if .significant}}{{factor .low}}{{if ne (factor .low) (factor .high)}} to {{factor .high}}{{end}} the rate where significant, in {{.significant}} of {{plural .of "case" ""}} (store and phase)` +
+			`{{else}}no significant difference in {{plural .of "case" ""}} (store and phase){{end}}`},
 	Entry{Code: "options-default", Says: `all defaults`},
 	Entry{Code: "options-changed", Example: Params{"options": "cache_bytes=64MiB (default 8MiB)"}, Says: `options changed from default: {{clean .options}}`},
 
@@ -65,6 +70,8 @@ var _ = register(
 
 	Entry{Code: "note-faster-unranked", Example: Params{"arms": []string{"pogreb"}}, Says: `{{list .arms}} had a higher rate and no rank.`},
 	Entry{Code: "note-batches", Example: Params{"items": 100}, Says: `A batch of {{.items}} records counts as one operation.`},
+	Entry{Code: "note-index-left-out", Example: Params{"arms": []string{"sqlite", "mariadb"}, "column": "Tags", "words": true},
+		Says: `Not supported by {{list .arms}}: an index of {{if .words}}the words of {{end}}{{.column}}. Queries by it read every record.`},
 	Entry{Code: "note-no-noise", Says: `Noise unknown: no valid A/A pair. Differences below 3 % are ignored.`},
 	Entry{Code: "note-noise", Example: Params{"share": 0.096}, Says: `Noise: {{percent .share}}. Smaller differences are ignored.`},
 	Entry{Code: "note-writes-of-disk", Says: `Host writes are those of the trial's own disk, file system journal included.`},

@@ -28,7 +28,7 @@ var Catalogue = []Series{
 	{"worker.run_wait", "cores", Rate, "threads of the worker that were ready and waited for a CPU", "/proc/PID/task/*/schedstat"},
 	{"worker.switches_voluntary", "1/s", Rate, "times that a thread of the worker gave the CPU up, to wait for something", "/proc/PID/task/*/status"},
 	{"worker.switches_involuntary", "1/s", Rate, "times that a thread of the worker had the CPU taken away", "/proc/PID/task/*/status"},
-	{"worker.rss", "B", Gauge, "memory of the worker that is resident, mapped files included", "/proc/PID/stat"},
+	{"worker.rss", "B", Gauge, "memory of the worker that is resident, mapped files included; what several workers map is in it once", "/proc/PID/stat"},
 	{"worker.pss", "B", Gauge, "the same, with shared pages parted between those who share them", "/proc/PID/smaps_rollup"},
 	{"worker.faults_minor", "1/s", Rate, "page faults of the worker that needed no disk", "/proc/PID/stat"},
 	{"worker.faults_major", "1/s", Rate, "page faults of the worker that had to read from the disk", "/proc/PID/stat"},
@@ -37,6 +37,7 @@ var Catalogue = []Series{
 	{"worker.threads", "", Gauge, "threads of the worker", "/proc/PID/stat"},
 	{"worker.files", "", Gauge, "open files of the worker, sockets not counted", "/proc/PID/fd"},
 	{"worker.sockets", "", Gauge, "open sockets of the worker", "/proc/PID/fd"},
+	{"worker.connections", "", Gauge, "of these, connections to the store's endpoints", "sock_diag(7), /proc/PID/fd"},
 
 	{"data.bytes", "B", Gauge, "blocks allocated under the data directory", "stat(2) of each file"},
 	{"data.files", "", Gauge, "files under the data directory", "stat(2) of each file"},

@@ -166,7 +166,7 @@ func TestUseAfterAKill(t *testing.T) {
 
 func TestLimitedSeries(t *testing.T) {
 	c, group := limited(t, fmt.Sprint("write ", 2*limitBytes), "ASSAY_TEST_FILE="+filepath.Join(t.TempDir(), "file"))
-	s := NewSampler(c.Process.Pid, "")
+	s := NewSampler("", c.Process.Pid)
 	s.WatchLimit(group)
 	u := s.Sample()
 	s.BeginResources(u)

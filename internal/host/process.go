@@ -65,3 +65,22 @@ func tree(r roots, pid int) []int {
 	}
 	return pids
 }
+
+// residentOnce adds up the resident memory of processes that map the same files (the program, a trace,
+// counters): what is of files or shared is in it once, as much as the largest of them has.
+func residentOnce(r roots, pids []int) (bytes uint64) {
+	var own, shared uint64 // pages
+	for _, pid := range pids {
+		// In pages: size, resident, of these shared: proc_pid_statm(5).
+		fields := strings.Fields(readString(filepath.Join(r.proc, strconv.Itoa(pid), "statm")))
+		if len(fields) < 3 {
+			continue // it has ended
+		}
+		resident, residentErr := strconv.ParseUint(fields[1], 10, 64)
+		mapped, mappedErr := strconv.ParseUint(fields[2], 10, 64)
+		if residentErr == nil && mappedErr == nil && mapped <= resident {
+			own, shared = own+resident-mapped, max(shared, mapped)
+		}
+	}
+	return (own + shared) * uint64(os.Getpagesize())
+}

@@ -158,7 +158,7 @@ func TestSamplerSeesTheWorker(t *testing.T) {
 	directory := t.TempDir()
 	file := filepath.Join(directory, "file")
 	c := start(t, fmt.Sprint("write ", bytes), "ASSAY_TEST_FILE="+file)
-	s := NewSampler(c.Process.Pid, directory)
+	s := NewSampler(directory, c.Process.Pid)
 	before := s.Sample()
 	if !c.work() {
 		t.Fatal("the child failed")
@@ -186,7 +186,7 @@ func TestForeignLoad(t *testing.T) {
 	const most = 0.8 // of it must be seen: both ends of the interval are off by a tick, and the child starts before it
 	role := fmt.Sprint("compute ", int64(busy))
 	measure := func(worker int, work func()) (cpu, trial, foreign float64) {
-		s := NewSampler(worker, "")
+		s := NewSampler("", worker)
 		before := s.Sample()
 		work()
 		after := s.Sample()
@@ -226,7 +226,7 @@ func TestNotMeasured(t *testing.T) {
 	c := start(t, "compute 1")
 	c.Process.Kill()
 	c.Wait()
-	s := NewSampler(c.Process.Pid, filepath.Join(t.TempDir(), "nowhere"))
+	s := NewSampler(filepath.Join(t.TempDir(), "nowhere"), c.Process.Pid)
 	u := s.Sample()
 	if u.CPUSeconds != nil || u.RSSBytes != nil || u.HostReadBytes != nil || u.MajorFaults != nil || u.DiskBytes != nil || u.Files != nil {
 		t.Errorf("a process that has ended was measured: %+v", u)
@@ -241,7 +241,7 @@ func TestNotMeasured(t *testing.T) {
 }
 
 func TestCostlyWalksAreRare(t *testing.T) {
-	s := NewSampler(os.Getpid(), t.TempDir())
+	s := NewSampler(t.TempDir(), os.Getpid())
 	for range 2 {
 		if s.Sample().DiskBytes == nil && s.walkCost <= walkCheap {
 			t.Fatal("a cheap walk was left out")
@@ -281,7 +281,7 @@ func BenchmarkSample(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			s := NewSampler(os.Getpid(), directory)
+			s := NewSampler(directory, os.Getpid())
 			for b.Loop() {
 				s.Sample()
 			}

@@ -12,7 +12,7 @@ import (
 type Usage struct {
 	At             time.Time
 	CPUSeconds     *float64 // of the worker and the processes below it, all threads
-	RSSBytes       *uint64  // of the worker and the processes below it, now
+	RSSBytes       *uint64  // of the worker and the processes below it, now; what several workers map is in it once
 	HostWriteBytes *uint64  // what they caused to be sent to the storage layer: /proc/PID/io write_bytes; nil as well after [Sampler.IgnoreWrites]
 	HostReadBytes  *uint64
 	MajorFaults    *uint64
@@ -102,7 +102,7 @@ func share(part, whole float64) float64 { return min(max(part/whole, 0), 1) }
 
 // Sampler reads what the processes of one trial use. It is not safe for concurrent use.
 type Sampler struct {
-	worker    int
+	workers   []int
 	servers   Servers
 	shared    map[int]*sharedMemory // by server
 	directory string
@@ -117,7 +117,7 @@ type Sampler struct {
 	writesIgnored bool
 
 	roots     roots
-	tree      []int // the worker and what runs below it
+	tree      []int // the workers and what runs below them
 	treeNext  time.Time
 	telemetry telemetry
 }
@@ -130,13 +130,19 @@ const (
 	walkRarity = 300
 )
 
-// NewSampler makes a sampler for the worker process pid and what runs below it. directory is where
-// the store's files stand; "" if they can't be seen. The calling process belongs to the trial as
-// well, and so do servers: see [Sampler.WatchServers].
-func NewSampler(pid int, directory string) *Sampler { return newSampler(kernelRoots, pid, directory) }
+// treeRarity bounds what looking for children costs: one part in so many of a CPU. A hundred workers
+// have a thousand threads, and each may have children.
+const treeRarity = 200
 
-func newSampler(r roots, pid int, directory string) *Sampler {
-	s := &Sampler{worker: pid, directory: directory, roots: r, tree: []int{pid}, kernelTick: kernelTickSeconds()}
+// NewSampler makes a sampler for worker processes and what runs below them. directory is where the
+// store's files stand; "" if they can't be seen. The calling process belongs to the trial as well,
+// and so do servers: see [Sampler.WatchServers].
+func NewSampler(directory string, pids ...int) *Sampler {
+	return newSampler(kernelRoots, directory, pids...)
+}
+
+func newSampler(r roots, directory string, pids ...int) *Sampler {
+	s := &Sampler{workers: pids, directory: directory, roots: r, tree: pids, kernelTick: kernelTickSeconds()}
 	s.proc, s.procError = procfs.NewFS(r.proc)
 	s.telemetry = telemetry{roots: r, proc: s.proc, baseline: map[string]point{}, why: map[string]string{}}
 	if directory != "" {
@@ -182,9 +188,16 @@ func (s *Sampler) walk(u *Usage) {
 
 func (s *Sampler) processes(u *Usage) {
 	if !u.At.Before(s.treeNext) { // looking for children costs as much as all the rest
-		s.tree, s.treeNext = tree(s.roots, s.worker), u.At.Add(schedulePeriod)
+		s.tree = nil
+		for _, pid := range s.workers {
+			s.tree = append(s.tree, tree(s.roots, pid)...)
+		}
+		s.treeNext = u.At.Add(max(schedulePeriod, time.Since(u.At)*treeRarity))
 	}
 	worker := s.add(s.tree, true)
+	if len(s.workers) > 1 {
+		worker.rssBytes = residentOnce(s.roots, s.tree)
+	}
 	if worker.found {
 		u.worker = &worker
 		u.CPUSeconds, u.RSSBytes, u.MajorFaults = &worker.cpuSeconds, &worker.rssBytes, &worker.majorFaults
@@ -272,7 +285,7 @@ func (s *Sampler) add(pids []int, below bool) processUse {
 // ForeignShare watches the machine for a while and returns the share (0 to 1) of its CPU time that
 // other processes used, those below this one not counted; nil: not measured.
 func ForeignShare(while time.Duration) *float64 {
-	s := NewSampler(os.Getpid(), "")
+	s := NewSampler("", os.Getpid())
 	before := s.Sample()
 	time.Sleep(while)
 	return s.Sample().Since(before).Foreign

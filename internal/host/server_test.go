@@ -57,7 +57,7 @@ func TestSamplerSeesServers(t *testing.T) {
 	idle, server := start(t, "compute 0"), start(t, "allocate 67108864")
 	pids := []int{server.Process.Pid}
 	sample := func(found Servers) (before, after Usage) {
-		s := NewSampler(idle.Process.Pid, "")
+		s := NewSampler("", idle.Process.Pid)
 		s.WatchServers(found)
 		return s.Sample(), s.Sample()
 	}
@@ -77,7 +77,7 @@ func TestSamplerSeesServers(t *testing.T) {
 	if _, after := sample(Servers{}); after.Server != nil {
 		t.Error("no server was measured")
 	}
-	s := NewSampler(idle.Process.Pid, "")
+	s := NewSampler("", idle.Process.Pid)
 	s.WatchServers(Servers{PIDs: pids})
 	seen := s.Sample()
 	server.Process.Kill()
@@ -91,7 +91,7 @@ func TestSamplerSeesServers(t *testing.T) {
 func TestServersAreOfTheTrial(t *testing.T) {
 	const busy = 300 * time.Millisecond
 	idle, server := start(t, "compute 0"), start(t, "compute 300000000")
-	s := NewSampler(idle.Process.Pid, "")
+	s := NewSampler("", idle.Process.Pid)
 	s.WatchServers(Servers{PIDs: []int{server.Process.Pid}, Why: "another one is elsewhere"})
 	before := s.Sample()
 	if !server.work() {
@@ -104,7 +104,7 @@ func TestServersAreOfTheTrial(t *testing.T) {
 }
 
 func TestServersWrite(t *testing.T) {
-	s := NewSampler(os.Getpid(), "")
+	s := NewSampler("", os.Getpid())
 	s.WatchServers(Servers{PIDs: []int{os.Getpid()}})
 	const memory = "/dev/shm"
 	elsewhere, err := os.CreateTemp(memory, "assay-test-")

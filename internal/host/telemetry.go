@@ -24,8 +24,11 @@ type telemetry struct {
 	threads  schedule
 	files    schedule
 	pss      schedule
+	sockets  schedule
 	seen     map[int]threadCounts // by thread id
 	threadly threadCounts         // sums over all threads, those that have ended included
+
+	connections connections
 }
 
 // roots are where the kernel's files stand; others in tests.
@@ -44,17 +47,23 @@ type schedule struct{ next time.Time }
 
 const (
 	scheduleRarity = 500
-	schedulePeriod = 900 * time.Millisecond // a little less than a second, so that samples of a second never miss a turn
+	// connectionsRarity is less, so that a leak has the second in which it began also where there are
+	// 10,000 connections.
+	connectionsRarity = 20
+	schedulePeriod    = 900 * time.Millisecond // a little less than a second, so that samples of a second never miss a turn
 )
 
 // due runs read if its time has come.
-func (s *schedule) due(now time.Time, read func()) {
+func (s *schedule) due(now time.Time, read func()) { s.dueFor(now, scheduleRarity, read) }
+
+// dueFor does so for a reading that may use one part in rarity of a CPU.
+func (s *schedule) dueFor(now time.Time, rarity time.Duration, read func()) {
 	if now.Before(s.next) {
 		return
 	}
 	began := time.Now()
 	read()
-	s.next = now.Add(max(schedulePeriod, time.Since(began)*scheduleRarity))
+	s.next = now.Add(max(schedulePeriod, time.Since(began)*rarity))
 }
 
 // values are the series of one reading.
@@ -109,10 +118,10 @@ func (v values) missingPrefix(err error, prefix string) {
 func (s *Sampler) BeginResources(u Usage) {
 	t := &s.telemetry
 	clear(t.baseline)
-	t.seconds, t.threads = schedule{}, schedule{}
+	t.seconds, t.threads, t.sockets = schedule{}, schedule{}, schedule{}
 	t.seen, t.threadly = nil, threadCounts{}
 	s.Resources(u)
-	t.seconds, t.threads = schedule{}, schedule{}
+	t.seconds, t.threads, t.sockets = schedule{}, schedule{}, schedule{}
 }
 
 // Resources returns the series of [Catalogue] that can be had now, by name, but those that stand in
@@ -139,6 +148,7 @@ func (s *Sampler) Resources(u Usage) map[string]float64 {
 	t.threads.due(u.At, func() { t.readThreads(v, pids) })
 	t.files.due(u.At, func() { t.readFiles(v, pids) })
 	t.pss.due(u.At, func() { t.readPSS(v, pids) })
+	t.sockets.dueFor(u.At, connectionsRarity, func() { t.readConnections(v, pids) })
 	return v.out
 }
 
@@ -179,7 +189,7 @@ func (s *Sampler) NotMeasured() map[string]string { return maps.Clone(s.telemetr
 // directory, and returns for each series that can't be had why that is so. Series of a memory limit
 // are left out: see [CheckMemoryLimit].
 func NotMeasured(directory string) map[string]string {
-	s := NewSampler(unix.Getpid(), directory)
+	s := NewSampler(directory, unix.Getpid())
 	u := s.Sample()
 	s.Resources(u)
 	why := maps.Clone(s.telemetry.why)

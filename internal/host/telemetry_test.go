@@ -82,7 +82,7 @@ func (m machineTree) at(n int) {
 
 // sampler looks at the tree as if the data stood on its disk.
 func (m machineTree) sampler() *Sampler {
-	s := newSampler(m.roots, 77, "")
+	s := newSampler(m.roots, "", 77)
 	s.telemetry.device = device{disk: "vda"}
 	return s
 }
@@ -282,7 +282,7 @@ func TestCatalogue(t *testing.T) {
 			t.Errorf("%s has no owner", series.Name)
 		}
 	}
-	own := NewSampler(os.Getpid(), t.TempDir())
+	own := NewSampler(t.TempDir(), os.Getpid())
 	u := own.Sample()
 	own.BeginResources(u)
 	later := own.Sample()
@@ -341,7 +341,7 @@ func deviceNumber(t *testing.T, directory string) string {
 
 // BenchmarkResources is a reading of everything, as it is made about once a second.
 func BenchmarkResources(b *testing.B) {
-	s := NewSampler(os.Getpid(), b.TempDir())
+	s := NewSampler(b.TempDir(), os.Getpid())
 	for b.Loop() {
 		u := s.Sample()
 		s.BeginResources(u)

@@ -55,7 +55,7 @@ type Throttled struct {
 func (s *Sampler) Throttling() Throttling {
 	var t Throttling
 	var err error
-	if t.quota, err = quotasOf(s.roots, s.worker); err != nil {
+	if t.quota, err = quotasOf(s.roots, s.workers[0]); err != nil {
 		t.quotaWhy = err.Error()
 	}
 	if t.heat, err = heatOf(s.roots); err != nil {

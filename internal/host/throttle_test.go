@@ -143,7 +143,7 @@ func TestQuotaHoldsAChildBack(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte(strconv.Itoa(c.Process.Pid)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s := NewSampler(c.Process.Pid, "")
+	s := NewSampler("", c.Process.Pid)
 	before := s.Throttling()
 	began := time.Now()
 	if !c.work() {

@@ -37,6 +37,7 @@ type KeyShape struct {
 	Prefix  string    `json:"prefix,omitempty"`
 	Suffix  string    `json:"suffix,omitempty"`
 	Digits  int       `json:"digits,omitempty"`
+	First   uint64    `json:"first,omitempty"` // of decimal keys: the number of index 0
 	Scatter bool      `json:"scatter,omitempty"`
 }
 
@@ -44,6 +45,9 @@ type KeyShape struct {
 func (k KeyShape) Check() error {
 	if len(k.Prefix) > 255 || len(k.Suffix) > 255 {
 		return fmt.Errorf("prefix and suffix have at most 255 bytes each")
+	}
+	if k.First > 0 && (k.Format != Decimal || k.Scatter || k.First > IndexMax) {
+		return fmt.Errorf("first is 0 to %d, and of decimal keys without scatter alone", uint64(IndexMax))
 	}
 	switch k.Format {
 	case Binary:
@@ -130,7 +134,7 @@ func (k *KeyShape) Append(dst []byte, index uint64) []byte {
 	case Decimal:
 		dst = append(dst, k.Prefix...)
 		start := len(dst)
-		dst = strconv.AppendUint(dst, n, 10)
+		dst = strconv.AppendUint(dst, n+k.First, 10)
 		if missing := k.Digits - (len(dst) - start); missing > 0 {
 			const zeros = "00000000000000000000"
 			digits := string(dst[start:])

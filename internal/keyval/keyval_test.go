@@ -17,10 +17,11 @@ func drawShape(t *rapid.T) KeyShape {
 		k.Scatter = k.Bytes >= 8 && rapid.Bool().Draw(t, "scatter")
 	case Decimal:
 		k.Digits = rapid.IntRange(0, 20).Draw(t, "digits")
+		k.First = rapid.SampledFrom([]uint64{0, 1, IndexMax}).Draw(t, "first")
 		fallthrough
 	default:
 		k.Prefix, k.Suffix = rapid.StringN(0, 5, 20).Draw(t, "prefix"), rapid.StringN(0, 5, 20).Draw(t, "suffix")
-		k.Scatter = rapid.Bool().Draw(t, "scatter")
+		k.Scatter = k.First == 0 && rapid.Bool().Draw(t, "scatter")
 	}
 	return k
 }
@@ -114,6 +115,9 @@ func TestImpossibleShapesAreRefused(t *testing.T) {
 		{"no suffix", KeyShape{Format: Binary, Bytes: 8, Suffix: "a"}},
 		{"take digits", KeyShape{Format: Decimal, Bytes: 8}},
 		{"20 digits", KeyShape{Format: Decimal, Digits: 21}},
+		{"first is 0 to", KeyShape{Format: Binary, Bytes: 16, First: 1}},
+		{"first is 0 to", KeyShape{Format: Decimal, First: 1, Scatter: true}},
+		{"first is 0 to", KeyShape{Format: Decimal, First: IndexMax + 1}},
 		{"take none", KeyShape{Format: YCSB, Digits: 1}},
 		{"255 bytes", KeyShape{Format: YCSB, Prefix: strings.Repeat("a", 256)}},
 	} {

@@ -66,7 +66,10 @@ func words64(x uint64) (block [64]byte) {
 	return block
 }
 
-func hash(index, version uint64) uint64 { return Mix(index ^ version*0xff51afd7ed558ccd) }
+// versionFactor spreads versions over words.
+const versionFactor = 0xff51afd7ed558ccd
+
+func hash(index, version uint64) uint64 { return Mix(index ^ version*versionFactor) }
 
 // Put writes the value of index and version over the whole of dst, whose length is the value's.
 func (p *Pool) Put(dst []byte, index, version uint64) {

@@ -8,6 +8,7 @@
 package model
 
 import (
+	"strings"
 	"time"
 
 	"assay/internal/finding"
@@ -23,9 +24,10 @@ type Result struct {
 	Summary Summary `json:"summary"`
 	Runs    []Run   `json:"runs"`
 
-	Tables   []Table           `json:"tables"`   // strongest class first; in it the experiment's cells, then phases
-	Findings []finding.Finding `json:"findings"` // gravest first
-	Groups   []Group           `json:"groups"`   // the findings folded: one line a cause, gravest first
+	Tables   []Table           `json:"tables"`            // strongest class first; in it the experiment's cells, then phases
+	Effects  []Effect          `json:"effects,omitempty"` // of the axes of a factorial
+	Findings []finding.Finding `json:"findings"`          // gravest first
+	Groups   []Group           `json:"groups"`            // the findings folded: one line a cause, gravest first
 
 	Stores      []Store           `json:"stores"`
 	Trials      []Trial           `json:"trials"`
@@ -33,6 +35,27 @@ type Result struct {
 	Resources   []Resource        `json:"resources"` // what Series.Beside may hold
 	Matrix      Matrix            `json:"matrix"`
 	Gaps        []finding.Message `json:"gaps,omitempty"` // what is missing in the run directory
+}
+
+// Effect is what another level of an axis does to the rate of an arm in a phase, other axes averaged;
+// or, with two axes, how much more the change of one does at another level of the other.
+type Effect struct {
+	Run   string   `json:"run"`
+	Class string   `json:"class"`
+	Phase string   `json:"phase"`
+	Arm   string   `json:"arm"`
+	Axes  []string `json:"axes"` // paths in the experiment: "handles"
+	From  []string `json:"from"` // the first level of each axis: "handles pool(4)"
+	To    []string `json:"to"`
+	Ratio Ratio    `json:"ratio"` // rate at To ÷ rate at From; of an interaction the ratio of two such ratios
+}
+
+// Change names what changes: "handles per_operation instead of handles pool(4)", or an interaction.
+func (e *Effect) Change() string {
+	if len(e.Axes) > 1 {
+		return "interaction of " + strings.Join(e.To, " and ")
+	}
+	return e.To[0] + " instead of " + e.From[0]
 }
 
 // Run is a run directory.
@@ -94,7 +117,7 @@ type Section struct {
 	Class   string            `json:"class"`   // "D2(1s)"
 	Title   string            `json:"title"`   // "survives a power cut (D3)"
 	Cell    string            `json:"cell"`    // label of the cell that the grid shows; "" where there is one cell
-	Held    bool              `json:"held"`    // false: stores did not hold their rate, and the columns are early, late, broke at
+	Unit    string            `json:"unit"`    // of columns whose titles say none; "": stores did not hold their rate, and the columns are early, late, broke at
 	Columns []SectionColumn   `json:"columns"` // phases where rates were held; otherwise early, late, broke at, with
 	Rows    []SectionRow      `json:"rows"`    // best first
 	Changes []finding.Message `json:"changes"` // what is different in the other cells of the class

@@ -1,6 +1,9 @@
 package model
 
-import "assay/internal/finding"
+import (
+	"assay/internal/finding"
+	"assay/store"
+)
 
 // Table compares the arms of one phase in one cell. Nothing is ranked across tables.
 type Table struct {
@@ -16,6 +19,7 @@ type Table struct {
 	Conditions []finding.Message `json:"conditions"` // of the cell: records, threads, handles, memory, quota, cache
 	Notes      []finding.Message `json:"notes"`      // true of the table's figures, one a cause
 
+	Requests   bool    `json:"requests,omitempty"`     // operations are requests of several steps
 	Open       bool    `json:"open_load"`              // latencies are from the due time, the rate was asked for
 	Offered    float64 `json:"offered_rate,omitempty"` // operations a second
 	FixedWork  bool    `json:"fixed_work"`             // a number of operations that each arm did: rates are of whole phases
@@ -98,6 +102,7 @@ type Row struct {
 
 	Latencies        // of all kinds of operation together
 	Kinds     []Kind `json:"operations"`
+	Steps     []Kind `json:"steps,omitempty"` // of requests, which are then the operations; service times
 	Outcomes  `json:"outcomes"`
 
 	LogicalBytes       *float64 `json:"logical_bytes"`
@@ -113,10 +118,70 @@ type Row struct {
 	WaitNS             *float64 `json:"handle_wait_ns_per_op"`
 	HarnessShare       *float64 `json:"harness_share"` // of an operation, that the harness itself takes
 	Ceiling            string   `json:"ceiling,omitempty"`
+	Plans              []Plan   `json:"plans,omitempty"` // of the queries that the phase asks
 	Drained            *bool    `json:"drained"`
 	DrainSeconds       *float64 `json:"drain_s"`
 
 	Trials []string `json:"trials"` // keys into Result.Trials
+}
+
+// Plan is how a store said that it answers a query: each way once, over the blocks.
+type Plan struct {
+	Operation string         `json:"operation"` // query or count
+	Query     string         `json:"query"`     // its name
+	Asks      string         `json:"asks"`      // "UserID equal, by CreateTime descending, at most 10"
+	Use       store.IndexUse `json:"use"`       // finds, orders or none; "": not told
+	Index     string         `json:"index,omitempty"`
+	Text      string         `json:"text,omitempty"`     // in the store's words
+	Why       string         `json:"not_told,omitempty"` // why it is not told
+	Blocks    int            `json:"blocks"`
+}
+
+// UseText says what indexes do for a query.
+func (p Plan) UseText() string {
+	switch p.Use {
+	case store.IndexFinds:
+		return "an index finds the records"
+	case store.IndexOrders:
+		return "an index gives the order; every record on the way is looked at"
+	case store.IndexNone:
+		return "no index: every record is looked at"
+	}
+	return p.Why
+}
+
+// Shown says in words what a ratio shows.
+func (r *Ratio) Shown() string {
+	switch {
+	case r.Significant:
+		return "significant"
+	case r.Equal:
+		return "equal"
+	}
+	return "not significant"
+}
+
+// Apart returns the kinds of calls that the row's operations are made of, where they are several:
+// the operations of a mix, or the steps of requests.
+func (r *Row) Apart() []Kind {
+	switch {
+	case len(r.Steps) > 0:
+		return r.Steps
+	case len(r.Kinds) > 1:
+		return r.Kinds
+	}
+	return nil
+}
+
+// Unit names what a table's rates count.
+func (t *Table) Unit() string {
+	switch {
+	case t.Requests:
+		return "requests/s"
+	case t.BatchItems > 0:
+		return "batches/s"
+	}
+	return "ops/s"
 }
 
 // Course is what a row's rate did over time, over its blocks.
@@ -197,6 +262,16 @@ type Series struct {
 	Events  []Event    `json:"events,omitempty"`
 	Ended   string     `json:"ended_early,omitempty"` // why the line stops
 	Beside  *Beside    `json:"beside,omitempty"`      // only of the median trial
+	Groups  []Clients  `json:"groups,omitempty"`      // likewise: the other groups of clients of the phase
+}
+
+// Clients is another group of clients that a phase had in the same trial, and when it ran, in seconds
+// since the phase began.
+type Clients struct {
+	Name  string  `json:"name"`
+	Phase string  `json:"phase"` // of the table that has its rates
+	From  float64 `json:"from_s"`
+	Until float64 `json:"until_s"`
 }
 
 // Event is something at a time of a series.

@@ -50,6 +50,7 @@ const (
 	slowOperation      = 20 * time.Microsecond
 	slowSync           = 5 * time.Millisecond   // an operation that waits for the device
 	trialOverhead      = 700 * time.Millisecond // process, open, close, sync
+	processOverhead    = 100 * time.Millisecond // of each of several workers: to start, open and close
 	phaseOverhead      = 100 * time.Millisecond
 	insertsPerSecond   = 200_000
 	spaceAmplification = 3
@@ -116,6 +117,7 @@ func (e Estimate) Seconds() float64 { return e.SecondsHigh + e.LoadSeconds }
 func trialSeconds(e *spec.Experiment, t Trial) (low, high, load, inserted float64) {
 	cell := e.Cells[t.Cell]
 	high = trialOverhead.Seconds() + float64(min(e.VerifyRecords, cell.Records))*slowOperation.Seconds()
+	high += float64(len(e.ProcessThreads(cell))-1) * processOverhead.Seconds()
 	for _, p := range e.Phases {
 		if _, skipped := t.Skip[p.Name]; skipped {
 			continue
@@ -129,38 +131,51 @@ func trialSeconds(e *spec.Experiment, t Trial) (low, high, load, inserted float6
 		if cell.Durability == store.D3 || cell.Durability == store.D4 {
 			slow = slowSync
 		}
-		each := float64(max(p.Batch, 1)) // records an operation
-		fastest := t.Duration(p).Seconds()
-		slowest := fastest
-		if p.Operations > 0 {
-			byCount := float64(p.Operations)
-			quick := byCount * each * fastOperation.Seconds()
-			if p.Duration == 0 {
-				fastest, slowest = quick, byCount*(slow.Seconds()+(each-1)*slowOperation.Seconds())
-			} else {
-				fastest = min(fastest, quick)
-			}
+		fastest, slowest := 0.0, 0.0
+		for _, part := range t.Phase(p).Parts() {
+			partLow, partHigh, records := partSeconds(part, slow)
+			from := part.From.Seconds()
+			fastest, slowest = max(fastest, from+partLow), max(slowest, from+partHigh)
+			inserted += records
 		}
 		low, high = low+fastest, high+slowest
-		share, weights := 0.0, 0.0
-		for name, weight := range p.Mix {
-			weights += weight
-			if name == "insert" || name == "add" || name == "upsert" {
-				share += weight
-			}
-		}
-		if weights > 0 {
-			records := slowest * insertsPerSecond
-			if p.Operations > 0 {
-				records = min(records, float64(p.Operations)*each)
-			}
-			if p.Rate > 0 {
-				records = min(records, slowest*p.Rate*each)
-			}
-			inserted += share / weights * records
-		}
 	}
 	return low, high, load, inserted
+}
+
+// partSeconds is how long a phase without groups, or a group, takes, and how many records it inserts
+// at most. slow is how long an operation takes at most.
+func partSeconds(p spec.Phase, slow time.Duration) (fastest, slowest, inserted float64) {
+	each := float64(max(p.Batch, len(p.Request), 1)) // records an operation
+	fastest = p.Duration.Seconds()
+	slowest = fastest
+	if p.Operations > 0 {
+		byCount := float64(p.Operations)
+		quick := byCount * each * fastOperation.Seconds()
+		if p.Duration == 0 {
+			fastest, slowest = quick, byCount*(slow.Seconds()+(each-1)*slowOperation.Seconds())
+		} else {
+			fastest = min(fastest, quick)
+		}
+	}
+	share, weights := 0.0, 0.0
+	for name, weight := range p.Mix {
+		weights += weight
+		if name == "insert" || name == "add" || name == "upsert" {
+			share += weight
+		}
+	}
+	if weights > 0 {
+		records := slowest * insertsPerSecond
+		if p.Operations > 0 {
+			records = min(records, float64(p.Operations)*each)
+		}
+		if p.Rate > 0 {
+			records = min(records, slowest*p.Rate*each)
+		}
+		inserted = share / weights * records
+	}
+	return fastest, slowest, inserted
 }
 
 // String says the estimate in sentences, and what is not included.

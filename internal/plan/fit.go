@@ -104,7 +104,7 @@ func (f *fitting) stretch(share float64) {
 		if share == 1 {
 			length = max(length, asked.Duration)
 		}
-		f.e.Phases[i].Duration = length
+		f.e.Phases[i] = asked.Lasting(length)
 	}
 }
 

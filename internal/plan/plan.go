@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"assay/internal/spec"
@@ -47,13 +48,14 @@ func (t Trial) Slot() Slot { return Slot{t.Block, t.Cell, t.Arm, t.Role} }
 // would show the same rate.
 const ceilingMax = time.Second
 
-// Duration is how long the trial does a phase. Under open load, arrivals end with the phase, and so
-// does a null driver.
-func (t Trial) Duration(p spec.Phase) time.Duration {
-	if t.Role == Ceiling && p.Rate == 0 {
-		return min(p.Duration, ceilingMax)
+// Phase returns a phase as the trial does it: a null driver ends it sooner, and its groups with it.
+// Under open load, arrivals end with the phase, and so does a null driver.
+func (t Trial) Phase(p spec.Phase) spec.Phase {
+	open := slices.ContainsFunc(p.Parts(), func(part spec.Phase) bool { return part.Rate > 0 })
+	if t.Role == Ceiling && !open {
+		return p.Lasting(min(p.Duration, ceilingMax))
 	}
-	return p.Duration
+	return p
 }
 
 // CellOf returns the trial's parameters.

@@ -84,8 +84,7 @@ func checkPhase(p *Phase, disagree bool) error {
 		return errors.New("a length of time or a number of threads is negative")
 	}
 	var done uint64
-	for i := range p.Operations {
-		o := &p.Operations[i]
+	for i, o := range slices.Concat(p.Operations, p.Steps) {
 		if _, known := trace.ParseOperation(o.Name); !known {
 			return fmt.Errorf("there is no operation %q", o.Name)
 		}
@@ -94,7 +93,9 @@ func checkPhase(p *Phase, disagree bool) error {
 				return fmt.Errorf("%s counted %d", o.Name, n)
 			}
 		}
-		done += o.Done()
+		if i < len(p.Operations) {
+			done += o.Done()
+		}
 		if !disagree && o.Service != nil && o.Service.Count() != o.Done() {
 			return fmt.Errorf("%s has %d outcomes, and %d of them were timed", o.Name, o.Done(), o.Service.Count())
 		}

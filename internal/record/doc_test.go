@@ -54,6 +54,9 @@ func TestEachFieldIsDocumented(t *testing.T) {
 		}
 		kind := reflect.TypeOf(value)
 		for i := range kind.NumField() {
+			if !kind.Field(i).IsExported() {
+				continue
+			}
 			name, _, _ := strings.Cut(kind.Field(i).Tag.Get("json"), ",")
 			if name == "" || name == "-" {
 				t.Errorf("%s.%s has no JSON name", kind, kind.Field(i).Name)

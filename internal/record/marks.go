@@ -9,8 +9,42 @@ import (
 
 // Marks returns what the counts of a phase say against ranking its trial.
 func (p *Phase) Marks() (marks []finding.Mark) {
+	if len(p.Groups) > 0 {
+		for i := range p.Groups {
+			marks = append(marks, p.Groups[i].outcomeMarks(p.Eventual)...)
+		}
+	} else {
+		marks = p.outcomeMarks(p.Eventual)
+	}
+	if h := p.History; h != nil {
+		mark := func(code finding.Code, count uint64, pairs ...any) {
+			if count > 0 {
+				m := finding.New(code, "count", count, "of", h.Reads).With(pairs...)
+				marks = append(marks, finding.Mark{Message: m, Phase: p.Name})
+			}
+		}
+		if !p.Eventual { // such a store may answer with what was, but not with what was never written
+			mark(finding.MarkStaleReads, h.Stale, "late_ns", h.LateP50NS, "late_max_ns", h.LateMaxNS)
+			mark(finding.MarkVanished, h.Vanished)
+			mark(finding.MarkUnordered, uint64(h.Unordered))
+		}
+		mark(finding.MarkLostUpdates, h.LostUpdates)
+		if u := h.Updates; u != nil && u.Atomic.Lost > 0 && !p.Eventual {
+			marks = append(marks, finding.Mark{Phase: p.Name, Message: finding.New(finding.MarkAtomicLost, "count", u.Atomic.Lost, "of", u.Atomic.Done, "items", u.Atomic.ItemsLost)})
+		}
+		mark(finding.MarkGhosts, h.Ghosts)
+	}
+	if drift := math.Abs(float64(p.ClockDrift)); drift > ClockSlackNS(float64(p.ElapsedNS)) {
+		marks = append(marks, finding.Mark{Phase: p.Name, Message: finding.New(finding.MarkDrift,
+			"clock", p.Clock, "drift_ns", drift, "seconds", float64(p.ElapsedNS)/1e9)})
+	}
+	return marks
+}
+
+// outcomeMarks returns what the outcomes of a phase without groups, or of a group, say.
+func (p *Phase) outcomeMarks(eventual bool) (marks []finding.Mark) {
 	var wrong, foreign, lost, failed, done uint64
-	for _, o := range p.Operations {
+	for _, o := range p.Calls() {
 		foreign += min(o.Foreign, o.Wrong)
 		wrong, lost, failed, done = wrong+o.Wrong, lost+o.Lost, failed+o.Errors+o.Timeout, done+o.Done()
 	}
@@ -26,30 +60,19 @@ func (p *Phase) Marks() (marks []finding.Mark) {
 	}
 	mark(finding.MarkWrong, wrong-foreign, "wrong")
 	mark(finding.MarkOtherTrial, foreign)
-	mark(finding.MarkLost, lost, "lost")
+	if !eventual { // reading back tells what such a store has lost for good
+		mark(finding.MarkLost, lost, "lost")
+	}
 	mark(finding.MarkFailed, failed, "error", "timeout")
-	mark(finding.MarkUnfinished, p.Unfinished)
-	if h := p.History; h != nil {
-		mark := func(code finding.Code, count uint64, pairs ...any) {
-			if count > 0 {
-				m := finding.New(code, "count", count, "of", h.Reads).With(pairs...)
-				marks = append(marks, finding.Mark{Message: m, Phase: p.Name})
-			}
-		}
-		if !h.Eventual { // such a store may answer with what was, but not with what was never written
-			mark(finding.MarkStaleReads, h.Stale, "late_ns", h.LateP50NS, "late_max_ns", h.LateMaxNS)
-			mark(finding.MarkVanished, h.Vanished)
-			mark(finding.MarkUnordered, uint64(h.Unordered))
-		}
-		mark(finding.MarkLostUpdates, h.LostUpdates)
-		mark(finding.MarkGhosts, h.Ghosts)
+	if p.EndedBy != EndedInterrupted { // whoever stopped it knows why
+		mark(finding.MarkUnfinished, p.Unfinished)
 	}
-	if outcomes := done + p.Unfinished; outcomes != p.Attempted {
+	outcomes := p.Unfinished
+	for _, o := range p.Operations {
+		outcomes += o.Done()
+	}
+	if outcomes != p.Attempted {
 		marks = append(marks, finding.Mark{Phase: p.Name, Message: finding.New(finding.MarkSum, "attempted", p.Attempted, "outcomes", outcomes)})
-	}
-	if drift := math.Abs(float64(p.ClockDrift)); drift > ClockSlackNS(float64(p.ElapsedNS)) {
-		marks = append(marks, finding.Mark{Phase: p.Name, Message: finding.New(finding.MarkDrift,
-			"clock", p.Clock, "drift_ns", drift, "seconds", float64(p.ElapsedNS)/1e9)})
 	}
 	return marks
 }
@@ -89,7 +112,20 @@ func (f *FinalCheck) Marks() (marks []finding.Mark) {
 		}
 		marks = append(marks, finding.Mark{Message: m, Phase: FinalCheckPhase})
 	}
-	return marks
+	return append(marks, f.Increments.marks()...)
+}
+
+func (i *Increments) marks() []finding.Mark {
+	var m finding.Message
+	switch {
+	case i == nil || i.Counted >= i.Least && i.Counted <= i.Most:
+		return nil
+	case i.Counted < i.Least:
+		m = finding.New(finding.MarkIncrementsLost, "count", i.Least-i.Counted, "of", i.Least)
+	default:
+		m = finding.New(finding.MarkIncrementsMore, "count", i.Counted-i.Most, "of", i.Most)
+	}
+	return []finding.Mark{{Message: m, Phase: FinalCheckPhase}}
 }
 
 // CountedMarks returns the marks that a trial's counts make, whatever it is marked for, and those

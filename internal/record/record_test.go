@@ -191,6 +191,47 @@ func TestOneWriterAtATime(t *testing.T) {
 	mustClose(t, w)
 }
 
+// Another Assay may be removing what a killed run left in the directory that is to be resumed.
+func TestAWriterWaitsForOneThatCleans(t *testing.T) {
+	directory := t.TempDir()
+	mustClose(t, create(t, directory))
+	path := filepath.Join(directory, ".lock")
+	const pidMax = 1 << 22 // no process has this number
+	if err := os.WriteFile(path, fmt.Appendln(nil, pidMax), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cleaner, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Flock(int(cleaner.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	resumed := make(chan error, 1)
+	go func() {
+		w, _, err := record.Resume(directory)
+		if err == nil {
+			err = record.CleanRun(directory) // another one cleans meanwhile: it leaves the run alone
+			if text, readErr := os.ReadFile(path); readErr != nil || string(text) != fmt.Sprintln(os.Getpid()) {
+				err = errors.Join(err, readErr, fmt.Errorf("the lock says %q", text))
+			}
+			err = errors.Join(err, w.Close())
+		}
+		resumed <- err
+	}()
+	select {
+	case err := <-resumed:
+		t.Fatalf("it did not wait: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	if err := cleaner.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-resumed; err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	_, err := record.Open(filepath.Join(t.TempDir(), "nowhere"))
 	wantError(t, err, "no such file")

@@ -139,11 +139,14 @@ func CleanRun(directory string) error {
 	} else if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a lock of Assay's", filepath.Join(directory, lockFile))
 	}
-	locked, err := takeLock(directory)
+	locked, _, err := tryLock(directory)
 	if err != nil {
 		return err
 	}
-	defer locked.release()
+	if locked == nil {
+		return nil // resumed, with a note of its own
+	}
+	defer locked.Close()
 	freeReserve(directory)
 	trials, err := filepath.Glob(filepath.Join(globEscape(directory), trialsDirectory, "*"))
 	if err != nil {

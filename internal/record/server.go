@@ -1,11 +1,44 @@
 package record
 
-// Server is the server that Assay has started for a trial.
+import (
+	"slices"
+	"strings"
+)
+
+// Server is the server that Assay has started for a trial, or the several that make its store.
 type Server struct {
-	Binary       string            `json:"binary"`
-	Version      string            `json:"version"`
+	Binary  string            `json:"binary"`
+	Version string            `json:"version"`
+	Options map[string]string `json:"options,omitempty"` // all that can be set
+	Members []ServerMember    `json:"members"`           // in the order of the driver's endpoints
+}
+
+// ServerMember is one of them.
+type ServerMember struct {
 	Endpoint     string            `json:"endpoint"`
-	Options      map[string]string `json:"options,omitempty"`  // all that can be set
-	Settings     map[string]string `json:"settings,omitempty"` // as the server told them once it answered
+	Settings     map[string]string `json:"settings,omitempty"` // as it told them once it answered
 	StartSeconds float64           `json:"start_seconds"`      // from its start until it answered
+}
+
+// Settings are those that the servers told: a value that is not the same in all is listed for each,
+// in their order.
+func (s *Server) Settings() map[string]string {
+	all := map[string]string{}
+	for _, m := range s.Members {
+		for name := range m.Settings {
+			all[name] = s.told(name)
+		}
+	}
+	return all
+}
+
+func (s *Server) told(name string) string {
+	values := make([]string, len(s.Members))
+	for n, m := range s.Members {
+		values[n] = m.Settings[name]
+	}
+	if same := slices.Compact(slices.Clone(values)); len(same) == 1 {
+		return same[0]
+	}
+	return strings.Join(values, ", ")
 }

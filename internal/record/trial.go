@@ -42,6 +42,7 @@ type Trial struct {
 	Namespace string            `json:"key_namespace,omitempty"` // what its keys began with, on a server; "": nothing
 	Abilities store.Abilities   `json:"abilities"`
 	Memory    *Memory           `json:"memory,omitempty"` // nil: not measured
+	Plans     []QueryPlan       `json:"plans,omitempty"`  // of each question once, after the first phase that asked it
 	Phases    []Phase           `json:"phases"`
 	Final     *FinalCheck       `json:"final_check,omitempty"`
 
@@ -53,6 +54,17 @@ type Trial struct {
 	LogBytesMissing uint64 `json:"log_bytes_missing,omitempty"` // bytes that worker.log lacks, below its limit
 
 	NotMeasured map[string]string `json:"not_measured,omitempty"` // series of host.Catalogue that this trial's samples lack, or lack from some moment on → why
+}
+
+// QueryPlan is how the store said that it answers a question.
+type QueryPlan struct {
+	Phase     string         `json:"phase"`     // after which the store was asked
+	Operation string         `json:"operation"` // query or count
+	Position  int            `json:"position"`  // among the experiment's queries
+	Use       store.IndexUse `json:"use,omitempty"`
+	Index     string         `json:"index,omitempty"`    // that is used, by the store's name for it; "": none
+	Plan      string         `json:"plan,omitempty"`     // in the store's words
+	Why       string         `json:"not_told,omitempty"` // why the store did not say; "": it did
 }
 
 // Memory is what memory the trial might use, page cache included, and what it did with its limit. A
@@ -77,49 +89,84 @@ type QuotaMount struct {
 
 // Phase is the result of one phase.
 type Phase struct {
-	Name       string        `json:"name"`
-	Number     int           `json:"number"`
-	Measured   bool          `json:"measured"`
-	Load       bool          `json:"load,omitempty"`
-	Open       bool          `json:"open_load,omitempty"`
-	Threads    int           `json:"threads"`
-	Pipeline   int           `json:"pipeline,omitempty"` // operations that each thread had on the way at once at most; 0: 1
-	Batch      int           `json:"batch,omitempty"`
-	EndedBy    Ending        `json:"ended_by,omitempty"` // "": not known
-	ElapsedNS  int64         `json:"elapsed_ns"`         // first operation's start to last one's end, on the worker's clock
-	SampleNS   int64         `json:"sample_ns"`          // planned distance of samples
-	Operations []Operation   `json:"operations"`
-	Attempted  uint64        `json:"attempted"`  // operations begun, counted by the conductor from the trace
-	Unfinished uint64        `json:"unfinished"` // begun, without an outcome
-	Messages   []Message     `json:"messages,omitempty"`
-	Clock      string        `json:"clock"`             // tsc or monotonic
-	History    *History      `json:"history,omitempty"` // nil: no key's history was recorded
-	ClockDrift time.Duration `json:"clock_drift_ns"`
+	Name       string      `json:"name"`
+	Number     int         `json:"number"`
+	Measured   bool        `json:"measured"`
+	Load       bool        `json:"load,omitempty"`
+	Open       bool        `json:"open_load,omitempty"`
+	Threads    int         `json:"threads"`
+	Processes  int         `json:"processes,omitempty"` // that the threads were parted over; 0: they were the one worker's
+	Pipeline   int         `json:"pipeline,omitempty"`  // operations that each thread had on the way at once at most; 0: 1
+	Batch      int         `json:"batch,omitempty"`
+	EndedBy    Ending      `json:"ended_by,omitempty"` // "": not known
+	ElapsedNS  int64       `json:"elapsed_ns"`         // first operation's start to last one's end, on the worker's clock
+	SampleNS   int64       `json:"sample_ns"`          // planned distance of samples
+	Operations []Operation `json:"operations"`
+	Steps      []Operation `json:"steps,omitempty"` // what requests are made of: Operations are then requests
+	Attempted  uint64      `json:"attempted"`       // operations begun, counted by the conductor from the trace
+	Unfinished uint64      `json:"unfinished"`      // begun, without an outcome
+	Messages   []Message   `json:"messages,omitempty"`
+	// Eventual: the store promises no more than that a read tells some state that was, so that
+	// stale reads, and reads that miss what was stored, are no fault.
+	Eventual bool     `json:"eventual,omitempty"`
+	Clock    string   `json:"clock,omitempty"`   // tsc or monotonic
+	History  *History `json:"history,omitempty"` // nil: no key's history was recorded
+	// StartSpreadNS is how far from the phase's start one of several processes began.
+	StartSpreadNS int64         `json:"start_spread_ns,omitempty"`
+	Gone          []Gone        `json:"gone,omitempty"` // processes that ended before their time
+	ClockDrift    time.Duration `json:"clock_drift_ns,omitempty"`
 
 	HandleWaitNS  uint64 `json:"handle_wait_ns,omitempty"`
 	HandlesOpened uint64 `json:"handles_opened,omitempty"`
 	LatenessMaxNS uint64 `json:"lateness_max_ns,omitempty"` // of dispatch: open load
 	// Late are the operations of open load that began late, by how late: word k counts those from
-	// 2^(7+2k) ns on and below four times that, the last one all from 2^23 ns on. Nil: not
-	// measured, or closed load.
+	// 2^(7+k) ns on and below twice that, the last one all from there on. Nil: not measured, or
+	// closed load.
 	Late     []uint64 `json:"late,omitempty"`
 	NotBegun uint64   `json:"not_begun,omitempty"` // operations of open load that were due before the end and never begun: no latency has them
-	// BehindNS is by how much open load was behind its schedule at the end: the end, less the due
-	// time of the first operation that some thread had not begun; where all were begun, less that
-	// of the last one. 0: it was not, or closed load.
+	// BehindNS is by how much open load was behind its schedule: the end, less the due time of the
+	// first operation that some thread had not begun; where all were begun, the last one's end,
+	// less its due time. 0: it was not, or closed load.
 	BehindNS uint64 `json:"behind_ns,omitempty"`
+
+	Milestones *Milestones `json:"milestones,omitempty"` // nil: the experiment asks for none
 
 	Runtime map[string]float64 `json:"runtime,omitempty"` // what the worker's language tells: alloc_bytes, allocs, gc_pause_ns …
 	Stats   map[string]float64 `json:"stats,omitempty"`   // the store's own counters after the phase
-	Sizes   Sizes              `json:"sizes"`             // after the phase and its drain
-	Process Process            `json:"process"`
+	Sizes   Sizes              `json:"sizes,omitzero"`    // after the phase and its drain
+	Process Process            `json:"process,omitzero"`
 	Stops   []Stop             `json:"stops,omitempty"`   // from outside
 	Syncs   *Syncs             `json:"syncs,omitempty"`   // nil: the durability class promises none
 	Machine *Machine           `json:"machine,omitempty"` // nil: not measured, as of a worker that died
 
 	Telemetry *Telemetry `json:"telemetry,omitempty"` // nil: not measured
 
+	// Groups are what each group of clients did, where the phase has several: named as in reports, with
+	// what is a group's own. What is the process's or the machine's stands in the phase alone, whose
+	// operations are the sum.
+	Groups []Phase `json:"groups,omitempty"`
+	// BeganNS is when a group began, since the phase's start: when its threads were to begin or, in
+	// open load, when its first operation was due. ElapsedNS goes from there to its last operation's
+	// end. 0 in a phase.
+	BeganNS int64  `json:"began_ns,omitempty"`
+	groupOf string // see GroupOf
+
 	Cold *host.PageCache `json:"cold,omitempty"` // what was left of the store's files in the page cache when the phase began; nil: they were not dropped
+}
+
+// Gone is a process of several that ended, or was killed, in a phase that the others went on with.
+type Gone struct {
+	Process   int     `json:"process"` // from 0 on
+	AtSeconds float64 `json:"at_s"`    // after the phase's start
+	Why       string  `json:"why"`
+}
+
+// Milestones are when each thread had done each so many operations.
+type Milestones struct {
+	Every uint64 `json:"every"` // operations
+	// Seconds since the phase began, of each thread after Every operations, twice as many, and so
+	// on: between two samples at the thread's mean rate there.
+	Seconds [][]float64 `json:"seconds"`
 }
 
 // Ending is why a phase ended.
@@ -176,11 +223,19 @@ type History struct {
 	// CompleteNS is the moment up to which every operation on these keys is recorded, since the
 	// phase's start; nil: to its end.
 	CompleteNS *int64 `json:"complete_ns,omitempty"`
-	// Eventual: the store promises no more than that a read returns some acknowledged value, so
-	// that stale reads are no fault.
-	Eventual bool `json:"eventual,omitempty"`
+	// Updates is what became of updates whose clients knew a version of the record before; nil: no
+	// key was changed by such alone, or none was read back.
+	Updates *history.Updates `json:"updates,omitempty"`
 
 	history.Consistency
+}
+
+// Calls returns the operations that called the store: of requests, their steps.
+func (p *Phase) Calls() []Operation {
+	if len(p.Steps) > 0 {
+		return p.Steps
+	}
+	return p.Operations
 }
 
 // Done returns the operations that have an outcome.
@@ -298,6 +353,15 @@ type FinalCheck struct {
 	Errors   uint64   `json:"errors"`
 	Unknown  uint64   `json:"unknown"` // values too short to prove their version
 	Examples []string `json:"examples,omitempty"`
+
+	Increments *Increments `json:"increments,omitempty"` // nil: records have no counter, or some could not be read
+}
+
+// Increments is what the counters of the records that were read back add up to.
+type Increments struct {
+	Counted uint64 `json:"counted"`
+	Least   uint64 `json:"least"` // acknowledged
+	Most    uint64 `json:"most"`  // tried
 }
 
 // Sample is one line of trials/ID/series.jsonl: what happened since the sample before. Rates are
@@ -312,6 +376,7 @@ type Sample struct {
 	P50NS      *float64           `json:"p50,omitempty"` // service time of all operations together
 	P99NS      *float64           `json:"p99,omitempty"`
 	MaxNS      *float64           `json:"max,omitempty"`
+	Groups     []GroupSample      `json:"groups,omitempty"`  // where the phase has several groups: of each
 	Records    *uint64            `json:"records,omitempty"` // live records, by the trace's arithmetic
 	DiskBytes  *uint64            `json:"disk,omitempty"`
 	RSSBytes   *uint64            `json:"rss,omitempty"`
@@ -323,6 +388,16 @@ type Sample struct {
 	Foreign    *float64           `json:"foreign,omitempty"` // share of the machine's CPU time used by processes that are not this trial's
 	Stats      map[string]float64 `json:"stats,omitempty"`   // the store's own counters as they stand, where its worker tells them during a phase
 	Resources  map[string]float64 `json:"res,omitempty"`     // series of host.Catalogue by name, but those that have a field here; see Sample.Resource
+}
+
+// GroupSample is what one group of clients did in a sample. Its fields are those of Sample.
+type GroupSample struct {
+	Operations uint64            `json:"ops"`
+	ByName     map[string]uint64 `json:"by,omitempty"`
+	Bad        uint64            `json:"bad,omitempty"`
+	P50NS      *float64          `json:"p50,omitempty"`
+	P99NS      *float64          `json:"p99,omitempty"`
+	MaxNS      *float64          `json:"max,omitempty"`
 }
 
 // Environment is the machine and the programs, sealed when the run begins: environment.json. "" or

@@ -24,7 +24,7 @@ func TestColdPhasesSayWhatWasLeftInThePageCache(t *testing.T) {
 			t.Cleanup(func() { _ = os.RemoveAll(here) }) // what stays is seen beside the test
 			directory := filepath.Join(here, "run")
 			text := strings.Replace(experiment("bbolt", "["+os.Args[0]+", worker]", "blocks: 1", "blocks: 1\ncache: "+cache), "D1", "D3", 1)
-			if _, err := runText(context.Background(), text, directory); err != nil {
+			if _, err := runTextWith(context.Background(), text, directory, allTrials); err != nil {
 				t.Fatal(err)
 			}
 			run, err := record.Open(directory)

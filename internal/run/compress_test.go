@@ -8,6 +8,7 @@ import (
 
 // Each shape of values is measured for itself, whichever cell comes first.
 func TestCompressibilityIsThatOfEachShape(t *testing.T) {
+	ofFigures(t)
 	experiment := func(bytes ...int) *spec.Experiment {
 		e := &spec.Experiment{Seed: 1, Values: spec.Values{RepeatedPermille: 500, PoolBytes: 1 << 20}}
 		for _, b := range bytes {
@@ -38,6 +39,7 @@ func TestCompressibilityIsThatOfEachShape(t *testing.T) {
 
 // A mixture of lengths is one shape, of which each length has its share.
 func TestAMixtureIsMeasuredAsOne(t *testing.T) {
+	ofFigures(t)
 	count := map[int]int{}
 	for _, length := range mixture([]spec.Size{{Bytes: 10, Weight: 3}, {Bytes: 1000, Weight: 1}}) {
 		count[length]++

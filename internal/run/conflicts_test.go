@@ -11,6 +11,8 @@ import (
 // A store in which writes conflict is not said to have lost what it refused to write: neither where
 // phases read it, nor at the end.
 func TestRefusedWritesAreNotLost(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
 	text := experiment(misbehave.Conflicts, own(), "threads: 2", "threads: 4", "batch: 20", "batch: 2", "records: 200", "records: 2000", "operations: 400", "operations: 4000",
 		"shuffled, for: 120ms", "shuffled, operations: 4000")

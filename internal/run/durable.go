@@ -81,7 +81,7 @@ func (t *trial) syncsOf(p *record.Phase, before syncsDone) *record.Syncs {
 // syncedWrites are the operations of a phase that changed something for certain. A delete may have
 // found nothing where the store does not tell.
 func syncedWrites(p *record.Phase) (n uint64) {
-	for _, o := range p.Operations {
+	for _, o := range p.Calls() {
 		if code, _ := trace.ParseOperation(o.Name); code.Changes() && code != trace.Delete {
 			n += o.OK
 		}

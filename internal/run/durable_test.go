@@ -26,6 +26,7 @@ durability: D3
 phases:
   - {name: insert, mix: {insert: 1}, for: 150ms}
 blocks: 1
+busy_machine: tell
 sample: 50ms
 `
 
@@ -113,6 +114,7 @@ func TestStoresThatSyncAreNotAccused(t *testing.T) {
 
 // What can't be known is no accusation, and is told.
 func TestSyncsOnNoDiskAreNotMeasured(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	const inMemory = "/dev/shm"
 	if _, err := host.NewSyncCounter(inMemory); err == nil {

@@ -24,23 +24,20 @@ func (t *trial) finalCheck(ctx context.Context) error {
 	if len(indexes) == 0 {
 		return nil
 	}
-	result := record.Phase{Name: record.FinalCheckPhase, Number: finalCheckNumber, SampleNS: int64(sampleMax)}
-	request := t.prepare(result.Name, finalCheckNumber)
-	t.run.view.PhaseStarted(result.Name)
-	w, err := t.begin(audit.VerifyTrace(indexes, min(t.cell.Threads, len(indexes))), request, &result)
+	observed, counted, err := t.readBack(ctx, indexes, record.FinalCheckPhase, finalCheckNumber)
 	if err != nil {
 		return fmt.Errorf("final check: %w", err)
 	}
-	defer w.close()
-	if err := w.watch(ctx); err != nil {
-		return fmt.Errorf("final check: %w", err)
-	}
-	counts, err := audit.Expect(t.past, indexes).Check(w.files.counters.Observed())
+	counts, err := audit.Expect(t.past, indexes).Check(observed)
 	if err != nil {
 		return fmt.Errorf("final check: %w", err)
 	}
 	check := record.FinalCheck{Records: counts.Records, Of: of, Right: counts.Right, Lost: counts.Lost, Stale: counts.Stale,
 		Wrong: counts.Wrong, Foreign: counts.Foreign, Errors: counts.Errors, Unknown: counts.Unknown, Examples: counts.Examples}
+	if columns := e.Values.Record(); columns != nil && columns.Counter() >= 0 && counts.Lost+counts.Wrong+counts.Errors == 0 {
+		least, most := audit.Increments(t.past, indexes)
+		check.Increments = &record.Increments{Counted: counted, Least: least, Most: most}
+	}
 	t.result.Final = &check
 	t.result.Marks = append(t.result.Marks, check.Marks()...)
 	return nil

@@ -24,6 +24,7 @@ verify_records: VERIFY
 phases:
   - {name: upsert, mix: {upsert: 100}, order: ORDER, operations: 3000}
 blocks: 1
+busy_machine: tell
 step_timeout: 30s
 `)
 }

@@ -73,15 +73,19 @@ func lastEvent(run *record.Run) string { return run.Events[len(run.Events)-1].Ki
 func TestAFullDiskEndsTheTrialNotTheRun(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
-	for class, drivers := range map[string][]string{"D1": {"bbolt", "goleveldb"}, "D0": {"pebble"}} { // pebble has an A/A arm beside it
-		t.Run(strings.Join(drivers, " and "), func(t *testing.T) {
+	for _, c := range []struct {
+		class   string
+		drivers []string
+		trials  func([]plan.Trial) []plan.Trial
+	}{{"D1", []string{"bbolt", "goleveldb"}, ofStores}, {"D0", []string{"pebble"}, nil}} {
+		t.Run(strings.Join(c.drivers, " and "), func(t *testing.T) {
 			t.Parallel()
 			disk := smallDisk(t, 64<<20)
 			directory, others := filepath.Join(disk, "run"), filepath.Join(disk, "theirs")
 			if err := os.WriteFile(others, []byte("not Assay's"), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			result, err := runIn(arms(class, "", drivers...), directory, "")
+			result, err := runIn(arms(c.class, "", c.drivers...), directory, "", func(o *Options) { o.trials = c.trials })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -199,6 +203,7 @@ func TestADiskThatOthersFillEndsTheRun(t *testing.T) {
 			if o = options(directory); place == "data root" {
 				o.DataRoot = t.TempDir()
 			}
+			allTrials(&o)
 			text := strings.ReplaceAll(inserts("bbolt", "D1", ""), "30s, operations: 60000", "1s, operations: 3000")
 			type end struct {
 				result Result
@@ -206,7 +211,7 @@ func TestADiskThatOthersFillEndsTheRun(t *testing.T) {
 			}
 			ended := make(chan end, 1)
 			go func() {
-				result, err := runIn(text, directory, o.DataRoot)
+				result, err := runIn(text, directory, o.DataRoot, allTrials)
 				ended <- end{result, err}
 			}()
 			for !hasSamples(directory) {
@@ -306,7 +311,7 @@ func TestSamplesWithoutRoomEndThePhase(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files, err := mapFiles(file)
+		files, err := mapFiles(file, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,40 +13,7 @@ import (
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/trace"
-	"assay/storetest/misbehave"
 )
-
-// A phase that overwrites says how much of it was recorded; one that only loads or reads records
-// nothing.
-func TestHistoriesAreRecorded(t *testing.T) {
-	directory := filepath.Join(t.TempDir(), "run")
-	if _, err := runText(t.Context(), experiment(misbehave.Honest, "['"+os.Args[0]+"', worker]"), directory); err != nil {
-		t.Fatal(err)
-	}
-	run, err := record.Open(directory)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := 0
-	for id, trial := range run.Trials {
-		for _, p := range trial.Phases {
-			overwrites := (p.Name == "overwrite" || p.Name == "remove") && !strings.Contains(id, "-null-")
-			if (p.History != nil) != overwrites {
-				t.Errorf("%s, phase %s: a history is there: %v", id, p.Name, p.History != nil)
-			}
-			if p.History == nil {
-				continue
-			}
-			seen++
-			if h := p.History; h.Sample < 2 || h.Records < uint64(h.Sample)/2 || h.Dropped > 0 || h.CompleteNS != nil {
-				t.Errorf("%s, phase %s: %+v", id, p.Name, *h)
-			}
-		}
-	}
-	if seen == 0 {
-		t.Error("no phase has a history")
-	}
-}
 
 // What the worker has recorded means what the trace says; a history ends where a thread's room or
 // life did.
@@ -107,7 +73,7 @@ func mapped3(t *testing.T, f *trace.File) (*counters.File, *counters.History) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { countersFile.Close(); historyFile.Close() })
-	c, err := counters.CreateIn(countersFile, f)
+	c, err := counters.CreateIn(countersFile, f, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,6 +103,7 @@ phases:
   - {name: load, load: true}
   - {name: mixed, mix: ` + mix + `, order: zipfian, ` + load + `}
 blocks: 1
+busy_machine: tell
 verify_records: 0
 `
 	class := "D1"

@@ -83,6 +83,7 @@ func exists(path string) bool {
 
 // A resumed run says that it was killed, too.
 func TestAKillIsRecorded(t *testing.T) {
+	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
 	text := experiment(misbehave.Honest, own())
 	stopped, cancel := context.WithCancelCause(context.Background())

@@ -13,13 +13,15 @@ import (
 	"assay/internal/control"
 	"assay/internal/counters"
 	"assay/internal/finding"
+	"assay/internal/format"
 	"assay/internal/host"
 	"assay/internal/record"
 	"assay/internal/spec"
 	"assay/internal/trace"
+	"assay/store"
 )
 
-// limitMemory puts the worker, and with it the server that Assay has started, under the cell's
+// limitMemory puts the workers, and with them the server that Assay has started, under the cell's
 // memory limit, before it opens anything, and notes what memory the trial has.
 func (t *trial) limitMemory() error {
 	t.result.Memory = &record.Memory{}
@@ -29,14 +31,17 @@ func (t *trial) limitMemory() error {
 	if t.cell.MemoryLimit == 0 {
 		return nil
 	}
-	group, err := host.LimitMemory(t.worker.PID(), t.cell.MemoryLimit)
+	workers := t.pids()
+	group, err := host.LimitMemory(workers[0], t.cell.MemoryLimit)
 	if err != nil {
 		return fmt.Errorf("memory limit: %w", err)
 	}
+	others := workers[1:]
 	if t.server != nil {
-		if err := group.Add(t.server.Processes()...); err != nil {
-			return errors.Join(fmt.Errorf("memory limit: %w", err), group.Remove())
-		}
+		others = append(others, t.server.Processes()...)
+	}
+	if err := group.Add(others...); err != nil {
+		return errors.Join(fmt.Errorf("memory limit: %w", err), group.Remove())
 	}
 	limit := uint64(t.cell.MemoryLimit)
 	t.limit, t.result.Memory.LimitBytes = group, &limit
@@ -53,7 +58,7 @@ func (t *trial) endMemoryLimit() {
 	}
 	use := t.limit.Use()
 	t.result.Memory.PeakBytes, t.result.Memory.LimitHits, t.result.Memory.Kills = use.PeakBytes, use.Hits, use.Kills
-	t.worker.Kill() // what is left of it: a cgroup is taken away once nothing runs in it
+	t.killClients() // what is left of them: a cgroup is taken away once nothing runs in it
 	t.stopServer()
 	if err := t.limit.Remove(); err != nil {
 		t.run.view.Message("taking the memory limit away: " + err.Error())
@@ -115,7 +120,7 @@ func sizeText(bytes uint64) string {
 	return fmt.Sprintf("%d B", bytes)
 }
 
-// endedBy says why a phase ended. err is what watching it gave.
+// endedBy says why a phase was ended; "": it ended by itself. err is what watching it gave.
 func (w *watched) endedBy(err error) record.Ending {
 	switch {
 	case err != nil && w.trial.outOfMemory():
@@ -130,12 +135,7 @@ func (w *watched) endedBy(err error) record.Ending {
 	case w.ending != "":
 		return w.ending
 	}
-	for i := range w.file.Threads {
-		if limit := w.file.Threads[i].Limit; limit == 0 || w.last.Acknowledged[i] < limit {
-			return record.EndedDuration
-		}
-	}
-	return record.EndedOperations
+	return "" // by itself
 }
 
 // diskWatch tells when a phase that writes must end because of the store's files. A nil watch tells
@@ -148,7 +148,7 @@ type diskWatch struct {
 
 // watchDisk returns nil for stores without files and for phases that write nothing.
 func (t *trial) watchDisk(file *trace.File) *diskWatch {
-	if t.data == "" || !writesIn(file) {
+	if t.data == "" || !slices.ContainsFunc(file.Operations, trace.Operation.Changes) {
 		return nil
 	}
 	quota := uint64(t.cell.DiskQuota)
@@ -261,11 +261,40 @@ func checkLimits(e *spec.Experiment) error {
 			return fmt.Errorf("the experiment's cpus: %w", err)
 		}
 	}
+	if err := raiseFiles(e); err != nil {
+		return err
+	}
 	if !slices.ContainsFunc(e.Cells, func(c spec.Cell) bool { return c.MemoryLimit > 0 }) {
 		return nil
 	}
 	if err := host.CheckMemoryLimit(); err != nil {
 		return fmt.Errorf("the experiment has a memory_limit that can't be set here: %w. Without the limit: --set memory_limit=none", err)
+	}
+	return nil
+}
+
+// filesBeside is how many files a worker or a server may have open beside its connections.
+const filesBeside = 256
+
+// filesUsual is the soft limit with which processes mostly begin.
+const filesUsual = 1024
+
+// raiseFiles lets workers and servers have as many connections as the experiment asks for.
+func raiseFiles(e *spec.Experiment) error {
+	most := 0
+	for _, s := range e.Stores {
+		if s.Description.Kind != store.Server {
+			continue
+		}
+		for _, cell := range e.Cells {
+			most = max(most, e.ConnectionsMax(s, cell))
+		}
+	}
+	if most+filesBeside <= filesUsual { // nothing is changed for servers that need nothing
+		return nil
+	}
+	if err := host.RaiseFiles(uint64(most + filesBeside)); err != nil {
+		return fmt.Errorf("the experiment opens %s connections: %w", format.Count(uint64(most)), err)
 	}
 	return nil
 }

@@ -18,7 +18,6 @@ import (
 	"assay/internal/record"
 	"assay/internal/spec"
 	"assay/internal/trace"
-	"assay/store"
 )
 
 // inserts is an experiment that inserts into one store, more than any limit here allows; limit is a
@@ -45,14 +44,13 @@ busy_machine: tell
 }
 
 // runIn runs an experiment with the stores' files under a data root; "": in the run directory.
-func runIn(text, directory, root string) (Result, error) {
-	e, err := spec.Load([]byte(text), "test.yaml", nil, spec.Drivers{Describe: func(s spec.Store) (store.Description, error) { return describe(s.Driver) }})
-	if err != nil {
-		return Result{}, err
-	}
-	o := options(directory)
-	o.DataRoot = root
-	return New(context.Background(), e, []byte(text), o)
+func runIn(text, directory, root string, change ...func(*Options)) (Result, error) {
+	return runTextWith(context.Background(), text, directory, func(o *Options) {
+		o.DataRoot = root
+		for _, c := range change {
+			c(o)
+		}
+	})
 }
 
 // addsUp holds the counts of a phase against each other, whatever ended it.
@@ -118,6 +116,7 @@ func TestKilledAtTheMemoryLimit(t *testing.T) {
 }
 
 func TestALimitThatIsLargeEnoughChangesNothing(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	if err := host.CheckMemoryLimit(); errors.Is(err, host.ErrNoMemoryLimit) {
 		t.Skip(err)
@@ -193,6 +192,7 @@ func TestQuotaEndsThePhase(t *testing.T) {
 }
 
 func TestQuotaThatTheLoadReachesFailsTheTrial(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	text := strings.Replace(inserts("bbolt", "D1", "disk_quota: 2MiB"), "records: 0", "records: 20000", 1)
 	text = strings.Replace(text, "  - {name: insert, mix: {insert: 1}, for: 30s, operations: 60000}", "  - {name: load, load: true}", 1)
@@ -257,20 +257,6 @@ func TestFullDisk(t *testing.T) {
 			}
 		})
 	}
-}
-
-// The run directory on the same full disk: the result must be written all the same.
-func TestFullDiskUnderTheRunDirectory(t *testing.T) {
-	t.Parallel()
-	directory := filepath.Join(small(t, "64m"), "run")
-	if _, err := runIn(inserts("bbolt", "D1", ""), directory, ""); err != nil {
-		t.Fatal(err)
-	}
-	trial := trialOf(t, directory, "bbolt")
-	if len(trial.Phases) == 0 || trial.Phases[0].EndedBy != record.EndedDiskFull {
-		t.Fatalf("state %s, error %q, phases %+v", trial.State, trial.Error, trial.Phases)
-	}
-	addsUp(t, &trial.Phases[0])
 }
 
 func TestTelemetryIsRecorded(t *testing.T) {
@@ -341,6 +327,7 @@ func TestOnlyPhasesThatWriteEndAtAQuota(t *testing.T) {
 // A load so short that no sample sees it fail must not leave later phases with fewer records than
 // they count on.
 func TestALoadThatMetAFullDiskFails(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
 	text := strings.NewReplacer("records: 0", "records: 50", "phases:\n", "phases:\n  - {name: load, load: true}\n").Replace(inserts("roomless", "D0", ""))
@@ -354,6 +341,7 @@ func TestALoadThatMetAFullDiskFails(t *testing.T) {
 }
 
 func TestAVanishedDirectoryIsMarked(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
 	text := strings.ReplaceAll(inserts("vanishing", "D0", ""), "30s, operations: 60000", "100ms")

@@ -67,7 +67,7 @@ stores: [{driver: memcached, worker: WORKER, endpoints: ['ENDPOINT'], options: {
 durability: D0
 threads: [1, 2, 4, 8]
 records: 300
-blocks: 3
+blocks: 2
 busy_machine: tell
 keys: {format: decimal, digits: 12}
 values: {bytes: 100}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"runtime"
+	"slices"
 
 	"assay/internal/finding"
 	"assay/internal/record"
@@ -23,9 +24,9 @@ const (
 	betweenByte  = 2    // ns for each byte read
 )
 
-// plausible says why the times of a phase can't be: by Little's law rate, latency and threads hold
-// each other. Nothing if nothing speaks against them.
-func plausible(p *record.Phase) (problems []finding.Message) {
+// plausible says why the times of a phase, or of one of its groups, can't be: by Little's law rate,
+// latency and threads hold each other. Nothing if nothing speaks against them. whole is the phase.
+func plausible(p, whole *record.Phase) (problems []finding.Message) {
 	if p.ElapsedNS <= 0 || p.Threads == 0 {
 		return nil
 	}
@@ -34,14 +35,16 @@ func plausible(p *record.Phase) (problems []finding.Message) {
 	}
 	elapsed := float64(p.ElapsedNS)
 	served, between, operations, onlyWrites := 0.0, 0.0, uint64(0), true
-	for _, o := range p.Operations {
+	for i, o := range slices.Concat(p.Operations, p.Steps) {
 		code, _ := trace.ParseOperation(o.Name)
 		onlyWrites = onlyWrites && code.Changes() && code != trace.ReadModifyWrite && code != trace.CompareAndSwap
 		if o.Service == nil || o.Service.Count() == 0 {
 			continue
 		}
 		n, mean := o.Service.Count(), o.Service.Mean()
-		served, operations = served+mean*float64(n), operations+n
+		if i < len(p.Operations) { // the time of a step is in that of its request
+			served, operations = served+mean*float64(n), operations+n
+		}
 		between += betweenNS*float64(n+o.Items) + betweenByte*float64(o.BytesRead)
 		if mean < floorNS {
 			add(finding.MarkBelowFloor, o.Name, "mean_ns", mean, "floor_ns", floorNS)
@@ -58,13 +61,13 @@ func plausible(p *record.Phase) (problems []finding.Message) {
 	}
 	had := elapsed * float64(p.Threads)
 	explained := served + float64(p.HandleWaitNS)
-	idle := p.Threads * int(heldNS(p, runtime.NumCPU()))
+	idle := p.Threads * int(heldNS(whole, runtime.NumCPU()))
 	code := finding.MarkTimeOver
 	switch {
 	case served > bucketError*had*float64(max(p.Pipeline, 1)):
 	// In open load threads wait for due times. With more threads than processors, some have not
 	// begun while others are done, and where work is counted, some are done before others.
-	case p.Open || p.EndedBy != record.EndedDuration || p.Threads > runtime.NumCPU() || operations < operationsMin:
+	case p.Open || p.EndedBy != record.EndedDuration || whole.Threads > runtime.NumCPU() || operations < operationsMin:
 		return problems
 	case onlyWrites && explained < servedMin*had, explained+between < explainedMin*(had-float64(idle)):
 		code = finding.MarkTimeUnder

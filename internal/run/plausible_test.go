@@ -46,7 +46,7 @@ func TestTimesThatCanNotBe(t *testing.T) {
 		{"open load, and a response shorter than its service", open(9000, 900), finding.MarkResponse},
 		{"open load, and above", open(9_000_000, 9_000_000), finding.MarkTimeOver},
 	} {
-		got := plausible(c.phase)
+		got := plausible(c.phase, c.phase)
 		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || got[0].Code != c.want) {
 			t.Errorf("%s: %v, want %q", c.name, got, c.want)
 		}

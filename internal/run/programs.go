@@ -17,26 +17,29 @@ import (
 // starts, so that one that was built or installed anew in between is seen. What can't be read is
 // left out: its trials will fail and say why.
 func programs(e *spec.Experiment, o Options) map[string]string {
-	hashes := map[string]string{}
+	h := hasher{hashes: map[string]string{}, files: map[string]string{}, hash: o.hash}
+	if h.hash == nil {
+		h.hash = fileHash
+	}
 	if len(o.Worker) > 0 {
-		addHash(hashes, host.OwnProgram, o.Worker[0])
+		h.add(host.OwnProgram, o.Worker[0])
 	}
 	for _, s := range slices.Concat(e.Stores, e.Ceilings) {
 		if s.Server != nil && o.Program != nil {
 			program, _ := o.Program(s.Driver)
 			if binary, err := program.Find(); err == nil {
-				addHash(hashes, binary, binary)
+				h.add(binary, binary)
 			}
 		}
 		if len(s.Worker) == 0 {
 			continue
 		}
-		addHash(hashes, s.Worker[0], s.Worker[0])
+		h.add(s.Worker[0], s.Worker[0])
 		if script := firstFile(s.Worker[1:]); script != "" {
-			addHash(hashes, script, script)
+			h.add(script, script)
 		}
 	}
-	return hashes
+	return h.hashes
 }
 
 // firstFile returns the first of a command's arguments that is a file: what an interpreter is to
@@ -50,19 +53,27 @@ func firstFile(arguments []string) string {
 	return ""
 }
 
-// addHash adds the hash of a program, looked for as the system does when it starts it, under a
-// name.
-func addHash(hashes map[string]string, name, program string) {
-	if _, done := hashes[name]; done {
-		return
-	}
+// hasher hashes each file once: Assay's own program is the worker of many stores, and has 60 MB.
+type hasher struct {
+	hashes map[string]string // name → hash
+	files  map[string]string // path → hash
+	hash   func(path string) (string, error)
+}
+
+// add adds the hash of a program, looked for as the system does when it starts it, under a name.
+func (h hasher) add(name, program string) {
 	path, err := exec.LookPath(program)
 	if err != nil {
 		path = program // a script need not be executable
 	}
-	if hash, err := fileHash(path); err == nil {
-		hashes[name] = hash
+	if _, done := h.files[path]; !done {
+		hash, err := h.hash(path)
+		if err != nil {
+			return
+		}
+		h.files[path] = hash
 	}
+	h.hashes[name] = h.files[path]
 }
 
 func fileHash(path string) (string, error) {

@@ -16,6 +16,7 @@ import (
 // A run is not resumed with another worker than the one that it began with, however the worker is
 // started.
 func TestAnotherWorkerIsNotResumed(t *testing.T) {
+	ofFigures(t)
 	stopped, cancel := context.WithCancel(context.Background())
 	cancel() // before the first trial
 	for name, worker := range map[string]string{"program": `[PLACE/worker]`, "interpreter": `[sh, PLACE/worker]`, "on the path": `[worker-of-this-test]`} {
@@ -50,6 +51,8 @@ func TestAnotherWorkerIsNotResumed(t *testing.T) {
 
 // Assay's own program is one of them, and a run that is older than the hashes is resumed.
 func TestOwnProgramIsSealed(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
 	stopped, cancel := context.WithCancel(context.Background())
 	cancel()
 	directory := filepath.Join(t.TempDir(), "run")

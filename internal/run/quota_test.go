@@ -60,48 +60,48 @@ func TestMountedQuotaIsMetByTheStore(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	by := mountable(t)
-	for driver, class := range map[string]string{"bbolt": "D1", "goleveldb": "D1", "pebble": "D0"} {
-		for _, place := range []string{"run directory", "data root"} {
-			t.Run(driver+" in the "+place, func(t *testing.T) {
-				t.Parallel()
-				directory, root := filepath.Join(t.TempDir(), "run"), ""
-				if place == "data root" {
-					root = t.TempDir()
+	for _, c := range []struct{ driver, class, place string }{
+		{"bbolt", "D1", "run directory"}, {"goleveldb", "D1", "data root"}, {"pebble", "D0", "run directory"},
+	} {
+		t.Run(c.driver+" in the "+c.place, func(t *testing.T) {
+			t.Parallel()
+			directory, root := filepath.Join(t.TempDir(), "run"), ""
+			if c.place == "data root" {
+				root = t.TempDir()
+			}
+			if _, err := runIn(inserts(c.driver, c.class, "disk_quota: 24MiB\ndisk_quota_by: mount"), directory, root); err != nil {
+				t.Fatal(err)
+			}
+			unmounted(t, directory)
+			if root != "" {
+				unmounted(t, root)
+				if entries, err := os.ReadDir(root); err != nil || len(entries) > 0 {
+					t.Errorf("left in the data root: %v, %v", entries, err)
 				}
-				if _, err := runIn(inserts(driver, class, "disk_quota: 24MiB\ndisk_quota_by: mount"), directory, root); err != nil {
-					t.Fatal(err)
-				}
-				unmounted(t, directory)
-				if root != "" {
-					unmounted(t, root)
-					if entries, err := os.ReadDir(root); err != nil || len(entries) > 0 {
-						t.Errorf("left in the data root: %v, %v", entries, err)
-					}
-				}
-				trial, _ := readable(t, directory, driver)
-				t.Logf("%s: %s; %v", trial.State, trial.Error, trial.Marks)
-				q := trial.QuotaMount
-				if q == nil || q.By != by || q.Bytes != 24<<20 || q.UsableBytes < 16<<20 || q.UsableBytes > 24<<20 || (by == host.QuotaTmpfs) != (q.Caution != "") {
-					t.Fatalf("the record says %+v", q)
-				}
-				if len(trial.Phases) != 1 || trial.Phases[0].EndedBy != record.EndedDiskFull {
-					t.Fatalf("phases %+v", trial.Phases)
-				}
-				addsUp(t, &trial.Phases[0])
-				if bytes := trial.Phases[0].Operations[0].OK * 4096; bytes > 24<<20 || bytes < 2<<20 {
-					t.Errorf("%d bytes of values were acknowledged", bytes)
-				}
-				if !hasMark(trial, finding.MarkMountFull, finding.Params{"size": float64(24 << 20)}) || trial.State != record.Marked && trial.State != record.Failed {
-					t.Errorf("state %s, error %q, marks %v", trial.State, trial.Error, trial.Marks)
-				}
-				if driver == "pebble" {
-					return // it ends its process, or tries again for ever
-				}
-				if trial.Phases[0].Operations[0].Errors == 0 || !slices.ContainsFunc(trial.Phases[0].Messages, func(m record.Message) bool { return saysFull(m.Text) }) {
-					t.Errorf("the store's own errors are not counted: %+v, %v", trial.Phases[0].Operations, trial.Phases[0].Messages)
-				}
-			})
-		}
+			}
+			trial, _ := readable(t, directory, c.driver)
+			t.Logf("%s: %s; %v", trial.State, trial.Error, trial.Marks)
+			q := trial.QuotaMount
+			if q == nil || q.By != by || q.Bytes != 24<<20 || q.UsableBytes < 16<<20 || q.UsableBytes > 24<<20 || (by == host.QuotaTmpfs) != (q.Caution != "") {
+				t.Fatalf("the record says %+v", q)
+			}
+			if len(trial.Phases) != 1 || trial.Phases[0].EndedBy != record.EndedDiskFull {
+				t.Fatalf("phases %+v", trial.Phases)
+			}
+			addsUp(t, &trial.Phases[0])
+			if bytes := trial.Phases[0].Operations[0].OK * 4096; bytes > 24<<20 || bytes < 2<<20 {
+				t.Errorf("%d bytes of values were acknowledged", bytes)
+			}
+			if !hasMark(trial, finding.MarkMountFull, finding.Params{"size": float64(24 << 20)}) || trial.State != record.Marked && trial.State != record.Failed {
+				t.Errorf("state %s, error %q, marks %v", trial.State, trial.Error, trial.Marks)
+			}
+			if c.driver == "pebble" {
+				return // it ends its process, or tries again for ever
+			}
+			if trial.Phases[0].Operations[0].Errors == 0 || !slices.ContainsFunc(trial.Phases[0].Messages, func(m record.Message) bool { return saysFull(m.Text) }) {
+				t.Errorf("the store's own errors are not counted: %+v, %v", trial.Phases[0].Operations, trial.Phases[0].Messages)
+			}
+		})
 	}
 }
 

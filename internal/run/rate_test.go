@@ -21,6 +21,7 @@ func (e *ends) TrialEnded(end live.TrialEnd) { e.rates = append(e.rates, *end.Ra
 
 // The live view, the trials of the result and, with one block, the table show the same rate.
 func TestATrialHasOneRate(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
 	seen := &ends{View: live.NewPlain(discard{})}
@@ -35,7 +36,7 @@ phases:
   - {name: read, mix: {read: 1}, for: 1s}
 blocks: 1
 `
-	if _, err := runTextWith(t.Context(), text, directory, func(o *Options) { o.View = seen }); err != nil {
+	if _, err := runTextWith(t.Context(), text, directory, func(o *Options) { o.View, o.trials = seen, nil }); err != nil {
 		t.Fatal(err)
 	}
 	run, err := record.Open(directory)

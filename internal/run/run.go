@@ -3,6 +3,8 @@
 //	run.go      the trials in their order, the run directory around them
 //	schedule.go blocks, trials that run again, and when the run ends
 //	trial.go    one trial: a fresh worker and data directory, the phases, the final check
+//	clients.go  the worker processes of a trial
+//	shares.go   what each of them does of a phase
 //	phase.go    one phase: its trace, its result, what is left on the disk after it
 //	watch.go    the phase while it runs: samples, hangs, the user's Ctrl-C
 //	tally.go    counters to results; do the counts add up?
@@ -53,9 +55,19 @@ type Options struct {
 	// Program returns the server that a driver speaks to, if Assay can start it.
 	Program func(driver string) (server.Program, bool)
 
-	machine         func(plan.Trial) *record.Machine                      // nil: what was read of the machine stands
+	trials          func([]plan.Trial) []plan.Trial                       // nil: all that are planned
+	conduct         func(context.Context, *trial) error                   // nil: trial.conduct
 	threadEntries   int                                                   // of a lap of the trace; 0: as package trace chooses
+	hash            func(path string) (string, error)                     // nil: fileHash
 	checkWriteCount func(directory string) (perByte *float64, why string) // nil: host.CheckWriteCount
+}
+
+// chosen returns the trials of a plan that are run.
+func (o Options) chosen(trials []plan.Trial) []plan.Trial {
+	if o.trials == nil {
+		return trials
+	}
+	return o.trials(trials)
 }
 
 // Result counts how the trials ended.
@@ -94,7 +106,7 @@ func New(ctx context.Context, e *spec.Experiment, source []byte, o Options) (Res
 	if err != nil {
 		return Result{}, err
 	}
-	trials := plan.Plan(e)
+	trials := o.chosen(plan.Plan(e))
 	environment, err := seal(e, o)
 	if err != nil {
 		return Result{}, err

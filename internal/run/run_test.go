@@ -18,6 +18,7 @@ import (
 	"assay/internal/finding"
 	"assay/internal/host"
 	"assay/internal/live"
+	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/spec"
 	"assay/store"
@@ -42,6 +43,10 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
+		os.Exit(0)
+	}
+	if len(os.Args) > 2 && os.Args[1] == "alter" {
+		alter(os.Args[2])
 		os.Exit(0)
 	}
 	if len(os.Args) > 3 && os.Args[1] == "deaf" {
@@ -91,11 +96,33 @@ func options(directory string) Options {
 		Directory: directory, Command: []string{"test"}, Worker: []string{os.Args[0], "worker"},
 		Ceiling: spec.Store{Name: spec.NullDriver, Driver: spec.NullDriver, Description: null}, View: live.NewPlain(discard{}),
 		threadEntries: 1 << 12, // making and counting long traces took most of the tests' time
+		trials:        ofStores,
+		hash:          hashOnce,
 	}
 }
 
+// hashOnce hashes this program once for all tests, which took half of their conductors' CPU time.
+func hashOnce(path string) (string, error) {
+	if path == os.Args[0] {
+		return ownHash()
+	}
+	return fileHash(path)
+}
+
+var ownHash = sync.OnceValues(func() (string, error) { return fileHash(os.Args[0]) })
+
+// ofStores leaves out the A/A arm and the null drivers: most tests look at their store's trial, and
+// each other one costs as much time.
+func ofStores(trials []plan.Trial) []plan.Trial {
+	return slices.DeleteFunc(trials, func(p plan.Trial) bool { return p.Role != plan.Measured })
+}
+
+// allTrials are those that a run has by itself.
+func allTrials(o *Options) { o.trials = nil }
+
 // ofFigures skips a test of what a run concludes from its figures in the short form, which runs
-// under the race detector: other tests run the same goroutines.
+// under the race detector: other tests run the same goroutines. These are of phases with one worker
+// and several, groups, servers, limits and full disks, each way to end a run, and views.
 func ofFigures(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -229,7 +256,6 @@ func TestEachMisbehaviourIsCaught(t *testing.T) {
 		mark         string // "": none
 		text         string // of the error
 	}{
-		{name: misbehave.Honest, state: record.OK},
 		{name: misbehave.Prints, state: record.OK},
 		{name: "lies-wrong-value", state: record.Marked, mark: string(finding.FaultWrong)},
 		{name: "lies-damaged-value", state: record.Marked, mark: string(finding.FaultWrong)},
@@ -299,11 +325,15 @@ func TestEachMisbehaviourIsCaught(t *testing.T) {
 }
 
 func TestAnHonestTrialAddsUp(t *testing.T) {
+	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
-	if _, err := runText(context.Background(), experiment(misbehave.Honest, own()), directory); err != nil {
+	if _, err := runTextWith(context.Background(), experiment(misbehave.Honest, own()), directory, allTrials); err != nil {
 		t.Fatal(err)
 	}
 	trial := trialOf(t, directory, misbehave.Honest)
+	if marks := codes(trial); len(marks) > 0 || trial.Error != "" {
+		t.Errorf("an honest store was marked: %v, error %q", trial.Marks, trial.Error)
+	}
 	if len(trial.Phases) != 6 {
 		t.Fatalf("%d phases were recorded, expected 6", len(trial.Phases))
 	}
@@ -329,14 +359,45 @@ func TestAnHonestTrialAddsUp(t *testing.T) {
 	if trial.Settings["sync"] == "" {
 		t.Errorf("no settings: %v", trial.Settings)
 	}
+	historiesAreThere(t, directory)
+}
+
+// historiesAreThere holds a run of the experiment to its histories: a phase that overwrites says how
+// much of it was recorded; one that only loads or reads, and the null driver's, record nothing.
+func historiesAreThere(t *testing.T, directory string) {
+	t.Helper()
+	run, err := record.Open(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, planned := range run.Plan {
+		for _, p := range run.Trials[planned.ID].Phases {
+			overwrites := (p.Name == "overwrite" || p.Name == "remove") && planned.Role != plan.Ceiling
+			if (p.History != nil) != overwrites {
+				t.Errorf("%s, phase %s: a history is there: %v", planned.ID, p.Name, p.History != nil)
+			}
+			if p.History == nil {
+				continue
+			}
+			seen++
+			if h := p.History; h.Sample < 2 || h.Records < uint64(h.Sample)/2 || h.Dropped > 0 || h.CompleteNS != nil {
+				t.Errorf("%s, phase %s: %+v", planned.ID, p.Name, *h)
+			}
+		}
+	}
+	if seen != 4 { // of the store and of its A/A arm
+		t.Errorf("%d phases have a history", seen)
+	}
 }
 
 func TestInterruptedRunIsKeptAndResumed(t *testing.T) {
+	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
-	ctx, cancel := context.WithTimeout(context.Background(), 1500*time.Millisecond)
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	text := experiment(misbehave.Honest, own(), "for: 120ms", "for: 700ms")
-	result, err := runText(ctx, text, directory)
+	text := experiment(misbehave.Honest, own(), "for: 120ms", "for: 400ms")
+	result, err := runTextWith(ctx, text, directory, func(o *Options) { o.View = tickView{View: o.View, look: cancel} })
 	if err != nil || !result.Interrupted {
 		t.Fatalf("result %+v, error %v: expected an interrupted run", result, err)
 	}
@@ -353,6 +414,7 @@ func TestInterruptedRunIsKeptAndResumed(t *testing.T) {
 }
 
 func TestKilledConductorLeavesAReadableRunAndNoWorker(t *testing.T) {
+	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
 	text := experiment(misbehave.Honest, own(), "for: 120ms", "for: 60s")
 	command := exec.Command(os.Args[0], "conduct", text, directory, "")
@@ -387,17 +449,22 @@ func TestKilledConductorLeavesAReadableRunAndNoWorker(t *testing.T) {
 	if len(run.Missing) == 0 {
 		t.Error("a killed run says that nothing is missing")
 	}
-	result, err := Resume(timeLimited(t, 2*time.Second), options(directory))
-	if err != nil {
+	resumed, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	o := options(directory)
+	o.View = tickView{View: o.View, look: cancel}
+	if result, err := Resume(resumed, o); err != nil || !result.Interrupted {
 		t.Errorf("resuming after the kill: %v (%+v)", err, result)
 	}
 }
 
-func timeLimited(t *testing.T, d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), d)
-	t.Cleanup(cancel)
-	return ctx
+// tickView looks at what runs while a phase does.
+type tickView struct {
+	live.View
+	look func()
 }
+
+func (v tickView) Tick(live.Tick) { v.look() }
 
 func hasSamples(directory string) bool {
 	files, err := filepath.Glob(filepath.Join(directory, "trials", "*", "series.jsonl"))

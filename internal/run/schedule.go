@@ -188,7 +188,7 @@ func (r *running) anotherBlock(block int) ([]plan.Trial, error) {
 		return nil, nil
 	}
 	r.say("blocks-next", "block", block, "most", s.BlocksMax, "open", open)
-	more := plan.Block(r.experiment, block)
+	more := r.options.chosen(plan.Block(r.experiment, block))
 	return more, r.extend(more)
 }
 

@@ -28,10 +28,10 @@ func (t *trial) startServer(ctx context.Context) error {
 		t.data = "" // the directory is the process's; there is nothing in it to watch
 	}
 	var err error
-	t.server, err = server.Start(ctx, program, server.Request{
+	t.server, err = server.StartGroup(ctx, program, server.Request{
 		Directory: directory, Log: t.writer.Log(), Class: t.cell.Durability, Options: t.store.Server.Options,
 		Settings: t.store.Server.Settings, Patience: t.run.experiment.StepTimeout,
-		CPUs: t.run.cpus().Server,
+		CPUs: t.run.cpus().Server, Count: t.store.Server.Count,
 	})
 	if err != nil {
 		if ctx.Err() != nil {
@@ -40,11 +40,18 @@ func (t *trial) startServer(ctx context.Context) error {
 		t.result.Cause = finding.CauseNoServer
 		return err
 	}
-	t.result.Server = &record.Server{
-		Binary: t.server.Binary, Version: t.server.Version, Endpoint: t.server.Endpoint(), Options: t.server.Options,
-		Settings: t.server.Settings, StartSeconds: t.server.Took.Seconds(),
-	}
+	t.result.Server = serverStarted(t.server)
 	return nil
+}
+
+func serverStarted(g *server.Group) *record.Server {
+	first := g.Members[0]
+	s := &record.Server{Binary: first.Binary, Version: first.Version, Options: first.Options}
+	for _, i := range g.Members {
+		s.Members = append(s.Members, record.ServerMember{
+			Endpoint: i.Endpoint(), Settings: i.Settings, StartSeconds: i.Took.Seconds()})
+	}
+	return s
 }
 
 // stopServer ends the server that Assay has started. Its data is thrown away, so that a kill harms
@@ -89,7 +96,7 @@ func (t *trial) blameServer(err error) error {
 // endpoints are where the worker finds the store's server.
 func (t *trial) endpoints() []string {
 	if t.server != nil {
-		return []string{t.server.Endpoint()}
+		return t.server.Endpoints()
 	}
 	return t.store.Endpoints
 }
@@ -100,7 +107,7 @@ func (t *trial) driverOptions() map[string]string {
 	if t.server == nil {
 		return t.store.Options
 	}
-	options := t.server.Guard.DriverOptions()
+	options := t.server.Guard().DriverOptions()
 	for name, value := range t.store.Options {
 		options[name] = value
 	}
@@ -119,13 +126,14 @@ func (t *trial) workerDirectory() string {
 func (t *trial) watchServer() {
 	switch {
 	case t.server != nil:
-		t.servers = host.Servers{PIDs: []int{t.server.PID()}}
+		t.servers = host.Servers{PIDs: t.server.PIDs()}
 	case t.store.Description.Kind == store.Server:
 		t.servers = host.FindServers(t.store.Endpoints)
 	default:
 		return
 	}
 	t.sampler.WatchServers(t.servers)
+	t.sampler.WatchConnections(t.endpoints())
 }
 
 func (w *watched) seeServer(now host.Usage) {

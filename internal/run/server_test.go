@@ -96,14 +96,19 @@ func runCounted(t *testing.T, text, arm, writesWhy string) (*record.Trial, model
 }
 
 func TestAServersMemoryAndCPUAreTheStores(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	trial, row, page := serverRun(t, startServer(t), "")
 	p := &trial.Phases[0].Process
 	if p.ServerWhy != "" || p.ServerRSSMaxBytes == nil || p.ServerCPUSeconds == nil || p.ServerHostReadBytes == nil {
 		t.Fatalf("the server was not measured: %+v", p)
 	}
-	if *p.ServerRSSMaxBytes < serverHoldsBytes || *p.ServerCPUSeconds <= 0 {
-		t.Errorf("the server, which holds %d bytes, has %d, and used %v s", serverHoldsBytes, *p.ServerRSSMaxBytes, *p.ServerCPUSeconds)
+	used := 0.0 // over all phases: one may be shorter than a tick of the kernel's count
+	for i := range trial.Phases {
+		used += *trial.Phases[i].Process.ServerCPUSeconds
+	}
+	if *p.ServerRSSMaxBytes < serverHoldsBytes || used <= 0 {
+		t.Errorf("the server, which holds %d bytes, has %d, and used %v s", serverHoldsBytes, *p.ServerRSSMaxBytes, used)
 	}
 	if row.MemoryBytes == nil || *row.MemoryBytes != float64(*p.RSSMaxBytes+*p.ServerRSSMaxBytes) {
 		t.Errorf("memory is %v, the client's %d, the server's %d", row.MemoryBytes, *p.RSSMaxBytes, *p.ServerRSSMaxBytes)
@@ -138,6 +143,7 @@ func TestHostWritesOfAServerNeedAKernelThatCountsRight(t *testing.T) {
 
 // Where the server can't be looked at, the client's figures are not the store's.
 func TestAServerThatCanNotBeSeenIsNotMeasured(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	trial, row, page := serverRun(t, "192.0.2.1:9", "") // an address of no machine (RFC 5737)
 	p := trial.Phases[0].Process
@@ -150,7 +156,7 @@ func TestAServerThatCanNotBeSeenIsNotMeasured(t *testing.T) {
 	if row.MemoryBytes != nil || row.CPUNS != nil || row.WriteAmplification != nil {
 		t.Errorf("memory %v, CPU an operation %v, write amplification %v", row.MemoryBytes, row.CPUNS, row.WriteAmplification)
 	}
-	if !strings.Contains(page, "Memory and CPU of distant and distant (A/A) are incomplete: "+p.ServerWhy) {
+	if !strings.Contains(page, "Memory and CPU of distant are incomplete: "+p.ServerWhy) {
 		t.Error("the report does not say why")
 	}
 }

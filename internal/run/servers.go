@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -69,7 +70,8 @@ func (r *running) heldBy(s *spec.Store) uint64 {
 	return 0
 }
 
-// removeNumber is the number of the phase that deletes a trial's keys from a server.
+// removeNumber is the number of the phase that deletes a trial's keys from a server. Further ones
+// have those below, which read-backs have left.
 const removeNumber = 254
 
 // removeKeys deletes the trial's keys from a server, which would otherwise hold those of every
@@ -78,28 +80,31 @@ func (t *trial) removeKeys(ctx context.Context) {
 	if !t.store.Outlives() || !t.run.experiment.KeyNamespace || ctx.Err() != nil {
 		return
 	}
-	keys := max(t.fresh, t.loaded)
-	if keys == 0 {
-		return
-	}
-	if err := t.removeBelow(ctx, keys); err != nil {
-		t.run.view.Message(fmt.Sprintf("%s still holds keys that begin with %s: %v", t.store.Name, t.result.Namespace, err))
+	for i, span := range t.reached.With(trace.Span{Below: t.loaded}) {
+		number := removeNumber
+		if i > 0 {
+			number -= t.readBacks + i
+		}
+		if err := t.removeSpan(ctx, span, number); err != nil {
+			t.run.view.Message(fmt.Sprintf("%s still holds keys that begin with %s: %v", t.store.Name, t.result.Namespace, err))
+			return
+		}
 	}
 }
 
-func (t *trial) removeBelow(ctx context.Context, keys uint64) error {
-	w, err := t.begin(deleteTrace(keys, t.cell.Threads), t.prepare("remove keys", removeNumber), &record.Phase{Name: "remove keys"})
+func (t *trial) removeSpan(ctx context.Context, keys trace.Span, number int) error {
+	threads, layout := t.readers(int(min(keys.Below-keys.From, math.MaxInt32)))
+	w, err := t.begin(deleteTrace(keys, threads), layout, t.prepare("remove keys", number), &record.Phase{Name: "remove keys"})
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	pending, err := t.worker.Send(control.Request{Command: control.CommandRun})
-	if err != nil {
+	if err := w.letGo(); err != nil {
 		return err
 	}
 	progress, at := uint64(0), time.Now()
 	for {
-		if done, err := pending.Wait(50*time.Millisecond, nil); done {
+		if done, err := w.await(50 * time.Millisecond); done {
 			return err
 		}
 		var ended uint64
@@ -110,7 +115,8 @@ func (t *trial) removeBelow(ctx context.Context, keys uint64) error {
 			progress, at = ended, time.Now()
 		}
 		if time.Since(at) > t.run.experiment.StepTimeout {
-			return t.worker.Hung("no key was deleted any more")
+			w.hang("no key was deleted any more")
+			return w.failure
 		}
 		if ctx.Err() != nil {
 			w.files.counters.Stop()
@@ -118,16 +124,17 @@ func (t *trial) removeBelow(ctx context.Context, keys uint64) error {
 	}
 }
 
-// deleteTrace deletes the keys of the indexes below an end, once each.
-func deleteTrace(end uint64, threads int) *trace.File {
+// deleteTrace deletes the keys of indexes, once each.
+func deleteTrace(of trace.Span, threads int) *trace.File {
 	const lapMax = 4096
-	threads = int(min(uint64(threads), end))
+	count := of.Below - of.From
+	threads = int(min(uint64(threads), count))
 	f := &trace.File{Groups: 1, Operations: []trace.Operation{trace.Delete}, Threads: make([]trace.Thread, threads)}
 	for i := range f.Threads {
-		keys := (end - uint64(i) + uint64(threads) - 1) / uint64(threads)
+		keys := (count - uint64(i) + uint64(threads) - 1) / uint64(threads)
 		t := trace.Thread{Stride: min(keys, lapMax) * uint64(threads), Limit: keys}
 		for k := range min(keys, lapMax) {
-			t.Entries = append(t.Entries, trace.MakeEntry(trace.Delete, uint64(i)+k*uint64(threads), 0, true))
+			t.Entries = append(t.Entries, trace.MakeEntry(trace.Delete, of.From+uint64(i)+k*uint64(threads), 0, true))
 		}
 		f.Threads[i] = t
 	}

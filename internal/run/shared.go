@@ -22,8 +22,8 @@ type mapped struct {
 	history      *counters.History
 }
 
-// mapFiles makes the files. What goes wrong is Assay's own fault, never the store's.
-func mapFiles(file *trace.File) (_ *mapped, err error) {
+// mapFiles makes the files of a phase that so many processes do. What goes wrong is Assay's own fault, never the store's.
+func mapFiles(file *trace.File, processes int) (_ *mapped, err error) {
 	m := &mapped{}
 	defer func() {
 		if err != nil {
@@ -32,7 +32,7 @@ func mapFiles(file *trace.File) (_ *mapped, err error) {
 			err = ownFault{err}
 		}
 	}()
-	need, room := file.Bytes()+counters.Bytes(file), historyRoom(file)
+	need, room := file.Bytes()+counters.Bytes(file, processes), historyRoom(file)
 	if room > 0 {
 		need += counters.HistoryBytes(len(file.Threads), room)
 	}
@@ -51,7 +51,7 @@ func mapFiles(file *trace.File) (_ *mapped, err error) {
 	if m.countersFile, err = memfile.Create("assay-counters"); err != nil {
 		return nil, err
 	}
-	if m.counters, err = counters.CreateIn(m.countersFile, file); err != nil {
+	if m.counters, err = counters.CreateIn(m.countersFile, file, processes); err != nil {
 		return nil, err
 	}
 	if err := memfile.SealSize(m.countersFile); err != nil {

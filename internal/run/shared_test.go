@@ -16,6 +16,7 @@ import (
 
 // A trace that can't be made is Assay's failure: the run ends, and no store has failed.
 func TestATraceThatCantBeMadeIsNotTheStoresFailure(t *testing.T) {
+	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
 	result, err := runChanged(t, experiment(misbehave.Honest, own()), directory, func(e *spec.Experiment) { e.Cells[0].Records = 1 << 40 })
 	if err == nil || !strings.Contains(err.Error(), "not at fault") || !strings.Contains(err.Error(), "making the trace") ||

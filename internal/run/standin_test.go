@@ -52,7 +52,11 @@ func driversHere() []store.Driver {
 			}
 		}},
 		standIn{name: "waiting", kind: store.Server, class: store.D0, each: func() { time.Sleep(100 * time.Microsecond) }},
-		keepsake{},
+		dialler{name: "one-each"},
+		dialler{name: "two-each", each: 1},
+		dialler{name: "leaking", leaks: true},
+		dialler{name: "surging", surge: 5},
+		keepsake{}, swallowing{},
 	})
 }
 

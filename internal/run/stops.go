@@ -85,7 +85,7 @@ func (s *stops) since(startNS int64) (all []record.Stop) {
 
 // watchStops begins to look at the worker and what else the trial measures.
 func (t *trial) watchStops() *stops {
-	pids := append([]int{t.worker.PID()}, t.servers.PIDs...)
+	pids := append(t.pids(), t.servers.PIDs...)
 	return &stops{processes: host.NewStopped(pids...), lookedNS: clock.MonotonicNS()}
 }
 

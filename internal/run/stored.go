@@ -39,7 +39,7 @@ func (w *watched) stored(now counters.Sample) *uint64 {
 			if w.batches == insert {
 				records += total.Items
 			}
-		case trace.Delete, trace.Upsert:
+		case trace.Delete, trace.DeleteQuery, trace.Upsert:
 			return nil
 		}
 	}

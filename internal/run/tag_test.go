@@ -90,9 +90,10 @@ func (h keepsakeHandle) Delete(key []byte) error { return nil }
 // All trials write the same keys, versions and bodies: only the tag tells the data of the first
 // from that of the others.
 func TestDataOfAnotherTrialIsFound(t *testing.T) {
-	t.Setenv(keepsakeFile, filepath.Join(t.TempDir(), "kept"))
+	ofFigures(t)
+	t.Parallel()
 	text := fmt.Sprintf(`name: kept
-stores: [{driver: keepsake, worker: ['%s', worker]}]
+stores: [{driver: keepsake, worker: [env, '%s=%s', '%s', worker]}]
 records: 100
 values: {bytes: 60}
 durability: D0
@@ -103,7 +104,7 @@ phases:
 blocks: 2
 busy_machine: tell
 verify_records: 50
-`, os.Args[0])
+`, keepsakeFile, filepath.Join(t.TempDir(), "kept"), os.Args[0])
 	directory := filepath.Join(t.TempDir(), "run")
 	if _, err := runText(t.Context(), text, directory); err != nil {
 		t.Fatal(err)

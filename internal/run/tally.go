@@ -8,6 +8,7 @@ import (
 	"assay/internal/finding"
 	"assay/internal/host"
 	"assay/internal/record"
+	"assay/internal/spec"
 	"assay/internal/trace"
 )
 
@@ -25,6 +26,15 @@ func operations(totals []counters.Total) []record.Operation {
 		}
 	}
 	return all
+}
+
+// takeStepsApart leaves in a phase's operations what its rate counts.
+func takeStepsApart(file *trace.File, r *record.Phase) {
+	if !file.HasRequests() {
+		return
+	}
+	last := len(r.Operations) - 1 // the operation of the highest code
+	r.Steps, r.Operations = r.Operations[:last:last], r.Operations[last:]
 }
 
 // lateness returns how late operations began; nil if the worker does not count that.
@@ -68,15 +78,17 @@ func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, 
 			for _, n := range cell.Outcomes {
 				counted += n
 			}
-			attempted += began[o]
-			unfinished += began[o] - ended[o]
+			open := began[o] - ended[o]
 			// An operation may be counted whose acknowledgement was not stored any more when the
 			// worker was killed.
 			if counted < ended[o] || counted > min(ended[o]+1, began[o]) {
 				problems = append(problems, finding.New(finding.MarkOutcomes, "thread", i, "operation", o.String(),
 					"counted", counted, "expected", ended[o]))
 			} else {
-				unfinished -= min(counted-min(counted, ended[o]), unfinished)
+				open -= min(counted-min(counted, ended[o]), open)
+			}
+			if file.Counts(o) {
+				attempted, unfinished = attempted+began[o], unfinished+open
 			}
 		}
 	}
@@ -93,9 +105,9 @@ func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, 
 
 // behind returns how many operations of open load were due before its end and not begun, and by how
 // much it was behind its schedule then: see record.Phase.BehindNS. begun are the entries that each
-// thread began, endNS counts from the phase's start.
-func behind(file *trace.File, begun []uint64, endNS uint64) (notBegun, behindNS uint64) {
-	var last uint64
+// thread began, endNS counts from the phase's start; so does lastNS, when the last one ended.
+func behind(file *trace.File, begun []uint64, endNS, lastNS uint64) (notBegun, behindNS uint64) {
+	var lastDue uint64
 	all := true
 	for i := range file.Threads {
 		thread := &file.Threads[i]
@@ -111,14 +123,17 @@ func behind(file *trace.File, begun []uint64, endNS uint64) (notBegun, behindNS 
 			}
 			were, are := thread.Count(entries), thread.Count(begun[i])
 			for code := range were {
+				if !file.Counts(trace.Operation(code)) {
+					continue
+				}
 				notBegun += were[code] - are[code]
 			}
 		default:
-			last = max(last, thread.DueOf(thread.Limit-1))
+			lastDue = max(lastDue, thread.DueOf(thread.Limit-1))
 		}
 	}
 	if all {
-		behindNS = endNS - min(last, endNS)
+		behindNS = lastNS - min(lastDue, lastNS)
 	}
 	return notBegun, behindNS
 }
@@ -138,14 +153,27 @@ const (
 const countsShownMax = 3
 
 // marksOf returns what forbids ranking a trial because of this phase. problems are the counts that
-// disagree.
-func marksOf(p *record.Phase, problems []finding.Message) []finding.Mark {
-	if more := len(problems) - countsShownMax; more > 0 {
-		problems = append(slices.Clone(problems[:countsShownMax]), finding.New(finding.MarkMoreCounts, "count", more))
-	}
+// disagree, for each of its groups, or for the whole of a phase without groups.
+func marksOf(p *record.Phase, problems [][]finding.Message) []finding.Mark {
 	marks := p.Marks()
-	for _, m := range append(problems, plausible(p)...) {
-		marks = append(marks, finding.Mark{Message: m, Phase: p.Name})
+	parts := []*record.Phase{p}
+	if len(p.Groups) > 0 {
+		parts = nil
+		for i := range p.Groups {
+			parts = append(parts, &p.Groups[i])
+		}
+	}
+	for i, part := range parts {
+		var told []finding.Message
+		if i < len(problems) {
+			told = problems[i]
+		}
+		if more := len(told) - countsShownMax; more > 0 {
+			told = append(slices.Clone(told[:countsShownMax]), finding.New(finding.MarkMoreCounts, "count", more))
+		}
+		for _, m := range append(told, plausible(part, p)...) {
+			marks = append(marks, finding.Mark{Message: m, Phase: part.Name})
+		}
 	}
 	marks = append(marks, stopMarks(p)...)
 	return append(marks, tooFewSyncs(p)...)
@@ -180,6 +208,14 @@ func machine(used host.Interval, throttled host.Throttled) *record.Machine {
 		}
 	}
 	return m
+}
+
+// holdMachine marks the trial where a phase had less of the machine than it should, unless the
+// experiment only wants to be told.
+func (t *trial) holdMachine(p *record.Phase) {
+	if t.run.experiment.BusyMachine != spec.BusyMachineTell {
+		t.result.Marks = append(t.result.Marks, machineMarks(p)...)
+	}
 }
 
 // machineMarks returns marks for a measured phase that had less of the machine than it should, even

@@ -39,7 +39,7 @@ func TestServiceTimesMustFitTheTimeThatThreadsHad(t *testing.T) {
 	}
 	open := timed("update", 1_000_000, 10)
 	open.Open = true
-	if got := plausible(open); got != nil {
+	if got := plausible(open, open); got != nil {
 		t.Errorf("open load: %v", got)
 	}
 }
@@ -122,16 +122,18 @@ func TestBehindIsTheOldestThatWasNotBegun(t *testing.T) {
 		name  string
 		begun []uint64
 		endMS uint64
+		last  uint64 // ms
 		want  uint64 // ms
 		left  uint64
 	}{
-		{"all in time", []uint64{300, 300}, 2996, 1, 0},
-		{"all, but late", []uint64{300, 300}, 4000, 4000 - 2995, 0},
-		{"one thread stuck in its second lap", []uint64{120, 300}, 3000, 3000 - 1200, 180},
-		{"both behind", []uint64{250, 210}, 3000, 3000 - 2105, 50 + 90},
-		{"stopped early, on time", []uint64{50, 50}, 500, 0, 0},
+		{"all in time", []uint64{300, 300}, 2996, 2996, 1, 0},
+		{"all, but late", []uint64{300, 300}, 4000, 4000, 4000 - 2995, 0},
+		{"one thread stuck in its second lap", []uint64{120, 300}, 3000, 2999, 3000 - 1200, 180},
+		{"both behind", []uint64{250, 210}, 3000, 2999, 3000 - 2105, 50 + 90},
+		{"stopped early, on time", []uint64{50, 50}, 500, 496, 0, 0},
+		{"a group that had done all in time before the phase ended", []uint64{300, 300}, 3600, 2996, 1, 0},
 	} {
-		if left, got := behind(file, c.begun, c.endMS*ms); got != c.want*ms || left != c.left {
+		if left, got := behind(file, c.begun, c.endMS*ms, c.last*ms); got != c.want*ms || left != c.left {
 			t.Errorf("%s: %d not begun, %d ns behind; want %d and %d ms", c.name, left, got, c.left, c.want)
 		}
 	}

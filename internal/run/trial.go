@@ -11,7 +11,6 @@ import (
 	"assay/internal/conductor"
 	"assay/internal/control"
 	"assay/internal/finding"
-	"assay/internal/format"
 	"assay/internal/host"
 	"assay/internal/keyval"
 	"assay/internal/plan"
@@ -22,8 +21,7 @@ import (
 	"assay/store"
 )
 
-// trial is one trial under way: a fresh worker, a fresh data directory, and the phases in their
-// order.
+// trial is one trial under way: fresh workers, a fresh data directory, and the phases in their order.
 type trial struct {
 	run   *running
 	plan  plan.Trial
@@ -33,12 +31,12 @@ type trial struct {
 	writer  *record.TrialWriter
 	result  record.Trial
 	data    string // the store's directory; "" for stores without files
-	worker  *conductor.Worker
+	clients []*client
 	sampler *host.Sampler
 	limit   *host.MemoryGroup // nil: no memory limit
 	writes  hostWrites
 	syncs   *host.SyncCounter // of the data directory's disk; nil: the class promises no syncs, or syncsWhy
-	server  *server.Instance  // that Assay has started for the trial; nil: none
+	server  *server.Group     // that Assay has started for the trial; nil: none
 	servers host.Servers      // under test
 	ctx     context.Context   // ends at the user's Ctrl-C
 	full    bool              // the disk is, or was when the worker died: no further phase begins
@@ -47,13 +45,17 @@ type trial struct {
 
 	freeBefore uint64 // bytes of the disk that the store's files stand on, before they did; 0: not known, or it is the trial's alone
 
-	opened bool   // the store has been opened once
-	tag    uint32 // in the check of every value
+	opened   bool   // the store has been opened once
+	eventual bool   // it promises no more than that a read returns some acknowledged value
+	tag      uint32 // in the check of every value
 
-	loaded uint64 // records that were stored with version 0
-	fresh  uint64 // the first index that no key has had
-	past   []audit.Phase
-	rates  []record.Sample // what the trial's rate is made of: without resources, which would fill the memory
+	loaded  uint64      // records that were stored with version 0
+	fresh   uint64      // an index from which on no key was used: the same for stores of about the same speed
+	reached trace.Spans // indexes that phases have reached, so that there may be a record
+	past    []audit.Phase
+	rates   []record.Sample // what the trial's rate is made of: without resources, which would fill the memory
+
+	readBacks int // phases whose updates were read back
 }
 
 // errInterrupted says that the user stopped the run.
@@ -63,9 +65,13 @@ var errInterrupted = errors.New("stopped by the user")
 // written); what happens to the store or its worker is in the result.
 func (t *trial) do(ctx context.Context) error {
 	t.result.Started = time.Now().UTC()
+	conduct := t.run.options.conduct
+	if conduct == nil {
+		conduct = func(ctx context.Context, t *trial) error { return t.conduct(ctx) }
+	}
 	var err error
 	if t.plan.Refuse == "" {
-		if err = t.conduct(ctx); errors.Is(err, errRunDirectory) {
+		if err = conduct(ctx, t); errors.Is(err, errRunDirectory) {
 			if errors.As(err, new(ownFault)) {
 				err = fmt.Errorf("trial %s could not be run; its store is not at fault: %w", t.plan.ID, err)
 			}
@@ -154,35 +160,19 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 		return t.explain(err)
 	}
 	defer t.stopServer()
-	command := t.store.Worker
-	if len(command) == 0 {
-		command = t.run.options.Worker
-	}
 	if err := t.name(); err != nil {
 		return ownFault{err}
 	}
-	if t.worker, err = conductor.StartOn(t.run.cpus().Client, command, t.writer.Log()); err != nil {
-		t.result.Cause = finding.CauseNoWorker
+	defer t.endMemoryLimit() // after the workers' end, whose cause it knows
+	defer func() { err = t.explain(t.blameServer(err)) }()
+	defer func() { err = t.endClients(ctx, err) }()
+	if err := t.startClients(); err != nil {
 		return err
 	}
-	defer t.endMemoryLimit() // after the worker's end, whose cause it knows
-	defer func() { err = t.explain(t.blameServer(err)) }()
-	defer func() {
-		patience := t.run.experiment.StepTimeout
-		if ctx.Err() != nil {
-			patience = stopPatience
-		}
-		if endErr := t.worker.End(patience); endErr != nil && err == nil {
-			err = endErr
-		}
-		if left := t.worker.Left(); left > 0 {
-			t.run.view.Message(fmt.Sprintf("the worker of trial %s left %s behind: killed", t.plan.ID, format.Plural(left, "process", "")))
-		}
-	}()
 	if err := t.limitMemory(); err != nil {
 		return err
 	}
-	t.sampler = host.NewSampler(t.worker.PID(), t.data)
+	t.sampler = host.NewSampler(t.data, t.pids()...)
 	if t.limit != nil {
 		t.sampler.WatchLimit(t.limit)
 	}
@@ -191,34 +181,39 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	t.watchSyncs()
 	defer func() { t.result.NotMeasured = t.sampler.NotMeasured() }()
 	if err := t.phases(ctx); err != nil {
-		return err
+		return t.checkWithoutSome(ctx, err)
 	}
 	if err := t.finalCheck(ctx); err != nil {
 		return err
 	}
 	t.removeKeys(ctx)
-	return t.call(control.Request{Command: control.CommandClose}, nil)
+	return t.closeAll()
+}
+
+// checkWithoutSome does the final check of a trial of which some processes are gone, where others
+// live: what those had acknowledged is held against the store, too. err is why the phases ended.
+func (t *trial) checkWithoutSome(ctx context.Context, err error) error {
+	living := len(t.living())
+	if living == 0 || living == len(t.clients) || t.serverDied() != nil || errors.Is(err, errInterrupted) {
+		return err
+	}
+	if checkErr := t.finalCheck(ctx); checkErr != nil {
+		return fmt.Errorf("%w; then: %w", err, checkErr)
+	}
+	t.removeKeys(ctx)
+	return err
 }
 
 // stopPatience is how long a worker may take to end, or a phase to stop, once the user has asked
 // for it.
 const stopPatience = 2 * time.Second
 
-// call asks the worker for a step. The user's Ctrl-C ends it at once.
-func (t *trial) call(r control.Request, result any) error {
-	err := t.worker.CallContext(t.ctx, r, t.run.experiment.StepTimeout, result)
-	if err != nil && t.ctx.Err() != nil {
-		return errInterrupted
-	}
-	return err
-}
-
 func (t *trial) phases(ctx context.Context) error {
 	first := t.cell.Durability
 	if t.loads() && !t.store.Description.ServerSetsClass {
 		first = t.store.Description.Durability[0].Class
 	}
-	if err := t.open(first); err != nil {
+	if err := t.open(first, t.loads()); err != nil {
 		return err
 	}
 	for i := range t.run.experiment.Phases {
@@ -251,43 +246,18 @@ func (t *trial) loads() bool {
 	return false
 }
 
-// open opens the store in a durability class. Loads use the driver's weakest one, unless the server
-// has one class only: they are not measured, and a sync a record would take hours.
-func (t *trial) open(class store.Durability) error {
-	var opened control.Opened
-	threads := t.cell.Threads
-	for _, p := range t.run.experiment.Phases {
-		threads = max(threads, p.Threads)
-	}
-	err := t.call(control.Request{Command: control.CommandOpen, Open: &control.Open{
-		Driver: t.store.Driver, First: !t.opened, Directory: t.workerDirectory(), Endpoints: t.endpoints(), Durability: class,
-		LossWindowNS: int64(t.cell.LossWindow), Options: t.driverOptions(), Handles: t.cell.Handles,
-		PoolHandles: t.cell.PoolHandles, Pipeline: t.cell.Pipeline, Threads: threads,
-	}}, &opened)
-	if err != nil {
-		return err
-	}
-	t.opened = true
-	if err := t.define(); err != nil {
-		return err
-	}
-	t.result.Settings, t.result.Abilities, t.result.Version = opened.Settings, opened.Abilities, opened.Version
-	return nil
-}
-
-// define gives the records their columns, where they have them.
-func (t *trial) define() error {
+// define gives the records their columns, where they have them, and names all phases' queries.
+func (t *trial) define(c *client) error {
 	values := &t.run.experiment.Values
 	if len(values.Columns) == 0 {
 		return nil
 	}
-	d := &control.Define{Columns: values.Columns}
-	for _, x := range values.Indexes {
-		if t.store.Description.Kind != store.None { // the null driver has nothing to index
-			d.Indexes = append(d.Indexes, control.Index{Column: x.Column, Kind: x.Kind})
-		}
+	d := &control.Define{Columns: values.Columns, Queries: values.Queries}
+	indexes, _ := t.run.experiment.IndexesOf(t.store)
+	for _, x := range indexes {
+		d.Indexes = append(d.Indexes, control.Index{Column: x.Column, Kind: x.Kind, Descending: x.Descending})
 	}
-	if err := t.call(control.Request{Command: control.CommandDefine, Define: d}, nil); err != nil {
+	if err := t.ask(c, control.Request{Command: control.CommandDefine, Define: d}, nil); err != nil {
 		return fmt.Errorf("define: %w", err)
 	}
 	return nil
@@ -314,7 +284,7 @@ func (t *trial) reopen() error {
 			return fmt.Errorf("making the page cache cold: %w", err)
 		}
 	}
-	return t.open(t.cell.Durability)
+	return t.open(t.cell.Durability, false)
 }
 
 // prepare is the part of the request that all phases of the trial share.
@@ -334,11 +304,7 @@ func (t *trial) lengthMax() int {
 	if record := t.run.experiment.Values.Record(); record != nil {
 		return record.ProofBytes()
 	}
-	longest := t.cell.ValueBytes
-	for _, s := range t.run.experiment.Values.Sizes {
-		longest = max(longest, s.Bytes)
-	}
-	return longest
+	return t.run.experiment.ValueBytesMax(t.cell)
 }
 
 func (t *trial) sizes() []trace.Size {

@@ -2,18 +2,15 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"runtime"
 	"time"
 
 	"assay/internal/clock"
-	"assay/internal/conductor"
 	"assay/internal/control"
 	"assay/internal/counters"
 	"assay/internal/finding"
-	"assay/internal/histogram"
 	"assay/internal/host"
 	"assay/internal/live"
 	"assay/internal/record"
@@ -29,25 +26,26 @@ type watched struct {
 	request *control.Prepare
 	result  *record.Phase
 
-	pending  *conductor.Pending
-	fine     bool // histograms are read with each sample
-	last     counters.Sample
-	lastAt   float64 // seconds since the phase began
-	usage    host.Usage
-	first    host.Usage
-	throttle host.Throttling // when the phase began
-	written  diskWritten     // when the phase began
-	synced   syncsDone       // when the phase began
-	rssMax   uint64
-	server   uint64 // the largest resident memory of the servers that was seen
-	shared   string // why what their processes share is in it more than once
-	bad      uint64 // operations that were lost, wrong, errors or timeouts
-	progress progress
-	seen     seen
-	stops    *stops
-	dead     bool
-	runtime  control.Ran
+	parts []*part // its groups, or the whole phase
 
+	shares    []*share
+	startAt   int64 // when several processes begin, on CLOCK_MONOTONIC; 0: not yet, or one does all
+	failure   error // the first that a process met
+	fine      bool  // histograms are read with each sample
+	last      counters.Sample
+	lastAt    float64 // seconds since the phase began
+	usage     host.Usage
+	first     host.Usage
+	throttle  host.Throttling // when the phase began
+	written   diskWritten     // when the phase began
+	synced    syncsDone       // when the phase began
+	rssMax    uint64
+	server    uint64 // the largest resident memory of the servers that was seen
+	shared    string // why what their processes share is in it more than once
+	bad       uint64 // operations that were lost, wrong, errors or timeouts
+	progress  progress
+	seen      seen
+	stops     *stops
 	disk      *diskWatch    // nil: nothing can fill up
 	ending    record.Ending // why this side asked the worker to stop; "": it has not
 	stoppedAt time.Time     // when
@@ -61,26 +59,28 @@ type watched struct {
 // 37 KB each.
 const lanesFine = 64
 
-// begin maps the files and lets the worker map them and get ready.
-func (t *trial) begin(file *trace.File, request *control.Prepare, result *record.Phase) (*watched, error) {
-	files, err := mapFiles(file)
+// begin maps the files and lets the processes, of which each does so many threads, map them and get
+// ready.
+func (t *trial) begin(file *trace.File, layout []int, request *control.Prepare, result *record.Phase) (*watched, error) {
+	files, err := mapFiles(file, len(layout))
 	if err != nil {
 		return nil, err
 	}
 	w := &watched{trial: t, file: file, files: files, request: request, result: result,
 		fine: len(file.Threads)*len(file.Operations) <= lanesFine}
+	w.partition()
 	request.Trace, request.Counters = files.trace.Name(), files.countersFile.Name()
 	if files.historyFile != nil {
 		request.History = files.historyFile.Name()
 	}
-	var prepared control.Prepared
-	err = t.call(control.Request{Command: control.CommandPrepare, Prepare: request}, &prepared)
+	if err = w.deal(layout); err == nil {
+		err = w.prepare()
+	}
 	files.forget()
 	if err != nil {
 		w.close()
 		return nil, err
 	}
-	w.stats = prepared.Stats[:min(len(prepared.Stats), counters.StatsMax)]
 	w.disk = t.watchDisk(file)
 	return w, nil
 }
@@ -90,8 +90,6 @@ func (w *watched) close() {
 		w.trial.run.view.Message("unmapping the counters: " + err.Error())
 	}
 }
-
-func (w *watched) died() bool { return w.dead }
 
 // progress tells a worker that hangs from one that is slow.
 type progress struct {
@@ -109,12 +107,10 @@ func (w *watched) watch(ctx context.Context) error {
 	t.sampler.BeginResources(w.first)
 	w.usage = w.first
 	w.synced = t.syncsNow()
-	w.last = w.files.counters.Sample(w.fine)
+	w.keep(w.read(w.fine))
 	w.stops = t.watchStops()
 	w.seen.asked = clock.MonotonicNS()
-	var err error
-	if w.pending, err = t.worker.Send(control.Request{Command: control.CommandRun}); err != nil {
-		w.dead = true
+	if err := w.letGo(); err != nil && w.died() {
 		return err
 	}
 	began := time.Now()
@@ -123,7 +119,6 @@ func (w *watched) watch(ctx context.Context) error {
 		done, err := w.waitUntil(ctx, began.Add(tick*period))
 		if done {
 			w.seen.replied = clock.MonotonicNS()
-			w.dead = err != nil && !errors.As(err, new(*control.Error))
 			if sampleErr := w.lastSample(); err == nil {
 				err = sampleErr
 			}
@@ -139,17 +134,15 @@ func (w *watched) watch(ctx context.Context) error {
 			w.stop(record.EndedInterrupted)
 		}
 		if err := w.sample(); err != nil {
-			w.dead = true
-			t.worker.Kill()
+			w.abandon(err)
 			return err
 		}
 		if why := w.hangs(began); why != "" {
-			w.dead = true
-			err := t.worker.Hung(why)
+			w.hang(why)
 			if w.ending == record.EndedInterrupted {
 				return errInterrupted
 			}
-			return err
+			return w.failure
 		}
 	}
 }
@@ -171,7 +164,7 @@ func (w *watched) waitUntil(ctx context.Context, moment time.Time) (done bool, e
 			return false, nil
 		}
 		from := clock.MonotonicNS()
-		done, err := w.pending.Wait(min(left, lookEveryNS), &w.runtime)
+		done, err := w.await(min(left, lookEveryNS))
 		w.stops.look(from, clock.MonotonicNS())
 		if done {
 			return true, err
@@ -218,18 +211,21 @@ func (w *watched) hangs(began time.Time) string {
 }
 
 // busySince returns since when, at the latest, a worker that does its work has had an operation to
-// do and has ended none: in open load it may wait for the next one to be due.
+// do and has ended none: in open load it may wait for the next one to be due, and a group for its
+// begin.
 func (w *watched) busySince(began time.Time) time.Time {
-	if !w.result.Open {
-		return w.progress.at
-	}
 	var due time.Time
 	for i := range w.file.Threads {
 		thread, ended := &w.file.Threads[i], w.last.Acknowledged[i]
-		if thread.Limit > 0 && ended >= thread.Limit || len(thread.Due) == 0 {
+		over := thread.UntilNS > 0 && time.Since(began) > time.Duration(thread.UntilNS)
+		if over || thread.Limit > 0 && ended >= thread.Limit || len(thread.Entries) == 0 {
 			continue
 		}
-		if at := began.Add(time.Duration(thread.DueOf(ended))); due.IsZero() || at.Before(due) {
+		at := began.Add(time.Duration(thread.FromNS))
+		if len(thread.Due) > 0 {
+			at = began.Add(time.Duration(thread.DueOf(ended)))
+		}
+		if due.IsZero() || at.Before(due) {
 			due = at
 		}
 	}
@@ -250,9 +246,9 @@ func (w *watched) sample() error {
 	defer runtime.UnlockOSThread()
 	began := host.ThreadCPU()
 	defer func() { w.telemetry.CPUSeconds += (host.ThreadCPU() - began).Seconds() }()
-	start := w.files.counters.StartNS()
+	start := w.startNS()
 	fromNS := clock.MonotonicNS()
-	now := w.files.counters.Sample(w.fine && start > 0)
+	parts, now := w.read(w.fine && start > 0)
 	nowNS := clock.MonotonicNS()
 	w.seen.look(fromNS, nowNS, now.Acknowledged)
 	if start == 0 {
@@ -265,31 +261,18 @@ func (w *watched) sample() error {
 	if at <= w.lastAt {
 		return nil
 	}
+	for i, p := range w.parts {
+		p.milestones.look(parts[i].Acknowledged, at)
+	}
 	usage := w.trial.sampler.Sample()
 	s := record.Sample{Phase: w.result.Name, At: at, Seconds: at - w.lastAt,
 		Stopped: w.stops.within(int64(start)+int64(w.lastAt*1e9), nowNS)}
-	merged := histogram.New()
-	for i, total := range now.Totals {
-		before := w.last.Totals[i]
-		done := total.Operations() - before.Operations()
-		s.Operations += done
-		s.Bad += bad(total) - bad(before)
-		if len(now.Totals) > 1 {
-			if s.ByName == nil {
-				s.ByName = map[string]uint64{}
-			}
-			s.ByName[total.Operation.String()] = done
+	all := counted(w.file, now, w.last, nil, w.fine)
+	s.Operations, s.ByName, s.Bad, s.P50NS, s.P99NS, s.MaxNS = all.Operations, all.ByName, all.Bad, all.P50NS, all.P99NS, all.MaxNS
+	if len(w.parts) > 1 {
+		for i, p := range w.parts {
+			s.Groups = append(s.Groups, counted(w.file, parts[i], p.last, p.slots, w.fine))
 		}
-		if w.fine {
-			interval := histogram.New()
-			interval.Add(total.Service)
-			interval.Sub(before.Service)
-			merged.Add(interval)
-		}
-	}
-	if w.fine && merged.Count() > 0 {
-		p50, p99, longest := merged.Quantile(0.5), merged.Quantile(0.99), merged.Quantile(1)
-		s.P50NS, s.P99NS, s.MaxNS = &p50, &p99, &longest
 	}
 	interval := usage.Since(w.usage)
 	s.Records, s.DiskBytes, s.RSSBytes = w.stored(now), usage.DiskBytes, usage.RSSBytes
@@ -303,7 +286,8 @@ func (w *watched) sample() error {
 		w.rssMax = max(w.rssMax, *usage.RSSBytes)
 	}
 	w.seeServer(usage)
-	w.last, w.lastAt, w.usage = now, at, usage
+	w.keep(parts, now)
+	w.lastAt, w.usage = at, usage
 	w.telemetry.Readings++
 	if s.Bad > 0 && w.disk.full(w.files.counters.Messages()) {
 		w.stop(record.EndedDiskFull)
@@ -340,28 +324,14 @@ func (w *watched) storeStats() map[string]float64 {
 	return told
 }
 
-// endNS returns when the last operation ended, or 0 while the worker runs. One that died did not
-// tell: its threads' own clocks do.
-func (w *watched) endNS() uint64 {
-	end := w.files.counters.EndNS()
-	if end > 0 || !w.dead {
-		return end
-	}
-	start := w.files.counters.StartNS()
-	for i := range w.file.Threads {
-		end = max(end, start+w.files.counters.Thread(i).NowNS)
-	}
-	return end
-}
-
 // lastSample adds what came since the sample before, unless that is so little that its rate would
 // mean nothing. Of a worker that died before the first sample it is all that there is.
 func (w *watched) lastSample() error {
-	start, end := w.files.counters.StartNS(), w.endNS()
+	start, end := w.startNS(), w.endNS()
 	if start == 0 || end <= start {
 		return nil
 	}
-	if least := float64(w.result.SampleNS) / 2e9; float64(end-start)/1e9-w.lastAt < least && (w.lastAt > 0 || !w.dead) {
+	if least := float64(w.result.SampleNS) / 2e9; float64(end-start)/1e9-w.lastAt < least && (w.lastAt > 0 || !w.died()) {
 		return nil
 	}
 	return w.sample()
@@ -375,42 +345,31 @@ func bad(t counters.Total) uint64 {
 	return t.Outcomes[counters.Lost] + t.Outcomes[counters.Wrong] + t.Outcomes[counters.Error] + t.Outcomes[counters.Timeout] + refused
 }
 
-// collect reads the final counters into the result and returns in what they disagree.
-func (w *watched) collect() []finding.Message {
+// collect reads the final counters into the result and returns in what they disagree, for each part
+// of the phase.
+func (w *watched) collect() (problems [][]finding.Message) {
 	c, r := w.files.counters, w.result
-	r.Runtime = w.runtime.Runtime
+	r.Runtime = w.told()
 	r.Telemetry = &w.telemetry
 	now := w.trial.sampler.Sample()
 	fromNS := clock.MonotonicNS()
-	w.last = c.Sample(true)
+	w.keep(w.read(true))
 	w.seen.look(fromNS, clock.MonotonicNS(), w.last.Acknowledged)
-	r.Operations, r.Messages = operations(w.last.Totals), messages(c.Messages())
-	var problems []finding.Message
-	r.Attempted, r.Unfinished, problems = balance(w.file, c, w.last)
-	problems = append(problems, holdWork(w.file, c, w.last, w.trial.expects(w.request.MustHitBelow), r.Operations)...)
-	r.HandleWaitNS, r.HandlesOpened, r.LatenessMaxNS = w.last.HandleWaitNS, w.last.HandlesOpened, w.last.LatenessMaxNS
-	if r.Open {
-		r.Late = lateness(w.last)
-	}
-	r.Clock, r.ClockDrift = "monotonic", time.Duration(c.ClockDriftNS())
-	if c.Clock() == counters.ClockTSC {
-		r.Clock = "tsc"
-	}
-	if start, end := c.StartNS(), w.endNS(); end > start {
+	r.Messages = messages(c.Messages())
+	r.Clock, r.ClockDrift = w.clocks()
+	r.StartSpreadNS = w.startSpreadNS()
+	if start, end := w.startNS(), w.endNS(); end > start {
 		r.ElapsedNS = int64(end - start)
 	} else {
 		r.ElapsedNS = int64(w.lastAt * 1e9) // the worker died before an operation ended
 	}
-	r.Stops = w.stops.since(int64(c.StartNS()))
-	r.Syncs = w.trial.syncsOf(r, w.synced)
-	if r.Open {
-		end := r.ElapsedNS
-		if deadline := w.request.DeadlineNS; deadline > 0 {
-			end = min(end, deadline)
-		}
-		r.NotBegun, r.BehindNS = behind(w.file, w.last.Attempted, uint64(end))
+	for _, p := range w.parts {
+		problems = append(problems, w.collectPart(p))
 	}
-	if !w.dead {
+	w.sumParts()
+	r.Stops = w.stops.since(int64(w.startNS()))
+	r.Syncs = w.trial.syncsOf(r, w.synced)
+	if !w.died() {
 		w.usedBy(now)
 		r.Machine = machine(now.Since(w.first), w.trial.sampler.Throttling().Since(w.throttle))
 	}
@@ -440,22 +399,16 @@ func (w *watched) drained() {
 	w.result.Process.HostWriteBytesDrained, _, _ = t.writes.since(w.written, t.sampler.Sample().Since(w.first))
 }
 
-// notDone returns a mark if the phase was to do something and did not: a worker that ends early
-// without an error.
+// notDone returns a mark if the phase, or a group of it, was to do something and did not: a worker
+// that ends early without an error.
 func (w *watched) notDone() []finding.Mark {
 	if w.ending != "" {
 		return nil // it was asked to end
 	}
-	r, deadline := w.result, w.request.DeadlineNS
-	for i := range w.file.Threads {
-		if limit := w.file.Threads[i].Limit; limit != 0 && w.last.Acknowledged[i] < limit && deadline == 0 {
-			return []finding.Mark{{Phase: r.Name,
-				Message: finding.New(finding.MarkShortWork, "thread", i, "done", w.last.Acknowledged[i], "of", limit)}}
+	for _, p := range w.parts {
+		if mark, early := p.notDone(w.request.DeadlineNS); early {
+			return []finding.Mark{mark}
 		}
-	}
-	if deadline > 0 && w.file.Threads[0].Limit == 0 && !r.Open && r.ElapsedNS < deadline*9/10 {
-		return []finding.Mark{{Phase: r.Name,
-			Message: finding.New(finding.MarkShortTime, "seconds", float64(r.ElapsedNS)/1e9, "of_s", float64(deadline)/1e9)}}
 	}
 	return nil
 }

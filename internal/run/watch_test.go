@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/internal/finding"
+	"assay/internal/live"
 	"assay/internal/record"
 	"assay/storetest/misbehave"
 )
@@ -18,6 +19,8 @@ import (
 // A worker that a real CPU quota holds back is marked; one beside it, without a quota, is not; nor
 // is one whose experiment only wants to be told.
 func TestAWorkerUnderACPUQuotaIsMarked(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
 	const cgroups = "/sys/fs/cgroup/cpu" // version 1, where most machines that have it mount it
 	group := filepath.Join(cgroups, fmt.Sprintf("assay-test-worker-%d", os.Getpid()))
 	if err := os.Mkdir(group, 0o755); err != nil {
@@ -32,8 +35,9 @@ func TestAWorkerUnderACPUQuotaIsMarked(t *testing.T) {
 		}
 		t.Errorf("a cgroup was left behind: %v", err)
 	})
-	for file, microseconds := range map[string]string{"cpu.cfs_period_us": "20000", "cpu.cfs_quota_us": "5000"} {
-		if err := os.WriteFile(filepath.Join(group, file), []byte(microseconds), 0o644); err != nil {
+	// With so many shares the worker uses its quota up on any machine, however busy.
+	for file, number := range map[string]string{"cpu.cfs_period_us": "20000", "cpu.cfs_quota_us": "10000", "cpu.shares": "262144"} {
+		if err := os.WriteFile(filepath.Join(group, file), []byte(number), 0o644); err != nil {
 			t.Skipf("no CPU quota can be set here: %v", err)
 		}
 	}
@@ -43,7 +47,7 @@ func TestAWorkerUnderACPUQuotaIsMarked(t *testing.T) {
 		throttled    bool
 	}{{own(), "mark", false}, {inside, "mark", true}, {inside, "tell", false}} {
 		text, _, _ := strings.Cut(experiment(misbehave.Honest, c.worker), "  - {name: look")
-		text += "  - {name: overwrite, mix: {update: 1}, order: shuffled, for: 200ms}\nblocks: 1\nbusy_machine: " + c.busy + "\nstep_timeout: 60s\n"
+		text += "  - {name: overwrite, mix: {update: 1}, order: shuffled, for: 200ms}\nblocks: 1\nrepeats: 0\nbusy_machine: " + c.busy + "\nstep_timeout: 60s\n"
 		directory := filepath.Join(t.TempDir(), "run")
 		if _, err := runText(context.Background(), text, directory); err != nil {
 			t.Fatal(err)
@@ -79,9 +83,13 @@ func TestStoppingALongWaitIsNoHang(t *testing.T) {
 	text, _, _ := strings.Cut(experiment(misbehave.Honest, own()), "  - {name: look")
 	text += "  - {name: rarely, mix: {read: 1}, rate: 0.05, for: 300s}\nblocks: 1\nstep_timeout: 2s\n"
 	directory := filepath.Join(t.TempDir(), "run")
-	ctx, cancel := context.WithTimeout(context.Background(), 7*time.Second)
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	result, err := runText(ctx, text, directory)
+	v := &faultyView{View: live.NewPlain(discard{}), in: "rarely", fault: func() {
+		time.Sleep(2500 * time.Millisecond) // longer than a step may take
+		cancel()
+	}}
+	result, err := runTextWith(ctx, text, directory, func(o *Options) { o.View = v })
 	if err != nil || !result.Interrupted {
 		t.Fatalf("%+v, %v", result, err)
 	}

@@ -2,8 +2,10 @@ package run
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 
+	"assay/internal/answers"
 	"assay/internal/counters"
 	"assay/internal/finding"
 	"assay/internal/keyval"
@@ -17,27 +19,39 @@ import (
 type expected struct {
 	keys    keyval.KeyShape
 	columns *keyval.RecordShape // nil: values are plain
-	present uint64              // records 0 … present−1 are there all through the phase
-	end     uint64              // no record of an index from it on was there before the phase; 0: there may be records that are not this trial's
-	answers bool                // the driver stores records: the null driver scans, finds and counts what it likes
-	values  within64            // bytes of each value that the trial has written or will write
+	queries []*keyval.QueryShape
+	present uint64      // records 0 … present−1 are there all through the phase
+	may     trace.Spans // indexes that may have a record; nil: there may be records that are not this trial's
+	verify  bool        // values that were read are checked, and sums of sort columns counted
+	answers bool        // the driver stores records: the null driver scans, finds and counts what it likes
+	values  within64    // bytes of each value that the trial has written or will write
+	writes  bool        // another group of the phase writes or deletes meanwhile
 }
 
 // expects returns what the conductor knows of a phase of this trial. present is the phase's
 // must_hit_below.
 func (t *trial) expects(present uint64) expected {
-	know := expected{keys: t.keys(), columns: t.run.experiment.Values.Record(), present: present, answers: t.store.Description.Kind != store.None}
+	know := expected{keys: t.keys(), columns: t.run.experiment.Values.Record(), present: present, verify: t.run.experiment.Verify, answers: t.store.Description.Kind != store.None}
 	if columns := know.columns; columns != nil {
 		know.values = within64{uint64(columns.BytesMin()), uint64(columns.BytesMax())}
+		know.queries = t.run.experiment.Values.QueryShapes()
 	} else {
 		know.values.least = math.MaxUint64
 		for _, size := range t.sizes() {
 			know.values.least = min(know.values.least, uint64(size.Bytes))
 			know.values.most = max(know.values.most, uint64(size.Bytes))
 		}
+		for i := range t.run.experiment.Phases {
+			for _, step := range t.run.experiment.Phases[i].Request {
+				if step.Bytes > 0 {
+					know.values.least = min(know.values.least, uint64(step.Bytes))
+					know.values.most = max(know.values.most, uint64(step.Bytes))
+				}
+			}
+		}
 	}
 	if !t.store.Outlives() { // a server may keep records of other trials
-		know.end = max(t.fresh, t.cell.Records)
+		know.may = t.reached.With(trace.Span{Below: t.cell.Records})
 	}
 	return know
 }
@@ -55,15 +69,15 @@ const presentSlack = 0.01
 // length hangs on the lap), and so are batches' items. Where some did not, which is not known: each
 // of them may have been the largest.
 func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expected, operations []record.Operation) (problems []finding.Message) {
-	if know.end > 0 {
-		know.end = max(know.end, file.IndexEnd(s.Attempted))
+	if know.may != nil {
+		know.may = know.may.With(file.IndexesReached(s.Attempted)...)
 	}
 	m := newMeter(file, know)
 	sums := make([]amounts, len(file.Operations))
 	for i := range file.Threads {
 		work := m.thread(&file.Threads[i], s.Acknowledged[i], max(s.Attempted[i], s.Acknowledged[i]))
 		for slot, o := range file.Operations {
-			sums[slot].add(work[o].ofOK(c.Slot(i, slot)))
+			sums[slot].add(work[o].ofOK(o, c.Slot(i, slot)))
 		}
 	}
 	for slot, o := range file.Operations {
@@ -82,15 +96,34 @@ func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expect
 		most, least := owed.items.most, owed.items.least
 		if finds(o) && know.present > 0 {
 			total.ItemsOwed = &owed.items.least
-			if writesIn(file) {
+			if know.writes || overwritesIn(file) {
 				least -= uint64(math.Ceil(float64(least) * presentSlack))
 			}
 		}
 		if allowed := (within64{least, most}); !allowed.holds(total.Items) {
 			problems = append(problems, allowed.against(finding.MarkItems, total.Items, "operation", o.String(), "operations", total.OK))
 		}
+		if o == trace.Query && know.verify && !overwritesIn(file) {
+			problems = append(problems, holdOrder(&s.Totals[slot], owed.sorted)...)
+		}
 	}
 	return problems
+}
+
+// holdOrder holds the sums of sort columns against what the queries' first records have there: a
+// store that gives others, in whatever order, is seen by it. Nothing is known where operations
+// failed, and where sums outgrow a word.
+func holdOrder(total *counters.Total, owed within64) []finding.Message {
+	failed := uint64(0)
+	for outcome, n := range total.Outcomes {
+		if outcome != int(counters.OK) && outcome != int(counters.Miss) {
+			failed += n
+		}
+	}
+	if failed > 0 || owed.most == math.MaxUint64 || owed.holds(total.SortSum) {
+		return nil
+	}
+	return []finding.Message{owed.against(finding.MarkOrder, total.SortSum, "operation", trace.Query.String(), "operations", total.Outcomes[counters.OK])}
 }
 
 // finds says if an operation's items are records that the store found.
@@ -101,9 +134,17 @@ func reads(o trace.Operation) bool {
 	return o == trace.Read || o == trace.ReadModifyWrite || o == trace.CompareAndSwap
 }
 
-// writesIn says if a trace writes or deletes anything.
-func writesIn(file *trace.File) bool {
-	return slices.ContainsFunc(file.Operations, trace.Operation.Changes)
+// overwritesIn says if a trace changes records that are there: what only adds fresh ones hides none.
+func overwritesIn(file *trace.File) bool {
+	changes := func(o trace.Operation) bool {
+		return o.Changes() && o != trace.Insert && o != trace.Add && o != trace.Batch
+	}
+	if !slices.Contains(file.Operations, trace.Batch) {
+		return slices.ContainsFunc(file.Operations, changes)
+	}
+	return slices.ContainsFunc(file.Threads, func(t trace.Thread) bool {
+		return slices.ContainsFunc(t.Entries, func(e trace.Entry) bool { return changes(e.Operation()) })
+	})
 }
 
 // within64 is a count of which the least and the most are known. The most that a word holds: no
@@ -128,11 +169,15 @@ func (w *within64) add(o within64) {
 
 // times returns so many of the least and so many of the most.
 func (w within64) times(fewest, most uint64) within64 {
-	product := within64{w.least * fewest, math.MaxUint64}
-	if w.most != math.MaxUint64 || most == 0 {
-		product.most = w.most * most
+	return within64{multiplied(w.least, fewest), multiplied(w.most, most)}
+}
+
+// multiplied is capped as [capped] is.
+func multiplied(a, b uint64) uint64 {
+	if over, product := bits.Mul64(a, b); over == 0 {
+		return product
 	}
-	return product
+	return math.MaxUint64
 }
 
 func capped(a, b uint64) uint64 {
@@ -142,11 +187,13 @@ func capped(a, b uint64) uint64 {
 	return a + b
 }
 
-// amounts are the items and bytes written of operations.
-type amounts struct{ items, bytes within64 }
+// amounts are the items and bytes written of operations, and
+// sorted is what the sort columns of what queries found add up to.
+type amounts struct{ items, bytes, sorted within64 }
 
 func (a *amounts) add(o amounts) {
 	a.items.add(o.items)
+	a.sorted.add(o.sorted)
 	a.bytes.add(o.bytes)
 }
 
@@ -159,10 +206,13 @@ type kindWork struct {
 }
 
 // ofOK returns what those that the slot counts as ok are.
-func (k *kindWork) ofOK(slot *counters.Slot) amounts {
+func (k *kindWork) ofOK(o trace.Operation, slot *counters.Slot) amounts {
 	ok, all := slot.Outcomes[counters.OK], uint64(0)
 	for _, n := range slot.Outcomes {
 		all += n
+	}
+	if o.Asks() {
+		ok += slot.Outcomes[counters.Miss] // an answer like others: nothing was found
 	}
 	// A worker that was killed may have counted what it did not acknowledge any more, or its bytes
 	// and not its outcome.
@@ -180,14 +230,17 @@ func (k *kindWork) ofOK(slot *counters.Slot) amounts {
 		}
 		return w
 	}
-	return amounts{fewer(k.items, k.itemsEach), fewer(k.bytes, k.bytesEach)}
+	return amounts{fewer(k.items, k.itemsEach), fewer(k.bytes, k.bytesEach), k.sorted}
 }
 
 // meter says what each entry of a trace is.
 type meter struct {
 	expected
-	file  *trace.File
-	after func(index uint64) uint64 // how many records at least that are there have the key of an index or a greater one
+	file *trace.File
+	// certain and possible answer each query of records that are there all through the phase, and of
+	// those that may be; nil: not known.
+	certain, possible []*answers.Answers
+	after             func(index uint64) uint64 // how many records at least that are there have the key of an index or a greater one
 }
 
 func newMeter(file *trace.File, know expected) *meter {
@@ -195,7 +248,38 @@ func newMeter(file *trace.File, know expected) *meter {
 	if know.answers && slices.Contains(file.Operations, trace.Scan) {
 		m.after = keysAfter(know.keys, know.present, longestScan(file))
 	}
+	m.makeAnswers()
 	return m
+}
+
+// answersMax bounds the records of which answers are known: 24 bytes each, for each query.
+const answersMax = 1 << 24
+
+// makeAnswers prepares what the trace asks.
+func (m *meter) makeAnswers() {
+	m.certain, m.possible = make([]*answers.Answers, len(m.queries)), make([]*answers.Answers, len(m.queries))
+	if !m.answers {
+		return
+	}
+	for i := range m.file.Threads {
+		for _, e := range m.file.Threads[i].Entries {
+			if o := e.Operation(); o != trace.Query && o != trace.Count {
+				continue
+			}
+			query := m.file.Amounts[e.SizeClass()]
+			if m.certain[query] != nil {
+				continue
+			}
+			if m.present <= answersMax {
+				m.certain[query] = answers.New(m.columns, m.queries[query], m.present, nil)
+			}
+			if slices.Equal(m.may, trace.Spans{{Below: m.present}}) {
+				m.possible[query] = m.certain[query]
+			} else if m.may != nil && m.may.Count() <= answersMax {
+				m.possible[query] = answers.New(m.columns, m.queries[query], m.may.Count(), m.may.At)
+			}
+		}
+	}
 }
 
 func longestScan(file *trace.File) (longest uint64) {
@@ -234,6 +318,9 @@ func (m *meter) thread(t *trace.Thread, acknowledged, begun uint64) (work [32]ki
 		}
 		o := e.Operation()
 		items, bytes := m.items(e), m.bytes(e, t.Stride, lastLap, key)
+		if o == trace.Query {
+			work[o].sorted.add(m.sorted(e).times(done, tried))
+		}
 		if e.IsMember() {
 			batch.bytes.add(bytes.times(done, tried))
 			batch.batchBytes += bytes.most
@@ -264,27 +351,42 @@ func (m *meter) items(e trace.Entry) within64 {
 			limit.least = min(limit.most, m.after(e.Index()))
 		}
 		return limit
+	case trace.DeleteQuery: // which of several finds a record first is not known: see holdDeletes
+		return within64{most: math.MaxUint64}
 	case trace.Query, trace.Count:
-		column, limit := trace.SplitQueryAmount(amount)
 		found := within64{most: math.MaxUint64}
-		if m.columns != nil && !e.Grows() {
-			found.least, _ = m.columns.Alike(column, e.Index(), m.present)
-			if most, exact := m.columns.Alike(column, e.Index(), m.end); exact && m.end > 0 {
-				found.most = most
-			}
+		if certain := m.certain[amount]; certain != nil && !e.Grows() {
+			found.least, _ = certain.Count(e.Index())
+		}
+		if possible := m.possible[amount]; possible != nil && !e.Grows() {
+			_, found.most = possible.Count(e.Index())
 		}
 		if e.Operation() == trace.Query {
-			found.least, found.most = min(found.least, uint64(limit)), min(found.most, uint64(limit))
+			limit := uint64(m.queries[amount].Query.Limit)
+			found.least, found.most = min(found.least, limit), min(found.most, limit)
 		}
 		return found
 	}
 	return within64{}
 }
 
+// sorted returns what the sort column of what one query finds adds up to.
+func (m *meter) sorted(e trace.Entry) within64 {
+	query := m.file.Amounts[e.SizeClass()]
+	if m.queries == nil || m.queries[query].Query.Sort < 0 {
+		return within64{}
+	}
+	if m.certain[query] == nil || m.possible[query] == nil || e.Grows() {
+		return within64{0, math.MaxUint64}
+	}
+	least, most := answers.SortSum(m.certain[query], m.possible[query], e.Index())
+	return within64{least, most}
+}
+
 // bytes returns how many bytes of keys and values an entry writes, in whichever of its laps.
 func (m *meter) bytes(e trace.Entry, stride, lastLap uint64, room []byte) within64 {
 	o := e.Operation()
-	if !o.Writes() && o != trace.Delete {
+	if !o.Writes() && o != trace.Delete && o != trace.Increment {
 		return within64{}
 	}
 	first, last := e.Index(), e.Index()
@@ -292,7 +394,12 @@ func (m *meter) bytes(e trace.Entry, stride, lastLap uint64, room []byte) within
 		last = e.EffectiveIndex(lastLap, stride)
 	}
 	all := m.keyBytes(first, last, room)
-	if o == trace.Delete {
+	if o == trace.Delete || o == trace.Increment {
+		return all
+	}
+	if o == trace.Modify {
+		columns := uint64(m.columns.FollowingBytes())
+		all.add(within64{columns, columns})
 		return all
 	}
 	if m.columns == nil {

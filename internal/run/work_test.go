@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"assay/internal/finding"
 	"assay/internal/keyval"
 	"assay/internal/record"
+	"assay/internal/spec"
 	"assay/internal/trace"
 	"assay/store"
 	"assay/storetest/misbehave"
@@ -90,23 +92,64 @@ func (m *honestWork) do(thread int, sequence uint64, fails bool) uint64 {
 		}
 		slot.Items += min(found, uint64(amount))
 	case trace.Query, trace.Count:
-		column, limit := trace.SplitQueryAmount(amount)
-		wanted, found := m.know.columns.AppendColumn(nil, column, index), uint64(0)
-		for i := range m.there {
-			if bytes.Equal(m.know.columns.AppendColumn(nil, column, i), wanted) {
-				found++
+		found := m.answer(m.know.queries[amount], index)
+		if o == trace.Query {
+			q := &m.know.queries[amount].Query
+			found = found[:min(len(found), q.Limit)]
+			for _, i := range found {
+				slot.SortSum += m.know.queries[amount].SortNumber(i)
 			}
 		}
-		if o == trace.Query {
-			found = min(found, uint64(limit))
-		}
-		slot.Items += found
+		slot.Items += uint64(len(found))
 	default:
 		slot.BytesWritten += m.change(e, index)
 	}
 	slot.Outcomes[counters.OK]++
 	head.Acknowledged = next
 	return next
+}
+
+// answer returns what a query finds, in its order, as a store that is asked alone gives it.
+func (m *honestWork) answer(shape *keyval.QueryShape, index uint64) (found []uint64) {
+	var asked keyval.Asked
+	shape.Ask(&asked, index)
+	for i := range m.there {
+		if shape.Holds(&asked, i) {
+			found = append(found, i)
+		}
+	}
+	slices.SortFunc(found, func(a, b uint64) int {
+		if shape.Query.Descending {
+			a, b = b, a
+		}
+		return cmp.Compare(shape.SortNumber(a), shape.SortNumber(b))
+	})
+	return found
+}
+
+// drawQuery draws a question about the columns of worked.
+func drawQuery(t *rapid.T) keyval.Query {
+	conditions := rapid.SampledFrom([]keyval.Condition{
+		{Column: "kind", Is: store.Equal}, {Column: "tens", Is: store.Equal}, {Column: "one", Is: store.Equal},
+		{Column: "number", Is: store.Range, Span: 3}, {Column: "number", Is: store.Range, Span: 40},
+		{Column: "kind", Is: store.Prefix, Bytes: 6}, {Column: "title", Is: store.Prefix, Bytes: 3},
+		{Column: "title", Is: store.Has, Word: 1}, {Column: "kind", Is: store.Has},
+	})
+	q := keyval.Query{Limit: rapid.SampledFrom([]int{1, 3, 10, 100}).Draw(t, "limit")}
+	for range rapid.IntRange(0, 3).Draw(t, "alternatives") {
+		var all []keyval.Condition
+		for range rapid.IntRange(1, 3).Draw(t, "conditions") {
+			c := conditions.Draw(t, "condition")
+			if c.Is != store.Range || !slices.ContainsFunc(all, func(o keyval.Condition) bool { return o.Is == store.Range }) {
+				all = append(all, c)
+			}
+		}
+		q.Where = append(q.Where, all)
+	}
+	if rapid.Bool().Draw(t, "sorted") {
+		q.Sort = &keyval.Sort{Column: rapid.SampledFrom([]string{"number", "tens"}).Draw(t, "sort"), Descending: rapid.Bool().Draw(t, "descending")}
+	}
+	return q
 }
 
 func (m *honestWork) change(e trace.Entry, index uint64) uint64 {
@@ -128,26 +171,47 @@ func (m *honestWork) change(e trace.Entry, index uint64) uint64 {
 // worked draws a phase that an honest store and worker have done a part of.
 func worked(t *rapid.T, may []trace.Operation) (m *honestWork, failed bool) {
 	records, threads := rapid.Uint64Range(4, 60).Draw(t, "records"), rapid.IntRange(1, 3).Draw(t, "threads")
-	m = &honestWork{know: expected{keys: drawKeys(t), present: records, end: records, answers: true}, there: map[uint64]bool{}}
+	m = &honestWork{know: expected{keys: drawKeys(t), present: records, may: trace.Spans{{Below: records}}, answers: true}, there: map[uint64]bool{}}
 	columns := rapid.Bool().Draw(t, "columns")
 	if columns {
-		record, err := keyval.NewRecordShape([]keyval.Column{
+		one := "1"
+		values := spec.Values{Columns: []keyval.Column{
 			{Name: "kind", Type: store.TextColumn, Sequence: &keyval.Sequence{Prefix: "kind ", Divide: 2, Modulo: 5}},
+			{Name: "title", Type: store.TextColumn, Sequence: &keyval.Sequence{Prefix: "t ", Suffix: ",a"}},
+			{Name: "tens", Type: store.IntegerColumn, Sequence: &keyval.Sequence{Divide: 10, Modulo: 4}},
+			{Name: "number", Type: store.IntegerColumn, Sequence: &keyval.Sequence{Modulo: 50, Multiply: 2, Add: 7}},
+			{Name: "one", Type: store.IntegerColumn, Constant: &one},
 			{Name: "v", Type: store.BytesColumn, Proof: 30},
-		})
-		if err != nil {
-			t.Fatal(err)
+		}}
+		for range rapid.IntRange(1, 3).Draw(t, "queries") {
+			values.Queries = append(values.Queries, drawQuery(t))
 		}
-		m.know.columns = record
+		m.know.columns, m.know.queries, m.know.verify = values.Record(), values.QueryShapes(), true
 	}
 	for i := range records {
 		m.there[i] = true
 	}
+	fresh := records
+	before := 0 // phases, whose inserts began above a gap and ended below one; no query must find them
+	if slices.Contains(may, trace.Insert) {
+		before = rapid.IntRange(0, 2).Draw(t, "phases before")
+	}
+	for range before {
+		from := fresh + rapid.SampledFrom([]uint64{0, 3, 1 << 30}).Draw(t, "gap")
+		fresh = from + rapid.Uint64Range(0, 20).Draw(t, "inserted")
+		m.know.may = m.know.may.With(trace.Span{From: from, Below: fresh})
+		for i := from; i < fresh; i++ {
+			m.there[i] = true
+		}
+	}
 	s := trace.Spec{
-		Records: records, Fresh: records, Threads: threads, ThreadEntries: rapid.IntRange(1, 60).Draw(t, "entries"), Seed: rapid.Uint64().Draw(t, "seed"),
-		Sizes: []trace.Size{{Bytes: 10, Weight: 1}, {Bytes: 100, Weight: 1}}, Scan: trace.ScanLengths{Min: 1, Max: 12}, Query: trace.Queries{Limit: 3},
+		Records: records, Fresh: fresh, Threads: threads, ThreadEntries: rapid.IntRange(1, 60).Draw(t, "entries"), Seed: rapid.Uint64().Draw(t, "seed"),
+		Sizes: []trace.Size{{Bytes: 10, Weight: 1}, {Bytes: 100, Weight: 1}}, Scan: trace.ScanLengths{Min: 1, Max: 12},
 		Batch: rapid.IntRange(0, 4).Draw(t, "batch"),
 		Order: rapid.SampledFrom([]trace.Order{{Distribution: trace.Uniform}, {Distribution: trace.Zipfian, Theta: 1}, {Distribution: trace.Latest, Theta: 0.8}, {Distribution: trace.Shuffled}}).Draw(t, "order"),
+	}
+	for query := range m.know.queries {
+		s.Queries = append(s.Queries, trace.QueryShare{Operation: trace.Query, Query: query, Weight: 1}, trace.QueryShare{Operation: trace.Count, Query: query, Weight: 1})
 	}
 	for _, o := range may {
 		if (o == trace.Query || o == trace.Count) && !columns || rapid.IntRange(0, 2).Draw(t, o.String()) == 0 {
@@ -162,7 +226,7 @@ func worked(t *rapid.T, may []trace.Operation) (m *honestWork, failed bool) {
 	if m.file, err = trace.Generate(s); err != nil {
 		t.Fatal(err)
 	}
-	files, err := mapFiles(m.file)
+	files, err := mapFiles(m.file, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,8 +274,8 @@ func TestHonestWorkIsNeverMarked(t *testing.T) {
 
 // Where nothing is written, a store can neither do less nor more without being seen.
 func TestOneItemMoreOrLessIsMarked(t *testing.T) {
-	marked := 0
-	rapid.Check(t, func(t *rapid.T) {
+	marked, sorted := 0, 0
+	check := func(t *rapid.T) {
 		m, failed := worked(t, []trace.Operation{trace.Read, trace.Scan, trace.Query, trace.Count})
 		defer m.unmap(t)
 		if failed {
@@ -231,15 +295,26 @@ func TestOneItemMoreOrLessIsMarked(t *testing.T) {
 				cell.Items--
 				marked++
 			}
+			if o == trace.Query && cell.SortSum > 0 {
+				cell.SortSum++
+				if _, problems := m.hold(); len(problems) != 1 || problems[0].Code != finding.MarkOrder {
+					t.Fatalf("another record in the place of the first of an order: %v", problems)
+				}
+				cell.SortSum--
+				sorted++
+			}
 			cell.BytesWritten++
 			if _, problems := m.hold(); len(problems) != 1 || problems[0].Code != finding.MarkBytes {
 				t.Fatalf("%s with a byte too many: %v", o, problems)
 			}
 			cell.BytesWritten--
 		}
-	})
-	if marked == 0 {
-		t.Error("nothing was found anywhere: nothing was tested")
+	}
+	for tries := 0; marked == 0 || sorted == 0; tries++ {
+		if tries == 100 { // short tests have few draws: all of them may find nothing
+			t.Fatal("nothing was found anywhere: nothing was tested")
+		}
+		rapid.Check(t, check)
 	}
 }
 
@@ -293,7 +368,7 @@ func TestLessWorkThanAskedForIsMarked(t *testing.T) {
 			t.Parallel()
 			before, _, _ := strings.Cut(experiment(c.name, c.worker), "  - {name: look")
 			directory := filepath.Join(t.TempDir(), "run")
-			if _, err := runText(context.Background(), before+phases+"blocks: 1\nstep_timeout: 30s\n", directory); err != nil {
+			if _, err := runText(context.Background(), before+phases+"blocks: 1\nbusy_machine: tell\nstep_timeout: 30s\n", directory); err != nil {
 				t.Fatal(err)
 			}
 			trial := trialOf(t, directory, c.name)
@@ -327,9 +402,10 @@ func TestCountsThatAreNotRightAreMarked(t *testing.T) {
 // A phase of upserts fills a store without a load. What it acknowledged must be found by the phases
 // after it.
 func TestWhatPhasesWroteMustBeFoundLater(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	before, _, _ := strings.Cut(experiment(misbehave.Honest, own(), "threads: 2", "threads: 1"), "  - {name: load")
-	text := before + "  - {name: fill, mix: {upsert: 1}, order: counting, operations: 200}\n  - {name: look, mix: {read: 1}, order: shuffled, operations: 200}\nblocks: 1\nstep_timeout: 30s\n"
+	text := before + "  - {name: fill, mix: {upsert: 1}, order: counting, operations: 200}\n  - {name: look, mix: {read: 1}, order: shuffled, operations: 200}\nblocks: 1\nbusy_machine: tell\nstep_timeout: 30s\n"
 	for driver, lost := range map[string]bool{misbehave.Honest: false, "lies-lost-writes": true} {
 		directory := filepath.Join(t.TempDir(), driver)
 		if _, err := runText(context.Background(), strings.ReplaceAll(text, misbehave.Honest, driver), directory); err != nil {

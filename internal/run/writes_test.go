@@ -60,6 +60,7 @@ const (
 )
 
 func TestHostWritesOfAKernelThatOverCountsAreNotMeasured(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	trial, samples, page := writesRun(t, "", 256, tooMuch)
 	for _, p := range trial.Phases {
@@ -79,6 +80,7 @@ func TestHostWritesOfAKernelThatOverCountsAreNotMeasured(t *testing.T) {
 }
 
 func TestHostWritesOfAKernelThatCountsRight(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	trial, samples, page := writesRun(t, "", 1, "")
 	for _, p := range trial.Phases {
@@ -135,7 +137,7 @@ func TestWhoseWritesAreHostWrites(t *testing.T) {
 	} {
 		one := &c.trial
 		one.run, one.store.Description.Kind = &running{}, c.kind
-		one.sampler = host.NewSampler(os.Getpid(), one.data)
+		one.sampler = host.NewSampler(one.data, os.Getpid())
 		one.watchWrites()
 		written := one.sampler.Sample()
 		_, _, why := one.writes.since(one.writes.onDisk(), host.Interval{HostWriteBytes: written.HostWriteBytes})
@@ -150,6 +152,7 @@ func TestWhoseWritesAreHostWrites(t *testing.T) {
 
 // A store that writes once nobody waits for it has written all the same.
 func TestWritesOfTheDrainAreThePhases(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	trial, row, _ := standInRun(t, "lazy", "D0")
 	p, acknowledged := &trial.Phases[0], trial.Phases[0].Operations[0].BytesWritten
@@ -210,17 +213,20 @@ func TestNoDriverIsSaidToKeepNothingOnTheDisk(t *testing.T) {
 			if claim.Class == store.D2 {
 				class = "D2(100ms)"
 			}
-			text := strings.NewReplacer("WORKER", own(), "DRIVER", description.Name, "CLASS", class).Replace(keptText)
-			_, _, run := runCounted(t, text, description.Name, tooMuch)
-			s, err := verdict.Result(run)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, f := range s.Findings {
-				if f.Code == finding.NotOnDisk {
-					t.Errorf("%s %v", finding.Text(f.Message), f.Evidence)
+			t.Run(description.Name+" "+class, func(t *testing.T) {
+				t.Parallel()
+				text := strings.NewReplacer("WORKER", own(), "DRIVER", description.Name, "CLASS", class).Replace(keptText)
+				_, _, run := runCounted(t, text, description.Name, tooMuch)
+				s, err := verdict.Result(run)
+				if err != nil {
+					t.Fatal(err)
 				}
-			}
+				for _, f := range s.Findings {
+					if f.Code == finding.NotOnDisk {
+						t.Errorf("%s %v", finding.Text(f.Message), f.Evidence)
+					}
+				}
+			})
 		}
 	}
 }
@@ -237,5 +243,6 @@ phases:
   - {name: update, mix: {update: 1}, for: 30s, operations: 500}
   - {name: insert, mix: {insert: 1}, for: 30s, operations: 500}
 blocks: 1
+busy_machine: tell
 verify_records: 10
 `

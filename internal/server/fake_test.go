@@ -72,7 +72,7 @@ func fake(kind string) Program {
 			return map[string]string{"memory": fmt.Sprint(i.Options.Bytes("memory_bytes")), "sync": i.Options["sync"]}
 		},
 		Command: func(i *Instance) (arguments, environment []string) {
-			arguments = []string{asServer, kind, strconv.Itoa(i.Port)}
+			arguments = []string{asServer, kind, i.Host, strconv.Itoa(i.Port), strconv.Itoa(i.PeerPort)}
 			for name, value := range i.Asked {
 				arguments = append(arguments, name+"="+value)
 			}
@@ -122,7 +122,7 @@ func fakeServer(arguments []string) {
 		fmt.Println("fake server, version 1.2.3-fake")
 		return
 	}
-	port, settings := arguments[1], arguments[2:]
+	host, port, peers, settings := arguments[1], arguments[2], arguments[3], arguments[4:]
 	fmt.Println("fake server begins") // to the log
 	switch kind {
 	case broken:
@@ -150,10 +150,15 @@ func fakeServer(arguments []string) {
 			panic(err)
 		}
 	}
-	listener, err := net.Listen("tcp", net.JoinHostPort(Host, port))
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
+	}
+	if peers != "0" {
+		if _, err := net.Listen("tcp", net.JoinHostPort(host, peers)); err != nil {
+			panic(err)
+		}
 	}
 	for asked := 0; ; asked++ {
 		socket, err := listener.Accept()

@@ -15,7 +15,8 @@ import (
 	"assay/store"
 )
 
-// ErrNotInstalled is wrapped by the error of [Program.Find].
+// ErrNotInstalled is wrapped by the error of [Program.Find], and by that of a Prepare that misses a
+// program.
 var ErrNotInstalled = errors.New("not installed")
 
 // systemDirectories are where distributions put servers, also where PATH leaves them out.
@@ -32,21 +33,43 @@ func (p *Program) Find() (binary string, err error) {
 	}
 	for _, name := range p.Binaries {
 		if strings.ContainsRune(name, '/') {
-			if found := newest(name); found != "" {
+			if found := newest(name); found != "" && p.complete(found) {
 				return found, nil
 			}
 			continue
 		}
 		if found, err := exec.LookPath(name); err == nil {
-			return filepath.Abs(found)
+			if found, err = filepath.Abs(found); err != nil || p.complete(found) {
+				return found, err
+			}
 		}
 		for _, directory := range directories {
-			if found := filepath.Join(directory, name); executable(found) {
+			if found := filepath.Join(directory, name); executable(found) && p.complete(found) {
 				return found, nil
 			}
 		}
 	}
 	return "", fmt.Errorf("%s is %w (%s)", p.Driver, ErrNotInstalled, p.Install())
+}
+
+// complete reports whether what the binary needs is there.
+func (p *Program) complete(binary string) bool {
+	real, err := filepath.EvalSymlinks(binary)
+	if err != nil {
+		return false
+	}
+	for _, name := range p.Needs {
+		if !strings.ContainsRune(name, '/') {
+			if _, err := exec.LookPath(name); err != nil {
+				return false
+			}
+			continue
+		}
+		if found, err := filepath.Glob(filepath.Join(filepath.Dir(real), name)); err != nil || len(found) == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Install returns the line that installs the program, or says how else it is had.

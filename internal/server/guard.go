@@ -18,7 +18,7 @@ import (
 )
 
 // Guard is what a server demands of those who connect. It is made anew for each start, stands in
-// the server's directory, and ends with it. The zero value demands nothing.
+// the first server's directory, and ends with it. The zero value demands nothing.
 type Guard struct {
 	Certificate, Key string // files in PEM: the server's own; "": no TLS
 	Authority        string // file in PEM: what the driver verifies Certificate with
@@ -65,10 +65,14 @@ func (i *Instance) asksFor(option string) bool {
 }
 
 // makeGuard writes what the experiment asks for into the server's directory.
-func (i *Instance) makeGuard() error {
+func (i *Instance) makeGuard(hosts []string) error {
 	i.Guard = Guard{}
+	if len(i.Peers) > 0 {
+		i.Guard = i.Peers[0].Guard // the driver gets into all of them with the same
+		return nil
+	}
 	if i.asksFor(optionTLS) {
-		if err := i.makeCertificates(); err != nil {
+		if err := i.makeCertificates(hosts); err != nil {
 			return fmt.Errorf("making certificates: %w", err)
 		}
 	}
@@ -91,7 +95,7 @@ func (i *Instance) writeFile(path string, text []byte) error {
 // certificateLife is longer than any trial.
 const certificateLife = 30 * 24 * time.Hour
 
-func (i *Instance) makeCertificates() error {
+func (i *Instance) makeCertificates(hosts []string) error {
 	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
@@ -108,9 +112,11 @@ func (i *Instance) makeCertificates() error {
 	}
 	own := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: i.Program.Driver},
-		IPAddresses: []net.IP{net.ParseIP(Host)},
-		NotBefore:   authority.NotBefore, NotAfter: authority.NotAfter,
+		NotBefore: authority.NotBefore, NotAfter: authority.NotAfter,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	for _, host := range hosts {
+		own.IPAddresses = append(own.IPAddresses, net.ParseIP(host))
 	}
 	signed, err := x509.CreateCertificate(rand.Reader, own, authority, &key.PublicKey, authorityKey)
 	if err != nil {

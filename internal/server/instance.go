@@ -22,7 +22,11 @@ type Instance struct {
 	Binary    string
 	Version   string
 	Directory string        // its own: empty before Prepare, absolute, and where the program starts
-	Port      int           // of loopback, at [Host]
+	Host      string        // an address of loopback
+	Port      int           // at Host
+	PeerPort  int           // at Host, if the program has one
+	Peers     []*Instance   // of the same store: those that were started before it, and answer
+	Count     int           // of servers that make the store, with itself
 	Options   store.Options // of each declared option: the experiment's, the class's, or the default
 	Guard     Guard         // what Command makes it demand, if Program.Options has [GuardOptions]
 
@@ -34,6 +38,7 @@ type Instance struct {
 	// Took is the time from its start until it answered, Prepare left out.
 	Took time.Duration
 
+	label   string // its name in logs and errors
 	cpus    []int
 	user    *syscall.Credential // nil: that of this process
 	output  *output
@@ -44,7 +49,7 @@ type Instance struct {
 }
 
 // Endpoint returns HOST:PORT.
-func (i *Instance) Endpoint() string { return net.JoinHostPort(Host, strconv.Itoa(i.Port)) }
+func (i *Instance) Endpoint() string { return net.JoinHostPort(i.Host, strconv.Itoa(i.Port)) }
 
 // PID returns the number of the server's first process; its others are below it.
 func (i *Instance) PID() int { return i.process.PID() }
@@ -74,13 +79,13 @@ func (i *Instance) death() error {
 	if words := i.output.lastWords(); words != "" {
 		how += "; it last wrote: " + words
 	}
-	return fmt.Errorf("%w: %s: %s", ErrDied, i.Program.Driver, how)
+	return fmt.Errorf("%w: %s: %s", ErrDied, i.label, how)
 }
 
 // Run runs a program that prepares the server's directory, as the server's user and in that
 // directory. What it writes goes to the log.
 func (i *Instance) Run(ctx context.Context, program string, arguments ...string) error {
-	o := &output{log: i.output.log, name: i.output.name}
+	o := &output{log: i.output.log, name: i.label}
 	p, err := child.Start(i.command(o, program, arguments, nil), i.owner())
 	if err != nil {
 		return fmt.Errorf("running %s: %w", program, err)
@@ -149,7 +154,7 @@ func (i *Instance) Stop(patience time.Duration) error {
 	if i.endsWithin(patience) {
 		return i.kill() // what it may have left
 	}
-	err := fmt.Errorf("%s did not end within %v of %q, and was killed", i.Program.Driver, patience, i.Program.stopSignal())
+	err := fmt.Errorf("%s did not end within %v of %q, and was killed", i.label, patience, i.Program.stopSignal())
 	return errors.Join(err, i.kill())
 }
 
@@ -160,11 +165,11 @@ func (i *Instance) kill() error {
 	i.process.Kill()
 	if !i.endsWithin(killPatience) {
 		note.Keep() // the next run tries again
-		return fmt.Errorf("%s can't be killed: process %d", i.Program.Driver, i.PID())
+		return fmt.Errorf("%s can't be killed: process %d", i.label, i.PID())
 	}
 	if left := i.process.Left(); len(left) > 0 {
 		note.Keep()
-		return fmt.Errorf("processes of %s are left: %v", i.Program.Driver, left)
+		return fmt.Errorf("processes of %s are left: %v", i.label, left)
 	}
 	note.Done()
 	return nil

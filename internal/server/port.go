@@ -22,8 +22,24 @@ const (
 	portGuesses    = 100
 )
 
-// freePort returns a port of loopback at which nothing listens now.
-func freePort() (int, error) {
+// choosePorts takes the ports of the store's first server where all members have the same, and
+// otherwise free ones. hosts are the addresses of the members.
+func (i *Instance) choosePorts(hosts []string) (err error) {
+	if i.Program.Several == Cluster && len(i.Peers) > 0 {
+		i.Port, i.PeerPort = i.Peers[0].Port, i.Peers[0].PeerPort
+		return nil
+	}
+	if i.Port, err = freePort(hosts); err != nil || !i.Program.PeerPort {
+		return err
+	}
+	for i.PeerPort = i.Port; i.PeerPort == i.Port && err == nil; {
+		i.PeerPort, err = freePort(hosts)
+	}
+	return err
+}
+
+// freePort returns a port at which nothing listens now on any of some addresses of loopback.
+func freePort(hosts []string) (int, error) {
 	low, high := connectionPorts("/proc/sys/net/ipv4/ip_local_port_range")
 	below, above := max(0, low-portMin), max(0, portEnd-1-high)
 	for range portGuesses {
@@ -34,9 +50,9 @@ func freePort() (int, error) {
 		if port >= portMin+below {
 			port += high + 1 - (portMin + below)
 		}
-		listener, err := net.Listen("tcp", net.JoinHostPort(Host, strconv.Itoa(port)))
+		err := tryPort(hosts, port)
 		if err == nil {
-			return port, listener.Close()
+			return port, nil
 		}
 		if !errors.Is(err, unix.EADDRINUSE) {
 			return 0, fmt.Errorf("looking for a free port: %w", err)
@@ -47,6 +63,19 @@ func freePort() (int, error) {
 		return 0, fmt.Errorf("looking for a free port: %w", err)
 	}
 	return listener.Addr().(*net.TCPAddr).Port, listener.Close()
+}
+
+func tryPort(hosts []string, port int) error {
+	for _, host := range hosts {
+		listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+		if err == nil {
+			err = listener.Close()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // connectionPorts returns the first and the last port that the kernel gives to connections.

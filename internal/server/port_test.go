@@ -12,7 +12,7 @@ func TestPortsAreNoneOfConnections(t *testing.T) {
 		t.Skip("SKIPPED: this kernel gives all ports to connections")
 	}
 	for range 1000 {
-		port, err := freePort()
+		port, err := freePort([]string{Host, "127.0.0.2"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@
 //	program.go   what a driver's folder says of its server: [Program]
 //	find.go      which of the programs are installed, and in which version
 //	start.go     [Start]: a loopback port, a directory, a process that answers, its settings
+//	group.go     [StartGroup]: several servers that make one store
 //	instance.go  the server while it runs, and its end
 //	guard.go     what it demands of those who connect: TLS, a login
 //	output.go    what it writes
@@ -27,6 +28,9 @@ type Program struct {
 	// directories of system programs, or a pattern ("/usr/lib/postgresql/*/bin/postgres"), of whose
 	// matches the one with the highest version is taken.
 	Binaries []string
+	// Needs are what the binary does not run without: a program in PATH ("java"), or a pattern from
+	// the binary's own directory ("lib/main-*.jar"). A binary without one of them is not installed.
+	Needs []string
 	// Linked says that it is a part of Assay's own executable, which is then the binary:
 	// VersionArguments and Command begin with the subcommand. Binaries and Packages are left out.
 	Linked bool
@@ -50,6 +54,15 @@ type Program struct {
 	// done in the cell's. Optional: no option changes the class.
 	Class func(class store.Durability) (options map[string]string, reached bool)
 
+	// Slow says that a start takes tens of seconds, and operations milliseconds: the kit asks less of
+	// it (storetest.Target), and other tests of all servers leave it to ASSAY_LONG and to those of its
+	// own driver.
+	Slow bool
+	// Several says how several servers of it make one store. Optional: they don't.
+	Several Several
+	// PeerPort says that it also listens at Instance.PeerPort, where other members talk to it.
+	PeerPort bool
+
 	// InMemory says that it keeps no files: its directory stays empty, but for those of a [Guard].
 	InMemory bool
 	// NotAsRoot are users, the best first, of whom the first that exists runs it where Assay is
@@ -64,11 +77,13 @@ type Program struct {
 	// Instance.Run runs a program for it. Optional.
 	Prepare func(ctx context.Context, i *Instance) error
 	// Command returns the arguments after the binary, and settings to add to the environment
-	// ("NAME=VALUE"). It must keep the program in the foreground, at Host and Port alone: no other
-	// TCP or UDP port, and no Unix socket outside of Directory (whose path may be longer than the
-	// 107 bytes that a socket's may have: the program starts in Directory, so that a relative path
-	// does).
+	// ("NAME=VALUE"). It must keep the program in the foreground, at Instance.Host and its ports
+	// alone: no other TCP port, none of UDP but that of ListensUDP, and no Unix socket outside of
+	// Directory (whose path may be longer than the 107 bytes that a socket's may have: the program
+	// starts in Directory, so that a relative path does).
 	Command func(i *Instance) (arguments, environment []string)
+	// ListensUDP says whether it also listens at Host and Port by UDP. Optional: it does not.
+	ListensUDP func(i *Instance) bool
 	// Ready asks once, by the server's protocol, if it answers. It is called again until it returns
 	// nil; ctx bounds one question.
 	Ready func(ctx context.Context, i *Instance) error
@@ -86,6 +101,19 @@ type Program struct {
 	DeathSignal syscall.Signal
 }
 
-// Host is where all servers listen: an address of loopback, and no name that could be resolved to
-// another one.
+// Several is how several servers of a program make one store.
+type Several string
+
+// The ways.
+const (
+	// Independent servers do not know each other: the driver spreads keys over them. Each has a port
+	// of its own, at Host.
+	Independent Several = "independent"
+	// Cluster is of members that know each other. Each has an address of its own, and all have the
+	// same ports.
+	Cluster Several = "cluster"
+)
+
+// Host is where all servers listen but the later members of a [Cluster]: an address of loopback,
+// and no name that could be resolved to another one.
 const Host = "127.0.0.1"

@@ -25,16 +25,18 @@ import (
 
 // Request is what a server is started with.
 type Request struct {
-	Directory string            // an existing one: the server gets its own in it
+	Directory string            // an existing one: each server gets its own in it
 	Log       io.Writer         // what the server writes, with its name before each line
 	Class     store.Durability  // that acknowledged writes must reach
 	Options   map[string]string // the experiment's, of those that the program declares
 	Settings  map[string]string // the experiment's, by the program's own names
 	Patience  time.Duration     // how long it may take until it answers
 	CPUs      []int             // that it may use; none: those of this process
+	Count     int               // of servers that make one store; 0: one
 }
 
-// directoryName is the server's own directory in that of a request.
+// directoryName is the server's own directory in that of a request; of several, the number of each
+// follows.
 const directoryName = "server"
 
 // portTries is how often another port is tried where somebody else has taken the one that was free.
@@ -47,45 +49,24 @@ var errPortTaken = errors.New("another process took the port")
 // [ErrNotInstalled], [ErrDied] or store.ErrRefused where it is one of these. ctx ends the start; to
 // end the server that was started, call Stop.
 func Start(ctx context.Context, p Program, r Request) (*Instance, error) {
-	i := &Instance{Program: &p, cpus: r.CPUs, output: &output{log: r.Log, name: p.Driver}}
-	var err error
-	if i.Binary, err = p.Find(); err != nil {
-		return nil, err
-	}
-	if i.Version, err = p.Version(ctx, i.Binary); err != nil {
-		return nil, err
-	}
-	if i.Options, err = p.resolve(r.Class, r.Options); err != nil {
-		return nil, fmt.Errorf("starting %s: %w", p.Driver, err)
-	}
-	if i.user, err = p.user(); err != nil {
-		return nil, fmt.Errorf("starting %s: %w", p.Driver, err)
-	}
-	above, err := filepath.Abs(r.Directory)
+	r.Count = 1
+	g, err := StartGroup(ctx, p, r)
 	if err != nil {
-		return nil, fmt.Errorf("starting %s: %w", p.Driver, err)
+		return nil, err
 	}
-	i.Directory = filepath.Join(above, directoryName)
-	for try := 1; ; try++ {
-		err := i.start(ctx, r)
-		if err == nil {
-			return i, nil
-		}
-		if !errors.Is(err, errPortTaken) || try == portTries {
-			return nil, fmt.Errorf("starting %s %s: %w", p.Driver, i.Version, err)
-		}
-	}
+	return g.Members[0], nil
 }
 
-// start is one try. It leaves no process where it fails.
+// start leaves no process where it fails.
 func (i *Instance) start(ctx context.Context, r Request) (err error) {
 	if err := i.makeDirectory(); err != nil {
 		return err
 	}
-	if err := i.makeGuard(); err != nil {
+	hosts := r.hosts(i.Program)
+	if err := i.makeGuard(hosts); err != nil {
 		return err
 	}
-	if i.Port, err = freePort(); err != nil {
+	if err := i.choosePorts(hosts); err != nil {
 		return err
 	}
 	i.Asked = maps.Clone(i.Program.Asked(i))
@@ -277,7 +258,11 @@ func (i *Instance) checkListens() error {
 	if err != nil {
 		return fmt.Errorf("looking where it listens: %w", err)
 	}
-	at = slices.DeleteFunc(at, func(a string) bool { return a == "tcp "+i.Endpoint() })
+	listensUDP := i.Program.ListensUDP != nil && i.Program.ListensUDP(i)
+	peers := net.JoinHostPort(i.Host, strconv.Itoa(i.PeerPort))
+	at = slices.DeleteFunc(at, func(a string) bool {
+		return a == "tcp "+i.Endpoint() || listensUDP && a == "udp "+i.Endpoint() || i.Program.PeerPort && a == "tcp "+peers
+	})
 	if len(at) > 0 {
 		return fmt.Errorf("it also listens at %s: expected %s alone", strings.Join(at, ", "), i.Endpoint())
 	}

@@ -155,7 +155,9 @@ func TestAServerThatCantBeUsedIsRefused(t *testing.T) {
 			expected: []string{`asked for memory = "1048576", and tells "4096"`, `asked for sync = "false", and tells "maybe"`}},
 		{kind: honest, name: "it does not tell a setting", change: func(p *Program, _ *Request) {
 			asked := p.Asked
-			p.Command = func(i *Instance) ([]string, []string) { return []string{asServer, honest, strconv.Itoa(i.Port)}, nil }
+			p.Command = func(i *Instance) ([]string, []string) {
+				return []string{asServer, honest, i.Host, strconv.Itoa(i.Port), "0"}, nil
+			}
 			p.Asked = func(i *Instance) map[string]string { return asked(i) }
 		}, expected: []string{"does not tell it"}},
 		{kind: wide, name: "it listens elsewhere too", expected: []string{"also listens at tcp 127.0.0.1:"}},

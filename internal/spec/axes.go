@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"assay/internal/format"
-	"assay/internal/trace"
 )
 
 // Axis is a parameter of the matrix: the file may give it a list, and a case may set it.
@@ -45,10 +44,10 @@ func init() { // not an initializer: the entries' functions read the list
 			(*resolver).usualValueBytes,
 			func(c *Cell, v Count) { c.ValueBytes = int(min(v, valueBytesMax+1)) },
 			func(c Cell) string { return format.Limit(uint64(max(c.ValueBytes, 0))) + " values" }, refuseValueBytes),
-		axisOf("threads", func(f *File) *OneOrMany[Count] { return &f.Threads },
-			func(*resolver) Count { return defaultThreads },
-			func(c *Cell, v Count) { c.Threads = int(min(v, trace.ThreadsMax+1)) },
-			func(c Cell) string { return format.Plural(c.Threads, "thread", "") }, refuseThreads),
+		axisOf("threads", func(f *File) *OneOrMany[TasksForm] { return &f.Threads },
+			func(*resolver) TasksForm { return TasksForm{Threads: defaultThreads} },
+			func(c *Cell, v TasksForm) { c.Threads, c.Processes = v.total(), int(v.Processes) },
+			func(c Cell) string { return TasksText(c.Threads, c.Processes) }, refuseThreads),
 		axisOf("handles", func(f *File) *OneOrMany[HandlesForm] { return &f.Handles },
 			func(*resolver) HandlesForm { return HandlesForm{Sharing: defaultHandles} },
 			func(c *Cell, v HandlesForm) { c.Handles, c.PoolHandles, c.Pipeline = v.Sharing, v.Pool, v.Pipeline },
@@ -104,12 +103,8 @@ func axisPaths() []string {
 	return paths
 }
 
-func axisAt(path string) (Axis, bool) {
-	i := slices.IndexFunc(axes, func(a Axis) bool { return a.Path == path })
-	if i < 0 {
-		return Axis{}, false
-	}
-	return axes[i], true
+func isAxis(path string) bool {
+	return slices.ContainsFunc(axes, func(a Axis) bool { return a.Path == path })
 }
 
 func refuseRecords(r *resolver, parts []string, c Cell) *Error {
@@ -131,10 +126,7 @@ func refuseValueBytes(r *resolver, parts []string, c Cell) *Error {
 }
 
 func refuseThreads(r *resolver, parts []string, c Cell) *Error {
-	if c.Threads < 1 || c.Threads > trace.ThreadsMax {
-		return r.fail(parts, "threads must be 1 to %d", trace.ThreadsMax)
-	}
-	return nil
+	return r.tasks(parts, c.Threads, c.Processes)
 }
 
 // Varying returns the axes in which the cells of the experiment differ.

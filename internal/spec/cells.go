@@ -154,19 +154,16 @@ func axisParts(path string, at []string) []string {
 // threadsHaveRecords refuses orders that part the records between the threads where there are fewer
 // records than threads.
 func (r *resolver) threadsHaveRecords(cells []Cell) *Error {
-	for i, p := range r.e.Phases {
+	for p, in := range r.parts() {
 		if p.Load || onlyInserts(p.Mix) || p.Order.Distribution != "sequential" && p.Order.Distribution != "shuffled" {
 			continue
 		}
 		for _, c := range cells {
-			threads := uint64(max(c.Threads, 1))
-			if p.Threads > 0 {
-				threads = uint64(p.Threads)
-			}
+			threads := uint64(max(p.ThreadsIn(c), 1))
 			if c.Records >= threads {
 				continue
 			}
-			return r.fail(r.inPhase(i)("order"), "the order %s divides the records among the threads: %d records are too few for %d threads",
+			return r.fail(in("order"), "the order %s divides the records among the threads: %d records are too few for %d threads",
 				p.Order.Distribution, c.Records, threads).hint("use fewer threads, more records, or another order")
 		}
 	}
@@ -176,7 +173,7 @@ func (r *resolver) threadsHaveRecords(cells []Cell) *Error {
 // needsThem names the first phase that works on the records 0 … records−1, whatever phases before
 // it have inserted beyond them; "" if there is none.
 func (r *resolver) needsThem() string {
-	for _, p := range r.e.Phases {
+	for p := range r.parts() {
 		if p.Load || !onlyInserts(p.Mix) && p.Order.Distribution != trace.Counting {
 			return p.Name
 		}
@@ -198,13 +195,13 @@ func (r *resolver) keySpace() *Error {
 		return nil
 	}
 	needed := records
-	for i, p := range r.e.Phases {
+	for p, in := range r.parts() {
 		counting := p.Order.Distribution == trace.Counting
 		if p.Mix[trace.Insert.String()] == 0 && p.Mix[trace.Add.String()] == 0 && !counting {
 			continue
 		}
 		if p.Operations == 0 {
-			return r.fail(r.inPhase(i)("mix"), "%d-byte keys make %d different keys: the inserts of phase %s could run out of them", r.e.Keys.Bytes, limit, p.Name).
+			return r.fail(in("mix"), "%d-byte keys make %d different keys: the inserts of phase %s could run out of them", r.e.Keys.Bytes, limit, p.Name).
 				hint("use longer keys, or operations: NUMBER in place of for")
 		}
 		if batch := uint64(max(p.Batch, 1)); counting { // each thread counts from 0
@@ -214,7 +211,7 @@ func (r *resolver) keySpace() *Error {
 			needed += p.Operations * batch
 		}
 		if needed > limit {
-			return r.fail(r.inPhase(i)("operations"), "%d-byte keys make %d different keys: too few for %d records and inserts", r.e.Keys.Bytes, limit, needed)
+			return r.fail(in("operations"), "%d-byte keys make %d different keys: too few for %d records and inserts", r.e.Keys.Bytes, limit, needed)
 		}
 	}
 	return nil
@@ -238,7 +235,7 @@ func (r *resolver) traceLengths() *Error {
 	for _, cell := range r.e.Cells {
 		records = max(records, cell.Records)
 	}
-	for i, p := range r.e.Phases {
+	for p, in := range r.parts() {
 		visits := p.Load || !onlyInserts(p.Mix) && (p.Order.Distribution == trace.Sequential || p.Order.Distribution == trace.Shuffled)
 		if !visits {
 			continue
@@ -255,7 +252,7 @@ func (r *resolver) traceLengths() *Error {
 			if entries <= trace.DefaultEntriesMax || p.Load && p.Order.Distribution == trace.Sequential && r.wholeBatches(batch) {
 				continue
 			}
-			e := r.fail(r.inPhase(i)("order"), "the order %s visits each of %d records once: a trace has at most %d entries",
+			e := r.fail(in("order"), "the order %s visits each of %d records once: a trace has at most %d entries",
 				p.Order.Distribution, records, uint64(trace.DefaultEntriesMax))
 			if p.Load {
 				return e.hint("use fewer records, or order: sequential with records a multiple of the batch, which is %[2]d for %[1]s", s.Name, batch)
@@ -339,10 +336,10 @@ func (r *resolver) noStoreCan(p Phase) (first *Refusal) {
 // fieldParts finds the place of a refused field: a phase's name becomes its position, an axis may
 // stand in a case.
 func (r *resolver) fieldParts(field string, cell Cell) []string {
-	for i, p := range r.e.Phases {
+	for p, in := range r.parts() {
 		for _, end := range []string{"mix", "batch"} {
 			if field == "phases."+p.Name+"."+end {
-				return r.inPhase(i)(end)
+				return in(end)
 			}
 		}
 	}

@@ -17,7 +17,7 @@ func (a Change) parse() (change, *Error) {
 		return parseSet(a.Flag, a.Value)
 	}
 	value := a.Value
-	if _, isAxis := axisAt(a.Path); isAxis && strings.Contains(value, ",") && !strings.HasPrefix(strings.TrimSpace(value), "[") {
+	if isAxis(a.Path) && strings.Contains(value, ",") && !strings.HasPrefix(strings.TrimSpace(value), "[") {
 		value = "[" + value + "]"
 	}
 	in := newSource(a.Flag+" "+quoteForShell(a.Value), value, true)

@@ -67,17 +67,19 @@ var traceChecks = map[string]judged{
 	"an end without a rate: closed load ends at the deadline that the worker is given": {unreachable: "the conductor gives an end to open load alone"},
 	"a load has no mix":    {mistake: phases("{name: load, load: true, mix: {read: 1}}"), says: "a load has no mix"},
 	"a load of no records": {mistake: "records: 0", says: "no records"},
-	"a load stores each record once: its order is sequential or shuffled, not %s": {mistake: phases("{name: load, load: true, order: uniform}"), says: "its order is sequential or shuffled"},
-	"a load stores all records as fast as it can: it has no limit and no rate":    {mistake: phases("{name: load, load: true, rate: 5}"), says: "it has no rate"},
-	"%s is no operation of a mix (batches come from the batch size)":              {mistake: phases("{name: b, mix: {batch: 1}, for: 1s}"), says: "a batch is not an operation of a mix"},
-	"%s is twice in the mix": {mistake: phases("{name: i, mix: {insert: 1, insert: 2}, for: 1s}"), says: "already defined"},
+	"a load stores each record once: its order is sequential or shuffled, not %s":                          {mistake: phases("{name: load, load: true, order: uniform}"), says: "its order is sequential or shuffled"},
+	"requests go beside no mix and no batches":                                                             {mistake: phases(loading, "{name: r, request: [read], mix: {read: 1}, for: 1s}"), says: "a mix and a request"},
+	"requests have no order %s":                                                                            {mistake: phases(loading, "{name: r, request: [read], order: latest, for: 1s}"), says: "requests have no order latest"},
+	"%s is no step of a request":                                                                           {mistake: phases(loading, "{name: r, request: [scan], for: 1s}"), says: "can't be a step of a request"},
+	"%s makes the key of a request: it is the first step or none":                                          {mistake: phases(loading, "{name: r, request: [read, insert], for: 1s}"), says: "the first step or none"},
+	"a load stores all records as fast as it can: it has no limit and no rate":                             {mistake: phases("{name: load, load: true, rate: 5}"), says: "it has no rate"},
+	"%s is no operation of a mix (batches come from the batch size)":                                       {mistake: phases("{name: b, mix: {batch: 1}, for: 1s}"), says: "a batch is not an operation of a mix"},
+	"%s is twice in the mix":                                                                               {mistake: phases("{name: i, mix: {insert: 1, insert: 2}, for: 1s}"), says: "already defined"},
 	"update says that the key exists, but keys are deleted here: say upsert instead":                       {mistake: phases(loading, "{name: d, mix: {delete: 1, update: 1}, for: 1s}"), says: "use upsert"},
 	"order counting writes the same new keys from all threads: its mix is upsert alone":                    {mistake: phases("{name: c, mix: {upsert: 1, read: 1}, order: counting, for: 1s}"), says: "its mix is upsert alone"},
 	"the mix works on records that exist, and there are none: load some first":                             {mistake: "records: 0\n" + phases("{name: i, mix: {insert: 1}, for: 1s}", "{name: r, mix: {read: 1}, for: 1s}"), says: "no records"},
 	"order %s parts %d records over %d threads: use fewer threads":                                         {mistake: "records: 3\nthreads: 4\n" + phases(loading, "{name: r, mix: {read: 1}, order: shuffled, for: 1s}"), says: "too few for 4 threads"},
 	"scans of %d to %d records: expected 1 ≤ min ≤ max":                                                    {mistake: phases(loading, "{name: s, mix: {scan: 1}, scan: {min: 5, max: 4}, for: 1s}"), says: "min is not above max"},
-	"queries by column %d: expected 0 to 255":                                                              {mistake: manyColumns(), says: "columns"},
-	"queries for at most %d records: expected 1 to %d":                                                     {mistake: queried("{column: a, limit: 0}"), says: "a query finds 1 to"},
 	"%s: weight %v: expected 0 to 1e12":                                                                    {mistake: phases("{name: i, mix: {insert: 1e13}, for: 1s}"), says: "a weight is 0 to 1e12"},
 	"%s: nothing with a weight above 0":                                                                    {mistake: phases("{name: i, mix: {insert: 0}, for: 1s}"), says: "all weights of the mix are 0"},
 	"order %s needs theta above 0 and at most 10, not %v":                                                  {mistake: phases(loading, "{name: r, mix: {read: 1}, order: {distribution: latest, theta: 11}, for: 1s}"), says: "theta is above 0"},
@@ -85,20 +87,20 @@ var traceChecks = map[string]judged{
 	"order hotspot needs hot records above 0 and at most 1, and hot operations from 0 to 1, not %v and %v": {mistake: phases(loading, "{name: r, mix: {read: 1}, order: {distribution: hotspot, hot_records: 0}, for: 1s}"), says: "hot_records is a share"},
 	"unknown order %q":   {mistake: phases(loading, "{name: r, mix: {read: 1}, order: oldest, for: 1s}"), says: "unknown distribution"},
 	"values of %d bytes": {mistake: "values: {bytes: 2GiB}", says: "a value has at most 1 GiB"},
-	"more than %d different value lengths, scan lengths and batch sizes": {
-		unreachable: "64 sizes, 128 lengths of scans, a query, a count, a batch and two shorter ones at the ends of threads are below 256"},
+	"more than %d different value lengths, scan lengths, batch sizes and queries": {
+		unreachable: "values have columns or 64 sizes; 128 lengths of scans, 64 queries, a batch and two shorter ones at the ends of threads are below 256"},
 	"the last batch of thread %d: %w": {unreachable: "wraps the one before"},
 	"order %s over %d records needs a trace of at least %d entries of 8 bytes, and %d are allowed: %s": {
 		mistake: "records: 1e9\n" + phases(loading, "{name: r, mix: {read: 1}, order: shuffled, for: 1s}"), says: "a trace has at most"},
 	"trace: %w": {unreachable: "wraps the others"},
 }
 
-func manyColumns() string {
+func manyQueries() string {
 	var all []string
-	for i := range 257 {
-		all = append(all, fmt.Sprintf("{name: a%d, value: \"x {i}\"}", i))
+	for i := range 65 {
+		all = append(all, fmt.Sprintf("q%d: {column: a}", i))
 	}
-	return "values: {columns: [" + strings.Join(all, ", ") + "]}"
+	return "stores: [sqlite]\nvalues: {columns: [{name: a, value: \"x {i}\"}], queries: {" + strings.Join(all, ", ") + "}}\n" + phases(loading, "{name: q, mix: {\"query:q1\": 1}, for: 1s}")
 }
 
 func queried(query string) string {
@@ -108,45 +110,50 @@ func queried(query string) string {
 
 // workerChecks are those between open and run of Assay's own worker.
 var workerChecks = map[string]judged{
-	"open while %s is open":                             {unreachable: theConductor},
-	"open for %d threads: expected 1 to %d":             {mistake: phases(loading, "{name: r, mix: {read: 1}, threads: 65536, for: 1s}"), says: "threads must be 1 to"},
-	"this worker has no driver %q":                      {mistake: "stores: [bblot]", says: "unknown driver"},
-	"%s can't reach durability class %s":                {mistake: "durability: D4", says: "can't reach D4"},
-	"%s: %w":                                            {mistake: "stores: [{driver: pebble, options: {wal: perhaps}}]", says: "expected true or false"},
-	"opening %s: %w":                                    {unreachable: "the store's own answer"},
-	"opening a handle of %s: %w (closing it again: %v)": {unreachable: "the store's own answer"},
-	"prepare while phase %s waits for run":              {unreachable: theConductor},
-	"phase number %d: expected 0 to %d":                 {mistake: manyPhases(), says: "at most 200"},
-	"phase number %d was used before":                   {unreachable: theConductor},
-	"keys: %w":                                          {mistake: "keys: {bytes: 70000}", says: "binary keys have 1 to 65535 bytes"},
-	"values: %w":                                        {mistake: "values: {pool_bytes: 5000}", says: "a power of two"},
-	"%w":                                                {unreachable: theFile + ", the counters, and a clock that " + theMachine},
-	"trace of %d threads, but the store was opened for %d": {unreachable: theConductor},
-	"%s has no %s": {mistake: "stores: [pogreb]\n" + phases(loading, "{name: s, mix: {scan: 1}, for: 1s}"), says: "can't scan"},
-	"a proof column of %d bytes, but length_max is %d":                         {unreachable: theConductor},
-	"a value of %d bytes in the trace, but length_max is %d":                   {unreachable: theConductor},
-	"define twice: the columns hold until close":                               {unreachable: theConductor},
-	"define after the first prepare":                                           {unreachable: theConductor},
-	"define: %w":                                                               {mistake: "values: {columns: [{name: a, value: x}, {name: a, value: x}]}", says: "two columns have the name a"},
-	"%s has no columns of its own, and so no indexes":                          {mistake: "stores: [bbolt]\nvalues: {columns: [{name: a, value: x}], indexes: [a]}", says: "no columns of its own"},
-	"closing a handle before define: %w":                                       {unreachable: "the store's own answer"},
-	"opening a handle after define: %w (closing the store: %v)":                {unreachable: "the store's own answer"},
-	"defining columns and indexes: %w":                                         {unreachable: "the store's own answer"},
-	"an index of %q, which is no column":                                       {mistake: "values: {columns: [{name: a, value: x}], indexes: [b]}", says: "which is no column"},
-	"index of %s: kind %q does not go with type %s":                            {mistake: "values: {columns: [{name: a, value: \"{i}\", type: integer}], indexes: [{column: a, kind: token}]}", says: "has no token index"},
-	"two indexes of one kind on column %s":                                     {mistake: "values: {columns: [{name: a, value: x}], indexes: [a, a]}", says: "a second ordered index"},
-	"a %s before define: records have no columns":                              {mistake: "stores: [sqlite]\n" + phases(loading, "{name: q, mix: {count: 1}, for: 1s}"), says: "need records with columns"},
-	"a %s by column %d of %d":                                                  {mistake: queried("{column: b}"), says: "no column"},
-	"a %s by the proof column: its bytes need a version, which no index gives": {mistake: queried("{column: p}"), says: "differs with each write"},
-	"a %s of at most %d records":                                               {mistake: queried("{column: a, limit: 0}"), says: "a query finds 1 to"},
-	"a query of records that do not tell their index: they need a proof, or a column whose number leads back to it": {
-		mistake: "stores: [sqlite]\n" + columns + phases(loading, "{name: q, mix: {query: 1}, query: {column: a}, for: 1s}"), says: "no column identifies the record"},
-	"a pool needs pool_handles of at least 1, got %d":            {mistake: "handles: pool(0)", says: "expected the size of the pool"},
-	"asynchronous handles need a pipeline of at least 1, got %d": {mistake: "handles: async(0)", says: "expected 1 to 1024 operations"},
-	"%s has no asynchronous handles":                             {mistake: "stores: [bbolt]\nhandles: async", says: "has no asynchronous handles"},
-	"unknown way to share handles %q":                            {mistake: "handles: sharde", says: "unknown handles"},
-	"a handle of %s can't be shared by %d threads":               {mistake: "stores: [{driver: memcached, endpoints: [a:1]}]\ndurability: D0\nkeys: {format: decimal}\nhandles: shared\nthreads: 2", says: "can't share one handle"},
-	"%s has at most %d handles, this needs %d":                   {mistake: "stores: [{driver: memcached, endpoints: [a:1]}]\ndurability: D0\nkeys: {format: decimal}\nthreads: 200", says: "can't open 200 handles"},
+	"index of %s: only an ordered index is descending":                {mistake: "stores: [memory]\nvalues: {columns: [{name: t, value: \"{i}\"}], indexes: [{column: t, kind: token, descending: true}]}", says: "only an ordered index is descending"},
+	"open while %s is open":                                           {unreachable: theConductor},
+	"open for %d threads: expected 1 to %d":                           {mistake: phases(loading, "{name: r, mix: {read: 1}, threads: 65536, for: 1s}"), says: "threads must be 1 to"},
+	"this worker has no driver %q":                                    {mistake: "stores: [bblot]", says: "unknown driver"},
+	"%s can't reach durability class %s":                              {mistake: "durability: D4", says: "can't reach D4"},
+	"%s: %w":                                                          {mistake: "stores: [{driver: pebble, options: {wal: perhaps}}]", says: "expected true or false"},
+	"opening %s: %w":                                                  {unreachable: "the store's own answer"},
+	"opening a handle of %s: %w (closing it again: %v)":               {unreachable: "the store's own answer"},
+	"prepare while phase %s waits for run":                            {unreachable: theConductor},
+	"phase number %d: expected 0 to %d":                               {mistake: manyPhases(), says: "at most 200"},
+	"phase number %d was used before":                                 {unreachable: theConductor},
+	"keys: %w":                                                        {mistake: "keys: {bytes: 70000}", says: "binary keys have 1 to 65535 bytes"},
+	"values: %w":                                                      {mistake: "values: {pool_bytes: 5000}", says: "a power of two"},
+	"%w":                                                              {unreachable: theFile + ", the counters, and a clock that " + theMachine},
+	"%d threads, but the store was opened for %d":                     {unreachable: theConductor},
+	"process %d: the counters file is for %d":                         {unreachable: theConductor},
+	"%s has no %s":                                                    {mistake: "stores: [pogreb]\n" + phases(loading, "{name: s, mix: {scan: 1}, for: 1s}"), says: "can't scan"},
+	"a proof column of %d bytes, but length_max is %d":                {unreachable: theConductor},
+	"a value of %d bytes in the trace, but length_max is %d":          {unreachable: theConductor},
+	"define twice: the columns hold until close":                      {unreachable: theConductor},
+	"define after the first prepare":                                  {unreachable: theConductor},
+	"define: %w":                                                      {mistake: "values: {columns: [{name: a, value: x}, {name: a, value: x}]}", says: "two columns have the name a"},
+	"%s has no columns of its own, and so no indexes":                 {mistake: "stores: [bbolt]\nvalues: {columns: [{name: a, value: x}], indexes: [a]}", says: "no columns of its own"},
+	"closing a handle before define: %w":                              {unreachable: "the store's own answer"},
+	"opening a handle after define: %w (closing the store: %v)":       {unreachable: "the store's own answer"},
+	"defining columns and indexes: %w":                                {unreachable: "the store's own answer"},
+	"an index of %q, which is no column":                              {mistake: "values: {columns: [{name: a, value: x}], indexes: [b]}", says: "which is no column"},
+	"index of %s: kind %q does not go with type %s":                   {mistake: "values: {columns: [{name: a, value: \"{i}\", type: integer}], indexes: [{column: a, kind: token}]}", says: "has no token index"},
+	"%d queries: expected at most %d":                                 {mistake: manyQueries(), says: "more than 64 queries"},
+	"query %d %q: %w":                                                 {mistake: queried("{column: p}"), says: "changes with each write"},
+	"a %s by query %d, but define named %d":                           {unreachable: theConductor},
+	"a query by query %d, which has no limit and can only be counted": {mistake: "stores: [sqlite]\n" + columns + phases(loading, "{name: q, mix: {query: 1}, query: {column: a}, for: 1s}"), says: "no column identifies the record"},
+	"a delete by query %d, which has several alternatives": {mistake: "stores: [sqlite]\nvalues: {columns: [{name: a, value: 'x {i}'}], queries: {q: {any: [{a: equal}, {a: has}]}}}\n" +
+		phases(loading, "{name: d, mix: {'delete:q': 1}, for: 1s}"), says: "has alternatives"},
+	"two indexes of one kind on column %s":                                            {mistake: "values: {columns: [{name: a, value: x}], indexes: [a, a]}", says: "a second ordered index"},
+	"a pool needs pool_handles of at least 1, got %d":                                 {mistake: "handles: pool(0)", says: "expected the size of the pool"},
+	"asynchronous handles need a pipeline of at least 1, got %d":                      {mistake: "handles: async(0)", says: "expected 1 to 1024 operations"},
+	"%s has no asynchronous handles":                                                  {mistake: "stores: [bbolt]\nhandles: async", says: "has no asynchronous handles"},
+	"modify writes the proof column, and define named none":                           {mistake: "stores: [sqlite]\nvalues: {columns: [{name: a, value: \"{i}\"}]}\n" + phases(loading, "{name: m, mix: {modify: 1}, for: 1s}"), says: "the records have none"},
+	"increment adds to the counter column, and define named none":                     {mistake: "stores: [sqlite]\nvalues: {columns: [{name: a, value: \"{i}\"}]}\n" + phases(loading, "{name: m, mix: {increment: 1}, for: 1s}"), says: "the records have none"},
+	"asynchronous handles do no requests: the steps of a request wait for each other": {mistake: "stores: [{driver: memcached, endpoints: [a:1]}]\ndurability: D0\nkeys: {format: decimal}\nhandles: async(4)\n" + phases(loading, "{name: r, request: [read], for: 1s}"), says: "do no requests"},
+	"unknown way to share handles %q":                                                 {mistake: "handles: sharde", says: "unknown handles"},
+	"a handle of %s can't be shared by %d threads":                                    {mistake: "stores: [{driver: memcached, endpoints: [a:1]}]\ndurability: D0\nkeys: {format: decimal}\nhandles: shared\nthreads: 2", says: "can't share one handle"},
+	"%s has at most %d handles, this needs %d":                                        {mistake: "stores: [{driver: memcached, endpoints: [a:1]}]\ndurability: D0\nkeys: {format: decimal}\nthreads: 200", says: "can't open 200 handles"},
 }
 
 func manyPhases() string {
@@ -159,35 +166,36 @@ func manyPhases() string {
 
 // nativeChecks are those of prepare in the workers in C.
 var nativeChecks = map[string]judged{
-	"keys: prefix and suffix have at most 255 bytes each":              {mistake: "keys: {format: decimal, suffix: " + strings.Repeat("s", 256) + "}", says: "at most 255 bytes each"},
-	"keys: binary keys have 1 to 65535 bytes":                          {mistake: "keys: {bytes: 0}", says: "binary keys have 1 to 65535 bytes"},
-	"keys: scattered keys need at least 8 bytes after the prefix":      {mistake: "keys: {bytes: 7, scatter: true}", says: "scattered keys need at least 8 bytes"},
-	"keys: binary keys have no suffix or digits":                       {mistake: "keys: {suffix: a}", says: "binary keys have no suffix"},
-	"keys: the prefix leaves nothing of a binary key":                  {mistake: "keys: {bytes: 2, prefix: ab}", says: "leaves nothing of binary keys"},
-	"values: trial_tag must be 1 to 2^32-1":                            {unreachable: theConductor},
-	"a trace with recorded entries and a history file belong together": {unreachable: theConductor},
-	"keys: %s keys take no bytes":                                      {mistake: "keys: {format: ycsb, bytes: 8}", says: "they take no bytes"},
-	"keys: decimal keys have 0 to 20 digits, ycsb keys take none":      {mistake: "keys: {format: decimal, digits: 21}", says: "decimal keys have 0 to 20 digits"},
-	"keys: unknown format \\\"%s\\\"":                                  {mistake: "keys: {format: text}", says: "unknown key format"},
-	"values: pool_bytes must be a power of two from 4096 to 2^30":      {mistake: "values: {pool_bytes: 2GiB}", says: "a power of two"},
-	"values: repeated_permille must be 0 to 1000":                      {mistake: "values: {repeated: 1.1}", says: "repeated is a share"},
-	"values: length_max must be below 2^31":                            {mistake: "values: {sizes: [{bytes: 2GiB, weight: 1}]}", says: "a value has at most 1 GiB"},
-	"%s has no %s":                                                     workerChecks["%s has no %s"],
-	"the proof column is longer than length_max":                       {unreachable: theConductor},
-	"a value in the trace is longer than length_max":                   {unreachable: theConductor},
-	"a trace of queries or counts, but define gave no columns":         workerChecks["a %s before define: records have no columns"],
-	"a trace of queries needs a column that leads back to the index: a proof, or a sequence without divide and modulo": workerChecks["a query of records that do not tell their index: they need a proof, or a column whose number leads back to it"],
-	"a %s of column %u of %zu":                             workerChecks["a %s by column %d of %d"],
-	"a %s of the proof column, whose bytes no index gives": workerChecks["a %s by the proof column: its bytes need a version, which no index gives"],
-	"a query has a limit of at least 1, a count has none":  workerChecks["a %s of at most %d records"],
-	"no memory for the phase's threads":                    {unreachable: theMachine},
-	"no memory for the value pool":                         {unreachable: theMachine},
-	"no memory for a phase":                                {unreachable: theMachine},
-	"%s":                                                   {unreachable: theFile + ", the counters, and a clock that " + theMachine},
-	"trace of %u threads, but the store was opened for %d": {unreachable: theConductor},
-	"prepare while phase %s waits for run":                 {unreachable: theConductor},
-	"phase number out of 0 to %d":                          workerChecks["phase number %d: expected 0 to %d"],
-	"phase number %d was used before":                      {unreachable: theConductor},
+	"keys: prefix and suffix have at most 255 bytes each":                   {mistake: "keys: {format: decimal, suffix: " + strings.Repeat("s", 256) + "}", says: "at most 255 bytes each"},
+	"keys: binary keys have 1 to 65535 bytes":                               {mistake: "keys: {bytes: 0}", says: "binary keys have 1 to 65535 bytes"},
+	"keys: scattered keys need at least 8 bytes after the prefix":           {mistake: "keys: {bytes: 7, scatter: true}", says: "scattered keys need at least 8 bytes"},
+	"keys: binary keys have no suffix or digits":                            {mistake: "keys: {suffix: a}", says: "binary keys have no suffix"},
+	"keys: the prefix leaves nothing of a binary key":                       {mistake: "keys: {bytes: 2, prefix: ab}", says: "leaves nothing of binary keys"},
+	"values: trial_tag must be 1 to 2^32-1":                                 {unreachable: theConductor},
+	"a trace with recorded entries and a history file belong together":      {unreachable: theConductor},
+	"keys: %s keys take no bytes":                                           {mistake: "keys: {format: ycsb, bytes: 8}", says: "they take no bytes"},
+	"keys: decimal keys have 0 to 20 digits, ycsb keys take none":           {mistake: "keys: {format: decimal, digits: 21}", says: "decimal keys have 0 to 20 digits"},
+	"keys: first is 0 to 2^48-1, and of decimal keys without scatter alone": {mistake: "keys: {first: 1}", says: "first is 0 to"},
+	"keys: unknown format \\\"%s\\\"":                                       {mistake: "keys: {format: text}", says: "unknown key format"},
+	"values: pool_bytes must be a power of two from 4096 to 2^30":           {mistake: "values: {pool_bytes: 2GiB}", says: "a power of two"},
+	"values: repeated_permille must be 0 to 1000":                           {mistake: "values: {repeated: 1.1}", says: "repeated is a share"},
+	"values: length_max must be below 2^31":                                 {mistake: "values: {sizes: [{bytes: 2GiB, weight: 1}]}", says: "a value has at most 1 GiB"},
+	"%s has no %s":                                                          workerChecks["%s has no %s"],
+	"the proof column is longer than length_max":                            {unreachable: theConductor},
+	"a value in the trace is longer than length_max":                        {unreachable: theConductor},
+	"a %s by query %u, but define named %zu":                                {unreachable: theConductor},
+	"a query by query %u, which has no limit and can only be counted":       workerChecks["a query by query %d, which has no limit and can only be counted"],
+	"a delete by query %u, which has several alternatives":                  workerChecks["a delete by query %d, which has several alternatives"],
+	"no memory for the phase's threads":                                     {unreachable: theMachine},
+	"no memory for the value pool":                                          {unreachable: theMachine},
+	"no memory for a phase":                                                 {unreachable: theMachine},
+	"%s":                                                                    {unreachable: theFile + ", the counters, and a clock that " + theMachine},
+	"trace of %u threads, but the store was opened for %d":                  {unreachable: theConductor},
+	"prepare while phase %s waits for run":                                  {unreachable: theConductor},
+	"phase number out of 0 to %d":                                           workerChecks["phase number %d: expected 0 to %d"],
+	"phase number %d was used before":                                       {unreachable: theConductor},
+	"modify writes the proof column, and define named none":                 workerChecks["modify writes the proof column, and define named none"],
+	"increment adds to the counter column, and define named none":           workerChecks["increment adds to the counter column, and define named none"],
 }
 
 func TestWhatATrialRefusesIsRefusedWithTheFile(t *testing.T) {
@@ -197,7 +205,7 @@ func TestWhatATrialRefusesIsRefusedWithTheFile(t *testing.T) {
 		table map[string]judged
 	}{
 		{"trace", slices.Concat(
-			messagesIn(t, "../trace/spec.go", "check", "checkLoad", "checkMix", "checkWeights"),
+			messagesIn(t, "../trace/spec.go", "check", "checkLoad", "checkMix", "checkRequest", "checkWeights"),
 			messagesIn(t, "../trace/distribution.go", "check"),
 			messagesIn(t, "../trace/generate.go", ""), messagesIn(t, "../trace/thread.go", "")), traceChecks},
 		{"worker", slices.Concat(
@@ -360,4 +368,46 @@ func traceOf(e *spec.Experiment, cell spec.Cell, position int) trace.Spec {
 		}
 	}
 	return s
+}
+
+// Widths that repeat, and what is added before the remainder is taken.
+func TestColumnValues(t *testing.T) {
+	for _, c := range []struct {
+		value string
+		of    map[uint64]string // by index
+		says  string
+	}{
+		{"n {i/20,30,10} .", map[uint64]string{0: "n 0 .", 19: "n 0 .", 20: "n 1 .", 49: "n 1 .", 50: "n 2 .", 59: "n 2 .", 60: "n 3 ."}, ""},
+		{"{(i/20,30+1)%3*2+5}", map[uint64]string{0: "7", 20: "9", 50: "5", 70: "7"}, ""},
+		{"{(i+1)%5}", map[uint64]string{3: "4", 4: "0"}, ""},
+		{"{i/55%100*2+1}", map[uint64]string{110: "5", 5500: "1"}, ""},
+		{"t_{i%3}_{i+1} x", map[uint64]string{0: "t_0_1 x", 5: "t_2_6 x"}, ""},
+		{"{2,1 words aaa..zzz}", map[uint64]string{0: "aaa aab", 1: "aac", 2: "aad aae", 3: "aaf"}, ""},
+		{"t {1 words a..z}, {i}", map[uint64]string{25: "t z, 25", 26: "t a, 26"}, ""},
+		{"{2,1 words aaa..zz}", nil, "the first and the last"},
+		{"{words aaa..zzz}", nil, "how many"},
+		{"{i}{", nil, "does not close"},
+		{"{i{i}}", nil, "does not close"},
+		{"{(i/20,30%3)}", nil, "not understood"},
+		{"{i/20,}", nil, "a whole number above 0"},
+		{"{(i+1}", nil, "begin with i"},
+	} {
+		e, err := spec.Load([]byte(fmt.Sprintf("name: x\nstores: [bbolt]\nvalues: {columns: [{name: a, value: %q}, {name: p, proof: 24}]}\n", c.value)+
+			phases(loading, "{name: r, mix: {read: 1}, for: 1s}")), "x.yaml", nil, fakeDrivers())
+		if c.says != "" {
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s: %v, expected %q", c.value, err, c.says)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.value, err)
+			continue
+		}
+		for index, want := range c.of {
+			if got := e.Values.Record().AppendColumn(nil, 0, index); string(got) != want {
+				t.Errorf("%s of %d: %q, expected %q", c.value, index, got, want)
+			}
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -16,12 +17,20 @@ import (
 type Index struct {
 	Column string          `json:"column"`
 	Kind   store.IndexKind `json:"kind"`
+
+	Descending bool `json:"descending,omitempty"`
+	Optional   bool `json:"optional,omitempty"` // a store that has no such index does without it
 }
 
-// Query says what a phase's queries and counts are about.
-type Query struct {
-	Column int `json:"column"` // position in Values.Columns
-	Limit  int `json:"limit"`  // records that a query finds at most
+// Text names an index: "Tags (words)".
+func (x Index) Text() string {
+	switch {
+	case x.Kind == store.TokenIndex:
+		return x.Column + " (words)"
+	case x.Descending:
+		return x.Column + " descending"
+	}
+	return x.Column
 }
 
 // Record returns the shape of records with columns; nil where values are plain.
@@ -65,11 +74,14 @@ func (r *resolver) columns() *Error {
 			return r.fail(append(at, "column"), "an index of %q, which is no column", x.Column).
 				hint("expected one of %s", strings.Join(r.columnNames(), ", ")).near(x.Column, r.columnNames())
 		}
-		index := Index{x.Column, store.IndexKind(orText(string(x.Kind), string(store.OrderedIndex)))}
+		index := Index{x.Column, store.IndexKind(orText(string(x.Kind), string(store.OrderedIndex))), x.Descending, x.Optional}
+		same := func(other Index) bool { return other.Column == index.Column && other.Kind == index.Kind }
 		switch columnType := r.e.Values.Columns[place].Type; {
 		case columnType == store.BytesColumn, index.Kind == store.TokenIndex && columnType != store.TextColumn:
 			return r.fail(append(at, "kind"), "a column of type %s has no %s index", columnType, index.Kind)
-		case slices.Contains(r.e.Values.Indexes, index):
+		case index.Descending && index.Kind != store.OrderedIndex:
+			return r.fail(append(at, "descending"), "only an ordered index is descending")
+		case slices.ContainsFunc(r.e.Values.Indexes, same):
 			return r.fail(at, "a second %s index of %s", index.Kind, index.Column)
 		}
 		r.e.Values.Indexes = append(r.e.Values.Indexes, index)
@@ -89,9 +101,28 @@ func (r *resolver) columnOf(name string) int { return slices.Index(r.columnNames
 func (r *resolver) column(i int, c ColumnFile) (keyval.Column, *Error) {
 	at := []string{"values", "columns", fmt.Sprint(i)}
 	column := keyval.Column{Name: c.Name, Type: store.ColumnType(orText(string(c.Type), string(store.TextColumn)))}
+	sources := 0
+	for _, given := range []bool{c.Value != nil, c.Proof != nil, c.Stamp != nil, c.isCounter()} {
+		if given {
+			sources++
+		}
+	}
 	switch {
-	case c.Proof != nil && c.Value != nil:
-		return column, r.fail(append(at, "proof"), "the column %s has either a value or a proof", c.Name)
+	case sources > 1:
+		return column, r.fail(at, "the column %s has one of value, proof, stamp and counter", c.Name)
+	case c.isCounter():
+		if c.Type != "" && column.Type != store.IntegerColumn {
+			return column, r.fail(append(at, "type"), "a counter is of type integer, not %s", column.Type)
+		}
+		column.Type, column.Counter = store.IntegerColumn, true
+	case c.Stamp != nil:
+		if c.Type != "" && column.Type != store.IntegerColumn {
+			return column, r.fail(append(at, "type"), "a stamp is of type integer, not %s", column.Type)
+		}
+		if *c.Stamp < 1 || *c.Stamp > keyval.StampModuloMax {
+			return column, r.fail(append(at, "stamp"), "a stamp is one of 1 to %d numbers, not of %d", uint64(keyval.StampModuloMax), *c.Stamp)
+		}
+		column.Type, column.Stamp = store.IntegerColumn, &keyval.Stamp{Modulo: uint64(*c.Stamp)}
 	case c.Proof != nil:
 		if c.Type != "" && column.Type != store.BytesColumn {
 			return column, r.fail(append(at, "type"), "a proof is of type bytes, not %s", column.Type)
@@ -101,43 +132,137 @@ func (r *resolver) column(i int, c ColumnFile) (keyval.Column, *Error) {
 		}
 		column.Type, column.Proof = store.BytesColumn, int(*c.Proof)
 	case c.Value != nil:
-		constant, sequence, err := parseColumnValue(*c.Value)
-		if err != nil {
+		if err := parseColumnValue(&column, *c.Value); err != nil {
 			return column, r.fail(append(at, "value"), "the column %s: %v", c.Name, err).
-				hint("expected text such as \"title {i}\", where {i} is the record's number; {i/55%%100*2+1} divides, takes the remainder, multiplies and adds, in this order")
+				hint("expected text such as \"title {i}\", where {i} is the record's number; {i/55%%100*2+1} divides, takes the remainder, multiplies and adds, in this order; {2,1 words aaa..zzz} is two words, then one, in turn")
 		}
-		column.Constant, column.Sequence = constant, sequence
 	default:
-		return column, r.fail(at, "the column %q has no value", c.Name).hint(`expected value: "text {i}", or proof: BYTES`)
+		return column, r.fail(at, "the column %q has no value", c.Name).hint(`expected value: "text {i}", proof: BYTES, stamp: NUMBERS or counter: true`)
 	}
-	if _, err := keyval.NewRecordShape([]keyval.Column{column}); err != nil {
+	if err := column.Check(); err != nil {
 		return column, r.fail(at, "%v", err)
 	}
 	return column, nil
 }
 
-// parseColumnValue reads "text {i/D%M*F+A} text".
-func parseColumnValue(text string) (constant *string, sequence *keyval.Sequence, err error) {
-	before, rest, found := strings.Cut(text, "{")
-	if !found {
-		return &text, nil, nil
+// parseColumnValue reads a column's text, in which braces hold numbers and words: a constant, a
+// sequence where there is one number, and otherwise parts.
+func parseColumnValue(column *keyval.Column, text string) error {
+	if !strings.Contains(text, "{") {
+		column.Constant = &text
+		return nil
 	}
-	expression, after, closed := strings.Cut(rest, "}")
-	if !closed {
-		return nil, nil, fmt.Errorf("%q opens a brace that it does not close", text)
+	var parts []keyval.Part
+	braces := 0
+	for rest := text; rest != ""; {
+		before, after, found := strings.Cut(rest, "{")
+		if before != "" {
+			parts = append(parts, keyval.Part{Text: before})
+		}
+		if rest = ""; found {
+			expression, behind, closed := strings.Cut(after, "}")
+			if !closed || strings.Contains(expression, "{") {
+				return fmt.Errorf("%q opens a brace that it does not close", text)
+			}
+			part, err := parsePart(expression)
+			if err != nil {
+				return fmt.Errorf("{%s}: %w", expression, err)
+			}
+			parts, rest, braces = append(parts, part), behind, braces+1
+		}
 	}
-	if strings.ContainsAny(after, "{}") || strings.Contains(before, "}") {
-		return nil, nil, fmt.Errorf("%q has more than one pair of braces", text)
+	if at := slices.IndexFunc(parts, func(p keyval.Part) bool { return p.Sequence != nil }); braces == 1 && at >= 0 {
+		column.Sequence = parts[at].Sequence
+		if at > 0 {
+			column.Sequence.Prefix = parts[at-1].Text
+		}
+		if at+1 < len(parts) {
+			column.Sequence.Suffix = parts[at+1].Text
+		}
+		return nil
 	}
-	left, isIndex := strings.CutPrefix(strings.ReplaceAll(expression, " ", ""), "i")
+	column.Parts = parts
+	return nil
+}
+
+// parsePart reads what stands in braces.
+func parsePart(expression string) (keyval.Part, error) {
+	if counts, letters, found := strings.Cut(expression, "words"); found {
+		words, err := parseWords(strings.ReplaceAll(counts, " ", ""), strings.TrimSpace(letters))
+		return keyval.Part{Words: words}, err
+	}
+	sequence, err := parseSequence(strings.ReplaceAll(expression, " ", ""))
+	return keyval.Part{Sequence: sequence}, err
+}
+
+// parseWords reads "2,3,1" and "aaa..zzz" of "2,3,1 words aaa..zzz".
+func parseWords(counts, letters string) (*keyval.Words, error) {
+	w := &keyval.Words{Letters: len(letters)/2 - 1}
+	if w.Letters < 1 || letters != strings.Repeat("a", w.Letters)+".."+strings.Repeat("z", w.Letters) {
+		return nil, errors.New("after words come the first and the last of them, such as aaa..zzz")
+	}
+	for _, text := range strings.Split(counts, ",") {
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil || n == 0 {
+			return nil, errors.New("before words comes how many, such as 2,3,1 for records in turn")
+		}
+		w.Counts = append(w.Counts, n)
+	}
+	return w, nil
+}
+
+// parseSequence reads "i/D%M*F+A", where D may be several numbers with commas between them, and i/D
+// stand as (i/D+S).
+func parseSequence(left string) (_ *keyval.Sequence, err error) {
+	q := &keyval.Sequence{}
+	quotient := []sequencePart{{'/', &q.Divide}}
+	if inner, rest, grouped := strings.Cut(left, ")"); grouped && strings.HasPrefix(inner, "(") {
+		if inner, err = parseSteps(q, inner[1:], append(quotient, sequencePart{'+', &q.Shift})); err == nil && inner != "" {
+			err = fmt.Errorf("%q is not understood", inner)
+		}
+		left = rest
+	} else {
+		left, err = parseSteps(q, left, quotient)
+	}
+	if err == nil {
+		left, err = parseParts(left, []sequencePart{{'%', &q.Modulo}, {'*', &q.Multiply}, {'+', &q.Add}})
+	}
+	if err == nil && left != "" {
+		err = fmt.Errorf("%q is not understood", left)
+	}
+	return q, err
+}
+
+// sequencePart is a number behind a sign.
+type sequencePart struct {
+	sign   byte
+	number *uint64
+}
+
+// parseSteps reads "i/D+S", or "i/D,D,D+S", up to what is left.
+func parseSteps(q *keyval.Sequence, text string, parts []sequencePart) (left string, err error) {
+	left, isIndex := strings.CutPrefix(text, "i")
 	if !isIndex {
-		return nil, nil, fmt.Errorf("{%s} does not begin with i", expression)
+		return "", errors.New("it does not begin with i")
 	}
-	q := &keyval.Sequence{Prefix: before, Suffix: after}
-	for _, part := range []struct {
-		sign   byte
-		number *uint64
-	}{{'/', &q.Divide}, {'%', &q.Modulo}, {'*', &q.Multiply}, {'+', &q.Add}} {
+	if left, err = parseParts(left, parts[:1]); err != nil {
+		return "", err
+	}
+	if strings.HasPrefix(left, ",") {
+		q.Steps, q.Divide = []uint64{q.Divide}, 0
+	}
+	for strings.HasPrefix(left, ",") {
+		var width uint64
+		if left, err = parseParts(left, []sequencePart{{',', &width}}); err != nil {
+			return "", err
+		}
+		q.Steps = append(q.Steps, width)
+	}
+	return parseParts(left, parts[1:])
+}
+
+func parseParts(left string, parts []sequencePart) (string, error) {
+	for _, part := range parts {
 		if left == "" || left[0] != part.sign {
 			continue
 		}
@@ -147,14 +272,11 @@ func parseColumnValue(text string) (constant *string, sequence *keyval.Sequence,
 		}
 		n, err := strconv.ParseUint(left[1:end], 10, 64)
 		if err != nil || n == 0 {
-			return nil, nil, fmt.Errorf("{%s}: after %c comes a whole number above 0", expression, part.sign)
+			return "", fmt.Errorf("after %c comes a whole number above 0", part.sign)
 		}
 		*part.number, left = n, left[end:]
 	}
-	if left != "" {
-		return nil, nil, fmt.Errorf("{%s}: %q is not understood", expression, left)
-	}
-	return nil, q, nil
+	return left, nil
 }
 
 // meanRecordBytes is over the first records: later ones have a few digits more.
@@ -167,46 +289,73 @@ func (r *resolver) meanRecordBytes() Count {
 	return Count(math.Round(float64(sum) / looked))
 }
 
-func (r *resolver) query(in func(...string) []string, p PhaseFile, resolved *Phase) *Error {
-	queries, counts := p.Mix[trace.Query.String()] > 0, p.Mix[trace.Count.String()] > 0
-	if !queries && !counts {
-		if p.Query != nil {
-			return r.fail(in("query"), "the phase %s has no queries or counts: query has no effect", p.Name)
+// refuseColumns: an index needs a store with columns of its own, and with indexes of its kind.
+func (e *Experiment) refuseColumns(s Store) *Refusal {
+	for _, x := range e.Values.Indexes {
+		if why := lacksIndex(s, x); why != "" && !x.Optional {
+			return &Refusal{"values", why}
 		}
-		return nil
 	}
-	if len(r.e.Values.Columns) == 0 {
-		return r.fail(in("mix"), "queries and counts need records with columns").hint("expected values: {columns: [{name: NAME, value: \"text {i}\"}, …]}")
-	}
-	if p.Query == nil || p.Query.Column == "" {
-		return r.fail(in("mix"), "the phase %s has queries or counts, but no column to query by", p.Name).
-			hint("expected query: {column: NAME, limit: 10}, the column one of %s", strings.Join(r.columnNames(), ", "))
-	}
-	column := r.columnOf(p.Query.Column)
-	if column < 0 {
-		return r.fail(in("query", "column"), "no column %q", p.Query.Column).
-			hint("expected one of %s", strings.Join(r.columnNames(), ", ")).near(p.Query.Column, r.columnNames())
-	}
-	record := r.e.Values.Record()
-	if record.IsProof(column) {
-		return r.fail(in("query", "column"), "the proof column can't be queried: it differs with each write").hint("expected another column")
-	}
-	if queries && !record.LeadsBack() {
-		return r.fail(in("mix"), "query results could not be verified: no column identifies the record").
-			hint("one column needs {i} without / and %%, or be a proof")
-	}
-	limit := orCount64(p.Query.Limit, defaultQueryLimit)
-	if limit < 1 || limit > trace.QueryLimitMax {
-		return r.fail(in("query", "limit"), "a query finds 1 to %d records, not %d", trace.QueryLimitMax, limit)
-	}
-	resolved.Query = Query{Column: column, Limit: int(limit)}
 	return nil
 }
 
-// refuseColumns: an index, query or count needs a store with columns of its own.
-func (e *Experiment) refuseColumns(s Store) *Refusal {
-	if len(e.Values.Indexes) > 0 && !s.Description.Abilities.Records && s.Description.Kind != store.None {
-		return &Refusal{"values", fmt.Sprintf("%s has no columns of its own, and so no indexes", s.Name)}
+// lacksIndex says why a store can't have an index; "" if it can. A null driver has nothing to index.
+func lacksIndex(s Store, x Index) string {
+	d := s.Description
+	switch {
+	case d.Kind == store.None:
+	case !d.Abilities.Records:
+		return fmt.Sprintf("%s has no columns of its own, and so no indexes", s.Name)
+	case x.Kind == store.TokenIndex && !d.TokenIndexes:
+		return fmt.Sprintf("%s has no index of the words of %s", s.Name, x.Column)
+	}
+	return ""
+}
+
+// IndexesOf returns the indexes that a store has, and the optional ones that it does without.
+func (e *Experiment) IndexesOf(s Store) (has, lacks []Index) {
+	for _, x := range e.Values.Indexes {
+		switch {
+		case lacksIndex(s, x) != "":
+			lacks = append(lacks, x)
+		case s.Description.Kind != store.None:
+			has = append(has, x)
+		}
+	}
+	return has, lacks
+}
+
+// provesVersions says if records have a column that proves which write they are of.
+func (r *resolver) provesVersions() bool {
+	record := r.e.Values.Record()
+	return record != nil && record.Proves()
+}
+
+func (c *ColumnFile) isCounter() bool { return c.Counter != nil && *c.Counter }
+
+// overwriting are the operations that write a record anew, or remove it, and its counter with it.
+var overwriting = []trace.Operation{trace.Update, trace.Upsert, trace.Delete, trace.DeleteQuery, trace.ReadModifyWrite, trace.CompareAndSwap}
+
+// increments refuses what would make the number of increments unknown.
+func (r *resolver) increments() *Error {
+	counts := slices.ContainsFunc(r.e.Phases, func(p Phase) bool { return p.Does(trace.Increment) })
+	if !counts {
+		return nil
+	}
+	for i, p := range r.e.Phases {
+		for j, part := range p.Parts() {
+			at := r.inPart(p, i, j)("mix")
+			if record := r.e.Values.Record(); part.Mix[trace.Increment.String()] > 0 && (record == nil || record.Counter() < 0) {
+				return r.fail(at, "increment adds 1 to a counter, and the records have none").
+					hint("expected values: {columns: [{name: NAME, value: \"text {i}\"}, {name: NAME, counter: true}, …]}")
+			}
+			for _, o := range overwriting {
+				if part.Mix[o.String()] > 0 {
+					return r.fail(at, "%s replaces or removes records, and their counters with them: beside increments no sum could be checked", o).
+						hint("expected insert, add, modify, read, scan, query and count beside increment")
+				}
+			}
+		}
 	}
 	return nil
 }

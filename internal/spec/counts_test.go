@@ -23,6 +23,7 @@ phases:
   - {name: load, load: true}
   - {name: scan, mix: {scan: 1}, scan: {min: 1, max: 1000000}, for: 1s}
   - {name: write, mix: {update: 1}, operations: 5}
+  - {name: beside, groups: [{name: g, mix: {update: 1}, operations: 5}]}
 `
 
 // countsInFile returns the names of the fields that are whole numbers, each after the field that it
@@ -55,13 +56,20 @@ func TestWholeNumbersNameTheirRange(t *testing.T) {
 		path string // where it differs from the field
 		sets []string
 	}{
-		"records": {}, "threads": {}, "blocks": {}, "blocks_max": {}, "repeats": {}, "seed": {}, "verify_records": {}, "values.bytes": {}, "values.pool_bytes": {}, "keys.digits": {},
+		"records": {}, "blocks": {}, "blocks_max": {}, "repeats": {}, "seed": {}, "verify_records": {}, "values.bytes": {}, "values.pool_bytes": {}, "keys.digits": {}, "keys.first": {},
 		"keys.bytes":        {sets: []string{"keys=null", "records=10"}},
 		"sizes.bytes":       {path: "values.sizes"},
 		"columns.proof":     {path: "values.columns", sets: []string{"stores=[sqlite]"}},
+		"columns.stamp":     {path: "stamps", sets: []string{"stores=[sqlite]"}},
+		"server.count":      {path: "stores"},
 		"phases.batch":      {path: "phases.write.batch"},
 		"phases.operations": {path: "phases.write.operations"},
-		"phases.threads":    {path: "phases.write.threads"},
+		"phases.milestones": {path: "phases.write.milestones"},
+		"threads.threads":   {path: "threads"},
+		"threads.processes": {path: "threads={processes: N}", sets: []string{"stores=[{driver: memcached, server: start}]", "durability=D0", "phases=[{name: w, mix: {insert: 1}, operations: 5}]"}},
+		"groups.batch":      {path: "phases.beside.groups.g.batch"},
+		"groups.operations": {path: "phases.beside.groups.g.operations"},
+		"groups.milestones": {path: "phases.beside.groups.g.milestones"},
 		"scan.min":          {path: "phases.scan.scan.min"},
 		"scan.max":          {path: "phases.scan.scan.max"},
 		"query.limit":       {path: "phases.scan.query.limit", sets: []string{"stores=[sqlite]", columns, query}},
@@ -75,8 +83,14 @@ func TestWholeNumbersNameTheirRange(t *testing.T) {
 			switch {
 			case c.path == "values.sizes":
 				set = "values.sizes=[{weight: 1, bytes: " + number + "}]"
+			case c.path == "stores":
+				set = "stores=[bbolt, {driver: memcached, server: {start: true, count: " + number + "}}]"
 			case c.path == "values.columns":
 				set = "values.columns=[{name: a, value: \"x {i}\"}, {name: p, proof: " + number + "}]"
+			case c.path == "stamps":
+				set = "values.columns=[{name: a, value: \"x {i}\"}, {name: p, proof: 24}, {name: s, stamp: " + number + "}]"
+			case strings.Contains(c.path, "N}"):
+				set = strings.ReplaceAll(c.path, "N}", number+"}")
 			case c.path != "":
 				set = c.path + "=" + number
 			}

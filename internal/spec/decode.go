@@ -174,7 +174,7 @@ func (c *CaseFile) fromNode(n *node, path string) *Error {
 			c.Name = e.value.text
 			continue
 		}
-		if _, ok := axisAt(e.key); !ok {
+		if e.key = canonical(reflect.TypeFor[File](), e.key); !isAxis(e.key) {
 			return e.at.fail(join(path, e.key), "a case can't set %q", e.key).
 				hint("expected name and %s", strings.Join(axisPaths(), ", ")).near(e.key, append(axisPaths(), "name"))
 		}

@@ -114,8 +114,9 @@ type Cell struct {
 	Durability  store.Durability `json:"durability"`
 	LossWindow  time.Duration    `json:"loss_window_ns,omitempty"` // for D2
 	Records     uint64           `json:"records"`
-	ValueBytes  int              `json:"value_bytes"` // the mean length, where sizes are mixed
-	Threads     int              `json:"threads"`
+	ValueBytes  int              `json:"value_bytes"`            // the mean length, where sizes are mixed
+	Threads     int              `json:"threads"`                // of all clients
+	Processes   int              `json:"processes,omitempty"`    // that the threads are parted over, as many in each; 0: the worker's one
 	Handles     string           `json:"handles"`                // shared, per_thread, pool, per_operation, async
 	PoolHandles int              `json:"pool_handles,omitempty"` // for pool
 	Pipeline    int              `json:"pipeline,omitempty"`     // for async: operations on the way on each connection
@@ -133,6 +134,8 @@ type Values struct {
 	// then the mean of its encoded form.
 	Columns []keyval.Column `json:"columns,omitempty"`
 	Indexes []Index         `json:"indexes,omitempty"`
+	// Queries are those with a name, and then those that phases have of their own, named after them.
+	Queries []keyval.Query `json:"queries,omitempty"`
 }
 
 // Size is one length of values and how often it comes, relative to the others.
@@ -151,18 +154,37 @@ type Phase struct {
 	// ranked.
 	Load bool `json:"load,omitempty"`
 
-	Mix   map[string]float64 `json:"mix,omitempty"` // operation name → weight; of a load: none
-	Order Order              `json:"order"`
-	Batch int                `json:"batch,omitempty"` // writes go in batches of so many; 0 or 1: one by one
-	Scan  Scan               `json:"scan,omitzero"`
-	Query Query              `json:"query,omitzero"`
+	Mix     map[string]float64 `json:"mix,omitempty"`     // of requests, how often each operation is a step; operation name → weight; of a load: none
+	Request []Step             `json:"request,omitempty"` // operations come as requests of these steps, on one key each; Operations and Rate count requests
+	Order   Order              `json:"order"`
+	Batch   int                `json:"batch,omitempty"` // writes go in batches of so many; 0 or 1: one by one
+	Scan    Scan               `json:"scan,omitzero"`
+	Asked   []AskedQuery       `json:"asked,omitempty"` // what query and count ask
 
 	Duration   time.Duration `json:"duration_ns,omitempty"`
 	Operations uint64        `json:"operations,omitempty"` // in all, over the threads; 0: until Duration
 	Rate       float64       `json:"rate,omitempty"`       // operations a second in all, open load; 0: closed load
-	Threads    int           `json:"threads,omitempty"`    // 0: the cell's
+	whole      []Phase       // of a part: the groups that work at the same time, itself among them
+	phaseEnds  time.Duration // of a part: the whole phase's Duration
+	Milestones uint64        `json:"milestones,omitempty"` // each thread's time for each so many operations is told; 0: it is not
+	Threads    int           `json:"threads,omitempty"`    // 0: the cell's, with its processes
+	Processes  int           `json:"processes,omitempty"`  // as Cell.Processes, of Threads
 	Unmeasured bool          `json:"unmeasured,omitempty"` // runs, is counted and checked, but is not in the tables
 	Optional   bool          `json:"optional,omitempty"`   // a store that can't do it leaves it out (plan.Trial.Skip) instead of being refused in the whole cell
+
+	// Groups work at the same time, each by its own Mix, Order, Batch, Scan, Query, Operations, Rate
+	// and Threads, which the phase then has not. A group begins From after the phase's start and
+	// ends Duration later; 0: with the phase, or with its Operations. None: the phase is one group
+	// without a name.
+	Groups []Phase       `json:"groups,omitempty"`
+	From   time.Duration `json:"from_ns,omitempty"` // of a group
+}
+
+// Step is an operation of a request.
+type Step struct {
+	Operation string `json:"operation"`
+	Bytes     int    `json:"bytes,omitempty"` // length of the value that it writes; 0: that of the cell
+	Adds      int    `json:"adds,omitempty"`  // items that it adds to the record; 0: not said
 }
 
 // Order is which key comes next.

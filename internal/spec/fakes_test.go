@@ -30,7 +30,7 @@ func fakeDrivers() spec.Drivers {
 		}
 		return store.Description{}, fmt.Errorf("not there")
 	}, ProgramOf: func(driver string) (server.Program, bool) {
-		return server.Program{Driver: driver, Binaries: []string{os.Args[0]}, Packages: []string{driver}, Options: []store.Option{
+		return server.Program{Driver: driver, Several: server.Independent, Binaries: []string{os.Args[0]}, Packages: []string{driver}, Options: []store.Option{
 			{Name: "memory_bytes", Type: store.Bytes, Default: "64MiB"}, {Name: "threads", Type: store.Int, Default: "4"},
 		}}, driver == "memcached"
 	}}
@@ -52,9 +52,9 @@ func fakeDescriptions() []store.Description {
 	memory.Abilities.Add = true
 	memcached := embedded("memcached", store.D0)
 	memcached.Kind, memcached.KeyBytesMax, memcached.KeyBytesMin, memcached.HandlesShareable = store.Server, 250, 1, false
-	memcached.Abilities = store.Abilities{Add: true, CompareAndSwap: true}
+	memcached.Abilities = store.Abilities{Add: true, CompareAndSwap: true, Async: true}
 	memcached.HandlesMax = 100
-	memcached.KeyText = true
+	memcached.KeyText, memcached.Processes = true, true
 	memcached.Options = append(memcached.Options, store.Option{Name: "client", Type: store.Choice, Default: "lean", Choices: []string{"lean", "gomemcache"}})
 	pebble := embedded("pebble", store.D0, store.D3)
 	pebble.Options = []store.Option{
@@ -66,6 +66,7 @@ func fakeDescriptions() []store.Description {
 	pogreb.Abilities = store.Abilities{}
 	sqlite := embedded("sqlite", store.D1, store.D3)
 	sqlite.Abilities.Records, sqlite.Abilities.Query, sqlite.Abilities.Count = true, true, true
+	sqlite.Abilities.Modify, sqlite.Abilities.Increment = true, true
 	null := embedded("null", store.D0, store.D1, store.D2, store.D3, store.D4)
 	null.Kind = store.None
 	bbolt := embedded("bbolt", store.D1, store.D3)

@@ -62,9 +62,9 @@ func TestTemplateLoadsAndNamesEveryField(t *testing.T) {
 // Whoever takes the # from a line of the template must get something that loads.
 func TestTemplateLoadsUncommented(t *testing.T) {
 	text := regexp.MustCompile(`(?m)^( *)# ( *[a-z_]+:|  - |- )`).ReplaceAllString(string(spec.Template()), "$1$2")
-	text = regexp.MustCompile(`(?m)^records: .*\n`).ReplaceAllString(text, "")                  // every case sets it
-	text = regexp.MustCompile(`(?m)^    (scan|query): .*\n`).ReplaceAllString(text, "")         // the phase does no scans and queries
-	text = regexp.MustCompile(`(?m)^  (sizes|digits|indexes): .*\n`).ReplaceAllString(text, "") // in place of bytes; of decimal keys; not of these stores
+	text = regexp.MustCompile(`(?m)^records: .*\n`).ReplaceAllString(text, "")                          // every case sets it
+	text = regexp.MustCompile(`(?m)^    (scan|query): .*\n`).ReplaceAllString(text, "")                 // the phase does no scans and queries
+	text = regexp.MustCompile(`(?m)^  (sizes|digits|indexes|queries): .*\n`).ReplaceAllString(text, "") // in place of bytes; of decimal keys; not of these stores
 	text = regexp.MustCompile(`(?m)^  columns:.*\n(    - .*\n)+`).ReplaceAllString(text, "")
 	text = strings.ReplaceAll(text, "\n  bytes: 100\n", "\n") // every case sets it
 	text = strings.ReplaceAll(text, "full: {records: 1000000, ", "full: {")
@@ -115,7 +115,7 @@ func TestExamplesOfThePageLoad(t *testing.T) {
 func compiledSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	descriptions := fakeDescriptions()
-	for _, name := range []string{"tokyocabinet-table", "tokyocabinet-hash", "tokyocabinet-btree", "lmdb", "rocksdb", "redis", "mariadb", "postgres"} {
+	for _, name := range []string{"tokyocabinet-table", "tokyocabinet-hash", "tokyocabinet-btree", "lmdb", "rocksdb", "redis", "mariadb", "postgres", "etcd", "cassandra"} {
 		descriptions = append(descriptions, store.Description{Name: name}) // known, and not built here
 	}
 	text, err := spec.Schema(descriptions)
@@ -177,7 +177,8 @@ memory_limit: [none, 512MiB]
 values: {sizes: [{bytes: 1KiB, weight: 1}]}
 sample: 100ms
 cpus: {client: 0, server: "1-2,5"}
-phases: [{name: load, load: true}, {name: r, mix: {read: 0.5}, order: {distribution: latest, theta: 0.9}, for: 1m30s}]
+phases: [{name: load, load: true}, {name: r, mix: {read: 0.5}, order: {distribution: latest, theta: 0.9}, for: 1m30s},
+  {name: d, mix: {"delete:a": 1, "query:a": 1, "count:a": 2, increment: 1, modify: 1}, tasks: {processes: 2, threads: 3}}]
 `)
 	for name, text := range texts {
 		if err := schema.Validate(asJSON(t, text)); err != nil {

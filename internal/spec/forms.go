@@ -9,7 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/counters"
 	"assay/internal/keyval"
+	"assay/internal/server"
 	"assay/internal/trace"
 	"assay/store"
 )
@@ -75,10 +77,11 @@ var countRanges = []struct {
 	end         string
 	least, most uint64
 }{
-	{"verify_records", 0, math.MaxUint64}, {"records", 0, recordsMax}, {"threads", 1, trace.ThreadsMax}, {"blocks_max", defaultBlocks, blocksMax}, {"repeats", 0, repeatsMax},
-	{"seed", 0, math.MaxUint64}, {"keys.bytes", 1, math.MaxUint16}, {"keys.digits", 0, 20}, {"pool_bytes", 4096, 1 << 30},
-	{"bytes", 0, valueBytesMax}, {"proof", keyval.StampBytes, store.ColumnBytesMax}, {"batch", 1, batchMax},
-	{"scan.min", 1, scanMax}, {"scan.max", 1, scanMax}, {"query.limit", 1, trace.QueryLimitMax}, {"operations", 1, operationsMax},
+	{"verify_records", 0, math.MaxUint64}, {"records", 0, recordsMax}, {"threads", 1, trace.ThreadsMax}, {"processes", 1, counters.ProcessesMax}, {"blocks_max", defaultBlocks, blocksMax}, {"repeats", 0, repeatsMax},
+	{"seed", 0, math.MaxUint64}, {"keys.bytes", 1, math.MaxUint16}, {"keys.digits", 0, 20}, {"keys.first", 0, keyval.IndexMax}, {"pool_bytes", 4096, 1 << 30},
+	{"bytes", 0, valueBytesMax}, {"proof", keyval.StampBytes, store.ColumnBytesMax}, {"stamp", 1, keyval.StampModuloMax}, {"batch", 1, batchMax},
+	{"scan.min", 1, scanMax}, {"scan.max", 1, scanMax}, {"query.limit", 1, keyval.QueryLimitMax}, {"operations", 1, operationsMax}, {"milestones", 1, operationsMax},
+	{"server.count", 1, server.CountMax},
 }
 
 // countRange says what a count at a path may be.
@@ -362,6 +365,7 @@ type (
 	ScanDistributionForm string
 	ColumnTypeForm       string
 	IndexKindForm        string
+	ComparisonForm       string
 )
 
 var (
@@ -372,6 +376,7 @@ var (
 	busyMachineWays   = []string{BusyMachineMark, BusyMachineTell}
 	scanDistributions = []string{"uniform", "zipfian"}
 	columnTypes       = []string{string(store.TextColumn), string(store.IntegerColumn), string(store.BytesColumn)}
+	comparisons       = []string{string(store.Equal), string(store.Has)}
 	indexKinds        = []string{string(store.OrderedIndex), string(store.TokenIndex)}
 )
 
@@ -405,6 +410,10 @@ func (f *ScanDistributionForm) fromNode(n *node, path string) *Error {
 
 func (f *ColumnTypeForm) fromNode(n *node, path string) *Error {
 	return oneOf((*string)(f), n, path, "column type", columnTypes)
+}
+
+func (f *ComparisonForm) fromNode(n *node, path string) *Error {
+	return oneOf((*string)(f), n, path, "comparison without a number", comparisons)
 }
 
 func (f *IndexKindForm) fromNode(n *node, path string) *Error {

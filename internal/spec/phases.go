@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/counters"
 	"assay/internal/trace"
 )
 
@@ -37,12 +38,14 @@ func (r *resolver) phases() *Error {
 		if err := r.needsRecords(i, phase, stored); err != nil {
 			return err
 		}
-		deleted = deleted || phase.Mix[trace.Delete.String()] > 0
-		if deleted && phase.Mix[trace.Update.String()] > 0 {
-			return r.fail(r.inPhase(i)("mix"), "update needs existing keys, but the mixes so far delete keys").
-				hint("use upsert in place of update")
+		deleted = deleted || phase.Does(trace.Delete) || phase.Does(trace.DeleteQuery)
+		for j, part := range phase.Parts() {
+			if deleted && part.Mix[trace.Update.String()] > 0 {
+				return r.fail(r.inPart(phase, i, j)("mix"), "update needs existing keys, but the mixes so far delete keys").
+					hint("use upsert in place of update")
+			}
+			stored = stored || phase.Load || putsFresh(part.Mix)
 		}
-		stored = stored || phase.Load || putsFresh(phase.Mix)
 		measured = measured || !phase.Load && !phase.Unmeasured
 		r.e.Phases = append(r.e.Phases, phase)
 	}
@@ -50,23 +53,46 @@ func (r *resolver) phases() *Error {
 		return r.fail([]string{"phases"}, "no phase is measured: a load and unmeasured phases give no figures").
 			hint("add a phase such as {name: read, mix: {read: 100}, for: 10s}")
 	}
-	return nil
+	return r.increments()
 }
 
 // phase resolves one phase; what it refuses no store could do.
 func (r *resolver) phase(i int, p PhaseFile) (Phase, *Error) {
 	in := r.inPhase(i)
+	if err := r.phaseName(in, p); err != nil {
+		return Phase{}, err
+	}
+	if len(p.Groups) > 0 {
+		return r.grouped(i, p)
+	}
+	if err := r.request(in, &p); err != nil {
+		return Phase{}, err
+	}
+	mix, asked, err := r.asks(in, p)
+	if err != nil {
+		return Phase{}, err
+	}
+	p.Mix = mix
+	if err := r.loadOrMix(in, i, p); err != nil {
+		return Phase{}, err
+	}
+	if !p.Load && p.For == 0 && orCount64(p.Operations, 0) == 0 {
+		return Phase{}, r.fail(in(), "the phase %s has no end", p.Name).hint("expected for: DURATION, operations: NUMBER, or both")
+	}
+	return r.work(in, p, asked)
+}
+
+// work resolves what the clients of a phase, or of one of its groups, do.
+func (r *resolver) work(in func(...string) []string, p PhaseFile, asked []AskedQuery) (Phase, *Error) {
 	resolved := Phase{
 		Name: p.Name, Load: p.Load, Mix: p.Mix, Duration: time.Duration(p.For), Operations: orCount64(p.Operations, 0),
-		Rate: orNumber(p.Rate, 0), Unmeasured: p.Unmeasured, Optional: p.Optional,
+		Rate: orNumber(p.Rate, 0), Unmeasured: p.Unmeasured, Optional: p.Optional, Asked: asked,
 	}
 	for _, check := range []func() *Error{
-		func() *Error { return r.phaseName(in, p) },
-		func() *Error { return r.loadOrMix(in, i, p) },
 		func() *Error { return r.amounts(in, p, &resolved) },
+		func() *Error { return r.steps(in, p, &resolved) },
 		func() *Error { return r.batch(in, p, &resolved) },
 		func() *Error { return r.scan(in, p, &resolved) },
-		func() *Error { return r.query(in, p, &resolved) },
 		func() *Error { return r.order(in, p, &resolved) },
 	} {
 		if err := check(); err != nil {
@@ -115,9 +141,14 @@ func (r *resolver) loadOrMix(in func(...string) []string, i int, p PhaseFile) *E
 		return nil
 	}
 	if len(p.Mix) == 0 {
-		return r.fail(in(), "the phase %s has neither load: true nor a mix", p.Name).
+		return r.fail(in(), "the phase %s has neither load: true nor a mix nor a request", p.Name).
 			hint("expected mix: {OPERATION: WEIGHT}, with %s", strings.Join(mixNames(), ", "))
 	}
+	return r.mix(in, p)
+}
+
+// mix checks the operations of a phase or group, and their weights.
+func (r *resolver) mix(in func(...string) []string, p PhaseFile) *Error {
 	total := 0.0
 	for _, name := range slices.Sorted(maps.Keys(p.Mix)) {
 		if !slices.Contains(mixNames(), name) {
@@ -128,22 +159,25 @@ func (r *resolver) loadOrMix(in func(...string) []string, i int, p PhaseFile) *E
 		}
 		total += p.Mix[name]
 	}
+	if p.Mix[trace.Modify.String()] > 0 && !r.provesVersions() {
+		return r.fail(in("mix"), "modify updates the columns that change with each write, and the records have none").
+			hint("expected values: {columns: [{name: NAME, value: \"text {i}\"}, {name: NAME, proof: 24}, {name: NAME, stamp: 1000}, …]}")
+	}
 	if total == 0 {
 		return r.fail(in("mix"), "all weights of the mix are 0")
 	}
 	shares := math.Abs(total-1) < 1e-6 || math.Abs(total-100) < 1e-4
-	if !shares && len(operationsOf(p.Mix)) > 1 {
+	if !shares && len(p.Request) == 0 && len(operationsOf(p.Mix)) > 1 {
 		r.note("phase %s: the weights add up to %s and are scaled to 100 %%: %s", p.Name, shortNumber(total), Phase{Mix: p.Mix}.MixText())
-	}
-	if p.For == 0 && (p.Operations == nil || *p.Operations == 0) {
-		return r.fail(in(), "the phase %s has no end", p.Name).hint("expected for: DURATION, operations: NUMBER, or both")
 	}
 	return nil
 }
 
 // mixNames are the operations that a mix may have.
 func mixNames() []string {
-	return slices.DeleteFunc(slices.Clone(trace.OperationNames()), func(name string) bool { return name == trace.Batch.String() })
+	return slices.DeleteFunc(trace.OperationNames(), func(name string) bool {
+		return name == trace.Batch.String() || name == trace.Request.String()
+	})
 }
 
 func (r *resolver) amounts(in func(...string) []string, p PhaseFile, resolved *Phase) *Error {
@@ -153,10 +187,16 @@ func (r *resolver) amounts(in func(...string) []string, p PhaseFile, resolved *P
 	if p.Rate != nil && (*p.Rate <= 0 || *p.Rate > rateMax) {
 		return r.fail(in("rate"), "a rate is above 0 and at most 1e9 operations a second, not %v", *p.Rate)
 	}
-	if p.Threads != nil && (*p.Threads < 1 || *p.Threads > trace.ThreadsMax) {
-		return r.fail(in("threads"), "threads must be 1 to %d, not %d", trace.ThreadsMax, *p.Threads)
+	if p.Threads != nil {
+		resolved.Threads, resolved.Processes = p.Threads.total(), int(min(p.Threads.Processes, counters.ProcessesMax+1))
+		if err := r.tasks(in("threads"), resolved.Threads, resolved.Processes); err != nil {
+			return err
+		}
 	}
-	resolved.Threads = orCount(p.Threads, 0)
+	if p.Milestones != nil && (*p.Milestones < 1 || *p.Milestones > operationsMax) {
+		return r.fail(in("milestones"), "milestones are each 1 to %d operations, not %d", int64(operationsMax), *p.Milestones)
+	}
+	resolved.Milestones = orCount64(p.Milestones, 0)
 	return nil
 }
 
@@ -219,6 +259,10 @@ func (r *resolver) order(in func(...string) []string, p PhaseFile, resolved *Pha
 			return r.fail(in("order"), "the order counting writes the same new keys from all threads: its mix is upsert alone, without %s", strings.Join(others, ", ")).
 				hint("expected mix: {upsert: 100}, or another order")
 		}
+	}
+	if name == trace.Latest && p.Mix[trace.DeleteQuery.String()] > 0 {
+		return r.fail(in("order"), "deletes by query in the order latest can't be checked: which records they delete differs with each lap").
+			hint("expected another order, such as uniform")
 	}
 	zipfian := name == "zipfian" || name == "scrambled_zipfian" || name == "latest"
 	if o.Theta != nil && !zipfian {
@@ -285,9 +329,14 @@ func putsFresh(mix map[string]float64) bool {
 
 // needsRecords refuses a phase that reads or changes records before anything stored one.
 func (r *resolver) needsRecords(i int, p Phase, stored bool) *Error {
-	if stored || p.Load || putsFresh(p.Mix) {
+	if stored || p.Load {
 		return nil
 	}
-	return r.fail(r.inPhase(i)("mix"), "the phase %s works on records, but nothing has stored any", p.Name).
-		hint("begin with a phase {name: load, load: true}")
+	for j, part := range p.Parts() {
+		if !putsFresh(part.Mix) {
+			return r.fail(r.inPart(p, i, j)("mix"), "the phase %s works on records, but nothing has stored any", part.Name).
+				hint("begin with a phase {name: load, load: true}")
+		}
+	}
+	return nil
 }

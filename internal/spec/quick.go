@@ -138,6 +138,9 @@ func unknownOperation(at place, path, name string) *Error {
 
 // MixText says what a phase does: "95 % read, 5 % update".
 func (p Phase) MixText() string {
+	if len(p.Request) > 0 {
+		return p.requestText()
+	}
 	total := 0.0
 	for _, weight := range p.Mix {
 		total += weight

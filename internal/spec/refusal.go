@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"assay/internal/keyval"
@@ -28,6 +29,10 @@ func (e *Experiment) RefusalOf(s Store, cellIndex int) *Refusal {
 	}
 	if _, ok := d.Claim(cell.Durability); !ok {
 		return &Refusal{"durability", fmt.Sprintf("%s can't reach %s: its driver reaches %s", s.Name, cell.Durability, classList(d))}
+	}
+	if len(e.ProcessThreads(cell)) > 1 && !d.Processes {
+		return &Refusal{"threads", fmt.Sprintf("%s can't be opened by several processes: its driver does not claim that, "+
+			"or its worker can't do a part of a trace: use threads: NUMBER", s.Name)}
 	}
 	if r := e.refuseHandles(s, cell); r != nil {
 		return r
@@ -77,33 +82,58 @@ func classList(d store.Description) string {
 	return strings.Join(names, ", ")
 }
 
+// HandlesOf returns how many handles a process of so many threads has open at once.
+func (c Cell) HandlesOf(threads int) int {
+	switch c.Handles {
+	case Shared:
+		return 1
+	case Pool:
+		return min(c.PoolHandles, threads)
+	}
+	return threads
+}
+
+// ConnectionsMax returns how many connections a server's store may hold in a cell: as many to each
+// of its servers.
+func (e *Experiment) ConnectionsMax(s Store, cell Cell) int {
+	d, most := s.Description, 0
+	for _, layout := range [][]int{e.ProcessThreads(cell), {max(e.LoadThreads(cell), 1)}} {
+		connections := 0
+		for _, threads := range layout {
+			each := max(d.ConnectionsEach, 1)
+			if cell.Handles == Shared && d.HandlePools {
+				each += threads - 1
+			}
+			connections += cell.HandlesOf(threads)*each + d.ConnectionsOwn
+		}
+		most = max(most, connections)
+	}
+	return most * s.Servers()
+}
+
 func (e *Experiment) refuseHandles(s Store, cell Cell) *Refusal {
 	d := s.Description
-	threads := cell.Threads
-	for _, p := range e.Phases {
-		threads = max(threads, p.Threads)
+	// A limit is of an open store, which each process has for itself.
+	threads := slices.Max(append(e.ProcessThreads(cell), e.LoadThreads(cell)))
+	handles := cell.HandlesOf(threads)
+	if cell.Handles == Shared && threads > 1 && !d.HandlesShareable {
+		return &Refusal{"handles", fmt.Sprintf("%s can't share one handle between %d threads: its handles are for one thread each", s.Name, threads)}
 	}
-	handles := 0
-	switch cell.Handles {
-	case Shared:
-		if handles = 1; threads > 1 && !d.HandlesShareable {
-			return &Refusal{"handles", fmt.Sprintf("%s can't share one handle between %d threads: its handles are for one thread each", s.Name, threads)}
-		}
-	case Async:
-		if handles = threads; !d.Abilities.Async {
+	if cell.Handles == Async {
+		if !d.Abilities.Async {
 			return &Refusal{"handles", fmt.Sprintf("%s has no asynchronous handles: set handles: per_thread", s.Name)}
 		}
 		for _, p := range e.Phases {
-			for _, o := range []trace.Operation{trace.Scan, trace.Query, trace.Count} {
-				if p.Mix[o.String()] > 0 && !p.Optional {
+			if len(p.Request) > 0 && !p.Optional {
+				return &Refusal{"handles", fmt.Sprintf("asynchronous handles do no requests (phase %s): set handles: per_thread", p.Name)}
+			}
+			for _, o := range []trace.Operation{trace.Scan, trace.Query, trace.Count, trace.Modify, trace.DeleteQuery,
+				trace.Increment} {
+				if p.Does(o) && !p.Optional {
 					return &Refusal{"handles", fmt.Sprintf("asynchronous handles have no %s (phase %s): set handles: per_thread", o, p.Name)}
 				}
 			}
 		}
-	case PerThread, PerOperation:
-		handles = threads
-	case Pool:
-		handles = min(cell.PoolHandles, threads)
 	}
 	if d.HandlesMax > 0 && handles > d.HandlesMax {
 		return &Refusal{"handles", fmt.Sprintf("%s can't open %d handles at once: its driver allows %d", s.Name, handles, d.HandlesMax)}
@@ -143,16 +173,31 @@ func (e *Experiment) ValueBytesMax(cell Cell) int {
 		return record.BytesMax()
 	}
 	longest := 0
+	for _, p := range e.Phases {
+		for _, s := range p.Request {
+			longest = max(longest, s.Bytes)
+		}
+	}
+	if len(e.Values.Sizes) == 0 {
+		longest = max(longest, cell.ValueBytes)
+	}
 	for _, size := range e.Values.Sizes {
 		longest = max(longest, size.Bytes)
-	}
-	if longest == 0 {
-		return cell.ValueBytes
 	}
 	return longest
 }
 
+// refusePhase says why a store can't do a phase, by the first of its parts that it can't do.
 func refusePhase(s Store, p Phase) *Refusal {
+	for _, part := range p.Parts() {
+		if refusal := refusePart(s, part); refusal != nil {
+			return refusal
+		}
+	}
+	return nil
+}
+
+func refusePart(s Store, p Phase) *Refusal {
 	d, field := s.Description, "phases."+p.Name
 	for _, ability := range []struct {
 		operation trace.Operation
@@ -164,10 +209,16 @@ func refusePhase(s Store, p Phase) *Refusal {
 		{trace.CompareAndSwap, d.Abilities.CompareAndSwap, "compare and swap in one atomic step"},
 		{trace.Query, d.Abilities.Query, "query records by a column"},
 		{trace.Count, d.Abilities.Count, "count records by a column"},
+		{trace.Modify, d.Abilities.Modify, "update some columns of a record in one step"},
+		{trace.DeleteQuery, d.Abilities.DeleteQuery, "delete what a query finds in one step"},
+		{trace.Increment, d.Abilities.Increment, "increment a column in one step"},
 	} {
 		if p.Mix[ability.operation.String()] > 0 && !ability.has {
 			return &Refusal{field + ".mix", fmt.Sprintf("%s can't %s (phase %s)", s.Name, ability.what, p.Name)}
 		}
+	}
+	if p.Mix[trace.DeleteQuery.String()] > 0 && s.Outlives() {
+		return &Refusal{field + ".mix", fmt.Sprintf("%s would delete what a query finds of other trials' records too, on a server that outlives the trial (phase %s): let Assay start it", s.Name, p.Name)}
 	}
 	if p.Load || p.Batch <= 1 {
 		return nil

@@ -88,7 +88,7 @@ func (r *resolver) resolve(scale string) (*Experiment, *Error) {
 		r.e.VerifyRecords = uint64(*f.VerifyRecords)
 	}
 	for _, step := range []func() *Error{
-		r.general, r.schedule, r.keys, r.values, r.columns, r.stores, r.cpus, r.followStores, r.namespace, r.phases, r.cells, r.quotaWay,
+		r.general, r.schedule, r.keys, r.values, r.columns, r.queries, r.stores, r.cpus, r.followStores, r.namespace, r.phases, r.cells, r.quotaWay,
 		r.keySpace, r.traceLengths, r.abilities,
 		r.optionalPhases, r.size,
 	} {
@@ -210,6 +210,9 @@ func (r *resolver) keys() *Error {
 	}
 	if k.Digits != nil {
 		shape.Digits = int(min(*k.Digits, 1<<30))
+	}
+	if k.First != nil {
+		shape.First = uint64(*k.First)
 	}
 	if k.Bytes != nil {
 		shape.Bytes = int(min(*k.Bytes, 1<<30))

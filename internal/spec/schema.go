@@ -25,29 +25,22 @@ func Schema(descriptions []store.Description) ([]byte, error) {
 	}
 	stores.Items = storeSchema(stores.Items, descriptions)
 
+	nameTasks(schema)
 	phases, ok := schema.Properties.Get("phases")
 	if !ok || phases.Items == nil {
 		return nil, fmt.Errorf("making the schema: it has no phases")
 	}
-	phases.Items.Required = []string{"name"}
-	if order, ok := phases.Items.Properties.Get("order"); ok {
-		phases.Items.Properties.Set("order", orShort(enumOf(Distributions), order))
+	workSchema(phases.Items)
+	if groups, ok := phases.Items.Properties.Get("groups"); ok && groups.Items != nil {
+		workSchema(groups.Items)
 	}
 	if values, ok := schema.Properties.Get("values"); ok {
 		if indexes, ok := values.Properties.Get("indexes"); ok {
 			indexes.Items = orShort(&jsonschema.Schema{Type: "string"}, indexes.Items)
 		}
-	}
-	if rate, ok := phases.Items.Properties.Get("rate"); ok {
-		thousand := &jsonschema.Schema{Type: "string", Pattern: `^[0-9][0-9_.]*[kKmMgG]$`}
-		phases.Items.Properties.Set("rate", &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "number"}, thousand}, Description: rate.Description})
-	}
-	weights := jsonschema.NewProperties()
-	for _, name := range mixNames() {
-		weights.Set(name, &jsonschema.Schema{Type: "number", Minimum: "0"})
-	}
-	if mix, ok := phases.Items.Properties.Get("mix"); ok {
-		mix.Properties, mix.AdditionalProperties = weights, jsonschema.FalseSchema
+		if queries, ok := values.Properties.Get("queries"); ok {
+			querySchema(queries.AdditionalProperties)
+		}
 	}
 	emptyIsAbsent(schema)
 	text, err := json.MarshalIndent(schema, "", "  ")
@@ -55,6 +48,50 @@ func Schema(descriptions []store.Description) ([]byte, error) {
 		return nil, fmt.Errorf("making the schema: %w", err)
 	}
 	return append(text, '\n'), nil
+}
+
+// workSchema adds what the work of a phase, or of a group, may be.
+func workSchema(s *jsonschema.Schema) {
+	s.Required = []string{"name"}
+	nameTasks(s)
+	if query, ok := s.Properties.Get("query"); ok {
+		querySchema(query)
+	}
+	if order, ok := s.Properties.Get("order"); ok {
+		s.Properties.Set("order", orShort(enumOf(Distributions), order))
+	}
+	if rate, ok := s.Properties.Get("rate"); ok {
+		thousand := &jsonschema.Schema{Type: "string", Pattern: `^[0-9][0-9_.]*[kKmMgG]$`}
+		s.Properties.Set("rate", &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "number"}, thousand}, Description: rate.Description})
+	}
+	weights := jsonschema.NewProperties()
+	for _, name := range mixNames() {
+		weights.Set(name, &jsonschema.Schema{Type: "number", Minimum: "0"})
+	}
+	if mix, ok := s.Properties.Get("mix"); ok {
+		mix.Properties, mix.AdditionalProperties = weights, jsonschema.FalseSchema
+		mix.PatternProperties = map[string]*jsonschema.Schema{`^(query|count|delete):[^: ]+$`: {Type: "number", Minimum: "0"}}
+	}
+}
+
+// nameTasks lets threads have its other name.
+func nameTasks(s *jsonschema.Schema) {
+	if threads, ok := s.Properties.Get("threads"); ok {
+		s.Properties.Set("tasks", threads)
+	}
+}
+
+// querySchema lets conditions be words alone.
+func querySchema(s *jsonschema.Schema) {
+	short := func(conditions *jsonschema.Schema) {
+		conditions.AdditionalProperties = orShort(enumOf(comparisons), conditions.AdditionalProperties)
+	}
+	if where, ok := s.Properties.Get("where"); ok {
+		short(where)
+	}
+	if alternatives, ok := s.Properties.Get("any"); ok {
+		short(alternatives.Items)
+	}
 }
 
 // storeSchema adds the drivers' names and their options to the schema of a store.
@@ -216,9 +253,22 @@ func (HandlesForm) JSONSchema() *jsonschema.Schema {
 		enumOf([]string{Shared, PerThread, PerOperation, Async}), {Type: "string", Pattern: `^(pool|async)\([1-9][0-9]*\)$`},
 	}}
 }
+func (TasksForm) JSONSchema() *jsonschema.Schema {
+	table := properties("processes", bytesSchema())
+	table.Properties.Set("threads", bytesSchema())
+	table.Type, table.AdditionalProperties = "object", jsonschema.FalseSchema
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{bytesSchema(), table}}
+}
 func (DurabilityForm) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
 		enumOf([]string{"D0", "D1", "D3", "D4"}), {Type: "string", Pattern: `^D2\([0-9a-zµ.]+\)$`},
+	}}
+}
+func (StepForm) JSONSchema() *jsonschema.Schema {
+	one, two := uint64(1), uint64(2)
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+		enumOf(stepNames()),
+		{Type: "object", AdditionalProperties: bytesSchema(), MinProperties: &one, MaxProperties: &two},
 	}}
 }
 func (KeyFormatForm) JSONSchema() *jsonschema.Schema { return enumOf(keyFormats) }
@@ -236,6 +286,7 @@ func (CPUListForm) JSONSchema() *jsonschema.Schema {
 }
 func (DistributionForm) JSONSchema() *jsonschema.Schema     { return enumOf(Distributions) }
 func (ColumnTypeForm) JSONSchema() *jsonschema.Schema       { return enumOf(columnTypes) }
+func (ComparisonForm) JSONSchema() *jsonschema.Schema       { return enumOf(comparisons) }
 func (IndexKindForm) JSONSchema() *jsonschema.Schema        { return enumOf(indexKinds) }
 func (ScanDistributionForm) JSONSchema() *jsonschema.Schema { return enumOf(scanDistributions) }
 
@@ -250,5 +301,6 @@ func (CaseFile) JSONSchema() *jsonschema.Schema {
 		s.Version = ""
 		p.Set(a.Path, s)
 	}
+	nameTasks(&jsonschema.Schema{Properties: p})
 	return &jsonschema.Schema{Type: "object", Properties: p, Required: []string{"name"}, AdditionalProperties: jsonschema.FalseSchema}
 }

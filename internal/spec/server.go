@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"assay/internal/server"
@@ -14,6 +15,7 @@ import (
 
 // Server says that Assay starts the store's server for each trial, and how.
 type Server struct {
+	Count    int               `json:"count,omitempty"`    // of servers that make the store; 0: one
 	Options  map[string]string `json:"options,omitempty"`  // of those that the program declares, only those that the file sets
 	Settings map[string]string `json:"settings,omitempty"` // by the program's own names
 	InMemory bool              `json:"in_memory,omitempty"`
@@ -31,6 +33,14 @@ func (s Store) KeepsFiles() bool {
 // else has started, and others may use.
 func (s Store) Outlives() bool { return s.Description.Kind == store.Server && s.Server == nil }
 
+// Servers returns how many servers the store has; one where that is not said.
+func (s Store) Servers() int {
+	if s.Server != nil {
+		return max(s.Server.Count, 1)
+	}
+	return max(len(s.Endpoints), 1)
+}
+
 // AllOptions returns what the file sets of the store, the options of its driver and, with "server."
 // before their names, those of its server.
 func (s Store) AllOptions() map[string]string {
@@ -40,6 +50,9 @@ func (s Store) AllOptions() map[string]string {
 	all := maps.Clone(s.Options)
 	if all == nil {
 		all = map[string]string{}
+	}
+	if s.Server.Count > 1 {
+		all[serverPrefix+countOption] = strconv.Itoa(s.Server.Count)
 	}
 	for _, of := range []map[string]string{s.Server.Options, s.Server.Settings} {
 		for name, value := range of {
@@ -54,6 +67,7 @@ func (s Store) AllOptions() map[string]string {
 func (s Store) AllDeclared() []store.Option {
 	all := slices.Clone(s.Description.Options)
 	if s.Server != nil {
+		all = append(all, store.Option{Name: serverPrefix + countOption, Type: store.Int, Default: "1"})
 		for _, o := range s.Server.Declared {
 			o.Name = serverPrefix + o.Name
 			all = append(all, o)
@@ -62,7 +76,10 @@ func (s Store) AllDeclared() []store.Option {
 	return all
 }
 
-const serverPrefix = "server."
+const (
+	serverPrefix = "server."
+	countOption  = "count" // stands among the server's options where there are several
+)
 
 // Remote returns the endpoints of an experiment that are not of loopback: servers of other
 // machines, or that others can reach.
@@ -94,7 +111,7 @@ func IsLoopback(endpoint string) bool {
 // server resolves how a store's server is reached: Assay starts it, or somebody has.
 func (r *resolver) server(at []string, f ServerFile, s *Store) *Error {
 	here := append(slices.Clone(at), "server")
-	asks := bool(f.Start) || len(f.Options)+len(f.Settings) > 0
+	asks := bool(f.Start) || f.Count != nil || len(f.Options)+len(f.Settings) > 0
 	program, known := server.Program{}, false
 	if r.drivers.ProgramOf != nil {
 		program, known = r.drivers.ProgramOf(s.Driver)
@@ -103,7 +120,7 @@ func (r *resolver) server(at []string, f ServerFile, s *Store) *Error {
 	case !asks:
 		return r.endpoints(at, *s, known)
 	case !bool(f.Start):
-		return r.fail(here, "the server has options, but is not started").hint("expected start: true beside them")
+		return r.fail(here, "the server has settings, but is not started").hint("expected start: true beside them")
 	case s.Description.Kind != store.Server:
 		return r.fail(here, "%s is not a server: there is nothing to start", s.Driver)
 	case len(s.Endpoints) > 0:
@@ -115,7 +132,14 @@ func (r *resolver) server(at []string, f ServerFile, s *Store) *Error {
 		return r.fail(append(here, "settings"), "%s takes no settings by its own names", s.Driver).
 			hint("expected options: %s", strings.Join(optionNames(program.Options), ", "))
 	}
-	s.Server = &Server{Options: f.Options, Settings: f.Settings, InMemory: program.InMemory, Declared: program.Options}
+	count := 1
+	if f.Count != nil {
+		count = int(min(*f.Count, server.CountMax+1)) // a larger one is no int everywhere
+	}
+	if err := program.Check(count); err != nil {
+		return r.fail(append(here, "count"), "%v", err)
+	}
+	s.Server = &Server{Count: count, Options: f.Options, Settings: f.Settings, InMemory: program.InMemory, Declared: program.Options}
 	if mistake := r.options(append(here, "options"), "the server of "+s.Driver, program.Options, f.Options); mistake != nil {
 		return mistake
 	}

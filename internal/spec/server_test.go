@@ -25,12 +25,15 @@ func servers(t *testing.T) spec.Drivers {
 		}
 		return store.Description{Name: s.Driver, Kind: kind, Durability: []store.DurabilityClaim{{Class: store.D1}}}, nil
 	}
-	return spec.Drivers{Names: []string{"here", "absent", "unknown", "embedded"}, Describe: describe,
+	return spec.Drivers{Names: []string{"here", "several", "absent", "unknown", "embedded"}, Describe: describe,
 		ProgramOf: func(driver string) (server.Program, bool) {
 			p := server.Program{Driver: driver, Binaries: []string{program}, Packages: []string{"server-package"}, AnySetting: true,
 				Options: []store.Option{{Name: "memory_bytes", Type: store.Bytes, Default: "1MiB"}, {Name: "threads", Type: store.Int, Default: "4"}}}
 			switch driver {
 			case "here":
+				return p, true
+			case "several":
+				p.Several = server.Independent
 				return p, true
 			case "absent":
 				p.Binaries, p.AnySetting = []string{"/no/such/server"}, false
@@ -52,10 +55,14 @@ func TestAnArmSaysHowItsServerIsReached(t *testing.T) {
 		{"{driver: here, server: start, endpoints: ['127.0.0.1:1']}", "the server is started, and an endpoint is named too"},
 		{"{driver: embedded, server: start}", "embedded is not a server: there is nothing to start"},
 		{"{driver: unknown, server: start}", "Assay can't start unknown"},
-		{"{driver: here, server: {options: {threads: 2}}}", "the server has options, but is not started|start: true"},
+		{"{driver: here, server: {options: {threads: 2}}}", "the server has settings, but is not started|start: true"},
 		{"{driver: here, server: {start: maybe}}", `expected start, true or false, got "maybe"`},
 		{"{driver: here, server: {start: true, options: {thread: 2}}}", `the server of here has no option "thread"|did you mean "threads"`},
 		{"{driver: here, server: {start: true, options: {threads: many}}}", "option threads of the server of here|whole number"},
+		{"{driver: here, server: {start: true, count: 3}}", "several servers of here can't be started as one store"},
+		{"{driver: several, server: {start: true, count: 0}}", "expected from 1 to 32 servers, got 0"},
+		{"{driver: several, server: {start: true, count: 1e18}}", "expected from 1 to 32 servers, got 33"},
+		{"{driver: several, server: {count: 3}}", "the server has settings, but is not started"},
 		{"{driver: here, server: {begin: true}}", `unknown field "begin"`},
 		{"{driver: absent, server: {start: true, settings: {colour: blue}}}", "takes no settings by its own names|memory_bytes, threads"},
 	} {
@@ -86,6 +93,19 @@ func TestAStartedServerIsResolved(t *testing.T) {
 	}
 	if s.Outlives() || !s.KeepsFiles() || e.KeyNamespace {
 		t.Errorf("it outlives the trial: %v, keeps files: %v, keys name the trial: %v", s.Outlives(), s.KeepsFiles(), e.KeyNamespace)
+	}
+}
+
+func TestSeveralStartedServersAreResolved(t *testing.T) {
+	e, err := loadServer(t, "{driver: several, server: {start: true, count: 3}}, {driver: here, server: {start: true, count: 1}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := e.Stores[0]; s.Server.Count != 3 || s.AllOptions()["server.count"] != "3" {
+		t.Errorf("the server is %+v, the options are %v", s.Server, s.AllOptions())
+	}
+	if s := e.Stores[1]; s.Server.Count != 1 || len(s.AllOptions()) != 0 {
+		t.Errorf("the server is %+v, the options are %v", s.Server, s.AllOptions())
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // place, or several things, is refused with what it may mean.
 var synonyms = map[reflect.Type]map[string]string{
 	reflect.TypeFor[File](): {
-		"clients": "threads", "concurrency": "threads", "connections": "threads or handles",
+		"tasks": "threads", "clients": "threads", "concurrency": "threads", "connections": "threads or handles",
 		"workers": "threads, or worker of a store", "goroutines": "threads",
 		"rounds": "blocks", "repetitions": "blocks", "runs": "blocks",
 		"iterations": "blocks, or phases.NAME.operations",
@@ -36,11 +36,20 @@ var synonyms = map[reflect.Type]map[string]string{
 	reflect.TypeFor[PhaseFile](): {
 		"duration": "for", "time": "for", "runtime": "for", "seconds": "for: 10s",
 		"ops": "operations", "operationcount": "operations", "count": "operations", "requests": "operations",
-		"clients": "threads", "concurrency": "threads", "connections": "threads", "goroutines": "threads",
+		"tasks": "threads", "clients": "threads", "concurrency": "threads", "connections": "threads", "goroutines": "threads",
 		"distribution": "order", "batch_size": "batch", "batchsize": "batch", "target": "rate", "qps": "rate",
 		"rps": "rate", "ops_per_second": "rate", "proportions": "mix", "warmup": "unmeasured",
 		"warm_up": "unmeasured",
 		"size":    "values.bytes or records of the experiment", "records": "records of the experiment",
+	},
+	reflect.TypeFor[GroupFile](): {
+		"duration": "for", "time": "for", "start": "from", "after": "from", "delay": "from",
+		"until": "for, counted from the group's start", "to": "for, counted from the group's start",
+		"ops": "operations", "operationcount": "operations", "count": "operations", "requests": "operations",
+		"tasks": "threads", "clients": "threads", "concurrency": "threads", "connections": "threads", "goroutines": "threads",
+		"distribution": "order", "batch_size": "batch", "batchsize": "batch", "target": "rate", "qps": "rate",
+		"rps": "rate", "ops_per_second": "rate", "proportions": "mix",
+		"load": "load of a phase", "unmeasured": "unmeasured of the phase", "optional": "optional of the phase",
 	},
 	reflect.TypeFor[ValuesFile](): {"size": "bytes", "length": "bytes", "compressible": "repeated", "lengths": "sizes"},
 	reflect.TypeFor[KeysFile]():   {"size": "bytes", "length": "bytes", "type": "format"},

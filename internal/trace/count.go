@@ -1,5 +1,7 @@
 package trace
 
+import "math"
+
 // Count counts the operations by code among the first attempted entries that a thread did, laps
 // included. A batch under way counts as one operation. It is the conductor's own count, against
 // which a worker's outcomes are held.
@@ -36,29 +38,44 @@ func (t *Thread) count(attempted uint64, counted func(Entry) bool) (counts [oper
 }
 
 // IndexEnd returns an index that lies above all that the threads have reached, each after so many
-// entries. What comes later may begin inserting there.
-func (f *File) IndexEnd(attempted []uint64) uint64 {
-	end := uint64(0)
+// entries. What comes later may begin inserting there: it is the same for stores of different speed
+// that are in the same lap.
+func (f *File) IndexEnd(attempted []uint64) (end uint64) {
+	for _, s := range f.reached(attempted, false) {
+		end = max(end, s.Below)
+	}
+	return end
+}
+
+// IndexesReached returns all indexes that the threads have reached, each after so many entries, and
+// few others.
+func (f *File) IndexesReached(attempted []uint64) Spans {
+	return Spans(nil).With(f.reached(attempted, true)...)
+}
+
+// reached returns a span of the indexes that stay the same in each lap, and one of those that grow.
+// Only where asked are a thread's first entries looked at alone.
+func (f *File) reached(attempted []uint64, least bool) []Span {
+	fixed, growing := Span{From: math.MaxUint64}, Span{From: math.MaxUint64}
 	for i := range f.Threads {
 		t := &f.Threads[i]
 		if attempted[i] == 0 {
 			continue
 		}
-		highest, grows := uint64(0), uint64(0)
-		for _, e := range t.Entries {
-			if e.Operation() == Batch {
-				continue
-			}
-			if e.Grows() {
-				grows = max(grows, e.Index())
-			} else {
-				highest = max(highest, e.Index())
+		entries := t.Entries
+		if least && attempted[i] < uint64(len(entries)) {
+			entries = entries[:attempted[i]]
+		}
+		laps := (attempted[i] - 1) / uint64(len(t.Entries))
+		for _, e := range entries {
+			switch index := e.Index(); {
+			case e.Operation() == Batch:
+			case e.Grows():
+				growing.From, growing.Below = min(growing.From, index), max(growing.Below, index+laps*t.Stride+1)
+			default:
+				fixed.From, fixed.Below = min(fixed.From, index), max(fixed.Below, index+1)
 			}
 		}
-		if grows > 0 {
-			highest = max(highest, grows+(attempted[i]-1)/uint64(len(t.Entries))*t.Stride)
-		}
-		end = max(end, highest+1)
 	}
-	return end
+	return []Span{fixed, growing}
 }

@@ -1,6 +1,11 @@
 package trace
 
-import "testing"
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
 
 func TestIndexEndLiesAboveEverythingThatWasReached(t *testing.T) {
 	f, err := Generate(Spec{Mix: []Share{{Insert, 1}, {Read, 1}}, Records: 100, Fresh: 250, Order: Order{Distribution: "uniform"},
@@ -8,16 +13,47 @@ func TestIndexEndLiesAboveEverythingThatWasReached(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, attempted := range [][]uint64{{0, 0, 0}, {1, 0, 0}, {50, 49, 51}, {1000, 3, 0}, {120, 777, 999}} {
-		end, highest := f.IndexEnd(attempted), uint64(0)
+	for _, attempted := range [][]uint64{{0, 0, 0}, {1, 0, 0}, {50, 49, 51}, {7, 49, 20}, {1000, 3, 0}, {120, 777, 999}} {
+		end, reached, highest := f.IndexEnd(attempted), f.IndexesReached(attempted), uint64(0)
+		at := map[uint64]bool{}
 		for i := range f.Threads {
 			for sequence := range attempted[i] {
 				_, index := f.Threads[i].EntryAt(sequence)
-				highest = max(highest, index+1)
+				at[index], highest = true, max(highest, index+1)
 			}
+		}
+		for k := range reached.Count() {
+			delete(at, reached.At(k))
+		}
+		if len(at) > 0 || reached.End() > end {
+			t.Errorf("after %v entries %v are said to be reached, but %v were, too, and the end is %d", attempted, reached, at, end)
+		}
+		if slices.Max(attempted) < 50 && (reached.End() != highest || reached.Count() > 100+highest-min(highest, 250)) {
+			t.Errorf("after %v entries, all in the first lap, %v are said to be reached, and below %d were", attempted, reached, highest)
 		}
 		if end < highest {
 			t.Errorf("after %v entries the end is %d, but index %d was reached", attempted, end, highest-1)
+		}
+	}
+}
+
+func TestSpansAreASetOfIndexes(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		want, spans := map[uint64]bool{}, Spans(nil)
+		for range r.IntN(6) {
+			s := Span{From: r.Uint64N(60), Below: r.Uint64N(60)}
+			for index := s.From; index < s.Below; index++ {
+				want[index] = true
+			}
+			spans = spans.With(s)
+		}
+		var got []uint64
+		for k := range spans.Count() {
+			got = append(got, spans.At(k))
+		}
+		if want := slices.Sorted(maps.Keys(want)); !slices.Equal(got, want) || len(want) > 0 && spans.End() != want[len(want)-1]+1 {
+			t.Errorf("%v are %v, and should be %v", spans, got, want)
 		}
 	}
 }

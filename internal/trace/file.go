@@ -240,6 +240,9 @@ func (f *File) check() error {
 		}
 	}
 	slots := f.Slot()
+	if f.Flags&FlagDue != 0 && !slices.ContainsFunc(f.Threads, func(t Thread) bool { return len(t.Due) > 0 || len(t.Entries) == 0 }) {
+		return errors.New("a trace of open load in which no thread has due times")
+	}
 	for i := range f.Threads {
 		if err := f.Threads[i].check(f, &slots); err != nil {
 			return fmt.Errorf("trace, thread %d: %w", i, err)
@@ -257,6 +260,9 @@ func (t *Thread) check(f *File, slots *[operationsMax]int) error {
 	}
 	if n := uint64(len(t.Entries)); n > 0 && t.Limit%n > 0 && t.Entries[t.Limit%n].IsMember() {
 		return fmt.Errorf("its limit of %d entries cuts a batch", t.Limit)
+	}
+	if err := t.checkRequests(f); err != nil {
+		return err
 	}
 	if t.UntilNS != 0 && t.UntilNS <= t.FromNS || t.FromNS > timeMax || t.UntilNS > timeMax {
 		return fmt.Errorf("it is to work from %d to %d ns", t.FromNS, t.UntilNS)
@@ -296,6 +302,41 @@ func (t *Thread) check(f *File, slots *[operationsMax]int) error {
 	return nil
 }
 
+// checkRequests holds that each operation of the thread belongs to a request, or none does.
+func (t *Thread) checkRequests(f *File) error {
+	isRequest := func(e Entry) bool { return e.Operation() == Request }
+	n := uint64(len(t.Entries))
+	if !f.HasRequests() || !slices.ContainsFunc(t.Entries, isRequest) {
+		return nil
+	}
+	const sameKey = 1<<48 - 1 | growsBit
+	steps := 0
+	for p, e := range t.Entries {
+		if !isRequest(e) {
+			if steps++; e.IsMember() || !e.Operation().OneKey() {
+				return fmt.Errorf("entry %d: %s can't be a step of a request", p, e.Operation())
+			}
+			continue
+		}
+		if count := f.Amounts[e.SizeClass()]; steps == 0 || uint64(count) != uint64(steps) {
+			return fmt.Errorf("entry %d: a request of %d steps stands after %d", p, count, steps)
+		}
+		for _, step := range t.Entries[p-steps : p] {
+			if (step^e)&sameKey != 0 {
+				return fmt.Errorf("entry %d: the steps of the request are on several keys", p)
+			}
+		}
+		steps = 0
+	}
+	if steps > 0 {
+		return errors.New("its last operations belong to no request")
+	}
+	if t.Limit%n > 0 && !isRequest(t.Entries[t.Limit%n-1]) {
+		return fmt.Errorf("its limit of %d entries cuts a request", t.Limit)
+	}
+	return nil
+}
+
 // timeMax bounds from and until, so that sums of them with the clock fit a signed word.
 const timeMax = 1 << 62
 
@@ -319,7 +360,7 @@ func (t *Thread) checkDue(flagged bool) error {
 	switch {
 	case !flagged && len(t.Due) > 0:
 		return errors.New("due times in a trace of closed load")
-	case flagged && len(t.Due) != len(t.Entries):
+	case len(t.Due) > 0 && len(t.Due) != len(t.Entries):
 		return fmt.Errorf("%d due times for %d entries", len(t.Due), len(t.Entries))
 	case !slices.IsSorted(t.Due):
 		return errors.New("due times do not ascend")

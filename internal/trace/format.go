@@ -2,7 +2,10 @@
 // All of a trial's randomness is in them, made before the clock starts.
 package trace
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Operation is the code of an operation in an entry.
 type Operation uint8
@@ -22,26 +25,41 @@ const (
 	Query Operation = 11
 	Count Operation = 12
 
-	operationEnd Operation = 13
+	// Modify updates the columns that follow the version, and leaves the others.
+	Modify Operation = 13
+
+	// Request stands after its steps, which are operations on one key, and calls no store: its time
+	// and outcome are those of all of them.
+	Request Operation = 14
+
+	// Increment adds 1 to the counter of a record.
+	Increment Operation = 15
+
+	// DeleteQuery deletes the records that a query finds.
+	DeleteQuery Operation = 16
+
+	operationEnd Operation = 17
 )
 
 var operationNames = [operationEnd]string{
 	Read: "read", Insert: "insert", Update: "update", Upsert: "upsert", Delete: "delete", Scan: "scan", Batch: "batch",
 	ReadModifyWrite: "read_modify_write", CompareAndSwap: "compare_and_swap", Add: "add", Query: "query", Count: "count",
+	Modify: "modify", Request: "request", Increment: "increment", DeleteQuery: "delete_query",
 }
 
 func (o Operation) String() string {
-	if o > 0 && o < operationEnd {
+	if o.Known() {
 		return operationNames[o]
 	}
 	return fmt.Sprintf("operation %d", uint8(o))
 }
 
 // Known says if this version of the contract defines the operation.
-func (o Operation) Known() bool { return o > 0 && o < operationEnd }
+func (o Operation) Known() bool { return o < operationEnd && operationNames[o] != "" }
 
-// Writes says if the operation, or a batch's member of this kind, puts a value.
-func (o Operation) Writes() bool {
+// Puts says if the operation, or a batch's member of this kind, puts a whole value, of the length
+// that its size class gives.
+func (o Operation) Puts() bool {
 	switch o {
 	case Insert, Update, Upsert, ReadModifyWrite, CompareAndSwap, Add:
 		return true
@@ -49,25 +67,41 @@ func (o Operation) Writes() bool {
 	return false
 }
 
-// Changes says if the operation changes what a store holds: it puts, deletes, or is a batch, which
-// does nothing else. All others only look.
-func (o Operation) Changes() bool { return o.Writes() || o == Delete || o == Batch }
+// Writes says if the operation, or a batch's member of this kind, leaves its version with the key.
+func (o Operation) Writes() bool { return o.Puts() || o == Modify }
+
+// Changes says if the operation changes what a store holds: it writes, deletes, increments, or is
+// a batch, which does nothing else. All others only look.
+func (o Operation) Changes() bool { return o.Writes() || o.Deletes() || o == Increment || o == Batch }
+
+// Deletes says if the operation removes records.
+func (o Operation) Deletes() bool { return o == Delete || o == DeleteQuery }
+
+// Asks says if the operation is a question about records: its size class gives a query's number.
+func (o Operation) Asks() bool { return o == Query || o == Count || o == DeleteQuery }
 
 // OneKey says if the operation is about the key of its index alone: only such entries, and members
 // of batches, can be recorded.
-func (o Operation) OneKey() bool { return o == Read || o == Delete || o.Writes() }
+func (o Operation) OneKey() bool { return o == Read || o == Delete || o == Increment || o.Writes() }
 
 // Conditional says if the operation asks for something to be so before it writes: a conflict is
 // then an answer.
 func (o Operation) Conditional() bool { return o == Add || o == CompareAndSwap }
 
 // OperationNames returns the names of all operations, in the order of their codes.
-func OperationNames() []string { return operationNames[1:] }
+func OperationNames() (names []string) {
+	for o := range operationEnd {
+		if o.Known() {
+			names = append(names, o.String())
+		}
+	}
+	return names
+}
 
 // ParseOperation returns the operation of a name.
 func ParseOperation(name string) (Operation, bool) {
 	for code, n := range operationNames {
-		if n == name && code > 0 {
+		if n == name && name != "" {
 			return Operation(code), true
 		}
 	}
@@ -160,6 +194,39 @@ type File struct {
 	Threads    []Thread
 }
 
+// HasRequests reports whether the operations belong to requests.
+func (f *File) HasRequests() bool { return slices.Contains(f.Operations, Request) }
+
+// Counts reports whether a rate counts operations of this code: where they belong to requests, it
+// counts these alone.
+func (f *File) Counts(o Operation) bool { return o == Request || !f.HasRequests() }
+
+// Part returns the threads from one to before another as a trace of their own, with the operations,
+// and so the slots, of the whole.
+func (f *File) Part(from, to int) *File {
+	part := *f
+	part.Threads = f.Threads[from:to]
+	return &part
+}
+
+// GroupThreads returns where each client group's threads begin in the trace, and where the last
+// one's end: those of a group stand one after the other.
+func (f *File) GroupThreads() []int {
+	bounds := []int{0}
+	for i := range f.Threads {
+		for len(bounds) <= int(f.Threads[i].Group) {
+			bounds = append(bounds, i)
+		}
+	}
+	for len(bounds) <= int(f.Groups) {
+		bounds = append(bounds, len(f.Threads))
+	}
+	return bounds
+}
+
+// Does says if a thread has the operation among its entries, members of batches aside.
+func (f *File) Does(o Operation) bool { return f.occurring()[o] }
+
 // Slot returns the counters slot of each operation code, -1 where it does not occur.
 func (f *File) Slot() (slots [operationsMax]int) {
 	for i := range slots {
@@ -177,18 +244,6 @@ func (t *Thread) EntryAt(sequence uint64) (Entry, uint64) {
 	e := t.Entries[sequence%n]
 	return e, e.EffectiveIndex(sequence/n, t.Stride)
 }
-
-// QueryAmount packs what a query or count is about: a column's position, and at most how many
-// records it finds (of a count: 0).
-func QueryAmount(column, limit int) uint32 { return uint32(column)<<24 | uint32(limit) }
-
-// SplitQueryAmount is the inverse of QueryAmount.
-func SplitQueryAmount(amount uint32) (column, limit int) {
-	return int(amount >> 24), int(amount & QueryLimitMax)
-}
-
-// QueryLimitMax bounds how many records a query finds.
-const QueryLimitMax = 1<<24 - 1
 
 // AnyLength lets Wrote pass over the length: records with columns have no length in the trace.
 const AnyLength = -1

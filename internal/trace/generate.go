@@ -12,7 +12,8 @@ import (
 // beat against a store's own periods. Which key an operation takes:
 //
 //   - insert and add take fresh indexes: Fresh, Fresh+1 … dealt to the threads in turn and stepped by the lap stride each
-//     lap, so that no index comes twice, whatever the threads' speeds.
+//     lap, so that no index comes twice, whatever the threads' speeds. Of several groups, all threads that insert are
+//     dealt to, whichever group they are of.
 //   - all others, upsert and delete among them, take a record in the order of the spec. A delete may meet a record that
 //     is gone already, a read one that was deleted: both are misses. So update, which claims that the key exists, is
 //     refused beside delete.
@@ -20,39 +21,73 @@ import (
 //   - of the orders, only latest reaches records that the phase itself inserts, and a thread only those that it inserted
 //     itself, counted back over laps: what other threads have done by then no trace can know. With T threads the newest
 //     records are therefore T small sets where YCSB has one.
-func Generate(s Spec) (*File, error) {
-	if err := s.check(); err != nil {
-		return nil, fmt.Errorf("trace: %w", err)
+//
+// Several specs make the groups of one trace, in their order, with the threads of each group one
+// after the other. Orders reach only records that were there at the start and what a thread inserted
+// itself, so no group's operations hang on another's.
+func Generate(groups ...Spec) (*File, error) {
+	f := &File{Groups: uint32(len(groups)), Seed: groups[0].Seed}
+	shared := &sharing{file: f, classes: map[uint32]uint8{}}
+	for i := range groups {
+		if err := groups[i].check(); err != nil {
+			return nil, fmt.Errorf("trace: %w", err)
+		}
+		if groups[i].takesFresh() {
+			shared.inserters += groups[i].Threads
+		}
+		if groups[i].Rate > 0 {
+			f.Flags |= FlagDue
+		}
 	}
-	g := &generator{
-		Spec: s, file: &File{Groups: 1, Seed: s.Seed, Threads: make([]Thread, s.Threads)}, classes: map[uint32]uint8{},
-		lap: s.lapEntries(),
+	for i, s := range groups {
+		g := &generator{Spec: s, sharing: shared, first: len(f.Threads), lap: s.lapEntries(), stepClass: make([]uint8, len(s.Request))}
+		f.Threads = append(f.Threads, make([]Thread, s.Threads)...)
+		if err := g.generate(); err != nil {
+			return nil, fmt.Errorf("trace: %w", err)
+		}
+		for t := range g.threads() {
+			g.threads()[t].Group, g.threads()[t].FromNS, g.threads()[t].UntilNS = uint32(i), s.FromNS, s.UntilNS
+		}
+		if s.takesFresh() {
+			shared.insertersBefore += s.Threads
+		}
 	}
-	if err := g.generate(); err != nil {
-		return nil, fmt.Errorf("trace: %w", err)
-	}
-	return g.file, g.file.check()
+	f.listOperations()
+	return f, f.check()
 }
 
-// generator holds what all threads of a trace share.
+// sharing is what the groups of a trace share.
+type sharing struct {
+	file      *File
+	classes   map[uint32]uint8 // amount → size class
+	inserters int              // threads that take fresh indexes
+
+	insertersBefore int // of the groups before the one that is made
+}
+
+// generator holds what all threads of a group share.
 type generator struct {
 	Spec
-	file    *File
-	classes map[uint32]uint8 // amount → size class
-	lap     int              // entries that a lap may have where the order needs no more
-	entries uint64           // so far, over all threads
+	*sharing
+	first   int    // the group's first thread in the trace
+	lap     int    // entries that a lap may have where the order needs no more
+	entries uint64 // so far, over all threads
 
 	alternatives choice[Operation] // what a thread does next; Batch stands for one batch
 	members      choice[Operation]
 	sizes        choice[uint8]
 	scanClasses  []uint8
-	queryClass   [operationsMax]uint8
+	queryClass   [operationsMax]choice[uint8]
+	stepClass    []uint8 // of the steps of a request whose values have a length of their own
 	draw         func(random) uint64
 	newest       *zipf // latest
 	visiting     bool  // a lap is made of whole passes over the records
 	passes       uint64
 	shuffles     []permutation // of each pass
 }
+
+// threads are the group's in the trace.
+func (g *generator) threads() []Thread { return g.file.Threads[g.first:] }
 
 func (g *generator) generate() error {
 	if err := g.prepareAmounts(); err != nil {
@@ -75,18 +110,14 @@ func (g *generator) generate() error {
 		threads[i] = t
 		insertsMax = max(insertsMax, t.inserts)
 	}
-	stride := insertsMax * uint64(g.Threads)
+	stride := insertsMax * uint64(g.inserters)
 	for i, t := range threads {
 		if g.Order.Distribution == Counting {
 			stride = t.counted
 		}
 		t.resolveEarlier(stride)
-		g.file.Threads[i] = g.finish(t, stride)
+		g.threads()[i] = g.finish(t, stride)
 	}
-	if g.Rate > 0 {
-		g.file.Flags |= FlagDue
-	}
-	g.listOperations()
 	return nil
 }
 
@@ -111,18 +142,29 @@ func (g *generator) prepareAmounts() error {
 			g.scanClasses = append(g.scanClasses, class)
 		}
 	}
-	for _, q := range [...]struct {
-		operation Operation
-		limit     int
-	}{{Query, g.Query.Limit}, {Count, 0}} {
-		if !g.operations()[q.operation] {
+	for _, q := range g.Queries {
+		if !g.operations()[q.Operation] {
 			continue
 		}
-		class, err := g.class(QueryAmount(g.Query.Column, q.limit))
+		class, err := g.class(uint32(q.Query))
 		if err != nil {
 			return err
 		}
-		g.queryClass[q.operation] = class
+		g.queryClass[q.Operation].add(class, q.Weight)
+	}
+	for i, step := range g.Request {
+		if step.Bytes == 0 {
+			continue
+		}
+		class, err := g.class(uint32(step.Bytes))
+		if err != nil {
+			return err
+		}
+		g.stepClass[i] = class
+	}
+	if steps := uint32(len(g.Request)); steps > 0 {
+		_, err := g.class(steps)
+		return err
 	}
 	if g.Batch > 1 {
 		_, err := g.class(uint32(g.Batch))
@@ -137,7 +179,7 @@ func (g *generator) class(amount uint32) (uint8, error) {
 	}
 	class := len(g.classes)
 	if class == len(g.file.Amounts) {
-		return 0, fmt.Errorf("more than %d different value lengths, scan lengths and batch sizes", len(g.file.Amounts))
+		return 0, fmt.Errorf("more than %d different value lengths, scan lengths, batch sizes and queries", len(g.file.Amounts))
 	}
 	g.classes[amount], g.file.Amounts[class] = uint8(class), amount
 	return uint8(class), nil
@@ -196,7 +238,10 @@ func (g *generator) visits() bool {
 	if !g.Order.visitsAll() || g.Load {
 		return g.Load
 	}
-	for _, m := range g.Mix {
+	if g.isFreshRequest() {
+		return false
+	}
+	for _, m := range g.mix() {
 		if m.Weight > 0 && !m.Operation.isFresh() {
 			return true
 		}
@@ -242,10 +287,10 @@ func part(n uint64, i, threads int) (from, to uint64) {
 // records.
 func (g *generator) loadByLaps() error {
 	batch := uint64(max(g.Batch, 1))
-	for i := range g.file.Threads {
+	for i := range g.threads() {
 		from, to := part(g.Records/batch, i, g.Threads)
 		batches := min(max(uint64(g.lap)/(batch+1), 1), to-from)
-		t := &g.file.Threads[i]
+		t := &g.threads()[i]
 		t.Endpoint = g.endpoint(i)
 		r := newRandom(g.Seed, i, purposeSizes)
 		for b := range batches {
@@ -266,7 +311,6 @@ func (g *generator) loadByLaps() error {
 			t.Limit += to - from
 		}
 	}
-	g.listOperations()
 	return nil
 }
 
@@ -277,20 +321,24 @@ func (g *generator) endpoint(thread int) uint32 {
 	return uint32(thread % g.Endpoints)
 }
 
-func (g *generator) listOperations() {
-	var has [operationsMax]bool
-	for i := range g.file.Threads {
-		for _, e := range g.file.Threads[i].Entries {
+func (f *File) listOperations() {
+	for code, occurs := range f.occurring() {
+		if occurs {
+			f.Operations = append(f.Operations, Operation(code))
+		}
+	}
+}
+
+// occurring says which operations the threads have, members of batches aside.
+func (f *File) occurring() (has [operationsMax]bool) {
+	for i := range f.Threads {
+		for _, e := range f.Threads[i].Entries {
 			if !e.IsMember() {
 				has[e.Operation()] = true
 			}
 		}
 	}
-	for code, occurs := range has {
-		if occurs {
-			g.file.Operations = append(g.file.Operations, Operation(code))
-		}
-	}
+	return has
 }
 
 // choice draws one of several values by weight.

@@ -79,12 +79,18 @@ func drawSpec(t *rapid.T) Spec {
 	return s
 }
 
-// Over all threads and laps, whatever their speeds, no index is inserted twice, and everything else
-// works on a record that was there, or that the thread itself inserted before.
+// Over all groups, threads and laps, whatever their speeds, no index is inserted twice, and
+// everything else works on a record that was there, or that the thread itself inserted before.
 func TestFreshIndexesAreFreshAndOthersExist(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpec(t)
-		f, err := Generate(s)
+		groups := []Spec{s}
+		for range rapid.IntRange(0, 2).Draw(t, "more groups") {
+			g := drawSpec(t)
+			g.Records, g.Fresh, g.Seed = s.Records, s.Fresh, g.Seed+1
+			groups = append(groups, g)
+		}
+		f, err := Generate(groups...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,6 +116,44 @@ func TestFreshIndexesAreFreshAndOthersExist(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestGroupsKeepTheirThreadsAndTimes(t *testing.T) {
+	insert := Spec{Mix: []Share{{Insert, 1}}, Order: Order{Distribution: Sequential}, Sizes: oneSize, Records: 100, Fresh: 100, Threads: 2, ThreadEntries: 50}
+	paced := Spec{Mix: []Share{{Read, 1}}, Order: Order{Distribution: Uniform}, Records: 100, Fresh: 100, Threads: 3, ThreadEntries: 50,
+		Rate: 1000, FromNS: 5e9, UntilNS: 7e9, EndNS: 2e9}
+	f, err := Generate(insert, paced)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := f.GroupThreads(); !slices.Equal(got, []int{0, 2, 5}) || f.Groups != 2 {
+		t.Fatalf("groups at %v, of %d", got, f.Groups)
+	}
+	alone, later := f.Part(0, 2), f.Part(2, 5)
+	if !alone.Does(Insert) || alone.Does(Read) || later.Does(Insert) || !later.Does(Read) {
+		t.Error("the parts do not have the operations of their groups")
+	}
+	if alone.Threads[0].Due != nil || alone.Threads[0].UntilNS != 0 {
+		t.Errorf("closed load has due times or an end: %+v", alone.Threads[0])
+	}
+	operations := uint64(0)
+	for _, thread := range later.Threads {
+		operations += thread.Limit
+		if thread.FromNS != 5e9 || thread.UntilNS != 7e9 || thread.Due[0] < 5e9 {
+			t.Errorf("from %d to %d ns, the first is due at %d", thread.FromNS, thread.UntilNS, thread.Due[0])
+		}
+		if last := thread.DueOf(thread.Limit - 1); last >= 7e9 {
+			t.Errorf("an operation is due at %d, after the group's end", last)
+		}
+	}
+	if operations < 1800 || operations > 2200 {
+		t.Errorf("%d operations are due in 2 s at 1000 a second", operations)
+	}
+	if data, err := f.Encode(); err != nil {
+		t.Error(err)
+	} else if back, err := Decode(data); err != nil || !slices.Equal(back.GroupThreads(), f.GroupThreads()) {
+		t.Errorf("read back: %v", err)
+	}
 }
 
 func TestLimitsAreInOperations(t *testing.T) {

@@ -51,6 +51,28 @@ func (f *File) ChooseKeys(n int, seed uint64) (indexes []uint64) {
 	return indexes
 }
 
+// AllKeys returns every key of fixed index that the trace touches, if they are no more than most;
+// otherwise none.
+func (f *File) AllKeys(most int) (indexes []uint64) {
+	all := map[uint64]bool{}
+	for i := range f.Threads {
+		for _, e := range f.Threads[i].Entries {
+			if !e.recordable() || all[e.Index()] {
+				continue
+			}
+			if len(all) == most {
+				return nil
+			}
+			all[e.Index()] = true
+		}
+	}
+	for index := range all {
+		indexes = append(indexes, index)
+	}
+	slices.Sort(indexes)
+	return indexes
+}
+
 // choose takes up to n keys in their order, as far as their part of the operations goes.
 func choose(from []counted, n, looks int, chosen map[uint64]bool) {
 	room, taken := sampleShare*float64(looks), 0

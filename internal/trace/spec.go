@@ -7,12 +7,15 @@ import (
 	"slices"
 )
 
-// Spec says what a phase does. Generate turns it into a trace.
+// Spec says what a phase, or a group of clients in it, does. Generate turns it into a trace.
 type Spec struct {
 	// Load stores the records 0 … Records−1 once each, as inserts, in the order sequential or
 	// shuffled; Mix is then empty. Otherwise the operations of Mix are drawn by their weights.
 	Load bool
 	Mix  []Share
+	// Request: in place of Mix, operations come as requests of these steps, on one key each. Limit
+	// and Rate then count requests.
+	Request []Step
 
 	Records uint64 // keys that exist when the phase begins (of a load: that it writes): indexes 0 … Records−1
 	Fresh   uint64 // the first index that no key has had: inserts begin there; at least Records
@@ -25,7 +28,8 @@ type Spec struct {
 	// of the records that are touched are read.
 	Batch int
 	Scan  ScanLengths
-	Query Queries
+	// Queries are what queries, counts and deletes by query ask; at least one for each that is in Mix.
+	Queries []QueryShare
 
 	Threads   int
 	Endpoints int    // thread t starts with endpoint t mod Endpoints; 0: none
@@ -40,7 +44,10 @@ type Spec struct {
 	// Poisson. The times of a lap are scaled so that its rate is exactly that.
 	Rate     float64
 	Arrivals Arrivals
-	EndNS    uint64 // open load: operations due at or after it are not done; 0: no such end
+	EndNS    uint64 // open load: operations due so long after the group's begin, or later, are not done; 0: no such end
+
+	FromNS  uint64 // the threads begin so long after the phase's start
+	UntilNS uint64 // and end at this moment after it; 0: the phase's deadline alone ends them
 
 	// ThreadEntries and Entries bound the length of a lap, of one thread and over all; 0:
 	// DefaultThreadEntries and DefaultEntries, or as many entries as there are Records if that is
@@ -69,6 +76,12 @@ type Share struct {
 	Weight    float64
 }
 
+// Step is an operation of a request.
+type Step struct {
+	Operation Operation
+	Bytes     int // length of the value that it writes; 0: one of Sizes
+}
+
 // Size is a length of values in bytes and its weight, relative to the others.
 type Size struct {
 	Bytes  int
@@ -85,10 +98,12 @@ type ScanLengths struct {
 
 const scanClasses = 128
 
-// Queries is what queries and counts are about: records whose column, by its position, has the
-// bytes that it has in the record of the entry's index; a query finds at most Limit of them.
-type Queries struct {
-	Column, Limit int
+// QueryShare is a query by its number, asked by an operation, and its weight relative to the others
+// of that operation.
+type QueryShare struct {
+	Operation Operation // one that asks
+	Query     int
+	Weight    float64
 }
 
 // Arrivals is how operations of open load are spread in time.
@@ -136,7 +151,7 @@ func (s *Spec) check() error {
 
 func (s *Spec) checkLoad() error {
 	switch {
-	case len(s.Mix) > 0:
+	case len(s.Mix) > 0 || len(s.Request) > 0:
 		return errors.New("a load has no mix")
 	case s.Records == 0:
 		return errors.New("a load of no records")
@@ -149,19 +164,22 @@ func (s *Spec) checkLoad() error {
 }
 
 func (s *Spec) checkMix() error {
-	if err := checkWeights("mix", s.Mix, func(m Share) float64 { return m.Weight }); err != nil {
+	if err := s.checkRequest(); err != nil {
+		return err
+	}
+	if err := checkWeights("mix", s.mix(), func(m Share) float64 { return m.Weight }); err != nil {
 		return err
 	}
 	has := s.operations()
-	for i, m := range s.Mix {
+	for i, m := range s.mix() {
 		if !m.Operation.Known() || m.Operation == Batch {
 			return fmt.Errorf("%s is no operation of a mix (batches come from the batch size)", m.Operation)
 		}
-		if slices.ContainsFunc(s.Mix[:i], func(o Share) bool { return o.Operation == m.Operation }) {
+		if slices.ContainsFunc(s.mix()[:i], func(o Share) bool { return o.Operation == m.Operation }) {
 			return fmt.Errorf("%s is twice in the mix", m.Operation)
 		}
 	}
-	if (has[Delete] || s.Deleted) && has[Update] {
+	if (has[Delete] || has[DeleteQuery] || s.Deleted) && has[Update] {
 		return errors.New("update says that the key exists, but keys are deleted here: say upsert instead")
 	}
 	if s.Order.Distribution == Counting && slices.ContainsFunc(s.Mix, func(m Share) bool { return m.Weight > 0 && m.Operation != Upsert }) {
@@ -170,8 +188,8 @@ func (s *Spec) checkMix() error {
 	needsRecords := false
 	for code := range has {
 		o := Operation(code)
-		needsRecords = needsRecords || has[code] && !o.isFresh() && s.Order.Distribution != Counting
-		if has[code] && o.Writes() {
+		needsRecords = needsRecords || has[code] && !o.isFresh() && s.Order.Distribution != Counting && !s.isFreshRequest()
+		if has[code] && o.Puts() {
 			if err := checkWeights("sizes", s.Sizes, func(z Size) float64 { return z.Weight }); err != nil {
 				return err
 			}
@@ -186,18 +204,68 @@ func (s *Spec) checkMix() error {
 	if has[Scan] && (s.Scan.Min < 1 || s.Scan.Max < s.Scan.Min || s.Scan.Max > math.MaxInt32) {
 		return fmt.Errorf("scans of %d to %d records: expected 1 ≤ min ≤ max", s.Scan.Min, s.Scan.Max)
 	}
-	if (has[Query] || has[Count]) && (s.Query.Column < 0 || s.Query.Column > 255) {
-		return fmt.Errorf("queries by column %d: expected 0 to 255", s.Query.Column)
-	}
-	if has[Query] && (s.Query.Limit < 1 || s.Query.Limit > QueryLimitMax) {
-		return fmt.Errorf("queries for at most %d records: expected 1 to %d", s.Query.Limit, QueryLimitMax)
+	for _, o := range []Operation{Query, Count, DeleteQuery} {
+		if !has[o] {
+			continue
+		}
+		asked := slices.DeleteFunc(slices.Clone(s.Queries), func(q QueryShare) bool { return q.Operation != o })
+		if err := checkWeights("queries of "+o.String(), asked, func(q QueryShare) float64 { return q.Weight }); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
+// checkRequest holds what a request can be made of.
+func (s *Spec) checkRequest() error {
+	if len(s.Request) == 0 {
+		return nil
+	}
+	if len(s.Mix) > 0 || s.Batch > 1 {
+		return errors.New("requests go beside no mix and no batches")
+	}
+	if s.Order.Distribution == Counting || s.Order.Distribution == Latest {
+		return fmt.Errorf("requests have no order %s", s.Order.Distribution)
+	}
+	for i, step := range s.Request {
+		if !step.Operation.OneKey() {
+			return fmt.Errorf("%s is no step of a request", step.Operation)
+		}
+		if step.Operation.isFresh() && i > 0 {
+			return fmt.Errorf("%s makes the key of a request: it is the first step or none", step.Operation)
+		}
+	}
+	return nil
+}
+
+// isFreshRequest reports whether each request is about a key that was not there.
+func (s *Spec) isFreshRequest() bool { return len(s.Request) > 0 && s.Request[0].Operation.isFresh() }
+
+// mix returns the operations and how often they come: of requests, their steps.
+func (s *Spec) mix() []Share {
+	if len(s.Request) == 0 {
+		return s.Mix
+	}
+	var mix []Share
+	for _, step := range s.Request {
+		at := slices.IndexFunc(mix, func(m Share) bool { return m.Operation == step.Operation })
+		if at < 0 {
+			at, mix = len(mix), append(mix, Share{Operation: step.Operation})
+		}
+		mix[at].Weight++
+	}
+	return mix
+}
+
+// takesFresh says if the group's threads take indexes that no key has had.
+func (s *Spec) takesFresh() bool {
+	has := s.operations()
+	return has[Insert] || has[Add]
+}
+
 // operations says which operations have a weight above 0.
 func (s *Spec) operations() (has [operationsMax]bool) {
-	for _, m := range s.Mix {
+	for _, m := range s.mix() {
 		if m.Weight > 0 && m.Operation < operationsMax {
 			has[m.Operation] = true
 		}
@@ -243,7 +311,7 @@ func (s *Spec) lapEntries() int {
 		perThread = max(perThread, spread/s.Threads)
 	}
 	// A lap has room for a few batches, whatever the bounds say, or it could not show the mix.
-	return max(min(perThread, all/s.Threads), lapBatches*(s.Batch+1))
+	return max(min(perThread, all/s.Threads), lapBatches*(max(s.Batch, len(s.Request))+1))
 }
 
 const lapBatches = 16

@@ -73,12 +73,16 @@ func (t *threadGenerator) ended(limit uint64) bool {
 	case t.visiting:
 		return t.visitedAll()
 	}
-	return len(t.entries) > 0 && len(t.entries)+t.Batch+1 > t.lap
+	return len(t.entries) > 0 && len(t.entries)+max(t.Batch, len(t.Request))+1 > t.lap
 }
 
 func (t *threadGenerator) visitedAll() bool { return t.pass == t.passes || t.from == t.to }
 
 func (t *threadGenerator) operation() error {
+	if len(t.Request) > 0 {
+		t.request()
+		return nil
+	}
 	o := t.alternatives.pick(t.operations)
 	t.starts = append(t.starts, uint32(len(t.entries)))
 	if o != Batch {
@@ -102,14 +106,28 @@ func (t *threadGenerator) operation() error {
 	return nil
 }
 
+// request adds the steps of a request, all on one key, and the request.
+func (t *threadGenerator) request() {
+	t.starts = append(t.starts, uint32(len(t.entries)))
+	index, grows := t.index(t.Request[0].Operation)
+	for i, step := range t.Request {
+		class := t.stepClass[i]
+		if step.Operation.Puts() && step.Bytes == 0 {
+			class = t.sizes.pick(t.amounts)
+		}
+		t.entries = append(t.entries, MakeEntry(step.Operation, index, class, grows))
+	}
+	t.entries = append(t.entries, MakeEntry(Request, index, t.classes[uint32(len(t.Request))], grows))
+}
+
 func (t *threadGenerator) add(o Operation, member bool) {
 	var class uint8
-	if o.Writes() {
+	if o.Puts() {
 		class = t.sizes.pick(t.amounts)
 	} else if o == Scan {
 		class = t.scanClass()
-	} else {
-		class = t.queryClass[o]
+	} else if o.Asks() {
+		class = t.queryClass[o].pick(t.amounts)
 	}
 	index, grows := t.index(o)
 	e := MakeEntry(o, index, class, grows)
@@ -150,10 +168,11 @@ func (t *threadGenerator) index(o Operation) (index uint64, grows bool) {
 	return t.draw(t.keys), false
 }
 
-// own returns the index of the thread's insert number j in lap 0. Threads take turns, so that the
-// keys of all rise together.
+// own returns the index of the thread's insert number j in lap 0. The threads that insert take turns,
+// so that the keys of all rise together: each has the indexes of one remainder, which no stride that
+// is a multiple of their number leaves.
 func (t *threadGenerator) own(j uint64) uint64 {
-	return t.Fresh + j*uint64(t.Threads) + uint64(t.number)
+	return t.Fresh + j*uint64(t.inserters) + uint64(t.insertersBefore+t.number)
 }
 
 func (t *threadGenerator) visit() uint64 {
@@ -212,11 +231,14 @@ func (g *generator) finish(t *threadGenerator, stride uint64) Thread {
 	}
 	if g.Rate > 0 && len(t.starts) > 0 {
 		due, lapNS := g.due(t.number, len(t.starts))
-		if g.EndNS > 0 {
+		if g.EndNS > 0 { // both count from the group's begin here
 			before := dueBefore(due, lapNS, g.EndNS)
 			if !limited || before < operations {
 				limited, operations = true, before
 			}
+		}
+		for i := range due {
+			due[i] += g.FromNS
 		}
 		thread.Due, thread.LapNS = t.spread(due), lapNS
 	}

@@ -110,17 +110,20 @@ func TestEntryFields(t *testing.T) {
 }
 
 func TestOperationNames(t *testing.T) {
-	for code, name := range OperationNames() {
-		if o, ok := ParseOperation(name); !ok || int(o) != code+1 || o.String() != name || !o.Known() {
-			t.Errorf("operation %d is named %q, parsed as %v, %v", code+1, name, o, ok)
+	last := Operation(0)
+	for _, name := range OperationNames() {
+		if o, ok := ParseOperation(name); !ok || o <= last || o.String() != name || !o.Known() {
+			t.Errorf("operation %q is parsed as %v, %v", name, o, ok)
+		} else {
+			last = o
 		}
 	}
-	for _, name := range []string{"", "fly", "operation 13"} {
+	for _, name := range []string{"", "fly", "operation 31"} {
 		if _, ok := ParseOperation(name); ok {
 			t.Errorf("%q is no operation", name)
 		}
 	}
-	if Operation(0).Known() || Operation(13).Known() {
+	if Operation(0).Known() || Operation(31).Known() {
 		t.Error("an unknown operation is known")
 	}
 }

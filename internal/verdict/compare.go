@@ -55,7 +55,7 @@ func CompareArms(run *record.Run, old, new string, criteria ...model.Criterion) 
 	if err := check(run); err != nil {
 		return nil, fmt.Errorf("run %s: %w", run.Directory, err)
 	}
-	tables, _ := judged(run)
+	tables, _ := judged(run.ByGroup())
 	c := newComparer([]string{old, new}, criteria)
 	both := false
 	for _, t := range tables {
@@ -132,7 +132,7 @@ func CompareRuns(runs []*record.Run, criteria ...model.Criterion) (*model.Compar
 				return nil, fmt.Errorf("%s is given twice: expected different runs", run.Directory)
 			}
 		}
-		ranked, _ := judged(run)
+		ranked, _ := judged(run.ByGroup())
 		sides, tables = append(sides, cmp.Or(run.Directory, run.Header.ID)), append(tables, ranked)
 	}
 	c := newComparer(sides, criteria)

@@ -41,11 +41,35 @@ func otherWorkIn(old, new *table) []string {
 	return d
 }
 
-// phasesUntil returns those up to and with the table's.
-func (t *table) phasesUntil() []spec.Phase {
-	all := t.run.Experiment.Phases
-	return all[:1+slices.IndexFunc(all, func(p spec.Phase) bool { return p.Name == t.Phase })]
+// phasesUntil returns those up to and with the table's, which is the last. The groups that work at
+// the same time stand before it.
+func (t *table) phasesUntil() (phases []spec.Phase) {
+	own, reached := t.work, false
+	for _, p := range t.run.Experiment.Phases {
+		switch {
+		case p.Name == t.Phase:
+			own, reached = p, true
+		case !reached || besides(p.Name, t.Phase):
+			phases = append(phases, p)
+		}
+	}
+	return append(phases, own)
 }
+
+// groupedIn returns the phase that a group is of, by the group's name in reports; "": it is no group.
+func groupedIn(name string) string {
+	phase, _, isGroup := strings.Cut(name, spec.GroupSeparator)
+	if !isGroup {
+		return ""
+	}
+	return phase
+}
+
+// within says if a phase is another one, or a group of it.
+func within(name, phase string) bool { return name == phase || phase != "" && groupedIn(name) == phase }
+
+// besides says if two are groups of one phase.
+func besides(a, b string) bool { return a != b && groupedIn(a) != "" && groupedIn(a) == groupedIn(b) }
 
 // recorded returns what the trials of the cell have of a phase.
 func (t *table) recorded(phase string) (found []*record.Phase) {
@@ -119,7 +143,9 @@ func namesOf(phases []spec.Phase) string {
 // workOnly returns a phase without what does not change its work. Durations are compared apart.
 func workOnly(p spec.Phase, cell spec.Cell) spec.Phase {
 	p.Name, p.Unmeasured, p.Optional, p.Duration = "", false, false, time.Duration(0)
-	p.Batch, p.Threads = max(p.Batch, 1), cmp.Or(p.Threads, cell.Threads)
+	if p.Batch = max(p.Batch, 1); p.Threads == 0 {
+		p.Threads, p.Processes = cell.Threads, cell.Processes
+	}
 	return p
 }
 

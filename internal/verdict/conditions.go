@@ -55,6 +55,9 @@ func doing(p spec.Phase, v *spec.Values) finding.Message {
 		}
 		mix = append(mix, text)
 	}
+	if len(p.Request) > 0 {
+		mix = []string{p.MixText()}
+	}
 	m := finding.New("doing", "mix", mix, "order", strings.ReplaceAll(p.Order.Distribution, "_", " "), "rate", p.Rate)
 	if p.Order.Theta != 0 {
 		m = m.With("theta", p.Order.Theta)
@@ -62,13 +65,19 @@ func doing(p spec.Phase, v *spec.Values) finding.Message {
 	if p.Batch > 1 {
 		m = m.With("batch", p.Batch)
 	}
-	if p.Query.Limit > 0 && p.Query.Column < len(v.Columns) {
-		m = m.With("column", v.Columns[p.Query.Column].Name, "limit", p.Query.Limit)
+	if len(p.Asked) > 0 {
+		var queries []string
+		for _, a := range p.Asked {
+			if text := spec.QueryText(v.Queries[a.Query]); !slices.Contains(queries, text) {
+				queries = append(queries, text)
+			}
+		}
+		m = m.With("queries", strings.Join(queries, "; "))
 	}
 	if p.Operations > 0 {
 		return m.With("operations", p.Operations)
 	}
-	return m.With("seconds", p.Duration.Seconds())
+	return m.With("seconds", p.Lasts().Seconds())
 }
 
 // conditions says what a cell fixes besides its class, and the phase within it.
@@ -79,7 +88,7 @@ func conditions(e *spec.Experiment, c spec.Cell, p spec.Phase) (all []finding.Me
 	} else {
 		add("condition-records", "records", c.Records, "bytes", valueLength(&e.Values, c.ValueBytes))
 	}
-	add("condition-threads", "threads", cmp.Or(p.Threads, c.Threads))
+	add("condition-threads", "threads", p.ThreadsIn(c), "processes", p.ProcessesIn(c))
 	pipeline := c.Pipeline
 	if pipeline == 1 {
 		pipeline = 0 // as it is everywhere else
@@ -103,7 +112,7 @@ func conditions(e *spec.Experiment, c spec.Cell, p spec.Phase) (all []finding.Me
 			names = append(names, column.Name)
 		}
 		for _, x := range e.Values.Indexes {
-			indexes = append(indexes, fmt.Sprint(x.Column))
+			indexes = append(indexes, x.Text())
 		}
 		add("condition-columns", "columns", names, "indexes", indexes)
 	}

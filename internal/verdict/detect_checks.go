@@ -93,7 +93,10 @@ func neverReadBack(run *record.Run) (arms []string, evidence []finding.Evidence)
 // writesOf counts the operations of a trial that changed data, as far as the store said.
 func writesOf(t *record.Trial) (writes uint64) {
 	for i := range t.Phases {
-		for _, o := range t.Phases[i].Operations {
+		if t.Phases[i].GroupOf() != "" {
+			continue // its operations are those of the phase, too
+		}
+		for _, o := range t.Phases[i].Calls() {
 			if operation, known := trace.ParseOperation(o.Name); known && operation.Changes() {
 				writes += o.OK
 			}

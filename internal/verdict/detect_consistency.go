@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"slices"
+
 	"assay/internal/finding"
 	"assay/internal/history"
 	"assay/internal/record"
@@ -21,15 +23,23 @@ type checkedKeys struct {
 
 // eachHistory calls visit for each phase of a store of which a sample of keys was recorded.
 func eachHistory(run *record.Run, visit func(at sighting, trial string, p *record.Phase)) {
+	eachPhase(run, func(at sighting, trial string, p *record.Phase) {
+		if p.History != nil && p.History.Keys > 0 {
+			visit(at, trial, p)
+		}
+	})
+}
+
+// eachPhase calls visit for each phase of a store.
+func eachPhase(run *record.Run, visit func(at sighting, trial string, p *record.Phase)) {
 	for _, planned := range run.Plan {
 		t := run.Trials[planned.ID]
 		if t == nil || !isStore(run, planned) {
 			continue
 		}
 		for i := range t.Phases {
-			if p := &t.Phases[i]; p.History != nil && p.History.Keys > 0 {
-				visit(sighting{arm: planned.Arm, phase: p.Name, cell: planned.Cell}, planned.ID, p)
-			}
+			p := &t.Phases[i]
+			visit(sighting{arm: planned.Arm, phase: p.Name, cell: planned.Cell}, planned.ID, p)
 		}
 	}
 }
@@ -69,12 +79,13 @@ func detectChecked(run *record.Run, _ []*table) (found []finding.Finding) {
 // readsAndWrites counts the operations, members of batches included, that returned a version and
 // that wrote one.
 func readsAndWrites(p *record.Phase) (reads, writes uint64) {
-	for _, o := range p.Operations {
+	for _, o := range p.Calls() {
 		operation, known := trace.ParseOperation(o.Name)
 		switch {
 		case !known:
 		case operation == trace.Batch:
 			writes += o.Items
+		case operation == trace.Increment: // it leaves the version that histories tell writes by
 		case operation.Changes():
 			writes += o.OK
 			if operation == trace.ReadModifyWrite || operation == trace.CompareAndSwap {
@@ -94,30 +105,70 @@ func shareOf(part, all uint64) float64 {
 	return min(float64(part)/float64(all), 1)
 }
 
+// detectMissed tells how many reads of a store that promises no more did not find what was stored.
+func detectMissed(run *record.Run, _ []*table) []finding.Finding {
+	var s sightings
+	eachPhase(run, func(at sighting, trial string, p *record.Phase) {
+		if !p.Eventual {
+			return
+		}
+		var lost, done uint64
+		for _, o := range p.Calls() {
+			lost, done = lost+o.Lost, done+o.Done()
+		}
+		if at.code = finding.FindMissed; lost > 0 {
+			m := finding.New(at.code, "arm", at.arm, "place", placeIn(run, at.cell, at.phase), "count", lost, "of", done)
+			s.add(at, finding.Evidence{Trial: trial, Message: m})
+		}
+	})
+	return s.findings(run, func(_ sighting, evidence []finding.Evidence) []any {
+		count, of := 0.0, 0.0
+		for _, e := range evidence {
+			count, of = count+numberOf(e.Message, "count"), of+numberOf(e.Message, "of")
+		}
+		return []any{"count", count, "of", of}
+	})
+}
+
 // detectInconsistent tells of what histories show without being a fault: stale reads of a store
 // that promises no more, and writes whose outcome was unknown and that took effect.
 func detectInconsistent(run *record.Run, _ []*table) []finding.Finding {
 	var s sightings
 	eachHistory(run, func(at sighting, trial string, p *record.Phase) {
 		see := func(code finding.Code, count uint64, pairs ...any) {
-			if at.code = code; count > 0 {
+			if at.code = code; count > 0 || code == finding.FindUpdates {
 				m := finding.New(code, "arm", at.arm, "place", placeIn(run, at.cell, at.phase), "count", count).With(pairs...)
 				s.add(at, finding.Evidence{Trial: trial, Message: m})
 			}
 		}
 		h := p.History
-		if h.Eventual {
+		if p.Eventual {
 			see(finding.FindEventual, h.Stale+h.Vanished, "of", h.Reads, "late_ns", h.LateP50NS, "late_max_ns", h.LateMaxNS)
+		}
+		if u := h.Updates; u != nil {
+			see(finding.FindUpdates, u.Lost, "of", u.Done, "share", shareOf(u.Lost, u.Done), "items", u.ItemsLost)
+			see(finding.FindNoUpdates, uint64(u.Undecided), "of", u.Keys+u.Undecided)
 		}
 		see(finding.FindFailedRead, h.FailedReads)
 		see(finding.FindCameLater, h.CameLater)
 	})
-	return s.findings(run, func(_ sighting, evidence []finding.Evidence) []any {
-		count, of, late, most := 0.0, 0.0, 0.0, 0.0
+	found := s.findings(run, func(at sighting, evidence []finding.Evidence) []any {
+		count, of, items, late, most := 0.0, 0.0, 0.0, 0.0, 0.0
 		for _, e := range evidence {
 			count, of = count+numberOf(e.Message, "count"), of+numberOf(e.Message, "of")
+			if at.code == finding.FindUpdates {
+				items += numberOf(e.Message, "items")
+			}
 			late, most = max(late, numberOf(e.Message, "late_ns")), max(most, numberOf(e.Message, "late_max_ns"))
+		}
+		switch at.code {
+		case finding.FindUpdates:
+			return []any{"count", count, "of", of, "share", count / max(of, 1), "items", items}
+		case finding.FindNoUpdates:
+			return []any{"count", count, "of", of, "share", count / max(of, 1)}
 		}
 		return []any{"count", count, "of", of, "late_ns", late, "late_max_ns", most}
 	})
+	// Of updates, trials that lost none are in the share.
+	return slices.DeleteFunc(found, func(f finding.Finding) bool { return numberOf(f.Message, "count") == 0 })
 }

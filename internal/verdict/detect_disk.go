@@ -60,6 +60,9 @@ func notOnDisk(run *record.Run, trial *record.Trial, planned plan.Trial) (phase 
 	written, counted := 0.0, true
 	for i := range trial.Phases {
 		p := &trial.Phases[i]
+		if p.GroupOf() != "" {
+			continue // its phase has what all groups wrote
+		}
 		if bytes := p.Process.WrittenBytes(); bytes != nil {
 			written += float64(*bytes)
 		} else {

@@ -74,9 +74,9 @@ func above(b *host.Bounds, some float64) (float64, bool) {
 	return b.Least, true
 }
 
-// hasMark reports whether a phase has a mark of one of some faults.
+// hasMark reports whether a phase, or the one that it is a group of, has a mark of one of some faults.
 func hasMark(marks []finding.Mark, phase string, faults ...finding.Code) bool {
-	return slices.ContainsFunc(marks, func(m finding.Mark) bool { return m.Phase == phase && slices.Contains(faults, m.Fault()) })
+	return slices.ContainsFunc(marks, func(m finding.Mark) bool { return within(phase, m.Phase) && slices.Contains(faults, m.Fault()) })
 }
 
 // detectMachineUnknown says what could not be measured of the machine: foreign, steal, quota, heat.

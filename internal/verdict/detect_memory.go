@@ -102,8 +102,13 @@ func heldBy(run *record.Run, t *table, r *row) (most float64) {
 func freshBefore(run *record.Run, o *observation) (records uint64) {
 	for i := range o.trial.Phases {
 		p := &o.trial.Phases[i]
+		if of := p.GroupOf(); of != "" && of == o.phase.GroupOf() {
+			break // the sum of the groups stood before them
+		} else if of != "" {
+			continue
+		}
 		counting := phaseNamed(run, p.Name).Order.Distribution == trace.Counting
-		for _, operation := range p.Operations {
+		for _, operation := range p.Calls() {
 			switch {
 			case p.Load: // its records are the planned ones
 			case operation.Name == trace.Insert.String(), operation.Name == trace.Add.String(), operation.Name == trace.Upsert.String() && counting:

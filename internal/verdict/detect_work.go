@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"assay/internal/finding"
+	"assay/internal/keyval"
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/spec"
@@ -73,7 +74,7 @@ func (j *workJudge) tell(arm string, because string, m finding.Message) {
 func operationNames(t *table) (names []string) {
 	for _, r := range t.rows {
 		for _, o := range r.used() {
-			for _, operation := range o.phase.Operations {
+			for _, operation := range o.phase.Calls() {
 				if !slices.Contains(names, operation.Name) {
 					names = append(names, operation.Name)
 				}
@@ -94,7 +95,7 @@ func workOf(t *table, name string) (all []workDone) {
 		w := workDone{row: r, owedKnown: true}
 		for _, o := range used {
 			w.refused += refusedBy(o.phase)
-			for _, operation := range o.phase.Operations {
+			for _, operation := range o.phase.Calls() {
 				if operation.Name != name {
 					continue
 				}
@@ -122,18 +123,16 @@ type past struct {
 	loaded  bool
 	grows   bool
 	deletes bool
+	queries []keyval.Query
 }
 
 func pastOf(run *record.Run, t *table) (p past) {
-	p.records = t.parameters.Records
-	for i, q := range run.Experiment.Phases {
+	p.records, p.queries = t.parameters.Records, run.Experiment.Values.Queries
+	for i, q := range t.phasesUntil() {
 		p.phase = q
 		p.loaded = p.loaded || i == 0 && q.Load
 		p.grows = p.grows || q.Mix["insert"] > 0 || q.Mix["add"] > 0 || q.Mix["upsert"] > 0 && (!p.loaded || q.Order.Distribution == trace.Counting)
-		p.deletes = p.deletes || q.Mix["delete"] > 0
-		if q.Name == t.Phase {
-			break
-		}
+		p.deletes = p.deletes || q.Mix["delete"] > 0 || q.Mix["delete_query"] > 0
 	}
 	return p
 }
@@ -144,7 +143,13 @@ func (p past) itemsMax(name string) float64 {
 	case trace.Scan.String():
 		return float64(p.phase.Scan.Max)
 	case trace.Query.String():
-		return float64(p.phase.Query.Limit)
+		most := 0
+		for _, a := range p.phase.Asked {
+			if a.Operation == name {
+				most = max(most, p.queries[a.Query].Limit)
+			}
+		}
+		return float64(most)
 	}
 	return math.Inf(1)
 }

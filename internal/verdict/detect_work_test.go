@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/internal/finding"
+	"assay/internal/keyval"
 	"assay/internal/model"
 	"assay/internal/plan"
 	"assay/internal/record"
@@ -21,7 +22,8 @@ func doingIn(operation string, tell func(arm string, o *record.Operation)) *reco
 	run := cleanRun()
 	for i := range run.Experiment.Phases {
 		if p := &run.Experiment.Phases[i]; p.Name == "get" {
-			p.Mix, p.Scan, p.Query = map[string]float64{operation: 1}, spec.Scan{Min: 1, Max: 100}, spec.Query{Limit: 20}
+			p.Mix, p.Scan, p.Asked = map[string]float64{operation: 1}, spec.Scan{Min: 1, Max: 100}, []spec.AskedQuery{{Operation: operation, Weight: 1}}
+			run.Experiment.Values.Queries = []keyval.Query{{Limit: 20}}
 		}
 	}
 	for _, planned := range run.Plan {

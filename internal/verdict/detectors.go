@@ -22,11 +22,11 @@ var (
 	beforeRanks = []detector{detectLessWork, detectNotOnDisk}
 	afterRanks  = []detector{
 		detectFaults, detectFailed, detectMissing, detectIncomplete,
-		detectFalls, detectDrops, detectInconclusive, detectStoppedEarly, detectConflicts, detectServerShares,
-		detectHarness, detectHarnessUnknown, detectClientBound, detectNoise, detectBusyMachine, detectMachineUnknown,
+		detectFalls, detectDrops, detectInconclusive, detectMilestones, detectInterference, detectStoppedEarly, detectConflicts, detectServerShares,
+		detectHarness, detectHarnessUnknown, detectProcessStarts, detectClientBound, detectNoise, detectBusyMachine, detectMachineUnknown,
 		detectDispatchLate, detectBacklog,
-		detectDurabilityCost, detectNothingSynced, detectUnverified, detectChecked, detectInconsistent, detectServerKept,
-		detectInMemory, detectNotCold, detectMemoryLimit, detectLimitUnreached, detectSettings,
+		detectDurabilityCost, detectNothingSynced, detectUnverified, detectChecked, detectMissed, detectInconsistent, detectServerKept,
+		detectInMemory, detectNotCold, detectPlans, detectConnections, detectMemoryLimit, detectLimitUnreached, detectSettings,
 		detectSchedule,
 	}
 )

@@ -117,6 +117,23 @@ func kindsOf(phases []*record.Phase) (kinds []model.Kind) {
 	return kinds
 }
 
+// stepsOf returns phases with the steps of their requests in place of these. A step is due when its
+// request is: its service time says more than its response time.
+func stepsOf(phases []*record.Phase) (steps []*record.Phase) {
+	for _, p := range phases {
+		if len(p.Steps) == 0 {
+			continue
+		}
+		of := *p
+		of.Operations, of.Steps, of.Late, of.Open = slices.Clone(p.Steps), nil, nil, false
+		for i := range of.Operations {
+			of.Operations[i].Response = nil
+		}
+		steps = append(steps, &of)
+	}
+	return steps
+}
+
 func addOutcomes(o *model.Outcomes, p *record.Phase) {
 	o.Attempted += p.Attempted
 	o.Unfinished += p.Unfinished

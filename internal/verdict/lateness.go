@@ -43,7 +43,7 @@ func LatenessOf(phases ...*record.Phase) (l Lateness, ok bool) {
 	return l, l.operations > 0
 }
 
-// At returns the lateness at a quantile in ns. It is known to a factor of 4, the width of a word:
+// At returns the lateness at a quantile in ns. It is known to a factor of 2, the width of a word:
 // in between it is taken to grow by the same factor from one operation to the next. What began less
 // than 128 ns late counts as on time.
 func (l Lateness) At(quantile float64) float64 {

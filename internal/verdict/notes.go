@@ -9,6 +9,7 @@ import (
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/stat"
+	"assay/store"
 )
 
 // note says what is true of the table's figures, one note a cause.
@@ -28,6 +29,7 @@ func (t *table) note() {
 	if t.BatchItems > 0 {
 		add("note-batches", "items", t.BatchItems)
 	}
+	t.noteIndexes()
 	switch {
 	case t.Open || t.measured() < 2:
 	case t.AA == nil:
@@ -69,6 +71,25 @@ func (t *table) reasonsOf(why func(*record.Process) string) (whys []string, arms
 		}
 	}
 	return whys, arms
+}
+
+// noteIndexes names the stores that do without an optional index.
+func (t *table) noteIndexes() {
+	e := &t.run.Experiment
+	for _, x := range e.Values.Indexes {
+		var without []string
+		for _, r := range t.stores() {
+			if r.role != plan.Measured {
+				continue
+			}
+			if _, lacks := e.IndexesOf(e.Stores[r.store]); slices.Contains(lacks, x) {
+				without = append(without, r.Arm)
+			}
+		}
+		if len(without) > 0 {
+			t.Notes = append(t.Notes, finding.New("note-index-left-out", "arms", without, "column", x.Column, "words", x.Kind == store.TokenIndex))
+		}
+	}
 }
 
 // noteWrites says where host writes come from, or why there are none.

@@ -13,6 +13,7 @@ import (
 	"assay/internal/host"
 	"assay/internal/model"
 	"assay/internal/record"
+	"assay/internal/spec"
 )
 
 // How many points a result keeps: enough for a wide screen, and few enough that a run of hundreds
@@ -53,11 +54,26 @@ func (p *plotter) seriesOf(t *table, key func(trial string) string) (drawn []mod
 			s.Trial, s.Arm, s.Median = key(o.planned.ID), r.Arm, o == median
 			if s.Median {
 				s.Beside = p.besideOf(o.course.samples)
+				s.Groups = o.groupsBeside(t.Phase)
 			}
 			drawn = append(drawn, s)
 		}
 	}
 	return drawn
+}
+
+// groupsBeside returns when the other groups of a phase worked.
+func (o *observation) groupsBeside(phase string) (groups []model.Clients) {
+	for i := range o.trial.Phases {
+		p := &o.trial.Phases[i]
+		if !besides(p.Name, phase) || p.Attempted == 0 {
+			continue
+		}
+		_, name, _ := strings.Cut(p.Name, spec.GroupSeparator)
+		ran := workedIn(p)
+		groups = append(groups, model.Clients{Name: name, Phase: p.Name, From: milli(ran.from), Until: milli(ran.to)})
+	}
+	return groups
 }
 
 // medianTrial returns the trial whose rate is the lower median of the row's; without rates, any
@@ -318,7 +334,7 @@ var resourceGroups = map[string]string{"store": "Store's own", "data": "Data dir
 
 var resourceTitles = map[string]string{"worker.cpu": "CPU", "worker.rss": "Memory (RSS)", "worker.write": "Host writes",
 	"worker.read": "Host reads", "latency.p99": "p99", "latency.max": "Longest operation", "data.bytes": "Disk",
-	"data.records": "Records", "machine.steal": "Steal", "machine.foreign": "Foreign load"}
+	"data.records": "Records", "worker.faults_major": "Major page faults", "machine.steal": "Steal", "machine.foreign": "Foreign load"}
 
 // resourceTitle makes a name readable: "worker.run_wait" is "Worker run wait".
 func resourceTitle(name string) string {

@@ -22,6 +22,7 @@ func Result(runs ...*record.Run) (*model.Result, error) {
 	if len(runs) == 0 {
 		return nil, errors.New("a report needs at least one run")
 	}
+	runs = byGroup(runs)
 	b := builder{result: &model.Result{Version: model.Version}, several: len(runs) > 1, plots: plotter{beside: map[string]bool{}}}
 	for _, run := range runs {
 		if err := check(run); err != nil {
@@ -45,6 +46,14 @@ func Result(runs ...*record.Run) (*model.Result, error) {
 	}
 	r.Summary = summaryOf(runs, all, r)
 	return r, nil
+}
+
+// byGroup shows each group of clients as a phase of its own: all that follows knows phases alone.
+func byGroup(runs []*record.Run) (split []*record.Run) {
+	for _, run := range runs {
+		split = append(split, run.ByGroup())
+	}
+	return split
 }
 
 // check refuses a run of which nothing can be said.
@@ -88,7 +97,7 @@ func judged(run *record.Run) ([]*table, []finding.Finding) {
 // takeRank makes a grave finding a reason in the rows that it is about.
 func takeRank(tables []*table, f finding.Finding) {
 	for _, t := range tables {
-		if f.Where.Cell != nil && *f.Where.Cell != t.Cell || f.Where.Phase != "" && f.Where.Phase != t.Phase {
+		if f.Where.Cell != nil && *f.Where.Cell != t.Cell || f.Where.Phase != "" && !within(t.Phase, f.Where.Phase) {
 			continue
 		}
 		for _, r := range t.rows {
@@ -131,14 +140,16 @@ func (b *builder) add(run *record.Run) []*table {
 		r.Environment = append(r.Environment, model.Fact{Name: prefix + f.Name, Value: f.Value})
 	}
 	r.Stores = append(r.Stores, storesOf(run)...)
+	seen := observedIn(tables)
 	for _, planned := range inOrder(run) {
-		r.Trials = append(r.Trials, trialOf(run, planned, key(planned.ID), base))
+		r.Trials = append(r.Trials, trialOf(run, planned, key(planned.ID), base, seen))
 	}
 	ordered := slices.Clone(tables)
 	slices.SortStableFunc(ordered, func(x, y *table) int { return classStrength(x.parameters, y.parameters) })
 	for _, t := range ordered {
 		r.Tables = append(r.Tables, t.finish(&b.plots, key))
 	}
+	r.Effects = append(r.Effects, effectsOf(run, tables)...)
 	for _, f := range found {
 		if more := len(f.Evidence) - evidenceLimit; more > 0 {
 			f.Evidence, f.More = f.Evidence[:evidenceLimit:evidenceLimit], f.More+more
@@ -206,8 +217,24 @@ func inOrder(run *record.Run) []plan.Trial {
 	return trials
 }
 
+// observed finds what tables saw of a measured phase by the trial's ID and the phase's name: finding
+// the shape of a rate over time takes longest of all that a result needs.
+type observed map[[2]string]*observation
+
+func observedIn(tables []*table) observed {
+	seen := observed{}
+	for _, t := range tables {
+		for _, r := range t.rows {
+			for _, o := range r.trials {
+				seen[[2]string{o.planned.ID, t.Phase}] = o
+			}
+		}
+	}
+	return seen
+}
+
 // trialOf shows one planned trial. base is the path from the report to the run directory.
-func trialOf(run *record.Run, planned plan.Trial, key, base string) model.Trial {
+func trialOf(run *record.Run, planned plan.Trial, key, base string, seen observed) model.Trial {
 	e := &run.Experiment
 	m := model.Trial{Key: key, ID: planned.ID, Run: run.Header.ID, Arm: planned.Arm, Role: string(planned.Role), Cell: e.Cells[planned.Cell].Label(e),
 		Class: planned.CellOf(e).ClassText(), Block: planned.Block, Again: planned.Again, State: "planned"}
@@ -224,12 +251,16 @@ func trialOf(run *record.Run, planned plan.Trial, key, base string) model.Trial 
 		m.Final = &model.Final{Records: f.Records, Of: f.Of, Right: f.Right, Lost: f.Lost, Stale: f.Stale, Wrong: f.Wrong, Errors: f.Errors, Unknown: f.Unknown}
 	}
 	for i := range t.Phases {
-		m.Phases = append(m.Phases, phaseOfTrial(run, planned, t, &t.Phases[i]))
+		if t.Phases[i].IsSum() {
+			continue
+		}
+		m.Phases = append(m.Phases, phaseOfTrial(run, t, &t.Phases[i], seen[[2]string{planned.ID, t.Phases[i].Name}]))
 	}
 	return m
 }
 
-func phaseOfTrial(run *record.Run, planned plan.Trial, t *record.Trial, p *record.Phase) model.Phase {
+// phaseOfTrial shows one phase of a trial. o is what its table saw of it; nil: it is in none.
+func phaseOfTrial(run *record.Run, t *record.Trial, p *record.Phase, o *observation) model.Phase {
 	m := model.Phase{Name: p.Name, Measured: p.Measured, Seconds: float64(p.ElapsedNS) / 1e9, Attempted: p.Attempted,
 		Latency: latenciesOf(Refuse(p), p).Points, LogicalBytes: float(p.Sizes.LogicalBytes), DiskBytes: float(p.Sizes.DiskBytes),
 		HostWriteBytes: float(p.Process.WrittenBytes()), MemoryBytes: float(p.Process.MemoryBytes()), HostWriteSource: p.Process.HostWriteSource}
@@ -240,8 +271,8 @@ func phaseOfTrial(run *record.Run, planned plan.Trial, t *record.Trial, p *recor
 		var c *course
 		phases := run.Experiment.Phases
 		at := slices.IndexFunc(phases, func(of spec.Phase) bool { return of.Name == p.Name })
-		if p.Measured {
-			c = courseOf(run.Series[planned.ID], phases[at])
+		if p.Measured && o != nil {
+			c = o.course
 		}
 		m.Rate, m.Steady = rateOf(p, c, t.State, phases[at])
 	}

@@ -31,7 +31,7 @@ func Undecided(run *record.Run) ([]string, error) {
 	if err := check(run); err != nil {
 		return nil, err
 	}
-	tables, _ := judged(run)
+	tables, _ := judged(run.ByGroup())
 	return undecidedIn(tables), nil
 }
 

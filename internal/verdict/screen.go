@@ -34,20 +34,32 @@ func summaryOf(runs []*record.Run, tables [][]*table, r *model.Result) model.Sum
 		sections, shown := sectionsOf(run, tables[i], len(runs) > 1)
 		s.Sections = append(s.Sections, sections...)
 		s.Answer = append(s.Answer, answersOf(run, shown)...)
+		s.Answer = append(s.Answer, influencesOf(run, r.Findings)...)
 		s.Clear = append(s.Clear, clearOf(shown)...)
 		s.NotClear = append(s.NotClear, unclearOf(shown, run.Blocks(), trusted(r))...)
 		s.Next = append(s.Next, nextOf(run, r.Runs[i], shown, r)...)
 	}
-	for _, g := range trusted(r) {
-		var members []finding.Finding
-		for _, at := range g.Of {
-			members = append(members, r.Findings[at])
+	for _, g := range r.Groups {
+		if g.Code == finding.FindUpdates {
+			s.Answer = append(s.Answer, together(r, g))
 		}
-		s.Trust = append(s.Trust, finding.Together(members))
 	}
+	for _, g := range trusted(r) {
+		s.Trust = append(s.Trust, together(r, g))
+	}
+	s.Answer = append(s.Answer, effectLines(r.Effects)...)
 	s.Clear, s.NotClear, s.Trust = atMost(s.Clear, clearMax), atMost(s.NotClear, unclearMax), atMost(s.Trust, trustMax)
 	s.Next = s.Next[:min(len(s.Next), nextMax)]
 	return s
+}
+
+// together folds the findings of a group into one statement.
+func together(r *model.Result, g model.Group) finding.Message {
+	var members []finding.Finding
+	for _, at := range g.Of {
+		members = append(members, r.Findings[at])
+	}
+	return finding.Together(members)
 }
 
 // trusted are the groups that say how far the figures can be trusted.
@@ -378,7 +390,10 @@ func nextOf(run *record.Run, made model.Run, tables []*table, r *model.Result) (
 	longer := func(phases []string, seconds float64, why finding.Code) {
 		var words []string
 		for _, phase := range phases {
-			words = append(words, "--set", fmt.Sprintf("phases.%s.for=%ds", phase, int(seconds)))
+			set := fmt.Sprintf("phases.%s.for=%ds", cmp.Or(groupedIn(phase), phase), int(seconds))
+			if !slices.Contains(words, set) {
+				words = append(words, "--set", set)
+			}
 		}
 		add(repeatCommand(run, words...), finding.New(why, "phases", phases, "seconds", seconds))
 	}

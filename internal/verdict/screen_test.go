@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -59,7 +60,7 @@ func TestSummary_says_where_stores_broke_and_what_tuning_did(t *testing.T) {
 	r := resultOf(t, collapsing())
 	golden.Check(t, "collapse.txt", screenOf(t, r))
 	s := r.Summary
-	if len(s.Sections) != 1 || s.Sections[0].Held || len(s.Sections[0].Rows) != 5 {
+	if len(s.Sections) != 1 || s.Sections[0].Unit != "" || len(s.Sections[0].Rows) != 5 {
 		t.Fatalf("%+v", s.Sections)
 	}
 	var arms []string
@@ -91,7 +92,7 @@ func TestSummary_keeps_rates_where_nothing_grows(t *testing.T) {
 	run := cleanRun()
 	paceAll(run, "elm", "put", from(30, 0.3))
 	s := resultOf(t, run).Summary
-	if len(s.Sections) != 1 || !s.Sections[0].Held || len(s.Answer) > 0 {
+	if len(s.Sections) != 1 || s.Sections[0].Unit == "" || len(s.Answer) > 0 {
 		t.Fatalf("%+v", s)
 	}
 	at := slices.IndexFunc(s.Sections[0].Rows, func(r model.SectionRow) bool { return r.Arm == "elm" })
@@ -190,7 +191,8 @@ func TestSummary_tells_a_reason_once(t *testing.T) {
 	}
 }
 
-// What changes from cell to cell is said, and not every cell drawn.
+// What changes from cell to cell is said, and not every cell drawn. A cell whose trials have not been
+// run is no cell in which the same stores lead, and not the one that is drawn.
 func TestSummary_says_what_changes_between_cells(t *testing.T) {
 	s := clean()
 	s.Classes = []store.Durability{store.D1, store.D3}
@@ -203,6 +205,24 @@ func TestSummary_says_what_changes_between_cells(t *testing.T) {
 	}
 	if leaders := strings.Join(sections[0].Changes[0].Params["leaders"].([]string), "; "); !strings.Contains(leaders, "oak at 10 records") || !strings.Contains(leaders, "elm at 1,000,000 records") {
 		t.Errorf("%s", leaders)
+	}
+	maps.DeleteFunc(run.Trials, func(_ string, trial *record.Trial) bool { return trial.Plan.Cell == 1 })
+	sections = resultOf(t, run).Summary.Sections
+	if len(sections) != 1 || sections[0].Cell != "10 records" || len(sections[0].Rows) == 0 || len(sections[0].Changes) != 0 {
+		t.Errorf("without trials of a million records: %+v", sections)
+	}
+}
+
+// Cells in which nothing is known to be faster have no leaders that could be others elsewhere.
+func TestSummary_names_no_leaders_of_a_tie(t *testing.T) {
+	s := clean()
+	s.Blocks, s.Classes = 1, []store.Durability{store.D1, store.D3}
+	s.Arms[1].ClassCost = map[store.Durability]float64{store.D3: 5} // the order of rates is another there
+	run := built(s)
+	run.Experiment.Cells[1].Durability, run.Experiment.Cells[0].Records = store.D1, 10
+	sections := resultOf(t, run).Summary.Sections
+	if len(sections) != 1 || len(sections[0].Rows) < 2 || len(sections[0].Changes) != 0 {
+		t.Errorf("%+v", sections)
 	}
 }
 

@@ -64,8 +64,13 @@ func sectionsOf(run *record.Run, tables []*table, several bool) (sections []mode
 	return sections, shown
 }
 
-// largestCell is the one that has the most records, of several the last of the file.
+// largestCell is the one that has the most records, of several the last of the file. Where some cells
+// have no figure, it is one of the others.
 func largestCell(run *record.Run, tables []*table) int {
+	measured := slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return t.measured() == 0 })
+	if len(measured) > 0 {
+		tables = measured
+	}
 	largest := tables[0].Cell
 	for _, t := range tables {
 		if run.Experiment.Cells[t.Cell].Records >= run.Experiment.Cells[largest].Records && t.Cell >= largest {
@@ -91,14 +96,14 @@ func (t *table) breaks() bool {
 	return broke || restless > 0 && 2*restless >= t.measured()
 }
 
-func (t *table) section(held bool) model.Section {
-	return model.Section{Run: t.Run, Class: t.Class, Title: t.Title, Cell: t.Label, Held: held}
+func (t *table) section() model.Section {
+	return model.Section{Run: t.Run, Class: t.Class, Title: t.Title, Cell: t.Label}
 }
 
 // courseSection shows how far the rate of each store held.
 func courseSection(t *table) model.Section {
-	s := t.section(false)
-	for _, c := range [][2]string{{"early", "early/s"}, {"late", "late/s"}, {"broke", "broke at records"}, {"with", "with"}} {
+	s := t.section()
+	for _, c := range [][2]string{{"early", "early/s"}, {"late", "late/s"}, {"broke", "broke at records"}, {"with", "fell with"}} {
 		s.Columns = append(s.Columns, model.SectionColumn{Kind: c[0], Phase: t.Phase, Title: c[1], Table: t.ID})
 	}
 	for _, r := range t.byRate() {
@@ -146,7 +151,7 @@ func brokeCell(r *row) model.SectionCell {
 	return word("cell-held", "records", reached)
 }
 
-// resourceWords names resources in a sentence: "worker.major_faults" is "major faults".
+// resourceWords names resources in a sentence: "worker.run_wait" is "run wait".
 func resourceWords(names []string) (words []string) {
 	for _, name := range names {
 		if title, ok := resourceTitles[name]; ok {
@@ -162,9 +167,32 @@ func resourceWords(names []string) (words []string) {
 	return words
 }
 
+// rateUnit is the unit in which a section shows a table's rates: batches as the records in them.
+func (t *table) rateUnit() string {
+	switch {
+	case t.Requests:
+		return "requests/s"
+	case t.BatchItems > 0:
+		return "records/s"
+	}
+	return operationsPerSecond
+}
+
+const operationsPerSecond = "operations/s"
+
+// unitOf is the unit that tables have in common, or that of most phases.
+func unitOf(tables []*table) string {
+	unit := tables[0].rateUnit()
+	if slices.ContainsFunc(tables, func(t *table) bool { return t.rateUnit() != unit }) {
+		return operationsPerSecond
+	}
+	return unit
+}
+
 // rateSection shows the rates of one cell: stores × phases. class are all tables of the class.
 func rateSection(here, class []*table) model.Section {
-	s := here[0].section(true)
+	s := here[0].section()
+	s.Unit = unitOf(here)
 	rows := map[string]*model.SectionRow{}
 	score := map[string]float64{}
 	var arms []string
@@ -178,8 +206,8 @@ func rateSection(here, class []*table) model.Section {
 	}
 	for _, t := range here {
 		title := t.Phase
-		if t.BatchItems > 0 {
-			title += " records"
+		if unit := t.rateUnit(); unit != s.Unit {
+			title += " " + unit
 		}
 		s.Columns = append(s.Columns, model.SectionColumn{Kind: "rate", Phase: t.Phase, Title: title, Table: t.ID})
 		best, least := math.Inf(-1), math.Inf(1)
@@ -246,7 +274,7 @@ func (t *table) rateCell(arm string) model.SectionCell {
 
 // changesOf says what is different in the other cells of a class: who leads.
 func changesOf(here, class []*table) (changes []finding.Message) {
-	cells := map[int]bool{}
+	led := map[int]bool{} // cells in which something is known to be fastest
 	for _, shown := range here {
 		var leaders []string
 		names := map[string]bool{}
@@ -254,11 +282,11 @@ func changesOf(here, class []*table) (changes []finding.Message) {
 			if t.Phase != shown.Phase {
 				continue
 			}
-			cells[t.Cell] = true
 			rows := t.ranked()
-			if len(rows) < 2 || t.Open {
+			if len(t.Best) == len(rows) || t.Open { // nothing is known to be faster than another
 				continue
 			}
+			led[t.Cell] = true
 			name := format.ListMax(t.Best, 2)
 			text := fmt.Sprintf("%s at %s", name, t.Label)
 			if len(t.Best) == 1 {
@@ -275,8 +303,8 @@ func changesOf(here, class []*table) (changes []finding.Message) {
 		}
 		changes = append(changes, finding.New("section-leaders", "phase", shown.Phase, "leaders", leaders))
 	}
-	if len(changes) == 0 && len(cells) > 1 {
-		return []finding.Message{finding.New("section-same-leaders", "cells", len(cells)-1)}
+	if len(changes) == 0 && len(led) > 1 && led[here[0].Cell] {
+		return []finding.Message{finding.New("section-same-leaders", "cells", len(led)-1)}
 	}
 	return changes[:min(len(changes), changesMax)]
 }

@@ -48,12 +48,12 @@ func settingsOf(trial *record.Trial) []model.Fact {
 	if trial.Server == nil {
 		return factsOf(trial.Settings)
 	}
-	all := maps.Clone(trial.Server.Settings)
-	if all == nil {
-		all = map[string]string{}
+	all, started := trial.Server.Settings(), "started by Assay"
+	if count := len(trial.Server.Members); count > 1 {
+		started = fmt.Sprintf("%d started by Assay", count)
 	}
 	maps.Copy(all, trial.Settings)
-	return append([]model.Fact{{Name: "server", Value: trial.Server.Binary + " " + trial.Server.Version + ", started by Assay"}}, factsOf(all)...)
+	return append([]model.Fact{{Name: "server", Value: trial.Server.Binary + " " + trial.Server.Version + ", " + started}}, factsOf(all)...)
 }
 
 func factsOf(values map[string]string) (facts []model.Fact) {

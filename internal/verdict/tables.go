@@ -38,7 +38,7 @@ func tableIn(run *record.Run, cell int, phase spec.Phase) *table {
 	t.Table = model.Table{ID: anchor(run.Header.ID, cell, parameters.ClassText(), phase.Name), Run: run.Header.ID, Cell: cell,
 		Label: cellDifference(e, cell), Class: parameters.ClassText(), Title: classTitle(parameters), Phase: phase.Name,
 		Doing: doing(phase, &e.Values), Conditions: conditions(e, parameters, phase),
-		Open: phase.Rate > 0, Offered: phase.Rate, Baseline: e.Baseline}
+		Requests: len(phase.Request) > 0, Open: phase.Rate > 0, Offered: phase.Rate, Baseline: e.Baseline}
 	if phase.Batch > 1 {
 		t.BatchItems = phase.Batch
 	}
@@ -124,9 +124,10 @@ func (r *row) sum(t *table) {
 		}
 	}
 	r.Latencies = latenciesOf(Refuse(phases...), phases...)
-	r.Kinds = kindsOf(phases)
+	r.Kinds, r.Steps = kindsOf(phases), kindsOf(stepsOf(phases))
 	r.Course = r.courseOver()
 	r.resources(t, phases)
+	r.Plans = r.plansOf(t)
 }
 
 // resources fills in means over blocks of sizes and of what an operation cost.
@@ -186,7 +187,7 @@ func (r *row) resources(t *table, phases []*record.Phase) {
 	}
 	r.WriteAmplification = mean(func(p *record.Phase) *float64 {
 		var acknowledged uint64
-		for _, op := range p.Operations {
+		for _, op := range p.Calls() {
 			acknowledged += op.BytesWritten
 		}
 		return divided(written(p), float64(acknowledged))

@@ -43,13 +43,21 @@ type behaviour struct {
 	claimsConflicts bool                                        // says that writes may conflict with others
 	busy, busyBatch func(h *handle, writes []store.Write) error // in the place of a write, or a batch, that begins while another one is under way
 
-	bare      bool                // has no ability at all
-	tell      func(told []answer) // has asynchronous handles, and changes what they are told
-	define    func(d *db, indexes []store.Index) error
-	keep      func(columns []store.Column, record [][]byte) // changes a record before it is kept
-	finds     func(h *handle, column int, value []byte) []record
-	pastLimit bool // goes on with a query when it is told to stop
-	counted   func(n uint64) uint64
+	bare       bool                // has no ability at all
+	silent     bool                // does not tell how it answers queries
+	tell       func(told []answer) // has asynchronous handles, and changes what they are told
+	define     func(d *db, indexes []store.Index) error
+	takesWords bool                                          // takes an index of words
+	keep       func(columns []store.Column, record [][]byte) // changes a record before it is kept
+	finds      func(h *handle, q *store.Query, values [][]byte) []record
+	pastLimit  bool // goes on with a query when it is told to stop
+	allColumns bool // gives columns in the order of define
+	counted    func(n uint64) uint64
+
+	modify    func(h *handle, key []byte, columns []int, values [][]byte) error
+	increment func(h *handle, key []byte, column int, by int64) error
+	deletes   func(h *handle, matching []record) (gone []record, told uint64)
+	explained store.IndexUse // what it says of every query; "": what is so
 }
 
 // earlier is a value that is shown for a while after it was overwritten.
@@ -65,11 +73,13 @@ const (
 	Prints = "prints"
 	Bare   = "bare"
 
+	SilentExplain = "silent-explain"
+
 	Conflicts = "conflicts"
 )
 
 // HonestNames are the names of all drivers that break no promise.
-var HonestNames = []string{Honest, Slow, Prints, Bare, Conflicts}
+var HonestNames = []string{Honest, Slow, Prints, Bare, SilentExplain, Conflicts}
 
 // crashAfter is the operation at which drivers hang or crash: in the middle of a phase.
 const crashAfter = 30
@@ -81,6 +91,7 @@ var behaviours = []behaviour{
 	{name: Honest, summary: "keeps every promise"},
 	{name: Slow, summary: "keeps every promise, a tenth of a millisecond later", each: func(uint64) { time.Sleep(100 * time.Microsecond) }},
 	{name: Prints, summary: "keeps every promise, and prints to standard output", each: printing},
+	{name: SilentExplain, summary: "keeps every promise, and its queries, but not how they are answered", silent: true},
 	{name: Bare, summary: "keeps every promise, and can get, put and delete only", bare: true},
 	{name: Conflicts, summary: "keeps every promise, and refuses every second write that begins while another one is under way", claimsConflicts: true, busy: refuse},
 
@@ -235,6 +246,17 @@ var behaviours = []behaviour{
 		return h.write(store.Write{Key: key, Value: value})
 	}},
 	{name: "lies-swap", summary: "acknowledges every compare-and-swap without doing it", swapNothing: true},
+	{name: "lies-modify-nothing", summary: "acknowledges every modify without doing it", modify: modifyNothing},
+	{name: "lies-modify-replaces", summary: "replaces the record by the columns that are modified", modify: modifyReplaces},
+	{name: "lies-modify-creates", summary: "makes a record of what is modified where there is none", modify: modifyCreates},
+	{name: "lies-modify-neighbour", summary: "changes a column beside those that are modified", modify: modifyNeighbour},
+	{name: "lies-modify-half", summary: "modifies the first column alone", modify: modifyFirst},
+	{name: "lies-modify-apart", summary: "modifies one column after the other", modify: modifyApart},
+	{name: "lies-modify-rewrites", summary: "reads the record, and writes it whole some time later", modify: modifyRewrites},
+	{name: "lies-increment-apart", summary: "reads the counter, and writes it some time later", increment: incrementApart},
+	{name: "lies-increment-twice", summary: "adds 2", increment: incrementTwice},
+	{name: "lies-increment-nothing", summary: "acknowledges every increment without doing it", increment: incrementNothing},
+	{name: "lies-processes", summary: "says that several processes may have it open, but keeps its records in each", describe: func(d *store.Description) { d.Processes = true }},
 	{name: "lies-shareable", summary: "says that its handles can be shared, but each has one buffer", get: func(h *handle, key, _ []byte) ([]byte, error) {
 		value, err := h.honest.get(key)
 		if err != nil {
@@ -311,13 +333,28 @@ var behaviours = []behaviour{
 	{name: "lies-column-trimmed", summary: "keeps no spaces at the end of text", keep: keepTrimmed},
 	{name: "lies-column-swapped", summary: "gives the first two columns the wrong way round", keep: keepSwapped},
 	{name: "lies-define-failed", summary: "says that it failed where it refuses an index", define: refuseAsFailed},
+	{name: "lies-define-words", summary: "says that it has indexes of words, and has none", describe: func(d *store.Description) { d.TokenIndexes = true }},
+	{name: "lies-define-no-words", summary: "does not say that it has indexes of words", takesWords: true},
 	{name: "lies-define-empties", summary: "begins with an empty store at each define", define: emptyAtDefine},
 	{name: "lies-index-deleted", summary: "does not take deleted records out of its index", del: rememberDeleted, finds: findDeleted},
 	{name: "lies-index-twice", summary: "puts overwritten records into its index again", put: rememberOverwritten, finds: findOverwrittenTwice},
 	{name: "lies-query-limit", summary: "goes on with a query when it is told to stop", pastLimit: true},
 	{name: "lies-query-alike", summary: "finds records whose column differs in the last byte", finds: findAlike},
 	{name: "lies-query-short", summary: "does not find the last record of those that match", finds: findAllButOne},
+	{name: "lies-query-most", summary: "drops every 1,000th record that its queries find", finds: findMost},
+	{name: "lies-query-first", summary: "looks at the first condition only", finds: changed(firstConditions)},
+	{name: "lies-query-any", summary: "looks at the first alternative only", finds: changed(firstAlternative)},
+	{name: "lies-query-word", summary: "finds texts that are the word, not those that have it", finds: changed(noWords)},
+	{name: "lies-query-range", summary: "finds the end of a range", finds: findPastRange},
+	{name: "lies-query-order", summary: "knows no order", finds: changed(noOrder)},
+	{name: "lies-query-sorted", summary: "sorts what it met first", finds: findThenSort},
+	{name: "lies-query-columns", summary: "gives columns in the order of their definition", allColumns: true},
 	{name: "lies-count", summary: "estimates how many records match", counted: estimate},
+	{name: "lies-delete-query-more", summary: "deletes a record more than a query finds", deletes: deleteMore},
+	{name: "lies-delete-query-less", summary: "leaves one of the records that a query finds, and counts it", deletes: deleteLess},
+	{name: "lies-delete-query-count", summary: "estimates how many records it deleted", deletes: deleteEstimated},
+	{name: "lies-explain-always", summary: "says that it uses an index for each query", explained: store.IndexFinds},
+	{name: "lies-explain-never", summary: "says that it uses no index", explained: store.IndexNone},
 	{name: "hangs-operation", summary: "hangs in an operation", each: func(n uint64) {
 		if n == crashAfter {
 			time.Sleep(time.Hour) // not select: Go would see the deadlock and end the process
@@ -377,6 +414,9 @@ func (d driver) Describe() store.Description {
 	if d.bare {
 		description.Abilities, description.BatchAtomic = store.Probe(bareStore{}, bareHandle{}), false
 	}
+	if d.silent {
+		description.Abilities.Explain = false
+	}
 	description.Abilities.Async = d.tell != nil
 	description.WriteConflicts = d.claimsConflicts
 	if d.describe != nil {
@@ -411,6 +451,9 @@ type db struct {
 	honest     *honest
 	threads    int
 	columns    []store.Column // nil: none were defined
+	indexes    []store.Index
+	queries    []store.Query
+	dropped    atomic.Uint64 // of what queries found, those that were looked at for dropping
 	operations atomic.Uint64
 	puts       atomic.Uint64
 	waits      atomic.Uint64 // writes that began while another one was under way
@@ -432,7 +475,12 @@ func (d *db) swapLast(value []byte) []byte {
 	return before
 }
 
-func (d *db) Handle() (store.Handle, error) { return &handle{db: d}, nil }
+func (d *db) Handle() (store.Handle, error) {
+	if d.silent {
+		return silentHandle{&handle{db: d}}, nil
+	}
+	return &handle{db: d}, nil
+}
 
 func (d *db) Settings() map[string]string {
 	if d.settings != nil {

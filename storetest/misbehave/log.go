@@ -69,6 +69,26 @@ func (h *honest) replay() error {
 func (h *honest) apply(writes []store.Write, buffered bool) error {
 	h.lock.Lock()
 	defer h.lock.Unlock()
+	return h.append(writes, buffered)
+}
+
+// change does one write that is made of the value that is there.
+func (h *honest) change(key []byte, buffered bool, made func(old []byte) ([]byte, error)) error {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	old, ok := h.values[string(key)]
+	if !ok {
+		return store.ErrNotFound
+	}
+	value, err := made(old)
+	if err != nil {
+		return err
+	}
+	return h.append([]store.Write{{Key: key, Value: value}}, buffered)
+}
+
+// append needs the lock.
+func (h *honest) append(writes []store.Write, buffered bool) error {
 	for _, w := range writes {
 		length := uint32(len(w.Value))
 		if w.Delete {

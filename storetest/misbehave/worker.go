@@ -162,6 +162,47 @@ var lies = map[string]lie{
 			}
 		})
 	}},
+	"requests-of-last-step": {past: func(t *trace.File, c *counters.File, thread int, records []counters.Recorded) {
+		eachRequest(t, thread, records, func(slot *counters.Slot, _, last counters.Recorded) {
+			slot.CountTime(int64(last.EndNS - last.BeginNS))
+		}, c)
+	}},
+	"requests-all-ok": {count: func(c *counters.File) {
+		eachRequestSlot(c, func(slot *counters.Slot) {
+			all := uint64(0)
+			for outcome, n := range slot.Outcomes {
+				all, slot.Outcomes[outcome] = all+n, 0
+			}
+			slot.Outcomes[counters.OK] = all
+		})
+	}},
+	"requests-handle-each-step": {count: func(c *counters.File) {
+		eachRequestSlot(c, func(*counters.Slot) {
+			for thread := range c.Threads() {
+				if head := c.Thread(thread); head.HandlesOpened > 0 {
+					head.HandlesOpened = head.Acknowledged / 4 * 3
+				}
+			}
+		})
+	}},
+	"requests-at-once": {past: func(t *trace.File, c *counters.File, thread int, records []counters.Recorded) {
+		for i, back := 0, records[0].BeginNS; i < len(records) && t.HasRequests(); i++ { // a pool's handle is with two threads
+			records[i].BeginNS, records[i].EndNS = records[i].BeginNS-back, records[i].EndNS-back
+		}
+	}},
+	"requests-cut": {count: func(c *counters.File) {
+		eachRequestSlot(c, func(slot *counters.Slot) {
+			slot.Outcomes[counters.OK]--
+			for bucket := range slot.Service {
+				if slot.Service[bucket] > 1 {
+					slot.Service[bucket]--
+					break
+				}
+			}
+			c.Thread(0).Attempted--
+			c.Thread(0).Acknowledged--
+		})
+	}},
 	"ignores-tag":     {prepare: func(p *control.Prepare) { p.Values.TrialTag = 1 }},
 	"ignores-turns":   {rewrite: func(t *trace.Thread) { t.FromNS, t.UntilNS = 0, 0 }},
 	"records-nothing": {past: func(_ *trace.File, c *counters.File, _ int, records []counters.Recorded) { clear(records) }},
@@ -275,6 +316,34 @@ func eachSlot(c *counters.File, change func(*counters.Slot)) {
 	for thread := range c.Threads() {
 		for slot := range c.Operations() {
 			change(c.Slot(thread, slot))
+		}
+	}
+}
+
+// eachRequestSlot changes what the first thread counts of requests.
+func eachRequestSlot(c *counters.File, change func(*counters.Slot)) {
+	for slot, o := range c.Operations() {
+		if o == trace.Request {
+			change(c.Slot(0, slot))
+		}
+	}
+}
+
+// eachRequest counts the times of a thread's requests anew. records are of all their steps.
+func eachRequest(t *trace.File, thread int, records []counters.Recorded,
+	count func(slot *counters.Slot, first, last counters.Recorded), c *counters.File) {
+	if !t.HasRequests() {
+		return
+	}
+	slot := c.Slot(thread, t.Slot()[trace.Request])
+	slot.Service, slot.ServiceMaxNS = [histogram.Buckets]uint64{}, 0
+	first := records[0]
+	for i, r := range records {
+		if next, _ := t.Threads[thread].EntryAt(r.Sequence() + 1); next.Operation() == trace.Request {
+			count(slot, first, r)
+			if i+1 < len(records) {
+				first = records[i+1]
+			}
 		}
 	}
 }

@@ -30,6 +30,7 @@ const rate = { y: (s) => s.rate, tickY: (v) => (v === 0 ? '0' : `${tick(v)}/s`),
 const kinds = {
   rate: { ...overTime, ...rate, lines: (t) => t.series.filter((s) => !s.aside), events: 'on the line', labels: true },
   one: { ...overTime, ...rate, tickX: String, tickY: (v) => tick(v), lines: (t, e) => t.series.filter((s) => s.arm === e.dataset.arm), events: 'across', all: true },
+  groups: { ...overTime, ...rate, tickX: String, tickY: (v) => tick(v), lines: groupLines, all: true, dashed: true, alone: true },
   stored: { ...rate, x: (s) => s.records, tickX: (v) => tick(v), at: (v) => `${si(v)} records`, lines: (t) => t.series.filter((s) => s.records && !s.aside) },
   resource: { ...overTime, x: (s) => s.at, y: (s, e) => s.beside[e.dataset.resource], lines: (t, e) => t.series.filter((s) => !s.aside && s.beside && s.beside[e.dataset.resource]), fromZero: true,
     tickY: (v, e) => resourceTick(v, data.units[e.dataset.resource]), text: (v, e) => resourceText(v, data.units[e.dataset.resource]) },
@@ -37,16 +38,28 @@ const kinds = {
     ticksX: [...nines.values()], tickX: (v) => nineNames.get(v), at: (v) => nineNames.get(v) || '', tickY: (v) => tick(v / 1e9, 's'), text: latencyText, log: true, dots: true, labels: true, nearest: true },
 };
 
+// The groups of an arm's clients. The first is the table's own; each other one is drawn as high, for its rate is of other operations.
+function groupLines(table, element) {
+  const groups = table.groups.find((g) => g.arm === element.dataset.arm);
+  const highest = (line) => Math.max(...finite(line.rate)) || 1;
+  return groups.lines.map((line, i) => ({
+    ...line, arm: line.name, median: true, look: i ? { hue: 'ink-2', dash: [4, 3] } : { ...data.looks[groups.arm], dash: [] }, scale: i ? highest(groups.lines[0]) / highest(line) : 1,
+  }));
+}
+
 const finite = (values) => values.filter((v) => v != null);
 const decade = (v) => Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-9;
 
 function linesOf(element, kind) {
   const lines = kind.lines(data.tables[element.dataset.table], element).map((s) => ({
-    arm: s.arm, block: s.block, main: s.median, x: kind.x(s, element), y: kind.y(s, element), look: data.looks[s.arm], warmup: s.warmup || 0, events: s.events || [],
+    arm: s.arm, block: s.block, main: s.median, x: kind.x(s, element), y: scaled(kind.y(s, element), s.scale), scale: s.scale || 1, look: s.look || data.looks[s.arm], warmup: s.warmup || 0, events: s.events || [],
+    from: s.from || 0, until: s.until || 0,
   })).filter((line) => finite(line.y).length);
   for (const line of lines) line.main = line.main || !lines.some((other) => other.arm === line.arm && other.main);
   return lines.sort((a, b) => a.main - b.main); // the faint ones beneath
 }
+
+const scaled = (values, by) => (by ? values.map((v) => (v == null ? v : v * by)) : values);
 
 // Levels that lie far apart are seen on a scale of decades only.
 function wantsLog(lines) {
@@ -110,8 +123,9 @@ function clipped(u, work) {
   u.ctx.restore();
 }
 
-// Warm-up, and in a chart of one arm what happened when.
+// Warm-up, and in a chart of one arm what happened when, or when other groups ran.
 function drawGround(u, kind, lines) {
+  if (kind.alone) drawSpans(u, lines);
   const arms = new Set(lines.map((l) => l.arm));
   if (!kind.events || arms.size > 1) return;
   clipped(u, (ctx, ratio) => {
@@ -135,6 +149,13 @@ function drawGround(u, kind, lines) {
   });
 }
 
+function drawSpans(u, lines) {
+  clipped(u, (ctx) => {
+    ctx.fillStyle = ink('shade');
+    for (const { from, until } of lines) if (until > from) ctx.fillRect(u.valToPos(from, 'x', true), u.bbox.top, u.valToPos(until, 'x', true) - u.valToPos(from, 'x', true), u.bbox.height);
+  });
+}
+
 function drawLines(u, kind, lines, shown, single) {
   const order = single ? [...lines.filter((l) => l.arm !== single), ...lines.filter((l) => l.arm === single)] : lines;
   clipped(u, (ctx, ratio) => {
@@ -145,7 +166,7 @@ function drawLines(u, kind, lines, shown, single) {
       ctx.globalAlpha = (single && !own ? 0.13 : 1) * (line.main ? 1 : 0.35);
       ctx.lineWidth = ratio * (line.main ? (own ? 2.4 : 1.6) : 1);
       ctx.lineJoin = 'round';
-      ctx.setLineDash(kind.all ? [] : line.look.dash.map((d) => d * ratio));
+      ctx.setLineDash(kind.all && !kind.dashed ? [] : line.look.dash.map((d) => d * ratio));
       ctx.beginPath();
       let pen = false;
       const points = [];
@@ -202,10 +223,10 @@ function showTip(u, element, kind, lines, tip) {
   }).filter((v) => v && v.value != null).sort((a, b) => b.value - a.value);
   if (!values.length) { tip.hidden = true; return; }
   const near = values.reduce((a, b) => (b.off < a.off ? b : a));
-  focus(element.dataset.table, near.off < 30 && values.length > 1 ? near.line.arm : null);
+  if (!kind.alone) focus(element.dataset.table, near.off < 30 && values.length > 1 ? near.line.arm : null);
   const most = 12;
   const start = Math.max(0, Math.min(values.indexOf(near) - most / 2, values.length - most));
-  tip.replaceChildren(...[{ text: kind.at(x) }, ...values.slice(start, start + most).map((v) => ({ name: v.line.arm, hue: v.line.look.hue, text: kind.text(v.value, element), own: v === near }))].map((row) => {
+  tip.replaceChildren(...[{ text: kind.at(x) }, ...values.slice(start, start + most).map((v) => ({ name: v.line.arm, hue: v.line.look.hue, text: kind.text(v.value / v.line.scale, element), own: v === near }))].map((row) => {
     const p = document.createElement('p');
     if (row.own) p.className = 'own';
     if (row.name != null) {
@@ -272,7 +293,7 @@ export function focus(table, arm) {
   focused.set(table, next);
   for (const plot of plots) {
     const of = plot.root.parentNode.dataset;
-    if (of.table === table && of.kind !== 'one') plot.redraw(false, false);
+    if (of.table === table && !kinds[of.kind].all) plot.redraw(false, false);
   }
 }
 

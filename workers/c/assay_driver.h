@@ -98,6 +98,7 @@ struct assay_description {
     bool write_conflicts;                            /* any operation may end in ASSAY_CONFLICT where others write neighbouring records;
                                                       * a write was then not done */
     bool server_sets_class; /* the settings that a server runs with decide its classes: opening it in another is refused */
+    bool token_indexes; /* a text may have an index of kind ASSAY_TOKEN; otherwise define refuses it */
     bool eventual; /* a read may return an older value than the newest acknowledged one, as of a replica */
     uint64_t handles_max;                            /* 0: no limit but memory, as in all that follow */
     uint64_t key_bytes_min;
@@ -155,6 +156,35 @@ enum assay_index_kind {
 struct assay_index {
     size_t column; /* position in the list of columns */
     enum assay_index_kind kind;
+    bool descending; /* an ordered one has its largest entries first; a store whose indexes have no direction makes the one that it has */
+};
+
+enum { ASSAY_QUERIES_MAX = 64 };
+
+enum assay_comparison {
+    ASSAY_EQUAL,  /* the column has just the value's bytes */
+    ASSAY_RANGE,  /* an integer from the first value on and below the second, both in decimal */
+    ASSAY_PREFIX, /* a text that begins with the value, which is ASCII and not empty */
+    ASSAY_HAS,    /* a text one of whose words, between spaces or commas, is the value */
+};
+
+struct assay_condition {
+    size_t alternative; /* conditions of one alternative stand together, and ascend */
+    size_t column;
+    enum assay_comparison is;
+};
+
+/* A template: each time that it is asked, it has other values, in the order of its conditions, two
+ * for a range. A record is found that fulfils all conditions of at least one alternative. */
+struct assay_query {
+    const struct assay_condition *conditions;
+    size_t conditions_count;
+    size_t alternatives; /* 0: there are no conditions, and every record is found */
+    int sort;            /* the column by whose numbers, an integer's, records come; -1: in any order */
+    bool descending;
+    size_t limit;          /* the most records that are found; 0: the query is only counted */
+    const size_t *columns; /* what is given of each record, in this order: positions */
+    size_t columns_count;
 };
 
 /* What `define` is given: valid until the store's close has returned. */
@@ -163,6 +193,22 @@ struct assay_definition {
     size_t columns_count; /* 1 to ASSAY_COLUMNS_MAX */
     const struct assay_index *indexes;
     size_t indexes_count; /* no column has two of one kind */
+    const struct assay_query *queries;
+    size_t queries_count; /* at most ASSAY_QUERIES_MAX */
+};
+
+/* How a store says that it answers a query: the values of "use" in section 4 of docs/worker-contract.md. */
+enum assay_index_use {
+    ASSAY_INDEX_UNTOLD, /* the store does not say */
+    ASSAY_INDEX_FINDS,  /* an index finds the records by a condition */
+    ASSAY_INDEX_ORDERS, /* an index gives all records in the query's order, up to its limit */
+    ASSAY_INDEX_NONE,   /* every record is looked at; also where that is so for a part of them */
+};
+
+struct assay_plan {
+    enum assay_index_use use;
+    char index[200]; /* names, as the store has them; "": none */
+    char text[1000]; /* the plan in the store's words, in one line */
 };
 
 struct assay_sink;   /* takes settings or numbers, one by one: see assay_setting and assay_stat */
@@ -235,21 +281,42 @@ struct assay_driver {
      * columns that the store gives back, and nothing else: the encoded form itself must not be
      * kept. A driver without it may be given records all the same: values like any other.
      * ASSAY_REFUSED, before anything was changed, for an index of a kind that the store does not
-     * have or for more than it can do. */
+     * have, for a query that it can't answer itself, or for more than it can do. */
     enum assay_status (*define)(struct assay_store *store, const struct assay_definition *definition, struct assay_error *error);
 
-    /* Calls visit for records whose column (a position) has just these bytes (the whole of a text,
-     * also where its index is of words), until visit returns false or limit records came: no record
-     * twice, in the store's own order, each in its encoded form. No such record is ASSAY_OK. An
-     * index is used where there is one; without one the store looks through everything. Needs
-     * define. */
-    enum assay_status (*query)(struct assay_handle *handle, size_t column, struct assay_bytes bytes, size_t limit,
-                               assay_visit *visit, void *context, struct assay_error *error);
+    /* Calls visit for the records that a query of define (a position) finds with these values, until
+     * visit returns false or the query's limit is reached: no record twice, in the query's order,
+     * each in the encoded form of the query's columns. No such record is ASSAY_OK. An index is used
+     * where there is one; without one the store looks through everything. */
+    enum assay_status (*query)(struct assay_handle *handle, size_t query, const struct assay_bytes *values, assay_visit *visit,
+                               void *context, struct assay_error *error);
 
-    /* Sets *records to how many records the store says that query would find without a limit. Needs
-     * define. */
-    enum assay_status (*count)(struct assay_handle *handle, size_t column, struct assay_bytes bytes, uint64_t *records,
+    /* Sets *records to how many records the store says fulfil a query's conditions. The query's
+     * order, limit and columns are of no meaning. */
+    enum assay_status (*count)(struct assay_handle *handle, size_t query, const struct assay_bytes *values, uint64_t *records,
                                struct assay_error *error);
+
+    /* Gives columns of the record of key, by their positions, new values in the bytes of the encoded
+     * form, in one step of the store's own, and leaves the other columns as they are. ASSAY_MISS if
+     * key is absent: no record is made then. A handle is always asked for the same columns, in
+     * ascending order. */
+    enum assay_status (*modify)(struct assay_handle *handle, struct assay_bytes key, const size_t *columns, const struct assay_bytes *values,
+                                size_t count, struct assay_error *error);
+
+    /* Adds to an integer column of the record of key, in one step of the store's own. ASSAY_MISS if
+     * key is absent: no record is made then. A handle is always asked for the same column. */
+    enum assay_status (*increment)(struct assay_handle *handle, struct assay_bytes key, size_t column, int64_t by, struct assay_error *error);
+
+    /* Deletes all records that fulfil a query's conditions, in one step of the store's own, and sets
+     * *records to how many that were, as the store tells it. The query has at most one alternative;
+     * its order, limit and columns are of no meaning. */
+    enum assay_status (*delete_query)(struct assay_handle *handle, size_t query, const struct assay_bytes *values, uint64_t *records,
+                                      struct assay_error *error);
+
+    /* Tells how the store answers a query or, where counts is true, how it counts it. Called between
+     * phases. */
+    enum assay_status (*explain)(struct assay_handle *handle, size_t query, const struct assay_bytes *values, bool counts,
+                                 struct assay_plan *plan, struct assay_error *error);
 
     /* Returns once every acknowledged write survives a power cut. */
     enum assay_status (*sync)(struct assay_store *store, struct assay_error *error);
@@ -278,6 +345,10 @@ enum assay_status assay_refuse(struct assay_error *error, const char *format, ..
 /* Makes the buffer hold at least so many bytes; what was in it is lost. False: there is no memory.
  * */
 bool assay_buffer_grow(struct assay_buffer *buffer, size_t length);
+
+/* Adds a text to what stands in a field of a plan, with a separator where it is not the first; what
+ * does not fit is cut. */
+void assay_plan_add(char *field, size_t field_bytes, const char *separator, const char *text, size_t text_bytes);
 
 /* Copies length bytes into the buffer and points value at them. */
 enum assay_status assay_copy(struct assay_buffer *buffer, const void *data, size_t length, struct assay_bytes *value,

@@ -1,6 +1,7 @@
 package c_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -32,6 +33,12 @@ func TestMain(m *testing.M) {
 	if scratch, err = os.MkdirTemp("", "assay-native-"); err != nil {
 		fmt.Fprintln(os.Stderr, "a folder for the programs:", err)
 		os.Exit(1)
+	}
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		if err := parallel.Value.Set("6"); err != nil { // workers and disks are waited for
+			panic(err)
+		}
 	}
 	code := m.Run()
 	_ = os.RemoveAll(scratch) // programs in a folder for temporary files
@@ -67,7 +74,7 @@ func (b *build) programs(t *testing.T) {
 	needCompiler(t)
 	b.once.Do(func() {
 		if b.folder, b.err = os.MkdirTemp(scratch, "build-"); b.err == nil {
-			b.output, b.err = b.make("all")
+			b.output, b.err = b.make("all", "vectors", "liar") // at once: make looks for all libraries each time
 		}
 	})
 	if b.err != nil {
@@ -99,10 +106,14 @@ func (b *build) worker(t *testing.T, name string) string {
 func (b *build) tool(t *testing.T, target, name string) string {
 	t.Helper()
 	b.programs(t)
+	program := filepath.Join(b.folder, name)
+	if _, err := os.Stat(program); err == nil {
+		return program
+	}
 	if output, err := b.make(target); err != nil {
 		t.Fatalf("make %s: %v\n%s", target, err, output)
 	}
-	return filepath.Join(b.folder, name)
+	return program
 }
 
 func long() bool { return os.Getenv("ASSAY_LONG") == "1" }

@@ -3,7 +3,6 @@ package c_test
 import (
 	"os"
 	"testing"
-	"time"
 
 	"assay/storetest"
 )
@@ -12,6 +11,7 @@ import (
 type engine struct {
 	program, driver string
 	options         map[string]string
+	changes         storetest.Aspect // by the options; 0: there are none, or they change nothing
 }
 
 var engines = []engine{
@@ -19,15 +19,15 @@ var engines = []engine{
 	{program: "tokyocabinet", driver: "tokyocabinet-hash"},
 	{program: "tokyocabinet", driver: "tokyocabinet-btree"},
 	{program: "tokyocabinet", driver: "tokyocabinet-table"},
-	{program: "tokyocabinet", driver: "tokyocabinet-hash", options: severalFiles},
-	{program: "tokyocabinet", driver: "tokyocabinet-btree", options: severalFiles},
-	{program: "tokyocabinet", driver: "tokyocabinet-table", options: severalFiles},
+	{program: "tokyocabinet", driver: "tokyocabinet-hash", options: severalFiles, changes: storetest.Placement},
+	{program: "tokyocabinet", driver: "tokyocabinet-btree", options: severalFiles, changes: storetest.Placement},
+	{program: "tokyocabinet", driver: "tokyocabinet-table", options: severalFiles, changes: storetest.Placement},
 	{program: "tokyocabinet", driver: "tokyocabinet-fixed"},
-	{program: "tokyocabinet", driver: "tokyocabinet-fixed", options: map[string]string{"width_bytes": "65536", "limit_bytes": "64GiB"}},
-	{program: "tokyocabinet", driver: "tokyocabinet-fixed", options: map[string]string{"width_bytes": "100"}},
-	{program: "tokyocabinet", driver: "tokyocabinet-fixed", options: map[string]string{"limit_bytes": "1MiB"}},
-	{program: "tokyocabinet", driver: "tokyocabinet-hash", options: map[string]string{"compression": "tcbs"}},
-	{program: "tokyocabinet", driver: "tokyocabinet-table", options: map[string]string{"compression": "tcbs"}},
+	{program: "tokyocabinet", driver: "tokyocabinet-fixed", options: map[string]string{"width_bytes": "65536", "limit_bytes": "64GiB"}, changes: storetest.Encoding},
+	{program: "tokyocabinet", driver: "tokyocabinet-fixed", options: map[string]string{"width_bytes": "100"}, changes: storetest.Encoding},
+	{program: "tokyocabinet", driver: "tokyocabinet-fixed", options: map[string]string{"limit_bytes": "1MiB"}, changes: storetest.Placement},
+	{program: "tokyocabinet", driver: "tokyocabinet-hash", options: map[string]string{"compression": "tcbs"}, changes: storetest.Encoding},
+	{program: "tokyocabinet", driver: "tokyocabinet-table", options: map[string]string{"compression": "tcbs"}, changes: storetest.Encoding},
 	{program: "lmdb", driver: "lmdb", options: map[string]string{"map_bytes": "4GiB"}},
 	{program: "rocksdb", driver: "rocksdb"},
 	{program: "leveldb", driver: "leveldb"},
@@ -63,7 +63,7 @@ func (e engine) test(t *testing.T, b *build) {
 	program := b.worker(t, e.program)
 	storetest.Test(t, storetest.Target{
 		Command: []string{program}, Driver: e.driver, Options: e.options, TempDir: t.TempDir(),
-		StepTimeout: 60 * time.Second,
+		Changes: e.changes,
 	})
 }
 

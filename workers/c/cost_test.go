@@ -23,7 +23,7 @@ const (
 	costRecords = 100_000
 	costRounds  = 9
 	costLength  = 500 * time.Millisecond
-	costTimeout = time.Minute
+	costTimeout = 5 * time.Minute // of a worker that hangs, on a machine that others keep busy
 )
 
 // timing is one thing that a worker is timed at.

@@ -72,6 +72,7 @@ func TestCountersMove(t *testing.T) {
 			store.D1, []string{"cache_hits", "cache_misses", "cache_pages_written", "file_bytes", "wal_bytes"}, nil},
 	} {
 		t.Run(test.driver+"/"+string(test.class), func(t *testing.T) {
+			t.Parallel()
 			began := time.Now()
 			names, _, after := counted(t, test.engine, test.class)
 			most := float64(backgroundThreads * time.Since(began))

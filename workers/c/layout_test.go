@@ -25,6 +25,11 @@ func TestRustDeclarationsAreTheHeaders(t *testing.T) {
 	}
 }
 
+// notInC is what no driver in C can say of itself: what only clients of servers do, and that several
+// processes may have the store open, since workers in C do no part of a trace.
+var notInC = map[string]bool{"connections_own": true, "connections_each": true, "handle_pools": true, "value_bytes_choices": true,
+	"variants": true, "indexes_idle": true, "processes": true}
+
 // What a driver says of itself in C is what it says in Go and what the contract names, field by
 // field.
 func TestTheHeaderDescribesDriversAsTheContractDoes(t *testing.T) {
@@ -44,7 +49,7 @@ func TestTheHeaderDescribesDriversAsTheContractDoes(t *testing.T) {
 		if !strings.Contains(contract, "`"+name+"`") {
 			t.Errorf("the contract does not name %s", name)
 		}
-		if byFunctions := name == "version" || name == "abilities"; inC[name] == byFunctions {
+		if byFunctions := name == "version" || name == "abilities"; inC[name] == (byFunctions || notInC[name]) {
 			t.Errorf("%s is a field of the header: %v", name, inC[name])
 		}
 		delete(inC, name)

@@ -97,7 +97,7 @@ func TestOneThreadSurvivesKill(t *testing.T) {
 				_ = writer.End(costTimeout) // it says that the worker was killed
 				acknowledged, attempted := c.Sample(false).Acknowledged[0], c.Sample(false).Attempted[0]
 				if acknowledged < 350 {
-					t.Fatalf("only %d writes in a minute", acknowledged)
+					t.Fatalf("only %d writes in %v", acknowledged, costTimeout)
 				}
 				reader := openedAs(t, program, open)
 				for i, version := range readBack(t, reader) {

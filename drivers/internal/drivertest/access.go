@@ -3,6 +3,7 @@ package drivertest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -64,7 +65,7 @@ func VerifiesTLS(t *testing.T, driver store.Driver, p server.Program) {
 					t.Errorf("expected an error with %q, got %v", test.failure, err)
 				}
 				if test.told != "" && (err != nil || told != test.told) {
-					t.Errorf("TLS is told as %q, expected %q: %v", told, test.told, err)
+					t.Errorf("the settings say of TLS %q, expected %q: %v", told, test.told, err)
 				}
 			})
 		}
@@ -97,7 +98,19 @@ func roundTrip(t *testing.T, driver store.Driver, c store.Config) (settings map[
 // LogsIn holds a driver to what its options of credentials say, on a real server that demands a
 // login. No setting and no error has the password.
 func LogsIn(t *testing.T, driver store.Driver, p server.Program) {
-	guarded := StartServer(t, p, store.D0, map[string]string{"login": "true"})
+	logsIn(t, driver, p, clientsOf(driver), nil, nil)
+}
+
+// LogsInBy is LogsIn with options of the server, which decide how a login is demanded, and of the
+// driver, of which only the default client is tried.
+func LogsInBy(t *testing.T, driver store.Driver, p server.Program, demand, given map[string]string) {
+	logsIn(t, driver, p, []string{""}, demand, given)
+}
+
+func logsIn(t *testing.T, driver store.Driver, p server.Program, clients []string, demand, given map[string]string) {
+	started := map[string]string{"login": "true"}
+	maps.Copy(started, demand)
+	guarded := StartServer(t, p, store.D0, started)
 	file := func(text string) string {
 		path := filepath.Join(t.TempDir(), "credentials")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -108,7 +121,7 @@ func LogsIn(t *testing.T, driver store.Driver, p server.Program) {
 	right := guarded.Guard.User + ":" + guarded.Guard.Password
 	t.Setenv("SOMEBODYS_LOGIN", right)
 	t.Setenv("EMPTY_LOGIN", "")
-	for _, client := range clientsOf(driver) {
+	for _, client := range clients {
 		for name, test := range map[string]struct {
 			options map[string]string
 			failure string // what the error says; "": none must come
@@ -127,7 +140,12 @@ func LogsIn(t *testing.T, driver store.Driver, p server.Program) {
 			"nothing after a colon": {map[string]string{"credentials_file": file(guarded.Guard.User + ":")}, "USER:PASSWORD"},
 		} {
 			t.Run(strings.TrimSpace(client+" "+name), func(t *testing.T) {
-				config := Config(t, driver.Describe(), store.D0, test.options)
+				options := maps.Clone(given)
+				if options == nil {
+					options = map[string]string{}
+				}
+				maps.Copy(options, test.options)
+				config := Config(t, driver.Describe(), store.D0, options)
 				config.Endpoints, config.First = []string{guarded.Endpoint()}, true
 				if client != "" {
 					config.Options["client"] = client
@@ -137,7 +155,7 @@ func LogsIn(t *testing.T, driver store.Driver, p server.Program) {
 					t.Errorf("the password, or the user, is told: %s", told)
 				}
 				if test.failure == "" && (err != nil || settings["driver.login"] != "yes") {
-					t.Errorf("login is told as %q: %v", settings["driver.login"], err)
+					t.Errorf("the settings say of the login %q: %v", settings["driver.login"], err)
 				}
 				if test.failure != "" && (err == nil || !strings.Contains(err.Error(), test.failure)) {
 					t.Errorf("expected an error with %q, got %v", test.failure, err)

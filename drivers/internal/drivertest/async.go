@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"runtime"
 	"testing"
 	"time"
 
@@ -22,6 +23,38 @@ func Async(t testing.TB, s store.Store) store.Handle {
 		}
 	})
 	return h
+}
+
+// Pin pins a loop that has such a form, as the worker does, until the test ends. The test calls it,
+// and the loop, from its own goroutine.
+func Pin(t testing.TB, loop store.Loop) {
+	t.Helper()
+	p, ok := loop.(store.Pinner)
+	if !ok {
+		return
+	}
+	runtime.LockOSThread()
+	if err := p.Pin(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Unpin(); err != nil {
+			t.Error(err)
+		}
+		runtime.UnlockOSThread()
+	})
+}
+
+// EachInterface runs a test with a loop that waits by epoll, and with one that is pinned.
+func EachInterface(t *testing.T, test func(t *testing.T, pin func(*testing.T, store.Loop))) {
+	t.Helper()
+	t.Run("epoll", func(t *testing.T) { test(t, func(*testing.T, store.Loop) {}) })
+	t.Run("pinned", func(t *testing.T) {
+		test(t, func(t *testing.T, loop store.Loop) {
+			t.Log("waits by", loop.(store.Pinner).Interface())
+			Pin(t, loop)
+		})
+	})
 }
 
 type asyncHandle struct {

@@ -50,8 +50,9 @@ func TestTheDocumentsExamplePassesTheDriversTests(t *testing.T) {
 	}
 	overlayFile := write(t, temporary, "overlay.json", string(described))
 
-	// -vet=off: go vet does not find a folder that is in the overlay only.
-	command := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlayFile, "-vet=off", "-count=1", "-v", "-run", "/^files$", "./drivers")
+	// -vet=off: go vet does not find a folder that is in the overlay only. -s -w: linking takes most of
+	// the time.
+	command := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlayFile, "-vet=off", "-ldflags=-s -w", "-count=1", "-v", "-run", "/^files$", "./drivers")
 	command.Dir = root
 	output, err := command.CombinedOutput()
 	if err != nil {
@@ -77,7 +78,7 @@ func runTheDocumentsLines(t *testing.T, root, page, overlayFile string) {
 	if lines == nil {
 		t.Fatal("the page has no block of commands that begins with make build")
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlayFile, "-o", filepath.Join(here, "bin", "assay"), "./cmd/assay")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-overlay", overlayFile, "-o", filepath.Join(here, "bin", "assay"), "./cmd/assay")
 	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, output)

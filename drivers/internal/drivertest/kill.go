@@ -23,6 +23,7 @@ func (w write) value() []byte { return fmt.Appendf(nil, "value %d", w.n) }
 // none of the store's answers; the handles then connect anew by themselves.
 func KeepsWrites(t *testing.T, driver store.Driver, p server.Program, class store.Durability, given map[string]string) {
 	t.Helper()
+	servertest.SkipSlow(t, p)
 	const threads, killAfter = 4, 300
 	i := servertest.Start(t, p, class, nil)
 	c := Config(t, driver.Describe(), class, given)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,7 +16,7 @@ import (
 	"assay/store"
 )
 
-// RedisStandIn answers RESP2, as far as the driver speaks it, and lies where a test wants it to.
+// RedisStandIn answers RESP2 and RESP3, as far as the driver speaks it, and lies where a test wants it to.
 type RedisStandIn struct {
 	Endpoint string
 
@@ -32,6 +33,7 @@ type RedisStandIn struct {
 	strings map[string]string
 	hashes  map[string]map[string]string
 	changes map[string]int // how often each key was written: what WATCH compares
+	nothing string         // a bulk that is not there, in the protocol of the request
 }
 
 // StartRedisStandIn listens on loopback until the test ends. Its settings give a durability class.
@@ -67,6 +69,7 @@ type redisSession struct {
 	watched map[string]int
 	queued  [][]string
 	inMulti bool
+	resp3   bool
 }
 
 func (s *RedisStandIn) serve(socket net.Conn) {
@@ -148,7 +151,18 @@ func (s *RedisStandIn) answer(request []string, session *redisSession, w io.Writ
 		session.queued = append(session.queued, request)
 		return "+QUEUED\r\n", false
 	}
+	if s.nothing = "$-1\r\n"; session.resp3 {
+		s.nothing = "_\r\n"
+	}
 	switch name {
+	case "HELLO":
+		if slices.Contains(request, "AUTH") && request[len(request)-1] != s.Settings["requirepass"] {
+			return "-WRONGPASS invalid username-password pair or user is disabled.\r\n", false
+		}
+		if session.resp3 = request[1] == "3"; !session.resp3 {
+			return "*2\r\n" + bulk("modules") + "*0\r\n", false
+		}
+		return "%2\r\n" + bulk("proto") + ":3\r\n" + bulk("modules") + "*0\r\n", false
 	case "WATCH":
 		session.watched[request[1]] = s.changes[request[1]]
 		return "+OK\r\n", false
@@ -167,9 +181,12 @@ func (s *RedisStandIn) answer(request []string, session *redisSession, w io.Writ
 // execute is called with the lock held.
 func (s *RedisStandIn) execute(session *redisSession) string {
 	queued, watched := session.queued, maps.Clone(session.watched)
-	*session = redisSession{watched: map[string]int{}}
+	*session = redisSession{watched: map[string]int{}, resp3: session.resp3}
 	for key, changes := range watched {
 		if s.changes[key] != changes {
+			if session.resp3 {
+				return s.nothing
+			}
 			return "*-1\r\n"
 		}
 	}
@@ -229,12 +246,12 @@ func (s *RedisStandIn) operateOn(key, name string, request []string) string {
 	switch name {
 	case "GET":
 		if !isString {
-			return "$-1\r\n"
+			return s.nothing
 		}
 		return bulk(value)
 	case "SET":
 		if len(request) > 3 && there == 1 { // NX
-			return "$-1\r\n"
+			return s.nothing
 		}
 		s.strings[key] = request[2]
 		s.changes[key]++
@@ -263,7 +280,7 @@ func (s *RedisStandIn) operateOn(key, name string, request []string) string {
 			if column, there := hash[field]; there {
 				answer += bulk(column)
 			} else {
-				answer += "$-1\r\n"
+				answer += s.nothing
 			}
 		}
 		return answer

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"assay/drivers/riak/riakstandin"
 	"assay/store"
 )
 
@@ -50,9 +51,14 @@ func StandInFor(t testing.TB, driver string, class store.Durability) (endpoint s
 		return StartStandIn(t).Endpoint
 	case "redis":
 		return StartRedisStandIn(t, class).Endpoint
+	case "riak":
+		return riakstandin.Start(t, riakNodes).Endpoints[0]
 	}
 	return ""
 }
+
+// riakNodes are enough for D4.
+const riakNodes = 3
 
 // listen serves each connection to a port of loopback until the test ends.
 func listen(t testing.TB, serve func(net.Conn)) (endpoint string) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"assay/store"
@@ -48,6 +49,8 @@ type Handle struct {
 	statements [query]Statement  // by operation; nil: not used yet
 	asking     map[use]Statement // of queries and counts
 
+	modified  []int // columns that Modify writes
+	counter   int   // the column that Increment adds to
 	arguments [][]byte
 	record    []byte // in its encoded form
 	start     []byte // of a scan
@@ -65,10 +68,10 @@ type Handle struct {
 	visitOne func(row [][]byte) bool
 }
 
-// use is what a statement that asks by a column is for.
+// use is what a statement of a query is for.
 type use struct {
 	operation operation
-	column    int
+	query     int
 }
 
 type operation byte
@@ -81,8 +84,13 @@ const (
 	remove
 	there
 	scan
-	query // this and what follows ask by a column
+	modify
+	increment
+	query // this and what follows ask a query
 	count
+	deleteQuery
+	explainQuery
+	explainCount
 )
 
 // NewHandle connects. The connections that connect makes are dialed by link.
@@ -119,24 +127,24 @@ func (h *Handle) Close() error {
 }
 
 // begin starts an operation's time, and returns its statement.
-func (h *Handle) begin(o operation, column int) (Statement, error) {
+func (h *Handle) begin(o operation, asked int) (Statement, error) {
 	h.link.Begin()
 	if h.connection == nil {
 		if err := h.open(); err != nil {
 			return nil, err
 		}
 	}
-	return h.statement(o, column)
+	return h.statement(o, asked)
 }
 
-func (h *Handle) statement(o operation, column int) (Statement, error) {
+func (h *Handle) statement(o operation, asked int) (Statement, error) {
 	if o < query && h.statements[o] != nil {
 		return h.statements[o], nil
 	}
-	if s, prepared := h.asking[use{o, column}]; o >= query && prepared {
+	if s, prepared := h.asking[use{o, asked}]; o >= query && prepared {
 		return s, nil
 	}
-	text, kinds := h.layout.statement(o, column)
+	text, kinds := h.text(o, asked)
 	s, err := h.connection.Prepare(text, kinds)
 	if err != nil {
 		return nil, h.outcome("prepare", err)
@@ -144,13 +152,23 @@ func (h *Handle) statement(o operation, column int) (Statement, error) {
 	if o < query {
 		h.statements[o] = s
 	} else {
-		h.asking[use{o, column}] = s
+		h.asking[use{o, asked}] = s
 	}
 	return s, nil
 }
 
+func (h *Handle) text(o operation, asked int) (text string, kinds []Kind) {
+	switch o {
+	case modify:
+		return h.layout.ModifySQL(h.modified)
+	case increment:
+		return h.layout.IncrementSQL(h.counter), []Kind{Integer, Blob}
+	}
+	return h.layout.statement(o, asked)
+}
+
 // statement returns a statement's text and the kinds of its parameters.
-func (l *Layout) statement(o operation, column int) (text string, kinds []Kind) {
+func (l *Layout) statement(o operation, asked int) (text string, kinds []Kind) {
 	columns := l.kinds()
 	switch o {
 	case get:
@@ -168,9 +186,15 @@ func (l *Layout) statement(o operation, column int) (text string, kinds []Kind) 
 	case scan:
 		return l.ScanSQL(), []Kind{Blob, Integer}
 	case query:
-		return l.QuerySQL(column), []Kind{columns[column], Integer}
+		return l.QuerySQL(&l.Queries[asked]), l.parameters(&l.Queries[asked])
+	case count:
+		return l.CountSQL(&l.Queries[asked]), l.parameters(&l.Queries[asked])
+	case deleteQuery:
+		return l.DeleteQuerySQL(&l.Queries[asked]), l.parameters(&l.Queries[asked])
+	case explainQuery:
+		return l.Dialect.Explain.Before + l.QuerySQL(&l.Queries[asked]), l.parameters(&l.Queries[asked])
 	default:
-		return l.CountSQL(column), []Kind{columns[column]}
+		return l.Dialect.Explain.Before + l.CountSQL(&l.Queries[asked]), l.parameters(&l.Queries[asked])
 	}
 }
 
@@ -306,6 +330,54 @@ func (h *Handle) CompareAndSwap(key, old, value []byte) (err error) {
 	return store.ErrNotFound
 }
 
+// Modify updates columns of one row.
+func (h *Handle) Modify(key []byte, columns []int, values [][]byte) error {
+	if !h.layout.hasColumns() {
+		return fmt.Errorf("%s: %w", h.layout.Dialect.Name, ErrNotARecord)
+	}
+	if h.modified == nil {
+		h.modified = slices.Clone(columns)
+	}
+	h.arguments = h.arguments[:0]
+	for i, column := range columns {
+		if err := h.layout.check(column, values[i]); err != nil {
+			return err
+		}
+		h.arguments = append(h.arguments, blob(values[i]))
+	}
+	h.arguments = append(h.arguments, blob(key))
+	s, err := h.begin(modify, 0)
+	if err != nil {
+		return err
+	}
+	rows, err := s.Exec(h.arguments)
+	clear(h.arguments)
+	if err == nil && rows == 0 {
+		return store.ErrNotFound
+	}
+	return h.outcome("modify", err)
+}
+
+// Increment adds to a column of one row.
+func (h *Handle) Increment(key []byte, column int, by int64) error {
+	if !h.layout.hasColumns() {
+		return fmt.Errorf("%s: %w", h.layout.Dialect.Name, ErrNotARecord)
+	}
+	h.counter = column
+	s, err := h.begin(increment, 0)
+	if err != nil {
+		return err
+	}
+	h.limit = strconv.AppendInt(h.limit[:0], by, 10)
+	h.arguments = append(h.arguments[:0], h.limit, blob(key))
+	rows, err := s.Exec(h.arguments)
+	clear(h.arguments)
+	if err == nil && rows == 0 {
+		return store.ErrNotFound
+	}
+	return h.outcome("increment", err)
+}
+
 // Apply is one transaction.
 func (h *Handle) Apply(writes []store.Write) error {
 	h.link.Begin()
@@ -343,12 +415,12 @@ func (h *Handle) Apply(writes []store.Write) error {
 func (h *Handle) Scan(start []byte, limit int, visit func(key, value []byte) bool) error {
 	limit = max(limit, 1)
 	if h.layout.Dialect.RowByRow {
-		return h.visitRecords(scan, 0, start, math.MaxInt, visit)
+		return h.visitRecords(start, math.MaxInt, visit)
 	}
 	h.start = append(h.start[:0], start...)
 	for {
 		seen, more := 0, true
-		err := h.visitRecords(scan, 0, h.start, limit, func(key, value []byte) bool {
+		err := h.visitRecords(h.start, limit, func(key, value []byte) bool {
 			seen++
 			if more = visit(key, value); more && seen == limit {
 				h.start = append(append(h.start[:0], key...), 0) // the next key that can be
@@ -361,10 +433,9 @@ func (h *Handle) Scan(start []byte, limit int, visit func(key, value []byte) boo
 	}
 }
 
-// visitRecords does a scan or a query: the first column of its rows is the key.
-func (h *Handle) visitRecords(o operation, column int, from []byte, limit int,
-	visit func(key, record []byte) bool) error {
-	s, err := h.begin(o, column)
+// visitRecords does a scan: the first column of its rows is the key.
+func (h *Handle) visitRecords(from []byte, limit int, visit func(key, record []byte) bool) error {
+	s, err := h.begin(scan, 0)
 	if err != nil {
 		return err
 	}
@@ -373,44 +444,60 @@ func (h *Handle) visitRecords(o operation, column int, from []byte, limit int,
 		h.limit = strconv.AppendInt(h.limit[:0], int64(limit), 10)
 		h.arguments = append(h.arguments, h.limit)
 	}
+	return h.outcome("scan", h.visitRows(s, limit, visit))
+}
+
+func (h *Handle) visitRows(s Statement, limit int, visit func(key, record []byte) bool) error {
 	seen := 0
-	err = s.Query(h.arguments, func(row [][]byte) bool {
+	err := s.Query(h.arguments, func(row [][]byte) bool {
 		seen++
 		h.record = h.layout.join(h.record[:0], row[1:])
 		return visit(row[0], h.record) && seen < limit
 	})
 	clear(h.arguments)
-	return h.outcome("scan", err)
+	return err
 }
 
-var errNoColumns = errors.New("no columns were defined")
+var errNoQuery = errors.New("a query that was not defined")
 
-func (h *Handle) askable(column int, value []byte) error {
-	if !h.layout.hasColumns() {
-		return fmt.Errorf("%s: %w", h.layout.Dialect.Name, errNoColumns)
+// asked readies a query or count.
+func (h *Handle) asked(o operation, asked int, values [][]byte) (Statement, error) {
+	if asked >= len(h.layout.Queries) {
+		return nil, fmt.Errorf("%s: %w", h.layout.Dialect.Name, errNoQuery)
 	}
-	return h.layout.check(column, value)
+	s, err := h.begin(o, asked)
+	h.arguments = h.layout.arguments(h.arguments[:0], &h.layout.Queries[asked], values)
+	return s, err
 }
 
-// Query looks through the whole table where the column has no index.
-func (h *Handle) Query(column int, value []byte, limit int, visit func(key, record []byte) bool) error {
-	if err := h.askable(column, value); err != nil {
+// Query looks through the whole table where there is no index that helps.
+func (h *Handle) Query(asked int, values [][]byte, visit func(key, record []byte) bool) error {
+	s, err := h.asked(query, asked, values)
+	if err != nil {
 		return err
 	}
-	return h.visitRecords(query, column, value, limit, visit)
+	return h.outcome("query", h.visitRows(s, h.layout.Queries[asked].Limit, visit))
 }
 
 // Count lets the database count.
-func (h *Handle) Count(column int, value []byte) (records uint64, err error) {
-	if err := h.askable(column, value); err != nil {
-		return 0, err
-	}
-	s, err := h.begin(count, column)
+func (h *Handle) Count(asked int, values [][]byte) (records uint64, err error) {
+	s, err := h.asked(count, asked, values)
 	if err != nil {
 		return 0, err
 	}
-	h.key[0], h.number, h.failed = blob(value), 0, nil
-	err = s.Query(h.key[:], h.visitOne)
-	h.key[0] = nil
+	h.number, h.failed = 0, nil
+	err = s.Query(h.arguments, h.visitOne)
+	clear(h.arguments)
 	return h.number, h.outcome("count", errors.Join(err, h.failed))
+}
+
+// DeleteQuery is one DELETE with the query's conditions.
+func (h *Handle) DeleteQuery(asked int, values [][]byte) (records uint64, err error) {
+	s, err := h.asked(deleteQuery, asked, values)
+	if err != nil {
+		return 0, err
+	}
+	rows, err := s.Exec(h.arguments)
+	clear(h.arguments)
+	return uint64(max(rows, 0)), h.outcome("delete by query", err)
 }

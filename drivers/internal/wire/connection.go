@@ -1,14 +1,17 @@
-// Package wire is the lean client's side of a text protocol over TCP: one buffer for what is sent,
-// one for what is read, and no allocation in the steady path. Drivers of servers put their protocol
-// on it.
+// Package wire is the lean client's side of a protocol over TCP, of lines or of frames that tell their
+// length: one buffer for what is sent, one for what is read, and no allocation in the steady path.
+// Drivers of servers put their protocol on it.
 //
 //	connection.go  one connection, with one request on its way at a time, which its caller waits for
 //	loop.go        many connections that one thread drives through epoll(7)
+//	loop_ring.go   the same through io_uring(7)
+//	ring.go        an io_uring: its queues and its buffers
 package wire
 
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -29,6 +32,8 @@ type Connection struct {
 	Endpoint string
 	Timeout  time.Duration // of one operation, and of connecting
 	Access   Access
+	// Network connects where it is not by TCP. Optional: Access does. No [Loop] takes it.
+	Network func(ctx context.Context, endpoint string, timeout time.Duration) (net.Conn, error)
 	// Greet is what a new connection is to say before its first request. Optional.
 	Greet func(*Connection) error
 	// Reconnects counts how often an operation connected anew. Optional.
@@ -58,12 +63,17 @@ var errNotHere = errors.New("the rest of the answer is not here yet")
 // It never does outside of a [Loop].
 func NotHere(err error) bool { return err == errNotHere } //nolint:errorlint // it is never wrapped
 
-// lineBytesMax is more than any line of the protocols that is asked for.
-const lineBytesMax = 8 << 10
+// LineBytesMax is more than any line of the protocols that is asked for, and less than the buffer
+// that answers are read into.
+const LineBytesMax = 8 << 10
 
 // Dial connects, and greets.
 func (c *Connection) Dial(ctx context.Context) error {
-	socket, err := c.Access.Dial(ctx, c.Endpoint, c.Timeout)
+	dial := c.Network
+	if dial == nil {
+		dial = c.Access.Dial
+	}
+	socket, err := dial(ctx, c.Endpoint, c.Timeout)
 	if err != nil {
 		return c.failure("connect", err)
 	}
@@ -200,7 +210,7 @@ func (c *Connection) ReadLine() ([]byte, error) {
 			return line[:len(line)-1], nil
 		}
 		searched = c.end - c.start
-		if searched > lineBytesMax {
+		if searched > LineBytesMax {
 			return nil, c.Unexpected("read answer", c.answer[c.start:c.end])
 		}
 		if err := c.fill(); err != nil {
@@ -229,10 +239,59 @@ func (c *Connection) fill() error {
 	return c.GiveUp("read answer", err)
 }
 
+// ReadBytes returns the next length bytes, valid until the next read. The buffer at most doubles at
+// a time, and only once it is full: a garbled length takes no memory for bytes that do not come.
+func (c *Connection) ReadBytes(length int) ([]byte, error) {
+	if c.looped && c.end-c.start < length {
+		c.wanted = c.start + length
+		return nil, errNotHere
+	}
+	for c.end-c.start < length {
+		if c.end-c.start == len(c.answer) {
+			larger := make([]byte, min(max(length, len(c.answer)), 2*len(c.answer)))
+			c.start, c.end = 0, copy(larger, c.answer[c.start:c.end])
+			c.answer = larger
+		}
+		if err := c.fill(); err != nil {
+			return nil, err
+		}
+	}
+	c.start += length
+	return c.answer[c.start-length : c.start], nil
+}
+
 // ReadValue appends length bytes to into, and consumes the line end after them.
 func (c *Connection) ReadValue(into []byte, length int) ([]byte, error) {
 	if c.looped && c.end-c.start < length+2 {
 		c.wanted = c.start + length + 2
+		return nil, errNotHere
+	}
+	into, err := c.ReadBody(into, length)
+	if err != nil {
+		return nil, err
+	}
+	return into, c.readValueEnd()
+}
+
+// ReadFrame returns the next frame of a binary protocol: a length of 32 bits, big-endian, and so
+// many bytes, at least one and at most bytesMax. They are valid until the next read.
+func (c *Connection) ReadFrame(bytesMax int) ([]byte, error) {
+	head, err := c.ReadBytes(4)
+	if err != nil {
+		return nil, err
+	}
+	length := int64(binary.BigEndian.Uint32(head))
+	if length < 1 || length > int64(bytesMax) {
+		return nil, c.GiveUp("read answer",
+			fmt.Errorf("a frame of %d bytes, expected 1 to %d", length, bytesMax))
+	}
+	return c.ReadBytes(int(length))
+}
+
+// ReadBody appends length bytes to into.
+func (c *Connection) ReadBody(into []byte, length int) ([]byte, error) {
+	if c.looped && c.end-c.start < length {
+		c.wanted = c.start + length
 		return nil, errNotHere
 	}
 	for length > 0 {
@@ -250,7 +309,7 @@ func (c *Connection) ReadValue(into []byte, length int) ([]byte, error) {
 		c.start += n
 		length -= n
 	}
-	return into, c.readValueEnd()
+	return into, nil
 }
 
 // readLongValue grows into step by step, so that a garbled length does not take the memory before
@@ -270,7 +329,7 @@ func (c *Connection) readLongValue(into []byte, length int) ([]byte, error) {
 		}
 		length -= n
 	}
-	return into, c.readValueEnd()
+	return into, nil
 }
 
 func (c *Connection) readValueEnd() error {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -32,21 +34,29 @@ type Speaker interface {
 }
 
 // Loop is a [store.Loop] of TCP connections: one thread reads and writes them all, without blocking,
-// and waits for them by epoll(7). After a failure that leaves the place in a stream unknown the
-// lane's connection is given up, as that of a handle is: what was on its way fails with the cause,
-// and the next operation connects anew, in a goroutine of its own, since that may take long.
+// and waits for them by epoll(7), or by io_uring(7) where the kernel allows it and the thread is the
+// loop's own ([store.Pinner]). What is to be sent goes out at the next Reap, for all lanes at once.
+//
+// After a failure that leaves the place in a stream unknown the lane's connection is given up, as
+// that of a handle is: what was on its way fails with the cause, and the next operation connects
+// anew, in a goroutine of its own, since that may take long.
 type Loop struct {
 	lanes   []lane
 	timeout time.Duration
 	epoll   int
 	wake    int // eventfd(2) that says that a connection was made, or could not be
 	events  []unix.EpollEvent
+	answer  []byte // what is read into: one for all lanes, so that it stays in the processor's caches
 	base    time.Time
 	now     time.Duration // since base, at the last look
-	swept   time.Duration
-	dirty   []int // lanes with something to be sent
+	sweepAt time.Duration // when the next operation may have taken too long
+	dirty   []int         // lanes with something to be sent
 	dialled chan dialled
 	dialing int
+
+	ring        *ring // nil: epoll
+	completions []completion
+	sending     []int // lanes whose requests the ring was given in this turn
 }
 
 // lane is a connection with its operations that have not ended, oldest first, in a ring.
@@ -55,15 +65,18 @@ type lane struct {
 	link     *Connection
 	ring     []pending
 	first, n int
-	unsent   int // of n: submitted since the last write
-	sent     int // bytes of the request that the kernel took, where it did not take all
+	unsent   int    // of n: submitted since the last write
+	sent     int    // bytes of the request that the kernel took, where it did not take all
+	part     []byte // holds an answer that has not come whole
 	dirty    bool
 	dialing  bool
+	full     bool   // the ring will tell when the socket takes more
+	made     uint16 // how often the lane was connected: what a ring tells of an older socket is dropped
 }
 
 // pending is an operation that has not ended.
 type pending struct {
-	since time.Duration // when it was sent, to a turn of the loop
+	since time.Duration // when it was sent, to a turn of the loop; 0: not yet
 	err   error         // it was refused before it was sent
 }
 
@@ -73,26 +86,24 @@ type dialled struct {
 	err    error
 }
 
-// answerBytes is a lane's buffer at first. It grows where an answer needs it.
-const answerBytes = 4 << 10
+// answerBytes is how much is read at once.
+const answerBytes = 64 << 10
+
+// dialsAtOnce keeps the time of opening 10,000 connections short, and a server's queue of those that
+// it has not accepted from overflowing.
+const dialsAtOnce = 16
 
 // NewLoop connects each speaker. At most pipeline operations are on each one's way.
 func NewLoop(speakers []Speaker, pipeline int) (l *Loop, err error) {
 	l = &Loop{lanes: make([]lane, len(speakers)), epoll: -1, wake: -1, base: time.Now(),
-		events: make([]unix.EpollEvent, min(len(speakers)+1, 256)), dialled: make(chan dialled, len(speakers))}
+		events: make([]unix.EpollEvent, min(len(speakers)+1, 256)), answer: make([]byte, answerBytes), dialled: make(chan dialled, len(speakers))}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.Close())
 		}
 	}()
-	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
-		return l, fmt.Errorf("epoll_create1: %w", err)
-	}
 	if l.wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return l, fmt.Errorf("eventfd: %w", err)
-	}
-	if err := l.watch(unix.EPOLL_CTL_ADD, l.wake, unix.EPOLLIN, -1); err != nil {
-		return l, err
 	}
 	for i, speaker := range speakers {
 		one := &l.lanes[i]
@@ -100,17 +111,60 @@ func NewLoop(speakers []Speaker, pipeline int) (l *Loop, err error) {
 		if one.link.Access.tls != nil { // whose records the loop can't read
 			return l, fmt.Errorf("%s: asynchronous handles have no TLS: %w", one.link.Server, store.ErrRefused)
 		}
-		one.link.looped, one.link.answer = true, make([]byte, answerBytes)
+		one.link.looped, one.link.answer = true, l.answer
 		l.timeout = one.link.Timeout
-		socket, err := one.link.dialAside()
-		if err != nil {
-			return l, err
-		}
-		if err := l.join(i, socket); err != nil {
-			return l, err
+	}
+	if err := l.openEpoll(); err != nil {
+		return l, err
+	}
+	return l, l.dialAll()
+}
+
+// openEpoll watches what is connected by epoll.
+func (l *Loop) openEpoll() (err error) {
+	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return fmt.Errorf("epoll_create1: %w", err)
+	}
+	if err := l.watch(unix.EPOLL_CTL_ADD, l.wake, unix.EPOLLIN, -1); err != nil {
+		return err
+	}
+	for i := range l.lanes {
+		if socket, connected := l.lanes[i].link.socket.(descriptor); connected {
+			if err := l.watch(unix.EPOLL_CTL_ADD, int(socket), unix.EPOLLIN, i); err != nil {
+				return err
+			}
 		}
 	}
-	return l, nil
+	return nil
+}
+
+// dialAll connects all lanes.
+func (l *Loop) dialAll() error {
+	sockets, errs := make([]descriptor, len(l.lanes)), make([]error, len(l.lanes))
+	var next atomic.Int64
+	var failed atomic.Bool
+	var dials sync.WaitGroup
+	for range min(dialsAtOnce, len(l.lanes)) {
+		dials.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(l.lanes) && !failed.Load(); i = int(next.Add(1)) - 1 {
+				if sockets[i], errs[i] = l.lanes[i].link.dialAside(); errs[i] != nil {
+					failed.Store(true)
+				}
+			}
+		})
+	}
+	dials.Wait()
+	for i, socket := range sockets {
+		if socket > 0 {
+			errs[i] = l.join(i, socket) // also after a failure: Close closes it then
+		}
+	}
+	for i, err := range errs {
+		if err != nil {
+			return fmt.Errorf("connection %d of %d: %w", i+1, len(errs), err)
+		}
+	}
+	return nil
 }
 
 // watch sets for which events of a descriptor epoll tells of a lane; −1 is wake.
@@ -159,7 +213,11 @@ func take(c *net.TCPConn) (socket descriptor, err error) {
 func (l *Loop) join(i int, socket descriptor) error {
 	one := &l.lanes[i]
 	one.link.Use(socket)
-	one.sent = 0
+	one.sent, one.full = 0, false
+	one.made++
+	if l.ring != nil {
+		return l.receive(i)
+	}
 	return l.watch(unix.EPOLL_CTL_ADD, int(socket), unix.EPOLLIN, i)
 }
 
@@ -208,7 +266,23 @@ func (l *Loop) Reap(wait time.Duration, ended store.Ended) error {
 		}
 	}
 	l.dirty = l.dirty[:0]
-	n, err := l.poll(min(wait, l.sweepEvery()))
+	wait = min(wait, l.sweepEvery())
+	look := l.look
+	if l.ring != nil {
+		look = l.lookAtRing
+	}
+	if err := look(wait, ended); err != nil {
+		return err
+	}
+	if l.now >= l.sweepAt {
+		l.sweep(ended)
+	}
+	return nil
+}
+
+// look waits for events, and reads what has come.
+func (l *Loop) look(wait time.Duration, ended store.Ended) error {
+	n, err := l.poll(wait)
 	if err != nil {
 		return err
 	}
@@ -217,10 +291,6 @@ func (l *Loop) Reap(wait time.Duration, ended store.Ended) error {
 		if err := l.serve(int(event.Fd), event.Events, ended); err != nil {
 			return err
 		}
-	}
-	if l.now-l.swept >= l.sweepEvery() {
-		l.swept = l.now
-		l.sweep(ended)
 	}
 	return nil
 }
@@ -266,10 +336,6 @@ func (l *Loop) serve(i int, events uint32, ended store.Ended) error {
 	if events&^unix.EPOLLOUT != 0 {
 		l.read(i, one, ended)
 	}
-	if one.dirty {
-		_, err := l.flush(i, one, ended)
-		return err
-	}
 	return nil
 }
 
@@ -281,7 +347,12 @@ var (
 // read reads once what is there, and ends the operations whose answers it completes.
 func (l *Loop) read(i int, one *lane, ended store.Ended) {
 	c := one.link
-	c.makeRoom()
+	if c.start == c.end {
+		c.answer, c.start, c.end, c.wanted = l.answer, 0, 0, 0
+	} else {
+		c.makeRoom(1)
+		one.part = c.answer // which may have grown
+	}
 	n, errno := c.socket.(descriptor).read(c.answer[c.end:])
 	switch {
 	case errno == unix.EAGAIN || errno == unix.EINTR:
@@ -293,11 +364,38 @@ func (l *Loop) read(i int, one *lane, ended store.Ended) {
 		l.fail(one, i, c.GiveUp("read answer", errClosed), ended)
 		return
 	}
+	l.came(i, one, n, ended)
+}
+
+// came looks at n more bytes of a lane's answers.
+func (l *Loop) came(i int, one *lane, n int, ended store.Ended) {
+	c := one.link
 	if c.end += n; c.end < c.wanted {
 		return
 	}
 	l.settle(i, one, ended)
+	if c.start < c.end {
+		one.setAside()
+	}
 }
+
+// setAside copies an answer that has not come whole to the lane's own buffer: the next lane reads
+// into the one of all.
+func (one *lane) setAside() {
+	c := one.link
+	if len(one.part) > 0 && &c.answer[0] == &one.part[0] {
+		return // it is there
+	}
+	here := c.answer[c.start:c.end]
+	if len(one.part) <= len(here) {
+		one.part = make([]byte, 2*len(here)+partBytes)
+	}
+	copy(one.part, here)
+	c.answer, c.start, c.end, c.wanted = one.part, 0, len(here), max(c.wanted-c.start, 0)
+}
+
+// partBytes is the least size of a lane's own buffer.
+const partBytes = 1 << 10
 
 // settle ends the operations whose answers are here.
 func (l *Loop) settle(i int, one *lane, ended store.Ended) {
@@ -378,6 +476,9 @@ func (l *Loop) flush(i int, one *lane, ended store.Ended) (told bool, err error)
 		one.ring[(one.first+k)%len(one.ring)].since = l.now
 	}
 	socket := c.socket.(descriptor)
+	if l.ring != nil {
+		return false, l.sendByRing(i, one, socket)
+	}
 	for one.sent < len(c.Request) {
 		n, errno := socket.write(c.Request[one.sent:])
 		switch errno {
@@ -444,13 +545,22 @@ func (l *Loop) sweepEvery() time.Duration {
 	return min(max(l.timeout/100, time.Millisecond), 10*time.Millisecond)
 }
 
+// sweep ends operations that have taken too long. An operation that is sent after it can't take too
+// long before the whole timeout is over: so it looks again when the oldest one may have.
 func (l *Loop) sweep(ended store.Ended) {
+	oldest := l.now
 	for i := range l.lanes {
 		one := &l.lanes[i]
-		if one.n > 0 && one.link.socket != nil && l.now-one.ring[one.first].since > l.timeout {
+		if one.n == 0 || one.link.socket == nil || one.ring[one.first].since == 0 {
+			continue // nothing was sent: the connection was made in this turn
+		}
+		if since := one.ring[one.first].since; l.now-since > l.timeout {
 			l.fail(one, i, one.link.GiveUp("read answer", os.ErrDeadlineExceeded), ended)
+		} else {
+			oldest = min(oldest, since)
 		}
 	}
+	l.sweepAt = max(oldest+l.timeout, l.now+l.sweepEvery())
 }
 
 // Close closes the connections.
@@ -466,6 +576,10 @@ func (l *Loop) Close() error {
 			errs = append(errs, c.Close())
 		}
 	}
+	if l.ring != nil {
+		errs = append(errs, l.ring.close())
+		l.ring = nil
+	}
 	for _, fd := range []*int{&l.epoll, &l.wake} {
 		if *fd >= 0 {
 			errs = append(errs, unix.Close(*fd))
@@ -475,12 +589,10 @@ func (l *Loop) Close() error {
 	return errors.Join(errs...)
 }
 
-// makeRoom makes room behind what is here already.
-func (c *Connection) makeRoom() {
+// makeRoom makes room for so many bytes, or for more of them, behind what is here already.
+func (c *Connection) makeRoom(bytes int) {
 	switch {
-	case c.start == c.end:
-		c.start, c.end, c.wanted = 0, 0, 0
-	case c.end < len(c.answer):
+	case c.end+bytes <= len(c.answer):
 	case c.start > 0:
 		copy(c.answer, c.answer[c.start:c.end])
 		c.end -= c.start
@@ -509,5 +621,11 @@ func (d descriptor) write(from []byte) (int, syscall.Errno) {
 
 func (d descriptor) Read(into []byte) (int, error)  { return unix.Read(int(d), into) }
 func (d descriptor) Write(from []byte) (int, error) { return unix.Write(int(d), from) }
-func (d descriptor) Close() error                   { return unix.Close(int(d)) }
 func (descriptor) SetDeadline(time.Time) error      { return nil } // the loop's sweep holds it
+
+// Close also ends what a ring does with the socket, which would keep it open. A socket that the
+// server has reset already can't be shut down.
+func (d descriptor) Close() error {
+	_ = unix.Shutdown(int(d), unix.SHUT_RDWR)
+	return unix.Close(int(d))
+}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"time"
 
 	"assay/internal/finding"
@@ -311,19 +312,30 @@ func latencies(n uint64, medianNS, longestNS float64) *histogram.Histogram {
 	n--
 	// Slices thin out towards the tail, so that p99.99 is there without walking through every
 	// operation.
-	previous := 0.0
 	var counted uint64
-	for step := 1; step <= 600; step++ {
-		share := 1 - math.Pow(10, -6*float64(step)/600)
-		z := math.Sqrt2 * math.Erfinv(2*(previous+share)/2-1)
-		value := min(medianNS*math.Exp(0.75*z), longestNS)
-		count := uint64(share*float64(n)) - counted
+	for _, s := range slicesOfLatency() {
+		value := min(medianNS*s.factor, longestNS)
+		count := uint64(s.share*float64(n)) - counted
 		h.Counts[histogram.Bucket(uint64(value))] += count
 		counted += count
-		previous = share
 	}
 	h.Counts[histogram.Bucket(uint64(longestNS))] += n - counted
 	return h
 }
+
+// latencySlice is a slice of a log-normal distribution: the share of it that ends with the slice, and
+// its middle as a factor of the median.
+type latencySlice struct{ share, factor float64 }
+
+var slicesOfLatency = sync.OnceValue(func() (all []latencySlice) {
+	previous := 0.0
+	for step := 1; step <= 600; step++ {
+		share := 1 - math.Pow(10, -6*float64(step)/600)
+		z := math.Sqrt2 * math.Erfinv(2*(previous+share)/2-1)
+		all = append(all, latencySlice{share, math.Exp(0.75 * z)})
+		previous = share
+	}
+	return all
+})
 
 func pointer[T cmp.Ordered](v T) *T { return &v }

@@ -91,10 +91,7 @@ func csvLines(t *model.Table, r *model.Row) [][]string {
 		[]string{csvNumber(r.LogicalBytes), csvNumber(r.DiskBytes), csvNumber(r.HostWriteBytes), r.HostWriteSource,
 			csvNumber(r.MemoryBytes), csvNumber(cpu), csvNumber(r.AllocBytes), csvNumber(r.Allocs), csvNumber(r.WaitNS), ""})
 	lines := [][]string{all}
-	if len(r.Kinds) < 2 {
-		return lines
-	}
-	for _, k := range r.Kinds {
+	for _, k := range r.Apart() {
 		lines = append(lines, slices.Concat(place(k.Operation), make([]string, 11), csvLatencies(k.Latencies), csvOutcomes(k.Outcomes),
 			make([]string, 9), []string{csvNumber(k.Items)}))
 	}

@@ -3,6 +3,7 @@ package export
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ import (
 // does between its phases is not recorded. The lines are written here, because the library's writer
 // puts milliseconds where the format has seconds, and an interval's end for its length.
 func HLog(w io.Writer, run *record.Run) error {
+	run = run.ByGroup()
 	base := run.Header.Created
 	_, err := fmt.Fprintf(w, "#[Histogram log format version %s]\n#Assay run %s, experiment %s\n#[BaseTime: %s (seconds since epoch)]\n#[StartTime: %s (seconds since epoch), %s]\n%s\n",
 		hdrhistogram.HISTOGRAM_LOG_FORMAT_VERSION, run.Header.ID, oneLine(run.Header.Name), epochSeconds(base), epochSeconds(base), base.UTC().Format(time.RFC3339),
@@ -32,10 +34,15 @@ func HLog(w io.Writer, run *record.Run) error {
 		if trial == nil {
 			continue
 		}
-		begins := trial.Started.Sub(base)
+		end := trial.Started.Sub(base)
+		begins := end
 		for _, phase := range trial.Phases {
 			length := time.Duration(phase.ElapsedNS)
-			for _, op := range phase.Operations {
+			if phase.GroupOf() == "" {
+				begins = end
+				end += length
+			}
+			for _, op := range slices.Concat(phase.Operations, phase.Steps) {
 				times := op.Service
 				if op.Response != nil {
 					times = op.Response
@@ -44,11 +51,10 @@ func HLog(w io.Writer, run *record.Run) error {
 					continue
 				}
 				tag := planned.ID + "/" + phase.Name + "/" + op.Name
-				if err := writeInterval(w, tag, begins, length, times); err != nil {
+				if err := writeInterval(w, tag, begins+time.Duration(phase.BeganNS), length, times); err != nil {
 					return fmt.Errorf("writing the histogram of %s: %w", tag, err)
 				}
 			}
-			begins += length
 		}
 	}
 	return nil

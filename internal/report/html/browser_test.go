@@ -28,9 +28,23 @@ type browser struct {
 	requests   []string
 }
 
-// openPage writes the page to a file and opens it. Without Chromium the test is skipped, visibly.
-func openPage(t *testing.T, html string) *browser {
-	t.Helper()
+// chromium is the browser of all tests: it takes longer to start than most of them.
+var chromium struct {
+	start   sync.Once
+	context context.Context // nil: none is installed
+	err     error
+	stop    func()
+}
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	if chromium.stop != nil {
+		chromium.stop()
+	}
+	os.Exit(status)
+}
+
+func startChromium() {
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -39,18 +53,33 @@ func openPage(t *testing.T, html string) *browser {
 		}
 	}
 	if program == "" {
+		return
+	}
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-sync", true), chromedp.Flag("hide-scrollbars", true))...)
+	started, closeBrowser := chromedp.NewContext(allocator)
+	chromium.context, chromium.stop = started, func() { closeBrowser(); stop() }
+	chromium.err = chromedp.Do(started)
+}
+
+// openPage writes the page to a file and opens it in a tab. Without Chromium the test is skipped,
+// visibly.
+func openPage(t *testing.T, html string) *browser {
+	t.Helper()
+	chromium.start.Do(startChromium)
+	if chromium.err != nil {
+		t.Fatal(chromium.err)
+	}
+	if chromium.context == nil {
 		t.Skip("skipped: no Chromium is installed, so the page was not opened")
 	}
 	file := filepath.Join(t.TempDir(), "report.html")
 	if err := os.WriteFile(file, []byte(html), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("hide-scrollbars", true))...)
-	t.Cleanup(stop)
-	tab, closeTab := chromedp.NewContext(allocator)
+	tab, closeTab := chromedp.NewContext(chromium.context)
 	t.Cleanup(closeTab)
 	limited, cancel := context.WithTimeout(tab, 8*time.Minute)
 	t.Cleanup(cancel)

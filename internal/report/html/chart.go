@@ -124,6 +124,58 @@ func growing(records []*float64) bool {
 	return high > 1.05*low
 }
 
+// WithOthers lists the arms whose group of clients had another one beside it for a part of the time: each
+// has a chart with both.
+func (p page) WithOthers(t model.Table) (arms []string) {
+	for _, arm := range p.Drawn(t) {
+		if slices.ContainsFunc(t.Series, func(s model.Series) bool { return s.Arm == arm && s.Median && cameOrWent(s) }) {
+			arms = append(arms, arm)
+		}
+	}
+	return arms
+}
+
+// OthersOf names the groups of clients that a table's had beside it.
+func (p page) OthersOf(t model.Table) (names []string) {
+	for _, s := range t.Series {
+		for _, g := range s.Groups {
+			if !slices.Contains(names, g.Name) {
+				names = append(names, g.Name)
+			}
+		}
+	}
+	return names
+}
+
+// cameOrWent reports whether another group ran for a part of a series alone.
+func cameOrWent(s model.Series) bool {
+	const atOnce = 0.05 // of the series
+	if len(s.At) < 2 {
+		return false
+	}
+	from, until := s.At[0], s.At[len(s.At)-1]
+	slack := atOnce * (until - from)
+	return slices.ContainsFunc(s.Groups, func(g model.Clients) bool { return g.From > from+slack || g.Until < until-slack })
+}
+
+// groupsOf returns what the chart of an arm's groups draws: its own rate first.
+func (p page) groupsOf(t model.Table, s model.Series) chartGroups {
+	c := chartGroups{Arm: s.Arm, Lines: []chartGroup{{Name: t.Phase, T: s.At, Rate: figuresOf(s.Rate)}}}
+	for _, g := range s.Groups {
+		line := chartGroup{Name: g.Name, From: g.From, Until: g.Until}
+		for _, other := range p.Tables {
+			if other.Run != t.Run || other.Cell != t.Cell || other.Phase != g.Phase {
+				continue
+			}
+			if at := slices.IndexFunc(other.Series, func(o model.Series) bool { return o.Trial == s.Trial }); at >= 0 {
+				line.T, line.Rate = other.Series[at].At, figuresOf(other.Series[at].Rate)
+			}
+		}
+		c.Lines = append(c.Lines, line)
+	}
+	return c
+}
+
 // lead is the first chart: bars of the strongest class's rates, or the course of those that fell.
 type lead struct {
 	Title  string
@@ -152,7 +204,7 @@ func (p page) leadOf() (l lead) {
 	s := p.Summary.Sections[0]
 	l.Title = s.Title
 	for i, c := range s.Columns {
-		if !s.Held {
+		if s.Unit == "" {
 			at := slices.IndexFunc(p.Tables, func(t model.Table) bool { return t.ID == c.Table })
 			if at >= 0 && l.Table == nil && len(p.Tables[at].Series) > 0 {
 				l.Table, l.Kind = &p.Tables[at], "rate"
@@ -203,11 +255,14 @@ func (p page) chartData() ([]byte, error) {
 				table.Latency = append(table.Latency, chartLatency{row.Arm, row.Standing == model.Ranked, row.Points})
 			}
 		}
-		arms := p.ArmsOf(t)
+		arms, together := p.ArmsOf(t), p.WithOthers(t)
 		for _, s := range t.Series {
 			if slices.Contains(arms, s.Arm) {
 				aside := slices.ContainsFunc(t.Rows, func(r model.Row) bool { return r.Arm == s.Arm && r.Standing == model.Reference })
 				table.Series = append(table.Series, seriesOf(s, aside))
+			}
+			if s.Median && slices.Contains(together, s.Arm) {
+				table.Groups = append(table.Groups, p.groupsOf(t, s))
 			}
 		}
 		data.Tables[t.ID] = table
@@ -224,6 +279,21 @@ type charts struct {
 type chartTable struct {
 	Latency []chartLatency `json:"latency"`
 	Series  []chartSeries  `json:"series"`
+	Groups  []chartGroups  `json:"groups,omitempty"`
+}
+
+// chartGroups are the groups of clients of an arm's median trial, on one time axis.
+type chartGroups struct {
+	Arm   string       `json:"arm"`
+	Lines []chartGroup `json:"lines"`
+}
+
+type chartGroup struct {
+	Name  string  `json:"name"`
+	T     figures `json:"t"`
+	Rate  figures `json:"rate"`
+	From  float64 `json:"from,omitempty"`
+	Until float64 `json:"until,omitempty"` // 0: the table's own group
 }
 
 type chartLatency struct {

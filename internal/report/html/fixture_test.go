@@ -9,6 +9,7 @@ import (
 
 	"assay/internal/finding"
 	"assay/internal/model"
+	"assay/store"
 )
 
 // say is a message that has no parameters: a code without an entry is shown as it stands.
@@ -67,12 +68,19 @@ func made(s shape) *model.Result {
 	for c, class := range s.classes {
 		s.addClass(r, draw, c, class)
 	}
+	if len(r.Tables) > 1 && r.Tables[0].Cell == r.Tables[1].Cell {
+		for i := range r.Tables[0].Series {
+			if one := &r.Tables[0].Series[i]; one.Median {
+				one.Groups = []model.Clients{{Name: "count", Phase: r.Tables[1].Phase, From: 20, Until: 26}}
+			}
+		}
+	}
 	s.addFindings(r)
 	return r
 }
 
 func (s shape) addClass(r *model.Result, draw *rand.Rand, c int, class string) {
-	section := model.Section{Run: r.Runs[0].ID, Class: class, Title: titles[class], Held: !s.falls}
+	section := model.Section{Run: r.Runs[0].ID, Class: class, Title: titles[class], Unit: map[bool]string{false: "operations/s"}[s.falls]}
 	for i, store := range r.Stores {
 		section.Rows = append(section.Rows, model.SectionRow{Arm: store.Arm})
 		row := model.MatrixRow{Arm: store.Arm}
@@ -162,6 +170,10 @@ func (s shape) table(r *model.Result, draw *rand.Rand, c int, class, phase strin
 
 func (s shape) row(arm string, i int, rate float64) model.Row {
 	row := model.Row{Arm: arm, Role: "measured", Standing: model.Ranked, Rank: i + 1, Letters: string(rune('a' + i%20)), How: "fdatasync at commit"}
+	if i == 0 && !s.withoutDetail {
+		row.Plans = []model.Plan{{Operation: "count", Query: "by_tag", Asks: "tag has", Use: store.IndexNone, Text: "SCAN records", Blocks: 3},
+			{Operation: "query", Query: "latest", Asks: "all records, by created, at most 10", Use: store.IndexOrders, Index: "created", Text: "SCAN records USING INDEX created", Blocks: 3}}
+	}
 	row.Rate = &model.Estimate{Value: rate, Blocks: s.blocks}
 	row.Course.Kind, row.Course.Blocks = "steady", s.blocks
 	if s.blocks > 1 {

@@ -159,13 +159,9 @@ func (p page) Ranked(t model.Table) grid {
 		}
 	}
 	longest := longestOf(rates)
-	unit := "ops/s"
-	if t.BatchItems > 0 {
-		unit = "batches/s"
-	}
 	columns := []column{
 		{"Rank", "", narrow, rankCell},
-		{"Rate", unit, narrow, func(r model.Row) cell { return estimate(r.Rate, format.Number) }},
+		{"Rate", t.Unit(), narrow, func(r model.Row) cell { return estimate(r.Rate, format.Number) }},
 		{"", "", "wide graph", func(r model.Row) cell {
 			if r.Rate == nil || len(rates) < 2 || r.Standing == model.Reference {
 				return cell{}
@@ -185,7 +181,7 @@ func (p page) Ranked(t model.Table) grid {
 			}
 			return ratioCell(r.ToBaseline)
 		}},
-		{"Worst sample", unit, wide, func(r model.Row) cell { return maybe(r.WorstSample, format.Number) }},
+		{"Worst sample", t.Unit(), wide, func(r model.Row) cell { return maybe(r.WorstSample, format.Number) }},
 	}
 	columns = append(columns, latencyColumns()...)
 	return gridOf(rows, append(columns,
@@ -235,8 +231,8 @@ func (p page) Course(t model.Table) grid {
 	})
 	return gridOf(rows, []column{
 		{"Course", "of the rate", "word", func(r model.Row) cell { return cell{Text: r.Course.Kind} }},
-		{"Early", "ops/s", narrow, func(r model.Row) cell { return maybe(r.Course.Early, format.Number) }},
-		{"Late", "ops/s", narrow, func(r model.Row) cell { return maybe(r.Course.Late, format.Number) }},
+		{"Early", t.Unit(), narrow, func(r model.Row) cell { return maybe(r.Course.Early, format.Number) }},
+		{"Late", t.Unit(), narrow, func(r model.Row) cell { return maybe(r.Course.Late, format.Number) }},
 		{"Broke at", "records", narrow, func(r model.Row) cell { return maybe(r.Course.BrokeAt, format.Number) }},
 		{"Broke at", "time", wide, func(r model.Row) cell { return maybe(r.Course.BrokeAtS, format.Seconds) }},
 		{"Reached", "records", wide, func(r model.Row) cell { return maybe(r.Course.Reached, format.Number) }},
@@ -287,20 +283,17 @@ type operation struct {
 func (p page) Operations(t model.Table) (operations []operation) {
 	var names []string
 	for _, r := range t.Rows {
-		for _, k := range r.Kinds {
+		for _, k := range r.Apart() {
 			if !slices.Contains(names, k.Operation) {
 				names = append(names, k.Operation)
 			}
 		}
 	}
-	if len(names) < 2 {
-		return nil
-	}
 	for _, name := range names {
 		var rows []model.Row
 		items := map[string]*float64{}
 		for _, r := range t.Rows {
-			for _, k := range r.Kinds {
+			for _, k := range r.Apart() {
 				if k.Operation == name && r.Standing != model.Reference {
 					r.Latencies, r.Outcomes, items[r.Arm] = k.Latencies, k.Outcomes, k.Items
 					r.Attempted = k.Done
@@ -316,6 +309,22 @@ func (p page) Operations(t model.Table) (operations []operation) {
 		operations = append(operations, operation{name, gridOf(rows, columns)})
 	}
 	return operations
+}
+
+// plan is a row's plan of a query.
+type plan struct {
+	Arm string
+	model.Plan
+}
+
+// Plans returns how the stores of a table said that they answer its queries.
+func (p page) Plans(t model.Table) (plans []plan) {
+	for _, r := range t.Rows {
+		for _, told := range r.Plans {
+			plans = append(plans, plan{r.Arm, told})
+		}
+	}
+	return plans
 }
 
 // summaryCell is one figure of the summary's table.

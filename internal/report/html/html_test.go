@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,6 +34,37 @@ func TestPageOfOneStore(t *testing.T) {
 func TestEmptyResultHasAPage(t *testing.T) {
 	if page := pageOf(t, &model.Result{Groups: []model.Group{{Text: "nothing", Severity: "notice"}}}); !strings.Contains(page, "nothing") {
 		t.Error("the page lacks the only group")
+	}
+}
+
+// Only a group that had another one beside it for a part of the time has a chart of both.
+func TestGroupsAreLaidOverEachOther(t *testing.T) {
+	at, rates := []float64{1, 2, 3, 4}, []*float64{ptr(10), ptr(1), nil, ptr(9)}
+	table := func(id, phase string, groups ...model.Clients) model.Table {
+		return model.Table{ID: id, Phase: phase, Rows: []model.Row{{Arm: "oak", Standing: model.Ranked}, {Arm: "oak (A/A)", Standing: model.Reference}},
+			Series: []model.Series{{Trial: "1", Arm: "oak", Median: true, At: at, Rate: rates, Groups: groups}}}
+	}
+	insert := table("i", "beside · insert", model.Clients{Name: "count", Phase: "beside · count", From: 2, Until: 3})
+	count := table("c", "beside · count", model.Clients{Name: "insert", Phase: "beside · insert", Until: 4})
+	p, err := newPage(&model.Result{Tables: []model.Table{insert, count, table("a", "alone")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.WithOthers(insert); !slices.Equal(got, []string{"oak"}) {
+		t.Errorf("charts of groups for %q", got)
+	}
+	for _, other := range []model.Table{count, table("a", "alone")} {
+		if got := p.WithOthers(other); got != nil {
+			t.Errorf("%s has charts of groups for %q", other.Phase, got)
+		}
+	}
+	lines := p.groupsOf(insert, insert.Series[0]).Lines
+	if len(lines) != 2 || lines[0].Until != 0 || lines[1].Name != "count" || lines[1].From != 2 || lines[1].Until != 3 || len(lines[1].Rate) != 4 {
+		t.Errorf("lines %+v", lines)
+	}
+	if page := pageOf(t, &model.Result{Tables: []model.Table{insert, count}}); strings.Count(page, `data-kind="groups"`) != 1 ||
+		!strings.Contains(page, "on a scale of its own: count. Shaded: while it ran.") {
+		t.Error("the page has no chart of the groups")
 	}
 }
 

@@ -27,6 +27,7 @@ func Full(w io.Writer, r *model.Result, o Options) error {
 		}
 		p.table(t)
 	}
+	p.effects(r.Effects)
 	p.findings(r)
 	p.trials(r)
 	p.facts(r)
@@ -134,7 +135,7 @@ func columnsOf(t *model.Table, rows []model.Row) (names, speed, resources []colu
 	add(&names, "", 0, func(r model.Row) string { return r.Letters })
 	add(&names, "store", 0, func(r model.Row) string { return format.CleanMax(r.Arm, 60) })
 	names[0].left, names[1].left = true, true
-	add(&speed, "ops/s", 0, func(r model.Row) string { return format.Number(r.Rate.Value) })
+	add(&speed, t.Unit(), 0, func(r model.Row) string { return format.Number(r.Rate.Value) })
 	add(&speed, "95 %", 3, func(r model.Row) string { return within(r.Rate) })
 	if t.BatchItems > 0 {
 		add(&speed, "records/s", 0, func(r model.Row) string {
@@ -229,10 +230,10 @@ func (p *page) kinds(rows []model.Row) {
 	counts := column{title: "count", keep: 1}
 	items := column{title: "items/op", keep: 2}
 	for _, row := range rows {
-		if len(row.Kinds) < 2 {
-			continue
-		}
-		for _, kind := range row.Kinds {
+		for _, kind := range row.Apart() {
+			if len(row.Steps) > 0 {
+				operations.title = "step"
+			}
 			of = append(of, model.Row{Arm: row.Arm, Standing: row.Standing, Latencies: kind.Latencies, Outcomes: kind.Outcomes})
 			operations.cells = append(operations.cells, kind.Operation)
 			counts.cells = append(counts.cells, format.Count(kind.Done))

@@ -19,8 +19,8 @@ func Markdown(w io.Writer, r *model.Result) error {
 	add("%s", escape(finding.Text(r.Summary.Ran)))
 	for _, s := range r.Summary.Sections {
 		title := s.Title
-		if s.Held {
-			title += ", operations/s"
+		if s.Unit != "" {
+			title += ", " + s.Unit
 		}
 		if s.Cell != "" {
 			title += ", " + s.Cell

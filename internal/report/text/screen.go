@@ -255,8 +255,8 @@ const between = "   "
 func (p *page) section(s model.Section, b budget, used signs) {
 	title := strings.ToUpper(s.Title[:min(1, len(s.Title))]) + s.Title[min(1, len(s.Title)):]
 	rest := ""
-	if s.Held {
-		rest += ", operations/s"
+	if s.Unit != "" {
+		rest += ", " + s.Unit
 	}
 	if s.Cell != "" {
 		rest += ", " + s.Cell

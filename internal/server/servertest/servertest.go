@@ -8,8 +8,10 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -19,11 +21,25 @@ import (
 )
 
 // patience is how long a server may take to start and to stop. No test waits for it.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // Start runs the real server until the test ends, and skips the test visibly where it is not
 // installed. Options are the program's; class is what acknowledged writes must reach.
 func Start(t testing.TB, p server.Program, class store.Durability, options map[string]string) *server.Instance {
+	t.Helper()
+	return StartGroup(t, p, class, options, 1).Members[0]
+}
+
+// SkipSlow skips a test of all servers where this one takes long to start, unless the long tests run.
+func SkipSlow(t testing.TB, p server.Program) {
+	t.Helper()
+	if p.Slow && os.Getenv("ASSAY_LONG") == "" {
+		t.Skipf("SKIPPED: %s takes long to start: ASSAY_LONG=1 runs this", p.Driver)
+	}
+}
+
+// StartGroup is [Start] of several servers that make one store.
+func StartGroup(t testing.TB, p server.Program, class store.Durability, options map[string]string, count int) *server.Group {
 	t.Helper()
 	// The server may run as another user, who can't enter t.TempDir.
 	directory, err := os.MkdirTemp("", "assay-server-")
@@ -38,8 +54,8 @@ func Start(t testing.TB, p server.Program, class store.Durability, options map[s
 	if err := os.Chmod(directory, 0o711); err != nil {
 		t.Fatal(err)
 	}
-	i, err := server.Start(context.Background(), p, server.Request{
-		Directory: directory, Log: t.Output(), Class: class, Options: options, Patience: patience,
+	g, err := server.StartGroup(context.Background(), p, server.Request{
+		Directory: directory, Log: t.Output(), Class: class, Options: options, Patience: patience, Count: count,
 	})
 	if errors.Is(err, server.ErrNotInstalled) {
 		t.Skipf("SKIPPED: %v", err)
@@ -48,18 +64,24 @@ func Start(t testing.TB, p server.Program, class store.Durability, options map[s
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := i.Stop(patience); err != nil {
+		if err := g.Stop(patience); err != nil {
 			t.Error(err)
 		}
 	})
-	return i
+	return g
 }
 
-// Freeze stops all processes of a server until thaw is called.
+// Freeze stops all processes of a server, and returns once none of their threads runs. They go on
+// when thaw is called.
 func Freeze(i *server.Instance) (thaw func()) {
 	processes := i.Processes()
-	for _, pid := range processes {
-		_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended by itself
+	for left := processes; len(left) > 0; { // a signal takes its time, and a process may have begun another one
+		for _, pid := range left {
+			_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended by itself
+		}
+		time.Sleep(time.Millisecond)
+		processes = i.Processes()
+		left = slices.DeleteFunc(slices.Clone(processes), func(pid int) bool { return !runs(pid, "TZ") })
 	}
 	return func() {
 		for _, pid := range processes {
@@ -82,16 +104,20 @@ func Crash(t testing.TB, i *server.Instance) {
 	}
 	<-i.Exited()
 	for _, pid := range processes {
-		for alive(pid) {
+		for runs(pid, "Z") {
 			time.Sleep(time.Millisecond)
 		}
 	}
 }
 
-// alive says if a process runs: one that is not waited for stays as a zombie.
-func alive(pid int) bool {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	return err == nil && !bytes.Contains(stat, []byte(") Z "))
+// runs says if one of a process' threads is in none of some states, which are letters of proc(5).
+func runs(pid int, states string) bool {
+	names, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/stat") // fails for a bad pattern only
+	return slices.ContainsFunc(names, func(name string) bool {
+		stat, err := os.ReadFile(name)
+		_, state, found := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ") // after the name in parentheses
+		return err == nil && found && !strings.Contains(states, state[:1])
+	})
 }
 
 // Restart runs a crashed server on the same directory and port, as an operator would, until the

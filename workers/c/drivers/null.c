@@ -81,23 +81,34 @@ static enum assay_status compare_and_swap(struct assay_handle *handle, struct as
     return ASSAY_OK;
 }
 
+static enum assay_status modify(struct assay_handle *handle, struct assay_bytes key, const size_t *columns, const struct assay_bytes *values,
+                                size_t count, struct assay_error *error) {
+    (void)handle, (void)key, (void)columns, (void)values, (void)count, (void)error;
+    return ASSAY_OK;
+}
+
+static enum assay_status increment(struct assay_handle *handle, struct assay_bytes key, size_t column, int64_t by, struct assay_error *error) {
+    (void)handle, (void)key, (void)column, (void)by, (void)error;
+    return ASSAY_OK;
+}
+
 static enum assay_status define(struct assay_store *store, const struct assay_definition *definition, struct assay_error *error) {
     (void)store, (void)definition, (void)error;
     return ASSAY_OK;
 }
 
 /* One empty record, as a read gives the empty value. */
-static enum assay_status query(struct assay_handle *handle, size_t column, struct assay_bytes bytes, size_t limit, assay_visit *visit,
+static enum assay_status query(struct assay_handle *handle, size_t number, const struct assay_bytes *values, assay_visit *visit,
                                void *context, struct assay_error *error) {
-    (void)handle, (void)column, (void)bytes, (void)limit, (void)error;
+    (void)handle, (void)number, (void)values, (void)error;
     struct assay_bytes empty = {&nothing, 0};
     visit(context, empty, empty);
     return ASSAY_OK;
 }
 
-static enum assay_status count(struct assay_handle *handle, size_t column, struct assay_bytes bytes, uint64_t *records,
+static enum assay_status count(struct assay_handle *handle, size_t number, const struct assay_bytes *values, uint64_t *records,
                                struct assay_error *error) {
-    (void)handle, (void)column, (void)bytes, (void)error;
+    (void)handle, (void)number, (void)values, (void)error;
     *records = 1;
     return ASSAY_OK;
 }
@@ -119,6 +130,9 @@ static const struct assay_driver driver = {
     .define = define,
     .query = query,
     .count = count,
+    .modify = modify,
+    .increment = increment,
+    .delete_query = count, /* it says that it deleted one */
     .sync = of_store,
 };
 

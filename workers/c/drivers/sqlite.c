@@ -85,7 +85,8 @@ struct assay_handle {
     unsigned steps;
     sqlite3_stmt *statement[STATEMENTS];
     const struct assay_definition *definition;
-    sqlite3_stmt *query[ASSAY_COLUMNS_MAX], *count[ASSAY_COLUMNS_MAX]; /* prepared when they are first used */
+    sqlite3_stmt *query[ASSAY_QUERIES_MAX], *count[ASSAY_QUERIES_MAX], *erase[ASSAY_QUERIES_MAX]; /* prepared when they are first used */
+    sqlite3_stmt *modify, *increment; /* likewise */
     struct assay_buffer record;
 };
 
@@ -227,9 +228,12 @@ static enum assay_status handle_close(struct assay_handle *handle, struct assay_
     count_cache(handle);
     for (int i = 0; i < STATEMENTS; i++)
         sqlite3_finalize(handle->statement[i]);
-    for (int i = 0; i < ASSAY_COLUMNS_MAX; i++) {
+    sqlite3_finalize(handle->modify);
+    sqlite3_finalize(handle->increment);
+    for (int i = 0; i < ASSAY_QUERIES_MAX; i++) {
         sqlite3_finalize(handle->query[i]);
         sqlite3_finalize(handle->count[i]);
+        sqlite3_finalize(handle->erase[i]);
     }
     free(handle->record.data);
     enum assay_status status = sqlite3_close(handle->connection) == SQLITE_OK ? ASSAY_OK : failed(handle->connection, error);
@@ -366,15 +370,16 @@ static bool bind_record(sqlite3_stmt *statement, const struct assay_definition *
     return record.length == 0;
 }
 
-/* Puts the encoded form together from the first columns of a row. */
-static enum assay_status encode(const struct assay_definition *definition, sqlite3_stmt *row, struct assay_buffer *buffer,
-                                struct assay_bytes *value, struct assay_error *error) {
+/* Puts the encoded form together from the first columns of a row: those at positions; NULL: all, as
+ * many as count. */
+static enum assay_status encode(const struct assay_definition *definition, const size_t *positions, size_t count, sqlite3_stmt *row,
+                                struct assay_buffer *buffer, struct assay_bytes *value, struct assay_error *error) {
     char digits[ASSAY_COLUMNS_MAX][24];
     struct assay_bytes bytes[ASSAY_COLUMNS_MAX];
     size_t length = 0;
-    for (size_t i = 0; i < definition->columns_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         int place = (int)i;
-        switch (definition->columns[i].type) {
+        switch (definition->columns[positions != NULL ? positions[i] : i].type) {
         case ASSAY_INTEGER:
             bytes[i].data = digits[i];
             bytes[i].length = (size_t)snprintf(digits[i], sizeof digits[i], "%" PRId64, (int64_t)sqlite3_column_int64(row, place));
@@ -394,7 +399,7 @@ static enum assay_status encode(const struct assay_definition *definition, sqlit
     if (!assay_buffer_grow(buffer, length))
         return assay_fail(error, "no memory for a record");
     unsigned char *at = buffer->data;
-    for (size_t i = 0; i < definition->columns_count; i++)
+    for (size_t i = 0; i < count; i++)
         at = assay_put_column(at, bytes[i].data, bytes[i].length);
     *value = (struct assay_bytes){buffer->data, length};
     return ASSAY_OK;
@@ -417,7 +422,7 @@ static enum assay_status get(struct assay_handle *handle, struct assay_bytes key
     int code = sqlite3_step(statement);
     enum assay_status status = ASSAY_MISS;
     if (code == SQLITE_ROW && handle->definition != NULL) {
-        status = encode(handle->definition, statement, buffer, value, error);
+        status = encode(handle->definition, NULL, handle->definition->columns_count, statement, buffer, value, error);
     } else if (code == SQLITE_ROW) {
         const void *data = sqlite3_column_blob(statement, 0);
         status = assay_copy(buffer, data, (size_t)sqlite3_column_bytes(statement, 0), value, error);
@@ -454,6 +459,50 @@ static enum assay_status remove_key(struct assay_handle *handle, struct assay_by
     return write_one(handle, REMOVE, key, (struct assay_bytes){NULL, 0}, error);
 }
 
+static enum assay_status prepare_modify(struct assay_handle *handle, const size_t *columns, size_t count, struct assay_error *error) {
+    char *text = NULL;
+    size_t length;
+    FILE *stream = open_memstream(&text, &length);
+    if (stream == NULL)
+        return assay_fail(error, "no memory for a statement");
+    fputs("UPDATE typed SET ", stream);
+    for (size_t i = 0; i < count; i++)
+        fprintf(stream, "%s\"%s\" = ?", i > 0 ? ", " : "", handle->definition->columns[columns[i]].name);
+    fputs(" WHERE \"record key\" = ?", stream);
+    enum assay_status status = fclose(stream) == 0 ? prepare(handle->connection, text, &handle->modify, error)
+                                                   : assay_fail(error, "no memory for a statement");
+    free(text);
+    return status;
+}
+
+static enum assay_status modify(struct assay_handle *handle, struct assay_bytes key, const size_t *columns, const struct assay_bytes *values,
+                                size_t count, struct assay_error *error) {
+    enum assay_status status = handle->modify == NULL ? prepare_modify(handle, columns, count, error) : ASSAY_OK;
+    if (status != ASSAY_OK)
+        return status;
+    for (size_t i = 0; i < count; i++)
+        bind_column(handle->modify, (int)i + 1, handle->definition->columns[columns[i]].type, values[i]);
+    bind(handle->modify, (int)count + 1, key);
+    status = finish(handle, handle->modify, sqlite3_step(handle->modify), error);
+    return status == ASSAY_OK && sqlite3_changes(handle->connection) == 0 ? ASSAY_MISS : status;
+}
+
+static enum assay_status increment(struct assay_handle *handle, struct assay_bytes key, size_t column, int64_t by, struct assay_error *error) {
+    enum assay_status status = ASSAY_OK;
+    if (handle->increment == NULL) {
+        const char *name = handle->definition->columns[column].name;
+        char text[256]; /* a name has at most 64 bytes */
+        snprintf(text, sizeof text, "UPDATE typed SET \"%s\" = \"%s\" + ? WHERE \"record key\" = ?", name, name);
+        status = prepare(handle->connection, text, &handle->increment, error);
+    }
+    if (status != ASSAY_OK)
+        return status;
+    sqlite3_bind_int64(handle->increment, 1, by);
+    bind(handle->increment, 2, key);
+    status = finish(handle, handle->increment, sqlite3_step(handle->increment), error);
+    return status == ASSAY_OK && sqlite3_changes(handle->connection) == 0 ? ASSAY_MISS : status;
+}
+
 static enum assay_status step_alone(struct assay_handle *handle, enum statement which, struct assay_error *error) {
     sqlite3_stmt *statement = handle->statement[which];
     return finish(handle, statement, sqlite3_step(statement), error);
@@ -476,13 +525,14 @@ static enum assay_status batch(struct assay_handle *handle, const struct assay_w
 }
 
 /* Gives the rows of a statement, which ends with the key, to a visitor. */
-static enum assay_status visit_typed(struct assay_handle *handle, sqlite3_stmt *statement, assay_visit *visit, void *context,
+static enum assay_status visit_typed(struct assay_handle *handle, const size_t *positions, size_t count, sqlite3_stmt *statement,
+                                     assay_visit *visit, void *context,
                                      struct assay_error *error) {
-    int code, key_place = (int)handle->definition->columns_count;
+    int code, key_place = (int)count;
     enum assay_status status = ASSAY_OK;
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
         struct assay_bytes value;
-        if ((status = encode(handle->definition, statement, &handle->record, &value, error)) != ASSAY_OK)
+        if ((status = encode(handle->definition, positions, count, statement, &handle->record, &value, error)) != ASSAY_OK)
             break;
         struct assay_bytes key = {sqlite3_column_blob(statement, key_place), (size_t)sqlite3_column_bytes(statement, key_place)};
         if (!visit(context, key, value))
@@ -502,7 +552,7 @@ static enum assay_status scan(struct assay_handle *handle, struct assay_bytes st
     sqlite3_stmt *statement = handle->statement[SCAN];
     bind(statement, 1, start);
     if (handle->definition != NULL)
-        return visit_typed(handle, statement, visit, context, error);
+        return visit_typed(handle, NULL, handle->definition->columns_count, statement, visit, context, error);
     int code;
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
         struct assay_bytes key = {sqlite3_column_blob(statement, 0), (size_t)sqlite3_column_bytes(statement, 0)};
@@ -528,7 +578,7 @@ static enum assay_status create_typed(struct assay_store *store, const struct as
     fputs(") WITHOUT ROWID;", stream);
     for (size_t i = 0; i < d->indexes_count; i++) {
         const char *name = d->columns[d->indexes[i].column].name;
-        fprintf(stream, "CREATE INDEX IF NOT EXISTS \"index_%s\" ON typed (\"%s\");", name, name);
+        fprintf(stream, "CREATE INDEX IF NOT EXISTS \"index_%s\" ON typed (\"%s\"%s);", name, name, d->indexes[i].descending ? " DESC" : "");
     }
     enum assay_status status = fclose(stream) == 0 ? execute(store->own, text, error) : assay_fail(error, "no memory for a statement");
     free(text);
@@ -556,47 +606,153 @@ static enum assay_status define(struct assay_store *store, const struct assay_de
     return status;
 }
 
-/* The statement of a column, made when it is first asked for: most have none. */
-static enum assay_status statement_of(struct assay_handle *handle, sqlite3_stmt **place, const char *before, size_t column, const char *after,
-                                      struct assay_error *error) {
+/* Writes the conditions of a query, with a parameter for each of their values; of a prefix, the value
+ * and what no text with this prefix reaches. */
+static void spell_where(FILE *stream, const struct assay_definition *d, const struct assay_query *q) {
+    for (size_t i = 0; i < q->conditions_count; i++) {
+        const struct assay_condition *c = &q->conditions[i];
+        const char *name = d->columns[c->column].name;
+        fputs(i == 0 ? " WHERE (" : c->alternative != c[-1].alternative ? ") OR (" : " AND ", stream);
+        if (c->is == ASSAY_RANGE || c->is == ASSAY_PREFIX)
+            fprintf(stream, "\"%s\" >= ? AND \"%s\" < ?", name, name);
+        else if (c->is == ASSAY_HAS)
+            fprintf(stream, "instr(' ' || replace(\"%s\", ',', ' ') || ' ', ' ' || ? || ' ') > 0", name);
+        else
+            fprintf(stream, "\"%s\" = ?", name);
+    }
+    fputs(q->conditions_count > 0 ? ")" : "", stream);
+}
+
+enum asks { FINDS, COUNTS, DELETES };
+
+/* The statement of a query, made when it is first asked; before stands in front of it. The limit is written out: a bound one would
+ * be prepared again each time. */
+static enum assay_status statement_of(struct assay_handle *handle, sqlite3_stmt **place, const char *before, const struct assay_query *q,
+                                      enum asks asks, struct assay_error *error) {
+    bool finds = asks == FINDS;
     if (*place != NULL)
         return ASSAY_OK;
-    struct assay_definition one = {.columns = &handle->definition->columns[column], .columns_count = 1};
-    char *text = spell(&one, before, "$", "", after);
-    enum assay_status status = prepare(handle->connection, text, place, error);
+    char *text = NULL;
+    size_t length;
+    FILE *stream = open_memstream(&text, &length);
+    if (stream == NULL)
+        return assay_fail(error, "no memory for a statement");
+    fputs(before, stream);
+    fputs(finds ? "SELECT " : asks == COUNTS ? "SELECT count(*)" : "DELETE", stream);
+    for (size_t i = 0; i < q->columns_count && finds; i++)
+        fprintf(stream, "\"%s\", ", handle->definition->columns[q->columns[i]].name);
+    fputs(finds ? "\"record key\" FROM typed" : " FROM typed", stream);
+    spell_where(stream, handle->definition, q);
+    if (finds && q->sort >= 0)
+        fprintf(stream, " ORDER BY \"%s\"%s", handle->definition->columns[q->sort].name, q->descending ? " DESC" : "");
+    if (finds)
+        fprintf(stream, " LIMIT %zu", q->limit);
+    enum assay_status status =
+        fclose(stream) == 0 ? prepare(handle->connection, text, place, error) : assay_fail(error, "no memory for a statement");
     free(text);
     return status;
 }
 
-static enum assay_status query(struct assay_handle *handle, size_t column, struct assay_bytes bytes, size_t limit, assay_visit *visit,
-                               void *context, struct assay_error *error) {
-    const struct assay_definition *d = handle->definition;
-    if (handle->query[column] == NULL) {
-        char *before = spell(d, "SELECT ", "$", ", ", ", \"record key\" FROM typed WHERE ");
-        enum assay_status status = before == NULL ? assay_fail(error, "no memory for a statement")
-                                                  : statement_of(handle, &handle->query[column], before, column, " = ? LIMIT ?", error);
-        free(before);
-        if (status != ASSAY_OK)
-            return status;
+/* Binds a query's values. The end of a prefix is a copy that SQLite frees. */
+static enum assay_status bind_values(sqlite3_stmt *statement, const struct assay_definition *d, const struct assay_query *q,
+                                     const struct assay_bytes *values, struct assay_error *error) {
+    int place = 1;
+    for (size_t i = 0; i < q->conditions_count; i++) {
+        const struct assay_condition *c = &q->conditions[i];
+        enum assay_column_type type = d->columns[c->column].type;
+        bind_column(statement, place++, type, *values);
+        if (c->is == ASSAY_RANGE) {
+            bind_column(statement, place++, type, *++values);
+        } else if (c->is == ASSAY_PREFIX) {
+            char *end = malloc(values->length);
+            if (end == NULL)
+                return assay_fail(error, "no memory for the end of a prefix");
+            memcpy(end, values->data, values->length);
+            end[values->length - 1]++;
+            sqlite3_bind_text64(statement, place++, end, values->length, free, SQLITE_UTF8);
+        }
+        values++;
     }
-    sqlite3_stmt *statement = handle->query[column];
-    bind_column(statement, 1, d->columns[column].type, bytes);
-    sqlite3_bind_int64(statement, 2, (sqlite3_int64)limit);
-    return visit_typed(handle, statement, visit, context, error);
+    return ASSAY_OK;
 }
 
-static enum assay_status count(struct assay_handle *handle, size_t column, struct assay_bytes bytes, uint64_t *records,
+static enum assay_status query(struct assay_handle *handle, size_t number, const struct assay_bytes *values, assay_visit *visit,
+                               void *context, struct assay_error *error) {
+    const struct assay_query *q = &handle->definition->queries[number];
+    enum assay_status status = statement_of(handle, &handle->query[number], "", q, FINDS, error);
+    sqlite3_stmt *statement = handle->query[number];
+    if (status == ASSAY_OK)
+        status = bind_values(statement, handle->definition, q, values, error);
+    return status != ASSAY_OK ? status : visit_typed(handle, q->columns, q->columns_count, statement, visit, context, error);
+}
+
+static enum assay_status count(struct assay_handle *handle, size_t number, const struct assay_bytes *values, uint64_t *records,
                                struct assay_error *error) {
-    enum assay_status status =
-        statement_of(handle, &handle->count[column], "SELECT count(*) FROM typed WHERE ", column, " = ?", error);
+    const struct assay_query *q = &handle->definition->queries[number];
+    enum assay_status status = statement_of(handle, &handle->count[number], "", q, COUNTS, error);
+    sqlite3_stmt *statement = handle->count[number];
+    if (status == ASSAY_OK)
+        status = bind_values(statement, handle->definition, q, values, error);
     if (status != ASSAY_OK)
         return status;
-    sqlite3_stmt *statement = handle->count[column];
-    bind_column(statement, 1, handle->definition->columns[column].type, bytes);
     int code = sqlite3_step(statement);
     if (code == SQLITE_ROW)
         *records = (uint64_t)sqlite3_column_int64(statement, 0);
     return finish(handle, statement, code, error);
+}
+
+static enum assay_status delete_query(struct assay_handle *handle, size_t number, const struct assay_bytes *values, uint64_t *records,
+                                      struct assay_error *error) {
+    const struct assay_query *q = &handle->definition->queries[number];
+    enum assay_status status = statement_of(handle, &handle->erase[number], "", q, DELETES, error);
+    sqlite3_stmt *statement = handle->erase[number];
+    if (status == ASSAY_OK)
+        status = bind_values(statement, handle->definition, q, values, error);
+    if (status != ASSAY_OK)
+        return status;
+    status = finish(handle, statement, sqlite3_step(statement), error);
+    *records = status == ASSAY_OK ? (uint64_t)sqlite3_changes(handle->connection) : 0;
+    return status;
+}
+
+/* Reads a line of EXPLAIN QUERY PLAN (https://www.sqlite.org/eqp.html). SEARCH: an index finds rows by
+ * a condition. SCAN: all rows are walked, in an index's order where one is named. */
+static void read_plan_line(const char *line, bool ordered, struct assay_plan *plan) {
+    static const char using[] = " USING ", covering[] = "COVERING ", index[] = "INDEX ";
+    assay_plan_add(plan->text, sizeof plan->text, "; ", line, strlen(line));
+    bool search = strncmp(line, "SEARCH ", 7) == 0;
+    if (!search && strncmp(line, "SCAN ", 5) != 0)
+        return;
+    const char *name = strstr(line, using);
+    enum assay_index_use use = search ? ASSAY_INDEX_FINDS : name != NULL && ordered ? ASSAY_INDEX_ORDERS : ASSAY_INDEX_NONE;
+    if (use > plan->use)
+        plan->use = use; /* the worst of all */
+    if (name == NULL)
+        return;
+    name += sizeof using - 1;
+    if (strncmp(name, covering, sizeof covering - 1) == 0)
+        name += sizeof covering - 1;
+    if (strncmp(name, index, sizeof index - 1) == 0)
+        name += sizeof index - 1;
+    const char *end = strstr(name, " (");
+    assay_plan_add(plan->index, sizeof plan->index, ", ", name, end != NULL ? (size_t)(end - name) : strlen(name));
+}
+
+static enum assay_status explain(struct assay_handle *handle, size_t number, const struct assay_bytes *values, bool counts,
+                                 struct assay_plan *plan, struct assay_error *error) {
+    const struct assay_query *q = &handle->definition->queries[number];
+    sqlite3_stmt *statement = NULL;
+    enum assay_status status = statement_of(handle, &statement, "EXPLAIN QUERY PLAN ", q, counts ? COUNTS : FINDS, error);
+    if (status == ASSAY_OK)
+        status = bind_values(statement, handle->definition, q, values, error);
+    *plan = (struct assay_plan){.use = ASSAY_INDEX_UNTOLD};
+    int code = SQLITE_DONE;
+    while (status == ASSAY_OK && (code = sqlite3_step(statement)) == SQLITE_ROW)
+        read_plan_line((const char *)sqlite3_column_text(statement, 3), !counts && q->sort >= 0, plan);
+    if (status == ASSAY_OK && code != SQLITE_DONE)
+        status = failed(handle->connection, error);
+    sqlite3_finalize(statement);
+    return status;
 }
 
 /* Moves the whole log into the file, as a connection that syncs both. */
@@ -661,6 +817,10 @@ static const struct assay_driver driver = {
     .define = define,
     .query = query,
     .count = count,
+    .modify = modify,
+    .increment = increment,
+    .delete_query = delete_query,
+    .explain = explain,
     .sync = sync_store,
     .inspect = inspect,
 };

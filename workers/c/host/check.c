@@ -47,20 +47,24 @@ static const char *why_wrong(struct thread *t, struct assay_bytes value, uint64_
     return "bytes that are no value of this trial";
 }
 
+/* Step 3: why no write of this trial had the version, or NULL. */
+static const char *check_version(struct thread *t, uint64_t version, uint64_t index, size_t length) {
+    if (version == 0)
+        return index < t->phase->loaded_records ? NULL : "a loaded value for a record that was never loaded";
+    const struct phase *writer = t->phases->phase[version >> 56];
+    uint64_t thread = version >> 40 & 0xffff, sequence = version & ((UINT64_C(1) << 40) - 1);
+    if (writer == NULL || !trace_wrote(&writer->trace, thread, sequence, index, length))
+        return "a value with a right checksum that no operation of this trial wrote";
+    return NULL;
+}
+
 const char *check_value(struct thread *t, struct assay_bytes value, uint64_t index) {
     uint64_t version;
     if (!is_right(t, value, index, &version))
         return why_wrong(t, value, index);
     if (!proves_version(t, value))
         return NULL;
-    if (version == 0)
-        return index < t->phase->loaded_records ? NULL : "a loaded value for a record that was never loaded";
-    const struct phase *writer = t->phases->phase[version >> 56];
-    uint64_t thread = version >> 40 & 0xffff, sequence = version & ((UINT64_C(1) << 40) - 1);
-    size_t length = t->record != NULL ? TRACE_ANY_LENGTH : value.length;
-    if (writer == NULL || !trace_wrote(&writer->trace, thread, sequence, index, length))
-        return "a value with a right checksum that no operation of this trial wrote";
-    return NULL;
+    return check_version(t, version, index, t->record != NULL ? TRACE_ANY_LENGTH : value.length);
 }
 
 const char *check_if_asked(struct thread *t, struct assay_bytes value, uint64_t index) {
@@ -155,19 +159,28 @@ static bool remember(struct query *q, uint64_t index) {
 static const char *problem_of_found(struct query *q, struct assay_bytes key, struct assay_bytes value) {
     struct thread *t = q->thread;
     unsigned char *expected = t->scan.expected;
-    uint64_t index;
-    struct assay_bytes bytes;
+    uint64_t index, version;
     if (t->sample != NULL) /* the null driver's record is of nobody */
         return check_if_asked(t, value, 0);
-    if (!record_index(t->record, value, &index))
+    if (!query_index(q->shape, t->record, value, &index))
         return "a query found a record that does not say whose it is";
     if (compare_keys(key, expected, key_write(&t->phase->keys, index, expected)) != 0)
         return "a query found a record that is not its key's";
-    const char *problem = check_value(t, value, index);
+    if (!query_check(q->shape, t->record, &t->phase->pool, value, index, t->scratch, &version))
+        return query_of_other_trial(q->shape, t->record, &t->phase->pool, value, index) ? other_trial
+                                                                                       : "a query found columns that are not the record's";
+    const char *problem = q->shape->proof >= 0 ? check_version(t, version, index, TRACE_ANY_LENGTH) : NULL;
     if (problem != NULL)
         return problem;
-    if (!record_column(value, q->column, &bytes) || compare_keys(bytes, q->wanted.data, q->wanted.length) != 0)
-        return "a query found a record that has other bytes in the column";
+    if (!query_holds(q->shape, t->record, q->values, index, t->scratch))
+        return "a query found a record that it did not ask for";
+    if (q->shape->told.sort >= 0) {
+        uint64_t number = query_sort_number(q->shape, t->record, index);
+        if (q->seen > 0 && number != q->last && (number < q->last) != q->shape->told.descending)
+            return "records that a query found are not in its order";
+        q->last = number;
+        q->sort_sum += number;
+    }
     return remember(q, index) ? NULL : "a query found a record twice";
 }
 

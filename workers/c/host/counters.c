@@ -15,7 +15,7 @@ _Static_assert(offsetof(struct counters_header, state) == 1024, "section 3.1");
 _Static_assert(offsetof(struct counters_header, clock_difference_ns) == 1056, "section 3.1");
 _Static_assert(offsetof(struct counters_header, stop) == 2048, "section 3.1");
 _Static_assert(sizeof(struct counters_header) == COUNTERS_HEADER_BYTES, "section 3.1");
-_Static_assert(sizeof(struct counters_thread) == 128, "section 3.2");
+_Static_assert(sizeof(struct counters_thread) == 256, "section 3.2");
 _Static_assert(offsetof(struct counters_slot, service) == 128, "section 3.2");
 _Static_assert(HISTOGRAM_BUCKETS == 4608, "section 3.4");
 _Static_assert(ASSAY_ERROR_TEXT_BYTES == COUNTERS_ERROR_TEXT_BYTES + 1, "section 3.2");

@@ -14,14 +14,14 @@ enum {
     HISTOGRAM_VALUE_BITS = 42,
     HISTOGRAM_BUCKETS = (HISTOGRAM_VALUE_BITS - HISTOGRAM_SUB_BUCKET_BITS + 1) << HISTOGRAM_SUB_BUCKET_BITS,
     COUNTERS_HEADER_BYTES = 4096,
-    COUNTERS_FORMAT_VERSION = 2,
+    COUNTERS_FORMAT_VERSION = 3,
     COUNTERS_ERROR_PLACES = 8,
     COUNTERS_ERROR_BYTES = 256,
     COUNTERS_ERROR_TEXT_AT = 20,
     COUNTERS_ERROR_TEXT_BYTES = COUNTERS_ERROR_BYTES - COUNTERS_ERROR_TEXT_AT,
     COUNTERS_FLAG_RESPONSE = 1,
     COUNTERS_STATS_MAX = 128,
-    COUNTERS_LATE_WORDS = 9
+    COUNTERS_LATE_WORDS = 25
 };
 
 enum outcome {
@@ -44,6 +44,7 @@ enum { COUNTERS_CLOCK_TSC = 1, COUNTERS_CLOCK_MONOTONIC = 2 };
 #define OBSERVED_NOT_READ (~UINT64_C(0) - 3)
 #define OBSERVED_SHORT (~UINT64_C(0) - 4)
 #define OBSERVED_FOREIGN (~UINT64_C(0) - 5)
+#define OBSERVED_LOWEST OBSERVED_FOREIGN /* what is below it is a version */
 
 struct counters_header {
     char magic[8];
@@ -71,7 +72,8 @@ struct counters_slot {
     uint64_t outcomes[OUTCOMES];
     uint64_t bytes_sent, bytes_read, items, service_max_ns;
     uint64_t foreign; /* of wrong: values of another trial */
-    uint64_t reserved[4];
+    uint64_t sort_sum; /* of queries with an order: the numbers in the sort column of what they found */
+    uint64_t reserved[3];
     uint64_t service[HISTOGRAM_BUCKETS]; /* the response-time histogram follows, if flagged */
 };
 
@@ -86,11 +88,11 @@ struct counters {
 
 /* The bucket of a value in ns. */
 /* The word that counts an operation which began so late; -1: none, it was on time. Word k begins at
- * 2^(7 + 2k) ns. */
+ * 2^(7 + k) ns. */
 static inline int lateness_word(uint64_t ns) {
     if (ns < 128)
         return -1;
-    int word = (63 - __builtin_clzll(ns) - 7) / 2;
+    int word = 63 - __builtin_clzll(ns) - 7;
     return word < COUNTERS_LATE_WORDS ? word : COUNTERS_LATE_WORDS - 1;
 }
 

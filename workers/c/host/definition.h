@@ -3,13 +3,15 @@
 #define ASSAY_HOST_DEFINITION_H
 
 #include "message.h"
-#include "record.h"
+#include "query.h"
 
 /* What a driver is told, and the texts that it and the columns' shapes point to. */
 struct definition {
     struct json_object *request; /* holds the texts */
     struct assay_column columns[RECORD_COLUMNS_MAX];
     struct assay_index indexes[2 * RECORD_COLUMNS_MAX];
+    struct assay_query queries[ASSAY_QUERIES_MAX];
+    struct query_shape shape[ASSAY_QUERIES_MAX]; /* of queries */
     struct assay_definition told;
 };
 

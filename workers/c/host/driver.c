@@ -36,6 +36,11 @@ bool assay_buffer_grow(struct assay_buffer *buffer, size_t length) {
     return true;
 }
 
+void assay_plan_add(char *field, size_t field_bytes, const char *separator, const char *text, size_t text_bytes) {
+    size_t length = strlen(field);
+    snprintf(field + length, field_bytes - length, "%s%.*s", length > 0 ? separator : "", (int)text_bytes, text);
+}
+
 enum assay_status assay_copy(struct assay_buffer *buffer, const void *data, size_t length, struct assay_bytes *value,
                              struct assay_error *error) {
     if (length > buffer->capacity && !assay_buffer_grow(buffer, length))

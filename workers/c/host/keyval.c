@@ -67,7 +67,7 @@ size_t key_write_any(const struct key_shape *shape, uint64_t index, unsigned cha
         return length + write_binary(n, shape->bytes - length, at + length);
     if (shape->format == KEY_YCSB)
         n = keyval_ycsb_hash(n);
-    length += decimal_write(n, shape->digits, at + length);
+    length += decimal_write(n + shape->first, shape->digits, at + length);
     memcpy(at + length, shape->suffix, shape->suffix_bytes);
     return length + shape->suffix_bytes;
 }

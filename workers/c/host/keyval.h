@@ -19,6 +19,7 @@ struct key_shape {
     enum key_format format;
     bool scatter;
     unsigned digits;
+    uint64_t first; /* of decimal keys: the number of index 0 */
     size_t bytes; /* of a binary key */
     size_t prefix_bytes, suffix_bytes;
     unsigned char prefix[KEYVAL_AFFIX_BYTES_MAX], suffix[KEYVAL_AFFIX_BYTES_MAX];

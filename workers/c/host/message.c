@@ -201,7 +201,11 @@ struct json_object *describe_abilities(const struct assay_driver *driver) {
     add_bool(abilities, "inspect", driver->inspect != NULL);
     add_bool(abilities, "records", driver->define != NULL);
     add_bool(abilities, "query", driver->query != NULL);
+    add_bool(abilities, "modify", driver->modify != NULL);
+    add_bool(abilities, "increment", driver->increment != NULL);
     add_bool(abilities, "count", driver->count != NULL);
+    add_bool(abilities, "delete_query", driver->delete_query != NULL);
+    add_bool(abilities, "explain", driver->explain != NULL);
     return abilities;
 }
 
@@ -258,6 +262,7 @@ struct json_object *describe_driver(const struct assay_driver *driver) {
     add_limit(object, "batch_max", d->batch_max);
     add_bool(object, "write_conflicts", d->write_conflicts);
     add_bool(object, "server_sets_class", d->server_sets_class);
+    add_bool(object, "token_indexes", d->token_indexes);
     add_bool(object, "eventual", d->eventual);
     add_limit(object, "fixed_disk_bytes", d->fixed_disk_bytes);
     json_object_object_add(object, "abilities", describe_abilities(driver));

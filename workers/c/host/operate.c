@@ -1,3 +1,4 @@
+#include "definition.h"
 #include "thread.h"
 
 void note(struct thread *t, unsigned operation, enum outcome outcome, const char *text) {
@@ -67,6 +68,13 @@ static inline struct result wrote(struct thread *t, const struct step *s, enum a
     return (struct result){failed(t, entry_operation(s->entry), status), true, now};
 }
 
+/* Keeps what a read of a verify phase gave, and adds up the counters of records that are right. */
+static void keep_observed(struct thread *t, const struct step *s, struct assay_bytes value) {
+    t->observed[s->position] = t->saw;
+    if (t->record != NULL && (t->saw < OBSERVED_LOWEST || t->saw == OBSERVED_SHORT))
+        s->slot->sort_sum += record_counted(t->record, value);
+}
+
 static struct result read_one(struct thread *t, const struct step *s) {
     struct assay_bytes value = {NULL, 0};
     enum assay_status status = t->driver->get(t->handle, make_key(t, s->index), &t->buffer, &value, &t->error);
@@ -74,7 +82,7 @@ static struct result read_one(struct thread *t, const struct step *s) {
     if (t->watching) {
         observe(t, status, value, s->index);
         if (t->observed != NULL)
-            t->observed[s->position] = t->saw;
+            keep_observed(t, s, value);
     }
     if (status != ASSAY_OK)
         return not_read(t, OPERATION_READ, s->index, status, now);
@@ -134,26 +142,27 @@ static struct result found_nothing(struct thread *t, const struct step *s, int64
     return (struct result){OUTCOME_LOST, true, now};
 }
 
-/* The bytes that the asked column has in the record of the step's index. */
-static struct assay_bytes make_wanted(struct thread *t, const struct step *s, size_t *column) {
-    *column = amount_column(t->phase->trace.amounts[entry_size_class(s->entry)]);
-    return (struct assay_bytes){t->value, column_write(&t->record->column[*column], t->value, s->index)};
+/* Makes ready for the query that a step names, with the values of its index. */
+static uint32_t ask(struct thread *t, const struct step *s) {
+    uint32_t number = t->phase->trace.amounts[entry_size_class(s->entry)];
+    t->query.shape = &t->phase->definition->shape[number];
+    query_ask(t->query.shape, t->record, s->index, t->query.values, t->query.room);
+    return number;
 }
 
 /* As with a scan, the records are checked as they come. */
 static struct result query_records(struct thread *t, const struct step *s) {
     enum { ROUNDS = 1 << 16 };
     struct query *query = &t->query;
-    query->wanted = make_wanted(t, s, &query->column);
-    query->limit = amount_limit(t->phase->trace.amounts[entry_size_class(s->entry)]);
-    query->seen = query->bytes = 0;
+    uint32_t number = ask(t, s);
+    query->limit = query->shape->told.limit;
+    query->seen = query->bytes = query->sort_sum = 0;
     query->problem = NULL;
     if (++query->round == ROUNDS) {
         memset(query->found, 0, (query->mask + 1) * sizeof *query->found);
         query->round = 1;
     }
-    enum assay_status status =
-        t->driver->query(t->handle, query->column, query->wanted, query->limit, check_found, query, &t->error);
+    enum assay_status status = t->driver->query(t->handle, number, query->values, check_found, query, &t->error);
     int64_t now = now_ns(t);
     if (status != ASSAY_OK)
         return (struct result){failed(t, OPERATION_QUERY, status), true, now};
@@ -165,14 +174,13 @@ static struct result query_records(struct thread *t, const struct step *s) {
         return found_nothing(t, s, now);
     s->slot->items += query->seen;
     s->slot->bytes_read += query->bytes;
+    s->slot->sort_sum += query->sort_sum;
     return (struct result){OUTCOME_OK, false, now};
 }
 
 static struct result count_records(struct thread *t, const struct step *s) {
-    size_t column;
     uint64_t records = 0;
-    struct assay_bytes wanted = make_wanted(t, s, &column);
-    enum assay_status status = t->driver->count(t->handle, column, wanted, &records, &t->error);
+    enum assay_status status = t->driver->count(t->handle, ask(t, s), t->query.values, &records, &t->error);
     int64_t now = now_ns(t);
     if (status != ASSAY_OK)
         return (struct result){failed(t, OPERATION_COUNT, status), true, now};
@@ -180,6 +188,17 @@ static struct result count_records(struct thread *t, const struct step *s) {
         return found_nothing(t, s, now);
     s->slot->items += records;
     return (struct result){OUTCOME_OK, false, now};
+}
+
+/* That there is nothing to delete is a miss, whatever was stored: another may have deleted it. */
+static struct result delete_by_query(struct thread *t, const struct step *s) {
+    uint64_t records = 0;
+    enum assay_status status = t->driver->delete_query(t->handle, ask(t, s), t->query.values, &records, &t->error);
+    int64_t now = now_ns(t);
+    if (status != ASSAY_OK)
+        return (struct result){failed(t, OPERATION_DELETE_QUERY, status), true, now};
+    s->slot->items += records;
+    return (struct result){records > 0 ? OUTCOME_OK : OUTCOME_MISS, false, now};
 }
 
 static struct result apply_batch(struct thread *t, const struct step *s) {
@@ -210,7 +229,28 @@ static struct result apply_batch(struct thread *t, const struct step *s) {
     return wrote(t, s, status, (size_t)(at - t->arena), now);
 }
 
-static struct result modify(struct thread *t, const struct step *s) {
+/* Updates the columns that follow the version, and leaves the others. */
+static struct result modify_columns(struct thread *t, const struct step *s) {
+    const struct record_shape *record = t->record;
+    struct assay_bytes values[RECORD_COLUMNS_MAX], key = make_key(t, s->index);
+    size_t length = record_following(record, &t->phase->pool, t->value, s->index, version_of(t, s->sequence), values);
+    enum assay_status status = t->driver->modify(t->handle, key, record->following, values, record->following_count, &t->error);
+    int64_t now = now_ns(t);
+    if (status != ASSAY_OK)
+        return not_read(t, OPERATION_MODIFY, s->index, status, now);
+    return wrote(t, s, status, key.length + length, now);
+}
+
+static struct result increment(struct thread *t, const struct step *s) {
+    struct assay_bytes key = make_key(t, s->index);
+    enum assay_status status = t->driver->increment(t->handle, key, (size_t)t->record->counter, 1, &t->error);
+    int64_t now = now_ns(t);
+    if (status != ASSAY_OK)
+        return not_read(t, OPERATION_INCREMENT, s->index, status, now);
+    return wrote(t, s, status, key.length, now);
+}
+
+static struct result read_and_write(struct thread *t, const struct step *s) {
     const unsigned operation = entry_operation(s->entry);
     struct assay_bytes got = {NULL, 0};
     enum assay_status status = t->driver->get(t->handle, make_key(t, s->index), &t->buffer, &got, &t->error);
@@ -252,13 +292,19 @@ struct result operate(struct thread *t, const struct step *s) {
         return apply_batch(t, s);
     case OPERATION_READ_MODIFY_WRITE:
     case OPERATION_COMPARE_AND_SWAP:
-        return modify(t, s);
+        return read_and_write(t, s);
     case OPERATION_ADD:
         return add_one(t, s);
     case OPERATION_QUERY:
         return query_records(t, s);
     case OPERATION_COUNT:
         return count_records(t, s);
+    case OPERATION_MODIFY:
+        return modify_columns(t, s);
+    case OPERATION_DELETE_QUERY:
+        return delete_by_query(t, s);
+    case OPERATION_INCREMENT:
+        return increment(t, s);
     default: /* insert, update, upsert: trace_decode lets no other code pass */
         return put_one(t, s);
     }

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "definition.h"
 #include "session.h"
 
 struct request {
@@ -41,11 +42,14 @@ static bool read_keys(struct key_shape *shape, struct json_object *object, struc
     const struct field fields[] = {
         {"format", FIELD_TEXT, &format}, {"bytes", FIELD_INT, &bytes},   {"prefix", FIELD_BYTES, &prefix},
         {"suffix", FIELD_BYTES, &suffix}, {"digits", FIELD_INT, &digits}, {"scatter", FIELD_BOOL, &shape->scatter},
+        {"first", FIELD_WORD, &shape->first},
     };
     if (!read_fields(object, "keys", fields, sizeof fields / sizeof *fields, refusal))
         return false;
     if (prefix.length > KEYVAL_AFFIX_BYTES_MAX || suffix.length > KEYVAL_AFFIX_BYTES_MAX)
         return refuse(refusal, CLASS_BAD_REQUEST, "keys: prefix and suffix have at most 255 bytes each");
+    if (shape->first > 0 && (strcmp(format, "decimal") != 0 || shape->scatter || shape->first > KEYVAL_INDEX_MAX))
+        return refuse(refusal, CLASS_BAD_REQUEST, "keys: first is 0 to 2^48-1, and of decimal keys without scatter alone");
     if (strcmp(format, "binary") == 0) {
         shape->format = KEY_BINARY;
         if (bytes < 1 || bytes > KEY_BYTES_MAX)
@@ -101,7 +105,9 @@ static bool check_abilities(const struct assay_driver *driver, const struct trac
         unsigned o = trace->operation[k];
         if ((o == OPERATION_SCAN && driver->scan == NULL) || (o == OPERATION_BATCH && driver->batch == NULL) ||
             (o == OPERATION_ADD && driver->add == NULL) || (o == OPERATION_QUERY && driver->query == NULL) ||
-            (o == OPERATION_COUNT && driver->count == NULL) ||
+            (o == OPERATION_COUNT && driver->count == NULL) || (o == OPERATION_MODIFY && driver->modify == NULL) ||
+            (o == OPERATION_DELETE_QUERY && driver->delete_query == NULL) ||
+            (o == OPERATION_INCREMENT && driver->increment == NULL) ||
             (o == OPERATION_COMPARE_AND_SWAP && driver->compare_and_swap == NULL))
             return refuse(refusal, CLASS_REFUSED, "%s has no %s", driver->description->name, operation_name(o));
     }
@@ -119,35 +125,39 @@ static bool check_lengths(const struct trace *trace, const struct record_shape *
     for (uint32_t i = 0; i < trace->threads; i++)
         for (uint64_t p = 0; p < trace->thread[i].count; p++) {
             uint64_t entry = trace->thread[i].entries[p];
-            if (operation_writes(entry_operation(entry)) && trace->amounts[entry_size_class(entry)] > length_max)
+            if (operation_puts(entry_operation(entry)) && trace->amounts[entry_size_class(entry)] > length_max)
                 return refuse(refusal, CLASS_BAD_REQUEST, "a value in the trace is longer than length_max");
         }
     return true;
 }
 
-/* Holds queries and counts against the columns. */
-static bool check_queries(const struct trace *trace, const struct record_shape *record, struct refusal *refusal) {
-    bool queries = trace->slot[OPERATION_QUERY] >= 0;
-    if (!queries && trace->slot[OPERATION_COUNT] < 0)
+/* A modify writes the proof column, and an increment the counter. */
+static bool check_columns(const struct trace *trace, const struct record_shape *record, struct refusal *refusal) {
+    if (trace->slot[OPERATION_MODIFY] >= 0 && (record == NULL || record->proof < 0))
+        return refuse(refusal, CLASS_BAD_REQUEST, "modify writes the proof column, and define named none");
+    if (trace->slot[OPERATION_INCREMENT] >= 0 && (record == NULL || record->counter < 0))
+        return refuse(refusal, CLASS_BAD_REQUEST, "increment adds to the counter column, and define named none");
+    return true;
+}
+
+/* Holds queries and counts against those of define. */
+static bool check_queries(const struct trace *trace, const struct definition *definition, struct refusal *refusal) {
+    size_t defined = definition != NULL ? definition->told.queries_count : 0;
+    if (trace->slot[OPERATION_QUERY] < 0 && trace->slot[OPERATION_COUNT] < 0 && trace->slot[OPERATION_DELETE_QUERY] < 0)
         return true;
-    if (record == NULL)
-        return refuse(refusal, CLASS_BAD_REQUEST, "a trace of queries or counts, but define gave no columns");
-    if (queries && record->proof < 0 && record->leads_back < 0)
-        return refuse(refusal, CLASS_BAD_REQUEST,
-                      "a trace of queries needs a column that leads back to the index: a proof, or a sequence without divide and modulo");
     for (uint32_t i = 0; i < trace->threads; i++)
         for (uint64_t p = 0; p < trace->thread[i].count; p++) {
             uint64_t entry = trace->thread[i].entries[p];
             unsigned operation = entry_operation(entry);
-            if (operation != OPERATION_QUERY && operation != OPERATION_COUNT)
+            if (!operation_asks(operation))
                 continue;
-            uint32_t amount = trace->amounts[entry_size_class(entry)], column = amount_column(amount);
-            if (column >= record->columns)
-                return refuse(refusal, CLASS_BAD_REQUEST, "a %s of column %u of %zu", operation_name(operation), column, record->columns);
-            if (record->column[column].source == COLUMN_PROOF)
-                return refuse(refusal, CLASS_BAD_REQUEST, "a %s of the proof column, whose bytes no index gives", operation_name(operation));
-            if ((operation == OPERATION_QUERY) != (amount_limit(amount) > 0))
-                return refuse(refusal, CLASS_BAD_REQUEST, "a query has a limit of at least 1, a count has none");
+            uint32_t query = trace->amounts[entry_size_class(entry)];
+            if (query >= defined)
+                return refuse(refusal, CLASS_BAD_REQUEST, "a %s by query %u, but define named %zu", operation_name(operation), query, defined);
+            if (operation == OPERATION_QUERY && definition->queries[query].limit == 0)
+                return refuse(refusal, CLASS_BAD_REQUEST, "a query by query %u, which has no limit and can only be counted", query);
+            if (operation == OPERATION_DELETE_QUERY && definition->queries[query].alternatives > 1)
+                return refuse(refusal, CLASS_BAD_REQUEST, "a delete by query %u, which has several alternatives", query);
         }
     return true;
 }
@@ -194,7 +204,7 @@ static bool fill_phase(struct session *session, struct phase *phase, const struc
                       phase->trace.threads, session->config.threads);
     if (!check_abilities(session->driver, &phase->trace, refusal) ||
         !check_lengths(&phase->trace, session->record, values.length_max, refusal) ||
-        !check_queries(&phase->trace, session->record, refusal))
+        !check_columns(&phase->trace, session->record, refusal) || !check_queries(&phase->trace, session->definition, refusal))
         return false;
     if (!counters_map(&phase->counters, r->counters, &phase->trace, &error) ||
         !clock_make(&phase->clock, r->clock, &error))
@@ -209,6 +219,7 @@ static bool fill_phase(struct session *session, struct phase *phase, const struc
     snprintf(phase->name, sizeof phase->name, "%s", r->phase);
     phase->number = (uint64_t)r->number;
     phase->record = session->record;
+    phase->definition = session->definition;
     phase->value_bytes_max = session->record != NULL ? session->record->bytes_max : values.length_max;
     phase->zero_versions = r->zero_versions;
     phase->verify = r->verify;

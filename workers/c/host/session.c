@@ -5,7 +5,7 @@
 
 #include "options.h"
 
-enum { CONTRACT = 2 };
+enum { CONTRACT = 3 };
 
 static struct json_object *describe(void) {
     struct json_object *result = json_object_new_object(), *drivers = json_object_new_array();
@@ -81,7 +81,7 @@ void session_abandon(struct session *session) {
 struct request {
     int64_t id;
     const char *command;
-    struct json_object *open, *define, *prepare;
+    struct json_object *open, *define, *prepare, *explain;
 };
 
 static bool read_request(struct request *r, struct json_object *object, struct refusal *refusal) {
@@ -91,6 +91,7 @@ static bool read_request(struct request *r, struct json_object *object, struct r
         {"open", FIELD_OBJECT, &r->open},
         {"define", FIELD_OBJECT, &r->define},
         {"prepare", FIELD_OBJECT, &r->prepare},
+        {"explain", FIELD_OBJECT, &r->explain},
     };
     struct json_object *id;
     if (json_object_get_type(object) == json_type_object && json_object_object_get_ex(object, "id", &id) &&
@@ -102,7 +103,7 @@ static bool read_request(struct request *r, struct json_object *object, struct r
         const char *command;
         struct json_object *there;
         bool needed;
-    } parts[] = {{"open", r->open, true}, {"define", r->define, true}, {"prepare", r->prepare, true}};
+    } parts[] = {{"open", r->open, true}, {"define", r->define, true}, {"prepare", r->prepare, true}, {"explain", r->explain, true}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         bool own = strcmp(r->command, parts[i].command) == 0;
         if (parts[i].there != NULL && !own)
@@ -119,7 +120,7 @@ static struct json_object *execute(struct session *session, const struct request
         return describe();
     if (strcmp(command, "open") == 0)
         return session_open(session, r->open, refusal);
-    static const char *const of_open_store[] = {"prepare", "run", "inspect", "sync", "define", "close"};
+    static const char *const of_open_store[] = {"prepare", "run", "inspect", "sync", "define", "explain", "close"};
     size_t known = 0, commands = sizeof of_open_store / sizeof *of_open_store;
     while (known < commands && strcmp(command, of_open_store[known]) != 0)
         known++;
@@ -138,6 +139,8 @@ static struct json_object *execute(struct session *session, const struct request
         return sync_store(session, refusal);
     case 4:
         return session_define(session, r->define, refusal);
+    case 5:
+        return session_explain(session, r->explain, refusal);
     default:
         return session_close(session, refusal);
     }

@@ -1,3 +1,4 @@
+#include "definition.h"
 #include "thread.h"
 
 #include <sched.h>
@@ -23,7 +24,7 @@ static bool make_batch(struct thread *t) {
         size_t members = trace->amounts[entry_size_class(entry)], bytes = members * key_bytes;
         for (size_t i = 1; i <= members; i++) {
             uint64_t member = t->part->entries[p + i];
-            if (operation_writes(entry_operation(member)))
+            if (operation_puts(entry_operation(member)))
                 bytes += t->record != NULL ? t->record->bytes_max : trace->amounts[entry_size_class(member)];
         }
         members_max = members > members_max ? members : members_max;
@@ -34,24 +35,29 @@ static bool make_batch(struct thread *t) {
     return t->writes != NULL && t->arena != NULL;
 }
 
-/* Makes room for what the trace's largest query finds: at most half of the table is ever taken. */
+/* Makes room for the values of queries, and for what the largest finds: at most half of the table is
+ * ever taken. */
 static bool make_query(struct thread *t) {
-    uint32_t limit_max = 0;
+    size_t limit_max = 0, room = 0;
+    t->query.thread = t;
     for (uint64_t p = 0; p < t->part->count; p++) {
         uint64_t entry = t->part->entries[p];
-        uint32_t limit = amount_limit(t->phase->trace.amounts[entry_size_class(entry)]);
-        if (entry_operation(entry) == OPERATION_QUERY && limit > limit_max)
-            limit_max = limit;
+        unsigned operation = entry_operation(entry);
+        if (!operation_asks(operation))
+            continue;
+        const struct query_shape *shape = &t->phase->definition->shape[t->phase->trace.amounts[entry_size_class(entry)]];
+        size_t needed = query_room(shape, t->record);
+        room = needed > room ? needed : room;
+        if (operation == OPERATION_QUERY && shape->told.limit > limit_max)
+            limit_max = shape->told.limit;
     }
-    t->query.thread = t;
-    if (limit_max == 0)
-        return true;
+    t->query.room = make_bytes(room);
     uint64_t places = 4;
     while (places < 2 * (uint64_t)limit_max)
         places *= 2;
     t->query.mask = places - 1;
-    t->query.found = (uint64_t *)(void *)make_bytes(places * sizeof *t->query.found);
-    return t->query.found != NULL;
+    t->query.found = limit_max > 0 ? (uint64_t *)(void *)make_bytes(places * sizeof *t->query.found) : NULL;
+    return t->query.room != NULL && (limit_max == 0 || t->query.found != NULL);
 }
 
 static uint64_t *observed_words(const struct phase *phase, uint32_t number) {
@@ -117,6 +123,7 @@ void thread_free(struct thread *t) {
     free(t->sample);
     free(t->scratch);
     free(t->query.found);
+    free(t->query.room);
 }
 
 /* How long a wait for a due time may be spun away: sleeps overshoot by some 60 us even with the
@@ -228,11 +235,129 @@ static void remember(struct thread *t, const struct step *s, int64_t begin, cons
     }
 }
 
+/* Where a thread stands in its requests. */
+struct request {
+    struct step step; /* the entry that is next */
+    int64_t due;
+    enum assay_status opened; /* whether the request's own handle could be opened */
+};
+
+/* Counts the entry at the step and goes on to the next. */
+static void count_entry(struct thread *t, struct request *r, int64_t begin, int64_t now, enum outcome outcome) {
+    struct counters_slot *slot = t->slots[entry_operation(r->step.entry)];
+    uint64_t service = now > begin ? (uint64_t)(now - begin) : 0;
+    slot->service[histogram_bucket(service)]++;
+    if (service > slot->service_max_ns)
+        slot->service_max_ns = service;
+    if (t->part->due != NULL)
+        counters_response(slot)[histogram_bucket(now > r->due ? (uint64_t)(now - r->due) : 0)]++;
+    slot->outcomes[outcome]++;
+    r->step.sequence++;
+    r->step.position++;
+    t->head->now_ns = (uint64_t)(now - t->start_ns);
+    word_store(&t->head->acknowledged, r->step.sequence);
+}
+
+/* Takes the request's handle, and returns when the request begins: waiting for a pooled handle is in
+ * no service time, opening one is in that of the request and of its first step. */
+static int64_t take_handle(struct thread *t, struct request *r, int64_t last) {
+    if (t->handles->mode != HANDLES_POOL) {
+        r->opened = t->driver->handle_open(t->handles->store, &t->handle, &t->error);
+        if (r->opened == ASSAY_OK)
+            t->head->handles_opened++;
+        return last;
+    }
+    t->handle = handles_take(t->handles);
+    int64_t begin = clock_now_ns(&t->phase->clock);
+    if (begin > last)
+        t->head->handle_wait_ns += (uint64_t)(begin - last);
+    return begin;
+}
+
+static void give_handle_back(struct thread *t, const struct request *r) {
+    if (t->handles->mode == HANDLES_POOL)
+        handles_give_back(t->handles, t->handle);
+    else if (r->opened == ASSAY_OK && t->driver->handle_close(t->handle, &t->error) != ASSAY_OK)
+        note(t, OPERATION_REQUEST, OUTCOME_ERROR, t->error.text);
+    t->handle = NULL;
+}
+
+static struct result do_step(struct thread *t, struct request *r, int64_t last) {
+    struct step *step = &r->step;
+    unsigned operation = entry_operation(step->entry);
+    step->index = entry_effective_index(step->entry, step->lap, t->part->stride);
+    step->slot = t->slots[operation];
+    bool recorded = entry_is_recorded(step->entry);
+    if (recorded)
+        t->watching = true, t->saw = OBSERVED_NOT_READ;
+    word_store(&t->head->attempted, step->sequence + 1);
+    struct result result;
+    if (r->opened == ASSAY_OK) {
+        result = operate(t, step);
+    } else { /* never a miss or a conflict, for the store was not asked */
+        enum outcome outcome = r->opened == ASSAY_TIMEOUT ? OUTCOME_TIMEOUT : OUTCOME_ERROR;
+        result = (struct result){outcome, true, clock_now_ns(&t->phase->clock)};
+        note(t, operation, outcome, t->error.text);
+    }
+    if (recorded)
+        remember(t, step, last, &result);
+    count_entry(t, r, last, result.now, result.outcome);
+    return result;
+}
+
+/* Does one request from its first step. Returns when its last step ended; *next is when another
+ * operation may begin. */
+static int64_t do_request(struct thread *t, struct request *r, bool keeps_handle, int64_t *next) {
+    int64_t begin = keeps_handle ? *next : take_handle(t, r, *next);
+    int64_t last = begin;
+    enum outcome outcome = OUTCOME_OK;
+    struct result result = {OUTCOME_OK, false, begin};
+    while (r->step.entry = t->part->entries[r->step.position], entry_operation(r->step.entry) != OPERATION_REQUEST) {
+        result = do_step(t, r, last);
+        if (outcome == OUTCOME_OK)
+            outcome = result.outcome;
+        last = result.looked ? clock_now_ns(&t->phase->clock) : result.now;
+    }
+    word_store(&t->head->attempted, r->step.sequence + 1);
+    count_entry(t, r, begin, result.now, outcome);
+    if (!keeps_handle)
+        give_handle_back(t, r);
+    *next = result.looked || !keeps_handle ? clock_now_ns(&t->phase->clock) : result.now;
+    return result.now;
+}
+
+/* The same for entries that are requests: a loop of its own, so that traces without them pay
+ * nothing. A request has one handle for all of its steps, and is never left in the middle. */
+static void walk_requests(struct thread *t) {
+    const struct trace_thread *part = t->part;
+    const uint64_t *stop = &t->phase->counters.header->stop;
+    const int64_t deadline = ends(t);
+    const bool keeps_handle = t->handle != NULL;
+    struct request r = {.opened = ASSAY_OK};
+    int64_t next = clock_now_ns(&t->phase->clock), ended = t->start_ns + (int64_t)part->from_ns;
+    do {
+        if (r.step.position == part->count) {
+            r.step.position = 0;
+            r.step.lap++;
+        }
+        if (part->due != NULL) {
+            r.due = t->start_ns + (int64_t)(part->due[r.step.position] + r.step.lap * part->lap_ns);
+            if ((next = wait_until(t, r.due, ended, deadline, stop)) < 0)
+                return;
+        }
+        ended = do_request(t, &r, keeps_handle, &next);
+    } while (ended < deadline && (part->limit == 0 || r.step.sequence < part->limit) && word_load(stop) == 0);
+}
+
 /* The clock is read once an operation: each end is the next one's start. So an operation's time
  * includes making its key and value and counting the one before, which is what the null driver's
  * rate bounds. Where the worker did something else in between (checked a value, waited for a handle
  * or a due time), the clock is read again. */
 void thread_walk(struct thread *t) {
+    if (t->slots[OPERATION_REQUEST] != NULL) {
+        walk_requests(t);
+        return;
+    }
     const struct phase *phase = t->phase;
     const struct trace_thread *part = t->part;
     struct counters_thread *head = t->head;

@@ -8,7 +8,7 @@
 #include "counters.h"
 #include "handles.h"
 #include "history.h"
-#include "record.h"
+#include "query.h"
 #include "trace.h"
 
 /* A prepared phase. Its trace stays mapped until close: it proves the versions of later reads. What
@@ -21,6 +21,7 @@ struct phase {
     uint64_t must_hit_below;
     struct key_shape keys;
     const struct record_shape *record; /* NULL: values without columns */
+    const struct definition *definition;
     uint64_t value_bytes_max;
     uint64_t loaded_records;
     int64_t deadline_ns; /* 0: none */
@@ -51,9 +52,10 @@ struct scan {
 /* What a query has found so far. */
 struct query {
     struct thread *thread;
-    uint64_t limit, seen, bytes;
-    size_t column;
-    struct assay_bytes wanted;
+    const struct query_shape *shape;
+    struct assay_bytes values[QUERY_VALUES_MAX];
+    unsigned char *room; /* of values */
+    uint64_t limit, seen, bytes, sort_sum, last; /* last: the number in the sort column of the record before */
     uint64_t *found; /* a hash table of indexes, each under the round in which it was found: so it need not be emptied */
     uint64_t mask;
     uint64_t round;

@@ -21,10 +21,14 @@ static const char *const names[OPERATION_END] = {
     [OPERATION_ADD] = "add",
     [OPERATION_QUERY] = "query",
     [OPERATION_COUNT] = "count",
+    [OPERATION_MODIFY] = "modify",
+    [OPERATION_REQUEST] = "request",
+    [OPERATION_INCREMENT] = "increment",
+    [OPERATION_DELETE_QUERY] = "delete_query",
 };
 
 const char *operation_name(unsigned operation) {
-    return operation > 0 && operation < OPERATION_END ? names[operation] : "unknown operation";
+    return operation < OPERATION_END && names[operation] != NULL ? names[operation] : "unknown operation";
 }
 
 static uint32_t u32_at(const unsigned char *data, size_t at) {
@@ -60,8 +64,6 @@ static bool words_at(const struct trace *trace, uint64_t offset, uint64_t count,
 static bool check_due(const struct trace_thread *t, bool flagged, uint32_t number, struct assay_error *error) {
     if (!flagged && t->due != NULL)
         WRONG("trace, thread %u: due times in a trace of closed load", number);
-    if (flagged && t->due == NULL && t->count > 0)
-        WRONG("trace, thread %u: no due times in a trace of open load", number);
     if (t->due == NULL)
         return true;
     for (uint64_t i = 1; i < t->count; i++)
@@ -114,6 +116,39 @@ static bool check_entries(const struct trace *trace, const struct trace_thread *
     return true;
 }
 
+/* Each operation of the thread belongs to a request, or none does. */
+static bool check_requests(const struct trace *trace, const struct trace_thread *t, uint32_t number,
+                           struct assay_error *error) {
+    const uint64_t same_key = ((UINT64_C(1) << 48) - 1) | UINT64_C(1) << 61;
+    uint64_t steps = 0, requests = 0;
+    for (uint64_t p = 0; p < t->count; p++) {
+        uint64_t entry = t->entries[p];
+        if (entry_operation(entry) != OPERATION_REQUEST) {
+            steps++;
+            continue;
+        }
+        if (steps == 0 || trace->amounts[entry_size_class(entry)] != steps)
+            WRONG("trace, thread %u: a request has not as many steps as it says", number);
+        for (uint64_t i = p - steps; i < p; i++) {
+            if (entry_is_member(t->entries[i]) || !operation_one_key(entry_operation(t->entries[i])))
+                WRONG("trace, thread %u: %s can't be a step of a request", number,
+                      operation_name(entry_operation(t->entries[i])));
+            if (((t->entries[i] ^ entry) & same_key) != 0)
+                WRONG("trace, thread %u: the steps of a request are on several keys", number);
+        }
+        steps = 0;
+        requests++;
+    }
+    if (requests == 0)
+        return true;
+    if (steps > 0)
+        WRONG("trace, thread %u: its last operations belong to no request", number);
+    uint64_t rest = t->limit % t->count;
+    if (rest > 0 && entry_operation(t->entries[rest - 1]) != OPERATION_REQUEST)
+        WRONG("trace, thread %u: its limit cuts a request", number);
+    return true;
+}
+
 /* Bounds from and until, so that sums with the clock fit a signed word. */
 #define TIME_MAX (UINT64_C(1) << 62)
 
@@ -140,7 +175,8 @@ static bool decode_thread(struct trace *trace, uint32_t number, struct assay_err
     if (t->group >= trace->groups)
         WRONG("trace, thread %u: client group %u of %u", number, t->group, trace->groups);
     return check_due(t, (trace->flags & TRACE_FLAG_DUE) != 0, number, error) &&
-           check_entries(trace, t, number, error);
+           check_entries(trace, t, number, error) &&
+           (trace->slot[OPERATION_REQUEST] < 0 || check_requests(trace, t, number, error));
 }
 
 static bool decode_operations(struct trace *trace, struct assay_error *error) {
@@ -148,7 +184,7 @@ static bool decode_operations(struct trace *trace, struct assay_error *error) {
         trace->slot[code] = -1;
     for (uint32_t k = 0; k < trace->operations; k++) {
         unsigned code = trace->operation[k] = trace->data[TRACE_OPERATIONS_AT + k];
-        if (code == 0 || code >= OPERATION_END)
+        if (code >= OPERATION_END || names[code] == NULL)
             WRONG("trace uses operation %u, which this program does not know", code);
         if (k > 0 && code <= trace->operation[k - 1])
             WRONG("trace lists its operations out of order");

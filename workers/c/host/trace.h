@@ -22,7 +22,11 @@ enum operation {
     OPERATION_ADD = 10,
     OPERATION_QUERY = 11,
     OPERATION_COUNT = 12,
-    OPERATION_END = 13, /* the first code that this version does not define */
+    OPERATION_MODIFY = 13,
+    OPERATION_REQUEST = 14,
+    OPERATION_INCREMENT = 15,
+    OPERATION_DELETE_QUERY = 16,
+    OPERATION_END = 17, /* the first code that this version does not define */
     OPERATION_CODES = 32
 };
 
@@ -75,15 +79,26 @@ static inline uint64_t entry_effective_index(uint64_t entry, uint64_t lap, uint6
     return entry_index(entry) + (entry_grows(entry) ? lap * stride : 0);
 }
 
-/* Says if the operation, or a batch's member of this kind, puts a value. */
-static inline bool operation_writes(unsigned operation) {
+/* Says if the operation, or a batch's member of this kind, puts a whole value, of the length that its
+ * size class gives. */
+static inline bool operation_puts(unsigned operation) {
     return (operation >= OPERATION_INSERT && operation <= OPERATION_UPSERT) ||
            (operation >= OPERATION_READ_MODIFY_WRITE && operation <= OPERATION_ADD);
 }
 
+/* Says if the operation, or a batch's member of this kind, leaves its version with the key. */
+static inline bool operation_writes(unsigned operation) {
+    return operation_puts(operation) || operation == OPERATION_MODIFY;
+}
+
+/* Says if the operation is a question about records: its size class gives a query's number. */
+static inline bool operation_asks(unsigned operation) {
+    return operation == OPERATION_QUERY || operation == OPERATION_COUNT || operation == OPERATION_DELETE_QUERY;
+}
+
 /* Says if the operation is about the key of its index alone. */
 static inline bool operation_one_key(unsigned operation) {
-    return operation == OPERATION_READ || operation == OPERATION_DELETE || operation_writes(operation);
+    return operation == OPERATION_READ || operation == OPERATION_DELETE || operation == OPERATION_INCREMENT || operation_writes(operation);
 }
 
 /* The name of the contract; "operation N" is not one of its. */
@@ -97,11 +112,6 @@ bool trace_map(struct trace *trace, const char *path, struct assay_error *error)
 bool trace_decode(struct trace *trace, const unsigned char *data, size_t length, struct assay_error *error);
 void trace_free(struct trace *trace);
 void trace_unmap(struct trace *trace);
-
-/* A query's size class gives a column's position and a limit; a count's the position alone. */
-enum { TRACE_QUERY_LIMIT_BITS = 24 };
-static inline uint32_t amount_column(uint32_t amount) { return amount >> TRACE_QUERY_LIMIT_BITS; }
-static inline uint32_t amount_limit(uint32_t amount) { return amount & ((UINT32_C(1) << TRACE_QUERY_LIMIT_BITS) - 1); }
 
 /* The length of a record follows from its columns: a trace gives none. */
 #define TRACE_ANY_LENGTH SIZE_MAX

@@ -89,7 +89,9 @@ static void set_affix(struct json_object *shape, const char *name, unsigned char
 static struct key_shape key_shape_of(struct json_object *object) {
     const char *format = json_object_get_string(field(object, "format"));
     struct key_shape shape = {.bytes = number(object, "bytes"), .digits = (unsigned)number(object, "digits")};
-    struct json_object *scatter;
+    struct json_object *scatter, *first;
+    if (json_object_object_get_ex(object, "first", &first))
+        shape.first = json_object_get_uint64(first);
     shape.format = *format == 'b' ? KEY_BINARY : *format == 'd' ? KEY_DECIMAL : KEY_YCSB;
     shape.scatter = json_object_object_get_ex(object, "scatter", &scatter) && json_object_get_boolean(scatter);
     set_affix(object, "prefix", shape.prefix, &shape.prefix_bytes);
@@ -431,7 +433,7 @@ static void print_constants(void) {
         printf("slot %s %zu\n", names[outcome], offsetof(struct counters_slot, outcomes) + 8 * (size_t)outcome);
         printf("outcome %s %d\n", names[outcome], outcome);
     }
-    SLOT(bytes_sent), SLOT(bytes_read), SLOT(items), SLOT(service_max_ns), SLOT(foreign), SLOT(service);
+    SLOT(bytes_sent), SLOT(bytes_read), SLOT(items), SLOT(service_max_ns), SLOT(foreign), SLOT(sort_sum), SLOT(service);
     HISTORY(begin_ns), HISTORY(end_ns), HISTORY(what), HISTORY(read);
     for (unsigned code = 1; code < OPERATION_END; code++)
         printf("operation %s %u\n", operation_name(code), code);

@@ -159,6 +159,16 @@ enum assay_status tc_files_compare_and_swap(struct assay_handle *handle, struct 
     return handle->driver->compare_and_swap(file_of(handle, key), key, old, value, error);
 }
 
+enum assay_status tc_files_modify(struct assay_handle *handle, struct assay_bytes key, const size_t *columns,
+                                  const struct assay_bytes *values, size_t count, struct assay_error *error) {
+    return handle->driver->modify(file_of(handle, key), key, columns, values, count, error);
+}
+
+enum assay_status tc_files_increment(struct assay_handle *handle, struct assay_bytes key, size_t column, int64_t by,
+                                     struct assay_error *error) {
+    return handle->driver->increment(file_of(handle, key), key, column, by, error);
+}
+
 /* A record of a scan, copied: the files are read one after the other. */
 struct copied {
     struct assay_bytes key, value;
@@ -259,6 +269,9 @@ enum assay_status tc_files_scan(struct assay_handle *handle, struct assay_bytes 
 }
 
 enum assay_status tc_files_define(struct assay_store *store, const struct assay_definition *definition, struct assay_error *error) {
+    for (size_t i = 0; i < definition->queries_count && store->files > 1; i++)
+        if (definition->queries[i].sort >= 0)
+            return assay_refuse(error, "several files have no order in common: a query with an order needs one file");
     for (int i = 0; i < store->files; i++) {
         enum assay_status status = store->of->driver.define(store->file[i].store, definition, error);
         if (status != ASSAY_OK)
@@ -270,37 +283,57 @@ enum assay_status tc_files_define(struct assay_store *store, const struct assay_
 struct found {
     assay_visit *visit;
     void *context;
-    size_t left;
     bool stopped;
 };
 
-static bool count_found(void *context, struct assay_bytes key, struct assay_bytes record) {
+static bool pass_on(void *context, struct assay_bytes key, struct assay_bytes record) {
     struct found *found = context;
-    found->left--;
-    found->stopped = !found->visit(found->context, key, record) || found->left == 0;
+    found->stopped = !found->visit(found->context, key, record);
     return !found->stopped;
 }
 
-enum assay_status tc_files_query(struct assay_handle *handle, size_t column, struct assay_bytes bytes, size_t limit, assay_visit *visit,
+/* The visitor stops at the query's limit. */
+enum assay_status tc_files_query(struct assay_handle *handle, size_t query, const struct assay_bytes *values, assay_visit *visit,
                                  void *context, struct assay_error *error) {
-    struct found found = {visit, context, limit, limit == 0};
+    struct found found = {visit, context, false};
     enum assay_status status = ASSAY_OK;
     for (uint64_t i = 0; i < handle->files && status == ASSAY_OK && !found.stopped; i++)
-        status = handle->driver->query(handle->file[i], column, bytes, found.left, count_found, &found, error);
+        status = handle->driver->query(handle->file[i], query, values, pass_on, &found, error);
     return status;
 }
 
-enum assay_status tc_files_count(struct assay_handle *handle, size_t column, struct assay_bytes bytes, uint64_t *records,
-                                 struct assay_error *error) {
+typedef enum assay_status number_of_query(struct assay_handle *handle, size_t query, const struct assay_bytes *values, uint64_t *records,
+                                          struct assay_error *error);
+
+/* Adds up what the files tell. */
+static enum assay_status add_up(number_of_query *of, struct assay_handle *handle, size_t query, const struct assay_bytes *values,
+                                uint64_t *records, struct assay_error *error) {
     *records = 0;
     for (uint64_t i = 0; i < handle->files; i++) {
         uint64_t of_file;
-        enum assay_status status = handle->driver->count(handle->file[i], column, bytes, &of_file, error);
+        enum assay_status status = of(handle->file[i], query, values, &of_file, error);
         if (status != ASSAY_OK)
             return status;
         *records += of_file;
     }
     return ASSAY_OK;
+}
+
+enum assay_status tc_files_count(struct assay_handle *handle, size_t query, const struct assay_bytes *values, uint64_t *records,
+                                 struct assay_error *error) {
+    return add_up(handle->driver->count, handle, query, values, records, error);
+}
+
+/* One step for each file, as a count is. */
+enum assay_status tc_files_delete_query(struct assay_handle *handle, size_t query, const struct assay_bytes *values, uint64_t *records,
+                                        struct assay_error *error) {
+    return add_up(handle->driver->delete_query, handle, query, values, records, error);
+}
+
+/* All files have the same indexes: the first one tells for all. */
+enum assay_status tc_files_explain(struct assay_handle *handle, size_t query, const struct assay_bytes *values, bool counts,
+                                   struct assay_plan *plan, struct assay_error *error) {
+    return handle->driver->explain(handle->file[0], query, values, counts, plan, error);
 }
 
 enum assay_status tc_files_sync(struct assay_store *store, struct assay_error *error) {

@@ -113,10 +113,18 @@ enum assay_status tc_files_compare_and_swap(struct assay_handle *handle, struct 
 enum assay_status tc_files_scan(struct assay_handle *handle, struct assay_bytes start, size_t limit, assay_visit *visit, void *context,
                                 struct assay_error *error);
 enum assay_status tc_files_define(struct assay_store *store, const struct assay_definition *definition, struct assay_error *error);
-enum assay_status tc_files_query(struct assay_handle *handle, size_t column, struct assay_bytes bytes, size_t limit, assay_visit *visit,
+enum assay_status tc_files_query(struct assay_handle *handle, size_t query, const struct assay_bytes *values, assay_visit *visit,
                                  void *context, struct assay_error *error);
-enum assay_status tc_files_count(struct assay_handle *handle, size_t column, struct assay_bytes bytes, uint64_t *records,
+enum assay_status tc_files_count(struct assay_handle *handle, size_t query, const struct assay_bytes *values, uint64_t *records,
                                  struct assay_error *error);
+enum assay_status tc_files_modify(struct assay_handle *handle, struct assay_bytes key, const size_t *columns,
+                                  const struct assay_bytes *values, size_t count, struct assay_error *error);
+enum assay_status tc_files_increment(struct assay_handle *handle, struct assay_bytes key, size_t column, int64_t by,
+                                     struct assay_error *error);
+enum assay_status tc_files_delete_query(struct assay_handle *handle, size_t query, const struct assay_bytes *values, uint64_t *records,
+                                        struct assay_error *error);
+enum assay_status tc_files_explain(struct assay_handle *handle, size_t query, const struct assay_bytes *values, bool counts,
+                                   struct assay_plan *plan, struct assay_error *error);
 enum assay_status tc_files_sync(struct assay_store *store, struct assay_error *error);
 void tc_files_inspect(struct assay_store *store, struct assay_sink *sink, bool *busy);
 

@@ -1,15 +1,28 @@
 /* Tokyo Cabinet's table database: a hash database whose records are sets of named columns. See shared.h.
  *
  * Without `define` it is a key-value store: one column, "v", holds the value. With it, each column of a record is a column of the table; integers
- * are decimal text, which is how the library keeps numbers. What is used, and why, by the source of 1.4.48:
+ * are decimal text, which is how the library keeps numbers, and columns of type bytes are in the
+ * form of zero_free.h. What is used, and why, by the source of 1.4.48:
  *
  *   put     tctdbput, with a map that the thread fills anew each time: so its nodes stay where they are. Measured with nine columns: 4.4 us,
  *           with a new map each time 4.8 us, by tctdbput2 5.7 us: it makes such a map itself, and its columns can't hold zero bytes.
  *   get     tctdbget: the columns as a map. tctdbget2 and tctdbget3 join its columns by zeros or tabs, and so can't tell them from what is inside;
  *           tctdbget4 gives one column and reads the whole record for each.
+ *   modify, increment
+ *           tctdbputproc: it reads the record, has the driver change it and puts it, under one lock
+ *           that keeps everybody else out. It joins columns by zeros and splits them there, so that
+ *           a text with a zero inside would come back as two columns: such a record is left as it
+ *           is, and the operation fails. tctdbqryproc gives columns as a map, but finds a record by
+ *           its key only by looking at all. tctdbaddint adds to a column of its own, "_num", and
+ *           makes a record where there is none.
  *   query   tctdbqrysearch gives keys; each record is then fetched by tctdbget, as the library's clients do it. tctdbqryproc would do both under
  *           a lock that keeps everybody else out.
- *   count   tctdbqrysearch again, and tctdbqrycount: the library has no count but the length of the last search's list of keys. */
+ *           Several alternatives are tctdbmetasearch's, which takes no limit.
+ *   count   the length of the list of keys: the library has no other count.
+ *   delete  tctdbqrysearchout: finds and deletes under one lock. How many stands in the hint alone.
+ *   explain the hint of a search that is done for it: the library has no other way to ask. */
+#include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +30,7 @@
 #include <tctdb.h>
 
 #include "shared.h"
+#include "zero_free.h"
 
 /* An index is a B+tree file (tctdb.c, tctdbsetindeximpl), whose leaves are changed in the process's
  * memory: a kill leaves records in the table that no query finds. */
@@ -52,14 +66,18 @@ static const struct assay_description description = {
     .durability = durability,
     .options = options,
     .handles_shareable = true,
+    .token_indexes = true,
     .key_bytes_min = 1,
     .fixed_disk_bytes = 520 << 10,
     .key_bytes_max = TC_KEY_BYTES_MAX,
     .value_bytes_max = TC_VALUE_BYTES_MAX,
     .note = "all handles of a file are one object: a process can't open it twice; no batches: a transaction covers what all threads "
             "write meanwhile; after a crash the free blocks are forgotten; one index a column; a query's records are found under the lock and fetched "
-            "after it; a count makes the list of all keys; equality through a token index reads the list of each word; "
-            "a lexical index of texts of which some have a zero byte inside may pass records over",
+            "after it; a count makes the list of all keys; a query of several alternatives finds all records of each before it keeps its limit; "
+            "a lexical index of texts of which some have a zero byte inside may pass records over; "
+            "modify and increment are tctdbputproc, which reads and writes the whole record under the lock, and splits it "
+            "at zero bytes: columns of type bytes are kept without them, in a byte more for each 254 begun, and of a "
+            "record with one inside a text both fail",
 };
 
 struct assay_store {
@@ -77,7 +95,7 @@ struct assay_store {
  * theirs. */
 struct workspace {
     TCMAP *columns;
-    struct assay_buffer condition, record;
+    struct assay_buffer condition, record, zero_free;
 };
 
 static const char plain_column[] = "v";
@@ -178,6 +196,7 @@ static void free_workspace(void *of_thread) {
     tcmapdel(w->columns);
     free(w->condition.data);
     free(w->record.data);
+    free(w->zero_free.data);
     free(w);
 }
 
@@ -265,37 +284,59 @@ static enum assay_status handle_close(struct assay_handle *handle, struct assay_
 
 static struct assay_store *store_of(struct assay_handle *handle) { return (struct assay_store *)handle; }
 
-/* Puts the encoded form together from the columns that the table gave. */
-static enum assay_status encode(const struct assay_store *store, TCMAP *columns, struct assay_buffer *buffer, struct assay_bytes *value,
-                                struct assay_error *error) {
-    const struct assay_definition *definition = store->definition;
-    struct assay_bytes bytes[ASSAY_COLUMNS_MAX];
+/* Writes a column that the table gave in its encoded form to *at, and moves that behind it. There
+ * is room for as many bytes as were given, and two. */
+static enum assay_status put_given(unsigned char **at, const struct assay_column *column, struct assay_bytes given,
+                                   struct assay_error *error) {
+    size_t length = given.length;
+    if (column->type != ASSAY_BYTES && length <= ASSAY_COLUMN_BYTES_MAX) {
+        *at = assay_put_column(*at, given.data, length);
+        return ASSAY_OK;
+    }
+    if (column->type == ASSAY_BYTES && !zero_free_decode(*at + 2, given.data, given.length, &length))
+        return assay_fail(error, "the table gave a column %s in another form than this driver's", column->name);
+    if (length > ASSAY_COLUMN_BYTES_MAX)
+        return assay_fail(error, "the table gave a column %s of more than 65,535 bytes", column->name);
+    (*at)[0] = (unsigned char)length;
+    (*at)[1] = (unsigned char)(length >> 8);
+    *at += 2 + length;
+    return ASSAY_OK;
+}
+
+/* Puts the encoded form together from the columns that the table gave: of those at positions; NULL:
+ * all, as many as count. */
+static enum assay_status encode(const struct assay_store *store, TCMAP *columns, const size_t *positions, size_t count,
+                                struct assay_buffer *buffer, struct assay_bytes *value, struct assay_error *error) {
+    struct assay_bytes given[ASSAY_COLUMNS_MAX];
     size_t length = 0;
-    for (size_t i = 0; i < definition->columns_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         int column_bytes;
-        bytes[i].data = tcmapget(columns, definition->columns[i].name, store->name_bytes[i], &column_bytes);
-        if (bytes[i].data == NULL)
-            return assay_fail(error, "the table gave a record without the column %s", definition->columns[i].name);
-        if (column_bytes > ASSAY_COLUMN_BYTES_MAX)
-            return assay_fail(error, "the table gave a column %s of more than 65,535 bytes", definition->columns[i].name);
-        bytes[i].length = (size_t)column_bytes;
-        length += 2 + bytes[i].length;
+        size_t column = positions != NULL ? positions[i] : i;
+        const char *name = store->definition->columns[column].name;
+        given[i].data = tcmapget(columns, name, store->name_bytes[column], &column_bytes);
+        if (given[i].data == NULL)
+            return assay_fail(error, "the table gave a record without the column %s", name);
+        given[i].length = (size_t)column_bytes;
+        length += 2 + given[i].length;
     }
     if (!assay_buffer_grow(buffer, length))
         return assay_fail(error, "no memory for a record");
     unsigned char *at = buffer->data;
-    for (size_t i = 0; i < definition->columns_count; i++)
-        at = assay_put_column(at, bytes[i].data, bytes[i].length);
-    *value = (struct assay_bytes){buffer->data, length};
-    return ASSAY_OK;
+    enum assay_status status = ASSAY_OK;
+    for (size_t i = 0; i < count && status == ASSAY_OK; i++) {
+        size_t column = positions != NULL ? positions[i] : i;
+        status = put_given(&at, &store->definition->columns[column], given[i], error);
+    }
+    *value = (struct assay_bytes){buffer->data, (size_t)(at - buffer->data)};
+    return status;
 }
 
-static enum assay_status get_record(struct assay_store *store, struct assay_bytes key, struct assay_buffer *buffer,
-                                    struct assay_bytes *value, struct assay_error *error) {
+static enum assay_status get_record(struct assay_store *store, struct assay_bytes key, const size_t *positions, size_t count,
+                                    struct assay_buffer *buffer, struct assay_bytes *value, struct assay_error *error) {
     TCMAP *columns = tctdbget(store->db, key.data, (int)key.length);
     if (columns == NULL)
         return failed(store, error);
-    enum assay_status status = encode(store, columns, buffer, value, error);
+    enum assay_status status = encode(store, columns, positions, count, buffer, value, error);
     tcmapdel(columns);
     return status;
 }
@@ -306,7 +347,7 @@ static enum assay_status get(struct assay_handle *handle, struct assay_bytes key
     if (!tc_fits(key, (struct assay_bytes){NULL, 0}))
         return assay_fail(error, "%s", tc_too_long);
     if (store->definition != NULL)
-        return get_record(store, key, buffer, value, error);
+        return get_record(store, key, NULL, store->definition->columns_count, buffer, value, error);
     int length;
     char *all = tctdbget4(store->db, key.data, (int)key.length, plain_column, sizeof plain_column - 1, &length);
     if (all == NULL)
@@ -339,28 +380,33 @@ static enum assay_status end(struct assay_store *store, bool written, struct ass
     return status;
 }
 
-/* Fills a map with the columns of a record, or with the one that a value without columns has. */
-static bool fill(const struct assay_store *store, TCMAP *columns, struct assay_bytes value) {
+static const char no_memory_for_columns[] = "no memory for a record's columns";
+
+/* Fills the workspace's map with the columns of a record. */
+static enum assay_status fill(const struct assay_store *store, struct workspace *workspace, struct assay_bytes value,
+                              struct assay_error *error) {
+    static const char no_record[] = "a value that is no record of the columns that were defined";
     const struct assay_definition *definition = store->definition;
-    if (definition == NULL) {
-        tcmapput(columns, plain_column, sizeof plain_column - 1, value.data != NULL ? value.data : "", (int)value.length);
-        return true;
-    }
     struct assay_bytes bytes;
     for (size_t i = 0; i < definition->columns_count; i++) {
         if (!assay_next_column(&value, &bytes))
-            return false;
-        tcmapput(columns, definition->columns[i].name, store->name_bytes[i], bytes.data, (int)bytes.length);
+            return assay_fail(error, "%s", no_record);
+        if (definition->columns[i].type == ASSAY_BYTES) {
+            if (!assay_buffer_grow(&workspace->zero_free, zero_free_bound(bytes.length)))
+                return assay_fail(error, "%s", no_memory_for_columns);
+            size_t length = zero_free_encode(workspace->zero_free.data, bytes);
+            bytes = (struct assay_bytes){workspace->zero_free.data, length};
+        }
+        const char *name = definition->columns[i].name;
+        tcmapput(workspace->columns, name, store->name_bytes[i], bytes.data, (int)bytes.length);
     }
-    return value.length == 0;
+    return value.length == 0 ? ASSAY_OK : assay_fail(error, "%s", no_record);
 }
 
 typedef bool write_call(TCTDB *db, const void *key, int key_bytes, TCMAP *columns);
 
 static enum assay_status write_columns(struct assay_store *store, write_call *write, struct assay_bytes key, TCMAP *columns,
-                                       struct assay_bytes value, struct assay_error *error) {
-    if (!fill(store, columns, value))
-        return assay_fail(error, "a value that is no record of the columns that were defined");
+                                       struct assay_error *error) {
     if (!begin(store))
         return failed(store, error);
     return end(store, write(store->db, key.data, (int)key.length, columns), error);
@@ -374,11 +420,14 @@ static enum assay_status write_one(struct assay_handle *handle, write_call *writ
     if (store->definition != NULL) {
         struct workspace *workspace = workspace_of(store);
         if (workspace == NULL)
-            return assay_fail(error, "no memory for a map of columns");
-        return write_columns(store, write, key, workspace->columns, value, error);
+            return assay_fail(error, "%s", no_memory_for_columns);
+        enum assay_status status = fill(store, workspace, value, error);
+        return status == ASSAY_OK ? write_columns(store, write, key, workspace->columns, error) : status;
     }
     TCMAP *columns = tcmapnew2(1);
-    enum assay_status status = write_columns(store, write, key, columns, value, error);
+    const void *bytes = value.data != NULL ? value.data : "";
+    tcmapput(columns, plain_column, sizeof plain_column - 1, bytes, (int)value.length);
+    enum assay_status status = write_columns(store, write, key, columns, error);
     tcmapdel(columns);
     return status;
 }
@@ -393,12 +442,140 @@ static enum assay_status add(struct assay_handle *handle, struct assay_bytes key
     return write_one(handle, tctdbputkeep, key, value, error);
 }
 
-static bool has_words(struct assay_bytes bytes) {
-    const unsigned char *at = bytes.data;
-    for (size_t i = 0; i < bytes.length; i++)
-        if (at[i] > ' ' && at[i] != ',')
-            return true;
-    return false;
+/* What is done to the columns of a record while the library holds its lock. */
+struct change {
+    const struct assay_store *store;
+    const size_t *columns; /* ascending */
+    const struct assay_bytes *values; /* NULL: by is added to the one column */
+    size_t count;
+    int64_t by;
+    const char *wrong; /* why the record was left as it is */
+};
+
+static const char not_as_defined[] =
+    "a record with a zero inside a text, at which tctdbputproc splits it, or of other columns than were defined";
+
+/* Takes the bytes before the next zero, and that; false: there are no more. */
+static bool next_joined(struct assay_bytes *rest, struct assay_bytes *part) {
+    if (rest->data == NULL)
+        return false;
+    const char *at = rest->data, *zero = memchr(at, 0, rest->length);
+    *part = (struct assay_bytes){at, zero != NULL ? (size_t)(zero - at) : rest->length};
+    rest->data = zero != NULL ? zero + 1 : NULL;
+    rest->length = zero != NULL ? rest->length - part->length - 1 : 0;
+    return true;
+}
+
+enum { SUM_BYTES = 24 };
+
+/* The sum of a column's number and a change, as text; false: that is no number, or this has more than
+ * 18 digits. */
+static bool add_to(struct assay_bytes number, int64_t by, char sum[SUM_BYTES]) {
+    static const int64_t most = INT64_C(999999999999999999);
+    char *end;
+    errno = 0;
+    int64_t n = strtoll(number.data, &end, 10); /* a zero stands behind it, of the last column, too */
+    if (errno != 0 || number.length == 0 || end != (const char *)number.data + number.length)
+        return false;
+    if (__builtin_add_overflow(n, by, &n) || n > most || n < -most)
+        return false;
+    snprintf(sum, SUM_BYTES, "%" PRId64, n);
+    return true;
+}
+
+/* Writes the columns joined as the library does, those that are to change with what they change to;
+ * returns their end. NULL: what is wrong is told. The columns come in the order of their
+ * definition, in which they were put, each behind its name. */
+static char *join_changed(char *at, struct assay_bytes joined, struct change *change) {
+    const struct assay_definition *definition = change->store->definition;
+    struct assay_bytes name, value;
+    char sum[SUM_BYTES];
+    size_t next = 0;
+    change->wrong = not_as_defined;
+    for (size_t i = 0; i < definition->columns_count; i++) {
+        size_t name_bytes = (size_t)change->store->name_bytes[i];
+        bool there = next_joined(&joined, &name) && next_joined(&joined, &value);
+        if (!there || name.length != name_bytes)
+            return NULL;
+        if (memcmp(name.data, definition->columns[i].name, name_bytes) != 0)
+            return NULL;
+        if (next < change->count && change->columns[next] == i) {
+            if (change->values == NULL && !add_to(value, change->by, sum)) {
+                change->wrong = "a counter that is no number, or would have more than 18 digits";
+                return NULL;
+            }
+            value = change->values != NULL ? change->values[next] : (struct assay_bytes){sum, strlen(sum)};
+            next++;
+        }
+        if (i > 0)
+            *at++ = 0;
+        memcpy(at, name.data, name_bytes + 1); /* with the zero behind it */
+        at += name_bytes + 1;
+        if (value.length > 0)
+            memcpy(at, value.data, value.length);
+        at += value.length;
+    }
+    return joined.data == NULL ? at : NULL;
+}
+
+static void *change_record(const void *joined, int length, int *new_length, void *argument) {
+    struct change *change = argument;
+    size_t room = (size_t)length + SUM_BYTES;
+    for (size_t i = 0; i < change->count && change->values != NULL; i++)
+        room += change->values[i].length;
+    char *changed = malloc(room); /* the library frees it */
+    change->wrong = no_memory_for_columns;
+    if (changed == NULL)
+        return NULL; /* it leaves the record as it is */
+    char *end = join_changed(changed, (struct assay_bytes){joined, (size_t)length}, change);
+    if (end == NULL) {
+        free(changed);
+        return NULL;
+    }
+    *new_length = (int)(end - changed);
+    return changed;
+}
+
+static enum assay_status change_columns(struct assay_store *store, struct assay_bytes key, struct change *change,
+                                        struct assay_error *error) {
+    if (!tc_fits(key, (struct assay_bytes){NULL, 0}))
+        return assay_fail(error, "%s", tc_too_long);
+    if (!begin(store))
+        return failed(store, error);
+    bool written = tctdbputproc(store->db, key.data, (int)key.length, NULL, 0, change_record, change);
+    enum assay_status status = end(store, written, error);
+    return status == ASSAY_CONFLICT ? assay_fail(error, "%s", change->wrong) : status; /* the change was none */
+}
+
+static enum assay_status modify(struct assay_handle *handle, struct assay_bytes key, const size_t *columns,
+                                const struct assay_bytes *values, size_t count, struct assay_error *error) {
+    struct assay_store *store = store_of(handle);
+    struct workspace *workspace = workspace_of(store);
+    struct assay_bytes kept[ASSAY_COLUMNS_MAX];
+    size_t room = 0;
+    for (size_t i = 0; i < count; i++)
+        room += zero_free_bound(values[i].length);
+    if (workspace == NULL || !assay_buffer_grow(&workspace->zero_free, room))
+        return assay_fail(error, "%s", no_memory_for_columns);
+    unsigned char *at = workspace->zero_free.data;
+    for (size_t i = 0; i < count; i++) {
+        kept[i] = values[i];
+        if (store->definition->columns[columns[i]].type == ASSAY_BYTES) {
+            kept[i] = (struct assay_bytes){at, zero_free_encode(at, values[i])};
+            at += kept[i].length;
+        } else if (values[i].length > 0 && memchr(values[i].data, 0, values[i].length) != NULL) {
+            return assay_fail(error, "%s", not_as_defined);
+        }
+    }
+    struct change change = {.store = store, .columns = columns, .values = kept, .count = count};
+    return change_columns(store, key, &change, error);
+}
+
+static enum assay_status increment(struct assay_handle *handle, struct assay_bytes key, size_t column, int64_t by,
+                                   struct assay_error *error) {
+    struct assay_store *store = store_of(handle);
+    struct change change = {.store = store, .columns = &column, .count = 1, .by = by};
+    return change_columns(store, key, &change, error);
 }
 
 /* Adds a condition. The call takes a C string; where bytes have zeros, they are put in place of
@@ -424,37 +601,113 @@ static bool add_condition(TDBQRY *query, const char *column, int operation, stru
     return true;
 }
 
-/* The keys of the records whose column has these bytes; NULL: there is no memory. */
-static TCLIST *search(struct assay_store *store, size_t column, struct assay_bytes bytes, int limit, struct workspace *workspace,
-                      uint64_t *records) {
-    const struct assay_column *c = &store->definition->columns[column];
-    TDBQRY *query = tctdbqrynew(store->db);
-    bool made = true;
-    /* An index of words gives those that have all of the words, and the second condition keeps
-     * those that have just this text. */
-    if (store->index_type[column] == TDBITTOKEN && has_words(bytes))
-        made = add_condition(query, c->name, TDBQCSTRAND, bytes, &workspace->condition);
-    if (made)
-        made = add_condition(query, c->name, c->type == ASSAY_INTEGER ? TDBQCNUMEQ : TDBQCSTREQ, bytes, &workspace->condition);
-    TCLIST *keys = NULL;
-    if (made) {
-        tctdbqrysetlimit(query, limit, 0);
-        keys = tctdbqrysearch(query);
-        *records = (uint64_t)tctdbqrycount(query);
+static long long decimal_of(struct assay_bytes digits) {
+    long long n = 0;
+    for (size_t i = 0; i < digits.length; i++)
+        n = 10 * n + (((const char *)digits.data)[i] - '0');
+    return n;
+}
+
+/* Adds one condition of a query with its values. An integer's numbers are compared as long doubles,
+ * which hold 64 bits (tctdb.c, tctdbatof); both ends of TDBQCNUMBT are within. */
+static bool add_comparison(TDBQRY *query, const struct assay_column *column, enum assay_comparison is, const struct assay_bytes *values,
+                           struct workspace *workspace) {
+    struct assay_buffer *room = &workspace->condition, *zero_free = &workspace->zero_free;
+    char range[64];
+    switch (is) {
+    case ASSAY_RANGE:
+        snprintf(range, sizeof range, "%.*s %lld", (int)values[0].length, (const char *)values[0].data, decimal_of(values[1]) - 1);
+        return add_condition(query, column->name, TDBQCNUMBT, (struct assay_bytes){range, strlen(range)}, room);
+    case ASSAY_PREFIX:
+        return add_condition(query, column->name, TDBQCSTRBW, values[0], room);
+    case ASSAY_HAS:
+        return add_condition(query, column->name, TDBQCSTRAND, values[0], room);
+    default:
+        if (column->type == ASSAY_INTEGER)
+            return add_condition(query, column->name, TDBQCNUMEQ, values[0], room);
+        if (column->type == ASSAY_TEXT)
+            return add_condition(query, column->name, TDBQCSTREQ, values[0], room);
+        if (!assay_buffer_grow(zero_free, zero_free_bound(values[0].length)))
+            return false;
+        size_t length = zero_free_encode(zero_free->data, values[0]);
+        return add_condition(query, column->name, TDBQCSTREQ, (struct assay_bytes){zero_free->data, length}, room);
     }
-    tctdbqrydel(query);
+}
+
+/* Makes the library's queries, one for each alternative. False: there is no memory. */
+static bool make_queries(struct assay_store *store, const struct assay_query *asked, const struct assay_bytes *values, TDBQRY **queries,
+                         size_t count, struct workspace *workspace) {
+    bool made = true;
+    for (size_t i = 0; i < asked->conditions_count && made; i++) {
+        const struct assay_condition *c = &asked->conditions[i];
+        made = add_comparison(queries[c->alternative], &store->definition->columns[c->column], c->is, values, workspace);
+        values += c->is == ASSAY_RANGE ? 2 : 1;
+    }
+    for (size_t i = 0; i < count && asked->sort >= 0; i++)
+        tctdbqrysetorder(queries[i], store->definition->columns[asked->sort].name, asked->descending ? TDBQONUMDESC : TDBQONUMASC);
+    return made;
+}
+
+/* Reads the hint of a search that was done (tctdb.c, tctdbqrysearchimpl and tctdbmetasearch): a line
+ * for each thing that it did. */
+static void read_hint(const char *hint, struct assay_plan *plan) {
+    static const char using[] = "using an index: \"", order[] = " (order)", all[] = " (all)", table[] = "scanning the whole table";
+    bool ordered = false, scanned = false;
+    *plan = (struct assay_plan){.use = ASSAY_INDEX_UNTOLD};
+    for (const char *line = hint; *line != 0;) {
+        size_t length = strcspn(line, "\n");
+        assay_plan_add(plan->text, sizeof plan->text, "; ", line, length);
+        const char *name = memmem(line, length, using, sizeof using - 1);
+        if (name != NULL) {
+            name += sizeof using - 1;
+            assay_plan_add(plan->index, sizeof plan->index, ", ", name, strcspn(name, "\""));
+            plan->use = ASSAY_INDEX_FINDS;
+        }
+        ordered = ordered || memmem(line, length, order, sizeof order - 1) != NULL;
+        scanned = scanned || memmem(line, length, all, sizeof all - 1) != NULL || memmem(line, length, table, sizeof table - 1) != NULL;
+        line += length + (line[length] != 0);
+    }
+    if (scanned)
+        plan->use = ASSAY_INDEX_NONE;
+    else if (ordered)
+        plan->use = ASSAY_INDEX_ORDERS;
+}
+
+/* The keys of the records that fulfil a query's conditions, at most limit of them where there is one
+ * alternative; NULL: there is no memory. Fills in how they were found, where plan is not NULL. */
+static TCLIST *search(struct assay_store *store, const struct assay_query *asked, const struct assay_bytes *values, int limit,
+                      struct workspace *workspace, struct assay_plan *plan) {
+    enum { ALTERNATIVES_MAX = 8 };
+    TDBQRY *queries[ALTERNATIVES_MAX];
+    size_t count = asked->alternatives > 0 ? asked->alternatives : 1;
+    for (size_t i = 0; i < count; i++)
+        queries[i] = tctdbqrynew(store->db);
+    TCLIST *keys = NULL;
+    if (make_queries(store, asked, values, queries, count, workspace)) {
+        if (count == 1) {
+            tctdbqrysetlimit(queries[0], limit, 0);
+            keys = tctdbqrysearch(queries[0]);
+        } else {
+            keys = tctdbmetasearch(queries, (int)count, TDBMSUNION);
+        }
+    }
+    if (keys != NULL && plan != NULL)
+        read_hint(tctdbqryhint(queries[0]), plan);
+    for (size_t i = 0; i < count; i++)
+        tctdbqrydel(queries[i]);
     return keys;
 }
 
 enum { NO_LIMIT = -1 };
 static const char no_memory[] = "no memory for a query";
 
-static enum assay_status query_records(struct assay_handle *handle, size_t column, struct assay_bytes bytes, size_t limit,
-                                       assay_visit *visit, void *context, struct assay_error *error) {
+/* The visitor stops at the limit. */
+static enum assay_status query_records(struct assay_handle *handle, size_t number, const struct assay_bytes *values, assay_visit *visit,
+                                       void *context, struct assay_error *error) {
     struct assay_store *store = store_of(handle);
+    const struct assay_query *asked = &store->definition->queries[number];
     struct workspace *workspace = workspace_of(store);
-    uint64_t records = 0;
-    TCLIST *keys = workspace != NULL ? search(store, column, bytes, limit < INT_MAX ? (int)limit : INT_MAX, workspace, &records) : NULL;
+    TCLIST *keys = workspace != NULL ? search(store, asked, values, (int)asked->limit, workspace, NULL) : NULL;
     if (keys == NULL)
         return assay_fail(error, "%s", no_memory);
     enum assay_status status = ASSAY_OK;
@@ -463,7 +716,7 @@ static enum assay_status query_records(struct assay_handle *handle, size_t colum
         int key_bytes;
         const void *key = tclistval(keys, i, &key_bytes);
         struct assay_bytes whose = {key, (size_t)key_bytes}, record;
-        status = get_record(store, whose, &workspace->record, &record, error);
+        status = get_record(store, whose, asked->columns, asked->columns_count, &workspace->record, &record, error);
         if (status == ASSAY_OK)
             more = visit(context, whose, record);
         else if (status == ASSAY_MISS) /* deleted since the search: no longer an answer */
@@ -473,15 +726,51 @@ static enum assay_status query_records(struct assay_handle *handle, size_t colum
     return status;
 }
 
-static enum assay_status count_records(struct assay_handle *handle, size_t column, struct assay_bytes bytes, uint64_t *records,
+static enum assay_status count_records(struct assay_handle *handle, size_t number, const struct assay_bytes *values, uint64_t *records,
                                        struct assay_error *error) {
     struct assay_store *store = store_of(handle);
+    struct assay_query asked = store->definition->queries[number];
+    asked.sort = -1;
     struct workspace *workspace = workspace_of(store);
-    TCLIST *keys = workspace != NULL ? search(store, column, bytes, NO_LIMIT, workspace, records) : NULL;
+    TCLIST *keys = workspace != NULL ? search(store, &asked, values, NO_LIMIT, workspace, NULL) : NULL;
+    if (keys == NULL)
+        return assay_fail(error, "%s", no_memory);
+    *records = (uint64_t)tclistnum(keys);
+    tclistdel(keys);
+    return ASSAY_OK;
+}
+
+static enum assay_status explain(struct assay_handle *handle, size_t number, const struct assay_bytes *values, bool counts,
+                                 struct assay_plan *plan, struct assay_error *error) {
+    struct assay_store *store = store_of(handle);
+    struct assay_query asked = store->definition->queries[number];
+    if (counts)
+        asked.sort = -1;
+    struct workspace *workspace = workspace_of(store);
+    TCLIST *keys = workspace != NULL ? search(store, &asked, values, counts ? NO_LIMIT : (int)asked.limit, workspace, plan) : NULL;
     if (keys == NULL)
         return assay_fail(error, "%s", no_memory);
     tclistdel(keys);
     return ASSAY_OK;
+}
+
+static enum assay_status delete_records(struct assay_handle *handle, size_t number, const struct assay_bytes *values, uint64_t *records,
+                                        struct assay_error *error) {
+    static const char told[] = ", out=";
+    struct assay_store *store = store_of(handle);
+    struct assay_query asked = store->definition->queries[number];
+    asked.sort = -1;
+    struct workspace *workspace = workspace_of(store);
+    TDBQRY *query = tctdbqrynew(store->db);
+    if (workspace == NULL || !make_queries(store, &asked, values, &query, 1, workspace)) {
+        tctdbqrydel(query);
+        return assay_fail(error, "%s", no_memory);
+    }
+    enum assay_status status = begin(store) ? end(store, tctdbqrysearchout(query), error) : failed(store, error);
+    const char *out = strstr(tctdbqryhint(query), told);
+    *records = out != NULL ? strtoull(out + sizeof told - 1, NULL, 10) : 0;
+    tctdbqrydel(query);
+    return status == ASSAY_OK && out == NULL ? assay_fail(error, "the hint does not say how many records were deleted") : status;
 }
 
 static enum assay_status remove_key(struct assay_handle *handle, struct assay_bytes key, struct assay_error *error) {
@@ -516,9 +805,13 @@ static const struct tc_file_driver file_driver = {
         .put = put,
         .remove = remove_key,
         .add = add,
+        .modify = modify,
+        .increment = increment,
         .define = define,
         .query = query_records,
         .count = count_records,
+        .delete_query = delete_records,
+        .explain = explain,
         .sync = sync_store,
     },
     .numbers = numbers,
@@ -534,6 +827,10 @@ const struct assay_driver tc_table_driver = {
     .open = open_files,
     TC_FILES_CALLS,
     .define = tc_files_define,
+    .modify = tc_files_modify,
+    .increment = tc_files_increment,
     .query = tc_files_query,
     .count = tc_files_count,
+    .delete_query = tc_files_delete_query,
+    .explain = tc_files_explain,
 };

@@ -71,6 +71,7 @@ static DESCRIPTION: Constant<Description> = Constant(Description {
     batch_atomic: true,
     write_conflicts: false, // one writer at a time
     server_sets_class: false,
+    token_indexes: false,
     eventual: false,
     handles_max: 0,
     key_bytes_min: 0,
@@ -102,6 +103,10 @@ static DRIVER: Constant<RedbDriver> = Constant(Driver {
     define: None,
     query: None,
     count: None,
+    modify: None,
+    increment: None,
+    delete_query: None,
+    explain: None,
     sync: Some(sync),
     inspect: Some(inspect),
 });

@@ -68,6 +68,7 @@ pub struct Description {
     pub batch_atomic: bool,
     pub write_conflicts: bool,
     pub server_sets_class: bool,
+    pub token_indexes: bool,
     pub eventual: bool,
     pub handles_max: u64,
     pub key_bytes_min: u64,
@@ -135,6 +136,10 @@ pub struct Driver<S, H> {
     pub define: Option<unsafe extern "C" fn()>,
     pub query: Option<unsafe extern "C" fn()>,
     pub count: Option<unsafe extern "C" fn()>,
+    pub modify: Option<unsafe extern "C" fn()>,
+    pub increment: Option<unsafe extern "C" fn()>,
+    pub delete_query: Option<unsafe extern "C" fn()>,
+    pub explain: Option<unsafe extern "C" fn()>,
     pub sync: Option<unsafe extern "C" fn(*mut S, *mut ErrorText) -> Status>,
     pub inspect: Option<unsafe extern "C" fn(*mut S, *mut Sink, *mut bool)>,
 }

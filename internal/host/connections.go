@@ -1,0 +1,268 @@
+package host
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// connections counts the sockets of the worker's processes that are connected to its store's
+// servers.
+type connections struct {
+	servers []netip.AddrPort
+
+	owned       map[uint32]bool  // of the sockets seen last, by inode: whether they are the worker's
+	descriptors map[int][]uint32 // of each process: the inodes of its connections, by descriptor
+}
+
+// WatchConnections makes worker.connections count the worker's connections to endpoints
+// ("host:port"). A name that can't be resolved is left out.
+func (s *Sampler) WatchConnections(endpoints []string) {
+	s.telemetry.connections = connections{}
+	for _, endpoint := range endpoints {
+		name, portText, err := net.SplitHostPort(endpoint)
+		if err != nil {
+			continue
+		}
+		port, err := strconv.ParseUint(portText, 10, 16)
+		if err != nil {
+			continue
+		}
+		addresses, err := net.LookupIP(name)
+		if err != nil {
+			continue
+		}
+		for _, a := range addresses {
+			if address, ok := netip.AddrFromSlice(a); ok {
+				c := &s.telemetry.connections
+				c.servers = append(c.servers, netip.AddrPortFrom(address.Unmap(), uint16(port)))
+			}
+		}
+	}
+}
+
+func (t *telemetry) readConnections(v values, pids []int) {
+	c := &t.connections
+	if len(c.servers) == 0 || t.why["worker.connections"] != "" {
+		return
+	}
+	sockets, err := c.connected()
+	if err != nil {
+		v.missing(fmt.Errorf("the kernel does not list connections: %w", err), "worker.connections")
+		return
+	}
+	if err := c.findOwners(t.roots.proc, pids, sockets); err != nil {
+		v.missing(err, "worker.connections")
+		return
+	}
+	count := 0
+	for _, inode := range sockets {
+		if c.owned[inode] {
+			count++
+		}
+	}
+	v.gauge("worker.connections", float64(count))
+}
+
+// connected returns the inodes of the sockets that are connected to a server, of all processes.
+func (c *connections) connected() (inodes []uint32, err error) {
+	var ports []uint16
+	for _, server := range c.servers {
+		if !slices.Contains(ports, server.Port()) {
+			ports = append(ports, server.Port())
+		}
+	}
+	for _, port := range ports {
+		err := eachConnection(port, func(remote netip.AddrPort, inode uint32) {
+			if inode != 0 && slices.Contains(c.servers, remote) { // 0: closed by its process
+				inodes = append(inodes, inode)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return inodes, nil
+}
+
+// findOwners finds out which sockets are the worker's, by its processes' descriptors. They are read
+// after the kernel's table: a connection that was closed in between, and the one that follows it,
+// are not both counted. Reading 10,000 descriptors takes far longer than the table. So they are read
+// only where a socket was not there before, and only those that had no socket which still is.
+func (c *connections) findOwners(proc string, pids []int, sockets []uint32) error {
+	before := c.owned
+	c.owned = make(map[uint32]bool, len(sockets))
+	unknown := map[string]uint32{}
+	for _, inode := range sockets {
+		owned, known := before[inode]
+		c.owned[inode] = owned
+		if !known {
+			unknown["socket:["+strconv.FormatUint(uint64(inode), 10)+"]"] = inode
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	descriptors := make(map[int][]uint32, len(pids))
+	for _, pid := range pids {
+		table, directory := c.descriptors[pid], filepath.Join(proc, strconv.Itoa(pid), "fd")
+		for n := 0; len(unknown) > 0 && n < len(table)+len(unknown)+descriptorsBetween; n++ {
+			table = c.look(directory, table, n, unknown)
+		}
+		descriptors[pid] = table
+	}
+	for _, pid := range pids {
+		if len(unknown) == 0 {
+			break
+		}
+		directory := filepath.Join(proc, strconv.Itoa(pid), "fd")
+		numbers, err := readNumbers(directory)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+			continue // the process has ended
+		}
+		if err != nil {
+			return err
+		}
+		for _, n := range numbers {
+			descriptors[pid] = c.look(directory, descriptors[pid], n, unknown)
+		}
+	}
+	c.descriptors = descriptors
+	return nil
+}
+
+// descriptorsBetween is how many other descriptors may stand between sockets before the directory of
+// all is read, which takes the kernel longer than to look at each. A new one has the lowest number
+// that is free.
+const descriptorsBetween = 64
+
+// look looks whether a process's descriptor n is one of the unknown sockets, and notes it in its
+// table.
+func (c *connections) look(directory string, table []uint32, n int, unknown map[string]uint32) []uint32 {
+	if n < len(table) && c.owned[table[n]] {
+		return table
+	}
+	target, err := os.Readlink(directory + "/" + strconv.Itoa(n))
+	inode, found := unknown[target]
+	if err != nil || !found {
+		return table
+	}
+	delete(unknown, target)
+	c.owned[inode] = true
+	for len(table) <= n {
+		table = append(table, 0)
+	}
+	table[n] = inode
+	return table
+}
+
+func readNumbers(directory string) (numbers []int, err error) {
+	d, err := os.Open(directory)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	for _, name := range names {
+		if n, err := strconv.Atoi(name); err == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers, err
+}
+
+// The states of sockets that are connected, and not waiting without a process for their end
+// (include/net/tcp_states.h): TCP_ESTABLISHED, FIN_WAIT1, FIN_WAIT2, CLOSE_WAIT, LAST_ACK, CLOSING.
+const connectedStates = 1<<1 | 1<<4 | 1<<5 | 1<<8 | 1<<9 | 1<<11
+
+// Parts of inet_diag_req and inet_diag_msg (include/uapi/linux/inet_diag.h). The newer request,
+// inet_diag_req_v2, asks for one family alone: the kernel would walk its table twice.
+const (
+	tcpDiagGetSock   = 18
+	diagRequestBytes = 60
+	diagAskedPortAt  = 6
+	diagStatesAt     = 52
+	diagMessageBytes = 72
+	diagRemotePortAt = 6
+	diagRemoteAt     = 24
+	diagInodeAt      = 68
+)
+
+// diagPatience is far more than the kernel takes for a table of 100,000 sockets.
+const diagPatience = 5 * time.Second
+
+// eachConnection visits the TCP sockets of this network namespace that are connected to a port. It
+// asks the kernel by sock_diag(7): /proc/net/tcp is text, and has both ends of each connection of
+// the last minute. Connections of an IPv6 socket to an IPv4 address are among them.
+func eachConnection(port uint16, visit func(remote netip.AddrPort, inode uint32)) error {
+	socket, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
+	if err != nil {
+		return fmt.Errorf("open sock_diag: %w", err)
+	}
+	defer unix.Close(socket)
+	patience := unix.NsecToTimeval(int64(diagPatience))
+	if err := unix.SetsockoptTimeval(socket, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &patience); err != nil {
+		return fmt.Errorf("open sock_diag: %w", err)
+	}
+	request := make([]byte, unix.NLMSG_HDRLEN+diagRequestBytes)
+	native := binary.NativeEndian
+	native.PutUint32(request, uint32(len(request)))
+	native.PutUint16(request[4:], tcpDiagGetSock)
+	native.PutUint16(request[6:], unix.NLM_F_REQUEST|unix.NLM_F_DUMP)
+	asked := request[unix.NLMSG_HDRLEN:]
+	native.PutUint32(asked[diagStatesAt:], connectedStates)
+	binary.BigEndian.PutUint16(asked[diagAskedPortAt:], port)
+	if err := unix.Sendto(socket, request, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+		return fmt.Errorf("ask sock_diag: %w", err)
+	}
+	answer := make([]byte, 64<<10)
+	for {
+		n, _, err := unix.Recvfrom(socket, answer, 0)
+		if errors.Is(err, unix.EINTR) { // the runtime's own signals
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("read sock_diag: %w", err)
+		}
+		for rest := answer[:n]; len(rest) >= unix.NLMSG_HDRLEN; {
+			length := int(native.Uint32(rest))
+			if length < unix.NLMSG_HDRLEN || length > len(rest) {
+				return errors.New("read sock_diag: a message of a wrong length")
+			}
+			message := rest[unix.NLMSG_HDRLEN:length]
+			switch native.Uint16(rest[4:]) {
+			case unix.NLMSG_DONE:
+				return nil
+			case unix.NLMSG_ERROR:
+				if len(message) < 4 {
+					return errors.New("ask sock_diag: it refuses")
+				}
+				return fmt.Errorf("ask sock_diag: %w", unix.Errno(-int32(native.Uint32(message))))
+			case tcpDiagGetSock:
+				if len(message) >= diagMessageBytes {
+					visit(remoteOf(message), native.Uint32(message[diagInodeAt:]))
+				}
+			}
+			rest = rest[min((length+unix.NLMSG_ALIGNTO-1)&^(unix.NLMSG_ALIGNTO-1), len(rest)):]
+		}
+	}
+}
+
+func remoteOf(message []byte) netip.AddrPort {
+	bytes := message[diagRemoteAt : diagRemoteAt+16]
+	if message[0] == unix.AF_INET {
+		bytes = bytes[:4]
+	}
+	address, _ := netip.AddrFromSlice(bytes) // of 4 or 16 bytes
+	return netip.AddrPortFrom(address.Unmap(), binary.BigEndian.Uint16(message[diagRemotePortAt:]))
+}
