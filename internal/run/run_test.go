@@ -54,7 +54,12 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if len(os.Args) > 4 && os.Args[1] == "conduct" {
-		if _, err := runIn(os.Args[2], os.Args[3], os.Args[4]); err != nil {
+		busy := func(o *Options) {
+			if strings.Contains(os.Args[2], haltedInSample) {
+				o.View = &busyView{View: o.View}
+			}
+		}
+		if _, err := runIn(os.Args[2], os.Args[3], os.Args[4], busy); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -18,6 +18,7 @@ import (
 
 	"assay/drivers"
 	"assay/drivers/memory"
+	"assay/internal/live"
 	"assay/store"
 	"assay/storetest/misbehave"
 )
@@ -46,6 +47,7 @@ func driversHere() []store.Driver {
 		standIn{name: "dozing", kind: store.Memory, class: store.D0, rests: func() { time.Sleep(restTime) }},
 		standIn{name: "halted", kind: store.Memory, class: store.D0, rests: func() { halt(os.Getpid()) }},
 		standIn{name: "halted-with-assay", kind: store.Memory, class: store.D0, rests: func() { halt(os.Getppid(), os.Getpid()) }},
+		standIn{name: haltedInSample, kind: store.Memory, class: store.D0, rests: func() { halt(os.Getppid(), os.Getpid()) }},
 		standIn{name: "distant", kind: store.Server, class: store.D0},
 		standIn{name: "burning", kind: store.Server, class: store.D0, each: func() {
 			for began := time.Now(); time.Since(began) < 100*time.Microsecond; {
@@ -157,6 +159,20 @@ func (h restingHandle) Put(key, value []byte) error {
 		h.of.rest()
 	}
 	return h.Handle.Put(key, value)
+}
+
+// haltedInSample stops Assay too, while that does something else than to look.
+const haltedInSample = "halted-in-sample"
+
+// busyView keeps the conductor in its first sample for longer than a store takes to rest.
+type busyView struct {
+	live.View
+	once sync.Once
+}
+
+func (v *busyView) Tick(t live.Tick) {
+	v.once.Do(func() { time.Sleep(restAfter + restTime/2) })
+	v.View.Tick(t)
 }
 
 const restAfter, restTime = 300 * time.Millisecond, 800 * time.Millisecond

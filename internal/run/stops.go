@@ -1,27 +1,34 @@
 package run
 
 import (
+	"sync"
+	"time"
+
 	"assay/internal/clock"
 	"assay/internal/finding"
 	"assay/internal/host"
 	"assay/internal/record"
 )
 
-// lookEvery is how often the conductor looks at what happens outside: whether the user wants to
+// lookEveryNS is how often the conductor looks at what happens outside: whether the user wants to
 // end, and whether something stopped the worker.
 const lookEveryNS = 50_000_000
 
-// gapNS is by how much a wait of lookEveryNS must have overrun for it to be a gap: no load of a
-// machine that can be measured on keeps a thread waiting so long.
+// gapNS is by how much the time between two looks must exceed lookEveryNS for it to be a gap: no
+// load of a machine that can be measured on keeps a thread waiting so long.
 const gapNS = 500_000_000
 
 // stops are the times in which something outside stopped the worker, a server of the trial, or the
-// machine.
+// machine. A goroutine looks, whatever the conductor does meanwhile: a stop that falls into the
+// reading of a sample is one too.
 type stops struct {
+	over, ended chan struct{}
+
+	mu        sync.Mutex
 	processes *host.Stopped
 	all       []stop
 	lookedNS  int64 // when the last look was
-	now       string
+	current   string
 }
 
 // stop is a stretch of time, in ns of CLOCK_MONOTONIC. sleptNS is what that clock does not count.
@@ -31,23 +38,62 @@ type stop struct {
 	sleptNS      int64
 }
 
-// look tells of a wait that began and ended at some moments, and looks at the processes.
-func (s *stops) look(waitedFrom, waitedTo int64) {
-	before := s.now
-	s.now = s.processes.Look()
-	if waitedTo-waitedFrom > lookEveryNS+gapNS {
-		s.add(stop{why: host.StoppedGap, fromNS: waitedFrom, toNS: waitedTo})
+// watchStops begins to look at the worker and what else the trial measures, until end is called.
+func (t *trial) watchStops() *stops {
+	pids := append(t.pids(), t.servers.PIDs...)
+	s := &stops{over: make(chan struct{}), ended: make(chan struct{}), processes: host.NewStopped(pids...), lookedNS: clock.MonotonicNS()}
+	go func() {
+		defer close(s.ended)
+		ticker := time.NewTicker(lookEveryNS)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+			case <-s.over:
+				return
+			}
+			s.lookNow()
+		}
+	}()
+	return s
+}
+
+func (s *stops) end() {
+	close(s.over)
+	<-s.ended
+	s.lookNow()
+}
+
+func (s *stops) lookNow() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.look(clock.MonotonicNS())
+}
+
+// now says why a process is stopped; "": none is known to be.
+func (s *stops) now() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current
+}
+
+// look is to be called with the lock held.
+func (s *stops) look(nowNS int64) {
+	before := s.current
+	s.current = s.processes.Look()
+	if nowNS-s.lookedNS > lookEveryNS+gapNS {
+		s.add(stop{why: host.StoppedGap, fromNS: s.lookedNS, toNS: nowNS})
 	}
 	if slept := s.processes.SleptNS(); slept > 0 {
-		s.add(stop{why: host.StoppedSuspend, fromNS: max(s.lookedNS, waitedFrom), toNS: waitedTo, sleptNS: slept})
+		s.add(stop{why: host.StoppedSuspend, fromNS: s.lookedNS, toNS: nowNS, sleptNS: slept})
 	}
-	if why := s.now; why != "" {
+	if why := s.current; why != "" {
 		// It began after the look before, and whatever came to its end by now belongs to it.
-		s.add(stop{why: why, fromNS: s.lookedNS, toNS: waitedTo})
+		s.add(stop{why: why, fromNS: s.lookedNS, toNS: nowNS})
 	} else if before != "" {
-		s.add(stop{why: before, fromNS: s.lookedNS, toNS: waitedTo})
+		s.add(stop{why: before, fromNS: s.lookedNS, toNS: nowNS})
 	}
-	s.lookedNS = waitedTo
+	s.lookedNS = nowNS
 }
 
 // add joins what goes on from the last one.
@@ -60,8 +106,11 @@ func (s *stops) add(next stop) {
 	s.all = append(s.all, next)
 }
 
-// within returns why something stood still between two moments; "": nothing is known to have.
+// within returns why something stood still between two moments before the last look; "": nothing is
+// known to have.
 func (s *stops) within(fromNS, toNS int64) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, one := range s.all {
 		if one.fromNS < toNS && one.toNS > fromNS {
 			return one.why
@@ -70,7 +119,7 @@ func (s *stops) within(fromNS, toNS int64) string {
 	return ""
 }
 
-// since returns the stops of a phase that began at some moment.
+// since returns the stops of a phase that began at some moment. The looking has ended.
 func (s *stops) since(startNS int64) (all []record.Stop) {
 	for _, one := range s.all {
 		if startNS == 0 || one.toNS <= startNS {
@@ -81,12 +130,6 @@ func (s *stops) since(startNS int64) (all []record.Stop) {
 		all = append(all, record.Stop{Why: one.why, At: float64(from-startNS) / 1e9, Seconds: seconds})
 	}
 	return all
-}
-
-// watchStops begins to look at the worker and what else the trial measures.
-func (t *trial) watchStops() *stops {
-	pids := append(t.pids(), t.servers.PIDs...)
-	return &stops{processes: host.NewStopped(pids...), lookedNS: clock.MonotonicNS()}
 }
 
 // stopMarks returns a mark for each way in which a phase was stopped.

@@ -25,6 +25,7 @@ durability: D0
 phases:
   - {name: insert, mix: {insert: 1}, for: 1400ms}
 blocks: 1
+repeats: 0
 sample: 50ms
 `
 
@@ -39,6 +40,7 @@ func TestAStopFromOutsideIsNoStall(t *testing.T) {
 		{"dozing", nil},
 		{"halted", []string{host.StoppedBySignal}},
 		{"halted-with-assay", []string{host.StoppedBySignal, host.StoppedGap}},
+		{haltedInSample, []string{host.StoppedBySignal, host.StoppedGap}},
 	} {
 		t.Run(c.driver, func(t *testing.T) {
 			t.Parallel()
@@ -88,13 +90,13 @@ func TestAStopFromOutsideIsNoStall(t *testing.T) {
 func TestStops_gaps_and_joins(t *testing.T) {
 	const ms = int64(1e6)
 	s := stops{processes: host.NewStopped(), lookedNS: 1000 * ms}
-	s.look(1000*ms, 1050*ms)
-	s.look(1050*ms, 1500*ms) // late, as on a busy machine
+	s.look(1050 * ms)
+	s.look(1500 * ms) // late, as on a busy machine
 	if len(s.all) > 0 {
 		t.Fatalf("a busy machine is a stop: %+v", s.all)
 	}
-	s.look(1500*ms, 2500*ms) // nothing ran
-	s.look(2500*ms, 2550*ms)
+	s.look(2500 * ms) // nothing ran
+	s.look(2550 * ms)
 	s.add(stop{why: host.StoppedSuspend, fromNS: 3000 * ms, toNS: 3050 * ms, sleptNS: 60_000 * ms})
 	s.add(stop{why: host.StoppedSuspend, fromNS: 3050 * ms, toNS: 3100 * ms, sleptNS: 1_000 * ms})
 	for _, c := range []struct {

@@ -109,6 +109,7 @@ func (w *watched) watch(ctx context.Context) error {
 	w.synced = t.syncsNow()
 	w.keep(w.read(w.fine))
 	w.stops = t.watchStops()
+	defer w.stops.end()
 	w.seen.asked = clock.MonotonicNS()
 	if err := w.letGo(); err != nil && w.died() {
 		return err
@@ -163,9 +164,7 @@ func (w *watched) waitUntil(ctx context.Context, moment time.Time) (done bool, e
 		if left <= 0 {
 			return false, nil
 		}
-		from := clock.MonotonicNS()
 		done, err := w.await(min(left, lookEveryNS))
-		w.stops.look(from, clock.MonotonicNS())
 		if done {
 			return true, err
 		}
@@ -192,8 +191,8 @@ func (w *watched) hangs(began time.Time) string {
 		w.progress = progress{done, time.Now()}
 	}
 	if idle := time.Since(w.busySince(began)); idle > patience {
-		if w.stops.now != "" {
-			return fmt.Sprintf("it was stopped from outside (%s), and no operation ended for %.0f s", w.stops.now, idle.Seconds())
+		if why := w.stops.now(); why != "" {
+			return fmt.Sprintf("it was stopped from outside (%s), and no operation ended for %.0f s", why, idle.Seconds())
 		}
 		return fmt.Sprintf("no operation ended for %.0f s", idle.Seconds())
 	}
@@ -265,6 +264,7 @@ func (w *watched) sample() error {
 		p.milestones.look(parts[i].Acknowledged, at)
 	}
 	usage := w.trial.sampler.Sample()
+	w.stops.lookNow()
 	s := record.Sample{Phase: w.result.Name, At: at, Seconds: at - w.lastAt,
 		Stopped: w.stops.within(int64(start)+int64(w.lastAt*1e9), nowNS)}
 	all := counted(w.file, now, w.last, nil, w.fine)
