@@ -264,3 +264,19 @@ func ListMax(words []string, most int) string {
 func Plural(n int, one, many string) string {
 	return Count(uint64(max(n, 0))) + " " + english.PluralWord(n, one, many)
 }
+
+// Capital begins a text with a capital letter.
+func Capital(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// Uncapital begins a text as inside a sentence: "Host writes" is "host writes", and "CPU" stays.
+func Uncapital(text string) string {
+	if len(text) > 1 && text[1:2] == strings.ToUpper(text[1:2]) {
+		return text
+	}
+	return strings.ToLower(text[:min(1, len(text))]) + text[min(1, len(text)):]
+}

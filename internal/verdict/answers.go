@@ -5,6 +5,7 @@ import (
 
 	"assay/internal/analyze"
 	"assay/internal/finding"
+	"assay/internal/model"
 	"assay/internal/plan"
 	"assay/internal/record"
 )
@@ -103,7 +104,7 @@ func (t *table) fates(run *record.Run) (messages []finding.Message) {
 // tunedBy says where a store broke and what the settings of other arms of its driver did to that.
 func (r *row) tunedBy(tuned []*row) finding.Message {
 	at := *r.Course.BrokeAt
-	m := finding.New("answer-broke", "arms", []string{r.Arm}, "low", at, "high", at, "with", resourceWords(r.Course.With))
+	m := finding.New("answer-broke", "arms", []string{r.Arm}, "low", at, "high", at, "with", model.ResourceWords(r.Course.With))
 	effects := map[string][]string{}
 	to := 0.0
 	for _, other := range tuned {
@@ -163,5 +164,5 @@ func commonWith(rows []*row) (common []string) {
 		}
 		common = slices.DeleteFunc(common, func(name string) bool { return !slices.Contains(r.Course.With, name) })
 	}
-	return resourceWords(common)
+	return model.ResourceWords(common)
 }

@@ -9,6 +9,7 @@ import (
 	"assay/internal/analyze"
 	"assay/internal/finding"
 	"assay/internal/format"
+	"assay/internal/model"
 	"assay/internal/record"
 	"assay/internal/stat"
 )
@@ -52,7 +53,7 @@ func detectFalls(_ *record.Run, tables []*table) (found []finding.Finding) {
 				}
 			}
 		}
-		m := finding.New(code, "blocks", r.Course.Blocks, "of", len(r.used()), "with", resourceWords(r.Course.With))
+		m := finding.New(code, "blocks", r.Course.Blocks, "of", len(r.used()), "with", model.ResourceWords(r.Course.With))
 		for name, value := range map[string]*float64{"early": r.Course.Early, "late": r.Course.Late, "at_s": r.Course.BrokeAtS,
 			"records": r.Course.BrokeAt, "high": medianOf(high), "low": medianOf(low)} {
 			if value != nil {

@@ -319,11 +319,11 @@ func (p *plotter) offered() (offered []model.Resource) {
 		if strings.HasPrefix(name, ownPrefix) {
 			r.Meaning = "the store's own counter, as it stands"
 		}
-		r.Title, r.Shown, r.Missing = resourceTitle(name), i < shownMax, !p.beside[name]
+		r.Title, r.Shown, r.Missing = model.ResourceTitle(name), i < shownMax, !p.beside[name]
 		r.Group, r.Short = "Main", r.Title
 		if i >= len(offeredFirst) {
 			whose, what, _ := strings.Cut(name, ".")
-			r.Group, r.Short = cmp.Or(resourceGroups[whose], capital(whose)), resourceTitle(what)
+			r.Group, r.Short = cmp.Or(resourceGroups[whose], format.Capital(whose)), model.ResourceTitle(what)
 		}
 		offered = append(offered, r)
 	}
@@ -331,28 +331,3 @@ func (p *plotter) offered() (offered []model.Resource) {
 }
 
 var resourceGroups = map[string]string{"store": "Store's own", "data": "Data directory", "limit": "Memory limit"}
-
-var resourceTitles = map[string]string{"worker.cpu": "CPU", "worker.rss": "Memory (RSS)", "worker.write": "Host writes",
-	"worker.read": "Host reads", "latency.p99": "p99", "latency.max": "Longest operation", "data.bytes": "Disk",
-	"data.records": "Records", "worker.faults_major": "Major page faults", "machine.steal": "Steal", "machine.foreign": "Foreign load"}
-
-// resourceTitle makes a name readable: "worker.run_wait" is "Worker run wait".
-func resourceTitle(name string) string {
-	if title, ok := resourceTitles[name]; ok {
-		return title
-	}
-	words := strings.Fields(strings.NewReplacer(".", " ", "_", " ").Replace(format.Clean(name)))
-	for i, word := range words {
-		if slices.Contains([]string{"cpu", "io", "pss", "rss", "wal"}, word) {
-			words[i] = strings.ToUpper(word)
-		}
-	}
-	return capital(strings.Join(words, " "))
-}
-
-func capital(text string) string {
-	if text == "" {
-		return ""
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
-}

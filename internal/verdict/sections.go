@@ -111,7 +111,7 @@ func courseSection(t *table) model.Section {
 			continue
 		}
 		c := r.Course
-		cells := []model.SectionCell{{Value: c.Early}, {Value: c.Late}, brokeCell(r), {Text: strings.Join(resourceWords(c.With), ", ")}}
+		cells := []model.SectionCell{{Value: c.Early}, {Value: c.Late}, brokeCell(r), {Text: strings.Join(model.ResourceWords(c.With), ", ")}}
 		for i := range cells {
 			cells[i].Ranked = r.Standing == model.Ranked
 		}
@@ -149,22 +149,6 @@ func brokeCell(r *row) model.SectionCell {
 		reached = *c.Reached
 	}
 	return word("cell-held", "records", reached)
-}
-
-// resourceWords names resources in a sentence: "worker.run_wait" is "run wait".
-func resourceWords(names []string) (words []string) {
-	for _, name := range names {
-		if title, ok := resourceTitles[name]; ok {
-			words = append(words, strings.Replace(strings.ToLower(title), "cpu", "CPU", 1))
-			continue
-		}
-		_, what, cut := strings.Cut(name, ".")
-		if !cut {
-			what = name
-		}
-		words = append(words, format.CleanMax(strings.ReplaceAll(what, "_", " "), 40))
-	}
-	return words
 }
 
 // rateUnit is the unit in which a section shows a table's rates: batches as the records in them.

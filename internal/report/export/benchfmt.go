@@ -8,6 +8,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"assay/internal/finding"
+	"assay/internal/format"
 	"assay/internal/model"
 	"assay/internal/plan"
 	"assay/internal/record"
@@ -47,7 +48,7 @@ func Benchfmt(w io.Writer, v *model.Result) error {
 				continue
 			}
 			// The store is not last: benchstat takes a number behind a hyphen there for GOMAXPROCS.
-			name := fmt.Sprintf("%s/store=%s/class=%s%s", benchWord(capital(p.Name)), benchWord(t.Arm), benchWord(t.Class), cellOf[t.Key])
+			name := fmt.Sprintf("%s/store=%s/class=%s%s", benchWord(format.Capital(p.Name)), benchWord(t.Arm), benchWord(t.Class), cellOf[t.Key])
 			result := &benchfmt.Result{Config: config, Iters: int(p.Attempted), Name: benchfmt.Name(name), Values: benchValues(p)}
 			if err := out.Write(result); err != nil {
 				return fmt.Errorf("writing the report in Go's benchmark format: %w", err)
@@ -168,4 +169,3 @@ func benchWord(name string) string {
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // capital makes a phase's name a benchmark's, which begins with an upper-case letter.
-func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }

@@ -237,7 +237,7 @@ func (p page) Course(t model.Table) grid {
 		{"Broke at", "time", wide, func(r model.Row) cell { return maybe(r.Course.BrokeAtS, format.Seconds) }},
 		{"Reached", "records", wide, func(r model.Row) cell { return maybe(r.Course.Reached, format.Number) }},
 		{"With", "resources", "wide word", func(r model.Row) cell {
-			return cell{Text: strings.Join(r.Course.With, ", ")}
+			return cell{Text: strings.Join(model.ResourceWords(r.Course.With), ", ")}
 		}},
 		{"Blocks", "", wide, func(r model.Row) cell { return count(uint64(r.Course.Blocks), "") }},
 	})
