@@ -45,7 +45,41 @@ func requestRule(b *bench) error {
 			return err
 		}
 	}
+	if err := b.requestsBeside(); err != nil {
+		return err
+	}
 	return b.requestsWhole()
+}
+
+// requestsBeside has a thread whose operations belong to no request beside one that does requests.
+func (b *bench) requestsBeside() error {
+	threads := b.threads(2)
+	if threads < 2 {
+		return nil
+	}
+	if err := b.openAny(opening{threads: threads}); err != nil {
+		return err
+	}
+	s := b.script(threads)
+	base, n := b.base(s.keys), b.many(30)
+	for i := range uint64(n) {
+		s.request(0, base+i%40, write{operation: trace.Upsert, length: 300}, write{operation: trace.Read})
+		s.do(1, trace.Upsert, base+1000+i%40, 200)
+		s.do(1, trace.Read, base+1000+i%40, 0)
+	}
+	s.recordAll()
+	r, err := b.run(s)
+	if err != nil {
+		return err
+	}
+	b.auditHistory(r)
+	if got := r.outcomesOf[1][trace.Request]; got != [counters.Outcomes]uint64{} {
+		b.fault("requests: a thread whose operations belong to none counted %v", got)
+	}
+	if got, want := r.sample.Acknowledged, []uint64{3 * uint64(n), 2 * uint64(n)}; !slices.Equal(got, want) {
+		b.fault("requests: of a thread with requests and one without, %v entries were acknowledged, of %v", got, want)
+	}
+	return b.close()
 }
 
 // requestsRefused has the steps of requests refused where operations overlap.

@@ -164,7 +164,7 @@ func (t *thread) observedWords() []uint64 {
 func (t *thread) run() {
 	if len(t.part.Entries) > 0 && t.waitForTurn() {
 		t.head.State = counters.Running
-		if t.slots[trace.Request] != nil {
+		if t.part.HasRequests() {
 			t.walkRequests()
 		} else {
 			t.walk()

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"math"
+	"slices"
 
 	"assay/internal/counters"
 	"assay/internal/keyval"
@@ -44,8 +45,9 @@ type History struct {
 	Number int      // the phase's
 	Keys   []uint64 // ascending
 	Events []HistoryEvent
-	// UntilNS is the moment up to which each thread recorded every operation on these keys: an
-	// operation that is not among Events began then or later. math.MaxInt64: all are there.
+	// UntilNS is the moment up to which each thread recorded every operation that changes these keys:
+	// one that is not among Events began then or later. math.MaxInt64: all are there, as always of a
+	// thread that only reads.
 	UntilNS []int64
 	Dropped uint64 // operations that found no room
 }
@@ -64,7 +66,7 @@ func NewHistory(number int, keys []uint64, t *trace.File, h *counters.History, c
 			}
 		}
 		head := c.Thread(i)
-		whole := dropped == 0 && head.Attempted == head.Acknowledged && head.State == counters.Ended
+		whole := dropped == 0 && head.Attempted == head.Acknowledged && head.State == counters.Ended || !changes(&t.Threads[i])
 		switch {
 		case whole:
 			history.UntilNS[i] = math.MaxInt64
@@ -83,9 +85,14 @@ func NewHistory(number int, keys []uint64, t *trace.File, h *counters.History, c
 	return history
 }
 
+// changes says if a thread changes a recorded key.
+func changes(t *trace.Thread) bool {
+	return slices.ContainsFunc(t.Entries, func(e trace.Entry) bool { return e.IsRecorded() && e.Operation().Changes() })
+}
+
 // requestOf returns the sequence number of the request that an entry is a step of; 0: of none.
-func requestOf(t *trace.File, part *trace.Thread, sequence uint64) uint64 {
-	if !t.HasRequests() {
+func requestOf(part *trace.Thread, sequence uint64) uint64 {
+	if !part.HasRequests() {
 		return 0
 	}
 	for {
@@ -108,7 +115,7 @@ func newEvent(number, thread int, t *trace.File, r counters.Recorded) (e History
 		return e, false
 	}
 	e = HistoryEvent{
-		Request: requestOf(t, part, r.Sequence()),
+		Request: requestOf(part, r.Sequence()),
 		Index:   index, Thread: thread, Sequence: r.Sequence(), Operation: entry.Operation(), Batch: entry.IsMember(),
 		BeginNS: int64(r.BeginNS), EndNS: int64(r.EndNS), Outcome: r.Outcome(), Read: r.Read, Written: NothingWritten,
 	}

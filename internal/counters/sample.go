@@ -93,14 +93,14 @@ func Join(parts []Sample) Sample {
 			all.Totals = make([]Total, len(p.Totals))
 		}
 		for slot := range p.Totals {
-			all.Totals[slot].add(&p.Totals[slot])
+			all.Totals[slot].Add(&p.Totals[slot])
 		}
 	}
 	return all
 }
 
-// add adds what other threads have counted for the same operation.
-func (t *Total) add(o *Total) {
+// Add adds what other threads have counted for the same operation.
+func (t *Total) Add(o *Total) {
 	t.Operation = o.Operation
 	for outcome, n := range o.Outcomes {
 		t.Outcomes[outcome] += n

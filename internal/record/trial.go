@@ -3,6 +3,8 @@
 package record
 
 import (
+	"slices"
+
 	"time"
 
 	"assay/internal/finding"
@@ -220,7 +222,7 @@ type History struct {
 	Sample  int    `json:"sample"`  // keys
 	Records uint64 `json:"records"` // operations on them that were recorded
 	Dropped uint64 `json:"dropped"` // that found no room: the history ends before the phase
-	// CompleteNS is the moment up to which every operation on these keys is recorded, since the
+	// CompleteNS is the moment up to which every change of these keys is recorded, since the
 	// phase's start; nil: to its end.
 	CompleteNS *int64 `json:"complete_ns,omitempty"`
 	// Updates is what became of updates whose clients knew a version of the record before; nil: no
@@ -230,12 +232,11 @@ type History struct {
 	history.Consistency
 }
 
-// Calls returns the operations that called the store: of requests, their steps.
+// Calls returns the operations that called the store: in place of requests, their steps. A phase
+// that is the sum of groups may have one by a name in each of both.
 func (p *Phase) Calls() []Operation {
-	if len(p.Steps) > 0 {
-		return p.Steps
-	}
-	return p.Operations
+	isRequest := func(o Operation) bool { return o.Name == trace.Request.String() }
+	return slices.Concat(slices.DeleteFunc(slices.Clone(p.Operations), isRequest), p.Steps)
 }
 
 // Done returns the operations that have an outcome.

@@ -35,7 +35,7 @@ func (t *trial) recordKeys(p *spec.Phase, file *trace.File, number int) []uint64
 		return nil // which records a query deletes is in no key's history
 	}
 	var keys []uint64
-	if readsAndWrites(p) {
+	if slices.ContainsFunc(p.Parts(), readsAndWrites) {
 		keys = file.AllKeys(requestKeysMax)
 	}
 	if keys == nil {
@@ -45,11 +45,11 @@ func (t *trial) recordKeys(p *spec.Phase, file *trace.File, number int) []uint64
 	return keys
 }
 
-// readsAndWrites reports whether the requests of a phase read a record that was there, and change
-// it.
-func readsAndWrites(p *spec.Phase) (both bool) {
+// readsAndWrites reports whether the requests of a part of a phase read a record that was there, and
+// change it.
+func readsAndWrites(p spec.Phase) (both bool) {
 	reads := false
-	for _, step := range steps(p) {
+	for _, step := range steps(&p) {
 		o := step.Operation
 		reads = reads || o == trace.Read || o == trace.ReadModifyWrite || o == trace.CompareAndSwap
 		both = both || reads && o.Writes()
@@ -92,8 +92,10 @@ func (t *trial) readUpdatesBack(ctx context.Context, p *spec.Phase, phase *recor
 
 // itemsAdded returns how many items each step of a phase's requests adds; nil: none says so.
 func itemsAdded(p *spec.Phase) (adds []uint64) {
-	for _, s := range p.Request {
-		adds = append(adds, uint64(s.Adds))
+	for _, part := range p.Parts() {
+		for _, s := range part.Request {
+			adds = append(adds, uint64(s.Adds))
+		}
 	}
 	return adds
 }

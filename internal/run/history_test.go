@@ -19,7 +19,7 @@ import (
 // life did.
 func TestHistoryOfAPhase(t *testing.T) {
 	f := &trace.File{Flags: trace.FlagHistory, Groups: 1, Operations: []trace.Operation{trace.Read, trace.Delete, trace.Batch, trace.CompareAndSwap},
-		Threads: make([]trace.Thread, 3)}
+		Threads: make([]trace.Thread, 4)}
 	f.Amounts[0], f.Amounts[1] = 100, 2
 	f.Threads[0] = trace.Thread{Entries: []trace.Entry{
 		trace.MakeEntry(trace.Read, 7, 0, false).Record(), trace.MakeEntry(trace.Delete, 7, 0, false).Record(),
@@ -27,6 +27,7 @@ func TestHistoryOfAPhase(t *testing.T) {
 		trace.MakeEntry(trace.Upsert, 8, 0, false).Member(), trace.MakeEntry(trace.CompareAndSwap, 7, 0, false).Record(),
 	}}
 	f.Threads[1], f.Threads[2] = f.Threads[0], f.Threads[0]
+	f.Threads[3] = trace.Thread{Entries: f.Threads[0].Entries[:1]}
 	counted, history := mapped3(t, f)
 	for thread := range 3 {
 		counted.Thread(thread).State = counters.Ended
@@ -40,12 +41,14 @@ func TestHistoryOfAPhase(t *testing.T) {
 	}
 	head, _ := history.Thread(1)
 	head.Dropped = 9
+	head, _ = history.Thread(3)
+	head.Dropped = 8
 	counted.Thread(2).Attempted, counted.Thread(2).NowNS = 1, 77
 	h := audit.NewHistory(4, []uint64{7}, f, history, counted, 1)
-	if len(h.Events) != 12 || h.Dropped != 9 {
+	if len(h.Events) != 12 || h.Dropped != 17 {
 		t.Fatalf("%d events, %d dropped", len(h.Events), h.Dropped)
 	}
-	if h.UntilNS[0] < 1<<62 || h.UntilNS[1] != 70 || h.UntilNS[2] != 77 {
+	if h.UntilNS[0] < 1<<62 || h.UntilNS[1] != 70 || h.UntilNS[2] != 77 || h.UntilNS[3] < 1<<62 {
 		t.Errorf("complete until %v", h.UntilNS)
 	}
 	const version = 4<<56 | 3

@@ -29,6 +29,7 @@ phases:
   - {name: load, load: true, batch: 20}
   - {name: count, mix: {increment: 3, read: 1}, order: {distribution: zipfian}, operations: 2000}
   - {name: beside, mix: {increment: 2, modify: 2, insert: 1, read: 1}, order: {distribution: zipfian}, operations: 2000}
+  - {name: asked, request: [read, increment, increment], order: {distribution: zipfian}, operations: 300}
 blocks: 1
 busy_machine: tell
 step_timeout: 5s
@@ -56,7 +57,10 @@ func TestIncrementsAreCounted(t *testing.T) {
 			}
 			acknowledged := uint64(0)
 			for _, phase := range trial.Phases {
-				for _, o := range phase.Operations {
+				if phase.Name == "asked" && (len(phase.Operations) != 1 || phase.Operations[0].Name != "request" || phase.Operations[0].OK != 300) {
+					t.Errorf("300 requests are counted as %+v", phase.Operations)
+				}
+				for _, o := range phase.Calls() {
 					if o.Name == "increment" {
 						acknowledged += o.OK
 					}

@@ -16,7 +16,7 @@ type part struct {
 	counters *counters.File
 	result   *record.Phase
 	last     counters.Sample
-	slots    []bool // which operations of the trace the part has
+	slots    []bool // which operations of the trace the part has; nil: all
 
 	milestones *milestones
 }
@@ -51,6 +51,15 @@ func (w *watched) partition() {
 	}
 }
 
+// does says if the part has the operation of a slot.
+func (p *part) does(slot int) bool { return p.slots == nil || p.slots[slot] }
+
+// counts says if a rate of the part counts the operations of a slot.
+func (p *part) counts(slot int) bool { return p.does(slot) && p.file.Counts(p.file.Operations[slot]) }
+
+// steps says if the operations of a slot are steps of the part's requests.
+func (p *part) steps(slot int) bool { return p.does(slot) && !p.file.Counts(p.file.Operations[slot]) }
+
 // read reads the counters of each part, and adds them up.
 func (w *watched) read(histograms bool) (parts []counters.Sample, all counters.Sample) {
 	for _, p := range w.parts {
@@ -67,29 +76,30 @@ func (w *watched) keep(parts []counters.Sample, all counters.Sample) {
 	}
 }
 
-// counted is what was done between two readings of the counters, by the operations of these slots;
-// nil: by all that a rate counts.
-func counted(file *trace.File, now, before counters.Sample, slots []bool, fine bool) (s record.GroupSample) {
+// counted is what some parts did of what a rate counts, since their counters were read last.
+func counted(parts []*part, now []counters.Sample, fine bool) (s record.GroupSample) {
 	merged := histogram.New()
-	for i, total := range now.Totals {
-		if slots != nil && !slots[i] || !file.Counts(total.Operation) {
-			continue
-		}
-		before := before.Totals[i]
-		done := total.Operations() - before.Operations()
-		s.Operations += done
-		s.Bad += bad(total) - bad(before)
-		if len(now.Totals) > 1 && !file.HasRequests() {
-			if s.ByName == nil {
-				s.ByName = map[string]uint64{}
+	for k, p := range parts {
+		for i, total := range now[k].Totals {
+			if !p.counts(i) {
+				continue
 			}
-			s.ByName[total.Operation.String()] = done
-		}
-		if fine {
-			interval := histogram.New()
-			interval.Add(total.Service)
-			interval.Sub(before.Service)
-			merged.Add(interval)
+			before := p.last.Totals[i]
+			done := total.Operations() - before.Operations()
+			s.Operations += done
+			s.Bad += bad(total) - bad(before)
+			if len(parts) > 1 || len(now[k].Totals) > 1 && !p.file.HasRequests() {
+				if s.ByName == nil {
+					s.ByName = map[string]uint64{}
+				}
+				s.ByName[total.Operation.String()] += done
+			}
+			if fine {
+				interval := histogram.New()
+				interval.Add(total.Service)
+				interval.Sub(before.Service)
+				merged.Add(interval)
+			}
 		}
 	}
 	if fine && merged.Count() > 0 {
@@ -102,15 +112,25 @@ func counted(file *trace.File, now, before counters.Sample, slots []bool, fine b
 // collectPart reads the final counters of a part into its result and returns in what they disagree.
 func (w *watched) collectPart(p *part) (problems []finding.Message) {
 	r := p.result
-	r.Operations = operations(p.last.Totals)
+	all := operations(p.last.Totals)
 	r.Attempted, r.Unfinished, problems = balance(p.file, p.counters, p.last)
 	know := w.trial.expects(w.request.MustHitBelow)
 	if know.may != nil {
 		know.may = know.may.With(w.file.IndexesReached(w.last.Attempted)...)
 	}
 	know.writes = overwritesIn(w.file)
-	problems = append(problems, holdWork(p.file, p.counters, p.last, know, r.Operations)...)
-	takeStepsApart(p.file, r)
+	problems = append(problems, holdWork(p.file, p.counters, p.last, know, all)...)
+	for slot, o := range all {
+		if !r.Open {
+			o.Response = nil // other groups have response times
+		}
+		switch {
+		case p.counts(slot):
+			r.Operations = append(r.Operations, o)
+		case p.steps(slot):
+			r.Steps = append(r.Steps, o)
+		}
+	}
 	p.milestones.look(p.last.Acknowledged, float64(w.result.ElapsedNS)/1e9)
 	r.Milestones = p.milestones.result()
 	r.HandleWaitNS, r.HandlesOpened, r.LatenessMaxNS = p.last.HandleWaitNS, p.last.HandlesOpened, p.last.LatenessMaxNS
@@ -131,23 +151,13 @@ func (w *watched) collectPart(p *part) (problems []finding.Message) {
 	return problems
 }
 
-// collectGroup fills in what the counters of a phase tell as a whole: which operations there are, what
-// failed, and when the group worked.
+// collectGroup fills in what the counters of a phase tell as a whole: what failed, and when the group
+// worked.
 func (w *watched) collectGroup(p *part) {
 	r := p.result
 	if r.Processes > 0 {
 		r.StartSpreadNS = w.result.StartSpreadNS
 	}
-	var own []record.Operation
-	for slot, o := range r.Operations {
-		if !r.Open {
-			o.Response = nil
-		}
-		if p.slots[slot] {
-			own = append(own, o)
-		}
-	}
-	r.Operations = own
 	r.Messages = messages(p.counters.Messages())
 	end, begin := uint64(0), uint64(0)
 	for i := range p.file.Threads {
@@ -188,7 +198,7 @@ func (w *watched) sumParts() {
 		return
 	}
 	r := w.result
-	r.Operations = operations(w.last.Totals)
+	r.Operations, r.Steps = w.sum((*part).counts), w.sum((*part).steps)
 	for i := range r.Operations {
 		total, known := &r.Operations[i], true
 		var owed uint64
@@ -214,6 +224,23 @@ func (w *watched) sumParts() {
 		r.Attempted, r.Unfinished = r.Attempted+g.Attempted, r.Unfinished+g.Unfinished
 		r.NotBegun, r.BehindNS = r.NotBegun+g.NotBegun, max(r.BehindNS, g.BehindNS)
 	}
+}
+
+// sum adds up the slots that belong to some parts.
+func (w *watched) sum(belongs func(*part, int) bool) []record.Operation {
+	var totals []counters.Total
+	for slot := range w.file.Operations {
+		var total counters.Total
+		for _, p := range w.parts {
+			if belongs(p, slot) {
+				total.Add(&p.last.Totals[slot])
+			}
+		}
+		if total.Operation != 0 {
+			totals = append(totals, total)
+		}
+	}
+	return operations(totals)
 }
 
 // endParts notes why the phase, and each part of it, ended. err is what watching it gave.

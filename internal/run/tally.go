@@ -28,15 +28,6 @@ func operations(totals []counters.Total) []record.Operation {
 	return all
 }
 
-// takeStepsApart leaves in a phase's operations what its rate counts.
-func takeStepsApart(file *trace.File, r *record.Phase) {
-	if !file.HasRequests() {
-		return
-	}
-	last := len(r.Operations) - 1 // the operation of the highest code
-	r.Steps, r.Operations = r.Operations[:last:last], r.Operations[last:]
-}
-
 // lateness returns how late operations began; nil if the worker does not count that.
 func lateness(s counters.Sample) []uint64 {
 	var counted uint64

@@ -124,3 +124,70 @@ func TestLostUpdatesAreCounted(t *testing.T) {
 		t.Errorf("%d phases were checked", checked)
 	}
 }
+
+// A group of clients may do requests while others do not: each is counted by what it is made of.
+func TestRequestsInAGroup(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
+	text := experiment("swallowing", "['"+os.Args[0]+"', worker]", "durability: D1", "durability: D0", "records: 200", "records: 40")
+	begin, end := strings.Index(text, "  - {name: look"), strings.Index(text, "blocks: 1")
+	text = text[:begin] + `  - name: beside
+    groups:
+      - {name: look, threads: 1, mix: {read: 1}, for: 600ms}
+      - {name: cart, threads: 2, request: [read, {compare_and_swap: 300, adds: 2}], order: uniform, rate: 2000, operations: 1000}
+` + text[end:]
+	directory := filepath.Join(t.TempDir(), "run")
+	if _, err := runText(t.Context(), text, directory); err != nil {
+		t.Fatal(err)
+	}
+	trial := trialOf(t, directory, "swallowing")
+	if !slices.ContainsFunc(trial.Marks, func(m finding.Mark) bool { return m.Message.Code == finding.MarkAtomicLost && m.Phase == "beside" }) {
+		t.Errorf("marks %v", trial.Marks)
+	}
+	if len(trial.Phases) != 2 || len(trial.Phases[1].Groups) != 2 {
+		t.Fatalf("%s, marks %v", trial.Error, trial.Marks)
+	}
+	p := trial.Phases[1]
+	look, cart := p.Groups[0], p.Groups[1]
+	if names(look.Operations) != "read" || len(look.Steps) > 0 || look.Attempted != look.Operations[0].OK || look.Operations[0].Response != nil {
+		t.Errorf("look: %d attempted, %+v, steps %+v", look.Attempted, look.Operations, look.Steps)
+	}
+	if names(cart.Operations) != "request" || names(cart.Steps) != "read compare_and_swap" || cart.Attempted != 1000 || cart.Operations[0].Done() != 1000 || cart.Steps[0].OK != 1000 {
+		t.Errorf("cart: %d attempted, %+v, steps %+v", cart.Attempted, cart.Operations, cart.Steps)
+	}
+	if names(p.Operations) != "read request" || names(p.Steps) != "read compare_and_swap" || p.Attempted != look.Attempted+1000 ||
+		p.Operations[0].OK != look.Operations[0].OK || p.Steps[0].OK != 1000 || names(p.Calls()) != "read read compare_and_swap" {
+		t.Errorf("the phase: %d attempted, %+v, steps %+v", p.Attempted, p.Operations, p.Steps)
+	}
+	swaps := cart.Steps[1].OK
+	if u := p.History.Updates; u == nil || u.Atomic.Done != swaps || u.Atomic.Lost != swaps/swallowedEvery || u.Atomic.ItemsLost != 2*u.Atomic.Lost {
+		t.Errorf("of %d swaps, each tenth lost: %+v", swaps, u)
+	}
+	run, err := record.Open(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inSamples := map[string]uint64{}
+	for _, samples := range run.Series {
+		for _, s := range samples {
+			for k, g := range s.Groups {
+				inSamples[p.Groups[k].Name] += g.Operations
+				s.Operations -= g.Operations
+			}
+			if s.Phase == "beside" && s.Operations != 0 {
+				t.Errorf("a sample has %d operations that no group has", s.Operations)
+			}
+		}
+	}
+	if n := inSamples["beside · cart"]; n == 0 || n > 1000 {
+		t.Errorf("the samples have %d requests", n)
+	}
+}
+
+func names(operations []record.Operation) string {
+	var all []string
+	for _, o := range operations {
+		all = append(all, o.Name)
+	}
+	return strings.Join(all, " ")
+}

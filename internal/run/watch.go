@@ -267,11 +267,11 @@ func (w *watched) sample() error {
 	w.stops.lookNow()
 	s := record.Sample{Phase: w.result.Name, At: at, Seconds: at - w.lastAt,
 		Stopped: w.stops.within(int64(start)+int64(w.lastAt*1e9), nowNS)}
-	all := counted(w.file, now, w.last, nil, w.fine)
+	all := counted(w.parts, parts, w.fine)
 	s.Operations, s.ByName, s.Bad, s.P50NS, s.P99NS, s.MaxNS = all.Operations, all.ByName, all.Bad, all.P50NS, all.P99NS, all.MaxNS
 	if len(w.parts) > 1 {
-		for i, p := range w.parts {
-			s.Groups = append(s.Groups, counted(w.file, parts[i], p.last, p.slots, w.fine))
+		for i := range w.parts {
+			s.Groups = append(s.Groups, counted(w.parts[i:i+1], parts[i:i+1], w.fine))
 		}
 	}
 	interval := usage.Since(w.usage)

@@ -42,10 +42,12 @@ func (t *trial) expects(present uint64) expected {
 			know.values.most = max(know.values.most, uint64(size.Bytes))
 		}
 		for i := range t.run.experiment.Phases {
-			for _, step := range t.run.experiment.Phases[i].Request {
-				if step.Bytes > 0 {
-					know.values.least = min(know.values.least, uint64(step.Bytes))
-					know.values.most = max(know.values.most, uint64(step.Bytes))
+			for _, part := range t.run.experiment.Phases[i].Parts() {
+				for _, step := range part.Request {
+					if step.Bytes > 0 {
+						know.values.least = min(know.values.least, uint64(step.Bytes))
+						know.values.most = max(know.values.most, uint64(step.Bytes))
+					}
 				}
 			}
 		}

@@ -159,14 +159,14 @@ func (r *resolver) group(inPhase func(...string) []string, j int, g GroupFile, p
 	if slices.ContainsFunc(phase.Groups, func(other Phase) bool { return other.Name == g.Name }) {
 		return Phase{}, r.fail(in("name"), "a second group named %q in the phase %s", g.Name, phase.Name)
 	}
-	if len(g.Request) > 0 {
-		return Phase{}, r.fail(in("request"), "the group %s has requests: a phase of requests has no groups", g.Name)
-	}
-	if len(g.Mix) == 0 {
+	if len(g.Mix) == 0 && len(g.Request) == 0 {
 		return Phase{}, r.fail(in(), "the group %s has no mix", g.Name).
-			hint("expected mix: {OPERATION: WEIGHT}, with %s", strings.Join(mixNames(), ", "))
+			hint("expected mix: {OPERATION: WEIGHT}, with %s, or request: [OPERATION, …]", strings.Join(mixNames(), ", "))
 	}
 	work := PhaseFile{Name: g.Name, WorkFile: g.WorkFile}
+	if err := r.request(in, &work); err != nil {
+		return Phase{}, err
+	}
 	named := work
 	named.Name = phase.Name + GroupSeparator + g.Name
 	mix, asked, err := r.asks(in, named)
@@ -196,8 +196,18 @@ func (r *resolver) group(inPhase func(...string) []string, j int, g GroupFile, p
 
 // groupsTogether refuses groups that would claim of a key what another one makes wrong.
 func (r *resolver) groupsTogether(in func(...string) []string, p *Phase) *Error {
-	counting, inserts := -1, -1
+	counting, inserts, requests, adds := -1, -1, -1, -1
 	for j, g := range p.Groups {
+		if len(g.Request) > 0 {
+			if says := slices.ContainsFunc(g.Request, func(s Step) bool { return s.Adds > 0 }); says {
+				adds = j
+			}
+			if requests >= 0 && adds >= 0 {
+				return r.fail(in("groups", fmt.Sprint(adds), "request"), "the groups %s and %s both have requests: it could not be told whose items were lost",
+					p.Groups[requests].Name, g.Name).hint("leave adds out, or put the two groups in phases of their own")
+			}
+			requests = j
+		}
 		if g.Order.Distribution == trace.Counting {
 			counting = j
 		}

@@ -124,7 +124,7 @@ func (e *Experiment) refuseHandles(s Store, cell Cell) *Refusal {
 			return &Refusal{"handles", fmt.Sprintf("%s has no asynchronous handles: set handles: per_thread", s.Name)}
 		}
 		for _, p := range e.Phases {
-			if len(p.Request) > 0 && !p.Optional {
+			if p.HasRequests() && !p.Optional {
 				return &Refusal{"handles", fmt.Sprintf("asynchronous handles do no requests (phase %s): set handles: per_thread", p.Name)}
 			}
 			for _, o := range []trace.Operation{trace.Scan, trace.Query, trace.Count, trace.Modify, trace.DeleteQuery,
@@ -174,8 +174,10 @@ func (e *Experiment) ValueBytesMax(cell Cell) int {
 	}
 	longest := 0
 	for _, p := range e.Phases {
-		for _, s := range p.Request {
-			longest = max(longest, s.Bytes)
+		for _, part := range p.Parts() {
+			for _, s := range part.Request {
+				longest = max(longest, s.Bytes)
+			}
 		}
 	}
 	if len(e.Values.Sizes) == 0 {

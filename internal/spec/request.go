@@ -125,6 +125,11 @@ func (r *resolver) steps(_ func(...string) []string, p PhaseFile, resolved *Phas
 	return nil
 }
 
+// HasRequests says if the phase, or one of its groups, has requests.
+func (p Phase) HasRequests() bool {
+	return slices.ContainsFunc(p.Parts(), func(part Phase) bool { return len(part.Request) > 0 })
+}
+
 // requestText says what a request is: "request of update 300 B, read, update 600 B".
 func (p Phase) requestText() string {
 	var steps []string

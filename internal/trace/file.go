@@ -306,7 +306,7 @@ func (t *Thread) check(f *File, slots *[operationsMax]int) error {
 func (t *Thread) checkRequests(f *File) error {
 	isRequest := func(e Entry) bool { return e.Operation() == Request }
 	n := uint64(len(t.Entries))
-	if !f.HasRequests() || !slices.ContainsFunc(t.Entries, isRequest) {
+	if !slices.Contains(f.Operations, Request) || !slices.ContainsFunc(t.Entries, isRequest) {
 		return nil
 	}
 	const sameKey = 1<<48 - 1 | growsBit

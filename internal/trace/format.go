@@ -194,11 +194,19 @@ type File struct {
 	Threads    []Thread
 }
 
-// HasRequests reports whether the operations belong to requests.
-func (f *File) HasRequests() bool { return slices.Contains(f.Operations, Request) }
+// HasRequests reports whether the thread's operations belong to requests: then its last one does.
+func (t *Thread) HasRequests() bool {
+	last := len(t.Entries) - 1
+	return last >= 0 && t.Entries[last].Operation() == Request
+}
 
-// Counts reports whether a rate counts operations of this code: where they belong to requests, it
-// counts these alone.
+// HasRequests reports whether a thread's operations belong to requests.
+func (f *File) HasRequests() bool {
+	return slices.ContainsFunc(f.Threads, func(t Thread) bool { return t.HasRequests() })
+}
+
+// Counts reports whether a rate counts operations of this code, in a trace or a part of one whose
+// threads either all have requests or none has: it counts these alone where there are any.
 func (f *File) Counts(o Operation) bool { return o == Request || !f.HasRequests() }
 
 // Part returns the threads from one to before another as a trace of their own, with the operations,

@@ -354,7 +354,7 @@ static void walk_requests(struct thread *t) {
  * rate bounds. Where the worker did something else in between (checked a value, waited for a handle
  * or a due time), the clock is read again. */
 void thread_walk(struct thread *t) {
-    if (t->slots[OPERATION_REQUEST] != NULL) {
+    if (trace_thread_has_requests(t->part)) {
         walk_requests(t);
         return;
     }

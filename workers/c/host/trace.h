@@ -70,6 +70,11 @@ struct trace {
 static inline uint64_t entry_index(uint64_t entry) { return entry & ((UINT64_C(1) << 48) - 1); }
 static inline unsigned entry_size_class(uint64_t entry) { return (unsigned)(entry >> 48) & 0xff; }
 static inline unsigned entry_operation(uint64_t entry) { return (unsigned)(entry >> 56) & 31; }
+
+/* Says if the thread's operations belong to requests: then its last one does. */
+static inline bool trace_thread_has_requests(const struct trace_thread *t) {
+    return t->count > 0 && entry_operation(t->entries[t->count - 1]) == OPERATION_REQUEST;
+}
 static inline bool entry_grows(uint64_t entry) { return (entry >> 61 & 1) != 0; }
 static inline bool entry_is_member(uint64_t entry) { return (entry >> 62 & 1) != 0; }
 static inline bool entry_is_recorded(uint64_t entry) { return entry >> 63 != 0; }
