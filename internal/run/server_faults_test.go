@@ -221,7 +221,7 @@ func TestAFrozenServerTimesOut(t *testing.T) {
 	} {
 		t.Run(c.driver, func(t *testing.T) {
 			t.Parallel()
-			trial, p := faulted(t, c.driver, c.class, "300ms", func(i *server.Instance) {
+			trial, p := faulted(t, c.driver, c.class, "1s", func(i *server.Instance) {
 				thaw := servertest.Freeze(i)
 				time.Sleep(2 * time.Second)
 				thaw()
