@@ -60,20 +60,21 @@ func (e engine) name() string {
 }
 
 func (e engine) test(t *testing.T, b *build) {
-	program := b.worker(t, e.program)
-	storetest.Test(t, storetest.Target{
-		Command: []string{program}, Driver: e.driver, Options: e.options, TempDir: t.TempDir(),
-		Changes: e.changes,
-	})
+	target := storetest.Target{
+		Command: []string{b.worker(t, e.program)}, Driver: e.driver, Options: e.options, TempDir: t.TempDir(), Changes: e.changes,
+	}
+	if e.options["compression"] != "" && !long() {
+		// Tokyo Cabinet gives the processor away at each operation on compressed records, so that the
+		// whole kit takes as long as others on the machine let it: seconds, or half an hour.
+		target.Rules = []string{"binary-keys"}
+	}
+	storetest.Test(t, target)
 }
 
 // Every native driver passes the conformance kit.
 func TestConformance(t *testing.T) {
 	for _, e := range engines {
 		t.Run(e.name(), func(t *testing.T) {
-			if e.options["compression"] != "" && e.driver == "tokyocabinet-table" && !long() {
-				t.Skip("compresses for a minute: set ASSAY_LONG=1")
-			}
 			t.Parallel()
 			e.test(t, plain)
 		})
