@@ -87,7 +87,7 @@ func TestFirstMistakes(t *testing.T) {
 		"run smoke --set stores.pebbel.options.x=1", "run smoke --set blocks=0", "run smoke --records 10kk", "run smoke --values 4k", "run smoke --for 10",
 		"run smoke --set duration=10s", "run smoke --time 3s", "run smoke --set step_timeout=10ms", "run smoke --set 'stores=[nosuch]'",
 		"run bbolt --mix raed=95", "run bbolt --mix put=5", "run bbolt --durability D0", "run smoke --mix read", "run memcached", "run null",
-		"run memcached@admin:hunter2@cache:11211", "run smoke --describe-workers",
+		"run memcached@admin:hunter2@cache:11211", "run memory redis@strat", "run smoke --describe-workers",
 		"run smoke --data /nonexistent", "run smoke --data /proc", "run smoke --data taken", "run smoke --out /proc/x", "run smoke --out taken", "run smoke --out taken/x",
 		"run bbolt --save-as taken", "run --resume", "run --resume /nonexistent", "run smoke --resume --dry-run",
 		"drivers pebbel", "drivers nosuchthing", "drivers a b", "presets putget", "init --preset smoke --ycsb x", "init a b", "init taken",

@@ -179,7 +179,11 @@ func (r *resolver) endpoints(at []string, s Store, startable bool) *Error {
 				hint("expected HOST:PORT, such as 127.0.0.1:11211")
 		}
 		if _, port, err := net.SplitHostPort(endpoint); err != nil || port == "" {
-			return r.fail(append(here, fmt.Sprint(i)), "expected HOST:PORT, such as 127.0.0.1:11211, got %q", endpoint)
+			e := r.fail(append(here, fmt.Sprint(i)), "expected HOST:PORT, such as 127.0.0.1:11211, got %q", endpoint)
+			if r.fromStores {
+				e = e.near(endpoint, []string{"start"})
+			}
+			return e
 		}
 	}
 	return nil
