@@ -325,13 +325,19 @@ func (w *watched) storeStats() map[string]float64 {
 }
 
 // lastSample adds what came since the sample before, unless that is so little that its rate would
-// mean nothing. Of a worker that died before the first sample it is all that there is.
+// mean nothing. Where the worker died or filled the disk before the first sample, it is all that
+// there is.
 func (w *watched) lastSample() error {
 	start, end := w.startNS(), w.endNS()
 	if start == 0 || end <= start {
 		return nil
 	}
-	if least := float64(w.result.SampleNS) / 2e9; float64(end-start)/1e9-w.lastAt < least && (w.lastAt > 0 || !w.died()) {
+	full := w.disk.full(w.files.counters.Messages())
+	if full {
+		w.stop(record.EndedDiskFull)
+	}
+	least := float64(w.result.SampleNS) / 2e9
+	if short := float64(end-start)/1e9-w.lastAt < least; short && (w.lastAt > 0 || !w.died() && !full) {
 		return nil
 	}
 	return w.sample()
