@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/drivers/internal/loopback"
 	"assay/store"
 )
 
@@ -319,7 +320,7 @@ type Liar struct {
 func StartLiar(t testing.TB, server string) *Liar {
 	t.Helper()
 	l := &Liar{}
-	l.Endpoint = listen(t, func(client net.Conn) { l.Relay(client, server) })
+	l.Endpoint = loopback.Listen(t, func(client net.Conn) { l.Relay(client, server) })
 	return l
 }
 

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"assay/drivers/internal/loopback"
 	"assay/store"
 )
 
@@ -53,7 +54,7 @@ func StartRedisStandIn(t testing.TB, class store.Durability) *RedisStandIn {
 	if class == store.D0 {
 		s.Settings["appendonly"] = "no"
 	}
-	s.Endpoint = listen(t, s.serve)
+	s.Endpoint = loopback.Listen(t, s.serve)
 	return s
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"assay/drivers/internal/loopback"
 	"assay/drivers/riak/riakstandin"
 	"assay/store"
 )
@@ -38,7 +39,7 @@ type item struct {
 func StartStandIn(t testing.TB) *StandIn {
 	t.Helper()
 	s := &StandIn{items: make(map[string]item)}
-	s.Endpoint = listen(t, s.serve)
+	s.Endpoint = loopback.Listen(t, s.serve)
 	return s
 }
 
@@ -59,39 +60,6 @@ func StandInFor(t testing.TB, driver string, class store.Durability) (endpoint s
 
 // riakNodes are enough for D4.
 const riakNodes = 3
-
-// listen serves each connection to a port of loopback until the test ends.
-func listen(t testing.TB, serve func(net.Conn)) (endpoint string) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var connections sync.WaitGroup
-	var open sync.Map
-	connections.Go(func() {
-		for {
-			socket, err := listener.Accept()
-			if err != nil {
-				return // the test has ended
-			}
-			open.Store(socket, nil)
-			connections.Go(func() {
-				defer open.Delete(socket)
-				defer socket.Close()
-				serve(socket)
-			})
-		}
-	})
-	t.Cleanup(func() {
-		if err := listener.Close(); err != nil {
-			t.Errorf("close stand-in: %v", err)
-		}
-		open.Range(func(socket, _ any) bool { _ = socket.(net.Conn).Close(); return true })
-		connections.Wait()
-	})
-	return listener.Addr().String()
-}
 
 func (s *StandIn) serve(socket net.Conn) {
 	r := bufio.NewReader(socket)

@@ -19,6 +19,8 @@ import (
 	"net"
 	"sync"
 	"testing"
+
+	"assay/drivers/internal/loopback"
 )
 
 // Version is what the nodes say that they are.
@@ -77,42 +79,9 @@ func Start(t testing.TB, nodes int) *Cluster {
 	c := &Cluster{version: Version, down: map[int]bool{}, buckets: map[string]map[int]uint64{},
 		records: map[string]*record{}, clock: 1_700_000_000_000_000, counts: Counts{ByNode: make([]int, nodes)}}
 	for node := range nodes {
-		c.Endpoints = append(c.Endpoints, listen(t, func(socket net.Conn) { c.serve(node, socket) }))
+		c.Endpoints = append(c.Endpoints, loopback.Listen(t, func(socket net.Conn) { c.serve(node, socket) }))
 	}
 	return c
-}
-
-// listen serves each connection to a port of loopback until the test ends.
-func listen(t testing.TB, serve func(net.Conn)) (endpoint string) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var connections sync.WaitGroup
-	var open sync.Map
-	connections.Go(func() {
-		for {
-			socket, err := listener.Accept()
-			if err != nil {
-				return // the test has ended
-			}
-			open.Store(socket, nil)
-			connections.Go(func() {
-				defer open.Delete(socket)
-				defer socket.Close()
-				serve(socket)
-			})
-		}
-	})
-	t.Cleanup(func() {
-		if err := listener.Close(); err != nil {
-			t.Errorf("close stand-in: %v", err)
-		}
-		open.Range(func(socket, _ any) bool { _ = socket.(net.Conn).Close(); return true })
-		connections.Wait()
-	})
-	return listener.Addr().String()
 }
 
 // SetLie makes the nodes lie, from the next request on; nil: no more.

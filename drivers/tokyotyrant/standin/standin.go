@@ -18,6 +18,8 @@ import (
 	"testing"
 
 	"assay/store"
+
+	"assay/drivers/internal/loopback"
 )
 
 // The kinds of database, as stat tells them.
@@ -46,34 +48,7 @@ func Start(t testing.TB, kind string) *Server {
 	t.Helper()
 	s := &Server{kind: kind, records: map[string][]byte{}, rows: map[string]map[string]string{},
 		indexes: map[string]string{}, counts: map[string]int{}}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Endpoint = listener.Addr().String()
-	var open sync.Map
-	var connections sync.WaitGroup
-	connections.Go(func() {
-		for {
-			socket, err := listener.Accept()
-			if err != nil {
-				return // the test has ended
-			}
-			open.Store(socket, nil)
-			connections.Go(func() {
-				defer open.Delete(socket)
-				defer socket.Close()
-				s.serve(socket)
-			})
-		}
-	})
-	t.Cleanup(func() {
-		if err := listener.Close(); err != nil {
-			t.Errorf("close stand-in: %v", err)
-		}
-		open.Range(func(socket, _ any) bool { _ = socket.(net.Conn).Close(); return true })
-		connections.Wait()
-	})
+	s.Endpoint = loopback.Listen(t, s.serve)
 	return s
 }
 
