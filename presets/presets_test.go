@@ -28,7 +28,7 @@ func trueDrivers() spec.Drivers {
 		byName[description.Name] = description
 		names = append(names, description.Name)
 	}
-	return spec.Drivers{Names: append(names, native...), ProgramOf: installed(os.Args[0]), Describe: func(s spec.Store) (store.Description, error) {
+	return spec.Drivers{Names: append(names, native...), ProgramOf: server.Startable(installed(os.Args[0])), Describe: func(s spec.Store) (store.Description, error) {
 		if d, ok := byName[s.Driver]; ok {
 			return d, nil
 		}
@@ -160,7 +160,7 @@ func TestSmallServerPresetsHaveRoomInFiveMinutes(t *testing.T) {
 // A machine with none of the servers still compares what it has, and says how to get the others.
 func TestServerPresetsNameTheLineThatInstallsAServer(t *testing.T) {
 	d := trueDrivers()
-	d.ProgramOf = installed("/nonexistent/server")
+	d.ProgramOf = server.Startable(installed("/nonexistent/server"))
 	for _, preset := range []string{"cache-get-set", "sql-kv", "cart"} {
 		e, runs := loadWith(t, d, preset), 0
 		for s := range e.Stores {

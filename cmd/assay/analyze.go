@@ -16,6 +16,7 @@ import (
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/spec"
+	"assay/internal/verdict"
 )
 
 // analyzed is a series with what was found in it.
@@ -160,7 +161,7 @@ func analyzeRun(directory, trial, phase string) (all []analyzed, err error) {
 			if phase == "" && (p.Load || p.Unmeasured) || phase != "" && p.Name != phase {
 				continue
 			}
-			series, _ := record.Rates(run.Series[planned.ID], p.Name, p.End())
+			series, _ := verdict.Rates(run.Series[planned.ID], p.Name, p.End())
 			if len(series.Rates) > 0 {
 				all = append(all, analysisOf(series, finding.Where{Arm: planned.Arm, Trial: planned.ID, Phase: p.Name}, nil))
 			}

@@ -14,6 +14,7 @@ import (
 	"assay/drivers"
 	"assay/internal/conductor"
 	"assay/internal/control"
+	"assay/internal/server"
 	"assay/internal/spec"
 	"assay/store"
 	"assay/worker"
@@ -62,7 +63,7 @@ func driverCatalogue() spec.Drivers {
 			return []string{n.path()}
 		}
 		return nil
-	}, NullOf: nullOf, ProgramOf: drivers.Program}
+	}, NullOf: nullOf, ProgramOf: server.Startable(drivers.Program)}
 }
 
 // measurable are the drivers that a run may name: all but the null drivers.

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"assay/drivers"
+	"assay/internal/event"
 	"assay/internal/finding"
 	"assay/internal/format"
 	"assay/internal/host"
@@ -399,6 +400,7 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 	result, err := do(ctx, run.Options{
 		Directory: directory, DataRoot: f.data, Command: os.Args, Worker: []string{self, "worker"},
 		Ceiling: ceiling(), Program: drivers.Program, View: placed{view, directory},
+		Undecided: verdict.Undecided, TrialRate: verdict.TrialRate,
 	})
 	stop() // a table that is being made need not be kept
 	if closeErr := view.Close(); closeErr != nil {
@@ -420,7 +422,7 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 	return f.status(result, grave, directory)
 }
 
-func (f *runFlags) view() live.View {
+func (f *runFlags) view() event.View {
 	switch {
 	case f.quiet:
 		return live.NewPlain(io.Discard)

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"assay/internal/live"
+	"assay/internal/event"
 	"assay/internal/owned"
 )
 
@@ -118,11 +118,11 @@ func tryWriting(directory string) error {
 
 // placed tells a view where the run stands.
 type placed struct {
-	live.View
+	event.View
 	directory string
 }
 
-func (p placed) RunStarted(r live.Run) {
+func (p placed) RunStarted(r event.Run) {
 	r.Directory = p.directory
 	p.View.RunStarted(r)
 }

@@ -49,9 +49,6 @@ const (
 // StatsMax is how many of a store's own counters a worker may tell while a phase runs.
 const StatsMax = (pageBytes - 3072) / 8
 
-// ProcessesMax is how many processes may do a phase together.
-const ProcessesMax = 1000
-
 // States of a phase and of a thread.
 const (
 	NotBegun = 0
@@ -237,7 +234,7 @@ func Open(name string, t *trace.File) (*File, error) {
 		return nil, fmt.Errorf("counters file: %w", err)
 	}
 	pages := int(binary.LittleEndian.Uint32(data[12:])) / pageBytes
-	f := fileOf(t, min(max(pages, 1), ProcessesMax))
+	f := fileOf(t, min(max(pages, 1), trace.ProcessesMax))
 	f.lay(data)
 	if err := f.adopt(t); err != nil {
 		_ = f.Unmap() // what is wrong with the file says more

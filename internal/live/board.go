@@ -9,6 +9,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"assay/internal/event"
 	"assay/internal/format"
 	"assay/internal/record"
 )
@@ -20,16 +21,16 @@ type board struct {
 	mu  sync.Mutex
 	now func() time.Time
 
-	run       Run
+	run       event.Run
 	begun     time.Time
-	trial     Trial
+	trial     event.Trial
 	trialAt   time.Time
 	running   bool
 	spent     time.Duration // by trials that ended in this run
 	ended     int           // of these
 	bad       int           // of these not ok
 	phase     string
-	tick      Tick
+	tick      event.Tick
 	ticked    bool
 	rates     []float64  // of the phase, newest last
 	arms      []armSoFar // in the order of the plan, or in which they came
@@ -81,7 +82,7 @@ var (
 	graph   = lipgloss.NewStyle().Foreground(lipgloss.Cyan)
 )
 
-func (b *board) RunStarted(r Run) {
+func (b *board) RunStarted(r event.Run) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.run, b.begun, b.arms = r, b.now(), nil
@@ -90,7 +91,7 @@ func (b *board) RunStarted(r Run) {
 	}
 }
 
-func (b *board) TrialStarted(t Trial) {
+func (b *board) TrialStarted(t event.Trial) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.trial, b.trialAt, b.running = t, b.now(), true
@@ -105,17 +106,17 @@ func (b *board) PhaseStarted(name string) {
 }
 
 func (b *board) startPhase(name string) {
-	b.phase, b.tick, b.ticked, b.rates = name, Tick{}, false, nil
+	b.phase, b.tick, b.ticked, b.rates = name, event.Tick{}, false, nil
 }
 
-func (b *board) Tick(t Tick) {
+func (b *board) Tick(t event.Tick) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.tick, b.ticked = t, true
 	b.rates = keep(b.rates, t.Rate, ratesKept)
 }
 
-func (b *board) TrialEnded(e TrialEnd) {
+func (b *board) TrialEnded(e event.TrialEnd) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.spent += b.now().Sub(b.trialAt)

@@ -1,10 +1,13 @@
 package live
 
-import "time"
+import (
+	"assay/internal/event"
+	"time"
+)
 
 // gathered puts the ticks of a phase together, for one line a second.
 type gathered struct {
-	latest     Tick
+	latest     event.Tick
 	operations float64       // since the line before
 	from       time.Duration // the line before
 	p99        *float64      // the largest of the ticks since the line before; nil: none measured
@@ -15,7 +18,7 @@ type gathered struct {
 
 // add says if a line is due. Seconds are the phase's, not since the line before: a tick that comes
 // late doesn't put all others off.
-func (g *gathered) add(t Tick) bool {
+func (g *gathered) add(t event.Tick) bool {
 	g.operations += t.Rate * (t.Elapsed - g.latest.Elapsed).Seconds()
 	g.latest = t
 	g.count++
@@ -27,7 +30,7 @@ func (g *gathered) add(t Tick) bool {
 
 // take returns one tick for those since the line before: the mean of their rates by time, and the
 // largest of their p99, above which no more than a hundredth of their operations can lie.
-func (g *gathered) take() Tick {
+func (g *gathered) take() event.Tick {
 	t := g.latest
 	if seconds := (t.Elapsed - g.from).Seconds(); seconds > 0 {
 		t.Rate = g.operations / seconds

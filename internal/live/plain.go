@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"assay/internal/event"
 	"assay/internal/format"
 )
 
@@ -14,7 +15,7 @@ import (
 // reader that does not read costs lines, not time.
 type Plain struct {
 	mu      sync.Mutex
-	trial   Trial
+	trial   event.Trial
 	phase   string
 	ticks   gathered
 	lines   chan string
@@ -58,7 +59,7 @@ func (p *Plain) print(line string, arguments ...any) {
 	}
 }
 
-func (p *Plain) RunStarted(r Run) {
+func (p *Plain) RunStarted(r event.Run) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var more []string
@@ -81,7 +82,7 @@ func bracketed(parts []string) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-func (p *Plain) TrialStarted(t Trial) {
+func (p *Plain) TrialStarted(t event.Trial) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.trial = t
@@ -104,7 +105,7 @@ func (p *Plain) endPhase() {
 	}
 }
 
-func (p *Plain) Tick(t Tick) {
+func (p *Plain) Tick(t event.Tick) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ticks.add(t) {
@@ -118,7 +119,7 @@ func (p *Plain) printRate() {
 		p.trial.Arm, p.trial.Cell, p.phase, span(t.Elapsed, t.Planned), p.trial.Number, p.trial.Of)
 }
 
-func (p *Plain) TrialEnded(e TrialEnd) {
+func (p *Plain) TrialEnded(e event.TrialEnd) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.endPhase()

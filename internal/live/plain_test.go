@@ -10,23 +10,24 @@ import (
 
 	"pgregory.net/rapid"
 
+	"assay/internal/event"
 	"assay/internal/record"
 )
 
 func pointer(v float64) *float64 { return &v }
 
 // aRun tells a view everything that it can be told.
-func aRun(v View) {
-	v.RunStarted(Run{Name: "six engines", Directory: "results/six", Trials: 60, Done: 3, Estimate: 70 * time.Minute})
-	v.TrialStarted(Trial{Number: 4, Of: 60, Arm: "pebble", Cell: "D1", Phases: []string{"load", "read"}})
+func aRun(v event.View) {
+	v.RunStarted(event.Run{Name: "six engines", Directory: "results/six", Trials: 60, Done: 3, Estimate: 70 * time.Minute})
+	v.TrialStarted(event.Trial{Number: 4, Of: 60, Arm: "pebble", Cell: "D1", Phases: []string{"load", "read"}})
 	v.PhaseStarted("load")
-	v.Tick(Tick{Rate: 98765.4, Elapsed: time.Second})
+	v.Tick(event.Tick{Rate: 98765.4, Elapsed: time.Second})
 	v.PhaseStarted("read")
-	v.Tick(Tick{Rate: 123456, P99NS: pointer(12_345), Elapsed: 3 * time.Second, Planned: 10 * time.Second})
-	v.Tick(Tick{Rate: 0, P99NS: pointer(1.5e9), Bad: 7, Elapsed: 4 * time.Second, Planned: 10 * time.Second})
-	v.TrialEnded(TrialEnd{State: record.Marked, Text: "7 values\nwere \x1b[31mwrong", Rate: pointer(120000)})
-	v.TrialStarted(Trial{Number: 5, Of: 60, Arm: "bbolt", Cell: "D1"})
-	v.TrialEnded(TrialEnd{State: record.Refused, Text: "can't reach D1"})
+	v.Tick(event.Tick{Rate: 123456, P99NS: pointer(12_345), Elapsed: 3 * time.Second, Planned: 10 * time.Second})
+	v.Tick(event.Tick{Rate: 0, P99NS: pointer(1.5e9), Bad: 7, Elapsed: 4 * time.Second, Planned: 10 * time.Second})
+	v.TrialEnded(event.TrialEnd{State: record.Marked, Text: "7 values\nwere \x1b[31mwrong", Rate: pointer(120000)})
+	v.TrialStarted(event.Trial{Number: 5, Of: 60, Arm: "bbolt", Cell: "D1"})
+	v.TrialEnded(event.TrialEnd{State: record.Refused, Text: "can't reach D1"})
 	v.Message("no memory limit: run as root")
 	v.RunEnded("interrupted after 5 of 60 trials")
 }
@@ -75,17 +76,17 @@ func TestPlain(t *testing.T) {
 }
 
 // rateLines gives a phase of ticks to a view and returns its lines of rates.
-func rateLines(t *testing.T, ticks ...Tick) (lines []string) {
+func rateLines(t *testing.T, ticks ...event.Tick) (lines []string) {
 	t.Helper()
 	var out strings.Builder
 	p := NewPlain(&out)
-	p.TrialStarted(Trial{Number: 1, Of: 2, Arm: "a", Cell: "D1"})
+	p.TrialStarted(event.Trial{Number: 1, Of: 2, Arm: "a", Cell: "D1"})
 	p.PhaseStarted("read")
 	for _, tick := range ticks {
 		p.Tick(tick)
 	}
 	p.PhaseStarted("none") // a phase without a tick has no line
-	p.TrialEnded(TrialEnd{State: record.OK})
+	p.TrialEnded(event.TrialEnd{State: record.OK})
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -98,15 +99,15 @@ func rateLines(t *testing.T, ticks ...Tick) (lines []string) {
 }
 
 func TestPlainShowsALineASecond(t *testing.T) {
-	every := func(distance, until time.Duration, rate float64) (ticks []Tick) {
+	every := func(distance, until time.Duration, rate float64) (ticks []event.Tick) {
 		for at := distance; at <= until; at += distance {
-			ticks = append(ticks, Tick{Rate: rate, Elapsed: at})
+			ticks = append(ticks, event.Tick{Rate: rate, Elapsed: at})
 		}
 		return ticks
 	}
 	for _, c := range []struct {
 		name  string
-		ticks []Tick
+		ticks []event.Tick
 		lines int
 	}{
 		{"nothing", nil, 0},
@@ -116,7 +117,7 @@ func TestPlainShowsALineASecond(t *testing.T) {
 		{"what is left of a second has none", every(50*time.Millisecond, 3500*time.Millisecond, 10), 3},
 		{"a tick a second", every(time.Second, 20*time.Second, 10), 20},
 		{"a tick in five seconds", every(5*time.Second, 20*time.Second, 10), 4},
-		{"ticks that are late and early", []Tick{{Elapsed: 999 * time.Millisecond}, {Elapsed: 2003 * time.Millisecond}, {Elapsed: 2998 * time.Millisecond}, {Elapsed: 4001 * time.Millisecond}}, 4},
+		{"ticks that are late and early", []event.Tick{{Elapsed: 999 * time.Millisecond}, {Elapsed: 2003 * time.Millisecond}, {Elapsed: 2998 * time.Millisecond}, {Elapsed: 4001 * time.Millisecond}}, 4},
 	} {
 		if lines := rateLines(t, c.ticks...); len(lines) != c.lines {
 			t.Errorf("%s: %d lines, want %d:\n%s", c.name, len(lines), c.lines, strings.Join(lines, ""))
@@ -127,10 +128,10 @@ func TestPlainShowsALineASecond(t *testing.T) {
 // A line stands for all that happened since the one before.
 func TestPlainPutsTicksTogether(t *testing.T) {
 	lines := rateLines(t,
-		Tick{Rate: 100, P99NS: pointer(5000), Elapsed: 250 * time.Millisecond},
-		Tick{Rate: 900, P99NS: pointer(9000), Bad: 1, Elapsed: 500 * time.Millisecond},
-		Tick{Rate: 0, Bad: 3, Elapsed: time.Second, Planned: 2 * time.Second},
-		Tick{Rate: 40, P99NS: pointer(1000), Bad: 3, Elapsed: 2 * time.Second, Planned: 2 * time.Second})
+		event.Tick{Rate: 100, P99NS: pointer(5000), Elapsed: 250 * time.Millisecond},
+		event.Tick{Rate: 900, P99NS: pointer(9000), Bad: 1, Elapsed: 500 * time.Millisecond},
+		event.Tick{Rate: 0, Bad: 3, Elapsed: time.Second, Planned: 2 * time.Second},
+		event.Tick{Rate: 40, P99NS: pointer(1000), Bad: 3, Elapsed: 2 * time.Second, Planned: 2 * time.Second})
 	want := "Rate: 250 op/s  p99 9.00 µs  errors 3  a D1 read 1.0/2.0 s  trial 1/2\nRate: 40 op/s  p99 1.00 µs  errors 3  a D1 read 2.0/2.0 s  trial 1/2\n"
 	if got := strings.Join(lines, ""); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -150,7 +151,7 @@ func TestPlainNeverShowsMore(t *testing.T) {
 			rate := float64(rapid.IntRange(0, 1_000_000).Draw(t, "rate"))
 			at += distance
 			done += rate * distance.Seconds()
-			if before := ticks.from; ticks.add(Tick{Rate: rate, Elapsed: at}) {
+			if before := ticks.from; ticks.add(event.Tick{Rate: rate, Elapsed: at}) {
 				shown += ticks.take().Rate * (at - before).Seconds()
 				if math.Abs(shown-done) > 1e-6*max(done, 1) {
 					t.Fatalf("%v operations are shown after %v, %v were done", shown, at, done)
@@ -180,7 +181,7 @@ func TestPlainNeverBlocks(t *testing.T) {
 	reader, writer := io.Pipe()
 	p := NewPlain(writer)
 	for i := range 3 * linesWaiting {
-		p.Tick(Tick{Elapsed: time.Duration(i) * time.Second})
+		p.Tick(event.Tick{Elapsed: time.Duration(i) * time.Second})
 	}
 	read := make(chan string)
 	go func() {

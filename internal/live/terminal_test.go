@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
+	"assay/internal/event"
 	"assay/internal/record"
 )
 
@@ -43,8 +44,8 @@ func wantLines(t *testing.T, got []string, want string) {
 
 func TestBoard(t *testing.T) {
 	b, now := clocked()
-	b.RunStarted(Run{Name: "six engines", Trials: 6, Estimate: 6 * time.Minute, Arms: []string{"bbolt", "pebble", "badger"}})
-	b.TrialStarted(Trial{Number: 1, Of: 6, Arm: "bbolt", Cell: "D3", Phases: []string{"load", "read"}})
+	b.RunStarted(event.Run{Name: "six engines", Trials: 6, Estimate: 6 * time.Minute, Arms: []string{"bbolt", "pebble", "badger"}})
+	b.TrialStarted(event.Trial{Number: 1, Of: 6, Arm: "bbolt", Cell: "D3", Phases: []string{"load", "read"}})
 	*now = now.Add(time.Minute)
 	wantLines(t, boardLines(b, 100, 24), `six engines  ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  0 of 6 trials done  about 5 min left
 trial 1 of 6  bbolt D3  load  read
@@ -53,13 +54,13 @@ no operations yet
   pebble    n=0
   badger    n=0`)
 	*now = now.Add(time.Minute)
-	b.TrialEnded(TrialEnd{State: record.OK, Rate: pointer(1_234_567)})
-	b.TrialStarted(Trial{Number: 2, Of: 6, Arm: "pebble", Cell: "D1", Phases: []string{"load", "read"}})
-	b.TrialEnded(TrialEnd{State: record.Refused, Text: "can't reach D1"})
-	b.TrialStarted(Trial{Number: 3, Of: 6, Arm: "badger", Cell: "D1", Phases: []string{"load", "read"}})
+	b.TrialEnded(event.TrialEnd{State: record.OK, Rate: pointer(1_234_567)})
+	b.TrialStarted(event.Trial{Number: 2, Of: 6, Arm: "pebble", Cell: "D1", Phases: []string{"load", "read"}})
+	b.TrialEnded(event.TrialEnd{State: record.Refused, Text: "can't reach D1"})
+	b.TrialStarted(event.Trial{Number: 3, Of: 6, Arm: "badger", Cell: "D1", Phases: []string{"load", "read"}})
 	b.PhaseStarted("read")
 	for _, rate := range []float64{100, 50, 0, 200_000, 100_000} {
-		b.Tick(Tick{Rate: rate, P99NS: pointer(12_345), Bad: 2, Elapsed: 5 * time.Second, Planned: 10 * time.Second})
+		b.Tick(event.Tick{Rate: rate, P99NS: pointer(12_345), Bad: 2, Elapsed: 5 * time.Second, Planned: 10 * time.Second})
 	}
 	b.Message("no memory limit: run as root")
 	wantLines(t, boardLines(b, 100, 24), `six engines  ██████████░░░░░░░░░░░░░░░░░░░░  2 of 6 trials done, 1 not ok  about 4 min left
@@ -71,26 +72,26 @@ trial 3 of 6  badger D1  load  ▸read
 no memory limit: run as root`)
 	b.RunEnded("stopped")
 	wantLines(t, boardLines(b, 100, 24)[4:], "no memory limit: run as root\nstopped")
-	b.RunStarted(Run{Name: "six engines", Directory: "results/six", Trials: 6})
+	b.RunStarted(event.Run{Name: "six engines", Directory: "results/six", Trials: 6})
 	wantLines(t, boardLines(b, 100, 24)[1:2], "in results/six")
 }
 
 // A narrow terminal has fewer fields and shorter names, but no part of a number.
 func TestBoardIsNarrow(t *testing.T) {
 	b, now := clocked()
-	b.RunStarted(Run{Name: "six engines, small values", Directory: "results/six-1234567890", Trials: 12})
-	past := func(number int, arm string, end TrialEnd) {
-		b.TrialStarted(Trial{Number: number, Of: 12, Arm: arm, Cell: "D1"})
+	b.RunStarted(event.Run{Name: "six engines, small values", Directory: "results/six-1234567890", Trials: 12})
+	past := func(number int, arm string, end event.TrialEnd) {
+		b.TrialStarted(event.Trial{Number: number, Of: 12, Arm: arm, Cell: "D1"})
 		*now = now.Add(31 * time.Second)
 		b.TrialEnded(end)
 	}
-	past(1, "bbolt", TrialEnd{State: record.OK, Rate: pointer(83_456)})
-	past(2, "goleveldb", TrialEnd{State: record.OK, Rate: pointer(1_234_567)})
-	past(3, "a-store-of-a-very-long-name", TrialEnd{State: record.Refused, Text: "can't reach D1 with its 16384 files"})
-	b.TrialStarted(Trial{Number: 4, Of: 12, Arm: "goleveldb", Cell: "D1", Phases: []string{"load", "overwrite", "read"}})
+	past(1, "bbolt", event.TrialEnd{State: record.OK, Rate: pointer(83_456)})
+	past(2, "goleveldb", event.TrialEnd{State: record.OK, Rate: pointer(1_234_567)})
+	past(3, "a-store-of-a-very-long-name", event.TrialEnd{State: record.Refused, Text: "can't reach D1 with its 16384 files"})
+	b.TrialStarted(event.Trial{Number: 4, Of: 12, Arm: "goleveldb", Cell: "D1", Phases: []string{"load", "overwrite", "read"}})
 	b.PhaseStarted("overwrite")
 	for range 40 {
-		b.Tick(Tick{Rate: 123_456, P99NS: pointer(12_345), Bad: 7, Elapsed: 55 * time.Second, Planned: 60 * time.Second})
+		b.Tick(event.Tick{Rate: 123_456, P99NS: pointer(12_345), Bad: 7, Elapsed: 55 * time.Second, Planned: 60 * time.Second})
 	}
 	b.Message("of 16384 files, 12000 are open")
 	wantLines(t, boardLines(b, 40, 24), `six engi…  3 of 12 trials done, 1 not ok
@@ -125,14 +126,14 @@ of 16384 files, 12000 are open`)
 
 func TestBoardTimeLeft(t *testing.T) {
 	b, now := clocked()
-	b.RunStarted(Run{Trials: 10, Done: 5})
+	b.RunStarted(event.Run{Trials: 10, Done: 5})
 	if _, known := b.timeLeft(); known {
 		t.Error("without an estimate, nothing is known")
 	}
-	b.TrialStarted(Trial{})
+	b.TrialStarted(event.Trial{})
 	*now = now.Add(time.Minute)
-	b.TrialEnded(TrialEnd{})
-	b.TrialStarted(Trial{})
+	b.TrialEnded(event.TrialEnd{})
+	b.TrialStarted(event.Trial{})
 	*now = now.Add(20 * time.Second)
 	if got, _ := b.timeLeft(); got != 4*time.Minute-20*time.Second {
 		t.Errorf("%v left", got)
@@ -147,18 +148,18 @@ func TestBoardTimeLeft(t *testing.T) {
 func TestBoardFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b, _ := clocked()
-		b.RunStarted(Run{Name: rapid.String().Draw(t, "name"), Trials: rapid.IntRange(-1, 100).Draw(t, "trials")})
+		b.RunStarted(event.Run{Name: rapid.String().Draw(t, "name"), Trials: rapid.IntRange(-1, 100).Draw(t, "trials")})
 		for range rapid.IntRange(0, 30).Draw(t, "events") {
 			text := rapid.String().Draw(t, "text")
 			switch rapid.IntRange(0, 5).Draw(t, "event") {
 			case 0:
-				b.TrialStarted(Trial{Arm: text, Cell: text, Phases: []string{text}})
+				b.TrialStarted(event.Trial{Arm: text, Cell: text, Phases: []string{text}})
 			case 1:
 				b.PhaseStarted(text)
 			case 2:
-				b.Tick(Tick{Rate: rapid.Float64().Draw(t, "rate"), P99NS: pointer(rapid.Float64().Draw(t, "p99"))})
+				b.Tick(event.Tick{Rate: rapid.Float64().Draw(t, "rate"), P99NS: pointer(rapid.Float64().Draw(t, "p99"))})
 			case 3:
-				b.TrialEnded(TrialEnd{State: record.Failed, Text: text})
+				b.TrialEnded(event.TrialEnd{State: record.Failed, Text: text})
 			case 4:
 				b.Message(text)
 			case 5:
@@ -178,7 +179,7 @@ func TestBoardFits(t *testing.T) {
 
 func TestScreen(t *testing.T) {
 	b, _ := clocked()
-	b.RunStarted(Run{Name: "x", Trials: 2})
+	b.RunStarted(event.Run{Name: "x", Trials: 2})
 	var model tea.Model = screen{board: b}
 	if model.View().Content != "" {
 		t.Error("it draws before it knows the terminal's size")
@@ -272,8 +273,8 @@ func TestTerminal(t *testing.T) {
 				t.Fatalf("for a terminal, New gives %T", view)
 			}
 			defer view.Close()
-			view.RunStarted(Run{Name: "six engines", Trials: 60})
-			view.TrialStarted(Trial{Number: 4, Of: 60, Arm: "pebble", Cell: "D1", Phases: []string{"read"}})
+			view.RunStarted(event.Run{Name: "six engines", Trials: 60})
+			view.TrialStarted(event.Trial{Number: 4, Of: 60, Arm: "pebble", Cell: "D1", Phases: []string{"read"}})
 			shown.wait(t, "trial 4 of 60")
 			during, err := unix.IoctlGetTermios(int(program.Fd()), unix.TCGETS)
 			if err != nil {
@@ -282,7 +283,7 @@ func TestTerminal(t *testing.T) {
 			if *during != *before {
 				t.Errorf("the terminal's settings are changed while it runs, so a kill would leave them so: %+v, before %+v", during, before)
 			}
-			view.Tick(Tick{Rate: 123456})
+			view.Tick(event.Tick{Rate: 123456})
 			shown.wait(t, "123,456 op/s")
 			view.RunEnded("stopped")
 			if err := view.Close(); err != nil {
@@ -324,11 +325,11 @@ func TestTerminalNeverBlocks(t *testing.T) {
 	t.Setenv("TERM", "xterm-256color")
 	_, program := pseudoTerminal(t)
 	view := NewTerminal(program)
-	view.RunStarted(Run{Name: strings.Repeat("long ", 20), Trials: 10_000})
+	view.RunStarted(event.Run{Name: strings.Repeat("long ", 20), Trials: 10_000})
 	for i := range 10_000 {
-		view.TrialStarted(Trial{Number: i})
-		view.Tick(Tick{Rate: float64(i)})
-		view.TrialEnded(TrialEnd{State: record.OK})
+		view.TrialStarted(event.Trial{Number: i})
+		view.Tick(event.Tick{Rate: float64(i)})
+		view.TrialEnded(event.TrialEnd{State: record.OK})
 		if i%500 == 0 {
 			time.Sleep(frameTime) // let frames fill the terminal's buffer
 		}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"assay/internal/event"
 	"assay/internal/live"
 	"assay/internal/plan"
 	"assay/internal/record"
@@ -13,11 +14,11 @@ import (
 
 // ends keeps what the view is told of each trial's end.
 type ends struct {
-	live.View
+	event.View
 	rates []float64
 }
 
-func (e *ends) TrialEnded(end live.TrialEnd) { e.rates = append(e.rates, *end.Rate) }
+func (e *ends) TrialEnded(end event.TrialEnd) { e.rates = append(e.rates, *end.Rate) }
 
 // The live view, the trials of the result and, with one block, the table show the same rate.
 func TestATrialHasOneRate(t *testing.T) {

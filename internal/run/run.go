@@ -34,13 +34,12 @@ import (
 	"os"
 	"time"
 
+	"assay/internal/event"
 	"assay/internal/host"
-	"assay/internal/live"
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/server"
 	"assay/internal/spec"
-	"assay/internal/verdict"
 )
 
 // Options say how an experiment is run.
@@ -50,7 +49,12 @@ type Options struct {
 	Command   []string   // as typed, for the record
 	Worker    []string   // the command of Assay's own worker
 	Ceiling   spec.Store // Assay's own null driver
-	View      live.View
+	View      event.View
+
+	// Undecided names the comparisons of the run so far that more blocks could decide.
+	Undecided func(*record.Run) ([]string, error)
+	// TrialRate is the rate that stands for a trial, in operations a second; nil: none was measured.
+	TrialRate func(*spec.Experiment, plan.Trial, *record.Trial, []record.Sample) *float64
 
 	// Program returns the server that a driver speaks to, if Assay can start it.
 	Program func(driver string) (server.Program, bool)
@@ -82,7 +86,7 @@ type running struct {
 	options    Options
 	experiment *spec.Experiment
 	writer     *record.Writer
-	view       live.View
+	view       event.View
 	quota      quotaWay
 	plan       []plan.Trial             // by now
 	ended      map[string]*record.Trial // by ID: what ended, without the figures
@@ -161,7 +165,7 @@ func (s Stopped) Error() string { return "stopped by " + s.Signal }
 
 // noteInterruption writes down, as soon as ctx ends, when that was and by which signal: a second
 // Ctrl-C may leave no time for it. done waits for that.
-func noteInterruption(ctx context.Context, w *record.Writer, view live.View) (done func()) {
+func noteInterruption(ctx context.Context, w *record.Writer, view event.View) (done func()) {
 	noted := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(noted)
@@ -199,7 +203,7 @@ func (r *running) trials(ctx context.Context, left []plan.Trial) error {
 	for _, s := range r.experiment.Stores {
 		arms = append(arms, s.Name)
 	}
-	r.view.RunStarted(live.Run{Name: r.experiment.Name, Trials: len(r.plan), Done: len(r.ended), Arms: arms,
+	r.view.RunStarted(event.Run{Name: r.experiment.Name, Trials: len(r.plan), Done: len(r.ended), Arms: arms,
 		Estimate: time.Duration(estimate.SecondsHigh * float64(time.Second))})
 	r.tellHeld(ctx, left)
 	if err := r.blocks(ctx, left); err != nil {
@@ -228,7 +232,7 @@ func (r *running) trial(ctx context.Context, p plan.Trial) error {
 	} else if null, ok := r.experiment.CeilingNamed(p.Arm); ok {
 		t.store = null
 	}
-	r.view.TrialStarted(live.Trial{Number: len(r.ended) + 1, Of: len(r.plan), Arm: p.Arm, Cell: r.experiment.Cells[p.Cell].Label(r.experiment), Phases: phaseNames(r.experiment)})
+	r.view.TrialStarted(event.Trial{Number: len(r.ended) + 1, Of: len(r.plan), Arm: p.Arm, Cell: r.experiment.Cells[p.Cell].Label(r.experiment), Phases: phaseNames(r.experiment)})
 	if err := t.do(ctx); err != nil {
 		return err
 	}
@@ -237,7 +241,7 @@ func (r *running) trial(ctx context.Context, p plan.Trial) error {
 	} else {
 		r.ends(p, &t.result)
 	}
-	r.view.TrialEnded(live.TrialEnd{State: t.result.State, Text: t.why(), Rate: verdict.TrialRate(r.experiment, p, &t.result, t.rates)})
+	r.view.TrialEnded(event.TrialEnd{State: t.result.State, Text: t.why(), Rate: r.options.TrialRate(r.experiment, p, &t.result, t.rates)})
 	return nil
 }
 

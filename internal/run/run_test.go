@@ -15,12 +15,14 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/event"
 	"assay/internal/finding"
 	"assay/internal/host"
 	"assay/internal/live"
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/spec"
+	"assay/internal/verdict"
 	"assay/store"
 	"assay/storetest/misbehave"
 	"assay/worker"
@@ -100,6 +102,7 @@ func options(directory string) Options {
 	return Options{
 		Directory: directory, Command: []string{"test"}, Worker: []string{os.Args[0], "worker"},
 		Ceiling: spec.Store{Name: spec.NullDriver, Driver: spec.NullDriver, Description: null}, View: live.NewPlain(discard{}),
+		Undecided: verdict.Undecided, TrialRate: verdict.TrialRate,
 		threadEntries: 1 << 12, // making and counting long traces took most of the tests' time
 		trials:        ofStores,
 		hash:          hashOnce,
@@ -465,11 +468,11 @@ func TestKilledConductorLeavesAReadableRunAndNoWorker(t *testing.T) {
 
 // tickView looks at what runs while a phase does.
 type tickView struct {
-	live.View
+	event.View
 	look func()
 }
 
-func (v tickView) Tick(live.Tick) { v.look() }
+func (v tickView) Tick(event.Tick) { v.look() }
 
 func hasSamples(directory string) bool {
 	files, err := filepath.Glob(filepath.Join(directory, "trials", "*", "series.jsonl"))

@@ -9,7 +9,6 @@ import (
 	"assay/internal/plan"
 	"assay/internal/record"
 	"assay/internal/spec"
-	"assay/internal/verdict"
 )
 
 // blocks runs what is left of each block, then again what the machine spoilt in it, and adds
@@ -176,7 +175,7 @@ func (r *running) anotherBlock(block int) ([]plan.Trial, error) {
 	if s.Smallest > 0 {
 		run, err := record.Open(r.options.Directory)
 		if err == nil {
-			open, err = verdict.Undecided(run)
+			open, err = r.options.Undecided(run)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("looking at block %d: %w", block-1, err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"assay/drivers"
+	"assay/internal/event"
 	"assay/internal/finding"
 	"assay/internal/live"
 	"assay/internal/record"
@@ -38,7 +39,7 @@ step_timeout: 20s
 
 // faultyView does something to a server once, while a phase of the store's trial runs.
 type faultyView struct {
-	live.View
+	event.View
 	in    string // the phase
 	fault func() // in a goroutine of its own, which the trial does not wait for
 
@@ -54,7 +55,7 @@ func (v *faultyView) PhaseStarted(name string) {
 	v.phase = name
 }
 
-func (v *faultyView) Tick(live.Tick) {
+func (v *faultyView) Tick(event.Tick) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.phase == v.in && !v.hit {

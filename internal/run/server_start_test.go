@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"assay/drivers"
+	"assay/internal/event"
 	"assay/internal/finding"
 	"assay/internal/host"
 	"assay/internal/live"
@@ -85,11 +86,11 @@ func runStarted(ctx context.Context, t *testing.T, p server.Program, trials func
 }
 
 // runServer runs an experiment whose servers are a program, in the view of a test.
-func runServer(ctx context.Context, t *testing.T, p server.Program, v live.View, text string, change ...func(*Options)) (directory string) {
+func runServer(ctx context.Context, t *testing.T, p server.Program, v event.View, text string, change ...func(*Options)) (directory string) {
 	t.Helper()
 	programs := func(driver string) (server.Program, bool) { return p, driver == p.Driver }
 	text = strings.ReplaceAll(text, "WORKER", own())
-	e, err := spec.Load([]byte(text), "test.yaml", nil, spec.Drivers{ProgramOf: programs,
+	e, err := spec.Load([]byte(text), "test.yaml", nil, spec.Drivers{ProgramOf: server.Startable(programs),
 		Describe: func(s spec.Store) (store.Description, error) { return describe(s.Driver) }})
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 
 	"assay/drivers"
 	"assay/drivers/memory"
-	"assay/internal/live"
+	"assay/internal/event"
 	"assay/store"
 	"assay/storetest/misbehave"
 )
@@ -166,11 +166,11 @@ const haltedInSample = "halted-in-sample"
 
 // busyView keeps the conductor in its first sample for longer than a store takes to rest.
 type busyView struct {
-	live.View
+	event.View
 	once sync.Once
 }
 
-func (v *busyView) Tick(t live.Tick) {
+func (v *busyView) Tick(t event.Tick) {
 	v.once.Do(func() { time.Sleep(restAfter + restTime/2) })
 	v.View.Tick(t)
 }

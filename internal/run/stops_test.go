@@ -13,6 +13,7 @@ import (
 	"assay/internal/finding"
 	"assay/internal/host"
 	"assay/internal/record"
+	"assay/internal/verdict"
 )
 
 const stopsText = `name: stops
@@ -62,7 +63,7 @@ func TestAStopFromOutsideIsNoStall(t *testing.T) {
 				}
 			}
 			marked := slices.ContainsFunc(trial.Marks, func(m finding.Mark) bool { return m.Fault() == finding.FaultStopped && m.Machine() })
-			series, _ := record.Rates(samples, p.Name, 1400*time.Millisecond)
+			series, _ := verdict.Rates(samples, p.Name, 1400*time.Millisecond)
 			shape := analyze.Analyze(series)
 			stalls := false
 			for _, e := range shape.Events {

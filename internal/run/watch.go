@@ -10,9 +10,9 @@ import (
 	"assay/internal/clock"
 	"assay/internal/control"
 	"assay/internal/counters"
+	"assay/internal/event"
 	"assay/internal/finding"
 	"assay/internal/host"
-	"assay/internal/live"
 	"assay/internal/record"
 	"assay/internal/trace"
 )
@@ -300,7 +300,7 @@ func (w *watched) sample() error {
 	w.bad += s.Bad
 	w.trial.rates = append(w.trial.rates, record.Sample{Phase: s.Phase, At: s.At, Seconds: s.Seconds, Operations: s.Operations, Bad: s.Bad,
 		Stopped: s.Stopped, MaxNS: s.MaxNS})
-	w.trial.run.view.Tick(live.Tick{Rate: float64(s.Operations-min(s.Bad, s.Operations)) / max(s.Seconds, 1e-9), P99NS: s.P99NS, Bad: w.bad,
+	w.trial.run.view.Tick(event.Tick{Rate: float64(s.Operations-min(s.Bad, s.Operations)) / max(s.Seconds, 1e-9), P99NS: s.P99NS, Bad: w.bad,
 		Elapsed: time.Duration(at * float64(time.Second)), Planned: time.Duration(w.request.DeadlineNS)})
 	return nil
 }

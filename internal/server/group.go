@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"assay/internal/spec"
 	"assay/store"
 )
 
@@ -18,15 +19,11 @@ type Group struct {
 	Members []*Instance
 }
 
-// CountMax is how many servers may make one store: each is a process, and their addresses are those
-// of one byte.
-const CountMax = 32
-
 // Check is an error if the program can't be started so many times as one store.
 func (p *Program) Check(count int) error {
 	switch {
-	case count < 1 || count > CountMax:
-		return fmt.Errorf("expected from 1 to %d servers, got %d", CountMax, count)
+	case count < 1 || count > spec.ServersMax:
+		return fmt.Errorf("expected from 1 to %d servers, got %d", spec.ServersMax, count)
 	case count > 1 && p.Several == "":
 		return fmt.Errorf("several servers of %s can't be started as one store", p.Driver)
 	}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"assay/internal/spec"
 	"assay/store"
 )
 
@@ -108,7 +109,7 @@ func TestAGroupThatCantBeStartedLeavesNothing(t *testing.T) {
 		"the third ends at once": {ill(func(p *Program, _ *Instance) { p.Command = fake(broken).Command }), 3, "server 3 of 3: the server died"},
 		"the third lies":         {ill(func(p *Program, _ *Instance) { p.Command = fake(liar).Command }), 3, "server 3 of 3: it was asked for"},
 		"it can't be several":    {func(p *Program) { p.Several = "" }, 3, "several servers of fake can't be started"},
-		"too many":               {func(*Program) {}, CountMax + 1, "expected from 1 to 32 servers"},
+		"too many":               {func(*Program) {}, spec.ServersMax + 1, "expected from 1 to 32 servers"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("XDG_STATE_HOME", t.TempDir())

@@ -29,11 +29,11 @@ func fakeDrivers() spec.Drivers {
 			}
 		}
 		return store.Description{}, fmt.Errorf("not there")
-	}, ProgramOf: func(driver string) (server.Program, bool) {
+	}, ProgramOf: server.Startable(func(driver string) (server.Program, bool) {
 		return server.Program{Driver: driver, Several: server.Independent, Binaries: []string{os.Args[0]}, Packages: []string{driver}, Options: []store.Option{
 			{Name: "memory_bytes", Type: store.Bytes, Default: "64MiB"}, {Name: "threads", Type: store.Int, Default: "4"},
 		}}, driver == "memcached"
-	}}
+	})}
 }
 
 func embedded(name string, classes ...store.Durability) store.Description {

@@ -9,9 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/counters"
 	"assay/internal/keyval"
-	"assay/internal/server"
 	"assay/internal/trace"
 	"assay/store"
 )
@@ -77,11 +75,11 @@ var countRanges = []struct {
 	end         string
 	least, most uint64
 }{
-	{"verify_records", 0, math.MaxUint64}, {"records", 0, recordsMax}, {"threads", 1, trace.ThreadsMax}, {"processes", 1, counters.ProcessesMax}, {"blocks_max", defaultBlocks, blocksMax}, {"repeats", 0, repeatsMax},
+	{"verify_records", 0, math.MaxUint64}, {"records", 0, recordsMax}, {"threads", 1, trace.ThreadsMax}, {"processes", 1, trace.ProcessesMax}, {"blocks_max", defaultBlocks, blocksMax}, {"repeats", 0, repeatsMax},
 	{"seed", 0, math.MaxUint64}, {"keys.bytes", 1, math.MaxUint16}, {"keys.digits", 0, 20}, {"keys.first", 0, keyval.IndexMax}, {"pool_bytes", 4096, 1 << 30},
 	{"bytes", 0, valueBytesMax}, {"proof", keyval.StampBytes, store.ColumnBytesMax}, {"stamp", 1, keyval.StampModuloMax}, {"batch", 1, batchMax},
 	{"scan.min", 1, scanMax}, {"scan.max", 1, scanMax}, {"query.limit", 1, keyval.QueryLimitMax}, {"operations", 1, operationsMax}, {"milestones", 1, operationsMax},
-	{"server.count", 1, server.CountMax},
+	{"server.count", 1, ServersMax},
 }
 
 // countRange says what a count at a path may be.

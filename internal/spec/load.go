@@ -5,7 +5,6 @@ import (
 	"errors"
 	"reflect"
 
-	"assay/internal/server"
 	"assay/store"
 )
 
@@ -27,7 +26,7 @@ type Drivers struct {
 	NullOf func(Store) (Store, bool)
 	// ProgramOf returns the server that a driver speaks to, if Assay can start it; false, or nil as
 	// a function: it can't.
-	ProgramOf func(driver string) (server.Program, bool)
+	ProgramOf func(driver string) (Program, bool)
 }
 
 // ErrNotHere says that a driver is known, but can't be used on this machine.

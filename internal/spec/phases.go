@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/counters"
 	"assay/internal/trace"
 )
 
@@ -188,7 +187,7 @@ func (r *resolver) amounts(in func(...string) []string, p PhaseFile, resolved *P
 		return r.fail(in("rate"), "a rate is above 0 and at most 1e9 operations a second, not %v", *p.Rate)
 	}
 	if p.Threads != nil {
-		resolved.Threads, resolved.Processes = p.Threads.total(), int(min(p.Threads.Processes, counters.ProcessesMax+1))
+		resolved.Threads, resolved.Processes = p.Threads.total(), int(min(p.Threads.Processes, trace.ProcessesMax+1))
 		if err := r.tasks(in("threads"), resolved.Threads, resolved.Processes); err != nil {
 			return err
 		}

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/internal/server"
 	"assay/store"
 )
 
@@ -112,7 +111,7 @@ func IsLoopback(endpoint string) bool {
 func (r *resolver) server(at []string, f ServerFile, s *Store) *Error {
 	here := append(slices.Clone(at), "server")
 	asks := bool(f.Start) || f.Count != nil || len(f.Options)+len(f.Settings) > 0
-	program, known := server.Program{}, false
+	program, known := Program{}, false
 	if r.drivers.ProgramOf != nil {
 		program, known = r.drivers.ProgramOf(s.Driver)
 	}
@@ -134,7 +133,7 @@ func (r *resolver) server(at []string, f ServerFile, s *Store) *Error {
 	}
 	count := 1
 	if f.Count != nil {
-		count = int(min(*f.Count, server.CountMax+1)) // a larger one is no int everywhere
+		count = int(min(*f.Count, ServersMax+1)) // a larger one is no int everywhere
 	}
 	if err := program.Check(count); err != nil {
 		return r.fail(append(here, "count"), "%v", err)
@@ -143,10 +142,23 @@ func (r *resolver) server(at []string, f ServerFile, s *Store) *Error {
 	if mistake := r.options(append(here, "options"), "the server of "+s.Driver, program.Options, f.Options); mistake != nil {
 		return mistake
 	}
-	if _, err := program.Find(); err != nil {
+	if err := program.Find(); err != nil {
 		s.Missing = fmt.Errorf("%w: %w", ErrNotHere, err).Error()
 	}
 	return nil
+}
+
+// ServersMax is how many servers may make one store: each is a process, and their addresses are those
+// of one byte.
+const ServersMax = 32
+
+// Program is what an experiment asks of a server that Assay can start. Package server makes it.
+type Program struct {
+	Options    []store.Option
+	AnySetting bool                  // it takes settings by its own names
+	InMemory   bool                  // it keeps nothing in files
+	Check      func(count int) error // why so many can't be started as one store
+	Find       func() error          // why it is not on this machine
 }
 
 func optionNames(options []store.Option) (names []string) {

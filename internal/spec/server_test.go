@@ -26,7 +26,7 @@ func servers(t *testing.T) spec.Drivers {
 		return store.Description{Name: s.Driver, Kind: kind, Durability: []store.DurabilityClaim{{Class: store.D1}}}, nil
 	}
 	return spec.Drivers{Names: []string{"here", "several", "absent", "unknown", "embedded"}, Describe: describe,
-		ProgramOf: func(driver string) (server.Program, bool) {
+		ProgramOf: server.Startable(func(driver string) (server.Program, bool) {
 			p := server.Program{Driver: driver, Binaries: []string{program}, Packages: []string{"server-package"}, AnySetting: true,
 				Options: []store.Option{{Name: "memory_bytes", Type: store.Bytes, Default: "1MiB"}, {Name: "threads", Type: store.Int, Default: "4"}}}
 			switch driver {
@@ -40,7 +40,7 @@ func servers(t *testing.T) spec.Drivers {
 				return p, true
 			}
 			return server.Program{}, false
-		}}
+		})}
 }
 
 func loadServer(t *testing.T, arm string) (*spec.Experiment, error) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 
-	"assay/internal/counters"
 	"assay/internal/format"
 	"assay/internal/trace"
 )
@@ -37,7 +36,7 @@ func (f *TasksForm) fromNode(n *node, path string) *Error {
 
 // total returns how many threads there are in all; more than a trace has are one more.
 func (f TasksForm) total() int {
-	processes := min(max(f.Processes, 1), counters.ProcessesMax+1)
+	processes := min(max(f.Processes, 1), trace.ProcessesMax+1)
 	return int(min(min(f.Threads, trace.ThreadsMax+1)*processes, trace.ThreadsMax+1))
 }
 
@@ -55,8 +54,8 @@ func TasksText(threads, processes int) string {
 
 // tasks refuses what no trace has.
 func (r *resolver) tasks(parts []string, threads, processes int) *Error {
-	if processes > counters.ProcessesMax {
-		return r.fail(parts, "processes must be 1 to %d, not %d", counters.ProcessesMax, processes)
+	if processes > trace.ProcessesMax {
+		return r.fail(parts, "processes must be 1 to %d, not %d", trace.ProcessesMax, processes)
 	}
 	if threads < 1 || threads > trace.ThreadsMax {
 		return r.fail(parts, "threads must be 1 to %d", trace.ThreadsMax)

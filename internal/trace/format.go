@@ -161,6 +161,9 @@ const (
 
 	// ThreadsMax is the largest number of threads of a trace.
 	ThreadsMax = 65535
+
+	// ProcessesMax is how many processes may do a phase together.
+	ProcessesMax = 1000
 )
 
 // Flags of a trace file.

@@ -23,7 +23,7 @@ type course struct {
 // courseOf takes the samples of a phase; nil where there is none.
 func courseOf(samples []record.Sample, phase spec.Phase) *course {
 	c := &course{}
-	c.series, c.samples = record.Rates(samples, phase.Name, phase.End())
+	c.series, c.samples = Rates(samples, phase.Name, phase.End())
 	if len(c.samples) == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package record
+package verdict
 
 import (
 	"maps"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/internal/analyze"
+	"assay/internal/record"
 	"assay/internal/stat"
 )
 
@@ -14,7 +15,7 @@ import (
 // are the samples that it is of. A last sample of less than half the usual length is left out, for
 // its rate is mostly noise; so are those that end after the phase's time (0: it has none) was over
 // by half a sample, when no operation begins any more.
-func Rates(samples []Sample, phase string, limit time.Duration) (s analyze.Series, kept []Sample) {
+func Rates(samples []record.Sample, phase string, limit time.Duration) (s analyze.Series, kept []record.Sample) {
 	var lengths []float64
 	for _, sample := range samples {
 		if sample.Phase == phase && sample.Seconds > 0 {
@@ -22,7 +23,7 @@ func Rates(samples []Sample, phase string, limit time.Duration) (s analyze.Serie
 		}
 	}
 	width := stat.Median(lengths)
-	kept = slices.DeleteFunc(kept, func(s Sample) bool {
+	kept = slices.DeleteFunc(kept, func(s record.Sample) bool {
 		return s.Seconds < width/2 || limit > 0 && s.At > limit.Seconds()+width/2
 	})
 	if len(kept) == 0 {
@@ -33,16 +34,18 @@ func Rates(samples []Sample, phase string, limit time.Duration) (s analyze.Serie
 		good := sample.Operations - min(sample.Bad, sample.Operations)
 		s.Ends, s.Rates = append(s.Ends, sample.At), append(s.Rates, float64(good)/sample.Seconds)
 	}
-	if slices.ContainsFunc(kept, func(s Sample) bool { return s.Stopped != "" }) {
+	if slices.ContainsFunc(kept, func(s record.Sample) bool { return s.Stopped != "" }) {
 		for _, sample := range kept {
 			s.Interrupted = append(s.Interrupted, sample.Stopped != "")
 		}
 	}
-	s.Records = column(kept, func(s Sample) (float64, bool) { return asFloat(s.Records) })
-	s.Bytes = column(kept, func(s Sample) (float64, bool) { return asFloat(s.DiskBytes) })
-	s.MaxSeconds = column(kept, func(s Sample) (float64, bool) {
-		ns, measured := pointed(s.MaxNS)
-		return ns / 1e9, measured
+	s.Records = valuesOf(kept, func(s record.Sample) (float64, bool) { return whole(s.Records) })
+	s.Bytes = valuesOf(kept, func(s record.Sample) (float64, bool) { return whole(s.DiskBytes) })
+	s.MaxSeconds = valuesOf(kept, func(s record.Sample) (float64, bool) {
+		if s.MaxNS == nil {
+			return 0, false
+		}
+		return *s.MaxNS / 1e9, true
 	})
 	engine := map[string]bool{}
 	for _, sample := range kept {
@@ -51,18 +54,18 @@ func Rates(samples []Sample, phase string, limit time.Duration) (s analyze.Serie
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(engine)) {
-		values := column(kept, func(s Sample) (float64, bool) { v, ok := s.Stats[name]; return v, ok })
+		values := valuesOf(kept, func(s record.Sample) (float64, bool) { v, ok := s.Stats[name]; return v, ok })
 		s.Resources = append(s.Resources, analyze.Resource{Name: name, Engine: true, Values: values})
 	}
-	for _, resource := range ResourcesOf(kept) {
-		values := column(kept, func(s Sample) (float64, bool) { return s.Resource(resource.Name) })
+	for _, resource := range record.ResourcesOf(kept) {
+		values := valuesOf(kept, func(s record.Sample) (float64, bool) { return s.Resource(resource.Name) })
 		s.Resources = append(s.Resources, analyze.Resource{Name: resource.Name, Values: values})
 	}
 	return s, kept
 }
 
-// column is NaN where a value was not measured; nil if it never was.
-func column(samples []Sample, value func(Sample) (float64, bool)) []float64 {
+// valuesOf is NaN where a value was not measured; nil if it never was.
+func valuesOf(samples []record.Sample, value func(record.Sample) (float64, bool)) []float64 {
 	values, measured := make([]float64, len(samples)), false
 	for i, sample := range samples {
 		v, ok := value(sample)
@@ -75,4 +78,11 @@ func column(samples []Sample, value func(Sample) (float64, bool)) []float64 {
 		return nil
 	}
 	return values
+}
+
+func whole(n *uint64) (value float64, measured bool) {
+	if n == nil {
+		return 0, false
+	}
+	return float64(*n), true
 }
