@@ -43,8 +43,8 @@ bin/assay-cassandra: drivers/cassandra/node/pom.xml drivers/cassandra/node/assay
 
 mongo-java: bin/assay-mongo-java ## fetch bin/mongo-java with Maven, a second server that MongoDB's driver is tested with, in memory: 4 MB, once
 
-bin/assay-mongo-java: $(addprefix drivers/mongodb/javaserver/,pom.xml server.bsh assay-mongo-java)
-	$(call jars,drivers/mongodb/javaserver,mongo-java)
+bin/assay-mongo-java: $(addprefix internal/testkit/mongojava/,pom.xml server.bsh assay-mongo-java)
+	$(call jars,internal/testkit/mongojava,mongo-java)
 
 demo: build ## compare every pure-Go engine at preset put-get's small scale, in three minutes
 	@bin/assay run put-get || { status=$$?; test $$status -eq 3 && echo "Some trials have no rank: the findings above say why. A quieter machine helps most."; }
@@ -55,7 +55,7 @@ test: lint ## every fast test, with the race detector where C is at hand
 	else echo "skipped: the race detector needs a C compiler (Debian: apt-get install gcc libc6-dev)"; fi
 
 test-race: ## the packages in which goroutines meet, with the race detector
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 30m ./worker/... ./internal/conductor ./internal/counters ./internal/host ./internal/live ./internal/owned ./internal/record ./internal/run
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 30m ./worker/... ./internal/execution/conductor ./internal/evidence/counters ./internal/evidence/host ./internal/presentation/live ./internal/base/owned ./internal/evidence/record ./internal/execution/run
 
 test-long: ## simulations at full length, fuzzing, longer conformance: about half an hour
 	ASSAY_LONG=1 CGO_ENABLED=0 $(GO) test -timeout 60m ./...

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -12,13 +13,7 @@ import (
 // imports only what stands below it. Packages of one line do not import each other.
 func TestPackagesImportOnlyDownward(t *testing.T) {
 	height, listed := importOrder(t)
-	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}:{{join .Imports " "}} {{join .TestImports " "}} {{join .XTestImports " "}}|{{join .Imports " "}}`, "./...").Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
-		path, rest, _ := strings.Cut(line, ":")
-		_, imports, _ := strings.Cut(rest, "|") // tests may look upward
+	for path, imports := range importsOf(t, "./...") { // tests may look upward
 		name := short(path)
 		if name == "" {
 			continue
@@ -28,7 +23,7 @@ func TestPackagesImportOnlyDownward(t *testing.T) {
 			t.Errorf("package %s is not in ARCHITECTURE.md's import order", name)
 			continue
 		}
-		for _, imported := range strings.Fields(imports) {
+		for _, imported := range imports {
 			if !strings.HasPrefix(imported, "assay/") {
 				continue
 			}
@@ -45,20 +40,66 @@ func TestPackagesImportOnlyDownward(t *testing.T) {
 	}
 }
 
-// Drivers know the contract, their library and how a server is started, and nothing else of Assay.
-func TestDriversKnowOnlyTheContract(t *testing.T) {
-	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}:{{join .Imports " "}}`, "./drivers/...").Output()
+// floors are the folders of internal/, each with those that it may import. What tests share is
+// imported by tests and by what measures Assay itself.
+var floors = map[string][]string{
+	"base":         nil,
+	"experiment":   {"base"},
+	"evidence":     {"experiment", "base"},
+	"execution":    {"evidence", "experiment", "base"},
+	"analysis":     {"evidence", "experiment", "base"},
+	"presentation": {"execution", "analysis", "evidence", "experiment", "base"},
+}
+
+func TestFloorsImportOnlyDownward(t *testing.T) {
+	for path, imports := range importsOf(t, "./...") {
+		from, inside := floorOf(path)
+		for _, imported := range imports {
+			to, internal := floorOf(imported)
+			switch {
+			case !internal || from == to:
+			case to == "testkit":
+				if path != "assay/bench" {
+					t.Errorf("%s imports %s, which is for tests", path, imported)
+				}
+			case inside && from != "testkit" && !slices.Contains(floors[from], to):
+				t.Errorf("%s imports %s: floor %s may import %v", path, imported, from, floors[from])
+			}
+		}
+	}
+}
+
+// floorOf returns the folder of internal/ that a package is in.
+func floorOf(path string) (floor string, inside bool) {
+	rest, inside := strings.CutPrefix(path, "assay/internal/")
+	floor, _, _ = strings.Cut(rest, "/")
+	return floor, inside
+}
+
+// importsOf lists what packages import, without their tests.
+func importsOf(t *testing.T, pattern string) map[string][]string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}:{{join .Imports " "}}`, pattern).Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
+	imports := map[string][]string{}
 	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
-		path, imports, _ := strings.Cut(line, ":")
-		if path == "assay/drivers" || strings.HasSuffix(path, "drivertest") {
-			continue // the registry, and what only tests import
+		path, list, _ := strings.Cut(line, ":")
+		imports[path] = strings.Fields(list)
+	}
+	return imports
+}
+
+// Drivers know the contract, their library and how a server is started, and nothing else of Assay.
+func TestDriversKnowOnlyTheContract(t *testing.T) {
+	for path, imports := range importsOf(t, "./drivers/...") {
+		if path == "assay/drivers" {
+			continue // the registry
 		}
-		for _, imported := range strings.Fields(imports) {
+		for _, imported := range imports {
 			if strings.HasPrefix(imported, "assay/") && imported != "assay/store" &&
-				imported != "assay/internal/server" && !strings.HasPrefix(imported, "assay/drivers/internal/") {
+				imported != "assay/internal/execution/server" && !strings.HasPrefix(imported, "assay/drivers/internal/") {
 				t.Errorf("driver %s imports %s", path, imported)
 			}
 		}

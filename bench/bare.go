@@ -14,8 +14,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"go.etcd.io/bbolt"
 
-	"assay/internal/keyval"
-	"assay/internal/trace"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
 	"assay/store"
 )
 

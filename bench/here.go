@@ -8,8 +8,8 @@ import (
 	"os"
 
 	"assay/drivers"
-	"assay/internal/control"
-	"assay/internal/trace"
+	"assay/internal/execution/control"
+	"assay/internal/experiment/trace"
 	"assay/store"
 	"assay/worker"
 )

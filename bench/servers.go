@@ -18,16 +18,16 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/drivers"
-	"assay/internal/conductor"
-	"assay/internal/control"
-	"assay/internal/counters"
-	"assay/internal/format"
-	"assay/internal/host"
-	"assay/internal/keyval"
-	"assay/internal/server"
-	"assay/internal/server/servertest"
-	"assay/internal/spec"
-	"assay/internal/trace"
+	"assay/internal/base/format"
+	"assay/internal/evidence/counters"
+	"assay/internal/evidence/host"
+	"assay/internal/execution/conductor"
+	"assay/internal/execution/control"
+	"assay/internal/execution/server"
+	"assay/internal/experiment"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
+	"assay/internal/testkit/servertest"
 	"assay/store"
 )
 
@@ -95,12 +95,12 @@ func printServer(name, scratch, parts string, clients []client, rounds, connecti
 	apart := apartHere()
 	for _, part := range []struct {
 		name  string
-		cpus  spec.CPUs
+		cpus  experiment.CPUs
 		print func(*server.Instance) error
 	}{
-		{"table", spec.CPUs{}, func(i *server.Instance) error { return printTable(i, clients, rounds, connections) }},
-		{"growth", spec.CPUs{}, func(i *server.Instance) error { return printGrowth(i, clients, rounds) }},
-		{"late", spec.CPUs{}, func(i *server.Instance) error { return printOpenLoad(i, rounds) }},
+		{"table", experiment.CPUs{}, func(i *server.Instance) error { return printTable(i, clients, rounds, connections) }},
+		{"growth", experiment.CPUs{}, func(i *server.Instance) error { return printGrowth(i, clients, rounds) }},
+		{"late", experiment.CPUs{}, func(i *server.Instance) error { return printOpenLoad(i, rounds) }},
 		{"stops", apart, func(i *server.Instance) error { return printStops(i, apart.Client, rounds) }},
 	} {
 		if !slices.Contains(strings.Split(parts, ","), part.name) {
@@ -114,7 +114,7 @@ func printServer(name, scratch, parts string, clients []client, rounds, connecti
 }
 
 // apartHere gives the client the first CPU and the server the others; with one CPU, none is pinned.
-func apartHere() (apart spec.CPUs) {
+func apartHere() (apart experiment.CPUs) {
 	var own unix.CPUSet
 	if unix.SchedGetaffinity(0, &own) != nil || own.Count() < 2 {
 		return apart

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"assay/drivers"
-	"assay/drivers/internal/drivertest"
+	"assay/internal/testkit/drivertest"
 	"assay/store"
 )
 

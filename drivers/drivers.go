@@ -23,7 +23,7 @@ import (
 	"assay/drivers/riak"
 	"assay/drivers/sqlite"
 	"assay/drivers/tokyotyrant"
-	"assay/internal/server"
+	"assay/internal/execution/server"
 	"assay/store"
 )
 

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"assay/drivers"
-	"assay/drivers/internal/drivertest"
+	"assay/internal/testkit/drivertest"
 	"assay/store"
 )
 

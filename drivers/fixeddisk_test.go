@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/host"
+	"assay/internal/evidence/host"
 	"assay/store"
 )
 

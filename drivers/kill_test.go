@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"assay/drivers"
-	"assay/drivers/internal/drivertest"
 	"assay/drivers/nats"
+	"assay/internal/testkit/drivertest"
 	"assay/store"
 )
 

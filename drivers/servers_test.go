@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"assay/drivers"
-	"assay/drivers/internal/drivertest"
-	"assay/drivers/tokyotyrant/standin"
-	"assay/internal/host"
-	"assay/internal/server"
-	"assay/internal/server/servertest"
+	"assay/internal/evidence/host"
+	"assay/internal/execution/server"
+	"assay/internal/testkit/drivertest"
+	"assay/internal/testkit/servertest"
+	"assay/internal/testkit/tyrantstandin"
 	"assay/store"
 )
 
@@ -37,7 +37,7 @@ var namespace atomic.Int64
 // what stands in for it.
 func serve(t *testing.T, d store.Description, c *store.Config) (instances []*server.Instance) {
 	t.Helper()
-	if standIn := cmp.Or(drivertest.StandInFor(t, d.Name, c.Durability), standin.For(t, d.Name, c.Durability)); standIn != "" {
+	if standIn := cmp.Or(drivertest.StandInFor(t, d.Name, c.Durability), tyrantstandin.For(t, d.Name, c.Durability)); standIn != "" {
 		c.Endpoints = []string{standIn}
 		return nil
 	}

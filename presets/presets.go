@@ -10,7 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"assay/internal/spec"
+	"assay/internal/experiment"
 )
 
 //go:embed *.yaml
@@ -62,7 +62,7 @@ func Source(name string) ([]byte, error) {
 	for _, entry := range entries {
 		names = append(names, strings.TrimSuffix(entry.Name(), ".yaml"))
 	}
-	if near := spec.Nearest(name, names); near != "" {
+	if near := experiment.Nearest(name, names); near != "" {
 		return nil, fmt.Errorf("unknown preset %q\ndid you mean %q?", name, near)
 	}
 	return nil, fmt.Errorf("unknown preset %q\nexpected one of %s", name, strings.Join(names, ", "))

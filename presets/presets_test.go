@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"assay/drivers"
-	"assay/internal/plan"
-	"assay/internal/server"
-	"assay/internal/spec"
+	"assay/internal/execution/server"
+	"assay/internal/experiment"
+	"assay/internal/experiment/plan"
 	"assay/presets"
 	"assay/store"
 )
@@ -20,7 +20,7 @@ import (
 var native = []string{"tokyocabinet-table", "tokyocabinet-hash", "tokyocabinet-btree", "lmdb", "rocksdb"}
 
 // trueDrivers look descriptions up in Assay's own drivers; no store is opened.
-func trueDrivers() spec.Drivers {
+func trueDrivers() experiment.Drivers {
 	byName := map[string]store.Description{}
 	var names []string
 	for _, d := range drivers.All() {
@@ -28,12 +28,12 @@ func trueDrivers() spec.Drivers {
 		byName[description.Name] = description
 		names = append(names, description.Name)
 	}
-	return spec.Drivers{Names: append(names, native...), ProgramOf: server.Startable(installed(os.Args[0])), Describe: func(s spec.Store) (store.Description, error) {
+	return experiment.Drivers{Names: append(names, native...), ProgramOf: server.Startable(installed(os.Args[0])), Describe: func(s experiment.Store) (store.Description, error) {
 		if d, ok := byName[s.Driver]; ok {
 			return d, nil
 		}
 		if slices.Contains(native, s.Driver) {
-			return store.Description{}, fmt.Errorf("%w: make native", spec.ErrNotHere)
+			return store.Description{}, fmt.Errorf("%w: make native", experiment.ErrNotHere)
 		}
 		return store.Description{}, fmt.Errorf("no driver is named %q", s.Driver)
 	}}
@@ -49,18 +49,18 @@ func installed(path string) func(driver string) (server.Program, bool) {
 	}
 }
 
-func load(t *testing.T, preset string, sets ...string) *spec.Experiment {
+func load(t *testing.T, preset string, sets ...string) *experiment.Experiment {
 	t.Helper()
 	return loadWith(t, trueDrivers(), preset, sets...)
 }
 
-func loadWith(t *testing.T, d spec.Drivers, preset string, sets ...string) *spec.Experiment {
+func loadWith(t *testing.T, d experiment.Drivers, preset string, sets ...string) *experiment.Experiment {
 	t.Helper()
 	text, err := presets.Source(preset)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := spec.Load(text, preset+".yaml", sets, d)
+	e, err := experiment.Load(text, preset+".yaml", sets, d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestPresetsCompareSomething(t *testing.T) {
 }
 
 func TestUnknownPresetNamesTheNearest(t *testing.T) {
-	for name, want := range map[string]string{"putget": "put-get", "ycsb-aa": "ycsb-a", "smok": "smoke", "../presets": "expected one of", "*": "expected one of", "": "expected one of"} {
+	for name, want := range map[string]string{"putget": "put-get", "ycsb-aa": "ycsb-a", "smok": "smoke", ".": "expected one of", "*": "expected one of", "": "expected one of"} {
 		_, err := presets.Source(name)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q in it", name, err, want)

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"assay/internal/conductor"
-	"assay/internal/control"
-	"assay/internal/keyval"
+	"assay/internal/execution/conductor"
+	"assay/internal/execution/control"
+	"assay/internal/experiment/keyval"
 	"assay/store"
 )
 

@@ -5,9 +5,9 @@ import (
 	"maps"
 	"slices"
 
-	"assay/internal/counters"
-	"assay/internal/keyval"
-	"assay/internal/trace"
+	"assay/internal/evidence/counters"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
 )
 
 // Operations that a store may refuse because others write beside them: the claim write_conflicts.

@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"assay/drivers"
-	"assay/drivers/mongodb/javaserver"
-	"assay/drivers/riak/riakstandin"
-	"assay/drivers/tokyotyrant/standin"
-	"assay/internal/server"
-	"assay/internal/server/servertest"
+	"assay/internal/execution/server"
+	"assay/internal/testkit/mongojava"
+	"assay/internal/testkit/riakstandin"
+	"assay/internal/testkit/servertest"
+	"assay/internal/testkit/tyrantstandin"
 	"assay/store"
 )
 
@@ -133,7 +133,7 @@ const javaRace = "modify"
 // not do. It keeps documents in memory: every class but D0 is refused.
 func TestMongoDBOnTheJavaServer(t *testing.T) {
 	t.Parallel()
-	i := servertest.Start(t, javaserver.Program, store.D0, nil)
+	i := servertest.Start(t, mongojava.Program, store.D0, nil)
 	target := target(t, "drivers", "mongodb")
 	target.Endpoints, target.Durability = []string{i.Endpoint()}, []store.Durability{store.D0}
 	target.Options = map[string]string{"flush_at_open": "true"} // it would look at all that other rules left
@@ -266,7 +266,7 @@ func choices(options []store.Option, name string) []string {
 func serveFor(t *testing.T, p server.Program, f form) (endpoints []string, options map[string]string) {
 	t.Helper()
 	if _, err := p.Find(); errors.Is(err, server.ErrNotInstalled) {
-		if endpoint := standin.For(t, p.Driver, f.class); endpoint != "" {
+		if endpoint := tyrantstandin.For(t, p.Driver, f.class); endpoint != "" {
 			t.Logf("%v: a stand-in is tested", err)
 			return []string{endpoint}, nil
 		}

@@ -1,9 +1,9 @@
 package storetest
 
 import (
-	"assay/internal/counters"
-	"assay/internal/histogram"
-	"assay/internal/trace"
+	"assay/internal/base/histogram"
+	"assay/internal/evidence/counters"
+	"assay/internal/experiment/trace"
 )
 
 // auditLateness holds what a thread tells of its dispatch lateness against what else it counted.

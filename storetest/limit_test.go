@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/keyval"
-	"assay/internal/trace"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
 	"assay/store"
 )
 

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/conductor"
-	"assay/internal/control"
-	"assay/internal/counters"
-	"assay/internal/histogram"
-	"assay/internal/keyval"
-	"assay/internal/memfile"
-	"assay/internal/trace"
+	"assay/internal/base/histogram"
+	"assay/internal/base/memfile"
+	"assay/internal/evidence/counters"
+	"assay/internal/execution/conductor"
+	"assay/internal/execution/control"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
 )
 
 // running is a phase under way.

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/control"
-	"assay/internal/counters"
-	"assay/internal/keyval"
-	"assay/internal/trace"
+	"assay/internal/evidence/counters"
+	"assay/internal/execution/control"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
 	"assay/store"
 )
 

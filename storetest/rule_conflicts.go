@@ -3,8 +3,8 @@ package storetest
 import (
 	"fmt"
 
-	"assay/internal/counters"
-	"assay/internal/trace"
+	"assay/internal/evidence/counters"
+	"assay/internal/experiment/trace"
 )
 
 // beside is a store in which threads write neighbouring records, each its own: what one refuses can

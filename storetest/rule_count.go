@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"assay/internal/counters"
-	"assay/internal/keyval"
-	"assay/internal/trace"
+	"assay/internal/evidence/counters"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
 )
 
 // openAny opens a store, also one that keeps nothing.

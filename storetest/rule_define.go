@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/control"
-	"assay/internal/keyval"
-	"assay/internal/trace"
+	"assay/internal/execution/control"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
 	"assay/store"
 )
 

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"assay/internal/counters"
-	"assay/internal/keyval"
-	"assay/internal/trace"
+	"assay/internal/evidence/counters"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
 )
 
 // deletingQueries are by a column with an index, by several conditions, and by one that no index

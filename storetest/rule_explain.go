@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"assay/internal/control"
-	"assay/internal/trace"
+	"assay/internal/execution/control"
+	"assay/internal/experiment/trace"
 	"assay/store"
 )
 

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"assay/internal/counters"
-	"assay/internal/histogram"
-	"assay/internal/keyval"
-	"assay/internal/trace"
+	"assay/internal/base/histogram"
+	"assay/internal/evidence/counters"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
 )
 
 // historyEach is room for every operation of a rule.

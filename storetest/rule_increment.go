@@ -1,8 +1,8 @@
 package storetest
 
 import (
-	"assay/internal/counters"
-	"assay/internal/trace"
+	"assay/internal/evidence/counters"
+	"assay/internal/experiment/trace"
 )
 
 // counterRule is the rule of increment.

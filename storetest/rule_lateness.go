@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"assay/internal/clock"
-	"assay/internal/counters"
-	"assay/internal/trace"
+	"assay/internal/base/clock"
+	"assay/internal/evidence/counters"
+	"assay/internal/experiment/trace"
 )
 
 // latenessRule runs phases in which little can be said of lateness by chance. What each of their

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"assay/internal/control"
-	"assay/internal/counters"
-	"assay/internal/trace"
+	"assay/internal/evidence/counters"
+	"assay/internal/execution/control"
+	"assay/internal/experiment/trace"
 )
 
 // changed is a store of records whose columns an operation changes in place: a modify or an

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"time"
 
-	"assay/internal/clock"
-	"assay/internal/conductor"
-	"assay/internal/control"
-	"assay/internal/counters"
-	"assay/internal/trace"
+	"assay/internal/base/clock"
+	"assay/internal/evidence/counters"
+	"assay/internal/execution/conductor"
+	"assay/internal/execution/control"
+	"assay/internal/experiment/trace"
 	"assay/store"
 )
 

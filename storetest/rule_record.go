@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/control"
-	"assay/internal/counters"
-	"assay/internal/keyval"
-	"assay/internal/trace"
+	"assay/internal/evidence/counters"
+	"assay/internal/execution/control"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
 )
 
 // openFor opens a store for a rule that needs records.

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"assay/internal/control"
-	"assay/internal/counters"
-	"assay/internal/histogram"
-	"assay/internal/trace"
+	"assay/internal/base/histogram"
+	"assay/internal/evidence/counters"
+	"assay/internal/execution/control"
+	"assay/internal/experiment/trace"
 )
 
 // request appends the steps of a request, each a value's length or 0, and the request.

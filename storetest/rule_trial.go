@@ -3,9 +3,9 @@ package storetest
 import (
 	"fmt"
 
-	"assay/internal/control"
-	"assay/internal/counters"
-	"assay/internal/trace"
+	"assay/internal/evidence/counters"
+	"assay/internal/execution/control"
+	"assay/internal/experiment/trace"
 	"assay/store"
 )
 

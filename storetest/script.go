@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"assay/internal/keyval"
-	"assay/internal/trace"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
 )
 
 // script is a phase to be run: entries written down by hand, and how to run them.

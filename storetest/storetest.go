@@ -28,7 +28,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/control"
+	"assay/internal/execution/control"
 	"assay/store"
 )
 

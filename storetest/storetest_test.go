@@ -12,8 +12,8 @@ import (
 
 	"assay/drivers"
 	"assay/drivers/nats"
+	"assay/internal/testkit/misbehave"
 	"assay/store"
-	"assay/storetest/misbehave"
 	"assay/worker"
 )
 

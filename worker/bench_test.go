@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/control"
-	"assay/internal/counters"
-	"assay/internal/keyval"
-	"assay/internal/trace"
+	"assay/internal/evidence/counters"
+	"assay/internal/execution/control"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
 	"assay/store"
 )
 

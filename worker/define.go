@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"assay/internal/control"
-	"assay/internal/keyval"
-	"assay/internal/trace"
+	"assay/internal/execution/control"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
 	"assay/store"
 )
 

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"assay/internal/control"
-	"assay/internal/keyval"
+	"assay/internal/execution/control"
+	"assay/internal/experiment/keyval"
 	"assay/store"
 )
 

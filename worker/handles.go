@@ -3,7 +3,7 @@ package worker
 import (
 	"errors"
 
-	"assay/internal/control"
+	"assay/internal/execution/control"
 	"assay/store"
 )
 

@@ -3,8 +3,8 @@ package worker
 import (
 	"sync/atomic"
 
-	"assay/internal/counters"
-	"assay/internal/trace"
+	"assay/internal/evidence/counters"
+	"assay/internal/experiment/trace"
 )
 
 // remember records an operation on a recorded key, or the recorded members of a batch: section 3.5

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"assay/internal/counters"
-	"assay/internal/trace"
+	"assay/internal/evidence/counters"
+	"assay/internal/experiment/trace"
 	"assay/store"
 )
 

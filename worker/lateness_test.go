@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/control"
-	"assay/internal/counters"
-	"assay/internal/trace"
+	"assay/internal/evidence/counters"
+	"assay/internal/execution/control"
+	"assay/internal/experiment/trace"
 )
 
 // openPhase is a phase of n upserts by one thread, one due every so often.

@@ -1,8 +1,8 @@
 package worker
 
 import (
-	"assay/internal/counters"
-	"assay/internal/trace"
+	"assay/internal/evidence/counters"
+	"assay/internal/experiment/trace"
 )
 
 // modify updates the columns of a record that follow the version, and leaves the others. It looks

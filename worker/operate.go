@@ -3,8 +3,8 @@ package worker
 import (
 	"errors"
 
-	"assay/internal/counters"
-	"assay/internal/trace"
+	"assay/internal/evidence/counters"
+	"assay/internal/experiment/trace"
 	"assay/store"
 )
 

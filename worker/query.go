@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"slices"
 
-	"assay/internal/counters"
-	"assay/internal/keyval"
-	"assay/internal/trace"
+	"assay/internal/evidence/counters"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
 )
 
 // queryState is what a query has seen so far. visit is made once, so that a query allocates

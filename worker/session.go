@@ -8,11 +8,11 @@ import (
 	"runtime"
 	"time"
 
-	"assay/internal/clock"
-	"assay/internal/control"
-	"assay/internal/counters"
-	"assay/internal/keyval"
-	"assay/internal/trace"
+	"assay/internal/base/clock"
+	"assay/internal/evidence/counters"
+	"assay/internal/execution/control"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
 	"assay/store"
 )
 

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/clock"
-	"assay/internal/control"
-	"assay/internal/counters"
-	"assay/internal/trace"
+	"assay/internal/base/clock"
+	"assay/internal/evidence/counters"
+	"assay/internal/execution/control"
+	"assay/internal/experiment/trace"
 )
 
 // A process that does some of a trace's threads leaves the blocks of the others, and the pages of other

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/control"
-	"assay/internal/counters"
-	"assay/internal/trace"
+	"assay/internal/evidence/counters"
+	"assay/internal/execution/control"
+	"assay/internal/experiment/trace"
 	"assay/store"
 )
 

@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"assay/internal/clock"
-	"assay/internal/counters"
-	"assay/internal/histogram"
-	"assay/internal/keyval"
-	"assay/internal/trace"
+	"assay/internal/base/clock"
+	"assay/internal/base/histogram"
+	"assay/internal/evidence/counters"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
 	"assay/store"
 )
 

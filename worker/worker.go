@@ -22,7 +22,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"assay/internal/control"
+	"assay/internal/execution/control"
 	"assay/store"
 )
 

@@ -10,27 +10,27 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/analyze"
-	"assay/internal/finding"
-	"assay/internal/format"
-	"assay/internal/plan"
-	"assay/internal/record"
-	"assay/internal/spec"
-	"assay/internal/verdict"
+	"assay/internal/analysis/series"
+	"assay/internal/analysis/verdict"
+	"assay/internal/base/finding"
+	"assay/internal/base/format"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment"
+	"assay/internal/experiment/plan"
 )
 
 // analyzed is a series with what was found in it.
 type analyzed struct {
 	Where    finding.Where     `json:"where"`
-	Shape    analyze.Shape     `json:"shape"`
+	Shape    series.Shape      `json:"shape"`
 	Findings []finding.Finding `json:"findings"`
 	Notes    []string          `json:"notes,omitempty"`
 
-	series analyze.Series
+	series series.Series
 }
 
-func analysisOf(s analyze.Series, where finding.Where, notes []string) analyzed {
-	a := analyzed{Where: where, Shape: analyze.Analyze(s), Notes: notes, series: s}
+func analysisOf(s series.Series, where finding.Where, notes []string) analyzed {
+	a := analyzed{Where: where, Shape: series.Analyze(s), Notes: notes, series: s}
 	a.Findings = a.Shape.Findings(where)
 	return a
 }
@@ -128,7 +128,7 @@ func analyzeCSV(r io.Reader, name, narrowed string) ([]analyzed, error) {
 	if narrowed != "" {
 		return nil, fmt.Errorf("%s: --trial and --phase are for run directories", name)
 	}
-	series, notes, err := analyze.ReadCSV(r)
+	series, notes, err := series.ReadCSV(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -177,7 +177,7 @@ func analyzeRun(directory, trial, phase string) (all []analyzed, err error) {
 }
 
 func didYouMeanOne(name string, names []string) string {
-	if near := spec.Nearest(name, names); near != "" {
+	if near := experiment.Nearest(name, names); near != "" {
 		return "; did you mean " + near + "?"
 	}
 	return "; expected one of " + format.ListMax(names, 8)

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/analyze"
-	"assay/internal/golden"
+	"assay/internal/analysis/series"
+	"assay/internal/testkit/golden"
 )
 
-const article = "../../internal/analyze/testdata/article.csv"
+const article = "../../internal/analysis/series/testdata/article.csv"
 
 // notMeasured is a steady rate with thirty lines that were not measured, then one that is empty.
 func notMeasured() string {
@@ -85,7 +85,7 @@ func TestAnalyze_run_directory(t *testing.T) {
 	directory := exampleRun()
 	all := parsed[[]struct {
 		Where struct{ Trial, Phase string }
-		Shape analyze.Shape
+		Shape series.Shape
 	}](t, assay(t, "analyze", directory, "--format", "json").stdout)
 	if len(all) < 2 || all[0].Where.Trial == "" || all[0].Shape.Kind == "" {
 		t.Fatalf("%d series", len(all))

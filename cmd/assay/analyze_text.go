@@ -6,9 +6,9 @@ import (
 	"math"
 	"strings"
 
-	"assay/internal/analyze"
-	"assay/internal/finding"
-	"assay/internal/format"
+	"assay/internal/analysis/series"
+	"assay/internal/base/finding"
+	"assay/internal/base/format"
 )
 
 const (
@@ -76,7 +76,7 @@ func writeRows(b *strings.Builder, all []analyzed) {
 
 // plot draws the mean rate of each column on a linear scale from 0, and under it where something
 // happened.
-func plot(b *strings.Builder, s *analyze.Series, shape *analyze.Shape) {
+func plot(b *strings.Builder, s *series.Series, shape *series.Shape) {
 	width := min(len(s.Rates), plotColumns)
 	column := func(t float64) int {
 		return min(max(int(float64(width)*(t-shape.From)/(shape.To-shape.From)), 0), width-1)
@@ -116,7 +116,7 @@ func plot(b *strings.Builder, s *analyze.Series, shape *analyze.Shape) {
 
 // mark puts the signs of events below their columns, the weightiest last, and returns what they
 // mean.
-func mark(shape *analyze.Shape, marks []rune, column func(float64) int) (legend string) {
+func mark(shape *series.Shape, marks []rune, column func(float64) int) (legend string) {
 	used := map[rune]bool{}
 	put := func(t float64, sign rune) { marks[column(t)], used[sign] = sign, true }
 	for _, e := range shape.Events {
@@ -128,11 +128,11 @@ func mark(shape *analyze.Shape, marks []rune, column func(float64) int) (legend 
 	}
 	for _, e := range shape.Events {
 		switch {
-		case e.Kind == analyze.Gap || e.Kind == analyze.Interruption:
+		case e.Kind == series.Gap || e.Kind == series.Interruption:
 			put(e.From, '?')
 		case e.Cliff:
 			put(e.From, 'C')
-		case e.Kind == analyze.Step:
+		case e.Kind == series.Step:
 			put(e.From, '|')
 		}
 	}

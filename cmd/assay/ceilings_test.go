@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/plan"
-	"assay/internal/record"
-	"assay/internal/verdict"
+	"assay/internal/analysis/verdict"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment/plan"
 )
 
 // boundedBy says which ceiling each measured arm of a run was held against, and that it has a share

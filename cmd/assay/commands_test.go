@@ -15,7 +15,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"assay/internal/control"
+	"assay/internal/execution/control"
 	"assay/presets"
 	"assay/store"
 )

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/model"
-	"assay/internal/record"
-	"assay/internal/report/text"
-	"assay/internal/verdict"
+	"assay/internal/analysis/model"
+	"assay/internal/analysis/verdict"
+	"assay/internal/evidence/record"
+	"assay/internal/presentation/text"
 )
 
 // compareStatus is what assay compare ends with.

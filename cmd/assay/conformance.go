@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/drivers"
-	"assay/internal/control"
-	"assay/internal/owned"
+	"assay/internal/base/owned"
+	"assay/internal/execution/control"
 	"assay/storetest"
 )
 

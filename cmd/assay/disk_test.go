@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"assay/internal/record"
+	"assay/internal/evidence/record"
 )
 
 // small mounts a file system in memory of so many bytes for the length of a test, which needs the

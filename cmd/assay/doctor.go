@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/clock"
-	"assay/internal/format"
-	"assay/internal/host"
-	"assay/internal/run"
+	"assay/internal/base/clock"
+	"assay/internal/base/format"
+	"assay/internal/evidence/host"
+	"assay/internal/execution/run"
 )
 
 func doctorCommand() *cobra.Command {

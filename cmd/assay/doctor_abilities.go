@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/host"
-	"assay/internal/owned"
+	"assay/internal/base/owned"
+	"assay/internal/evidence/host"
 )
 
 // ability is something that an experiment may ask of the machine, and what came of trying it here.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/clock"
-	"assay/internal/host"
+	"assay/internal/base/clock"
+	"assay/internal/evidence/host"
 )
 
 func TestDoctorTellsOfOthers(t *testing.T) {

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/drivers"
-	"assay/internal/conductor"
-	"assay/internal/control"
-	"assay/internal/server"
-	"assay/internal/spec"
+	"assay/internal/execution/conductor"
+	"assay/internal/execution/control"
+	"assay/internal/execution/server"
+	"assay/internal/experiment"
 	"assay/store"
 	"assay/worker"
 	"time"
@@ -40,17 +40,17 @@ func description(name string) (store.Description, bool) {
 }
 
 // ceiling is the null driver as an arm.
-func ceiling() spec.Store {
-	d, ok := description(spec.NullDriver)
+func ceiling() experiment.Store {
+	d, ok := description(experiment.NullDriver)
 	if !ok {
 		panic("the null driver is not in drivers.All")
 	}
-	return spec.Store{Name: spec.NullDriver, Driver: spec.NullDriver, Description: d}
+	return experiment.Store{Name: experiment.NullDriver, Driver: experiment.NullDriver, Description: d}
 }
 
 // driverCatalogue tells spec what stores can do: Assay's own drivers from their code, others by
 // asking their worker.
-func driverCatalogue() spec.Drivers {
+func driverCatalogue() experiment.Drivers {
 	var names []string
 	for _, d := range descriptions() {
 		names = append(names, d.Name)
@@ -58,7 +58,7 @@ func driverCatalogue() spec.Drivers {
 	for _, n := range natives {
 		names = append(names, n.drivers...)
 	}
-	return spec.Drivers{Names: names, Describe: describeStore, WorkerOf: func(driver string) []string {
+	return experiment.Drivers{Names: names, Describe: describeStore, WorkerOf: func(driver string) []string {
 		if n, ok := nativeOf(driver); ok {
 			return []string{n.path()}
 		}
@@ -68,31 +68,31 @@ func driverCatalogue() spec.Drivers {
 
 // measurable are the drivers that a run may name: all but the null drivers.
 func measurable() []string {
-	return slices.DeleteFunc(driverCatalogue().Names, func(name string) bool { return name == spec.NullDriver || name == nativeNull })
+	return slices.DeleteFunc(driverCatalogue().Names, func(name string) bool { return name == experiment.NullDriver || name == nativeNull })
 }
 
 // nullOf finds the null driver that runs in the same loop as a store with a worker: null-c for all
 // of workers/c, which share one host, and for anybody else's worker the first driver of kind none
 // that it lists.
-func nullOf(s spec.Store) (spec.Store, bool) {
+func nullOf(s experiment.Store) (experiment.Store, bool) {
 	if n, ok := nativeOf(s.Driver); ok && s.Worker[0] == n.path() {
 		null, _ := nativeOf(nativeNull)
 		d, err := describeNative(null, nativeNull)
-		return spec.Store{Driver: nativeNull, Worker: []string{null.path()}, Description: d}, err == nil
+		return experiment.Store{Driver: nativeNull, Worker: []string{null.path()}, Description: d}, err == nil
 	}
 	described, err := describeWorker(s.Worker)
 	if err != nil {
-		return spec.Store{}, false // it has just described its driver: a ceiling that can't be had is not known
+		return experiment.Store{}, false // it has just described its driver: a ceiling that can't be had is not known
 	}
 	for _, d := range described.Drivers {
 		if d.Kind == store.None {
-			return spec.Store{Driver: d.Name, Worker: s.Worker, Description: d}, true
+			return experiment.Store{Driver: d.Name, Worker: s.Worker, Description: d}, true
 		}
 	}
-	return spec.Store{}, false
+	return experiment.Store{}, false
 }
 
-func describeStore(s spec.Store) (store.Description, error) {
+func describeStore(s experiment.Store) (store.Description, error) {
 	if d, ok := description(s.Driver); ok && len(s.Worker) == 0 {
 		return d, nil
 	}
@@ -157,8 +157,8 @@ experiment, or with --set stores.NAME.options.OPTION=VALUE).`,
 			var all []store.Description
 			var missing []native
 			if len(args) == 1 {
-				d, err := describeStore(spec.Store{Driver: args[0]})
-				if errors.Is(err, spec.ErrNotHere) {
+				d, err := describeStore(experiment.Store{Driver: args[0]})
+				if errors.Is(err, experiment.ErrNotHere) {
 					return usage(fmt.Errorf("driver %s is %w", args[0], err))
 				}
 				if err != nil {
@@ -189,7 +189,7 @@ experiment, or with --set stores.NAME.options.OPTION=VALUE).`,
 }
 
 func suggestion(word string, names []string) string {
-	if near := spec.Nearest(word, names); near != "" {
+	if near := experiment.Nearest(word, names); near != "" {
 		return fmt.Sprintf("\ndid you mean %q?", near)
 	}
 	return "\nexpected one of " + strings.Join(names, ", ")

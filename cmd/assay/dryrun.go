@@ -5,38 +5,38 @@ import (
 	"io"
 	"strings"
 
-	"assay/internal/format"
-	"assay/internal/plan"
-	"assay/internal/spec"
+	"assay/internal/base/format"
+	"assay/internal/experiment"
+	"assay/internal/experiment/plan"
 	"assay/store"
 )
 
 // withoutWorkers lets no program of the file's be started: a plan runs nothing that somebody else
 // wrote. Stores of such workers are planned as if they could do everything; unasked gets their
 // names.
-func withoutWorkers(catalogue spec.Drivers, unasked *[]string) spec.Drivers {
+func withoutWorkers(catalogue experiment.Drivers, unasked *[]string) experiment.Drivers {
 	describe, nullOf := catalogue.Describe, catalogue.NullOf
-	own := func(s spec.Store) bool {
+	own := func(s experiment.Store) bool {
 		n, native := nativeOf(s.Driver)
 		return len(s.Worker) == 0 || native && s.Worker[0] == n.path()
 	}
-	catalogue.Describe = func(s spec.Store) (store.Description, error) {
+	catalogue.Describe = func(s experiment.Store) (store.Description, error) {
 		if own(s) {
 			return describe(s)
 		}
 		*unasked = append(*unasked, s.Name)
 		return unknownStore(s), nil
 	}
-	catalogue.NullOf = func(s spec.Store) (spec.Store, bool) {
+	catalogue.NullOf = func(s experiment.Store) (experiment.Store, bool) {
 		if own(s) {
 			return nullOf(s)
 		}
-		return spec.Store{}, false
+		return experiment.Store{}, false
 	}
 	return catalogue
 }
 
-func unknownStore(s spec.Store) store.Description {
+func unknownStore(s experiment.Store) store.Description {
 	d := store.Description{Name: s.Driver, Kind: store.Embedded, HandlesShareable: true, Abilities: store.Abilities{
 		Batch: true, Scan: true, Add: true, CompareAndSwap: true, Records: true, Query: true, Count: true,
 	}}
@@ -53,7 +53,7 @@ func unknownStore(s spec.Store) store.Description {
 }
 
 // printPlan is --dry-run; stores would get their directories on the file system of place.
-func printPlan(w io.Writer, loaded *spec.Loaded, unasked []string, place string) error {
+func printPlan(w io.Writer, loaded *experiment.Loaded, unasked []string, place string) error {
 	e := loaded.Experiment
 	trials := plan.Plan(e)
 	phases := newColumns("phase", "work", "order", "ends after", "")
@@ -104,7 +104,7 @@ func printPlan(w io.Writer, loaded *spec.Loaded, unasked []string, place string)
 }
 
 // startedServers names the stores whose server Assay starts.
-func startedServers(e *spec.Experiment) (names []string) {
+func startedServers(e *experiment.Experiment) (names []string) {
 	for _, s := range e.Stores {
 		if s.Server != nil && s.Missing == "" {
 			names = append(names, s.Name)
@@ -114,7 +114,7 @@ func startedServers(e *spec.Experiment) (names []string) {
 }
 
 // moreBlocks says which blocks may be added to the planned ones.
-func moreBlocks(e *spec.Experiment) string {
+func moreBlocks(e *experiment.Experiment) string {
 	if e.BlocksMax <= e.Blocks {
 		return ""
 	}
@@ -129,14 +129,14 @@ func moreBlocks(e *spec.Experiment) string {
 	return text + " " + strings.Join(whiles, " and ") + "."
 }
 
-func workText(p spec.Phase) string {
+func workText(p experiment.Phase) string {
 	if p.Load {
 		return "store every record once"
 	}
 	return p.MixText()
 }
 
-func endText(p spec.Phase) string {
+func endText(p experiment.Phase) string {
 	var ends []string
 	if p.Load {
 		ends = append(ends, "the last record")
@@ -153,7 +153,7 @@ func endText(p spec.Phase) string {
 	return strings.Join(ends, " or ")
 }
 
-func noteText(p spec.Phase) string {
+func noteText(p experiment.Phase) string {
 	var notes []string
 	add := func(is bool, text string) {
 		if is {
@@ -163,7 +163,7 @@ func noteText(p spec.Phase) string {
 	add(p.From > 0, "from "+p.From.String()+" on")
 	add(p.Batch > 1, fmt.Sprintf("batches of %s", format.Count(uint64(p.Batch))))
 	add(p.Rate > 0, "open load, "+format.Rate(p.Rate))
-	add(p.Threads > 0, spec.TasksText(p.Threads, p.Processes))
+	add(p.Threads > 0, experiment.TasksText(p.Threads, p.Processes))
 	add(p.Unmeasured, "not in the tables")
 	add(p.Optional, "optional")
 	return strings.Join(notes, ", ")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/golden"
+	"assay/internal/testkit/golden"
 )
 
 // said is what a command wrote, as it stands in a golden file. The directory of the test is written

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/finding"
-	"assay/internal/host"
-	"assay/internal/model"
+	"assay/internal/analysis/model"
+	"assay/internal/base/finding"
+	"assay/internal/evidence/host"
 )
 
 const buffered = `name: grave

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/spec"
+	"assay/internal/experiment"
 	"assay/presets"
 )
 
@@ -71,13 +71,13 @@ func initialText(preset, ycsb string) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading YCSB properties: %w", err)
 		}
-		text, notes, err := spec.ImportYCSB(properties, filepath.Base(ycsb))
+		text, notes, err := experiment.ImportYCSB(properties, filepath.Base(ycsb))
 		for _, note := range notes {
 			fmt.Fprintln(os.Stderr, "assay: note:", note)
 		}
 		return text, err
 	}
-	return spec.Template(), nil
+	return experiment.Template(), nil
 }
 
 func schemaCommand() *cobra.Command {
@@ -91,7 +91,7 @@ completes and checks a file whose first line names it:
 		Example: "  assay schema > assay.schema.json",
 		Args:    takes(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			schema, err := spec.Schema(allDescriptions())
+			schema, err := experiment.Schema(allDescriptions())
 			if err != nil {
 				return failed(err)
 			}

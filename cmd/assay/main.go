@@ -17,9 +17,9 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
-	"assay/internal/live"
-	"assay/internal/run"
-	"assay/internal/spec"
+	"assay/internal/execution/run"
+	"assay/internal/experiment"
+	"assay/internal/presentation/live"
 )
 
 // Exit statuses. DESIGN names them, scripts rely on them.
@@ -179,7 +179,7 @@ func flagError(c *cobra.Command, err error) error {
 		unknown, _, _ = strings.Cut(unknown, "=")
 		if meant := ambiguousFlags[unknown]; meant != "" && c.Name() == "run" {
 			text += "\nexpected " + meant
-		} else if near := spec.Nearest(unknown, names); near != "" {
+		} else if near := experiment.Nearest(unknown, names); near != "" {
 			text += "\ndid you mean --" + near + "?"
 		}
 	}

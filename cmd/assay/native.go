@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"assay/internal/spec"
+	"assay/internal/experiment"
 	"assay/store"
 )
 
@@ -59,7 +59,7 @@ func (n native) built() bool {
 }
 
 func (n native) notBuilt() error {
-	return fmt.Errorf("%w: its worker is not built (apt-get install gcc libjson-c-dev %s, then make native)", spec.ErrNotHere, n.packages)
+	return fmt.Errorf("%w: its worker is not built (apt-get install gcc libjson-c-dev %s, then make native)", experiment.ErrNotHere, n.packages)
 }
 
 // describeNative asks a native worker what its driver says of itself.

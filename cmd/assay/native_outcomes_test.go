@@ -9,9 +9,9 @@ import (
 	"sync"
 	"testing"
 
-	"assay/internal/host"
-	"assay/internal/plan"
-	"assay/internal/record"
+	"assay/internal/evidence/host"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment/plan"
 )
 
 // nativeOnce builds the native programs of all tests, beside a link to the command. Without

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"assay/internal/host"
-	"assay/internal/plan"
-	"assay/internal/spec"
+	"assay/internal/evidence/host"
+	"assay/internal/experiment"
+	"assay/internal/experiment/plan"
 )
 
 // dataPlace is the directory on whose file system stores get their directories: --data, or the run
@@ -47,12 +47,12 @@ func tooLittleDisk(estimate plan.Estimate, place string) string {
 }
 
 // shortOf says what an experiment asks of this machine that it may not have.
-func shortOf(e *spec.Experiment, estimate plan.Estimate, place string) []string {
+func shortOf(e *experiment.Experiment, estimate plan.Estimate, place string) []string {
 	return slices.DeleteFunc([]string{tooLittleDisk(estimate, place), plan.BeyondMemory(e, host.MemoryBytes())}, func(text string) bool { return text == "" })
 }
 
 // warnOfNeed says it before a run begins.
-func (f *runFlags) warnOfNeed(e *spec.Experiment, runDirectory string) {
+func (f *runFlags) warnOfNeed(e *experiment.Experiment, runDirectory string) {
 	for _, text := range shortOf(e, plan.EstimateOf(e, plan.Plan(e)), f.dataPlace(runDirectory)) {
 		fmt.Fprintln(os.Stderr, "assay: warning:", text)
 	}

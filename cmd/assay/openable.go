@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/conductor"
-	"assay/internal/control"
+	"assay/internal/execution/conductor"
+	"assay/internal/execution/control"
 	"assay/store"
 	"assay/storetest"
 )

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"assay/internal/owned"
+	"assay/internal/base/owned"
 )
 
 // output is standard output as commands have it (cobra's OutOrStdout). It keeps the first error, so

@@ -21,8 +21,8 @@ import (
 	"time"
 
 	"assay/drivers"
-	"assay/internal/record"
-	"assay/storetest/misbehave"
+	"assay/internal/evidence/record"
+	"assay/internal/testkit/misbehave"
 	"assay/worker"
 )
 

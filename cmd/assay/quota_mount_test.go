@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"assay/internal/finding"
-	"assay/internal/host"
+	"assay/internal/base/finding"
+	"assay/internal/evidence/host"
 )
 
 // mountsIn returns the lines of the mount table that tell of a directory.

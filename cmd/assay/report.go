@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/record"
-	"assay/internal/verdict"
+	"assay/internal/analysis/verdict"
+	"assay/internal/evidence/record"
 )
 
 func reportCommand() *cobra.Command {

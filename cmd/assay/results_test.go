@@ -15,8 +15,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/perf/benchfmt"
 
-	"assay/internal/record"
-	"assay/internal/record/recordtest"
+	"assay/internal/evidence/record"
+	"assay/internal/testkit/recordtest"
 	"assay/store"
 )
 

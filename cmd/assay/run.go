@@ -16,16 +16,16 @@ import (
 	"github.com/spf13/pflag"
 
 	"assay/drivers"
-	"assay/internal/event"
-	"assay/internal/finding"
-	"assay/internal/format"
-	"assay/internal/host"
-	"assay/internal/live"
-	"assay/internal/plan"
-	"assay/internal/record"
-	"assay/internal/run"
-	"assay/internal/spec"
-	"assay/internal/verdict"
+	"assay/internal/analysis/verdict"
+	"assay/internal/base/finding"
+	"assay/internal/base/format"
+	"assay/internal/evidence/host"
+	"assay/internal/evidence/record"
+	"assay/internal/execution/event"
+	"assay/internal/execution/run"
+	"assay/internal/experiment"
+	"assay/internal/experiment/plan"
+	"assay/internal/presentation/live"
 	"assay/presets"
 )
 
@@ -160,14 +160,14 @@ assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at onc
 }
 
 // changes returns what flags change of the experiment: those for one field first, then --set.
-func (f *runFlags) changes(flags *pflag.FlagSet) (changes []spec.Change) {
+func (f *runFlags) changes(flags *pflag.FlagSet) (changes []experiment.Change) {
 	for _, field := range fieldFlags {
 		if given := flags.Lookup(field.name); given.Changed {
-			changes = append(changes, spec.Change{Flag: "--" + field.name, Path: field.path, Value: given.Value.String()})
+			changes = append(changes, experiment.Change{Flag: "--" + field.name, Path: field.path, Value: given.Value.String()})
 		}
 	}
 	for _, set := range f.sets {
-		changes = append(changes, spec.Change{Flag: "--set", Value: set})
+		changes = append(changes, experiment.Change{Flag: "--set", Value: set})
 	}
 	return changes
 }
@@ -250,7 +250,7 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 }
 
 // fit lays the experiment out for the time that it may take, and notes what was changed.
-func fit(loaded *spec.Loaded) error {
+func fit(loaded *experiment.Loaded) error {
 	if err := plan.Fit(loaded.Experiment); err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func fit(loaded *spec.Loaded) error {
 }
 
 // written is the experiment as a file, with the command that it came from above it.
-func (f *runFlags) written(loaded *spec.Loaded) []byte {
+func (f *runFlags) written(loaded *experiment.Loaded) []byte {
 	words := []string{"assay"}
 	for _, word := range os.Args[1:] {
 		word = format.Clean(word) // a line break would end the comment
@@ -270,11 +270,11 @@ func (f *runFlags) written(loaded *spec.Loaded) []byte {
 		}
 		words = append(words, word)
 	}
-	return slices.Concat([]byte(spec.WrittenBy+strings.Join(words, " ")+"\n"), loaded.File())
+	return slices.Concat([]byte(experiment.WrittenBy+strings.Join(words, " ")+"\n"), loaded.File())
 }
 
 // save is --save-as.
-func (f *runFlags) save(out io.Writer, loaded *spec.Loaded) error {
+func (f *runFlags) save(out io.Writer, loaded *experiment.Loaded) error {
 	if f.saveAs == "" {
 		return nil
 	}
@@ -293,7 +293,7 @@ func (f *runFlags) save(out io.Writer, loaded *spec.Loaded) error {
 
 // source finds the experiment that the arguments name: a file, which wins where several fit, a
 // preset, or drivers.
-func (f *runFlags) source(args []string, changes []spec.Change) (spec.Source, error) {
+func (f *runFlags) source(args []string, changes []experiment.Change) (experiment.Source, error) {
 	drivers, all := measurable(), driverCatalogue().Names
 	isDriver := func(argument string) bool {
 		name, _, _ := strings.Cut(argument, "@")
@@ -306,17 +306,17 @@ func (f *runFlags) source(args []string, changes []spec.Change) (spec.Source, er
 	if len(args) > 1 || isDriver(args[0]) && !isFile(args[0]) {
 		for _, argument := range args {
 			if !isDriver(argument) {
-				return spec.Source{}, notADriver(argument, drivers, isFile(argument))
+				return experiment.Source{}, notADriver(argument, drivers, isFile(argument))
 			}
 		}
-		return spec.Quick(args, f.mixes, changes)
+		return experiment.Quick(args, f.mixes, changes)
 	}
 	if len(f.mixes) > 0 {
-		return spec.Source{}, fmt.Errorf("--mix is for drivers, and %s is an experiment of its own\n"+
+		return experiment.Source{}, fmt.Errorf("--mix is for drivers, and %s is an experiment of its own\n"+
 			"--set phases.NAME.mix='{read: 95, update: 5}' changes a phase", args[0])
 	}
 	text, name, err := experimentSource(args[0], drivers)
-	return spec.Source{Text: text, Name: name, Changes: changes}, err
+	return experiment.Source{Text: text, Name: name, Changes: changes}, err
 }
 
 func notADriver(argument string, drivers []string, isFile bool) error {
@@ -382,7 +382,7 @@ func experimentSource(argument string, drivers []string) (source []byte, name st
 	if info, statErr := os.Stat(argument); statErr == nil && info.IsDir() {
 		what = argument + " is a directory; expected a file, a preset or drivers"
 	}
-	if near := spec.Nearest(argument, slices.Concat(presetNames(), drivers)); near != "" {
+	if near := experiment.Nearest(argument, slices.Concat(presetNames(), drivers)); near != "" {
 		return nil, "", fmt.Errorf("%s\ndid you mean %q?", what, near)
 	}
 	return nil, "", fmt.Errorf("%s\nassay list shows the presets and drivers", what)

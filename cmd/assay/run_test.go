@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/model"
-	"assay/internal/run"
+	"assay/internal/analysis/model"
+	"assay/internal/execution/run"
 )
 
 // shell runs a script with arguments $0, $1 …

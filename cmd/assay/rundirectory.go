@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"assay/internal/event"
-	"assay/internal/owned"
+	"assay/internal/base/owned"
+	"assay/internal/execution/event"
 )
 
 // runDirectory is a directory for a run, and which ones were made for it.

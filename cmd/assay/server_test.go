@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"assay/drivers"
-	"assay/internal/host"
-	"assay/internal/record"
-	"assay/internal/server"
+	"assay/internal/evidence/host"
+	"assay/internal/evidence/record"
+	"assay/internal/execution/server"
 )
 
 const startedCount = 3

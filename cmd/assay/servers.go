@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"assay/drivers"
-	"assay/internal/control"
-	"assay/internal/format"
-	"assay/internal/owned"
-	"assay/internal/server"
-	"assay/internal/spec"
+	"assay/internal/base/format"
+	"assay/internal/base/owned"
+	"assay/internal/execution/control"
+	"assay/internal/execution/server"
+	"assay/internal/experiment"
 	"assay/store"
 )
 
@@ -114,7 +114,7 @@ func serverToCheck(ctx context.Context, endpoints []string, allowRemote bool, de
 	if !slices.Equal(endpoints, []string{"start"}) {
 		var remote []string
 		for _, endpoint := range endpoints {
-			if !spec.IsLoopback(endpoint) {
+			if !experiment.IsLoopback(endpoint) {
 				remote = append(remote, endpoint)
 			}
 		}

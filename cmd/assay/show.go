@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"assay/internal/finding"
-	"assay/internal/live"
-	"assay/internal/model"
-	"assay/internal/record"
-	"assay/internal/report/export"
-	"assay/internal/report/html"
-	"assay/internal/report/text"
+	"assay/internal/analysis/model"
+	"assay/internal/base/finding"
+	"assay/internal/evidence/record"
+	"assay/internal/presentation/export"
+	"assay/internal/presentation/html"
+	"assay/internal/presentation/live"
+	"assay/internal/presentation/text"
 )
 
 // show is how a result is printed: flags that assay run and assay report have in common.

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"assay/internal/host"
-	"assay/internal/record"
+	"assay/internal/evidence/host"
+	"assay/internal/evidence/record"
 )
 
 // begun starts a run of an experiment and waits until its first measured phase is under way. The

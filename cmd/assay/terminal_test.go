@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"assay/internal/record"
+	"assay/internal/evidence/record"
 )
 
 // terminal is a pseudo-terminal (pty(7)) on which a run is watched.

@@ -9,7 +9,7 @@ import (
 	engine "github.com/dgraph-io/badger/v4"
 
 	"assay/drivers/badger"
-	"assay/drivers/internal/drivertest"
+	"assay/internal/testkit/drivertest"
 	"assay/store"
 )
 

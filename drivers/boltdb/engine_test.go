@@ -13,7 +13,7 @@ import (
 	"github.com/boltdb/bolt"
 
 	"assay/drivers/boltdb"
-	"assay/drivers/internal/drivertest"
+	"assay/internal/testkit/drivertest"
 	"assay/store"
 )
 

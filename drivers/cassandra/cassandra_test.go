@@ -13,8 +13,8 @@ import (
 	"github.com/apache/cassandra-gocql-driver/v2"
 
 	"assay/drivers/cassandra"
-	"assay/drivers/internal/drivertest"
-	"assay/internal/server"
+	"assay/internal/execution/server"
+	"assay/internal/testkit/drivertest"
 	"assay/store"
 )
 

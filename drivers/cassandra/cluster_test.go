@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"assay/drivers/cassandra"
-	"assay/drivers/internal/drivertest"
-	"assay/internal/server"
-	"assay/internal/server/servertest"
+	"assay/internal/execution/server"
+	"assay/internal/testkit/drivertest"
+	"assay/internal/testkit/servertest"
 	"assay/store"
 )
 

@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"assay/internal/server"
+	"assay/internal/execution/server"
 	"assay/store"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"assay/drivers/etcd"
-	"assay/drivers/internal/drivertest"
+	"assay/internal/testkit/drivertest"
 	"assay/store"
 )
 

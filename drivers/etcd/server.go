@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"assay/internal/server"
+	"assay/internal/execution/server"
 	"assay/store"
 )
 

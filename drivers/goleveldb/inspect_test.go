@@ -6,7 +6,7 @@ import (
 
 	"github.com/syndtr/goleveldb/leveldb/util"
 
-	"assay/drivers/internal/drivertest"
+	"assay/internal/testkit/drivertest"
 	"assay/store"
 )
 

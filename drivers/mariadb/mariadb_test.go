@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"assay/drivers/internal/drivertest"
-	"assay/internal/server"
+	"assay/internal/execution/server"
+	"assay/internal/testkit/drivertest"
 	"assay/store"
 )
 

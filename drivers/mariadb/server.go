@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"assay/internal/server"
+	"assay/internal/execution/server"
 	"assay/store"
 )
 

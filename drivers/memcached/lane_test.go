@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/drivers/internal/drivertest"
+	"assay/internal/testkit/drivertest"
 	"assay/store"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/drivers/internal/drivertest"
+	"assay/internal/testkit/drivertest"
 	"assay/store"
 )
 

@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"assay/drivers/internal/drivertest"
 	"assay/drivers/memcached"
-	"assay/internal/server/servertest"
+	"assay/internal/testkit/drivertest"
+	"assay/internal/testkit/servertest"
 	"assay/store"
 )
 

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"assay/drivers/internal/drivertest"
 	"assay/drivers/memcached"
-	"assay/internal/server"
+	"assay/internal/execution/server"
+	"assay/internal/testkit/drivertest"
 	"assay/store"
 )
 

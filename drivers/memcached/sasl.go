@@ -7,7 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"assay/internal/server"
+	"assay/internal/execution/server"
 )
 
 // saslInstall are the packages that a login by SASL needs beside memcached's.

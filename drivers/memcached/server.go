@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"assay/drivers/internal/wire"
-	"assay/internal/server"
+	"assay/internal/execution/server"
 	"assay/store"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"assay/drivers/internal/drivertest"
 	"assay/drivers/memcached"
+	"assay/internal/testkit/drivertest"
 	"assay/store"
 )
 

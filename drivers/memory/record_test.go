@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"assay/drivers/internal/drivertest"
+	"assay/internal/testkit/drivertest"
 	"assay/store"
 )
 

@@ -22,9 +22,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 
-	"assay/drivers/internal/drivertest"
-	"assay/drivers/mongodb/javaserver"
-	"assay/internal/server"
+	"assay/internal/execution/server"
+	"assay/internal/testkit/drivertest"
+	"assay/internal/testkit/mongojava"
 	"assay/store"
 )
 
@@ -76,7 +76,7 @@ func openUnproved(t *testing.T, class store.Durability, given map[string]string)
 // openJava opens the driver mongodb on the in-memory Java server, in the one class that it gives.
 func openJava(t *testing.T, given map[string]string) (*db, store.Handle) {
 	t.Helper()
-	endpoint := servers.Get(t, javaserver.Program, store.D0).Endpoint()
+	endpoint := servers.Get(t, mongojava.Program, store.D0).Endpoint()
 	s, h := drivertest.Open(t, Driver{}, config(t, Driver{}, endpoint, store.D0, given))
 	return s.(*db), h
 }

@@ -16,10 +16,10 @@ import (
 	client "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"assay/drivers/internal/drivertest"
 	"assay/drivers/nats"
-	"assay/internal/server"
-	"assay/internal/server/servertest"
+	"assay/internal/execution/server"
+	"assay/internal/testkit/drivertest"
+	"assay/internal/testkit/servertest"
 	"assay/store"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"assay/internal/server"
+	"assay/internal/execution/server"
 	"assay/store"
 )
 

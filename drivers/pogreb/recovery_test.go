@@ -9,8 +9,8 @@ import (
 
 	engine "github.com/akrylysov/pogreb"
 
-	"assay/drivers/internal/drivertest"
 	"assay/drivers/pogreb"
+	"assay/internal/testkit/drivertest"
 	"assay/store"
 )
 

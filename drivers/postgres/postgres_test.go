@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"assay/drivers/internal/drivertest"
 	"assay/drivers/internal/sqlkv"
-	"assay/internal/server"
+	"assay/internal/execution/server"
+	"assay/internal/testkit/drivertest"
 	"assay/store"
 )
 

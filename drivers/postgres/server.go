@@ -12,7 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"assay/internal/server"
+	"assay/internal/execution/server"
 	"assay/store"
 )
 

@@ -14,10 +14,10 @@ import (
 
 	library "github.com/redis/go-redis/v9"
 
-	"assay/drivers/internal/drivertest"
 	"assay/drivers/redis"
-	"assay/internal/server"
-	"assay/internal/server/servertest"
+	"assay/internal/execution/server"
+	"assay/internal/testkit/drivertest"
+	"assay/internal/testkit/servertest"
 	"assay/store"
 )
 

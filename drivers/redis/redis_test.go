@@ -14,9 +14,9 @@ import (
 
 	library "github.com/redis/go-redis/v9"
 
-	"assay/drivers/internal/drivertest"
 	"assay/drivers/redis"
-	"assay/internal/server"
+	"assay/internal/execution/server"
+	"assay/internal/testkit/drivertest"
 	"assay/store"
 )
 

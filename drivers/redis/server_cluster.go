@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/internal/server"
+	"assay/internal/execution/server"
 	"assay/store"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"assay/drivers/internal/wire"
-	"assay/drivers/riak/riakstandin"
+	"assay/internal/testkit/riakstandin"
 )
 
 // canned is a socket that gives the same answer to each request.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"assay/drivers/internal/drivertest"
 	"assay/drivers/riak"
-	"assay/drivers/riak/riakstandin"
+	"assay/internal/testkit/drivertest"
+	"assay/internal/testkit/riakstandin"
 	"assay/store"
 )
 

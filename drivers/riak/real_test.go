@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"assay/drivers/riak"
-	"assay/drivers/riak/riakstandin"
+	"assay/internal/testkit/riakstandin"
 	"assay/store"
 )
 

@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"assay/drivers/internal/drivertest"
 	"assay/drivers/riak"
-	"assay/drivers/riak/riakstandin"
+	"assay/internal/testkit/drivertest"
+	"assay/internal/testkit/riakstandin"
 	"assay/store"
 )
 

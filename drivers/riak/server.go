@@ -1,6 +1,6 @@
 package riak
 
-import "assay/internal/server"
+import "assay/internal/execution/server"
 
 // Program is a node's program. It is found, and not started: no package has it, and a release of it
 // brings its own configuration and users.

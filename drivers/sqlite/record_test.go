@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"assay/drivers/internal/drivertest"
 	"assay/drivers/internal/sqlkv"
+	"assay/internal/testkit/drivertest"
 	"assay/store"
 )
 

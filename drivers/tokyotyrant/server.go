@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"assay/drivers/internal/wire"
-	"assay/internal/server"
+	"assay/internal/execution/server"
 	"assay/store"
 )
 

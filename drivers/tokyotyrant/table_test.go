@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"assay/drivers/internal/drivertest"
 	"assay/drivers/tokyotyrant"
-	"assay/drivers/tokyotyrant/standin"
+	"assay/internal/testkit/drivertest"
+	"assay/internal/testkit/tyrantstandin"
 	"assay/store"
 )
 
@@ -201,7 +201,7 @@ func TestWhatATableRefuses(t *testing.T) {
 		again, _ := open(t, tokyotyrant.Table{}, store.D0, endpoint, nil)
 		must(t, again.(store.Definer).Define(news, newsIndexes, nil))
 	})
-	s := standin.Start(t, standin.Table)
+	s := tyrantstandin.Start(t, tyrantstandin.Table)
 	_, h := openTable(t, s.Endpoint, map[string]string{"write": "putnr"}, news, nil)
 	s.SetLie(func(what string, _ []byte) []byte {
 		if what != "rnum" { // closing waits for it
@@ -236,7 +236,7 @@ func TestQueriesAgainstAModel(t *testing.T) {
 
 // A query by bytes is refused: the server would end them at the first zero.
 func TestQueriesByBytesAreRefused(t *testing.T) {
-	s, _ := open(t, tokyotyrant.Table{}, store.D0, standin.For(t, "tokyotyrant-table", store.D0), nil)
+	s, _ := open(t, tokyotyrant.Table{}, store.D0, tyrantstandin.For(t, "tokyotyrant-table", store.D0), nil)
 	queries := []store.Query{{Where: [][]store.Condition{{{Column: 0, Is: store.Equal}}}, Sort: -1,
 		Limit: 1, Columns: []int{0}}}
 	if err := s.(store.Definer).Define([]store.Column{{Name: "b", Type: store.BytesColumn}}, nil,
@@ -248,7 +248,7 @@ func TestQueriesByBytesAreRefused(t *testing.T) {
 // A found record that was written since the search, and no longer has what was asked for, is no
 // answer.
 func TestAFoundRecordIsCompared(t *testing.T) {
-	s := standin.Start(t, standin.Table)
+	s := tyrantstandin.Start(t, tyrantstandin.Table)
 	columns := []store.Column{{Name: "tag", Type: store.TextColumn}, {Name: "body", Type: store.BytesColumn}}
 	_, h := openTable(t, s.Endpoint, nil, columns, nil)
 	must(t, h.Put([]byte("one"), record("old", "1")))
@@ -275,7 +275,7 @@ func TestLiesOfASearch(t *testing.T) {
 		"hangs up":    func([]byte) []byte { return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := standin.Start(t, standin.Table)
+			s := tyrantstandin.Start(t, tyrantstandin.Table)
 			_, h := openTable(t, s.Endpoint, map[string]string{"operation_timeout": "300ms"}, news, nil)
 			must(t, h.Put([]byte(newsKey(1)), newsRecord(1)))
 			s.SetLie(func(_ string, answer []byte) []byte { return lie(answer) })

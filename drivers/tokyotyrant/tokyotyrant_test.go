@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"assay/drivers/internal/drivertest"
 	"assay/drivers/tokyotyrant"
-	"assay/drivers/tokyotyrant/standin"
-	"assay/internal/server"
+	"assay/internal/execution/server"
+	"assay/internal/testkit/drivertest"
+	"assay/internal/testkit/tyrantstandin"
 	"assay/store"
 )
 
@@ -41,7 +41,7 @@ var programs = map[string]server.Program{
 // servers runs a test against the stand-in and against the real server.
 func servers(t *testing.T, driver store.Driver, class store.Durability, test func(t *testing.T, endpoint string)) {
 	name := driver.Describe().Name
-	t.Run("stand-in", func(t *testing.T) { test(t, standin.For(t, name, class)) })
+	t.Run("stand-in", func(t *testing.T) { test(t, tyrantstandin.For(t, name, class)) })
 	t.Run("ttserver", func(t *testing.T) {
 		test(t, drivertest.StartServer(t, programs[name], class, nil).Endpoint())
 	})
@@ -141,7 +141,7 @@ func TestKeysOfAnyBytes(t *testing.T) {
 			})
 		})
 	}
-	s := standin.Start(t, standin.Hash)
+	s := tyrantstandin.Start(t, tyrantstandin.Hash)
 	_, h := open(t, tokyotyrant.Driver{}, store.D1, s.Endpoint, map[string]string{"protocol": "memcached"})
 	s.SetLie(func(what string, _ []byte) []byte { t.Error("sent: ", what); return nil })
 	for _, key := range []string{"", "a b", "a\r\nset b 0 0 0\r\n\r\n", "a\x00", "\x7f",
@@ -175,7 +175,7 @@ func TestUnansweredPutsAreDoneInOrder(t *testing.T) {
 
 // A put without an answer that the server could not do is not seen: this is what D0 says of it.
 func TestAnUnansweredFailureIsNotSeen(t *testing.T) {
-	s := standin.Start(t, standin.MemoryHash)
+	s := tyrantstandin.Start(t, tyrantstandin.MemoryHash)
 	_, h := open(t, tokyotyrant.Driver{}, store.D0, s.Endpoint, map[string]string{"write": "putnr"})
 	s.SetLie(func(what string, _ []byte) []byte {
 		if what == "putnr" {
@@ -198,19 +198,19 @@ func TestRefusals(t *testing.T) {
 		options map[string]string
 		why     string
 	}{
-		{tokyotyrant.Driver{}, standin.Table, store.D1, nil, "driver tokyotyrant-table takes it"},
-		{tokyotyrant.Driver{}, standin.Tree, store.D0, nil, "driver tokyotyrant-btree takes it"},
-		{tokyotyrant.Table{}, standin.Hash, store.D1, nil, "driver tokyotyrant takes it"},
+		{tokyotyrant.Driver{}, tyrantstandin.Table, store.D1, nil, "driver tokyotyrant-table takes it"},
+		{tokyotyrant.Driver{}, tyrantstandin.Tree, store.D0, nil, "driver tokyotyrant-btree takes it"},
+		{tokyotyrant.Table{}, tyrantstandin.Hash, store.D1, nil, "driver tokyotyrant takes it"},
 		{tokyotyrant.Driver{}, "skeleton", store.D1, nil, "no driver takes"},
-		{tokyotyrant.Driver{}, standin.MemoryHash, store.D1, nil, "can't reach D1"},
-		{tokyotyrant.Driver{}, standin.Hash, store.D0, nil, "can't reach D0"},
-		{tokyotyrant.Driver{}, standin.Hash, store.D3, nil, "can't reach D3"},
-		{tokyotyrant.Driver{}, standin.Hash, store.D1, map[string]string{"write": "putnr"}, "gives D0"},
-		{tokyotyrant.Driver{}, standin.Hash, store.D0,
+		{tokyotyrant.Driver{}, tyrantstandin.MemoryHash, store.D1, nil, "can't reach D1"},
+		{tokyotyrant.Driver{}, tyrantstandin.Hash, store.D0, nil, "can't reach D0"},
+		{tokyotyrant.Driver{}, tyrantstandin.Hash, store.D3, nil, "can't reach D3"},
+		{tokyotyrant.Driver{}, tyrantstandin.Hash, store.D1, map[string]string{"write": "putnr"}, "gives D0"},
+		{tokyotyrant.Driver{}, tyrantstandin.Hash, store.D0,
 			map[string]string{"write": "putnr", "protocol": "http"}, "is of protocol: binary"},
-		{tokyotyrant.Driver{}, standin.Hash, store.D1, map[string]string{"operation_timeout": "0s"}, "more than 0"},
+		{tokyotyrant.Driver{}, tyrantstandin.Hash, store.D1, map[string]string{"operation_timeout": "0s"}, "more than 0"},
 	} {
-		s := standin.Start(t, test.kind)
+		s := tyrantstandin.Start(t, test.kind)
 		c := drivertest.Config(t, test.driver.Describe(), test.class, test.options)
 		c.Endpoints = []string{s.Endpoint}
 		_, err := test.driver.Open(t.Context(), c)
@@ -273,9 +273,9 @@ func TestLies(t *testing.T) {
 		for name, lie := range lies {
 			t.Run(fmt.Sprint(way.driver.Describe().Name, way.options, " ", name), func(t *testing.T) {
 				t.Parallel()
-				kind := map[string]string{"tokyotyrant": standin.Hash, "tokyotyrant-btree": standin.Tree,
-					"tokyotyrant-table": standin.Table}
-				s := standin.Start(t, kind[way.driver.Describe().Name])
+				kind := map[string]string{"tokyotyrant": tyrantstandin.Hash, "tokyotyrant-btree": tyrantstandin.Tree,
+					"tokyotyrant-table": tyrantstandin.Table}
+				s := tyrantstandin.Start(t, kind[way.driver.Describe().Name])
 				options := map[string]string{"operation_timeout": "300ms"}
 				for option, value := range way.options {
 					options[option] = value

@@ -16,7 +16,7 @@ import (
 const (
 	pageFolder   = "../page"
 	uPlotLicence = "../third_party/uplot/LICENSE"
-	assetsFolder = "../../internal/report/html/assets"
+	assetsFolder = "../../internal/presentation/html/assets"
 )
 
 func main() {

@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/conductor"
-	"assay/internal/control"
-	"assay/internal/counters"
-	"assay/internal/keyval"
-	"assay/internal/stat"
-	"assay/internal/trace"
+	"assay/internal/analysis/stat"
+	"assay/internal/evidence/counters"
+	"assay/internal/execution/conductor"
+	"assay/internal/execution/control"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
 	"assay/store"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/control"
+	"assay/internal/execution/control"
 	"assay/store"
 )
 

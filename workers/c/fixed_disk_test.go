@@ -4,8 +4,8 @@ import (
 	"os"
 	"testing"
 
-	"assay/internal/conductor"
-	"assay/internal/control"
+	"assay/internal/execution/conductor"
+	"assay/internal/execution/control"
 	"assay/store"
 )
 

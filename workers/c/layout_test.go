@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/conductor"
-	"assay/internal/control"
+	"assay/internal/execution/conductor"
+	"assay/internal/execution/control"
 	"assay/store"
 )
 

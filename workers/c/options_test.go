@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/conductor"
-	"assay/internal/control"
+	"assay/internal/execution/conductor"
+	"assay/internal/execution/control"
 	"assay/store"
 )
 

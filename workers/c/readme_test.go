@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/conductor"
-	"assay/internal/control"
+	"assay/internal/execution/conductor"
+	"assay/internal/execution/control"
 )
 
 // The table in README.md names every driver, and the licence that it tells itself.

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/counters"
-	"assay/internal/histogram"
-	"assay/internal/keyval"
-	"assay/internal/trace"
+	"assay/internal/base/histogram"
+	"assay/internal/evidence/counters"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
 )
 
 const (

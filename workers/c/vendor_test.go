@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"testing"
 
-	"assay/internal/conductor"
-	"assay/internal/control"
-	"assay/internal/keyval"
-	"assay/internal/stat"
-	"assay/internal/trace"
+	"assay/internal/analysis/stat"
+	"assay/internal/execution/conductor"
+	"assay/internal/execution/control"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
 	"assay/store"
 )
 

@@ -1,0 +1,42 @@
+package model
+
+import (
+	"slices"
+	"strings"
+
+	"assay/internal/base/format"
+)
+
+var resourceTitles = map[string]string{"worker.cpu": "CPU", "worker.rss": "Memory (RSS)", "worker.write": "Host writes",
+	"worker.read": "Host reads", "latency.p99": "p99", "latency.max": "Longest operation", "data.bytes": "Disk",
+	"data.records": "Records", "worker.faults_major": "Major page faults", "machine.steal": "Steal", "machine.foreign": "Foreign load"}
+
+// ResourceTitle makes a name readable: "worker.run_wait" is "Worker run wait".
+func ResourceTitle(name string) string {
+	if title, ok := resourceTitles[name]; ok {
+		return title
+	}
+	words := strings.Fields(strings.NewReplacer(".", " ", "_", " ").Replace(format.Clean(name)))
+	for i, word := range words {
+		if slices.Contains([]string{"cpu", "io", "pss", "rss", "wal"}, word) {
+			words[i] = strings.ToUpper(word)
+		}
+	}
+	return format.Capital(strings.Join(words, " "))
+}
+
+// ResourceWords names resources in a sentence: "worker.run_wait" is "run wait".
+func ResourceWords(names []string) (words []string) {
+	for _, name := range names {
+		if title, ok := resourceTitles[name]; ok {
+			words = append(words, format.Uncapital(title))
+			continue
+		}
+		_, what, cut := strings.Cut(name, ".")
+		if !cut {
+			what = name
+		}
+		words = append(words, format.CleanMax(strings.ReplaceAll(what, "_", " "), 40))
+	}
+	return words
+}

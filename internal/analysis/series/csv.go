@@ -1,0 +1,342 @@
+package series
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/internal/analysis/stat"
+	"assay/internal/base/format"
+)
+
+const (
+	csvColumnsMax = 256
+	// csvCellsMax bounds memory: a day of seconds with 180 columns. Nothing is thinned: a stall of
+	// one sample would be lost.
+	csvCellsMax = 16 << 20
+	// csvLineBytesMax bounds a line, so that a file without line ends is not read into memory.
+	csvLineBytesMax = 1 << 20
+	// csvNumberMax leaves room for sums of squares.
+	csvNumberMax = 1e100
+	// csvEarlyShare is the share of the first interval within which a first line can't end a
+	// sample.
+	csvEarlyShare = 0.1
+	// csvEpochMin is September 2001 in seconds since 1970: no time since a start is as long.
+	csvEpochMin = 1e9
+	// csvMillisecondsWithin allows for a clock that is a little late.
+	csvMillisecondsWithin = 0.02
+)
+
+// csvMilliseconds are lengths that programs which write milliseconds sample at.
+var csvMilliseconds = []float64{100, 200, 250, 500, 1000, 2000, 5000, 10_000}
+
+// csvMissing are the marks for "not measured", in lower case. C writes 0/0 as -nan.
+var csvMissing = []string{"", "-", "nan", "-nan", "null", "na", "n/a", "none"}
+
+// csvKnown are the columns with a meaning of their own, and parts of names that may stand for them.
+var csvKnown = []struct {
+	name  string
+	parts []string
+}{
+	{"time_s", []string{"time", "sec", "elapsed"}},
+	{"rate", []string{"rate", "qps", "tps", "ops", "throughput"}},
+	{"records", []string{"record", "rows", "keys"}},
+	{"bytes", nil},
+}
+
+// csvTable gathers the lines of a file.
+type csvTable struct {
+	names   []string // of the columns that are kept: time_s, rate, others
+	at      []int    // position of each in a line
+	columns [][]float64
+	notes   []string
+}
+
+// ReadCSV reads a time series. The first line names the columns: time_s (seconds, increasing, at
+// the end of each sample), rate (per second), and optionally records, bytes (stored at that time)
+// and any resources; one that begins with "engine." is a counter of the store. Fields are separated
+// by commas, semicolons or tabs. An empty cell, or a mark for "not measured", is NaN.
+//
+// notes say what was left out or guessed. An error names line and column.
+func ReadCSV(r io.Reader) (s Series, notes []string, err error) {
+	buffered := bufio.NewReaderSize(&lineBound{from: r}, 64<<10)
+	if head, err := buffered.Peek(3); err == nil && string(head) == "\uFEFF" {
+		_, _ = buffered.Discard(3) // it was peeked at
+	}
+	first, _ := buffered.Peek(4096)
+	reader := csv.NewReader(buffered)
+	reader.Comma, reader.ReuseRecord = separator(string(first)), true
+	reader.TrimLeadingSpace = reader.Comma != '\t'
+	header, err := reader.Read()
+	if errors.Is(err, io.EOF) {
+		return s, nil, errors.New("line 1: the file is empty; expected a line with the names of the columns: time_s,rate,…")
+	}
+	if err != nil {
+		return s, nil, placeOf(err)
+	}
+	t, err := newCSVTable(header)
+	if err != nil {
+		return s, nil, err
+	}
+	for {
+		fields, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if errors.Is(err, csv.ErrFieldCount) {
+			line, _ := reader.FieldPos(0)
+			return s, nil, fmt.Errorf("line %d: %d fields; the first line has %d", line, len(fields), len(header))
+		}
+		if err != nil {
+			return s, nil, placeOf(err)
+		}
+		if err := t.add(reader, fields); err != nil {
+			return s, nil, err
+		}
+	}
+	return t.series(), t.notes, nil
+}
+
+// separator guesses from the first line.
+func separator(text string) rune {
+	line, _, _ := strings.Cut(text, "\n")
+	for _, other := range []string{";", "\t"} {
+		if !strings.Contains(line, ",") && strings.Contains(line, other) {
+			return rune(other[0])
+		}
+	}
+	return ','
+}
+
+// placeOf puts encoding/csv's place in front, as all other errors have it.
+func placeOf(err error) error {
+	var parse *csv.ParseError
+	if !errors.As(err, &parse) {
+		return fmt.Errorf("read the file: %w", err)
+	}
+	return fmt.Errorf("line %d, column %d: %w", parse.Line, parse.Column, parse.Err)
+}
+
+// lineBound fails where a line is too long.
+type lineBound struct {
+	from   io.Reader
+	length int
+}
+
+func (l *lineBound) Read(p []byte) (int, error) {
+	n, err := l.from.Read(p)
+	for _, b := range p[:n] {
+		if l.length++; b == '\n' {
+			l.length = 0
+		}
+		if l.length > csvLineBytesMax {
+			return 0, fmt.Errorf("a line is longer than %d bytes: this is not a time series as CSV", csvLineBytesMax)
+		}
+	}
+	return n, err
+}
+
+func newCSVTable(header []string) (*csvTable, error) {
+	if len(header) > csvColumnsMax {
+		return nil, fmt.Errorf("line 1: %d columns; at most %d can be read", len(header), csvColumnsMax)
+	}
+	t := &csvTable{names: []string{"time_s", "rate"}, at: []int{-1, -1}}
+	var names []string
+	for i, cell := range header {
+		name := strings.TrimSpace(cell)
+		known := t.known(strings.ToLower(name))
+		if known {
+			name = strings.ToLower(name)
+		}
+		switch again := slices.Contains(names, name); {
+		case name == "":
+			t.note("line 1, field %d: a column without a name is left out", i+1)
+			continue
+		case again && known:
+			return nil, fmt.Errorf("line 1, field %d: a second column %q", i+1, name)
+		case again:
+			t.note("line 1, field %d: a second column %q is left out", i+1, format.Clean(name))
+			continue
+		}
+		names = append(names, name)
+		if at := slices.Index(t.names[:2], name); at >= 0 {
+			t.at[at] = i
+		} else {
+			t.names, t.at = append(t.names, name), append(t.at, i)
+		}
+	}
+	for _, known := range csvKnown {
+		i := slices.Index(t.names, known.name)
+		found, hint := i >= 0 && t.at[i] >= 0, ""
+		if near := nearest(names, known.parts); !found && near != "" {
+			hint = fmt.Sprintf("; rename %q, if that is it", format.Clean(near))
+		}
+		if required := slices.Index(t.names[:2], known.name) >= 0; !found && required {
+			return nil, fmt.Errorf("line 1: there is no column %q; the columns are %s%s", known.name, format.List(quoted(names)), hint)
+		} else if !found && hint != "" {
+			t.note("there is no column %q%s", known.name, hint)
+		}
+	}
+	t.columns = make([][]float64, len(t.names))
+	return t, nil
+}
+
+func (t *csvTable) known(name string) bool {
+	for _, known := range csvKnown {
+		if known.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// nearest returns the first name that has one of some parts in it.
+func nearest(names, parts []string) string {
+	for _, part := range parts {
+		for _, name := range names {
+			if strings.Contains(strings.ToLower(name), part) {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+func quoted(names []string) (all []string) {
+	for _, name := range names {
+		all = append(all, strconv.Quote(format.Clean(name)))
+	}
+	return all
+}
+
+func (t *csvTable) note(text string, a ...any) { t.notes = append(t.notes, fmt.Sprintf(text, a...)) }
+
+// add takes one line.
+func (t *csvTable) add(reader *csv.Reader, fields []string) error {
+	lines := len(t.columns[0])
+	if (lines+1)*len(t.names) > csvCellsMax {
+		return fmt.Errorf("line %d: more than %d cells; leave columns out, or cut the file", lines+2, csvCellsMax)
+	}
+	for i := 0; i < len(t.names); i++ {
+		text := strings.TrimSpace(fields[t.at[i]])
+		value, err := strconv.ParseFloat(text, 64)
+		amount := i == 1 || t.names[i] == "records" || t.names[i] == "bytes"
+		line, column := reader.FieldPos(t.at[i])
+		switch isNumber := err == nil && math.Abs(value) <= csvNumberMax; { // false for NaN
+		case i > 0 && slices.Contains(csvMissing, strings.ToLower(text)):
+			value = math.NaN()
+		case isNumber && (value >= 0 || !amount):
+		case i == 0:
+			return fmt.Errorf("line %d, column %d: time_s is %q; expected the time in seconds", line, column, clipped(text))
+		case amount:
+			return fmt.Errorf("line %d, column %d: %s is %q; expected a number of 0 or more, or nothing if it was not measured",
+				line, column, t.names[i], clipped(text))
+		default:
+			t.note("column %q is left out: on line %d it is %q, which is no number", format.Clean(t.names[i]), line, clipped(text))
+			t.names, t.at, t.columns = slices.Delete(t.names, i, i+1), slices.Delete(t.at, i, i+1), slices.Delete(t.columns, i, i+1)
+			i--
+			continue
+		}
+		if i == 0 && lines > 0 && value <= t.columns[0][lines-1] {
+			return fmt.Errorf("line %d, column %d: time_s is %v, and was %v on the line before; expected it to increase",
+				line, column, value, t.columns[0][lines-1])
+		}
+		t.columns[i] = append(t.columns[i], value)
+	}
+	return nil
+}
+
+func clipped(text string) string { return format.CleanMax(text, 40) }
+
+// series makes the series, and adds the last notes.
+func (t *csvTable) series() (s Series) {
+	times := t.columns[0]
+	if len(times) == 0 {
+		return s
+	}
+	s.Begin = times[0] - 1
+	if len(times) > 1 {
+		lengths := make([]float64, len(times)-1)
+		for i := range lengths {
+			lengths[i] = times[i+1] - times[i]
+		}
+		step := stat.Median(lengths)
+		s.Begin = times[0] - step
+		switch {
+		case times[0] >= 0 && times[0] < csvEarlyShare*lengths[0]:
+			t.startEarly(&s, lengths)
+		case s.Begin < 0 && times[0] > 0:
+			s.Begin = 0
+		}
+		t.doubtTimes(times[0], step)
+	}
+	s.Ends, s.Rates = t.columns[0], t.columns[1]
+	missing := 0
+	for _, rate := range s.Rates {
+		if math.IsNaN(rate) {
+			missing++
+		}
+	}
+	if missing > 0 {
+		t.note("%s without a rate: taken as not measured", format.Plural(missing, "line", "lines"))
+	}
+	for i, name := range t.names[2:] {
+		values := t.columns[i+2]
+		engine, is := strings.CutPrefix(name, "engine.")
+		switch {
+		case !slices.ContainsFunc(values, func(v float64) bool { return !math.IsNaN(v) }):
+			t.note("column %q holds no number", format.Clean(name))
+		case name == "records":
+			s.Records = values
+		case name == "bytes":
+			s.Bytes = values
+		default:
+			s.Resources = append(s.Resources, Resource{Name: engine, Engine: is, Values: values})
+		}
+	}
+	return s
+}
+
+// startEarly decides what a first line means that stands where no sample can have ended: nothing if
+// its rate is 0, else that all times are those of beginnings.
+func (t *csvTable) startEarly(s *Series, lengths []float64) {
+	first := t.columns[0][0]
+	s.Begin = first
+	if rate := t.columns[1][0]; rate == 0 || math.IsNaN(rate) {
+		for i := range t.columns {
+			t.columns[i] = t.columns[i][1:]
+		}
+		t.note("the first line is left out: at %v s no sample can have ended, and it has no rate", first)
+		return
+	}
+	last := lengths[len(lengths)-1]
+	t.columns[0] = append(slices.Clone(t.columns[0][1:]), t.columns[0][len(lengths)]+last)
+	t.note("the first line stands at %v s, where no sample can have ended: the times are taken for the beginnings of samples", first)
+}
+
+// doubtTimes notes what time_s looks like where that is not seconds since a start.
+func (t *csvTable) doubtTimes(first, step float64) {
+	for _, unit := range []struct {
+		name      string
+		perSecond float64
+	}{{"nanoseconds", 1e9}, {"microseconds", 1e6}, {"milliseconds", 1e3}} {
+		if first >= csvEpochMin*unit.perSecond {
+			t.note("time_s begins at %.4g, which looks like %s since 1970: taken for seconds; divide by %.0f", first, unit.name, unit.perSecond)
+			return
+		}
+	}
+	if first >= csvEpochMin {
+		t.note("time_s begins at %.0f, which looks like seconds since 1970; subtract the first one to count from the start", first)
+	}
+	for _, round := range csvMilliseconds {
+		if math.Abs(step-round) <= csvMillisecondsWithin*round {
+			t.note("samples are %v s long: if time_s is in milliseconds, divide it by 1000", step)
+		}
+	}
+}

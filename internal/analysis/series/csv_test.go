@@ -1,0 +1,157 @@
+package series
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestReadCSV_refuses(t *testing.T) {
+	for _, c := range []struct{ name, text, says string }{
+		{"empty", "", "line 1: the file is empty"},
+		{"no time", "time,rate\n1,2\n", `line 1: there is no column "time_s"; the columns are "time" and "rate"; rename "time"`},
+		{"no rate", "time_s,qps,x\n", `there is no column "rate"; the columns are "time_s", "qps" and "x"; rename "qps"`},
+		{"twice", "time_s,rate,rate\n", `line 1, field 3: a second column "rate"`},
+		{"a word", "time_s,rate\n1,2\n2,fast\n", `line 3, column 3: rate is "fast"; expected a number of 0 or more`},
+		{"negative", "time_s,rate\n1,-2\n", `line 2, column 3: rate is "-2"`},
+		{"negative records", "time_s,rate,records\n1,2,-1\n", `line 2, column 5: records is "-1"`},
+		{"infinite", "time_s,rate\n1,inf\n", `rate is "inf"`},
+		{"too large", "time_s,rate\n1,1e200\n", `rate is "1e200"; expected a number`},
+		{"records in words", "time_s,rate,records\n1,1,many\n", `line 2, column 5: records is "many"`},
+		{"a date", "time_s,rate\n2026-11-21T08:50:46Z,2\n", `time_s is "2026-11-21T08:50:46Z"; expected the time in seconds`},
+		{"a mark for a time", "time_s,rate\nNaN,2\n", `line 2, column 1: time_s is "NaN"`},
+		{"an empty time", "time_s,rate\n,2\n", `line 2, column 1: time_s is ""`},
+		{"backwards", "time_s,rate\n1,2\n1,2\n", "line 3, column 1: time_s is 1, and was 1 on the line before"},
+		{"ragged", "time_s,rate\n1,2\n3\n", "line 3: 1 fields; the first line has 2"},
+		{"a quote", "time_s,rate\n1,\"2\n", "line 2, column"},
+		{"no line ends", "time_s,rate\n" + strings.Repeat("1", csvLineBytesMax+1), "a line is longer than"},
+		{"many columns", "time_s,rate" + strings.Repeat(",x", csvColumnsMax) + "\n", "258 columns; at most 256"},
+		{"terminal escapes", "time_s,rate\n1,\x1b[31mred\n", "line 2, column 3: rate is"},
+	} {
+		_, _, err := ReadCSV(strings.NewReader(c.text))
+		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\x1b") {
+			t.Errorf("%s: %v; want %q", c.name, err, c.says)
+		}
+	}
+}
+
+func TestReadCSV_takes_what_others_write(t *testing.T) {
+	for name, text := range map[string]string{
+		"spaces, capitals, byte order mark": "\uFEFF Time_s, RATE, engine.flushes, faults\n 1, 10, 1, 5\n 2, 20, , 6\n 3, , , \n 4, 30, 3, 7\n",
+		"semicolons":                        "time_s;rate;engine.flushes;faults\n1;10;1;5\n2;20;;6\n3;;;\n4;30;3;7\n",
+		"tabs, another order":               "faults\trate\ttime_s\tengine.flushes\r\n5\t10\t1\t1\r\n6\t20\t2\t\r\n\t\t3\t\r\n7\t30\t4\t3\r\n",
+	} {
+		s, notes, err := ReadCSV(strings.NewReader(text))
+		if err != nil || !slices.Equal(s.Ends, []float64{1, 2, 3, 4}) || !same(s.Rates, []float64{10, 20, math.NaN(), 30}) || s.Begin != 0 || len(s.Resources) != 2 {
+			t.Errorf("%s: %+v, %v", name, s, err)
+			continue
+		}
+		for _, r := range s.Resources {
+			if r.Engine != (r.Name == "flushes") || r.Engine && !same(r.Values, []float64{1, math.NaN(), math.NaN(), 3}) {
+				t.Errorf("%s: resource %+v", name, r)
+			}
+		}
+		if len(notes) != 1 || notes[0] != "1 line without a rate: taken as not measured" {
+			t.Errorf("%s: notes %q", name, notes)
+		}
+	}
+}
+
+// same is equality in which NaN equals NaN.
+func same(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) })
+}
+
+func TestReadCSV_leaves_out_what_is_no_number(t *testing.T) {
+	s, notes, err := ReadCSV(strings.NewReader("host,time_s,rate,,cpu,records,io,io,swap\n" +
+		"web1,1,10,0,1.5,-,-,7,NA\nweb1,2,-,1,NaN,20,3,8,NA\nweb1,3,NaN,2,-nan,,null,9,NA\nweb2,4,0,3,2.5,N/A,0,x,na\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nan := math.NaN()
+	if !same(s.Rates, []float64{10, nan, nan, 0}) || !same(s.Records, []float64{nan, 20, nan, nan}) || len(s.Resources) != 2 ||
+		!same(s.Resources[0].Values, []float64{1.5, nan, nan, 2.5}) || !same(s.Resources[1].Values, []float64{nan, 3, nan, 0}) {
+		t.Errorf("%+v", s)
+	}
+	want := []string{"line 1, field 4: a column without a name is left out", `line 1, field 8: a second column "io" is left out`,
+		`column "host" is left out: on line 2 it is "web1", which is no number`, "2 lines without a rate: taken as not measured",
+		`column "swap" holds no number`}
+	if !slices.Equal(notes, want) {
+		t.Errorf("notes %q", notes)
+	}
+	if _, notes, err := ReadCSV(strings.NewReader("time_s,rate,record\n1,2,3\n")); err != nil || len(notes) != 1 || !strings.Contains(notes[0], `rename "record"`) {
+		t.Errorf("%q, %v", notes, err)
+	}
+}
+
+// No sample can have ended at 0. A line there without a rate is no sample; else times are
+// beginnings.
+func TestReadCSV_beginning_at_zero(t *testing.T) {
+	for _, c := range []struct {
+		name, text  string
+		begin       float64
+		ends, rates []float64
+		notes       int
+	}{
+		{"nothing done", "0,0,0\n1,10,10\n2,20,30\n", 0, []float64{1, 2}, []float64{10, 20}, 1},
+		{"nothing measured", "0,,0\n1,10,10\n2,20,30\n", 0, []float64{1, 2}, []float64{10, 20}, 1},
+		{"beginnings", "0,5,0\n1,10,10\n3,20,30\n", 0, []float64{1, 3, 5}, []float64{5, 10, 20}, 1},
+		{"a short first sample", "0.5,5,0\n1.5,10,10\n2.5,20,30\n", 0, []float64{0.5, 1.5, 2.5}, []float64{5, 10, 20}, 0},
+		{"a clock that began before", "-1,5,0\n0,10,10\n1,20,30\n", -2, []float64{-1, 0, 1}, []float64{5, 10, 20}, 0},
+	} {
+		s, notes, err := ReadCSV(strings.NewReader("time_s,rate,records\n" + c.text))
+		if err != nil || s.Begin != c.begin || !slices.Equal(s.Ends, c.ends) || !slices.Equal(s.Rates, c.rates) || len(s.Records) != len(s.Ends) || len(notes) != c.notes {
+			t.Errorf("%s: %+v, notes %q, %v", c.name, s, notes, err)
+		}
+	}
+}
+
+func TestReadCSV_times_in_another_unit(t *testing.T) {
+	for _, c := range []struct {
+		first, step float64
+		want        string
+	}{
+		{1, 1, ""}, {600, 600, ""}, {3600, 3600, ""},
+		{1.7e9, 1, "looks like seconds since 1970"},
+		{1.7e12, 1000, "looks like milliseconds since 1970: taken for seconds; divide by 1000"},
+		{1.7e15, 1e6, "looks like microseconds since 1970"},
+		{1.7e18, 1e9, "looks like nanoseconds since 1970"},
+		{1000, 1000, "samples are 1000 s long: if time_s is in milliseconds, divide it by 1000"},
+		{250, 250, "samples are 250 s long"},
+	} {
+		var b strings.Builder
+		b.WriteString("time_s,rate\n")
+		for i := range 20 {
+			fmt.Fprintf(&b, "%.0f,%d\n", c.first+float64(i)*c.step, 1000+i%3)
+		}
+		_, notes, err := ReadCSV(strings.NewReader(b.String()))
+		if all := strings.Join(notes, "\n"); err != nil || !strings.Contains(all, c.want) || (c.want == "") != (all == "") || len(notes) > 1 {
+			t.Errorf("from %v in steps of %v: %q, want %q (%v)", c.first, c.step, all, c.want, err)
+		}
+	}
+}
+
+func FuzzReadCSV(f *testing.F) {
+	for _, seed := range []string{"time_s,rate\n1,2\n", "time_s;rate;x\n1;2;\n2;;4\n", "\uFEFFtime_s\trate\n0\t1e300\n1\t\"2\"\n",
+		"time_s,rate,host,\n0,5,a,\n1,-,b,\n2,7,c,\n", "time_s,rate,x\n0,0,NaN\n1,2,x\n", "rate,time_s\n\"1\n\",2\n", "time_s,rate,records\n-5,0,1e18\n-4,1,2"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, _, err := ReadCSV(bytes.NewReader(text))
+		if err != nil {
+			if !strings.Contains(err.Error(), "line") {
+				t.Fatalf("an error without a place: %v", err)
+			}
+			return
+		}
+		for i, rate := range s.Rates {
+			if rate < 0 || math.IsInf(rate, 0) || !(s.Ends[i] > s.begins(i)) {
+				t.Fatalf("sample %d: %v at %v", i, rate, s.Ends[i])
+			}
+		}
+		Analyze(s)
+	})
+}

@@ -1,0 +1,15 @@
+// Package stat is the mathematics behind Assay's comparisons: how much two stores differ, and how
+// sure that is. Series are for package series. docs/statistics.md gives each formula's source,
+// what it assumes, and how often it is wrong in simulation.
+//
+// It reads from raw to judged:
+//
+//  1. layout.go     log values fitted by arm + block
+//  2. prior.go      each arm's noise, with what the other arms say of it
+//  3. difference.go one arm, two arms, or two runs: value, interval, p-value, correction
+//  4. compare.go    a whole table: order, letters (letters.go), what is undecided
+//  5. sequential.go tables that are looked at after every block
+//  6. changes.go    a series of runs in the order of time
+//
+// Every function is pure and safe for concurrent use. What is not known is nil.
+package stat

@@ -1,0 +1,460 @@
+package verdict
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"assay/internal/analysis/model"
+	"assay/internal/analysis/stat"
+	"assay/internal/base/finding"
+	"assay/internal/base/format"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment/plan"
+)
+
+// metric is something that is compared.
+type metric struct {
+	name          string
+	lowerIsBetter bool
+	resolution    float64
+	of            func(*observation) float64 // NaN: not measured
+}
+
+// metrics are compared in this order. A comparison is inconclusive where the rate is; the others
+// can show a regression, but their noise leaves nothing open.
+var metrics = []metric{
+	{"rate", false, 0, rateOfTrial},
+	{"p50", true, bucketWidth, func(o *observation) float64 { return o.latency(0.5) }},
+	{"p99", true, bucketWidth, func(o *observation) float64 { return o.latency(0.99) }},
+	{"p99.9", true, bucketWidth, func(o *observation) float64 { return o.latency(0.999) }},
+	{"memory", true, 0, func(o *observation) float64 { return known(o.phase.Process.MemoryBytes()) }},
+	{"disk", true, 0, func(o *observation) float64 { return known(o.phase.Sizes.DiskBytes) }},
+}
+
+func known(v *uint64) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return float64(*v)
+}
+
+// comparer gathers the rows of a comparison and judges them together.
+type comparer struct {
+	made   *model.Comparison
+	ratios []*stat.Ratio // of the rows; nil: a series of runs
+	lower  []bool        // of the rows: lower is better
+	limits []float64     // of the rows: relative differences up to these are ignored
+}
+
+// CompareArms compares two arms of one run, table by table, over the blocks that both ran in.
+func CompareArms(run *record.Run, old, new string, criteria ...model.Criterion) (*model.Comparison, error) {
+	if err := check(run); err != nil {
+		return nil, fmt.Errorf("run %s: %w", run.Directory, err)
+	}
+	tables, _ := judged(run.ByGroup())
+	c := newComparer([]string{old, new}, criteria)
+	both := false
+	for _, t := range tables {
+		a, b := t.row(plan.Measured, old), t.row(plan.Measured, new)
+		if a == nil || b == nil {
+			continue
+		}
+		both = true
+		where := model.Skipped{Arm: new, Cell: t.name(), Phase: t.Phase}
+		if !c.canCompare(t, []*row{a, b}, where) {
+			continue
+		}
+		rows := t.comparable()
+		i, j := slices.Index(rows, b), slices.Index(rows, a)
+		for _, m := range metrics {
+			if m.name == "rate" && t.Open {
+				continue
+			}
+			table := stat.Compare(t.values(rows, m.of), t.optionsFor(m, rows))
+			if r := table.Pair(i, j); r.Value > 0 {
+				c.add(t, b.Arm, m, []stat.Estimate{table.Arms[j], table.Arms[i]}, r, table.Smallest)
+			} else if m.name == "rate" {
+				where.Why = finding.New("compare-no-common-block")
+				c.skip(where)
+			}
+		}
+	}
+	if !both {
+		var names []string
+		for _, s := range run.Experiment.Stores {
+			names = append(names, s.Name)
+		}
+		return nil, fmt.Errorf("the run has no cell with both arms %q and %q: expected two of %s", old, new, format.List(names))
+	}
+	return c.judge(), nil
+}
+
+// optionsFor are those under which a metric of some rows of the table is compared.
+func (t *table) optionsFor(m metric, rows []*row) stat.Options {
+	o := stat.Options{LowerIsBetter: m.lowerIsBetter, Resolution: m.resolution}
+	for i, r := range rows {
+		if r.role != plan.Measured {
+			o.References = append(o.References, i)
+		}
+	}
+	twin, baseline := slices.Index(rows, t.row(plan.AA, "")), slices.Index(rows, t.row(plan.Measured, t.Baseline))
+	if twin >= 0 && baseline >= 0 {
+		o.Twins = [][2]int{{baseline, twin}}
+	}
+	return o
+}
+
+// name is the cell's label in a comparison.
+func (t *table) name() string { return t.parameters.Label(&t.run.Experiment) }
+
+// CompareRuns compares runs, oldest first, table by table and arm by arm, where cell, phase and arm
+// are the same; more than two are taken as a series, in which changes are found. Their blocks did
+// not run side by side, so that what changed on the machine in between is in every ratio.
+func CompareRuns(runs []*record.Run, criteria ...model.Criterion) (*model.Comparison, error) {
+	if len(runs) < 2 {
+		return nil, errors.New("a comparison needs at least two runs")
+	}
+	if len(runs) > 2 {
+		runs = slices.SortedStableFunc(slices.Values(runs), func(a, b *record.Run) int { return a.Header.Created.Compare(b.Header.Created) })
+	}
+	var sides []string
+	var tables [][]*table
+	for i, run := range runs {
+		if err := check(run); err != nil {
+			return nil, fmt.Errorf("run %s: %w", run.Directory, err)
+		}
+		for _, other := range runs[:i] {
+			if other.Header.ID == run.Header.ID && other.Directory == run.Directory && run.Directory != "" {
+				return nil, fmt.Errorf("%s is given twice: expected different runs", run.Directory)
+			}
+		}
+		ranked, _ := judged(run.ByGroup())
+		sides, tables = append(sides, cmp.Or(run.Directory, run.Header.ID)), append(tables, ranked)
+	}
+	c := newComparer(sides, criteria)
+	c.noteDifferences(runs)
+	common := false
+	for _, t := range tables[0] {
+		like, ok := c.likeTables(t, tables)
+		if ok {
+			common = true
+			c.addTables(like)
+		}
+	}
+	last := tables[len(tables)-1]
+	for _, t := range last {
+		if _, ok := alikeIn(t, tables[0]); !ok {
+			c.skip(model.Skipped{Cell: t.name(), Phase: t.Phase, Why: finding.New("compare-only-new")})
+		}
+	}
+	if !common {
+		return nil, errors.New("the runs have no cell and phase in common: nothing can be compared")
+	}
+	return c.judge(), nil
+}
+
+func newComparer(sides []string, criteria []model.Criterion) *comparer {
+	return &comparer{made: &model.Comparison{Version: model.Version, Sides: sides, Criteria: slices.Clone(criteria)}}
+}
+
+// skip notes what is not compared: phases of a cell that have the same reason are one line.
+func (c *comparer) skip(s model.Skipped) {
+	for i := range c.made.Skipped {
+		o := &c.made.Skipped[i]
+		if o.Arm == s.Arm && o.Cell == s.Cell && finding.Text(o.Why) == finding.Text(s.Why) {
+			o.Phase += ", " + s.Phase
+			return
+		}
+	}
+	c.made.Skipped = append(c.made.Skipped, s)
+}
+
+// alikeIn finds the table of the same parameters and phase.
+func alikeIn(t *table, tables []*table) (*table, bool) {
+	at := slices.IndexFunc(tables, func(o *table) bool {
+		return o.parameters == t.parameters && o.Phase == t.Phase && o.Open == t.Open
+	})
+	if at < 0 {
+		return nil, false
+	}
+	return tables[at], true
+}
+
+// likeTables finds the table of each run that is like one of the first; false: one run has none, or
+// did other work in it.
+func (c *comparer) likeTables(t *table, tables [][]*table) (like []*table, ok bool) {
+	where := model.Skipped{Cell: t.name(), Phase: t.Phase}
+	for i, of := range tables {
+		other, found := alikeIn(t, of)
+		if !found {
+			where.Why = finding.New("compare-only-old")
+			if len(tables) > 2 {
+				where.Why = finding.New("compare-not-in", "side", c.made.Sides[i])
+			}
+			c.skip(where)
+			return nil, false
+		}
+		if differ := otherWorkIn(t, other); len(differ) > 0 {
+			where.Why = finding.New("compare-other-work", "differences", differ)
+			c.skip(where)
+			return nil, true
+		}
+		like = append(like, other)
+	}
+	return like, true
+}
+
+// addTables compares the arms of like tables, the oldest first.
+func (c *comparer) addTables(tables []*table) {
+	if len(tables) == 0 {
+		return
+	}
+	first := tables[0]
+	var arms []string
+	for _, t := range tables {
+		for _, r := range t.rows {
+			if r.role == plan.Measured && !slices.Contains(arms, r.Arm) {
+				arms = append(arms, r.Arm)
+			}
+		}
+	}
+	var compared []string
+	for _, arm := range arms {
+		var rows []*row
+		for _, t := range tables {
+			rows = append(rows, t.row(plan.Measured, arm))
+		}
+		if c.canCompare(first, rows, model.Skipped{Arm: arm, Cell: first.name(), Phase: first.Phase}) {
+			compared = append(compared, arm)
+		}
+	}
+	for _, m := range metrics {
+		if m.name == "rate" && first.Open {
+			continue
+		}
+		c.addMetric(tables, compared, m)
+	}
+}
+
+// addMetric compares one metric of some arms of like tables.
+func (c *comparer) addMetric(tables []*table, arms []string, m metric) {
+	if len(arms) == 0 {
+		return
+	}
+	var values [][][]float64 // [side][arm][block]
+	smallest := stat.DifferenceMin
+	for _, t := range tables {
+		var rows []*row
+		for _, arm := range arms {
+			rows = append(rows, t.row(plan.Measured, arm))
+		}
+		values = append(values, t.values(rows, m.of))
+		all := t.comparable()
+		smallest = max(smallest, stat.Compare(t.values(all, m.of), t.optionsFor(m, all)).Smallest)
+	}
+	options := stat.Options{LowerIsBetter: m.lowerIsBetter, Resolution: m.resolution, Smallest: smallest}
+	estimates := make([][]stat.Estimate, len(arms))
+	for side := range tables {
+		for i, e := range stat.Estimates(values[side], options) {
+			estimates[i] = append(estimates[i], e)
+		}
+	}
+	for i, r := range stat.CompareUnpaired(values[0], values[len(values)-1], options) {
+		if r.Value == 0 {
+			continue
+		}
+		c.add(tables[0], arms[i], m, estimates[i], r, smallest)
+		if len(tables) > 2 {
+			c.addChanges(estimates[i], smallest)
+		}
+	}
+}
+
+// add adds a row; it is judged with all others.
+func (c *comparer) add(t *table, arm string, m metric, of []stat.Estimate, r stat.Ratio, smallest float64) {
+	row := model.ComparisonRow{Arm: arm, Cell: t.name(), Class: t.Class, Phase: t.Phase, Metric: m.name}
+	for _, e := range of {
+		row.Values = append(row.Values, estimateOf(e))
+	}
+	c.made.Rows = append(c.made.Rows, row)
+	c.ratios, c.lower, c.limits = append(c.ratios, &r), append(c.lower, m.lowerIsBetter), append(c.limits, smallest)
+}
+
+// addChanges finds the change points of the last row's series of runs.
+func (c *comparer) addChanges(of []stat.Estimate, smallest float64) {
+	var values []float64
+	for _, e := range of {
+		values = append(values, e.Value)
+	}
+	row := &c.made.Rows[len(c.made.Rows)-1]
+	changes := stat.Changes(values, smallest)
+	for i, change := range changes {
+		from, to := 0, len(values)
+		if i > 0 {
+			from = changes[i-1].At
+		}
+		if i+1 < len(changes) {
+			to = changes[i+1].At
+		}
+		row.Changes = append(row.Changes, model.Change{Side: change.At, Before: geometricMean(values[from:change.At]), After: geometricMean(values[change.At:to])})
+	}
+}
+
+func geometricMean(values []float64) float64 {
+	var logs []float64
+	for _, v := range values {
+		if v > 0 {
+			logs = append(logs, math.Log(v))
+		}
+	}
+	return math.Exp(stat.Mean(logs))
+}
+
+// canCompare reports whether all sides have a figure. What no side supports is no part of a
+// comparison; what one side lacks is skipped, with the reason that its row has.
+func (c *comparer) canCompare(t *table, rows []*row, where model.Skipped) bool {
+	lacking := 0
+	for i, r := range rows {
+		var why finding.Message
+		switch {
+		case r == nil:
+			why = finding.New("compare-no-arm")
+		case r.Standing == model.Ranked || t.Open && r.hasGood():
+			continue
+		case r.hasGood() && t.work.Operations > 0 && len(r.Reasons) == 1 && r.Reasons[0].Code == "reason-unsteady":
+			continue // a rate of all the work needs no steady state
+		case len(r.Reasons) > 0:
+			why = r.Reasons[0]
+		}
+		lacking++
+		if where.Why.Code == "" {
+			where.Why = finding.New("compare-no-figure", "side", c.made.Sides[i], "why", finding.Text(why))
+		}
+	}
+	if lacking == 0 {
+		return true
+	}
+	refused := func(r *row) bool {
+		return r != nil && (r.Standing == model.Refused || r.Standing == model.LeftOut)
+	}
+	if lacking < len(rows) || !refused(rows[0]) || !refused(rows[len(rows)-1]) {
+		c.skip(where)
+	}
+	return false
+}
+
+// judge decides each row among all others, and then the whole.
+func (c *comparer) judge() *model.Comparison {
+	stat.Correct(c.ratios, stat.DifferenceMin, stat.Options{})
+	var worse, better, open, rates int
+	for i := range c.made.Rows {
+		row := &c.made.Rows[i]
+		row.Ratio = ratioOf(*c.ratios[i])
+		row.Outcome, row.Why = c.outcome(i)
+		rate := row.Metric == "rate"
+		rates += btoi(rate)
+		switch row.Outcome {
+		case model.Regression:
+			worse++
+		case model.Improvement:
+			better++
+		case model.Inconclusive:
+			open += btoi(rate)
+		}
+	}
+	m := c.made
+	rows := len(m.Rows)
+	switch {
+	case len(m.Criteria) > 0:
+		c.judgeCriteria()
+	case worse > 0:
+		m.Outcome, m.Verdict = model.Regression, finding.New("compare-regression", "worse", worse, "of", rows, "places", c.placesWith(model.Regression))
+	case rows == 0:
+		m.Outcome, m.Verdict = model.Inconclusive, finding.New("compare-nothing")
+	case open > 0 || len(m.Skipped) > 0:
+		m.Outcome, m.Verdict = model.Inconclusive, finding.New("compare-inconclusive", "open", open, "of", rates, "skipped", len(m.Skipped))
+	case better > 0:
+		m.Outcome, m.Verdict = model.Improvement, finding.New("compare-improvement", "better", better, "of", rows, "places", c.placesWith(model.Improvement))
+	default:
+		m.Outcome, m.Verdict = model.NoRegression, finding.New("compare-none", "of", rows, "margin", stat.TieMargin)
+	}
+	return m
+}
+
+// outcome decides one row. A regression must be significant among all rows. No regression is shown
+// by an interval that leaves no room for one of the margin of equivalence.
+func (c *comparer) outcome(i int) (model.Outcome, finding.Message) {
+	r, lower := c.ratios[i], c.lower[i]
+	if r.Interval == nil {
+		return model.Inconclusive, finding.New("compare-one-block")
+	}
+	worst := r.Interval.Low
+	if lower {
+		worst = 1 / r.Interval.High
+	}
+	worse := (r.Value < 1) != lower
+	significant := r.Significant && stat.Distance(r.Value) > c.limits[i]
+	switch {
+	case significant && worse:
+		return model.Regression, finding.New("compare-worse", "ratio", r.Value)
+	case significant:
+		return model.Improvement, finding.New("compare-better", "ratio", r.Value)
+	case worst > 1/(1+stat.TieMargin):
+		return model.NoRegression, finding.New("compare-not-worse", "margin", stat.TieMargin)
+	case c.limits[i] > stat.TieMargin:
+		return model.Inconclusive, finding.New("compare-noisy", "share", c.limits[i])
+	}
+	return model.Inconclusive, finding.New("compare-wide", "low", r.Interval.Low, "high", r.Interval.High)
+}
+
+// placesWith names the rows of an outcome.
+func (c *comparer) placesWith(outcome model.Outcome) (places []string) {
+	for _, row := range c.made.Rows {
+		if row.Outcome == outcome {
+			places = append(places, fmt.Sprintf("%s of %s in %s (%s)", row.Metric, row.Arm, row.Phase, row.Class))
+		}
+	}
+	return places
+}
+
+// noteDifferences says what else than the stores is not the same in the first and the last run.
+func (c *comparer) noteDifferences(runs []*record.Run) {
+	note := func(code finding.Code, pairs ...any) {
+		c.made.Notes = append(c.made.Notes, finding.New(code, pairs...))
+	}
+	old, new := runs[0], runs[len(runs)-1]
+	if old.Header.Hash != new.Header.Hash {
+		note("compare-experiments-differ")
+	}
+	a, b := old.Environment, new.Environment
+	var differ []string
+	for _, part := range []struct {
+		what string
+		same bool
+	}{
+		{"processor", a.CPU == b.CPU && a.CPUs == b.CPUs}, {"memory", a.MemoryBytes == b.MemoryBytes}, {"kernel", a.Kernel == b.Kernel},
+		{"device", a.Device == b.Device}, {"file system", a.Filesystem == b.Filesystem && a.Mount == b.Mount},
+	} {
+		if !part.same {
+			differ = append(differ, part.what)
+		}
+	}
+	if len(differ) > 0 {
+		note("compare-machines-differ", "what", differ)
+	}
+	if a.Assay != b.Assay {
+		note("compare-assay-differs", "old", a.Assay, "new", b.Assay)
+	}
+	for _, x := range old.Experiment.Stores {
+		for _, y := range new.Experiment.Stores {
+			if x.Name == y.Name && (x.Driver != y.Driver || !maps.Equal(x.AllOptions(), y.AllOptions())) {
+				note("compare-arm-differs", "arm", x.Name, "driver", x.Driver != y.Driver)
+			}
+		}
+	}
+	note("compare-unpaired")
+}

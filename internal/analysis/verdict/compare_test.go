@@ -1,0 +1,276 @@
+package verdict
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/internal/analysis/model"
+	"assay/internal/base/finding"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment"
+	"assay/internal/experiment/plan"
+	"assay/internal/testkit/recordtest"
+)
+
+// another is a run of the clean experiment with another seed and something changed.
+func another(seed uint64, change func(s *recordtest.Shape)) *record.Run {
+	s := clean()
+	s.Seed = seed
+	change(&s)
+	return built(s)
+}
+
+func compared(t *testing.T, runs ...*record.Run) *model.Comparison {
+	t.Helper()
+	c, err := CompareRuns(runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := json.Marshal(c); err != nil { // JSON has no NaN and no infinity
+		t.Fatal(err)
+	}
+	return c
+}
+
+func outcomeOf(c *model.Comparison, phase, arm, metric string) model.Outcome {
+	for _, r := range c.Rows {
+		if r.Phase == phase && r.Arm == arm && r.Metric == metric {
+			return r.Outcome
+		}
+	}
+	return ""
+}
+
+func TestCompareRuns_decides(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		new  *record.Run
+		want model.Outcome
+	}{
+		{"the same", another(99, func(*recordtest.Shape) {}), model.NoRegression},
+		{"half as fast", another(99, func(s *recordtest.Shape) { s.Arms[1].PutRate *= 0.5 }), model.Regression},
+		{"a tenth slower", another(99, func(s *recordtest.Shape) { s.Arms[1].PutRate *= 0.9 }), model.Regression},
+		{"a fifth faster", another(99, func(s *recordtest.Shape) { s.Arms[1].PutRate *= 1.2 }), model.Improvement},
+		{"noise larger than the difference", another(99, func(s *recordtest.Shape) { s.Arms[1].BlockNoise = 0.3 }), model.Inconclusive},
+		{"one block", another(99, func(s *recordtest.Shape) { s.Blocks = 1 }), model.Inconclusive},
+		{"marked", another(99, func(s *recordtest.Shape) { s.Arms[1].Errors = 5 }), model.Inconclusive},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := compared(t, cleanRun(), c.new)
+			if got.Outcome != c.want {
+				t.Errorf("%s, want %s: %s", got.Outcome, c.want, finding.Text(got.Verdict))
+				for _, r := range got.Rows {
+					t.Logf("%s %s %s: %+v %s", r.Phase, r.Arm, r.Metric, r.Ratio, r.Outcome)
+				}
+			}
+		})
+	}
+}
+
+// Of runs that differ by nothing, at most one in twenty shows a regression.
+func TestCompareRuns_rarely_finds_what_is_not_there(t *testing.T) {
+	const pairs = 30
+	regressions := 0
+	for seed := range uint64(pairs) {
+		short := func(s *recordtest.Shape) { s.Seconds, s.Blocks = 15, 3 }
+		if compared(t, another(1000+seed, short), another(2000+seed, short)).Outcome == model.Regression {
+			regressions++
+		}
+	}
+	if regressions > 4 { // more come by chance in fewer than 2 of 100 such tests at 5 %
+		t.Errorf("%d regressions in %d pairs of equal runs", regressions, pairs)
+	}
+}
+
+func TestCompareRuns_skips_what_one_side_lacks_with_its_reason(t *testing.T) {
+	refusing := func(class recordtest.Class) string { return "elm can't do " + string(class) }
+	for _, c := range []struct {
+		name     string
+		old, new *record.Run
+		code     finding.Code
+		says     string
+	}{
+		{"no such arm", cleanRun(), another(9, func(s *recordtest.Shape) { s.Arms = s.Arms[:2] }), "compare-no-figure", "no such store"},
+		{"refused", cleanRun(), another(9, func(s *recordtest.Shape) { s.Arms[1].Refuses = refusing }), "compare-no-figure", "elm can't do D1"},
+		{"marked", cleanRun(), another(9, func(s *recordtest.Shape) { s.Arms[1].Errors = 5 }), "compare-no-figure", "failed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := compared(t, c.old, c.new)
+			at := slices.IndexFunc(got.Skipped, func(s model.Skipped) bool { return strings.HasPrefix(s.Phase, "put") })
+			if at < 0 || got.Skipped[at].Why.Code != c.code || !strings.Contains(finding.Text(got.Skipped[at].Why), c.says) {
+				t.Errorf("%+v", got.Skipped)
+			}
+			if got.Outcome != model.Inconclusive {
+				t.Errorf("%s", got.Outcome)
+			}
+		})
+	}
+	never := another(3, func(s *recordtest.Shape) { s.Arms[1].Refuses = refusing })
+	if got := compared(t, never, another(9, func(s *recordtest.Shape) { s.Arms[1].Refuses = refusing })); len(got.Skipped) > 0 || got.Outcome != model.NoRegression {
+		t.Errorf("what neither side supports is no part of it: %s %+v", got.Outcome, got.Skipped)
+	}
+}
+
+func TestCompareRuns_refuses(t *testing.T) {
+	other := cleanRun()
+	other.Experiment.Cells[0].Threads++
+	if _, err := CompareRuns([]*record.Run{cleanRun(), other}); err == nil {
+		t.Error("runs without a common cell were compared")
+	}
+	same := cleanRun()
+	same.Directory = "runs/a"
+	if _, err := CompareRuns([]*record.Run{same, same}); err == nil {
+		t.Error("a run was compared with itself")
+	}
+}
+
+func TestCompareArms(t *testing.T) {
+	for _, c := range []struct {
+		old, new string
+		want     model.Outcome
+	}{{"oak", "elm", model.Regression}, {"elm", "oak", model.Improvement}} {
+		got, err := CompareArms(cleanRun(), c.old, c.new)
+		if err != nil || outcomeOf(got, "put", c.new, "rate") != c.want {
+			t.Errorf("%s to %s: %+v, %v", c.old, c.new, got, err)
+		}
+	}
+	if _, err := CompareArms(cleanRun(), "oak", "yew"); err == nil || !strings.Contains(err.Error(), "oak, elm and ash") {
+		t.Errorf("an arm that is not there: %v", err)
+	}
+}
+
+// A series of runs in time order: the change is found where it is, whatever the order of arguments.
+func TestCompareRuns_finds_the_change_in_a_series(t *testing.T) {
+	var runs []*record.Run
+	for i := range 12 {
+		run := another(uint64(50+i), func(s *recordtest.Shape) {
+			s.Seconds, s.Blocks = 12, 3
+			if i >= 7 {
+				s.Arms[0].PutRate *= 0.8
+			}
+		})
+		run.Header.ID, run.Header.Created = fmt.Sprint("run", i), run.Header.Created.Add(time.Duration(i)*time.Hour)
+		runs = append(runs, run)
+	}
+	slices.Reverse(runs)
+	got := compared(t, runs...)
+	for _, r := range got.Rows {
+		if r.Metric != "rate" || r.Phase != "put" {
+			continue
+		}
+		if found := len(r.Changes) == 1 && r.Changes[0].Side == 7 && r.Changes[0].After < 0.9*r.Changes[0].Before; found != (r.Arm == "oak") {
+			t.Errorf("%s: changes %+v", r.Arm, r.Changes)
+		}
+	}
+}
+
+func TestCriteria(t *testing.T) {
+	slower := another(99, func(s *recordtest.Shape) { s.Arms[1].PutRate *= 0.9 })
+	for _, c := range []struct {
+		texts string
+		want  model.Outcome
+	}{
+		{"rate < 0.95x", model.Regression}, {"rate < 0.8x", model.NoRegression}, {"rate<.9x", model.Inconclusive},
+		{"rate < 0.8x, memory > 1.5x", model.NoRegression}, {"rate < 0.95x, memory > 1.5x", model.Regression},
+		{"p99 > 2x", model.NoRegression},
+	} {
+		var criteria []model.Criterion
+		for _, text := range strings.Split(c.texts, ", ") {
+			criterion, err := ParseCriterion(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			criteria = append(criteria, criterion)
+		}
+		got, err := CompareRuns([]*record.Run{cleanRun(), slower}, criteria...)
+		if err != nil || got.Outcome != c.want {
+			t.Errorf("%s: %v, want %s: %+v %v", c.texts, got.Outcome, c.want, got.Criteria, err)
+		}
+	}
+	for _, wrong := range []string{"", "rate", "rate < 95%", "p98 > 1.1x", "rate < 0x", "rate == 1x", "rate < 1.1x; rm"} {
+		if c, err := ParseCriterion(wrong); err == nil {
+			t.Errorf("%q was taken: %+v", wrong, c)
+		}
+	}
+}
+
+// Each of these changes what is measured: half the rate is then no regression.
+func TestCompareRuns_does_not_compare_other_work(t *testing.T) {
+	put := func(r *record.Run) *experiment.Phase { return phaseNamedIn(r, "put") }
+	preceded := func(r *record.Run, p experiment.Phase) {
+		r.Experiment.Phases = slices.Insert(r.Experiment.Phases, 1, p)
+	}
+	for what, change := range map[string]func(*record.Run){
+		"keys.bytes (old: 16, new: 500)":                           func(r *record.Run) { r.Experiment.Keys.Bytes = 500 },
+		"sizes (old: none, new: ":                                  func(r *record.Run) { r.Experiment.Values.Sizes = []experiment.Size{{Bytes: 1000, Weight: 1}} },
+		"repeated (old: 0.5, new: 0.501)":                          func(r *record.Run) { r.Experiment.Values.RepeatedPermille++ },
+		"verify (old: true, new: false)":                           func(r *record.Run) { r.Experiment.Verify = false },
+		"clock (old: tsc, new: monotonic)":                         func(r *record.Run) { r.Experiment.Clock = "monotonic" },
+		"cache (old: warm, new: cold)":                             func(r *record.Run) { r.Experiment.Cache = "cold" },
+		"mix.read (old: none, new: 1)":                             func(r *record.Run) { put(r).Mix = map[string]float64{"read": 1} },
+		"order.distribution (old: uniform, new: latest)":           func(r *record.Run) { put(r).Order.Distribution = "latest" },
+		"batch (old: 1, new: 100)":                                 func(r *record.Run) { put(r).Batch = 100 },
+		"threads (old: 8, new: 1)":                                 func(r *record.Run) { put(r).Threads = 1 },
+		"for (old: 1m0s, new: 10m0s)":                              func(r *record.Run) { put(r).Duration *= 10 },
+		"load.order.distribution (old: shuffled, new: sequential)": func(r *record.Run) { r.Experiment.Phases[0].Order.Distribution = "sequential" },
+		"phases (old: load and put, new: load, grow and put)":      func(r *record.Run) { preceded(r, experiment.Phase{Name: "grow", Unmeasured: true}) },
+	} {
+		old, new := raceOf(5, runner("oak", 100e3), runner("elm", 130e3)), raceOf(5, runner("oak", 50e3), runner("elm", 65e3))
+		change(new)
+		c := compared(t, old, new)
+		if outcomeOf(c, "put", "oak", "rate") != "" {
+			t.Errorf("%q: compared", what)
+		}
+		if !slices.ContainsFunc(c.Skipped, func(s model.Skipped) bool {
+			return strings.HasPrefix(s.Phase, "put") && strings.Contains(finding.Text(s.Why), what)
+		}) {
+			t.Errorf("%q: %+v", what, c.Skipped)
+		}
+	}
+	for what, change := range map[string]func(*record.Run){
+		"nothing":                   func(*record.Run) {},
+		"a longer phase":            func(r *record.Run) { put(r).Duration *= 2 },
+		"a phase after it":          func(r *record.Run) { phaseNamedIn(r, "get").Batch = 7 },
+		"what was the default":      func(r *record.Run) { put(r).Threads, put(r).Batch, r.Experiment.Cache = 8, 1, experiment.CacheWarm },
+		"the clock that auto takes": func(r *record.Run) { r.Experiment.Clock = "tsc" },
+	} {
+		old, new := raceOf(5, runner("oak", 100e3)), raceOf(5, runner("oak", 50e3))
+		change(new)
+		if c := compared(t, old, new); outcomeOf(c, "put", "oak", "rate") != model.Regression {
+			t.Errorf("%s: %+v", what, c.Rows)
+		}
+	}
+}
+
+// A store that became so slow that its time is over first is the worst of regressions.
+func TestCompareRuns_finds_a_regression_that_ran_out_of_time(t *testing.T) {
+	slowed := func(rate float64) *record.Run {
+		run := raceOf(5, runner("oak", 100e3), runner("elm", rate))
+		fixedWork(run, func(p plan.Trial) record.Ending {
+			if p.Arm == "elm" && rate < 130e3 {
+				return record.EndedDuration
+			}
+			return record.EndedOperations
+		})
+		return run
+	}
+	declining := slowed(26e3)
+	paceAll(declining, "elm", "put", func(second int) float64 { return 1 - float64(second)/90 })
+	for what, c := range map[string]struct {
+		old, new *record.Run
+		want     model.Outcome
+	}{
+		"slower":               {slowed(130e3), slowed(26e3), model.Regression},
+		"slower and declining": {slowed(130e3), declining, model.Regression},
+		"faster":               {slowed(26e3), slowed(130e3), model.Improvement},
+		"both in time":         {slowed(130e3), slowed(130e3), model.NoRegression},
+	} {
+		if got := outcomeOf(compared(t, c.old, c.new), "put", "elm", "rate"); got != c.want {
+			t.Errorf("%s: %s, want %s", what, got, c.want)
+		}
+	}
+}

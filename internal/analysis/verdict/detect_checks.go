@@ -1,0 +1,106 @@
+package verdict
+
+import (
+	"assay/internal/base/finding"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
+)
+
+// Why data loss could go undetected.
+const (
+	uncheckedReads    = "reads"     // verify is off
+	uncheckedEnd      = "end"       // verify_records is 0
+	uncheckedArms     = "arms"      // nothing that they wrote was read back
+	uncheckedVersions = "versions"  // values are too short to prove theirs
+	uncheckedOutcomes = "ambiguous" // writes ended in errors or conflicts
+)
+
+// detectUnverified says which faults of stores could not have been seen, and why: one finding a
+// cause.
+func detectUnverified(run *record.Run, _ []*table) (found []finding.Finding) {
+	add := func(why string, evidence []finding.Evidence, pairs ...any) {
+		f := finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.Unverified, "why", why).With(pairs...), evidence...)
+		if why == uncheckedVersions {
+			f.Severity = finding.Notice
+		}
+		found = append(found, f)
+	}
+	e := &run.Experiment
+	if !e.Verify {
+		add(uncheckedReads, nil)
+	}
+	if e.VerifyRecords == 0 {
+		add(uncheckedEnd, nil)
+	} else if arms, evidence := neverReadBack(run); len(arms) > 0 {
+		add(uncheckedArms, evidence, "arms", arms)
+	}
+	unjudged := notJudged(run)
+	if proofs := shortProofs(run); proofs {
+		add(uncheckedVersions, unjudged, "bytes", keyval.StampBytes, "columns", len(e.Values.Columns) > 0)
+	} else if len(unjudged) > 0 {
+		add(uncheckedOutcomes, unjudged)
+	}
+	return found
+}
+
+// shortProofs reports whether some values prove their key, but not which write they came from.
+func shortProofs(run *record.Run) bool {
+	e := &run.Experiment
+	if columns := e.Values.Record(); columns != nil {
+		return !columns.Proves()
+	}
+	for _, v := range e.Values.Sizes {
+		if v.Bytes < keyval.StampBytes && v.Weight > 0 {
+			return true
+		}
+	}
+	for _, c := range e.Cells {
+		if len(e.Values.Sizes) == 0 && c.ValueBytes < keyval.StampBytes {
+			return true
+		}
+	}
+	return false
+}
+
+// notJudged lists the trials in which records were read back and could not be judged.
+func notJudged(run *record.Run) (evidence []finding.Evidence) {
+	for _, planned := range run.Plan {
+		if t := run.Trials[planned.ID]; t != nil && t.Final != nil && t.Final.Unknown > 0 {
+			evidence = append(evidence, finding.Evidence{Trial: planned.ID,
+				Message: finding.New(finding.SeenUnjudged, "count", t.Final.Unknown, "of", t.Final.Records)})
+		}
+	}
+	return evidence
+}
+
+// neverReadBack names the arms that wrote and of which, against the settings, nothing was read
+// back. It goes by what the trials say and not by why there was nothing to read.
+func neverReadBack(run *record.Run) (arms []string, evidence []finding.Evidence) {
+	for _, planned := range run.Plan {
+		t := run.Trials[planned.ID]
+		if t == nil || t.Final != nil || t.State != record.OK && t.State != record.Marked || !isStore(run, planned) {
+			continue
+		}
+		if writes := writesOf(t); writes > 0 {
+			arms = append(arms, planned.Arm)
+			evidence = append(evidence, finding.Evidence{Trial: planned.ID, Message: finding.New(finding.SeenWrites, "count", writes)})
+		}
+	}
+	return distinctWords(arms), evidence
+}
+
+// writesOf counts the operations of a trial that changed data, as far as the store said.
+func writesOf(t *record.Trial) (writes uint64) {
+	for i := range t.Phases {
+		if t.Phases[i].GroupOf() != "" {
+			continue // its operations are those of the phase, too
+		}
+		for _, o := range t.Phases[i].Calls() {
+			if operation, known := trace.ParseOperation(o.Name); known && operation.Changes() {
+				writes += o.OK
+			}
+		}
+	}
+	return writes
+}

@@ -1,0 +1,165 @@
+package verdict
+
+import (
+	"slices"
+
+	"assay/internal/base/finding"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment"
+	"assay/internal/experiment/plan"
+	"assay/internal/experiment/trace"
+	"assay/store"
+)
+
+// detector looks for one cause and stays silent without it. What it says is data: the sentences are
+// in package finding.
+type detector func(run *record.Run, tables []*table) []finding.Finding
+
+// beforeRanks see tables with figures and without ranks; a grave finding of theirs takes the rank
+// of the arm at its Where (of every phase of the cell where Where has none). afterRanks see
+// everything.
+var (
+	beforeRanks = []detector{detectLessWork, detectNotOnDisk}
+	afterRanks  = []detector{
+		detectFaults, detectFailed, detectMissing, detectIncomplete,
+		detectFalls, detectDrops, detectInconclusive, detectMilestones, detectInterference, detectStoppedEarly, detectConflicts, detectServerShares,
+		detectHarness, detectHarnessUnknown, detectProcessStarts, detectClientBound, detectNoise, detectBusyMachine, detectMachineUnknown,
+		detectDispatchLate, detectBacklog,
+		detectDurabilityCost, detectNothingSynced, detectUnverified, detectChecked, detectMissed, detectInconsistent, detectServerKept,
+		detectInMemory, detectNotCold, detectPlans, detectConnections, detectMemoryLimit, detectLimitUnreached, detectSettings,
+		detectSchedule,
+	}
+)
+
+// placed is a statement about an arm in a table; arm and place are among its parameters.
+func (t *table) placed(arm string, m finding.Message, evidence ...finding.Evidence) finding.Finding {
+	return finding.Make(t.where(arm), m.With("arm", arm, "place", t.place()), evidence...)
+}
+
+// placeIn names a phase of a cell as [table.place] does; all of the cell where the phase is "".
+func placeIn(run *record.Run, cell int, phase string) string {
+	label := run.Experiment.Cells[cell].ClassText()
+	if difference := cellDifference(&run.Experiment, cell); difference != "" {
+		label += ", " + difference
+	}
+	if phase == "" {
+		return label
+	}
+	return phase + " (" + label + ")"
+}
+
+// seen is an observation behind a finding.
+func (o *observation) seen(m finding.Message) finding.Evidence {
+	return finding.Evidence{Trial: o.planned.ID, Message: m}
+}
+
+// sightings gathers what trials have in common by arm and place, in the order of the first of each.
+type sightings struct {
+	order []sighting
+	list  map[sighting][]finding.Evidence
+}
+
+// sighting is where something was seen, and what.
+type sighting struct {
+	code       finding.Code
+	arm, phase string
+	cell       int
+}
+
+func (s *sightings) add(at sighting, e finding.Evidence) {
+	if s.list == nil {
+		s.list = map[sighting][]finding.Evidence{}
+	}
+	if s.list[at] == nil {
+		s.order = append(s.order, at)
+	}
+	s.list[at] = append(s.list[at], e)
+}
+
+// findings makes one finding of each place. pairs are further parameters of its message.
+func (s *sightings) findings(run *record.Run, pairs func(at sighting, e []finding.Evidence) []any) (found []finding.Finding) {
+	for _, at := range s.order {
+		m := finding.New(at.code, "arm", at.arm, "place", placeIn(run, at.cell, at.phase), "trials", trialsIn(s.list[at]))
+		if pairs != nil {
+			m = m.With(pairs(at, s.list[at])...)
+		}
+		cell := at.cell
+		where := finding.Where{Run: run.Header.ID, Cell: &cell, Class: run.Experiment.Cells[cell].ClassText(), Phase: at.phase, Arm: at.arm}
+		found = append(found, finding.Make(where, m, s.list[at]...))
+	}
+	return found
+}
+
+func trialsIn(evidence []finding.Evidence) int {
+	trials := map[string]bool{}
+	for _, e := range evidence {
+		trials[e.Trial] = true
+	}
+	return len(trials)
+}
+
+// numberOf returns a number of a message's parameters, in memory or read from JSON; 0: it has none.
+func numberOf(m finding.Message, name string) float64 {
+	switch v := m.Params[name].(type) {
+	case float64:
+		return v
+	case uint64:
+		return float64(v)
+	case int64:
+		return float64(v)
+	case int:
+		return float64(v)
+	}
+	return 0
+}
+
+// eachObservation calls visit for each phase of each trial in the tables, of references too.
+func eachObservation(tables []*table, visit func(t *table, o *observation)) {
+	for _, t := range tables {
+		for _, r := range t.rows {
+			for _, o := range r.trials {
+				visit(t, o)
+			}
+		}
+	}
+}
+
+// phaseNamed returns a phase of an experiment; an empty one if there is none of the name.
+func phaseNamed(run *record.Run, name string) experiment.Phase {
+	at := slices.IndexFunc(run.Experiment.Phases, func(p experiment.Phase) bool { return p.Name == name })
+	if at < 0 {
+		return experiment.Phase{}
+	}
+	return run.Experiment.Phases[at]
+}
+
+// isWrite reports whether any operation of a phase changes data.
+func isWrite(p experiment.Phase) bool { return does(p, trace.Operation.Changes) }
+
+// isRead reports whether any operation of a phase looks at records, if only to change them.
+func isRead(p experiment.Phase) bool {
+	return does(p, func(o trace.Operation) bool {
+		return !o.Changes() || o == trace.ReadModifyWrite || o == trace.CompareAndSwap
+	})
+}
+
+func does(p experiment.Phase, holds func(trace.Operation) bool) bool {
+	for name, weight := range p.Mix {
+		if o, known := trace.ParseOperation(name); known && weight > 0 && holds(o) {
+			return true
+		}
+	}
+	return false
+}
+
+// isStore reports whether a trial is of a measured arm that is no null driver.
+func isStore(run *record.Run, planned plan.Trial) bool {
+	return planned.Role == plan.Measured && planned.Store >= 0 && run.Experiment.Stores[planned.Store].Description.Kind != store.None
+}
+
+// distinctWords returns words sorted, each once.
+func distinctWords(words []string) []string {
+	words = slices.Clone(words)
+	slices.Sort(words)
+	return slices.Compact(words)
+}

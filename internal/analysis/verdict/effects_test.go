@@ -1,0 +1,88 @@
+package verdict
+
+import (
+	"math"
+	"testing"
+
+	"assay/internal/analysis/model"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment"
+	"assay/internal/experiment/plan"
+)
+
+// factorialTables are the tables of one phase with one arm each, at every combination of threads and
+// memory. rate says what the arm does there.
+func factorialTables(threads []int, memory []int64, rate func(threads int, memory int64, block int) float64) (tables []*table) {
+	run := raceOf(3, runner("store", 1000))
+	for _, n := range threads {
+		for _, bytes := range memory {
+			cell := experiment.Cell{Durability: "D1", Threads: n, MemoryLimit: bytes, Handles: experiment.Shared}
+			t := &table{run: run, parameters: cell}
+			t.Class, t.Phase, t.Cell = "D1", "insert", len(tables)
+			r := &row{role: plan.Measured}
+			r.Arm, r.Standing = "store", model.Ranked
+			for block := range 3 {
+				v := rate(n, bytes, block)
+				r.trials = append(r.trials, &observation{used: true, rate: &v, planned: plan.Trial{Block: block + 1}, phase: &record.Phase{}})
+			}
+			t.rows = []*row{r}
+			tables = append(tables, t)
+		}
+	}
+	return tables
+}
+
+// The readers' question of S5: is the drop at 50 tasks memory, or concurrency?
+func TestEffectsOfTasksAndMemory(t *testing.T) {
+	wobble := []float64{1, 1.02, 0.985}
+	tables := factorialTables([]int{5, 50}, []int64{0, 1 << 30}, func(threads int, memory int64, block int) float64 {
+		rate := 6000 * wobble[(block+threads+int(memory>>30))%3]
+		if memory > 0 {
+			rate /= 4
+		}
+		return rate
+	})
+	effects := effectsOf(tables[0].run, tables)
+	if len(effects) != 3 {
+		t.Fatalf("%+v", effects)
+	}
+	for i, want := range []struct {
+		change      string
+		value       float64
+		significant bool
+	}{
+		{"50 threads instead of 5 threads", 1, false},
+		{"memory limit 1 GiB instead of no memory limit", 0.25, true},
+		{"interaction of 50 threads and memory limit 1 GiB", 1, false},
+	} {
+		e := effects[i]
+		if e.Change() != want.change || math.Abs(e.Ratio.Value/want.value-1) > 0.05 || e.Ratio.Significant != want.significant || e.Arm != "store" {
+			t.Errorf("%s: %+v", e.Change(), e.Ratio)
+		}
+	}
+	if lines := effectLines(effects); len(lines) != 2 || lines[1].Params["significant"] != 1 {
+		t.Errorf("%+v", lines)
+	}
+}
+
+func TestNoEffects(t *testing.T) {
+	same := func(int, int64, int) float64 { return 1000 }
+	whole := func() []*table { return factorialTables([]int{5, 50}, []int64{0, 1 << 30}, same) }
+	unranked := whole()
+	unranked[2].rows[0].Standing = model.NotRanked
+	open := whole()
+	for _, of := range open {
+		of.Open = true
+	}
+	for what, tables := range map[string][]*table{
+		"one cell":                     factorialTables([]int{5}, []int64{0}, same),
+		"a combination that is absent": whole()[:3],
+		"an arm without a rank":        unranked,
+		"open load":                    open,
+		"many points":                  factorialTables([]int{1, 2, 3, 4, 5, 6, 7}, []int64{0}, same),
+	} {
+		if effects := effectsOf(tables[0].run, tables); len(effects) > 0 {
+			t.Errorf("%s: %+v", what, effects)
+		}
+	}
+}

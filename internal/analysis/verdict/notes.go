@@ -1,0 +1,150 @@
+package verdict
+
+import (
+	"slices"
+
+	"assay/internal/analysis/model"
+	"assay/internal/analysis/stat"
+	"assay/internal/base/finding"
+	"assay/internal/base/format"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment/plan"
+	"assay/store"
+)
+
+// note says what is true of the table's figures, one note a cause.
+func (t *table) note() {
+	add := func(code finding.Code, pairs ...any) { t.Notes = append(t.Notes, finding.New(code, pairs...)) }
+	if ranked := t.ranked(); len(ranked) > 0 && !t.Open {
+		var faster []string
+		for _, r := range t.rows {
+			if r.Standing == model.NotRanked && r.hasGood() && rateOrZero(r) > ranked[0].Rate.Value {
+				faster = append(faster, r.Arm)
+			}
+		}
+		if len(faster) > 0 {
+			add("note-faster-unranked", "arms", faster)
+		}
+	}
+	if t.BatchItems > 0 {
+		add("note-batches", "items", t.BatchItems)
+	}
+	t.noteIndexes()
+	switch {
+	case t.Open || t.measured() < 2:
+	case t.AA == nil:
+		add("note-no-noise")
+	case t.Threshold > stat.DifferenceMin:
+		add("note-noise", "share", t.Threshold)
+	}
+	t.noteWrites()
+	t.noteServers()
+	t.noteMemory()
+	if mounted := trialFileSystem(t.run); mounted != "" {
+		add("note-quota-mount", "file_system", mounted)
+	}
+}
+
+// stores returns the rows of stores that have figures.
+func (t *table) stores() (rows []*row) {
+	for _, r := range t.rows {
+		if r.role != plan.Ceiling && r.Rate != nil {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// reasonsOf gathers the arms that some phases give a reason for, by reason.
+func (t *table) reasonsOf(why func(*record.Process) string) (whys []string, arms map[string][]string) {
+	arms = map[string][]string{}
+	for _, r := range t.stores() {
+		for _, o := range r.used() {
+			text := format.Clean(why(&o.phase.Process))
+			if text == "" || slices.Contains(arms[text], r.Arm) {
+				continue
+			}
+			if arms[text] == nil {
+				whys = append(whys, text)
+			}
+			arms[text] = append(arms[text], r.Arm)
+		}
+	}
+	return whys, arms
+}
+
+// noteIndexes names the stores that do without an optional index.
+func (t *table) noteIndexes() {
+	e := &t.run.Experiment
+	for _, x := range e.Values.Indexes {
+		var without []string
+		for _, r := range t.stores() {
+			if r.role != plan.Measured {
+				continue
+			}
+			if _, lacks := e.IndexesOf(e.Stores[r.store]); slices.Contains(lacks, x) {
+				without = append(without, r.Arm)
+			}
+		}
+		if len(without) > 0 {
+			t.Notes = append(t.Notes, finding.New("note-index-left-out", "arms", without, "column", x.Column, "words", x.Kind == store.TokenIndex))
+		}
+	}
+}
+
+// noteWrites says where host writes come from, or why there are none.
+func (t *table) noteWrites() {
+	for _, r := range t.stores() {
+		if r.HostWriteSource == record.WritesOfDisk {
+			t.Notes = append(t.Notes, finding.New("note-writes-of-disk"))
+			break
+		}
+	}
+	whys, arms := t.reasonsOf(func(p *record.Process) string {
+		if p.HostWriteWhy == record.WritesNowhere {
+			return "" // nobody asks
+		}
+		return p.HostWriteWhy
+	})
+	for _, why := range whys {
+		t.Notes = append(t.Notes, finding.New("note-writes-unknown", "arms", arms[why], "why", why))
+	}
+}
+
+// noteServers says whose memory and CPU time are of a server and its client together, and whose are
+// not known.
+func (t *table) noteServers() {
+	for _, r := range t.stores() {
+		var client, server []float64
+		for _, o := range r.used() {
+			if p := &o.phase.Process; p.RSSMaxBytes != nil && p.ServerRSSMaxBytes != nil {
+				client, server = append(client, float64(*p.RSSMaxBytes)), append(server, float64(*p.ServerRSSMaxBytes))
+			}
+		}
+		if len(server) > 0 {
+			t.Notes = append(t.Notes, finding.New("note-server", "arms", []string{r.Arm}, "server", stat.Mean(server), "client", stat.Mean(client)))
+		}
+	}
+	for _, of := range []func(*record.Process) string{
+		func(p *record.Process) string { return p.ServerWhy },
+		func(p *record.Process) string { return p.ServerSharedWhy },
+	} {
+		whys, arms := t.reasonsOf(of)
+		for _, why := range whys {
+			t.Notes = append(t.Notes, finding.New("note-server-unknown", "arms", arms[why], "why", why))
+		}
+	}
+}
+
+// noteMemory names the arms whose resident memory is above the cell's limit.
+func (t *table) noteMemory() {
+	var arms []string
+	for _, r := range t.stores() {
+		if limit := float64(t.parameters.MemoryLimit); limit > 0 && r.MemoryBytes != nil && *r.MemoryBytes > limit {
+			arms = append(arms, r.Arm)
+		}
+	}
+	if len(arms) > 0 {
+		t.Notes = append(t.Notes, finding.New("note-over-limit", "arms", arms, "limit", t.parameters.MemoryLimit))
+	}
+}

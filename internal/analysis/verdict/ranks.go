@@ -1,0 +1,408 @@
+package verdict
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"assay/internal/analysis/model"
+	"assay/internal/analysis/stat"
+	"assay/internal/base/finding"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment"
+	"assay/internal/experiment/plan"
+)
+
+const (
+	// HarnessBoundShare: from this share of an operation on, more of it is harness than store, and
+	// there is no rank.
+	HarnessBoundShare = 0.50
+	// quotaSamplesMin is how many samples a phase needs that its disk quota ended.
+	quotaSamplesMin = 10
+)
+
+// rank says who may be ranked, who is ahead, and by how much.
+func (t *table) rank() {
+	t.estimate()
+	for _, r := range t.rows {
+		if r.role == plan.Ceiling && r.hasGood() && r.Rate != nil && r.Rate.Value > 0 {
+			t.Ceilings = append(t.Ceilings, model.Ceiling{Arm: r.Arm, Rate: *r.Rate})
+		}
+	}
+	slices.SortFunc(t.Ceilings, func(a, b model.Ceiling) int {
+		if own := cmp.Compare(btoi(b.Arm == experiment.NullDriver), btoi(a.Arm == experiment.NullDriver)); own != 0 {
+			return own
+		}
+		return strings.Compare(a.Arm, b.Arm)
+	})
+	for _, r := range t.rows {
+		t.boundBy(r)
+		r.Reasons = t.reasonsAgainst(r)
+		r.Standing = t.standing(r)
+	}
+	t.compare()
+	for i := range t.Ceilings {
+		t.Ceilings[i].Rate = *t.row(plan.Ceiling, t.Ceilings[i].Arm).Rate
+	}
+	t.Verdict = t.whoIsAhead()
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// boundBy sets what share of an operation is the harness. The ceiling of one worker says nothing of
+// another program's loop.
+func (t *table) boundBy(r *row) {
+	if r.role == plan.Ceiling || r.Rate == nil || t.Open {
+		return
+	}
+	for _, ceiling := range t.Ceilings {
+		if ceiling.Arm == r.ceilingArm {
+			share := r.Rate.Value / ceiling.Rate.Value
+			r.HarnessShare, r.Ceiling = &share, ceiling.Arm
+		}
+	}
+}
+
+// values are the good trials' figures of some rows by block, NaN where there is none.
+func (t *table) values(rows []*row, of func(*observation) float64) [][]float64 {
+	values := make([][]float64, len(rows))
+	for i, r := range rows {
+		values[i] = make([]float64, t.run.Blocks())
+		for b := range values[i] {
+			values[i][b] = math.NaN()
+		}
+		for _, o := range r.used() {
+			for o.planned.Block > len(values[i]) {
+				values[i] = append(values[i], math.NaN())
+			}
+			if o.planned.Block >= 1 {
+				values[i][o.planned.Block-1] = of(o)
+			}
+		}
+	}
+	return values
+}
+
+func rateOfTrial(o *observation) float64 { return *o.rate }
+
+// comparable lists the rows whose figures are of good trials: the others have estimates of their
+// own.
+func (t *table) comparable() (rows []*row) {
+	for _, r := range t.rows {
+		if r.hasGood() {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// estimate sets the rates, with what the blocks had in common taken off: those of good trials until
+// it is known which rows are compared.
+func (t *table) estimate() {
+	rows := t.comparable()
+	for i, e := range stat.Estimates(t.values(rows, rateOfTrial), stat.Options{}) {
+		rows[i].setRate(e)
+	}
+	for _, r := range t.rows {
+		if !r.hasGood() && len(r.used()) > 0 {
+			r.setRate(stat.Estimates(t.values([]*row{r}, rateOfTrial), stat.Options{})[0])
+		}
+	}
+	t.addLatencyIntervals(rows)
+}
+
+func (r *row) setRate(e stat.Estimate) {
+	rate := estimateOf(e)
+	r.Rate = &rate
+	var logs []float64
+	for _, o := range r.used() {
+		if o.perItem > 0 {
+			logs = append(logs, math.Log(o.perItem))
+		}
+	}
+	if len(logs) > 0 && len(logs) == len(r.used()) {
+		records := inUnit(rate, math.Exp(stat.Mean(logs)))
+		r.Records = &records
+	}
+}
+
+func estimateOf(e stat.Estimate) model.Estimate {
+	m := model.Estimate{Value: e.Value, Blocks: e.N}
+	if e.Interval != nil {
+		m.Low, m.High = &e.Interval.Low, &e.Interval.High
+	}
+	return m
+}
+
+// inUnit is an estimate in another unit.
+func inUnit(e model.Estimate, factor float64) model.Estimate {
+	e.Value *= factor
+	if e.Low != nil {
+		low, high := *e.Low*factor, *e.High*factor
+		e.Low, e.High = &low, &high
+	}
+	return e
+}
+
+func ratioOf(r stat.Ratio) *model.Ratio {
+	if r.Value == 0 {
+		return nil
+	}
+	m := model.Ratio{Estimate: model.Estimate{Value: r.Value, Blocks: r.N}, P: r.P, Significant: r.Significant, Equal: r.Equal}
+	if r.Interval != nil {
+		m.Low, m.High = &r.Interval.Low, &r.Interval.High
+	}
+	if r.Detectable != nil {
+		factor := 1 + *r.Detectable
+		m.Detectable = &factor
+	}
+	return &m
+}
+
+// addLatencyIntervals gives the percentiles intervals over blocks. Their values are of all trials
+// together, so that an interval is carried over as a share.
+func (t *table) addLatencyIntervals(rows []*row) {
+	for _, q := range comparedQuantiles {
+		values := t.values(rows, func(o *observation) float64 { return o.latency(q) })
+		for i, e := range stat.Estimates(values, stat.Options{Resolution: bucketWidth}) {
+			r := rows[i]
+			for k := range r.Points {
+				if p := &r.Points[k]; p.Quantile == q && e.Interval != nil && e.Value > 0 {
+					low, high := p.NS*e.Interval.Low/e.Value, p.NS*e.Interval.High/e.Value
+					p.Low, p.High = &low, &high
+				}
+			}
+		}
+	}
+}
+
+// compare ranks the rows that may be ranked, and relates them to the best and to the baseline.
+// Rates and ratios are of one fit.
+func (t *table) compare() {
+	rows := t.comparable()
+	position := map[*row]int{}
+	options := lookOptions(t.run)
+	for i, r := range rows {
+		position[r] = i
+		if r.Standing != model.Ranked {
+			options.References = append(options.References, i)
+		}
+	}
+	twin, baseline := t.row(plan.AA, ""), t.row(plan.Measured, t.Baseline)
+	twinAt, hasTwin := position[twin]
+	baseAt, hasBaseline := position[baseline]
+	if hasTwin && hasBaseline && !t.Open {
+		options.Twins = [][2]int{{baseAt, twinAt}}
+	}
+	c := stat.Compare(t.values(rows, rateOfTrial), options)
+	for i, r := range rows {
+		r.setRate(c.Arms[i])
+	}
+	t.Threshold, t.margin = c.Smallest, c.Tie
+	if len(options.Twins) > 0 {
+		t.AA = ratioOf(c.Pair(twinAt, baseAt))
+	}
+	for k, i := range c.Order {
+		r := rows[i]
+		r.Rank = c.Ranks[i]
+		if slices.ContainsFunc(c.Order, func(j int) bool { return j != i && c.Pair(i, j).Detectable != nil }) {
+			r.Letters = c.Letters[i] // a letter says what was compared
+		}
+		if k > 0 {
+			r.ToBest = ratioOf(c.Pair(i, c.Order[0]))
+		}
+	}
+	for _, i := range c.Best {
+		t.Best = append(t.Best, rows[i].Arm)
+	}
+	for _, pair := range c.UndecidedBest() {
+		t.undecided = append(t.undecided, rows[pair[1]].Arm)
+	}
+	if hasBaseline && baseline.Standing == model.Ranked {
+		for i, r := range rows {
+			if i != baseAt && (r.Standing == model.Ranked || r.role == plan.AA) {
+				r.ToBaseline = ratioOf(c.Pair(i, baseAt))
+			}
+		}
+	}
+	t.order()
+}
+
+var standings = []model.Standing{model.Ranked, model.NotRanked, model.Failed, model.LeftOut, model.Refused, model.Reference}
+
+// order puts the ranked rows first, best first, then the others, then the A/A arm and the null
+// drivers.
+func (t *table) order() {
+	slices.SortStableFunc(t.rows, func(a, b *row) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(standings, a.Standing), slices.Index(standings, b.Standing)),
+			cmp.Compare(btoi(a.role == plan.Ceiling), btoi(b.role == plan.Ceiling)),
+			t.faster(a, b),
+			strings.Compare(a.Arm, b.Arm))
+	})
+}
+
+// faster compares rates, the highest first; under open load the experiment set them.
+func (t *table) faster(a, b *row) int {
+	if t.Open {
+		return 0
+	}
+	return cmp.Compare(rateOrZero(b), rateOrZero(a))
+}
+
+func rateOrZero(r *row) float64 {
+	if r.Rate == nil {
+		return 0
+	}
+	return r.Rate.Value
+}
+
+func (t *table) standing(r *row) model.Standing {
+	switch {
+	case r.role != plan.Measured && r.Rate != nil:
+		return model.Reference
+	case len(r.Reasons) == 0:
+		return model.Ranked
+	case r.skipped(t.Phase).Code != "":
+		return model.LeftOut
+	case r.state == record.Refused:
+		return model.Refused
+	case r.state == record.Failed && r.Rate == nil:
+		return model.Failed
+	}
+	return model.NotRanked
+}
+
+// reasonsAgainst says why a row can't be ranked; none: it can.
+func (t *table) reasonsAgainst(r *row) (reasons []finding.Message) {
+	add := func(code finding.Code, pairs ...any) { reasons = append(reasons, finding.New(code, pairs...)) }
+	used := len(r.used())
+	if skip := r.skipped(t.Phase); skip.Code != "" {
+		return []finding.Message{skip}
+	}
+	for _, o := range r.latest() {
+		switch o.state {
+		case record.Failed, record.Refused:
+			reasons = append(reasons, o.why)
+		case record.Marked:
+			for _, m := range o.marks {
+				if !m.Machine() {
+					reasons = append(reasons, m.Message)
+				}
+			}
+		}
+	}
+	switch {
+	case used == 0 && len(reasons) == 0:
+		add("reason-no-trial-ended")
+	case len(reasons) == 0 && !r.hasGood() && r.state == record.Interrupted:
+		add("reason-interrupted")
+	case len(reasons) == 0 && !r.hasGood():
+		add("reason-machine")
+	}
+	if r.Rate != nil && r.Rate.Blocks == 0 {
+		add("reason-nothing-done")
+	}
+	if idle := r.count(func(o *observation) bool { return *o.rate <= 0 }); idle > 0 && idle < used && !t.Open {
+		add("reason-idle", "blocks", idle, "of", used)
+	}
+	if short := r.count((*observation).quotaTooSoon); short > 0 && !t.Open {
+		add("reason-quota", "blocks", short, "of", used, "samples", quotaSamplesMin)
+	}
+	if r.unsettled() && !r.wholeWork {
+		add("reason-unsteady", "blocks", r.count((*observation).restless), "of", used, "kind", r.Course.Kind)
+	}
+	if r.HarnessShare != nil && *r.HarnessShare >= HarnessBoundShare {
+		add("reason-harness", "share", min(*r.HarnessShare, 1))
+	}
+	if t.Open && used > 0 {
+		add("reason-open-load")
+	}
+	return distinctMessages(append(reasons, r.grave...))
+}
+
+// quotaTooSoon reports whether the disk quota ended the phase so soon that it is only a beginning.
+func (o *observation) quotaTooSoon() bool {
+	return o.phase.EndedBy == record.EndedQuota && (o.course == nil || len(o.course.samples) < quotaSamplesMin)
+}
+
+func distinctMessages(messages []finding.Message) (distinct []finding.Message) {
+	seen := map[string]bool{}
+	for _, m := range messages {
+		if text := finding.Text(m); !seen[text] {
+			seen[text] = true
+			distinct = append(distinct, m)
+		}
+	}
+	return distinct
+}
+
+// whoIsAhead says what the ranks say.
+func (t *table) whoIsAhead() finding.Message {
+	var ranked []*row
+	for _, r := range t.rows {
+		if r.Standing == model.Ranked {
+			ranked = append(ranked, r)
+		}
+	}
+	switch {
+	case t.Open:
+		return finding.New("verdict-open-load")
+	case len(ranked) == 0:
+		return finding.New("verdict-none")
+	case len(ranked) == 1:
+		return finding.New("verdict-only", "arm", ranked[0].Arm, "rate", ranked[0].Rate.Value)
+	}
+	best, next := ranked[0], ranked[1]
+	if len(t.Best) == 1 {
+		faster := inverse(next.ToBest)
+		return finding.New("verdict-fastest", "arm", best.Arm, "rate", best.Rate.Value, "next", next.Arm,
+			"factor", faster.Value, "low", *faster.Low, "high", *faster.High)
+	}
+	return t.tie(ranked)
+}
+
+// tie says of arms that are not significantly different whether they are shown to be equal, and
+// otherwise which difference would have been found.
+func (t *table) tie(ranked []*row) finding.Message {
+	arms, blocks := t.Best, t.run.Blocks()
+	equal, detectable := true, 0.0
+	for _, r := range ranked[1:] {
+		if !slices.Contains(arms, r.Arm) {
+			continue
+		}
+		if r.ToBest == nil || r.ToBest.Detectable == nil {
+			common := 0 // blocks in which both have a figure
+			if r.ToBest != nil {
+				common = r.ToBest.Blocks
+			}
+			return finding.New("verdict-too-few-blocks", "arms", arms, "blocks", common)
+		}
+		equal = equal && r.ToBest.Equal
+		detectable = max(detectable, *r.ToBest.Detectable)
+	}
+	if equal {
+		return finding.New("verdict-equal", "arms", arms, "rate", ranked[0].Rate.Value, "margin", t.margin)
+	}
+	if detectable > uselessDetectable {
+		return finding.New("verdict-noisy", "arms", arms, "blocks", blocks)
+	}
+	return finding.New("verdict-tied", "arms", arms, "rate", ranked[0].Rate.Value, "detectable", detectable, "blocks", blocks)
+}
+
+// inverse is the ratio the other way round.
+func inverse(r *model.Ratio) *model.Ratio {
+	i := *r
+	i.Value = 1 / r.Value
+	if r.Low != nil {
+		low, high := 1 / *r.High, 1 / *r.Low
+		i.Low, i.High = &low, &high
+	}
+	return &i
+}

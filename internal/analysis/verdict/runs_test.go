@@ -1,0 +1,132 @@
+package verdict
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"assay/internal/analysis/model"
+	"assay/internal/base/finding"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment/plan"
+	"assay/internal/testkit/recordtest"
+)
+
+// Runs that never ran, and what may be planted in them.
+
+// raceOf makes a run of so many blocks with arms of these rates; the first is the baseline.
+func raceOf(blocks int, arms ...recordtest.Arm) *record.Run {
+	s := clean()
+	s.Blocks, s.Arms = blocks, nil
+	for _, a := range arms {
+		a.GetRate, a.Noise, a.DiskFactor, a.RSSBytes = a.PutRate, 0.03, 1, 90e6
+		if a.BlockNoise == 0 {
+			a.BlockNoise = 0.005
+		}
+		s.Arms = append(s.Arms, a)
+	}
+	return built(s)
+}
+
+func runner(name string, rate float64) recordtest.Arm {
+	return recordtest.Arm{Name: name, PutRate: rate}
+}
+
+func tableOf(t *testing.T, run *record.Run, phase string) *model.Table {
+	t.Helper()
+	r := resultOf(t, run)
+	at := slices.IndexFunc(r.Tables, func(t model.Table) bool { return t.Phase == phase })
+	if at < 0 {
+		t.Fatalf("no table %s", phase)
+	}
+	return &r.Tables[at]
+}
+
+// rowOf returns the row of an arm; nil: it has none.
+func rowIn(t *model.Table, arm string) *model.Row {
+	at := slices.IndexFunc(t.Rows, func(r model.Row) bool { return r.Arm == arm })
+	if at < 0 {
+		return nil
+	}
+	return &t.Rows[at]
+}
+
+func messageCodes(messages []finding.Message) (codes []finding.Code) {
+	for _, m := range messages {
+		codes = append(codes, m.Code)
+	}
+	return codes
+}
+
+// pace multiplies the rate of each second of a trial's phase.
+func pace(run *record.Run, t *record.Trial, phase string, factor func(second int) float64) {
+	var total uint64
+	for i := range run.Series[t.Plan.ID] {
+		if s := &run.Series[t.Plan.ID][i]; s.Phase == phase {
+			s.Operations = uint64(float64(s.Operations) * factor(int(math.Round(s.At))-1))
+			total += s.Operations
+		}
+	}
+	p := phaseOf(t, phase)
+	p.Operations[0].OK, p.Attempted = total, total
+}
+
+func paceAll(run *record.Run, arm, phase string, factor func(second int) float64) {
+	for _, t := range trials(run, arm) {
+		pace(run, t, phase, factor)
+	}
+}
+
+func from(second int, left float64) func(int) float64 {
+	return func(s int) float64 {
+		if s >= second {
+			return left
+		}
+		return 1
+	}
+}
+
+func times(factor float64) func(int) float64 { return func(int) float64 { return factor } }
+
+// markedBy marks a trial in phase put: by the machine, or by the store.
+func markedBy(t *record.Trial, m finding.Message) {
+	t.State, t.Marks = record.Marked, append(t.Marks, finding.Mark{Message: m, Phase: "put"})
+}
+
+func othersBusy() finding.Message {
+	return finding.New(finding.MarkForeign, "least", 0.4, "most", 0.4)
+}
+func lostRecords() finding.Message { return finding.New(finding.MarkLost, "count", 3, "of", 100) }
+
+// fixedWork makes put a number of operations, which trials end as is told.
+func fixedWork(run *record.Run, ended func(p plan.Trial) record.Ending) {
+	phaseNamedIn(run, "put").Operations = 6_000_000
+	for _, p := range run.Plan {
+		phaseOf(run.Trials[p.ID], "put").EndedBy = ended(p)
+	}
+}
+
+// growing makes put inserts under a memory limit, with the records that are stored, and the only
+// measured phase.
+func growing(run *record.Run) *record.Run {
+	run.Experiment.Phases = run.Experiment.Phases[:2]
+	phaseNamedIn(run, "put").Mix = map[string]float64{"insert": 1}
+	for _, t := range run.Trials {
+		if t.State == record.Refused {
+			continue
+		}
+		t.Phases = t.Phases[:2]
+		stored := uint64(0)
+		var kept []record.Sample
+		for _, s := range run.Series[t.Plan.ID] {
+			if s.Phase == "put" {
+				stored += s.Operations
+				at := stored
+				s.Records = &at
+				kept = append(kept, s)
+			}
+		}
+		run.Series[t.Plan.ID] = kept
+	}
+	return run
+}

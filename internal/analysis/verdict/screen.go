@@ -1,0 +1,496 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"assay/internal/analysis/model"
+	"assay/internal/analysis/stat"
+	"assay/internal/base/finding"
+	"assay/internal/base/format"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment/plan"
+)
+
+// How much the one screen shows: what is beyond is in the full report.
+const (
+	clearMax    = 4
+	unclearMax  = 3
+	trustMax    = 4
+	nextMax     = 2
+	questionMax = 240 // bytes
+)
+
+// summaryOf makes the one screen. tables are those of each run, strongest class first.
+func summaryOf(runs []*record.Run, tables [][]*table, r *model.Result) model.Summary {
+	var s model.Summary
+	s.Question = questionOf(runs)
+	s.Ran = ranOf(runs, r.Runs)
+	for i, run := range runs {
+		sections, shown := sectionsOf(run, tables[i], len(runs) > 1)
+		s.Sections = append(s.Sections, sections...)
+		s.Answer = append(s.Answer, answersOf(run, shown)...)
+		s.Answer = append(s.Answer, influencesOf(run, r.Findings)...)
+		s.Clear = append(s.Clear, clearOf(shown)...)
+		s.NotClear = append(s.NotClear, unclearOf(shown, run.Blocks(), trusted(r))...)
+		s.Next = append(s.Next, nextOf(run, r.Runs[i], shown, r)...)
+	}
+	for _, g := range r.Groups {
+		if g.Code == finding.FindUpdates {
+			s.Answer = append(s.Answer, together(r, g))
+		}
+	}
+	for _, g := range trusted(r) {
+		s.Trust = append(s.Trust, together(r, g))
+	}
+	s.Answer = append(s.Answer, effectLines(r.Effects)...)
+	s.Clear, s.NotClear, s.Trust = atMost(s.Clear, clearMax), atMost(s.NotClear, unclearMax), atMost(s.Trust, trustMax)
+	s.Next = s.Next[:min(len(s.Next), nextMax)]
+	return s
+}
+
+// together folds the findings of a group into one statement.
+func together(r *model.Result, g model.Group) finding.Message {
+	var members []finding.Finding
+	for _, at := range g.Of {
+		members = append(members, r.Findings[at])
+	}
+	return finding.Together(members)
+}
+
+// trusted are the groups that say how far the figures can be trusted.
+func trusted(r *model.Result) []model.Group {
+	return slices.DeleteFunc(slices.Clone(r.Groups), func(g model.Group) bool { return g.Severity == finding.Notice || g.Answer })
+}
+
+// atMost keeps the first messages and counts the others in a last one.
+func atMost(messages []finding.Message, most int) []finding.Message {
+	if len(messages) <= most {
+		return messages
+	}
+	return append(messages[:most-1:most-1], finding.New("more", "count", len(messages)-most+1))
+}
+
+// questionOf is what the experiment asks, in its own words: as far as its last question mark.
+func questionOf(runs []*record.Run) string {
+	if len(runs) > 1 {
+		return ""
+	}
+	about, _, _ := strings.Cut(strings.TrimSpace(runs[0].Experiment.About), "\n\n")
+	if end := strings.LastIndex(about, "?"); end >= 0 {
+		about = about[:end+1]
+	}
+	return format.CleanMax(strings.Join(strings.Fields(about), " "), questionMax)
+}
+
+func ranOf(runs []*record.Run, made []model.Run) finding.Message {
+	stores, classes := map[string]bool{}, map[string]bool{}
+	cells, blocks, done, planned, seconds := 0, 0, 0, 0, 0.0
+	for i, run := range runs {
+		for _, t := range run.Plan {
+			if t.Role == plan.Measured {
+				stores[t.Arm] = true
+			}
+		}
+		for _, c := range run.Experiment.Cells {
+			classes[run.Header.ID+c.ClassText()] = true
+			cells++
+		}
+		blocks = max(blocks, run.Blocks())
+		counts := made[i].Counts
+		planned += counts.Planned
+		done += counts.Planned - counts.Missing - counts.Interrupted
+		seconds += made[i].Seconds
+	}
+	m := finding.New("ran", "stores", len(stores), "classes", len(classes), "blocks", blocks, "done", done, "planned", planned,
+		"seconds", seconds, "conditions", commonConditions(runs))
+	if cells > len(classes) {
+		m = m.With("cells", cells)
+	}
+	if done < planned {
+		m = m.With("missing", planned-done)
+	}
+	return m
+}
+
+// commonConditions are those that hold in every cell and measured phase.
+func commonConditions(runs []*record.Run) (common []string) {
+	first := true
+	for _, run := range runs {
+		for _, c := range run.Experiment.Cells {
+			for _, p := range run.Experiment.Phases {
+				if p.Load || p.Unmeasured {
+					continue
+				}
+				var here []string
+				for _, m := range conditions(&run.Experiment, c, p) {
+					if m.Code != "condition-handles" {
+						here = append(here, finding.Text(m))
+					}
+				}
+				if first {
+					common, first = here, false
+				}
+				common = slices.DeleteFunc(common, func(text string) bool { return !slices.Contains(here, text) })
+			}
+		}
+	}
+	return common
+}
+
+// place names a table in a line: "insert (D1)", with its cell where the class has several.
+func (t *table) place() string {
+	if t.Label == "" {
+		return fmt.Sprintf("%s (%s)", t.Phase, t.Class)
+	}
+	return fmt.Sprintf("%s (%s, %s)", t.Phase, t.Class, t.Label)
+}
+
+// ranked returns the rows that have a rank, best first.
+func (t *table) ranked() (ranked []*row) {
+	for _, r := range t.rows {
+		if r.Standing == model.Ranked {
+			ranked = append(ranked, r)
+		}
+	}
+	return ranked
+}
+
+// lead is what one store, or several equal ones, are fastest at.
+type lead struct {
+	arms     []string
+	tables   []*table
+	phases   []string
+	classes  []string
+	smallest *model.Ratio // of its leads
+	next     string
+}
+
+// leadsOf gathers for each store the tables that it leads, in lines whose phases times classes are
+// exactly these tables: phases with the same classes are one line.
+func leadsOf(tables []*table, code finding.Code) (leads []*lead) {
+	ofArms := map[string]map[string][]*table{} // arms → phase → tables
+	var order [][2]string
+	for _, t := range tables {
+		if t.Verdict.Code != code || t.answers {
+			continue
+		}
+		arms := strings.Join(t.Best, "\x00")
+		if ofArms[arms] == nil {
+			ofArms[arms] = map[string][]*table{}
+		}
+		if ofArms[arms][t.Phase] == nil {
+			order = append(order, [2]string{arms, t.Phase})
+		}
+		ofArms[arms][t.Phase] = append(ofArms[arms][t.Phase], t)
+	}
+	lines := map[string]*lead{}
+	for _, at := range order {
+		led := ofArms[at[0]][at[1]]
+		var classes []string
+		for _, t := range led {
+			classes = append(classes, t.Class)
+		}
+		key := at[0] + "\x00" + strings.Join(classes, " ")
+		if lines[key] == nil {
+			lines[key] = &lead{arms: led[0].Best, classes: classes}
+			leads = append(leads, lines[key])
+		}
+		lines[key].add(at[1], led)
+	}
+	return leads
+}
+
+func (l *lead) add(phase string, tables []*table) {
+	l.phases, l.tables = append(l.phases, phase), append(l.tables, tables...)
+	for _, t := range tables {
+		rows := t.ranked()
+		if len(t.Best) > 1 || len(rows) < 2 {
+			continue
+		}
+		if r := inverse(rows[1].ToBest); l.smallest == nil || r.Value < l.smallest.Value {
+			l.smallest, l.next = r, rows[1].Arm
+		}
+	}
+}
+
+// clearOf says who is fastest, once for the phases and classes in which it is the same store, and
+// which stores are shown to be equal. What leads in most tables comes first.
+func clearOf(tables []*table) (messages []finding.Message) {
+	leads := leadsOf(tables, "verdict-fastest")
+	slices.SortStableFunc(leads, func(a, b *lead) int { return cmp.Compare(len(b.tables), len(a.tables)) })
+	for _, l := range leads {
+		m := finding.New("clear-fastest", "arm", l.arms[0], "phases", l.phases, "classes", l.classes, "factor", l.smallest.Value, "next", []string{l.next})
+		if l.smallest.Low != nil {
+			m = m.With("low", *l.smallest.Low, "high", *l.smallest.High)
+		}
+		if len(l.tables) > 1 {
+			m = m.With("several", true)
+		}
+		messages = append(messages, m)
+	}
+	for _, l := range leadsOf(tables, "verdict-equal") {
+		messages = append(messages, finding.New("clear-equal", "arms", l.arms, "phases", l.phases, "classes", l.classes, "margin", l.tables[0].margin))
+	}
+	return messages
+}
+
+// unclearOf says what is undecided and why, one line a cause. A cause that the groups tell of is
+// left to them.
+func unclearOf(tables []*table, blocks int, groups []model.Group) (messages []finding.Message) {
+	var tied, none, one []*table
+	few, common, compared, detectable := 0, blocks, 0, 0.0
+	for _, t := range tables {
+		if t.Open || t.answers {
+			continue
+		}
+		rows := t.ranked()
+		compared += btoi(len(rows) > 1)
+		switch {
+		case t.measured() < 2:
+		case len(rows) == 0:
+			none = append(none, t)
+		case len(rows) == 1:
+			one = append(one, t)
+		case t.Verdict.Code == "verdict-too-few-blocks":
+			few, common = few+1, min(common, int(numberOf(t.Verdict, "blocks")))
+		case t.Verdict.Code == "verdict-tied" || t.Verdict.Code == "verdict-noisy":
+			tied = append(tied, t)
+			detectable = max(detectable, t.detectable())
+		}
+	}
+	switch {
+	case len(tied) == 1 && detectable <= uselessDetectable:
+		messages = append(messages, finding.New("unclear-tied", "arms", tied[0].Best, "phase", tied[0].Phase, "class", tied[0].Class, "detectable", detectable, "blocks", blocks))
+	case len(tied) > 0 && detectable > uselessDetectable:
+		messages = append(messages, finding.New("unclear-noisy", "tables", len(tied), "of", compared, "places", placesOf(tied), "blocks", blocks))
+	case len(tied) > 1:
+		messages = append(messages, finding.New("unclear-ties", "tables", len(tied), "of", compared, "places", placesOf(tied), "detectable", detectable, "blocks", blocks))
+	}
+	if few > 0 {
+		messages = append(messages, finding.New("unclear-few-blocks", "tables", few, "blocks", common))
+	}
+	if len(none) > 0 {
+		m := finding.New("unclear-no-rank", "places", placesOf(none), "why", commonReason(none, groups))
+		if len(none) == len(tables) && len(none) > 1 {
+			m = m.With("all", true)
+		}
+		messages = append(messages, m)
+	}
+	if len(one) > 0 {
+		messages = append(messages, finding.New("unclear-one-rank", "places", placesOf(one), "why", commonReason(one, groups)))
+	}
+	return messages
+}
+
+// commonReason is the reason that most stores without a rank have; "" where one of the groups tells
+// it.
+func commonReason(tables []*table, groups []model.Group) string {
+	var codes []finding.Code
+	first := map[finding.Code]string{}
+	for _, t := range tables {
+		for _, r := range t.rows {
+			if r.role != plan.Measured || r.Rate == nil || len(r.Reasons) == 0 {
+				continue
+			}
+			codes = append(codes, r.Reasons[0].Code)
+			first[r.Reasons[0].Code] = cmp.Or(first[r.Reasons[0].Code], finding.Text(r.Reasons[0]))
+		}
+	}
+	most, _ := mostFrequent(codes)
+	if slices.ContainsFunc(groups, func(g model.Group) bool { return tells(g, most) }) {
+		return ""
+	}
+	return strings.TrimSuffix(first[most], ".")
+}
+
+// tells reports whether a group is about what a reason against a rank names.
+func tells(g model.Group, reason finding.Code) bool {
+	entry, _ := finding.Lookup(g.Code)
+	why, _ := finding.Lookup(reason)
+	switch {
+	case why.Fault != "":
+		return why.Fault == g.Code
+	case slices.Contains(finding.Causes, reason):
+		return g.Code == finding.TrialFailed || reason == finding.CauseDiskFull && g.Code == finding.FaultDiskFull
+	case reason == "reason-machine":
+		return entry.Machine
+	}
+	return reason == "reason-harness" && g.Code == finding.HarnessBound || reason == g.Code
+}
+
+func placesOf(tables []*table) (places []string) {
+	for _, t := range tables {
+		places = append(places, t.place())
+	}
+	return places
+}
+
+// measured counts the stores of a table that have figures.
+func (t *table) measured() (n int) {
+	for _, r := range t.rows {
+		n += btoi(r.role == plan.Measured && r.Rate != nil)
+	}
+	return n
+}
+
+// detectable is the smallest factor that would have been found among the best; 0: unknown.
+func (t *table) detectable() (factor float64) {
+	for _, r := range t.ranked() {
+		if slices.Contains(t.Best, r.Arm) && r.ToBest != nil && r.ToBest.Detectable != nil {
+			factor = max(factor, *r.ToBest.Detectable)
+		}
+	}
+	return factor
+}
+
+const (
+	// usefulDetectable is the factor that more blocks must make detectable to be worth their time.
+	usefulDetectable = 1.5
+	// uselessDetectable is the factor from which on "differences above it" tells a reader nothing.
+	uselessDetectable = 5
+	// blocksMost is how many blocks are proposed at most.
+	blocksMost = 15
+	// phaseSecondsMin is how long a phase takes at least whose noise longer phases would not lower
+	// much.
+	phaseSecondsMin = 10
+)
+
+// nextOf proposes what would help most. What the machine did comes after what a store did.
+func nextOf(run *record.Run, made model.Run, tables []*table, r *model.Result) (next []model.Next) {
+	add := func(command string, why finding.Message) {
+		if command != "" && !slices.ContainsFunc(next, func(n model.Next) bool { return n.Command == command }) {
+			next = append(next, model.Next{Command: command, Why: why})
+		}
+	}
+	if left := made.Counts.Missing + made.Counts.Interrupted; left > 0 && run.Directory != "" {
+		add(shellCommand(programOf(run), "run", "--resume", run.Directory), finding.New("next-resume", "trials", left))
+	}
+	if at := slices.IndexFunc(r.Groups, func(g model.Group) bool { return g.Severity == finding.Grave }); at >= 0 && run.Directory != "" {
+		add(shellCommand(programOf(run), "report", run.Directory, "--full"), finding.New("next-full", "remedy", r.Groups[at].Remedy))
+	}
+	if machineSpoilt(tables, r.Groups) {
+		add(shellCommand(programOf(run), "doctor"), finding.New("next-doctor"))
+	}
+	detectable, few := 0.0, false
+	var short []string // tied phases that are short
+	for _, t := range tables {
+		if (t.Verdict.Code == "verdict-tied" || t.Verdict.Code == "verdict-noisy") && !t.answers {
+			detectable = max(detectable, t.detectable())
+			if t.work.Duration > 0 && t.work.Duration.Seconds() < phaseSecondsMin && !slices.Contains(short, t.Phase) {
+				short = append(short, t.Phase)
+			}
+		}
+		few = few || t.Verdict.Code == "verdict-too-few-blocks" && !t.answers
+	}
+	longer := func(phases []string, seconds float64, why finding.Code) {
+		var words []string
+		for _, phase := range phases {
+			set := fmt.Sprintf("phases.%s.for=%ds", cmp.Or(groupedIn(phase), phase), int(seconds))
+			if !slices.Contains(words, set) {
+				words = append(words, "--set", set)
+			}
+		}
+		add(repeatCommand(run, words...), finding.New(why, "phases", phases, "seconds", seconds))
+	}
+	blocks, smallest := run.Blocks(), 1+cmp.Or(run.Experiment.Smallest, stat.TieMargin)
+	wanted := blocksFor(blocks, detectable, smallest)
+	switch reached := reachedWith(detectable, blocks, wanted); {
+	case few:
+		add(repeatCommand(run, "--set", fmt.Sprintf("blocks=%d", max(5, blocks+2))), finding.New("next-enough-blocks", "blocks", max(5, blocks+2)))
+	case wanted <= blocks:
+	case reached <= max(usefulDetectable, smallest):
+		add(repeatCommand(run, "--set", fmt.Sprintf("blocks=%d", wanted)), finding.New("next-blocks", "blocks", wanted, "detectable", reached))
+	case len(short) > 0 && !slices.ContainsFunc(r.Findings, asksForLonger):
+		longer(short, phaseSecondsMin, "next-less-noise")
+	case len(short) == 0:
+		add(shellCommand(programOf(run), "doctor"), finding.New("next-noise"))
+	}
+	for _, f := range r.Findings {
+		if asksForLonger(f) && f.Where.Run == run.Header.ID {
+			longer(f.Params["longer"].([]string), numberOf(f.Message, "seconds"), "next-longer")
+		}
+	}
+	return next
+}
+
+// asksForLonger reports whether a finding is that phases were too short, though not by design.
+func asksForLonger(f finding.Finding) bool {
+	phases, _ := f.Params["longer"].([]string)
+	return f.Code == finding.TooShort && f.Severity != finding.Notice && len(phases) > 0
+}
+
+// machineSpoilt reports whether the machine, rather than a store, spoilt trials.
+func machineSpoilt(tables []*table, groups []model.Group) bool {
+	for _, t := range tables {
+		for _, r := range t.rows {
+			if slices.ContainsFunc(r.Reasons, func(m finding.Message) bool { return m.Code == "reason-machine" }) {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(groups, func(g model.Group) bool {
+		entry, _ := finding.Lookup(g.Code)
+		return entry.Machine && g.Severity != finding.Notice
+	})
+}
+
+// blocksFor is how many blocks make the smallest factor detectable, were the noise the same.
+func blocksFor(blocks int, detectable, smallest float64) int {
+	if detectable <= smallest {
+		return blocks
+	}
+	needed := float64(blocks) * math.Pow(math.Log(detectable)/math.Log(smallest), 2)
+	return max(blocks+2, min(int(math.Ceil(needed)), blocksMost))
+}
+
+// reachedWith is the factor that so many blocks make detectable, were the noise the same.
+func reachedWith(detectable float64, blocks, wanted int) float64 {
+	return math.Exp(math.Log(detectable) * math.Sqrt(float64(blocks)/float64(wanted)))
+}
+
+func programOf(run *record.Run) string {
+	if len(run.Environment.Command) == 0 {
+		return "assay"
+	}
+	return filepath.Base(run.Environment.Command[0])
+}
+
+// repeatCommand is the command that was given, with something changed; without it, that of the run
+// directory's own file. Where the run goes is left out: that directory exists.
+func repeatCommand(run *record.Run, more ...string) string {
+	given := run.Environment.Command
+	if len(given) < 2 || given[1] != "run" || slices.Contains(given, "--resume") {
+		return againCommand(run, more...)
+	}
+	words := []string{programOf(run)}
+	for i := 1; i < len(given); i++ {
+		name, _, whole := strings.Cut(given[i], "=")
+		if name == "--out" || name == "-o" {
+			i += btoi(!whole)
+			continue
+		}
+		if name == "--set" && !whole && i+1 < len(given) {
+			i++
+			words = appendSetting(words, more, given[i])
+			continue
+		}
+		words = append(words, given[i])
+	}
+	return shellCommand(append(words, more...)...)
+}
+
+// appendSetting adds --set SETTING unless more sets the same field anew.
+func appendSetting(words, more []string, setting string) []string {
+	field, _, _ := strings.Cut(setting, "=")
+	for _, word := range more {
+		if anew, _, _ := strings.Cut(word, "="); anew == field {
+			return words
+		}
+	}
+	return append(words, "--set", setting)
+}

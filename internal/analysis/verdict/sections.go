@@ -1,0 +1,331 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"assay/internal/analysis/model"
+	"assay/internal/analysis/series"
+	"assay/internal/base/finding"
+	"assay/internal/base/format"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment/plan"
+)
+
+const (
+	changesMax = 3
+	leadersMax = 4
+)
+
+// sectionsOf makes the small tables of a run, one for each durability class, and returns the tables
+// that they show.
+func sectionsOf(run *record.Run, tables []*table, several bool) (sections []model.Section, shown []*table) {
+	for len(tables) > 0 {
+		n := slices.IndexFunc(tables, func(t *table) bool { return t.Class != tables[0].Class })
+		if n < 0 {
+			n = len(tables)
+		}
+		class := tables[:n]
+		tables = tables[n:]
+		cell := largestCell(run, class)
+		var here, breaking, holding []*table
+		for _, t := range class {
+			if t.Cell == cell {
+				here = append(here, t)
+			}
+		}
+		for _, t := range here {
+			if t.answers = t.breaks(); t.answers {
+				breaking = append(breaking, t)
+			} else {
+				holding = append(holding, t)
+			}
+		}
+		for _, t := range breaking {
+			if len(holding) == 0 || run.Experiment.Cells[cell].MemoryLimit > 0 {
+				sections = append(sections, courseSection(t))
+			} else {
+				t.answers, holding = false, here
+			}
+		}
+		if len(holding) > 0 {
+			sections = append(sections, rateSection(holding, class))
+		}
+		shown = append(shown, here...)
+	}
+	if several {
+		for i := range sections {
+			sections[i].Title = run.Header.Name + " " + run.Header.ID + ": " + sections[i].Title
+		}
+	}
+	return sections, shown
+}
+
+// largestCell is the one that has the most records, of several the last of the file. Where some cells
+// have no figure, it is one of the others.
+func largestCell(run *record.Run, tables []*table) int {
+	measured := slices.DeleteFunc(slices.Clone(tables), func(t *table) bool { return t.measured() == 0 })
+	if len(measured) > 0 {
+		tables = measured
+	}
+	largest := tables[0].Cell
+	for _, t := range tables {
+		if run.Experiment.Cells[t.Cell].Records >= run.Experiment.Cells[largest].Records && t.Cell >= largest {
+			largest = t.Cell
+		}
+	}
+	return largest
+}
+
+// breaks reports whether the table is about where stores break rather than who is fastest: its data
+// grows, and half of its stores don't hold their rate, or one broke.
+func (t *table) breaks() bool {
+	if t.Open || !grows(t.work) {
+		return false
+	}
+	restless, broke := 0, false
+	for _, r := range t.rows {
+		if r.role == plan.Measured && r.Rate != nil {
+			restless += btoi(r.unsettled())
+			broke = broke || r.Course.BrokeAtS != nil
+		}
+	}
+	return broke || restless > 0 && 2*restless >= t.measured()
+}
+
+func (t *table) section() model.Section {
+	return model.Section{Run: t.Run, Class: t.Class, Title: t.Title, Cell: t.Label}
+}
+
+// courseSection shows how far the rate of each store held.
+func courseSection(t *table) model.Section {
+	s := t.section()
+	for _, c := range [][2]string{{"early", "early/s"}, {"late", "late/s"}, {"broke", "broke at records"}, {"with", "fell with"}} {
+		s.Columns = append(s.Columns, model.SectionColumn{Kind: c[0], Phase: t.Phase, Title: c[1], Table: t.ID})
+	}
+	for _, r := range t.byRate() {
+		if r.Rate == nil || r.role != plan.Measured {
+			continue
+		}
+		c := r.Course
+		cells := []model.SectionCell{{Value: c.Early}, {Value: c.Late}, brokeCell(r), {Text: strings.Join(model.ResourceWords(c.With), ", ")}}
+		for i := range cells {
+			cells[i].Ranked = r.Standing == model.Ranked
+		}
+		s.Rows = append(s.Rows, model.SectionRow{Arm: r.Arm, Cells: cells})
+	}
+	s.Missing = t.missing()
+	return s
+}
+
+// byRate returns the rows with the highest rate of the whole phase first, ranked or not.
+func (t *table) byRate() []*row {
+	rows := slices.Clone(t.rows)
+	slices.SortStableFunc(rows, func(a, b *row) int { return cmp.Compare(rateOrZero(b), rateOrZero(a)) })
+	return rows
+}
+
+// brokeCell says where a rate broke, or that it did not.
+func brokeCell(r *row) model.SectionCell {
+	c := r.Course
+	word := func(code finding.Code, pairs ...any) model.SectionCell {
+		return model.SectionCell{Text: finding.Text(finding.New(code, pairs...))}
+	}
+	switch {
+	case c.BrokeAt != nil:
+		return model.SectionCell{Value: c.BrokeAt}
+	case c.BrokeAtS != nil:
+		return word("cell-broke-at-s", "seconds", *c.BrokeAtS)
+	case c.Kind == string(series.Inconclusive) || c.Kind == "":
+		return word("cell-inconclusive")
+	case r.unsettled() && c.Kind != string(series.Rise):
+		return word("cell-unsteady", "kind", c.Kind)
+	}
+	reached := 0.0
+	if c.Reached != nil {
+		reached = *c.Reached
+	}
+	return word("cell-held", "records", reached)
+}
+
+// rateUnit is the unit in which a section shows a table's rates: batches as the records in them.
+func (t *table) rateUnit() string {
+	switch {
+	case t.Requests:
+		return "requests/s"
+	case t.BatchItems > 0:
+		return "records/s"
+	}
+	return operationsPerSecond
+}
+
+const operationsPerSecond = "operations/s"
+
+// unitOf is the unit that tables have in common, or that of most phases.
+func unitOf(tables []*table) string {
+	unit := tables[0].rateUnit()
+	if slices.ContainsFunc(tables, func(t *table) bool { return t.rateUnit() != unit }) {
+		return operationsPerSecond
+	}
+	return unit
+}
+
+// rateSection shows the rates of one cell: stores × phases. class are all tables of the class.
+func rateSection(here, class []*table) model.Section {
+	s := here[0].section()
+	s.Unit = unitOf(here)
+	rows := map[string]*model.SectionRow{}
+	score := map[string]float64{}
+	var arms []string
+	for _, t := range here {
+		for _, r := range t.rows {
+			if r.role == plan.Measured && r.Rate != nil && rows[r.Arm] == nil {
+				rows[r.Arm] = &model.SectionRow{Arm: r.Arm}
+				arms = append(arms, r.Arm)
+			}
+		}
+	}
+	for _, t := range here {
+		title := t.Phase
+		if unit := t.rateUnit(); unit != s.Unit {
+			title += " " + unit
+		}
+		s.Columns = append(s.Columns, model.SectionColumn{Kind: "rate", Phase: t.Phase, Title: title, Table: t.ID})
+		best, least := math.Inf(-1), math.Inf(1)
+		for _, arm := range arms {
+			if r := t.row(plan.Measured, arm); r != nil && r.Rate != nil && r.Rate.Value > 0 {
+				best, least = max(best, math.Log(r.Rate.Value)), min(least, math.Log(r.Rate.Value))
+			}
+		}
+		for _, arm := range arms {
+			cell := t.rateCell(arm)
+			rows[arm].Cells = append(rows[arm].Cells, cell)
+			switch r := t.row(plan.Measured, arm); {
+			case math.IsInf(best, 0):
+			case r != nil && r.Rate != nil && r.Rate.Value > 0:
+				score[arm] += math.Log(r.Rate.Value) - best
+			default: // what a store can't do doesn't help it
+				score[arm] += least - best
+			}
+		}
+	}
+	// Who is best at anything must not be cut off with the last rows.
+	leads := map[string]bool{}
+	for _, t := range here {
+		for _, arm := range t.Best {
+			leads[arm] = true
+		}
+	}
+	slices.SortStableFunc(arms, func(a, b string) int {
+		return cmp.Or(cmp.Compare(btoi(leads[b]), btoi(leads[a])), cmp.Compare(score[b], score[a]))
+	})
+	for _, arm := range arms {
+		s.Rows = append(s.Rows, *rows[arm])
+	}
+	s.Changes = changesOf(here, class)
+	s.Missing = missingOf(here)
+	return s
+}
+
+// rateCell is the figure of one arm in one table. Of batches it counts records, so that it can
+// stand beside the rates of single operations.
+func (t *table) rateCell(arm string) model.SectionCell {
+	r := t.row(plan.Measured, arm)
+	if r == nil {
+		return model.SectionCell{}
+	}
+	e := r.Rate
+	if t.BatchItems > 0 && r.Records != nil {
+		e = r.Records
+	}
+	if e == nil {
+		switch r.Standing {
+		case model.Failed:
+			return model.SectionCell{Text: finding.Text(finding.New("cell-failed"))}
+		case model.NotRanked:
+			return model.SectionCell{Text: finding.Text(finding.New("cell-no-figure"))}
+		}
+		return model.SectionCell{}
+	}
+	c := model.SectionCell{Value: &e.Value, Low: e.Low, High: e.High, Letters: r.Letters, Ranked: r.Standing == model.Ranked,
+		Unsteady: r.unsettled() && !r.wholeWork}
+	c.Best = c.Ranked && r.Rank == 1 && len(t.ranked()) > 1 && len(t.Best) < len(t.ranked())
+	return c
+}
+
+// changesOf says what is different in the other cells of a class: who leads.
+func changesOf(here, class []*table) (changes []finding.Message) {
+	led := map[int]bool{} // cells in which something is known to be fastest
+	for _, shown := range here {
+		var leaders []string
+		names := map[string]bool{}
+		for _, t := range class {
+			if t.Phase != shown.Phase {
+				continue
+			}
+			rows := t.ranked()
+			if len(t.Best) == len(rows) || t.Open { // nothing is known to be faster than another
+				continue
+			}
+			led[t.Cell] = true
+			name := format.ListMax(t.Best, 2)
+			text := fmt.Sprintf("%s at %s", name, t.Label)
+			if len(t.Best) == 1 {
+				text += " (" + format.Factor(1/rows[1].ToBest.Value) + ")"
+			}
+			names[name] = true
+			leaders = append(leaders, text)
+		}
+		if len(names) < 2 {
+			continue
+		}
+		if more := len(leaders) - leadersMax; more > 0 {
+			leaders = append(leaders[:leadersMax:leadersMax], finding.Text(finding.New("more", "count", more)))
+		}
+		changes = append(changes, finding.New("section-leaders", "phase", shown.Phase, "leaders", leaders))
+	}
+	if len(changes) == 0 && len(led) > 1 && led[here[0].Cell] {
+		return []finding.Message{finding.New("section-same-leaders", "cells", len(led)-1)}
+	}
+	return changes[:min(len(changes), changesMax)]
+}
+
+// missing says which stores have no row, one line a reason.
+func (t *table) missing() []finding.Message { return missingOf([]*table{t}) }
+
+// missingOf is of stores that have a figure in none of some tables.
+func missingOf(tables []*table) (messages []finding.Message) {
+	var refused []string
+	failed := map[string][]string{} // why → arms
+	var whys []string
+	for _, r := range tables[0].rows {
+		if r.role != plan.Measured || slices.ContainsFunc(tables, func(t *table) bool {
+			other := t.row(plan.Measured, r.Arm)
+			return other != nil && other.Rate != nil
+		}) {
+			continue
+		}
+		switch why := "no trial ended"; {
+		case r.Standing == model.Refused || r.Standing == model.LeftOut:
+			refused = append(refused, r.Arm)
+		default:
+			if len(r.Reasons) > 0 {
+				why = finding.Text(r.Reasons[0])
+			}
+			if failed[why] == nil {
+				whys = append(whys, why)
+			}
+			failed[why] = append(failed[why], r.Arm)
+		}
+	}
+	if len(refused) > 0 {
+		messages = append(messages, finding.New("section-refused", "arms", refused))
+	}
+	for _, why := range whys {
+		messages = append(messages, finding.New("section-no-figure", "arms", failed[why], "why", why))
+	}
+	return messages
+}

@@ -1,0 +1,238 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/internal/analysis/model"
+	"assay/internal/analysis/stat"
+	"assay/internal/base/finding"
+	"assay/internal/base/format"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment"
+	"assay/internal/experiment/plan"
+)
+
+// CPU time is counted in ticks of 10 ms: of fewer than cpuTicksMin, an operation's share is chance.
+const (
+	cpuTickSeconds = 0.01
+	cpuTicksMin    = 10
+)
+
+// tablesOf makes a table of each cell and measured phase, with figures and without ranks.
+func tablesOf(run *record.Run) (tables []*table) {
+	for cell := range run.Experiment.Cells {
+		for _, phase := range run.Experiment.Phases {
+			if !phase.Load && !phase.Unmeasured {
+				tables = append(tables, tableIn(run, cell, phase))
+			}
+		}
+	}
+	return tables
+}
+
+func tableIn(run *record.Run, cell int, phase experiment.Phase) *table {
+	e, parameters := &run.Experiment, run.Experiment.Cells[cell]
+	t := &table{run: run, parameters: parameters, work: phase}
+	t.Table = model.Table{ID: anchor(run.Header.ID, cell, parameters.ClassText(), phase.Name), Run: run.Header.ID, Cell: cell,
+		Label: cellDifference(e, cell), Class: parameters.ClassText(), Title: classTitle(parameters), Phase: phase.Name,
+		Doing: doing(phase, &e.Values), Conditions: conditions(e, parameters, phase),
+		Requests: len(phase.Request) > 0, Open: phase.Rate > 0, Offered: phase.Rate, Baseline: e.Baseline}
+	if phase.Batch > 1 {
+		t.BatchItems = phase.Batch
+	}
+	for _, planned := range run.Plan {
+		if planned.Cell != cell {
+			continue
+		}
+		r := t.row(planned.Role, planned.Arm)
+		if r == nil {
+			r = &row{Row: model.Row{Arm: planned.Arm, Role: string(planned.Role)}, role: planned.Role, store: planned.Store,
+				ceilingArm: e.CeilingOf(planned.Store)}
+			t.rows = append(t.rows, r)
+		}
+		r.trials = append(r.trials, observeTrial(run, planned, phase))
+	}
+	t.chooseTrials()
+	for _, r := range t.rows {
+		r.sum(t)
+	}
+	return t
+}
+
+// anchor makes an ID that is unique in the result and fit for a URL's fragment.
+func anchor(run string, cell int, words ...string) string {
+	id := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(strings.Join(words, "-")))
+	return fmt.Sprintf("%s-%d-%s", run, cell+1, strings.Trim(id, "-"))
+}
+
+// chooseTrials decides which trials count and which part of a phase their rates are of.
+func (t *table) chooseTrials() {
+	t.FixedWork = t.work.Operations > 0
+	for _, r := range t.rows {
+		r.choose()
+		cut := r.count(func(o *observation) bool { return o.phase.EndedBy != record.EndedOperations })
+		r.wholeWork = t.work.Operations > 0 && cut == 0
+		t.FixedWork = t.FixedWork && r.wholeWork
+	}
+	twin := t.row(plan.AA, "")
+	if twin != nil { // where the baseline can't run, its part is that of the store that the A/A arm repeats
+		t.Baseline = t.run.Experiment.Stores[twin.store].Name
+	}
+}
+
+// gravity orders states: a row's is the gravest of its trials'.
+var gravity = []record.State{record.OK, record.Refused, record.Interrupted, record.Marked, record.Failed}
+
+// sum fills in what a row says by itself.
+func (r *row) sum(t *table) {
+	r.state = record.OK
+	for _, o := range r.latest() {
+		state := o.state
+		if state == "" {
+			state = record.Interrupted
+		}
+		if slices.Index(gravity, state) > slices.Index(gravity, r.state) {
+			r.state = state
+		}
+	}
+	for _, o := range r.trials {
+		r.Trials = append(r.Trials, o.planned.ID)
+		if o.phase != nil {
+			addOutcomes(&r.Outcomes, o.phase)
+		}
+	}
+	if r.store >= 0 {
+		claim, _ := t.run.Experiment.Stores[r.store].Description.Claim(t.parameters.Durability)
+		r.How = format.Clean(claim.How)
+	}
+	var phases []*record.Phase
+	for _, o := range r.used() {
+		phases = append(phases, o.phase)
+		r.Marked = r.Marked || o.state != record.OK
+		t.SampleS = max(t.SampleS, float64(o.phase.SampleNS)/1e9)
+		if o.course != nil {
+			if worst := o.course.worst(); worst != nil && (r.WorstSample == nil || *worst < *r.WorstSample) {
+				r.WorstSample = worst
+			}
+		}
+	}
+	r.Latencies = latenciesOf(Refuse(phases...), phases...)
+	r.Kinds, r.Steps = kindsOf(phases), kindsOf(stepsOf(phases))
+	r.Course = r.courseOver()
+	r.resources(t, phases)
+	r.Plans = r.plansOf(t)
+}
+
+// resources fills in means over blocks of sizes and of what an operation cost.
+func (r *row) resources(t *table, phases []*record.Phase) {
+	mean := func(value func(*record.Phase) *float64) *float64 {
+		var values []float64
+		for _, p := range phases {
+			values = appendKnown(values, value(p))
+		}
+		if len(values) == 0 {
+			return nil
+		}
+		m := stat.Mean(values)
+		return &m
+	}
+	perOperation := func(of func(*record.Phase) *float64) *float64 {
+		return mean(func(p *record.Phase) *float64 { return divided(of(p), float64(doneOf(p))) })
+	}
+	runtime := func(name string) func(*record.Phase) *float64 {
+		return func(p *record.Phase) *float64 {
+			if v, ok := p.Runtime[name]; ok {
+				return &v
+			}
+			return nil
+		}
+	}
+	written := func(p *record.Phase) *float64 { return float(p.Process.WrittenBytes()) }
+	r.LogicalBytes = mean(func(p *record.Phase) *float64 { return float(p.Sizes.LogicalBytes) })
+	r.DiskBytes = mean(func(p *record.Phase) *float64 { return float(p.Sizes.DiskBytes) })
+	r.DataToMemory = mean(func(p *record.Phase) *float64 { return p.Sizes.DataToMemory })
+	r.HostWriteBytes = mean(written)
+	r.MemoryBytes = mean(func(p *record.Phase) *float64 { return float(p.Process.MemoryBytes()) })
+	r.AllocBytes, r.Allocs = perOperation(runtime("alloc_bytes")), perOperation(runtime("allocs"))
+	r.CPUNS = perOperation(func(p *record.Phase) *float64 {
+		if s := p.Process.CPU(); s != nil {
+			ns := *s * 1e9
+			return &ns
+		}
+		return nil
+	})
+	if slices.ContainsFunc(phases, func(p *record.Phase) bool {
+		s := p.Process.CPU()
+		return s != nil && *s < cpuTicksMin*cpuTickSeconds
+	}) {
+		r.CPUNS = nil
+	}
+	if t.parameters.PoolHandles > 0 {
+		r.WaitNS = perOperation(func(p *record.Phase) *float64 { ns := float64(p.HandleWaitNS); return &ns })
+	}
+	for _, p := range phases {
+		if r.HostWriteSource == "" {
+			r.HostWriteSource = p.Process.HostWriteSource
+		}
+	}
+	if r.role == plan.Ceiling { // it is the harness, and stores nothing
+		return
+	}
+	r.WriteAmplification = mean(func(p *record.Phase) *float64 {
+		var acknowledged uint64
+		for _, op := range p.Calls() {
+			acknowledged += op.BytesWritten
+		}
+		return divided(written(p), float64(acknowledged))
+	})
+	for _, p := range phases {
+		drained, seconds := p.Sizes.Drained, p.Sizes.DrainSeconds
+		if r.Drained != nil {
+			drained, seconds = drained && *r.Drained, max(seconds, *r.DrainSeconds)
+		}
+		r.Drained, r.DrainSeconds = &drained, &seconds
+	}
+}
+
+func doneOf(p *record.Phase) (done uint64) {
+	for _, op := range p.Operations {
+		done += op.Done()
+	}
+	return done
+}
+
+func float(n *uint64) *float64 {
+	if n == nil {
+		return nil
+	}
+	f := float64(*n)
+	return &f
+}
+
+// divided returns a ÷ b; nil where there is no a or no b.
+func divided(a *float64, b float64) *float64 {
+	if a == nil || b <= 0 {
+		return nil
+	}
+	quotient := *a / b
+	return &quotient
+}
+
+// skipped says why a phase is left out of all trials of a row; the zero message if it is not.
+func (r *row) skipped(phase string) finding.Message {
+	why := ""
+	for _, o := range r.trials {
+		why = o.planned.Skip[phase]
+		if why == "" || o.planned.Refuse != "" {
+			return finding.Message{}
+		}
+	}
+	return finding.New("phase-left-out", "why", format.Clean(why))
+}

@@ -1,0 +1,158 @@
+package verdict
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"assay/internal/analysis/model"
+	"assay/internal/base/finding"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment/plan"
+	"assay/internal/testkit/recordtest"
+	"assay/store"
+)
+
+// clean is a run without anything to find: one class, quiet arms that lie far apart, data that
+// outgrows its memory limit.
+func clean() recordtest.Shape {
+	return recordtest.Shape{
+		Name: "clean", Classes: []store.Durability{store.D1}, Blocks: 5, Seconds: 60, Seed: 7, AA: true, Ceiling: true,
+		Arms: []recordtest.Arm{
+			{Name: "oak", PutRate: 200e3, GetRate: 300e3, Noise: 0.03, BlockNoise: 0.005, WarmupSeconds: 5, DiskFactor: 1, RSSBytes: 90e6, AllocBytes: 48, Allocs: 1},
+			{Name: "elm", PutRate: 100e3, GetRate: 150e3, Noise: 0.03, BlockNoise: 0.005, DiskFactor: 2, RSSBytes: 90e6},
+			{Name: "ash", PutRate: 100.5e3, GetRate: 50e3, Noise: 0.03, BlockNoise: 0.005, DiskFactor: 1, RSSBytes: 90e6},
+		},
+	}
+}
+
+func cleanRun() *record.Run { return built(clean()) }
+
+// built makes a run whose data outgrows the memory limit, so that reads are not all of memory.
+func built(s recordtest.Shape) *record.Run {
+	run := recordtest.Run(s)
+	for i := range run.Experiment.Cells {
+		run.Experiment.Cells[i].MemoryLimit = 200e6
+	}
+	return run
+}
+
+// resultOf reports a run. Its JSON must be writable: it has no NaN and no infinity.
+func resultOf(t *testing.T, runs ...*record.Run) *model.Result {
+	t.Helper()
+	r, err := Result(runs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := json.Marshal(r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// codesOf returns the codes of findings, sorted, each once.
+func codesOf(r *model.Result) (codes []finding.Code) {
+	for _, f := range r.Findings {
+		codes = append(codes, f.Code)
+	}
+	slices.Sort(codes)
+	return slices.Compact(codes)
+}
+
+// find returns the first finding of a code.
+func find(r *model.Result, code finding.Code) *finding.Finding {
+	for i := range r.Findings {
+		if r.Findings[i].Code == code {
+			return &r.Findings[i]
+		}
+	}
+	return nil
+}
+
+// rowOf returns an arm's row in the first table of a phase. Nil: it has no figures there.
+func rowOf(t *testing.T, r *model.Result, phase, arm string) *model.Row {
+	t.Helper()
+	for i := range r.Tables {
+		if r.Tables[i].Phase != phase {
+			continue
+		}
+		for j := range r.Tables[i].Rows {
+			if r.Tables[i].Rows[j].Arm == arm {
+				return &r.Tables[i].Rows[j]
+			}
+		}
+		return nil
+	}
+	t.Fatalf("no table of %s", phase)
+	return nil
+}
+
+func pointer[T any](v T) *T { return &v }
+
+// trials returns the trials of an arm, in the order of the plan.
+func trials(run *record.Run, arm string) (all []*record.Trial) {
+	for _, p := range run.Plan {
+		if p.Arm == arm {
+			all = append(all, run.Trials[p.ID])
+		}
+	}
+	return all
+}
+
+func phaseOf(t *record.Trial, name string) *record.Phase {
+	for i := range t.Phases {
+		if t.Phases[i].Name == name {
+			return &t.Phases[i]
+		}
+	}
+	panic("no phase " + name)
+}
+
+// scale multiplies the rate of the samples of a trial's phase from second `from` to `to`, and its
+// totals in proportion.
+func scale(run *record.Run, t *record.Trial, phase string, from, to int, factor float64) {
+	samples := run.Series[t.Plan.ID]
+	var after uint64
+	second := 0
+	for i := range samples {
+		if samples[i].Phase != phase {
+			continue
+		}
+		if second >= from && second < to {
+			samples[i].Operations = uint64(float64(samples[i].Operations) * factor)
+		}
+		after += samples[i].Operations
+		second++
+	}
+	p := phaseOf(t, phase)
+	p.Operations[0].OK = after
+	p.Attempted = after
+}
+
+// slow multiplies all rates of an arm.
+func slow(run *record.Run, arm string, factor float64) {
+	for _, e := range trials(run, arm) {
+		for _, phase := range []string{"put", "get"} {
+			scale(run, e, phase, 0, 60, factor)
+		}
+	}
+}
+
+func drop(run *record.Run, arm string) {
+	run.Plan = slices.DeleteFunc(run.Plan, func(p plan.Trial) bool { return p.Arm == arm })
+}
+
+// shorten leaves the last so many seconds of the measured phases: the warm-up goes.
+func shorten(run *record.Run, t *record.Trial, seconds int) {
+	var kept []record.Sample
+	for _, s := range run.Series[t.Plan.ID] {
+		if s.At > float64(60-seconds) {
+			s.At -= float64(60 - seconds)
+			kept = append(kept, s)
+		}
+	}
+	run.Series[t.Plan.ID] = kept
+	for i := range t.Phases {
+		t.Phases[i].ElapsedNS = int64(seconds) * 1e9
+	}
+}

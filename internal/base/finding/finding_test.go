@@ -1,0 +1,81 @@
+package finding
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"assay/internal/testkit/golden"
+)
+
+// Every sentence, as its example gives it: a better one is one changed line here.
+func TestCatalogue_sentences(t *testing.T) {
+	var out strings.Builder
+	for _, code := range Codes() {
+		e := entries[code]
+		m := Message{code, e.Example}
+		fmt.Fprintf(&out, "%s\n  says    %s\n", code, Text(m))
+		if e.Many != "" {
+			two := []Finding{Make(Where{Arm: "bbolt", Phase: "put", Class: "D1"}, m), Make(Where{Arm: "pebble", Phase: "get", Class: "D3"}, m)}
+			fmt.Fprintf(&out, "  many    %s\n", Group(two))
+		}
+		if remedy := Remedy(m); remedy != "" {
+			fmt.Fprintf(&out, "  remedy  %s\n", remedy)
+		}
+	}
+	golden.Check(t, "catalogue.txt", out.String())
+}
+
+func TestCatalogue_examples_fill_every_sentence(t *testing.T) {
+	for _, code := range Codes() {
+		e, m := entries[code], Message{code, entries[code].Example}
+		both := []Finding{Make(Where{Arm: "a"}, m), Make(Where{Arm: "b"}, m)}
+		for part, text := range map[string]string{"Says": Text(m), "Many": Group(both), "Remedy": Remedy(m)} {
+			if text != "" && text == bare(m) || strings.HasPrefix(text, string(code)+" {") {
+				t.Errorf("%s: %s needs a parameter that the example lacks: %s", code, part, text)
+			}
+		}
+		if e.Says == "" {
+			t.Errorf("%s has no sentence", code)
+		}
+		if words := len(strings.Fields(Text(m))); words > 50 {
+			t.Errorf("%s: %d words in two sentences at most of 25", code, words)
+		}
+	}
+}
+
+func TestText_of_unknown_code_and_missing_parameter_loses_nothing(t *testing.T) {
+	register(Entry{Code: "test-code", Says: "{{.arm}} fell to {{rate .rate}}"})
+	defer delete(entries, "test-code")
+	for _, c := range []struct {
+		m    Message
+		want string
+	}{
+		{New("no-such-code", "n", 1), `no-such-code {"n":1}`},
+		{New("test-code", "arm", "bbolt"), `test-code {"arm":"bbolt"}`},
+		{New("test-code", "rate", 5.0), `test-code {"rate":5}`},
+		{New("test-code", "arm", "bbolt", "rate", 12000), "bbolt fell to 12.0 k/s"},
+	} {
+		if got := Text(c.m); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestMark_survives_JSON_with_the_same_sentence(t *testing.T) {
+	register(Entry{Code: "test-mark", Says: "{{plural .n \"record\" \"\"}} of {{list .arms}}"})
+	defer delete(entries, "test-mark")
+	mark := Mark{New("test-mark", "n", uint64(3), "arms", []string{"a", "b"}), "put"}
+	written, err := json.Marshal(mark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read Mark
+	if err := json.Unmarshal(written, &read); err != nil {
+		t.Fatal(err)
+	}
+	if Text(read.Message) != "3 records of a and b" || read.Phase != "put" {
+		t.Errorf("got %+v from %s", read, written)
+	}
+}

@@ -1,0 +1,129 @@
+package audit
+
+import (
+	"math"
+	"slices"
+
+	"assay/internal/evidence/counters"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
+)
+
+// NothingRead and NothingWritten stand in a HistoryEvent for the version of an operation that does
+// not read or does not put.
+const (
+	NothingRead    = counters.ObservedNotRead
+	NothingWritten = counters.ObservedNotRead
+	Absent         = counters.ObservedMiss // what a delete leaves, and what a read finds where nothing is
+)
+
+// HistoryEvent is one operation on a recorded key: section 3.5 of docs/worker-contract.md. The
+// store did it at some moment from BeginNS to EndNS, if it did it at all.
+type HistoryEvent struct {
+	Index     uint64 // of the key
+	Thread    int
+	Sequence  uint64          // of the entry in its thread
+	Operation trace.Operation // of a batch's member its own
+	Request   uint64          // the sequence number of the request that it is a step of; 0: of none
+	Batch     bool            // it is a batch's member; then Outcome, BeginNS and EndNS are the batch's
+
+	BeginNS, EndNS int64 // since the phase's start
+	Outcome        counters.Outcome
+
+	// Read is the version that came back (0: the loaded one), or an Observed… word of package
+	// counters: ObservedMiss, ObservedShort (a value that does not tell its version),
+	// ObservedWrong, ObservedForeign, ObservedError, or NothingRead.
+	Read uint64
+	// Written is the version that the operation leaves if it is done, Absent for a delete,
+	// NothingWritten for a read. An operation that ended in error or timeout may have been done, at
+	// any moment from BeginNS on.
+	Written uint64
+}
+
+// History is what a phase recorded of a sample of keys.
+type History struct {
+	Number int      // the phase's
+	Keys   []uint64 // ascending
+	Events []HistoryEvent
+	// UntilNS is the moment up to which each thread recorded every operation that changes these keys:
+	// one that is not among Events began then or later. math.MaxInt64: all are there, as always of a
+	// thread that only reads.
+	UntilNS []int64
+	Dropped uint64 // operations that found no room
+}
+
+// NewHistory reads what a phase recorded. c are the counters of the same phase, which has ended or
+// whose worker is dead. Each thread had up to pipeline operations on the way at once: where it is
+// not 1, one that is not recorded may have begun before the last one that is has ended.
+func NewHistory(number int, keys []uint64, t *trace.File, h *counters.History, c *counters.File, pipeline int) *History {
+	history := &History{Number: number, Keys: keys, UntilNS: make([]int64, len(t.Threads))}
+	for i := range t.Threads {
+		records, dropped := h.Records(i)
+		history.Dropped += dropped
+		for _, r := range records {
+			if event, fits := newEvent(number, i, t, r); fits {
+				history.Events = append(history.Events, event)
+			}
+		}
+		head := c.Thread(i)
+		whole := dropped == 0 && head.Attempted == head.Acknowledged && head.State == counters.Ended || !changes(&t.Threads[i])
+		switch {
+		case whole:
+			history.UntilNS[i] = math.MaxInt64
+		case pipeline > 1 && len(records) > 0: // a thread's operations begin in their order
+			history.UntilNS[i] = int64(records[len(records)-1].BeginNS)
+		case pipeline > 1:
+			history.UntilNS[i] = 0
+		case dropped > 0 && len(records) > 0:
+			history.UntilNS[i] = int64(records[len(records)-1].EndNS)
+		case dropped > 0:
+			history.UntilNS[i] = 0
+		default:
+			history.UntilNS[i] = int64(head.NowNS)
+		}
+	}
+	return history
+}
+
+// changes says if a thread changes a recorded key.
+func changes(t *trace.Thread) bool {
+	return slices.ContainsFunc(t.Entries, func(e trace.Entry) bool { return e.IsRecorded() && e.Operation().Changes() })
+}
+
+// requestOf returns the sequence number of the request that an entry is a step of; 0: of none.
+func requestOf(part *trace.Thread, sequence uint64) uint64 {
+	if !part.HasRequests() {
+		return 0
+	}
+	for {
+		if e, _ := part.EntryAt(sequence); e.Operation() == trace.Request {
+			return sequence
+		}
+		sequence++
+	}
+}
+
+// newEvent returns what a record means by its trace. A record that the trace has no entry for fits
+// nowhere.
+func newEvent(number, thread int, t *trace.File, r counters.Recorded) (e HistoryEvent, fits bool) {
+	part := &t.Threads[thread]
+	if len(part.Entries) == 0 || r.Outcome() >= counters.Outcomes {
+		return e, false
+	}
+	entry, index := part.EntryAt(r.Sequence())
+	if !entry.IsRecorded() || entry.Operation() == trace.Batch {
+		return e, false
+	}
+	e = HistoryEvent{
+		Request: requestOf(part, r.Sequence()),
+		Index:   index, Thread: thread, Sequence: r.Sequence(), Operation: entry.Operation(), Batch: entry.IsMember(),
+		BeginNS: int64(r.BeginNS), EndNS: int64(r.EndNS), Outcome: r.Outcome(), Read: r.Read, Written: NothingWritten,
+	}
+	switch {
+	case e.Operation == trace.Delete:
+		e.Written = Absent
+	case e.Operation.Writes():
+		e.Written = keyval.Version(number, thread, r.Sequence())
+	}
+	return e, true
+}

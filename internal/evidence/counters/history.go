@@ -1,0 +1,150 @@
+package counters
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"assay/internal/experiment/trace"
+)
+
+// The history file: section 3.5 of docs/worker-contract.md. It holds begin, end, outcome and
+// version of the operations that the trace marks as recorded, each thread's in an area of its own.
+const (
+	historyMagic   = "ASSAYHIS"
+	historyVersion = 2
+	historyHead    = 128 // of a thread's area
+	historyRecords = 4   // a capacity is a multiple of it, so that areas begin at cache lines
+)
+
+// Recorded is one operation on a recorded key. It is laid over mapped memory.
+type Recorded struct {
+	BeginNS uint64 // since the phase's start: when the operation before it had ended
+	EndNS   uint64
+	What    uint64 // bits 0–39: the entry's sequence number; bits 40–47: the Outcome; the rest is 0
+	Read    uint64 // the version that was read, or an Observed… word
+}
+
+// MakeRecorded packs what a thread knows when an operation has ended.
+func MakeRecorded(beginNS, endNS, sequence uint64, outcome Outcome, read uint64) Recorded {
+	return Recorded{beginNS, endNS, sequence&sequenceMask | uint64(outcome)<<40, read}
+}
+
+const sequenceMask = 1<<40 - 1
+
+// Sequence returns the entry's sequence number.
+func (r Recorded) Sequence() uint64 { return r.What & sequenceMask }
+
+// Outcome returns the operation's outcome; of a batch's member it is the batch's.
+func (r Recorded) Outcome() Outcome { return Outcome(r.What >> 40 & 0xff) }
+
+// HistoryThread is the head of a thread's area. Only that thread writes it.
+type HistoryThread struct {
+	Count   uint64 // records; stored after the record itself
+	Dropped uint64 // operations that came when the area was full: from the first of them on, none is recorded
+	_       [14]uint64
+}
+
+var (
+	_ [32]byte          = [unsafe.Sizeof(Recorded{})]byte{}
+	_ [historyHead]byte = [unsafe.Sizeof(HistoryThread{})]byte{}
+)
+
+// History is a mapped history file.
+type History struct {
+	data    []byte
+	threads int
+	each    int // records that a thread's area has room for
+}
+
+// HistoryBytes returns the size of a history file.
+func HistoryBytes(threads, recordsEach int) uint64 {
+	return uint64(pageBytes + threads*historyArea(recordsEach))
+}
+
+func historyArea(recordsEach int) int {
+	return historyHead + int(unsafe.Sizeof(Recorded{}))*recordsEach
+}
+
+// CreateHistory writes an empty history into an empty file and maps it. Each thread has room for
+// recordsEach records, rounded up to a multiple of 4.
+func CreateHistory(file *os.File, threads, recordsEach int) (*History, error) {
+	recordsEach = (max(recordsEach, 1) + historyRecords - 1) / historyRecords * historyRecords
+	h := &History{threads: threads, each: recordsEach}
+	data, err := makeFile(file, int(HistoryBytes(threads, recordsEach)))
+	if err != nil {
+		return nil, fmt.Errorf("making the history file: %w", err)
+	}
+	h.data = data
+	le := binary.LittleEndian
+	copy(data, historyMagic)
+	le.PutUint32(data[8:], historyVersion)
+	le.PutUint32(data[12:], pageBytes)
+	le.PutUint32(data[16:], uint32(threads))
+	le.PutUint32(data[20:], uint32(unsafe.Sizeof(Recorded{})))
+	le.PutUint64(data[24:], uint64(recordsEach))
+	le.PutUint64(data[32:], uint64(len(data)))
+	return h, nil
+}
+
+// OpenHistory maps a history file that fits the trace; it is the worker's side. All pages are
+// touched: none is to be made while operations are measured.
+func OpenHistory(name string, t *trace.File) (*History, error) {
+	data, err := openFile(name, unix.MAP_POPULATE)
+	if err != nil {
+		return nil, fmt.Errorf("history file: %w", err)
+	}
+	h := &History{data: data}
+	if err := h.adopt(t); err != nil {
+		_ = h.Unmap() // what is wrong with the file says more
+		return nil, fmt.Errorf("history file %s: %w", name, err)
+	}
+	return h, nil
+}
+
+func (h *History) adopt(t *trace.File) error {
+	le := binary.LittleEndian
+	if string(h.data[:8]) != historyMagic {
+		return fmt.Errorf("does not begin with %s", historyMagic)
+	}
+	for _, field := range []struct {
+		name     string
+		at, want uint32
+	}{
+		{"format version", 8, historyVersion}, {"header bytes", 12, pageBytes}, {"threads", 16, uint32(len(t.Threads))},
+		{"record bytes", 20, uint32(unsafe.Sizeof(Recorded{}))},
+	} {
+		if got := le.Uint32(h.data[field.at:]); got != field.want {
+			return fmt.Errorf("%s is %d, expected %d", field.name, got, field.want)
+		}
+	}
+	each := le.Uint64(h.data[24:])
+	if each == 0 || each%historyRecords != 0 || each > uint64(len(h.data)) {
+		return fmt.Errorf("room for %d records a thread: expected a multiple of %d", each, historyRecords)
+	}
+	h.threads, h.each = len(t.Threads), int(each)
+	if want := HistoryBytes(h.threads, h.each); want != uint64(len(h.data)) || want != le.Uint64(h.data[32:]) {
+		return fmt.Errorf("has %d bytes, expected %d", len(h.data), want)
+	}
+	return nil
+}
+
+// Unmap gives the memory back. Nothing of the file may be used after it.
+func (h *History) Unmap() error { return unix.Munmap(h.data) }
+
+// Thread returns the head of a thread's area, and its room for records, in place.
+func (h *History) Thread(i int) (head *HistoryThread, room []Recorded) {
+	at := pageBytes + i*historyArea(h.each)
+	head = (*HistoryThread)(unsafe.Pointer(&h.data[at]))
+	return head, unsafe.Slice((*Recorded)(unsafe.Pointer(&h.data[at+historyHead])), h.each)
+}
+
+// Records returns what a thread has recorded, in place, and how many operations found no room.
+func (h *History) Records(i int) (records []Recorded, dropped uint64) {
+	head, room := h.Thread(i)
+	return room[:min(atomic.LoadUint64(&head.Count), uint64(len(room)))], atomic.LoadUint64(&head.Dropped)
+}

@@ -1,0 +1,40 @@
+package history
+
+import (
+	"math"
+	"slices"
+
+	"assay/internal/evidence/audit"
+	"assay/internal/evidence/counters"
+)
+
+// cover counts the acknowledged writes that some read would have shown to be lost: those after
+// which the key was read before another write of it began.
+func (k *key) cover(c *Consistency) {
+	var reads []int64 // begins, ascending: events are sorted by them
+	ends := map[int64]int64{}
+	for _, e := range k.events {
+		if e.Read < counters.ObservedLowest || e.Read == counters.ObservedMiss {
+			reads = append(reads, e.BeginNS-slackNS)
+			ends[e.BeginNS-slackNS] = e.EndNS
+		}
+	}
+	ended := int64(before) // all writes that began before this one
+	for i, w := range k.byBegin {
+		alone := ended < w.begin // else either of them may be the newer
+		ended = max(ended, w.end)
+		if !alone || w.end == never || w.version == audit.Absent {
+			continue
+		}
+		at, _ := slices.BinarySearch(reads, w.end)
+		if at < len(reads) && (i == len(k.byBegin)-1 || k.byBegin[i+1].begin > ends[reads[at]]) {
+			c.Covered++
+		}
+	}
+}
+
+// Found returns the chance that a store which loses that share of its acknowledged writes would
+// have lost one of those that were covered.
+func Found(share float64, covered uint64) float64 {
+	return -math.Expm1(float64(covered) * math.Log1p(-share))
+}

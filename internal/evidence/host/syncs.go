@@ -1,0 +1,111 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/prometheus/procfs/blockdevice"
+	"golang.org/x/sys/unix"
+
+	"assay/internal/base/owned"
+)
+
+// SyncCounter counts what a disk did that a sync has to wait for.
+type SyncCounter struct {
+	Disk   string // "nvme0n1"
+	writes bool   // writes are counted as well as flushes
+	stats  blockdevice.FS
+}
+
+// What a SyncCounter counts.
+const (
+	SyncFlushes = "flushes"
+	SyncWrites  = "flushes and writes"
+)
+
+// NewSyncCounter finds the disk of a directory and tries it with a few syncs of its own. Where
+// these are no flushes (the disk has no volatile cache, or is made of others), and where a write
+// can be forced to the medium without one (FUA), writes are counted as well: no sync of new data
+// does without.
+func NewSyncCounter(directory string) (*SyncCounter, error) {
+	return newSyncCounter(kernelRoots, directory)
+}
+
+func newSyncCounter(r roots, directory string) (*SyncCounter, error) {
+	found := deviceOf(r, directory)
+	if found.disk == "" {
+		return nil, found.why
+	}
+	stats, err := blockdevice.NewFS(r.proc, r.sys)
+	if err != nil {
+		return nil, err
+	}
+	c := &SyncCounter{Disk: found.disk, stats: stats}
+	// What the kernel does not tell of a queue counts as the case that accuses nobody.
+	fua, err := os.ReadFile(filepath.Join(r.sys, "block", found.disk, "queue", "fua"))
+	c.writes = err != nil || strings.TrimSpace(string(fua)) != "0"
+	tried, flushes, writes, err := c.try(directory)
+	switch {
+	case err != nil:
+		return nil, err
+	case writes+flushes < tried:
+		return nil, fmt.Errorf("%d syncs were %d flushes and %d writes of %s: it does not count them", tried, flushes, writes, found.disk)
+	case flushes < tried:
+		c.writes = true
+	}
+	return c, nil
+}
+
+// try does a few syncs and returns how many, and by how much the counters rose. Others can only add
+// to them.
+func (c *SyncCounter) try(directory string) (tried, flushes, writes uint64, err error) {
+	const appends, appendBytes = 4, 4096
+	file, err := owned.NewFile(directory)
+	if err != nil {
+		return 0, 0, 0, fmt.Errorf("try a sync: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	flushedBefore, writtenBefore, err := c.read()
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	block := make([]byte, appendBytes)
+	for i := range block {
+		block[i] = byte(i*7 + 1)
+	}
+	for range appends {
+		if _, err := file.Write(block); err != nil {
+			return 0, 0, 0, fmt.Errorf("try a sync: %w", err)
+		}
+		if err := unix.Fdatasync(int(file.Fd())); err != nil {
+			return 0, 0, 0, fmt.Errorf("try a sync: %w", err)
+		}
+	}
+	flushed, written, err := c.read()
+	return appends, flushed - flushedBefore, written - writtenBefore, err
+}
+
+func (c *SyncCounter) read() (flushes, writes uint64, err error) {
+	stat, _, err := c.stats.SysBlockDeviceStat(c.Disk)
+	return stat.FlushRequestsCompleted, stat.WriteIOs, err
+}
+
+// Done returns what was counted since the disk was there.
+func (c *SyncCounter) Done() (uint64, error) {
+	flushes, writes, err := c.read()
+	if c.writes {
+		flushes += writes
+	}
+	return flushes, err
+}
+
+// Counts says what is counted: [SyncFlushes] or [SyncWrites].
+func (c *SyncCounter) Counts() string {
+	if c.writes {
+		return SyncWrites
+	}
+	return SyncFlushes
+}

@@ -1,0 +1,165 @@
+package record
+
+import (
+	"math"
+	"slices"
+
+	"assay/internal/base/finding"
+)
+
+// Marks returns what the counts of a phase say against ranking its trial.
+func (p *Phase) Marks() (marks []finding.Mark) {
+	if len(p.Groups) > 0 {
+		for i := range p.Groups {
+			marks = append(marks, p.Groups[i].outcomeMarks(p.Eventual)...)
+		}
+	} else {
+		marks = p.outcomeMarks(p.Eventual)
+	}
+	if h := p.History; h != nil {
+		mark := func(code finding.Code, count uint64, pairs ...any) {
+			if count > 0 {
+				m := finding.New(code, "count", count, "of", h.Reads).With(pairs...)
+				marks = append(marks, finding.Mark{Message: m, Phase: p.Name})
+			}
+		}
+		if !p.Eventual { // such a store may answer with what was, but not with what was never written
+			mark(finding.MarkStaleReads, h.Stale, "late_ns", h.LateP50NS, "late_max_ns", h.LateMaxNS)
+			mark(finding.MarkVanished, h.Vanished)
+			mark(finding.MarkUnordered, uint64(h.Unordered))
+		}
+		mark(finding.MarkLostUpdates, h.LostUpdates)
+		if u := h.Updates; u != nil && u.Atomic.Lost > 0 && !p.Eventual {
+			marks = append(marks, finding.Mark{Phase: p.Name, Message: finding.New(finding.MarkAtomicLost, "count", u.Atomic.Lost, "of", u.Atomic.Done, "items", u.Atomic.ItemsLost)})
+		}
+		mark(finding.MarkGhosts, h.Ghosts)
+	}
+	if drift := math.Abs(float64(p.ClockDrift)); drift > ClockSlackNS(float64(p.ElapsedNS)) {
+		marks = append(marks, finding.Mark{Phase: p.Name, Message: finding.New(finding.MarkDrift,
+			"clock", p.Clock, "drift_ns", drift, "seconds", float64(p.ElapsedNS)/1e9)})
+	}
+	return marks
+}
+
+// outcomeMarks returns what the outcomes of a phase without groups, or of a group, say.
+func (p *Phase) outcomeMarks(eventual bool) (marks []finding.Mark) {
+	var wrong, foreign, lost, failed, done uint64
+	for _, o := range p.Calls() {
+		foreign += min(o.Foreign, o.Wrong)
+		wrong, lost, failed, done = wrong+o.Wrong, lost+o.Lost, failed+o.Errors+o.Timeout, done+o.Done()
+	}
+	mark := func(code finding.Code, count uint64, outcomes ...string) {
+		if count == 0 {
+			return
+		}
+		m := finding.New(code, "count", count, "of", done)
+		if text := p.firstMessage(outcomes...); text != "" {
+			m = m.With("message", text)
+		}
+		marks = append(marks, finding.Mark{Message: m, Phase: p.Name})
+	}
+	mark(finding.MarkWrong, wrong-foreign, "wrong")
+	mark(finding.MarkOtherTrial, foreign)
+	if !eventual { // reading back tells what such a store has lost for good
+		mark(finding.MarkLost, lost, "lost")
+	}
+	mark(finding.MarkFailed, failed, "error", "timeout")
+	if p.EndedBy != EndedInterrupted { // whoever stopped it knows why
+		mark(finding.MarkUnfinished, p.Unfinished)
+	}
+	outcomes := p.Unfinished
+	for _, o := range p.Operations {
+		outcomes += o.Done()
+	}
+	if outcomes != p.Attempted {
+		marks = append(marks, finding.Mark{Phase: p.Name, Message: finding.New(finding.MarkSum, "attempted", p.Attempted, "outcomes", outcomes)})
+	}
+	return marks
+}
+
+// firstMessage returns the most frequent text of some outcomes.
+func (p *Phase) firstMessage(outcomes ...string) string {
+	for _, m := range p.Messages {
+		for _, o := range outcomes {
+			if m.Outcome == o {
+				return m.Text
+			}
+		}
+	}
+	return ""
+}
+
+// ClockSlackNS is how far two clocks may differ over a length of time: a late look at the two
+// explains 2 ms, and a thousandth of the length changes no figure.
+func ClockSlackNS(lengthNS float64) float64 { return max(2e6, lengthNS/1000) }
+
+// Marks returns what reading back says against ranking the trial.
+func (f *FinalCheck) Marks() (marks []finding.Mark) {
+	for _, fault := range []struct {
+		code  finding.Code
+		count uint64
+	}{
+		{finding.MarkReadbackLost, f.Lost}, {finding.MarkReadbackStale, f.Stale},
+		{finding.MarkReadbackWrong, f.Wrong - min(f.Foreign, f.Wrong)}, {finding.MarkReadbackOther, f.Foreign},
+		{finding.MarkReadbackFailed, f.Errors},
+	} {
+		if fault.count == 0 {
+			continue
+		}
+		m := finding.New(fault.code, "count", fault.count, "of", f.Records)
+		if len(f.Examples) > 0 {
+			m = m.With("example", f.Examples[0])
+		}
+		marks = append(marks, finding.Mark{Message: m, Phase: FinalCheckPhase})
+	}
+	return append(marks, f.Increments.marks()...)
+}
+
+func (i *Increments) marks() []finding.Mark {
+	var m finding.Message
+	switch {
+	case i == nil || i.Counted >= i.Least && i.Counted <= i.Most:
+		return nil
+	case i.Counted < i.Least:
+		m = finding.New(finding.MarkIncrementsLost, "count", i.Least-i.Counted, "of", i.Least)
+	default:
+		m = finding.New(finding.MarkIncrementsMore, "count", i.Counted-i.Most, "of", i.Most)
+	}
+	return []finding.Mark{{Message: m, Phase: FinalCheckPhase}}
+}
+
+// CountedMarks returns the marks that a trial's counts make, whatever it is marked for, and those
+// of its marks that counts can't tell. A directory whose counts show a fault is never ranked.
+func (t *Trial) CountedMarks() (marks []finding.Mark) {
+	for i := range t.Phases {
+		marks = append(marks, t.Phases[i].Marks()...)
+	}
+	if t.Final != nil {
+		marks = append(marks, t.Final.Marks()...)
+	}
+	for _, m := range t.Marks {
+		if !slices.ContainsFunc(marks, func(o finding.Mark) bool { return o.Code == m.Code && o.Phase == m.Phase }) {
+			marks = append(marks, m)
+		}
+	}
+	return marks
+}
+
+// FinalCheckPhase is the phase of the marks on what was read back.
+const FinalCheckPhase = "final check"
+
+// Reasons returns why the trial has no rank, gravest first: why it did not end, then its marks.
+func (t *Trial) Reasons() (reasons []finding.Message) {
+	if t.Cause != "" {
+		reasons = append(reasons, t.Reason())
+	}
+	for _, m := range t.CountedMarks() {
+		reasons = append(reasons, m.Message)
+	}
+	return reasons
+}
+
+// Reason returns why the trial did not end; its parameter text is Error.
+func (t *Trial) Reason() finding.Message {
+	return finding.New(t.Cause, "text", t.Error)
+}

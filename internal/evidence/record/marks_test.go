@@ -1,0 +1,44 @@
+package record
+
+import (
+	"slices"
+	"testing"
+
+	"assay/internal/base/finding"
+	"assay/internal/evidence/history"
+)
+
+// A store that promises less than order may answer with what was, but not with what was never
+// written.
+func TestWhatAnEventualStoreIsMarkedFor(t *testing.T) {
+	found := history.Consistency{Reads: 1000, Stale: 5, Vanished: 1, Unordered: 2, LostUpdates: 3, Ghosts: 4}
+	always := []finding.Code{finding.MarkLostUpdates, finding.MarkGhosts}
+	ordered := []finding.Code{finding.MarkLost, finding.MarkStaleReads, finding.MarkVanished, finding.MarkUnordered}
+	for _, eventual := range []bool{false, true} {
+		p := Phase{Name: "mixed", Eventual: eventual, Operations: []Operation{{OK: 90, Lost: 1}}, History: &History{Consistency: found}}
+		var codes []finding.Code
+		for _, m := range p.Marks() {
+			codes = append(codes, m.Code)
+		}
+		for _, code := range always {
+			if !slices.Contains(codes, code) {
+				t.Errorf("eventual %v: %s is no mark", eventual, code)
+			}
+		}
+		for _, code := range ordered {
+			if slices.Contains(codes, code) == eventual {
+				t.Errorf("eventual %v: marks are %v", eventual, codes)
+			}
+		}
+	}
+}
+
+// Who stopped a phase is told so, and not that its last operations had no outcome.
+func TestAnInterruptedPhaseIsNotMarkedUnfinished(t *testing.T) {
+	for _, ending := range []Ending{EndedDuration, EndedInterrupted} {
+		p := Phase{Name: "load", EndedBy: ending, Attempted: 10, Unfinished: 1, Operations: []Operation{{OK: 9}}}
+		if marks := p.Marks(); (len(marks) == 0) != (ending == EndedInterrupted) {
+			t.Errorf("%s: %v", ending, marks)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package conductor
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"sync"
+
+	"assay/internal/base/format"
+)
+
+// lastWords passes the output of a process on and keeps the line that says why the process ended:
+// the first one of a Go panic or a fatal error, for stacks follow it; else the last one. It may be
+// read while it is written to.
+type lastWords struct {
+	log io.Writer
+
+	mu      sync.Mutex
+	partial []byte // of the line that has not ended, at most lineBytesMax
+	last    string
+	fatal   bool // last is of a panic, and stays
+}
+
+const lineBytesMax = 400
+
+func (l *lastWords) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	for rest := p; len(rest) > 0; {
+		line, after, ended := bytes.Cut(rest, []byte{'\n'})
+		l.partial = append(l.partial, line[:min(len(line), lineBytesMax-len(l.partial))]...)
+		if rest = after; ended {
+			l.line()
+		}
+	}
+	l.mu.Unlock()
+	return l.log.Write(p)
+}
+
+// line takes in what partial holds.
+func (l *lastWords) line() {
+	text := strings.TrimSpace(string(l.partial))
+	l.partial = l.partial[:0]
+	if l.fatal || text == "" {
+		return
+	}
+	l.last, l.fatal = text, strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ")
+}
+
+// String returns the line, "" if nothing was written.
+func (l *lastWords) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.line() // one without an end
+	return format.Clean(l.last)
+}

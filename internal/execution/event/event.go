@@ -1,0 +1,56 @@
+// Package event is what a run tells while it goes on, to whoever shows it.
+package event
+
+import (
+	"time"
+
+	"assay/internal/evidence/record"
+)
+
+// View is told what happens in a run. Its methods return at once and may be called from several
+// goroutines.
+type View interface {
+	RunStarted(Run)
+	TrialStarted(Trial)
+	PhaseStarted(name string)
+	Tick(Tick)
+	TrialEnded(TrialEnd)
+	Message(text string)
+	RunEnded(text string)
+	// Close shows what is still to be shown, gives the terminal back and returns the first error
+	// that showing met. Defer it: it may be called more than once.
+	Close() error
+}
+
+// Run is what is known when a run starts.
+type Run struct {
+	Name      string
+	Directory string        // of the run; "": not said
+	Trials    int           // in all
+	Done      int           // of these, before a resumed run began
+	Arms      []string      // in the order in which they are shown
+	Estimate  time.Duration // for the trials that are left; 0: not known
+}
+
+// Trial is what is known when a trial starts.
+type Trial struct {
+	Number, Of int // the first is 1
+	Arm, Cell  string
+	Phases     []string
+}
+
+// Tick is a sample of the phase under way.
+type Tick struct {
+	Rate    float64       // operations a second, since the tick before
+	P99NS   *float64      // of the service time, since the tick before; nil: not measured
+	Bad     uint64        // operations of the phase that were lost, wrong, errors or timeouts
+	Elapsed time.Duration // of the phase
+	Planned time.Duration // of the phase; 0: it does not end by time
+}
+
+// TrialEnd is how a trial ended.
+type TrialEnd struct {
+	State record.State
+	Text  string   // why, if it is not ok
+	Rate  *float64 // operations a second of the measured phase that stands for the trial; nil: not measured
+}

@@ -1,0 +1,129 @@
+package run
+
+import (
+	"slices"
+
+	"assay/internal/base/finding"
+	"assay/internal/evidence/answers"
+	"assay/internal/evidence/audit"
+	"assay/internal/evidence/counters"
+	"assay/internal/experiment/trace"
+	"assay/store"
+)
+
+// How a record is met by the deletes by query of a phase.
+const (
+	metBegun        = 1 << iota // by one that was begun
+	metAcknowledged             // by one that was acknowledged
+	metUnderway                 // by one that was begun and not acknowledged
+)
+
+// holdDeletes holds the number of records that deletes by query say they deleted against what was
+// there for them: each record is deleted once, by one of those that find it, unless it is put again.
+// It is called before the phase is remembered. ok is false where the number can't be.
+func (t *trial) holdDeletes(file *trace.File, w *watched) (problem finding.Message, ok bool) {
+	slot := slices.Index(file.Operations, trace.DeleteQuery)
+	if slot < 0 || t.store.Description.Kind == store.None {
+		return problem, true
+	}
+	total := w.last.Totals[slot]
+	reached := t.reached.With(trace.Span{Below: t.cell.Records}).With(file.IndexesReached(w.last.Attempted)...)
+	if reached.End() > answersMax {
+		return problem, true // the tables would take too much memory: what is there at the end is checked all the same
+	}
+	met, matched := t.deletedBy(file, w.last, reached)
+	var indexes []uint64
+	for index, how := range met {
+		if how&metBegun != 0 {
+			indexes = append(indexes, uint64(index))
+		}
+	}
+	before, fresh := audit.Expect(t.past, indexes), max(t.fresh, t.cell.Records)
+	alone := deletedByKey(file)
+	var owed within64
+	for i, index := range indexes {
+		if before.MayBeThere(i) || index >= fresh {
+			owed.most++
+		}
+		if met[index]&(metAcknowledged|metUnderway) == metAcknowledged && before.MustBeThere(i) && !alone[index] {
+			owed.least++
+		}
+	}
+	if putsAgain(file) {
+		owed.most = matched
+	}
+	if done := total.Outcomes[counters.OK] + total.Outcomes[counters.Miss]; done < total.Operations() {
+		owed.least = 0 // which of them failed is not known
+	}
+	if owed.holds(total.Items) {
+		return problem, true
+	}
+	return owed.against(finding.MarkItems, total.Items, "operation", trace.DeleteQuery.String(), "operations", total.Outcomes[counters.OK]), false
+}
+
+// deletedBy returns how each of the records that may be there is met by the deletes by query of a phase,
+// and how many they find in all, with repetitions.
+func (t *trial) deletedBy(file *trace.File, now counters.Sample, may trace.Spans) (met []uint8, matched uint64) {
+	values := &t.run.experiment.Values
+	record, shapes := values.Record(), values.QueryShapes()
+	met = make([]uint8, may.End())
+	type which struct {
+		query int
+		found answers.Found
+	}
+	tables, known := map[int]*answers.Answers{}, map[which]uint8{}
+	for i := range file.Threads {
+		n := uint64(len(file.Threads[i].Entries))
+		for position, e := range file.Threads[i].Entries {
+			at := uint64(position)
+			if e.Operation() != trace.DeleteQuery || at >= now.Attempted[i] {
+				continue
+			}
+			how := uint8(metBegun)
+			if at < now.Acknowledged[i] {
+				how |= metAcknowledged
+			}
+			last := (now.Attempted[i]-1-at)/n*n + at
+			if last >= now.Acknowledged[i] {
+				how |= metUnderway
+			}
+			query := int(file.Amounts[e.SizeClass()])
+			if tables[query] == nil {
+				tables[query] = answers.New(record, shapes[query], may.Count(), may.At)
+			}
+			tables[query].Find(e.Index(), func(f answers.Found) {
+				matched = capped(matched, multiplied(uint64(f.To-f.From), (last-at)/n+1))
+				if known[which{query, f}]&how == how {
+					return
+				}
+				known[which{query, f}] |= how
+				tables[query].Indexes(f, func(index uint64) { met[index] |= how })
+			})
+		}
+	}
+	return met, matched
+}
+
+// deletedByKey returns the records that a trace deletes one by one.
+func deletedByKey(file *trace.File) map[uint64]bool {
+	deleted := map[uint64]bool{}
+	for i := range file.Threads {
+		for _, e := range file.Threads[i].Entries {
+			if e.Operation() == trace.Delete {
+				deleted[e.Index()] = true
+			}
+		}
+	}
+	return deleted
+}
+
+// putsAgain reports whether a trace may put records that were deleted: all that is put does, but
+// for what takes fresh indexes.
+func putsAgain(file *trace.File) bool {
+	return slices.ContainsFunc(file.Threads, func(t trace.Thread) bool {
+		return slices.ContainsFunc(t.Entries, func(e trace.Entry) bool {
+			o := e.Operation()
+			return o.Puts() && o != trace.Insert && o != trace.Add
+		})
+	})
+}

@@ -1,0 +1,150 @@
+package run
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"assay/internal/base/finding"
+	"assay/internal/evidence/host"
+	"assay/internal/evidence/record"
+)
+
+const syncedText = `name: synced
+stores: [{driver: DRIVER, worker: WORKER}]
+records: 0
+keys: {format: binary, bytes: 16}
+values: {bytes: 100}
+threads: THREADS
+durability: D3
+phases:
+  - {name: insert, mix: {insert: 1}, for: 150ms}
+blocks: 1
+busy_machine: tell
+sample: 50ms
+`
+
+// syncedRun returns the measured phase of a short run in class D3.
+func syncedRun(t *testing.T, driver string, threads int, root string) (*record.Trial, *record.Phase) {
+	t.Helper()
+	text := strings.NewReplacer("WORKER", own(), "DRIVER", driver, "THREADS", strconv.Itoa(threads)).Replace(syncedText)
+	directory := filepath.Join(t.TempDir(), "run")
+	if _, err := runIn(text, directory, root); err != nil {
+		t.Fatal(err)
+	}
+	trial, _ := readable(t, directory, driver)
+	if len(trial.Phases) != 1 || trial.Phases[0].Syncs == nil {
+		t.Fatalf("%s: %s %s: %+v", driver, trial.State, trial.Error, trial.Phases)
+	}
+	return trial, &trial.Phases[0]
+}
+
+func notShown(trial *record.Trial) bool {
+	return slices.ContainsFunc(trial.Marks, func(m finding.Mark) bool { return m.Fault() == finding.FaultNotDurable })
+}
+
+// diskCounts skips where the directory's disk does not count what a sync needs.
+func diskCounts(t *testing.T, directory string) {
+	t.Helper()
+	if _, err := host.NewSyncCounter(directory); err != nil {
+		t.Skip(err)
+	}
+}
+
+// The attacker keeps everything in memory and says that each write survives a power cut. Another
+// program that syncs all the time does not hide it.
+func TestAClassThatNeedsSyncsIsHeldAgainstThem(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	diskCounts(t, root)
+	other, err := os.Create(filepath.Join(t.TempDir(), "other"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, stop := make(chan struct{}), make(chan struct{})
+	defer func() { close(stop); <-ended; other.Close() }()
+	go func() {
+		defer close(ended)
+		for at := int64(0); ; at++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if _, err := other.WriteAt([]byte{1, 2, 3}, at); err != nil {
+				return
+			}
+			if unix.Fdatasync(int(other.Fd())) != nil {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	trial, p := syncedRun(t, "forgetful", 1, root)
+	if s := p.Syncs; s.Done == nil || !notShown(trial) || trial.State != record.Marked {
+		t.Fatalf("%s, marks %+v, %+v", trial.State, trial.Marks, p.Syncs)
+	}
+	t.Logf("%d acknowledged, %d %s", p.Syncs.Acknowledged, *p.Syncs.Done, p.Syncs.Counted)
+}
+
+func TestStoresThatSyncAreNotAccused(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
+	root := t.TempDir()
+	diskCounts(t, root)
+	for _, c := range []struct {
+		driver  string
+		threads int
+	}{{"bbolt", 1}, {"pebble", 8}} {
+		trial, p := syncedRun(t, c.driver, c.threads, root)
+		if p.Syncs.Done == nil || notShown(trial) || *p.Syncs.Done < p.Syncs.Least {
+			t.Errorf("%s, %d threads: %+v, marks %+v", c.driver, c.threads, p.Syncs, trial.Marks)
+			continue
+		}
+		t.Logf("%s, %d threads: %d acknowledged, %d needed, %d %s",
+			c.driver, c.threads, p.Syncs.Acknowledged, p.Syncs.Least, *p.Syncs.Done, p.Syncs.Counted)
+	}
+}
+
+// What can't be known is no accusation, and is told.
+func TestSyncsOnNoDiskAreNotMeasured(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
+	const inMemory = "/dev/shm"
+	if _, err := host.NewSyncCounter(inMemory); err == nil {
+		t.Skip(inMemory + " is on a disk")
+	}
+	root, err := os.MkdirTemp(inMemory, "assay-test-")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer os.RemoveAll(root)
+	if trial, p := syncedRun(t, "forgetful", 1, root); p.Syncs.Done != nil || p.Syncs.Why == "" || notShown(trial) {
+		t.Errorf("%+v, marks %+v", p.Syncs, trial.Marks)
+	}
+}
+
+func TestTooFewSyncs_bound(t *testing.T) {
+	for _, c := range []struct {
+		acknowledged, done uint64
+		threads            int
+		want               bool
+	}{
+		{8000, 1000, 8, false}, {8000, 500, 8, false}, {8000, 400, 8, true},
+		{1000, 0, 1, true}, {32, 0, 1, false}, {256, 0, 8, false}, {257, 0, 8, true}, {270000, 6700, 1, true},
+	} {
+		p := record.Phase{Threads: c.threads, Syncs: &record.Syncs{Acknowledged: c.acknowledged, Done: &c.done}}
+		if got := len(tooFewSyncs(&p)) > 0; got != c.want {
+			t.Errorf("%+v: marked is %v", c, got)
+		}
+	}
+	if marks := tooFewSyncs(&record.Phase{Threads: 1, Syncs: &record.Syncs{Acknowledged: 1e6, Why: "unknown"}}); len(marks) > 0 {
+		t.Errorf("marked without a count: %+v", marks)
+	}
+}

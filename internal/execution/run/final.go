@@ -1,0 +1,44 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"assay/internal/evidence/audit"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment/keyval"
+	"assay/store"
+)
+
+const finalCheckNumber = 255
+
+// finalCheck reads records back and holds each against the writes that were acknowledged: what is
+// absent is lost, what is older is stale. It reads as many records as the experiment says, drawn at
+// random.
+func (t *trial) finalCheck(ctx context.Context) error {
+	e := t.run.experiment
+	if e.VerifyRecords == 0 || t.store.Description.Kind == store.None {
+		return nil
+	}
+	indexes, of := audit.Sample(t.past, e.VerifyRecords, keyval.Mix(t.plan.Seed^finalCheckNumber<<32))
+	if len(indexes) == 0 {
+		return nil
+	}
+	observed, counted, err := t.readBack(ctx, indexes, record.FinalCheckPhase, finalCheckNumber)
+	if err != nil {
+		return fmt.Errorf("final check: %w", err)
+	}
+	counts, err := audit.Expect(t.past, indexes).Check(observed)
+	if err != nil {
+		return fmt.Errorf("final check: %w", err)
+	}
+	check := record.FinalCheck{Records: counts.Records, Of: of, Right: counts.Right, Lost: counts.Lost, Stale: counts.Stale,
+		Wrong: counts.Wrong, Foreign: counts.Foreign, Errors: counts.Errors, Unknown: counts.Unknown, Examples: counts.Examples}
+	if columns := e.Values.Record(); columns != nil && columns.Counter() >= 0 && counts.Lost+counts.Wrong+counts.Errors == 0 {
+		least, most := audit.Increments(t.past, indexes)
+		check.Increments = &record.Increments{Counted: counted, Least: least, Most: most}
+	}
+	t.result.Final = &check
+	t.result.Marks = append(t.result.Marks, check.Marks()...)
+	return nil
+}

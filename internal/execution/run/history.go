@@ -1,0 +1,133 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"assay/internal/evidence/audit"
+	"assay/internal/evidence/history"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
+)
+
+// The sample of keys whose history is recorded.
+const (
+	historyKeys = 256
+	// historyRecordsMax bounds the records of a phase over all threads, 32 bytes each;
+	// historyThreadMax those of one thread.
+	historyRecordsMax = 1 << 19
+	historyThreadMax  = 1 << 17
+
+	// Of requests that read and write, all keys are recorded if they are no more than that, and so
+	// many records at most: what became of each update is then known.
+	requestKeysMax    = 2000
+	requestRecordsMax = 1 << 20
+)
+
+// recordKeys chooses the keys whose history the phase records, and marks their entries. All arms of
+// a cell have the same trace, so that recording costs them the same.
+func (t *trial) recordKeys(p *experiment.Phase, file *trace.File, number int) []uint64 {
+	if p.Load || !t.run.experiment.Verify || slices.Contains(file.Operations, trace.DeleteQuery) {
+		return nil // which records a query deletes is in no key's history
+	}
+	var keys []uint64
+	if slices.ContainsFunc(p.Parts(), readsAndWrites) {
+		keys = file.AllKeys(requestKeysMax)
+	}
+	if keys == nil {
+		keys = file.ChooseKeys(historyKeys, keyval.Mix(t.plan.Seed^uint64(number)<<40))
+	}
+	file.RecordKeys(keys)
+	return keys
+}
+
+// readsAndWrites reports whether the requests of a part of a phase read a record that was there, and
+// change it.
+func readsAndWrites(p experiment.Phase) (both bool) {
+	reads := false
+	for _, step := range steps(&p) {
+		o := step.Operation
+		reads = reads || o == trace.Read || o == trace.ReadModifyWrite || o == trace.CompareAndSwap
+		both = both || reads && o.Writes()
+	}
+	return both && len(p.Request) > 0
+}
+
+// historyRoom returns how many records each thread has room for; 0: the trace has no recorded
+// entries.
+func historyRoom(file *trace.File) int {
+	if file.Flags&trace.FlagHistory == 0 {
+		return 0
+	}
+	if file.HasRequests() {
+		return max(requestRecordsMax/len(file.Threads)/4*4, 4)
+	}
+	return max(min(historyRecordsMax/len(file.Threads), historyThreadMax), 4)
+}
+
+// readUpdatesBack reads the keys of which every write was recorded with the version that its client
+// knew, and says which acknowledged updates are gone. It does so behind each phase: later ones would
+// write over them.
+func (t *trial) readUpdatesBack(ctx context.Context, p *experiment.Phase, phase *record.Phase) error {
+	if phase.History == nil {
+		return nil
+	}
+	lineages := history.NewLineages(t.past[len(t.past)-1].History)
+	keys, number := lineages.Keys(), removeNumber-1-t.readBacks
+	if len(keys) == 0 || number <= len(t.run.experiment.Phases) {
+		return nil
+	}
+	t.readBacks++
+	observed, _, err := t.readBack(ctx, keys, phase.Name+" read back", number)
+	if err != nil {
+		return fmt.Errorf("reading updates back: %w", err)
+	}
+	phase.History.Updates = lineages.Check(observed, itemsAdded(p))
+	return nil
+}
+
+// itemsAdded returns how many items each step of a phase's requests adds; nil: none says so.
+func itemsAdded(p *experiment.Phase) (adds []uint64) {
+	for _, part := range p.Parts() {
+		for _, s := range part.Request {
+			adds = append(adds, uint64(s.Adds))
+		}
+	}
+	return adds
+}
+
+// readBack reads records and returns what was there, in a phase that is in no result.
+func (t *trial) readBack(ctx context.Context, indexes []uint64, name string, number int) (observed []uint64, counted uint64, err error) {
+	result := record.Phase{Name: name, Number: number, SampleNS: int64(sampleMax)}
+	t.run.view.PhaseStarted(name)
+	threads, layout := t.readers(len(indexes))
+	w, err := t.begin(audit.VerifyTrace(indexes, threads), layout, t.prepare(name, number), &result)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer w.close()
+	if err := w.watch(ctx); err != nil {
+		return nil, 0, err
+	}
+	for _, total := range w.files.counters.Sample(false).Totals {
+		counted += total.SortSum
+	}
+	return slices.Clone(w.files.counters.Observed()), counted, nil
+}
+
+// historyOf is what the sample showed.
+func historyOf(h *audit.History) *record.History {
+	r := &record.History{Sample: len(h.Keys), Records: uint64(len(h.Events)), Dropped: h.Dropped, Consistency: *history.Check(h)}
+	complete := int64(math.MaxInt64)
+	for _, until := range h.UntilNS {
+		complete = min(complete, until)
+	}
+	if complete < math.MaxInt64 {
+		r.CompleteNS = &complete
+	}
+	return r
+}

@@ -1,0 +1,285 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"time"
+
+	"assay/internal/evidence/audit"
+	"assay/internal/evidence/host"
+	"assay/internal/evidence/record"
+	"assay/internal/execution/control"
+	"assay/internal/experiment"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
+	"assay/store"
+)
+
+// phase runs one phase and adds its result to the trial's.
+func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int) error {
+	does := t.plan.Phase(*asked)
+	p := &does
+	file, err := t.trace(p, position)
+	if t.ctx.Err() != nil {
+		return errInterrupted
+	}
+	if err != nil {
+		return ownFault{fmt.Errorf("making the trace: %w", err)}
+	}
+	number := position + 1
+	if p.Load {
+		number = 0
+	}
+	request := t.prepare(p.Name, number)
+	request.ZeroVersions = p.Load
+	request.DeadlineNS = int64(p.Duration)
+	if !p.Load {
+		request.MustHitBelow = min(audit.PresentBelow(t.past), audit.LowestDeleted(file))
+	}
+	keys := t.recordKeys(p, file, number)
+	result := record.Phase{
+		Name: p.Name, Number: number, Measured: !p.Load && !p.Unmeasured, Load: p.Load,
+		Open: file.Flags&trace.FlagDue != 0, Threads: len(file.Threads), Pipeline: t.cell.Pipeline, Batch: batchOf(file), SampleNS: int64(t.samplePeriod(p)),
+		Eventual: t.eventual,
+	}
+	t.run.view.PhaseStarted(p.Name)
+	if result.Cold, err = t.chill(&result); err != nil {
+		return err
+	}
+	result.Groups = groupResults(p, t.cell, file, &result)
+	layout := t.layout(p, len(file.Threads))
+	if p.ProcessesIn(t.cell) > 0 && !p.Load {
+		result.Processes = len(layout)
+	}
+	w, err := t.begin(file, layout, request, &result)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	for i, does := range p.Parts() {
+		part := w.parts[i]
+		part.milestones = newMilestones(does.Milestones, len(part.file.Threads), does.From.Seconds())
+	}
+	runErr := w.watch(ctx)
+	problems := w.collect()
+	if problem, ok := t.holdDeletes(file, w); !ok {
+		at := slices.IndexFunc(p.Parts(), func(part experiment.Phase) bool { return part.Does(trace.DeleteQuery) })
+		problems[at] = append(problems[at], problem)
+	}
+	t.remember(p, file, number, w, keys)
+	w.endParts(runErr)
+	if w.died() {
+		t.measureSizes(&result)
+		t.result.Phases = append(t.result.Phases, result)
+		t.result.Marks = append(t.result.Marks, marksOf(&result, problems)...)
+		return runErr
+	}
+	if err := t.drain(&result); err != nil && runErr == nil {
+		runErr = err
+	}
+	w.drained()
+	if runErr == nil {
+		runErr = t.askPlans(p.Name, file)
+	}
+	if runErr == nil {
+		runErr = t.readUpdatesBack(ctx, p, &result)
+	}
+	t.result.Phases = append(t.result.Phases, result)
+	t.result.Marks = append(t.result.Marks, marksOf(&result, problems)...)
+	if runErr != nil {
+		return runErr
+	}
+	if err := t.judgeDisk(p, &result); err != nil {
+		return err
+	}
+	t.result.Marks = append(t.result.Marks, w.notDone()...)
+	if t.store.Description.Kind != store.None { // of which each process has the work to itself
+		t.result.Marks = append(t.result.Marks, beganApart(&result)...)
+	}
+	t.holdMachine(&result)
+	t.result.Marks = append(t.result.Marks, w.seen.against(p.Name, int64(w.startNS()), int64(w.endNS()), heldNS(&result, runtime.NumCPU()))...)
+	return nil
+}
+
+// trace makes the phase's operations. All arms of a cell in a block have the same seed, so that
+// they do the same.
+func (t *trial) trace(p *experiment.Phase, position int) (*trace.File, error) {
+	var groups []trace.Spec
+	for i, part := range p.Parts() {
+		s, err := t.traceSpec(&part, len(p.Groups) > 0)
+		if err != nil {
+			return nil, err
+		}
+		s.Deleted = t.deletedBefore(position) || len(p.Groups) > 0 && deletes(*p)
+		s.Seed = keyval.Mix(t.plan.Seed ^ uint64(position)<<32 ^ uint64(i)<<48)
+		groups = append(groups, s)
+	}
+	return trace.Generate(groups...)
+}
+
+// traceSpec returns what a phase without groups, or a group, does.
+func (t *trial) traceSpec(p *experiment.Phase, group bool) (trace.Spec, error) {
+	s := trace.Spec{
+		Load: p.Load, Records: t.cell.Records, Fresh: max(t.fresh, t.cell.Records),
+		Order: trace.Order{
+			Distribution: p.Order.Distribution, Theta: p.Order.Theta, HotRecords: p.Order.HotRecords, HotOperations: p.Order.HotOps,
+		},
+		Sizes: t.sizes(), Batch: p.Batch, Scan: trace.ScanLengths{Min: p.Scan.Min, Max: p.Scan.Max, Zipfian: p.Scan.Distribution == "zipfian"},
+		Threads: p.ThreadsIn(t.cell), Endpoints: len(t.endpoints()),
+		Limit: p.Operations, Rate: p.Rate, ThreadEntries: t.run.options.threadEntries, Stopped: t.ctx.Err,
+		FromNS: uint64(p.From),
+	}
+	if p.Rate > 0 && p.Duration > 0 {
+		s.EndNS = uint64(p.Duration)
+	}
+	if group {
+		s.UntilNS = uint64(p.End())
+	}
+	if p.Load {
+		s.Limit, s.Threads = 0, int(min(uint64(s.Threads), t.cell.Records))
+		if !t.result.Abilities.Batch {
+			s.Batch = 0 // a load goes in batches where the store has them
+		} else if most := t.store.Description.BatchMax; most > 0 {
+			s.Batch = min(s.Batch, most)
+		}
+	}
+	for _, a := range p.Asked {
+		o, known := trace.ParseOperation(a.Operation)
+		if !known {
+			return s, fmt.Errorf("unknown operation %q asks a query", a.Operation) // as below
+		}
+		s.Queries = append(s.Queries, trace.QueryShare{Operation: o, Query: a.Query, Weight: a.Weight})
+	}
+	if len(p.Request) > 0 {
+		s.Request = steps(p)
+		return s, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Mix)) {
+		o, known := trace.ParseOperation(name)
+		if !known {
+			return s, fmt.Errorf("unknown operation %q in the mix", name) // spec has checked it: a mistake of Assay's
+		}
+		s.Mix = append(s.Mix, trace.Share{Operation: o, Weight: p.Mix[name]})
+	}
+	return s, nil
+}
+
+// steps returns what a phase's requests are made of. spec has checked the names.
+func steps(p *experiment.Phase) (all []trace.Step) {
+	for _, s := range p.Request {
+		o, _ := trace.ParseOperation(s.Operation)
+		all = append(all, trace.Step{Operation: o, Bytes: s.Bytes})
+	}
+	return all
+}
+
+// deletedBefore says if earlier phases may have deleted records.
+func (t *trial) deletedBefore(position int) bool {
+	return slices.ContainsFunc(t.run.experiment.Phases[:position], deletes)
+}
+
+func deletes(p experiment.Phase) bool { return p.Does(trace.Delete) || p.Does(trace.DeleteQuery) }
+
+func batchOf(f *trace.File) int {
+	for i := range f.Threads {
+		for _, e := range f.Threads[i].Entries {
+			if e.Operation() == trace.Batch {
+				return int(f.Amounts[e.SizeClass()])
+			}
+		}
+	}
+	return 0
+}
+
+const (
+	sampleMax     = time.Second
+	sampleMin     = 50 * time.Millisecond
+	samplesAPhase = 20 // at least, so that a short phase can be judged too
+	// sampleBeside is the longest period beside a group that does a number of operations: how long it
+	// takes is not known before, and what it does to the others is only seen in samples within.
+	sampleBeside = 100 * time.Millisecond
+	// sampleProcess is the least period for each of several processes, so that looking at all of them
+	// takes a few parts in a hundred of a CPU.
+	sampleProcess = 2 * time.Millisecond
+)
+
+func (t *trial) samplePeriod(p *experiment.Phase) time.Duration {
+	if fixed := t.run.experiment.Sample; fixed > 0 {
+		return fixed
+	}
+	period := sampleMax
+	for _, part := range p.Parts() {
+		if part.Duration > 0 {
+			period = min(period, part.Duration/samplesAPhase)
+		}
+		if len(p.Groups) > 0 && part.Operations > 0 {
+			period = min(period, sampleBeside)
+		}
+	}
+	return max(period, sampleMin, time.Duration(p.ProcessesIn(t.cell))*sampleProcess)
+}
+
+// remember keeps what later phases and the final check need to know of this one.
+func (t *trial) remember(p *experiment.Phase, file *trace.File, number int, w *watched, keys []uint64) {
+	past := audit.NewPhase(number, file, p.Load, w.files.counters)
+	past.Record, past.Queries = t.run.experiment.Values.Record(), t.run.experiment.Values.QueryShapes()
+	if w.files.history != nil {
+		past.History = audit.NewHistory(number, keys, file, w.files.history, w.files.counters, t.cell.Pipeline)
+		if t.store.Description.Kind != store.None { // which keeps nothing: no order explains its answers
+			w.result.History = historyOf(past.History)
+		}
+	}
+	t.past = append(t.past, past)
+	if p.Load {
+		t.loaded = t.cell.Records
+	}
+	t.fresh = max(t.fresh, file.IndexEnd(w.last.Attempted))
+	t.reached = t.reached.With(file.IndexesReached(w.last.Attempted)...)
+}
+
+// drainMax is how long background work is waited for after a phase, before sizes are taken and the
+// next phase begins.
+const drainMax = 10 * time.Second
+
+// drain waits until the store says that it has no work left, and takes the sizes.
+func (t *trial) drain(result *record.Phase) error {
+	began := time.Now()
+	for t.result.Abilities.Inspect {
+		var inspected control.Inspected
+		if err := t.call(control.Request{Command: control.CommandInspect}, &inspected); err != nil {
+			return fmt.Errorf("inspect: %w", err)
+		}
+		result.Stats = inspected.Stats
+		if result.Sizes.Drained = !inspected.Busy; result.Sizes.Drained || time.Since(began) > drainMax {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	result.Sizes.DrainSeconds = time.Since(began).Seconds()
+	t.measureSizes(result)
+	return nil
+}
+
+func (t *trial) measureSizes(result *record.Phase) {
+	if t.data != "" {
+		if bytes, files, err := host.DiskUse(t.data); err == nil {
+			result.Sizes.DiskBytes, result.Sizes.Files = &bytes, &files
+		}
+	}
+	if t.store.Description.Kind == store.None {
+		return
+	}
+	if records, known := audit.Live(t.past); known {
+		result.Sizes.Records = &records
+	}
+	if bytes, known := audit.LogicalBytes(t.past, t.run.experiment.Keys, t.run.experiment.Values.Record()); known {
+		result.Sizes.LogicalBytes = &bytes
+		if memory := t.result.Memory; memory != nil && memory.Bytes != nil && *memory.Bytes > 0 {
+			ratio := float64(bytes) / float64(*memory.Bytes)
+			result.Sizes.DataToMemory = &ratio
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package run
+
+import (
+	"runtime"
+	"slices"
+
+	"assay/internal/base/finding"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment/trace"
+)
+
+const (
+	bucketError = 1.02 // of a mean from a histogram, with a margin
+	// floorNS is below what two looks at a clock take: the null drivers' operations take 16 ns.
+	floorNS = 4
+
+	operationsMin = 1000 // fewer say little of where the time went
+	// Of the time that threads had, the share that operations must explain: of writes, between
+	// which a worker does next to nothing, and of others with what may pass between them: checking
+	// values and making keys.
+	servedMin    = 0.1
+	explainedMin = 0.2
+	betweenNS    = 2000 // for each operation and item
+	betweenByte  = 2    // ns for each byte read
+)
+
+// plausible says why the times of a phase, or of one of its groups, can't be: by Little's law rate,
+// latency and threads hold each other. Nothing if nothing speaks against them. whole is the phase.
+func plausible(p, whole *record.Phase) (problems []finding.Message) {
+	if p.ElapsedNS <= 0 || p.Threads == 0 {
+		return nil
+	}
+	add := func(code finding.Code, operation string, pairs ...any) {
+		problems = append(problems, finding.New(code, "operation", operation).With(pairs...))
+	}
+	elapsed := float64(p.ElapsedNS)
+	served, between, operations, onlyWrites := 0.0, 0.0, uint64(0), true
+	for i, o := range slices.Concat(p.Operations, p.Steps) {
+		code, _ := trace.ParseOperation(o.Name)
+		onlyWrites = onlyWrites && code.Changes() && code != trace.ReadModifyWrite && code != trace.CompareAndSwap
+		if o.Service == nil || o.Service.Count() == 0 {
+			continue
+		}
+		n, mean := o.Service.Count(), o.Service.Mean()
+		if i < len(p.Operations) { // the time of a step is in that of its request
+			served, operations = served+mean*float64(n), operations+n
+		}
+		between += betweenNS*float64(n+o.Items) + betweenByte*float64(o.BytesRead)
+		if mean < floorNS {
+			add(finding.MarkBelowFloor, o.Name, "mean_ns", mean, "floor_ns", floorNS)
+		}
+		if most := float64(o.MaxNS); most > elapsed+record.ClockSlackNS(elapsed) {
+			add(finding.MarkMaxOver, o.Name, "max_ns", most, "elapsed_s", elapsed/1e9)
+		} else if o.MaxNS > 0 && mean > bucketError*most {
+			add(finding.MarkMeanOver, o.Name, "mean_ns", mean, "max_ns", most)
+		}
+		// A response is counted from the due time, at which the operation can't have begun yet.
+		if o.Response != nil && o.Response.Count() == n && bucketError*o.Response.Mean() < mean {
+			add(finding.MarkResponse, o.Name, "mean_ns", mean, "response_ns", o.Response.Mean())
+		}
+	}
+	had := elapsed * float64(p.Threads)
+	explained := served + float64(p.HandleWaitNS)
+	idle := p.Threads * int(heldNS(whole, runtime.NumCPU()))
+	code := finding.MarkTimeOver
+	switch {
+	case served > bucketError*had*float64(max(p.Pipeline, 1)):
+	// In open load threads wait for due times. With more threads than processors, some have not
+	// begun while others are done, and where work is counted, some are done before others.
+	case p.Open || p.EndedBy != record.EndedDuration || whole.Threads > runtime.NumCPU() || operations < operationsMin:
+		return problems
+	case onlyWrites && explained < servedMin*had, explained+between < explainedMin*(had-float64(idle)):
+		code = finding.MarkTimeUnder
+	default:
+		return problems
+	}
+	return append(problems, finding.New(code, "served_s", served/1e9, "threads", p.Threads, "had_s", had/1e9))
+}

@@ -1,0 +1,54 @@
+package run
+
+import (
+	"testing"
+
+	"assay/internal/base/finding"
+	"assay/internal/base/histogram"
+	"assay/internal/evidence/host"
+	"assay/internal/evidence/record"
+)
+
+func TestTimesThatCanNotBe(t *testing.T) {
+	longest := func(p *record.Phase, ns uint64) *record.Phase {
+		p.Operations[0].MaxNS = ns
+		return p
+	}
+	mixed := func(reads, writes *record.Phase) *record.Phase {
+		reads.Operations = append(reads.Operations, writes.Operations...)
+		reads.Attempted += writes.Attempted
+		return reads
+	}
+	open := func(service, response uint64) *record.Phase {
+		p := timed("read", 1000, service)
+		p.Open, p.Operations[0].Response = true, histogram.New()
+		p.Operations[0].Response.Counts[histogram.Bucket(response)] = 1000
+		return p
+	}
+	held := timed("read", 2000, 1000)
+	held.Machine = &record.Machine{Seconds: 1, Foreign: &host.Bounds{Least: 1, Most: 1}}
+	for _, c := range []struct {
+		name  string
+		phase *record.Phase
+		want  finding.Code
+	}{
+		{"true", longest(timed("read", 1_000_000, 900), 20_000), ""},
+		{"p50 = max = 1 ns", longest(timed("read", 1_000_000, 1), 1), finding.MarkBelowFloor},
+		{"a null driver", longest(timed("read", 50_000_000, 16), 20_000), ""},
+		{"longer than the phase", longest(timed("read", 1_000_000, 900), 4e9), finding.MarkMaxOver},
+		{"a mean above the longest", longest(timed("read", 1_000_000, 900), 90), finding.MarkMeanOver},
+		{"reads of 150 µs told as a tenth", timed("read", 6_600, 15_000), finding.MarkTimeUnder},
+		{"mixed, and far below", mixed(timed("read", 3_000, 15_000), timed("update", 3_000, 10_000)), finding.MarkTimeUnder},
+		{"mixed, and above", mixed(timed("read", 600_000, 1000), timed("update", 600_000, 1000)), finding.MarkTimeOver},
+		{"mixed, and true", mixed(timed("read", 400_000, 1000), timed("update", 400_000, 1000)), ""},
+		{"far below, as others had the processors", held, ""},
+		{"open load", open(900, 2000), ""},
+		{"open load, and a response shorter than its service", open(9000, 900), finding.MarkResponse},
+		{"open load, and above", open(9_000_000, 9_000_000), finding.MarkTimeOver},
+	} {
+		got := plausible(c.phase, c.phase)
+		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || got[0].Code != c.want) {
+			t.Errorf("%s: %v, want %q", c.name, got, c.want)
+		}
+	}
+}

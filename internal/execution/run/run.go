@@ -1,0 +1,326 @@
+// Package run does an experiment. It alone knows how the parts meet:
+//
+//	run.go      the trials in their order, the run directory around them
+//	schedule.go blocks, trials that run again, and when the run ends
+//	trial.go    one trial: a fresh worker and data directory, the phases, the final check
+//	clients.go  the worker processes of a trial
+//	shares.go   what each of them does of a phase
+//	phase.go    one phase: its trace, its result, what is left on the disk after it
+//	watch.go    the phase while it runs: samples, hangs, the user's Ctrl-C
+//	tally.go    counters to results; do the counts add up?
+//	work.go     is that the work that the trace asks for? (keysafter.go: what a scan must find)
+//	seen.go     are the worker's times what was seen from outside?
+//	stored.go   what is stored, and cold.go what of it the page cache has
+//	server.go   the server of a trial: started, watched, stopped; what it used
+//	limits.go   memory limit, disk quota, stores that meet a full disk
+//	fulldisk.go a full disk ends the trial, and the run only if others fill it
+//	clean.go    what killed runs have left
+//	quota.go    a disk quota as a file system of its own
+//	writes.go   what went to the storage layer, and who tells
+//	final.go    what was acknowledged, is it there?
+//	programs.go is the worker still the program that the run began with?
+//	compress.go what compressors make of the values
+//	tag.go      what tells a trial's values and keys from those of others
+//	history.go  the sample of keys whose history is recorded
+//	servers.go  what servers hold before the run, and what a trial takes away again
+//	shared.go   the files that conductor and worker share
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"assay/internal/evidence/host"
+	"assay/internal/evidence/record"
+	"assay/internal/execution/event"
+	"assay/internal/execution/server"
+	"assay/internal/experiment"
+	"assay/internal/experiment/plan"
+)
+
+// Options say how an experiment is run.
+type Options struct {
+	Directory string           // the run directory
+	DataRoot  string           // an existing directory in which stores get their directories; "": the run directory's own
+	Command   []string         // as typed, for the record
+	Worker    []string         // the command of Assay's own worker
+	Ceiling   experiment.Store // Assay's own null driver
+	View      event.View
+
+	// Undecided names the comparisons of the run so far that more blocks could decide.
+	Undecided func(*record.Run) ([]string, error)
+	// TrialRate is the rate that stands for a trial, in operations a second; nil: none was measured.
+	TrialRate func(*experiment.Experiment, plan.Trial, *record.Trial, []record.Sample) *float64
+
+	// Program returns the server that a driver speaks to, if Assay can start it.
+	Program func(driver string) (server.Program, bool)
+
+	trials          func([]plan.Trial) []plan.Trial                       // nil: all that are planned
+	conduct         func(context.Context, *trial) error                   // nil: trial.conduct
+	threadEntries   int                                                   // of a lap of the trace; 0: as package trace chooses
+	hash            func(path string) (string, error)                     // nil: fileHash
+	checkWriteCount func(directory string) (perByte *float64, why string) // nil: host.CheckWriteCount
+}
+
+// chosen returns the trials of a plan that are run.
+func (o Options) chosen(trials []plan.Trial) []plan.Trial {
+	if o.trials == nil {
+		return trials
+	}
+	return o.trials(trials)
+}
+
+// Result counts how the trials ended.
+type Result struct {
+	Planned, OK, Marked, Failed, Refused int
+	Measured                             int  // of those that are OK, the trials of stores: not of ceilings
+	Interrupted                          bool // stopped by the user: the trials that are left can be resumed
+}
+
+// running is a run under way.
+type running struct {
+	options    Options
+	experiment *experiment.Experiment
+	writer     *record.Writer
+	view       event.View
+	quota      quotaWay
+	plan       []plan.Trial             // by now
+	ended      map[string]*record.Trial // by ID: what ended, without the figures
+	before     time.Duration            // that trials took before a resumed run began
+	began      time.Time
+	toldSyncs  bool   // that syncs are not counted has been told
+	writesWhy  string // why /proc/PID/io must not be asked for host writes; "": it is right here
+	result     Result
+	noted      func() // waits until an interruption is written down
+}
+
+// New runs an experiment in a new run directory. source is the experiment's file. When ctx is
+// cancelled, the trial under way is ended, recorded as interrupted, and New returns without an
+// error.
+func New(ctx context.Context, e *experiment.Experiment, source []byte, o Options) (Result, error) {
+	o.tellLeft()
+	if err := checkLimits(e); err != nil {
+		return Result{}, err
+	}
+	quota, err := checkQuotaMount(e, o)
+	if err != nil {
+		return Result{}, err
+	}
+	trials := o.chosen(plan.Plan(e))
+	environment, err := seal(e, o)
+	if err != nil {
+		return Result{}, err
+	}
+	writer, err := record.Create(o.Directory, source, e, trials, environment)
+	if err != nil {
+		return Result{}, err
+	}
+	r := &running{options: o, experiment: e, writer: writer, noted: noteInterruption(ctx, writer, o.View), view: o.View, quota: quota, plan: trials,
+		ended: map[string]*record.Trial{}, began: time.Now(), writesWhy: environment.NotMeasured[writesSeries]}
+	return r.finish(r.trials(ctx, trials))
+}
+
+// Resume does the trials of a run directory that have no result.
+func Resume(ctx context.Context, o Options) (Result, error) {
+	before, err := record.Open(o.Directory)
+	if err != nil {
+		return Result{}, err
+	}
+	now := sealHere(cmp.Or(o.DataRoot, o.Directory), &before.Experiment, o)
+	if changes := host.Changes(before.Environment, now); len(changes) > 0 {
+		return Result{}, fmt.Errorf("resuming %s: this is not the machine or the program that the run began with (%s): trials of the two can't be compared",
+			o.Directory, changes[0])
+	}
+	o.tellLeft()
+	if err := checkLimits(&before.Experiment); err != nil {
+		return Result{}, fmt.Errorf("resuming %s: %w", o.Directory, err)
+	}
+	quota, err := checkQuotaMount(&before.Experiment, o)
+	if err != nil {
+		return Result{}, fmt.Errorf("resuming %s: %w", o.Directory, err)
+	}
+	writer, left, err := record.Resume(o.Directory)
+	if err != nil {
+		return Result{}, err
+	}
+	r := &running{options: o, experiment: &before.Experiment, writer: writer, noted: noteInterruption(ctx, writer, o.View), view: o.View, quota: quota,
+		plan: before.Plan, ended: map[string]*record.Trial{}, began: time.Now(), writesWhy: now.NotMeasured[writesSeries]}
+	for id, trial := range before.Trials {
+		r.before += time.Duration(trial.Seconds * float64(time.Second))
+		if trial.State != record.Interrupted && !contains(left, id) {
+			r.ends(trial.Plan, trial)
+		}
+	}
+	return r.finish(r.trials(ctx, left))
+}
+
+// Stopped is the cause of a context that a signal ended.
+type Stopped struct{ Signal string }
+
+func (s Stopped) Error() string { return "stopped by " + s.Signal }
+
+// noteInterruption writes down, as soon as ctx ends, when that was and by which signal: a second
+// Ctrl-C may leave no time for it. done waits for that.
+func noteInterruption(ctx context.Context, w *record.Writer, view event.View) (done func()) {
+	noted := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(noted)
+		signal := "none" // the caller's own end, as of a test
+		var stopped Stopped
+		if errors.As(context.Cause(ctx), &stopped) {
+			signal = stopped.Signal
+		}
+		if err := w.Interrupted(time.Now(), signal); err != nil {
+			view.Message(err.Error())
+		}
+	})
+	return func() {
+		if !stop() {
+			<-noted
+		}
+	}
+}
+
+const stoppedText = "stopped; what was measured is kept"
+
+func contains(trials []plan.Trial, id string) bool {
+	for _, t := range trials {
+		if t.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// trials runs what is left of a plan, and what is added to it meanwhile.
+func (r *running) trials(ctx context.Context, left []plan.Trial) error {
+	estimate := plan.EstimateOf(r.experiment, left)
+	var arms []string
+	for _, s := range r.experiment.Stores {
+		arms = append(arms, s.Name)
+	}
+	r.view.RunStarted(event.Run{Name: r.experiment.Name, Trials: len(r.plan), Done: len(r.ended), Arms: arms,
+		Estimate: time.Duration(estimate.SecondsHigh * float64(time.Second))})
+	r.tellHeld(ctx, left)
+	if err := r.blocks(ctx, left); err != nil {
+		r.view.RunEnded("ended early") // the caller says why
+		return err
+	}
+	if r.result.Interrupted {
+		r.view.RunEnded(stoppedText)
+	} else {
+		r.view.RunEnded("all trials have been run")
+	}
+	return nil
+}
+
+func (r *running) trial(ctx context.Context, p plan.Trial) error {
+	if err := r.writer.EnsureRoom(r.options.DataRoot); err != nil {
+		return err
+	}
+	writer, err := r.writer.TrialStarted(p.ID)
+	if err != nil {
+		return err
+	}
+	t := &trial{run: r, plan: p, cell: p.CellOf(r.experiment), store: r.options.Ceiling, writer: writer}
+	if p.Store >= 0 {
+		t.store = r.experiment.Stores[p.Store]
+	} else if null, ok := r.experiment.CeilingNamed(p.Arm); ok {
+		t.store = null
+	}
+	r.view.TrialStarted(event.Trial{Number: len(r.ended) + 1, Of: len(r.plan), Arm: p.Arm, Cell: r.experiment.Cells[p.Cell].Label(r.experiment), Phases: phaseNames(r.experiment)})
+	if err := t.do(ctx); err != nil {
+		return err
+	}
+	if t.result.State == record.Interrupted {
+		r.result.Interrupted = true
+	} else {
+		r.ends(p, &t.result)
+	}
+	r.view.TrialEnded(event.TrialEnd{State: t.result.State, Text: t.why(), Rate: r.options.TrialRate(r.experiment, p, &t.result, t.rates)})
+	return nil
+}
+
+func phaseNames(e *experiment.Experiment) []string {
+	var names []string
+	for _, p := range e.Phases {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// ends remembers how a trial ended.
+func (r *running) ends(p plan.Trial, t *record.Trial) {
+	r.ended[p.ID] = &record.Trial{Plan: p, State: t.State, Marks: t.Marks, Seconds: t.Seconds}
+}
+
+// count counts planned trials by how their last try ended.
+func (r *running) count() {
+	for _, tries := range r.tries(0) {
+		r.result.Planned++
+		last := tries[len(tries)-1]
+		if last == nil {
+			continue
+		}
+		switch last.State {
+		case record.OK:
+			r.result.OK++
+			if last.Plan.Role != plan.Ceiling {
+				r.result.Measured++
+			}
+		case record.Marked:
+			r.result.Marked++
+		case record.Failed:
+			r.result.Failed++
+		case record.Refused:
+			r.result.Refused++
+		}
+	}
+}
+
+func (r *running) finish(err error) (Result, error) {
+	r.noted()
+	r.count()
+	kind, text := record.EventEnded, ""
+	switch {
+	case err != nil:
+		kind, text = record.EventInterrupted, err.Error()
+	case r.result.Interrupted:
+		kind, text = record.EventInterrupted, "stopped by the user"
+	}
+	return r.result, onceFull(err, r.writer.Event(kind, "", text), r.writer.Close())
+}
+
+// seal measures the machine where the stores' files will stand.
+func seal(e *experiment.Experiment, o Options) (record.Environment, error) {
+	where := o.DataRoot
+	if where == "" {
+		where = o.Directory
+		if err := os.MkdirAll(where, 0o755); err != nil {
+			return record.Environment{}, fmt.Errorf("making the run directory: %w", err)
+		}
+	}
+	environment := sealHere(where, e, o)
+	environment.ValueRatio, environment.ValueRatios = valueRatios(e)
+	return environment, nil
+}
+
+// sealHere measures the machine, and whether the kernel counts right what is written there.
+func sealHere(where string, e *experiment.Experiment, o Options) record.Environment {
+	environment := host.Seal(where, o.Command)
+	environment.Programs = programs(e, o)
+	check := o.checkWriteCount
+	if check == nil {
+		check = host.CheckWriteCount
+	}
+	perByte, why := check(where)
+	environment.WriteCount = perByte
+	if why != "" {
+		environment.NotMeasured[writesSeries] = why
+	}
+	return environment
+}

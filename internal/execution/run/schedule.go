@@ -1,0 +1,209 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"assay/internal/base/finding"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment"
+	"assay/internal/experiment/plan"
+)
+
+// blocks runs what is left of each block, then again what the machine spoilt in it, and adds
+// blocks.
+func (r *running) blocks(ctx context.Context, left []plan.Trial) error {
+	for block := 1; ; block++ {
+		if block > r.lastBlock() {
+			more, err := r.anotherBlock(block)
+			if err != nil || len(more) == 0 {
+				return err
+			}
+			left = more
+		}
+		now := ofBlock(left, block)
+		if block == 2 {
+			r.tellOverrun()
+		}
+		for len(now) > 0 {
+			for _, p := range now {
+				if ctx.Err() != nil {
+					r.result.Interrupted = true
+				}
+				if r.result.Interrupted {
+					return nil
+				}
+				if err := r.trial(ctx, p); err != nil {
+					return err
+				}
+			}
+			var err error
+			if now, err = r.again(block); err != nil {
+				return err
+			}
+		}
+		if ctx.Err() != nil || r.result.Interrupted {
+			r.result.Interrupted = true
+			return nil
+		}
+	}
+}
+
+func ofBlock(trials []plan.Trial, block int) (of []plan.Trial) {
+	for _, p := range trials {
+		if p.Block == block {
+			of = append(of, p)
+		}
+	}
+	return of
+}
+
+func (r *running) lastBlock() (last int) {
+	for _, p := range r.plan {
+		last = max(last, p.Block)
+	}
+	return last
+}
+
+// extend adds trials to the plan, on the disk first.
+func (r *running) extend(more []plan.Trial) error {
+	if err := r.writer.Extend(more); err != nil {
+		return err
+	}
+	r.plan = append(r.plan, more...)
+	return nil
+}
+
+// tries returns the tries of each trial of a block, or of all blocks for 0, in the order of the
+// plan; nil for one that has not ended.
+func (r *running) tries(block int) [][]*record.Trial {
+	at := map[plan.Slot]int{}
+	var all [][]*record.Trial
+	for _, p := range r.plan {
+		if block > 0 && p.Block != block {
+			continue
+		}
+		i, known := at[p.Slot()]
+		if !known {
+			i = len(all)
+			at[p.Slot()], all = i, append(all, nil)
+		}
+		all[i] = append(all[i], r.ended[p.ID])
+	}
+	return all
+}
+
+// spoilt reports whether nothing but the machine keeps a trial from being ranked.
+func spoilt(t *record.Trial) bool {
+	if t == nil || t.State != record.Marked {
+		return false
+	}
+	for _, m := range t.Marks {
+		if !m.Machine() {
+			return false
+		}
+	}
+	return true
+}
+
+// tellOverrun says after the first block if the planned ones do not fit the time.
+func (r *running) tellOverrun() {
+	s := r.experiment.Schedule
+	if expected := r.spent() * time.Duration(s.Blocks); s.Time > 0 && expected > s.Time {
+		r.say("blocks-over", "seconds", s.Time.Seconds(), "expected", expected.Seconds())
+	}
+}
+
+// again plans the next tries of the trials of a block whose last try the machine spoilt, as far as
+// tries are left and the time suffices. Once a later block has begun, the block is over: other
+// blocks would disagree on what it met.
+func (r *running) again(block int) ([]plan.Trial, error) {
+	for _, t := range r.ended {
+		if t.Plan.Block > block {
+			return nil, nil
+		}
+	}
+	repeats := 0
+	for _, p := range r.plan {
+		if p.Again > 0 {
+			repeats++
+		}
+	}
+	left := plan.RepeatsMax(r.plan) - repeats
+	trials, over := len(ofBlock(r.plan, block)), 0
+	var again []plan.Trial
+	spent := r.spent()
+	spent += spent / time.Duration(block) * time.Duration(r.lastBlock()-block) // what is planned comes first
+	for _, tries := range r.tries(block) {
+		last := tries[len(tries)-1]
+		if !spoilt(last) {
+			continue
+		}
+		takes := time.Duration(last.Seconds * float64(time.Second))
+		if len(tries) > r.experiment.Repeats || len(again) >= left || r.experiment.Time > 0 && spent+takes > r.experiment.Time {
+			over++
+			continue
+		}
+		spent += takes
+		again = append(again, plan.Repeat(r.experiment, last.Plan, trials+len(again)))
+	}
+	if len(again) == 0 {
+		if over > 0 && r.experiment.Repeats > 0 {
+			r.say("repeat-over", "count", over, "block", block)
+		}
+		return nil, nil
+	}
+	r.say("repeat-block", "count", len(again), "block", block)
+	return again, r.extend(again)
+}
+
+func (r *running) say(code finding.Code, pairs ...any) {
+	r.view.Message(finding.Text(finding.New(code, pairs...)))
+}
+
+// spent is how long the run has taken, that before a --resume included.
+func (r *running) spent() time.Duration { return r.before + time.Since(r.began) }
+
+// anotherBlock plans a further block if there is to be one.
+func (r *running) anotherBlock(block int) ([]plan.Trial, error) {
+	s := r.experiment.Schedule
+	if s.BlocksMax == 0 {
+		return nil, nil
+	}
+	var open []string
+	if s.Smallest > 0 {
+		run, err := record.Open(r.options.Directory)
+		if err == nil {
+			open, err = r.options.Undecided(run)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("looking at block %d: %w", block-1, err)
+		}
+	}
+	spent := r.spent()
+	if why := end(s, block-1, len(open), spent); why != "" {
+		r.say(why, "blocks", block-1, "share", s.Smallest, "open", open, "seconds", s.Time.Seconds())
+		return nil, nil
+	}
+	r.say("blocks-next", "block", block, "most", s.BlocksMax, "open", open)
+	more := r.options.chosen(plan.Block(r.experiment, block))
+	return more, r.extend(more)
+}
+
+// end says why a run that may add blocks ends after so many, with so many comparisons open and so
+// much time gone; "": it does not. A block is expected to take what the others took in the mean, so
+// that what trials cost beside their phases is known from the first block on.
+func end(s experiment.Schedule, blocks, open int, spent time.Duration) finding.Code {
+	switch {
+	case s.Smallest == 0 && blocks >= s.BlocksMax:
+		return "blocks-all"
+	case s.Smallest > 0 && open == 0:
+		return "blocks-decided"
+	case blocks >= s.BlocksMax:
+		return "blocks-most"
+	case s.Time > 0 && spent+spent/time.Duration(blocks) > s.Time:
+		return "blocks-time"
+	}
+	return ""
+}

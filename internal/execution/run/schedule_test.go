@@ -1,0 +1,251 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/internal/analysis/verdict"
+	"assay/internal/base/finding"
+	"assay/internal/evidence/host"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment"
+	"assay/internal/experiment/plan"
+	"assay/internal/testkit/misbehave"
+	"assay/store"
+)
+
+// busy is a machine of which others took nearly everything, quiet one of which they took nothing.
+func busy() *record.Machine {
+	return &record.Machine{Seconds: 1, Foreign: &host.Bounds{Least: 0.9, Most: 0.9}}
+}
+func quiet() *record.Machine { return &record.Machine{Seconds: 1, Foreign: &host.Bounds{}} }
+
+// smallExperiment has three trials a block: the store, its A/A arm and the null driver.
+func smallExperiment(driver string, blocks string) string {
+	return fmt.Sprintf(`name: test
+stores: [{driver: %s, worker: %s}]
+records: 50
+durability: D1
+handles: shared
+phases:
+  - {name: load, load: true, batch: 20}
+  - {name: look, mix: {read: 1}, order: sequential, operations: 200}
+%s
+`, driver, own(), blocks)
+}
+
+// runOn runs an experiment on a machine like that. Each trial has a made-up phase and no worker, for
+// what is tested is what comes of a trial's marks. Of stores other than the honest one an operation
+// has no outcome.
+func runOn(ctx context.Context, t *testing.T, text string, machine func(plan.Trial) *record.Machine) (Result, *record.Run, Options) {
+	t.Helper()
+	o := options(filepath.Join(t.TempDir(), "run"))
+	o.trials = nil
+	o.conduct = func(ctx context.Context, one *trial) error {
+		look := timed("read", 200, 1e6)
+		look.Name, look.Number, look.Measured, look.EndedBy = "look", 2, true, record.EndedOperations
+		if one.plan.Role != plan.Ceiling && one.store.Driver != misbehave.Honest {
+			look.Attempted, look.Unfinished = 201, 1
+		}
+		look.Machine = machine(one.plan)
+		one.result.Phases = append(one.result.Phases, *look)
+		one.result.Marks = append(one.result.Marks, marksOf(look, nil)...)
+		one.holdMachine(look)
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
+		return nil
+	}
+	e, err := experiment.Load([]byte(text), "test.yaml", nil, experiment.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := New(ctx, e, []byte(text), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := record.Open(o.Directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result, run, o
+}
+
+// againIn lists the repeats of a run, in the order in which they began.
+func againIn(run *record.Run) (again []string) {
+	for _, p := range run.Plan {
+		if p.Again > 0 {
+			again = append(again, fmt.Sprintf("%s %d of block %d", p.Role, p.Again, p.Block))
+		}
+	}
+	return again
+}
+
+func TestSpoiltTrialsRunAgain(t *testing.T) {
+	is := func(p plan.Trial, block int, role plan.Role) bool { return p.Block == block && p.Role == role }
+	for _, c := range []struct {
+		name   string
+		driver string
+		fields string
+		busy   func(plan.Trial) bool
+		again  []string
+		result Result
+	}{
+		{"quiet", "", "blocks: 3", func(plan.Trial) bool { return false }, nil, Result{Planned: 9, OK: 9, Measured: 6}},
+		{"first try only", "", "blocks: 3", func(p plan.Trial) bool { return is(p, 2, plan.Measured) && p.Again == 0 },
+			[]string{"measured 1 of block 2"}, Result{Planned: 9, OK: 9, Measured: 6}},
+		{"first two tries", "", "blocks: 3", func(p plan.Trial) bool { return is(p, 2, plan.AA) && p.Again < 2 },
+			[]string{"a/a 1 of block 2", "a/a 2 of block 2"}, Result{Planned: 9, OK: 9, Measured: 6}},
+		{"all tries of one", "", "blocks: 3", func(p plan.Trial) bool { return is(p, 3, plan.Ceiling) },
+			[]string{"ceiling 1 of block 3", "ceiling 2 of block 3"}, Result{Planned: 9, OK: 8, Measured: 6, Marked: 1}},
+		{"all tries of one, one repeat", "", "blocks: 3\nrepeats: 1", func(p plan.Trial) bool { return is(p, 3, plan.Ceiling) },
+			[]string{"ceiling 1 of block 3"}, Result{Planned: 9, OK: 8, Measured: 6, Marked: 1}},
+		{"no repeats", "", "blocks: 3\nrepeats: 0", func(p plan.Trial) bool { return is(p, 3, plan.Ceiling) },
+			nil, Result{Planned: 9, OK: 8, Measured: 6, Marked: 1}},
+		{"told, not marked", "", "blocks: 3\nbusy_machine: tell", func(plan.Trial) bool { return true }, nil, Result{Planned: 9, OK: 9, Measured: 6}},
+		{"a wrong store on a busy machine", "lies-wrong-value", "blocks: 1", func(p plan.Trial) bool { return p.Role == plan.Measured },
+			nil, Result{Planned: 3, OK: 1, Marked: 2}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.driver == "" {
+				c.driver = misbehave.Honest
+			}
+			result, run, _ := runOn(context.Background(), t, smallExperiment(c.driver, c.fields), func(p plan.Trial) *record.Machine {
+				if c.busy(p) {
+					return busy()
+				}
+				return quiet()
+			})
+			if again := againIn(run); !slices.Equal(again, c.again) {
+				t.Errorf("repeats %q, want %q", again, c.again)
+			}
+			if result != c.result {
+				t.Errorf("%+v, want %+v", result, c.result)
+			}
+			ran := slices.SortedFunc(slices.Values(run.Plan), func(a, b plan.Trial) int { return strings.Compare(a.ID, b.ID) })
+			if !slices.IsSortedFunc(ran, func(a, b plan.Trial) int { return run.Trials[a.ID].Started.Compare(run.Trials[b.ID].Started) }) {
+				t.Error("IDs do not sort as the trials began")
+			}
+			if len(run.Faults) > 0 {
+				t.Errorf("%+v", run.Faults)
+			}
+		})
+	}
+}
+
+// A machine that is always busy costs a quarter more trials, not three times as many.
+func TestRepeatsAreBounded(t *testing.T) {
+	result, run, _ := runOn(context.Background(), t, smallExperiment(misbehave.Honest, "blocks: 3\nrepeats: 9"), func(plan.Trial) *record.Machine { return busy() })
+	if len(againIn(run)) != 3 || result != (Result{Planned: 9, Marked: 9}) {
+		t.Errorf("%q, %+v", againIn(run), result)
+	}
+	if again := againIn(run); !strings.HasSuffix(again[2], "1 of block 1") {
+		t.Errorf("%q: each trial of block 1 gets one try", again)
+	}
+}
+
+// The figures of a block are those of the good try.
+func TestTheGoodTryCounts(t *testing.T) {
+	_, run, _ := runOn(context.Background(), t, smallExperiment(misbehave.Honest, "blocks: 3"), func(p plan.Trial) *record.Machine {
+		if p.Role == plan.Measured && p.Block < 3 && p.Again == 0 {
+			return busy()
+		}
+		return quiet()
+	})
+	result, err := verdict.Result(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range result.Tables[0].Rows {
+		if row.Rate.Blocks != 3 || row.Marked {
+			t.Errorf("%+v", row)
+		}
+	}
+	if slices.ContainsFunc(result.Findings, func(f finding.Finding) bool { return f.Code == finding.FaultForeign }) {
+		t.Error("blocks are said to be excluded that a repeat has filled")
+	}
+	at := slices.IndexFunc(result.Findings, func(f finding.Finding) bool { return f.Code == "trials-repeated" })
+	if at < 0 || result.Findings[at].Params["count"] != 2 || result.Findings[at].Params["good"] != 2 {
+		t.Errorf("%+v", result.Findings)
+	}
+}
+
+// A run that is stopped in a repeat does that repeat on --resume, and no more.
+func TestAnInterruptedRepeatIsResumed(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	machine := func(p plan.Trial) *record.Machine {
+		switch {
+		case p.Again == 1 && ctx.Err() == nil:
+			cancel()
+			return busy()
+		case p.Again == 1 || p.Block != 1 || p.Role != plan.Measured:
+			return quiet()
+		}
+		return busy()
+	}
+	stopped, run, o := runOn(ctx, t, smallExperiment(misbehave.Honest, "blocks: 2"), machine)
+	if !stopped.Interrupted || !slices.Equal(againIn(run), []string{"measured 1 of block 1"}) {
+		t.Fatalf("%+v, %q", stopped, againIn(run))
+	}
+	result, err := Resume(context.Background(), o)
+	if err != nil || result.Interrupted || result.Planned != 6 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	run, err = record.Open(o.Directory)
+	if err != nil || len(run.Trials) != len(run.Plan) || run.Blocks() != 2 || len(run.Faults) > 0 {
+		t.Errorf("%d of %d trials, faults %v, %v", len(run.Trials), len(run.Plan), run.Faults, err)
+	}
+	if again, err := Resume(context.Background(), o); err != nil || again != result {
+		t.Errorf("a complete run resumed: %+v, %v; before %+v", again, err, result)
+	}
+}
+
+func TestWhenARunEnds(t *testing.T) {
+	auto := experiment.Schedule{Blocks: 3, BlocksMax: 6, Smallest: 0.1}
+	timed := auto
+	timed.Time = 100 * time.Second
+	fixed := experiment.Schedule{Blocks: 3, BlocksMax: 5, Time: 100 * time.Second}
+	for _, c := range []struct {
+		schedule     experiment.Schedule
+		blocks, open int
+		spent        time.Duration
+		want         finding.Code
+	}{
+		{auto, 3, 0, time.Hour, "blocks-decided"},
+		{auto, 3, 1, time.Hour, ""},
+		{auto, 6, 1, time.Hour, "blocks-most"},
+		{auto, 6, 0, time.Hour, "blocks-decided"},
+		{timed, 3, 1, 75 * time.Second, ""}, // 25 s a block
+		{timed, 3, 1, 76 * time.Second, "blocks-time"},
+		{timed, 4, 1, 80 * time.Second, ""},
+		{timed, 3, 0, 10 * time.Second, "blocks-decided"},
+		{fixed, 3, 0, 10 * time.Second, ""}, // nothing is decided by looking
+		{fixed, 3, 0, 90 * time.Second, "blocks-time"},
+		{fixed, 5, 0, 10 * time.Second, "blocks-all"},
+	} {
+		if got := end(c.schedule, c.blocks, c.open, c.spent); got != c.want {
+			t.Errorf("%+v after %d blocks, %d open, %v: %q, want %q", c.schedule, c.blocks, c.open, c.spent, got, c.want)
+		}
+	}
+}
+
+// One store has nothing to be compared with: three blocks are enough. A run of a fixed number adds
+// blocks up to it.
+func TestBlocksAreAddedWhileNeeded(t *testing.T) {
+	for fields, want := range map[string]int{"blocks: auto": 3, "blocks_max: 5": 3, "time: 10m": 3} {
+		_, run, _ := runOn(context.Background(), t, smallExperiment(misbehave.Honest, fields), func(plan.Trial) *record.Machine { return quiet() })
+		if run.Blocks() != want || len(run.Trials) != 3*want {
+			t.Errorf("%s: %d blocks, %d trials", fields, run.Blocks(), len(run.Trials))
+		}
+		result, err := verdict.Result(run)
+		if err != nil || !slices.ContainsFunc(result.Findings, func(f finding.Finding) bool { return f.Code == "blocks-decided" }) {
+			t.Errorf("%s: %v, findings %+v", fields, err, result.Findings)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package run
+
+import (
+	"assay/internal/base/finding"
+	"assay/internal/evidence/host"
+	"assay/internal/evidence/record"
+)
+
+// seen is when the conductor itself saw a phase at work, in ns of CLOCK_MONOTONIC. A rate is
+// operations over the time that the worker tells, so that this time is held against what can be
+// seen from outside.
+type seen struct {
+	workingBy    int64 // operations had been done by then, at the latest; 0: never seen
+	workingAfter int64 // operations were done after this; 0: never seen
+
+	asked   int64 // the worker was told to run after this
+	replied int64 // it had ended by then; 0: it did not reply
+
+	lookedAt     int64 // begin of the look before
+	acknowledged uint64
+}
+
+// look tells of a reading of the counters that took from one moment to another.
+func (s *seen) look(from, to int64, acknowledged []uint64) {
+	var done uint64
+	for _, n := range acknowledged {
+		done += n
+	}
+	if done > 0 && s.workingBy == 0 {
+		s.workingBy = to
+	}
+	if done > s.acknowledged && s.lookedAt > 0 {
+		s.workingAfter = s.lookedAt
+	}
+	s.lookedAt, s.acknowledged = from, done
+}
+
+// against returns a mark if a phase from start to end can't be what was seen. end is 0 if the
+// worker told none. A thread that is kept from the CPU between its last look at the clock and its
+// counters ends later than it says, by heldNS at most.
+func (s *seen) against(phase string, start, end, heldNS int64) []finding.Mark {
+	if end <= start {
+		return nil
+	}
+	slack := int64(record.ClockSlackNS(float64(end - start)))
+	code, by := finding.MarkBeganLate, start-s.workingBy
+	switch {
+	case s.asked > 0 && start < s.asked-slack:
+		code, by = finding.MarkBeganEarly, s.asked-start
+	case s.replied > 0 && end > s.replied+slack:
+		code, by = finding.MarkEndedLate, end-s.replied
+	case s.workingBy > 0 && by > slack:
+	case end < s.workingAfter-slack-heldNS:
+		code, by = finding.MarkEndedSoon, s.workingAfter-end
+	default:
+		return nil
+	}
+	return []finding.Mark{{Message: finding.New(code, "by_ns", by), Phase: phase}}
+}
+
+// heldNS is for how long a thread of the phase may have waited for a CPU: no longer than others are
+// known to have used CPUs, or its own kind where there are more threads than CPUs, and while it was
+// stopped.
+func heldNS(p *record.Phase, cpus int) int64 {
+	var seconds float64
+	if m := p.Machine; m != nil {
+		for _, others := range []*host.Bounds{m.Foreign, m.Steal} {
+			if others != nil {
+				seconds += max(others.Least, 0) * float64(cpus) * m.Seconds
+			}
+		}
+		if m.QuotaSeconds != nil {
+			seconds += *m.QuotaSeconds
+		}
+	}
+	if p.Threads > cpus && p.Process.CPUSeconds != nil {
+		seconds += *p.Process.CPUSeconds
+	}
+	return int64(seconds*1e9) + stoppedNS(p)
+}

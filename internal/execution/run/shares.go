@@ -1,0 +1,247 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"assay/internal/base/clock"
+	"assay/internal/base/finding"
+	"assay/internal/evidence/counters"
+	"assay/internal/evidence/record"
+	"assay/internal/execution/conductor"
+	"assay/internal/execution/control"
+)
+
+// share is what one process does of a phase: some threads of the trace, one after the other.
+type share struct {
+	client       *client
+	first, count int
+	words        *counters.File // those that the process writes in the header
+	pending      *conductor.Pending
+	over         bool // it has replied, or is gone
+	ran          control.Ran
+}
+
+// deal parts a phase over the clients that live, the first of them first.
+func (w *watched) deal(layout []int) error {
+	living := w.trial.living()
+	if len(layout) > len(living) {
+		return fmt.Errorf("the phase needs %d processes, %d are left", len(layout), len(living))
+	}
+	first := 0
+	for i, count := range layout {
+		w.shares = append(w.shares, &share{client: living[i], first: first, count: count, words: w.files.counters.Process(i)})
+		first += count
+	}
+	return nil
+}
+
+// prepare lets each process map the files and get ready.
+func (w *watched) prepare() error {
+	clients := make([]*client, len(w.shares))
+	byClient := map[*client]int{}
+	for i, s := range w.shares {
+		clients[i], byClient[s.client] = s.client, i
+	}
+	return w.trial.inParallel(clients, func(c *client) error {
+		i := byClient[c]
+		request := *w.request
+		var prepared control.Prepared
+		if len(w.shares) > 1 {
+			request.Process, request.FirstThread, request.ThreadCount = i, w.shares[i].first, w.shares[i].count
+			if request.Clock == "auto" {
+				request.Clock = "monotonic" // which all processes share; the ticks of each are calibrated apart
+			}
+		}
+		if err := w.trial.ask(c, control.Request{Command: control.CommandPrepare, Prepare: &request}, &prepared); err != nil {
+			return err
+		}
+		if i == 0 {
+			w.stats = prepared.Stats[:min(len(prepared.Stats), counters.StatsMax)]
+		}
+		return nil
+	})
+}
+
+// Several processes begin a phase together, at a moment that leaves each of them the time to read the
+// request and to collect its garbage.
+const (
+	startLead     = 20 * time.Millisecond
+	startLeadEach = 5 * time.Millisecond
+)
+
+// begin lets the processes run. It returns an error if one of them is gone.
+func (w *watched) letGo() error {
+	request := control.Request{Command: control.CommandRun}
+	if n := len(w.shares); n > 1 {
+		w.startAt = clock.MonotonicNS() + int64(startLead+time.Duration(n)*startLeadEach)
+		request.Run = &control.Run{StartNS: w.startAt}
+	}
+	for _, s := range w.shares {
+		var err error
+		if s.pending, err = s.client.Send(request); err != nil {
+			w.lose(s, err)
+		}
+	}
+	return w.failure
+}
+
+// await waits up to a time for the processes' replies. done says that all have replied, or are gone;
+// the error is then the first that one of them met.
+func (w *watched) await(timeout time.Duration) (done bool, err error) {
+	until := time.Now().Add(timeout)
+	done = true
+	for _, s := range w.shares {
+		if s.over {
+			continue
+		}
+		replied, err := s.pending.Wait(max(time.Until(until), 0), &s.ran)
+		switch {
+		case !replied:
+			done = false
+		case err == nil:
+			s.over = true
+		case errors.As(err, new(*control.Error)):
+			s.over = true
+			w.fail(w.trial.of(s.client, err))
+		default:
+			w.lose(s, err)
+		}
+	}
+	return done, w.failure
+}
+
+// fail keeps the first error that a process met.
+func (w *watched) fail(err error) {
+	if w.failure == nil {
+		w.failure = err
+	}
+}
+
+// lose notes that a process is gone. The others go on.
+func (w *watched) lose(s *share, err error) {
+	s.over, s.client.gone = true, err
+	gone := record.Gone{Process: s.client.number, Why: err.Error()}
+	if start := w.startNS(); start > 0 {
+		gone.AtSeconds = float64(clock.MonotonicNS()-int64(start)) / 1e9
+	}
+	if len(w.shares) > 1 {
+		w.result.Gone = append(w.result.Gone, gone)
+		err = fmt.Errorf("%.3g s after the start: %w", gone.AtSeconds, err)
+	}
+	w.fail(w.trial.of(s.client, err))
+}
+
+// hang kills the processes that have not replied.
+func (w *watched) hang(why string) {
+	for _, s := range w.shares {
+		if !s.over {
+			w.lose(s, s.client.Hung(why))
+		}
+	}
+}
+
+// abandon kills all processes, because Assay itself can't go on.
+func (w *watched) abandon(err error) {
+	w.trial.killClients()
+	for _, s := range w.shares {
+		s.over, s.client.gone = true, err
+	}
+}
+
+// died reports whether no process of the phase is left.
+func (w *watched) died() bool {
+	for _, s := range w.shares {
+		if s.client.gone == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// startNS returns when the phase began, on CLOCK_MONOTONIC; 0: its threads do not run yet.
+func (w *watched) startNS() uint64 {
+	switch {
+	case len(w.shares) == 1:
+		return w.shares[0].words.StartNS()
+	case w.startAt == 0 || clock.MonotonicNS() < w.startAt:
+		return 0
+	}
+	return uint64(w.startAt)
+}
+
+// endNS returns when the last operation ended, or 0 while a process runs. One that died did not tell:
+// its threads' own clocks do.
+func (w *watched) endNS() (end uint64) {
+	start := w.startNS()
+	for _, s := range w.shares {
+		told := s.words.EndNS()
+		if told == 0 && s.client.gone == nil {
+			return 0
+		}
+		if told == 0 {
+			for i := range s.count {
+				told = max(told, start+w.files.counters.Thread(s.first+i).NowNS)
+			}
+		}
+		end = max(end, told)
+	}
+	return end
+}
+
+// startSpreadNS returns how far from the phase's start one of several processes let its threads go;
+// those that are gone are left out.
+func (w *watched) startSpreadNS() (spread int64) {
+	if len(w.shares) == 1 {
+		return 0
+	}
+	for _, s := range w.shares {
+		if s.client.gone == nil {
+			after := int64(s.words.StartNS()) - w.startAt
+			spread = max(spread, after, -after)
+		}
+	}
+	return spread
+}
+
+// startSpreadMax is the share of a phase by which the starts of its processes may be apart.
+const startSpreadMax = 0.1
+
+// beganApart returns a mark if the processes of a phase did not begin together.
+func beganApart(p *record.Phase) []finding.Mark {
+	if float64(p.StartSpreadNS) <= startSpreadMax*float64(p.ElapsedNS) {
+		return nil
+	}
+	return []finding.Mark{{Phase: p.Name, Message: finding.New(finding.MarkBeganApart, "processes", p.Processes,
+		"apart_s", float64(p.StartSpreadNS)/1e9, "seconds", float64(p.ElapsedNS)/1e9)}}
+}
+
+// told adds up what the processes' languages tell of the phase.
+func (w *watched) told() map[string]float64 {
+	if len(w.shares) == 1 {
+		return w.shares[0].ran.Runtime
+	}
+	var all map[string]float64
+	for _, s := range w.shares {
+		for name, value := range s.ran.Runtime {
+			if all == nil {
+				all = map[string]float64{}
+			}
+			all[name] += value
+		}
+	}
+	return all
+}
+
+// clocks returns the clock in use, and the largest difference of any process's from CLOCK_MONOTONIC.
+func (w *watched) clocks() (name string, drift time.Duration) {
+	name = "monotonic"
+	for _, s := range w.shares {
+		drift = max(drift, time.Duration(s.words.ClockDriftNS()))
+		if s.words.Clock() == counters.ClockTSC {
+			name = "tsc"
+		}
+	}
+	return name, drift
+}

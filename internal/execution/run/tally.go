@@ -1,0 +1,246 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+
+	"assay/internal/base/finding"
+	"assay/internal/evidence/counters"
+	"assay/internal/evidence/host"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment"
+	"assay/internal/experiment/trace"
+)
+
+// operations turns the counters at a phase's end into its result.
+func operations(totals []counters.Total) []record.Operation {
+	all := make([]record.Operation, len(totals))
+	for i, t := range totals {
+		all[i] = record.Operation{
+			Name: t.Operation.String(),
+			OK:   t.Outcomes[counters.OK], Miss: t.Outcomes[counters.Miss], Lost: t.Outcomes[counters.Lost],
+			Conflict: t.Outcomes[counters.Conflict], Wrong: t.Outcomes[counters.Wrong], Foreign: t.Foreign,
+			Errors: t.Outcomes[counters.Error], Timeout: t.Outcomes[counters.Timeout],
+			BytesWritten: t.BytesWritten, BytesRead: t.BytesRead, Items: t.Items, MaxNS: t.ServiceMaxNS,
+			Service: t.Service, Response: t.Response,
+		}
+	}
+	return all
+}
+
+// lateness returns how late operations began; nil if the worker does not count that.
+func lateness(s counters.Sample) []uint64 {
+	var counted uint64
+	for _, n := range s.Late {
+		counted += n
+	}
+	if counted == 0 && counters.LatenessWord(s.LatenessMaxNS) >= 0 {
+		return nil
+	}
+	return s.Late[:]
+}
+
+func messages(from []counters.Message) []record.Message {
+	all := make([]record.Message, len(from))
+	for i, m := range from {
+		all[i] = record.Message{Operation: m.Operation.String(), Outcome: m.Outcome.String(), Text: m.Text, Count: m.Count}
+	}
+	return all
+}
+
+// balance holds the outcomes against the conductor's own count of the trace: for each thread, the
+// operations among the entries that it began; in all, attempted = ok + miss + lost + conflict +
+// wrong + error + timeout + unfinished. It returns a message for each way in which they disagree.
+func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, unfinished uint64, problems []finding.Message) {
+	for i := range file.Threads {
+		thread := &file.Threads[i]
+		begun, done := s.Attempted[i], s.Acknowledged[i]
+		if done > begun {
+			problems = append(problems, finding.New(finding.MarkAcknowledged, "thread", i, "acknowledged", done, "begun", begun))
+			continue
+		}
+		if thread.Limit != 0 && begun > thread.Limit {
+			problems = append(problems, finding.New(finding.MarkBegun, "thread", i, "begun", begun, "limit", thread.Limit))
+		}
+		began, ended := thread.Count(begun), thread.Count(done)
+		for slot, o := range file.Operations {
+			var counted uint64
+			cell := c.Slot(i, slot)
+			for _, n := range cell.Outcomes {
+				counted += n
+			}
+			open := began[o] - ended[o]
+			// An operation may be counted whose acknowledgement was not stored any more when the
+			// worker was killed.
+			if counted < ended[o] || counted > min(ended[o]+1, began[o]) {
+				problems = append(problems, finding.New(finding.MarkOutcomes, "thread", i, "operation", o.String(),
+					"counted", counted, "expected", ended[o]))
+			} else {
+				open -= min(counted-min(counted, ended[o]), open)
+			}
+			if file.Counts(o) {
+				attempted, unfinished = attempted+began[o], unfinished+open
+			}
+		}
+	}
+	for _, t := range s.Totals {
+		if t.Service == nil {
+			continue
+		}
+		if timed := t.Service.Count(); timed != t.Operations() {
+			problems = append(problems, finding.New(finding.MarkTimed, "operation", t.Operation.String(), "counted", t.Operations(), "timed", timed))
+		}
+	}
+	return attempted, unfinished, problems
+}
+
+// behind returns how many operations of open load were due before its end and not begun, and by how
+// much it was behind its schedule then: see record.Phase.BehindNS. begun are the entries that each
+// thread began, endNS counts from the phase's start; so does lastNS, when the last one ended.
+func behind(file *trace.File, begun []uint64, endNS, lastNS uint64) (notBegun, behindNS uint64) {
+	var lastDue uint64
+	all := true
+	for i := range file.Threads {
+		thread := &file.Threads[i]
+		switch {
+		case len(thread.Due) == 0:
+		case thread.Limit == 0 || begun[i] < thread.Limit:
+			all = false
+			due := thread.DueOf(begun[i])
+			behindNS = max(behindNS, endNS-min(due, endNS))
+			entries := max(thread.DueBefore(endNS), begun[i])
+			if thread.Limit > 0 {
+				entries = min(entries, thread.Limit)
+			}
+			were, are := thread.Count(entries), thread.Count(begun[i])
+			for code := range were {
+				if !file.Counts(trace.Operation(code)) {
+					continue
+				}
+				notBegun += were[code] - are[code]
+			}
+		default:
+			lastDue = max(lastDue, thread.DueOf(thread.Limit-1))
+		}
+	}
+	if all {
+		behindNS = lastNS - min(lastDue, lastNS)
+	}
+	return notBegun, behindNS
+}
+
+// Thresholds of marks. What is below them is still shown, and may be a finding.
+const (
+	// Of the machine's CPU time, what other processes or the hypervisor took. Up to here it is noise
+	// like any other, which the blocks show (docs/error-rates.md: "hypervisor takes").
+	takenShareMax = 0.25
+	// Of the phase's length: a store that a quota holds back for 100 ms in ten seconds shows it in
+	// its p99.
+	throttledShareMax = 0.01
+)
+
+// countsShownMax bounds the marks on counts that disagree: a worker that counts nothing right has
+// one for each thread and operation.
+const countsShownMax = 3
+
+// marksOf returns what forbids ranking a trial because of this phase. problems are the counts that
+// disagree, for each of its groups, or for the whole of a phase without groups.
+func marksOf(p *record.Phase, problems [][]finding.Message) []finding.Mark {
+	marks := p.Marks()
+	parts := []*record.Phase{p}
+	if len(p.Groups) > 0 {
+		parts = nil
+		for i := range p.Groups {
+			parts = append(parts, &p.Groups[i])
+		}
+	}
+	for i, part := range parts {
+		var told []finding.Message
+		if i < len(problems) {
+			told = problems[i]
+		}
+		if more := len(told) - countsShownMax; more > 0 {
+			told = append(slices.Clone(told[:countsShownMax]), finding.New(finding.MarkMoreCounts, "count", more))
+		}
+		for _, m := range append(told, plausible(part, p)...) {
+			marks = append(marks, finding.Mark{Message: m, Phase: part.Name})
+		}
+	}
+	marks = append(marks, stopMarks(p)...)
+	return append(marks, tooFewSyncs(p)...)
+}
+
+// machine returns how much of the machine a phase had to do without, and what of that is not known.
+func machine(used host.Interval, throttled host.Throttled) *record.Machine {
+	m := &record.Machine{
+		Seconds: used.Seconds, Foreign: used.ForeignWithin, Steal: used.StealWithin,
+		QuotaSeconds: throttled.QuotaSeconds, QuotaPeriods: throttled.QuotaPeriods, QuotaGroup: throttled.QuotaGroup,
+		HeatSeconds: throttled.HeatSeconds, HeatEvents: throttled.HeatEvents, NotMeasured: map[string]string{},
+	}
+	for _, s := range []struct {
+		name  string
+		share **host.Bounds
+		most  float64
+	}{{"foreign", &m.Foreign, takenShareMax}, {"steal", &m.Steal, takenShareMax}} {
+		switch b := *s.share; {
+		case b == nil:
+			m.NotMeasured[s.name] = "/proc/stat does not tell, or a CPU came or went"
+		case b.Least <= 0 && b.Most >= 1:
+			*s.share = nil
+			m.NotMeasured[s.name] = fmt.Sprintf("%.3g s are too short for the kernel's clock ticks: it may be anything", m.Seconds)
+		case b.Least <= s.most && b.Most > s.most:
+			m.NotMeasured[s.name] = fmt.Sprintf("from %.1f %% to %.1f %% in %.3g s: the kernel's clock ticks leave open whether it was above %.0f %%",
+				b.Least*100, b.Most*100, m.Seconds, s.most*100)
+		}
+	}
+	for name, why := range map[string]string{"quota": throttled.QuotaWhy, "heat": throttled.HeatWhy} {
+		if why != "" {
+			m.NotMeasured[name] = why
+		}
+	}
+	return m
+}
+
+// holdMachine marks the trial where a phase had less of the machine than it should, unless the
+// experiment only wants to be told.
+func (t *trial) holdMachine(p *record.Phase) {
+	if t.run.experiment.BusyMachine != experiment.BusyMachineTell {
+		t.result.Marks = append(t.result.Marks, machineMarks(p)...)
+	}
+}
+
+// machineMarks returns marks for a measured phase that had less of the machine than it should, even
+// if all counters err on its side.
+func machineMarks(p *record.Phase) (marks []finding.Mark) {
+	m := p.Machine
+	if !p.Measured || m == nil {
+		return nil
+	}
+	mark := func(code finding.Code, pairs ...any) {
+		marks = append(marks, finding.Mark{Message: finding.New(code, pairs...), Phase: p.Name})
+	}
+	if m.Steal != nil && m.Steal.Least > takenShareMax {
+		mark(finding.MarkSteal, "least", m.Steal.Least, "most", m.Steal.Most)
+	}
+	if m.Foreign != nil && m.Foreign.Least > takenShareMax {
+		mark(finding.MarkForeign, "least", m.Foreign.Least, "most", m.Foreign.Most)
+	}
+	if m.QuotaSeconds != nil && *m.QuotaSeconds > throttledShareMax*m.Seconds {
+		mark(finding.MarkQuota, "group", m.QuotaGroup, "periods", *m.QuotaPeriods, "held_s", *m.QuotaSeconds, "seconds", m.Seconds)
+	}
+	if m.HeatSeconds != nil && *m.HeatSeconds > throttledShareMax*m.Seconds {
+		mark(finding.MarkHeat, "held_s", *m.HeatSeconds, "seconds", m.Seconds)
+	}
+	return marks
+}
+
+// why returns what a person must know of how the trial ended, in a sentence; "" if it is fine.
+func (t *trial) why() string {
+	if t.result.Error != "" {
+		return t.result.Error
+	}
+	if len(t.result.Marks) > 0 {
+		return t.result.Marks[0].Phase + ": " + finding.Text(t.result.Marks[0].Message)
+	}
+	return ""
+}

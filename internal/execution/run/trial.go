@@ -1,0 +1,319 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"assay/internal/base/finding"
+	"assay/internal/evidence/audit"
+	"assay/internal/evidence/host"
+	"assay/internal/evidence/record"
+	"assay/internal/execution/conductor"
+	"assay/internal/execution/control"
+	"assay/internal/execution/server"
+	"assay/internal/experiment"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/plan"
+	"assay/internal/experiment/trace"
+	"assay/store"
+)
+
+// trial is one trial under way: fresh workers, a fresh data directory, and the phases in their order.
+type trial struct {
+	run   *running
+	plan  plan.Trial
+	cell  experiment.Cell
+	store experiment.Store
+
+	writer  *record.TrialWriter
+	result  record.Trial
+	data    string // the store's directory; "" for stores without files
+	clients []*client
+	sampler *host.Sampler
+	limit   *host.MemoryGroup // nil: no memory limit
+	writes  hostWrites
+	syncs   *host.SyncCounter // of the data directory's disk; nil: the class promises no syncs, or syncsWhy
+	server  *server.Group     // that Assay has started for the trial; nil: none
+	servers host.Servers      // under test
+	ctx     context.Context   // ends at the user's Ctrl-C
+	full    bool              // the disk is, or was when the worker died: no further phase begins
+
+	syncsWhy string // why they can't be counted
+
+	freeBefore uint64 // bytes of the disk that the store's files stand on, before they did; 0: not known, or it is the trial's alone
+
+	opened   bool   // the store has been opened once
+	eventual bool   // it promises no more than that a read returns some acknowledged value
+	tag      uint32 // in the check of every value
+
+	loaded  uint64      // records that were stored with version 0
+	fresh   uint64      // an index from which on no key was used: the same for stores of about the same speed
+	reached trace.Spans // indexes that phases have reached, so that there may be a record
+	past    []audit.Phase
+	rates   []record.Sample // what the trial's rate is made of: without resources, which would fill the memory
+
+	readBacks int // phases whose updates were read back
+}
+
+// errInterrupted says that the user stopped the run.
+var errInterrupted = errors.New("stopped by the user")
+
+// do runs the trial and records its result. The error is Assay's own (the run directory can't be
+// written); what happens to the store or its worker is in the result.
+func (t *trial) do(ctx context.Context) error {
+	t.result.Started = time.Now().UTC()
+	conduct := t.run.options.conduct
+	if conduct == nil {
+		conduct = func(ctx context.Context, t *trial) error { return t.conduct(ctx) }
+	}
+	var err error
+	if t.plan.Refuse == "" {
+		if err = conduct(ctx, t); errors.Is(err, errRunDirectory) {
+			if errors.As(err, new(ownFault)) {
+				err = fmt.Errorf("trial %s could not be run; its store is not at fault: %w", t.plan.ID, err)
+			}
+			return onceFull(err, t.writer.Abandon())
+		}
+	}
+	// The store's files are gone now, whatever came of them.
+	othersFill := t.roomAfterFullDisk()
+	t.end(err)
+	if othersFill != nil {
+		t.result.State, t.result.Cause, t.result.Error = record.Interrupted, finding.CauseDiskTaken, othersFill.Error()
+	}
+	t.result.Seconds = time.Since(t.result.Started).Seconds()
+	return onceFull(othersFill, t.writer.End(&t.result))
+}
+
+// end sets how the trial ended. err is what conducting it gave.
+func (t *trial) end(err error) {
+	r := &t.result
+	var reply *control.Error
+	isReply := errors.As(err, &reply)
+	switch {
+	case t.plan.Refuse != "":
+		r.State, r.Cause, r.Error = record.Refused, finding.CauseRefused, t.plan.Refuse
+		return
+	case err == nil && len(r.Marks) > 0:
+		r.State = record.Marked
+		return
+	case err == nil:
+		r.State = record.OK
+		return
+	case errors.Is(err, errInterrupted):
+		r.State, r.Cause = record.Interrupted, finding.CauseInterrupted
+	case isReply && reply.Class == control.ClassRefused, errors.Is(err, store.ErrRefused):
+		r.State, r.Cause = record.Refused, finding.CauseRefused
+	default:
+		r.State = record.Failed
+		r.Cause = cmp.Or(r.Cause, causeOf(err, isReply))
+	}
+	r.Error = err.Error()
+}
+
+// causeOf says what made a trial fail, where neither the kernel nor the disk did.
+func causeOf(err error, isReply bool) finding.Code {
+	switch {
+	case errors.Is(err, server.ErrDied):
+		return finding.CauseServerDied
+	case errors.Is(err, conductor.ErrHung):
+		return finding.CauseHung
+	case errors.Is(err, conductor.ErrDied):
+		return finding.CauseDied
+	case isReply:
+		return finding.CauseStore
+	}
+	return finding.CauseOther
+}
+
+// errRunDirectory is wrapped by what goes wrong on Assay's own side.
+var errRunDirectory = errors.New("files can't be written")
+
+// ownFault is an error of Assay's own that is no error of the run directory, but ends the run as
+// one does: the trial can't be held against its store.
+type ownFault struct{ error }
+
+func (f ownFault) Unwrap() error { return f.error }
+
+func (f ownFault) Is(target error) bool { return target == errRunDirectory }
+
+func (t *trial) conduct(ctx context.Context) (err error) {
+	t.ctx = ctx
+	if t.store.KeepsFiles() || t.store.Server != nil {
+		if t.data, err = t.run.writer.DataDirectory(t.run.options.DataRoot, t.plan.ID); err != nil {
+			return fmt.Errorf("%w in %s: %w", errRunDirectory, cmp.Or(t.run.options.DataRoot, t.run.options.Directory), err)
+		}
+		defer func() {
+			if removeErr := t.run.writer.RemoveData(t.plan.ID); removeErr != nil {
+				t.run.view.Message(removeErr.Error())
+			}
+		}()
+		if err := t.mountQuota(); err != nil {
+			return fmt.Errorf("%w: %w", errRunDirectory, err)
+		}
+		t.noteFree()
+	}
+	if err := t.startServer(ctx); err != nil {
+		return t.explain(err)
+	}
+	defer t.stopServer()
+	if err := t.name(); err != nil {
+		return ownFault{err}
+	}
+	defer t.endMemoryLimit() // after the workers' end, whose cause it knows
+	defer func() { err = t.explain(t.blameServer(err)) }()
+	defer func() { err = t.endClients(ctx, err) }()
+	if err := t.startClients(); err != nil {
+		return err
+	}
+	if err := t.limitMemory(); err != nil {
+		return err
+	}
+	t.sampler = host.NewSampler(t.data, t.pids()...)
+	if t.limit != nil {
+		t.sampler.WatchLimit(t.limit)
+	}
+	t.watchServer()
+	t.watchWrites()
+	t.watchSyncs()
+	defer func() { t.result.NotMeasured = t.sampler.NotMeasured() }()
+	if err := t.phases(ctx); err != nil {
+		return t.checkWithoutSome(ctx, err)
+	}
+	if err := t.finalCheck(ctx); err != nil {
+		return err
+	}
+	t.removeKeys(ctx)
+	return t.closeAll()
+}
+
+// checkWithoutSome does the final check of a trial of which some processes are gone, where others
+// live: what those had acknowledged is held against the store, too. err is why the phases ended.
+func (t *trial) checkWithoutSome(ctx context.Context, err error) error {
+	living := len(t.living())
+	if living == 0 || living == len(t.clients) || t.serverDied() != nil || errors.Is(err, errInterrupted) {
+		return err
+	}
+	if checkErr := t.finalCheck(ctx); checkErr != nil {
+		return fmt.Errorf("%w; then: %w", err, checkErr)
+	}
+	t.removeKeys(ctx)
+	return err
+}
+
+// stopPatience is how long a worker may take to end, or a phase to stop, once the user has asked
+// for it.
+const stopPatience = 2 * time.Second
+
+func (t *trial) phases(ctx context.Context) error {
+	first := t.cell.Durability
+	if t.loads() && !t.store.Description.ServerSetsClass {
+		first = t.store.Description.Durability[0].Class
+	}
+	if err := t.open(first, t.loads()); err != nil {
+		return err
+	}
+	for i := range t.run.experiment.Phases {
+		p := &t.run.experiment.Phases[i]
+		if _, skipped := t.plan.Skip[p.Name]; skipped {
+			continue
+		}
+		if t.full {
+			t.leaveOut(p)
+			continue
+		}
+		if err := t.phase(ctx, p, i); err != nil {
+			return fmt.Errorf("phase %s: %w", p.Name, err)
+		}
+		if p.Load {
+			if err := t.reopen(); err != nil {
+				return fmt.Errorf("after phase %s: %w", p.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (t *trial) loads() bool {
+	for _, p := range t.run.experiment.Phases {
+		if p.Load {
+			return true
+		}
+	}
+	return false
+}
+
+// define gives the records their columns, where they have them, and names all phases' queries.
+func (t *trial) define(c *client) error {
+	values := &t.run.experiment.Values
+	if len(values.Columns) == 0 {
+		return nil
+	}
+	d := &control.Define{Columns: values.Columns, Queries: values.Queries}
+	indexes, _ := t.run.experiment.IndexesOf(t.store)
+	for _, x := range indexes {
+		d.Indexes = append(d.Indexes, control.Index{Column: x.Column, Kind: x.Kind, Descending: x.Descending})
+	}
+	if err := t.ask(c, control.Request{Command: control.CommandDefine, Define: d}, nil); err != nil {
+		return fmt.Errorf("define: %w", err)
+	}
+	return nil
+}
+
+// reopen makes what was loaded durable and opens the store again in the class of the cell, with
+// nothing in its caches. All stores of a table are opened again, also one whose weakest class is
+// the cell's: memory, caches and files would otherwise be those of different states. A store in
+// memory can't be: it would be empty.
+func (t *trial) reopen() error {
+	if t.store.Description.Kind == store.Memory {
+		return nil
+	}
+	if t.result.Abilities.Sync {
+		if err := t.call(control.Request{Command: control.CommandSync}, nil); err != nil {
+			return fmt.Errorf("sync: %w", err)
+		}
+	}
+	if err := t.call(control.Request{Command: control.CommandClose}, nil); err != nil {
+		return fmt.Errorf("close: %w", err)
+	}
+	if t.cold() {
+		if _, err := host.DropPages(t.data); err != nil { // now that nothing has them mapped
+			return fmt.Errorf("making the page cache cold: %w", err)
+		}
+	}
+	return t.open(t.cell.Durability, false)
+}
+
+// prepare is the part of the request that all phases of the trial share.
+func (t *trial) prepare(name string, number int) *control.Prepare {
+	e := t.run.experiment
+	return &control.Prepare{
+		Phase: name, Number: number, Keys: t.keys(),
+		Values: keyval.ValueShape{
+			PoolBytes: e.Values.PoolBytes, PoolSeed: e.Seed, RepeatedPermille: e.Values.RepeatedPermille, LengthMax: t.lengthMax(),
+			TrialTag: t.tag,
+		},
+		Verify: e.Verify, LoadedRecords: t.loaded, Clock: e.Clock,
+	}
+}
+
+func (t *trial) lengthMax() int {
+	if record := t.run.experiment.Values.Record(); record != nil {
+		return record.ProofBytes()
+	}
+	return t.run.experiment.ValueBytesMax(t.cell)
+}
+
+func (t *trial) sizes() []trace.Size {
+	if len(t.run.experiment.Values.Sizes) == 0 {
+		return []trace.Size{{Bytes: t.cell.ValueBytes, Weight: 1}}
+	}
+	var sizes []trace.Size
+	for _, s := range t.run.experiment.Values.Sizes {
+		sizes = append(sizes, trace.Size{Bytes: s.Bytes, Weight: s.Weight})
+	}
+	return sizes
+}

@@ -1,0 +1,436 @@
+package run
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"assay/internal/base/finding"
+	"assay/internal/evidence/answers"
+	"assay/internal/evidence/counters"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
+	"assay/store"
+)
+
+// expected is what the conductor knows of the work that a phase's operations are, besides its
+// trace.
+type expected struct {
+	keys    keyval.KeyShape
+	columns *keyval.RecordShape // nil: values are plain
+	queries []*keyval.QueryShape
+	present uint64      // records 0 … present−1 are there all through the phase
+	may     trace.Spans // indexes that may have a record; nil: there may be records that are not this trial's
+	verify  bool        // values that were read are checked, and sums of sort columns counted
+	answers bool        // the driver stores records: the null driver scans, finds and counts what it likes
+	values  within64    // bytes of each value that the trial has written or will write
+	writes  bool        // another group of the phase writes or deletes meanwhile
+}
+
+// expects returns what the conductor knows of a phase of this trial. present is the phase's
+// must_hit_below.
+func (t *trial) expects(present uint64) expected {
+	know := expected{keys: t.keys(), columns: t.run.experiment.Values.Record(), present: present, verify: t.run.experiment.Verify, answers: t.store.Description.Kind != store.None}
+	if columns := know.columns; columns != nil {
+		know.values = within64{uint64(columns.BytesMin()), uint64(columns.BytesMax())}
+		know.queries = t.run.experiment.Values.QueryShapes()
+	} else {
+		know.values.least = math.MaxUint64
+		for _, size := range t.sizes() {
+			know.values.least = min(know.values.least, uint64(size.Bytes))
+			know.values.most = max(know.values.most, uint64(size.Bytes))
+		}
+		for i := range t.run.experiment.Phases {
+			for _, part := range t.run.experiment.Phases[i].Parts() {
+				for _, step := range part.Request {
+					if step.Bytes > 0 {
+						know.values.least = min(know.values.least, uint64(step.Bytes))
+						know.values.most = max(know.values.most, uint64(step.Bytes))
+					}
+				}
+			}
+		}
+	}
+	if !t.store.Outlives() { // a server may keep records of other trials
+		know.may = t.reached.With(trace.Span{Below: t.cell.Records})
+	}
+	return know
+}
+
+// presentSlack is the share of records that scans, queries and counts may miss where others write
+// meanwhile: the contract promises no store a view of one moment, and one that replaces a record in
+// two steps hides it between them.
+const presentSlack = 0.01
+
+// holdWork holds the items and the bytes written that a worker counted against the trace, and
+// returns a message for each that can't be. Of scans, queries and counts it sets what they owed.
+// operations are the results of c's slots, in their order.
+//
+// Where all operations of a kind ended ok, bytes written are known exactly (but for keys whose
+// length hangs on the lap), and so are batches' items. Where some did not, which is not known: each
+// of them may have been the largest.
+func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expected, operations []record.Operation) (problems []finding.Message) {
+	if know.may != nil {
+		know.may = know.may.With(file.IndexesReached(s.Attempted)...)
+	}
+	m := newMeter(file, know)
+	sums := make([]amounts, len(file.Operations))
+	for i := range file.Threads {
+		work := m.thread(&file.Threads[i], s.Acknowledged[i], max(s.Attempted[i], s.Acknowledged[i]))
+		for slot, o := range file.Operations {
+			sums[slot].add(work[o].ofOK(o, c.Slot(i, slot)))
+		}
+	}
+	for slot, o := range file.Operations {
+		total, owed := &operations[slot], sums[slot]
+		if !owed.bytes.holds(total.BytesWritten) {
+			problems = append(problems, owed.bytes.against(finding.MarkBytes, total.BytesWritten, "operation", o.String()))
+		}
+		if !know.answers && (finds(o) || reads(o)) {
+			continue
+		}
+		// A read of a value that is right returns all of it. A worker that was killed may have
+		// counted the bytes and not the outcome.
+		if read := know.values.times(total.OK, total.OK+uint64(len(file.Threads))); reads(o) && !read.holds(total.BytesRead) {
+			problems = append(problems, read.against(finding.MarkBytesRead, total.BytesRead, "operation", o.String(), "operations", total.OK))
+		}
+		most, least := owed.items.most, owed.items.least
+		if finds(o) && know.present > 0 {
+			total.ItemsOwed = &owed.items.least
+			if know.writes || overwritesIn(file) {
+				least -= uint64(math.Ceil(float64(least) * presentSlack))
+			}
+		}
+		if allowed := (within64{least, most}); !allowed.holds(total.Items) {
+			problems = append(problems, allowed.against(finding.MarkItems, total.Items, "operation", o.String(), "operations", total.OK))
+		}
+		if o == trace.Query && know.verify && !overwritesIn(file) {
+			problems = append(problems, holdOrder(&s.Totals[slot], owed.sorted)...)
+		}
+	}
+	return problems
+}
+
+// holdOrder holds the sums of sort columns against what the queries' first records have there: a
+// store that gives others, in whatever order, is seen by it. Nothing is known where operations
+// failed, and where sums outgrow a word.
+func holdOrder(total *counters.Total, owed within64) []finding.Message {
+	failed := uint64(0)
+	for outcome, n := range total.Outcomes {
+		if outcome != int(counters.OK) && outcome != int(counters.Miss) {
+			failed += n
+		}
+	}
+	if failed > 0 || owed.most == math.MaxUint64 || owed.holds(total.SortSum) {
+		return nil
+	}
+	return []finding.Message{owed.against(finding.MarkOrder, total.SortSum, "operation", trace.Query.String(), "operations", total.Outcomes[counters.OK])}
+}
+
+// finds says if an operation's items are records that the store found.
+func finds(o trace.Operation) bool { return o == trace.Scan || o == trace.Query || o == trace.Count }
+
+// reads says if an operation returns one value where it is ok.
+func reads(o trace.Operation) bool {
+	return o == trace.Read || o == trace.ReadModifyWrite || o == trace.CompareAndSwap
+}
+
+// overwritesIn says if a trace changes records that are there: what only adds fresh ones hides none.
+func overwritesIn(file *trace.File) bool {
+	changes := func(o trace.Operation) bool {
+		return o.Changes() && o != trace.Insert && o != trace.Add && o != trace.Batch
+	}
+	if !slices.Contains(file.Operations, trace.Batch) {
+		return slices.ContainsFunc(file.Operations, changes)
+	}
+	return slices.ContainsFunc(file.Threads, func(t trace.Thread) bool {
+		return slices.ContainsFunc(t.Entries, func(e trace.Entry) bool { return changes(e.Operation()) })
+	})
+}
+
+// within64 is a count of which the least and the most are known. The most that a word holds: no
+// bound.
+type within64 struct{ least, most uint64 }
+
+func (w within64) holds(n uint64) bool { return n >= w.least && n <= w.most }
+
+// against says that a count is not within.
+func (w within64) against(code finding.Code, counted uint64, pairs ...any) finding.Message {
+	m := finding.New(code, pairs...).With("counted", counted, "least", w.least)
+	if w.most != math.MaxUint64 {
+		m = m.With("most", w.most)
+	}
+	return m
+}
+
+func (w *within64) add(o within64) {
+	w.least = capped(w.least, o.least)
+	w.most = capped(w.most, o.most)
+}
+
+// times returns so many of the least and so many of the most.
+func (w within64) times(fewest, most uint64) within64 {
+	return within64{multiplied(w.least, fewest), multiplied(w.most, most)}
+}
+
+// multiplied is capped as [capped] is.
+func multiplied(a, b uint64) uint64 {
+	if over, product := bits.Mul64(a, b); over == 0 {
+		return product
+	}
+	return math.MaxUint64
+}
+
+func capped(a, b uint64) uint64 {
+	if a > math.MaxUint64-b {
+		return math.MaxUint64
+	}
+	return a + b
+}
+
+// amounts are the items and bytes written of operations, and
+// sorted is what the sort columns of what queries found add up to.
+type amounts struct{ items, bytes, sorted within64 }
+
+func (a *amounts) add(o amounts) {
+	a.items.add(o.items)
+	a.sorted.add(o.sorted)
+	a.bytes.add(o.bytes)
+}
+
+// kindWork is what the operations of one kind of a thread are.
+type kindWork struct {
+	amounts
+	acknowledged, begun  uint64 // operations
+	itemsEach, bytesEach uint64 // the most that one of them is
+	batchBytes           uint64 // of the batch that is being added up
+}
+
+// ofOK returns what those that the slot counts as ok are.
+func (k *kindWork) ofOK(o trace.Operation, slot *counters.Slot) amounts {
+	ok, all := slot.Outcomes[counters.OK], uint64(0)
+	for _, n := range slot.Outcomes {
+		all += n
+	}
+	if o.Asks() {
+		ok += slot.Outcomes[counters.Miss] // an answer like others: nothing was found
+	}
+	// A worker that was killed may have counted what it did not acknowledge any more, or its bytes
+	// and not its outcome.
+	underway := k.begun - k.acknowledged
+	fewer := func(w within64, each uint64) within64 {
+		if notOK := all - ok; notOK > 0 {
+			if over := float64(each) * float64(notOK); over >= float64(w.least) {
+				w.least = 0
+			} else {
+				w.least -= each * notOK
+			}
+			if allowed := float64(each) * float64(ok+underway); allowed < float64(w.most) {
+				w.most = each * (ok + underway)
+			}
+		}
+		return w
+	}
+	return amounts{fewer(k.items, k.itemsEach), fewer(k.bytes, k.bytesEach), k.sorted}
+}
+
+// meter says what each entry of a trace is.
+type meter struct {
+	expected
+	file *trace.File
+	// certain and possible answer each query of records that are there all through the phase, and of
+	// those that may be; nil: not known.
+	certain, possible []*answers.Answers
+	after             func(index uint64) uint64 // how many records at least that are there have the key of an index or a greater one
+}
+
+func newMeter(file *trace.File, know expected) *meter {
+	m := &meter{expected: know, file: file}
+	if know.answers && slices.Contains(file.Operations, trace.Scan) {
+		m.after = keysAfter(know.keys, know.present, longestScan(file))
+	}
+	m.makeAnswers()
+	return m
+}
+
+// answersMax bounds the records of which answers are known: 24 bytes each, for each query.
+const answersMax = 1 << 24
+
+// makeAnswers prepares what the trace asks.
+func (m *meter) makeAnswers() {
+	m.certain, m.possible = make([]*answers.Answers, len(m.queries)), make([]*answers.Answers, len(m.queries))
+	if !m.answers {
+		return
+	}
+	for i := range m.file.Threads {
+		for _, e := range m.file.Threads[i].Entries {
+			if o := e.Operation(); o != trace.Query && o != trace.Count {
+				continue
+			}
+			query := m.file.Amounts[e.SizeClass()]
+			if m.certain[query] != nil {
+				continue
+			}
+			if m.present <= answersMax {
+				m.certain[query] = answers.New(m.columns, m.queries[query], m.present, nil)
+			}
+			if slices.Equal(m.may, trace.Spans{{Below: m.present}}) {
+				m.possible[query] = m.certain[query]
+			} else if m.may != nil && m.may.Count() <= answersMax {
+				m.possible[query] = answers.New(m.columns, m.queries[query], m.may.Count(), m.may.At)
+			}
+		}
+	}
+}
+
+func longestScan(file *trace.File) (longest uint64) {
+	for i := range file.Threads {
+		for _, e := range file.Threads[i].Entries {
+			if e.Operation() == trace.Scan {
+				longest = max(longest, uint64(file.Amounts[e.SizeClass()]))
+			}
+		}
+	}
+	return longest
+}
+
+// thread adds up a thread's entries by kind: the least over those that were acknowledged, the most
+// over those that were begun.
+func (m *meter) thread(t *trace.Thread, acknowledged, begun uint64) (work [32]kindWork) {
+	n := uint64(len(t.Entries))
+	if n == 0 {
+		return work
+	}
+	rests := [...]uint64{acknowledged % n, begun % n}
+	laps := [...]uint64{acknowledged / n, begun / n}
+	lastLap := (max(begun, 1) - 1) / n
+	key := make([]byte, 0, m.keys.BytesMax()+8)
+	var batch *kindWork
+	for position, e := range t.Entries {
+		done, tried := laps[0], laps[1]
+		if uint64(position) < rests[0] {
+			done++
+		}
+		if uint64(position) < rests[1] {
+			tried++
+		}
+		if tried == 0 {
+			break
+		}
+		o := e.Operation()
+		items, bytes := m.items(e), m.bytes(e, t.Stride, lastLap, key)
+		if o == trace.Query {
+			work[o].sorted.add(m.sorted(e).times(done, tried))
+		}
+		if e.IsMember() {
+			batch.bytes.add(bytes.times(done, tried))
+			batch.batchBytes += bytes.most
+			batch.bytesEach = max(batch.bytesEach, batch.batchBytes)
+			continue
+		}
+		k := &work[o]
+		if o == trace.Batch {
+			batch, k.batchBytes = k, 0
+		}
+		k.acknowledged, k.begun = k.acknowledged+done, k.begun+tried
+		k.items.add(items.times(done, tried))
+		k.bytes.add(bytes.times(done, tried))
+		k.itemsEach, k.bytesEach = max(k.itemsEach, items.most), max(k.bytesEach, bytes.most)
+	}
+	return work
+}
+
+// items returns how many items one operation has.
+func (m *meter) items(e trace.Entry) within64 {
+	amount := m.file.Amounts[e.SizeClass()]
+	switch e.Operation() {
+	case trace.Batch:
+		return within64{uint64(amount), uint64(amount)}
+	case trace.Scan:
+		limit := within64{most: uint64(amount)}
+		if m.after != nil && !e.Grows() {
+			limit.least = min(limit.most, m.after(e.Index()))
+		}
+		return limit
+	case trace.DeleteQuery: // which of several finds a record first is not known: see holdDeletes
+		return within64{most: math.MaxUint64}
+	case trace.Query, trace.Count:
+		found := within64{most: math.MaxUint64}
+		if certain := m.certain[amount]; certain != nil && !e.Grows() {
+			found.least, _ = certain.Count(e.Index())
+		}
+		if possible := m.possible[amount]; possible != nil && !e.Grows() {
+			_, found.most = possible.Count(e.Index())
+		}
+		if e.Operation() == trace.Query {
+			limit := uint64(m.queries[amount].Query.Limit)
+			found.least, found.most = min(found.least, limit), min(found.most, limit)
+		}
+		return found
+	}
+	return within64{}
+}
+
+// sorted returns what the sort column of what one query finds adds up to.
+func (m *meter) sorted(e trace.Entry) within64 {
+	query := m.file.Amounts[e.SizeClass()]
+	if m.queries == nil || m.queries[query].Query.Sort < 0 {
+		return within64{}
+	}
+	if m.certain[query] == nil || m.possible[query] == nil || e.Grows() {
+		return within64{0, math.MaxUint64}
+	}
+	least, most := answers.SortSum(m.certain[query], m.possible[query], e.Index())
+	return within64{least, most}
+}
+
+// bytes returns how many bytes of keys and values an entry writes, in whichever of its laps.
+func (m *meter) bytes(e trace.Entry, stride, lastLap uint64, room []byte) within64 {
+	o := e.Operation()
+	if !o.Writes() && o != trace.Delete && o != trace.Increment {
+		return within64{}
+	}
+	first, last := e.Index(), e.Index()
+	if e.Grows() {
+		last = e.EffectiveIndex(lastLap, stride)
+	}
+	all := m.keyBytes(first, last, room)
+	if o == trace.Delete || o == trace.Increment {
+		return all
+	}
+	if o == trace.Modify {
+		columns := uint64(m.columns.FollowingBytes())
+		all.add(within64{columns, columns})
+		return all
+	}
+	if m.columns == nil {
+		value := uint64(m.file.Amounts[e.SizeClass()])
+		all.add(within64{value, value})
+		return all
+	}
+	if first == last {
+		value := uint64(m.columns.Bytes(first))
+		all.add(within64{value, value})
+		return all
+	}
+	all.add(within64{uint64(m.columns.BytesMin()), uint64(m.columns.BytesMax())})
+	return all
+}
+
+// keyBytes returns how long the keys of indexes from first to last are.
+func (m *meter) keyBytes(first, last uint64, room []byte) within64 {
+	k := m.keys
+	if k.Format == keyval.Binary {
+		return within64{uint64(k.Bytes), uint64(k.Bytes)}
+	}
+	if first != last && (k.Scatter || k.Format == keyval.YCSB) { // lengths go up and down
+		return within64{uint64(len(k.Prefix) + max(1, k.Digits) + len(k.Suffix)), uint64(k.BytesMax())}
+	}
+	w := within64{least: uint64(len(k.Append(room[:0], first)))}
+	w.most = w.least
+	if first != last {
+		w.most = uint64(len(k.Append(room[:0], last)))
+	}
+	return w
+}

@@ -1,0 +1,91 @@
+package run
+
+import (
+	"assay/internal/evidence/host"
+	"assay/internal/evidence/record"
+	"assay/store"
+)
+
+// writesSeries is the series of host.Catalogue that host writes are.
+const writesSeries = "worker.write"
+
+// hostWrites is where the host writes of a trial come from.
+type hostWrites struct {
+	disk   *host.OwnDisk // nil: the trial has no disk of its own
+	server func() string // nil: the store is no server; otherwise it says why what the kernel charges the server for must not be believed, "" if it may
+	why    string        // why they can't be measured; "": by the disk or, without one, by the process or the server
+}
+
+// watchWrites chooses. A disk of the trial's own is exact; what the kernel charges to the process
+// is taken where that was found true.
+func (t *trial) watchWrites() {
+	switch {
+	case t.writes.disk != nil:
+		t.sampler.IgnoreWrites("the trial has a disk of its own: device.write is what the trial wrote")
+		return
+	case t.store.Description.Kind == store.None:
+		t.writes.why = "it stores nothing"
+	case t.store.Description.Kind == store.Server:
+		t.sampler.IgnoreWrites("the server writes, and not the worker")
+		t.writes.server = func() string { return t.sampler.ServersWrite(t.dataDisk()) }
+		if t.writes.why = t.servers.Why; t.writes.why == "" {
+			t.writes.why = t.run.writesWhy
+		}
+		return
+	case t.data == "":
+		t.writes.why = record.WritesNowhere
+	case t.mountsQuota():
+		t.writes.why = "the files are in memory"
+	default:
+		t.writes.why = t.run.writesWhy
+	}
+	if t.writes.why != "" {
+		t.sampler.IgnoreWrites(t.writes.why)
+	}
+}
+
+// diskWritten is what the trial's own disk had been sent at some moment.
+type diskWritten struct {
+	bytes uint64
+	err   error
+}
+
+// onDisk waits until what the page cache holds for the trial's own disk is written, so that each
+// phase answers for what it wrote and for nothing else.
+func (h hostWrites) onDisk() (d diskWritten) {
+	if h.disk != nil {
+		d.bytes, d.err = h.disk.Written()
+	}
+	return d
+}
+
+// since returns the host writes of a phase, where they come from and, where there is no figure,
+// why. before is onDisk when the phase began, interval what the process did since then.
+func (h hostWrites) since(before diskWritten, interval host.Interval) (bytes *uint64, source, why string) {
+	if h.why != "" {
+		return nil, "", h.why
+	}
+	if h.server != nil {
+		if interval.ServerHostWriteBytes == nil {
+			return nil, "", "/proc/PID/io of the server could not be read, or a process of it ended unwaited"
+		}
+		if why := h.server(); why != "" {
+			return nil, "", why
+		}
+		return interval.ServerHostWriteBytes, record.WritesOfServer, ""
+	}
+	if h.disk == nil {
+		if interval.HostWriteBytes == nil {
+			return nil, "", "/proc/PID/io could not be read, or a process below the worker ended unwaited"
+		}
+		return interval.HostWriteBytes, record.WritesOfProcess, ""
+	}
+	now := h.onDisk()
+	for _, err := range []error{before.err, now.err} {
+		if err != nil {
+			return nil, "", err.Error()
+		}
+	}
+	written := now.bytes - before.bytes
+	return &written, record.WritesOfDisk, ""
+}

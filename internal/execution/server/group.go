@@ -1,0 +1,157 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"assay/internal/experiment"
+	"assay/store"
+)
+
+// Group is the servers of one store, in the order of its endpoints.
+type Group struct {
+	Members []*Instance
+}
+
+// Check is an error if the program can't be started so many times as one store.
+func (p *Program) Check(count int) error {
+	switch {
+	case count < 1 || count > experiment.ServersMax:
+		return fmt.Errorf("expected from 1 to %d servers, got %d", experiment.ServersMax, count)
+	case count > 1 && p.Several == "":
+		return fmt.Errorf("several servers of %s can't be started as one store", p.Driver)
+	}
+	return nil
+}
+
+// StartGroup starts the servers of one store one after the other, as [Start] does one. None is left
+// where it fails.
+func StartGroup(ctx context.Context, p Program, r Request) (*Group, error) {
+	r.Count = max(r.Count, 1)
+	if err := p.Check(r.Count); err != nil {
+		return nil, fmt.Errorf("starting %s: %w: %w", p.Driver, err, store.ErrRefused)
+	}
+	first := Instance{Program: &p, cpus: r.CPUs}
+	var err error
+	if first.Binary, err = p.Find(); err != nil {
+		return nil, err
+	}
+	if first.Version, err = p.Version(ctx, first.Binary); err != nil {
+		return nil, err
+	}
+	if first.Options, err = p.resolve(r.Class, r.Options); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", p.Driver, err)
+	}
+	if first.user, err = p.user(); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", p.Driver, err)
+	}
+	if r.Directory, err = filepath.Abs(r.Directory); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", p.Driver, err)
+	}
+	for try := 1; ; try++ {
+		g, err := startMembers(ctx, first, r)
+		if err == nil {
+			return g, nil
+		}
+		if !errors.Is(err, errPortTaken) || try == portTries {
+			return nil, fmt.Errorf("starting %s %s: %w", p.Driver, first.Version, err)
+		}
+	}
+}
+
+// startMembers is one try. like has what all members have in common.
+func startMembers(ctx context.Context, like Instance, r Request) (*Group, error) {
+	g := new(Group)
+	for n, host := range r.hosts(like.Program) {
+		i := like
+		i.Host, i.label, i.Directory = host, like.Program.Driver, filepath.Join(r.Directory, directoryName)
+		if r.Count > 1 {
+			number := "-" + strconv.Itoa(n+1)
+			i.label, i.Directory = i.label+number, i.Directory+number
+		}
+		i.output = &output{log: r.Log, name: i.label}
+		i.Peers, i.Count = append([]*Instance(nil), g.Members...), r.Count
+		if err := i.start(ctx, r); err != nil {
+			if r.Count > 1 {
+				err = fmt.Errorf("server %d of %d: %w", n+1, r.Count, err)
+			}
+			return nil, errors.Join(err, g.each((*Instance).kill))
+		}
+		g.Members = append(g.Members, &i)
+	}
+	return g, nil
+}
+
+// hosts returns the address of each server.
+func (r Request) hosts(p *Program) []string {
+	hosts := make([]string, r.Count)
+	address := net.ParseIP(Host).To4()
+	for n := range hosts {
+		hosts[n] = Host
+		if p.Several == Cluster {
+			hosts[n] = net.IPv4(address[0], address[1], address[2], address[3]+byte(n)).String()
+		}
+	}
+	return hosts
+}
+
+// Endpoints returns HOST:PORT of each server.
+func (g *Group) Endpoints() []string {
+	endpoints := make([]string, len(g.Members))
+	for n, i := range g.Members {
+		endpoints[n] = i.Endpoint()
+	}
+	return endpoints
+}
+
+// Guard is what all of the servers demand of those who connect.
+func (g *Group) Guard() Guard { return g.Members[0].Guard }
+
+// PIDs returns the first process of each server.
+func (g *Group) PIDs() []int {
+	pids := make([]int, len(g.Members))
+	for n, i := range g.Members {
+		pids[n] = i.PID()
+	}
+	return pids
+}
+
+// Processes returns all processes of the servers.
+func (g *Group) Processes() (pids []int) {
+	for _, i := range g.Members {
+		pids = append(pids, i.Processes()...)
+	}
+	return pids
+}
+
+// Died says how the first of the servers that has ended did so; nil while all run. It means nothing
+// after Stop.
+func (g *Group) Died() error {
+	for _, i := range g.Members {
+		if err := i.Died(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Stop ends all servers at once, each as [Instance.Stop] does.
+func (g *Group) Stop(patience time.Duration) error {
+	return g.each(func(i *Instance) error { return i.Stop(patience) })
+}
+
+func (g *Group) each(end func(*Instance) error) error {
+	failed := make([]error, len(g.Members))
+	var ending sync.WaitGroup
+	for n, i := range g.Members {
+		ending.Go(func() { failed[n] = end(i) })
+	}
+	ending.Wait()
+	return errors.Join(failed...)
+}

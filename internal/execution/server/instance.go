@@ -1,0 +1,190 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"time"
+
+	"assay/internal/base/owned"
+	"assay/internal/evidence/host"
+	"assay/internal/execution/child"
+	"assay/store"
+)
+
+// Instance is a server that is being started or runs. The functions of its [Program] get it.
+type Instance struct {
+	Program   *Program
+	Binary    string
+	Version   string
+	Directory string        // its own: empty before Prepare, absolute, and where the program starts
+	Host      string        // an address of loopback
+	Port      int           // at Host
+	PeerPort  int           // at Host, if the program has one
+	Peers     []*Instance   // of the same store: those that were started before it, and answer
+	Count     int           // of servers that make the store, with itself
+	Options   store.Options // of each declared option: the experiment's, the class's, or the default
+	Guard     Guard         // what Command makes it demand, if Program.Options has [GuardOptions]
+
+	// Asked is what the server must tell of itself: what Program.Asked returned, and the
+	// experiment's settings by the program's own names.
+	Asked map[string]string
+	// Settings is what it told of itself, once it had answered.
+	Settings map[string]string
+	// Took is the time from its start until it answered, Prepare left out.
+	Took time.Duration
+
+	label   string // its name in logs and errors
+	cpus    []int
+	user    *syscall.Credential // nil: that of this process
+	output  *output
+	note    *owned.Note
+	process *child.Child
+	exited  chan struct{} // closed once it has ended and what it left was ended
+	exitErr error
+}
+
+// Endpoint returns HOST:PORT.
+func (i *Instance) Endpoint() string { return net.JoinHostPort(i.Host, strconv.Itoa(i.Port)) }
+
+// PID returns the number of the server's first process; its others are below it.
+func (i *Instance) PID() int { return i.process.PID() }
+
+// ErrDied is wrapped by the errors that say that a server ended before it was asked to.
+var ErrDied = errors.New("the server died")
+
+// Exited is closed when the server has ended.
+func (i *Instance) Exited() <-chan struct{} { return i.exited }
+
+// Died says how the server ended, in its own last words where it had any; nil while it runs. It
+// means nothing after Stop.
+func (i *Instance) Died() error {
+	select {
+	case <-i.exited:
+		return i.death()
+	default:
+		return nil
+	}
+}
+
+func (i *Instance) death() error {
+	how := "it exited with status 0, or went into the background"
+	if i.exitErr != nil {
+		how = i.exitErr.Error()
+	}
+	if words := i.output.lastWords(); words != "" {
+		how += "; it last wrote: " + words
+	}
+	return fmt.Errorf("%w: %s: %s", ErrDied, i.label, how)
+}
+
+// Run runs a program that prepares the server's directory, as the server's user and in that
+// directory. What it writes goes to the log.
+func (i *Instance) Run(ctx context.Context, program string, arguments ...string) error {
+	o := &output{log: i.output.log, name: i.label}
+	p, err := child.Start(i.command(o, program, arguments, nil), i.owner())
+	if err != nil {
+		return fmt.Errorf("running %s: %w", program, err)
+	}
+	stop := context.AfterFunc(ctx, p.Kill)
+	_, err = p.Wait()
+	stop()
+	o.end()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("running %s: %w; it last wrote: %s", program, err, o.lastWords())
+	}
+	return nil
+}
+
+func (i *Instance) owner() child.Options {
+	return child.Options{Directory: i.Directory, DeathSignal: i.Program.DeathSignal, CPUs: i.cpus}
+}
+
+// command makes the command of a program of the server's. Its environment is not the user's:
+// settings of a server may stand there that no report would show.
+func (i *Instance) command(o *output, program string, arguments, environment []string) *exec.Cmd {
+	c := exec.Command(program, arguments...)
+	c.Stdout, c.Stderr = o, o
+	c.WaitDelay = outputPatience
+	c.Dir = i.Directory
+	if i.Program.InMemory {
+		c.Dir = "/"
+	}
+	c.Env = append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "HOME=" + c.Dir}, environment...)
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: i.user}
+	return c
+}
+
+const (
+	outputPatience = 2 * time.Second  // for processes that hold the server's output open after its end
+	killPatience   = 20 * time.Second // for the kernel, which takes the memory of a killed server back
+)
+
+// run starts the server's process and watches for its end.
+func (i *Instance) run() error {
+	arguments, environment := i.Program.Command(i)
+	p, err := child.Start(i.command(i.output, i.Binary, arguments, environment), i.owner())
+	if err != nil {
+		return fmt.Errorf("starting %s: %w", i.Binary, err)
+	}
+	i.process, i.exited = p, make(chan struct{})
+	go func() {
+		_, i.exitErr = p.Wait()
+		i.output.end()
+		close(i.exited)
+	}()
+	return nil
+}
+
+// Stop ends the server: it is asked to, and killed with all of its processes if it has not ended
+// when the patience is over. The error says that it was killed, or that processes are left. Called
+// again, it does nothing.
+func (i *Instance) Stop(patience time.Duration) error {
+	if i.note == nil {
+		return nil
+	}
+	i.process.Signal(i.Program.stopSignal())
+	if i.endsWithin(patience) {
+		return i.kill() // what it may have left
+	}
+	err := fmt.Errorf("%s did not end within %v of %q, and was killed", i.label, patience, i.Program.stopSignal())
+	return errors.Join(err, i.kill())
+}
+
+// kill ends the server at once. The error says what is left.
+func (i *Instance) kill() error {
+	note := i.note
+	i.note = nil
+	i.process.Kill()
+	if !i.endsWithin(killPatience) {
+		note.Keep() // the next run tries again
+		return fmt.Errorf("%s can't be killed: process %d", i.label, i.PID())
+	}
+	if left := i.process.Left(); len(left) > 0 {
+		note.Keep()
+		return fmt.Errorf("processes of %s are left: %v", i.label, left)
+	}
+	note.Done()
+	return nil
+}
+
+func (i *Instance) endsWithin(patience time.Duration) bool {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-i.exited:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// Processes returns the server's first process and all below it.
+func (i *Instance) Processes() []int { return host.Processes(i.PID()) }

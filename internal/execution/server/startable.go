@@ -1,0 +1,14 @@
+package server
+
+import "assay/internal/experiment"
+
+// Startable is what experiments ask of the servers that programs returns.
+func Startable(programs func(driver string) (Program, bool)) func(driver string) (experiment.Program, bool) {
+	return func(driver string) (experiment.Program, bool) {
+		p, known := programs(driver)
+		return experiment.Program{
+			Options: p.Options, AnySetting: p.AnySetting, InMemory: p.InMemory, Check: p.Check,
+			Find: func() error { _, err := p.Find(); return err },
+		}, known
+	}
+}

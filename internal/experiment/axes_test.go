@@ -1,0 +1,115 @@
+package experiment_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"assay/internal/experiment"
+)
+
+func TestLabel(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		cells []experiment.Cell
+		want  string // of the first
+	}{
+		{"one cell: the class alone", []experiment.Cell{{Durability: "D1", Records: 10_000, Threads: 1}}, "D1"},
+		{"two classes", []experiment.Cell{{Durability: "D1", Records: 10_000}, {Durability: "D3", Records: 10_000}}, "D1"},
+		{"two axes", []experiment.Cell{{Durability: "D1", Records: 1_000_000, Threads: 1}, {Durability: "D1", Records: 10, Threads: 8}},
+			"D1 · 1,000,000 records · 1 thread"},
+		{"a case stands for what it sets", []experiment.Cell{{Durability: "D1", Case: "small", Records: 10}, {Durability: "D1", Case: "large", Records: 99}},
+			"D1 · small"},
+		{"an axis within a case", []experiment.Cell{{Durability: "D1", Case: "small", Threads: 8}, {Durability: "D1", Case: "small", Threads: 1},
+			{Durability: "D1", Case: "large", Threads: 1}}, "D1 · small · 8 threads"},
+		{"a limit and none", []experiment.Cell{{Durability: "D0", MemoryLimit: 64 << 20}, {Durability: "D0"}}, "D0 · memory limit 64 MiB"},
+		{"a fraction of a unit", []experiment.Cell{{Durability: "D0", DiskQuota: 3 << 19}, {Durability: "D0", DiskQuota: 1 << 20}}, "D0 · disk quota 1.5 MiB"},
+		{"no unit fits", []experiment.Cell{{Durability: "D0", DiskQuota: 1<<20 + 1}, {Durability: "D0", DiskQuota: 1 << 20}}, "D0 · disk quota 1,048,577 B"},
+	} {
+		if got := c.cells[0].Label(&experiment.Experiment{Cells: c.cells}); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// Any lists of any axes: a label names one cell. Neighbouring byte counts are what a rounding
+// writer would confuse.
+func TestLabelsAreUnique(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		numbers := func(name string, least int) string {
+			n := rapid.SampledFrom([]int{1, 1023, 1024, 1025, 1536, 1 << 20, 1<<20 + 1, 3 << 19, 1 << 29, 1<<29 + 1<<20})
+			list := rapid.SliceOfNDistinct(rapid.Map(n, func(v int) int { return v + least }), 1, 2, rapid.ID[int]).Draw(t, name)
+			return strings.Join(strings.Fields(fmt.Sprint(list)), ", ")
+		}
+		distinct := func(name string, of ...string) string {
+			return "[" + strings.Join(rapid.SliceOfNDistinct(rapid.SampledFrom(of), 1, 3, rapid.ID[string]).Draw(t, name), ", ") + "]"
+		}
+		fields := map[string]func() string{
+			"records":      func() string { return numbers("records", 0) },
+			"values.bytes": func() string { return numbers("values", -1) },
+			"threads":      func() string { return distinct("threads", "1", "2", "10", "1000") },
+			"handles": func() string {
+				return distinct("handles", "shared", "per_thread", "pool(1)", "pool(11)", "per_operation")
+			},
+			"memory_limit": func() string { return strings.Replace(numbers("memory", 16<<20), "[", "[none, ", 1) },
+			"disk_quota":   func() string { return strings.Replace(numbers("quota", 1<<20), "[", "[none, ", 1) },
+			"durability":   func() string { return distinct("durability", "D1", "D2(1ms)", "D2(1s)", "D2(1001ms)", "D3") },
+		}
+		if len(fields) != len(experiment.Axes()) {
+			t.Fatalf("%d axes, %d are tried here", len(experiment.Axes()), len(fields))
+		}
+		text := "name: x\nstores: [{driver: d, worker: [./w]}]\nphases: [{name: load, load: true}, {name: r, mix: {read: 1}, for: 1s}]\n"
+		var sets, cases []string
+		for i, a := range experiment.Axes() {
+			if i%2 == 0 || rapid.Bool().Draw(t, "in the file") {
+				sets = append(sets, a.Path+"="+fields[a.Path]())
+			} else {
+				cases = append(cases, a.Path+": "+fields[a.Path]())
+			}
+		}
+		if len(cases) > 0 {
+			text += "cases: [{name: \"8\", " + strings.Join(cases, ", ") + "}, {name: none}]\n"
+		}
+		e, err := experiment.Load([]byte(text), "x.yaml", sets, fakeDrivers())
+		if err != nil {
+			if strings.Contains(err.Error(), "more than 1000 cells") {
+				t.Skip()
+			}
+			t.Fatal(err)
+		}
+		labels := map[string]experiment.Cell{}
+		for _, c := range e.Cells {
+			if other, taken := labels[c.Label(e)]; taken {
+				t.Fatalf("%+v and %+v are both %q", other, c, c.Label(e))
+			}
+			labels[c.Label(e)] = c
+		}
+	})
+}
+
+// Every field of a cell but the case's name is told by an axis: a field that none knows would give
+// two cells one label.
+func TestEveryFieldOfACellHasAnAxis(t *testing.T) {
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[experiment.Cell]()) {
+		if field.Name == "Case" {
+			continue
+		}
+		one := experiment.Cell{Handles: experiment.Pool, Durability: "D2"}
+		other := one
+		switch f := reflect.ValueOf(&other).Elem().FieldByIndex(field.Index); f.Kind() {
+		case reflect.String:
+			f.SetString("D1")
+		case reflect.Uint64:
+			f.SetUint(7)
+		default:
+			f.SetInt(7)
+		}
+		if !slices.ContainsFunc(experiment.Axes(), func(a experiment.Axis) bool { return !a.Same(one, other) }) {
+			t.Errorf("no axis tells %s", field.Name)
+		}
+	}
+}

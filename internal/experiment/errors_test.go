@@ -1,0 +1,52 @@
+package experiment_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assay/internal/experiment"
+	"assay/internal/testkit/golden"
+)
+
+// Each testdata/errors/NAME.yaml has one mistake; NAME.txt is what the user is told, word for word.
+// Lines that begin with "# --set " are flags.
+func TestErrorsSayWhatAndWhere(t *testing.T) {
+	files, err := filepath.Glob("testdata/errors/*.yaml")
+	if err != nil || len(files) < 50 {
+		t.Fatalf("%d files of mistakes (%v)", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var sets []string
+			for line := range strings.Lines(string(text)) {
+				if set, ok := strings.CutPrefix(line, "# --set "); ok {
+					sets = append(sets, strings.TrimSuffix(set, "\n"))
+				}
+			}
+			_, err = experiment.Load(text, filepath.Base(file), sets, fakeDrivers())
+			if err == nil {
+				t.Fatal("no error")
+			}
+			checkPlaced(t, err)
+			golden.Check(t, "errors/"+strings.TrimSuffix(filepath.Base(file), ".yaml")+".txt", err.Error()+"\n")
+		})
+	}
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"records", "read", "threads", "D0", "zipfian", "scrambled_zipfian", "sequential"}
+	for word, want := range map[string]string{
+		"recrods": "records", "record": "records", "RECORDS": "records", "red": "read", "zipf": "zipfian", "seq": "sequential",
+		"zipfain": "zipfian", "d0": "D0", "qqqqqq": "", "": "", "x": "", "thraeds": "threads", "scrambled": "scrambled_zipfian",
+	} {
+		if got := experiment.Nearest(word, names); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}

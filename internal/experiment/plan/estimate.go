@@ -1,0 +1,249 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/base/format"
+	"assay/internal/experiment"
+	"assay/store"
+)
+
+// Estimate is what `--dry-run` says of time and space. Only the durations in the file are known;
+// the rest is guessed from both sides, and loads are left out, because a store may take a second or
+// an hour for one.
+type Estimate struct {
+	Trials, Refused int
+
+	// SecondsLow is the sum of all durations; phases that end by a number of operations count a
+	// microsecond each.
+	SecondsLow float64
+	// SecondsHigh adds start, drain and final check of each trial, and counts such operations at a
+	// slow store's rate.
+	SecondsHigh float64
+	// LoadSeconds is a guess at what all loads take.
+	LoadSeconds float64
+	// LoadRecords and LoadBytes are what all loads together store: their time is in neither figure
+	// above.
+	LoadRecords, LoadBytes uint64
+	// DataBytes is the most that one trial may hold at once of data: its records, what it inserts,
+	// and as much again twice for logs and compaction. Trials delete their data, so that it is not
+	// a sum.
+	DataBytes uint64
+	// FixedBytes is the most that one of the stores keeps on disk besides, however small its data,
+	// and FixedBy which one does; Unsaid are those that don't say how much they do
+	// ([store.Description].FixedDiskBytes).
+	FixedBytes uint64
+	FixedBy    string
+	Unsaid     []string
+	// DiskBytes is the most that one trial may need of the disk, as far as stores say what they
+	// need: data and the rest, and no more than its quota.
+	DiskBytes uint64
+}
+
+// The guesses behind an estimate, all on the slow side but the first.
+const (
+	fastOperation      = time.Microsecond
+	slowOperation      = 20 * time.Microsecond
+	slowSync           = 5 * time.Millisecond   // an operation that waits for the device
+	trialOverhead      = 700 * time.Millisecond // process, open, close, sync
+	processOverhead    = 100 * time.Millisecond // of each of several workers: to start, open and close
+	phaseOverhead      = 100 * time.Millisecond
+	insertsPerSecond   = 200_000
+	spaceAmplification = 3
+)
+
+// EstimateOf estimates what the trials of an experiment take.
+func EstimateOf(e *experiment.Experiment, trials []Trial) Estimate {
+	var sum Estimate
+	for _, t := range trials {
+		sum.Trials++
+		if t.Refuse != "" {
+			sum.Refused++
+			continue
+		}
+		cell := e.Cells[t.Cell]
+		low, high, load, inserted := trialSeconds(e, t)
+		sum.SecondsLow += low
+		sum.SecondsHigh += high
+		sum.LoadSeconds += load
+		record := float64(e.Keys.BytesMax() + cell.ValueBytes)
+		loaded := uint64(0)
+		if e.Phases[0].Load {
+			loaded = cell.Records
+			sum.LoadRecords += loaded
+			sum.LoadBytes = whole(float64(sum.LoadBytes) + float64(loaded)*record)
+		}
+		if t.Store >= 0 && e.Stores[t.Store].KeepsFiles() {
+			sum.addDisk(e.Stores[t.Store], cell.DiskQuota, whole((float64(loaded)+inserted)*record*spaceAmplification))
+		}
+	}
+	return sum
+}
+
+// addDisk counts in a trial that may hold so much data.
+func (e *Estimate) addDisk(s experiment.Store, quotaBytes int64, dataBytes uint64) {
+	quota := uint64(math.MaxUint64)
+	if quotaBytes > 0 {
+		quota = uint64(quotaBytes)
+	}
+	fixed := uint64(max(s.Description.FixedDiskBytes, 0)) // another program's word
+	e.DataBytes = max(e.DataBytes, min(dataBytes, quota))
+	e.DiskBytes = max(e.DiskBytes, min(whole(float64(dataBytes)+float64(fixed)), quota))
+	switch {
+	case fixed > e.FixedBytes:
+		e.FixedBytes, e.FixedBy = fixed, s.Name
+	case fixed == 0 && !slices.Contains(e.Unsaid, s.Name):
+		e.Unsaid = append(e.Unsaid, s.Name)
+	}
+}
+
+// whole is the whole part of n, and the largest number that there is where that is too small.
+func whole(n float64) uint64 {
+	if n >= math.MaxUint64 {
+		return math.MaxUint64
+	}
+	return uint64(n)
+}
+
+// Seconds is what time: is held against.
+func (e Estimate) Seconds() float64 { return e.SecondsHigh + e.LoadSeconds }
+
+// trialSeconds returns the least and most that a trial may take but its load, what that may take,
+// and the most records that its phases insert.
+func trialSeconds(e *experiment.Experiment, t Trial) (low, high, load, inserted float64) {
+	cell := e.Cells[t.Cell]
+	high = trialOverhead.Seconds() + float64(min(e.VerifyRecords, cell.Records))*slowOperation.Seconds()
+	high += float64(len(e.ProcessThreads(cell))-1) * processOverhead.Seconds()
+	for _, p := range e.Phases {
+		if _, skipped := t.Skip[p.Name]; skipped {
+			continue
+		}
+		high += phaseOverhead.Seconds()
+		if p.Load {
+			load = float64(cell.Records) * slowOperation.Seconds()
+			continue
+		}
+		slow := slowOperation
+		if cell.Durability == store.D3 || cell.Durability == store.D4 {
+			slow = slowSync
+		}
+		fastest, slowest := 0.0, 0.0
+		for _, part := range t.Phase(p).Parts() {
+			partLow, partHigh, records := partSeconds(part, slow)
+			from := part.From.Seconds()
+			fastest, slowest = max(fastest, from+partLow), max(slowest, from+partHigh)
+			inserted += records
+		}
+		low, high = low+fastest, high+slowest
+	}
+	return low, high, load, inserted
+}
+
+// partSeconds is how long a phase without groups, or a group, takes, and how many records it inserts
+// at most. slow is how long an operation takes at most.
+func partSeconds(p experiment.Phase, slow time.Duration) (fastest, slowest, inserted float64) {
+	each := float64(max(p.Batch, len(p.Request), 1)) // records an operation
+	fastest = p.Duration.Seconds()
+	slowest = fastest
+	if p.Operations > 0 {
+		byCount := float64(p.Operations)
+		quick := byCount * each * fastOperation.Seconds()
+		if p.Duration == 0 {
+			fastest, slowest = quick, byCount*(slow.Seconds()+(each-1)*slowOperation.Seconds())
+		} else {
+			fastest = min(fastest, quick)
+		}
+	}
+	share, weights := 0.0, 0.0
+	for name, weight := range p.Mix {
+		weights += weight
+		if name == "insert" || name == "add" || name == "upsert" {
+			share += weight
+		}
+	}
+	if weights > 0 {
+		records := slowest * insertsPerSecond
+		if p.Operations > 0 {
+			records = min(records, float64(p.Operations)*each)
+		}
+		if p.Rate > 0 {
+			records = min(records, slowest*p.Rate*each)
+		}
+		inserted = share / weights * records
+	}
+	return fastest, slowest, inserted
+}
+
+// String says the estimate in sentences, and what is not included.
+func (e Estimate) String() string {
+	text := format.Plural(e.Trials-e.Refused, "trial", "")
+	if e.Refused > 0 {
+		text += fmt.Sprintf(" (%s not supported, shown with the reason)", format.Count(uint64(e.Refused)))
+	}
+	text += fmt.Sprintf(", about %s to %s", lengthText(e.SecondsLow), lengthText(e.SecondsHigh))
+	if e.LoadRecords > 0 {
+		text += fmt.Sprintf("; load time not included: %s records, %s in all", format.Count(e.LoadRecords), format.Bytes(float64(e.LoadBytes)))
+	}
+	text += "."
+	if e.DataBytes > 0 {
+		text += fmt.Sprintf("\nDisk: up to about %s of data for a trial, three times what it loads and inserts. %s", format.Bytes(float64(e.DataBytes)), e.fixedText())
+	}
+	return text
+}
+
+// fixedText says what comes on top of the data. Logs grow as long as a phase overwrites, and when
+// they are dropped is each store's own matter: no figure would hold.
+func (e Estimate) fixedText() string {
+	var known []string
+	if e.FixedBy != "" {
+		known = append(known, fmt.Sprintf("up to about %s: %s", format.Bytes(float64(e.FixedBytes)), e.FixedBy))
+	}
+	if len(e.Unsaid) > 0 {
+		known = append(known, "unknown for "+format.List(e.Unsaid)+", hundreds of MB for some stores")
+	}
+	return fmt.Sprintf("Not included: files that stores preallocate (%s), and logs.", strings.Join(known, "; "))
+}
+
+// TooLittle says that a disk with so many free bytes may not hold a trial; "" if, as far as is
+// known, it does.
+func (e Estimate) TooLittle(freeBytes uint64) string {
+	if e.DiskBytes <= freeBytes {
+		return ""
+	}
+	return fmt.Sprintf("one trial may need up to about %s of disk, %s are free; a trial that fills the disk is not ranked\n"+
+		"use fewer records, shorter phases or a disk_quota", format.Bytes(float64(e.DiskBytes)), format.Bytes(float64(freeBytes)))
+}
+
+// BeyondMemory says which memory limits of an experiment bound nothing on a machine with so many
+// bytes of memory, 0 for not known; "" if all do.
+func BeyondMemory(e *experiment.Experiment, memoryBytes uint64) string {
+	least := int64(0)
+	for _, c := range e.Cells {
+		if memoryBytes > 0 && uint64(c.MemoryLimit) > memoryBytes && (least == 0 || c.MemoryLimit < least) {
+			least = c.MemoryLimit
+		}
+	}
+	if least == 0 {
+		return ""
+	}
+	return fmt.Sprintf("a memory_limit of %s has no effect: this machine has %s", format.Limit(uint64(least)), format.Bytes(float64(memoryBytes)))
+}
+
+// lengthText is a length of time; one that a file may ask for is longer than a time.Duration can
+// be.
+func lengthText(seconds float64) string {
+	const day, year = 24 * 60 * 60, 365 * 24 * 60 * 60
+	switch {
+	case seconds >= 1000*year:
+		return fmt.Sprintf("%.0f years", seconds/year)
+	case seconds >= 2*year:
+		return fmt.Sprintf("%.3g years", seconds/year)
+	case seconds >= 2*day:
+		return fmt.Sprintf("%.3g days", seconds/day)
+	}
+	return format.Seconds(seconds)
+}

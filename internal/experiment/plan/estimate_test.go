@@ -1,0 +1,125 @@
+package plan_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/internal/experiment"
+	"assay/internal/experiment/plan"
+	"assay/store"
+)
+
+// What stores lay out in advance is a thousand times as much as a small experiment's data: it is
+// said, with the store that does, and where a store says nothing of it, that is said, too.
+func TestEstimateTellsDataFromTheRest(t *testing.T) {
+	e := anExperiment()
+	e.Phases[1].Mix = map[string]float64{"read": 1}
+	for _, c := range []struct {
+		fixed        [3]int64 // of the three stores
+		disk         uint64
+		says, silent string
+	}{
+		{[3]int64{0, 0, 0}, 348_000, "Not included: files that stores preallocate (unknown for ", "up to"},
+		{[3]int64{4e6, 315e6, 1e3}, 315_348_000, "(up to about 315 MB: b)", "unknown"},
+		{[3]int64{0, 315e6, 0}, 315_348_000, "(up to about 315 MB: b; unknown for ", "for b"},
+		{[3]int64{-5, -5, -5}, 348_000, "unknown for ", "preallocate (up to"}, // a worker of somebody else's may say anything
+	} {
+		for i, fixed := range c.fixed {
+			e.Stores[i].Description.FixedDiskBytes = fixed
+		}
+		estimate := plan.EstimateOf(e, plan.Plan(e))
+		_, text, _ := strings.Cut(estimate.String(), " of data for a trial")
+		if !strings.Contains(text, c.says) || strings.Contains(text, c.silent) {
+			t.Errorf("%v: %q, want %q in it and not %q", c.fixed, text, c.says, c.silent)
+		}
+		if estimate.DiskBytes != c.disk || estimate.DataBytes != 348_000 {
+			t.Errorf("%v: %+v", c.fixed, estimate)
+		}
+	}
+	for _, name := range []string{"a", "c.d"} {
+		e.Stores[0].Description.FixedDiskBytes, e.Stores[1].Description.FixedDiskBytes, e.Stores[2].Description.FixedDiskBytes = 0, 1, 0
+		if text := plan.EstimateOf(e, plan.Plan(e)).String(); !strings.Contains(text[strings.LastIndex(text, "unknown for"):], name) {
+			t.Errorf("%s, which does not say what it sets aside, is not named in %q", name, text)
+		}
+	}
+}
+
+// A quota bounds what a store sets aside as well as its data.
+func TestEstimateKeepsToTheQuota(t *testing.T) {
+	e := anExperiment()
+	for i := range e.Stores {
+		e.Stores[i].Description.FixedDiskBytes = 315e6
+	}
+	for i := range e.Cells {
+		e.Cells[i].DiskQuota = 2 << 20
+	}
+	if estimate := plan.EstimateOf(e, plan.Plan(e)); estimate.DiskBytes != 2<<20 || estimate.DataBytes != 348_000 {
+		t.Errorf("%+v", estimate)
+	}
+}
+
+func TestTooLittleDiskIsSaid(t *testing.T) {
+	e := anExperiment()
+	for i := range e.Cells {
+		e.Cells[i].Records = 1e10
+	}
+	estimate := plan.EstimateOf(e, plan.Plan(e))
+	if text := estimate.TooLittle(66e9); !strings.Contains(text, "3.48 TB of disk") || !strings.Contains(text, "66.0 GB are free") || !strings.Contains(text, "disk_quota") {
+		t.Errorf("%q", text)
+	}
+	if text := estimate.TooLittle(estimate.DiskBytes); text != "" {
+		t.Errorf("it is just enough, but %q", text)
+	}
+	for i := range e.Stores {
+		e.Stores[i].Description.Kind = store.Memory
+	}
+	if text := plan.EstimateOf(e, plan.Plan(e)).TooLittle(0); text != "" {
+		t.Errorf("stores in memory need no disk, but %q", text)
+	}
+}
+
+// What a file may ask for is more than a time.Duration, and than 64 bits, can hold.
+func TestEstimateDoesNotOverflow(t *testing.T) {
+	for _, c := range []struct {
+		duration time.Duration
+		says     string
+	}{
+		{1_000_000 * time.Hour, "about 3082 years to 3082 years"}, // 27 trials of 114 years, and 9 of the null driver
+		{math.MaxInt64, "years"},
+		{1000 * time.Hour, "about 3.08 years to 3.08 years"},
+		{10 * time.Hour, "about 11.3 days to 11.3 days"},
+		{time.Hour, "about 27 h 00 min to 27 h"},
+	} {
+		e := anExperiment()
+		e.Phases[1].Duration = c.duration
+		if text := plan.EstimateOf(e, plan.Plan(e)).String(); !strings.Contains(text, c.says) || strings.Contains(text, "-") {
+			t.Errorf("%v: %q, want %q in it", c.duration, text, c.says)
+		}
+	}
+	e := anExperiment()
+	for i := range e.Cells {
+		e.Cells[i].Records, e.Cells[i].ValueBytes = 1<<47, 1<<30
+	}
+	e.Phases = append(e.Phases, experiment.Phase{Name: "insert", Mix: map[string]float64{"insert": 1}, Duration: math.MaxInt64})
+	if estimate := plan.EstimateOf(e, plan.Plan(e)); estimate.DataBytes != math.MaxUint64 || estimate.DiskBytes != math.MaxUint64 || estimate.LoadBytes < 1<<60 {
+		t.Errorf("%+v", estimate)
+	}
+}
+
+// A batch of a thousand inserts is a thousand records, in bytes and in time.
+func TestEstimateCountsTheRecordsOfBatches(t *testing.T) {
+	of := func(batch int) plan.Estimate {
+		e := anExperiment()
+		e.Phases[1].Mix, e.Phases[1].Duration, e.Phases[1].Operations, e.Phases[1].Batch = map[string]float64{"insert": 1}, 0, 5000, batch
+		for i := range e.Stores {
+			e.Stores[i].Description.Abilities.Batch = true
+		}
+		return plan.EstimateOf(e, plan.Plan(e))
+	}
+	one, many := of(1), of(1000)
+	if many.DataBytes < 500*one.DataBytes || many.SecondsLow < 100*one.SecondsLow || many.SecondsHigh < 5*one.SecondsHigh {
+		t.Errorf("one by one %+v, in batches of 1000 %+v", one, many)
+	}
+}

@@ -1,0 +1,149 @@
+package plan
+
+import (
+	"fmt"
+	"math/bits"
+
+	"assay/internal/experiment"
+	"assay/internal/experiment/keyval"
+	"assay/store"
+)
+
+// Plan returns the trials of an experiment, in the order in which they run.
+//
+// A block has, for each cell, one trial of every store that can run there, one of the baseline's
+// A/A arm, one of Assay's null driver, and one of the null driver of each other worker whose stores
+// run there; all cells of a block are shuffled together, so that drift of the machine falls on all
+// alike. If the baseline can't run in a cell, the A/A arm there is the first store that can.
+//
+// A store that can't run in a cell is planned there exactly once, at the end of block 1, with the
+// reason: it costs no time, its cell is shown, and the order of what runs does not depend on it.
+//
+// The same experiment gives the same plan: see [shuffle] for the generator.
+func Plan(e *experiment.Experiment) []Trial {
+	var trials []Trial
+	for block := 1; block <= e.Blocks; block++ {
+		trials = append(trials, Block(e, block)...)
+	}
+	return trials
+}
+
+// Block returns the trials of one block, which may be one that [Plan] does not have: blocks are
+// added to a run while it goes on.
+func Block(e *experiment.Experiment, block int) []Trial {
+	var trials, refused []Trial
+	for cell := range e.Cells {
+		can, cannot := armsOf(e, cell)
+		trials = append(trials, can...)
+		refused = append(refused, cannot...)
+	}
+	shuffle(trials, e.Seed, block)
+	if block == 1 {
+		trials = append(trials, refused...)
+	}
+	for position := range trials {
+		t := &trials[position]
+		t.Block = block
+		t.Seed = traceSeed(e.Seed, block, t.Cell)
+		t.ID = id(e, *t, position+1)
+	}
+	return trials
+}
+
+// Repeat returns the next try of a trial that the machine spoilt: the same operations, at the end
+// of the block, which has so many trials by then.
+func Repeat(e *experiment.Experiment, t Trial, trialsOfBlock int) Trial {
+	t.Again++
+	t.ID = fmt.Sprintf("%s-again%d", id(e, t, trialsOfBlock+1), t.Again)
+	return t
+}
+
+// RepeatsMax is how many repeats a plan may have in all: a quarter of the trials that can run,
+// rounded up, so that a machine that is always busy does not double the time.
+func RepeatsMax(trials []Trial) int {
+	first := 0
+	for _, t := range trials {
+		if t.Refuse == "" && t.Again == 0 {
+			first++
+		}
+	}
+	return (first + 3) / 4
+}
+
+// armsOf returns the arms of a cell: those that can run, the ceilings last, and the refused ones.
+func armsOf(e *experiment.Experiment, cell int) (can, cannot []Trial) {
+	again := -1 // the store of the A/A arm
+	bounded := map[string]bool{}
+	for i, s := range e.Stores {
+		t := Trial{Arm: s.Name, Role: Measured, Store: i, Cell: cell}
+		if s.Description.Kind == store.None {
+			t.Role = Ceiling // a null driver that the file lists is no store either
+		}
+		if refusal := e.Refusal(i, cell); refusal != nil {
+			t.Refuse = refusal.Reason
+			cannot = append(cannot, t)
+			continue
+		}
+		t.Skip = e.Skips(i)
+		can = append(can, t)
+		if t.Role == Ceiling {
+			continue
+		}
+		bounded[s.Ceiling] = true
+		if again < 0 || s.Name == e.Baseline {
+			again = i
+		}
+	}
+	if again >= 0 {
+		can = append(can, Trial{Arm: e.Stores[again].Name + " (A/A)", Role: AA, Store: again, Cell: cell, Skip: e.Skips(again)})
+	}
+	can = append(can, Trial{Arm: experiment.NullDriver, Role: Ceiling, Store: -1, Cell: cell})
+	for _, null := range e.Ceilings {
+		if !bounded[null.Name] {
+			continue
+		}
+		t := Trial{Arm: null.Name, Role: Ceiling, Store: -1, Cell: cell}
+		if refusal := e.RefusalOf(null, cell); refusal != nil {
+			t.Refuse = refusal.Reason
+			cannot = append(cannot, t)
+			continue
+		}
+		t.Skip = e.SkipsOf(null)
+		can = append(can, t)
+	}
+	return can, cannot
+}
+
+// shuffle is Fisher and Yates's, from the last place down: place i takes the trial at floor(w·(i+1)
+// / 2⁶⁴), where the words w are M(x₀), M(x₁) … with x₀ = M(seed ⊕ M(block)) and xₖ₊₁ = xₖ +
+// 0x9e3779b97f4a7c15: SplitMix64, with M of docs/worker-contract.md. Its bias is below 2⁻⁴⁰ for any
+// plan that fits in memory.
+func shuffle(trials []Trial, seed uint64, block int) {
+	x := keyval.Mix(seed ^ keyval.Mix(uint64(block)))
+	for i := len(trials) - 1; i > 0; i-- {
+		j, _ := bits.Mul64(keyval.Mix(x), uint64(i+1))
+		x += 0x9e3779b97f4a7c15
+		trials[i], trials[j] = trials[j], trials[i]
+	}
+}
+
+// traceSeed is the same for all arms of a cell in a block, so that they do the same operations.
+func traceSeed(seed uint64, block, cell int) uint64 {
+	return keyval.Mix(keyval.Mix(seed) ^ uint64(block)<<32 ^ uint64(cell))
+}
+
+// id names a trial so that names sort as the trials run: block and position have as many digits as
+// the largest needs. Store names were checked to be plain, so an ID does for a directory.
+func id(e *experiment.Experiment, t Trial, position int) string {
+	arm := t.Arm
+	if t.Store >= 0 {
+		arm = e.Stores[t.Store].Name
+	}
+	if t.Role == AA {
+		arm += "-aa"
+	}
+	blockDigits := len(fmt.Sprint(max(e.Blocks, e.BlocksMax)))
+	positionMax := len(e.Cells) * (len(e.Stores) + len(e.Ceilings) + 2) * (1 + e.Repeats)
+	positionDigits := max(3, len(fmt.Sprint(positionMax)))
+	return fmt.Sprintf("b%0*d-%0*d-%s-%s", blockDigits, t.Block, positionDigits, position, arm, e.Cells[t.Cell].Durability)
+}

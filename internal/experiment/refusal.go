@@ -1,0 +1,252 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
+	"assay/store"
+)
+
+// Refusal is why a store can't run in a cell at all.
+type Refusal struct {
+	Field  string // the field of the file that asks too much: "durability", "phases.scans.mix"
+	Reason string // a sentence
+}
+
+// Refusal says why a store can't run in a cell, by what its driver says of itself; nil if it can.
+func (e *Experiment) Refusal(storeIndex, cellIndex int) *Refusal {
+	return e.RefusalOf(e.Stores[storeIndex], cellIndex)
+}
+
+// RefusalOf is Refusal of a store that need not be one of Stores: a ceiling is none.
+func (e *Experiment) RefusalOf(s Store, cellIndex int) *Refusal {
+	cell, d := e.Cells[cellIndex], s.Description
+	if s.Missing != "" {
+		return &Refusal{"stores." + s.Name, s.Missing}
+	}
+	if _, ok := d.Claim(cell.Durability); !ok {
+		return &Refusal{"durability", fmt.Sprintf("%s can't reach %s: its driver reaches %s", s.Name, cell.Durability, classList(d))}
+	}
+	if len(e.ProcessThreads(cell)) > 1 && !d.Processes {
+		return &Refusal{"threads", fmt.Sprintf("%s can't be opened by several processes: its driver does not claim that, "+
+			"or its worker can't do a part of a trace: use threads: NUMBER", s.Name)}
+	}
+	if r := e.refuseHandles(s, cell); r != nil {
+		return r
+	}
+	if r := e.refuseSizes(s, cell); r != nil {
+		return r
+	}
+	if r := e.refuseColumns(s); r != nil {
+		return r
+	}
+	for _, p := range e.Phases {
+		if r := refusePhase(s, p); r != nil && !p.Optional {
+			return r
+		}
+	}
+	return nil
+}
+
+// Skips returns the optional phases that a store can't do, and why; nil if there are none.
+func (e *Experiment) Skips(storeIndex int) map[string]string { return e.SkipsOf(e.Stores[storeIndex]) }
+
+// SkipsOf is Skips of a store that need not be one of Stores.
+func (e *Experiment) SkipsOf(s Store) map[string]string {
+	var skips map[string]string
+	for _, p := range e.Phases {
+		if !p.Optional || s.Missing != "" {
+			continue
+		}
+		if r := refusePhase(s, p); r != nil {
+			if skips == nil {
+				skips = map[string]string{}
+			}
+			skips[p.Name] = r.Reason
+		}
+	}
+	return skips
+}
+
+func classList(d store.Description) string {
+	if len(d.Durability) == 0 {
+		return "no class"
+	}
+	var names []string
+	for _, c := range d.Durability {
+		names = append(names, string(c.Class))
+	}
+	return strings.Join(names, ", ")
+}
+
+// HandlesOf returns how many handles a process of so many threads has open at once.
+func (c Cell) HandlesOf(threads int) int {
+	switch c.Handles {
+	case Shared:
+		return 1
+	case Pool:
+		return min(c.PoolHandles, threads)
+	}
+	return threads
+}
+
+// ConnectionsMax returns how many connections a server's store may hold in a cell: as many to each
+// of its servers.
+func (e *Experiment) ConnectionsMax(s Store, cell Cell) int {
+	d, most := s.Description, 0
+	for _, layout := range [][]int{e.ProcessThreads(cell), {max(e.LoadThreads(cell), 1)}} {
+		connections := 0
+		for _, threads := range layout {
+			each := max(d.ConnectionsEach, 1)
+			if cell.Handles == Shared && d.HandlePools {
+				each += threads - 1
+			}
+			connections += cell.HandlesOf(threads)*each + d.ConnectionsOwn
+		}
+		most = max(most, connections)
+	}
+	return most * s.Servers()
+}
+
+func (e *Experiment) refuseHandles(s Store, cell Cell) *Refusal {
+	d := s.Description
+	// A limit is of an open store, which each process has for itself.
+	threads := slices.Max(append(e.ProcessThreads(cell), e.LoadThreads(cell)))
+	handles := cell.HandlesOf(threads)
+	if cell.Handles == Shared && threads > 1 && !d.HandlesShareable {
+		return &Refusal{"handles", fmt.Sprintf("%s can't share one handle between %d threads: its handles are for one thread each", s.Name, threads)}
+	}
+	if cell.Handles == Async {
+		if !d.Abilities.Async {
+			return &Refusal{"handles", fmt.Sprintf("%s has no asynchronous handles: set handles: per_thread", s.Name)}
+		}
+		for _, p := range e.Phases {
+			if p.HasRequests() && !p.Optional {
+				return &Refusal{"handles", fmt.Sprintf("asynchronous handles do no requests (phase %s): set handles: per_thread", p.Name)}
+			}
+			for _, o := range []trace.Operation{trace.Scan, trace.Query, trace.Count, trace.Modify, trace.DeleteQuery,
+				trace.Increment} {
+				if p.Does(o) && !p.Optional {
+					return &Refusal{"handles", fmt.Sprintf("asynchronous handles have no %s (phase %s): set handles: per_thread", o, p.Name)}
+				}
+			}
+		}
+	}
+	if d.HandlesMax > 0 && handles > d.HandlesMax {
+		return &Refusal{"handles", fmt.Sprintf("%s can't open %d handles at once: its driver allows %d", s.Name, handles, d.HandlesMax)}
+	}
+	return nil
+}
+
+func (e *Experiment) refuseSizes(s Store, cell Cell) *Refusal {
+	d := s.Description
+	if d.KeyText && e.Keys.Format == keyval.Binary {
+		return &Refusal{"keys", fmt.Sprintf("%s can't store binary keys: set keys: {format: decimal}", s.Name)}
+	}
+	if d.KeyNumbers && (e.Keys.Format != keyval.Binary || e.Keys.Scatter) {
+		return &Refusal{"keys", fmt.Sprintf("%s takes keys that count from 0 on, as positions in an array: set keys: {format: binary, bytes: 8}, without scatter", s.Name)}
+	}
+	longest := e.Keys.BytesMax()
+	if d.KeyBytesMax > 0 && longest > d.KeyBytesMax {
+		return &Refusal{"keys", fmt.Sprintf("%s can't store keys of %d bytes: its driver takes at most %d", s.Name, longest, d.KeyBytesMax)}
+	}
+	if e.Keys.Bytes > 0 && e.Keys.Bytes < d.KeyBytesMin {
+		return &Refusal{"keys", fmt.Sprintf("%s can't store keys of %d bytes: its driver needs at least %d", s.Name, e.Keys.Bytes, d.KeyBytesMin)}
+	}
+	value := e.ValueBytesMax(cell)
+	if d.ValueBytesMax > 0 && value > d.ValueBytesMax {
+		reason := fmt.Sprintf("%s can't store values of %d bytes: its driver takes at most %d", s.Name, value, d.ValueBytesMax)
+		if d.ValueBytesOption != "" {
+			reason += fmt.Sprintf(", which its option %s sets", d.ValueBytesOption)
+		}
+		return &Refusal{"values", reason}
+	}
+	return nil
+}
+
+// ValueBytesMax returns the length of the longest value of a cell.
+func (e *Experiment) ValueBytesMax(cell Cell) int {
+	if record := e.Values.Record(); record != nil {
+		return record.BytesMax()
+	}
+	longest := 0
+	for _, p := range e.Phases {
+		for _, part := range p.Parts() {
+			for _, s := range part.Request {
+				longest = max(longest, s.Bytes)
+			}
+		}
+	}
+	if len(e.Values.Sizes) == 0 {
+		longest = max(longest, cell.ValueBytes)
+	}
+	for _, size := range e.Values.Sizes {
+		longest = max(longest, size.Bytes)
+	}
+	return longest
+}
+
+// refusePhase says why a store can't do a phase, by the first of its parts that it can't do.
+func refusePhase(s Store, p Phase) *Refusal {
+	for _, part := range p.Parts() {
+		if refusal := refusePart(s, part); refusal != nil {
+			return refusal
+		}
+	}
+	return nil
+}
+
+func refusePart(s Store, p Phase) *Refusal {
+	d, field := s.Description, "phases."+p.Name
+	for _, ability := range []struct {
+		operation trace.Operation
+		has       bool
+		what      string
+	}{
+		{trace.Scan, d.Abilities.Scan, "scan: its keys are unordered, or its driver has no scan"},
+		{trace.Add, d.Abilities.Add, "add a record if absent in one atomic step"},
+		{trace.CompareAndSwap, d.Abilities.CompareAndSwap, "compare and swap in one atomic step"},
+		{trace.Query, d.Abilities.Query, "query records by a column"},
+		{trace.Count, d.Abilities.Count, "count records by a column"},
+		{trace.Modify, d.Abilities.Modify, "update some columns of a record in one step"},
+		{trace.DeleteQuery, d.Abilities.DeleteQuery, "delete what a query finds in one step"},
+		{trace.Increment, d.Abilities.Increment, "increment a column in one step"},
+	} {
+		if p.Mix[ability.operation.String()] > 0 && !ability.has {
+			return &Refusal{field + ".mix", fmt.Sprintf("%s can't %s (phase %s)", s.Name, ability.what, p.Name)}
+		}
+	}
+	if p.Mix[trace.DeleteQuery.String()] > 0 && s.Outlives() {
+		return &Refusal{field + ".mix", fmt.Sprintf("%s would delete what a query finds of other trials' records too, on a server that outlives the trial (phase %s): let Assay start it", s.Name, p.Name)}
+	}
+	if p.Load || p.Batch <= 1 {
+		return nil
+	}
+	if !d.Abilities.Batch {
+		return &Refusal{field + ".batch", fmt.Sprintf("%s can't write batches (phase %s)", s.Name, p.Name)}
+	}
+	if d.BatchMax > 0 && p.Batch > d.BatchMax {
+		return &Refusal{field + ".batch", fmt.Sprintf("%s can't write batches of %d: its driver takes at most %d (phase %s)", s.Name, p.Batch, d.BatchMax, p.Name)}
+	}
+	return nil
+}
+
+// BatchFor returns how many records of a phase a store gets at once. A load takes what the store
+// can: one by one where there are no batches, and no more than its limit. A measured phase is
+// refused instead of changed.
+func (p Phase) BatchFor(d store.Description) int {
+	batch := max(p.Batch, 1)
+	if !p.Load {
+		return batch
+	}
+	if !d.Abilities.Batch {
+		return 1
+	}
+	if d.BatchMax > 0 {
+		return min(batch, d.BatchMax)
+	}
+	return batch
+}

@@ -1,0 +1,496 @@
+package experiment
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/base/format"
+	"assay/internal/experiment/keyval"
+	"assay/store"
+)
+
+// The defaults of what a file leaves out; docs/experiment-file.md lists them.
+const (
+	defaultRecords       = 10_000
+	defaultThreads       = 1
+	defaultHandles       = PerThread
+	defaultDurability    = store.D1
+	defaultKeyBytes      = 16
+	defaultValueBytes    = 100
+	defaultRepeated      = 0.5
+	defaultPoolBytes     = 256 << 10 // stays in a second-level cache: a value of 100 bytes then costs 6 ns, from 4 MiB 30
+	defaultBlocks        = 3         // also the least of blocks: auto
+	defaultBlocksMax     = 10
+	defaultSmallest      = 0.10
+	defaultRepeats       = 2
+	defaultSeed          = 1
+	defaultVerifyRecords = 1_000_000
+	defaultStepTimeout   = 60 * time.Second
+	defaultTheta         = 0.99
+	defaultHotRecords    = 0.2
+	defaultHotOperations = 0.8
+	defaultScanMin       = 1
+	defaultScanMax       = 100
+	defaultQueryLimit    = 10
+)
+
+// Bounds that keep a slip of the pen from planning a year.
+const (
+	storesMax     = 100
+	nameBytesMax  = 40
+	cellsMax      = 1000
+	blocksMax     = 1000
+	repeatsMax    = 100
+	trialsMax     = 100_000
+	sizesMax      = 64
+	valueBytesMax = 1 << 30
+
+	stepTimeoutMin = time.Second
+)
+
+// resolver turns a decoded file into an experiment. The tree is kept for the places of what it
+// finds wrong.
+type resolver struct {
+	root    *node
+	file    *File
+	drivers Drivers
+	e       *Experiment
+	notes   []string
+
+	// follows are the fields that follow from the stores where they don't fit: "baseline",
+	// "durability", "phases".
+	follows    map[string]bool
+	fromStores bool // durability and keys are left to the stores
+}
+
+func (r *resolver) note(text string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(text, args...))
+}
+
+func (r *resolver) resolve(scale string) (*Experiment, *Error) {
+	f := r.file
+	r.e = &Experiment{
+		Name: f.Name, About: strings.TrimSpace(f.About), Scale: scale,
+		Seed:   uint64(orCount64(f.Seed, defaultSeed)),
+		Verify: f.Verify == nil || *f.Verify, Clock: orText(string(f.Clock), "auto"), Cache: orText(string(f.Cache), CacheWarm),
+		DiskQuotaBy: orText(string(f.DiskQuotaBy), QuotaByStop), BusyMachine: orText(string(f.BusyMachine), BusyMachineMark),
+		Sample: time.Duration(f.Sample), StepTimeout: orDuration(f.StepTimeout, defaultStepTimeout),
+	}
+	if r.e.Verify {
+		r.e.VerifyRecords = defaultVerifyRecords
+	}
+	if f.VerifyRecords != nil {
+		r.e.VerifyRecords = uint64(*f.VerifyRecords)
+	}
+	for _, step := range []func() *Error{
+		r.general, r.schedule, r.keys, r.values, r.columns, r.queries, r.stores, r.cpus, r.followStores, r.namespace, r.phases, r.cells, r.quotaWay,
+		r.keySpace, r.traceLengths, r.abilities,
+		r.optionalPhases, r.size,
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return r.e, nil
+}
+
+// fail points at the field of a path, or at the nearest thing around it that stands in the file.
+func (r *resolver) fail(parts []string, format string, args ...any) *Error {
+	at, n := r.root.at, r.root
+	for _, part := range parts {
+		next := n.field(part)
+		if next == nil {
+			next = member(n, part)
+		} else if next.kind == list || next.kind == table {
+			at = keyPlace(n, part)
+			n = next
+			continue
+		}
+		if next == nil {
+			break
+		}
+		at, n = next.at, next
+	}
+	return at.fail(strings.Join(parts, "."), format, args...)
+}
+
+// member returns the element of a list that has a name, or stands at a position.
+func member(n *node, name string) *node {
+	for i, item := range n.items {
+		if fmt.Sprint(i) == name {
+			return item
+		}
+	}
+	return nil
+}
+
+func keyPlace(n *node, key string) place {
+	for _, e := range n.entries {
+		if e.key == key {
+			return e.at
+		}
+	}
+	return n.at
+}
+
+func (r *resolver) general() *Error {
+	e := r.e
+	if e.Name == "" {
+		return r.fail([]string{"name"}, "the experiment has no name").hint("expected name: NAME")
+	}
+	if len(e.Name) > nameBytesMax || !plainName(e.Name) {
+		return r.fail([]string{"name"}, "the name %q can't be part of a file name", e.Name).hint(plainNameRule)
+	}
+	if e.StepTimeout < stepTimeoutMin {
+		return r.fail([]string{"step_timeout"}, "a step_timeout of %s ends healthy stores: opening and syncing take longer", e.StepTimeout).
+			hint("expected at least %s", stepTimeoutMin)
+	}
+	return nil
+}
+
+// schedule resolves how much is run. Where no number of blocks is given, fields that only auto has
+// mean auto.
+func (r *resolver) schedule() *Error {
+	f, s := r.file, Schedule{Time: time.Duration(r.file.Time), Repeats: orCount(r.file.Repeats, defaultRepeats)}
+	if s.Repeats > repeatsMax {
+		return r.fail([]string{"repeats"}, "repeats must be 0 to %d, not %d", repeatsMax, s.Repeats)
+	}
+	automatic := f.Blocks.Auto || f.Blocks.Number == 0 && (s.Time > 0 || f.BlocksMax != nil || f.Smallest != nil)
+	if !automatic {
+		s.Blocks = cmp.Or(f.Blocks.Number, defaultBlocks)
+		r.e.Schedule = s
+		return nil
+	}
+	s.Blocks, s.BlocksMax, s.Smallest = defaultBlocks, orCount(f.BlocksMax, defaultBlocksMax), defaultSmallest
+	if f.Smallest != nil {
+		s.Smallest = float64(*f.Smallest)
+	}
+	if s.BlocksMax < s.Blocks || s.BlocksMax > blocksMax {
+		return r.fail([]string{"blocks_max"}, "blocks_max must be %d to %d, not %d", s.Blocks, blocksMax, s.BlocksMax)
+	}
+	r.e.Schedule = s
+	return nil
+}
+
+// quotaWay refuses a way to keep a disk quota where there is none: whoever wrote it believes that
+// it has an effect.
+func (r *resolver) quotaWay() *Error {
+	if r.e.DiskQuotaBy == QuotaByMount && !slices.ContainsFunc(r.e.Cells, func(c Cell) bool { return c.DiskQuota > 0 }) {
+		return r.fail([]string{"disk_quota_by"}, "disk_quota_by: %s has no effect: there is no disk_quota", QuotaByMount).
+			hint("expected a size beside it, such as disk_quota: 2GiB")
+	}
+	return nil
+}
+
+const plainNameRule = "expected letters, digits and . _ + -, a letter or digit first, at most 40 in all" // nameBytesMax
+
+// plainName says if a name can stand in a file name and on a command line as it is.
+func plainName(name string) bool {
+	for i, c := range []byte(name) {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && (i == 0 || !strings.ContainsRune("._+-", rune(c))) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+func (r *resolver) keys() *Error {
+	k := r.file.Keys
+	shape := keyval.KeyShape{
+		Format: keyval.KeyFormat(orText(string(k.Format), string(keyval.Binary))), Suffix: k.Suffix, Scatter: k.Scatter,
+	}
+	if k.Prefix != nil {
+		shape.Prefix = *k.Prefix
+	}
+	if k.Digits != nil {
+		shape.Digits = int(min(*k.Digits, 1<<30))
+	}
+	if k.First != nil {
+		shape.First = uint64(*k.First)
+	}
+	if k.Bytes != nil {
+		shape.Bytes = int(min(*k.Bytes, 1<<30))
+	}
+	switch {
+	case shape.Format == keyval.Binary && k.Bytes == nil:
+		shape.Bytes = defaultKeyBytes
+	case shape.Format != keyval.Binary && k.Bytes != nil:
+		return r.fail([]string{"keys", "bytes"}, "%s keys are as long as their digits: they take no bytes", shape.Format)
+	case shape.Format == keyval.YCSB && k.Prefix == nil:
+		shape.Prefix = "user"
+	}
+	if err := shape.Check(); err != nil {
+		return r.fail([]string{"keys"}, "%v", err)
+	}
+	r.e.Keys = shape
+	return nil
+}
+
+// namespace makes room in the keys for the trial's name, where one of the stores is a server that
+// outlives the trial and may hold others' keys. All stores then have such keys, so that they
+// are equally long.
+func (r *resolver) namespace() *Error {
+	server := slices.ContainsFunc(r.e.Stores, func(s Store) bool {
+		return s.Outlives() && !(s.Description.KeyText && r.e.Keys.Format == keyval.Binary)
+	})
+	if !server {
+		return nil
+	}
+	r.e.KeyNamespace = true
+	r.e.Keys.Prefix = KeyPlaceholder + r.e.Keys.Prefix
+	if err := r.e.Keys.Check(); err != nil {
+		return r.fail([]string{"keys"}, "on a server, keys begin with %d bytes that name the trial: %v", len(KeyPlaceholder), err)
+	}
+	return nil
+}
+
+func (r *resolver) values() *Error {
+	v := r.file.Values
+	repeated := defaultRepeated
+	if v.Repeated != nil {
+		repeated = *v.Repeated
+	}
+	if repeated < 0 || repeated > 1 {
+		return r.fail([]string{"values", "repeated"}, "repeated is a share of each value, 0 to 1, not %v", repeated)
+	}
+	pool := orCount64(v.PoolBytes, defaultPoolBytes)
+	r.e.Values = Values{RepeatedPermille: int(repeated*1000 + 0.5), PoolBytes: int(min(pool, 1<<40))}
+	shape := keyval.ValueShape{PoolBytes: r.e.Values.PoolBytes, RepeatedPermille: r.e.Values.RepeatedPermille, TrialTag: 1} // each trial has its own
+	if err := shape.Check(); err != nil {
+		return r.fail([]string{"values", "pool_bytes"}, "%v", err)
+	}
+	if len(v.Sizes) > 0 && len(v.Bytes) > 0 {
+		return r.fail([]string{"values", "sizes"}, "values have either bytes or sizes, not both")
+	}
+	if len(v.Sizes) > sizesMax {
+		return r.fail([]string{"values", "sizes"}, "%d sizes: at most %d", len(v.Sizes), sizesMax)
+	}
+	for i, size := range v.Sizes {
+		at := []string{"values", "sizes", fmt.Sprint(i)}
+		if size.Bytes > valueBytesMax {
+			return r.fail(append(at, "bytes"), "a value has at most 1 GiB")
+		}
+		if size.Weight <= 0 || size.Weight > 1e12 {
+			return r.fail(append(at, "weight"), "each size needs a weight above 0 (and at most 1e12)")
+		}
+		r.e.Values.Sizes = append(r.e.Values.Sizes, Size{int(size.Bytes), size.Weight})
+	}
+	return nil
+}
+
+func (r *resolver) stores() *Error {
+	if len(r.file.Stores) == 0 {
+		return r.fail([]string{"stores"}, "no stores: there is nothing to measure").
+			hint("expected stores: [%s], or a list of tables with driver, name, options …", strings.Join(firstOf(r.driverNames(), 3), ", "))
+	}
+	if len(r.file.Stores) > storesMax {
+		return r.fail([]string{"stores"}, "%d stores: at most %d", len(r.file.Stores), storesMax)
+	}
+	var names []string
+	for i, s := range r.file.Stores {
+		resolved, err := r.store(i, s)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, resolved.Name) }) {
+			return r.fail([]string{"stores", fmt.Sprint(i), "name"}, "a second store named %q", resolved.Name).
+				hint("give one of them another name: {driver: %s, name: %s-2}", resolved.Driver, resolved.Driver)
+		}
+		names = append(names, resolved.Name)
+		r.e.Stores = append(r.e.Stores, resolved)
+	}
+	r.ceilings()
+	if r.follows["baseline"] && r.file.Baseline != "" && !slices.Contains(names, r.file.Baseline) {
+		r.note("the baseline is %s: %s is not one of the stores", names[0], r.file.Baseline)
+		r.file.Baseline = names[0]
+		r.root.set("baseline", r.root.at, &node{kind: scalar, text: names[0], at: r.root.at})
+	}
+	r.e.Baseline = orText(r.file.Baseline, names[0])
+	if !slices.Contains(names, r.e.Baseline) {
+		return r.fail([]string{"baseline"}, "the baseline %q is none of the stores", r.e.Baseline).
+			hint("expected one of %s", strings.Join(names, ", ")).near(r.e.Baseline, names)
+	}
+	return nil
+}
+
+func (r *resolver) store(i int, s StoreFile) (Store, *Error) {
+	at := []string{"stores", fmt.Sprint(i)}
+	in := func(field string) []string { return append(slices.Clone(at), field) }
+	if s.Driver == "" && r.namesNull(i) || s.Driver == NullDriver {
+		return Store{}, r.fail(in("driver"), "the null driver is not a store: it is added to every experiment by itself, as the ceiling").
+			hint("leave this entry out")
+	}
+	if s.Driver == "" {
+		return Store{}, r.fail(at, "a store without a driver").hint("expected driver: NAME, one of %s", strings.Join(r.driverNames(), ", "))
+	}
+	resolved := Store{Name: orText(s.Name, s.Driver), Driver: s.Driver, Worker: s.Worker, Endpoints: s.Endpoints, Options: s.Options}
+	if s.Server.Start {
+		resolved.Server = &Server{}
+	}
+	if len(resolved.Name) > nameBytesMax || !plainName(resolved.Name) {
+		return Store{}, r.fail(in("name"), "the name %q can't be part of a file name", resolved.Name).hint(plainNameRule)
+	}
+	if strings.EqualFold(resolved.Name, NullDriver) {
+		return Store{}, r.fail(in("name"), "no store can be named %q: the null driver has that name", resolved.Name)
+	}
+	if s.Worker != nil && (len(s.Worker) == 0 || s.Worker[0] == "") {
+		return Store{}, r.fail(in("worker"), "an empty command").hint("expected a list of the program and its arguments, such as [./my-worker]")
+	}
+	if len(s.Worker) == 0 && !slices.Contains(r.drivers.Names, s.Driver) {
+		return Store{}, r.fail(in("driver"), "unknown driver %q", s.Driver).
+			hint("expected one of %s; a driver of another program needs worker: [PROGRAM]", strings.Join(r.driverNames(), ", ")).
+			near(s.Driver, r.driverNames())
+	}
+	if len(s.Worker) == 0 && r.drivers.WorkerOf != nil {
+		resolved.Worker = r.drivers.WorkerOf(s.Driver)
+	}
+	description, err := r.drivers.Describe(resolved)
+	if errors.Is(err, ErrNotHere) {
+		resolved.Missing, resolved.Description.Name = err.Error(), s.Driver
+		return resolved, nil
+	}
+	if err != nil {
+		return Store{}, r.fail(in("driver"), "the driver %q can't be used: %v", s.Driver, err)
+	}
+	resolved.Description = description
+	if mistake := r.options(in("options"), s.Driver, description.Options, resolved.Options); mistake != nil {
+		return Store{}, mistake
+	}
+	if resolved.Description, err = description.WithOptions(resolved.Options); err != nil {
+		return Store{}, r.fail(in("driver"), "the driver %q can't be used: %v", s.Driver, err)
+	}
+	return resolved, r.server(at, s.Server, &resolved)
+}
+
+// driverNames are the drivers that a store may have.
+func (r *resolver) driverNames() []string {
+	return slices.DeleteFunc(slices.Clone(r.drivers.Names), func(name string) bool { return name == NullDriver })
+}
+
+// namesNull says if a store's driver was written as YAML's null, which the file's author may have
+// meant as a name.
+func (r *resolver) namesNull(i int) bool {
+	stores := r.root.field("stores")
+	if stores == nil || i >= len(stores.items) {
+		return false
+	}
+	n := stores.items[i]
+	if n.kind == table {
+		if n = n.field("driver"); n == nil {
+			return false
+		}
+	}
+	return n.kind == null && n.text != ""
+}
+
+// options checks the options that a file gives to what has declared some, and writes their values
+// as every reader expects them.
+func (r *resolver) options(at []string, of string, declared []store.Option, values map[string]string) *Error {
+	names := optionNames(declared)
+	for _, name := range slices.Sorted(maps.Keys(values)) { // so that the same file has the same first mistake
+		i := slices.Index(names, name)
+		if i < 0 {
+			e := r.fail(append(slices.Clone(at), name), "%s has no option %q", of, name).near(name, names)
+			e = r.atKey(e, at, name)
+			if len(names) == 0 {
+				return e.hint("it has no options")
+			}
+			return e.hint("expected one of %s", strings.Join(names, ", "))
+		}
+		values[name] = plainOption(declared[i].Type, values[name])
+		if err := declared[i].Check(values[name]); err != nil {
+			e := r.fail(append(slices.Clone(at), name), "option %s of %s: %v", name, of, err).near(values[name], declared[i].Choices)
+			if declared[i].Help != "" {
+				return e.hint("%s: %s", name, declared[i].Help)
+			}
+			return e
+		}
+	}
+	return nil
+}
+
+// plainOption writes an option's value as drivers in every language read it: 64mib becomes 64MiB,
+// 10k becomes 10000.
+func plainOption(t store.OptionType, text string) string {
+	switch t {
+	case store.Bytes:
+		return withByteUnit(text)
+	case store.Int:
+		if number, ok := parseWhole(text); ok {
+			return fmt.Sprint(number)
+		}
+	case store.Duration:
+		if duration, ok := parseDuration(text); ok {
+			return duration.String()
+		}
+	}
+	return text
+}
+
+// atKey moves an error from a value to its key, where the key itself is the mistake.
+func (r *resolver) atKey(e *Error, parts []string, key string) *Error {
+	n := r.root
+	for _, part := range parts {
+		next := n.field(part)
+		if next == nil {
+			next = member(n, part)
+		}
+		if next == nil {
+			return e
+		}
+		n = next
+	}
+	moved := keyPlace(n, key).fail(e.Path, "%s", e.Message)
+	moved.Hint, moved.Nearest = e.Hint, e.Nearest
+	return moved
+}
+
+// size refuses what no machine would end.
+func (r *resolver) size() *Error {
+	ceilings := 1 + len(r.e.Ceilings)
+	blocks := max(r.e.Blocks, r.e.BlocksMax)
+	trials := blocks * len(r.e.Cells) * (len(r.e.Stores) + 1 + ceilings)
+	if trials > trialsMax {
+		return r.fail([]string{"blocks"}, "%d blocks × %d cells × (%d stores + A/A + %s) are %d trials: at most %d",
+			blocks, len(r.e.Cells), len(r.e.Stores), format.Plural(ceilings, "ceiling", ""), trials, trialsMax)
+	}
+	return nil
+}
+
+func orText(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+func orCount(c *Count, otherwise int) int { return int(min(orCount64(c, uint64(otherwise)), 1<<31)) }
+
+func orCount64(c *Count, otherwise uint64) uint64 {
+	if c == nil {
+		return otherwise
+	}
+	return uint64(*c)
+}
+
+func orDuration(d DurationForm, otherwise time.Duration) time.Duration {
+	if d == 0 {
+		return otherwise
+	}
+	return time.Duration(d)
+}
+
+func orNumber(n *float64, otherwise float64) float64 {
+	if n == nil {
+		return otherwise
+	}
+	return *n
+}
+
+func firstOf(names []string, n int) []string { return names[:min(n, len(names))] }

@@ -1,0 +1,40 @@
+package experiment_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"assay/internal/experiment"
+)
+
+func TestScheduleOfAFile(t *testing.T) {
+	const file = "name: x\nstores: [bbolt]\nphases: [{name: load, load: true}, {name: read, mix: {read: 1}, for: 1s}]\n"
+	for _, c := range []struct {
+		fields string
+		want   experiment.Schedule
+	}{
+		{"", experiment.Schedule{Blocks: 3, Repeats: 2}},
+		{"blocks: 5\nrepeats: 0", experiment.Schedule{Blocks: 5}},
+		{"blocks: auto", experiment.Schedule{Blocks: 3, BlocksMax: 10, Smallest: 0.1, Repeats: 2}},
+		{"blocks: auto\nblocks_max: 4\nsmallest: 0.2", experiment.Schedule{Blocks: 3, BlocksMax: 4, Smallest: 0.2, Repeats: 2}},
+		{"smallest: 5 %", experiment.Schedule{Blocks: 3, BlocksMax: 10, Smallest: 0.05, Repeats: 2}},
+		{"time: 5m", experiment.Schedule{Blocks: 3, BlocksMax: 10, Smallest: 0.1, Repeats: 2, Time: 5 * time.Minute}},
+		{"time: 5m\nblocks: 4", experiment.Schedule{Blocks: 4, Repeats: 2, Time: 5 * time.Minute}},
+		{"blocks: 4\nsmallest: 20%", experiment.Schedule{Blocks: 4, Repeats: 2}},
+	} {
+		e := mustLoad(t, file+c.fields)
+		if got := e.Schedule; got.Blocks != c.want.Blocks || got.BlocksMax != c.want.BlocksMax || got.Smallest != c.want.Smallest ||
+			got.Time != c.want.Time || got.Repeats != c.want.Repeats || got.Layout != nil {
+			t.Errorf("%q: %+v, want %+v", c.fields, got, c.want)
+		}
+	}
+	for fields, says := range map[string]string{
+		"smallest: 2%": "a share from 3% to below 100%", "smallest: 100%": "a share", "blocks: some": "auto or a whole number",
+		"time: soon": "a duration", "blocks_max: 2": "must be 3 to 1000", "time: 0s": "a duration",
+	} {
+		if _, err := experiment.Load([]byte(file+fields), "x.yaml", nil, fakeDrivers()); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v, want %q in it", fields, err, says)
+		}
+	}
+}

@@ -1,0 +1,12 @@
+// Package presentation is the floor that tells a result.
+//
+// It turns the model of a result into what a person or a script reads, without a judgement of its
+// own:
+//
+//	text     is the terminal's screen, and Markdown
+//	html     is the report page; its script and style are made from web/
+//	export   is JSON, CSV, Go benchmark format and HDR logs
+//	live     is what a person sees while a run goes on
+//
+// What comes from outside (names, errors, labels) is made harmless by the writer of each format.
+package presentation

@@ -1,0 +1,374 @@
+package html
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/internal/analysis/model"
+	"assay/internal/base/finding"
+	"assay/internal/base/format"
+)
+
+// look is how an arm is drawn, the same in every chart: one of the style sheet's hues, and a
+// pattern of dashes once the hues are used up.
+type look struct {
+	Hue  string `json:"hue"`
+	Dash []int  `json:"dash"`
+}
+
+const hues = 8
+
+var dashes = [][]int{{}, {7, 3}, {2, 3}, {9, 3, 2, 3}, {14, 4}, {5, 2, 2, 2, 2, 2}}
+
+// Path is the pattern for an SVG's stroke.
+func (l look) Path() string {
+	parts := make([]string, len(l.Dash))
+	for i, d := range l.Dash {
+		parts[i] = strconv.Itoa(d)
+	}
+	return strings.Join(parts, " ")
+}
+
+// looksOf gives each arm its look: stores in the order of the experiment, then what else has rows.
+// The baseline's twin (A/A) has the baseline's hue; null drivers are grey.
+func looksOf(r *model.Result) map[string]look {
+	looks := map[string]look{}
+	next := 0
+	take := func(arm string) {
+		if _, has := looks[arm]; !has {
+			looks[arm] = look{"arm-" + strconv.Itoa(next%hues), dashes[next/hues%len(dashes)]}
+			next++
+		}
+	}
+	for _, s := range r.Stores {
+		if !slices.ContainsFunc(r.Trials, func(t model.Trial) bool { return t.Arm == s.Arm && t.Role == roleCeiling }) {
+			take(s.Arm)
+		}
+	}
+	for _, t := range r.Tables {
+		for _, row := range t.Rows {
+			if row.Standing != model.Reference {
+				take(row.Arm)
+			}
+		}
+		for _, row := range t.Rows {
+			if _, has := looks[row.Arm]; has || row.Standing != model.Reference {
+				continue
+			}
+			twin := look{"arm-reference", dashes[1]}
+			if base, has := looks[t.Baseline]; has && row.Role != roleCeiling {
+				twin.Hue = base.Hue
+			}
+			looks[row.Arm] = twin
+		}
+	}
+	return looks
+}
+
+const roleCeiling = "ceiling" // of package plan, which stands above what a report may know
+
+// Look returns an arm's look.
+func (p page) Look(arm string) look { return p.Looks[arm] }
+
+// ArmsOf lists the arms that have a chart of their own: all that have a series and are no null
+// driver, in the order of the rows.
+func (p page) ArmsOf(t model.Table) []string {
+	return armsOf(t, func(r model.Row) bool { return r.Role != roleCeiling })
+}
+
+// Drawn lists the arms that stand together in a chart: the stores.
+func (p page) Drawn(t model.Table) []string {
+	return armsOf(t, func(r model.Row) bool { return r.Standing != model.Reference })
+}
+
+func armsOf(t model.Table, fit func(model.Row) bool) (arms []string) {
+	for _, row := range t.Rows {
+		drawn := slices.ContainsFunc(t.Series, func(s model.Series) bool { return s.Arm == row.Arm && len(s.At) > 0 })
+		if drawn && fit(row) {
+			arms = append(arms, row.Arm)
+		}
+	}
+	return arms
+}
+
+// togetherMax is how many arms one chart bears; with more, each has one of its own only. From
+// tangleMin on each has one of its own as well.
+const togetherMax, tangleMin = 16, 6
+
+// Together reports whether a table's arms stand in one chart.
+func (p page) Together(t model.Table) bool { return len(p.Drawn(t)) <= togetherMax }
+
+// Tangled reports whether each of a table's arms has a chart of its own that is seen at once.
+func (p page) Tangled(t model.Table) bool { return len(p.Drawn(t)) >= tangleMin }
+
+// Latency reports whether there is a latency to draw, and few enough stores to see theirs.
+func (p page) Latency(t model.Table) bool {
+	return p.Together(t) && slices.ContainsFunc(t.Rows, func(r model.Row) bool { return len(r.Points) > 1 && r.Standing != model.Reference })
+}
+
+// Stored reports whether the number of records grew in a table's phase.
+func (p page) Stored(t model.Table) bool {
+	return slices.ContainsFunc(t.Series, func(s model.Series) bool { return s.Median && growing(s.Records) })
+}
+
+func growing(records []*float64) bool {
+	low, high := math.Inf(1), 0.0
+	for _, r := range records {
+		if r != nil {
+			low, high = min(low, *r), max(high, *r)
+		}
+	}
+	return high > 1.05*low
+}
+
+// WithOthers lists the arms whose group of clients had another one beside it for a part of the time: each
+// has a chart with both.
+func (p page) WithOthers(t model.Table) (arms []string) {
+	for _, arm := range p.Drawn(t) {
+		if slices.ContainsFunc(t.Series, func(s model.Series) bool { return s.Arm == arm && s.Median && cameOrWent(s) }) {
+			arms = append(arms, arm)
+		}
+	}
+	return arms
+}
+
+// OthersOf names the groups of clients that a table's had beside it.
+func (p page) OthersOf(t model.Table) (names []string) {
+	for _, s := range t.Series {
+		for _, g := range s.Groups {
+			if !slices.Contains(names, g.Name) {
+				names = append(names, g.Name)
+			}
+		}
+	}
+	return names
+}
+
+// cameOrWent reports whether another group ran for a part of a series alone.
+func cameOrWent(s model.Series) bool {
+	const atOnce = 0.05 // of the series
+	if len(s.At) < 2 {
+		return false
+	}
+	from, until := s.At[0], s.At[len(s.At)-1]
+	slack := atOnce * (until - from)
+	return slices.ContainsFunc(s.Groups, func(g model.Clients) bool { return g.From > from+slack || g.Until < until-slack })
+}
+
+// groupsOf returns what the chart of an arm's groups draws: its own rate first.
+func (p page) groupsOf(t model.Table, s model.Series) chartGroups {
+	c := chartGroups{Arm: s.Arm, Lines: []chartGroup{{Name: t.Phase, T: s.At, Rate: figuresOf(s.Rate)}}}
+	for _, g := range s.Groups {
+		line := chartGroup{Name: g.Name, From: g.From, Until: g.Until}
+		for _, other := range p.Tables {
+			if other.Run != t.Run || other.Cell != t.Cell || other.Phase != g.Phase {
+				continue
+			}
+			if at := slices.IndexFunc(other.Series, func(o model.Series) bool { return o.Trial == s.Trial }); at >= 0 {
+				line.T, line.Rate = other.Series[at].At, figuresOf(other.Series[at].Rate)
+			}
+		}
+		c.Lines = append(c.Lines, line)
+	}
+	return c
+}
+
+// lead is the first chart: bars of the strongest class's rates, or the course of those that fell.
+type lead struct {
+	Title  string
+	Panels []panel
+	Table  *model.Table
+	Kind   string // of the chart: "rate" or "stored"
+	Ranged bool   // some bar has an interval
+}
+
+// panel is the rates of one phase.
+type panel struct {
+	Title, Table string
+	Bars         []bar
+}
+
+type bar struct {
+	Arm, Text string
+	Off       bool
+	Track     *track
+}
+
+func (p page) leadOf() (l lead) {
+	if len(p.Summary.Sections) == 0 {
+		return l
+	}
+	s := p.Summary.Sections[0]
+	l.Title = s.Title
+	for i, c := range s.Columns {
+		if s.Unit == "" {
+			at := slices.IndexFunc(p.Tables, func(t model.Table) bool { return t.ID == c.Table })
+			if at >= 0 && l.Table == nil && len(p.Tables[at].Series) > 0 {
+				l.Table, l.Kind = &p.Tables[at], "rate"
+				if p.Stored(*l.Table) {
+					l.Kind = "stored"
+				}
+			}
+			continue
+		}
+		if c.Kind != "rate" {
+			continue
+		}
+		longest := longestOf(columnOf(s, i))
+		one := panel{Title: c.Title, Table: c.Table}
+		for _, row := range s.Rows {
+			if v := row.Cells[i]; v.Value != nil && v.Text == "" {
+				l.Ranged = l.Ranged || v.Low != nil
+				one.Bars = append(one.Bars, bar{row.Arm, format.Number(*v.Value), !v.Ranked,
+					trackOf(*v.Value, v.Low, v.High, longest)})
+			}
+		}
+		slices.SortStableFunc(one.Bars, func(a, b bar) int {
+			switch x, y := a.Track, b.Track; {
+			case x == nil || y == nil || x.Bar == y.Bar:
+				return 0
+			case x.Bar > y.Bar:
+				return -1
+			}
+			return 1
+		})
+		if len(one.Bars) > 1 {
+			l.Panels = append(l.Panels, one)
+		}
+	}
+	return l
+}
+
+// chartData is what the script draws, as JSON.
+func (p page) chartData() ([]byte, error) {
+	data := charts{Looks: p.Looks, Tables: map[string]chartTable{}, Units: map[string]string{}}
+	for _, r := range p.Resources {
+		data.Units[r.Name] = r.Unit
+	}
+	for _, t := range p.Tables {
+		var table chartTable
+		for _, row := range t.Rows {
+			if row.Standing != model.Reference && len(row.Points) > 0 {
+				table.Latency = append(table.Latency, chartLatency{row.Arm, row.Standing == model.Ranked, row.Points})
+			}
+		}
+		arms, together := p.ArmsOf(t), p.WithOthers(t)
+		for _, s := range t.Series {
+			if slices.Contains(arms, s.Arm) {
+				aside := slices.ContainsFunc(t.Rows, func(r model.Row) bool { return r.Arm == s.Arm && r.Standing == model.Reference })
+				table.Series = append(table.Series, seriesOf(s, aside))
+			}
+			if s.Median && slices.Contains(together, s.Arm) {
+				table.Groups = append(table.Groups, p.groupsOf(t, s))
+			}
+		}
+		data.Tables[t.ID] = table
+	}
+	return json.Marshal(data)
+}
+
+type charts struct {
+	Looks  map[string]look       `json:"looks"`
+	Units  map[string]string     `json:"units"` // of resources
+	Tables map[string]chartTable `json:"tables"`
+}
+
+type chartTable struct {
+	Latency []chartLatency `json:"latency"`
+	Series  []chartSeries  `json:"series"`
+	Groups  []chartGroups  `json:"groups,omitempty"`
+}
+
+// chartGroups are the groups of clients of an arm's median trial, on one time axis.
+type chartGroups struct {
+	Arm   string       `json:"arm"`
+	Lines []chartGroup `json:"lines"`
+}
+
+type chartGroup struct {
+	Name  string  `json:"name"`
+	T     figures `json:"t"`
+	Rate  figures `json:"rate"`
+	From  float64 `json:"from,omitempty"`
+	Until float64 `json:"until,omitempty"` // 0: the table's own group
+}
+
+type chartLatency struct {
+	Arm    string        `json:"arm"`
+	Ranked bool          `json:"ranked"`
+	Points []model.Point `json:"points"`
+}
+
+type chartSeries struct {
+	Arm     string             `json:"arm"`
+	Block   int                `json:"block"`
+	Median  bool               `json:"median"`
+	Aside   bool               `json:"aside"` // the baseline's twin: only in a chart of its own
+	T       figures            `json:"t"`
+	Rate    figures            `json:"rate"`
+	Records figures            `json:"records,omitempty"`
+	Warmup  float64            `json:"warmup"`
+	Events  []chartEvent       `json:"events,omitempty"`
+	At      figures            `json:"at,omitempty"` // times of what was measured beside
+	Beside  map[string]figures `json:"beside,omitempty"`
+}
+
+type chartEvent struct {
+	At    float64 `json:"t"`
+	Until float64 `json:"until,omitempty"`
+	Kind  string  `json:"kind"`
+	Text  string  `json:"text"`
+}
+
+// figures are numbers of a series: six digits are more than a chart shows. NaN: not measured.
+type figures []float64
+
+// MarshalJSON writes null for what was not measured.
+func (f figures) MarshalJSON() ([]byte, error) {
+	text := make([]byte, 0, 8*len(f)+2)
+	text = append(text, '[')
+	for i, v := range f {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			text = append(text, "null"...)
+			continue
+		}
+		text = strconv.AppendFloat(text, v, 'g', 6, 64)
+	}
+	return append(text, ']'), nil
+}
+
+func figuresOf(values []*float64) figures {
+	list := make(figures, len(values))
+	for i, v := range values {
+		list[i] = math.NaN()
+		if v != nil {
+			list[i] = *v
+		}
+	}
+	return list
+}
+
+func seriesOf(s model.Series, aside bool) chartSeries {
+	c := chartSeries{Arm: s.Arm, Block: s.Block, Median: s.Median, Aside: aside, Warmup: s.Warmup,
+		T: s.At, Rate: figuresOf(s.Rate)}
+	if s.Median && growing(s.Records) {
+		c.Records = figuresOf(s.Records)
+	}
+	for _, e := range s.Events {
+		c.Events = append(c.Events, chartEvent{e.At, e.Until, e.Kind, finding.Text(e.What)})
+	}
+	if s.Beside != nil {
+		c.Beside = map[string]figures{}
+		c.At = s.Beside.At
+		for name, values := range s.Beside.Values {
+			c.Beside[name] = figuresOf(values)
+		}
+	}
+	return c
+}

@@ -1,0 +1,193 @@
+package html
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"assay/internal/analysis/model"
+	"assay/internal/base/format"
+	"assay/internal/testkit/golden"
+)
+
+func pageOf(t *testing.T, r *model.Result) string {
+	t.Helper()
+	var page strings.Builder
+	if err := Write(&page, r); err != nil {
+		t.Fatal(err)
+	}
+	return page.String()
+}
+
+// The structure of a page: its style sheet and script have tests of their own.
+func TestPageOfOneStore(t *testing.T) {
+	page := pageOf(t, made(fixtures["small"]))
+	page = regexp.MustCompile(`(?s)<style>.*?</style>`).ReplaceAllString(page, "<style></style>")
+	page = regexp.MustCompile(`(?s)<script>.*?</script>`).ReplaceAllString(page, "<script></script>")
+	golden.Check(t, "small.html", page)
+}
+
+func TestEmptyResultHasAPage(t *testing.T) {
+	if page := pageOf(t, &model.Result{Groups: []model.Group{{Text: "nothing", Severity: "notice"}}}); !strings.Contains(page, "nothing") {
+		t.Error("the page lacks the only group")
+	}
+}
+
+// Only a group that had another one beside it for a part of the time has a chart of both.
+func TestGroupsAreLaidOverEachOther(t *testing.T) {
+	at, rates := []float64{1, 2, 3, 4}, []*float64{ptr(10), ptr(1), nil, ptr(9)}
+	table := func(id, phase string, groups ...model.Clients) model.Table {
+		return model.Table{ID: id, Phase: phase, Rows: []model.Row{{Arm: "oak", Standing: model.Ranked}, {Arm: "oak (A/A)", Standing: model.Reference}},
+			Series: []model.Series{{Trial: "1", Arm: "oak", Median: true, At: at, Rate: rates, Groups: groups}}}
+	}
+	insert := table("i", "beside · insert", model.Clients{Name: "count", Phase: "beside · count", From: 2, Until: 3})
+	count := table("c", "beside · count", model.Clients{Name: "insert", Phase: "beside · insert", Until: 4})
+	p, err := newPage(&model.Result{Tables: []model.Table{insert, count, table("a", "alone")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.WithOthers(insert); !slices.Equal(got, []string{"oak"}) {
+		t.Errorf("charts of groups for %q", got)
+	}
+	for _, other := range []model.Table{count, table("a", "alone")} {
+		if got := p.WithOthers(other); got != nil {
+			t.Errorf("%s has charts of groups for %q", other.Phase, got)
+		}
+	}
+	lines := p.groupsOf(insert, insert.Series[0]).Lines
+	if len(lines) != 2 || lines[0].Until != 0 || lines[1].Name != "count" || lines[1].From != 2 || lines[1].Until != 3 || len(lines[1].Rate) != 4 {
+		t.Errorf("lines %+v", lines)
+	}
+	if page := pageOf(t, &model.Result{Tables: []model.Table{insert, count}}); strings.Count(page, `data-kind="groups"`) != 1 ||
+		!strings.Contains(page, "on a scale of its own: count. Shaded: while it ran.") {
+		t.Error("the page has no chart of the groups")
+	}
+}
+
+// hostile is put into every text of a result.
+const hostile = "\x1b[31m</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`&\u2028\u202e"
+
+func poisonResult(r *model.Result, with string) { poison(reflect.ValueOf(r), with) }
+
+func poison(v reflect.Value, with string) {
+	switch v.Kind() {
+	case reflect.String:
+		if v.CanSet() && v.Type().PkgPath() == "" { // own types are Assay's words: states, severities
+			v.SetString(v.String() + with)
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			poison(v.Elem(), with)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			poison(v.Index(i), with)
+		}
+	case reflect.Struct:
+		if v.Type().PkgPath() == "time" {
+			return
+		}
+		for i := range v.NumField() {
+			poison(v.Field(i), with)
+		}
+	}
+	if code := v; code.Kind() == reflect.String && code.CanSet() && code.Type().Name() == "Code" {
+		code.SetString(code.String() + with) // a code without an entry is shown as it stands
+	}
+}
+
+func TestHostileTextsStayTexts(t *testing.T) {
+	for _, with := range []string{hostile, strings.Repeat("long", format.TextMax)} {
+		s := fixtures["put-get"]
+		s.classes, s.samples = s.classes[:1], 10
+		r := made(s)
+		poisonResult(r, with)
+		page := pageOf(t, r)
+		if n := strings.Count(page, "<script"); n != 2 {
+			t.Errorf("the page has %d script elements, want the data and the program", n)
+		}
+		for _, bad := range []string{"<img", "\x1b", "\u2028", "\u202e", strings.Repeat("long", format.TextMax/4+1)} {
+			if at := strings.Index(page, bad); at >= 0 {
+				t.Errorf("the page has %.20q in %.80q", bad, page[max(0, at-40):])
+			}
+		}
+	}
+}
+
+func TestCleaningLeavesTheResultAlone(t *testing.T) {
+	r := made(fixtures["small"])
+	poisonResult(r, hostile)
+	title, params := r.Title, r.Summary.Ran.Code
+	if clean := cleaned(r); clean.Title == title {
+		t.Error("the copy is not clean")
+	}
+	if r.Title != title || r.Summary.Ran.Code != params {
+		t.Error("the caller's result was changed")
+	}
+}
+
+func TestColumnWithoutValuesIsLeftOut(t *testing.T) {
+	r := made(fixtures["small"])
+	row := &r.Tables[0].Rows[0]
+	titles := func() (titles []string) {
+		for _, c := range (page{Result: r}).Took(r.Tables[0]).Columns {
+			titles = append(titles, c.Title)
+		}
+		return titles
+	}
+	before := titles()
+	row.MemoryBytes = nil
+	if after := titles(); len(after) != len(before)-1 || strings.Contains(strings.Join(after, " "), "Memory") {
+		t.Errorf("without memory the columns are %q, before %q", after, before)
+	}
+}
+
+func TestLooksDiffer(t *testing.T) {
+	r := made(fixtures["hundred"])
+	seen := map[string]string{}
+	looks := looksOf(r)
+	for i, s := range r.Stores[:hues*len(dashes)] {
+		l := looks[s.Arm].Hue + looks[s.Arm].Path()
+		if other, taken := seen[l]; taken {
+			t.Errorf("arm %d, %s, looks as %s does", i, s.Arm, other)
+		}
+		seen[l] = s.Arm
+	}
+}
+
+func TestLocate(t *testing.T) {
+	folder := t.TempDir()
+	for file, want := range map[string]string{
+		"run/report.html": "trials/a/", "report.html": "run/trials/a/", "other/report.html": "../run/trials/a/"} {
+		r := &model.Result{Runs: []model.Run{{ID: "1", Directory: filepath.Join(folder, "run")}},
+			Trials: []model.Trial{{Run: "1", Link: "trials/a/"}, {Run: "1"}}}
+		for range 2 { // it may be moved again
+			if err := Locate(r, filepath.Join(folder, file)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := r.Trials[0].Link; got != want || r.Trials[1].Link != "" {
+			t.Errorf("from %s the trial is at %q, want %q", file, got, want)
+		}
+	}
+	r := &model.Result{Runs: []model.Run{{ID: "1", Directory: filepath.Join(folder, "a b#c?")}}}
+	if err := Locate(r, filepath.Join(folder, "report.html")); err != nil || r.Runs[0].Base != "a%20b%23c%3F/" {
+		t.Errorf("a name with URL characters gives %q, %v", r.Runs[0].Base, err)
+	}
+}
+
+// keep saves what a test made in the folder ASSAY_SCREENSHOTS; without it, nothing is saved.
+func keep(t *testing.T, name string, content func() []byte) {
+	t.Helper()
+	folder := os.Getenv("ASSAY_SCREENSHOTS")
+	if folder == "" {
+		return
+	}
+	if err := os.WriteFile(filepath.Join(folder, name), content(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,43 @@
+package live
+
+import (
+	"fmt"
+	"time"
+
+	"assay/internal/base/format"
+)
+
+func p99Text(ns *float64) string {
+	if ns == nil {
+		return format.Absent
+	}
+	return format.Latency(*ns)
+}
+
+// span writes "3/10 s", or "3.0 s" where no end is planned. What is short is written finer:
+// "0.05/0.15 s".
+func span(elapsed, planned time.Duration) string {
+	decimals := 0
+	switch whole := max(elapsed, planned); {
+	case whole < time.Second:
+		decimals = 2
+	case whole < 10*time.Second:
+		decimals = 1
+	}
+	if planned <= 0 {
+		return fmt.Sprintf("%.*f s", decimals, elapsed.Seconds())
+	}
+	return fmt.Sprintf("%.*f/%.*f s", decimals, elapsed.Seconds(), decimals, planned.Seconds())
+}
+
+// left writes the time that is left, coarsely.
+func left(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Round(time.Minute).Minutes()))
+	}
+	d = d.Round(time.Minute)
+	return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
+}

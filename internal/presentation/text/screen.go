@@ -1,0 +1,408 @@
+// Package text writes a result for a terminal: [Screen] answers the question in at most 40 lines of
+// 80 columns, [Brief] is the answer alone, [Full] is everything, and [Markdown] is the screen for a
+// pull request. It formats a model.Result and judges nothing.
+package text
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"charm.land/lipgloss/v2"
+
+	"assay/internal/analysis/model"
+	"assay/internal/base/finding"
+	"assay/internal/base/format"
+)
+
+// LinesMax is how many lines [Screen] takes at most.
+const LinesMax = 40
+
+const (
+	widthMin  = 40
+	screenMax = 100 // a screen wider than this reads worse, not better
+	labelCols = 11  // of the headings beside which the closing lines stand
+)
+
+// Options say how text is written.
+type Options struct {
+	Colour bool // escape sequences for colour; without it there are none at all
+	Width  int  // columns
+	Report string
+}
+
+// Screen writes the one screen: question, what was run, a small table for each durability class,
+// then what is clear, what is not, what disturbs the figures, and what to do next. Report, where it
+// is set, is the path of the page.
+func Screen(w io.Writer, r *model.Result, o Options) error {
+	var lines []string
+	for _, budget := range budgets {
+		lines = newPage(o).screen(r, budget)
+		if len(lines) <= LinesMax {
+			break
+		}
+	}
+	return write(w, lines)
+}
+
+// Brief writes what is clear and what is not: some lines for a script's log.
+func Brief(w io.Writer, r *model.Result, o Options) error {
+	p := newPage(o)
+	p.closing(r.Summary, budget{list: 4})
+	return write(w, p.lines)
+}
+
+func write(w io.Writer, lines []string) error {
+	if _, err := io.WriteString(w, strings.Join(lines, "\n")+"\n"); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	return nil
+}
+
+// budget is how much of each part the screen shows, and whether narrow tables stand side by side.
+// The first one with which it fits is taken: stores are the last to go.
+type budget struct {
+	rows, changes, missing, list int
+	beside                       bool
+}
+
+var budgets = []budget{{16, 3, 4, 5, false}, {16, 2, 2, 3, false}, {16, 2, 2, 3, true}, {16, 1, 1, 2, true}, {16, 0, 1, 2, true},
+	{16, 0, 0, 1, true}, {12, 0, 1, 1, true}, {9, 0, 0, 1, true}, {8, 0, 0, 1, true}, {6, 0, 0, 1, true}, {4, 0, 0, 1, true}, {3, 0, 0, 1, true}}
+
+// page gathers lines.
+type page struct {
+	paint
+	width   int
+	o       Options
+	lines   []string
+	dropped bool // a column did not fit
+}
+
+func newPage(o Options) *page {
+	return &page{paint: paintOf(o.Colour), width: max(o.Width, widthMin), o: o}
+}
+
+func (p *page) add(lines ...string) { p.lines = append(p.lines, lines...) }
+
+// blank adds an empty line, unless one is there or nothing is.
+func (p *page) blank() {
+	if n := len(p.lines); n > 0 && p.lines[n-1] != "" {
+		p.add("")
+	}
+}
+
+// wrapped adds a text in lines of at most the width: the first begins with lead, which is painted
+// already, the others with as many spaces as indent says.
+func (p *page) wrapped(lead string, style lipgloss.Style, indent int, text string) {
+	room := max(min(p.width, screenMax)-indent, 20)
+	for i, line := range wrap(text, room-max(0, lipgloss.Width(lead)-indent), room) {
+		if i == 0 {
+			p.add(lead + style.Render(line))
+			continue
+		}
+		p.add(strings.Repeat(" ", indent) + style.Render(line))
+	}
+}
+
+// wrap breaks a text at spaces alone, so that names with hyphens stay whole, and never before "%";
+// a word that is longer than a line is cut. The first line has a width of its own.
+func wrap(text string, room, rest int) (lines []string) {
+	line, width := "", 0
+	for word := range strings.SplitSeq(strings.ReplaceAll(text, " %", "\u00a0%"), " ") {
+		for {
+			wide := lipgloss.Width(word)
+			switch {
+			case line != "" && width+1+wide <= room:
+				line, width = line+" "+word, width+1+wide
+			case line != "":
+				lines, line, room = append(lines, line), "", rest
+				continue
+			case wide > room && room > 0:
+				cut := 0
+				for i, c := range word {
+					if lipgloss.Width(word[:i]+string(c)) > room {
+						break
+					}
+					cut = i + utf8.RuneLen(c)
+				}
+				lines, word, room = append(lines, word[:max(cut, 1)]), word[max(cut, 1):], rest
+				continue
+			case wide > room:
+				lines, room = append(lines, ""), rest
+				continue
+			default:
+				line, width = word, wide
+			}
+			break
+		}
+	}
+	for i := range lines {
+		lines[i] = strings.ReplaceAll(lines[i], "\u00a0", " ")
+	}
+	return append(lines, strings.ReplaceAll(line, "\u00a0", " "))
+}
+
+// command adds a line for a shell, which can be pasted as it stands: it is broken between words,
+// with a backslash, and never in them.
+func (p *page) command(lead string, text string) {
+	room := max(min(p.width, screenMax)-labelCols, 20)
+	var lines []string
+	line := ""
+	for _, word := range shellWords(text) {
+		switch {
+		case line == "":
+			line = word
+		case lipgloss.Width(line)+1+lipgloss.Width(word) <= room-len(` \`):
+			line += " " + word
+		default:
+			lines, line = append(lines, line+` \`), "  "+word
+		}
+	}
+	if lipgloss.Width(text) <= room {
+		lines, line = nil, text
+	}
+	for i, line := range append(lines, line) {
+		if i > 0 {
+			lead = strings.Repeat(" ", labelCols)
+		}
+		p.add(lead + p.strong.Render(line))
+	}
+}
+
+// shellWords splits a command at the spaces that are not quoted, and keeps a flag's value with it.
+func shellWords(command string) (words []string) {
+	quoted, escaped, from := false, false, 0
+	for i := range len(command) {
+		switch c := command[i]; {
+		case escaped:
+			escaped = false
+		case c == '\'':
+			quoted = !quoted
+		case c == '\\' && !quoted:
+			escaped = true
+		case c == ' ' && !quoted:
+			words, from = append(words, command[from:i]), i+1
+		}
+	}
+	words = append(words, command[from:])
+	for i := len(words) - 2; i >= 0; i-- {
+		if words[i] == "--set" {
+			words[i] += " " + words[i+1]
+			words = slices.Delete(words, i+1, i+2)
+		}
+	}
+	return words
+}
+
+func (p *page) screen(r *model.Result, b budget) []string {
+	p.width = min(p.width, screenMax)
+	if r.Summary.Question != "" {
+		p.wrapped("", p.strong, 0, format.Clean(r.Summary.Question))
+	}
+	p.wrapped("", p.faint, 0, finding.Text(r.Summary.Ran))
+	used := signs{}
+	sections := r.Summary.Sections
+	for len(sections) > 0 {
+		p.blank()
+		if b.beside && len(sections) > 1 && p.pair(sections[0], sections[1], b, used) {
+			sections = sections[2:]
+			continue
+		}
+		p.section(sections[0], b, used)
+		sections = sections[1:]
+	}
+	if text := used.text(); text != "" {
+		p.wrapped("", p.faint, 0, text)
+	}
+	p.blank()
+	p.closing(r.Summary, b)
+	if p.o.Report != "" {
+		p.add(p.heading("Report") + p.o.Report)
+	}
+	return p.lines
+}
+
+// pair draws two durability classes side by side; false: they are too wide.
+func (p *page) pair(left, right model.Section, b budget, used signs) bool {
+	half := (p.width - len(between)) / 2
+	var sides [2]*page
+	for i, s := range []model.Section{left, right} {
+		sides[i] = &page{paint: p.paint, width: half, o: p.o}
+		sides[i].section(s, b, used)
+		if sides[i].dropped {
+			return false
+		}
+	}
+	for i := range max(len(sides[0].lines), len(sides[1].lines)) {
+		var line [2]string
+		for k, side := range sides {
+			if i < len(side.lines) {
+				line[k] = side.lines[i]
+			}
+		}
+		line[0] += strings.Repeat(" ", max(half-lipgloss.Width(line[0]), 0))
+		p.add(strings.TrimRight(line[0]+between+line[1], " "))
+	}
+	return true
+}
+
+// between stands between tables that are side by side.
+const between = "   "
+
+// section draws one durability class.
+func (p *page) section(s model.Section, b budget, used signs) {
+	title := strings.ToUpper(s.Title[:min(1, len(s.Title))]) + s.Title[min(1, len(s.Title)):]
+	rest := ""
+	if s.Unit != "" {
+		rest += ", " + s.Unit
+	}
+	if s.Cell != "" {
+		rest += ", " + s.Cell
+	}
+	p.wrapped(p.strong.Render(title), p.faint, 2, rest)
+	for _, left := range p.sectionGrid(s, b, used) {
+		p.wrapped("  ", p.faint, 2, left)
+	}
+	for _, m := range first(s.Changes, b.changes) {
+		p.wrapped("  ", p.plain, 2, finding.Text(m))
+	}
+	for _, m := range first(s.Missing, b.missing) {
+		p.wrapped("  ", p.faint, 2, finding.Text(m))
+	}
+}
+
+// signs are those that grids used: their meaning is written once, below the last.
+type signs map[string]bool
+
+func (s signs) text() string {
+	var meanings []string
+	for _, sign := range []struct{ sign, meaning string }{{"a", "Same letter: no significant difference."},
+		{"*", "* significantly fastest."}, {"~", "~ did not hold its rate."}, {"!", "! not ranked."}} {
+		if s[sign.sign] {
+			meanings = append(meanings, sign.meaning)
+		}
+	}
+	return strings.Join(meanings, " ")
+}
+
+// sectionGrid draws the grid of a section and returns what it leaves out.
+func (p *page) sectionGrid(s model.Section, b budget, used signs) (left []string) {
+	rows := first(s.Rows, b.rows)
+	if len(rows) == 0 {
+		return nil
+	}
+	stores := column{title: "", left: true}
+	for _, row := range rows {
+		stores.cells = append(stores.cells, "  "+format.CleanMax(row.Arm, 60))
+	}
+	columns := []column{stores}
+	for at, c := range s.Columns {
+		figures := column{title: c.Title, keep: at, left: c.Kind == "with", tight: true}
+		letters := column{keep: at, left: true}
+		shares := sharesLetters(rows, at)
+		for _, row := range rows {
+			cell := row.Cells[at]
+			figures.cells = append(figures.cells, cellText(c.Kind, cell))
+			sign := ""
+			switch {
+			case c.Kind != "rate" || cell.Value == nil:
+			case cell.Unsteady:
+				sign = "~"
+			case !cell.Ranked:
+				sign = "!"
+			case shares:
+				sign = cell.Letters
+				used["a"] = true
+			case cell.Best:
+				sign = "*"
+			}
+			used[sign] = true
+			letters.cells = append(letters.cells, sign)
+		}
+		figures.style = func(row int) lipgloss.Style {
+			switch cell := rows[row].Cells[at]; {
+			case cell.Best:
+				return p.best
+			case cell.Value == nil:
+				return p.faint
+			}
+			return p.plain
+		}
+		columns = append(columns, figures, letters)
+	}
+	lines, dropped := grid(columns, p.width, p.paint, func(int) lipgloss.Style { return p.plain })
+	p.dropped = p.dropped || len(dropped) > 0 || slices.ContainsFunc(lines, func(line string) bool { return lipgloss.Width(line) > p.width })
+	p.add(lines...)
+	if more := len(s.Rows) - len(rows); more > 0 {
+		left = append(left, format.Plural(more, "more store", "more stores")+": --full.")
+	}
+	return append(left, notShown(dropped)...)
+}
+
+// notShown names the columns that did not fit.
+func notShown(dropped []string) []string {
+	dropped = slices.DeleteFunc(dropped, func(title string) bool { return title == "" })
+	if len(dropped) == 0 {
+		return nil
+	}
+	return []string{"Not shown at this width: " + strings.Join(dropped, ", ") + "."}
+}
+
+// sharesLetters says whether two rows of a column share a letter: else letters say nothing.
+func sharesLetters(rows []model.SectionRow, at int) bool {
+	for i := range rows {
+		for k := range i {
+			if strings.ContainsAny(rows[i].Cells[at].Letters, rows[k].Cells[at].Letters) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func cellText(kind string, c model.SectionCell) string {
+	switch {
+	case c.Value == nil && c.Text != "":
+		return format.Clean(c.Text)
+	case c.Value == nil:
+		return format.Absent
+	case kind == "ratio":
+		return format.Factor(*c.Value)
+	}
+	return format.Number(*c.Value)
+}
+
+func (p *page) heading(title string) string { return p.strong.Render(padRight(title, labelCols)) }
+
+// closing writes what the reader takes away.
+func (p *page) closing(s model.Summary, b budget) {
+	p.list("Answer", p.plain, s.Answer, 2*b.list)
+	p.list("Clear", p.plain, s.Clear, b.list)
+	p.list("Not clear", p.plain, s.NotClear, b.list)
+	p.list("Trust", p.care, s.Trust, b.list)
+	for i, next := range first(s.Next, b.list) {
+		title := ""
+		if i == 0 {
+			title = "Next"
+		}
+		p.command(p.heading(title), next.Command)
+		p.wrapped(strings.Repeat(" ", labelCols), p.faint, labelCols, finding.Text(next.Why))
+	}
+}
+
+// list writes messages beside a heading; those beyond most are counted.
+func (p *page) list(title string, style lipgloss.Style, messages []finding.Message, most int) {
+	shown := first(messages, most)
+	for i, m := range shown {
+		text := finding.Text(m)
+		if more := len(messages) - len(shown); more > 0 && i == len(shown)-1 {
+			text += fmt.Sprintf(" (%d more: --full)", more)
+		}
+		p.wrapped(p.heading(title), style, labelCols, text)
+		title = ""
+	}
+}
+
+func first[T any](list []T, most int) []T { return list[:min(len(list), max(most, 0))] }

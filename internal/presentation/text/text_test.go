@@ -1,0 +1,110 @@
+package text
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"charm.land/lipgloss/v2"
+
+	"assay/internal/analysis/model"
+	"assay/internal/base/finding"
+	"assay/internal/testkit/golden"
+)
+
+func said(text string) finding.Message { return finding.New("plain", "text", text) }
+
+func figure(v float64, letters string, best bool) model.SectionCell {
+	low, high := v*0.97, v*1.04
+	return model.SectionCell{Value: &v, Low: &low, High: &high, Letters: letters, Best: best, Ranked: true}
+}
+
+// putGet is like the demo: stores × phases in three classes.
+func putGet() *model.Result {
+	columns := []model.SectionColumn{{Kind: "rate", Title: "overwrite"}, {Kind: "rate", Title: "overwrite-batch"}, {Kind: "rate", Title: "read-shuffled"}, {Kind: "rate", Title: "insert"}}
+	none := model.SectionCell{Text: "no batches"}
+	unsteady := figure(12100, "", false)
+	unsteady.Unsteady, unsteady.Ranked, unsteady.Letters = true, false, ""
+	rows := []model.SectionRow{
+		{Arm: "pebble", Cells: []model.SectionCell{figure(8120, "a", true), figure(312, "a", true), figure(45100, "c", false), figure(8400, "a", true)}},
+		{Arm: "bbolt", Cells: []model.SectionCell{figure(2100, "b", false), figure(301, "a", true), figure(579000, "a", true), figure(812, "b", false)}},
+		{Arm: "pogreb", Cells: []model.SectionCell{figure(1980, "b", false), none, figure(512000, "b", false), unsteady}},
+	}
+	r := &model.Result{Summary: model.Summary{
+		Question: "Which embedded engine puts and gets small records fastest, durability class by class?",
+		Ran:      said("9 stores, 3 classes, 3 blocks: 96 trials in 2 min 41 s. 10,000 records of 1,449 B, 1 thread."),
+		Clear:    []finding.Message{said("Surviving a power cut, pebble is fastest at overwrite: 3.87× bbolt (3.51 to 4.20).")},
+		NotClear: []finding.Message{said("overwrite-batch (D3): pebble and bbolt are tied. Differences above 1.1× would have been found.")},
+		Trust:    []finding.Message{said("Durability is the drivers' claim; no power-cut test was run.")},
+		Next:     []model.Next{{Command: "assay run put-get --set blocks=7", Why: said("More blocks separate the tied stores.")}},
+	}}
+	for _, class := range []string{"survives a power cut (D3)", "survives a crash of the process (D1)", "may be lost with the process (D0)"} {
+		r.Summary.Sections = append(r.Summary.Sections, model.Section{Title: class, Unit: "operations/s", Columns: columns, Rows: rows,
+			Missing: []finding.Message{said("Not supported: memory.")}})
+	}
+	return r
+}
+
+// collapse is a run in which stores did not hold their rate.
+func collapse() *model.Result {
+	early, late, at := 133000.0, 17000.0, 3.7e6
+	row := func(arm string, broke bool) model.SectionRow {
+		cells := []model.SectionCell{{Value: &early, Ranked: true}, {Value: &late, Ranked: true}, {Value: &at}, {Text: "page faults"}}
+		if !broke {
+			cells[2], cells[3] = model.SectionCell{Text: "held"}, model.SectionCell{}
+		}
+		return model.SectionRow{Arm: arm, Cells: cells}
+	}
+	section := model.Section{Title: "survives a crash of the process (D1)", Cell: "200 MiB memory", Columns: []model.SectionColumn{{Kind: "early", Title: "early/s"},
+		{Kind: "late", Title: "late/s"}, {Kind: "broke", Title: "broke at records"}, {Kind: "with", Title: "with"}}}
+	for i := range 16 {
+		section.Rows = append(section.Rows, row(fmt.Sprintf("tokyocabinet-table-tuned-%d", i), i%3 > 0))
+	}
+	return &model.Result{Summary: model.Summary{Question: "Does a table store keep its rate while ten threads insert without end and the data outgrows the memory?",
+		Ran: said("16 stores, 1 class, 1 block."), Sections: []model.Section{section},
+		Answer: []finding.Message{said("tc-table broke at 3.7 M records; page faults rose with it. Tuning postponed it to 9.1 M.")}}}
+}
+
+func TestScreen(t *testing.T) {
+	for name, r := range map[string]*model.Result{"put-get": putGet(), "collapse": collapse()} {
+		var out bytes.Buffer
+		if err := Screen(&out, r, Options{Width: 80, Report: "assay-put-get/report.html"}); err != nil {
+			t.Fatal(err)
+		}
+		golden.Check(t, name+".txt", out.String())
+		var md bytes.Buffer
+		if err := Markdown(&md, r); err != nil {
+			t.Fatal(err)
+		}
+		golden.Check(t, name+".md", md.String())
+	}
+}
+
+func TestScreen_fits_whatever_comes(t *testing.T) {
+	r := putGet()
+	long := strings.Repeat("long words of a finding that wraps ", 6)
+	for range 10 {
+		r.Summary.Sections = append(r.Summary.Sections, r.Summary.Sections[0])
+	}
+	for _, list := range []*[]finding.Message{&r.Summary.Clear, &r.Summary.NotClear, &r.Summary.Trust, &r.Summary.Answer} {
+		for range 30 {
+			*list = append(*list, said(long))
+		}
+	}
+	for _, width := range []int{40, 80, 200} {
+		var out bytes.Buffer
+		if err := Screen(&out, r, Options{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
+		if width >= 80 && len(r.Summary.Sections) <= 3 && len(lines) > LinesMax {
+			t.Errorf("%d lines at width %d", len(lines), width)
+		}
+		for _, line := range lines {
+			if lipgloss.Width(line) > width {
+				t.Errorf("line of %d columns at width %d: %q", lipgloss.Width(line), width, line)
+			}
+		}
+	}
+}

@@ -1,0 +1,14 @@
+// Package testkit is the floor that only tests, and programs for them, import.
+//
+//	golden          compares with files that -update writes
+//	recordtest      makes run directories with known truth
+//	servertest      starts real servers once a package
+//	drivertest      what the drivers' tests share: kills, lies, interfaces
+//	loopback        the connections of every stand-in
+//	riakstandin     stands in for Riak, which no package has
+//	tyrantstandin   stands in for Tokyo Tyrant
+//	mongojava       a server of MongoDB's protocol from a Maven artefact
+//	misbehave       workers that lie, stall and die
+//
+// A stand-in shares no code with the driver that it tests.
+package testkit
