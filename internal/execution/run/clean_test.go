@@ -45,7 +45,7 @@ func TestNothingIsLeftOfAKilledConductor(t *testing.T) {
 			if host.CheckMemoryLimit() == nil {
 				limit += "memory_limit: 512MiB\n"
 			}
-			text := strings.ReplaceAll(inserts("bbolt", "D1", limit), "30s, operations: 60000", "150ms, operations: 3000")
+			text := strings.ReplaceAll(inserts("bbolt", "D1", limit), "600s, operations: 60000", "150ms, operations: 3000")
 			text = strings.Replace(text, "blocks: 1", "blocks: 2", 1)
 			command := exec.Command(os.Args[0], "conduct", text, directory, data)
 			command.Stderr = os.Stderr

@@ -204,7 +204,7 @@ func TestADiskThatOthersFillEndsTheRun(t *testing.T) {
 				o.DataRoot = t.TempDir()
 			}
 			allTrials(&o)
-			text := strings.ReplaceAll(inserts("bbolt", "D1", ""), "30s, operations: 60000", "1s, operations: 3000")
+			text := strings.ReplaceAll(inserts("bbolt", "D1", ""), "600s, operations: 60000", "1s, operations: 3000")
 			type end struct {
 				result Result
 				err    error

@@ -33,11 +33,11 @@ handles: shared
 durability: CLASS
 LIMIT
 phases:
-  - {name: insert, mix: {insert: 1}, for: 30s, operations: 60000}
-  - {name: more, mix: {insert: 1}, for: 30s, operations: 60000}
+  - {name: insert, mix: {insert: 1}, for: 600s, operations: 60000}
+  - {name: more, mix: {insert: 1}, for: 600s, operations: 60000}
 blocks: 1
 sample: 10ms
-step_timeout: 6s
+step_timeout: 60s
 busy_machine: tell
 `
 	return strings.NewReplacer("WORKER", own(), "DRIVER", driver, "CLASS", class, "LIMIT", limit).Replace(text)
@@ -195,7 +195,7 @@ func TestQuotaThatTheLoadReachesFailsTheTrial(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	text := strings.Replace(inserts("bbolt", "D1", "disk_quota: 2MiB"), "records: 0", "records: 20000", 1)
-	text = strings.Replace(text, "  - {name: insert, mix: {insert: 1}, for: 30s, operations: 60000}", "  - {name: load, load: true}", 1)
+	text = strings.Replace(text, "  - {name: insert, mix: {insert: 1}, for: 600s, operations: 60000}", "  - {name: load, load: true}", 1)
 	directory := filepath.Join(t.TempDir(), "run")
 	if _, err := runIn(text, directory, ""); err != nil {
 		t.Fatal(err)
@@ -261,7 +261,7 @@ func TestFullDisk(t *testing.T) {
 
 func TestTelemetryIsRecorded(t *testing.T) {
 	t.Parallel()
-	text := strings.ReplaceAll(inserts("bbolt", "D1", ""), "30s, operations: 60000", "1400ms")
+	text := strings.ReplaceAll(inserts("bbolt", "D1", ""), "600s, operations: 60000", "1400ms")
 	directory := filepath.Join(t.TempDir(), "run")
 	if _, err := runIn(text, directory, ""); err != nil {
 		t.Fatal(err)
@@ -344,7 +344,7 @@ func TestAVanishedDirectoryIsMarked(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
-	text := strings.ReplaceAll(inserts("vanishing", "D0", ""), "30s, operations: 60000", "100ms")
+	text := strings.ReplaceAll(inserts("vanishing", "D0", ""), "600s, operations: 60000", "100ms")
 	if _, err := runIn(text, directory, ""); err != nil {
 		t.Fatal(err)
 	}

@@ -216,7 +216,7 @@ func TestProcessesShareTheirMemoryLimit(t *testing.T) {
 		t.Skipf("SKIPPED: %v", err)
 	}
 	trial, p := inProcesses(t, nil, "records: 300", "records: 300\nvalues: {bytes: 65536}\nmemory_limit: 192MiB",
-		"for: 900ms", "for: 20s", "mix: {read: 2, update: 2, insert: 1}", "mix: {insert: 1}")
+		"for: 900ms", "for: 600s", "mix: {read: 2, update: 2, insert: 1}", "mix: {insert: 1}")
 	if trial.State != record.Failed || trial.Memory == nil || trial.Memory.Kills == nil || *trial.Memory.Kills == 0 || trial.Cause != finding.CauseMemory {
 		t.Errorf("%s, %s: %s; %+v", trial.State, trial.Cause, trial.Error, trial.Memory)
 	}
@@ -230,7 +230,7 @@ func TestProcessesMeetAFullDisk(t *testing.T) {
 		t.Skipf("SKIPPED: %v", err)
 	}
 	trial, p := inProcesses(t, nil, "durability: D0", "durability: D1",
-		"records: 300", "records: 300\nvalues: {bytes: 65536}\ndisk_quota: 48MiB\ndisk_quota_by: mount", "for: 900ms", "for: 20s",
+		"records: 300", "records: 300\nvalues: {bytes: 65536}\ndisk_quota: 48MiB\ndisk_quota_by: mount", "for: 900ms", "for: 600s",
 		"mix: {read: 2, update: 2, insert: 1}", "mix: {insert: 1}")
 	if trial.State == record.OK || p.EndedBy == record.EndedDuration || !slices.ContainsFunc(trial.Marks, isFullMark) {
 		t.Errorf("%s, %s: %s; ended by %s; %v", trial.State, trial.Cause, trial.Error, p.EndedBy, trial.Marks)

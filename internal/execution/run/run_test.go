@@ -424,17 +424,17 @@ func TestInterruptedRunIsKeptAndResumed(t *testing.T) {
 func TestKilledConductorLeavesAReadableRunAndNoWorker(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
-	text := anExperiment(misbehave.Honest, own(), "for: 120ms", "for: 60s")
+	text := anExperiment(misbehave.Honest, own(), "for: 120ms", "for: 600s")
 	command := exec.Command(os.Args[0], "conduct", text, directory, "")
 	command.Stderr = os.Stderr
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
 	var workers []int
-	for deadline := time.Now().Add(20 * time.Second); len(workers) == 0 || !hasSamples(directory); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); len(workers) == 0 || !hasSamples(directory); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			_ = command.Process.Kill()
-			t.Fatalf("no samples after 20 s; workers %v", workers)
+			t.Fatalf("no samples after 3 min; workers %v", workers)
 		}
 		workers = childrenOf(t, command.Process.Pid)
 	}
@@ -444,7 +444,7 @@ func TestKilledConductorLeavesAReadableRunAndNoWorker(t *testing.T) {
 	_ = command.Wait() // killed, as was wanted
 	for _, pid := range workers {
 		gone := func() bool { return !host.ProcessAlive(pid) }
-		for deadline := time.Now().Add(5 * time.Second); !gone() && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(60 * time.Second); !gone() && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		}
 		if !gone() {
 			t.Errorf("worker %d outlived its conductor", pid)
@@ -463,6 +463,13 @@ func TestKilledConductorLeavesAReadableRunAndNoWorker(t *testing.T) {
 	o.View = tickView{View: o.View, look: cancel}
 	if result, err := Resume(resumed, o); err != nil || !result.Interrupted {
 		t.Errorf("resuming after the kill: %v (%+v)", err, result)
+		after, err := record.Open(directory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, trial := range after.Trials {
+			t.Logf("%s: %s %s", id, trial.State, trial.Error)
+		}
 	}
 }
 

@@ -48,7 +48,7 @@ func startServer(t *testing.T) (endpoint string) {
 // the report's page.
 func serverRun(t *testing.T, endpoint, writesWhy string) (*record.Trial, model.Row, string) {
 	t.Helper()
-	text := strings.NewReplacer("30s, operations: 60000", "300ms", "worker:", "endpoints: ['"+endpoint+"'], worker:").Replace(inserts("distant", "D0", ""))
+	text := strings.NewReplacer("600s, operations: 60000", "300ms", "worker:", "endpoints: ['"+endpoint+"'], worker:").Replace(inserts("distant", "D0", ""))
 	trial, row, run := runCounted(t, text, "distant", writesWhy)
 	return trial, row, html.UnescapeString(reported(t, run))
 }
@@ -56,7 +56,7 @@ func serverRun(t *testing.T, endpoint, writesWhy string) (*record.Trial, model.R
 // standInRun runs 1,000 inserts of 4 KiB into a store, as if the kernel counted right here.
 func standInRun(t *testing.T, driver, class string) (*record.Trial, model.Row, *record.Run) {
 	t.Helper()
-	text := strings.ReplaceAll(inserts(driver, class, ""), "30s, operations: 60000", "30s, operations: 1000")
+	text := strings.ReplaceAll(inserts(driver, class, ""), "600s, operations: 60000", "30s, operations: 1000")
 	return runCounted(t, text, driver, "")
 }
 
@@ -177,7 +177,7 @@ func TestAClientThatBurnsItsCPUIsTold(t *testing.T) {
 	t.Parallel()
 	ofFigures(t)
 	for _, driver := range []string{"burning", "waiting"} {
-		text := strings.NewReplacer("threads: 2", "threads: 1", "30s, operations: 60000", "1s", "worker:", "endpoints: ['"+startServer(t)+"'], worker:").Replace(inserts(driver, "D0", ""))
+		text := strings.NewReplacer("threads: 2", "threads: 1", "600s, operations: 60000", "1s", "worker:", "endpoints: ['"+startServer(t)+"'], worker:").Replace(inserts(driver, "D0", ""))
 		trial, _, run := runCounted(t, text, driver, "")
 		result, err := verdict.Result(run)
 		if err != nil {

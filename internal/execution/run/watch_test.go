@@ -28,7 +28,7 @@ func TestAWorkerUnderACPUQuotaIsMarked(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		var err error
-		for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 			if err = os.Remove(group); err == nil { // the kernel needs a moment after the worker's end
 				return
 			}

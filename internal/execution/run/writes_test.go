@@ -23,7 +23,7 @@ import (
 // returns the trial, its samples and the report's page.
 func writesRun(t *testing.T, limit string, perByte float64, why string) (*record.Trial, []record.Sample, string) {
 	t.Helper()
-	text := strings.ReplaceAll(inserts("bbolt", "D1", limit), "30s, operations: 60000", "30s, operations: 200")
+	text := strings.ReplaceAll(inserts("bbolt", "D1", limit), "operations: 60000", "operations: 200")
 	e, err := experiment.Load([]byte(text), "test.yaml", nil, experiment.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
 	if err != nil {
 		t.Fatal(err)
@@ -240,8 +240,8 @@ threads: 2
 durability: CLASS
 phases:
   - {name: load, load: true, batch: 500}
-  - {name: update, mix: {update: 1}, for: 30s, operations: 500}
-  - {name: insert, mix: {insert: 1}, for: 30s, operations: 500}
+  - {name: update, mix: {update: 1}, for: 600s, operations: 500}
+  - {name: insert, mix: {insert: 1}, for: 600s, operations: 500}
 blocks: 1
 busy_machine: tell
 verify_records: 10
