@@ -112,7 +112,7 @@ func FuzzBinaryAnswers(f *testing.F) {
 				_, _ = server.Read(make([]byte, 4096))
 				_, _ = server.Write(answer)
 			}()
-			h := &handle{connection: newConnection("", time.Minute, wire.Access{}, binaryForm{})}
+			h := newHandle(newConnection("", time.Minute, wire.Access{}, binaryForm{}))
 			h.Use(client)
 			err := operate(h)
 			if err == nil && (len(answer) < headerBytes || answer[0] != answerMagic || answer[6] != 0 || answer[7] != statusDone) {

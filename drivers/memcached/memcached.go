@@ -5,7 +5,7 @@
 //
 //	protocol.go    what the protocols share, in text.go, meta.go and binary.go
 //	datagram.go    the text protocol by UDP
-//	connection.go  a connection; handle.go waits for each answer, lane.go does not
+//	connection.go  a connection; speaker.go does the operations on it, for handles and lanes
 //	spread.go      several servers; distribution.go says which one has a key
 package memcached
 
@@ -188,7 +188,7 @@ func (d *db) Handle() (store.Handle, error) {
 	}
 	s := &spread{distribution: d.distribution}
 	for _, m := range d.members {
-		h := &handle{connection: d.newConnection(m.endpoint)}
+		h := newHandle(d.newConnection(m.endpoint))
 		if err := h.Dial(context.Background()); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}

@@ -174,12 +174,13 @@ type clusterHandle struct {
 	db    *db
 	nodes []*leanHandle // in the order of the endpoints
 	parts [][]store.Write
+	sent  []*leanHandle // those that a batch's part was sent to, reused
 }
 
 func newClusterHandle(d *db) (store.Handle, error) {
 	c := &clusterHandle{db: d, parts: make([][]store.Write, len(d.members))}
 	for _, m := range d.members {
-		h := &leanHandle{leanClient: d.newClient(m.endpoint)}
+		h := newLeanHandle(d.newSpeaker(m.endpoint, 1))
 		if err := h.Dial(context.Background()); err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
@@ -273,21 +274,24 @@ func (c *clusterHandle) Apply(writes []store.Write) error {
 		c.parts[node] = append(c.parts[node], writes[i])
 	}
 	var failed error
+	sent := c.sent[:0]
 	for node, part := range c.parts {
 		if len(part) == 0 {
 			continue
 		}
-		if err := c.nodes[node].sendWrites(part); err != nil {
+		if err := c.nodes[node].Submit(store.Request{Operation: store.OpApply, Writes: part}); err != nil {
 			failed = errors.Join(failed, err)
-			c.nodes[node].deletes = c.nodes[node].deletes[:0]
+		} else {
+			sent = append(sent, c.nodes[node])
+		}
+	}
+	c.sent = sent
+	for _, node := range sent {
+		if err := node.Await(); err != nil {
+			failed = errors.Join(failed, err)
 		}
 	}
 	for node, part := range c.parts {
-		if len(part) > 0 {
-			if err := c.nodes[node].readWritten(c.nodes[node].deletes); err != nil {
-				failed = errors.Join(failed, err)
-			}
-		}
 		clear(part) // the caller's bytes are not kept
 		c.parts[node] = part[:0]
 	}

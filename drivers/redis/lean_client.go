@@ -7,7 +7,7 @@ import (
 	"assay/store"
 )
 
-// leanClient builds the requests of both kinds of lean client, and reads their answers.
+// leanClient builds the requests of the lean client, and reads their answers.
 //
 // What reads an answer changes the client only once the whole answer is here: a lane reads it again
 // from its beginning until it is.

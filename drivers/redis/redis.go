@@ -6,7 +6,8 @@
 //
 //	member.go   a server, by the connection that asks it for settings and statistics; class.go, inspect.go
 //	resp.go     the protocol: requests, and replies of RESP2 and RESP3; columns.go: records as hashes
-//	lean.go     a handle that waits for each answer; lane.go: one that does not; lean_client.go: both
+//	speaker.go  the lean client's operations, on what lean_client.go builds and reads; for handles
+//	            (lean.go) and lanes
 //	cluster.go  a handle of a cluster
 //	library.go  a handle of go-redis
 //	modify.go   updates of some columns, by all three
@@ -194,7 +195,7 @@ func (d *db) Handle() (store.Handle, error) {
 	if d.client == goRedis {
 		return newLibraryHandle(d)
 	}
-	h := &leanHandle{leanClient: d.newClient(d.members[0].endpoint)}
+	h := newLeanHandle(d.newSpeaker(d.members[0].endpoint, 1))
 	if err := h.Dial(context.Background()); err != nil {
 		return nil, err
 	}

@@ -52,8 +52,8 @@ func TestSteadyPathAllocations(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			socket := &canned{}
-			h := &handle{connection: connection{Connection: wire.Connection{Server: "canned",
-				Timeout: time.Minute}}, face: test.face}
+			h := newHandle(&speaker{connection: connection{Connection: wire.Connection{Server: "canned",
+				Timeout: time.Minute}}, face: test.face, asked: make([]asked, 1)}, false)
 			h.Use(socket)
 			holds := func(what string, answer []byte, operation func() error) {
 				t.Helper()

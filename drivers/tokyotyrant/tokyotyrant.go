@@ -4,9 +4,9 @@
 //	class.go     which durability class a kind of database gives
 //	binary.go    the binary protocol
 //	faces.go     the memcached and HTTP faces
-//	handle.go    get, put, delete and add
+//	speaker.go   get, put, delete and add, for handles and lanes
+//	handle.go    what a handle adds
 //	batch.go     batches
-//	lane.go      the asynchronous form
 //	tree.go      the scans of a B+ tree
 //	table.go     columns and indexes
 //	row.go       records with columns
@@ -286,8 +286,7 @@ func (d *db) Handle() (store.Handle, error) {
 }
 
 func (d *db) newHandle() (*handle, error) {
-	h := &handle{connection: d.connection(d.timeout), face: d.face(), noAnswer: d.noAnswer}
-	h.Reconnects = &d.reconnects
+	h := newHandle(d.newSpeaker(1), d.noAnswer)
 	if err := h.Dial(context.Background()); err != nil {
 		return nil, err
 	}

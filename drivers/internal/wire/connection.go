@@ -3,6 +3,7 @@
 // Drivers of servers put their protocol on it.
 //
 //	connection.go  one connection, with one request on its way at a time, which its caller waits for
+//	blocking.go    a handle, which waits for the answer to each request of a connection
 //	loop.go        many connections that one thread drives through epoll(7)
 //	loop_ring.go   the same through io_uring(7)
 //	ring.go        an io_uring: its queues and its buffers

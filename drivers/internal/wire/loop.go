@@ -17,20 +17,22 @@ import (
 	"assay/store"
 )
 
-// Speaker is one lane's side of a protocol: it adds requests to its connection's Request and reads
-// their answers, in order, by the connection's own ReadLine and ReadValue.
+// Speaker is one connection's side of a protocol: it adds requests to its connection's Request and
+// reads their answers, in order, by the connection's own ReadLine and ReadValue. A [Loop] drives
+// many of them, a [Handle] one.
+//
+// Each operation that has not ended has a slot of its own, below the pipeline's length: what its
+// answer is read by is kept there, and its buffers are reused.
 type Speaker interface {
-	// Link returns the lane's connection.
+	// Link returns the connection.
 	Link() *Connection
 	// Ask appends a request and keeps what its answer is read by. After an error nothing was.
-	Ask(r *store.Request) error
-	// Answer reads the answer to the oldest request that has none. An error for which [NotHere]
-	// holds says that it has not come whole: Answer must not have changed anything but the place in
-	// the stream, and is called again. more: it has appended another request, the rest of the
-	// operation.
-	Answer() (value []byte, more bool, err error)
-	// Forget drops the requests that have no answer: their connection is gone.
-	Forget()
+	Ask(slot int, r *store.Request) error
+	// Answer reads the answer to the oldest request that has none. A value is appended to into. An
+	// error for which [NotHere] holds says that it has not come whole: Answer must not have changed
+	// anything but the place in the stream, and is called again. more: it has appended another
+	// request, the rest of the operation; value then is what it read into, to be reused.
+	Answer(slot int, into []byte) (value []byte, more bool, err error)
 }
 
 // Loop is a [store.Loop] of TCP connections: one thread reads and writes them all, without blocking,
@@ -47,6 +49,7 @@ type Loop struct {
 	wake    int // eventfd(2) that says that a connection was made, or could not be
 	events  []unix.EpollEvent
 	answer  []byte // what is read into: one for all lanes, so that it stays in the processor's caches
+	value   []byte // the value that was read last: one for all lanes, too
 	base    time.Time
 	now     time.Duration // since base, at the last look
 	sweepAt time.Duration // when the next operation may have taken too long
@@ -228,7 +231,7 @@ func (l *Loop) Submit(i int, r *store.Request) {
 	if at >= len(one.ring) {
 		at -= len(one.ring)
 	}
-	one.ring[at] = pending{err: one.speaker.Ask(r)}
+	one.ring[at] = pending{err: one.speaker.Ask(at, r)}
 	one.n++
 	one.unsent++
 	l.soil(i, one)
@@ -412,7 +415,10 @@ func (l *Loop) settle(i int, one *lane, ended store.Ended) {
 		}
 		at := c.start
 		c.wanted = 0
-		value, more, err := one.speaker.Answer()
+		value, more, err := one.speaker.Answer(one.first, l.value[:0])
+		if cap(value) > cap(l.value) {
+			l.value = value
+		}
 		switch {
 		case NotHere(err):
 			c.start = at
@@ -440,7 +446,6 @@ func (one *lane) forgetUnsent() {
 // fail ends all operations on a lane's way, whose connection was given up. What ended submits stands
 // behind them, for the next connection.
 func (l *Loop) fail(one *lane, i int, err error, ended store.Ended) {
-	one.speaker.Forget()
 	one.link.Request, one.sent, one.unsent = one.link.Request[:0], 0, 0
 	for range one.n {
 		p := one.pop()
@@ -530,7 +535,6 @@ func (l *Loop) connected() error {
 
 // refuse makes an error that of all operations that wait for a connection.
 func (one *lane) refuse(err error) {
-	one.speaker.Forget()
 	one.link.Request = one.link.Request[:0]
 	for k := range one.n {
 		if p := &one.ring[(one.first+k)%len(one.ring)]; p.err == nil {
