@@ -7,6 +7,7 @@ import (
 	"assay/internal/evidence/answers"
 	"assay/internal/evidence/audit"
 	"assay/internal/evidence/counters"
+	"assay/internal/experiment"
 	"assay/internal/experiment/trace"
 	"assay/store"
 )
@@ -21,24 +22,24 @@ const (
 // holdDeletes holds the number of records that deletes by query say they deleted against what was
 // there for them: each record is deleted once, by one of those that find it, unless it is put again.
 // It is called before the phase is remembered. ok is false where the number can't be.
-func (t *trial) holdDeletes(file *trace.File, w *watched) (problem finding.Message, ok bool) {
+func (p *past) holdDeletes(c *content, file *trace.File, last counters.Sample) (problem finding.Message, ok bool) {
 	slot := slices.Index(file.Operations, trace.DeleteQuery)
-	if slot < 0 || t.store.Description.Kind == store.None {
+	if slot < 0 || c.store.Description.Kind == store.None {
 		return problem, true
 	}
-	total := w.last.Totals[slot]
-	reached := t.reached.With(trace.Span{Below: t.cell.Records}).With(file.IndexesReached(w.last.Attempted)...)
+	total := last.Totals[slot]
+	reached := p.reached.With(trace.Span{Below: c.cell.Records}).With(file.IndexesReached(last.Attempted)...)
 	if reached.End() > answersMax {
 		return problem, true // the tables would take too much memory: what is there at the end is checked all the same
 	}
-	met, matched := t.deletedBy(file, w.last, reached)
+	met, matched := deletedBy(&c.experiment.Values, file, last, reached)
 	var indexes []uint64
 	for index, how := range met {
 		if how&metBegun != 0 {
 			indexes = append(indexes, uint64(index))
 		}
 	}
-	before, fresh := audit.Expect(t.past, indexes), max(t.fresh, t.cell.Records)
+	before, fresh := audit.Expect(p.phases, indexes), max(p.fresh, c.cell.Records)
 	alone := deletedByKey(file)
 	var owed within64
 	for i, index := range indexes {
@@ -63,8 +64,7 @@ func (t *trial) holdDeletes(file *trace.File, w *watched) (problem finding.Messa
 
 // deletedBy returns how each of the records that may be there is met by the deletes by query of a phase,
 // and how many they find in all, with repetitions.
-func (t *trial) deletedBy(file *trace.File, now counters.Sample, may trace.Spans) (met []uint8, matched uint64) {
-	values := &t.run.experiment.Values
+func deletedBy(values *experiment.Values, file *trace.File, now counters.Sample, may trace.Spans) (met []uint8, matched uint64) {
 	record, shapes := values.Record(), values.QueryShapes()
 	met = make([]uint8, may.End())
 	type which struct {

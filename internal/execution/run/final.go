@@ -20,7 +20,7 @@ func (t *trial) finalCheck(ctx context.Context) error {
 	if e.VerifyRecords == 0 || t.store.Description.Kind == store.None {
 		return nil
 	}
-	indexes, of := audit.Sample(t.past, e.VerifyRecords, keyval.Mix(t.plan.Seed^finalCheckNumber<<32))
+	indexes, of := audit.Sample(t.past.phases, e.VerifyRecords, keyval.Mix(t.plan.Seed^finalCheckNumber<<32))
 	if len(indexes) == 0 {
 		return nil
 	}
@@ -28,14 +28,14 @@ func (t *trial) finalCheck(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("final check: %w", err)
 	}
-	counts, err := audit.Expect(t.past, indexes).Check(observed)
+	counts, err := audit.Expect(t.past.phases, indexes).Check(observed)
 	if err != nil {
 		return fmt.Errorf("final check: %w", err)
 	}
 	check := record.FinalCheck{Records: counts.Records, Of: of, Right: counts.Right, Lost: counts.Lost, Stale: counts.Stale,
 		Wrong: counts.Wrong, Foreign: counts.Foreign, Errors: counts.Errors, Unknown: counts.Unknown, Examples: counts.Examples}
 	if columns := e.Values.Record(); columns != nil && columns.Counter() >= 0 && counts.Lost+counts.Wrong+counts.Errors == 0 {
-		least, most := audit.Increments(t.past, indexes)
+		least, most := audit.Increments(t.past.phases, indexes)
 		check.Increments = &record.Increments{Counted: counted, Least: least, Most: most}
 	}
 	t.result.Final = &check

@@ -76,7 +76,7 @@ func (t *trial) readUpdatesBack(ctx context.Context, p *experiment.Phase, phase 
 	if phase.History == nil {
 		return nil
 	}
-	lineages := history.NewLineages(t.past[len(t.past)-1].History)
+	lineages := history.NewLineages(t.past.phases[len(t.past.phases)-1].History)
 	keys, number := lineages.Keys(), removeNumber-1-t.readBacks
 	if len(keys) == 0 || number <= len(t.run.experiment.Phases) {
 		return nil
@@ -105,7 +105,7 @@ func (t *trial) readBack(ctx context.Context, indexes []uint64, name string, num
 	result := record.Phase{Name: name, Number: number, SampleNS: int64(sampleMax)}
 	t.run.view.PhaseStarted(name)
 	threads, layout := t.readers(len(indexes))
-	w, err := t.begin(audit.VerifyTrace(indexes, threads), layout, t.prepare(name, number), &result)
+	w, err := t.begin(audit.VerifyTrace(indexes, threads), layout, t.content.prepare(name, number, t.past.loaded), &result)
 	if err != nil {
 		return nil, 0, err
 	}

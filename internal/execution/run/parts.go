@@ -114,7 +114,7 @@ func (w *watched) collectPart(p *part) (problems []finding.Message) {
 	r := p.result
 	all := operations(p.last.Totals)
 	r.Attempted, r.Unfinished, problems = balance(p.file, p.counters, p.last)
-	know := w.trial.expects(w.request.MustHitBelow)
+	know := w.trial.content.expects(w.request.MustHitBelow, w.trial.past.reached)
 	if know.may != nil {
 		know.may = know.may.With(w.file.IndexesReached(w.last.Attempted)...)
 	}

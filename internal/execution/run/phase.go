@@ -33,11 +33,11 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 	if p.Load {
 		number = 0
 	}
-	request := t.prepare(p.Name, number)
+	request := t.content.prepare(p.Name, number, t.past.loaded)
 	request.ZeroVersions = p.Load
 	request.DeadlineNS = int64(p.Duration)
 	if !p.Load {
-		request.MustHitBelow = min(audit.PresentBelow(t.past), audit.LowestDeleted(file))
+		request.MustHitBelow = min(audit.PresentBelow(t.past.phases), audit.LowestDeleted(file))
 	}
 	keys := t.recordKeys(p, file, number)
 	result := record.Phase{
@@ -65,11 +65,11 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 	}
 	runErr := w.watch(ctx)
 	problems := w.collect()
-	if problem, ok := t.holdDeletes(file, w); !ok {
+	if problem, ok := t.past.holdDeletes(t.content, file, w.last); !ok {
 		at := slices.IndexFunc(p.Parts(), func(part experiment.Phase) bool { return part.Does(trace.DeleteQuery) })
 		problems[at] = append(problems[at], problem)
 	}
-	t.remember(p, file, number, w, keys)
+	t.remember(p, number, w, keys)
 	w.endParts(runErr)
 	if w.died() {
 		t.measureSizes(&result)
@@ -123,11 +123,11 @@ func (t *trial) trace(p *experiment.Phase, position int) (*trace.File, error) {
 // traceSpec returns what a phase without groups, or a group, does.
 func (t *trial) traceSpec(p *experiment.Phase, group bool) (trace.Spec, error) {
 	s := trace.Spec{
-		Load: p.Load, Records: t.cell.Records, Fresh: max(t.fresh, t.cell.Records),
+		Load: p.Load, Records: t.cell.Records, Fresh: max(t.past.fresh, t.cell.Records),
 		Order: trace.Order{
 			Distribution: p.Order.Distribution, Theta: p.Order.Theta, HotRecords: p.Order.HotRecords, HotOperations: p.Order.HotOps,
 		},
-		Sizes: t.sizes(), Batch: p.Batch, Scan: trace.ScanLengths{Min: p.Scan.Min, Max: p.Scan.Max, Zipfian: p.Scan.Distribution == "zipfian"},
+		Sizes: t.content.sizes(), Batch: p.Batch, Scan: trace.ScanLengths{Min: p.Scan.Min, Max: p.Scan.Max, Zipfian: p.Scan.Distribution == "zipfian"},
 		Threads: p.ThreadsIn(t.cell), Endpoints: len(t.endpoints()),
 		Limit: p.Operations, Rate: p.Rate, ThreadEntries: t.run.options.threadEntries, Stopped: t.ctx.Err,
 		FromNS: uint64(p.From),
@@ -222,22 +222,21 @@ func (t *trial) samplePeriod(p *experiment.Phase) time.Duration {
 	return max(period, sampleMin, time.Duration(p.ProcessesIn(t.cell))*sampleProcess)
 }
 
-// remember keeps what later phases and the final check need to know of this one.
-func (t *trial) remember(p *experiment.Phase, file *trace.File, number int, w *watched, keys []uint64) {
-	past := audit.NewPhase(number, file, p.Load, w.files.counters)
-	past.Record, past.Queries = t.run.experiment.Values.Record(), t.run.experiment.Values.QueryShapes()
+// remember adds a phase to the trial's past.
+func (t *trial) remember(p *experiment.Phase, number int, w *watched, keys []uint64) {
+	phase := audit.NewPhase(number, w.file, p.Load, w.files.counters)
+	phase.Record, phase.Queries = t.run.experiment.Values.Record(), t.run.experiment.Values.QueryShapes()
 	if w.files.history != nil {
-		past.History = audit.NewHistory(number, keys, file, w.files.history, w.files.counters, t.cell.Pipeline)
+		phase.History = audit.NewHistory(number, keys, w.file, w.files.history, w.files.counters, t.cell.Pipeline)
 		if t.store.Description.Kind != store.None { // which keeps nothing: no order explains its answers
-			w.result.History = historyOf(past.History)
+			w.result.History = historyOf(phase.History)
 		}
 	}
-	t.past = append(t.past, past)
+	loaded := uint64(0)
 	if p.Load {
-		t.loaded = t.cell.Records
+		loaded = t.cell.Records
 	}
-	t.fresh = max(t.fresh, file.IndexEnd(w.last.Attempted))
-	t.reached = t.reached.With(file.IndexesReached(w.last.Attempted)...)
+	t.past.add(phase, w.file, w.last.Attempted, loaded)
 }
 
 // drainMax is how long background work is waited for after a phase, before sizes are taken and the
@@ -272,10 +271,10 @@ func (t *trial) measureSizes(result *record.Phase) {
 	if t.store.Description.Kind == store.None {
 		return
 	}
-	if records, known := audit.Live(t.past); known {
+	if records, known := audit.Live(t.past.phases); known {
 		result.Sizes.Records = &records
 	}
-	if bytes, known := audit.LogicalBytes(t.past, t.run.experiment.Keys, t.run.experiment.Values.Record()); known {
+	if bytes, known := audit.LogicalBytes(t.past.phases, t.run.experiment.Keys, t.run.experiment.Values.Record()); known {
 		result.Sizes.LogicalBytes = &bytes
 		if memory := t.result.Memory; memory != nil && memory.Bytes != nil && *memory.Bytes > 0 {
 			ratio := float64(bytes) / float64(*memory.Bytes)

@@ -20,7 +20,8 @@
 //	final.go    what was acknowledged, is it there?
 //	programs.go is the worker still the program that the run began with?
 //	compress.go what compressors make of the values
-//	tag.go      what tells a trial's values and keys from those of others
+//	content.go  the trial's keys and values, and what tells them from those of others
+//	past.go     what phases so far did to the records
 //	history.go  the sample of keys whose history is recorded
 //	servers.go  what servers hold before the run, and what a trial takes away again
 //	shared.go   the files that conductor and worker share

@@ -80,7 +80,7 @@ func (t *trial) removeKeys(ctx context.Context) {
 	if !t.store.Outlives() || !t.run.experiment.KeyNamespace || ctx.Err() != nil {
 		return
 	}
-	for i, span := range t.reached.With(trace.Span{Below: t.loaded}) {
+	for i, span := range t.past.written() {
 		number := removeNumber
 		if i > 0 {
 			number -= t.readBacks + i
@@ -94,7 +94,7 @@ func (t *trial) removeKeys(ctx context.Context) {
 
 func (t *trial) removeSpan(ctx context.Context, keys trace.Span, number int) error {
 	threads, layout := t.readers(int(min(keys.Below-keys.From, math.MaxInt32)))
-	w, err := t.begin(deleteTrace(keys, threads), layout, t.prepare("remove keys", number), &record.Phase{Name: "remove keys"})
+	w, err := t.begin(deleteTrace(keys, threads), layout, t.content.prepare("remove keys", number, t.past.loaded), &record.Phase{Name: "remove keys"})
 	if err != nil {
 		return err
 	}

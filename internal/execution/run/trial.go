@@ -8,16 +8,13 @@ import (
 	"time"
 
 	"assay/internal/base/finding"
-	"assay/internal/evidence/audit"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
 	"assay/internal/execution/server"
 	"assay/internal/experiment"
-	"assay/internal/experiment/keyval"
 	"assay/internal/experiment/plan"
-	"assay/internal/experiment/trace"
 	"assay/store"
 )
 
@@ -45,14 +42,11 @@ type trial struct {
 
 	freeBefore uint64 // bytes of the disk that the store's files stand on, before they did; 0: not known, or it is the trial's alone
 
-	opened   bool   // the store has been opened once
-	eventual bool   // it promises no more than that a read returns some acknowledged value
-	tag      uint32 // in the check of every value
+	opened   bool // the store has been opened once
+	eventual bool // it promises no more than that a read returns some acknowledged value
 
-	loaded  uint64      // records that were stored with version 0
-	fresh   uint64      // an index from which on no key was used: the same for stores of about the same speed
-	reached trace.Spans // indexes that phases have reached, so that there may be a record
-	past    []audit.Phase
+	content *content
+	past    past
 	rates   []record.Sample // what the trial's rate is made of: without resources, which would fill the memory
 
 	readBacks int // phases whose updates were read back
@@ -160,9 +154,10 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 		return t.explain(err)
 	}
 	defer t.stopServer()
-	if err := t.name(); err != nil {
+	if t.content, err = newContent(t.run.experiment, t.cell, t.store); err != nil {
 		return ownFault{err}
 	}
+	t.result.Tag, t.result.Namespace = t.content.tag, t.content.namespace
 	defer t.endMemoryLimit() // after the workers' end, whose cause it knows
 	defer func() { err = t.explain(t.blameServer(err)) }()
 	defer func() { err = t.endClients(ctx, err) }()
@@ -285,35 +280,4 @@ func (t *trial) reopen() error {
 		}
 	}
 	return t.open(t.cell.Durability, false)
-}
-
-// prepare is the part of the request that all phases of the trial share.
-func (t *trial) prepare(name string, number int) *control.Prepare {
-	e := t.run.experiment
-	return &control.Prepare{
-		Phase: name, Number: number, Keys: t.keys(),
-		Values: keyval.ValueShape{
-			PoolBytes: e.Values.PoolBytes, PoolSeed: e.Seed, RepeatedPermille: e.Values.RepeatedPermille, LengthMax: t.lengthMax(),
-			TrialTag: t.tag,
-		},
-		Verify: e.Verify, LoadedRecords: t.loaded, Clock: e.Clock,
-	}
-}
-
-func (t *trial) lengthMax() int {
-	if record := t.run.experiment.Values.Record(); record != nil {
-		return record.ProofBytes()
-	}
-	return t.run.experiment.ValueBytesMax(t.cell)
-}
-
-func (t *trial) sizes() []trace.Size {
-	if len(t.run.experiment.Values.Sizes) == 0 {
-		return []trace.Size{{Bytes: t.cell.ValueBytes, Weight: 1}}
-	}
-	var sizes []trace.Size
-	for _, s := range t.run.experiment.Values.Sizes {
-		sizes = append(sizes, trace.Size{Bytes: s.Bytes, Weight: s.Weight})
-	}
-	return sizes
 }

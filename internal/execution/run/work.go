@@ -11,7 +11,6 @@ import (
 	"assay/internal/evidence/record"
 	"assay/internal/experiment/keyval"
 	"assay/internal/experiment/trace"
-	"assay/store"
 )
 
 // expected is what the conductor knows of the work that a phase's operations are, besides its
@@ -26,36 +25,6 @@ type expected struct {
 	answers bool        // the driver stores records: the null driver scans, finds and counts what it likes
 	values  within64    // bytes of each value that the trial has written or will write
 	writes  bool        // another group of the phase writes or deletes meanwhile
-}
-
-// expects returns what the conductor knows of a phase of this trial. present is the phase's
-// must_hit_below.
-func (t *trial) expects(present uint64) expected {
-	know := expected{keys: t.keys(), columns: t.run.experiment.Values.Record(), present: present, verify: t.run.experiment.Verify, answers: t.store.Description.Kind != store.None}
-	if columns := know.columns; columns != nil {
-		know.values = within64{uint64(columns.BytesMin()), uint64(columns.BytesMax())}
-		know.queries = t.run.experiment.Values.QueryShapes()
-	} else {
-		know.values.least = math.MaxUint64
-		for _, size := range t.sizes() {
-			know.values.least = min(know.values.least, uint64(size.Bytes))
-			know.values.most = max(know.values.most, uint64(size.Bytes))
-		}
-		for i := range t.run.experiment.Phases {
-			for _, part := range t.run.experiment.Phases[i].Parts() {
-				for _, step := range part.Request {
-					if step.Bytes > 0 {
-						know.values.least = min(know.values.least, uint64(step.Bytes))
-						know.values.most = max(know.values.most, uint64(step.Bytes))
-					}
-				}
-			}
-		}
-	}
-	if !t.store.Outlives() { // a server may keep records of other trials
-		know.may = t.reached.With(trace.Span{Below: t.cell.Records})
-	}
-	return know
 }
 
 // presentSlack is the share of records that scans, queries and counts may miss where others write

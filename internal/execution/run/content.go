@@ -1,0 +1,112 @@
+package run
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"assay/internal/execution/control"
+	"assay/internal/experiment"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
+	"assay/store"
+)
+
+// content is what a trial's keys and values are.
+type content struct {
+	experiment *experiment.Experiment
+	cell       experiment.Cell
+	store      experiment.Store
+	tag        uint32 // in the check of every value
+	namespace  string // with which keys begin on a server that others use too; "": keys have none
+}
+
+// newContent draws the trial's tag, which stands in the check of all its values, and from which its
+// name in the keys of servers is made. The tag is drawn anew each time a trial is run: a repeated
+// run, or a trial that is run again, has the same seed, and would otherwise take what the one before
+// it left in a server for its own.
+func newContent(e *experiment.Experiment, cell experiment.Cell, s experiment.Store) (*content, error) {
+	c := &content{experiment: e, cell: cell, store: s}
+	var word [4]byte
+	for c.tag == 0 {
+		if _, err := rand.Read(word[:]); err != nil {
+			return nil, fmt.Errorf("drawing the trial's tag: %w", err)
+		}
+		c.tag = binary.LittleEndian.Uint32(word[:])
+	}
+	if e.KeyNamespace {
+		c.namespace = fmt.Sprintf("%08x", c.tag)
+	}
+	return c, nil
+}
+
+// keys returns what the trial's keys look like.
+func (c *content) keys() keyval.KeyShape {
+	shape := c.experiment.Keys
+	if c.experiment.KeyNamespace {
+		shape.Prefix = c.namespace + shape.Prefix[len(experiment.KeyPlaceholder):]
+	}
+	return shape
+}
+
+// prepare is the part of the request that all phases of the trial share.
+func (c *content) prepare(name string, number int, loaded uint64) *control.Prepare {
+	e := c.experiment
+	return &control.Prepare{
+		Phase: name, Number: number, Keys: c.keys(),
+		Values: keyval.ValueShape{
+			PoolBytes: e.Values.PoolBytes, PoolSeed: e.Seed, RepeatedPermille: e.Values.RepeatedPermille, LengthMax: c.lengthMax(),
+			TrialTag: c.tag,
+		},
+		Verify: e.Verify, LoadedRecords: loaded, Clock: e.Clock,
+	}
+}
+
+func (c *content) lengthMax() int {
+	if record := c.experiment.Values.Record(); record != nil {
+		return record.ProofBytes()
+	}
+	return c.experiment.ValueBytesMax(c.cell)
+}
+
+func (c *content) sizes() []trace.Size {
+	if len(c.experiment.Values.Sizes) == 0 {
+		return []trace.Size{{Bytes: c.cell.ValueBytes, Weight: 1}}
+	}
+	var sizes []trace.Size
+	for _, s := range c.experiment.Values.Sizes {
+		sizes = append(sizes, trace.Size{Bytes: s.Bytes, Weight: s.Weight})
+	}
+	return sizes
+}
+
+// expects returns what the conductor knows of a phase. present is the phase's must_hit_below, reached
+// are the indexes that phases before it have reached.
+func (c *content) expects(present uint64, reached trace.Spans) expected {
+	know := expected{keys: c.keys(), columns: c.experiment.Values.Record(), present: present, verify: c.experiment.Verify, answers: c.store.Description.Kind != store.None}
+	if columns := know.columns; columns != nil {
+		know.values = within64{uint64(columns.BytesMin()), uint64(columns.BytesMax())}
+		know.queries = c.experiment.Values.QueryShapes()
+	} else {
+		know.values.least = math.MaxUint64
+		for _, size := range c.sizes() {
+			know.values.least = min(know.values.least, uint64(size.Bytes))
+			know.values.most = max(know.values.most, uint64(size.Bytes))
+		}
+		for i := range c.experiment.Phases {
+			for _, part := range c.experiment.Phases[i].Parts() {
+				for _, step := range part.Request {
+					if step.Bytes > 0 {
+						know.values.least = min(know.values.least, uint64(step.Bytes))
+						know.values.most = max(know.values.most, uint64(step.Bytes))
+					}
+				}
+			}
+		}
+	}
+	if !c.store.Outlives() { // a server may keep records of other trials
+		know.may = reached.With(trace.Span{Below: c.cell.Records})
+	}
+	return know
+}
