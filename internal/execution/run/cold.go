@@ -11,7 +11,9 @@ import (
 
 // cold says if the store's files are to be dropped from the page cache before measured phases.
 // Stores without files here have none, so that nothing is asked of them.
-func (t *trial) cold() bool { return t.run.experiment.Cache == experiment.CacheCold && t.data != "" }
+func (t *trial) cold() bool {
+	return t.run.experiment.Cache == experiment.CacheCold && t.disk.data != ""
+}
 
 // chill makes a measured phase of a cold experiment begin with none of the store's files in the
 // page cache, and returns what stayed there all the same; nil where nothing was dropped. What the
@@ -26,7 +28,7 @@ func (t *trial) chill(p *record.Phase) (*host.PageCache, error) {
 			return nil, fmt.Errorf("sync, to make the page cache cold: %w", err)
 		}
 	}
-	left, err := host.DropPages(t.data)
+	left, err := host.DropPages(t.disk.data)
 	if err != nil {
 		return nil, fmt.Errorf("making the page cache cold: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
+	"assay/internal/experiment"
 	"assay/internal/experiment/trace"
 	"assay/store"
 )
@@ -18,26 +19,36 @@ const (
 	syncsSpare = 16
 )
 
-// watchSyncs finds the disk that a store has to flush, in a class that survives a power cut.
-func (t *trial) watchSyncs() {
-	kind := t.store.Description.Kind
-	if t.cell.Durability != store.D3 || kind == store.None {
-		return
+// syncCheck holds acknowledged writes against what the disk of a trial did. A nil one holds nothing:
+// the class promises no syncs.
+type syncCheck struct {
+	counter *host.SyncCounter // nil: why
+	why     string            // why they can't be counted
+}
+
+// newSyncCheck finds the disk that a store has to flush in a class, where its files are.
+func newSyncCheck(s experiment.Store, class store.Durability, data string) *syncCheck {
+	if class != store.D3 || s.Description.Kind == store.None {
+		return nil
 	}
 	switch {
-	case t.store.Outlives():
-		t.syncsWhy = "a server's disk is not known"
-	case t.data == "":
-		t.syncsWhy = "the store has no files"
-	default:
-		var err error
-		if t.syncs, err = host.NewSyncCounter(t.data); err != nil {
-			t.syncs, t.syncsWhy = nil, err.Error()
-		}
+	case s.Outlives():
+		return &syncCheck{why: "a server's disk is not known"}
+	case data == "":
+		return &syncCheck{why: "the store has no files"}
 	}
-	if t.syncs == nil && !t.run.toldSyncs {
-		t.run.toldSyncs = true
-		t.run.view.Message("durability claims are not checked against the disk's flushes: " + t.syncsWhy)
+	counter, err := host.NewSyncCounter(data)
+	if err != nil {
+		return &syncCheck{why: err.Error()}
+	}
+	return &syncCheck{counter: counter}
+}
+
+// tellUnchecked says once in a run that syncs are not counted.
+func (r *running) tellUnchecked(c *syncCheck) {
+	if c != nil && c.counter == nil && !r.toldSyncs {
+		r.toldSyncs = true
+		r.view.Message("durability claims are not checked against the disk's flushes: " + c.why)
 	}
 }
 
@@ -47,26 +58,26 @@ type syncsDone struct {
 	err   error
 }
 
-func (t *trial) syncsNow() (s syncsDone) {
-	if t.syncs != nil {
-		s.count, s.err = t.syncs.Done()
+func (c *syncCheck) now() (s syncsDone) {
+	if c != nil && c.counter != nil {
+		s.count, s.err = c.counter.Done()
 	}
 	return s
 }
 
-// syncsOf holds the writes that a phase acknowledged against what the disk did since it began; nil
-// where the phase promises nothing.
-func (t *trial) syncsOf(p *record.Phase, before syncsDone) *record.Syncs {
-	if t.syncs == nil && t.syncsWhy == "" || p.Load || p.Threads == 0 {
+// of holds the writes that a phase acknowledged against what the disk did since it began; nil where
+// the phase promises nothing.
+func (c *syncCheck) of(p *record.Phase, before syncsDone) *record.Syncs {
+	if c == nil || p.Load || p.Threads == 0 {
 		return nil
 	}
 	s := &record.Syncs{Acknowledged: syncedWrites(p)}
 	s.Least = (s.Acknowledged + uint64(p.Threads) - 1) / uint64(p.Threads)
-	if t.syncs == nil {
-		s.Why = t.syncsWhy
+	if c.counter == nil {
+		s.Why = c.why
 		return s
 	}
-	now := t.syncsNow()
+	now := c.now()
 	for _, err := range []error{before.err, now.err} {
 		if err != nil {
 			s.Why = err.Error()
@@ -74,7 +85,7 @@ func (t *trial) syncsOf(p *record.Phase, before syncsDone) *record.Syncs {
 		}
 	}
 	done := now.count - before.count
-	s.Done, s.Counted, s.Disk = &done, t.syncs.Counts(), t.syncs.Disk
+	s.Done, s.Counted, s.Disk = &done, c.counter.Counts(), c.counter.Disk
 	return s
 }
 

@@ -16,7 +16,6 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
-	"assay/internal/experiment"
 	"assay/internal/experiment/trace"
 )
 
@@ -317,8 +316,8 @@ func TestOnlyPhasesThatWriteEndAtAQuota(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(data, "records"), make([]byte, 8192), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		full := &trial{data: data, run: &running{experiment: &experiment.Experiment{}}, cell: experiment.Cell{DiskQuota: 4096}}
-		if got := full.watchDisk(&trace.File{Operations: []trace.Operation{trace.Read, o}}).reached(time.Now()); got != ends {
+		full := &disk{data: data, quota: 4096}
+		if got := full.watch(&trace.File{Operations: []trace.Operation{trace.Read, o}}).reached(time.Now()); got != ends {
 			t.Errorf("a phase of reads and %s ended at the quota: %v, want %v", o, got, ends)
 		}
 	}
@@ -371,9 +370,9 @@ func TestInodesThatAreUsedUpAreCalledThat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := &trial{writer: w, data: point, run: &running{}}
-	if !one.noRoom(errors.New("open 7: no space left on device")) || !strings.Contains(finding.Text(one.fullDisk()), "no inode was left") {
-		t.Errorf("%v, %s", host.InodesFull(point), finding.Text(one.fullDisk()))
+	one := &disk{writer: w, data: point, shares: true}
+	if !one.noRoom(errors.New("open 7: no space left on device")) || !strings.Contains(finding.Text(one.which()), "no inode was left") {
+		t.Errorf("%v, %s", host.InodesFull(point), finding.Text(one.which()))
 	}
 	if err := errors.Join(w.Abandon(), writer.Close()); err != nil {
 		t.Error(err)

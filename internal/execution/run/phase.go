@@ -263,8 +263,8 @@ func (t *trial) drain(result *record.Phase) error {
 }
 
 func (t *trial) measureSizes(result *record.Phase) {
-	if t.data != "" {
-		if bytes, files, err := host.DiskUse(t.data); err == nil {
+	if t.disk.data != "" {
+		if bytes, files, err := host.DiskUse(t.disk.data); err == nil {
 			result.Sizes.DiskBytes, result.Sizes.Files = &bytes, &files
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
@@ -71,52 +70,23 @@ func existing(dataRoot, runDirectory string) (string, error) {
 	}
 }
 
-// mountsQuota says if the trial's files stand on a file system of their own.
-func (t *trial) mountsQuota() bool { return t.result.QuotaMount != nil }
-
-// mountQuota moves the trial's data to a file system of the size of its quota, where the experiment
-// asks for it.
-func (t *trial) mountQuota() error {
-	way := t.run.quota
-	if way.by == "" || t.cell.DiskQuota == 0 {
-		return nil
+// mountQuota moves the trial's data to a file system of the size of its quota. own is the disk below
+// that; nil: there is none.
+func (d *disk) mountQuota(run *record.Writer, trial string, way quotaWay) (own *host.OwnDisk, err error) {
+	if d.data, err = run.MountData(trial, way.by, int64(d.quota)); err != nil {
+		return nil, err
 	}
-	directory, err := t.run.writer.MountData(t.plan.ID, way.by, t.cell.DiskQuota)
-	if err != nil {
-		return err
-	}
-	t.data = directory
-	if way.by == host.QuotaLoop {
-		if t.writes.disk, err = host.NewOwnDisk(directory); err != nil {
-			return err
-		}
-	}
-	q := &record.QuotaMount{FileSystem: "ext4", By: way.by, Bytes: uint64(t.cell.DiskQuota), Caution: way.caution}
+	q := &record.QuotaMount{FileSystem: "ext4", By: way.by, Bytes: d.quota, Caution: way.caution}
 	if way.by == host.QuotaTmpfs {
 		q.FileSystem = "tmpfs"
+	} else if own, err = host.NewOwnDisk(d.data); err != nil {
+		return nil, err
 	}
-	if q.UsableBytes, err = host.FreeBytes(directory); err != nil {
-		return err
+	if q.UsableBytes, err = host.FreeBytes(d.data); err != nil {
+		return nil, err
 	}
-	t.result.QuotaMount = q
-	return nil
-}
-
-// fullDisk says that the disk is full, and which disk.
-func (t *trial) fullDisk() finding.Message {
-	full, disk := finding.New(finding.MarkDiskFull), t.data
-	if t.writer.MetFullDisk() && (t.data == "" || t.mountsQuota() || t.run.options.DataRoot != "") {
-		full, disk = finding.New(finding.MarkRunDiskFull), t.run.options.Directory
-	} else if q := t.result.QuotaMount; q != nil {
-		full = finding.New(finding.MarkMountFull, "size", q.Bytes, "filesystem", q.FileSystem, "usable", q.UsableBytes)
-	}
-	if free, err := host.FreeBytes(disk); err == nil {
-		full = full.With("free", free)
-	}
-	if full.Code == finding.MarkDiskFull && host.InodesFull(disk) {
-		full = full.With("inodes", true)
-	}
-	return full
+	d.mount = q
+	return own, nil
 }
 
 // busError explains the death of a process that wrote to a mapped page for which its file had no

@@ -173,12 +173,12 @@ func TestTmpfsIsToldAndRefusedWithAMemoryLimit(t *testing.T) {
 func TestAMountedQuotaIsNotWatched(t *testing.T) {
 	t.Parallel()
 	inserts := &trace.File{Operations: []trace.Operation{trace.Insert}}
-	one := &trial{data: t.TempDir(), cell: experiment.Cell{DiskQuota: 1 << 20}}
-	if d := one.watchDisk(inserts); d == nil || d.quotaBytes != 1<<20 {
+	one := &disk{data: t.TempDir(), quota: 1 << 20}
+	if d := one.watch(inserts); d == nil || d.quotaBytes != 1<<20 {
 		t.Errorf("without a mount: %+v", d)
 	}
-	one.result.QuotaMount = &record.QuotaMount{}
-	if d := one.watchDisk(inserts); d == nil || d.quotaBytes != 0 {
+	one.mount = &record.QuotaMount{}
+	if d := one.watch(inserts); d == nil || d.quotaBytes != 0 {
 		t.Errorf("with a mount: %+v", d)
 	}
 }

@@ -12,8 +12,10 @@
 //	seen.go     are the worker's times what was seen from outside?
 //	stored.go   what is stored, and cold.go what of it the page cache has
 //	server.go   the server of a trial: started, watched, stopped; what it used
-//	limits.go   memory limit, disk quota, stores that meet a full disk
-//	fulldisk.go a full disk ends the trial, and the run only if others fill it
+//	limits.go   what the experiment asks of the machine and can't have
+//	memory.go   the memory limit of a trial
+//	disk.go     where its files stand: what is free there, stores that meet a full disk
+//	ending.go   what a full disk or the memory limit means for the trial
 //	clean.go    what killed runs have left
 //	quota.go    a disk quota as a file system of its own
 //	writes.go   what went to the storage layer, and who tells
@@ -227,7 +229,7 @@ func (r *running) trial(ctx context.Context, p plan.Trial) error {
 	if err != nil {
 		return err
 	}
-	t := &trial{run: r, plan: p, cell: p.CellOf(r.experiment), store: r.options.Ceiling, writer: writer}
+	t := &trial{run: r, plan: p, cell: p.CellOf(r.experiment), store: r.options.Ceiling, writer: writer, disk: r.diskOf(p, writer)}
 	if p.Store >= 0 {
 		t.store = r.experiment.Stores[p.Store]
 	} else if null, ok := r.experiment.CeilingNamed(p.Arm); ok {

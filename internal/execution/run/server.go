@@ -14,6 +14,9 @@ import (
 	"assay/store"
 )
 
+// ownServer is the server that Assay has started for a trial. A nil one is none.
+type ownServer struct{ *server.Group }
+
 // startServer starts the store's server, where Assay is to: anew for each trial, as a worker is.
 func (t *trial) startServer(ctx context.Context) error {
 	if t.store.Server == nil {
@@ -23,12 +26,11 @@ func (t *trial) startServer(ctx context.Context) error {
 	if !known { // spec has checked it, but a resumed run may be of another version of Assay
 		return fmt.Errorf("this version of Assay can't start %s", t.store.Driver)
 	}
-	directory := t.data
+	directory := t.disk.data
 	if !t.store.KeepsFiles() {
-		t.data = "" // the directory is the process's; there is nothing in it to watch
+		t.disk.data = "" // the directory is the process's; there is nothing in it to watch
 	}
-	var err error
-	t.server, err = server.StartGroup(ctx, program, server.Request{
+	group, err := server.StartGroup(ctx, program, server.Request{
 		Directory: directory, Log: t.writer.Log(), Class: t.cell.Durability, Options: t.store.Server.Options,
 		Settings: t.store.Server.Settings, Patience: t.run.experiment.StepTimeout,
 		CPUs: t.run.cpus().Server, Count: t.store.Server.Count,
@@ -40,7 +42,7 @@ func (t *trial) startServer(ctx context.Context) error {
 		t.result.Cause = finding.CauseNoServer
 		return err
 	}
-	t.result.Server = serverStarted(t.server)
+	t.server, t.result.Server = &ownServer{group}, serverStarted(group)
 	return nil
 }
 
@@ -73,17 +75,17 @@ func (t *trial) stopServer() {
 // holds.
 const serverPatience = 10 * time.Second
 
-// serverDied says how the server that Assay has started ended; nil while it runs.
-func (t *trial) serverDied() error {
-	if t.server == nil {
+// died says how the server ended; nil while it runs.
+func (s *ownServer) died() error {
+	if s == nil {
 		return nil
 	}
-	return t.server.Died()
+	return s.Died()
 }
 
-// blameServer puts the server's death before the error that it led to.
-func (t *trial) blameServer(err error) error {
-	died := t.serverDied()
+// blame puts the server's death before the error that it led to.
+func (s *ownServer) blame(err error) error {
+	died := s.died()
 	switch {
 	case died == nil || errors.Is(err, errInterrupted) || errors.Is(err, server.ErrDied):
 		return err
@@ -91,6 +93,14 @@ func (t *trial) blameServer(err error) error {
 		return died
 	}
 	return fmt.Errorf("%w; then: %w", died, err)
+}
+
+// processes are those of the server.
+func (s *ownServer) processes() []int {
+	if s == nil {
+		return nil
+	}
+	return s.Processes()
 }
 
 // endpoints are where the worker finds the store's server.
@@ -117,7 +127,7 @@ func (t *trial) driverOptions() map[string]string {
 // workerDirectory is where the store's files go, if the worker makes them.
 func (t *trial) workerDirectory() string {
 	if t.store.Description.Kind == store.Embedded {
-		return t.data
+		return t.disk.data
 	}
 	return ""
 }

@@ -27,20 +27,15 @@ type trial struct {
 
 	writer  *record.TrialWriter
 	result  record.Trial
-	data    string // the store's directory; "" for stores without files
+	disk    *disk
 	clients []*client
 	sampler *host.Sampler
-	limit   *host.MemoryGroup // nil: no memory limit
+	memory  *memoryLimit // nil: none
 	writes  hostWrites
-	syncs   *host.SyncCounter // of the data directory's disk; nil: the class promises no syncs, or syncsWhy
-	server  *server.Group     // that Assay has started for the trial; nil: none
-	servers host.Servers      // under test
-	ctx     context.Context   // ends at the user's Ctrl-C
-	full    bool              // the disk is, or was when the worker died: no further phase begins
-
-	syncsWhy string // why they can't be counted
-
-	freeBefore uint64 // bytes of the disk that the store's files stand on, before they did; 0: not known, or it is the trial's alone
+	syncs   *syncCheck      // nil: the class promises none
+	server  *ownServer      // nil: Assay has started none for the trial
+	servers host.Servers    // under test
+	ctx     context.Context // ends at the user's Ctrl-C
 
 	opened   bool // the store has been opened once
 	eventual bool // it promises no more than that a read returns some acknowledged value
@@ -136,8 +131,9 @@ func (f ownFault) Is(target error) bool { return target == errRunDirectory }
 
 func (t *trial) conduct(ctx context.Context) (err error) {
 	t.ctx = ctx
+	var ownDisk *host.OwnDisk
 	if t.store.KeepsFiles() || t.store.Server != nil {
-		if t.data, err = t.run.writer.DataDirectory(t.run.options.DataRoot, t.plan.ID); err != nil {
+		if t.disk.data, err = t.run.writer.DataDirectory(t.run.options.DataRoot, t.plan.ID); err != nil {
 			return fmt.Errorf("%w in %s: %w", errRunDirectory, cmp.Or(t.run.options.DataRoot, t.run.options.Directory), err)
 		}
 		defer func() {
@@ -145,10 +141,13 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 				t.run.view.Message(removeErr.Error())
 			}
 		}()
-		if err := t.mountQuota(); err != nil {
-			return fmt.Errorf("%w: %w", errRunDirectory, err)
+		if way := t.run.quota; way.by != "" && t.disk.quota > 0 {
+			if ownDisk, err = t.disk.mountQuota(t.run.writer, t.plan.ID, way); err != nil {
+				return fmt.Errorf("%w: %w", errRunDirectory, err)
+			}
+			t.result.QuotaMount = t.disk.mount
 		}
-		t.noteFree()
+		t.disk.noteFree()
 	}
 	if err := t.startServer(ctx); err != nil {
 		return t.explain(err)
@@ -158,22 +157,31 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 		return ownFault{err}
 	}
 	t.result.Tag, t.result.Namespace = t.content.tag, t.content.namespace
-	defer t.endMemoryLimit() // after the workers' end, whose cause it knows
-	defer func() { err = t.explain(t.blameServer(err)) }()
+	defer func() { // after the workers' end, whose cause it knows
+		if err := t.memory.end(t.result.Memory, func() { t.killClients(); t.stopServer() }); err != nil {
+			t.run.view.Message(err.Error())
+		}
+	}()
+	defer func() { err = t.explain(t.server.blame(err)) }()
 	defer func() { err = t.endClients(ctx, err) }()
 	if err := t.startClients(); err != nil {
 		return err
 	}
-	if err := t.limitMemory(); err != nil {
-		return err
+	t.result.Memory = memoryOf()
+	if limit := t.cell.MemoryLimit; limit > 0 {
+		if t.memory, err = limitMemory(uint64(limit), t.pids(), t.server.processes(), t.result.Memory); err != nil {
+			return err
+		}
 	}
-	t.sampler = host.NewSampler(t.data, t.pids()...)
-	if t.limit != nil {
-		t.sampler.WatchLimit(t.limit)
+	t.sampler = host.NewSampler(t.disk.data, t.pids()...)
+	if t.memory != nil {
+		t.sampler.WatchLimit(t.memory.group)
 	}
 	t.watchServer()
-	t.watchWrites()
-	t.watchSyncs()
+	t.writes = writesOf(t.store.Description.Kind, t.disk, ownDisk, t.servers, t.run.writesWhy)
+	t.writes.quiet(t.sampler)
+	t.syncs = newSyncCheck(t.store, t.cell.Durability, t.disk.data)
+	t.run.tellUnchecked(t.syncs)
 	defer func() { t.result.NotMeasured = t.sampler.NotMeasured() }()
 	if err := t.phases(ctx); err != nil {
 		return t.checkWithoutSome(ctx, err)
@@ -189,7 +197,7 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 // live: what those had acknowledged is held against the store, too. err is why the phases ended.
 func (t *trial) checkWithoutSome(ctx context.Context, err error) error {
 	living := len(t.living())
-	if living == 0 || living == len(t.clients) || t.serverDied() != nil || errors.Is(err, errInterrupted) {
+	if living == 0 || living == len(t.clients) || t.server.died() != nil || errors.Is(err, errInterrupted) {
 		return err
 	}
 	if checkErr := t.finalCheck(ctx); checkErr != nil {
@@ -216,7 +224,7 @@ func (t *trial) phases(ctx context.Context) error {
 		if _, skipped := t.plan.Skip[p.Name]; skipped {
 			continue
 		}
-		if t.full {
+		if t.disk.full {
 			t.leaveOut(p)
 			continue
 		}
@@ -275,7 +283,7 @@ func (t *trial) reopen() error {
 		return fmt.Errorf("close: %w", err)
 	}
 	if t.cold() {
-		if _, err := host.DropPages(t.data); err != nil { // now that nothing has them mapped
+		if _, err := host.DropPages(t.disk.data); err != nil { // now that nothing has them mapped
 			return fmt.Errorf("making the page cache cold: %w", err)
 		}
 	}

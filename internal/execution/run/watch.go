@@ -81,7 +81,7 @@ func (t *trial) begin(file *trace.File, layout []int, request *control.Prepare, 
 		w.close()
 		return nil, err
 	}
-	w.disk = t.watchDisk(file)
+	w.disk = t.disk.watch(file)
 	return w, nil
 }
 
@@ -106,7 +106,7 @@ func (w *watched) watch(ctx context.Context) error {
 	w.first = t.sampler.Sample()
 	t.sampler.BeginResources(w.first)
 	w.usage = w.first
-	w.synced = t.syncsNow()
+	w.synced = t.syncs.now()
 	w.keep(w.read(w.fine))
 	w.stops = t.watchStops()
 	defer w.stops.end()
@@ -127,7 +127,7 @@ func (w *watched) watch(ctx context.Context) error {
 				err = errInterrupted
 			}
 			if err == nil {
-				err = w.trial.serverDied()
+				err = w.trial.server.died()
 			}
 			return err
 		}
@@ -174,7 +174,7 @@ func (w *watched) waitUntil(ctx context.Context, moment time.Time) (done bool, e
 		if w.disk.reached(time.Now()) {
 			w.stop(record.EndedQuota)
 		}
-		if w.trial.serverDied() != nil {
+		if w.trial.server.died() != nil {
 			w.stop(record.EndedFailed)
 		}
 	}
@@ -374,7 +374,7 @@ func (w *watched) collect() (problems [][]finding.Message) {
 	}
 	w.sumParts()
 	r.Stops = w.stops.since(int64(w.startNS()))
-	r.Syncs = w.trial.syncsOf(r, w.synced)
+	r.Syncs = w.trial.syncs.of(r, w.synced)
 	if !w.died() {
 		w.usedBy(now)
 		r.Machine = machine(now.Since(w.first), w.trial.sampler.Throttling().Since(w.throttle))

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"cmp"
+
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/store"
@@ -11,36 +13,44 @@ const writesSeries = "worker.write"
 
 // hostWrites is where the host writes of a trial come from.
 type hostWrites struct {
-	disk   *host.OwnDisk // nil: the trial has no disk of its own
-	server func() string // nil: the store is no server; otherwise it says why what the kernel charges the server for must not be believed, "" if it may
-	why    string        // why they can't be measured; "": by the disk or, without one, by the process or the server
+	ofServer  bool          // the server writes, and not the worker
+	directory string        // where a server that Assay has started writes
+	server    func() string // why what the kernel charges the server for must not be believed, "" if it may; nil: the store is no server
+	disk      *host.OwnDisk // nil: the trial has no disk of its own
+	why       string        // why they can't be measured; "": by the disk or, without one, by the process or the server
 }
 
-// watchWrites chooses. A disk of the trial's own is exact; what the kernel charges to the process
-// is taken where that was found true.
-func (t *trial) watchWrites() {
+// writesOf chooses what tells the host writes of a trial of such a store. A disk of the trial's own is
+// exact; what the kernel charges to the process is taken where that was found true: kernelWhy is "".
+func writesOf(kind store.Kind, d *disk, own *host.OwnDisk, servers host.Servers, kernelWhy string) (h hostWrites) {
 	switch {
-	case t.writes.disk != nil:
-		t.sampler.IgnoreWrites("the trial has a disk of its own: device.write is what the trial wrote")
-		return
-	case t.store.Description.Kind == store.None:
-		t.writes.why = "it stores nothing"
-	case t.store.Description.Kind == store.Server:
-		t.sampler.IgnoreWrites("the server writes, and not the worker")
-		t.writes.server = func() string { return t.sampler.ServersWrite(t.dataDisk()) }
-		if t.writes.why = t.servers.Why; t.writes.why == "" {
-			t.writes.why = t.run.writesWhy
-		}
-		return
-	case t.data == "":
-		t.writes.why = record.WritesNowhere
-	case t.mountsQuota():
-		t.writes.why = "the files are in memory"
+	case own != nil:
+		h.disk = own
+	case kind == store.None:
+		h.why = "it stores nothing"
+	case kind == store.Server:
+		h.why, h.ofServer, h.directory = cmp.Or(servers.Why, kernelWhy), true, d.directory
+	case d.data == "":
+		h.why = record.WritesNowhere
+	case d.mount != nil:
+		h.why = "the files are in memory"
 	default:
-		t.writes.why = t.run.writesWhy
+		h.why = kernelWhy
 	}
-	if t.writes.why != "" {
-		t.sampler.IgnoreWrites(t.writes.why)
+	return h
+}
+
+// quiet keeps the sampler from telling as the worker's what the worker did not write, or what can't
+// be known.
+func (h *hostWrites) quiet(sampler *host.Sampler) {
+	switch {
+	case h.disk != nil:
+		sampler.IgnoreWrites("the trial has a disk of its own: device.write is what the trial wrote")
+	case h.ofServer:
+		sampler.IgnoreWrites("the server writes, and not the worker")
+		h.server = func() string { return sampler.ServersWrite(h.directory) }
+	case h.why != "":
+		sampler.IgnoreWrites(h.why)
 	}
 }
 

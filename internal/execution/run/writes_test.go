@@ -125,26 +125,25 @@ func TestMountedQuotaGivesTheHostWritesOfItsDisk(t *testing.T) {
 func TestWhoseWritesAreHostWrites(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name  string
-		kind  store.Kind
-		trial trial
-		why   string // a part of it; "": they are measured
+		name string
+		kind store.Kind
+		disk disk
+		why  string // a part of it; "": they are measured
 	}{
-		{"embedded", store.Embedded, trial{data: t.TempDir()}, ""},
-		{"server", store.Server, trial{}, "server"},
-		{"null", store.None, trial{}, "stores nothing"},
-		{"tmpfs", store.Embedded, trial{data: t.TempDir(), result: record.Trial{QuotaMount: &record.QuotaMount{By: host.QuotaTmpfs}}}, "in memory"},
+		{"embedded", store.Embedded, disk{data: t.TempDir()}, ""},
+		{"server", store.Server, disk{}, "server"},
+		{"null", store.None, disk{}, "stores nothing"},
+		{"tmpfs", store.Embedded, disk{data: t.TempDir(), mount: &record.QuotaMount{By: host.QuotaTmpfs}}, "in memory"},
 	} {
-		one := &c.trial
-		one.run, one.store.Description.Kind = &running{}, c.kind
-		one.sampler = host.NewSampler(one.data, os.Getpid())
-		one.watchWrites()
-		written := one.sampler.Sample()
-		_, _, why := one.writes.since(one.writes.onDisk(), host.Interval{HostWriteBytes: written.HostWriteBytes})
+		sampler := host.NewSampler(c.disk.data, os.Getpid())
+		writes := writesOf(c.kind, &c.disk, nil, host.Servers{}, "")
+		writes.quiet(sampler)
+		written := sampler.Sample()
+		_, _, why := writes.since(writes.onDisk(), host.Interval{HostWriteBytes: written.HostWriteBytes})
 		if (c.why == "") != (why == "") || !strings.Contains(why, c.why) {
 			t.Errorf("%s: %q, want %q", c.name, why, c.why)
 		}
-		if series := one.sampler.NotMeasured()[writesSeries]; (c.why == "") != (series == "") || (c.why == "") != (written.HostWriteBytes != nil) {
+		if series := sampler.NotMeasured()[writesSeries]; (c.why == "") != (series == "") || (c.why == "") != (written.HostWriteBytes != nil) {
 			t.Errorf("%s: the sampler gives %v, and says %q", c.name, written.HostWriteBytes, series)
 		}
 	}

@@ -292,7 +292,7 @@ func TestTheLogIsLookedThrough(t *testing.T) {
 		if _, err := w.Log().Write([]byte(text)); err != nil {
 			t.Fatal(err)
 		}
-		one := &trial{writer: w, data: small(t, "2m")} // with more free than a disk that is full without a word
+		one := &disk{writer: w, data: small(t, "2m")} // with more free than a disk that is full without a word
 		if got := one.noRoom(errors.New("the worker died: exit status 2")); got != want {
 			t.Errorf("%.40q: %v", text, got)
 		}

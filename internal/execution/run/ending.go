@@ -1,0 +1,137 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"assay/internal/base/finding"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment"
+)
+
+// roomAfterFullDisk looks, once the files of a trial that met a full disk are gone, if that made
+// room. The error is that others fill the disk: the trial then tells nothing of its store, and no
+// other can be run.
+func (t *trial) roomAfterFullDisk() error {
+	if !t.disk.full && !t.writer.MetFullDisk() {
+		return nil
+	}
+	if took := t.disk.othersTook(); took > 0 {
+		if i := slices.IndexFunc(t.result.Marks, isFullMark); i >= 0 {
+			mark := &t.result.Marks[i]
+			mark.Message = mark.With("others_took", took)
+		}
+	}
+	return t.run.writer.EnsureRoom(t.run.options.DataRoot)
+}
+
+// meetFullDisk ends a phase whose samples found no room. They are kept until the store's files are
+// gone. The final check goes on: it writes no more than them, and one that is cut short says
+// nothing.
+func (w *watched) meetFullDisk() {
+	if w.result.Number != finalCheckNumber {
+		w.stop(record.EndedDiskFull)
+	}
+}
+
+// explain puts before the error of a trial what the kernel knows of its cause.
+func (t *trial) explain(err error) error {
+	switch {
+	case err == nil || errors.Is(err, errInterrupted) || errors.Is(err, errRunDirectory):
+		return err
+	case t.memory.killed():
+		t.result.Cause = finding.CauseMemory
+		return fmt.Errorf("killed by the kernel at its memory limit of %s: %w", sizeText(uint64(t.cell.MemoryLimit)), err)
+	case t.disk.noRoom(err):
+		full := t.disk.which()
+		t.disk.full, t.result.Cause = true, finding.CauseDiskFull
+		markFull(&t.result, full)
+		return fmt.Errorf("%s%s: %w", finding.Text(full), busError(err), err)
+	}
+	return err
+}
+
+// endedBy says why a phase was ended; "": it ended by itself. err is what watching it gave.
+func (w *watched) endedBy(err error) record.Ending {
+	switch {
+	case err != nil && w.trial.memory.killed():
+		return record.EndedMemory
+	case err != nil && errors.Is(err, errInterrupted):
+		return record.EndedInterrupted
+	case err != nil && (w.ending == record.EndedDiskFull || w.trial.disk.noRoom(err)):
+		w.trial.disk.full = true // by the time that this is told, files of the dead worker may have made room
+		return record.EndedDiskFull
+	case err != nil:
+		return record.EndedFailed
+	case w.ending != "":
+		return w.ending
+	}
+	return "" // by itself
+}
+
+// judgeDisk says what a phase that ended early by its files means for the trial. A full disk marks
+// it: operations failed. A quota does not, unless the records that later phases count on are not
+// all there.
+func (t *trial) judgeDisk(p *experiment.Phase, result *record.Phase) error {
+	switch {
+	case result.EndedBy == record.EndedQuota && p.Load:
+		t.result.Cause = finding.CauseQuota
+		return fmt.Errorf("the load reached the disk quota of %s before all %d records were stored: fewer records, or a larger disk_quota",
+			sizeText(uint64(t.cell.DiskQuota)), t.cell.Records)
+	case t.disk.data != "" && vanished(t.disk.data):
+		t.result.Marks = append(t.result.Marks, finding.Mark{Message: finding.New(finding.MarkDataGone), Phase: p.Name})
+	case result.EndedBy != record.EndedDiskFull && p.Load && refusedForRoom(result) != "":
+		// A short load ends before its samples see that it fails. Later phases would count on
+		// records that are not there.
+		t.result.Cause = finding.CauseDiskFull
+		return fmt.Errorf("the load met a full disk: %s", refusedForRoom(result))
+	case result.EndedBy == record.EndedDiskFull:
+		t.disk.full = true
+		full := t.disk.which()
+		if records := result.Sizes.Records; records != nil {
+			full = full.With("records", *records)
+		}
+		markFull(&t.result, full)
+		if p.Load {
+			return errors.New("the disk was full before all records were loaded")
+		}
+	}
+	return nil
+}
+
+// leaveOut says that a phase was not begun on a full disk.
+func (t *trial) leaveOut(p *experiment.Phase) {
+	t.result.Marks = append(t.result.Marks, finding.Mark{Message: finding.New(finding.MarkNotBegun), Phase: p.Name})
+}
+
+// markFull marks the trial, in the phase that was the last to end, as one that met a full disk. The
+// mark stands before the others of the phase, whose cause it is.
+func markFull(r *record.Trial, full finding.Message) {
+	if slices.ContainsFunc(r.Marks, isFullMark) {
+		return // the phase that met it first is the one that tells
+	}
+	mark := finding.Mark{Message: full}
+	if n := len(r.Phases); n > 0 {
+		mark.Phase = r.Phases[n-1].Name
+	}
+	at := slices.IndexFunc(r.Marks, func(m finding.Mark) bool { return m.Phase == mark.Phase })
+	if at < 0 {
+		at = len(r.Marks)
+	}
+	r.Marks = slices.Insert(r.Marks, at, mark)
+}
+
+func isFullMark(m finding.Mark) bool { return m.Fault() == finding.FaultDiskFull }
+
+func sizeText(bytes uint64) string {
+	for _, unit := range []struct {
+		name  string
+		bytes uint64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if bytes >= unit.bytes {
+			return fmt.Sprintf("%.4g %s", float64(bytes)/float64(unit.bytes), unit.name)
+		}
+	}
+	return fmt.Sprintf("%d B", bytes)
+}
