@@ -1,6 +1,7 @@
 // Package testkit is the floor that only tests, and programs for them, import.
 //
 //	golden          compares with files that -update writes
+//	hostile         puts attacks where results have texts
 //	recordtest      makes run directories with known truth
 //	servertest      starts real servers once a package
 //	drivertest      what the drivers' tests share: kills, lies, interfaces

@@ -29,6 +29,7 @@ import (
 // Marked trials are left out, as nothing in the format could say what is wrong with them
 // ([BenchfmtLeftOut] counts them); so are the null drivers'.
 func Benchfmt(w io.Writer, v *model.Result) error {
+	v = format.Shown(v)
 	out := benchfmt.NewWriter(w)
 	directories := map[string]string{}
 	for _, run := range v.Runs {

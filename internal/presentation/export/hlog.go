@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/base/format"
 	"assay/internal/base/histogram"
 	"assay/internal/evidence/record"
 
@@ -24,7 +25,7 @@ func HLog(w io.Writer, run *record.Run) error {
 	run = run.ByGroup()
 	base := run.Header.Created
 	_, err := fmt.Fprintf(w, "#[Histogram log format version %s]\n#Assay run %s, experiment %s\n#[BaseTime: %s (seconds since epoch)]\n#[StartTime: %s (seconds since epoch), %s]\n%s\n",
-		hdrhistogram.HISTOGRAM_LOG_FORMAT_VERSION, run.Header.ID, oneLine(run.Header.Name), epochSeconds(base), epochSeconds(base), base.UTC().Format(time.RFC3339),
+		hdrhistogram.HISTOGRAM_LOG_FORMAT_VERSION, run.Header.ID, format.Clean(run.Header.Name), epochSeconds(base), epochSeconds(base), base.UTC().Format(time.RFC3339),
 		`"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"`)
 	if err != nil {
 		return fmt.Errorf("writing the head of an HDR log: %w", err)
@@ -74,7 +75,7 @@ func writeInterval(w io.Writer, tag string, begins, length time.Duration, times 
 		return err
 	}
 	const nsPerMS = 1e6 // the unit of Interval_Max, by the format's convention for histograms in ns
-	_, err = fmt.Fprintf(w, "Tag=%s,%.3f,%.3f,%.3f,%s\n", tagOf.Replace(tag), begins.Seconds(), length.Seconds(), float64(h.Max())/nsPerMS, payload)
+	_, err = fmt.Fprintf(w, "Tag=%s,%.3f,%.3f,%.3f,%s\n", tagOf.Replace(format.Clean(tag)), begins.Seconds(), length.Seconds(), float64(h.Max())/nsPerMS, payload)
 	return err
 }
 

@@ -1,18 +1,19 @@
 // Package html writes a result as one page that needs nothing else: it opens without a network, and
 // every figure in it is readable without its script, which only draws the charts.
 //
-//  1. clean.go  outside texts made fit to be shown, in the whole result at once
-//  2. html.go   the page as the template takes it: classes, summary, findings, trials
-//  3. grid.go   tables whose columns are there only where some row has a value
-//  4. chart.go  what the script draws, and the look of each arm
-//  5. page.html the template; its style sheet and script are bundled from web/ into assets/
+//  1. html.go   the page as the template takes it: classes, summary, findings, trials
+//  2. grid.go   tables whose columns are there only where some row has a value
+//  3. chart.go  what the script draws, and the look of each arm
+//  4. page.html the template; its style sheet and script are bundled from web/ into assets/
 //
 // Sentences are finding's. The page itself has labels and headings.
 package html
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"embed"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
@@ -34,7 +35,7 @@ var parsed = template.Must(template.New("page").Funcs(functions).Parse(pageTempl
 
 // Write writes the page. Its links to raw data are those of the result: see [Locate].
 func Write(w io.Writer, r *model.Result) error {
-	p, err := newPage(cleaned(r))
+	p, err := newPage(format.Shown(r))
 	if err != nil {
 		return fmt.Errorf("preparing the report's page: %w", err)
 	}
@@ -50,6 +51,7 @@ type page struct {
 	Style   template.CSS
 	Script  template.JS
 	Data    template.JS // of the charts
+	Policy  string      // what the page may load and run: its own script, and nothing else
 	Classes []class
 	Looks   map[string]look
 	Lead    lead
@@ -89,6 +91,9 @@ func newPage(r *model.Result) (page, error) {
 	// The bundle is Assay's own, and its test holds it free of "</script" and "</style";
 	// encoding/json writes <, > and & as escapes.
 	p.Style, p.Script, p.Data = template.CSS(style), template.JS(script), template.JS(data)
+	digest := sha256.Sum256(script)
+	p.Policy = "default-src 'none'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) +
+		"'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 	return p, err
 }
 

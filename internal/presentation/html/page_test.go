@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/internal/base/format"
+	"assay/internal/testkit/hostile"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -240,20 +241,20 @@ func TestFaultsOfAPageAreSeen(t *testing.T) {
 	t.Errorf("of a request, a console error and an exception, the listener heard: requests %q, complaints %q", b.requests, b.complaints)
 }
 
-// A hostile result in a browser: nothing runs, nothing breaks the layout.
+// A hostile.Text result in a browser: nothing runs, nothing breaks the layout.
 func TestHostilePageInABrowser(t *testing.T) {
 	t.Parallel()
-	for name, with := range map[string]string{"script": hostile, "long": strings.Repeat("long", format.TextMax/4)} {
+	for name, with := range map[string]string{"script": hostile.Text, "long": strings.Repeat("long", format.TextMax/4)} {
 		s := fixtures["put-get"]
 		s.classes, s.phases, s.samples = s.classes[:1], s.phases[:1], 20
 		r := made(s)
-		poisonResult(r, with)
+		hostile.Poison(r, with)
 		b := openPage(t, pageOf(t, r))
 		b.settle()
 		if wide := js[int](b, `document.documentElement.scrollWidth`); wide > 1280 {
 			t.Errorf("%s: the page is %d wide", name, wide)
 		}
-		b.checkDrawn("with hostile names")
+		b.checkDrawn("with hostile.Text names")
 		b.shoot("hostile-" + name + ".png")
 		b.quiet()
 	}

@@ -16,6 +16,7 @@ import (
 // Comparison writes what a comparison comes to. Without all, figures other than rates are shown
 // only where they changed.
 func Comparison(w io.Writer, c *model.Comparison, o Options, all bool) error {
+	c = format.Shown(c)
 	p := newPage(o)
 	p.wrapped("", p.strong, 0, finding.Text(c.Verdict))
 	if remedy := finding.Remedy(c.Verdict); remedy != "" {
@@ -29,7 +30,7 @@ func Comparison(w io.Writer, c *model.Comparison, o Options, all bool) error {
 		case criterion.Open > 0:
 			state = "open in " + format.Plural(criterion.Open, "figure", "")
 		}
-		p.wrapped("  ", p.plain, 4, format.Clean(criterion.Text)+": "+state)
+		p.wrapped("  ", p.plain, 4, criterion.Text+": "+state)
 	}
 	var rows []model.ComparisonRow
 	for _, r := range c.Rows {
@@ -50,7 +51,7 @@ func Comparison(w io.Writer, c *model.Comparison, o Options, all bool) error {
 	}
 	for _, s := range c.Skipped {
 		place := strings.Join(nonEmpty(s.Arm, s.Phase, s.Cell), ", ")
-		p.wrapped(p.care.Render("not compared: "), p.plain, 2, format.Clean(place)+": "+finding.Text(s.Why))
+		p.wrapped(p.care.Render("not compared: "), p.plain, 2, place+": "+finding.Text(s.Why))
 	}
 	for _, note := range c.Notes {
 		p.wrapped(p.faint.Render("note: "), p.faint, 2, finding.Text(note))

@@ -14,6 +14,7 @@ import (
 // Full writes everything: the screen, each table with its conditions and all its columns, every
 // finding with its evidence, settings, what was read back, and trials without a figure.
 func Full(w io.Writer, r *model.Result, o Options) error {
+	r = format.Shown(r)
 	p := newPage(Options{Colour: o.Colour, Width: o.Width})
 	p.screen(r, budget{rows: 1000, changes: 1000, missing: 1000, list: 1000})
 	p.width = max(o.Width, widthMin)
@@ -312,7 +313,7 @@ func (p *page) trials(r *model.Result) {
 		p.wrapped(t.ID+" "+t.State+": ", p.plain, 2, sentences(t.Reasons))
 		for _, reason := range t.Reasons {
 			if detail, is := reason.Params["text"].(string); is {
-				p.wrapped("  ", p.faint, 2, format.Clean(detail))
+				p.wrapped("  ", p.faint, 2, detail)
 			}
 		}
 	}
@@ -322,7 +323,7 @@ func (p *page) facts(r *model.Result) {
 	p.blank()
 	p.add(p.strong.Render("── Settings ──"))
 	for _, s := range r.Stores {
-		p.wrapped(s.Arm+": ", p.plain, 2, format.Clean(s.Changed))
+		p.wrapped(s.Arm+": ", p.plain, 2, s.Changed)
 	}
 	if len(r.Gaps) > 0 {
 		p.blank()

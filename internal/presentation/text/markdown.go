@@ -12,6 +12,7 @@ import (
 
 // Markdown writes the screen for a pull request: GitHub's tables, and the closing lines as a list.
 func Markdown(w io.Writer, r *model.Result) error {
+	r = format.Shown(r)
 	var lines []string
 	add := func(line string, arguments ...any) { lines = append(lines, fmt.Sprintf(line, arguments...)) }
 	add("**%s**", escape(r.Summary.Question))
@@ -75,5 +76,5 @@ func Markdown(w io.Writer, r *model.Result) error {
 
 // escape keeps outside text from being markup.
 func escape(text string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`, "_", `\_`, "`", "'", "[", `\[`, "]", `\]`).Replace(format.Clean(text))
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`, "_", `\_`, "`", "'", "[", `\[`, "]", `\]`).Replace(text)
 }

@@ -37,6 +37,7 @@ type Options struct {
 // then what is clear, what is not, what disturbs the figures, and what to do next. Report, where it
 // is set, is the path of the page.
 func Screen(w io.Writer, r *model.Result, o Options) error {
+	r = format.Shown(r)
 	var lines []string
 	for _, budget := range budgets {
 		lines = newPage(o).screen(r, budget)
@@ -50,7 +51,7 @@ func Screen(w io.Writer, r *model.Result, o Options) error {
 // Brief writes what is clear and what is not: some lines for a script's log.
 func Brief(w io.Writer, r *model.Result, o Options) error {
 	p := newPage(o)
-	p.closing(r.Summary, budget{list: 4})
+	p.closing(format.Shown(r).Summary, budget{list: 4})
 	return write(w, p.lines)
 }
 
@@ -199,7 +200,7 @@ func shellWords(command string) (words []string) {
 func (p *page) screen(r *model.Result, b budget) []string {
 	p.width = min(p.width, screenMax)
 	if r.Summary.Question != "" {
-		p.wrapped("", p.strong, 0, format.Clean(r.Summary.Question))
+		p.wrapped("", p.strong, 0, r.Summary.Question)
 	}
 	p.wrapped("", p.faint, 0, finding.Text(r.Summary.Ran))
 	used := signs{}
@@ -365,7 +366,7 @@ func sharesLetters(rows []model.SectionRow, at int) bool {
 func cellText(kind string, c model.SectionCell) string {
 	switch {
 	case c.Value == nil && c.Text != "":
-		return format.Clean(c.Text)
+		return c.Text
 	case c.Value == nil:
 		return format.Absent
 	case kind == "ratio":

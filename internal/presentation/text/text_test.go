@@ -11,6 +11,7 @@ import (
 	"assay/internal/analysis/model"
 	"assay/internal/base/finding"
 	"assay/internal/testkit/golden"
+	"assay/internal/testkit/hostile"
 )
 
 func said(text string) finding.Message { return finding.New("plain", "text", text) }
@@ -104,6 +105,35 @@ func TestScreen_fits_whatever_comes(t *testing.T) {
 		for _, line := range lines {
 			if lipgloss.Width(line) > width {
 				t.Errorf("line of %d columns at width %d: %q", lipgloss.Width(line), width, line)
+			}
+		}
+	}
+}
+
+// Nothing that a store, a file or a user named moves a cursor, hides a line or reorders one.
+func TestScreen_shows_no_control_character(t *testing.T) {
+	for name, r := range map[string]*model.Result{"put-get": putGet(), "collapse": collapse()} {
+		hostile.Poison(r, hostile.Text)
+		comparison := &model.Comparison{Verdict: said("Regression." + hostile.Text),
+			Criteria: []model.Criterion{{Text: "rate" + hostile.Text, Failed: 1}}}
+		for format, write := range map[string]func(*bytes.Buffer) error{
+			"screen":     func(out *bytes.Buffer) error { return Screen(out, r, Options{Width: 80}) },
+			"brief":      func(out *bytes.Buffer) error { return Brief(out, r, Options{Width: 80}) },
+			"full":       func(out *bytes.Buffer) error { return Full(out, r, Options{Width: 80}) },
+			"markdown":   func(out *bytes.Buffer) error { return Markdown(out, r) },
+			"comparison": func(out *bytes.Buffer) error { return Comparison(out, comparison, Options{Width: 80}, true) },
+		} {
+			var out bytes.Buffer
+			if err := write(&out); err != nil {
+				t.Fatal(err)
+			}
+			for _, bad := range []string{"\x1b", "\u2028", "\u202e"} {
+				if at := strings.Index(out.String(), bad); at >= 0 {
+					t.Errorf("%s of %s has %q in %q", format, name, bad, out.String()[max(0, at-60):at])
+				}
+			}
+			if !strings.Contains(out.String(), "alert(1)") {
+				t.Errorf("%s of %s shows none of the texts", format, name)
 			}
 		}
 	}

@@ -1,17 +1,14 @@
-package html
+package format
 
 import (
 	"reflect"
-
-	"assay/internal/analysis/model"
-	"assay/internal/base/format"
 )
 
-// cleaned returns a copy of a result in which every text is one that may be shown: names, errors
-// and settings come from stores and from the user. It goes over the whole result, so that a field
-// that is added to the model can't be forgotten. Series of numbers are shared with the original.
-func cleaned(r *model.Result) *model.Result {
-	return cleanedValue(reflect.ValueOf(r)).Interface().(*model.Result)
+// Shown returns a copy of what is to be shown in which every text has gone through [Clean]: names,
+// errors and settings come from stores, files and the user. The writer of each format begins with it,
+// so that no field can be forgotten. What bears no text is shared with the original.
+func Shown[T any](v *T) *T {
+	return cleanedValue(reflect.ValueOf(v)).Interface().(*T)
 }
 
 func cleanedValue(v reflect.Value) reflect.Value {
@@ -20,7 +17,7 @@ func cleanedValue(v reflect.Value) reflect.Value {
 	}
 	switch v.Kind() {
 	case reflect.String:
-		return reflect.ValueOf(format.Clean(v.String())).Convert(v.Type())
+		return reflect.ValueOf(Clean(v.String())).Convert(v.Type())
 	case reflect.Pointer:
 		if v.IsNil() {
 			return v
