@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
+	"time"
 
-	"assay/internal/base/finding"
-	"assay/internal/base/format"
 	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
-	"assay/internal/experiment"
-	"assay/store"
 )
 
 // client is one worker process of a trial: the only one, or one of those that its clients are.
@@ -24,58 +22,52 @@ type client struct {
 	dismissed bool // it was killed at the end
 }
 
-// startClients starts as many workers as the trial's clients are processes.
-func (t *trial) startClients() error {
-	command := t.store.Worker
-	if len(command) == 0 {
-		command = t.run.options.Worker
+// clients are the worker processes of a trial.
+type clients struct {
+	ctx     context.Context // ends at the user's Ctrl-C
+	timeout time.Duration   // of a step
+	all     []*client
+	opened  bool // the store has been opened once
+}
+
+// start starts a worker on some CPUs, none: on all, which does so many threads at most.
+func (cs *clients) start(cpus []int, command []string, threads int, log io.Writer) error {
+	w, err := conductor.StartOn(cpus, command, log)
+	if err != nil {
+		return err
 	}
-	for i, threads := range t.run.experiment.ProcessThreads(t.cell) {
-		w, err := conductor.StartOn(t.run.cpus().Client, command, t.writer.Log())
-		if err != nil {
-			t.result.Cause = finding.CauseNoWorker
-			return err
-		}
-		t.clients = append(t.clients, &client{Worker: w, number: i, threads: threads})
-	}
+	cs.all = append(cs.all, &client{Worker: w, number: len(cs.all), threads: threads})
 	return nil
 }
 
-// endClients ends all workers. err is how the trial ended so far.
-func (t *trial) endClients(ctx context.Context, err error) error {
-	patience := t.run.experiment.StepTimeout
-	if ctx.Err() != nil {
+// end ends all workers, and says how many processes they left behind.
+func (cs *clients) end() (left int, err error) {
+	patience := cs.timeout
+	if cs.ctx.Err() != nil {
 		patience = stopPatience
 	}
-	endErr := t.inParallel(t.clients, func(c *client) error {
+	err = cs.inParallel(cs.all, func(c *client) error {
 		if err := c.End(patience); !c.dismissed {
 			return err
 		}
 		return nil
 	})
-	if err == nil {
-		err = endErr
-	}
-	left := 0
-	for _, c := range t.clients {
+	for _, c := range cs.all {
 		left += c.Left()
 	}
-	if left > 0 {
-		t.run.view.Message(fmt.Sprintf("the worker of trial %s left %s behind: killed", t.plan.ID, format.Plural(left, "process", "")))
-	}
-	return err
+	return left, err
 }
 
-// killClients ends what is left of the workers at once.
-func (t *trial) killClients() {
-	for _, c := range t.clients {
+// kill ends what is left of the workers at once.
+func (cs *clients) kill() {
+	for _, c := range cs.all {
 		c.Kill()
 	}
 }
 
 // living are the clients whose process has not ended before its time.
-func (t *trial) living() (all []*client) {
-	for _, c := range t.clients {
+func (cs *clients) living() (all []*client) {
+	for _, c := range cs.all {
 		if c.gone == nil {
 			all = append(all, c)
 		}
@@ -84,15 +76,15 @@ func (t *trial) living() (all []*client) {
 }
 
 // first is the client that does alone what one is enough for.
-func (t *trial) first() *client {
-	if living := t.living(); len(living) > 0 {
+func (cs *clients) first() *client {
+	if living := cs.living(); len(living) > 0 {
 		return living[0]
 	}
-	return t.clients[0]
+	return cs.all[0]
 }
 
-func (t *trial) pids() (pids []int) {
-	for _, c := range t.clients {
+func (cs *clients) pids() (pids []int) {
+	for _, c := range cs.all {
 		pids = append(pids, c.PID())
 	}
 	return pids
@@ -100,7 +92,7 @@ func (t *trial) pids() (pids []int) {
 
 // inParallel does something with each of some clients, and returns the error of the first of them
 // that met one.
-func (t *trial) inParallel(among []*client, do func(*client) error) error {
+func (cs *clients) inParallel(among []*client, do func(*client) error) error {
 	errs := make([]error, len(among))
 	var all sync.WaitGroup
 	for i, c := range among {
@@ -109,108 +101,94 @@ func (t *trial) inParallel(among []*client, do func(*client) error) error {
 	all.Wait()
 	for i, err := range errs {
 		if err != nil {
-			return t.of(among[i], err)
+			return cs.of(among[i], err)
 		}
 	}
 	return nil
 }
 
 // of says of which process an error is, where there are several.
-func (t *trial) of(c *client, err error) error {
-	if err == nil || len(t.clients) == 1 || errors.Is(err, errInterrupted) {
+func (cs *clients) of(c *client, err error) error {
+	if err == nil || len(cs.all) == 1 || errors.Is(err, errInterrupted) {
 		return err
 	}
-	return fmt.Errorf("process %d of %d: %w", c.number+1, len(t.clients), err)
+	return fmt.Errorf("process %d of %d: %w", c.number+1, len(cs.all), err)
 }
 
 // call asks the first client for a step. The user's Ctrl-C ends it at once.
-func (t *trial) call(r control.Request, result any) error {
-	c := t.first()
-	return t.of(c, t.ask(c, r, result))
+func (cs *clients) call(r control.Request, result any) error {
+	c := cs.first()
+	return cs.of(c, cs.ask(c, r, result))
 }
 
 // ask asks one client.
-func (t *trial) ask(c *client, r control.Request, result any) error {
-	err := c.CallContext(t.ctx, r, t.run.experiment.StepTimeout, result)
-	if err != nil && t.ctx.Err() != nil {
+func (cs *clients) ask(c *client, r control.Request, result any) error {
+	err := c.CallContext(cs.ctx, r, cs.timeout, result)
+	if err != nil && cs.ctx.Err() != nil {
 		return errInterrupted
 	}
 	return err
 }
 
-// open opens the store in a durability class: in the first client alone for a load. Loads use the
-// driver's weakest class, unless the server has one class only: they are not measured, and a sync a
-// record would take hours.
-func (t *trial) open(class store.Durability, load bool) error {
-	first, threads := t.clients[0], t.clients[0].threads
-	if load {
-		threads = max(threads, t.run.experiment.LoadThreads(t.cell))
+// open opens the store in each client, or for a load in the first alone. request says how, but for
+// who opens it first; loadThreads is how many threads a load has, 0: it is none. define gives the
+// records their columns; nil: they have none. opened is what the first client told.
+func (cs *clients) open(request control.Open, define *control.Define, loadThreads int) (opened control.Opened, err error) {
+	first := cs.all[0]
+	if err := cs.openIn(first, request, max(first.threads, loadThreads), !cs.opened, define, &opened); err != nil {
+		return opened, cs.of(first, err)
 	}
-	var opened control.Opened
-	if err := t.openIn(first, class, threads, !t.opened, &opened); err != nil {
-		return t.of(first, err)
+	cs.opened = true
+	if loadThreads > 0 {
+		return opened, nil
 	}
-	t.opened = true
-	t.eventual = t.store.Description.Eventual || opened.Eventual
-	t.result.Settings, t.result.Abilities, t.result.Version = opened.Settings, opened.Abilities, opened.Version
-	if load {
-		return nil
-	}
-	return t.inParallel(t.clients[1:], func(c *client) error { return t.openIn(c, class, c.threads, false, nil) })
+	return opened, cs.inParallel(cs.all[1:], func(c *client) error {
+		return cs.openIn(c, request, c.threads, false, define, new(control.Opened))
+	})
 }
 
-func (t *trial) openIn(c *client, class store.Durability, threads int, first bool, opened *control.Opened) error {
-	var others control.Opened
-	if opened == nil {
-		opened = &others
-	}
-	err := t.ask(c, control.Request{Command: control.CommandOpen, Open: &control.Open{
-		Driver: t.store.Driver, First: first, Directory: t.workerDirectory(), Endpoints: t.endpoints(), Durability: class,
-		LossWindowNS: int64(t.cell.LossWindow), Options: t.driverOptions(), Handles: t.cell.Handles,
-		PoolHandles: min(t.cell.PoolHandles, threads), Pipeline: t.cell.Pipeline, Threads: threads,
-	}}, opened)
-	if err != nil {
+func (cs *clients) openIn(c *client, request control.Open, threads int, first bool, define *control.Define, opened *control.Opened) error {
+	request.First, request.Threads, request.PoolHandles = first, threads, min(request.PoolHandles, threads)
+	if err := cs.ask(c, control.Request{Command: control.CommandOpen, Open: &request}, opened); err != nil {
 		return err
 	}
-	return t.define(c)
+	if define == nil {
+		return nil
+	}
+	if err := cs.ask(c, control.Request{Command: control.CommandDefine, Define: define}, nil); err != nil {
+		return fmt.Errorf("define: %w", err)
+	}
+	return nil
 }
 
-// closeAll closes the store in each client that has it open, in the first one last: what is done to
+// close closes the store in each client that has it open, in the first one last: what is done to
 // the store when nobody has it open any more is then done once. A server that Assay has started is
 // thrown away, and a hundred clients that each look whether they are the last take minutes: all but
 // the first are ended as they are.
-func (t *trial) closeAll() error {
+func (cs *clients) close(dismiss bool) error {
 	request := control.Request{Command: control.CommandClose}
-	living := t.living()
+	living := cs.living()
 	var err error
-	if others := living[1:]; t.server != nil {
+	if others := living[1:]; dismiss {
 		for _, c := range others {
 			c.dismissed = true
 			c.Kill()
 		}
 	} else {
-		err = t.inParallel(others, func(c *client) error { return t.ask(c, request, nil) })
+		err = cs.inParallel(others, func(c *client) error { return cs.ask(c, request, nil) })
 	}
-	return errors.Join(err, t.of(living[0], t.ask(living[0], request, nil)))
+	return errors.Join(err, cs.of(living[0], cs.ask(living[0], request, nil)))
 }
 
-// readers returns how many threads, but at most so many, read records back or delete them, and how they
+// readers returns how many threads, but at most so many of each client and in all, read records back
+// or delete them, and how they
 // are parted over the clients that live.
-func (t *trial) readers(most int) (threads int, layout []int) {
-	each := t.cell.Threads / max(t.cell.Processes, 1)
-	for _, c := range t.living() {
+func (cs *clients) readers(each, most int) (threads int, layout []int) {
+	for _, c := range cs.living() {
 		if n := min(each, c.threads, most-threads); n > 0 {
 			layout = append(layout, n)
 			threads += n
 		}
 	}
 	return threads, layout
-}
-
-// layout returns how the threads of a phase are parted over the clients.
-func (t *trial) layout(p *experiment.Phase, threads int) []int {
-	if p.Load {
-		return []int{threads}
-	}
-	return p.ProcessThreads(t.cell)
 }

@@ -24,7 +24,7 @@ func (t *trial) chill(p *record.Phase) (*host.PageCache, error) {
 		return nil, nil
 	}
 	if t.result.Abilities.Sync {
-		if err := t.call(control.Request{Command: control.CommandSync}, nil); err != nil {
+		if err := t.clients.call(control.Request{Command: control.CommandSync}, nil); err != nil {
 			return nil, fmt.Errorf("sync, to make the page cache cold: %w", err)
 		}
 	}

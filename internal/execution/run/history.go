@@ -104,7 +104,7 @@ func itemsAdded(p *experiment.Phase) (adds []uint64) {
 func (t *trial) readBack(ctx context.Context, indexes []uint64, name string, number int) (observed []uint64, counted uint64, err error) {
 	result := record.Phase{Name: name, Number: number, SampleNS: int64(sampleMax)}
 	t.run.view.PhaseStarted(name)
-	threads, layout := t.readers(len(indexes))
+	threads, layout := t.clients.readers(t.readersEach(), len(indexes))
 	w, err := t.begin(audit.VerifyTrace(indexes, threads), layout, t.content.prepare(name, number, t.past.loaded), &result)
 	if err != nil {
 		return nil, 0, err

@@ -23,7 +23,7 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 	does := t.plan.Phase(*asked)
 	p := &does
 	file, err := t.trace(p, position)
-	if t.ctx.Err() != nil {
+	if t.clients.ctx.Err() != nil {
 		return errInterrupted
 	}
 	if err != nil {
@@ -50,7 +50,7 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 		return err
 	}
 	result.Groups = groupResults(p, t.cell, file, &result)
-	layout := t.layout(p, len(file.Threads))
+	layout := layoutOf(p, t.cell, len(file.Threads))
 	if p.ProcessesIn(t.cell) > 0 && !p.Load {
 		result.Processes = len(layout)
 	}
@@ -104,6 +104,14 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 	return nil
 }
 
+// layoutOf returns how the threads of a phase are parted over the clients.
+func layoutOf(p *experiment.Phase, cell experiment.Cell, threads int) []int {
+	if p.Load {
+		return []int{threads}
+	}
+	return p.ProcessThreads(cell)
+}
+
 // trace makes the phase's operations. All arms of a cell in a block have the same seed, so that
 // they do the same.
 func (t *trial) trace(p *experiment.Phase, position int) (*trace.File, error) {
@@ -129,7 +137,7 @@ func (t *trial) traceSpec(p *experiment.Phase, group bool) (trace.Spec, error) {
 		},
 		Sizes: t.content.sizes(), Batch: p.Batch, Scan: trace.ScanLengths{Min: p.Scan.Min, Max: p.Scan.Max, Zipfian: p.Scan.Distribution == "zipfian"},
 		Threads: p.ThreadsIn(t.cell), Endpoints: len(t.endpoints()),
-		Limit: p.Operations, Rate: p.Rate, ThreadEntries: t.run.options.threadEntries, Stopped: t.ctx.Err,
+		Limit: p.Operations, Rate: p.Rate, ThreadEntries: t.run.options.threadEntries, Stopped: t.clients.ctx.Err,
 		FromNS: uint64(p.From),
 	}
 	if p.Rate > 0 && p.Duration > 0 {
@@ -248,7 +256,7 @@ func (t *trial) drain(result *record.Phase) error {
 	began := time.Now()
 	for t.result.Abilities.Inspect {
 		var inspected control.Inspected
-		if err := t.call(control.Request{Command: control.CommandInspect}, &inspected); err != nil {
+		if err := t.clients.call(control.Request{Command: control.CommandInspect}, &inspected); err != nil {
 			return fmt.Errorf("inspect: %w", err)
 		}
 		result.Stats = inspected.Stats

@@ -56,7 +56,7 @@ func (t *trial) askPlan(p *record.QueryPlan, f asking) error {
 		return nil
 	}
 	var told control.Explained
-	err := t.call(control.Request{Command: control.CommandExplain, Explain: &control.Explain{
+	err := t.clients.call(control.Request{Command: control.CommandExplain, Explain: &control.Explain{
 		Query: f.query, Count: f.operation == trace.Count, Index: f.index,
 	}}, &told)
 	var reply *control.Error

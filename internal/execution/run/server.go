@@ -63,7 +63,7 @@ func (t *trial) stopServer() {
 		return
 	}
 	patience := serverPatience
-	if t.ctx.Err() != nil {
+	if t.clients.ctx.Err() != nil {
 		patience = stopPatience
 	}
 	if err := t.server.Stop(patience); err != nil {

@@ -93,7 +93,7 @@ func (t *trial) removeKeys(ctx context.Context) {
 }
 
 func (t *trial) removeSpan(ctx context.Context, keys trace.Span, number int) error {
-	threads, layout := t.readers(int(min(keys.Below-keys.From, math.MaxInt32)))
+	threads, layout := t.clients.readers(t.readersEach(), int(min(keys.Below-keys.From, math.MaxInt32)))
 	w, err := t.begin(deleteTrace(keys, threads), layout, t.content.prepare("remove keys", number, t.past.loaded), &record.Phase{Name: "remove keys"})
 	if err != nil {
 		return err

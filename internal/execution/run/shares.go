@@ -25,7 +25,7 @@ type share struct {
 
 // deal parts a phase over the clients that live, the first of them first.
 func (w *watched) deal(layout []int) error {
-	living := w.trial.living()
+	living := w.trial.clients.living()
 	if len(layout) > len(living) {
 		return fmt.Errorf("the phase needs %d processes, %d are left", len(layout), len(living))
 	}
@@ -44,7 +44,7 @@ func (w *watched) prepare() error {
 	for i, s := range w.shares {
 		clients[i], byClient[s.client] = s.client, i
 	}
-	return w.trial.inParallel(clients, func(c *client) error {
+	return w.trial.clients.inParallel(clients, func(c *client) error {
 		i := byClient[c]
 		request := *w.request
 		var prepared control.Prepared
@@ -54,7 +54,7 @@ func (w *watched) prepare() error {
 				request.Clock = "monotonic" // which all processes share; the ticks of each are calibrated apart
 			}
 		}
-		if err := w.trial.ask(c, control.Request{Command: control.CommandPrepare, Prepare: &request}, &prepared); err != nil {
+		if err := w.trial.clients.ask(c, control.Request{Command: control.CommandPrepare, Prepare: &request}, &prepared); err != nil {
 			return err
 		}
 		if i == 0 {
@@ -104,7 +104,7 @@ func (w *watched) await(timeout time.Duration) (done bool, err error) {
 			s.over = true
 		case errors.As(err, new(*control.Error)):
 			s.over = true
-			w.fail(w.trial.of(s.client, err))
+			w.fail(w.trial.clients.of(s.client, err))
 		default:
 			w.lose(s, err)
 		}
@@ -130,7 +130,7 @@ func (w *watched) lose(s *share, err error) {
 		w.result.Gone = append(w.result.Gone, gone)
 		err = fmt.Errorf("%.3g s after the start: %w", gone.AtSeconds, err)
 	}
-	w.fail(w.trial.of(s.client, err))
+	w.fail(w.trial.clients.of(s.client, err))
 }
 
 // hang kills the processes that have not replied.
@@ -144,7 +144,7 @@ func (w *watched) hang(why string) {
 
 // abandon kills all processes, because Assay itself can't go on.
 func (w *watched) abandon(err error) {
-	w.trial.killClients()
+	w.trial.clients.kill()
 	for _, s := range w.shares {
 		s.over, s.client.gone = true, err
 	}

@@ -40,7 +40,7 @@ type stop struct {
 
 // watchStops begins to look at the worker and what else the trial measures, until end is called.
 func (t *trial) watchStops() *stops {
-	pids := append(t.pids(), t.servers.PIDs...)
+	pids := append(t.clients.pids(), t.servers.PIDs...)
 	s := &stops{over: make(chan struct{}), ended: make(chan struct{}), processes: host.NewStopped(pids...), lookedNS: clock.MonotonicNS()}
 	go func() {
 		defer close(s.ended)

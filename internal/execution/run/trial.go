@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/internal/base/finding"
+	"assay/internal/base/format"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/conductor"
@@ -28,16 +29,14 @@ type trial struct {
 	writer  *record.TrialWriter
 	result  record.Trial
 	disk    *disk
-	clients []*client
+	clients *clients
 	sampler *host.Sampler
 	memory  *memoryLimit // nil: none
 	writes  hostWrites
-	syncs   *syncCheck      // nil: the class promises none
-	server  *ownServer      // nil: Assay has started none for the trial
-	servers host.Servers    // under test
-	ctx     context.Context // ends at the user's Ctrl-C
+	syncs   *syncCheck   // nil: the class promises none
+	server  *ownServer   // nil: Assay has started none for the trial
+	servers host.Servers // under test
 
-	opened   bool // the store has been opened once
 	eventual bool // it promises no more than that a read returns some acknowledged value
 
 	content *content
@@ -130,7 +129,7 @@ func (f ownFault) Unwrap() error { return f.error }
 func (f ownFault) Is(target error) bool { return target == errRunDirectory }
 
 func (t *trial) conduct(ctx context.Context) (err error) {
-	t.ctx = ctx
+	t.clients = &clients{ctx: ctx, timeout: t.run.experiment.StepTimeout}
 	var ownDisk *host.OwnDisk
 	if t.store.KeepsFiles() || t.store.Server != nil {
 		if t.disk.data, err = t.run.writer.DataDirectory(t.run.options.DataRoot, t.plan.ID); err != nil {
@@ -158,22 +157,22 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	}
 	t.result.Tag, t.result.Namespace = t.content.tag, t.content.namespace
 	defer func() { // after the workers' end, whose cause it knows
-		if err := t.memory.end(t.result.Memory, func() { t.killClients(); t.stopServer() }); err != nil {
+		if err := t.memory.end(t.result.Memory, func() { t.clients.kill(); t.stopServer() }); err != nil {
 			t.run.view.Message(err.Error())
 		}
 	}()
 	defer func() { err = t.explain(t.server.blame(err)) }()
-	defer func() { err = t.endClients(ctx, err) }()
+	defer func() { err = t.endClients(err) }()
 	if err := t.startClients(); err != nil {
 		return err
 	}
 	t.result.Memory = memoryOf()
 	if limit := t.cell.MemoryLimit; limit > 0 {
-		if t.memory, err = limitMemory(uint64(limit), t.pids(), t.server.processes(), t.result.Memory); err != nil {
+		if t.memory, err = limitMemory(uint64(limit), t.clients.pids(), t.server.processes(), t.result.Memory); err != nil {
 			return err
 		}
 	}
-	t.sampler = host.NewSampler(t.disk.data, t.pids()...)
+	t.sampler = host.NewSampler(t.disk.data, t.clients.pids()...)
 	if t.memory != nil {
 		t.sampler.WatchLimit(t.memory.group)
 	}
@@ -190,14 +189,14 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 		return err
 	}
 	t.removeKeys(ctx)
-	return t.closeAll()
+	return t.clients.close(t.server != nil)
 }
 
 // checkWithoutSome does the final check of a trial of which some processes are gone, where others
 // live: what those had acknowledged is held against the store, too. err is why the phases ended.
 func (t *trial) checkWithoutSome(ctx context.Context, err error) error {
-	living := len(t.living())
-	if living == 0 || living == len(t.clients) || t.server.died() != nil || errors.Is(err, errInterrupted) {
+	living := len(t.clients.living())
+	if living == 0 || living == len(t.clients.all) || t.server.died() != nil || errors.Is(err, errInterrupted) {
 		return err
 	}
 	if checkErr := t.finalCheck(ctx); checkErr != nil {
@@ -249,8 +248,52 @@ func (t *trial) loads() bool {
 	return false
 }
 
-// define gives the records their columns, where they have them, and names all phases' queries.
-func (t *trial) define(c *client) error {
+// startClients starts as many workers as the trial's clients are processes.
+func (t *trial) startClients() error {
+	command := t.store.Worker
+	if len(command) == 0 {
+		command = t.run.options.Worker
+	}
+	for _, threads := range t.run.experiment.ProcessThreads(t.cell) {
+		if err := t.clients.start(t.run.cpus().Client, command, threads, t.writer.Log()); err != nil {
+			t.result.Cause = finding.CauseNoWorker
+			return err
+		}
+	}
+	return nil
+}
+
+// endClients ends all workers. err is how the trial ended so far.
+func (t *trial) endClients(err error) error {
+	left, endErr := t.clients.end()
+	if left > 0 {
+		t.run.view.Message(fmt.Sprintf("the worker of trial %s left %s behind: killed", t.plan.ID, format.Plural(left, "process", "")))
+	}
+	return cmp.Or(err, endErr)
+}
+
+// open opens the store in a durability class: in the first client alone for a load. Loads use the
+// driver's weakest class, unless the server has one class only: they are not measured, and a sync a
+// record would take hours.
+func (t *trial) open(class store.Durability, load bool) error {
+	threads := 0
+	if load {
+		threads = t.run.experiment.LoadThreads(t.cell)
+	}
+	opened, err := t.clients.open(control.Open{
+		Driver: t.store.Driver, Directory: t.workerDirectory(), Endpoints: t.endpoints(), Durability: class,
+		LossWindowNS: int64(t.cell.LossWindow), Options: t.driverOptions(), Handles: t.cell.Handles,
+		PoolHandles: t.cell.PoolHandles, Pipeline: t.cell.Pipeline,
+	}, t.definition(), threads)
+	if opened.Settings != nil || err == nil {
+		t.eventual = t.store.Description.Eventual || opened.Eventual
+		t.result.Settings, t.result.Abilities, t.result.Version = opened.Settings, opened.Abilities, opened.Version
+	}
+	return err
+}
+
+// definition gives the records their columns and names all phases' queries; nil: they have none.
+func (t *trial) definition() *control.Define {
 	values := &t.run.experiment.Values
 	if len(values.Columns) == 0 {
 		return nil
@@ -260,10 +303,7 @@ func (t *trial) define(c *client) error {
 	for _, x := range indexes {
 		d.Indexes = append(d.Indexes, control.Index{Column: x.Column, Kind: x.Kind, Descending: x.Descending})
 	}
-	if err := t.ask(c, control.Request{Command: control.CommandDefine, Define: d}, nil); err != nil {
-		return fmt.Errorf("define: %w", err)
-	}
-	return nil
+	return d
 }
 
 // reopen makes what was loaded durable and opens the store again in the class of the cell, with
@@ -275,11 +315,11 @@ func (t *trial) reopen() error {
 		return nil
 	}
 	if t.result.Abilities.Sync {
-		if err := t.call(control.Request{Command: control.CommandSync}, nil); err != nil {
+		if err := t.clients.call(control.Request{Command: control.CommandSync}, nil); err != nil {
 			return fmt.Errorf("sync: %w", err)
 		}
 	}
-	if err := t.call(control.Request{Command: control.CommandClose}, nil); err != nil {
+	if err := t.clients.call(control.Request{Command: control.CommandClose}, nil); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
 	if t.cold() {
@@ -289,3 +329,6 @@ func (t *trial) reopen() error {
 	}
 	return t.open(t.cell.Durability, false)
 }
+
+// readersEach is how many threads of each client read records back, or delete them.
+func (t *trial) readersEach() int { return t.cell.Threads / max(t.cell.Processes, 1) }
