@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/base/bounded"
 	"assay/internal/base/owned"
 	"assay/internal/evidence/host"
 )
@@ -131,7 +132,7 @@ const cargoPatience = 5 * time.Second
 func cargoVersion() (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), cargoPatience)
 	defer cancel()
-	version, err := exec.CommandContext(ctx, "cargo", "--version").Output()
+	version, err := bounded.Output(exec.CommandContext(ctx, "cargo", "--version"))
 	if err != nil {
 		return "", err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assay/internal/base/bounded"
 	"assay/internal/experiment"
 	"assay/presets"
 )
@@ -67,7 +68,7 @@ func initialText(preset, ycsb string) ([]byte, error) {
 	case preset != "":
 		return presets.Source(preset)
 	case ycsb != "":
-		properties, err := os.ReadFile(ycsb)
+		properties, err := bounded.ReadFile(ycsb, experiment.FileBytesMax)
 		if err != nil {
 			return nil, fmt.Errorf("reading YCSB properties: %w", err)
 		}

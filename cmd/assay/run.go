@@ -17,6 +17,7 @@ import (
 
 	"assay/drivers"
 	"assay/internal/analysis/verdict"
+	"assay/internal/base/bounded"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
 	"assay/internal/evidence/host"
@@ -357,12 +358,12 @@ func (f *runFlags) vacant() error {
 // wins where both exist.
 func experimentSource(argument string, drivers []string) (source []byte, name string, err error) {
 	if argument == "-" {
-		if source, err = io.ReadAll(os.Stdin); err != nil {
+		if source, err = bounded.Read(os.Stdin, experiment.FileBytesMax); err != nil {
 			return nil, "", fmt.Errorf("reading the experiment from standard input: %w", err)
 		}
 		return source, "standard input", nil
 	}
-	source, err = os.ReadFile(argument)
+	source, err = bounded.ReadFile(argument, experiment.FileBytesMax)
 	if err == nil {
 		return source, argument, nil
 	}

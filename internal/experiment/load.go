@@ -66,6 +66,10 @@ type Loaded struct {
 	root *node // with every change applied
 }
 
+// FileBytesMax is the most that an experiment's file may have: all examples together have less than a
+// tenth of it.
+const FileBytesMax = 1 << 20
+
 // Load reads an experiment: text is the file, name what errors call it, sets are "path=value"
 // changes. Every mistake of the user's is an *Error.
 func Load(text []byte, name string, sets []string, drivers Drivers) (*Experiment, error) {

@@ -168,6 +168,9 @@ func optionNames(options []store.Option) (names []string) {
 	return names
 }
 
+// portMax is the largest number of a TCP or UDP port.
+const portMax = 1<<16 - 1
+
 func (r *resolver) endpoints(at []string, s Store, startable bool) *Error {
 	here := append(slices.Clone(at), "endpoints")
 	isServer := s.Description.Kind == store.Server
@@ -190,12 +193,17 @@ func (r *resolver) endpoints(at []string, s Store, startable bool) *Error {
 			return r.fail(append(here, fmt.Sprint(i)), "an endpoint has no user and no password: run directories and reports show it").
 				hint("expected HOST:PORT, such as 127.0.0.1:11211")
 		}
-		if _, port, err := net.SplitHostPort(endpoint); err != nil || port == "" {
+		_, port, err := net.SplitHostPort(endpoint)
+		if err != nil || port == "" {
 			e := r.fail(append(here, fmt.Sprint(i)), "expected HOST:PORT, such as 127.0.0.1:11211, got %q", endpoint)
 			if r.fromStores {
 				e = e.near(endpoint, []string{"start"})
 			}
 			return e
+		}
+		if number, err := strconv.Atoi(port); err != nil || number < 1 || number > portMax {
+			return r.fail(append(here, fmt.Sprint(i)), "no server listens at port %q of %q", port, endpoint).
+				hint("expected a number from 1 to %d, as in 127.0.0.1:11211", portMax)
 		}
 	}
 	return nil

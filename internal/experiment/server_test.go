@@ -52,6 +52,9 @@ func TestAnArmSaysHowItsServerIsReached(t *testing.T) {
 	for _, c := range []struct{ arm, expected string }{
 		{"here", "here is a server: Assay needs to know which one to use|server: start|endpoints: [HOST:PORT]"},
 		{"unknown", "expected endpoints: [HOST:PORT]"},
+		{"{driver: here, endpoints: ['127.0.0.1:99999']}", `no server listens at port "99999"|expected a number from 1 to 65535`},
+		{"{driver: here, endpoints: ['127.0.0.1:0']}", `no server listens at port "0"|expected a number from 1 to 65535`},
+		{"{driver: here, endpoints: ['127.0.0.1:redis']}", `no server listens at port "redis"|expected a number from 1 to 65535`},
 		{"{driver: here, server: start, endpoints: ['127.0.0.1:1']}", "the server is started, and an endpoint is named too"},
 		{"{driver: embedded, server: start}", "embedded is not a server: there is nothing to start"},
 		{"{driver: unknown, server: start}", "Assay can't start unknown"},

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/base/bounded"
 	"assay/internal/base/owned"
 )
 
@@ -81,7 +82,7 @@ func (q QuotaMount) mountLoop() error {
 	}
 	// All tables are written now: ext4 would else write them in the background of the trial.
 	command := exec.Command(mkfs, "-F", "-q", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0", q.image())
-	if output, err := command.CombinedOutput(); err != nil {
+	if output, err := bounded.Output(command); err != nil {
 		return fmt.Errorf("mkfs.ext4: %w: %s", err, strings.TrimSpace(string(output)))
 	}
 	device, err := attachLoop(image)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/base/bounded"
 	"assay/store"
 )
 
@@ -129,7 +130,7 @@ func (p *Program) Version(ctx context.Context, binary string) (string, error) {
 	defer cancel()
 	command := exec.CommandContext(ctx, binary, arguments...)
 	command.WaitDelay = time.Second
-	output, err := command.CombinedOutput()
+	output, err := bounded.Output(command)
 	if err != nil {
 		return "", fmt.Errorf("asking %s for its version: %w", binary, err)
 	}

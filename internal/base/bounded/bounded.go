@@ -1,0 +1,77 @@
+// Package bounded reads what others made: files that a user names, and what programs print. Nothing of
+// it may fill the memory, whatever stands there and however long it goes on.
+package bounded
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+)
+
+// ErrTooMuch is wrapped by errors that say that there was more than the bound.
+var ErrTooMuch = errors.New("too much to read")
+
+// Read reads to the end, which must come after at most bytesMax bytes.
+func Read(from io.Reader, bytesMax int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(from, bytesMax+1))
+	if err == nil && int64(len(data)) > bytesMax {
+		return nil, fmt.Errorf("%w: it is longer than %d bytes", ErrTooMuch, bytesMax)
+	}
+	return data, err
+}
+
+// ReadFile is [Read] of a file, which may also be a pipe or a device.
+func ReadFile(name string, bytesMax int64) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := Read(file, bytesMax)
+	if errors.Is(err, ErrTooMuch) {
+		return nil, &os.PathError{Op: "read", Path: name, Err: err}
+	}
+	return data, err
+}
+
+// outputBytesMax bounds what programs may answer: versions, and what is wrong, are a few lines.
+const outputBytesMax = 64 << 10
+
+// Output runs a command that prints little and returns what it prints to both its outputs. One that
+// prints more than 64 KiB is killed; what came until then is returned with the error.
+func Output(command *exec.Cmd) ([]byte, error) {
+	o := &output{command: command}
+	command.Stdout, command.Stderr = o, o
+	err := command.Run()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.over {
+		err = fmt.Errorf("%w: it printed more than %d bytes and was killed", ErrTooMuch, outputBytesMax)
+	}
+	return o.text.Bytes(), err
+}
+
+// output keeps what a command prints, up to the bound.
+type output struct {
+	command *exec.Cmd
+	mu      sync.Mutex
+	text    bytes.Buffer
+	over    bool
+}
+
+func (o *output) Write(text []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	room := outputBytesMax - o.text.Len()
+	o.text.Write(text[:min(room, len(text))])
+	if len(text) <= room {
+		return len(text), nil
+	}
+	o.over = true
+	_ = o.command.Process.Kill() // it runs: it has just printed
+	return 0, ErrTooMuch
+}
