@@ -116,6 +116,13 @@ type Holder interface {
 	Held() (records uint64, known bool)
 }
 
+// Expecter is a [Store] that can be told how long the values are that it is to hold, so that an
+// answer with a much longer one is an error and takes no memory. It is called while no operation
+// runs, and may be called again with a greater length.
+type Expecter interface {
+	Expect(valueBytesMax int)
+}
+
 // EventualTeller is a [Store] whose options decide if it is as [Description].Eventual says: how many
 // replicas a read asks, for example.
 type EventualTeller interface {

@@ -29,6 +29,7 @@ type fake struct {
 	closeErr  error               // of a handle
 	delay     time.Duration       // of a put
 	maxOpen   int64               // most handles that were open at once, written by the store
+	expected  atomic.Int64        // the longest value, as the store was told
 	opened    atomic.Int64
 	closed    atomic.Int64
 }
@@ -66,6 +67,7 @@ func (s *fakeStore) Handle() (store.Handle, error) {
 }
 func (s *fakeStore) Settings() map[string]string { return map[string]string{"depth": "3"} }
 func (s *fakeStore) Close() error                { return nil }
+func (s *fakeStore) Expect(valueBytesMax int)    { s.expected.Store(int64(valueBytesMax)) }
 
 type fakeHandle struct{ *fakeStore }
 
@@ -279,9 +281,13 @@ func refusedWith(t *testing.T, err error, class, part string) {
 }
 
 func TestReadsWhatItWrote(t *testing.T) {
-	s := serve(t, &fake{shareable: true})
+	f := &fake{shareable: true}
+	s := serve(t, f)
 	s.open(control.HandlesShared, 2, 0)
 	c, _ := s.run(newPhase(1, entry(trace.Upsert, 1), entry(trace.Upsert, 2)))
+	if told := f.expected.Load(); told != 100 {
+		t.Errorf("the store was told to expect values of %d bytes, want 100", told)
+	}
 	expect(t, c, counters.OK, 2)
 	c, _ = s.run(newPhase(2, entry(trace.Read, 1), entry(trace.Read, 2)))
 	expect(t, c, counters.OK, 4)

@@ -287,10 +287,21 @@ func (s *session) prepare(r *control.Prepare) (err error) {
 	if p.clock, err = clock.New(clock.Source(r.Clock)); err != nil {
 		return badRequest("%w", err)
 	}
+	s.expect(r.Values.LengthMax)
 	p.pool, p.slotOf = keyval.NewPool(r.Values), p.trace.Slot()
 	p.stats = s.newStatsTeller(p)
 	s.phases[r.Number], s.prepared = p, p
 	return nil
+}
+
+// expect tells the store how long its values are at most.
+func (s *session) expect(valueBytesMax int) {
+	if s.record != nil {
+		valueBytesMax = s.record.BytesMax()
+	}
+	if e, ok := s.store.(store.Expecter); ok {
+		e.Expect(valueBytesMax)
+	}
 }
 
 // takeShare finds the threads of the trace that this process does.

@@ -127,6 +127,7 @@ type db struct {
 	access       wire.Access
 
 	reconnects atomic.Uint64 // of handles
+	wire.Bound               // of what handles read
 }
 
 func (d *db) openMember(ctx context.Context, m *member, flush bool) error {
@@ -177,7 +178,7 @@ func (d *db) newConnection(endpoint string) connection {
 	if d.protocol == udpProtocol {
 		c.Network = dialDatagrams
 	}
-	c.Reconnects = &d.reconnects
+	c.Reconnects, c.Bound = &d.reconnects, &d.Bound
 	return c
 }
 

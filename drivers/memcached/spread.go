@@ -172,6 +172,7 @@ func newMembers(
 				endpoint, store.ErrRefused)
 		}
 		m := &member{endpoint: endpoint, weight: weights[i], control: newConnection(endpoint, timeout, access, p)}
+		m.control.Bound = wire.ExpectsNoValue()
 		if m.control.Greet != nil {
 			m.control.Greet = func(c *wire.Connection) error {
 				if err := p.demandsLogin(c); err != nil {

@@ -19,7 +19,7 @@ type leanClient struct {
 
 func (d *db) newClient(endpoint string) leanClient {
 	c := leanClient{connection: newConnection(endpoint, d.timeout, d.entry), columns: newColumns(d.columns)}
-	c.Reconnects = &d.reconnects
+	c.Reconnects, c.Bound = &d.reconnects, &d.Bound
 	return c
 }
 

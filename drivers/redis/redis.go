@@ -110,6 +110,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	}
 	for _, endpoint := range c.Endpoints {
 		m := &member{endpoint: endpoint, control: newConnection(endpoint, max(timeout, controlTimeout), e)}
+		m.control.Bound = wire.ExpectsNoValue()
 		d.members = append(d.members, m)
 	}
 	if err := d.open(ctx, c); err != nil {
@@ -132,6 +133,7 @@ type db struct {
 	columns []string
 
 	reconnects atomic.Uint64 // of handles
+	wire.Bound               // of what handles read
 	redirects  atomic.Uint64 // answers of a cluster that another node has the key
 }
 

@@ -25,6 +25,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"assay/drivers/internal/wire"
 	"assay/store"
 )
 
@@ -177,6 +178,7 @@ type db struct {
 	http       http.Client // for the nodes' counters
 
 	reconnects atomic.Uint64 // of handles
+	bound      wire.Bound    // of what handles read
 }
 
 // node is one endpoint.
@@ -260,9 +262,15 @@ func (d *db) Handle() (store.Handle, error) {
 func (d *db) leanHandle(endpoint string) *leanHandle {
 	h := &leanHandle{connection: newConnection(endpoint, d.timeout), requests: &d.requests,
 		resolver: &d.resolver}
-	h.Reconnects = &d.reconnects
+	h.Reconnects, h.Bound = &d.reconnects, &d.bound
 	return h
 }
+
+// siblingsMax is the server's own limit of siblings (max_siblings).
+const siblingsMax = 100
+
+// Expect bounds an answer, in which all siblings come.
+func (d *db) Expect(valueBytesMax int) { d.bound.Expect(siblingsMax * valueBytesMax) }
 
 // Close takes back what this store has set.
 func (d *db) Close() error {

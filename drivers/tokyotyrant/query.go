@@ -65,9 +65,6 @@ func (h *tableHandle) visitFound(q *store.Query, visit func(key, record []byte) 
 			return false, nil
 		}
 	}
-	if len(h.search.ends) > q.Limit {
-		return false, h.GiveUp("search", errMore)
-	}
 	f := h.face()
 	for i := range h.search.ends {
 		rest := h.search.element(i)
@@ -97,11 +94,7 @@ func (h *tableHandle) visitFound(q *store.Query, visit func(key, record []byte) 
 
 // fetch gets the records of found keys and visits those that are still what was asked for.
 func (h *tableHandle) fetch(q *store.Query, values [][]byte, visit func(key, record []byte) bool) error {
-	found := len(h.search.ends)
-	if found > q.Limit {
-		return h.GiveUp("search", errMore)
-	}
-	more := true
+	found, more := len(h.search.ends), true
 	for from := 0; from < found && more; from += pipelineMax {
 		to := min(from+pipelineMax, found)
 		if err := h.askRecords(from, to); err != nil {

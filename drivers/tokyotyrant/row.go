@@ -75,7 +75,7 @@ func (f *tableFace) begin() {
 // found notes that the column of a name, if the layout has it, stands at the end of raw.
 func (f *tableFace) found(name []byte, from int) {
 	for i := range f.names {
-		if bytes.Equal(f.names[i], name) {
+		if bytes.Equal(f.names[i], name) && f.spans[i].from < 0 {
 			f.spans[i] = span{from, len(f.raw)}
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"math"
 	"strconv"
 
 	"assay/store"
@@ -81,7 +82,10 @@ func (s *search) ask(c *connection, q *store.Query, values [][]byte, give string
 	if err := c.Send(); err != nil {
 		return err
 	}
-	return s.read(c)
+	if give == count || give == out {
+		return s.read(c, math.MaxInt32)
+	}
+	return s.read(c, q.Limit)
 }
 
 // appendOrder appends what belongs to the first search: order and limit are those of a union, too.
@@ -163,8 +167,8 @@ var (
 	wholeIndex = []byte(" (all)")
 )
 
-// read reads what was found, and takes the hint away.
-func (s *search) read(c *connection) error {
+// read reads what was found, at most so many elements, and takes the hint away.
+func (s *search) read(c *connection, most int) error {
 	s.found, s.ends = s.found[:0], s.ends[:0]
 	n, done, err := c.elements("search")
 	if err != nil {
@@ -172,6 +176,9 @@ func (s *search) read(c *connection) error {
 	}
 	if !done {
 		return errRefused("search")
+	}
+	if n-1 > most {
+		return c.GiveUp("search", errMore)
 	}
 	for range n {
 		if s.found, err = c.element("search", s.found); err != nil {

@@ -48,7 +48,7 @@ type asked struct {
 
 func (d *db) newSpeaker(pipeline int) *speaker {
 	s := &speaker{connection: d.connection(d.timeout), face: d.face(), asked: make([]asked, pipeline)}
-	s.Reconnects = &d.reconnects
+	s.Reconnects, s.Bound = &d.reconnects, &d.Bound
 	return s
 }
 

@@ -209,6 +209,7 @@ type db struct {
 	told     status // when it was opened
 
 	reconnects atomic.Uint64 // of handles
+	wire.Bound               // of what handles read
 }
 
 func open(ctx context.Context, description store.Description, c store.Config, protocol string) (*db, error) {
@@ -239,6 +240,7 @@ func open(ctx context.Context, description store.Description, c store.Config, pr
 	}
 	d.face = func() face { return faces[protocol] }
 	d.control = d.connection(max(timeout, controlTimeout))
+	d.control.Bound = wire.ExpectsNoValue()
 	if err := d.enter(ctx, c); err != nil {
 		return nil, errors.Join(err, d.control.Close())
 	}

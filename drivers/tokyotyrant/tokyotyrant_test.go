@@ -300,6 +300,38 @@ func TestLies(t *testing.T) {
 	}
 }
 
+// An answer that is much longer than what was stored is an error, and takes no memory.
+func TestFloods(t *testing.T) {
+	for _, way := range ways {
+		kind := map[string]string{"tokyotyrant": tyrantstandin.Hash, "tokyotyrant-btree": tyrantstandin.Tree,
+			"tokyotyrant-table": tyrantstandin.Table}[way.driver.Describe().Name]
+		t.Run(fmt.Sprint(way.driver.Describe().Name, way.options), func(t *testing.T) {
+			s := tyrantstandin.Start(t, kind)
+			db, h := open(t, way.driver, way.class, s.Endpoint, way.options)
+			must(t, h.Put([]byte("key"), []byte("value")))
+			must(t, h.Put([]byte("long"), make([]byte, 16<<20)))
+			db.(store.Expecter).Expect(len("value"))
+			handles := []store.Handle{h}
+			if way.options["write"] == "" {
+				handles = append(handles, drivertest.Async(t, db))
+			}
+			for _, h := range handles {
+				if value, err := h.Get([]byte("long"), nil); err == nil ||
+					!strings.Contains(err.Error(), "16777216 bytes at once") {
+					t.Errorf("got %d bytes, %v", len(value), err)
+				}
+				wantGet(t, h, "key", []byte("value"))
+			}
+			if h, can := h.(store.Scanner); can {
+				err := h.Scan([]byte("key"), 10, func(_, _ []byte) bool { return true })
+				if err == nil || !strings.Contains(err.Error(), "16777216 bytes at once") {
+					t.Errorf("scan: %v", err)
+				}
+			}
+		})
+	}
+}
+
 // Each setting that is asked for is told by the file or the process, or said to be unread.
 func TestSettingsAreReadBack(t *testing.T) {
 	tuned := map[string]string{"threads": "3", "bnum": "500000", "xmsiz_bytes": "128MiB", "apow": "6",

@@ -3,6 +3,7 @@
 // Drivers of servers put their protocol on it.
 //
 //	connection.go  one connection, with one request on its way at a time, which its caller waits for
+//	bound.go       how long an answer may be
 //	blocking.go    a handle, which waits for the answer to each request of a connection
 //	loop.go        many connections that one thread drives through epoll(7)
 //	loop_ring.go   the same through io_uring(7)
@@ -39,6 +40,8 @@ type Connection struct {
 	Greet func(*Connection) error
 	// Reconnects counts how often an operation connected anew. Optional.
 	Reconnects *atomic.Uint64
+	// Bound is how long what is read at once may be. Optional.
+	Bound *Bound
 
 	// Request is what [Connection.Send] sends. It is reused: build it on Request[:0].
 	Request []byte
@@ -243,6 +246,9 @@ func (c *Connection) fill() error {
 // ReadBytes returns the next length bytes, valid until the next read. The buffer at most doubles at
 // a time, and only once it is full: a garbled length takes no memory for bytes that do not come.
 func (c *Connection) ReadBytes(length int) ([]byte, error) {
+	if err := c.holds(length); err != nil {
+		return nil, err
+	}
 	if c.looped && c.end-c.start < length {
 		c.wanted = c.start + length
 		return nil, errNotHere
@@ -263,6 +269,9 @@ func (c *Connection) ReadBytes(length int) ([]byte, error) {
 
 // ReadValue appends length bytes to into, and consumes the line end after them.
 func (c *Connection) ReadValue(into []byte, length int) ([]byte, error) {
+	if err := c.holds(length); err != nil {
+		return nil, err
+	}
 	if c.looped && c.end-c.start < length+2 {
 		c.wanted = c.start + length + 2
 		return nil, errNotHere
@@ -291,6 +300,9 @@ func (c *Connection) ReadFrame(bytesMax int) ([]byte, error) {
 
 // ReadBody appends length bytes to into.
 func (c *Connection) ReadBody(into []byte, length int) ([]byte, error) {
+	if err := c.holds(length); err != nil {
+		return nil, err
+	}
 	if c.looped && c.end-c.start < length {
 		c.wanted = c.start + length
 		return nil, errNotHere

@@ -32,6 +32,8 @@ type Protocol struct {
 	Acknowledged []string
 	// Told are further answers to a get of a key, by how they must be counted.
 	Told map[string]func(key string, value []byte) string
+	// Unbounded says that the client takes an answer of any length.
+	Unbounded bool
 	// NotSaid is in no error; "": all may be said.
 	NotSaid string
 	// Checks says that a client whose connection was closed fails operations until it has looked
@@ -57,6 +59,7 @@ func BearsLies(t *testing.T, endpoint string, p Protocol, open Opener) {
 	t.Run("garbled", func(t *testing.T) { p.garbles(t, l, patient(t)) })
 	t.Run("counted", func(t *testing.T) { p.counts(t, l, patient) })
 	t.Run("stalled", func(t *testing.T) { p.stalls(t, l, open) })
+	t.Run("flooded", func(t *testing.T) { p.floods(t, l, open) })
 	t.Run("gone", func(t *testing.T) { p.hangsUp(t, l, patient) })
 }
 
@@ -207,6 +210,34 @@ func (p Protocol) stalls(t *testing.T, l *Liar, open Opener) {
 	}
 	l.Lie(nil)
 	wantSoon(t, h, two, []byte("2"))
+}
+
+// floods has the server answer with much more than the store was ever given.
+func (p Protocol) floods(t *testing.T, l *Liar, open Opener) {
+	if p.Unbounded {
+		t.Skip("the client takes answers of any length")
+	}
+	key, right := []byte("key"), []byte("right")
+	s, h := open(t, l.Endpoint, map[string]string{"operation_timeout": "1m"})
+	s.(store.Expecter).Expect(len(right))
+	mustPut(t, h, key, right)
+	flood := p.Found(string(key), make([]byte, 16<<20))
+	sent := l.Once(func(_ []byte, w io.WriteCloser) bool {
+		go func() { say(w, flood) }() // nobody reads it all
+		return true
+	})
+	value, err := h.Get(key, nil)
+	if err == nil || !strings.Contains(err.Error(), "at once, expected at most") || len(value) > 0 {
+		t.Errorf("got %d bytes, %v", len(value), err)
+	}
+	if n := sent(); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+	wantGet(t, h, "a flood", key, right)
+	longer := bytes.Repeat(right, 1000)
+	l.Once(func(_ []byte, w io.WriteCloser) bool { return say(w, p.Found(string(key), longer)) })
+	wantGet(t, h, "a lie that is not much longer: for the worker to see", key, longer)
+	wantGet(t, h, "it", key, right)
 }
 
 // hangsUp has the server close its connections: each operation fails once, and the next one after it
