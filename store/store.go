@@ -145,6 +145,43 @@ type Inspection struct {
 	Busy bool
 }
 
+// DurabilityTeller is a [Store] whose server can be asked again, between phases, for what its class
+// rests on.
+type DurabilityTeller interface {
+	// TellDurability asks the server, never a copy of what it said before.
+	TellDurability() (DurabilityEvidence, error)
+}
+
+// DurabilityEvidence is what a server says of its durability at one moment.
+type DurabilityEvidence struct {
+	// Broken says which of the server's settings does not give the class any more; "": all do.
+	Broken string `json:"broken,omitempty"`
+	// Syncs is how often the server synced what acknowledged writes wait for, since its start, by
+	// the counter that it calls Counter; nil where it has none.
+	Syncs   *uint64 `json:"syncs,omitempty"`
+	Counter string  `json:"counter,omitempty"`
+	// Unknown says why the server could not be asked; "": it was.
+	Unknown string `json:"unknown,omitempty"`
+	// Lag is how old the counter may be: some servers add up what their sessions did now and then.
+	Lag time.Duration `json:"lag_ns,omitempty"`
+}
+
+// Evidence makes a [DurabilityEvidence] of what holding the settings against the class gave: an
+// error that wraps [ErrRefused] where they do not give it any more.
+func Evidence(refused error) (DurabilityEvidence, error) {
+	if errors.Is(refused, ErrRefused) {
+		return DurabilityEvidence{Broken: refused.Error()}, nil
+	}
+	return DurabilityEvidence{}, refused
+}
+
+// Counted returns e with a counter of syncs.
+func (e DurabilityEvidence) Counted(syncs float64, counter string, lag time.Duration) DurabilityEvidence {
+	n := uint64(max(0, syncs))
+	e.Syncs, e.Counter, e.Lag = &n, counter, lag
+	return e
+}
+
 // What a store of several servers tells of each of them, under the name that [ServerStat] gives: so
 // that a server which got more or less than its weight is found.
 const (

@@ -178,6 +178,13 @@ func (s *session) inspect() control.Inspected {
 		inspection := i.Inspect()
 		inspected.Stats, inspected.Busy = inspection.Stats, inspection.Busy
 	}
+	if d, ok := s.store.(store.DurabilityTeller); ok {
+		told, err := d.TellDurability()
+		if err != nil {
+			told = store.DurabilityEvidence{Unknown: err.Error()}
+		}
+		inspected.Durability = &told
+	}
 	return inspected
 }
 

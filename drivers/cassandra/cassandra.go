@@ -123,6 +123,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (_ store.Store, err erro
 // configure reads the options.
 func configure(c store.Config) (*db, error) {
 	d := &db{
+		class: c.Durability, window: c.LossWindow,
 		endpoints: c.Endpoints, entry: c.Options.Choice("entry"), keyspace: c.Options.String("keyspace"),
 		replication: c.Options.Int("replication"), write: c.Options.Choice("consistency"),
 		read: c.Options.Choice("read_consistency"), timeout: c.Options.Duration("operation_timeout"),
@@ -151,6 +152,8 @@ func configure(c store.Config) (*db, error) {
 // db has a session of its own for each endpoint, so that a look at a node's settings and numbers
 // asks that node.
 type db struct {
+	class       store.Durability
+	window      time.Duration // T of D2(T)
 	endpoints   []string
 	entry       string
 	keyspace    string

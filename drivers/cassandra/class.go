@@ -1,6 +1,7 @@
 package cassandra
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -66,6 +67,20 @@ func (d *db) prove(class store.Durability, window time.Duration) error {
 		}
 	}
 	return nil
+}
+
+// TellDurability holds what the nodes tell now against the class. They count no syncs.
+func (d *db) TellDurability() (store.DurabilityEvidence, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), d.timeout)
+	defer cancel()
+	for _, m := range d.members {
+		settings, err := m.tell(ctx)
+		if err != nil {
+			return store.DurabilityEvidence{}, err
+		}
+		m.settings = settings
+	}
+	return store.Evidence(d.prove(d.class, d.window))
 }
 
 func (m *member) prove(class store.Durability, window time.Duration, acks int) error {

@@ -125,14 +125,17 @@ func (d *db) open(ctx context.Context, flush bool) error {
 	return failure("delete all keys", err)
 }
 
-// syncs refuses a server that was told not to sync (--unsafe-no-fsync, from 3.5 on). It times each
-// sync of its log, and has synced one that is new at its start.
+// walSyncs counts the syncs of the log that a reply waits for.
+const walSyncs = "etcd_disk_wal_fsync_duration_seconds_count"
+
+// syncs refuses a server that was told not to sync (--unsafe-no-fsync) and never did. One that was
+// told so may still have synced a log that is new; [db.TellDurability] finds it.
 func (d *db) syncs(ctx context.Context) error {
 	metrics, err := metricsOf(ctx, &d.http, d.endpoint)
 	if err != nil {
 		return err
 	}
-	if metrics["etcd_disk_wal_fsync_duration_seconds_count"] <= 0 {
+	if metrics[walSyncs] <= 0 {
 		return fmt.Errorf("etcd at %s can't reach D3: its metrics show no sync of its log; without --unsafe-no-fsync it would: %w", d.endpoint, store.ErrRefused)
 	}
 	return nil
@@ -195,10 +198,10 @@ func (d *db) Close() error {
 
 // counters are what Inspect tells, by the names of /metrics.
 var counters = map[string]string{
-	"etcd_debugging_mvcc_keys_total":                      "records",
-	"etcd_mvcc_db_total_size_in_bytes":                    "file_bytes",
-	"etcd_mvcc_db_total_size_in_use_in_bytes":             "used_bytes",
-	"etcd_disk_wal_fsync_duration_seconds_count":          "wal_syncs",
+	"etcd_debugging_mvcc_keys_total":          "records",
+	"etcd_mvcc_db_total_size_in_bytes":        "file_bytes",
+	"etcd_mvcc_db_total_size_in_use_in_bytes": "used_bytes",
+	walSyncs: "wal_syncs",
 	"etcd_disk_wal_fsync_duration_seconds_sum":            "wal_sync_s",
 	"etcd_disk_backend_commit_duration_seconds_count":     "commits",
 	"etcd_disk_backend_commit_duration_seconds_sum":       "commit_s",
@@ -215,6 +218,17 @@ var counters = map[string]string{
 	"process_resident_memory_bytes":                       "resident_bytes",
 	"process_cpu_seconds_total":                           "cpu_s",
 	"etcd_debugging_snap_save_total_duration_seconds_sum": "snapshot_s",
+}
+
+// TellDurability counts the syncs of the log, for the settings are not told.
+func (d *db) TellDurability() (store.DurabilityEvidence, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), d.timeout)
+	defer cancel()
+	metrics, err := metricsOf(ctx, &d.http, d.endpoint)
+	if err != nil {
+		return store.DurabilityEvidence{}, err
+	}
+	return store.DurabilityEvidence{}.Counted(metrics[walSyncs], walSyncs, 0), nil
 }
 
 // Inspect takes numbers of /metrics.

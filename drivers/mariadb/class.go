@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"assay/store"
@@ -58,6 +59,22 @@ func (d *db) prove() error {
 		}
 	}
 	return nil
+}
+
+// TellDurability asks for the settings again, and counts syncs: those of the log where the server
+// has a counter of its own for them (before 10.8), and otherwise all of InnoDB's.
+func (d *db) TellDurability() (store.DurabilityEvidence, error) {
+	evidence, err := store.Evidence(d.prove())
+	if err != nil || d.class != store.D3 {
+		return evidence, err
+	}
+	rows, err := d.rows("SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_os_log_fsyncs', 'Innodb_data_fsyncs')")
+	slices.SortFunc(rows, func(a, b []string) int { return strings.Compare(b[0], a[0]) })
+	if err != nil || len(rows) == 0 {
+		return evidence, err
+	}
+	syncs, err := strconv.ParseUint(rows[0][1], 10, 64)
+	return evidence.Counted(float64(syncs), rows[0][0], 0), err
 }
 
 // variable returns a global setting; "" if the server does not know it.

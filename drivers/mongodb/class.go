@@ -70,6 +70,23 @@ func (d *db) proveEngine(status bson.Raw) error {
 	return nil
 }
 
+// TellDurability holds the engine of now against the class, and counts its journal's syncs.
+func (d *db) TellDurability() (store.DurabilityEvidence, error) {
+	if _, its := d.kind.(mongod); !its {
+		return store.DurabilityEvidence{}, nil // FerretDB's settings are its process's arguments
+	}
+	status, err := d.status()
+	if err != nil {
+		return store.DurabilityEvidence{}, err
+	}
+	const counter = "log sync operations"
+	evidence, err := store.Evidence(d.proveEngine(status))
+	if syncs, told := number(status, []string{"wiredTiger", "log", counter}); told && err == nil {
+		evidence = evidence.Counted(syncs, "wiredTiger.log."+counter, 0)
+	}
+	return evidence, err
+}
+
 // takesWrites refuses a server that takes no writes, and one that hands them on to others.
 func (d *db) takesWrites(ctx context.Context) error {
 	hello, known, err := d.adminCommand(ctx, "hello")

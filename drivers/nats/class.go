@@ -1,6 +1,7 @@
 package nats
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -20,6 +21,19 @@ import (
 //   - sync_interval of a time: syncBlocks runs once in that time and syncs all blocks that were
 //     written since. Nothing bounds how long it takes, and nothing tells that it failed, which makes
 //     it D1 and no D2.
+
+// TellDurability asks for sync_interval again. The server counts no syncs.
+func (d *db) TellDurability() (store.DurabilityEvidence, error) {
+	if d.class == store.D0 {
+		return store.DurabilityEvidence{}, nil
+	}
+	told, err := d.askServer(context.Background())
+	if err != nil {
+		return store.DurabilityEvidence{}, err
+	}
+	d.server = told
+	return store.Evidence(d.refuseClass(nil))
+}
 
 // refuseClass says why the server can't give the class, and what would; unasked is why it could not
 // be asked for its settings.

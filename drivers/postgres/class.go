@@ -1,7 +1,11 @@
 package postgres
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
+	"time"
 
 	"assay/store"
 )
@@ -15,6 +19,47 @@ var needs = map[store.Durability][][2]string{
 	store.D0: {{"synchronous_commit", "off"}},
 	store.D1: {{"synchronous_commit", "on"}, {"fsync", "off"}},
 	store.D3: {{"synchronous_commit", "on"}, {"fsync", "on"}, {"full_page_writes", "on"}},
+}
+
+// TellDurability asks for the settings again, and counts the syncs of the log.
+func (d *db) TellDurability() (store.DurabilityEvidence, error) {
+	evidence, err := store.Evidence(d.prove())
+	if err != nil || d.class != store.D3 {
+		return evidence, err
+	}
+	syncs, counter, err := d.walSyncs()
+	if err == nil && counter != "" {
+		evidence = evidence.Counted(syncs, counter, statisticsLag)
+	}
+	return evidence, err
+}
+
+// statisticsLag is how long a session keeps its counts to itself, in transactions without a pause
+// (PGSTAT_MIN_INTERVAL in src/backend/utils/activity/pgstat.c).
+const statisticsLag = time.Second
+
+// walSyncs are the syncs that sessions and server processes did of the log; no counter before
+// PostgreSQL 14, and where the log is synced by each write(2), of which none is counted.
+func (d *db) walSyncs() (syncs float64, counter string, err error) {
+	version, err := d.value("SHOW server_version_num")
+	if err != nil {
+		return 0, "", err
+	}
+	method, err := d.value("SHOW wal_sync_method")
+	number, parseErr := strconv.Atoi(version)
+	query := "SELECT wal_sync FROM pg_stat_wal"
+	switch counter = "pg_stat_wal.wal_sync"; {
+	case err != nil || parseErr != nil || number < 140000 || strings.HasPrefix(method, "open_"):
+		return 0, "", errors.Join(err, parseErr)
+	case number >= 180000:
+		counter, query = "pg_stat_io.fsyncs", "SELECT sum(fsyncs) FROM pg_stat_io WHERE object = 'wal'"
+	}
+	told, err := d.value(query)
+	if err != nil || told == "" {
+		return 0, "", err
+	}
+	syncs, err = strconv.ParseFloat(told, 64)
+	return syncs, counter, err
 }
 
 // prove asks the server for the settings on which the class rests.

@@ -58,6 +58,20 @@ func evicts(config map[string]string) bool {
 	return config["maxmemory"] != "0" && strings.HasPrefix(config["maxmemory-policy"], "allkeys-")
 }
 
+// TellDurability holds the settings of now against the class.
+func (d *db) TellDurability() (store.DurabilityEvidence, error) {
+	for _, m := range d.members {
+		config, err := m.config()
+		if err == nil {
+			err = refuseClass(m.endpoint, config, d.class, d.window)
+		}
+		if err != nil {
+			return store.Evidence(err)
+		}
+	}
+	return store.DurabilityEvidence{}, nil
+}
+
 // refuseClass says why a server with these settings can't give a class, and what would.
 func refuseClass(endpoint string, config map[string]string, class store.Durability, window time.Duration) error {
 	is, why := given(config)

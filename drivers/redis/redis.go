@@ -104,7 +104,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	if e.access, err = wire.ReadAccess("redis", c.Options); err != nil {
 		return nil, err
 	}
-	d := &db{timeout: timeout, entry: e, client: client}
+	d := &db{timeout: timeout, entry: e, client: client, class: c.Durability, window: c.LossWindow}
 	if client != lean {
 		e.resp3 = false // go-redis falls back by itself where the server has no RESP3
 	}
@@ -130,6 +130,8 @@ type db struct {
 	timeout time.Duration
 	entry   entry
 	client  string
+	class   store.Durability
+	window  time.Duration // T of D2(T)
 	columns []string
 
 	reconnects atomic.Uint64 // of handles

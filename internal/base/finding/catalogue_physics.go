@@ -20,7 +20,10 @@ const (
 
 	FaultStopped Code = "stopped-from-outside"
 
-	MarkTooFewSyncs Code = "syncs-too-few" // of the disk, for the writes that were acknowledged as synced
+	MarkTooFewSyncs  Code = "syncs-too-few"        // of the disk, for the writes that were acknowledged as synced
+	MarkServerSyncs  Code = "server-syncs-too-few" // by the server's own counter
+	MarkSyncsTooFast Code = "syncs-too-fast"       // for the disk's fastest sync
+	MarkClassChanged Code = "class-changed"        // by the server's settings, while the phase ran
 
 	FaultNotDurable Code = "durability-not-shown"
 )
@@ -59,12 +62,23 @@ var _ = register(
 		Remedy: "don't stop, trace or freeze processes under test; keep the machine awake"},
 
 	Entry{Code: MarkTooFewSyncs, Fault: FaultNotDurable,
-		Example: Params{"acknowledged": 540000, "threads": 2, "least": 270000, "done": 12, "counted": "flushes", "disk": "nvme0n1"},
-		Says: `{{count .acknowledged}} writes of {{plural .threads "thread" ""}} were acknowledged as synced, which needs {{count .least}} flushes or more; ` +
-			`{{.disk}} did {{count .done}} {{.counted}}`},
+		Example: Params{"acknowledged": 540000, "clients": 2, "least": 270000, "most": 56, "done": 12, "counted": "flushes", "disk": "nvme0n1"},
+		Says: `{{count .acknowledged}} writes were acknowledged as synced; {{.disk}} did {{count .done}} {{.counted}}, ` +
+			`which cover at most {{if has .most}}{{count .most}} of them{{else}}one write of each thread{{end}}` +
+			`{{if has .clients}} ({{plural .clients "client" ""}}, one write of each for a sync){{end}}`},
+	Entry{Code: MarkServerSyncs, Fault: FaultNotDurable,
+		Example: Params{"acknowledged": 540000, "clients": 2, "least": 270000, "most": 32, "done": 0, "counter": "pg_stat_wal.wal_sync"},
+		Says: `{{count .acknowledged}} writes were acknowledged as synced; the server counted {{plural .done "sync" ""}} ({{clean .counter}}), ` +
+			`which cover at most {{count .most}} of them ({{plural .clients "client" ""}}, one write of each for a sync)`},
+	Entry{Code: MarkSyncsTooFast, Fault: FaultNotDurable,
+		Example: Params{"acknowledged": 118000, "clients": 1, "least": 118000, "most": 20218, "seconds": 10.0, "sync_ns": 990000, "disk": "nvme0n1"},
+		Says: `{{count .acknowledged}} writes were acknowledged as synced in {{seconds .seconds}}; the fastest sync of {{.disk}} took {{latency .sync_ns}}, ` +
+			`and {{plural .clients "client" ""}} can wait for at most {{count .most}} at twice that speed`},
+	Entry{Code: MarkClassChanged, Fault: FaultNotDurable, Example: Params{"message": "redis at 127.0.0.1:6379 can't reach D3: its settings give D1"},
+		Says: `after the phase, the server's settings did not give the durability class: {{clean .message}}`},
 
 	Entry{Code: FaultNotDurable, Severity: Grave, Example: fault(),
-		Says:   `{{.arm}}: durability not shown in {{.place}}: the disk did far too few flushes for the writes acknowledged as synced. It has no rank there.`,
-		Many:   `{{list .Arms}}: durability not shown in {{list .Places}}: the disk did far too few flushes for the writes acknowledged as synced.`,
-		Remedy: "check that the driver syncs before it acknowledges; if it does not, give it a weaker class"},
+		Says:   `{{.arm}}: durability not shown in {{.place}}: its syncs or its settings do not support the class. It has no rank there.`,
+		Many:   `{{list .Arms}}: durability not shown in {{list .Places}}: their syncs or settings do not support the class.`,
+		Remedy: "check that the driver and its server sync before they acknowledge; if they do not, give them a weaker class"},
 )

@@ -3,9 +3,9 @@ package host
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/prometheus/procfs/blockdevice"
 	"golang.org/x/sys/unix"
@@ -39,14 +39,10 @@ func newSyncCounter(r roots, directory string) (*SyncCounter, error) {
 	if found.disk == "" {
 		return nil, found.why
 	}
-	stats, err := blockdevice.NewFS(r.proc, r.sys)
+	c, err := untriedSyncCounter(r, found.disk)
 	if err != nil {
 		return nil, err
 	}
-	c := &SyncCounter{Disk: found.disk, stats: stats}
-	// What the kernel does not tell of a queue counts as the case that accuses nobody.
-	fua, err := os.ReadFile(filepath.Join(r.sys, "block", found.disk, "queue", "fua"))
-	c.writes = err != nil || strings.TrimSpace(string(fua)) != "0"
 	tried, flushes, writes, err := c.try(directory)
 	switch {
 	case err != nil:
@@ -57,6 +53,51 @@ func newSyncCounter(r roots, directory string) (*SyncCounter, error) {
 		c.writes = true
 	}
 	return c, nil
+}
+
+// untriedSyncCounter counts writes as well wherever they may do without a flush. What the kernel does
+// not tell of a queue counts as the case that accuses nobody.
+func untriedSyncCounter(r roots, disk string) (*SyncCounter, error) {
+	stats, err := blockdevice.NewFS(r.proc, r.sys)
+	if err != nil {
+		return nil, err
+	}
+	return &SyncCounter{Disk: disk, stats: stats, writes: queueOf(r, disk, "fua") != "0"}, nil
+}
+
+func queueOf(r roots, disk, name string) string {
+	return strings.TrimSpace(readString(filepath.Join(r.sys, "block", disk, "queue", name)))
+}
+
+// SyncFloor returns the fastest of a few syncs of 4 KiB that are written over, which is the least
+// that a sync of the disk waits for: no file grows, so that no other block is written.
+func SyncFloor(directory string) (fastest time.Duration, err error) {
+	const tries, blockBytes = 8, 4096
+	file, err := owned.NewFile(directory)
+	if err != nil {
+		return 0, fmt.Errorf("time a sync: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	block := make([]byte, blockBytes)
+	for i := range tries + 1 {
+		block[0] = byte(i)
+		if _, err := file.WriteAt(block, 0); err != nil {
+			return 0, fmt.Errorf("time a sync: %w", err)
+		}
+		began := time.Now()
+		if err := unix.Fdatasync(int(file.Fd())); err != nil {
+			return 0, fmt.Errorf("time a sync: %w", err)
+		}
+		if took := time.Since(began); i == 1 || i > 1 && took < fastest { // the first makes the file grow
+			fastest = took
+		}
+	}
+	return fastest, nil
+}
+
+// On reports whether a directory is on the disk that is counted.
+func (c *SyncCounter) On(directory string) bool {
+	return deviceOf(kernelRoots, directory).disk == c.Disk
 }
 
 // try does a few syncs and returns how many, and by how much the counters rose. Others can only add

@@ -108,7 +108,12 @@ func deviceOf(r roots, directory string) device {
 	if err := unix.Stat(directory, &stat); err != nil {
 		return device{why: fmt.Errorf("find the device of %s: %w", directory, err)}
 	}
-	number := fmt.Sprintf("%d:%d", unix.Major(stat.Dev), unix.Minor(stat.Dev))
+	return diskOf(r, stat.Dev)
+}
+
+// diskOf returns the disk of a file system, by the device number of its files.
+func diskOf(r roots, dev uint64) device {
+	number := fmt.Sprintf("%d:%d", unix.Major(dev), unix.Minor(dev))
 	path, err := filepath.EvalSymlinks(filepath.Join(r.sys, "dev", "block", number))
 	if err != nil {
 		return device{why: errors.New("the data directory's file system is not on one disk: memory, a network, or several disks")}

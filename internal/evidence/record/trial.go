@@ -312,14 +312,22 @@ type Stop struct {
 	Seconds float64 `json:"seconds"` // to the look before and after it
 }
 
-// Syncs holds the writes that a phase acknowledged as synced against what the disk did meanwhile.
+// Syncs holds the writes that a phase acknowledged in a durability class against what the disk and
+// the server did meanwhile.
 type Syncs struct {
 	Acknowledged uint64  `json:"acknowledged"`           // writes
-	Least        uint64  `json:"least"`                  // syncs that they need, if each covers a write of every thread
-	Done         *uint64 `json:"done"`                   // by the disk, for this store or any other program; nil: not measured
+	Clients      int     `json:"clients,omitempty"`      // writes that may wait for one sync: one of each thread, or as many as it has on the way
+	Least        uint64  `json:"least"`                  // syncs that they need, if each covers a write of every client
+	Done         *uint64 `json:"done"`                   // by the disk, for this store or any other program; nil: not measured, or the class promises no sync before the reply
 	Counted      string  `json:"counted,omitempty"`      // host.SyncFlushes or host.SyncWrites
-	Disk         string  `json:"disk,omitempty"`         // "nvme0n1"
-	Why          string  `json:"not_measured,omitempty"` // why not; "": it was
+	Disk         string  `json:"disk,omitempty"`         // "nvme0n1"; "": not known, and Why says why
+	Why          string  `json:"not_measured,omitempty"` // why the class is the store's claim alone; "": it was held against the disk
+
+	SyncNS  int64   `json:"sync_ns,omitempty"` // the fastest sync of 4 KiB on that disk that was seen; 0: not measured
+	Server  *uint64 `json:"server,omitempty"`  // syncs by the server's own count; nil: it has none
+	Counter string  `json:"counter,omitempty"` // that counts these
+	LagNS   int64   `json:"lag_ns,omitempty"`  // by which it may be late
+	Broken  string  `json:"broken,omitempty"`  // the server's setting that did not give the class after the phase; "": all did
 }
 
 // Machine is how much of the machine a phase had to do without. A nil pointer: not measured, and

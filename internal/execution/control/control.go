@@ -185,6 +185,8 @@ type Inspected struct {
 	Stats    map[string]float64 `json:"stats,omitempty"`
 	Busy     bool               `json:"busy"`
 	Settings map[string]string  `json:"settings,omitempty"`
+	// Durability is what the server says that the class rests on, asked now; nil: it can't be asked.
+	Durability *store.DurabilityEvidence `json:"durability,omitempty"`
 }
 
 // Explained is the result of explain: [store.Plan].
@@ -214,6 +216,9 @@ func (o *Opened) Bound() {
 // Bound cuts the texts, and leaves out what is beyond [namesMax].
 func (i *Inspected) Bound() {
 	i.Stats, i.Settings = boundNumbers(i.Stats), boundSettings(i.Settings)
+	if d := i.Durability; d != nil {
+		d.Broken, d.Unknown, d.Counter = format.Clean(d.Broken), format.Clean(d.Unknown), format.CleanMax(d.Counter, 200)
+	}
 }
 
 // Bound cuts the texts, and makes of a use that the contract does not have one that is not told.

@@ -1,91 +1,178 @@
 package run
 
 import (
+	"cmp"
+	"errors"
+	"time"
+
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
+	"assay/internal/execution/control"
 	"assay/internal/experiment"
 	"assay/internal/experiment/trace"
 	"assay/store"
 )
 
-// A sync that a write waits for ends within that write. Each thread has one write under way, so a
-// flush of the disk covers one write a thread at most, however a store groups its commits: threads
-// × flushes bounds the writes that can be durable. Flushes of other programs are counted too, so
-// that this accuses nobody falsely, and a store that never syncs is found out wherever it
-// acknowledges more than syncsSlack × threads × (flushes of everything else + syncsSpare).
+// A sync that a write waits for begins and ends within that write. A client has one write under
+// way, so that its writes wait for different syncs, and one sync covers one write of each client at
+// most, however a store groups its commits: writes ≤ clients × syncs. The spare is for what begins
+// before the phase or ends after it. The disk counts flushes of other programs too: the bound
+// accuses nobody falsely, and hides what a store leaves out up to their number.
 const (
-	syncsSlack = 2
 	syncsSpare = 16
+	// floorSlack is by how much a sync may be faster than the fastest that was timed.
+	floorSlack = 2
 )
 
-// syncCheck holds acknowledged writes against what the disk of a trial did. A nil one holds nothing:
-// the class promises no syncs.
+// syncCheck holds what a trial's phases acknowledged against what the store's disk and its server
+// did. A nil one holds nothing: there is no store.
 type syncCheck struct {
-	counter *host.SyncCounter // nil: why
-	why     string            // why they can't be counted
+	class   store.Durability
+	data    string                           // the store's directory, which Assay made; "": none
+	others  string                           // a directory of the trial's own, which may be on a server's disk
+	servers func() host.Servers              // whose files are looked for where there is no such directory; nil: the store has none
+	ask     func() *store.DurabilityEvidence // what the store says that its class rests on; nil: it can't tell
+
+	counter *host.SyncCounter // of the disk that the store has to flush; nil: why
+	why     string            // it is not known
+	floor   time.Duration     // the fastest sync of that disk; 0: not known
 }
 
-// newSyncCheck finds the disk that a store has to flush in a class, where its files are.
-func newSyncCheck(s experiment.Store, class store.Durability, data string) *syncCheck {
-	if class != store.D3 || s.Description.Kind == store.None {
+// newSyncCheck finds the disk that a store has to flush. servers tells its processes, and ask what it
+// says itself.
+func newSyncCheck(s experiment.Store, class store.Durability, d *disk, servers func() host.Servers, ask func() *store.DurabilityEvidence) *syncCheck {
+	kind := s.Description.Kind
+	if kind == store.None {
 		return nil
 	}
+	c := &syncCheck{class: class, data: d.data, others: d.directory}
+	if kind == store.Server {
+		c.servers, c.ask = servers, ask
+	}
+	c.find()
+	return c
+}
+
+// bounded reports whether the class bounds what a power cut takes, so that the store's disk matters.
+func (c *syncCheck) bounded() bool { return c.class == store.D2 || c.class == store.D3 }
+
+// find finds the disk that the store has to flush. A server's files are looked for again at each
+// end of a phase: it opens others.
+func (c *syncCheck) find() {
+	if !c.bounded() || c.counter != nil && c.data != "" {
+		return
+	}
+	var err error
 	switch {
-	case s.Outlives():
-		return &syncCheck{why: "a server's disk is not known"}
-	case data == "":
-		return &syncCheck{why: "the store has no files"}
+	case c.data != "":
+		c.counter, err = host.NewSyncCounter(c.data)
+	case c.servers != nil:
+		c.counter, err = c.servers().SyncCounter()
+	default:
+		err = errors.New("the store has no files")
 	}
-	counter, err := host.NewSyncCounter(data)
+	c.why = ""
 	if err != nil {
-		return &syncCheck{why: err.Error()}
+		c.counter, c.why = nil, err.Error()
 	}
-	return &syncCheck{counter: counter}
+	c.timeSync()
 }
 
-// tellUnchecked says once in a run that syncs are not counted.
-func (r *running) tellUnchecked(c *syncCheck) {
-	if c != nil && c.counter == nil && !r.toldSyncs {
+// timeSync keeps the fastest sync of the disk that the store's files are on.
+func (c *syncCheck) timeSync() {
+	directory := cmp.Or(c.data, c.others)
+	if c.counter == nil || !c.counter.On(directory) {
+		return
+	}
+	took, err := host.SyncFloor(directory)
+	if err == nil && (c.floor == 0 || took < c.floor) {
+		c.floor = took // what could not be timed, as on a full disk, bounds nothing
+	}
+}
+
+// askDurability asks the store what its class rests on now.
+func (t *trial) askDurability() *store.DurabilityEvidence {
+	if len(t.clients.living()) < len(t.clients.all) {
+		return nil
+	}
+	var inspected control.Inspected
+	if err := t.clients.call(control.Request{Command: control.CommandInspect}, &inspected); err != nil {
+		return &store.DurabilityEvidence{Unknown: err.Error()}
+	}
+	return inspected.Durability
+}
+
+// tellUnchecked says once in a run that a class is a claim. The tables say it too.
+func (r *running) tellUnchecked(s *record.Syncs) {
+	if s != nil && s.Why != "" && !r.toldSyncs {
 		r.toldSyncs = true
-		r.view.Message("durability claims are not checked against the disk's flushes: " + c.why)
+		r.view.Message("durability claims are not checked against the disk's flushes: " + s.Why)
 	}
 }
 
-// syncsDone is what a trial's disk had done at some moment.
+// syncsDone is what a trial's disk and its server had done at some moment.
 type syncsDone struct {
-	count uint64
-	err   error
+	disk   string
+	count  uint64
+	server store.DurabilityEvidence
+	err    error
 }
 
 func (c *syncCheck) now() (s syncsDone) {
-	if c != nil && c.counter != nil {
+	if c == nil {
+		return s
+	}
+	c.find()
+	if c.counter != nil {
+		s.disk = c.counter.Disk
 		s.count, s.err = c.counter.Done()
+	}
+	if c.ask != nil {
+		if told := c.ask(); told != nil {
+			s.server = *told
+		}
 	}
 	return s
 }
 
-// of holds the writes that a phase acknowledged against what the disk did since it began; nil where
-// the phase promises nothing.
+// of holds the writes that a phase acknowledged against what the disk and the server did since it
+// began, and the server's settings against the class; nil where nothing is promised.
 func (c *syncCheck) of(p *record.Phase, before syncsDone) *record.Syncs {
 	if c == nil || p.Load || p.Threads == 0 {
 		return nil
 	}
-	s := &record.Syncs{Acknowledged: syncedWrites(p)}
-	s.Least = (s.Acknowledged + uint64(p.Threads) - 1) / uint64(p.Threads)
-	if c.counter == nil {
-		s.Why = c.why
+	now := c.now()
+	clients := p.Threads * max(1, p.Pipeline)
+	s := &record.Syncs{Acknowledged: syncedWrites(p), Clients: clients, Broken: now.server.Broken}
+	s.Least = (s.Acknowledged + uint64(clients) - 1) / uint64(clients)
+	if !c.bounded() {
+		if s.Broken == "" {
+			return nil
+		}
 		return s
 	}
-	now := c.now()
-	for _, err := range []error{before.err, now.err} {
-		if err != nil {
-			s.Why = err.Error()
-			return s
-		}
+	switch err := errors.Join(before.err, now.err); {
+	case c.why != "":
+		s.Why = c.why
+	case err != nil:
+		s.Why = err.Error()
+	case now.server.Unknown != "":
+		s.Why = "the server was not asked: " + now.server.Unknown
+	case c.class == store.D2:
+		s.Disk = now.disk
+	case before.disk != now.disk:
+		s.Why = "the server opened its files only in the phase"
+	default:
+		c.timeSync()
+		done := now.count - before.count
+		s.Done, s.Counted, s.Disk, s.SyncNS = &done, c.counter.Counts(), now.disk, int64(c.floor)
 	}
-	done := now.count - before.count
-	s.Done, s.Counted, s.Disk = &done, c.counter.Counts(), c.counter.Disk
+	from, to := before.server.Syncs, now.server.Syncs
+	if c.class == store.D3 && from != nil && to != nil && *to >= *from {
+		done := *to - *from
+		s.Server, s.Counter, s.LagNS = &done, now.server.Counter, int64(now.server.Lag)
+	}
 	return s
 }
 
@@ -100,12 +187,41 @@ func syncedWrites(p *record.Phase) (n uint64) {
 	return n
 }
 
-// tooFewSyncs returns a mark if the disk can't have done what the writes need.
-func tooFewSyncs(p *record.Phase) []finding.Mark {
+// notDurable returns marks for what shows that writes were acknowledged in a class that they did not
+// have: settings, and fewer syncs, or faster ones, than the writes need.
+func notDurable(p *record.Phase) (marks []finding.Mark) {
 	s := p.Syncs
-	if s == nil || s.Done == nil || s.Acknowledged <= syncsSlack*uint64(p.Threads)*(*s.Done+syncsSpare) {
+	if s == nil {
 		return nil
 	}
-	return []finding.Mark{{Phase: p.Name, Message: finding.New(finding.MarkTooFewSyncs, "acknowledged", s.Acknowledged,
-		"threads", p.Threads, "least", s.Least, "done", *s.Done, "counted", s.Counted, "disk", s.Disk)}}
+	mark := func(code finding.Code, params ...any) {
+		shared := []any{"acknowledged", s.Acknowledged, "clients", s.Clients, "least", s.Least}
+		marks = append(marks, finding.Mark{Phase: p.Name, Message: finding.New(code, append(shared, params...)...)})
+	}
+	if s.Broken != "" {
+		marks = append(marks, finding.Mark{Phase: p.Name, Message: finding.New(finding.MarkClassChanged, "message", s.Broken)})
+	}
+	most := func(syncs uint64) uint64 { return uint64(s.Clients) * (syncs + syncsSpare) }
+	if s.Done != nil && s.Acknowledged > most(*s.Done) {
+		mark(finding.MarkTooFewSyncs, "most", most(*s.Done), "done", *s.Done, "counted", s.Counted, "disk", s.Disk)
+	}
+	if s.Server != nil && countedByServer(s, p.ElapsedNS) > most(*s.Server) {
+		mark(finding.MarkServerSyncs, "most", most(*s.Server), "done", *s.Server, "counter", s.Counter)
+	}
+	if s.SyncNS > 0 {
+		if m := most(floorSlack * uint64(p.ElapsedNS/s.SyncNS)); s.Acknowledged > m {
+			mark(finding.MarkSyncsTooFast, "most", m, "seconds", time.Duration(p.ElapsedNS).Seconds(), "sync_ns", s.SyncNS, "disk", s.Disk)
+		}
+	}
+	return marks
+}
+
+// countedByServer are the writes whose syncs the server's counter must have by the phase's end: what
+// came within its lag, at the end or while it was read, need not be in it.
+func countedByServer(s *record.Syncs, elapsedNS int64) uint64 {
+	if s.LagNS == 0 {
+		return s.Acknowledged
+	}
+	sure := 1 - 2*float64(s.LagNS)/float64(max(elapsedNS, 1))
+	return uint64(max(0, sure) * float64(s.Acknowledged))
 }

@@ -130,21 +130,34 @@ func TestSyncsOnNoDiskAreNotMeasured(t *testing.T) {
 	}
 }
 
-func TestTooFewSyncs_bound(t *testing.T) {
+func TestNotDurable(t *testing.T) {
+	t.Parallel()
+	count := func(n uint64) *uint64 { return &n }
+	const second = int64(time.Second)
 	for _, c := range []struct {
-		acknowledged, done uint64
-		threads            int
-		want               bool
+		name    string
+		syncs   record.Syncs
+		elapsed int64
+		want    finding.Code
 	}{
-		{8000, 1000, 8, false}, {8000, 500, 8, false}, {8000, 400, 8, true},
-		{1000, 0, 1, true}, {32, 0, 1, false}, {256, 0, 8, false}, {257, 0, 8, true}, {270000, 6700, 1, true},
+		{"a sync for each write of a client", record.Syncs{Acknowledged: 8000, Clients: 8, Done: count(1000)}, second, ""},
+		{"one in ten at eight clients", record.Syncs{Acknowledged: 80000, Clients: 8, Done: count(8000)}, second, finding.MarkTooFewSyncs},
+		{"none", record.Syncs{Acknowledged: 1000, Clients: 1, Done: count(0)}, second, finding.MarkTooFewSyncs},
+		{"too few writes to tell", record.Syncs{Acknowledged: 128, Clients: 8, Done: count(0)}, second, ""},
+		{"one more", record.Syncs{Acknowledged: 129, Clients: 8, Done: count(0)}, second, finding.MarkTooFewSyncs},
+		{"nothing measured", record.Syncs{Acknowledged: 1e6, Clients: 1, Why: "unknown"}, second, ""},
+		{"the server's counter stands still beside a busy disk",
+			record.Syncs{Acknowledged: 1000, Clients: 1, Done: count(1000), Server: count(2), Counter: "c"}, second, finding.MarkServerSyncs},
+		{"the server counts", record.Syncs{Acknowledged: 1000, Clients: 1, Done: count(1000), Server: count(1000)}, second, ""},
+		{"a late counter, a short phase", record.Syncs{Acknowledged: 1000, Clients: 1, Server: count(0), LagNS: second}, second, ""},
+		{"a late counter, a long phase", record.Syncs{Acknowledged: 1000, Clients: 1, Server: count(0), LagNS: second}, 10 * second, finding.MarkServerSyncs},
+		{"faster than the disk", record.Syncs{Acknowledged: 11800, Clients: 1, Done: count(20000), SyncNS: 990_000}, second, finding.MarkSyncsTooFast},
+		{"as fast as the disk", record.Syncs{Acknowledged: 1500, Clients: 1, Done: count(20000), SyncNS: 990_000}, second, ""},
+		{"another setting", record.Syncs{Broken: "appendfsync is no"}, second, finding.MarkClassChanged},
 	} {
-		p := record.Phase{Threads: c.threads, Syncs: &record.Syncs{Acknowledged: c.acknowledged, Done: &c.done}}
-		if got := len(tooFewSyncs(&p)) > 0; got != c.want {
-			t.Errorf("%+v: marked is %v", c, got)
+		marks := notDurable(&record.Phase{ElapsedNS: c.elapsed, Syncs: &c.syncs})
+		if c.want == "" && len(marks) > 0 || c.want != "" && (len(marks) != 1 || marks[0].Code != c.want) {
+			t.Errorf("%s: %+v, want %q", c.name, marks, c.want)
 		}
-	}
-	if marks := tooFewSyncs(&record.Phase{Threads: 1, Syncs: &record.Syncs{Acknowledged: 1e6, Why: "unknown"}}); len(marks) > 0 {
-		t.Errorf("marked without a count: %+v", marks)
 	}
 }

@@ -40,12 +40,12 @@ func TestNewSyncCheck(t *testing.T) {
 		holds bool
 		why   string
 	}{
-		{"another class", of(store.Embedded), store.D2, "x", false, ""},
+		{"another class", of(store.Embedded), store.D1, "x", true, ""},
 		{"null driver", of(store.None), store.D3, "x", false, ""},
-		{"named server", of(store.Server), store.D3, "", true, "a server's disk is not known"},
+		{"named server", of(store.Server), store.D3, "", true, "the server's processes are not known"},
 		{"without files", of(store.Memory), store.D3, "", true, "the store has no files"},
 	} {
-		got := newSyncCheck(c.store, c.class, c.data)
+		got := newSyncCheck(c.store, c.class, &disk{data: c.data}, func() host.Servers { return host.Servers{} }, nil)
 		if (got != nil) != c.holds || got != nil && got.why != c.why {
 			t.Errorf("%s: %+v", c.name, got)
 		}

@@ -167,7 +167,7 @@ func marksOf(p *record.Phase, problems [][]finding.Message) []finding.Mark {
 		}
 	}
 	marks = append(marks, stopMarks(p)...)
-	return append(marks, tooFewSyncs(p)...)
+	return append(marks, notDurable(p)...)
 }
 
 // machine returns how much of the machine a phase had to do without, and what of that is not known.

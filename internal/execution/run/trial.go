@@ -33,7 +33,7 @@ type trial struct {
 	sampler *host.Sampler
 	memory  *memoryLimit // nil: none
 	writes  hostWrites
-	syncs   *syncCheck   // nil: the class promises none
+	syncs   *syncCheck   // nil: there is no store
 	server  *ownServer   // nil: Assay has started none for the trial
 	servers host.Servers // under test
 
@@ -179,8 +179,7 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	t.watchServer()
 	t.writes = writesOf(t.store.Description.Kind, t.disk, ownDisk, t.servers, t.run.writesWhy)
 	t.writes.quiet(t.sampler)
-	t.syncs = newSyncCheck(t.store, t.cell.Durability, t.disk.data)
-	t.run.tellUnchecked(t.syncs)
+	t.syncs = newSyncCheck(t.store, t.cell.Durability, t.disk, func() host.Servers { return t.servers }, t.askDurability)
 	defer func() { t.result.NotMeasured = t.sampler.NotMeasured() }()
 	if err := t.phases(ctx); err != nil {
 		return t.checkWithoutSome(ctx, err)

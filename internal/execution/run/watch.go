@@ -375,6 +375,7 @@ func (w *watched) collect() (problems [][]finding.Message) {
 	w.sumParts()
 	r.Stops = w.stops.since(int64(w.startNS()))
 	r.Syncs = w.trial.syncs.of(r, w.synced)
+	w.trial.run.tellUnchecked(r.Syncs)
 	if !w.died() {
 		w.usedBy(now)
 		r.Machine = machine(now.Since(w.first), w.trial.sampler.Throttling().Since(w.throttle))
