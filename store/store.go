@@ -182,6 +182,11 @@ func (e DurabilityEvidence) Counted(syncs float64, counter string, lag time.Dura
 	return e
 }
 
+// RecordsEvicted is the name under which a cache tells how many records it has removed by itself since
+// its start, to stay within its limits or because they expired. What is missing is then an eviction,
+// up to that number; in a store that does not tell it, and beyond it, what is missing is lost.
+const RecordsEvicted = "records_evicted"
+
 // What a store of several servers tells of each of them, under the name that [ServerStat] gives: so
 // that a server which got more or less than its weight is found.
 const (

@@ -88,8 +88,15 @@ func (m *member) stats() map[string]float64 {
 	if err != nil {
 		return nil
 	}
+	for _, name := range evicting {
+		stats[store.RecordsEvicted] += stats[name]
+	}
 	return stats
 }
+
+// evicting count records that the server removed: for a new one, because they expired, and while it
+// moved their page to another class of sizes.
+var evicting = []string{"evictions", "expired_unfetched", "slab_reassign_evictions_nomem", "slab_reassign_busy_deletes"}
 
 // operationCounters add up to the operations that a server got: add and cas count as cmd_set, and
 // meta commands as what they do.

@@ -100,6 +100,7 @@ func (m *member) inspect(database int) (stats map[string]float64, busy bool, err
 			stats[ours] = number
 		}
 	}
+	stats[store.RecordsEvicted] = stats["evicted_keys"] + stats["expired_keys"]
 	busy = stats["aof_rewrite_in_progress"] > 0 || stats["rdb_bgsave_in_progress"] > 0 || info["aof_rewrite_scheduled"] == "1"
 	return stats, busy, nil
 }

@@ -175,9 +175,11 @@ func (c *comparer) skip(s model.Skipped) {
 
 // alikeIn finds the table of the same parameters and phase.
 func alikeIn(t *table, tables []*table) (*table, bool) {
-	at := slices.IndexFunc(tables, func(o *table) bool {
-		return o.parameters == t.parameters && o.Phase == t.Phase && o.Open == t.Open
-	})
+	alike := func(o *table) bool { return o.parameters == t.parameters && o.Phase == t.Phase && o.Open == t.Open }
+	at := slices.IndexFunc(tables, func(o *table) bool { return alike(o) && o.Class == t.Class })
+	if at < 0 { // an arm is compared with itself, whether its class was checked or not
+		at = slices.IndexFunc(tables, alike)
+	}
 	if at < 0 {
 		return nil, false
 	}

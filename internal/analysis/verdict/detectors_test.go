@@ -3,9 +3,11 @@ package verdict
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"assay/internal/analysis/model"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
@@ -489,5 +491,35 @@ func TestTheExampleRun(t *testing.T) {
 	}
 	if r.Findings[0].Severity != finding.Grave {
 		t.Errorf("the first finding is a %s", r.Findings[0].Severity)
+	}
+}
+
+// A class that was not held against a disk has a table of its own, which says so in its title, also
+// where it is said of one trial alone.
+func TestClaimedClassesStandApart(t *testing.T) {
+	t.Parallel()
+	run := raceOf(3, runner("ash", 1000), runner("elm", 2000), runner("oak", 3000))
+	run.Experiment.Cells[0].Durability = store.D3
+	trials(run, "oak")[1].Phases[len(trials(run, "oak")[1].Phases)-1].Syncs = &record.Syncs{Why: "the server writes /dev/shm/x, which is on no disk"}
+	phase := trials(run, "oak")[1].Phases[len(trials(run, "oak")[1].Phases)-1].Name
+	var checked, claimed *model.Table
+	for _, table := range resultOf(t, run).Tables {
+		if table.Phase != phase {
+			continue
+		}
+		if strings.Contains(table.Title, "claimed by the store, not checked") {
+			claimed = &table
+		} else {
+			checked = &table
+		}
+	}
+	if checked == nil || claimed == nil {
+		t.Fatalf("checked: %v, claimed: %v", checked, claimed)
+	}
+	if rowIn(checked, "oak") != nil || rowIn(claimed, "oak") == nil || rowIn(claimed, "elm") != nil || rowIn(checked, "elm") == nil {
+		t.Errorf("the arms are %+v and %+v", checked.Rows, claimed.Rows)
+	}
+	if slices.Contains(checked.Best, "oak") || checked.Class == claimed.Class {
+		t.Errorf("%q has the best %v, %q %v", checked.Class, checked.Best, claimed.Class, claimed.Best)
 	}
 }

@@ -141,7 +141,11 @@ func addOutcomes(o *model.Outcomes, p *record.Phase) {
 		o.OK += op.OK
 		o.Miss += op.Miss
 		o.Conflict += op.Conflict
-		o.Lost += op.Lost
+		if p.Forgets() {
+			o.Miss += op.Lost // a cache's evictions
+		} else {
+			o.Lost += op.Lost
+		}
 		o.Wrong += op.Wrong
 		o.Errors += op.Errors
 		o.Timeout += op.Timeout

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -145,7 +146,9 @@ func (b *builder) add(run *record.Run) []*table {
 		r.Trials = append(r.Trials, trialOf(run, planned, key(planned.ID), base, seen))
 	}
 	ordered := slices.Clone(tables)
-	slices.SortStableFunc(ordered, func(x, y *table) int { return classStrength(x.parameters, y.parameters) })
+	slices.SortStableFunc(ordered, func(x, y *table) int {
+		return cmp.Or(classStrength(x.parameters, y.parameters), strings.Compare(x.Class, y.Class))
+	})
 	for _, t := range ordered {
 		r.Tables = append(r.Tables, t.finish(&b.plots, key))
 	}

@@ -24,26 +24,70 @@ const (
 func tablesOf(run *record.Run) (tables []*table) {
 	for cell := range run.Experiment.Cells {
 		for _, phase := range run.Experiment.Phases {
-			if !phase.Load && !phase.Unmeasured {
-				tables = append(tables, tableIn(run, cell, phase))
+			if phase.Load || phase.Unmeasured {
+				continue
+			}
+			checked, claimed := armsOf(run, cell, phase.Name)
+			if len(checked) > 0 || len(claimed) == 0 {
+				tables = append(tables, tableIn(run, cell, phase, claimed, false))
+			}
+			if len(claimed) > 0 {
+				tables = append(tables, tableIn(run, cell, phase, checked, true))
 			}
 		}
 	}
+	order := map[string]int{} // of classes; those that are claimed stand together too
+	for _, t := range tables {
+		if _, known := order[t.Class]; !known {
+			order[t.Class] = len(order)
+		}
+	}
+	slices.SortStableFunc(tables, func(a, b *table) int { return order[a.Class] - order[b.Class] })
 	return tables
 }
 
-func tableIn(run *record.Run, cell int, phase experiment.Phase) *table {
+// armsOf divides the stores of a cell by whether their class was held against their disk in a phase,
+// or is their claim alone because no disk of theirs could be looked at: both have no rank beside each
+// other. A store of which one trial was not checked was not checked.
+func armsOf(run *record.Run, cell int, phase string) (checked, claimed map[int]bool) {
+	checked, claimed = map[int]bool{}, map[int]bool{}
+	for _, planned := range run.Plan {
+		if planned.Cell != cell || planned.Store < 0 {
+			continue
+		}
+		checked[planned.Store] = true
+		t := run.Trials[planned.ID]
+		if t == nil {
+			continue
+		}
+		if p := phaseIn(t, phase); p != nil && p.Syncs != nil && p.Syncs.Why != "" {
+			claimed[planned.Store] = true
+		}
+	}
+	for s := range claimed {
+		delete(checked, s)
+	}
+	return checked, claimed
+}
+
+// tableIn makes a table of all stores but some. claimed: their class is their claim alone.
+func tableIn(run *record.Run, cell int, phase experiment.Phase, without map[int]bool, claimed bool) *table {
 	e, parameters := &run.Experiment, run.Experiment.Cells[cell]
 	t := &table{run: run, parameters: parameters, work: phase}
-	t.Table = model.Table{ID: anchor(run.Header.ID, cell, parameters.ClassText(), phase.Name), Run: run.Header.ID, Cell: cell,
-		Label: cellDifference(e, cell), Class: parameters.ClassText(), Title: classTitle(parameters), Phase: phase.Name,
+	class, title := parameters.ClassText(), classTitle(parameters)
+	if claimed {
+		class += " claimed"
+		title = finding.Text(finding.New("class-claimed", "title", title))
+	}
+	t.Table = model.Table{ID: anchor(run.Header.ID, cell, class, phase.Name), Run: run.Header.ID, Cell: cell,
+		Label: cellDifference(e, cell), Class: class, Title: title, Phase: phase.Name,
 		Doing: doing(phase, &e.Values), Conditions: conditions(e, parameters, phase),
 		Requests: len(phase.Request) > 0, Open: phase.Rate > 0, Offered: phase.Rate, Baseline: e.Baseline}
 	if phase.Batch > 1 {
 		t.BatchItems = phase.Batch
 	}
 	for _, planned := range run.Plan {
-		if planned.Cell != cell {
+		if planned.Cell != cell || planned.Store >= 0 && without[planned.Store] {
 			continue
 		}
 		r := t.row(planned.Role, planned.Arm)

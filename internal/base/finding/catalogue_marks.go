@@ -130,7 +130,7 @@ var _ = register(
 		Says: `{{plural .count "operation" ""}} began and never ended`},
 
 	Entry{Code: MarkReadbackLost, Fault: FaultLost, Example: Params{"count": 2, "of": 10000, "example": "key 17"},
-		Says: `{{count .count}} of {{plural .of "record" ""}} read back at the end were gone, though their writes were acknowledged{{if .example}} ({{clean .example}}){{end}}`},
+		Says: `{{count .count}} of {{plural .of "record" ""}} read back at the end were gone, though their writes were acknowledged{{if has .evicted}}; the store says that it evicted {{count .evicted}} of all{{end}}{{if .example}} ({{clean .example}}){{end}}`},
 	Entry{Code: MarkReadbackStale, Fault: FaultStale, Example: Params{"count": 2, "of": 10000},
 		Says: `{{count .count}} of {{plural .of "record" ""}} read back at the end held an older value than the last acknowledged one{{if .example}} ({{clean .example}}){{end}}`},
 	Entry{Code: MarkReadbackWrong, Fault: FaultWrong, Example: Params{"count": 2, "of": 10000},

@@ -8,6 +8,8 @@ var _ = register(
 	Entry{Code: "class-D2", Example: Params{"class": "D2(1s)", "window": "1s"},
 		Says: `loses at most {{.window}} of writes to a power cut ({{.class}})`},
 	Entry{Code: "class-D3", Example: Params{"class": "D3"}, Says: `survives a power cut ({{.class}})`},
+	Entry{Code: "class-claimed", Example: Params{"title": "survives a power cut (D3)"},
+		Says: `{{.title}}: claimed by the store, not checked`},
 	Entry{Code: "class-D4", Example: Params{"class": "D4"}, Says: `survives the loss of a node, not a power cut of all nodes ({{.class}})`},
 
 	Entry{Code: "doing", Example: Params{"mix": []string{"95 % read", "5 % update"}, "order": "zipfian", "theta": 0.99, "rate": 0.0, "seconds": 60.0},

@@ -11,10 +11,10 @@ import (
 func (p *Phase) Marks() (marks []finding.Mark) {
 	if len(p.Groups) > 0 {
 		for i := range p.Groups {
-			marks = append(marks, p.Groups[i].outcomeMarks(p.Eventual)...)
+			marks = append(marks, p.Groups[i].outcomeMarks(p.mayMiss())...)
 		}
 	} else {
-		marks = p.outcomeMarks(p.Eventual)
+		marks = p.outcomeMarks(p.mayMiss())
 	}
 	if h := p.History; h != nil {
 		mark := func(code finding.Code, count uint64, pairs ...any) {
@@ -25,7 +25,9 @@ func (p *Phase) Marks() (marks []finding.Mark) {
 		}
 		if !p.Eventual { // such a store may answer with what was, but not with what was never written
 			mark(finding.MarkStaleReads, h.Stale, "late_ns", h.LateP50NS, "late_max_ns", h.LateMaxNS)
-			mark(finding.MarkVanished, h.Vanished)
+			if !p.Forgets() {
+				mark(finding.MarkVanished, h.Vanished)
+			}
 			mark(finding.MarkUnordered, uint64(h.Unordered))
 		}
 		mark(finding.MarkLostUpdates, h.LostUpdates)
@@ -41,8 +43,14 @@ func (p *Phase) Marks() (marks []finding.Mark) {
 	return marks
 }
 
+// Forgets reports whether the store said, by the phase's end, that it had removed records by itself.
+func (p *Phase) Forgets() bool { return p.Evicted != nil && *p.Evicted > 0 }
+
+// mayMiss reports whether a read that finds nothing is no fault by itself.
+func (p *Phase) mayMiss() bool { return p.Eventual || p.Forgets() }
+
 // outcomeMarks returns what the outcomes of a phase without groups, or of a group, say.
-func (p *Phase) outcomeMarks(eventual bool) (marks []finding.Mark) {
+func (p *Phase) outcomeMarks(mayMiss bool) (marks []finding.Mark) {
 	var wrong, foreign, lost, failed, done uint64
 	for _, o := range p.Calls() {
 		foreign += min(o.Foreign, o.Wrong)
@@ -60,7 +68,7 @@ func (p *Phase) outcomeMarks(eventual bool) (marks []finding.Mark) {
 	}
 	mark(finding.MarkWrong, wrong-foreign, "wrong")
 	mark(finding.MarkOtherTrial, foreign)
-	if !eventual { // reading back tells what such a store has lost for good
+	if !mayMiss { // reading back tells what such a store has lost for good
 		mark(finding.MarkLost, lost, "lost")
 	}
 	mark(finding.MarkFailed, failed, "error", "timeout")
@@ -93,6 +101,18 @@ func (p *Phase) firstMessage(outcomes ...string) string {
 // explains 2 ms, and a thousandth of the length changes no figure.
 func ClockSlackNS(lengthNS float64) float64 { return max(2e6, lengthNS/1000) }
 
+// MissingAtLeast is how many of all records are absent at least, by those that were read back: exact
+// where all were, and otherwise the lower end of an interval of four standard errors.
+func (f *FinalCheck) MissingAtLeast() float64 {
+	if f.Records == 0 {
+		return 0
+	}
+	n, all := float64(f.Records), float64(max(f.Of, f.Records))
+	share := float64(f.Lost+f.Evicted) / n
+	spread := math.Sqrt(share * (1 - share) / n * (1 - n/all))
+	return math.Max(float64(f.Lost+f.Evicted), math.Ceil(all*(share-4*spread)))
+}
+
 // Marks returns what reading back says against ranking the trial.
 func (f *FinalCheck) Marks() (marks []finding.Mark) {
 	for _, fault := range []struct {
@@ -107,6 +127,9 @@ func (f *FinalCheck) Marks() (marks []finding.Mark) {
 			continue
 		}
 		m := finding.New(fault.code, "count", fault.count, "of", f.Records)
+		if fault.code == finding.MarkReadbackLost && f.StoreEvicted != nil && *f.StoreEvicted > 0 {
+			m = m.With("evicted", *f.StoreEvicted)
+		}
 		if len(f.Examples) > 0 {
 			m = m.With("example", f.Examples[0])
 		}

@@ -135,6 +135,7 @@ type Phase struct {
 
 	Runtime map[string]float64 `json:"runtime,omitempty"` // what the worker's language tells: alloc_bytes, allocs, gc_pause_ns …
 	Stats   map[string]float64 `json:"stats,omitempty"`   // the store's own counters after the phase
+	Evicted *uint64            `json:"evicted,omitempty"` // records that the store says it removed by itself since the trial began; nil: it does not count them
 	Sizes   Sizes              `json:"sizes,omitzero"`    // after the phase and its drain
 	Process Process            `json:"process,omitzero"`
 	Stops   []Stop             `json:"stops,omitempty"`   // from outside
@@ -355,13 +356,16 @@ type FinalCheck struct {
 	Records  uint64   `json:"records"` // read back
 	Of       uint64   `json:"of"`      // that were put, deleted since or not: those read back were drawn from them
 	Right    uint64   `json:"right"`
-	Lost     uint64   `json:"lost"`  // absent, though a write was acknowledged and no delete could have come after it
-	Stale    uint64   `json:"stale"` // an older value than any that the last acknowledged writes allow
+	Lost     uint64   `json:"lost"`              // absent, though a write was acknowledged and no delete could have come after it
+	Evicted  uint64   `json:"evicted,omitempty"` // absent, and the store says that it removed as many or more
+	Stale    uint64   `json:"stale"`             // an older value than any that the last acknowledged writes allow
 	Wrong    uint64   `json:"wrong"`
 	Foreign  uint64   `json:"foreign,omitempty"` // of wrong: values of another trial
 	Errors   uint64   `json:"errors"`
 	Unknown  uint64   `json:"unknown"` // values too short to prove their version
 	Examples []string `json:"examples,omitempty"`
+
+	StoreEvicted *uint64 `json:"store_evicted,omitempty"` // records that the store says it removed by itself since the trial began; nil: it does not count them, or none was absent
 
 	Increments *Increments `json:"increments,omitempty"` // nil: records have no counter, or some could not be read
 }

@@ -38,6 +38,9 @@ func (t *trial) finalCheck(ctx context.Context) error {
 		least, most := audit.Increments(t.past.phases, indexes)
 		check.Increments = &record.Increments{Counted: counted, Least: least, Most: most}
 	}
+	if err := t.evicted.hold(t, &check); err != nil {
+		return fmt.Errorf("final check: %w", err)
+	}
 	t.result.Final = &check
 	t.result.Marks = append(t.result.Marks, check.Marks()...)
 	return nil

@@ -45,6 +45,9 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 		Open: file.Flags&trace.FlagDue != 0, Threads: len(file.Threads), Pipeline: t.cell.Pipeline, Batch: batchOf(file), SampleNS: int64(t.samplePeriod(p)),
 		Eventual: t.eventual,
 	}
+	if err := t.evicted.begin(t); err != nil {
+		return fmt.Errorf("inspect: %w", err)
+	}
 	t.run.view.PhaseStarted(p.Name)
 	if result.Cold, err = t.chill(&result); err != nil {
 		return err
@@ -259,7 +262,10 @@ func (t *trial) drain(result *record.Phase) error {
 		if err := t.clients.call(control.Request{Command: control.CommandInspect}, &inspected); err != nil {
 			return fmt.Errorf("inspect: %w", err)
 		}
-		result.Stats = inspected.Stats
+		result.Stats, result.Evicted = inspected.Stats, t.evicted.since(inspected.Stats)
+		for i := range result.Groups {
+			result.Groups[i].Evicted = result.Evicted
+		}
 		if result.Sizes.Drained = !inspected.Busy; result.Sizes.Drained || time.Since(began) > drainMax {
 			break
 		}

@@ -33,6 +33,7 @@ type trial struct {
 	sampler *host.Sampler
 	memory  *memoryLimit // nil: none
 	writes  hostWrites
+	evicted evictions
 	syncs   *syncCheck   // nil: there is no store
 	server  *ownServer   // nil: Assay has started none for the trial
 	servers host.Servers // under test

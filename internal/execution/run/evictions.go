@@ -1,0 +1,54 @@
+package run
+
+import (
+	"assay/internal/evidence/record"
+	"assay/internal/execution/control"
+	"assay/store"
+)
+
+// evictions holds a trial's missing records against those that the store says it removed by itself
+// since the trial began: a cache may forget, and says so.
+type evictions struct {
+	told   bool
+	before float64
+}
+
+// begin notes the store's count before the trial's first write.
+func (e *evictions) begin(t *trial) error {
+	if e.told || !t.result.Abilities.Inspect || len(t.result.Phases) > 0 {
+		return nil
+	}
+	var inspected control.Inspected
+	if err := t.clients.call(control.Request{Command: control.CommandInspect}, &inspected); err != nil {
+		return err
+	}
+	e.before, e.told = inspected.Stats[store.RecordsEvicted], true
+	return nil
+}
+
+// since returns how many records the store says to have removed; nil: it does not count them.
+func (e *evictions) since(stats map[string]float64) *uint64 {
+	now, counts := stats[store.RecordsEvicted]
+	if !e.told || !counts {
+		return nil
+	}
+	n := uint64(max(0, now-e.before))
+	return &n
+}
+
+// hold takes missing records of the final check for evictions, as far as the store's count explains
+// them.
+func (e *evictions) hold(t *trial, check *record.FinalCheck) error {
+	if check.Lost == 0 || !e.told {
+		return nil
+	}
+	var inspected control.Inspected
+	if err := t.clients.call(control.Request{Command: control.CommandInspect}, &inspected); err != nil {
+		return err
+	}
+	check.StoreEvicted = e.since(inspected.Stats)
+	if check.StoreEvicted != nil && check.MissingAtLeast() <= float64(*check.StoreEvicted) {
+		check.Evicted, check.Lost = check.Lost, 0
+	}
+	return nil
+}

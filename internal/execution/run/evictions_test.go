@@ -1,0 +1,111 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"assay/drivers"
+	"assay/internal/evidence/record"
+	"assay/internal/execution/server"
+	"assay/internal/testkit/drivertest"
+	"assay/store"
+)
+
+const cacheText = `name: cache
+stores: [{driver: memcached, worker: WORKER, endpoints: ['ENDPOINT']}]
+durability: D0
+threads: 2
+records: RECORDS
+blocks: 1
+busy_machine: tell
+keys: {format: decimal, digits: 12}
+values: {bytes: BYTES}
+phases:
+  - {name: load, load: true}
+  - {name: get, mix: {read: 1}, operations: 3000}
+verify_records: VERIFY
+`
+
+// cacheRun runs a load and reads on a cache.
+func cacheRun(t *testing.T, endpoint string, records, bytes, verify int) *record.Trial {
+	t.Helper()
+	text := strings.NewReplacer("WORKER", own(), "ENDPOINT", endpoint, "RECORDS", fmt.Sprint(records),
+		"BYTES", fmt.Sprint(bytes), "VERIFY", fmt.Sprint(verify)).Replace(cacheText)
+	directory := filepath.Join(t.TempDir(), "run")
+	if _, err := runIn(text, directory, ""); err != nil {
+		t.Fatal(err)
+	}
+	trial, _ := readable(t, directory, "memcached")
+	if trial.Final == nil {
+		t.Fatalf("%s: %s", trial.State, trial.Error)
+	}
+	return trial
+}
+
+// One write in three is acknowledged and gone. What the server's counter explains is evicted, and what
+// it does not is lost, whether all records are read back or a part.
+func TestEvictionsAreHeldAgainstTheCount(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		tells  func(gone int64) int64
+		verify int
+		lost   bool
+	}{
+		{"a cache that tells", func(gone int64) int64 { return gone }, 10000, false},
+		{"a cache that tells, a part is read back", func(gone int64) int64 { return gone }, 300, false},
+		{"drops silently", func(int64) int64 { return 0 }, 10000, true},
+		{"tells a few and drops more", func(gone int64) int64 { return gone * 9 / 10 }, 10000, true},
+		{"tells a few and drops more, a part is read back", func(gone int64) int64 { return gone / 2 }, 300, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := drivertest.StartStandIn(t)
+			var sets, gone atomic.Int64
+			const before = 7 // evictions of others, before the trial
+			s.SetLie(func(request string, w io.Writer) bool {
+				switch {
+				case strings.HasPrefix(request, "set ") && sets.Add(1)%3 == 0:
+					gone.Add(1)
+					fmt.Fprint(w, "STORED\r\n")
+				case request == "stats":
+					fmt.Fprintf(w, "STAT evictions %d\r\nEND\r\n", before+c.tells(gone.Load()))
+				default:
+					return false
+				}
+				return true
+			})
+			trial := cacheRun(t, s.Endpoint, 900, 100, c.verify)
+			f := trial.Final
+			switch {
+			case c.lost && (f.Lost == 0 || f.Evicted > 0 || trial.State != record.Marked):
+				t.Errorf("lost records are not told: %+v, %+v", f, trial.Marks)
+			case !c.lost && (f.Lost > 0 || f.Evicted == 0 || f.StoreEvicted == nil || len(trial.Marks) > 0):
+				t.Errorf("evictions are told as losses: %+v, %+v", f, trial.Marks)
+			}
+		})
+	}
+}
+
+// The real server, with less memory than the records take, is truthful.
+func TestRealMemcachedEvicts(t *testing.T) {
+	t.Parallel()
+	p, _ := drivers.Program("memcached")
+	i, err := server.Start(context.Background(), p, server.Request{Directory: t.TempDir(), Log: os.Stderr, Class: store.D0,
+		Options: map[string]string{"threads": "2", "memory_bytes": "4MiB"}, Patience: time.Minute})
+	if err != nil {
+		t.Skipf("SKIPPED: %v", err)
+	}
+	defer i.Stop(time.Minute)
+	trial := cacheRun(t, i.Endpoint(), 1500, 8000, 1500)
+	if f := trial.Final; f.Evicted == 0 || f.Lost > 0 || *f.StoreEvicted < f.Evicted || len(trial.Marks) > 0 {
+		t.Errorf("%+v, %+v", f, trial.Marks)
+	}
+}
