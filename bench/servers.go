@@ -142,7 +142,7 @@ func withServer(name, scratch string, cpus []int, do func(*server.Instance) erro
 		return err
 	}
 	request := server.Request{Directory: directory, Log: io.Discard, Class: store.D0, Patience: stepTimeout, CPUs: cpus,
-		Options: map[string]string{"connections_max": strconv.Itoa(connectionsMost + 100)}}
+		Options: servertest.WithoutLogin(program, map[string]string{"connections_max": strconv.Itoa(connectionsMost + 100)})}
 	instance, err := server.Start(context.Background(), program, request)
 	if err != nil {
 		return err

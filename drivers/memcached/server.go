@@ -31,7 +31,7 @@ var Program = server.Program{
 		{Name: optionUDP, Type: store.Bool, Default: "false", Help: "also answer by UDP, at the same port (-U); not together with TLS or a login"},
 		{Name: optionLoginBy, Type: store.Choice, Default: "text", Choices: []string{"text", "sasl"},
 			Help: "how a login is demanded. text: by the text protocol (-Y); sasl: by SASL (-S), and the binary protocol is then the only one. It needs " + saslInstall},
-	}, server.GuardOptions()...),
+	}, server.GuardOptions(false)...),
 	Asked: func(i *server.Instance) map[string]string {
 		asked := map[string]string{
 			"maxbytes": fmt.Sprint(i.Options.Bytes("memory_bytes")), "num_threads": i.Options["threads"],

@@ -434,6 +434,27 @@ func TestLogsInAndKeepsThePassword(t *testing.T) { drivertest.LogsIn(t, redis.Dr
 
 func TestVerifiesTLS(t *testing.T) { drivertest.VerifiesTLS(t, redis.Driver{}, redis.Program) }
 
+// Without a login, others on the machine could have a server that Assay starts write files as its
+// user.
+func TestAStartedServerDemandsALogin(t *testing.T) {
+	t.Parallel()
+	defaults, err := store.Resolve(redis.Program.Options, nil)
+	must(t, err)
+	guarded := drivertest.StartServer(t, redis.Program, store.D0, map[string]string{"login": defaults["login"]})
+	stranger := library.NewClient(&library.Options{Addr: guarded.Endpoint()})
+	defer func() { must(t, stranger.Close()) }()
+	for _, command := range []string{"config set dir /", "eval return(1) 0", "module list", "get key"} {
+		words := strings.Fields(command)
+		arguments := make([]any, len(words))
+		for i, word := range words {
+			arguments[i] = word
+		}
+		if err := stranger.Do(t.Context(), arguments...).Err(); err == nil || !strings.Contains(err.Error(), "NOAUTH") {
+			t.Errorf("%s: %v", command, err)
+		}
+	}
+}
+
 // A server with a password and no users, and a connection that works on another database.
 func TestLogsInAsTheDefaultUser(t *testing.T) {
 	guarded := drivertest.StartServer(t, redis.Program, store.D0, map[string]string{"login": "true"})

@@ -38,7 +38,7 @@ var Program = server.Program{
 		{Name: "connections_max", Type: store.Int, Default: "10000", Help: "connections at once (maxclients)"},
 		{Name: "cluster", Type: store.Bool, Default: "false",
 			Help: "run as a node of a cluster of masters, each with an equal part of the slots (cluster-enabled); several servers always are one"},
-	}, server.GuardOptions()...),
+	}, server.GuardOptions(true)...), // who may say CONFIG SET dir writes files as the server's user
 	Class: func(class store.Durability) (options map[string]string, reached bool) {
 		policies := map[store.Durability]string{store.D1: "no", store.D2: "everysec", store.D3: "always"}
 		if class == store.D0 {

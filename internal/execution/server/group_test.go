@@ -163,7 +163,7 @@ func TestAClusterWhoseSecondPortIsTakenMoves(t *testing.T) {
 func TestTheServersOfAStoreHaveOneGuard(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	p, r := several(honest, Cluster), request(t)
-	p.Options = append(p.Options, GuardOptions()...)
+	p.Options = append(p.Options, GuardOptions(false)...)
 	r.Count, r.Class, r.Options = 2, store.D1, map[string]string{"tls": "true", "login": "true"}
 	g, err := StartGroup(context.Background(), p, r)
 	if err != nil {

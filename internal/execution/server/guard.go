@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"assay/store"
@@ -30,16 +31,17 @@ type Guard struct {
 // The options by which an experiment asks for a guard.
 const (
 	optionTLS   = "tls"
-	optionLogin = "login"
+	OptionLogin = "login"
 )
 
 // GuardOptions are those of a program that can demand TLS and a login: its Command does what
-// Instance.Guard says.
-func GuardOptions() []store.Option {
+// Instance.Guard says. It demands a login by default where it would do more for others on the
+// machine than store records: change files, or run programs.
+func GuardOptions(login bool) []store.Option {
 	return []store.Option{
 		{Name: optionTLS, Type: store.Bool, Default: "false",
 			Help: "take connections by TLS alone, with a certificate that Assay makes for this start, and that the driver verifies"},
-		{Name: optionLogin, Type: store.Bool, Default: "false",
+		{Name: OptionLogin, Type: store.Bool, Default: strconv.FormatBool(login),
 			Help: "demand a user and a password, which Assay makes for this start, and the driver reads from a file"},
 	}
 }
@@ -57,7 +59,7 @@ func (g Guard) DriverOptions() map[string]string {
 }
 
 // guarded reports whether the experiment asks for a guard.
-func (i *Instance) guarded() bool { return i.asksFor(optionTLS) || i.asksFor(optionLogin) }
+func (i *Instance) guarded() bool { return i.asksFor(optionTLS) || i.asksFor(OptionLogin) }
 
 func (i *Instance) asksFor(option string) bool {
 	_, declared := i.Options[option]
@@ -76,7 +78,7 @@ func (i *Instance) makeGuard(hosts []string) error {
 			return fmt.Errorf("making certificates: %w", err)
 		}
 	}
-	if i.asksFor(optionLogin) {
+	if i.asksFor(OptionLogin) {
 		i.Guard.User, i.Guard.Password = "default", rand.Text()
 		i.Guard.Credentials = filepath.Join(i.Directory, "credentials")
 		return i.writeFile(i.Guard.Credentials, []byte(i.Guard.User+":"+i.Guard.Password+"\n"))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"assay/internal/execution/server"
+	"assay/internal/testkit/servertest"
 	"assay/store"
 )
 
@@ -43,7 +44,7 @@ func (s *Shared) Get(t testing.TB, p server.Program, class store.Durability) *se
 		t.Fatal(err)
 	}
 	i, err := server.Start(context.Background(), p, server.Request{Directory: directory, Log: io.Discard,
-		Class: class, Patience: patience})
+		Class: class, Options: servertest.WithoutLogin(p, nil), Patience: patience})
 	if errors.Is(err, server.ErrNotInstalled) {
 		t.Skipf("SKIPPED: %v, so that the driver is not tested against the real server", err)
 	}

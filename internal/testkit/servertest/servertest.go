@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +29,22 @@ const patience = 5 * time.Minute
 func Start(t testing.TB, p server.Program, class store.Durability, options map[string]string) *server.Instance {
 	t.Helper()
 	return StartGroup(t, p, class, options, 1).Members[0]
+}
+
+// WithoutLogin adds to a program's options that it demands no login, where an experiment has to say
+// so: a test connects by the endpoint alone, as to a server that somebody else has started.
+func WithoutLogin(p server.Program, options map[string]string) map[string]string {
+	for _, o := range p.Options {
+		if _, given := options[o.Name]; o.Name != server.OptionLogin || given {
+			continue
+		}
+		options = maps.Clone(options)
+		if options == nil {
+			options = map[string]string{}
+		}
+		options[o.Name] = "false"
+	}
+	return options
 }
 
 // SkipSlow skips a test of all servers where this one takes long to start, unless the long tests run.
@@ -55,7 +72,8 @@ func StartGroup(t testing.TB, p server.Program, class store.Durability, options 
 		t.Fatal(err)
 	}
 	g, err := server.StartGroup(context.Background(), p, server.Request{
-		Directory: directory, Log: t.Output(), Class: class, Options: options, Patience: patience, Count: count,
+		Directory: directory, Log: t.Output(), Class: class, Options: WithoutLogin(p, options), Patience: patience,
+		Count: count,
 	})
 	if errors.Is(err, server.ErrNotInstalled) {
 		t.Skipf("SKIPPED: %v", err)
