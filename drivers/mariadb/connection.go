@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/go-sql-driver/mysql"
+	"golang.org/x/sys/unix"
 
 	"assay/drivers/internal/sqlkv"
 	"assay/store"
@@ -150,6 +151,8 @@ func (s *statement) texts() error {
 const (
 	recordChanged   = 1020
 	duplicateKey    = 1062
+	diskFull        = 1021
+	tableFull       = 1114 // what InnoDB says when a file can't grow
 	lockWaitTimeout = 1205
 	deadlock        = 1213
 )
@@ -166,6 +169,8 @@ func told(err error) error {
 		return fmt.Errorf("%s (error %d): %w", server.Message, server.Number, store.ErrConflict)
 	case duplicateKey: // its message has the key
 		return store.ErrConflict
+	case tableFull, diskFull: // their messages do not say what the kernel says
+		return fmt.Errorf("%s (error %d): %w", server.Message, server.Number, unix.ENOSPC)
 	}
 	return fmt.Errorf("%s (error %d)", server.Message, server.Number)
 }

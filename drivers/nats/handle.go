@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sys/unix"
 
 	"assay/store"
 )
@@ -17,6 +19,7 @@ type handle struct {
 	connection *nats.Conn
 	bucket     jetstream.KeyValue
 	timeout    time.Duration
+	onDisk     bool // the bucket's storage is files
 }
 
 func (h *handle) Close() error {
@@ -73,7 +76,7 @@ func (h *handle) Put(key, value []byte) error {
 	ctx, cancel := h.begin()
 	defer cancel()
 	_, err := h.bucket.Put(ctx, string(key), value)
-	return failure("put", err)
+	return h.refused("put", err)
 }
 
 // Delete writes a marker, whether the key is there or not.
@@ -83,7 +86,7 @@ func (h *handle) Delete(key []byte) error {
 	}
 	ctx, cancel := h.begin()
 	defer cancel()
-	return failure("delete", h.bucket.Delete(ctx, string(key)))
+	return h.refused("delete", h.bucket.Delete(ctx, string(key)))
 }
 
 // Add is a write on the condition that the key has no revision, or that of a delete marker.
@@ -94,7 +97,7 @@ func (h *handle) Add(key, value []byte) error {
 	ctx, cancel := h.begin()
 	defer cancel()
 	_, err := h.bucket.Create(ctx, string(key), value)
-	return conditional("add", err)
+	return h.conditional("add", err)
 }
 
 // CompareAndSwap compares here, and writes on the condition of the revision that it compared.
@@ -112,15 +115,32 @@ func (h *handle) CompareAndSwap(key, old, value []byte) error {
 		return store.ErrConflict
 	}
 	_, err = h.bucket.Update(ctx, string(key), value, entry.Revision())
-	return conditional("compare and swap", err)
+	return h.conditional("compare and swap", err)
 }
 
 // conditional tells a condition that did not hold as a conflict.
-func conditional(doing string, err error) error {
+func (h *handle) conditional(doing string, err error) error {
 	var api *jetstream.APIError
 	if errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
 		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant) {
 		return store.ErrConflict
+	}
+	return h.refused(doing, err)
+}
+
+// Codes of the server, for which the library has no names.
+const (
+	insufficientResources = 10023
+	storageExceeded       = 10047
+)
+
+// refused tells a write that the server has no room for as that. Its limit of disk (max_file_store)
+// is by default three quarters of what was free when it started.
+func (h *handle) refused(doing string, err error) error {
+	var api *jetstream.APIError
+	if h.onDisk && errors.As(err, &api) &&
+		(api.ErrorCode == insufficientResources || api.ErrorCode == storageExceeded) {
+		err = fmt.Errorf("%w (max_file_store is reached): %w", err, unix.ENOSPC)
 	}
 	return failure(doing, err)
 }

@@ -206,7 +206,7 @@ func (d *db) Handle() (store.Handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &handle{connection: connection, timeout: d.timeout}
+	h := &handle{connection: connection, timeout: d.timeout, onDisk: d.class != store.D0}
 	ctx, cancel := h.begin()
 	defer cancel()
 	js, err := jetstream.New(connection)

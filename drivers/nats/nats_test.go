@@ -375,3 +375,21 @@ func TestTheServersOptions(t *testing.T) {
 		t.Errorf("a sync_interval that is none: %v", err)
 	}
 }
+
+// A server that has reached its limit of disk says that resources are insufficient.
+func TestAFullDiskIsCalledThat(t *testing.T) {
+	const roomBytes = "1MiB"
+	i := servertest.Start(t, nats.Program, store.D1,
+		map[string]string{"max_file_store_bytes": roomBytes, "max_memory_store_bytes": roomBytes})
+	for class, onDisk := range map[store.Durability]bool{store.D1: true, store.D0: false} {
+		given := map[string]string{"bucket": "full_" + string(class)}
+		_, h := drivertest.Open(t, nats.Driver{}, config(t, i.Endpoint(), class, given))
+		value, err := make([]byte, 64<<10), error(nil)
+		for n := 0; n < 100 && err == nil; n++ {
+			err = h.Put(fmt.Append(nil, "key-", n), value)
+		}
+		if err == nil || strings.Contains(err.Error(), "no space left on device") != onDisk {
+			t.Errorf("%s: %v", class, err)
+		}
+	}
+}

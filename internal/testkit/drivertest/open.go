@@ -4,16 +4,29 @@ package drivertest
 import (
 	"context"
 	"errors"
+	"maps"
 	"testing"
 	"time"
 
 	"assay/store"
 )
 
-// Config fills in what a worker would: the defaults of all options, with given over them.
+// patientTimeout is longer than any operation takes on a busy machine.
+const patientTimeout = "1m"
+
+// Config fills in what a worker would: the defaults of all options, with given over them. An
+// operation has a minute where the test does not say how long: no test may depend on how busy the
+// machine is.
 func Config(t testing.TB, d store.Description, class store.Durability, given map[string]string) store.Config {
 	t.Helper()
-	options, err := store.Resolve(d.Options, given)
+	patient := map[string]string{}
+	for _, o := range d.Options {
+		if o.Name == "operation_timeout" {
+			patient[o.Name] = patientTimeout
+		}
+	}
+	maps.Copy(patient, given)
+	options, err := store.Resolve(d.Options, patient)
 	if err != nil {
 		t.Fatalf("%s: %v", d.Name, err)
 	}
