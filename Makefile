@@ -5,7 +5,7 @@ GO ?= go
 export PATH := $(PATH):$(CURDIR)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help build native ferretdb cassandra mongo-java demo test test-race test-long lint fuzz bench bench-servers generate clean
+.PHONY: help build native jvm ferretdb cassandra mongo-java demo test test-race test-long lint fuzz bench bench-servers generate clean
 
 help: ## list these targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,6 +16,13 @@ build: ## build bin/assay: core and Go worker in one static binary
 native: ## build bin/native: a worker for each engine in C or C++ whose library is here, and how to get the others
 	@if command -v "$(firstword $(CC))" >/dev/null; then $(MAKE) --no-print-directory -s -C workers/c OUT=$(CURDIR)/bin/native all; \
 	else echo "no C compiler here (Debian: apt-get install gcc libc6-dev pkg-config libjson-c-dev), and no native worker"; fi
+
+JAVA_WORKERS = host
+jvm: ## build bin/jvm: the Java worker, and one for each client with the jars that Maven resolves for it
+	@for program in mvn javac; do command -v $$program >/dev/null || \
+	  { echo "no $$program here, and no Java worker (Debian: apt-get install --no-install-recommends maven openjdk-17-jdk-headless)"; exit 0; }; done; \
+	rm -rf bin/jvm && mvn -B -q -f workers/java/pom.xml package -Dassay.out=$(CURDIR)/bin/jvm && \
+	for worker in $(JAVA_WORKERS); do cp workers/java/assay-worker bin/jvm/assay-worker-$$worker; done
 
 # It is built from a copy of its module, which leaves out the file with its version.
 FERRETDB = github.com/FerretDB/FerretDB@v1.24.2

@@ -1,0 +1,174 @@
+// Package java_test holds the Java worker and the drivers of its clients to the contract. It tests
+// what make jvm has built, and is skipped where that is missing or older than the sources.
+package java_test
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/storetest"
+)
+
+const vectorsFolder = "../../vectors"
+
+// built returns the folder of what make jvm built, or skips.
+func built(t *testing.T) string {
+	t.Helper()
+	for _, program := range []string{"java", "mvn", "javac"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("no %s here (Debian: apt-get install --no-install-recommends maven openjdk-17-jdk-headless)", program)
+		}
+	}
+	folder, err := filepath.Abs("../../bin/jvm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(worker(folder, "host"))
+	if err != nil {
+		t.Skip("the Java worker is not built: make jvm")
+	}
+	if newest := newestSource(t); newest.After(info.ModTime()) {
+		t.Skip("the Java worker is older than its sources: make jvm")
+	}
+	return folder
+}
+
+func worker(folder, name string) string { return filepath.Join(folder, "assay-worker-"+name) }
+
+// newestSource is when a source was last changed. make jvm writes the programs last.
+func newestSource(t *testing.T) (newest time.Time) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasSuffix(path, ".go") {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil && info.ModTime().After(newest) {
+			newest = info.ModTime()
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newest
+}
+
+func long() bool { return os.Getenv("ASSAY_LONG") == "1" }
+
+func vectors(folder, vectors string, files ...string) (string, error) {
+	path := filepath.Join(folder, "assay-host", "test-classes") + ":" + filepath.Join(folder, "assay-host", "jars", "*")
+	output, err := exec.Command("java", append([]string{"-XX:TieredStopAtLevel=1", "-cp", path, "assay.worker.Vectors", vectors}, files...)...).CombinedOutput()
+	return string(output), err
+}
+
+// All vectors of the contract come out the same in Java, none passed over.
+func TestVectors(t *testing.T) {
+	t.Parallel()
+	output, err := vectors(built(t), vectorsFolder)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	files, err := filepath.Glob(filepath.Join(vectorsFolder, "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no vectors: %v", err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		if !regexp.MustCompile(`(?m)^` + name + ` [1-9]`).MatchString(output) {
+			t.Errorf("%s was held against nothing:\n%s", name, output)
+		}
+	}
+}
+
+// The check sees a vector that is not right.
+func TestVectorsCheckSeesWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	folder := built(t)
+	for name, change := range map[string][2]string{
+		"mix":          {`"mix": "e2`, `"mix": "e3`},
+		"keys":         {`"key": "00"`, `"key": "10"`},
+		"pool":         {`"bytes": 6144`, `"bytes": 6145`},
+		"values":       {`"first": "00`, `"first": "01`},
+		"short_values": {`"af"`, `"ae"`},
+		"checks":       {`"right": true`, `"right": false`},
+		"versions":     {`"phase": 3`, `"phase": 4`},
+		"traces":       {`"stride": 30`, `"stride": 31`},
+		"counters":     {`"slot_bytes": 36992`, `"slot_bytes": 36993`},
+		"buckets":      {`"bucket": 506`, `"bucket": 507`},
+		"records":      {`"prefix": "mikio"`, `"prefix": "mikip"`},
+		"history":      {`"outcome": 6`, `"outcome": 5`},
+	} {
+		if !long() && name != "mix" {
+			continue // a JVM each
+		}
+		text, err := os.ReadFile(filepath.Join(vectorsFolder, name+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := strings.Replace(string(text), change[0], change[1], 1)
+		if changed == string(text) {
+			t.Fatalf("%s has no %s to change", name, change[0])
+		}
+		wrong := t.TempDir()
+		if err := os.WriteFile(filepath.Join(wrong, name+".json"), []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if output, err := vectors(folder, wrong, name); err == nil || !strings.Contains(output, "is wrong") {
+			t.Errorf("%s: %s was changed to %s: %v\n%s", name, change[0], change[1], err, output)
+		}
+	}
+}
+
+// brief are the rules that a test without ASSAY_LONG holds a driver to: one of each kind.
+var brief = []string{"binary-keys", "overwrite", "add", "compare-and-swap", "scan-order", "history", "requests", "trial-tag", "handles-pool", "messages", "limits"}
+
+func conformance(t *testing.T, program, driver string, endpoints []string) {
+	t.Helper()
+	target := storetest.Target{
+		Command: []string{worker(built(t), program), "-XX:TieredStopAtLevel=1"}, Driver: driver, Endpoints: endpoints, TempDir: t.TempDir(),
+	}
+	if !long() {
+		target.Rules = brief
+	}
+	storetest.Test(t, target)
+}
+
+// The drivers without a server pass the conformance kit.
+func TestConformance(t *testing.T) {
+	for _, driver := range []string{"null-java", "memory-java"} {
+		t.Run(driver, func(t *testing.T) {
+			t.Parallel()
+			conformance(t, "host", driver, nil)
+		})
+	}
+}
+
+// The example of docs/jvm.md becomes a driver of the worker outside this tree, and passes the kit.
+func TestExampleOutsideTheTree(t *testing.T) {
+	t.Parallel()
+	folder, away := built(t), t.TempDir()
+	if err := os.CopyFS(away, os.DirFS("example")); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range [][]string{
+		{"javac", "--release", "17", "-Xlint:all,-try", "-Werror", "-cp", filepath.Join(folder, "assay-host", "jars", "*"), filepath.Join("example", "MapDriver.java")},
+		{"jar", "cf", "map.jar", "example", "META-INF"},
+	} {
+		c := exec.Command(command[0], command[1:]...)
+		c.Dir = away
+		if output, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", command, err, output)
+		}
+	}
+	storetest.Test(t, storetest.Target{
+		Command: []string{worker(folder, "host"), "-XX:TieredStopAtLevel=1", "--jars=" + filepath.Join(away, "map.jar")},
+		Driver:  "example-map", Rules: []string{"overwrite", "add", "abilities"}, TempDir: away,
+	})
+}
