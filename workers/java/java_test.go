@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"assay/drivers"
+	"assay/internal/testkit/servertest"
+	"assay/store"
 	"assay/storetest"
 )
 
@@ -146,6 +149,24 @@ func TestConformance(t *testing.T) {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
 			conformance(t, "host", driver, nil)
+		})
+	}
+}
+
+// Clients of memcached pass it on the real server.
+func TestMemcachedConformance(t *testing.T) {
+	program, ok := drivers.Program("memcached")
+	if !ok {
+		t.Fatal("memcached can't be started")
+	}
+	for _, client := range []string{"whalin", "spymemcached", "xmemcached"} {
+		t.Run(client, func(t *testing.T) {
+			t.Parallel()
+			if _, err := os.Stat(worker(built(t), client)); err != nil {
+				t.Skipf("the worker of %s is not built: make jvm", client)
+			}
+			server := servertest.Start(t, program, store.D0, nil)
+			conformance(t, client, client, []string{server.Endpoint()})
 		})
 	}
 }

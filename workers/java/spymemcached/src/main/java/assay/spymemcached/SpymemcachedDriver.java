@@ -1,0 +1,188 @@
+package assay.spymemcached;
+
+import assay.driver.Bytes;
+import assay.driver.Config;
+import assay.driver.Description;
+import assay.driver.Driver;
+import assay.driver.Handle;
+import assay.driver.Option;
+import assay.driver.RefusedException;
+import assay.driver.Status;
+import assay.driver.Store;
+import java.net.InetSocketAddress;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import net.spy.memcached.AddrUtil;
+import net.spy.memcached.CASResponse;
+import net.spy.memcached.CASValue;
+import net.spy.memcached.CachedData;
+import net.spy.memcached.ConnectionFactoryBuilder;
+import net.spy.memcached.MemcachedClient;
+import net.spy.memcached.internal.OperationFuture;
+import net.spy.memcached.ops.OperationStatus;
+import net.spy.memcached.ops.StatusCode;
+import net.spy.memcached.transcoders.SerializingTranscoder;
+
+/** spymemcached: a handle is a client, which has one socket a server and one thread for all of them. */
+public final class SpymemcachedDriver implements Driver {
+    @Override
+    public Description describe() {
+        return new Description("spymemcached", "server", "memcached by spymemcached: one socket a server and client")
+                .library("net.spy:spymemcached", "2.12.3", "MIT")
+                .durability("D0", "the server keeps everything in memory alone")
+                .option(Option.choice("protocol", "text", "memcached's protocol", "text", "binary"))
+                .option(Option.of("timeout", "duration", "2500ms", "operationTimeout: how long an operation is waited for"))
+                .set("handles_shareable", true)
+                .set("key_bytes_min", 1)
+                .set("key_bytes_max", 250)
+                .set("key_text", true)
+                .set("value_bytes_max", (1 << 20) - 512)
+                .set("note", "values are byte arrays, which its transcoder passes through, uncompressed; nothing is evicted only while the server has room");
+    }
+
+    @Override
+    public Class<? extends Handle> handleType() {
+        return Client.class;
+    }
+
+    @Override
+    public Store open(Config config) throws Exception {
+        if (config.endpoints.isEmpty())
+            throw new RefusedException("expected the server's address as endpoint");
+        return new Servers(config);
+    }
+
+    private static final class Servers implements Store {
+        private final Config config;
+
+        Servers(Config config) {
+            this.config = config;
+        }
+
+        @Override
+        public Handle open() throws Exception {
+            return new Client(config);
+        }
+
+        @Override
+        public Map<String, String> settings() {
+            return Map.of("protocol", config.options.text("protocol"), "timeout", config.options.text("timeout"));
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    /** Passes byte arrays through, whatever the flags, and never compresses: the length is the trace's. */
+    private static final class Plain extends SerializingTranscoder {
+        Plain() {
+            setCompressionThreshold(Integer.MAX_VALUE);
+        }
+
+        @Override
+        public boolean asyncDecode(CachedData data) {
+            return false;
+        }
+    }
+
+    private static final class Client implements Handle.Add, Handle.CompareAndSwap {
+        private static final int FOREVER = 0;
+
+        private final MemcachedClient client;
+        private final long timeoutMs;
+
+        Client(Config config) throws Exception {
+            timeoutMs = TimeUnit.NANOSECONDS.toMillis(config.options.durationNs("timeout"));
+            var protocol = config.options.text("protocol").equals("binary") ? ConnectionFactoryBuilder.Protocol.BINARY : ConnectionFactoryBuilder.Protocol.TEXT;
+            client = new MemcachedClient(new ConnectionFactoryBuilder().setProtocol(protocol).setOpTimeout(timeoutMs)
+                    .setTranscoder(new Plain()).setDaemon(true).build(),
+                    AddrUtil.getAddresses(config.endpoints));
+            try {
+                client.getVersions(); // a client connects in the background, and says nothing where it can't
+                for (InetSocketAddress dead : client.getUnavailableServers().stream().map(InetSocketAddress.class::cast).toList())
+                    throw new java.net.ConnectException("no connection to " + dead);
+            } catch (Exception e) {
+                client.shutdown();
+                throw e;
+            }
+        }
+
+        private <T> T await(OperationFuture<T> future) throws Exception {
+            return future.get(timeoutMs, TimeUnit.MILLISECONDS);
+        }
+
+        /** Throws what a status says that is neither of those that an operation may end in. */
+        private static Status judge(OperationStatus status, StatusCode beaten, Status meaning) throws Exception {
+            if (status.isSuccess())
+                return Status.OK;
+            if (status.getStatusCode() == beaten)
+                return meaning;
+            throw new java.io.IOException(status.getStatusCode() + ": " + status.getMessage());
+        }
+
+        /** A get that found nothing is a miss only where its status does not tell of a failure. */
+        private static Status missed(OperationStatus status) throws Exception {
+            judge(status, StatusCode.ERR_NOT_FOUND, Status.MISS);
+            return Status.MISS;
+        }
+
+        @Override
+        public Status get(Bytes key, Bytes value) throws Exception {
+            var future = client.asyncGet(key.toText());
+            Object found = future.get(timeoutMs, TimeUnit.MILLISECONDS);
+            if (found == null)
+                return missed(future.getStatus());
+            value.set((byte[]) found);
+            return Status.OK;
+        }
+
+        @Override
+        public Status put(Bytes key, Bytes value) throws Exception {
+            var future = client.set(key.toText(), FOREVER, value.toArray());
+            await(future);
+            return judge(future.getStatus(), null, Status.OK);
+        }
+
+        @Override
+        public Status delete(Bytes key) throws Exception {
+            var future = client.delete(key.toText());
+            await(future);
+            return judge(future.getStatus(), StatusCode.ERR_NOT_FOUND, Status.MISS);
+        }
+
+        @Override
+        public Status add(Bytes key, Bytes value) throws Exception {
+            var future = client.add(key.toText(), FOREVER, value.toArray());
+            await(future);
+            OperationStatus status = future.getStatus();
+            return judge(status, status.getStatusCode() == StatusCode.ERR_EXISTS ? StatusCode.ERR_EXISTS : StatusCode.ERR_NOT_STORED, Status.CONFLICT);
+        }
+
+        @Override
+        public Status compareAndSwap(Bytes key, Bytes old, Bytes value) throws Exception {
+            String name = key.toText();
+            OperationFuture<CASValue<Object>> gets = client.asyncGets(name);
+            CASValue<Object> there = await(gets);
+            if (there == null)
+                return missed(gets.getStatus());
+            if (!old.isSame((byte[]) there.getValue()))
+                return Status.CONFLICT;
+            CASResponse answer = await(client.asyncCAS(name, there.getCas(), (Object) value.toArray()));
+            switch (answer) {
+                case OK:
+                    return Status.OK;
+                case EXISTS:
+                    return Status.CONFLICT;
+                case NOT_FOUND:
+                    return Status.MISS;
+                default:
+                    throw new java.io.IOException("compare-and-swap answered " + answer);
+            }
+        }
+
+        @Override
+        public void close() {
+            client.shutdown();
+        }
+    }
+}

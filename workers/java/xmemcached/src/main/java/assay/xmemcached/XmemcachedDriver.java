@@ -1,0 +1,141 @@
+package assay.xmemcached;
+
+import assay.driver.Bytes;
+import assay.driver.Config;
+import assay.driver.Description;
+import assay.driver.Driver;
+import assay.driver.Handle;
+import assay.driver.Option;
+import assay.driver.RefusedException;
+import assay.driver.Status;
+import assay.driver.Store;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import net.rubyeye.xmemcached.GetsResponse;
+import net.rubyeye.xmemcached.MemcachedClient;
+import net.rubyeye.xmemcached.XMemcachedClientBuilder;
+import net.rubyeye.xmemcached.command.BinaryCommandFactory;
+import net.rubyeye.xmemcached.command.TextCommandFactory;
+import net.rubyeye.xmemcached.transcoders.SerializingTranscoder;
+
+/** XMemcached: a handle is a client with some multiplexed sockets. */
+public final class XmemcachedDriver implements Driver {
+    @Override
+    public Description describe() {
+        return new Description("xmemcached", "server", "memcached by XMemcached: multiplexed sockets")
+                .library("com.googlecode.xmemcached:xmemcached", "2.4.9", "Apache-2.0")
+                .durability("D0", "the server keeps everything in memory alone")
+                .option(Option.choice("protocol", "text", "memcached's protocol", "text", "binary"))
+                .option(Option.of("timeout", "duration", "5s", "opTimeout: how long an operation is waited for"))
+                .set("handles_shareable", true)
+                .set("key_bytes_min", 1)
+                .set("key_bytes_max", 250)
+                .set("key_text", true)
+                .set("value_bytes_max", (1 << 20) - 512)
+                .set("note", "values are byte arrays, which its transcoder passes through, uncompressed");
+    }
+
+    @Override
+    public Class<? extends Handle> handleType() {
+        return Client.class;
+    }
+
+    @Override
+    public Store open(Config config) throws Exception {
+        if (config.endpoints.isEmpty())
+            throw new RefusedException("expected the server's address as endpoint");
+        return new Servers(config);
+    }
+
+    private static final class Servers implements Store {
+        private final Config config;
+
+        Servers(Config config) {
+            this.config = config;
+        }
+
+        @Override
+        public Handle open() throws Exception {
+            return new Client(config);
+        }
+
+        @Override
+        public Map<String, String> settings() {
+            return Map.of("protocol", config.options.text("protocol"), "timeout", config.options.text("timeout"));
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    private static final class Client implements Handle.Add, Handle.CompareAndSwap {
+        private static final int FOREVER = 0;
+
+        private final MemcachedClient client;
+
+        Client(Config config) throws Exception {
+            List<InetSocketAddress> servers = new ArrayList<>();
+            for (String endpoint : config.endpoints) {
+                int colon = endpoint.lastIndexOf(':');
+                servers.add(new InetSocketAddress(endpoint.substring(0, colon), Integer.parseInt(endpoint.substring(colon + 1))));
+            }
+            XMemcachedClientBuilder builder = new XMemcachedClientBuilder(servers);
+            builder.setCommandFactory(config.options.text("protocol").equals("binary") ? new BinaryCommandFactory() : new TextCommandFactory());
+            builder.setOpTimeout(TimeUnit.NANOSECONDS.toMillis(config.options.durationNs("timeout")));
+            SerializingTranscoder plain = new SerializingTranscoder();
+            plain.setCompressionThreshold(Integer.MAX_VALUE);
+            builder.setTranscoder(plain);
+            client = builder.build();
+            if (client.getAvailableServers().size() < servers.size()) {
+                client.shutdown();
+                throw new java.net.ConnectException("no connection to some of " + config.endpoints);
+            }
+        }
+
+        @Override
+        public Status get(Bytes key, Bytes value) throws Exception {
+            byte[] found = client.get(key.toText());
+            if (found == null)
+                return Status.MISS;
+            value.set(found);
+            return Status.OK;
+        }
+
+        @Override
+        public Status put(Bytes key, Bytes value) throws Exception {
+            if (!client.set(key.toText(), FOREVER, value.toArray()))
+                throw new java.io.IOException("set returned false");
+            return Status.OK;
+        }
+
+        @Override
+        public Status delete(Bytes key) throws Exception {
+            return client.delete(key.toText()) ? Status.OK : Status.MISS;
+        }
+
+        @Override
+        public Status add(Bytes key, Bytes value) throws Exception {
+            return client.add(key.toText(), FOREVER, value.toArray()) ? Status.OK : Status.CONFLICT;
+        }
+
+        /** Its cas returns false where the value is another one and where there is none: both are conflicts. */
+        @Override
+        public Status compareAndSwap(Bytes key, Bytes old, Bytes value) throws Exception {
+            String name = key.toText();
+            GetsResponse<byte[]> there = client.gets(name);
+            if (there == null)
+                return Status.MISS;
+            if (!old.isSame(there.getValue()))
+                return Status.CONFLICT;
+            return client.cas(name, FOREVER, value.toArray(), there.getCas()) ? Status.OK : Status.CONFLICT;
+        }
+
+        @Override
+        public void close() throws Exception {
+            client.shutdown();
+        }
+    }
+}
