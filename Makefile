@@ -5,7 +5,7 @@ GO ?= go
 export PATH := $(PATH):$(CURDIR)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help build native jvm ferretdb cassandra mongo-java demo test test-race test-long lint fuzz bench bench-servers generate clean
+.PHONY: help build native jvm ferretdb cassandra mongo-java demo test test-long lint fuzz bench bench-servers generate clean
 
 help: ## list these targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,16 +56,30 @@ bin/assay-mongo-java: $(addprefix internal/testkit/mongojava/,pom.xml server.bsh
 demo: build ## compare every pure-Go engine at preset put-get's small scale, in three minutes
 	@bin/assay run put-get || { status=$$?; test $$status -eq 3 && echo "Some trials have no rank: the findings above say why. A quieter machine helps most."; }
 
-test: lint ## every fast test, with the race detector where C is at hand
-	CGO_ENABLED=0 $(GO) test -timeout 30m ./...
-	@if $(GO) env CGO_ENABLED | grep -q 1 && command -v "$$($(GO) env CC)" >/dev/null; then $(MAKE) --no-print-directory test-race; \
-	else echo "skipped: the race detector needs a C compiler (Debian: apt-get install gcc libc6-dev)"; fi
+# Packages in which goroutines meet run under the race detector where C is at hand, and only there. What of
+# internal/execution/run looks at figures (ofFigures) runs without it: it would take minutes with.
+RACED = ./worker/... ./internal/execution/conductor ./internal/evidence/counters ./internal/evidence/host \
+  ./internal/presentation/live ./internal/base/owned ./internal/evidence/record
+FIGURES = $$(awk '/^func Test/ { split($$2, name, "(") } /^\tofFigures\(t\)/ { print name[1] }' internal/execution/run/*_test.go | paste -sd'|')
+RACE = $$($(GO) env CGO_ENABLED | grep -q 1 && command -v "$$($(GO) env CC)" >/dev/null && echo yes)
+# lint runs vet. Each test program writes what CPU time it took into $$costs.
+TEST = $(GO) test -vet=off -timeout 30m -exec "$(CURDIR)/bin/cputime $$costs"
 
-test-race: ## the packages in which goroutines meet, with the race detector
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 30m ./worker/... ./internal/execution/conductor ./internal/evidence/counters ./internal/evidence/host ./internal/presentation/live ./internal/base/owned ./internal/evidence/record ./internal/execution/run
+test: lint ## every fast test, with the race detector where C is at hand; the CPU time of each package at the end
+	@$(GO) build -o bin/cputime ./internal/testkit/cputime; costs=$$(mktemp); export costs; trap 'rm -f "$$costs"' EXIT; failed=0; \
+	if test "$(RACE)" = yes; then \
+	  raced=$$($(GO) list $(RACED) ./internal/execution/run); \
+	  CGO_ENABLED=1 $(TEST) -race -short $$raced || failed=1; \
+	  CGO_ENABLED=0 $(TEST) -run "^($(FIGURES))\$$" ./internal/execution/run || failed=1; \
+	  CGO_ENABLED=0 $(TEST) $$($(GO) list ./... | grep -vxF "$$raced") || failed=1; \
+	else \
+	  echo "skipped: the race detector needs a C compiler (Debian: apt-get install gcc libc6-dev)"; \
+	  CGO_ENABLED=0 $(TEST) ./... || failed=1; \
+	fi; \
+	bin/cputime "$$costs"; exit $$failed
 
 test-long: ## simulations at full length, fuzzing, longer conformance: about half an hour
-	ASSAY_LONG=1 CGO_ENABLED=0 $(GO) test -timeout 60m ./...
+	ASSAY_LONG=1 CGO_ENABLED=0 $(GO) test -vet=off -timeout 60m ./...
 	$(MAKE) --no-print-directory fuzz
 
 lint: ## formatting, vet, staticcheck

@@ -17,6 +17,10 @@ import (
 	"assay/store"
 )
 
+// onLoop are the drivers that show the worker's own loops: where operations wait, and where several
+// are on their way. Others share these.
+var onLoop = []string{"memory", "redis"}
+
 // Every driver of Assay passes the kit: no figure is worth more than the driver behind it.
 func TestDrivers(t *testing.T) {
 	for _, d := range drivers.All() {
@@ -31,10 +35,13 @@ func TestDrivers(t *testing.T) {
 				return
 			}
 			target := target(t, "drivers", description.Name)
+			if !slices.Contains(onLoop, description.Name) {
+				target.Changes = Driver
+			}
 			if description.Version == "" && description.Kind == store.Embedded {
 				// The linker does not write a test binary's modules into it, so that this worker
 				// can't know its libraries' versions.
-				target.Rules = slices.DeleteFunc(RuleNames(), func(name string) bool { return name == "version" })
+				target.Rules = slices.DeleteFunc(rulesOf(target), func(name string) bool { return name == "version" })
 			}
 			Test(t, target)
 		})
@@ -152,7 +159,8 @@ func TestMongoDBOnTheJavaServer(t *testing.T) {
 // form is a way to run and to reach servers.
 type form struct {
 	name           string
-	changes        Aspect            // from the driver's first form; 0: it is the first
+	changes        Aspect            // from the driver's first form
+	crossed        bool              // of forms each of which is there by itself
 	servers        int               // 0: one
 	pipeline       int               // 0: not asynchronous
 	server, driver map[string]string // options
@@ -162,6 +170,12 @@ type form struct {
 func (f form) target(t *testing.T, d store.Description) Target {
 	target := target(t, "drivers", d.Name)
 	target.Changes, target.Pipeline = f.changes, f.pipeline
+	if target.Changes&Loop != 0 && !slices.Contains(onLoop, d.Name) {
+		target.Changes &^= Loop
+	}
+	if f.crossed && os.Getenv("ASSAY_LONG") != "1" {
+		target.Rules = []string{"handles-async"} // values of all lengths, written and read by several threads
+	}
 	if f.pipeline > 0 {
 		target.Handles = handlesAsync
 	}
@@ -195,7 +209,7 @@ func formsOf(d store.Description, p server.Program) (forms []form) {
 	login := map[string]string{"login": "true"}
 	for i, client := range clients {
 		if i == 0 {
-			add(client, form{})
+			add(client, form{changes: Loop | Driver})
 		} else {
 			add(client, form{changes: Encoding})
 		}
@@ -221,7 +235,7 @@ func formsOf(d store.Description, p server.Program) (forms []form) {
 		}
 		add(clients[0], f, "protocol", protocol)
 		if protocol != "udp" {
-			add(clients[0], form{name: "async(16) " + protocol, changes: Encoding, pipeline: 16}, "protocol", protocol)
+			add(clients[0], form{name: "async(16) " + protocol, changes: Encoding, pipeline: 16, crossed: true}, "protocol", protocol)
 		}
 	}
 	if has(p.Options, "cluster") {
@@ -229,16 +243,16 @@ func formsOf(d store.Description, p server.Program) (forms []form) {
 	}
 	if has(d.Options, "resp") {
 		add(clients[0], form{name: "resp3", changes: Encoding, server: login}, "resp", "3")
-		add(clients[0], form{name: "async(16) resp3", changes: Encoding, pipeline: 16}, "resp", "3")
+		add(clients[0], form{name: "async(16) resp3", changes: Encoding, pipeline: 16, crossed: true}, "resp", "3")
 	}
 	if has(p.Options, "login_by") {
 		add(clients[0], form{name: "sasl", changes: Connections, server: map[string]string{"login": "true", "login_by": "sasl"}}, "protocol", "binary")
 	}
 	if d.Abilities.Async {
-		add(clients[0], form{name: "async(1)", changes: Loop, pipeline: 1})
+		add(clients[0], form{name: "async(1)", changes: Loop | Connections, pipeline: 1, crossed: true})
 		add(clients[0], form{name: "async(16)", changes: Loop | Encoding | Connections, pipeline: 16})
 		if has(p.Options, "login") {
-			add(clients[0], form{name: "async(16) login", changes: Connections, pipeline: 16, server: login})
+			add(clients[0], form{name: "async(16) login", changes: Connections, pipeline: 16, server: login, crossed: true})
 		}
 	}
 	if d.Name == "tokyotyrant" {

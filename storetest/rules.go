@@ -11,12 +11,16 @@ const (
 	Placement                      // where a record is kept: several servers, several files
 	Columns                        // how records with columns are kept
 	Durability                     // what acknowledged writes survive
+	Description                    // what a driver says of itself
+
+	// Driver is all in which two drivers on one worker can differ: the worker's own loop is the same.
+	Driver = Encoding | Connections | Placement | Columns | Durability | Description
 )
 
 // rule is one promise of the contracts, and how it is checked.
 type rule struct {
 	name     string
-	brokenBy Aspect // 0: by the driver's description alone
+	brokenBy Aspect
 	guards   string
 	run      func(b *bench) error
 }
@@ -37,8 +41,8 @@ func rulesFor(changed Aspect) (names []string) {
 // rules go from what the worker says, over what the store does, to how it is counted. Rules with
 // keys of other shapes come after the scans: on a server all rules share one store.
 var rules = []rule{
-	{"describe", 0, "A driver says what it is: licence, durability classes weakest first and how each is reached, options whose defaults are valid. An experiment is refused or run on the strength of it, before anything is opened.", describeRule},
-	{"version", 0, "A driver tells the version of its library or server: a figure of an unknown version can't be compared with any.", versionRule},
+	{"describe", Description, "A driver says what it is: licence, durability classes weakest first and how each is reached, options whose defaults are valid. An experiment is refused or run on the strength of it, before anything is opened.", describeRule},
+	{"version", Description, "A driver tells the version of its library or server: a figure of an unknown version can't be compared with any.", versionRule},
 	{"abilities", Loop | Encoding | Connections | Placement, "The abilities in the description are those of the open store. Too many, and a planned trial fails halfway; too few, and the store is measured without what it can do.", abilitiesRule},
 	{"durability-classes", Durability, "Every class that is claimed can be opened, and what is in force differs between classes. A class that changes nothing would rank a store among stores that work harder.", classesRule},
 	{"durability-refusal", Durability, "A class that is not claimed is refused with class \"refused\", never rounded up or down: a refusal is a result, a rounded class is a lie.", classRefusalRule},

@@ -92,9 +92,7 @@ func Check(ctx context.Context, target Target) (Report, error) {
 // Test makes each rule a subtest. A rule that does not apply to the driver is a skipped subtest.
 func Test(t *testing.T, target Target) {
 	t.Helper()
-	if len(target.Rules) == 0 && os.Getenv("ASSAY_LONG") != "1" {
-		target.Rules = rulesFor(target.Changes)
-	}
+	target.Rules = rulesOf(target)
 	kit, err := newKit(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
@@ -111,6 +109,17 @@ func Test(t *testing.T, target Target) {
 			}
 		})
 	}
+}
+
+// rulesOf returns those that Test holds the target to.
+func rulesOf(target Target) []string {
+	switch {
+	case len(target.Rules) > 0:
+		return target.Rules
+	case os.Getenv("ASSAY_LONG") == "1":
+		return RuleNames()
+	}
+	return rulesFor(target.Changes)
 }
 
 // kit is a target being tested.

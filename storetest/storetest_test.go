@@ -478,6 +478,7 @@ func TestChangedAspectsAreHeldToTheRulesThatTheyCanBreak(t *testing.T) {
 		}),
 		Durability: {"lies-lost-writes", "lies-all-lost", "lies-forgets", "lies-buffered", "lies-class", "lies-one-class", "lies-no-class", "lies-settings",
 			"lies-conflict-lost", "lies-define-empties", "wipes-at-open"},
+		Driver: lies,
 	} {
 		checked := rulesFor(aspect)
 		for _, lie := range broken {

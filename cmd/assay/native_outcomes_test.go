@@ -12,27 +12,30 @@ import (
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment/plan"
+	"assay/internal/testkit/nativebuild"
 )
 
-// nativeOnce builds the native programs of all tests, beside a link to the command. Without
-// optimization that takes half the time, and no test here looks at a rate.
+// nativeOnce makes the native programs of all tests, and puts them beside a link to the command.
 var nativeOnce = sync.OnceValues(func() (own, said string) {
 	here := filepath.Join(filepath.Dir(program), "beside-native")
 	own = filepath.Join(here, "assay")
-	arguments := []string{"-s", "-k", "-j2", "-C", filepath.Join("..", "..", "workers", "c"), "CFLAGS=-O0", "OUT=" + filepath.Join(here, "native")}
+	folder, err := nativebuild.Folder()
+	must(err)
+	targets := []string{}
 	for _, n := range natives {
 		if n.program != "redb" { // cargo takes long, and no test asks for it
-			arguments = append(arguments, nativeProgram(own, n))
+			targets = append(targets, filepath.Join(folder, filepath.Base(nativeProgram(own, n))))
 		}
 	}
-	if err := os.Mkdir(here, 0o700); err != nil {
-		panic(err)
+	must(os.MkdirAll(filepath.Join(here, "native"), 0o700))
+	must(os.Link(program, own))
+	_, said, err = nativebuild.Make(targets...) // who needs a program that is not there tells why
+	for _, target := range targets {
+		if _, missing := os.Stat(target); missing == nil {
+			must(linkAs(target, filepath.Join(here, "native", filepath.Base(target))))
+		}
 	}
-	if err := os.Link(program, own); err != nil {
-		panic(err)
-	}
-	output, err := exec.Command("make", arguments...).CombinedOutput() // who needs a program that is not there tells why
-	return own, fmt.Sprintf("%s%v", output, err)
+	return own, fmt.Sprintf("%s%v", said, err)
 })
 
 // nativeProgram is a worker beside the command, where it looks for them.

@@ -113,10 +113,15 @@ func linkOwn(path string) error {
 	if err != nil {
 		return err
 	}
-	if os.Link(own, path) == nil {
+	return linkAs(own, path)
+}
+
+// linkAs gives a program another name.
+func linkAs(from, path string) error {
+	if os.Link(from, path) == nil {
 		return nil
 	}
-	text, err := os.ReadFile(own) // on another file system
+	text, err := os.ReadFile(from) // on another file system
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@
 //	tyrantstandin   stands in for Tokyo Tyrant
 //	mongojava       a server of MongoDB's protocol from a Maven artefact
 //	misbehave       workers that lie, stall and die
+//	nativebuild     the native workers, made once for all packages
+//	cputime         what the tests of each package cost
 //
 // A stand-in shares no code with the driver that it tests.
 package testkit

@@ -9,9 +9,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"assay/internal/testkit/nativebuild"
 )
 
-// build is one way in which the native workers are compiled, once for all tests.
+// build is one way in which the native workers are compiled, once for all tests: without sanitizers,
+// those of `make native`, which tests of other packages use as well.
 type build struct {
 	sanitize string
 	once     sync.Once
@@ -60,12 +63,21 @@ func needCompiler(t *testing.T) {
 }
 
 // make runs the Makefile of the workers in this way of compiling.
-func (b *build) make(targets ...string) (string, error) {
+func (b *build) make(targets ...string) (output string, err error) {
+	if b.sanitize == "" {
+		b.folder, output, err = nativebuild.Make(targets...)
+		return output, err
+	}
+	if b.folder == "" {
+		if b.folder, err = os.MkdirTemp(scratch, "build-"); err != nil {
+			return "", err
+		}
+	}
 	arguments := append([]string{"--no-print-directory", "-j4", "OUT=" + b.folder, "SANITIZE=" + b.sanitize}, targets...)
 	command := exec.Command("make", arguments...)
 	command.Env = append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=") // this test may run under make itself
-	output, err := command.CombinedOutput()
-	return string(output), err
+	said, err := command.CombinedOutput()
+	return string(said), err
 }
 
 // programs builds all workers that can be built, once.
@@ -73,9 +85,7 @@ func (b *build) programs(t *testing.T) {
 	t.Helper()
 	needCompiler(t)
 	b.once.Do(func() {
-		if b.folder, b.err = os.MkdirTemp(scratch, "build-"); b.err == nil {
-			b.output, b.err = b.make("all", "vectors", "liar") // at once: make looks for all libraries each time
-		}
+		b.output, b.err = b.make("all", "vectors", "liar") // at once: make looks for all libraries each time
 	})
 	if b.err != nil {
 		t.Fatalf("make: %v\n%s", b.err, b.output)

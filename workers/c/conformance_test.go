@@ -11,33 +11,33 @@ import (
 type engine struct {
 	program, driver string
 	options         map[string]string
-	changes         storetest.Aspect // by the options; 0: there are none, or they change nothing
+	changes         storetest.Aspect // from the first engine: they share the host
 }
 
 var engines = []engine{
-	{program: "null", driver: "null-c"},
 	{program: "tokyocabinet", driver: "tokyocabinet-hash"},
-	{program: "tokyocabinet", driver: "tokyocabinet-btree"},
-	{program: "tokyocabinet", driver: "tokyocabinet-table"},
+	{program: "null", driver: "null-c", changes: storetest.Driver},
+	{program: "tokyocabinet", driver: "tokyocabinet-btree", changes: storetest.Driver},
+	{program: "tokyocabinet", driver: "tokyocabinet-table", changes: storetest.Driver},
 	{program: "tokyocabinet", driver: "tokyocabinet-hash", options: severalFiles, changes: storetest.Placement},
 	{program: "tokyocabinet", driver: "tokyocabinet-btree", options: severalFiles, changes: storetest.Placement},
 	{program: "tokyocabinet", driver: "tokyocabinet-table", options: severalFiles, changes: storetest.Placement},
-	{program: "tokyocabinet", driver: "tokyocabinet-fixed"},
+	{program: "tokyocabinet", driver: "tokyocabinet-fixed", changes: storetest.Driver},
 	{program: "tokyocabinet", driver: "tokyocabinet-fixed", options: map[string]string{"width_bytes": "65536", "limit_bytes": "64GiB"}, changes: storetest.Encoding},
 	{program: "tokyocabinet", driver: "tokyocabinet-fixed", options: map[string]string{"width_bytes": "100"}, changes: storetest.Encoding},
 	{program: "tokyocabinet", driver: "tokyocabinet-fixed", options: map[string]string{"limit_bytes": "1MiB"}, changes: storetest.Placement},
 	{program: "tokyocabinet", driver: "tokyocabinet-hash", options: map[string]string{"compression": "tcbs"}, changes: storetest.Encoding},
 	{program: "tokyocabinet", driver: "tokyocabinet-table", options: map[string]string{"compression": "tcbs"}, changes: storetest.Encoding},
-	{program: "lmdb", driver: "lmdb", options: map[string]string{"map_bytes": "4GiB"}},
-	{program: "rocksdb", driver: "rocksdb"},
-	{program: "leveldb", driver: "leveldb"},
-	{program: "wiredtiger", driver: "wiredtiger"},
-	{program: "kyotocabinet", driver: "kyotocabinet-hash"},
-	{program: "kyotocabinet", driver: "kyotocabinet-tree"},
-	{program: "berkeleydb", driver: "berkeleydb-btree"},
-	{program: "berkeleydb", driver: "berkeleydb-hash"},
-	{program: "sqlite", driver: "sqlite-c"},
-	{program: "redb", driver: "redb"},
+	{program: "lmdb", driver: "lmdb", options: map[string]string{"map_bytes": "4GiB"}, changes: storetest.Driver},
+	{program: "rocksdb", driver: "rocksdb", changes: storetest.Driver},
+	{program: "leveldb", driver: "leveldb", changes: storetest.Driver},
+	{program: "wiredtiger", driver: "wiredtiger", changes: storetest.Driver},
+	{program: "kyotocabinet", driver: "kyotocabinet-hash", changes: storetest.Driver},
+	{program: "kyotocabinet", driver: "kyotocabinet-tree", changes: storetest.Driver},
+	{program: "berkeleydb", driver: "berkeleydb-btree", changes: storetest.Driver},
+	{program: "berkeleydb", driver: "berkeleydb-hash", changes: storetest.Driver},
+	{program: "sqlite", driver: "sqlite-c", changes: storetest.Driver},
+	{program: "redb", driver: "redb", changes: storetest.Driver},
 }
 
 // severalFiles spreads the records, few buckets each so that the many files of a test stay small.
