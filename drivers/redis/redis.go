@@ -72,7 +72,7 @@ func (Driver) Describe() store.Description {
 		ValueBytesMax:  valueBytesMax,
 		ConnectionsOwn: 1,
 		Abilities:      store.Probe((*db)(nil), (*leanHandle)(nil)),
-		Note: "the class is the server's setting: opening is refused where CONFIG GET does not show it; a server with a limit of memory and an allkeys policy evicts, which shows as lost records; " +
+		Note: "the class is the server's setting: opening is refused where CONFIG GET does not show it; a server with a limit of memory and an allkeys policy evicts, which shows as misses; " +
 			"a batch is a pipeline of SET and DEL, which is not atomic; compare-and-swap is WATCH and GET, a comparison in the client, and MULTI, SET, EXEC: two round trips, " +
 			"and a conflict too if the record was written with the same bytes in between; records with columns are hashes (HSET, HMGET), on which add is a transaction too, since HSETNX " +
 			"sets single fields; modify is a script of EXISTS and HSET, which by itself would make a hash that is not there; there is no order among keys, so no scans, and no index of a column; on both paths a handle is one connection; " +
