@@ -43,7 +43,8 @@ func syncCounterOf(r roots, files map[uint64]string) (*SyncCounter, error) {
 		case found.disk == "":
 			return nil, fmt.Errorf("the server writes %s, which is on no disk: memory, a network, or several disks", name)
 		case found.stacked:
-			return nil, fmt.Errorf("the server writes to %s, which is made of other devices: its flushes are not counted", found.disk)
+			return nil, fmt.Errorf("the server writes to %s, which is made of other devices: its flushes are not counted",
+				found.disk)
 		case disk != "" && found.disk != disk:
 			return nil, fmt.Errorf("the server writes to %s and %s: whose flushes count is not known", disk, found.disk)
 		}
@@ -71,7 +72,8 @@ func writtenBy(pid int, files map[uint64]string) error {
 	for _, n := range names {
 		path := filepath.Join(directory, n.Name())
 		link, err := os.Readlink(path)
-		if err != nil || !strings.HasPrefix(link, "/") || strings.HasPrefix(link, "/memfd:") || strings.HasSuffix(link, " (deleted)") {
+		named := strings.HasPrefix(link, "/") && !strings.HasPrefix(link, "/memfd:") && !strings.HasSuffix(link, " (deleted)")
+		if err != nil || !named {
 			continue // what has no name outlives no process
 		}
 		var stat unix.Stat_t

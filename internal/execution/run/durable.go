@@ -41,7 +41,9 @@ type syncCheck struct {
 
 // newSyncCheck finds the disk that a store has to flush. servers tells its processes, and ask what it
 // says itself.
-func newSyncCheck(s experiment.Store, class store.Durability, d *disk, servers func() host.Servers, ask func() *store.DurabilityEvidence) *syncCheck {
+func newSyncCheck(
+	s experiment.Store, class store.Durability, d *disk, servers func() host.Servers, ask func() *store.DurabilityEvidence,
+) *syncCheck {
 	kind := s.Description.Kind
 	if kind == store.None {
 		return nil
@@ -210,7 +212,8 @@ func notDurable(p *record.Phase) (marks []finding.Mark) {
 	}
 	if s.SyncNS > 0 {
 		if m := most(floorSlack * uint64(p.ElapsedNS/s.SyncNS)); s.Acknowledged > m {
-			mark(finding.MarkSyncsTooFast, "most", m, "seconds", time.Duration(p.ElapsedNS).Seconds(), "sync_ns", s.SyncNS, "disk", s.Disk)
+			mark(finding.MarkSyncsTooFast, "most", m, "seconds", time.Duration(p.ElapsedNS).Seconds(),
+				"sync_ns", s.SyncNS, "disk", s.Disk)
 		}
 	}
 	return marks
