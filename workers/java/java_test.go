@@ -159,7 +159,7 @@ func TestMemcachedConformance(t *testing.T) {
 	if !ok {
 		t.Fatal("memcached can't be started")
 	}
-	for _, client := range []string{"whalin", "spymemcached", "xmemcached"} {
+	for _, client := range []string{"whalin", "spymemcached", "xmemcached", "folsom"} {
 		t.Run(client, func(t *testing.T) {
 			t.Parallel()
 			if _, err := os.Stat(worker(built(t), client)); err != nil {
