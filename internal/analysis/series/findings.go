@@ -13,7 +13,7 @@ var doubtCodes = map[string]finding.Code{TooFew: finding.SeriesTooFew, TooEmpty:
 // Findings states the shape as findings about a place, what matters most first.
 func (s *Shape) Findings(where finding.Where) (all []finding.Finding) {
 	add := func(m finding.Message) { all = append(all, finding.Make(where, m)) }
-	missing := map[Kind]finding.Message{}
+	missing := map[Kind]*finding.MissingParams{}
 	for _, kind := range weights {
 		for _, e := range s.Events {
 			if e.Kind == kind {
@@ -24,95 +24,89 @@ func (s *Shape) Findings(where finding.Where) (all []finding.Finding) {
 		}
 	}
 	if s.Half != nil {
-		add(finding.New(finding.SeriesHalf, "early", s.Early.Rate, "late", s.Late.Rate, "at_s", s.Half.Seconds).With(storedPairs(s.Half.Records, s.Half.Bytes)...))
+		add(finding.New(finding.SeriesHalfParams{Early: s.Early.Rate, Late: s.Late.Rate, AtS: s.Half.Seconds,
+			Records: s.Half.Records, Bytes: s.Half.Bytes}))
 	}
 	if s.Rate != nil {
-		m := finding.New(finding.SeriesSteady, "rate", s.Rate.Value, "low", s.Rate.Low, "high", s.Rate.High, "drops", s.Has(Drops))
+		p := finding.SeriesSteadyParams{Rate: s.Rate.Value, Low: s.Rate.Low, High: s.Rate.High, Drops: s.Has(Drops)}
 		if s.Warmup > s.From {
-			m = m.With("warmup_s", s.Warmup)
+			p.WarmupS = &s.Warmup
 		}
-		add(m)
+		add(finding.New(p))
 	}
 	if s.Why != nil {
-		add(finding.New(doubtCodes[s.Why.Code], "samples", s.Why.Samples, "needed", s.Why.Needed, "low", s.Why.Low, "high", s.Why.High))
+		add(finding.New(finding.DoubtParams{Code: doubtCodes[s.Why.Code], Samples: s.Why.Samples, Needed: s.Why.Needed,
+			Low: s.Why.Low, High: s.Why.High}))
 	}
 	for _, e := range s.Events {
 		code := map[Kind]finding.Code{Gap: finding.SeriesGap, Interruption: finding.SeriesInterruption}[e.Kind]
 		if code == "" {
 			continue
 		}
-		m, seen := missing[e.Kind]
-		if !seen {
-			m = finding.New(code, "at_s", e.From, "seconds", 0.0, "count", 0)
+		if missing[e.Kind] == nil {
+			missing[e.Kind] = &finding.MissingParams{Code: code, AtS: e.From}
 		}
-		missing[e.Kind] = m.With("seconds", m.Params["seconds"].(float64)+e.To-e.From, "count", m.Params["count"].(int)+1)
+		missing[e.Kind].Seconds += e.To - e.From
+		missing[e.Kind].Count++
 	}
 	for _, kind := range []Kind{Interruption, Gap} {
-		if m, seen := missing[kind]; seen {
-			add(m)
+		if p := missing[kind]; p != nil {
+			add(finding.New(*p))
 		}
 	}
 	for _, c := range s.Coincidences {
 		if c.Event != nil {
-			add(finding.New(finding.SeriesChangedWith, "resource", c.Resource, "at_s", c.Seconds, "up", c.After > c.Before,
-				"before", c.Before, "after", c.After, "per_second", c.PerSecond))
+			add(finding.New(finding.SeriesChangedWithParams{Resource: c.Resource, AtS: c.Seconds, Up: c.After > c.Before, Before: c.Before, After: c.After, PerSecond: c.PerSecond}))
 		} else {
-			add(finding.New(finding.SeriesMovesWith, "resource", c.Resource, "rank", c.Rank, "up", c.Rank > 0))
+			add(finding.New(finding.SeriesMovesWithParams{Resource: c.Resource, Rank: c.Rank, Up: c.Rank > 0}))
 		}
 	}
 	return all
 }
 
-func storedPairs(records, bytes *float64) (pairs []any) {
-	if records != nil {
-		pairs = append(pairs, "records", *records)
-	}
-	if bytes != nil {
-		pairs = append(pairs, "bytes", *bytes)
-	}
-	return pairs
-}
-
 // messages states one event.
 func (s *Shape) messages(e Event) []finding.Message {
-	pairs := append([]any{"at_s", e.From, "before", e.Before, "after", e.After, "change", math.Abs(e.After/max(e.Before, math.SmallestNonzeroFloat64) - 1)},
-		storedPairs(e.Records, e.Bytes)...)
+	change := finding.SeriesChange{AtS: e.From, Before: e.Before, After: e.After,
+		Change: math.Abs(e.After/max(e.Before, math.SmallestNonzeroFloat64) - 1), Records: e.Records, Bytes: e.Bytes}
+	var p finding.Parameters
 	switch e.Kind {
 	case Step:
-		pairs = append(pairs, "up", e.After > e.Before, "low_s", e.Interval.Low, "high_s", e.Interval.High)
+		step := finding.SeriesStepParams{SeriesChange: change, Up: e.After > e.Before, LowS: e.Interval.Low, HighS: e.Interval.High}
 		if e.To > e.From {
-			pairs = append(pairs, "to_s", e.To)
+			step.ToS = &e.To
 		}
 		if e.Back != nil {
-			pairs = append(pairs, "back_s", e.Back.From, "back", e.Back.Rate)
+			step.BackS, step.Back = &e.Back.From, &e.Back.Rate
 		}
+		p = step
 		if e.Cliff {
-			return []finding.Message{finding.New(finding.SeriesCliff, append(pairs, "fall", 1-e.After/e.Before)...)}
+			p = finding.SeriesCliffParams{SeriesStepParams: step, Fall: 1 - e.After/e.Before}
 		}
-		return []finding.Message{finding.New(finding.SeriesStep, pairs...)}
 	case Decline:
-		return []finding.Message{finding.New(finding.SeriesDecline, append(pairs, "to_s", e.To)...)}
+		p = finding.SeriesDeclineParams{SeriesChange: change, ToS: e.To}
 	case Rise:
-		return []finding.Message{finding.New(finding.SeriesRise, append(pairs, "to_s", e.To)...)}
+		p = finding.SeriesRiseParams{SeriesChange: change, ToS: e.To}
 	case Oscillation:
-		pairs = append(pairs, "to_s", e.To, "high", e.Turns.High, "low", e.Turns.Low, "high_share", e.Turns.HighShare)
-		return []finding.Message{finding.New(finding.SeriesOscillation, append(pairs, periodPairs(e.Turns.Period, e.Turns.Switches/2)...)...)}
+		p = finding.SeriesOscillationParams{SeriesChange: change, SeriesPeriod: told(e.Turns.Period, e.Turns.Switches/2),
+			ToS: e.To, High: e.Turns.High, Low: e.Turns.Low, HighShare: e.Turns.HighShare}
+	default:
+		return e.Drops.messages(e)
 	}
-	return e.Drops.messages(e)
+	return []finding.Message{finding.New(p)}
 }
 
-func periodPairs(p *Period, events int) []any {
+func told(p *Period, events int) finding.SeriesPeriod {
 	if p == nil {
-		return []any{"tested", events >= periodDropsMin}
+		return finding.SeriesPeriod{Tested: finding.Known(events >= periodDropsMin)}
 	}
-	return []any{"period_s", p.Seconds, "period_low_s", p.Interval.Low, "period_high_s", p.Interval.High}
+	return finding.SeriesPeriod{PeriodS: &p.Seconds, PeriodLowS: &p.Interval.Low, PeriodHighS: &p.Interval.High}
 }
 
 // messages states stalls, or dips where there are none, and a drop that the series ends in.
 func (g *DropGroup) messages(e Event) (all []finding.Message) {
 	last := g.All[len(g.All)-1]
-	pairs := append([]any{"at_s", e.From, "longest_s", g.Longest, "seconds", g.Seconds, "left", g.Left, "share", g.Share},
-		periodPairs(g.Period, len(g.All))...)
+	drops := finding.SeriesDrops{AtS: e.From, LongestS: g.Longest, Seconds: g.Seconds, Left: g.Left, Share: g.Share,
+		SeriesPeriod: told(g.Period, len(g.All)), Count: len(g.All)}
 	// One that is no longer than the others is one of them.
 	endsLow := last.Open
 	for _, d := range g.All[:len(g.All)-1] {
@@ -123,19 +117,21 @@ func (g *DropGroup) messages(e Event) (all []finding.Message) {
 	case g.Stalls > 0:
 		for _, d := range g.All {
 			if d.Stall {
-				pairs[1] = d.From
+				drops.AtS = d.From
 				break
 			}
 		}
-		all = append(all, finding.New(finding.SeriesStalls, append(pairs, "count", g.Stalls, "dips", len(g.All)-g.Stalls)...))
+		drops.Count = g.Stalls
+		all = append(all, finding.New(finding.SeriesStallsParams{SeriesDrops: drops, Dips: len(g.All) - g.Stalls}))
 	default:
+		dips := finding.SeriesDipsParams{SeriesDrops: drops}
 		if len(g.All) == 1 {
-			pairs = append(pairs, "back_s", last.To)
+			dips.BackS = &last.To
 		}
-		all = append(all, finding.New(finding.SeriesDips, append(pairs, "count", len(g.All))...))
+		all = append(all, finding.New(dips))
 	}
 	if endsLow {
-		all = append(all, finding.New(finding.SeriesEndsLow, "at_s", last.From, "before", last.Usual, "after", last.Mean))
+		all = append(all, finding.New(finding.SeriesEndsLowParams{AtS: last.From, Before: last.Usual, After: last.Mean}))
 	}
 	return all
 }

@@ -82,21 +82,21 @@ func (t *table) fates(run *record.Run) (messages []finding.Message) {
 	}
 	if list := others[didBreak]; len(list) > 0 {
 		low, high := spanOf(list, func(r *row) *float64 { return r.Course.BrokeAt })
-		messages = append(messages, finding.New("answer-broke", "arms", armsOfRows(list), "low", low, "high", high, "with", commonWith(list)))
+		messages = append(messages, finding.New(finding.AnswerBrokeParams{Arms: armsOfRows(list), Low: low, High: high, With: commonWith(list)}))
 	}
 	if list := others[didFall]; len(list) > 0 {
 		low, high := spanOf(list, func(r *row) *float64 { return r.Course.BrokeAtS })
-		messages = append(messages, finding.New("answer-fell", "arms", armsOfRows(list), "low_s", low, "high_s", high, "with", commonWith(list)))
+		messages = append(messages, finding.New(finding.AnswerFellParams{Arms: armsOfRows(list), LowS: low, HighS: high, With: commonWith(list)}))
 	}
 	if list := others[didHold]; len(list) > 0 {
 		low, _ := spanOf(list, func(r *row) *float64 { return r.Course.Reached })
-		messages = append(messages, finding.New("answer-held", "arms", armsOfRows(list), "records", low))
+		messages = append(messages, finding.New(finding.AnswerHeldParams{Arms: armsOfRows(list), Records: low}))
 	}
 	if list := others[didVary]; len(list) > 0 {
-		messages = append(messages, finding.New("answer-unsteady", "arms", armsOfRows(list)))
+		messages = append(messages, finding.New(finding.AnswerUnsteadyParams{Arms: armsOfRows(list)}))
 	}
 	if list := others[tooShortToTell]; len(list) > 0 {
-		messages = append(messages, finding.New("answer-unknown", "arms", armsOfRows(list)))
+		messages = append(messages, finding.New(finding.AnswerUnknownParams{Arms: armsOfRows(list)}))
 	}
 	return messages
 }
@@ -104,7 +104,7 @@ func (t *table) fates(run *record.Run) (messages []finding.Message) {
 // tunedBy says where a store broke and what the settings of other arms of its driver did to that.
 func (r *row) tunedBy(tuned []*row) finding.Message {
 	at := *r.Course.BrokeAt
-	m := finding.New("answer-broke", "arms", []string{r.Arm}, "low", at, "high", at, "with", model.ResourceWords(r.Course.With))
+	p := finding.AnswerBrokeParams{Arms: []string{r.Arm}, Low: at, High: at, With: model.ResourceWords(r.Course.With)}
 	effects := map[string][]string{}
 	to := 0.0
 	for _, other := range tuned {
@@ -128,13 +128,10 @@ func (r *row) tunedBy(tuned []*row) finding.Message {
 		}
 		effects[effect] = append(effects[effect], other.Arm)
 	}
-	for effect, arms := range effects {
-		m = m.With(effect, arms)
-	}
-	if to > 0 {
-		m = m.With("to", to)
-	}
-	return m
+	p.Cured, p.Postponed, p.Same, p.Sooner, p.Unknown =
+		effects["cured"], effects["postponed"], effects["same"], effects["sooner"], effects["unknown"]
+	p.To = to
+	return finding.New(p)
 }
 
 func armsOfRows(rows []*row) (arms []string) {

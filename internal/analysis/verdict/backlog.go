@@ -48,15 +48,22 @@ func fellBehind(p *record.Phase) bool {
 func detectBacklog(_ *record.Run, tables []*table) (found []finding.Finding) {
 	eachMeasured(tables, func(t *table, r *row) {
 		var evidence []finding.Evidence
+		first := 0.0 // rate
 		for _, o := range r.used() {
-			if p := o.phase; fellBehind(p) {
-				evidence = append(evidence, o.seen(finding.New(finding.SeenBacklog, "rate", float64(p.Attempted)/(float64(p.ElapsedNS)/1e9),
-					"offered", t.Offered, "behind_ns", p.BehindNS, "not_begun", p.NotBegun)))
+			p := o.phase
+			if !fellBehind(p) {
+				continue
 			}
+			rate := float64(p.Attempted) / (float64(p.ElapsedNS) / 1e9)
+			if len(evidence) == 0 {
+				first = rate
+			}
+			evidence = append(evidence, o.seen(finding.New(finding.SeenBacklogParams{Rate: rate, Offered: t.Offered,
+				BehindNS: p.BehindNS, NotBegun: p.NotBegun})))
 		}
 		if len(evidence) > 0 {
-			found = append(found, t.placed(r.Arm, finding.New(finding.FellBehind, "offered", t.Offered, "rate", numberOf(evidence[0].Message, "rate"),
-				"blocks", len(evidence), "of", len(r.used())), evidence...))
+			found = append(found, t.placed(r.Arm, finding.FellBehindParams{At: t.at(r.Arm), Offered: t.Offered, Rate: first,
+				Blocks: len(evidence), Of: len(r.used())}, evidence...))
 		}
 	})
 	return found

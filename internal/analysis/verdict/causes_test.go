@@ -24,7 +24,7 @@ func TestCauses(t *testing.T) {
 	full := func(e *record.Trial) {
 		p := phaseOf(e, "put")
 		p.Operations[0].OK, p.Operations[0].Errors = p.Operations[0].OK-40, 40
-		e.State, e.Marks = record.Marked, []finding.Mark{{Message: finding.New(finding.MarkDiskFull), Phase: "put"}}
+		e.State, e.Marks = record.Marked, []finding.Mark{{Message: finding.New(finding.FullDiskParams{Code: finding.MarkDiskFull}), Phase: "put"}}
 	}
 	for _, c := range []struct {
 		name  string
@@ -115,7 +115,7 @@ func TestCauses_effects_are_in_the_full_report(t *testing.T) {
 	p := phaseOf(e, "put")
 	p.Operations[0].OK, p.Operations[0].Errors = p.Operations[0].OK-40, 40
 	p.Messages = []record.Message{{Operation: "update", Outcome: "error", Text: "no space left on device", Count: 40}}
-	e.State, e.Marks = record.Marked, []finding.Mark{{Message: finding.New(finding.MarkDiskFull), Phase: "put"}}
+	e.State, e.Marks = record.Marked, []finding.Mark{{Message: finding.New(finding.FullDiskParams{Code: finding.MarkDiskFull}), Phase: "put"}}
 	r := resultOf(t, run)
 	var full bytes.Buffer
 	if err := text.Full(&full, r, text.Options{Width: 200}); err != nil {

@@ -78,7 +78,7 @@ func CompareArms(run *record.Run, old, new string, criteria ...model.Criterion) 
 			if r := table.Pair(i, j); r.Value > 0 {
 				c.add(t, b.Arm, m, []stat.Estimate{table.Arms[j], table.Arms[i]}, r, table.Smallest)
 			} else if m.name == "rate" {
-				where.Why = finding.New("compare-no-common-block")
+				where.Why = finding.New(finding.CompareNoCommonBlock)
 				c.skip(where)
 			}
 		}
@@ -148,7 +148,7 @@ func CompareRuns(runs []*record.Run, criteria ...model.Criterion) (*model.Compar
 	last := tables[len(tables)-1]
 	for _, t := range last {
 		if _, ok := alikeIn(t, tables[0]); !ok {
-			c.skip(model.Skipped{Cell: t.name(), Phase: t.Phase, Why: finding.New("compare-only-new")})
+			c.skip(model.Skipped{Cell: t.name(), Phase: t.Phase, Why: finding.New(finding.CompareOnlyNew)})
 		}
 	}
 	if !common {
@@ -193,15 +193,15 @@ func (c *comparer) likeTables(t *table, tables [][]*table) (like []*table, ok bo
 	for i, of := range tables {
 		other, found := alikeIn(t, of)
 		if !found {
-			where.Why = finding.New("compare-only-old")
+			where.Why = finding.New(finding.CompareOnlyOld)
 			if len(tables) > 2 {
-				where.Why = finding.New("compare-not-in", "side", c.made.Sides[i])
+				where.Why = finding.New(finding.CompareNotInParams{Side: c.made.Sides[i]})
 			}
 			c.skip(where)
 			return nil, false
 		}
 		if differ := otherWorkIn(t, other); len(differ) > 0 {
-			where.Why = finding.New("compare-other-work", "differences", differ)
+			where.Why = finding.New(finding.CompareOtherWorkParams{Differences: differ})
 			c.skip(where)
 			return nil, true
 		}
@@ -324,7 +324,7 @@ func (c *comparer) canCompare(t *table, rows []*row, where model.Skipped) bool {
 		var why finding.Message
 		switch {
 		case r == nil:
-			why = finding.New("compare-no-arm")
+			why = finding.New(finding.CompareNoArm)
 		case r.Standing == model.Ranked || t.Open && r.hasGood():
 			continue
 		case r.hasGood() && t.work.Operations > 0 && len(r.Reasons) == 1 && r.Reasons[0].Code == "reason-unsteady":
@@ -334,7 +334,7 @@ func (c *comparer) canCompare(t *table, rows []*row, where model.Skipped) bool {
 		}
 		lacking++
 		if where.Why.Code == "" {
-			where.Why = finding.New("compare-no-figure", "side", c.made.Sides[i], "why", finding.Text(why))
+			where.Why = finding.New(finding.CompareNoFigureParams{Side: c.made.Sides[i], Why: finding.Text(why)})
 		}
 	}
 	if lacking == 0 {
@@ -374,15 +374,15 @@ func (c *comparer) judge() *model.Comparison {
 	case len(m.Criteria) > 0:
 		c.judgeCriteria()
 	case worse > 0:
-		m.Outcome, m.Verdict = model.Regression, finding.New("compare-regression", "worse", worse, "of", rows, "places", c.placesWith(model.Regression))
+		m.Outcome, m.Verdict = model.Regression, finding.New(finding.CompareRegressionParams{Worse: worse, Of: rows, Places: c.placesWith(model.Regression)})
 	case rows == 0:
-		m.Outcome, m.Verdict = model.Inconclusive, finding.New("compare-nothing")
+		m.Outcome, m.Verdict = model.Inconclusive, finding.New(finding.CompareNothing)
 	case open > 0 || len(m.Skipped) > 0:
-		m.Outcome, m.Verdict = model.Inconclusive, finding.New("compare-inconclusive", "open", open, "of", rates, "skipped", len(m.Skipped))
+		m.Outcome, m.Verdict = model.Inconclusive, finding.New(finding.CompareInconclusiveParams{Open: open, Of: rates, Skipped: len(m.Skipped)})
 	case better > 0:
-		m.Outcome, m.Verdict = model.Improvement, finding.New("compare-improvement", "better", better, "of", rows, "places", c.placesWith(model.Improvement))
+		m.Outcome, m.Verdict = model.Improvement, finding.New(finding.CompareImprovementParams{Better: better, Of: rows, Places: c.placesWith(model.Improvement)})
 	default:
-		m.Outcome, m.Verdict = model.NoRegression, finding.New("compare-none", "of", rows, "margin", stat.TieMargin)
+		m.Outcome, m.Verdict = model.NoRegression, finding.New(finding.CompareNoneParams{Of: rows, Margin: stat.TieMargin})
 	}
 	return m
 }
@@ -392,7 +392,7 @@ func (c *comparer) judge() *model.Comparison {
 func (c *comparer) outcome(i int) (model.Outcome, finding.Message) {
 	r, lower := c.ratios[i], c.lower[i]
 	if r.Interval == nil {
-		return model.Inconclusive, finding.New("compare-one-block")
+		return model.Inconclusive, finding.New(finding.CompareOneBlock)
 	}
 	worst := r.Interval.Low
 	if lower {
@@ -402,15 +402,15 @@ func (c *comparer) outcome(i int) (model.Outcome, finding.Message) {
 	significant := r.Significant && stat.Distance(r.Value) > c.limits[i]
 	switch {
 	case significant && worse:
-		return model.Regression, finding.New("compare-worse", "ratio", r.Value)
+		return model.Regression, finding.New(finding.OutcomeParams{Code: "compare-worse", Ratio: r.Value})
 	case significant:
-		return model.Improvement, finding.New("compare-better", "ratio", r.Value)
+		return model.Improvement, finding.New(finding.OutcomeParams{Code: "compare-better", Ratio: r.Value})
 	case worst > 1/(1+stat.TieMargin):
-		return model.NoRegression, finding.New("compare-not-worse", "margin", stat.TieMargin)
+		return model.NoRegression, finding.New(finding.CompareNotWorseParams{Margin: stat.TieMargin})
 	case c.limits[i] > stat.TieMargin:
-		return model.Inconclusive, finding.New("compare-noisy", "share", c.limits[i])
+		return model.Inconclusive, finding.New(finding.CompareNoisyParams{Share: c.limits[i]})
 	}
-	return model.Inconclusive, finding.New("compare-wide", "low", r.Interval.Low, "high", r.Interval.High)
+	return model.Inconclusive, finding.New(finding.CompareWideParams{Low: r.Interval.Low, High: r.Interval.High})
 }
 
 // placesWith names the rows of an outcome.
@@ -425,12 +425,12 @@ func (c *comparer) placesWith(outcome model.Outcome) (places []string) {
 
 // noteDifferences says what else than the stores is not the same in the first and the last run.
 func (c *comparer) noteDifferences(runs []*record.Run) {
-	note := func(code finding.Code, pairs ...any) {
-		c.made.Notes = append(c.made.Notes, finding.New(code, pairs...))
+	note := func(p finding.Parameters) {
+		c.made.Notes = append(c.made.Notes, finding.New(p))
 	}
 	old, new := runs[0], runs[len(runs)-1]
 	if old.Header.Hash != new.Header.Hash {
-		note("compare-experiments-differ")
+		note(finding.CompareExperimentsDiffer)
 	}
 	a, b := old.Environment, new.Environment
 	var differ []string
@@ -446,17 +446,17 @@ func (c *comparer) noteDifferences(runs []*record.Run) {
 		}
 	}
 	if len(differ) > 0 {
-		note("compare-machines-differ", "what", differ)
+		note(finding.CompareMachinesDifferParams{What: differ})
 	}
 	if a.Assay != b.Assay {
-		note("compare-assay-differs", "old", a.Assay, "new", b.Assay)
+		note(finding.CompareAssayDiffersParams{Old: a.Assay, New: b.Assay})
 	}
 	for _, x := range old.Experiment.Stores {
 		for _, y := range new.Experiment.Stores {
 			if x.Name == y.Name && (x.Driver != y.Driver || !maps.Equal(x.AllOptions(), y.AllOptions())) {
-				note("compare-arm-differs", "arm", x.Name, "driver", x.Driver != y.Driver)
+				note(finding.CompareArmDiffersParams{Arm: x.Name, Driver: x.Driver != y.Driver})
 			}
 		}
 	}
-	note("compare-unpaired")
+	note(finding.CompareUnpaired)
 }

@@ -17,7 +17,8 @@ import (
 
 // classTitle names a durability class by what it survives: "survives a power cut (D3)".
 func classTitle(c experiment.Cell) string {
-	return finding.Text(finding.New("class-"+finding.Code(c.Durability), "class", c.ClassText(), "window", time.Duration(c.LossWindow).String()))
+	return finding.Text(finding.New(finding.ClassParams{Code: "class-" + finding.Code(c.Durability), Class: c.ClassText(),
+		Window: time.Duration(c.LossWindow).String()}))
 }
 
 // classStrength orders durability classes, the strongest first; of D2, the shortest window.
@@ -58,53 +59,50 @@ func doing(p experiment.Phase, v *experiment.Values) finding.Message {
 	if len(p.Request) > 0 {
 		mix = []string{p.MixText()}
 	}
-	m := finding.New("doing", "mix", mix, "order", strings.ReplaceAll(p.Order.Distribution, "_", " "), "rate", p.Rate)
-	if p.Order.Theta != 0 {
-		m = m.With("theta", p.Order.Theta)
-	}
+	does := finding.DoingParams{Mix: mix, Order: strings.ReplaceAll(p.Order.Distribution, "_", " "), Theta: p.Order.Theta, Rate: p.Rate}
 	if p.Batch > 1 {
-		m = m.With("batch", p.Batch)
+		does.Batch = p.Batch
 	}
-	if len(p.Asked) > 0 {
-		var queries []string
-		for _, a := range p.Asked {
-			if text := experiment.QueryText(v.Queries[a.Query]); !slices.Contains(queries, text) {
-				queries = append(queries, text)
-			}
+	var queries []string
+	for _, a := range p.Asked {
+		if text := experiment.QueryText(v.Queries[a.Query]); !slices.Contains(queries, text) {
+			queries = append(queries, text)
 		}
-		m = m.With("queries", strings.Join(queries, "; "))
 	}
+	does.Queries = strings.Join(queries, "; ")
 	if p.Operations > 0 {
-		return m.With("operations", p.Operations)
+		does.Operations = p.Operations
+	} else {
+		does.Seconds = finding.Known(p.Lasts().Seconds())
 	}
-	return m.With("seconds", p.Lasts().Seconds())
+	return finding.New(does)
 }
 
 // conditions says what a cell fixes besides its class, and the phase within it.
 func conditions(e *experiment.Experiment, c experiment.Cell, p experiment.Phase) (all []finding.Message) {
-	add := func(code finding.Code, pairs ...any) { all = append(all, finding.New(code, pairs...)) }
+	add := func(p finding.Parameters) { all = append(all, finding.New(p)) }
 	if beginsEmpty(e) {
-		add("condition-empty", "bytes", valueLength(&e.Values, c.ValueBytes))
+		add(finding.ConditionEmptyParams{Bytes: valueLength(&e.Values, c.ValueBytes)})
 	} else {
-		add("condition-records", "records", c.Records, "bytes", valueLength(&e.Values, c.ValueBytes))
+		add(finding.ConditionRecordsParams{Records: c.Records, Bytes: valueLength(&e.Values, c.ValueBytes)})
 	}
-	add("condition-threads", "threads", p.ThreadsIn(c), "processes", p.ProcessesIn(c))
+	add(finding.ConditionThreadsParams{Threads: p.ThreadsIn(c), Processes: p.ProcessesIn(c)})
 	pipeline := c.Pipeline
 	if pipeline == 1 {
 		pipeline = 0 // as it is everywhere else
 	}
-	add("condition-handles", "handles", c.Handles, "pool", c.PoolHandles, "pipeline", pipeline)
+	add(finding.ConditionHandlesParams{Handles: c.Handles, Pool: c.PoolHandles, Pipeline: pipeline})
 	if c.MemoryLimit > 0 {
-		add("condition-memory", "bytes", c.MemoryLimit)
+		add(finding.ConditionMemoryParams{Bytes: c.MemoryLimit})
 	}
 	if c.DiskQuota > 0 {
-		add("condition-quota", "bytes", c.DiskQuota, "mount", e.DiskQuotaBy == experiment.QuotaByMount)
+		add(finding.ConditionQuotaParams{Bytes: c.DiskQuota, Mount: e.DiskQuotaBy == experiment.QuotaByMount})
 	}
 	if e.CPUs != nil {
-		add("condition-cpus", "client", e.CPUs.Client.String(), "server", e.CPUs.Server.String())
+		add(finding.ConditionCpusParams{Client: e.CPUs.Client.String(), Server: e.CPUs.Server.String()})
 	}
 	if e.Cache == experiment.CacheCold {
-		add("condition-cold")
+		add(finding.ConditionCold)
 	}
 	if columns := e.Values.Columns; len(columns) > 0 {
 		var names, indexes []string
@@ -114,7 +112,7 @@ func conditions(e *experiment.Experiment, c experiment.Cell, p experiment.Phase)
 		for _, x := range e.Values.Indexes {
 			indexes = append(indexes, x.Text())
 		}
-		add("condition-columns", "columns", names, "indexes", indexes)
+		add(finding.ConditionColumnsParams{Columns: names, Indexes: indexes})
 	}
 	return all
 }
@@ -171,9 +169,9 @@ func changedOptions(s experiment.Store) finding.Message {
 		}
 	}
 	if len(parts) == 0 {
-		return finding.New("options-default")
+		return finding.New(finding.OptionsDefault)
 	}
-	return finding.New("options-changed", "options", strings.Join(parts, ", "))
+	return finding.New(finding.OptionsChangedParams{Options: strings.Join(parts, ", ")})
 }
 
 // shellCommand quotes words so that a POSIX shell reads them back.

@@ -65,10 +65,10 @@ func (c *comparer) judgeCriteria() {
 	}
 	switch {
 	case failed > 0:
-		m.Outcome, m.Verdict = model.Regression, finding.New("compare-criteria-failed", "failed", failed, "criteria", texts)
+		m.Outcome, m.Verdict = model.Regression, finding.New(finding.CompareCriteriaFailedParams{Failed: failed, Criteria: texts})
 	case open > 0 || len(m.Skipped) > 0:
-		m.Outcome, m.Verdict = model.Inconclusive, finding.New("compare-criteria-open", "open", open, "skipped", len(m.Skipped))
+		m.Outcome, m.Verdict = model.Inconclusive, finding.New(finding.CompareCriteriaOpenParams{Open: open, Skipped: len(m.Skipped)})
 	default:
-		m.Outcome, m.Verdict = model.NoRegression, finding.New("compare-criteria-met", "criteria", len(m.Criteria))
+		m.Outcome, m.Verdict = model.NoRegression, finding.New(finding.CompareCriteriaMetParams{Criteria: len(m.Criteria)})
 	}
 }

@@ -19,27 +19,28 @@ const (
 // detectUnverified says which faults of stores could not have been seen, and why: one finding a
 // cause.
 func detectUnverified(run *record.Run, _ []*table) (found []finding.Finding) {
-	add := func(why string, evidence []finding.Evidence, pairs ...any) {
-		f := finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.Unverified, "why", why).With(pairs...), evidence...)
-		if why == uncheckedVersions {
+	add := func(p finding.UnverifiedParams, evidence ...finding.Evidence) {
+		f := finding.Make(finding.Where{Run: run.Header.ID}, finding.New(p), evidence...)
+		if p.Why == uncheckedVersions {
 			f.Severity = finding.Notice
 		}
 		found = append(found, f)
 	}
 	e := &run.Experiment
 	if !e.Verify {
-		add(uncheckedReads, nil)
+		add(finding.UnverifiedParams{Why: uncheckedReads})
 	}
 	if e.VerifyRecords == 0 {
-		add(uncheckedEnd, nil)
+		add(finding.UnverifiedParams{Why: uncheckedEnd})
 	} else if arms, evidence := neverReadBack(run); len(arms) > 0 {
-		add(uncheckedArms, evidence, "arms", arms)
+		add(finding.UnverifiedParams{Why: uncheckedArms, Arms: arms}, evidence...)
 	}
 	unjudged := notJudged(run)
-	if proofs := shortProofs(run); proofs {
-		add(uncheckedVersions, unjudged, "bytes", keyval.StampBytes, "columns", len(e.Values.Columns) > 0)
+	if shortProofs(run) {
+		add(finding.UnverifiedParams{Why: uncheckedVersions, Bytes: finding.Known(keyval.StampBytes),
+			Columns: finding.Known(len(e.Values.Columns) > 0)}, unjudged...)
 	} else if len(unjudged) > 0 {
-		add(uncheckedOutcomes, unjudged)
+		add(finding.UnverifiedParams{Why: uncheckedOutcomes}, unjudged...)
 	}
 	return found
 }
@@ -68,7 +69,7 @@ func notJudged(run *record.Run) (evidence []finding.Evidence) {
 	for _, planned := range run.Plan {
 		if t := run.Trials[planned.ID]; t != nil && t.Final != nil && t.Final.Unknown > 0 {
 			evidence = append(evidence, finding.Evidence{Trial: planned.ID,
-				Message: finding.New(finding.SeenUnjudged, "count", t.Final.Unknown, "of", t.Final.Records)})
+				Message: finding.New(finding.SeenUnjudgedParams{Count: t.Final.Unknown, Of: t.Final.Records})})
 		}
 	}
 	return evidence
@@ -84,7 +85,7 @@ func neverReadBack(run *record.Run) (arms []string, evidence []finding.Evidence)
 		}
 		if writes := writesOf(t); writes > 0 {
 			arms = append(arms, planned.Arm)
-			evidence = append(evidence, finding.Evidence{Trial: planned.ID, Message: finding.New(finding.SeenWrites, "count", writes)})
+			evidence = append(evidence, finding.Evidence{Trial: planned.ID, Message: finding.New(finding.SeenWritesParams{Count: writes})})
 		}
 	}
 	return distinctWords(arms), evidence

@@ -29,7 +29,7 @@ func detectClientBound(run *record.Run, tables []*table) (found []finding.Findin
 		used := r.used()
 		for _, o := range used {
 			if u, known := clientUseOf(o.phase, run.Environment.CPUs, run.Experiment.CPUs); known && u.bound() {
-				m := finding.New(finding.SeenClientBound, "client_cpus", u.client, "limit_cpus", u.limit, "server_cpus", u.server)
+				m := finding.New(finding.SeenClientBoundParams{ClientCpus: u.client, LimitCpus: u.limit, ServerCpus: u.server})
 				evidence = append(evidence, o.seen(m))
 				if u.client > most.client {
 					most = u
@@ -39,9 +39,8 @@ func detectClientBound(run *record.Run, tables []*table) (found []finding.Findin
 		if 2*len(evidence) <= len(used) {
 			return
 		}
-		m := finding.New(finding.ClientBound, "trials", len(evidence),
-			"client_cpus", most.client, "limit_cpus", most.limit, "server_cpus", most.server)
-		found = append(found, t.placed(r.Arm, m, evidence...))
+		p := finding.ClientBoundParams{At: t.at(r.Arm), Trials: len(evidence), ClientCpus: most.client, LimitCpus: most.limit, ServerCpus: most.server}
+		found = append(found, t.placed(r.Arm, p, evidence...))
 	})
 	return found
 }

@@ -17,22 +17,22 @@ func detectConnections(run *record.Run, tables []*table) (found []finding.Findin
 			return
 		}
 		var evidence []finding.Evidence
-		var worst finding.Message
+		var worst finding.SeenConnectionsParams
 		for _, o := range r.trials {
 			if o.course == nil {
 				continue
 			}
-			m, exceeds := connectionsBeyond(run, o)
+			c, exceeds := connectionsBeyond(run, o)
 			if !exceeds {
 				continue
 			}
-			evidence = append(evidence, o.seen(m))
-			if numberOf(m, "most") > numberOf(worst, "most") {
-				worst = m
+			evidence = append(evidence, o.seen(finding.New(c)))
+			if c.Most > worst.Most {
+				worst = c
 			}
 		}
 		if len(evidence) > 0 {
-			found = append(found, t.placed(r.Arm, finding.Message{Code: finding.ConnectionsExceed, Params: worst.Params}, evidence...))
+			found = append(found, t.placed(r.Arm, finding.ConnectionsExceedParams{At: t.at(r.Arm), SeenConnectionsParams: worst}, evidence...))
 		}
 	})
 	return found
@@ -40,23 +40,21 @@ func detectConnections(run *record.Run, tables []*table) (found []finding.Findin
 
 // connectionsBeyond says how a phase exceeded its connections, if it did. The worker's end is
 // counted exactly: one sample is enough. The server's is not: see [serversEnd].
-func connectionsBeyond(run *record.Run, o *observation) (m finding.Message, exceeds bool) {
+func connectionsBeyond(run *record.Run, o *observation) (seen finding.SeenConnectionsParams, exceeds bool) {
 	cell := run.Experiment.Cells[o.planned.Cell]
 	allowed := float64(run.Experiment.ConnectionsMax(run.Experiment.Stores[o.planned.Store], cell))
-	said := func(end string, c connections) (finding.Message, bool) {
-		m := finding.New(finding.SeenConnections, "end", end, "allowed", allowed,
-			"most", c.most, "began_s", c.beganSeconds, "course", c.course)
-		return m, c.most > 0
+	said := func(end string, c connections) (finding.SeenConnectionsParams, bool) {
+		return finding.SeenConnectionsParams{End: end, Allowed: allowed, Most: c.most, BeganS: c.beganSeconds, Course: c.course}, c.most > 0
 	}
-	if m, exceeds := said(finding.EndWorker, exceeding(o.course.samples, workersEnd, allowed)); exceeds {
-		return m, true
+	if seen, exceeds = said(finding.EndWorker, exceeding(o.course.samples, workersEnd, allowed)); exceeds {
+		return seen, true
 	}
 	if o.trial.Server == nil || cell.Handles == experiment.PerOperation {
-		return m, false // others may be connected; or it has yet to see that connections were closed
+		return seen, false // others may be connected; or it has yet to see that connections were closed
 	}
 	c := exceeding(o.course.samples, serversEnd(o.course.samples), allowed)
 	if c.course == finding.ConnectionsReturn {
-		return m, false
+		return seen, false
 	}
 	return said(finding.EndServer, c)
 }

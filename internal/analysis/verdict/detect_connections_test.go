@@ -87,7 +87,7 @@ func TestConnectionsBeyondTheMaximum(t *testing.T) {
 			if f.Where.Arm != "elm" || f.Params["allowed"] != c.allowed || f.Params["course"] != c.course || f.Params["end"] != c.end {
 				t.Errorf("%+v", f)
 			}
-			if began := numberOf(f.Message, "began_s"); math.Abs(began-c.began) > 0.1 {
+			if began := f.Message.Number("began_s"); math.Abs(began-c.began) > 0.1 {
 				t.Errorf("began at %v s, want %v", began, c.began)
 			}
 		})

@@ -1,8 +1,6 @@
 package verdict
 
 import (
-	"slices"
-
 	"assay/internal/base/finding"
 	"assay/internal/evidence/history"
 	"assay/internal/evidence/record"
@@ -64,14 +62,11 @@ func detectChecked(run *record.Run, _ []*table) (found []finding.Finding) {
 	})
 	for _, arm := range arms {
 		s := of[arm]
-		m := finding.New(finding.FindChecked, "arm", arm, "keys", s.keys, "records", s.records, "dropped", s.dropped, "undecided", s.undecided,
-			"reads", s.reads, "read_share", shareOf(s.reads, s.allReads), "writes", s.writes, "covered", s.covered,
-			"write_share", shareOf(s.covered, s.allWrites), "found4", history.Found(1e-4, s.covered), "found5", history.Found(1e-5, s.covered),
-			"found6", history.Found(1e-6, s.covered))
+		p := finding.FindCheckedParams{Arm: arm, Keys: s.keys, Records: s.records, Dropped: s.dropped, Undecided: s.undecided, Reads: s.reads, ReadShare: shareOf(s.reads, s.allReads), Writes: s.writes, Covered: s.covered, WriteShare: shareOf(s.covered, s.allWrites), Found4: history.Found(1e-4, s.covered), Found5: history.Found(1e-5, s.covered), Found6: history.Found(1e-6, s.covered)}
 		if s.threadNS > 0 {
-			m = m.With("time_share", recordedNS*float64(s.records)/s.threadNS)
+			p.TimeShare = finding.Known(recordedNS * float64(s.records) / s.threadNS)
 		}
-		found = append(found, finding.Make(finding.Where{Run: run.Header.ID, Arm: arm}, m))
+		found = append(found, finding.Make(finding.Where{Run: run.Header.ID, Arm: arm}, finding.New(p)))
 	}
 	return found
 }
@@ -107,68 +102,86 @@ func shareOf(part, all uint64) float64 {
 
 // detectMissed tells how many reads of a store that promises no more did not find what was stored.
 func detectMissed(run *record.Run, _ []*table) []finding.Finding {
-	var s sightings
+	var s sightings[finding.FindMissedParams]
 	eachPhase(run, func(at sighting, trial string, p *record.Phase) {
 		if !p.Eventual {
 			return
 		}
-		var lost, done uint64
+		one := finding.FindMissedParams{At: at.in(run)}
 		for _, o := range p.Calls() {
-			lost, done = lost+o.Lost, done+o.Done()
+			one.Count, one.Of = one.Count+float64(o.Lost), one.Of+float64(o.Done())
 		}
-		if at.code = finding.FindMissed; lost > 0 {
-			m := finding.New(at.code, "arm", at.arm, "place", placeIn(run, at.cell, at.phase), "count", lost, "of", done)
-			s.add(at, finding.Evidence{Trial: trial, Message: m})
+		if at.code = finding.FindMissed; one.Count > 0 {
+			s.add(at, one, finding.Evidence{Trial: trial, Message: finding.New(one)})
 		}
 	})
-	return s.findings(run, func(_ sighting, evidence []finding.Evidence) []any {
-		count, of := 0.0, 0.0
-		for _, e := range evidence {
-			count, of = count+numberOf(e.Message, "count"), of+numberOf(e.Message, "of")
+	return s.findings(run, func(_ sighting, seen *sighted[finding.FindMissedParams]) finding.Parameters {
+		all := finding.FindMissedParams{At: seen.at, Trials: trialsIn(seen.evidence)}
+		for _, one := range seen.facts {
+			all.Count, all.Of = all.Count+one.Count, all.Of+one.Of
 		}
-		return []any{"count", count, "of", of}
+		return all
 	})
 }
 
+// in names the place of a sighting.
+func (at sighting) in(run *record.Run) finding.At {
+	return finding.At{Arm: at.arm, Place: placeIn(run, at.cell, at.phase)}
+}
+
 // detectInconsistent tells of what histories show without being a fault: stale reads of a store
-// that promises no more, and writes whose outcome was unknown and that took effect.
-func detectInconsistent(run *record.Run, _ []*table) []finding.Finding {
-	var s sightings
+// that promises no more, updates that were overwritten, and writes whose outcome was unknown and
+// that took effect.
+func detectInconsistent(run *record.Run, _ []*table) (found []finding.Finding) {
+	var s sightings[inconsistency]
 	eachHistory(run, func(at sighting, trial string, p *record.Phase) {
-		see := func(code finding.Code, count uint64, pairs ...any) {
-			if at.code = code; count > 0 || code == finding.FindUpdates {
-				m := finding.New(code, "arm", at.arm, "place", placeIn(run, at.cell, at.phase), "count", count).With(pairs...)
-				s.add(at, finding.Evidence{Trial: trial, Message: m})
+		see := func(code finding.Code, i inconsistency) {
+			at.code = code
+			// Of updates, trials that lost none are in the share.
+			if i.count > 0 || code == finding.FindUpdates {
+				s.add(at, i, finding.Evidence{Trial: trial, Message: finding.New(i.parameters(code, at.in(run)))})
 			}
 		}
 		h := p.History
 		if p.Eventual {
-			see(finding.FindEventual, h.Stale+h.Vanished, "of", h.Reads, "late_ns", h.LateP50NS, "late_max_ns", h.LateMaxNS)
+			see(finding.FindEventual, inconsistency{count: h.Stale + h.Vanished, of: h.Reads, lateNS: h.LateP50NS, lateMaxNS: h.LateMaxNS})
 		}
 		if u := h.Updates; u != nil {
-			see(finding.FindUpdates, u.Lost, "of", u.Done, "share", shareOf(u.Lost, u.Done), "items", u.ItemsLost)
-			see(finding.FindNoUpdates, uint64(u.Undecided), "of", u.Keys+u.Undecided)
+			see(finding.FindUpdates, inconsistency{count: u.Lost, of: u.Done, items: u.ItemsLost})
+			see(finding.FindNoUpdates, inconsistency{count: uint64(u.Undecided), of: uint64(u.Keys + u.Undecided)})
 		}
-		see(finding.FindFailedRead, h.FailedReads)
-		see(finding.FindCameLater, h.CameLater)
+		see(finding.FindFailedRead, inconsistency{count: h.FailedReads})
+		see(finding.FindCameLater, inconsistency{count: h.CameLater})
 	})
-	found := s.findings(run, func(at sighting, evidence []finding.Evidence) []any {
-		count, of, items, late, most := 0.0, 0.0, 0.0, 0.0, 0.0
-		for _, e := range evidence {
-			count, of = count+numberOf(e.Message, "count"), of+numberOf(e.Message, "of")
-			if at.code == finding.FindUpdates {
-				items += numberOf(e.Message, "items")
-			}
-			late, most = max(late, numberOf(e.Message, "late_ns")), max(most, numberOf(e.Message, "late_max_ns"))
+	return s.findings(run, func(at sighting, seen *sighted[inconsistency]) finding.Parameters {
+		all := inconsistency{trials: trialsIn(seen.evidence)}
+		for _, i := range seen.facts {
+			all.count, all.of, all.items = all.count+i.count, all.of+i.of, all.items+i.items
+			all.lateNS, all.lateMaxNS = max(all.lateNS, i.lateNS), max(all.lateMaxNS, i.lateMaxNS)
 		}
-		switch at.code {
-		case finding.FindUpdates:
-			return []any{"count", count, "of", of, "share", count / max(of, 1), "items", items}
-		case finding.FindNoUpdates:
-			return []any{"count", count, "of", of, "share", count / max(of, 1)}
+		if all.count == 0 {
+			return nil
 		}
-		return []any{"count", count, "of", of, "late_ns", late, "late_max_ns", most}
+		return all.parameters(at.code, seen.at)
 	})
-	// Of updates, trials that lost none are in the share.
-	return slices.DeleteFunc(found, func(f finding.Finding) bool { return numberOf(f.Message, "count") == 0 })
+}
+
+// inconsistency is what the histories of one trial show of one kind, or of several together.
+type inconsistency struct {
+	count, of, items  uint64
+	lateNS, lateMaxNS int64
+	trials            int // 0: it is of one
+}
+
+func (i inconsistency) parameters(code finding.Code, at finding.At) finding.Parameters {
+	count, of := float64(i.count), float64(i.of)
+	switch code {
+	case finding.FindEventual:
+		return finding.FindEventualParams{At: at, Trials: i.trials, Count: count, Of: of, LateNS: float64(i.lateNS), LateMaxNS: float64(i.lateMaxNS)}
+	case finding.FindUpdates:
+		return finding.FindUpdatesParams{At: at, Trials: i.trials, Count: count, Of: of, Share: shareOf(i.count, i.of), Items: float64(i.items)}
+	case finding.FindNoUpdates:
+		return finding.FindNoUpdatesParams{At: at, Trials: i.trials, Count: count, Of: of}
+	}
+	return finding.LateWriteParams{Code: code, At: at, Trials: i.trials, Count: count}
 }

@@ -28,19 +28,19 @@ var allocatesAtOnce = []string{"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "
 // a class that survives the process. The final check can't see that: it asks the process that made
 // the promise.
 func detectNotOnDisk(run *record.Run, _ []*table) []finding.Finding {
-	var s sightings
+	var s sightings[finding.SeenSizesParams]
 	for _, planned := range run.Plan {
 		trial := run.Trials[planned.ID]
 		if trial == nil || !keepsOnDisk(run, planned) {
 			continue
 		}
-		if phase, m := notOnDisk(run, trial, planned); phase != "" {
-			s.add(sighting{finding.NotOnDisk, planned.Arm, phase, planned.Cell}, finding.Evidence{Trial: planned.ID, Message: m})
+		if sizes, missing := notOnDisk(run, trial, planned); missing {
+			s.add(sighting{finding.NotOnDisk, planned.Arm, sizes.Phase, planned.Cell}, sizes, finding.Evidence{Trial: planned.ID, Message: finding.New(sizes)})
 		}
 	}
-	return s.findings(run, func(at sighting, evidence []finding.Evidence) []any {
-		m := evidence[0].Message
-		return []any{"values", numberOf(m, "values"), "disk", numberOf(m, "disk"), "class", run.Experiment.Cells[at.cell].ClassText()}
+	return s.findings(run, func(at sighting, seen *sighted[finding.SeenSizesParams]) finding.Parameters {
+		return finding.NotOnDiskParams{At: seen.at, Trials: trialsIn(seen.evidence), Values: seen.facts[0].Values,
+			Disk: float64(seen.facts[0].Disk), Class: run.Experiment.Cells[at.cell].ClassText()}
 	})
 }
 
@@ -51,11 +51,11 @@ func keepsOnDisk(run *record.Run, planned plan.Trial) bool {
 }
 
 // notOnDisk returns the first phase of the cell's class after which the values can't have been on
-// the disk, with the evidence; "" if there is none. Loads are of the store's weakest class.
-func notOnDisk(run *record.Run, trial *record.Trial, planned plan.Trial) (phase string, m finding.Message) {
+// the disk, with the sizes. Loads are of the store's weakest class.
+func notOnDisk(run *record.Run, trial *record.Trial, planned plan.Trial) (seen finding.SeenSizesParams, missing bool) {
 	best := bestShare(run)
 	if best == 0 {
-		return "", m
+		return seen, false
 	}
 	written, counted := 0.0, true
 	for i := range trial.Phases {
@@ -80,13 +80,13 @@ func notOnDisk(run *record.Run, trial *record.Trial, planned plan.Trial) (phase 
 		if least < presentBytesMin || float64(*sizes.DiskBytes) >= least || counted && written >= least {
 			continue
 		}
-		m = finding.New(finding.SeenSizes, "phase", p.Name, "values", values, "compressed", values*best, "disk", *sizes.DiskBytes)
+		seen = finding.SeenSizesParams{Phase: p.Name, Values: values, Compressed: values * best, Disk: *sizes.DiskBytes}
 		if counted {
-			m = m.With("written", written)
+			seen.Written = &written
 		}
-		return p.Name, m
+		return seen, true
 	}
-	return "", m
+	return seen, false
 }
 
 // mayHold reports whether a store may still hold back so much of what it acknowledged in a phase

@@ -16,13 +16,14 @@ func detectDurabilityCost(run *record.Run, tables []*table) (found []finding.Fin
 			continue
 		}
 		var dearest *finding.Finding
+		most := 0.0
 		for _, weak := range tables {
 			for _, strong := range tables {
 				if weak.Phase != phase.Name || strong.Phase != phase.Name || !onlyClassDiffers(weak, strong) {
 					continue
 				}
-				if f := costOf(weak, strong); f != nil && (dearest == nil || numberOf(f.Message, "factor") > numberOf(dearest.Message, "factor")) {
-					dearest = f
+				if f, factor := costOf(weak, strong); f != nil && factor > most {
+					dearest, most = f, factor
 				}
 			}
 		}
@@ -44,9 +45,9 @@ func onlyClassDiffers(weak, strong *table) bool {
 	return a == b
 }
 
-// costOf compares the stores at two classes, each with itself. Nil: none is significantly slower at
-// the stronger one.
-func costOf(weak, strong *table) *finding.Finding {
+// costOf compares the stores at two classes, each with itself, and returns by which factor the dearest
+// is slower at the stronger one. Nil: none is so significantly.
+func costOf(weak, strong *table) (dearer *finding.Finding, factor float64) {
 	var arms []string
 	var values [][]float64
 	options := stat.Options{Smallest: max(weak.Threshold, strong.Threshold)}
@@ -60,7 +61,7 @@ func costOf(weak, strong *table) *finding.Finding {
 		arms = append(arms, r.Arm)
 	}
 	if len(arms) == 0 {
-		return nil
+		return nil, 0
 	}
 	c := stat.Compare(values, options)
 	var evidence []finding.Evidence
@@ -70,19 +71,17 @@ func costOf(weak, strong *table) *finding.Finding {
 		if ratio.Interval == nil {
 			continue
 		}
-		evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenCost, "arm", arm, "weak", weak.Class, "strong", strong.Class,
-			"factor", ratio.Value, "low", ratio.Interval.Low, "high", ratio.Interval.High)})
+		evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenCostParams{Arm: arm, Weak: weak.Class, Strong: strong.Class, Factor: ratio.Value, Low: ratio.Interval.Low, High: ratio.Interval.High})})
 		if ratio.Significant && ratio.Value > 1 && (dearest < 0 || ratio.Value > c.Pair(2*dearest, 2*dearest+1).Value) {
 			dearest = i
 		}
 	}
 	if dearest < 0 {
-		return nil
+		return nil, 0
 	}
 	ratio := c.Pair(2*dearest, 2*dearest+1)
-	f := finding.Make(finding.Where{Run: weak.Run, Phase: weak.Phase}, finding.New(finding.DurabilityCost, "arm", arms[dearest], "phase", weak.Phase,
-		"weak", weak.Class, "strong", strong.Class, "factor", ratio.Value, "low", ratio.Interval.Low, "high", ratio.Interval.High), evidence...)
-	return &f
+	f := finding.Make(finding.Where{Run: weak.Run, Phase: weak.Phase}, finding.New(finding.DurabilityCostParams{Arm: arms[dearest], Phase: weak.Phase, Weak: weak.Class, Strong: strong.Class, Factor: ratio.Value, Low: ratio.Interval.Low, High: ratio.Interval.High}), evidence...)
+	return &f, ratio.Value
 }
 
 // syncMicrosBelievable is how long a sync of 4 KiB takes at least: no device answers sooner without
@@ -93,14 +92,14 @@ const syncMicrosBelievable = 20
 // nothing.
 func detectNothingSynced(run *record.Run, tables []*table) []finding.Finding {
 	e := run.Environment
-	m := finding.New(finding.NothingSynced)
+	var p finding.NothingSyncedParams
 	switch {
 	case e.Filesystem == "tmpfs" || e.Filesystem == "ramfs":
-		m = m.With("filesystem", e.Filesystem)
+		p.Filesystem = e.Filesystem
 	case quotaInMemory(run):
-		m = m.With("filesystem", "tmpfs", "mounted", true)
+		p.Filesystem, p.Mounted = "tmpfs", true
 	case e.SyncMicros > 0 && e.SyncMicros < syncMicrosBelievable:
-		m = m.With("sync_ns", e.SyncMicros*1e3)
+		p.SyncNS = e.SyncMicros * 1e3
 	default:
 		return nil
 	}
@@ -114,7 +113,8 @@ func detectNothingSynced(run *record.Run, tables []*table) []finding.Finding {
 	if len(arms) == 0 {
 		return nil
 	}
-	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, m.With("arms", distinctWords(arms)))}
+	p.Arms = distinctWords(arms)
+	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, finding.New(p))}
 }
 
 func quotaInMemory(run *record.Run) bool {

@@ -17,12 +17,12 @@ func detectHarness(run *record.Run, tables []*table) (found []finding.Finding) {
 		if r.HarnessShare == nil || *r.HarnessShare < HarnessBoundShare {
 			return
 		}
-		m := finding.New(finding.HarnessBound, "share", min(*r.HarnessShare, 1), "rate", r.Rate.Value, "ceiling", r.Ceiling)
+		p := finding.HarnessBoundParams{At: t.at(r.Arm), Share: min(*r.HarnessShare, 1), Rate: r.Rate.Value, Ceiling: r.Ceiling}
 		arm := run.Experiment.Stores[r.store]
 		if native := nativeDriver[arm.Driver]; native != "" && len(arm.Worker) == 0 {
-			m = m.With("native", native)
+			p.Native = native
 		}
-		found = append(found, t.placed(r.Arm, m))
+		found = append(found, t.placed(r.Arm, p))
 	})
 	return found
 }
@@ -44,5 +44,5 @@ func detectHarnessUnknown(run *record.Run, tables []*table) []finding.Finding {
 	if len(arms) == 0 {
 		return nil
 	}
-	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.HarnessUnknown, "arms", distinctWords(arms), "places", places))}
+	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.HarnessUnknownParams{Arms: distinctWords(arms), Places: places}))}
 }

@@ -76,8 +76,7 @@ func interferenceOf(t *table, r *row, other string) *interference {
 		}
 		i.blocks, i.seconds = append(i.blocks, b), append(i.seconds, ran.to-ran.from)
 		i.sampleS = float64(o.phase.SampleNS) / 1e9
-		i.evidence = append(i.evidence, o.seen(finding.New(finding.SeenGroup, "rate", meanOrZero(b.During), "before", stat.Mean(b.Before),
-			"after", stat.Mean(b.After), "from_s", ran.from, "to_s", ran.to)))
+		i.evidence = append(i.evidence, o.seen(finding.New(finding.SeenGroupParams{Rate: meanOrZero(b.During), Before: stat.Mean(b.Before), After: stat.Mean(b.After), FromS: ran.from, ToS: ran.to})))
 	}
 	if len(i.blocks) == 0 {
 		return nil
@@ -181,11 +180,12 @@ func (i *interference) thirds(o *observation) (spans []span) {
 func (i *interference) judge(run *record.Run, level float64) (f finding.Finding, told bool) {
 	t := i.table
 	place := placeIn(run, t.Cell, groupedIn(t.Phase))
-	names := []any{"arm", i.row.Arm, "place", place, "group", groupName(t.Phase), "other", groupName(i.other), "seconds", stat.Median(i.seconds)}
+	beside := finding.GroupBeside{At: finding.At{Arm: i.row.Arm, Place: place}, Group: groupName(t.Phase), Other: groupName(i.other),
+		Seconds: stat.Median(i.seconds)}
 	effect, known := stat.Interference(i.blocks, level)
 	if !known {
 		short := slices.ContainsFunc(i.blocks, func(b stat.Beside) bool { return len(b.During) < 3 })
-		m := finding.New(finding.GroupUnknown, names...).With("sample_s", i.sampleS)
+		m := finding.New(finding.GroupUnknownParams{GroupBeside: beside, SampleS: i.sampleS})
 		return finding.Make(t.where(i.row.Arm), m, i.evidence...), short
 	}
 	if !effect.Shown {
@@ -196,7 +196,7 @@ func (i *interference) judge(run *record.Run, level float64) (f finding.Finding,
 	if !fell {
 		change, low, high = -change, -high, -low
 	}
-	m := finding.New(finding.GroupEffect, names...).With("fell", fell, "change", change, "low", max(low, 0), "high", high, "blocks", effect.Blocks)
+	m := finding.New(finding.GroupEffectParams{GroupBeside: beside, Fell: fell, Change: change, Low: max(low, 0), High: high, Blocks: effect.Blocks})
 	f = finding.Make(t.where(i.row.Arm), m, i.evidence...)
 	if !fell {
 		f.Severity = finding.Notice

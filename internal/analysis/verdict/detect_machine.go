@@ -21,49 +21,44 @@ const (
 // held a worker back, too little to mark the trial. With busy_machine: tell, no trial is marked.
 func detectBusyMachine(run *record.Run, tables []*table) []finding.Finding {
 	var evidence []finding.Evidence
-	phases, disturbed := 0, 0
-	most := map[string]float64{}
+	p := finding.BusyMachineParams{Ranked: run.Experiment.BusyMachine == experiment.BusyMachineTell}
 	eachObservation(tables, func(t *table, o *observation) {
 		if o.phase == nil || o.phase.Machine == nil {
 			return
 		}
-		phases++
+		p.Of++
 		if hasMark(o.marks, t.Phase, finding.FaultForeign, finding.FaultThrottled) {
 			return // detectFaults tells of it
 		}
 		before := len(evidence)
-		note := func(name string, share float64, m finding.Message) {
-			most[name] = max(most[name], share)
-			evidence = append(evidence, o.seen(m.With("phase", t.Phase)))
+		note := func(most *float64, value float64, seen finding.Parameters) {
+			*most = max(*most, value)
+			evidence = append(evidence, o.seen(finding.New(seen)))
 		}
 		m := o.phase.Machine
 		if least, is := above(m.Foreign, foreignNoticed); is {
-			note("foreign", least, finding.New(finding.MarkForeign, "least", least, "most", m.Foreign.Most))
+			note(&p.Foreign, least, finding.MarkForeignParams{Least: least, Most: m.Foreign.Most, Phase: t.Phase})
 		}
 		if least, is := above(m.Steal, stealNoticed); is {
-			note("steal", least, finding.New(finding.MarkSteal, "least", least, "most", m.Steal.Most))
+			note(&p.Steal, least, finding.MarkStealParams{Least: least, Most: m.Steal.Most, Phase: t.Phase})
 		}
 		if m.QuotaPeriods != nil && *m.QuotaPeriods > 0 && m.QuotaSeconds != nil {
-			note("quota_s", *m.QuotaSeconds, finding.New(finding.MarkQuota, "group", m.QuotaGroup, "periods", *m.QuotaPeriods,
-				"held_s", *m.QuotaSeconds, "seconds", m.Seconds))
+			note(&p.QuotaS, *m.QuotaSeconds, finding.MarkQuotaParams{Group: m.QuotaGroup, Periods: *m.QuotaPeriods,
+				HeldS: *m.QuotaSeconds, Seconds: m.Seconds, Phase: t.Phase})
 		}
 		if m.HeatEvents != nil && *m.HeatEvents > 0 {
-			heat := finding.New(finding.SeenHeat, "times", *m.HeatEvents)
+			var heat finding.Parameters = finding.SeenHeatParams{Times: *m.HeatEvents, Phase: t.Phase}
 			if m.HeatSeconds != nil {
-				heat = finding.New(finding.MarkHeat, "held_s", *m.HeatSeconds, "seconds", m.Seconds)
+				heat = finding.MarkHeatParams{HeldS: *m.HeatSeconds, Seconds: m.Seconds, Phase: t.Phase}
 			}
-			note("heat_times", float64(*m.HeatEvents), heat)
+			note(&p.HeatTimes, float64(*m.HeatEvents), heat)
 		}
-		disturbed += btoi(len(evidence) > before)
+		p.Phases += btoi(len(evidence) > before)
 	})
-	if disturbed == 0 {
+	if p.Phases == 0 {
 		return nil
 	}
-	m := finding.New(finding.BusyMachine, "phases", disturbed, "of", phases, "ranked", run.Experiment.BusyMachine == experiment.BusyMachineTell)
-	for name, value := range most {
-		m = m.With(name, value)
-	}
-	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, m, evidence...)}
+	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, finding.New(p), evidence...)}
 }
 
 // above returns the least that a share was, and whether that is more than some.
@@ -98,7 +93,7 @@ func detectMachineUnknown(run *record.Run, tables []*table) []finding.Finding {
 			missing[name]++
 			if !seen[name+why] {
 				seen[name+why] = true
-				evidence = append(evidence, o.seen(finding.New(finding.Plain, "text", t.Phase+": "+name+": "+why)))
+				evidence = append(evidence, o.seen(finding.New(finding.PlainParams{Text: t.Phase + ": " + name + ": " + why})))
 			}
 		}
 	})
@@ -111,5 +106,5 @@ func detectMachineUnknown(run *record.Run, tables []*table) []finding.Finding {
 		counts = append(counts, missing[name])
 	}
 	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID},
-		finding.New(finding.MachineUnknown, "of", phases, "what", what, "phases", counts), evidence...)}
+		finding.New(finding.MachineUnknownParams{Of: phases, What: what, Phases: counts}), evidence...)}
 }

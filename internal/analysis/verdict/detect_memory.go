@@ -33,16 +33,16 @@ func detectInMemory(run *record.Run, tables []*table) []finding.Finding {
 		some++
 		arms = append(arms, fit...)
 		memory, limited := memoryOf(run, t)
-		evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenData, "place", t.place(), "data", largest, "memory", memory, "limited", limited)})
+		evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenDataParams{Place: t.place(), Data: largest, Memory: memory, Limited: limited})})
 	}
 	if some == 0 {
 		return nil
 	}
-	m := finding.New(finding.InMemory, "tables", some, "of", reading)
+	p := finding.InMemoryParams{Tables: some, Of: reading}
 	if !whole {
-		m = m.With("arms", distinctWords(arms))
+		p.Arms = distinctWords(arms)
 	}
-	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, m, evidence...)}
+	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, finding.New(p), evidence...)}
 }
 
 // memoryOf returns the bytes that a trial of a table might use, page cache included, and whether a
@@ -158,11 +158,11 @@ func detectNotCold(_ *record.Run, tables []*table) (found []finding.Finding) {
 			c := o.phase.Cold
 			if share := float64(c.ResidentBytes) / float64(max(c.FileBytes, 1)); share > warmShareMax {
 				most = max(most, share)
-				evidence = append(evidence, o.seen(finding.New(finding.SeenWarm, "resident", c.ResidentBytes, "files", c.FileBytes)))
+				evidence = append(evidence, o.seen(finding.New(finding.SeenWarmParams{Resident: c.ResidentBytes, Files: c.FileBytes})))
 			}
 		}
 		if len(evidence) > 0 {
-			found = append(found, t.placed(r.Arm, finding.New(finding.NotCold, "share", most), evidence...))
+			found = append(found, t.placed(r.Arm, finding.NotColdParams{At: t.at(r.Arm), Share: most}, evidence...))
 		}
 	})
 	return found
@@ -183,12 +183,12 @@ func detectMemoryLimit(run *record.Run, _ []*table) []finding.Finding {
 			continue
 		}
 		arms = append(arms, planned.Arm)
-		evidence = append(evidence, finding.Evidence{Trial: planned.ID, Message: finding.New(finding.SeenPeak, "peak", *t.Memory.PeakBytes, "limit", limit)})
+		evidence = append(evidence, finding.Evidence{Trial: planned.ID, Message: finding.New(finding.SeenPeakParams{Peak: float64(*t.Memory.PeakBytes), Limit: limit})})
 	}
 	if len(evidence) == 0 {
 		return nil
 	}
-	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.LimitNotEnforced, "arms", distinctWords(arms)), evidence...)}
+	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.LimitNotEnforcedParams{Arms: distinctWords(arms)}), evidence...)}
 }
 
 // limitNearby is the share of its memory limit that a trial must have come to for the limit to have
@@ -213,16 +213,16 @@ func detectLimitUnreached(_ *record.Run, tables []*table) (found []finding.Findi
 			share := r.filesShare()
 			switch {
 			case known && peak < limitNearby*limit:
-				evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenPeak, "arm", r.Arm, "peak", peak, "limit", limit)})
+				evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenPeakParams{Arm: r.Arm, Peak: peak, Limit: limit})})
 			case share != nil && *share < 1:
-				evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenFiles, "arm", r.Arm, "share", *share)})
+				evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenFilesParams{Arm: r.Arm, Share: *share})})
 			default:
 				return
 			}
 			arms = append(arms, r.Arm)
 		})
 		if len(arms) > 0 {
-			found = append(found, finding.Make(t.where(""), finding.New(finding.LimitUnreached, "arms", arms, "place", t.place(), "limit", limit), evidence...))
+			found = append(found, finding.Make(t.where(""), finding.New(finding.LimitUnreachedParams{Arms: arms, Place: t.place(), Limit: limit}), evidence...))
 		}
 	}
 	return found

@@ -30,9 +30,8 @@ func detectMilestones(_ *record.Run, tables []*table) (found []finding.Finding) 
 		if len(first) == 0 {
 			return
 		}
-		m := finding.New(finding.Milestones, "every", every, "threads", len(first), "most", most, "first_s", stat.Median(first),
-			"last_s", stat.Median(last), "last_min_s", slices.Min(last), "last_max_s", slices.Max(last))
-		found = append(found, t.placed(r.Arm, m))
+		p := finding.MilestonesParams{At: t.at(r.Arm), Every: every, Threads: len(first), Most: most, FirstS: stat.Median(first), LastS: stat.Median(last), LastMinS: slices.Min(last), LastMaxS: slices.Max(last)}
+		found = append(found, t.placed(r.Arm, p))
 	})
 	return found
 }

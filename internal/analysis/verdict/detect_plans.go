@@ -55,7 +55,7 @@ func detectPlans(run *record.Run, tables []*table) (found []finding.Finding) {
 				for _, p := range without {
 					all[at].without = append(all[at].without, p.arm)
 					all[at].evidence = append(all[at].evidence, finding.Evidence{Trial: p.trial,
-						Message: finding.New(finding.SeenPlan, "arm", p.arm, "place", t.place(), "plan", p.Text)})
+						Message: finding.New(finding.SeenPlanParams{Arm: p.arm, Place: t.place(), Plan: p.Text})})
 				}
 				all[at].with = append(all[at].with, with...)
 			}
@@ -68,11 +68,11 @@ func detectPlans(run *record.Run, tables []*table) (found []finding.Finding) {
 }
 
 func (s *scanned) finding(run *record.Run, code finding.Code) finding.Finding {
-	m := finding.New(code, "arms", distinctWords(s.without), "operation", s.operation, "query", s.query, "asks", s.asks)
+	p := finding.PlanParams{Code: code, Arms: distinctWords(s.without), Operation: s.operation, Query: s.query, Asks: s.asks}
 	if len(s.with) > 0 {
-		m = m.With("others", distinctWords(s.with))
+		p.Others = distinctWords(s.with)
 	}
-	f := finding.Make(finding.Where{Run: run.Header.ID}, m, s.evidence...)
+	f := finding.Make(finding.Where{Run: run.Header.ID}, finding.New(p), s.evidence...)
 	if len(s.with) > 0 {
 		f.Severity = finding.Warning
 	}

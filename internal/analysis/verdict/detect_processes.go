@@ -13,7 +13,7 @@ func detectProcessStarts(_ *record.Run, tables []*table) (found []finding.Findin
 			processes, apart = max(processes, o.phase.Processes), max(apart, o.phase.StartSpreadNS)
 		}
 		if processes > 1 {
-			found = append(found, t.placed(r.Arm, finding.New(finding.ProcessStarts, "processes", processes, "apart_ns", apart)))
+			found = append(found, t.placed(r.Arm, finding.ProcessStartsParams{At: t.at(r.Arm), Processes: processes, ApartNS: apart}))
 		}
 	})
 	return found

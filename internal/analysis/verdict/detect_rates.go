@@ -53,14 +53,9 @@ func detectFalls(_ *record.Run, tables []*table) (found []finding.Finding) {
 				}
 			}
 		}
-		m := finding.New(code, "blocks", r.Course.Blocks, "of", len(r.used()), "with", model.ResourceWords(r.Course.With))
-		for name, value := range map[string]*float64{"early": r.Course.Early, "late": r.Course.Late, "at_s": r.Course.BrokeAtS,
-			"records": r.Course.BrokeAt, "high": medianOf(high), "low": medianOf(low)} {
-			if value != nil {
-				m = m.With(name, *value)
-			}
-		}
-		found = append(found, t.placed(r.Arm, m, evidence...))
+		p := finding.RateParams{Code: code, At: t.at(r.Arm), Blocks: r.Course.Blocks, Of: len(r.used()), With: model.ResourceWords(r.Course.With),
+			Early: r.Course.Early, Late: r.Course.Late, AtS: r.Course.BrokeAtS, Records: r.Course.BrokeAt, High: medianOf(high), Low: medianOf(low)}
+		found = append(found, t.placed(r.Arm, p, evidence...))
 	})
 	return found
 }
@@ -91,11 +86,8 @@ func detectDrops(_ *record.Run, tables []*table) (found []finding.Finding) {
 				}
 			}
 		}
-		m := finding.New(finding.RateDrops, "count", count, "stalls", stalls, "longest_s", longest, "left", left, "blocks", dropping, "of", len(r.used()))
-		if period := medianOf(periods); period != nil {
-			m = m.With("period_s", *period)
-		}
-		found = append(found, t.placed(r.Arm, m, evidence...))
+		p := finding.RateDropsParams{At: t.at(r.Arm), Count: count, Stalls: stalls, LongestS: longest, Left: left, Blocks: dropping, Of: len(r.used()), PeriodS: medianOf(periods)}
+		found = append(found, t.placed(r.Arm, p, evidence...))
 	})
 	return found
 }
@@ -122,15 +114,46 @@ const (
 // whether their rate holds: too short, or too noisy for their length. What was disturbed or cut off
 // has a finding of its own.
 func detectInconclusive(run *record.Run, tables []*table) []finding.Finding {
-	var phases, longer []string
-	shown := map[string]*finding.Message{}
-	measurements, short, noisy, seconds, asked := 0, 0, 0, 0.0, false
+	m := measuredTooShort(tables)
+	if m.short+m.noisy == 0 {
+		return nil
+	}
+	var evidence []finding.Evidence
+	for _, shown := range m.phases {
+		evidence = append(evidence, finding.Evidence{Message: finding.New(*shown)})
+	}
+	var phases []string
+	for _, shown := range m.phases {
+		phases = append(phases, shown.Phase)
+	}
+	f := finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.TooShortParams{Short: m.short, Noisy: m.noisy,
+		Of: m.of, Phases: phases, Longer: m.longer, Seconds: m.seconds}), evidence...)
+	if !m.asked {
+		f.Severity = finding.Notice
+	}
+	return []finding.Finding{f}
+}
+
+// tooShort are the measurements of which it is open whether their rate holds.
+type tooShort struct {
+	of, short, noisy int
+	phases           []*finding.SeenShortParams // in the order of the first of each
+	longer           []string                   // phases whose time can be set
+	seconds          float64                    // that they need
+	asked            bool                       // the experiment asks for a steady state
+}
+
+// asksForLonger reports whether phases were too short, though not by design.
+func (s *tooShort) asksForLonger() bool { return s.asked && len(s.longer) > 0 }
+
+func measuredTooShort(tables []*table) (m tooShort) {
+	shown := map[string]*finding.SeenShortParams{}
 	eachMeasured(tables, func(t *table, r *row) {
 		ended := r.count(func(o *observation) bool { return o.good() && o.ended() })
 		if 2*ended < len(r.used()) || ended == 0 {
 			return
 		}
-		measurements++
+		m.of++
 		few := r.count(func(o *observation) bool {
 			if r.wholeWork {
 				return float64(o.phase.ElapsedNS)/1e9 < workSecondsMin
@@ -141,47 +164,35 @@ func detectInconclusive(run *record.Run, tables []*table) []finding.Finding {
 		least := judgeableMin
 		switch {
 		case 2*few >= len(r.used()):
-			short++
+			m.short++
 		case loud > 0 && 2*loud >= len(r.used()):
-			noisy++
+			m.noisy++
 			least = judgeableNoiseMin
 		default:
 			return
 		}
-		asked = asked || t.work.Duration == 0 || t.work.Duration >= least
+		m.asked = m.asked || t.work.Duration == 0 || t.work.Duration >= least
 		if shown[t.Phase] == nil {
-			m := finding.New(finding.SeenShort, "phase", t.Phase, "count", 0, "seconds", math.Inf(1), "samples", 0)
-			shown[t.Phase], phases = &m, append(phases, t.Phase)
+			shown[t.Phase] = &finding.SeenShortParams{Phase: t.Phase, Seconds: math.Inf(1)}
+			m.phases = append(m.phases, shown[t.Phase])
 			if t.work.Duration > 0 {
-				longer = append(longer, t.Phase)
+				m.longer = append(m.longer, t.Phase)
 			}
 		}
 		if t.work.Duration > 0 {
-			seconds = max(seconds, math.Ceil(max(samplesWanted*max(t.SampleS, sampleSeconds), 2*t.work.Duration.Seconds())))
+			m.seconds = max(m.seconds, math.Ceil(max(samplesWanted*max(t.SampleS, sampleSeconds), 2*t.work.Duration.Seconds())))
 		}
-		shown[t.Phase].Params["count"] = shown[t.Phase].Params["count"].(int) + 1
+		shown[t.Phase].Count++
 		for _, o := range r.used() {
-			if took := float64(o.phase.ElapsedNS) / 1e9; took < numberOf(*shown[t.Phase], "seconds") {
-				shown[t.Phase].Params["seconds"] = took
+			if took := float64(o.phase.ElapsedNS) / 1e9; took < shown[t.Phase].Seconds {
+				shown[t.Phase].Seconds = took
 				if o.course != nil {
-					shown[t.Phase].Params["samples"] = len(o.course.samples)
+					shown[t.Phase].Samples = len(o.course.samples)
 				}
 			}
 		}
 	})
-	if short+noisy == 0 {
-		return nil
-	}
-	var evidence []finding.Evidence
-	for _, name := range phases {
-		evidence = append(evidence, finding.Evidence{Message: *shown[name]})
-	}
-	f := finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.TooShort, "short", short, "noisy", noisy, "of", measurements,
-		"phases", phases, "longer", longer, "seconds", seconds), evidence...)
-	if !asked {
-		f.Severity = finding.Notice
-	}
-	return []finding.Finding{f}
+	return m
 }
 
 // ended reports whether the phase went on as long as it was asked to.
@@ -222,14 +233,10 @@ func detectNoise(run *record.Run, tables []*table) []finding.Finding {
 	var arms, each []string
 	for _, t := range noisy {
 		arms = append(arms, t.Baseline)
-		m := finding.New(finding.SeenNoise, "place", t.place(), "ratio", t.AA.Value)
-		if t.AA.Low != nil {
-			m = m.With("low", *t.AA.Low, "high", *t.AA.High)
-		}
-		evidence = append(evidence, finding.Evidence{Message: m})
+		evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenNoiseParams{Place: t.place(), Ratio: t.AA.Value,
+			Low: t.AA.Low, High: t.AA.High})})
 		each = append(each, format.Percent(stat.Distance(t.AA.Value))+" in "+t.place())
 	}
 	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID},
-		finding.New(finding.Noisy, "arms", distinctWords(arms), "tables", len(noisy), "of", compared,
-			"share", stat.Distance(noisy[0].AA.Value), "by_table", each), evidence...)}
+		finding.New(finding.NoisyParams{Arms: distinctWords(arms), Tables: len(noisy), Of: compared, Share: stat.Distance(noisy[0].AA.Value), ByTable: each}), evidence...)}
 }

@@ -22,21 +22,20 @@ const (
 func detectServerShares(_ *record.Run, tables []*table) (found []finding.Finding) {
 	eachMeasured(tables, func(t *table, r *row) {
 		var evidence []finding.Evidence
-		var worst finding.Message
+		var worst finding.SeenShareParams
 		furthest := shareTolerance
 		for _, o := range r.used() {
 			seen, away := furthestServer(o)
 			if away <= shareTolerance {
 				continue
 			}
-			evidence = append(evidence, o.seen(seen))
+			evidence = append(evidence, o.seen(finding.New(seen)))
 			if away > furthest {
 				worst, furthest = seen, away
 			}
 		}
 		if len(evidence) > 0 {
-			m := finding.Message{Code: finding.ServerShare, Params: worst.Params}
-			found = append(found, t.placed(r.Arm, m, evidence...))
+			found = append(found, t.placed(r.Arm, finding.ServerShareParams{At: t.at(r.Arm), SeenShareParams: worst}, evidence...))
 		}
 	})
 	return found
@@ -44,18 +43,17 @@ func detectServerShares(_ *record.Run, tables []*table) (found []finding.Finding
 
 // furthestServer returns the server whose part of a phase's operations is furthest from its weight,
 // and how far: 0.5 where it got a half more or less.
-func furthestServer(o *observation) (seen finding.Message, away float64) {
+func furthestServer(o *observation) (seen finding.SeenShareParams, away float64) {
 	done, weights := serversOf(o)
 	total, weight := sumOf(done), sumOf(weights)
 	if total < operationsLeast || weight == 0 {
-		return finding.Message{}, 0
+		return seen, 0
 	}
 	for i := range done {
 		share, expected := done[i]/total, weights[i]/weight
 		if off := math.Abs(share/expected - 1); off > away {
 			away = off
-			seen = finding.New(finding.SeenShare, "server", i+1, "servers", len(done),
-				"share", share, "expected", expected, "operations", total)
+			seen = finding.SeenShareParams{Server: i + 1, Servers: len(done), Share: share, Expected: expected, Operations: total}
 		}
 	}
 	return seen, away

@@ -52,7 +52,7 @@ func detectServerKept(run *record.Run, _ []*table) []finding.Finding {
 	if len(arms) == 0 {
 		return nil
 	}
-	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.ServerKept, "arms", arms))}
+	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.ServerKeptParams{Arms: arms}))}
 }
 
 // detectSettings names the settings that are known to be wrong for this amount of data, most of
@@ -71,9 +71,7 @@ func detectSettings(run *record.Run, tables []*table) (found []finding.Finding) 
 				continue
 			}
 			option, _ := optionOf(arm.Description, rule.option)
-			found = append(found, finding.Make(finding.Where{Run: run.Header.ID, Arm: arm.Name}, finding.New(finding.SettingsTooSmall,
-				"arm", arm.Name, "option", rule.option, "value", value, "in_bytes", option.Type == store.Bytes, "set", set, "effect", rule.effect,
-				"records", records, "bytes", bytes, "least", math.Ceil(least), "proposed", proposed(option, rule.enough(records, bytes)))))
+			found = append(found, finding.Make(finding.Where{Run: run.Header.ID, Arm: arm.Name}, finding.New(finding.SettingsTooSmallParams{Arm: arm.Name, Option: rule.option, Value: value, InBytes: option.Type == store.Bytes, Set: set, Effect: rule.effect, Records: records, Bytes: bytes, Least: math.Ceil(least), Proposed: proposed(option, rule.enough(records, bytes))})))
 		}
 	}
 	return found

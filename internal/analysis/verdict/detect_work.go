@@ -57,18 +57,18 @@ func detectLessWork(run *record.Run, tables []*table) (found []finding.Finding) 
 
 // tell makes one finding of each arm, with an evidence for each kind of operation. because is why
 // the arms can't be compared; "": they can.
-func (j *workJudge) tell(arm string, because string, m finding.Message) {
-	code, at := finding.LessWork, slices.IndexFunc(j.found, func(f finding.Finding) bool { return f.Code == finding.LessWork && f.Where.Arm == arm })
+func (j *workJudge) tell(arm string, because string, seen finding.Parameters) {
+	code := finding.LessWork
 	if because != "" {
-		code, m = finding.WorkIncomparable, m.With("because", because)
-		at = slices.IndexFunc(j.found, func(f finding.Finding) bool { return f.Code == finding.WorkIncomparable && f.Where.Arm == arm })
+		code = finding.WorkIncomparable
 	}
-	e := finding.Evidence{Message: m}
+	e := finding.Evidence{Message: finding.New(seen)}
+	at := slices.IndexFunc(j.found, func(f finding.Finding) bool { return f.Code == code && f.Where.Arm == arm })
 	if at >= 0 {
 		j.found[at].Evidence = append(j.found[at].Evidence, e)
 		return
 	}
-	j.found = append(j.found, j.t.placed(arm, finding.New(code), e))
+	j.found = append(j.found, j.t.placed(arm, finding.PlaceParams{Code: code, At: j.t.at(arm)}, e))
 }
 
 func operationNames(t *table) (names []string) {
@@ -216,11 +216,11 @@ func (j *workJudge) judgeItems(name string, all []workDone) {
 		case w.ok == 0:
 		case w.owedKnown && w.owed > 0:
 			if float64(w.items) < float64(w.owed)*(1-workTolerance) {
-				j.tell(w.row.Arm, "", finding.New(finding.SeenItemsOwed, "operation", name, "items", w.itemsEach(), "owed", float64(w.owed)/float64(w.ok)))
+				j.tell(w.row.Arm, "", finding.SeenItemsOwedParams{Operation: name, Items: w.itemsEach(), Owed: float64(w.owed) / float64(w.ok)})
 			}
 		case w.itemsEach() < most.itemsEach()*(1-workTolerance)-chance(w)-chance(most):
-			j.tell(w.row.Arm, j.past.itemsDiffer(name), finding.New(finding.SeenItems, "operation", name,
-				"items", w.itemsEach(), "other", most.row.Arm, "other_items", most.itemsEach()))
+			because := j.past.itemsDiffer(name)
+			j.tell(w.row.Arm, because, finding.SeenItemsParams{Operation: name, Items: w.itemsEach(), Other: most.row.Arm, OtherItems: most.itemsEach(), Because: because})
 		}
 	}
 }
@@ -237,8 +237,8 @@ func (j *workJudge) judgeMisses(name string, all []workDone) {
 		if w.missed() <= fewest.missed()+workTolerance+workChance(1, w.hits+w.miss)+workChance(1, fewest.hits+fewest.miss) {
 			continue
 		}
-		j.tell(w.row.Arm, j.past.missesDiffer(w), finding.New(finding.SeenMisses, "operation", name,
-			"share", w.missed(), "other", fewest.row.Arm, "other_share", fewest.missed()))
+		because := j.past.missesDiffer(w)
+		j.tell(w.row.Arm, because, finding.SeenMissesParams{Operation: name, Share: w.missed(), Other: fewest.row.Arm, OtherShare: fewest.missed(), Because: because})
 	}
 }
 
@@ -262,7 +262,7 @@ func detectConflicts(_ *record.Run, tables []*table) (found []finding.Finding) {
 			}
 		}
 		if refused > 0 {
-			found = append(found, t.placed(r.Arm, finding.New(finding.Conflicts, "count", refused, "of", done, "share", float64(refused)/float64(done))))
+			found = append(found, t.placed(r.Arm, finding.ConflictsParams{At: t.at(r.Arm), Count: refused, Of: done, Share: float64(refused) / float64(done)}))
 		}
 	})
 	return found
@@ -282,10 +282,10 @@ func detectStoppedEarly(_ *record.Run, tables []*table) (found []finding.Finding
 				continue
 			}
 			least = min(least, float64(o.phase.Attempted)/float64(t.work.Operations))
-			evidence = append(evidence, o.seen(finding.New(finding.SeenPart, "done", o.phase.Attempted, "of", t.work.Operations)))
+			evidence = append(evidence, o.seen(finding.New(finding.SeenPartParams{Done: o.phase.Attempted, Of: t.work.Operations})))
 		}
 		if len(evidence) > 0 {
-			found = append(found, t.placed(r.Arm, finding.New(finding.StoppedEarly, "blocks", len(evidence), "of", len(r.used()), "share", least), evidence...))
+			found = append(found, t.placed(r.Arm, finding.StoppedEarlyParams{At: t.at(r.Arm), Blocks: len(evidence), Of: len(r.used()), Share: least}, evidence...))
 		}
 	})
 	return found

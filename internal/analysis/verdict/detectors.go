@@ -31,10 +31,13 @@ var (
 	}
 )
 
-// placed is a statement about an arm in a table; arm and place are among its parameters.
-func (t *table) placed(arm string, m finding.Message, evidence ...finding.Evidence) finding.Finding {
-	return finding.Make(t.where(arm), m.With("arm", arm, "place", t.place()), evidence...)
+// placed is a statement about an arm in a table.
+func (t *table) placed(arm string, p finding.Parameters, evidence ...finding.Evidence) finding.Finding {
+	return finding.Make(t.where(arm), finding.New(p), evidence...)
 }
+
+// at names an arm and the table for a statement.
+func (t *table) at(arm string) finding.At { return finding.At{Arm: arm, Place: t.place()} }
 
 // placeIn names a phase of a cell as [table.place] does; all of the cell where the phase is "".
 func placeIn(run *record.Run, cell int, phase string) string {
@@ -53,10 +56,11 @@ func (o *observation) seen(m finding.Message) finding.Evidence {
 	return finding.Evidence{Trial: o.planned.ID, Message: m}
 }
 
-// sightings gathers what trials have in common by arm and place, in the order of the first of each.
-type sightings struct {
+// sightings gathers what trials have in common by arm and place, in the order of the first of each:
+// facts, and the evidence that is shown of them.
+type sightings[F any] struct {
 	order []sighting
-	list  map[sighting][]finding.Evidence
+	list  map[sighting]*sighted[F]
 }
 
 // sighting is where something was seen, and what.
@@ -66,26 +70,32 @@ type sighting struct {
 	cell       int
 }
 
-func (s *sightings) add(at sighting, e finding.Evidence) {
-	if s.list == nil {
-		s.list = map[sighting][]finding.Evidence{}
-	}
-	if s.list[at] == nil {
-		s.order = append(s.order, at)
-	}
-	s.list[at] = append(s.list[at], e)
+// sighted is all that was seen at one place.
+type sighted[F any] struct {
+	at       finding.At
+	facts    []F
+	evidence []finding.Evidence
 }
 
-// findings makes one finding of each place. pairs are further parameters of its message.
-func (s *sightings) findings(run *record.Run, pairs func(at sighting, e []finding.Evidence) []any) (found []finding.Finding) {
+func (s *sightings[F]) add(at sighting, fact F, e finding.Evidence) {
+	if s.list == nil {
+		s.list = map[sighting]*sighted[F]{}
+	}
+	if s.list[at] == nil {
+		s.list[at], s.order = &sighted[F]{}, append(s.order, at)
+	}
+	s.list[at].facts, s.list[at].evidence = append(s.list[at].facts, fact), append(s.list[at].evidence, e)
+}
+
+// findings makes one finding of each place, of what state makes of its facts; nil: none.
+func (s *sightings[F]) findings(run *record.Run, state func(at sighting, seen *sighted[F]) finding.Parameters) (found []finding.Finding) {
 	for _, at := range s.order {
-		m := finding.New(at.code, "arm", at.arm, "place", placeIn(run, at.cell, at.phase), "trials", trialsIn(s.list[at]))
-		if pairs != nil {
-			m = m.With(pairs(at, s.list[at])...)
-		}
-		cell := at.cell
+		seen, cell := s.list[at], at.cell
+		seen.at = finding.At{Arm: at.arm, Place: placeIn(run, at.cell, at.phase)}
 		where := finding.Where{Run: run.Header.ID, Cell: &cell, Class: run.Experiment.Cells[cell].ClassText(), Phase: at.phase, Arm: at.arm}
-		found = append(found, finding.Make(where, m, s.list[at]...))
+		if p := state(at, seen); p != nil {
+			found = append(found, finding.Make(where, finding.New(p), seen.evidence...))
+		}
 	}
 	return found
 }
@@ -96,21 +106,6 @@ func trialsIn(evidence []finding.Evidence) int {
 		trials[e.Trial] = true
 	}
 	return len(trials)
-}
-
-// numberOf returns a number of a message's parameters, in memory or read from JSON; 0: it has none.
-func numberOf(m finding.Message, name string) float64 {
-	switch v := m.Params[name].(type) {
-	case float64:
-		return v
-	case uint64:
-		return float64(v)
-	case int64:
-		return float64(v)
-	case int:
-		return float64(v)
-	}
-	return 0
 }
 
 // eachObservation calls visit for each phase of each trial in the tables, of references too.

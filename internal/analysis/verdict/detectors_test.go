@@ -76,8 +76,8 @@ func same(got, want any) bool {
 		words, _ := got.([]string)
 		return slices.Equal(words, list)
 	}
-	m := finding.New("", "got", got, "want", want)
-	if a, b := numberOf(m, "got"), numberOf(m, "want"); b != 0 {
+	m := finding.Message{Params: finding.Params{"got": got, "want": want}}
+	if a, b := m.Number("got"), m.Number("want"); b != 0 {
 		return math.Abs(a/b-1) < 0.02
 	}
 	return got == want
@@ -122,14 +122,14 @@ func TestDetectors(t *testing.T) {
 			get(run).Attempted++
 			get(run).Unfinished = 1
 		}, []finding.Code{finding.FaultUnfinished}, finding.Params{"count": 1}},
-		{"not all done", marked(finding.New(finding.MarkShortWork, "thread", 0, "done", 900, "of", 1000)), []finding.Code{finding.FaultShort}, elmPut},
-		{"damaged", marked(finding.New(finding.MarkDamaged, "file", "series.jsonl", "text", "cut")), []finding.Code{finding.FaultDamaged}, elmPut},
-		{"disk full", marked(finding.New(finding.MarkDiskFull)), []finding.Code{finding.FaultDiskFull}, elmPut},
+		{"not all done", marked(finding.New(finding.MarkShortWorkParams{Thread: 0, Done: 900, Of: 1000})), []finding.Code{finding.FaultShort}, elmPut},
+		{"damaged", marked(finding.New(finding.MarkDamagedParams{File: "series.jsonl", Text: "cut"})), []finding.Code{finding.FaultDamaged}, elmPut},
+		{"disk full", marked(finding.New(finding.FullDiskParams{Code: finding.MarkDiskFull})), []finding.Code{finding.FaultDiskFull}, elmPut},
 		{"processes", func(run *record.Run) { get(run).Processes, get(run).StartSpreadNS = 20, 3e6 }, []finding.Code{finding.ProcessStarts},
 			finding.Params{"processes": 20, "apart_ns": int64(3e6)}},
 		{"clock", func(run *record.Run) { get(run).ClockDrift = 90 * time.Millisecond }, []finding.Code{finding.FaultClock}, nil},
-		{"foreign load, marked", marked(finding.New(finding.MarkForeign, "least", 0.4, "most", 0.6)), []finding.Code{finding.FaultForeign}, finding.Params{"share": 0.4, "trials": 1}},
-		{"throttled, marked", marked(finding.New(finding.MarkQuota, "group", "/box", "periods", 2, "held_s", 0.5, "seconds", 10.0)),
+		{"foreign load, marked", marked(finding.New(finding.MarkForeignParams{Least: 0.4, Most: 0.6})), []finding.Code{finding.FaultForeign}, finding.Params{"share": 0.4, "trials": 1}},
+		{"throttled, marked", marked(finding.New(finding.MarkQuotaParams{Group: "/box", Periods: 2, HeldS: 0.5, Seconds: 10.0})),
 			[]finding.Code{finding.FaultThrottled}, finding.Params{"share": 0.05}},
 		{"failed", func(run *record.Run) {
 			e := trials(run, "elm")[2]
@@ -295,7 +295,7 @@ func TestDetectBusyMachine(t *testing.T) {
 		{"a quota, marked", func(run *record.Run) {
 			e := trials(run, "elm")[0]
 			e.State = record.Marked
-			e.Marks = []finding.Mark{{Message: finding.New(finding.MarkQuota, "group", "/box", "periods", 2, "held_s", 9.0, "seconds", 60.0), Phase: "put"}}
+			e.Marks = []finding.Mark{{Message: finding.New(finding.MarkQuotaParams{Group: "/box", Periods: 2, HeldS: 9.0, Seconds: 60.0}), Phase: "put"}}
 			m := phaseOf(e, "put").Machine
 			m.QuotaSeconds, m.QuotaPeriods, m.QuotaGroup = pointer(9.0), pointer(uint64(90)), "/box"
 		}, []finding.Code{finding.FaultThrottled}, nil},
@@ -370,7 +370,7 @@ func TestDetectDurabilityCost(t *testing.T) {
 			if (f != nil) != c.found {
 				t.Fatalf("%+v", f)
 			}
-			if f != nil && (f.Params["weak"] != "D1" || f.Params["strong"] != "D3" || math.Abs(numberOf(f.Message, "factor")*c.cost-1) > 0.1 || f.Where.Phase != "put") {
+			if f != nil && (f.Params["weak"] != "D1" || f.Params["strong"] != "D3" || math.Abs(f.Message.Number("factor")*c.cost-1) > 0.1 || f.Where.Phase != "put") {
 				t.Errorf("%+v", f)
 			}
 		})
@@ -474,7 +474,7 @@ func TestDetectInMemory(t *testing.T) {
 			if arms, some := f.Params["arms"].([]string); some != (c.arms != nil) || !slices.Equal(arms, c.arms) {
 				t.Errorf("arms %v", arms)
 			}
-			if data := numberOf(f.Evidence[0].Message, "data"); c.data > 0 && math.Abs(data/c.data-1) > 0.01 {
+			if data := f.Evidence[0].Message.Number("data"); c.data > 0 && math.Abs(data/c.data-1) > 0.01 {
 				t.Errorf("data of %g bytes", data)
 			}
 		})

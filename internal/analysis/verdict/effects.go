@@ -148,11 +148,11 @@ func effectLines(effects []model.Effect) (messages []finding.Message) {
 				low, high, significant = min(low, e.Ratio.Value), max(high, e.Ratio.Value), significant+1
 			}
 		}
-		m := finding.New("effect-summary", "from", c.from, "to", c.to, "significant", significant, "of", len(of[c]))
+		p := finding.EffectSummaryParams{From: c.from, To: c.to, Significant: significant, Of: len(of[c])}
 		if significant > 0 {
-			m = m.With("low", low, "high", high)
+			p.Low, p.High = &low, &high
 		}
-		messages = append(messages, m)
+		messages = append(messages, finding.New(p))
 	}
 	return messages
 }

@@ -94,11 +94,11 @@ func TestWhatAGroupDidToAnother(t *testing.T) {
 					if !is {
 						number = float64(want.(int))
 					}
-					if math.Abs(numberOf(got.Message, name)-number) > 0.03 {
+					if math.Abs(got.Number(name)-number) > 0.03 {
 						t.Errorf("%s is %v, want %v", name, got.Params[name], want)
 					}
 				} else if whole, is := want.(int); is {
-					if math.Abs(numberOf(got.Message, name)-float64(whole)) > 0.01 {
+					if math.Abs(got.Number(name)-float64(whole)) > 0.01 {
 						t.Errorf("%s is %v, want %v", name, got.Params[name], want)
 					}
 				} else if got.Params[name] != want {

@@ -70,11 +70,11 @@ func tooFewFor(n uint64, quantile float64) bool {
 func refusedWhy(refusal Refusal) finding.Message {
 	switch refusal.Why {
 	case RefusedLate:
-		return finding.New("latency-dispatch-late")
+		return finding.New(finding.LatencyDispatchLate)
 	case RefusedBacklog:
-		return finding.New("latency-not-begun")
+		return finding.New(finding.LatencyNotBegun)
 	case RefusedBoth:
-		return finding.New("latency-late-or-not-begun")
+		return finding.New(finding.LatencyLateOrNotBegun)
 	}
 	return finding.Message{}
 }

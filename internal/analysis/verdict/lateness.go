@@ -152,7 +152,7 @@ func detectDispatchLate(_ *record.Run, tables []*table) (found []finding.Finding
 		var evidence []finding.Evidence
 		note := func(q float64, lateNS float64) {
 			names = append(names, format.Quantile(q))
-			evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenLate, "quantile", format.Quantile(q), "late_ns", lateNS, "response_ns", responseAt(phases, q))})
+			evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenLateParams{Quantile: format.Quantile(q), LateNS: lateNS, ResponseNS: responseAt(phases, q)})})
 		}
 		l, measured := LatenessOf(phases...)
 		if measured {
@@ -171,7 +171,7 @@ func detectDispatchLate(_ *record.Run, tables []*table) (found []finding.Finding
 			}
 		}
 		if len(names) > 0 {
-			found = append(found, t.placed(r.Arm, finding.New(finding.DispatchLate, "quantiles", names, "counted", measured), evidence...))
+			found = append(found, t.placed(r.Arm, finding.DispatchLateParams{At: t.at(r.Arm), Quantiles: names, Counted: measured}, evidence...))
 		}
 	})
 	return found

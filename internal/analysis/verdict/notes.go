@@ -14,7 +14,7 @@ import (
 
 // note says what is true of the table's figures, one note a cause.
 func (t *table) note() {
-	add := func(code finding.Code, pairs ...any) { t.Notes = append(t.Notes, finding.New(code, pairs...)) }
+	add := func(p finding.Parameters) { t.Notes = append(t.Notes, finding.New(p)) }
 	if ranked := t.ranked(); len(ranked) > 0 && !t.Open {
 		var faster []string
 		for _, r := range t.rows {
@@ -23,25 +23,25 @@ func (t *table) note() {
 			}
 		}
 		if len(faster) > 0 {
-			add("note-faster-unranked", "arms", faster)
+			add(finding.NoteFasterUnrankedParams{Arms: faster})
 		}
 	}
 	if t.BatchItems > 0 {
-		add("note-batches", "items", t.BatchItems)
+		add(finding.NoteBatchesParams{Items: t.BatchItems})
 	}
 	t.noteIndexes()
 	switch {
 	case t.Open || t.measured() < 2:
 	case t.AA == nil:
-		add("note-no-noise")
+		add(finding.NoteNoNoise)
 	case t.Threshold > stat.DifferenceMin:
-		add("note-noise", "share", t.Threshold)
+		add(finding.NoteNoiseParams{Share: t.Threshold})
 	}
 	t.noteWrites()
 	t.noteServers()
 	t.noteMemory()
 	if mounted := trialFileSystem(t.run); mounted != "" {
-		add("note-quota-mount", "file_system", mounted)
+		add(finding.NoteQuotaMountParams{FileSystem: mounted})
 	}
 }
 
@@ -87,7 +87,7 @@ func (t *table) noteIndexes() {
 			}
 		}
 		if len(without) > 0 {
-			t.Notes = append(t.Notes, finding.New("note-index-left-out", "arms", without, "column", x.Column, "words", x.Kind == store.TokenIndex))
+			t.Notes = append(t.Notes, finding.New(finding.NoteIndexLeftOutParams{Arms: without, Column: x.Column, Words: x.Kind == store.TokenIndex}))
 		}
 	}
 }
@@ -96,7 +96,7 @@ func (t *table) noteIndexes() {
 func (t *table) noteWrites() {
 	for _, r := range t.stores() {
 		if r.HostWriteSource == record.WritesOfDisk {
-			t.Notes = append(t.Notes, finding.New("note-writes-of-disk"))
+			t.Notes = append(t.Notes, finding.New(finding.NoteWritesOfDisk))
 			break
 		}
 	}
@@ -107,7 +107,7 @@ func (t *table) noteWrites() {
 		return p.HostWriteWhy
 	})
 	for _, why := range whys {
-		t.Notes = append(t.Notes, finding.New("note-writes-unknown", "arms", arms[why], "why", why))
+		t.Notes = append(t.Notes, finding.New(finding.NoteWritesUnknownParams{Arms: arms[why], Why: why}))
 	}
 }
 
@@ -122,7 +122,7 @@ func (t *table) noteServers() {
 			}
 		}
 		if len(server) > 0 {
-			t.Notes = append(t.Notes, finding.New("note-server", "arms", []string{r.Arm}, "server", stat.Mean(server), "client", stat.Mean(client)))
+			t.Notes = append(t.Notes, finding.New(finding.NoteServerParams{Arms: []string{r.Arm}, Server: stat.Mean(server), Client: stat.Mean(client)}))
 		}
 	}
 	for _, of := range []func(*record.Process) string{
@@ -131,7 +131,7 @@ func (t *table) noteServers() {
 	} {
 		whys, arms := t.reasonsOf(of)
 		for _, why := range whys {
-			t.Notes = append(t.Notes, finding.New("note-server-unknown", "arms", arms[why], "why", why))
+			t.Notes = append(t.Notes, finding.New(finding.NoteServerUnknownParams{Arms: arms[why], Why: why}))
 		}
 	}
 }
@@ -145,6 +145,6 @@ func (t *table) noteMemory() {
 		}
 	}
 	if len(arms) > 0 {
-		t.Notes = append(t.Notes, finding.New("note-over-limit", "arms", arms, "limit", t.parameters.MemoryLimit))
+		t.Notes = append(t.Notes, finding.New(finding.NoteOverLimitParams{Arms: arms, Limit: t.parameters.MemoryLimit}))
 	}
 }

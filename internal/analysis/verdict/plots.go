@@ -119,11 +119,11 @@ func (p *plotter) draw(o *observation) model.Series {
 
 // eventMessage says what happened at a place of a plot.
 func eventMessage(e series.Event) finding.Message {
-	m := finding.New("event-"+finding.Code(e.Kind), "from_s", e.From, "to_s", e.To, "before", e.Before, "after", e.After)
+	p := finding.EventParams{Code: "event-" + finding.Code(e.Kind), FromS: e.From, ToS: e.To, Before: e.Before, After: e.After}
 	if e.Drops != nil {
-		m = m.With("count", len(e.Drops.All), "longest_s", e.Drops.Longest)
+		p.Count, p.LongestS = finding.Known(len(e.Drops.All)), &e.Drops.Longest
 	}
-	return m
+	return finding.New(p)
 }
 
 // changes reports whether the number of records changes enough to draw against it.

@@ -45,7 +45,8 @@ func (t *table) rank() {
 	for i := range t.Ceilings {
 		t.Ceilings[i].Rate = *t.row(plan.Ceiling, t.Ceilings[i].Arm).Rate
 	}
-	t.Verdict = t.whoIsAhead()
+	t.decide()
+	t.Verdict = t.verdict()
 }
 
 func btoi(b bool) int {
@@ -281,7 +282,7 @@ func (t *table) standing(r *row) model.Standing {
 
 // reasonsAgainst says why a row can't be ranked; none: it can.
 func (t *table) reasonsAgainst(r *row) (reasons []finding.Message) {
-	add := func(code finding.Code, pairs ...any) { reasons = append(reasons, finding.New(code, pairs...)) }
+	add := func(p finding.Parameters) { reasons = append(reasons, finding.New(p)) }
 	used := len(r.used())
 	if skip := r.skipped(t.Phase); skip.Code != "" {
 		return []finding.Message{skip}
@@ -300,29 +301,29 @@ func (t *table) reasonsAgainst(r *row) (reasons []finding.Message) {
 	}
 	switch {
 	case used == 0 && len(reasons) == 0:
-		add("reason-no-trial-ended")
+		add(finding.ReasonNoTrialEnded)
 	case len(reasons) == 0 && !r.hasGood() && r.state == record.Interrupted:
-		add("reason-interrupted")
+		add(finding.ReasonInterrupted)
 	case len(reasons) == 0 && !r.hasGood():
-		add("reason-machine")
+		add(finding.ReasonMachine)
 	}
 	if r.Rate != nil && r.Rate.Blocks == 0 {
-		add("reason-nothing-done")
+		add(finding.ReasonNothingDone)
 	}
 	if idle := r.count(func(o *observation) bool { return *o.rate <= 0 }); idle > 0 && idle < used && !t.Open {
-		add("reason-idle", "blocks", idle, "of", used)
+		add(finding.ReasonIdleParams{Blocks: idle, Of: used})
 	}
 	if short := r.count((*observation).quotaTooSoon); short > 0 && !t.Open {
-		add("reason-quota", "blocks", short, "of", used, "samples", quotaSamplesMin)
+		add(finding.ReasonQuotaParams{Blocks: short, Of: used, Samples: quotaSamplesMin})
 	}
 	if r.unsettled() && !r.wholeWork {
-		add("reason-unsteady", "blocks", r.count((*observation).restless), "of", used, "kind", r.Course.Kind)
+		add(finding.ReasonUnsteadyParams{Blocks: r.count((*observation).restless), Of: used, Kind: r.Course.Kind})
 	}
 	if r.HarnessShare != nil && *r.HarnessShare >= HarnessBoundShare {
-		add("reason-harness", "share", min(*r.HarnessShare, 1))
+		add(finding.ReasonHarnessParams{Share: min(*r.HarnessShare, 1)})
 	}
 	if t.Open && used > 0 {
-		add("reason-open-load")
+		add(finding.ReasonOpenLoad)
 	}
 	return distinctMessages(append(reasons, r.grave...))
 }
@@ -343,57 +344,97 @@ func distinctMessages(messages []finding.Message) (distinct []finding.Message) {
 	return distinct
 }
 
-// whoIsAhead says what the ranks say.
-func (t *table) whoIsAhead() finding.Message {
-	var ranked []*row
-	for _, r := range t.rows {
-		if r.Standing == model.Ranked {
-			ranked = append(ranked, r)
-		}
-	}
+// lead is what the ranks of a table come to.
+type lead int
+
+const (
+	leadNone      lead = iota // no store has a rank
+	leadOpen                  // the experiment set the rate
+	leadOnly                  // one store has a rank
+	leadFastest               // one is significantly faster than all others
+	leadEqual                 // the best are shown to be tied
+	leadTied                  // the best are not significantly different
+	leadNoisy                 // nor would any difference of use to a reader have been
+	leadFewBlocks             // too few blocks to compare the best
+)
+
+// decide sets the table's lead, and of a tie the smallest factor that would have been found and the
+// blocks that the best have in common.
+func (t *table) decide() {
+	ranked := t.ranked()
+	t.common = t.run.Blocks()
 	switch {
 	case t.Open:
-		return finding.New("verdict-open-load")
+		t.lead = leadOpen
 	case len(ranked) == 0:
-		return finding.New("verdict-none")
+		t.lead = leadNone
 	case len(ranked) == 1:
-		return finding.New("verdict-only", "arm", ranked[0].Arm, "rate", ranked[0].Rate.Value)
+		t.lead = leadOnly
+	case len(t.Best) == 1:
+		t.lead = leadFastest
+	default:
+		t.decideTie(ranked)
 	}
-	best, next := ranked[0], ranked[1]
-	if len(t.Best) == 1 {
-		faster := inverse(next.ToBest)
-		return finding.New("verdict-fastest", "arm", best.Arm, "rate", best.Rate.Value, "next", next.Arm,
-			"factor", faster.Value, "low", *faster.Low, "high", *faster.High)
-	}
-	return t.tie(ranked)
 }
 
-// tie says of arms that are not significantly different whether they are shown to be equal, and
+// decideTie says of arms that are not significantly different whether they are shown to be equal, and
 // otherwise which difference would have been found.
-func (t *table) tie(ranked []*row) finding.Message {
-	arms, blocks := t.Best, t.run.Blocks()
-	equal, detectable := true, 0.0
+func (t *table) decideTie(ranked []*row) {
+	equal := true
 	for _, r := range ranked[1:] {
-		if !slices.Contains(arms, r.Arm) {
+		if !slices.Contains(t.Best, r.Arm) {
 			continue
 		}
 		if r.ToBest == nil || r.ToBest.Detectable == nil {
-			common := 0 // blocks in which both have a figure
+			t.lead, t.common = leadFewBlocks, 0
 			if r.ToBest != nil {
-				common = r.ToBest.Blocks
+				t.common = r.ToBest.Blocks
 			}
-			return finding.New("verdict-too-few-blocks", "arms", arms, "blocks", common)
+			return
 		}
 		equal = equal && r.ToBest.Equal
-		detectable = max(detectable, *r.ToBest.Detectable)
+		t.detectable = max(t.detectable, *r.ToBest.Detectable)
 	}
-	if equal {
-		return finding.New("verdict-equal", "arms", arms, "rate", ranked[0].Rate.Value, "margin", t.margin)
+	switch {
+	case equal:
+		t.lead = leadEqual
+	case t.detectable > uselessDetectable:
+		t.lead = leadNoisy
+	default:
+		t.lead = leadTied
 	}
-	if detectable > uselessDetectable {
-		return finding.New("verdict-noisy", "arms", arms, "blocks", blocks)
+}
+
+// undecidedTie reports whether more or quieter blocks may tell the best apart.
+func (t *table) undecidedTie() bool { return t.lead == leadTied || t.lead == leadNoisy }
+
+// verdict says who is ahead.
+func (t *table) verdict() finding.Message {
+	ranked, arms := t.ranked(), t.Best
+	rate := 0.0
+	if len(ranked) > 0 {
+		rate = ranked[0].Rate.Value
 	}
-	return finding.New("verdict-tied", "arms", arms, "rate", ranked[0].Rate.Value, "detectable", detectable, "blocks", blocks)
+	var p finding.Parameters = finding.VerdictNone
+	switch t.lead {
+	case leadOpen:
+		p = finding.VerdictOpenLoad
+	case leadOnly:
+		p = finding.VerdictOnlyParams{Arm: ranked[0].Arm, Rate: rate}
+	case leadFastest:
+		faster := inverse(ranked[1].ToBest)
+		p = finding.VerdictFastestParams{Arm: ranked[0].Arm, Rate: rate, Next: ranked[1].Arm,
+			Factor: faster.Value, Low: *faster.Low, High: *faster.High}
+	case leadEqual:
+		p = finding.VerdictEqualParams{Arms: arms, Rate: rate, Margin: t.margin}
+	case leadTied:
+		p = finding.VerdictTiedParams{Arms: arms, Rate: rate, Detectable: t.detectable, Blocks: t.common}
+	case leadNoisy:
+		p = finding.VerdictNoisyParams{Arms: arms, Blocks: t.common}
+	case leadFewBlocks:
+		p = finding.VerdictTooFewBlocksParams{Arms: arms, Blocks: t.common}
+	}
+	return finding.New(p)
 }
 
 // inverse is the ratio the other way round.

@@ -162,7 +162,7 @@ func (b *builder) add(run *record.Run) []*table {
 	}
 	b.addToMatrix(run, prefix)
 	for _, missing := range run.Missing {
-		r.Gaps = append(r.Gaps, finding.New(finding.Plain, "text", prefix+missing))
+		r.Gaps = append(r.Gaps, finding.New(finding.PlainParams{Text: prefix + missing}))
 	}
 	return ordered
 }
@@ -308,7 +308,7 @@ func (t *table) finish(plots *plotter, key func(trial string) string) model.Tabl
 
 // absent folds the arms without figures by their reasons.
 func (t *table) absent(r *row) {
-	why := finding.New("reason-no-trial-ended")
+	why := finding.New(finding.ReasonNoTrialEnded)
 	if len(r.Reasons) > 0 {
 		why = r.Reasons[0]
 	}
@@ -400,5 +400,5 @@ func thinningOf(tables []model.Table) finding.Message {
 	if thinned == 0 {
 		return finding.Message{}
 	}
-	return finding.New("plots-thinned", "series", thinned, "kept", kept, "samples", longest)
+	return finding.New(finding.PlotsThinnedParams{Series: thinned, Kept: kept, Samples: longest})
 }

@@ -94,9 +94,11 @@ func markedBy(t *record.Trial, m finding.Message) {
 }
 
 func othersBusy() finding.Message {
-	return finding.New(finding.MarkForeign, "least", 0.4, "most", 0.4)
+	return finding.New(finding.MarkForeignParams{Least: 0.4, Most: 0.4})
 }
-func lostRecords() finding.Message { return finding.New(finding.MarkLost, "count", 3, "of", 100) }
+func lostRecords() finding.Message {
+	return finding.New(finding.CountParams{Code: finding.MarkLost, Count: 3, Of: 100})
+}
 
 // fixedWork makes put a number of operations, which trials end as is told.
 func fixedWork(run *record.Run, ended func(p plan.Trial) record.Ending) {

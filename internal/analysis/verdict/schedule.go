@@ -100,13 +100,13 @@ func stopped(run *record.Run, tables []*table) finding.Message {
 	}
 	switch {
 	case e.Smallest > 0 && len(open) == 0:
-		return finding.New("blocks-decided", "blocks", blocks, "share", e.Smallest)
+		return finding.New(finding.BlocksDecidedParams{Blocks: blocks, Share: e.Smallest})
 	case blocks >= e.BlocksMax && e.Smallest > 0:
-		return finding.New("blocks-most", "blocks", blocks, "open", open)
+		return finding.New(finding.BlocksMostParams{Blocks: blocks, Open: open})
 	case blocks >= e.BlocksMax:
 		return finding.Message{}
 	}
-	return finding.New("blocks-time", "blocks", blocks, "seconds", e.Time.Seconds(), "open", open)
+	return finding.New(finding.BlocksTimeParams{Blocks: blocks, Seconds: e.Time.Seconds(), Open: open})
 }
 
 // repeated counts the trials that the machine spoilt at first, and those of them that a later try
@@ -129,7 +129,7 @@ func repeated(run *record.Run) (m finding.Message, evidence []finding.Evidence) 
 	if len(count) == 0 {
 		return m, nil
 	}
-	return finding.New("trials-repeated", "count", len(count), "good", len(good)), evidence
+	return finding.New(finding.TrialsRepeatedParams{Count: len(count), Good: len(good)}), evidence
 }
 
 // replaced are the trials that a later try with a result has replaced. What the machine did to them

@@ -81,7 +81,7 @@ func TestAStoreWithoutARankYetIsUndecided(t *testing.T) {
 	run := auto(3, 0.01, 100e3, 50e3)
 	for _, p := range run.Plan {
 		if p.Arm == "b" {
-			busy := finding.New(finding.MarkForeign, "least", 0.4, "most", 0.4)
+			busy := finding.New(finding.MarkForeignParams{Least: 0.4, Most: 0.4})
 			run.Trials[p.ID].State, run.Trials[p.ID].Marks = record.Marked, []finding.Mark{{Message: busy, Phase: "put"}, {Message: busy, Phase: "get"}}
 		}
 	}
@@ -133,7 +133,7 @@ func TestAnUnfinishedRunHasNotStopped(t *testing.T) {
 
 func TestTheLayoutIsTold(t *testing.T) {
 	run := auto(3, 0.01, 100e3, 50e3)
-	run.Experiment.Layout = []finding.Message{finding.New("layout-phases", "phases", []string{"scan"})}
+	run.Experiment.Layout = []finding.Message{finding.New(finding.LayoutPhasesParams{Phases: []string{"scan"}})}
 	result, err := Result(run)
 	if err != nil || !slices.ContainsFunc(result.Findings, func(f finding.Finding) bool { return f.Code == "layout-phases" && f.Severity == finding.Notice }) {
 		t.Errorf("%v: %+v", err, result.Findings)

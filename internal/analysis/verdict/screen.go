@@ -37,7 +37,7 @@ func summaryOf(runs []*record.Run, tables [][]*table, r *model.Result) model.Sum
 		s.Answer = append(s.Answer, influencesOf(run, r.Findings)...)
 		s.Clear = append(s.Clear, clearOf(shown)...)
 		s.NotClear = append(s.NotClear, unclearOf(shown, run.Blocks(), trusted(r))...)
-		s.Next = append(s.Next, nextOf(run, r.Runs[i], shown, r)...)
+		s.Next = append(s.Next, nextOf(run, r.Runs[i], tables[i], shown, r)...)
 	}
 	for _, g := range r.Groups {
 		if g.Code == finding.FindUpdates {
@@ -72,7 +72,7 @@ func atMost(messages []finding.Message, most int) []finding.Message {
 	if len(messages) <= most {
 		return messages
 	}
-	return append(messages[:most-1:most-1], finding.New("more", "count", len(messages)-most+1))
+	return append(messages[:most-1:most-1], finding.New(finding.MoreParams{Count: len(messages) - most + 1}))
 }
 
 // questionOf is what the experiment asks, in its own words: as far as its last question mark.
@@ -106,15 +106,12 @@ func ranOf(runs []*record.Run, made []model.Run) finding.Message {
 		done += counts.Planned - counts.Missing - counts.Interrupted
 		seconds += made[i].Seconds
 	}
-	m := finding.New("ran", "stores", len(stores), "classes", len(classes), "blocks", blocks, "done", done, "planned", planned,
-		"seconds", seconds, "conditions", commonConditions(runs))
+	p := finding.RanParams{Stores: len(stores), Classes: len(classes), Blocks: blocks, Done: done, Planned: planned, Seconds: seconds, Conditions: commonConditions(runs)}
 	if cells > len(classes) {
-		m = m.With("cells", cells)
+		p.Cells = cells
 	}
-	if done < planned {
-		m = m.With("missing", planned-done)
-	}
-	return m
+	p.Missing = planned - done
+	return finding.New(p)
 }
 
 // commonConditions are those that hold in every cell and measured phase.
@@ -160,8 +157,8 @@ func (t *table) ranked() (ranked []*row) {
 	return ranked
 }
 
-// lead is what one store, or several equal ones, are fastest at.
-type lead struct {
+// ahead is what one store, or several equal ones, are fastest at.
+type ahead struct {
 	arms     []string
 	tables   []*table
 	phases   []string
@@ -172,11 +169,11 @@ type lead struct {
 
 // leadsOf gathers for each store the tables that it leads, in lines whose phases times classes are
 // exactly these tables: phases with the same classes are one line.
-func leadsOf(tables []*table, code finding.Code) (leads []*lead) {
+func leadsOf(tables []*table, of lead) (leads []*ahead) {
 	ofArms := map[string]map[string][]*table{} // arms → phase → tables
 	var order [][2]string
 	for _, t := range tables {
-		if t.Verdict.Code != code || t.answers {
+		if t.lead != of || t.answers {
 			continue
 		}
 		arms := strings.Join(t.Best, "\x00")
@@ -188,7 +185,7 @@ func leadsOf(tables []*table, code finding.Code) (leads []*lead) {
 		}
 		ofArms[arms][t.Phase] = append(ofArms[arms][t.Phase], t)
 	}
-	lines := map[string]*lead{}
+	lines := map[string]*ahead{}
 	for _, at := range order {
 		led := ofArms[at[0]][at[1]]
 		var classes []string
@@ -197,7 +194,7 @@ func leadsOf(tables []*table, code finding.Code) (leads []*lead) {
 		}
 		key := at[0] + "\x00" + strings.Join(classes, " ")
 		if lines[key] == nil {
-			lines[key] = &lead{arms: led[0].Best, classes: classes}
+			lines[key] = &ahead{arms: led[0].Best, classes: classes}
 			leads = append(leads, lines[key])
 		}
 		lines[key].add(at[1], led)
@@ -205,7 +202,7 @@ func leadsOf(tables []*table, code finding.Code) (leads []*lead) {
 	return leads
 }
 
-func (l *lead) add(phase string, tables []*table) {
+func (l *ahead) add(phase string, tables []*table) {
 	l.phases, l.tables = append(l.phases, phase), append(l.tables, tables...)
 	for _, t := range tables {
 		rows := t.ranked()
@@ -221,20 +218,14 @@ func (l *lead) add(phase string, tables []*table) {
 // clearOf says who is fastest, once for the phases and classes in which it is the same store, and
 // which stores are shown to be equal. What leads in most tables comes first.
 func clearOf(tables []*table) (messages []finding.Message) {
-	leads := leadsOf(tables, "verdict-fastest")
-	slices.SortStableFunc(leads, func(a, b *lead) int { return cmp.Compare(len(b.tables), len(a.tables)) })
+	leads := leadsOf(tables, leadFastest)
+	slices.SortStableFunc(leads, func(a, b *ahead) int { return cmp.Compare(len(b.tables), len(a.tables)) })
 	for _, l := range leads {
-		m := finding.New("clear-fastest", "arm", l.arms[0], "phases", l.phases, "classes", l.classes, "factor", l.smallest.Value, "next", []string{l.next})
-		if l.smallest.Low != nil {
-			m = m.With("low", *l.smallest.Low, "high", *l.smallest.High)
-		}
-		if len(l.tables) > 1 {
-			m = m.With("several", true)
-		}
-		messages = append(messages, m)
+		messages = append(messages, finding.New(finding.ClearFastestParams{Arm: l.arms[0], Phases: l.phases, Classes: l.classes,
+			Factor: l.smallest.Value, Low: l.smallest.Low, High: l.smallest.High, Next: []string{l.next}, Several: len(l.tables) > 1}))
 	}
-	for _, l := range leadsOf(tables, "verdict-equal") {
-		messages = append(messages, finding.New("clear-equal", "arms", l.arms, "phases", l.phases, "classes", l.classes, "margin", l.tables[0].margin))
+	for _, l := range leadsOf(tables, leadEqual) {
+		messages = append(messages, finding.New(finding.ClearEqualParams{Arms: l.arms, Phases: l.phases, Classes: l.classes, Margin: l.tables[0].margin}))
 	}
 	return messages
 }
@@ -256,33 +247,30 @@ func unclearOf(tables []*table, blocks int, groups []model.Group) (messages []fi
 			none = append(none, t)
 		case len(rows) == 1:
 			one = append(one, t)
-		case t.Verdict.Code == "verdict-too-few-blocks":
-			few, common = few+1, min(common, int(numberOf(t.Verdict, "blocks")))
-		case t.Verdict.Code == "verdict-tied" || t.Verdict.Code == "verdict-noisy":
+		case t.lead == leadFewBlocks:
+			few, common = few+1, min(common, t.common)
+		case t.undecidedTie():
 			tied = append(tied, t)
-			detectable = max(detectable, t.detectable())
+			detectable = max(detectable, t.detectable)
 		}
 	}
 	switch {
 	case len(tied) == 1 && detectable <= uselessDetectable:
-		messages = append(messages, finding.New("unclear-tied", "arms", tied[0].Best, "phase", tied[0].Phase, "class", tied[0].Class, "detectable", detectable, "blocks", blocks))
+		messages = append(messages, finding.New(finding.UnclearTiedParams{Arms: tied[0].Best, Phase: tied[0].Phase, Class: tied[0].Class, Detectable: detectable, Blocks: blocks}))
 	case len(tied) > 0 && detectable > uselessDetectable:
-		messages = append(messages, finding.New("unclear-noisy", "tables", len(tied), "of", compared, "places", placesOf(tied), "blocks", blocks))
+		messages = append(messages, finding.New(finding.UnclearNoisyParams{Tables: len(tied), Of: compared, Places: placesOf(tied), Blocks: blocks}))
 	case len(tied) > 1:
-		messages = append(messages, finding.New("unclear-ties", "tables", len(tied), "of", compared, "places", placesOf(tied), "detectable", detectable, "blocks", blocks))
+		messages = append(messages, finding.New(finding.UnclearTiesParams{Tables: len(tied), Of: compared, Places: placesOf(tied), Detectable: detectable, Blocks: blocks}))
 	}
 	if few > 0 {
-		messages = append(messages, finding.New("unclear-few-blocks", "tables", few, "blocks", common))
+		messages = append(messages, finding.New(finding.UnclearFewBlocksParams{Tables: few, Blocks: common}))
 	}
 	if len(none) > 0 {
-		m := finding.New("unclear-no-rank", "places", placesOf(none), "why", commonReason(none, groups))
-		if len(none) == len(tables) && len(none) > 1 {
-			m = m.With("all", true)
-		}
-		messages = append(messages, m)
+		messages = append(messages, finding.New(finding.UnclearNoRankParams{Places: placesOf(none), Why: commonReason(none, groups),
+			All: len(none) == len(tables) && len(none) > 1}))
 	}
 	if len(one) > 0 {
-		messages = append(messages, finding.New("unclear-one-rank", "places", placesOf(one), "why", commonReason(one, groups)))
+		messages = append(messages, finding.New(finding.UnclearOneRankParams{Places: placesOf(one), Why: commonReason(one, groups)}))
 	}
 	return messages
 }
@@ -338,16 +326,6 @@ func (t *table) measured() (n int) {
 	return n
 }
 
-// detectable is the smallest factor that would have been found among the best; 0: unknown.
-func (t *table) detectable() (factor float64) {
-	for _, r := range t.ranked() {
-		if slices.Contains(t.Best, r.Arm) && r.ToBest != nil && r.ToBest.Detectable != nil {
-			factor = max(factor, *r.ToBest.Detectable)
-		}
-	}
-	return factor
-}
-
 const (
 	// usefulDetectable is the factor that more blocks must make detectable to be worth their time.
 	usefulDetectable = 1.5
@@ -361,31 +339,32 @@ const (
 )
 
 // nextOf proposes what would help most. What the machine did comes after what a store did.
-func nextOf(run *record.Run, made model.Run, tables []*table, r *model.Result) (next []model.Next) {
+func nextOf(run *record.Run, made model.Run, all, tables []*table, r *model.Result) (next []model.Next) {
 	add := func(command string, why finding.Message) {
 		if command != "" && !slices.ContainsFunc(next, func(n model.Next) bool { return n.Command == command }) {
 			next = append(next, model.Next{Command: command, Why: why})
 		}
 	}
 	if left := made.Counts.Missing + made.Counts.Interrupted; left > 0 && run.Directory != "" {
-		add(shellCommand(programOf(run), "run", "--resume", run.Directory), finding.New("next-resume", "trials", left))
+		add(shellCommand(programOf(run), "run", "--resume", run.Directory), finding.New(finding.NextResumeParams{Trials: left}))
 	}
 	if at := slices.IndexFunc(r.Groups, func(g model.Group) bool { return g.Severity == finding.Grave }); at >= 0 && run.Directory != "" {
-		add(shellCommand(programOf(run), "report", run.Directory, "--full"), finding.New("next-full", "remedy", r.Groups[at].Remedy))
+		add(shellCommand(programOf(run), "report", run.Directory, "--full"), finding.New(finding.NextFullParams{Remedy: r.Groups[at].Remedy}))
 	}
 	if machineSpoilt(tables, r.Groups) {
-		add(shellCommand(programOf(run), "doctor"), finding.New("next-doctor"))
+		add(shellCommand(programOf(run), "doctor"), finding.New(finding.NextDoctor))
 	}
+	tooShort := measuredTooShort(all)
 	detectable, few := 0.0, false
 	var short []string // tied phases that are short
 	for _, t := range tables {
-		if (t.Verdict.Code == "verdict-tied" || t.Verdict.Code == "verdict-noisy") && !t.answers {
-			detectable = max(detectable, t.detectable())
+		if t.undecidedTie() && !t.answers {
+			detectable = max(detectable, t.detectable)
 			if t.work.Duration > 0 && t.work.Duration.Seconds() < phaseSecondsMin && !slices.Contains(short, t.Phase) {
 				short = append(short, t.Phase)
 			}
 		}
-		few = few || t.Verdict.Code == "verdict-too-few-blocks" && !t.answers
+		few = few || t.lead == leadFewBlocks && !t.answers
 	}
 	longer := func(phases []string, seconds float64, why finding.Code) {
 		var words []string
@@ -395,33 +374,25 @@ func nextOf(run *record.Run, made model.Run, tables []*table, r *model.Result) (
 				words = append(words, "--set", set)
 			}
 		}
-		add(repeatCommand(run, words...), finding.New(why, "phases", phases, "seconds", seconds))
+		add(repeatCommand(run, words...), finding.New(finding.PhasesParams{Code: why, Phases: phases, Seconds: seconds}))
 	}
 	blocks, smallest := run.Blocks(), 1+cmp.Or(run.Experiment.Smallest, stat.TieMargin)
 	wanted := blocksFor(blocks, detectable, smallest)
 	switch reached := reachedWith(detectable, blocks, wanted); {
 	case few:
-		add(repeatCommand(run, "--set", fmt.Sprintf("blocks=%d", max(5, blocks+2))), finding.New("next-enough-blocks", "blocks", max(5, blocks+2)))
+		add(repeatCommand(run, "--set", fmt.Sprintf("blocks=%d", max(5, blocks+2))), finding.New(finding.NextEnoughBlocksParams{Blocks: max(5, blocks+2)}))
 	case wanted <= blocks:
 	case reached <= max(usefulDetectable, smallest):
-		add(repeatCommand(run, "--set", fmt.Sprintf("blocks=%d", wanted)), finding.New("next-blocks", "blocks", wanted, "detectable", reached))
-	case len(short) > 0 && !slices.ContainsFunc(r.Findings, asksForLonger):
+		add(repeatCommand(run, "--set", fmt.Sprintf("blocks=%d", wanted)), finding.New(finding.NextBlocksParams{Blocks: wanted, Detectable: reached}))
+	case len(short) > 0 && !tooShort.asksForLonger():
 		longer(short, phaseSecondsMin, "next-less-noise")
 	case len(short) == 0:
-		add(shellCommand(programOf(run), "doctor"), finding.New("next-noise"))
+		add(shellCommand(programOf(run), "doctor"), finding.New(finding.NextNoise))
 	}
-	for _, f := range r.Findings {
-		if asksForLonger(f) && f.Where.Run == run.Header.ID {
-			longer(f.Params["longer"].([]string), numberOf(f.Message, "seconds"), "next-longer")
-		}
+	if tooShort.asksForLonger() {
+		longer(tooShort.longer, tooShort.seconds, "next-longer")
 	}
 	return next
-}
-
-// asksForLonger reports whether a finding is that phases were too short, though not by design.
-func asksForLonger(f finding.Finding) bool {
-	phases, _ := f.Params["longer"].([]string)
-	return f.Code == finding.TooShort && f.Severity != finding.Notice && len(phases) > 0
 }
 
 // machineSpoilt reports whether the machine, rather than a store, spoilt trials.

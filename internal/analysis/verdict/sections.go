@@ -131,24 +131,24 @@ func (t *table) byRate() []*row {
 // brokeCell says where a rate broke, or that it did not.
 func brokeCell(r *row) model.SectionCell {
 	c := r.Course
-	word := func(code finding.Code, pairs ...any) model.SectionCell {
-		return model.SectionCell{Text: finding.Text(finding.New(code, pairs...))}
+	word := func(p finding.Parameters) model.SectionCell {
+		return model.SectionCell{Text: finding.Text(finding.New(p))}
 	}
 	switch {
 	case c.BrokeAt != nil:
 		return model.SectionCell{Value: c.BrokeAt}
 	case c.BrokeAtS != nil:
-		return word("cell-broke-at-s", "seconds", *c.BrokeAtS)
+		return word(finding.CellBrokeAtSParams{Seconds: *c.BrokeAtS})
 	case c.Kind == string(series.Inconclusive) || c.Kind == "":
-		return word("cell-inconclusive")
+		return word(finding.CellInconclusive)
 	case r.unsettled() && c.Kind != string(series.Rise):
-		return word("cell-unsteady", "kind", c.Kind)
+		return word(finding.CellUnsteadyParams{Kind: c.Kind})
 	}
 	reached := 0.0
 	if c.Reached != nil {
 		reached = *c.Reached
 	}
-	return word("cell-held", "records", reached)
+	return word(finding.CellHeldParams{Records: reached})
 }
 
 // rateUnit is the unit in which a section shows a table's rates: batches as the records in them.
@@ -244,9 +244,9 @@ func (t *table) rateCell(arm string) model.SectionCell {
 	if e == nil {
 		switch r.Standing {
 		case model.Failed:
-			return model.SectionCell{Text: finding.Text(finding.New("cell-failed"))}
+			return model.SectionCell{Text: finding.Text(finding.New(finding.CellFailed))}
 		case model.NotRanked:
-			return model.SectionCell{Text: finding.Text(finding.New("cell-no-figure"))}
+			return model.SectionCell{Text: finding.Text(finding.New(finding.CellNoFigure))}
 		}
 		return model.SectionCell{}
 	}
@@ -283,12 +283,12 @@ func changesOf(here, class []*table) (changes []finding.Message) {
 			continue
 		}
 		if more := len(leaders) - leadersMax; more > 0 {
-			leaders = append(leaders[:leadersMax:leadersMax], finding.Text(finding.New("more", "count", more)))
+			leaders = append(leaders[:leadersMax:leadersMax], finding.Text(finding.New(finding.MoreParams{Count: more})))
 		}
-		changes = append(changes, finding.New("section-leaders", "phase", shown.Phase, "leaders", leaders))
+		changes = append(changes, finding.New(finding.SectionLeadersParams{Phase: shown.Phase, Leaders: leaders}))
 	}
 	if len(changes) == 0 && len(led) > 1 && led[here[0].Cell] {
-		return []finding.Message{finding.New("section-same-leaders", "cells", len(led)-1)}
+		return []finding.Message{finding.New(finding.SectionSameLeadersParams{Cells: len(led) - 1})}
 	}
 	return changes[:min(len(changes), changesMax)]
 }
@@ -322,10 +322,10 @@ func missingOf(tables []*table) (messages []finding.Message) {
 		}
 	}
 	if len(refused) > 0 {
-		messages = append(messages, finding.New("section-refused", "arms", refused))
+		messages = append(messages, finding.New(finding.SectionRefusedParams{Arms: refused}))
 	}
 	for _, why := range whys {
-		messages = append(messages, finding.New("section-no-figure", "arms", failed[why], "why", why))
+		messages = append(messages, finding.New(finding.SectionNoFigureParams{Arms: failed[why], Why: why}))
 	}
 	return messages
 }

@@ -77,7 +77,7 @@ func tableIn(run *record.Run, cell int, phase experiment.Phase, without map[int]
 	class, title := parameters.ClassText(), classTitle(parameters)
 	if claimed {
 		class += " claimed"
-		title = finding.Text(finding.New("class-claimed", "title", title))
+		title = finding.Text(finding.New(finding.ClassClaimedParams{Title: title}))
 	}
 	t.Table = model.Table{ID: anchor(run.Header.ID, cell, class, phase.Name), Run: run.Header.ID, Cell: cell,
 		Label: cellDifference(e, cell), Class: class, Title: title, Phase: phase.Name,
@@ -278,5 +278,5 @@ func (r *row) skipped(phase string) finding.Message {
 			return finding.Message{}
 		}
 	}
-	return finding.New("phase-left-out", "why", format.Clean(why))
+	return finding.New(finding.PhaseLeftOutParams{Why: format.Clean(why)})
 }

@@ -13,7 +13,7 @@ import (
 func observeTrial(run *record.Run, planned plan.Trial, phase experiment.Phase) *observation {
 	o := &observation{planned: planned, trial: run.Trials[planned.ID]}
 	if o.trial == nil {
-		o.why = finding.New("trial-missing", "trial", planned.ID)
+		o.why = finding.New(finding.TrialMissingParams{Trial: planned.ID})
 		return o
 	}
 	o.state, o.marks = o.trial.State, o.trial.CountedMarks()

@@ -18,6 +18,9 @@ type table struct {
 	rows       []*row   // every planned arm, in the order of Table.Rows once ranks are given
 	margin     float64  // relative difference within which arms are tied
 	undecided  []string // arms that are neither significantly slower than the best nor shown to be tied with it
+	lead       lead     // who is ahead
+	common     int      // blocks that the best have in common
+	detectable float64  // smallest factor that would have been found among the best; 0: not known
 	answers    bool     // the summary shows where its stores broke rather than who is fastest
 }
 

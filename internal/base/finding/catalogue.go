@@ -8,7 +8,9 @@ import (
 // Entry says how a code is put into words. The texts are templates of text/template whose data is
 // the message's parameters and whose functions are those of render.go: "{{rate .rate}}".
 type Entry struct {
-	Code     Code
+	// Example has the parameters: its type is that of the code's messages. It is for the golden file,
+	// and for whoever reads the catalogue.
+	Example  Parameters
 	Severity Severity // of a finding with this code, unless its detector sets another
 
 	// Says is the sentence for one place: what happened, where, how much; present tense for what
@@ -29,8 +31,6 @@ type Entry struct {
 	Fault Code
 	// Answer says that a finding belongs to the question rather than to the trust in its figures.
 	Answer bool
-
-	Example Params // for the golden file, and for whoever reads the catalogue
 }
 
 var entries = map[Code]Entry{}
@@ -39,10 +39,11 @@ var entries = map[Code]Entry{}
 // there already is a mistake of this package.
 func register(list ...Entry) bool {
 	for _, e := range list {
-		if _, twice := entries[e.Code]; twice {
-			panic(fmt.Sprintf("finding: two entries for code %q", e.Code))
+		code := e.Example.code()
+		if _, twice := entries[code]; twice {
+			panic(fmt.Sprintf("finding: two entries for code %q", code))
 		}
-		entries[e.Code] = e
+		entries[code] = e
 	}
 	return true
 }

@@ -2,40 +2,131 @@ package finding
 
 // What `assay compare` says. Package verdict makes it.
 var _ = register(
-	Entry{Code: "compare-regression", Example: Params{"worse": 2, "of": 24, "places": []string{"rate of bbolt in put (D1)"}},
+	Entry{Example: CompareRegressionParams{Worse: 2, Of: 24, Places: []string{"rate of bbolt in put (D1)"}},
 		Says: `Regression: {{list .places}} ({{.worse}} of {{plural .of "figure" ""}}).`},
-	Entry{Code: "compare-improvement", Example: Params{"better": 2, "of": 24, "places": []string{"rate of bbolt in put (D1)"}},
+	Entry{Example: CompareImprovementParams{Better: 2, Of: 24, Places: []string{"rate of bbolt in put (D1)"}},
 		Says: `Improvement: {{list .places}} ({{.better}} of {{plural .of "figure" ""}}). No regression.`},
-	Entry{Code: "compare-none", Example: Params{"of": 24, "margin": 0.1}, Says: `No regression: no rate is slower by {{percent .margin}} or more.`},
-	Entry{Code: "compare-nothing", Says: `Inconclusive: nothing could be compared.`},
-	Entry{Code: "compare-inconclusive", Example: Params{"open": 2, "of": 4, "skipped": 0},
+	Entry{Example: CompareNoneParams{Of: 24, Margin: 0.1}, Says: `No regression: no rate is slower by {{percent .margin}} or more.`},
+	Entry{Example: CompareNothing, Says: `Inconclusive: nothing could be compared.`},
+	Entry{Example: CompareInconclusiveParams{Open: 2, Of: 4, Skipped: 0},
 		Says:   `Inconclusive: {{.open}} of {{plural .of "rate" ""}} undecided{{if .skipped}}, {{.skipped}} not compared{{end}}.`,
 		Remedy: `run both with more blocks: --set blocks=N`},
-	Entry{Code: "compare-criteria-failed", Example: Params{"failed": 2, "criteria": []string{"rate < 0.95x"}}, Says: `Regression: {{list .criteria}} in {{plural .failed "figure" ""}}.`},
-	Entry{Code: "compare-criteria-open", Example: Params{"open": 2, "skipped": 0},
+	Entry{Example: CompareCriteriaFailedParams{Failed: 2, Criteria: []string{"rate < 0.95x"}}, Says: `Regression: {{list .criteria}} in {{plural .failed "figure" ""}}.`},
+	Entry{Example: CompareCriteriaOpenParams{Open: 2, Skipped: 0},
 		Says:   `Inconclusive: {{plural .open "figure" ""}} may be beyond a threshold{{if .skipped}}, {{.skipped}} not compared{{end}}.`,
 		Remedy: `run both with more blocks: --set blocks=N`},
-	Entry{Code: "compare-criteria-met", Example: Params{"criteria": 2}, Says: `No regression: no figure is beyond the {{plural .criteria "threshold" ""}}.`},
+	Entry{Example: CompareCriteriaMetParams{Criteria: 2}, Says: `No regression: no figure is beyond the {{plural .criteria "threshold" ""}}.`},
 
-	Entry{Code: "compare-worse", Example: Params{"ratio": 0.9}, Says: `worse`},
-	Entry{Code: "compare-better", Example: Params{"ratio": 1.2}, Says: `better`},
-	Entry{Code: "compare-not-worse", Example: Params{"margin": 0.1}, Says: `not worse`},
-	Entry{Code: "compare-one-block", Says: `one block`},
-	Entry{Code: "compare-noisy", Example: Params{"share": 0.3}, Says: `noise {{percent .share}}`},
-	Entry{Code: "compare-wide", Example: Params{"low": 0.7, "high": 1.4}, Says: `undecided`},
+	Entry{Example: OutcomeParams{Code: "compare-worse", Ratio: 0.9}, Says: `worse`},
+	Entry{Example: OutcomeParams{Code: "compare-better", Ratio: 1.2}, Says: `better`},
+	Entry{Example: CompareNotWorseParams{Margin: 0.1}, Says: `not worse`},
+	Entry{Example: CompareOneBlock, Says: `one block`},
+	Entry{Example: CompareNoisyParams{Share: 0.3}, Says: `noise {{percent .share}}`},
+	Entry{Example: CompareWideParams{Low: 0.7, High: 1.4}, Says: `undecided`},
 
-	Entry{Code: "compare-only-old", Says: `only in the old run`},
-	Entry{Code: "compare-only-new", Says: `only in the new run`},
-	Entry{Code: "compare-not-in", Example: Params{"side": "runs/3"}, Says: `not in {{clean .side}}`},
-	Entry{Code: "compare-no-arm", Says: `no such store`},
-	Entry{Code: "compare-no-common-block", Says: `no block in which both ran`},
-	Entry{Code: "compare-no-figure", Example: Params{"side": "after", "why": "no trial ended"}, Says: `{{clean .side}}: {{if .why}}{{clean .why}}{{else}}no figure{{end}}`},
-	Entry{Code: "compare-other-work", Example: Params{"differences": []string{"order.theta (old: 0.99, new: 0.5)"}}, Says: `other work: {{list .differences}}`},
+	Entry{Example: CompareOnlyOld, Says: `only in the old run`},
+	Entry{Example: CompareOnlyNew, Says: `only in the new run`},
+	Entry{Example: CompareNotInParams{Side: "runs/3"}, Says: `not in {{clean .side}}`},
+	Entry{Example: CompareNoArm, Says: `no such store`},
+	Entry{Example: CompareNoCommonBlock, Says: `no block in which both ran`},
+	Entry{Example: CompareNoFigureParams{Side: "after", Why: "no trial ended"}, Says: `{{clean .side}}: {{if .why}}{{clean .why}}{{else}}no figure{{end}}`},
+	Entry{Example: CompareOtherWorkParams{Differences: []string{"order.theta (old: 0.99, new: 0.5)"}}, Says: `other work: {{list .differences}}`},
 
-	Entry{Code: "compare-experiments-differ", Says: `The runs are of different experiments; only equal cells, phases and stores are compared.`},
-	Entry{Code: "compare-machines-differ", Example: Params{"what": []string{"kernel", "device"}}, Says: `The machines differ: {{list .what}}.`},
-	Entry{Code: "compare-assay-differs", Example: Params{"old": "v0.1.0", "new": "v0.2.0"}, Says: `Assay differs: {{clean .old}} and {{clean .new}}.`},
-	Entry{Code: "compare-arm-differs", Example: Params{"arm": "bbolt", "driver": false}, Says: `{{.arm}} has {{if .driver}}another driver{{else}}other options{{end}} in the new run.`},
-	Entry{Code: "compare-unpaired", Says: `The runs did not share blocks: changes of the machine between them count as differences.`,
+	Entry{Example: CompareExperimentsDiffer, Says: `The runs are of different experiments; only equal cells, phases and stores are compared.`},
+	Entry{Example: CompareMachinesDifferParams{What: []string{"kernel", "device"}}, Says: `The machines differ: {{list .what}}.`},
+	Entry{Example: CompareAssayDiffersParams{Old: "v0.1.0", New: "v0.2.0"}, Says: `Assay differs: {{clean .old}} and {{clean .new}}.`},
+	Entry{Example: CompareArmDiffersParams{Arm: "bbolt", Driver: false}, Says: `{{.arm}} has {{if .driver}}another driver{{else}}other options{{end}} in the new run.`},
+	Entry{Example: CompareUnpaired, Says: `The runs did not share blocks: changes of the machine between them count as differences.`,
 		Remedy: `run both versions as stores of one experiment`},
+)
+
+type CompareRegressionParams struct {
+	Worse, Of int
+	Places    []string
+}
+
+func (CompareRegressionParams) code() Code { return "compare-regression" }
+
+type CompareImprovementParams struct {
+	Better, Of int
+	Places     []string
+}
+
+func (CompareImprovementParams) code() Code { return "compare-improvement" }
+
+type CompareNoneParams struct {
+	Of     int
+	Margin float64
+}
+
+func (CompareNoneParams) code() Code { return "compare-none" }
+
+type CompareInconclusiveParams struct{ Open, Of, Skipped int }
+
+func (CompareInconclusiveParams) code() Code { return "compare-inconclusive" }
+
+type CompareCriteriaFailedParams struct {
+	Failed   int
+	Criteria []string
+}
+
+func (CompareCriteriaFailedParams) code() Code { return "compare-criteria-failed" }
+
+type CompareCriteriaOpenParams struct{ Open, Skipped int }
+
+func (CompareCriteriaOpenParams) code() Code { return "compare-criteria-open" }
+
+type CompareCriteriaMetParams struct{ Criteria int }
+
+func (CompareCriteriaMetParams) code() Code { return "compare-criteria-met" }
+
+type CompareNotWorseParams struct{ Margin float64 }
+
+func (CompareNotWorseParams) code() Code { return "compare-not-worse" }
+
+type CompareNoisyParams struct{ Share float64 }
+
+func (CompareNoisyParams) code() Code { return "compare-noisy" }
+
+type CompareWideParams struct{ Low, High float64 }
+
+func (CompareWideParams) code() Code { return "compare-wide" }
+
+type CompareNotInParams struct{ Side string }
+
+func (CompareNotInParams) code() Code { return "compare-not-in" }
+
+type CompareNoFigureParams struct{ Side, Why string }
+
+func (CompareNoFigureParams) code() Code { return "compare-no-figure" }
+
+type CompareOtherWorkParams struct{ Differences []string }
+
+func (CompareOtherWorkParams) code() Code { return "compare-other-work" }
+
+type CompareMachinesDifferParams struct{ What []string }
+
+func (CompareMachinesDifferParams) code() Code { return "compare-machines-differ" }
+
+type CompareAssayDiffersParams struct{ Old, New string }
+
+func (CompareAssayDiffersParams) code() Code { return "compare-assay-differs" }
+
+type CompareArmDiffersParams struct {
+	Arm    string
+	Driver bool
+}
+
+func (CompareArmDiffersParams) code() Code { return "compare-arm-differs" }
+
+// Codes without parameters.
+const (
+	CompareNothing           Bare = "compare-nothing"
+	CompareOneBlock          Bare = "compare-one-block"
+	CompareOnlyOld           Bare = "compare-only-old"
+	CompareOnlyNew           Bare = "compare-only-new"
+	CompareNoArm             Bare = "compare-no-arm"
+	CompareNoCommonBlock     Bare = "compare-no-common-block"
+	CompareExperimentsDiffer Bare = "compare-experiments-differ"
+	CompareUnpaired          Bare = "compare-unpaired"
 )

@@ -81,56 +81,75 @@ const (
 
 // Trials and their files.
 var _ = register(
-	Entry{Code: TrialFailed, Severity: Grave, Example: fault("trials", 2, "why", "the worker died"),
+	Entry{Example: TrialFailedParams{At: example, Trials: 2, Why: "the worker died"}, Severity: Grave,
 		Says:   `{{.arm}} failed in {{plural .trials "trial" ""}} at {{.place}}: {{.why}}.`,
 		Many:   `{{list .Arms}} failed at {{list .Places}}: {{list .all_why}}.`,
 		Remedy: "read worker.log in the trial's folder"},
-	Entry{Code: TrialsMissing, Severity: Warning, Example: Params{"missing": 12, "planned": 96, "directory": "runs/demo"},
+	Entry{Example: TrialsMissingParams{Missing: 12, Planned: 96, Directory: "runs/demo"}, Severity: Warning,
 		Says:   `{{count .missing}} of {{plural .planned "trial" ""}} have no result; tables have fewer blocks than planned.`,
 		Remedy: `assay run --resume {{.directory}}`},
-	Entry{Code: RunIncomplete, Severity: Warning, Example: Params{"files": 1},
+	Entry{Example: RunIncompleteParams{Files: 1}, Severity: Warning,
 		Says:   `{{plural .files "file" ""}} of the run directory {{if eq .files 1}}is{{else}}are{{end}} missing, cut or damaged.`,
 		Remedy: "restore the run directory, or run again"},
 )
 
+type TrialFailedParams struct {
+	At
+	Trials int
+	Why    string
+}
+
+func (TrialFailedParams) code() Code { return TrialFailed }
+
+type TrialsMissingParams struct {
+	Missing, Planned int
+	Directory        string
+}
+
+func (TrialsMissingParams) code() Code { return TrialsMissing }
+
+type RunIncompleteParams struct{ Files int }
+
+func (RunIncompleteParams) code() Code { return RunIncomplete }
+
 // Work and data.
 var _ = register(
-	Entry{Code: LessWork, Severity: Grave, Example: fault(),
+	Entry{Example: PlaceParams{Code: LessWork, At: example}, Severity: Grave,
 		Says:   `{{.arm}} did less work than the trace asks for in {{.place}}; it has no rank there.`,
 		Many:   `{{list .Arms}} did less work than the trace asks for in {{list .Places}}; no rank there.`,
 		Remedy: suspectStore},
-	Entry{Code: WorkIncomparable, Severity: Notice, Example: fault(),
+	Entry{Example: PlaceParams{Code: WorkIncomparable, At: example}, Severity: Notice,
 		Says:   `{{.arm}} found less than others in {{.place}}; the data depends on each store's speed, so the work is not comparable.`,
 		Many:   `{{list .Arms}} found less than others in {{list .Places}}; the data depends on each store's speed.`,
 		Remedy: "compare in a phase that only reads, or give the phases before it operations instead of time"},
-	Entry{Code: SeenItems, Example: Params{"operation": "scan", "items": 9.5, "other": "pebble", "other_items": 10.0, "because": "growth"},
+	Entry{Example: SeenItemsParams{Operation: "scan", Items: 9.5, Other: "pebble", OtherItems: 10.0, Because: "growth"},
 		Says: `{{number .items}} records a {{.operation}}, {{.other}} has {{number .other_items}}` + honestBecause},
-	Entry{Code: SeenItemsOwed, Example: Params{"operation": "scan", "items": 9.5, "owed": 10.0},
+	Entry{Example: SeenItemsOwedParams{Operation: "scan", Items: 9.5, Owed: 10.0},
 		Says: `{{number .items}} records a {{.operation}}, at least {{number .owed}} were stored`},
-	Entry{Code: SeenMisses, Example: Params{"operation": "read", "share": 0.1, "other": "pebble", "other_share": 0.01, "because": "deletes"},
+	Entry{Example: SeenMissesParams{Operation: "read", Share: 0.1, Other: "pebble", OtherShare: 0.01, Because: "deletes"},
 		Says: `{{percent .share}} of {{.operation}} operations missed, {{percent .other_share}} of {{.other}}'s` + honestBecause},
-	Entry{Code: NotOnDisk, Severity: Grave, Example: fault("values", 4.2e8, "disk", 1.2e6, "class", "D1"),
+	Entry{Example: NotOnDiskParams{At: example, Values: 4.2e8, Disk: 1.2e6, Class: "D1"}, Severity: Grave,
 		Says:   `{{.arm}} acknowledged {{bytes .values}} of values in {{.place}}, but only {{bytes .disk}} are on disk. {{.class}} promises that they survive the process.`,
 		Many:   `{{list .Arms}} acknowledged values in {{list .Places}} that are not on disk, against the promise of the class.`,
 		Remedy: "check the class with a kill test (assay conformance); the rate is one of memory"},
-	Entry{Code: SeenSizes, Example: Params{"phase": "put", "values": 4.2e8, "compressed": 2.1e8, "disk": 1.2e6, "written": 1.3e6},
+	Entry{Example: SeenSizesParams{Phase: "put", Values: 4.2e8, Compressed: 2.1e8, Disk: 1.2e6, Written: Known(1.3e6)},
 		Says: `after {{.phase}}: {{bytes .values}} of live values, {{bytes .compressed}} compressed; {{bytes .disk}} on disk, {{if has .written}}{{bytes .written}} written{{else}}writes not measured{{end}}`},
-	Entry{Code: StoppedEarly, Severity: Warning, Example: fault("blocks", 2, "of", 3, "share", 0.62),
+	Entry{Example: StoppedEarlyParams{At: example, Blocks: 2, Of: 3, Share: 0.62}, Severity: Warning,
 		Says:   `{{.arm}} stopped early in {{.place}}, after {{percent .share}} of its operations; not comparable with complete runs.`,
 		Many:   `{{list .Arms}} stopped early in {{list .Places}}; not comparable with complete runs.`,
 		Remedy: "give the phase more time or a larger disk_quota, or fewer operations"},
-	Entry{Code: SeenPart, Example: Params{"done": 620, "of": 1000}, Says: `{{count .done}} of {{plural .of "operation" ""}}`},
-	Entry{Code: Conflicts, Severity: Warning, Example: fault("count", 1200, "of", 90000, "share", 0.0133),
+	Entry{Example: SeenPartParams{Done: 620, Of: 1000}, Says: `{{count .done}} of {{plural .of "operation" ""}}`},
+	Entry{Example: ConflictsParams{At: example, Count: 1200, Of: 90000, Share: 0.0133}, Severity: Warning,
 		Says:   `{{.arm}} refused {{percent .share}} of its operations in {{.place}} as conflicts; its rate leaves them out.`,
 		Many:   `{{list .Arms}} refused up to {{percent .max_share}} of operations as conflicts in {{list .Places}}; rates leave them out.`,
 		Remedy: "count retries in, or use fewer threads or an order of keys with fewer collisions"},
-	Entry{Code: ServerShare, Severity: Warning, Example: fault("server", 2, "servers", 3, "share", 0.52, "expected", 0.333, "operations", 90000),
+	Entry{Example: ServerShareParams{At: example, SeenShareParams: SeenShareParams{Server: 2, Servers: 3, Share: 0.52, Expected: 0.333, Operations: 90000}}, Severity: Warning,
 		Says:   `Server {{.server}} of {{.arm}} got {{percent .share}} of a trial's operations in {{.place}}; its weight is {{percent .expected}}.`,
 		Many:   `One server of {{list .Arms}} got clearly more or less of the operations than its weight in {{list .Places}}.`,
 		Remedy: "compare driver.shares_of_keys; otherwise a few keys get most operations (order: uniform)"},
-	Entry{Code: SeenShare, Example: Params{"server": 2, "servers": 3, "share": 0.52, "expected": 0.333, "operations": 90000},
+	Entry{Example: SeenShareParams{Server: 2, Servers: 3, Share: 0.52, Expected: 0.333, Operations: 90000},
 		Says: `server {{.server}} got {{percent .share}} of {{plural .operations "operation" ""}}, its weight is {{percent .expected}}`},
-	Entry{Code: Unverified, Severity: Warning, Example: Params{"why": "arms", "arms": []string{"bbolt"}},
+	Entry{Example: UnverifiedParams{Why: "arms", Arms: []string{"bbolt"}}, Severity: Warning,
 		Says: `{{if eq .why "reads"}}Values that were read were not verified; wrong values would go undetected.` +
 			`{{else if eq .why "end"}}No write was verified at the end; data loss would go undetected.` +
 			`{{else if eq .why "arms"}}No write of {{list .arms}} was verified; data loss would go undetected.` +
@@ -138,96 +157,253 @@ var _ = register(
 			`{{else}}Some records could not be judged when read back: writes to them ended in errors or conflicts.{{end}}`,
 		Remedy: `{{if eq .why "reads"}}--set verify=true{{else if eq .why "end"}}--set verify_records=10000{{else if eq .why "arms"}}add a phase that reads what was written` +
 			`{{else if eq .why "versions"}}{{if .columns}}add a column such as {name: v, proof: {{.bytes}}}{{else}}use values of {{.bytes}} bytes or more{{end}}{{else}}read the error messages of the trials{{end}}`},
-	Entry{Code: SeenUnjudged, Example: Params{"count": 12, "of": 10000}, Says: `{{count .count}} of {{plural .of "record" ""}} read back could not be judged`},
-	Entry{Code: SeenWrites, Example: Params{"count": 90000}, Says: `{{plural .count "write" ""}} acknowledged, no final check`},
-	Entry{Code: ServerKept, Severity: Warning, Example: Params{"arms": []string{"memcached"}},
+	Entry{Example: SeenUnjudgedParams{Count: 12, Of: 10000}, Says: `{{count .count}} of {{plural .of "record" ""}} read back could not be judged`},
+	Entry{Example: SeenWritesParams{Count: 90000}, Says: `{{plural .count "write" ""}} acknowledged, no final check`},
+	Entry{Example: ServerKeptParams{Arms: []string{"memcached"}}, Severity: Warning,
 		Says:   `The server of {{list .arms}} was not emptied between trials; records of earlier trials may be found.`,
 		Remedy: "if everything on the server may be deleted: option flush_at_open"},
 )
+
+type SeenItemsParams struct {
+	Operation  string
+	Items      float64
+	Other      string
+	OtherItems float64
+	Because    string `param:"omitempty"`
+}
+
+func (SeenItemsParams) code() Code { return SeenItems }
+
+type SeenItemsOwedParams struct {
+	Operation   string
+	Items, Owed float64
+}
+
+func (SeenItemsOwedParams) code() Code { return SeenItemsOwed }
+
+type SeenMissesParams struct {
+	Operation  string
+	Share      float64
+	Other      string
+	OtherShare float64
+	Because    string `param:"omitempty"`
+}
+
+func (SeenMissesParams) code() Code { return SeenMisses }
+
+type NotOnDiskParams struct {
+	At
+	Trials       int
+	Values, Disk float64
+	Class        string
+}
+
+func (NotOnDiskParams) code() Code { return NotOnDisk }
+
+type SeenSizesParams struct {
+	Phase              string
+	Values, Compressed float64
+	Disk               uint64
+	Written            *float64
+}
+
+func (SeenSizesParams) code() Code { return SeenSizes }
+
+type StoppedEarlyParams struct {
+	At
+	Blocks, Of int
+	Share      float64
+}
+
+func (StoppedEarlyParams) code() Code { return StoppedEarly }
+
+type SeenPartParams struct{ Done, Of uint64 }
+
+func (SeenPartParams) code() Code { return SeenPart }
+
+type ConflictsParams struct {
+	At
+	Count, Of uint64
+	Share     float64
+}
+
+func (ConflictsParams) code() Code { return Conflicts }
+
+type ServerShareParams struct {
+	At
+	SeenShareParams
+}
+
+func (ServerShareParams) code() Code { return ServerShare }
+
+type SeenShareParams struct {
+	Server, Servers             int
+	Share, Expected, Operations float64
+}
+
+func (SeenShareParams) code() Code { return SeenShare }
+
+type UnverifiedParams struct {
+	Why     string
+	Arms    []string `param:"omitempty"`
+	Columns *bool
+	Bytes   *int
+}
+
+func (UnverifiedParams) code() Code { return Unverified }
+
+type SeenUnjudgedParams struct{ Count, Of uint64 }
+
+func (SeenUnjudgedParams) code() Code { return SeenUnjudged }
+
+type SeenWritesParams struct{ Count uint64 }
+
+func (SeenWritesParams) code() Code { return SeenWrites }
+
+type ServerKeptParams struct{ Arms []string }
+
+func (ServerKeptParams) code() Code { return ServerKept }
 
 const honestBecause = `{{if has .because}}; {{if eq .because "deletes"}}faster stores delete more{{else if eq .because "growth"}}data of faster stores grows faster` +
 	`{{else if eq .because "no-load"}}each store holds what it had time to write{{else}}it refused writes{{end}}{{end}}`
 
 // What rates did.
 var _ = register(
-	Entry{Code: RateFell, Severity: Warning, Answer: true,
-		Example: fault("early", 412e3, "late", 86e3, "at_s", 41.0, "records", 3.74e6, "with", []string{"page faults"}, "blocks", 3, "of", 3.0),
-		Says:    `{{.arm}} fell from {{rate .early}} to {{rate .late}} in {{.place}}` + brokeAt + `.` + changedWith,
-		Many:    `{{list .Arms}} did not hold {{agree .Arms "its" "their"}} rate in {{list .Places}}.`,
-		Remedy:  "assay analyze DIR --trial ID: what changed at that time"},
-	Entry{Code: RateDeclined, Severity: Warning, Answer: true,
-		Example: fault("early", 412e3, "late", 286e3, "with", []string{}, "blocks", 3, "of", 3.0),
-		Says:    `{{.arm}} declined from {{rate .early}} to {{rate .late}} in {{.place}}.` + changedWith,
-		Many:    `{{list .Arms}} declined in {{list .Places}}.`,
-		Remedy:  "compare at the amount of data that you will have"},
-	Entry{Code: RateRose, Severity: Warning, Answer: true,
-		Example: fault("early", 86e3, "late", 412e3, "with", []string{}, "blocks", 3, "of", 3.0),
-		Says:    `{{.arm}} was still getting faster at the end of {{.place}}: {{rate .early}} at first, {{rate .late}} at last.`,
-		Many:    `{{list .Arms}} {{agree .Arms "was" "were"}} still getting faster at the end of {{list .Places}}.`,
-		Remedy:  runLonger},
-	Entry{Code: RateOscillates, Severity: Warning, Answer: true,
-		Example: fault("high", 90e3, "low", 40e3, "early", 90e3, "late", 40e3, "with", []string{}, "blocks", 2, "of", 3.0),
-		Says:    `{{.arm}} oscillates between {{rate .low}} and {{rate .high}} in {{.place}}; the mean describes neither.`,
-		Many:    `{{list .Arms}} {{agree .Arms "oscillates" "oscillate"}} between two rates in {{list .Places}}; the means describe neither.`,
-		Remedy:  "state both levels and their shares of the time"},
-	Entry{Code: RateDrops, Severity: Notice, Answer: true,
-		Example: fault("count", 20, "stalls", 3, "longest_s", 2.0, "left", 0.02, "period_s", 30.0, "blocks", 3, "of", 3.0),
+	Entry{Example: RateParams{Code: RateFell, At: example, Early: Known(412e3), Late: Known(86e3), AtS: Known(41.0), Records: Known(3.74e6), With: []string{"page faults"}, Blocks: 3, Of: 3.0}, Severity: Warning, Answer: true,
+		Says:   `{{.arm}} fell from {{rate .early}} to {{rate .late}} in {{.place}}` + brokeAt + `.` + changedWith,
+		Many:   `{{list .Arms}} did not hold {{agree .Arms "its" "their"}} rate in {{list .Places}}.`,
+		Remedy: "assay analyze DIR --trial ID: what changed at that time"},
+	Entry{Example: RateParams{Code: RateDeclined, At: example, Early: Known(412e3), Late: Known(286e3), With: []string{}, Blocks: 3, Of: 3.0}, Severity: Warning, Answer: true,
+		Says:   `{{.arm}} declined from {{rate .early}} to {{rate .late}} in {{.place}}.` + changedWith,
+		Many:   `{{list .Arms}} declined in {{list .Places}}.`,
+		Remedy: "compare at the amount of data that you will have"},
+	Entry{Example: RateParams{Code: RateRose, At: example, Early: Known(86e3), Late: Known(412e3), With: []string{}, Blocks: 3, Of: 3.0}, Severity: Warning, Answer: true,
+		Says:   `{{.arm}} was still getting faster at the end of {{.place}}: {{rate .early}} at first, {{rate .late}} at last.`,
+		Many:   `{{list .Arms}} {{agree .Arms "was" "were"}} still getting faster at the end of {{list .Places}}.`,
+		Remedy: runLonger},
+	Entry{Example: RateParams{Code: RateOscillates, At: example, High: Known(90e3), Low: Known(40e3), Early: Known(90e3), Late: Known(40e3), With: []string{}, Blocks: 2, Of: 3.0}, Severity: Warning, Answer: true,
+		Says:   `{{.arm}} oscillates between {{rate .low}} and {{rate .high}} in {{.place}}; the mean describes neither.`,
+		Many:   `{{list .Arms}} {{agree .Arms "oscillates" "oscillate"}} between two rates in {{list .Places}}; the means describe neither.`,
+		Remedy: "state both levels and their shares of the time"},
+	Entry{Example: RateDropsParams{At: example, Count: 20, Stalls: 3, LongestS: 2.0, Left: 0.02, PeriodS: Known(30.0), Blocks: 3, Of: 3.0}, Severity: Notice, Answer: true,
 		Says: `{{.arm}} dropped to {{percent .left}} of its usual rate in {{.place}}: {{plural .count "time" ""}}, at most for {{seconds .longest_s}}` +
 			`{{if has .period_s}}, every {{seconds .period_s}}{{end}}.`,
 		Many:   `{{list .Arms}} dropped for moments in {{list .Places}}, at most for {{seconds .max_longest_s}}.`,
 		Remedy: "read p99.9 and the maximum; compare with compaction, flushes and host writes at these times"},
-	Entry{Code: ProcessStarts, Severity: Notice, Example: New("", "arm", "redis", "place", "mixed (D0, 100 processes)", "processes", 100, "apart_ns", 2.1e8).Params,
+	Entry{Example: ProcessStartsParams{At: At{"redis", "mixed (D0, 100 processes)"}, Processes: 100, ApartNS: 21e7}, Severity: Notice,
 		Says: `The {{plural .processes "process" ""}} of {{.arm}} began within {{latency .apart_ns}} in {{.place}}.`,
 		Many: `The processes of {{list .Arms}} began within {{latency .max_apart_ns}} in {{list .Places}}.`},
-	Entry{Code: Milestones, Severity: Notice, Answer: true,
-		Example: fault("every", 10000, "threads", 60, "most", 11, "first_s", 1.2, "last_s", 8.4, "last_min_s", 7.9, "last_max_s", 9.3),
+	Entry{Example: MilestonesParams{At: example, Every: 10000, Threads: 60, Most: 11, FirstS: 1.2, LastS: 8.4, LastMinS: 7.9, LastMaxS: 9.3}, Severity: Notice, Answer: true,
 		Says: `{{.arm}} took {{seconds .first_s}} for the first {{count .every}} operations of a thread in {{.place}}, and {{seconds .last_s}} for the last ` +
 			`({{seconds .last_min_s}} to {{seconds .last_max_s}} over the threads).`,
 		Many: `{{list .Arms}} took {{seconds .min_first_s}} to {{seconds .max_first_s}} for the first {{count .max_every}} operations of a thread, ` +
 			`and {{seconds .min_last_s}} to {{seconds .max_last_s}} for the last, in {{list .Places}}.`},
-	Entry{Code: GroupEffect, Severity: Warning, Answer: true,
-		Example: fault("group", "insert", "other", "count", "fell", true, "change", 0.93, "low", 0.91, "high", 0.95, "seconds", 4.1, "blocks", 3),
+	Entry{Example: GroupEffectParams{GroupBeside: GroupBeside{At: example, Group: "insert", Other: "count", Seconds: 4.1},
+		Fell: true, Change: 0.93, Low: 0.91, High: 0.95, Blocks: 3}, Severity: Warning, Answer: true,
 		Says: `{{.group}} on {{.arm}} {{if .fell}}fell{{else}}rose{{end}} by {{percent .change}} ({{percent .low}} to {{percent .high}}) for the ` +
 			`{{seconds .seconds}} that {{.other}} ran, in {{.place}}.`,
 		Remedy: `{{if .fell}}compare with an index, a smaller operation, or {{.other}} at another time or on a copy of the data{{end}}`},
-	Entry{Code: SeenGroup, Example: Params{"rate": 122.0, "before": 1800.0, "after": 1750.0, "from_s": 20.0, "to_s": 24.1},
+	Entry{Example: SeenGroupParams{Rate: 122.0, Before: 1800.0, After: 1750.0, FromS: 20.0, ToS: 24.1},
 		Says: `{{rate .rate}} from {{seconds .from_s}} to {{seconds .to_s}}, {{rate .before}} before and {{rate .after}} after`},
-	Entry{Code: GroupUnknown, Severity: Notice, Example: fault("group", "insert", "other", "count", "seconds", 0.04, "sample_s", 0.05),
+	Entry{Example: GroupUnknownParams{GroupBeside: GroupBeside{At: example, Group: "insert", Other: "count", Seconds: 0.04}, SampleS: 0.05}, Severity: Notice,
 		Says:   `What {{.other}} did to {{.group}} on {{.arm}} in {{.place}} is unknown: it ran for {{seconds .seconds}}, with a sample each {{seconds .sample_s}}.`,
 		Many:   `What one group did to another on {{list .Arms}} is unknown: it ran for at most {{seconds .max_seconds}}, less than three samples.`,
 		Remedy: "let the group do more operations, or set a shorter sample, such as sample: 10ms"},
-	Entry{Code: TooShort, Severity: Warning, Example: Params{"short": 54, "noisy": 0, "of": 58, "phases": []string{"put", "get"}, "longer": []string{"put", "get"}, "seconds": 10.0},
+	Entry{Example: TooShortParams{Short: 54, Noisy: 0, Of: 58, Phases: []string{"put", "get"}, Longer: []string{"put", "get"}, Seconds: 10.0}, Severity: Warning,
 		Says: `{{if .short}}{{count .short}} of {{plural .of "measurement was" "measurements were"}} too short to reach a steady state.{{end}}` +
 			`{{if .noisy}}{{if .short}} {{count .noisy}} were too noisy.{{else}}{{count .noisy}} of {{plural .of "measurement was" "measurements were"}} too noisy to show a steady state.{{end}}{{end}}`,
 		Remedy: `{{if .longer}}run longer phases: --set phases.{{index .longer 0}}.for={{.seconds}}s{{else}}give phases more operations{{end}}`},
-	Entry{Code: SeenShort, Example: Params{"phase": "put", "count": 27, "seconds": 0.5, "samples": 9},
+	Entry{Example: SeenShortParams{Phase: "put", Count: 27, Seconds: 0.5, Samples: 9},
 		Says: `{{.phase}}: {{plural .count "measurement" ""}}, the shortest {{seconds .seconds}} with {{plural .samples "sample" ""}}`},
 )
 
+type RateDropsParams struct {
+	At
+	Count, Stalls  int
+	LongestS, Left float64
+	PeriodS        *float64
+	Blocks, Of     int
+}
+
+func (RateDropsParams) code() Code { return RateDrops }
+
+type ProcessStartsParams struct {
+	At
+	Processes int
+	ApartNS   int64
+}
+
+func (ProcessStartsParams) code() Code { return ProcessStarts }
+
+type MilestonesParams struct {
+	At
+	Every                             uint64
+	Threads, Most                     int
+	FirstS, LastS, LastMinS, LastMaxS float64
+}
+
+func (MilestonesParams) code() Code { return Milestones }
+
+type GroupEffectParams struct {
+	GroupBeside
+	Fell              bool
+	Change, Low, High float64
+	Blocks            int
+}
+
+func (GroupEffectParams) code() Code { return GroupEffect }
+
+type SeenGroupParams struct{ Rate, Before, After, FromS, ToS float64 }
+
+func (SeenGroupParams) code() Code { return SeenGroup }
+
+type GroupUnknownParams struct {
+	GroupBeside
+	SampleS float64
+}
+
+func (GroupUnknownParams) code() Code { return GroupUnknown }
+
+type TooShortParams struct {
+	Short, Noisy, Of int
+	Phases, Longer   []string
+	Seconds          float64
+}
+
+func (TooShortParams) code() Code { return TooShort }
+
+type SeenShortParams struct {
+	Phase   string
+	Count   int
+	Seconds float64
+	Samples int
+}
+
+func (SeenShortParams) code() Code { return SeenShort }
+
 // Comparability and the machine.
 var _ = register(
-	Entry{Code: HarnessBound, Severity: Warning, Example: fault("share", 0.62, "rate", 4.1e6, "ceiling", "null"),
+	Entry{Example: HarnessBoundParams{At: example, Share: 0.62, Rate: 4.1e6, Ceiling: "null"}, Severity: Warning,
 		Says:   `{{.arm}} in {{.place}} is harness-bound: {{percent .share}} of each operation is the harness. It has no rank.`,
 		Many:   `{{list .Arms}} {{agree .Arms "is" "are"}} harness-bound in {{list .Places}}: up to {{percent .max_share}} of each operation is the harness.`,
 		Remedy: `use larger values or a slower order of keys{{if has .native}}, or the native driver {{.native}} (make native){{end}}`},
-	Entry{Code: HarnessUnknown, Severity: Notice, Example: Params{"arms": []string{"redis-java"}, "places": []string{"put (D1)"}},
+	Entry{Example: HarnessUnknownParams{Arms: []string{"redis-java"}, Places: []string{"put (D1)"}}, Severity: Notice,
 		Says:   `Harness overhead unknown for {{list .arms}} in {{list .places}}: no valid null-driver trial.`,
 		Remedy: "build null-c (make native), or give the worker a driver of kind none"},
-	Entry{Code: ClientBound, Severity: Warning,
-		Example: fault("trials", 3, "client_cpus", 0.98, "limit_cpus", 1.0, "server_cpus", 0.41),
+	Entry{Example: ClientBoundParams{At: example, Trials: 3, ClientCpus: 0.98, LimitCpus: 1.0, ServerCpus: 0.41}, Severity: Warning,
 		Says: `{{.arm}} in {{.place}} is client-bound: the client used {{number .client_cpus}} of its ` +
 			`{{number .limit_cpus}} CPUs, the server {{number .server_cpus}}. The rate is the client's.`,
 		Many: `{{list .Arms}} {{agree .Arms "is" "are"}} client-bound in {{list .Places}}: ` +
 			`the client used up its CPUs, the server did not. The rates are the client's.`,
 		Remedy: "give the client more CPUs (cpus), use the lean client, or run the server on another machine"},
-	Entry{Code: SeenClientBound, Example: Params{"client_cpus": 0.98, "limit_cpus": 1.0, "server_cpus": 0.41},
+	Entry{Example: SeenClientBoundParams{ClientCpus: 0.98, LimitCpus: 1.0, ServerCpus: 0.41},
 		Says: `the client used {{number .client_cpus}} of {{number .limit_cpus}} CPUs, the server {{number .server_cpus}}`},
-	Entry{Code: Noisy, Severity: Warning, Example: Params{"arms": []string{"bbolt"}, "tables": 2, "of": 12, "share": 0.18, "by_table": []string{"18 % in put (D1)", "12 % in get (D3)"}},
+	Entry{Example: NoisyParams{Arms: []string{"bbolt"}, Tables: 2, Of: 12, Share: 0.18, ByTable: []string{"18 % in put (D1)", "12 % in get (D3)"}}, Severity: Warning,
 		Says:   `Noise: {{list .arms}} {{agree .arms "differs from its" "differ from their"}} own twin in {{.tables}} of {{plural .of "table" ""}}, by {{list .by_table}}. Each of these tables ignores differences up to its own noise.`,
 		Remedy: "use a quieter machine, or more and longer blocks"},
-	Entry{Code: SeenNoise, Example: Params{"place": "put (D1)", "ratio": 1.18, "low": 1.02, "high": 1.36},
+	Entry{Example: SeenNoiseParams{Place: "put (D1)", Ratio: 1.18, Low: Known(1.02), High: Known(1.36)},
 		Says: `{{.place}}: {{factor .ratio}} itself{{if has .low}} (95 % interval {{interval .low .high}}){{end}}`},
-	Entry{Code: BusyMachine, Severity: Warning, Machine: true, Example: Params{"phases": 3, "of": 40, "foreign": 0.12, "ranked": false},
+	Entry{Example: BusyMachineParams{Phases: 3, Of: 40, Foreign: 0.12, Ranked: false}, Severity: Warning, Machine: true,
 		Says: `Disturbed {{.phases}} of {{plural .of "measured phase" ""}}:` +
 			`{{if has .foreign}} other processes used up to {{percent .foreign}} of the CPU;{{end}}` +
 			`{{if has .steal}} the hypervisor took up to {{percent .steal}};{{end}}` +
@@ -235,34 +411,151 @@ var _ = register(
 			`{{if has .heat_times}} heat slowed a CPU up to {{plural .heat_times "time" ""}};{{end}}` +
 			` {{if .ranked}}ranked all the same (busy_machine: tell).{{else}}too little to exclude them.{{end}}`,
 		Remedy: quietMachine},
-	Entry{Code: SeenHeat, Example: Params{"times": 2}, Says: `heat slowed a CPU {{plural .times "time" ""}}; this kernel does not report for how long`},
-	Entry{Code: MachineUnknown, Severity: Notice, Example: Params{"of": 40, "what": []string{"foreign", "heat"}, "phases": []int{3, 40}},
+	Entry{Example: SeenHeatParams{Times: 2}, Says: `heat slowed a CPU {{plural .times "time" ""}}; this kernel does not report for how long`},
+	Entry{Example: MachineUnknownParams{Of: 40, What: []string{"foreign", "heat"}, Phases: []int{3, 40}}, Severity: Notice,
 		Says: `Not measured, of {{plural .of "phase" ""}}: {{range $i, $w := .what}}{{if $i}}, {{end}}` +
 			`{{if eq $w "foreign"}}load of other processes{{else if eq $w "steal"}}time taken by the hypervisor{{else if eq $w "quota"}}CPU quotas{{else}}throttling by heat{{end}} in {{index $.phases $i}}{{end}}.`,
 		Remedy: "assay doctor; longer phases help where clock ticks are too coarse"},
-	Entry{Code: DispatchLate, Severity: Warning, Example: fault("quantiles", []string{"p99", "p99.9"}, "counted", true),
+	Entry{Example: DispatchLateParams{At: example, Quantiles: []string{"p99", "p99.9"}, Counted: true}, Severity: Warning,
 		Says: `{{if .counted}}{{list .quantiles}} of {{.arm}} in {{.place}} excluded: more than a tenth is the harness's own delay.` +
 			`{{else}}Operations of {{.arm}} in {{.place}} began late by up to more than a tenth of p99; its worker does not count how many.{{end}}`,
 		Many:   `Percentiles of {{list .Arms}} in {{list .Places}} excluded: more than a tenth is the harness's own delay.`,
 		Remedy: "use fewer threads than processors, and stop other programs"},
-	Entry{Code: SeenLate, Example: Params{"quantile": "p99", "late_ns": 2e5, "response_ns": 1e6},
+	Entry{Example: SeenLateParams{Quantile: "p99", LateNS: 2e5, ResponseNS: 1e6},
 		Says: `{{.quantile}}: operations began up to {{latency .late_ns}} late, the response time is {{latency .response_ns}}`},
-	Entry{Code: FellBehind, Severity: Warning, Example: fault("offered", 50e3, "rate", 41e3, "blocks", 3, "of", 3.0),
+	Entry{Example: FellBehindParams{At: example, Offered: 50e3, Rate: 41e3, Blocks: 3, Of: 3.0}, Severity: Warning,
 		Says:   `{{.arm}} did not keep up with {{rate .offered}} in {{.place}}: it did {{rate .rate}}. Its percentiles are excluded.`,
 		Many:   `{{list .Arms}} did not keep up with the offered rate in {{list .Places}}. The percentiles are excluded.`,
 		Remedy: "set a rate below what the store does under closed load"},
-	Entry{Code: SeenBacklog, Example: Params{"rate": 41e3, "offered": 50e3, "behind_ns": 2e9, "not_begun": 90000},
+	Entry{Example: SeenBacklogParams{Rate: 41e3, Offered: 50e3, BehindNS: 2e9, NotBegun: 90000},
 		Says: `{{rate .rate}} of {{rate .offered}}; {{latency .behind_ns}} behind at the end; {{plural .not_begun "operation" ""}} never begun`},
-	Entry{Code: DurabilityCost, Severity: Notice, Answer: true,
-		Example: Params{"arm": "bbolt", "phase": "put", "weak": "D1", "strong": "D3", "factor": 12.4, "low": 10.9, "high": 14.1},
-		Says:    `{{.arm}} is {{factor .factor}} faster at {{.weak}} than at {{.strong}} in {{.phase}} (95 % interval {{interval .low .high}}). Compare within one class only.`},
-	Entry{Code: SeenCost, Example: Params{"arm": "pebble", "weak": "D1", "strong": "D3", "factor": 3.1, "low": 2.8, "high": 3.4},
+	Entry{Example: DurabilityCostParams{Arm: "bbolt", Phase: "put", Weak: "D1", Strong: "D3", Factor: 12.4, Low: 10.9, High: 14.1}, Severity: Notice, Answer: true,
+		Says: `{{.arm}} is {{factor .factor}} faster at {{.weak}} than at {{.strong}} in {{.phase}} (95 % interval {{interval .low .high}}). Compare within one class only.`},
+	Entry{Example: SeenCostParams{Arm: "pebble", Weak: "D1", Strong: "D3", Factor: 3.1, Low: 2.8, High: 3.4},
 		Says: `{{.arm}}: {{factor .factor}} at {{.weak}} of {{.strong}} (95 % interval {{interval .low .high}})`},
-	Entry{Code: NothingSynced, Severity: Warning, Example: Params{"arms": []string{"bbolt"}, "filesystem": "tmpfs"},
+	Entry{Example: NothingSyncedParams{Arms: []string{"bbolt"}, Filesystem: "tmpfs"}, Severity: Warning,
 		Says: `{{if has .filesystem}}The files of {{list .arms}} were in memory ({{.filesystem}}){{else}}A sync of 4 KiB takes {{latency .sync_ns}} here, too little to reach a device{{end}}: ` +
 			`nothing survives a power cut, and rates leave out the cost of syncs.`,
 		Remedy: `{{if has .mounted}}allow loop devices, or --set disk_quota_by=stop{{else}}name a directory on a real disk: --data DIR{{end}}`},
 )
+
+type HarnessBoundParams struct {
+	At
+	Share, Rate float64
+	Ceiling     string
+	Native      string `param:"omitempty"`
+}
+
+func (HarnessBoundParams) code() Code { return HarnessBound }
+
+type HarnessUnknownParams struct{ Arms, Places []string }
+
+func (HarnessUnknownParams) code() Code { return HarnessUnknown }
+
+type ClientBoundParams struct {
+	At
+	Trials                            int
+	ClientCpus, LimitCpus, ServerCpus float64
+}
+
+func (ClientBoundParams) code() Code { return ClientBound }
+
+type SeenClientBoundParams struct{ ClientCpus, LimitCpus, ServerCpus float64 }
+
+func (SeenClientBoundParams) code() Code { return SeenClientBound }
+
+type NoisyParams struct {
+	Arms       []string
+	Tables, Of int
+	Share      float64
+	ByTable    []string
+}
+
+func (NoisyParams) code() Code { return Noisy }
+
+type SeenNoiseParams struct {
+	Place     string
+	Ratio     float64
+	Low, High *float64
+}
+
+func (SeenNoiseParams) code() Code { return SeenNoise }
+
+type BusyMachineParams struct {
+	Phases, Of                        int
+	Foreign, Steal, QuotaS, HeatTimes float64 `param:"omitempty"`
+	Ranked                            bool
+}
+
+func (BusyMachineParams) code() Code { return BusyMachine }
+
+type SeenHeatParams struct {
+	Times uint64
+	Phase string `param:"omitempty"`
+}
+
+func (SeenHeatParams) code() Code { return SeenHeat }
+
+type MachineUnknownParams struct {
+	Of     int
+	What   []string
+	Phases []int
+}
+
+func (MachineUnknownParams) code() Code { return MachineUnknown }
+
+type DispatchLateParams struct {
+	At
+	Quantiles []string
+	Counted   bool
+}
+
+func (DispatchLateParams) code() Code { return DispatchLate }
+
+type SeenLateParams struct {
+	Quantile           string
+	LateNS, ResponseNS float64
+}
+
+func (SeenLateParams) code() Code { return SeenLate }
+
+type FellBehindParams struct {
+	At
+	Offered, Rate float64
+	Blocks, Of    int
+}
+
+func (FellBehindParams) code() Code { return FellBehind }
+
+type SeenBacklogParams struct {
+	Rate, Offered      float64
+	BehindNS, NotBegun uint64
+}
+
+func (SeenBacklogParams) code() Code { return SeenBacklog }
+
+type DurabilityCostParams struct {
+	Arm, Phase, Weak, Strong string
+	Factor, Low, High        float64
+}
+
+func (DurabilityCostParams) code() Code { return DurabilityCost }
+
+type SeenCostParams struct {
+	Arm, Weak, Strong string
+	Factor, Low, High float64
+}
+
+func (SeenCostParams) code() Code { return SeenCost }
+
+type NothingSyncedParams struct {
+	Arms       []string
+	Filesystem string  `param:"omitempty"`
+	SyncNS     float64 `param:"omitempty"`
+	Mounted    bool    `param:"omitempty"`
+}
+
+func (NothingSyncedParams) code() Code { return NothingSynced }
 
 // The course of a number of connections, and who counted them.
 const (
@@ -276,8 +569,7 @@ const (
 
 // Connections.
 var _ = register(
-	Entry{Code: ConnectionsExceed, Severity: Warning,
-		Example: fault("most", 17, "allowed", 9, "began_s", 3.0, "course", ConnectionsGrow, "end", EndWorker),
+	Entry{Example: ConnectionsExceedParams{At: example, SeenConnectionsParams: SeenConnectionsParams{Most: 17, Allowed: 9, BeganS: 3.0, Course: ConnectionsGrow, End: EndWorker}}, Severity: Warning,
 		Says: `{{.arm}} held up to {{plural .most "connection" ""}} in {{.place}}; handles allows {{count .allowed}}` +
 			`{{if eq .end "server"}} (counted by the server){{end}}. ` +
 			`The excess began at {{seconds .began_s}}` +
@@ -285,49 +577,126 @@ var _ = register(
 			`{{else}} and ended before the phase did{{end}}.`,
 		Many:   `{{list .Arms}} held more connections in {{list .Places}} than handles allows.`,
 		Remedy: "limit the pool of the store's client, or set handles to what it opens"},
-	Entry{Code: SeenConnections,
-		Example: Params{"most": 17, "allowed": 9, "began_s": 3.0, "course": ConnectionsStay, "end": EndServer},
+	Entry{Example: SeenConnectionsParams{Most: 17, Allowed: 9, BeganS: 3.0, Course: ConnectionsStay, End: EndServer},
 		Says: `up to {{plural .most "connection" ""}} by the count of the {{.end}}, {{count .allowed}} allowed; ` +
 			`too many from {{seconds .began_s}} on{{if eq .course "grow"}}, growing{{else if eq .course "stay"}}, until the end{{end}}`},
 )
 
+type ConnectionsExceedParams struct {
+	At
+	SeenConnectionsParams
+}
+
+func (ConnectionsExceedParams) code() Code { return ConnectionsExceed }
+
+type SeenConnectionsParams struct {
+	Most, Allowed, BeganS float64
+	Course, End           string
+}
+
+func (SeenConnectionsParams) code() Code { return SeenConnections }
+
 // Memory and settings.
 var _ = register(
-	Entry{Code: InMemory, Severity: Notice, Example: Params{"tables": 6, "of": 12, "arms": []string{"bbolt"}},
+	Entry{Example: InMemoryParams{Tables: 6, Of: 12, Arms: []string{"bbolt"}}, Severity: Notice,
 		Says:   `The data{{if has .arms}} of {{list .arms}}{{end}} fits in memory in {{.tables}} of {{plural .of "table" ""}} that read; the disk is not measured there.`,
 		Remedy: "set a memory_limit below the size of the data, or use more records"},
-	Entry{Code: SeenData, Example: Params{"place": "get (D1)", "data": 1.4e7, "memory": 8e9, "limited": false},
+	Entry{Example: SeenDataParams{Place: "get (D1)", Data: 1.4e7, Memory: 8e9, Limited: false},
 		Says: `{{.place}}: {{bytes .data}} of data, {{bytes .memory}} of memory{{if .limited}} (limit){{end}}`},
-	Entry{Code: NotCold, Severity: Warning, Example: fault("share", 0.4),
+	Entry{Example: NotColdParams{At: example, Share: 0.4}, Severity: Warning,
 		Says:   `{{.arm}} in {{.place}} did not begin cold: {{percent .share}} of its files stayed in the page cache.`,
 		Many:   `{{list .Arms}} did not begin cold in {{list .Places}}: files stayed in the page cache.`,
 		Remedy: "use a file system on a disk; what a store maps into memory stays until it is closed"},
-	Entry{Code: SeenWarm, Example: Params{"resident": 4e6, "files": 1e7}, Says: `{{bytes .resident}} of {{bytes .files}} in the page cache`},
-	Entry{Code: LimitNotEnforced, Severity: Warning, Example: Params{"arms": []string{"bbolt", "pebble"}},
+	Entry{Example: SeenWarmParams{Resident: 4e6, Files: 1e7}, Says: `{{bytes .resident}} of {{bytes .files}} in the page cache`},
+	Entry{Example: LimitNotEnforcedParams{Arms: []string{"bbolt", "pebble"}}, Severity: Warning,
 		Says:   `The memory limit was not enforced for {{list .arms}}; stores did not have the same memory.`,
 		Remedy: "assay doctor: memory control groups must be writable"},
-	Entry{Code: SeenPeak, Example: Params{"arm": "bbolt", "peak": 3e8, "limit": 2e8}, Says: `{{if has .arm}}{{.arm}}: {{end}}{{bytes .peak}} at most, the limit is {{bytes .limit}}`},
-	Entry{Code: LimitUnreached, Severity: Notice, Example: Params{"arms": []string{"rocksdb", "lmdb"}, "place": "insert (D1)", "limit": 200 << 20},
+	Entry{Example: SeenPeakParams{Arm: "bbolt", Peak: 3e8, Limit: 2e8}, Says: `{{if has .arm}}{{.arm}}: {{end}}{{bytes .peak}} at most, the limit is {{bytes .limit}}`},
+	Entry{Example: LimitUnreachedParams{Arms: []string{"rocksdb", "lmdb"}, Place: "insert (D1)", Limit: 200 << 20}, Severity: Notice,
 		Says:   `{{list .arms}} did not outgrow the memory limit of {{limit .limit}} in {{.place}}; behaviour beyond it is unknown.`,
 		Many:   `Some stores did not outgrow the memory limit in {{list .Places}}; behaviour beyond it is unknown.`,
 		Remedy: runLonger + ", or set a smaller memory_limit"},
-	Entry{Code: SeenFiles, Example: Params{"arm": "bbolt", "share": 0.8}, Says: `{{.arm}}: files are {{percent .share}} of the memory`},
-	Entry{Code: Unindexed, Severity: Notice,
-		Example: Params{"arms": []string{"sqlite", "mariadb"}, "others": []string{"postgres"}, "operation": "count", "query": "by_tag", "asks": "Tags has"},
+	Entry{Example: SeenFilesParams{Arm: "bbolt", Share: 0.8}, Says: `{{.arm}}: files are {{percent .share}} of the memory`},
+	Entry{Example: PlanParams{Code: Unindexed, Arms: []string{"sqlite", "mariadb"}, Others: []string{"postgres"}, Operation: "count", Query: "by_tag", Asks: "Tags has"}, Severity: Notice,
 		Says: `{{list .arms}} {{agree .arms "uses" "use"}} no index for {{.operation}} {{.query}} ({{.asks}}) and {{agree .arms "looks" "look"}} at every record` +
 			`{{if has .others}}; {{list .others}} {{agree .others "uses" "use"}} an index{{end}}.`,
 		Remedy: `{{if has .others}}compare this query apart: its time grows with the records on one side only{{else}}if no scan is meant, add the column to values.indexes{{end}}`},
-	Entry{Code: WalksOrder, Severity: Warning,
-		Example: Params{"arms": []string{"postgres", "mariadb"}, "others": []string{"sqlite"}, "operation": "query", "query": "newest", "asks": "UserID equal"},
+	Entry{Example: PlanParams{Code: WalksOrder, Arms: []string{"postgres", "mariadb"}, Others: []string{"sqlite"}, Operation: "query", Query: "newest", Asks: "UserID equal"}, Severity: Warning,
 		Says: `{{list .arms}} {{agree .arms "walks" "walk"}} an index in the order of {{.operation}} {{.query}} ({{.asks}}) and {{agree .arms "looks" "look"}} at each record until enough match; ` +
 			`{{list .others}} {{agree .others "finds" "find"}} them by an index.`,
 		Remedy: `compare this query apart: how far {{list .arms}} {{agree .arms "walks" "walk"}} depends on how many records match`},
-	Entry{Code: SeenPlan, Example: Params{"arm": "sqlite", "place": "count (D1)", "plan": "SCAN records"}, Says: `{{.arm}} in {{.place}}: {{clean .plan}}`},
-	Entry{Code: SettingsTooSmall, Severity: Warning,
-		Example: Params{"arm": "tc", "option": "bnum", "value": 131071.0, "in_bytes": false, "set": false, "effect": "chains", "records": 1e6, "bytes": 1.4e9, "least": 1e6, "proposed": "1000000"},
+	Entry{Example: SeenPlanParams{Arm: "sqlite", Place: "count (D1)", Plan: "SCAN records"}, Says: `{{.arm}} in {{.place}}: {{clean .plan}}`},
+	Entry{Example: SettingsTooSmallParams{Arm: "tc", Option: "bnum", Value: 131071.0, InBytes: false, Set: false, Effect: "chains", Records: 1e6, Bytes: 1.4e9, Least: 1e6, Proposed: "1000000"}, Severity: Warning,
 		Says: `{{.option}} of {{.arm}} is too small for {{if .in_bytes}}{{bytes .bytes}}: {{bytes .value}}{{else}}{{number .records}} records: {{count .value}}{{end}}{{if not .set}} (default){{end}}. ` +
 			`{{if eq .effect "chains"}}Records share buckets, and operations walk chains.{{else if eq .effect "calls"}}What is beyond the map costs system calls.` +
 			`{{else if eq .effect "fails"}}Writes beyond the map fail.{{else if eq .effect "blocks"}}Nearly every read decompresses a block.{{else}}Nearly every operation fetches its page again.{{end}}`,
 		Many:   `Settings of {{list .Arms}} are too small for this amount of data.`,
 		Remedy: `--set stores.{{.arm}}.options.{{.option}}={{.proposed}}`},
 )
+
+type InMemoryParams struct {
+	Tables, Of int
+	Arms       []string `param:"omitempty"`
+}
+
+func (InMemoryParams) code() Code { return InMemory }
+
+type SeenDataParams struct {
+	Place        string
+	Data, Memory float64
+	Limited      bool
+}
+
+func (SeenDataParams) code() Code { return SeenData }
+
+type NotColdParams struct {
+	At
+	Share float64
+}
+
+func (NotColdParams) code() Code { return NotCold }
+
+type SeenWarmParams struct{ Resident, Files uint64 }
+
+func (SeenWarmParams) code() Code { return SeenWarm }
+
+type LimitNotEnforcedParams struct{ Arms []string }
+
+func (LimitNotEnforcedParams) code() Code { return LimitNotEnforced }
+
+type SeenPeakParams struct {
+	Arm         string `param:"omitempty"`
+	Peak, Limit float64
+}
+
+func (SeenPeakParams) code() Code { return SeenPeak }
+
+type LimitUnreachedParams struct {
+	Arms  []string
+	Place string
+	Limit float64
+}
+
+func (LimitUnreachedParams) code() Code { return LimitUnreached }
+
+type SeenFilesParams struct {
+	Arm   string
+	Share float64
+}
+
+func (SeenFilesParams) code() Code { return SeenFiles }
+
+type SeenPlanParams struct{ Arm, Place, Plan string }
+
+func (SeenPlanParams) code() Code { return SeenPlan }
+
+type SettingsTooSmallParams struct {
+	Arm, Option           string
+	Value                 float64
+	InBytes, Set          bool
+	Effect                string
+	Records, Bytes, Least float64
+	Proposed              string
+}
+
+func (SettingsTooSmallParams) code() Code { return SettingsTooSmall }

@@ -22,55 +22,109 @@ const (
 )
 
 var _ = register(
-	Entry{Code: MarkStaleReads, Fault: FaultStale, Example: Params{"count": 197593, "of": 201579, "late_ns": 5e7, "late_max_ns": 1e8},
+	Entry{Example: MarkStaleReadsParams{Count: 197593, Of: 201579, LateNS: 5e7, LateMaxNS: 1e8}, Fault: FaultStale,
 		Says: `{{count .count}} of {{plural .of "sampled read" ""}} returned an overwritten value, {{latency .late_ns}} (median) to {{latency .late_max_ns}} after the overwrite was acknowledged`},
-	Entry{Code: MarkLostUpdates, Fault: FaultUpdates, Example: Params{"count": 2, "of": 4000},
+	Entry{Example: CountParams{Code: MarkLostUpdates, Count: 2, Of: 4000}, Fault: FaultUpdates,
 		Says: `{{plural .count "conditional write" ""}} succeeded on a version that another had already replaced`},
-	Entry{Code: MarkAtomicLost, Fault: FaultUpdates, Example: Params{"count": 2, "of": 4000, "items": 6},
+	Entry{Example: MarkAtomicLostParams{Count: 2, Of: 4000, Items: 6}, Fault: FaultUpdates,
 		Says: `{{count .count}} of {{plural .of "acknowledged conditional write" ""}}{{if .items}}, with {{plural .items "item" ""}},{{end}} did not last: what the records hold does not descend from them`},
-	Entry{Code: MarkVanished, Fault: FaultLost, Example: Params{"count": 2, "of": 4000},
+	Entry{Example: CountParams{Code: MarkVanished, Count: 2, Of: 4000}, Fault: FaultLost,
 		Says: `{{count .count}} of {{plural .of "sampled read" ""}} found nothing after an acknowledged write, without a delete`},
-	Entry{Code: MarkGhosts, Fault: FaultWrong, Example: Params{"count": 2, "of": 4000},
+	Entry{Example: CountParams{Code: MarkGhosts, Count: 2, Of: 4000}, Fault: FaultWrong,
 		Says: `{{count .count}} of {{plural .of "sampled read" ""}} returned a version before its write began, or one that was never written`},
-	Entry{Code: MarkUnordered, Fault: FaultOrder, Example: Params{"count": 2, "of": 4000},
+	Entry{Example: CountParams{Code: MarkUnordered, Count: 2, Of: 4000}, Fault: FaultOrder,
 		Says: `no order of the operations explains what was read of {{plural .count "sampled key" ""}}`},
 
-	Entry{Code: FaultUpdates, Severity: Grave, Example: fault("count", 2),
+	Entry{Example: FaultParams{Code: FaultUpdates, At: example, Count: 2}, Severity: Grave,
 		Says:   `{{.arm}} lost {{plural .count "update" ""}} in {{.place}}: conditional writes succeeded on a replaced version.`,
 		Many:   `{{list .Arms}} lost updates in {{list .Places}}: conditional writes succeeded on a replaced version.`,
 		Remedy: suspectStore},
-	Entry{Code: FaultOrder, Severity: Grave, Example: fault("count", 2),
+	Entry{Example: FaultParams{Code: FaultOrder, At: example, Count: 2}, Severity: Grave,
 		Says:   `{{.arm}} is not linearizable in {{.place}}: no order explains what was read of {{plural .count "key" ""}}.`,
 		Many:   `{{list .Arms}} {{agree .Arms "is" "are"}} not linearizable in {{list .Places}}.`,
 		Remedy: suspectStore},
 
-	Entry{Code: FindChecked, Severity: Notice, Example: Params{"arm": "bbolt", "keys": 256, "records": 1500000, "dropped": 0, "undecided": 0, "reads": 1200000, "read_share": 0.06,
-		"writes": 300000, "covered": 101000, "write_share": 0.04, "found4": 0.9999, "found5": 0.636, "found6": 0.096, "time_share": 0.003},
+	Entry{Example: FindCheckedParams{Arm: "bbolt", Keys: 256, Records: 1500000, Dropped: 0, Undecided: 0, Reads: 1200000, ReadShare: 0.06, Writes: 300000, Covered: 101000, WriteShare: 0.04, Found4: 0.9999, Found5: 0.636, Found6: 0.096, TimeShare: Known(0.003)}, Severity: Notice,
 		Says: `{{.arm}}: checked the history of {{plural .keys "key" ""}} a phase: {{percent .read_share}} of reads, {{percent .write_share}} of writes` +
 			`{{if has .time_share}}, for at most {{percent .time_share}} of the time{{end}}. ` +
 			`A loss of 1 write in 10⁴ would be found with a chance of {{chance .found4}}, in 10⁵ {{chance .found5}}, in 10⁶ {{chance .found6}}.` +
 			`{{if .dropped}} {{plural .dropped "operation" ""}} did not fit into the history.{{end}}{{if .undecided}} Undecided: {{plural .undecided "key" ""}}.{{end}}`,
 		Many: `Checked sampled keys of {{list .Arms}} against their whole history. The chance to find a loss of 1 write in 10⁵: {{chances .min_found5 .max_found5}}.`},
-	Entry{Code: FindEventual, Severity: Notice, Example: Params{"arm": "replica", "place": "mixed (D1)", "count": 412, "of": 9000, "late_ns": 4e6, "late_max_ns": 9e7},
+	Entry{Example: FindEventualParams{At: At{"replica", "mixed (D1)"}, Count: 412, Of: 9000, LateNS: 4e6, LateMaxNS: 9e7}, Severity: Notice,
 		Says: `{{.arm}} returned an overwritten value in {{count .count}} of {{plural .of "sampled read" ""}} in {{.place}}, up to {{latency .late_max_ns}} late. It promises no more.`,
 		Many: `{{list .Arms}} returned overwritten values in {{list .Places}}, up to {{latency .max_late_max_ns}} late. The {{agree .Arms "store promises" "stores promise"}} no more.`},
-	Entry{Code: FindMissed, Severity: Notice, Example: Params{"arm": "replica", "place": "mixed (D1)", "count": 10, "of": 90000},
+	Entry{Example: FindMissedParams{At: At{"replica", "mixed (D1)"}, Count: 10, Of: 90000}, Severity: Notice,
 		Says: `{{.arm}} did not find a stored record in {{count .count}} of {{plural .of "operation" ""}} in {{.place}}. It promises no more; what is lost for good, reading back finds.`,
 		Many: `{{list .Arms}} did not find some stored records in {{list .Places}}. The {{agree .Arms "store promises" "stores promise"}} no more; what is lost for good, reading back finds.`},
-	Entry{Code: FindUpdates, Severity: Warning, Answer: true, Example: Params{"arm": "store", "place": "shared (D1)", "count": 412, "of": 9000, "share": 412.0 / 9000, "items": 1236},
+	Entry{Example: FindUpdatesParams{At: At{"store", "shared (D1)"}, Count: 412, Of: 9000, Share: 412.0 / 9000, Items: 1236}, Severity: Warning, Answer: true,
 		Says:   `{{.arm}} lost {{count .count}} of {{plural .of "acknowledged update" ""}} ({{percent .share}}){{if .items}}, with {{plural .items "item" ""}},{{end}} in {{.place}}: another client had read the same version, and overwrote them.`,
 		Many:   `{{list .Arms}} lost up to {{percent .max_share}} of their acknowledged updates{{if .max_items}}, with up to {{plural .max_items "item" ""}} each,{{end}} in {{list .Places}}: another client had read the same version, and overwrote them.`,
 		Remedy: `Read-then-write loses updates wherever clients share records, on any store. Use the store's own step: compare_and_swap.`},
-	Entry{Code: FindNoUpdates, Severity: Notice, Example: Params{"arm": "store", "place": "shared (D1)", "count": 40, "of": 200},
+	Entry{Example: FindNoUpdatesParams{At: At{"store", "shared (D1)"}, Count: 40, Of: 200}, Severity: Notice,
 		Says:   `Lost updates of {{.arm}} are unknown for {{count .count}} of {{plural .of "record" ""}} in {{.place}}: their history is not complete.`,
 		Many:   `Lost updates of {{list .Arms}} are unknown for some records in {{list .Places}}: their history is not complete.`,
 		Remedy: `Set operations: NUMBER in place of for, so that every step is recorded.`},
-	Entry{Code: FindFailedRead, Severity: Warning, Example: Params{"arm": "store", "place": "mixed (D1)", "count": 3},
+	Entry{Example: LateWriteParams{Code: FindFailedRead, At: At{"store", "mixed (D1)"}, Count: 3}, Severity: Warning,
 		Says:   `{{plural .count "read" ""}} of {{.arm}} returned a write that had failed with an error, in {{.place}}.`,
 		Many:   `Reads of {{list .Arms}} returned writes that had failed with an error, in {{list .Places}}.`,
 		Remedy: "treat errors as unknown outcomes: the write may have happened"},
-	Entry{Code: FindCameLater, Severity: Warning, Example: Params{"arm": "store", "place": "mixed (D1)", "count": 3},
+	Entry{Example: LateWriteParams{Code: FindCameLater, At: At{"store", "mixed (D1)"}, Count: 3}, Severity: Warning,
 		Says:   `{{plural .count "write" ""}} of {{.arm}} took effect after timing out, in {{.place}}.`,
 		Many:   `Writes of {{list .Arms}} took effect after timing out, in {{list .Places}}.`,
 		Remedy: "treat a timeout as an unknown outcome: the write may still happen"},
 )
+
+type MarkStaleReadsParams struct {
+	Count, Of         uint64
+	LateNS, LateMaxNS int64
+}
+
+func (MarkStaleReadsParams) code() Code { return MarkStaleReads }
+
+type MarkAtomicLostParams struct{ Count, Of, Items uint64 }
+
+func (MarkAtomicLostParams) code() Code { return MarkAtomicLost }
+
+type FindCheckedParams struct {
+	Arm                                string
+	Keys                               int
+	Records, Dropped, Undecided, Reads uint64
+	ReadShare                          float64
+	Writes, Covered                    uint64
+	WriteShare, Found4, Found5, Found6 float64
+	TimeShare                          *float64
+}
+
+func (FindCheckedParams) code() Code { return FindChecked }
+
+type FindEventualParams struct {
+	At
+	Trials                       int `param:"omitempty"`
+	Count, Of, LateNS, LateMaxNS float64
+}
+
+func (FindEventualParams) code() Code { return FindEventual }
+
+type FindMissedParams struct {
+	At
+	Trials    int `param:"omitempty"`
+	Count, Of float64
+}
+
+func (FindMissedParams) code() Code { return FindMissed }
+
+type FindUpdatesParams struct {
+	At
+	Trials                  int `param:"omitempty"`
+	Count, Of, Share, Items float64
+}
+
+func (FindUpdatesParams) code() Code { return FindUpdates }
+
+type FindNoUpdatesParams struct {
+	At
+	Trials    int `param:"omitempty"`
+	Count, Of float64
+}
+
+func (FindNoUpdatesParams) code() Code { return FindNoUpdates }

@@ -118,181 +118,272 @@ const (
 )
 
 var _ = register(
-	Entry{Code: MarkFailed, Fault: FaultErrors, Example: Params{"count": 412, "of": 90000, "message": "write: no space left on device"},
+	Entry{Example: CountParams{Code: MarkFailed, Count: 412, Of: 90000, Message: "write: no space left on device"}, Fault: FaultErrors,
 		Says: `{{count .count}} of {{plural .of "operation" ""}} failed{{if .message}}, most often with: {{clean .message}}{{end}}`},
-	Entry{Code: MarkWrong, Fault: FaultWrong, Example: Params{"count": 3, "of": 90000, "message": "read 17: value of key 18"},
+	Entry{Example: CountParams{Code: MarkWrong, Count: 3, Of: 90000, Message: "read 17: value of key 18"}, Fault: FaultWrong,
 		Says: `{{count .count}} of {{plural .of "operation" ""}} returned a value that was never written under its key{{if .message}}, most often: {{clean .message}}{{end}}`},
-	Entry{Code: MarkOtherTrial, Fault: FaultOtherTrial, Example: Params{"count": 8028, "of": 90000},
+	Entry{Example: CountParams{Code: MarkOtherTrial, Count: 8028, Of: 90000}, Fault: FaultOtherTrial,
 		Says: `{{count .count}} of {{plural .of "operation" ""}} returned a value that another trial wrote`},
-	Entry{Code: MarkLost, Fault: FaultLost, Example: Params{"count": 5, "of": 90000},
+	Entry{Example: CountParams{Code: MarkLost, Count: 5, Of: 90000}, Fault: FaultLost,
 		Says: `{{count .count}} of {{plural .of "operation" ""}} did not find a stored record{{if .message}}, most often: {{clean .message}}{{end}}`},
-	Entry{Code: MarkUnfinished, Fault: FaultUnfinished, Example: Params{"count": 1},
+	Entry{Example: CountParams{Code: MarkUnfinished, Count: 1}, Fault: FaultUnfinished,
 		Says: `{{plural .count "operation" ""}} began and never ended`},
 
-	Entry{Code: MarkReadbackLost, Fault: FaultLost, Example: Params{"count": 2, "of": 10000, "example": "key 17"},
+	Entry{Example: CountParams{Code: MarkReadbackLost, Count: 2, Of: 10000, Example: "key 17"}, Fault: FaultLost,
 		Says: `{{count .count}} of {{plural .of "record" ""}} read back at the end were gone, though their writes were acknowledged{{if has .evicted}}; the store says that it evicted {{count .evicted}} of all{{end}}{{if .example}} ({{clean .example}}){{end}}`},
-	Entry{Code: MarkReadbackStale, Fault: FaultStale, Example: Params{"count": 2, "of": 10000},
+	Entry{Example: CountParams{Code: MarkReadbackStale, Count: 2, Of: 10000}, Fault: FaultStale,
 		Says: `{{count .count}} of {{plural .of "record" ""}} read back at the end held an older value than the last acknowledged one{{if .example}} ({{clean .example}}){{end}}`},
-	Entry{Code: MarkReadbackWrong, Fault: FaultWrong, Example: Params{"count": 2, "of": 10000},
+	Entry{Example: CountParams{Code: MarkReadbackWrong, Count: 2, Of: 10000}, Fault: FaultWrong,
 		Says: `{{count .count}} of {{plural .of "record" ""}} read back at the end held a value of another record, or a damaged one{{if .example}} ({{clean .example}}){{end}}`},
-	Entry{Code: MarkReadbackOther, Fault: FaultOtherTrial, Example: Params{"count": 2, "of": 10000},
+	Entry{Example: CountParams{Code: MarkReadbackOther, Count: 2, Of: 10000}, Fault: FaultOtherTrial,
 		Says: `{{count .count}} of {{plural .of "record" ""}} read back at the end held a value that another trial wrote{{if .example}} ({{clean .example}}){{end}}`},
-	Entry{Code: MarkReadbackFailed, Fault: FaultErrors, Example: Params{"count": 2, "of": 10000},
+	Entry{Example: CountParams{Code: MarkReadbackFailed, Count: 2, Of: 10000}, Fault: FaultErrors,
 		Says: `{{count .count}} of {{plural .of "record" ""}} could not be read back at the end{{if .example}} ({{clean .example}}){{end}}`},
-	Entry{Code: MarkIncrementsLost, Fault: FaultIncrements, Example: Params{"count": 12, "of": 4000},
+	Entry{Example: CountParams{Code: MarkIncrementsLost, Count: 12, Of: 4000}, Fault: FaultIncrements,
 		Says: `{{count .count}} of {{plural .of "acknowledged increment" ""}} of the records read back at the end were gone`},
-	Entry{Code: MarkIncrementsMore, Fault: FaultIncrements, Example: Params{"count": 12, "of": 4000},
+	Entry{Example: CountParams{Code: MarkIncrementsMore, Count: 12, Of: 4000}, Fault: FaultIncrements,
 		Says: `the records read back at the end had {{plural .count "increment" ""}} more than the {{count .of}} that were tried`},
 
-	Entry{Code: MarkSum, Fault: FaultCounts, Example: Params{"attempted": 100, "outcomes": 99},
+	Entry{Example: MarkSumParams{Attempted: 100, Outcomes: 99}, Fault: FaultCounts,
 		Says: `{{plural .attempted "operation" ""}} began, but {{count .outcomes}} have an outcome`},
-	Entry{Code: MarkAcknowledged, Fault: FaultCounts, Example: Params{"thread": 0, "acknowledged": 12, "begun": 10},
+	Entry{Example: MarkAcknowledgedParams{Thread: 0, Acknowledged: 12, Begun: 10}, Fault: FaultCounts,
 		Says: `thread {{.thread}} acknowledged {{count .acknowledged}} entries, but began only {{count .begun}}`},
-	Entry{Code: MarkBegun, Fault: FaultCounts, Example: Params{"thread": 0, "begun": 12, "limit": 10},
+	Entry{Example: MarkBegunParams{Thread: 0, Begun: 12, Limit: 10}, Fault: FaultCounts,
 		Says: `thread {{.thread}} began {{count .begun}} entries, but its trace has {{count .limit}}`},
-	Entry{Code: MarkOutcomes, Fault: FaultCounts, Example: Params{"thread": 0, "operation": "read", "counted": 12, "expected": 10},
+	Entry{Example: MarkOutcomesParams{Thread: 0, Operation: "read", Counted: 12, Expected: 10}, Fault: FaultCounts,
 		Says: `thread {{.thread}} counted {{plural .counted "outcome" ""}} of {{.operation}}, but its trace has {{count .expected}}`},
-	Entry{Code: MarkTimed, Fault: FaultCounts, Example: Params{"operation": "read", "counted": 12, "timed": 10},
+	Entry{Example: MarkTimedParams{Operation: "read", Counted: 12, Timed: 10}, Fault: FaultCounts,
 		Says: `{{.operation}} has {{plural .counted "outcome" ""}}, but {{count .timed}} of them were timed`},
-	Entry{Code: MarkBytes, Fault: FaultCounts, Example: Params{"operation": "insert", "counted": 1200, "least": 1080, "most": 1080},
+	Entry{Example: WorkParams{Code: MarkBytes, Operation: "insert", Counted: 1200, Least: 1080, Most: Known(uint64(1080))}, Fault: FaultCounts,
 		Says: `{{.operation}} counted {{count .counted}} bytes written, but its trace has {{counts .least .most}}`},
-	Entry{Code: MarkItems, Fault: FaultCounts, Example: Params{"operation": "scan", "operations": 400, "counted": 400, "least": 4210},
+	Entry{Example: WorkParams{Code: MarkItems, Operation: "scan", Operations: 400, Counted: 400, Least: 4210}, Fault: FaultCounts,
 		Says: `{{plural .operations "operation" ""}} of {{.operation}} counted {{plural .counted "item" ""}}, but the trace and the data have {{counts .least .most}}`},
-	Entry{Code: MarkOrder, Fault: FaultCounts, Example: Params{"operation": "query", "operations": 400, "counted": 400, "least": 4210, "most": 4210},
+	Entry{Example: WorkParams{Code: MarkOrder, Operation: "query", Operations: 400, Counted: 400, Least: 4210, Most: Known(uint64(4210))}, Fault: FaultCounts,
 		Says: `{{plural .operations "operation" ""}} of {{.operation}} did not find the first records of their order: the sort columns add up to {{count .counted}}, expected {{counts .least .most}}`},
-	Entry{Code: MarkMoreCounts, Fault: FaultCounts, Example: Params{"count": 4},
+	Entry{Example: MarkMoreCountsParams{Count: 4}, Fault: FaultCounts,
 		Says: `{{plural .count "more count" ""}} disagree`},
-	Entry{Code: MarkTimeOver, Fault: FaultCounts, Example: Params{"served_s": 12.5, "threads": 2, "had_s": 10.0},
+	Entry{Example: TimesParams{Code: MarkTimeOver, ServedS: 12.5, Threads: 2, HadS: 10.0}, Fault: FaultCounts,
 		Says: `operations took {{seconds .served_s}} by the worker's histogram, but {{plural .threads "thread" ""}} had {{seconds .had_s}}`},
-	Entry{Code: MarkTimeUnder, Fault: FaultCounts, Example: Params{"served_s": 0.5, "threads": 2, "had_s": 10.0},
+	Entry{Example: TimesParams{Code: MarkTimeUnder, ServedS: 0.5, Threads: 2, HadS: 10.0}, Fault: FaultCounts,
 		Says: `operations took {{seconds .served_s}} by the worker's histogram; the rest of the {{seconds .had_s}} that {{plural .threads "thread" ""}} had is unexplained`},
 
-	Entry{Code: MarkDrift, Fault: FaultClock, Example: Params{"clock": "tsc", "drift_ns": 9e7, "seconds": 10.0},
+	Entry{Example: MarkDriftParams{Clock: "tsc", DriftNS: 9e7, Seconds: 10.0}, Fault: FaultClock,
 		Says: `the {{.clock}} clock and the monotonic clock differ by {{latency .drift_ns}} after {{seconds .seconds}}`},
-	Entry{Code: MarkBeganLate, Fault: FaultClock, Example: Params{"by_ns": 1e9},
+	Entry{Example: ClockParams{Code: MarkBeganLate, ByNS: 1e9}, Fault: FaultClock,
 		Says: `the worker reports a start {{latency .by_ns}} after its first operations had ended`},
-	Entry{Code: MarkEndedSoon, Fault: FaultClock, Example: Params{"by_ns": 1e9},
+	Entry{Example: ClockParams{Code: MarkEndedSoon, ByNS: 1e9}, Fault: FaultClock,
 		Says: `the worker reports an end {{latency .by_ns}} before its last operations ended`},
 
-	Entry{Code: MarkSteal, Fault: FaultForeign, Example: Params{"least": 0.1, "most": 0.1},
+	Entry{Example: MarkStealParams{Least: 0.1, Most: 0.1}, Fault: FaultForeign,
 		Says: `the hypervisor took {{shares .least .most}} of the CPU time`},
-	Entry{Code: MarkForeign, Fault: FaultForeign, Example: Params{"least": 0.35, "most": 0.65},
+	Entry{Example: MarkForeignParams{Least: 0.35, Most: 0.65}, Fault: FaultForeign,
 		Says: `other processes took {{shares .least .most}} of the CPU time`},
-	Entry{Code: MarkQuota, Fault: FaultThrottled, Example: Params{"group": "/box", "periods": 2, "held_s": 0.1, "seconds": 0.2},
+	Entry{Example: MarkQuotaParams{Group: "/box", Periods: 2, HeldS: 0.1, Seconds: 0.2}, Fault: FaultThrottled,
 		Says: `the CPU quota of {{.group}} was used up in {{plural .periods "period" ""}} and stopped threads for {{seconds .held_s}} of CPU time in {{seconds .seconds}}`},
-	Entry{Code: MarkHeat, Fault: FaultThrottled, Example: Params{"held_s": 0.05, "seconds": 0.2},
+	Entry{Example: MarkHeatParams{HeldS: 0.05, Seconds: 0.2}, Fault: FaultThrottled,
 		Says: `heat slowed a CPU for {{seconds .held_s}} of {{seconds .seconds}}`},
 
-	Entry{Code: MarkShortWork, Fault: FaultShort, Example: Params{"thread": 1, "done": 900, "of": 1000},
+	Entry{Example: MarkShortWorkParams{Thread: 1, Done: 900, Of: 1000}, Fault: FaultShort,
 		Says: `thread {{.thread}} ended after {{count .done}} of {{plural .of "operation" ""}}`},
-	Entry{Code: MarkShortTime, Fault: FaultShort, Example: Params{"seconds": 4.0, "of_s": 60.0},
+	Entry{Example: MarkShortTimeParams{Seconds: 4.0, OfS: 60.0}, Fault: FaultShort,
 		Says: `the phase ended after {{seconds .seconds}} of {{seconds .of_s}}`},
 
-	Entry{Code: MarkBeganApart, Fault: FaultApart, Example: Params{"processes": 20, "apart_s": 1.2, "seconds": 10.0},
+	Entry{Example: MarkBeganApartParams{Processes: 20, ApartS: 1.2, Seconds: 10.0}, Fault: FaultApart,
 		Says: `the starts of {{plural .processes "process" ""}} were {{seconds .apart_s}} apart, in a phase of {{seconds .seconds}}`},
 
-	Entry{Code: MarkDamaged, Fault: FaultDamaged, Example: Params{"file": "trials/b1-001-a/series.jsonl", "text": "its digest is not the one that was sealed"},
+	Entry{Example: MarkDamagedParams{File: "trials/b1-001-a/series.jsonl", Text: "its digest is not the one that was sealed"}, Fault: FaultDamaged,
 		Says: `{{.file}}: {{clean .text}}`},
 
-	Entry{Code: MarkDataGone, Fault: FaultVanished,
+	Entry{Example: Bare(MarkDataGone), Fault: FaultVanished,
 		Says: "the directory of the store's files vanished"},
 
-	Entry{Code: MarkDiskFull, Fault: FaultDiskFull, Example: Params{"free": 4096, "records": 120000},
+	Entry{Example: FullDiskParams{Code: MarkDiskFull, Free: Known(uint64(4096)), Records: Known(uint64(120000))}, Fault: FaultDiskFull,
 		Says: `the disk was full` + inodesThen + freeThen + storedThen + othersTook},
-	Entry{Code: MarkMountFull, Fault: FaultDiskFull, Example: Params{"size": 25165824, "filesystem": "ext4", "usable": 22000000, "free": 4096, "records": 120000},
+	Entry{Example: FullDiskParams{Code: MarkMountFull, Size: 25165824, Filesystem: "ext4", Usable: 22000000, Free: Known(uint64(4096)), Records: Known(uint64(120000))}, Fault: FaultDiskFull,
 		Says: `the disk quota was full: {{limit .size}} of {{.filesystem}}, {{bytes .usable}} for files` + freeThen + storedThen},
-	Entry{Code: MarkRunDiskFull, Fault: FaultDiskFull, Example: Params{"free": 4096},
+	Entry{Example: FullDiskParams{Code: MarkRunDiskFull, Free: Known(uint64(4096))}, Fault: FaultDiskFull,
 		Says: `the disk of the run directory was full` + freeThen + storedThen + othersTook},
-	Entry{Code: MarkNotBegun, Fault: FaultDiskFull, Says: "not begun: the disk was full"},
+	Entry{Example: Bare(MarkNotBegun), Fault: FaultDiskFull, Says: "not begun: the disk was full"},
 )
+
+type MarkSumParams struct{ Attempted, Outcomes uint64 }
+
+func (MarkSumParams) code() Code { return MarkSum }
+
+type MarkAcknowledgedParams struct {
+	Thread              int
+	Acknowledged, Begun uint64
+}
+
+func (MarkAcknowledgedParams) code() Code { return MarkAcknowledged }
+
+type MarkBegunParams struct {
+	Thread       int
+	Begun, Limit uint64
+}
+
+func (MarkBegunParams) code() Code { return MarkBegun }
+
+type MarkOutcomesParams struct {
+	Thread            int
+	Operation         string
+	Counted, Expected uint64
+}
+
+func (MarkOutcomesParams) code() Code { return MarkOutcomes }
+
+type MarkTimedParams struct {
+	Operation      string
+	Counted, Timed uint64
+}
+
+func (MarkTimedParams) code() Code { return MarkTimed }
+
+type MarkMoreCountsParams struct{ Count int }
+
+func (MarkMoreCountsParams) code() Code { return MarkMoreCounts }
+
+type MarkDriftParams struct {
+	Clock            string
+	DriftNS, Seconds float64
+}
+
+func (MarkDriftParams) code() Code { return MarkDrift }
+
+type MarkStealParams struct {
+	Least, Most float64
+	Phase       string `param:"omitempty"`
+}
+
+func (MarkStealParams) code() Code { return MarkSteal }
+
+type MarkForeignParams struct {
+	Least, Most float64
+	Phase       string `param:"omitempty"`
+}
+
+func (MarkForeignParams) code() Code { return MarkForeign }
+
+type MarkQuotaParams struct {
+	Group          string
+	Periods        uint64
+	HeldS, Seconds float64
+	Phase          string `param:"omitempty"`
+}
+
+func (MarkQuotaParams) code() Code { return MarkQuota }
+
+type MarkHeatParams struct {
+	HeldS, Seconds float64
+	Phase          string `param:"omitempty"`
+}
+
+func (MarkHeatParams) code() Code { return MarkHeat }
+
+type MarkShortWorkParams struct {
+	Thread   int
+	Done, Of uint64
+}
+
+func (MarkShortWorkParams) code() Code { return MarkShortWork }
+
+type MarkShortTimeParams struct{ Seconds, OfS float64 }
+
+func (MarkShortTimeParams) code() Code { return MarkShortTime }
+
+type MarkBeganApartParams struct {
+	Processes       int
+	ApartS, Seconds float64
+}
+
+func (MarkBeganApartParams) code() Code { return MarkBeganApart }
+
+type MarkDamagedParams struct{ File, Text string }
+
+func (MarkDamagedParams) code() Code { return MarkDamaged }
 
 // The faults. Parameters: arm, place, count (operations, records or values) and trials, where a
 // sentence needs them.
 var _ = register(
-	Entry{Code: FaultErrors, Severity: Grave, Example: fault("count", 412),
+	Entry{Example: FaultParams{Code: FaultErrors, At: example, Count: 412}, Severity: Grave,
 		Says:   `{{.arm}} had {{plural .count "failed operation" ""}} in {{.place}}; it has no rank there.`,
 		Many:   `{{list .Arms}} had failed operations in {{list .Places}}; no rank there.`,
 		Remedy: "read the error messages in the trial"},
-	Entry{Code: FaultWrong, Severity: Grave, Example: fault("count", 3),
+	Entry{Example: FaultParams{Code: FaultWrong, At: example, Count: 3}, Severity: Grave,
 		Says:   `{{.arm}} returned {{plural .count "wrong value" ""}} in {{.place}}.`,
 		Many:   `{{list .Arms}} returned wrong values in {{list .Places}}.`,
 		Remedy: suspectStore},
-	Entry{Code: FaultOtherTrial, Severity: Grave, Example: fault("count", 8028),
+	Entry{Example: FaultParams{Code: FaultOtherTrial, At: example, Count: 8028}, Severity: Grave,
 		Says:   `{{.arm}} returned {{plural .count "value" ""}} that another trial wrote in {{.place}}.`,
 		Many:   `{{list .Arms}} returned values that another trial wrote in {{list .Places}}.`,
 		Remedy: "check for data that outlives a trial, and for writes that are dropped"},
-	Entry{Code: FaultLost, Severity: Grave, Example: fault("count", 5),
+	Entry{Example: FaultParams{Code: FaultLost, At: example, Count: 5}, Severity: Grave,
 		Says:   `{{.arm}} lost {{plural .count "record" ""}} in {{.place}}.`,
 		Many:   `{{list .Arms}} lost records in {{list .Places}}.`,
 		Remedy: "check the durability settings and the examples in the trial"},
-	Entry{Code: FaultStale, Severity: Grave, Example: fault("count", 2),
+	Entry{Example: FaultParams{Code: FaultStale, At: example, Count: 2}, Severity: Grave,
 		Says:   `{{.arm}} returned {{plural .count "value" ""}} older than acknowledged in {{.place}}.`,
 		Many:   `{{list .Arms}} returned values older than acknowledged in {{list .Places}}.`,
 		Remedy: "check for caches and replicas that are read before they are written"},
-	Entry{Code: FaultIncrements, Severity: Grave, Example: fault("count", 12),
+	Entry{Example: FaultParams{Code: FaultIncrements, At: example, Count: 12}, Severity: Grave,
 		Says:   `{{.arm}}: counters are wrong by {{plural .count "increment" ""}} in {{.place}}.`,
 		Many:   `{{list .Arms}} have wrong counters in {{list .Places}}.`,
 		Remedy: "an increment must be one step of the store; check that the driver does not read and then write"},
-	Entry{Code: FaultCounts, Severity: Grave, Example: fault(),
+	Entry{Example: FaultParams{Code: FaultCounts, At: example}, Severity: Grave,
 		Says:   `{{.arm}}: the counts of the worker contradict its trace in {{.place}}. No figure of these trials can be trusted.`,
 		Many:   `{{list .Arms}}: the counts of the worker contradict its trace in {{list .Places}}. No figure of these trials can be trusted.`,
 		Remedy: "treat it as a defect of the worker or the driver"},
-	Entry{Code: FaultUnfinished, Severity: Grave, Example: fault("count", 1),
+	Entry{Example: FaultParams{Code: FaultUnfinished, At: example, Count: 1}, Severity: Grave,
 		Says:   `{{.arm}} left {{plural .count "operation" ""}} unfinished in {{.place}}.`,
 		Many:   `{{list .Arms}} left operations unfinished in {{list .Places}}.`,
 		Remedy: "read the worker's log; raise step_timeout if the store is only slow"},
-	Entry{Code: FaultDamaged, Severity: Grave, Example: fault(),
+	Entry{Example: FaultParams{Code: FaultDamaged, At: example}, Severity: Grave,
 		Says:   `Files of {{.arm}} in {{.place}} are damaged or were edited after the run; it has no rank there.`,
 		Many:   `Files of {{list .Arms}} are damaged or were edited after the run, in {{list .Places}}; no rank there.`,
 		Remedy: "restore the run directory, or run again"},
-	Entry{Code: FaultVanished, Severity: Grave, Example: fault(),
+	Entry{Example: FaultParams{Code: FaultVanished, At: example}, Severity: Grave,
 		Says:   `The directory of {{.arm}} vanished in {{.place}}; it has no rank there.`,
 		Many:   `The {{agree .Arms "directory" "directories"}} of {{list .Arms}} vanished in {{list .Places}}; no rank there.`,
 		Remedy: "find out what removed them; --data puts the stores elsewhere"},
-	Entry{Code: FaultShort, Severity: Warning, Example: fault(),
+	Entry{Example: FaultParams{Code: FaultShort, At: example}, Severity: Warning,
 		Says:   `{{.arm}} ended {{.place}} before its work was done.`,
 		Many:   `{{list .Arms}} ended {{list .Places}} before the work was done.`,
 		Remedy: "give the phase more time or fewer operations"},
-	Entry{Code: FaultDiskFull, Severity: Warning, Example: fault(),
+	Entry{Example: FaultParams{Code: FaultDiskFull, At: example}, Severity: Warning,
 		Says:   `{{.arm}} filled the disk in {{.place}}; it has no rank there.`,
 		Many:   `{{list .Arms}} filled the disk in {{list .Places}}; no rank there.`,
 		Remedy: "free some space, or set disk_quota below what is free"},
-	Entry{Code: FaultClock, Severity: Warning, Machine: true, Example: fault("trials", 1),
+	Entry{Example: FaultParams{Code: FaultClock, At: example, Trials: 1}, Severity: Warning, Machine: true,
 		Says:   `Excluded {{plural .trials "block" ""}} of {{.arm}} in {{.place}}: the clock was wrong.`,
 		Many:   `Excluded blocks of {{list .Arms}} in {{list .Places}}: the clock was wrong.`,
 		Remedy: "--set clock=monotonic"},
-	Entry{Code: FaultForeign, Severity: Warning, Machine: true, Example: fault("trials", 1, "share", 0.31),
+	Entry{Example: FaultParams{Code: FaultForeign, At: example, Trials: 1, Share: 0.31}, Severity: Warning, Machine: true,
 		Says:   `Excluded {{plural .trials "block" ""}} of {{.arm}} in {{.place}}: other processes or the hypervisor took {{percent .share}} of the CPU.`,
 		Many:   `Excluded blocks of {{list .Arms}} in {{list .Places}}: other processes or the hypervisor took up to {{percent .max_share}} of the CPU.`,
 		Remedy: quietMachine},
-	Entry{Code: FaultThrottled, Severity: Warning, Machine: true, Example: fault("trials", 1, "share", 0.5),
+	Entry{Example: FaultParams{Code: FaultThrottled, At: example, Trials: 1, Share: 0.5}, Severity: Warning, Machine: true,
 		Says:   `Excluded {{plural .trials "block" ""}} of {{.arm}} in {{.place}}: a CPU quota or heat held it back for {{percent .share}} of the time.`,
 		Many:   `Excluded blocks of {{list .Arms}} in {{list .Places}}: a CPU quota or heat held them back.`,
 		Remedy: liftQuota},
-	Entry{Code: FaultApart, Severity: Warning, Machine: true, Example: fault("trials", 1),
+	Entry{Example: FaultParams{Code: FaultApart, At: example, Trials: 1}, Severity: Warning, Machine: true,
 		Says:   `Excluded {{plural .trials "block" ""}} of {{.arm}} in {{.place}}: its processes did not begin together.`,
 		Many:   `Excluded blocks of {{list .Arms}} in {{list .Places}}: their processes did not begin together.`,
 		Remedy: "use a longer phase or fewer processes, or stop other programs"},
 )
 
-// fault is the example of a finding on one arm in one place.
-func fault(pairs ...any) Params {
-	return New("", append([]any{"arm", "bbolt", "place", "put at D1"}, pairs...)...).Params
-}
-
 // The causes. What the worker, the store or the system said stands in the parameter text.
 var _ = register(
-	Entry{Code: CauseRefused, Says: `not supported{{if .text}}: {{clean .text}}{{end}}`, Example: Params{"text": "D0: every put is synced"}},
-	Entry{Code: CauseInterrupted, Says: "stopped by the user"},
-	Entry{Code: CauseDiskTaken, Says: "other programs filled the disk"},
-	Entry{Code: CauseDied, Says: "the worker died"},
-	Entry{Code: CauseHung, Says: "the worker did not answer in time and was killed"},
-	Entry{Code: CauseNoWorker, Says: "the worker could not be started"},
-	Entry{Code: CauseNoServer, Says: "the server could not be started"},
-	Entry{Code: CauseServerDied, Says: "the server died"},
-	Entry{Code: CauseMemory, Says: "the kernel killed the worker at its memory limit"},
-	Entry{Code: CauseDiskFull, Says: "the disk was full"},
-	Entry{Code: CauseStore, Says: "the store returned an error"},
-	Entry{Code: CauseQuota, Says: "the load reached the disk quota before all records were stored"},
-	Entry{Code: CauseOther, Says: "{{clean .text}}", Example: Params{"text": "the worker answered request 5, but 4 was asked"}},
+	Entry{Example: CauseParams{Code: CauseRefused, Text: "D0: every put is synced"}, Says: `not supported{{if .text}}: {{clean .text}}{{end}}`},
+	Entry{Example: CauseParams{Code: CauseInterrupted}, Says: "stopped by the user"},
+	Entry{Example: CauseParams{Code: CauseDiskTaken}, Says: "other programs filled the disk"},
+	Entry{Example: CauseParams{Code: CauseDied}, Says: "the worker died"},
+	Entry{Example: CauseParams{Code: CauseHung}, Says: "the worker did not answer in time and was killed"},
+	Entry{Example: CauseParams{Code: CauseNoWorker}, Says: "the worker could not be started"},
+	Entry{Example: CauseParams{Code: CauseNoServer}, Says: "the server could not be started"},
+	Entry{Example: CauseParams{Code: CauseServerDied}, Says: "the server died"},
+	Entry{Example: CauseParams{Code: CauseMemory}, Says: "the kernel killed the worker at its memory limit"},
+	Entry{Example: CauseParams{Code: CauseDiskFull}, Says: "the disk was full"},
+	Entry{Example: CauseParams{Code: CauseStore}, Says: "the store returned an error"},
+	Entry{Example: CauseParams{Code: CauseQuota}, Says: "the load reached the disk quota before all records were stored"},
+	Entry{Example: CauseParams{Code: CauseOther, Text: "the worker answered request 5, but 4 was asked"}, Says: "{{clean .text}}"},
 )

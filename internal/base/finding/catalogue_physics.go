@@ -29,56 +29,121 @@ const (
 )
 
 var _ = register(
-	Entry{Code: MarkBytesRead, Fault: FaultCounts, Example: Params{"operation": "read", "operations": 400, "counted": 0, "least": 40000, "most": 40100},
+	Entry{Example: WorkParams{Code: MarkBytesRead, Operation: "read", Operations: 400, Counted: 0, Least: 40000, Most: Known(uint64(40100))}, Fault: FaultCounts,
 		Says: `{{plural .operations "operation" ""}} of {{.operation}} counted {{count .counted}} bytes read, but the values have {{counts .least .most}}`},
-	Entry{Code: MarkBelowFloor, Fault: FaultCounts, Example: Params{"operation": "read", "mean_ns": 1.0, "floor_ns": 4},
+	Entry{Example: MarkBelowFloorParams{Operation: "read", MeanNS: 1.0, FloorNS: 4}, Fault: FaultCounts,
 		Says: `{{.operation}} took {{latency .mean_ns}} on average by the worker's histogram; looking at the clock takes more than {{latency .floor_ns}}`},
-	Entry{Code: MarkMaxOver, Fault: FaultCounts, Example: Params{"operation": "read", "max_ns": 4e9, "elapsed_s": 2.0},
+	Entry{Example: MarkMaxOverParams{Operation: "read", MaxNS: 4e9, ElapsedS: 2.0}, Fault: FaultCounts,
 		Says: `the longest {{.operation}} took {{latency .max_ns}}, longer than the phase ({{seconds .elapsed_s}})`},
-	Entry{Code: MarkMeanOver, Fault: FaultCounts, Example: Params{"operation": "read", "mean_ns": 5000.0, "max_ns": 500},
+	Entry{Example: MarkMeanOverParams{Operation: "read", MeanNS: 5000.0, MaxNS: 500}, Fault: FaultCounts,
 		Says: `{{.operation}} took {{latency .mean_ns}} on average, longer than its longest ({{latency .max_ns}})`},
-	Entry{Code: MarkResponse, Fault: FaultCounts, Example: Params{"operation": "read", "mean_ns": 5000.0, "response_ns": 500.0},
+	Entry{Example: MarkResponseParams{Operation: "read", MeanNS: 5000.0, ResponseNS: 500.0}, Fault: FaultCounts,
 		Says: `{{.operation}} took {{latency .mean_ns}} on average, but {{latency .response_ns}} from its due time`},
 
-	Entry{Code: MarkBeganEarly, Fault: FaultClock, Example: Params{"by_ns": 1e9},
+	Entry{Example: ClockParams{Code: MarkBeganEarly, ByNS: 1e9}, Fault: FaultClock,
 		Says: `the worker reports a start {{latency .by_ns}} before it was told to run`},
-	Entry{Code: MarkEndedLate, Fault: FaultClock, Example: Params{"by_ns": 1e9},
+	Entry{Example: ClockParams{Code: MarkEndedLate, ByNS: 1e9}, Fault: FaultClock,
 		Says: `the worker reports an end {{latency .by_ns}} after its own reply`},
 
-	Entry{Code: MarkStoppedSignal, Fault: FaultStopped, Example: Params{"seconds": 3.0, "at_s": 1.5},
+	Entry{Example: StopParams{Code: MarkStoppedSignal, Seconds: 3.0, AtS: 1.5}, Fault: FaultStopped,
 		Says: `a signal (SIGSTOP) stopped the store's process for {{seconds .seconds}}, first at {{moment .at_s}}`},
-	Entry{Code: MarkStoppedDebugger, Fault: FaultStopped, Example: Params{"seconds": 3.0, "at_s": 1.5},
+	Entry{Example: StopParams{Code: MarkStoppedDebugger, Seconds: 3.0, AtS: 1.5}, Fault: FaultStopped,
 		Says: `a debugger stopped the store's process for {{seconds .seconds}}, first at {{moment .at_s}}`},
-	Entry{Code: MarkStoppedFrozen, Fault: FaultStopped, Example: Params{"seconds": 3.0, "at_s": 1.5},
+	Entry{Example: StopParams{Code: MarkStoppedFrozen, Seconds: 3.0, AtS: 1.5}, Fault: FaultStopped,
 		Says: `the cgroup of the store's process was frozen for {{seconds .seconds}}, first at {{moment .at_s}}`},
-	Entry{Code: MarkStoppedGap, Fault: FaultStopped, Example: Params{"seconds": 3.0, "at_s": 1.5},
+	Entry{Example: StopParams{Code: MarkStoppedGap, Seconds: 3.0, AtS: 1.5}, Fault: FaultStopped,
 		Says: `Assay itself did not run for {{seconds .seconds}}, first at {{moment .at_s}}: it was stopped, the virtual machine was paused, or no CPU was free`},
-	Entry{Code: MarkStoppedSuspend, Fault: FaultStopped, Example: Params{"seconds": 300.0, "at_s": 1.5},
+	Entry{Example: StopParams{Code: MarkStoppedSuspend, Seconds: 300.0, AtS: 1.5}, Fault: FaultStopped,
 		Says: `the machine was suspended for {{seconds .seconds}}, first at {{moment .at_s}}`},
 
-	Entry{Code: FaultStopped, Severity: Warning, Machine: true, Example: fault("trials", 1),
+	Entry{Example: FaultParams{Code: FaultStopped, At: example, Trials: 1}, Severity: Warning, Machine: true,
 		Says:   `Excluded {{plural .trials "block" ""}} of {{.arm}} in {{.place}}: something outside stopped it.`,
 		Many:   `Excluded blocks of {{list .Arms}} in {{list .Places}}: something outside stopped them.`,
 		Remedy: "don't stop, trace or freeze processes under test; keep the machine awake"},
 
-	Entry{Code: MarkTooFewSyncs, Fault: FaultNotDurable,
-		Example: Params{"acknowledged": 540000, "clients": 2, "least": 270000, "most": 56, "done": 12, "counted": "flushes", "disk": "nvme0n1"},
+	Entry{Fault: FaultNotDurable,
+		Example: MarkTooFewSyncsParams{SyncsNeeded: SyncsNeeded{540000, 270000, 56, 2}, Done: 12, Counted: "flushes", Disk: "nvme0n1"},
 		Says: `{{count .acknowledged}} writes were acknowledged as synced; {{.disk}} did {{count .done}} {{.counted}}, ` +
 			`which cover at most {{if has .most}}{{count .most}} of them{{else}}one write of each thread{{end}}` +
 			`{{if has .clients}} ({{plural .clients "client" ""}}, one write of each for a sync){{end}}`},
-	Entry{Code: MarkServerSyncs, Fault: FaultNotDurable,
-		Example: Params{"acknowledged": 540000, "clients": 2, "least": 270000, "most": 32, "done": 0, "counter": "pg_stat_wal.wal_sync"},
+	Entry{Fault: FaultNotDurable,
+		Example: MarkServerSyncsParams{SyncsNeeded: SyncsNeeded{540000, 270000, 32, 2}, Counter: "pg_stat_wal.wal_sync"},
 		Says: `{{count .acknowledged}} writes were acknowledged as synced; the server counted {{plural .done "sync" ""}} ({{clean .counter}}), ` +
 			`which cover at most {{count .most}} of them ({{plural .clients "client" ""}}, one write of each for a sync)`},
-	Entry{Code: MarkSyncsTooFast, Fault: FaultNotDurable,
-		Example: Params{"acknowledged": 118000, "clients": 1, "least": 118000, "most": 20218, "seconds": 10.0, "sync_ns": 990000, "disk": "nvme0n1"},
+	Entry{Fault: FaultNotDurable,
+		Example: MarkSyncsTooFastParams{SyncsNeeded: SyncsNeeded{118000, 118000, 20218, 1}, Seconds: 10.0, SyncNS: 990000, Disk: "nvme0n1"},
 		Says: `{{count .acknowledged}} writes were acknowledged as synced in {{seconds .seconds}}; the fastest sync of {{.disk}} took {{latency .sync_ns}}, ` +
 			`and {{plural .clients "client" ""}} can wait for at most {{count .most}} at twice that speed`},
-	Entry{Code: MarkClassChanged, Fault: FaultNotDurable, Example: Params{"message": "redis at 127.0.0.1:6379 can't reach D3: its settings give D1"},
+	Entry{Fault: FaultNotDurable, Example: MarkClassChangedParams{Message: "redis at 127.0.0.1:6379 can't reach D3: its settings give D1"},
 		Says: `after the phase, the server's settings did not give the durability class: {{clean .message}}`},
 
-	Entry{Code: FaultNotDurable, Severity: Grave, Example: fault(),
+	Entry{Example: FaultParams{Code: FaultNotDurable, At: example}, Severity: Grave,
 		Says:   `{{.arm}}: durability not shown in {{.place}}: its syncs or its settings do not support the class. It has no rank there.`,
 		Many:   `{{list .Arms}}: durability not shown in {{list .Places}}: their syncs or settings do not support the class.`,
 		Remedy: "check that the driver and its server sync before they acknowledge; if they do not, give them a weaker class"},
 )
+
+type MarkBelowFloorParams struct {
+	Operation string
+	MeanNS    float64
+	FloorNS   int
+}
+
+func (MarkBelowFloorParams) code() Code { return MarkBelowFloor }
+
+type MarkMaxOverParams struct {
+	Operation       string
+	MaxNS, ElapsedS float64
+}
+
+func (MarkMaxOverParams) code() Code { return MarkMaxOver }
+
+type MarkMeanOverParams struct {
+	Operation     string
+	MeanNS, MaxNS float64
+}
+
+func (MarkMeanOverParams) code() Code { return MarkMeanOver }
+
+type MarkResponseParams struct {
+	Operation          string
+	MeanNS, ResponseNS float64
+}
+
+func (MarkResponseParams) code() Code { return MarkResponse }
+
+// SyncsNeeded is what was acknowledged as synced: Least syncs or more, as the syncs that were done
+// cover at most Most writes of so many clients.
+type SyncsNeeded struct {
+	Acknowledged, Least, Most uint64
+	Clients                   int
+}
+
+type MarkTooFewSyncsParams struct {
+	SyncsNeeded
+	Done          uint64
+	Counted, Disk string
+}
+
+func (MarkTooFewSyncsParams) code() Code { return MarkTooFewSyncs }
+
+type MarkServerSyncsParams struct {
+	SyncsNeeded
+	Done    uint64
+	Counter string
+}
+
+func (MarkServerSyncsParams) code() Code { return MarkServerSyncs }
+
+type MarkSyncsTooFastParams struct {
+	SyncsNeeded
+	Seconds float64
+	SyncNS  int64
+	Disk    string
+}
+
+func (MarkSyncsTooFastParams) code() Code { return MarkSyncsTooFast }
+
+type MarkClassChangedParams struct{ Message string }
+
+func (MarkClassChangedParams) code() Code { return MarkClassChanged }

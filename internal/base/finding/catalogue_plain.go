@@ -4,4 +4,11 @@ package finding
 // It is cleaned before it is shown.
 const Plain Code = "plain"
 
-var _ = register(Entry{Code: Plain, Severity: Notice, Says: "{{clean .text}}", Example: Params{"text": "connection refused"}})
+var _ = register(Entry{Example: PlainParams{Text: "connection refused"}, Severity: Notice, Says: "{{clean .text}}"})
+
+type PlainParams struct {
+	Text  string
+	Cause string `param:"omitempty"`
+}
+
+func (PlainParams) code() Code { return Plain }

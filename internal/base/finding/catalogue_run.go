@@ -4,37 +4,109 @@ package finding
 // again. Package plan makes the layout's, package run says them while it runs, verdict in the
 // result.
 var _ = register(
-	Entry{Code: "layout-blocks", Severity: Notice, Example: Params{"blocks": 3, "of": 5},
+	Entry{Example: LayoutBlocksParams{Blocks: 3, Of: 5}, Severity: Notice,
 		Says: `The time suffices for about {{.blocks}} of {{plural .of "block" ""}}.`},
-	Entry{Code: "layout-shorter", Severity: Notice, Example: Params{"phases": []string{"overwrite 4.2 s", "read 4.2 s"}},
+	Entry{Example: LayoutShorterParams{Phases: []string{"overwrite 4.2 s", "read 4.2 s"}}, Severity: Notice,
 		Says: `Phases are shorter than the file asks for, to fit the time: {{list .phases}}.`},
-	Entry{Code: "layout-longer", Severity: Notice, Example: Params{"phases": []string{"overwrite 1.5 s"}},
+	Entry{Example: LayoutLongerParams{Phases: []string{"overwrite 1.5 s"}}, Severity: Notice,
 		Says: `Phases are longer than the file asks for, so that their rates can be judged: {{list .phases}}.`},
-	Entry{Code: "layout-phases", Severity: Notice, Example: Params{"phases": []string{"overwrite-batch"}},
+	Entry{Example: LayoutPhasesParams{Phases: []string{"overwrite-batch"}}, Severity: Notice,
 		Says:   `Left out to fit the time: the optional {{if eq (len .phases) 1}}phase{{else}}phases{{end}} {{list .phases}}.`,
 		Remedy: "give the run more time"},
-	Entry{Code: "layout-cells", Severity: Notice, Example: Params{"cells": []string{"small D0", "small D1"}, "count": 2, "of": 9},
+	Entry{Example: LayoutCellsParams{Cells: []string{"small D0", "small D1"}, Count: 2, Of: 9}, Severity: Notice,
 		Says:   `Left out to fit the time: {{.count}} of {{plural .of "cell" ""}} ({{list .cells}}).`,
 		Remedy: "give the run more time"},
 
-	Entry{Code: "blocks-decided", Severity: Notice, Example: Params{"blocks": 4, "share": 0.1},
+	Entry{Example: BlocksDecidedParams{Blocks: 4, Share: 0.1}, Severity: Notice,
 		Says: `Stopped after {{plural .blocks "block" ""}}: every store that has a rank is slower than the best, or within {{percent .share}} of it.`},
-	Entry{Code: "blocks-most", Severity: Notice, Example: Params{"blocks": 10, "open": []string{"get (D3): bbolt, boltdb"}},
+	Entry{Example: BlocksMostParams{Blocks: 10, Open: []string{"get (D3): bbolt, boltdb"}}, Severity: Notice,
 		Says:   `Stopped after {{plural .blocks "block" ""}}, the most allowed, with comparisons undecided: {{list .open}}.`,
 		Remedy: "raise blocks_max, or accept a larger difference: --set smallest=20%"},
-	Entry{Code: "blocks-all", Example: Params{"blocks": 5}, Says: `all {{plural .blocks "block" ""}} have been run`},
-	Entry{Code: "blocks-time", Severity: Notice, Example: Params{"blocks": 4, "seconds": 300.0, "open": []string{"get (D3): bbolt, boltdb"}},
+	Entry{Example: BlocksAllParams{Blocks: 5}, Says: `all {{plural .blocks "block" ""}} have been run`},
+	Entry{Example: BlocksTimeParams{Blocks: 4, Seconds: 300.0, Open: []string{"get (D3): bbolt, boltdb"}}, Severity: Notice,
 		Says:   `Stopped after {{plural .blocks "block" ""}}: another block does not fit into {{seconds .seconds}}.{{if .open}} Undecided: {{list .open}}.{{end}}`,
 		Remedy: "give the run more time"},
-	Entry{Code: "blocks-next", Example: Params{"block": 4, "most": 10, "open": []string{"get (D3): bbolt, boltdb"}},
+	Entry{Example: BlocksNextParams{Block: 4, Most: 10, Open: []string{"get (D3): bbolt, boltdb"}},
 		Says: `block {{.block}} of at most {{.most}}{{if .open}}; undecided: {{list .open}}{{end}}`},
-	Entry{Code: "blocks-over", Example: Params{"seconds": 180.0, "expected": 260.0},
+	Entry{Example: BlocksOverParams{Seconds: 180.0, Expected: 260.0},
 		Says: `a block takes longer than estimated: the run takes about {{seconds .expected}}, more than {{seconds .seconds}}`},
 
-	Entry{Code: "trials-repeated", Severity: Notice, Example: Params{"count": 3, "good": 2},
+	Entry{Example: TrialsRepeatedParams{Count: 3, Good: 2}, Severity: Notice,
 		Says: `The machine disturbed {{plural .count "trial" ""}}; {{if not .good}}none was{{else if eq .count .good}}all were{{else}}{{.good}} of them were{{end}} measured undisturbed when run again.`},
-	Entry{Code: "repeat-block", Example: Params{"count": 3, "block": 2},
+	Entry{Example: RepeatBlockParams{Count: 3, Block: 2},
 		Says: `the machine disturbed {{plural .count "trial" ""}} of block {{.block}}: run again`},
-	Entry{Code: "repeat-over", Example: Params{"count": 1, "block": 2},
+	Entry{Example: RepeatOverParams{Count: 1, Block: 2},
 		Says: `{{plural .count "trial" ""}} of block {{.block}} stayed disturbed; no tries are left`},
 )
+
+type LayoutBlocksParams struct{ Blocks, Of int }
+
+func (LayoutBlocksParams) code() Code { return "layout-blocks" }
+
+type LayoutShorterParams struct{ Phases []string }
+
+func (LayoutShorterParams) code() Code { return "layout-shorter" }
+
+type LayoutLongerParams struct{ Phases []string }
+
+func (LayoutLongerParams) code() Code { return "layout-longer" }
+
+type LayoutPhasesParams struct{ Phases []string }
+
+func (LayoutPhasesParams) code() Code { return "layout-phases" }
+
+type LayoutCellsParams struct {
+	Cells     []string
+	Count, Of int
+}
+
+func (LayoutCellsParams) code() Code { return "layout-cells" }
+
+type BlocksDecidedParams struct {
+	Blocks int
+	Share  float64
+}
+
+func (BlocksDecidedParams) code() Code { return "blocks-decided" }
+
+type BlocksMostParams struct {
+	Blocks int
+	Open   []string
+}
+
+func (BlocksMostParams) code() Code { return "blocks-most" }
+
+type BlocksAllParams struct{ Blocks int }
+
+func (BlocksAllParams) code() Code { return "blocks-all" }
+
+type BlocksTimeParams struct {
+	Blocks  int
+	Seconds float64
+	Open    []string
+}
+
+func (BlocksTimeParams) code() Code { return "blocks-time" }
+
+type BlocksNextParams struct {
+	Block, Most int
+	Open        []string
+}
+
+func (BlocksNextParams) code() Code { return "blocks-next" }
+
+type BlocksOverParams struct{ Seconds, Expected float64 }
+
+func (BlocksOverParams) code() Code { return "blocks-over" }
+
+type TrialsRepeatedParams struct{ Count, Good int }
+
+func (TrialsRepeatedParams) code() Code { return "trials-repeated" }
+
+type RepeatBlockParams struct{ Count, Block int }
+
+func (RepeatBlockParams) code() Code { return "repeat-block" }
+
+type RepeatOverParams struct{ Count, Block int }
+
+func (RepeatOverParams) code() Code { return "repeat-over" }

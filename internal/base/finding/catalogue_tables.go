@@ -3,99 +3,317 @@ package finding
 // The messages of tables: what was done, who is ahead, why an arm has no rank, and what its figures
 // are of. Package verdict makes them.
 var _ = register(
-	Entry{Code: "class-D0", Example: Params{"class": "D0"}, Says: `may be lost with the process ({{.class}})`},
-	Entry{Code: "class-D1", Example: Params{"class": "D1"}, Says: `survives a crash of the process ({{.class}})`},
-	Entry{Code: "class-D2", Example: Params{"class": "D2(1s)", "window": "1s"},
+	Entry{Example: ClassParams{Code: "class-D0", Class: "D0"}, Says: `may be lost with the process ({{.class}})`},
+	Entry{Example: ClassParams{Code: "class-D1", Class: "D1"}, Says: `survives a crash of the process ({{.class}})`},
+	Entry{Example: ClassParams{Code: "class-D2", Class: "D2(1s)", Window: "1s"},
 		Says: `loses at most {{.window}} of writes to a power cut ({{.class}})`},
-	Entry{Code: "class-D3", Example: Params{"class": "D3"}, Says: `survives a power cut ({{.class}})`},
-	Entry{Code: "class-claimed", Example: Params{"title": "survives a power cut (D3)"},
+	Entry{Example: ClassParams{Code: "class-D3", Class: "D3"}, Says: `survives a power cut ({{.class}})`},
+	Entry{Example: ClassClaimedParams{Title: "survives a power cut (D3)"},
 		Says: `{{.title}}: claimed by the store, not checked`},
-	Entry{Code: "class-D4", Example: Params{"class": "D4"}, Says: `survives the loss of a node, not a power cut of all nodes ({{.class}})`},
+	Entry{Example: ClassParams{Code: "class-D4", Class: "D4"}, Says: `survives the loss of a node, not a power cut of all nodes ({{.class}})`},
 
-	Entry{Code: "doing", Example: Params{"mix": []string{"95 % read", "5 % update"}, "order": "zipfian", "theta": 0.99, "rate": 0.0, "seconds": 60.0},
+	Entry{Example: DoingParams{Mix: []string{"95 % read", "5 % update"}, Order: "zipfian", Theta: 0.99, Rate: 0.0, Seconds: Known(60.0)},
 		Says: `{{if .mix}}{{join .mix}}{{else}}load{{end}}{{if .order}}, {{.order}}{{if has .theta}} {{.theta}}{{end}} order{{end}}` +
 			`{{if has .queries}}, for {{.queries}}{{end}}{{if has .batch}}, batches of {{.batch}}{{end}}` +
 			`{{if .rate}}, open load at {{rate .rate}}{{else}}, closed load{{end}}, {{if has .operations}}{{plural .operations "operation" ""}}{{else}}{{seconds .seconds}}{{end}}`},
-	Entry{Code: "condition-records", Example: Params{"records": 10000, "bytes": "1,449 B"}, Says: `{{plural .records "record" ""}} of {{.bytes}}`},
-	Entry{Code: "condition-empty", Example: Params{"bytes": "1,449 B"}, Says: `records of {{.bytes}}, none at first`},
-	Entry{Code: "condition-threads", Example: Params{"threads": 8, "processes": 0},
+	Entry{Example: ConditionRecordsParams{Records: 10000, Bytes: "1,449 B"}, Says: `{{plural .records "record" ""}} of {{.bytes}}`},
+	Entry{Example: ConditionEmptyParams{Bytes: "1,449 B"}, Says: `records of {{.bytes}}, none at first`},
+	Entry{Example: ConditionThreadsParams{Threads: 8, Processes: 0},
 		Says: `{{if not .processes}}{{plural .threads "thread" ""}}{{else if eq .threads .processes}}{{plural .processes "process" ""}}` +
 			`{{else}}{{plural .threads "thread" ""}} in {{plural .processes "process" ""}}{{end}}`},
-	Entry{Code: "condition-handles", Example: Params{"handles": "shared", "pool": 0, "pipeline": 0},
+	Entry{Example: ConditionHandlesParams{Handles: "shared", Pool: 0, Pipeline: 0},
 		Says: `{{if eq .handles "shared"}}one shared handle{{else if eq .handles "per_thread"}}a handle per thread` +
 			`{{else if eq .handles "pool"}}a pool of {{plural .pool "handle" ""}}{{else if eq .handles "per_operation"}}a new handle per operation` +
 			`{{else if eq .handles "async"}}asynchronous handles{{if .pipeline}}, {{.pipeline}} operations on the way on each{{end}}{{else}}handles: {{.handles}}{{end}}`},
-	Entry{Code: "condition-memory", Example: Params{"bytes": 200 << 20}, Says: `memory limit {{limit .bytes}}`},
-	Entry{Code: "condition-quota", Example: Params{"bytes": 20 << 30, "mount": false},
+	Entry{Example: ConditionMemoryParams{Bytes: 200 << 20}, Says: `memory limit {{limit .bytes}}`},
+	Entry{Example: ConditionQuotaParams{Bytes: 20 << 30, Mount: false},
 		Says: `disk quota {{limit .bytes}}{{if .mount}}, a file system of its own{{end}}`},
-	Entry{Code: "condition-cpus", Example: Params{"client": "0", "server": "1"},
+	Entry{Example: ConditionCpusParams{Client: "0", Server: "1"},
 		Says: `{{if .client}}client on CPU {{.client}}{{end}}{{if .server}}{{if .client}}, {{end}}server on CPU {{.server}}{{end}}`},
-	Entry{Code: "condition-cold", Says: `cold page cache`},
-	Entry{Code: "condition-columns", Example: Params{"columns": []string{"name", "age"}, "indexes": []string{}},
+	Entry{Example: ConditionCold, Says: `cold page cache`},
+	Entry{Example: ConditionColumnsParams{Columns: []string{"name", "age"}, Indexes: []string{}},
 		Says: `columns {{join .columns}}{{if .indexes}}, indexes on {{join .indexes}}{{end}}`},
-	Entry{Code: "effect-summary", Example: Params{"from": "handles pool(4)", "to": "handles per_operation", "low": 0.31, "high": 0.98, "significant": 7, "of": 12},
+	Entry{Example: EffectSummaryParams{From: "handles pool(4)", To: "handles per_operation", Low: Known(0.31), High: Known(0.98), Significant: 7, Of: 12},
 		Says: `{{.to}} instead of {{.from}}: {{if .significant}}{{factor .low}}{{if ne (factor .low) (factor .high)}} to {{factor .high}}{{end}} the rate where significant, in {{.significant}} of {{plural .of "case" ""}} (store and phase)` +
 			`{{else}}no significant difference in {{plural .of "case" ""}} (store and phase){{end}}`},
-	Entry{Code: "options-default", Says: `all defaults`},
-	Entry{Code: "options-changed", Example: Params{"options": "cache_bytes=64MiB (default 8MiB)"}, Says: `options changed from default: {{clean .options}}`},
+	Entry{Example: OptionsDefault, Says: `all defaults`},
+	Entry{Example: OptionsChangedParams{Options: "cache_bytes=64MiB (default 8MiB)"}, Says: `options changed from default: {{clean .options}}`},
 
-	Entry{Code: "trial-missing", Example: Params{"trial": "b1-003-bbolt-D1"}, Says: `{{.trial}} was planned and has no result`},
-	Entry{Code: "phase-left-out", Example: Params{"why": "no batches"}, Says: `not supported: {{.why}}`},
-	Entry{Code: "reason-no-trial-ended", Says: `no trial ended`},
-	Entry{Code: "reason-interrupted", Says: `the run was interrupted before its trials ended`},
-	Entry{Code: "reason-machine", Says: `other programs, throttling or the clock disturbed every trial; figures include disturbed ones`},
-	Entry{Code: "reason-nothing-done", Says: `no operation succeeded`},
-	Entry{Code: "reason-idle", Example: Params{"blocks": 1, "of": 3}, Says: `no operation succeeded in {{.blocks}} of {{plural .of "block" ""}}`},
-	Entry{Code: "reason-quota", Example: Params{"blocks": 1, "of": 3, "samples": 10},
+	Entry{Example: TrialMissingParams{Trial: "b1-003-bbolt-D1"}, Says: `{{.trial}} was planned and has no result`},
+	Entry{Example: PhaseLeftOutParams{Why: "no batches"}, Says: `not supported: {{.why}}`},
+	Entry{Example: ReasonNoTrialEnded, Says: `no trial ended`},
+	Entry{Example: ReasonInterrupted, Says: `the run was interrupted before its trials ended`},
+	Entry{Example: ReasonMachine, Says: `other programs, throttling or the clock disturbed every trial; figures include disturbed ones`},
+	Entry{Example: ReasonNothingDone, Says: `no operation succeeded`},
+	Entry{Example: ReasonIdleParams{Blocks: 1, Of: 3}, Says: `no operation succeeded in {{.blocks}} of {{plural .of "block" ""}}`},
+	Entry{Example: ReasonQuotaParams{Blocks: 1, Of: 3, Samples: 10},
 		Says: `the disk quota ended the phase before {{.samples}} samples in {{.blocks}} of {{plural .of "block" ""}}`},
-	Entry{Code: "reason-unsteady", Example: Params{"blocks": 2, "of": 3, "kind": "step"},
+	Entry{Example: ReasonUnsteadyParams{Blocks: 2, Of: 3, Kind: "step"},
 		Says: `no steady state in {{.blocks}} of {{plural .of "block" ""}}{{if .kind}} ({{.kind}}){{end}}`},
-	Entry{Code: "reason-harness", Example: Params{"share": 0.62}, Says: `harness-bound: {{percent .share}} of each operation is the harness`},
-	Entry{Code: "reason-open-load", Says: `open load: the experiment set the rate; compare latencies`},
+	Entry{Example: ReasonHarnessParams{Share: 0.62}, Says: `harness-bound: {{percent .share}} of each operation is the harness`},
+	Entry{Example: ReasonOpenLoad, Says: `open load: the experiment set the rate; compare latencies`},
 
-	Entry{Code: "latency-dispatch-late", Says: `operations began late: more than a tenth of these percentiles is the harness's delay`},
-	Entry{Code: "latency-not-begun", Says: `operations that were due were never begun; these percentiles leave them out`},
-	Entry{Code: "latency-late-or-not-begun", Says: `operations began late or were never begun; these percentiles can't be trusted`},
+	Entry{Example: LatencyDispatchLate, Says: `operations began late: more than a tenth of these percentiles is the harness's delay`},
+	Entry{Example: LatencyNotBegun, Says: `operations that were due were never begun; these percentiles leave them out`},
+	Entry{Example: LatencyLateOrNotBegun, Says: `operations began late or were never begun; these percentiles can't be trusted`},
 
-	Entry{Code: "verdict-open-load", Says: `The experiment set the rate: compare the latencies.`},
-	Entry{Code: "verdict-none", Says: `No store has a rank.`},
-	Entry{Code: "verdict-only", Example: Params{"arm": "bbolt", "rate": 41e3}, Says: `Only {{.arm}} has a rank, at {{rate .rate}}.`},
-	Entry{Code: "verdict-fastest", Example: Params{"arm": "pebble", "rate": 412e3, "next": "bbolt", "factor": 3.87, "low": 3.51, "high": 4.2},
+	Entry{Example: VerdictOpenLoad, Says: `The experiment set the rate: compare the latencies.`},
+	Entry{Example: VerdictNone, Says: `No store has a rank.`},
+	Entry{Example: VerdictOnlyParams{Arm: "bbolt", Rate: 41e3}, Says: `Only {{.arm}} has a rank, at {{rate .rate}}.`},
+	Entry{Example: VerdictFastestParams{Arm: "pebble", Rate: 412e3, Next: "bbolt", Factor: 3.87, Low: 3.51, High: 4.2},
 		Says: `{{.arm}} is fastest at {{rate .rate}}: {{factor .factor}} {{.next}} (95 % interval {{interval .low .high}}).`},
-	Entry{Code: "verdict-equal", Example: Params{"arms": []string{"bbolt", "boltdb"}, "rate": 41e3, "margin": 0.1},
+	Entry{Example: VerdictEqualParams{Arms: []string{"bbolt", "boltdb"}, Rate: 41e3, Margin: 0.1},
 		Says: `{{list .arms}} are tied at {{rate .rate}}: they differ by less than {{percent .margin}}.`},
-	Entry{Code: "verdict-tied", Example: Params{"arms": []string{"bbolt", "boltdb"}, "rate": 41e3, "detectable": 1.4, "blocks": 3},
+	Entry{Example: VerdictTiedParams{Arms: []string{"bbolt", "boltdb"}, Rate: 41e3, Detectable: 1.4, Blocks: 3},
 		Says: `{{list .arms}}: no significant difference, near {{rate .rate}}. {{plural .blocks "block" ""}} can detect differences above {{factor .detectable}}.`},
-	Entry{Code: "verdict-noisy", Example: Params{"arms": []string{"bbolt", "boltdb"}, "blocks": 3}, Says: `{{list .arms}}: too noisy to compare in {{plural .blocks "block" ""}}.`},
-	Entry{Code: "verdict-too-few-blocks", Example: Params{"arms": []string{"bbolt", "boltdb"}, "blocks": 1},
+	Entry{Example: VerdictNoisyParams{Arms: []string{"bbolt", "boltdb"}, Blocks: 3}, Says: `{{list .arms}}: too noisy to compare in {{plural .blocks "block" ""}}.`},
+	Entry{Example: VerdictTooFewBlocksParams{Arms: []string{"bbolt", "boltdb"}, Blocks: 1},
 		Says: `{{list .arms}}: {{plural .blocks "block is" "blocks are"}} too few to compare.`},
 
-	Entry{Code: "note-faster-unranked", Example: Params{"arms": []string{"pogreb"}}, Says: `{{list .arms}} had a higher rate and no rank.`},
-	Entry{Code: "note-batches", Example: Params{"items": 100}, Says: `A batch of {{.items}} records counts as one operation.`},
-	Entry{Code: "note-index-left-out", Example: Params{"arms": []string{"sqlite", "mariadb"}, "column": "Tags", "words": true},
+	Entry{Example: NoteFasterUnrankedParams{Arms: []string{"pogreb"}}, Says: `{{list .arms}} had a higher rate and no rank.`},
+	Entry{Example: NoteBatchesParams{Items: 100}, Says: `A batch of {{.items}} records counts as one operation.`},
+	Entry{Example: NoteIndexLeftOutParams{Arms: []string{"sqlite", "mariadb"}, Column: "Tags", Words: true},
 		Says: `Not supported by {{list .arms}}: an index of {{if .words}}the words of {{end}}{{.column}}. Queries by it read every record.`},
-	Entry{Code: "note-no-noise", Says: `Noise unknown: no valid A/A pair. Differences below 3 % are ignored.`},
-	Entry{Code: "note-noise", Example: Params{"share": 0.096}, Says: `Noise: {{percent .share}}. Smaller differences are ignored.`},
-	Entry{Code: "note-writes-of-disk", Says: `Host writes are those of the trial's own disk, file system journal included.`},
-	Entry{Code: "note-writes-unknown", Example: Params{"arms": []string{"bbolt"}, "why": "the kernel does not report them"},
+	Entry{Example: NoteNoNoise, Says: `Noise unknown: no valid A/A pair. Differences below 3 % are ignored.`},
+	Entry{Example: NoteNoiseParams{Share: 0.096}, Says: `Noise: {{percent .share}}. Smaller differences are ignored.`},
+	Entry{Example: NoteWritesOfDisk, Says: `Host writes are those of the trial's own disk, file system journal included.`},
+	Entry{Example: NoteWritesUnknownParams{Arms: []string{"bbolt"}, Why: "the kernel does not report them"},
 		Says: `Host writes not measured for {{list .arms}}: {{clean .why}}.`},
-	Entry{Code: "note-server", Example: Params{"arms": []string{"memcached"}, "server": 64e6, "client": 12e6},
+	Entry{Example: NoteServerParams{Arms: []string{"memcached"}, Server: 64e6, Client: 12e6},
 		Says: `Memory and CPU of {{list .arms}} are server and client together; of the memory, {{bytes .server}} and {{bytes .client}}.`},
-	Entry{Code: "note-server-unknown", Example: Params{"arms": []string{"memcached"}, "why": "it is on another machine"},
+	Entry{Example: NoteServerUnknownParams{Arms: []string{"memcached"}, Why: "it is on another machine"},
 		Says: `Memory and CPU of {{list .arms}} are incomplete: {{clean .why}}.`},
-	Entry{Code: "note-over-limit", Example: Params{"arms": []string{"bbolt"}, "limit": 200 << 20},
+	Entry{Example: NoteOverLimitParams{Arms: []string{"bbolt"}, Limit: 200 << 20},
 		Says: `Memory of {{list .arms}} exceeds the limit of {{limit .limit}}: resident pages that are charged to others do not count against it.`},
-	Entry{Code: "note-quota-mount", Example: Params{"file_system": "ext4 over a loop device, 2 GiB, 1.88 GB usable"},
+	Entry{Example: NoteQuotaMountParams{FileSystem: "ext4 over a loop device, 2 GiB, 1.88 GB usable"},
 		Says: `Each trial had a file system of its own: {{clean .file_system}}.`},
 
-	Entry{Code: "event-step", Example: Params{"from_s": 41.0, "to_s": 41.0, "before": 412e3, "after": 120e3}, Says: `{{rate .before}} before, {{rate .after}} after`},
-	Entry{Code: "event-decline", Example: Params{"from_s": 4.0, "to_s": 41.0, "before": 412e3, "after": 120e3}, Says: `declines from {{rate .before}} to {{rate .after}}`},
-	Entry{Code: "event-rise", Example: Params{"from_s": 4.0, "to_s": 41.0, "before": 120e3, "after": 412e3}, Says: `rises from {{rate .before}} to {{rate .after}}`},
-	Entry{Code: "event-drops", Example: Params{"from_s": 4.0, "to_s": 41.0, "before": 412e3, "after": 0.0, "count": 3, "longest_s": 2.0},
+	Entry{Example: EventParams{Code: "event-step", FromS: 41.0, ToS: 41.0, Before: 412e3, After: 120e3}, Says: `{{rate .before}} before, {{rate .after}} after`},
+	Entry{Example: EventParams{Code: "event-decline", FromS: 4.0, ToS: 41.0, Before: 412e3, After: 120e3}, Says: `declines from {{rate .before}} to {{rate .after}}`},
+	Entry{Example: EventParams{Code: "event-rise", FromS: 4.0, ToS: 41.0, Before: 120e3, After: 412e3}, Says: `rises from {{rate .before}} to {{rate .after}}`},
+	Entry{Example: EventParams{Code: "event-drops", FromS: 4.0, ToS: 41.0, Before: 412e3, After: 0.0, Count: Known(3), LongestS: Known(2.0)},
 		Says: `drops to {{rate .after}}, {{plural .count "time" ""}}, for up to {{seconds .longest_s}}`},
-	Entry{Code: "event-oscillation", Example: Params{"from_s": 4.0, "to_s": 41.0, "before": 90e3, "after": 40e3}, Says: `oscillates between {{rate .after}} and {{rate .before}}`},
-	Entry{Code: "event-gap", Example: Params{"from_s": 4.0, "to_s": 6.0}, Says: `not sampled`},
-	Entry{Code: "event-interruption", Example: Params{"from_s": 4.0, "to_s": 6.0}, Says: `the process was stopped from outside`},
-	Entry{Code: "plots-thinned", Example: Params{"series": 12, "kept": 800, "samples": 3600},
+	Entry{Example: EventParams{Code: "event-oscillation", FromS: 4.0, ToS: 41.0, Before: 90e3, After: 40e3}, Says: `oscillates between {{rate .after}} and {{rate .before}}`},
+	Entry{Example: EventParams{Code: "event-gap", FromS: 4.0, ToS: 6.0}, Says: `not sampled`},
+	Entry{Example: EventParams{Code: "event-interruption", FromS: 4.0, ToS: 6.0}, Says: `the process was stopped from outside`},
+	Entry{Example: PlotsThinnedParams{Series: 12, Kept: 800, Samples: 3600},
 		Says: `{{plural .series "plot is" "plots are"}} thinned (the longest from {{count .samples}} to {{count .kept}} points); stalls are kept.`},
 )
+
+type DoingParams struct {
+	Mix        []string
+	Order      string
+	Theta      float64 `param:"omitempty"`
+	Rate       float64
+	Queries    string `param:"omitempty"`
+	Batch      int    `param:"omitempty"`
+	Operations uint64 `param:"omitempty"`
+	Seconds    *float64
+}
+
+func (DoingParams) code() Code { return "doing" }
+
+type ConditionRecordsParams struct {
+	Records uint64
+	Bytes   string
+}
+
+func (ConditionRecordsParams) code() Code { return "condition-records" }
+
+type ConditionEmptyParams struct{ Bytes string }
+
+func (ConditionEmptyParams) code() Code { return "condition-empty" }
+
+type ConditionThreadsParams struct{ Threads, Processes int }
+
+func (ConditionThreadsParams) code() Code { return "condition-threads" }
+
+type ConditionHandlesParams struct {
+	Handles        string
+	Pool, Pipeline int
+}
+
+func (ConditionHandlesParams) code() Code { return "condition-handles" }
+
+type ConditionMemoryParams struct {
+	Bytes int64
+}
+
+func (ConditionMemoryParams) code() Code { return "condition-memory" }
+
+type ConditionQuotaParams struct {
+	Bytes int64
+	Mount bool
+}
+
+func (ConditionQuotaParams) code() Code { return "condition-quota" }
+
+type ConditionCpusParams struct{ Client, Server string }
+
+func (ConditionCpusParams) code() Code { return "condition-cpus" }
+
+type ConditionColumnsParams struct{ Columns, Indexes []string }
+
+func (ConditionColumnsParams) code() Code { return "condition-columns" }
+
+type EffectSummaryParams struct {
+	From, To        string
+	Low, High       *float64
+	Significant, Of int
+}
+
+func (EffectSummaryParams) code() Code { return "effect-summary" }
+
+type OptionsChangedParams struct{ Options string }
+
+func (OptionsChangedParams) code() Code { return "options-changed" }
+
+type TrialMissingParams struct{ Trial string }
+
+func (TrialMissingParams) code() Code { return "trial-missing" }
+
+type PhaseLeftOutParams struct{ Why string }
+
+func (PhaseLeftOutParams) code() Code { return "phase-left-out" }
+
+type ReasonIdleParams struct{ Blocks, Of int }
+
+func (ReasonIdleParams) code() Code { return "reason-idle" }
+
+type ReasonQuotaParams struct{ Blocks, Of, Samples int }
+
+func (ReasonQuotaParams) code() Code { return "reason-quota" }
+
+type ReasonUnsteadyParams struct {
+	Blocks, Of int
+	Kind       string
+}
+
+func (ReasonUnsteadyParams) code() Code { return "reason-unsteady" }
+
+type ReasonHarnessParams struct{ Share float64 }
+
+func (ReasonHarnessParams) code() Code { return "reason-harness" }
+
+type VerdictOnlyParams struct {
+	Arm  string
+	Rate float64
+}
+
+func (VerdictOnlyParams) code() Code { return "verdict-only" }
+
+type VerdictFastestParams struct {
+	Arm               string
+	Rate              float64
+	Next              string
+	Factor, Low, High float64
+}
+
+func (VerdictFastestParams) code() Code { return "verdict-fastest" }
+
+type VerdictEqualParams struct {
+	Arms         []string
+	Rate, Margin float64
+}
+
+func (VerdictEqualParams) code() Code { return "verdict-equal" }
+
+type VerdictTiedParams struct {
+	Arms             []string
+	Rate, Detectable float64
+	Blocks           int
+}
+
+func (VerdictTiedParams) code() Code { return "verdict-tied" }
+
+type VerdictNoisyParams struct {
+	Arms   []string
+	Blocks int
+}
+
+func (VerdictNoisyParams) code() Code { return "verdict-noisy" }
+
+type VerdictTooFewBlocksParams struct {
+	Arms   []string
+	Blocks int
+}
+
+func (VerdictTooFewBlocksParams) code() Code { return "verdict-too-few-blocks" }
+
+type NoteFasterUnrankedParams struct{ Arms []string }
+
+func (NoteFasterUnrankedParams) code() Code { return "note-faster-unranked" }
+
+type NoteBatchesParams struct{ Items int }
+
+func (NoteBatchesParams) code() Code { return "note-batches" }
+
+type NoteIndexLeftOutParams struct {
+	Arms   []string
+	Column string
+	Words  bool
+}
+
+func (NoteIndexLeftOutParams) code() Code { return "note-index-left-out" }
+
+type NoteNoiseParams struct{ Share float64 }
+
+func (NoteNoiseParams) code() Code { return "note-noise" }
+
+type NoteWritesUnknownParams struct {
+	Arms []string
+	Why  string
+}
+
+func (NoteWritesUnknownParams) code() Code { return "note-writes-unknown" }
+
+type NoteServerParams struct {
+	Arms           []string
+	Server, Client float64
+}
+
+func (NoteServerParams) code() Code { return "note-server" }
+
+type NoteServerUnknownParams struct {
+	Arms []string
+	Why  string
+}
+
+func (NoteServerUnknownParams) code() Code { return "note-server-unknown" }
+
+type NoteOverLimitParams struct {
+	Arms  []string
+	Limit int64
+}
+
+func (NoteOverLimitParams) code() Code { return "note-over-limit" }
+
+type NoteQuotaMountParams struct{ FileSystem string }
+
+func (NoteQuotaMountParams) code() Code { return "note-quota-mount" }
+
+type PlotsThinnedParams struct{ Series, Kept, Samples int }
+
+func (PlotsThinnedParams) code() Code { return "plots-thinned" }
+
+// Codes without parameters.
+const (
+	ConditionCold         Bare = "condition-cold"
+	OptionsDefault        Bare = "options-default"
+	ReasonNoTrialEnded    Bare = "reason-no-trial-ended"
+	ReasonInterrupted     Bare = "reason-interrupted"
+	ReasonMachine         Bare = "reason-machine"
+	ReasonNothingDone     Bare = "reason-nothing-done"
+	ReasonOpenLoad        Bare = "reason-open-load"
+	LatencyDispatchLate   Bare = "latency-dispatch-late"
+	LatencyNotBegun       Bare = "latency-not-begun"
+	LatencyLateOrNotBegun Bare = "latency-late-or-not-begun"
+	VerdictOpenLoad       Bare = "verdict-open-load"
+	VerdictNone           Bare = "verdict-none"
+	NoteNoNoise           Bare = "note-no-noise"
+	NoteWritesOfDisk      Bare = "note-writes-of-disk"
+)
+
+type ClassClaimedParams struct{ Title string }
+
+func (ClassClaimedParams) code() Code { return "class-claimed" }

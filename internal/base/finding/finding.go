@@ -1,11 +1,13 @@
 // Package finding is how Assay states something: as data, a code with parameters, and never as a
-// sentence. Whoever detects something passes a [Message]; the catalogue in this package, and
+// sentence. Whoever detects something fills a struct of
+// parameters and passes the [Message] that [New] makes of it; the catalogue in this package, and
 // nothing else, knows the words. So a finding can be counted, grouped, filtered and compared by a
 // program, and a better sentence is a change of one line.
 //
 //  1. finding.go    Message, Finding, Where: what is passed on
-//  2. catalogue.go  the form of an entry; catalogue_*.go: the entries, by who detects them
-//  3. render.go     code + parameters → words, the only place where this happens
+//  2. params.go     a struct of parameters → a message; families.go: structs that several codes share
+//  3. catalogue.go  the form of an entry; catalogue_*.go: entries and their structs, by who detects
+//  4. render.go     code + parameters → words, the only place where this happens
 //
 // Marks of trials, reasons for having no rank, notes on a row, the lines of the summary and the
 // evidence of a finding are all messages.
@@ -25,26 +27,6 @@ type Params map[string]any
 type Message struct {
 	Code   Code   `json:"code"`
 	Params Params `json:"params,omitempty"`
-}
-
-// New makes a message from a code and pairs of name and value. It panics on a misspelt call.
-func New(code Code, pairs ...any) Message {
-	m := Message{Code: code, Params: Params{}}
-	for i := 0; i < len(pairs); i += 2 {
-		m.Params[pairs[i].(string)] = pairs[i+1]
-	}
-	return m
-}
-
-// With returns the message with further parameters.
-func (m Message) With(pairs ...any) Message {
-	more := New(m.Code, pairs...)
-	for name, value := range m.Params {
-		if _, set := more.Params[name]; !set {
-			more.Params[name] = value
-		}
-	}
-	return more
 }
 
 // MarshalJSON writes code, params and, for who reads the JSON by eye, the sentence as text.

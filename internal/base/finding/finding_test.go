@@ -14,7 +14,7 @@ func TestCatalogue_sentences(t *testing.T) {
 	var out strings.Builder
 	for _, code := range Codes() {
 		e := entries[code]
-		m := Message{code, e.Example}
+		m := New(e.Example)
 		fmt.Fprintf(&out, "%s\n  says    %s\n", code, Text(m))
 		if e.Many != "" {
 			two := []Finding{Make(Where{Arm: "bbolt", Phase: "put", Class: "D1"}, m), Make(Where{Arm: "pebble", Phase: "get", Class: "D3"}, m)}
@@ -29,7 +29,7 @@ func TestCatalogue_sentences(t *testing.T) {
 
 func TestCatalogue_examples_fill_every_sentence(t *testing.T) {
 	for _, code := range Codes() {
-		e, m := entries[code], Message{code, entries[code].Example}
+		e, m := entries[code], New(entries[code].Example)
 		both := []Finding{Make(Where{Arm: "a"}, m), Make(Where{Arm: "b"}, m)}
 		for part, text := range map[string]string{"Says": Text(m), "Many": Group(both), "Remedy": Remedy(m)} {
 			if text != "" && text == bare(m) || strings.HasPrefix(text, string(code)+" {") {
@@ -46,16 +46,16 @@ func TestCatalogue_examples_fill_every_sentence(t *testing.T) {
 }
 
 func TestText_of_unknown_code_and_missing_parameter_loses_nothing(t *testing.T) {
-	register(Entry{Code: "test-code", Says: "{{.arm}} fell to {{rate .rate}}"})
+	register(Entry{Example: Bare("test-code"), Says: "{{.arm}} fell to {{rate .rate}}"})
 	defer delete(entries, "test-code")
 	for _, c := range []struct {
 		m    Message
 		want string
 	}{
-		{New("no-such-code", "n", 1), `no-such-code {"n":1}`},
-		{New("test-code", "arm", "bbolt"), `test-code {"arm":"bbolt"}`},
-		{New("test-code", "rate", 5.0), `test-code {"rate":5}`},
-		{New("test-code", "arm", "bbolt", "rate", 12000), "bbolt fell to 12.0 k/s"},
+		{Message{"no-such-code", Params{"n": 1}}, `no-such-code {"n":1}`},
+		{Message{"test-code", Params{"arm": "bbolt"}}, `test-code {"arm":"bbolt"}`},
+		{Message{"test-code", Params{"rate": 5.0}}, `test-code {"rate":5}`},
+		{Message{"test-code", Params{"arm": "bbolt", "rate": 12000}}, "bbolt fell to 12.0 k/s"},
 	} {
 		if got := Text(c.m); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
@@ -64,9 +64,9 @@ func TestText_of_unknown_code_and_missing_parameter_loses_nothing(t *testing.T) 
 }
 
 func TestMark_survives_JSON_with_the_same_sentence(t *testing.T) {
-	register(Entry{Code: "test-mark", Says: "{{plural .n \"record\" \"\"}} of {{list .arms}}"})
+	register(Entry{Example: Bare("test-mark"), Says: "{{plural .n \"record\" \"\"}} of {{list .arms}}"})
 	defer delete(entries, "test-mark")
-	mark := Mark{New("test-mark", "n", uint64(3), "arms", []string{"a", "b"}), "put"}
+	mark := Mark{Message{"test-mark", Params{"n": uint64(3), "arms": []string{"a", "b"}}}, "put"}
 	written, err := json.Marshal(mark)
 	if err != nil {
 		t.Fatal(err)

@@ -46,6 +46,6 @@ func (r *Run) markFaults() {
 		if trial.State == OK {
 			trial.State = Marked
 		}
-		trial.Marks = append(trial.Marks, finding.Mark{Message: finding.New(finding.MarkDamaged, "file", f.File, "text", f.What)})
+		trial.Marks = append(trial.Marks, finding.Mark{Message: finding.New(finding.MarkDamagedParams{File: f.File, Text: f.What})})
 	}
 }

@@ -17,14 +17,15 @@ func (p *Phase) Marks() (marks []finding.Mark) {
 		marks = p.outcomeMarks(p.mayMiss())
 	}
 	if h := p.History; h != nil {
-		mark := func(code finding.Code, count uint64, pairs ...any) {
+		mark := func(code finding.Code, count uint64) {
 			if count > 0 {
-				m := finding.New(code, "count", count, "of", h.Reads).With(pairs...)
-				marks = append(marks, finding.Mark{Message: m, Phase: p.Name})
+				marks = append(marks, p.mark(finding.CountParams{Code: code, Count: count, Of: h.Reads}))
 			}
 		}
 		if !p.Eventual { // such a store may answer with what was, but not with what was never written
-			mark(finding.MarkStaleReads, h.Stale, "late_ns", h.LateP50NS, "late_max_ns", h.LateMaxNS)
+			if h.Stale > 0 {
+				marks = append(marks, p.mark(finding.MarkStaleReadsParams{Count: h.Stale, Of: h.Reads, LateNS: h.LateP50NS, LateMaxNS: h.LateMaxNS}))
+			}
 			if !p.Forgets() {
 				mark(finding.MarkVanished, h.Vanished)
 			}
@@ -32,13 +33,12 @@ func (p *Phase) Marks() (marks []finding.Mark) {
 		}
 		mark(finding.MarkLostUpdates, h.LostUpdates)
 		if u := h.Updates; u != nil && u.Atomic.Lost > 0 && !p.Eventual {
-			marks = append(marks, finding.Mark{Phase: p.Name, Message: finding.New(finding.MarkAtomicLost, "count", u.Atomic.Lost, "of", u.Atomic.Done, "items", u.Atomic.ItemsLost)})
+			marks = append(marks, p.mark(finding.MarkAtomicLostParams{Count: u.Atomic.Lost, Of: u.Atomic.Done, Items: u.Atomic.ItemsLost}))
 		}
 		mark(finding.MarkGhosts, h.Ghosts)
 	}
 	if drift := math.Abs(float64(p.ClockDrift)); drift > ClockSlackNS(float64(p.ElapsedNS)) {
-		marks = append(marks, finding.Mark{Phase: p.Name, Message: finding.New(finding.MarkDrift,
-			"clock", p.Clock, "drift_ns", drift, "seconds", float64(p.ElapsedNS)/1e9)})
+		marks = append(marks, p.mark(finding.MarkDriftParams{Clock: p.Clock, DriftNS: drift, Seconds: float64(p.ElapsedNS) / 1e9}))
 	}
 	return marks
 }
@@ -48,6 +48,10 @@ func (p *Phase) Forgets() bool { return p.Evicted != nil && *p.Evicted > 0 }
 
 // mayMiss reports whether a read that finds nothing is no fault by itself.
 func (p *Phase) mayMiss() bool { return p.Eventual || p.Forgets() }
+
+func (p *Phase) mark(of finding.Parameters) finding.Mark {
+	return finding.Mark{Message: finding.New(of), Phase: p.Name}
+}
 
 // outcomeMarks returns what the outcomes of a phase without groups, or of a group, say.
 func (p *Phase) outcomeMarks(mayMiss bool) (marks []finding.Mark) {
@@ -60,11 +64,7 @@ func (p *Phase) outcomeMarks(mayMiss bool) (marks []finding.Mark) {
 		if count == 0 {
 			return
 		}
-		m := finding.New(code, "count", count, "of", done)
-		if text := p.firstMessage(outcomes...); text != "" {
-			m = m.With("message", text)
-		}
-		marks = append(marks, finding.Mark{Message: m, Phase: p.Name})
+		marks = append(marks, p.mark(finding.CountParams{Code: code, Count: count, Of: done, Message: p.firstMessage(outcomes...)}))
 	}
 	mark(finding.MarkWrong, wrong-foreign, "wrong")
 	mark(finding.MarkOtherTrial, foreign)
@@ -80,7 +80,7 @@ func (p *Phase) outcomeMarks(mayMiss bool) (marks []finding.Mark) {
 		outcomes += o.Done()
 	}
 	if outcomes != p.Attempted {
-		marks = append(marks, finding.Mark{Phase: p.Name, Message: finding.New(finding.MarkSum, "attempted", p.Attempted, "outcomes", outcomes)})
+		marks = append(marks, p.mark(finding.MarkSumParams{Attempted: p.Attempted, Outcomes: outcomes}))
 	}
 	return marks
 }
@@ -126,14 +126,14 @@ func (f *FinalCheck) Marks() (marks []finding.Mark) {
 		if fault.count == 0 {
 			continue
 		}
-		m := finding.New(fault.code, "count", fault.count, "of", f.Records)
-		if fault.code == finding.MarkReadbackLost && f.StoreEvicted != nil && *f.StoreEvicted > 0 {
-			m = m.With("evicted", *f.StoreEvicted)
+		counted := finding.CountParams{Code: fault.code, Count: fault.count, Of: f.Records}
+		if fault.code == finding.MarkReadbackLost && f.StoreEvicted != nil {
+			counted.Evicted = *f.StoreEvicted
 		}
 		if len(f.Examples) > 0 {
-			m = m.With("example", f.Examples[0])
+			counted.Example = f.Examples[0]
 		}
-		marks = append(marks, finding.Mark{Message: m, Phase: FinalCheckPhase})
+		marks = append(marks, finding.Mark{Message: finding.New(counted), Phase: FinalCheckPhase})
 	}
 	return append(marks, f.Increments.marks()...)
 }
@@ -144,9 +144,9 @@ func (i *Increments) marks() []finding.Mark {
 	case i == nil || i.Counted >= i.Least && i.Counted <= i.Most:
 		return nil
 	case i.Counted < i.Least:
-		m = finding.New(finding.MarkIncrementsLost, "count", i.Least-i.Counted, "of", i.Least)
+		m = finding.New(finding.CountParams{Code: finding.MarkIncrementsLost, Count: i.Least - i.Counted, Of: i.Least})
 	default:
-		m = finding.New(finding.MarkIncrementsMore, "count", i.Counted-i.Most, "of", i.Most)
+		m = finding.New(finding.CountParams{Code: finding.MarkIncrementsMore, Count: i.Counted - i.Most, Of: i.Most})
 	}
 	return []finding.Mark{{Message: m, Phase: FinalCheckPhase}}
 }
@@ -184,5 +184,5 @@ func (t *Trial) Reasons() (reasons []finding.Message) {
 
 // Reason returns why the trial did not end; its parameter text is Error.
 func (t *Trial) Reason() finding.Message {
-	return finding.New(t.Cause, "text", t.Error)
+	return finding.New(finding.CauseParams{Code: t.Cause, Text: t.Error})
 }

@@ -59,7 +59,7 @@ func (p *past) holdDeletes(c *content, file *trace.File, last counters.Sample) (
 	if owed.holds(total.Items) {
 		return problem, true
 	}
-	return owed.against(finding.MarkItems, total.Items, "operation", trace.DeleteQuery.String(), "operations", total.Outcomes[counters.OK]), false
+	return owed.against(finding.MarkItems, total.Items, trace.DeleteQuery.String(), total.Outcomes[counters.OK]), false
 }
 
 // deletedBy returns how each of the records that may be there is met by the deletes by query of a phase,

@@ -24,13 +24,14 @@ import (
 type disk struct {
 	writer    *record.TrialWriter
 	view      event.View
-	directory string             // on the disk that the trial shares with others
-	shares    bool               // with the run directory
-	runs      string             // the run directory
-	data      string             // the store's directory; "" for stores without files
-	quota     uint64             // in bytes; 0: none
-	mount     *record.QuotaMount // the file system of its own that the quota is; nil: none
-	full      bool               // it is, or was when the worker died: no further phase begins
+	directory string                  // on the disk that the trial shares with others
+	shares    bool                    // with the run directory
+	runs      string                  // the run directory
+	data      string                  // the store's directory; "" for stores without files
+	quota     uint64                  // in bytes; 0: none
+	mount     *record.QuotaMount      // the file system of its own that the quota is; nil: none
+	full      bool                    // it is, or was when the worker died: no further phase begins
+	met       *finding.FullDiskParams // what the mark says of it
 
 	freeBefore uint64 // bytes, before the store made its files; 0: not known, or the disk is the trial's alone
 }
@@ -81,19 +82,20 @@ func (d *disk) noRoom(err error) bool {
 }
 
 // which says that the disk is full, and which disk.
-func (d *disk) which() finding.Message {
-	full, at := finding.New(finding.MarkDiskFull), d.data
+func (d *disk) which() *finding.FullDiskParams {
+	full, at := &finding.FullDiskParams{Code: finding.MarkDiskFull}, d.data
 	if d.writer.MetFullDisk() && (d.data == "" || d.mount != nil || !d.shares) {
-		full, at = finding.New(finding.MarkRunDiskFull), d.runs
+		full.Code, at = finding.MarkRunDiskFull, d.runs
 	} else if q := d.mount; q != nil {
-		full = finding.New(finding.MarkMountFull, "size", q.Bytes, "filesystem", q.FileSystem, "usable", q.UsableBytes)
+		full.Code, full.Size, full.Filesystem, full.Usable = finding.MarkMountFull, q.Bytes, q.FileSystem, q.UsableBytes
 	}
 	if free, err := host.FreeBytes(at); err == nil {
-		full = full.With("free", free)
+		full.Free = &free
 	}
-	if full.Code == finding.MarkDiskFull && host.InodesFull(at) {
-		full = full.With("inodes", true)
+	if d.met == nil {
+		d.met = full // the first is the one that is marked
 	}
+	full.Inodes = full.Code == finding.MarkDiskFull && host.InodesFull(at)
 	return full
 }
 

@@ -196,24 +196,26 @@ func notDurable(p *record.Phase) (marks []finding.Mark) {
 	if s == nil {
 		return nil
 	}
-	mark := func(code finding.Code, params ...any) {
-		shared := []any{"acknowledged", s.Acknowledged, "clients", s.Clients, "least", s.Least}
-		marks = append(marks, finding.Mark{Phase: p.Name, Message: finding.New(code, append(shared, params...)...)})
+	mark := func(of finding.Parameters) {
+		marks = append(marks, finding.Mark{Phase: p.Name, Message: finding.New(of)})
+	}
+	needed := func(most uint64) finding.SyncsNeeded {
+		return finding.SyncsNeeded{Acknowledged: s.Acknowledged, Least: s.Least, Most: most, Clients: s.Clients}
 	}
 	if s.Broken != "" {
-		marks = append(marks, finding.Mark{Phase: p.Name, Message: finding.New(finding.MarkClassChanged, "message", s.Broken)})
+		mark(finding.MarkClassChangedParams{Message: s.Broken})
 	}
 	most := func(syncs uint64) uint64 { return uint64(s.Clients) * (syncs + syncsSpare) }
 	if s.Done != nil && s.Acknowledged > most(*s.Done) {
-		mark(finding.MarkTooFewSyncs, "most", most(*s.Done), "done", *s.Done, "counted", s.Counted, "disk", s.Disk)
+		mark(finding.MarkTooFewSyncsParams{SyncsNeeded: needed(most(*s.Done)), Done: *s.Done, Counted: s.Counted, Disk: s.Disk})
 	}
 	if s.Server != nil && countedByServer(s, p.ElapsedNS) > most(*s.Server) {
-		mark(finding.MarkServerSyncs, "most", most(*s.Server), "done", *s.Server, "counter", s.Counter)
+		mark(finding.MarkServerSyncsParams{SyncsNeeded: needed(most(*s.Server)), Done: *s.Server, Counter: s.Counter})
 	}
 	if s.SyncNS > 0 {
 		if m := most(floorSlack * uint64(p.ElapsedNS/s.SyncNS)); s.Acknowledged > m {
-			mark(finding.MarkSyncsTooFast, "most", m, "seconds", time.Duration(p.ElapsedNS).Seconds(),
-				"sync_ns", s.SyncNS, "disk", s.Disk)
+			mark(finding.MarkSyncsTooFastParams{SyncsNeeded: needed(m), Seconds: time.Duration(p.ElapsedNS).Seconds(),
+				SyncNS: s.SyncNS, Disk: s.Disk})
 		}
 	}
 	return marks

@@ -19,8 +19,8 @@ func (t *trial) roomAfterFullDisk() error {
 	}
 	if took := t.disk.othersTook(); took > 0 {
 		if i := slices.IndexFunc(t.result.Marks, isFullMark); i >= 0 {
-			mark := &t.result.Marks[i]
-			mark.Message = mark.With("others_took", took)
+			t.disk.met.OthersTook = took // which() has set it
+			t.result.Marks[i].Message = finding.New(*t.disk.met)
 		}
 	}
 	return t.run.writer.EnsureRoom(t.run.options.DataRoot)
@@ -46,8 +46,8 @@ func (t *trial) explain(err error) error {
 	case t.disk.noRoom(err):
 		full := t.disk.which()
 		t.disk.full, t.result.Cause = true, finding.CauseDiskFull
-		markFull(&t.result, full)
-		return fmt.Errorf("%s%s: %w", finding.Text(full), busError(err), err)
+		markFull(&t.result, *full)
+		return fmt.Errorf("%s%s: %w", finding.Text(finding.New(*full)), busError(err), err)
 	}
 	return err
 }
@@ -80,7 +80,7 @@ func (t *trial) judgeDisk(p *experiment.Phase, result *record.Phase) error {
 		return fmt.Errorf("the load reached the disk quota of %s before all %d records were stored: fewer records, or a larger disk_quota",
 			sizeText(uint64(t.cell.DiskQuota)), t.cell.Records)
 	case t.disk.data != "" && vanished(t.disk.data):
-		t.result.Marks = append(t.result.Marks, finding.Mark{Message: finding.New(finding.MarkDataGone), Phase: p.Name})
+		t.result.Marks = append(t.result.Marks, finding.Mark{Message: finding.New(finding.Bare(finding.MarkDataGone)), Phase: p.Name})
 	case result.EndedBy != record.EndedDiskFull && p.Load && refusedForRoom(result) != "":
 		// A short load ends before its samples see that it fails. Later phases would count on
 		// records that are not there.
@@ -89,10 +89,8 @@ func (t *trial) judgeDisk(p *experiment.Phase, result *record.Phase) error {
 	case result.EndedBy == record.EndedDiskFull:
 		t.disk.full = true
 		full := t.disk.which()
-		if records := result.Sizes.Records; records != nil {
-			full = full.With("records", *records)
-		}
-		markFull(&t.result, full)
+		full.Records = result.Sizes.Records
+		markFull(&t.result, *full)
 		if p.Load {
 			return errors.New("the disk was full before all records were loaded")
 		}
@@ -102,16 +100,16 @@ func (t *trial) judgeDisk(p *experiment.Phase, result *record.Phase) error {
 
 // leaveOut says that a phase was not begun on a full disk.
 func (t *trial) leaveOut(p *experiment.Phase) {
-	t.result.Marks = append(t.result.Marks, finding.Mark{Message: finding.New(finding.MarkNotBegun), Phase: p.Name})
+	t.result.Marks = append(t.result.Marks, finding.Mark{Message: finding.New(finding.Bare(finding.MarkNotBegun)), Phase: p.Name})
 }
 
 // markFull marks the trial, in the phase that was the last to end, as one that met a full disk. The
 // mark stands before the others of the phase, whose cause it is.
-func markFull(r *record.Trial, full finding.Message) {
+func markFull(r *record.Trial, full finding.FullDiskParams) {
 	if slices.ContainsFunc(r.Marks, isFullMark) {
 		return // the phase that met it first is the one that tells
 	}
-	mark := finding.Mark{Message: full}
+	mark := finding.Mark{Message: finding.New(full)}
 	if n := len(r.Phases); n > 0 {
 		mark.Phase = r.Phases[n-1].Name
 	}

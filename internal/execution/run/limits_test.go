@@ -371,8 +371,8 @@ func TestInodesThatAreUsedUpAreCalledThat(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := &disk{writer: w, data: point, shares: true}
-	if !one.noRoom(errors.New("open 7: no space left on device")) || !strings.Contains(finding.Text(one.which()), "no inode was left") {
-		t.Errorf("%v, %s", host.InodesFull(point), finding.Text(one.which()))
+	if !one.noRoom(errors.New("open 7: no space left on device")) || !strings.Contains(finding.Text(finding.New(*one.which())), "no inode was left") {
+		t.Errorf("%v, %s", host.InodesFull(point), finding.Text(finding.New(*one.which())))
 	}
 	if err := errors.Join(w.Abandon(), writer.Close()); err != nil {
 		t.Error(err)

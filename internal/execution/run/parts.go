@@ -277,13 +277,13 @@ func (p *part) notDone(deadlineNS int64) (finding.Mark, bool) {
 	for i := range p.file.Threads {
 		if limit := p.file.Threads[i].Limit; limit != 0 && p.last.Acknowledged[i] < limit && end == 0 {
 			return finding.Mark{Phase: r.Name,
-				Message: finding.New(finding.MarkShortWork, "thread", i, "done", p.last.Acknowledged[i], "of", limit)}, true
+				Message: finding.New(finding.MarkShortWorkParams{Thread: i, Done: p.last.Acknowledged[i], Of: limit})}, true
 		}
 	}
 	should := end - r.BeganNS
 	if end > 0 && p.file.Threads[0].Limit == 0 && !r.Open && r.ElapsedNS < should*9/10 {
 		return finding.Mark{Phase: r.Name,
-			Message: finding.New(finding.MarkShortTime, "seconds", float64(r.ElapsedNS)/1e9, "of_s", float64(should)/1e9)}, true
+			Message: finding.New(finding.MarkShortTimeParams{Seconds: float64(r.ElapsedNS) / 1e9, OfS: float64(should) / 1e9})}, true
 	}
 	return finding.Mark{}, false
 }

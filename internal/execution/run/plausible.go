@@ -30,9 +30,7 @@ func plausible(p, whole *record.Phase) (problems []finding.Message) {
 	if p.ElapsedNS <= 0 || p.Threads == 0 {
 		return nil
 	}
-	add := func(code finding.Code, operation string, pairs ...any) {
-		problems = append(problems, finding.New(code, "operation", operation).With(pairs...))
-	}
+	add := func(p finding.Parameters) { problems = append(problems, finding.New(p)) }
 	elapsed := float64(p.ElapsedNS)
 	served, between, operations, onlyWrites := 0.0, 0.0, uint64(0), true
 	for i, o := range slices.Concat(p.Operations, p.Steps) {
@@ -47,16 +45,16 @@ func plausible(p, whole *record.Phase) (problems []finding.Message) {
 		}
 		between += betweenNS*float64(n+o.Items) + betweenByte*float64(o.BytesRead)
 		if mean < floorNS {
-			add(finding.MarkBelowFloor, o.Name, "mean_ns", mean, "floor_ns", floorNS)
+			add(finding.MarkBelowFloorParams{Operation: o.Name, MeanNS: mean, FloorNS: floorNS})
 		}
 		if most := float64(o.MaxNS); most > elapsed+record.ClockSlackNS(elapsed) {
-			add(finding.MarkMaxOver, o.Name, "max_ns", most, "elapsed_s", elapsed/1e9)
+			add(finding.MarkMaxOverParams{Operation: o.Name, MaxNS: most, ElapsedS: elapsed / 1e9})
 		} else if o.MaxNS > 0 && mean > bucketError*most {
-			add(finding.MarkMeanOver, o.Name, "mean_ns", mean, "max_ns", most)
+			add(finding.MarkMeanOverParams{Operation: o.Name, MeanNS: mean, MaxNS: most})
 		}
 		// A response is counted from the due time, at which the operation can't have begun yet.
 		if o.Response != nil && o.Response.Count() == n && bucketError*o.Response.Mean() < mean {
-			add(finding.MarkResponse, o.Name, "mean_ns", mean, "response_ns", o.Response.Mean())
+			add(finding.MarkResponseParams{Operation: o.Name, MeanNS: mean, ResponseNS: o.Response.Mean()})
 		}
 	}
 	had := elapsed * float64(p.Threads)
@@ -74,5 +72,5 @@ func plausible(p, whole *record.Phase) (problems []finding.Message) {
 	default:
 		return problems
 	}
-	return append(problems, finding.New(code, "served_s", served/1e9, "threads", p.Threads, "had_s", had/1e9))
+	return append(problems, finding.New(finding.TimesParams{Code: code, ServedS: served / 1e9, Threads: p.Threads, HadS: had / 1e9}))
 }

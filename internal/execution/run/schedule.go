@@ -111,7 +111,7 @@ func spoilt(t *record.Trial) bool {
 func (r *running) tellOverrun() {
 	s := r.experiment.Schedule
 	if expected := r.spent() * time.Duration(s.Blocks); s.Time > 0 && expected > s.Time {
-		r.say("blocks-over", "seconds", s.Time.Seconds(), "expected", expected.Seconds())
+		r.say(finding.BlocksOverParams{Seconds: s.Time.Seconds(), Expected: expected.Seconds()})
 	}
 }
 
@@ -150,16 +150,16 @@ func (r *running) again(block int) ([]plan.Trial, error) {
 	}
 	if len(again) == 0 {
 		if over > 0 && r.experiment.Repeats > 0 {
-			r.say("repeat-over", "count", over, "block", block)
+			r.say(finding.RepeatOverParams{Count: over, Block: block})
 		}
 		return nil, nil
 	}
-	r.say("repeat-block", "count", len(again), "block", block)
+	r.say(finding.RepeatBlockParams{Count: len(again), Block: block})
 	return again, r.extend(again)
 }
 
-func (r *running) say(code finding.Code, pairs ...any) {
-	r.view.Message(finding.Text(finding.New(code, pairs...)))
+func (r *running) say(p finding.Parameters) {
+	r.view.Message(finding.Text(finding.New(p)))
 }
 
 // spent is how long the run has taken, that before a --resume included.
@@ -182,28 +182,28 @@ func (r *running) anotherBlock(block int) ([]plan.Trial, error) {
 		}
 	}
 	spent := r.spent()
-	if why := end(s, block-1, len(open), spent); why != "" {
-		r.say(why, "blocks", block-1, "share", s.Smallest, "open", open, "seconds", s.Time.Seconds())
+	if why := end(s, block-1, open, spent); why != nil {
+		r.say(why)
 		return nil, nil
 	}
-	r.say("blocks-next", "block", block, "most", s.BlocksMax, "open", open)
+	r.say(finding.BlocksNextParams{Block: block, Most: s.BlocksMax, Open: open})
 	more := r.options.chosen(plan.Block(r.experiment, block))
 	return more, r.extend(more)
 }
 
 // end says why a run that may add blocks ends after so many, with so many comparisons open and so
-// much time gone; "": it does not. A block is expected to take what the others took in the mean, so
+// much time gone; nil: it does not. A block is expected to take what the others took in the mean, so
 // that what trials cost beside their phases is known from the first block on.
-func end(s experiment.Schedule, blocks, open int, spent time.Duration) finding.Code {
+func end(s experiment.Schedule, blocks int, open []string, spent time.Duration) finding.Parameters {
 	switch {
 	case s.Smallest == 0 && blocks >= s.BlocksMax:
-		return "blocks-all"
-	case s.Smallest > 0 && open == 0:
-		return "blocks-decided"
+		return finding.BlocksAllParams{Blocks: blocks}
+	case s.Smallest > 0 && len(open) == 0:
+		return finding.BlocksDecidedParams{Blocks: blocks, Share: s.Smallest}
 	case blocks >= s.BlocksMax:
-		return "blocks-most"
+		return finding.BlocksMostParams{Blocks: blocks, Open: open}
 	case s.Time > 0 && spent+spent/time.Duration(blocks) > s.Time:
-		return "blocks-time"
+		return finding.BlocksTimeParams{Blocks: blocks, Seconds: s.Time.Seconds(), Open: open}
 	}
-	return ""
+	return nil
 }

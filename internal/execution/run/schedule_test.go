@@ -229,7 +229,11 @@ func TestWhenARunEnds(t *testing.T) {
 		{fixed, 3, 0, 90 * time.Second, "blocks-time"},
 		{fixed, 5, 0, 10 * time.Second, "blocks-all"},
 	} {
-		if got := end(c.schedule, c.blocks, c.open, c.spent); got != c.want {
+		var got finding.Code
+		if why := end(c.schedule, c.blocks, make([]string, c.open), c.spent); why != nil {
+			got = finding.New(why).Code
+		}
+		if got != c.want {
 			t.Errorf("%+v after %d blocks, %d open, %v: %q, want %q", c.schedule, c.blocks, c.open, c.spent, got, c.want)
 		}
 	}

@@ -55,7 +55,7 @@ func (s *seen) against(phase string, start, end, heldNS int64) []finding.Mark {
 	default:
 		return nil
 	}
-	return []finding.Mark{{Message: finding.New(code, "by_ns", by), Phase: phase}}
+	return []finding.Mark{{Message: finding.New(finding.ClockParams{Code: code, ByNS: by}), Phase: phase}}
 }
 
 // heldNS is for how long a thread of the phase may have waited for a CPU: no longer than others are

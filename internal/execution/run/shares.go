@@ -213,8 +213,7 @@ func beganApart(p *record.Phase) []finding.Mark {
 	if float64(p.StartSpreadNS) <= startSpreadMax*float64(p.ElapsedNS) {
 		return nil
 	}
-	return []finding.Mark{{Phase: p.Name, Message: finding.New(finding.MarkBeganApart, "processes", p.Processes,
-		"apart_s", float64(p.StartSpreadNS)/1e9, "seconds", float64(p.ElapsedNS)/1e9)}}
+	return []finding.Mark{{Phase: p.Name, Message: finding.New(finding.MarkBeganApartParams{Processes: p.Processes, ApartS: float64(p.StartSpreadNS) / 1e9, Seconds: float64(p.ElapsedNS) / 1e9})}}
 }
 
 // told adds up what the processes' languages tell of the phase.

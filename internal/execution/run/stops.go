@@ -142,7 +142,7 @@ func stopMarks(p *record.Phase) (marks []finding.Mark) {
 		seconds[s.Why] += s.Seconds
 	}
 	for _, why := range order {
-		m := finding.New(stopCodes[why], "seconds", seconds[why], "at_s", first[why])
+		m := finding.New(finding.StopParams{Code: stopCodes[why], Seconds: seconds[why], AtS: first[why]})
 		marks = append(marks, finding.Mark{Phase: p.Name, Message: m})
 	}
 	return marks

@@ -56,11 +56,11 @@ func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, 
 		thread := &file.Threads[i]
 		begun, done := s.Attempted[i], s.Acknowledged[i]
 		if done > begun {
-			problems = append(problems, finding.New(finding.MarkAcknowledged, "thread", i, "acknowledged", done, "begun", begun))
+			problems = append(problems, finding.New(finding.MarkAcknowledgedParams{Thread: i, Acknowledged: done, Begun: begun}))
 			continue
 		}
 		if thread.Limit != 0 && begun > thread.Limit {
-			problems = append(problems, finding.New(finding.MarkBegun, "thread", i, "begun", begun, "limit", thread.Limit))
+			problems = append(problems, finding.New(finding.MarkBegunParams{Thread: i, Begun: begun, Limit: thread.Limit}))
 		}
 		began, ended := thread.Count(begun), thread.Count(done)
 		for slot, o := range file.Operations {
@@ -73,8 +73,7 @@ func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, 
 			// An operation may be counted whose acknowledgement was not stored any more when the
 			// worker was killed.
 			if counted < ended[o] || counted > min(ended[o]+1, began[o]) {
-				problems = append(problems, finding.New(finding.MarkOutcomes, "thread", i, "operation", o.String(),
-					"counted", counted, "expected", ended[o]))
+				problems = append(problems, finding.New(finding.MarkOutcomesParams{Thread: i, Operation: o.String(), Counted: counted, Expected: ended[o]}))
 			} else {
 				open -= min(counted-min(counted, ended[o]), open)
 			}
@@ -88,7 +87,7 @@ func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, 
 			continue
 		}
 		if timed := t.Service.Count(); timed != t.Operations() {
-			problems = append(problems, finding.New(finding.MarkTimed, "operation", t.Operation.String(), "counted", t.Operations(), "timed", timed))
+			problems = append(problems, finding.New(finding.MarkTimedParams{Operation: t.Operation.String(), Counted: t.Operations(), Timed: timed}))
 		}
 	}
 	return attempted, unfinished, problems
@@ -160,7 +159,7 @@ func marksOf(p *record.Phase, problems [][]finding.Message) []finding.Mark {
 			told = problems[i]
 		}
 		if more := len(told) - countsShownMax; more > 0 {
-			told = append(slices.Clone(told[:countsShownMax]), finding.New(finding.MarkMoreCounts, "count", more))
+			told = append(slices.Clone(told[:countsShownMax]), finding.New(finding.MarkMoreCountsParams{Count: more}))
 		}
 		for _, m := range append(told, plausible(part, p)...) {
 			marks = append(marks, finding.Mark{Message: m, Phase: part.Name})
@@ -216,20 +215,20 @@ func machineMarks(p *record.Phase) (marks []finding.Mark) {
 	if !p.Measured || m == nil {
 		return nil
 	}
-	mark := func(code finding.Code, pairs ...any) {
-		marks = append(marks, finding.Mark{Message: finding.New(code, pairs...), Phase: p.Name})
+	mark := func(of finding.Parameters) {
+		marks = append(marks, finding.Mark{Message: finding.New(of), Phase: p.Name})
 	}
 	if m.Steal != nil && m.Steal.Least > takenShareMax {
-		mark(finding.MarkSteal, "least", m.Steal.Least, "most", m.Steal.Most)
+		mark(finding.MarkStealParams{Least: m.Steal.Least, Most: m.Steal.Most})
 	}
 	if m.Foreign != nil && m.Foreign.Least > takenShareMax {
-		mark(finding.MarkForeign, "least", m.Foreign.Least, "most", m.Foreign.Most)
+		mark(finding.MarkForeignParams{Least: m.Foreign.Least, Most: m.Foreign.Most})
 	}
 	if m.QuotaSeconds != nil && *m.QuotaSeconds > throttledShareMax*m.Seconds {
-		mark(finding.MarkQuota, "group", m.QuotaGroup, "periods", *m.QuotaPeriods, "held_s", *m.QuotaSeconds, "seconds", m.Seconds)
+		mark(finding.MarkQuotaParams{Group: m.QuotaGroup, Periods: *m.QuotaPeriods, HeldS: *m.QuotaSeconds, Seconds: m.Seconds})
 	}
 	if m.HeatSeconds != nil && *m.HeatSeconds > throttledShareMax*m.Seconds {
-		mark(finding.MarkHeat, "held_s", *m.HeatSeconds, "seconds", m.Seconds)
+		mark(finding.MarkHeatParams{HeldS: *m.HeatSeconds, Seconds: m.Seconds})
 	}
 	return marks
 }

@@ -54,7 +54,7 @@ func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expect
 	for slot, o := range file.Operations {
 		total, owed := &operations[slot], sums[slot]
 		if !owed.bytes.holds(total.BytesWritten) {
-			problems = append(problems, owed.bytes.against(finding.MarkBytes, total.BytesWritten, "operation", o.String()))
+			problems = append(problems, owed.bytes.against(finding.MarkBytes, total.BytesWritten, o.String(), 0))
 		}
 		if !know.answers && (finds(o) || reads(o)) {
 			continue
@@ -62,7 +62,7 @@ func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expect
 		// A read of a value that is right returns all of it. A worker that was killed may have
 		// counted the bytes and not the outcome.
 		if read := know.values.times(total.OK, total.OK+uint64(len(file.Threads))); reads(o) && !read.holds(total.BytesRead) {
-			problems = append(problems, read.against(finding.MarkBytesRead, total.BytesRead, "operation", o.String(), "operations", total.OK))
+			problems = append(problems, read.against(finding.MarkBytesRead, total.BytesRead, o.String(), total.OK))
 		}
 		most, least := owed.items.most, owed.items.least
 		if finds(o) && know.present > 0 {
@@ -72,7 +72,7 @@ func holdWork(file *trace.File, c *counters.File, s counters.Sample, know expect
 			}
 		}
 		if allowed := (within64{least, most}); !allowed.holds(total.Items) {
-			problems = append(problems, allowed.against(finding.MarkItems, total.Items, "operation", o.String(), "operations", total.OK))
+			problems = append(problems, allowed.against(finding.MarkItems, total.Items, o.String(), total.OK))
 		}
 		if o == trace.Query && know.verify && !overwritesIn(file) {
 			problems = append(problems, holdOrder(&s.Totals[slot], owed.sorted)...)
@@ -94,7 +94,7 @@ func holdOrder(total *counters.Total, owed within64) []finding.Message {
 	if failed > 0 || owed.most == math.MaxUint64 || owed.holds(total.SortSum) {
 		return nil
 	}
-	return []finding.Message{owed.against(finding.MarkOrder, total.SortSum, "operation", trace.Query.String(), "operations", total.Outcomes[counters.OK])}
+	return []finding.Message{owed.against(finding.MarkOrder, total.SortSum, trace.Query.String(), total.Outcomes[counters.OK])}
 }
 
 // finds says if an operation's items are records that the store found.
@@ -124,13 +124,13 @@ type within64 struct{ least, most uint64 }
 
 func (w within64) holds(n uint64) bool { return n >= w.least && n <= w.most }
 
-// against says that a count is not within.
-func (w within64) against(code finding.Code, counted uint64, pairs ...any) finding.Message {
-	m := finding.New(code, pairs...).With("counted", counted, "least", w.least)
+// against says that a count of so many operations is not within; 0: how many is no matter.
+func (w within64) against(code finding.Code, counted uint64, operation string, operations uint64) finding.Message {
+	p := finding.WorkParams{Code: code, Operation: operation, Operations: operations, Counted: counted, Least: w.least}
 	if w.most != math.MaxUint64 {
-		m = m.With("most", w.most)
+		p.Most = &w.most
 	}
-	return m
+	return finding.New(p)
 }
 
 func (w *within64) add(o within64) {

@@ -176,9 +176,9 @@ func (f *fitting) dropCells() {
 // tell says what was changed.
 func (f *fitting) tell() {
 	e := f.e
-	add := func(code finding.Code, pairs ...any) { e.Layout = append(e.Layout, finding.New(code, pairs...)) }
+	add := func(p finding.Parameters) { e.Layout = append(e.Layout, finding.New(p)) }
 	if enough := int(f.seconds / (f.needed() / float64(e.Blocks))); f.blocksAsked > enough {
-		add("layout-blocks", "blocks", enough, "of", f.blocksAsked)
+		add(finding.LayoutBlocksParams{Blocks: enough, Of: f.blocksAsked})
 	}
 	var shorter, longer []string
 	for i, p := range e.Phases {
@@ -191,15 +191,15 @@ func (f *fitting) tell() {
 		}
 	}
 	if len(shorter) > 0 {
-		add("layout-shorter", "phases", shorter)
+		add(finding.LayoutShorterParams{Phases: shorter})
 	}
 	if len(longer) > 0 {
-		add("layout-longer", "phases", longer)
+		add(finding.LayoutLongerParams{Phases: longer})
 	}
 	if len(f.phasesLeft) > 0 {
-		add("layout-phases", "phases", f.phasesLeft)
+		add(finding.LayoutPhasesParams{Phases: f.phasesLeft})
 	}
 	if len(f.cellsLeft) > 0 {
-		add("layout-cells", "cells", f.cellsLeft, "count", len(f.cellsLeft), "of", len(f.cellsLeft)+len(e.Cells))
+		add(finding.LayoutCellsParams{Cells: f.cellsLeft, Count: len(f.cellsLeft), Of: len(f.cellsLeft) + len(e.Cells)})
 	}
 }

@@ -71,8 +71,8 @@ func TestSchema_takes_empty_and_full_results_and_refuses_others(t *testing.T) {
 	}
 	full := &model.Result{}
 	fill(reflect.ValueOf(full).Elem(), 0)
-	full.Findings = append(full.Findings, finding.Make(finding.Where{Arm: "bbolt"}, finding.New("plain", "text", "x"),
-		finding.Evidence{Trial: "t1", Message: finding.New("plain", "text", "y")}))
+	full.Findings = append(full.Findings, finding.Make(finding.Where{Arm: "bbolt"}, finding.New(finding.PlainParams{Text: "x"}),
+		finding.Evidence{Trial: "t1", Message: finding.New(finding.PlainParams{Text: "y"})}))
 	for i, r := range []*model.Result{{}, full} {
 		var out bytes.Buffer
 		if err := JSON(&out, r); err != nil {
@@ -96,7 +96,7 @@ func TestCSV_has_a_line_for_each_row_and_no_formula(t *testing.T) {
 	rate := 1500.0
 	r := &model.Result{Tables: []model.Table{{Class: "D1", Phase: "put", Rows: []model.Row{
 		{Arm: "=evil()", Rate: &model.Estimate{Value: rate}, Kinds: []model.Kind{{Operation: "read"}, {Operation: "update"}}},
-		{Arm: "b", Reasons: []finding.Message{finding.New("plain", "text", "\x1b[2J@x")}},
+		{Arm: "b", Reasons: []finding.Message{finding.New(finding.PlainParams{Text: "\x1b[2J@x"})}},
 	}}}}
 	var out bytes.Buffer
 	if err := CSV(&out, r); err != nil {

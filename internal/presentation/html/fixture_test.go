@@ -14,7 +14,7 @@ import (
 
 // say is a message that has no parameters: a code without an entry is shown as it stands.
 func say(format string, args ...any) finding.Message {
-	return finding.New(finding.Code(fmt.Sprintf(format, args...)))
+	return finding.Message{Code: finding.Code(fmt.Sprintf(format, args...))}
 }
 
 func ptr(v float64) *float64 { return &v }

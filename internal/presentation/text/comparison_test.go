@@ -11,19 +11,19 @@ import (
 
 func TestComparison(t *testing.T) {
 	row := func(arm, metric string, old, new, low, high float64, outcome model.Outcome, why finding.Code) model.ComparisonRow {
-		return model.ComparisonRow{Arm: arm, Cell: "D1", Class: "D1", Phase: "put", Metric: metric, Outcome: outcome, Why: finding.New(why, "margin", 0.1),
+		return model.ComparisonRow{Arm: arm, Cell: "D1", Class: "D1", Phase: "put", Metric: metric, Outcome: outcome, Why: finding.Message{Code: why, Params: finding.Params{"margin": 0.1}},
 			Values: []model.Estimate{{Value: old}, {Value: new}}, Ratio: &model.Ratio{Estimate: model.Estimate{Value: new / old, Low: &low, High: &high}}}
 	}
 	c := &model.Comparison{Sides: []string{"runs/before", "runs/after"}, Outcome: model.Regression,
-		Verdict: finding.New("compare-regression", "worse", 1, "of", 4, "places", []string{"rate of elm in put (D1)"}),
+		Verdict: finding.New(finding.CompareRegressionParams{Worse: 1, Of: 4, Places: []string{"rate of elm in put (D1)"}}),
 		Rows: []model.ComparisonRow{
 			row("oak", "rate", 200e3, 198e3, 0.96, 1.02, model.NoRegression, "compare-not-worse"),
 			row("elm", "rate", 100e3, 90e3, 0.88, 0.92, model.Regression, "compare-worse"),
 			row("oak", "p99", 8000, 7900, 0.9, 1.1, model.NoRegression, "compare-not-worse"),
 			row("oak", "memory", 90e6, 45e6, 0.4, 0.6, model.Improvement, "compare-better"),
 		},
-		Skipped:  []model.Skipped{{Arm: "ash", Phase: "put", Cell: "D1", Why: finding.New("compare-no-figure", "side", "runs/after", "why", "not supported")}},
-		Notes:    []finding.Message{finding.New("compare-unpaired")},
+		Skipped:  []model.Skipped{{Arm: "ash", Phase: "put", Cell: "D1", Why: finding.New(finding.CompareNoFigureParams{Side: "runs/after", Why: "not supported"})}},
+		Notes:    []finding.Message{finding.New(finding.CompareUnpaired)},
 		Criteria: []model.Criterion{{Text: "rate < 0.95x", Failed: 1}, {Text: "p99 > 1.1x", Open: 1}, {Text: "disk > 2x"}}}
 	c.Rows[0].Changes = []model.Change{{Side: 1, Before: 200e3, After: 198e3}}
 	var out bytes.Buffer

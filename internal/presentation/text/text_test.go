@@ -14,7 +14,7 @@ import (
 	"assay/internal/testkit/hostile"
 )
 
-func said(text string) finding.Message { return finding.New("plain", "text", text) }
+func said(text string) finding.Message { return finding.New(finding.PlainParams{Text: text}) }
 
 func figure(v float64, letters string, best bool) model.SectionCell {
 	low, high := v*0.97, v*1.04

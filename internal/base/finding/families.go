@@ -1,0 +1,211 @@
+package finding
+
+// Parameters that several messages share: an arm and a place, and the families of codes whose
+// parameters are alike. A family's Code says which of them is stated.
+
+// At is an arm and where it was.
+type At struct{ Arm, Place string }
+
+// FaultParams are of the faults that marks make: Share is of the time or of the CPU.
+type FaultParams struct {
+	Code Code `param:"-"`
+	At
+	Trials       int
+	Count, Share float64
+}
+
+func (p FaultParams) code() Code { return p.Code }
+
+// CauseParams are of [Causes]: Text is what the worker, the store or the system said.
+type CauseParams struct {
+	Code Code `param:"-"`
+	Text string
+}
+
+func (p CauseParams) code() Code { return p.Code }
+
+// CountParams are of the marks that count outcomes, with a message or an example of them.
+type CountParams struct {
+	Code             Code `param:"-"`
+	Count, Of        uint64
+	Message, Example string `param:"omitempty"`
+	Evicted          uint64 `param:"omitempty"` // by the store itself, of all records
+}
+
+func (p CountParams) code() Code { return p.Code }
+
+// StopParams are of what stopped a process, for how long and when first.
+type StopParams struct {
+	Code         Code `param:"-"`
+	Seconds, AtS float64
+}
+
+func (p StopParams) code() Code { return p.Code }
+
+// ClockParams are of a start or an end that can't be, and by how much.
+type ClockParams struct {
+	Code Code `param:"-"`
+	ByNS int64
+}
+
+func (p ClockParams) code() Code { return p.Code }
+
+// WorkParams are of what operations counted, and what they should have.
+type WorkParams struct {
+	Code           Code `param:"-"`
+	Operation      string
+	Operations     uint64 `param:"omitempty"`
+	Counted, Least uint64
+	Most           *uint64 // nil: no bound
+}
+
+func (p WorkParams) code() Code { return p.Code }
+
+// TimesParams are of the time that operations took and that threads had.
+type TimesParams struct {
+	Code    Code `param:"-"`
+	ServedS float64
+	Threads int
+	HadS    float64
+}
+
+func (p TimesParams) code() Code { return p.Code }
+
+// ClassParams are of the durability classes; Window is the most that D2 loses.
+type ClassParams struct {
+	Code          Code `param:"-"`
+	Class, Window string
+}
+
+func (p ClassParams) code() Code { return p.Code }
+
+// EventParams are of what happens at a place of a plot.
+type EventParams struct {
+	Code                      Code `param:"-"`
+	FromS, ToS, Before, After float64
+	Count                     *int
+	LongestS                  *float64
+}
+
+func (p EventParams) code() Code { return p.Code }
+
+// RateParams are of a rate that did not hold, over an arm's blocks.
+type RateParams struct {
+	Code Code `param:"-"`
+	At
+	Blocks, Of                           int
+	With                                 []string
+	Early, Late, AtS, Records, High, Low *float64
+}
+
+func (p RateParams) code() Code { return p.Code }
+
+// DoubtParams are of why it is open what a rate did.
+type DoubtParams struct {
+	Code            Code `param:"-"`
+	Samples, Needed int
+	Low, High       float64
+}
+
+func (p DoubtParams) code() Code { return p.Code }
+
+// MissingParams are of the time of which a series knows nothing.
+type MissingParams struct {
+	Code         Code `param:"-"`
+	AtS, Seconds float64
+	Count        int
+}
+
+func (p MissingParams) code() Code { return p.Code }
+
+// PlanParams are of a query that some arms answer in a way that costs more than that of others.
+type PlanParams struct {
+	Code                   Code `param:"-"`
+	Arms                   []string
+	Others                 []string `param:"omitempty"`
+	Operation, Query, Asks string
+}
+
+func (p PlanParams) code() Code { return p.Code }
+
+// PlaceParams are of findings that say nothing but where.
+type PlaceParams struct {
+	Code Code `param:"-"`
+	At
+}
+
+func (p PlaceParams) code() Code { return p.Code }
+
+// PhasesParams are of proposals to run phases for so long.
+type PhasesParams struct {
+	Code    Code `param:"-"`
+	Phases  []string
+	Seconds float64
+}
+
+func (p PhasesParams) code() Code { return p.Code }
+
+// LateWriteParams are of writes whose outcome was another than the store said.
+type LateWriteParams struct {
+	Code Code `param:"-"`
+	At
+	Trials int `param:"omitempty"`
+	Count  float64
+}
+
+func (p LateWriteParams) code() Code { return p.Code }
+
+// OutcomeParams are of a significant difference between two runs.
+type OutcomeParams struct {
+	Code  Code `param:"-"`
+	Ratio float64
+}
+
+func (p OutcomeParams) code() Code { return p.Code }
+
+// FullDiskParams are of what was known when a disk was full: of a disk quota that is a mount its size,
+// file system and usable bytes, and the records that were stored then. Others took bytes meanwhile.
+type FullDiskParams struct {
+	Code       Code    `param:"-"`
+	Size       uint64  `param:"omitempty"`
+	Filesystem string  `param:"omitempty"`
+	Usable     uint64  `param:"omitempty"`
+	Free       *uint64 // nil: not known
+	Inodes     bool    `param:"omitempty"` // none was left
+	Records    *uint64
+	OthersTook uint64 `param:"omitempty"`
+}
+
+func (p FullDiskParams) code() Code { return p.Code }
+
+// GroupBeside is a group of clients, and another that ran for some seconds.
+type GroupBeside struct {
+	At
+	Group, Other string
+	Seconds      float64
+}
+
+// SeriesChange is where a rate changed, and from what to what.
+type SeriesChange struct {
+	AtS, Before, After, Change float64
+	Records, Bytes             *float64 // stored then
+}
+
+// SeriesPeriod is how far apart events are; without a period, whether one was looked for.
+type SeriesPeriod struct {
+	PeriodS, PeriodLowS, PeriodHighS *float64
+	Tested                           *bool
+}
+
+// SeriesDrops are times at which a rate was low.
+type SeriesDrops struct {
+	AtS, LongestS, Seconds, Left, Share float64
+	SeriesPeriod
+	Count int
+}
+
+// example is the place of the examples.
+var example = At{"bbolt", "put at D1"}
+
+// Known is a value for a parameter that may be left out.
+func Known[T any](v T) *T { return &v }
