@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"assay/internal/base/finding"
+	"assay/internal/base/format"
+	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
 	"assay/internal/experiment/trace"
 )
@@ -16,8 +18,9 @@ import (
 // of what bears right digests and can't be all the same, so that whatever reads a Run may rely on
 // it.
 
-// checkPlanned returns why a trial can't be one of the experiment's.
-func (r *Run) checkPlanned(t plan.Trial) error {
+// checkPlanned returns why a trial can't be one of the experiment's, in a plan of so many. Each block
+// has a trial at least.
+func (r *Run) checkPlanned(t plan.Trial, of int) error {
 	if err := checkTrialID(t.ID); err != nil {
 		return err
 	}
@@ -34,8 +37,10 @@ func (r *Run) checkPlanned(t plan.Trial) error {
 		return fmt.Errorf("arm %q is not store %d of the experiment, %q", t.Arm, t.Store, e.Stores[t.Store].Name)
 	case t.Arm == "":
 		return errors.New("it has no arm")
-	case t.Block < 1:
-		return fmt.Errorf("there is no block %d", t.Block)
+	case t.Block < 1 || t.Block > of:
+		return fmt.Errorf("there is no block %d in a plan of %s", t.Block, format.Plural(of, "trial", ""))
+	case t.Again < 0 || t.Again >= of:
+		return fmt.Errorf("a trial is not run again %d times in a plan of %s", t.Again, format.Plural(of, "trial", ""))
 	}
 	return nil
 }
@@ -57,8 +62,16 @@ func (r *Run) checkTrial(t *Trial) error {
 			return fmt.Errorf("phase %q stands there twice", p.Name)
 		}
 		names[p.Name] = true
+		if err := r.checkPlace(p); err != nil {
+			return err
+		}
 		if err := checkPhase(p, t.has(finding.FaultCounts)); err != nil {
 			return fmt.Errorf("phase %q: %w", p.Name, err)
+		}
+	}
+	for _, q := range t.Plans {
+		if q.Position < 0 || q.Position >= len(r.Experiment.Values.Queries) {
+			return fmt.Errorf("the experiment has no query %d", q.Position)
 		}
 	}
 	if f := t.Final; f != nil && f.Foreign > f.Wrong {
@@ -66,6 +79,32 @@ func (r *Run) checkTrial(t *Trial) error {
 	}
 	if f := t.Final; f != nil && (f.Records > f.Of || f.Right+f.Lost+f.Evicted+f.Stale+f.Wrong+f.Errors+f.Unknown != f.Records) {
 		return errors.New("the outcomes of the final check do not add up")
+	}
+	return nil
+}
+
+// checkPlace returns why a phase, or a group of it, is not the experiment's: a reader looks there for
+// what it was to do.
+func (r *Run) checkPlace(p *Phase) error {
+	phases := r.Experiment.Phases
+	at := slices.IndexFunc(phases, func(of experiment.Phase) bool { return of.Name == p.Name })
+	if at < 0 {
+		return fmt.Errorf("the experiment has no phase %q", p.Name)
+	}
+	if len(p.Groups) == 0 {
+		return nil
+	}
+	parts := phases[at].Parts()
+	if len(phases[at].Groups) == 0 || len(parts) != len(p.Groups) {
+		return fmt.Errorf("phase %q has %d groups, the experiment's has %d", p.Name, len(p.Groups), len(phases[at].Groups))
+	}
+	for i := range p.Groups {
+		if p.Groups[i].Name != parts[i].Name {
+			return fmt.Errorf("group %d of phase %q is not %q but %q", i+1, p.Name, parts[i].Name, p.Groups[i].Name)
+		}
+		if err := checkPhase(&p.Groups[i], true); err != nil {
+			return fmt.Errorf("group %q: %w", p.Groups[i].Name, err)
+		}
 	}
 	return nil
 }
@@ -80,6 +119,9 @@ const countMax = 1 << 56
 // checkPhase holds the outcomes against each other. Of a phase whose counts are marked as wrong,
 // they are not.
 func checkPhase(p *Phase, disagree bool) error {
+	if p.Threads > trace.ThreadsMax || p.Processes < 0 || p.Processes > trace.ProcessesMax {
+		return fmt.Errorf("it has %d threads in %d processes", p.Threads, p.Processes)
+	}
 	if p.ElapsedNS < 0 || p.SampleNS < 0 || p.Threads < 0 || p.Number < 0 {
 		return errors.New("a length of time or a number of threads is negative")
 	}

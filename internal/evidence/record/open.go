@@ -75,7 +75,7 @@ func (r *Run) readPlan(files reader) {
 	}
 	seen, stores := map[string]bool{}, map[int]bool{}
 	for i, trial := range planned {
-		fault := r.checkPlanned(trial)
+		fault := r.checkPlanned(trial, len(planned))
 		if fault == nil && seen[trial.ID] {
 			fault = errors.New("its ID stands there twice")
 		}

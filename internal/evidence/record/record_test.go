@@ -24,7 +24,8 @@ import (
 var source = []byte("name: three\n# a comment that only the source keeps\n")
 
 func threeTrials() (*experiment.Experiment, []plan.Trial) {
-	e := &experiment.Experiment{Name: "three", Stores: []experiment.Store{{Name: "a"}}, Cells: []experiment.Cell{{Records: 10, Threads: 1}}}
+	e := &experiment.Experiment{Name: "three", Stores: []experiment.Store{{Name: "a"}}, Cells: []experiment.Cell{{Records: 10, Threads: 1}},
+		Phases: []experiment.Phase{{Name: "read"}}}
 	return e, []plan.Trial{
 		{ID: "b1-001-a", Block: 1, Arm: "a", Role: plan.Measured},
 		{ID: "b1-002-a-aa", Block: 1, Arm: "a (A/A)", Role: plan.AA},

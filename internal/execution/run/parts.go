@@ -17,6 +17,8 @@ type part struct {
 	result   *record.Phase
 	last     counters.Sample
 	slots    []bool // which operations of the trace the part has; nil: all
+	counted  []bool // which operations of the trace a rate counts
+	requests bool   // it counts requests, and not their steps
 
 	milestones *milestones
 }
@@ -37,13 +39,13 @@ func groupResults(p *experiment.Phase, cell experiment.Cell, file *trace.File, w
 // partition finds the parts of the phase in its files.
 func (w *watched) partition() {
 	if len(w.result.Groups) == 0 {
-		w.parts = []*part{{file: w.file, counters: w.files.counters, result: w.result}}
+		w.parts = []*part{newPart(w.file, w.files.counters, w.result)}
 		return
 	}
 	bounds := w.file.GroupThreads()
 	for i := range w.result.Groups {
 		from, to := bounds[i], bounds[i+1]
-		p := &part{file: w.file.Part(from, to), counters: w.files.counters.Part(from, to), result: &w.result.Groups[i]}
+		p := newPart(w.file.Part(from, to), w.files.counters.Part(from, to), &w.result.Groups[i])
 		for _, o := range w.file.Operations {
 			p.slots = append(p.slots, p.file.Does(o))
 		}
@@ -51,14 +53,23 @@ func (w *watched) partition() {
 	}
 }
 
+func newPart(file *trace.File, c *counters.File, result *record.Phase) *part {
+	p := &part{file: file, counters: c, result: result, requests: file.HasRequests()}
+	counted := file.Counted()
+	for _, o := range file.Operations {
+		p.counted = append(p.counted, counted[o])
+	}
+	return p
+}
+
 // does says if the part has the operation of a slot.
 func (p *part) does(slot int) bool { return p.slots == nil || p.slots[slot] }
 
 // counts says if a rate of the part counts the operations of a slot.
-func (p *part) counts(slot int) bool { return p.does(slot) && p.file.Counts(p.file.Operations[slot]) }
+func (p *part) counts(slot int) bool { return p.does(slot) && p.counted[slot] }
 
 // steps says if the operations of a slot are steps of the part's requests.
-func (p *part) steps(slot int) bool { return p.does(slot) && !p.file.Counts(p.file.Operations[slot]) }
+func (p *part) steps(slot int) bool { return p.does(slot) && !p.counted[slot] }
 
 // read reads the counters of each part, and adds them up.
 func (w *watched) read(histograms bool) (parts []counters.Sample, all counters.Sample) {
@@ -88,7 +99,7 @@ func counted(parts []*part, now []counters.Sample, fine bool) (s record.GroupSam
 			done := total.Operations() - before.Operations()
 			s.Operations += done
 			s.Bad += bad(total) - bad(before)
-			if len(parts) > 1 || len(now[k].Totals) > 1 && !p.file.HasRequests() {
+			if len(parts) > 1 || len(now[k].Totals) > 1 && !p.requests {
 				if s.ByName == nil {
 					s.ByName = map[string]uint64{}
 				}

@@ -52,6 +52,7 @@ func messages(from []counters.Message) []record.Message {
 // operations among the entries that it began; in all, attempted = ok + miss + lost + conflict +
 // wrong + error + timeout + unfinished. It returns a message for each way in which they disagree.
 func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, unfinished uint64, problems []finding.Message) {
+	counted := file.Counted()
 	for i := range file.Threads {
 		thread := &file.Threads[i]
 		begun, done := s.Attempted[i], s.Acknowledged[i]
@@ -64,20 +65,21 @@ func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, 
 		}
 		began, ended := thread.Count(begun), thread.Count(done)
 		for slot, o := range file.Operations {
-			var counted uint64
+			var outcomes uint64
 			cell := c.Slot(i, slot)
 			for _, n := range cell.Outcomes {
-				counted += n
+				outcomes += n
 			}
 			open := began[o] - ended[o]
 			// An operation may be counted whose acknowledgement was not stored any more when the
 			// worker was killed.
-			if counted < ended[o] || counted > min(ended[o]+1, began[o]) {
-				problems = append(problems, finding.New(finding.MarkOutcomesParams{Thread: i, Operation: o.String(), Counted: counted, Expected: ended[o]}))
+			if outcomes < ended[o] || outcomes > min(ended[o]+1, began[o]) {
+				problems = append(problems, finding.New(finding.MarkOutcomesParams{Thread: i, Operation: o.String(),
+					Counted: outcomes, Expected: ended[o]}))
 			} else {
-				open -= min(counted-min(counted, ended[o]), open)
+				open -= min(outcomes-min(outcomes, ended[o]), open)
 			}
-			if file.Counts(o) {
+			if counted[o] {
 				attempted, unfinished = attempted+began[o], unfinished+open
 			}
 		}
@@ -98,7 +100,7 @@ func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, 
 // thread began, endNS counts from the phase's start; so does lastNS, when the last one ended.
 func behind(file *trace.File, begun []uint64, endNS, lastNS uint64) (notBegun, behindNS uint64) {
 	var lastDue uint64
-	all := true
+	all, counted := true, file.Counted()
 	for i := range file.Threads {
 		thread := &file.Threads[i]
 		switch {
@@ -113,7 +115,7 @@ func behind(file *trace.File, begun []uint64, endNS, lastNS uint64) (notBegun, b
 			}
 			were, are := thread.Count(entries), thread.Count(begun[i])
 			for code := range were {
-				if !file.Counts(trace.Operation(code)) {
+				if !counted[code] {
 					continue
 				}
 				notBegun += were[code] - are[code]

@@ -2,8 +2,10 @@ package run
 
 import (
 	"maps"
+	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"assay/internal/base/finding"
 	"assay/internal/base/histogram"
@@ -143,5 +145,41 @@ func TestOneUnfinishedOperation(t *testing.T) {
 	marks := marksOf(&record.Phase{Name: "put", Attempted: 1, Unfinished: 1}, nil)
 	if len(marks) != 1 || marks[0].Code != finding.MarkUnfinished || marks[0].Params["count"] != uint64(1) {
 		t.Errorf("%+v", marks)
+	}
+}
+
+// What is counted at a phase's end is looked at once for each thread: eight times the threads are not
+// 64 times the work. The ratio is that of the CPU time of this thread, which other load leaves alone.
+func TestBalance_grows_with_threads(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	takes := func(threads int) time.Duration {
+		file := &trace.File{Groups: 1, Flags: trace.FlagDue, Operations: []trace.Operation{trace.Read}, Threads: make([]trace.Thread, threads)}
+		for i := range file.Threads {
+			file.Threads[i] = trace.Thread{Entries: []trace.Entry{trace.MakeEntry(trace.Read, 0, 0, false)}, Due: []uint64{1}}
+		}
+		files, err := mapFiles(file, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files.forget()
+		defer func() {
+			if err := files.unmap(); err != nil {
+				t.Error(err)
+			}
+		}()
+		now := files.counters.Sample(false)
+		least := time.Hour
+		for range 3 {
+			began := host.ThreadCPU()
+			balance(file, files.counters, now)
+			behind(file, now.Attempted, 10, 10)
+			least = min(least, host.ThreadCPU()-began)
+		}
+		return least
+	}
+	few, many := takes(1000), takes(8000)
+	if ratio := float64(many) / float64(few); ratio > 24 {
+		t.Errorf("8 times the threads took %.0f times as long (%v, %v)", ratio, few, many)
 	}
 }

@@ -208,9 +208,16 @@ func (f *File) HasRequests() bool {
 	return slices.ContainsFunc(f.Threads, func(t Thread) bool { return t.HasRequests() })
 }
 
-// Counts reports whether a rate counts operations of this code, in a trace or a part of one whose
-// threads either all have requests or none has: it counts these alone where there are any.
-func (f *File) Counts(o Operation) bool { return o == Request || !f.HasRequests() }
+// Counted returns the codes of the operations that a rate counts, in a trace or a part of one whose
+// threads either all have requests or none has: it counts these alone where there are any. It looks
+// at all threads.
+func (f *File) Counted() (counted [operationsMax]bool) {
+	requests := f.HasRequests()
+	for o := range counted {
+		counted[o] = Operation(o) == Request || !requests
+	}
+	return counted
+}
 
 // Part returns the threads from one to before another as a trace of their own, with the operations,
 // and so the slots, of the whole.
