@@ -14,9 +14,6 @@ type Options struct {
 	// Smallest is the relative difference up to which nothing is significant; at least
 	// [DifferenceMin].
 	Smallest float64
-	// Twins are pairs of arms that are the same store (A/A). Smallest is raised to what they
-	// differ.
-	Twins [][2]int
 	// References are arms, twins and null drivers, that help to estimate noise but are compared
 	// with nothing: they are no part of the correction, have no letters, and the P of a pair with
 	// one is not adjusted.
@@ -34,6 +31,9 @@ type Options struct {
 	// Level is the chance of a false difference in the table; 0: [Significance]. [LookLevel] gives
 	// that of each of many looks.
 	Level float64
+	// Widen is how many times larger than the residuals say the arms' variances are, as
+	// [Twins.Widen] tells; up to 1: no larger.
+	Widen float64
 }
 
 func (o Options) level() float64 {
@@ -55,9 +55,6 @@ func (o Options) references(arms int) []bool {
 	is := make([]bool, arms)
 	for _, a := range o.References {
 		is[a] = true
-	}
-	for _, twin := range o.Twins {
-		is[twin[1]] = true
 	}
 	return is
 }
@@ -107,7 +104,7 @@ func fit(values [][]float64, o Options) (m moderated, prior Prior, reference []b
 		pairs = len(o.Family)
 	}
 	prior, all := moderate(pairs, l)
-	all[0].floor(o.Resolution)
+	all[0].adjust(o)
 	return all[0], prior, reference
 }
 
@@ -132,11 +129,6 @@ func Compare(values [][]float64, o Options) *Comparison {
 	for a := range l.arms {
 		c.Arms = append(c.Arms, m.estimate(a, Significance))
 		c.pairs[a] = make([]Ratio, l.arms)
-	}
-	for _, twin := range o.Twins {
-		if d := m.difference(twin[0], twin[1]); d.known {
-			c.Smallest = max(c.Smallest, Distance(boundedExp(d.log)))
-		}
 	}
 	for a := range l.arms {
 		if !reference[a] && l.count[a] > 0 {

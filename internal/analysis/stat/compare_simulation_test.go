@@ -153,14 +153,14 @@ type outcome struct {
 func (s design) outcome(r *rand.Rand, o Options, drift float64) outcome {
 	var out outcome
 	c := Compare(s.values(r), o)
-	for i := range s.arms - 2*len(o.Twins) {
+	for i := range s.arms - len(o.References) {
 		if e := c.Arms[i]; e.Interval != nil {
 			out.means++
 			if e.Interval.Contains(simulatedRate * math.Exp(s.truth(i)+drift)) {
 				out.meansCovered++
 			}
 		}
-		for j := i + 1; j < s.arms-2*len(o.Twins); j++ {
+		for j := i + 1; j < s.arms-len(o.References); j++ {
 			ratio, truth := c.Pair(i, j), s.truth(i)-s.truth(j)
 			if ratio.Interval != nil {
 				out.pairs++
@@ -197,7 +197,7 @@ func simulateCompare(t *testing.T, series int) table {
 		shown, wrong, low, high float64 // aims
 	}
 	// The references of the rows with two arms are a twin and a null driver.
-	helped := Options{Twins: [][2]int{{0, 2}}, References: []int{3}}
+	helped := Options{References: []int{2, 3}}
 	exponential := func(r *rand.Rand) float64 { return 1 - r.ExpFloat64() }
 	for row, c := range []bounded{
 		{design{"10 %", 8, 3, 2, alike(0.10), nil, nil}, 0.95, 0.05, 0.93, 0.97},

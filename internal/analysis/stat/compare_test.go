@@ -126,12 +126,12 @@ func TestReferencesAreComparedWithNothing(t *testing.T) {
 		return v
 	}
 	values := [][]float64{arm(100), arm(50), arm(115), arm(9000)}
-	c := Compare(values, Options{Twins: [][2]int{{0, 2}}, References: []int{3}})
+	c := Compare(values, Options{References: []int{2, 3}})
 	if !slices.Equal(c.Order, []int{0, 1}) || !slices.Equal(c.Letters, []string{"a", "b", "", ""}) {
 		t.Errorf("order %v, letters %q", c.Order, c.Letters)
 	}
-	if !near(c.Smallest, Distance(c.Pair(0, 2).Value), 1e-12) || c.Smallest < 0.10 {
-		t.Errorf("smallest %v, the twins differ by %+v", c.Smallest, c.Pair(0, 2))
+	if c.Smallest != DifferenceMin {
+		t.Errorf("smallest %v: what twins differ by is noise, and no threshold", c.Smallest)
 	}
 	if c.Pair(3, 0).P == nil {
 		t.Error("the ratio to the null driver has no p")
@@ -348,5 +348,53 @@ func TestChangesInASeriesOfRuns(t *testing.T) {
 	back := []float64{100, 101, 99, 100, 102, 98, 50, 51, 49, 50, 52, 51, 100, 101, 98, 99, 100, 103}
 	if got := Changes(back, 0); len(got) != 2 || got[0].At != 6 || got[1].At != 12 || got[1].Ratio < 1.9 {
 		t.Errorf("down and up again: %+v", got)
+	}
+}
+
+func TestPoolTwins(t *testing.T) {
+	pair := func(log, standardError float64) Ratio {
+		return difference{log: log, standardError: standardError, freedom: 4, n: 3, known: true, judged: true}.ratio(Significance)
+	}
+	for _, c := range []struct {
+		name   string
+		pairs  []Ratio
+		differ bool
+	}{
+		{"no pair", nil, false},
+		{"one block", []Ratio{{Value: 2}}, false},
+		{"13 % with intervals that include 1", []Ratio{pair(0.12, 0.09), pair(-0.13, 0.08), pair(0.05, 0.07), pair(-0.12, 0.1)}, false},
+		{"one of six tables just outside", []Ratio{pair(0.3, 0.1), pair(0.01, 0.1), pair(0, 0.1), pair(0.05, 0.1), pair(0.03, 0.1), pair(-0.02, 0.1)}, false},
+		{"each table somewhat", []Ratio{pair(0.2, 0.09), pair(0.2, 0.09), pair(0.2, 0.09), pair(0.2, 0.09)}, true},
+		{"without any noise", []Ratio{pair(0.2, 0)}, true},
+	} {
+		got := PoolTwins(c.pairs)
+		if got.Differ() != c.differ || (got.Widen() > 1) != c.differ || math.IsInf(got.MeanSquare, 0) {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+}
+
+func TestWidenedErrorsHideDifferences(t *testing.T) {
+	values := [][]float64{{100, 101, 99, 100}, {110, 111, 109, 112}}
+	plain, wide := Compare(values, Options{}).Pair(1, 0), Compare(values, Options{Widen: 400}).Pair(1, 0)
+	if !plain.Significant || wide.Significant || !near(wide.found.standardError, 20*plain.found.standardError, 1e-9) {
+		t.Errorf("%+v, widened %+v", plain, wide)
+	}
+}
+
+func TestBlocksThatDecide(t *testing.T) {
+	r := difference{log: -0.04, standardError: 0.06, freedom: 4, n: 3, known: true, judged: true}.ratio(Significance)
+	needed := r.Blocks(TieMargin, 50)
+	if needed < 6 || needed > 20 {
+		t.Errorf("%d blocks", needed)
+	}
+	if again := r.Blocks(0.5, 50); again >= needed {
+		t.Errorf("a larger difference needs %d blocks, a smaller one %d", again, needed)
+	}
+	if most := r.Blocks(1e-4, 50); most != 50 {
+		t.Errorf("%d blocks for nothing", most)
+	}
+	if unknown := (Ratio{Value: 2}).Blocks(TieMargin, 50); unknown != 0 {
+		t.Errorf("%d blocks for one without an interval", unknown)
 	}
 }

@@ -9,6 +9,7 @@ type difference struct {
 	spread                      float64 // standard deviation of one block's difference
 	known                       bool    // there is a log
 	judged                      bool    // there is a standard error
+	level                       float64 // of the smallest p of its family; 0: not corrected
 }
 
 // difference is arm i against arm j of one layout. Both need two blocks: an arm's only value says
@@ -176,6 +177,13 @@ func (r Ratio) inverse() Ratio {
 // interval takes no part.
 func Correct(ratios []*Ratio, smallest float64, o Options) { correct(ratios, 0, smallest, o) }
 
+// CorrectFirst judges the figures that a comparison is for at the full level, and the others in a
+// family of their own, so that what is measured besides costs the first no power.
+func CorrectFirst(first, others []*Ratio, smallest float64, o Options) {
+	Correct(first, smallest, o)
+	Correct(others, smallest, o)
+}
+
 // correct is Correct; if the ratios are all pairs of so many arms, with Shaffer's smaller factors.
 func correct(ratios []*Ratio, arms int, smallest float64, o Options) {
 	var judged []*Ratio
@@ -199,18 +207,42 @@ func correct(ratios []*Ratio, arms int, smallest float64, o Options) {
 		r.P = &adjusted[i]
 		r.Significant = adjusted[i] < level && Distance(r.Value) > smallest
 		r.Equal = e < level
+		r.found.level = level / float64(len(p))
 		t := students(r.found.freedom)
-		critical := t.Quantile(1 - level/2/float64(len(p)))
+		critical := t.Quantile(1 - r.found.level/2)
 		seen := max(critical*r.found.standardError, math.Log1p(smallest)) // what must be exceeded
 		detectable := boundedExp(seen+t.Quantile(power)*r.found.standardError) - 1
 		r.Detectable = &detectable
 	}
 }
 
-// floor keeps the variances above that of rounding to the resolution.
-func (m moderated) floor(resolution float64) {
+// Blocks is how many blocks would show a relative difference with a chance of 80 %, were the noise
+// the one seen: the fewest up to most, and most where even these would not do. 0: the noise is
+// unknown.
+func (r Ratio) Blocks(difference float64, most int) int {
+	d := r.found
+	if !d.judged || d.n < 2 {
+		return 0
+	}
+	level := d.level
+	if level == 0 {
+		level = Significance
+	}
+	for blocks := d.n; blocks < most; blocks++ {
+		share := float64(blocks-1) / float64(d.n-1)
+		t := students(d.freedom * share)
+		error := d.standardError * math.Sqrt(float64(d.n)/float64(blocks))
+		if (t.Quantile(1-level/2)+t.Quantile(power))*error <= math.Log1p(difference) {
+			return blocks
+		}
+	}
+	return most
+}
+
+// adjust keeps the variances above that of rounding to the resolution, and widens them.
+func (m moderated) adjust(o Options) {
 	for a := range m.variance {
-		m.variance[a] = max(m.variance[a], square(resolution)/12)
+		m.variance[a] = max(m.variance[a], square(o.Resolution)/12) * max(o.Widen, 1)
 	}
 }
 
@@ -233,7 +265,7 @@ func CompareUnpaired(old, new [][]float64, o Options) []Ratio {
 	}
 	_, sides := moderate(compared, before, after)
 	for _, m := range sides {
-		m.floor(o.Resolution)
+		m.adjust(o)
 	}
 	ratios := make([]Ratio, len(old))
 	var family []*Ratio

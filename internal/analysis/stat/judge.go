@@ -67,9 +67,5 @@ func equalPairs(arms int) []bool {
 	return sets[arms]
 }
 
-// NoiseMax is the largest noise under which "no slower" is said: where things differ by more from
-// themselves, a regression that matters could hide in it.
-const NoiseMax = 0.10
-
 // Distance is how far a ratio is from 1, whichever way: 0.25 for 1.25 and for 0.8.
 func Distance(ratio float64) float64 { return math.Expm1(math.Abs(math.Log(ratio))) }

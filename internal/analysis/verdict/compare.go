@@ -47,7 +47,7 @@ type comparer struct {
 	made   *model.Comparison
 	ratios []*stat.Ratio // of the rows; nil: a series of runs
 	lower  []bool        // of the rows: lower is better
-	limits []float64     // of the rows: relative differences up to these are ignored
+	arms   bool          // the sides are two arms of one run
 }
 
 // CompareArms compares two arms of one run, table by table, over the blocks that both ran in.
@@ -57,6 +57,7 @@ func CompareArms(run *record.Run, old, new string, criteria ...model.Criterion) 
 	}
 	tables, _ := judged(run.ByGroup())
 	c := newComparer([]string{old, new}, criteria)
+	c.arms = true
 	both := false
 	for _, t := range tables {
 		a, b := t.row(plan.Measured, old), t.row(plan.Measured, new)
@@ -76,7 +77,7 @@ func CompareArms(run *record.Run, old, new string, criteria ...model.Criterion) 
 			}
 			table := stat.Compare(t.values(rows, m.of), t.optionsFor(m, rows))
 			if r := table.Pair(i, j); r.Value > 0 {
-				c.add(t, b.Arm, m, []stat.Estimate{table.Arms[j], table.Arms[i]}, r, table.Smallest)
+				c.add(t, b.Arm, m, []stat.Estimate{table.Arms[j], table.Arms[i]}, r)
 			} else if m.name == "rate" {
 				where.Why = finding.New(finding.CompareNoCommonBlock)
 				c.skip(where)
@@ -101,9 +102,8 @@ func (t *table) optionsFor(m metric, rows []*row) stat.Options {
 			o.References = append(o.References, i)
 		}
 	}
-	twin, baseline := slices.Index(rows, t.row(plan.AA, "")), slices.Index(rows, t.row(plan.Measured, t.Baseline))
-	if twin >= 0 && baseline >= 0 {
-		o.Twins = [][2]int{{baseline, twin}}
+	if m.name == "rate" {
+		o.Widen = t.twins.Widen()
 	}
 	return o
 }
@@ -248,17 +248,15 @@ func (c *comparer) addMetric(tables []*table, arms []string, m metric) {
 		return
 	}
 	var values [][][]float64 // [side][arm][block]
-	smallest := stat.DifferenceMin
+	options := stat.Options{LowerIsBetter: m.lowerIsBetter, Resolution: m.resolution}
 	for _, t := range tables {
 		var rows []*row
 		for _, arm := range arms {
 			rows = append(rows, t.row(plan.Measured, arm))
 		}
 		values = append(values, t.values(rows, m.of))
-		all := t.comparable()
-		smallest = max(smallest, stat.Compare(t.values(all, m.of), t.optionsFor(m, all)).Smallest)
+		options.Widen = max(options.Widen, t.optionsFor(m, rows).Widen)
 	}
-	options := stat.Options{LowerIsBetter: m.lowerIsBetter, Resolution: m.resolution, Smallest: smallest}
 	estimates := make([][]stat.Estimate, len(arms))
 	for side := range tables {
 		for i, e := range stat.Estimates(values[side], options) {
@@ -269,31 +267,31 @@ func (c *comparer) addMetric(tables []*table, arms []string, m metric) {
 		if r.Value == 0 {
 			continue
 		}
-		c.add(tables[0], arms[i], m, estimates[i], r, smallest)
+		c.add(tables[0], arms[i], m, estimates[i], r)
 		if len(tables) > 2 {
-			c.addChanges(estimates[i], smallest)
+			c.addChanges(estimates[i])
 		}
 	}
 }
 
 // add adds a row; it is judged with all others.
-func (c *comparer) add(t *table, arm string, m metric, of []stat.Estimate, r stat.Ratio, smallest float64) {
+func (c *comparer) add(t *table, arm string, m metric, of []stat.Estimate, r stat.Ratio) {
 	row := model.ComparisonRow{Arm: arm, Cell: t.name(), Class: t.Class, Phase: t.Phase, Metric: m.name}
 	for _, e := range of {
 		row.Values = append(row.Values, estimateOf(e))
 	}
 	c.made.Rows = append(c.made.Rows, row)
-	c.ratios, c.lower, c.limits = append(c.ratios, &r), append(c.lower, m.lowerIsBetter), append(c.limits, smallest)
+	c.ratios, c.lower = append(c.ratios, &r), append(c.lower, m.lowerIsBetter)
 }
 
 // addChanges finds the change points of the last row's series of runs.
-func (c *comparer) addChanges(of []stat.Estimate, smallest float64) {
+func (c *comparer) addChanges(of []stat.Estimate) {
 	var values []float64
 	for _, e := range of {
 		values = append(values, e.Value)
 	}
 	row := &c.made.Rows[len(c.made.Rows)-1]
-	changes := stat.Changes(values, smallest)
+	changes := stat.Changes(values, stat.DifferenceMin)
 	for i, change := range changes {
 		from, to := 0, len(values)
 		if i > 0 {
@@ -349,9 +347,46 @@ func (c *comparer) canCompare(t *table, rows []*row, where model.Skipped) bool {
 	return false
 }
 
-// judge decides each row among all others, and then the whole.
+// first says whether a metric is what the comparison is for: one that --fail-if names, else the rate.
+func (c *comparer) first(metric string) bool {
+	if len(c.made.Criteria) == 0 {
+		return metric == "rate"
+	}
+	return slices.ContainsFunc(c.made.Criteria, func(m model.Criterion) bool { return m.Metric == metric })
+}
+
+// correct judges what the comparison is for at the full level, the other figures in a family of
+// their own: five more figures an arm would otherwise cost the rate its power.
+func (c *comparer) correct() {
+	var first, others []*stat.Ratio
+	for i, r := range c.ratios {
+		if c.first(c.made.Rows[i].Metric) {
+			first = append(first, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	stat.CorrectFirst(first, others, stat.DifferenceMin, stat.Options{})
+}
+
+const (
+	// decidingMin is the fewest blocks that can decide anything.
+	decidingMin = 3
+	// decidingMost is how many blocks are proposed at most: where these would not do, the noise must
+	// go first.
+	decidingMost = 100
+)
+
+// undecided is a message of a comparison that is not decided, with the number of blocks that would
+// decide it; 0: nothing is open for want of blocks.
+func (c *comparer) deciding(blocks int) finding.Deciding {
+	return finding.Deciding{Skipped: len(c.made.Skipped), Blocks: blocks, TooMany: blocks == decidingMost, Runs: 2 - btoi(c.arms)}
+}
+
+// judge decides each row, and then the whole.
 func (c *comparer) judge() *model.Comparison {
-	stat.Correct(c.ratios, stat.DifferenceMin, stat.Options{})
+	c.correct()
+	blocks := 0 // that would decide the open rates
 	var worse, better, open, rates int
 	for i := range c.made.Rows {
 		row := &c.made.Rows[i]
@@ -366,6 +401,9 @@ func (c *comparer) judge() *model.Comparison {
 			better++
 		case model.Inconclusive:
 			open += btoi(rate)
+			if rate {
+				blocks = max(blocks, decidingMin, c.ratios[i].Blocks(stat.TieMargin, decidingMost))
+			}
 		}
 	}
 	m := c.made
@@ -373,14 +411,22 @@ func (c *comparer) judge() *model.Comparison {
 	switch {
 	case len(m.Criteria) > 0:
 		c.judgeCriteria()
+	case worse > 0 && c.arms:
+		m.Outcome, m.Verdict = model.Regression, finding.New(c.between("compare-slower", model.Regression, model.Improvement))
 	case worse > 0:
 		m.Outcome, m.Verdict = model.Regression, finding.New(finding.CompareRegressionParams{Worse: worse, Of: rows, Places: c.placesWith(model.Regression)})
 	case rows == 0:
 		m.Outcome, m.Verdict = model.Inconclusive, finding.New(finding.CompareNothing)
 	case open > 0 || len(m.Skipped) > 0:
-		m.Outcome, m.Verdict = model.Inconclusive, finding.New(finding.CompareInconclusiveParams{Open: open, Of: rates, Skipped: len(m.Skipped)})
+		m.Outcome, m.Verdict = model.Inconclusive, finding.New(finding.CompareInconclusiveParams{Open: open, Of: rates, Deciding: c.deciding(blocks)})
+	case better > 0 && c.arms:
+		m.Outcome, m.Verdict = model.Improvement, finding.New(c.between("compare-faster", model.Improvement, model.Regression))
 	case better > 0:
 		m.Outcome, m.Verdict = model.Improvement, finding.New(finding.CompareImprovementParams{Better: better, Of: rows, Places: c.placesWith(model.Improvement)})
+	case c.arms:
+		p := c.between("compare-not-slower", model.Regression, model.Improvement)
+		p.Margin = stat.TieMargin
+		m.Outcome, m.Verdict = model.NoRegression, finding.New(p)
 	default:
 		m.Outcome, m.Verdict = model.NoRegression, finding.New(finding.CompareNoneParams{Of: rows, Margin: stat.TieMargin})
 	}
@@ -399,25 +445,37 @@ func (c *comparer) outcome(i int) (model.Outcome, finding.Message) {
 		worst = 1 / r.Interval.High
 	}
 	worse := (r.Value < 1) != lower
-	significant := r.Significant && stat.Distance(r.Value) > c.limits[i]
 	switch {
-	case significant && worse:
+	case r.Significant && worse:
 		return model.Regression, finding.New(finding.OutcomeParams{Code: "compare-worse", Ratio: r.Value})
-	case significant:
+	case r.Significant:
 		return model.Improvement, finding.New(finding.OutcomeParams{Code: "compare-better", Ratio: r.Value})
 	case worst > 1/(1+stat.TieMargin):
 		return model.NoRegression, finding.New(finding.CompareNotWorseParams{Margin: stat.TieMargin})
-	case c.limits[i] > stat.TieMargin:
-		return model.Inconclusive, finding.New(finding.CompareNoisyParams{Share: c.limits[i]})
 	}
 	return model.Inconclusive, finding.New(finding.CompareWideParams{Low: r.Interval.Low, High: r.Interval.High})
+}
+
+// between says how the second of two arms of a run stands to the first: two stores are slower or
+// faster than each other, and no regression.
+func (c *comparer) between(code finding.Code, outcome, other model.Outcome) finding.CompareArmsParams {
+	larger := false
+	for _, row := range c.made.Rows {
+		larger = larger || row.Outcome == outcome && (row.Metric == "memory" || row.Metric == "disk")
+	}
+	return finding.CompareArmsParams{Code: code, Old: c.made.Sides[0], New: c.made.Sides[1], Larger: larger,
+		Places: c.placesWith(outcome), Others: c.placesWith(other)}
 }
 
 // placesWith names the rows of an outcome.
 func (c *comparer) placesWith(outcome model.Outcome) (places []string) {
 	for _, row := range c.made.Rows {
 		if row.Outcome == outcome {
-			places = append(places, fmt.Sprintf("%s of %s in %s (%s)", row.Metric, row.Arm, row.Phase, row.Class))
+			place := fmt.Sprintf("%s of %s in %s (%s)", row.Metric, row.Arm, row.Phase, row.Class)
+			if c.arms {
+				place = fmt.Sprintf("%s in %s (%s) %s", row.Metric, row.Phase, row.Class, format.Factor(row.Ratio.Value))
+			}
+			places = append(places, place)
 		}
 	}
 	return places

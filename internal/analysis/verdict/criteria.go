@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"assay/internal/analysis/model"
+	"assay/internal/analysis/stat"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
 )
@@ -38,12 +39,12 @@ func ParseCriterion(text string) (model.Criterion, error) {
 // is beyond the limit, and leaves it open where the interval holds the limit or there is none.
 func (c *comparer) judgeCriteria() {
 	m := c.made
-	failed, open := 0, 0
+	failed, open, blocks := 0, 0, 0
 	var texts []string
 	for i := range m.Criteria {
 		criterion := &m.Criteria[i]
 		rows := 0
-		for _, row := range m.Rows {
+		for at, row := range m.Rows {
 			if row.Metric != criterion.Metric {
 				continue
 			}
@@ -51,10 +52,12 @@ func (c *comparer) judgeCriteria() {
 			switch r := row.Ratio; {
 			case r == nil || r.Low == nil:
 				criterion.Open++
+				blocks = max(blocks, decidingMin)
 			case criterion.Below && *r.High < criterion.Limit, !criterion.Below && *r.Low > criterion.Limit:
 				criterion.Failed++
 			case criterion.Limit >= *r.Low && criterion.Limit <= *r.High:
 				criterion.Open++
+				blocks = max(blocks, c.ratios[at].Blocks(stat.Distance(r.Value/criterion.Limit), decidingMost))
 			}
 		}
 		criterion.Open += btoi(rows == 0)
@@ -67,7 +70,7 @@ func (c *comparer) judgeCriteria() {
 	case failed > 0:
 		m.Outcome, m.Verdict = model.Regression, finding.New(finding.CompareCriteriaFailedParams{Failed: failed, Criteria: texts})
 	case open > 0 || len(m.Skipped) > 0:
-		m.Outcome, m.Verdict = model.Inconclusive, finding.New(finding.CompareCriteriaOpenParams{Open: open, Skipped: len(m.Skipped)})
+		m.Outcome, m.Verdict = model.Inconclusive, finding.New(finding.CompareCriteriaOpenParams{Open: open, Deciding: c.deciding(blocks)})
 	default:
 		m.Outcome, m.Verdict = model.NoRegression, finding.New(finding.CompareCriteriaMetParams{Criteria: len(m.Criteria)})
 	}

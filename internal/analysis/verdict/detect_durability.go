@@ -50,7 +50,7 @@ func onlyClassDiffers(weak, strong *table) bool {
 func costOf(weak, strong *table) (dearer *finding.Finding, factor float64) {
 	var arms []string
 	var values [][]float64
-	options := stat.Options{Smallest: max(weak.Threshold, strong.Threshold)}
+	options := stat.Options{Widen: weak.twins.Widen()}
 	for _, r := range weak.rows {
 		other := strong.row(plan.Measured, r.Arm)
 		if r.role != plan.Measured || other == nil || !r.hasGood() || !other.hasGood() {

@@ -208,35 +208,44 @@ func (o *observation) doubt() string {
 	return o.course.shape.Why.Code
 }
 
-// noiseNoticed is the difference of the baseline from its twin that is told of where it is not
-// significant: each table notes what it ignores.
-const noiseNoticed = 0.10
-
-// detectNoise counts the tables in which the baseline differs from its own twin.
+// detectNoise tells what the baseline differs by from its own twin: as noise, which the intervals
+// hold already, or, where it is significant over all tables together, as a difference from itself,
+// which has widened the errors.
 func detectNoise(run *record.Run, tables []*table) []finding.Finding {
-	var noisy []*table
-	compared := 0
+	var pairs, apart []*table
 	for _, t := range tables {
 		if t.AA == nil {
 			continue
 		}
-		compared++
-		if stat.Distance(t.AA.Value) > noiseNoticed || t.AA.Significant {
-			noisy = append(noisy, t)
+		pairs = append(pairs, t)
+		if t.AA.Low != nil && (*t.AA.Low > 1 || *t.AA.High < 1) {
+			apart = append(apart, t)
 		}
 	}
-	if len(noisy) == 0 {
+	if len(pairs) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(noisy, func(a, b *table) int { return cmp.Compare(stat.Distance(b.AA.Value), stat.Distance(a.AA.Value)) })
+	bySize := func(a, b *table) int { return cmp.Compare(stat.Distance(a.AA.Value), stat.Distance(b.AA.Value)) }
+	least, most := slices.MinFunc(pairs, bySize), slices.MaxFunc(pairs, bySize)
+	pooled := pairs[0].twins
+	if !pooled.Differ() && stat.Distance(most.AA.Value) <= stat.DifferenceMin {
+		return nil
+	}
 	var evidence []finding.Evidence
 	var arms, each []string
-	for _, t := range noisy {
+	for _, t := range pairs {
 		arms = append(arms, t.Baseline)
 		evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenNoiseParams{Place: t.place(), Ratio: t.AA.Value,
 			Low: t.AA.Low, High: t.AA.High})})
+	}
+	for _, t := range apart {
 		each = append(each, format.Percent(stat.Distance(t.AA.Value))+" in "+t.place())
 	}
-	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID},
-		finding.New(finding.NoisyParams{Arms: distinctWords(arms), Tables: len(noisy), Of: compared, Share: stat.Distance(noisy[0].AA.Value), ByTable: each}), evidence...)}
+	m := finding.New(finding.NoiseParams{Arms: distinctWords(arms), Least: stat.Distance(least.AA.Value),
+		Most: stat.Distance(most.AA.Value), Judged: pooled.Tables > 0})
+	if pooled.Differ() {
+		m = finding.New(finding.NoisyParams{Arms: distinctWords(arms), Tables: len(apart), Of: len(pairs), ByTable: each,
+			Widen: math.Sqrt(pooled.Widen())})
+	}
+	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, m, evidence...)}
 }

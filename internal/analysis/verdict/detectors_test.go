@@ -344,7 +344,7 @@ func TestDetectDurabilityCost(t *testing.T) {
 		{"none", 5, 1, "update", nil, false},
 		{"one block", 1, 0.1, "update", nil, false},
 		{"less than the noise", 5, 0.5, "update", func(run *record.Run) { slow(run, "oak (A/A)", 0.15) }, false},
-		{"more than the noise", 5, 0.1, "update", func(run *record.Run) { slow(run, "oak (A/A)", 0.15) }, true},
+		{"more than the noise", 5, 0.1, "update", func(run *record.Run) { slow(run, "oak (A/A)", 0.8) }, true},
 		{"queries sync nothing", 5, 0.1, "query", nil, false},
 		{"no store in both", 5, 0.1, "update", func(run *record.Run) {
 			for _, planned := range run.Plan {

@@ -96,16 +96,13 @@ func (f *factorial) arms() (arms []string) {
 func (f *factorial) effects(run *record.Run) (effects []model.Effect) {
 	arms := f.arms()
 	var values [][][]float64
-	options := stat.Options{}
+	options := stat.Options{Widen: f.tables[0].twins.Widen()}
 	for _, arm := range arms {
 		var cells [][]float64
 		for _, t := range f.tables {
 			cells = append(cells, t.values([]*row{t.row(plan.Measured, arm)}, rateOfTrial)[0])
 		}
 		values = append(values, cells)
-	}
-	for _, t := range f.tables {
-		options.Smallest = max(options.Smallest, t.Threshold)
 	}
 	for _, e := range f.Effects(values, options) {
 		ratio := ratioOf(e.Ratio)

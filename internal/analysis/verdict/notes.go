@@ -34,8 +34,6 @@ func (t *table) note() {
 	case t.Open || t.measured() < 2:
 	case t.AA == nil:
 		add(finding.NoteNoNoise)
-	case t.Threshold > stat.DifferenceMin:
-		add(finding.NoteNoiseParams{Share: t.Threshold})
 	}
 	t.noteWrites()
 	t.noteServers()

@@ -22,8 +22,32 @@ const (
 	quotaSamplesMin = 10
 )
 
-// rank says who may be ranked, who is ahead, and by how much.
-func (t *table) rank() {
+// rank says of each table who may be ranked, who is ahead, and by how much. Where the twins of all
+// tables together differ by more than the residuals explain, all errors are that much wider.
+func rank(tables []*table) {
+	var twins []stat.Ratio
+	for _, t := range tables {
+		t.findStandings()
+		if twin, known := t.compare(); known {
+			twins = append(twins, twin)
+		}
+	}
+	pooled := stat.PoolTwins(twins)
+	for _, t := range tables {
+		t.twins = pooled
+		if pooled.Differ() {
+			t.compare()
+		}
+		for i := range t.Ceilings {
+			t.Ceilings[i].Rate = *t.row(plan.Ceiling, t.Ceilings[i].Arm).Rate
+		}
+		t.decide()
+		t.Verdict = t.verdict()
+	}
+}
+
+// findStandings sets the rates of the rows, the ceilings, and who may be ranked.
+func (t *table) findStandings() {
 	t.estimate()
 	for _, r := range t.rows {
 		if r.role == plan.Ceiling && r.hasGood() && r.Rate != nil && r.Rate.Value > 0 {
@@ -41,12 +65,6 @@ func (t *table) rank() {
 		r.Reasons = t.reasonsAgainst(r)
 		r.Standing = t.standing(r)
 	}
-	t.compare()
-	for i := range t.Ceilings {
-		t.Ceilings[i].Rate = *t.row(plan.Ceiling, t.Ceilings[i].Arm).Rate
-	}
-	t.decide()
-	t.Verdict = t.verdict()
 }
 
 func btoi(b bool) int {
@@ -184,11 +202,14 @@ func (t *table) addLatencyIntervals(rows []*row) {
 }
 
 // compare ranks the rows that may be ranked, and relates them to the best and to the baseline.
-// Rates and ratios are of one fit.
-func (t *table) compare() {
+// Rates and ratios are of one fit. It returns the ratio of the A/A twin to its baseline as the
+// residuals have it; false: there is none.
+func (t *table) compare() (ofTwin stat.Ratio, known bool) {
 	rows := t.comparable()
+	t.Best, t.undecided = nil, nil
 	position := map[*row]int{}
 	options := lookOptions(t.run)
+	options.Widen = t.twins.Widen()
 	for i, r := range rows {
 		position[r] = i
 		if r.Standing != model.Ranked {
@@ -198,16 +219,14 @@ func (t *table) compare() {
 	twin, baseline := t.row(plan.AA, ""), t.row(plan.Measured, t.Baseline)
 	twinAt, hasTwin := position[twin]
 	baseAt, hasBaseline := position[baseline]
-	if hasTwin && hasBaseline && !t.Open {
-		options.Twins = [][2]int{{baseAt, twinAt}}
-	}
 	c := stat.Compare(t.values(rows, rateOfTrial), options)
 	for i, r := range rows {
 		r.setRate(c.Arms[i])
 	}
 	t.Threshold, t.margin = c.Smallest, c.Tie
-	if len(options.Twins) > 0 {
-		t.AA = ratioOf(c.Pair(twinAt, baseAt))
+	if hasTwin && hasBaseline && !t.Open && t.AA == nil {
+		ofTwin, known = c.Pair(twinAt, baseAt), true
+		t.AA = ratioOf(ofTwin)
 	}
 	for k, i := range c.Order {
 		r := rows[i]
@@ -233,6 +252,7 @@ func (t *table) compare() {
 		}
 	}
 	t.order()
+	return ofTwin, known
 }
 
 var standings = []model.Standing{model.Ranked, model.NotRanked, model.Failed, model.LeftOut, model.Refused, model.Reference}

@@ -85,9 +85,7 @@ func judged(run *record.Run) ([]*table, []finding.Finding) {
 			takeRank(tables, f)
 		}
 	}
-	for _, t := range tables {
-		t.rank()
-	}
+	rank(tables)
 	for _, detect := range afterRanks {
 		found = append(found, detect(run, tables)...)
 	}

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"assay/internal/analysis/model"
+	"assay/internal/analysis/stat"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
@@ -15,13 +16,14 @@ type table struct {
 	run        *record.Run
 	parameters experiment.Cell
 	work       experiment.Phase
-	rows       []*row   // every planned arm, in the order of Table.Rows once ranks are given
-	margin     float64  // relative difference within which arms are tied
-	undecided  []string // arms that are neither significantly slower than the best nor shown to be tied with it
-	lead       lead     // who is ahead
-	common     int      // blocks that the best have in common
-	detectable float64  // smallest factor that would have been found among the best; 0: not known
-	answers    bool     // the summary shows where its stores broke rather than who is fastest
+	rows       []*row     // every planned arm, in the order of Table.Rows once ranks are given
+	margin     float64    // relative difference within which arms are tied
+	twins      stat.Twins // the A/A pairs of all tables of the run
+	undecided  []string   // arms that are neither significantly slower than the best nor shown to be tied with it
+	lead       lead       // who is ahead
+	common     int        // blocks that the best have in common
+	detectable float64    // smallest factor that would have been found among the best; 0: not known
+	answers    bool       // the summary shows where its stores broke rather than who is fastest
 }
 
 // row is one arm of a table beside its observations.

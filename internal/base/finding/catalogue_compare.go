@@ -1,5 +1,7 @@
 package finding
 
+const moreBlocks = `{{if .too_many}}more blocks will not decide it: variation between blocks is too large{{else if .blocks}}run {{if eq .runs 2}}both{{else}}it{{end}} with {{plural .blocks "block" ""}}{{end}}`
+
 // What `assay compare` says. Package verdict makes it.
 var _ = register(
 	Entry{Example: CompareRegressionParams{Worse: 2, Of: 24, Places: []string{"rate of bbolt in put (D1)"}},
@@ -8,20 +10,25 @@ var _ = register(
 		Says: `Improvement: {{list .places}} ({{.better}} of {{plural .of "figure" ""}}). No regression.`},
 	Entry{Example: CompareNoneParams{Of: 24, Margin: 0.1}, Says: `No regression: no rate is slower by {{percent .margin}} or more.`},
 	Entry{Example: CompareNothing, Says: `Inconclusive: nothing could be compared.`},
-	Entry{Example: CompareInconclusiveParams{Open: 2, Of: 4, Skipped: 0},
+	Entry{Example: CompareArmsParams{Code: "compare-slower", Old: "bbolt", New: "pebble", Places: []string{"rate in put (D1) 0.44×"}, Others: []string{"p99 in put (D1) 0.8×"}},
+		Says: `{{clean .new}} is slower{{if .larger}} or larger{{end}} than {{clean .old}}: {{list .places}}.{{if .others}} Better: {{list .others}}.{{end}}`},
+	Entry{Example: CompareArmsParams{Code: "compare-faster", Old: "bbolt", New: "pebble", Places: []string{"rate in put (D1) 1.44×"}},
+		Says: `{{clean .new}} is faster{{if .larger}} or smaller{{end}} than {{clean .old}}: {{list .places}}.`},
+	Entry{Example: CompareArmsParams{Code: "compare-not-slower", Old: "bbolt", New: "pebble", Margin: 0.1},
+		Says: `{{clean .new}} is not slower than {{clean .old}}: no rate by {{percent .margin}} or more.`},
+	Entry{Example: CompareInconclusiveParams{Open: 2, Of: 4, Deciding: Deciding{Blocks: 11, Runs: 2}},
 		Says:   `Inconclusive: {{.open}} of {{plural .of "rate" ""}} undecided{{if .skipped}}, {{.skipped}} not compared{{end}}.`,
-		Remedy: `run both with more blocks: --set blocks=N`},
+		Remedy: moreBlocks},
 	Entry{Example: CompareCriteriaFailedParams{Failed: 2, Criteria: []string{"rate < 0.95x"}}, Says: `Regression: {{list .criteria}} in {{plural .failed "figure" ""}}.`},
-	Entry{Example: CompareCriteriaOpenParams{Open: 2, Skipped: 0},
+	Entry{Example: CompareCriteriaOpenParams{Open: 2, Deciding: Deciding{Blocks: 11, Runs: 2}},
 		Says:   `Inconclusive: {{plural .open "figure" ""}} may be beyond a threshold{{if .skipped}}, {{.skipped}} not compared{{end}}.`,
-		Remedy: `run both with more blocks: --set blocks=N`},
+		Remedy: moreBlocks},
 	Entry{Example: CompareCriteriaMetParams{Criteria: 2}, Says: `No regression: no figure is beyond the {{plural .criteria "threshold" ""}}.`},
 
 	Entry{Example: OutcomeParams{Code: "compare-worse", Ratio: 0.9}, Says: `worse`},
 	Entry{Example: OutcomeParams{Code: "compare-better", Ratio: 1.2}, Says: `better`},
 	Entry{Example: CompareNotWorseParams{Margin: 0.1}, Says: `not worse`},
 	Entry{Example: CompareOneBlock, Says: `one block`},
-	Entry{Example: CompareNoisyParams{Share: 0.3}, Says: `noise {{percent .share}}`},
 	Entry{Example: CompareWideParams{Low: 0.7, High: 1.4}, Says: `undecided`},
 
 	Entry{Example: CompareOnlyOld, Says: `only in the old run`},
@@ -61,7 +68,10 @@ type CompareNoneParams struct {
 
 func (CompareNoneParams) code() Code { return "compare-none" }
 
-type CompareInconclusiveParams struct{ Open, Of, Skipped int }
+type CompareInconclusiveParams struct {
+	Open, Of int
+	Deciding
+}
 
 func (CompareInconclusiveParams) code() Code { return "compare-inconclusive" }
 
@@ -72,7 +82,28 @@ type CompareCriteriaFailedParams struct {
 
 func (CompareCriteriaFailedParams) code() Code { return "compare-criteria-failed" }
 
-type CompareCriteriaOpenParams struct{ Open, Skipped int }
+type CompareCriteriaOpenParams struct {
+	Open int
+	Deciding
+}
+
+// Deciding is what would decide a comparison: so many blocks, of one run or both, unless the most
+// that are looked at are TooMany.
+type Deciding struct {
+	Skipped, Blocks, Runs int
+	TooMany               bool
+}
+
+// CompareArmsParams is how the second of two arms of a run stands to the first.
+type CompareArmsParams struct {
+	Code           Code `param:"-"`
+	Old, New       string
+	Larger         bool // memory or disk is among the places
+	Places, Others []string
+	Margin         float64 `param:"omitempty"`
+}
+
+func (p CompareArmsParams) code() Code { return p.Code }
 
 func (CompareCriteriaOpenParams) code() Code { return "compare-criteria-open" }
 
@@ -83,10 +114,6 @@ func (CompareCriteriaMetParams) code() Code { return "compare-criteria-met" }
 type CompareNotWorseParams struct{ Margin float64 }
 
 func (CompareNotWorseParams) code() Code { return "compare-not-worse" }
-
-type CompareNoisyParams struct{ Share float64 }
-
-func (CompareNoisyParams) code() Code { return "compare-noisy" }
 
 type CompareWideParams struct{ Low, High float64 }
 

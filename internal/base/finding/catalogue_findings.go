@@ -55,6 +55,7 @@ const (
 	SeenSizes     Code = "seen-sizes"
 	SeenPart      Code = "seen-part"
 	SeenShort     Code = "seen-short"
+	Noise         Code = "noise"
 	SeenNoise     Code = "seen-noise"
 	SeenCost      Code = "seen-cost"
 	SeenUnjudged  Code = "seen-unjudged"
@@ -398,9 +399,13 @@ var _ = register(
 		Remedy: "give the client more CPUs (cpus), use the lean client, or run the server on another machine"},
 	Entry{Example: SeenClientBoundParams{ClientCpus: 0.98, LimitCpus: 1.0, ServerCpus: 0.41},
 		Says: `the client used {{number .client_cpus}} of {{number .limit_cpus}} CPUs, the server {{number .server_cpus}}`},
-	Entry{Example: NoisyParams{Arms: []string{"bbolt"}, Tables: 2, Of: 12, Share: 0.18, ByTable: []string{"18 % in put (D1)", "12 % in get (D3)"}}, Severity: Warning,
-		Says:   `Noise: {{list .arms}} {{agree .arms "differs from its" "differ from their"}} own twin in {{.tables}} of {{plural .of "table" ""}}, by {{list .by_table}}. Each of these tables ignores differences up to its own noise.`,
+	Entry{Example: NoisyParams{Arms: []string{"bbolt"}, Tables: 2, Of: 12, Widen: 1.8, ByTable: []string{"18 % in put (D1)", "12 % in get (D3)"}}, Severity: Warning,
+		Says: `{{list .arms}} {{agree .arms "differs" "differ"}} significantly from {{agree .arms "itself" "themselves"}} over {{plural .of "table" ""}}` +
+			`{{if .tables}}: by {{list .by_table}}{{end}}. All intervals are {{factor .widen}} wider than the residuals say.`,
 		Remedy: "use a quieter machine, or more and longer blocks"},
+	Entry{Example: NoiseParams{Arms: []string{"bbolt"}, Least: 0.11, Most: 0.13, Judged: true}, Severity: Notice,
+		Says: `Noise: {{if ne (percent .least) (percent .most)}}{{percent .least}} to {{end}}{{percent .most}} ` +
+			`({{list .arms}} against {{agree .arms "itself" "themselves"}}, {{if .judged}}not significant{{else}}one block{{end}}).`},
 	Entry{Example: SeenNoiseParams{Place: "put (D1)", Ratio: 1.18, Low: Known(1.02), High: Known(1.36)},
 		Says: `{{.place}}: {{factor .ratio}} itself{{if has .low}} (95 % interval {{interval .low .high}}){{end}}`},
 	Entry{Example: BusyMachineParams{Phases: 3, Of: 40, Foreign: 0.12, Ranked: false}, Severity: Warning, Machine: true,
@@ -467,11 +472,19 @@ func (SeenClientBoundParams) code() Code { return SeenClientBound }
 type NoisyParams struct {
 	Arms       []string
 	Tables, Of int
-	Share      float64
 	ByTable    []string
+	Widen      float64
 }
 
 func (NoisyParams) code() Code { return Noisy }
+
+type NoiseParams struct {
+	Arms        []string
+	Least, Most float64
+	Judged      bool
+}
+
+func (NoiseParams) code() Code { return Noise }
 
 type SeenNoiseParams struct {
 	Place     string

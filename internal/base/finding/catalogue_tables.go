@@ -75,7 +75,6 @@ var _ = register(
 	Entry{Example: NoteIndexLeftOutParams{Arms: []string{"sqlite", "mariadb"}, Column: "Tags", Words: true},
 		Says: `Not supported by {{list .arms}}: an index of {{if .words}}the words of {{end}}{{.column}}. Queries by it read every record.`},
 	Entry{Example: NoteNoNoise, Says: `Noise unknown: no valid A/A pair. Differences below 3 % are ignored.`},
-	Entry{Example: NoteNoiseParams{Share: 0.096}, Says: `Noise: {{percent .share}}. Smaller differences are ignored.`},
 	Entry{Example: NoteWritesOfDisk, Says: `Host writes are those of the trial's own disk, file system journal included.`},
 	Entry{Example: NoteWritesUnknownParams{Arms: []string{"bbolt"}, Why: "the kernel does not report them"},
 		Says: `Host writes not measured for {{list .arms}}: {{clean .why}}.`},
@@ -255,10 +254,6 @@ type NoteIndexLeftOutParams struct {
 }
 
 func (NoteIndexLeftOutParams) code() Code { return "note-index-left-out" }
-
-type NoteNoiseParams struct{ Share float64 }
-
-func (NoteNoiseParams) code() Code { return "note-noise" }
 
 type NoteWritesUnknownParams struct {
 	Arms []string
