@@ -229,6 +229,36 @@ func TestAnalyze_too_little(t *testing.T) {
 	}
 }
 
+// Points that fall to an eighth are a decline, with the assumption where it is needed; the seconds of
+// a run need more. No range that says nothing is given.
+func TestAnalyze_published_points(t *testing.T) {
+	of := func(points bool, rates ...float64) Shape {
+		s := Series{Rates: rates, Points: points}
+		for i := range rates {
+			s.Ends = append(s.Ends, float64(i+1))
+		}
+		return Analyze(s)
+	}
+	bumpy := []float64{600, 800, 500, 650, 300, 420, 330, 140, 210, 100} // S = 35 of 45
+	if s := of(true, bumpy...); s.Kind != Decline || s.Events[0].P == nil || *s.Events[0].P > 0.005 {
+		t.Errorf("bumpy points: %v %+v", s.Kinds, s.Events)
+	} else if words := finding.Text(s.Findings(finding.Where{})[0].Message); !strings.Contains(words, "if the points are independent") {
+		t.Error(words)
+	}
+	if s := of(false, bumpy...); s.Kind != Inconclusive {
+		t.Errorf("bumpy seconds: %v", s.Kinds)
+	}
+	if s := of(true, 800, 640, 510, 420, 330, 260, 210, 170, 130, 100); s.Kind != Decline || s.Events[0].P != nil {
+		t.Errorf("a straight fall: %v %+v", s.Kinds, s.Events)
+	}
+	if s := of(true, 800, 790, 780, 760, 740, 700, 600, 300, 150, 100); s.Why != nil {
+		t.Errorf("a late fall: %v %+v", s.Kinds, s.Why)
+	}
+	if s := of(true, 1, 9, 2, 8, 1, 9, 3, 7, 1, 12); s.Kind != Inconclusive || s.Why.High != 0 {
+		t.Errorf("large scatter: %v %+v", s.Kinds, s.Why)
+	}
+}
+
 func TestKendall_exact_distribution(t *testing.T) {
 	// Of 24 orders of four values, one has the score 6 and three have the score 4.
 	for score, want := range map[int]float64{6: 1.0 / 24, 4: 4.0 / 24, -6: 1} {

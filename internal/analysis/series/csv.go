@@ -276,7 +276,7 @@ func (t *csvTable) series() (s Series) {
 		}
 		t.doubtTimes(times[0], step)
 	}
-	s.Ends, s.Rates = t.columns[0], t.columns[1]
+	s.Ends, s.Rates, s.Points = t.columns[0], t.columns[1], true
 	missing := 0
 	for _, rate := range s.Rates {
 		if math.IsNaN(rate) {

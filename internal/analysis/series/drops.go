@@ -20,6 +20,12 @@ const (
 	dropSigmas = 5
 	// dropSamplesMax is the longest drop that is found by its neighbours; longer ones are levels.
 	dropSamplesMax = 15
+	// loneDropMax is the share of the samples that one of fewer than recurringMin drops takes at
+	// most.
+	loneDropMax  = 0.1
+	recurringMin = 3
+	// noiseSamplesMin is how many samples before a low end show whether it goes on with a slope.
+	noiseSamplesMin = 9
 	// dropAlone is how many samples a single dip has at least. A single stall may be shorter.
 	dropAlone = 3
 	// dropTimeMax: where drops take more of the time, the usual rate is unknown.
@@ -72,8 +78,9 @@ type Period struct {
 }
 
 // shortDrops finds runs of up to 15 samples that fall below 75 % of the median around, in one of
-// them by five standard deviations, and come back. A run that the series ends in counts as one if
-// it is no longer than another, or too short for a level.
+// them by five standard deviations, and come back. A run that the series begins in counts as one if
+// it is no longer than another; one that it ends in also if it is too short for a level. One or two
+// that take a large part of a series are levels.
 func shortDrops(v view) []Drop {
 	n := v.samples()
 	var drops []Drop
@@ -86,7 +93,8 @@ func shortDrops(v view) []Drop {
 			continue
 		}
 		low, high := max(i-dropReach, 0), min(i+dropReach+1, n)
-		noise := max(medianDeviation(v.logs[low:high]), medianDeviation(v.logs[low:i+1]), medianDeviation(v.logs[i:high]))
+		noise := max(medianDeviation(v.logs[low:high]), medianDeviation(v.logs[low:max(i+1, min(low+dropReach, high))]),
+			medianDeviation(v.logs[min(i, max(high-dropReach, low)):high]))
 		if v.logs[i] >= usual-dropSigmas*max(noise/madPerSigma, noiseFloor) {
 			continue
 		}
@@ -99,17 +107,20 @@ func shortDrops(v view) []Drop {
 		}
 		i, done = to-1, to
 		d := v.drop(from, to, math.Exp(usual))
-		if from == 0 || to-from > dropSamplesMax || d.Stall && v.sparse {
+		if to-from > dropSamplesMax || d.Stall && v.sparse || d.Open && v.slides(from) {
 			continue
 		}
 		drops = append(drops, d)
-		if to < n {
+		if from > 0 && to < n {
 			longest = max(longest, to-from)
 		}
 	}
 	drops = slices.DeleteFunc(drops, func(d Drop) bool {
-		return d.Open && d.to-d.from > max(longest, levelSamplesMin-1)
+		return v.at[0] == d.from && d.to-d.from > longest || d.Open && d.to-d.from > max(longest, levelSamplesMin-1)
 	})
+	if len(drops) < recurringMin {
+		drops = slices.DeleteFunc(drops, func(d Drop) bool { return v.isLevel(d.to - d.from) })
+	}
 	if len(drops) == 1 && !drops[0].Stall && drops[0].to-drops[0].from < dropAlone {
 		return nil
 	}
@@ -121,6 +132,19 @@ func shortDrops(v view) []Drop {
 		return nil
 	}
 	return drops
+}
+
+// slides reports whether the samples from here to the end are no lower than a slope leads to: the
+// median around the last samples is of those before them.
+func (v view) slides(from int) bool {
+	before := v.logs[max(from-noiseSamplesMin, 0):from]
+	return stat.Median(v.logs[from:]) > stat.Median(before)+math.Log(dropShare)
+}
+
+// isLevel reports whether a rate that stays low for so many samples has a level of its own.
+func (v view) isLevel(samples int) bool {
+	n := len(v.at)
+	return samples > dropSamplesMax || n > shortSamplesMax && samples > levelSamplesMin && float64(samples) > loneDropMax*float64(n)
 }
 
 // drop describes samples from … to of a view.

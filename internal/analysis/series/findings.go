@@ -36,7 +36,7 @@ func (s *Shape) Findings(where finding.Where) (all []finding.Finding) {
 	}
 	if s.Why != nil {
 		add(finding.New(finding.DoubtParams{Code: doubtCodes[s.Why.Code], Samples: s.Why.Samples, Needed: s.Why.Needed,
-			Low: s.Why.Low, High: s.Why.High}))
+			Low: s.Why.Low, High: s.Why.High, Wide: s.Why.Low == 0 && s.Why.High == 0}))
 	}
 	for _, e := range s.Events {
 		code := map[Kind]finding.Code{Gap: finding.SeriesGap, Interruption: finding.SeriesInterruption}[e.Kind]
@@ -67,7 +67,7 @@ func (s *Shape) Findings(where finding.Where) (all []finding.Finding) {
 // messages states one event.
 func (s *Shape) messages(e Event) []finding.Message {
 	change := finding.SeriesChange{AtS: e.From, Before: e.Before, After: e.After,
-		Change: math.Abs(e.After/max(e.Before, math.SmallestNonzeroFloat64) - 1), Records: e.Records, Bytes: e.Bytes}
+		Change: math.Abs(e.After/max(e.Before, math.SmallestNonzeroFloat64) - 1), Records: e.Records, Bytes: e.Bytes, P: e.P}
 	var p finding.Parameters
 	switch e.Kind {
 	case Step:

@@ -255,11 +255,15 @@ func differenceDeviation(logs []float64) float64 {
 	if len(logs) < 3 {
 		return noiseFloor
 	}
-	away := make([]float64, len(logs)-1)
+	return max(medianDeviation(differences(logs))/(madPerSigma*math.Sqrt2), noiseFloor)
+}
+
+func differences(values []float64) []float64 {
+	away := make([]float64, len(values)-1)
 	for i := range away {
-		away[i] = logs[i+1] - logs[i]
+		away[i] = values[i+1] - values[i]
 	}
-	return max(medianDeviation(away)/(madPerSigma*math.Sqrt2), noiseFloor)
+	return away
 }
 
 func medianDeviation(values []float64) float64 {
@@ -300,8 +304,9 @@ func students(freedom float64) distuv.StudentsT {
 
 // line is a straight line through logs, outliers pulled in.
 type line struct {
+	begin float64 // at the first sample
 	drift float64 // from the first to the last sample
-	half  float64 // of its 95 % interval
+	half  float64 // of the 95 % interval of drift
 	p     float64
 	cost  float64 // sum of squared distances
 	rho   float64
@@ -330,6 +335,7 @@ func lineOf(x, bounded []float64, sigma float64) line {
 	variance := max(longRunVariance(sigma, l.rho), l.cost/(n-2)*(1+l.rho)/(1-l.rho))
 	student := students(effective(len(x), l.rho) - 2)
 	length := x[len(x)-1] - x[0]
+	l.begin = mean + slope*(x[0]-middle)
 	l.drift, l.half = slope*length, student.Quantile(0.975)*math.Sqrt(variance/sxx)*length
 	l.p = 2 * student.Survival(math.Abs(slope)/math.Sqrt(variance/sxx))
 	return l

@@ -21,7 +21,10 @@ type Series struct {
 	MaxSeconds []float64
 	// Interrupted samples are those in which something outside stopped the process.
 	Interrupted []bool
-	Resources   []Resource
+	// Points says that the samples may be independent measurements, as a published table has them. A
+	// short series is then tested under this assumption, too; see Event.P.
+	Points    bool
+	Resources []Resource
 }
 
 // Resource is a column beside the rate: a gauge, or a counter that only grows. Resources never

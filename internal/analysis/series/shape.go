@@ -74,6 +74,7 @@ type Doubt struct {
 	Samples int    `json:"samples"`
 	Needed  int    `json:"needed,omitempty"`
 	// Low and High bound the relative change from the first to the last sample that fits the data.
+	// Both are 0 where they would say nothing.
 	Low  float64 `json:"low,omitempty"`
 	High float64 `json:"high,omitempty"`
 }
@@ -122,6 +123,9 @@ type Event struct {
 	Cliff    bool           `json:"cliff,omitempty"`      // a step down by CliffFall or more, within its interval
 	Left     *stat.Interval `json:"left,omitempty"`       // of a step: After ÷ Before, 95 %
 	Interval *stat.Interval `json:"interval_s,omitempty"` // of a step: when it happened, 95 %
+	// P is the chance of such a change in a steady series if its samples are independent. Nil: the
+	// change holds for samples that resemble their neighbours, too.
+	P *float64 `json:"p_if_independent,omitempty"`
 	// Records and Bytes were stored at From.
 	Records *float64 `json:"records,omitempty"`
 	Bytes   *float64 `json:"bytes,omitempty"`

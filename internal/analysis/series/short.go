@@ -19,50 +19,87 @@ const (
 )
 
 // findShort looks for one step or one slope in 8 to 20 samples: exact tests, which need no estimate
-// of the noise, and bounds that series with an autocorrelation of 0.6 exceed in at most 1 %.
+// of the noise, and bounds that series with an autocorrelation of 0.6 exceed in at most 1 %. Of
+// points that may be independent, what the tests alone show is told with that assumption. A run that
+// the series ends in is a drop only if it is no part of such a change.
 func (f *finder) findShort() {
 	drops := shortDrops(f.view)
-	v, _ := f.without(drops)
+	closed := slices.DeleteFunc(slices.Clone(drops), func(d Drop) bool { return d.Open })
+	if len(closed) < len(drops) && f.shortChange(closed) || f.shortChange(drops) {
+		return
+	}
 	if len(drops) > 0 {
 		f.events = append(f.events, f.dropEvent(drops))
 	}
+	v, _ := f.without(drops)
 	n := v.samples()
 	if n < shortSamplesMin {
 		f.why = &Doubt{Code: TooFew, Samples: n, Needed: steadySamplesMin}
 		f.levels = append(f.levels, Level{f.begins(0), f.ends(f.samples() - 1), f.mean(0, f.samples())})
 		return
 	}
-	sigma := differenceDeviation(v.logs)
-	trend := lineOf(positions(n), v.logs, sigma)
+	trend := lineOf(positions(n), v.logs, differenceDeviation(v.logs))
 	f.rho = trend.rho
+	f.levels = append(f.levels, Level{v.begins(0), v.ends(n - 1), v.mean(0, n)})
+	if n < steadySamplesMin {
+		f.why = &Doubt{Code: TooFew, Samples: n, Needed: steadySamplesMin}
+	} else if math.Abs(trend.drift)+trend.half > math.Log1p(driftUnknown) {
+		f.doubt(&trend, n)
+	}
+}
+
+// shortChange adds a step or a slope between some drops, and these, if there is one.
+func (f *finder) shortChange(drops []Drop) bool {
+	v, _ := f.without(drops)
+	n := v.samples()
+	if n < shortSamplesMin {
+		return false
+	}
+	sigma := differenceDeviation(v.logs)
+	curve := v.curve(&levels{bounded: v.logs, sigma: sigma}, lineOf(positions(n), v.logs, sigma))
 	place, cost, step := shortStep(v.logs)
 	slope := shortSlope(v.logs)
-	by := stat.Mean(v.logs[place:]) - stat.Mean(v.logs[:place])
-	large := max(math.Abs(trend.drift), math.Abs(by)) > -math.Log1p(-SteadyChange)
-	switch {
-	case large && (step || slope) && cost < trend.cost:
-		before, after := v.mean(0, place), v.mean(place, n)
+	before, after := v.mean(0, place), v.mean(place, n)
+	isStep := cost < curve.cost
+	by, best := curve.drift, least(slope, step)
+	if isStep {
+		by = math.Log(after / before)
+	}
+	if !isChange(by) || !best.firm && !(f.s.Points && best.p < shortSignificance/2) {
+		return false
+	}
+	f.rho = curve.rho
+	if isStep {
 		l := levels{bounded: v.logs, sigma: sigma, ends: []int{place, n}}
 		c := changeList{v: v, l: &l}
 		where := fit{from: place, to: place, low: place, high: place}
 		f.levels = append(f.levels, Level{v.begins(0), v.begins(place), before}, Level{v.begins(place), v.ends(n - 1), after})
 		f.step(v, where, before, after, c.left(0, where, n))
-	case large && (step || slope):
-		f.slope(v, 0, n, &trend)
-	default:
-		f.levels = append(f.levels, Level{v.begins(0), v.ends(n - 1), v.mean(0, n)})
-		if n < steadySamplesMin {
-			f.why = &Doubt{Code: TooFew, Samples: n, Needed: steadySamplesMin}
-		} else if math.Abs(trend.drift)+trend.half > math.Log1p(driftUnknown) {
-			f.doubt(&trend, n)
-		}
+	} else {
+		f.slope(v, 0, n, &curve)
 	}
+	if e := &f.events[len(f.events)-1]; !best.firm {
+		e.P, e.Cliff = &best.p, false
+	}
+	if len(drops) > 0 {
+		f.events = append(f.events, f.dropEvent(drops))
+	}
+	return true
 }
 
+// exact is the answer of an exact test.
+type exact struct {
+	p    float64 // if the samples are independent
+	firm bool    // it holds for samples that resemble their neighbours, too
+}
+
+func least(a, b exact) exact { return exact{min(a.p, b.p), a.firm || b.firm} }
+
 // shortSlope is the test of Mann (Econometrica 13, 1945) and Kendall with its exact distribution.
-func shortSlope(logs []float64) bool {
+func shortSlope(logs []float64) exact {
 	n, score := len(logs), kendallScore(logs)
-	return 2*kendallTail(n, score) < shortSignificance && score >= shortSlopeMin[n-shortSamplesMin]
+	p := 2 * kendallTail(n, score)
+	return exact{p, p < shortSignificance && score >= shortSlopeMin[n-shortSamplesMin]}
 }
 
 // kendallScore is by how many more pairs rise than fall, or the other way round. A tie counts as
@@ -100,11 +137,11 @@ func kendallTail(n, score int) float64 {
 }
 
 // shortStep returns the place that cuts logs best into two levels, the squared distance left, and
-// whether they step: of all orders of the values, the share that can be cut as well, in the same
-// direction, is below 1 %.
-func shortStep(logs []float64) (place int, cost float64, step bool) {
+// the test: of all orders of the values, the share that can be cut as well, in the same direction.
+func shortStep(logs []float64) (place int, cost float64, test exact) {
 	place, cost, gain := bestStep(logs)
-	return place, cost, gain >= shortStepMin[len(logs)-shortSamplesMin] && permutationTail(logs, place) < shortSignificance
+	p := permutationTail(logs, place)
+	return place, cost, exact{p, p < shortSignificance && gain >= shortStepMin[len(logs)-shortSamplesMin]}
 }
 
 // bestStep also returns (n − 2) times what the cut takes away over what it leaves.

@@ -144,7 +144,7 @@ var (
 )
 
 func TestErrorRates(t *testing.T) {
-	makers := []func(*testing.T) table{steadyTable, foundTable, dropTable, shortTable, resourceTable}
+	makers := []func(*testing.T) table{steadyTable, foundTable, cleanTable, levelTable, dropTable, shortTable, pointsTable, resourceTable}
 	tables := make([]table, len(makers))
 	t.Run("tables", func(t *testing.T) {
 		for i, makeTable := range makers {
@@ -241,6 +241,15 @@ func steadyTable(t *testing.T) table {
 			}
 			return seconds(noise, constant)
 		}, free, free, free},
+		{"wanders smoothly: mean of 20 s of noise", func(r *rand.Rand, n int) Series {
+			noise, each := make([]float64, n), autoregressive(r, n+20, 0, 0.1*math.Sqrt(20))
+			for i := range noise {
+				for _, x := range each[i : i+20] {
+					noise[i] += x / 20
+				}
+			}
+			return seconds(noise, constant)
+		}, free, free, free},
 	} {
 		for _, n := range []int{60, 200, 600} {
 			b.row(t, []string{c.name, fmt.Sprint(n)}, [][2]float64{c.cliff, c.other, c.other, never, c.drops, free, free}, func(r *rand.Rand) answer {
@@ -332,6 +341,109 @@ func foundTable(t *testing.T) table {
 		of("a slope to 30 % in the middle third", n, 0.3, free, func(r *rand.Rand) Series {
 			return seconds(autoregressive(r, n, 0.3, 0.1), fall(n/3, n/3, 0.3))
 		}, func(s Shape) (bool, bool) { return s.Has(Decline), s.Has(Step) })
+	}
+	return b
+}
+
+// cleanTable: declines with little noise, of shapes that no line fits.
+func cleanTable(t *testing.T) table {
+	b := table{name: "series-clean", columns: []string{"decline", "samples", "noise", "ρ", "found", "its size within 3 points", "step besides", "inconclusive"}}
+	for _, c := range []struct {
+		name string
+		left float64
+		at   func(x float64) float64
+	}{
+		{"straight, to half", 0.5, func(x float64) float64 { return 1 - x/2 }},
+		{"straight, to a fifth", 0.2, func(x float64) float64 { return 1 - 0.8*x }},
+		{"as 1/(1 + 3t)", 0.25, func(x float64) float64 { return 1 / (1 + 3*x) }},
+		{"ever faster, as 1 − t³/2", 0.5, func(x float64) float64 { return 1 - x*x*x/2 }},
+		{"in twelve stairs, to 30 %", 0.3, func(x float64) float64 { return math.Pow(0.3, math.Floor(min(12*x, 11))/11) }},
+	} {
+		for _, n := range []int{60, 300} {
+			for _, noise := range []float64{0.002, 0.02} {
+				for _, rho := range []float64{0, 0.6} {
+					bounds := [][2]float64{{0.95, 1}, free, free, {0, 0.05}}
+					if n == 60 && noise == 0.02 && rho == 0.6 {
+						bounds = [][2]float64{free, free, free, free}
+					}
+					b.row(t, []string{c.name, fmt.Sprint(n), fmt.Sprintf("%g %%", 100*noise), fmt.Sprint(rho)},
+						bounds, func(r *rand.Rand) answer {
+							s := Analyze(seconds(autoregressive(r, n, rho, noise), func(i int) float64 { return c.at(float64(i) / float64(n-1)) }))
+							near := false
+							if d := s.Of(Decline); len(d) == 1 {
+								near = math.Abs(d[0].After/d[0].Before-c.left) <= 0.03
+							}
+							// Each of twelve stairs is a step by 10.4 %.
+							found := s.Has(Decline) || s.Has(Step) && c.left == 0.3
+							return answer{found, near, s.Has(Step), s.Has(Inconclusive)}
+						})
+				}
+			}
+		}
+	}
+	return b
+}
+
+// levelTable: levels that last, and drops within the first fifth.
+func levelTable(t *testing.T) table {
+	b := table{name: "series-levels", columns: []string{"series, noise 10 %, ρ = 0.3", "samples", "found in its place", "called steady", "something else besides"}}
+	of := func(name string, n int, left float64, begin func(r *rand.Rand) (at, lasts int), found func(s Shape, at, lasts int) (found, besides bool)) {
+		b.row(t, []string{name, fmt.Sprint(n)}, [][2]float64{{0.9, 1}, free, {0, 0.1}}, func(r *rand.Rand) answer {
+			at, lasts := begin(r)
+			s := Analyze(seconds(autoregressive(r, n, 0.3, 0.1), func(i int) float64 {
+				if i >= at && i < at+lasts {
+					return left
+				}
+				return 1
+			}))
+			is, besides := found(s, at, lasts)
+			return answer{is, s.Has(Steady), besides}
+		})
+	}
+	stairs := func(s Shape, at, lasts int) (bool, bool) {
+		return stepAt(s, float64(at)) != nil && stepAt(s, float64(at+lasts)) != nil, len(s.Events) > 2
+	}
+	for _, n := range []int{100, 300} {
+		for _, left := range []float64{0.5, 0.1, 0} {
+			for _, part := range []int{3, 5} {
+				of(fmt.Sprintf("%g %% for 1/%d of the time, anywhere", 100*left, part), n, left, func(r *rand.Rand) (int, int) {
+					return 8 + r.IntN(n-n/part-16), n / part
+				}, stairs)
+			}
+		}
+		early := func(lasts int) func(r *rand.Rand) (int, int) {
+			return func(r *rand.Rand) (int, int) { return 3 + r.IntN(n/5-3), lasts }
+		}
+		dropAt := func(s Shape, at, _ int) (bool, bool) {
+			d := s.Of(Drops)
+			return len(d) == 1 && math.Abs(d[0].From-float64(at)) <= 1, len(s.Events) > 1
+		}
+		of("2 s at 3 %, in the first fifth", n, 0.03, early(2), dropAt)
+		of("6 s at 30 %, in the first fifth", n, 0.3, early(6), dropAt)
+	}
+	return b
+}
+
+// pointsTable: 8 to 20 points that may be independent, as published tables have them.
+func pointsTable(t *testing.T) table {
+	b := table{name: "series-points", columns: []string{"points", "false step or slope, ρ = 0", "ρ = 0.3", "ρ = 0.6", "false cliff, ρ = 0.6",
+		"fall to an eighth, noise 50 %: found", "fall to a quarter along a line, noise 20 %: found"}}
+	changed := func(s Shape) bool { return s.Has(Step) || s.Has(Decline) || s.Has(Rise) }
+	points := func(noise []float64, level func(i int) float64) Shape {
+		s := seconds(noise, level)
+		s.Points = true
+		return Analyze(s)
+	}
+	for _, n := range []int{8, 10, 12, 15, 20} {
+		b.row(t, []string{fmt.Sprint(n)}, [][2]float64{{0, 0.02}, free, free, {0, 0.015}, free, free}, func(r *rand.Rand) answer {
+			line := func(left float64) func(i int) float64 {
+				return func(i int) float64 { return math.Pow(left, float64(i)/float64(n-1)) }
+			}
+			alike := points(autoregressive(r, n, 0.6, 0.1), constant)
+			return answer{changed(points(autoregressive(r, n, 0, 0.1), constant)), changed(points(autoregressive(r, n, 0.3, 0.1), constant)),
+				changed(alike), alike.Cliff() != nil,
+				changed(points(autoregressive(r, n, 0, 0.5), line(0.125))), changed(points(autoregressive(r, n, 0, 0.2), line(0.25)))}
+		})
 	}
 	return b
 }

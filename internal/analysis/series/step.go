@@ -18,7 +18,10 @@ const (
 	rampCost  = 4.0
 	// backShare is the share of the level before that a rate has to reach to be back.
 	backShare = 0.9
-	// longDropMax is the longest drop, as a share of the series.
+	// flatShare is the share of its depth that a level may change by; what changes more is on its
+	// way back.
+	flatShare = 0.25
+	// longDropMax is the longest drop with a slow return, as a share of the series.
 	longDropMax = 1.0 / 3
 	// separate is the ratio between all levels before and all levels after a place at which
 	// oscillations are looked for apart.
@@ -27,10 +30,15 @@ const (
 	// fit a series that is called steady.
 	slopeSignificance = 0.01
 	driftUnknown      = 0.3
+	// saysNothing is how far, as a factor to either side, a change is open that is better not given.
+	saysNothing = 3
 	// slopeReach is how many samples before and after a step their slopes are of, and
 	// unexplainedMin the share of the change that these slopes must leave unexplained.
 	slopeReach     = 15
 	unexplainedMin = 0.5
+	// endErrors is how many standard errors of a mean of white noise the end of a line may be off:
+	// three of its own, which are twice as large, and half more for neighbours that are alike.
+	endErrors = 9
 	// jumpErrors is how many standard errors a jump on a slope has at least.
 	jumpErrors = 3
 	// jumpSide is how many samples each side of a jump between slopes has at least.
@@ -229,7 +237,9 @@ func (f *finder) changes(v view, l *levels) {
 	f.rho = max(f.rho, l.rho)
 	trend := lineOf(positions(n), l.bounded, l.sigma)
 	curve := v.curve(l, trend)
-	slopes := trend.p < slopeSignificance && math.Abs(trend.drift) > math.Log1p(SteadyChange)
+	// A slope that no random walk makes is none, whatever the shape of its curve.
+	tends := tendsOneWay(l.bounded)
+	slopes := (trend.p < slopeSignificance || tends) && isChange(curve.drift)
 	c := changesOf(v, l)
 	switch {
 	case slopes && (len(l.ends) == 1 || curve.cost+l.penalty <= l.cost+l.penalty*float64(len(l.ends)-1)):
@@ -237,12 +247,13 @@ func (f *finder) changes(v view, l *levels) {
 			f.split(v, place)
 			return
 		}
-		if !c.walks(curve.cost*(1-curve.rho*curve.rho), 1) {
-			f.slope(v, 0, n, &trend)
+		if tends || !c.walks(curve.cost*(1-curve.rho*curve.rho), 1) {
+			curve.mendEnds(v.logs, l.sigma)
+			f.slope(v, 0, n, &curve)
 			return
 		}
 		f.why, c.all = &Doubt{Code: TooErratic, Samples: n}, nil
-	case c.stepsWalk():
+	case !tends && c.stepsWalk():
 		f.why = &Doubt{Code: TooErratic, Samples: n}
 		c.keepJumps()
 	case len(c.all) == 0 && (n < steadySamplesMin || math.Abs(trend.drift)+trend.half > math.Log1p(driftUnknown)):
@@ -293,15 +304,28 @@ func jumpOf(values []float64, ramp int) (place fit, jumps bool) {
 
 // doubt says that a change could hide in the noise, if nothing else is known of the series.
 func (f *finder) doubt(trend *line, n int) {
-	if f.why == nil {
-		f.why = &Doubt{Code: TooNoisy, Samples: n, Low: expm1(trend.drift - trend.half), High: expm1(trend.drift + trend.half)}
+	if f.why != nil {
+		return
+	}
+	f.why = &Doubt{Code: TooNoisy, Samples: n}
+	if trend.half < math.Log(saysNothing) {
+		f.why.Low, f.why.High = expm1(trend.drift-trend.half), expm1(trend.drift+trend.half)
 	}
 }
 
 func expm1(x float64) float64 { return math.Expm1(min(max(x, -20), 20)) }
 
-// curve is the line that fits best, over time, records (or elapsed time) or their logarithm.
+// isChange reports whether a difference of logs is a larger change than a steady rate may have.
+func isChange(by float64) bool {
+	return by > math.Log1p(SteadyChange) || by < math.Log1p(-SteadyChange)
+}
+
+// curve is the line that fits best: of the logarithm over time, records (or elapsed time) or their
+// logarithm, or of the rate itself over time.
 func (v view) curve(l *levels, best line) line {
+	if straight := straightRate(l.bounded, l.sigma); straight.cost < best.cost {
+		best = straight
+	}
 	amount, logs := make([]float64, v.samples()), make([]float64, v.samples())
 	for i, at := range v.at {
 		if amount[i] = v.ends(i) - v.s.Begin; v.s.Records != nil {
@@ -320,19 +344,22 @@ func (v view) curve(l *levels, best line) line {
 	return best
 }
 
-// slope adds a decline or a rise of the samples from … to. trend may be nil.
-func (f *finder) slope(v view, from, to int, trend *line) {
+// slope adds a decline or a rise of the samples from … to along a curve. What it tells is the curve
+// at its ends: means of the first and the last samples would understate it.
+func (f *finder) slope(v view, from, to int, curve *line) {
 	edge := max((to-from)/10, min(levelSamplesMin, (to-from)/4), 1)
-	first := Level{v.begins(from), v.ends(from + edge - 1), v.mean(from, from+edge)}
-	last := Level{v.begins(to - edge), v.ends(to - 1), v.mean(to-edge, to)}
+	// The mean of rates lies above the exponential of the mean of their logarithms.
+	mean := math.Exp(curve.begin + min(curve.cost/float64(to-from), 1)/2)
+	first := Level{v.begins(from), v.ends(from + edge - 1), mean}
+	last := Level{v.begins(to - edge), v.ends(to - 1), mean * math.Exp(curve.drift)}
 	f.levels = append(f.levels, first, last)
 	e := Event{Kind: Decline, From: v.begins(from), To: v.ends(to - 1), Before: first.Rate, After: last.Rate, at: v.at[from],
 		Records: v.stored(v.s.Records, from), Bytes: v.stored(v.s.Bytes, from)}
 	if last.Rate > first.Rate {
 		e.Kind = Rise
 	}
-	if trend != nil {
-		e.Left = &stat.Interval{Low: 1 + expm1(trend.drift-trend.half), High: 1 + expm1(trend.drift+trend.half)}
+	if curve.half > 0 {
+		e.Left = &stat.Interval{Low: 1 + expm1(curve.drift-curve.half), High: 1 + expm1(curve.drift+curve.half)}
 	}
 	f.events = append(f.events, e)
 }
@@ -397,10 +424,7 @@ func (c *changeList) unfit(ch *change) {
 func (c *changeList) by(ch change) float64 { return c.means[ch.right] - c.means[ch.left] }
 
 // isStep reports whether a change is sharp, and larger than a steady rate may have.
-func (c *changeList) isStep(ch change) bool {
-	by := c.by(ch)
-	return ch.sharp && (by > math.Log1p(SteadyChange) || by < math.Log1p(-SteadyChange))
-}
+func (c *changeList) isStep(ch change) bool { return ch.sharp && isChange(c.by(ch)) }
 
 // jumps reports whether enough of a change is left when the slopes on both sides went on through
 // it. On one of several stairs in one direction, what is left must be significant, too.
@@ -546,7 +570,9 @@ func (c *changeList) longDrops() (drops []Drop) {
 			for to < c.l.ends[c.all[j].right] && smooth[to] < before+math.Log(backShare) {
 				to++
 			}
-			if to > from && (to-from <= dropSamplesMax || lowest < before+math.Log(dropShare) && c.v.seconds(from, to) <= longDropMax*all) {
+			short := to-from <= dropSamplesMax && !c.v.isLevel(to-from)
+			slow := lowest < before+math.Log(dropShare) && c.v.seconds(from, to) <= longDropMax*all && !(c.isStep(c.all[j]) && c.stays(i, j))
+			if to > from && (short || slow) {
 				drops = append(drops, c.v.drop(from, to, c.v.mean(c.start[c.all[i].left], from)))
 				i = j
 			}
@@ -554,6 +580,42 @@ func (c *changeList) longDrops() (drops []Drop) {
 		}
 	}
 	return drops
+}
+
+// stays reports whether the rate stays low between two changes, on a level of its own.
+func (c *changeList) stays(i, j int) bool {
+	before := c.means[c.all[i].left]
+	for k := c.all[i].right; k <= c.all[j].left; k++ {
+		samples, depth := c.l.ends[k]-c.start[k], before-c.means[k]
+		if !c.v.isLevel(samples) || depth < -math.Log(dropShare) {
+			continue
+		}
+		slope, _ := slopeOf(positions(samples), c.l.bounded[c.start[k]:c.l.ends[k]])
+		if math.Abs(slope)*float64(samples) < flatShare*depth {
+			return true
+		}
+	}
+	return false
+}
+
+// endsOf is a curve of which only the ends are known: those of lines through the first and the last
+// quarter.
+func endsOf(values []float64) line {
+	n := len(values)
+	sums, quarter := lineSumsOf(values), quarterOf(n)
+	begin := sums.at(0, quarter, 0)
+	return line{begin: begin, drift: sums.at(n-quarter, n, float64(n-1)) - begin}
+}
+
+func quarterOf(n int) int { return min(max(n/4, 2*levelSamplesMin), n) }
+
+// mendEnds replaces ends that the samples there are far from: the curve has another shape.
+func (c *line) mendEnds(logs []float64, sigma float64) {
+	ends := endsOf(logs)
+	far := endErrors * sigma / math.Sqrt(float64(quarterOf(len(logs))))
+	if math.Abs(ends.begin-c.begin) > far || math.Abs(ends.begin+ends.drift-c.begin-c.drift) > far {
+		*c = ends
+	}
 }
 
 // emit adds the events and levels of a piece.
@@ -564,6 +626,9 @@ func (f *finder) emit(c changeList) {
 		if c.isStep(ch) {
 			to := c.end(i)
 			before, after := c.v.mean(from, ch.fit.from), c.v.mean(ch.fit.to, to)
+			if !isChange(math.Log(after / before)) {
+				continue
+			}
 			f.levels = append(f.levels, Level{c.v.begins(from), c.v.begins(ch.fit.from), before})
 			f.step(c.v, ch.fit, before, after, c.left(from, ch.fit, to))
 			if f.endsBurst(after) {
@@ -577,8 +642,9 @@ func (f *finder) emit(c changeList) {
 		for j+1 < len(c.all) && !c.isStep(c.all[j+1]) && c.by(c.all[j+1])*c.by(ch) > 0 {
 			j++
 		}
-		if by := c.means[c.all[j].right] - c.means[ch.left]; by > math.Log1p(SteadyChange) || by < math.Log1p(-SteadyChange) {
-			f.slope(c.v, max(from, c.start[ch.left]), c.l.ends[c.all[j].right], nil)
+		begin, end := max(from, c.start[ch.left]), c.l.ends[c.all[j].right]
+		if curve := endsOf(c.v.logs[begin:end]); isChange(c.means[c.all[j].right]-c.means[ch.left]) && isChange(curve.drift) {
+			f.slope(c.v, begin, end, &curve)
 			from = c.start[c.all[j].right]
 		}
 		i = j

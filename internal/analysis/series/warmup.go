@@ -38,7 +38,7 @@ func (v view) warmup(rates []float64) int {
 	cut := warmup(rates)
 	if len(drops) > 0 {
 		first, _ := slices.BinarySearch(v.at, drops[0].from)
-		cut = min(cut, first-1)
+		cut = min(cut, max(first-levelSamplesMin, 0))
 	}
 	return cut
 }

@@ -25,6 +25,7 @@ const (
 const (
 	seriesAt     = `{{if .records}}, at {{number .records}} records{{else if .bytes}}, at {{bytes .bytes}}{{end}}`
 	seriesPeriod = `{{if .period_s}}, every {{moment .period_s}}{{else if .tested}}, not periodic{{end}}`
+	seriesIf     = `{{if .p}}; p = {{printf "%.1g" .p}} if the points are independent{{end}}`
 	seriesWhen   = `{{if .to_s}}between {{moment .at_s}} and {{moment .to_s}}{{else}}at {{moment .at_s}}{{if .high_s}} ({{moment .low_s}} to {{moment .high_s}}){{end}}{{end}}`
 )
 
@@ -34,20 +35,21 @@ var _ = register(
 			`{{if .warmup_s}} The warm-up ended at {{moment .warmup_s}}.{{end}}`,
 		Many: `{{list .Arms}}: steady, {{rate .min_rate}} to {{rate .max_rate}}.`},
 	Entry{Example: SeriesCliffParams{SeriesStepParams: SeriesStepParams{SeriesChange: SeriesChange{AtS: 30.0, Records: Known(3.74e6), Before: 125000.0, After: 26200.0, Change: 0.79}, LowS: 29.0, HighS: 30.0}, Fall: 0.79}, Severity: Warning, Answer: true,
-		Says: `Throughput fell by {{percent .fall}} ` + seriesWhen + seriesAt + `: from {{rate .before}} to {{rate .after}}.` +
+		Says: `Throughput fell by {{percent .fall}} ` + seriesWhen + seriesAt + `: from {{rate .before}} to {{rate .after}}` + seriesIf + `.` +
 			`{{if .back_s}} From {{moment .back_s}} on it was {{rate .back}}.{{end}}`,
 		Many:   `{{list .Arms}}: throughput fell by {{percent .min_fall}} to {{percent .max_fall}}, {{moment .min_at_s}} to {{moment .max_at_s}} after the start.`,
 		Remedy: "look at what changed at that time: memory, page faults, IO wait, compaction"},
 	Entry{Example: SeriesStepParams{SeriesChange: SeriesChange{Change: 0.21, AtS: 30.0, Before: 100000.0, After: 121000.0}, Up: true, ToS: Known(36.0)}, Severity: Warning,
-		Says: `Throughput {{if .up}}rose{{else}}fell{{end}} by {{percent .change}} ` + seriesWhen + seriesAt + `: from {{rate .before}} to {{rate .after}}.` +
+		Says: `Throughput {{if .up}}rose{{else}}fell{{end}}{{if .before}} by {{percent .change}}{{end}} ` + seriesWhen + seriesAt +
+			`: from {{rate .before}} to {{rate .after}}` + seriesIf + `.` +
 			`{{if .back_s}} From {{moment .back_s}} on it was {{rate .back}}.{{end}}`,
 		Many: `{{list .Arms}}: throughput changed by {{percent .min_change}} to {{percent .max_change}} within 10 s.`},
 	Entry{Example: SeriesDeclineParams{SeriesChange: SeriesChange{Change: 0.62, AtS: 0.0, Before: 126000.0, After: 50600.0}, ToS: 42.0}, Severity: Warning, Answer: true,
-		Says:   `Throughput declined by {{percent .change}} from {{moment .at_s}} to {{moment .to_s}}: from {{rate .before}} to {{rate .after}}.`,
+		Says:   `Throughput declined by {{percent .change}} from {{moment .at_s}} to {{moment .to_s}}: from {{rate .before}} to {{rate .after}}` + seriesIf + `.`,
 		Many:   `{{list .Arms}}: throughput declined by {{percent .min_change}} to {{percent .max_change}}.`,
 		Remedy: "compare at the amount of data that you will have"},
 	Entry{Example: SeriesRiseParams{SeriesChange: SeriesChange{Change: 0.3, AtS: 0.0, Before: 100000.0, After: 130000.0}, ToS: 60.0}, Severity: Warning,
-		Says:   `Throughput rose by {{percent .change}} from {{moment .at_s}} to {{moment .to_s}}: from {{rate .before}} to {{rate .after}}.`,
+		Says:   `Throughput rose by {{percent .change}} from {{moment .at_s}} to {{moment .to_s}}: from {{rate .before}} to {{rate .after}}` + seriesIf + `.`,
 		Many:   `{{list .Arms}}: throughput rose by {{percent .min_change}} to {{percent .max_change}}.`,
 		Remedy: "run longer, until it stops rising"},
 	Entry{Example: SeriesHalfParams{Early: 126000.0, Late: 11700.0, AtS: 23.0, Records: Known(2.1e6)}, Severity: Notice,
@@ -87,7 +89,8 @@ var _ = register(
 		Many:   `{{.Count}} series are inconclusive: half of their samples are empty.`,
 		Remedy: "use longer samples"},
 	Entry{Example: DoubtParams{Code: SeriesTooNoisy, Samples: 40, Low: -0.25, High: 0.4}, Severity: Notice,
-		Says:   `inconclusive: a change between {{percent .low}} and {{percent .high}} fits the {{.samples}} samples`,
+		Says: `inconclusive: {{if .wide}}{{.samples}} samples, large scatter{{else}}` +
+			`a change between {{percent .low}} and {{percent .high}} fits the {{.samples}} samples{{end}}`,
 		Many:   `{{.Count}} series are inconclusive: too noisy for their length.`,
 		Remedy: "run longer"},
 	Entry{Example: DoubtParams{Code: SeriesWanders, Samples: 200}, Severity: Warning,

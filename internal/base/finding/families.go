@@ -102,6 +102,7 @@ func (p RateParams) code() Code { return p.Code }
 
 // DoubtParams are of why it is open what a rate did.
 type DoubtParams struct {
+	Wide            bool // no range that says anything
 	Code            Code `param:"-"`
 	Samples, Needed int
 	Low, High       float64
@@ -187,6 +188,7 @@ type GroupBeside struct {
 
 // SeriesChange is where a rate changed, and from what to what.
 type SeriesChange struct {
+	P                          *float64 // if the points are independent
 	AtS, Before, After, Change float64
 	Records, Bytes             *float64 // stored then
 }
