@@ -350,8 +350,8 @@ func (f *finder) slope(v view, from, to int, curve *line) {
 	edge := max((to-from)/10, min(levelSamplesMin, (to-from)/4), 1)
 	// The mean of rates lies above the exponential of the mean of their logarithms.
 	mean := math.Exp(curve.begin + min(curve.cost/float64(to-from), 1)/2)
-	first := Level{v.begins(from), v.ends(from + edge - 1), mean}
-	last := Level{v.begins(to - edge), v.ends(to - 1), mean * math.Exp(curve.drift)}
+	first := Level{v.begins(from), v.ends(from + edge - 1), v.within(from, from+edge, mean)}
+	last := Level{v.begins(to - edge), v.ends(to - 1), v.within(to-edge, to, mean*math.Exp(curve.drift))}
 	f.levels = append(f.levels, first, last)
 	e := Event{Kind: Decline, From: v.begins(from), To: v.ends(to - 1), Before: first.Rate, After: last.Rate, at: v.at[from],
 		Records: v.stored(v.s.Records, from), Bytes: v.stored(v.s.Bytes, from)}
@@ -362,6 +362,13 @@ func (f *finder) slope(v view, from, to int, curve *line) {
 		e.Left = &stat.Interval{Low: 1 + expm1(curve.drift-curve.half), High: 1 + expm1(curve.drift+curve.half)}
 	}
 	f.events = append(f.events, e)
+}
+
+// within keeps a rate among those of the samples from … to: a curve that fits as a whole may leave
+// them at its ends.
+func (v view) within(from, to int, rate float64) float64 {
+	rates := v.rates()[from:to]
+	return min(max(rate, slices.Min(rates)), slices.Max(rates))
 }
 
 // change is a change of level: from segment left to segment right, with none or some short ones
