@@ -17,6 +17,7 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/server"
+	"assay/internal/testkit/servertest"
 	"assay/store"
 )
 
@@ -24,7 +25,7 @@ import (
 func durableRun(t *testing.T, driver, endpoint string) (*record.Trial, *record.Phase) {
 	t.Helper()
 	text := strings.NewReplacer("{driver: DRIVER, worker: WORKER}", fmt.Sprintf("{driver: %s, worker: %s, endpoints: ['%s']}", driver, own(), endpoint),
-		"THREADS", "4", "150ms", "500ms", "binary, bytes: 16", "decimal").Replace(syncedText)
+		"THREADS", "4", "150ms", "600s, operations: 3000", "binary, bytes: 16", "decimal").Replace(syncedText)
 	directory := filepath.Join(t.TempDir(), "run")
 	if _, err := runIn(text, directory, ""); err != nil {
 		t.Fatal(err)
@@ -40,7 +41,8 @@ func startRedis(t *testing.T, directory string) (endpoint string) {
 	t.Helper()
 	p, _ := drivers.Program("redis")
 	i, err := server.Start(context.Background(), p, server.Request{
-		Directory: directory, Log: os.Stderr, Class: store.D3, Options: map[string]string{"appendonly": "true", "appendfsync": "always"}, Patience: time.Minute})
+		Directory: directory, Log: os.Stderr, Class: store.D3, Patience: time.Minute,
+		Options: servertest.WithoutLogin(p, map[string]string{"appendonly": "true", "appendfsync": "always"})})
 	if err != nil {
 		t.Skipf("SKIPPED: %v", err)
 	}
