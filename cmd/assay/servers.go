@@ -35,7 +35,7 @@ func printServers(w io.Writer) error {
 	if err := table.print(w); err != nil {
 		return err
 	}
-	table = newColumns("server", "version", "binary, or where it is had")
+	table = newColumns("server", "version", "binary, or source")
 	for _, p := range drivers.Found() {
 		version, where := serverHere(ctx, p)
 		table.add(p.Driver, orDash(version), where)

@@ -5,6 +5,7 @@
 //	histogram   log-linear buckets, the same in every worker
 //	clock       the worker's clock
 //	memfile     files in memory without a name
+//	bounded     files and programs of others, read to a bound
 //	owned       what Assay made outside the run directory, written down before it is made
 //
 // Nothing here knows what an experiment is.

@@ -414,7 +414,7 @@ var _ = register(
 			`{{if has .steal}} the hypervisor took up to {{percent .steal}};{{end}}` +
 			`{{if has .quota_s}} a CPU quota stopped threads for up to {{seconds .quota_s}};{{end}}` +
 			`{{if has .heat_times}} heat slowed a CPU up to {{plural .heat_times "time" ""}};{{end}}` +
-			` {{if .ranked}}ranked all the same (busy_machine: tell).{{else}}too little to exclude them.{{end}}`,
+			` {{if .ranked}}still ranked (busy_machine: tell).{{else}}too little to exclude them.{{end}}`,
 		Remedy: quietMachine},
 	Entry{Example: SeenHeatParams{Times: 2}, Says: `heat slowed a CPU {{plural .times "time" ""}}; this kernel does not report for how long`},
 	Entry{Example: MachineUnknownParams{Of: 40, What: []string{"foreign", "heat"}, Phases: []int{3, 40}}, Severity: Notice,

@@ -53,8 +53,8 @@ var _ = register(
 		Many:   `{{list .Arms}}: throughput rose by {{percent .min_change}} to {{percent .max_change}}.`,
 		Remedy: "run longer, until it stops rising"},
 	Entry{Example: SeriesHalfParams{Early: 126000.0, Late: 11700.0, AtS: 23.0, Records: Known(2.1e6)}, Severity: Notice,
-		Says: `Half of the early {{rate .early}} was lost for good at {{moment .at_s}}` + seriesAt + `; the last level is {{rate .late}}.`,
-		Many: `{{list .Arms}}: half of the early rate was lost after {{moment .min_at_s}} to {{moment .max_at_s}}.`},
+		Says: `Throughput fell below half of the early {{rate .early}} at {{moment .at_s}}` + seriesAt + `, and stayed there; the last level is {{rate .late}}.`,
+		Many: `{{list .Arms}}: throughput fell below half of the early rate after {{moment .min_at_s}} to {{moment .max_at_s}}, and stayed there.`},
 	Entry{Example: SeriesStallsParams{SeriesDrops: SeriesDrops{Count: 20, AtS: 7.0, LongestS: 2.0, SeriesPeriod: SeriesPeriod{PeriodS: Known(30.0)}}, Dips: 2}, Severity: Warning,
 		Says: `Stalled {{plural .count "time" "times"}} (below 10 % of the usual rate): first at {{moment .at_s}}, at most for {{moment .longest_s}}` + seriesPeriod + `.` +
 			`{{if .dips}} {{plural .dips "shallower drop" "shallower drops"}} besides.{{end}}`,
