@@ -126,7 +126,7 @@ func testUnpackaged(t *testing.T, d store.Description, standIn func(*testing.T) 
 }
 
 // javaGaps are the rules that the driver mongodb breaks on the in-memory Java server, and what the
-// kit then says. They are the server's gaps, which docs/servers.md states.
+// kit then says. They are the server's gaps, which docs/servers/mongodb.md states.
 var javaGaps = map[string]string{
 	"abilities": "the open store can [batch scan add compare_and_swap inspect", // no fsync, and so no sync
 	"explain":   "the server's error [59]",                                     // no such command

@@ -1,7 +1,7 @@
 // Package tyrantstandin stands in for a Tokyo Tyrant server in tests: no package has the real one. It was
 // written from the protocol (spex.html of Tokyo Tyrant 1.1.41) and Tokyo Cabinet's abstract API, as
 // far as the driver speaks it, and lies where a test wants it to. What it and the real server were
-// seen to do differently stands in docs/servers.md.
+// seen to do differently stands in docs/servers/tokyo-tyrant.md.
 package tyrantstandin
 
 import (
