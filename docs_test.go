@@ -69,3 +69,22 @@ func headings(t *testing.T, path string) map[string]bool {
 	}
 	return anchors
 }
+
+// The page that explains the screen shows the screen of today.
+func TestTheScreenThatIsExplainedIsTheScreen(t *testing.T) {
+	page, err := os.ReadFile("docs/reading-the-report.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	screens, err := filepath.Glob("internal/*/*/testdata/example.txt")
+	if err != nil || len(screens) != 1 {
+		t.Fatalf("example.txt is at %v (%v)", screens, err)
+	}
+	screen, err := os.ReadFile(screens[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), "```\n"+strings.TrimRight(string(screen), "\n")+"\n```") {
+		t.Errorf("docs/reading-the-report.md does not show the screen of %s", screens[0])
+	}
+}
