@@ -22,18 +22,26 @@ type metric struct {
 	lowerIsBetter bool
 	resolution    float64
 	of            func(*observation) float64 // NaN: not measured
+	quantile      float64                    // of a latency; 0: another metric
 }
 
 // metrics are compared in this order. A comparison is inconclusive where the rate is; the others
 // can show a regression, but their noise leaves nothing open.
 var metrics = []metric{
-	{"rate", false, 0, rateOfTrial},
-	{"p50", true, bucketWidth, func(o *observation) float64 { return o.latency(0.5) }},
-	{"p99", true, bucketWidth, func(o *observation) float64 { return o.latency(0.99) }},
-	{"p99.9", true, bucketWidth, func(o *observation) float64 { return o.latency(0.999) }},
-	{"memory", true, 0, func(o *observation) float64 { return known(o.phase.Process.MemoryBytes()) }},
-	{"disk", true, 0, func(o *observation) float64 { return known(o.phase.Sizes.DiskBytes) }},
+	{name: "rate", of: rateOfTrial},
+	latencyAt("p50", 0.5),
+	latencyAt("p99", 0.99),
+	latencyAt("p99.9", 0.999),
+	{name: "memory", lowerIsBetter: true, of: func(o *observation) float64 { return known(o.phase.Process.MemoryBytes()) }},
+	{name: "disk", lowerIsBetter: true, of: func(o *observation) float64 { return known(o.phase.Sizes.DiskBytes) }},
 }
+
+func latencyAt(name string, q float64) metric {
+	return metric{name, true, bucketWidth, func(o *observation) float64 { return o.latency(q) }, q}
+}
+
+// shownOf reports whether a row shows the metric: what its trials together refuse is not compared.
+func (m metric) shownOf(r *row) bool { return m.quantile == 0 || r.At(m.quantile) != nil }
 
 func known(v *uint64) float64 {
 	if v == nil {
@@ -72,7 +80,7 @@ func CompareArms(run *record.Run, old, new string, criteria ...model.Criterion) 
 		rows := t.comparable()
 		i, j := slices.Index(rows, b), slices.Index(rows, a)
 		for _, m := range metrics {
-			if m.name == "rate" && t.Open {
+			if m.name == "rate" && t.Open || !m.shownOf(a) || !m.shownOf(b) {
 				continue
 			}
 			table := stat.Compare(t.values(rows, m.of), t.optionsFor(m, rows))
@@ -258,13 +266,18 @@ func (c *comparer) addMetric(tables []*table, arms []string, m metric) {
 		options.Widen = max(options.Widen, t.optionsFor(m, rows).Widen)
 	}
 	estimates := make([][]stat.Estimate, len(arms))
-	for side := range tables {
-		for i, e := range stat.Estimates(values[side], options) {
-			estimates[i] = append(estimates[i], e)
+	shown := make([]bool, len(arms))
+	for _, t := range tables {
+		rows := t.comparable() // those not compared too, as in the report: their blocks count
+		of := stat.Estimates(t.values(rows, m.of), t.optionsFor(m, rows))
+		for i, arm := range arms {
+			r := t.row(plan.Measured, arm)
+			estimates[i] = append(estimates[i], of[slices.Index(rows, r)])
+			shown[i] = m.shownOf(r) && (t == tables[0] || shown[i])
 		}
 	}
 	for i, r := range stat.CompareUnpaired(values[0], values[len(values)-1], options) {
-		if r.Value == 0 {
+		if r.Value == 0 || !shown[i] {
 			continue
 		}
 		c.add(tables[0], arms[i], m, estimates[i], r)

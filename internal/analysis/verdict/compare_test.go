@@ -3,6 +3,7 @@ package verdict
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -141,6 +142,86 @@ func TestCompareArms(t *testing.T) {
 	if _, err := CompareArms(cleanRun(), "oak", "yew"); err == nil || !strings.Contains(err.Error(), "oak, elm and ash") {
 		t.Errorf("an arm that is not there: %v", err)
 	}
+}
+
+// Comparison and report tell the same figures of the same trials, whether a block is lost or not.
+func TestCompare_tells_the_figures_of_the_report(t *testing.T) {
+	example := func(seed uint64) *record.Run {
+		s := recordtest.Example() // sqlite loses a block at D3
+		s.Seed, s.Seconds = seed, 12
+		for i := range s.Arms {
+			s.Arms[i].BlockNoise = 0.3
+		}
+		return built(s)
+	}
+	old, new := example(1), example(2)
+	arms, err := CompareArms(old, "pebble", "sqlite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := []*model.Result{resultOf(t, old), resultOf(t, new)}
+	check := func(row model.ComparisonRow, side int, arm string) {
+		told := figureOfReport(results[side], row, arm)
+		if told == nil {
+			t.Errorf("%s of %s in %s %s: only the comparison has it", row.Metric, arm, row.Phase, row.Class)
+			return
+		}
+		got := row.Values[side%len(row.Values)]
+		near := func(a, b float64) bool { return math.Abs(a-b) < 1e-9*b } // rows may be summed in another order
+		same := near(got.Value, told.Value)
+		if row.Metric != "rate" && got.Low != nil {
+			same = same && told.Low != nil && near(*got.Low, *told.Low) && near(*got.High, *told.High)
+		}
+		if !same {
+			t.Errorf("%s of %s in %s %s: %v compared, %v reported", row.Metric, arm, row.Phase, row.Class, got.Value, told.Value)
+		}
+	}
+	latencies := 0
+	for _, row := range compared(t, old, new).Rows {
+		if row.Metric == "memory" || row.Metric == "disk" {
+			continue
+		}
+		latencies += btoi(row.Metric != "rate")
+		for side := range results {
+			check(row, side, row.Arm)
+		}
+	}
+	for _, row := range arms.Rows {
+		if row.Metric == "memory" || row.Metric == "disk" {
+			continue
+		}
+		latencies += btoi(row.Metric != "rate")
+		check(row, 0, "pebble")
+		row.Values = row.Values[1:]
+		check(row, 0, "sqlite")
+	}
+	if latencies < 60 {
+		t.Errorf("%d latencies compared", latencies)
+	}
+}
+
+// figureOfReport finds what a report has for a row of a comparison; nil: nothing.
+func figureOfReport(r *model.Result, of model.ComparisonRow, arm string) *model.Estimate {
+	for _, table := range r.Tables {
+		if table.Class != of.Class || table.Phase != of.Phase {
+			continue
+		}
+		for _, row := range table.Rows {
+			if row.Arm != arm || row.Role != string(plan.Measured) {
+				continue
+			}
+			if of.Metric == "rate" {
+				return row.Rate
+			}
+			q := map[string]float64{"p50": 0.5, "p99": 0.99, "p99.9": 0.999}[of.Metric]
+			for _, p := range row.Points {
+				if p.Quantile == q {
+					return &model.Estimate{Value: p.NS, Low: p.Low, High: p.High}
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // A series of runs in time order: the change is found where it is, whatever the order of arguments.

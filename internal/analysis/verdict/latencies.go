@@ -13,9 +13,6 @@ import (
 // shownQuantiles are the ones that a result has; 1 is the exact maximum.
 var shownQuantiles = []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 1}
 
-// comparedQuantiles have intervals over blocks, and are compared.
-var comparedQuantiles = []float64{0.5, 0.99, 0.999}
-
 // bucketWidth is the relative width of a histogram's bucket: what a percentile can tell.
 const bucketWidth = 1.0 / 128
 
@@ -152,15 +149,22 @@ func addOutcomes(o *model.Outcomes, p *record.Phase) {
 	}
 }
 
-// latency returns the latency of the trial at a compared quantile; NaN: refused, of too few
-// operations, or not measured.
+// latency returns the latency of the trial at a quantile; NaN: refused, of too few operations, or
+// not measured.
 func (o *observation) latency(q float64) float64 {
 	if o.latencies == nil {
 		all := latenciesOf(Refuse(o.phase), o.phase)
 		o.latencies = &all
 	}
-	if at := o.latencies.At(q); at != nil {
-		return *at
+	return at(o.latencies, q)
+}
+
+// at returns the latency at a quantile; NaN: there is none.
+func at(l *model.Latencies, q float64) float64 {
+	if l != nil {
+		if ns := l.At(q); ns != nil {
+			return *ns
+		}
 	}
 	return math.NaN()
 }

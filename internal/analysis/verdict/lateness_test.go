@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -216,7 +217,7 @@ func TestNoPercentileIsAboveTheMaximum(t *testing.T) {
 		t.Fatalf("the bucket's middle is %g", middle)
 	}
 	for _, p := range rowOf(t, resultOf(t, run), "put", "elm").Points {
-		if p.NS != ns {
+		if math.Abs(p.NS-ns) > 1e-9*ns { // a mean of logs is rounded
 			t.Errorf("quantile %g is %g ns, and all operations took %d", p.Quantile, p.NS, ns)
 		}
 	}

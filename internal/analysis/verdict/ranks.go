@@ -131,9 +131,10 @@ func (t *table) estimate() {
 	for _, r := range t.rows {
 		if !r.hasGood() && len(r.used()) > 0 {
 			r.setRate(stat.Estimates(t.values([]*row{r}, rateOfTrial), stat.Options{})[0])
+			t.averageLatencies([]*row{r})
 		}
 	}
-	t.addLatencyIntervals(rows)
+	t.averageLatencies(rows)
 }
 
 func (r *row) setRate(e stat.Estimate) {
@@ -182,23 +183,6 @@ func ratioOf(r stat.Ratio) *model.Ratio {
 		m.Detectable = &factor
 	}
 	return &m
-}
-
-// addLatencyIntervals gives the percentiles intervals over blocks. Their values are of all trials
-// together, so that an interval is carried over as a share.
-func (t *table) addLatencyIntervals(rows []*row) {
-	for _, q := range comparedQuantiles {
-		values := t.values(rows, func(o *observation) float64 { return o.latency(q) })
-		for i, e := range stat.Estimates(values, stat.Options{Resolution: bucketWidth}) {
-			r := rows[i]
-			for k := range r.Points {
-				if p := &r.Points[k]; p.Quantile == q && e.Interval != nil && e.Value > 0 {
-					low, high := p.NS*e.Interval.Low/e.Value, p.NS*e.Interval.High/e.Value
-					p.Low, p.High = &low, &high
-				}
-			}
-		}
-	}
 }
 
 // compare ranks the rows that may be ranked, and relates them to the best and to the baseline.
