@@ -55,6 +55,7 @@ var fieldFlags = []struct{ name, path, help string }{
 	{"order", "phases.*.order", "key `order`: uniform, zipfian, shuffled, sequential …"},
 	{"batch", "phases.*.batch", "`number` of writes in a batch"},
 	{"rate", "phases.*.rate", "`operations` a second, whether stores keep up or not (open load)"},
+	{"arrivals", "phases.*.arrivals", "how the operations of a rate are `spread`: poisson (default) or constant"},
 	{"handles", "handles", "how threads `share` handles: shared, per_thread, pool(8), per_operation"},
 	{"memory-limit", "memory_limit", "`bytes` of memory for a trial, page cache included"},
 	{"disk-quota", "disk_quota", "`bytes` of disk for a trial"},

@@ -5,6 +5,7 @@ import (
 
 	"assay/internal/base/finding"
 	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
 	"assay/store"
 )
 
@@ -161,16 +162,19 @@ type Phase struct {
 	Duration   time.Duration `json:"duration_ns,omitempty"`
 	Operations uint64        `json:"operations,omitempty"` // in all, over the threads; 0: until Duration
 	Rate       float64       `json:"rate,omitempty"`       // operations a second in all, open load; 0: closed load
-	whole      []Phase       // of a part: the groups that work at the same time, itself among them
-	phaseEnds  time.Duration // of a part: the whole phase's Duration
-	Milestones uint64        `json:"milestones,omitempty"` // each thread's time for each so many operations is told; 0: it is not
-	Threads    int           `json:"threads,omitempty"`    // 0: the cell's, with its processes
-	Processes  int           `json:"processes,omitempty"`  // as Cell.Processes, of Threads
-	Unmeasured bool          `json:"unmeasured,omitempty"` // runs, is counted and checked, but is not in the tables
-	Optional   bool          `json:"optional,omitempty"`   // a store that can't do it leaves it out (plan.Trial.Skip) instead of being refused in the whole cell
+	// Arrivals is how operations of open load are spread in time, trace.Poisson or trace.Constant.
+	// "": closed load, or open load of a run that is older than the field: trace.Poisson.
+	Arrivals   trace.Arrivals `json:"arrivals,omitempty"`
+	whole      []Phase        // of a part: the groups that work at the same time, itself among them
+	phaseEnds  time.Duration  // of a part: the whole phase's Duration
+	Milestones uint64         `json:"milestones,omitempty"` // each thread's time for each so many operations is told; 0: it is not
+	Threads    int            `json:"threads,omitempty"`    // 0: the cell's, with its processes
+	Processes  int            `json:"processes,omitempty"`  // as Cell.Processes, of Threads
+	Unmeasured bool           `json:"unmeasured,omitempty"` // runs, is counted and checked, but is not in the tables
+	Optional   bool           `json:"optional,omitempty"`   // a store that can't do it leaves it out (plan.Trial.Skip) instead of being refused in the whole cell
 
-	// Groups work at the same time, each by its own Mix, Order, Batch, Scan, Query, Operations, Rate
-	// and Threads, which the phase then has not. A group begins From after the phase's start and
+	// Groups work at the same time, each by its own Mix, Order, Batch, Scan, Query, Operations, Rate,
+	// Arrivals and Threads, which the phase then has not. A group begins From after the phase's start and
 	// ends Duration later; 0: with the phase, or with its Operations. None: the phase is one group
 	// without a name.
 	Groups []Phase       `json:"groups,omitempty"`

@@ -364,6 +364,7 @@ type (
 	ColumnTypeForm       string
 	IndexKindForm        string
 	ComparisonForm       string
+	ArrivalsForm         string
 )
 
 var (
@@ -375,6 +376,7 @@ var (
 	scanDistributions = []string{"uniform", "zipfian"}
 	columnTypes       = []string{string(store.TextColumn), string(store.IntegerColumn), string(store.BytesColumn)}
 	comparisons       = []string{string(store.Equal), string(store.Has)}
+	arrivals          = []string{string(trace.Poisson), string(trace.Constant)}
 	indexKinds        = []string{string(store.OrderedIndex), string(store.TokenIndex)}
 )
 
@@ -396,6 +398,10 @@ func (f *DiskQuotaByForm) fromNode(n *node, path string) *Error {
 
 func (f *BusyMachineForm) fromNode(n *node, path string) *Error {
 	return oneOf((*string)(f), n, path, "busy_machine", busyMachineWays)
+}
+
+func (f *ArrivalsForm) fromNode(n *node, path string) *Error {
+	return oneOf((*string)(f), n, path, "arrivals", arrivals)
 }
 
 func (f *DistributionForm) fromNode(n *node, path string) *Error {

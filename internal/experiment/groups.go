@@ -105,7 +105,7 @@ func (r *resolver) grouped(i int, p PhaseFile) (Phase, *Error) {
 	if p.Load {
 		return Phase{}, r.fail(in("groups"), "a load has no groups: it stores every record once")
 	}
-	for _, field := range []string{"mix", "request", "order", "batch", "scan", "query", "operations", "rate", "threads", "milestones"} {
+	for _, field := range []string{"mix", "request", "order", "batch", "scan", "query", "operations", "rate", "arrivals", "threads", "milestones"} {
 		if r.has(in(field)) {
 			return Phase{}, r.fail(in(field), "the phase %s has groups: %s is a field of each of them", p.Name, field)
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"assay/internal/experiment"
 	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
 	"assay/store"
 )
 
@@ -281,4 +283,21 @@ func FuzzLoad(f *testing.F) {
 			t.Fatalf("an experiment of nothing, or of too much: %+v", e)
 		}
 	})
+}
+
+func TestArrivals(t *testing.T) {
+	e := mustLoad(t, `
+name: x
+stores: [bbolt]
+phases:
+  - {name: load, load: true}
+  - {name: closed, mix: {read: 1}, for: 1s}
+  - {name: default, mix: {read: 1}, rate: 100, for: 1s}
+  - {name: even, mix: {read: 1}, rate: 100, arrivals: constant, for: 1s}
+  - {name: groups, for: 1s, groups: [{name: g, mix: {read: 1}, rate: 100, pacing: constant}]}
+`)
+	got := []trace.Arrivals{e.Phases[0].Arrivals, e.Phases[1].Arrivals, e.Phases[2].Arrivals, e.Phases[3].Arrivals, e.Phases[4].Groups[0].Arrivals}
+	if want := []trace.Arrivals{"", "", trace.Poisson, trace.Constant, trace.Constant}; !slices.Equal(got, want) {
+		t.Errorf("arrivals %q, want %q", got, want)
+	}
 }

@@ -132,6 +132,8 @@ func (r *resolver) loadOrMix(in func(...string) []string, i int, p PhaseFile) *E
 			return r.fail(in("operations"), "a load stores every record once: how many is said by records")
 		case p.Rate != nil:
 			return r.fail(in("rate"), "a load runs as fast as the store lets it: it has no rate")
+		case p.Arrivals != "":
+			return r.fail(in("arrivals"), "a load runs as fast as the store lets it: its operations have no times of arrival")
 		case p.Optional:
 			return r.fail(in("optional"), "a load is not optional: what follows works on its records")
 		case p.Unmeasured:
@@ -185,6 +187,13 @@ func (r *resolver) amounts(in func(...string) []string, p PhaseFile, resolved *P
 	}
 	if p.Rate != nil && (*p.Rate <= 0 || *p.Rate > rateMax) {
 		return r.fail(in("rate"), "a rate is above 0 and at most 1e9 operations a second, not %v", *p.Rate)
+	}
+	if p.Rate == nil && p.Arrivals != "" {
+		return r.fail(in("arrivals"), "the phase %s has no rate: arrivals spread the operations of a rate", p.Name).
+			hint("expected rate: OPERATIONS_A_SECOND beside it")
+	}
+	if p.Rate != nil {
+		resolved.Arrivals = trace.Arrivals(orText(string(p.Arrivals), string(trace.Poisson)))
 	}
 	if p.Threads != nil {
 		resolved.Threads, resolved.Processes = p.Threads.total(), int(min(p.Threads.Processes, trace.ProcessesMax+1))

@@ -288,6 +288,7 @@ func (DistributionForm) JSONSchema() *jsonschema.Schema     { return enumOf(Dist
 func (ColumnTypeForm) JSONSchema() *jsonschema.Schema       { return enumOf(columnTypes) }
 func (ComparisonForm) JSONSchema() *jsonschema.Schema       { return enumOf(comparisons) }
 func (IndexKindForm) JSONSchema() *jsonschema.Schema        { return enumOf(indexKinds) }
+func (ArrivalsForm) JSONSchema() *jsonschema.Schema         { return enumOf(arrivals) }
 func (ScanDistributionForm) JSONSchema() *jsonschema.Schema { return enumOf(scanDistributions) }
 
 func (Changes) JSONSchema() *jsonschema.Schema { return &jsonschema.Schema{Type: "object"} }

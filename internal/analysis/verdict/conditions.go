@@ -60,6 +60,9 @@ func doing(p experiment.Phase, v *experiment.Values) finding.Message {
 		mix = []string{p.MixText()}
 	}
 	does := finding.DoingParams{Mix: mix, Order: strings.ReplaceAll(p.Order.Distribution, "_", " "), Theta: p.Order.Theta, Rate: p.Rate}
+	if p.Rate > 0 {
+		does.Arrivals = string(cmp.Or(p.Arrivals, trace.Poisson))
+	}
 	if p.Batch > 1 {
 		does.Batch = p.Batch
 	}

@@ -15,7 +15,7 @@ var _ = register(
 	Entry{Example: DoingParams{Mix: []string{"95 % read", "5 % update"}, Order: "zipfian", Theta: 0.99, Rate: 0.0, Seconds: Known(60.0)},
 		Says: `{{if .mix}}{{join .mix}}{{else}}load{{end}}{{if .order}}, {{.order}}{{if has .theta}} {{.theta}}{{end}} order{{end}}` +
 			`{{if has .queries}}, for {{.queries}}{{end}}{{if has .batch}}, batches of {{.batch}}{{end}}` +
-			`{{if .rate}}, open load at {{rate .rate}}{{else}}, closed load{{end}}, {{if has .operations}}{{plural .operations "operation" ""}}{{else}}{{seconds .seconds}}{{end}}`},
+			`{{if .rate}}, open load at {{rate .rate}}{{if has .arrivals}} ({{.arrivals}} arrivals){{end}}{{else}}, closed load{{end}}, {{if has .operations}}{{plural .operations "operation" ""}}{{else}}{{seconds .seconds}}{{end}}`},
 	Entry{Example: ConditionRecordsParams{Records: 10000, Bytes: "1,449 B"}, Says: `{{plural .records "record" ""}} of {{.bytes}}`},
 	Entry{Example: ConditionEmptyParams{Bytes: "1,449 B"}, Says: `records of {{.bytes}}, none at first`},
 	Entry{Example: ConditionThreadsParams{Threads: 8, Processes: 0},
@@ -104,6 +104,7 @@ type DoingParams struct {
 	Order      string
 	Theta      float64 `param:"omitempty"`
 	Rate       float64
+	Arrivals   string `param:"omitempty"` // how the operations of the rate are spread in time
 	Queries    string `param:"omitempty"`
 	Batch      int    `param:"omitempty"`
 	Operations uint64 `param:"omitempty"`

@@ -140,7 +140,7 @@ func (t *trial) traceSpec(p *experiment.Phase, group bool) (trace.Spec, error) {
 		},
 		Sizes: t.content.sizes(), Batch: p.Batch, Scan: trace.ScanLengths{Min: p.Scan.Min, Max: p.Scan.Max, Zipfian: p.Scan.Distribution == "zipfian"},
 		Threads: p.ThreadsIn(t.cell), Endpoints: len(t.endpoints()),
-		Limit: p.Operations, Rate: p.Rate, ThreadEntries: t.run.options.threadEntries, Stopped: t.clients.ctx.Err,
+		Limit: p.Operations, Rate: p.Rate, Arrivals: p.Arrivals, ThreadEntries: t.run.options.threadEntries, Stopped: t.clients.ctx.Err,
 		FromNS: uint64(p.From),
 	}
 	if p.Rate > 0 && p.Duration > 0 {
