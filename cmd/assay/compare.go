@@ -9,14 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/analysis/model"
 	"assay/internal/analysis/verdict"
 	"assay/internal/evidence/record"
 	"assay/internal/presentation/text"
 )
 
 // compareStatus is what assay compare ends with.
-var compareStatus = map[model.Outcome]int{model.Regression: 4, model.Inconclusive: 5}
+var compareStatus = map[compare.Outcome]int{compare.Regression: 4, compare.Inconclusive: 5}
 
 func compareCommand() *cobra.Command {
 	var of string
@@ -48,7 +47,7 @@ interval of a figure's ratio, new to old, is beyond it.`,
 			return armNames(of), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			comparison, err := compare(of, args, failIf)
+			comparison, err := compareSides(of, args, failIf)
 			if err != nil {
 				return usage(err)
 			}
@@ -81,8 +80,8 @@ func armNames(directory string) (names []string) {
 	return names
 }
 
-func compare(of string, args, failIf []string) (*model.Comparison, error) {
-	var criteria []model.Criterion
+func compareSides(of string, args, failIf []string) (*compare.Comparison, error) {
+	var criteria []compare.Criterion
 	for _, text := range failIf {
 		criterion, err := verdict.ParseCriterion(text)
 		if err != nil {
@@ -112,7 +111,7 @@ func compare(of string, args, failIf []string) (*model.Comparison, error) {
 	return verdict.CompareRuns(runs, criteria...)
 }
 
-func writeComparison(w io.Writer, c *model.Comparison, asJSON, full bool) error {
+func writeComparison(w io.Writer, c *compare.Comparison, asJSON, full bool) error {
 	if asJSON {
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")

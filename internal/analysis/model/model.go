@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 )
 
@@ -37,17 +38,10 @@ type Result struct {
 	Gaps        []finding.Message `json:"gaps,omitempty"` // what is missing in the run directory
 }
 
-// Effect is what another level of an axis does to the rate of an arm in a phase, other axes averaged;
-// or, with two axes, how much more the change of one does at another level of the other.
+// Effect is what an axis of a run does.
 type Effect struct {
-	Run   string   `json:"run"`
-	Class string   `json:"class"`
-	Phase string   `json:"phase"`
-	Arm   string   `json:"arm"`
-	Axes  []string `json:"axes"` // paths in the experiment: "handles"
-	From  []string `json:"from"` // the first level of each axis: "handles pool(4)"
-	To    []string `json:"to"`
-	Ratio Ratio    `json:"ratio"` // rate at To ÷ rate at From; of an interaction the ratio of two such ratios
+	Run string `json:"run"`
+	facts.Effect
 }
 
 // Change names what changes: "handles per_operation instead of handles pool(4)", or an interaction.

@@ -3,9 +3,9 @@ package verdict
 import (
 	"slices"
 
-	"assay/internal/analysis/model"
 	"assay/internal/analysis/series"
 	"assay/internal/base/finding"
+	"assay/internal/base/format"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment/plan"
 )
@@ -44,9 +44,7 @@ func (r *row) fate() fate {
 // broke, where, with what, and what tuning did to that.
 func answersOf(run *record.Run, tables []*table) (messages []finding.Message) {
 	for _, t := range tables {
-		if t.answers {
-			messages = append(messages, t.fates(run)...)
-		}
+		messages = append(messages, t.fates(run)...)
 	}
 	return messages
 }
@@ -104,7 +102,7 @@ func (t *table) fates(run *record.Run) (messages []finding.Message) {
 // tunedBy says where a store broke and what the settings of other arms of its driver did to that.
 func (r *row) tunedBy(tuned []*row) finding.Message {
 	at := *r.Course.BrokeAt
-	p := finding.AnswerBrokeParams{Arms: []string{r.Arm}, Low: at, High: at, With: model.ResourceWords(r.Course.With)}
+	p := finding.AnswerBrokeParams{Arms: []string{r.Arm}, Low: at, High: at, With: format.ResourceWords(r.Course.With)}
 	effects := map[string][]string{}
 	to := 0.0
 	for _, other := range tuned {
@@ -161,5 +159,5 @@ func commonWith(rows []*row) (common []string) {
 		}
 		common = slices.DeleteFunc(common, func(name string) bool { return !slices.Contains(r.Course.With, name) })
 	}
-	return model.ResourceWords(common)
+	return format.ResourceWords(common)
 }

@@ -73,7 +73,9 @@ func explains(found []finding.Finding, c, f *finding.Finding, twins map[string]s
 		if e.Trial != "" && !of[e.Trial] {
 			return false
 		}
-		seen += btoi(e.Trial != "")
+		if e.Trial != "" {
+			seen++
+		}
 	}
 	return seen > 0
 }

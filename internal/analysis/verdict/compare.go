@@ -8,7 +8,8 @@ import (
 	"math"
 	"slices"
 
-	"assay/internal/analysis/model"
+	"assay/internal/analysis/compare"
+	"assay/internal/analysis/facts"
 	"assay/internal/analysis/stat"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
@@ -52,14 +53,14 @@ func known(v *uint64) float64 {
 
 // comparer gathers the rows of a comparison and judges them together.
 type comparer struct {
-	made   *model.Comparison
+	made   *compare.Comparison
 	ratios []*stat.Ratio // of the rows; nil: a series of runs
 	lower  []bool        // of the rows: lower is better
 	arms   bool          // the sides are two arms of one run
 }
 
 // CompareArms compares two arms of one run, table by table, over the blocks that both ran in.
-func CompareArms(run *record.Run, old, new string, criteria ...model.Criterion) (*model.Comparison, error) {
+func CompareArms(run *record.Run, old, new string, criteria ...compare.Criterion) (*compare.Comparison, error) {
 	if err := check(run); err != nil {
 		return nil, fmt.Errorf("run %s: %w", run.Directory, err)
 	}
@@ -73,7 +74,7 @@ func CompareArms(run *record.Run, old, new string, criteria ...model.Criterion) 
 			continue
 		}
 		both = true
-		where := model.Skipped{Arm: new, Cell: t.name(), Phase: t.Phase}
+		where := compare.Skipped{Arm: new, Cell: t.name(), Phase: t.Phase}
 		if !c.canCompare(t, []*row{a, b}, where) {
 			continue
 		}
@@ -122,7 +123,7 @@ func (t *table) name() string { return t.parameters.Label(&t.run.Experiment) }
 // CompareRuns compares runs, oldest first, table by table and arm by arm, where cell, phase and arm
 // are the same; more than two are taken as a series, in which changes are found. Their blocks did
 // not run side by side, so that what changed on the machine in between is in every ratio.
-func CompareRuns(runs []*record.Run, criteria ...model.Criterion) (*model.Comparison, error) {
+func CompareRuns(runs []*record.Run, criteria ...compare.Criterion) (*compare.Comparison, error) {
 	if len(runs) < 2 {
 		return nil, errors.New("a comparison needs at least two runs")
 	}
@@ -156,7 +157,7 @@ func CompareRuns(runs []*record.Run, criteria ...model.Criterion) (*model.Compar
 	last := tables[len(tables)-1]
 	for _, t := range last {
 		if _, ok := alikeIn(t, tables[0]); !ok {
-			c.skip(model.Skipped{Cell: t.name(), Phase: t.Phase, Why: finding.New(finding.CompareOnlyNew)})
+			c.skip(compare.Skipped{Cell: t.name(), Phase: t.Phase, Why: finding.New(finding.CompareOnlyNew)})
 		}
 	}
 	if !common {
@@ -165,12 +166,12 @@ func CompareRuns(runs []*record.Run, criteria ...model.Criterion) (*model.Compar
 	return c.judge(), nil
 }
 
-func newComparer(sides []string, criteria []model.Criterion) *comparer {
-	return &comparer{made: &model.Comparison{Version: model.Version, Sides: sides, Criteria: slices.Clone(criteria)}}
+func newComparer(sides []string, criteria []compare.Criterion) *comparer {
+	return &comparer{made: &compare.Comparison{Version: compare.Version, Sides: sides, Criteria: slices.Clone(criteria)}}
 }
 
 // skip notes what is not compared: phases of a cell that have the same reason are one line.
-func (c *comparer) skip(s model.Skipped) {
+func (c *comparer) skip(s compare.Skipped) {
 	for i := range c.made.Skipped {
 		o := &c.made.Skipped[i]
 		if o.Arm == s.Arm && o.Cell == s.Cell && finding.Text(o.Why) == finding.Text(s.Why) {
@@ -197,7 +198,7 @@ func alikeIn(t *table, tables []*table) (*table, bool) {
 // likeTables finds the table of each run that is like one of the first; false: one run has none, or
 // did other work in it.
 func (c *comparer) likeTables(t *table, tables [][]*table) (like []*table, ok bool) {
-	where := model.Skipped{Cell: t.name(), Phase: t.Phase}
+	where := compare.Skipped{Cell: t.name(), Phase: t.Phase}
 	for i, of := range tables {
 		other, found := alikeIn(t, of)
 		if !found {
@@ -238,7 +239,7 @@ func (c *comparer) addTables(tables []*table) {
 		for _, t := range tables {
 			rows = append(rows, t.row(plan.Measured, arm))
 		}
-		if c.canCompare(first, rows, model.Skipped{Arm: arm, Cell: first.name(), Phase: first.Phase}) {
+		if c.canCompare(first, rows, compare.Skipped{Arm: arm, Cell: first.name(), Phase: first.Phase}) {
 			compared = append(compared, arm)
 		}
 	}
@@ -289,7 +290,7 @@ func (c *comparer) addMetric(tables []*table, arms []string, m metric) {
 
 // add adds a row; it is judged with all others.
 func (c *comparer) add(t *table, arm string, m metric, of []stat.Estimate, r stat.Ratio) {
-	row := model.ComparisonRow{Arm: arm, Cell: t.name(), Class: t.Class, Phase: t.Phase, Metric: m.name}
+	row := compare.ComparisonRow{Arm: arm, Cell: t.name(), Class: t.Class, Phase: t.Phase, Metric: m.name}
 	for _, e := range of {
 		row.Values = append(row.Values, estimateOf(e))
 	}
@@ -313,7 +314,7 @@ func (c *comparer) addChanges(of []stat.Estimate) {
 		if i+1 < len(changes) {
 			to = changes[i+1].At
 		}
-		row.Changes = append(row.Changes, model.Change{Side: change.At, Before: geometricMean(values[from:change.At]), After: geometricMean(values[change.At:to])})
+		row.Changes = append(row.Changes, compare.Change{Side: change.At, Before: geometricMean(values[from:change.At]), After: geometricMean(values[change.At:to])})
 	}
 }
 
@@ -329,19 +330,19 @@ func geometricMean(values []float64) float64 {
 
 // canCompare reports whether all sides have a figure. What no side supports is no part of a
 // comparison; what one side lacks is skipped, with the reason that its row has.
-func (c *comparer) canCompare(t *table, rows []*row, where model.Skipped) bool {
+func (c *comparer) canCompare(t *table, rows []*row, where compare.Skipped) bool {
 	lacking := 0
 	for i, r := range rows {
 		var why finding.Message
 		switch {
 		case r == nil:
 			why = finding.New(finding.CompareNoArm)
-		case r.Standing == model.Ranked || t.Open && r.hasGood():
+		case r.Standing == facts.Ranked || t.Open && r.hasGood():
 			continue
-		case r.hasGood() && t.work.Operations > 0 && len(r.Reasons) == 1 && r.Reasons[0].Code == "reason-unsteady":
+		case r.hasGood() && t.work.Operations > 0 && len(r.Reasons) == 1 && r.lacks(reasonUnsteady):
 			continue // a rate of all the work needs no steady state
 		case len(r.Reasons) > 0:
-			why = r.Reasons[0]
+			why = reasonMessage(r.Reasons[0])
 		}
 		lacking++
 		if where.Why.Code == "" {
@@ -352,7 +353,7 @@ func (c *comparer) canCompare(t *table, rows []*row, where model.Skipped) bool {
 		return true
 	}
 	refused := func(r *row) bool {
-		return r != nil && (r.Standing == model.Refused || r.Standing == model.LeftOut)
+		return r != nil && (r.Standing == facts.Refused || r.Standing == facts.LeftOut)
 	}
 	if lacking < len(rows) || !refused(rows[0]) || !refused(rows[len(rows)-1]) {
 		c.skip(where)
@@ -365,7 +366,7 @@ func (c *comparer) first(metric string) bool {
 	if len(c.made.Criteria) == 0 {
 		return metric == "rate"
 	}
-	return slices.ContainsFunc(c.made.Criteria, func(m model.Criterion) bool { return m.Metric == metric })
+	return slices.ContainsFunc(c.made.Criteria, func(m compare.Criterion) bool { return m.Metric == metric })
 }
 
 // correct judges what the comparison is for at the full level, the other figures in a family of
@@ -393,11 +394,15 @@ const (
 // undecided is a message of a comparison that is not decided, with the number of blocks that would
 // decide it; 0: nothing is open for want of blocks.
 func (c *comparer) deciding(blocks int) finding.Deciding {
-	return finding.Deciding{Skipped: len(c.made.Skipped), Blocks: blocks, TooMany: blocks == decidingMost, Runs: 2 - btoi(c.arms)}
+	runs := 2
+	if c.arms {
+		runs = 1
+	}
+	return finding.Deciding{Skipped: len(c.made.Skipped), Blocks: blocks, TooMany: blocks == decidingMost, Runs: runs}
 }
 
 // judge decides each row, and then the whole.
-func (c *comparer) judge() *model.Comparison {
+func (c *comparer) judge() *compare.Comparison {
 	c.correct()
 	blocks := 0 // that would decide the open rates
 	var worse, better, open, rates int
@@ -406,14 +411,18 @@ func (c *comparer) judge() *model.Comparison {
 		row.Ratio = ratioOf(*c.ratios[i])
 		row.Outcome, row.Why = c.outcome(i)
 		rate := row.Metric == "rate"
-		rates += btoi(rate)
+		if rate {
+			rates++
+		}
 		switch row.Outcome {
-		case model.Regression:
+		case compare.Regression:
 			worse++
-		case model.Improvement:
+		case compare.Improvement:
 			better++
-		case model.Inconclusive:
-			open += btoi(rate)
+		case compare.Inconclusive:
+			if rate {
+				open++
+			}
 			if rate {
 				blocks = max(blocks, decidingMin, c.ratios[i].Blocks(stat.TieMargin, decidingMost))
 			}
@@ -425,33 +434,33 @@ func (c *comparer) judge() *model.Comparison {
 	case len(m.Criteria) > 0:
 		c.judgeCriteria()
 	case worse > 0 && c.arms:
-		m.Outcome, m.Verdict = model.Regression, finding.New(c.between("compare-slower", model.Regression, model.Improvement))
+		m.Outcome, m.Verdict = compare.Regression, finding.New(c.between("compare-slower", compare.Regression, compare.Improvement))
 	case worse > 0:
-		m.Outcome, m.Verdict = model.Regression, finding.New(finding.CompareRegressionParams{Worse: worse, Of: rows, Places: c.placesWith(model.Regression)})
+		m.Outcome, m.Verdict = compare.Regression, finding.New(finding.CompareRegressionParams{Worse: worse, Of: rows, Places: c.placesWith(compare.Regression)})
 	case rows == 0:
-		m.Outcome, m.Verdict = model.Inconclusive, finding.New(finding.CompareNothing)
+		m.Outcome, m.Verdict = compare.Inconclusive, finding.New(finding.CompareNothing)
 	case open > 0 || len(m.Skipped) > 0:
-		m.Outcome, m.Verdict = model.Inconclusive, finding.New(finding.CompareInconclusiveParams{Open: open, Of: rates, Deciding: c.deciding(blocks)})
+		m.Outcome, m.Verdict = compare.Inconclusive, finding.New(finding.CompareInconclusiveParams{Open: open, Of: rates, Deciding: c.deciding(blocks)})
 	case better > 0 && c.arms:
-		m.Outcome, m.Verdict = model.Improvement, finding.New(c.between("compare-faster", model.Improvement, model.Regression))
+		m.Outcome, m.Verdict = compare.Improvement, finding.New(c.between("compare-faster", compare.Improvement, compare.Regression))
 	case better > 0:
-		m.Outcome, m.Verdict = model.Improvement, finding.New(finding.CompareImprovementParams{Better: better, Of: rows, Places: c.placesWith(model.Improvement)})
+		m.Outcome, m.Verdict = compare.Improvement, finding.New(finding.CompareImprovementParams{Better: better, Of: rows, Places: c.placesWith(compare.Improvement)})
 	case c.arms:
-		p := c.between("compare-not-slower", model.Regression, model.Improvement)
+		p := c.between("compare-not-slower", compare.Regression, compare.Improvement)
 		p.Margin = stat.TieMargin
-		m.Outcome, m.Verdict = model.NoRegression, finding.New(p)
+		m.Outcome, m.Verdict = compare.NoRegression, finding.New(p)
 	default:
-		m.Outcome, m.Verdict = model.NoRegression, finding.New(finding.CompareNoneParams{Of: rows, Margin: stat.TieMargin})
+		m.Outcome, m.Verdict = compare.NoRegression, finding.New(finding.CompareNoneParams{Of: rows, Margin: stat.TieMargin})
 	}
 	return m
 }
 
 // outcome decides one row. A regression must be significant among all rows. No regression is shown
 // by an interval that leaves no room for one of the margin of equivalence.
-func (c *comparer) outcome(i int) (model.Outcome, finding.Message) {
+func (c *comparer) outcome(i int) (compare.Outcome, finding.Message) {
 	r, lower := c.ratios[i], c.lower[i]
 	if r.Interval == nil {
-		return model.Inconclusive, finding.New(finding.CompareOneBlock)
+		return compare.Inconclusive, finding.New(finding.CompareOneBlock)
 	}
 	worst := r.Interval.Low
 	if lower {
@@ -460,18 +469,18 @@ func (c *comparer) outcome(i int) (model.Outcome, finding.Message) {
 	worse := (r.Value < 1) != lower
 	switch {
 	case r.Significant && worse:
-		return model.Regression, finding.New(finding.OutcomeParams{Code: "compare-worse", Ratio: r.Value})
+		return compare.Regression, finding.New(finding.OutcomeParams{Code: "compare-worse", Ratio: r.Value})
 	case r.Significant:
-		return model.Improvement, finding.New(finding.OutcomeParams{Code: "compare-better", Ratio: r.Value})
+		return compare.Improvement, finding.New(finding.OutcomeParams{Code: "compare-better", Ratio: r.Value})
 	case worst > 1/(1+stat.TieMargin):
-		return model.NoRegression, finding.New(finding.CompareNotWorseParams{Margin: stat.TieMargin})
+		return compare.NoRegression, finding.New(finding.CompareNotWorseParams{Margin: stat.TieMargin})
 	}
-	return model.Inconclusive, finding.New(finding.CompareWideParams{Low: r.Interval.Low, High: r.Interval.High})
+	return compare.Inconclusive, finding.New(finding.CompareWideParams{Low: r.Interval.Low, High: r.Interval.High})
 }
 
 // between says how the second of two arms of a run stands to the first: two stores are slower or
 // faster than each other, and no regression.
-func (c *comparer) between(code finding.Code, outcome, other model.Outcome) finding.CompareArmsParams {
+func (c *comparer) between(code finding.Code, outcome, other compare.Outcome) finding.CompareArmsParams {
 	larger := false
 	for _, row := range c.made.Rows {
 		larger = larger || row.Outcome == outcome && (row.Metric == "memory" || row.Metric == "disk")
@@ -481,7 +490,7 @@ func (c *comparer) between(code finding.Code, outcome, other model.Outcome) find
 }
 
 // placesWith names the rows of an outcome.
-func (c *comparer) placesWith(outcome model.Outcome) (places []string) {
+func (c *comparer) placesWith(outcome compare.Outcome) (places []string) {
 	for _, row := range c.made.Rows {
 		if row.Outcome == outcome {
 			place := fmt.Sprintf("%s of %s in %s (%s)", row.Metric, row.Arm, row.Phase, row.Class)

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/analysis/model"
+	"assay/internal/analysis/compare"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
@@ -25,7 +25,7 @@ func another(seed uint64, change func(s *recordtest.Shape)) *record.Run {
 	return built(s)
 }
 
-func compared(t *testing.T, runs ...*record.Run) *model.Comparison {
+func compared(t *testing.T, runs ...*record.Run) *compare.Comparison {
 	t.Helper()
 	c, err := CompareRuns(runs)
 	if err != nil {
@@ -37,7 +37,7 @@ func compared(t *testing.T, runs ...*record.Run) *model.Comparison {
 	return c
 }
 
-func outcomeOf(c *model.Comparison, phase, arm, metric string) model.Outcome {
+func outcomeOf(c *compare.Comparison, phase, arm, metric string) compare.Outcome {
 	for _, r := range c.Rows {
 		if r.Phase == phase && r.Arm == arm && r.Metric == metric {
 			return r.Outcome
@@ -50,15 +50,15 @@ func TestCompareRuns_decides(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		new  *record.Run
-		want model.Outcome
+		want compare.Outcome
 	}{
-		{"the same", another(99, func(*recordtest.Shape) {}), model.NoRegression},
-		{"half as fast", another(99, func(s *recordtest.Shape) { s.Arms[1].PutRate *= 0.5 }), model.Regression},
-		{"a tenth slower", another(99, func(s *recordtest.Shape) { s.Arms[1].PutRate *= 0.9 }), model.Regression},
-		{"a fifth faster", another(99, func(s *recordtest.Shape) { s.Arms[1].PutRate *= 1.2 }), model.Improvement},
-		{"noise larger than the difference", another(99, func(s *recordtest.Shape) { s.Arms[1].BlockNoise = 0.3 }), model.Inconclusive},
-		{"one block", another(99, func(s *recordtest.Shape) { s.Blocks = 1 }), model.Inconclusive},
-		{"marked", another(99, func(s *recordtest.Shape) { s.Arms[1].Errors = 5 }), model.Inconclusive},
+		{"the same", another(99, func(*recordtest.Shape) {}), compare.NoRegression},
+		{"half as fast", another(99, func(s *recordtest.Shape) { s.Arms[1].PutRate *= 0.5 }), compare.Regression},
+		{"a tenth slower", another(99, func(s *recordtest.Shape) { s.Arms[1].PutRate *= 0.9 }), compare.Regression},
+		{"a fifth faster", another(99, func(s *recordtest.Shape) { s.Arms[1].PutRate *= 1.2 }), compare.Improvement},
+		{"noise larger than the difference", another(99, func(s *recordtest.Shape) { s.Arms[1].BlockNoise = 0.3 }), compare.Inconclusive},
+		{"one block", another(99, func(s *recordtest.Shape) { s.Blocks = 1 }), compare.Inconclusive},
+		{"marked", another(99, func(s *recordtest.Shape) { s.Arms[1].Errors = 5 }), compare.Inconclusive},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := compared(t, cleanRun(), c.new)
@@ -78,7 +78,7 @@ func TestCompareRuns_rarely_finds_what_is_not_there(t *testing.T) {
 	regressions := 0
 	for seed := range uint64(pairs) {
 		short := func(s *recordtest.Shape) { s.Seconds, s.Blocks = 15, 3 }
-		if compared(t, another(1000+seed, short), another(2000+seed, short)).Outcome == model.Regression {
+		if compared(t, another(1000+seed, short), another(2000+seed, short)).Outcome == compare.Regression {
 			regressions++
 		}
 	}
@@ -101,17 +101,17 @@ func TestCompareRuns_skips_what_one_side_lacks_with_its_reason(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := compared(t, c.old, c.new)
-			at := slices.IndexFunc(got.Skipped, func(s model.Skipped) bool { return strings.HasPrefix(s.Phase, "put") })
+			at := slices.IndexFunc(got.Skipped, func(s compare.Skipped) bool { return strings.HasPrefix(s.Phase, "put") })
 			if at < 0 || got.Skipped[at].Why.Code != c.code || !strings.Contains(finding.Text(got.Skipped[at].Why), c.says) {
 				t.Errorf("%+v", got.Skipped)
 			}
-			if got.Outcome != model.Inconclusive {
+			if got.Outcome != compare.Inconclusive {
 				t.Errorf("%s", got.Outcome)
 			}
 		})
 	}
 	never := another(3, func(s *recordtest.Shape) { s.Arms[1].Refuses = refusing })
-	if got := compared(t, never, another(9, func(s *recordtest.Shape) { s.Arms[1].Refuses = refusing })); len(got.Skipped) > 0 || got.Outcome != model.NoRegression {
+	if got := compared(t, never, another(9, func(s *recordtest.Shape) { s.Arms[1].Refuses = refusing })); len(got.Skipped) > 0 || got.Outcome != compare.NoRegression {
 		t.Errorf("what neither side supports is no part of it: %s %+v", got.Outcome, got.Skipped)
 	}
 }
@@ -132,8 +132,8 @@ func TestCompareRuns_refuses(t *testing.T) {
 func TestCompareArms(t *testing.T) {
 	for _, c := range []struct {
 		old, new string
-		want     model.Outcome
-	}{{"oak", "elm", model.Regression}, {"elm", "oak", model.Improvement}} {
+		want     compare.Outcome
+	}{{"oak", "elm", compare.Regression}, {"elm", "oak", compare.Improvement}} {
 		got, err := CompareArms(cleanRun(), c.old, c.new)
 		if err != nil || outcomeOf(got, "put", c.new, "rate") != c.want {
 			t.Errorf("%s to %s: %+v, %v", c.old, c.new, got, err)
@@ -253,13 +253,13 @@ func TestCriteria(t *testing.T) {
 	slower := another(99, func(s *recordtest.Shape) { s.Arms[1].PutRate *= 0.9 })
 	for _, c := range []struct {
 		texts string
-		want  model.Outcome
+		want  compare.Outcome
 	}{
-		{"rate < 0.95x", model.Regression}, {"rate < 0.8x", model.NoRegression}, {"rate<.9x", model.Inconclusive},
-		{"rate < 0.8x, memory > 1.5x", model.NoRegression}, {"rate < 0.95x, memory > 1.5x", model.Regression},
-		{"p99 > 2x", model.NoRegression},
+		{"rate < 0.95x", compare.Regression}, {"rate < 0.8x", compare.NoRegression}, {"rate<.9x", compare.Inconclusive},
+		{"rate < 0.8x, memory > 1.5x", compare.NoRegression}, {"rate < 0.95x, memory > 1.5x", compare.Regression},
+		{"p99 > 2x", compare.NoRegression},
 	} {
-		var criteria []model.Criterion
+		var criteria []compare.Criterion
 		for _, text := range strings.Split(c.texts, ", ") {
 			criterion, err := ParseCriterion(text)
 			if err != nil {
@@ -306,7 +306,7 @@ func TestCompareRuns_does_not_compare_other_work(t *testing.T) {
 		if outcomeOf(c, "put", "oak", "rate") != "" {
 			t.Errorf("%q: compared", what)
 		}
-		if !slices.ContainsFunc(c.Skipped, func(s model.Skipped) bool {
+		if !slices.ContainsFunc(c.Skipped, func(s compare.Skipped) bool {
 			return strings.HasPrefix(s.Phase, "put") && strings.Contains(finding.Text(s.Why), what)
 		}) {
 			t.Errorf("%q: %+v", what, c.Skipped)
@@ -321,7 +321,7 @@ func TestCompareRuns_does_not_compare_other_work(t *testing.T) {
 	} {
 		old, new := raceOf(5, runner("oak", 100e3)), raceOf(5, runner("oak", 50e3))
 		change(new)
-		if c := compared(t, old, new); outcomeOf(c, "put", "oak", "rate") != model.Regression {
+		if c := compared(t, old, new); outcomeOf(c, "put", "oak", "rate") != compare.Regression {
 			t.Errorf("%s: %+v", what, c.Rows)
 		}
 	}
@@ -343,12 +343,12 @@ func TestCompareRuns_finds_a_regression_that_ran_out_of_time(t *testing.T) {
 	paceAll(declining, "elm", "put", func(second int) float64 { return 1 - float64(second)/90 })
 	for what, c := range map[string]struct {
 		old, new *record.Run
-		want     model.Outcome
+		want     compare.Outcome
 	}{
-		"slower":               {slowed(130e3), slowed(26e3), model.Regression},
-		"slower and declining": {slowed(130e3), declining, model.Regression},
-		"faster":               {slowed(26e3), slowed(130e3), model.Improvement},
-		"both in time":         {slowed(130e3), slowed(130e3), model.NoRegression},
+		"slower":               {slowed(130e3), slowed(26e3), compare.Regression},
+		"slower and declining": {slowed(130e3), declining, compare.Regression},
+		"faster":               {slowed(26e3), slowed(130e3), compare.Improvement},
+		"both in time":         {slowed(130e3), slowed(130e3), compare.NoRegression},
 	} {
 		if got := outcomeOf(compared(t, c.old, c.new), "put", "elm", "rate"); got != c.want {
 			t.Errorf("%s: %s, want %s", what, got, c.want)

@@ -21,6 +21,15 @@ func classTitle(c experiment.Cell) string {
 		Window: time.Duration(c.LossWindow).String()}))
 }
 
+// titleOf names the class of a table, and says where it is a claim alone.
+func titleOf(t *table) string {
+	title := classTitle(t.parameters)
+	if t.Claimed {
+		title = finding.Text(finding.New(finding.ClassClaimedParams{Title: title}))
+	}
+	return title
+}
+
 // classStrength orders durability classes, the strongest first; of D2, the shortest window.
 func classStrength(a, b experiment.Cell) int {
 	return cmp.Or(-cmp.Compare(a.Durability, b.Durability), cmp.Compare(a.LossWindow, b.LossWindow))
@@ -31,7 +40,9 @@ func cellDifference(e *experiment.Experiment, cell int) string {
 	own := e.Cells[cell]
 	others := 0
 	for _, c := range e.Cells {
-		others += btoi(c.ClassText() == own.ClassText())
+		if c.ClassText() == own.ClassText() {
+			others++
+		}
 	}
 	if others < 2 {
 		return ""
@@ -82,8 +93,8 @@ func doing(p experiment.Phase, v *experiment.Values) finding.Message {
 }
 
 // conditions says what a cell fixes besides its class, and the phase within it.
-func conditions(e *experiment.Experiment, c experiment.Cell, p experiment.Phase) (all []finding.Message) {
-	add := func(p finding.Parameters) { all = append(all, finding.New(p)) }
+func conditions(e *experiment.Experiment, c experiment.Cell, p experiment.Phase) (all []finding.Parameters) {
+	add := func(p finding.Parameters) { all = append(all, p) }
 	if beginsEmpty(e) {
 		add(finding.ConditionEmptyParams{Bytes: valueLength(&e.Values, c.ValueBytes)})
 	} else {
@@ -187,4 +198,11 @@ func shellCommand(words ...string) string {
 		}
 	}
 	return strings.Join(quoted, " ")
+}
+
+func messagesOf(statements []finding.Parameters) (messages []finding.Message) {
+	for _, p := range statements {
+		messages = append(messages, finding.New(p))
+	}
+	return messages
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"assay/internal/analysis/model"
+	"assay/internal/analysis/facts"
 	"assay/internal/analysis/series"
 	"assay/internal/analysis/stat"
 	"assay/internal/evidence/record"
@@ -82,7 +82,7 @@ func lastKnown(values []float64) *float64 {
 
 // course sums up what the rate of an arm did over its blocks: the kind of most of them, and
 // medians.
-func (r *row) courseOver() model.Course {
+func (r *row) courseOver() facts.Course {
 	var kinds []series.Kind
 	var early, late, at, records, reached []float64
 	with := map[string]int{}
@@ -106,10 +106,10 @@ func (r *row) courseOver() model.Course {
 		}
 	}
 	if blocks == 0 {
-		return model.Course{}
+		return facts.Course{}
 	}
 	kind, count := mostFrequent(kinds)
-	c := model.Course{Kind: string(kind), Blocks: count, Early: medianOf(early), Late: medianOf(late), Reached: medianOf(reached)}
+	c := facts.Course{Kind: string(kind), Blocks: count, Early: medianOf(early), Late: medianOf(late), Reached: medianOf(reached)}
 	if 2*broken >= blocks {
 		c.BrokeAtS, c.BrokeAt = medianOf(at), medianOf(records)
 		for _, name := range slices.Sorted(maps.Keys(with)) {

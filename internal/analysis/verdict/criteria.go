@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"assay/internal/analysis/model"
+	"assay/internal/analysis/compare"
 	"assay/internal/analysis/stat"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
@@ -16,23 +16,23 @@ var criterionForm = regexp.MustCompile(`^\s*([a-z0-9.]+)\s*([<>])=?\s*([0-9]*\.?
 
 // ParseCriterion reads one threshold of --fail-if, as in "rate < 0.95x" or "p99 > 1.10x": the
 // comparison fails where the metric's ratio, new to old, is surely beyond it.
-func ParseCriterion(text string) (model.Criterion, error) {
+func ParseCriterion(text string) (compare.Criterion, error) {
 	var names []string
 	for _, m := range metrics {
 		names = append(names, m.name)
 	}
 	parts := criterionForm.FindStringSubmatch(text)
 	if parts == nil {
-		return model.Criterion{}, fmt.Errorf("threshold %q has not the form METRIC < FACTORx, as in 'rate < 0.95x' or 'p99 > 1.10x'", text)
+		return compare.Criterion{}, fmt.Errorf("threshold %q has not the form METRIC < FACTORx, as in 'rate < 0.95x' or 'p99 > 1.10x'", text)
 	}
 	if !slices.Contains(names, parts[1]) {
-		return model.Criterion{}, fmt.Errorf("threshold %q has no metric %s: expected one of %s", text, parts[1], format.List(names))
+		return compare.Criterion{}, fmt.Errorf("threshold %q has no metric %s: expected one of %s", text, parts[1], format.List(names))
 	}
 	limit, err := strconv.ParseFloat(parts[3], 64)
 	if err != nil || limit <= 0 {
-		return model.Criterion{}, fmt.Errorf("threshold %q needs a factor above 0", text)
+		return compare.Criterion{}, fmt.Errorf("threshold %q needs a factor above 0", text)
 	}
-	return model.Criterion{Text: text, Metric: parts[1], Below: parts[2] == "<", Limit: limit}, nil
+	return compare.Criterion{Text: text, Metric: parts[1], Below: parts[2] == "<", Limit: limit}, nil
 }
 
 // judgeCriteria decides by the thresholds alone: a row fails one for sure where its whole interval
@@ -60,7 +60,9 @@ func (c *comparer) judgeCriteria() {
 				blocks = max(blocks, c.ratios[at].Blocks(stat.Distance(r.Value/criterion.Limit), decidingMost))
 			}
 		}
-		criterion.Open += btoi(rows == 0)
+		if rows == 0 {
+			criterion.Open++
+		}
 		failed, open = failed+criterion.Failed, open+criterion.Open
 		if criterion.Failed > 0 {
 			texts = append(texts, criterion.Text)
@@ -68,10 +70,10 @@ func (c *comparer) judgeCriteria() {
 	}
 	switch {
 	case failed > 0:
-		m.Outcome, m.Verdict = model.Regression, finding.New(finding.CompareCriteriaFailedParams{Failed: failed, Criteria: texts})
+		m.Outcome, m.Verdict = compare.Regression, finding.New(finding.CompareCriteriaFailedParams{Failed: failed, Criteria: texts})
 	case open > 0 || len(m.Skipped) > 0:
-		m.Outcome, m.Verdict = model.Inconclusive, finding.New(finding.CompareCriteriaOpenParams{Open: open, Deciding: c.deciding(blocks)})
+		m.Outcome, m.Verdict = compare.Inconclusive, finding.New(finding.CompareCriteriaOpenParams{Open: open, Deciding: c.deciding(blocks)})
 	default:
-		m.Outcome, m.Verdict = model.NoRegression, finding.New(finding.CompareCriteriaMetParams{Criteria: len(m.Criteria)})
+		m.Outcome, m.Verdict = compare.NoRegression, finding.New(finding.CompareCriteriaMetParams{Criteria: len(m.Criteria)})
 	}
 }

@@ -80,7 +80,7 @@ func costOf(weak, strong *table) (dearer *finding.Finding, factor float64) {
 		return nil, 0
 	}
 	ratio := c.Pair(2*dearest, 2*dearest+1)
-	f := finding.Make(finding.Where{Run: weak.Run, Phase: weak.Phase}, finding.New(finding.DurabilityCostParams{Arm: arms[dearest], Phase: weak.Phase, Weak: weak.Class, Strong: strong.Class, Factor: ratio.Value, Low: ratio.Interval.Low, High: ratio.Interval.High}), evidence...)
+	f := finding.Make(finding.Where{Run: weak.run.Header.ID, Phase: weak.Phase}, finding.New(finding.DurabilityCostParams{Arm: arms[dearest], Phase: weak.Phase, Weak: weak.Class, Strong: strong.Class, Factor: ratio.Value, Low: ratio.Interval.Low, High: ratio.Interval.High}), evidence...)
 	return &f, ratio.Value
 }
 

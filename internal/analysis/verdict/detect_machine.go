@@ -53,7 +53,9 @@ func detectBusyMachine(run *record.Run, tables []*table) []finding.Finding {
 			}
 			note(&p.HeatTimes, float64(*m.HeatEvents), heat)
 		}
-		p.Phases += btoi(len(evidence) > before)
+		if len(evidence) > before {
+			p.Phases++
+		}
 	})
 	if p.Phases == 0 {
 		return nil

@@ -3,7 +3,7 @@ package verdict
 import (
 	"slices"
 
-	"assay/internal/analysis/model"
+	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment/plan"
@@ -82,7 +82,7 @@ func (s *scanned) finding(run *record.Run, code finding.Code) finding.Finding {
 // armPlan is what an arm said.
 type armPlan struct {
 	arm, trial string
-	model.Plan
+	facts.Plan
 }
 
 // armsBy returns the measured arms of a table that answer a query by use in some block, and the
@@ -92,14 +92,14 @@ func (t *table) armsBy(s scanned, use store.IndexUse, better []store.IndexUse) (
 		if r.role != plan.Measured {
 			continue
 		}
-		var plans []model.Plan
+		var plans []facts.Plan
 		for _, p := range r.Plans {
 			if s.same(p.Operation, p.Query, p.Asks) && p.Use != store.IndexUntold {
 				plans = append(plans, p)
 			}
 		}
-		worse := func(p model.Plan) bool { return !slices.Contains(better, p.Use) }
-		at := slices.IndexFunc(plans, func(p model.Plan) bool { return p.Use == use })
+		worse := func(p facts.Plan) bool { return !slices.Contains(better, p.Use) }
+		at := slices.IndexFunc(plans, func(p facts.Plan) bool { return p.Use == use })
 		switch {
 		case at >= 0:
 			without = append(without, armPlan{r.Arm, r.used()[0].planned.ID, plans[at]})

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"assay/internal/analysis/model"
 	"assay/internal/analysis/series"
 	"assay/internal/analysis/stat"
 	"assay/internal/base/finding"
@@ -53,7 +52,7 @@ func detectFalls(_ *record.Run, tables []*table) (found []finding.Finding) {
 				}
 			}
 		}
-		p := finding.RateParams{Code: code, At: t.at(r.Arm), Blocks: r.Course.Blocks, Of: len(r.used()), With: model.ResourceWords(r.Course.With),
+		p := finding.RateParams{Code: code, At: t.at(r.Arm), Blocks: r.Course.Blocks, Of: len(r.used()), With: format.ResourceWords(r.Course.With),
 			Early: r.Course.Early, Late: r.Course.Late, AtS: r.Course.BrokeAtS, Records: r.Course.BrokeAt, High: medianOf(high), Low: medianOf(low)}
 		found = append(found, t.placed(r.Arm, p, evidence...))
 	})
@@ -120,11 +119,12 @@ func detectInconclusive(run *record.Run, tables []*table) []finding.Finding {
 	}
 	var evidence []finding.Evidence
 	for _, shown := range m.phases {
-		evidence = append(evidence, finding.Evidence{Message: finding.New(*shown)})
+		seen := finding.SeenShortParams{Phase: shown.phase, Seconds: shown.seconds, Count: shown.count, Samples: shown.samples}
+		evidence = append(evidence, finding.Evidence{Message: finding.New(seen)})
 	}
 	var phases []string
 	for _, shown := range m.phases {
-		phases = append(phases, shown.Phase)
+		phases = append(phases, shown.phase)
 	}
 	f := finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.TooShortParams{Short: m.short, Noisy: m.noisy,
 		Of: m.of, Phases: phases, Longer: m.longer, Seconds: m.seconds}), evidence...)
@@ -137,17 +137,24 @@ func detectInconclusive(run *record.Run, tables []*table) []finding.Finding {
 // tooShort are the measurements of which it is open whether their rate holds.
 type tooShort struct {
 	of, short, noisy int
-	phases           []*finding.SeenShortParams // in the order of the first of each
-	longer           []string                   // phases whose time can be set
-	seconds          float64                    // that they need
-	asked            bool                       // the experiment asks for a steady state
+	phases           []*shortPhase // in the order of the first of each
+	longer           []string      // phases whose time can be set
+	seconds          float64       // that they need
+	asked            bool          // the experiment asks for a steady state
+}
+
+// shortPhase is a phase that is too short in some tables: in how many, and the shortest of its trials.
+type shortPhase struct {
+	phase          string
+	seconds        float64
+	count, samples int
 }
 
 // asksForLonger reports whether phases were too short, though not by design.
 func (s *tooShort) asksForLonger() bool { return s.asked && len(s.longer) > 0 }
 
 func measuredTooShort(tables []*table) (m tooShort) {
-	shown := map[string]*finding.SeenShortParams{}
+	shown := map[string]*shortPhase{}
 	eachMeasured(tables, func(t *table, r *row) {
 		ended := r.count(func(o *observation) bool { return o.good() && o.ended() })
 		if 2*ended < len(r.used()) || ended == 0 {
@@ -173,7 +180,7 @@ func measuredTooShort(tables []*table) (m tooShort) {
 		}
 		m.asked = m.asked || t.work.Duration == 0 || t.work.Duration >= least
 		if shown[t.Phase] == nil {
-			shown[t.Phase] = &finding.SeenShortParams{Phase: t.Phase, Seconds: math.Inf(1)}
+			shown[t.Phase] = &shortPhase{phase: t.Phase, seconds: math.Inf(1)}
 			m.phases = append(m.phases, shown[t.Phase])
 			if t.work.Duration > 0 {
 				m.longer = append(m.longer, t.Phase)
@@ -182,12 +189,12 @@ func measuredTooShort(tables []*table) (m tooShort) {
 		if t.work.Duration > 0 {
 			m.seconds = max(m.seconds, math.Ceil(max(samplesWanted*max(t.SampleS, sampleSeconds), 2*t.work.Duration.Seconds())))
 		}
-		shown[t.Phase].Count++
+		shown[t.Phase].count++
 		for _, o := range r.used() {
-			if took := float64(o.phase.ElapsedNS) / 1e9; took < shown[t.Phase].Seconds {
-				shown[t.Phase].Seconds = took
+			if took := float64(o.phase.ElapsedNS) / 1e9; took < shown[t.Phase].seconds {
+				shown[t.Phase].seconds = took
 				if o.course != nil {
-					shown[t.Phase].Samples = len(o.course.samples)
+					shown[t.Phase].samples = len(o.course.samples)
 				}
 			}
 		}

@@ -194,7 +194,7 @@ func TestEqualStoresWithDifferentProgressDoTheSameWork(t *testing.T) {
 			t.Fatal(err)
 		}
 		run := &record.Run{Experiment: experiment.Experiment{Cells: []experiment.Cell{{Durability: store.D1}}, Phases: []experiment.Phase{{Name: "load", Load: true}, {Name: "p", Mix: map[string]float64{"scan": 1}, Scan: experiment.Scan{Min: 1, Max: s.Scan.Max}}}}}
-		judged := &table{Table: model.Table{Phase: "p"}, run: run}
+		judged := &table{Phase: "p", run: run}
 		for _, arm := range []string{"quick", "slow", "slower"} {
 			o := record.Operation{Name: "scan"}
 			done := rapid.Uint64Range(1, 4000).Draw(t, arm)
@@ -206,7 +206,7 @@ func TestEqualStoresWithDifferentProgressDoTheSameWork(t *testing.T) {
 					}
 				}
 			}
-			judged.rows = append(judged.rows, &row{Row: model.Row{Arm: arm}, role: plan.Measured,
+			judged.rows = append(judged.rows, &row{Arm: arm, role: plan.Measured,
 				trials: []*observation{{used: true, state: record.OK, phase: &record.Phase{Operations: []record.Operation{o}}}}})
 		}
 		if found := detectLessWork(run, []*table{judged}); len(found) > 0 {
@@ -237,7 +237,7 @@ func TestScansOfAGrowingStoreAreHonest(t *testing.T) {
 			run := &record.Run{Experiment: experiment.Experiment{Cells: []experiment.Cell{{Durability: store.D1}}, Phases: []experiment.Phase{
 				{Name: "load", Load: loaded > 0},
 				{Name: "p", Mix: map[string]float64{"scan": 1, "insert": 1}, Scan: experiment.Scan{Min: 1, Max: s.Scan.Max}, Order: experiment.Order{Distribution: s.Order.Distribution}}}}}
-			judged := &table{Table: model.Table{Phase: "p"}, run: run, parameters: experiment.Cell{Records: loaded}}
+			judged := &table{Phase: "p", run: run, parameters: experiment.Cell{Records: loaded}}
 			for _, arm := range []string{"quick", "slow", "slower"} {
 				o := record.Operation{Name: "scan"}
 				end := drawn // keys in the order of indexes, inserted in about that order
@@ -251,7 +251,7 @@ func TestScansOfAGrowingStoreAreHonest(t *testing.T) {
 						}
 					}
 				}
-				judged.rows = append(judged.rows, &row{Row: model.Row{Arm: arm}, role: plan.Measured,
+				judged.rows = append(judged.rows, &row{Arm: arm, role: plan.Measured,
 					trials: []*observation{{used: true, state: record.OK, phase: &record.Phase{Operations: []record.Operation{o}}}}})
 			}
 			for _, f := range detectLessWork(run, []*table{judged}) {

@@ -108,17 +108,6 @@ func trialsIn(evidence []finding.Evidence) int {
 	return len(trials)
 }
 
-// eachObservation calls visit for each phase of each trial in the tables, of references too.
-func eachObservation(tables []*table, visit func(t *table, o *observation)) {
-	for _, t := range tables {
-		for _, r := range t.rows {
-			for _, o := range r.trials {
-				visit(t, o)
-			}
-		}
-	}
-}
-
 // phaseNamed returns a phase of an experiment; an empty one if there is none of the name.
 func phaseNamed(run *record.Run, name string) experiment.Phase {
 	at := slices.IndexFunc(run.Experiment.Phases, func(p experiment.Phase) bool { return p.Name == name })
@@ -157,4 +146,10 @@ func distinctWords(words []string) []string {
 	words = slices.Clone(words)
 	slices.Sort(words)
 	return slices.Compact(words)
+}
+
+// where is the place of an arm in a table; of the table where arm is "".
+func (t *table) where(arm string) finding.Where {
+	cell := t.Cell
+	return finding.Where{Run: t.run.Header.ID, Cell: &cell, Class: t.Class, Phase: t.Phase, Arm: arm, Table: t.ID}
 }

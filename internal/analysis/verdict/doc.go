@@ -1,5 +1,5 @@
 // Package verdict turns recorded runs into what can be said of them: a model.Result with tables,
-// ranks, findings and the one screen, or a model.Comparison. It works on record.Run alone, so that
+// ranks, findings and the one screen, or a compare.Comparison. It works on record.Run alone, so that
 // all of it can be done again years later, without a store. Nothing after it judges; it writes no
 // sentence, but passes messages of package finding.
 //

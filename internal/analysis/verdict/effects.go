@@ -4,10 +4,10 @@ import (
 	"math"
 	"slices"
 
+	"assay/internal/analysis/facts"
 	"assay/internal/analysis/model"
 	"assay/internal/analysis/stat"
 	"assay/internal/base/finding"
-	"assay/internal/evidence/record"
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
 )
@@ -16,9 +16,10 @@ import (
 const (
 	effectAxesMax   = 3
 	effectLevelsMax = 6
-	// Changes that the one screen tells of, if there are no more.
-	effectLinesMax = 4
 )
+
+// effectLinesMax are the changes that the one screen tells of, if there are no more.
+const effectLinesMax = 4
 
 // factorial is the tables of one phase in one class, whose cells are all combinations of levels.
 type factorial struct {
@@ -30,9 +31,9 @@ type factorial struct {
 
 // effectsOf says what each axis of the experiment does to each arm, phase by phase and class by
 // class, where the cells of a class are a factorial.
-func effectsOf(run *record.Run, tables []*table) (effects []model.Effect) {
+func effectsOf(tables []*table) (effects []facts.Effect) {
 	for _, f := range factorials(tables) {
-		effects = append(effects, f.effects(run)...)
+		effects = append(effects, f.effects()...)
 	}
 	return effects
 }
@@ -83,7 +84,7 @@ func (f *factorial) arms() (arms []string) {
 	for _, r := range f.tables[0].rows {
 		ranked := func(t *table) bool {
 			r := t.row(plan.Measured, r.Arm)
-			return r != nil && r.Standing == model.Ranked
+			return r != nil && r.Standing == facts.Ranked
 		}
 		if r.role == plan.Measured && !slices.ContainsFunc(f.tables, func(t *table) bool { return !ranked(t) }) {
 			arms = append(arms, r.Arm)
@@ -93,7 +94,7 @@ func (f *factorial) arms() (arms []string) {
 	return arms
 }
 
-func (f *factorial) effects(run *record.Run) (effects []model.Effect) {
+func (f *factorial) effects() (effects []facts.Effect) {
 	arms := f.arms()
 	var values [][][]float64
 	options := stat.Options{Widen: f.tables[0].twins.Widen()}
@@ -109,7 +110,7 @@ func (f *factorial) effects(run *record.Run) (effects []model.Effect) {
 		if ratio == nil || ratio.Low == nil {
 			continue // of one block
 		}
-		made := model.Effect{Run: run.Header.ID, Class: f.tables[0].Class, Phase: f.tables[0].Phase, Arm: arms[e.Arm], Ratio: *ratio}
+		made := facts.Effect{Class: f.tables[0].Class, Phase: f.tables[0].Phase, Arm: arms[e.Arm], Ratio: *ratio}
 		for i, axis := range e.Axes {
 			made.Axes = append(made.Axes, f.axes[axis].Path)
 			made.From, made.To = append(made.From, f.levels[axis][e.From[i]]), append(made.To, f.levels[axis][e.To[i]])

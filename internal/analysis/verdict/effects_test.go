@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"assay/internal/analysis/facts"
 	"assay/internal/analysis/model"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
@@ -20,7 +21,7 @@ func factorialTables(threads []int, memory []int64, rate func(threads int, memor
 			t := &table{run: run, parameters: cell}
 			t.Class, t.Phase, t.Cell = "D1", "insert", len(tables)
 			r := &row{role: plan.Measured}
-			r.Arm, r.Standing = "store", model.Ranked
+			r.Arm, r.Standing = "store", facts.Ranked
 			for block := range 3 {
 				v := rate(n, bytes, block)
 				r.trials = append(r.trials, &observation{used: true, rate: &v, planned: plan.Trial{Block: block + 1}, phase: &record.Phase{}})
@@ -42,7 +43,7 @@ func TestEffectsOfTasksAndMemory(t *testing.T) {
 		}
 		return rate
 	})
-	effects := effectsOf(tables[0].run, tables)
+	effects := effectsOf(tables)
 	if len(effects) != 3 {
 		t.Fatalf("%+v", effects)
 	}
@@ -56,11 +57,11 @@ func TestEffectsOfTasksAndMemory(t *testing.T) {
 		{"interaction of 50 threads and memory limit 1 GiB", 1, false},
 	} {
 		e := effects[i]
-		if e.Change() != want.change || math.Abs(e.Ratio.Value/want.value-1) > 0.05 || e.Ratio.Significant != want.significant || e.Arm != "store" {
-			t.Errorf("%s: %+v", e.Change(), e.Ratio)
+		if changeOf(e) != want.change || math.Abs(e.Ratio.Value/want.value-1) > 0.05 || e.Ratio.Significant != want.significant || e.Arm != "store" {
+			t.Errorf("%s: %+v", changeOf(e), e.Ratio)
 		}
 	}
-	if lines := effectLines(effects); len(lines) != 2 || lines[1].Params["significant"] != 1 {
+	if lines := effectLines(toldOf(effects)); len(lines) != 2 || lines[1].Params["significant"] != 1 {
 		t.Errorf("%+v", lines)
 	}
 }
@@ -69,7 +70,7 @@ func TestNoEffects(t *testing.T) {
 	same := func(int, int64, int) float64 { return 1000 }
 	whole := func() []*table { return factorialTables([]int{5, 50}, []int64{0, 1 << 30}, same) }
 	unranked := whole()
-	unranked[2].rows[0].Standing = model.NotRanked
+	unranked[2].rows[0].Standing = facts.NotRanked
 	open := whole()
 	for _, of := range open {
 		of.Open = true
@@ -81,8 +82,17 @@ func TestNoEffects(t *testing.T) {
 		"open load":                    open,
 		"many points":                  factorialTables([]int{1, 2, 3, 4, 5, 6, 7}, []int64{0}, same),
 	} {
-		if effects := effectsOf(tables[0].run, tables); len(effects) > 0 {
+		if effects := effectsOf(tables); len(effects) > 0 {
 			t.Errorf("%s: %+v", what, effects)
 		}
 	}
+}
+
+func changeOf(e facts.Effect) string { return (&model.Effect{Effect: e}).Change() }
+
+func toldOf(effects []facts.Effect) (told []model.Effect) {
+	for _, e := range effects {
+		told = append(told, model.Effect{Effect: e})
+	}
+	return told
 }

@@ -4,8 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"assay/internal/analysis/model"
-	"assay/internal/base/finding"
+	"assay/internal/analysis/facts"
 	"assay/internal/base/histogram"
 	"assay/internal/evidence/record"
 )
@@ -18,8 +17,8 @@ const bucketWidth = 1.0 / 128
 
 // latenciesOf merges the operations of phases: response times where there are any (open load),
 // otherwise service times. What is refused is found in whole phases, of which these may be a part.
-func latenciesOf(refusal Refusal, phases ...*record.Phase) model.Latencies {
-	l := model.Latencies{Refused: refusal.Refused, Why: refusedWhy(refusal)}
+func latenciesOf(refusal Refusal, phases ...*record.Phase) facts.Latencies {
+	l := facts.Latencies{Refused: refusal.Refused, Why: refusal.Why}
 	merged := histogram.New()
 	var longest uint64
 	for _, p := range phases {
@@ -46,7 +45,7 @@ func latenciesOf(refusal Refusal, phases ...*record.Phase) model.Latencies {
 		case tooFewFor(merged.Count(), q):
 			l.TooFew = append(l.TooFew, q)
 		default:
-			point := model.Point{Quantile: q, NS: merged.Quantile(q)}
+			point := facts.Point{Quantile: q, NS: merged.Quantile(q)}
 			// A bucket's middle may lie above the exact maximum, and the maximum above it.
 			if longest > 0 && (q == 1 || point.NS > float64(longest)) {
 				point.NS = float64(longest)
@@ -64,20 +63,8 @@ func tooFewFor(n uint64, quantile float64) bool {
 	return quantile < 1 && float64(n)*(1-quantile) < 1-rounding
 }
 
-func refusedWhy(refusal Refusal) finding.Message {
-	switch refusal.Why {
-	case RefusedLate:
-		return finding.New(finding.LatencyDispatchLate)
-	case RefusedBacklog:
-		return finding.New(finding.LatencyNotBegun)
-	case RefusedBoth:
-		return finding.New(finding.LatencyLateOrNotBegun)
-	}
-	return finding.Message{}
-}
-
 // kindsOf takes the kinds of operations of phases apart, in the order in which they were recorded.
-func kindsOf(phases []*record.Phase) (kinds []model.Kind) {
+func kindsOf(phases []*record.Phase) (kinds []facts.Kind) {
 	var names []string
 	for _, p := range phases {
 		for _, op := range p.Operations {
@@ -87,7 +74,7 @@ func kindsOf(phases []*record.Phase) (kinds []model.Kind) {
 		}
 	}
 	for _, name := range names {
-		k := model.Kind{Operation: name}
+		k := facts.Kind{Operation: name}
 		var alone []*record.Phase
 		var items uint64
 		for _, p := range phases {
@@ -131,7 +118,7 @@ func stepsOf(phases []*record.Phase) (steps []*record.Phase) {
 	return steps
 }
 
-func addOutcomes(o *model.Outcomes, p *record.Phase) {
+func addOutcomes(o *facts.Outcomes, p *record.Phase) {
 	o.Attempted += p.Attempted
 	o.Unfinished += p.Unfinished
 	for _, op := range p.Operations {

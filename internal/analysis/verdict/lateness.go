@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
 	"assay/internal/base/histogram"
@@ -71,19 +72,9 @@ func (l Lateness) At(quantile float64) float64 {
 
 // Refusal is what must not be shown of the latencies of open load.
 type Refusal struct {
-	Refused []float64  `json:"refused,omitempty"` // quantiles; 1 is the maximum
-	Why     RefusedFor `json:"refused_for,omitempty"`
+	Refused []float64        `json:"refused,omitempty"` // quantiles; 1 is the maximum
+	Why     facts.RefusedFor `json:"refused_for,omitempty"`
 }
-
-// RefusedFor is why quantiles are refused.
-type RefusedFor string
-
-// The reasons.
-const (
-	RefusedLate    RefusedFor = "dispatch late"                   // more than a tenth of them is dispatch lateness
-	RefusedBacklog RefusedFor = "not all begun"                   // operations that were due are in none of them: see BacklogShareMax and BacklogChangeMax
-	RefusedBoth    RefusedFor = "dispatch late, or not all begun" // some for the one reason, some for the other
-)
 
 // Refuse returns the quantiles of the phases' merged latencies that are refused; none where neither
 // lateness nor backlog was measured.
@@ -101,7 +92,7 @@ func RefuseKind(name string, phases ...*record.Phase) Refusal {
 // refuse judges the response times of some operations of whole phases.
 func refuse(phases []*record.Phase, of func(record.Operation) bool) (r Refusal) {
 	if slices.ContainsFunc(phases, fellBehind) {
-		return Refusal{append(slices.Clone(Quantiles), 1), RefusedBacklog}
+		return Refusal{append(slices.Clone(Quantiles), 1), facts.RefusedBacklog}
 	}
 	left := notBegun(phases...)
 	l, ok := LatenessOf(phases...)
@@ -119,18 +110,18 @@ func refuse(phases []*record.Phase, of func(record.Operation) bool) (r Refusal) 
 	for _, q := range Quantiles {
 		switch {
 		case hangsOnBacklog(response, q, left):
-			r.add(q, RefusedBacklog)
+			r.add(q, facts.RefusedBacklog)
 		case ok && l.late(q, response.Quantile(q)):
-			r.add(q, RefusedLate)
+			r.add(q, facts.RefusedLate)
 		}
 	}
 	return r
 }
 
-func (r *Refusal) add(quantile float64, why RefusedFor) {
+func (r *Refusal) add(quantile float64, why facts.RefusedFor) {
 	r.Refused = append(r.Refused, quantile)
 	if r.Why != "" && r.Why != why {
-		why = RefusedBoth
+		why = facts.RefusedBoth
 	}
 	r.Why = why
 }
@@ -175,14 +166,6 @@ func detectDispatchLate(_ *record.Run, tables []*table) (found []finding.Finding
 		}
 	})
 	return found
-}
-
-// phases returns those of the trials that a row shows.
-func (r *row) phases() (phases []*record.Phase) {
-	for _, o := range r.used() {
-		phases = append(phases, o.phase)
-	}
-	return phases
 }
 
 // responseAt returns the response time of all operations at a quantile, refused or not, in ns.

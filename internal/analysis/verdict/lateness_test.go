@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 	"assay/internal/base/histogram"
 	"assay/internal/evidence/counters"
@@ -73,7 +74,7 @@ func TestAPercentileIsRefusedWhereWhatNeverBeganCouldChangeIt(t *testing.T) {
 		p := open(c.responses, nil, 0)
 		p.NotBegun = c.notBegun
 		r := Refuse(p)
-		if !slices.Equal(r.Refused, c.want) || (r.Why == RefusedBacklog) != (c.want != nil) {
+		if !slices.Equal(r.Refused, c.want) || (r.Why == facts.RefusedBacklog) != (c.want != nil) {
 			t.Errorf("%s: refused %v for %q, want %v", c.name, r.Refused, r.Why, c.want)
 		}
 	}

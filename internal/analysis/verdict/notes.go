@@ -12,9 +12,10 @@ import (
 	"assay/store"
 )
 
-// note says what is true of the table's figures, one note a cause.
-func (t *table) note() {
-	add := func(p finding.Parameters) { t.Notes = append(t.Notes, finding.New(p)) }
+// notesOf says what is true of a table's figures, one note a cause.
+func notesOf(t *table) []finding.Message {
+	var notes []finding.Parameters
+	add := func(p ...finding.Parameters) { notes = append(notes, p...) }
 	if ranked := t.ranked(); len(ranked) > 0 && !t.Open {
 		var faster []string
 		for _, r := range t.rows {
@@ -29,28 +30,19 @@ func (t *table) note() {
 	if t.BatchItems > 0 {
 		add(finding.NoteBatchesParams{Items: t.BatchItems})
 	}
-	t.noteIndexes()
+	add(noteIndexes(t)...)
 	switch {
 	case t.Open || t.measured() < 2:
 	case t.AA == nil:
 		add(finding.NoteNoNoise)
 	}
-	t.noteWrites()
-	t.noteServers()
-	t.noteMemory()
+	add(noteWrites(t)...)
+	add(noteServers(t)...)
+	add(noteMemory(t)...)
 	if mounted := trialFileSystem(t.run); mounted != "" {
 		add(finding.NoteQuotaMountParams{FileSystem: mounted})
 	}
-}
-
-// stores returns the rows of stores that have figures.
-func (t *table) stores() (rows []*row) {
-	for _, r := range t.rows {
-		if r.role != plan.Ceiling && r.Rate != nil {
-			rows = append(rows, r)
-		}
-	}
-	return rows
+	return messagesOf(notes)
 }
 
 // reasonsOf gathers the arms that some phases give a reason for, by reason.
@@ -72,7 +64,7 @@ func (t *table) reasonsOf(why func(*record.Process) string) (whys []string, arms
 }
 
 // noteIndexes names the stores that do without an optional index.
-func (t *table) noteIndexes() {
+func noteIndexes(t *table) (notes []finding.Parameters) {
 	e := &t.run.Experiment
 	for _, x := range e.Values.Indexes {
 		var without []string
@@ -85,16 +77,17 @@ func (t *table) noteIndexes() {
 			}
 		}
 		if len(without) > 0 {
-			t.Notes = append(t.Notes, finding.New(finding.NoteIndexLeftOutParams{Arms: without, Column: x.Column, Words: x.Kind == store.TokenIndex}))
+			notes = append(notes, finding.NoteIndexLeftOutParams{Arms: without, Column: x.Column, Words: x.Kind == store.TokenIndex})
 		}
 	}
+	return notes
 }
 
 // noteWrites says where host writes come from, or why there are none.
-func (t *table) noteWrites() {
+func noteWrites(t *table) (notes []finding.Parameters) {
 	for _, r := range t.stores() {
 		if r.HostWriteSource == record.WritesOfDisk {
-			t.Notes = append(t.Notes, finding.New(finding.NoteWritesOfDisk))
+			notes = append(notes, finding.NoteWritesOfDisk)
 			break
 		}
 	}
@@ -105,13 +98,14 @@ func (t *table) noteWrites() {
 		return p.HostWriteWhy
 	})
 	for _, why := range whys {
-		t.Notes = append(t.Notes, finding.New(finding.NoteWritesUnknownParams{Arms: arms[why], Why: why}))
+		notes = append(notes, finding.NoteWritesUnknownParams{Arms: arms[why], Why: why})
 	}
+	return notes
 }
 
 // noteServers says whose memory and CPU time are of a server and its client together, and whose are
 // not known.
-func (t *table) noteServers() {
+func noteServers(t *table) (notes []finding.Parameters) {
 	for _, r := range t.stores() {
 		var client, server []float64
 		for _, o := range r.used() {
@@ -120,7 +114,7 @@ func (t *table) noteServers() {
 			}
 		}
 		if len(server) > 0 {
-			t.Notes = append(t.Notes, finding.New(finding.NoteServerParams{Arms: []string{r.Arm}, Server: stat.Mean(server), Client: stat.Mean(client)}))
+			notes = append(notes, finding.NoteServerParams{Arms: []string{r.Arm}, Server: stat.Mean(server), Client: stat.Mean(client)})
 		}
 	}
 	for _, of := range []func(*record.Process) string{
@@ -129,13 +123,14 @@ func (t *table) noteServers() {
 	} {
 		whys, arms := t.reasonsOf(of)
 		for _, why := range whys {
-			t.Notes = append(t.Notes, finding.New(finding.NoteServerUnknownParams{Arms: arms[why], Why: why}))
+			notes = append(notes, finding.NoteServerUnknownParams{Arms: arms[why], Why: why})
 		}
 	}
+	return notes
 }
 
 // noteMemory names the arms whose resident memory is above the cell's limit.
-func (t *table) noteMemory() {
+func noteMemory(t *table) (notes []finding.Parameters) {
 	var arms []string
 	for _, r := range t.stores() {
 		if limit := float64(t.parameters.MemoryLimit); limit > 0 && r.MemoryBytes != nil && *r.MemoryBytes > limit {
@@ -143,6 +138,7 @@ func (t *table) noteMemory() {
 		}
 	}
 	if len(arms) > 0 {
-		t.Notes = append(t.Notes, finding.New(finding.NoteOverLimitParams{Arms: arms, Limit: t.parameters.MemoryLimit}))
+		notes = append(notes, finding.NoteOverLimitParams{Arms: arms, Limit: t.parameters.MemoryLimit})
 	}
+	return notes
 }

@@ -3,7 +3,7 @@ package verdict
 import (
 	"slices"
 
-	"assay/internal/analysis/model"
+	"assay/internal/analysis/facts"
 	"assay/internal/base/format"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
@@ -12,7 +12,7 @@ import (
 )
 
 // plansOf returns how the row's store said that it answers the queries of the phase.
-func (r *row) plansOf(t *table) (plans []model.Plan) {
+func (r *row) plansOf(t *table) (plans []facts.Plan) {
 	for _, a := range t.work.Asked {
 		query := t.run.Experiment.Values.Queries[a.Query]
 		first := len(plans)
@@ -21,9 +21,9 @@ func (r *row) plansOf(t *table) (plans []model.Plan) {
 			if told == nil {
 				continue
 			}
-			p := model.Plan{Operation: a.Operation, Query: query.Name, Asks: asks(query, a), Use: told.Use,
+			p := facts.Plan{Operation: a.Operation, Query: query.Name, Asks: asks(query, a), Use: told.Use,
 				Index: told.Index, Text: told.Plan, Why: format.Clean(told.Why)}
-			at := slices.IndexFunc(plans[first:], func(known model.Plan) bool {
+			at := slices.IndexFunc(plans[first:], func(known facts.Plan) bool {
 				return known.Use == p.Use && known.Index == p.Index && known.Why == p.Why
 			})
 			if at < 0 {

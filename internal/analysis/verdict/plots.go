@@ -112,7 +112,7 @@ func (p *plotter) draw(o *observation) model.Series {
 		s.Events = append(s.Events, event)
 	}
 	if o.state != record.OK && o.state != record.Marked {
-		s.Ended = finding.Text(o.why)
+		s.Ended = finding.Text(endOf(o))
 	}
 	return s
 }
@@ -319,11 +319,11 @@ func (p *plotter) offered() (offered []model.Resource) {
 		if strings.HasPrefix(name, ownPrefix) {
 			r.Meaning = "the store's own counter, as it stands"
 		}
-		r.Title, r.Shown, r.Missing = model.ResourceTitle(name), i < shownMax, !p.beside[name]
+		r.Title, r.Shown, r.Missing = format.ResourceTitle(name), i < shownMax, !p.beside[name]
 		r.Group, r.Short = "Main", r.Title
 		if i >= len(offeredFirst) {
 			whose, what, _ := strings.Cut(name, ".")
-			r.Group, r.Short = cmp.Or(resourceGroups[whose], format.Capital(whose)), model.ResourceTitle(what)
+			r.Group, r.Short = cmp.Or(resourceGroups[whose], format.Capital(whose)), format.ResourceTitle(what)
 		}
 		offered = append(offered, r)
 	}
@@ -331,3 +331,11 @@ func (p *plotter) offered() (offered []model.Resource) {
 }
 
 var resourceGroups = map[string]string{"store": "Store's own", "data": "Data directory", "limit": "Memory limit"}
+
+// endOf says why a trial has no whole result.
+func endOf(o *observation) finding.Message {
+	if o.trial == nil {
+		return finding.New(finding.TrialMissingParams{Trial: o.planned.ID})
+	}
+	return o.why()
+}

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/analysis/model"
+	"assay/internal/analysis/facts"
+	"assay/internal/analysis/series"
 	"assay/internal/analysis/stat"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
@@ -24,10 +25,12 @@ const (
 
 // rank says of each table who may be ranked, who is ahead, and by how much. Where the twins of all
 // tables together differ by more than the residuals explain, all errors are that much wider.
-func rank(tables []*table) {
+//
+// taken are the messages that take a row's rank, besides what its trials say.
+func rank(tables []*table, taken map[*row][]finding.Message) {
 	var twins []stat.Ratio
 	for _, t := range tables {
-		t.findStandings()
+		t.findStandings(taken)
 		if twin, known := t.compare(); known {
 			twins = append(twins, twin)
 		}
@@ -42,36 +45,28 @@ func rank(tables []*table) {
 			t.Ceilings[i].Rate = *t.row(plan.Ceiling, t.Ceilings[i].Arm).Rate
 		}
 		t.decide()
-		t.Verdict = t.verdict()
 	}
 }
 
 // findStandings sets the rates of the rows, the ceilings, and who may be ranked.
-func (t *table) findStandings() {
+func (t *table) findStandings(taken map[*row][]finding.Message) {
 	t.estimate()
 	for _, r := range t.rows {
 		if r.role == plan.Ceiling && r.hasGood() && r.Rate != nil && r.Rate.Value > 0 {
-			t.Ceilings = append(t.Ceilings, model.Ceiling{Arm: r.Arm, Rate: *r.Rate})
+			t.Ceilings = append(t.Ceilings, facts.Ceiling{Arm: r.Arm, Rate: *r.Rate})
 		}
 	}
-	slices.SortFunc(t.Ceilings, func(a, b model.Ceiling) int {
-		if own := cmp.Compare(btoi(b.Arm == experiment.NullDriver), btoi(a.Arm == experiment.NullDriver)); own != 0 {
+	slices.SortFunc(t.Ceilings, func(a, b facts.Ceiling) int {
+		if own := earlier(a.Arm == experiment.NullDriver, b.Arm == experiment.NullDriver); own != 0 {
 			return own
 		}
 		return strings.Compare(a.Arm, b.Arm)
 	})
 	for _, r := range t.rows {
 		t.boundBy(r)
-		r.Reasons = t.reasonsAgainst(r)
+		r.Reasons = t.reasonsAgainst(r, taken[r])
 		r.Standing = t.standing(r)
 	}
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // boundBy sets what share of an operation is the harness. The ceiling of one worker says nothing of
@@ -152,8 +147,8 @@ func (r *row) setRate(e stat.Estimate) {
 	}
 }
 
-func estimateOf(e stat.Estimate) model.Estimate {
-	m := model.Estimate{Value: e.Value, Blocks: e.N}
+func estimateOf(e stat.Estimate) facts.Estimate {
+	m := facts.Estimate{Value: e.Value, Blocks: e.N}
 	if e.Interval != nil {
 		m.Low, m.High = &e.Interval.Low, &e.Interval.High
 	}
@@ -161,7 +156,7 @@ func estimateOf(e stat.Estimate) model.Estimate {
 }
 
 // inUnit is an estimate in another unit.
-func inUnit(e model.Estimate, factor float64) model.Estimate {
+func inUnit(e facts.Estimate, factor float64) facts.Estimate {
 	e.Value *= factor
 	if e.Low != nil {
 		low, high := *e.Low*factor, *e.High*factor
@@ -170,11 +165,11 @@ func inUnit(e model.Estimate, factor float64) model.Estimate {
 	return e
 }
 
-func ratioOf(r stat.Ratio) *model.Ratio {
+func ratioOf(r stat.Ratio) *facts.Ratio {
 	if r.Value == 0 {
 		return nil
 	}
-	m := model.Ratio{Estimate: model.Estimate{Value: r.Value, Blocks: r.N}, P: r.P, Significant: r.Significant, Equal: r.Equal}
+	m := facts.Ratio{Estimate: facts.Estimate{Value: r.Value, Blocks: r.N}, P: r.P, Significant: r.Significant, Equal: r.Equal}
 	if r.Interval != nil {
 		m.Low, m.High = &r.Interval.Low, &r.Interval.High
 	}
@@ -196,7 +191,7 @@ func (t *table) compare() (ofTwin stat.Ratio, known bool) {
 	options.Widen = t.twins.Widen()
 	for i, r := range rows {
 		position[r] = i
-		if r.Standing != model.Ranked {
+		if r.Standing != facts.Ranked {
 			options.References = append(options.References, i)
 		}
 	}
@@ -228,9 +223,9 @@ func (t *table) compare() (ofTwin stat.Ratio, known bool) {
 	for _, pair := range c.UndecidedBest() {
 		t.undecided = append(t.undecided, rows[pair[1]].Arm)
 	}
-	if hasBaseline && baseline.Standing == model.Ranked {
+	if hasBaseline && baseline.Standing == facts.Ranked {
 		for i, r := range rows {
-			if i != baseAt && (r.Standing == model.Ranked || r.role == plan.AA) {
+			if i != baseAt && (r.Standing == facts.Ranked || r.role == plan.AA) {
 				r.ToBaseline = ratioOf(c.Pair(i, baseAt))
 			}
 		}
@@ -239,7 +234,7 @@ func (t *table) compare() (ofTwin stat.Ratio, known bool) {
 	return ofTwin, known
 }
 
-var standings = []model.Standing{model.Ranked, model.NotRanked, model.Failed, model.LeftOut, model.Refused, model.Reference}
+var standings = []facts.Standing{facts.Ranked, facts.NotRanked, facts.Failed, facts.LeftOut, facts.Refused, facts.Reference}
 
 // order puts the ranked rows first, best first, then the others, then the A/A arm and the null
 // drivers.
@@ -247,7 +242,7 @@ func (t *table) order() {
 	slices.SortStableFunc(t.rows, func(a, b *row) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(standings, a.Standing), slices.Index(standings, b.Standing)),
-			cmp.Compare(btoi(a.role == plan.Ceiling), btoi(b.role == plan.Ceiling)),
+			earlier(a.role != plan.Ceiling, b.role != plan.Ceiling),
 			t.faster(a, b),
 			strings.Compare(a.Arm, b.Arm))
 	})
@@ -268,84 +263,85 @@ func rateOrZero(r *row) float64 {
 	return r.Rate.Value
 }
 
-func (t *table) standing(r *row) model.Standing {
+func (t *table) standing(r *row) facts.Standing {
 	switch {
 	case r.role != plan.Measured && r.Rate != nil:
-		return model.Reference
+		return facts.Reference
 	case len(r.Reasons) == 0:
-		return model.Ranked
-	case r.skipped(t.Phase).Code != "":
-		return model.LeftOut
+		return facts.Ranked
+	case r.leftOut(t.Phase) != "":
+		return facts.LeftOut
 	case r.state == record.Refused:
-		return model.Refused
+		return facts.Refused
 	case r.state == record.Failed && r.Rate == nil:
-		return model.Failed
+		return facts.Failed
 	}
-	return model.NotRanked
+	return facts.NotRanked
 }
 
-// reasonsAgainst says why a row can't be ranked; none: it can.
-func (t *table) reasonsAgainst(r *row) (reasons []finding.Message) {
-	add := func(p finding.Parameters) { reasons = append(reasons, finding.New(p)) }
+// reasonsAgainst says why a row can't be ranked; none: it can. taken are grave findings about it.
+func (t *table) reasonsAgainst(r *row, taken []finding.Message) (reasons []reason) {
 	used := len(r.used())
-	if skip := r.skipped(t.Phase); skip.Code != "" {
-		return []finding.Message{skip}
+	if why := r.leftOut(t.Phase); why != "" {
+		return []reason{{kind: reasonLeftOut, why: why}}
 	}
+	add := func(why reason) { reasons = append(reasons, why) }
 	for _, o := range r.latest() {
 		switch o.state {
 		case record.Failed, record.Refused:
-			reasons = append(reasons, o.why)
+			add(reason{kind: reasonTold, told: o.why()})
 		case record.Marked:
 			for _, m := range o.marks {
 				if !m.Machine() {
-					reasons = append(reasons, m.Message)
+					add(reason{kind: reasonTold, told: m.Message})
 				}
 			}
 		}
 	}
 	switch {
 	case used == 0 && len(reasons) == 0:
-		add(finding.ReasonNoTrialEnded)
+		add(reason{kind: reasonNoTrialEnded})
 	case len(reasons) == 0 && !r.hasGood() && r.state == record.Interrupted:
-		add(finding.ReasonInterrupted)
+		add(reason{kind: reasonInterrupted})
 	case len(reasons) == 0 && !r.hasGood():
-		add(finding.ReasonMachine)
+		add(reason{kind: reasonMachine})
 	}
 	if r.Rate != nil && r.Rate.Blocks == 0 {
-		add(finding.ReasonNothingDone)
+		add(reason{kind: reasonNothingDone})
 	}
 	if idle := r.count(func(o *observation) bool { return *o.rate <= 0 }); idle > 0 && idle < used && !t.Open {
-		add(finding.ReasonIdleParams{Blocks: idle, Of: used})
+		add(reason{kind: reasonIdle, blocks: idle, of: used})
 	}
 	if short := r.count((*observation).quotaTooSoon); short > 0 && !t.Open {
-		add(finding.ReasonQuotaParams{Blocks: short, Of: used, Samples: quotaSamplesMin})
+		add(reason{kind: reasonQuota, blocks: short, of: used})
 	}
 	if r.unsettled() && !r.wholeWork {
-		add(finding.ReasonUnsteadyParams{Blocks: r.count((*observation).restless), Of: used, Kind: r.Course.Kind})
+		restless := r.count((*observation).restless)
+		add(reason{kind: reasonUnsteady, blocks: restless, of: used, course: series.Kind(r.Course.Kind)})
 	}
 	if r.HarnessShare != nil && *r.HarnessShare >= HarnessBoundShare {
-		add(finding.ReasonHarnessParams{Share: min(*r.HarnessShare, 1)})
+		add(reason{kind: reasonHarness, share: min(*r.HarnessShare, 1)})
 	}
 	if t.Open && used > 0 {
-		add(finding.ReasonOpenLoad)
+		add(reason{kind: reasonOpenLoad})
 	}
-	return distinctMessages(append(reasons, r.grave...))
+	for _, m := range taken {
+		add(reason{kind: reasonTold, told: m})
+	}
+	return reasons
+}
+
+// why is what a trial that failed or was refused says of that.
+func (o *observation) why() finding.Message {
+	if reasons := o.trial.Reasons(); len(reasons) > 0 {
+		return reasons[0]
+	}
+	return finding.Message{}
 }
 
 // quotaTooSoon reports whether the disk quota ended the phase so soon that it is only a beginning.
 func (o *observation) quotaTooSoon() bool {
 	return o.phase.EndedBy == record.EndedQuota && (o.course == nil || len(o.course.samples) < quotaSamplesMin)
-}
-
-func distinctMessages(messages []finding.Message) (distinct []finding.Message) {
-	seen := map[string]bool{}
-	for _, m := range messages {
-		if text := finding.Text(m); !seen[text] {
-			seen[text] = true
-			distinct = append(distinct, m)
-		}
-	}
-	return distinct
 }
 
 // lead is what the ranks of a table come to.
@@ -412,37 +408,8 @@ func (t *table) decideTie(ranked []*row) {
 // undecidedTie reports whether more or quieter blocks may tell the best apart.
 func (t *table) undecidedTie() bool { return t.lead == leadTied || t.lead == leadNoisy }
 
-// verdict says who is ahead.
-func (t *table) verdict() finding.Message {
-	ranked, arms := t.ranked(), t.Best
-	rate := 0.0
-	if len(ranked) > 0 {
-		rate = ranked[0].Rate.Value
-	}
-	var p finding.Parameters = finding.VerdictNone
-	switch t.lead {
-	case leadOpen:
-		p = finding.VerdictOpenLoad
-	case leadOnly:
-		p = finding.VerdictOnlyParams{Arm: ranked[0].Arm, Rate: rate}
-	case leadFastest:
-		faster := inverse(ranked[1].ToBest)
-		p = finding.VerdictFastestParams{Arm: ranked[0].Arm, Rate: rate, Next: ranked[1].Arm,
-			Factor: faster.Value, Low: *faster.Low, High: *faster.High}
-	case leadEqual:
-		p = finding.VerdictEqualParams{Arms: arms, Rate: rate, Margin: t.margin}
-	case leadTied:
-		p = finding.VerdictTiedParams{Arms: arms, Rate: rate, Detectable: t.detectable, Blocks: t.common}
-	case leadNoisy:
-		p = finding.VerdictNoisyParams{Arms: arms, Blocks: t.common}
-	case leadFewBlocks:
-		p = finding.VerdictTooFewBlocksParams{Arms: arms, Blocks: t.common}
-	}
-	return finding.New(p)
-}
-
 // inverse is the ratio the other way round.
-func inverse(r *model.Ratio) *model.Ratio {
+func inverse(r *facts.Ratio) *facts.Ratio {
 	i := *r
 	i.Value = 1 / r.Value
 	if r.Low != nil {
@@ -451,3 +418,6 @@ func inverse(r *model.Ratio) *model.Ratio {
 	}
 	return &i
 }
+
+// uselessDetectable is the factor from which on "differences above it" tells a reader nothing.
+const uselessDetectable = 5

@@ -78,7 +78,7 @@ func TestTable_order_of_ranks_never_contradicts_that_of_rates(t *testing.T) {
 			s.Arms = append(s.Arms, recordtest.Arm{Name: fmt.Sprint("arm", i), PutRate: 100e3 * (1 + 0.08*float64(i)), GetRate: 1e5, Noise: 0.03, BlockNoise: 0.01 + 0.15*float64(i%2)})
 		}
 		put := tableOf(t, built(s), "put")
-		last := &model.Row{Rate: &model.Estimate{Value: math.Inf(1)}}
+		last := &model.Row{Ranking: model.Ranking{Rate: &model.Estimate{Value: math.Inf(1)}}}
 		for i := range put.Rows {
 			r := &put.Rows[i]
 			if r.Standing != model.Ranked {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/internal/analysis/facts"
 	"assay/internal/analysis/model"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
@@ -80,12 +81,7 @@ func judged(run *record.Run) ([]*table, []finding.Finding) {
 	for _, detect := range beforeRanks {
 		found = append(found, detect(run, tables)...)
 	}
-	for _, f := range found {
-		if f.Severity == finding.Grave {
-			takeRank(tables, f)
-		}
-	}
-	rank(tables)
+	rank(tables, ranksTaken(tables, found))
 	for _, detect := range afterRanks {
 		found = append(found, detect(run, tables)...)
 	}
@@ -93,18 +89,25 @@ func judged(run *record.Run) ([]*table, []finding.Finding) {
 	return tables, found
 }
 
-// takeRank makes a grave finding a reason in the rows that it is about.
-func takeRank(tables []*table, f finding.Finding) {
-	for _, t := range tables {
-		if f.Where.Cell != nil && *f.Where.Cell != t.Cell || f.Where.Phase != "" && !within(t.Phase, f.Where.Phase) {
+// ranksTaken are, of each row, the grave findings about it: they take its rank.
+func ranksTaken(tables []*table, found []finding.Finding) map[*row][]finding.Message {
+	taken := map[*row][]finding.Message{}
+	for _, f := range found {
+		if f.Severity != finding.Grave {
 			continue
 		}
-		for _, r := range t.rows {
-			if f.Where.Arm == r.Arm {
-				r.grave = append(r.grave, f.Message)
+		for _, t := range tables {
+			if f.Where.Cell != nil && *f.Where.Cell != t.Cell || f.Where.Phase != "" && !within(t.Phase, f.Where.Phase) {
+				continue
+			}
+			for _, r := range t.rows {
+				if f.Where.Arm == r.Arm {
+					taken[r] = append(taken[r], f.Message)
+				}
 			}
 		}
 	}
+	return taken
 }
 
 // builder gathers runs into a result.
@@ -148,9 +151,11 @@ func (b *builder) add(run *record.Run) []*table {
 		return cmp.Or(classStrength(x.parameters, y.parameters), strings.Compare(x.Class, y.Class))
 	})
 	for _, t := range ordered {
-		r.Tables = append(r.Tables, t.finish(&b.plots, key))
+		r.Tables = append(r.Tables, tableTold(t, &b.plots, key))
 	}
-	r.Effects = append(r.Effects, effectsOf(run, tables)...)
+	for _, e := range effectsOf(tables) {
+		r.Effects = append(r.Effects, model.Effect{Run: run.Header.ID, Effect: e})
+	}
 	for _, f := range found {
 		if more := len(f.Evidence) - evidenceLimit; more > 0 {
 			f.Evidence, f.More = f.Evidence[:evidenceLimit:evidenceLimit], f.More+more
@@ -174,7 +179,9 @@ func runOf(run *record.Run, base string) model.Run {
 	for _, planned := range run.Plan {
 		t := run.Trials[planned.ID]
 		m.Counts.Planned++
-		m.Counts.Repeated += btoi(planned.Again > 0)
+		if planned.Again > 0 {
+			m.Counts.Repeated++
+		}
 		if t != nil {
 			m.Seconds += t.Seconds
 		}
@@ -265,7 +272,7 @@ func phaseOfTrial(run *record.Run, t *record.Trial, p *record.Phase, o *observat
 	m := model.Phase{Name: p.Name, Measured: p.Measured, Seconds: float64(p.ElapsedNS) / 1e9, Attempted: p.Attempted,
 		Latency: latenciesOf(Refuse(p), p).Points, LogicalBytes: float(p.Sizes.LogicalBytes), DiskBytes: float(p.Sizes.DiskBytes),
 		HostWriteBytes: float(p.Process.WrittenBytes()), MemoryBytes: float(p.Process.MemoryBytes()), HostWriteSource: p.Process.HostWriteSource}
-	var outcomes model.Outcomes
+	var outcomes facts.Outcomes
 	addOutcomes(&outcomes, p)
 	m.Bad = outcomes.Bad()
 	if m.Seconds > 0 {
@@ -287,35 +294,68 @@ func phaseOfTrial(run *record.Run, t *record.Trial, p *record.Phase, o *observat
 	return m
 }
 
-// finish takes the table out of its working form.
-func (t *table) finish(plots *plotter, key func(trial string) string) model.Table {
-	t.note()
-	t.Series = plots.seriesOf(t, key)
+// tableTold shows a table.
+func tableTold(t *table, plots *plotter, key func(trial string) string) model.Table {
+	e := &t.run.Experiment
+	m := model.Table{ID: t.ID, Run: t.run.Header.ID, Cell: t.Cell, Label: t.Label, Class: t.Class, Title: titleOf(t), Phase: t.Phase,
+		Doing: doing(t.work, &e.Values), Conditions: messagesOf(conditions(e, t.parameters, t.work)), Notes: notesOf(t),
+		Requests: t.Requests, Open: t.Open, Offered: t.Offered, FixedWork: t.FixedWork, BatchItems: t.BatchItems, SampleS: t.SampleS,
+		Baseline: t.Baseline, Best: t.Best, Verdict: t.verdict(), Threshold: t.Threshold, AA: t.AA, Ceilings: t.Ceilings,
+		Series: plots.seriesOf(t, key)}
 	for _, r := range t.rows {
-		for i := range r.Trials {
-			r.Trials[i] = key(r.Trials[i])
-		}
 		if r.Rate == nil {
-			t.absent(r)
+			addAbsent(&m, r)
 			continue
 		}
-		t.Rows = append(t.Rows, r.Row)
+		m.Rows = append(m.Rows, rowTold(r, key))
 	}
-	return t.Table
+	return m
 }
 
-// absent folds the arms without figures by their reasons.
-func (t *table) absent(r *row) {
+func rowTold(r *row, key func(trial string) string) model.Row {
+	m := model.Row{Arm: r.Arm, Role: string(r.role), Ranking: r.Ranking, Reasons: reasonMessages(r), How: r.How, Marked: r.Marked,
+		Figures: r.Figures, Latencies: latenciesTold(r.Latencies), Kinds: kindsTold(r.Kinds), Steps: kindsTold(r.Steps)}
+	for _, o := range r.trials {
+		m.Trials = append(m.Trials, key(o.planned.ID))
+	}
+	return m
+}
+
+func kindsTold(kinds []facts.Kind) (told []model.Kind) {
+	for _, k := range kinds {
+		told = append(told, model.Kind{Operation: k.Operation, Done: k.Done, Latencies: latenciesTold(k.Latencies),
+			Outcomes: k.Outcomes, Items: k.Items})
+	}
+	return told
+}
+
+func latenciesTold(l facts.Latencies) model.Latencies {
+	told := model.Latencies{Latencies: l}
+	switch l.Why {
+	case facts.RefusedLate:
+		told.Why = finding.New(finding.LatencyDispatchLate)
+	case facts.RefusedBacklog:
+		told.Why = finding.New(finding.LatencyNotBegun)
+	case facts.RefusedBoth:
+		told.Why = finding.New(finding.LatencyLateOrNotBegun)
+	}
+	return told
+}
+
+// addAbsent folds the arms without figures by their reasons.
+func addAbsent(m *model.Table, r *row) {
 	why := finding.New(finding.ReasonNoTrialEnded)
 	if len(r.Reasons) > 0 {
-		why = r.Reasons[0]
+		why = reasonMessage(r.Reasons[0])
 	}
-	at := slices.IndexFunc(t.Absence, func(a model.Absent) bool { return a.Standing == r.Standing && finding.Text(a.Why) == finding.Text(why) })
+	at := slices.IndexFunc(m.Absence, func(a model.Absent) bool {
+		return a.Standing == r.Standing && finding.Text(a.Why) == finding.Text(why)
+	})
 	if at < 0 {
-		at = len(t.Absence)
-		t.Absence = append(t.Absence, model.Absent{Standing: r.Standing, Why: why})
+		at = len(m.Absence)
+		m.Absence = append(m.Absence, model.Absent{Standing: r.Standing, Why: why})
 	}
-	t.Absence[at].Arms = append(t.Absence[at].Arms, r.Arm)
+	m.Absence[at].Arms = append(m.Absence[at].Arms, r.Arm)
 }
 
 // addToMatrix shows every planned trial of a run.

@@ -1,10 +1,10 @@
 package verdict
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
-	"assay/internal/analysis/model"
+	"assay/internal/analysis/facts"
 	"assay/internal/analysis/series"
 	"assay/internal/analysis/stat"
 	"assay/internal/base/finding"
@@ -32,33 +32,53 @@ func Undecided(run *record.Run) ([]string, error) {
 		return nil, err
 	}
 	tables, _ := judged(run.ByGroup())
-	return undecidedIn(tables), nil
+	return openPlaces(undecidedIn(tables)), nil
 }
 
-func undecidedIn(tables []*table) (open []string) {
+// openTable is a table in which it is open which store is best: among those, with those that may yet
+// get a rank.
+type openTable struct {
+	table          *table
+	arms, unranked []string
+}
+
+// undecidedIn lists the tables in which it is open which store is best.
+func undecidedIn(tables []*table) (open []openTable) {
 	for _, t := range tables {
-		var arms []string
+		o := openTable{table: t}
 		if len(t.undecided) > 0 {
-			arms = append(append(arms, t.Best[0]), t.undecided...)
+			o.arms = append(append(o.arms, t.Best[0]), t.undecided...)
 		}
 		for _, r := range t.rows {
-			if r.role == plan.Measured && r.Standing == model.NotRanked && r.mayBeRanked() {
-				arms = append(arms, r.Arm+" (no rank yet)")
+			if r.role == plan.Measured && r.Standing == facts.NotRanked && r.mayBeRanked() {
+				o.unranked = append(o.unranked, r.Arm)
 			}
 		}
-		if len(arms) > 0 {
-			open = append(open, fmt.Sprintf("%s: %s", t.place(), strings.Join(arms, ", ")))
+		if len(o.arms)+len(o.unranked) > 0 {
+			open = append(open, o)
 		}
 	}
 	return open
 }
 
+// openPlaces names the tables that are open, with their stores.
+func openPlaces(open []openTable) (places []string) {
+	for _, o := range open {
+		arms := slices.Clone(o.arms)
+		for _, arm := range o.unranked {
+			arms = append(arms, arm+" (no rank yet)")
+		}
+		places = append(places, o.table.place()+": "+strings.Join(arms, ", "))
+	}
+	return places
+}
+
 // mayBeRanked reports whether further blocks may give the row a rank: all that it lacks is a quiet
 // machine, or series that show whether the rate holds.
 func (r *row) mayBeRanked() bool {
-	for _, m := range r.Reasons {
-		inconclusive := m.Code == "reason-unsteady" && fmt.Sprint(m.Params["kind"]) == string(series.Inconclusive)
-		if m.Code != "reason-machine" && !inconclusive {
+	for _, why := range r.Reasons {
+		inconclusive := why.kind == reasonUnsteady && why.course == series.Inconclusive
+		if why.kind != reasonMachine && !inconclusive {
 			return false
 		}
 	}
@@ -96,7 +116,7 @@ func stopped(run *record.Run, tables []*table) finding.Message {
 	}
 	open := []string{}
 	if e.Smallest > 0 {
-		open = append(open, undecidedIn(tables)...)
+		open = append(open, openPlaces(undecidedIn(tables))...)
 	}
 	switch {
 	case e.Smallest > 0 && len(open) == 0:

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/internal/analysis/facts"
 	"assay/internal/analysis/model"
 	"assay/internal/analysis/stat"
 	"assay/internal/base/finding"
@@ -33,9 +34,9 @@ func summaryOf(runs []*record.Run, tables [][]*table, r *model.Result) model.Sum
 	for i, run := range runs {
 		sections, shown := sectionsOf(run, tables[i], len(runs) > 1)
 		s.Sections = append(s.Sections, sections...)
-		s.Answer = append(s.Answer, answersOf(run, shown)...)
+		s.Answer = append(s.Answer, answersOf(run, shown.breaking)...)
 		s.Answer = append(s.Answer, influencesOf(run, r.Findings)...)
-		s.Clear = append(s.Clear, clearOf(shown)...)
+		s.Clear = append(s.Clear, clearOf(shown.racing())...)
 		s.NotClear = append(s.NotClear, unclearOf(shown, run.Blocks(), trusted(r))...)
 		s.Next = append(s.Next, nextOf(run, r.Runs[i], tables[i], shown, r)...)
 	}
@@ -124,9 +125,9 @@ func commonConditions(runs []*record.Run) (common []string) {
 					continue
 				}
 				var here []string
-				for _, m := range conditions(&run.Experiment, c, p) {
-					if m.Code != "condition-handles" {
-						here = append(here, finding.Text(m))
+				for _, condition := range conditions(&run.Experiment, c, p) {
+					if _, ofHandles := condition.(finding.ConditionHandlesParams); !ofHandles {
+						here = append(here, finding.Text(finding.New(condition)))
 					}
 				}
 				if first {
@@ -139,31 +140,13 @@ func commonConditions(runs []*record.Run) (common []string) {
 	return common
 }
 
-// place names a table in a line: "insert (D1)", with its cell where the class has several.
-func (t *table) place() string {
-	if t.Label == "" {
-		return fmt.Sprintf("%s (%s)", t.Phase, t.Class)
-	}
-	return fmt.Sprintf("%s (%s, %s)", t.Phase, t.Class, t.Label)
-}
-
-// ranked returns the rows that have a rank, best first.
-func (t *table) ranked() (ranked []*row) {
-	for _, r := range t.rows {
-		if r.Standing == model.Ranked {
-			ranked = append(ranked, r)
-		}
-	}
-	return ranked
-}
-
 // ahead is what one store, or several equal ones, are fastest at.
 type ahead struct {
 	arms     []string
 	tables   []*table
 	phases   []string
 	classes  []string
-	smallest *model.Ratio // of its leads
+	smallest *facts.Ratio // of its leads
 	next     string
 }
 
@@ -173,7 +156,7 @@ func leadsOf(tables []*table, of lead) (leads []*ahead) {
 	ofArms := map[string]map[string][]*table{} // arms → phase → tables
 	var order [][2]string
 	for _, t := range tables {
-		if t.lead != of || t.answers {
+		if t.lead != of {
 			continue
 		}
 		arms := strings.Join(t.Best, "\x00")
@@ -232,15 +215,17 @@ func clearOf(tables []*table) (messages []finding.Message) {
 
 // unclearOf says what is undecided and why, one line a cause. A cause that the groups tell of is
 // left to them.
-func unclearOf(tables []*table, blocks int, groups []model.Group) (messages []finding.Message) {
+func unclearOf(shown shownTables, blocks int, groups []model.Group) (messages []finding.Message) {
 	var tied, none, one []*table
 	few, common, compared, detectable := 0, blocks, 0, 0.0
-	for _, t := range tables {
-		if t.Open || t.answers {
+	for _, t := range shown.racing() {
+		if t.Open {
 			continue
 		}
 		rows := t.ranked()
-		compared += btoi(len(rows) > 1)
+		if len(rows) > 1 {
+			compared++
+		}
 		switch {
 		case t.measured() < 2:
 		case len(rows) == 0:
@@ -267,7 +252,7 @@ func unclearOf(tables []*table, blocks int, groups []model.Group) (messages []fi
 	}
 	if len(none) > 0 {
 		messages = append(messages, finding.New(finding.UnclearNoRankParams{Places: placesOf(none), Why: commonReason(none, groups),
-			All: len(none) == len(tables) && len(none) > 1}))
+			All: len(none) == len(shown.all) && len(none) > 1}))
 	}
 	if len(one) > 0 {
 		messages = append(messages, finding.New(finding.UnclearOneRankParams{Places: placesOf(one), Why: commonReason(one, groups)}))
@@ -279,36 +264,45 @@ func unclearOf(tables []*table, blocks int, groups []model.Group) (messages []fi
 // it.
 func commonReason(tables []*table, groups []model.Group) string {
 	var codes []finding.Code
-	first := map[finding.Code]string{}
+	first := map[finding.Code]reason{}
 	for _, t := range tables {
 		for _, r := range t.rows {
 			if r.role != plan.Measured || r.Rate == nil || len(r.Reasons) == 0 {
 				continue
 			}
-			codes = append(codes, r.Reasons[0].Code)
-			first[r.Reasons[0].Code] = cmp.Or(first[r.Reasons[0].Code], finding.Text(r.Reasons[0]))
+			code := reasonMessage(r.Reasons[0]).Code
+			codes = append(codes, code)
+			if _, known := first[code]; !known {
+				first[code] = r.Reasons[0]
+			}
 		}
 	}
-	most, _ := mostFrequent(codes)
-	if slices.ContainsFunc(groups, func(g model.Group) bool { return tells(g, most) }) {
+	most, count := mostFrequent(codes)
+	if count == 0 || slices.ContainsFunc(groups, func(g model.Group) bool { return tells(g, first[most]) }) {
 		return ""
 	}
-	return strings.TrimSuffix(first[most], ".")
+	return strings.TrimSuffix(finding.Text(reasonMessage(first[most])), ".")
 }
 
-// tells reports whether a group is about what a reason against a rank names.
-func tells(g model.Group, reason finding.Code) bool {
+// tells reports whether a group is about what forbids a rank.
+func tells(g model.Group, why reason) bool {
 	entry, _ := finding.Lookup(g.Code)
-	why, _ := finding.Lookup(reason)
-	switch {
-	case why.Fault != "":
-		return why.Fault == g.Code
-	case slices.Contains(finding.Causes, reason):
-		return g.Code == finding.TrialFailed || reason == finding.CauseDiskFull && g.Code == finding.FaultDiskFull
-	case reason == "reason-machine":
+	switch why.kind {
+	case reasonMachine:
 		return entry.Machine
+	case reasonHarness:
+		return g.Code == finding.HarnessBound
+	case reasonTold:
+		cause, _ := finding.Lookup(why.told.Code)
+		switch {
+		case cause.Fault != "":
+			return cause.Fault == g.Code
+		case slices.Contains(finding.Causes, why.told.Code):
+			return g.Code == finding.TrialFailed || why.told.Code == finding.CauseDiskFull && g.Code == finding.FaultDiskFull
+		}
+		return g.Code == why.told.Code
 	}
-	return reason == "reason-harness" && g.Code == finding.HarnessBound || reason == g.Code
+	return false
 }
 
 func placesOf(tables []*table) (places []string) {
@@ -318,19 +312,9 @@ func placesOf(tables []*table) (places []string) {
 	return places
 }
 
-// measured counts the stores of a table that have figures.
-func (t *table) measured() (n int) {
-	for _, r := range t.rows {
-		n += btoi(r.role == plan.Measured && r.Rate != nil)
-	}
-	return n
-}
-
 const (
 	// usefulDetectable is the factor that more blocks must make detectable to be worth their time.
 	usefulDetectable = 1.5
-	// uselessDetectable is the factor from which on "differences above it" tells a reader nothing.
-	uselessDetectable = 5
 	// blocksMost is how many blocks are proposed at most.
 	blocksMost = 15
 	// phaseSecondsMin is how long a phase takes at least whose noise longer phases would not lower
@@ -339,7 +323,7 @@ const (
 )
 
 // nextOf proposes what would help most. What the machine did comes after what a store did.
-func nextOf(run *record.Run, made model.Run, all, tables []*table, r *model.Result) (next []model.Next) {
+func nextOf(run *record.Run, made model.Run, all []*table, shown shownTables, r *model.Result) (next []model.Next) {
 	add := func(command string, why finding.Message) {
 		if command != "" && !slices.ContainsFunc(next, func(n model.Next) bool { return n.Command == command }) {
 			next = append(next, model.Next{Command: command, Why: why})
@@ -351,20 +335,20 @@ func nextOf(run *record.Run, made model.Run, all, tables []*table, r *model.Resu
 	if at := slices.IndexFunc(r.Groups, func(g model.Group) bool { return g.Severity == finding.Grave }); at >= 0 && run.Directory != "" {
 		add(shellCommand(programOf(run), "report", run.Directory, "--full"), finding.New(finding.NextFullParams{Remedy: r.Groups[at].Remedy}))
 	}
-	if machineSpoilt(tables, r.Groups) {
+	if machineSpoilt(shown.all, r.Groups) {
 		add(shellCommand(programOf(run), "doctor"), finding.New(finding.NextDoctor))
 	}
 	tooShort := measuredTooShort(all)
 	detectable, few := 0.0, false
 	var short []string // tied phases that are short
-	for _, t := range tables {
-		if t.undecidedTie() && !t.answers {
+	for _, t := range shown.racing() {
+		if t.undecidedTie() {
 			detectable = max(detectable, t.detectable)
 			if t.work.Duration > 0 && t.work.Duration.Seconds() < phaseSecondsMin && !slices.Contains(short, t.Phase) {
 				short = append(short, t.Phase)
 			}
 		}
-		few = few || t.lead == leadFewBlocks && !t.answers
+		few = few || t.lead == leadFewBlocks
 	}
 	longer := func(phases []string, seconds float64, why finding.Code) {
 		var words []string
@@ -399,7 +383,7 @@ func nextOf(run *record.Run, made model.Run, all, tables []*table, r *model.Resu
 func machineSpoilt(tables []*table, groups []model.Group) bool {
 	for _, t := range tables {
 		for _, r := range t.rows {
-			if slices.ContainsFunc(r.Reasons, func(m finding.Message) bool { return m.Code == "reason-machine" }) {
+			if r.lacks(reasonMachine) {
 				return true
 			}
 		}
@@ -442,7 +426,9 @@ func repeatCommand(run *record.Run, more ...string) string {
 	for i := 1; i < len(given); i++ {
 		name, _, whole := strings.Cut(given[i], "=")
 		if name == "--out" || name == "-o" {
-			i += btoi(!whole)
+			if !whole {
+				i++
+			}
 			continue
 		}
 		if name == "--set" && !whole && i+1 < len(given) {

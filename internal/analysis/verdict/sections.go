@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/internal/analysis/facts"
 	"assay/internal/analysis/model"
 	"assay/internal/analysis/series"
 	"assay/internal/base/finding"
@@ -22,7 +23,7 @@ const (
 
 // sectionsOf makes the small tables of a run, one for each durability class, and returns the tables
 // that they show.
-func sectionsOf(run *record.Run, tables []*table, several bool) (sections []model.Section, shown []*table) {
+func sectionsOf(run *record.Run, tables []*table, several bool) (sections []model.Section, shown shownTables) {
 	for len(tables) > 0 {
 		n := slices.IndexFunc(tables, func(t *table) bool { return t.Class != tables[0].Class })
 		if n < 0 {
@@ -38,23 +39,22 @@ func sectionsOf(run *record.Run, tables []*table, several bool) (sections []mode
 			}
 		}
 		for _, t := range here {
-			if t.answers = t.breaks(); t.answers {
+			if t.breaks() {
 				breaking = append(breaking, t)
 			} else {
 				holding = append(holding, t)
 			}
 		}
+		if len(holding) > 0 && run.Experiment.Cells[cell].MemoryLimit == 0 {
+			breaking, holding = nil, here
+		}
 		for _, t := range breaking {
-			if len(holding) == 0 || run.Experiment.Cells[cell].MemoryLimit > 0 {
-				sections = append(sections, courseSection(t))
-			} else {
-				t.answers, holding = false, here
-			}
+			sections = append(sections, courseSection(t))
 		}
 		if len(holding) > 0 {
 			sections = append(sections, rateSection(holding, class))
 		}
-		shown = append(shown, here...)
+		shown.all, shown.breaking = append(shown.all, here...), append(shown.breaking, breaking...)
 	}
 	if several {
 		for i := range sections {
@@ -62,6 +62,17 @@ func sectionsOf(run *record.Run, tables []*table, several bool) (sections []mode
 		}
 	}
 	return sections, shown
+}
+
+// shownTables are those that the screen has in its sections.
+type shownTables struct {
+	all      []*table
+	breaking []*table // shown as where their stores broke, rather than who is fastest
+}
+
+// racing returns those that are about who is fastest.
+func (s shownTables) racing() []*table {
+	return slices.DeleteFunc(slices.Clone(s.all), func(t *table) bool { return slices.Contains(s.breaking, t) })
 }
 
 // largestCell is the one that has the most records, of several the last of the file. Where some cells
@@ -89,7 +100,9 @@ func (t *table) breaks() bool {
 	restless, broke := 0, false
 	for _, r := range t.rows {
 		if r.role == plan.Measured && r.Rate != nil {
-			restless += btoi(r.unsettled())
+			if r.unsettled() {
+				restless++
+			}
 			broke = broke || r.Course.BrokeAtS != nil
 		}
 	}
@@ -97,7 +110,7 @@ func (t *table) breaks() bool {
 }
 
 func (t *table) section() model.Section {
-	return model.Section{Run: t.Run, Class: t.Class, Title: t.Title, Cell: t.Label}
+	return model.Section{Run: t.run.Header.ID, Class: t.Class, Title: titleOf(t), Cell: t.Label}
 }
 
 // courseSection shows how far the rate of each store held.
@@ -111,21 +124,14 @@ func courseSection(t *table) model.Section {
 			continue
 		}
 		c := r.Course
-		cells := []model.SectionCell{{Value: c.Early}, {Value: c.Late}, brokeCell(r), {Text: strings.Join(model.ResourceWords(c.With), ", ")}}
+		cells := []model.SectionCell{{Value: c.Early}, {Value: c.Late}, brokeCell(r), {Text: strings.Join(format.ResourceWords(c.With), ", ")}}
 		for i := range cells {
-			cells[i].Ranked = r.Standing == model.Ranked
+			cells[i].Ranked = r.Standing == facts.Ranked
 		}
 		s.Rows = append(s.Rows, model.SectionRow{Arm: r.Arm, Cells: cells})
 	}
 	s.Missing = t.missing()
 	return s
-}
-
-// byRate returns the rows with the highest rate of the whole phase first, ranked or not.
-func (t *table) byRate() []*row {
-	rows := slices.Clone(t.rows)
-	slices.SortStableFunc(rows, func(a, b *row) int { return cmp.Compare(rateOrZero(b), rateOrZero(a)) })
-	return rows
 }
 
 // brokeCell says where a rate broke, or that it did not.
@@ -220,7 +226,7 @@ func rateSection(here, class []*table) model.Section {
 		}
 	}
 	slices.SortStableFunc(arms, func(a, b string) int {
-		return cmp.Or(cmp.Compare(btoi(leads[b]), btoi(leads[a])), cmp.Compare(score[b], score[a]))
+		return cmp.Or(earlier(leads[a], leads[b]), cmp.Compare(score[b], score[a]))
 	})
 	for _, arm := range arms {
 		s.Rows = append(s.Rows, *rows[arm])
@@ -243,14 +249,14 @@ func (t *table) rateCell(arm string) model.SectionCell {
 	}
 	if e == nil {
 		switch r.Standing {
-		case model.Failed:
+		case facts.Failed:
 			return model.SectionCell{Text: finding.Text(finding.New(finding.CellFailed))}
-		case model.NotRanked:
+		case facts.NotRanked:
 			return model.SectionCell{Text: finding.Text(finding.New(finding.CellNoFigure))}
 		}
 		return model.SectionCell{}
 	}
-	c := model.SectionCell{Value: &e.Value, Low: e.Low, High: e.High, Letters: r.Letters, Ranked: r.Standing == model.Ranked,
+	c := model.SectionCell{Value: &e.Value, Low: e.Low, High: e.High, Letters: r.Letters, Ranked: r.Standing == facts.Ranked,
 		Unsteady: r.unsettled() && !r.wholeWork}
 	c.Best = c.Ranked && r.Rank == 1 && len(t.ranked()) > 1 && len(t.Best) < len(t.ranked())
 	return c
@@ -309,11 +315,11 @@ func missingOf(tables []*table) (messages []finding.Message) {
 			continue
 		}
 		switch why := "no trial ended"; {
-		case r.Standing == model.Refused || r.Standing == model.LeftOut:
+		case r.Standing == facts.Refused || r.Standing == facts.LeftOut:
 			refused = append(refused, r.Arm)
 		default:
 			if len(r.Reasons) > 0 {
-				why = finding.Text(r.Reasons[0])
+				why = finding.Text(reasonMessage(r.Reasons[0]))
 			}
 			if failed[why] == nil {
 				whys = append(whys, why)
@@ -328,4 +334,15 @@ func missingOf(tables []*table) (messages []finding.Message) {
 		messages = append(messages, finding.New(finding.SectionNoFigureParams{Arms: failed[why], Why: why}))
 	}
 	return messages
+}
+
+// earlier orders what is so before what is not.
+func earlier(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }

@@ -5,9 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/analysis/model"
 	"assay/internal/analysis/stat"
-	"assay/internal/base/finding"
 	"assay/internal/base/format"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
@@ -73,15 +71,12 @@ func armsOf(run *record.Run, cell int, phase string) (checked, claimed map[int]b
 // tableIn makes a table of all stores but some. claimed: their class is their claim alone.
 func tableIn(run *record.Run, cell int, phase experiment.Phase, without map[int]bool, claimed bool) *table {
 	e, parameters := &run.Experiment, run.Experiment.Cells[cell]
-	t := &table{run: run, parameters: parameters, work: phase}
-	class, title := parameters.ClassText(), classTitle(parameters)
+	class := parameters.ClassText()
 	if claimed {
 		class += " claimed"
-		title = finding.Text(finding.New(finding.ClassClaimedParams{Title: title}))
 	}
-	t.Table = model.Table{ID: anchor(run.Header.ID, cell, class, phase.Name), Run: run.Header.ID, Cell: cell,
-		Label: cellDifference(e, cell), Class: class, Title: title, Phase: phase.Name,
-		Doing: doing(phase, &e.Values), Conditions: conditions(e, parameters, phase),
+	t := &table{ID: anchor(run.Header.ID, cell, class, phase.Name), run: run, Cell: cell, parameters: parameters,
+		Label: cellDifference(e, cell), Class: class, Claimed: claimed, Phase: phase.Name, work: phase,
 		Requests: len(phase.Request) > 0, Open: phase.Rate > 0, Offered: phase.Rate, Baseline: e.Baseline}
 	if phase.Batch > 1 {
 		t.BatchItems = phase.Batch
@@ -92,8 +87,7 @@ func tableIn(run *record.Run, cell int, phase experiment.Phase, without map[int]
 		}
 		r := t.row(planned.Role, planned.Arm)
 		if r == nil {
-			r = &row{Row: model.Row{Arm: planned.Arm, Role: string(planned.Role)}, role: planned.Role, store: planned.Store,
-				ceilingArm: e.CeilingOf(planned.Store)}
+			r = &row{Arm: planned.Arm, role: planned.Role, store: planned.Store, ceilingArm: e.CeilingOf(planned.Store)}
 			t.rows = append(t.rows, r)
 		}
 		r.trials = append(r.trials, observeTrial(run, planned, phase))
@@ -147,7 +141,6 @@ func (r *row) sum(t *table) {
 		}
 	}
 	for _, o := range r.trials {
-		r.Trials = append(r.Trials, o.planned.ID)
 		if o.phase != nil {
 			addOutcomes(&r.Outcomes, o.phase)
 		}
@@ -269,14 +262,13 @@ func divided(a *float64, b float64) *float64 {
 	return &quotient
 }
 
-// skipped says why a phase is left out of all trials of a row; the zero message if it is not.
-func (r *row) skipped(phase string) finding.Message {
-	why := ""
+// leftOut says why a phase is left out of all trials of a row; "": it is not.
+func (r *row) leftOut(phase string) (why string) {
 	for _, o := range r.trials {
 		why = o.planned.Skip[phase]
 		if why == "" || o.planned.Refuse != "" {
-			return finding.Message{}
+			return ""
 		}
 	}
-	return finding.New(finding.PhaseLeftOutParams{Why: format.Clean(why)})
+	return why
 }

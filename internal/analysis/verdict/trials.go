@@ -3,7 +3,6 @@ package verdict
 import (
 	"slices"
 
-	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
@@ -13,15 +12,11 @@ import (
 func observeTrial(run *record.Run, planned plan.Trial, phase experiment.Phase) *observation {
 	o := &observation{planned: planned, trial: run.Trials[planned.ID]}
 	if o.trial == nil {
-		o.why = finding.New(finding.TrialMissingParams{Trial: planned.ID})
 		return o
 	}
 	o.state, o.marks = o.trial.State, o.trial.CountedMarks()
 	if o.state == record.OK && len(o.marks) > 0 {
 		o.state = record.Marked
-	}
-	if reasons := o.trial.Reasons(); len(reasons) > 0 {
-		o.why = reasons[0]
 	}
 	o.phase = phaseIn(o.trial, phase.Name)
 	o.course = courseOf(run.Series[planned.ID], phase)

@@ -4,11 +4,13 @@ import (
 	"testing"
 
 	"assay/internal/analysis/model"
+	"assay/internal/evidence/record"
 )
 
 // A section says once what all of its rates count, and a column what it alone counts.
 func TestSectionsSayWhatRatesCount(t *testing.T) {
-	operations, records, requests := &table{}, &table{}, &table{}
+	run := &record.Run{}
+	operations, records, requests := &table{run: run}, &table{run: run}, &table{run: run}
 	records.BatchItems, requests.Requests = 20, true
 	for _, c := range []struct {
 		tables []*table

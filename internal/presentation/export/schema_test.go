@@ -95,7 +95,7 @@ func TestSchema_takes_empty_and_full_results_and_refuses_others(t *testing.T) {
 func TestCSV_has_a_line_for_each_row_and_no_formula(t *testing.T) {
 	rate := 1500.0
 	r := &model.Result{Tables: []model.Table{{Class: "D1", Phase: "put", Rows: []model.Row{
-		{Arm: "=evil()", Rate: &model.Estimate{Value: rate}, Kinds: []model.Kind{{Operation: "read"}, {Operation: "update"}}},
+		{Arm: "=evil()", Ranking: model.Ranking{Rate: &model.Estimate{Value: rate}}, Kinds: []model.Kind{{Operation: "read"}, {Operation: "update"}}},
 		{Arm: "b", Reasons: []finding.Message{finding.New(finding.PlainParams{Text: "\x1b[2J@x"})}},
 	}}}}
 	var out bytes.Buffer

@@ -169,7 +169,8 @@ func (s shape) table(r *model.Result, draw *rand.Rand, c int, class, phase strin
 }
 
 func (s shape) row(arm string, i int, rate float64) model.Row {
-	row := model.Row{Arm: arm, Role: "measured", Standing: model.Ranked, Rank: i + 1, Letters: string(rune('a' + i%20)), How: "fdatasync at commit"}
+	row := model.Row{Arm: arm, Role: "measured", How: "fdatasync at commit",
+		Ranking: model.Ranking{Standing: model.Ranked, Rank: i + 1, Letters: string(rune('a' + i%20))}}
 	if i == 0 && !s.withoutDetail {
 		row.Plans = []model.Plan{{Operation: "count", Query: "by_tag", Asks: "tag has", Use: store.IndexNone, Text: "SCAN records", Blocks: 3},
 			{Operation: "query", Query: "latest", Asks: "all records, by created, at most 10", Use: store.IndexOrders, Index: "created", Text: "SCAN records USING INDEX created", Blocks: 3}}

@@ -237,7 +237,7 @@ func (p page) Course(t model.Table) grid {
 		{"Broke at", "time", wide, func(r model.Row) cell { return maybe(r.Course.BrokeAtS, format.Seconds) }},
 		{"Reached", "records", wide, func(r model.Row) cell { return maybe(r.Course.Reached, format.Number) }},
 		{"With", "resources", "wide word", func(r model.Row) cell {
-			return cell{Text: strings.Join(model.ResourceWords(r.Course.With), ", ")}
+			return cell{Text: strings.Join(format.ResourceWords(r.Course.With), ", ")}
 		}},
 		{"Blocks", "", wide, func(r model.Row) cell { return count(uint64(r.Course.Blocks), "") }},
 	})
@@ -316,6 +316,9 @@ type plan struct {
 	Arm string
 	model.Plan
 }
+
+// UseText says what indexes do for the query.
+func (p plan) UseText() string { return model.UseText(p.Plan) }
 
 // Plans returns how the stores of a table said that they answer its queries.
 func (p page) Plans(t model.Table) (plans []plan) {

@@ -273,9 +273,6 @@ func (p page) NotesOf(t model.Table) notes {
 		n.add(finding.Text(a.Why), a.Arms...)
 	}
 	for _, row := range t.Rows {
-		for _, m := range row.Notes {
-			n.add(finding.Text(m), row.Arm)
-		}
 		if len(row.Refused) > 0 && row.Latencies.Why.Code != "" {
 			n.add(finding.Text(row.Latencies.Why), row.Arm)
 		}

@@ -42,7 +42,9 @@ func TestEmptyResultHasAPage(t *testing.T) {
 func TestGroupsAreLaidOverEachOther(t *testing.T) {
 	at, rates := []float64{1, 2, 3, 4}, []*float64{ptr(10), ptr(1), nil, ptr(9)}
 	table := func(id, phase string, groups ...model.Clients) model.Table {
-		return model.Table{ID: id, Phase: phase, Rows: []model.Row{{Arm: "oak", Standing: model.Ranked}, {Arm: "oak (A/A)", Standing: model.Reference}},
+		return model.Table{ID: id, Phase: phase, Rows: []model.Row{
+			{Arm: "oak", Ranking: model.Ranking{Standing: model.Ranked}},
+			{Arm: "oak (A/A)", Ranking: model.Ranking{Standing: model.Reference}}},
 			Series: []model.Series{{Trial: "1", Arm: "oak", Median: true, At: at, Rate: rates, Groups: groups}}}
 	}
 	insert := table("i", "beside · insert", model.Clients{Name: "count", Phase: "beside · count", From: 2, Until: 3})

@@ -8,14 +8,14 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"assay/internal/analysis/model"
+	"assay/internal/analysis/compare"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
 )
 
 // Comparison writes what a comparison comes to. Without all, figures other than rates are shown
 // only where they changed.
-func Comparison(w io.Writer, c *model.Comparison, o Options, all bool) error {
+func Comparison(w io.Writer, c *compare.Comparison, o Options, all bool) error {
 	c = format.Shown(c)
 	p := newPage(o)
 	p.wrapped("", p.strong, 0, finding.Text(c.Verdict))
@@ -32,9 +32,9 @@ func Comparison(w io.Writer, c *model.Comparison, o Options, all bool) error {
 		}
 		p.wrapped("  ", p.plain, 4, criterion.Text+": "+state)
 	}
-	var rows []model.ComparisonRow
+	var rows []compare.ComparisonRow
 	for _, r := range c.Rows {
-		if all || r.Metric == "rate" || r.Outcome == model.Regression || r.Outcome == model.Improvement || len(r.Changes) > 0 {
+		if all || r.Metric == "rate" || r.Outcome == compare.Regression || r.Outcome == compare.Improvement || len(r.Changes) > 0 {
 			rows = append(rows, r)
 		}
 	}
@@ -69,11 +69,11 @@ func nonEmpty(words ...string) (kept []string) {
 }
 
 // side names one side by the last part of its path.
-func side(c *model.Comparison, at int) string {
+func side(c *compare.Comparison, at int) string {
 	return format.CleanMax(filepath.Base(c.Sides[at]), 40)
 }
 
-func (p *page) compared(c *model.Comparison, rows []model.ComparisonRow) {
+func (p *page) compared(c *compare.Comparison, rows []compare.ComparisonRow) {
 	if len(rows) == 0 {
 		return
 	}
@@ -98,11 +98,11 @@ func (p *page) compared(c *model.Comparison, rows []model.ComparisonRow) {
 	}
 	lines, _ := grid(columns, p.width, p.paint, func(i int) lipgloss.Style {
 		switch rows[i].Outcome {
-		case model.Regression:
+		case compare.Regression:
 			return p.bad
-		case model.Improvement:
+		case compare.Improvement:
 			return p.best
-		case model.Inconclusive:
+		case compare.Inconclusive:
 			return p.care
 		}
 		return p.plain

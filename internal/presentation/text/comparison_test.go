@@ -4,28 +4,29 @@ import (
 	"bytes"
 	"testing"
 
+	"assay/internal/analysis/compare"
 	"assay/internal/analysis/model"
 	"assay/internal/base/finding"
 	"assay/internal/testkit/golden"
 )
 
 func TestComparison(t *testing.T) {
-	row := func(arm, metric string, old, new, low, high float64, outcome model.Outcome, why finding.Code) model.ComparisonRow {
-		return model.ComparisonRow{Arm: arm, Cell: "D1", Class: "D1", Phase: "put", Metric: metric, Outcome: outcome, Why: finding.Message{Code: why, Params: finding.Params{"margin": 0.1}},
+	row := func(arm, metric string, old, new, low, high float64, outcome compare.Outcome, why finding.Code) compare.ComparisonRow {
+		return compare.ComparisonRow{Arm: arm, Cell: "D1", Class: "D1", Phase: "put", Metric: metric, Outcome: outcome, Why: finding.Message{Code: why, Params: finding.Params{"margin": 0.1}},
 			Values: []model.Estimate{{Value: old}, {Value: new}}, Ratio: &model.Ratio{Estimate: model.Estimate{Value: new / old, Low: &low, High: &high}}}
 	}
-	c := &model.Comparison{Sides: []string{"runs/before", "runs/after"}, Outcome: model.Regression,
+	c := &compare.Comparison{Sides: []string{"runs/before", "runs/after"}, Outcome: compare.Regression,
 		Verdict: finding.New(finding.CompareRegressionParams{Worse: 1, Of: 4, Places: []string{"rate of elm in put (D1)"}}),
-		Rows: []model.ComparisonRow{
-			row("oak", "rate", 200e3, 198e3, 0.96, 1.02, model.NoRegression, "compare-not-worse"),
-			row("elm", "rate", 100e3, 90e3, 0.88, 0.92, model.Regression, "compare-worse"),
-			row("oak", "p99", 8000, 7900, 0.9, 1.1, model.NoRegression, "compare-not-worse"),
-			row("oak", "memory", 90e6, 45e6, 0.4, 0.6, model.Improvement, "compare-better"),
+		Rows: []compare.ComparisonRow{
+			row("oak", "rate", 200e3, 198e3, 0.96, 1.02, compare.NoRegression, "compare-not-worse"),
+			row("elm", "rate", 100e3, 90e3, 0.88, 0.92, compare.Regression, "compare-worse"),
+			row("oak", "p99", 8000, 7900, 0.9, 1.1, compare.NoRegression, "compare-not-worse"),
+			row("oak", "memory", 90e6, 45e6, 0.4, 0.6, compare.Improvement, "compare-better"),
 		},
-		Skipped:  []model.Skipped{{Arm: "ash", Phase: "put", Cell: "D1", Why: finding.New(finding.CompareNoFigureParams{Side: "runs/after", Why: "not supported"})}},
+		Skipped:  []compare.Skipped{{Arm: "ash", Phase: "put", Cell: "D1", Why: finding.New(finding.CompareNoFigureParams{Side: "runs/after", Why: "not supported"})}},
 		Notes:    []finding.Message{finding.New(finding.CompareUnpaired)},
-		Criteria: []model.Criterion{{Text: "rate < 0.95x", Failed: 1}, {Text: "p99 > 1.1x", Open: 1}, {Text: "disk > 2x"}}}
-	c.Rows[0].Changes = []model.Change{{Side: 1, Before: 200e3, After: 198e3}}
+		Criteria: []compare.Criterion{{Text: "rate < 0.95x", Failed: 1}, {Text: "p99 > 1.1x", Open: 1}, {Text: "disk > 2x"}}}
+	c.Rows[0].Changes = []compare.Change{{Side: 1, Before: 200e3, After: 198e3}}
 	var out bytes.Buffer
 	if err := Comparison(&out, c, Options{Width: 80}, false); err != nil {
 		t.Fatal(err)

@@ -93,9 +93,6 @@ func (p *page) table(t *model.Table) {
 		if len(row.Reasons) > 0 {
 			p.wrapped(p.care.Render("  "+row.Arm+" "+string(row.Standing)+": "), p.plain, 4, sentences(row.Reasons))
 		}
-		for _, note := range row.Notes {
-			p.wrapped("  "+row.Arm+": ", p.faint, 4, finding.Text(note))
-		}
 	}
 	for _, absent := range t.Absence {
 		p.wrapped("  ", p.faint, 4, finding.Text(absent.Why))
@@ -235,7 +232,8 @@ func (p *page) kinds(rows []model.Row) {
 			if len(row.Steps) > 0 {
 				operations.title = "step"
 			}
-			of = append(of, model.Row{Arm: row.Arm, Standing: row.Standing, Latencies: kind.Latencies, Outcomes: kind.Outcomes})
+			of = append(of, model.Row{Arm: row.Arm, Ranking: model.Ranking{Standing: row.Standing}, Latencies: kind.Latencies,
+				Figures: model.Figures{Outcomes: kind.Outcomes}})
 			operations.cells = append(operations.cells, kind.Operation)
 			counts.cells = append(counts.cells, format.Count(kind.Done))
 			items.cells = append(items.cells, known(kind.Items, format.Number))

@@ -8,6 +8,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"assay/internal/analysis/compare"
 	"assay/internal/analysis/model"
 	"assay/internal/base/finding"
 	"assay/internal/testkit/golden"
@@ -114,8 +115,8 @@ func TestScreen_fits_whatever_comes(t *testing.T) {
 func TestScreen_shows_no_control_character(t *testing.T) {
 	for name, r := range map[string]*model.Result{"put-get": putGet(), "collapse": collapse()} {
 		hostile.Poison(r, hostile.Text)
-		comparison := &model.Comparison{Verdict: said("Regression." + hostile.Text),
-			Criteria: []model.Criterion{{Text: "rate" + hostile.Text, Failed: 1}}}
+		comparison := &compare.Comparison{Verdict: said("Regression." + hostile.Text),
+			Criteria: []compare.Criterion{{Text: "rate" + hostile.Text, Failed: 1}}}
 		for format, write := range map[string]func(*bytes.Buffer) error{
 			"screen":     func(out *bytes.Buffer) error { return Screen(out, r, Options{Width: 80}) },
 			"brief":      func(out *bytes.Buffer) error { return Brief(out, r, Options{Width: 80}) },

@@ -1,10 +1,8 @@
-package model
+package format
 
 import (
 	"slices"
 	"strings"
-
-	"assay/internal/base/format"
 )
 
 var resourceTitles = map[string]string{"worker.cpu": "CPU", "worker.rss": "Memory (RSS)", "worker.write": "Host writes",
@@ -16,27 +14,27 @@ func ResourceTitle(name string) string {
 	if title, ok := resourceTitles[name]; ok {
 		return title
 	}
-	words := strings.Fields(strings.NewReplacer(".", " ", "_", " ").Replace(format.Clean(name)))
+	words := strings.Fields(strings.NewReplacer(".", " ", "_", " ").Replace(Clean(name)))
 	for i, word := range words {
 		if slices.Contains([]string{"cpu", "io", "pss", "rss", "wal"}, word) {
 			words[i] = strings.ToUpper(word)
 		}
 	}
-	return format.Capital(strings.Join(words, " "))
+	return Capital(strings.Join(words, " "))
 }
 
 // ResourceWords names resources in a sentence: "worker.run_wait" is "run wait".
 func ResourceWords(names []string) (words []string) {
 	for _, name := range names {
 		if title, ok := resourceTitles[name]; ok {
-			words = append(words, format.Uncapital(title))
+			words = append(words, Uncapital(title))
 			continue
 		}
 		_, what, cut := strings.Cut(name, ".")
 		if !cut {
 			what = name
 		}
-		words = append(words, format.CleanMax(strings.ReplaceAll(what, "_", " "), 40))
+		words = append(words, CleanMax(strings.ReplaceAll(what, "_", " "), 40))
 	}
 	return words
 }

@@ -1,6 +1,12 @@
-package model
+package compare
 
-import "assay/internal/base/finding"
+import (
+	"assay/internal/analysis/facts"
+	"assay/internal/base/finding"
+)
+
+// Version is that of the JSON form. It grows when a field changes its meaning or goes.
+const Version = 1
 
 // Comparison is what `assay compare` says: of two runs, of two arms of one, or of a series of runs.
 type Comparison struct {
@@ -32,8 +38,8 @@ type ComparisonRow struct {
 	Class   string          `json:"class"`
 	Phase   string          `json:"phase"`
 	Metric  string          `json:"metric"` // rate, p50, p99, p99.9, memory, disk
-	Values  []Estimate      `json:"values"` // of each side
-	Ratio   *Ratio          `json:"ratio"`  // last side ÷ first
+	Values  []facts.Estimate      `json:"values"` // of each side
+	Ratio   *facts.Ratio          `json:"ratio"`  // last side ÷ first
 	Outcome Outcome         `json:"outcome"`
 	Why     finding.Message `json:"why,omitzero"`
 	Changes []Change        `json:"changes,omitempty"` // of a series of runs

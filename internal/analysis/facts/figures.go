@@ -1,0 +1,184 @@
+package facts
+
+import "assay/store"
+
+// Ceiling is the rate that the harness of one worker allows: that of its null driver.
+type Ceiling struct {
+	Arm  string   `json:"arm"`
+	Rate Estimate `json:"rate"`
+}
+
+// Estimate is a figure over blocks with its 95 % interval.
+type Estimate struct {
+	Value  float64  `json:"value"`
+	Low    *float64 `json:"low"` // nil: too few blocks
+	High   *float64 `json:"high"`
+	Blocks int      `json:"blocks"`
+}
+
+// Ratio is one arm's figure ÷ another's.
+type Ratio struct {
+	Estimate
+	P           *float64 `json:"p,omitempty"` // adjusted over the table
+	Significant bool     `json:"significant"`
+	Equal       bool     `json:"equal"`                // shown to differ by less than a tenth
+	Detectable  *float64 `json:"detectable,omitempty"` // smallest factor that would be found with 80 % power
+}
+
+// Figures are what a row says by itself, over its blocks.
+type Figures struct {
+	WorstSample *float64 `json:"worst_sample"` // lowest rate of any sample after the warm-up
+	Course      Course   `json:"course"`
+	Outcomes    `json:"outcomes"`
+
+	LogicalBytes       *float64 `json:"logical_bytes"`
+	DiskBytes          *float64 `json:"disk_bytes"`
+	HostWriteBytes     *float64 `json:"host_write_bytes"`
+	HostWriteSource    string   `json:"host_write_source"`
+	WriteAmplification *float64 `json:"write_amplification"`
+	MemoryBytes        *float64 `json:"memory_bytes"`
+	DataToMemory       *float64 `json:"data_to_memory"`
+	CPUNS              *float64 `json:"cpu_ns_per_op"`
+	AllocBytes         *float64 `json:"alloc_bytes_per_op"`
+	Allocs             *float64 `json:"allocs_per_op"`
+	WaitNS             *float64 `json:"handle_wait_ns_per_op"`
+	Plans              []Plan   `json:"plans,omitempty"` // of the queries that the phase asks
+	Drained            *bool    `json:"drained"`
+	DrainSeconds       *float64 `json:"drain_s"`
+}
+
+// Ranking is what a row's rate comes to beside the others of its table.
+type Ranking struct {
+	Standing Standing `json:"standing"`
+	Rank     int      `json:"rank,omitempty"`    // one more than the number of arms that are significantly faster, and never better than a faster arm's
+	Letters  string   `json:"letters,omitempty"` // arms that share a letter are not significantly different
+
+	Rate         *Estimate `json:"rate"`          // operations a second
+	Records      *Estimate `json:"records_per_s"` // items (members of batches, records scanned) a second
+	ToBest       *Ratio    `json:"ratio_to_best"`
+	ToBaseline   *Ratio    `json:"ratio_to_baseline"`
+	HarnessShare *float64  `json:"harness_share"` // of an operation, that the harness itself takes
+	Ceiling      string    `json:"ceiling,omitempty"`
+}
+
+// Kind is one kind of operation of a row.
+type Kind struct {
+	Operation string
+	Done      uint64
+	Latencies
+	Outcomes
+	Items *float64
+}
+
+// Latencies are quantiles in ns, over all used trials together.
+type Latencies struct {
+	FromDue bool       `json:"from_due"` // open load: from the due time
+	Points  []Point    `json:"latency"`
+	Refused []float64  `json:"latency_refused,omitempty"` // quantiles that must not be shown
+	TooFew  []float64  `json:"latency_too_few,omitempty"` // quantiles with too few operations beyond them
+	Why     RefusedFor `json:"-"`                         // why some are refused; "": none is
+}
+
+// Standing is where a row stands in its table.
+type Standing string
+
+// The standings, in the order in which a table shows them.
+const (
+	Ranked    Standing = "ranked"
+	NotRanked Standing = "not ranked" // has figures, but something forbids a rank: see Reasons
+	Failed    Standing = "failed"
+	LeftOut   Standing = "left out"      // the phase is optional, and the store can't do it
+	Refused   Standing = "not supported" // the store can't do what the cell asks
+	Reference Standing = "reference"     // the A/A arm and the null driver
+)
+
+// Shown says in words what a ratio shows.
+func (r *Ratio) Shown() string {
+	switch {
+	case r.Significant:
+		return "significant"
+	case r.Equal:
+		return "equal"
+	}
+	return "not significant"
+}
+
+// Plan is how a store said that it answers a query: each way once, over the blocks.
+type Plan struct {
+	Operation string         `json:"operation"` // query or count
+	Query     string         `json:"query"`     // its name
+	Asks      string         `json:"asks"`      // "UserID equal, by CreateTime descending, at most 10"
+	Use       store.IndexUse `json:"use"`       // finds, orders or none; "": not told
+	Index     string         `json:"index,omitempty"`
+	Text      string         `json:"text,omitempty"`     // in the store's words
+	Why       string         `json:"not_told,omitempty"` // why it is not told
+	Blocks    int            `json:"blocks"`
+}
+
+// Course is what a row's rate did over time, over its blocks.
+type Course struct {
+	Kind     string   `json:"kind"`            // of analyze: steady, step, decline, drops, oscillation, inconclusive
+	Blocks   int      `json:"blocks"`          // in how many of its blocks
+	Early    *float64 `json:"early,omitempty"` // operations a second at the beginning, median of blocks
+	Late     *float64 `json:"late,omitempty"`
+	BrokeAtS *float64 `json:"broke_at_s,omitempty"`       // where it fell, or half of the early rate was lost
+	BrokeAt  *float64 `json:"broke_at_records,omitempty"` // records stored then
+	Reached  *float64 `json:"reached_records,omitempty"`  // stored at the end
+	With     []string `json:"with,omitempty"`             // resources that changed with it
+}
+
+// Point is one quantile, with an interval over blocks where there are enough.
+type Point struct {
+	Quantile float64  `json:"q"` // 1: the maximum
+	NS       float64  `json:"ns"`
+	Low      *float64 `json:"low,omitempty"`
+	High     *float64 `json:"high,omitempty"`
+}
+
+// Outcomes count operations by how they ended.
+type Outcomes struct {
+	Attempted  uint64 `json:"attempted"`
+	OK         uint64 `json:"ok"`
+	Miss       uint64 `json:"miss"`
+	Conflict   uint64 `json:"conflict"`
+	Lost       uint64 `json:"lost"`
+	Wrong      uint64 `json:"wrong"`
+	Errors     uint64 `json:"errors"`
+	Timeout    uint64 `json:"timeout"`
+	Unfinished uint64 `json:"unfinished"`
+}
+
+// Bad returns the operations that did not end well.
+func (o Outcomes) Bad() uint64 { return o.Lost + o.Wrong + o.Errors + o.Timeout + o.Unfinished }
+
+// At returns the latency at a quantile in ns; nil: not measured, refused or too few operations.
+func (l Latencies) At(q float64) *float64 {
+	for i := range l.Points {
+		if l.Points[i].Quantile == q {
+			return &l.Points[i].NS
+		}
+	}
+	return nil
+}
+
+// RefusedFor is why quantiles are refused.
+type RefusedFor string
+
+// The reasons.
+const (
+	RefusedLate    RefusedFor = "dispatch late"                   // more than a tenth of them is dispatch lateness
+	RefusedBacklog RefusedFor = "not all begun"                   // operations that were due are in none of them: see BacklogShareMax and BacklogChangeMax
+	RefusedBoth    RefusedFor = "dispatch late, or not all begun" // some for the one reason, some for the other
+)
+
+// Effect is what another level of an axis does to the rate of an arm in a phase, other axes averaged;
+// or, with two axes, how much more the change of one does at another level of the other.
+type Effect struct {
+	Class string   `json:"class"`
+	Phase string   `json:"phase"`
+	Arm   string   `json:"arm"`
+	Axes  []string `json:"axes"` // paths in the experiment: "handles"
+	From  []string `json:"from"` // the first level of each axis: "handles pool(4)"
+	To    []string `json:"to"`
+	Ratio Ratio    `json:"ratio"` // rate at To ÷ rate at From; of an interaction the ratio of two such ratios
+}
