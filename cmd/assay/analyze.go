@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assay/internal/analysis/facts"
 	"assay/internal/analysis/series"
-	"assay/internal/analysis/verdict"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
 	"assay/internal/evidence/record"
@@ -161,7 +161,7 @@ func analyzeRun(directory, trial, phase string) (all []analyzed, err error) {
 			if phase == "" && (p.Load || p.Unmeasured) || phase != "" && p.Name != phase {
 				continue
 			}
-			series, _ := verdict.Rates(run.Series[planned.ID], p.Name, p.End())
+			series, _ := facts.Rates(run.Series[planned.ID], p.Name, p.End())
 			if len(series.Rates) > 0 {
 				all = append(all, analysisOf(series, finding.Where{Arm: planned.Arm, Trial: planned.ID, Phase: p.Name}, nil))
 			}

@@ -6,16 +6,16 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/analysis/verdict"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment/plan"
+	"assay/internal/presentation/tell"
 )
 
 // boundedBy says which ceiling each measured arm of a run was held against, and that it has a share
 // of it.
 func boundedBy(t *testing.T, run *record.Run) map[string]string {
 	t.Helper()
-	s, err := verdict.Result(run)
+	s, err := tell.Result(run)
 	if err != nil {
 		t.Fatal(err)
 	}

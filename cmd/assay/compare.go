@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/analysis/verdict"
+	"assay/internal/analysis/compare"
 	"assay/internal/evidence/record"
 	"assay/internal/presentation/text"
 )
@@ -83,7 +83,7 @@ func armNames(directory string) (names []string) {
 func compareSides(of string, args, failIf []string) (*compare.Comparison, error) {
 	var criteria []compare.Criterion
 	for _, text := range failIf {
-		criterion, err := verdict.ParseCriterion(text)
+		criterion, err := compare.ParseCriterion(text)
 		if err != nil {
 			return nil, fmt.Errorf("--fail-if: %w", err)
 		}
@@ -97,7 +97,7 @@ func compareSides(of string, args, failIf []string) (*compare.Comparison, error)
 		if err != nil {
 			return nil, err
 		}
-		return verdict.CompareArms(run, args[0], args[1], criteria...)
+		return compare.Arms(run, args[0], args[1], criteria...)
 	}
 	var runs []*record.Run
 	var failures []error
@@ -108,7 +108,7 @@ func compareSides(of string, args, failIf []string) (*compare.Comparison, error)
 	if err := errors.Join(failures...); err != nil {
 		return nil, fmt.Errorf("%w\nhint: to compare two arms of one run: assay compare --run DIR ARM ARM", err)
 	}
-	return verdict.CompareRuns(runs, criteria...)
+	return compare.Runs(runs, criteria...)
 }
 
 func writeComparison(w io.Writer, c *compare.Comparison, asJSON, full bool) error {

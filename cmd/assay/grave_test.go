@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/analysis/model"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
+	"assay/internal/presentation/model"
 )
 
 const buffered = `name: grave

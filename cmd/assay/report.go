@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/analysis/verdict"
 	"assay/internal/evidence/record"
+	"assay/internal/presentation/tell"
 )
 
 func reportCommand() *cobra.Command {
@@ -45,7 +45,7 @@ directories is needed: no store, no network.
 			if err != nil {
 				return usage(err)
 			}
-			r, err := verdict.Result(runs...)
+			r, err := tell.Result(runs...)
 			if err != nil {
 				return usage(err)
 			}

@@ -16,7 +16,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"assay/drivers"
-	"assay/internal/analysis/verdict"
+	"assay/internal/analysis/detect"
+	"assay/internal/analysis/facts"
 	"assay/internal/base/bounded"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
@@ -27,6 +28,7 @@ import (
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
 	"assay/internal/presentation/live"
+	"assay/internal/presentation/tell"
 	"assay/presets"
 )
 
@@ -402,7 +404,7 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 	result, err := do(ctx, run.Options{
 		Directory: directory, DataRoot: f.data, Command: os.Args, Worker: []string{self, "worker"},
 		Ceiling: ceiling(), Program: drivers.Program, View: placed{view, directory},
-		Undecided: verdict.Undecided, TrialRate: verdict.TrialRate,
+		Undecided: detect.Undecided, TrialRate: facts.TrialRate,
 	})
 	stop() // a table that is being made need not be kept
 	if closeErr := view.Close(); closeErr != nil {
@@ -440,7 +442,7 @@ func (f *runFlags) present(directory string) (grave int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	r, err := verdict.Result(recorded)
+	r, err := tell.Result(recorded)
 	if err != nil {
 		return 0, err
 	}

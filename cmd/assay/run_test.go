@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/analysis/model"
 	"assay/internal/execution/run"
+	"assay/internal/presentation/model"
 )
 
 // shell runs a script with arguments $0, $1 …

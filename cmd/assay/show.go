@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"assay/internal/analysis/model"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
 	"assay/internal/presentation/export"
 	"assay/internal/presentation/html"
 	"assay/internal/presentation/live"
+	"assay/internal/presentation/model"
 	"assay/internal/presentation/text"
 )
 

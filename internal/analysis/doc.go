@@ -4,8 +4,9 @@
 //
 //	stat      is the mathematics of comparisons: intervals, variances moderated across arms, power
 //	series    finds what a rate does over time: steps, declines, drops, oscillation
-//	verdict   makes tables and findings of both
-//	model     is what they are made into, for whoever shows it
+//	facts     makes tables, ranks and courses of both: numbers and states
+//	detect    makes findings of facts
+//	compare   holds runs and arms against each other
 //
 // The same run directory gives the same result. Doubt travels with the number that it concerns.
 package analysis

@@ -1,8 +1,9 @@
 // Package presentation is the floor that tells a result.
 //
-// It turns the model of a result into what a person or a script reads, without a judgement of its
-// own:
+// It turns facts and findings into what a person or a script reads:
 //
+//	model    is a result: everything that a reader may be shown
+//	tell     makes it, and the one screen's summary
 //	text     is the terminal's screen, and Markdown
 //	html     is the report page; its script and style are made from web/
 //	export   is JSON, CSV, Go benchmark format and HDR logs

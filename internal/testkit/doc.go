@@ -3,6 +3,7 @@
 //	golden          compares with files that -update writes
 //	hostile         puts attacks where results have texts
 //	recordtest      makes run directories with known truth
+//	resulttest      reports such runs, for the tests of analysis and presentation
 //	servertest      starts real servers once a package
 //	drivertest      what the drivers' tests share: kills, lies, interfaces
 //	loopback        the connections of every stand-in

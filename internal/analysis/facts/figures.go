@@ -70,7 +70,7 @@ type Kind struct {
 	Items *float64
 }
 
-// Latencies are quantiles in ns, over all used trials together.
+// Latencies are quantiles in ns: means over the used trials, and the longest of all.
 type Latencies struct {
 	FromDue bool       `json:"from_due"` // open load: from the due time
 	Points  []Point    `json:"latency"`

@@ -2,7 +2,7 @@ package finding
 
 const moreBlocks = `{{if .too_many}}more blocks will not decide it: variation between blocks is too large{{else if .blocks}}run {{if eq .runs 2}}both{{else}}it{{end}} with {{plural .blocks "block" ""}}{{end}}`
 
-// What `assay compare` says. Package verdict makes it.
+// What `assay compare` says. Package compare makes it.
 var _ = register(
 	Entry{Example: CompareRegressionParams{Worse: 2, Of: 24, Places: []string{"rate of bbolt in put (D1)"}},
 		Says: `Regression: {{list .places}} ({{.worse}} of {{plural .of "figure" ""}}).`},

@@ -1,6 +1,6 @@
 package finding
 
-// The findings of a run, besides the faults that trials are marked for. Package verdict detects
+// The findings of a run, besides the faults that trials are marked for. Package detect finds
 // them.
 const (
 	TrialFailed      Code = "trial-failed"

@@ -1,6 +1,6 @@
 package finding
 
-// The lines of the one screen. Package verdict makes them.
+// The lines of the one screen. Package tell makes them.
 var _ = register(
 	Entry{Example: RanParams{Stores: 9, Classes: 3, Blocks: 3, Done: 96, Planned: 96, Seconds: 161.0, Conditions: []string{"10,000 records of 1,449 B", "1 thread"}},
 		Says: `{{plural .stores "store" ""}}, {{plural .classes "durability class" ""}}{{if has .cells}}, {{plural .cells "cell" ""}}{{end}}, {{plural .blocks "block" ""}}: ` +

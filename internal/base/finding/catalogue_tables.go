@@ -1,7 +1,7 @@
 package finding
 
 // The messages of tables: what was done, who is ahead, why an arm has no rank, and what its figures
-// are of. Package verdict makes them.
+// are of. Package tell makes them.
 var _ = register(
 	Entry{Example: ClassParams{Code: "class-D0", Class: "D0"}, Says: `may be lost with the process ({{.class}})`},
 	Entry{Example: ClassParams{Code: "class-D1", Class: "D1"}, Says: `survives a crash of the process ({{.class}})`},

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"assay/drivers/memory"
-	"assay/internal/analysis/verdict"
 	"assay/internal/base/finding"
+	"assay/internal/presentation/tell"
 	"assay/store"
 )
 
@@ -167,7 +167,7 @@ func TestConnectionsBeyondTheHandlesAreFound(t *testing.T) {
 					counts = append(counts, n)
 				}
 			}
-			result, err := verdict.Result(run)
+			result, err := tell.Result(run)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"assay/internal/analysis/verdict"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
@@ -22,6 +21,7 @@ import (
 	"assay/internal/experiment/plan"
 	"assay/internal/experiment/trace"
 	"assay/internal/presentation/html"
+	"assay/internal/presentation/tell"
 )
 
 // smallDisk mounts a file system of so many bytes, as a quota is mounted: ext4, where there are
@@ -55,7 +55,7 @@ func arms(class, limit string, drivers ...string) string {
 // reported makes the report in both forms and returns the page.
 func reported(t *testing.T, run *record.Run) string {
 	t.Helper()
-	result, err := verdict.Result(run)
+	result, err := tell.Result(run)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"assay/internal/analysis/verdict"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/event"
 	"assay/internal/experiment/plan"
 	"assay/internal/presentation/live"
+	"assay/internal/presentation/tell"
 )
 
 // ends keeps what the view is told of each trial's end.
@@ -44,7 +44,7 @@ blocks: 1
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := verdict.Result(run)
+	result, err := tell.Result(run)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/analysis/verdict"
+	"assay/internal/analysis/detect"
+	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
@@ -102,7 +103,7 @@ func options(directory string) Options {
 	return Options{
 		Directory: directory, Command: []string{"test"}, Worker: []string{os.Args[0], "worker"},
 		Ceiling: experiment.Store{Name: experiment.NullDriver, Driver: experiment.NullDriver, Description: null}, View: live.NewPlain(discard{}),
-		Undecided: verdict.Undecided, TrialRate: verdict.TrialRate,
+		Undecided: detect.Undecided, TrialRate: facts.TrialRate,
 		threadEntries: 1 << 12, // making and counting long traces took most of the tests' time
 		trials:        ofStores,
 		hash:          hashOnce,

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/analysis/verdict"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
+	"assay/internal/presentation/tell"
 	"assay/internal/testkit/misbehave"
 	"assay/store"
 )
@@ -157,7 +157,7 @@ func TestTheGoodTryCounts(t *testing.T) {
 		}
 		return quiet()
 	})
-	result, err := verdict.Result(run)
+	result, err := tell.Result(run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +247,7 @@ func TestBlocksAreAddedWhileNeeded(t *testing.T) {
 		if run.Blocks() != want || len(run.Trials) != 3*want {
 			t.Errorf("%s: %d blocks, %d trials", fields, run.Blocks(), len(run.Trials))
 		}
-		result, err := verdict.Result(run)
+		result, err := tell.Result(run)
 		if err != nil || !slices.ContainsFunc(result.Findings, func(f finding.Finding) bool { return f.Code == "blocks-decided" }) {
 			t.Errorf("%s: %v, findings %+v", fields, err, result.Findings)
 		}

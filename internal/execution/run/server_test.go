@@ -11,12 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/analysis/model"
-	"assay/internal/analysis/verdict"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
+	"assay/internal/presentation/model"
+	"assay/internal/presentation/tell"
 	"assay/store"
 )
 
@@ -82,7 +82,7 @@ func runCounted(t *testing.T, text, arm, writesWhy string) (*record.Trial, model
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := verdict.Result(run)
+	s, err := tell.Result(run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestAClientThatBurnsItsCPUIsTold(t *testing.T) {
 	for _, driver := range []string{"burning", "waiting"} {
 		text := strings.NewReplacer("threads: 2", "threads: 1", "600s, operations: 60000", "1s", "worker:", "endpoints: ['"+startServer(t)+"'], worker:").Replace(inserts(driver, "D0", ""))
 		trial, _, run := runCounted(t, text, driver, "")
-		result, err := verdict.Result(run)
+		result, err := tell.Result(run)
 		if err != nil {
 			t.Fatal(err)
 		}

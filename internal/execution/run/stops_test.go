@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/analysis/facts"
 	"assay/internal/analysis/series"
-	"assay/internal/analysis/verdict"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
@@ -63,7 +63,7 @@ func TestAStopFromOutsideIsNoStall(t *testing.T) {
 				}
 			}
 			marked := slices.ContainsFunc(trial.Marks, func(m finding.Mark) bool { return m.Fault() == finding.FaultStopped && m.Machine() })
-			rates, _ := verdict.Rates(samples, p.Name, 1400*time.Millisecond)
+			rates, _ := facts.Rates(samples, p.Name, 1400*time.Millisecond)
 			shape := series.Analyze(rates)
 			stalls := false
 			for _, e := range shape.Events {

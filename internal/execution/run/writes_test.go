@@ -10,11 +10,11 @@ import (
 	"testing"
 
 	"assay/drivers"
-	"assay/internal/analysis/verdict"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
+	"assay/internal/presentation/tell"
 	"assay/store"
 	"assay/worker"
 )
@@ -181,7 +181,7 @@ func TestAStoreThatKeepsNothingOnTheDiskIsFound(t *testing.T) {
 		if trial.Final == nil || trial.Final.Right != trial.Final.Of {
 			t.Fatalf("%s: the final check found out: %+v", c.driver, trial.Final)
 		}
-		s, err := verdict.Result(run)
+		s, err := tell.Result(run)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,7 +216,7 @@ func TestNoDriverIsSaidToKeepNothingOnTheDisk(t *testing.T) {
 				t.Parallel()
 				text := strings.NewReplacer("WORKER", own(), "DRIVER", description.Name, "CLASS", class).Replace(keptText)
 				_, _, run := runCounted(t, text, description.Name, tooMuch)
-				s, err := verdict.Result(run)
+				s, err := tell.Result(run)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -7,11 +7,11 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
-	"assay/internal/analysis/model"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment/plan"
+	"assay/internal/presentation/model"
 )
 
 // Benchfmt writes one line for each measured phase of each trial that ended in order, in the Go

@@ -15,10 +15,10 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/analysis/verdict"
 	"assay/internal/evidence/record"
 	"assay/internal/presentation/export"
 	"assay/internal/presentation/html"
+	"assay/internal/presentation/tell"
 	"assay/internal/presentation/text"
 	"assay/internal/testkit/recordtest"
 	"assay/store"
@@ -114,7 +114,7 @@ func (d damaged) show() (trials int, err error) {
 		return 0, fmt.Errorf("open: %w", err)
 	}
 	trials = len(run.Trials)
-	result, err := verdict.Result(run)
+	result, err := tell.Result(run)
 	if err != nil {
 		return trials, nil // told, and not shown
 	}

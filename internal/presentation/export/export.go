@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/internal/analysis/model"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
+	"assay/internal/presentation/model"
 )
 
 // JSON writes the whole result, indented. [Schema] describes it.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/invopop/jsonschema"
 
-	"assay/internal/analysis/model"
 	"assay/internal/base/finding"
+	"assay/internal/presentation/model"
 )
 
 // Schema returns the JSON Schema (draft 2020-12) of what [JSON] writes.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"assay/internal/analysis/model"
 	"assay/internal/base/finding"
+	"assay/internal/presentation/model"
 	"assay/internal/testkit/golden"
 )
 

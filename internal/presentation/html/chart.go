@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/internal/analysis/model"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
+	"assay/internal/presentation/model"
 )
 
 // look is how an arm is drawn, the same in every chart: one of the style sheet's hues, and a

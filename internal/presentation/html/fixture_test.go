@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/analysis/model"
 	"assay/internal/base/finding"
+	"assay/internal/presentation/model"
 	"assay/store"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/internal/analysis/model"
 	"assay/internal/base/format"
+	"assay/internal/presentation/model"
 )
 
 // grid is a table whose rows are arms. A column in which no row has a value is not there.

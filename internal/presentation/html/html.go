@@ -20,9 +20,9 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/analysis/model"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
+	"assay/internal/presentation/model"
 )
 
 //go:embed page.html

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"assay/internal/analysis/model"
 	"assay/internal/base/format"
+	"assay/internal/presentation/model"
 	"assay/internal/testkit/golden"
 	"assay/internal/testkit/hostile"
 )

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"assay/internal/analysis/model"
+	"assay/internal/presentation/model"
 )
 
 // Locate sets the links to raw data for a page in the file htmlFile. They are relative URLs: a

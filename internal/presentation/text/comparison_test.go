@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"assay/internal/analysis/compare"
-	"assay/internal/analysis/model"
 	"assay/internal/base/finding"
+	"assay/internal/presentation/model"
 	"assay/internal/testkit/golden"
 )
 

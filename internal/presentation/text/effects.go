@@ -3,8 +3,8 @@ package text
 import (
 	"charm.land/lipgloss/v2"
 
-	"assay/internal/analysis/model"
 	"assay/internal/base/format"
+	"assay/internal/presentation/model"
 )
 
 // effects draws what each axis of a factorial does to each store.

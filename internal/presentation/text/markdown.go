@@ -5,9 +5,9 @@ import (
 	"io"
 	"strings"
 
-	"assay/internal/analysis/model"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
+	"assay/internal/presentation/model"
 )
 
 // Markdown writes the screen for a pull request: GitHub's tables, and the closing lines as a list.

@@ -12,9 +12,9 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"assay/internal/analysis/model"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
+	"assay/internal/presentation/model"
 )
 
 // LinesMax is how many lines [Screen] takes at most.

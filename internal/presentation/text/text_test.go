@@ -9,8 +9,8 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"assay/internal/analysis/compare"
-	"assay/internal/analysis/model"
 	"assay/internal/base/finding"
+	"assay/internal/presentation/model"
 	"assay/internal/testkit/golden"
 	"assay/internal/testkit/hostile"
 )

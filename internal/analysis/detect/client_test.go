@@ -1,0 +1,46 @@
+package detect_test
+
+import (
+	"testing"
+
+	"assay/internal/base/finding"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment"
+	"assay/internal/testkit/resulttest"
+	"assay/store"
+)
+
+// TestClientBound has the use of both ends in place of that of the clean run's arm elm, which has 4
+// threads on a machine of 4 CPUs.
+func TestClientBound(t *testing.T) {
+	use := func(client, server float64, pinned *experiment.CPUs, trialsMax int) func(run *record.Run) {
+		return func(run *record.Run) {
+			run.Experiment.CPUs, run.Environment.CPUs = pinned, 4
+			for i, trial := range resulttest.Trials(run, "elm") {
+				p := resulttest.PhaseOf(trial, "put")
+				p.Threads = 4
+				seconds := float64(p.ElapsedNS) / 1e9
+				c, s := client*seconds, server*seconds
+				p.Process.CPUSeconds = &c
+				if i < trialsMax {
+					p.Process.ServerCPUSeconds = &s
+				}
+			}
+			elm := &run.Experiment.Stores[resulttest.Trials(run, "elm")[0].Plan.Store]
+			elm.Description.Kind, elm.Server = store.Server, &experiment.Server{}
+		}
+	}
+	apart := &experiment.CPUs{Client: experiment.CPUList{0}, Server: experiment.CPUList{1}}
+	found := []finding.Code{finding.ClientBound}
+	const all = 1 << 10
+	expect(t, resulttest.CleanRun, []planted{
+		{"its own CPU is used up", use(0.97, 0.4, apart, all), found, finding.Params{"client_cpus": 0.97, "limit_cpus": 1.0, "server_cpus": 0.4}},
+		{"it leaves the server a tenth", use(3.4, 0.3, nil, all), found, finding.Params{"limit_cpus": 3.7}},
+		{"both have used up theirs", use(0.97, 0.96, apart, all), nil, nil},
+		{"the server's own CPU is used up", use(0.6, 0.98, apart, all), nil, nil},
+		{"each waits for the other", use(0.5, 0.4, apart, all), nil, nil},
+		{"they share what there is", use(2.0, 1.9, nil, all), nil, nil},
+		{"in one trial of several", use(0.97, 0.4, apart, 1), nil, nil},
+		{"no server", use(0.97, 0.4, apart, 0), nil, nil},
+	})
+}

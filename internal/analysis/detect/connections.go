@@ -1,0 +1,120 @@
+package detect
+
+import (
+	"slices"
+
+	"assay/internal/analysis/facts"
+	"assay/internal/base/finding"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment"
+	"assay/store"
+)
+
+// detectConnections tells of arms that hold more connections to their server than the handles of
+// the cell allow, as the worker's process has them or as the server counts them.
+func detectConnections(run *record.Run, tables []*facts.Table) (found []finding.Finding) {
+	facts.EachMeasured(tables, func(t *facts.Table, r *facts.Row) {
+		if r.Store < 0 || run.Experiment.Stores[r.Store].Description.Kind != store.Server {
+			return
+		}
+		var evidence []finding.Evidence
+		var worst finding.SeenConnectionsParams
+		for _, o := range r.Trials {
+			if o.Course == nil {
+				continue
+			}
+			c, exceeds := connectionsBeyond(run, o)
+			if !exceeds {
+				continue
+			}
+			evidence = append(evidence, seenIn(o, finding.New(c)))
+			if c.Most > worst.Most {
+				worst = c
+			}
+		}
+		if len(evidence) > 0 {
+			found = append(found, placed(t, r.Arm, finding.ConnectionsExceedParams{At: atOf(t, r.Arm), SeenConnectionsParams: worst}, evidence...))
+		}
+	})
+	return found
+}
+
+// connectionsBeyond says how a phase exceeded its connections, if it did. The worker's end is
+// counted exactly: one sample is enough. The server's is not: see [serversEnd].
+func connectionsBeyond(run *record.Run, o *facts.Observation) (seen finding.SeenConnectionsParams, exceeds bool) {
+	cell := run.Experiment.Cells[o.Planned.Cell]
+	allowed := float64(run.Experiment.ConnectionsMax(run.Experiment.Stores[o.Planned.Store], cell))
+	said := func(end string, c connections) (finding.SeenConnectionsParams, bool) {
+		return finding.SeenConnectionsParams{End: end, Allowed: allowed, Most: c.most, BeganS: c.beganSeconds, Course: c.trialCourse}, c.most > 0
+	}
+	if seen, exceeds = said(finding.EndWorker, exceeding(o.Course.Samples, workersEnd, allowed)); exceeds {
+		return seen, true
+	}
+	if o.Trial.Server == nil || cell.Handles == experiment.PerOperation {
+		return seen, false // others may be connected; or it has yet to see that connections were closed
+	}
+	c := exceeding(o.Course.Samples, serversEnd(o.Course.Samples), allowed)
+	if c.trialCourse == finding.ConnectionsReturn {
+		return seen, false
+	}
+	return said(finding.EndServer, c)
+}
+
+func workersEnd(s record.Sample) (float64, bool) { return s.Resource("worker.connections") }
+
+// serversEnd returns the server's own count without what is no connection of the worker's (sockets
+// at which it listens, connections that it makes itself): the least by which it was above the
+// worker's. A connection that has just been closed may still be in it.
+func serversEnd(samples []record.Sample) func(record.Sample) (float64, bool) {
+	base, known := 0.0, false
+	for _, s := range samples {
+		mine, counted := workersEnd(s)
+		theirs, told := s.Stats["connections"]
+		if counted && told && (!known || theirs-mine < base) {
+			base, known = theirs-mine, true
+		}
+	}
+	base = max(base, 0)
+	return func(s record.Sample) (float64, bool) {
+		theirs, told := s.Stats["connections"]
+		return theirs - base, told && known
+	}
+}
+
+// connections is how a count went beyond its maximum. The zero value: it did not.
+type connections struct {
+	most, beganSeconds float64
+	trialCourse        string
+}
+
+func exceeding(samples []record.Sample, end func(record.Sample) (float64, bool), allowed float64) (c connections) {
+	var since []float64 // the first that is above
+	for _, s := range samples {
+		n, counted := end(s)
+		if !counted || len(since) == 0 && n <= allowed {
+			continue
+		}
+		if len(since) == 0 {
+			c.beganSeconds = s.At
+		}
+		since = append(since, n)
+		c.most = max(c.most, n)
+	}
+	switch {
+	case len(since) == 0:
+	case since[len(since)-1] <= allowed:
+		c.trialCourse = finding.ConnectionsReturn
+	case isGrowing(since):
+		c.trialCourse = finding.ConnectionsGrow
+	default:
+		c.trialCourse = finding.ConnectionsStay
+	}
+	return c
+}
+
+// isGrowing reports whether the whole last third of the numbers is above the whole first one: of 12 in
+// random order that is so once in 70 times, and of a leak always.
+func isGrowing(numbers []float64) bool {
+	third := max(len(numbers)/3, 1)
+	return slices.Min(numbers[len(numbers)-third:]) > slices.Max(numbers[:third])
+}

@@ -1,0 +1,168 @@
+package detect
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"assay/internal/analysis/facts"
+	"assay/internal/analysis/series"
+	"assay/internal/analysis/stat"
+	"assay/internal/base/finding"
+	"assay/internal/base/format"
+	"assay/internal/evidence/record"
+)
+
+// falls are the kinds of a rate that did not hold, with the code of the finding that each makes.
+var falls = map[series.Kind]finding.Code{
+	series.Step:        finding.RateFell,
+	series.Decline:     finding.RateDeclined,
+	series.Rise:        finding.RateRose,
+	series.Oscillation: finding.RateOscillates,
+}
+
+// detectFalls makes a finding of each arm whose rate, in at least half of its blocks, changed for
+// good or oscillates: one of the weightiest kind, with its place and the resources that changed
+// with it.
+func detectFalls(_ *record.Run, tables []*facts.Table) (found []finding.Finding) {
+	facts.EachMeasured(tables, func(t *facts.Table, r *facts.Row) {
+		if !r.Unsettled() {
+			return
+		}
+		code := falls[series.Kind(r.Course.Kind)]
+		if r.Course.BrokeAtS != nil && code != finding.RateOscillates {
+			code = finding.RateFell
+		}
+		if code == "" {
+			return // the kinds of its blocks are of all sorts
+		}
+		var evidence []finding.Evidence
+		var high, low []float64
+		for _, o := range r.Used() {
+			if !o.Restless() {
+				continue
+			}
+			for _, e := range o.Course.Shape.Events {
+				if falls[e.Kind] == "" {
+					continue
+				}
+				evidence = append(evidence, seenIn(o, EventMessage(e)))
+				if e.Kind == series.Oscillation {
+					high, low = append(high, e.Before), append(low, e.After)
+				}
+			}
+		}
+		p := finding.RateParams{Code: code, At: atOf(t, r.Arm), Blocks: r.Course.Blocks, Of: len(r.Used()), With: format.ResourceWords(r.Course.With),
+			Early: r.Course.Early, Late: r.Course.Late, AtS: r.Course.BrokeAtS, Records: r.Course.BrokeAt, High: facts.MedianOf(high), Low: facts.MedianOf(low)}
+		found = append(found, placed(t, r.Arm, p, evidence...))
+	})
+	return found
+}
+
+// detectDrops makes a finding of each arm that, in at least half of its blocks, stalled or dipped.
+func detectDrops(_ *record.Run, tables []*facts.Table) (found []finding.Finding) {
+	facts.EachMeasured(tables, func(t *facts.Table, r *facts.Row) {
+		var evidence []finding.Evidence
+		var periods []float64
+		count, stalls, longest, left := 0, 0, 0.0, 1.0
+		dropping := r.Count(func(o *facts.Observation) bool { return o.Course != nil && o.Course.Shape.Has(series.Drops) })
+		if dropping == 0 || 2*dropping < len(r.Used()) {
+			return
+		}
+		for _, o := range r.Used() {
+			if o.Course == nil {
+				continue
+			}
+			for _, e := range o.Course.Shape.Of(series.Drops) {
+				if e.Drops == nil {
+					continue
+				}
+				evidence = append(evidence, seenIn(o, EventMessage(e)))
+				count, stalls, longest = count+len(e.Drops.All), stalls+e.Drops.Stalls, max(longest, e.Drops.Longest)
+				left = min(left, e.Drops.Left)
+				if e.Drops.Period != nil {
+					periods = append(periods, e.Drops.Period.Seconds)
+				}
+			}
+		}
+		p := finding.RateDropsParams{At: atOf(t, r.Arm), Count: count, Stalls: stalls, LongestS: longest, Left: left, Blocks: dropping, Of: len(r.Used()), PeriodS: facts.MedianOf(periods)}
+		found = append(found, placed(t, r.Arm, p, evidence...))
+	})
+	return found
+}
+
+// detectInconclusive counts the measurements of which it is open, in at least half of their blocks,
+// whether their rate holds: too short, or too noisy for their length. What was disturbed or cut off
+// has a finding of its own.
+func detectInconclusive(run *record.Run, tables []*facts.Table) []finding.Finding {
+	m := facts.MeasuredTooShort(tables)
+	if m.Short+m.Noisy == 0 {
+		return nil
+	}
+	var evidence []finding.Evidence
+	for _, shown := range m.Phases {
+		seen := finding.SeenShortParams{Phase: shown.Phase, Seconds: shown.Seconds, Count: shown.Count, Samples: shown.Samples}
+		evidence = append(evidence, finding.Evidence{Message: finding.New(seen)})
+	}
+	var phases []string
+	for _, shown := range m.Phases {
+		phases = append(phases, shown.Phase)
+	}
+	f := finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.TooShortParams{Short: m.Short, Noisy: m.Noisy,
+		Of: m.Of, Phases: phases, Longer: m.Longer, Seconds: m.Seconds}), evidence...)
+	if !m.Asked {
+		f.Severity = finding.Notice
+	}
+	return []finding.Finding{f}
+}
+
+// detectNoise tells what the baseline differs by from its own twin: as noise, which the intervals
+// hold already, or, where it is significant over all tables together, as a difference from itself,
+// which has widened the errors.
+func detectNoise(run *record.Run, tables []*facts.Table) []finding.Finding {
+	var pairs, apart []*facts.Table
+	for _, t := range tables {
+		if t.AA == nil {
+			continue
+		}
+		pairs = append(pairs, t)
+		if t.AA.Low != nil && (*t.AA.Low > 1 || *t.AA.High < 1) {
+			apart = append(apart, t)
+		}
+	}
+	if len(pairs) == 0 {
+		return nil
+	}
+	bySize := func(a, b *facts.Table) int { return cmp.Compare(stat.Distance(a.AA.Value), stat.Distance(b.AA.Value)) }
+	least, most := slices.MinFunc(pairs, bySize), slices.MaxFunc(pairs, bySize)
+	pooled := pairs[0].Twins
+	if !pooled.Differ() && stat.Distance(most.AA.Value) <= stat.DifferenceMin {
+		return nil
+	}
+	var evidence []finding.Evidence
+	var arms, each []string
+	for _, t := range pairs {
+		arms = append(arms, t.Baseline)
+		evidence = append(evidence, finding.Evidence{Message: finding.New(finding.SeenNoiseParams{Place: t.Place(), Ratio: t.AA.Value,
+			Low: t.AA.Low, High: t.AA.High})})
+	}
+	for _, t := range apart {
+		each = append(each, format.Percent(stat.Distance(t.AA.Value))+" in "+t.Place())
+	}
+	m := finding.New(finding.NoiseParams{Arms: facts.DistinctWords(arms), Least: stat.Distance(least.AA.Value),
+		Most: stat.Distance(most.AA.Value), Judged: pooled.Tables > 0})
+	if pooled.Differ() {
+		m = finding.New(finding.NoisyParams{Arms: facts.DistinctWords(arms), Tables: len(apart), Of: len(pairs), ByTable: each,
+			Widen: math.Sqrt(pooled.Widen())})
+	}
+	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, m, evidence...)}
+}
+
+// EventMessage says what happened at a place of a plot.
+func EventMessage(e series.Event) finding.Message {
+	p := finding.EventParams{Code: "event-" + finding.Code(e.Kind), FromS: e.From, ToS: e.To, Before: e.Before, After: e.After}
+	if e.Drops != nil {
+		p.Count, p.LongestS = finding.Known(len(e.Drops.All)), &e.Drops.Longest
+	}
+	return finding.New(p)
+}

@@ -1,0 +1,161 @@
+package facts
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"assay/internal/analysis/series"
+	"assay/internal/analysis/stat"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment"
+)
+
+// TrialCourse is what the rate of one phase of one trial did over time.
+type TrialCourse struct {
+	Samples []record.Sample // of the phase, those that the series is made of
+	good    []float64       // operations of each that ended well
+	Series  series.Series
+	Shape   series.Shape
+}
+
+// courseOf takes the samples of a phase; nil where there is none.
+func courseOf(samples []record.Sample, phase experiment.Phase) *TrialCourse {
+	c := &TrialCourse{}
+	c.Series, c.Samples = Rates(samples, phase.Name, phase.End())
+	if len(c.Samples) == 0 {
+		return nil
+	}
+	for _, s := range c.Samples {
+		c.good = append(c.good, float64(s.Operations-min(s.Bad, s.Operations)))
+	}
+	c.Shape = series.Analyze(c.Series)
+	return c
+}
+
+// afterWarmup returns the rate from the end of the warm-up on; false: there is nothing after it.
+func (c *TrialCourse) afterWarmup() (float64, bool) {
+	var good, seconds float64
+	for i := range c.Samples {
+		if c.Samples[i].At > c.Shape.Warmup {
+			good, seconds = good+c.good[i], seconds+c.Samples[i].Seconds
+		}
+	}
+	return good / seconds, seconds > 0
+}
+
+// worst returns the lowest rate after the warm-up.
+func (c *TrialCourse) worst() *float64 {
+	var worst *float64
+	for i, rate := range c.Series.Rates {
+		if c.Samples[i].At > c.Shape.Warmup && (worst == nil || rate < *worst) {
+			worst = &c.Series.Rates[i]
+		}
+	}
+	return worst
+}
+
+// restless reports whether the rate is known to have changed for good, or to oscillate.
+func (c *TrialCourse) restless() bool { return c.Shape.Rate == nil && c.Shape.Why == nil }
+
+// broke is where a rate fell: the first cliff, otherwise where half of its early rate was lost for
+// good.
+func (c *TrialCourse) broke() *series.Place {
+	if e := c.Shape.Cliff(); e != nil {
+		return &series.Place{Seconds: e.From, Records: e.Records, Bytes: e.Bytes}
+	}
+	return c.Shape.Half
+}
+
+// reached returns the records that were stored at the end; nil: not measured.
+func (c *TrialCourse) reached() *float64 { return lastKnown(c.Series.Records) }
+
+func lastKnown(values []float64) *float64 {
+	for i := len(values) - 1; i >= 0; i-- {
+		if !math.IsNaN(values[i]) {
+			return &values[i]
+		}
+	}
+	return nil
+}
+
+// course sums up what the rate of an arm did over its blocks: the kind of most of them, and
+// medians.
+func (r *Row) courseOver() Course {
+	var kinds []series.Kind
+	var early, late, at, records, reached []float64
+	with := map[string]int{}
+	blocks, broken := 0, 0
+	for _, o := range r.Used() {
+		if o.Course == nil {
+			continue
+		}
+		blocks++
+		kinds = append(kinds, o.Course.Shape.Kind)
+		if o.Course.Shape.Measured > 0 {
+			early, late = append(early, o.Course.Shape.Early.Rate), append(late, o.Course.Shape.Late.Rate)
+		}
+		reached = AppendKnown(reached, o.Course.reached())
+		if place := o.Course.broke(); place != nil {
+			broken++
+			at, records = append(at, place.Seconds), AppendKnown(records, place.Records)
+		}
+		for _, name := range o.Course.changedWith() {
+			with[name]++
+		}
+	}
+	if blocks == 0 {
+		return Course{}
+	}
+	kind, count := MostFrequent(kinds)
+	c := Course{Kind: string(kind), Blocks: count, Early: MedianOf(early), Late: MedianOf(late), Reached: MedianOf(reached)}
+	if 2*broken >= blocks {
+		c.BrokeAtS, c.BrokeAt = MedianOf(at), MedianOf(records)
+		for _, name := range slices.Sorted(maps.Keys(with)) {
+			if 2*with[name] > broken {
+				c.With = append(c.With, name)
+			}
+		}
+	}
+	return c
+}
+
+// MostFrequent returns what comes most often; of several, the one that comes first.
+func MostFrequent[T comparable](values []T) (most T, count int) {
+	counts := map[T]int{}
+	for _, v := range values {
+		counts[v]++
+	}
+	for _, v := range values {
+		if counts[v] > count {
+			most, count = v, counts[v]
+		}
+	}
+	return most, count
+}
+
+func AppendKnown(values []float64, v *float64) []float64 {
+	if v == nil {
+		return values
+	}
+	return append(values, *v)
+}
+
+func MedianOf(values []float64) *float64 {
+	if len(values) == 0 {
+		return nil
+	}
+	median := stat.Median(values)
+	return &median
+}
+
+// changedWith names the resources that changed their level with the first fall, the likeliest
+// first.
+func (c *TrialCourse) changedWith() (names []string) {
+	for _, with := range c.Shape.Coincidences {
+		if !slices.Contains(names, with.Resource) {
+			names = append(names, with.Resource)
+		}
+	}
+	return names
+}

@@ -1,0 +1,13 @@
+// Package facts turns a recorded run into tables: numbers and states, and no messages. It works on
+// record.Run alone, so that all of it can be done again years later, without a store.
+//
+//  1. trials.go, course.go, rates.go  one phase of one trial: its rate, and what that did over time
+//  2. latencies.go, lateness.go, backlog.go  percentiles, and which of them must not be shown
+//  3. tables.go  trials → rows → tables, one for each cell and measured phase
+//  4. ranks.go, undecided.go  who may be ranked, who is ahead, who is tied: one comparison a table
+//  5. effects.go, short.go, groups.go  what axes do, what was too short, when groups worked
+//
+// A table has figures from [TablesOf] on, and ranks after [Rank]; in between, detectors see it that
+// may take a rank. A rate is operations a second that ended well (docs/statistics.md). What was not
+// measured is nil, never zero. Messages are passed on where the run directory has them: marks.
+package facts

@@ -1,0 +1,156 @@
+package facts
+
+import (
+	"math"
+	"slices"
+
+	"assay/internal/base/histogram"
+	"assay/internal/evidence/record"
+)
+
+// shownQuantiles are the ones that a result has; 1 is the exact maximum.
+var shownQuantiles = []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 1}
+
+// BucketWidth is the relative width of a histogram's bucket: what a percentile can tell.
+const BucketWidth = 1.0 / 128
+
+// LatenciesOf merges the operations of phases: response times where there are any (open load),
+// otherwise service times. What is refused is found in whole phases, of which these may be a part.
+func LatenciesOf(refusal Refusal, phases ...*record.Phase) Latencies {
+	l := Latencies{Refused: refusal.Refused, Why: refusal.Why}
+	merged := histogram.New()
+	var longest uint64
+	for _, p := range phases {
+		for _, op := range p.Operations {
+			switch {
+			case op.Response != nil:
+				merged.Add(op.Response)
+				l.FromDue = true
+			case op.Service != nil:
+				merged.Add(op.Service)
+				longest = max(longest, op.MaxNS)
+			}
+		}
+	}
+	if l.FromDue {
+		longest = 0 // of service times; the maximum of response times is that of the histogram
+	}
+	if merged.Count() == 0 {
+		return l
+	}
+	for _, q := range shownQuantiles {
+		switch {
+		case slices.Contains(l.Refused, q):
+		case tooFewFor(merged.Count(), q):
+			l.TooFew = append(l.TooFew, q)
+		default:
+			point := Point{Quantile: q, NS: merged.Quantile(q)}
+			// A bucket's middle may lie above the exact maximum, and the maximum above it.
+			if longest > 0 && (q == 1 || point.NS > float64(longest)) {
+				point.NS = float64(longest)
+			}
+			l.Points = append(l.Points, point)
+		}
+	}
+	return l
+}
+
+// tooFewFor reports whether less than one of n operations lies above a quantile: it would be the
+// maximum.
+func tooFewFor(n uint64, quantile float64) bool {
+	const rounding = 1e-9 // 10,000 × (1 − 0.9999) is a little less than 1 in binary
+	return quantile < 1 && float64(n)*(1-quantile) < 1-rounding
+}
+
+// kindsOf takes the kinds of operations of phases apart, in the order in which they were recorded.
+func kindsOf(phases []*record.Phase) (kinds []Kind) {
+	var names []string
+	for _, p := range phases {
+		for _, op := range p.Operations {
+			if op.Done() > 0 && !slices.Contains(names, op.Name) {
+				names = append(names, op.Name)
+			}
+		}
+	}
+	for _, name := range names {
+		k := Kind{Operation: name}
+		var alone []*record.Phase
+		var items uint64
+		for _, p := range phases {
+			of := *p
+			of.Operations, of.Attempted, of.Unfinished = nil, 0, 0
+			for _, op := range p.Operations {
+				if op.Name == name {
+					of.Operations = append(of.Operations, op)
+					of.Attempted += op.Done()
+					k.Done += op.Done()
+					items += op.Items
+				}
+			}
+			AddOutcomes(&k.Outcomes, &of)
+			alone = append(alone, &of)
+		}
+		if items > 0 {
+			each := float64(items) / float64(k.Done)
+			k.Items = &each
+		}
+		k.Latencies = LatenciesOf(RefuseKind(name, phases...), alone...)
+		kinds = append(kinds, k)
+	}
+	return kinds
+}
+
+// stepsOf returns phases with the steps of their requests in place of these. A step is due when its
+// request is: its service time says more than its response time.
+func stepsOf(phases []*record.Phase) (steps []*record.Phase) {
+	for _, p := range phases {
+		if len(p.Steps) == 0 {
+			continue
+		}
+		of := *p
+		of.Operations, of.Steps, of.Late, of.Open = slices.Clone(p.Steps), nil, nil, false
+		for i := range of.Operations {
+			of.Operations[i].Response = nil
+		}
+		steps = append(steps, &of)
+	}
+	return steps
+}
+
+func AddOutcomes(o *Outcomes, p *record.Phase) {
+	o.Attempted += p.Attempted
+	o.Unfinished += p.Unfinished
+	for _, op := range p.Operations {
+		o.OK += op.OK
+		o.Miss += op.Miss
+		o.Conflict += op.Conflict
+		if p.Forgets() {
+			o.Miss += op.Lost // a cache's evictions
+		} else {
+			o.Lost += op.Lost
+		}
+		o.Wrong += op.Wrong
+		o.Errors += op.Errors
+		o.Timeout += op.Timeout
+	}
+}
+
+// Latency returns the latency of the trial at a quantile; NaN: refused, of too few operations, or
+// not measured.
+func (o *Observation) Latency(q float64) float64 {
+	if o.latencies == nil {
+		all := LatenciesOf(Refuse(o.Phase), o.Phase)
+		o.latencies = &all
+	}
+	return at(o.latencies, q)
+}
+
+// at returns the latency at a quantile; NaN: there is none.
+func at(l *Latencies, q float64) float64 {
+	if l != nil {
+		if ns := l.At(q); ns != nil {
+			return *ns
+		}
+	}
+	return math.NaN()
+}

@@ -1,0 +1,454 @@
+package tell
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"assay/internal/analysis/detect"
+	"assay/internal/analysis/facts"
+	"assay/internal/analysis/stat"
+	"assay/internal/base/finding"
+	"assay/internal/base/format"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment/plan"
+	"assay/internal/presentation/model"
+)
+
+// How much the one screen shows: what is beyond is in the full report.
+const (
+	clearMax    = 4
+	unclearMax  = 3
+	trustMax    = 4
+	nextMax     = 2
+	questionMax = 240 // bytes
+)
+
+// summaryOf makes the one screen. tables are those of each run, strongest class first.
+func summaryOf(runs []*record.Run, tables [][]*facts.Table, r *model.Result) model.Summary {
+	var s model.Summary
+	s.Question = questionOf(runs)
+	s.Ran = ranOf(runs, r.Runs)
+	for i, run := range runs {
+		sections, shown := sectionsOf(run, tables[i], len(runs) > 1)
+		s.Sections = append(s.Sections, sections...)
+		s.Answer = append(s.Answer, answersOf(run, shown.breaking)...)
+		s.Answer = append(s.Answer, influencesOf(run, r.Findings)...)
+		s.Clear = append(s.Clear, clearOf(shown.racing())...)
+		s.NotClear = append(s.NotClear, unclearOf(shown, run.Blocks(), trusted(r))...)
+		s.Next = append(s.Next, nextOf(run, r.Runs[i], tables[i], shown, r)...)
+	}
+	for _, g := range r.Groups {
+		if g.Code == finding.FindUpdates {
+			s.Answer = append(s.Answer, together(r, g))
+		}
+	}
+	for _, g := range trusted(r) {
+		s.Trust = append(s.Trust, together(r, g))
+	}
+	s.Answer = append(s.Answer, EffectLines(r.Effects)...)
+	s.Clear, s.NotClear, s.Trust = atMost(s.Clear, clearMax), atMost(s.NotClear, unclearMax), atMost(s.Trust, trustMax)
+	s.Next = s.Next[:min(len(s.Next), nextMax)]
+	return s
+}
+
+// together folds the findings of a group into one statement.
+func together(r *model.Result, g model.Group) finding.Message {
+	var members []finding.Finding
+	for _, at := range g.Of {
+		members = append(members, r.Findings[at])
+	}
+	return finding.Together(members)
+}
+
+// trusted are the groups that say how far the figures can be trusted.
+func trusted(r *model.Result) []model.Group {
+	return slices.DeleteFunc(slices.Clone(r.Groups), func(g model.Group) bool { return g.Severity == finding.Notice || g.Answer })
+}
+
+// atMost keeps the first messages and counts the others in a last one.
+func atMost(messages []finding.Message, most int) []finding.Message {
+	if len(messages) <= most {
+		return messages
+	}
+	return append(messages[:most-1:most-1], finding.New(finding.MoreParams{Count: len(messages) - most + 1}))
+}
+
+// questionOf is what the experiment asks, in its own words: as far as its last question mark.
+func questionOf(runs []*record.Run) string {
+	if len(runs) > 1 {
+		return ""
+	}
+	about, _, _ := strings.Cut(strings.TrimSpace(runs[0].Experiment.About), "\n\n")
+	if end := strings.LastIndex(about, "?"); end >= 0 {
+		about = about[:end+1]
+	}
+	return format.CleanMax(strings.Join(strings.Fields(about), " "), questionMax)
+}
+
+func ranOf(runs []*record.Run, made []model.Run) finding.Message {
+	stores, classes := map[string]bool{}, map[string]bool{}
+	cells, blocks, done, planned, seconds := 0, 0, 0, 0, 0.0
+	for i, run := range runs {
+		for _, t := range run.Plan {
+			if t.Role == plan.Measured {
+				stores[t.Arm] = true
+			}
+		}
+		for _, c := range run.Experiment.Cells {
+			classes[run.Header.ID+c.ClassText()] = true
+			cells++
+		}
+		blocks = max(blocks, run.Blocks())
+		counts := made[i].Counts
+		planned += counts.Planned
+		done += counts.Planned - counts.Missing - counts.Interrupted
+		seconds += made[i].Seconds
+	}
+	p := finding.RanParams{Stores: len(stores), Classes: len(classes), Blocks: blocks, Done: done, Planned: planned, Seconds: seconds, Conditions: commonConditions(runs)}
+	if cells > len(classes) {
+		p.Cells = cells
+	}
+	p.Missing = planned - done
+	return finding.New(p)
+}
+
+// commonConditions are those that hold in every cell and measured phase.
+func commonConditions(runs []*record.Run) (common []string) {
+	first := true
+	for _, run := range runs {
+		for _, c := range run.Experiment.Cells {
+			for _, p := range run.Experiment.Phases {
+				if p.Load || p.Unmeasured {
+					continue
+				}
+				var here []string
+				for _, condition := range conditions(&run.Experiment, c, p) {
+					if _, ofHandles := condition.(finding.ConditionHandlesParams); !ofHandles {
+						here = append(here, finding.Text(finding.New(condition)))
+					}
+				}
+				if first {
+					common, first = here, false
+				}
+				common = slices.DeleteFunc(common, func(text string) bool { return !slices.Contains(here, text) })
+			}
+		}
+	}
+	return common
+}
+
+// ahead is what one store, or several equal ones, are fastest at.
+type ahead struct {
+	arms     []string
+	tables   []*facts.Table
+	phases   []string
+	classes  []string
+	smallest *facts.Ratio // of its leads
+	next     string
+}
+
+// leadsOf gathers for each store the tables that it leads, in lines whose phases times classes are
+// exactly these tables: phases with the same classes are one line.
+func leadsOf(tables []*facts.Table, of facts.Lead) (leads []*ahead) {
+	ofArms := map[string]map[string][]*facts.Table{} // arms → phase → tables
+	var order [][2]string
+	for _, t := range tables {
+		if t.Lead != of {
+			continue
+		}
+		arms := strings.Join(t.Best, "\x00")
+		if ofArms[arms] == nil {
+			ofArms[arms] = map[string][]*facts.Table{}
+		}
+		if ofArms[arms][t.Phase] == nil {
+			order = append(order, [2]string{arms, t.Phase})
+		}
+		ofArms[arms][t.Phase] = append(ofArms[arms][t.Phase], t)
+	}
+	lines := map[string]*ahead{}
+	for _, at := range order {
+		led := ofArms[at[0]][at[1]]
+		var classes []string
+		for _, t := range led {
+			classes = append(classes, t.Class)
+		}
+		key := at[0] + "\x00" + strings.Join(classes, " ")
+		if lines[key] == nil {
+			lines[key] = &ahead{arms: led[0].Best, classes: classes}
+			leads = append(leads, lines[key])
+		}
+		lines[key].add(at[1], led)
+	}
+	return leads
+}
+
+func (l *ahead) add(phase string, tables []*facts.Table) {
+	l.phases, l.tables = append(l.phases, phase), append(l.tables, tables...)
+	for _, t := range tables {
+		rows := t.Ranked()
+		if len(t.Best) > 1 || len(rows) < 2 {
+			continue
+		}
+		if r := facts.Inverse(rows[1].ToBest); l.smallest == nil || r.Value < l.smallest.Value {
+			l.smallest, l.next = r, rows[1].Arm
+		}
+	}
+}
+
+// clearOf says who is fastest, once for the phases and classes in which it is the same store, and
+// which stores are shown to be equal. What leads in most tables comes first.
+func clearOf(tables []*facts.Table) (messages []finding.Message) {
+	leads := leadsOf(tables, facts.LeadFastest)
+	slices.SortStableFunc(leads, func(a, b *ahead) int { return cmp.Compare(len(b.tables), len(a.tables)) })
+	for _, l := range leads {
+		messages = append(messages, finding.New(finding.ClearFastestParams{Arm: l.arms[0], Phases: l.phases, Classes: l.classes,
+			Factor: l.smallest.Value, Low: l.smallest.Low, High: l.smallest.High, Next: []string{l.next}, Several: len(l.tables) > 1}))
+	}
+	for _, l := range leadsOf(tables, facts.LeadEqual) {
+		messages = append(messages, finding.New(finding.ClearEqualParams{Arms: l.arms, Phases: l.phases, Classes: l.classes, Margin: l.tables[0].Margin}))
+	}
+	return messages
+}
+
+// unclearOf says what is undecided and why, one line a cause. A cause that the groups tell of is
+// left to them.
+func unclearOf(shown shownTables, blocks int, groups []model.Group) (messages []finding.Message) {
+	var tied, none, one []*facts.Table
+	few, common, compared, detectable := 0, blocks, 0, 0.0
+	for _, t := range shown.racing() {
+		if t.Open {
+			continue
+		}
+		rows := t.Ranked()
+		if len(rows) > 1 {
+			compared++
+		}
+		switch {
+		case t.Measured() < 2:
+		case len(rows) == 0:
+			none = append(none, t)
+		case len(rows) == 1:
+			one = append(one, t)
+		case t.Lead == facts.LeadFewBlocks:
+			few, common = few+1, min(common, t.Common)
+		case t.UndecidedTie():
+			tied = append(tied, t)
+			detectable = max(detectable, t.Detectable)
+		}
+	}
+	switch {
+	case len(tied) == 1 && detectable <= facts.UselessDetectable:
+		messages = append(messages, finding.New(finding.UnclearTiedParams{Arms: tied[0].Best, Phase: tied[0].Phase, Class: tied[0].Class, Detectable: detectable, Blocks: blocks}))
+	case len(tied) > 0 && detectable > facts.UselessDetectable:
+		messages = append(messages, finding.New(finding.UnclearNoisyParams{Tables: len(tied), Of: compared, Places: placesOf(tied), Blocks: blocks}))
+	case len(tied) > 1:
+		messages = append(messages, finding.New(finding.UnclearTiesParams{Tables: len(tied), Of: compared, Places: placesOf(tied), Detectable: detectable, Blocks: blocks}))
+	}
+	if few > 0 {
+		messages = append(messages, finding.New(finding.UnclearFewBlocksParams{Tables: few, Blocks: common}))
+	}
+	if len(none) > 0 {
+		messages = append(messages, finding.New(finding.UnclearNoRankParams{Places: placesOf(none), Why: commonReason(none, groups),
+			All: len(none) == len(shown.all) && len(none) > 1}))
+	}
+	if len(one) > 0 {
+		messages = append(messages, finding.New(finding.UnclearOneRankParams{Places: placesOf(one), Why: commonReason(one, groups)}))
+	}
+	return messages
+}
+
+// commonReason is the reason that most stores without a rank have; "" where one of the groups tells
+// it.
+func commonReason(tables []*facts.Table, groups []model.Group) string {
+	var codes []finding.Code
+	first := map[finding.Code]facts.Reason{}
+	for _, t := range tables {
+		for _, r := range t.Rows {
+			if r.Role != plan.Measured || r.Rate == nil || len(r.Reasons) == 0 {
+				continue
+			}
+			code := detect.ReasonMessage(r.Reasons[0]).Code
+			codes = append(codes, code)
+			if _, known := first[code]; !known {
+				first[code] = r.Reasons[0]
+			}
+		}
+	}
+	most, count := facts.MostFrequent(codes)
+	if count == 0 || slices.ContainsFunc(groups, func(g model.Group) bool { return tells(g, first[most]) }) {
+		return ""
+	}
+	return strings.TrimSuffix(finding.Text(detect.ReasonMessage(first[most])), ".")
+}
+
+// tells reports whether a group is about what forbids a rank.
+func tells(g model.Group, why facts.Reason) bool {
+	entry, _ := finding.Lookup(g.Code)
+	switch why.Kind {
+	case facts.ReasonMachine:
+		return entry.Machine
+	case facts.ReasonHarness:
+		return g.Code == finding.HarnessBound
+	case facts.ReasonTold:
+		cause, _ := finding.Lookup(why.Told.Code)
+		switch {
+		case cause.Fault != "":
+			return cause.Fault == g.Code
+		case slices.Contains(finding.Causes, why.Told.Code):
+			return g.Code == finding.TrialFailed || why.Told.Code == finding.CauseDiskFull && g.Code == finding.FaultDiskFull
+		}
+		return g.Code == why.Told.Code
+	}
+	return false
+}
+
+func placesOf(tables []*facts.Table) (places []string) {
+	for _, t := range tables {
+		places = append(places, t.Place())
+	}
+	return places
+}
+
+const (
+	// usefulDetectable is the factor that more blocks must make detectable to be worth their time.
+	usefulDetectable = 1.5
+	// blocksMost is how many blocks are proposed at most.
+	blocksMost = 15
+	// phaseSecondsMin is how long a phase takes at least whose noise longer phases would not lower
+	// much.
+	phaseSecondsMin = 10
+)
+
+// nextOf proposes what would help most. What the machine did comes after what a store did.
+func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTables, r *model.Result) (next []model.Next) {
+	add := func(command string, why finding.Message) {
+		if command != "" && !slices.ContainsFunc(next, func(n model.Next) bool { return n.Command == command }) {
+			next = append(next, model.Next{Command: command, Why: why})
+		}
+	}
+	if left := made.Counts.Missing + made.Counts.Interrupted; left > 0 && run.Directory != "" {
+		add(shellCommand(programOf(run), "run", "--resume", run.Directory), finding.New(finding.NextResumeParams{Trials: left}))
+	}
+	if at := slices.IndexFunc(r.Groups, func(g model.Group) bool { return g.Severity == finding.Grave }); at >= 0 && run.Directory != "" {
+		add(shellCommand(programOf(run), "report", run.Directory, "--full"), finding.New(finding.NextFullParams{Remedy: r.Groups[at].Remedy}))
+	}
+	if machineSpoilt(shown.all, r.Groups) {
+		add(shellCommand(programOf(run), "doctor"), finding.New(finding.NextDoctor))
+	}
+	tooShort := facts.MeasuredTooShort(all)
+	detectable, few := 0.0, false
+	var short []string // tied phases that are short
+	for _, t := range shown.racing() {
+		if t.UndecidedTie() {
+			detectable = max(detectable, t.Detectable)
+			if t.Work.Duration > 0 && t.Work.Duration.Seconds() < phaseSecondsMin && !slices.Contains(short, t.Phase) {
+				short = append(short, t.Phase)
+			}
+		}
+		few = few || t.Lead == facts.LeadFewBlocks
+	}
+	longer := func(phases []string, seconds float64, why finding.Code) {
+		var words []string
+		for _, phase := range phases {
+			set := fmt.Sprintf("phases.%s.for=%ds", cmp.Or(facts.GroupedIn(phase), phase), int(seconds))
+			if !slices.Contains(words, set) {
+				words = append(words, "--set", set)
+			}
+		}
+		add(repeatCommand(run, words...), finding.New(finding.PhasesParams{Code: why, Phases: phases, Seconds: seconds}))
+	}
+	blocks, smallest := run.Blocks(), 1+cmp.Or(run.Experiment.Smallest, stat.TieMargin)
+	wanted := blocksFor(blocks, detectable, smallest)
+	switch reached := reachedWith(detectable, blocks, wanted); {
+	case few:
+		add(repeatCommand(run, "--set", fmt.Sprintf("blocks=%d", max(5, blocks+2))), finding.New(finding.NextEnoughBlocksParams{Blocks: max(5, blocks+2)}))
+	case wanted <= blocks:
+	case reached <= max(usefulDetectable, smallest):
+		add(repeatCommand(run, "--set", fmt.Sprintf("blocks=%d", wanted)), finding.New(finding.NextBlocksParams{Blocks: wanted, Detectable: reached}))
+	case len(short) > 0 && !tooShort.AsksForLonger():
+		longer(short, phaseSecondsMin, "next-less-noise")
+	case len(short) == 0:
+		add(shellCommand(programOf(run), "doctor"), finding.New(finding.NextNoise))
+	}
+	if tooShort.AsksForLonger() {
+		longer(tooShort.Longer, tooShort.Seconds, "next-longer")
+	}
+	return next
+}
+
+// machineSpoilt reports whether the machine, rather than a store, spoilt trials.
+func machineSpoilt(tables []*facts.Table, groups []model.Group) bool {
+	for _, t := range tables {
+		for _, r := range t.Rows {
+			if r.Lacks(facts.ReasonMachine) {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(groups, func(g model.Group) bool {
+		entry, _ := finding.Lookup(g.Code)
+		return entry.Machine && g.Severity != finding.Notice
+	})
+}
+
+// blocksFor is how many blocks make the smallest factor detectable, were the noise the same.
+func blocksFor(blocks int, detectable, smallest float64) int {
+	if detectable <= smallest {
+		return blocks
+	}
+	needed := float64(blocks) * math.Pow(math.Log(detectable)/math.Log(smallest), 2)
+	return max(blocks+2, min(int(math.Ceil(needed)), blocksMost))
+}
+
+// reachedWith is the factor that so many blocks make detectable, were the noise the same.
+func reachedWith(detectable float64, blocks, wanted int) float64 {
+	return math.Exp(math.Log(detectable) * math.Sqrt(float64(blocks)/float64(wanted)))
+}
+
+func programOf(run *record.Run) string {
+	if len(run.Environment.Command) == 0 {
+		return "assay"
+	}
+	return filepath.Base(run.Environment.Command[0])
+}
+
+// repeatCommand is the command that was given, with something changed; without it, that of the run
+// directory's own file. Where the run goes is left out: that directory exists.
+func repeatCommand(run *record.Run, more ...string) string {
+	given := run.Environment.Command
+	if len(given) < 2 || given[1] != "run" || slices.Contains(given, "--resume") {
+		return againCommand(run, more...)
+	}
+	words := []string{programOf(run)}
+	for i := 1; i < len(given); i++ {
+		name, _, whole := strings.Cut(given[i], "=")
+		if name == "--out" || name == "-o" {
+			if !whole {
+				i++
+			}
+			continue
+		}
+		if name == "--set" && !whole && i+1 < len(given) {
+			i++
+			words = appendSetting(words, more, given[i])
+			continue
+		}
+		words = append(words, given[i])
+	}
+	return shellCommand(append(words, more...)...)
+}
+
+// appendSetting adds --set SETTING unless more sets the same field anew.
+func appendSetting(words, more []string, setting string) []string {
+	field, _, _ := strings.Cut(setting, "=")
+	for _, word := range more {
+		if anew, _, _ := strings.Cut(word, "="); anew == field {
+			return words
+		}
+	}
+	return append(words, "--set", setting)
+}

@@ -1,0 +1,225 @@
+package tell_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/internal/base/finding"
+	"assay/internal/evidence/record"
+	"assay/internal/presentation/model"
+	"assay/internal/testkit/golden"
+	"assay/internal/testkit/recordtest"
+	"assay/internal/testkit/resulttest"
+	"assay/store"
+)
+
+// The screen of a run with something of everything, as it is printed.
+func TestSummary_of_the_example(t *testing.T) {
+	r := resulttest.ResultOf(t, recordtest.Run(recordtest.Example()))
+	golden.Check(t, "example.txt", resulttest.ScreenOf(t, r))
+	if titles := []string{r.Summary.Sections[0].Class, r.Summary.Sections[2].Class}; !slices.Equal(titles, []string{"D3", "D0"}) {
+		t.Errorf("sections %v: the strongest class comes first", titles)
+	}
+}
+
+// collapsing is a run of inserts: a store that breaks at its defaults, tuned ones whose break is
+// cured, postponed and as before, and one that holds.
+func collapsing() *record.Run {
+	run := resulttest.RaceOf(3, resulttest.Runner("plain", 100e3), resulttest.Runner("cured", 100e3), resulttest.Runner("later", 100e3), resulttest.Runner("same", 100e3), resulttest.Runner("steady", 50e3))
+	for i := range run.Experiment.Stores[:4] {
+		run.Experiment.Stores[i].Driver, run.Experiment.Stores[i].Options = "oak", nil
+		if i > 0 {
+			run.Experiment.Stores[i].Options = map[string]string{"bnum": "9"}
+		}
+	}
+	for arm, second := range map[string]int{"plain": 15, "plain (A/A)": 15, "later": 40, "same": 15} {
+		resulttest.PaceAll(run, arm, "put", resulttest.From(second, 0.2))
+	}
+	run.Experiment.About = "Where does it break? Does tuning help?\nSome more words."
+	return resulttest.Growing(run)
+}
+
+// Where stores don't hold their rate, that is the answer: where each broke, and what tuning did.
+func TestSummary_says_where_stores_broke_and_what_tuning_did(t *testing.T) {
+	r := resulttest.ResultOf(t, collapsing())
+	golden.Check(t, "collapse.txt", resulttest.ScreenOf(t, r))
+	s := r.Summary
+	if len(s.Sections) != 1 || s.Sections[0].Unit != "" || len(s.Sections[0].Rows) != 5 {
+		t.Fatalf("%+v", s.Sections)
+	}
+	var arms []string
+	for _, row := range s.Sections[0].Rows {
+		arms = append(arms, row.Arm)
+	}
+	if arms[0] != "cured" || arms[1] != "later" {
+		t.Errorf("rows %v: ordered by the rate of the whole phase", arms)
+	}
+	if len(s.NotClear) > 0 || len(s.Clear) > 0 {
+		t.Errorf("a rank is no question here: %+v %+v", s.Clear, s.NotClear)
+	}
+	told := s.Answer[0]
+	if told.Code != "answer-broke" {
+		t.Fatalf("%+v", s.Answer)
+	}
+	if at := told.Params["low"].(float64); at < 1.3e6 || at > 1.7e6 {
+		t.Errorf("broke at %v records, planted at 1.5 M", at)
+	}
+	for effect, arm := range map[string]string{"cured": "cured", "postponed": "later", "same": "same"} {
+		if got, _ := told.Params[effect].([]string); !slices.Equal(got, []string{arm}) {
+			t.Errorf("%s: %v", effect, got)
+		}
+	}
+}
+
+// Updates in place that fall are no collapse: who is fastest is still the question.
+func TestSummary_keeps_rates_where_nothing_grows(t *testing.T) {
+	run := resulttest.CleanRun()
+	resulttest.PaceAll(run, "elm", "put", resulttest.From(30, 0.3))
+	s := resulttest.ResultOf(t, run).Summary
+	if len(s.Sections) != 1 || s.Sections[0].Unit == "" || len(s.Answer) > 0 {
+		t.Fatalf("%+v", s)
+	}
+	at := slices.IndexFunc(s.Sections[0].Rows, func(r model.SectionRow) bool { return r.Arm == "elm" })
+	if put := s.Sections[0].Rows[at].Cells[0]; !put.Unsteady || put.Ranked || put.Value == nil {
+		t.Errorf("%+v", put)
+	}
+}
+
+// The same store's leads are one line, whose phases times classes are exactly the tables that it
+// leads.
+func TestSummary_tells_a_leader_once(t *testing.T) {
+	s := resulttest.Clean()
+	s.Classes = []store.Durability{store.D0, store.D3}
+	s.Arms[1].GetRate = 900e3 // elm reads fastest, oak writes fastest, in both classes
+	clear := resulttest.ResultOf(t, resulttest.Built(s)).Summary.Clear
+	if len(clear) != 2 {
+		t.Fatalf("%+v", clear)
+	}
+	for _, m := range clear {
+		if want := map[any]string{"oak": "put", "elm": "get"}[m.Params["arm"]]; !slices.Equal(m.Params["phases"].([]string), []string{want}) ||
+			!slices.Equal(m.Params["classes"].([]string), []string{"D3", "D0"}) {
+			t.Errorf("%s", finding.Text(m))
+		}
+	}
+}
+
+func TestSummary_next(t *testing.T) {
+	loud := func(blocks int) *record.Run {
+		return resulttest.RaceOf(blocks, recordtest.Arm{Name: "elm", PutRate: 100e3, BlockNoise: 0.1}, recordtest.Arm{Name: "ash", PutRate: 104e3, BlockNoise: 0.1})
+	}
+	for _, c := range []struct {
+		name string
+		run  *record.Run
+		want string // a part of the first command; "": there is none
+	}{
+		{"all clear", resulttest.RaceOf(5, resulttest.Runner("elm", 100e3), resulttest.Runner("ash", 200e3)), ""},
+		{"undecided", loud(3), "--set blocks="},
+		{"one block", resulttest.RaceOf(1, resulttest.Runner("elm", 100e3), resulttest.Runner("ash", 200e3)), "--set blocks=5"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			next := resulttest.ResultOf(t, c.run).Summary.Next
+			if c.want == "" && len(next) > 0 || c.want != "" && (len(next) == 0 || !strings.Contains(next[0].Command, c.want)) {
+				t.Errorf("%+v", next)
+			}
+			if len(next) > 0 && strings.Contains(next[0].Command, "blocks=3") {
+				t.Errorf("%s: the old number of blocks is still there", next[0].Command)
+			}
+		})
+	}
+	noisy := resulttest.RaceOf(3, recordtest.Arm{Name: "elm", PutRate: 100e3, BlockNoise: 0.6}, recordtest.Arm{Name: "ash", PutRate: 104e3, BlockNoise: 0.6})
+	for _, seconds := range []int{5, 60} {
+		for i := range noisy.Experiment.Phases {
+			noisy.Experiment.Phases[i].Duration = time.Duration(seconds) * time.Second
+		}
+		next := resulttest.ResultOf(t, noisy).Summary.Next
+		if want := map[int]string{5: "--set phases.get.for=20s", 60: "assay doctor"}[seconds]; len(next) != 1 || !strings.HasSuffix(next[0].Command, want) {
+			t.Errorf("no number of blocks helps, phases of %d s: %+v", seconds, next)
+		}
+	}
+	broken := resulttest.RaceOf(3, resulttest.Runner("elm", 100e3), resulttest.Runner("ash", 200e3))
+	broken.Directory = "runs/a b"
+	for _, trial := range broken.Trials {
+		resulttest.MarkedBy(trial, resulttest.OthersBusy())
+	}
+	resulttest.MarkedBy(resulttest.Trials(broken, "ash")[0], resulttest.LostRecords())
+	if next := resulttest.ResultOf(t, broken).Summary.Next; len(next) != 2 || next[0].Command != "assay report 'runs/a b' --full" || next[1].Command != "assay doctor" {
+		t.Errorf("a store failed, and the machine was busy: %+v", next)
+	}
+	busy := resulttest.RaceOf(3, resulttest.Runner("elm", 100e3), resulttest.Runner("ash", 200e3))
+	for _, trial := range busy.Trials {
+		resulttest.MarkedBy(trial, resulttest.OthersBusy())
+	}
+	if s := resulttest.ResultOf(t, busy).Summary; len(s.Next) == 0 || s.Next[0].Command != "assay doctor" || len(s.NotClear) == 0 {
+		t.Errorf("%+v %+v", s.Next, s.NotClear)
+	}
+}
+
+// What Trust tells is not told again as the reason why nothing is ranked; any other reason is.
+func TestSummary_tells_a_reason_once(t *testing.T) {
+	busy := resulttest.RaceOf(3, resulttest.Runner("elm", 100e3), resulttest.Runner("ash", 200e3))
+	idle := resulttest.RaceOf(3, resulttest.Runner("elm", 100e3), resulttest.Runner("ash", 200e3))
+	for _, trial := range busy.Trials {
+		resulttest.MarkedBy(trial, resulttest.OthersBusy())
+	}
+	for _, trial := range append(resulttest.Trials(idle, "elm"), resulttest.Trials(idle, "ash")...) {
+		trial.State, trial.Cause, trial.Error = record.Interrupted, finding.CauseInterrupted, "stopped by the user"
+	}
+	for why, run := range map[string]*record.Run{"": busy, "interrupted": idle} {
+		s := resulttest.ResultOf(t, run).Summary
+		if len(s.NotClear) != 1 || s.NotClear[0].Code != "unclear-no-rank" || len(s.Trust) == 0 {
+			t.Fatalf("%+v %+v", s.NotClear, s.Trust)
+		}
+		if got := s.NotClear[0].Params["why"].(string); (got == "") != (why == "") || !strings.Contains(got, why) {
+			t.Errorf("why nothing is ranked: %q, want %q", got, why)
+		}
+	}
+}
+
+// What changes from cell to cell is said, and not every cell drawn. A cell whose trials have not been
+// run is no cell in which the same stores lead, and not the one that is drawn.
+func TestSummary_says_what_changes_between_cells(t *testing.T) {
+	s := resulttest.Clean()
+	s.Classes = []store.Durability{store.D1, store.D3}
+	s.Arms[1].ClassCost = map[store.Durability]float64{store.D3: 5} // elm leads there
+	run := resulttest.Built(s)
+	run.Experiment.Cells[1].Durability, run.Experiment.Cells[0].Records = store.D1, 10
+	sections := resulttest.ResultOf(t, run).Summary.Sections
+	if len(sections) != 1 || sections[0].Cell == "" || len(sections[0].Changes) == 0 || sections[0].Changes[0].Code != "section-leaders" {
+		t.Fatalf("%+v", sections)
+	}
+	if leaders := strings.Join(sections[0].Changes[0].Params["leaders"].([]string), "; "); !strings.Contains(leaders, "oak at 10 records") || !strings.Contains(leaders, "elm at 1,000,000 records") {
+		t.Errorf("%s", leaders)
+	}
+	maps.DeleteFunc(run.Trials, func(_ string, trial *record.Trial) bool { return trial.Plan.Cell == 1 })
+	sections = resulttest.ResultOf(t, run).Summary.Sections
+	if len(sections) != 1 || sections[0].Cell != "10 records" || len(sections[0].Rows) == 0 || len(sections[0].Changes) != 0 {
+		t.Errorf("without trials of a million records: %+v", sections)
+	}
+}
+
+// Cells in which nothing is known to be faster have no leaders that could be others elsewhere.
+func TestSummary_names_no_leaders_of_a_tie(t *testing.T) {
+	s := resulttest.Clean()
+	s.Blocks, s.Classes = 1, []store.Durability{store.D1, store.D3}
+	s.Arms[1].ClassCost = map[store.Durability]float64{store.D3: 5} // the order of rates is another there
+	run := resulttest.Built(s)
+	run.Experiment.Cells[1].Durability, run.Experiment.Cells[0].Records = store.D1, 10
+	sections := resulttest.ResultOf(t, run).Summary.Sections
+	if len(sections) != 1 || len(sections[0].Rows) < 2 || len(sections[0].Changes) != 0 {
+		t.Errorf("%+v", sections)
+	}
+}
+
+func TestSummary_of_many_arms_and_cells_fits(t *testing.T) {
+	s := recordtest.Example()
+	s.Seconds, s.Blocks = 12, 2
+	for len(s.Arms) < 40 {
+		arm := s.Arms[len(s.Arms)%8]
+		arm.Name += strings.Repeat("x", len(s.Arms)/8)
+		s.Arms = append(s.Arms, arm)
+	}
+	resulttest.ScreenOf(t, resulttest.ResultOf(t, recordtest.Run(s)))
+}

@@ -1,0 +1,338 @@
+package tell
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"assay/internal/analysis/detect"
+	"assay/internal/analysis/facts"
+	"assay/internal/analysis/series"
+	"assay/internal/base/finding"
+	"assay/internal/base/format"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment/plan"
+	"assay/internal/presentation/model"
+)
+
+const (
+	changesMax = 3
+	leadersMax = 4
+)
+
+// sectionsOf makes the small tables of a run, one for each durability class, and returns the tables
+// that they show.
+func sectionsOf(run *record.Run, tables []*facts.Table, several bool) (sections []model.Section, shown shownTables) {
+	for len(tables) > 0 {
+		n := slices.IndexFunc(tables, func(t *facts.Table) bool { return t.Class != tables[0].Class })
+		if n < 0 {
+			n = len(tables)
+		}
+		class := tables[:n]
+		tables = tables[n:]
+		cell := largestCell(run, class)
+		var here, breaking, holding []*facts.Table
+		for _, t := range class {
+			if t.Cell == cell {
+				here = append(here, t)
+			}
+		}
+		for _, t := range here {
+			if breaks(t) {
+				breaking = append(breaking, t)
+			} else {
+				holding = append(holding, t)
+			}
+		}
+		if len(holding) > 0 && run.Experiment.Cells[cell].MemoryLimit == 0 {
+			breaking, holding = nil, here
+		}
+		for _, t := range breaking {
+			sections = append(sections, courseSection(t))
+		}
+		if len(holding) > 0 {
+			sections = append(sections, RateSection(holding, class))
+		}
+		shown.all, shown.breaking = append(shown.all, here...), append(shown.breaking, breaking...)
+	}
+	if several {
+		for i := range sections {
+			sections[i].Title = run.Header.Name + " " + run.Header.ID + ": " + sections[i].Title
+		}
+	}
+	return sections, shown
+}
+
+// shownTables are those that the screen has in its sections.
+type shownTables struct {
+	all      []*facts.Table
+	breaking []*facts.Table // shown as where their stores broke, rather than who is fastest
+}
+
+// racing returns those that are about who is fastest.
+func (s shownTables) racing() []*facts.Table {
+	return slices.DeleteFunc(slices.Clone(s.all), func(t *facts.Table) bool { return slices.Contains(s.breaking, t) })
+}
+
+// largestCell is the one that has the most records, of several the last of the file. Where some cells
+// have no figure, it is one of the others.
+func largestCell(run *record.Run, tables []*facts.Table) int {
+	measured := slices.DeleteFunc(slices.Clone(tables), func(t *facts.Table) bool { return t.Measured() == 0 })
+	if len(measured) > 0 {
+		tables = measured
+	}
+	largest := tables[0].Cell
+	for _, t := range tables {
+		if run.Experiment.Cells[t.Cell].Records >= run.Experiment.Cells[largest].Records && t.Cell >= largest {
+			largest = t.Cell
+		}
+	}
+	return largest
+}
+
+// breaks reports whether the table is about where stores break rather than who is fastest: its data
+// grows, and half of its stores don't hold their rate, or one broke.
+func breaks(t *facts.Table) bool {
+	if t.Open || !facts.Grows(t.Work) {
+		return false
+	}
+	restless, broke := 0, false
+	for _, r := range t.Rows {
+		if r.Role == plan.Measured && r.Rate != nil {
+			if r.Unsettled() {
+				restless++
+			}
+			broke = broke || r.Course.BrokeAtS != nil
+		}
+	}
+	return broke || restless > 0 && 2*restless >= t.Measured()
+}
+
+func sectionOf(t *facts.Table) model.Section {
+	return model.Section{Run: t.Run.Header.ID, Class: t.Class, Title: titleOf(t), Cell: t.Label}
+}
+
+// courseSection shows how far the rate of each store held.
+func courseSection(t *facts.Table) model.Section {
+	s := sectionOf(t)
+	for _, c := range [][2]string{{"early", "early/s"}, {"late", "late/s"}, {"broke", "broke at records"}, {"with", "fell with"}} {
+		s.Columns = append(s.Columns, model.SectionColumn{Kind: c[0], Phase: t.Phase, Title: c[1], Table: t.ID})
+	}
+	for _, r := range t.ByRate() {
+		if r.Rate == nil || r.Role != plan.Measured {
+			continue
+		}
+		c := r.Course
+		cells := []model.SectionCell{{Value: c.Early}, {Value: c.Late}, brokeCell(r), {Text: strings.Join(format.ResourceWords(c.With), ", ")}}
+		for i := range cells {
+			cells[i].Ranked = r.Standing == facts.Ranked
+		}
+		s.Rows = append(s.Rows, model.SectionRow{Arm: r.Arm, Cells: cells})
+	}
+	s.Missing = missingIn(t)
+	return s
+}
+
+// brokeCell says where a rate broke, or that it did not.
+func brokeCell(r *facts.Row) model.SectionCell {
+	c := r.Course
+	word := func(p finding.Parameters) model.SectionCell {
+		return model.SectionCell{Text: finding.Text(finding.New(p))}
+	}
+	switch {
+	case c.BrokeAt != nil:
+		return model.SectionCell{Value: c.BrokeAt}
+	case c.BrokeAtS != nil:
+		return word(finding.CellBrokeAtSParams{Seconds: *c.BrokeAtS})
+	case c.Kind == string(series.Inconclusive) || c.Kind == "":
+		return word(finding.CellInconclusive)
+	case r.Unsettled() && c.Kind != string(series.Rise):
+		return word(finding.CellUnsteadyParams{Kind: c.Kind})
+	}
+	reached := 0.0
+	if c.Reached != nil {
+		reached = *c.Reached
+	}
+	return word(finding.CellHeldParams{Records: reached})
+}
+
+// rateUnitOf is the unit in which a section shows a table's rates: batches as the records in them.
+func rateUnitOf(t *facts.Table) string {
+	switch {
+	case t.Requests:
+		return "requests/s"
+	case t.BatchItems > 0:
+		return "records/s"
+	}
+	return operationsPerSecond
+}
+
+const operationsPerSecond = "operations/s"
+
+// unitOf is the unit that tables have in common, or that of most phases.
+func unitOf(tables []*facts.Table) string {
+	unit := rateUnitOf(tables[0])
+	if slices.ContainsFunc(tables, func(t *facts.Table) bool { return rateUnitOf(t) != unit }) {
+		return operationsPerSecond
+	}
+	return unit
+}
+
+// RateSection shows the rates of one cell: stores × phases. class are all tables of the class.
+func RateSection(here, class []*facts.Table) model.Section {
+	s := sectionOf(here[0])
+	s.Unit = unitOf(here)
+	rows := map[string]*model.SectionRow{}
+	score := map[string]float64{}
+	var arms []string
+	for _, t := range here {
+		for _, r := range t.Rows {
+			if r.Role == plan.Measured && r.Rate != nil && rows[r.Arm] == nil {
+				rows[r.Arm] = &model.SectionRow{Arm: r.Arm}
+				arms = append(arms, r.Arm)
+			}
+		}
+	}
+	for _, t := range here {
+		title := t.Phase
+		if unit := rateUnitOf(t); unit != s.Unit {
+			title += " " + unit
+		}
+		s.Columns = append(s.Columns, model.SectionColumn{Kind: "rate", Phase: t.Phase, Title: title, Table: t.ID})
+		best, least := math.Inf(-1), math.Inf(1)
+		for _, arm := range arms {
+			if r := t.Row(plan.Measured, arm); r != nil && r.Rate != nil && r.Rate.Value > 0 {
+				best, least = max(best, math.Log(r.Rate.Value)), min(least, math.Log(r.Rate.Value))
+			}
+		}
+		for _, arm := range arms {
+			cell := rateCellOf(t, arm)
+			rows[arm].Cells = append(rows[arm].Cells, cell)
+			switch r := t.Row(plan.Measured, arm); {
+			case math.IsInf(best, 0):
+			case r != nil && r.Rate != nil && r.Rate.Value > 0:
+				score[arm] += math.Log(r.Rate.Value) - best
+			default: // what a store can't do doesn't help it
+				score[arm] += least - best
+			}
+		}
+	}
+	// Who is best at anything must not be cut off with the last rows.
+	leads := map[string]bool{}
+	for _, t := range here {
+		for _, arm := range t.Best {
+			leads[arm] = true
+		}
+	}
+	slices.SortStableFunc(arms, func(a, b string) int {
+		return cmp.Or(facts.Earlier(leads[a], leads[b]), cmp.Compare(score[b], score[a]))
+	})
+	for _, arm := range arms {
+		s.Rows = append(s.Rows, *rows[arm])
+	}
+	s.Changes = changesOf(here, class)
+	s.Missing = missingOf(here)
+	return s
+}
+
+// rateCellOf is the figure of one arm in one table. Of batches it counts records, so that it can
+// stand beside the rates of single operations.
+func rateCellOf(t *facts.Table, arm string) model.SectionCell {
+	r := t.Row(plan.Measured, arm)
+	if r == nil {
+		return model.SectionCell{}
+	}
+	e := r.Rate
+	if t.BatchItems > 0 && r.Records != nil {
+		e = r.Records
+	}
+	if e == nil {
+		switch r.Standing {
+		case facts.Failed:
+			return model.SectionCell{Text: finding.Text(finding.New(finding.CellFailed))}
+		case facts.NotRanked:
+			return model.SectionCell{Text: finding.Text(finding.New(finding.CellNoFigure))}
+		}
+		return model.SectionCell{}
+	}
+	c := model.SectionCell{Value: &e.Value, Low: e.Low, High: e.High, Letters: r.Letters, Ranked: r.Standing == facts.Ranked,
+		Unsteady: r.Unsettled() && !r.WholeWork}
+	c.Best = c.Ranked && r.Rank == 1 && len(t.Ranked()) > 1 && len(t.Best) < len(t.Ranked())
+	return c
+}
+
+// changesOf says what is different in the other cells of a class: who leads.
+func changesOf(here, class []*facts.Table) (changes []finding.Message) {
+	led := map[int]bool{} // cells in which something is known to be fastest
+	for _, shown := range here {
+		var leaders []string
+		names := map[string]bool{}
+		for _, t := range class {
+			if t.Phase != shown.Phase {
+				continue
+			}
+			rows := t.Ranked()
+			if len(t.Best) == len(rows) || t.Open { // nothing is known to be faster than another
+				continue
+			}
+			led[t.Cell] = true
+			name := format.ListMax(t.Best, 2)
+			text := fmt.Sprintf("%s at %s", name, t.Label)
+			if len(t.Best) == 1 {
+				text += " (" + format.Factor(1/rows[1].ToBest.Value) + ")"
+			}
+			names[name] = true
+			leaders = append(leaders, text)
+		}
+		if len(names) < 2 {
+			continue
+		}
+		if more := len(leaders) - leadersMax; more > 0 {
+			leaders = append(leaders[:leadersMax:leadersMax], finding.Text(finding.New(finding.MoreParams{Count: more})))
+		}
+		changes = append(changes, finding.New(finding.SectionLeadersParams{Phase: shown.Phase, Leaders: leaders}))
+	}
+	if len(changes) == 0 && len(led) > 1 && led[here[0].Cell] {
+		return []finding.Message{finding.New(finding.SectionSameLeadersParams{Cells: len(led) - 1})}
+	}
+	return changes[:min(len(changes), changesMax)]
+}
+
+// missingIn says which stores have no row, one line a reason.
+func missingIn(t *facts.Table) []finding.Message { return missingOf([]*facts.Table{t}) }
+
+// missingOf is of stores that have a figure in none of some tables.
+func missingOf(tables []*facts.Table) (messages []finding.Message) {
+	var refused []string
+	failed := map[string][]string{} // why → arms
+	var whys []string
+	for _, r := range tables[0].Rows {
+		if r.Role != plan.Measured || slices.ContainsFunc(tables, func(t *facts.Table) bool {
+			other := t.Row(plan.Measured, r.Arm)
+			return other != nil && other.Rate != nil
+		}) {
+			continue
+		}
+		switch why := "no trial ended"; {
+		case r.Standing == facts.Refused || r.Standing == facts.LeftOut:
+			refused = append(refused, r.Arm)
+		default:
+			if len(r.Reasons) > 0 {
+				why = finding.Text(detect.ReasonMessage(r.Reasons[0]))
+			}
+			if failed[why] == nil {
+				whys = append(whys, why)
+			}
+			failed[why] = append(failed[why], r.Arm)
+		}
+	}
+	if len(refused) > 0 {
+		messages = append(messages, finding.New(finding.SectionRefusedParams{Arms: refused}))
+	}
+	for _, why := range whys {
+		messages = append(messages, finding.New(finding.SectionNoFigureParams{Arms: failed[why], Why: why}))
+	}
+	return messages
+}
