@@ -87,12 +87,13 @@ const (
 	CauseDiskFull    Code = "disk-full-ended" //
 	CauseStore       Code = "store-failed"    // the store or its driver returned an error where none is an outcome
 	CauseQuota       Code = "load-over-quota" // records did not fit into the disk quota
+	CauseSilent      Code = "load-unanswered" // the store stopped answering
 	CauseOther       Code = "trial-error"     // see the text
 )
 
 // Causes are why a trial did not end.
 var Causes = []Code{CauseRefused, CauseInterrupted, CauseDiskTaken, CauseDied, CauseHung, CauseNoWorker, CauseNoServer, CauseServerDied,
-	CauseMemory, CauseDiskFull, CauseStore, CauseQuota, CauseOther}
+	CauseMemory, CauseDiskFull, CauseStore, CauseQuota, CauseSilent, CauseOther}
 
 // Fault returns the code of the finding that a mark makes.
 func (m Mark) Fault() Code {
@@ -138,7 +139,7 @@ var _ = register(
 	Entry{Example: CountParams{Code: MarkReadbackOther, Count: 2, Of: 10000}, Fault: FaultOtherTrial,
 		Says: `{{count .count}} of {{plural .of "record" ""}} read back at the end held a value that another trial wrote{{if .example}} ({{clean .example}}){{end}}`},
 	Entry{Example: CountParams{Code: MarkReadbackFailed, Count: 2, Of: 10000}, Fault: FaultErrors,
-		Says: `{{count .count}} of {{plural .of "record" ""}} could not be read back at the end{{if .example}} ({{clean .example}}){{end}}`},
+		Says: `{{count .count}} of {{plural .of "record" ""}} could not be read back at the end{{if .not_read}}; the store did not answer, and {{count .not_read}} more were not read{{end}}{{if .example}} ({{clean .example}}){{end}}`},
 	Entry{Example: CountParams{Code: MarkIncrementsLost, Count: 12, Of: 4000}, Fault: FaultIncrements,
 		Says: `{{count .count}} of {{plural .of "acknowledged increment" ""}} of the records read back at the end were gone`},
 	Entry{Example: CountParams{Code: MarkIncrementsMore, Count: 12, Of: 4000}, Fault: FaultIncrements,
@@ -385,5 +386,6 @@ var _ = register(
 	Entry{Example: CauseParams{Code: CauseDiskFull}, Says: "the disk was full"},
 	Entry{Example: CauseParams{Code: CauseStore}, Says: "the store returned an error"},
 	Entry{Example: CauseParams{Code: CauseQuota}, Says: "the load reached the disk quota before all records were stored"},
+	Entry{Example: CauseParams{Code: CauseSilent}, Says: "the store stopped answering before all records were loaded"},
 	Entry{Example: CauseParams{Code: CauseOther, Text: "the worker answered request 5, but 4 was asked"}, Says: "{{clean .text}}"},
 )

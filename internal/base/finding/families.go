@@ -30,6 +30,7 @@ type CountParams struct {
 	Count, Of        uint64
 	Message, Example string `param:"omitempty"`
 	Evicted          uint64 `param:"omitempty"` // by the store itself, of all records
+	NotRead          uint64 `param:"omitempty"` // records, because the check was given up
 }
 
 func (p CountParams) code() Code { return p.Code }

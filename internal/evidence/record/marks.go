@@ -123,10 +123,14 @@ func (f *FinalCheck) Marks() (marks []finding.Mark) {
 		{finding.MarkReadbackWrong, f.Wrong - min(f.Foreign, f.Wrong)}, {finding.MarkReadbackOther, f.Foreign},
 		{finding.MarkReadbackFailed, f.Errors},
 	} {
-		if fault.count == 0 {
+		unread := fault.code == finding.MarkReadbackFailed && f.NotRead > 0
+		if fault.count == 0 && !unread {
 			continue
 		}
 		counted := finding.CountParams{Code: fault.code, Count: fault.count, Of: f.Records}
+		if unread {
+			counted.Of, counted.NotRead = f.Records+f.NotRead, f.NotRead
+		}
 		if fault.code == finding.MarkReadbackLost && f.StoreEvicted != nil {
 			counted.Evicted = *f.StoreEvicted
 		}

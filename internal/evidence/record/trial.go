@@ -184,6 +184,7 @@ const (
 	EndedDiskFull    Ending = "disk full"    // the store could not write any more
 	EndedMemory      Ending = "memory limit" // the kernel killed the worker, because it needed more than its limit
 	EndedInterrupted Ending = "interrupted"  // by the user
+	EndedUnanswered  Ending = "unanswered"   // the store answered no operation any more, in a phase that goes by their number
 	EndedFailed      Ending = "failed"       // the worker died, hung, or said that it could not go on
 )
 
@@ -353,8 +354,9 @@ type Machine struct {
 
 // FinalCheck is what the last phase found when it read records back.
 type FinalCheck struct {
-	Records  uint64   `json:"records"` // read back
-	Of       uint64   `json:"of"`      // that were put, deleted since or not: those read back were drawn from them
+	Records  uint64   `json:"records"`            // read back
+	NotRead  uint64   `json:"not_read,omitempty"` // that were to be read as well: the check was given up, because the store did not answer
+	Of       uint64   `json:"of"`                 // that were put, deleted since or not: those read back were drawn from them
 	Right    uint64   `json:"right"`
 	Lost     uint64   `json:"lost"`              // absent, though a write was acknowledged and no delete could have come after it
 	Evicted  uint64   `json:"evicted,omitempty"` // absent, and the store says that it removed as many or more

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"assay/internal/evidence/audit"
+	"assay/internal/evidence/counters"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment/keyval"
 	"assay/store"
@@ -24,17 +25,21 @@ func (t *trial) finalCheck(ctx context.Context) error {
 	if len(indexes) == 0 {
 		return nil
 	}
-	observed, counted, err := t.readBack(ctx, indexes, record.FinalCheckPhase, finalCheckNumber)
+	observed, counted, gaveUp, err := t.readBack(ctx, indexes, record.FinalCheckPhase, finalCheckNumber)
 	if err != nil {
 		return fmt.Errorf("final check: %w", err)
+	}
+	asked := len(indexes)
+	if gaveUp {
+		indexes, observed = wereRead(indexes, observed)
 	}
 	counts, err := audit.Expect(t.past.phases, indexes).Check(observed)
 	if err != nil {
 		return fmt.Errorf("final check: %w", err)
 	}
-	check := record.FinalCheck{Records: counts.Records, Of: of, Right: counts.Right, Lost: counts.Lost, Stale: counts.Stale,
+	check := record.FinalCheck{Records: counts.Records, NotRead: uint64(asked - len(indexes)), Of: of, Right: counts.Right, Lost: counts.Lost, Stale: counts.Stale,
 		Wrong: counts.Wrong, Foreign: counts.Foreign, Errors: counts.Errors, Unknown: counts.Unknown, Examples: counts.Examples}
-	if columns := e.Values.Record(); columns != nil && columns.Counter() >= 0 && counts.Lost+counts.Wrong+counts.Errors == 0 {
+	if columns := e.Values.Record(); columns != nil && columns.Counter() >= 0 && counts.Lost+counts.Wrong+counts.Errors == 0 && !gaveUp {
 		least, most := audit.Increments(t.past.phases, indexes)
 		check.Increments = &record.Increments{Counted: counted, Least: least, Most: most}
 	}
@@ -44,4 +49,14 @@ func (t *trial) finalCheck(ctx context.Context) error {
 	t.result.Final = &check
 	t.result.Marks = append(t.result.Marks, check.Marks()...)
 	return nil
+}
+
+// wereRead leaves out the records that were not read.
+func wereRead(indexes, observed []uint64) (read, seen []uint64) {
+	for i, index := range indexes {
+		if observed[i] != counters.ObservedNotRead {
+			read, seen = append(read, index), append(seen, observed[i])
+		}
+	}
+	return read, seen
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"assay/internal/base/finding"
 	"assay/internal/evidence/audit"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
@@ -74,7 +75,11 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 	}
 	t.remember(p, number, w, keys)
 	w.endParts(runErr)
-	if w.died() {
+	if runErr == nil && p.Load && w.gaveUp != "" {
+		t.result.Cause = finding.CauseSilent
+		runErr = fmt.Errorf("the store stopped answering before all records were loaded: %s", w.gaveUp)
+	}
+	if w.died() || p.Load && w.gaveUp != "" {
 		t.measureSizes(&result)
 		t.result.Phases = append(t.result.Phases, result)
 		t.result.Marks = append(t.result.Marks, marksOf(&result, problems)...)

@@ -102,20 +102,20 @@ func (t *trial) removeSpan(ctx context.Context, keys trace.Span, number int) err
 	if err := w.letGo(); err != nil {
 		return err
 	}
-	progress, at := uint64(0), time.Now()
-	for {
-		if done, err := w.await(50 * time.Millisecond); done {
+	w.progress.at, w.stops = time.Now(), t.watchStops()
+	defer w.stops.end()
+	for began := time.Now(); ; {
+		done, err := w.await(50 * time.Millisecond)
+		w.keep(w.read(false))
+		if done && err == nil && w.gaveUp != "" {
+			return fmt.Errorf("the server stopped answering: %s", w.gaveUp)
+		}
+		if done {
 			return err
 		}
-		var ended uint64
-		for _, n := range w.files.counters.Sample(false).Acknowledged {
-			ended += n
-		}
-		if ended != progress {
-			progress, at = ended, time.Now()
-		}
-		if time.Since(at) > t.run.experiment.StepTimeout {
-			w.hang("no key was deleted any more")
+		w.giveUpSilent()
+		if why := w.hangs(began); why != "" {
+			w.hang(why)
 			return w.failure
 		}
 		if ctx.Err() != nil {

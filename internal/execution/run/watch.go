@@ -48,10 +48,12 @@ type watched struct {
 	stops     *stops
 	disk      *diskWatch    // nil: nothing can fill up
 	ending    record.Ending // why this side asked the worker to stop; "": it has not
-	stoppedAt time.Time     // when
-	batches   batched       // what batches do to the number of records
-	stats     []string      // the store's own counters that the worker tells meanwhile
-	rounds    uint64        // of these
+	silence   silence
+	gaveUp    string    // why it was given up, if its store is silent
+	stoppedAt time.Time // when
+	batches   batched   // what batches do to the number of records
+	stats     []string  // the store's own counters that the worker tells meanwhile
+	rounds    uint64    // of these
 	telemetry record.Telemetry
 }
 
@@ -138,6 +140,7 @@ func (w *watched) watch(ctx context.Context) error {
 			w.abandon(err)
 			return err
 		}
+		w.giveUpSilent()
 		if why := w.hangs(began); why != "" {
 			w.hang(why)
 			if w.ending == record.EndedInterrupted {
@@ -202,6 +205,9 @@ func (w *watched) hangs(began time.Time) string {
 	}
 	if w.ending == record.EndedInterrupted && time.Since(w.stoppedAt) > stopPatience {
 		return "it did not stop"
+	}
+	if w.ending == record.EndedUnanswered {
+		return "" // its last operations wait for their own time-outs, or for the patience above
 	}
 	if w.ending != "" && time.Since(later(w.progress.at, w.stoppedAt)) > min(patience, 10*time.Second) {
 		return "it did not stop"
