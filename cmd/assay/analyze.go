@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -36,7 +35,7 @@ func analysisOf(s series.Series, where finding.Where, notes []string) analyzed {
 }
 
 func analyzeCommand() *cobra.Command {
-	how := "text"
+	how, asJSON := "text", false
 	var trial, phase string
 	c := &cobra.Command{
 		Use:   "analyze FILE.csv|DIR",
@@ -60,7 +59,7 @@ Exit status: 0 analysed, whatever was found; 1 the answer could not be written;
 2 bad input.`,
 		Example: `  assay analyze rates.csv
   assay analyze results/put-get
-  assay analyze results/put-get --trial b1-001-bbolt-D1 --phase put --format json
+  assay analyze results/put-get --trial b1-001-bbolt-D1 --phase put --json
   (echo time_s,rate; for i in $(seq 60); do
      echo $i,$((i > 30 ? 41000 + i % 7 * 500 : 118000 + i % 5 * 900)); done) |
     assay analyze -`,
@@ -69,6 +68,9 @@ Exit status: 0 analysed, whatever was found; 1 the answer could not be written;
 			return nil, cobra.ShellCompDirectiveDefault
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if asJSON {
+				how = "json"
+			}
 			if how != "text" && how != "json" {
 				return usage(fmt.Errorf("--format %s: expected text or json", how))
 			}
@@ -82,24 +84,17 @@ Exit status: 0 analysed, whatever was found; 1 the answer could not be written;
 				}
 			}
 			if how == "json" {
-				return wroteAnalysis(writeJSON(c.OutOrStdout(), all))
+				return wroteAnalysis(writeForm(c.OutOrStdout(), all))
 			}
 			return wroteAnalysis(writeAnalyses(c.OutOrStdout(), all))
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
 	c.Flags().StringVar(&how, "format", how, "`text` or json")
+	c.MarkFlagsMutuallyExclusive("json", "format")
 	c.Flags().StringVar(&trial, "trial", "", "of a run directory: this `trial` alone")
 	c.Flags().StringVar(&phase, "phase", "", "of a run directory: this `phase` alone")
 	return c
-}
-
-func writeJSON(w io.Writer, all []analyzed) error {
-	text, err := json.MarshalIndent(all, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write the analysis as JSON: %w", err)
-	}
-	_, err = fmt.Fprintf(w, "%s\n", text)
-	return err
 }
 
 // analyzeAll analyses a file, or the measured phases of a run's trials.

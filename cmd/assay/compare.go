@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -105,7 +107,10 @@ func compareSides(of string, args, failIf []string) (*compare.Comparison, error)
 		run, err := record.Open(directory)
 		runs, failures = append(runs, run), append(failures, err)
 	}
-	if err := errors.Join(failures...); err != nil {
+	if err := errors.Join(failures...); err != nil && !slices.ContainsFunc(args, func(a string) bool { return !isDriverName(a) }) {
+		return nil, fmt.Errorf("assay compare takes run directories, and %s are drivers\n"+
+			"assay run %s measures them; assay compare --run DIR %s compares them in a run", strings.Join(args, " and "), strings.Join(args, " "), strings.Join(args, " "))
+	} else if err != nil {
 		return nil, fmt.Errorf("%w\nhint: to compare two arms of one run: assay compare --run DIR ARM ARM", err)
 	}
 	return compare.Runs(runs, criteria...)

@@ -20,7 +20,7 @@ import (
 )
 
 func doctorCommand() *cobra.Command {
-	clean := false
+	clean, asJSON := false, false
 	c := &cobra.Command{
 		Use:   "doctor [DIRECTORY]",
 		Short: "Check what on this machine would disturb a measurement",
@@ -29,6 +29,7 @@ would disturb a measurement, which features don't work here (memory limits, disk
 quotas, cold caches, native stores, servers), what to do about it, and what is unknown.`,
 		Example: `  assay doctor
   assay doctor /mnt/disk-to-measure
+  assay doctor --json | jq '.problems[].what'
   assay doctor --clean`,
 		Args: takes(0, 1, "at most one directory"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -42,9 +43,17 @@ quotas, cold caches, native stores, servers), what to do about it, and what is u
 			if clean {
 				return failed(cleanLeft(c.OutOrStdout()))
 			}
-			return failed(diagnose(c.OutOrStdout(), directory))
+			d, err := lookAround(directory)
+			if err != nil {
+				return failed(err)
+			}
+			if asJSON {
+				return failed(writeForm(c.OutOrStdout(), d))
+			}
+			return failed(d.print(c.OutOrStdout()))
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print everything as JSON (docs/result.md)")
 	c.Flags().BoolVar(&clean, "clean", false, "remove what killed runs have left: mounts, cgroups, processes, data, temporary files")
 	return c
 }
@@ -62,17 +71,36 @@ func cleanLeft(out io.Writer) error {
 }
 
 const (
-	lookAround   = time.Second // how long other processes are watched
+	watchOthers  = time.Second // how long other processes are watched
 	foreignQuiet = 0.05        // share of the CPU time from which on other processes are told of: reports do so, too
 )
 
 // ailment is something that would spoil a measurement.
-type ailment struct{ what, remedy string }
+type ailment struct {
+	What   string `json:"what"`
+	Remedy string `json:"remedy"`
+}
 
-// diagnose looks and says. A line that can't be written is not looked at here: out keeps that (see
+// lookAround finds out everything that is told of the machine and a directory.
+func lookAround(directory string) (d diagnosed, err error) {
+	c, err := clock.New(clock.Auto)
+	if err != nil {
+		return d, err
+	}
+	d = diagnosed{Version: formsVersion, Environment: host.Seal(directory, os.Args), Clock: string(c.Source()),
+		OthersShare: host.ForeignShare(watchOthers), Servers: serversHere(), NotMeasured: host.NotMeasured(directory)}
+	for _, a := range abilitiesOf(directory) {
+		d.Abilities = append(d.Abilities, a.told())
+	}
+	d.Problems = ailmentsOf(d.Environment, c.Source(), directory, d.OthersShare)
+	d.Unknown = append(unknownOf(d.Environment), unwatched(directory)...)
+	return d, nil
+}
+
+// print says it in words. A line that can't be written is not looked at here: out keeps that (see
 // output).
-func diagnose(out io.Writer, directory string) error {
-	e := host.Seal(directory, os.Args)
+func (d *diagnosed) print(out io.Writer) error {
+	e := d.Environment
 	table := newColumns("what", "is")
 	table.add("processor", fmt.Sprintf("%s, %d CPUs", orDash(e.CPU), e.CPUs))
 	table.add("memory", format.Bytes(float64(e.MemoryBytes)))
@@ -85,18 +113,12 @@ func diagnose(out io.Writer, directory string) error {
 	} else {
 		table.add("fdatasync", "not measured")
 	}
-	c, err := clock.New(clock.Auto)
-	if err != nil {
-		return err
+	table.add("clock", fmt.Sprintf("%s (kernel: %s)", d.Clock, orDash(e.ClockSource)))
+	for _, a := range d.Abilities {
+		table.add(a.Name, a.State)
 	}
-	table.add("clock", fmt.Sprintf("%s (kernel: %s)", c.Source(), orDash(e.ClockSource)))
-	abilities := abilitiesOf(directory)
-	for _, a := range abilities {
-		table.add(a.name, a.state)
-	}
-	foreign := host.ForeignShare(lookAround)
-	if foreign != nil {
-		table.add("other processes", fmt.Sprintf("use %s of the CPU time now", format.Percent(*foreign)))
+	if d.OthersShare != nil {
+		table.add("other processes", fmt.Sprintf("use %s of the CPU time now", format.Percent(*d.OthersShare)))
 	} else {
 		table.add("other processes", "not measured")
 	}
@@ -104,26 +126,25 @@ func diagnose(out io.Writer, directory string) error {
 	if err := table.print(out); err != nil {
 		return err
 	}
-	if err := printServers(out); err != nil {
+	if err := printServers(out, d.Servers); err != nil {
 		return err
 	}
-	ailments := ailmentsOf(e, c.Source(), directory, foreign)
 	fmt.Fprintln(out)
-	for _, a := range ailments {
-		fmt.Fprintf(out, "! %s\n  %s\n", a.what, a.remedy)
+	for _, a := range d.Problems {
+		fmt.Fprintf(out, "! %s\n  %s\n", a.What, a.Remedy)
 	}
-	if len(ailments) == 0 {
+	if len(d.Problems) == 0 {
 		fmt.Fprintln(out, "Nothing found that would disturb a measurement.")
 	}
-	printLacks(out, abilities)
-	if unknown := append(unknownOf(e), unwatched(directory)...); len(unknown) > 0 {
-		fmt.Fprintln(out, "Unknown on this machine:", strings.Join(unknown, ", ")+".")
+	d.printLacks(out)
+	if len(d.Unknown) > 0 {
+		fmt.Fprintln(out, "Unknown on this machine:", strings.Join(d.Unknown, ", ")+".")
 	}
-	if missing := host.NotMeasured(directory); len(missing) > 0 {
+	if len(d.NotMeasured) > 0 {
 		fmt.Fprintln(out, "\nNot measured on this machine:")
 		series := newColumns("series", "why")
-		for _, name := range slices.Sorted(maps.Keys(missing)) {
-			series.add(name, missing[name])
+		for _, name := range slices.Sorted(maps.Keys(d.NotMeasured)) {
+			series.add(name, d.NotMeasured[name])
 		}
 		return series.print(out)
 	}
@@ -131,11 +152,11 @@ func diagnose(out io.Writer, directory string) error {
 }
 
 // printLacks says what experiments can't ask of this machine, and what to do about it.
-func printLacks(w io.Writer, abilities []ability) {
+func (d *diagnosed) printLacks(w io.Writer) {
 	head := "\nNot supported on this machine:\n"
-	for _, a := range abilities {
-		if a.lacks != "" {
-			fmt.Fprintf(w, "%s- %s\n  %s\n", head, a.lacks, a.remedy)
+	for _, a := range d.Abilities {
+		if a.Lacks != "" {
+			fmt.Fprintf(w, "%s- %s\n  %s\n", head, a.Lacks, a.Remedy)
 			head = ""
 		}
 	}

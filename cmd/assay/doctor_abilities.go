@@ -23,6 +23,8 @@ type ability struct {
 	remedy string
 }
 
+func (a ability) told() diagnosedAble { return diagnosedAble{a.name, a.state, a.lacks, a.remedy} }
+
 // abilitiesOf tries what experiments may ask for. What it makes in directory, it removes.
 func abilitiesOf(directory string) []ability {
 	return []ability{

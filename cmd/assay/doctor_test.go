@@ -15,7 +15,7 @@ func TestDoctorTellsOfOthers(t *testing.T) {
 	t.Parallel()
 	said := func(foreign *float64) bool {
 		for _, a := range ailmentsOf(host.Environment{CPUs: 4}, clock.TSC, t.TempDir(), foreign) {
-			if strings.Contains(a.what, "Other processes") {
+			if strings.Contains(a.What, "Other processes") {
 				return true
 			}
 		}
@@ -60,7 +60,7 @@ func TestDoctorTellsWhatCannotBeDone(t *testing.T) {
 			t.Errorf("%s: it lacks %q, remedy %q; want %q", c.name, c.found.lacks, c.found.remedy, c.lacks)
 		}
 		var told strings.Builder
-		printLacks(&told, []ability{c.found})
+		(&diagnosed{Abilities: []diagnosedAble{c.found.told()}}).printLacks(&told)
 		if (c.lacks == "") != (told.Len() == 0) || !strings.Contains(told.String(), c.found.remedy) {
 			t.Errorf("%s: the doctor says %q", c.name, told.String())
 		}

@@ -162,7 +162,7 @@ experiment, or with --set stores.NAME.options.OPTION=VALUE).`,
 					return usage(fmt.Errorf("driver %s is %w", args[0], err))
 				}
 				if err != nil {
-					return usage(fmt.Errorf("%w%s", err, suggestion(args[0], driverCatalogue().Names)))
+					return usage(fmt.Errorf("%w%s", err, nearOr(args[0], driverCatalogue().Names, "assay drivers lists them")))
 				}
 				all = []store.Description{d}
 			} else {
@@ -189,10 +189,15 @@ experiment, or with --set stores.NAME.options.OPTION=VALUE).`,
 }
 
 func suggestion(word string, names []string) string {
+	return nearOr(word, names, "expected one of "+strings.Join(names, ", "))
+}
+
+// nearOr says which of the names was probably meant, and otherwise what else there is to say.
+func nearOr(word string, names []string, otherwise string) string {
 	if near := experiment.Nearest(word, names); near != "" {
 		return fmt.Sprintf("\ndid you mean %q?", near)
 	}
-	return "\nexpected one of " + strings.Join(names, ", ")
+	return "\n" + otherwise
 }
 
 func printDrivers(w io.Writer, all []store.Description, missing []native) error {
@@ -217,7 +222,7 @@ func printDrivers(w io.Writer, all []store.Description, missing []native) error 
 			return err
 		}
 	}
-	if err := printServers(w); err != nil {
+	if err := printServers(w, serversHere()); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(w, "\nassay drivers NAME shows options, limits and how each durability class is reached.")

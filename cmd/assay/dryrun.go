@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"assay/internal/base/format"
@@ -52,50 +53,101 @@ func unknownStore(s experiment.Store) store.Description {
 	return d
 }
 
-// printPlan is --dry-run; stores would get their directories on the file system of place.
-func printPlan(w io.Writer, loaded *experiment.Loaded, unasked []string, place string) error {
+// planOf is what --dry-run tells; stores would get their directories on the file system of place.
+// unasked are the stores whose worker was not asked what it can do.
+func planOf(loaded *experiment.Loaded, unasked []string, place string) planned {
 	e := loaded.Experiment
 	trials := plan.Plan(e)
+	estimate := plan.EstimateOf(e, trials)
+	p := planned{Version: formsVersion, Settings: settingsOf(e), Experiment: e, Notes: slices.Clone(loaded.Notes), Warnings: shortOf(e, estimate, place),
+		Estimate: plannedNeed{Trials: estimate.Trials - estimate.Refused, Refused: estimate.Refused, Blocks: e.Blocks, BlocksMax: e.BlocksMax,
+			SecondsLow: estimate.SecondsLow, SecondsHigh: estimate.SecondsHigh, LoadSeconds: estimate.LoadSeconds, LoadRecords: estimate.LoadRecords,
+			LoadBytes: estimate.LoadBytes, DataBytes: estimate.DataBytes, DiskBytes: estimate.DiskBytes}}
+	for _, phase := range e.Phases {
+		for _, part := range phase.Parts() {
+			p.Phases = append(p.Phases, plannedPhaseOf(e, part))
+		}
+	}
+	for _, t := range trials {
+		p.Trials = append(p.Trials, plannedTrial{ID: t.ID, Block: t.Block, Arm: t.Arm, Role: string(t.Role), Parameters: e.Cells[t.Cell].Label(e), Refused: t.Refuse})
+	}
+	if len(unasked) > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("the worker of %s was not started, so what it can do is unknown; --describe-workers asks it", format.List(unasked)))
+	}
+	if started := startedServers(e); len(started) > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("a run starts the server of %s on loopback for each trial; this dry run started none", format.List(started)))
+	}
+	return p
+}
+
+func plannedPhaseOf(e *experiment.Experiment, part experiment.Phase) plannedPhase {
+	p := plannedPhase{Name: part.Name, Load: part.Load, Mix: part.Mix, Order: part.Order.Distribution, Batch: part.Batch, Rate: part.Rate,
+		Arrivals: part.Arrivals, Seconds: part.Lasts().Seconds(), Operations: part.Operations, FromSeconds: part.From.Seconds(),
+		Unmeasured: part.Unmeasured, Optional: part.Optional}
+	for _, cell := range e.Cells {
+		p.Threads = append(p.Threads, part.ThreadsIn(cell))
+	}
+	return p
+}
+
+// settingsOf are the parameters of the matrix with the values that took effect. A limit that no
+// cell has is left out.
+func settingsOf(e *experiment.Experiment) (all []setting) {
+	for _, a := range experiment.Axes() {
+		s, limited := setting{Name: a.Path}, false
+		for _, c := range e.Cells {
+			text := strings.TrimPrefix(a.Text(c), a.Path+" ")
+			limited = limited || !strings.HasPrefix(text, "no ")
+			if !slices.Contains(s.Values, text) {
+				s.Values = append(s.Values, text)
+			}
+		}
+		if limited {
+			all = append(all, s)
+		}
+	}
+	return append(all, setting{"keys", []string{fmt.Sprintf("%s, up to %s", e.Keys.Format, format.Limit(uint64(e.Keys.BytesMax())))}})
+}
+
+// printPlan is --dry-run in words.
+func printPlan(w io.Writer, p planned) error {
+	e := p.Experiment
+	settings := newColumns("setting", "values")
+	for _, s := range p.Settings {
+		settings.add(s.Name, strings.Join(s.Values, "; "))
+	}
+	if err := settings.print(w); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
 	phases := newColumns("phase", "work", "order", "ends after", "")
-	for _, p := range e.Phases {
-		for _, part := range p.Parts() {
+	for _, phase := range e.Phases {
+		for _, part := range phase.Parts() {
 			phases.add(part.Name, workText(part), part.Order.Distribution, endText(part), noteText(part))
 		}
 	}
 	if err := phases.print(w); err != nil {
 		return err
 	}
-	labels := make([]string, len(e.Cells))
-	for i, cell := range e.Cells {
-		labels[i] = cell.Label(e)
-	}
 	fmt.Fprintln(w)
 	table := newColumns("trial", "arm", "role", "parameters", "")
-	for _, t := range trials {
+	for _, t := range p.Trials {
 		note := ""
-		if t.Refuse != "" {
-			note = "not supported: " + t.Refuse
+		if t.Refused != "" {
+			note = "not supported: " + t.Refused
 		}
-		table.add(t.ID, t.Arm, string(t.Role), labels[t.Cell], note)
+		table.add(t.ID, t.Arm, t.Role, t.Parameters, note)
 	}
 	if err := table.print(w); err != nil {
 		return err
 	}
-	estimate := plan.EstimateOf(e, trials)
-	_, err := fmt.Fprintf(w, "\n%s%s\n", estimate, moreBlocks(e))
-	notes := loaded.Notes
-	if len(unasked) > 0 {
-		notes = append(notes, fmt.Sprintf("the worker of %s was not started, so what it can do is unknown; --describe-workers asks it", format.List(unasked)))
-	}
-	for _, note := range notes {
+	_, err := fmt.Fprintf(w, "\n%s%s\n", plan.EstimateOf(e, plan.Plan(e)), moreBlocks(e))
+	for _, note := range p.Notes {
 		if err == nil {
 			_, err = fmt.Fprintf(w, "\nNote: %s\n", note)
 		}
 	}
-	if started := startedServers(e); err == nil && len(started) > 0 {
-		_, err = fmt.Fprintf(w, "\nNote: a run starts the server of %s on loopback for each trial; this dry run started none\n", format.List(started))
-	}
-	for _, warning := range shortOf(e, estimate, place) {
+	for _, warning := range p.Warnings {
 		if err == nil {
 			_, err = fmt.Fprintf(w, "\nWarning: %s\n", warning)
 		}

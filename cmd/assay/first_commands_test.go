@@ -71,6 +71,7 @@ func TestFirstCommands(t *testing.T) {
 		"run pebble --duration 5s --clients 4 --ops 10k --blocks 1 --dry-run",
 		"run pebble --mix read=100,update=20 --rate 10k --order zipfian --blocks 1 --dry-run",
 		"run worker.yaml --dry-run",
+		"run put-get --set 'stores=[bbolt]' --set blocks=1 --records 1k,2k --durability D1 --dry-run",
 		"run ycsb-b --set 'stores=[pebble, bbolt]' --time 2m --dry-run",
 		"run bbolt --blocks auto --for 2s --dry-run",
 		"presets",
@@ -88,12 +89,32 @@ func TestFirstMistakes(t *testing.T) {
 		"run smoke --set duration=10s", "run smoke --time 3s", "run smoke --set step_timeout=10ms", "run smoke --set 'stores=[nosuch]'",
 		"run bbolt --mix raed=95", "run bbolt --mix put=5", "run bbolt --durability D0", "run smoke --mix read", "run memcached", "run null",
 		"run memcached@admin:hunter2@cache:11211", "run memory redis@strat", "run smoke --describe-workers",
-		"run smoke --data /nonexistent", "run smoke --data /proc", "run smoke --data taken", "run smoke --out /proc/x", "run smoke --out taken", "run smoke --out taken/x",
+		"run memcached@127.0.0.1:1 bbolt", "run smoke --data /nonexistent", "run smoke --data /proc", "run smoke --data taken", "run smoke --out /proc/x", "run smoke --out taken", "run smoke --out taken/x",
 		"run bbolt --save-as taken", "run --resume", "run --resume /nonexistent", "run smoke --resume --dry-run",
 		"drivers pebbel", "drivers nosuchthing", "drivers a b", "presets putget", "init --preset smoke --ycsb x", "init a b", "init taken",
 		"doctor /nonexistent", "schema x", "worker x", "conformance --driver pebbel", "completion", "completion tcsh", "version x", "list x", "man", "man taken",
 	}
 	commandsSay(t, "first-mistakes.txt", func(string) int { return exitUsage }, lines)
+}
+
+// What people type who know hyperfine, benchstat, k6, memtier_benchmark, redis-benchmark, YCSB,
+// go-ycsb, sysbench or pgbench: one line says what it is here.
+func TestHabitsOfOtherTools(t *testing.T) {
+	t.Parallel()
+	lines := []string{
+		"bbolt pebble", "put-get", "worker.yaml", "bench bbolt", "ycsb load", "benchstat old new", "show results", "redis@127.0.0.1:6379", "ls", "resume dir", "frobnicate",
+		"run bbolt,pebble", "run bbolt vs pebble", "run mysql", "run mysql@127.0.0.1:3306", "run valkey bbolt", "run localhost:6379", "run redis:6379",
+		"run redis://127.0.0.1:6379", "run postgres://127.0.0.1/db", "run mongodb://127.0.0.1:27017", "run workloada", "run workloads/workloada", "run 127.0.0.1:1234",
+		"run bbolt --runs 10", "run bbolt -r 10", "run bbolt --warmup 3", "run bbolt --export-json out.json", "run bbolt --export-markdown out.md", "run bbolt -N", "run bbolt --prepare x",
+		"run bbolt --vus 10", "run bbolt -u 10", "run bbolt -i 100", "run bbolt -d 30s", "run bbolt --rps 100", "run bbolt --summary-export x",
+		"run redis@start -s 127.0.0.1", "run redis@start -p 6379", "run redis@start --ratio=1:10", "run redis@start --ratio 1:10", "run redis@start -t 4", "run redis@start -t4",
+		"run redis@start -c 50", "run redis@start --pipeline=16", "run redis@start --data-size=100", "run redis@start --test-time=60", "run redis@start --key-pattern=R:R",
+		"run redis@start --key-maximum=1000", "run redis@start -n 1000", "run redis@start -P 16", "run redis@start --rate-limiting=10", "run redis@start --csv",
+		"run memory --workload a", "run memory -workload a", "run memory -threads 8", "run memory -P workloads/workloada", "run memory -p recordcount=10", "run memory -W x",
+		"run memory --propertyfile x", "run memory -T 60", "run memory -S", "run memory -o out", "run memory -j 2", "run memory -v", "run memory -y", "run memory --output-dir x",
+		"run memory --scale full", "run memory --preset smoke", "run memory --fsync always", "compare bbolt pebble", "compare old.txt new.txt", "report", "report bbolt",
+	}
+	commandsSay(t, "habits.txt", func(string) int { return exitUsage }, lines)
 }
 
 // A plan starts no program that a file names, unless it is asked to.

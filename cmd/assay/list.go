@@ -5,23 +5,31 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"assay/presets"
 )
 
 func listCommand() *cobra.Command {
-	return &cobra.Command{
+	asJSON := false
+	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the presets and the drivers by name",
 		Long: `Lists the names that assay run takes. assay presets says what each preset asks, and
 assay drivers what each driver can do.`,
-		Example: `  assay list`,
-		Args:    takes(0, 0, "no arguments"),
+		Example: `  assay list
+  assay list --json | jq -r '.drivers[] | select(.built) | .name'`,
+		Args: takes(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
+			l := listOf()
+			if asJSON {
+				return failed(writeForm(c.OutOrStdout(), l))
+			}
 			var here, missing []string
-			for _, name := range measurable() {
-				if n, native := nativeOf(name); native && !n.built() {
-					missing = append(missing, name)
+			for _, d := range l.Drivers {
+				if d.Built {
+					here = append(here, d.Name)
 				} else {
-					here = append(here, name)
+					missing = append(missing, d.Name)
 				}
 			}
 			text := "presets: " + strings.Join(presetNames(), ", ") + "\ndrivers: " + strings.Join(here, ", ") + "\n"
@@ -32,4 +40,18 @@ assay drivers what each driver can do.`,
 			return failed(err)
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the names as JSON (docs/result.md)")
+	return c
+}
+
+func listOf() listed {
+	l := listed{Version: formsVersion}
+	for _, p := range presets.Names() {
+		l.Presets = append(l.Presets, listedPreset{p.Name, p.Summary})
+	}
+	for _, name := range measurable() {
+		n, native := nativeOf(name)
+		l.Drivers = append(l.Drivers, listedDriver{name, !native || n.built()})
+	}
+	return l
 }

@@ -157,6 +157,9 @@ func unknownCommand(root *cobra.Command, args []string, err error) error {
 			names = append(names, c.Name())
 		}
 	}
+	if meant, known := unknownWord(args); known && parent == root {
+		return fmt.Errorf("unknown command %q\nexpected %s", rest[0], meant)
+	}
 	return fmt.Errorf("unknown command %q%s", rest[0], suggestion(rest[0], names))
 }
 
@@ -164,7 +167,6 @@ func unknownCommand(root *cobra.Command, args []string, err error) error {
 var ambiguousFlags = map[string]string{
 	"size": "--values (the length of a value) or --records",
 	"keys": "--records, or --set keys.bytes=16", "memory": "--memory-limit",
-	"time": "--for (of each phase)", "warmup": "a phase of the experiment file with unmeasured: true",
 	"stores": "the drivers as arguments, or --set 'stores=[bbolt, pebble]'",
 	"fsync":  "--durability", "sync": "--durability", "key-size": "--set keys.bytes=16",
 }
@@ -177,13 +179,39 @@ func flagError(c *cobra.Command, err error) error {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		unknown, _, _ = strings.Cut(unknown, "=")
-		if meant := ambiguousFlags[unknown]; meant != "" && c.Name() == "run" {
+		meant, habit := flagHabit(unknown)
+		if ambiguous := ambiguousFlags[unknown]; ambiguous != "" {
+			meant, habit = ambiguous, true
+		}
+		if habit && c.Name() == "run" {
 			text += "\nexpected " + meant
 		} else if near := experiment.Nearest(unknown, names); near != "" {
 			text += "\ndid you mean --" + near + "?"
 		}
 	}
+	if _, typed, is := strings.Cut(text, "unknown shorthand flag: "); is {
+		text = shorthandError(c, typed)
+	}
 	return usage(fmt.Errorf("%s\n%s --help shows all flags", text, c.CommandPath()))
+}
+
+// shorthandError says what cobra refuses of flags with one dash: typed is "'t' in -threads". Only
+// the first letter counts for cobra, and the whole word for who typed it.
+func shorthandError(c *cobra.Command, typed string) string {
+	_, word, _ := strings.Cut(typed, " in -")
+	word, _, _ = strings.Cut(word, "=")
+	text := "unknown flag: -" + word
+	if c.Flags().Lookup(word) != nil {
+		return text + "\ndid you mean --" + word + "?"
+	}
+	meant, habit := flagHabit(word)
+	if letter := []rune(word); !habit && len(letter) > 1 {
+		meant, habit = flagHabit(string(letter[:1])) // -t8
+	}
+	if habit && c.Name() == "run" {
+		text += "\nexpected " + meant
+	}
+	return text
 }
 
 // takes checks the number of arguments; what names them in the message.

@@ -147,7 +147,7 @@ assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at onc
 	c.Flags().StringVar(&f.out, "out", "", "run `directory` to make (default: assay-NAME-TIME here, -2, -3 … where that is taken)")
 	c.Flags().StringVar(&f.data, "data", "", "existing `directory` in which stores get their directories (default: in the run directory)")
 	c.Flags().BoolVar(&f.resume, "resume", false, "do the remaining trials of the run directory that is the argument")
-	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the phases, the trials, and the time and disk they take; run nothing")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the settings, phases and trials, and the time and disk they take; run nothing (with --json too)")
 	c.Flags().BoolVar(&f.describeWorkers, "describe-workers", false, "with --dry-run: start the file's own workers to ask what they can do")
 	c.Flags().BoolVar(&f.allowRemote, "allow-remote", false, "load the servers that the experiment names even where they are not on this machine's loopback")
 	c.Flags().BoolVar(&f.plain, "plain", false, "progress as lines, even on a terminal")
@@ -181,6 +181,9 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	changes := f.changes(c.Flags())
+	if f.dryRun && f.show.format != "text" && f.show.format != "json" {
+		return usage(fmt.Errorf("--dry-run prints text or JSON, not %s", f.show.format))
+	}
 	if f.describeWorkers && !f.dryRun {
 		return usage(errors.New("--describe-workers is for --dry-run: a run starts the workers anyway"))
 	}
@@ -225,9 +228,16 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 		if err := f.save(c.OutOrStdout(), loaded); err != nil {
 			return err
 		}
-		return failed(printPlan(c.OutOrStdout(), loaded, unasked, f.dataPlace(f.out)))
+		told := planOf(loaded, unasked, f.dataPlace(f.out))
+		if f.show.format == "json" {
+			return failed(writeForm(c.OutOrStdout(), told))
+		}
+		return failed(printPlan(c.OutOrStdout(), told))
 	}
 	if err := checkRemote(loaded.Experiment.Remote(), f.allowRemote); err != nil {
+		return usage(err)
+	}
+	if err := checkEndpoints(loaded.Experiment); err != nil {
 		return usage(err)
 	}
 	if err := f.checkDataRoot(); err != nil {
@@ -310,7 +320,7 @@ func (f *runFlags) source(args []string, changes []experiment.Change) (experimen
 	if len(args) > 1 || isDriver(args[0]) && !isFile(args[0]) {
 		for _, argument := range args {
 			if !isDriver(argument) {
-				return experiment.Source{}, notADriver(argument, drivers, isFile(argument))
+				return experiment.Source{}, notADriver(argument, isFile(argument))
 			}
 		}
 		return experiment.Quick(args, f.mixes, changes)
@@ -323,13 +333,12 @@ func (f *runFlags) source(args []string, changes []experiment.Change) (experimen
 	return experiment.Source{Text: text, Name: name, Changes: changes}, err
 }
 
-func notADriver(argument string, drivers []string, isFile bool) error {
+func notADriver(argument string, isFile bool) error {
 	if isFile || slices.Contains(presetNames(), argument) {
 		return fmt.Errorf("%s is an experiment: assay run takes one experiment, or drivers\n"+
 			"--set 'stores=[bbolt, pebble]' runs it with other stores", argument)
 	}
-	name, _, _ := strings.Cut(argument, "@")
-	return fmt.Errorf("unknown driver %q%s", name, suggestion(name, drivers))
+	return unknownDriver(argument)
 }
 
 // vacant refuses a run directory that can't be taken, before anything is measured: it holds a run,
@@ -370,6 +379,9 @@ func experimentSource(argument string, drivers []string) (source []byte, name st
 	if err == nil {
 		return source, argument, nil
 	}
+	if meant, known := driverHabit(argument); known && errors.Is(err, os.ErrNotExist) {
+		return nil, "", fmt.Errorf("there is no file, preset or driver %q\nexpected %s", argument, meant)
+	}
 	isPath := strings.ContainsAny(argument, "./\\")
 	if !isPath {
 		if source, presetErr := presets.Source(argument); presetErr == nil {
@@ -386,10 +398,7 @@ func experimentSource(argument string, drivers []string) (source []byte, name st
 	if info, statErr := os.Stat(argument); statErr == nil && info.IsDir() {
 		what = argument + " is a directory; expected a file, a preset or drivers"
 	}
-	if near := experiment.Nearest(argument, slices.Concat(presetNames(), drivers)); near != "" {
-		return nil, "", fmt.Errorf("%s\ndid you mean %q?", what, near)
-	}
-	return nil, "", fmt.Errorf("%s\nassay list shows the presets and drivers", what)
+	return nil, "", errors.New(what + nearOr(argument, slices.Concat(presetNames(), drivers), "assay list shows the presets and drivers"))
 }
 
 // execute runs trials with a view on standard error, then prints the table and writes the report.

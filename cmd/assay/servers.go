@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"assay/drivers"
@@ -22,26 +24,37 @@ import (
 // versionPatience is how long doctor and drivers wait for all servers to print their versions.
 const versionPatience = 10 * time.Second
 
-// printServers says which servers Assay can start here, and how the others are installed.
-func printServers(w io.Writer) error {
+// serversHere finds the servers that Assay can start, and then those that it only speaks to.
+func serversHere() (all []diagnosedServer) {
 	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
 	defer cancel()
-	table := newColumns("server", "version", "binary or install line")
 	for _, p := range drivers.Programs() {
 		version, where := serverHere(ctx, p)
-		table.add(p.Driver, orDash(version), where)
+		all = append(all, diagnosedServer{p.Driver, true, version, where})
 	}
-	fmt.Fprintln(w, "\nServers that Assay can start (DRIVER@start, or server: start):")
-	if err := table.print(w); err != nil {
-		return err
-	}
-	table = newColumns("server", "version", "binary, or source")
 	for _, p := range drivers.Found() {
 		version, where := serverHere(ctx, p)
-		table.add(p.Driver, orDash(version), where)
+		all = append(all, diagnosedServer{p.Driver, false, version, where})
+	}
+	return all
+}
+
+// printServers says which servers Assay can start here, and how the others are installed.
+func printServers(w io.Writer, all []diagnosedServer) error {
+	started, others := newColumns("server", "version", "binary or install line"), newColumns("server", "version", "binary, or source")
+	for _, s := range all {
+		table := others
+		if s.Starts {
+			table = started
+		}
+		table.add(s.Driver, orDash(s.Version), s.Where)
+	}
+	fmt.Fprintln(w, "\nServers that Assay can start (DRIVER@start, or server: start):")
+	if err := started.print(w); err != nil {
+		return err
 	}
 	fmt.Fprintln(w, "\nServers that Assay does not start (DRIVER@HOST:PORT):")
-	return table.print(w)
+	return others.print(w)
 }
 
 func serverHere(ctx context.Context, p server.Program) (version, where string) {
@@ -103,6 +116,35 @@ func checkRemote(endpoints []string, allowed bool) error {
 	}
 	return fmt.Errorf("%s: not on this machine's loopback, so that others may depend on it\n--allow-remote confirms that it may be loaded",
 		format.List(endpoints))
+}
+
+// connectPatience is how long a server that the experiment names has to take a connection before a
+// run begins. One that says nothing is left to its driver.
+const connectPatience = 2 * time.Second
+
+// checkEndpoints refuses a run of a store at none of whose endpoints anything listens: each of its
+// trials would fail.
+func checkEndpoints(e *experiment.Experiment) error {
+	for _, s := range e.Stores {
+		refused := 0
+		for _, endpoint := range s.Endpoints {
+			connection, err := net.DialTimeout("tcp", endpoint, connectPatience)
+			if err == nil {
+				connection.Close()
+			} else if errors.Is(err, syscall.ECONNREFUSED) {
+				refused++
+			}
+		}
+		if len(s.Endpoints) == 0 || refused < len(s.Endpoints) {
+			continue
+		}
+		cure := "start the server, or correct the address"
+		if _, can := drivers.Program(s.Driver); can {
+			cure = fmt.Sprintf("start the server, correct the address, or let Assay start one for each trial: %s@start", s.Driver)
+		}
+		return fmt.Errorf("%s: connection refused: no server listens at %s\n%s", s.Name, format.List(s.Endpoints), cure)
+	}
+	return nil
 }
 
 // serverToCheck returns the endpoints of the server that the rules of the contract are checked on,

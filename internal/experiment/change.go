@@ -253,3 +253,48 @@ func applyChanges(root, of *node, path string) *Error {
 	}
 	return nil
 }
+
+// overCases takes a parameter that is changed from outside out of the cases, which would win over
+// it, and says so. Cases that then differ by their name alone become one.
+func (c change) overCases(root *node) (note string) {
+	cases := root.field("cases")
+	if cases == nil || cases.kind != list || !isAxis(c.path) || c.value.kind == null {
+		return ""
+	}
+	var replaced, same []string
+	seen := map[string]string{} // what a case sets, and the first case that does
+	kept := cases.items[:0:0]
+	for _, item := range cases.items {
+		name := item.textOf("name")
+		rest := slices.DeleteFunc(slices.Clone(item.entries), func(e entry) bool { return e.key == c.path })
+		if len(rest) == len(item.entries) {
+			kept = append(kept, item)
+			continue
+		}
+		replaced = append(replaced, name)
+		item.entries = rest
+		var sets []string
+		for _, e := range rest {
+			if e.key != "name" {
+				sets = append(sets, e.key+"="+flow(e.value))
+			}
+		}
+		slices.Sort(sets)
+		all := strings.Join(sets, ", ")
+		if _, twice := seen[all]; twice {
+			same = append(same, name)
+			continue
+		}
+		seen[all] = name
+		kept = append(kept, item)
+	}
+	if len(replaced) == 0 {
+		return ""
+	}
+	cases.items = kept
+	note = fmt.Sprintf("%s is used in place of what the cases have: %s", c.at.in.name, strings.Join(replaced, ", "))
+	if len(same) > 0 {
+		note += fmt.Sprintf("; without it %s would repeat another case", strings.Join(same, ", "))
+	}
+	return note
+}

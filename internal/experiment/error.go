@@ -46,11 +46,11 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, "\n  %s | %s\n  %s | %s%s", number, e.text, margin,
 			strings.Repeat(" ", e.Column-1), strings.Repeat("^", e.width))
 	}
-	if e.Hint != "" {
-		b.WriteString("\n" + e.Hint)
-	}
 	if e.Nearest != "" {
 		fmt.Fprintf(&b, "\ndid you mean %q?", e.Nearest)
+	}
+	if e.Hint != "" {
+		b.WriteString("\n" + e.Hint)
 	}
 	return b.String()
 }

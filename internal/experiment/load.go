@@ -127,7 +127,11 @@ func (s Source) load(root *node, drivers Drivers) (*Loaded, *Error) {
 	if err != nil {
 		return nil, err
 	}
+	var notes []string
 	for _, c := range changes {
+		if note := c.overCases(root); note != "" {
+			notes = append(notes, note)
+		}
 		for _, one := range c.each(root) {
 			if err := one.apply(root); err != nil {
 				return nil, err
@@ -138,7 +142,7 @@ func (s Source) load(root *node, drivers Drivers) (*Loaded, *Error) {
 	if err := decode(root, reflect.ValueOf(&file).Elem(), ""); err != nil {
 		return nil, err
 	}
-	r := resolver{root: root, file: &file, drivers: drivers, follows: followed(changes), fromStores: s.FromStores}
+	r := resolver{root: root, file: &file, drivers: drivers, follows: followed(changes), fromStores: s.FromStores, notes: notes}
 	e, err := r.resolve(scale)
 	if err != nil {
 		return nil, err

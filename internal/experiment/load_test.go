@@ -3,6 +3,7 @@ package experiment_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -299,5 +300,28 @@ phases:
 	got := []trace.Arrivals{e.Phases[0].Arrivals, e.Phases[1].Arrivals, e.Phases[2].Arrivals, e.Phases[3].Arrivals, e.Phases[4].Groups[0].Arrivals}
 	if want := []trace.Arrivals{"", "", trace.Poisson, trace.Constant, trace.Constant}; !slices.Equal(got, want) {
 		t.Errorf("arrivals %q, want %q", got, want)
+	}
+}
+
+// What the command line says wins over the cases of a file, and it is said.
+func TestAChangeReplacesWhatCasesHave(t *testing.T) {
+	text := []byte("name: x\nstores: [bbolt]\nphases: [{name: load, load: true}, {name: r, mix: {read: 1}, for: 1s}]\n" +
+		"cases:\n  - {name: a, records: 5, values.bytes: 10}\n  - {name: b, records: 6, values.bytes: 10}\n  - {name: c, records: 6, values.bytes: 20}\n  - {name: d, records: 9}\n")
+	for _, flag := range []experiment.Change{{Flag: "--records", Path: "records", Value: "7,8"}, {Flag: "--set", Value: "records=[7, 8]"}} {
+		source := experiment.Source{Text: text, Name: "x.yaml", Changes: []experiment.Change{flag}}
+		loaded, err := source.Load(fakeDrivers())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, c := range loaded.Experiment.Cells {
+			got = append(got, fmt.Sprint(c.Case, c.Records, " ", c.ValueBytes))
+		}
+		if want := []string{"a7 10", "a8 10", "c7 20", "c8 20", "d7 100", "d8 100"}; !slices.Equal(got, want) {
+			t.Errorf("%s: cells %q, want %q", flag.Flag, got, want)
+		}
+		if len(loaded.Notes) != 1 || !strings.Contains(loaded.Notes[0], "a, b, c, d; without it b would repeat another case") {
+			t.Errorf("%s: notes %q", flag.Flag, loaded.Notes)
+		}
 	}
 }

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"assay/drivers"
+)
+
+// habit is what people who know another tool type, and what it is here.
+type habit struct {
+	typed []string // flags without their dashes, or words
+	here  string   // the right command or flag, as it is shown after "expected "
+}
+
+// flagHabits are flags of hyperfine, benchstat, k6, memtier_benchmark, redis-benchmark, sysbench,
+// pgbench, YCSB and go-ycsb. A letter means different things in different tools: each is named.
+var flagHabits = []habit{
+	// How much, and how often.
+	{[]string{"r", "runs", "run-count", "min-runs", "max-runs", "rounds", "iterations", "i", "x", "count"},
+		"--blocks N (everything is repeated N times) or --operations N (of each phase)"},
+	{[]string{"n", "num", "requests", "transactions", "events"}, "--operations N (of each phase) or --records N"},
+	{[]string{"T", "test-time", "maxexecutiontime", "seconds", "runtime", "period"}, "--for 60s (of each phase) or --time 5m (of the whole run)"},
+	{[]string{"d"}, "--for 30s (of each phase), or --values 100 (the length of values)"},
+	{[]string{"data-size", "valuesize", "fieldlength", "object-size", "data-size-range"}, "--values 100 (the length of values)"},
+	{[]string{"w", "warmup", "warm-up", "warmup-time"}, "a phase of the experiment file with unmeasured: true"},
+	{[]string{"key-maximum", "keyspace", "keyspacelen", "key-space", "num-keys", "table-size", "records-count", "entries"}, "--records N"},
+	// How many at once.
+	{[]string{"t"}, "--threads N, or for what is done: --mix update --mix read"},
+	{[]string{"c", "j", "u", "vus", "workers", "jobs", "parallel", "threadcount", "goroutines", "max-vus"}, "--threads N"},
+	{[]string{"pipeline", "depth", "queue-depth"}, "--handles 'async(16)' (operations on the way on each connection)"},
+	// What is done.
+	{[]string{"workload", "W", "propertyfile", "property-file"},
+		"a preset, as in: assay run ycsb-a (assay init my.yaml --ycsb FILE reads a workload file of YCSB)"},
+	{[]string{"P"}, "a preset, as in: assay run ycsb-a, or for a pipeline: --handles 'async(16)'"},
+	{[]string{"ratio", "S", "read-ratio", "readproportion", "reads", "writes", "tests"},
+		"--mix read=90,update=10 (--ratio=1:9 of memtier_benchmark is 1 update to 9 reads)"},
+	{[]string{"key-pattern", "requestdistribution", "random-keys", "zipf", "random"}, "--order uniform, zipfian, shuffled or sequential"},
+	{[]string{"rate-limiting", "rps", "rate-limit", "R", "throughput", "arrival-rate"}, "--rate N (operations a second over all threads)"},
+	{[]string{"poisson", "constant-arrival-rate"}, "--rate N --arrivals poisson or constant"},
+	{[]string{"ttl", "expiry-range"}, "no flag: records do not expire"},
+	// Where to.
+	{[]string{"p"}, "the server beside its driver, as in: assay run redis@127.0.0.1:6379, or for properties of YCSB: --records N --operations N"},
+	{[]string{"s", "port", "host", "server", "address", "addr", "uri", "url", "a"},
+		"the server beside its driver, as in: assay run redis@127.0.0.1:6379"},
+	{[]string{"db", "database", "driver", "engine", "protocol", "store"}, "the drivers as arguments, as in: assay run bbolt pebble"},
+	{[]string{"auth", "password", "user", "username"}, "options of the driver: assay drivers NAME shows them"},
+	// What comes out.
+	{[]string{"o", "output-dir", "dir"}, "--out DIR (the run directory; assay report DIR --format json prints it)"},
+	{[]string{"export-json", "json-out-file", "summary-export", "out-file", "json-file"}, "--json > FILE, or afterwards: assay report DIR --json > FILE"},
+	{[]string{"export-markdown"}, "--format md > FILE"},
+	{[]string{"export-csv", "csv"}, "--format csv"},
+	{[]string{"html"}, "report.html in the run directory: each run writes one"},
+	{[]string{"histogram", "hdr-file-prefix", "measurementtype"}, "afterwards: assay report DIR --format hlog"},
+	{[]string{"v", "verbose", "debug", "log-level"}, "--full (each table, each finding with its evidence)"},
+	{[]string{"y", "yes", "f", "force"}, "no flag: a run asks no questions and overwrites nothing (--out names another directory)"},
+	{[]string{"N", "shell", "prepare", "cleanup", "setup"}, "phases of the experiment file: assay init my.yaml"},
+	{[]string{"config", "file"}, "the experiment file as the argument: assay run my.yaml"},
+	{[]string{"preset"}, "the preset as the argument: assay run put-get"},
+	{[]string{"baseline"}, "--set baseline=NAME"},
+	{[]string{"scale"}, "--set scale=NAME (assay presets PRESET shows its scales)"},
+	{[]string{"alpha", "delta-test", "confidence"}, "no flag: intervals are of 95 %"},
+}
+
+// commandHabits are words that are no commands here.
+var commandHabits = []habit{
+	{[]string{"bench", "benchmark", "measure", "test", "perf", "start", "exec", "hyperfine", "k6"}, "assay run bbolt pebble (drivers), assay run put-get (a preset) or assay run my.yaml (a file)"},
+	{[]string{"ycsb", "go-ycsb", "load", "workload"}, "assay run ycsb-a (a preset; it loads by itself)"},
+	{[]string{"diff", "benchstat", "benchcmp", "versus", "vs"}, "assay compare OLD NEW (run directories)"},
+	{[]string{"results", "show", "view", "print", "open", "export"}, "assay report DIR"},
+	{[]string{"ls", "stores", "engines", "dbs"}, "assay list"},
+	{[]string{"check", "env", "info", "status", "system"}, "assay doctor"},
+	{[]string{"new", "create", "generate", "template", "config"}, "assay init my.yaml"},
+	{[]string{"resume", "continue"}, "assay run --resume DIR"},
+	{[]string{"clean"}, "assay doctor --clean"},
+	{[]string{"verify", "validate", "conformance-test"}, "assay conformance --driver NAME, or for a file: assay run my.yaml --dry-run"},
+}
+
+// driverHabits are names that other tools, and products of the same protocol, have for drivers.
+var driverHabits = map[string]string{
+	"mysql": "mariadb", "postgresql": "postgres", "pg": "postgres", "mongo": "mongodb", "rocks": "rocksdb", "bolt": "bbolt",
+	"valkey": "redis", "keydb": "redis", "dragonfly": "redis", "memcache": "memcached", "memcache_text": "memcached",
+	"sqlite3": "sqlite", "bdb": "berkeleydb-btree", "scylla": "cassandra", "badgerdb": "badger", "pebbledb": "pebble",
+	"etcd3": "etcd", "jetstream": "nats", "basic": "memory", "map": "memory", "mdb": "lmdb",
+}
+
+// portDrivers are the drivers by the port that their servers take where nothing else is said.
+var portDrivers = map[string]string{
+	"6379": "redis", "11211": "memcached", "5432": "postgres", "3306": "mariadb", "2379": "etcd", "27017": "mongodb",
+	"9042": "cassandra", "4222": "nats", "8087": "riak", "1978": "tokyotyrant",
+}
+
+func habitual(habits []habit, typed string) (here string, known bool) {
+	for _, h := range habits {
+		if slices.Contains(h.typed, typed) {
+			return h.here, true
+		}
+	}
+	return "", false
+}
+
+// flagHabit returns what a flag of another tool is here. A word after one dash is a long flag in
+// tools of Java and Go.
+func flagHabit(flag string) (here string, known bool) {
+	if here, known = habitual(flagHabits, flag); known {
+		return here, true
+	}
+	return habitual(flagHabits, strings.ToLower(strings.ReplaceAll(flag, "_", "-")))
+}
+
+// startable is how a driver is named on the command line: a server needs to be started or pointed
+// at.
+func startable(driver string) string {
+	if _, server := drivers.Program(driver); server {
+		return driver + "@start"
+	}
+	return driver
+}
+
+// driverHabit returns the argument that was probably meant by one that is no driver: of several
+// drivers in one argument, a URL, an address, another tool's name for a driver, or a workload of
+// YCSB's.
+func driverHabit(argument string) (meant string, known bool) {
+	if parts := strings.Split(argument, ","); len(parts) > 1 && !slices.ContainsFunc(parts, func(p string) bool { return !isDriverName(p) }) {
+		return "assay run " + strings.Join(parts, " "), true
+	}
+	name, place, at := strings.Cut(argument, "@")
+	if driver := driverHabits[strings.ToLower(name)]; driver != "" {
+		if at {
+			return addressed(driver, place)
+		}
+		return "assay run " + startable(driver), true
+	}
+	if u, err := url.Parse(argument); err == nil && u.Host != "" {
+		return addressed(driverNamed(u.Scheme), u.Host)
+	}
+	if host, port, err := net.SplitHostPort(argument); err == nil {
+		if isDriverName(driverNamed(host)) {
+			return addressed(driverNamed(host), net.JoinHostPort("127.0.0.1", port))
+		}
+		if driver := portDrivers[port]; driver != "" {
+			return addressed(driver, argument)
+		}
+		return "assay run DRIVER@" + argument, true
+	}
+	letter, is := strings.CutPrefix(strings.ToLower(path.Base(argument)), "workload")
+	switch {
+	case is && slices.Contains(presetNames(), "ycsb-"+letter):
+		return "assay run ycsb-" + letter + ", or for a file of your own: assay init my.yaml --ycsb FILE", true
+	case is:
+		return "assay init my.yaml --ycsb " + argument, true
+	}
+	return "", false
+}
+
+func isDriverName(name string) bool {
+	name, _, _ = strings.Cut(name, "@")
+	return slices.Contains(measurable(), name)
+}
+
+func driverNamed(name string) string {
+	if driver := driverHabits[strings.ToLower(name)]; driver != "" {
+		return driver
+	}
+	return strings.ToLower(name)
+}
+
+func addressed(driver, endpoint string) (meant string, known bool) {
+	if !isDriverName(driver) {
+		return "", false
+	}
+	return "assay run " + driver + "@" + endpoint, true
+}
+
+// unknownWord says what is meant by a first word that is no command: drivers, presets and files
+// are what assay run takes.
+func unknownWord(args []string) (meant string, known bool) {
+	runs := func(word string) bool {
+		if info, err := os.Stat(word); err == nil && !info.IsDir() {
+			return true
+		}
+		return isDriverName(word) || slices.Contains(presetNames(), word)
+	}
+	if runs(args[0]) {
+		return "assay run " + strings.Join(args, " "), true
+	}
+	if _, err := os.Stat(args[0]); err == nil {
+		return "assay report " + args[0], true
+	}
+	if meant, known = driverHabit(args[0]); known {
+		return meant, true
+	}
+	return habitual(commandHabits, strings.ToLower(args[0]))
+}
+
+// unknownDriver says that a name is no driver's, and which one was probably meant.
+func unknownDriver(argument string) error {
+	if meant, known := driverHabit(argument); known {
+		return fmt.Errorf("unknown driver %q\nexpected %s", argument, meant)
+	}
+	name, _, _ := strings.Cut(argument, "@")
+	return fmt.Errorf("unknown driver %q%s", name, nearOr(name, measurable(), "assay list shows the presets and drivers"))
+}
