@@ -113,6 +113,7 @@ func (d *diagnosed) print(out io.Writer) error {
 	} else {
 		table.add("fdatasync", "not measured")
 	}
+	table.add("wake-up", wakeUpText(e.WakeUp))
 	table.add("clock", fmt.Sprintf("%s (kernel: %s)", d.Clock, orDash(e.ClockSource)))
 	for _, a := range d.Abilities {
 		table.add(a.Name, a.State)
@@ -151,6 +152,17 @@ func (d *diagnosed) print(out io.Writer) error {
 	return nil
 }
 
+// wakeUpText says what waking a thread costs, which is in each request to a server twice.
+func wakeUpText(w *host.WakeUp) string {
+	switch {
+	case w == nil:
+		return "not measured"
+	case w.OtherCPU == 0:
+		return format.Latency(w.SameCPU) + " on one CPU"
+	}
+	return fmt.Sprintf("%s on one CPU, %s across two; a request to a server has up to two", format.Latency(w.SameCPU), format.Latency(w.OtherCPU))
+}
+
 // printLacks says what experiments can't ask of this machine, and what to do about it.
 func (d *diagnosed) printLacks(w io.Writer) {
 	head := "\nNot supported on this machine:\n"
@@ -176,6 +188,7 @@ func unknownOf(e host.Environment) []string {
 		{e.MemoryBytes == 0, "the size of the memory"},
 		{e.Filesystem == "", "the file system"},
 		{e.SyncMicros == 0, "fdatasync latency"},
+		{e.WakeUp == nil, "wake-up latency"},
 		{e.ClockSource == "", "the kernel's clock source"},
 	} {
 		if fact.missing {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"slices"
@@ -135,7 +136,8 @@ func checkEndpoints(e *experiment.Experiment) error {
 				refused++
 			}
 		}
-		if len(s.Endpoints) == 0 || refused < len(s.Endpoints) {
+		datagrams := slices.Contains(slices.Collect(maps.Values(s.Options)), "udp") // such a server need take no connections
+		if datagrams || len(s.Endpoints) == 0 || refused < len(s.Endpoints) {
 			continue
 		}
 		cure := "start the server, or correct the address"

@@ -37,6 +37,7 @@ type Environment struct {
 	Directory   string             `json:"directory"`
 	Host        string             `json:"host"`
 	SyncMicros  float64            `json:"fdatasync_us"`           // median of a few 4 KiB appends with fdatasync in the data directory
+	WakeUp      *WakeUp            `json:"wake_up,omitempty"`      // nil: not measured
 	WriteCount  *float64           `json:"write_count"`            // bytes that /proc/PID/io counts for each byte written in the data directory; 1 is true: CheckWriteCount
 	NotMeasured map[string]string  `json:"not_measured,omitempty"` // series of Catalogue → why it can't be had here
 	ValueRatio  map[string]float64 `json:"value_compressed_share"` // compressor → compressed size of 4 KiB blocks of values ÷ their size, measured; nil where ValueRatios is there
@@ -84,6 +85,9 @@ func Seal(dataDirectory string, command []string) Environment {
 	}
 	if cost, err := SyncCost(dataDirectory); err == nil {
 		e.SyncMicros = float64(cost.Nanoseconds()) / 1e3
+	}
+	if cost, err := MeasureWakeUp(); err == nil {
+		e.WakeUp = cost
 	}
 	e.NotMeasured = NotMeasured(dataDirectory)
 	return e
