@@ -277,7 +277,7 @@ func TestWorkerEndsAtCtrlC(t *testing.T) {
 	}
 }
 
-// What is built says of itself what the list in native.go says of it.
+// What is built says of itself what the list in hosted.go says of it.
 func TestNativeWorkersHostTheDriversThatAreListed(t *testing.T) {
 	t.Parallel()
 	own, said := nativeOnce()

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/drivers"
 	"assay/internal/base/owned"
 	"assay/internal/execution/control"
 	"assay/storetest"
@@ -66,7 +65,7 @@ of HOST:PORT lets Assay start the installed server and stop it afterwards.`,
 			}
 			defer stopServer()
 			target := storetest.Target{Command: command, Options: options, Endpoints: served}
-			if program, known := drivers.Program(driver); known {
+			if program, known := programOf(driver); known {
 				target.Slow = program.Slow
 			}
 			for _, name := range names {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +33,8 @@ func abilitiesOf(directory string) []ability {
 		quotaAbility(host.CheckQuotaMount(directory)),
 		coldAbility(dropFreshPages(directory)),
 		writesAbility(host.CheckWriteCount(directory)),
-		nativeAbility(builtNatives()),
+		nativeAbility(unusable(natives)),
+		jvmAbility(unusable(jvmPrograms)),
 		rustAbility(cargoVersion()),
 	}
 }
@@ -105,16 +107,25 @@ func writesAbility(perByte *float64, why string) ability {
 	return a
 }
 
-func builtNatives() (missing []native) {
-	for _, n := range natives {
-		if !n.built() {
-			missing = append(missing, n)
-		}
-	}
-	return missing
+func unusable(programs []sideProgram) (missing []sideProgram) {
+	return slices.DeleteFunc(slices.Clone(programs), sideProgram.usable)
 }
 
-func nativeAbility(missing []native) ability {
+// jvmAbility tells of the clients for the JVM: one install line helps all that are missing.
+func jvmAbility(missing []sideProgram) ability {
+	a := ability{name: "JVM", state: fmt.Sprintf("%d of %d workers built", len(jvmPrograms)-len(missing), len(jvmPrograms))}
+	if len(missing) > 0 {
+		names := make([]string, len(missing))
+		for i, n := range missing {
+			names[i] = n.program
+		}
+		a.lacks = "These workers for the JVM can't be used: " + strings.Join(names, ", ") + "."
+		a.remedy = missing[0].remedy() + "."
+	}
+	return a
+}
+
+func nativeAbility(missing []sideProgram) ability {
 	a := ability{name: "native", state: fmt.Sprintf("%d of %d workers built", len(natives)-len(missing), len(natives))}
 	if len(missing) > 0 {
 		names := make([]string, len(missing))
@@ -143,7 +154,7 @@ func cargoVersion() (string, error) {
 
 func rustAbility(version string, err error) ability {
 	a := ability{name: "Rust", state: version}
-	redb, _ := nativeOf("redb")
+	redb, _ := hostedOf("redb")
 	switch {
 	case err == nil:
 	case redb.built():

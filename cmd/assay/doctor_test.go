@@ -51,6 +51,8 @@ func TestDoctorTellsWhatCannotBeDone(t *testing.T) {
 		{"no count", writesAbility(nil, "because of the moon"), "not measured", "because of the moon"},
 		{"all workers", nativeAbility(nil), fmt.Sprintf("%d of %[1]d", len(natives)), ""},
 		{"a worker less", nativeAbility(natives[:1]), fmt.Sprintf("%d of %d", len(natives)-1, len(natives)), natives[0].program},
+		{"all of the JVM", jvmAbility(nil), fmt.Sprintf("%d of %[1]d", len(jvmPrograms)), ""},
+		{"one of the JVM less", jvmAbility(jvmPrograms[1:2]), fmt.Sprintf("%d of %d", len(jvmPrograms)-1, len(jvmPrograms)), jvmPrograms[1].program},
 		{"cargo", rustAbility("cargo 1.90.0", nil), "cargo 1.90.0", ""},
 	} {
 		if !strings.Contains(c.found.state, c.state) {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -14,6 +14,7 @@ import (
 	"assay/drivers"
 	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
+	"assay/internal/execution/jars"
 	"assay/internal/execution/server"
 	"assay/internal/experiment"
 	"assay/store"
@@ -55,30 +56,55 @@ func driverCatalogue() experiment.Drivers {
 	for _, d := range descriptions() {
 		names = append(names, d.Name)
 	}
-	for _, n := range natives {
+	for _, n := range slices.Concat(natives, jvmPrograms) {
 		names = append(names, n.drivers...)
 	}
 	return experiment.Drivers{Names: names, Describe: describeStore, WorkerOf: func(driver string) []string {
-		if n, ok := nativeOf(driver); ok {
+		if n, ok := hostedOf(driver); ok {
 			return []string{n.path()}
 		}
 		return nil
-	}, NullOf: nullOf, ProgramOf: server.Startable(drivers.Program)}
+	}, OnJVM: func(driver string) bool { n, ok := hostedOf(driver); return ok && n.onJVM() },
+		JarsOf: jarsOf, NullOf: nullOf, ProgramOf: server.Startable(programOf)}
+}
+
+// programOf returns the server that Assay can start for a driver.
+func programOf(driver string) (server.Program, bool) {
+	if n, ok := hostedOf(driver); ok && n.server != "" {
+		driver = n.server
+	}
+	return drivers.Program(driver)
+}
+
+// jarsOf resolves a client of the JVM by Maven.
+func jarsOf(coordinates string) (folder string, err error) {
+	folder, err = jars.Resolve(coordinates)
+	if errors.Is(err, exec.ErrNotFound) {
+		return "", fmt.Errorf("%w: there is no Maven (%s)", experiment.ErrNotHere, mavenInstall)
+	}
+	return folder, err
 }
 
 // measurable are the drivers that a run may name: all but the null drivers.
 func measurable() []string {
-	return slices.DeleteFunc(driverCatalogue().Names, func(name string) bool { return name == experiment.NullDriver || name == nativeNull })
+	return slices.DeleteFunc(driverCatalogue().Names, func(name string) bool {
+		return slices.Contains([]string{experiment.NullDriver, nativeNull, jvmNull}, name)
+	})
 }
 
 // nullOf finds the null driver that runs in the same loop as a store with a worker: null-c for all
-// of workers/c, which share one host, and for anybody else's worker the first driver of kind none
-// that it lists.
+// of workers/c and null-java for all of workers/java, which share one host each (of the JVM: with
+// the same options), and for anybody else's worker the first driver of kind none that it lists.
 func nullOf(s experiment.Store) (experiment.Store, bool) {
-	if n, ok := nativeOf(s.Driver); ok && s.Worker[0] == n.path() {
-		null, _ := nativeOf(nativeNull)
-		d, err := describeNative(null, nativeNull)
-		return experiment.Store{Driver: nativeNull, Worker: []string{null.path()}, Description: d}, err == nil
+	if n, ok := hostedOf(s.Driver); ok && s.Worker[0] == n.path() {
+		driver := nativeNull
+		if n.onJVM() {
+			driver = jvmNull
+		}
+		null, _ := hostedOf(driver)
+		command := append([]string{null.path()}, s.JVM.Arguments()...)
+		d, err := describeHosted(null, command, driver)
+		return experiment.Store{Driver: driver, Worker: command, Description: d}, err == nil
 	}
 	described, err := describeWorker(s.Worker)
 	if err != nil {
@@ -96,8 +122,12 @@ func describeStore(s experiment.Store) (store.Description, error) {
 	if d, ok := description(s.Driver); ok && len(s.Worker) == 0 {
 		return d, nil
 	}
-	if n, ok := nativeOf(s.Driver); ok && (len(s.Worker) == 0 || s.Worker[0] == n.path()) {
-		return describeNative(n, s.Driver)
+	if n, ok := hostedOf(s.Driver); ok && (len(s.Worker) == 0 || s.Worker[0] == n.path()) {
+		command := s.Worker
+		if len(command) == 0 {
+			command = []string{n.path()}
+		}
+		return describeHosted(n, command, s.Driver)
 	}
 	if len(s.Worker) == 0 {
 		return store.Description{}, fmt.Errorf("unknown driver %q", s.Driver)
@@ -124,7 +154,7 @@ func askWorker(command []string, driver string) (store.Description, error) {
 
 func describeWorker(command []string) (control.Described, error) {
 	var described control.Described
-	w, err := conductor.Start(command, os.Stderr)
+	w, err := conductor.Start(command, io.Discard) // the error says why it ended
 	if err != nil {
 		return described, err
 	}
@@ -155,7 +185,7 @@ experiment, or with --set stores.NAME.options.OPTION=VALUE).`,
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			var all []store.Description
-			var missing []native
+			var missing []sideProgram
 			if len(args) == 1 {
 				d, err := describeStore(experiment.Store{Driver: args[0]})
 				if errors.Is(err, experiment.ErrNotHere) {
@@ -166,7 +196,7 @@ experiment, or with --set stores.NAME.options.OPTION=VALUE).`,
 				}
 				all = []store.Description{d}
 			} else {
-				all, missing = nativeDescriptions()
+				all, missing = hostedDescriptions()
 				all = append(descriptions(), all...)
 			}
 			out := c.OutOrStdout()
@@ -200,7 +230,7 @@ func nearOr(word string, names []string, otherwise string) string {
 	return "\n" + otherwise
 }
 
-func printDrivers(w io.Writer, all []store.Description, missing []native) error {
+func printDrivers(w io.Writer, all []store.Description, missing []sideProgram) error {
 	table := newColumns("driver", "version", "licence", "durability", "abilities", "what it is")
 	for _, d := range all {
 		var classes []string
@@ -213,10 +243,10 @@ func printDrivers(w io.Writer, all []store.Description, missing []native) error 
 		return err
 	}
 	if len(missing) > 0 {
-		fmt.Fprintln(w, "\nNot built here (workers/c; then make native):")
+		fmt.Fprintln(w, "\nNot built here:")
 		lines := newColumns("driver", "install")
 		for _, n := range missing {
-			lines.add(strings.Join(n.drivers, " "), "apt-get install gcc libjson-c-dev "+n.packages)
+			lines.add(strings.Join(n.drivers, " "), n.remedy())
 		}
 		if err := lines.print(w); err != nil {
 			return err

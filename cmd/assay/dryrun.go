@@ -18,8 +18,8 @@ import (
 func withoutWorkers(catalogue experiment.Drivers, unasked *[]string) experiment.Drivers {
 	describe, nullOf := catalogue.Describe, catalogue.NullOf
 	own := func(s experiment.Store) bool {
-		n, native := nativeOf(s.Driver)
-		return len(s.Worker) == 0 || native && s.Worker[0] == n.path()
+		n, ok := hostedOf(s.Driver)
+		return len(s.Worker) == 0 || ok && s.Worker[0] == n.path()
 	}
 	catalogue.Describe = func(s experiment.Store) (store.Description, error) {
 		if own(s) {

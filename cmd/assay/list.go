@@ -34,7 +34,7 @@ assay drivers what each driver can do.`,
 			}
 			text := "presets: " + strings.Join(presetNames(), ", ") + "\ndrivers: " + strings.Join(here, ", ") + "\n"
 			if len(missing) > 0 {
-				text += "not built here (make native): " + strings.Join(missing, ", ") + "\n"
+				text += "not built here (assay doctor says what builds them): " + strings.Join(missing, ", ") + "\n"
 			}
 			_, err := fmt.Fprint(c.OutOrStdout(), text)
 			return failed(err)
@@ -50,8 +50,8 @@ func listOf() listed {
 		l.Presets = append(l.Presets, listedPreset{p.Name, p.Summary})
 	}
 	for _, name := range measurable() {
-		n, native := nativeOf(name)
-		l.Drivers = append(l.Drivers, listedDriver{name, !native || n.built()})
+		n, hosted := hostedOf(name)
+		l.Drivers = append(l.Drivers, listedDriver{name, !hosted || n.usable()})
 	}
 	return l
 }

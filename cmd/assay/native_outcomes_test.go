@@ -39,7 +39,7 @@ var nativeOnce = sync.OnceValues(func() (own, said string) {
 })
 
 // nativeProgram is a worker beside the command, where it looks for them.
-func nativeProgram(own string, n native) string {
+func nativeProgram(own string, n sideProgram) string {
 	return filepath.Join(filepath.Dir(own), "native", "assay-worker-"+n.program)
 }
 
@@ -49,7 +49,7 @@ func withNative(t *testing.T, drivers ...string) string {
 	t.Helper()
 	own, said := nativeOnce()
 	for _, driver := range append(drivers, nativeNull) {
-		n, ok := nativeOf(driver)
+		n, ok := hostedOf(driver)
 		if !ok {
 			t.Fatalf("no native program hosts %s", driver)
 		}
@@ -197,7 +197,7 @@ func TestDamagedNativeStoreIsNeverRanked(t *testing.T) {
 	for _, driver := range stores {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
-			n, _ := nativeOf(driver)
+			n, _ := hostedOf(driver)
 			text := fmt.Sprintf(`name: damaged
 stores: [{driver: %s, worker: [python3, %q, %q]}]
 records: 2000

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"assay/drivers"
 	"assay/internal/analysis/detect"
 	"assay/internal/analysis/facts"
 	"assay/internal/base/bounded"
@@ -412,7 +411,7 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 	ctx, stop := interruptible("what was measured is kept", view.Message)
 	result, err := do(ctx, run.Options{
 		Directory: directory, DataRoot: f.data, Command: os.Args, Worker: []string{self, "worker"},
-		Ceiling: ceiling(), Program: drivers.Program, View: placed{view, directory},
+		Ceiling: ceiling(), Program: programOf, View: placed{view, directory},
 		Undecided: detect.Undecided, TrialRate: facts.TrialRate,
 	})
 	stop() // a table that is being made need not be kept

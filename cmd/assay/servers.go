@@ -71,7 +71,7 @@ func serverHere(ctx context.Context, p server.Program) (version, where string) {
 
 // printServer lists what a driver's server can be asked for.
 func printServer(w io.Writer, driver string) error {
-	p, known := drivers.Program(driver)
+	p, known := programOf(driver)
 	if !known {
 		return nil
 	}
@@ -165,7 +165,7 @@ func serverToCheck(ctx context.Context, endpoints []string, allowRemote bool, de
 		return endpoints, nothing, checkRemote(remote, allowRemote)
 	}
 	i := slices.IndexFunc(described.Drivers, func(d store.Description) bool { return d.Name == driver })
-	program, known := drivers.Program(driver)
+	program, known := programOf(driver)
 	if i < 0 || !known {
 		return nil, nothing, errors.New("--endpoint start needs a server that Assay can start: --driver NAME\nassay drivers lists them")
 	}

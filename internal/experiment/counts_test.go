@@ -52,6 +52,7 @@ func TestWholeNumbersNameTheirRange(t *testing.T) {
 	countsInFile(reflect.TypeFor[experiment.File](), "", all)
 	columns := "values={columns: [{name: a, value: \"x {i}\"}, {name: p, proof: 24}]}"
 	query := "phases.scan={name: scan, mix: {query: 1}, query: {column: a}, for: 1s}"
+	inJVM := []string{"durability=D0", "keys={format: decimal}", "phases=[{name: w, mix: {insert: 1}, operations: 5}]"}
 	for field, c := range map[string]struct {
 		path string // where it differs from the field
 		sets []string
@@ -67,6 +68,8 @@ func TestWholeNumbersNameTheirRange(t *testing.T) {
 		"phases.milestones": {path: "phases.write.milestones"},
 		"threads.threads":   {path: "threads"},
 		"threads.processes": {path: "threads={processes: N}", sets: []string{"stores=[{driver: memcached, server: start}]", "durability=D0", "phases=[{name: w, mix: {insert: 1}, operations: 5}]"}},
+		"java.heap":         {path: "stores=[{driver: whalin, server: start, java: {heap: N}}]", sets: inJVM},
+		"java.direct":       {path: "stores=[{driver: whalin, server: start, java: {direct: N}}]", sets: inJVM},
 		"groups.batch":      {path: "phases.beside.groups.g.batch"},
 		"groups.operations": {path: "phases.beside.groups.g.operations"},
 		"groups.milestones": {path: "phases.beside.groups.g.milestones"},

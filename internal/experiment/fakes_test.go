@@ -18,6 +18,11 @@ func fakeDrivers() experiment.Drivers {
 	}
 	return experiment.Drivers{Names: names, Describe: func(s experiment.Store) (store.Description, error) {
 		if len(s.Worker) > 0 {
+			if s.JVM != nil {
+				d := embedded(s.Driver, store.D0)
+				d.Kind, d.KeyText = store.Server, true
+				return d, nil
+			}
 			if s.Worker[0] == "./broken" {
 				return store.Description{}, fmt.Errorf("the worker ./broken does not start")
 			}
@@ -29,11 +34,12 @@ func fakeDrivers() experiment.Drivers {
 			}
 		}
 		return store.Description{}, fmt.Errorf("not there")
-	}, ProgramOf: server.Startable(func(driver string) (server.Program, bool) {
-		return server.Program{Driver: driver, Several: server.Independent, Binaries: []string{os.Args[0]}, Packages: []string{driver}, Options: []store.Option{
-			{Name: "memory_bytes", Type: store.Bytes, Default: "64MiB"}, {Name: "threads", Type: store.Int, Default: "4"},
-		}}, driver == "memcached"
-	})}
+	}, OnJVM: func(driver string) bool { return driver == "whalin" },
+		JarsOf: func(coordinates string) (string, error) { return "/cache/" + coordinates, nil }, ProgramOf: server.Startable(func(driver string) (server.Program, bool) {
+			return server.Program{Driver: driver, Several: server.Independent, Binaries: []string{os.Args[0]}, Packages: []string{driver}, Options: []store.Option{
+				{Name: "memory_bytes", Type: store.Bytes, Default: "64MiB"}, {Name: "threads", Type: store.Int, Default: "4"},
+			}}, driver == "memcached" || driver == "whalin"
+		})}
 }
 
 func embedded(name string, classes ...store.Durability) store.Description {
@@ -56,6 +62,8 @@ func fakeDescriptions() []store.Description {
 	memcached.HandlesMax = 100
 	memcached.KeyText, memcached.Processes = true, true
 	memcached.Options = append(memcached.Options, store.Option{Name: "client", Type: store.Choice, Default: "lean", Choices: []string{"lean", "gomemcache"}})
+	whalin := memcached
+	whalin.Name, whalin.Options = "whalin", nil
 	pebble := embedded("pebble", store.D0, store.D3)
 	pebble.Options = []store.Option{
 		{Name: "cache_bytes", Type: store.Bytes, Default: "8MiB", Help: "size of the block cache"},
@@ -73,7 +81,7 @@ func fakeDescriptions() []store.Description {
 	bbolt.BatchMax = 5000
 	return []store.Description{
 		badger, bbolt, embedded("boltdb", store.D1, store.D3), embedded("goleveldb", store.D1, store.D3),
-		memcached, memory, null, pebble, pogreb, sqlite}
+		memcached, memory, null, pebble, pogreb, sqlite, whalin}
 }
 
 func mustLoad(t *testing.T, text string, sets ...string) *experiment.Experiment {

@@ -7,7 +7,7 @@ type File struct {
 	Name  string `yaml:"name" jsonschema_description:"The experiment's name, for reports and for the run directory."`
 	About string `yaml:"about" jsonschema_description:"What question the experiment answers; its first line is the summary."`
 
-	Stores   []StoreFile `yaml:"stores" jsonschema_description:"The arms: each a driver, or a table of driver, name, options, server, endpoints, worker. The null driver is added by itself."`
+	Stores   []StoreFile `yaml:"stores" jsonschema_description:"The arms: each a driver, or a table of driver, name, options, server, endpoints, worker, client, java. The null driver is added by itself."`
 	Baseline string      `yaml:"baseline" jsonschema_description:"The store that ratios refer to and that runs a second time as the A/A arm. Default: the first store."`
 
 	Records     OneOrMany[Count]           `yaml:"records" jsonschema_description:"Records that the load phase stores. Default: 10000."`
@@ -50,6 +50,23 @@ type StoreFile struct {
 	Server    ServerFile        `yaml:"server" jsonschema_description:"start: Assay starts the server for each trial."`
 	Endpoints []string          `yaml:"endpoints" jsonschema_description:"host:port of each server that is running already. Such a server is only ever loaded if it is named here."`
 	Worker    []string          `yaml:"worker" jsonschema_description:"The command of another program that speaks the worker contract and has the driver."`
+
+	Client ClientFile `yaml:"client" jsonschema_description:"Of a client for the JVM: which version of the library."`
+	Java   JavaFile   `yaml:"java" jsonschema_description:"Of a client for the JVM: options of its JVM."`
+}
+
+// ClientFile names the jars of a client for the JVM.
+type ClientFile struct {
+	Maven string `yaml:"maven" jsonschema_description:"group:artifact:version, which Maven resolves once with all that it needs."`
+	Jar   string `yaml:"jar" jsonschema_description:"In place of maven: a jar, or a folder with all jars that the client needs."`
+}
+
+// JavaFile is what is asked of an arm's JVM.
+type JavaFile struct {
+	Heap      *Count        `yaml:"heap" jsonschema_description:"The largest heap in bytes, such as 256MiB (-Xmx). Default: the JVM's, a quarter of the memory."`
+	Direct    *Count        `yaml:"direct" jsonschema_description:"The most memory of direct buffers in bytes, such as 64MiB (-XX:MaxDirectMemorySize). Default: as much as the heap."`
+	Collector CollectorForm `yaml:"collector" jsonschema_description:"The garbage collector: serial, parallel, g1, z or shenandoah. Default: the JVM's choice."`
+	Flags     []string      `yaml:"flags" jsonschema_description:"More options of the JVM, such as -Xlog:gc."`
 }
 
 // ServerFile says that Assay starts the server. The word start is the short form.

@@ -73,7 +73,7 @@ func TestTemplateLoadsUncommented(t *testing.T) {
 		t.Fatalf("too little was uncommented:\n%s", text)
 	}
 	e := mustLoad(t, text)
-	if e.Scale != "full" || len(e.Stores) != 4 {
+	if e.Scale != "full" || len(e.Stores) != 5 {
 		t.Errorf("scale %q, %d stores", e.Scale, len(e.Stores))
 	}
 }

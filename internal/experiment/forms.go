@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -67,7 +68,9 @@ func (c *Count) fromNode(n *node, path string) *Error {
 	return nil
 }
 
-func countsBytes(path string) bool { return strings.HasSuffix(path, "bytes") }
+func countsBytes(path string) bool {
+	return strings.HasSuffix(path, "bytes") || strings.HasSuffix(path, "java.heap") || strings.HasSuffix(path, "java.direct")
+}
 
 // countRanges are the least and the most that a whole number may be, by the end of its path: for
 // messages. What enforces them is the resolver, which knows of more than one field at once.
@@ -79,7 +82,7 @@ var countRanges = []struct {
 	{"seed", 0, math.MaxUint64}, {"keys.bytes", 1, math.MaxUint16}, {"keys.digits", 0, 20}, {"keys.first", 0, keyval.IndexMax}, {"pool_bytes", 4096, 1 << 30},
 	{"bytes", 0, valueBytesMax}, {"proof", keyval.StampBytes, store.ColumnBytesMax}, {"stamp", 1, keyval.StampModuloMax}, {"batch", 1, batchMax},
 	{"scan.min", 1, scanMax}, {"scan.max", 1, scanMax}, {"query.limit", 1, keyval.QueryLimitMax}, {"operations", 1, operationsMax}, {"milestones", 1, operationsMax},
-	{"server.count", 1, ServersMax},
+	{"server.count", 1, ServersMax}, {"java.heap", heapBytesMin, jvmBytesMax}, {"java.direct", directBytesMin, jvmBytesMax},
 }
 
 // countRange says what a count at a path may be.
@@ -365,6 +368,7 @@ type (
 	IndexKindForm        string
 	ComparisonForm       string
 	ArrivalsForm         string
+	CollectorForm        string
 )
 
 var (
@@ -418,6 +422,10 @@ func (f *ColumnTypeForm) fromNode(n *node, path string) *Error {
 
 func (f *ComparisonForm) fromNode(n *node, path string) *Error {
 	return oneOf((*string)(f), n, path, "comparison without a number", comparisons)
+}
+
+func (f *CollectorForm) fromNode(n *node, path string) *Error {
+	return oneOf((*string)(f), n, path, "collector", slices.Sorted(maps.Keys(collectors)))
 }
 
 func (f *IndexKindForm) fromNode(n *node, path string) *Error {

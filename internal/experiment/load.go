@@ -20,6 +20,10 @@ type Drivers struct {
 	// WorkerOf returns the command of the worker that hosts one of Names; nil, or nil as a
 	// function: Assay's own.
 	WorkerOf func(driver string) []string
+	// OnJVM reports whether a driver of Names is a client or an engine for the JVM; nil: none is.
+	OnJVM func(driver string) bool
+	// JarsOf returns the folder of jars that Maven resolves group:artifact:version to.
+	JarsOf func(coordinates string) (folder string, err error)
 	// NullOf returns the null driver (driver, worker, description; no name) that runs in the same
 	// loop as a store with a worker, which Describe has described; false, or nil as a function:
 	// there is none.

@@ -350,6 +350,14 @@ func (r *resolver) store(i int, s StoreFile) (Store, *Error) {
 	if len(s.Worker) == 0 && r.drivers.WorkerOf != nil {
 		resolved.Worker = r.drivers.WorkerOf(s.Driver)
 	}
+	mistake, err := r.jvm(at, s, &resolved)
+	if mistake != nil {
+		return Store{}, mistake
+	}
+	if err != nil {
+		resolved.Missing, resolved.Description.Name = err.Error(), s.Driver
+		return resolved, nil
+	}
 	description, err := r.drivers.Describe(resolved)
 	if errors.Is(err, ErrNotHere) {
 		resolved.Missing, resolved.Description.Name = err.Error(), s.Driver
@@ -359,7 +367,7 @@ func (r *resolver) store(i int, s StoreFile) (Store, *Error) {
 		return Store{}, r.fail(in("driver"), "the driver %q can't be used: %v", s.Driver, err)
 	}
 	resolved.Description = description
-	if mistake := r.options(in("options"), s.Driver, description.Options, resolved.Options); mistake != nil {
+	if mistake = r.options(in("options"), s.Driver, description.Options, resolved.Options); mistake != nil {
 		return Store{}, mistake
 	}
 	if resolved.Description, err = description.WithOptions(resolved.Options); err != nil {

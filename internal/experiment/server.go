@@ -41,14 +41,12 @@ func (s Store) Servers() int {
 }
 
 // AllOptions returns what the file sets of the store, the options of its driver and, with "server."
-// before their names, those of its server.
+// before their names, those of its server, and of its JVM with "java.".
 func (s Store) AllOptions() map[string]string {
+	all := s.JVM.options()
+	maps.Copy(all, s.Options)
 	if s.Server == nil {
-		return s.Options
-	}
-	all := maps.Clone(s.Options)
-	if all == nil {
-		all = map[string]string{}
+		return all
 	}
 	if s.Server.Count > 1 {
 		all[serverPrefix+countOption] = strconv.Itoa(s.Server.Count)

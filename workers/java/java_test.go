@@ -132,10 +132,10 @@ func TestVectorsCheckSeesWhatIsWrong(t *testing.T) {
 // brief are the rules that a test without ASSAY_LONG holds a driver to: one of each kind.
 var brief = []string{"binary-keys", "overwrite", "add", "compare-and-swap", "scan-order", "history", "requests", "trial-tag", "handles-pool", "messages", "limits"}
 
-func conformance(t *testing.T, program, driver string, endpoints []string) {
+func conformance(t *testing.T, program, driver string, endpoints []string, options map[string]string) {
 	t.Helper()
 	target := storetest.Target{
-		Command: []string{worker(built(t), program), "-XX:TieredStopAtLevel=1"}, Driver: driver, Endpoints: endpoints, TempDir: t.TempDir(),
+		Command: []string{worker(built(t), program), "-XX:TieredStopAtLevel=1"}, Driver: driver, Endpoints: endpoints, Options: options, TempDir: t.TempDir(),
 	}
 	if !long() {
 		target.Rules = brief
@@ -148,7 +148,7 @@ func TestConformance(t *testing.T) {
 	for _, driver := range []string{"null-java", "memory-java"} {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
-			conformance(t, "host", driver, nil)
+			conformance(t, "host", driver, nil, nil)
 		})
 	}
 }
@@ -159,15 +159,40 @@ func TestMemcachedConformance(t *testing.T) {
 	if !ok {
 		t.Fatal("memcached can't be started")
 	}
+	protocols := []string{"text"}
+	if long() {
+		protocols = append(protocols, "binary")
+	}
 	for _, client := range []string{"whalin", "spymemcached", "xmemcached", "folsom"} {
-		t.Run(client, func(t *testing.T) {
-			t.Parallel()
-			if _, err := os.Stat(worker(built(t), client)); err != nil {
-				t.Skipf("the worker of %s is not built: make jvm", client)
-			}
-			server := servertest.Start(t, program, store.D0, nil)
-			conformance(t, client, client, []string{server.Endpoint()})
-		})
+		for _, protocol := range protocols {
+			t.Run(client+"/"+protocol, func(t *testing.T) {
+				t.Parallel()
+				if _, err := os.Stat(worker(built(t), client)); err != nil {
+					t.Skipf("the worker of %s is not built: make jvm", client)
+				}
+				server := servertest.Start(t, program, store.D0, nil)
+				conformance(t, client, client, []string{server.Endpoint()}, map[string]string{"protocol": protocol})
+			})
+		}
+	}
+}
+
+// An arm's jars stand in place of the client's own: a class that they lack is not found elsewhere.
+func TestJarsStandInPlaceOfTheClients(t *testing.T) {
+	t.Parallel()
+	folder := built(t)
+	for _, c := range []struct{ argument, says string }{
+		{"--jars=" + filepath.Join(folder, "assay-folsom", "client"), "WhalinDriver can't be used with the jars that were given: java.lang.NoClassDefFoundError: com.whalin.MemCached.MemCachedClient"},
+		{"--jars=" + filepath.Join(folder, "assay-whalin", "client"), `"name":"whalin"`},
+		{"--jars=/nowhere/a.jar", "no jar and no folder of jars: /nowhere/a.jar"},
+		{"-XX:+NoSuchOption", "Unrecognized VM option 'NoSuchOption'"},
+	} {
+		command := exec.Command(worker(folder, "whalin"), c.argument)
+		command.Stdin = strings.NewReader(`{"id":1,"command":"describe"}` + "\n")
+		output, err := command.CombinedOutput()
+		if !strings.Contains(string(output), c.says) {
+			t.Errorf("%s: %v\n%s\nexpected %q", c.argument, err, output, c.says)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package conductor
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -40,10 +41,19 @@ func (l *lastWords) Write(p []byte) (int, error) {
 func (l *lastWords) line() {
 	text := strings.TrimSpace(string(l.partial))
 	l.partial = l.partial[:0]
-	if l.fatal || text == "" {
+	if l.fatal || tellsNothing(text) {
 		return
 	}
 	l.last, l.fatal = text, strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ")
+}
+
+// ofJVM are beginnings of lines that a JVM writes around the one that tells why it ends, and the Java
+// worker's log of collections.
+var ofJVM = []string{"at ", "... ", "gc: ", "Error: Could not create the Java Virtual Machine", "Error: A fatal exception has occurred",
+	"Error occurred during initialization of VM"}
+
+func tellsNothing(text string) bool {
+	return text == "" || slices.ContainsFunc(ofJVM, func(start string) bool { return strings.HasPrefix(text, start) })
 }
 
 // String returns the line, "" if nothing was written.

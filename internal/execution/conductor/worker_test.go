@@ -355,3 +355,21 @@ func TestNoSuchProgram(t *testing.T) {
 		}
 	}
 }
+
+// What a JVM writes around the reason is not the reason.
+func TestLastWordsOfAJVM(t *testing.T) {
+	for _, c := range []struct{ written, want string }{
+		{"Unrecognized VM option 'Foo'\nError: Could not create the Java Virtual Machine.\nError: A fatal exception has occurred. Program will exit.\n", "Unrecognized VM option 'Foo'"},
+		{"Error occurred during initialization of VM\nToo small maximum heap\n", "Too small maximum heap"},
+		{"Exception in thread \"main\" java.lang.Error: why\n\tat a.B.c(B.java:1)\n\t... 3 more\n", "Exception in thread \"main\" java.lang.Error: why"},
+		{"Terminating due to java.lang.OutOfMemoryError: Java heap space\ngc: 1 ms after the start\n", "Terminating due to java.lang.OutOfMemoryError: Java heap space"},
+	} {
+		words := &lastWords{log: io.Discard}
+		if _, err := io.WriteString(words, c.written); err != nil {
+			t.Fatal(err)
+		}
+		if got := words.String(); got != c.want {
+			t.Errorf("%q is told as %q, want %q", c.written, got, c.want)
+		}
+	}
+}

@@ -23,9 +23,10 @@ public final class FolsomDriver implements Driver {
     @Override
     public Description describe() {
         return new Description("folsom", "server", "memcached by folsom: multiplexed sockets, on Netty")
-                .library("com.spotify:folsom", "1.21.0", "Apache-2.0")
+                .library("com.spotify:folsom", MemcacheClient.class, "Apache-2.0")
                 .durability("D0", "the server keeps everything in memory alone")
                 .option(Option.choice("protocol", "text", "memcached's protocol", "text", "binary"))
+                .option(Option.of("connections", "int", "1", "withConnections: sockets for each server"))
                 .option(Option.of("timeout", "duration", "3s", "requestTimeoutMillis: how long an operation is waited for"))
                 .set("handles_shareable", true)
                 .set("key_bytes_min", 1)
@@ -61,7 +62,7 @@ public final class FolsomDriver implements Driver {
 
         @Override
         public Map<String, String> settings() {
-            return Map.of("protocol", config.options.text("protocol"), "timeout", config.options.text("timeout"));
+            return Map.of("protocol", config.options.text("protocol"), "timeout", config.options.text("timeout"), "connections", config.options.text("connections"));
         }
 
         @Override
@@ -78,6 +79,7 @@ public final class FolsomDriver implements Driver {
         Client(Config config) throws Exception {
             var builder = MemcacheClientBuilder.newByteArrayClient()
                     .withRequestTimeoutMillis(TimeUnit.NANOSECONDS.toMillis(config.options.durationNs("timeout")));
+            builder.withConnections(config.options.integer("connections"));
             for (String endpoint : config.endpoints) {
                 int colon = endpoint.lastIndexOf(':');
                 builder = builder.withAddress(endpoint.substring(0, colon), Integer.parseInt(endpoint.substring(colon + 1)));

@@ -1,5 +1,7 @@
 package assay.driver;
 
+import java.net.URI;
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -23,9 +25,20 @@ public final class Description {
         set("licence", "NONE");
     }
 
-    /** library is group:artifact, as in Maven; licence is an SPDX identifier. */
-    public Description library(String library, String version, String licence) {
-        return set("library", library).set("version", version).set("licence", licence);
+    /**
+     * library is group:artifact, as in Maven; its version is that of the jar that has the class of
+     * the library; licence is an SPDX identifier.
+     */
+    public Description library(String library, Class<?> ofLibrary, String licence) {
+        return set("library", library).set("version", versionOf(library, ofLibrary)).set("licence", licence);
+    }
+
+    /** The jar's name without the artifact's and its end: what Maven named, or whoever built it. */
+    private static String versionOf(String library, Class<?> ofLibrary) {
+        String jar = Path.of(URI.create(ofLibrary.getProtectionDomain().getCodeSource().getLocation().toString())).getFileName().toString();
+        String artifact = library.substring(library.indexOf(':') + 1) + "-";
+        String version = jar.startsWith(artifact) ? jar.substring(artifact.length()) : jar;
+        return version.endsWith(".jar") ? version.substring(0, version.length() - ".jar".length()) : version;
     }
 
     /** Claims a durability class, the weakest first, and says how it is reached. */

@@ -1,5 +1,6 @@
 package assay.driver;
 
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.regex.Matcher;
@@ -46,6 +47,21 @@ public final class Options {
 
     public int integer(String name) {
         return Math.toIntExact(Long.parseLong(text(name)));
+    }
+
+    /** A whole number for each of count endpoints, parted by commas; null where the option is empty. */
+    public int[] integers(String name, int count) throws RefusedException {
+        String text = text(name);
+        if (text.isEmpty())
+            return null;
+        try {
+            int[] all = Pattern.compile(",").splitAsStream(text).map(String::trim).mapToInt(Integer::parseInt).toArray();
+            if (all.length == count && Arrays.stream(all).allMatch(each -> each > 0))
+                return all;
+        } catch (NumberFormatException e) {
+            // said below
+        }
+        throw new RefusedException("option " + name + ": expected a whole number above 0 for each of " + count + " endpoints, such as 3,1,1, got \"" + text + "\"");
     }
 
     public long bytes(String name) {

@@ -10,9 +10,11 @@ import com.grack.nanojson.JsonArray;
 import com.grack.nanojson.JsonObject;
 import com.grack.nanojson.JsonParser;
 import com.grack.nanojson.JsonParserException;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.ServiceConfigurationError;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
@@ -25,6 +27,7 @@ final class Session {
     private static final List<String> WITH_FIELDS = List.of("open", "define", "prepare", "explain");
 
     private final Map<String, Driver> drivers = new LinkedHashMap<>();
+    private final String unusable; // why a driver of the class path can't be used; null: all can
 
     private Driver driver; // of the open store; null: none is open
     private Store store;
@@ -40,9 +43,20 @@ final class Session {
     private volatile Phase running;
     private volatile boolean abandoned;
 
+    /** A driver needs its library's classes: a jar that is missing, or of another version, shows here. */
     Session(Iterable<Driver> found) {
-        for (Driver each : found)
-            drivers.put(each.describe().text("name"), each);
+        String why = null;
+        for (Iterator<Driver> all = found.iterator(); why == null && all.hasNext();) {
+            Driver each = null;
+            try {
+                each = all.next();
+                drivers.put(each.describe().text("name"), each);
+            } catch (LinkageError | ServiceConfigurationError | IllegalStateException e) {
+                why = (each == null ? "a driver of the class path" : each.getClass().getSimpleName())
+                        + " can't be used with the jars that were given: " + Messages.of(e);
+            }
+        }
+        unusable = why;
     }
 
     String driverName() {
@@ -145,7 +159,9 @@ final class Session {
         }
     }
 
-    private JsonObject describe() {
+    private JsonObject describe() throws Refusal {
+        if (unusable != null)
+            throw Refusal.failed("%s", unusable);
         JsonArray all = new JsonArray();
         for (Driver each : drivers.values())
             all.add(describe(each));

@@ -10,27 +10,36 @@ import assay.driver.RefusedException;
 import assay.driver.Status;
 import assay.driver.Store;
 import java.net.InetSocketAddress;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import net.spy.memcached.AddrUtil;
 import net.spy.memcached.CASResponse;
 import net.spy.memcached.CASValue;
 import net.spy.memcached.CachedData;
+import net.spy.memcached.ConnectionFactory;
 import net.spy.memcached.ConnectionFactoryBuilder;
+import net.spy.memcached.DefaultHashAlgorithm;
+import net.spy.memcached.KetamaConnectionFactory;
+import net.spy.memcached.KetamaNodeKeyFormatter;
 import net.spy.memcached.MemcachedClient;
 import net.spy.memcached.internal.OperationFuture;
+import net.spy.memcached.OperationFactory;
 import net.spy.memcached.ops.OperationStatus;
 import net.spy.memcached.ops.StatusCode;
 import net.spy.memcached.transcoders.SerializingTranscoder;
+import net.spy.memcached.transcoders.Transcoder;
 
 /** spymemcached: a handle is a client, which has one socket a server and one thread for all of them. */
 public final class SpymemcachedDriver implements Driver {
     @Override
     public Description describe() {
         return new Description("spymemcached", "server", "memcached by spymemcached: one socket a server and client")
-                .library("net.spy:spymemcached", "2.12.3", "MIT")
+                .library("net.spy:spymemcached", MemcachedClient.class, "MIT")
                 .durability("D0", "the server keeps everything in memory alone")
                 .option(Option.choice("protocol", "text", "memcached's protocol", "text", "binary"))
+                .option(Option.of("weights", "string", "", "a weight for each endpoint, in their order: 3,1,1; keys are then spread by ketama. Unset: by the key's hash alone"))
                 .option(Option.of("timeout", "duration", "2500ms", "operationTimeout: how long an operation is waited for"))
                 .set("handles_shareable", true)
                 .set("key_bytes_min", 1)
@@ -66,7 +75,8 @@ public final class SpymemcachedDriver implements Driver {
 
         @Override
         public Map<String, String> settings() {
-            return Map.of("protocol", config.options.text("protocol"), "timeout", config.options.text("timeout"));
+            return Map.of("protocol", config.options.text("protocol"), "timeout", config.options.text("timeout"), "weights",
+                    config.options.text("weights"));
         }
 
         @Override
@@ -85,6 +95,44 @@ public final class SpymemcachedDriver implements Driver {
         }
     }
 
+    /** The client's only way to weights, which its builder does not have. */
+    private static final class Weighted extends KetamaConnectionFactory {
+        private final ConnectionFactory plain;
+
+        Weighted(ConnectionFactory plain, List<InetSocketAddress> servers, int[] weights) {
+            super(DEFAULT_OP_QUEUE_LEN, DEFAULT_READ_BUFFER_SIZE, DEFAULT_OP_QUEUE_MAX_BLOCK_TIME, DefaultHashAlgorithm.KETAMA_HASH,
+                    KetamaNodeKeyFormatter.Format.SPYMEMCACHED, byServer(servers, weights));
+            this.plain = plain;
+        }
+
+        private static Map<InetSocketAddress, Integer> byServer(List<InetSocketAddress> servers, int[] weights) {
+            Map<InetSocketAddress, Integer> all = new HashMap<>();
+            for (int i = 0; i < weights.length; i++)
+                all.put(servers.get(i), weights[i]);
+            return all;
+        }
+
+        @Override
+        public OperationFactory getOperationFactory() {
+            return plain.getOperationFactory();
+        }
+
+        @Override
+        public long getOperationTimeout() {
+            return plain.getOperationTimeout();
+        }
+
+        @Override
+        public Transcoder<Object> getDefaultTranscoder() {
+            return plain.getDefaultTranscoder();
+        }
+
+        @Override
+        public boolean isDaemon() {
+            return true;
+        }
+    }
+
     private static final class Client implements Handle.Add, Handle.CompareAndSwap {
         private static final int FOREVER = 0;
 
@@ -94,9 +142,11 @@ public final class SpymemcachedDriver implements Driver {
         Client(Config config) throws Exception {
             timeoutMs = TimeUnit.NANOSECONDS.toMillis(config.options.durationNs("timeout"));
             var protocol = config.options.text("protocol").equals("binary") ? ConnectionFactoryBuilder.Protocol.BINARY : ConnectionFactoryBuilder.Protocol.TEXT;
-            client = new MemcachedClient(new ConnectionFactoryBuilder().setProtocol(protocol).setOpTimeout(timeoutMs)
-                    .setTranscoder(new Plain()).setDaemon(true).build(),
-                    AddrUtil.getAddresses(config.endpoints));
+            List<InetSocketAddress> servers = AddrUtil.getAddresses(config.endpoints);
+            int[] weights = config.options.integers("weights", servers.size());
+            ConnectionFactory plain = new ConnectionFactoryBuilder().setProtocol(protocol).setOpTimeout(timeoutMs)
+                    .setTranscoder(new Plain()).setDaemon(true).build();
+            client = new MemcachedClient(weights == null ? plain : new Weighted(plain, servers, weights), servers);
             try {
                 client.getVersions(); // a client connects in the background, and says nothing where it can't
                 for (InetSocketAddress dead : client.getUnavailableServers().stream().map(InetSocketAddress.class::cast).toList())

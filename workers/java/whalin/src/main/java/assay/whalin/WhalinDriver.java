@@ -10,12 +10,10 @@ import assay.driver.RefusedException;
 import assay.driver.Status;
 import assay.driver.Store;
 import com.schooner.MemCached.MemcachedItem;
-import com.whalin.MemCached.ErrorHandler;
-import com.whalin.MemCached.MemCachedClient;
-import com.whalin.MemCached.SockIOPool;
 import java.io.IOException;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Method;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -26,12 +24,14 @@ public final class WhalinDriver implements Driver {
     @Override
     public Description describe() {
         return new Description("whalin", "server", "memcached by Memcached-Java-Client: a pool of sockets a client")
-                .library("com.whalin:Memcached-Java-Client", "3.0.2", "BSD-3-Clause")
+                .library("com.whalin:Memcached-Java-Client", Library.CLIENT, "BSD-3-Clause")
                 .durability("D0", "the server keeps everything in memory alone")
                 .option(Option.choice("protocol", "text", "memcached's protocol", "text", "binary"))
                 .option(Option.of("init_conn", "int", "1", "setInitConn: sockets that are opened first"))
                 .option(Option.of("min_conn", "int", "1", "setMinConn: the least sockets that are kept"))
                 .option(Option.of("max_conn", "int", "0", "setMaxConn: the most sockets; 0: one a thread that shares the client"))
+                .option(Option.of("weights", "string", "", "setWeights: a weight for each endpoint, in their order: 3,1,1. Unset: 1 for each"))
+                .option(Option.choice("failover", "false", "setFailover: another server takes the keys of one that is dead", "true", "false"))
                 .option(Option.of("timeout", "duration", "3s", "setSocketTO: how long a socket is read from"))
                 .set("handles_shareable", true)
                 .set("handle_pools", true)
@@ -75,46 +75,47 @@ public final class WhalinDriver implements Driver {
 
         @Override
         public Map<String, String> settings() {
-            return Map.of("protocol", config.options.text("protocol"), "initConn", config.options.text("init_conn"), "minConn",
-                    config.options.text("min_conn"), "maxConn", Integer.toString(maxConn()), "socketTO", config.options.text("timeout"));
+            return Map.of("protocol", config.options.text("protocol"), "initConn", config.options.text("init_conn"), "minConn", config.options.text("min_conn"), "maxConn", Integer.toString(maxConn()), "socketTO", config.options.text("timeout"),
+                    "weights", config.options.text("weights"), "failover", config.options.text("failover"));
         }
 
         @Override
         public void close() {}
     }
 
-    private static final class Client implements Handle.Add, Handle.CompareAndSwap, ErrorHandler {
+    private static final class Client implements Handle.Add, Handle.CompareAndSwap, InvocationHandler {
         private static final byte[] EMPTY = {};
+        private static final int KEY_BYTES_MAX = 250;
         private static final AtomicLong NUMBER = new AtomicLong();
 
-        private final SockIOPool pool;
-        private final MemCachedClient client;
+        private final Library library;
+        private final boolean binary;
         private final ThreadLocal<Throwable> swallowed = new ThreadLocal<>();
 
-        @SuppressWarnings("deprecation") // the ErrorHandler: without one the client's failures can't be told from misses
         Client(Config config, int maxConn) throws Exception {
-            String name = "assay-" + NUMBER.incrementAndGet();
-            boolean binary = config.options.text("protocol").equals("binary");
-            pool = SockIOPool.getInstance(name);
-            pool.setServers(config.endpoints.toArray(String[]::new));
-            pool.setInitConn(config.options.integer("init_conn"));
-            pool.setMinConn(config.options.integer("min_conn"));
-            pool.setMaxConn(maxConn);
-            pool.setSocketTO((int) TimeUnit.NANOSECONDS.toMillis(config.options.durationNs("timeout")));
-            pool.setFailover(false);
-            pool.setNagle(false);
-            pool.initialize();
-            client = new MemCachedClient(name, true, binary, null, this);
-            client.setSanitizeKeys(false);
-            if (client.stats().size() < config.endpoints.size()) { // it says nothing where it can't connect
-                pool.shutDown();
+            binary = config.options.text("protocol").equals("binary");
+            library = new Library("assay-" + NUMBER.incrementAndGet(), config, maxConn, binary, this);
+            if (library.answering() < config.endpoints.size()) { // it says nothing where it can't connect
+                library.close();
                 throw new IOException("no answer from some of " + config.endpoints);
             }
         }
 
-        private String begin(Bytes key) {
+        /** With a longer key its binary protocol asks all the same, and loses the connection. */
+        private String begin(Bytes key) throws IOException {
+            if (binary && key.length > KEY_BYTES_MAX)
+                throw new IOException("a key has at most " + KEY_BYTES_MAX + " bytes");
             swallowed.remove();
             return key.toText();
+        }
+
+        /** The ErrorHandler: each of its methods has the client, the error, and perhaps keys. */
+        @Override
+        public Object invoke(Object proxy, Method method, Object[] arguments) {
+            if (method.getDeclaringClass() == Object.class)
+                return method.getName().equals("equals") ? proxy == arguments[0] : method.getName().equals("hashCode") ? (Object) hashCode() : "errors";
+            swallowed.set((Throwable) arguments[1]);
+            return null;
         }
 
         /** Throws what the client swallowed in the call that this thread has just made. */
@@ -134,16 +135,22 @@ public final class WhalinDriver implements Driver {
         @Override
         public Status get(Bytes key, Bytes value) throws Exception {
             String name = begin(key);
-            byte[] found = (byte[]) client.get(name);
+            byte[] found = (byte[]) library.get(name);
             if (found == null) {
                 check();
-                MemcachedItem item = client.gets(name);
+                MemcachedItem item = there(name);
                 if (item == null)
                     return judge(false, Status.MISS);
                 found = valueOf(item);
             }
             value.set(found);
             return Status.OK;
+        }
+
+        /** What gets gives. By the binary protocol it gives an item for a miss too: one that no server has numbered. */
+        private MemcachedItem there(String name) throws Exception {
+            MemcachedItem item = library.gets(name);
+            return item != null && item.getValue() == null && item.getCasUnique() == 0 ? null : item;
         }
 
         /** An empty value comes as null, from get as if the key were not there. */
@@ -153,70 +160,35 @@ public final class WhalinDriver implements Driver {
 
         @Override
         public Status put(Bytes key, Bytes value) throws Exception {
-            if (judge(client.set(begin(key), value.toArray()), Status.CONFLICT) == Status.OK)
+            if (judge(library.set(begin(key), value.toArray()), Status.CONFLICT) == Status.OK)
                 return Status.OK;
             throw new IOException("set returned false");
         }
 
         @Override
         public Status delete(Bytes key) throws Exception {
-            return judge(client.delete(begin(key)), Status.MISS);
+            return judge(library.delete(begin(key)), Status.MISS);
         }
 
         @Override
         public Status add(Bytes key, Bytes value) throws Exception {
-            return judge(client.add(begin(key), value.toArray()), Status.CONFLICT);
+            return judge(library.add(begin(key), value.toArray()), Status.CONFLICT);
         }
 
         @Override
         public Status compareAndSwap(Bytes key, Bytes old, Bytes value) throws Exception {
             String name = begin(key);
-            MemcachedItem there = client.gets(name);
+            MemcachedItem there = there(name);
             if (there == null)
                 return judge(false, Status.MISS);
             if (!old.isSame(valueOf(there)))
                 return Status.CONFLICT;
-            return judge(client.cas(name, value.toArray(), there.getCasUnique()), Status.CONFLICT);
+            return judge(library.cas(name, value.toArray(), there.getCasUnique()), Status.CONFLICT);
         }
 
         @Override
-        public void close() {
-            pool.shutDown();
-        }
-
-        @Override
-        public void handleErrorOnInit(MemCachedClient from, Throwable error) {
-            swallowed.set(error);
-        }
-
-        @Override
-        public void handleErrorOnGet(MemCachedClient from, Throwable error, String key) {
-            swallowed.set(error);
-        }
-
-        @Override
-        public void handleErrorOnGet(MemCachedClient from, Throwable error, String[] keys) {
-            swallowed.set(error);
-        }
-
-        @Override
-        public void handleErrorOnSet(MemCachedClient from, Throwable error, String key) {
-            swallowed.set(error);
-        }
-
-        @Override
-        public void handleErrorOnDelete(MemCachedClient from, Throwable error, String key) {
-            swallowed.set(error);
-        }
-
-        @Override
-        public void handleErrorOnFlush(MemCachedClient from, Throwable error) {
-            swallowed.set(error);
-        }
-
-        @Override
-        public void handleErrorOnStats(MemCachedClient from, Throwable error) {
-            swallowed.set(error);
+        public void close() throws Exception {
+            library.close();
         }
     }
 }

@@ -26,9 +26,11 @@ public final class XmemcachedDriver implements Driver {
     @Override
     public Description describe() {
         return new Description("xmemcached", "server", "memcached by XMemcached: multiplexed sockets")
-                .library("com.googlecode.xmemcached:xmemcached", "2.4.9", "Apache-2.0")
+                .library("com.googlecode.xmemcached:xmemcached", MemcachedClient.class, "Apache-2.0")
                 .durability("D0", "the server keeps everything in memory alone")
                 .option(Option.choice("protocol", "text", "memcached's protocol", "text", "binary"))
+                .option(Option.of("weights", "string", "", "a weight for each endpoint, in their order: 3,1,1. Unset: 1 for each"))
+                .option(Option.of("connections", "int", "1", "setConnectionPoolSize: sockets for each server"))
                 .option(Option.of("timeout", "duration", "5s", "opTimeout: how long an operation is waited for"))
                 .set("handles_shareable", true)
                 .set("key_bytes_min", 1)
@@ -64,7 +66,8 @@ public final class XmemcachedDriver implements Driver {
 
         @Override
         public Map<String, String> settings() {
-            return Map.of("protocol", config.options.text("protocol"), "timeout", config.options.text("timeout"));
+            return Map.of("protocol", config.options.text("protocol"), "timeout", config.options.text("timeout"), "weights",
+                    config.options.text("weights"), "connectionPoolSize", config.options.text("connections"));
         }
 
         @Override
@@ -82,7 +85,9 @@ public final class XmemcachedDriver implements Driver {
                 int colon = endpoint.lastIndexOf(':');
                 servers.add(new InetSocketAddress(endpoint.substring(0, colon), Integer.parseInt(endpoint.substring(colon + 1))));
             }
-            XMemcachedClientBuilder builder = new XMemcachedClientBuilder(servers);
+            int[] weights = config.options.integers("weights", servers.size());
+            XMemcachedClientBuilder builder = weights == null ? new XMemcachedClientBuilder(servers) : new XMemcachedClientBuilder(servers, weights);
+            builder.setConnectionPoolSize(config.options.integer("connections"));
             builder.setCommandFactory(config.options.text("protocol").equals("binary") ? new BinaryCommandFactory() : new TextCommandFactory());
             builder.setOpTimeout(TimeUnit.NANOSECONDS.toMillis(config.options.durationNs("timeout")));
             SerializingTranscoder plain = new SerializingTranscoder();
