@@ -131,7 +131,7 @@ Results go to standard output, progress to standard error.`,
 	root.SetOut(out)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(runCommand(), reportCommand(), compareCommand(), analyzeCommand(), driversCommand(), presetsCommand(), listCommand(),
+	root.AddCommand(runCommand(), crashCommand(), reportCommand(), compareCommand(), analyzeCommand(), driversCommand(), presetsCommand(), listCommand(),
 		initCommand(), schemaCommand(), doctorCommand(), conformanceCommand(), workerCommand(), manCommand(), versionCommand(), natsServerCommand())
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {

@@ -23,6 +23,7 @@ import (
 	"assay/drivers"
 	"assay/internal/evidence/record"
 	"assay/internal/testkit/misbehave"
+	"assay/internal/testkit/walstore"
 	"assay/worker"
 )
 
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 		os.Args[1] = "worker"
 	}
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
-		os.Exit(worker.Main(slices.Concat(drivers.All(), misbehave.Drivers())...))
+		os.Exit(worker.Main(slices.Concat(drivers.All(), misbehave.Drivers(), walstore.Drivers())...))
 	}
 	if len(os.Args) > 2 && os.Args[1] == "half-a-report" {
 		os.Exit(writeHalf(os.Args[2]))

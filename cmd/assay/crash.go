@@ -1,0 +1,296 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assay/internal/base/format"
+	"assay/internal/execution/crash"
+	"assay/internal/execution/run"
+	"assay/internal/experiment"
+	"assay/internal/presentation/live"
+	"assay/store"
+)
+
+// crashFlags are the flags of assay crash.
+type crashFlags struct {
+	kind, format, data   string
+	cuts, only, threads  int
+	seed                 uint64
+	records, operations  uint64
+	values, durabilities string
+	sets                 []string
+	quiet                bool
+}
+
+const (
+	crashCuts       = 20
+	crashThreads    = 4
+	crashRecords    = 500
+	crashOperations = 5000
+	crashTimeout    = 2 * time.Minute
+)
+
+func crashCommand() *cobra.Command {
+	f := crashFlags{kind: string(crash.Kill), format: "text", cuts: crashCuts, threads: crashThreads, seed: 1, records: crashRecords, operations: crashOperations}
+	c := &cobra.Command{
+		Use:   "crash FILE|PRESET|STORE…",
+		Short: "Cut stores off in mid-work, and check what they had acknowledged",
+		Long: `Loads a store, cuts it off at a moment drawn by the seed, opens it again, and reads
+every record back. The worker's counters outlive it, so that Assay knows which writes
+were acknowledged.
+
+--kind kill ends the store's process (kill -9): during the load, during single writes,
+batches, a close, and during the recovery from another kill. It tests what D1 and
+stronger classes promise: every acknowledged write is there. D2(T) may lose the last T.
+
+After each cut Assay looks for lost and stale records, deleted records that are back,
+values that nobody wrote (torn ones, ghosts), atomic batches that are there in part,
+and scans that find other records than reads. It also times the opening. A control
+without a cut comes first.
+
+Each class that a store claims, and that such a cut tests, is tested. For a FILE or a
+PRESET: its stores in its classes.
+
+Ctrl-C ends the cut under way and shows the cuts so far.
+
+Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
+3 a promise was broken, a control failed, nothing was tested, or Ctrl-C.`,
+		Example: `  assay crash bbolt pebble
+  assay crash bbolt --durability D3 --cuts 100 --threads 8
+  assay crash put-get --cuts 5 --format json
+  assay crash pebble --seed 7 --cut 12     only cut 12 of that seed`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(errors.New("assay crash takes an experiment file, a preset or stores\nassay list shows the presets and drivers"))
+			}
+			return nil
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return slices.Concat(presetNames(), measurable()), cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
+	}
+	c.Flags().StringVar(&f.kind, "kind", f.kind, "`kind` of cut: kill")
+	c.Flags().IntVar(&f.cuts, "cuts", f.cuts, "`number` of cuts for each store and class")
+	c.Flags().IntVar(&f.only, "cut", 0, "make only the cut with this `number` (default: all)")
+	c.Flags().Uint64Var(&f.seed, "seed", f.seed, "`number` that all moments and operations are drawn from")
+	c.Flags().StringVar(&f.durabilities, "durability", "", "`classes` to test, such as D1,D3 (default: all that a store claims)")
+	c.Flags().IntVar(&f.threads, "threads", f.threads, "`number` of threads that write")
+	c.Flags().Uint64Var(&f.records, "records", f.records, "`number` of records that the load stores")
+	c.Flags().Uint64Var(&f.operations, "operations", f.operations, "`number` of single writes after the load")
+	c.Flags().StringVar(&f.values, "values", "", "`length` of values (default: 100, or that of the file)")
+	c.Flags().StringArrayVar(&f.sets, "set", nil, "change any field of the experiment: `path=value` (may be repeated)")
+	c.Flags().StringVar(&f.data, "data", "", "existing `directory` in which stores get their directories (default: that of temporary files)")
+	c.Flags().StringVar(&f.format, "format", f.format, "`text` or json")
+	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
+	c.Flags().SortFlags = false
+	must(c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{string(crash.Kill)}, cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)))
+	must(c.MarkFlagDirname("data"))
+	return c
+}
+
+func (f *crashFlags) check() error {
+	switch {
+	case f.kind != string(crash.Kill):
+		return fmt.Errorf("--kind %s: expected kill", f.kind)
+	case f.format != "text" && f.format != "json":
+		return fmt.Errorf("--format %s: expected text or json", f.format)
+	case f.cuts < 1:
+		return fmt.Errorf("--cuts %d: expected 1 or more", f.cuts)
+	case f.only < 0 || f.only > f.cuts:
+		return fmt.Errorf("--cut %d: expected one of the %d of --cuts", f.only, f.cuts)
+	case f.threads < 1 || f.records < uint64(f.threads) || f.operations < uint64(f.threads):
+		return fmt.Errorf("--threads %d, --records %d, --operations %d: expected at least one record and one operation for each thread", f.threads, f.records, f.operations)
+	case f.data != "":
+		if info, err := os.Stat(f.data); err != nil || !info.IsDir() {
+			return fmt.Errorf("--data %s: expected a directory that exists", f.data)
+		}
+	}
+	return nil
+}
+
+func (f *crashFlags) run(c *cobra.Command, args []string) error {
+	if err := f.check(); err != nil {
+		return usage(err)
+	}
+	targets, err := f.targets(args)
+	if err != nil {
+		return usage(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return failed(fmt.Errorf("finding Assay's own program, to start workers with: %w", err))
+	}
+	for _, left := range run.CleanLeft().Failed {
+		fmt.Fprintln(os.Stderr, "assay:", left)
+	}
+	progress := newCutProgress(os.Stderr, f.quiet)
+	ctx, stop := interruptible("the cuts so far are shown", progress.message)
+	defer stop()
+	report := crash.Report{Kind: crash.Kind(f.kind), Cuts: f.cuts, Seed: f.seed, Results: []crash.Result{}}
+	for _, target := range targets {
+		if ctx.Err() != nil {
+			break
+		}
+		result, err := crash.Test(ctx, target, crash.Options{
+			Kind: report.Kind, Cuts: f.cuts, Seed: f.seed, Only: f.only, Worker: []string{self, "worker"},
+			DataRoot: cmp.Or(f.data, os.TempDir()), Timeout: crashTimeout, Log: io.Discard, Progress: progress.cut,
+		})
+		report.Results = append(report.Results, result)
+		progress.done(&result)
+		if err != nil {
+			return failed(err)
+		}
+	}
+	report.Stopped = ctx.Err() != nil
+	if f.format == "json" {
+		text, err := json.MarshalIndent(report, "", "  ")
+		if err != nil {
+			return failed(err)
+		}
+		fmt.Fprintf(c.OutOrStdout(), "%s\n", text)
+	} else if err := printCrashes(c.OutOrStdout(), &report); err != nil {
+		return failed(err)
+	}
+	return crashStatus(&report)
+}
+
+// crashStatus is the exit status that a report deserves.
+func crashStatus(r *crash.Report) error {
+	var refuted, failing []string
+	tested := 0
+	for i := range r.Results {
+		result := &r.Results[i]
+		name := fmt.Sprintf("%s (%s)", result.Store, result.ClassText())
+		switch result.State {
+		case crash.Refuted:
+			refuted = append(refuted, name)
+		case crash.NotPassing:
+			failing = append(failing, name)
+		}
+		if result.State != crash.NotTested && result.State != crash.Stopped {
+			tested++
+		}
+	}
+	switch {
+	case len(refuted) > 0:
+		return &exitError{exitTrials, fmt.Errorf("refuted: %s", strings.Join(refuted, ", "))}
+	case len(failing) > 0:
+		return &exitError{exitTrials, fmt.Errorf("the control failed: %s", strings.Join(failing, ", "))}
+	case r.Stopped:
+		return &exitError{exitTrials, errors.New("stopped")}
+	case tested == 0:
+		return &exitError{exitTrials, errors.New("nothing was tested")}
+	}
+	return nil
+}
+
+// targets are the stores that the arguments name, each in the classes that are tested.
+func (f *crashFlags) targets(args []string) ([]*crash.Target, error) {
+	changes := []experiment.Change{}
+	for _, set := range f.sets {
+		changes = append(changes, experiment.Change{Flag: "--set", Value: set})
+	}
+	if f.values != "" {
+		changes = append(changes, experiment.Change{Flag: "--values", Path: "values.bytes", Value: f.values})
+	}
+	if f.durabilities != "" {
+		changes = append(changes, experiment.Change{Flag: "--durability", Path: "durability", Value: f.durabilities})
+	}
+	source, err := (&runFlags{}).source(args, changes)
+	if err != nil {
+		return nil, err
+	}
+	loaded, err := source.Load(driverCatalogue())
+	if err != nil {
+		return nil, err
+	}
+	e := loaded.Experiment
+	if remote := e.Remote(); len(remote) > 0 {
+		return nil, checkRemote(remote, false)
+	}
+	var targets []*crash.Target
+	for _, s := range e.Stores {
+		for _, cell := range f.cells(e, s, source.FromStores && f.durabilities == "") {
+			targets = append(targets, &crash.Target{Store: s, Cell: cell, Keys: e.Keys, PoolBytes: e.Values.PoolBytes, PoolSeed: e.Seed,
+				RepeatedPermille: e.Values.RepeatedPermille, Records: f.records, Operations: f.operations})
+		}
+	}
+	return targets, nil
+}
+
+// cells are the classes in which a store is tested: those of the experiment or, where stores are
+// named without a class, all that the store claims and a cut tests.
+func (f *crashFlags) cells(e *experiment.Experiment, s experiment.Store, claimed bool) (cells []experiment.Cell) {
+	add := func(class store.Durability, window time.Duration) {
+		cell := e.Cells[0]
+		cell.Durability, cell.LossWindow, cell.Threads, cell.Processes = class, window, f.threads, 0
+		if !slices.ContainsFunc(cells, func(c experiment.Cell) bool { return c.ClassText() == cell.ClassText() }) {
+			cells = append(cells, cell)
+		}
+	}
+	if claimed {
+		for _, claim := range s.Description.Durability {
+			if _, promises := crash.Promise(claim.Class, 0, crash.Kind(f.kind)); promises && claim.Class != store.D2 {
+				add(claim.Class, 0)
+			}
+		}
+	}
+	if len(cells) == 0 {
+		for _, c := range e.Cells {
+			add(c.Durability, c.LossWindow)
+		}
+	}
+	return cells
+}
+
+// cutProgress tells on standard error how far the cuts are: in one line that is written over, on a
+// terminal, and otherwise a line for each store and class.
+type cutProgress struct {
+	w        io.Writer
+	terminal bool
+}
+
+func newCutProgress(file *os.File, quiet bool) *cutProgress {
+	if quiet {
+		return &cutProgress{w: io.Discard}
+	}
+	return &cutProgress{w: file, terminal: live.TakesEscapes(file)}
+}
+
+const clearLine = "\r\033[K"
+
+func (p *cutProgress) cut(name string, cut, of int) {
+	switch {
+	case !p.terminal:
+	case cut == 0:
+		fmt.Fprintf(p.w, "%s%s: control, without a cut", clearLine, name)
+	default:
+		fmt.Fprintf(p.w, "%s%s: cut %d of %d", clearLine, name, cut, of)
+	}
+}
+
+func (p *cutProgress) done(r *crash.Result) {
+	if p.terminal {
+		fmt.Fprint(p.w, clearLine)
+	}
+	fmt.Fprintf(p.w, "%s %s: %s after %s\n", r.Store, r.ClassText(), r.State, format.Plural(len(r.Cuts), "cut", ""))
+}
+
+func (p *cutProgress) message(text string) {
+	if p.terminal {
+		fmt.Fprintln(p.w)
+	}
+	fmt.Fprintln(p.w, "assay:", text)
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"assay/internal/base/format"
+	"assay/internal/execution/crash"
+)
+
+// printCrashes writes a report for a person: a table, then what was refuted and how to see it again.
+func printCrashes(w io.Writer, r *crash.Report) error {
+	fmt.Fprintf(w, "%s, seed %d. Every record was read back after each cut.\n\n", kindText[r.Kind], r.Seed)
+	table := newColumns("store", "class", "result", "cuts", "records", "most lost", "opens in")
+	for i := range r.Results {
+		result := &r.Results[i]
+		cuts, records, lost, opens := "–", "–", "–", "–"
+		if n := len(result.Cuts); n > 0 {
+			cuts = fmt.Sprint(n)
+			if result.Broken > 0 {
+				cuts = fmt.Sprintf("%d of %d broken", result.Broken, n)
+			}
+			records, lost, opens = cutRecords(result), mostLost(result), openTimes(result)
+		}
+		table.add(result.Store, result.ClassText(), string(result.State), cuts, records, lost, opens)
+	}
+	if err := table.print(w); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	for i := range r.Results {
+		result := &r.Results[i]
+		name := fmt.Sprintf("%s (%s)", result.Store, result.ClassText())
+		switch result.State {
+		case crash.Refuted:
+			fmt.Fprintf(w, "%s is refuted. %s.\n", name, result.Why)
+			for _, example := range result.Worst(r.Kind).Examples {
+				fmt.Fprintf(w, "  %s\n", example)
+			}
+			fmt.Fprintf(w, "  Least work before it: assay crash %s --kind %s --durability '%s' --seed %d --cuts %d --cut %d\n",
+				result.Store, r.Kind, result.ClassText(), r.Seed, r.Cuts, result.Smallest(r.Kind).Number)
+		case crash.NotPassing, crash.NotTested:
+			fmt.Fprintf(w, "%s was %s: %s.\n", name, result.State, result.Why)
+		}
+	}
+	if slices.ContainsFunc(r.Results, func(r crash.Result) bool { return r.State == crash.Kept }) {
+		fmt.Fprintln(w, keptText[r.Kind])
+	}
+	return nil
+}
+
+var kindText = map[crash.Kind]string{
+	crash.Kill: "Cut off by kill -9",
+}
+
+var keptText = map[crash.Kind]string{
+	crash.Kill: "kept: every acknowledged write survived the process. What a power cut leaves was not tested.",
+}
+
+// cutRecords is how many records were read back, at the most.
+func cutRecords(r *crash.Result) string {
+	most := uint64(0)
+	for _, c := range r.Cuts {
+		most = max(most, c.Records)
+	}
+	return "up to " + format.Count(most)
+}
+
+func mostLost(r *crash.Result) string {
+	worst := slices.MaxFunc(r.Cuts, func(a, b crash.Cut) int { return int(a.Missing()) - int(b.Missing()) })
+	if worst.Missing() == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%s, %s", format.Count(worst.Missing()), format.Duration(time.Duration(worst.LossNS)))
+}
+
+// openTimes are the median and the longest time that opening took.
+func openTimes(r *crash.Result) string {
+	var times []time.Duration
+	for _, c := range r.Cuts {
+		if c.Opened {
+			times = append(times, time.Duration(c.OpenNS))
+		}
+	}
+	if len(times) == 0 {
+		return "never"
+	}
+	slices.Sort(times)
+	return fmt.Sprintf("%s, at most %s", format.Duration(times[len(times)/2]), format.Duration(times[len(times)-1]))
+}

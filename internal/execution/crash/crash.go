@@ -1,0 +1,185 @@
+// Package crash cuts stores off in the middle of their work, and holds what they give back against
+// what they had acknowledged:
+//
+//	workload.go what a store is given to do, drawn by the seed
+//	session.go  a worker that does it; its counters outlive it, so that what it acknowledged is known
+//	kill.go     the cut: kill −9 at moments drawn by the seed, also while the store recovers
+//	check.go    the store opened again and read back: what is lost, stale, torn, back, a ghost?
+//	judge.go    what the store's class promises of that, and what a loss is called
+//
+// A control without a cut comes first: a store that does not keep its records when it is closed in
+// order says nothing when it is cut.
+package crash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"assay/internal/base/owned"
+	"assay/internal/experiment"
+	"assay/internal/experiment/keyval"
+	"assay/store"
+)
+
+// Kind is how a store is cut off.
+type Kind string
+
+const (
+	Kill  Kind = "kill"  // its process ends by SIGKILL
+	Power Kind = "power" // its device keeps what it had flushed, and some of what it had not
+)
+
+// Target is a store in one class, and what it is given to do.
+type Target struct {
+	Store experiment.Store
+	Cell  experiment.Cell
+
+	Keys             keyval.KeyShape
+	PoolBytes        int
+	PoolSeed         uint64
+	RepeatedPermille int
+
+	Records    uint64 // that the load stores
+	Operations uint64 // single writes after it, over all threads
+}
+
+// Options say how stores are cut.
+type Options struct {
+	Kind     Kind
+	Cuts     int
+	Seed     uint64
+	Only     int           // the one cut that is made, from 1 on; 0: all
+	Worker   []string      // the command of Assay's own worker
+	DataRoot string        // an existing directory in which stores get theirs
+	Timeout  time.Duration // of a step
+	Log      io.Writer     // what workers write to standard error
+
+	// Progress is told before each cut, 0 is the control; nil: nobody is.
+	Progress func(name string, cut, of int)
+}
+
+// Cut is one moment at which a store was cut off, and what became of it.
+type Cut struct {
+	Number int    `json:"number"` // from 1 on: with the seed, it says which
+	Moment string `json:"moment"` // "writes", "close", "recovery" …
+	Entry  uint64 `json:"entry"`  // of the phase under way: so many were acknowledged
+	NS     int64  `json:"ns"`     // since the load began
+	Check
+}
+
+// Result is what the cuts of one store in one class have shown.
+type Result struct {
+	Store    string            `json:"store"`
+	Driver   string            `json:"driver"`
+	Version  string            `json:"version,omitempty"`
+	Class    store.Durability  `json:"class"`
+	WindowNS int64             `json:"window_ns,omitempty"` // of D2
+	Settings map[string]string `json:"settings,omitempty"`
+
+	State   State  `json:"state"`
+	Why     string `json:"why,omitempty"`
+	Control *Check `json:"control,omitempty"` // without a cut; nil: it was not made
+	Broken  int    `json:"broken"`            // of Cuts: those that broke the class's promise
+	Cuts    []Cut  `json:"cuts"`
+}
+
+// errControl says that the control was not passed.
+var errControl = errors.New("the control was not passed")
+
+// Test cuts a store off, as often as the options say. The error is Assay's own; what the store did is
+// in the result. A test that ctx ends has the cuts so far.
+func Test(ctx context.Context, t *Target, o Options) (r Result, err error) {
+	r = Result{Store: t.Store.Name, Driver: t.Store.Driver, Class: t.Cell.Durability, WindowNS: int64(t.Cell.LossWindow), Cuts: []Cut{}}
+	defer func() {
+		if ctx.Err() != nil {
+			err = nil
+		}
+		r.conclude(o.Kind)
+	}()
+	if r.Why = refuse(t); r.Why != "" {
+		return r, nil
+	}
+	place, err := owned.NewDirectory(o.DataRoot, "crash")
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, place.Remove()) }()
+	tester := &tester{ctx: ctx, target: t, options: o, root: place.Path, result: &r}
+	if o.Kind != Kill {
+		return r, fmt.Errorf("stores can't be cut off by %q yet", o.Kind)
+	}
+	return r, tester.kills()
+}
+
+// refuse says why a store is not cut off; "": it can be.
+func refuse(t *Target) string {
+	d := t.Store.Description
+	switch {
+	case t.Store.Missing != "":
+		return t.Store.Missing
+	case d.Kind == store.Memory, d.Kind == store.None:
+		return "keeps nothing after it is closed"
+	case d.Kind == store.Server:
+		return "is a server: only embedded stores can be cut off so far"
+	case t.Cell.Handles == "":
+		return "has no handles"
+	}
+	if _, claims := d.Claim(t.Cell.Durability); !claims {
+		return fmt.Sprintf("does not claim %s", t.Cell.Durability)
+	}
+	return ""
+}
+
+// tester cuts one store.
+type tester struct {
+	ctx     context.Context
+	target  *Target
+	options Options
+	root    string
+	lives   int
+	result  *Result
+}
+
+// newSession begins a life of the store in a directory of its own.
+func (t *tester) newSession(tag uint32) (*session, error) {
+	t.lives++
+	directory := filepath.Join(t.root, fmt.Sprintf("life-%d", t.lives))
+	if err := os.Mkdir(directory, 0o700); err != nil {
+		return nil, err
+	}
+	command := t.target.Store.Worker
+	if len(command) == 0 {
+		command = t.options.Worker
+	}
+	return &session{ctx: t.ctx, target: t.target, directory: directory, tag: tag, log: t.options.Log, command: command, timeout: t.options.Timeout}, nil
+}
+
+func (t *tester) progress(cut int) {
+	if t.options.Progress != nil {
+		t.options.Progress(t.target.Name(), cut, t.options.Cuts)
+	}
+}
+
+// Name is the store and its class.
+func (t *Target) Name() string {
+	return t.Store.Name + " " + t.Cell.ClassText()
+}
+
+// Report is what the cuts of some stores have shown.
+type Report struct {
+	Kind    Kind     `json:"kind"`
+	Cuts    int      `json:"cuts"` // of each store and class
+	Seed    uint64   `json:"seed"`
+	Stopped bool     `json:"stopped,omitempty"` // by the user, before all cuts were made
+	Results []Result `json:"results"`
+}
+
+// ClassText is the class as it stands in files and reports: "D1", "D2(100ms)".
+func (r *Result) ClassText() string {
+	return experiment.Cell{Durability: r.Class, LossWindow: time.Duration(r.WindowNS)}.ClassText()
+}

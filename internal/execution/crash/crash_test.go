@@ -1,0 +1,103 @@
+package crash
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"assay/internal/execution/control"
+	"assay/internal/experiment"
+	"assay/internal/experiment/keyval"
+	"assay/internal/testkit/walstore"
+	"assay/store"
+	"assay/worker"
+)
+
+// The test binary is also the worker that hosts the stores of walstore.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "worker" {
+		os.Exit(worker.Main(walstore.Drivers()...))
+	}
+	os.Exit(m.Run())
+}
+
+// targetOf is a store of walstore in a class.
+func targetOf(t *testing.T, name string, class store.Durability, threads int) *Target {
+	t.Helper()
+	for _, d := range walstore.Drivers() {
+		if d.Describe().Name != name {
+			continue
+		}
+		return &Target{
+			Store:     experiment.Store{Name: name, Driver: name, Description: d.Describe()},
+			Cell:      experiment.Cell{Durability: class, ValueBytes: 100, Threads: threads, Handles: control.HandlesShared},
+			Keys:      keyval.KeyShape{Format: keyval.Binary, Bytes: 16},
+			PoolBytes: 1 << 16, PoolSeed: 1, Records: 100, Operations: 2000,
+		}
+	}
+	t.Fatalf("no driver %q", name)
+	return nil
+}
+
+func optionsOf(t *testing.T, kind Kind, cuts int) Options {
+	t.Helper()
+	return Options{Kind: kind, Cuts: cuts, Seed: 1, Worker: []string{os.Args[0], "worker"}, DataRoot: t.TempDir(),
+		Timeout: 5 * time.Minute, Log: os.Stderr}
+}
+
+func tested(t *testing.T, target *Target, o Options) Result {
+	t.Helper()
+	r, err := Test(t.Context(), target, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s: %s %s", target.Name(), r.State, r.Why)
+	for _, cut := range r.Cuts {
+		t.Logf("cut %d in %s after %d: %+v", cut.Number, cut.Moment, cut.Entry, cut.Check)
+	}
+	return r
+}
+
+func TestKill(t *testing.T) {
+	t.Run("a store that keeps its promise is not refuted", func(t *testing.T) {
+		for _, class := range []store.Durability{store.D1, store.D3} {
+			target := targetOf(t, walstore.Honest, class, 4)
+			if class == store.D3 {
+				target.Operations = 200 // each waits for the disk
+			}
+			r := tested(t, target, optionsOf(t, Kill, 6))
+			if r.State != Kept || len(r.Cuts) != 6 {
+				t.Errorf("%s is %s after %d cuts: %s", class, r.State, len(r.Cuts), r.Why)
+			}
+			for _, cut := range r.Cuts {
+				if cut.Records == 0 || cut.Found == 0 || cut.Right != cut.Records || cut.Scanned == nil {
+					t.Errorf("cut %d was not looked at: %+v", cut.Number, cut.Check)
+				}
+			}
+		}
+	})
+	const cuts = 50
+	for _, name := range walstore.FlawedAtKill {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			target := targetOf(t, name, store.D1, 4)
+			if name == walstore.TearsValues || name == walstore.HalfBatches {
+				target.Operations = 60 // each takes a while, so that a kill meets one
+			}
+			o := optionsOf(t, Kill, cuts)
+			for o.Only = 1; o.Only <= cuts; o.Only++ {
+				if r := tested(t, target, o); r.State == Refuted {
+					return
+				}
+			}
+			t.Errorf("not refuted by %d cuts", cuts)
+		})
+	}
+}
+
+func TestControl(t *testing.T) {
+	r := tested(t, targetOf(t, walstore.ForgetsClose, store.D1, 1), optionsOf(t, Kill, 3))
+	if r.State != NotPassing || len(r.Cuts) > 0 {
+		t.Errorf("a store that forgets everything when it is closed: %s, %d cuts", r.State, len(r.Cuts))
+	}
+}
