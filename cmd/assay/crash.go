@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"assay/internal/base/format"
 	"assay/internal/execution/crash"
+	"assay/internal/execution/powercut"
 	"assay/internal/execution/run"
 	"assay/internal/experiment"
 	"assay/internal/presentation/live"
@@ -24,6 +26,8 @@ import (
 // crashFlags are the flags of assay crash.
 type crashFlags struct {
 	kind, format, data   string
+	fileSystem           string
+	ignoresFlushes       bool
 	cuts, only, threads  int
 	seed                 uint64
 	records, operations  uint64
@@ -41,10 +45,10 @@ const (
 )
 
 func crashCommand() *cobra.Command {
-	f := crashFlags{kind: string(crash.Kill), format: "text", cuts: crashCuts, threads: crashThreads, seed: 1, records: crashRecords, operations: crashOperations}
+	f := crashFlags{kind: string(crash.Kill), fileSystem: powercut.DefaultFileSystem, format: "text", cuts: crashCuts, threads: crashThreads, seed: 1, records: crashRecords, operations: crashOperations}
 	c := &cobra.Command{
 		Use:   "crash FILE|PRESET|STORE…",
-		Short: "Cut stores off in mid-work, and check what they had acknowledged",
+		Short: "Cut stores off by a kill or a power cut, and check what they had acknowledged",
 		Long: `Loads a store, cuts it off at a moment drawn by the seed, opens it again, and reads
 every record back. The worker's counters outlive it, so that Assay knows which writes
 were acknowledged.
@@ -52,6 +56,13 @@ were acknowledged.
 --kind kill ends the store's process (kill -9): during the load, during single writes,
 batches, a close, and during the recovery from another kill. It tests what D1 and
 stronger classes promise: every acknowledged write is there. D2(T) may lose the last T.
+
+--kind power cuts the power of the disk below a real file system. The store works once,
+on a loop device that logs each write and flush. A cut leaves what was flushed, and none,
+all, a random half, or torn sectors of what came after it; then the file system and the
+store recover. Every fourth cut is followed by another in that recovery. It tests D3 and
+D2(T); of D0 and D1, which promise nothing, it measures what is lost. It needs root,
+/dev/fuse and loop devices: assay doctor tells.
 
 After each cut Assay looks for lost and stale records, deleted records that are back,
 values that nobody wrote (torn ones, ghosts), atomic batches that are there in part,
@@ -67,6 +78,8 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
 3 a promise was broken, a control failed, nothing was tested, or Ctrl-C.`,
 		Example: `  assay crash bbolt pebble
   assay crash bbolt --durability D3 --cuts 100 --threads 8
+  assay crash bbolt pebble --kind power --cuts 50
+  assay crash goleveldb --kind power --durability D1 --fs xfs
   assay crash put-get --cuts 5 --format json
   assay crash pebble --seed 7 --cut 12     only cut 12 of that seed`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -80,7 +93,9 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
 		},
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
-	c.Flags().StringVar(&f.kind, "kind", f.kind, "`kind` of cut: kill")
+	c.Flags().StringVar(&f.kind, "kind", f.kind, "`kind` of cut: kill or power")
+	c.Flags().StringVar(&f.fileSystem, "fs", f.fileSystem, "`file system` whose disk is cut off: ext4, xfs or btrfs")
+	c.Flags().BoolVar(&f.ignoresFlushes, "ignore-flushes", false, "the disk ignores flushes: every store must be refuted, which shows that the rig works")
 	c.Flags().IntVar(&f.cuts, "cuts", f.cuts, "`number` of cuts for each store and class")
 	c.Flags().IntVar(&f.only, "cut", 0, "make only the cut with this `number` (default: all)")
 	c.Flags().Uint64Var(&f.seed, "seed", f.seed, "`number` that all moments and operations are drawn from")
@@ -94,7 +109,8 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
 	c.Flags().StringVar(&f.format, "format", f.format, "`text` or json")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
 	c.Flags().SortFlags = false
-	must(c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{string(crash.Kill)}, cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{string(crash.Kill), string(crash.Power)}, cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("fs", cobra.FixedCompletions(fileSystems(), cobra.ShellCompDirectiveNoFileComp)))
 	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)))
 	must(c.MarkFlagDirname("data"))
 	return c
@@ -102,8 +118,12 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
 
 func (f *crashFlags) check() error {
 	switch {
-	case f.kind != string(crash.Kill):
-		return fmt.Errorf("--kind %s: expected kill", f.kind)
+	case f.kind != string(crash.Kill) && f.kind != string(crash.Power):
+		return fmt.Errorf("--kind %s: expected kill or power", f.kind)
+	case !slices.Contains(fileSystems(), f.fileSystem):
+		return fmt.Errorf("--fs %s: expected %s", f.fileSystem, format.List(fileSystems()))
+	case f.ignoresFlushes && f.kind != string(crash.Power):
+		return errors.New("--ignore-flushes is for --kind power")
 	case f.format != "text" && f.format != "json":
 		return fmt.Errorf("--format %s: expected text or json", f.format)
 	case f.cuts < 1:
@@ -119,6 +139,9 @@ func (f *crashFlags) check() error {
 	}
 	return nil
 }
+
+// fileSystems are the names of those that a power-cut rig makes.
+func fileSystems() []string { return slices.Sorted(maps.Keys(powercut.FileSystems)) }
 
 func (f *crashFlags) run(c *cobra.Command, args []string) error {
 	if err := f.check(); err != nil {
@@ -139,6 +162,13 @@ func (f *crashFlags) run(c *cobra.Command, args []string) error {
 	ctx, stop := interruptible("the cuts so far are shown", progress.message)
 	defer stop()
 	report := crash.Report{Kind: crash.Kind(f.kind), Cuts: f.cuts, Seed: f.seed, Results: []crash.Result{}}
+	rig := []string{self, rigCommandName}
+	if report.Kind == crash.Power {
+		if err := powercut.Check(cmp.Or(f.data, os.TempDir()), f.fileSystem, rig); err != nil {
+			return usage(fmt.Errorf("no power cut can be made here: %w\n--kind kill works without it", err))
+		}
+		report.Rig = &crash.RigInfo{Version: powercut.Version, FileSystem: f.fileSystem, IgnoresFlushes: f.ignoresFlushes}
+	}
 	for _, target := range targets {
 		if ctx.Err() != nil {
 			break
@@ -146,6 +176,7 @@ func (f *crashFlags) run(c *cobra.Command, args []string) error {
 		result, err := crash.Test(ctx, target, crash.Options{
 			Kind: report.Kind, Cuts: f.cuts, Seed: f.seed, Only: f.only, Worker: []string{self, "worker"},
 			DataRoot: cmp.Or(f.data, os.TempDir()), Timeout: crashTimeout, Log: io.Discard, Progress: progress.cut,
+			Rig: rig, FileSystem: f.fileSystem, IgnoresFlushes: f.ignoresFlushes,
 		})
 		report.Results = append(report.Results, result)
 		progress.done(&result)
@@ -242,7 +273,7 @@ func (f *crashFlags) cells(e *experiment.Experiment, s experiment.Store, claimed
 	}
 	if claimed {
 		for _, claim := range s.Description.Durability {
-			if _, promises := crash.Promise(claim.Class, 0, crash.Kind(f.kind)); promises && claim.Class != store.D2 {
+			if _, promises := crash.Promise(claim.Class, 0, crash.Kind(f.kind)); (promises || claim.Class == store.D1) && claim.Class != store.D2 {
 				add(claim.Class, 0)
 			}
 		}
@@ -293,4 +324,18 @@ func (p *cutProgress) message(text string) {
 		fmt.Fprintln(p.w)
 	}
 	fmt.Fprintln(p.w, "assay:", text)
+}
+
+const rigCommandName = "power-cut-rig"
+
+// rigCommand is the process that serves a power-cut rig's disks. It must be one of its own: whatever
+// waits for a disk would otherwise wait for itself.
+func rigCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    rigCommandName,
+		Short:  "The process that serves the disks of assay crash --kind power",
+		Hidden: true,
+		Args:   takes(0, 0, "no arguments"),
+		RunE:   func(*cobra.Command, []string) error { return failed(powercut.Serve(os.Stdin, os.Stdout)) },
+	}
 }

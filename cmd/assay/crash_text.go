@@ -8,11 +8,19 @@ import (
 
 	"assay/internal/base/format"
 	"assay/internal/execution/crash"
+	"assay/internal/execution/powercut"
 )
 
 // printCrashes writes a report for a person: a table, then what was refuted and how to see it again.
 func printCrashes(w io.Writer, r *crash.Report) error {
-	fmt.Fprintf(w, "%s, seed %d. Every record was read back after each cut.\n\n", kindText[r.Kind], r.Seed)
+	how := kindText[r.Kind]
+	if r.Rig != nil {
+		how += fmt.Sprintf(" (%s on a loop device, rig version %d)", r.Rig.FileSystem, r.Rig.Version)
+		if r.Rig.IgnoresFlushes {
+			how += ", a disk that IGNORES FLUSHES"
+		}
+	}
+	fmt.Fprintf(w, "%s, seed %d. Every record was read back after each cut.\n\n", how, r.Seed)
 	table := newColumns("store", "class", "result", "cuts", "records", "most lost", "opens in")
 	for i := range r.Results {
 		result := &r.Results[i]
@@ -39,8 +47,10 @@ func printCrashes(w io.Writer, r *crash.Report) error {
 			for _, example := range result.Worst(r.Kind).Examples {
 				fmt.Fprintf(w, "  %s\n", example)
 			}
-			fmt.Fprintf(w, "  Least work before it: assay crash %s --kind %s --durability '%s' --seed %d --cuts %d --cut %d\n",
-				result.Store, r.Kind, result.ClassText(), r.Seed, r.Cuts, result.Smallest(r.Kind).Number)
+			fmt.Fprintf(w, "  Least work before it: assay crash %s --kind %s%s --durability '%s' --seed %d --cuts %d --cut %d\n",
+				result.Store, r.Kind, rigFlags(r), result.ClassText(), r.Seed, r.Cuts, result.Smallest(r.Kind).Number)
+		case crash.NoPromise:
+			printWindow(w, name, result)
 		case crash.NotPassing, crash.NotTested:
 			fmt.Fprintf(w, "%s was %s: %s.\n", name, result.State, result.Why)
 		}
@@ -51,12 +61,46 @@ func printCrashes(w io.Writer, r *crash.Report) error {
 	return nil
 }
 
+// rigFlags are the flags that make the same rig.
+func rigFlags(r *crash.Report) (flags string) {
+	if r.Rig != nil && r.Rig.FileSystem != powercut.DefaultFileSystem {
+		flags += " --fs " + r.Rig.FileSystem
+	}
+	if r.Rig != nil && r.Rig.IgnoresFlushes {
+		flags += " --ignore-flushes"
+	}
+	return flags
+}
+
+// printWindow says what was lost in a class that promises nothing.
+func printWindow(w io.Writer, name string, r *crash.Result) {
+	window := r.Window()
+	if window == nil {
+		fmt.Fprintf(w, "%s promises nothing here: it opened after none of %d cuts.\n", name, len(r.Cuts))
+		return
+	}
+	fmt.Fprintf(w, "%s promises nothing here. Lost: median %s (95 %% interval %s to %s), at most %s; %s records, at most %s.\n", name,
+		format.Duration(window.Median), format.Duration(window.Low), format.Duration(window.High), format.Duration(window.Worst),
+		format.Count(window.Records), format.Count(window.RecordsMax))
+	if window.LostAll > 0 {
+		fmt.Fprintf(w, "  %d of %d cuts left nothing of the load: a longer one would have lost more.\n", window.LostAll, window.Cuts)
+	}
+	for i := range r.Cuts {
+		if damage := r.Cuts[i].Damage(); damage != "" {
+			fmt.Fprintf(w, "  Cut %d: %s\n", r.Cuts[i].Number, damage)
+			break
+		}
+	}
+}
+
 var kindText = map[crash.Kind]string{
-	crash.Kill: "Cut off by kill -9",
+	crash.Kill:  "Cut off by kill -9",
+	crash.Power: "Cut off by a power cut",
 }
 
 var keptText = map[crash.Kind]string{
-	crash.Kill: "kept: every acknowledged write survived the process. What a power cut leaves was not tested.",
+	crash.Kill:  "kept: every acknowledged write survived the process. What a power cut leaves was not tested.",
+	crash.Power: "kept: no cut broke the promise of the class, on this file system.",
 }
 
 // cutRecords is how many records were read back, at the most.

@@ -4,7 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"assay/internal/execution/crash"
 	"assay/internal/testkit/walstore"
@@ -42,7 +47,9 @@ func TestCrash(t *testing.T) {
 		for expected, arguments := range map[string][]string{
 			"takes an experiment file, a preset or stores": {},
 			`there is no file, preset or driver "bolltt"`:  {"bolltt"},
-			"--kind flood: expected kill":                  {"bbolt", "--kind", "flood"},
+			"--kind flood: expected kill or power":         {"bbolt", "--kind", "flood"},
+			"--fs fat: expected btrfs, ext4 and xfs":       {"bbolt", "--kind", "power", "--fs", "fat"},
+			"--ignore-flushes is for --kind power":         {"bbolt", "--ignore-flushes"},
 			"--cuts 0: expected 1 or more":                 {"bbolt", "--cuts", "0"},
 			"--cut 30: expected one of the 20 of --cuts":   {"bbolt", "--cut", "30"},
 			`unknown durability class "D9"`:                {"bbolt", "--durability", "D9"},
@@ -56,4 +63,82 @@ func TestCrash(t *testing.T) {
 		e.wants(t, exitTrials, "nothing was tested")
 		wantParts(t, "the text", e.stdout, "memory (D0) was not tested: keeps nothing after it is closed.")
 	})
+}
+
+// rigsBelow are the mounts and loop devices of power-cut rigs below a directory.
+func rigsBelow(t *testing.T, directory string) (found []string) {
+	t.Helper()
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(mounts)) {
+		if strings.Contains(line, directory) {
+			found = append(found, line)
+		}
+	}
+	devices, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, device := range devices {
+		if file, err := os.ReadFile(device); err == nil && strings.Contains(string(file), directory) { // an error: it has just gone
+			found = append(found, device)
+		}
+	}
+	return found
+}
+
+// Whatever ends a run, no mount, loop device, process or file of its rig is left.
+func TestPowerCutRigLeavesNothing(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: a power-cut rig needs root")
+	}
+	if _, err := os.Stat("/dev/fuse"); err != nil {
+		t.Skip("SKIPPED: " + err.Error())
+	}
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
+		t.Run(s.String(), func(t *testing.T) {
+			directory, state := t.TempDir(), "XDG_STATE_HOME="+t.TempDir()
+			run := func(arguments ...string) *exec.Cmd {
+				command := exec.Command(program, arguments...)
+				command.Env = append(os.Environ(), state)
+				return command
+			}
+			crash := run("crash", "bbolt", "--kind", "power", "--durability", "D3", "--data", directory)
+			if err := crash.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for end := time.Now().Add(patience); len(rigsBelow(t, directory)) < 3; time.Sleep(10 * time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatal("no rig was made")
+				}
+			}
+			time.Sleep(500 * time.Millisecond) // in the middle of its work, most probably
+			if err := crash.Process.Signal(s); err != nil {
+				t.Fatal(err)
+			}
+			status := statusOf(t, crash.Wait())
+			if s == syscall.SIGINT && status != exitTrials {
+				t.Errorf("exit status %d", status)
+			}
+			if s == syscall.SIGKILL {
+				if text, err := run("doctor", "--clean").CombinedOutput(); err != nil || !strings.Contains(string(text), "removed rig") {
+					t.Errorf("assay doctor --clean: %v: %s", err, text)
+				}
+			}
+			for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) { // the kernel takes its time
+				left := rigsBelow(t, directory)
+				if len(left) == 0 {
+					break
+				}
+				if time.Now().After(end) {
+					t.Fatalf("left: %q", left)
+				}
+			}
+			if files, err := os.ReadDir(directory); err != nil || len(files) > 0 {
+				t.Errorf("left: %v, %v", files, err)
+			}
+		})
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"assay/internal/base/bounded"
 	"assay/internal/base/owned"
 	"assay/internal/evidence/host"
+	"assay/internal/execution/powercut"
 )
 
 // ability is something that an experiment may ask of the machine, and what came of trying it here.
@@ -31,6 +32,7 @@ func abilitiesOf(directory string) []ability {
 	return []ability{
 		memoryLimitAbility(host.CheckMemoryLimit()),
 		quotaAbility(host.CheckQuotaMount(directory)),
+		powerCutAbility(checkPowerCut(directory)),
 		coldAbility(dropFreshPages(directory)),
 		writesAbility(host.CheckWriteCount(directory)),
 		nativeAbility(unusable(natives)),
@@ -60,6 +62,25 @@ func quotaAbility(by, whyNotLoop string, err error) ability {
 		a.state = "by mount: in memory only (tmpfs); by stop"
 		a.lacks = "disk_quota_by: mount uses memory here: syncs are free, and memory_limit is refused with it. No loop device: " + whyNotLoop + "."
 		a.remedy = "Run where loop devices can be set up (in a container: --privileged), or use disk_quota_by: stop."
+	}
+	return a
+}
+
+// checkPowerCut tries a power-cut rig.
+func checkPowerCut(directory string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return powercut.Check(directory, powercut.DefaultFileSystem, []string{self, rigCommandName})
+}
+
+func powerCutAbility(err error) ability {
+	a := ability{name: "power cuts", state: "can be made: FUSE, a loop device and ext4 on it"}
+	if err != nil {
+		a.state = "can't be made"
+		a.lacks = "assay crash --kind power is refused: " + err.Error() + "."
+		a.remedy = "Run as root with /dev/fuse and e2fsprogs (in a container: --privileged). --kind kill works without it."
 	}
 	return a
 }

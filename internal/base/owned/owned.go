@@ -25,6 +25,7 @@ const (
 	Group     = "cgroup"    //
 	Data      = "data"      // a trial's data directory
 	Server    = "server"    // the processes that have a directory open which was given to a server
+	Rig       = "rig"       // the directory of a power-cut rig: what is mounted below it
 	Temporary = "temporary" // a file or a directory with all that is in it
 )
 
@@ -290,6 +291,29 @@ func CheckNoMounts(path string) error {
 		}
 	}
 	return nil
+}
+
+// MountedOn returns what is mounted on a path, the topmost where there are several.
+func MountedOn(path string) (source, kind string, there bool, err error) {
+	above, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", "", false, nil
+	}
+	if err != nil {
+		return "", "", false, err
+	}
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return "", "", false, fmt.Errorf("look for a mount on %s: %w", path, err)
+	}
+	for line := range strings.Lines(string(text)) {
+		before, after, _ := strings.Cut(line, " - ")
+		points, sources := strings.Fields(before), strings.Fields(after)
+		if len(points) > 4 && len(sources) > 1 && unescape.Replace(points[4]) == filepath.Join(above, filepath.Base(path)) {
+			source, kind, there = unescape.Replace(sources[1]), sources[0], true
+		}
+	}
+	return source, kind, there, nil
 }
 
 // unescape undoes the kernel's octal escapes: proc_pid_mountinfo(5).

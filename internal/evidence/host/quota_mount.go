@@ -85,7 +85,7 @@ func (q QuotaMount) mountLoop() error {
 	if output, err := bounded.Output(command); err != nil {
 		return fmt.Errorf("mkfs.ext4: %w: %s", err, strings.TrimSpace(string(output)))
 	}
-	device, err := attachLoop(image)
+	device, err := AttachLoop(image)
 	if err != nil {
 		return err
 	}
@@ -97,8 +97,9 @@ func (q QuotaMount) mountLoop() error {
 	return nil
 }
 
-// attachLoop gives an image file to a free loop device and returns that one, open.
-func attachLoop(image *os.File) (*os.File, error) {
+// AttachLoop gives an image file to a free loop device and returns that one, open. Once
+// nothing has the device open or mounted, the kernel frees it.
+func AttachLoop(image *os.File) (*os.File, error) {
 	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
 	if err != nil {
 		return nil, err

@@ -36,7 +36,9 @@ type Check struct {
 
 	// LossNS is how long before the cut the first write was acknowledged that is missing, to within a
 	// millisecond; 0: none is.
-	LossNS   int64    `json:"loss_ns,omitempty"`
+	LossNS int64 `json:"loss_ns,omitempty"`
+	// LostAll: nothing that was acknowledged is there, so that a longer load would have lost more.
+	LostAll  bool     `json:"lost_all,omitempty"`
 	Examples []string `json:"examples,omitempty"`
 }
 
@@ -99,7 +101,7 @@ func (s *session) check(cut []audit.Phase, at Stamp, stamps []Stamp) (c Check, e
 		c.Scanned = &scanned
 	}
 	if c.Missing() > 0 {
-		c.LossNS = lossOf(cut, at, stamps, indexes, observed)
+		c.LossNS, c.LostAll = lossOf(cut, at, stamps, indexes, observed)
 	}
 	if err := s.close(); err != nil {
 		c.Refused, err = blame("does not close", err)
@@ -254,7 +256,7 @@ func phasesAt(all []audit.Phase, at Stamp) []audit.Phase {
 
 // lossOf returns how long before the cut the first write was acknowledged that is missing: had
 // nothing been acknowledged after that moment, nothing would be missing.
-func lossOf(cut []audit.Phase, at Stamp, stamps []Stamp, indexes, observed []uint64) int64 {
+func lossOf(cut []audit.Phase, at Stamp, stamps []Stamp, indexes, observed []uint64) (ns int64, all bool) {
 	missing := func(since Stamp) bool {
 		phases := slices.Clone(cut)
 		for i := range phases {
@@ -275,11 +277,8 @@ func lossOf(cut []audit.Phase, at Stamp, stamps []Stamp, indexes, observed []uin
 	}
 	earlier := stamps[:sort.Search(len(stamps), func(i int) bool { return stamps[i].NS >= at.NS })]
 	first := sort.Search(len(earlier), func(i int) bool { return missing(earlier[i]) })
-	if first == 0 {
-		if len(earlier) == 0 {
-			return 1
-		}
-		return max(at.NS-earlier[0].NS, 1)
+	if len(earlier) == 0 {
+		return 1, true
 	}
-	return max(at.NS-earlier[first-1].NS, 1) // acknowledged after that stamp
+	return max(at.NS-earlier[max(first-1, 0)].NS, 1), first <= 1 // acknowledged after that stamp
 }

@@ -3,7 +3,8 @@
 //
 //	workload.go what a store is given to do, drawn by the seed
 //	session.go  a worker that does it; its counters outlive it, so that what it acknowledged is known
-//	kill.go     the cut: kill −9 at moments drawn by the seed, also while the store recovers
+//	kill.go     a cut: kill −9 at moments drawn by the seed, also while the store recovers
+//	power.go    another: the disk of a recording as a power cut would have left it (package powercut)
 //	check.go    the store opened again and read back: what is lost, stale, torn, back, a ghost?
 //	judge.go    what the store's class promises of that, and what a loss is called
 //
@@ -21,6 +22,7 @@ import (
 	"time"
 
 	"assay/internal/base/owned"
+	"assay/internal/execution/powercut"
 	"assay/internal/experiment"
 	"assay/internal/experiment/keyval"
 	"assay/store"
@@ -50,14 +52,20 @@ type Target struct {
 
 // Options say how stores are cut.
 type Options struct {
-	Kind     Kind
-	Cuts     int
-	Seed     uint64
-	Only     int           // the one cut that is made, from 1 on; 0: all
-	Worker   []string      // the command of Assay's own worker
-	DataRoot string        // an existing directory in which stores get theirs
-	Timeout  time.Duration // of a step
-	Log      io.Writer     // what workers write to standard error
+	Kind      Kind
+	Cuts      int
+	Seed      uint64
+	Only      int           // the one cut that is made, from 1 on; 0: all
+	FirstOnly bool          // the first cut that breaks a promise is the last
+	Worker    []string      // the command of Assay's own worker
+	DataRoot  string        // an existing directory in which stores get theirs
+	Timeout   time.Duration // of a step
+	Log       io.Writer     // what workers write to standard error
+
+	// Of power cuts:
+	Rig            []string // the command that serves the disks
+	FileSystem     string   // on them
+	IgnoresFlushes bool     // the disk does, which must refute every store: a check of the rig
 
 	// Progress is told before each cut, 0 is the control; nil: nobody is.
 	Progress func(name string, cut, of int)
@@ -69,6 +77,9 @@ type Cut struct {
 	Moment string `json:"moment"` // "writes", "close", "recovery" …
 	Entry  uint64 `json:"entry"`  // of the phase under way: so many were acknowledged
 	NS     int64  `json:"ns"`     // since the load began
+	// Of power cuts: what was kept of the writes after the last flush, and the digest of the disk.
+	Keep   powercut.Keep `json:"keep,omitempty"`
+	Digest string        `json:"digest,omitempty"`
 	Check
 }
 
@@ -110,8 +121,8 @@ func Test(ctx context.Context, t *Target, o Options) (r Result, err error) {
 	}
 	defer func() { err = errors.Join(err, place.Remove()) }()
 	tester := &tester{ctx: ctx, target: t, options: o, root: place.Path, result: &r}
-	if o.Kind != Kill {
-		return r, fmt.Errorf("stores can't be cut off by %q yet", o.Kind)
+	if o.Kind == Power {
+		return r, tester.powerCuts()
 	}
 	return r, tester.kills()
 }
@@ -152,11 +163,15 @@ func (t *tester) newSession(tag uint32) (*session, error) {
 	if err := os.Mkdir(directory, 0o700); err != nil {
 		return nil, err
 	}
+	return t.sessionIn(directory, tag), nil
+}
+
+func (t *tester) sessionIn(directory string, tag uint32) *session {
 	command := t.target.Store.Worker
 	if len(command) == 0 {
 		command = t.options.Worker
 	}
-	return &session{ctx: t.ctx, target: t.target, directory: directory, tag: tag, log: t.options.Log, command: command, timeout: t.options.Timeout}, nil
+	return &session{ctx: t.ctx, target: t.target, directory: directory, tag: tag, log: t.options.Log, command: command, timeout: t.options.Timeout}
 }
 
 func (t *tester) progress(cut int) {
@@ -173,10 +188,18 @@ func (t *Target) Name() string {
 // Report is what the cuts of some stores have shown.
 type Report struct {
 	Kind    Kind     `json:"kind"`
-	Cuts    int      `json:"cuts"` // of each store and class
+	Rig     *RigInfo `json:"rig,omitempty"` // of power cuts
+	Cuts    int      `json:"cuts"`          // of each store and class
 	Seed    uint64   `json:"seed"`
 	Stopped bool     `json:"stopped,omitempty"` // by the user, before all cuts were made
 	Results []Result `json:"results"`
+}
+
+// RigInfo is what power cuts were made with.
+type RigInfo struct {
+	Version        int    `json:"version"` // powercut.Version
+	FileSystem     string `json:"file_system"`
+	IgnoresFlushes bool   `json:"ignores_flushes,omitempty"`
 }
 
 // ClassText is the class as it stands in files and reports: "D1", "D2(100ms)".

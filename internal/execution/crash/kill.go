@@ -27,6 +27,9 @@ func (t *tester) kills() error {
 			return fmt.Errorf("cut %d of %s: %w", number, t.target.Name(), err)
 		}
 		t.result.Cuts = append(t.result.Cuts, cut)
+		if t.options.FirstOnly && t.result.HowBroken(&cut.Check, t.options.Kind) != "" {
+			break
+		}
 	}
 	return nil
 }
@@ -57,14 +60,20 @@ func (t *tester) control() (open time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	t.result.Control = &c
-	if damage := c.Damage(); damage != "" || c.Missing() > 0 {
-		if damage == "" {
-			damage = fmt.Sprintf("%d of %d records are lost or stale", c.Missing(), c.Records)
-		}
-		t.result.Why = "closed in order and opened again: " + damage
-	}
+	t.result.Control, t.result.Why = &c, failedControl(&c)
 	return time.Duration(c.OpenNS), s.end()
+}
+
+// failedControl says what a store did not keep though it was closed in order; "": nothing.
+func failedControl(c *Check) string {
+	const where = "closed in order and opened again: "
+	switch damage := c.Damage(); {
+	case damage != "":
+		return where + damage
+	case c.Missing() > 0:
+		return where + fmt.Sprintf("%d of %d records are lost or stale", c.Missing(), c.Records)
+	}
+	return ""
 }
 
 func last(stamps []Stamp) Stamp {
@@ -163,7 +172,8 @@ func (s *session) begin() error {
 }
 
 // work does the workload up to a moment, at which it kills the worker; nil: all of it, and nothing is
-// killed. It returns how many entries of the last phase were acknowledged.
+// killed. It returns how many entries of the last phase were acknowledged. A rig is told of each phase
+// before it runs.
 func (s *session) work(seed uint64, until *moment, began time.Time, stamps *[]Stamp) (entries uint64, err error) {
 	files, err := s.target.workload(seed)
 	if err != nil {
@@ -182,7 +192,13 @@ func (s *session) work(seed uint64, until *moment, began time.Time, stamps *[]St
 			stop = max(uint64(until.share*float64(stop)), 1)
 		}
 		ended := false
-		if err = s.letGo(p); err == nil {
+		if s.rig != nil {
+			err = s.rig.Watch(number, p.trace.Name(), p.shared.Name())
+		}
+		if err == nil {
+			err = s.letGo(p)
+		}
+		if err == nil {
 			ended, err = s.watch(p, stop, began, stamps)
 		}
 		isLast := until != nil && until.phase == number

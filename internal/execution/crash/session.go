@@ -15,6 +15,7 @@ import (
 	"assay/internal/evidence/counters"
 	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
+	"assay/internal/execution/powercut"
 	"assay/internal/experiment"
 	"assay/internal/experiment/keyval"
 	"assay/internal/experiment/trace"
@@ -30,6 +31,7 @@ type session struct {
 	log       io.Writer
 	command   []string // of the worker
 	timeout   time.Duration
+	rig       *powercut.Rig // that records what reaches the disk; nil: none
 
 	worker    *conductor.Worker
 	unwatch   func() bool // of ctx

@@ -9,6 +9,7 @@ import (
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/child"
+	"assay/internal/execution/powercut"
 )
 
 // Cleaned is what a cleaning did.
@@ -38,7 +39,7 @@ func CleanLeft() (c Cleaned) {
 }
 
 // cleanOrder puts what stands in something else before it.
-var cleanOrder = map[string]int{owned.Server: 1, owned.Mount: 2, owned.Group: 3, owned.Data: 4, owned.Temporary: 5, owned.Run: 6}
+var cleanOrder = map[string]int{owned.Server: 1, owned.Mount: 2, owned.Rig: 2, owned.Group: 3, owned.Data: 4, owned.Temporary: 5, owned.Run: 6}
 
 func clean(t owned.Thing) error {
 	switch t.Kind {
@@ -47,6 +48,8 @@ func clean(t owned.Thing) error {
 		return err
 	case owned.Mount:
 		return host.QuotaMount{By: t.By, Directory: t.Path}.Unmount()
+	case owned.Rig:
+		return powercut.Clean(t.Path)
 	case owned.Group:
 		return host.RemoveMemoryGroup(t.Path)
 	case owned.Data:

@@ -1,0 +1,242 @@
+package crash
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"assay/internal/evidence/audit"
+	"assay/internal/execution/powercut"
+)
+
+// recording is one life of a store on a disk that logs what reaches it. All cuts are made of it.
+type recording struct {
+	phases []audit.Phase
+	tag    uint32
+	events []powercut.Event
+	from   int // events before it are of mkfs and the mount
+	first  int // event of which a phase was under way
+	last   int // event at which the power may be cut: after it, everything was written to the disk
+	acks   []int
+	stamps []Stamp // ascending
+}
+
+const (
+	recordedDisk = "recorded"
+	storePlace   = "store" // on the disk
+	diskBytesMin = 1 << 30
+)
+
+func (t *tester) powerCuts() (err error) {
+	rig, err := powercut.Start(t.options.DataRoot, t.options.FileSystem, t.options.Rig)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rig.Close()) }()
+	t.progress(0)
+	rec, err := t.record(rig)
+	if err != nil || t.result.Why != "" {
+		return err
+	}
+	if err := t.powerControl(rig, rec); err != nil || t.result.Why != "" {
+		return err
+	}
+	for number := 1; number <= t.options.Cuts; number++ {
+		if t.options.Only > 0 && number != t.options.Only {
+			continue
+		}
+		t.progress(number)
+		cut, err := t.powerCut(rig, rec, number)
+		if err != nil {
+			return fmt.Errorf("cut %d of %s: %w", number, t.target.Name(), err)
+		}
+		t.result.Cuts = append(t.result.Cuts, cut)
+		if t.options.FirstOnly && t.result.HowBroken(&cut.Check, t.options.Kind) != "" {
+			break
+		}
+	}
+	return nil
+}
+
+// record does the whole workload on a disk, closes the store in order, and ends the recording.
+func (t *tester) record(rig *powercut.Rig) (rec *recording, err error) {
+	size := int64(diskBytesMin) + 4*t.target.Store.Description.FixedDiskBytes
+	if err := errors.Join(rig.New(recordedDisk, size), rig.Mount(recordedDisk)); err != nil {
+		return nil, err
+	}
+	directory := filepath.Join(rig.Point(), storePlace)
+	if err := errors.Join(os.Mkdir(directory, 0o700), rig.Sync()); err != nil {
+		return nil, err
+	}
+	rec = &recording{tag: tagOf(t.options.Seed, 0)}
+	if rec.from, err = rig.Count(recordedDisk); err != nil {
+		return nil, err
+	}
+	s := t.sessionIn(directory, rec.tag)
+	s.rig = rig
+	defer s.kill()
+	if err := s.begin(); err != nil {
+		t.result.Why, err = blame("does not open", err)
+		return nil, err
+	}
+	t.result.Version, t.result.Settings = s.abilities.Version, s.abilities.Settings
+	var stamps []Stamp
+	if _, err := s.work(t.options.Seed, nil, time.Now(), &stamps); err != nil {
+		t.result.Why, err = blame("fails before it is cut", err)
+		return nil, err
+	}
+	if err := errors.Join(s.close(), s.end()); err != nil {
+		t.result.Why, err = blame("does not close", err)
+		return nil, err
+	}
+	if rec.last, err = rig.Count(recordedDisk); err != nil {
+		return nil, err
+	}
+	// The control sees what the page cache still has: a store that never syncs keeps its records, too,
+	// as long as the power stays.
+	if err := rig.Sync(); err != nil {
+		return nil, err
+	}
+	if rec.events, err = rig.Stop(recordedDisk); err != nil {
+		return nil, err
+	}
+	rec.phases = s.phases
+	rec.index()
+	return rec, rig.Unmount()
+}
+
+// index finds the events at which something new was acknowledged, and the moments of all.
+func (rec *recording) index() {
+	rec.first = len(rec.events)
+	for i, e := range rec.events[:min(rec.last+1, len(rec.events))] {
+		if e.Phase < 0 {
+			continue
+		}
+		rec.first = min(rec.first, i)
+		s := Stamp{e.NS, e.Phase, e.Attempted, e.Acknowledged}
+		if n := len(rec.stamps); n == 0 || rec.stamps[n-1].Phase != s.Phase || sum(rec.stamps[n-1].Acknowledged) != sum(s.Acknowledged) {
+			rec.acks = append(rec.acks, i)
+			rec.stamps = append(rec.stamps, s)
+		}
+	}
+}
+
+// at returns what is known just before an event.
+func (rec *recording) at(event int) Stamp {
+	if event < len(rec.events) {
+		e := rec.events[event]
+		return Stamp{e.NS, e.Phase, e.Attempted, e.Acknowledged}
+	}
+	return Stamp{NS: rec.events[len(rec.events)-1].NS, Phase: len(rec.phases)}
+}
+
+// powerControl looks at the disk as the recording left it, without a cut.
+func (t *tester) powerControl(rig *powercut.Rig, rec *recording) error {
+	const name = "control"
+	whole := powercut.Cut{Of: recordedDisk, From: rec.from, At: len(rec.events), Keep: powercut.KeepAll}
+	if _, err := rig.Cut(name, whole); err != nil {
+		return err
+	}
+	c, err := t.look(rig, rec, name, rec.at(len(rec.events)))
+	if err != nil {
+		return err
+	}
+	t.result.Control = &c
+	t.result.Why = failedControl(&c)
+	return nil
+}
+
+// look mounts a disk, opens the store on it and reads it back. The disk is then dropped.
+func (t *tester) look(rig *powercut.Rig, rec *recording, name string, at Stamp) (c Check, err error) {
+	if err := rig.Mount(name); err != nil {
+		var broken *powercut.MountError
+		if errors.As(err, &broken) && t.options.IgnoresFlushes {
+			return Check{Refused: "its file system does not recover: " + err.Error()}, rig.Drop(name)
+		}
+		return c, err
+	}
+	s := t.sessionIn(filepath.Join(rig.Point(), storePlace), rec.tag)
+	s.opened = true
+	cut := phasesAt(rec.phases, at)
+	c, err = s.check(cut, at, rec.stamps)
+	s.kill()
+	return c, errors.Join(err, rig.Unmount(), rig.Drop(name))
+}
+
+// powerCut makes one cut of the recording, or two: the second in the recovery from the first.
+func (t *tester) powerCut(rig *powercut.Rig, rec *recording, number int) (cut Cut, err error) {
+	r := random(t.options.Seed, number)
+	event := rec.drawEvent(r)
+	at := rec.at(event)
+	keep := drawKeep(r)
+	twice := r.IntN(4) == 0
+	cut = Cut{Number: number, Moment: "close", Entry: sum(at.Acknowledged), NS: at.NS - rec.stamps[0].NS, Keep: keep}
+	if at.Phase < len(rec.phases) {
+		cut.Moment = phaseNames[at.Phase]
+	}
+	name := fmt.Sprintf("cut-%d", number)
+	cut.Digest, err = rig.Cut(name, powercut.Cut{Of: recordedDisk, From: rec.from, At: event, Keep: keep, Seed: r.Uint64(), IgnoresFlushes: t.options.IgnoresFlushes})
+	if err != nil {
+		return cut, err
+	}
+	if twice && !t.options.IgnoresFlushes {
+		cut.Moment = "recovery"
+		first := name
+		if name, cut.Digest, err = t.cutRecovery(rig, rec, first, r); err != nil {
+			return cut, err
+		}
+		defer func() { err = errors.Join(err, rig.Drop(first)) }()
+	}
+	cut.Check, err = t.look(rig, rec, name, at)
+	return cut, err
+}
+
+// cutRecovery opens the store on a disk, and makes another disk of one moment of that.
+func (t *tester) cutRecovery(rig *powercut.Rig, rec *recording, first string, r *rand.Rand) (second, digest string, err error) {
+	if err := rig.Mount(first); err != nil {
+		return "", "", err
+	}
+	s := t.sessionIn(filepath.Join(rig.Point(), storePlace), rec.tag)
+	s.opened = true
+	defer s.kill()
+	if err := s.begin(); err != nil {
+		if _, err := blame("", err); err != nil { // one that does not open is found by the check
+			return "", "", err
+		}
+	}
+	events, err := rig.Stop(first)
+	if err != nil {
+		return "", "", err
+	}
+	s.kill()
+	if err := rig.Unmount(); err != nil {
+		return "", "", err
+	}
+	second = first + "-again"
+	digest, err = rig.Cut(second, powercut.Cut{Of: first, At: r.IntN(len(events) + 1), Keep: drawKeep(r), Seed: r.Uint64()})
+	return second, digest, err
+}
+
+// drawEvent draws when the power is cut: half of them right after an acknowledgement, the rest
+// anywhere while the store was at work.
+func (rec *recording) drawEvent(r *rand.Rand) int {
+	if r.IntN(2) == 0 && len(rec.acks) > 0 {
+		return rec.acks[r.IntN(len(rec.acks))]
+	}
+	return rec.first + r.IntN(max(rec.last-rec.first, 0)+1)
+}
+
+func drawKeep(r *rand.Rand) powercut.Keep {
+	switch n := r.IntN(20); {
+	case n < 8:
+		return powercut.KeepNone
+	case n < 10:
+		return powercut.KeepAll
+	case n < 15:
+		return powercut.KeepHalf
+	}
+	return powercut.KeepTorn
+}

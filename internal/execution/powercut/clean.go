@@ -1,0 +1,44 @@
+package powercut
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"assay/internal/base/owned"
+)
+
+// Clean unmounts what a rig has mounted below its directory. Its process is gone by then, or is about
+// to: whoever waits for one of its disks gets an error.
+func Clean(directory string) error {
+	return errors.Join(detach(filepath.Join(directory, mountPlace), isOnLoop), detach(filepath.Join(directory, disksPlace), isOwnFUSE))
+}
+
+func isOnLoop(source, kind string) bool {
+	_, known := FileSystems[kind]
+	return known && strings.HasPrefix(source, "/dev/loop")
+}
+
+func isOwnFUSE(source, kind string) bool {
+	return source == MountName && strings.HasPrefix(kind, "fuse")
+}
+
+// detach takes a mount away, if it is there and is of the rig's.
+func detach(point string, own func(source, kind string) bool) error {
+	for {
+		source, kind, there, err := owned.MountedOn(point)
+		if err != nil || !there {
+			return err
+		}
+		if !own(source, kind) {
+			return fmt.Errorf("%s on %s is mounted on %s, which is none of a power-cut rig's", kind, source, point)
+		}
+		if err := unix.Unmount(point, unix.UMOUNT_NOFOLLOW|unix.MNT_DETACH); err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.EINVAL) {
+			return fmt.Errorf("unmount %s: %w", point, err)
+		}
+	}
+}

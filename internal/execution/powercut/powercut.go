@@ -1,0 +1,31 @@
+// Package powercut is a disk whose power can be cut: a file in a FUSE file system of our own, a loop
+// device on it, and a real file system on that. It logs what the block layer does, and makes of one
+// recording any number of disks as cuts would have left them.
+//
+//	image.go  the bytes of a disk
+//	log.go    what was done to them, in one order, each with what was acknowledged by then
+//	cut.go    which of it a cut leaves
+//	serve.go  the process that answers the kernel; nothing else may run in it
+//	rig.go    the other side: that process, the loop device, mkfs and mounts
+//	clean.go  what a killed rig has left
+//
+// # What is proved
+//
+// Each write, zeroing and flush that reaches the device is logged under one lock. Before it is, the
+// counters of the phase under way are read, which a worker's threads write after each operation. So
+// an operation that a stamp calls acknowledged was acknowledged before that event and all after it.
+// What made it durable is then among the events before the stamp, or is not there at all. A cut
+// before the event that has the stamp must leave it; there is no false accusation. The other way, an
+// acknowledgement may be stamped late, by an event or by the next tick (a millisecond): such a cut is
+// merely easier on the store. Stamps were chosen over writes to a control file of the same mount
+// because a worker of any language has counters, and none need know of the rig.
+//
+// A flush makes durable what was logged before it. Of what came after the last flush, a cut leaves a
+// part: see [Cut]. Syncs need not reach the disk below.
+//
+// The process that serves FUSE never touches what is mounted on it, and no other thread of its is
+// blocked there: when it dies, the kernel ends the connection, and everyone who waits gets an error.
+package powercut
+
+// Version changes when a cut of the same recording may leave something else.
+const Version = 1

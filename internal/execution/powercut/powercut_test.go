@@ -1,0 +1,214 @@
+package powercut
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// The test binary is also the process that serves disks.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "power-cut-rig" {
+		if err := Serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	state, err := os.MkdirTemp("", "power-cut-state-")
+	if err == nil {
+		err = os.Setenv("XDG_STATE_HOME", state) // notes of what is made, apart from the user's
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	status := m.Run()
+	_ = os.RemoveAll(state)
+	os.Exit(status)
+}
+
+// TestApply holds what a cut leaves against a model that keeps, of each sector, what is durable and
+// what may be there.
+func TestApply(t *testing.T) {
+	const sectors = 64
+	rapid.Check(t, func(t *rapid.T) {
+		var l Log
+		image, err := NewImage(sectors * sectorBytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer image.Free()
+		var durable [sectors]byte    // what the last flush left
+		var possible [sectors][]byte // what came after it
+		from := rapid.IntRange(0, 5).Draw(t, "from")
+		events := rapid.IntRange(from, 40).Draw(t, "events")
+		keep := rapid.SampledFrom(Keeps).Draw(t, "keep")
+		ignores := rapid.Bool().Draw(t, "ignores flushes")
+		settle := func() {
+			for i := range possible {
+				if n := len(possible[i]); n > 0 {
+					durable[i], possible[i] = possible[i][n-1], nil
+				}
+			}
+		}
+		for i := range events {
+			if i == from {
+				settle()
+			}
+			first := rapid.IntRange(0, sectors-1).Draw(t, "first")
+			count := rapid.IntRange(1, min(9, sectors-first)).Draw(t, "count")
+			value := byte(i + 1)
+			switch kind := rapid.SampledFrom([]EventKind{Write, Write, Zero, Flush, Tick}).Draw(t, "kind"); kind {
+			case Flush:
+				if !ignores || i < from {
+					settle()
+				}
+				l.entries = append(l.entries, entry{Event{Kind: Flush}, nil})
+			case Tick:
+				l.entries = append(l.entries, entry{Event{Kind: Tick}, nil})
+			default:
+				if kind == Zero {
+					value = 0
+				}
+				e := entry{Event{Kind: kind, Offset: int64(first) * sectorBytes, Bytes: int64(count) * sectorBytes}, nil}
+				if kind == Write {
+					e.data = bytes.Repeat([]byte{value}, count*sectorBytes)
+				}
+				l.entries = append(l.entries, e)
+				for s := first; s < first+count; s++ {
+					possible[s] = append(possible[s], value)
+				}
+			}
+		}
+		if from == events {
+			settle()
+		}
+		if err := l.apply(image, Cut{From: from, At: events, Keep: keep, Seed: rapid.Uint64().Draw(t, "seed"), IgnoresFlushes: ignores}); err != nil {
+			t.Fatal(err)
+		}
+		for s := range sectors {
+			sector := image.bytes[s*sectorBytes : (s+1)*sectorBytes]
+			for _, b := range sector {
+				if b != sector[0] {
+					t.Fatalf("sector %d is torn within", s)
+				}
+			}
+			allowed := append([]byte{durable[s]}, possible[s]...)
+			switch {
+			case keep == KeepNone:
+				allowed = allowed[:1]
+			case keep == KeepAll:
+				allowed = allowed[len(allowed)-1:]
+			}
+			if !bytes.Contains(allowed, sector[:1]) {
+				t.Fatalf("sector %d holds %d, allowed is one of %v", s, sector[0], allowed)
+			}
+		}
+	})
+}
+
+// started starts a rig, where one can be.
+func started(t *testing.T, fileSystem string) *Rig {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: a power-cut rig needs root")
+	}
+	if _, err := os.Stat("/dev/fuse"); err != nil {
+		t.Skip("SKIPPED: " + err.Error())
+	}
+	if _, err := findProgram(FileSystems[fileSystem].Make[0]); err != nil {
+		t.Skip("SKIPPED: " + err.Error())
+	}
+	r, err := Start(t.TempDir(), fileSystem, []string{os.Args[0], "power-cut-rig"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// written writes a file, and syncs it and its name.
+func written(t *testing.T, path, text string, synced bool) {
+	t.Helper()
+	file, err := os.Create(path)
+	must(t, err)
+	_, err = file.WriteString(text)
+	must(t, err)
+	if synced {
+		must(t, file.Sync())
+	}
+	must(t, file.Close())
+}
+
+func TestCut(t *testing.T) {
+	for name := range FileSystems {
+		t.Run(name, func(t *testing.T) {
+			if name != DefaultFileSystem && os.Getenv("ASSAY_LONG") != "1" {
+				t.Skip("SKIPPED: the other file systems are of the long tests")
+			}
+			r := started(t, name)
+			must(t, r.New("recorded", 512<<20))
+			must(t, r.Mount("recorded"))
+			must(t, r.Sync())
+			long := strings.Repeat("synced ", 10_000)
+			written(t, filepath.Join(r.Point(), "synced"), long, true)
+			written(t, filepath.Join(r.Point(), "not-synced"), long, false)
+			events, err := r.Stop("recorded")
+			must(t, err)
+			must(t, r.Unmount())
+			random := rand.New(rand.NewPCG(1, 1))
+			for i, c := range []Cut{
+				{Keep: KeepNone}, {Keep: KeepAll}, {Keep: KeepHalf}, {Keep: KeepTorn}, {Keep: KeepHalf, IgnoresFlushes: true},
+			} {
+				c.Of, c.At, c.Seed = "recorded", len(events), random.Uint64()
+				cut := fmt.Sprint("cut-", i)
+				digest, err := r.Cut(cut, c)
+				must(t, err)
+				again, err := r.Cut(cut+"-again", c)
+				must(t, err)
+				if digest != again {
+					t.Errorf("%+v leaves %s, and then %s", c, digest, again)
+				}
+				err = r.Mount(cut)
+				if c.IgnoresFlushes {
+					if err == nil { // half of mkfs's writes may happen to do
+						if text, err := os.ReadFile(filepath.Join(r.Point(), "synced")); err == nil && string(text) == long {
+							t.Error("a device that ignores flushes kept what was synced")
+						}
+						must(t, r.Unmount())
+					}
+					continue
+				}
+				must(t, err)
+				text, err := os.ReadFile(filepath.Join(r.Point(), "synced"))
+				if err != nil || string(text) != long {
+					t.Errorf("%+v: what was synced has %d of %d bytes: %v", c, len(text), len(long), err)
+				}
+				if text, err := os.ReadFile(filepath.Join(r.Point(), "not-synced")); c.Keep == KeepNone && err == nil && string(text) == long {
+					t.Errorf("%+v: what was not synced is there, so that nothing was cut off", c)
+				}
+				must(t, r.Unmount())
+				must(t, errors.Join(r.Drop(cut), r.Drop(cut+"-again")))
+			}
+		})
+	}
+}

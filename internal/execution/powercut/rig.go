@@ -1,0 +1,305 @@
+package powercut
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"assay/internal/base/bounded"
+	"assay/internal/base/owned"
+	"assay/internal/evidence/host"
+	"assay/internal/execution/child"
+)
+
+// FileSystems are those that a rig can make, with the program and the options that make them.
+var FileSystems = map[string]FileSystem{
+	// Tables are laid out at the first mount's leisure, if at all: the disk is full of zeros.
+	"ext4": {Make: []string{"mkfs.ext4", "-F", "-q", "-m", "0", "-E", "nodiscard,lazy_itable_init=1,lazy_journal_init=1"},
+		Options: "noinit_itable,nodiscard", Package: "e2fsprogs"},
+	"xfs":   {Make: []string{"mkfs.xfs", "-f", "-q", "-K"}, Options: "nodiscard,nouuid", Package: "xfsprogs"},
+	"btrfs": {Make: []string{"mkfs.btrfs", "-f", "-q", "-K"}, Options: "nodiscard", Package: "btrfs-progs"},
+}
+
+// FileSystem says how one is made and mounted.
+type FileSystem struct {
+	Make    []string
+	Options string // of mounts
+	Package string // that brings the program
+}
+
+// DefaultFileSystem is what most stores stand on.
+const DefaultFileSystem = "ext4"
+
+// Rig is a process that serves disks, and at most one of them that is mounted.
+type Rig struct {
+	place      *owned.Place
+	note       *owned.Note
+	fileSystem string
+
+	process *child.Child
+	stdin   io.WriteCloser
+	out     *json.Decoder
+	stderr  *bytes.Buffer
+	ended   chan struct{}
+	ending  sync.Once
+
+	mounted string // the disk that is mounted; "": none
+}
+
+// The places below a rig's directory.
+const (
+	disksPlace = "disks" // FUSE
+	mountPlace = "mount" // the file system on a disk
+)
+
+// Start starts a rig below a directory. command is that of the process that calls [Serve].
+func Start(directory, fileSystem string, command []string) (_ *Rig, err error) {
+	if _, known := FileSystems[fileSystem]; !known {
+		return nil, fmt.Errorf("unknown file system %q: expected ext4, xfs or btrfs", fileSystem)
+	}
+	r := &Rig{fileSystem: fileSystem, ended: make(chan struct{}), stderr: &bytes.Buffer{}}
+	if r.place, err = owned.NewDirectory(directory, "power-cut"); err != nil {
+		return nil, err
+	}
+	if r.note, err = owned.Write(owned.Thing{Kind: owned.Rig, Path: r.place.Path}); err != nil {
+		return nil, errors.Join(err, r.place.Remove())
+	}
+	for _, name := range []string{disksPlace, mountPlace} {
+		if err := os.Mkdir(filepath.Join(r.place.Path, name), 0o700); err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+	}
+	if err := r.serve(command); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	if _, err := r.ask(request{Mount: filepath.Join(r.place.Path, disksPlace)}); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+func (r *Rig) serve(command []string) error {
+	program := exec.Command(command[0], command[1:]...)
+	program.Stderr = r.stderr
+	var err error
+	if r.stdin, err = program.StdinPipe(); err != nil {
+		return err
+	}
+	stdout, err := program.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	r.out = json.NewDecoder(stdout)
+	if r.process, err = child.Start(program, child.Options{}); err != nil {
+		return fmt.Errorf("start the process that serves the disks: %w", err)
+	}
+	return nil
+}
+
+// ask makes a request. The process answers each at once, or is gone.
+func (r *Rig) ask(q request) (answer reply, err error) {
+	if err := json.NewEncoder(r.stdin).Encode(q); err != nil {
+		return answer, fmt.Errorf("the power-cut rig is gone: %w: %s", err, r.stderr)
+	}
+	if err := r.out.Decode(&answer); err != nil {
+		return answer, fmt.Errorf("the power-cut rig is gone: %w: %s", err, r.stderr)
+	}
+	if answer.Error != "" {
+		return answer, errors.New("power-cut rig: " + answer.Error)
+	}
+	return answer, nil
+}
+
+func (r *Rig) disk(name string) string { return filepath.Join(r.place.Path, disksPlace, name) }
+
+// Point is where the disk that is mounted has its files.
+func (r *Rig) Point() string { return filepath.Join(r.place.Path, mountPlace) }
+
+// New makes a disk with an empty file system. It is recorded from the first byte on.
+func (r *Rig) New(name string, size int64) error {
+	if _, err := r.ask(request{New: &blank{name, size}}); err != nil {
+		return err
+	}
+	make := FileSystems[r.fileSystem].Make
+	path, err := findProgram(make[0])
+	if err != nil {
+		return fmt.Errorf("%w: apt-get install %s", err, FileSystems[r.fileSystem].Package)
+	}
+	if output, err := bounded.Output(exec.Command(path, append(make[1:len(make):len(make)], r.disk(name))...)); err != nil {
+		return fmt.Errorf("%s: %w: %s", make[0], err, strings.TrimSpace(string(output)))
+	}
+	return nil
+}
+
+// findProgram looks beyond PATH, which often lacks the directories of administration.
+func findProgram(name string) (string, error) {
+	for _, place := range []string{name, "/usr/sbin/" + name, "/sbin/" + name} {
+		if path, err := exec.LookPath(place); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s is not installed", name)
+}
+
+// Mount mounts a disk, which makes its file system recover where it was cut off.
+func (r *Rig) Mount(name string) error {
+	if r.mounted != "" {
+		return fmt.Errorf("disk %s is mounted", r.mounted)
+	}
+	file, err := os.OpenFile(r.disk(name), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	device, err := host.AttachLoop(file)
+	if err != nil {
+		return err
+	}
+	defer device.Close() // once nothing has it open or mounted, the kernel frees it
+	cache, err := os.ReadFile(filepath.Join("/sys/block", filepath.Base(device.Name()), "queue/write_cache"))
+	if kind := strings.TrimSpace(string(cache)); err != nil || kind != "write back" {
+		return fmt.Errorf("%s has the write cache %q, expected write back: flushes would not be seen (%w)", device.Name(), kind, err)
+	}
+	if err := unix.Mount(device.Name(), r.Point(), r.fileSystem, unix.MS_NODEV|unix.MS_NOSUID, FileSystems[r.fileSystem].Options); err != nil {
+		return &MountError{fmt.Errorf("mount %s on %s: %w", r.fileSystem, device.Name(), err)}
+	}
+	r.mounted = name
+	return nil
+}
+
+// MountError says that the file system could not recover: no store is to blame for that.
+type MountError struct{ error }
+
+func (e *MountError) Unwrap() error { return e.error }
+
+// Unmount unmounts the disk, if one is.
+func (r *Rig) Unmount() error {
+	if r.mounted == "" {
+		return nil
+	}
+	if err := unmount(r.Point()); err != nil {
+		return err
+	}
+	r.mounted = ""
+	return nil
+}
+
+// unmount waits for what was killed a moment ago, and then takes the mount away from what remains.
+func unmount(point string) (err error) {
+	for range 100 {
+		if err = unix.Unmount(point, unix.UMOUNT_NOFOLLOW); !errors.Is(err, unix.EBUSY) {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if errors.Is(err, unix.EBUSY) {
+		err = unix.Unmount(point, unix.UMOUNT_NOFOLLOW|unix.MNT_DETACH)
+	}
+	if err != nil {
+		return fmt.Errorf("unmount %s: %w", point, err)
+	}
+	return nil
+}
+
+// Sync writes everything of the mounted file system to its disk, and flushes it.
+func (r *Rig) Sync() error {
+	directory, err := os.Open(r.Point())
+	if err != nil {
+		return err
+	}
+	defer directory.Close()
+	return os.NewSyscallError("syncfs", unix.Syncfs(int(directory.Fd())))
+}
+
+// Watch stamps events with the counters of a phase from now on, until the next Watch or Stop.
+func (r *Rig) Watch(number int, trace, counters string) error {
+	_, err := r.ask(request{Watch: &phase{number, trace, counters}})
+	return err
+}
+
+// Count returns how many events a disk has seen.
+func (r *Rig) Count(name string) (events int, err error) {
+	answer, err := r.ask(request{Count: name})
+	return answer.Count, err
+}
+
+// Stop ends the recording of a disk, and returns it.
+func (r *Rig) Stop(name string) ([]Event, error) {
+	if _, err := r.ask(request{Stop: name}); err != nil {
+		return nil, err
+	}
+	answer, err := r.ask(request{Events: name})
+	return answer.Events, err
+}
+
+// Cut makes a disk as a cut leaves another one, and records it. The digest names its content.
+func (r *Rig) Cut(name string, c Cut) (digest string, err error) {
+	answer, err := r.ask(request{Cut: &c, Name: name})
+	return answer.Digest, err
+}
+
+// Drop removes a disk that is not mounted.
+func (r *Rig) Drop(name string) error {
+	_, err := r.ask(request{Drop: name})
+	return err
+}
+
+// Close takes everything away. It may be called in any state.
+func (r *Rig) Close() (err error) {
+	r.ending.Do(func() {
+		err = r.Unmount()
+		if r.process != nil {
+			// FUSE goes first: the process that serves it can't wait for itself.
+			if unmountErr := detach(filepath.Join(r.place.Path, disksPlace), isOwnFUSE); unmountErr != nil {
+				err = errors.Join(err, unmountErr)
+			}
+			_ = r.stdin.Close()
+			r.process.Kill()
+			_, _ = r.process.Wait() // it was killed
+		}
+		err = errors.Join(err, Clean(r.place.Path))
+		if err != nil {
+			r.note.Keep()
+			return
+		}
+		r.note.Done()
+		err = r.place.Remove()
+	})
+	return err
+}
+
+// Check says why no rig can be here; nil: one can.
+func Check(directory, fileSystem string, command []string) error {
+	if os.Geteuid() != 0 {
+		return errors.New("it needs root, for loop devices and mounts")
+	}
+	for _, device := range []string{"/dev/fuse", "/dev/loop-control"} {
+		file, err := os.OpenFile(device, os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		if err := file.Close(); err != nil {
+			return err
+		}
+	}
+	r, err := Start(directory, fileSystem, command)
+	if err != nil {
+		return err
+	}
+	const name, bytes = "check", 512 << 20
+	err = r.New(name, bytes)
+	if err == nil {
+		err = r.Mount(name)
+	}
+	return errors.Join(err, r.Close())
+}

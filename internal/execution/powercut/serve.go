@@ -1,0 +1,338 @@
+package powercut
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// request is what the rig asks of the process that serves it: exactly one field is set.
+type request struct {
+	Mount  string `json:"mount,omitempty"` // directory
+	New    *blank `json:"new,omitempty"`
+	Cut    *Cut   `json:"cut,omitempty"` // as the disk Name
+	Name   string `json:"name,omitempty"`
+	Watch  *phase `json:"watch,omitempty"`
+	Count  string `json:"count,omitempty"`  // the events of which disk
+	Stop   string `json:"stop,omitempty"`   // of which disk: nothing more is logged of it
+	Events string `json:"events,omitempty"` // of which disk
+	Drop   string `json:"drop,omitempty"`   // which disk
+}
+
+type blank struct {
+	Name  string `json:"name"`
+	Bytes int64  `json:"bytes"`
+}
+
+type phase struct {
+	Number   int    `json:"number"`
+	Trace    string `json:"trace"`
+	Counters string `json:"counters"`
+}
+
+type reply struct {
+	Error  string  `json:"error,omitempty"`
+	Events []Event `json:"events,omitempty"`
+	Digest string  `json:"digest,omitempty"`
+	Count  int     `json:"count,omitempty"` // of events so far
+}
+
+// server holds the disks. One lock orders all that happens to them.
+type server struct {
+	mu    sync.Mutex
+	root  *fs.Inode
+	fuse  *fuse.Server
+	disks map[string]*disk
+	now   *disk // that is recorded; nil: none
+}
+
+// disk is a file of the mount.
+type disk struct {
+	fs.Inode
+	server *server
+	name   string
+	image  *Image
+	log    Log
+	made   *Cut // what it was when it was made; nil: empty
+	full   error
+}
+
+// Serve serves a rig on the standard streams until its input ends.
+func Serve(in io.Reader, out io.Writer) error {
+	s := &server{disks: map[string]*disk{}}
+	defer func() {
+		if s.fuse != nil {
+			_ = s.fuse.Unmount() // what still uses it gets errors when this process ends
+		}
+	}()
+	go s.ticks()
+	requests, replies := json.NewDecoder(in), json.NewEncoder(out)
+	for {
+		var r request
+		if err := requests.Decode(&r); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		answer, err := s.do(&r)
+		if err != nil {
+			answer.Error = err.Error()
+		}
+		if err := replies.Encode(answer); err != nil {
+			return err
+		}
+	}
+}
+
+const tickPeriod = time.Millisecond
+
+func (s *server) ticks() {
+	for range time.Tick(tickPeriod) {
+		s.mu.Lock()
+		if s.now != nil {
+			s.now.log.tick()
+		}
+		s.mu.Unlock()
+	}
+}
+
+func (s *server) do(r *request) (answer reply, err error) {
+	if r.Mount != "" {
+		return answer, s.mount(r.Mount)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case r.New != nil:
+		return answer, s.add(r.New.Name, r.New.Bytes, nil)
+	case r.Cut != nil:
+		of, err := s.disk(r.Cut.Of)
+		if err != nil {
+			return answer, err
+		}
+		if err := s.add(r.Name, of.image.Size(), r.Cut); err != nil {
+			return answer, err
+		}
+		answer.Digest = s.disks[r.Name].image.Digest()
+		return answer, nil
+	case r.Watch != nil:
+		if s.now == nil {
+			return answer, errors.New("no disk is recorded")
+		}
+		w, err := watch(r.Watch.Number, r.Watch.Trace, r.Watch.Counters)
+		if err != nil {
+			return answer, err
+		}
+		s.now.unwatch()
+		s.now.log.watched = w
+		s.now.log.tick()
+		answer.Count = len(s.now.log.entries)
+		return answer, nil
+	case r.Count != "":
+		d, err := s.disk(r.Count)
+		if err != nil {
+			return answer, err
+		}
+		answer.Count = len(d.log.entries)
+		return answer, nil
+	case r.Stop != "":
+		d, err := s.disk(r.Stop)
+		if err != nil {
+			return answer, err
+		}
+		d.log.tick()
+		d.unwatch()
+		if s.now == d {
+			s.now = nil
+		}
+		return answer, d.full
+	case r.Events != "":
+		d, err := s.disk(r.Events)
+		if err != nil {
+			return answer, err
+		}
+		answer.Events = d.log.events()
+		return answer, nil
+	case r.Drop != "":
+		return answer, s.drop(r.Drop)
+	}
+	return answer, errors.New("an empty request")
+}
+
+// unwatch takes the last stamp of a phase, and gives its counters back.
+func (d *disk) unwatch() {
+	if w := d.log.watched; w != nil {
+		d.log.tick()
+		d.log.watched = nil
+		_ = w.counters.Unmap() // nothing of it is used any more
+	}
+}
+
+func (s *server) disk(name string) (*disk, error) {
+	if d := s.disks[name]; d != nil {
+		return d, nil
+	}
+	return nil, fmt.Errorf("there is no disk %q", name)
+}
+
+// add makes a disk, and records it from now on.
+func (s *server) add(name string, size int64, made *Cut) error {
+	if s.root == nil {
+		return errors.New("nothing is mounted")
+	}
+	if s.disks[name] != nil || name == "" {
+		return fmt.Errorf("a disk %q can't be made", name)
+	}
+	image, err := NewImage(size)
+	if err != nil {
+		return err
+	}
+	d := &disk{server: s, name: name, image: image, made: made, log: Log{last: Stamp{Phase: -1}}}
+	if err := s.replay(image, made); err != nil {
+		return errors.Join(err, image.Free())
+	}
+	s.disks[name], s.now = d, d
+	s.mu.Unlock() // the kernel may look the name up meanwhile
+	inode := s.root.NewPersistentInode(context.Background(), d, fs.StableAttr{Mode: fuse.S_IFREG})
+	s.root.AddChild(name, inode, true)
+	s.mu.Lock()
+	return nil
+}
+
+// replay does to an empty image what a cut leaves, of the disk that was recorded and those before it.
+func (s *server) replay(m *Image, c *Cut) error {
+	if c == nil {
+		return nil
+	}
+	of, err := s.disk(c.Of)
+	if err != nil {
+		return err
+	}
+	if err := s.replay(m, of.made); err != nil {
+		return err
+	}
+	return of.log.apply(m, *c)
+}
+
+func (s *server) drop(name string) error {
+	d, err := s.disk(name)
+	if err != nil {
+		return err
+	}
+	d.unwatch()
+	delete(s.disks, name)
+	if s.now == d {
+		s.now = nil
+	}
+	s.mu.Unlock()
+	s.root.RmChild(name)
+	_ = s.root.NotifyEntry(name) // the kernel looks it up anew in any case
+	s.mu.Lock()
+	image := d.image
+	d.image = &Image{} // what still has it open reads nothing
+	return image.Free()
+}
+
+// mount mounts the file system.
+func (s *server) mount(directory string) error {
+	if s.fuse != nil {
+		return errors.New("it is mounted already")
+	}
+	root := &fs.Inode{}
+	mounted, err := fs.Mount(directory, root, &fs.Options{MountOptions: fuse.MountOptions{
+		FsName: MountName, Name: MountName, AllowOther: true, DirectMountStrict: true, DisableXAttrs: true, MaxWrite: 1 << 20,
+	}})
+	if err != nil {
+		return fmt.Errorf("mount FUSE: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fuse, s.root = mounted, root
+	return nil
+}
+
+// MountName stands in the mount table.
+const MountName = "assay-power-cut"
+
+var (
+	_ fs.NodeOpener    = (*disk)(nil)
+	_ fs.NodeReader    = (*disk)(nil)
+	_ fs.NodeWriter    = (*disk)(nil)
+	_ fs.NodeFsyncer   = (*disk)(nil)
+	_ fs.NodeAllocater = (*disk)(nil)
+	_ fs.NodeGetattrer = (*disk)(nil)
+	_ fs.NodeSetattrer = (*disk)(nil)
+)
+
+// Open gives no handle, and so no descriptor that the kernel could pass writes through to: it would
+// not tell us of them.
+func (d *disk) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) {
+	return nil, fuse.FOPEN_KEEP_CACHE, 0
+}
+
+func (d *disk) attributes(out *fuse.Attr) {
+	d.server.mu.Lock()
+	defer d.server.mu.Unlock()
+	out.Mode, out.Size = fuse.S_IFREG|0o600, uint64(d.image.Size())
+}
+
+func (d *disk) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	d.attributes(&out.Attr)
+	return 0
+}
+
+// Setattr changes nothing: a disk has the size that it has.
+func (d *disk) Setattr(_ context.Context, _ fs.FileHandle, _ *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+	d.attributes(&out.Attr)
+	return 0
+}
+
+func (d *disk) Read(_ context.Context, _ fs.FileHandle, to []byte, offset int64) (fuse.ReadResult, syscall.Errno) {
+	d.server.mu.Lock()
+	defer d.server.mu.Unlock()
+	return fuse.ReadResultData(to[:copy(to, d.image.within(offset, int64(len(to))))]), 0
+}
+
+func (d *disk) Write(_ context.Context, _ fs.FileHandle, data []byte, offset int64) (uint32, syscall.Errno) {
+	if e := d.happens(Write, offset, int64(len(data)), data); e != 0 {
+		return 0, e
+	}
+	return uint32(len(data)), 0
+}
+
+// Fsync is a flush of the device. Nothing need reach the disk below.
+func (d *disk) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
+	return d.happens(Flush, 0, 0, nil)
+}
+
+// Allocate is how a loop device zeroes and discards.
+func (d *disk) Allocate(_ context.Context, _ fs.FileHandle, offset, length uint64, mode uint32) syscall.Errno {
+	if mode&(unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_ZERO_RANGE) == 0 {
+		return 0
+	}
+	return d.happens(Zero, int64(offset), int64(length), nil)
+}
+
+// happens logs an event and does it.
+func (d *disk) happens(kind EventKind, offset, length int64, data []byte) syscall.Errno {
+	d.server.mu.Lock()
+	defer d.server.mu.Unlock()
+	if d.server.now == d {
+		if err := d.log.add(kind, offset, length, data); err != nil {
+			d.full = err
+			return syscall.EIO
+		}
+	}
+	e := entry{Event{Kind: kind, Offset: offset, Bytes: length}, data}
+	e.apply(d.image)
+	return 0
+}
