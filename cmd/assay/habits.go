@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"assay/drivers"
 )
 
 // habit is what people who know another tool type, and what it is here.
@@ -116,7 +115,7 @@ func flagHabit(flag string) (here string, known bool) {
 // startable is how a driver is named on the command line: a server needs to be started or pointed
 // at.
 func startable(driver string) string {
-	if _, server := drivers.Program(driver); server {
+	if _, server := programOf(driver); server {
 		return driver + "@start"
 	}
 	return driver

@@ -141,7 +141,7 @@ func checkEndpoints(e *experiment.Experiment) error {
 			continue
 		}
 		cure := "start the server, or correct the address"
-		if _, can := drivers.Program(s.Driver); can {
+		if _, can := programOf(s.Driver); can {
 			cure = fmt.Sprintf("start the server, correct the address, or let Assay start one for each trial: %s@start", s.Driver)
 		}
 		return fmt.Errorf("%s: connection refused: no server listens at %s\n%s", s.Name, format.List(s.Endpoints), cure)
