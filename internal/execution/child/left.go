@@ -161,7 +161,8 @@ func (c *Child) Left() (pids []int) {
 			// What has cleared its environment has no mark. One in another session was never this
 			// process's own child.
 			unmarked := alone && statField(pid, sessionField) != session && markOn(pid) == ""
-			if unmarked || c.owns(pid) {
+			// One that has ended meanwhile, and was waited for elsewhere, has neither.
+			if (unmarked || c.owns(pid)) && statField(pid, parentField) == self {
 				pids = append(pids, pid)
 			}
 		}
@@ -228,7 +229,14 @@ func ownerGone(name string) bool {
 		return false
 	}
 	pid, err := strconv.Atoi(parts[1])
-	return err == nil && pid > 0 && markOf(pid) != strings.Join(parts[:3], "-")
+	if err != nil || pid <= 0 {
+		return false
+	}
+	if _, err := os.Stat(filepath.Join("/proc", parts[1])); errors.Is(err, os.ErrNotExist) {
+		return true
+	}
+	found := markOf(pid)
+	return found != "" && found != strings.Join(parts[:3], "-") // "": it ends just now, or can't be looked at
 }
 
 // endPatience is how long a process may take to end after SIGKILL: it gives its memory back first.
