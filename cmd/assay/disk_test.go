@@ -44,7 +44,7 @@ phases:
   - {name: load, load: true, batch: 100}
   - {name: insert, mix: {insert: 1}, order: uniform, for: 60s, operations: 200000}
 blocks: 1
-step_timeout: 15s
+step_timeout: 300s
 `
 
 // The store fills the disk that the run directory stands on, too: each of its trials ends, is told,

@@ -207,7 +207,7 @@ phases:
   - {name: load, load: true, batch: 100}
   - {name: read, mix: {read: 1}, order: shuffled, operations: 2000}
 blocks: 1
-step_timeout: 15s
+step_timeout: 300s
 `, driver, script, nativeProgram(own, n))
 			for _, trial := range trialsOf(t, runNative(t, own, text, exitTrials)) {
 				wantIdentity(t, trial)

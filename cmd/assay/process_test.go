@@ -332,7 +332,7 @@ phases:
   - {name: update, mix: {update: 1}, order: uniform, for: 1200ms}
 blocks: 1
 busy_machine: tell
-step_timeout: 15s
+step_timeout: 300s
 `
 
 // paced is the same for tests of how a run ends, which need its phases' length and not their rate:

@@ -90,7 +90,7 @@ func statesOf(run *record.Run) map[record.State]int {
 // The second Ctrl-C ends the run at once, even while a store hangs.
 func TestStoppedTwice(t *testing.T) {
 	t.Parallel()
-	p, directory := begun(t, strings.Replace(paced, "step_timeout: 15s", "step_timeout: 60s", 1), nil)
+	p, directory := begun(t, paced, nil)
 	workers := p.workers(t)
 	gone := func() { gone(t, workers) }
 	for _, pid := range workers {
@@ -173,7 +173,7 @@ func TestKilledWorker(t *testing.T) {
 // A worker that stands still is killed once step_timeout is over; the other trials are run.
 func TestHungWorker(t *testing.T) {
 	t.Parallel()
-	p, directory := begun(t, strings.Replace(paced, "step_timeout: 15s", "step_timeout: 1s", 1), nil)
+	p, directory := begun(t, strings.Replace(paced, "step_timeout: 300s", "step_timeout: 10s", 1), nil)
 	workers := p.workers(t)
 	for _, pid := range workers {
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {

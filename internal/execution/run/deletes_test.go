@@ -35,7 +35,7 @@ phases:
   - {name: again, mix: {"delete:group": 1, upsert: 6, "count:group": 1}, operations: 300}
 blocks: 1
 busy_machine: tell
-step_timeout: 60s
+step_timeout: 300s
 `)
 }
 

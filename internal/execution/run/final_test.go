@@ -25,7 +25,7 @@ phases:
   - {name: upsert, mix: {upsert: 100}, order: ORDER, operations: 3000}
 blocks: 1
 busy_machine: tell
-step_timeout: 30s
+step_timeout: 300s
 `)
 }
 

@@ -32,7 +32,7 @@ phases:
   - {name: asked, request: [read, increment, increment], order: {distribution: zipfian}, operations: 300}
 blocks: 1
 busy_machine: tell
-step_timeout: 60s
+step_timeout: 300s
 `)
 }
 

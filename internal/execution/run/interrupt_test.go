@@ -27,7 +27,7 @@ func TestCtrlCIsHeardInEveryStep(t *testing.T) {
 			// The worker does not get the request of the step, and no further one.
 			const deaf = `"$1" deaf "$2" "$3" | "$1" worker`
 			worker := fmt.Sprintf("[sh, -c, %q, sh, %q, %q, %q]", deaf, os.Args[0], step, reached)
-			text := anExperiment("bbolt", worker, "30s", "1h")
+			text := anExperiment("bbolt", worker, "300s", "1h")
 			e, err := experiment.Load([]byte(text), "test.yaml", nil, experiment.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
 			if err != nil {
 				t.Fatal(err)

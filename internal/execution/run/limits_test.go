@@ -36,7 +36,7 @@ phases:
   - {name: more, mix: {insert: 1}, for: 600s, operations: 60000}
 blocks: 1
 sample: 10ms
-step_timeout: 60s
+step_timeout: 300s
 busy_machine: tell
 `
 	return strings.NewReplacer("WORKER", own(), "DRIVER", driver, "CLASS", class, "LIMIT", limit).Replace(text)

@@ -35,7 +35,7 @@ phases:
   - {name: deletes, mix: {delete: 1, modify: 3, read: 1}, operations: 400}
 blocks: 1
 busy_machine: tell
-step_timeout: 60s
+step_timeout: 300s
 `)
 }
 

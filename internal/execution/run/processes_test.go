@@ -34,7 +34,7 @@ keys: {format: decimal, digits: 12}
 phases:
   - {name: load, load: true}
   - {name: mixed, mix: {read: 2, update: 2, insert: 1}, for: 900ms}
-step_timeout: 20s
+step_timeout: 300s
 `
 
 // installed returns a program that is on this machine; the test is skipped visibly where it is not.
@@ -202,7 +202,7 @@ func TestProcessesOutliveTheirServer(t *testing.T) {
 // One of the processes is stopped from outside: it can't end the phase, and is killed for that.
 func TestAProcessThatHangsIsKilledAlone(t *testing.T) {
 	t.Parallel()
-	trial, p := inProcesses(t, func(pids []int, _ int) { _ = syscall.Kill(pids[3], syscall.SIGSTOP) }, "step_timeout: 20s", "step_timeout: 8s")
+	trial, p := inProcesses(t, func(pids []int, _ int) { _ = syscall.Kill(pids[3], syscall.SIGSTOP) }, "step_timeout: 300s", "step_timeout: 20s")
 	if trial.State != record.Failed || trial.Cause != finding.CauseHung || !strings.Contains(trial.Error, "process 4 of 5") || len(p.Gone) != 1 || p.Gone[0].Process != 3 {
 		t.Errorf("%s, %s: %s; %+v", trial.State, trial.Cause, trial.Error, p.Gone)
 	}

@@ -43,7 +43,7 @@ phases:
   - {name: ask-beside, mix: {insert: 1, "query:both": 2, "query:one_of": 2, "query:newest": 1}, operations: 400}
 blocks: 1
 busy_machine: tell
-step_timeout: 60s
+step_timeout: 300s
 `)
 }
 

@@ -196,7 +196,7 @@ phases:
   - {name: read, mix: {read: 1}, order: shuffled, for: 120ms}
 blocks: 1
 seed: 7
-step_timeout: 30s
+step_timeout: 300s
 busy_machine: tell
 `
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "WORKER", worker), "DRIVER", driver)
@@ -301,11 +301,11 @@ func TestEachMisbehaviourIsCaught(t *testing.T) {
 				c.worker = own()
 			}
 			directory := filepath.Join(t.TempDir(), "run")
-			timeout := "30s" // honest workers have time, however busy the machine
+			timeout := "300s" // honest workers have time, however busy the machine
 			if strings.HasPrefix(c.name, "hangs") || strings.Contains(c.worker, "never") {
-				timeout = "2s"
+				timeout = "10s"
 			}
-			result, err := runText(context.Background(), anExperiment(c.name, c.worker, "30s", timeout), directory)
+			result, err := runText(context.Background(), anExperiment(c.name, c.worker, "300s", timeout), directory)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -34,7 +34,7 @@ keys: {format: decimal, digits: 12}
 phases:
   - {name: load, load: true}
   - {name: steady, mix: {read: 1, update: 1}, rate: 800, for: 4s}
-step_timeout: 20s
+step_timeout: 300s
 `
 
 // faultyView does something to a server once, while a phase of the store's trial runs.

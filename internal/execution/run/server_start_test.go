@@ -73,7 +73,7 @@ keys: {format: decimal, digits: 12}
 phases:
   - {name: load, load: true}
   - {name: update, mix: {read: 1, update: 1}, for: 300ms}
-step_timeout: 20s
+step_timeout: 300s
 `
 
 // runStarted runs an experiment whose server is a program, or some of its trials.

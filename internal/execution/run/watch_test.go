@@ -47,7 +47,7 @@ func TestAWorkerUnderACPUQuotaIsMarked(t *testing.T) {
 		throttled    bool
 	}{{own(), "mark", false}, {inside, "mark", true}, {inside, "tell", false}} {
 		text, _, _ := strings.Cut(anExperiment(misbehave.Honest, c.worker), "  - {name: look")
-		text += "  - {name: overwrite, mix: {update: 1}, order: shuffled, for: 200ms}\nblocks: 1\nrepeats: 0\nbusy_machine: " + c.busy + "\nstep_timeout: 60s\n"
+		text += "  - {name: overwrite, mix: {update: 1}, order: shuffled, for: 200ms}\nblocks: 1\nrepeats: 0\nbusy_machine: " + c.busy + "\nstep_timeout: 300s\n"
 		directory := filepath.Join(t.TempDir(), "run")
 		if _, err := runText(context.Background(), text, directory); err != nil {
 			t.Fatal(err)
@@ -81,12 +81,12 @@ func TestAWorkerUnderACPUQuotaIsMarked(t *testing.T) {
 func TestStoppingALongWaitIsNoHang(t *testing.T) {
 	t.Parallel()
 	text, _, _ := strings.Cut(anExperiment(misbehave.Honest, own()), "  - {name: look")
-	text += "  - {name: rarely, mix: {read: 1}, rate: 0.05, for: 300s}\nblocks: 1\nstep_timeout: 2s\n"
+	text += "  - {name: rarely, mix: {read: 1}, rate: 0.01, for: 300s}\nblocks: 1\nstep_timeout: 10s\n"
 	directory := filepath.Join(t.TempDir(), "run")
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	v := &faultyView{View: live.NewPlain(discard{}), in: "rarely", fault: func() {
-		time.Sleep(2500 * time.Millisecond) // longer than a step may take
+		time.Sleep(10500 * time.Millisecond) // longer than a step may take
 		cancel()
 	}}
 	result, err := runTextWith(ctx, text, directory, func(o *Options) { o.View = v })
@@ -104,7 +104,7 @@ func TestAHangInOpenLoadIsFound(t *testing.T) {
 	t.Parallel()
 	text, _, _ := strings.Cut(anExperiment("hangs-operation", own(), "records: 200", "records: 20"), "  - {name: look")
 	text = strings.Replace(text, "load: true, batch: 20", "load: true, batch: 1", 1)
-	text += "  - {name: paced, mix: {read: 1}, rate: 1000, operations: 3000}\nblocks: 1\nstep_timeout: 2s\n"
+	text += "  - {name: paced, mix: {read: 1}, rate: 1000, operations: 3000}\nblocks: 1\nstep_timeout: 10s\n"
 	directory := filepath.Join(t.TempDir(), "run")
 	if _, err := runText(context.Background(), text, directory); err != nil {
 		t.Fatal(err)

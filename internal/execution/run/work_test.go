@@ -368,7 +368,7 @@ func TestLessWorkThanAskedForIsMarked(t *testing.T) {
 			t.Parallel()
 			before, _, _ := strings.Cut(anExperiment(c.name, c.worker), "  - {name: look")
 			directory := filepath.Join(t.TempDir(), "run")
-			if _, err := runText(context.Background(), before+phases+"blocks: 1\nbusy_machine: tell\nstep_timeout: 30s\n", directory); err != nil {
+			if _, err := runText(context.Background(), before+phases+"blocks: 1\nbusy_machine: tell\nstep_timeout: 300s\n", directory); err != nil {
 				t.Fatal(err)
 			}
 			trial := trialOf(t, directory, c.name)
@@ -405,7 +405,7 @@ func TestWhatPhasesWroteMustBeFoundLater(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
 	before, _, _ := strings.Cut(anExperiment(misbehave.Honest, own(), "threads: 2", "threads: 1"), "  - {name: load")
-	text := before + "  - {name: fill, mix: {upsert: 1}, order: counting, operations: 200}\n  - {name: look, mix: {read: 1}, order: shuffled, operations: 200}\nblocks: 1\nbusy_machine: tell\nstep_timeout: 30s\n"
+	text := before + "  - {name: fill, mix: {upsert: 1}, order: counting, operations: 200}\n  - {name: look, mix: {read: 1}, order: shuffled, operations: 200}\nblocks: 1\nbusy_machine: tell\nstep_timeout: 300s\n"
 	for driver, lost := range map[string]bool{misbehave.Honest: false, "lies-lost-writes": true} {
 		directory := filepath.Join(t.TempDir(), driver)
 		if _, err := runText(context.Background(), strings.ReplaceAll(text, misbehave.Honest, driver), directory); err != nil {
