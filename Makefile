@@ -57,7 +57,8 @@ demo: build ## compare every pure-Go engine at preset put-get's small scale, in 
 	@bin/assay run put-get || { status=$$?; test $$status -eq 3 && echo "Some trials have no rank: the findings above say why. A quieter machine helps most."; }
 
 # Packages in which goroutines meet run under the race detector where C is at hand, and only there. What of
-# internal/execution/run looks at figures (ofFigures) runs without it: it would take minutes with.
+# internal/execution/run looks at figures (ofFigures) runs without it: it would take minutes with. Nor do they link what
+# has the clients of all stores, whose modules would be compiled for it: race_test.go names a few.
 RACED = ./worker/... ./internal/execution/conductor ./internal/evidence/counters ./internal/evidence/host \
   ./internal/presentation/live ./internal/base/owned ./internal/evidence/record
 FIGURES = $$(awk '/^func Test/ { split($$2, name, "(") } /^\tofFigures\(t\)/ { print name[1] }' internal/execution/run/*_test.go | paste -sd'|')
@@ -82,10 +83,11 @@ test-long: ## simulations at full length, fuzzing, longer conformance: about hal
 	ASSAY_LONG=1 CGO_ENABLED=0 $(GO) test -vet=off -timeout 60m ./...
 	$(MAKE) --no-print-directory fuzz
 
+# No file of ours uses C: with cgo, which is the default, all modules would be compiled once more for lint alone.
 lint: ## formatting, vet, staticcheck
 	@unformatted=$$(gofmt -l bench cmd drivers internal store storetest vectors web worker workers presets *.go); test -z "$$unformatted" || { echo "gofmt -w $$unformatted"; exit 1; }
-	$(GO) vet ./...
-	$(GO) tool staticcheck ./...
+	CGO_ENABLED=0 $(GO) vet ./...
+	CGO_ENABLED=0 $(GO) tool staticcheck ./...
 
 fuzz: ## each fuzz target for FUZZTIME (default 20s)
 	@for target in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs grep -HoE '^func Fuzz[A-Za-z]+' | sed 's/:func /:/'); do \

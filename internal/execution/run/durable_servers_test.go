@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"assay/drivers"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/server"
@@ -39,7 +38,7 @@ func durableRun(t *testing.T, driver, endpoint string) (*record.Trial, *record.P
 
 func startRedis(t *testing.T, directory string) (endpoint string) {
 	t.Helper()
-	p, _ := drivers.Program("redis")
+	p, _ := programOf("redis")
 	i, err := server.Start(context.Background(), p, server.Request{
 		Directory: directory, Log: os.Stderr, Class: store.D3, Patience: time.Minute,
 		Options: servertest.WithoutLogin(p, map[string]string{"appendonly": "true", "appendfsync": "always"})})
@@ -120,6 +119,7 @@ func TestAServersFilesInMemoryAreNoDisk(t *testing.T) {
 
 // A counter that does not grow with the acknowledged writes shows no sync, whatever it was at first.
 func TestEtcdThatDoesNotSyncLosesTheClass(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	binary, err := exec.LookPath("etcd")
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"assay/drivers"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/server"
 	"assay/internal/testkit/drivertest"
@@ -97,7 +96,7 @@ func TestEvictionsAreHeldAgainstTheCount(t *testing.T) {
 // The real server, with less memory than the records take, is truthful.
 func TestRealMemcachedEvicts(t *testing.T) {
 	t.Parallel()
-	p, _ := drivers.Program("memcached")
+	p, _ := programOf("memcached")
 	i, err := server.Start(context.Background(), p, server.Request{Directory: t.TempDir(), Log: os.Stderr, Class: store.D0,
 		Options: map[string]string{"threads": "2", "memory_bytes": "4MiB"}, Patience: time.Minute})
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"assay/drivers"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/server"
 	"assay/internal/presentation/live"
@@ -22,7 +21,7 @@ import (
 // startMemcached starts the real server as a trial does.
 func startMemcached(t *testing.T) (endpoint string) {
 	t.Helper()
-	p, _ := drivers.Program("memcached")
+	p, _ := programOf("memcached")
 	i, err := server.Start(context.Background(), p, server.Request{
 		Directory: t.TempDir(), Log: os.Stderr, Class: store.D0, Options: map[string]string{"threads": "2"}, Patience: time.Minute,
 	})

@@ -2,4 +2,12 @@
 
 package run
 
-const raceDetector = false
+import (
+	"assay/drivers"
+	"assay/internal/execution/server"
+	"assay/store"
+)
+
+func linked() []store.Driver { return drivers.All() }
+
+func programOf(driver string) (server.Program, bool) { return drivers.Program(driver) }

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"assay/drivers"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
@@ -40,7 +39,7 @@ step_timeout: 300s
 // installed returns a program that is on this machine; the test is skipped visibly where it is not.
 func installed(t *testing.T, driver string) server.Program {
 	t.Helper()
-	p, _ := drivers.Program(driver)
+	p, _ := programOf(driver)
 	if _, err := p.Find(); err != nil {
 		t.Skipf("SKIPPED: %v", err)
 	}

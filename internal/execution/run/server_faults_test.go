@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"assay/drivers"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/event"
@@ -76,7 +75,7 @@ func faulted(t *testing.T, driver string, class store.Durability, timeout string
 func faultedGroup(t *testing.T, driver string, class store.Durability, count int, timeout string, fault func(*server.Group),
 	changes ...string) (*record.Trial, *record.Phase) {
 	t.Helper()
-	p, _ := drivers.Program(driver)
+	p, _ := programOf(driver)
 	servertest.SkipSlow(t, p)
 	g := servertest.StartGroup(t, p, class, nil, count)
 	v := &faultyView{View: live.NewPlain(discard{}), in: "steady", fault: func() { fault(g) }}
@@ -323,7 +322,7 @@ func TestAServerThatDiesInAPhaseFailsTheTrial(t *testing.T) {
 	} {
 		t.Run(c.driver+" "+c.phase+" "+c.server, func(t *testing.T) {
 			t.Parallel()
-			p, _ := drivers.Program(c.driver)
+			p, _ := programOf(c.driver)
 			if _, err := p.Find(); err != nil {
 				t.Skipf("SKIPPED: %v", err)
 			}

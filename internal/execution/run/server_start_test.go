@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"assay/drivers"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
@@ -50,7 +49,7 @@ func (s *startedServers) add(endpoint string) {
 // where it is not installed.
 func memcachedProgram(t *testing.T) (server.Program, *startedServers) {
 	t.Helper()
-	p, _ := drivers.Program("memcached")
+	p, _ := programOf("memcached")
 	if _, err := p.Find(); err != nil {
 		t.Skipf("SKIPPED: %v", err)
 	}

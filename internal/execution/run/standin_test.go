@@ -16,7 +16,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"assay/drivers"
 	"assay/drivers/memory"
 	"assay/internal/execution/event"
 	"assay/internal/testkit/misbehave"
@@ -38,7 +37,7 @@ type standIn struct {
 
 // driversHere are those that the worker of these tests has.
 func driversHere() []store.Driver {
-	return slices.Concat(drivers.All(), misbehave.Drivers(), []store.Driver{
+	return slices.Concat(linked(), misbehave.Drivers(), []store.Driver{
 		standIn{name: "forgetful", kind: store.Embedded, class: store.D3},
 		standIn{name: "lazy", kind: store.Embedded, class: store.D0, lazy: true},
 		standIn{name: "failing", kind: store.Memory, class: store.D0, fails: errors.New("it can't")},
