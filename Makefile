@@ -5,7 +5,7 @@ GO ?= go
 export PATH := $(PATH):$(CURDIR)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help build native jvm ferretdb cassandra mongo-java demo test test-long lint fuzz bench bench-servers generate clean
+.PHONY: help build native jvm ferretdb cassandra mongo-java demo test test-long lint fuzz bench bench-servers generate outdated clean
 
 help: ## list these targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,8 +100,11 @@ bench: ## what the harness costs an operation, by part, and against bare loops
 bench-servers: ## the client's CPU time an operation on memcached and Redis, beside other clients that are installed
 	CGO_ENABLED=0 $(GO) run ./bench -servers -rounds 5
 
-generate: ## the report page's bundle, the vectors' tables: what is generated and committed
+generate: ## the report page's bundle, the vectors' tables, NOTICE: what is generated and committed
 	$(GO) generate ./...
+
+outdated: ## modules that we name and of which there is a newer version
+	@$(GO) list -e -m -u -f '{{if not (or .Main .Indirect)}}{{if .Update}}{{.Path}} {{.Version}}: there is {{.Update.Version}}{{else if .Error}}{{.Path}} {{.Version}}: unknown, its versions are not told{{end}}{{end}}' all | grep . || echo "all are the newest"
 
 clean: ## remove what make built
 	rm -rf bin

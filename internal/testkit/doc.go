@@ -13,6 +13,7 @@
 //	misbehave       workers that lie, stall and die
 //	nativebuild     the native workers, made once for all packages
 //	cputime         what the tests of each package cost
+//	notice          the licences of what is linked in, in NOTICE
 //
 // A stand-in shares no code with the driver that it tests.
 package testkit
