@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -149,6 +150,58 @@ func TestWriteConflictsAreDescribed(t *testing.T) {
 			if got := string(d["write_conflicts"]); got != "true" && claims || got == "true" && !claims {
 				t.Errorf("driver %s: write_conflicts is %q", d["name"], got)
 			}
+		}
+	}
+}
+
+// The files of the host call each other one way: none is reached again from what it calls.
+func TestTheHostsFilesMakeNoCircle(t *testing.T) {
+	plain.worker(t, "null")
+	if _, err := exec.LookPath("nm"); err != nil {
+		t.Skip("no nm here (Debian: apt-get install binutils)")
+	}
+	sources, err := filepath.Glob("host/*.c")
+	if err != nil || len(sources) == 0 {
+		t.Fatal(sources, err)
+	}
+	definedIn, needs := map[string]string{}, map[string][]string{}
+	for _, source := range sources {
+		object := filepath.Join(plain.folder, "objects", strings.TrimSuffix(source, ".c")+".o")
+		output, err := exec.Command("nm", "--format=posix", object).Output() // NAME TYPE VALUE SIZE
+		if err != nil {
+			t.Fatalf("nm %s: %v", object, err)
+		}
+		for line := range strings.Lines(string(output)) {
+			switch fields := strings.Fields(line); {
+			case len(fields) < 2:
+			case fields[1] == "U":
+				needs[source] = append(needs[source], fields[0])
+			case strings.ToUpper(fields[1]) == fields[1]: // not static
+				definedIn[fields[0]] = source
+			}
+		}
+	}
+	if definedIn["session_answer"] != "host/session.c" {
+		t.Fatalf("nm told nothing: session_answer is in %q", definedIn["session_answer"])
+	}
+	calls := map[string][]string{}
+	for source, names := range needs {
+		for _, name := range names {
+			if to := definedIn[name]; to != "" && to != source && !slices.Contains(calls[source], to) {
+				calls[source] = append(calls[source], to)
+			}
+		}
+	}
+	for source := range calls {
+		reached := map[string]bool{}
+		for next := slices.Clone(calls[source]); len(next) > 0; next = next[1:] {
+			if !reached[next[0]] {
+				reached[next[0]] = true
+				next = append(next, calls[next[0]]...)
+			}
+		}
+		if reached[source] {
+			t.Errorf("%s is reached from what it calls: %v", source, slices.Sorted(maps.Keys(reached)))
 		}
 	}
 }

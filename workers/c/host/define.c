@@ -49,12 +49,3 @@ struct json_object *session_define(struct session *session, struct json_object *
     free(record);
     return NULL;
 }
-
-void session_forget_definition(struct session *session) {
-    if (session->definition != NULL)
-        json_object_put(session->definition->request);
-    free(session->definition);
-    free(session->record);
-    session->definition = NULL;
-    session->record = NULL;
-}

@@ -30,7 +30,7 @@ struct json_object *session_answer(struct session *session, const char *line, si
 /* Closes what a conductor that went away left open. */
 void session_abandon(struct session *session);
 
-/* The commands that have a file of their own (open.c, define.c, explain.c, prepare.c, run.c): they return the
+/* The commands that have a file of their own (open.c, define.c, explain.c, prepare.c, run.c, close.c): they return the
  * result, or NULL and a refusal. */
 struct json_object *session_open(struct session *session, struct json_object *fields, struct refusal *refusal);
 struct json_object *session_define(struct session *session, struct json_object *fields, struct refusal *refusal);
@@ -40,7 +40,6 @@ struct json_object *session_run(struct session *session, struct refusal *refusal
 /* Closes the store that is open; what it prepared and defined is forgotten, also where closing
  * fails. */
 struct json_object *session_close(struct session *session, struct refusal *refusal);
-void session_forget_definition(struct session *session);
 void session_forget_prepared(struct session *session);
 void phase_free(struct phase *phase);
 struct json_object *session_settings(struct session *session);
