@@ -181,10 +181,15 @@ func TestRun_with_one_value_changed(t *testing.T) {
 		}
 		for _, l := range leavesOf(value, "", func(any) {}, map[string]bool{}) {
 			values := wrong
-			if turn++; !every && turn%6 > 0 && !strings.HasSuffix(l.path, ".phases[].name") && !strings.HasSuffix(l.path, "[].block") {
-				continue // the long tests try all
-			} else if !every {
-				values = []any{wrong[turn/6%len(wrong)], 3_000_000_000, "x"}
+			turn++
+			switch { // the long tests try all
+			case every:
+			case strings.HasSuffix(l.path, ".phases[].name") || strings.HasSuffix(l.path, "[].block"):
+				values = []any{3_000_000_000, "x"}
+			case turn%6 > 0:
+				continue
+			default:
+				values = []any{wrong[turn/6%len(wrong)]}
 			}
 			for _, to := range values {
 				l.set(to)
