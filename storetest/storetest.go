@@ -58,7 +58,7 @@ type Target struct {
 	// that do many ask for a fifth of them, and conditional writes of one key may time out.
 	Slow bool
 	// StepTimeout is how long one request may take before the worker counts as hung and is killed;
-	// 0: 2 minutes.
+	// 0: 10 minutes.
 	StepTimeout time.Duration
 	// Rules are the names of the rules to be checked; none: all.
 	Rules []string
@@ -68,7 +68,7 @@ type Target struct {
 }
 
 // stepTimeoutDefault is for a machine that others keep busy: only a worker that hangs takes it all.
-const stepTimeoutDefault = 2 * time.Minute
+const stepTimeoutDefault = 10 * time.Minute
 
 // Check holds the target to each rule. The error says why the kit itself could not go on (no
 // directory, an unknown rule, a context that ended); whatever is wrong with the worker or the
