@@ -18,10 +18,17 @@ type Change struct {
 }
 
 // Changes finds where the level of a series of runs changed, one value a run in the order of time.
-// Values that are not positive are skipped. The best split is tested by 999 random orders of the
+// Values that are not positive are skipped. The best split is tested by random orders of the
 // series, then each side is split on (as E-divisive does: Matteson and James, JASA 109, 2014; here
 // on means of logs). Changes up to the smallest are left out.
 func Changes(values []float64, smallest float64) []Change {
+	return ChangesAt(values, smallest, Significance)
+}
+
+// ChangesAt is Changes at another level than Significance: of one of several series, whose false
+// changes are to be few together.
+func ChangesAt(values []float64, smallest, level float64) []Change {
+	orders := max(999, int(math.Ceil(20/level))-1) // the least P is a twentieth of the level
 	var logs []float64
 	var at []int
 	for i, v := range values {
@@ -43,17 +50,16 @@ func Changes(values []float64, smallest float64) []Change {
 		random := rand.New(rand.NewPCG(uint64(from), uint64(to)))
 		shuffled := slices.Clone(logs[from:to])
 		larger := 1
-		const orders = 999
 		for range orders {
 			random.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 			if _, s := bestSplit(shuffled); s >= size*(1-1e-9) {
 				larger++
 			}
-			if larger > Significance*(orders+1) {
+			if float64(larger) > level*float64(orders+1) {
 				return
 			}
 		}
-		p := float64(larger) / (orders + 1)
+		p := float64(larger) / float64(orders+1)
 		cut += from
 		cuts, chance[cut] = append(cuts, cut), p
 		split(from, cut)

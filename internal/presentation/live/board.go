@@ -271,7 +271,7 @@ func (b *board) rateLine(columns int) string {
 		bad,
 		whole(3, "  ", plain, span(b.tick.Elapsed, b.tick.Planned)),
 		{rank: 4, before: "  ", least: min(len(b.rates), rateLeast), most: len(b.rates), draw: func(width int) string {
-			return graph.Render(sparkline(b.rates[len(b.rates)-width:]))
+			return graph.Render(spark(b.rates[len(b.rates)-width:]))
 		}},
 	})
 }
@@ -321,22 +321,10 @@ func bar(done, of, cells int) string {
 	return good.Render(strings.Repeat("█", full)) + faint.Render(strings.Repeat("░", cells-full))
 }
 
-// sparkline draws rates from 0 to their largest, so that a stall is seen as a gap.
-func sparkline(rates []float64) string {
-	const steps = "▁▂▃▄▅▆▇█"
-	levels := []rune(steps)
+// spark draws rates from 0 to their largest, so that a stall is seen as a gap.
+func spark(rates []float64) string {
 	if len(rates) == 0 {
 		return ""
 	}
-	largest := slices.Max(rates)
-	var b strings.Builder
-	for _, rate := range rates {
-		switch {
-		case !(rate > 0) || !(largest > 0):
-			b.WriteRune(' ')
-		default:
-			b.WriteRune(levels[min(int(rate/largest*float64(len(levels))), len(levels)-1)])
-		}
-	}
-	return b.String()
+	return format.Spark(rates, 0, slices.Max(rates))
 }

@@ -1,0 +1,202 @@
+// Package site writes an archive as a folder of static pages: index.html has a table for each
+// experiment and machine, in which every figure leads to the report that it comes from. The pages
+// need no network and no server.
+package site
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"assay/internal/base/format"
+	"assay/internal/presentation/archive"
+)
+
+//go:embed site.html
+var page string
+
+//go:embed site.css
+var style string
+
+//go:embed site.js
+var script string
+
+var parsed = template.Must(template.New("site").Parse(page))
+
+// marker is the file that says that a folder is one of ours, to be written again.
+const marker = ".assay-site"
+
+// Write writes the site into a folder, which is made. One that holds something else is refused;
+// reports of runs that are no longer in the archive stay.
+func Write(folder string, a *archive.Archive, groups []archive.Group) error {
+	if err := own(folder); err != nil {
+		return err
+	}
+	for _, g := range groups {
+		for _, run := range g.Runs {
+			report, err := a.Page(run.ID)
+			if err == nil {
+				err = replace(folder, reportName(run.ID), func(w io.Writer) error { _, err := w.Write(report); return err })
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return replace(folder, "index.html", func(w io.Writer) error { return index(w, groups) })
+}
+
+// own makes the folder, or sees that it was made here.
+func own(folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return fmt.Errorf("making the site's folder: %w", err)
+	}
+	files, err := os.ReadDir(folder)
+	if err != nil {
+		return fmt.Errorf("reading the site's folder: %w", err)
+	}
+	isMarker := func(f fs.DirEntry) bool { return f.Name() == marker }
+	if len(files) > 0 && !slices.ContainsFunc(files, isMarker) {
+		return fmt.Errorf("%s holds other files: expected an empty folder, or one that assay history site wrote", folder)
+	}
+	return os.WriteFile(filepath.Join(folder, marker), []byte("written by assay history site\n"), 0o644)
+}
+
+// replace writes a file beside its name and renames it, so that a reader never meets half a page.
+func replace(folder, name string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(folder, ".new-*")
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	err = errors.Join(write(f), f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(folder, name))
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", name, errors.Join(err, os.Remove(f.Name())))
+	}
+	return nil
+}
+
+// reportName is the page of a run. An id comes from a run directory: what can't be in a name goes.
+func reportName(id string) string {
+	safe := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+		return -1
+	}, strings.ToLower(id))
+	return "report-" + safe + ".html"
+}
+
+type view struct {
+	Groups                     []groupView
+	Policy                     string
+	Style                      template.CSS
+	Script                     template.JS
+	Classes, Machines, Metrics []string
+}
+
+type groupView struct {
+	*archive.Group
+	Span    string
+	Rows    []rowView
+	Changes []archive.Told
+}
+
+type rowView struct {
+	archive.Series
+	Version, Last, Interval string
+	Sort                    float64
+	Report                  string
+	Dots                    []dot
+	Line                    string
+	Breaks                  []float64
+	Changed                 string
+}
+
+// dot is a value in a chart of 240 by 48 pixels.
+type dot struct {
+	X, Y         float64
+	Title, Where string
+}
+
+func index(w io.Writer, groups []archive.Group) error {
+	sum := sha256.Sum256([]byte(script))
+	v := view{Style: template.CSS(style), Script: template.JS(script),
+		Policy: "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"}
+	for i := range groups {
+		g := format.Shown(&groups[i])
+		if len(g.Runs) == 0 {
+			continue
+		}
+		view := groupView{Group: g, Span: archive.SpanText(g), Changes: archive.Tell(g, g.Series)}
+		for _, s := range g.Series {
+			view.Rows = append(view.Rows, rowOf(g, s))
+			v.Classes, v.Metrics = with(v.Classes, s.Class), with(v.Metrics, s.Metric)
+		}
+		v.Machines = with(v.Machines, g.Machine)
+		v.Groups = append(v.Groups, view)
+	}
+	if err := parsed.Execute(w, v); err != nil {
+		return fmt.Errorf("writing the site: %w", err)
+	}
+	return nil
+}
+
+func with(list []string, word string) []string {
+	if slices.Contains(list, word) {
+		return list
+	}
+	return append(list, word)
+}
+
+const (
+	chartWidth, chartHeight = 240.0, 48.0
+	chartMargin             = 4.0
+)
+
+func rowOf(g *archive.Group, s archive.Series) rowView {
+	r := rowView{Series: s}
+	least, most := math.Inf(1), 0.0
+	for _, v := range s.Values {
+		if v != nil {
+			least, most = min(least, v.Value), max(most, v.Value)
+		}
+	}
+	least, most = 0.8*least, 1.05*most // noise of some per cent stays flat
+	x := func(at int) float64 {
+		return chartMargin + (chartWidth-2*chartMargin)*float64(at)/float64(max(1, len(s.Values)-1))
+	}
+	var line strings.Builder
+	for i, v := range s.Values {
+		if v == nil {
+			continue
+		}
+		report := reportName(g.Runs[g.Points[i].Runs[0]].ID)
+		y := chartMargin + (chartHeight-2*chartMargin)*(most-v.Value)/(most-least)
+		figure := archive.FigureText(s.Metric, v.Value)
+		r.Dots = append(r.Dots, dot{x(i), y, g.Points[i].Code + ": " + figure, report})
+		fmt.Fprintf(&line, "%.1f,%.1f ", x(i), y)
+		r.Version, r.Last, r.Sort, r.Report, r.Interval = v.Version, figure, v.Value, report, ""
+		if v.Low != nil && v.High != nil {
+			r.Interval = archive.FigureText(s.Metric, *v.Low) + " to " + archive.FigureText(s.Metric, *v.High)
+		}
+	}
+	r.Line = strings.TrimSpace(line.String())
+	for _, c := range s.Changes {
+		r.Breaks = append(r.Breaks, (x(c.Last)+x(c.At))/2)
+		r.Changed = g.Points[c.At].Code
+	}
+	return r
+}
