@@ -27,6 +27,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"assay/drivers/internal/blocking"
 	"assay/drivers/internal/sqlkv"
 	"assay/store"
 )
@@ -125,6 +126,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	if err := d.configure(c); err != nil {
 		return nil, err
 	}
+	d.blocks = blocking.Suits(c)
 	d.layout = dialect.Plain(d.table(plainTable))
 	d.link = sqlkv.NewLink(max(d.timeout, controlTimeoutMin), nil)
 	err := d.connect(ctx)
@@ -149,6 +151,7 @@ type db struct {
 	class    store.Durability
 	version  string
 	held     uint64
+	blocks   bool         // sockets of handles: blocking.Suits
 	layout   sqlkv.Layout // Define changes it, while no handle is open
 
 	lock       sync.Mutex // of what follows: Inspect may come while Sync runs
@@ -308,6 +311,7 @@ func (d *db) hangUp() error {
 // Handle connects once more.
 func (d *db) Handle() (store.Handle, error) {
 	link := sqlkv.NewLink(d.timeout, &d.reconnects)
+	link.Blocks = d.blocks
 	connector, err := d.connector(link, d.database)
 	if err != nil {
 		return nil, err

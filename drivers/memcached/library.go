@@ -46,6 +46,7 @@ func newLibraryHandle(d *db) (store.Handle, error) {
 	connected := map[string]bool{}
 	h.client.DialContext = func(ctx context.Context, _, endpoint string) (net.Conn, error) {
 		c := newConnection(endpoint, d.timeout, d.access, text{})
+		c.Blocks = d.blocks
 		if err := c.Dial(ctx); err != nil {
 			return nil, err
 		}

@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"assay/drivers/internal/blocking"
 	"assay/drivers/internal/wire"
 	"assay/store"
 )
@@ -93,7 +94,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	access, err := wire.ReadAccess("memcached", c.Options)
 	d := &db{
 		client: c.Options.Choice("client"), protocol: c.Options.Choice("protocol"),
-		hashing: c.Options.Choice("hashing"), timeout: timeout, access: access,
+		hashing: c.Options.Choice("hashing"), timeout: timeout, access: access, blocks: blocking.Suits(c),
 	}
 	if err == nil {
 		err = refuseProtocol(d.protocol, d.client, access)
@@ -125,6 +126,7 @@ type db struct {
 	distribution distribution
 	timeout      time.Duration
 	access       wire.Access
+	blocks       bool // sockets of handles: blocking.Suits
 
 	reconnects atomic.Uint64 // of handles
 	wire.Bound               // of what handles read
@@ -190,6 +192,7 @@ func (d *db) Handle() (store.Handle, error) {
 	s := &spread{distribution: d.distribution}
 	for _, m := range d.members {
 		h := newHandle(d.newConnection(m.endpoint))
+		h.Link().Blocks = d.blocks
 		if err := h.Dial(context.Background()); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
@@ -219,6 +222,7 @@ func (d *db) Settings() map[string]string {
 		settings["driver.client"] += " " + libraryVersion()
 	}
 	d.access.Tell(settings)
+	blocking.Tell(settings, d.blocks)
 	if len(d.members) > 1 {
 		settings["driver.servers"] = strconv.Itoa(len(d.members))
 		settings["driver.hashing"] = d.hashing

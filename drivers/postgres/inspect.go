@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/drivers/internal/blocking"
 	"assay/store"
 )
 
@@ -24,6 +25,7 @@ func (d *db) Settings() map[string]string {
 	if d.lean {
 		told["driver.client"] = "lean"
 	}
+	blocking.Tell(told, d.blocks)
 	// What the server does not tell is left out.
 	rows, _ := d.rows("SELECT name, current_setting(name) FROM pg_settings WHERE name IN ('" +
 		strings.Join(settings, "', '") + "')")

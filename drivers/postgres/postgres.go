@@ -27,6 +27,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"golang.org/x/sys/unix"
 
+	"assay/drivers/internal/blocking"
 	"assay/drivers/internal/sqlkv"
 	"assay/store"
 )
@@ -126,6 +127,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	if err := d.configure(c, commit); err != nil {
 		return nil, err
 	}
+	d.blocks = blocking.Suits(c)
 	d.layout = dialect.Plain(d.table(plainTable))
 	d.link = sqlkv.NewLink(max(d.timeout, controlTimeoutMin), nil)
 	err := d.connect(ctx)
@@ -152,6 +154,7 @@ type db struct {
 	class     store.Durability
 	version   string
 	held      uint64
+	blocks    bool         // sockets of handles: blocking.Suits
 	layout    sqlkv.Layout // Define changes it, while no handle is open
 
 	lock       sync.Mutex // of what follows: Inspect may come while Sync runs
@@ -270,6 +273,7 @@ func (d *db) hangUp() error {
 // Handle connects once more.
 func (d *db) Handle() (store.Handle, error) {
 	link := sqlkv.NewLink(d.timeout, &d.reconnects)
+	link.Blocks = d.blocks
 	if d.lean {
 		return sqlkv.NewHandle(&d.layout, link, func() (sqlkv.Connection, error) {
 			config := d.config.Config.Copy()

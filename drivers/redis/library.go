@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 
+	"assay/drivers/internal/blocking"
 	"assay/drivers/internal/wire"
 	"assay/store"
 )
@@ -34,6 +36,16 @@ func newLibraryHandle(d *db) (store.Handle, error) {
 	access := d.entry.access
 	user, password, _ := access.Login()
 	var connected atomic.Bool
+	var dial func(ctx context.Context, network, address string) (net.Conn, error) // nil: the library's own
+	if d.blocks {
+		dial = func(ctx context.Context, _, address string) (net.Conn, error) {
+			c, err := access.Dial(ctx, address, d.timeout)
+			if err != nil {
+				return nil, err
+			}
+			return blocking.Take(c)
+		}
+	}
 	h := &libraryHandle{fields: d.columns, access: access, client: redis.NewClient(&redis.Options{
 		OnConnect: func(context.Context, *redis.Conn) error {
 			if connected.Swap(true) {
@@ -41,7 +53,7 @@ func newLibraryHandle(d *db) (store.Handle, error) {
 			}
 			return nil
 		},
-		Addr: d.members[0].endpoint, Protocol: protocol, Username: user, Password: password,
+		Dialer: dial, Addr: d.members[0].endpoint, Protocol: protocol, Username: user, Password: password,
 		DB: d.entry.database, TLSConfig: access.TLS(),
 		DialTimeout: d.timeout, ReadTimeout: d.timeout, WriteTimeout: d.timeout, PoolTimeout: d.timeout,
 		MaxRetries: none, DialerRetries: 1, PoolSize: 1, MaxActiveConns: 1, PipelinePoolSize: none,

@@ -21,6 +21,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"assay/drivers/internal/blocking"
 	"assay/drivers/internal/wire"
 	"assay/store"
 )
@@ -104,7 +105,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	if e.access, err = wire.ReadAccess("redis", c.Options); err != nil {
 		return nil, err
 	}
-	d := &db{timeout: timeout, entry: e, client: client, class: c.Durability, window: c.LossWindow}
+	d := &db{timeout: timeout, entry: e, client: client, class: c.Durability, window: c.LossWindow, blocks: blocking.Suits(c)}
 	if client != lean {
 		e.resp3 = false // go-redis falls back by itself where the server has no RESP3
 	}
@@ -133,6 +134,7 @@ type db struct {
 	class   store.Durability
 	window  time.Duration // T of D2(T)
 	columns []string
+	blocks  bool // sockets of handles: blocking.Suits
 
 	reconnects atomic.Uint64 // of handles
 	wire.Bound               // of what handles read
@@ -200,6 +202,7 @@ func (d *db) Handle() (store.Handle, error) {
 		return newLibraryHandle(d)
 	}
 	h := newLeanHandle(d.newSpeaker(d.members[0].endpoint, 1))
+	h.Link().Blocks = d.blocks
 	if err := h.Dial(context.Background()); err != nil {
 		return nil, err
 	}
@@ -247,6 +250,7 @@ func (d *db) Settings() map[string]string {
 	}
 	settings["driver.operation_timeout"] = d.timeout.String()
 	d.entry.access.Tell(settings)
+	blocking.Tell(settings, d.blocks)
 	settings["driver.database"] = strconv.Itoa(d.entry.database)
 	if settings["maxmemory"] != "" {
 		settings["driver.evicts"] = strconv.FormatBool(evicts(settings))

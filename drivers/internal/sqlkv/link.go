@@ -6,12 +6,18 @@ import (
 	"net"
 	"os"
 	"sync/atomic"
+	"syscall"
 	"time"
+
+	"assay/drivers/internal/blocking"
 )
 
 // Link makes a handle's sockets, and bounds each operation's time. Libraries bound it by a context,
 // which costs a goroutine or a microsecond an operation; a deadline on the socket does not.
 type Link struct {
+	// Blocks makes the sockets block in the kernel: [blocking.Suits].
+	Blocks bool
+
 	timeout    time.Duration
 	reconnects *atomic.Uint64
 	socket     *socket
@@ -25,19 +31,24 @@ func NewLink(timeout time.Duration, reconnects *atomic.Uint64) *Link {
 	return &Link{timeout: timeout, reconnects: reconnects}
 }
 
-// socket has all methods of a TCP connection, so that libraries find what they look for in it.
+// connection is what libraries look for in a socket: some look whether the other end has hung up.
+type connection interface {
+	net.Conn
+	syscall.Conn
+}
+
 type socket struct {
-	*net.TCPConn
+	connection
 	link *Link
 }
 
 func (s *socket) Read(p []byte) (int, error) {
-	n, err := s.TCPConn.Read(p)
+	n, err := s.connection.Read(p)
 	return n, s.link.note(err)
 }
 
 func (s *socket) Write(p []byte) (int, error) {
-	n, err := s.TCPConn.Write(p)
+	n, err := s.connection.Write(p)
 	return n, s.link.note(err)
 }
 
@@ -51,7 +62,10 @@ func (l *Link) note(err error) error {
 // Dial is what a library connects by. The operation that waits for it has begun.
 func (l *Link) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := net.Dialer{Timeout: l.timeout}
-	connection, err := dialer.DialContext(ctx, network, address)
+	dialled, err := dialer.DialContext(ctx, network, address)
+	if err == nil && l.Blocks {
+		dialled, err = blocking.Take(dialled)
+	}
 	if err != nil {
 		var failure net.Error
 		l.late = l.late || errors.As(err, &failure) && failure.Timeout()
@@ -60,7 +74,7 @@ func (l *Link) Dial(ctx context.Context, network, address string) (net.Conn, err
 	if l.connected && l.reconnects != nil {
 		l.reconnects.Add(1)
 	}
-	l.socket, l.connected = &socket{connection.(*net.TCPConn), l}, true
+	l.socket, l.connected = &socket{dialled.(connection), l}, true
 	return l.socket, l.socket.SetDeadline(time.Now().Add(l.timeout))
 }
 

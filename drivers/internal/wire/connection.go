@@ -23,6 +23,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"assay/drivers/internal/blocking"
 	"assay/store"
 )
 
@@ -36,6 +37,9 @@ type Connection struct {
 	Access   Access
 	// Network connects where it is not by TCP. Optional: Access does. No [Loop] takes it.
 	Network func(ctx context.Context, endpoint string, timeout time.Duration) (net.Conn, error)
+	// Blocks makes the socket block in the kernel, for few connections ([blocking.Suits]); one by
+	// TLS does not. No [Loop] takes it.
+	Blocks bool
 	// Greet is what a new connection is to say before its first request. Optional.
 	Greet func(*Connection) error
 	// Reconnects counts how often an operation connected anew. Optional.
@@ -78,6 +82,9 @@ func (c *Connection) Dial(ctx context.Context) error {
 		dial = c.Access.Dial
 	}
 	socket, err := dial(ctx, c.Endpoint, c.Timeout)
+	if err == nil && c.Blocks {
+		socket, err = blocking.Take(socket)
+	}
 	if err != nil {
 		return c.failure("connect", err)
 	}
