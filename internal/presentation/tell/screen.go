@@ -365,10 +365,10 @@ func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTabl
 	wanted := blocksFor(blocks, detectable, smallest)
 	switch reached := reachedWith(detectable, blocks, wanted); {
 	case few:
-		add(repeatCommand(run, "--set", fmt.Sprintf("blocks=%d", max(5, blocks+2))), finding.New(finding.NextEnoughBlocksParams{Blocks: max(5, blocks+2)}))
+		add(repeatCommand(run, "--blocks", fmt.Sprint(max(5, blocks+2))), finding.New(finding.NextEnoughBlocksParams{Blocks: max(5, blocks+2)}))
 	case wanted <= blocks:
 	case reached <= max(usefulDetectable, smallest):
-		add(repeatCommand(run, "--set", fmt.Sprintf("blocks=%d", wanted)), finding.New(finding.NextBlocksParams{Blocks: wanted, Detectable: reached}))
+		add(repeatCommand(run, "--blocks", fmt.Sprint(wanted)), finding.New(finding.NextBlocksParams{Blocks: wanted, Detectable: reached}))
 	case len(short) > 0 && !tooShort.AsksForLonger():
 		longer(short, phaseSecondsMin, "next-less-noise")
 	case len(short) == 0:
@@ -426,7 +426,7 @@ func repeatCommand(run *record.Run, more ...string) string {
 	words := []string{programOf(run)}
 	for i := 1; i < len(given); i++ {
 		name, _, whole := strings.Cut(given[i], "=")
-		if name == "--out" || name == "-o" {
+		if name == "--out" || name == "-o" || name == "--blocks" && slices.Contains(more, name) {
 			if !whole {
 				i++
 			}
@@ -442,11 +442,11 @@ func repeatCommand(run *record.Run, more ...string) string {
 	return shellCommand(append(words, more...)...)
 }
 
-// appendSetting adds --set SETTING unless more sets the same field anew.
+// appendSetting adds --set SETTING unless more sets the same field anew, by --set or by its own flag.
 func appendSetting(words, more []string, setting string) []string {
 	field, _, _ := strings.Cut(setting, "=")
 	for _, word := range more {
-		if anew, _, _ := strings.Cut(word, "="); anew == field {
+		if anew, _, _ := strings.Cut(word, "="); strings.TrimPrefix(anew, "--") == field {
 			return words
 		}
 	}

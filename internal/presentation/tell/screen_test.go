@@ -116,15 +116,15 @@ func TestSummary_next(t *testing.T) {
 		want string // a part of the first command; "": there is none
 	}{
 		{"all clear", resulttest.RaceOf(5, resulttest.Runner("elm", 100e3), resulttest.Runner("ash", 200e3)), ""},
-		{"undecided", loud(3), "--set blocks="},
-		{"one block", resulttest.RaceOf(1, resulttest.Runner("elm", 100e3), resulttest.Runner("ash", 200e3)), "--set blocks=5"},
+		{"undecided", loud(3), "--blocks "},
+		{"one block", resulttest.RaceOf(1, resulttest.Runner("elm", 100e3), resulttest.Runner("ash", 200e3)), "--blocks 5"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			next := resulttest.ResultOf(t, c.run).Summary.Next
 			if c.want == "" && len(next) > 0 || c.want != "" && (len(next) == 0 || !strings.Contains(next[0].Command, c.want)) {
 				t.Errorf("%+v", next)
 			}
-			if len(next) > 0 && strings.Contains(next[0].Command, "blocks=3") {
+			if len(next) > 0 && (strings.Contains(next[0].Command, "blocks=3") || strings.Contains(next[0].Command, "--blocks 3")) {
 				t.Errorf("%s: the old number of blocks is still there", next[0].Command)
 			}
 		})
