@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/internal/base/format"
+	"assay/internal/evidence/proof"
 	"assay/internal/execution/crash"
 	"assay/internal/execution/powercut"
 	"assay/internal/execution/run"
@@ -26,6 +27,8 @@ import (
 // crashFlags are the flags of assay crash.
 type crashFlags struct {
 	kind, format, data   string
+	replay               string
+	proofs, keepNone     bool
 	fileSystem           string
 	ignoresFlushes       bool
 	cuts, only, threads  int
@@ -72,6 +75,9 @@ without a cut comes first.
 Each class that a store claims, and that such a cut tests, is tested. For a FILE or a
 PRESET: its stores in its classes.
 
+What the cuts show is kept by store, version, settings and class (--proofs lists it), and
+of a broken promise the smallest power cut: --replay makes the same disk and looks again.
+
 Ctrl-C ends the cut under way and shows the cuts so far.
 
 Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
@@ -81,9 +87,13 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
   assay crash bbolt pebble --kind power --cuts 50
   assay crash goleveldb --kind power --durability D1 --fs xfs
   assay crash put-get --cuts 5 --format json
-  assay crash pebble --seed 7 --cut 12     only cut 12 of that seed`,
+  assay crash pebble --seed 7 --cut 12     only cut 12 of that seed
+  assay crash --proofs`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			switch alone := f.replay != "" || f.proofs; {
+			case alone && len(args) > 0:
+				return usage(errors.New("--replay and --proofs take no stores"))
+			case !alone && len(args) == 0:
 				return usage(errors.New("assay crash takes an experiment file, a preset or stores\nassay list shows the presets and drivers"))
 			}
 			return nil
@@ -106,6 +116,10 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
 	c.Flags().StringVar(&f.values, "values", "", "`length` of values (default: 100, or that of the file)")
 	c.Flags().StringArrayVar(&f.sets, "set", nil, "change any field of the experiment: `path=value` (may be repeated)")
 	c.Flags().StringVar(&f.data, "data", "", "existing `directory` in which stores get their directories (default: that of temporary files)")
+	c.Flags().StringVar(&f.replay, "replay", "", "look again at a failing power cut that was kept in this `directory`")
+	c.Flags().BoolVar(&f.proofs, "proofs", false, "list what cuts so far have shown")
+	c.Flags().BoolVar(&f.keepNone, "no-proof", false, "do not keep the result as a proof")
+	must(c.MarkFlagDirname("replay"))
 	c.Flags().StringVar(&f.format, "format", f.format, "`text` or json")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
 	c.Flags().SortFlags = false
@@ -147,6 +161,12 @@ func (f *crashFlags) run(c *cobra.Command, args []string) error {
 	if err := f.check(); err != nil {
 		return usage(err)
 	}
+	switch {
+	case f.proofs:
+		return printProofs(c.OutOrStdout())
+	case f.replay != "":
+		return f.replayCase(c.OutOrStdout())
+	}
 	targets, err := f.targets(args)
 	if err != nil {
 		return usage(err)
@@ -177,7 +197,11 @@ func (f *crashFlags) run(c *cobra.Command, args []string) error {
 			Kind: report.Kind, Cuts: f.cuts, Seed: f.seed, Only: f.only, Worker: []string{self, "worker"},
 			DataRoot: cmp.Or(f.data, os.TempDir()), Timeout: crashTimeout, Log: io.Discard, Progress: progress.cut,
 			Rig: rig, FileSystem: f.fileSystem, IgnoresFlushes: f.ignoresFlushes,
+			CaseOf: f.caseOf(&report),
 		})
+		if keepErr := f.keep(&report, &result, target, ctx.Err() != nil); err == nil {
+			err = keepErr
+		}
 		report.Results = append(report.Results, result)
 		progress.done(&result)
 		if err != nil {
@@ -195,6 +219,97 @@ func (f *crashFlags) run(c *cobra.Command, args []string) error {
 		return failed(err)
 	}
 	return crashStatus(&report)
+}
+
+// proofOf is what a result shows.
+func proofOf(r *crash.Report, result *crash.Result) proof.Proof {
+	p := proof.Proof{Kind: string(r.Kind), Kept: result.State == crash.Kept, Cuts: len(result.Cuts), Broken: result.Broken, Why: result.Why,
+		Seed: r.Seed, Made: time.Now().UTC(), Case: result.Case, Question: proof.Question{
+			Store: result.Driver, Version: result.Version, Settings: result.Settings, Class: result.Class, WindowNS: result.WindowNS}}
+	if r.Rig != nil {
+		p.FileSystem, p.Rig = r.Rig.FileSystem, r.Rig.Version
+	}
+	return p
+}
+
+// caseOf says where the smallest failing case of a result is kept; nil: nowhere.
+func (f *crashFlags) caseOf(r *crash.Report) func(*crash.Result) (string, error) {
+	if f.keepNone || f.ignoresFlushes {
+		return nil
+	}
+	return func(result *crash.Result) (string, error) {
+		p := proofOf(r, result)
+		return p.CaseDirectory()
+	}
+}
+
+// keep keeps a result as a proof: a refutation, or a promise that all cuts have kept.
+func (f *crashFlags) keep(r *crash.Report, result *crash.Result, t *crash.Target, stopped bool) error {
+	whole := result.State == crash.Kept && len(result.Cuts) == f.cuts && !stopped
+	if f.keepNone || f.ignoresFlushes || !whole && result.State != crash.Refuted {
+		return nil
+	}
+	p := proofOf(r, result)
+	p.Threads = t.Cell.Threads
+	_, err := proof.Save(p)
+	return err
+}
+
+// printProofs lists what is kept.
+func printProofs(w io.Writer) error {
+	all, err := proof.All()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "assay:", err)
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(w, "No proofs are kept. assay crash STORE makes one.")
+		return nil
+	}
+	table := newColumns("store", "version", "class", "cut off by", "result", "made")
+	for _, p := range all {
+		class := experiment.Cell{Durability: p.Class, LossWindow: time.Duration(p.WindowNS)}.ClassText()
+		table.add(p.Store, orDash(p.Version), class, p.Kind, p.Text(), p.Made.Format(time.DateOnly))
+	}
+	if err := table.print(w); err != nil {
+		return failed(err)
+	}
+	for _, p := range all {
+		if p.Case != "" {
+			fmt.Fprintf(w, "assay crash --replay %s\n", p.Case)
+		}
+	}
+	return nil
+}
+
+// replayCase looks again at a failing cut.
+func (f *crashFlags) replayCase(w io.Writer) error {
+	kept, err := crash.ReadCase(f.replay)
+	if err != nil {
+		return usage(fmt.Errorf("--replay: %w", err))
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return failed(err)
+	}
+	ctx, stop := interruptible("nothing is kept of it", func(text string) { fmt.Fprintln(os.Stderr, "assay:", text) })
+	defer stop()
+	again, same, err := crash.Replay(ctx, &kept, f.replay, crash.Options{Kind: crash.Power, Worker: []string{self, "worker"},
+		DataRoot: cmp.Or(f.data, os.TempDir()), Timeout: crashTimeout, Log: io.Discard, Rig: []string{self, rigCommandName}})
+	if err != nil {
+		return failed(err)
+	}
+	result := crash.Result{Class: kept.Target.Cell.Durability, WindowNS: int64(kept.Target.Cell.LossWindow)}
+	was, is := result.HowBroken(&kept.Cut.Check, crash.Power), result.HowBroken(&again.Check, crash.Power)
+	disk := "The disk is the same, to the byte"
+	if !same {
+		disk = "THE DISK IS ANOTHER ONE"
+	}
+	fmt.Fprintf(w, "%s: cut %d of seed %d (%s), on %s. %s (%s).\nthen: %s\nnow:  %s\n", kept.Target.Name(), again.Number, kept.Seed, again.Moment,
+		kept.FileSystem, disk, again.Digest, was, cmp.Or(is, "nothing is wrong"))
+	if is != "" {
+		return &exitError{exitTrials, errors.New("the promise is broken again")}
+	}
+	return nil
 }
 
 // crashStatus is the exit status that a report deserves.

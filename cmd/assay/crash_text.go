@@ -49,6 +49,9 @@ func printCrashes(w io.Writer, r *crash.Report) error {
 			}
 			fmt.Fprintf(w, "  Least work before it: assay crash %s --kind %s%s --durability '%s' --seed %d --cuts %d --cut %d\n",
 				result.Store, r.Kind, rigFlags(r), result.ClassText(), r.Seed, r.Cuts, result.Smallest(r.Kind).Number)
+			if result.Case != "" {
+				fmt.Fprintf(w, "  The same disk again: assay crash --replay %s\n", result.Case)
+			}
 		case crash.NoPromise:
 			printWindow(w, name, result)
 		case crash.NotPassing, crash.NotTested:

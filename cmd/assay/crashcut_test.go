@@ -41,6 +41,8 @@ func TestCrash(t *testing.T) {
 		e := assayIn(t, "", file, append([]string{"crash", "-"}, few...)...)
 		e.wants(t, exitTrials, "refuted: wal-buffers (D1)")
 		wantParts(t, "the text", e.stdout, "wal-buffers (D1) is refuted. cut ", "--cut ", "wal-honest", "kept")
+		proofs := assay(t, "crash", "--proofs")
+		wantParts(t, "the list of proofs", proofs.stdout, "wal-buffers", "refuted: cut ", "wal-honest", "proved by 2 kills")
 	})
 	t.Run("bad arguments", func(t *testing.T) {
 		t.Parallel()
@@ -49,6 +51,8 @@ func TestCrash(t *testing.T) {
 			`there is no file, preset or driver "bolltt"`:  {"bolltt"},
 			"--kind flood: expected kill or power":         {"bbolt", "--kind", "flood"},
 			"--fs fat: expected btrfs, ext4 and xfs":       {"bbolt", "--kind", "power", "--fs", "fat"},
+			"--replay: open":                               {"--replay", "/nowhere"},
+			"take no stores":                               {"bbolt", "--proofs"},
 			"--ignore-flushes is for --kind power":         {"bbolt", "--ignore-flushes"},
 			"--cuts 0: expected 1 or more":                 {"bbolt", "--cuts", "0"},
 			"--cut 30: expected one of the 20 of --cuts":   {"bbolt", "--cut", "30"},

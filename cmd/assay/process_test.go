@@ -98,6 +98,10 @@ func withProgram(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	if err := keepCacheApart(filepath.Join(directory, "cache")); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	program = filepath.Join(directory, "assay")
 	if err := linkOwn(program); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -105,6 +109,20 @@ func withProgram(m *testing.M) int {
 	}
 	waitTogether()
 	return m.Run()
+}
+
+// keepCacheApart keeps proofs apart from the user's, and Go's own cache where it is.
+func keepCacheApart(directory string) error {
+	if os.Getenv("GOCACHE") == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return err
+		}
+		if err := os.Setenv("GOCACHE", filepath.Join(cache, "go-build")); err != nil {
+			return err
+		}
+	}
+	return os.Setenv("XDG_CACHE_HOME", directory)
 }
 
 // linkOwn gives this program another name. Linking takes no time, where building the command would

@@ -6,6 +6,7 @@
 //	kill.go     a cut: kill −9 at moments drawn by the seed, also while the store recovers
 //	power.go    another: the disk of a recording as a power cut would have left it (package powercut)
 //	check.go    the store opened again and read back: what is lost, stale, torn, back, a ghost?
+//	replay.go   a cut that broke a promise, kept to be looked at again
 //	judge.go    what the store's class promises of that, and what a loss is called
 //
 // A control without a cut comes first: a store that does not keep its records when it is closed in
@@ -66,6 +67,8 @@ type Options struct {
 	Rig            []string // the command that serves the disks
 	FileSystem     string   // on them
 	IgnoresFlushes bool     // the disk does, which must refute every store: a check of the rig
+	// CaseOf returns the directory in which the smallest failing case of a result is kept; nil: none is.
+	CaseOf func(*Result) (string, error)
 
 	// Progress is told before each cut, 0 is the control; nil: nobody is.
 	Progress func(name string, cut, of int)
@@ -97,10 +100,9 @@ type Result struct {
 	Control *Check `json:"control,omitempty"` // without a cut; nil: it was not made
 	Broken  int    `json:"broken"`            // of Cuts: those that broke the class's promise
 	Cuts    []Cut  `json:"cuts"`
+	// Case is the directory of the smallest failing case; "": none was kept.
+	Case string `json:"case,omitempty"`
 }
-
-// errControl says that the control was not passed.
-var errControl = errors.New("the control was not passed")
 
 // Test cuts a store off, as often as the options say. The error is Assay's own; what the store did is
 // in the result. A test that ctx ends has the cuts so far.
@@ -154,6 +156,7 @@ type tester struct {
 	root    string
 	lives   int
 	result  *Result
+	kept    *Cut // the smallest cut that broke a promise, which is kept as a case; nil: none was
 }
 
 // newSession begins a life of the store in a directory of its own.

@@ -2,6 +2,7 @@ package crash
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -165,9 +166,22 @@ func TestPower(t *testing.T) {
 			target := targetOf(t, name, store.D3, 8)
 			target.Operations = 400
 			o := optionsOf(t, Power, 50)
-			o.FirstOnly = true
-			if r := tested(t, target, o); r.State != Refuted {
-				t.Errorf("it is %s after %d cuts", r.State, len(r.Cuts))
+			directory := filepath.Join(t.TempDir(), "case")
+			o.FirstOnly, o.CaseOf = true, func(*Result) (string, error) { return directory, nil }
+			r := tested(t, target, o)
+			if r.State != Refuted {
+				t.Fatalf("it is %s after %d cuts", r.State, len(r.Cuts))
+			}
+			kept, err := ReadCase(r.Case)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, same, err := Replay(t.Context(), &kept, r.Case, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if was := kept.Cut; !same || again.Missing() != was.Missing() || again.Right != was.Right || again.Damage() != was.Damage() {
+				t.Errorf("the case is not the same again (%v): %+v, was %+v", same, again, was)
 			}
 		})
 	}

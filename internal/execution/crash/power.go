@@ -63,8 +63,7 @@ func (t *tester) powerCuts() (err error) {
 
 // record does the whole workload on a disk, closes the store in order, and ends the recording.
 func (t *tester) record(rig *powercut.Rig) (rec *recording, err error) {
-	size := int64(diskBytesMin) + 4*t.target.Store.Description.FixedDiskBytes
-	if err := errors.Join(rig.New(recordedDisk, size), rig.Mount(recordedDisk)); err != nil {
+	if err := errors.Join(rig.New(recordedDisk, t.diskBytes()), rig.Mount(recordedDisk)); err != nil {
 		return nil, err
 	}
 	directory := filepath.Join(rig.Point(), storePlace)
@@ -178,46 +177,56 @@ func (t *tester) powerCut(rig *powercut.Rig, rec *recording, number int) (cut Cu
 		cut.Moment = phaseNames[at.Phase]
 	}
 	name := fmt.Sprintf("cut-%d", number)
-	cut.Digest, err = rig.Cut(name, powercut.Cut{Of: recordedDisk, From: rec.from, At: event, Keep: keep, Seed: r.Uint64(), IgnoresFlushes: t.options.IgnoresFlushes})
-	if err != nil {
+	made := diskCut{powercut.Cut{Of: recordedDisk, From: rec.from, At: event, Keep: keep, Seed: r.Uint64(), IgnoresFlushes: t.options.IgnoresFlushes}, t.diskBytes()}
+	if cut.Digest, err = rig.Cut(name, made.Cut); err != nil {
 		return cut, err
 	}
 	if twice && !t.options.IgnoresFlushes {
 		cut.Moment = "recovery"
 		first := name
-		if name, cut.Digest, err = t.cutRecovery(rig, rec, first, r); err != nil {
+		if name, made.Cut, cut.Digest, err = t.cutRecovery(rig, rec, first, r); err != nil {
 			return cut, err
 		}
+		cut.Keep = made.Keep
 		defer func() { err = errors.Join(err, rig.Drop(first)) }()
 	}
 	cut.Check, err = t.look(rig, rec, name, at)
+	if err == nil && t.result.HowBroken(&cut.Check, Power) != "" {
+		err = t.keep(rig, rec, made, at, cut)
+	}
 	return cut, err
 }
 
+// diskBytes is the size of a disk: what nobody writes to takes no memory.
+func (t *tester) diskBytes() int64 {
+	return diskBytesMin + 4*t.target.Store.Description.FixedDiskBytes
+}
+
 // cutRecovery opens the store on a disk, and makes another disk of one moment of that.
-func (t *tester) cutRecovery(rig *powercut.Rig, rec *recording, first string, r *rand.Rand) (second, digest string, err error) {
+func (t *tester) cutRecovery(rig *powercut.Rig, rec *recording, first string, r *rand.Rand) (second string, made powercut.Cut, digest string, err error) {
 	if err := rig.Mount(first); err != nil {
-		return "", "", err
+		return "", made, "", err
 	}
 	s := t.sessionIn(filepath.Join(rig.Point(), storePlace), rec.tag)
 	s.opened = true
 	defer s.kill()
 	if err := s.begin(); err != nil {
 		if _, err := blame("", err); err != nil { // one that does not open is found by the check
-			return "", "", err
+			return "", made, "", err
 		}
 	}
 	events, err := rig.Stop(first)
 	if err != nil {
-		return "", "", err
+		return "", made, "", err
 	}
 	s.kill()
 	if err := rig.Unmount(); err != nil {
-		return "", "", err
+		return "", made, "", err
 	}
 	second = first + "-again"
-	digest, err = rig.Cut(second, powercut.Cut{Of: first, At: r.IntN(len(events) + 1), Keep: drawKeep(r), Seed: r.Uint64()})
-	return second, digest, err
+	made = powercut.Cut{Of: first, At: r.IntN(len(events) + 1), Keep: drawKeep(r), Seed: r.Uint64()}
+	digest, err = rig.Cut(second, made)
+	return second, made, digest, err
 }
 
 // drawEvent draws when the power is cut: half of them right after an acknowledgement, the rest

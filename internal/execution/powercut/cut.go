@@ -44,7 +44,7 @@ func (l *Log) apply(m *Image, c Cut) error {
 			durable = i
 		}
 	}
-	random := rand.New(rand.NewPCG(c.Seed, uint64(c.At)))
+	random := rand.New(rand.NewPCG(c.Seed, 0))
 	for i := range l.entries[:c.At] {
 		e := &l.entries[i]
 		if i < durable {

@@ -1,6 +1,7 @@
 package powercut
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -8,8 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Image is the bytes of a disk, in memory that the kernel gives page by page as it is written.
-type Image struct{ bytes []byte }
+// Image is the bytes of a disk, in memory that the kernel gives page by page as it is written. Pages
+// that nobody has written are full of zeros, and are never looked at.
+type Image struct {
+	bytes   []byte
+	written []bool // by page
+}
 
 // NewImage returns one that is full of zeros.
 func NewImage(size int64) (*Image, error) {
@@ -17,7 +22,7 @@ func NewImage(size int64) (*Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("memory for a disk of %d bytes: %w", size, err)
 	}
-	return &Image{bytes}, nil
+	return &Image{bytes, make([]bool, (size+pageBytes-1)/pageBytes)}, nil
 }
 
 // Free gives the memory back.
@@ -34,42 +39,60 @@ func (m *Image) within(offset, length int64) []byte {
 
 const pageBytes = 4096
 
-// Write writes data at an offset. Zeros on pages that nobody has written take no memory.
+// Write writes data at an offset.
 func (m *Image) Write(offset int64, data []byte) {
-	to := m.within(offset, int64(len(data)))
-	for i := 0; i < len(to); i += pageBytes {
-		end := min(i+pageBytes, len(to))
-		if !isZero(data[i:end]) || !isZero(to[i:end]) {
-			copy(to[i:end], data[i:end])
+	m.eachPage(offset, int64(len(data)), func(page, from, to int64) {
+		part := data[from-offset : to-offset]
+		if m.written[page] || !isZero(part) {
+			m.written[page] = true
+			copy(m.bytes[from:to], part)
 		}
-	}
+	})
 }
 
 // Zero writes zeros.
 func (m *Image) Zero(offset, length int64) {
-	to := m.within(offset, length)
-	for i := 0; i < len(to); i += pageBytes {
-		if page := to[i:min(i+pageBytes, len(to))]; !isZero(page) {
-			clear(page)
+	m.eachPage(offset, length, func(page, from, to int64) {
+		if m.written[page] {
+			clear(m.bytes[from:to])
 		}
+	})
+}
+
+// eachPage visits the pages that a range touches, each with the part of the range in it.
+func (m *Image) eachPage(offset, length int64, visit func(page, from, to int64)) {
+	end := min(offset+length, m.Size())
+	for from := max(offset, 0); from < end; {
+		page := from / pageBytes
+		to := min((page+1)*pageBytes, end)
+		visit(page, from, to)
+		from = to
 	}
 }
 
-func isZero(b []byte) bool {
-	for _, x := range b {
-		if x != 0 {
-			return false
-		}
+var zeros [pageBytes]byte
+
+// isZero looks at a page or a part of one.
+func isZero(b []byte) bool { return bytes.Equal(b, zeros[:len(b)]) }
+
+// page returns a page's content; nil: it is full of zeros.
+func (m *Image) page(number int) []byte {
+	if !m.written[number] {
+		return nil
 	}
-	return true
+	page := m.bytes[number*pageBytes : min((number+1)*pageBytes, len(m.bytes))]
+	if isZero(page) {
+		return nil
+	}
+	return page
 }
 
 // Digest names the content: SHA-256 over the pages that are not all zeros, each with its number.
 func (m *Image) Digest() string {
 	sum := sha256.New()
-	for at := 0; at < len(m.bytes); at += pageBytes {
-		if page := m.bytes[at:min(at+pageBytes, len(m.bytes))]; !isZero(page) {
-			fmt.Fprintf(sum, "%d\n", at/pageBytes)
+	for number := range m.written {
+		if page := m.page(number); page != nil {
+			fmt.Fprintf(sum, "%d\n", number)
 			sum.Write(page)
 		}
 	}

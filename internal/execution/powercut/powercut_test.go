@@ -212,3 +212,39 @@ func TestCut(t *testing.T) {
 		})
 	}
 }
+
+// A log that was exported and read again is the same, event by event.
+func TestDMLog(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var entries []entry
+		for range rapid.IntRange(0, 30).Draw(t, "entries") {
+			e := entry{Event{Kind: rapid.SampledFrom([]EventKind{Write, Zero, Flush, Tick}).Draw(t, "kind")}, nil}
+			if e.Kind == Write || e.Kind == Zero {
+				e.Offset = rapid.Int64Range(0, 1000).Draw(t, "sector") * sectorBytes
+				e.Bytes = rapid.Int64Range(1, 9).Draw(t, "sectors") * sectorBytes
+			}
+			if e.Kind == Write {
+				e.data = bytes.Repeat([]byte{rapid.Byte().Draw(t, "byte")}, int(e.Bytes))
+			}
+			entries = append(entries, e)
+		}
+		var text bytes.Buffer
+		if err := writeLog(&text, entries); err != nil {
+			t.Fatal(err)
+		}
+		again, err := readLog(&text)
+		if err != nil || len(again) != len(entries) {
+			t.Fatalf("%d entries of %d: %v", len(again), len(entries), err)
+		}
+		for i, e := range entries {
+			if got := again[i]; got.Kind != e.Kind || got.Offset != e.Offset || got.Bytes != e.Bytes || !bytes.Equal(got.data, e.data) {
+				t.Fatalf("entry %d is %+v, was %+v", i, got.Event, e.Event)
+			}
+		}
+	})
+	for name, text := range map[string][]byte{"empty": nil, "short": make([]byte, 100), "zeros": make([]byte, 4096)} {
+		if _, err := readLog(bytes.NewReader(text)); err == nil {
+			t.Errorf("a log that is %s is read", name)
+		}
+	}
+}

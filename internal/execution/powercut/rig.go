@@ -248,6 +248,19 @@ func (r *Rig) Cut(name string, c Cut) (digest string, err error) {
 	return answer.Digest, err
 }
 
+// Export writes the events of a disk before one into a new file: in the format of dm-log-writes,
+// compressed by zstd. What the disk was when it was made comes first, as base entries.
+func (r *Rig) Export(name string, at int, path string) (base int, err error) {
+	answer, err := r.ask(request{Export: &file{Disk: name, Path: path, At: at}})
+	return answer.Count, err
+}
+
+// Adopt makes a disk, of so many bytes, with the log of such a file. It is there to be cut.
+func (r *Rig) Adopt(name, path string, bytes int64) error {
+	_, err := r.ask(request{Adopt: &file{Disk: name, Path: path, Bytes: bytes}})
+	return err
+}
+
 // Drop removes a disk that is not mounted.
 func (r *Rig) Drop(name string) error {
 	_, err := r.ask(request{Drop: name})

@@ -26,11 +26,21 @@ type request struct {
 	Stop   string `json:"stop,omitempty"`   // of which disk: nothing more is logged of it
 	Events string `json:"events,omitempty"` // of which disk
 	Drop   string `json:"drop,omitempty"`   // which disk
+
+	Export *file `json:"export,omitempty"` // a disk, up to an event
+	Adopt  *file `json:"adopt,omitempty"`  // a disk with that log
 }
 
 type blank struct {
 	Name  string `json:"name"`
 	Bytes int64  `json:"bytes"`
+}
+
+type file struct {
+	Disk  string `json:"disk"`
+	Path  string `json:"path"`
+	At    int    `json:"at,omitempty"`
+	Bytes int64  `json:"bytes,omitempty"`
 }
 
 type phase struct {
@@ -162,6 +172,14 @@ func (s *server) do(r *request) (answer reply, err error) {
 		}
 		answer.Events = d.log.events()
 		return answer, nil
+	case r.Export != nil:
+		d, err := s.disk(r.Export.Disk)
+		if err == nil {
+			answer.Count, err = s.export(d, r.Export.At, r.Export.Path)
+		}
+		return answer, err
+	case r.Adopt != nil:
+		return answer, s.adopt(r.Adopt.Disk, r.Adopt.Bytes, r.Adopt.Path)
 	case r.Drop != "":
 		return answer, s.drop(r.Drop)
 	}

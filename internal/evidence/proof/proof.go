@@ -1,0 +1,212 @@
+// Package proof keeps what cuts have shown of stores' durability classes, beyond the run that showed
+// it: one file for each store, version, settings, class and way to cut. What any of these changes is
+// another question, with a proof of its own.
+//
+// A refutation outlives later successes: cuts are drawn, and one that broke a promise counts however
+// many did not. Who has mended the store has another version or other settings.
+package proof
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/base/bounded"
+	"assay/store"
+)
+
+// Question is what cuts answer.
+type Question struct {
+	Store    string            `json:"store"` // the driver
+	Version  string            `json:"version"`
+	Settings map[string]string `json:"settings"` // in force, as the store told them
+	Class    store.Durability  `json:"class"`
+	WindowNS int64             `json:"window_ns,omitempty"` // of D2
+}
+
+// Proof is an answer.
+type Proof struct {
+	Question
+	Kind       string `json:"kind"`                  // "kill" or "power"
+	FileSystem string `json:"file_system,omitempty"` // whose disk was cut off
+	Rig        int    `json:"rig,omitempty"`         // version of the rig
+
+	Kept    bool      `json:"kept"` // false: refuted
+	Cuts    int       `json:"cuts"`
+	Broken  int       `json:"broken,omitempty"`
+	Why     string    `json:"why,omitempty"` // it is refuted
+	Seed    uint64    `json:"seed"`
+	Threads int       `json:"threads"`
+	Made    time.Time `json:"made"`
+	// Case is the directory of the smallest case that refutes it, which assay crash --replay does
+	// again; "": none was kept.
+	Case string `json:"case,omitempty"`
+}
+
+// Directory is where the proofs of this user stand: in XDG_CACHE_HOME or ~/.cache.
+func Directory() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("where proofs are kept: %w", err)
+	}
+	return filepath.Join(cache, "assay", "proofs"), nil
+}
+
+// ID names a proof: the store, the class and how it was cut, and a digest of everything else that
+// makes it another question.
+func (p *Proof) ID() string {
+	key, err := json.Marshal(struct {
+		Question
+		Kind, FileSystem string
+		Rig              int
+	}{p.Question, p.Kind, p.FileSystem, p.Rig})
+	if err != nil {
+		panic(err) // strings and numbers can be written
+	}
+	sum := sha256.Sum256(key)
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+		return '_'
+	}, p.Store)
+	parts := []string{name, string(p.Class), p.Kind}
+	if p.FileSystem != "" {
+		parts = append(parts, p.FileSystem)
+	}
+	return strings.Join(append(parts, hex.EncodeToString(sum[:6])), "-")
+}
+
+// CaseDirectory is where the smallest failing case of a proof is kept.
+func (p *Proof) CaseDirectory() (string, error) {
+	directory, err := Directory()
+	return filepath.Join(directory, p.ID()+".case"), err
+}
+
+const (
+	extension = ".json"
+	bytesMax  = 1 << 20 // of a file
+)
+
+// Save keeps a proof, unless a better one of the same question is there: a refutation, or one by more
+// cuts. It returns the proof that is there now.
+func Save(p Proof) (Proof, error) {
+	directory, err := Directory()
+	if err != nil {
+		return p, err
+	}
+	if err := os.MkdirAll(directory, 0o755); err != nil {
+		return p, fmt.Errorf("keep a proof: %w", err)
+	}
+	path := filepath.Join(directory, p.ID()+extension)
+	before, err := read(path)
+	switch {
+	case err == nil && !before.Kept && p.Kept, err == nil && before.Kept == p.Kept && before.Cuts > p.Cuts:
+		return before, nil
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return p, fmt.Errorf("keep a proof: %w", err)
+	}
+	text, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return p, err
+	}
+	return p, replace(path, append(text, '\n'))
+}
+
+// replace writes a file so that a reader sees the old one or the new one.
+func replace(path string, text []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return fmt.Errorf("keep a proof: %w", err)
+	}
+	_, err = file.Write(text)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("keep a proof: %w", err), os.Remove(file.Name()))
+	}
+	return nil
+}
+
+func read(path string) (p Proof, err error) {
+	text, err := bounded.ReadFile(path, bytesMax)
+	if err != nil {
+		return p, err
+	}
+	if err := json.Unmarshal(text, &p); err != nil {
+		return p, fmt.Errorf("proof %s: %w", path, err)
+	}
+	return p, nil
+}
+
+// All returns the proofs that are kept, by name. One that can't be read is left out, and told of in
+// the error.
+func All() (all []Proof, err error) {
+	directory, err := Directory()
+	if err != nil {
+		return nil, err
+	}
+	paths, err := filepath.Glob(filepath.Join(directory, "*"+extension))
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(paths)
+	for _, path := range paths {
+		p, readErr := read(path)
+		if readErr != nil {
+			err = errors.Join(err, readErr)
+			continue
+		}
+		all = append(all, p)
+	}
+	return all, err
+}
+
+// Find returns what is proved of a question by cuts of a kind: a refutation, if there is one, or the
+// proof by most cuts; nil: nothing is.
+func Find(q Question, kind string) (*Proof, error) {
+	all, err := All()
+	var best *Proof
+	for i := range all {
+		p := &all[i]
+		if p.Kind != kind || !p.Question.equal(q) {
+			continue
+		}
+		if best == nil || best.Kept && (!p.Kept || p.Cuts > best.Cuts) {
+			best = p
+		}
+	}
+	return best, err
+}
+
+func (q Question) equal(other Question) bool {
+	if q.Store != other.Store || q.Version != other.Version || q.Class != other.Class || q.WindowNS != other.WindowNS || len(q.Settings) != len(other.Settings) {
+		return false
+	}
+	for name, value := range q.Settings {
+		if its, there := other.Settings[name]; !there || its != value {
+			return false
+		}
+	}
+	return true
+}
+
+// Text says what was proved: "proved by 200 cuts on ext4", "refuted: lost 12 of 100 records …".
+func (p *Proof) Text() string {
+	if !p.Kept {
+		return "refuted: " + p.Why
+	}
+	by := map[string]string{"kill": "kills", "power": "cuts"}[p.Kind]
+	if p.FileSystem != "" {
+		return fmt.Sprintf("proved by %d %s on %s", p.Cuts, by, p.FileSystem)
+	}
+	return fmt.Sprintf("proved by %d %s", p.Cuts, by)
+}

@@ -1,0 +1,66 @@
+package proof
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"assay/store"
+)
+
+func TestFind(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	q := Question{Store: "bbolt", Version: "1.4", Settings: map[string]string{"NoSync": "false"}, Class: store.D3}
+	found := func(kind string) *Proof {
+		t.Helper()
+		p, err := Find(q, kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	save := func(p Proof) {
+		t.Helper()
+		if _, err := Save(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p := found("power"); p != nil {
+		t.Fatalf("nothing was saved, found %+v", p)
+	}
+	save(Proof{Question: q, Kind: "power", FileSystem: "ext4", Rig: 1, Kept: true, Cuts: 200})
+	save(Proof{Question: q, Kind: "power", FileSystem: "ext4", Rig: 1, Kept: true, Cuts: 20})
+	if p := found("power"); p == nil || p.Cuts != 200 || p.Text() != "proved by 200 cuts on ext4" {
+		t.Errorf("the proof by more cuts is lost: %+v", p)
+	}
+	if p := found("kill"); p != nil {
+		t.Errorf("a power cut answers for kills: %+v", p)
+	}
+	for name, other := range map[string]Question{
+		"version":  {Store: "bbolt", Version: "1.5", Settings: q.Settings, Class: store.D3},
+		"settings": {Store: "bbolt", Version: "1.4", Settings: map[string]string{"NoSync": "true"}, Class: store.D3},
+		"class":    {Store: "bbolt", Version: "1.4", Settings: q.Settings, Class: store.D2, WindowNS: 1},
+	} {
+		if p, err := Find(other, "power"); p != nil || err != nil {
+			t.Errorf("another %s has the proof %+v, %v", name, p, err)
+		}
+	}
+	save(Proof{Question: q, Kind: "power", FileSystem: "xfs", Rig: 1, Cuts: 3, Broken: 1, Why: "lost 1 of 9 records"})
+	if p := found("power"); p == nil || p.Kept || p.Text() != "refuted: lost 1 of 9 records" {
+		t.Errorf("the refutation is not found: %+v", p)
+	}
+	save(Proof{Question: q, Kind: "power", FileSystem: "xfs", Rig: 1, Kept: true, Cuts: 1000})
+	if p := found("power"); p == nil || p.Kept {
+		t.Errorf("later cuts have taken the refutation away: %+v", p)
+	}
+	directory, err := Directory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(directory, "x.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := Find(q, "power"); err == nil || p == nil {
+		t.Errorf("a broken file is passed over in silence, or hides the others: %+v, %v", p, err)
+	}
+}
