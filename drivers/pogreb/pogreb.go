@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/akrylysov/pogreb"
+	files "github.com/akrylysov/pogreb/fs"
 
 	"assay/drivers/internal/fsync"
 	"assay/store"
@@ -32,7 +33,7 @@ func (Driver) Describe() store.Description {
 		// mapping), and the segment is synced before Put returns if BackgroundSyncInterval is -1.
 		Durability: []store.DurabilityClaim{
 			{Class: store.D1, How: "Options.BackgroundSyncInterval = 0, the default: records are appended by pwrite"},
-			{Class: store.D3, How: "Options.BackgroundSyncInterval = -1: the segment is synced after every write; the driver syncs the index before and after closing, which the library does not"},
+			{Class: store.D3, How: "Options.BackgroundSyncInterval = -1: the segment is synced after every write; the driver syncs all files before the lock file goes, which the library does not"},
 		},
 		Options: []store.Option{
 			{Name: "background_compaction_interval", Type: store.Duration, Default: "0s", Help: "Options.BackgroundCompactionInterval: 0, the default, never reclaims the space of overwritten and deleted records; class D1 only"},
@@ -43,6 +44,7 @@ func (Driver) Describe() store.Description {
 		ValueBytesMax:    pogreb.MaxValueLength,
 		Abilities:        store.Probe((*db)(nil), (*handle)(nil)),
 		Note: "at most 2^32 − 1 records; without background_compaction_interval the files only grow; every open file maps 1 GiB or more of address space; a new segment's name, every 4 GiB, is not synced by itself; " +
+			"v0.10.2 now and then brings deleted records back, and old values of overwritten ones, without any crash: a put takes a free slot though the key stands in a later bucket (index.go, findInsertionBucket); " +
 			"v0.10.2 loses writes after a second crash in a row: the driver works around it by opening a recovered database twice",
 	}
 }
@@ -54,6 +56,7 @@ func (Driver) Open(_ context.Context, c store.Config) (store.Store, error) {
 	case store.D1:
 	case store.D3:
 		options.BackgroundSyncInterval = -1
+		options.FileSystem = syncedFiles{files.OSMMap, c.Directory}
 		if options.BackgroundCompactionInterval > 0 {
 			// compaction.go, DB.compact: records move to the current segment unsynced, and then
 			// their old segment is removed.
@@ -96,10 +99,6 @@ func open(directory string, options *pogreb.Options) (*pogreb.DB, error) {
 	if err := engine.Close(); err != nil {
 		return nil, fmt.Errorf("close after recovery: %w", err)
 	}
-	// As in Close below: without its lock file the index is believed.
-	if err := fsync.Files(directory); err != nil {
-		return nil, err
-	}
 	return pogreb.Open(directory, options)
 }
 
@@ -119,21 +118,8 @@ func (d *db) Handle() (store.Handle, error) { return &handle{d}, nil }
 // synced.
 func (d *db) Sync() error { return fsync.Files(d.directory) }
 
-// Close removes the library's lock file, after which the index is believed at the next open. So in
-// class D3 the index has to be durable before the lock file goes, and what Close itself writes
-// right after it.
-func (d *db) Close() error {
-	if d.options.BackgroundSyncInterval != -1 {
-		return d.engine.Close()
-	}
-	if err := fsync.Files(d.directory); err != nil {
-		return errors.Join(err, d.engine.Close())
-	}
-	if err := d.engine.Close(); err != nil {
-		return err
-	}
-	return fsync.Files(d.directory)
-}
+// Close leaves files that are as durable as the class: see syncedFiles.
+func (d *db) Close() error { return d.engine.Close() }
 
 func (d *db) Settings() map[string]string {
 	return map[string]string{
