@@ -8,7 +8,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
 )
 
 // habit is what people who know another tool type, and what it is here.
