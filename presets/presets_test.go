@@ -19,6 +19,18 @@ import (
 // native drivers are known, but their workers are not built for this test.
 var native = []string{"tokyocabinet-table", "tokyocabinet-hash", "tokyocabinet-btree", "lmdb", "rocksdb"}
 
+// jvm drivers are planned as if they were built: they need a JVM to tell of themselves.
+var jvm = []string{"whalin", "spymemcached", "xmemcached", "folsom"}
+
+func clientOfMemcached(name string) store.Description {
+	d := store.Description{Name: name, Kind: store.Server, HandlesShareable: true, KeyText: true, KeyBytesMax: 250,
+		Durability: []store.DurabilityClaim{{Class: store.D0}}, Abilities: store.Abilities{Add: true, CompareAndSwap: true}}
+	for _, option := range []string{"weights", "init_conn", "min_conn", "max_conn"} {
+		d.Options = append(d.Options, store.Option{Name: option, Type: store.String})
+	}
+	return d
+}
+
 // trueDrivers look descriptions up in Assay's own drivers; no store is opened.
 func trueDrivers() experiment.Drivers {
 	byName := map[string]store.Description{}
@@ -28,21 +40,27 @@ func trueDrivers() experiment.Drivers {
 		byName[description.Name] = description
 		names = append(names, description.Name)
 	}
-	return experiment.Drivers{Names: append(names, native...), ProgramOf: server.Startable(installed(os.Args[0])), Describe: func(s experiment.Store) (store.Description, error) {
+	return experiment.Drivers{Names: slices.Concat(names, native, jvm), ProgramOf: server.Startable(installed(os.Args[0])), Describe: func(s experiment.Store) (store.Description, error) {
 		if d, ok := byName[s.Driver]; ok {
 			return d, nil
+		}
+		if slices.Contains(jvm, s.Driver) {
+			return clientOfMemcached(s.Driver), nil
 		}
 		if slices.Contains(native, s.Driver) {
 			return store.Description{}, fmt.Errorf("%w: make native", experiment.ErrNotHere)
 		}
 		return store.Description{}, fmt.Errorf("no driver is named %q", s.Driver)
-	}}
+	}, OnJVM: func(driver string) bool { return slices.Contains(jvm, driver) }, JarsOf: func(string) (string, error) { return "/cache", nil }}
 }
 
 // installed returns the servers that Assay can start, as if each were at a path, so that the tests
 // do not depend on what this machine has.
 func installed(path string) func(driver string) (server.Program, bool) {
 	return func(driver string) (server.Program, bool) {
+		if slices.Contains(jvm, driver) {
+			driver = "memcached"
+		}
 		p, known := drivers.Program(driver)
 		p.Binaries = []string{path}
 		return p, known
@@ -70,7 +88,7 @@ func loadWith(t *testing.T, d experiment.Drivers, preset string, sets ...string)
 func TestEveryPresetLoadsInEveryScale(t *testing.T) {
 	scales := map[string][]string{
 		"put-get": {"", "small", "full", "million", "20m", "100m"}, "smoke": {""},
-		"cache-get-set": {"", "larger", "full"}, "sql-kv": {"", "larger", "full"}, "cart": {"", "larger", "full"},
+		"cache-get-set": {"", "larger", "full"}, "cache-clients": {"", "full"}, "sql-kv": {"", "larger", "full"}, "cart": {"", "larger", "full"},
 		"news-insert":  {"", "cap", "update", "queries", "full"},
 		"table-insert": {"", "full", "endless"}, "table-insert-same-keys": {"", "full", "endless"},
 	}

@@ -49,6 +49,10 @@ type Description struct {
 	// HandlePools: a handle that several threads share holds one connection more for each further one.
 	HandlePools bool `json:"handle_pools,omitempty"`
 
+	// ConnectionsOption is the option, an Int, that ConnectionsEach follows where it is above 0: the
+	// maximum of a client's own pool. "": none does.
+	ConnectionsOption string `json:"connections_option,omitempty"`
+
 	KeyBytesMin   int `json:"key_bytes_min,omitempty"` // 0: the empty key is a key
 	KeyBytesMax   int `json:"key_bytes_max,omitempty"` // 0: no limit but memory
 	ValueBytesMax int `json:"value_bytes_max,omitempty"`
@@ -335,7 +339,7 @@ func ParseBytes(text string) (int64, error) {
 // limit that follows one of them is that one's value, and what differs with a choice is as with it.
 // The error is that of [Resolve], or says that there is no such option.
 func (d Description) WithOptions(given map[string]string) (Description, error) {
-	if d.ValueBytesOption == "" && len(d.Variants) == 0 {
+	if d.ValueBytesOption == "" && d.ConnectionsOption == "" && len(d.Variants) == 0 {
 		return d, nil
 	}
 	options, err := Resolve(d.Options, given)
@@ -353,6 +357,15 @@ func (d Description) WithOptions(given map[string]string) (Description, error) {
 		d.KeyText, d.Eventual = d.KeyText || v.KeyText, d.Eventual || v.Eventual
 		if v.KeyBytesMax > 0 {
 			d.KeyBytesMax = v.KeyBytesMax
+		}
+	}
+	if d.ConnectionsOption != "" {
+		each, err := strconv.Atoi(options[d.ConnectionsOption])
+		if err != nil {
+			return d, fmt.Errorf("the connections of a handle follow the option %q, which is no declared number", d.ConnectionsOption)
+		}
+		if each > 0 {
+			d.ConnectionsEach, d.HandlePools = each, false
 		}
 	}
 	if d.ValueBytesOption == "" {

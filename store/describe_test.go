@@ -75,3 +75,18 @@ func TestAChoiceChangesTheDescription(t *testing.T) {
 		t.Errorf("an option that is not there: %v", err)
 	}
 }
+
+// The maximum of a client's own pool is how many connections a handle may hold.
+func TestWithOptions_connections_follow_the_pools_maximum(t *testing.T) {
+	d := store.Description{HandlePools: true, ConnectionsOption: "max", Options: []store.Option{{Name: "max", Type: store.Int, Default: "0"}}}
+	for _, c := range []struct {
+		given map[string]string
+		each  int
+		pools bool
+	}{{nil, 0, true}, {map[string]string{"max": "5"}, 5, false}} {
+		got, err := d.WithOptions(c.given)
+		if err != nil || got.ConnectionsEach != c.each || got.HandlePools != c.pools {
+			t.Errorf("%v: %d, %v, %v", c.given, got.ConnectionsEach, got.HandlePools, err)
+		}
+	}
+}

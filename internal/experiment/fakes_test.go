@@ -50,6 +50,11 @@ func embedded(name string, classes ...store.Durability) store.Description {
 	return d
 }
 
+func renamed(d store.Description, name string) store.Description {
+	d.Name = name
+	return d
+}
+
 func fakeDescriptions() []store.Description {
 	badger := embedded("badger", store.D1, store.D3)
 	badger.KeyBytesMax, badger.ValueBytesMax = 65000, 1<<20
@@ -61,9 +66,13 @@ func fakeDescriptions() []store.Description {
 	memcached.Abilities = store.Abilities{Add: true, CompareAndSwap: true, Async: true}
 	memcached.HandlesMax = 100
 	memcached.KeyText, memcached.Processes = true, true
-	memcached.Options = append(memcached.Options, store.Option{Name: "client", Type: store.Choice, Default: "lean", Choices: []string{"lean", "gomemcache"}})
+	memcached.Options = append(memcached.Options, store.Option{Name: "client", Type: store.Choice, Default: "lean", Choices: []string{"lean", "gomemcache"}},
+		store.Option{Name: "weights", Type: store.String})
 	whalin := memcached
 	whalin.Name, whalin.Options = "whalin", nil
+	for _, option := range []string{"weights", "init_conn", "min_conn", "max_conn"} {
+		whalin.Options = append(whalin.Options, store.Option{Name: option, Type: store.String})
+	}
 	pebble := embedded("pebble", store.D0, store.D3)
 	pebble.Options = []store.Option{
 		{Name: "cache_bytes", Type: store.Bytes, Default: "8MiB", Help: "size of the block cache"},
@@ -81,7 +90,7 @@ func fakeDescriptions() []store.Description {
 	bbolt.BatchMax = 5000
 	return []store.Description{
 		badger, bbolt, embedded("boltdb", store.D1, store.D3), embedded("goleveldb", store.D1, store.D3),
-		memcached, memory, null, pebble, pogreb, sqlite, whalin}
+		memcached, memory, null, pebble, pogreb, sqlite, whalin, renamed(whalin, "spymemcached"), renamed(whalin, "xmemcached"), renamed(whalin, "folsom")}
 }
 
 func mustLoad(t *testing.T, text string, sets ...string) *experiment.Experiment {

@@ -75,6 +75,8 @@ type ServerFile struct {
 	Count    *Count            `yaml:"count" jsonschema_description:"How many servers make the store, where the program can do that. Default: 1."`
 	Options  map[string]string `yaml:"options" jsonschema_description:"Settings of the server that differ from its defaults; assay drivers NAME lists them."`
 	Settings map[string]string `yaml:"settings" jsonschema_description:"Settings by the server's own names, where it takes any."`
+
+	Each []map[string]string `yaml:"each" jsonschema_description:"Of several servers, what differs from options: a table for each, in their order."`
 }
 
 // CPUsFile pins the worker, and the servers that Assay starts.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/internal/base/format"
 	"assay/store"
 )
 
@@ -18,6 +19,9 @@ type Server struct {
 	Options  map[string]string `json:"options,omitempty"`  // of those that the program declares, only those that the file sets
 	Settings map[string]string `json:"settings,omitempty"` // by the program's own names
 	InMemory bool              `json:"in_memory,omitempty"`
+
+	// Each is what differs from Options, for each of several servers; nil: nothing.
+	Each []map[string]string `json:"each,omitempty"`
 
 	// Declared are the program's options when the experiment was resolved.
 	Declared []store.Option `json:"declared,omitempty"`
@@ -54,6 +58,11 @@ func (s Store) AllOptions() map[string]string {
 	for _, of := range []map[string]string{s.Server.Options, s.Server.Settings} {
 		for name, value := range of {
 			all[serverPrefix+name] = value
+		}
+	}
+	for i, of := range s.Server.Each {
+		for name, value := range of {
+			all[store.ServerStat(i, "")+name] = value
 		}
 	}
 	return all
@@ -108,7 +117,7 @@ func IsLoopback(endpoint string) bool {
 // server resolves how a store's server is reached: Assay starts it, or somebody has.
 func (r *resolver) server(at []string, f ServerFile, s *Store) *Error {
 	here := append(slices.Clone(at), "server")
-	asks := bool(f.Start) || f.Count != nil || len(f.Options)+len(f.Settings) > 0
+	asks := bool(f.Start) || f.Count != nil || len(f.Options)+len(f.Settings)+len(f.Each) > 0
 	program, known := Program{}, false
 	if r.drivers.ProgramOf != nil {
 		program, known = r.drivers.ProgramOf(s.Driver)
@@ -136,7 +145,16 @@ func (r *resolver) server(at []string, f ServerFile, s *Store) *Error {
 	if err := program.Check(count); err != nil {
 		return r.fail(append(here, "count"), "%v", err)
 	}
-	s.Server = &Server{Count: count, Options: f.Options, Settings: f.Settings, InMemory: program.InMemory, Declared: program.Options}
+	if f.Each != nil && len(f.Each) != count {
+		return r.fail(append(here, "each"), "%s for %s", format.Plural(len(f.Each), "table", ""), format.Plural(count, "server", "")).
+			hint("expected a table for each server, such as [{%s: …}, {}]", strings.Join(optionNames(program.Options)[:1], ""))
+	}
+	for i, options := range f.Each {
+		if mistake := r.options(append(here, "each", strconv.Itoa(i)), "the server of "+s.Driver, program.Options, options); mistake != nil {
+			return mistake
+		}
+	}
+	s.Server = &Server{Each: f.Each, Count: count, Options: f.Options, Settings: f.Settings, InMemory: program.InMemory, Declared: program.Options}
 	if mistake := r.options(append(here, "options"), "the server of "+s.Driver, program.Options, f.Options); mistake != nil {
 		return mistake
 	}

@@ -145,3 +145,22 @@ func TestRemoteEndpointsAreKnown(t *testing.T) {
 		}
 	}
 }
+
+func TestEachOfSeveralServersHasOptionsOfItsOwn(t *testing.T) {
+	e, err := loadServer(t, "{driver: several, server: {start: true, count: 2, each: [{memory_bytes: 128mib}, {}]}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := e.Stores[0].AllOptions(); all["server1_memory_bytes"] != "128MiB" || all["server2_memory_bytes"] != "" {
+		t.Errorf("the options are %v", all)
+	}
+	for _, c := range []struct{ arm, expected string }{
+		{"{driver: several, server: {start: true, count: 3, each: [{}]}}", "1 table for 3 servers"},
+		{"{driver: several, server: {start: true, count: 1, each: [{thread: 2}]}}", `the server of several has no option "thread"`},
+		{"{driver: several, server: {each: [{}]}}", "the server has settings, but is not started"},
+	} {
+		if _, err := loadServer(t, c.arm); err == nil || !strings.Contains(err.Error(), c.expected) {
+			t.Errorf("%s: %v\nexpected %q in it", c.arm, err, c.expected)
+		}
+	}
+}

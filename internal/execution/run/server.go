@@ -31,7 +31,7 @@ func (t *trial) startServer(ctx context.Context) error {
 		t.disk.data = "" // the directory is the process's; there is nothing in it to watch
 	}
 	group, err := server.StartGroup(ctx, program, server.Request{
-		Directory: directory, Log: t.writer.Log(), Class: t.cell.Durability, Options: t.store.Server.Options,
+		Directory: directory, Log: t.writer.Log(), Class: t.cell.Durability, Options: t.store.Server.Options, Each: t.store.Server.Each,
 		Settings: t.store.Server.Settings, Patience: t.run.experiment.StepTimeout,
 		CPUs: t.run.cpus().Server, Count: t.store.Server.Count,
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"path/filepath"
 	"strconv"
@@ -74,6 +75,17 @@ func startMembers(ctx context.Context, like Instance, r Request) (*Group, error)
 		if r.Count > 1 {
 			number := "-" + strconv.Itoa(n+1)
 			i.label, i.Directory = i.label+number, i.Directory+number
+		}
+		if n < len(r.Each) {
+			own := maps.Clone(r.Options)
+			if own == nil {
+				own = map[string]string{}
+			}
+			maps.Copy(own, r.Each[n])
+			var err error
+			if i.Options, err = like.Program.resolve(r.Class, own); err != nil {
+				return nil, errors.Join(fmt.Errorf("server %d of %d: %w", n+1, r.Count, err), g.each((*Instance).kill))
+			}
 		}
 		i.output = &output{log: r.Log, name: i.label}
 		i.Peers, i.Count = append([]*Instance(nil), g.Members...), r.Count

@@ -25,14 +25,15 @@ import (
 
 // Request is what a server is started with.
 type Request struct {
-	Directory string            // an existing one: each server gets its own in it
-	Log       io.Writer         // what the server writes, with its name before each line
-	Class     store.Durability  // that acknowledged writes must reach
-	Options   map[string]string // the experiment's, of those that the program declares
-	Settings  map[string]string // the experiment's, by the program's own names
-	Patience  time.Duration     // how long it may take until it answers
-	CPUs      []int             // that it may use; none: those of this process
-	Count     int               // of servers that make one store; 0: one
+	Directory string              // an existing one: each server gets its own in it
+	Log       io.Writer           // what the server writes, with its name before each line
+	Class     store.Durability    // that acknowledged writes must reach
+	Options   map[string]string   // the experiment's, of those that the program declares
+	Each      []map[string]string // of several servers: what differs from Options; nil: nothing
+	Settings  map[string]string   // the experiment's, by the program's own names
+	Patience  time.Duration       // how long it may take until it answers
+	CPUs      []int               // that it may use; none: those of this process
+	Count     int                 // of servers that make one store; 0: one
 }
 
 // directoryName is the server's own directory in that of a request; of several, the number of each

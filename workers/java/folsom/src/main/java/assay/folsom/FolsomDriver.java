@@ -9,6 +9,7 @@ import assay.driver.Option;
 import assay.driver.RefusedException;
 import assay.driver.Status;
 import assay.driver.Store;
+import assay.drivers.MemcachedServers;
 import com.spotify.folsom.GetResult;
 import com.spotify.folsom.MemcacheClient;
 import com.spotify.folsom.MemcacheClientBuilder;
@@ -29,6 +30,8 @@ public final class FolsomDriver implements Driver {
                 .option(Option.of("connections", "int", "1", "withConnections: sockets for each server"))
                 .option(Option.of("timeout", "duration", "3s", "requestTimeoutMillis: how long an operation is waited for"))
                 .set("handles_shareable", true)
+                .set("connections_own", 1)
+                .set("connections_option", "connections")
                 .set("key_bytes_min", 1)
                 .set("key_bytes_max", 250)
                 .set("key_text", true)
@@ -50,9 +53,16 @@ public final class FolsomDriver implements Driver {
 
     private static final class Servers implements Store {
         private final Config config;
+        private final MemcachedServers servers;
 
-        Servers(Config config) {
+        Servers(Config config) throws Exception {
             this.config = config;
+            servers = new MemcachedServers(config.endpoints, null);
+        }
+
+        @Override
+        public Map<String, Double> stats() {
+            return servers.stats();
         }
 
         @Override
@@ -66,7 +76,9 @@ public final class FolsomDriver implements Driver {
         }
 
         @Override
-        public void close() {}
+        public void close() {
+            servers.close();
+        }
     }
 
     private static final class Client implements Handle.Add, Handle.CompareAndSwap {

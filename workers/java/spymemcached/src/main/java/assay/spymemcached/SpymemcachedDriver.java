@@ -9,6 +9,7 @@ import assay.driver.Option;
 import assay.driver.RefusedException;
 import assay.driver.Status;
 import assay.driver.Store;
+import assay.drivers.MemcachedServers;
 import java.net.InetSocketAddress;
 import java.util.HashMap;
 import java.util.List;
@@ -42,6 +43,7 @@ public final class SpymemcachedDriver implements Driver {
                 .option(Option.of("weights", "string", "", "a weight for each endpoint, in their order: 3,1,1; keys are then spread by ketama. Unset: by the key's hash alone"))
                 .option(Option.of("timeout", "duration", "2500ms", "operationTimeout: how long an operation is waited for"))
                 .set("handles_shareable", true)
+                .set("connections_own", 1)
                 .set("key_bytes_min", 1)
                 .set("key_bytes_max", 250)
                 .set("key_text", true)
@@ -63,9 +65,16 @@ public final class SpymemcachedDriver implements Driver {
 
     private static final class Servers implements Store {
         private final Config config;
+        private final MemcachedServers servers;
 
-        Servers(Config config) {
+        Servers(Config config) throws Exception {
             this.config = config;
+            servers = new MemcachedServers(config.endpoints, config.options.integers("weights", config.endpoints.size()));
+        }
+
+        @Override
+        public Map<String, Double> stats() {
+            return servers.stats();
         }
 
         @Override
@@ -80,7 +89,9 @@ public final class SpymemcachedDriver implements Driver {
         }
 
         @Override
-        public void close() {}
+        public void close() {
+            servers.close();
+        }
     }
 
     /** Passes byte arrays through, whatever the flags, and never compresses: the length is the trace's. */

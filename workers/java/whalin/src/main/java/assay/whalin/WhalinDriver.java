@@ -9,6 +9,7 @@ import assay.driver.Option;
 import assay.driver.RefusedException;
 import assay.driver.Status;
 import assay.driver.Store;
+import assay.drivers.MemcachedServers;
 import com.schooner.MemCached.MemcachedItem;
 import java.io.IOException;
 import java.lang.reflect.InvocationHandler;
@@ -35,6 +36,8 @@ public final class WhalinDriver implements Driver {
                 .option(Option.of("timeout", "duration", "3s", "setSocketTO: how long a socket is read from"))
                 .set("handles_shareable", true)
                 .set("handle_pools", true)
+                .set("connections_own", 1)
+                .set("connections_option", "max_conn")
                 .set("key_bytes_min", 1)
                 .set("key_bytes_max", 250)
                 .set("key_text", true)
@@ -58,9 +61,16 @@ public final class WhalinDriver implements Driver {
 
     private static final class Servers implements Store {
         private final Config config;
+        private final MemcachedServers servers;
 
-        Servers(Config config) {
+        Servers(Config config) throws Exception {
             this.config = config;
+            servers = new MemcachedServers(config.endpoints, config.options.integers("weights", config.endpoints.size()));
+        }
+
+        @Override
+        public Map<String, Double> stats() {
+            return servers.stats();
         }
 
         private int maxConn() {
@@ -80,7 +90,9 @@ public final class WhalinDriver implements Driver {
         }
 
         @Override
-        public void close() {}
+        public void close() {
+            servers.close();
+        }
     }
 
     private static final class Client implements Handle.Add, Handle.CompareAndSwap, InvocationHandler {

@@ -9,6 +9,7 @@ import assay.driver.Option;
 import assay.driver.RefusedException;
 import assay.driver.Status;
 import assay.driver.Store;
+import assay.drivers.MemcachedServers;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,6 +34,8 @@ public final class XmemcachedDriver implements Driver {
                 .option(Option.of("connections", "int", "1", "setConnectionPoolSize: sockets for each server"))
                 .option(Option.of("timeout", "duration", "5s", "opTimeout: how long an operation is waited for"))
                 .set("handles_shareable", true)
+                .set("connections_own", 1)
+                .set("connections_option", "connections")
                 .set("key_bytes_min", 1)
                 .set("key_bytes_max", 250)
                 .set("key_text", true)
@@ -54,9 +57,16 @@ public final class XmemcachedDriver implements Driver {
 
     private static final class Servers implements Store {
         private final Config config;
+        private final MemcachedServers servers;
 
-        Servers(Config config) {
+        Servers(Config config) throws Exception {
             this.config = config;
+            servers = new MemcachedServers(config.endpoints, config.options.integers("weights", config.endpoints.size()));
+        }
+
+        @Override
+        public Map<String, Double> stats() {
+            return servers.stats();
         }
 
         @Override
@@ -71,7 +81,9 @@ public final class XmemcachedDriver implements Driver {
         }
 
         @Override
-        public void close() {}
+        public void close() {
+            servers.close();
+        }
     }
 
     private static final class Client implements Handle.Add, Handle.CompareAndSwap {
