@@ -175,7 +175,7 @@ func (f *crashFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return failed(fmt.Errorf("finding Assay's own program, to start workers with: %w", err))
 	}
-	for _, left := range run.CleanLeft().Failed {
+	for _, left := range run.CleanLeft(c.Context(), run.LeftKeys{}).Failed {
 		fmt.Fprintln(os.Stderr, "assay:", left)
 	}
 	progress := newCutProgress(os.Stderr, f.quiet)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +21,7 @@ import (
 )
 
 func doctorCommand() *cobra.Command {
-	clean, asJSON := false, false
+	clean, asJSON, allowRemote := false, false, false
 	c := &cobra.Command{
 		Use:   "doctor [DIRECTORY]",
 		Short: "Check what on this machine would disturb a measurement",
@@ -41,7 +42,7 @@ quotas, cold caches, native stores, servers), what to do about it, and what is u
 				return usage(fmt.Errorf("%s is not a directory", directory))
 			}
 			if clean {
-				return failed(cleanLeft(c.OutOrStdout()))
+				return failed(cleanLeft(c.Context(), c.OutOrStdout(), allowRemote))
 			}
 			d, err := lookAround(directory)
 			if err != nil {
@@ -54,13 +55,19 @@ quotas, cold caches, native stores, servers), what to do about it, and what is u
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print everything as JSON (docs/result.md)")
-	c.Flags().BoolVar(&clean, "clean", false, "remove what killed runs have left: mounts, cgroups, processes, data, temporary files")
+	c.Flags().BoolVar(&clean, "clean", false, "remove what killed runs have left: mounts, cgroups, processes, data, temporary files, keys on servers")
+	c.Flags().BoolVar(&allowRemote, "allow-remote", false, "with --clean: also keys on servers that are not on this machine's loopback")
 	return c
 }
 
-// cleanLeft removes what killed runs have left, as the next run would.
-func cleanLeft(out io.Writer) error {
-	cleaned := run.CleanLeft()
+// cleanLeft removes what killed runs have left, as the next run would, and the keys that they have
+// left on servers.
+func cleanLeft(ctx context.Context, out io.Writer, allowRemote bool) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("finding Assay's own program, to start workers with: %w", err)
+	}
+	cleaned := run.CleanLeft(ctx, run.LeftKeys{Worker: []string{self, "worker"}, All: true, AllowRemote: allowRemote})
 	for _, what := range cleaned.Removed {
 		fmt.Fprintln(out, "removed", what)
 	}

@@ -427,6 +427,9 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 		}
 		return failed(err)
 	}
+	if result.Left != "" {
+		fmt.Fprintf(os.Stderr, "%sassay run --resume %s or assay doctor --clean deletes them\n", result.Left, directory)
+	}
 	grave, err := f.present(directory)
 	if err != nil {
 		return failed(fmt.Errorf("%w\nassay report %s shows what was measured", err, directory))

@@ -24,6 +24,7 @@ const (
 	Mount     = "mount"     // a file system that is tried out
 	Group     = "cgroup"    //
 	Data      = "data"      // a trial's data directory
+	Keys      = "keys"      // of a trial, on a server that somebody else has started; Path is the run directory
 	Server    = "server"    // the processes that have a directory open which was given to a server
 	Rig       = "rig"       // the directory of a power-cut rig: what is mounted below it
 	Temporary = "temporary" // a file or a directory with all that is in it
@@ -34,6 +35,8 @@ type Thing struct {
 	Kind string `json:"kind"`
 	Path string `json:"path"`         // absolute
 	By   string `json:"by,omitempty"` // of a mount: how it is made
+
+	Detail json.RawMessage `json:"detail,omitempty"` // of keys: how they are deleted
 }
 
 // Note is a thing's note. Its owner holds it; of a note that [Left] returns, the owner is gone.
@@ -44,7 +47,7 @@ type Note struct {
 }
 
 const (
-	noteBytesMax = 64 << 10
+	noteBytesMax = 16 << 20
 	unwrittenMax = time.Minute // a note that is empty for longer was never written
 )
 

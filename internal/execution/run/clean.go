@@ -1,10 +1,15 @@
 package run
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"time"
 
+	"assay/internal/base/format"
 	"assay/internal/base/owned"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
@@ -18,15 +23,29 @@ type Cleaned struct {
 	Failed  []error  // what is left as it is
 }
 
+// LeftKeys says which keys on servers that somebody else has started are removed: those need the
+// consent that the run needed.
+type LeftKeys struct {
+	Worker []string // the command of Assay's own worker
+
+	All         bool   // of every run
+	Of          string // of the run in this directory
+	AllowRemote bool   // also on servers that are not on this machine's loopback
+}
+
 // CleanLeft removes what killed runs of this user have left, each by its note: processes, file
-// systems, cgroups, data directories, temporary files. It touches nothing whose owner lives.
-func CleanLeft() (c Cleaned) {
+// systems, cgroups, data directories, temporary files, keys. It touches nothing whose owner lives.
+func CleanLeft(ctx context.Context, keys LeftKeys) (c Cleaned) {
 	if ended := child.EndLeft(); len(ended) > 0 {
 		c.Removed = append(c.Removed, fmt.Sprintf("processes of workers and servers: %d", len(ended)))
 	}
 	left := owned.Left()
 	slices.SortStableFunc(left, func(a, b *owned.Note) int { return cleanOrder[a.Kind] - cleanOrder[b.Kind] })
 	for _, note := range left {
+		if note.Kind == owned.Keys {
+			c.cleanKeys(ctx, note, keys)
+			continue
+		}
 		if err := clean(note.Thing); err != nil {
 			c.Failed = append(c.Failed, fmt.Errorf("cleaning %s %s, which a killed run left: %w", note.Kind, note.Path, err))
 			note.Keep()
@@ -37,6 +56,36 @@ func CleanLeft() (c Cleaned) {
 	}
 	return c
 }
+
+// cleanKeys deletes the keys of a note, where it may.
+func (c *Cleaned) cleanKeys(ctx context.Context, note *owned.Note, which LeftKeys) {
+	var k serverKeys
+	if err := json.Unmarshal(note.Detail, &k); err != nil || k.Prepare == nil || k.Namespace == "" {
+		c.Failed = append(c.Failed, fmt.Errorf("the note of keys that a run in %s left can't be read", note.Path))
+		note.Keep()
+		return
+	}
+	directory, _ := filepath.Abs(which.Of)
+	var err error
+	switch remote := k.remote(); {
+	case !which.All && (which.Of == "" || directory != note.Path):
+		err = errors.New("assay doctor --clean removes them")
+	case len(remote) > 0 && !which.AllowRemote:
+		err = fmt.Errorf("%s: not on this machine's loopback\n--allow-remote confirms that the keys may be deleted there", format.List(remote))
+	default:
+		err = k.remove(ctx, which.Worker, cleanPatience)
+	}
+	if err != nil {
+		c.Failed = append(c.Failed, fmt.Errorf("%s, of the run in %s: %w", &k, note.Path, err))
+		note.Keep()
+		return
+	}
+	c.Removed = append(c.Removed, fmt.Sprintf("keys that begin with %s from %s", k.Namespace, k.Store))
+	note.Done()
+}
+
+// cleanPatience is how long a server that holds left keys may take to open, or to answer.
+const cleanPatience = time.Minute
 
 // cleanOrder puts what stands in something else before it.
 var cleanOrder = map[string]int{owned.Server: 1, owned.Mount: 2, owned.Rig: 2, owned.Group: 3, owned.Data: 4, owned.Temporary: 5, owned.Run: 6}
@@ -66,8 +115,9 @@ func clean(t owned.Thing) error {
 }
 
 // tellLeft cleans and says so.
-func (o Options) tellLeft() {
-	c := CleanLeft()
+func (o Options) tellLeft(ctx context.Context, keys LeftKeys) {
+	keys.Worker = o.Worker
+	c := CleanLeft(ctx, keys)
 	if len(c.Removed) > 0 {
 		more := ""
 		if n := len(c.Removed) - 1; n > 0 {

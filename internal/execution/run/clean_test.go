@@ -69,7 +69,7 @@ func TestNothingIsLeftOfAKilledConductor(t *testing.T) {
 			// clean, too.
 			var c Cleaned
 			for began := time.Now(); time.Since(began) < 30*time.Second; time.Sleep(10 * time.Millisecond) {
-				c = CleanLeft()
+				c = CleanLeft(t.Context(), LeftKeys{})
 				left, _ := os.ReadDir(data)
 				if len(c.Failed)+len(left)+len(unfinished(directory))+len(leftNotes(root)) == 0 {
 					break

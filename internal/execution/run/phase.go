@@ -58,6 +58,9 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 	if p.ProcessesIn(t.cell) > 0 && !p.Load {
 		result.Processes = len(layout)
 	}
+	if err := t.keys.mayWrite(t.past.written(), file); err != nil {
+		return err
+	}
 	w, err := t.begin(file, layout, request, &result)
 	if err != nil {
 		return err

@@ -25,7 +25,9 @@
 //	content.go  the trial's keys and values, and what tells them from those of others
 //	past.go     what phases so far did to the records
 //	history.go  the sample of keys whose history is recorded
-//	servers.go  what servers hold before the run, and what a trial takes away again
+//	servers.go  what servers hold before the run
+//	keysleft.go the keys of a trial on a server that outlives it: noted, and taken away again
+//	silence.go  stores that answer nothing any more
 //	shared.go   the files that conductor and worker share
 package run
 
@@ -80,8 +82,9 @@ func (o Options) chosen(trials []plan.Trial) []plan.Trial {
 // Result counts how the trials ended.
 type Result struct {
 	Planned, OK, Marked, Failed, Refused int
-	Measured                             int  // of those that are OK, the trials of stores: not of ceilings
-	Interrupted                          bool // stopped by the user: the trials that are left can be resumed
+	Measured                             int    // of those that are OK, the trials of stores: not of ceilings
+	Left                                 string // what could not be removed, a line each; "": nothing is left
+	Interrupted                          bool   // stopped by the user: the trials that are left can be resumed
 }
 
 // running is a run under way.
@@ -105,7 +108,7 @@ type running struct {
 // cancelled, the trial under way is ended, recorded as interrupted, and New returns without an
 // error.
 func New(ctx context.Context, e *experiment.Experiment, source []byte, o Options) (Result, error) {
-	o.tellLeft()
+	o.tellLeft(ctx, LeftKeys{})
 	if err := checkLimits(e); err != nil {
 		return Result{}, err
 	}
@@ -138,7 +141,7 @@ func Resume(ctx context.Context, o Options) (Result, error) {
 		return Result{}, fmt.Errorf("resuming %s: this is not the machine or the program that the run began with (%s): trials of the two can't be compared",
 			o.Directory, changes[0])
 	}
-	o.tellLeft()
+	o.tellLeft(ctx, LeftKeys{Of: o.Directory, AllowRemote: true}) // whoever resumes has confirmed it
 	if err := checkLimits(&before.Experiment); err != nil {
 		return Result{}, fmt.Errorf("resuming %s: %w", o.Directory, err)
 	}

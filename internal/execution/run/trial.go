@@ -35,6 +35,7 @@ type trial struct {
 	writes  hostWrites
 	evicted evictions
 	syncs   *syncCheck   // nil: there is no store
+	keys    *keysNote    // nil: it leaves none
 	server  *ownServer   // nil: Assay has started none for the trial
 	servers host.Servers // under test
 
@@ -157,7 +158,11 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 		return ownFault{err}
 	}
 	t.result.Tag, t.result.Namespace = t.content.tag, t.content.namespace
-	defer func() { // after the workers' end, whose cause it knows
+	if err := t.noteKeys(); err != nil {
+		return err
+	}
+	defer func() { t.removeKeys(ctx, err) }() // after the workers' end
+	defer func() {                            // after the workers' end, whose cause it knows
 		if err := t.memory.end(t.result.Memory, func() { t.clients.kill(); t.stopServer() }); err != nil {
 			t.run.view.Message(err.Error())
 		}
@@ -188,7 +193,6 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	if err := t.finalCheck(ctx); err != nil {
 		return err
 	}
-	t.removeKeys(ctx)
 	return t.clients.close(t.server != nil)
 }
 
@@ -202,7 +206,6 @@ func (t *trial) checkWithoutSome(ctx context.Context, err error) error {
 	if checkErr := t.finalCheck(ctx); checkErr != nil {
 		return fmt.Errorf("%w; then: %w", err, checkErr)
 	}
-	t.removeKeys(ctx)
 	return err
 }
 
@@ -211,11 +214,7 @@ func (t *trial) checkWithoutSome(ctx context.Context, err error) error {
 const stopPatience = 2 * time.Second
 
 func (t *trial) phases(ctx context.Context) error {
-	first := t.cell.Durability
-	if t.loads() && !t.store.Description.ServerSetsClass {
-		first = t.store.Description.Durability[0].Class
-	}
-	if err := t.open(first, t.loads()); err != nil {
+	if err := t.open(t.loadClass(), t.loads()); err != nil {
 		return err
 	}
 	for i := range t.run.experiment.Phases {
@@ -237,6 +236,14 @@ func (t *trial) phases(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// loadClass is the class in which the store is opened first.
+func (t *trial) loadClass() store.Durability {
+	if t.loads() && !t.store.Description.ServerSetsClass {
+		return t.store.Description.Durability[0].Class
+	}
+	return t.cell.Durability
 }
 
 func (t *trial) loads() bool {
@@ -280,16 +287,21 @@ func (t *trial) open(class store.Durability, load bool) error {
 	if load {
 		threads = t.run.experiment.LoadThreads(t.cell)
 	}
-	opened, err := t.clients.open(control.Open{
-		Driver: t.store.Driver, Directory: t.workerDirectory(), Endpoints: t.endpoints(), Durability: class,
-		LossWindowNS: int64(t.cell.LossWindow), Options: t.driverOptions(), Handles: t.cell.Handles,
-		PoolHandles: t.cell.PoolHandles, Pipeline: t.cell.Pipeline,
-	}, t.definition(), threads)
+	opened, err := t.clients.open(t.openRequest(class), t.definition(), threads)
 	if opened.Settings != nil || err == nil {
 		t.eventual = t.store.Description.Eventual || opened.Eventual
 		t.result.Settings, t.result.Abilities, t.result.Version = opened.Settings, opened.Abilities, opened.Version
 	}
 	return err
+}
+
+// openRequest asks for the store in a durability class, but for who opens it first and its threads.
+func (t *trial) openRequest(class store.Durability) control.Open {
+	return control.Open{
+		Driver: t.store.Driver, Directory: t.workerDirectory(), Endpoints: t.endpoints(), Durability: class,
+		LossWindowNS: int64(t.cell.LossWindow), Options: t.driverOptions(), Handles: t.cell.Handles,
+		PoolHandles: t.cell.PoolHandles, Pipeline: t.cell.Pipeline,
+	}
 }
 
 // definition gives the records their columns and names all phases' queries; nil: they have none.
