@@ -54,7 +54,7 @@ bin/assay-mongo-java: $(addprefix internal/testkit/mongojava/,pom.xml server.bsh
 	$(call jars,internal/testkit/mongojava,mongo-java)
 
 demo: build ## compare every pure-Go engine at preset put-get's small scale, in three minutes
-	@bin/assay run put-get || { status=$$?; test $$status -eq 3 && echo "Some trials have no rank: the findings above say why. A quieter machine helps most."; }
+	@bin/assay run put-get --time 3m --set blocks_max=10 || { status=$$?; test $$status -eq 3 && echo "Some trials have no rank: the findings above say why. A quieter machine helps most."; }
 
 # Packages in which goroutines meet run under the race detector where C is at hand, and only there. What of
 # internal/execution/run looks at figures (ofFigures) runs without it: it would take minutes with. Nor do they link what

@@ -172,6 +172,9 @@ func moreBlocks(e *experiment.Experiment) string {
 	}
 	text := fmt.Sprintf("\nBlocks: %d are planned, up to %d are run while", e.Blocks, e.BlocksMax)
 	var whiles []string
+	if e.Detect > 0 {
+		whiles = append(whiles, fmt.Sprintf("their noise asks for more to detect a difference of %s", format.Percent(e.Detect)))
+	}
 	if e.Smallest > 0 {
 		whiles = append(whiles, "comparisons are undecided")
 	}

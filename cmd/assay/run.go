@@ -61,6 +61,7 @@ var fieldFlags = []struct{ name, path, help string }{
 	{"memory-limit", "memory_limit", "`bytes` of memory for a trial, page cache included"},
 	{"disk-quota", "disk_quota", "`bytes` of disk for a trial"},
 	{"blocks", "blocks", "`number` of times that everything is repeated; auto: until comparisons are decided"},
+	{"detect", "detect", "relative `difference`, such as 5%, that is to be shown: the noise of 5 blocks tells how many are run"},
 	{"time", "time", "`duration` of the whole run, such as 5m: blocks, phases and cells are laid out to fit"},
 	{"seed", "seed", "`number` that all randomness is derived from"},
 }
@@ -412,7 +413,7 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 	result, err := do(ctx, run.Options{
 		Directory: directory, DataRoot: f.data, Command: os.Args, Worker: []string{self, "worker"},
 		Ceiling: ceiling(), Program: programOf, View: placed{view, directory},
-		Undecided: detect.Undecided, TrialRate: facts.TrialRate,
+		Undecided: detect.Undecided, ToDetect: detect.ToDetect, TrialRate: facts.TrialRate,
 	})
 	stop() // a table that is being made need not be kept
 	if closeErr := view.Close(); closeErr != nil {

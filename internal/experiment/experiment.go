@@ -58,9 +58,12 @@ type Schedule struct {
 	BlocksMax int `json:"blocks_max,omitempty"`
 	// Smallest is the relative difference that is to be decided (blocks: auto). 0: blocks do not
 	// depend on what was measured.
-	Smallest float64       `json:"smallest,omitempty"`
-	Time     time.Duration `json:"time_ns,omitempty"` // that the run may take; 0: no limit
-	Repeats  int           `json:"repeats"`           // tries beyond the first that a trial gets which the machine spoilt
+	Smallest float64 `json:"smallest,omitempty"`
+	// Detect is the relative difference that the number of blocks is chosen for, by their noise
+	// alone. 0: it is not.
+	Detect  float64       `json:"detect,omitempty"`
+	Time    time.Duration `json:"time_ns,omitempty"` // that the run may take; 0: no limit
+	Repeats int           `json:"repeats"`           // tries beyond the first that a trial gets which the machine spoilt
 	// Layout says what was changed so that Time suffices.
 	Layout []finding.Message `json:"layout,omitempty"`
 }

@@ -24,8 +24,9 @@ type File struct {
 	Phases []PhaseFile `yaml:"phases" jsonschema_description:"What each trial does, one after the other."`
 
 	Blocks        BlocksForm      `yaml:"blocks" jsonschema_description:"How often everything is repeated, each time in another random order; auto: at least 3 times, until the comparisons are decided. Default: 3; with time, blocks_max or smallest auto."`
-	BlocksMax     *Count          `yaml:"blocks_max" jsonschema_description:"The most blocks of blocks: auto. Default: 10."`
+	BlocksMax     *Count          `yaml:"blocks_max" jsonschema_description:"The most blocks of blocks: auto, default 10, or of detect, default 30."`
 	Smallest      *ShareForm      `yaml:"smallest" jsonschema_description:"blocks: auto ends when each store that may be the best is shown to differ or to be within so much of the best. Default: 10%."`
+	Detect        *ShareForm      `yaml:"detect" jsonschema_description:"The relative difference that stores are to be compared for: at least 5 blocks are run, and as many as show such a difference with a chance of 80% at their noise, up to blocks_max and within time. Default: none."`
 	Time          DurationForm    `yaml:"time" jsonschema_description:"How long the run may take. Blocks, phases and cells are laid out to fit. Default: as long as it takes."`
 	Repeats       *Count          `yaml:"repeats" jsonschema_description:"How often a trial that the machine disturbed is run again, at the end of its block. Default: 2."`
 	Seed          *Count          `yaml:"seed" jsonschema_description:"All randomness is derived from it. Default: 1."`

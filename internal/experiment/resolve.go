@@ -27,6 +27,8 @@ const (
 	defaultBlocks        = 3         // also the least of blocks: auto
 	defaultBlocksMax     = 10
 	defaultSmallest      = 0.10
+	defaultDetectBlocks  = 5 // with fewer, blocks that happen to be alike end too many runs
+	defaultDetectMax     = 30
 	defaultRepeats       = 2
 	defaultSeed          = 1
 	defaultVerifyRecords = 1_000_000
@@ -160,15 +162,41 @@ func (r *resolver) schedule() *Error {
 	if s.Repeats > repeatsMax {
 		return r.fail([]string{"repeats"}, "repeats must be 0 to %d, not %d", repeatsMax, s.Repeats)
 	}
+	if f.Detect != nil {
+		return r.detect(s)
+	}
 	automatic := f.Blocks.Auto || f.Blocks.Number == 0 && (s.Time > 0 || f.BlocksMax != nil || f.Smallest != nil)
 	if !automatic {
 		s.Blocks = cmp.Or(f.Blocks.Number, defaultBlocks)
+		if f.BlocksMax != nil && s.Time > 0 && int(*f.BlocksMax) > s.Blocks { // what time is left over is used
+			s.BlocksMax = min(int(*f.BlocksMax), blocksMax)
+		}
 		r.e.Schedule = s
 		return nil
 	}
 	s.Blocks, s.BlocksMax, s.Smallest = defaultBlocks, orCount(f.BlocksMax, defaultBlocksMax), defaultSmallest
 	if f.Smallest != nil {
 		s.Smallest = float64(*f.Smallest)
+	}
+	if s.BlocksMax < s.Blocks || s.BlocksMax > blocksMax {
+		return r.fail([]string{"blocks_max"}, "blocks_max must be %d to %d, not %d", s.Blocks, blocksMax, s.BlocksMax)
+	}
+	r.e.Schedule = s
+	return nil
+}
+
+// detect resolves a number of blocks that the noise of the first ones decides. What they show is not
+// looked at, so that smallest has no place beside it.
+func (r *resolver) detect(s Schedule) *Error {
+	f := r.file
+	if f.Smallest != nil || f.Blocks.Auto {
+		return r.fail([]string{"detect"}, "detect chooses the number of blocks by the noise, blocks: auto and smallest by what was measured").
+			hint("remove one of them")
+	}
+	s.Detect, s.Blocks = float64(*f.Detect), cmp.Or(f.Blocks.Number, defaultDetectBlocks)
+	s.BlocksMax = orCount(f.BlocksMax, max(defaultDetectMax, s.Blocks))
+	if s.Blocks < defaultDetectBlocks {
+		return r.fail([]string{"blocks"}, "detect measures the noise in the first blocks: at least %d, not %d", defaultDetectBlocks, s.Blocks)
 	}
 	if s.BlocksMax < s.Blocks || s.BlocksMax > blocksMax {
 		return r.fail([]string{"blocks_max"}, "blocks_max must be %d to %d, not %d", s.Blocks, blocksMax, s.BlocksMax)

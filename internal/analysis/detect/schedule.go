@@ -64,6 +64,9 @@ func stopped(run *record.Run, tables []*facts.Table) finding.Message {
 			return finding.Message{}
 		}
 	}
+	if e.Detect > 0 {
+		return detected(run, tables)
+	}
 	open := []string{}
 	if e.Smallest > 0 {
 		open = append(open, openPlaces(facts.UndecidedIn(tables))...)

@@ -428,7 +428,10 @@ const UselessDetectable = 5
 // it was looked at after every block, so that each look has a level of its own.
 func LookOptions(run *record.Run) stat.Options {
 	s := run.Experiment.Schedule
-	if s.Smallest == 0 {
+	switch {
+	case s.Detect > 0:
+		return stat.Options{Level: stat.DetectLevel}
+	case s.Smallest == 0:
 		return stat.Options{}
 	}
 	return stat.Options{Tie: s.Smallest, Level: stat.LookLevel(s.Blocks, s.BlocksMax)}

@@ -58,6 +58,9 @@ type Options struct {
 
 	// Undecided names the comparisons of the run so far that more blocks could decide.
 	Undecided func(*record.Run) ([]string, error)
+	// ToDetect is the number of blocks that the noise of the run so far asks for, where its
+	// schedule has a difference to detect.
+	ToDetect func(*record.Run) (int, error)
 	// TrialRate is the rate that stands for a trial, in operations a second; nil: none was measured.
 	TrialRate func(*experiment.Experiment, plan.Trial, *record.Trial, []record.Sample) *float64
 

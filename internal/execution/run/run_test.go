@@ -103,7 +103,7 @@ func options(directory string) Options {
 	return Options{
 		Directory: directory, Command: []string{"test"}, Worker: []string{os.Args[0], "worker"},
 		Ceiling: experiment.Store{Name: experiment.NullDriver, Driver: experiment.NullDriver, Description: null}, View: live.NewPlain(discard{}),
-		Undecided: detect.Undecided, TrialRate: facts.TrialRate,
+		Undecided: detect.Undecided, ToDetect: detect.ToDetect, TrialRate: facts.TrialRate,
 		threadEntries: 1 << 12, // making and counting long traces took most of the tests' time
 		trials:        ofStores,
 		hash:          hashOnce,

@@ -172,9 +172,13 @@ func (r *running) anotherBlock(block int) ([]plan.Trial, error) {
 		return nil, nil
 	}
 	var open []string
-	if s.Smallest > 0 {
+	if s.Smallest > 0 || s.Detect > 0 {
 		run, err := record.Open(r.options.Directory)
-		if err == nil {
+		switch {
+		case err != nil:
+		case s.Detect > 0:
+			s.BlocksMax, err = r.toDetect(run, block)
+		default:
 			open, err = r.options.Undecided(run)
 		}
 		if err != nil {
@@ -182,13 +186,77 @@ func (r *running) anotherBlock(block int) ([]plan.Trial, error) {
 		}
 	}
 	spent := r.spent()
-	if why := end(s, block-1, open, spent); why != nil {
+	why := end(s, block-1, open, spent)
+	if _, timeOver := why.(finding.BlocksTimeParams); timeOver {
+		if part := r.partOfBlock(block, spent); len(part) > 0 {
+			return part, r.extend(part)
+		}
+	}
+	if why != nil {
 		r.say(why)
 		return nil, nil
 	}
-	r.say(finding.BlocksNextParams{Block: block, Most: s.BlocksMax, Open: open})
+	if s.Detect == 0 {
+		r.say(finding.BlocksNextParams{Block: block, Most: s.BlocksMax, Open: open})
+	}
 	more := r.options.chosen(plan.Block(r.experiment, block))
 	return more, r.extend(more)
+}
+
+// toDetect is how many blocks are run at most: as many as the noise of those that ran asks for.
+func (r *running) toDetect(run *record.Run, block int) (most int, err error) {
+	s := r.experiment.Schedule
+	needed, err := r.options.ToDetect(run)
+	if err != nil {
+		return 0, err
+	}
+	most = min(max(needed, s.Blocks), s.BlocksMax)
+	seconds := r.spent().Seconds() / float64(block-1) * float64(most)
+	r.say(finding.BlocksPilotParams{Ran: block - 1, Blocks: needed, Most: s.BlocksMax, Share: s.Detect, Seconds: seconds})
+	return most, nil
+}
+
+// partOfBlock is a block of those cells for which the time is left, all arms of each; nil: of none, or
+// the block before was such a part. A cell is expected to take what it took in the mean.
+func (r *running) partOfBlock(block int, spent time.Duration) (part []plan.Trial) {
+	e := r.experiment
+	took := make([]time.Duration, len(e.Cells))
+	var trials time.Duration
+	had := map[int]bool{}
+	for _, p := range r.plan {
+		if t := r.ended[p.ID]; t != nil {
+			seconds := time.Duration(t.Seconds * float64(time.Second))
+			took[p.Cell] += seconds
+			trials += seconds
+		}
+		if p.Block == block-1 {
+			had[p.Cell] = true
+		}
+	}
+	if len(had) < len(e.Cells) || len(e.Cells) == 1 || trials == 0 {
+		return nil
+	}
+	around := float64(spent) / float64(trials) // what is spent beside trials counts for all
+	fits := map[int]bool{}
+	var names []string
+	for cell, sum := range took {
+		takes := time.Duration(around * float64(sum) / float64(block-1))
+		if spent+takes <= e.Time {
+			spent += takes
+			fits[cell] = true
+			names = append(names, e.Cells[cell].Label(e))
+		}
+	}
+	if len(fits) == 0 {
+		return nil
+	}
+	for _, p := range r.options.chosen(plan.Block(e, block)) {
+		if fits[p.Cell] {
+			part = append(part, p)
+		}
+	}
+	r.say(finding.BlocksPartParams{Block: block, Cells: names})
+	return part
 }
 
 // end says why a run that may add blocks ends after so many, with so many comparisons open and so

@@ -14,6 +14,7 @@ import (
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
+	"assay/internal/presentation/live"
 	"assay/internal/presentation/tell"
 	"assay/internal/testkit/misbehave"
 	"assay/store"
@@ -239,16 +240,67 @@ func TestWhenARunEnds(t *testing.T) {
 	}
 }
 
+// The number of blocks that the noise asks for is bounded by the first ones and by blocks_max.
+func TestBlocksToDetect(t *testing.T) {
+	for _, c := range []struct {
+		needed, most, want int
+	}{{2, 30, 5}, {11, 30, 11}, {40, 30, 30}, {0, 30, 5}} {
+		r := &running{
+			options:    Options{ToDetect: func(*record.Run) (int, error) { return c.needed, nil }},
+			experiment: &experiment.Experiment{Schedule: experiment.Schedule{Blocks: 5, BlocksMax: c.most, Detect: 0.05}},
+			view:       live.NewPlain(discard{}), began: time.Now(),
+		}
+		if got, err := r.toDetect(nil, 6); got != c.want || err != nil {
+			t.Errorf("%d needed of at most %d: %d, %v; want %d", c.needed, c.most, got, err, c.want)
+		}
+	}
+}
+
+// Where the time does not suffice for a whole block, the cells that fit get one, all arms of each; and
+// no part follows a part.
+func TestALastBlockIsOfTheCellsThatFit(t *testing.T) {
+	text := strings.Replace(smallExperiment(misbehave.Honest, "blocks: 3"), "records: 50", "records: [50, 60]", 1)
+	e, err := experiment.Load([]byte(text), "test.yaml", nil, experiment.Drivers{Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.BlocksMax, e.Time = 9, 100*time.Second
+	r := &running{experiment: e, view: live.NewPlain(discard{}), ended: map[string]*record.Trial{}}
+	for block := 1; block <= 3; block++ {
+		for _, p := range r.options.chosen(plan.Block(e, block)) {
+			r.plan = append(r.plan, p)
+			r.ended[p.ID] = &record.Trial{Plan: p, Seconds: []float64{3, 6}[p.Cell]} // three a cell: 27 s a block
+		}
+	}
+	for spent, want := range map[time.Duration]int{85 * time.Second: 0, 95 * time.Second: -1} {
+		cells := map[int]int{}
+		for _, p := range r.partOfBlock(4, spent) {
+			cells[p.Cell]++
+		}
+		if want < 0 && len(cells) > 0 || want >= 0 && (len(cells) != 1 || cells[want] != 3) {
+			t.Errorf("%v spent: trials %v", spent, cells)
+		}
+	}
+	r.plan = append(r.plan, r.partOfBlock(4, 85*time.Second)...)
+	if part := r.partOfBlock(5, 85*time.Second); part != nil {
+		t.Errorf("a part after a part: %v", part)
+	}
+}
+
 // One store has nothing to be compared with: three blocks are enough. A run of a fixed number adds
 // blocks up to it.
 func TestBlocksAreAddedWhileNeeded(t *testing.T) {
-	for fields, want := range map[string]int{"blocks: auto": 3, "blocks_max: 5": 3, "time: 10m": 3} {
+	for fields, want := range map[string]int{"blocks: auto": 3, "blocks_max: 5": 3, "time: 10m": 3, "detect: 5%": 5} {
 		_, run, _ := runOn(context.Background(), t, smallExperiment(misbehave.Honest, fields), func(plan.Trial) *record.Machine { return quiet() })
 		if run.Blocks() != want || len(run.Trials) != 3*want {
 			t.Errorf("%s: %d blocks, %d trials", fields, run.Blocks(), len(run.Trials))
 		}
 		result, err := tell.Result(run)
-		if err != nil || !slices.ContainsFunc(result.Findings, func(f finding.Finding) bool { return f.Code == "blocks-decided" }) {
+		code := finding.Code("blocks-decided")
+		if fields == "detect: 5%" {
+			code = "blocks-detect"
+		}
+		if err != nil || !slices.ContainsFunc(result.Findings, func(f finding.Finding) bool { return f.Code == code }) {
 			t.Errorf("%s: %v, findings %+v", fields, err, result.Findings)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 const (
 	// PhaseMin is the shortest phase of a layout: its twenty samples show whether a rate holds.
-	PhaseMin = 1500 * time.Millisecond
+	PhaseMin = time.Second
 	// fitBlocks is how many blocks a layout has at least.
 	fitBlocks = 3
 	// phaseStep is what durations of a layout are multiples of.

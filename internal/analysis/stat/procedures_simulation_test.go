@@ -1,0 +1,263 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// proceduresSimulated says how often the procedures around a comparison are wrong: choosing the
+// number of blocks by the noise, judging the rate before other metrics, testing all twins together.
+var proceduresSimulated = simulated{
+	"testdata/procedures.json", "testdata/procedures-short.json", "../../../docs/error-rates.md", 1000, []simulation{
+		{"detect", simulateDetect, 2},
+		{"families", simulateFamilies, 1},
+		{"twins", simulateTwins, 1},
+	}}
+
+func TestProcedureErrorRates(t *testing.T) { proceduresSimulated.run(t, 40) }
+
+func TestErrorRatesPageHasTheRecordedProcedures(t *testing.T) { proceduresSimulated.checkDocument(t) }
+
+// simulateDetect adds blocks until their noise would show a difference.
+func simulateDetect(t *testing.T, series int) table {
+	out := table{Columns: []string{"arms", "noise", "difference", "blocks (mean)", "most reached", "shown at that difference",
+		"tables with a false difference"}}
+	const most = 40
+	for row, c := range []struct {
+		design
+		difference, wrong float64
+	}{
+		{design{"3 %", 2, 0, 0, alike(0.03), nil, nil}, 0.05, 0.06},
+		{design{"1.5 %", 2, 0, 0, alike(0.015), nil, nil}, 0.05, 0.06},
+		{design{"5 %", 2, 0, 0, alike(0.05), nil, nil}, 0.10, 0.06},
+		{design{"3 %", 4, 0, 0, alike(0.03), nil, nil}, 0.05, 0.05},
+		{design{"3 %", 8, 0, 0, alike(0.03), nil, nil}, 0.05, 0.05},
+		{design{"2 %, one arm 10 %", 4, 0, 0, noisy(1, 0.02), nil, nil}, 0.10, 0.06},
+		{design{"3 %, t with 3 degrees", 4, 0, 0, alike(0.03), student3, nil}, 0.10, 0.05},
+	} {
+		c.blocks = most
+		type result struct {
+			blocks, shown      float64
+			wrong, mostReached bool
+		}
+		var blocks, shown, wrong, reached float64
+		for _, o := range each("detect", row, series, func(r *rand.Rand) (o result) {
+			values := c.values(r)
+			ran := 5
+			for ; ran < most; ran++ {
+				if blocksFor(Compare(first(values, ran), Options{Level: DetectLevel}), c.difference) <= ran {
+					break
+				}
+			}
+			seen := first(values, ran)
+			o.blocks, o.mostReached = float64(ran), ran == most
+			for i, pairs := range Compare(seen, Options{Level: DetectLevel}).pairs {
+				for j := range i {
+					o.wrong = o.wrong || pairs[j].Significant
+				}
+			}
+			changed := first(values, ran)
+			last := c.arms - 1
+			for b := range changed[last] {
+				changed[last][b] *= 1 + c.difference
+			}
+			if Compare(changed, Options{Level: DetectLevel}).Pair(last, last-1).Significant {
+				o.shown = 1
+			}
+			return o
+		}) {
+			blocks, shown = blocks+o.blocks, shown+o.shown
+			wrong, reached = wrong+float64(btoi(o.wrong)), reached+float64(btoi(o.mostReached))
+		}
+		n := float64(series)
+		what := fmt.Sprintf("detect %g, %d arms, %s", c.difference, c.arms, c.name)
+		within(t, what+": false", wrong/n, 0, c.wrong, series)
+		if reached == 0 {
+			within(t, what+": shown", shown/n, 0.78, 1, series)
+		}
+		out.Rows = append(out.Rows, []string{fmt.Sprint(c.arms), c.name, percent(c.difference), fmt.Sprintf("%.1f", blocks/n),
+			percent(reached / n), percent(shown / n), percent(wrong / n)})
+	}
+	return out
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// first is a copy of the first blocks of a table.
+func first(values [][]float64, blocks int) [][]float64 {
+	seen := make([][]float64, len(values))
+	for a := range seen {
+		seen[a] = append(seen[a], values[a][:blocks]...)
+	}
+	return seen
+}
+
+// blocksFor is how many blocks every pair needs for a difference to be shown.
+func blocksFor(c *Comparison, difference float64) (blocks int) {
+	for i := range c.pairs {
+		for j := range i {
+			blocks = max(blocks, c.Pair(i, j).Blocks(difference, 100))
+		}
+	}
+	return blocks
+}
+
+// simulateFamilies compares two runs by a rate and five metrics that follow it or not, as compare
+// does.
+func simulateFamilies(t *testing.T, series int) table {
+	out := table{Columns: []string{"arms", "blocks a run", "noise", "rate of one arm", "shown by its rate",
+		"shown if all metrics were one family", "some rate falsely changed", "some other metric falsely changed"}}
+	const others = 5 // latencies, memory, disk
+	for row, c := range []struct {
+		arms, blocks  int
+		noise, change float64
+	}{
+		{1, 3, 0.03, 0.9}, {1, 5, 0.03, 0.9}, {2, 5, 0.03, 0.9}, {2, 10, 0.03, 0.9}, {2, 5, 0.05, 0.9}, {2, 10, 0.05, 0.9}, {8, 5, 0.03, 0.9},
+		{1, 5, 0.03, 1}, {2, 5, 0.03, 1}, {8, 5, 0.03, 1},
+	} {
+		d := design{"", c.arms, c.blocks, 0, alike(c.noise), nil, nil}
+		type result struct{ shown, shownInOne, wrong, wrongOther bool }
+		var shown, inOne, wrong, wrongOther float64
+		quiet := simulatedRunBlocks
+		for _, o := range each("families", row, series, func(r *rand.Rand) (o result) {
+			var rates, rest, all []*Ratio
+			for metric := range 1 + others {
+				old, new := d.valuesWith(r, quiet), d.valuesWith(r, quiet)
+				if metric == 0 {
+					for b := range new[0] {
+						new[0][b] *= c.change
+					}
+				}
+				ratios := CompareUnpaired(old, new, Options{})
+				for a := range ratios {
+					one := ratios[a]
+					all = append(all, &one)
+					if metric == 0 {
+						rates = append(rates, &ratios[a])
+					} else {
+						rest = append(rest, &ratios[a])
+					}
+				}
+			}
+			Correct(all, DifferenceMin, Options{})
+			CorrectFirst(rates, rest, DifferenceMin, Options{})
+			o.shown, o.shownInOne = rates[0].Significant && rates[0].Value < 1, all[0].Significant && all[0].Value < 1
+			for a, ratio := range rates {
+				o.wrong = o.wrong || ratio.Significant && (a > 0 || c.change == 1)
+			}
+			for _, ratio := range rest {
+				o.wrongOther = o.wrongOther || ratio.Significant
+			}
+			return o
+		}) {
+			shown, inOne = shown+float64(btoi(o.shown)), inOne+float64(btoi(o.shownInOne))
+			wrong, wrongOther = wrong+float64(btoi(o.wrong)), wrongOther+float64(btoi(o.wrongOther))
+		}
+		n := float64(series)
+		what := fmt.Sprintf("families, %d arms, %d blocks, noise %g, change %g", c.arms, c.blocks, c.noise, c.change)
+		within(t, what+": false rate", wrong/n, 0, 0.05, series)
+		within(t, what+": false other metric", wrongOther/n, 0, 0.05, series)
+		shownText, inOneText, change := percent(shown/n), percent(inOne/n), "−10 %"
+		if c.change == 1 {
+			shownText, inOneText, change = "–", "–", "unchanged"
+		}
+		wrongText := percent(wrong / n)
+		if c.arms == 1 && c.change != 1 {
+			wrongText = "–"
+		}
+		out.Rows = append(out.Rows, []string{fmt.Sprint(c.arms), fmt.Sprint(c.blocks), percent(c.noise), change, shownText, inOneText,
+			wrongText, percent(wrongOther / n)})
+	}
+	return out
+}
+
+// simulatedRunBlocks is the standard deviation of block effects in the runs that compare is for: a
+// machine that repeats.
+const simulatedRunBlocks = 0.02
+
+// valuesWith is values with blocks that scatter by so much.
+func (s design) valuesWith(r *rand.Rand, blocks float64) [][]float64 {
+	values := make([][]float64, s.arms)
+	for a := range values {
+		values[a] = make([]float64, s.blocks)
+	}
+	for b := range s.blocks {
+		block := blocks * r.NormFloat64()
+		for a := range values {
+			values[a][b] = simulatedRate * math.Exp(s.truth(a)+block+s.noise(a)*r.NormFloat64())
+		}
+	}
+	return values
+}
+
+// simulateTwins tests the twins of all tables of a run together, and widens its tables' errors where
+// they differ.
+func simulateTwins(t *testing.T, series int) table {
+	out := table{Columns: []string{"tables", "arms", "blocks", "noise", "all blocks share", "the baseline differs from itself",
+		"tables with a false difference", "the same without twins"}}
+	for row, c := range []struct {
+		tables, arms, blocks int
+		noise                float64
+		shared               float64 // standard deviation of what all blocks of a trial's arm share: a place in memory, on the disk
+		low, high            float64 // aims for the share of runs whose twins differ
+	}{
+		{1, 4, 3, 0.05, 0, 0, 0.06}, {4, 4, 3, 0.05, 0, 0, 0.06}, {12, 4, 3, 0.05, 0, 0, 0.06}, {4, 8, 3, 0.10, 0, 0, 0.06}, {4, 8, 5, 0.10, 0, 0, 0.06},
+		{4, 4, 3, 0.05, 0.10, 0.5, 1}, {4, 4, 10, 0.05, 0.10, 0.8, 1}, {12, 4, 3, 0.05, 0.10, 0.9, 1},
+	} {
+		type result struct{ differ, wrong, wrongWithout float64 }
+		var sum result
+		d := design{"", c.arms + 1, c.blocks, 0, alike(c.noise), nil, nil} // the last one is the first one's twin
+		for _, o := range each("twins", row, series, func(r *rand.Rand) (o result) {
+			options := Options{References: []int{c.arms}}
+			var pairs []Ratio
+			var tables [][][]float64
+			for range c.tables {
+				values := d.values(r)
+				for a := range values {
+					shift := math.Exp(c.shared * r.NormFloat64())
+					for b := range values[a] {
+						values[a][b] *= shift
+					}
+				}
+				tables = append(tables, values)
+				pairs = append(pairs, Compare(values, options).Pair(c.arms, 0))
+			}
+			twins := PoolTwins(pairs)
+			o.differ = float64(btoi(twins.Differ()))
+			wrong := func(o Options) (tablesWrong float64) {
+				for _, values := range tables {
+					compared, is := Compare(values, o), false
+					for i := range c.arms {
+						for j := range i {
+							is = is || compared.Pair(i, j).Significant
+						}
+					}
+					tablesWrong += float64(btoi(is)) / float64(c.tables)
+				}
+				return tablesWrong
+			}
+			o.wrongWithout = wrong(options)
+			options.Widen = twins.Widen()
+			o.wrong = wrong(options)
+			return o
+		}) {
+			sum.differ, sum.wrong, sum.wrongWithout = sum.differ+o.differ, sum.wrong+o.wrong, sum.wrongWithout+o.wrongWithout
+		}
+		n := float64(series)
+		what := fmt.Sprintf("twins, %d tables, %d arms, %d blocks, shared %g", c.tables, c.arms, c.blocks, c.shared)
+		within(t, what+": differ", sum.differ/n, c.low, c.high, series)
+		if c.shared == 0 {
+			within(t, what+": false", sum.wrong/n, 0, 0.05, series)
+		}
+		out.Rows = append(out.Rows, []string{fmt.Sprint(c.tables), fmt.Sprint(c.arms), fmt.Sprint(c.blocks), percent(c.noise),
+			percent(c.shared), percent(sum.differ / n), percent(sum.wrong / n), percent(sum.wrongWithout / n)})
+	}
+	return out
+}
