@@ -234,6 +234,8 @@ func simulateCompare(t *testing.T, series int) table {
 		{design{"5 %, hypervisor takes 0 to 50 %", 8, 3, 2, alike(0.05), nil, stolen}, 0.90, 0.05, 0.93, 0.98},
 		{design{"5 %, hypervisor takes 0 to 50 %", 8, 3, 0, alike(0.05), nil, stolen}, 0, 0.05, 0.93, 0.98},
 		{design{"5 %, hypervisor takes 0 to 50 %", 2, 3, 0, alike(0.05), nil, stolen}, 0, 0.05, 0.93, 0.98},
+		{design{"10 %, t with 3 degrees", 8, 4, 2, alike(0.10), student3, nil}, 0.85, 0.05, 0.93, 0.99},
+		{design{"10 %, t with 3 degrees", 8, 5, 2, alike(0.10), student3, nil}, 0.90, 0.05, 0.93, 0.99},
 	} {
 		var sum outcome
 		var wrong float64
