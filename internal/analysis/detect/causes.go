@@ -3,6 +3,8 @@ package detect
 import (
 	"slices"
 
+	"assay/internal/analysis/facts"
+	"assay/internal/analysis/series"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment/plan"
@@ -17,7 +19,7 @@ var effects = map[finding.Code][]finding.Code{
 	finding.FaultDiskFull: {finding.TrialFailed, finding.FaultErrors, finding.FaultUnfinished, finding.FaultShort, finding.StoppedEarly, finding.Unverified},
 	finding.TrialFailed:   {finding.FaultErrors, finding.FaultUnfinished, finding.FaultShort, finding.StoppedEarly, finding.Unverified},
 	finding.FaultErrors:   {finding.Unverified},
-	finding.FaultStopped:  {finding.RateDrops, finding.RateFell, finding.FaultShort, finding.FellBehind, finding.DispatchLate, finding.FaultForeign},
+	finding.FaultStopped:  {finding.RateDrops, finding.RateStep, finding.FaultShort, finding.FellBehind, finding.DispatchLate, finding.FaultForeign},
 	finding.FaultDamaged:  {finding.FaultCounts, finding.FaultShort},
 	finding.FaultForeign:  {finding.DispatchLate, finding.FellBehind},
 }
@@ -27,7 +29,7 @@ var weaker = map[finding.Code]finding.Code{finding.BusyMachine: finding.FaultFor
 
 // attribute sets the cause of each finding that another one explains: that which nothing explains
 // in turn. What the A/A arm shares with its store is explained by the store's finding.
-func attribute(run *record.Run, found []finding.Finding) {
+func attribute(run *record.Run, tables []*facts.Table, found []finding.Finding) {
 	twins := map[string]string{}
 	for _, planned := range run.Plan {
 		if planned.Role == plan.AA {
@@ -36,7 +38,9 @@ func attribute(run *record.Run, found []finding.Finding) {
 	}
 	cause := make([]int, len(found))
 	for i := range found {
-		cause[i] = slices.IndexFunc(found, func(c finding.Finding) bool { return explains(found, &c, &found[i], twins) })
+		cause[i] = slices.IndexFunc(found, func(c finding.Finding) bool {
+			return explains(found, &c, &found[i], twins) || slowedBy(tables, &c, &found[i])
+		})
 	}
 	for i := range found {
 		root := cause[i]
@@ -86,4 +90,49 @@ func samePlace(a, b *finding.Finding) bool {
 		return false
 	}
 	return a.Where.Phase == "" || b.Where.Phase == "" || a.Where.Phase == b.Where.Phase
+}
+
+// rateCodes are the findings of rates that a group of clients may explain.
+var rateCodes = []finding.Code{finding.RateStep, finding.RateDeclined, finding.RateRose, finding.RateOscillates, finding.RateDrops}
+
+// slowedBy reports whether c is of a group of clients that did to an arm's rate all that f tells of
+// it. What did not come back when the group ended has another cause.
+func slowedBy(tables []*facts.Table, c, f *finding.Finding) bool {
+	if c.Code != finding.GroupEffect || !slices.Contains(rateCodes, f.Code) || c.Where.Table != f.Where.Table || c.Where.Arm != f.Where.Arm {
+		return false
+	}
+	for _, t := range tables {
+		if r := t.Row(plan.Measured, f.Where.Arm); t.ID == f.Where.Table && r != nil {
+			return !slices.ContainsFunc(r.Used(), func(o *facts.Observation) bool { return !changedWithGroups(t, o) })
+		}
+	}
+	return false
+}
+
+// groupSlackSamples is how many samples a change may be found before or after the group that it is of.
+const groupSlackSamples = 2
+
+// changedWithGroups reports whether a rate changed only while other groups worked, or as they began
+// and ended.
+func changedWithGroups(t *facts.Table, o *facts.Observation) bool {
+	if o.Course == nil || o.Trial == nil {
+		return true
+	}
+	slack := groupSlackSamples * float64(o.Phase.SampleNS) / 1e9
+	var ran []facts.Span
+	for i := range o.Trial.Phases {
+		if p := &o.Trial.Phases[i]; facts.Besides(p.Name, t.Phase) && p.Attempted > 0 {
+			ran = append(ran, facts.WorkedIn(p))
+		}
+	}
+	for i := range o.Course.Shape.Events {
+		e := &o.Course.Shape.Events[i]
+		if e.Kind == series.Gap || e.Kind == series.Interruption {
+			continue
+		}
+		if !slices.ContainsFunc(ran, func(s facts.Span) bool { return e.From >= s.From-slack && max(e.From, e.To) <= s.To+slack }) {
+			return false
+		}
+	}
+	return o.Course.Shape.Half == nil
 }

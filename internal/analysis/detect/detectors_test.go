@@ -127,7 +127,7 @@ func TestDetectors(t *testing.T) {
 			for _, e := range resulttest.Trials(run, "elm") {
 				resulttest.Scale(run, e, "put", 40, 60, 0.3)
 			}
-		}, []finding.Code{finding.RateFell}, finding.Params{"arm": "elm", "at_s": 40, "early": 100e3, "late": 30e3, "blocks": 5}},
+		}, []finding.Code{finding.RateStep}, finding.Params{"arm": "elm", "at_s": 40, "before": 100e3, "after": 30e3, "blocks": 5}},
 		{"a cliff in one of five blocks", func(run *record.Run) { resulttest.Scale(run, resulttest.Trials(run, "elm")[0], "put", 40, 60, 0.3) }, nil, nil},
 		{"stalls", func(run *record.Run) {
 			for _, e := range resulttest.Trials(run, "elm") {
@@ -437,7 +437,7 @@ func TestDetectInMemory(t *testing.T) {
 // The causes of a run with something of everything.
 func TestTheExampleRun(t *testing.T) {
 	r := resulttest.ResultOf(t, recordtest.Run(recordtest.Example()))
-	for _, code := range []finding.Code{finding.FaultErrors, finding.TrialFailed, finding.RateDrops, finding.RateFell, finding.DurabilityCost} {
+	for _, code := range []finding.Code{finding.FaultErrors, finding.TrialFailed, finding.RateDrops, finding.RateStep, finding.DurabilityCost} {
 		if resulttest.Find(r, code) == nil {
 			t.Errorf("%s was not found: %v", code, resulttest.CodesOf(r))
 		}

@@ -106,6 +106,12 @@ func TestWhatAGroupDidToAnother(t *testing.T) {
 					t.Errorf("%s is %v, want %v", name, got.Params[name], want)
 				}
 			}
+			for _, f := range r.Findings {
+				of := f.Code == finding.RateDrops || f.Code == finding.RateStep || f.Code == finding.RateOscillates
+				if f.Where.Arm == "elm" && of && (f.Cause == finding.GroupEffect) != (c.code == finding.GroupEffect) {
+					t.Errorf("%s: cause %q: %s", f.Code, f.Cause, finding.Text(f.Message))
+				}
+			}
 			if c.code == finding.GroupEffect && !slices.ContainsFunc(r.Summary.Answer, func(m finding.Message) bool { return m.Code == c.code }) {
 				t.Error("the one screen does not tell of it")
 			}

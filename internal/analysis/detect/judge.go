@@ -17,7 +17,7 @@ func Judge(run *record.Run) ([]*facts.Table, []finding.Finding) {
 	for _, detect := range afterRanks {
 		found = append(found, detect(run, tables)...)
 	}
-	attribute(run, found)
+	attribute(run, tables, found)
 	return tables, found
 }
 

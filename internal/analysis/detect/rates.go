@@ -15,7 +15,7 @@ import (
 
 // falls are the kinds of a rate that did not hold, with the code of the finding that each makes.
 var falls = map[series.Kind]finding.Code{
-	series.Step:        finding.RateFell,
+	series.Step:        finding.RateStep,
 	series.Decline:     finding.RateDeclined,
 	series.Rise:        finding.RateRose,
 	series.Oscillation: finding.RateOscillates,
@@ -31,7 +31,7 @@ func detectFalls(_ *record.Run, tables []*facts.Table) (found []finding.Finding)
 		}
 		code := falls[series.Kind(r.Course.Kind)]
 		if r.Course.BrokeAtS != nil && code != finding.RateOscillates {
-			code = finding.RateFell
+			code = finding.RateStep
 		}
 		if code == "" {
 			return // the kinds of its blocks are of all sorts
@@ -46,14 +46,17 @@ func detectFalls(_ *record.Run, tables []*facts.Table) (found []finding.Finding)
 				if falls[e.Kind] == "" {
 					continue
 				}
-				evidence = append(evidence, seenIn(o, EventMessage(e)))
+				evidence = append(evidence, seenIn(o, finding.New(e.Label())))
 				if e.Kind == series.Oscillation {
 					high, low = append(high, e.Before), append(low, e.After)
 				}
 			}
 		}
-		p := finding.RateParams{Code: code, At: atOf(t, r.Arm), Blocks: r.Course.Blocks, Of: len(r.Used()), With: format.ResourceWords(r.Course.With),
-			Early: r.Course.Early, Late: r.Course.Late, AtS: r.Course.BrokeAtS, Records: r.Course.BrokeAt, High: facts.MedianOf(high), Low: facts.MedianOf(low)}
+		p := finding.RateParams{Code: code, Of: ofBlocks(t, r, r.Course.Blocks), With: format.ResourceWords(r.Course.With),
+			RateChange: finding.RateChange{AtS: r.Course.BrokeAtS, Records: r.Course.BrokeAt, Before: r.Course.Early, After: r.Course.Late}}
+		if code == finding.RateOscillates {
+			p.Before, p.After = facts.MedianOf(high), facts.MedianOf(low)
+		}
 		found = append(found, placed(t, r.Arm, p, evidence...))
 	})
 	return found
@@ -77,7 +80,7 @@ func detectDrops(_ *record.Run, tables []*facts.Table) (found []finding.Finding)
 				if e.Drops == nil {
 					continue
 				}
-				evidence = append(evidence, seenIn(o, EventMessage(e)))
+				evidence = append(evidence, seenIn(o, finding.New(e.Label())))
 				count, stalls, longest = count+len(e.Drops.All), stalls+e.Drops.Stalls, max(longest, e.Drops.Longest)
 				left = min(left, e.Drops.Left)
 				if e.Drops.Period != nil {
@@ -85,7 +88,8 @@ func detectDrops(_ *record.Run, tables []*facts.Table) (found []finding.Finding)
 				}
 			}
 		}
-		p := finding.RateDropsParams{At: atOf(t, r.Arm), Count: count, Stalls: stalls, LongestS: longest, Left: left, Blocks: dropping, Of: len(r.Used()), PeriodS: facts.MedianOf(periods)}
+		p := finding.RateDropsParams{Of: ofBlocks(t, r, dropping), Count: count, Stalls: stalls, LongestS: longest, Left: left,
+			RatePeriod: finding.RatePeriod{PeriodS: facts.MedianOf(periods)}}
 		found = append(found, placed(t, r.Arm, p, evidence...))
 	})
 	return found
@@ -158,11 +162,7 @@ func detectNoise(run *record.Run, tables []*facts.Table) []finding.Finding {
 	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, m, evidence...)}
 }
 
-// EventMessage says what happened at a place of a plot.
-func EventMessage(e series.Event) finding.Message {
-	p := finding.EventParams{Code: "event-" + finding.Code(e.Kind), FromS: e.From, ToS: e.To, Before: e.Before, After: e.After}
-	if e.Drops != nil {
-		p.Count, p.LongestS = finding.Known(len(e.Drops.All)), &e.Drops.Longest
-	}
-	return finding.New(p)
+// ofBlocks says that a message is of so many of a row's blocks.
+func ofBlocks(t *facts.Table, r *facts.Row, blocks int) *finding.OfBlocks {
+	return &finding.OfBlocks{At: atOf(t, r.Arm), Blocks: blocks, Of: len(r.Used())}
 }

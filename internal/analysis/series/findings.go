@@ -2,136 +2,156 @@ package series
 
 import (
 	"math"
+	"slices"
 
 	"assay/internal/base/finding"
 )
 
-// doubtCodes are the findings of the doubts.
-var doubtCodes = map[string]finding.Code{TooFew: finding.SeriesTooFew, TooEmpty: finding.SeriesTooEmpty,
-	TooNoisy: finding.SeriesTooNoisy, TooErratic: finding.SeriesWanders}
+// doubts are the words of the doubts.
+var doubts = map[string]string{TooFew: finding.TooFewSamples, TooEmpty: finding.TooEmpty,
+	TooNoisy: finding.TooNoisy, TooErratic: finding.Wanders}
 
 // Findings states the shape as findings about a place, what matters most first.
 func (s *Shape) Findings(where finding.Where) (all []finding.Finding) {
-	add := func(m finding.Message) { all = append(all, finding.Make(where, m)) }
-	missing := map[Kind]*finding.MissingParams{}
+	add := func(p finding.Parameters, severity finding.Severity) {
+		f := finding.Make(where, finding.New(p))
+		f.Severity = severity
+		all = append(all, f)
+	}
 	for _, kind := range weights {
 		for _, e := range s.Events {
 			if e.Kind == kind {
-				for _, m := range s.messages(e) {
-					add(m)
-				}
+				s.state(e, add)
 			}
 		}
 	}
 	if s.Half != nil {
-		add(finding.New(finding.SeriesHalfParams{Early: s.Early.Rate, Late: s.Late.Rate, AtS: s.Half.Seconds,
-			Records: s.Half.Records, Bytes: s.Half.Bytes}))
+		add(finding.RateParams{Code: finding.RateHalved, RateChange: finding.RateChange{AtS: &s.Half.Seconds,
+			Before: &s.Early.Rate, After: &s.Late.Rate, Records: s.Half.Records, Bytes: s.Half.Bytes}}, finding.Notice)
 	}
 	if s.Rate != nil {
-		p := finding.SeriesSteadyParams{Rate: s.Rate.Value, Low: s.Rate.Low, High: s.Rate.High, Drops: s.Has(Drops)}
+		p := finding.RateSteadyParams{Rate: s.Rate.Value, Low: s.Rate.Low, High: s.Rate.High, Drops: s.Has(Drops)}
 		if s.Warmup > s.From {
 			p.WarmupS = &s.Warmup
 		}
-		add(finding.New(p))
+		add(p, finding.Notice)
 	}
 	if s.Why != nil {
-		add(finding.New(finding.DoubtParams{Code: doubtCodes[s.Why.Code], Samples: s.Why.Samples, Needed: s.Why.Needed,
-			Low: s.Why.Low, High: s.Why.High, Wide: s.Why.Low == 0 && s.Why.High == 0}))
+		severity := finding.Notice
+		if s.Why.Code == TooErratic {
+			severity = finding.Warning
+		}
+		add(finding.RateUnknownParams{Why: doubts[s.Why.Code], Samples: s.Why.Samples, Needed: s.Why.Needed,
+			Low: s.Why.Low, High: s.Why.High, Wide: s.Why.Low == 0 && s.Why.High == 0}, severity)
 	}
-	for _, e := range s.Events {
-		code := map[Kind]finding.Code{Gap: finding.SeriesGap, Interruption: finding.SeriesInterruption}[e.Kind]
-		if code == "" {
-			continue
-		}
-		if missing[e.Kind] == nil {
-			missing[e.Kind] = &finding.MissingParams{Code: code, AtS: e.From}
-		}
-		missing[e.Kind].Seconds += e.To - e.From
-		missing[e.Kind].Count++
+	if p := s.missing(Interruption); p.Count > 0 {
+		add(p, finding.Warning)
 	}
-	for _, kind := range []Kind{Interruption, Gap} {
-		if p := missing[kind]; p != nil {
-			add(finding.New(*p))
-		}
+	if p := s.missing(Gap); p.Count > 0 {
+		add(p, finding.Notice)
 	}
 	for _, c := range s.Coincidences {
+		p := finding.RateChangedWithParams{Resource: c.Resource, Up: c.Rank > 0, Rank: c.Rank}
 		if c.Event != nil {
-			add(finding.New(finding.SeriesChangedWithParams{Resource: c.Resource, AtS: c.Seconds, Up: c.After > c.Before, Before: c.Before, After: c.After, PerSecond: c.PerSecond}))
-		} else {
-			add(finding.New(finding.SeriesMovesWithParams{Resource: c.Resource, Rank: c.Rank, Up: c.Rank > 0}))
+			p = finding.RateChangedWithParams{Resource: c.Resource, AtS: &c.Seconds, Up: c.After > c.Before,
+				Before: c.Before, After: c.After, PerSecond: c.PerSecond}
 		}
+		add(p, finding.Notice)
 	}
 	return all
 }
 
-// messages states one event.
-func (s *Shape) messages(e Event) []finding.Message {
-	change := finding.SeriesChange{AtS: e.From, Before: e.Before, After: e.After,
-		Change: math.Abs(e.After/max(e.Before, math.SmallestNonzeroFloat64) - 1), Records: e.Records, Bytes: e.Bytes, P: e.P}
-	var p finding.Parameters
+// missing adds up the time of a kind of which the series knows nothing.
+func (s *Shape) missing(kind Kind) (p finding.RateNotSampledParams) {
+	p.Stopped = kind == Interruption
+	for _, e := range s.Events {
+		if e.Kind != kind {
+			continue
+		}
+		if p.Count == 0 {
+			p.AtS = e.From
+		}
+		p.Seconds += e.To - e.From
+		p.Count++
+	}
+	return p
+}
+
+// codes are those of the kinds of changes.
+var codes = map[Kind]finding.Code{Step: finding.RateStep, Decline: finding.RateDeclined, Rise: finding.RateRose,
+	Oscillation: finding.RateOscillates}
+
+// Label is an event in a few words, for its place in a plot.
+func (e *Event) Label() finding.Parameters {
+	switch e.Kind {
+	case Drops:
+		p := finding.RateDropsParams{Brief: true, AtS: &e.From, ToS: &e.To, Before: &e.Before, After: &e.After}
+		if e.Drops != nil {
+			p.Count, p.LongestS = len(e.Drops.All), e.Drops.Longest
+		}
+		return p
+	case Gap, Interruption:
+		return finding.RateNotSampledParams{Brief: true, Stopped: e.Kind == Interruption, AtS: e.From, Seconds: e.To - e.From, Count: 1}
+	}
+	return finding.RateParams{Code: codes[e.Kind], Brief: true,
+		RateChange: finding.RateChange{AtS: &e.From, ToS: &e.To, Before: &e.Before, After: &e.After}}
+}
+
+// state states one event.
+func (s *Shape) state(e Event, add func(finding.Parameters, finding.Severity)) {
+	if e.Kind == Drops {
+		e.Drops.state(e, add)
+		return
+	}
+	change := math.Abs(e.After/max(e.Before, math.SmallestNonzeroFloat64) - 1)
+	p := finding.RateParams{Code: codes[e.Kind], P: e.P, RateChange: finding.RateChange{AtS: &e.From, ToS: &e.To,
+		Before: &e.Before, After: &e.After, Change: &change, Records: e.Records, Bytes: e.Bytes}}
 	switch e.Kind {
 	case Step:
-		step := finding.SeriesStepParams{SeriesChange: change, Up: e.After > e.Before, LowS: e.Interval.Low, HighS: e.Interval.High}
-		if e.To > e.From {
-			step.ToS = &e.To
+		p.Up, p.Cliff, p.LowS, p.HighS = e.After > e.Before, e.Cliff, &e.Interval.Low, &e.Interval.High
+		if e.To <= e.From {
+			p.ToS = nil
 		}
 		if e.Back != nil {
-			step.BackS, step.Back = &e.Back.From, &e.Back.Rate
+			p.BackS, p.Back = &e.Back.From, &e.Back.Rate
 		}
-		p = step
-		if e.Cliff {
-			p = finding.SeriesCliffParams{SeriesStepParams: step, Fall: 1 - e.After/e.Before}
-		}
-	case Decline:
-		p = finding.SeriesDeclineParams{SeriesChange: change, ToS: e.To}
-	case Rise:
-		p = finding.SeriesRiseParams{SeriesChange: change, ToS: e.To}
 	case Oscillation:
-		p = finding.SeriesOscillationParams{SeriesChange: change, SeriesPeriod: told(e.Turns.Period, e.Turns.Switches/2),
-			ToS: e.To, High: e.Turns.High, Low: e.Turns.Low, HighShare: e.Turns.HighShare}
-	default:
-		return e.Drops.messages(e)
+		p.Before, p.After, p.HighShare = &e.Turns.High, &e.Turns.Low, &e.Turns.HighShare
+		p.RatePeriod = told(e.Turns.Period, e.Turns.Switches/2)
 	}
-	return []finding.Message{finding.New(p)}
+	add(p, finding.Warning)
 }
 
-func told(p *Period, events int) finding.SeriesPeriod {
+func told(p *Period, events int) finding.RatePeriod {
 	if p == nil {
-		return finding.SeriesPeriod{Tested: finding.Known(events >= periodDropsMin)}
+		return finding.RatePeriod{Tested: finding.Known(events >= periodDropsMin)}
 	}
-	return finding.SeriesPeriod{PeriodS: &p.Seconds, PeriodLowS: &p.Interval.Low, PeriodHighS: &p.Interval.High}
+	return finding.RatePeriod{PeriodS: &p.Seconds, PeriodLowS: &p.Interval.Low, PeriodHighS: &p.Interval.High}
 }
 
-// messages states stalls, or dips where there are none, and a drop that the series ends in.
-func (g *DropGroup) messages(e Event) (all []finding.Message) {
+// state states stalls, or dips where there are none, and a drop that the series ends in.
+func (g *DropGroup) state(e Event, add func(finding.Parameters, finding.Severity)) {
 	last := g.All[len(g.All)-1]
-	drops := finding.SeriesDrops{AtS: e.From, LongestS: g.Longest, Seconds: g.Seconds, Left: g.Left, Share: g.Share,
-		SeriesPeriod: told(g.Period, len(g.All)), Count: len(g.All)}
 	// One that is no longer than the others is one of them.
 	endsLow := last.Open
 	for _, d := range g.All[:len(g.All)-1] {
 		endsLow = endsLow && d.seconds < last.seconds
 	}
-	switch {
-	case len(g.All) == 1 && endsLow:
-	case g.Stalls > 0:
-		for _, d := range g.All {
-			if d.Stall {
-				drops.AtS = d.From
-				break
-			}
+	if len(g.All) > 1 || !endsLow {
+		p := finding.RateDropsParams{RatePeriod: told(g.Period, len(g.All)), Count: len(g.All), Stalls: g.Stalls, AtS: &e.From,
+			LongestS: g.Longest, Left: g.Left, Seconds: &g.Seconds, Share: &g.Share}
+		severity := finding.Notice
+		if g.Stalls > 0 {
+			severity = finding.Warning
+			first := slices.IndexFunc(g.All, func(d Drop) bool { return d.Stall })
+			p.AtS = &g.All[first].From
+		} else if len(g.All) == 1 {
+			p.BackS = &last.To
 		}
-		drops.Count = g.Stalls
-		all = append(all, finding.New(finding.SeriesStallsParams{SeriesDrops: drops, Dips: len(g.All) - g.Stalls}))
-	default:
-		dips := finding.SeriesDipsParams{SeriesDrops: drops}
-		if len(g.All) == 1 {
-			dips.BackS = &last.To
-		}
-		all = append(all, finding.New(dips))
+		add(p, severity)
 	}
 	if endsLow {
-		all = append(all, finding.New(finding.SeriesEndsLowParams{AtS: last.From, Before: last.Usual, After: last.Mean}))
+		add(finding.RateParams{Code: finding.RateEndsLow, RateChange: finding.RateChange{AtS: &last.From,
+			Before: &last.Usual, After: &last.Mean}}, finding.Warning)
 	}
-	return all
 }

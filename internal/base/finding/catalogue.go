@@ -10,7 +10,9 @@ import (
 type Entry struct {
 	// Example has the parameters: its type is that of the code's messages. It is for the golden file,
 	// and for whoever reads the catalogue.
-	Example  Parameters
+	Example Parameters
+	// Also are examples of what else its sentence may say.
+	Also     []Parameters
 	Severity Severity // of a finding with this code, unless its detector sets another
 
 	// Says is the sentence for one place: what happened, where, how much; present tense for what

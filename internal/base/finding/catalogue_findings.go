@@ -6,17 +6,12 @@ const (
 	TrialFailed      Code = "trial-failed"
 	TrialsMissing    Code = "trials-missing"
 	RunIncomplete    Code = "run-incomplete"
-	LessWork         Code = "did-less-work"     // fewer records an operation, or more misses, than the trace or the others
-	WorkIncomparable Code = "work-incomparable" // likewise, but the data depends on the arm's speed
-	NotOnDisk        Code = "not-on-disk"       // files are too small for what a class that survives the process acknowledged
-	StoppedEarly     Code = "stopped-early"     // before the operations of the phase were done
-	Conflicts        Code = "conflicts"         // of operations that asked no condition
-	ServerShare      Code = "server-share"      // one of several servers got clearly more or less than its weight
-	RateFell         Code = "rate-fell"
-	RateDeclined     Code = "rate-declined"
-	RateRose         Code = "rate-rose"
-	RateOscillates   Code = "rate-oscillates"
-	RateDrops        Code = "rate-drops"           // stalls and dips
+	LessWork         Code = "did-less-work"        // fewer records an operation, or more misses, than the trace or the others
+	WorkIncomparable Code = "work-incomparable"    // likewise, but the data depends on the arm's speed
+	NotOnDisk        Code = "not-on-disk"          // files are too small for what a class that survives the process acknowledged
+	StoppedEarly     Code = "stopped-early"        // before the operations of the phase were done
+	Conflicts        Code = "conflicts"            // of operations that asked no condition
+	ServerShare      Code = "server-share"         // one of several servers got clearly more or less than its weight
 	ProcessStarts    Code = "process-starts"       // how far apart the clients' processes began
 	Milestones       Code = "milestones"           // each so many operations of a thread, in seconds
 	GroupEffect      Code = "group-effect"         // what one group of clients did to another's rate
@@ -75,9 +70,7 @@ const (
 
 // What several sentences say alike.
 const (
-	changedWith = `{{if .with}} {{capital (list .with)}} changed at that time.{{end}}`
-	brokeAt     = `{{if .records}} at {{number .records}} records{{else if .at_s}} after {{seconds .at_s}}{{end}}`
-	runLonger   = "run the phase longer"
+	runLonger = "run the phase longer"
 )
 
 // Trials and their files.
@@ -270,27 +263,6 @@ const honestBecause = `{{if has .because}}; {{if eq .because "deletes"}}faster s
 
 // What rates did.
 var _ = register(
-	Entry{Example: RateParams{Code: RateFell, At: example, Early: Known(412e3), Late: Known(86e3), AtS: Known(41.0), Records: Known(3.74e6), With: []string{"page faults"}, Blocks: 3, Of: 3.0}, Severity: Warning, Answer: true,
-		Says:   `{{.arm}} fell from {{rate .early}} to {{rate .late}} in {{.place}}` + brokeAt + `.` + changedWith,
-		Many:   `{{list .Arms}} did not hold {{agree .Arms "its" "their"}} rate in {{list .Places}}.`,
-		Remedy: "assay analyze DIR --trial ID: what changed at that time"},
-	Entry{Example: RateParams{Code: RateDeclined, At: example, Early: Known(412e3), Late: Known(286e3), With: []string{}, Blocks: 3, Of: 3.0}, Severity: Warning, Answer: true,
-		Says:   `{{.arm}} declined from {{rate .early}} to {{rate .late}} in {{.place}}.` + changedWith,
-		Many:   `{{list .Arms}} declined in {{list .Places}}.`,
-		Remedy: "compare at the amount of data that you will have"},
-	Entry{Example: RateParams{Code: RateRose, At: example, Early: Known(86e3), Late: Known(412e3), With: []string{}, Blocks: 3, Of: 3.0}, Severity: Warning, Answer: true,
-		Says:   `{{.arm}} was still getting faster at the end of {{.place}}: {{rate .early}} at first, {{rate .late}} at last.`,
-		Many:   `{{list .Arms}} {{agree .Arms "was" "were"}} still getting faster at the end of {{list .Places}}.`,
-		Remedy: runLonger},
-	Entry{Example: RateParams{Code: RateOscillates, At: example, High: Known(90e3), Low: Known(40e3), Early: Known(90e3), Late: Known(40e3), With: []string{}, Blocks: 2, Of: 3.0}, Severity: Warning, Answer: true,
-		Says:   `{{.arm}} oscillates between {{rate .low}} and {{rate .high}} in {{.place}}; the mean describes neither.`,
-		Many:   `{{list .Arms}} {{agree .Arms "oscillates" "oscillate"}} between two rates in {{list .Places}}; the means describe neither.`,
-		Remedy: "state both levels and their shares of the time"},
-	Entry{Example: RateDropsParams{At: example, Count: 20, Stalls: 3, LongestS: 2.0, Left: 0.02, PeriodS: Known(30.0), Blocks: 3, Of: 3.0}, Severity: Notice, Answer: true,
-		Says: `{{.arm}} dropped to {{percent .left}} of its usual rate in {{.place}}: {{plural .count "time" ""}}, at most for {{seconds .longest_s}}` +
-			`{{if has .period_s}}, every {{seconds .period_s}}{{end}}.`,
-		Many:   `{{list .Arms}} dropped for moments in {{list .Places}}, at most for {{seconds .max_longest_s}}.`,
-		Remedy: "read p99.9 and the maximum; compare with compaction, flushes and host writes at these times"},
 	Entry{Example: ProcessStartsParams{At: At{"redis", "mixed (D0, 100 processes)"}, Processes: 100, ApartNS: 21e7}, Severity: Notice,
 		Says: `The {{plural .processes "process" ""}} of {{.arm}} began within {{latency .apart_ns}} in {{.place}}.`,
 		Many: `The processes of {{list .Arms}} began within {{latency .max_apart_ns}} in {{list .Places}}.`},
@@ -317,16 +289,6 @@ var _ = register(
 	Entry{Example: SeenShortParams{Phase: "put", Count: 27, Seconds: 0.5, Samples: 9},
 		Says: `{{.phase}}: {{plural .count "measurement" ""}}, the shortest {{seconds .seconds}} with {{plural .samples "sample" ""}}`},
 )
-
-type RateDropsParams struct {
-	At
-	Count, Stalls  int
-	LongestS, Left float64
-	PeriodS        *float64
-	Blocks, Of     int
-}
-
-func (RateDropsParams) code() Code { return RateDrops }
 
 type ProcessStartsParams struct {
 	At

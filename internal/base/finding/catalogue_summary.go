@@ -6,30 +6,13 @@ var _ = register(
 		Says: `{{plural .stores "store" ""}}, {{plural .classes "durability class" ""}}{{if has .cells}}, {{plural .cells "cell" ""}}{{end}}, {{plural .blocks "block" ""}}: ` +
 			`{{if has .missing}}{{count .done}} of {{plural .planned "trial" ""}}{{else}}{{plural .planned "trial" ""}}{{end}} in {{seconds .seconds}}.{{if .conditions}} {{capital (join .conditions)}}.{{end}}`},
 	Entry{Example: MoreParams{Count: 3}, Says: `{{.count}} more: --full`},
-	Entry{Example: CellFailed, Says: `failed`},
-	Entry{Example: CellNoFigure, Says: `no figure`},
-	Entry{Example: CellHeldParams{Records: 9.1e6}, Says: `{{if .records}}held to {{number .records}}{{else}}held{{end}}`},
-	Entry{Example: CellBrokeAtSParams{Seconds: 41.0}, Says: `at {{seconds .seconds}}`},
-	Entry{Example: CellInconclusive, Says: `too short`},
-	Entry{Example: CellUnsteadyParams{Kind: "oscillation"}, Says: `{{if eq .kind "oscillation"}}oscillates{{else if eq .kind "rise"}}rises{{else}}unsteady{{end}}`},
 
+	Entry{Example: NoFigureParams{Failed: true}, Says: `{{if .failed}}failed{{else}}no figure{{end}}`},
 	Entry{Example: SectionRefusedParams{Arms: []string{"badger", "bbolt"}}, Says: `Not supported: {{join .arms}}.`},
 	Entry{Example: SectionNoFigureParams{Arms: []string{"sqlite"}, Why: "no trial ended"}, Says: `No figure: {{join .arms}} ({{clean .why}}).`},
 	Entry{Example: SectionSameLeadersParams{Cells: 4}, Says: `In the {{if eq .cells 1}}other cell{{else}}{{plural .cells "other cell" ""}}{{end}} the same stores are fastest.`},
 	Entry{Example: SectionLeadersParams{Phase: "insert", Leaders: []string{"pebble at 10 records (2.1×)", "bbolt at 10,000 records (1.4×)"}},
 		Says: `{{.phase}}: fastest is {{join .leaders}}.`},
-
-	Entry{Example: AnswerBrokeParams{Arms: []string{"tc-table"}, Low: 3.7e6, High: 3.7e6, With: []string{"page faults"}, Postponed: []string{"tc-table-tuned"}, To: 9.1e6}, Answer: true,
-		Says: `{{list .arms}} broke at {{span .low .high}} records{{if .with}}, with {{list .with}}{{end}}.` +
-			`{{if has .cured}} Tuning cured it ({{join .cured}}).{{end}}{{if has .postponed}} Tuning postponed it to {{number .to}} ({{join .postponed}}).{{end}}` +
-			`{{if has .same}} Tuning had no effect ({{join .same}}).{{end}}{{if has .sooner}} Tuning made it break sooner ({{join .sooner}}).{{end}}` +
-			`{{if has .unknown}} Effect unknown: {{join .unknown}}.{{end}}`},
-	Entry{Example: AnswerFellParams{Arms: []string{"lmdb"}, LowS: 12.0, HighS: 12.0, With: []string{}}, Answer: true,
-		Says: `{{list .arms}} fell after {{if eq .low_s .high_s}}{{seconds .low_s}}{{else}}{{seconds .low_s}} to {{seconds .high_s}}{{end}}{{if .with}}, with {{list .with}}{{end}}.`},
-	Entry{Example: AnswerHeldParams{Arms: []string{"rocksdb", "lmdb"}, Records: 9.1e6}, Answer: true,
-		Says: `{{list .arms}} did not break{{if .records}}, up to {{number .records}} records{{end}}.`},
-	Entry{Example: AnswerUnsteadyParams{Arms: []string{"bbolt"}}, Answer: true, Says: `{{list .arms}} did not hold one rate, and did not break either.`},
-	Entry{Example: AnswerUnknownParams{Arms: []string{"bbolt"}}, Answer: true, Says: `{{list .arms}}: the phase was too short to say whether the rate holds.`},
 
 	Entry{Example: ClearFastestParams{Arm: "pebble", Phases: []string{"overwrite"}, Classes: []string{"D3"}, Factor: 3.87, Low: Known(3.51), High: Known(4.2), Next: []string{"bbolt"}},
 		Says: `{{.arm}} is fastest at {{list .phases}} ({{join .classes}}): {{if has .several}}at least {{factor .factor}} the next{{else}}{{factor .factor}} {{join .next}}{{if has .low}}, 95 % interval {{interval .low .high}}{{end}}{{end}}.`},
@@ -70,17 +53,9 @@ type MoreParams struct{ Count int }
 
 func (MoreParams) code() Code { return "more" }
 
-type CellHeldParams struct{ Records float64 }
+type NoFigureParams struct{ Failed bool }
 
-func (CellHeldParams) code() Code { return "cell-held" }
-
-type CellBrokeAtSParams struct{ Seconds float64 }
-
-func (CellBrokeAtSParams) code() Code { return "cell-broke-at-s" }
-
-type CellUnsteadyParams struct{ Kind string }
-
-func (CellUnsteadyParams) code() Code { return "cell-unsteady" }
+func (NoFigureParams) code() Code { return "no-figure" }
 
 type SectionRefusedParams struct{ Arms []string }
 
@@ -103,39 +78,6 @@ type SectionLeadersParams struct {
 }
 
 func (SectionLeadersParams) code() Code { return "section-leaders" }
-
-type AnswerBrokeParams struct {
-	Arms                                    []string
-	Low, High                               float64
-	With                                    []string
-	Postponed, Cured, Same, Sooner, Unknown []string `param:"omitempty"`
-	To                                      float64  `param:"omitempty"`
-}
-
-func (AnswerBrokeParams) code() Code { return "answer-broke" }
-
-type AnswerFellParams struct {
-	Arms        []string
-	LowS, HighS float64
-	With        []string
-}
-
-func (AnswerFellParams) code() Code { return "answer-fell" }
-
-type AnswerHeldParams struct {
-	Arms    []string
-	Records float64
-}
-
-func (AnswerHeldParams) code() Code { return "answer-held" }
-
-type AnswerUnsteadyParams struct{ Arms []string }
-
-func (AnswerUnsteadyParams) code() Code { return "answer-unsteady" }
-
-type AnswerUnknownParams struct{ Arms []string }
-
-func (AnswerUnknownParams) code() Code { return "answer-unknown" }
 
 type ClearFastestParams struct {
 	Arm             string
@@ -221,9 +163,6 @@ func (NextFullParams) code() Code { return "next-full" }
 
 // Codes without parameters.
 const (
-	CellFailed       Bare = "cell-failed"
-	CellNoFigure     Bare = "cell-no-figure"
-	CellInconclusive Bare = "cell-inconclusive"
-	NextNoise        Bare = "next-noise"
-	NextDoctor       Bare = "next-doctor"
+	NextNoise  Bare = "next-noise"
+	NextDoctor Bare = "next-doctor"
 )

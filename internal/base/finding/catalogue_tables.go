@@ -87,14 +87,6 @@ var _ = register(
 	Entry{Example: NoteQuotaMountParams{FileSystem: "ext4 over a loop device, 2 GiB, 1.88 GB usable"},
 		Says: `Each trial had a file system of its own: {{clean .file_system}}.`},
 
-	Entry{Example: EventParams{Code: "event-step", FromS: 41.0, ToS: 41.0, Before: 412e3, After: 120e3}, Says: `{{rate .before}} before, {{rate .after}} after`},
-	Entry{Example: EventParams{Code: "event-decline", FromS: 4.0, ToS: 41.0, Before: 412e3, After: 120e3}, Says: `declines from {{rate .before}} to {{rate .after}}`},
-	Entry{Example: EventParams{Code: "event-rise", FromS: 4.0, ToS: 41.0, Before: 120e3, After: 412e3}, Says: `rises from {{rate .before}} to {{rate .after}}`},
-	Entry{Example: EventParams{Code: "event-drops", FromS: 4.0, ToS: 41.0, Before: 412e3, After: 0.0, Count: Known(3), LongestS: Known(2.0)},
-		Says: `drops to {{rate .after}}, {{plural .count "time" ""}}, for up to {{seconds .longest_s}}`},
-	Entry{Example: EventParams{Code: "event-oscillation", FromS: 4.0, ToS: 41.0, Before: 90e3, After: 40e3}, Says: `oscillates between {{rate .after}} and {{rate .before}}`},
-	Entry{Example: EventParams{Code: "event-gap", FromS: 4.0, ToS: 6.0}, Says: `not sampled`},
-	Entry{Example: EventParams{Code: "event-interruption", FromS: 4.0, ToS: 6.0}, Says: `the process was stopped from outside`},
 	Entry{Example: PlotsThinnedParams{Series: 12, Kept: 800, Samples: 3600},
 		Says: `{{plural .series "plot is" "plots are"}} thinned (the longest from {{count .samples}} to {{count .kept}} points); stalls are kept.`},
 )

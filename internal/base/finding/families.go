@@ -80,46 +80,6 @@ type ClassParams struct {
 
 func (p ClassParams) code() Code { return p.Code }
 
-// EventParams are of what happens at a place of a plot.
-type EventParams struct {
-	Code                      Code `param:"-"`
-	FromS, ToS, Before, After float64
-	Count                     *int
-	LongestS                  *float64
-}
-
-func (p EventParams) code() Code { return p.Code }
-
-// RateParams are of a rate that did not hold, over an arm's blocks.
-type RateParams struct {
-	Code Code `param:"-"`
-	At
-	Blocks, Of                           int
-	With                                 []string
-	Early, Late, AtS, Records, High, Low *float64
-}
-
-func (p RateParams) code() Code { return p.Code }
-
-// DoubtParams are of why it is open what a rate did.
-type DoubtParams struct {
-	Wide            bool // no range that says anything
-	Code            Code `param:"-"`
-	Samples, Needed int
-	Low, High       float64
-}
-
-func (p DoubtParams) code() Code { return p.Code }
-
-// MissingParams are of the time of which a series knows nothing.
-type MissingParams struct {
-	Code         Code `param:"-"`
-	AtS, Seconds float64
-	Count        int
-}
-
-func (p MissingParams) code() Code { return p.Code }
-
 // PlanParams are of a query that some arms answer in a way that costs more than that of others.
 type PlanParams struct {
 	Code                   Code `param:"-"`
@@ -185,26 +145,6 @@ type GroupBeside struct {
 	At
 	Group, Other string
 	Seconds      float64
-}
-
-// SeriesChange is where a rate changed, and from what to what.
-type SeriesChange struct {
-	P                          *float64 // if the points are independent
-	AtS, Before, After, Change float64
-	Records, Bytes             *float64 // stored then
-}
-
-// SeriesPeriod is how far apart events are; without a period, whether one was looked for.
-type SeriesPeriod struct {
-	PeriodS, PeriodLowS, PeriodHighS *float64
-	Tested                           *bool
-}
-
-// SeriesDrops are times at which a rate was low.
-type SeriesDrops struct {
-	AtS, LongestS, Seconds, Left, Share float64
-	SeriesPeriod
-	Count int
 }
 
 // example is the place of the examples.

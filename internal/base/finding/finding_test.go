@@ -16,6 +16,9 @@ func TestCatalogue_sentences(t *testing.T) {
 		e := entries[code]
 		m := New(e.Example)
 		fmt.Fprintf(&out, "%s\n  says    %s\n", code, Text(m))
+		for _, also := range e.Also {
+			fmt.Fprintf(&out, "  also    %s\n", Text(New(also)))
+		}
 		if e.Many != "" {
 			two := []Finding{Make(Where{Arm: "bbolt", Phase: "put", Class: "D1"}, m), Make(Where{Arm: "pebble", Phase: "get", Class: "D3"}, m)}
 			fmt.Fprintf(&out, "  many    %s\n", Group(two))
@@ -38,6 +41,11 @@ func TestCatalogue_examples_fill_every_sentence(t *testing.T) {
 		}
 		if e.Says == "" {
 			t.Errorf("%s has no sentence", code)
+		}
+		for _, also := range e.Also {
+			if m := New(also); m.Code != code || Text(m) == bare(m) {
+				t.Errorf("%s: needs a parameter that an example lacks: %s", code, Text(m))
+			}
 		}
 		if words := len(strings.Fields(Text(m))); words > 50 {
 			t.Errorf("%s: %d words in two sentences at most of 25", code, words)

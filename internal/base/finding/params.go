@@ -10,7 +10,7 @@ import (
 // Parameters are what a message is made of: a struct for each code (or family of codes), with its
 // entry in the catalogue. A field AtS is the parameter at_s of the JSON form and of templates. A nil
 // pointer is left out, and so is the zero value of a field with the tag param:"omitempty"; fields of
-// an embedded struct are the message's own.
+// an embedded struct, and of a pointer with the tag param:"inline", are the message's own.
 type Parameters interface{ code() Code }
 
 // Bare is a code without parameters.
@@ -35,6 +35,8 @@ func (p Params) add(v reflect.Value) {
 		case tag == "-", tag == "omitempty" && value.IsZero(), value.Kind() == reflect.Pointer && value.IsNil():
 		case field.Anonymous:
 			p.add(value)
+		case tag == "inline":
+			p.add(value.Elem())
 		case value.Kind() == reflect.Pointer:
 			p[paramName(field.Name)] = value.Elem().Interface()
 		default:
@@ -67,6 +69,8 @@ func paramNames(t reflect.Type) (names []string) {
 		case field.Tag.Get("param") == "-":
 		case field.Anonymous:
 			names = append(names, paramNames(field.Type)...)
+		case field.Tag.Get("param") == "inline":
+			names = append(names, paramNames(field.Type.Elem())...)
 		default:
 			names = append(names, paramName(field.Name))
 		}

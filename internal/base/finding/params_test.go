@@ -20,6 +20,53 @@ func TestCatalogue_sentences_name_fields(t *testing.T) {
 	}
 }
 
+// Every parameter is in a sentence of some code that has it: what none says is data that nobody
+// reads.
+func TestCatalogue_sentences_say_every_field(t *testing.T) {
+	said := map[string]bool{}
+	for _, e := range entries {
+		of := reflect.TypeOf(e.Example).Name()
+		for _, text := range []string{e.Says, e.Remedy, e.Many} {
+			for _, name := range namesIn(text) {
+				said[of+"."+name] = true
+				for _, together := range []string{"min_", "max_", "all_"} {
+					said[of+"."+strings.TrimPrefix(name, together)] = true
+				}
+			}
+		}
+	}
+	for _, code := range Codes() {
+		of := reflect.TypeOf(entries[code].Example)
+		for _, name := range paramNames(of) {
+			if field := of.Name() + "." + name; !said[field] && !slices.Contains(unsaid, field) {
+				t.Errorf("%s: no sentence says %s", code, field)
+			}
+		}
+	}
+}
+
+// unsaid are parameters that scripts may want though no sentence says them: of how many, and what a
+// sentence rounds or leaves to its place.
+var unsaid = []string{
+	"ClientBoundParams.trials", "CompareNoneParams.of", "CompareNotWorseParams.margin",
+	"CompareWideParams.high", "CompareWideParams.low", "ConflictsParams.count", "ConflictsParams.of",
+	"FellBehindParams.blocks", "FellBehindParams.of", "FindCheckedParams.covered",
+	"FindCheckedParams.reads", "FindCheckedParams.records", "FindCheckedParams.writes",
+	"FindEventualParams.late_ns", "FindEventualParams.trials", "FindMissedParams.trials",
+	"FindNoUpdatesParams.trials", "FindUpdatesParams.trials", "GroupEffectParams.blocks",
+	"HarnessBoundParams.ceiling", "HarnessBoundParams.rate", "LateWriteParams.trials",
+	"MarkForeignParams.phase", "MarkHeatParams.phase", "MarkQuotaParams.phase",
+	"MarkServerSyncsParams.least", "MarkStealParams.phase", "MarkSyncsTooFastParams.least",
+	"MarkTooFewSyncsParams.least", "MilestonesParams.most", "MilestonesParams.threads",
+	"NotOnDiskParams.trials", "OutcomeParams.ratio", "PhasesParams.seconds", "PlainParams.cause",
+	"RateDropsParams.before", "RateDropsParams.blocks", "RateDropsParams.of",
+	"RateDropsParams.period_high_s", "RateDropsParams.period_low_s", "RateDropsParams.to_s",
+	"RateParams.blocks", "RateParams.of", "RateParams.period_high_s", "RateParams.period_low_s",
+	"SeenHeatParams.phase", "SeenShareParams.servers", "ServerShareParams.operations",
+	"ServerShareParams.servers", "SettingsTooSmallParams.least", "StoppedEarlyParams.blocks",
+	"StoppedEarlyParams.of", "TooShortParams.phases",
+}
+
 type misspeltParams struct{ Blocks, Tabels int }
 
 func (misspeltParams) code() Code { return "misspelt" }
@@ -37,9 +84,14 @@ func TestNew(t *testing.T) {
 	if want := (Params{"count": uint64(3), "of": uint64(100)}); m.Code != MarkLost || !reflect.DeepEqual(m.Params, want) {
 		t.Errorf("got %s %v", m.Code, m.Params)
 	}
-	drops := SeriesDrops{AtS: 1, SeriesPeriod: SeriesPeriod{PeriodS: Known(2.0)}, Count: 4}
-	m = New(SeriesStallsParams{SeriesDrops: drops})
-	if _, tested := m.Params["tested"]; tested || m.Params["period_s"] != 2.0 || m.Params["dips"] != 0 || m.Params["at_s"] != 1.0 {
+	m = New(RateDropsParams{AtS: Known(1.0), RatePeriod: RatePeriod{PeriodS: Known(2.0)}, Count: 4})
+	_, tested := m.Params["tested"]
+	_, ofArm := m.Params["arm"]
+	if tested || ofArm || m.Params["period_s"] != 2.0 || m.Params["stalls"] != 0 || m.Params["at_s"] != 1.0 {
+		t.Errorf("got %v", m.Params)
+	}
+	m = New(RateDropsParams{Of: &OfBlocks{At: example, Blocks: 3}})
+	if m.Params["arm"] != "bbolt" || m.Params["blocks"] != 3 {
 		t.Errorf("got %v", m.Params)
 	}
 	if name := paramName("LateMaxNS"); name != "late_max_ns" {
@@ -58,17 +110,21 @@ func misnamed(e Entry) (problems []string) {
 		name, text string
 		known      []string
 	}{{"Says", e.Says, fields}, {"Remedy", e.Remedy, fields}, {"Many", e.Many, together}} {
-		parsed := template.Must(template.New("").Funcs(functions).Parse(part.text))
-		var used []string
-		named(reflect.ValueOf(parsed.Root), &used)
-		slices.Sort(used)
-		for _, name := range slices.Compact(used) {
+		for _, name := range namesIn(part.text) {
 			if !slices.Contains(part.known, name) {
 				problems = append(problems, fmt.Sprintf("%s has no parameter %s", part.name, name))
 			}
 		}
 	}
 	return problems
+}
+
+// namesIn lists the parameters that a sentence names.
+func namesIn(text string) (used []string) {
+	parsed := template.Must(template.New("").Funcs(functions).Parse(text))
+	named(reflect.ValueOf(parsed.Root), &used)
+	slices.Sort(used)
+	return slices.Compact(used)
 }
 
 // named gathers the parameters that a template's tree names: .name, and $.name.

@@ -15,30 +15,32 @@ import (
 // narrower.
 const breaksApart = 1.25
 
-// fate is what became of a store's rate as its data grew.
-type fate int
+// fates are those that a rate may have, in the order in which they are told, and where each was met.
+var fates = []struct {
+	name  string
+	where func(*facts.Row) *float64
+}{
+	{finding.FateBroke, func(r *facts.Row) *float64 { return r.Course.BrokeAt }},
+	{finding.FateFell, func(r *facts.Row) *float64 { return r.Course.BrokeAtS }},
+	{finding.FateHeld, func(r *facts.Row) *float64 { return r.Course.Reached }},
+	{finding.FateVaried, nil},
+	{finding.FateUnknown, nil},
+}
 
-const (
-	didHold fate = iota
-	didBreak
-	didFall // for good, at a number of records that was not measured
-	didVary
-	tooShortToTell
-)
-
-func fateOf(r *facts.Row) fate {
+// fateOf is what became of a store's rate as its data grew.
+func fateOf(r *facts.Row) string {
 	c := r.Course
 	switch {
 	case c.BrokeAt != nil:
-		return didBreak
+		return finding.FateBroke
 	case c.BrokeAtS != nil:
-		return didFall
+		return finding.FateFell
 	case c.Kind == "" || c.Kind == string(series.Inconclusive):
-		return tooShortToTell
+		return finding.FateUnknown
 	case r.Unsettled() && c.Kind != string(series.Rise):
-		return didVary
+		return finding.FateVaried
 	}
-	return didHold
+	return finding.FateHeld
 }
 
 // answersOf says of the tables that are about where stores break, of each store once, whether it
@@ -59,7 +61,7 @@ func fatesIn(t *facts.Table, run *record.Run) (messages []finding.Message) {
 	}
 	told := map[*facts.Row]bool{}
 	for _, r := range rows {
-		if fateOf(r) != didBreak || len(run.Experiment.Stores[r.Store].AllOptions()) > 0 {
+		if fateOf(r) != finding.FateBroke || len(run.Experiment.Stores[r.Store].AllOptions()) > 0 {
 			continue
 		}
 		tuned := slices.DeleteFunc(slices.Clone(rows), func(other *facts.Row) bool {
@@ -73,29 +75,22 @@ func fatesIn(t *facts.Table, run *record.Run) (messages []finding.Message) {
 			}
 		}
 	}
-	var others [tooShortToTell + 1][]*facts.Row
+	others := map[string][]*facts.Row{}
 	for _, r := range rows {
 		if !told[r] {
 			others[fateOf(r)] = append(others[fateOf(r)], r)
 		}
 	}
-	if list := others[didBreak]; len(list) > 0 {
-		low, high := spanOf(list, func(r *facts.Row) *float64 { return r.Course.BrokeAt })
-		messages = append(messages, finding.New(finding.AnswerBrokeParams{Arms: armsOfRows(list), Low: low, High: high, With: commonWith(list)}))
-	}
-	if list := others[didFall]; len(list) > 0 {
-		low, high := spanOf(list, func(r *facts.Row) *float64 { return r.Course.BrokeAtS })
-		messages = append(messages, finding.New(finding.AnswerFellParams{Arms: armsOfRows(list), LowS: low, HighS: high, With: commonWith(list)}))
-	}
-	if list := others[didHold]; len(list) > 0 {
-		low, _ := spanOf(list, func(r *facts.Row) *float64 { return r.Course.Reached })
-		messages = append(messages, finding.New(finding.AnswerHeldParams{Arms: armsOfRows(list), Records: low}))
-	}
-	if list := others[didVary]; len(list) > 0 {
-		messages = append(messages, finding.New(finding.AnswerUnsteadyParams{Arms: armsOfRows(list)}))
-	}
-	if list := others[tooShortToTell]; len(list) > 0 {
-		messages = append(messages, finding.New(finding.AnswerUnknownParams{Arms: armsOfRows(list)}))
+	for _, fate := range fates {
+		list := others[fate.name]
+		if len(list) == 0 {
+			continue
+		}
+		p := finding.RateFateParams{Fate: fate.name, Arms: armsOfRows(list), With: commonWith(list)}
+		if fate.where != nil {
+			p.Low, p.High = spanOf(list, fate.where)
+		}
+		messages = append(messages, finding.New(p))
 	}
 	return messages
 }
@@ -103,13 +98,14 @@ func fatesIn(t *facts.Table, run *record.Run) (messages []finding.Message) {
 // tunedBy says where a store broke and what the settings of other arms of its driver did to that.
 func tunedBy(r *facts.Row, tuned []*facts.Row) finding.Message {
 	at := *r.Course.BrokeAt
-	p := finding.AnswerBrokeParams{Arms: []string{r.Arm}, Low: at, High: at, With: format.ResourceWords(r.Course.With)}
+	p := finding.RateFateParams{Fate: finding.FateBroke, Arms: []string{r.Arm}, Low: &at, High: &at,
+		With: format.ResourceWords(r.Course.With)}
 	effects := map[string][]string{}
 	to := 0.0
 	for _, other := range tuned {
 		effect := "unknown"
 		switch c := other.Course; fateOf(other) {
-		case didBreak:
+		case finding.FateBroke:
 			effect = "same"
 			if *c.BrokeAt > breaksApart*at {
 				effect = "postponed"
@@ -120,7 +116,7 @@ func tunedBy(r *facts.Row, tuned []*facts.Row) finding.Message {
 			if at > breaksApart**c.BrokeAt {
 				effect = "sooner"
 			}
-		case didHold:
+		case finding.FateHeld:
 			if c.Reached != nil && *c.Reached > breaksApart*at {
 				effect = "cured"
 			}
@@ -140,16 +136,16 @@ func armsOfRows(rows []*facts.Row) (arms []string) {
 	return arms
 }
 
-// spanOf returns the least and the greatest of what is known; zeros: nothing is.
-func spanOf(rows []*facts.Row, value func(*facts.Row) *float64) (low, high float64) {
+// spanOf returns the least and the greatest of what is known; nil: nothing is.
+func spanOf(rows []*facts.Row, value func(*facts.Row) *float64) (low, high *float64) {
 	var known []float64
 	for _, r := range rows {
 		known = facts.AppendKnown(known, value(r))
 	}
 	if len(known) == 0 {
-		return 0, 0
+		return nil, nil
 	}
-	return slices.Min(known), slices.Max(known)
+	return finding.Known(slices.Min(known)), finding.Known(slices.Max(known))
 }
 
 // commonWith names the resources that changed with the fall of each of some stores.

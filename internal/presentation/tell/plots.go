@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"assay/internal/analysis/detect"
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
@@ -106,7 +105,7 @@ func (p *plotter) draw(o *facts.Observation) model.Series {
 		s.Warmup = milli(c.Shape.Warmup)
 	}
 	for _, e := range c.Shape.Events {
-		event := model.Event{At: milli(e.From), Kind: string(e.Kind), What: detect.EventMessage(e), Records: e.Records}
+		event := model.Event{At: milli(e.From), Kind: string(e.Kind), What: finding.New(e.Label()), Records: e.Records}
 		if e.To > e.From {
 			event.Until = milli(e.To)
 		}

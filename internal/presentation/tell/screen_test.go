@@ -61,7 +61,7 @@ func TestSummary_says_where_stores_broke_and_what_tuning_did(t *testing.T) {
 		t.Errorf("a rank is no question here: %+v %+v", s.Clear, s.NotClear)
 	}
 	told := s.Answer[0]
-	if told.Code != "answer-broke" {
+	if told.Code != finding.RateFate {
 		t.Fatalf("%+v", s.Answer)
 	}
 	if at := told.Params["low"].(float64); at < 1.3e6 || at > 1.7e6 {

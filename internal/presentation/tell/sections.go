@@ -145,17 +145,13 @@ func brokeCell(r *facts.Row) model.SectionCell {
 	case c.BrokeAt != nil:
 		return model.SectionCell{Value: c.BrokeAt}
 	case c.BrokeAtS != nil:
-		return word(finding.CellBrokeAtSParams{Seconds: *c.BrokeAtS})
+		return word(finding.RateFateParams{Brief: true, Fate: finding.FateFell, Low: c.BrokeAtS})
 	case c.Kind == string(series.Inconclusive) || c.Kind == "":
-		return word(finding.CellInconclusive)
+		return word(finding.RateFateParams{Brief: true, Fate: finding.FateUnknown})
 	case r.Unsettled() && c.Kind != string(series.Rise):
-		return word(finding.CellUnsteadyParams{Kind: c.Kind})
+		return word(finding.RateFateParams{Brief: true, Fate: finding.FateVaried, Kind: c.Kind})
 	}
-	reached := 0.0
-	if c.Reached != nil {
-		reached = *c.Reached
-	}
-	return word(finding.CellHeldParams{Records: reached})
+	return word(finding.RateFateParams{Brief: true, Fate: finding.FateHeld, Low: c.Reached})
 }
 
 // rateUnitOf is the unit in which a section shows a table's rates: batches as the records in them.
@@ -251,9 +247,9 @@ func rateCellOf(t *facts.Table, arm string) model.SectionCell {
 	if e == nil {
 		switch r.Standing {
 		case facts.Failed:
-			return model.SectionCell{Text: finding.Text(finding.New(finding.CellFailed))}
+			return model.SectionCell{Text: finding.Text(finding.New(finding.NoFigureParams{Failed: true}))}
 		case facts.NotRanked:
-			return model.SectionCell{Text: finding.Text(finding.New(finding.CellNoFigure))}
+			return model.SectionCell{Text: finding.Text(finding.New(finding.NoFigureParams{}))}
 		}
 		return model.SectionCell{}
 	}
