@@ -98,7 +98,8 @@ func Arms(run *record.Run, old, new string, criteria ...Criterion) (*Comparison,
 		for _, s := range run.Experiment.Stores {
 			names = append(names, s.Name)
 		}
-		return nil, fmt.Errorf("the run has no cell with both arms %q and %q: expected two of %s", old, new, format.List(names))
+		return nil, fmt.Errorf("the run has no cell with both arms %q and %q: expected two of %s", old,
+			new, format.List(names))
 	}
 	return c.judge(), nil
 }
@@ -311,7 +312,8 @@ func (c *comparer) addChanges(of []stat.Estimate) {
 		if i+1 < len(changes) {
 			to = changes[i+1].At
 		}
-		row.Changes = append(row.Changes, Change{Side: change.At, Before: geometricMean(values[from:change.At]), After: geometricMean(values[change.At:to])})
+		row.Changes = append(row.Changes, Change{Side: change.At,
+			Before: geometricMean(values[from:change.At]), After: geometricMean(values[change.At:to])})
 	}
 }
 
@@ -433,15 +435,18 @@ func (c *comparer) judge() *Comparison {
 	case worse > 0 && c.arms:
 		m.Outcome, m.Verdict = Regression, finding.New(c.between("compare-slower", Regression, Improvement))
 	case worse > 0:
-		m.Outcome, m.Verdict = Regression, finding.New(finding.CompareRegressionParams{Worse: worse, Of: rows, Places: c.placesWith(Regression)})
+		m.Outcome, m.Verdict = Regression, finding.New(finding.CompareRegressionParams{Worse: worse,
+			Of: rows, Places: c.placesWith(Regression)})
 	case rows == 0:
 		m.Outcome, m.Verdict = Inconclusive, finding.New(finding.CompareNothing)
 	case open > 0 || len(m.Skipped) > 0:
-		m.Outcome, m.Verdict = Inconclusive, finding.New(finding.CompareInconclusiveParams{Open: open, Of: rates, Deciding: c.deciding(blocks)})
+		m.Outcome, m.Verdict = Inconclusive, finding.New(finding.CompareInconclusiveParams{Open: open,
+			Of: rates, Deciding: c.deciding(blocks)})
 	case better > 0 && c.arms:
 		m.Outcome, m.Verdict = Improvement, finding.New(c.between("compare-faster", Improvement, Regression))
 	case better > 0:
-		m.Outcome, m.Verdict = Improvement, finding.New(finding.CompareImprovementParams{Better: better, Of: rows, Places: c.placesWith(Improvement)})
+		m.Outcome, m.Verdict = Improvement, finding.New(finding.CompareImprovementParams{Better: better,
+			Of: rows, Places: c.placesWith(Improvement)})
 	case c.arms:
 		p := c.between("compare-not-slower", Regression, Improvement)
 		p.Margin = stat.TieMargin
@@ -492,7 +497,8 @@ func (c *comparer) placesWith(outcome Outcome) (places []string) {
 		if row.Outcome == outcome {
 			place := fmt.Sprintf("%s of %s in %s (%s)", row.Metric, row.Arm, row.Phase, row.Class)
 			if c.arms {
-				place = fmt.Sprintf("%s in %s (%s) %s", row.Metric, row.Phase, row.Class, format.Factor(row.Ratio.Value))
+				place = fmt.Sprintf("%s in %s (%s) %s", row.Metric, row.Phase, row.Class,
+					format.Factor(row.Ratio.Value))
 			}
 			places = append(places, place)
 		}

@@ -25,7 +25,8 @@ func ParseCriterion(text string) (Criterion, error) {
 		return Criterion{}, fmt.Errorf("threshold %q has not the form METRIC < FACTORx, as in 'rate < 0.95x' or 'p99 > 1.10x'", text)
 	}
 	if !slices.Contains(names, parts[1]) {
-		return Criterion{}, fmt.Errorf("threshold %q has no metric %s: expected one of %s", text, parts[1], format.List(names))
+		return Criterion{}, fmt.Errorf("threshold %q has no metric %s: expected one of %s", text,
+			parts[1], format.List(names))
 	}
 	limit, err := strconv.ParseFloat(parts[3], 64)
 	if err != nil || limit <= 0 {
@@ -71,7 +72,8 @@ func (c *comparer) judgeCriteria() {
 	case failed > 0:
 		m.Outcome, m.Verdict = Regression, finding.New(finding.CompareCriteriaFailedParams{Failed: failed, Criteria: texts})
 	case open > 0 || len(m.Skipped) > 0:
-		m.Outcome, m.Verdict = Inconclusive, finding.New(finding.CompareCriteriaOpenParams{Open: open, Deciding: c.deciding(blocks)})
+		m.Outcome, m.Verdict = Inconclusive, finding.New(finding.CompareCriteriaOpenParams{Open: open,
+			Deciding: c.deciding(blocks)})
 	default:
 		m.Outcome, m.Verdict = NoRegression, finding.New(finding.CompareCriteriaMetParams{Criteria: len(m.Criteria)})
 	}

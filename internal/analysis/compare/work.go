@@ -36,7 +36,8 @@ func otherWorkIn(old, new *facts.Table) []string {
 	d.between("clock", clockOf(old), clockOf(new))
 	d.between("cache", cmp.Or(a.Cache, experiment.CacheWarm), cmp.Or(b.Cache, experiment.CacheWarm))
 	if old.Parameters.DiskQuota > 0 {
-		d.between("disk_quota_by", cmp.Or(a.DiskQuotaBy, experiment.QuotaByStop), cmp.Or(b.DiskQuotaBy, experiment.QuotaByStop))
+		d.between("disk_quota_by", cmp.Or(a.DiskQuotaBy, experiment.QuotaByStop),
+			cmp.Or(b.DiskQuotaBy, experiment.QuotaByStop))
 	}
 	d.betweenPhases(old, new)
 	return d

@@ -14,14 +14,18 @@ import (
 // one arm in the same cell and phase. A loss or a wrong value is in no list but that of a directory
 // that vanished: no other cause excuses it.
 var effects = map[finding.Code][]finding.Code{
-	finding.FaultVanished: {finding.FaultDiskFull, finding.TrialFailed, finding.FaultErrors, finding.FaultUnfinished, finding.FaultLost,
+	finding.FaultVanished: {finding.FaultDiskFull, finding.TrialFailed, finding.FaultErrors,
+		finding.FaultUnfinished, finding.FaultLost,
 		finding.FaultShort, finding.StoppedEarly, finding.NotOnDisk, finding.Unverified},
-	finding.FaultDiskFull: {finding.TrialFailed, finding.FaultErrors, finding.FaultUnfinished, finding.FaultShort, finding.StoppedEarly, finding.Unverified},
-	finding.TrialFailed:   {finding.FaultErrors, finding.FaultUnfinished, finding.FaultShort, finding.StoppedEarly, finding.Unverified},
-	finding.FaultErrors:   {finding.Unverified},
-	finding.FaultStopped:  {finding.RateDrops, finding.RateStep, finding.FaultShort, finding.FellBehind, finding.DispatchLate, finding.FaultForeign},
-	finding.FaultDamaged:  {finding.FaultCounts, finding.FaultShort},
-	finding.FaultForeign:  {finding.DispatchLate, finding.FellBehind},
+	finding.FaultDiskFull: {finding.TrialFailed, finding.FaultErrors, finding.FaultUnfinished,
+		finding.FaultShort, finding.StoppedEarly, finding.Unverified},
+	finding.TrialFailed: {finding.FaultErrors, finding.FaultUnfinished, finding.FaultShort,
+		finding.StoppedEarly, finding.Unverified},
+	finding.FaultErrors: {finding.Unverified},
+	finding.FaultStopped: {finding.RateDrops, finding.RateStep, finding.FaultShort, finding.FellBehind,
+		finding.DispatchLate, finding.FaultForeign},
+	finding.FaultDamaged: {finding.FaultCounts, finding.FaultShort},
+	finding.FaultForeign: {finding.DispatchLate, finding.FellBehind},
 }
 
 // weaker are, of each cause, the findings that tell of less of the same, wherever it is.
@@ -60,7 +64,8 @@ func explains(found []finding.Finding, c, f *finding.Finding, twins map[string]s
 	case weaker[f.Code] == c.Code:
 		return true
 	case f.Code == c.Code:
-		return twins[f.Where.Arm] != "" && twins[f.Where.Arm] == c.Where.Arm && samePlace(c, f) && f.Where.Phase == c.Where.Phase
+		return twins[f.Where.Arm] != "" && twins[f.Where.Arm] == c.Where.Arm && samePlace(c,
+			f) && f.Where.Phase == c.Where.Phase
 	case !slices.Contains(effects[c.Code], f.Code) || f.Where.Arm != "" && f.Where.Arm != c.Where.Arm || !samePlace(c, f):
 		return false
 	}
@@ -93,7 +98,8 @@ func samePlace(a, b *finding.Finding) bool {
 }
 
 // rateCodes are the findings of rates that a group of clients may explain.
-var rateCodes = []finding.Code{finding.RateStep, finding.RateDeclined, finding.RateRose, finding.RateOscillates, finding.RateDrops}
+var rateCodes = []finding.Code{finding.RateStep, finding.RateDeclined, finding.RateRose,
+	finding.RateOscillates, finding.RateDrops}
 
 // slowedBy reports whether c is of a group of clients that did to an arm's rate all that f tells of
 // it. What did not come back when the group ended has another cause.

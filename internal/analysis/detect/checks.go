@@ -86,7 +86,8 @@ func neverReadBack(run *record.Run) (arms []string, evidence []finding.Evidence)
 		}
 		if writes := writesOf(t); writes > 0 {
 			arms = append(arms, planned.Arm)
-			evidence = append(evidence, finding.Evidence{Trial: planned.ID, Message: finding.New(finding.SeenWritesParams{Count: writes})})
+			evidence = append(evidence, finding.Evidence{Trial: planned.ID,
+				Message: finding.New(finding.SeenWritesParams{Count: writes})})
 		}
 	}
 	return facts.DistinctWords(arms), evidence

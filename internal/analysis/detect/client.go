@@ -30,7 +30,8 @@ func detectClientBound(run *record.Run, tables []*facts.Table) (found []finding.
 		used := r.Used()
 		for _, o := range used {
 			if u, known := clientUseOf(o.Phase, run.Environment.CPUs, run.Experiment.CPUs); known && u.bound() {
-				m := finding.New(finding.SeenClientBoundParams{ClientCpus: u.client, LimitCpus: u.limit, ServerCpus: u.server})
+				m := finding.New(finding.SeenClientBoundParams{ClientCpus: u.client, LimitCpus: u.limit,
+					ServerCpus: u.server})
 				evidence = append(evidence, seenIn(o, m))
 				if u.client > most.client {
 					most = u
@@ -40,7 +41,8 @@ func detectClientBound(run *record.Run, tables []*facts.Table) (found []finding.
 		if 2*len(evidence) <= len(used) {
 			return
 		}
-		p := finding.ClientBoundParams{At: atOf(t, r.Arm), Trials: len(evidence), ClientCpus: most.client, LimitCpus: most.limit, ServerCpus: most.server}
+		p := finding.ClientBoundParams{At: atOf(t, r.Arm), Trials: len(evidence),
+			ClientCpus: most.client, LimitCpus: most.limit, ServerCpus: most.server}
 		found = append(found, placed(t, r.Arm, p, evidence...))
 	})
 	return found

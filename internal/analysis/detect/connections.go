@@ -33,7 +33,8 @@ func detectConnections(run *record.Run, tables []*facts.Table) (found []finding.
 			}
 		}
 		if len(evidence) > 0 {
-			found = append(found, placed(t, r.Arm, finding.ConnectionsExceedParams{At: atOf(t, r.Arm), SeenConnectionsParams: worst}, evidence...))
+			found = append(found, placed(t, r.Arm, finding.ConnectionsExceedParams{At: atOf(t, r.Arm),
+				SeenConnectionsParams: worst}, evidence...))
 		}
 	})
 	return found
@@ -45,7 +46,8 @@ func connectionsBeyond(run *record.Run, o *facts.Observation) (seen finding.Seen
 	cell := run.Experiment.Cells[o.Planned.Cell]
 	allowed := float64(run.Experiment.ConnectionsMax(run.Experiment.Stores[o.Planned.Store], cell))
 	said := func(end string, c connections) (finding.SeenConnectionsParams, bool) {
-		return finding.SeenConnectionsParams{End: end, Allowed: allowed, Most: c.most, BeganS: c.beganSeconds, Course: c.trialCourse}, c.most > 0
+		return finding.SeenConnectionsParams{End: end, Allowed: allowed, Most: c.most,
+			BeganS: c.beganSeconds, Course: c.course}, c.most > 0
 	}
 	if seen, exceeds = said(finding.EndWorker, exceeding(o.Course.Samples, workersEnd, allowed)); exceeds {
 		return seen, true
@@ -54,7 +56,7 @@ func connectionsBeyond(run *record.Run, o *facts.Observation) (seen finding.Seen
 		return seen, false // others may be connected; or it has yet to see that connections were closed
 	}
 	c := exceeding(o.Course.Samples, serversEnd(o.Course.Samples), allowed)
-	if c.trialCourse == finding.ConnectionsReturn {
+	if c.course == finding.ConnectionsReturn {
 		return seen, false
 	}
 	return said(finding.EndServer, c)
@@ -84,7 +86,7 @@ func serversEnd(samples []record.Sample) func(record.Sample) (float64, bool) {
 // connections is how a count went beyond its maximum. The zero value: it did not.
 type connections struct {
 	most, beganSeconds float64
-	trialCourse        string
+	course             string
 }
 
 func exceeding(samples []record.Sample, end func(record.Sample) (float64, bool), allowed float64) (c connections) {
@@ -103,11 +105,11 @@ func exceeding(samples []record.Sample, end func(record.Sample) (float64, bool),
 	switch {
 	case len(since) == 0:
 	case since[len(since)-1] <= allowed:
-		c.trialCourse = finding.ConnectionsReturn
+		c.course = finding.ConnectionsReturn
 	case isGrowing(since):
-		c.trialCourse = finding.ConnectionsGrow
+		c.course = finding.ConnectionsGrow
 	default:
-		c.trialCourse = finding.ConnectionsStay
+		c.course = finding.ConnectionsStay
 	}
 	return c
 }

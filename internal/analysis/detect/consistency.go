@@ -63,7 +63,11 @@ func detectChecked(run *record.Run, _ []*facts.Table) (found []finding.Finding) 
 	})
 	for _, arm := range arms {
 		s := of[arm]
-		p := finding.FindCheckedParams{Arm: arm, Keys: s.keys, Records: s.records, Dropped: s.dropped, Undecided: s.undecided, Reads: s.reads, ReadShare: shareOf(s.reads, s.allReads), Writes: s.writes, Covered: s.covered, WriteShare: shareOf(s.covered, s.allWrites), Found4: history.Found(1e-4, s.covered), Found5: history.Found(1e-5, s.covered), Found6: history.Found(1e-6, s.covered)}
+		p := finding.FindCheckedParams{Arm: arm, Keys: s.keys, Records: s.records, Dropped: s.dropped,
+			Undecided: s.undecided, Reads: s.reads, ReadShare: shareOf(s.reads,
+				s.allReads), Writes: s.writes, Covered: s.covered, WriteShare: shareOf(s.covered,
+				s.allWrites), Found4: history.Found(1e-4, s.covered), Found5: history.Found(1e-5,
+				s.covered), Found6: history.Found(1e-6, s.covered)}
 		if s.threadNS > 0 {
 			p.TimeShare = finding.Known(recordedNS * float64(s.records) / s.threadNS)
 		}
@@ -145,7 +149,8 @@ func detectInconsistent(run *record.Run, _ []*facts.Table) (found []finding.Find
 		}
 		h := p.History
 		if p.Eventual {
-			see(finding.FindEventual, inconsistency{count: h.Stale + h.Vanished, of: h.Reads, lateNS: h.LateP50NS, lateMaxNS: h.LateMaxNS})
+			see(finding.FindEventual, inconsistency{count: h.Stale + h.Vanished, of: h.Reads,
+				lateNS: h.LateP50NS, lateMaxNS: h.LateMaxNS})
 		}
 		if u := h.Updates; u != nil {
 			see(finding.FindUpdates, inconsistency{count: u.Lost, of: u.Done, items: u.ItemsLost})
@@ -178,9 +183,11 @@ func (i inconsistency) parameters(code finding.Code, at finding.At) finding.Para
 	count, of := float64(i.count), float64(i.of)
 	switch code {
 	case finding.FindEventual:
-		return finding.FindEventualParams{At: at, Trials: i.trials, Count: count, Of: of, LateNS: float64(i.lateNS), LateMaxNS: float64(i.lateMaxNS)}
+		return finding.FindEventualParams{At: at, Trials: i.trials, Count: count, Of: of,
+			LateNS: float64(i.lateNS), LateMaxNS: float64(i.lateMaxNS)}
 	case finding.FindUpdates:
-		return finding.FindUpdatesParams{At: at, Trials: i.trials, Count: count, Of: of, Share: shareOf(i.count, i.of), Items: float64(i.items)}
+		return finding.FindUpdatesParams{At: at, Trials: i.trials, Count: count, Of: of,
+			Share: shareOf(i.count, i.of), Items: float64(i.items)}
 	case finding.FindNoUpdates:
 		return finding.FindNoUpdatesParams{At: at, Trials: i.trials, Count: count, Of: of}
 	}

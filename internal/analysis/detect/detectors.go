@@ -75,7 +75,8 @@ func (s *sightings[F]) findings(run *record.Run, state func(at sighting, seen *s
 	for _, at := range s.order {
 		seen, cell := s.list[at], at.cell
 		seen.at = finding.At{Arm: at.arm, Place: facts.PlaceIn(run, at.cell, at.phase)}
-		where := finding.Where{Run: run.Header.ID, Cell: &cell, Class: run.Experiment.Cells[cell].ClassText(), Phase: at.phase, Arm: at.arm}
+		where := finding.Where{Run: run.Header.ID, Cell: &cell,
+			Class: run.Experiment.Cells[cell].ClassText(), Phase: at.phase, Arm: at.arm}
 		if p := state(at, seen); p != nil {
 			found = append(found, finding.Make(where, finding.New(p), seen.evidence...))
 		}

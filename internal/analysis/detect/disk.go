@@ -36,7 +36,8 @@ func detectNotOnDisk(run *record.Run, _ []*facts.Table) []finding.Finding {
 			continue
 		}
 		if sizes, missing := notOnDisk(run, trial, planned); missing {
-			s.add(sighting{finding.NotOnDisk, planned.Arm, sizes.Phase, planned.Cell}, sizes, finding.Evidence{Trial: planned.ID, Message: finding.New(sizes)})
+			s.add(sighting{finding.NotOnDisk, planned.Arm, sizes.Phase, planned.Cell}, sizes,
+				finding.Evidence{Trial: planned.ID, Message: finding.New(sizes)})
 		}
 	}
 	return s.findings(run, func(at sighting, seen *sighted[finding.SeenSizesParams]) finding.Parameters {

@@ -58,7 +58,8 @@ func costOf(weak, strong *facts.Table) (dearer *finding.Finding, factor float64)
 			continue
 		}
 		options.Family = append(options.Family, [2]int{len(values), len(values) + 1})
-		values = append(values, weak.Values([]*facts.Row{r}, facts.RateOfTrial)[0], strong.Values([]*facts.Row{other}, facts.RateOfTrial)[0])
+		values = append(values, weak.Values([]*facts.Row{r}, facts.RateOfTrial)[0],
+			strong.Values([]*facts.Row{other}, facts.RateOfTrial)[0])
 		arms = append(arms, r.Arm)
 	}
 	if len(arms) == 0 {
@@ -81,7 +82,9 @@ func costOf(weak, strong *facts.Table) (dearer *finding.Finding, factor float64)
 		return nil, 0
 	}
 	ratio := c.Pair(2*dearest, 2*dearest+1)
-	f := finding.Make(finding.Where{Run: weak.Run.Header.ID, Phase: weak.Phase}, finding.New(finding.DurabilityCostParams{Arm: arms[dearest], Phase: weak.Phase, Weak: weak.Class, Strong: strong.Class, Factor: ratio.Value, Low: ratio.Interval.Low, High: ratio.Interval.High}), evidence...)
+	f := finding.Make(finding.Where{Run: weak.Run.Header.ID, Phase: weak.Phase},
+		finding.New(finding.DurabilityCostParams{Arm: arms[dearest], Phase: weak.Phase, Weak: weak.Class,
+			Strong: strong.Class, Factor: ratio.Value, Low: ratio.Interval.Low, High: ratio.Interval.High}), evidence...)
 	return &f, ratio.Value
 }
 

@@ -153,7 +153,8 @@ func (i *interference) thirds(o *facts.Observation) (spans []facts.Span) {
 func (i *interference) judge(run *record.Run, level float64) (f finding.Finding, told bool) {
 	t := i.table
 	place := facts.PlaceIn(run, t.Cell, facts.GroupedIn(t.Phase))
-	beside := finding.GroupBeside{At: finding.At{Arm: i.row.Arm, Place: place}, Group: facts.GroupName(t.Phase), Other: facts.GroupName(i.other),
+	beside := finding.GroupBeside{At: finding.At{Arm: i.row.Arm, Place: place},
+		Group: facts.GroupName(t.Phase), Other: facts.GroupName(i.other),
 		Seconds: stat.Median(i.seconds)}
 	effect, known := stat.Interference(i.blocks, level)
 	if !known {
@@ -169,7 +170,8 @@ func (i *interference) judge(run *record.Run, level float64) (f finding.Finding,
 	if !fell {
 		change, low, high = -change, -high, -low
 	}
-	m := finding.New(finding.GroupEffectParams{GroupBeside: beside, Fell: fell, Change: change, Low: max(low, 0), High: high, Blocks: effect.Blocks})
+	m := finding.New(finding.GroupEffectParams{GroupBeside: beside, Fell: fell, Change: change,
+		Low: max(low, 0), High: high, Blocks: effect.Blocks})
 	f = finding.Make(whereIn(t, i.row.Arm), m, i.evidence...)
 	if !fell {
 		f.Severity = finding.Notice

@@ -184,7 +184,8 @@ func detectMemoryLimit(run *record.Run, _ []*facts.Table) []finding.Finding {
 			continue
 		}
 		arms = append(arms, planned.Arm)
-		evidence = append(evidence, finding.Evidence{Trial: planned.ID, Message: finding.New(finding.SeenPeakParams{Peak: float64(*t.Memory.PeakBytes), Limit: limit})})
+		evidence = append(evidence, finding.Evidence{Trial: planned.ID,
+			Message: finding.New(finding.SeenPeakParams{Peak: float64(*t.Memory.PeakBytes), Limit: limit})})
 	}
 	if len(evidence) == 0 {
 		return nil

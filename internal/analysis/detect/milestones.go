@@ -24,14 +24,16 @@ func detectMilestones(_ *record.Run, tables []*facts.Table) (found []finding.Fin
 			for _, seconds := range o.Phase.Milestones.Seconds {
 				if n := len(seconds); n >= 2 { // of one, the first is the last
 					most = max(most, n)
-					first, last = append(first, seconds[0]-float64(o.Phase.BeganNS)/1e9), append(last, seconds[n-1]-seconds[n-2])
+					first, last = append(first, seconds[0]-float64(o.Phase.BeganNS)/1e9), append(last,
+						seconds[n-1]-seconds[n-2])
 				}
 			}
 		}
 		if len(first) == 0 {
 			return
 		}
-		p := finding.MilestonesParams{At: atOf(t, r.Arm), Every: every, Threads: len(first), Most: most, FirstS: stat.Median(first), LastS: stat.Median(last), LastMinS: slices.Min(last), LastMaxS: slices.Max(last)}
+		p := finding.MilestonesParams{At: atOf(t, r.Arm), Every: every, Threads: len(first), Most: most,
+			FirstS: stat.Median(first), LastS: stat.Median(last), LastMinS: slices.Min(last), LastMaxS: slices.Max(last)}
 		found = append(found, placed(t, r.Arm, p))
 	})
 	return found

@@ -27,7 +27,8 @@ func detectBacklog(_ *record.Run, tables []*facts.Table) (found []finding.Findin
 				BehindNS: p.BehindNS, NotBegun: p.NotBegun})))
 		}
 		if len(evidence) > 0 {
-			found = append(found, placed(t, r.Arm, finding.FellBehindParams{At: atOf(t, r.Arm), Offered: t.Offered, Rate: first,
+			found = append(found, placed(t, r.Arm, finding.FellBehindParams{At: atOf(t, r.Arm),
+				Offered: t.Offered, Rate: first,
 				Blocks: len(evidence), Of: len(r.Used())}, evidence...))
 		}
 	})
@@ -65,7 +66,8 @@ func detectDispatchLate(_ *record.Run, tables []*facts.Table) (found []finding.F
 			}
 		}
 		if len(names) > 0 {
-			found = append(found, placed(t, r.Arm, finding.DispatchLateParams{At: atOf(t, r.Arm), Quantiles: names, Counted: measured}, evidence...))
+			found = append(found, placed(t, r.Arm, finding.DispatchLateParams{At: atOf(t, r.Arm),
+				Quantiles: names, Counted: measured}, evidence...))
 		}
 	})
 	return found

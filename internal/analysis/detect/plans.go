@@ -68,7 +68,8 @@ func detectPlans(run *record.Run, tables []*facts.Table) (found []finding.Findin
 }
 
 func (s *scanned) finding(run *record.Run, code finding.Code) finding.Finding {
-	p := finding.PlanParams{Code: code, Arms: facts.DistinctWords(s.without), Operation: s.operation, Query: s.query, Asks: s.asks}
+	p := finding.PlanParams{Code: code, Arms: facts.DistinctWords(s.without), Operation: s.operation,
+		Query: s.query, Asks: s.asks}
 	if len(s.with) > 0 {
 		p.Others = facts.DistinctWords(s.with)
 	}

@@ -14,7 +14,8 @@ func detectProcessStarts(_ *record.Run, tables []*facts.Table) (found []finding.
 			processes, apart = max(processes, o.Phase.Processes), max(apart, o.Phase.StartSpreadNS)
 		}
 		if processes > 1 {
-			found = append(found, placed(t, r.Arm, finding.ProcessStartsParams{At: atOf(t, r.Arm), Processes: processes, ApartNS: apart}))
+			found = append(found, placed(t, r.Arm, finding.ProcessStartsParams{At: atOf(t, r.Arm),
+				Processes: processes, ApartNS: apart}))
 		}
 	})
 	return found

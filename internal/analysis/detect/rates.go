@@ -52,8 +52,10 @@ func detectFalls(_ *record.Run, tables []*facts.Table) (found []finding.Finding)
 				}
 			}
 		}
-		p := finding.RateParams{Code: code, Of: ofBlocks(t, r, r.Course.Blocks), With: format.ResourceWords(r.Course.With),
-			RateChange: finding.RateChange{AtS: r.Course.BrokeAtS, Records: r.Course.BrokeAt, Before: r.Course.Early, After: r.Course.Late}}
+		p := finding.RateParams{Code: code, Of: ofBlocks(t, r, r.Course.Blocks),
+			With: format.ResourceWords(r.Course.With),
+			RateChange: finding.RateChange{AtS: r.Course.BrokeAtS, Records: r.Course.BrokeAt,
+				Before: r.Course.Early, After: r.Course.Late}}
 		if code == finding.RateOscillates {
 			p.Before, p.After = facts.MedianOf(high), facts.MedianOf(low)
 		}
@@ -88,7 +90,8 @@ func detectDrops(_ *record.Run, tables []*facts.Table) (found []finding.Finding)
 				}
 			}
 		}
-		p := finding.RateDropsParams{Of: ofBlocks(t, r, dropping), Count: count, Stalls: stalls, LongestS: longest, Left: left,
+		p := finding.RateDropsParams{Of: ofBlocks(t, r, dropping), Count: count, Stalls: stalls,
+			LongestS: longest, Left: left,
 			RatePeriod: finding.RatePeriod{PeriodS: facts.MedianOf(periods)}}
 		found = append(found, placed(t, r.Arm, p, evidence...))
 	})
@@ -105,15 +108,17 @@ func detectInconclusive(run *record.Run, tables []*facts.Table) []finding.Findin
 	}
 	var evidence []finding.Evidence
 	for _, shown := range m.Phases {
-		seen := finding.SeenShortParams{Phase: shown.Phase, Seconds: shown.Seconds, Count: shown.Count, Samples: shown.Samples}
+		seen := finding.SeenShortParams{Phase: shown.Phase, Seconds: shown.Seconds, Count: shown.Count,
+			Samples: shown.Samples}
 		evidence = append(evidence, finding.Evidence{Message: finding.New(seen)})
 	}
 	var phases []string
 	for _, shown := range m.Phases {
 		phases = append(phases, shown.Phase)
 	}
-	f := finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.TooShortParams{Short: m.Short, Noisy: m.Noisy,
-		Of: m.Of, Phases: phases, Longer: m.Longer, Seconds: m.Seconds}), evidence...)
+	f := finding.Make(finding.Where{Run: run.Header.ID},
+		finding.New(finding.TooShortParams{Short: m.Short, Noisy: m.Noisy,
+			Of: m.Of, Phases: phases, Longer: m.Longer, Seconds: m.Seconds}), evidence...)
 	if !m.Asked {
 		f.Severity = finding.Notice
 	}
@@ -156,7 +161,8 @@ func detectNoise(run *record.Run, tables []*facts.Table) []finding.Finding {
 	m := finding.New(finding.NoiseParams{Arms: facts.DistinctWords(arms), Least: stat.Distance(least.AA.Value),
 		Most: stat.Distance(most.AA.Value), Judged: pooled.Tables > 0})
 	if pooled.Differ() {
-		m = finding.New(finding.NoisyParams{Arms: facts.DistinctWords(arms), Tables: len(apart), Of: len(pairs), ByTable: each,
+		m = finding.New(finding.NoisyParams{Arms: facts.DistinctWords(arms), Tables: len(apart),
+			Of: len(pairs), ByTable: each,
 			Widen: math.Sqrt(pooled.Widen())})
 	}
 	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, m, evidence...)}

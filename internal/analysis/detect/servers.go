@@ -36,7 +36,8 @@ func detectServerShares(_ *record.Run, tables []*facts.Table) (found []finding.F
 			}
 		}
 		if len(evidence) > 0 {
-			found = append(found, placed(t, r.Arm, finding.ServerShareParams{At: atOf(t, r.Arm), SeenShareParams: worst}, evidence...))
+			found = append(found, placed(t, r.Arm, finding.ServerShareParams{At: atOf(t, r.Arm),
+				SeenShareParams: worst}, evidence...))
 		}
 	})
 	return found
@@ -54,7 +55,8 @@ func furthestServer(o *facts.Observation) (seen finding.SeenShareParams, away fl
 		share, expected := done[i]/total, weights[i]/weight
 		if off := math.Abs(share/expected - 1); off > away {
 			away = off
-			seen = finding.SeenShareParams{Server: i + 1, Servers: len(done), Share: share, Expected: expected, Operations: total}
+			seen = finding.SeenShareParams{Server: i + 1, Servers: len(done), Share: share,
+				Expected: expected, Operations: total}
 		}
 	}
 	return seen, away

@@ -20,7 +20,8 @@ func detectFaults(run *record.Run, _ []*facts.Table) []finding.Finding {
 			if m.Machine() && replaced[planned.ID] {
 				continue
 			}
-			s.add(sighting{m.Fault(), planned.Arm, m.Phase, planned.Cell}, m, finding.Evidence{Trial: planned.ID, Message: m.Message})
+			s.add(sighting{m.Fault(), planned.Arm, m.Phase, planned.Cell}, m,
+				finding.Evidence{Trial: planned.ID, Message: m.Message})
 		}
 	}
 	return s.findings(run, func(at sighting, seen *sighted[finding.Mark]) finding.Parameters {
@@ -42,11 +43,13 @@ func detectFailed(run *record.Run, _ []*facts.Table) []finding.Finding {
 	for _, planned := range run.Plan {
 		if t := run.Trials[planned.ID]; t != nil && t.State == record.Failed {
 			s.add(sighting{finding.TrialFailed, planned.Arm, "", planned.Cell}, t,
-				finding.Evidence{Trial: planned.ID, Message: finding.New(finding.PlainParams{Text: t.Error, Cause: string(t.Cause)})})
+				finding.Evidence{Trial: planned.ID,
+					Message: finding.New(finding.PlainParams{Text: t.Error, Cause: string(t.Cause)})})
 		}
 	}
 	return s.findings(run, func(_ sighting, seen *sighted[*record.Trial]) finding.Parameters {
-		return finding.TrialFailedParams{At: seen.at, Trials: len(seen.facts), Why: finding.Text(seen.facts[0].Reason())}
+		return finding.TrialFailedParams{At: seen.at, Trials: len(seen.facts),
+			Why: finding.Text(seen.facts[0].Reason())}
 	})
 }
 
@@ -56,7 +59,8 @@ func detectMissing(run *record.Run, _ []*facts.Table) []finding.Finding {
 	for _, planned := range run.Plan {
 		switch t := run.Trials[planned.ID]; {
 		case t == nil:
-			evidence = append(evidence, finding.Evidence{Trial: planned.ID, Message: finding.New(finding.TrialMissingParams{Trial: planned.ID})})
+			evidence = append(evidence, finding.Evidence{Trial: planned.ID,
+				Message: finding.New(finding.TrialMissingParams{Trial: planned.ID})})
 		case t.State == record.Interrupted:
 			evidence = append(evidence, finding.Evidence{Trial: planned.ID, Message: t.Reason()})
 		}
@@ -65,7 +69,8 @@ func detectMissing(run *record.Run, _ []*facts.Table) []finding.Finding {
 		return nil
 	}
 	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID},
-		finding.New(finding.TrialsMissingParams{Missing: len(evidence), Planned: len(run.Plan), Directory: run.Directory}), evidence...)}
+		finding.New(finding.TrialsMissingParams{Missing: len(evidence), Planned: len(run.Plan),
+			Directory: run.Directory}), evidence...)}
 }
 
 // detectIncomplete tells of files that are missing or damaged, but for those of trials: these are
@@ -74,7 +79,8 @@ func detectIncomplete(run *record.Run, _ []*facts.Table) []finding.Finding {
 	var evidence []finding.Evidence
 	for _, f := range run.Faults {
 		if !f.Spoils() {
-			evidence = append(evidence, finding.Evidence{Trial: f.Trial, Message: finding.New(finding.MarkDamagedParams{File: f.File, Text: f.What})})
+			evidence = append(evidence, finding.Evidence{Trial: f.Trial,
+				Message: finding.New(finding.MarkDamagedParams{File: f.File, Text: f.What})})
 		}
 	}
 	if len(evidence) == 0 {

@@ -218,11 +218,13 @@ func (j *workJudge) judgeItems(name string, all []workDone) {
 		case w.ok == 0:
 		case w.owedKnown && w.owed > 0:
 			if float64(w.items) < float64(w.owed)*(1-workTolerance) {
-				j.tell(w.row.Arm, "", finding.SeenItemsOwedParams{Operation: name, Items: w.itemsEach(), Owed: float64(w.owed) / float64(w.ok)})
+				j.tell(w.row.Arm, "", finding.SeenItemsOwedParams{Operation: name, Items: w.itemsEach(),
+					Owed: float64(w.owed) / float64(w.ok)})
 			}
 		case w.itemsEach() < most.itemsEach()*(1-workTolerance)-chance(w)-chance(most):
 			because := j.past.itemsDiffer(name)
-			j.tell(w.row.Arm, because, finding.SeenItemsParams{Operation: name, Items: w.itemsEach(), Other: most.row.Arm, OtherItems: most.itemsEach(), Because: because})
+			j.tell(w.row.Arm, because, finding.SeenItemsParams{Operation: name, Items: w.itemsEach(),
+				Other: most.row.Arm, OtherItems: most.itemsEach(), Because: because})
 		}
 	}
 }
@@ -240,7 +242,8 @@ func (j *workJudge) judgeMisses(name string, all []workDone) {
 			continue
 		}
 		because := j.past.missesDiffer(w)
-		j.tell(w.row.Arm, because, finding.SeenMissesParams{Operation: name, Share: w.missed(), Other: fewest.row.Arm, OtherShare: fewest.missed(), Because: because})
+		j.tell(w.row.Arm, because, finding.SeenMissesParams{Operation: name, Share: w.missed(),
+			Other: fewest.row.Arm, OtherShare: fewest.missed(), Because: because})
 	}
 }
 
@@ -255,7 +258,8 @@ func detectConflicts(_ *record.Run, tables []*facts.Table) (found []finding.Find
 			}
 		}
 		if refused > 0 {
-			found = append(found, placed(t, r.Arm, finding.ConflictsParams{At: atOf(t, r.Arm), Count: refused, Of: done, Share: float64(refused) / float64(done)}))
+			found = append(found, placed(t, r.Arm, finding.ConflictsParams{At: atOf(t, r.Arm),
+				Count: refused, Of: done, Share: float64(refused) / float64(done)}))
 		}
 	})
 	return found
@@ -278,7 +282,8 @@ func detectStoppedEarly(_ *record.Run, tables []*facts.Table) (found []finding.F
 			evidence = append(evidence, seenIn(o, finding.New(finding.SeenPartParams{Done: o.Phase.Attempted, Of: t.Work.Operations})))
 		}
 		if len(evidence) > 0 {
-			found = append(found, placed(t, r.Arm, finding.StoppedEarlyParams{At: atOf(t, r.Arm), Blocks: len(evidence), Of: len(r.Used()), Share: least}, evidence...))
+			found = append(found, placed(t, r.Arm, finding.StoppedEarlyParams{At: atOf(t, r.Arm),
+				Blocks: len(evidence), Of: len(r.Used()), Share: least}, evidence...))
 		}
 	})
 	return found

@@ -108,7 +108,8 @@ func (r *Row) courseOver() Course {
 		return Course{}
 	}
 	kind, count := MostFrequent(kinds)
-	c := Course{Kind: string(kind), Blocks: count, Early: MedianOf(early), Late: MedianOf(late), Reached: MedianOf(reached)}
+	c := Course{Kind: string(kind), Blocks: count, Early: MedianOf(early), Late: MedianOf(late),
+		Reached: MedianOf(reached)}
 	if 2*broken >= blocks {
 		c.BrokeAtS, c.BrokeAt = MedianOf(at), MedianOf(records)
 		for _, name := range slices.Sorted(maps.Keys(with)) {

@@ -70,7 +70,8 @@ func coincide(s *Series, v view, shape *Shape) (found []Coincidence) {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Coincidence) int {
-		return cmp.Or(order(b.Engine, a.Engine), order(b.Event != nil, a.Event != nil), order(b.After > b.Before, a.After > a.Before),
+		return cmp.Or(order(b.Engine, a.Engine), order(b.Event != nil, a.Event != nil),
+			order(b.After > b.Before, a.After > a.Before),
 			cmp.Compare(math.Abs(b.Rank), math.Abs(a.Rank)))
 	})
 	return found

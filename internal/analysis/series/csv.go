@@ -178,7 +178,8 @@ func newCSVTable(header []string) (*csvTable, error) {
 			hint = fmt.Sprintf("; rename %q, if that is it", format.Clean(near))
 		}
 		if required := slices.Index(t.names[:2], known.name) >= 0; !found && required {
-			return nil, fmt.Errorf("line 1: there is no column %q; the columns are %s%s", known.name, format.List(quoted(names)), hint)
+			return nil, fmt.Errorf("line 1: there is no column %q; the columns are %s%s", known.name,
+				format.List(quoted(names)), hint)
 		} else if !found && hint != "" {
 			t.note("there is no column %q%s", known.name, hint)
 		}
@@ -233,13 +234,16 @@ func (t *csvTable) add(reader *csv.Reader, fields []string) error {
 			value = math.NaN()
 		case isNumber && (value >= 0 || !amount):
 		case i == 0:
-			return fmt.Errorf("line %d, column %d: time_s is %q; expected the time in seconds", line, column, clipped(text))
+			return fmt.Errorf("line %d, column %d: time_s is %q; expected the time in seconds", line,
+				column, clipped(text))
 		case amount:
 			return fmt.Errorf("line %d, column %d: %s is %q; expected a number of 0 or more, or nothing if it was not measured",
 				line, column, t.names[i], clipped(text))
 		default:
-			t.note("column %q is left out: on line %d it is %q, which is no number", format.Clean(t.names[i]), line, clipped(text))
-			t.names, t.at, t.columns = slices.Delete(t.names, i, i+1), slices.Delete(t.at, i, i+1), slices.Delete(t.columns, i, i+1)
+			t.note("column %q is left out: on line %d it is %q, which is no number",
+				format.Clean(t.names[i]), line, clipped(text))
+			t.names, t.at, t.columns = slices.Delete(t.names, i, i+1), slices.Delete(t.at, i,
+				i+1), slices.Delete(t.columns, i, i+1)
 			i--
 			continue
 		}

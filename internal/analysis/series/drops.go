@@ -194,7 +194,8 @@ func (v view) dropEvent(drops []Drop) Event {
 	g.Seconds, g.Left, g.Share = stat.Median(lasted), stat.Median(left), total/v.seconds(0, v.samples())
 	g.Period = periodOf(began, g.Seconds+v.width)
 	first, last := drops[0], drops[len(drops)-1]
-	e := Event{Kind: Drops, From: first.From, To: last.To, Before: first.Usual, After: lowest, Drops: &g, at: first.from}
+	e := Event{Kind: Drops, From: first.From, To: last.To, Before: first.Usual, After: lowest, Drops: &g,
+		at: first.from}
 	e.Records, e.Bytes = storedAt(v.s.Records, first.from), storedAt(v.s.Bytes, first.from)
 	return e
 }
@@ -273,7 +274,8 @@ func periodOf(times []float64, apart float64) *Period {
 		beats[i] = beats[i-1] + max(math.Round((times[i]-times[i-1])/period), 1)
 	}
 	slope, half := slopeOf(beats, times)
-	return &Period{Seconds: slope, Interval: stat.Interval{Low: max(slope-half, 0), High: slope + half}, P: p, Events: n}
+	return &Period{Seconds: slope, Interval: stat.Interval{Low: max(slope-half, 0), High: slope + half},
+		P: p, Events: n}
 }
 
 // irregularity is the mean distance of the gaps from a whole number of median gaps, in median gaps.

@@ -91,7 +91,8 @@ func (e *Event) Label() finding.Parameters {
 		}
 		return p
 	case Gap, Interruption:
-		return finding.RateNotSampledParams{Brief: true, Stopped: e.Kind == Interruption, AtS: e.From, Seconds: e.To - e.From, Count: 1}
+		return finding.RateNotSampledParams{Brief: true, Stopped: e.Kind == Interruption, AtS: e.From,
+			Seconds: e.To - e.From, Count: 1}
 	}
 	return finding.RateParams{Code: codes[e.Kind], Brief: true,
 		RateChange: finding.RateChange{AtS: &e.From, ToS: &e.To, Before: &e.Before, After: &e.After}}
@@ -138,7 +139,8 @@ func (g *DropGroup) state(e Event, add func(finding.Parameters, finding.Severity
 		endsLow = endsLow && d.seconds < last.seconds
 	}
 	if len(g.All) > 1 || !endsLow {
-		p := finding.RateDropsParams{RatePeriod: told(g.Period, len(g.All)), Count: len(g.All), Stalls: g.Stalls, AtS: &e.From,
+		p := finding.RateDropsParams{RatePeriod: told(g.Period, len(g.All)), Count: len(g.All),
+			Stalls: g.Stalls, AtS: &e.From,
 			LongestS: g.Longest, Left: g.Left, Seconds: &g.Seconds, Share: &g.Share}
 		severity := finding.Notice
 		if g.Stalls > 0 {

@@ -73,7 +73,8 @@ func (f *finder) shortChange(drops []Drop) bool {
 		l := levels{bounded: v.logs, sigma: sigma, ends: []int{place, n}}
 		c := changeList{v: v, l: &l}
 		where := fit{from: place, to: place, low: place, high: place}
-		f.levels = append(f.levels, Level{v.begins(0), v.begins(place), before}, Level{v.begins(place), v.ends(n - 1), after})
+		f.levels = append(f.levels, Level{v.begins(0), v.begins(place), before},
+			Level{v.begins(place), v.ends(n - 1), after})
 		f.step(v, where, before, after, c.left(0, where, n))
 	} else {
 		f.slope(v, 0, n, &curve)

@@ -173,17 +173,20 @@ func (f *finder) turnsAfter(from int, o turning) {
 		f.step(f.view, fit{from: o.from, to: o.from, low: o.from, high: o.from}, before, after,
 			stat.Interval{Low: o.turns.Low / before, High: max(o.turns.High, after) / before})
 	}
-	f.events = append(f.events, Event{Kind: Oscillation, From: f.begins(o.from), To: f.ends(o.to - 1), Before: o.turns.High, After: o.turns.Low,
+	f.events = append(f.events, Event{Kind: Oscillation, From: f.begins(o.from), To: f.ends(o.to - 1),
+		Before: o.turns.High, After: o.turns.Low,
 		Turns: o.turns, Records: f.stored(f.s.Records, o.from), Bytes: f.stored(f.s.Bytes, o.from), at: f.at[o.from]})
 	f.levels = append(f.levels, Level{f.begins(o.from), f.ends(o.to - 1), f.mean(o.from, o.to)})
 }
 
 // step adds the event of a change at a place of a view.
 func (f *finder) step(v view, place fit, before, after float64, left stat.Interval) {
-	e := Event{Kind: Step, From: v.begins(place.from), To: v.begins(place.to), Before: before, After: after, Left: &left,
+	e := Event{Kind: Step, From: v.begins(place.from), To: v.begins(place.to), Before: before,
+		After: after, Left: &left,
 		Cliff:    after <= cliffLeftMax*before && left.Low <= 1-CliffFall,
 		Interval: &stat.Interval{Low: v.begins(max(place.low-1, 0)), High: v.begins(max(place.high, place.to))},
-		Records:  v.stored(v.s.Records, place.from), Bytes: v.stored(v.s.Bytes, place.from), at: v.at[min(place.from, len(v.at)-1)]}
+		Records:  v.stored(v.s.Records, place.from), Bytes: v.stored(v.s.Bytes,
+			place.from), at: v.at[min(place.from, len(v.at)-1)]}
 	low, high := v.stored(v.s.Records, place.low-1), v.stored(v.s.Records, max(place.high, place.to))
 	if low != nil && high != nil {
 		e.RecordsInterval = &stat.Interval{Low: *low, High: *high}
@@ -267,7 +270,8 @@ func (f *finder) split(v view, place fit) {
 	low, high := max(place.from-slopeReach, 0), min(place.to+slopeReach, v.samples())
 	first, last := v.part(0, place.from), v.part(place.to, v.samples())
 	sides := [2]levels{levelsOf(first.logs), levelsOf(last.logs)}
-	c := changeList{v: v, l: &levels{bounded: v.logs, sigma: max(sides[0].sigma, sides[1].sigma), rho: max(sides[0].rho, sides[1].rho)}}
+	c := changeList{v: v, l: &levels{bounded: v.logs, sigma: max(sides[0].sigma, sides[1].sigma),
+		rho: max(sides[0].rho, sides[1].rho)}}
 	f.changes(first, &sides[0])
 	f.step(v, place, v.mean(low, place.from), v.mean(place.to, high), c.left(low, place, high))
 	f.changes(last, &sides[1])
@@ -353,7 +357,8 @@ func (f *finder) slope(v view, from, to int, curve *line) {
 	first := Level{v.begins(from), v.ends(from + edge - 1), v.within(from, from+edge, mean)}
 	last := Level{v.begins(to - edge), v.ends(to - 1), v.within(to-edge, to, mean*math.Exp(curve.drift))}
 	f.levels = append(f.levels, first, last)
-	e := Event{Kind: Decline, From: v.begins(from), To: v.ends(to - 1), Before: first.Rate, After: last.Rate, at: v.at[from],
+	e := Event{Kind: Decline, From: v.begins(from), To: v.ends(to - 1), Before: first.Rate,
+		After: last.Rate, at: v.at[from],
 		Records: v.stored(v.s.Records, from), Bytes: v.stored(v.s.Bytes, from)}
 	if last.Rate > first.Rate {
 		e.Kind = Rise
@@ -578,7 +583,8 @@ func (c *changeList) longDrops() (drops []Drop) {
 				to++
 			}
 			short := to-from <= dropSamplesMax && !c.v.isLevel(to-from)
-			slow := lowest < before+math.Log(dropShare) && c.v.seconds(from, to) <= longDropMax*all && !(c.isStep(c.all[j]) && c.stays(i, j))
+			slow := lowest < before+math.Log(dropShare) && c.v.seconds(from,
+				to) <= longDropMax*all && !(c.isStep(c.all[j]) && c.stays(i, j))
 			if to > from && (short || slow) {
 				drops = append(drops, c.v.drop(from, to, c.v.mean(c.start[c.all[i].left], from)))
 				i = j

@@ -120,7 +120,8 @@ var _ = register(
 		Says: `{{number .items}} records a {{.operation}}, {{.other}} has {{number .other_items}}` + honestBecause},
 	Entry{Example: SeenItemsOwedParams{Operation: "scan", Items: 9.5, Owed: 10.0},
 		Says: `{{number .items}} records a {{.operation}}, at least {{number .owed}} were stored`},
-	Entry{Example: SeenMissesParams{Operation: "read", Share: 0.1, Other: "pebble", OtherShare: 0.01, Because: "deletes"},
+	Entry{Example: SeenMissesParams{Operation: "read", Share: 0.1, Other: "pebble", OtherShare: 0.01,
+		Because: "deletes"},
 		Says: `{{percent .share}} of {{.operation}} operations missed, {{percent .other_share}} of {{.other}}'s` + honestBecause},
 	Entry{Example: NotOnDiskParams{At: example, Values: 4.2e8, Disk: 1.2e6, Class: "D1"}, Severity: Grave,
 		Says:   `{{.arm}} acknowledged {{bytes .values}} of values in {{.place}}, but only {{bytes .disk}} are on disk. {{.class}} promises that they survive the process.`,
@@ -137,7 +138,8 @@ var _ = register(
 		Says:   `{{.arm}} refused {{percent .share}} of its operations in {{.place}} as conflicts; its rate leaves them out.`,
 		Many:   `{{list .Arms}} refused up to {{percent .max_share}} of operations as conflicts in {{list .Places}}; rates leave them out.`,
 		Remedy: "count retries in, or use fewer threads or an order of keys with fewer collisions"},
-	Entry{Example: ServerShareParams{At: example, SeenShareParams: SeenShareParams{Server: 2, Servers: 3, Share: 0.52, Expected: 0.333, Operations: 90000}}, Severity: Warning,
+	Entry{Example: ServerShareParams{At: example, SeenShareParams: SeenShareParams{Server: 2, Servers: 3,
+		Share: 0.52, Expected: 0.333, Operations: 90000}}, Severity: Warning,
 		Says:   `Server {{.server}} of {{.arm}} got {{percent .share}} of a trial's operations in {{.place}}; its weight is {{percent .expected}}.`,
 		Many:   `One server of {{list .Arms}} got clearly more or less of the operations than its weight in {{list .Places}}.`,
 		Remedy: "compare driver.shares_of_keys; otherwise a few keys get most operations (order: uniform)"},
@@ -151,7 +153,8 @@ var _ = register(
 			`{{else}}Some records could not be judged when read back: writes to them ended in errors or conflicts.{{end}}`,
 		Remedy: `{{if eq .why "reads"}}--set verify=true{{else if eq .why "end"}}--set verify_records=10000{{else if eq .why "arms"}}add a phase that reads what was written` +
 			`{{else if eq .why "versions"}}{{if .columns}}add a column such as {name: v, proof: {{.bytes}}}{{else}}use values of {{.bytes}} bytes or more{{end}}{{else}}read the error messages of the trials{{end}}`},
-	Entry{Example: SeenUnjudgedParams{Count: 12, Of: 10000}, Says: `{{count .count}} of {{plural .of "record" ""}} read back could not be judged`},
+	Entry{Example: SeenUnjudgedParams{Count: 12, Of: 10000},
+		Says: `{{count .count}} of {{plural .of "record" ""}} read back could not be judged`},
 	Entry{Example: SeenWritesParams{Count: 90000}, Says: `{{plural .count "write" ""}} acknowledged, no final check`},
 	Entry{Example: ServerKeptParams{Arms: []string{"memcached"}}, Severity: Warning,
 		Says:   `The server of {{list .arms}} was not emptied between trials; records of earlier trials may be found.`,
@@ -263,26 +266,31 @@ const honestBecause = `{{if has .because}}; {{if eq .because "deletes"}}faster s
 
 // What rates did.
 var _ = register(
-	Entry{Example: ProcessStartsParams{At: At{"redis", "mixed (D0, 100 processes)"}, Processes: 100, ApartNS: 21e7}, Severity: Notice,
+	Entry{Example: ProcessStartsParams{At: At{"redis", "mixed (D0, 100 processes)"}, Processes: 100,
+		ApartNS: 21e7}, Severity: Notice,
 		Says: `The {{plural .processes "process" ""}} of {{.arm}} began within {{latency .apart_ns}} in {{.place}}.`,
 		Many: `The processes of {{list .Arms}} began within {{latency .max_apart_ns}} in {{list .Places}}.`},
-	Entry{Example: MilestonesParams{At: example, Every: 10000, Threads: 60, Most: 11, FirstS: 1.2, LastS: 8.4, LastMinS: 7.9, LastMaxS: 9.3}, Severity: Notice, Answer: true,
+	Entry{Example: MilestonesParams{At: example, Every: 10000, Threads: 60, Most: 11, FirstS: 1.2,
+		LastS: 8.4, LastMinS: 7.9, LastMaxS: 9.3}, Severity: Notice, Answer: true,
 		Says: `{{.arm}} took {{seconds .first_s}} for the first {{count .every}} operations of a thread in {{.place}}, and {{seconds .last_s}} for the last ` +
 			`({{seconds .last_min_s}} to {{seconds .last_max_s}} over the threads).`,
 		Many: `{{list .Arms}} took {{seconds .min_first_s}} to {{seconds .max_first_s}} for the first {{count .max_every}} operations of a thread, ` +
 			`and {{seconds .min_last_s}} to {{seconds .max_last_s}} for the last, in {{list .Places}}.`},
-	Entry{Example: GroupEffectParams{GroupBeside: GroupBeside{At: example, Group: "insert", Other: "count", Seconds: 4.1},
+	Entry{Example: GroupEffectParams{GroupBeside: GroupBeside{At: example, Group: "insert",
+		Other: "count", Seconds: 4.1},
 		Fell: true, Change: 0.93, Low: 0.91, High: 0.95, Blocks: 3}, Severity: Warning, Answer: true,
 		Says: `{{.group}} on {{.arm}} {{if .fell}}fell{{else}}rose{{end}} by {{percent .change}} ({{percent .low}} to {{percent .high}}) for the ` +
 			`{{seconds .seconds}} that {{.other}} ran, in {{.place}}.`,
 		Remedy: `{{if .fell}}compare with an index, a smaller operation, or {{.other}} at another time or on a copy of the data{{end}}`},
 	Entry{Example: SeenGroupParams{Rate: 122.0, Before: 1800.0, After: 1750.0, FromS: 20.0, ToS: 24.1},
 		Says: `{{rate .rate}} from {{seconds .from_s}} to {{seconds .to_s}}, {{rate .before}} before and {{rate .after}} after`},
-	Entry{Example: GroupUnknownParams{GroupBeside: GroupBeside{At: example, Group: "insert", Other: "count", Seconds: 0.04}, SampleS: 0.05}, Severity: Notice,
+	Entry{Example: GroupUnknownParams{GroupBeside: GroupBeside{At: example, Group: "insert",
+		Other: "count", Seconds: 0.04}, SampleS: 0.05}, Severity: Notice,
 		Says:   `What {{.other}} did to {{.group}} on {{.arm}} in {{.place}} is unknown: it ran for {{seconds .seconds}}, with a sample each {{seconds .sample_s}}.`,
 		Many:   `What one group did to another on {{list .Arms}} is unknown: it ran for at most {{seconds .max_seconds}}, less than three samples.`,
 		Remedy: "let the group do more operations, or set a shorter sample, such as sample: 10ms"},
-	Entry{Example: TooShortParams{Short: 54, Noisy: 0, Of: 58, Phases: []string{"put", "get"}, Longer: []string{"put", "get"}, Seconds: 10.0}, Severity: Warning,
+	Entry{Example: TooShortParams{Short: 54, Noisy: 0, Of: 58, Phases: []string{"put", "get"},
+		Longer: []string{"put", "get"}, Seconds: 10.0}, Severity: Warning,
 		Says: `{{if .short}}{{count .short}} of {{plural .of "measurement was" "measurements were"}} too short to reach a steady state.{{end}}` +
 			`{{if .noisy}}{{if .short}} {{count .noisy}} were too noisy.{{else}}{{count .noisy}} of {{plural .of "measurement was" "measurements were"}} too noisy to show a steady state.{{end}}{{end}}`,
 		Remedy: `{{if .longer}}run longer phases: --set phases.{{index .longer 0}}.for={{.seconds}}s{{else}}give phases more operations{{end}}`},
@@ -353,7 +361,8 @@ var _ = register(
 	Entry{Example: HarnessUnknownParams{Arms: []string{"redis-java"}, Places: []string{"put (D1)"}}, Severity: Notice,
 		Says:   `Harness overhead unknown for {{list .arms}} in {{list .places}}: no valid null-driver trial.`,
 		Remedy: "build null-c (make native), or give the worker a driver of kind none"},
-	Entry{Example: ClientBoundParams{At: example, Trials: 3, ClientCpus: 0.98, LimitCpus: 1.0, ServerCpus: 0.41}, Severity: Warning,
+	Entry{Example: ClientBoundParams{At: example, Trials: 3, ClientCpus: 0.98, LimitCpus: 1.0,
+		ServerCpus: 0.41}, Severity: Warning,
 		Says: `{{.arm}} in {{.place}} is client-bound: the client used {{number .client_cpus}} of its ` +
 			`{{number .limit_cpus}} CPUs, the server {{number .server_cpus}}. The rate is the client's.`,
 		Many: `{{list .Arms}} {{agree .Arms "is" "are"}} client-bound in {{list .Places}}: ` +
@@ -361,7 +370,8 @@ var _ = register(
 		Remedy: "give the client more CPUs (cpus), use the lean client, or run the server on another machine"},
 	Entry{Example: SeenClientBoundParams{ClientCpus: 0.98, LimitCpus: 1.0, ServerCpus: 0.41},
 		Says: `the client used {{number .client_cpus}} of {{number .limit_cpus}} CPUs, the server {{number .server_cpus}}`},
-	Entry{Example: NoisyParams{Arms: []string{"bbolt"}, Tables: 2, Of: 12, Widen: 1.8, ByTable: []string{"18 % in put (D1)", "12 % in get (D3)"}}, Severity: Warning,
+	Entry{Example: NoisyParams{Arms: []string{"bbolt"}, Tables: 2, Of: 12, Widen: 1.8,
+		ByTable: []string{"18 % in put (D1)", "12 % in get (D3)"}}, Severity: Warning,
 		Says: `{{list .arms}} {{agree .arms "differs" "differ"}} significantly from {{agree .arms "itself" "themselves"}} over {{plural .of "table" ""}}` +
 			`{{if .tables}}: by {{list .by_table}}{{end}}. All intervals are {{factor .widen}} wider than the residuals say.`,
 		Remedy: "use a quieter machine, or more and longer blocks"},
@@ -379,11 +389,13 @@ var _ = register(
 			` {{if .ranked}}still ranked (busy_machine: tell).{{else}}too little to exclude them.{{end}}`,
 		Remedy: quietMachine},
 	Entry{Example: SeenHeatParams{Times: 2}, Says: `heat slowed a CPU {{plural .times "time" ""}}; this kernel does not report for how long`},
-	Entry{Example: MachineUnknownParams{Of: 40, What: []string{"foreign", "heat"}, Phases: []int{3, 40}}, Severity: Notice,
+	Entry{Example: MachineUnknownParams{Of: 40, What: []string{"foreign", "heat"}, Phases: []int{3, 40}},
+		Severity: Notice,
 		Says: `Not measured, of {{plural .of "phase" ""}}: {{range $i, $w := .what}}{{if $i}}, {{end}}` +
 			`{{if eq $w "foreign"}}load of other processes{{else if eq $w "steal"}}time taken by the hypervisor{{else if eq $w "quota"}}CPU quotas{{else}}throttling by heat{{end}} in {{index $.phases $i}}{{end}}.`,
 		Remedy: "assay doctor; longer phases help where clock ticks are too coarse"},
-	Entry{Example: DispatchLateParams{At: example, Quantiles: []string{"p99", "p99.9"}, Counted: true}, Severity: Warning,
+	Entry{Example: DispatchLateParams{At: example, Quantiles: []string{"p99", "p99.9"}, Counted: true},
+		Severity: Warning,
 		Says: `{{if .counted}}{{list .quantiles}} of {{.arm}} in {{.place}} excluded: more than a tenth is the harness's own delay.` +
 			`{{else}}Operations of {{.arm}} in {{.place}} began late by up to more than a tenth of p99; its worker does not count how many.{{end}}`,
 		Many:   `Percentiles of {{list .Arms}} in {{list .Places}} excluded: more than a tenth is the harness's own delay.`,
@@ -396,7 +408,8 @@ var _ = register(
 		Remedy: "set a rate below what the store does under closed load"},
 	Entry{Example: SeenBacklogParams{Rate: 41e3, Offered: 50e3, BehindNS: 2e9, NotBegun: 90000},
 		Says: `{{rate .rate}} of {{rate .offered}}; {{latency .behind_ns}} behind at the end; {{plural .not_begun "operation" ""}} never begun`},
-	Entry{Example: DurabilityCostParams{Arm: "bbolt", Phase: "put", Weak: "D1", Strong: "D3", Factor: 12.4, Low: 10.9, High: 14.1}, Severity: Notice, Answer: true,
+	Entry{Example: DurabilityCostParams{Arm: "bbolt", Phase: "put", Weak: "D1", Strong: "D3",
+		Factor: 12.4, Low: 10.9, High: 14.1}, Severity: Notice, Answer: true,
 		Says: `{{.arm}} is {{factor .factor}} faster at {{.weak}} than at {{.strong}} in {{.phase}} (95 % interval {{interval .low .high}}). Compare within one class only.`},
 	Entry{Example: SeenCostParams{Arm: "pebble", Weak: "D1", Strong: "D3", Factor: 3.1, Low: 2.8, High: 3.4},
 		Says: `{{.arm}}: {{factor .factor}} at {{.weak}} of {{.strong}} (95 % interval {{interval .low .high}})`},
@@ -544,7 +557,9 @@ const (
 
 // Connections.
 var _ = register(
-	Entry{Example: ConnectionsExceedParams{At: example, SeenConnectionsParams: SeenConnectionsParams{Most: 17, Allowed: 9, BeganS: 3.0, Course: ConnectionsGrow, End: EndWorker}}, Severity: Warning,
+	Entry{Example: ConnectionsExceedParams{At: example,
+		SeenConnectionsParams: SeenConnectionsParams{Most: 17, Allowed: 9, BeganS: 3.0,
+			Course: ConnectionsGrow, End: EndWorker}}, Severity: Warning,
 		Says: `{{.arm}} held up to {{plural .most "connection" ""}} in {{.place}}; handles allows {{count .allowed}}` +
 			`{{if eq .end "server"}} (counted by the server){{end}}. ` +
 			`The excess began at {{seconds .began_s}}` +
@@ -582,26 +597,34 @@ var _ = register(
 		Says:   `{{.arm}} in {{.place}} did not begin cold: {{percent .share}} of its files stayed in the page cache.`,
 		Many:   `{{list .Arms}} did not begin cold in {{list .Places}}: files stayed in the page cache.`,
 		Remedy: "use a file system on a disk; what a store maps into memory stays until it is closed"},
-	Entry{Example: SeenWarmParams{Resident: 4e6, Files: 1e7}, Says: `{{bytes .resident}} of {{bytes .files}} in the page cache`},
+	Entry{Example: SeenWarmParams{Resident: 4e6, Files: 1e7},
+		Says: `{{bytes .resident}} of {{bytes .files}} in the page cache`},
 	Entry{Example: LimitNotEnforcedParams{Arms: []string{"bbolt", "pebble"}}, Severity: Warning,
 		Says:   `The memory limit was not enforced for {{list .arms}}; stores did not have the same memory.`,
 		Remedy: "assay doctor: memory control groups must be writable"},
-	Entry{Example: SeenPeakParams{Arm: "bbolt", Peak: 3e8, Limit: 2e8}, Says: `{{if has .arm}}{{.arm}}: {{end}}{{bytes .peak}} at most, the limit is {{bytes .limit}}`},
-	Entry{Example: LimitUnreachedParams{Arms: []string{"rocksdb", "lmdb"}, Place: "insert (D1)", Limit: 200 << 20}, Severity: Notice,
+	Entry{Example: SeenPeakParams{Arm: "bbolt", Peak: 3e8, Limit: 2e8},
+		Says: `{{if has .arm}}{{.arm}}: {{end}}{{bytes .peak}} at most, the limit is {{bytes .limit}}`},
+	Entry{Example: LimitUnreachedParams{Arms: []string{"rocksdb", "lmdb"}, Place: "insert (D1)",
+		Limit: 200 << 20}, Severity: Notice,
 		Says:   `{{list .arms}} did not outgrow the memory limit of {{limit .limit}} in {{.place}}; behaviour beyond it is unknown.`,
 		Many:   `Some stores did not outgrow the memory limit in {{list .Places}}; behaviour beyond it is unknown.`,
 		Remedy: runLonger + ", or set a smaller memory_limit"},
-	Entry{Example: SeenFilesParams{Arm: "bbolt", Share: 0.8}, Says: `{{.arm}}: files are {{percent .share}} of the memory`},
-	Entry{Example: PlanParams{Code: Unindexed, Arms: []string{"sqlite", "mariadb"}, Others: []string{"postgres"}, Operation: "count", Query: "by_tag", Asks: "Tags has"}, Severity: Notice,
+	Entry{Example: SeenFilesParams{Arm: "bbolt", Share: 0.8},
+		Says: `{{.arm}}: files are {{percent .share}} of the memory`},
+	Entry{Example: PlanParams{Code: Unindexed, Arms: []string{"sqlite", "mariadb"},
+		Others: []string{"postgres"}, Operation: "count", Query: "by_tag", Asks: "Tags has"}, Severity: Notice,
 		Says: `{{list .arms}} {{agree .arms "uses" "use"}} no index for {{.operation}} {{.query}} ({{.asks}}) and {{agree .arms "looks" "look"}} at every record` +
 			`{{if has .others}}; {{list .others}} {{agree .others "uses" "use"}} an index{{end}}.`,
 		Remedy: `{{if has .others}}compare this query apart: its time grows with the records on one side only{{else}}if no scan is meant, add the column to values.indexes{{end}}`},
-	Entry{Example: PlanParams{Code: WalksOrder, Arms: []string{"postgres", "mariadb"}, Others: []string{"sqlite"}, Operation: "query", Query: "newest", Asks: "UserID equal"}, Severity: Warning,
+	Entry{Example: PlanParams{Code: WalksOrder, Arms: []string{"postgres", "mariadb"},
+		Others: []string{"sqlite"}, Operation: "query", Query: "newest", Asks: "UserID equal"}, Severity: Warning,
 		Says: `{{list .arms}} {{agree .arms "walks" "walk"}} an index in the order of {{.operation}} {{.query}} ({{.asks}}) and {{agree .arms "looks" "look"}} at each record until enough match; ` +
 			`{{list .others}} {{agree .others "finds" "find"}} them by an index.`,
 		Remedy: `compare this query apart: how far {{list .arms}} {{agree .arms "walks" "walk"}} depends on how many records match`},
-	Entry{Example: SeenPlanParams{Arm: "sqlite", Place: "count (D1)", Plan: "SCAN records"}, Says: `{{.arm}} in {{.place}}: {{clean .plan}}`},
-	Entry{Example: SettingsTooSmallParams{Arm: "tc", Option: "bnum", Value: 131071.0, InBytes: false, Set: false, Effect: "chains", Records: 1e6, Bytes: 1.4e9, Least: 1e6, Proposed: "1000000"}, Severity: Warning,
+	Entry{Example: SeenPlanParams{Arm: "sqlite", Place: "count (D1)", Plan: "SCAN records"},
+		Says: `{{.arm}} in {{.place}}: {{clean .plan}}`},
+	Entry{Example: SettingsTooSmallParams{Arm: "tc", Option: "bnum", Value: 131071.0, InBytes: false,
+		Set: false, Effect: "chains", Records: 1e6, Bytes: 1.4e9, Least: 1e6, Proposed: "1000000"}, Severity: Warning,
 		Says: `{{.option}} of {{.arm}} is too small for {{if .in_bytes}}{{bytes .bytes}}: {{bytes .value}}{{else}}{{number .records}} records: {{count .value}}{{end}}{{if not .set}} (default){{end}}. ` +
 			`{{if eq .effect "chains"}}Records share buckets, and operations walk chains.{{else if eq .effect "calls"}}What is beyond the map costs system calls.` +
 			`{{else if eq .effect "fails"}}Writes beyond the map fail.{{else if eq .effect "blocks"}}Nearly every read decompresses a block.{{else}}Nearly every operation fetches its page again.{{end}}`,

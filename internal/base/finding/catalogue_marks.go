@@ -92,7 +92,8 @@ const (
 )
 
 // Causes are why a trial did not end.
-var Causes = []Code{CauseRefused, CauseInterrupted, CauseDiskTaken, CauseDied, CauseHung, CauseNoWorker, CauseNoServer, CauseServerDied,
+var Causes = []Code{CauseRefused, CauseInterrupted, CauseDiskTaken, CauseDied, CauseHung, CauseNoWorker,
+	CauseNoServer, CauseServerDied,
 	CauseMemory, CauseDiskFull, CauseStore, CauseQuota, CauseSilent, CauseOther}
 
 // Fault returns the code of the finding that a mark makes.
@@ -119,9 +120,11 @@ const (
 )
 
 var _ = register(
-	Entry{Example: CountParams{Code: MarkFailed, Count: 412, Of: 90000, Message: "write: no space left on device"}, Fault: FaultErrors,
+	Entry{Example: CountParams{Code: MarkFailed, Count: 412, Of: 90000,
+		Message: "write: no space left on device"}, Fault: FaultErrors,
 		Says: `{{count .count}} of {{plural .of "operation" ""}} failed{{if .message}}, most often with: {{clean .message}}{{end}}`},
-	Entry{Example: CountParams{Code: MarkWrong, Count: 3, Of: 90000, Message: "read 17: value of key 18"}, Fault: FaultWrong,
+	Entry{Example: CountParams{Code: MarkWrong, Count: 3, Of: 90000,
+		Message: "read 17: value of key 18"}, Fault: FaultWrong,
 		Says: `{{count .count}} of {{plural .of "operation" ""}} returned a value that was never written under its key{{if .message}}, most often: {{clean .message}}{{end}}`},
 	Entry{Example: CountParams{Code: MarkOtherTrial, Count: 8028, Of: 90000}, Fault: FaultOtherTrial,
 		Says: `{{count .count}} of {{plural .of "operation" ""}} returned a value that another trial wrote`},
@@ -155,11 +158,14 @@ var _ = register(
 		Says: `thread {{.thread}} counted {{plural .counted "outcome" ""}} of {{.operation}}, but its trace has {{count .expected}}`},
 	Entry{Example: MarkTimedParams{Operation: "read", Counted: 12, Timed: 10}, Fault: FaultCounts,
 		Says: `{{.operation}} has {{plural .counted "outcome" ""}}, but {{count .timed}} of them were timed`},
-	Entry{Example: WorkParams{Code: MarkBytes, Operation: "insert", Counted: 1200, Least: 1080, Most: Known(uint64(1080))}, Fault: FaultCounts,
+	Entry{Example: WorkParams{Code: MarkBytes, Operation: "insert", Counted: 1200, Least: 1080,
+		Most: Known(uint64(1080))}, Fault: FaultCounts,
 		Says: `{{.operation}} counted {{count .counted}} bytes written, but its trace has {{counts .least .most}}`},
-	Entry{Example: WorkParams{Code: MarkItems, Operation: "scan", Operations: 400, Counted: 400, Least: 4210}, Fault: FaultCounts,
+	Entry{Example: WorkParams{Code: MarkItems, Operation: "scan", Operations: 400, Counted: 400,
+		Least: 4210}, Fault: FaultCounts,
 		Says: `{{plural .operations "operation" ""}} of {{.operation}} counted {{plural .counted "item" ""}}, but the trace and the data have {{counts .least .most}}`},
-	Entry{Example: WorkParams{Code: MarkOrder, Operation: "query", Operations: 400, Counted: 400, Least: 4210, Most: Known(uint64(4210))}, Fault: FaultCounts,
+	Entry{Example: WorkParams{Code: MarkOrder, Operation: "query", Operations: 400, Counted: 400,
+		Least: 4210, Most: Known(uint64(4210))}, Fault: FaultCounts,
 		Says: `{{plural .operations "operation" ""}} of {{.operation}} did not find the first records of their order: the sort columns add up to {{count .counted}}, expected {{counts .least .most}}`},
 	Entry{Example: MarkMoreCountsParams{Count: 4}, Fault: FaultCounts,
 		Says: `{{plural .count "more count" ""}} disagree`},
@@ -192,15 +198,18 @@ var _ = register(
 	Entry{Example: MarkBeganApartParams{Processes: 20, ApartS: 1.2, Seconds: 10.0}, Fault: FaultApart,
 		Says: `the starts of {{plural .processes "process" ""}} were {{seconds .apart_s}} apart, in a phase of {{seconds .seconds}}`},
 
-	Entry{Example: MarkDamagedParams{File: "trials/b1-001-a/series.jsonl", Text: "its digest is not the one that was sealed"}, Fault: FaultDamaged,
+	Entry{Example: MarkDamagedParams{File: "trials/b1-001-a/series.jsonl",
+		Text: "its digest is not the one that was sealed"}, Fault: FaultDamaged,
 		Says: `{{.file}}: {{clean .text}}`},
 
 	Entry{Example: Bare(MarkDataGone), Fault: FaultVanished,
 		Says: "the directory of the store's files vanished"},
 
-	Entry{Example: FullDiskParams{Code: MarkDiskFull, Free: Known(uint64(4096)), Records: Known(uint64(120000))}, Fault: FaultDiskFull,
+	Entry{Example: FullDiskParams{Code: MarkDiskFull, Free: Known(uint64(4096)),
+		Records: Known(uint64(120000))}, Fault: FaultDiskFull,
 		Says: `the disk was full` + inodesThen + freeThen + storedThen + othersTook},
-	Entry{Example: FullDiskParams{Code: MarkMountFull, Size: 25165824, Filesystem: "ext4", Usable: 22000000, Free: Known(uint64(4096)), Records: Known(uint64(120000))}, Fault: FaultDiskFull,
+	Entry{Example: FullDiskParams{Code: MarkMountFull, Size: 25165824, Filesystem: "ext4",
+		Usable: 22000000, Free: Known(uint64(4096)), Records: Known(uint64(120000))}, Fault: FaultDiskFull,
 		Says: `the disk quota was full: {{limit .size}} of {{.filesystem}}, {{bytes .usable}} for files` + freeThen + storedThen},
 	Entry{Example: FullDiskParams{Code: MarkRunDiskFull, Free: Known(uint64(4096))}, Fault: FaultDiskFull,
 		Says: `the disk of the run directory was full` + freeThen + storedThen + othersTook},
@@ -358,11 +367,13 @@ var _ = register(
 		Says:   `Excluded {{plural .trials "block" ""}} of {{.arm}} in {{.place}}: the clock was wrong.`,
 		Many:   `Excluded blocks of {{list .Arms}} in {{list .Places}}: the clock was wrong.`,
 		Remedy: "--set clock=monotonic"},
-	Entry{Example: FaultParams{Code: FaultForeign, At: example, Trials: 1, Share: 0.31}, Severity: Warning, Machine: true,
+	Entry{Example: FaultParams{Code: FaultForeign, At: example, Trials: 1, Share: 0.31},
+		Severity: Warning, Machine: true,
 		Says:   `Excluded {{plural .trials "block" ""}} of {{.arm}} in {{.place}}: other processes or the hypervisor took {{percent .share}} of the CPU.`,
 		Many:   `Excluded blocks of {{list .Arms}} in {{list .Places}}: other processes or the hypervisor took up to {{percent .max_share}} of the CPU.`,
 		Remedy: quietMachine},
-	Entry{Example: FaultParams{Code: FaultThrottled, At: example, Trials: 1, Share: 0.5}, Severity: Warning, Machine: true,
+	Entry{Example: FaultParams{Code: FaultThrottled, At: example, Trials: 1, Share: 0.5},
+		Severity: Warning, Machine: true,
 		Says:   `Excluded {{plural .trials "block" ""}} of {{.arm}} in {{.place}}: a CPU quota or heat held it back for {{percent .share}} of the time.`,
 		Many:   `Excluded blocks of {{list .Arms}} in {{list .Places}}: a CPU quota or heat held them back.`,
 		Remedy: liftQuota},
@@ -374,7 +385,8 @@ var _ = register(
 
 // The causes. What the worker, the store or the system said stands in the parameter text.
 var _ = register(
-	Entry{Example: CauseParams{Code: CauseRefused, Text: "D0: every put is synced"}, Says: `not supported{{if .text}}: {{clean .text}}{{end}}`},
+	Entry{Example: CauseParams{Code: CauseRefused, Text: "D0: every put is synced"},
+		Says: `not supported{{if .text}}: {{clean .text}}{{end}}`},
 	Entry{Example: CauseParams{Code: CauseInterrupted}, Says: "stopped by the user"},
 	Entry{Example: CauseParams{Code: CauseDiskTaken}, Says: "other programs filled the disk"},
 	Entry{Example: CauseParams{Code: CauseDied}, Says: "the worker died"},
@@ -385,7 +397,9 @@ var _ = register(
 	Entry{Example: CauseParams{Code: CauseMemory}, Says: "the kernel killed the worker at its memory limit"},
 	Entry{Example: CauseParams{Code: CauseDiskFull}, Says: "the disk was full"},
 	Entry{Example: CauseParams{Code: CauseStore}, Says: "the store returned an error"},
-	Entry{Example: CauseParams{Code: CauseQuota}, Says: "the load reached the disk quota before all records were stored"},
+	Entry{Example: CauseParams{Code: CauseQuota},
+		Says: "the load reached the disk quota before all records were stored"},
 	Entry{Example: CauseParams{Code: CauseSilent}, Says: "the store stopped answering before all records were loaded"},
-	Entry{Example: CauseParams{Code: CauseOther, Text: "the worker answered request 5, but 4 was asked"}, Says: "{{clean .text}}"},
+	Entry{Example: CauseParams{Code: CauseOther, Text: "the worker answered request 5, but 4 was asked"},
+		Says: "{{clean .text}}"},
 )

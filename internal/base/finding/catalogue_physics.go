@@ -29,7 +29,8 @@ const (
 )
 
 var _ = register(
-	Entry{Example: WorkParams{Code: MarkBytesRead, Operation: "read", Operations: 400, Counted: 0, Least: 40000, Most: Known(uint64(40100))}, Fault: FaultCounts,
+	Entry{Example: WorkParams{Code: MarkBytesRead, Operation: "read", Operations: 400, Counted: 0,
+		Least: 40000, Most: Known(uint64(40100))}, Fault: FaultCounts,
 		Says: `{{plural .operations "operation" ""}} of {{.operation}} counted {{count .counted}} bytes read, but the values have {{counts .least .most}}`},
 	Entry{Example: MarkBelowFloorParams{Operation: "read", MeanNS: 1.0, FloorNS: 4}, Fault: FaultCounts,
 		Says: `{{.operation}} took {{latency .mean_ns}} on average by the worker's histogram; looking at the clock takes more than {{latency .floor_ns}}`},
@@ -62,16 +63,19 @@ var _ = register(
 		Remedy: "don't stop, trace or freeze processes under test; keep the machine awake"},
 
 	Entry{Fault: FaultNotDurable,
-		Example: MarkTooFewSyncsParams{SyncsNeeded: SyncsNeeded{540000, 270000, 56, 2}, Done: 12, Counted: "flushes", Disk: "nvme0n1"},
+		Example: MarkTooFewSyncsParams{SyncsNeeded: SyncsNeeded{540000, 270000, 56, 2}, Done: 12,
+			Counted: "flushes", Disk: "nvme0n1"},
 		Says: `{{count .acknowledged}} writes were acknowledged as synced; {{.disk}} did {{count .done}} {{.counted}}, ` +
 			`which cover at most {{if has .most}}{{count .most}} of them{{else}}one write of each thread{{end}}` +
 			`{{if has .clients}} ({{plural .clients "client" ""}}, one write of each for a sync){{end}}`},
 	Entry{Fault: FaultNotDurable,
-		Example: MarkServerSyncsParams{SyncsNeeded: SyncsNeeded{540000, 270000, 32, 2}, Counter: "pg_stat_wal.wal_sync"},
+		Example: MarkServerSyncsParams{SyncsNeeded: SyncsNeeded{540000, 270000, 32, 2},
+			Counter: "pg_stat_wal.wal_sync"},
 		Says: `{{count .acknowledged}} writes were acknowledged as synced; the server counted {{plural .done "sync" ""}} ({{clean .counter}}), ` +
 			`which cover at most {{count .most}} of them ({{plural .clients "client" ""}}, one write of each for a sync)`},
 	Entry{Fault: FaultNotDurable,
-		Example: MarkSyncsTooFastParams{SyncsNeeded: SyncsNeeded{118000, 118000, 20218, 1}, Seconds: 10.0, SyncNS: 990000, Disk: "nvme0n1"},
+		Example: MarkSyncsTooFastParams{SyncsNeeded: SyncsNeeded{118000, 118000, 20218, 1},
+			Seconds: 10.0, SyncNS: 990000, Disk: "nvme0n1"},
 		Says: `{{count .acknowledged}} writes were acknowledged as synced in {{seconds .seconds}}; the fastest sync of {{.disk}} took {{latency .sync_ns}}, ` +
 			`and {{plural .clients "client" ""}} can wait for at most {{count .most}} at twice that speed`},
 	Entry{Fault: FaultNotDurable, Example: MarkClassChangedParams{Message: "redis at 127.0.0.1:6379 can't reach D3: its settings give D1"},

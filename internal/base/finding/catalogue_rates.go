@@ -49,7 +49,8 @@ const (
 
 // rateExample is of a series.
 func rateExample(code Code, fromS, toS, change float64) RateParams {
-	return RateParams{Code: code, RateChange: RateChange{AtS: &fromS, ToS: &toS, Before: Known(126e3), After: Known(50.6e3), Change: &change}}
+	return RateParams{Code: code, RateChange: RateChange{AtS: &fromS, ToS: &toS, Before: Known(126e3),
+		After: Known(50.6e3), Change: &change}}
 }
 
 var _ = register(
@@ -57,12 +58,17 @@ var _ = register(
 		Says: `Steady at {{rate .rate}}{{if .drops}}, drops included{{end}}. 90 % of the samples are between {{rate .low}} and {{rate .high}}.` +
 			`{{if .warmup_s}} The warm-up ended at {{moment .warmup_s}}.{{end}}`,
 		Many: `{{list .Arms}}: steady, {{rate .min_rate}} to {{rate .max_rate}}.`},
-	Entry{Example: RateParams{Code: RateStep, Of: &OfBlocks{At: example, Blocks: 3, Of: 3}, With: []string{"page faults"},
-		RateChange: RateChange{AtS: Known(41.0), Before: Known(412e3), After: Known(86e3), Records: Known(3.74e6)}}, Severity: Warning, Answer: true,
+	Entry{Example: RateParams{Code: RateStep, Of: &OfBlocks{At: example, Blocks: 3, Of: 3},
+		With: []string{"page faults"},
+		RateChange: RateChange{AtS: Known(41.0), Before: Known(412e3), After: Known(86e3),
+			Records: Known(3.74e6)}}, Severity: Warning, Answer: true,
 		Also: []Parameters{
-			RateParams{Code: RateStep, Up: true, RateChange: RateChange{AtS: Known(30.0), ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}},
-			RateParams{Code: RateStep, Cliff: true, RateChange: RateChange{AtS: Known(30.0), ToS: Known(36.0), Before: Known(100e3), After: Known(26e3), Change: Known(0.79)}},
-			RateParams{Code: RateStep, Brief: true, RateChange: RateChange{AtS: Known(30.0), ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}}},
+			RateParams{Code: RateStep, Up: true, RateChange: RateChange{AtS: Known(30.0),
+				ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}},
+			RateParams{Code: RateStep, Cliff: true, RateChange: RateChange{AtS: Known(30.0),
+				ToS: Known(36.0), Before: Known(100e3), After: Known(26e3), Change: Known(0.79)}},
+			RateParams{Code: RateStep, Brief: true, RateChange: RateChange{AtS: Known(30.0),
+				ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}}},
 		Says: `{{if .brief}}{{rate .before}} before, {{rate .after}} after` +
 			`{{else if has .arm}}{{.arm}} fell ` + beforeTo + ` in {{.place}}{{if has .records}} at {{number .records}} records{{else if has .at_s}} after {{seconds .at_s}}{{end}}.` + rateWith +
 			`{{else}}Throughput {{if .up}}rose{{else}}fell{{end}}{{if .before}} by {{percent .change}}{{end}} ` + rateWhen + rateAt + `: ` + beforeTo + rateIf + `.` + itWasBack + `{{end}}`,
@@ -71,8 +77,11 @@ var _ = register(
 		Remedy: `{{if has .arm}}assay analyze DIR --trial ID: what changed at that time{{else if .cliff}}look at what changed at that time: memory, page faults, IO wait, compaction{{end}}`},
 	Entry{Example: rateExample(RateDeclined, 0, 42, 0.62), Severity: Warning, Answer: true,
 		Also: []Parameters{
-			RateParams{Code: RateDeclined, Of: &OfBlocks{At: example, Blocks: 3, Of: 3}, RateChange: RateChange{AtS: Known(30.0), ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}},
-			RateParams{Code: RateDeclined, Brief: true, RateChange: RateChange{AtS: Known(30.0), ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}}},
+			RateParams{Code: RateDeclined, Of: &OfBlocks{At: example, Blocks: 3, Of: 3},
+				RateChange: RateChange{AtS: Known(30.0), ToS: Known(36.0), Before: Known(100e3),
+					After: Known(121e3), Change: Known(0.21)}},
+			RateParams{Code: RateDeclined, Brief: true, RateChange: RateChange{AtS: Known(30.0),
+				ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}}},
 		Says: `{{if .brief}}declines ` + beforeTo + `{{else if has .arm}}{{.arm}} declined ` + beforeTo + ` in {{.place}}.` + rateWith +
 			`{{else}}Throughput declined by {{percent .change}} ` + rateFromTo + `: ` + beforeTo + rateIf + `.{{end}}`,
 		Many:   `{{list .Arms}}{{if has .all_arm}} declined in {{list .Places}}{{else}}: throughput declined by {{percent .min_change}} to {{percent .max_change}}{{end}}.`,
@@ -80,21 +89,29 @@ var _ = register(
 	Entry{Example: RateParams{Code: RateRose, RateChange: RateChange{AtS: Known(0.0), ToS: Known(60.0),
 		Before: Known(100e3), After: Known(130e3), Change: Known(0.3)}}, Severity: Warning, Answer: true,
 		Also: []Parameters{
-			RateParams{Code: RateRose, Of: &OfBlocks{At: example, Blocks: 3, Of: 3}, RateChange: RateChange{AtS: Known(30.0), ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}},
-			RateParams{Code: RateRose, Brief: true, RateChange: RateChange{AtS: Known(30.0), ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}}},
+			RateParams{Code: RateRose, Of: &OfBlocks{At: example, Blocks: 3, Of: 3},
+				RateChange: RateChange{AtS: Known(30.0), ToS: Known(36.0), Before: Known(100e3),
+					After: Known(121e3), Change: Known(0.21)}},
+			RateParams{Code: RateRose, Brief: true, RateChange: RateChange{AtS: Known(30.0),
+				ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}}},
 		Says: `{{if .brief}}rises ` + beforeTo + `{{else if has .arm}}{{.arm}} was still getting faster at the end of {{.place}}: {{rate .before}} at first, {{rate .after}} at last.` +
 			`{{else}}Throughput rose by {{percent .change}} ` + rateFromTo + `: ` + beforeTo + rateIf + `.{{end}}`,
 		Many:   `{{list .Arms}}{{if has .all_arm}} {{agree .Arms "was" "were"}} still getting faster at the end of {{list .Places}}{{else}}: throughput rose by {{percent .min_change}} to {{percent .max_change}}{{end}}.`,
 		Remedy: `{{if has .arm}}` + runLonger + `{{else}}run longer, until it stops rising{{end}}`},
-	Entry{Example: RateParams{Code: RateOscillates, RateChange: RateChange{AtS: Known(30.0), ToS: Known(43.0), Before: Known(46500.0), After: Known(5630.0)}, HighShare: Known(0.54)}, Severity: Warning, Answer: true,
+	Entry{Example: RateParams{Code: RateOscillates, RateChange: RateChange{AtS: Known(30.0),
+		ToS: Known(43.0), Before: Known(46500.0), After: Known(5630.0)}, HighShare: Known(0.54)}, Severity: Warning, Answer: true,
 		Also: []Parameters{
-			RateParams{Code: RateOscillates, Of: &OfBlocks{At: example, Blocks: 3, Of: 3}, RateChange: RateChange{AtS: Known(30.0), ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}},
-			RateParams{Code: RateOscillates, Brief: true, RateChange: RateChange{AtS: Known(30.0), ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}}},
+			RateParams{Code: RateOscillates, Of: &OfBlocks{At: example, Blocks: 3, Of: 3},
+				RateChange: RateChange{AtS: Known(30.0), ToS: Known(36.0), Before: Known(100e3),
+					After: Known(121e3), Change: Known(0.21)}},
+			RateParams{Code: RateOscillates, Brief: true, RateChange: RateChange{AtS: Known(30.0),
+				ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}}},
 		Says: `{{if .brief}}oscillates between {{rate .after}} and {{rate .before}}{{else if has .arm}}{{.arm}} oscillates between {{rate .after}} and {{rate .before}} in {{.place}}; the mean describes neither.` +
 			`{{else}}Throughput oscillates between {{rate .before}} ({{percent .high_share}} of the time) and {{rate .after}}, ` + rateFromTo + rateEvery + `. The mean describes neither.{{end}}`,
 		Many:   `{{list .Arms}} {{agree .Arms "oscillates" "oscillate"}} between two rates{{if has .all_arm}} in {{list .Places}}{{end}}; the means describe neither.`,
 		Remedy: "state both levels and their shares of the time"},
-	Entry{Example: RateDropsParams{Of: &OfBlocks{At: example, Blocks: 3, Of: 3}, Count: 20, Stalls: 3, LongestS: 2.0, Left: 0.02, RatePeriod: RatePeriod{PeriodS: Known(30.0)}}, Severity: Notice, Answer: true,
+	Entry{Example: RateDropsParams{Of: &OfBlocks{At: example, Blocks: 3, Of: 3}, Count: 20, Stalls: 3,
+		LongestS: 2.0, Left: 0.02, RatePeriod: RatePeriod{PeriodS: Known(30.0)}}, Severity: Notice, Answer: true,
 		Also: []Parameters{
 			RateDropsParams{Count: 22, Stalls: 20, AtS: Known(7.0), LongestS: 2.0},
 			RateDropsParams{Count: 101, AtS: Known(671.0), Seconds: Known(5.0), Left: 0.29, Share: Known(0.14)},
@@ -135,13 +152,15 @@ var _ = register(
 			`{{else if .stopped}}The process was stopped from outside for {{moment .seconds}}, first at {{moment .at_s}}. This time is left out.` +
 			`{{else}}Nothing was sampled for {{moment .seconds}} in {{plural .count "gap" "gaps"}}, first at {{moment .at_s}}.{{end}}`,
 		Many: `{{list .Arms}}: gaps in sampling.`},
-	Entry{Example: RateChangedWithParams{Resource: "major_faults", AtS: Known(30.0), Up: true, Before: 0.0, After: 4210.0, PerSecond: true}, Severity: Notice,
+	Entry{Example: RateChangedWithParams{Resource: "major_faults", AtS: Known(30.0), Up: true,
+		Before: 0.0, After: 4210.0, PerSecond: true}, Severity: Notice,
 		Also: []Parameters{
 			RateChangedWithParams{Resource: "cpu", Rank: 0.62, Up: true}},
 		Says: `{{if has .at_s}}At {{moment .at_s}}, near the step, {{clean .resource}} {{if .up}}rose{{else}}fell{{end}} from {{number .before}} to {{number .after}}{{if .per_second}} a second{{end}}.` +
 			`{{else}}{{clean .resource}} {{if .up}}rises and falls with{{else}}rises as{{end}} the rate{{if not .up}} falls{{end}}: detrended correlation {{number .rank}}; cause unknown.{{end}}`,
 		Many: `{{.Count}} resources changed near the step, or move with the rate; cause unknown.`},
-	Entry{Example: RateFateParams{Fate: FateBroke, Arms: []string{"tc-table"}, Low: Known(3.7e6), High: Known(3.7e6), With: []string{"page faults"}, Postponed: []string{"tc-table-tuned"}, To: 9.1e6}, Answer: true,
+	Entry{Example: RateFateParams{Fate: FateBroke, Arms: []string{"tc-table"}, Low: Known(3.7e6),
+		High: Known(3.7e6), With: []string{"page faults"}, Postponed: []string{"tc-table-tuned"}, To: 9.1e6}, Answer: true,
 		Also: []Parameters{
 			RateFateParams{Fate: FateFell, Arms: []string{"lmdb"}, Low: Known(12.0), High: Known(12.0)},
 			RateFateParams{Fate: FateHeld, Arms: []string{"rocksdb", "lmdb"}, Low: Known(9.1e6)},

@@ -49,8 +49,10 @@ func Benchfmt(w io.Writer, v *model.Result) error {
 				continue
 			}
 			// The store is not last: benchstat takes a number behind a hyphen there for GOMAXPROCS.
-			name := fmt.Sprintf("%s/store=%s/class=%s%s", benchWord(format.Capital(p.Name)), benchWord(t.Arm), benchWord(t.Class), cellOf[t.Key])
-			result := &benchfmt.Result{Config: config, Iters: int(p.Attempted), Name: benchfmt.Name(name), Values: benchValues(p)}
+			name := fmt.Sprintf("%s/store=%s/class=%s%s", benchWord(format.Capital(p.Name)),
+				benchWord(t.Arm), benchWord(t.Class), cellOf[t.Key])
+			result := &benchfmt.Result{Config: config, Iters: int(p.Attempted),
+				Name: benchfmt.Name(name), Values: benchValues(p)}
 			if err := out.Write(result); err != nil {
 				return fmt.Errorf("writing the report in Go's benchmark format: %w", err)
 			}
@@ -97,7 +99,8 @@ func BenchfmtLeftOut(v *model.Result) string {
 			parts[i] += " (" + why + ")"
 		}
 	}
-	return fmt.Sprintf("benchfmt has only trials without faults: %d of %d are left out: %s", left, stores, strings.Join(parts, "; "))
+	return fmt.Sprintf("benchfmt has only trials without faults: %d of %d are left out: %s", left,
+		stores, strings.Join(parts, "; "))
 }
 
 // cellWords gives the trials of cells that class and conditions don't tell apart, as of numbers of
@@ -138,7 +141,8 @@ func cellWords(v *model.Result) map[string]string {
 
 func benchValues(p model.Phase) []benchfmt.Value {
 	values := []benchfmt.Value{{Value: 1e9 / p.Rate, Unit: "ns/op"}, {Value: p.Rate, Unit: "ops/s"}}
-	names := map[float64]string{0.5: "p50-ns", 0.9: "p90-ns", 0.99: "p99-ns", 0.999: "p99.9-ns", 0.9999: "p99.99-ns", 1: "max-ns"}
+	names := map[float64]string{0.5: "p50-ns", 0.9: "p90-ns", 0.99: "p99-ns", 0.999: "p99.9-ns",
+		0.9999: "p99.99-ns", 1: "max-ns"}
 	for _, point := range p.Latency {
 		values = append(values, benchfmt.Value{Value: point.NS, Unit: names[point.Quantile]})
 	}

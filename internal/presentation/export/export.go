@@ -29,7 +29,8 @@ func JSON(w io.Writer, r *model.Result) error {
 // quantiles that CSV has columns for.
 var quantiles = []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 1}
 
-var csvHeader = []string{"run", "class", "cell", "phase", "operation", "store", "role", "standing", "rank", "letters", "reasons",
+var csvHeader = []string{"run", "class", "cell", "phase", "operation", "store", "role", "standing",
+	"rank", "letters", "reasons",
 	"ops_per_s", "ops_per_s_low", "ops_per_s_high", "records_per_s", "records_per_s_low", "records_per_s_high",
 	"ratio_to_best", "ratio_low", "ratio_high", "significant", "worst_sample_ops_per_s",
 	"p50_ns", "p90_ns", "p99_ns", "p99.9_ns", "p99.99_ns", "max_ns", "latency_refused", "latency_too_few",
@@ -75,7 +76,8 @@ func csvLines(t *model.Table, r *model.Row) [][]string {
 		rank = strconv.Itoa(r.Rank)
 	}
 	place := func(operation string) []string {
-		return []string{t.Run, t.Class, t.Label, t.Phase, operation, r.Arm, r.Role, string(r.Standing), rank, r.Letters, strings.Join(reasons, "; ")}
+		return []string{t.Run, t.Class, t.Label, t.Phase, operation, r.Arm, r.Role, string(r.Standing),
+			rank, r.Letters, strings.Join(reasons, "; ")}
 	}
 	var ratio *model.Estimate
 	significant := ""

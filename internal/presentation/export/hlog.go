@@ -75,7 +75,8 @@ func writeInterval(w io.Writer, tag string, begins, length time.Duration, times 
 		return err
 	}
 	const nsPerMS = 1e6 // the unit of Interval_Max, by the format's convention for histograms in ns
-	_, err = fmt.Fprintf(w, "Tag=%s,%.3f,%.3f,%.3f,%s\n", tagOf.Replace(format.Clean(tag)), begins.Seconds(), length.Seconds(), float64(h.Max())/nsPerMS, payload)
+	_, err = fmt.Fprintf(w, "Tag=%s,%.3f,%.3f,%.3f,%s\n", tagOf.Replace(format.Clean(tag)),
+		begins.Seconds(), length.Seconds(), float64(h.Max())/nsPerMS, payload)
 	return err
 }
 

@@ -15,8 +15,10 @@ import (
 func Schema() ([]byte, error) {
 	text := func(required ...string) *jsonschema.Schema {
 		s := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), Required: required}
-		s.Properties.Set("code", &jsonschema.Schema{Type: "string", Description: "what is stated: does not change between versions"})
-		s.Properties.Set("text", &jsonschema.Schema{Type: "string", Description: "the sentence: may change between versions"})
+		s.Properties.Set("code", &jsonschema.Schema{Type: "string",
+			Description: "what is stated: does not change between versions"})
+		s.Properties.Set("text", &jsonschema.Schema{Type: "string",
+			Description: "the sentence: may change between versions"})
 		s.Properties.Set("params", &jsonschema.Schema{Type: "object", Description: "its parameters by name"})
 		return s
 	}
@@ -26,10 +28,12 @@ func Schema() ([]byte, error) {
 	found := text("code", "severity", "text", "where")
 	found.Properties.Set("severity", &jsonschema.Schema{Type: "string", Enum: []any{"grave", "warning", "notice"}})
 	found.Properties.Set("remedy", &jsonschema.Schema{Type: "string"})
-	found.Properties.Set("where", (&jsonschema.Reflector{Anonymous: true, ExpandedStruct: true}).Reflect(finding.Where{}))
+	found.Properties.Set("where", (&jsonschema.Reflector{Anonymous: true,
+		ExpandedStruct: true}).Reflect(finding.Where{}))
 	found.Properties.Set("evidence", &jsonschema.Schema{Type: "array", Items: reference("Evidence")})
 	found.Properties.Set("evidence_more", &jsonschema.Schema{Type: "integer"})
-	found.Properties.Set("cause", &jsonschema.Schema{Type: "string", Description: "the code of another finding that explains this one"})
+	found.Properties.Set("cause", &jsonschema.Schema{Type: "string",
+		Description: "the code of another finding that explains this one"})
 	own := map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[finding.Message](): text("code"),
 		reflect.TypeFor[finding.Evidence](): evidence, reflect.TypeFor[finding.Finding](): found}
 	reflector := jsonschema.Reflector{Anonymous: true, Mapper: func(t reflect.Type) *jsonschema.Schema {

@@ -36,6 +36,7 @@ func (g *gathered) take() event.Tick {
 		t.Rate = g.operations / seconds
 	}
 	t.P99NS = g.p99
-	*g = gathered{latest: g.latest, from: t.Elapsed, due: (t.Elapsed + rateEarly).Truncate(rateEvery) + rateEvery, shown: g.shown + 1}
+	*g = gathered{latest: g.latest, from: t.Elapsed,
+		due: (t.Elapsed + rateEarly).Truncate(rateEvery) + rateEvery, shown: g.shown + 1}
 	return t
 }

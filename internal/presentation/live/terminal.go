@@ -36,7 +36,8 @@ type Terminal struct {
 // NewTerminal draws on file, which must be a terminal, until Close.
 func NewTerminal(file *os.File) *Terminal {
 	t := &Terminal{board: board{now: time.Now}, done: make(chan struct{})}
-	t.program = tea.NewProgram(screen{board: &t.board}, tea.WithInput(nil), tea.WithOutput(file), tea.WithFPS(framesPerSecond),
+	t.program = tea.NewProgram(screen{board: &t.board}, tea.WithInput(nil), tea.WithOutput(file),
+		tea.WithFPS(framesPerSecond),
 		tea.WithoutSignalHandler(), tea.WithEnvironment(quiet(os.Environ())))
 	go func() {
 		defer close(t.done)
@@ -70,7 +71,8 @@ func quiet(environment []string) []string {
 	environment = slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
 		name, value, _ := strings.Cut(variable, "=")
 		askedByName := func(terminal string) bool { return strings.Contains(value, terminal) }
-		return name == "WT_SESSION" || name == "TERM" && slices.ContainsFunc([]string{"ghostty", "wezterm", "alacritty", "kitty", "rio"}, askedByName)
+		return name == "WT_SESSION" || name == "TERM" && slices.ContainsFunc([]string{"ghostty",
+			"wezterm", "alacritty", "kitty", "rio"}, askedByName)
 	})
 	if !slices.ContainsFunc(environment, func(variable string) bool { return strings.HasPrefix(variable, "TERM=") }) {
 		environment = append(environment, "TERM=xterm-256color") // what all of those understand

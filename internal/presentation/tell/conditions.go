@@ -18,7 +18,8 @@ import (
 
 // classTitle names a durability class by what it survives: "survives a power cut (D3)".
 func classTitle(c experiment.Cell) string {
-	return finding.Text(finding.New(finding.ClassParams{Code: "class-" + finding.Code(c.Durability), Class: c.ClassText(),
+	return finding.Text(finding.New(finding.ClassParams{Code: "class-" + finding.Code(c.Durability),
+		Class:  c.ClassText(),
 		Window: time.Duration(c.LossWindow).String()}))
 }
 
@@ -51,7 +52,8 @@ func doing(p experiment.Phase, v *experiment.Values) finding.Message {
 	if len(p.Request) > 0 {
 		mix = []string{p.MixText()}
 	}
-	does := finding.DoingParams{Mix: mix, Order: strings.ReplaceAll(p.Order.Distribution, "_", " "), Theta: p.Order.Theta, Rate: p.Rate}
+	does := finding.DoingParams{Mix: mix, Order: strings.ReplaceAll(p.Order.Distribution, "_", " "),
+		Theta: p.Order.Theta, Rate: p.Rate}
 	if p.Rate > 0 {
 		does.Arrivals = string(cmp.Or(p.Arrivals, trace.Poisson))
 	}

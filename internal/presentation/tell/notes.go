@@ -78,7 +78,8 @@ func noteIndexes(t *facts.Table) (notes []finding.Parameters) {
 			}
 		}
 		if len(without) > 0 {
-			notes = append(notes, finding.NoteIndexLeftOutParams{Arms: without, Column: x.Column, Words: x.Kind == store.TokenIndex})
+			notes = append(notes, finding.NoteIndexLeftOutParams{Arms: without, Column: x.Column,
+				Words: x.Kind == store.TokenIndex})
 		}
 	}
 	return notes
@@ -115,7 +116,8 @@ func noteServers(t *facts.Table) (notes []finding.Parameters) {
 			}
 		}
 		if len(server) > 0 {
-			notes = append(notes, finding.NoteServerParams{Arms: []string{r.Arm}, Server: stat.Mean(server), Client: stat.Mean(client)})
+			notes = append(notes, finding.NoteServerParams{Arms: []string{r.Arm},
+				Server: stat.Mean(server), Client: stat.Mean(client)})
 		}
 	}
 	for _, of := range []func(*record.Process) string{

@@ -26,7 +26,8 @@ func Result(runs ...*record.Run) (*model.Result, error) {
 		return nil, errors.New("a report needs at least one run")
 	}
 	runs = byGroup(runs)
-	b := builder{result: &model.Result{Version: model.Version}, several: len(runs) > 1, plots: plotter{beside: map[string]bool{}}}
+	b := builder{result: &model.Result{Version: model.Version}, several: len(runs) > 1,
+		plots: plotter{beside: map[string]bool{}}}
 	for _, run := range runs {
 		if err := facts.Check(run); err != nil {
 			return nil, fmt.Errorf("run %s: %w", run.Header.ID, err)
@@ -123,7 +124,8 @@ func (b *builder) add(run *record.Run) []*facts.Table {
 const EvidenceLimit = 4
 
 func runOf(run *record.Run, base string) model.Run {
-	m := model.Run{ID: run.Header.ID, Name: run.Header.Name, About: run.Experiment.About, Created: run.Header.Created, Hash: run.Header.Hash,
+	m := model.Run{ID: run.Header.ID, Name: run.Header.Name, About: run.Experiment.About,
+		Created: run.Header.Created, Hash: run.Header.Hash,
 		Seed: run.Experiment.Seed, Blocks: run.Blocks(), Command: againCommand(run), Directory: run.Directory, Base: base}
 	for _, planned := range run.Plan {
 		t := run.Trials[planned.ID]
@@ -193,7 +195,8 @@ func observedIn(tables []*facts.Table) observed {
 // trialOf shows one planned trial. base is the path from the report to the run directory.
 func trialOf(run *record.Run, planned plan.Trial, key, base string, seen observed) model.Trial {
 	e := &run.Experiment
-	m := model.Trial{Key: key, ID: planned.ID, Run: run.Header.ID, Arm: planned.Arm, Role: string(planned.Role), Cell: e.Cells[planned.Cell].Label(e),
+	m := model.Trial{Key: key, ID: planned.ID, Run: run.Header.ID, Arm: planned.Arm,
+		Role: string(planned.Role), Cell: e.Cells[planned.Cell].Label(e),
 		Class: planned.CellOf(e).ClassText(), Block: planned.Block, Again: planned.Again, State: "planned"}
 	t := run.Trials[planned.ID]
 	if t != nil || run.Series[planned.ID] != nil {
@@ -205,7 +208,8 @@ func trialOf(run *record.Run, planned plan.Trial, key, base string, seen observe
 	m.State = string(t.State)
 	m.Reasons = t.Reasons()
 	if f := t.Final; f != nil {
-		m.Final = &model.Final{Records: f.Records, Of: f.Of, Right: f.Right, Lost: f.Lost, Stale: f.Stale, Wrong: f.Wrong, Errors: f.Errors, Unknown: f.Unknown}
+		m.Final = &model.Final{Records: f.Records, Of: f.Of, Right: f.Right, Lost: f.Lost,
+			Stale: f.Stale, Wrong: f.Wrong, Errors: f.Errors, Unknown: f.Unknown}
 	}
 	for i := range t.Phases {
 		if t.Phases[i].IsSum() {
@@ -219,7 +223,8 @@ func trialOf(run *record.Run, planned plan.Trial, key, base string, seen observe
 // phaseOfTrial shows one phase of a trial. o is what its table saw of it; nil: it is in none.
 func phaseOfTrial(run *record.Run, t *record.Trial, p *record.Phase, o *facts.Observation) model.Phase {
 	m := model.Phase{Name: p.Name, Measured: p.Measured, Seconds: float64(p.ElapsedNS) / 1e9, Attempted: p.Attempted,
-		Latency: facts.LatenciesOf(facts.Refuse(p), p).Points, LogicalBytes: facts.Float(p.Sizes.LogicalBytes), DiskBytes: facts.Float(p.Sizes.DiskBytes),
+		Latency: facts.LatenciesOf(facts.Refuse(p),
+			p).Points, LogicalBytes: facts.Float(p.Sizes.LogicalBytes), DiskBytes: facts.Float(p.Sizes.DiskBytes),
 		HostWriteBytes: facts.Float(p.Process.WrittenBytes()), MemoryBytes: facts.Float(p.Process.MemoryBytes()), HostWriteSource: p.Process.HostWriteSource}
 	var outcomes facts.Outcomes
 	facts.AddOutcomes(&outcomes, p)
@@ -246,7 +251,8 @@ func phaseOfTrial(run *record.Run, t *record.Trial, p *record.Phase, o *facts.Ob
 // tableTold shows a table.
 func tableTold(t *facts.Table, plots *plotter, key func(trial string) string) model.Table {
 	e := &t.Run.Experiment
-	m := model.Table{ID: t.ID, Run: t.Run.Header.ID, Cell: t.Cell, Label: t.Label, Class: t.Class, Title: titleOf(t), Phase: t.Phase,
+	m := model.Table{ID: t.ID, Run: t.Run.Header.ID, Cell: t.Cell, Label: t.Label, Class: t.Class,
+		Title: titleOf(t), Phase: t.Phase,
 		Doing: doing(t.Work, &e.Values), Conditions: messagesOf(conditions(e, t.Parameters, t.Work)), Notes: notesOf(t),
 		Requests: t.Requests, Open: t.Open, Offered: t.Offered, FixedWork: t.FixedWork, BatchItems: t.BatchItems, SampleS: t.SampleS,
 		Baseline: t.Baseline, Best: t.Best, Verdict: verdictOf(t), Threshold: t.Threshold, AA: t.AA, Ceilings: t.Ceilings,
@@ -262,7 +268,8 @@ func tableTold(t *facts.Table, plots *plotter, key func(trial string) string) mo
 }
 
 func rowTold(r *facts.Row, key func(trial string) string) model.Row {
-	m := model.Row{Arm: r.Arm, Role: string(r.Role), Ranking: r.Ranking, Reasons: detect.ReasonMessages(r), How: r.How, Marked: r.Marked,
+	m := model.Row{Arm: r.Arm, Role: string(r.Role), Ranking: r.Ranking,
+		Reasons: detect.ReasonMessages(r), How: r.How, Marked: r.Marked,
 		Figures: r.Figures, Latencies: latenciesTold(r.Latencies), Kinds: kindsTold(r.Kinds), Steps: kindsTold(r.Steps)}
 	for _, o := range r.Trials {
 		m.Trials = append(m.Trials, key(o.Planned.ID))
@@ -344,7 +351,8 @@ func groupsOf(findings []finding.Finding) (groups []model.Group) {
 		if at < 0 {
 			at = len(groups)
 			entry, _ := finding.Lookup(f.Code)
-			groups = append(groups, model.Group{Key: key, Code: f.Code, Severity: f.Severity, Remedy: finding.Remedy(f.Message), Answer: entry.Answer})
+			groups = append(groups, model.Group{Key: key, Code: f.Code, Severity: f.Severity,
+				Remedy: finding.Remedy(f.Message), Answer: entry.Answer})
 		}
 		groups[at].Of = append(groups[at].Of, i)
 	}

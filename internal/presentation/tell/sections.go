@@ -125,7 +125,8 @@ func courseSection(t *facts.Table) model.Section {
 			continue
 		}
 		c := r.Course
-		cells := []model.SectionCell{{Value: c.Early}, {Value: c.Late}, brokeCell(r), {Text: strings.Join(format.ResourceWords(c.With), ", ")}}
+		cells := []model.SectionCell{{Value: c.Early}, {Value: c.Late}, brokeCell(r),
+			{Text: strings.Join(format.ResourceWords(c.With), ", ")}}
 		for i := range cells {
 			cells[i].Ranked = r.Standing == facts.Ranked
 		}
@@ -253,7 +254,8 @@ func rateCellOf(t *facts.Table, arm string) model.SectionCell {
 		}
 		return model.SectionCell{}
 	}
-	c := model.SectionCell{Value: &e.Value, Low: e.Low, High: e.High, Letters: r.Letters, Ranked: r.Standing == facts.Ranked,
+	c := model.SectionCell{Value: &e.Value, Low: e.Low, High: e.High, Letters: r.Letters,
+		Ranked:   r.Standing == facts.Ranked,
 		Unsteady: r.Unsettled() && !r.WholeWork}
 	c.Best = c.Ranked && r.Rank == 1 && len(t.Ranked()) > 1 && len(t.Best) < len(t.Ranked())
 	return c
@@ -286,7 +288,8 @@ func changesOf(here, class []*facts.Table) (changes []finding.Message) {
 			continue
 		}
 		if more := len(leaders) - leadersMax; more > 0 {
-			leaders = append(leaders[:leadersMax:leadersMax], finding.Text(finding.New(finding.MoreParams{Count: more})))
+			leaders = append(leaders[:leadersMax:leadersMax],
+				finding.Text(finding.New(finding.MoreParams{Count: more})))
 		}
 		changes = append(changes, finding.New(finding.SectionLeadersParams{Phase: shown.Phase, Leaders: leaders}))
 	}

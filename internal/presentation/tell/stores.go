@@ -28,7 +28,8 @@ func storesOf(run *record.Run) (stores []model.Store) {
 	}
 	for i, s := range run.Experiment.Stores {
 		d := s.Description
-		made := model.Store{Run: run.Header.ID, Arm: s.Name, Driver: s.Driver, Summary: d.Summary, Library: d.Library, Version: d.Version,
+		made := model.Store{Run: run.Header.ID, Arm: s.Name, Driver: s.Driver, Summary: d.Summary,
+			Library: d.Library, Version: d.Version,
 			Licence: d.Licence, Note: d.Note, Options: factsOf(s.AllOptions()), Changed: finding.Text(changedOptions(s)), Abilities: d.Abilities.List()}
 		for _, claim := range d.Durability {
 			made.Claims = append(made.Claims, model.Fact{Name: string(claim.Class), Value: claim.How})
@@ -53,7 +54,8 @@ func settingsOf(trial *record.Trial) []model.Fact {
 		started = fmt.Sprintf("%d started by Assay", count)
 	}
 	maps.Copy(all, trial.Settings)
-	return append([]model.Fact{{Name: "server", Value: trial.Server.Binary + " " + trial.Server.Version + ", " + started}}, factsOf(all)...)
+	return append([]model.Fact{{Name: "server",
+		Value: trial.Server.Binary + " " + trial.Server.Version + ", " + started}}, factsOf(all)...)
 }
 
 func factsOf(values map[string]string) (facts []model.Fact) {
@@ -108,7 +110,8 @@ func environmentOf(run *record.Run) (facts []model.Fact) {
 	})
 	for _, length := range lengths {
 		for _, compressor := range slices.Sorted(maps.Keys(e.ValueRatios[length])) {
-			add("Values of "+length+" under "+compressor, format.Percent(e.ValueRatios[length][compressor])+" of their size")
+			add("Values of "+length+" under "+compressor,
+				format.Percent(e.ValueRatios[length][compressor])+" of their size")
 		}
 	}
 	add("Telemetry overhead", telemetryOverhead(run))

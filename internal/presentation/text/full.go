@@ -232,8 +232,9 @@ func (p *page) kinds(rows []model.Row) {
 			if len(row.Steps) > 0 {
 				operations.title = "step"
 			}
-			of = append(of, model.Row{Arm: row.Arm, Ranking: model.Ranking{Standing: row.Standing}, Latencies: kind.Latencies,
-				Figures: model.Figures{Outcomes: kind.Outcomes}})
+			of = append(of, model.Row{Arm: row.Arm, Ranking: model.Ranking{Standing: row.Standing},
+				Latencies: kind.Latencies,
+				Figures:   model.Figures{Outcomes: kind.Outcomes}})
 			operations.cells = append(operations.cells, kind.Operation)
 			counts.cells = append(counts.cells, format.Count(kind.Done))
 			items.cells = append(items.cells, known(kind.Items, format.Number))
@@ -266,7 +267,8 @@ func (p *page) findings(r *model.Result) {
 	}
 	p.blank()
 	p.add(p.strong.Render("── Findings ──"))
-	styles := map[finding.Severity]lipgloss.Style{finding.Grave: p.bad, finding.Warning: p.care, finding.Notice: p.faint}
+	styles := map[finding.Severity]lipgloss.Style{finding.Grave: p.bad, finding.Warning: p.care,
+		finding.Notice: p.faint}
 	for _, g := range r.Groups {
 		p.wrapped(styles[g.Severity].Render(padRight(string(g.Severity), labelCols-2)), p.plain, labelCols-2, g.Text)
 		point := func(text string) { p.wrapped(strings.Repeat(" ", labelCols-2)+"· ", p.faint, labelCols, text) }

@@ -69,7 +69,8 @@ type budget struct {
 	beside                       bool
 }
 
-var budgets = []budget{{16, 3, 4, 5, false}, {16, 2, 2, 3, false}, {16, 2, 2, 3, true}, {16, 1, 1, 2, true}, {16, 0, 1, 2, true},
+var budgets = []budget{{16, 3, 4, 5, false}, {16, 2, 2, 3, false}, {16, 2, 2, 3, true},
+	{16, 1, 1, 2, true}, {16, 0, 1, 2, true},
 	{16, 0, 0, 1, true}, {12, 0, 1, 1, true}, {9, 0, 0, 1, true}, {8, 0, 0, 1, true}, {6, 0, 0, 1, true}, {4, 0, 0, 1, true}, {3, 0, 0, 1, true}}
 
 // page gathers lines.
