@@ -223,7 +223,7 @@ func (f *crashFlags) run(c *cobra.Command, args []string) error {
 
 // proofOf is what a result shows.
 func proofOf(r *crash.Report, result *crash.Result) proof.Proof {
-	p := proof.Proof{Kind: string(r.Kind), Kept: result.State == crash.Kept, Cuts: len(result.Cuts), Broken: result.Broken, Why: result.Why,
+	p := proof.Proof{Kind: string(r.Kind), Kept: result.State == crash.Kept, Cuts: result.Looked(), Broken: result.Broken, Why: result.Why,
 		Seed: r.Seed, Made: time.Now().UTC(), Case: result.Case, Question: proof.Question{
 			Store: result.Driver, Version: result.Version, Settings: result.Settings, Class: result.Class, WindowNS: result.WindowNS}}
 	if r.Rig != nil {

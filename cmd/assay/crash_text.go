@@ -41,6 +41,9 @@ func printCrashes(w io.Writer, r *crash.Report) error {
 	for i := range r.Results {
 		result := &r.Results[i]
 		name := fmt.Sprintf("%s (%s)", result.Store, result.ClassText())
+		if n := len(result.Cuts) - result.Looked(); n > 0 {
+			fmt.Fprintf(w, "%s: the file system did not recover from %s, which are not counted.\n", name, format.Plural(n, "cut", ""))
+		}
 		switch result.State {
 		case crash.Refuted:
 			fmt.Fprintf(w, "%s is refuted. %s.\n", name, result.Why)

@@ -18,21 +18,22 @@ import (
 
 // Check is what a store holds after it was opened again, against what it had acknowledged.
 type Check struct {
-	Opened  bool    `json:"opened"`
-	OpenNS  int64   `json:"open_ns,omitempty"` // how long opening took: recovery is in it
-	Refused string  `json:"refused,omitempty"` // why it did not open, or could not be read; "": it did, and was
-	Records uint64  `json:"records"`           // that were read back: all that were ever put
-	Right   uint64  `json:"right"`
-	Lost    uint64  `json:"lost"`           // absent, though a write was acknowledged
-	Stale   uint64  `json:"stale"`          // older than the last acknowledged write
-	Back    uint64  `json:"back,omitempty"` // of Stale: deleted, and there again
-	Wrong   uint64  `json:"wrong"`          // values that nobody wrote there: torn ones and ghosts
-	Errors  uint64  `json:"errors"`         // reads that failed
-	Unknown uint64  `json:"unknown,omitempty"`
-	Batches uint64  `json:"batches,omitempty"` // atomic ones that were looked at
-	Torn    uint64  `json:"torn,omitempty"`    // of Batches: there in part
-	Scanned *uint64 `json:"scanned,omitempty"` // records that a scan of everything found; nil: none was made
-	Found   uint64  `json:"found"`             // records that reads found
+	Opened       bool    `json:"opened"`
+	OpenNS       int64   `json:"open_ns,omitempty"`        // how long opening took: recovery is in it
+	Refused      string  `json:"refused,omitempty"`        // why it did not open, or could not be read; "": it did, and was
+	NoFileSystem string  `json:"no_file_system,omitempty"` // why the file system did not recover: the store was not looked at
+	Records      uint64  `json:"records"`                  // that were read back: all that were ever put
+	Right        uint64  `json:"right"`
+	Lost         uint64  `json:"lost"`           // absent, though a write was acknowledged
+	Stale        uint64  `json:"stale"`          // older than the last acknowledged write
+	Back         uint64  `json:"back,omitempty"` // of Stale: deleted, and there again
+	Wrong        uint64  `json:"wrong"`          // values that nobody wrote there: torn ones and ghosts
+	Errors       uint64  `json:"errors"`         // reads that failed
+	Unknown      uint64  `json:"unknown,omitempty"`
+	Batches      uint64  `json:"batches,omitempty"` // atomic ones that were looked at
+	Torn         uint64  `json:"torn,omitempty"`    // of Batches: there in part
+	Scanned      *uint64 `json:"scanned,omitempty"` // records that a scan of everything found; nil: none was made
+	Found        uint64  `json:"found"`             // records that reads found
 
 	// LossNS is how long before the cut the first write was acknowledged that is missing, to within a
 	// millisecond; 0: none is.

@@ -19,7 +19,7 @@ const (
 	Kept       State = "kept"        // every cut left what the class promises
 	Refuted    State = "refuted"     // some cut did not
 	NoPromise  State = "no promise"  // the class says nothing of this kind of cut: what is lost is measured
-	Stopped    State = "stopped"     // the user stopped before the first cut
+	Stopped    State = "stopped"     // before a cut was looked at
 	NotTested  State = "not tested"  // the store can't be cut off, or its class not be reached
 	NotPassing State = "not passing" // the control: without a cut, too, records are not kept
 )
@@ -63,7 +63,7 @@ func (r *Result) conclude(kind Kind) {
 		r.State = NotTested
 	case r.Why != "":
 		r.State = NotPassing
-	case len(r.Cuts) == 0:
+	case r.Looked() == 0:
 		r.State = Stopped
 	case !promises:
 		r.State = NoPromise
@@ -73,6 +73,16 @@ func (r *Result) conclude(kind Kind) {
 			r.State, r.Why = Refuted, fmt.Sprintf("cut %d (%s): %s", worst.Number, worst.Moment, r.HowBroken(&worst.Check, kind))
 		}
 	}
+}
+
+// Looked is how many cuts left a file system, so that the store was looked at.
+func (r *Result) Looked() (n int) {
+	for i := range r.Cuts {
+		if r.Cuts[i].NoFileSystem == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // BrokenCuts are the cuts that broke the promise.

@@ -144,18 +144,22 @@ func (t *tester) powerControl(rig *powercut.Rig, rec *recording) error {
 		return err
 	}
 	t.result.Control = &c
-	t.result.Why = failedControl(&c)
+	if t.result.Why = failedControl(&c); c.NoFileSystem != "" {
+		return fmt.Errorf("the disk of the control does not mount: %s", c.NoFileSystem)
+	}
 	return nil
 }
 
 // look mounts a disk, opens the store on it and reads it back. The disk is then dropped.
 func (t *tester) look(rig *powercut.Rig, rec *recording, name string, at Stamp) (c Check, err error) {
-	if err := rig.Mount(name); err != nil {
-		var broken *powercut.MountError
-		if errors.As(err, &broken) && t.options.IgnoresFlushes {
-			return Check{Refused: "its file system does not recover: " + err.Error()}, rig.Drop(name)
-		}
+	why, err := mount(rig, name)
+	switch {
+	case err != nil:
 		return c, err
+	case why != "" && t.options.IgnoresFlushes:
+		return Check{Refused: "its file system does not recover: " + why}, rig.Drop(name)
+	case why != "":
+		return Check{NoFileSystem: why}, rig.Drop(name)
 	}
 	s := t.sessionIn(filepath.Join(rig.Point(), storePlace), rec.tag)
 	s.opened = true
@@ -163,6 +167,22 @@ func (t *tester) look(rig *powercut.Rig, rec *recording, name string, at Stamp) 
 	c, err = s.check(cut, at, rec.stamps)
 	s.kill()
 	return c, errors.Join(err, rig.Unmount(), rig.Drop(name))
+}
+
+// mount mounts a disk, after a repair where it needs one. why says what kept a file system from
+// recovering, which is no fault of the store.
+func mount(rig *powercut.Rig, name string) (why string, err error) {
+	var broken *powercut.MountError
+	if err = rig.Mount(name); err == nil || !errors.As(err, &broken) {
+		return "", err
+	}
+	if repairErr := rig.Repair(name); repairErr != nil {
+		return errors.Join(err, repairErr).Error(), nil
+	}
+	if err = rig.Mount(name); errors.As(err, &broken) {
+		return err.Error(), nil
+	}
+	return "", err
 }
 
 // powerCut makes one cut of the recording, or two: the second in the recovery from the first.
@@ -204,8 +224,15 @@ func (t *tester) diskBytes() int64 {
 
 // cutRecovery opens the store on a disk, and makes another disk of one moment of that.
 func (t *tester) cutRecovery(rig *powercut.Rig, rec *recording, first string, r *rand.Rand) (second string, made powercut.Cut, digest string, err error) {
-	if err := rig.Mount(first); err != nil {
+	why, err := mount(rig, first)
+	if err != nil {
 		return "", made, "", err
+	}
+	if why != "" { // nothing recovers: the second cut leaves what the first did
+		made = powercut.Cut{Of: first, Keep: powercut.KeepAll}
+		second = first + "-again"
+		digest, err = rig.Cut(second, made)
+		return second, made, digest, err
 	}
 	s := t.sessionIn(filepath.Join(rig.Point(), storePlace), rec.tag)
 	s.opened = true

@@ -27,7 +27,7 @@ func (r *Result) Window() *LossWindow {
 	w := &LossWindow{}
 	for i := range r.Cuts {
 		c := &r.Cuts[i]
-		if c.Refused != "" {
+		if c.Refused != "" || c.NoFileSystem != "" {
 			continue
 		}
 		times, records = append(times, time.Duration(c.LossNS)), append(records, c.Missing())

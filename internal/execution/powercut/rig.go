@@ -25,7 +25,7 @@ import (
 var FileSystems = map[string]FileSystem{
 	// Tables are laid out at the first mount's leisure, if at all: the disk is full of zeros.
 	"ext4": {Make: []string{"mkfs.ext4", "-F", "-q", "-m", "0", "-E", "nodiscard,lazy_itable_init=1,lazy_journal_init=1"},
-		Options: "noinit_itable,nodiscard", Package: "e2fsprogs"},
+		Options: "noinit_itable,nodiscard", Package: "e2fsprogs", Check: []string{"e2fsck", "-fy"}},
 	"xfs":   {Make: []string{"mkfs.xfs", "-f", "-q", "-K"}, Options: "nodiscard,nouuid", Package: "xfsprogs"},
 	"btrfs": {Make: []string{"mkfs.btrfs", "-f", "-q", "-K"}, Options: "nodiscard", Package: "btrfs-progs"},
 }
@@ -33,8 +33,9 @@ var FileSystems = map[string]FileSystem{
 // FileSystem says how one is made and mounted.
 type FileSystem struct {
 	Make    []string
-	Options string // of mounts
-	Package string // that brings the program
+	Options string   // of mounts
+	Package string   // that brings the program
+	Check   []string // repairs one; none: nothing does
 }
 
 // DefaultFileSystem is what most stores stand on.
@@ -174,6 +175,29 @@ func (r *Rig) Mount(name string) error {
 		return &MountError{fmt.Errorf("mount %s on %s: %w", r.fileSystem, device.Name(), err)}
 	}
 	r.mounted = name
+	return nil
+}
+
+// Repair runs the file system's checker on a disk that did not mount. A torn superblock needs it: ext4
+// writes it in place, over two sectors. The error says that there is no checker, or that it gave up.
+func (r *Rig) Repair(name string) error {
+	check := FileSystems[r.fileSystem].Check
+	if len(check) == 0 {
+		return fmt.Errorf("%s has no checker that repairs without being asked", r.fileSystem)
+	}
+	path, err := findProgram(check[0])
+	if err != nil {
+		return err
+	}
+	output, err := bounded.Output(exec.Command(path, append(check[1:len(check):len(check)], r.disk(name))...))
+	var exit *exec.ExitError
+	const repairedMax = 3 // fsck(8): 1 is errors corrected, 2 asks for a reboot as well
+	if errors.As(err, &exit) && exit.ExitCode() > 0 && exit.ExitCode() <= repairedMax {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", check[0], err, strings.TrimSpace(string(output)))
+	}
 	return nil
 }
 
