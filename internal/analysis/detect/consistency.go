@@ -63,6 +63,9 @@ func detectChecked(run *record.Run, _ []*facts.Table) (found []finding.Finding) 
 	})
 	for _, arm := range arms {
 		s := of[arm]
+		if s.covered == 0 {
+			continue // only reads, or only writes: a history shows nothing
+		}
 		p := finding.FindCheckedParams{Arm: arm, Keys: s.keys, Records: s.records, Dropped: s.dropped,
 			Undecided: s.undecided, Reads: s.reads, ReadShare: shareOf(s.reads,
 				s.allReads), Writes: s.writes, Covered: s.covered, WriteShare: shareOf(s.covered,

@@ -175,11 +175,9 @@ type list struct {
 
 // Lists returns what the summary says beneath its tables.
 func (p page) Lists() (lists []list) {
-	s := p.Summary
-	for _, l := range []list{{"Answer", texts(s.Answer)}, {"Clear", texts(s.Clear)},
-		{"Not clear", texts(s.NotClear)}, {"Trust", texts(s.Trust)}} {
-		if len(l.Lines) > 0 {
-			lists = append(lists, l)
+	for _, l := range p.Summary.Lists() {
+		if len(l.Messages) > 0 {
+			lists = append(lists, list{l.Title, texts(l.Messages)})
 		}
 	}
 	return lists

@@ -95,8 +95,24 @@ type Summary struct {
 	Answer   []finding.Message `json:"answer"`   // the preset's question in its own terms, where it has some
 	Clear    []finding.Message `json:"clear"`
 	NotClear []finding.Message `json:"not_clear"`
-	Trust    []finding.Message `json:"trust"` // what disturbs the figures: one line a cause
-	Next     []Next            `json:"next"`  // the command that would help most comes first
+	Checked  finding.Message   `json:"checked"` // what of the data was verified
+	Trust    []finding.Message `json:"trust"`   // what disturbs the figures: one line a cause
+	Next     []Next            `json:"next"`    // the command that would help most comes first
+}
+
+// List is a titled list of the summary.
+type List struct {
+	Title    string
+	Messages []finding.Message
+}
+
+// Lists returns what stands beneath the tables, in the order of the screen.
+func (s Summary) Lists() []List {
+	lists := []List{{"Answer", s.Answer}, {"Clear", s.Clear}, {"Not clear", s.NotClear}, {"Checked", nil}, {"Trust", s.Trust}}
+	if s.Checked.Code != "" {
+		lists[3].Messages = []finding.Message{s.Checked}
+	}
+	return lists
 }
 
 // Next is something to do.
@@ -211,8 +227,9 @@ type Trial struct {
 
 // Final is what a trial's last phase found when it read records back.
 type Final struct {
-	Records uint64 `json:"records"` // read back
-	Of      uint64 `json:"of"`      // that there should be
+	Records uint64 `json:"records"`            // read back
+	NotRead uint64 `json:"not_read,omitempty"` // the check was given up: the store did not answer
+	Of      uint64 `json:"of"`                 // that there should be
 	Right   uint64 `json:"right"`
 	Lost    uint64 `json:"lost"`
 	Stale   uint64 `json:"stale"`

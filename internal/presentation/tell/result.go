@@ -208,7 +208,7 @@ func trialOf(run *record.Run, planned plan.Trial, key, base string, seen observe
 	m.State = string(t.State)
 	m.Reasons = t.Reasons()
 	if f := t.Final; f != nil {
-		m.Final = &model.Final{Records: f.Records, Of: f.Of, Right: f.Right, Lost: f.Lost,
+		m.Final = &model.Final{Records: f.Records, NotRead: f.NotRead, Of: f.Of, Right: f.Right, Lost: f.Lost,
 			Stale: f.Stale, Wrong: f.Wrong, Errors: f.Errors, Unknown: f.Unknown}
 	}
 	for i := range t.Phases {

@@ -46,6 +46,7 @@ func summaryOf(runs []*record.Run, tables [][]*facts.Table, r *model.Result) mod
 			s.Answer = append(s.Answer, together(r, g))
 		}
 	}
+	s.Checked = checkedOf(runs)
 	for _, g := range trusted(r) {
 		s.Trust = append(s.Trust, together(r, g))
 	}
@@ -53,6 +54,19 @@ func summaryOf(runs []*record.Run, tables [][]*facts.Table, r *model.Result) mod
 	s.Clear, s.NotClear, s.Trust = atMost(s.Clear, clearMax), atMost(s.NotClear, unclearMax), atMost(s.Trust, trustMax)
 	s.Next = s.Next[:min(len(s.Next), nextMax)]
 	return s
+}
+
+// checkedOf says what of the data was verified; the zero message: no store has run.
+func checkedOf(runs []*record.Run) finding.Message {
+	var all record.Verified
+	for _, run := range runs {
+		all.Add(run.Verified())
+	}
+	if all.Trials == 0 {
+		return finding.Message{}
+	}
+	return finding.New(finding.VerifiedParams{Values: all.Values, Right: all.Right, ReadBack: all.ReadBack, Lost: all.Lost,
+		Stale: all.Stale, Evicted: all.Evicted, NotRead: all.NotRead, Trials: all.Trials, NotChecked: all.NotChecked})
 }
 
 // together folds the findings of a group into one statement.

@@ -60,12 +60,9 @@ func Markdown(w io.Writer, r *model.Result) error {
 		}
 	}
 	add("")
-	for _, part := range []struct {
-		title    string
-		messages []finding.Message
-	}{{"Answer", r.Summary.Answer}, {"Clear", r.Summary.Clear}, {"Not clear", r.Summary.NotClear}, {"Trust", r.Summary.Trust}} {
-		for _, m := range part.messages {
-			add("- **%s:** %s", part.title, escape(finding.Text(m)))
+	for _, part := range r.Summary.Lists() {
+		for _, m := range part.Messages {
+			add("- **%s:** %s", part.Title, escape(finding.Text(m)))
 		}
 	}
 	for _, next := range r.Summary.Next {

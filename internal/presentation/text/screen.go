@@ -39,10 +39,17 @@ type Options struct {
 func Screen(w io.Writer, r *model.Result, o Options) error {
 	r = format.Shown(r)
 	var lines []string
-	for _, budget := range budgets {
-		lines = newPage(o).screen(r, budget)
-		if len(lines) <= LinesMax {
+	var b budget
+	for _, b = range budgets {
+		if lines = newPage(o).screen(r, b); len(lines) <= LinesMax {
 			break
+		}
+	}
+	for _, title := range []string{"Clear", "Trust", "Not clear"} { // no answer waits while a line is free
+		more := b
+		more.longer = append(slices.Clone(b.longer), title)
+		if longer := newPage(o).screen(r, more); len(longer) <= LinesMax {
+			b, lines = more, longer
 		}
 	}
 	return write(w, lines)
@@ -67,11 +74,14 @@ func write(w io.Writer, lines []string) error {
 type budget struct {
 	rows, changes, missing, list int
 	beside                       bool
+	longer                       []string // titles of lists with one message more
 }
 
-var budgets = []budget{{16, 3, 4, 5, false}, {16, 2, 2, 3, false}, {16, 2, 2, 3, true},
-	{16, 1, 1, 2, true}, {16, 0, 1, 2, true},
-	{16, 0, 0, 1, true}, {12, 0, 1, 1, true}, {9, 0, 0, 1, true}, {8, 0, 0, 1, true}, {6, 0, 0, 1, true}, {4, 0, 0, 1, true}, {3, 0, 0, 1, true}}
+var budgets = []budget{
+	{16, 3, 4, 5, false, nil}, {16, 2, 2, 3, false, nil}, {16, 2, 2, 3, true, nil}, {16, 1, 1, 2, true, nil},
+	{16, 0, 1, 2, true, nil}, {16, 0, 1, 1, true, nil}, {16, 0, 0, 1, true, nil}, {12, 0, 1, 1, true, nil},
+	{9, 0, 0, 1, true, nil}, {8, 0, 0, 1, true, nil}, {6, 0, 0, 1, true, nil}, {4, 0, 0, 1, true, nil}, {3, 0, 0, 1, true, nil},
+}
 
 // page gathers lines.
 type page struct {
@@ -380,10 +390,19 @@ func (p *page) heading(title string) string { return p.strong.Render(padRight(ti
 
 // closing writes what the reader takes away.
 func (p *page) closing(s model.Summary, b budget) {
-	p.list("Answer", p.plain, s.Answer, 2*b.list)
-	p.list("Clear", p.plain, s.Clear, b.list)
-	p.list("Not clear", p.plain, s.NotClear, b.list)
-	p.list("Trust", p.care, s.Trust, b.list)
+	for _, l := range s.Lists() {
+		style, most := p.plain, b.list
+		switch l.Title {
+		case "Answer":
+			most *= 2
+		case "Trust":
+			style = p.care
+		}
+		if slices.Contains(b.longer, l.Title) {
+			most++
+		}
+		p.list(l.Title, style, l.Messages, most)
+	}
 	for i, next := range first(s.Next, b.list) {
 		title := ""
 		if i == 0 {

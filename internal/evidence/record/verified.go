@@ -1,0 +1,70 @@
+package record
+
+import (
+	"assay/internal/experiment/plan"
+	"assay/internal/experiment/trace"
+	"assay/store"
+)
+
+// Verified is what of a run's data was held against what was written, over the trials of its stores.
+type Verified struct {
+	Values uint64 // that reads returned, in phases and at the end, and that were held against what was written
+	Right  uint64 // of these
+
+	// The final check of all trials, as [FinalCheck] has it.
+	ReadBack uint64
+	Lost     uint64
+	Evicted  uint64
+	Stale    uint64
+	NotRead  uint64
+
+	Trials int // of stores, that have a result
+	// NotChecked are those that acknowledged writes, and of which no value was looked at.
+	NotChecked int
+}
+
+// Verified counts what was checked.
+func (r *Run) Verified() (v Verified) {
+	for _, planned := range r.Plan {
+		t := r.Trials[planned.ID]
+		if t == nil || t.State == Failed || planned.Store < 0 || planned.Role == plan.Ceiling || r.Experiment.Stores[planned.Store].Description.Kind == store.None {
+			continue
+		}
+		seen := Verified{Trials: 1}
+		wrote := false
+		for i := range t.Phases {
+			p := &t.Phases[i]
+			if p.GroupOf() != "" {
+				continue // its operations are those of the phase, too
+			}
+			for _, o := range p.Calls() {
+				operation, _ := trace.ParseOperation(o.Name)
+				wrote = wrote || operation.Changes() && o.OK > 0
+				if r.Experiment.Verify && returnsValue(operation) {
+					seen.Values, seen.Right = seen.Values+o.OK+o.Wrong, seen.Right+o.OK
+				}
+			}
+		}
+		if f := t.Final; f != nil {
+			judged := f.Right + f.Stale + f.Wrong
+			seen.Values, seen.Right = seen.Values+judged, seen.Right+f.Right
+			seen.ReadBack, seen.Lost, seen.Evicted, seen.Stale, seen.NotRead = f.Records, f.Lost, f.Evicted, f.Stale, f.NotRead
+		}
+		if wrote && seen.Values+seen.ReadBack == 0 {
+			seen.NotChecked = 1
+		}
+		v.Add(seen)
+	}
+	return v
+}
+
+// Add adds what another run, or trial, has verified.
+func (v *Verified) Add(o Verified) {
+	v.Values, v.Right, v.ReadBack = v.Values+o.Values, v.Right+o.Right, v.ReadBack+o.ReadBack
+	v.Lost, v.Evicted, v.Stale, v.NotRead = v.Lost+o.Lost, v.Evicted+o.Evicted, v.Stale+o.Stale, v.NotRead+o.NotRead
+	v.Trials, v.NotChecked = v.Trials+o.Trials, v.NotChecked+o.NotChecked
+}
+
+// returnsValue says whether an operation that ends ok has returned one whole value, which the worker
+// has held against what was written: section 1.3 of docs/worker-contract.md.
+func returnsValue(o trace.Operation) bool { return o == trace.Read || o == trace.ReadModifyWrite }
