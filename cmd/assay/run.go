@@ -21,7 +21,9 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
 	"assay/internal/evidence/host"
+	"assay/internal/evidence/proof"
 	"assay/internal/evidence/record"
+	"assay/internal/execution/crash"
 	"assay/internal/execution/event"
 	"assay/internal/execution/run"
 	"assay/internal/experiment"
@@ -414,6 +416,7 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 		Directory: directory, DataRoot: f.data, Command: os.Args, Worker: []string{self, "worker"},
 		Ceiling: ceiling(), Program: programOf, View: placed{view, directory},
 		Undecided: detect.Undecided, ToDetect: detect.ToDetect, TrialRate: facts.TrialRate,
+		Proved: func(q proof.Question) (*proof.Proof, error) { return proof.Find(q, string(crash.Power)) },
 	})
 	stop() // a table that is being made need not be kept
 	if closeErr := view.Close(); closeErr != nil {

@@ -25,6 +25,8 @@ const (
 	MarkSyncsTooFast Code = "syncs-too-fast"       // for the disk's fastest sync
 	MarkClassChanged Code = "class-changed"        // by the server's settings, while the phase ran
 
+	MarkClassRefuted Code = "class-refuted" // by power cuts, before the run
+
 	FaultNotDurable Code = "durability-not-shown"
 )
 
@@ -80,10 +82,12 @@ var _ = register(
 			`and {{plural .clients "client" ""}} can wait for at most {{count .most}} at twice that speed`},
 	Entry{Fault: FaultNotDurable, Example: MarkClassChangedParams{Message: "redis at 127.0.0.1:6379 can't reach D3: its settings give D1"},
 		Says: `after the phase, the server's settings did not give the durability class: {{clean .message}}`},
+	Entry{Fault: FaultNotDurable, Example: MarkClassRefutedParams{FileSystem: "ext4", Why: "cut 3 (single writes): lost 12 of 5,000 records"},
+		Says: `power cuts on {{.file_system}} have refuted the durability class: {{clean .why}}`},
 
 	Entry{Example: FaultParams{Code: FaultNotDurable, At: example}, Severity: Grave,
-		Says:   `{{.arm}}: durability not shown in {{.place}}: its syncs or its settings do not support the class. It has no rank there.`,
-		Many:   `{{list .Arms}}: durability not shown in {{list .Places}}: their syncs or settings do not support the class.`,
+		Says:   `{{.arm}}: durability not shown in {{.place}}: its syncs, its settings or a power cut do not support the class. It has no rank there.`,
+		Many:   `{{list .Arms}}: durability not shown in {{list .Places}}: their syncs, settings or a power cut do not support the class.`,
 		Remedy: "check that the driver and its server sync before they acknowledge; if they do not, give them a weaker class"},
 )
 
@@ -147,6 +151,10 @@ type MarkSyncsTooFastParams struct {
 }
 
 func (MarkSyncsTooFastParams) code() Code { return MarkSyncsTooFast }
+
+type MarkClassRefutedParams struct{ FileSystem, Why string }
+
+func (MarkClassRefutedParams) code() Code { return MarkClassRefuted }
 
 type MarkClassChangedParams struct{ Message string }
 

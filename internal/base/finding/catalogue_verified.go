@@ -13,7 +13,12 @@ var _ = register(
 				NotChecked: 2, Trials: 12},
 			VerifiedParams{Values: 3246866206, Right: 3246866206, ReadBack: 770000},
 			VerifiedParams{},
-		}})
+		}},
+	Entry{Example: ProofsParams{Class: "D3", Proved: []string{"bbolt (50 on ext4)", "pebble (12 on ext4)"}, Claimed: []string{"badger"}},
+		Says: `{{if .proved}}{{.class}} kept in power cuts: {{join .proved}}.{{if .claimed}} Not cut, the driver's claim: {{join .claimed}}.{{end}}` +
+			`{{else}}{{.class}} is the drivers' claim: no power cut was tried (assay crash).{{end}}`,
+		Also: []Parameters{ProofsParams{Class: "D3", Claimed: []string{"badger"}}}},
+)
 
 // VerifiedParams is what of the data was checked, over all trials of stores.
 type VerifiedParams struct {
@@ -21,5 +26,13 @@ type VerifiedParams struct {
 	ReadBack, Lost, Stale, Evicted, NotRead uint64 // records of the final check
 	Trials, NotChecked                      int    // trials that acknowledged writes of which no value was looked at
 }
+
+// ProofsParams is what power cuts have shown of a class, of the stores that the run has in it.
+type ProofsParams struct {
+	Class           string
+	Proved, Claimed []string // names of arms; of those proved, with the number of cuts
+}
+
+func (ProofsParams) code() Code { return "proofs" }
 
 func (VerifiedParams) code() Code { return "verified" }

@@ -42,6 +42,7 @@ type Trial struct {
 	Server    *Server           `json:"server,omitempty"`        // that Assay has started for the trial; nil: none
 	Tag       uint32            `json:"trial_tag,omitempty"`     // in the check of every value that the trial wrote
 	Namespace string            `json:"key_namespace,omitempty"` // what its keys began with, on a server; "": nothing
+	Proof     *Proof            `json:"proof,omitempty"`         // of the class in D2 and D3; nil: no power cut was tried
 	Abilities store.Abilities   `json:"abilities"`
 	Memory    *Memory           `json:"memory,omitempty"` // nil: not measured
 	Plans     []QueryPlan       `json:"plans,omitempty"`  // of each question once, after the first phase that asked it
@@ -56,6 +57,16 @@ type Trial struct {
 	LogBytesMissing uint64 `json:"log_bytes_missing,omitempty"` // bytes that worker.log lacks, below its limit
 
 	NotMeasured map[string]string `json:"not_measured,omitempty"` // series of host.Catalogue that this trial's samples lack, or lack from some moment on → why
+}
+
+// Proof is what power cuts had shown of the store, in the class of the trial, with its version and
+// its settings, when the trial ran.
+type Proof struct {
+	Kept       bool      `json:"kept"` // false: refuted
+	Cuts       int       `json:"cuts"`
+	FileSystem string    `json:"file_system"`
+	Why        string    `json:"why,omitempty"` // it is refuted
+	Made       time.Time `json:"made"`
 }
 
 // QueryPlan is how the store said that it answers a question.

@@ -7,6 +7,7 @@ import (
 
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
+	"assay/internal/evidence/proof"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/control"
 	"assay/internal/experiment"
@@ -91,6 +92,30 @@ func (c *syncCheck) timeSync() {
 	if err == nil && (c.floor == 0 || took < c.floor) {
 		c.floor = took // what could not be timed, as on a full disk, bounds nothing
 	}
+}
+
+// citeProof looks for what power cuts have shown of the store as it is opened now. What can't be read
+// proves nothing, and is told.
+func (t *trial) citeProof(class store.Durability) {
+	if t.run.options.Proved == nil || class != store.D2 && class != store.D3 {
+		return
+	}
+	found, err := t.run.options.Proved(proof.Question{Store: t.store.Driver, Version: t.result.Version, Settings: t.result.Settings,
+		Class: class, WindowNS: int64(t.cell.LossWindow)})
+	if err != nil {
+		t.run.view.Message("proofs of durability classes: " + err.Error())
+	}
+	if found != nil {
+		t.result.Proof = &record.Proof{Kept: found.Kept, Cuts: found.Cuts, FileSystem: found.FileSystem, Why: found.Why, Made: found.Made}
+	}
+}
+
+// refuted marks a phase of a store whose class a power cut has refuted.
+func (t *trial) refuted(p *record.Phase) (marks []finding.Mark) {
+	if c := t.result.Proof; c != nil && !c.Kept && !p.Load {
+		marks = append(marks, finding.Mark{Phase: p.Name, Message: finding.New(finding.MarkClassRefutedParams{FileSystem: c.FileSystem, Why: c.Why})})
+	}
+	return marks
 }
 
 // askDurability asks the store what its class rests on now.

@@ -13,7 +13,9 @@ import (
 
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
+	"assay/internal/evidence/proof"
 	"assay/internal/evidence/record"
+	"assay/store"
 )
 
 const syncedText = `name: synced
@@ -31,11 +33,11 @@ sample: 50ms
 `
 
 // syncedRun returns the measured phase of a short run in class D3.
-func syncedRun(t *testing.T, driver string, threads int, root string) (*record.Trial, *record.Phase) {
+func syncedRun(t *testing.T, driver string, threads int, root string, change ...func(*Options)) (*record.Trial, *record.Phase) {
 	t.Helper()
 	text := strings.NewReplacer("WORKER", own(), "DRIVER", driver, "THREADS", strconv.Itoa(threads)).Replace(syncedText)
 	directory := filepath.Join(t.TempDir(), "run")
-	if _, err := runIn(text, directory, root); err != nil {
+	if _, err := runIn(text, directory, root, change...); err != nil {
 		t.Fatal(err)
 	}
 	trial, _ := readable(t, directory, driver)
@@ -54,6 +56,27 @@ func diskCounts(t *testing.T, directory string) {
 	t.Helper()
 	if _, err := host.NewSyncCounter(directory); err != nil {
 		t.Skip(err)
+	}
+}
+
+// What power cuts have shown is asked for with the store's version and settings, kept with the trial,
+// and a refutation takes the rank.
+func TestProofsAreCited(t *testing.T) {
+	t.Parallel()
+	for _, kept := range []bool{true, false} {
+		var asked proof.Question
+		trial, _ := syncedRun(t, "bbolt", 1, t.TempDir(), func(o *Options) {
+			o.Proved = func(q proof.Question) (*proof.Proof, error) {
+				asked = q
+				return &proof.Proof{Question: q, Kept: kept, Cuts: 50, FileSystem: "ext4", Why: "cut 3: lost 1 of 9 records"}, nil
+			}
+		})
+		if asked.Store != "bbolt" || asked.Class != store.D3 || len(asked.Settings) == 0 {
+			t.Errorf("asked for %+v", asked)
+		}
+		if c := trial.Proof; c == nil || c.Kept != kept || c.Cuts != 50 || notShown(trial) == kept {
+			t.Errorf("kept %v: %+v, marks %+v", kept, c, trial.Marks)
+		}
 	}
 }
 

@@ -107,6 +107,7 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 		return err
 	}
 	t.result.Marks = append(t.result.Marks, w.notDone()...)
+	t.result.Marks = append(t.result.Marks, t.refuted(&result)...)
 	if t.store.Description.Kind != store.None { // of which each process has the work to itself
 		t.result.Marks = append(t.result.Marks, beganApart(&result)...)
 	}

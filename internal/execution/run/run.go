@@ -40,6 +40,7 @@ import (
 	"time"
 
 	"assay/internal/evidence/host"
+	"assay/internal/evidence/proof"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/event"
 	"assay/internal/execution/server"
@@ -63,6 +64,10 @@ type Options struct {
 	ToDetect func(*record.Run) (int, error)
 	// TrialRate is the rate that stands for a trial, in operations a second; nil: none was measured.
 	TrialRate func(*experiment.Experiment, plan.Trial, *record.Trial, []record.Sample) *float64
+
+	// Proved returns what power cuts have shown of a store's class; nil: nothing. Proved itself may be
+	// nil.
+	Proved func(proof.Question) (*proof.Proof, error)
 
 	// Program returns the server that a driver speaks to, if Assay can start it.
 	Program func(driver string) (server.Program, bool)

@@ -292,6 +292,9 @@ func (t *trial) open(class store.Durability, load bool) error {
 		t.eventual = t.store.Description.Eventual || opened.Eventual
 		t.result.Settings, t.result.Abilities, t.result.Version = opened.Settings, opened.Abilities, opened.Version
 	}
+	if err == nil && !load {
+		t.citeProof(class)
+	}
 	return err
 }
 

@@ -95,7 +95,7 @@ type Summary struct {
 	Answer   []finding.Message `json:"answer"`   // the preset's question in its own terms, where it has some
 	Clear    []finding.Message `json:"clear"`
 	NotClear []finding.Message `json:"not_clear"`
-	Checked  finding.Message   `json:"checked"` // what of the data was verified
+	Checked  []finding.Message `json:"checked"` // what of data and classes was verified
 	Trust    []finding.Message `json:"trust"`   // what disturbs the figures: one line a cause
 	Next     []Next            `json:"next"`    // the command that would help most comes first
 }
@@ -108,11 +108,7 @@ type List struct {
 
 // Lists returns what stands beneath the tables, in the order of the screen.
 func (s Summary) Lists() []List {
-	lists := []List{{"Answer", s.Answer}, {"Clear", s.Clear}, {"Not clear", s.NotClear}, {"Checked", nil}, {"Trust", s.Trust}}
-	if s.Checked.Code != "" {
-		lists[3].Messages = []finding.Message{s.Checked}
-	}
-	return lists
+	return []List{{"Answer", s.Answer}, {"Clear", s.Clear}, {"Not clear", s.NotClear}, {"Checked", s.Checked}, {"Trust", s.Trust}}
 }
 
 // Next is something to do.

@@ -56,19 +56,6 @@ func summaryOf(runs []*record.Run, tables [][]*facts.Table, r *model.Result) mod
 	return s
 }
 
-// checkedOf says what of the data was verified; the zero message: no store has run.
-func checkedOf(runs []*record.Run) finding.Message {
-	var all record.Verified
-	for _, run := range runs {
-		all.Add(run.Verified())
-	}
-	if all.Trials == 0 {
-		return finding.Message{}
-	}
-	return finding.New(finding.VerifiedParams{Values: all.Values, Right: all.Right, ReadBack: all.ReadBack, Lost: all.Lost,
-		Stale: all.Stale, Evicted: all.Evicted, NotRead: all.NotRead, Trials: all.Trials, NotChecked: all.NotChecked})
-}
-
 // together folds the findings of a group into one statement.
 func together(r *model.Result, g model.Group) finding.Message {
 	var members []finding.Finding

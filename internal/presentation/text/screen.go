@@ -395,6 +395,8 @@ func (p *page) closing(s model.Summary, b budget) {
 		switch l.Title {
 		case "Answer":
 			most *= 2
+		case "Checked":
+			most = max(most, 2)
 		case "Trust":
 			style = p.care
 		}

@@ -1,0 +1,56 @@
+package tell
+
+import (
+	"fmt"
+	"slices"
+
+	"assay/internal/base/finding"
+	"assay/internal/evidence/record"
+	"assay/internal/experiment/plan"
+	"assay/store"
+)
+
+// checkedOf says what of the data was verified, and what power cuts have shown of the classes that
+// bound what they take.
+func checkedOf(runs []*record.Run) (checked []finding.Message) {
+	var all record.Verified
+	for _, run := range runs {
+		all.Add(run.Verified())
+	}
+	if all.Trials > 0 {
+		checked = append(checked, finding.New(finding.VerifiedParams{Values: all.Values, Right: all.Right, ReadBack: all.ReadBack,
+			Lost: all.Lost, Stale: all.Stale, Evicted: all.Evicted, NotRead: all.NotRead, Trials: all.Trials, NotChecked: all.NotChecked}))
+	}
+	for _, class := range []store.Durability{store.D3, store.D2} {
+		if p := proofsOf(runs, class); len(p.Proved)+len(p.Claimed) > 0 {
+			checked = append(checked, finding.New(p))
+		}
+	}
+	return checked
+}
+
+// proofsOf gathers the arms that were measured in a class. One that a cut has refuted is a finding,
+// and so is a class whose store's files nobody could look at.
+func proofsOf(runs []*record.Run, class store.Durability) finding.ProofsParams {
+	p := finding.ProofsParams{Class: string(class)}
+	seen := map[string]bool{}
+	for _, run := range runs {
+		for _, planned := range run.Plan {
+			t := run.Trials[planned.ID]
+			if t == nil || planned.Role != plan.Measured || run.Experiment.Cells[planned.Cell].Durability != class ||
+				seen[planned.Arm] || t.State != record.OK && t.State != record.Marked {
+				continue
+			}
+			seen[planned.Arm] = true
+			switch c := t.Proof; {
+			case c == nil:
+				p.Claimed = append(p.Claimed, planned.Arm)
+			case c.Kept:
+				p.Proved = append(p.Proved, fmt.Sprintf("%s (%d on %s)", planned.Arm, c.Cuts, c.FileSystem))
+			}
+		}
+	}
+	slices.Sort(p.Proved)
+	slices.Sort(p.Claimed)
+	return p
+}
