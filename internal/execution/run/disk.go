@@ -20,6 +20,10 @@ import (
 	"assay/internal/experiment/trace"
 )
 
+// fullPatience is how long a store may take on a full disk to end an operation, and to close: one
+// that goes on trying, as pebble does, never ends, and its files are thrown away.
+const fullPatience = 20 * time.Second
+
 // disk is where the files of a trial's store stand: what is free there, and whether it is full.
 type disk struct {
 	writer    *record.TrialWriter
@@ -77,8 +81,22 @@ func (d *disk) noRoom(err error) bool {
 	if spaceErr != nil {
 		return false
 	}
-	hung := errors.Is(err, conductor.ErrHung) && free < min(fullBytes, total/3)
+	hung := errors.Is(err, conductor.ErrHung) && isTight(free, total)
 	return hung || free < emptyBytes || host.InodesFull(d.data) && saysFull(err.Error()) || free < fullBytes && (saysFull(err.Error()) || d.logSaysFull())
+}
+
+// isTight says if there is so little room that it explains a store that hangs.
+func isTight(free, total uint64) bool { return free < min(fullBytes, total/3) }
+
+// patience is how long an operation may take, of how long one may with room.
+func (d *disk) patience(whole time.Duration) time.Duration {
+	if d.data == "" {
+		return whole
+	}
+	if free, total, err := host.Space(d.data); err != nil || !isTight(free, total) {
+		return whole
+	}
+	return min(whole, fullPatience)
 }
 
 // which says that the disk is full, and which disk.

@@ -193,6 +193,9 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	if err := t.finalCheck(ctx); err != nil {
 		return err
 	}
+	if t.disk.full {
+		t.clients.timeout = min(t.clients.timeout, fullPatience)
+	}
 	return t.clients.close(t.server != nil)
 }
 

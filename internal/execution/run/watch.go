@@ -193,7 +193,7 @@ func (w *watched) hangs(began time.Time) string {
 	if done != w.progress.done {
 		w.progress = progress{done, time.Now()}
 	}
-	if idle := time.Since(w.busySince(began)); idle > patience {
+	if idle := time.Since(w.busySince(began)); idle > min(patience, fullPatience) && idle > w.trial.disk.patience(patience) {
 		if why := w.stops.now(); why != "" {
 			return fmt.Sprintf("it was stopped from outside (%s), and no operation ended for %.0f s", why, idle.Seconds())
 		}
