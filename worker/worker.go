@@ -22,6 +22,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/base/linux"
 	"assay/internal/execution/control"
 	"assay/store"
 )
@@ -51,7 +52,7 @@ func takeStdout() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Dup3(2, 1, 0); err != nil {
+	if err := linux.Dup3(2, 1, 0); err != nil {
 		return nil, err
 	}
 	return os.NewFile(uintptr(duplicate), "control channel"), nil

@@ -9,8 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"golang.org/x/sys/unix"
 )
 
 // Files syncs every regular file that stands directly in directory, and then the directory itself.
@@ -44,7 +42,7 @@ func Filesystem(directory string) error {
 	if err != nil {
 		return fmt.Errorf("open directory to sync its filesystem: %w", err)
 	}
-	return errors.Join(unix.Syncfs(int(d.Fd())), d.Close())
+	return errors.Join(syncfs(d), d.Close())
 }
 
 func syncPath(path string) error {

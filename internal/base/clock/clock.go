@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/base/linux"
 )
 
 // Clock gives ns since its origin. Its fields do not change once it is made, so all threads may
@@ -100,7 +102,7 @@ func MonotonicNS() int64 {
 func SleepUntil(ns int64) {
 	moment := unix.NsecToTimespec(ns)
 	for {
-		err := unix.ClockNanosleep(unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, &moment, nil)
+		err := linux.ClockNanosleep(unix.CLOCK_MONOTONIC, linux.TIMER_ABSTIME, &moment, nil)
 		if err != unix.EINTR {
 			return
 		}

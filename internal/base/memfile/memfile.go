@@ -10,16 +10,18 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/base/linux"
 )
 
 // Create makes an empty file. name is for /proc/PID/maps alone. The caller closes it once the
 // worker has mapped it.
 func Create(name string) (*os.File, error) {
-	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
+	const flags = linux.MFD_CLOEXEC | linux.MFD_ALLOW_SEALING
 	// vm.memfd_noexec may demand MFD_NOEXEC_SEAL; kernels before 6.3 do not know it.
-	fd, err := unix.MemfdCreate(name, flags|unix.MFD_NOEXEC_SEAL)
+	fd, err := linux.MemfdCreate(name, flags|linux.MFD_NOEXEC_SEAL)
 	if errors.Is(err, unix.EINVAL) {
-		fd, err = unix.MemfdCreate(name, flags)
+		fd, err = linux.MemfdCreate(name, flags)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("making a file in memory: memfd_create: %w", err)
@@ -30,7 +32,7 @@ func Create(name string) (*os.File, error) {
 // Allocate gives the file its size and all its pages. Without that, a full memory would be a SIGBUS
 // in whoever touches a page first.
 func Allocate(file *os.File, bytes int64) error {
-	err := unix.Fallocate(int(file.Fd()), 0, 0, bytes)
+	err := linux.Fallocate(int(file.Fd()), 0, 0, bytes)
 	if errors.Is(err, unix.EOPNOTSUPP) { // a file on a disk, in tests
 		err = file.Truncate(bytes)
 	}
@@ -41,15 +43,15 @@ func Allocate(file *os.File, bytes int64) error {
 }
 
 // SealSize keeps the size as it is, for whoever has the file open or mapped.
-func SealSize(file *os.File) error { return seal(file, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW) }
+func SealSize(file *os.File) error { return seal(file, linux.F_SEAL_SHRINK|linux.F_SEAL_GROW) }
 
 // SealAll also keeps the content. It fails while the file is mapped for writing.
 func SealAll(file *os.File) error {
-	return seal(file, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE)
+	return seal(file, linux.F_SEAL_SHRINK|linux.F_SEAL_GROW|linux.F_SEAL_WRITE)
 }
 
 func seal(file *os.File, seals int) error {
-	if _, err := unix.FcntlInt(file.Fd(), unix.F_ADD_SEALS, seals|unix.F_SEAL_SEAL); err != nil {
+	if _, err := unix.FcntlInt(file.Fd(), linux.F_ADD_SEALS, seals|linux.F_SEAL_SEAL); err != nil {
 		return fmt.Errorf("sealing %s: %w", file.Name(), err)
 	}
 	return nil

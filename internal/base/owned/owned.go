@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/base/linux"
 )
 
 // The kinds of things.
@@ -227,7 +229,7 @@ func NewDirectory(directory, what string) (*Place, error) {
 
 // NewFile makes a file without a name in directory: what is written to it goes with the process.
 func NewFile(directory string) (*os.File, error) {
-	file, err := os.OpenFile(directory, os.O_RDWR|unix.O_TMPFILE, 0o600)
+	file, err := os.OpenFile(directory, os.O_RDWR|linux.O_TMPFILE, 0o600)
 	if !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.EISDIR) {
 		return file, err
 	}

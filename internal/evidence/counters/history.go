@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/base/linux"
 	"assay/internal/experiment/trace"
 )
 
@@ -94,7 +95,7 @@ func CreateHistory(file *os.File, threads, recordsEach int) (*History, error) {
 // OpenHistory maps a history file that fits the trace; it is the worker's side. All pages are
 // touched: none is to be made while operations are measured.
 func OpenHistory(name string, t *trace.File) (*History, error) {
-	data, err := openFile(name, unix.MAP_POPULATE)
+	data, err := openFile(name, linux.MAP_POPULATE)
 	if err != nil {
 		return nil, fmt.Errorf("history file: %w", err)
 	}

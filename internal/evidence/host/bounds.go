@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/base/linux"
 )
 
 // Bounds are what a share (0 to 1) of the machine's CPU time was at least and at most, with all
@@ -21,7 +23,7 @@ const clockTickSeconds = 0.01
 // coarse clocks tell it.
 func kernelTickSeconds() float64 {
 	var resolution unix.Timespec
-	if err := unix.ClockGetres(unix.CLOCK_REALTIME_COARSE, &resolution); err != nil || resolution.Nano() <= 0 {
+	if err := linux.ClockGetres(linux.CLOCK_REALTIME_COARSE, &resolution); err != nil || resolution.Nano() <= 0 {
 		return clockTickSeconds // the longest that kernels are built with
 	}
 	return float64(resolution.Nano()) / float64(time.Second)

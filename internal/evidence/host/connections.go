@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/base/linux"
 )
 
 // connections counts the sockets of the worker's processes that are connected to its store's
@@ -205,7 +207,7 @@ const diagPatience = 5 * time.Second
 // asks the kernel by sock_diag(7): /proc/net/tcp is text, and has both ends of each connection of
 // the last minute. Connections of an IPv6 socket to an IPv4 address are among them.
 func eachConnection(port uint16, visit func(remote netip.AddrPort, inode uint32)) error {
-	socket, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
+	socket, err := unix.Socket(linux.AF_NETLINK, unix.SOCK_RAW|linux.SOCK_CLOEXEC, linux.NETLINK_SOCK_DIAG)
 	if err != nil {
 		return fmt.Errorf("open sock_diag: %w", err)
 	}
@@ -214,15 +216,15 @@ func eachConnection(port uint16, visit func(remote netip.AddrPort, inode uint32)
 	if err := unix.SetsockoptTimeval(socket, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &patience); err != nil {
 		return fmt.Errorf("open sock_diag: %w", err)
 	}
-	request := make([]byte, unix.NLMSG_HDRLEN+diagRequestBytes)
+	request := make([]byte, linux.NLMSG_HDRLEN+diagRequestBytes)
 	native := binary.NativeEndian
 	native.PutUint32(request, uint32(len(request)))
 	native.PutUint16(request[4:], tcpDiagGetSock)
-	native.PutUint16(request[6:], unix.NLM_F_REQUEST|unix.NLM_F_DUMP)
-	asked := request[unix.NLMSG_HDRLEN:]
+	native.PutUint16(request[6:], linux.NLM_F_REQUEST|linux.NLM_F_DUMP)
+	asked := request[linux.NLMSG_HDRLEN:]
 	native.PutUint32(asked[diagStatesAt:], connectedStates)
 	binary.BigEndian.PutUint16(asked[diagAskedPortAt:], port)
-	if err := unix.Sendto(socket, request, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+	if err := unix.Sendto(socket, request, 0, &linux.SockaddrNetlink{Family: linux.AF_NETLINK}); err != nil {
 		return fmt.Errorf("ask sock_diag: %w", err)
 	}
 	answer := make([]byte, 64<<10)
@@ -234,16 +236,16 @@ func eachConnection(port uint16, visit func(remote netip.AddrPort, inode uint32)
 		if err != nil {
 			return fmt.Errorf("read sock_diag: %w", err)
 		}
-		for rest := answer[:n]; len(rest) >= unix.NLMSG_HDRLEN; {
+		for rest := answer[:n]; len(rest) >= linux.NLMSG_HDRLEN; {
 			length := int(native.Uint32(rest))
-			if length < unix.NLMSG_HDRLEN || length > len(rest) {
+			if length < linux.NLMSG_HDRLEN || length > len(rest) {
 				return errors.New("read sock_diag: a message of a wrong length")
 			}
-			message := rest[unix.NLMSG_HDRLEN:length]
+			message := rest[linux.NLMSG_HDRLEN:length]
 			switch native.Uint16(rest[4:]) {
-			case unix.NLMSG_DONE:
+			case linux.NLMSG_DONE:
 				return nil
-			case unix.NLMSG_ERROR:
+			case linux.NLMSG_ERROR:
 				if len(message) < 4 {
 					return errors.New("ask sock_diag: it refuses")
 				}
@@ -253,7 +255,7 @@ func eachConnection(port uint16, visit func(remote netip.AddrPort, inode uint32)
 					visit(remoteOf(message), native.Uint32(message[diagInodeAt:]))
 				}
 			}
-			rest = rest[min((length+unix.NLMSG_ALIGNTO-1)&^(unix.NLMSG_ALIGNTO-1), len(rest)):]
+			rest = rest[min((length+linux.NLMSG_ALIGNTO-1)&^(linux.NLMSG_ALIGNTO-1), len(rest)):]
 		}
 	}
 }

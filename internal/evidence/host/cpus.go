@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"golang.org/x/sys/unix"
+	"assay/internal/base/linux"
 )
 
 // ErrNoCPU is wrapped by the error of [CheckCPUs].
@@ -12,8 +12,8 @@ var ErrNoCPU = errors.New("no such CPU")
 
 // CheckCPUs says whether this process, and what it starts, may use each of these CPUs.
 func CheckCPUs(cpus []int) error {
-	var allowed unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
+	var allowed linux.CPUSet
+	if err := linux.SchedGetaffinity(0, &allowed); err != nil {
 		return fmt.Errorf("sched_getaffinity: %w", err)
 	}
 	for _, cpu := range cpus {

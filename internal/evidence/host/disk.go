@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/base/linux"
 	"assay/internal/base/owned"
 )
 
@@ -33,7 +34,7 @@ func SyncCost(directory string) (time.Duration, error) {
 		if _, err := file.Write(block); err != nil {
 			return 0, fmt.Errorf("measure fdatasync: %w", err)
 		}
-		if err := unix.Fdatasync(int(file.Fd())); err != nil {
+		if err := linux.Fdatasync(int(file.Fd())); err != nil {
 			return 0, fmt.Errorf("measure fdatasync: %w", &fs.PathError{Op: "fdatasync", Path: file.Name(), Err: err})
 		}
 		costs[i] = time.Since(began)

@@ -152,18 +152,6 @@ func osRelease(path string) string {
 	return ""
 }
 
-func cpuModel() string {
-	fs, err := procfs.NewDefaultFS()
-	if err != nil {
-		return ""
-	}
-	cpus, err := fs.CPUInfo()
-	if err != nil || len(cpus) == 0 {
-		return ""
-	}
-	return strings.TrimSpace(cpus[0].ModelName)
-}
-
 func memoryBytes() uint64 {
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {

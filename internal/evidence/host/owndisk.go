@@ -6,7 +6,8 @@ import (
 	"os"
 
 	"github.com/prometheus/procfs/blockdevice"
-	"golang.org/x/sys/unix"
+
+	"assay/internal/base/linux"
 )
 
 // OwnDisk is the block device of a file system that holds one trial's files and nothing else, such
@@ -38,7 +39,7 @@ func (d *OwnDisk) Written() (bytes uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	syncErr := os.NewSyscallError("syncfs", unix.Syncfs(int(directory.Fd())))
+	syncErr := os.NewSyscallError("syncfs", linux.Syncfs(int(directory.Fd())))
 	if err := errors.Join(syncErr, directory.Close()); err != nil {
 		return 0, fmt.Errorf("write out the trial's disk: %w", err)
 	}

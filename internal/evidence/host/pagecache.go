@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/base/linux"
 )
 
 // PageCache is how much of a directory's files is in the page cache.
@@ -26,7 +28,7 @@ func DropPages(directory string) (PageCache, error) {
 		if err := f.Sync(); err != nil {
 			return fmt.Errorf("syncing %s: %w", f.Name(), err)
 		}
-		if err := unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED); err != nil {
+		if err := linux.Fadvise(int(f.Fd()), 0, 0, linux.FADV_DONTNEED); err != nil {
 			return fmt.Errorf("dropping the pages of %s: %w", f.Name(), err)
 		}
 		return nil

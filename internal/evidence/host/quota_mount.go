@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/internal/base/bounded"
+	"assay/internal/base/linux"
 	"assay/internal/base/owned"
 )
 
@@ -48,7 +49,7 @@ func (q QuotaMount) Mount() error {
 	err := os.Mkdir(q.Point(), 0o755)
 	if err == nil && q.By == QuotaTmpfs {
 		options := fmt.Sprintf("size=%d,mode=0755", q.Bytes)
-		if err = unix.Mount(quotaSource, q.Point(), "tmpfs", unix.MS_NODEV|unix.MS_NOSUID, options); err != nil {
+		if err = linux.Mount(quotaSource, q.Point(), "tmpfs", linux.MS_NODEV|linux.MS_NOSUID, options); err != nil {
 			err = fmt.Errorf("mount a tmpfs: %w", err)
 		}
 	} else if err == nil {
@@ -91,7 +92,7 @@ func (q QuotaMount) mountLoop() error {
 	}
 	// Once nothing has the device open or mounted, the kernel frees it: after a kill, too.
 	defer device.Close()
-	if err := unix.Mount(device.Name(), q.Point(), "ext4", unix.MS_NODEV|unix.MS_NOSUID, ""); err != nil {
+	if err := linux.Mount(device.Name(), q.Point(), "ext4", linux.MS_NODEV|linux.MS_NOSUID, ""); err != nil {
 		return fmt.Errorf("mount %s: %w", device.Name(), err)
 	}
 	return nil
@@ -107,7 +108,7 @@ func AttachLoop(image *os.File) (*os.File, error) {
 	defer control.Close()
 	const tries = 100 // another program may take the free device first
 	for try := 1; ; try++ {
-		number, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
+		number, err := linux.IoctlRetInt(int(control.Fd()), linux.LOOP_CTL_GET_FREE)
 		if err != nil {
 			return nil, fmt.Errorf("find a free loop device: %w", err)
 		}
@@ -115,9 +116,9 @@ func AttachLoop(image *os.File) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		config := unix.LoopConfig{Fd: uint32(image.Fd()), Info: unix.LoopInfo64{Flags: unix.LO_FLAGS_AUTOCLEAR}}
+		config := linux.LoopConfig{Fd: uint32(image.Fd()), Info: linux.LoopInfo64{Flags: linux.LO_FLAGS_AUTOCLEAR}}
 		copy(config.Info.File_name[:len(config.Info.File_name)-1], image.Name())
-		if err = unix.IoctlLoopConfigure(int(device.Fd()), &config); err == nil {
+		if err = linux.IoctlLoopConfigure(int(device.Fd()), &config); err == nil {
 			return device, nil
 		}
 		device.Close()
@@ -163,9 +164,9 @@ func (q QuotaMount) detach() error {
 	if !q.made(m, filepath.Join(directory, quotaImage)) {
 		return fmt.Errorf("%s on %s is mounted there, which Assay did not make", m.filesystem, m.device)
 	}
-	err = unix.Unmount(point, unix.UMOUNT_NOFOLLOW)
+	err = unix.Unmount(point, linux.UMOUNT_NOFOLLOW)
 	if errors.Is(err, unix.EBUSY) { // a worker that was killed a moment ago, or hangs in the kernel
-		err = unix.Unmount(point, unix.UMOUNT_NOFOLLOW|unix.MNT_DETACH)
+		err = unix.Unmount(point, linux.UMOUNT_NOFOLLOW|linux.MNT_DETACH)
 	}
 	return err
 }

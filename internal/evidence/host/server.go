@@ -83,7 +83,7 @@ func (s *Sampler) ServersWrite(directory string) (why string) {
 	}
 	for _, server := range s.servers.PIDs {
 		for _, pid := range tree(s.roots, server) {
-			elsewhere, err := writesElsewhere(s.proc, pid, known.Dev)
+			elsewhere, err := writesElsewhere(s.proc, pid, uint64(known.Dev))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may have ended
 				return fmt.Sprintf("the files of the server's process %d can't be looked at: %v", pid, err)
 			}
@@ -120,7 +120,7 @@ func writesElsewhere(proc procfs.FS, pid int, device uint64) (string, error) {
 func writtenOn(process procfs.Proc, descriptor string, device uint64) (string, error) {
 	link := filepath.Join("/proc", strconv.Itoa(process.PID), "fd", descriptor)
 	var open unix.Stat_t
-	if err := unix.Stat(link, &open); err != nil || open.Mode&unix.S_IFMT != unix.S_IFREG || open.Dev == device {
+	if err := unix.Stat(link, &open); err != nil || open.Mode&unix.S_IFMT != unix.S_IFREG || uint64(open.Dev) == device {
 		return "", err
 	}
 	info, err := process.FDInfo(descriptor)

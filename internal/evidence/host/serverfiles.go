@@ -88,7 +88,7 @@ func writtenBy(pid int, files map[uint64]string) error {
 			isStream = isStream || streams[i].Dev == stat.Dev && streams[i].Ino == stat.Ino
 		}
 		if !isStream {
-			files[stat.Dev] = link
+			files[uint64(stat.Dev)] = link
 		}
 	}
 	return nil

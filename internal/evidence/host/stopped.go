@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/base/linux"
 )
 
 // Why something stood still.
@@ -102,7 +104,7 @@ func sleptNS() int64 {
 	least := int64(1) << 62
 	for range 2 { // the smaller one is that with less time between its readings
 		var boot, monotonic unix.Timespec
-		if unix.ClockGettime(unix.CLOCK_MONOTONIC, &monotonic) != nil || unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) != nil {
+		if unix.ClockGettime(unix.CLOCK_MONOTONIC, &monotonic) != nil || unix.ClockGettime(linux.CLOCK_BOOTTIME, &boot) != nil {
 			return 0
 		}
 		least = min(least, boot.Nano()-monotonic.Nano())

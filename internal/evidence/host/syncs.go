@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs/blockdevice"
-	"golang.org/x/sys/unix"
 
+	"assay/internal/base/linux"
 	"assay/internal/base/owned"
 )
 
@@ -85,7 +85,7 @@ func SyncFloor(directory string) (fastest time.Duration, err error) {
 			return 0, fmt.Errorf("time a sync: %w", err)
 		}
 		began := time.Now()
-		if err := unix.Fdatasync(int(file.Fd())); err != nil {
+		if err := linux.Fdatasync(int(file.Fd())); err != nil {
 			return 0, fmt.Errorf("time a sync: %w", err)
 		}
 		if took := time.Since(began); i == 1 || i > 1 && took < fastest { // the first makes the file grow
@@ -121,7 +121,7 @@ func (c *SyncCounter) try(directory string) (tried, flushes, writes uint64, err 
 		if _, err := file.Write(block); err != nil {
 			return 0, 0, 0, fmt.Errorf("try a sync: %w", err)
 		}
-		if err := unix.Fdatasync(int(file.Fd())); err != nil {
+		if err := linux.Fdatasync(int(file.Fd())); err != nil {
 			return 0, 0, 0, fmt.Errorf("try a sync: %w", err)
 		}
 	}

@@ -108,7 +108,7 @@ func deviceOf(r roots, directory string) device {
 	if err := unix.Stat(directory, &stat); err != nil {
 		return device{why: fmt.Errorf("find the device of %s: %w", directory, err)}
 	}
-	return diskOf(r, stat.Dev)
+	return diskOf(r, uint64(stat.Dev))
 }
 
 // diskOf returns the disk of a file system, by the device number of its files.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/base/linux"
 )
 
 // WakeUp is what it takes until a thread that sleeps in a read runs again after another thread has
@@ -47,8 +49,8 @@ const (
 
 // MeasureWakeUp sends a byte to and fro between two threads, on one CPU and across two.
 func MeasureWakeUp() (*WakeUp, error) {
-	var allowed unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
+	var allowed linux.CPUSet
+	if err := linux.SchedGetaffinity(0, &allowed); err != nil {
 		return nil, fmt.Errorf("asking on which CPUs this process may run: %w", err)
 	}
 	var cpus []int
@@ -67,7 +69,7 @@ func MeasureWakeUp() (*WakeUp, error) {
 
 // pingPong returns half the median round trip in ns.
 func pingPong(here, there int) (ns float64, err error) {
-	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|linux.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return 0, fmt.Errorf("making a socket pair: %w", err)
 	}
@@ -98,13 +100,13 @@ func pingPong(here, there int) (ns float64, err error) {
 // onCPU does something on a thread of its own, which runs on one CPU alone meanwhile.
 func onCPU(cpu int, do func() error) (err error) {
 	runtime.LockOSThread()
-	var only, before unix.CPUSet
+	var only, before linux.CPUSet
 	only.Set(cpu)
-	if err := errors.Join(unix.SchedGetaffinity(0, &before), unix.SchedSetaffinity(0, &only)); err != nil {
+	if err := errors.Join(linux.SchedGetaffinity(0, &before), linux.SchedSetaffinity(0, &only)); err != nil {
 		return fmt.Errorf("running on CPU %d alone: %w", cpu, err)
 	}
 	defer func() {
-		if restoreErr := unix.SchedSetaffinity(0, &before); restoreErr != nil {
+		if restoreErr := linux.SchedSetaffinity(0, &before); restoreErr != nil {
 			err = errors.Join(err, fmt.Errorf("leaving CPU %d: %w", cpu, restoreErr)) // the thread ends with its goroutine
 			return
 		}

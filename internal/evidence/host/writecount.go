@@ -6,8 +6,8 @@ import (
 	"runtime"
 
 	"github.com/prometheus/procfs"
-	"golang.org/x/sys/unix"
 
+	"assay/internal/base/linux"
 	"assay/internal/base/owned"
 )
 
@@ -76,7 +76,7 @@ func writeCountPerByte(directory string, counted func() (uint64, error)) (ratio 
 		if _, err := file.WriteAt(chunk[1:1+probePageBytes], int64(i*probePageStep%pages)*probePageBytes); err != nil {
 			return 0, err
 		}
-		if err := unix.Fdatasync(int(file.Fd())); err != nil {
+		if err := linux.Fdatasync(int(file.Fd())); err != nil {
 			return 0, os.NewSyscallError("fdatasync", err)
 		}
 	}
@@ -98,7 +98,7 @@ func threadIO() (procfs.ProcIO, error) {
 	if err != nil {
 		return procfs.ProcIO{}, err
 	}
-	thread, err := proc.Thread(os.Getpid(), unix.Gettid())
+	thread, err := proc.Thread(os.Getpid(), linux.Gettid())
 	if err != nil {
 		return procfs.ProcIO{}, err
 	}

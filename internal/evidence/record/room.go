@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/base/linux"
 )
 
 // IsFull says if an error is that of a full disk, or of a user's quota on it.
@@ -72,7 +74,7 @@ func freeReserve(directory string) bool {
 
 // tryRoom writes to a file without a name: open(2), O_TMPFILE.
 func tryRoom(directory string) error {
-	file, err := os.OpenFile(directory, os.O_WRONLY|unix.O_TMPFILE, 0o600)
+	file, err := os.OpenFile(directory, os.O_WRONLY|linux.O_TMPFILE, 0o600)
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EISDIR) {
 		return nil // this file system or kernel has no such files: the trial will tell
 	}
@@ -84,7 +86,7 @@ func tryRoom(directory string) error {
 }
 
 func allocate(file *os.File, bytes int64) error {
-	err := unix.Fallocate(int(file.Fd()), 0, 0, bytes)
+	err := linux.Fallocate(int(file.Fd()), 0, 0, bytes)
 	if errors.Is(err, unix.EOPNOTSUPP) {
 		return nil // this file system can't reserve
 	}

@@ -2,6 +2,7 @@
 package child
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/base/linux"
 )
 
 // Child is a process that this one has started, with all that it starts in turn.
@@ -42,6 +45,9 @@ var (
 // Start starts command in a process group of its own, so that Ctrl-C on the terminal reaches this
 // process alone. It dies with this process, even by SIGKILL. The caller must call Wait.
 func Start(command *exec.Cmd, o Options) (*Child, error) {
+	if !linux.Measures {
+		return nil, errors.New("measuring needs Linux; here Assay reports, compares and analyzes what was measured")
+	}
 	c := &Child{command: command}
 	if err := becomeOnce(); err != nil {
 		return nil, fmt.Errorf("prctl(PR_SET_CHILD_SUBREAPER): %w", err)
@@ -62,10 +68,7 @@ func Start(command *exec.Cmd, o Options) (*Child, error) {
 		command.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	command.SysProcAttr.Setpgid = true
-	command.SysProcAttr.Pdeathsig = syscall.SIGKILL
-	if o.DeathSignal != 0 {
-		command.SysProcAttr.Pdeathsig = o.DeathSignal
-	}
+	linux.DieWithParent(command.SysProcAttr, cmp.Or(o.DeathSignal, syscall.SIGKILL))
 	if err := startOn(o.CPUs, command); err != nil {
 		return nil, err
 	}
@@ -93,7 +96,7 @@ func (c *Child) Wait() (left int, err error) {
 // of its group, stay its own.
 func waitUnreaped(pid int) {
 	for {
-		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		err := linux.Waitid(linux.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if !errors.Is(err, unix.EINTR) {
 			return
 		}

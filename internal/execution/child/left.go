@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/base/linux"
 )
 
 // A child may start processes that outlive it: a server that goes into the background leaves its
@@ -21,7 +23,7 @@ import (
 const markName = "ASSAY_OWNER"
 
 var (
-	becomeOnce = sync.OnceValue(func() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) })
+	becomeOnce = sync.OnceValue(func() error { return linux.Prctl(linux.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) })
 	ownMark    = sync.OnceValue(func() string { return markOf(os.Getpid()) })
 )
 
@@ -88,7 +90,7 @@ func identify(file *os.File) (directory, error) {
 	if err := unix.Fstat(int(file.Fd()), &stat); err != nil {
 		return directory{}, fmt.Errorf("look at %s: %w", file.Name(), err)
 	}
-	return directory{stat.Dev, stat.Ino}, nil
+	return directory{uint64(stat.Dev), stat.Ino}, nil
 }
 
 // directoryOf returns what a process has open where a child has its directory; none: nothing that
@@ -99,7 +101,7 @@ func directoryOf(pid int) directory {
 		stat.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return directory{}
 	}
-	return directory{stat.Dev, stat.Ino}
+	return directory{uint64(stat.Dev), stat.Ino}
 }
 
 // markOn returns the mark that a process bears; "": none.
@@ -245,12 +247,12 @@ const endPatience = 2 * time.Second
 // endProcess kills a process if it is still the one that began then, and waits for its end: what it
 // has mounted or open is then free.
 func endProcess(pid int, began string) bool {
-	fd, err := unix.PidfdOpen(pid, 0)
+	fd, err := linux.PidfdOpen(pid, 0)
 	if err != nil {
 		return false
 	}
 	defer unix.Close(fd)
-	if statField(pid, startField) != began || unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) != nil {
+	if statField(pid, startField) != began || linux.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) != nil {
 		return false
 	}
 	_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(endPatience.Milliseconds()))

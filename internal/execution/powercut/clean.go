@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/base/linux"
 	"assay/internal/base/owned"
 )
 
@@ -37,7 +38,7 @@ func detach(point string, own func(source, kind string) bool) error {
 		if !own(source, kind) {
 			return fmt.Errorf("%s on %s is mounted on %s, which is none of a power-cut rig's", kind, source, point)
 		}
-		if err := unix.Unmount(point, unix.UMOUNT_NOFOLLOW|unix.MNT_DETACH); err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.EINVAL) {
+		if err := unix.Unmount(point, linux.UMOUNT_NOFOLLOW|linux.MNT_DETACH); err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.EINVAL) {
 			return fmt.Errorf("unmount %s: %w", point, err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/internal/base/bounded"
+	"assay/internal/base/linux"
 	"assay/internal/base/owned"
 	"assay/internal/evidence/host"
 	"assay/internal/execution/child"
@@ -171,7 +172,7 @@ func (r *Rig) Mount(name string) error {
 	if kind := strings.TrimSpace(string(cache)); err != nil || kind != "write back" {
 		return fmt.Errorf("%s has the write cache %q, expected write back: flushes would not be seen (%w)", device.Name(), kind, err)
 	}
-	if err := unix.Mount(device.Name(), r.Point(), r.fileSystem, unix.MS_NODEV|unix.MS_NOSUID, FileSystems[r.fileSystem].Options); err != nil {
+	if err := linux.Mount(device.Name(), r.Point(), r.fileSystem, linux.MS_NODEV|linux.MS_NOSUID, FileSystems[r.fileSystem].Options); err != nil {
 		return &MountError{fmt.Errorf("mount %s on %s: %w", r.fileSystem, device.Name(), err)}
 	}
 	r.mounted = name
@@ -221,13 +222,13 @@ func (r *Rig) Unmount() error {
 // unmount waits for what was killed a moment ago, and then takes the mount away from what remains.
 func unmount(point string) (err error) {
 	for range 100 {
-		if err = unix.Unmount(point, unix.UMOUNT_NOFOLLOW); !errors.Is(err, unix.EBUSY) {
+		if err = unix.Unmount(point, linux.UMOUNT_NOFOLLOW); !errors.Is(err, unix.EBUSY) {
 			break
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 	if errors.Is(err, unix.EBUSY) {
-		err = unix.Unmount(point, unix.UMOUNT_NOFOLLOW|unix.MNT_DETACH)
+		err = unix.Unmount(point, linux.UMOUNT_NOFOLLOW|linux.MNT_DETACH)
 	}
 	if err != nil {
 		return fmt.Errorf("unmount %s: %w", point, err)
@@ -242,7 +243,7 @@ func (r *Rig) Sync() error {
 		return err
 	}
 	defer directory.Close()
-	return os.NewSyscallError("syncfs", unix.Syncfs(int(directory.Fd())))
+	return os.NewSyscallError("syncfs", linux.Syncfs(int(directory.Fd())))
 }
 
 // Watch stamps events with the counters of a phase from now on, until the next Watch or Stop.

@@ -12,7 +12,8 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
-	"golang.org/x/sys/unix"
+
+	"assay/internal/base/linux"
 )
 
 // request is what the rig asks of the process that serves it: exactly one field is set.
@@ -334,7 +335,7 @@ func (d *disk) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
 
 // Allocate is how a loop device zeroes and discards.
 func (d *disk) Allocate(_ context.Context, _ fs.FileHandle, offset, length uint64, mode uint32) syscall.Errno {
-	if mode&(unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_ZERO_RANGE) == 0 {
+	if mode&(linux.FALLOC_FL_PUNCH_HOLE|linux.FALLOC_FL_ZERO_RANGE) == 0 {
 		return 0
 	}
 	return d.happens(Zero, int64(offset), int64(length), nil)

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/base/linux"
 	"assay/internal/base/memfile"
 )
 
@@ -384,7 +385,7 @@ func Map(name string) (f *File, unmap func() error, err error) {
 	if info.Size() == 0 {
 		return nil, nil, fmt.Errorf("trace %s is empty", name)
 	}
-	data, err := unix.Mmap(int(file.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED|unix.MAP_POPULATE)
+	data, err := unix.Mmap(int(file.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED|linux.MAP_POPULATE)
 	if err != nil {
 		return nil, nil, fmt.Errorf("mapping the trace %s: %w", name, err)
 	}

@@ -1,0 +1,80 @@
+package linux
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Measures says if Assay can measure here.
+const Measures = true
+
+const (
+	AF_NETLINK             = unix.AF_NETLINK
+	CLOCK_BOOTTIME         = unix.CLOCK_BOOTTIME
+	CLOCK_REALTIME_COARSE  = unix.CLOCK_REALTIME_COARSE
+	FADV_DONTNEED          = unix.FADV_DONTNEED
+	FALLOC_FL_PUNCH_HOLE   = unix.FALLOC_FL_PUNCH_HOLE
+	FALLOC_FL_ZERO_RANGE   = unix.FALLOC_FL_ZERO_RANGE
+	F_ADD_SEALS            = unix.F_ADD_SEALS
+	F_SEAL_GROW            = unix.F_SEAL_GROW
+	F_SEAL_SEAL            = unix.F_SEAL_SEAL
+	F_SEAL_SHRINK          = unix.F_SEAL_SHRINK
+	F_SEAL_WRITE           = unix.F_SEAL_WRITE
+	LOOP_CTL_GET_FREE      = unix.LOOP_CTL_GET_FREE
+	LO_FLAGS_AUTOCLEAR     = unix.LO_FLAGS_AUTOCLEAR
+	MAP_POPULATE           = unix.MAP_POPULATE
+	MFD_ALLOW_SEALING      = unix.MFD_ALLOW_SEALING
+	MFD_CLOEXEC            = unix.MFD_CLOEXEC
+	MFD_NOEXEC_SEAL        = unix.MFD_NOEXEC_SEAL
+	MNT_DETACH             = unix.MNT_DETACH
+	MS_NODEV               = unix.MS_NODEV
+	MS_NOSUID              = unix.MS_NOSUID
+	NETLINK_SOCK_DIAG      = unix.NETLINK_SOCK_DIAG
+	NLMSG_ALIGNTO          = unix.NLMSG_ALIGNTO
+	NLMSG_DONE             = unix.NLMSG_DONE
+	NLMSG_ERROR            = unix.NLMSG_ERROR
+	NLMSG_HDRLEN           = unix.NLMSG_HDRLEN
+	NLM_F_DUMP             = unix.NLM_F_DUMP
+	NLM_F_REQUEST          = unix.NLM_F_REQUEST
+	O_TMPFILE              = unix.O_TMPFILE
+	PR_SET_CHILD_SUBREAPER = unix.PR_SET_CHILD_SUBREAPER
+	P_PID                  = unix.P_PID
+	SOCK_CLOEXEC           = unix.SOCK_CLOEXEC
+	TIMER_ABSTIME          = unix.TIMER_ABSTIME
+	UMOUNT_NOFOLLOW        = unix.UMOUNT_NOFOLLOW
+)
+
+type (
+	CPUSet          = unix.CPUSet
+	LoopConfig      = unix.LoopConfig
+	LoopInfo64      = unix.LoopInfo64
+	SockaddrNetlink = unix.SockaddrNetlink
+)
+
+var (
+	ClockGetres        = unix.ClockGetres
+	ClockNanosleep     = unix.ClockNanosleep
+	Dup3               = unix.Dup3
+	Fadvise            = unix.Fadvise
+	Fallocate          = unix.Fallocate
+	Fdatasync          = unix.Fdatasync
+	Gettid             = unix.Gettid
+	IoctlLoopConfigure = unix.IoctlLoopConfigure
+	IoctlRetInt        = unix.IoctlRetInt
+	MemfdCreate        = unix.MemfdCreate
+	Mount              = unix.Mount
+	PidfdOpen          = unix.PidfdOpen
+	PidfdSendSignal    = unix.PidfdSendSignal
+	Prctl              = unix.Prctl
+	SchedGetaffinity   = unix.SchedGetaffinity
+	SchedSetaffinity   = unix.SchedSetaffinity
+	Syncfs             = unix.Syncfs
+	Waitid             = unix.Waitid
+)
+
+// DieWithParent has the kernel send a signal to a process that is started, once the thread that
+// started it has ended.
+func DieWithParent(attributes *syscall.SysProcAttr, signal syscall.Signal) {
+	attributes.Pdeathsig = signal
+}
