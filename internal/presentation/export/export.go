@@ -3,6 +3,7 @@
 package export
 
 import (
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
+	"assay/internal/presentation/column"
 	"assay/internal/presentation/model"
 )
 
@@ -26,17 +28,22 @@ func JSON(w io.Writer, r *model.Result) error {
 	return nil
 }
 
-// quantiles that CSV has columns for.
-var quantiles = []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 1}
+// placeColumns say what a line of CSV is of; those of its figures are column.All's.
+var placeColumns = []string{"run", "class", "cell", "phase", "operation", "store", "role", "standing", "rank", "letters", "reasons"}
 
-var csvHeader = []string{"run", "class", "cell", "phase", "operation", "store", "role", "standing",
-	"rank", "letters", "reasons",
-	"ops_per_s", "ops_per_s_low", "ops_per_s_high", "records_per_s", "records_per_s_low", "records_per_s_high",
-	"ratio_to_best", "ratio_low", "ratio_high", "significant", "worst_sample_ops_per_s",
-	"p50_ns", "p90_ns", "p99_ns", "p99.9_ns", "p99.99_ns", "max_ns", "latency_refused", "latency_too_few",
-	"attempted", "ok", "misses", "conflicts", "lost", "wrong", "errors", "timeouts", "unfinished",
-	"logical_bytes", "disk_bytes", "host_write_bytes", "host_write_source", "memory_bytes",
-	"cpu_ns_per_op", "alloc_bytes_per_op", "allocs_per_op", "handle_wait_ns_per_op", "items_per_op"}
+func csvHeader() []string {
+	header := slices.Clone(placeColumns)
+	for _, c := range column.All(&model.Table{}) {
+		if c.Name == "" {
+			continue
+		}
+		header = append(header, c.Name)
+		if c.Ranged > 0 {
+			header = append(header, c.Name+"_low", c.Name+"_high")
+		}
+	}
+	return header
+}
 
 // AllOperations stands in the column "operation" of an arm's operations together.
 const AllOperations = "all"
@@ -47,7 +54,7 @@ const AllOperations = "all"
 // percentiles. CPU time is empty under open load, where it is mostly the worker's waiting.
 func CSV(w io.Writer, r *model.Result) error {
 	out := csv.NewWriter(w)
-	lines := [][]string{csvHeader}
+	lines := [][]string{csvHeader()}
 	for i := range r.Tables {
 		for k := range r.Tables[i].Rows {
 			lines = append(lines, csvLines(&r.Tables[i], &r.Tables[i].Rows[k])...)
@@ -75,62 +82,27 @@ func csvLines(t *model.Table, r *model.Row) [][]string {
 	if r.Rank > 0 {
 		rank = strconv.Itoa(r.Rank)
 	}
-	place := func(operation string) []string {
-		return []string{t.Run, t.Class, t.Label, t.Phase, operation, r.Arm, r.Role, string(r.Standing),
+	line := func(operation string, of *column.Line) []string {
+		fields := []string{t.Run, t.Class, t.Label, t.Phase, operation, r.Arm, r.Role, string(r.Standing),
 			rank, r.Letters, strings.Join(reasons, "; ")}
+		for _, c := range column.All(t) {
+			if c.Name == "" {
+				continue
+			}
+			cell := c.Of(of)
+			fields = append(fields, cmp.Or(cell.Raw, csvNumber(cell.Value)))
+			if c.Ranged > 0 {
+				fields = append(fields, csvNumber(cell.Low), csvNumber(cell.High))
+			}
+		}
+		return fields
 	}
-	var ratio *model.Estimate
-	significant := ""
-	if r.ToBest != nil {
-		ratio, significant = &r.ToBest.Estimate, strconv.FormatBool(r.ToBest.Significant)
-	}
-	cpu := r.CPUNS
-	if t.Open {
-		cpu = nil
-	}
-	all := slices.Concat(place(AllOperations), csvEstimate(r.Rate), csvEstimate(r.Records), csvEstimate(ratio),
-		[]string{significant, csvNumber(r.WorstSample)}, csvLatencies(r.Latencies), csvOutcomes(r.Outcomes),
-		[]string{csvNumber(r.LogicalBytes), csvNumber(r.DiskBytes), csvNumber(r.HostWriteBytes), r.HostWriteSource,
-			csvNumber(r.MemoryBytes), csvNumber(cpu), csvNumber(r.AllocBytes), csvNumber(r.Allocs), csvNumber(r.WaitNS), ""})
-	lines := [][]string{all}
-	for _, k := range r.Apart() {
-		lines = append(lines, slices.Concat(place(k.Operation), make([]string, 11), csvLatencies(k.Latencies), csvOutcomes(k.Outcomes),
-			make([]string, 9), []string{csvNumber(k.Items)}))
+	lines := [][]string{line(AllOperations, &column.Line{Table: t, Row: r})}
+	kinds := r.Apart()
+	for i := range kinds {
+		lines = append(lines, line(kinds[i].Operation, column.OfKind(t, r, &kinds[i])))
 	}
 	return lines
-}
-
-func csvLatencies(l model.Latencies) (fields []string) {
-	for _, q := range quantiles {
-		if slices.Contains(l.Refused, q) {
-			fields = append(fields, "")
-			continue
-		}
-		fields = append(fields, csvNumber(l.At(q)))
-	}
-	return append(fields, csvQuantiles(l.Refused), csvQuantiles(l.TooFew))
-}
-
-func csvQuantiles(list []float64) string {
-	names := make([]string, len(list))
-	for i, q := range list {
-		names[i] = format.Quantile(q)
-	}
-	return strings.Join(names, " ")
-}
-
-func csvOutcomes(o model.Outcomes) (fields []string) {
-	for _, n := range []uint64{o.Attempted, o.OK, o.Miss, o.Conflict, o.Lost, o.Wrong, o.Errors, o.Timeout, o.Unfinished} {
-		fields = append(fields, strconv.FormatUint(n, 10))
-	}
-	return fields
-}
-
-func csvEstimate(e *model.Estimate) []string {
-	if e == nil {
-		return []string{"", "", ""}
-	}
-	return []string{csvNumber(&e.Value), csvNumber(e.Low), csvNumber(e.High)}
 }
 
 func csvNumber(v *float64) string {

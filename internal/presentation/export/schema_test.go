@@ -107,7 +107,7 @@ func TestCSV_has_a_line_for_each_row_and_no_formula(t *testing.T) {
 		t.Errorf("got %q", lines)
 	}
 	for _, line := range lines {
-		if got, want := strings.Count(line, ","), len(csvHeader)-1; got != want {
+		if got, want := strings.Count(line, ","), len(csvHeader())-1; got != want {
 			t.Errorf("%d commas, want %d: %s", got, want, line)
 		}
 	}

@@ -1,31 +1,24 @@
 package html
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
 	"assay/internal/base/format"
+	"assay/internal/presentation/column"
 	"assay/internal/presentation/model"
 )
 
 // grid is a table whose rows are arms. A column in which no row has a value is not there.
 type grid struct {
-	Columns []column
+	Columns []head
 	Rows    []gridRow
 }
 
-type column struct {
+type head struct {
 	Title, Unit string
-	Class       string // "wide": not where a screen is narrow; "word": not figures
-	of          func(model.Row) cell
+	Class       string // "wide": not where a screen is narrow; "word": not figures; "graph": drawn
 }
-
-// Classes of columns.
-const (
-	narrow = ""
-	wide   = "wide"
-)
 
 type gridRow struct {
 	Arm, How string
@@ -36,6 +29,7 @@ type gridRow struct {
 // cell is one figure. The zero cell is "not measured" or "can't be".
 type cell struct {
 	Text, Unit, Sub string
+	Sort            string // what the column is sorted by; "": the text
 	Class           string
 	Track           *track
 }
@@ -46,32 +40,72 @@ type track struct {
 	Ranged, Cut    bool // Cut: the interval goes on beyond the track
 }
 
-func (c cell) empty() bool { return c.Text == "" && c.Track == nil }
-
-func gridOf(rows []model.Row, columns []column) (g grid) {
-	cells := make([][]cell, len(rows))
-	for i := range columns {
-		column := columns[i]
-		values := make([]cell, len(rows))
-		for j, row := range rows {
-			values[j] = column.of(row)
-			values[j].Class = strings.TrimSpace(column.Class + " " + values[j].Class)
+// gridOf draws the columns of a grid that have figures.
+func gridOf(t *model.Table, in column.Grid, lines []*column.Line) (g grid) {
+	for _, l := range lines {
+		g.Rows = append(g.Rows, gridRow{l.Arm, l.How, l.Standing != model.Ranked, nil})
+	}
+	longest := longestOf(ratesOf(lines))
+	for _, c := range column.Filled(t, in, lines) {
+		h := head{c.Heading, c.Unit, ""}
+		if !c.Narrow() {
+			h.Class = "wide"
 		}
-		if !slices.ContainsFunc(values, func(c cell) bool { return !c.empty() }) {
-			continue
+		if c.Left {
+			h.Class = strings.TrimSpace(h.Class + " word")
 		}
-		g.Columns = append(g.Columns, column)
-		for j := range rows {
-			cells[j] = append(cells[j], values[j])
+		g.Columns = append(g.Columns, h)
+		for i, shown := range c.Cells {
+			g.Rows[i].Cells = append(g.Rows[i].Cells, cellOf(shown, h.Class))
+		}
+		if c.Name == column.Rate && longest > 0 {
+			g.Columns = append(g.Columns, head{Class: "wide graph"})
+			for i, l := range lines {
+				drawn := cell{Class: "wide graph"}
+				if l.Rate != nil && l.Standing != model.Reference {
+					drawn.Track = trackOf(l.Rate.Value, l.Rate.Low, l.Rate.High, longest)
+				}
+				g.Rows[i].Cells = append(g.Rows[i].Cells, drawn)
+			}
 		}
 	}
 	if len(g.Columns) == 0 {
 		return grid{}
 	}
-	for i, row := range rows {
-		g.Rows = append(g.Rows, gridRow{row.Arm, row.How, row.Standing != model.Ranked, cells[i]})
-	}
 	return g
+}
+
+// ratesOf are the rates of stores that are drawn; none where there is nothing to hold one against.
+// Next to a null driver every store would be a hair's breadth.
+func ratesOf(lines []*column.Line) (rates []model.Estimate) {
+	for _, l := range lines {
+		if l.Rate != nil && l.Standing != model.Reference {
+			rates = append(rates, *l.Rate)
+		}
+	}
+	if len(rates) < 2 {
+		return nil
+	}
+	return rates
+}
+
+func cellOf(c column.Cell, class string) cell {
+	drawn := number(c.Text)
+	drawn.Sub, drawn.Class = c.Within, class
+	if c.Value != nil {
+		drawn.Sort = strconv.FormatFloat(*c.Value, 'g', -1, 64)
+	}
+	switch {
+	case c.Bad && c.Text != "":
+		drawn.Class += " bad"
+	case c.Tie:
+		drawn.Class += " tie"
+	}
+	drawn.Class = strings.TrimSpace(drawn.Class)
+	if strings.Contains(class, "word") {
+		drawn.Text, drawn.Unit = c.Text, ""
+	}
+	return drawn
 }
 
 // number makes a cell of a figure and its unit, which stand apart so that figures align.
@@ -81,43 +115,6 @@ func number(text string) cell {
 	}
 	figure, unit, _ := strings.Cut(text, " ")
 	return cell{Text: figure, Unit: unit}
-}
-
-func maybe(v *float64, write func(float64) string) cell {
-	if v == nil {
-		return cell{}
-	}
-	return number(write(*v))
-}
-
-func estimate(e *model.Estimate, write func(float64) string) cell {
-	if e == nil {
-		return cell{}
-	}
-	c := number(write(e.Value))
-	if e.Low != nil && e.High != nil {
-		c.Sub = format.Within(e.Value, *e.Low, *e.High)
-	}
-	return c
-}
-
-// count makes a cell of a number that is worth a look only where it is not zero.
-func count(n uint64, class string) cell {
-	if n == 0 {
-		return cell{}
-	}
-	return cell{Text: format.Count(n), Class: class}
-}
-
-// ratedRows are the rows that have figures, or at least a place in no list of absent arms.
-func ratedRows(t model.Table) []model.Row {
-	var absent []string
-	for _, a := range t.Absence {
-		absent = append(absent, a.Arms...)
-	}
-	return slices.DeleteFunc(slices.Clone(t.Rows), func(r model.Row) bool {
-		return r.Rate == nil && (slices.Contains(absent, r.Arm) || r.Standing == model.Reference)
-	})
 }
 
 // trackOf returns what draws an estimate; nil where that would say nothing.
@@ -150,127 +147,17 @@ func longestOf(estimates []model.Estimate) (longest float64) {
 
 // Ranked is a table's main grid: who is how fast, with which latency.
 func (p page) Ranked(t model.Table) grid {
-	rows := ratedRows(t)
-	var rates []model.Estimate
-	for _, r := range rows {
-		// Next to a null driver every store would be a hair's breadth.
-		if r.Rate != nil && r.Standing != model.Reference {
-			rates = append(rates, *r.Rate)
-		}
-	}
-	longest := longestOf(rates)
-	columns := []column{
-		{"Rank", "", narrow, rankCell},
-		{"Rate", t.Unit(), narrow, func(r model.Row) cell { return estimate(r.Rate, format.Number) }},
-		{"", "", "wide graph", func(r model.Row) cell {
-			if r.Rate == nil || len(rates) < 2 || r.Standing == model.Reference {
-				return cell{}
-			}
-			return cell{Track: trackOf(r.Rate.Value, r.Rate.Low, r.Rate.High, longest)}
-		}},
-		{"Records", "per s", wide, func(r model.Row) cell {
-			if r.Records == nil || r.Rate != nil && r.Records.Value == r.Rate.Value {
-				return cell{}
-			}
-			return number(format.Number(r.Records.Value))
-		}},
-		{"Of the best", "95 % interval", wide, func(r model.Row) cell { return ratioCell(r.ToBest) }},
-		{"Of the baseline", "95 % interval", wide, func(r model.Row) cell {
-			if len(rates) < 3 || len(t.Best) == 1 && t.Best[0] == t.Baseline {
-				return cell{} // the ratio to the best says as much
-			}
-			return ratioCell(r.ToBaseline)
-		}},
-		{"Worst sample", t.Unit(), wide, func(r model.Row) cell { return maybe(r.WorstSample, format.Number) }},
-	}
-	columns = append(columns, latencyColumns()...)
-	return gridOf(rows, append(columns,
-		column{"Wait", "for a handle", wide, func(r model.Row) cell { return maybe(r.WaitNS, format.Latency) }},
-		column{"Misses", "operations", wide, func(r model.Row) cell { return count(r.Miss, "") }},
-		column{"Conflicts", "operations", wide, func(r model.Row) cell { return count(r.Conflict, "") }},
-		column{"Bad", "operations", narrow, func(r model.Row) cell { return count(r.Bad(), "bad") }},
-		column{"Harness", "share", wide, func(r model.Row) cell { return maybe(r.HarnessShare, format.Percent) }},
-	))
-}
-
-func latencyColumns() (columns []column) {
-	for _, q := range []float64{0.5, 0.99, 0.999, 1} {
-		class := wide
-		if q == 0.99 {
-			class = narrow
-		}
-		columns = append(columns, column{format.Quantile(q), "latency", class, func(r model.Row) cell {
-			return maybe(r.At(q), format.Latency)
-		}})
-	}
-	return columns
-}
-
-func rankCell(r model.Row) cell {
-	if r.Rank == 0 {
-		return cell{}
-	}
-	return cell{Text: strconv.Itoa(r.Rank), Unit: r.Letters, Class: "rank"}
-}
-
-func ratioCell(r *model.Ratio) cell {
-	if r == nil {
-		return cell{}
-	}
-	c := cell{Text: format.Factor(r.Value), Sub: intervalText(r.Low, r.High)}
-	if !r.Significant {
-		c.Class = "tie"
-	}
-	return c
+	return gridOf(&t, column.Speed, column.Lines(&t, column.Speed))
 }
 
 // Course is a table's grid of rates that were not held; none where all were.
 func (p page) Course(t model.Table) grid {
-	rows := slices.DeleteFunc(ratedRows(t), func(r model.Row) bool {
-		return r.Standing == model.Reference || slices.Contains([]string{"", "steady", "inconclusive"}, r.Course.Kind)
-	})
-	return gridOf(rows, []column{
-		{"Course", "of the rate", "word", func(r model.Row) cell { return cell{Text: r.Course.Kind} }},
-		{"Early", t.Unit(), narrow, func(r model.Row) cell { return maybe(r.Course.Early, format.Number) }},
-		{"Late", t.Unit(), narrow, func(r model.Row) cell { return maybe(r.Course.Late, format.Number) }},
-		{"Broke at", "records", narrow, func(r model.Row) cell { return maybe(r.Course.BrokeAt, format.Number) }},
-		{"Broke at", "time", wide, func(r model.Row) cell { return maybe(r.Course.BrokeAtS, format.Seconds) }},
-		{"Reached", "records", wide, func(r model.Row) cell { return maybe(r.Course.Reached, format.Number) }},
-		{"With", "resources", "wide word", func(r model.Row) cell {
-			return cell{Text: strings.Join(format.ResourceWords(r.Course.With), ", ")}
-		}},
-		{"Blocks", "", wide, func(r model.Row) cell { return count(uint64(r.Course.Blocks), "") }},
-	})
+	return gridOf(&t, column.Course, column.Lines(&t, column.Course))
 }
 
 // Took is a table's grid of what the work took.
 func (p page) Took(t model.Table) grid {
-	rows := slices.DeleteFunc(ratedRows(t), func(r model.Row) bool {
-		return r.Rate == nil || r.Standing == model.Reference
-	})
-	return gridOf(rows, []column{
-		{"Memory", "peak RSS", narrow, func(r model.Row) cell { return maybe(r.MemoryBytes, format.Bytes) }},
-		{"Data", "÷ memory", wide, func(r model.Row) cell { return maybe(r.DataToMemory, format.Factor) }},
-		{"Disk", "after the drain", narrow, func(r model.Row) cell { return maybe(r.DiskBytes, format.Bytes) }},
-		{"Space", "disk ÷ logical", wide, func(r model.Row) cell {
-			if r.DiskBytes == nil || r.LogicalBytes == nil || *r.LogicalBytes == 0 {
-				return cell{}
-			}
-			return number(format.Factor(*r.DiskBytes / *r.LogicalBytes))
-		}},
-		{"Logical", "bytes", wide, func(r model.Row) cell { return maybe(r.LogicalBytes, format.Bytes) }},
-		{"Host writes", "bytes", wide, func(r model.Row) cell { return maybe(r.HostWriteBytes, format.Bytes) }},
-		{"Write", "amplification", wide, func(r model.Row) cell { return maybe(r.WriteAmplification, format.Factor) }},
-		{"Drained", "in", wide, func(r model.Row) cell {
-			if r.Drained != nil && !*r.Drained {
-				return cell{Text: "no", Class: "bad"}
-			}
-			return maybe(r.DrainSeconds, format.Seconds)
-		}},
-		{"CPU", "per op", wide, func(r model.Row) cell { return maybe(r.CPUNS, format.Latency) }},
-		{"Alloc", "bytes/op", wide, func(r model.Row) cell { return maybe(r.AllocBytes, format.Bytes) }},
-		{"Allocs", "per op", wide, func(r model.Row) cell { return maybe(r.Allocs, format.Number) }},
-	})
+	return gridOf(&t, column.Resources, column.Lines(&t, column.Resources))
 }
 
 // operation is the rows of one kind of operation.
@@ -282,31 +169,18 @@ type operation struct {
 // Operations returns each kind of operation by itself, where a phase mixes several.
 func (p page) Operations(t model.Table) (operations []operation) {
 	var names []string
-	for _, r := range t.Rows {
-		for _, k := range r.Apart() {
-			if !slices.Contains(names, k.Operation) {
-				names = append(names, k.Operation)
-			}
+	lines := map[string][]*column.Line{}
+	for _, l := range column.KindLines(&t) {
+		if l.Standing == model.Reference {
+			continue
 		}
+		if lines[l.Kind.Operation] == nil {
+			names = append(names, l.Kind.Operation)
+		}
+		lines[l.Kind.Operation] = append(lines[l.Kind.Operation], l)
 	}
 	for _, name := range names {
-		var rows []model.Row
-		items := map[string]*float64{}
-		for _, r := range t.Rows {
-			for _, k := range r.Apart() {
-				if k.Operation == name && r.Standing != model.Reference {
-					r.Latencies, r.Outcomes, items[r.Arm] = k.Latencies, k.Outcomes, k.Items
-					r.Attempted = k.Done
-					rows = append(rows, r)
-				}
-			}
-		}
-		columns := []column{{"Done", "operations", narrow, func(r model.Row) cell { return count(r.Attempted, "") }},
-			{"Items", "per op", wide, func(r model.Row) cell { return maybe(items[r.Arm], format.Number) }}}
-		columns = append(append(columns, latencyColumns()...),
-			column{"Misses", "operations", wide, func(r model.Row) cell { return count(r.Miss, "") }},
-			column{"Bad", "operations", narrow, func(r model.Row) cell { return count(r.Bad(), "bad") }})
-		operations = append(operations, operation{name, gridOf(rows, columns)})
+		operations = append(operations, operation{name, gridOf(&t, column.Kinds, lines[name])})
 	}
 	return operations
 }

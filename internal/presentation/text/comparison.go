@@ -78,9 +78,9 @@ func (p *page) compared(c *compare.Comparison, rows []compare.ComparisonRow) {
 		return
 	}
 	last := len(c.Sides) - 1
-	columns := make([]column, 8)
+	columns := make([]gridColumn, 8)
 	for i, title := range []string{"where", "store", "", side(c, 0), side(c, last), "ratio", "95 %", ""} {
-		columns[i] = column{title: title, left: i < 3 || i == 7}
+		columns[i] = gridColumn{title: title, left: i < 3 || i == 7}
 	}
 	columns[3].keep, columns[4].keep, columns[6].keep = 2, 2, 1
 	for _, r := range rows {

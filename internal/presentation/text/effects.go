@@ -14,14 +14,14 @@ func (p *page) effects(effects []model.Effect) {
 	}
 	p.blank()
 	p.add(p.strong.Render("── Effects of the axes ──"))
-	of := func(title string, keep int, left bool, cell func(model.Effect) string) column {
-		c := column{title: title, keep: keep, left: left}
+	of := func(title string, keep int, left bool, cell func(model.Effect) string) gridColumn {
+		c := gridColumn{title: title, keep: keep, left: left}
 		for _, e := range effects {
 			c.cells = append(c.cells, cell(e))
 		}
 		return c
 	}
-	lines, _ := grid([]column{
+	lines, _ := grid([]gridColumn{
 		of("phase", 0, true, func(e model.Effect) string { return e.Phase + " (" + e.Class + ")" }),
 		of("store", 0, true, func(e model.Effect) string { return format.CleanMax(e.Arm, 60) }),
 		of("change", 0, true, func(e model.Effect) string { return e.Change() }),

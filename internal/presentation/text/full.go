@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"io"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
+	"assay/internal/presentation/column"
 	"assay/internal/presentation/model"
 )
 
@@ -46,42 +48,10 @@ func (p *page) table(t *model.Table) {
 	}
 	p.wrapped(p.strong.Render(head+": "), p.plain, 2, finding.Text(t.Verdict))
 	p.wrapped("  ", p.faint, 2, sentences(append([]finding.Message{t.Doing}, t.Conditions...)))
-	var rows []model.Row
-	for _, row := range t.Rows {
-		if row.Rate != nil {
-			rows = append(rows, row)
-		}
-	}
-	style := func(i int) lipgloss.Style {
-		switch {
-		case rows[i].Standing != model.Ranked:
-			return p.faint
-		case rows[i].Rank == 1:
-			return p.best
-		}
-		return p.plain
-	}
-	names, speed, resources := columnsOf(t, rows)
-	for i := range speed {
-		if speed[i].title == "bad" {
-			speed[i].style = func(row int) lipgloss.Style {
-				if rows[row].Bad() > 0 {
-					return p.bad
-				}
-				return style(row)
-			}
-		}
-	}
-	for _, set := range [][]column{append(names, speed...), append(names[1:2:2], resources...)} {
-		lines, dropped := grid(set, p.width-2, p.paint, style)
-		for _, line := range lines {
-			p.add("  " + line)
-		}
-		for _, text := range notShown(dropped) {
-			p.wrapped("  ", p.faint, 2, text)
-		}
-	}
-	p.kinds(rows)
+	p.columns(t, column.Speed, column.Lines(t, column.Speed))
+	p.columns(t, column.Course, column.Lines(t, column.Course))
+	p.columns(t, column.Resources, column.Lines(t, column.Resources))
+	p.columns(t, column.Kinds, column.KindLines(t))
 	if len(t.Ceilings) > 0 {
 		var alone []string
 		for _, c := range t.Ceilings {
@@ -118,142 +88,59 @@ func sentences(messages []finding.Message) string {
 	return strings.Join(texts, " ")
 }
 
-func filled(rows []model.Row, title string, keep int, cell func(model.Row) string) column {
-	c := column{title: title, keep: keep}
-	for _, row := range rows {
-		c.cells = append(c.cells, cell(row))
-	}
-	return c
-}
-
-func columnsOf(t *model.Table, rows []model.Row) (names, speed, resources []column) {
-	add := func(to *[]column, title string, keep int, cell func(model.Row) string) {
-		*to = append(*to, filled(rows, title, keep, cell))
-	}
-	add(&names, "", 0, func(r model.Row) string { return r.Letters })
-	add(&names, "store", 0, func(r model.Row) string { return format.CleanMax(r.Arm, 60) })
-	names[0].left, names[1].left = true, true
-	add(&speed, t.Unit(), 0, func(r model.Row) string { return format.Number(r.Rate.Value) })
-	add(&speed, "95 %", 3, func(r model.Row) string { return within(r.Rate) })
-	if t.BatchItems > 0 {
-		add(&speed, "records/s", 0, func(r model.Row) string {
-			if r.Records == nil {
-				return format.Absent
-			}
-			return format.Number(r.Records.Value)
-		})
-	}
-	add(&speed, "of the best", 1, func(r model.Row) string { return ratioText(r.ToBest) })
-	for _, q := range []float64{0.5, 0.99, 0.999, 1} {
-		add(&speed, format.Quantile(q), 1, func(r model.Row) string { return Latency(r.Latencies, q) })
-	}
-	add(&speed, "worst", 2, func(r model.Row) string { return optional(r.WorstSample, format.Number) })
-	add(&speed, "wait", 1, func(r model.Row) string { return known(r.WaitNS, format.Latency) })
-	add(&speed, "misses", 1, func(r model.Row) string { return counted(r.Miss) })
-	add(&speed, "bad", 0, func(r model.Row) string { return counted(r.Bad()) })
-	add(&resources, "disk", 1, func(r model.Row) string { return known(r.DiskBytes, format.Bytes) })
-	add(&resources, "logical", 2, func(r model.Row) string { return known(r.LogicalBytes, format.Bytes) })
-	add(&resources, "host writes", 3, func(r model.Row) string { return known(r.HostWriteBytes, format.Bytes) })
-	add(&resources, "write ampl.", 3, func(r model.Row) string { return known(r.WriteAmplification, format.Factor) })
-	add(&resources, "memory", 1, func(r model.Row) string { return known(r.MemoryBytes, format.Bytes) })
-	add(&resources, "data/memory", 3, func(r model.Row) string { return known(r.DataToMemory, format.Factor) })
-	if !t.Open { // under open load it is mostly the worker's waiting
-		add(&resources, "CPU/op", 3, func(r model.Row) string { return known(r.CPUNS, format.Latency) })
-	}
-	add(&resources, "harness", 2, func(r model.Row) string { return known(r.HarnessShare, format.Percent) })
-	add(&resources, "alloc/op", 2, func(r model.Row) string { return known(r.AllocBytes, perOperation("B")) })
-	add(&resources, "allocs/op", 2, func(r model.Row) string { return known(r.Allocs, perOperation("")) })
-	return names, speed, resources
-}
-
-// known writes a figure; one that was not measured is empty, so that a column without any is left
-// out.
-func known(v *float64, text func(float64) string) string {
-	if v == nil {
-		return ""
-	}
-	return text(*v)
-}
-
-func perOperation(unit string) func(float64) string {
-	return func(v float64) string { return format.PerOperation(v, unit) }
-}
-
-func optional(v *float64, text func(float64) string) string {
-	if v == nil {
-		return format.Absent
-	}
-	return text(*v)
-}
-
-func counted(n uint64) string {
-	if n == 0 {
-		return ""
-	}
-	return format.Count(n)
-}
-
-func within(e *model.Estimate) string {
-	if e == nil || e.Low == nil || e.High == nil {
-		return format.Absent
-	}
-	return format.Within(e.Value, *e.Low, *e.High)
-}
-
-func ratioText(r *model.Ratio) string {
-	if r == nil {
-		return ""
-	}
-	if !r.Significant {
-		return "n.s."
-	}
-	return format.Factor(r.Value)
-}
-
-// Latency writes a quantile in a cell: "refused" where it must not be shown, "–" where there is
-// none.
-func Latency(l model.Latencies, q float64) string {
-	for _, refused := range l.Refused {
-		if refused == q {
-			return "refused"
-		}
-	}
-	return optional(l.At(q), format.Latency)
-}
-
-// kinds draws what each kind of operation of a mix did.
-func (p *page) kinds(rows []model.Row) {
-	var of []model.Row
-	operations := column{title: "operation", left: true}
-	counts := column{title: "count", keep: 1}
-	items := column{title: "items/op", keep: 2}
-	for _, row := range rows {
-		for _, kind := range row.Apart() {
-			if len(row.Steps) > 0 {
-				operations.title = "step"
-			}
-			of = append(of, model.Row{Arm: row.Arm, Ranking: model.Ranking{Standing: row.Standing},
-				Latencies: kind.Latencies,
-				Figures:   model.Figures{Outcomes: kind.Outcomes}})
-			operations.cells = append(operations.cells, kind.Operation)
-			counts.cells = append(counts.cells, format.Count(kind.Done))
-			items.cells = append(items.cells, known(kind.Items, format.Number))
-		}
-	}
-	if len(of) == 0 {
+// columns draws a grid of a table: what its list of columns has for it.
+func (p *page) columns(t *model.Table, in column.Grid, lines []*column.Line) {
+	drawn := column.Filled(t, in, lines)
+	if len(drawn) == 0 {
 		return
 	}
-	stores := filled(of, "store", 0, func(r model.Row) string { return r.Arm })
-	stores.left = true
-	columns := []column{stores, operations, counts, items}
-	for _, q := range []float64{0.5, 0.99, 0.999, 1} {
-		columns = append(columns, filled(of, format.Quantile(q), 1, func(r model.Row) string { return Latency(r.Latencies, q) }))
+	style := func(i int) lipgloss.Style {
+		switch {
+		case lines[i].Standing != model.Ranked:
+			return p.faint
+		case lines[i].Rank == 1:
+			return p.best
+		}
+		return p.plain
 	}
-	columns = append(columns, filled(of, "misses", 1, func(r model.Row) string { return counted(r.Miss) }),
-		filled(of, "bad", 0, func(r model.Row) string { return counted(r.Bad()) }))
-	lines, _ := grid(columns, p.width-2, p.paint, func(int) lipgloss.Style { return p.plain })
-	for _, line := range lines {
-		p.add("  " + line)
+	stores := gridColumn{title: "store", left: true}
+	operations := gridColumn{title: "operation", left: true}
+	for _, l := range lines {
+		stores.cells = append(stores.cells, format.CleanMax(l.Arm, 60))
+		name := ""
+		if l.Kind != nil {
+			name = l.Kind.Operation
+			if t.Requests {
+				operations.title = "step"
+			}
+		}
+		operations.cells = append(operations.cells, name)
+	}
+	all := []gridColumn{stores, operations}
+	for _, d := range drawn {
+		figures := gridColumn{title: cmp.Or(d.Short, format.Uncapital(d.Heading)), keep: d.Drop, left: d.Left}
+		within := gridColumn{title: "95 %", keep: d.Ranged}
+		for _, c := range d.Cells {
+			figures.cells = append(figures.cells, c.Text)
+			within.cells = append(within.cells, c.Within)
+		}
+		figures.style = func(row int) lipgloss.Style {
+			if d.Cells[row].Bad && !d.Cells[row].Empty() {
+				return p.bad
+			}
+			return style(row)
+		}
+		all = append(all, figures)
+		if d.Ranged > 0 {
+			all = append(all, within)
+		}
+	}
+	rows, dropped := grid(all, p.width-2, p.paint, style)
+	for _, row := range rows {
+		p.add("  " + row)
+	}
+	for _, text := range notShown(dropped) {
+		p.wrapped("  ", p.faint, 2, text)
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 
 const columnGap = 2
 
-// column is one column of a grid. Columns that do not fit are given up by keep: the highest first,
+// gridColumn is one column of a grid. Columns that do not fit are given up by keep: the highest first,
 // 0 never.
-type column struct {
+type gridColumn struct {
 	title string
 	keep  int
 	tight bool // one space follows, in place of columnGap
@@ -35,8 +35,8 @@ func paintOf(colour bool) paint {
 
 // grid draws columns under a rule, with rows styled by style. Columns without any text are left
 // out; it returns the titles of those that did not fit.
-func grid(columns []column, width int, p paint, style func(row int) lipgloss.Style) (lines, dropped []string) {
-	columns = slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
+func grid(columns []gridColumn, width int, p paint, style func(row int) lipgloss.Style) (lines, dropped []string) {
+	columns = slices.DeleteFunc(slices.Clone(columns), func(c gridColumn) bool {
 		return !slices.ContainsFunc(c.cells, func(cell string) bool { return cell != "" })
 	})
 	for i := range columns {
@@ -82,7 +82,7 @@ func grid(columns []column, width int, p paint, style func(row int) lipgloss.Sty
 }
 
 // fitting gives columns up until the others fit, and names those that it gave up.
-func fitting(columns []column, width int) (kept []column, dropped []string) {
+func fitting(columns []gridColumn, width int) (kept []gridColumn, dropped []string) {
 	kept = slices.Clone(columns)
 	for gridWidth(kept) > width {
 		at := -1
@@ -100,7 +100,7 @@ func fitting(columns []column, width int) (kept []column, dropped []string) {
 	return kept, dropped
 }
 
-func (c column) width() int {
+func (c gridColumn) width() int {
 	widest := lipgloss.Width(c.title)
 	for _, cell := range c.cells {
 		widest = max(widest, lipgloss.Width(cell))
@@ -108,7 +108,7 @@ func (c column) width() int {
 	return widest
 }
 
-func gridWidth(columns []column) int {
+func gridWidth(columns []gridColumn) int {
 	width := 0
 	for i, c := range columns {
 		width += c.width()
@@ -119,7 +119,7 @@ func gridWidth(columns []column) int {
 	return width
 }
 
-func (c column) gap() int {
+func (c gridColumn) gap() int {
 	if c.tight {
 		return 1
 	}

@@ -56,9 +56,9 @@ func (p *page) group(g *archive.Group, all bool) {
 
 func (p *page) seriesOf(g *archive.Group, shown []archive.Series) {
 	titles := []string{"where", "store", "", "first", "last", "95 %", "trend", "changed at"}
-	columns := make([]column, len(titles))
+	columns := make([]gridColumn, len(titles))
 	for i, title := range titles {
-		columns[i] = column{title: title, left: i < 3 || i > 5}
+		columns[i] = gridColumn{title: title, left: i < 3 || i > 5}
 	}
 	columns[5].keep, columns[3].keep, columns[6].keep = 3, 2, 1
 	for _, s := range shown {

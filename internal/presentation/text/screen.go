@@ -305,14 +305,14 @@ func (p *page) sectionGrid(s model.Section, b budget, used signs) (left []string
 	if len(rows) == 0 {
 		return nil
 	}
-	stores := column{title: "", left: true}
+	stores := gridColumn{title: "", left: true}
 	for _, row := range rows {
 		stores.cells = append(stores.cells, "  "+format.CleanMax(row.Arm, 60))
 	}
-	columns := []column{stores}
+	columns := []gridColumn{stores}
 	for at, c := range s.Columns {
-		figures := column{title: c.Title, keep: at, left: c.Kind == "with", tight: true}
-		letters := column{keep: at, left: true}
+		figures := gridColumn{title: c.Title, keep: at, left: c.Kind == "with", tight: true}
+		letters := gridColumn{keep: at, left: true}
 		shares := sharesLetters(rows, at)
 		for _, row := range rows {
 			cell := row.Cells[at]

@@ -1,0 +1,233 @@
+// Package column decides which columns the tables of a result have: heading, unit, figure, interval,
+// where it is shown and what goes first where there is no room. Terminal, page, Markdown and CSV
+// draw what stands in [All] and decide nothing of it.
+//
+// A column in which no row has a figure is not drawn ([Filled]). CSV has all columns that have a
+// name for it, always in this order.
+package column
+
+import (
+	"slices"
+
+	"assay/internal/base/format"
+	"assay/internal/presentation/model"
+)
+
+// Grid is a table that a column may stand in.
+type Grid int
+
+// The grids.
+const (
+	Speed     Grid = 1 << iota // who is how fast, with which latency
+	Course                     // what became of rates that were not held
+	Resources                  // what the work took
+	Kinds                      // operations of a mix, or steps of requests, by themselves
+	Nowhere   Grid = 0         // CSV alone
+)
+
+// Column is one column.
+type Column struct {
+	Name    string // in CSV; "": not there
+	Heading string // "p99", "Disk"
+	Unit    string // what the figure counts or is of, beneath the heading: "latency", "÷ logical"
+	Short   string // the heading where there is one line for it; "": Heading
+	In      Grid
+	Drop    int  // where there is no room the highest goes first; 0 never
+	Left    bool // words rather than figures
+	Ranged  int  // has an interval, two more columns in CSV: where it is dropped; 0: it has none
+	Of      func(*Line) Cell
+}
+
+// Line is an arm in a table, or one kind of its operations.
+type Line struct {
+	Table *model.Table
+	*model.Row
+	Kind *model.Kind // nil: all operations together
+}
+
+// Cell is one figure. The zero cell was not measured, can't be, or is a count of zero.
+type Cell struct {
+	Text             string   // for people: "8.28 k"
+	Within           string   // the interval beside it: "±4 %", "1.88 to 1.93"
+	Value, Low, High *float64 // for programs, and to sort by
+	Raw              string   // for programs, in place of Value
+	Bad              bool     // a fault of the store
+	Tie              bool     // not significant
+}
+
+// Empty reports whether there is nothing to show.
+func (c Cell) Empty() bool { return c.Text == "" }
+
+// Narrow reports whether the column is shown on a small screen.
+func (c Column) Narrow() bool { return c.Drop == 0 }
+
+// Rate is the name of the column beside which the page draws bars.
+const Rate = "ops_per_s"
+
+// quantiles and where they are shown: p90 and p99.99 are for programs.
+var quantiles = []struct {
+	q    float64
+	name string
+	in   Grid
+	drop int
+}{{0.5, "p50_ns", Speed | Kinds, 2}, {0.9, "p90_ns", Nowhere, 0}, {0.99, "p99_ns", Speed | Kinds, 0},
+	{0.999, "p99.9_ns", Speed | Kinds, 5}, {0.9999, "p99.99_ns", Nowhere, 0}, {1, "max_ns", Speed | Kinds, 6}}
+
+// All returns the columns of a table, in the order in which every form has them.
+func All(t *model.Table) []Column {
+	columns := []Column{
+		{Heading: "Rank", In: Speed, Left: true, Of: rank},
+		{Name: Rate, Heading: "Rate", Unit: t.Unit(), Short: t.Unit(), In: Speed, Ranged: 1,
+			Of: func(l *Line) Cell { return estimate(l.Rate) }},
+		{Name: "records_per_s", Heading: "Records", Unit: "per s", Short: "records/s", In: Speed, Drop: 1, Ranged: 9, Of: records},
+		{Name: "ratio_to_best", Heading: "Of the best", Unit: "95 % interval", In: Speed, Drop: 3, Ranged: 9,
+			Of: func(l *Line) Cell { return ratio(l.ToBest) }},
+		{Name: "significant", Of: significant},
+		{Heading: "Of the baseline", Unit: "95 % interval", In: Speed, Drop: 8, Of: toBaseline},
+		{Name: "worst_sample_ops_per_s", Heading: "Worst sample", Unit: t.Unit(), Short: "worst", In: Speed, Drop: 4,
+			Of: of(func(l *Line) *float64 { return l.WorstSample }, format.Number)},
+		{Name: "items_per_op", Heading: "Items", Unit: "per op", Short: "items/op", In: Kinds, Drop: 2, Of: items},
+		{Heading: "Done", Unit: "operations", Short: "count", In: Kinds, Of: done},
+	}
+	for _, q := range quantiles {
+		columns = append(columns, Column{Name: q.name, Heading: format.Quantile(q.q), Unit: "latency", In: q.in, Drop: q.drop,
+			Of: func(l *Line) Cell { return latency(l.Latencies, q.q) }})
+	}
+	columns = append(columns,
+		raw("latency_refused", func(l *Line) []float64 { return l.Refused }),
+		raw("latency_too_few", func(l *Line) []float64 { return l.TooFew }),
+		Column{Name: "handle_wait_ns_per_op", Heading: "Wait", Unit: "for a handle", In: Speed, Drop: 3,
+			Of: of(func(l *Line) *float64 { return l.WaitNS }, format.Latency)},
+		Column{Heading: "Harness", Unit: "share", In: Speed, Drop: 7,
+			Of: of(func(l *Line) *float64 { return l.HarnessShare }, format.Percent)})
+	columns = append(columns, outcomes...)
+	columns = append(columns, course(t)...)
+	return append(columns, resources...)
+}
+
+// outcomes are operations by how they ended.
+var outcomes = []Column{
+	{Name: "attempted", Of: counted(func(o model.Outcomes) uint64 { return o.Attempted })},
+	{Name: "ok", Of: counted(func(o model.Outcomes) uint64 { return o.OK })},
+	{Name: "misses", Heading: "Misses", Unit: "operations", In: Speed | Kinds, Drop: 4,
+		Of: counted(func(o model.Outcomes) uint64 { return o.Miss })},
+	{Name: "conflicts", Heading: "Conflicts", Unit: "operations", In: Speed | Kinds, Drop: 5,
+		Of: counted(func(o model.Outcomes) uint64 { return o.Conflict })},
+	{Name: "lost", Of: counted(func(o model.Outcomes) uint64 { return o.Lost })},
+	{Name: "wrong", Of: counted(func(o model.Outcomes) uint64 { return o.Wrong })},
+	{Name: "errors", Of: counted(func(o model.Outcomes) uint64 { return o.Errors })},
+	{Name: "timeouts", Of: counted(func(o model.Outcomes) uint64 { return o.Timeout })},
+	{Name: "unfinished", Of: counted(func(o model.Outcomes) uint64 { return o.Unfinished })},
+	{Heading: "Bad", Unit: "operations", In: Speed | Kinds, Of: func(l *Line) Cell {
+		c := counted(model.Outcomes.Bad)(l)
+		c.Bad = true
+		return c
+	}},
+}
+
+// resources are what the work took.
+var resources = []Column{
+	{Name: "memory_bytes", Heading: "Memory", Unit: "peak RSS", In: Resources,
+		Of: of(func(l *Line) *float64 { return l.MemoryBytes }, format.Bytes)},
+	{Heading: "Data/memory", Unit: "data ÷ memory", In: Resources, Drop: 4,
+		Of: of(func(l *Line) *float64 { return l.DataToMemory }, format.Factor)},
+	{Name: "disk_bytes", Heading: "Disk", Unit: "after the drain", In: Resources,
+		Of: of(func(l *Line) *float64 { return l.DiskBytes }, format.Bytes)},
+	{Heading: "Space", Unit: "disk ÷ logical", In: Resources, Drop: 2, Of: of(space, format.Factor)},
+	{Name: "logical_bytes", Heading: "Logical", Unit: "bytes", In: Resources, Drop: 5,
+		Of: of(func(l *Line) *float64 { return l.LogicalBytes }, format.Bytes)},
+	{Name: "host_write_bytes", Heading: "Host writes", Unit: "bytes", In: Resources, Drop: 3,
+		Of: of(func(l *Line) *float64 { return l.HostWriteBytes }, format.Bytes)},
+	{Name: "host_write_source", Of: func(l *Line) Cell { return Cell{Raw: l.HostWriteSource} }},
+	{Heading: "Write ampl.", Unit: "host writes ÷ logical", In: Resources, Drop: 3,
+		Of: of(func(l *Line) *float64 { return l.WriteAmplification }, format.Factor)},
+	{Heading: "Drained", Unit: "in", In: Resources, Drop: 6, Of: drained},
+	{Name: "cpu_ns_per_op", Heading: "CPU", Unit: "per op", Short: "CPU/op", In: Resources, Drop: 3, Of: of(cpu, format.Latency)},
+	{Name: "alloc_bytes_per_op", Heading: "Alloc", Unit: "per op", Short: "alloc/op", In: Resources, Drop: 4,
+		Of: of(func(l *Line) *float64 { return l.AllocBytes }, perOperation("B"))},
+	{Name: "allocs_per_op", Heading: "Allocs", Unit: "per op", Short: "allocs/op", In: Resources, Drop: 4,
+		Of: of(func(l *Line) *float64 { return l.Allocs }, perOperation(""))},
+}
+
+func course(t *model.Table) []Column {
+	return []Column{
+		{Heading: "Course", Unit: "of the rate", In: Course, Left: true, Of: func(l *Line) Cell { return Cell{Text: l.Course.Kind} }},
+		{Heading: "Early", Unit: t.Unit(), In: Course, Of: of(func(l *Line) *float64 { return l.Course.Early }, format.Number)},
+		{Heading: "Late", Unit: t.Unit(), In: Course, Of: of(func(l *Line) *float64 { return l.Course.Late }, format.Number)},
+		{Heading: "Broke at", Unit: "records", Short: "broke at records", In: Course,
+			Of: of(func(l *Line) *float64 { return l.Course.BrokeAt }, format.Number)},
+		{Heading: "Broke at", Unit: "time", Short: "at", In: Course, Drop: 2,
+			Of: of(func(l *Line) *float64 { return l.Course.BrokeAtS }, format.Seconds)},
+		{Heading: "Reached", Unit: "records", In: Course, Drop: 3,
+			Of: of(func(l *Line) *float64 { return l.Course.Reached }, format.Number)},
+		{Heading: "With", Unit: "resources", In: Course, Drop: 1, Left: true,
+			Of: func(l *Line) Cell { return Cell{Text: format.ListMax(format.ResourceWords(l.Course.With), withMax)} }},
+		{Heading: "Blocks", In: Course, Drop: 4, Of: func(l *Line) Cell { return whole(uint64(l.Course.Blocks)) }},
+	}
+}
+
+// withMax is how many resources a cell names: they stand in the order in which they changed.
+const withMax = 3
+
+// Lines are the rows of a table that have figures: in [Course] only those that did not hold their
+// rate.
+func Lines(t *model.Table, in Grid) (lines []*Line) {
+	var absent []string
+	for _, a := range t.Absence {
+		absent = append(absent, a.Arms...)
+	}
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		reference := r.Standing == model.Reference
+		switch {
+		case r.Rate == nil && (in != Speed || reference || slices.Contains(absent, r.Arm)):
+		case in == Resources && reference:
+		case in == Course && (reference || slices.Contains([]string{"", "steady", "inconclusive"}, r.Course.Kind)):
+		default:
+			lines = append(lines, &Line{Table: t, Row: r})
+		}
+	}
+	return lines
+}
+
+// KindLines are a table's operations, or steps of requests, each by itself, where there are several:
+// arm by arm.
+func KindLines(t *model.Table) (lines []*Line) {
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		kinds := r.Apart()
+		for k := range kinds {
+			lines = append(lines, OfKind(t, r, &kinds[k]))
+		}
+	}
+	return lines
+}
+
+// OfKind is one kind of a row's operations: of the row's figures it has counts and latencies alone.
+func OfKind(t *model.Table, r *model.Row, k *model.Kind) *Line {
+	return &Line{t, &model.Row{Arm: r.Arm, Role: r.Role, How: r.How, Ranking: model.Ranking{Standing: r.Standing, Rank: r.Rank, Letters: r.Letters},
+		Reasons: r.Reasons, Latencies: k.Latencies, Figures: model.Figures{Outcomes: k.Outcomes}}, k}
+}
+
+// Drawn is a column with its cells.
+type Drawn struct {
+	Column
+	Cells []Cell
+}
+
+// Filled returns the columns of a grid in which some line has a figure.
+func Filled(t *model.Table, in Grid, lines []*Line) (drawn []Drawn) {
+	for _, c := range All(t) {
+		if c.In&in == 0 {
+			continue
+		}
+		d := Drawn{Column: c}
+		for _, l := range lines {
+			d.Cells = append(d.Cells, c.Of(l))
+		}
+		if slices.ContainsFunc(d.Cells, func(c Cell) bool { return !c.Empty() }) {
+			drawn = append(drawn, d)
+		}
+	}
+	return drawn
+}
