@@ -30,6 +30,8 @@ type Figures struct {
 	WorstSample *float64 `json:"worst_sample"` // lowest rate of any sample after the warm-up
 	Course      Course   `json:"course"`
 	Outcomes    `json:"outcomes"`
+	HitRatio    *float64 `json:"hit_ratio"`    // of a store that may evict: reads that found their record ÷ reads
+	LostUpdates *float64 `json:"lost_updates"` // share of acknowledged updates that another one overwrote, of a sample of keys
 
 	LogicalBytes       *float64 `json:"logical_bytes"`
 	DiskBytes          *float64 `json:"disk_bytes"`

@@ -169,6 +169,7 @@ func (r *Row) sum(t *Table) {
 	r.Kinds, r.Steps = kindsOf(phases), kindsOf(stepsOf(phases))
 	r.Course = r.courseOver()
 	r.resources(t, phases)
+	r.HitRatio, r.LostUpdates = hitRatioOf(phases), lostUpdatesOf(phases)
 	r.Plans = r.plansOf(t)
 }
 

@@ -1,0 +1,43 @@
+package facts
+
+import (
+	"assay/internal/evidence/record"
+	"assay/internal/experiment/trace"
+)
+
+// hitRatioOf is the share of reads that found their record; nil where the store doesn't evict any,
+// for there a read that finds nothing is a fault or the experiment's intent.
+func hitRatioOf(phases []*record.Phase) *float64 {
+	var hits, reads uint64
+	for _, p := range phases {
+		if p.Evicted == nil {
+			continue
+		}
+		for _, o := range p.Calls() {
+			if o.Name == trace.Read.String() {
+				hits, reads = hits+o.OK, reads+o.OK+o.Miss+o.Lost
+			}
+		}
+	}
+	return share(hits, reads)
+}
+
+// lostUpdatesOf is the share of acknowledged updates that were overwritten by a client that did not
+// know them; nil where no client reads before it writes.
+func lostUpdatesOf(phases []*record.Phase) *float64 {
+	var lost, done uint64
+	for _, p := range phases {
+		if p.History != nil && p.History.Updates != nil {
+			lost, done = lost+p.History.Updates.Lost, done+p.History.Updates.Done
+		}
+	}
+	return share(lost, done)
+}
+
+func share(part, of uint64) *float64 {
+	if of == 0 {
+		return nil
+	}
+	v := float64(part) / float64(of)
+	return &v
+}
