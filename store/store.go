@@ -229,7 +229,7 @@ type Durability string
 const (
 	D0 Durability = "D0" // lost when the process dies
 	D1 Durability = "D1" // survives the process, not the power
-	D2 Durability = "D2" // at most T of acknowledged writes lost to a power cut
+	D2 Durability = "D2" // a crash, of the process or of power, loses at most the writes of the last T
 	D3 Durability = "D3" // every acknowledged write survives a power cut
 	D4 Durability = "D4" // survives the loss of k−1 nodes with memory and disk, not a power cut of all
 )

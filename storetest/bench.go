@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,6 +129,7 @@ func (b *bench) describe() (control.Described, error) {
 // handles, one thread, a fresh directory.
 type opening struct {
 	durability  store.Durability
+	window      time.Duration // T of D2(T); 0: lossWindow
 	handles     string
 	poolHandles int
 	pipeline    int
@@ -148,7 +150,7 @@ func (b *bench) request(o opening) (control.Request, error) {
 		r.Durability = b.description.Durability[0].Class
 	}
 	if r.Durability == store.D2 {
-		r.LossWindowNS = int64(lossWindow)
+		r.LossWindowNS = int64(cmp.Or(o.window, lossWindow))
 	}
 	if r.Handles == "" && b.target.Handles != "" {
 		r.Handles, r.Pipeline = b.target.Handles, b.target.Pipeline

@@ -67,12 +67,20 @@ func testServer(t *testing.T, d store.Description) {
 				target.Changes = Connections | Durability
 			}
 			var options map[string]string
-			target.Endpoints, options = serveFor(t, program, form)
+			var group *server.Group
+			target.Endpoints, options, group = serveFor(t, program, form)
+			if group != nil && (slices.Contains(killed, d.Name) || os.Getenv("ASSAY_LONG") == "1") {
+				target.Cut = func(halted func()) error { return group.Cut(t.Context(), halted, servertest.Patience) }
+			}
 			maps.Copy(target.Options, options)
 			Test(t, target)
 		})
 	}
 }
+
+// killed are the drivers whose servers are killed in the fast tests, which have D2 and D3 between
+// them; in the long ones all are.
+var killed = []string{"postgres", "redis"}
 
 // inClasses gives each form the weakest class of one server, in which no operation waits for a
 // sync. The first form is tested in the strongest as well, which changes what the server does with
@@ -289,14 +297,14 @@ func choices(options []store.Option, name string) []string {
 
 // serveFor starts servers, or what stands in for one that is not installed, and returns where they
 // are and how a driver gets in.
-func serveFor(t *testing.T, p server.Program, f form) (endpoints []string, options map[string]string) {
+func serveFor(t *testing.T, p server.Program, f form) (endpoints []string, options map[string]string, g *server.Group) {
 	t.Helper()
 	if _, err := p.Find(); errors.Is(err, server.ErrNotInstalled) {
 		if endpoint := tyrantstandin.For(t, p.Driver, f.class); endpoint != "" {
 			t.Logf("%v: a stand-in is tested", err)
-			return []string{endpoint}, nil
+			return []string{endpoint}, nil, nil
 		}
 	}
-	g := servertest.StartGroup(t, p, f.class, f.server, max(f.servers, 1))
-	return g.Endpoints(), g.Guard().DriverOptions()
+	g = servertest.StartGroup(t, p, f.class, f.server, max(f.servers, 1))
+	return g.Endpoints(), g.Guard().DriverOptions(), g
 }

@@ -400,15 +400,10 @@ func (b *bench) holds(m model, writer *script, what string) error {
 	if len(m) == 0 {
 		return nil
 	}
-	s := b.script(1)
-	s.keys, s.poolSeed, s.tag, s.flags, s.unverified = writer.keys, writer.poolSeed, writer.tag, trace.FlagRecordVersions, true
 	indexes := m.indexes()
-	for _, index := range indexes {
-		s.do(0, trace.Read, index, 0)
-	}
-	r, err := b.run(s)
+	r, err := b.readBack(indexes, writer, what)
 	if err != nil {
-		return fmt.Errorf("%s: reading back: %w", what, err)
+		return err
 	}
 	bytesExpected, right, told := 0, true, newLedger()
 	for position, index := range indexes {
@@ -419,7 +414,7 @@ func (b *bench) holds(m model, writer *script, what string) error {
 		if !possible {
 			right = false
 			b.fault("%s: index %d (key %x, value of %d bytes) holds %s, expected %s", what, index,
-				brief(keyval.NewKeyMaker(s.keys).Key(index)), expected.length, observedText(got), expected.text())
+				brief(keyval.NewKeyMaker(writer.keys).Key(index)), expected.length, observedText(got), expected.text())
 		}
 	}
 	told.audit(b, what)
@@ -427,6 +422,20 @@ func (b *bench) holds(m model, writer *script, what string) error {
 		b.fault("%s: the values that were read have %d bytes in all, those written %d", what, read, bytesExpected)
 	}
 	return nil
+}
+
+// readBack reads indexes that a script has written. The store must be open.
+func (b *bench) readBack(indexes []uint64, writer *script, what string) (*ran, error) {
+	s := b.script(1)
+	s.keys, s.poolSeed, s.tag, s.flags, s.unverified = writer.keys, writer.poolSeed, writer.tag, trace.FlagRecordVersions, true
+	for _, index := range indexes {
+		s.do(0, trace.Read, index, 0)
+	}
+	r, err := b.run(s)
+	if err != nil {
+		return nil, fmt.Errorf("%s: reading back: %w", what, err)
+	}
+	return r, nil
 }
 
 // text says what may be there.

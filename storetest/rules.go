@@ -98,7 +98,7 @@ var rules = []rule{
 
 	{"reopen", Connections | Placement | Durability, "What was acknowledged in a class that survives the process is there after close and open: the load phase of every experiment relies on it.", reopenRule},
 	{"first-opening", Placement | Durability, "Only the trial's first opening may empty a store: what was written is there after each later one, in every class. The load of an experiment is closed and opened again before anything is measured.", firstOpeningRule},
-	{"survives-kill", Placement | Durability, "What was acknowledged in D1 or above survives a SIGKILL of the worker in the middle of writing, every record of it. This is what D1 means; it says nothing of power cuts.", killRule},
+	{"survives-kill", Placement | Durability, "A SIGKILL of the store's process (the worker, or the server) in the middle of writing takes nothing that was acknowledged in D1 or D3, and in D2(T) only what was acknowledged in the last T. What is there is what was written. This is what these classes mean of a process; it says nothing of power cuts.", killRule},
 
 	{"counts", Loop, "Each operation has exactly one outcome under its own name, each outcome one service time, and the bytes and items are those of the trace. Rates are differences of these counters.", countsRule},
 	{"laps", Loop, "At the end of its entries a thread begins again; the index of entries that grow goes up by the stride, and versions go on counting. Endless inserts must not repeat a key.", lapsRule},

@@ -47,6 +47,10 @@ type Target struct {
 	// Durability are the classes that the server at the endpoints gives, weakest first. All others
 	// must be refused, those that the driver claims of other servers too. None: all that it claims.
 	Durability []store.Durability
+	// Cut kills the servers at the endpoints with all of their processes (kill −9), and runs them again
+	// on the same files. It calls halted while none of them runs, before the first is killed. nil: the
+	// servers are somebody else's, and are not killed.
+	Cut func(halted func()) error
 	// Handles is how threads share handles where a rule leaves that open; "": the simplest way that
 	// the driver has. Pipeline goes with async handles.
 	Handles  string

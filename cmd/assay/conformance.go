@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -59,12 +60,16 @@ of HOST:PORT lets Assay start the installed server and stop it afterwards.`,
 					return usage(err)
 				}
 			}
-			served, stopServer, err := serverToCheck(ctx, endpoints, allowRemote, described, driver)
+			target, stopServer, err := serverToCheck(ctx, endpoints, allowRemote, described, driver)
 			if err != nil {
 				return usage(err)
 			}
 			defer stopServer()
-			target := storetest.Target{Command: command, Options: options, Endpoints: served}
+			target.Command = command
+			if target.Options == nil {
+				target.Options = map[string]string{}
+			}
+			maps.Copy(target.Options, options)
 			if program, known := programOf(driver); known {
 				target.Slow = program.Slow
 			}

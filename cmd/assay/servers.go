@@ -20,6 +20,7 @@ import (
 	"assay/internal/execution/server"
 	"assay/internal/experiment"
 	"assay/store"
+	"assay/storetest"
 )
 
 // versionPatience is how long doctor and drivers wait for all servers to print their versions.
@@ -149,10 +150,10 @@ func checkEndpoints(e *experiment.Experiment) error {
 	return nil
 }
 
-// serverToCheck returns the endpoints of the server that the rules of the contract are checked on,
-// and starts it where they are the word start.
+// serverToCheck returns the server that the rules of the contract are checked on as a target, and
+// starts it where the endpoints are the word start: such a server may be killed.
 func serverToCheck(ctx context.Context, endpoints []string, allowRemote bool, described control.Described, driver string) (
-	[]string, func(), error,
+	target storetest.Target, stop func(), err error,
 ) {
 	nothing := func() {}
 	if !slices.Equal(endpoints, []string{"start"}) {
@@ -162,28 +163,30 @@ func serverToCheck(ctx context.Context, endpoints []string, allowRemote bool, de
 				remote = append(remote, endpoint)
 			}
 		}
-		return endpoints, nothing, checkRemote(remote, allowRemote)
+		return storetest.Target{Endpoints: endpoints}, nothing, checkRemote(remote, allowRemote)
 	}
 	i := slices.IndexFunc(described.Drivers, func(d store.Description) bool { return d.Name == driver })
 	program, known := programOf(driver)
 	if i < 0 || !known {
-		return nil, nothing, errors.New("--endpoint start needs a server that Assay can start: --driver NAME\nassay drivers lists them")
+		return target, nothing, errors.New("--endpoint start needs a server that Assay can start: --driver NAME\nassay drivers lists them")
 	}
 	place, err := owned.NewDirectory(os.TempDir(), "server")
 	if err != nil {
-		return nil, nothing, err
+		return target, nothing, err
 	}
 	err = os.Chmod(place.Path, 0o711) // the server may run as another user
-	var started *server.Instance
+	var started *server.Group
 	if err == nil {
-		started, err = server.Start(ctx, program, server.Request{
+		started, err = server.StartGroup(ctx, program, server.Request{
 			Directory: place.Path, Log: io.Discard, Class: strongestClaim(described.Drivers[i]), Patience: startPatience,
 		})
 	}
 	if err != nil {
-		return nil, nothing, errors.Join(err, place.Remove())
+		return target, nothing, errors.Join(err, place.Remove())
 	}
-	return []string{started.Endpoint()}, func() {
+	target.Endpoints, target.Options = started.Endpoints(), started.Guard().DriverOptions()
+	target.Cut = func(halted func()) error { return started.Cut(ctx, halted, startPatience) }
+	return target, func() {
 		if err := errors.Join(started.Stop(startPatience), place.Remove()); err != nil {
 			fmt.Fprintln(os.Stderr, "assay:", err)
 		}

@@ -11,8 +11,13 @@ import (
 	"assay/store"
 )
 
-// flushes are the values of innodb_flush_log_at_trx_commit that give a class. 3 syncs more than 1.
-var flushes = map[store.Durability][]string{store.D0: {"0"}, store.D1: {"2"}, store.D3: {"1", "3"}}
+// flushes are the values of innodb_flush_log_at_trx_commit that give a class. 3 syncs more than 1. Of
+// 2, a crash of the server takes nothing and a power cut what 0 would lose: it is D1 as well as D2.
+var flushes = map[store.Durability][]string{store.D0: {"0"}, store.D1: {"2"}, store.D2: {"0", "2"}, store.D3: {"1", "3"}}
+
+// lossBeyond is what a crash may take beyond innodb_flush_log_at_timeout: the server looks at its
+// clock once a second, and a sync takes its time.
+const lossBeyond = 2 * time.Second
 
 // need is a setting that a class rests on.
 type need struct {
@@ -21,7 +26,7 @@ type need struct {
 	only     string // this variable must be ON for it to matter
 }
 
-// durable are what a write that is to survive a power cut needs beside the redo log's sync.
+// durable are what writes that are to survive a power cut need beside the redo log's sync.
 // innodb_flush_method nosync never syncs, and O_DIRECT_NO_FSYNC not the files. debug_no_sync is
 // told by few servers.
 var durable = []need{
@@ -37,7 +42,7 @@ func (d *db) prove() error {
 		{variable: "innodb_flush_log_at_trx_commit", values: flushes[d.class]},
 		{variable: "autocommit", values: []string{"ON", "1"}},
 	}
-	if d.class == store.D3 {
+	if d.class == store.D2 || d.class == store.D3 {
 		needs = append(needs, durable...)
 	}
 	for _, n := range needs {
@@ -57,6 +62,26 @@ func (d *db) prove() error {
 			return fmt.Errorf("the server runs with %s=%s, and %s needs %s=%s: %w",
 				n.variable, told, d.class, n.variable, n.values[0], store.ErrRefused)
 		}
+	}
+	if d.class == store.D2 {
+		return d.proveWindow()
+	}
+	return nil
+}
+
+// proveWindow holds T against how often the server syncs its log.
+func (d *db) proveWindow() error {
+	told, err := d.variable("innodb_flush_log_at_timeout")
+	if err != nil {
+		return err
+	}
+	seconds, err := strconv.Atoi(told)
+	if err != nil {
+		return fmt.Errorf("the server tells innodb_flush_log_at_timeout %q: %w", told, err)
+	}
+	if d.lossMax = time.Duration(seconds)*time.Second + lossBeyond; d.window < d.lossMax {
+		return fmt.Errorf("D2(%v): with innodb_flush_log_at_timeout=%d a crash loses what came in the last %v: expected D2(%v) or more: %w",
+			d.window, seconds, d.lossMax, d.lossMax, store.ErrRefused)
 	}
 	return nil
 }

@@ -25,6 +25,9 @@ func (d *db) Settings() map[string]string {
 	if d.lean {
 		told["driver.client"] = "lean"
 	}
+	if d.lossMax > 0 {
+		told["driver.loss_max"] = d.lossMax.String()
+	}
 	blocking.Tell(told, d.blocks)
 	// What the server does not tell is left out.
 	rows, _ := d.rows("SHOW GLOBAL VARIABLES WHERE Variable_name IN ('" + strings.Join(settings, "', '") + "')")

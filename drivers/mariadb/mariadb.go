@@ -82,8 +82,9 @@ func (Driver) Describe() store.Description {
 		// https://mariadb.com/kb/en/innodb-system-variables/#innodb_flush_log_at_trx_commit. With the binary
 		// log, recovery takes its word for what was committed, so that it must be synced too.
 		Durability: []store.DurabilityClaim{
-			{Class: store.D0, How: "the server runs with innodb_flush_log_at_trx_commit=0: a commit waits in the server's memory for up to innodb_flush_log_at_timeout"},
-			{Class: store.D1, How: "the server runs with innodb_flush_log_at_trx_commit=2: a commit is written to the log, which is synced once in innodb_flush_log_at_timeout"},
+			{Class: store.D0, How: "the server runs with innodb_flush_log_at_trx_commit=0: a commit waits in the server's memory"},
+			{Class: store.D1, How: "the server runs with innodb_flush_log_at_trx_commit=2: a commit is written to the log, which is synced in the background"},
+			{Class: store.D2, How: "the server runs with innodb_flush_log_at_trx_commit=0 or 2, and otherwise as for D3: the log is synced once in innodb_flush_log_at_timeout, 1 s by default; T is at least " + lossBeyond.String() + " more"},
 			{Class: store.D3, How: "the server runs with innodb_flush_log_at_trx_commit=1, innodb_doublewrite=ON and, where log_bin=ON, sync_binlog=1: the log is synced before a commit is acknowledged"},
 		},
 		ServerSetsClass: true,
@@ -117,7 +118,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	}
 	d := &db{
 		database: c.Options.String("database"), lean: c.Options.Choice("client") == "lean",
-		timeout: c.Options.Duration("operation_timeout"), class: c.Durability,
+		timeout: c.Options.Duration("operation_timeout"), class: c.Durability, window: c.LossWindow,
 	}
 	if d.timeout <= 0 || d.database == "" {
 		return nil, fmt.Errorf("mariadb: operation_timeout is %v and database %q, expected more than 0 and a name: %w",
@@ -149,6 +150,8 @@ type db struct {
 	lean     bool
 	timeout  time.Duration
 	class    store.Durability
+	window   time.Duration // T of D2(T)
+	lossMax  time.Duration // that the server's settings allow; 0: not in D2
 	version  string
 	held     uint64
 	blocks   bool         // sockets of handles: blocking.Suits

@@ -78,8 +78,9 @@ func (Driver) Describe() store.Description {
 		// session's, and the driver sets it; fsync and full_page_writes are the server's, and it
 		// reads them.
 		Durability: []store.DurabilityClaim{
-			{Class: store.D0, How: "synchronous_commit=off in each session: a commit waits in the server's memory, and a crash of the server loses up to 3 × wal_writer_delay"},
+			{Class: store.D0, How: "synchronous_commit=off in each session, whatever the server's settings: a commit waits in the server's memory"},
 			{Class: store.D1, How: "synchronous_commit=on, and the server runs with fsync=off: the log is written and never synced, and a power cut may damage everything"},
+			{Class: store.D2, How: "synchronous_commit=off in each session, and the server runs with fsync=on and full_page_writes=on: its log's writer syncs what commits left in memory; T is at least 3 × wal_writer_delay, 600ms by default"},
 			{Class: store.D3, How: "synchronous_commit=on, and the server runs with fsync=on and full_page_writes=on: the log is synced before a commit is acknowledged"},
 		},
 		ServerSetsClass: true,
@@ -118,7 +119,7 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	}
 	d := &db{
 		schema: c.Options.String("schema"), documents: c.Options.Choice("columns_as") == "jsonb", lean: c.Options.Choice("client") == "lean",
-		timeout: c.Options.Duration("operation_timeout"), class: c.Durability,
+		timeout: c.Options.Duration("operation_timeout"), class: c.Durability, window: c.LossWindow,
 	}
 	if d.timeout <= 0 || d.schema == "" {
 		return nil, fmt.Errorf("postgres: operation_timeout is %v and schema %q, expected more than 0 and a name: %w",
@@ -152,6 +153,8 @@ type db struct {
 	documents bool // columns of records are in one
 	timeout   time.Duration
 	class     store.Durability
+	window    time.Duration // T of D2(T)
+	lossMax   time.Duration // that the server's settings allow; 0: not in D2
 	version   string
 	held      uint64
 	blocks    bool         // sockets of handles: blocking.Suits

@@ -50,6 +50,9 @@ func TestClassesAreProved(t *testing.T) {
 		{"fsync=off", store.D1, ""},
 		{"fsync=off", store.D3, "fsync=on"},
 		{"full_page_writes=off", store.D3, "full_page_writes=on"},
+		{"fsync=on", store.D2, ""},
+		{"fsync=off", store.D2, "fsync=on"},
+		{"full_page_writes=off", store.D2, "full_page_writes=on"},
 	} {
 		t.Run(try.settings+"/"+string(try.class), func(t *testing.T) {
 			class := store.D3

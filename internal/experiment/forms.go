@@ -341,7 +341,7 @@ func (d *DurabilityForm) fromNode(n *node, path string) *Error {
 		}
 	}
 	if strings.HasPrefix(n.text, string(store.D2)) {
-		return n.at.fail(path, "D2 needs a window: how much of the acknowledged writes a power cut may lose").
+		return n.at.fail(path, "D2 needs a window: of how long a crash may lose the acknowledged writes").
 			hint("expected D2(WINDOW), such as D2(100ms), got %q", n.text)
 	}
 	return n.at.fail(path, "unknown durability class %q", n.text).

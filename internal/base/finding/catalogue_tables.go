@@ -6,7 +6,7 @@ var _ = register(
 	Entry{Example: ClassParams{Code: "class-D0", Class: "D0"}, Says: `may be lost with the process ({{.class}})`},
 	Entry{Example: ClassParams{Code: "class-D1", Class: "D1"}, Says: `survives a crash of the process ({{.class}})`},
 	Entry{Example: ClassParams{Code: "class-D2", Class: "D2(1s)", Window: "1s"},
-		Says: `loses at most {{.window}} of writes to a power cut ({{.class}})`},
+		Says: `a crash loses at most the last {{.window}} of writes ({{.class}})`},
 	Entry{Example: ClassParams{Code: "class-D3", Class: "D3"}, Says: `survives a power cut ({{.class}})`},
 	Entry{Example: ClassClaimedParams{Title: "survives a power cut (D3)"},
 		Says: `{{.title}}: claimed by the store, not checked`},

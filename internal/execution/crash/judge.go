@@ -27,8 +27,8 @@ const (
 // Promise is what a class says of a kind of cut: at most the writes of a window may be missing, and
 // nothing may be damaged. promises is false where it says nothing.
 //
-// D0 is lost with the process. D1 outlives it, and not the power. D2(T) loses at most T to a power
-// cut, and a kill is no more than that. D3 loses nothing.
+// D0 is lost with the process. D1 outlives it, and not the power. D2(T) loses at most the writes of
+// the last T to either. D3 loses nothing.
 func Promise(class store.Durability, window time.Duration, kind Kind) (lossMax time.Duration, promises bool) {
 	switch class {
 	case store.D1:

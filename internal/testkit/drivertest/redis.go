@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"assay/internal/testkit/loopback"
 	"assay/store"
@@ -34,6 +35,7 @@ type RedisStandIn struct {
 	strings map[string]string
 	hashes  map[string]map[string]string
 	changes map[string]int // how often each key was written: what WATCH compares
+	written map[string]time.Time
 	nothing string         // a bulk that is not there, in the protocol of the request
 }
 
@@ -50,12 +52,20 @@ func StartRedisStandIn(t testing.TB, class store.Durability) *RedisStandIn {
 			"aof_last_write_status": "ok", "aof_last_bgrewrite_status": "ok", "aof_rewrite_in_progress": "0", "aof_rewrite_scheduled": "0",
 		},
 		strings: map[string]string{}, hashes: map[string]map[string]string{}, changes: map[string]int{},
+		written: map[string]time.Time{},
 	}
 	if class == store.D0 {
 		s.Settings["appendonly"] = "no"
 	}
 	s.Endpoint = loopback.Listen(t, s.serve)
 	return s
+}
+
+// Forget drops the strings that were written at moments of a kind, as a crash may.
+func (s *RedisStandIn) Forget(lost func(written time.Time) bool) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	maps.DeleteFunc(s.strings, func(key, _ string) bool { return lost(s.written[key]) })
 }
 
 // SetLie makes the server lie, from its next request on; nil: no more.
@@ -254,7 +264,7 @@ func (s *RedisStandIn) operateOn(key, name string, request []string) string {
 		if len(request) > 3 && there == 1 { // NX
 			return s.nothing
 		}
-		s.strings[key] = request[2]
+		s.strings[key], s.written[key] = request[2], time.Now()
 		s.changes[key]++
 		return "+OK\r\n"
 	case "EXISTS":

@@ -2,17 +2,10 @@
 package servertest
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -21,8 +14,8 @@ import (
 	"assay/store"
 )
 
-// patience is how long a server may take to start and to stop. No test waits for it.
-const patience = 5 * time.Minute
+// Patience is how long a server may take to start and to stop. No test waits for it.
+const Patience = 5 * time.Minute
 
 // Start runs the real server until the test ends, and skips the test visibly where it is not
 // installed. Options are the program's; class is what acknowledged writes must reach.
@@ -72,7 +65,7 @@ func StartGroup(t testing.TB, p server.Program, class store.Durability, options 
 		t.Fatal(err)
 	}
 	g, err := server.StartGroup(context.Background(), p, server.Request{
-		Directory: directory, Log: t.Output(), Class: class, Options: WithoutLogin(p, options), Patience: patience,
+		Directory: directory, Log: t.Output(), Class: class, Options: WithoutLogin(p, options), Patience: Patience,
 		Count: count,
 	})
 	if errors.Is(err, server.ErrNotInstalled) {
@@ -82,7 +75,7 @@ func StartGroup(t testing.TB, p server.Program, class store.Durability, options 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := g.Stop(patience); err != nil {
+		if err := g.Stop(Patience); err != nil {
 			t.Error(err)
 		}
 	})
@@ -92,14 +85,9 @@ func StartGroup(t testing.TB, p server.Program, class store.Durability, options 
 // Freeze stops all processes of a server, and returns once none of their threads runs. They go on
 // when thaw is called.
 func Freeze(i *server.Instance) (thaw func()) {
-	processes := i.Processes()
-	for left := processes; len(left) > 0; { // a signal takes its time, and a process may have begun another one
-		for _, pid := range left {
-			_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended by itself
-		}
-		time.Sleep(time.Millisecond)
-		processes = i.Processes()
-		left = slices.DeleteFunc(slices.Clone(processes), func(pid int) bool { return !runs(pid, "TZ") })
+	processes, err := i.Halt()
+	if err != nil {
+		return func() {} // it has ended
 	}
 	return func() {
 		for _, pid := range processes {
@@ -108,70 +96,18 @@ func Freeze(i *server.Instance) (thaw func()) {
 	}
 }
 
-// Crash kills a server with all of its processes. The first one is stopped before the others are
-// killed, so that it can't write down what it knows.
+// Crash is [server.Instance.Crash].
 func Crash(t testing.TB, i *server.Instance) {
 	t.Helper()
-	if err := syscall.Kill(i.PID(), syscall.SIGSTOP); err != nil {
+	if err := i.Crash(nil); err != nil {
 		t.Fatal(err)
 	}
-	processes := i.Processes()
-	slices.Reverse(processes)
-	for _, pid := range processes {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
-	}
-	<-i.Exited()
-	for _, pid := range processes {
-		for runs(pid, "Z") {
-			time.Sleep(time.Millisecond)
-		}
-	}
 }
 
-// runs says if one of a process' threads is in none of some states, which are letters of proc(5).
-func runs(pid int, states string) bool {
-	names, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/stat") // fails for a bad pattern only
-	return slices.ContainsFunc(names, func(name string) bool {
-		stat, err := os.ReadFile(name)
-		_, state, found := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ") // after the name in parentheses
-		return err == nil && found && !strings.Contains(states, state[:1])
-	})
-}
-
-// Restart runs a crashed server on the same directory and port, as an operator would, until the
-// test ends.
+// Restart is [server.Instance.Restart].
 func Restart(t testing.TB, i *server.Instance) {
 	t.Helper()
-	arguments, environment := i.Program.Command(i)
-	c := exec.Command(i.Binary, arguments...)
-	c.Dir = i.Directory
-	c.Env = append([]string{"LC_ALL=C", "HOME=" + i.Directory}, environment...)
-	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if os.Geteuid() == 0 {
-		info, err := os.Stat(i.Directory)
-		if err != nil {
-			t.Fatal(err)
-		}
-		owner := info.Sys().(*syscall.Stat_t)
-		c.SysProcAttr.Credential = &syscall.Credential{Uid: owner.Uid, Gid: owner.Gid}
-	}
-	if err := c.Start(); err != nil {
+	if err := i.Restart(context.Background(), Patience); err != nil {
 		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = c.Process.Signal(cmp.Or(i.Program.StopSignal, syscall.SIGTERM)) // it may have ended by itself
-		_ = c.Wait()                                                        // and says by which signal
-	})
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	for {
-		err := i.Program.Ready(ctx, i)
-		if err == nil {
-			return
-		}
-		if ctx.Err() != nil {
-			t.Fatalf("%s does not answer: %v", i.Program.Driver, err)
-		}
-		time.Sleep(20 * time.Millisecond)
 	}
 }

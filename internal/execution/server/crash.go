@@ -1,0 +1,109 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Crash kills a server with all of its processes, as a power button would end them: they are stopped
+// first, so that none writes down what it knows, or sees another one die. halted is called when
+// nothing of the server runs any more and nothing is killed yet; it may be nil. The server can be
+// started again by Restart, or is ended by Stop.
+func (i *Instance) Crash(halted func()) error {
+	if err := i.crash(halted); err != nil {
+		return fmt.Errorf("killing %s: %w", i.label, err)
+	}
+	return nil
+}
+
+func (i *Instance) crash(halted func()) error {
+	processes, err := i.Halt()
+	if err != nil {
+		return err
+	}
+	if halted != nil {
+		halted()
+	}
+	slices.Reverse(processes)
+	for _, pid := range processes {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
+	}
+	if !i.endsWithin(killPatience) {
+		return fmt.Errorf("process %d does not end", i.PID())
+	}
+	for _, pid := range processes {
+		for runs(pid, "Z") {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	return nil
+}
+
+// Halt stops all processes, the first one before those that it has started, and returns them once
+// none of their threads runs.
+func (i *Instance) Halt() (processes []int, err error) {
+	if err := syscall.Kill(i.PID(), syscall.SIGSTOP); err != nil {
+		return nil, err
+	}
+	processes = i.Processes()
+	for left := processes; len(left) > 0; { // a signal takes its time, and a process may have begun another one
+		for _, pid := range left {
+			_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended by itself
+		}
+		time.Sleep(time.Millisecond)
+		processes = i.Processes()
+		left = slices.DeleteFunc(slices.Clone(processes), func(pid int) bool { return !runs(pid, "TZ") })
+	}
+	return processes, nil
+}
+
+// runs says if one of a process' threads is in none of some states, which are letters of proc(5).
+func runs(pid int, states string) bool {
+	names, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/stat") // fails for a bad pattern only
+	return slices.ContainsFunc(names, func(name string) bool {
+		stat, err := os.ReadFile(name)
+		_, state, found := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ") // after the name in parentheses
+		return err == nil && found && !strings.Contains(states, state[:1])
+	})
+}
+
+// Restart runs a crashed server on the same directory and port, as an operator would, and returns
+// when it answers.
+func (i *Instance) Restart(ctx context.Context, patience time.Duration) error {
+	i.output = &output{log: i.output.log, name: i.label} // the killed one's may still end a line
+	if err := i.run(); err != nil {
+		return err
+	}
+	if err := i.waitReady(ctx, patience); err != nil {
+		return fmt.Errorf("starting %s again after it was killed: %w", i.label, err)
+	}
+	return nil
+}
+
+// Cut crashes all servers of the group, and runs them again. halted is called while none runs, before
+// the first is killed.
+func (g *Group) Cut(ctx context.Context, halted func(), patience time.Duration) error {
+	for _, i := range g.Members[1:] {
+		if _, err := i.Halt(); err != nil {
+			return err
+		}
+	}
+	for n, i := range g.Members {
+		if n > 0 {
+			halted = nil
+		}
+		if err := i.Crash(halted); err != nil {
+			return err
+		}
+	}
+	// All at once: a cluster's members wait for each other.
+	return g.each(func(i *Instance) error { return i.Restart(ctx, patience) })
+}
