@@ -1,6 +1,7 @@
 package format
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -9,11 +10,15 @@ var resourceTitles = map[string]string{"worker.cpu": "CPU", "worker.rss": "Memor
 	"worker.read": "Host reads", "latency.p99": "p99", "latency.max": "Longest operation", "data.bytes": "Disk",
 	"data.records": "Records", "worker.faults_major": "Major page faults", "machine.steal": "Steal", "machine.foreign": "Foreign load"}
 
+// serverNumber finds which of several servers a resource is of.
+var serverNumber = regexp.MustCompile(`^server(\d+)(?:\.|$)`)
+
 // ResourceTitle makes a name readable: "worker.run_wait" is "Worker run wait".
 func ResourceTitle(name string) string {
 	if title, ok := resourceTitles[name]; ok {
 		return title
 	}
+	name = serverNumber.ReplaceAllString(name, "server $1.")
 	words := strings.Fields(strings.NewReplacer(".", " ", "_", " ").Replace(Clean(name)))
 	for i, word := range words {
 		if slices.Contains([]string{"cpu", "io", "pss", "rss", "wal"}, word) {
@@ -28,6 +33,10 @@ func ResourceWords(names []string) (words []string) {
 	for _, name := range names {
 		if title, ok := resourceTitles[name]; ok {
 			words = append(words, Uncapital(title))
+			continue
+		}
+		if strings.HasPrefix(name, "server") {
+			words = append(words, CleanMax(Uncapital(ResourceTitle(name)), 40))
 			continue
 		}
 		_, what, cut := strings.Cut(name, ".")

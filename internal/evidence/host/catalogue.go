@@ -1,5 +1,10 @@
 package host
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Kind is how the values of a series are to be read.
 type Kind string
 
@@ -38,6 +43,15 @@ var Catalogue = []Series{
 	{"worker.files", "", Gauge, "open files of the worker, sockets not counted", "/proc/PID/fd"},
 	{"worker.sockets", "", Gauge, "open sockets of the worker", "/proc/PID/fd"},
 	{"worker.connections", "", Gauge, "of these, connections to the store's endpoints", "sock_diag(7), /proc/PID/fd"},
+
+	{"server.cpu", "cores", Rate, "CPU that the server used", "/proc/PID/stat"},
+	{"server.rss", "B", Gauge, "memory of the server that is resident, mapped files included", "/proc/PID/stat"},
+	{"server.read", "B/s", Rate, "bytes that the server caused to be read from the storage layer", "/proc/PID/io"},
+	{"server.write", "B/s", Rate, "bytes that the server caused to be sent to the storage layer", "/proc/PID/io"},
+	{"server.threads", "", Gauge, "threads of the server", "/proc/PID/stat"},
+	{"server.files", "", Gauge, "open files of the server, sockets not counted", "/proc/PID/fd"},
+	{"server.sockets", "", Gauge, "open sockets of the server", "/proc/PID/fd"},
+	{"server.connections", "", Gauge, "connections from this machine to the server", "sock_diag(7)"},
 
 	{"data.bytes", "B", Gauge, "blocks allocated under the data directory", "stat(2) of each file"},
 	{"data.files", "", Gauge, "files under the data directory", "stat(2) of each file"},
@@ -79,13 +93,18 @@ var Catalogue = []Series{
 	{"limit.hits", "1/s", Rate, "times that the limit was hit and room had to be made within it", "cgroup memory"},
 }
 
-// SeriesOf finds a series by its name.
+// SeriesOf finds a series by its name. One of several servers is said in its meaning.
 func SeriesOf(name string) (Series, bool) {
-	i, known := catalogued[name]
+	number, in := ServerNumber(name)
+	i, known := catalogued[in]
 	if !known {
 		return Series{}, false
 	}
-	return Catalogue[i], true
+	s := Catalogue[i]
+	if number > 0 {
+		s.Name, s.Meaning = name, strings.Replace(s.Meaning, "the server", fmt.Sprintf("server %d", number), 1)
+	}
+	return s, true
 }
 
 var catalogued = func() map[string]int {

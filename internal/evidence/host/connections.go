@@ -21,8 +21,11 @@ import (
 // connections counts the sockets of the worker's processes that are connected to its store's
 // servers.
 type connections struct {
-	servers []netip.AddrPort
+	servers   []netip.AddrPort
+	of        []int // of each of servers: the endpoint that it is an address of
+	endpoints int
 
+	at          []int            // connections to each endpoint that were seen last, of all processes
 	owned       map[uint32]bool  // of the sockets seen last, by inode: whether they are the worker's
 	descriptors map[int][]uint32 // of each process: the inodes of its connections, by descriptor
 }
@@ -30,8 +33,8 @@ type connections struct {
 // WatchConnections makes worker.connections count the worker's connections to endpoints
 // ("host:port"). A name that can't be resolved is left out.
 func (s *Sampler) WatchConnections(endpoints []string) {
-	s.telemetry.connections = connections{}
-	for _, endpoint := range endpoints {
+	s.telemetry.connections = connections{endpoints: len(endpoints)}
+	for i, endpoint := range endpoints {
 		name, portText, err := net.SplitHostPort(endpoint)
 		if err != nil {
 			continue
@@ -48,6 +51,7 @@ func (s *Sampler) WatchConnections(endpoints []string) {
 			if address, ok := netip.AddrFromSlice(a); ok {
 				c := &s.telemetry.connections
 				c.servers = append(c.servers, netip.AddrPortFrom(address.Unmap(), uint16(port)))
+				c.of = append(c.of, i)
 			}
 		}
 	}
@@ -74,10 +78,14 @@ func (t *telemetry) readConnections(v values, pids []int) {
 		}
 	}
 	v.gauge("worker.connections", float64(count))
+	for i := range c.endpoints {
+		v.gauge(ServerSeries("server.connections", i+1, c.endpoints), float64(c.at[i]))
+	}
 }
 
 // connected returns the inodes of the sockets that are connected to a server, of all processes.
 func (c *connections) connected() (inodes []uint32, err error) {
+	c.at = make([]int, c.endpoints)
 	var ports []uint16
 	for _, server := range c.servers {
 		if !slices.Contains(ports, server.Port()) {
@@ -86,8 +94,9 @@ func (c *connections) connected() (inodes []uint32, err error) {
 	}
 	for _, port := range ports {
 		err := eachConnection(port, func(remote netip.AddrPort, inode uint32) {
-			if inode != 0 && slices.Contains(c.servers, remote) { // 0: closed by its process
+			if server := slices.Index(c.servers, remote); inode != 0 && server >= 0 { // 0: closed by its process
 				inodes = append(inodes, inode)
+				c.at[c.of[server]]++
 			}
 		})
 		if err != nil {

@@ -102,12 +102,13 @@ func share(part, whole float64) float64 { return min(max(part/whole, 0), 1) }
 
 // Sampler reads what the processes of one trial use. It is not safe for concurrent use.
 type Sampler struct {
-	workers   []int
-	servers   Servers
-	shared    map[int]*sharedMemory // by server
-	directory string
-	proc      procfs.FS
-	procError error
+	workers    []int
+	servers    Servers
+	serverUses []processUse          // of each, as it was last read
+	shared     map[int]*sharedMemory // by server
+	directory  string
+	proc       procfs.FS
+	procError  error
 
 	walkCost time.Duration // of the walk before
 	walkNext time.Time

@@ -18,7 +18,7 @@ import (
 
 // Servers are the processes of the servers under test.
 type Servers struct {
-	PIDs []int  // as of [Listeners]
+	PIDs []int  // as of [Listeners], in the order of the endpoints
 	Why  string // why what they use is not known; "": it is, and PIDs are all of them
 }
 
@@ -26,7 +26,15 @@ type Servers struct {
 // known only if something listens at each of the endpoints on this machine, and is not known to
 // pass on to others what it hears.
 func FindServers(endpoints []string) Servers {
-	found := Servers{PIDs: Listeners(endpoints)}
+	var found Servers
+	all := Listeners(endpoints)
+	for _, endpoint := range endpoints {
+		for _, pid := range Listeners([]string{endpoint}) {
+			if slices.Contains(all, pid) && !slices.Contains(found.PIDs, pid) {
+				found.PIDs = append(found.PIDs, pid)
+			}
+		}
+	}
 	for _, endpoint := range endpoints {
 		pids := Listeners([]string{endpoint})
 		if len(pids) == 0 {
@@ -139,6 +147,7 @@ func writtenOn(process procfs.Proc, descriptor string, device uint64) (string, e
 func (s *Sampler) serverUse(now time.Time) (use *ServerUse, cpuSeconds float64, processes int) {
 	sum, ioKnown, complete := ServerUse{}, true, s.servers.Why == "" && len(s.servers.PIDs) > 0
 	var reads, writes uint64
+	s.serverUses = s.serverUses[:0]
 	for _, pid := range s.servers.PIDs {
 		pids := tree(s.roots, pid)
 		one := s.add(pids, true)
@@ -147,6 +156,8 @@ func (s *Sampler) serverUse(now time.Time) (use *ServerUse, cpuSeconds float64, 
 		sum.CPUSeconds += one.cpuSeconds
 		bytes, why := s.shared[pid].of(s.proc, now, pids, one.rssBytes)
 		sum.RSSBytes, sum.SharedWhy = sum.RSSBytes+bytes, cmp.Or(sum.SharedWhy, why)
+		one.rssBytes = bytes
+		s.serverUses = append(s.serverUses, one)
 		reads, writes = reads+one.readBytes, writes+one.writeBytes
 		ioKnown, complete = ioKnown && one.ioKnown, complete && one.found
 	}

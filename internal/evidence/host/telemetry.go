@@ -20,13 +20,14 @@ type telemetry struct {
 	baseline map[string]point
 	why      map[string]string // series → why it has no values
 
-	seconds  schedule // what is cheap, but not for several times a second
-	threads  schedule
-	files    schedule
-	pss      schedule
-	sockets  schedule
-	seen     map[int]threadCounts // by thread id
-	threadly threadCounts         // sums over all threads, those that have ended included
+	seconds   schedule // what is cheap, but not for several times a second
+	threads   schedule
+	files     schedule
+	pss       schedule
+	sockets   schedule
+	serverFds schedule
+	seen      map[int]threadCounts // by thread id
+	threadly  threadCounts         // sums over all threads, those that have ended included
 
 	connections connections
 }
@@ -118,10 +119,10 @@ func (v values) missingPrefix(err error, prefix string) {
 func (s *Sampler) BeginResources(u Usage) {
 	t := &s.telemetry
 	clear(t.baseline)
-	t.seconds, t.threads, t.sockets = schedule{}, schedule{}, schedule{}
+	t.seconds, t.threads, t.sockets, t.serverFds = schedule{}, schedule{}, schedule{}, schedule{}
 	t.seen, t.threadly = nil, threadCounts{}
 	s.Resources(u)
-	t.seconds, t.threads, t.sockets = schedule{}, schedule{}, schedule{}
+	t.seconds, t.threads, t.sockets, t.serverFds = schedule{}, schedule{}, schedule{}, schedule{}
 }
 
 // Resources returns the series of [Catalogue] that can be had now, by name, but those that stand in
@@ -149,6 +150,8 @@ func (s *Sampler) Resources(u Usage) map[string]float64 {
 	t.files.due(u.At, func() { t.readFiles(v, pids) })
 	t.pss.due(u.At, func() { t.readPSS(v, pids) })
 	t.sockets.dueFor(u.At, connectionsRarity, func() { t.readConnections(v, pids) })
+	t.servers(v, s.serverUses)
+	t.serverFds.due(u.At, func() { t.serverFiles(v, s.servers.PIDs) })
 	return v.out
 }
 

@@ -69,7 +69,17 @@ func (t *telemetry) readThreads(v values, pids []int) {
 
 // readFiles counts descriptors by what they are open on.
 func (t *telemetry) readFiles(v values, pids []int) {
-	var files, sockets int
+	files, sockets, err := t.descriptors(pids)
+	if err != nil {
+		v.missing(err, "worker.files", "worker.sockets")
+		return
+	}
+	v.gauge("worker.files", float64(files))
+	v.gauge("worker.sockets", float64(sockets))
+}
+
+// descriptors counts what processes have open: files with a name, and sockets.
+func (t *telemetry) descriptors(pids []int) (files, sockets int, err error) {
 	for _, pid := range pids {
 		process, err := t.proc.Proc(pid)
 		if err != nil {
@@ -77,8 +87,7 @@ func (t *telemetry) readFiles(v values, pids []int) {
 		}
 		targets, err := process.FileDescriptorTargets()
 		if err != nil {
-			v.missing(err, "worker.files", "worker.sockets")
-			return
+			return 0, 0, err
 		}
 		for _, target := range targets {
 			if strings.HasPrefix(target, "socket:") {
@@ -88,8 +97,7 @@ func (t *telemetry) readFiles(v values, pids []int) {
 			}
 		}
 	}
-	v.gauge("worker.files", float64(files))
-	v.gauge("worker.sockets", float64(sockets))
+	return files, sockets, nil
 }
 
 // pssCostMax ends the reading of smaps_rollup: the kernel walks all page tables for it, some 10 ms

@@ -54,13 +54,33 @@ func pointed(p *float64) (float64, bool) {
 // in the catalogue's order.
 func ResourcesOf(samples []Sample) []host.Series {
 	var present []host.Series
-	for _, series := range host.Catalogue {
+	for _, name := range resourceNames(samples) {
 		for i := range samples {
-			if _, measured := samples[i].Resource(series.Name); measured {
+			if _, measured := samples[i].Resource(name); measured {
+				series, _ := host.SeriesOf(name)
 				present = append(present, series)
 				break
 			}
 		}
 	}
 	return present
+}
+
+// resourceNames are those of the catalogue, and of each server where there are several.
+func resourceNames(samples []Sample) (names []string) {
+	for _, series := range host.Catalogue {
+		names = append(names, series.Name)
+	}
+	seen := map[string]bool{}
+	for i := range samples {
+		for name := range samples[i].Resources {
+			if number, _ := host.ServerNumber(name); number > 0 && !seen[name] {
+				if _, known := host.SeriesOf(name); known {
+					seen[name], names = true, append(names, name)
+				}
+			}
+		}
+	}
+	host.InOrder(names)
+	return names
 }

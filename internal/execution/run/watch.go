@@ -105,6 +105,11 @@ func (w *watched) watch(ctx context.Context) error {
 	t, period := w.trial, time.Duration(w.result.SampleNS)
 	w.written = t.writes.onDisk()
 	w.throttle = t.sampler.Throttling()
+	if t.writes.server != nil {
+		if why := t.writes.server(); why != "" {
+			t.sampler.IgnoreServerWrites(why)
+		}
+	}
 	w.first = t.sampler.Sample()
 	t.sampler.BeginResources(w.first)
 	w.usage = w.first

@@ -43,6 +43,9 @@ func writesOf(kind store.Kind, d *disk, own *host.OwnDisk, servers host.Servers,
 // quiet keeps the sampler from telling as the worker's what the worker did not write, or what can't
 // be known.
 func (h *hostWrites) quiet(sampler *host.Sampler) {
+	if h.why != "" {
+		sampler.IgnoreServerWrites(h.why)
+	}
 	switch {
 	case h.disk != nil:
 		sampler.IgnoreWrites("the trial has a disk of its own: device.write is what the trial wrote")

@@ -198,6 +198,13 @@ var offeredFirst = []string{"worker.cpu", "worker.rss", "worker.write", "worker.
 
 const shownMax = 3
 
+// shownOfServer reports whether a resource is drawn without being asked for where servers are measured:
+// their work is beside the rate, of several servers the CPU of each.
+func shownOfServer(name string) bool {
+	number, in := host.ServerNumber(name)
+	return in == "server.cpu" || number == 0 && (name == "server.rss" || name == "server.write")
+}
+
 // ownPrefix stands before the names of a store's own counters.
 const ownPrefix = "store."
 
@@ -310,11 +317,11 @@ func (p *plotter) offered() (offered []model.Resource) {
 		if strings.HasPrefix(name, ownPrefix) {
 			r.Meaning = "the store's own counter, as it stands"
 		}
-		r.Title, r.Shown, r.Missing = format.ResourceTitle(name), i < shownMax, !p.beside[name]
+		r.Title, r.Shown, r.Missing = format.ResourceTitle(name), i < shownMax || shownOfServer(name), !p.beside[name]
 		r.Group, r.Short = "Main", r.Title
 		if i >= len(offeredFirst) {
 			whose, what, _ := strings.Cut(name, ".")
-			r.Group, r.Short = cmp.Or(resourceGroups[whose], format.Capital(whose)), format.ResourceTitle(what)
+			r.Group, r.Short = cmp.Or(resourceGroups[whose], format.ResourceTitle(whose)), format.ResourceTitle(what)
 		}
 		offered = append(offered, r)
 	}
