@@ -344,7 +344,7 @@ func (r *resolver) increments() *Error {
 	}
 	for i, p := range r.e.Phases {
 		for j, part := range p.Parts() {
-			at := r.inPart(p, i, j)("mix")
+			at := r.part(p, i, j).in("mix")
 			if record := r.e.Values.Record(); part.Mix[trace.Increment.String()] > 0 && (record == nil || record.Counter() < 0) {
 				return r.fail(at, "increment adds 1 to a counter, and the records have none").
 					hint("expected values: {columns: [{name: NAME, value: \"text {i}\"}, {name: NAME, counter: true}, …]}")

@@ -77,13 +77,16 @@ func (p Phase) Lasting(duration time.Duration) Phase {
 	return p
 }
 
-// inPart returns paths below a part of a phase: one of its groups, or the phase itself.
-func (r *resolver) inPart(p Phase, phase, part int) func(parts ...string) []string {
-	in := r.inPhase(phase)
+// part is where a part of a phase stands: one of its groups, or the phase itself.
+func (r *resolver) part(p Phase, phase, part int) workResolver {
 	if len(p.Groups) == 0 {
-		return in
+		return r.ofPhase(phase)
 	}
-	return func(parts ...string) []string { return in(append([]string{"groups", fmt.Sprint(part)}, parts...)...) }
+	return r.ofPhase(phase).ofGroup(part)
+}
+
+func (r workResolver) ofGroup(number int) workResolver {
+	return workResolver{r.below("groups", fmt.Sprint(number))}
 }
 
 // parts visits each part of each phase, with the paths below it.
@@ -91,7 +94,7 @@ func (r *resolver) parts() iter.Seq2[Phase, func(parts ...string) []string] {
 	return func(yield func(Phase, func(parts ...string) []string) bool) {
 		for i, p := range r.e.Phases {
 			for j, part := range p.Parts() {
-				if !yield(part, r.inPart(p, i, j)) {
+				if !yield(part, r.part(p, i, j).in) {
 					return
 				}
 			}
@@ -100,28 +103,27 @@ func (r *resolver) parts() iter.Seq2[Phase, func(parts ...string) []string] {
 }
 
 // grouped resolves a phase of several groups.
-func (r *resolver) grouped(i int, p PhaseFile) (Phase, *Error) {
-	in := r.inPhase(i)
+func (r workResolver) grouped(p PhaseFile) (Phase, *Error) {
 	if p.Load {
-		return Phase{}, r.fail(in("groups"), "a load has no groups: it stores every record once")
+		return Phase{}, r.fail(r.in("groups"), "a load has no groups: it stores every record once")
 	}
 	for _, field := range []string{"mix", "request", "order", "batch", "scan", "query", "operations", "rate", "arrivals", "threads", "milestones"} {
-		if r.has(in(field)) {
-			return Phase{}, r.fail(in(field), "the phase %s has groups: %s is a field of each of them", p.Name, field)
+		if r.has(r.in(field)) {
+			return Phase{}, r.fail(r.in(field), "the phase %s has groups: %s is a field of each of them", p.Name, field)
 		}
 	}
 	if len(p.Groups) > groupsMax {
-		return Phase{}, r.fail(in("groups"), "%d groups: at most %d", len(p.Groups), groupsMax)
+		return Phase{}, r.fail(r.in("groups"), "%d groups: at most %d", len(p.Groups), groupsMax)
 	}
 	resolved := Phase{Name: p.Name, Duration: time.Duration(p.For), Unmeasured: p.Unmeasured, Optional: p.Optional}
 	for j, g := range p.Groups {
-		group, err := r.group(in, j, g, &resolved)
+		group, err := r.ofGroup(j).group(g, &resolved)
 		if err != nil {
 			return Phase{}, err
 		}
 		resolved.Groups = append(resolved.Groups, group)
 	}
-	if err := r.groupsTogether(in, &resolved); err != nil {
+	if err := r.groupsTogether(&resolved); err != nil {
 		return Phase{}, err
 	}
 	if resolved.Duration == 0 && !slices.ContainsFunc(resolved.Groups, func(g Phase) bool { return g.Duration == 0 }) {
@@ -148,54 +150,53 @@ func (r *resolver) has(parts []string) bool {
 	return n.kind != null
 }
 
-func (r *resolver) group(inPhase func(...string) []string, j int, g GroupFile, phase *Phase) (Phase, *Error) {
-	in := func(parts ...string) []string { return inPhase(append([]string{"groups", fmt.Sprint(j)}, parts...)...) }
+func (r workResolver) group(g GroupFile, phase *Phase) (Phase, *Error) {
 	if g.Name == "" {
-		return Phase{}, r.fail(in(), "a group without a name").hint("expected name: NAME")
+		return Phase{}, r.fail(r.in(), "a group without a name").hint("expected name: NAME")
 	}
 	if len(g.Name) > nameBytesMax || !plainName(g.Name) {
-		return Phase{}, r.fail(in("name"), "the name %q can't be part of a file name", g.Name).hint(plainNameRule)
+		return Phase{}, r.fail(r.in("name"), "the name %q can't be part of a file name", g.Name).hint(plainNameRule)
 	}
 	if slices.ContainsFunc(phase.Groups, func(other Phase) bool { return other.Name == g.Name }) {
-		return Phase{}, r.fail(in("name"), "a second group named %q in the phase %s", g.Name, phase.Name)
+		return Phase{}, r.fail(r.in("name"), "a second group named %q in the phase %s", g.Name, phase.Name)
 	}
 	if len(g.Mix) == 0 && len(g.Request) == 0 {
-		return Phase{}, r.fail(in(), "the group %s has no mix", g.Name).
+		return Phase{}, r.fail(r.in(), "the group %s has no mix", g.Name).
 			hint("expected mix: {OPERATION: WEIGHT}, with %s, or request: [OPERATION, …]", strings.Join(mixNames(), ", "))
 	}
 	work := PhaseFile{Name: g.Name, WorkFile: g.WorkFile}
-	if err := r.request(in, &work); err != nil {
+	if err := r.request(&work); err != nil {
 		return Phase{}, err
 	}
 	named := work
 	named.Name = phase.Name + GroupSeparator + g.Name
-	mix, asked, err := r.asks(in, named)
+	mix, asked, err := r.asks(named)
 	if err != nil {
 		return Phase{}, err
 	}
 	work.Mix = mix
-	if err := r.mix(in, work); err != nil {
+	if err := r.mix(work); err != nil {
 		return Phase{}, err
 	}
-	resolved, err := r.work(in, work, asked)
+	resolved, err := r.work(work, asked)
 	if err != nil {
 		return Phase{}, err
 	}
 	resolved.From = time.Duration(g.From)
 	switch end := resolved.From + resolved.Duration; {
 	case phase.Duration > 0 && resolved.From >= phase.Duration:
-		return Phase{}, r.fail(in("from"), "the group %s begins after %s, but the phase %s lasts %s", g.Name, resolved.From, phase.Name, phase.Duration)
+		return Phase{}, r.fail(r.in("from"), "the group %s begins after %s, but the phase %s lasts %s", g.Name, resolved.From, phase.Name, phase.Duration)
 	case phase.Duration > 0 && end > phase.Duration:
-		return Phase{}, r.fail(in("for"), "the group %s ends after %s, but the phase %s lasts %s", g.Name, end, phase.Name, phase.Duration)
+		return Phase{}, r.fail(r.in("for"), "the group %s ends after %s, but the phase %s lasts %s", g.Name, end, phase.Name, phase.Duration)
 	case phase.Duration == 0 && resolved.Duration == 0 && resolved.Operations == 0:
-		return Phase{}, r.fail(in(), "the group %s has no end", g.Name).
+		return Phase{}, r.fail(r.in(), "the group %s has no end", g.Name).
 			hint("expected for: DURATION or operations: NUMBER, here or for: in the phase %s", phase.Name)
 	}
 	return resolved, nil
 }
 
 // groupsTogether refuses groups that would claim of a key what another one makes wrong.
-func (r *resolver) groupsTogether(in func(...string) []string, p *Phase) *Error {
+func (r workResolver) groupsTogether(p *Phase) *Error {
 	counting, inserts, requests, adds := -1, -1, -1, -1
 	for j, g := range p.Groups {
 		if len(g.Request) > 0 {
@@ -203,7 +204,7 @@ func (r *resolver) groupsTogether(in func(...string) []string, p *Phase) *Error 
 				adds = j
 			}
 			if requests >= 0 && adds >= 0 {
-				return r.fail(in("groups", fmt.Sprint(adds), "request"), "the groups %s and %s both have requests: it could not be told whose items were lost",
+				return r.fail(r.in("groups", fmt.Sprint(adds), "request"), "the groups %s and %s both have requests: it could not be told whose items were lost",
 					p.Groups[requests].Name, g.Name).hint("leave adds out, or put the two groups in phases of their own")
 			}
 			requests = j
@@ -216,7 +217,7 @@ func (r *resolver) groupsTogether(in func(...string) []string, p *Phase) *Error 
 		}
 	}
 	if counting >= 0 && inserts >= 0 {
-		return r.fail(in("groups", fmt.Sprint(counting), "order"), "the order counting writes new keys from 0 on, and so would meet those that the group %s inserts",
+		return r.fail(r.in("groups", fmt.Sprint(counting), "order"), "the order counting writes new keys from 0 on, and so would meet those that the group %s inserts",
 			p.Groups[inserts].Name).hint("put the two groups in phases of their own")
 	}
 	return nil

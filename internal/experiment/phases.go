@@ -30,7 +30,7 @@ func (r *resolver) phases() *Error {
 	}
 	stored, measured, deleted := false, false, false
 	for i, p := range r.file.Phases {
-		phase, err := r.phase(i, p)
+		phase, err := r.ofPhase(i).phase(i, p)
 		if err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func (r *resolver) phases() *Error {
 		deleted = deleted || phase.Does(trace.Delete) || phase.Does(trace.DeleteQuery)
 		for j, part := range phase.Parts() {
 			if deleted && part.Mix[trace.Update.String()] > 0 {
-				return r.fail(r.inPart(phase, i, j)("mix"), "update needs existing keys, but the mixes so far delete keys").
+				return r.fail(r.part(phase, i, j).in("mix"), "update needs existing keys, but the mixes so far delete keys").
 					hint("use upsert in place of update")
 			}
 			stored = stored || phase.Load || putsFresh(part.Mix)
@@ -55,117 +55,112 @@ func (r *resolver) phases() *Error {
 	return r.increments()
 }
 
+// workResolver resolves a phase, or one of its groups.
+type workResolver struct{ within }
+
+func (r *resolver) ofPhase(i int) workResolver {
+	return workResolver{within{r, []string{"phases", fmt.Sprint(i)}}}
+}
+
 // phase resolves one phase; what it refuses no store could do.
-func (r *resolver) phase(i int, p PhaseFile) (Phase, *Error) {
-	in := r.inPhase(i)
-	if err := r.phaseName(in, p); err != nil {
+func (r workResolver) phase(i int, p PhaseFile) (Phase, *Error) {
+	if err := r.phaseName(p); err != nil {
 		return Phase{}, err
 	}
 	if len(p.Groups) > 0 {
-		return r.grouped(i, p)
+		return r.grouped(p)
 	}
-	if err := r.request(in, &p); err != nil {
+	if err := r.request(&p); err != nil {
 		return Phase{}, err
 	}
-	mix, asked, err := r.asks(in, p)
+	mix, asked, err := r.asks(p)
 	if err != nil {
 		return Phase{}, err
 	}
 	p.Mix = mix
-	if err := r.loadOrMix(in, i, p); err != nil {
+	if err := r.loadOrMix(i, p); err != nil {
 		return Phase{}, err
 	}
 	if !p.Load && p.For == 0 && orCount64(p.Operations, 0) == 0 {
-		return Phase{}, r.fail(in(), "the phase %s has no end", p.Name).hint("expected for: DURATION, operations: NUMBER, or both")
+		return Phase{}, r.fail(r.in(), "the phase %s has no end", p.Name).hint("expected for: DURATION, operations: NUMBER, or both")
 	}
-	return r.work(in, p, asked)
+	return r.work(p, asked)
 }
 
 // work resolves what the clients of a phase, or of one of its groups, do.
-func (r *resolver) work(in func(...string) []string, p PhaseFile, asked []AskedQuery) (Phase, *Error) {
+func (r workResolver) work(p PhaseFile, asked []AskedQuery) (Phase, *Error) {
 	resolved := Phase{
 		Name: p.Name, Load: p.Load, Mix: p.Mix, Duration: time.Duration(p.For), Operations: orCount64(p.Operations, 0),
 		Rate: orNumber(p.Rate, 0), Unmeasured: p.Unmeasured, Optional: p.Optional, Asked: asked,
 	}
-	for _, check := range []func() *Error{
-		func() *Error { return r.amounts(in, p, &resolved) },
-		func() *Error { return r.steps(in, p, &resolved) },
-		func() *Error { return r.batch(in, p, &resolved) },
-		func() *Error { return r.scan(in, p, &resolved) },
-		func() *Error { return r.order(in, p, &resolved) },
-	} {
-		if err := check(); err != nil {
+	for _, part := range []func(PhaseFile, *Phase) *Error{r.amounts, r.steps, r.batch, r.scan, r.order} {
+		if err := part(p, &resolved); err != nil {
 			return Phase{}, err
 		}
 	}
 	return resolved, nil
 }
 
-// inPhase returns paths below a phase.
-func (r *resolver) inPhase(i int) func(parts ...string) []string {
-	return func(parts ...string) []string { return append([]string{"phases", fmt.Sprint(i)}, parts...) }
-}
-
-func (r *resolver) phaseName(in func(...string) []string, p PhaseFile) *Error {
+func (r workResolver) phaseName(p PhaseFile) *Error {
 	if p.Name == "" {
-		return r.fail(in(), "a phase without a name").hint("expected name: NAME")
+		return r.fail(r.in(), "a phase without a name").hint("expected name: NAME")
 	}
 	if len(p.Name) > nameBytesMax || !plainName(p.Name) {
-		return r.fail(in("name"), "the name %q can't be part of a file name", p.Name).hint(plainNameRule)
+		return r.fail(r.in("name"), "the name %q can't be part of a file name", p.Name).hint(plainNameRule)
 	}
 	if slices.ContainsFunc(r.e.Phases, func(other Phase) bool { return other.Name == p.Name }) {
-		return r.fail(in("name"), "a second phase named %q", p.Name)
+		return r.fail(r.in("name"), "a second phase named %q", p.Name)
 	}
 	return nil
 }
 
-func (r *resolver) loadOrMix(in func(...string) []string, i int, p PhaseFile) *Error {
+func (r workResolver) loadOrMix(i int, p PhaseFile) *Error {
 	if p.Load {
 		switch {
 		case i > 0:
-			return r.fail(in("load"), "a load must be the first phase: it stores every record in an empty store")
+			return r.fail(r.in("load"), "a load must be the first phase: it stores every record in an empty store")
 		case len(p.Mix) > 0:
-			return r.fail(in("mix"), "a load has no mix: it stores every record once")
+			return r.fail(r.in("mix"), "a load has no mix: it stores every record once")
 		case p.For != 0:
-			return r.fail(in("for"), "a load ends when every record is stored: it has no duration")
+			return r.fail(r.in("for"), "a load ends when every record is stored: it has no duration")
 		case p.Operations != nil:
-			return r.fail(in("operations"), "a load stores every record once: how many is said by records")
+			return r.fail(r.in("operations"), "a load stores every record once: how many is said by records")
 		case p.Rate != nil:
-			return r.fail(in("rate"), "a load runs as fast as the store lets it: it has no rate")
+			return r.fail(r.in("rate"), "a load runs as fast as the store lets it: it has no rate")
 		case p.Arrivals != "":
-			return r.fail(in("arrivals"), "a load runs as fast as the store lets it: its operations have no times of arrival")
+			return r.fail(r.in("arrivals"), "a load runs as fast as the store lets it: its operations have no times of arrival")
 		case p.Optional:
-			return r.fail(in("optional"), "a load is not optional: what follows works on its records")
+			return r.fail(r.in("optional"), "a load is not optional: what follows works on its records")
 		case p.Unmeasured:
-			return r.fail(in("unmeasured"), "a load is never in the tables: unmeasured has no effect")
+			return r.fail(r.in("unmeasured"), "a load is never in the tables: unmeasured has no effect")
 		}
 		return nil
 	}
 	if len(p.Mix) == 0 {
-		return r.fail(in(), "the phase %s has neither load: true nor a mix nor a request", p.Name).
+		return r.fail(r.in(), "the phase %s has neither load: true nor a mix nor a request", p.Name).
 			hint("expected mix: {OPERATION: WEIGHT}, with %s", strings.Join(mixNames(), ", "))
 	}
-	return r.mix(in, p)
+	return r.mix(p)
 }
 
 // mix checks the operations of a phase or group, and their weights.
-func (r *resolver) mix(in func(...string) []string, p PhaseFile) *Error {
+func (r workResolver) mix(p PhaseFile) *Error {
 	total := 0.0
 	for _, name := range slices.Sorted(maps.Keys(p.Mix)) {
 		if !slices.Contains(mixNames(), name) {
-			return r.atKey(unknownOperation(r.root.at, strings.Join(in("mix", name), "."), name), in("mix"), name)
+			return r.atKey(unknownOperation(r.root.at, strings.Join(r.in("mix", name), "."), name), r.in("mix"), name)
 		}
 		if weight := p.Mix[name]; weight < 0 || weight > 1e12 {
-			return r.fail(in("mix", name), "a weight is 0 to 1e12, not %v", weight)
+			return r.fail(r.in("mix", name), "a weight is 0 to 1e12, not %v", weight)
 		}
 		total += p.Mix[name]
 	}
 	if p.Mix[trace.Modify.String()] > 0 && !r.provesVersions() {
-		return r.fail(in("mix"), "modify updates the columns that change with each write, and the records have none").
+		return r.fail(r.in("mix"), "modify updates the columns that change with each write, and the records have none").
 			hint("expected values: {columns: [{name: NAME, value: \"text {i}\"}, {name: NAME, proof: 24}, {name: NAME, stamp: 1000}, …]}")
 	}
 	if total == 0 {
-		return r.fail(in("mix"), "all weights of the mix are 0")
+		return r.fail(r.in("mix"), "all weights of the mix are 0")
 	}
 	shares := math.Abs(total-1) < 1e-6 || math.Abs(total-100) < 1e-4
 	if !shares && len(p.Request) == 0 && len(operationsOf(p.Mix)) > 1 {
@@ -181,15 +176,15 @@ func mixNames() []string {
 	})
 }
 
-func (r *resolver) amounts(in func(...string) []string, p PhaseFile, resolved *Phase) *Error {
+func (r workResolver) amounts(p PhaseFile, resolved *Phase) *Error {
 	if resolved.Operations > operationsMax {
-		return r.fail(in("operations"), "at most %d operations in a phase, not %d", int64(operationsMax), resolved.Operations)
+		return r.fail(r.in("operations"), "at most %d operations in a phase, not %d", int64(operationsMax), resolved.Operations)
 	}
 	if p.Rate != nil && (*p.Rate <= 0 || *p.Rate > rateMax) {
-		return r.fail(in("rate"), "a rate is above 0 and at most 1e9 operations a second, not %v", *p.Rate)
+		return r.fail(r.in("rate"), "a rate is above 0 and at most 1e9 operations a second, not %v", *p.Rate)
 	}
 	if p.Rate == nil && p.Arrivals != "" {
-		return r.fail(in("arrivals"), "the phase %s has no rate: arrivals spread the operations of a rate", p.Name).
+		return r.fail(r.in("arrivals"), "the phase %s has no rate: arrivals spread the operations of a rate", p.Name).
 			hint("expected rate: OPERATIONS_A_SECOND beside it")
 	}
 	if p.Rate != nil {
@@ -197,21 +192,21 @@ func (r *resolver) amounts(in func(...string) []string, p PhaseFile, resolved *P
 	}
 	if p.Threads != nil {
 		resolved.Threads, resolved.Processes = p.Threads.total(), int(min(p.Threads.Processes, trace.ProcessesMax+1))
-		if err := r.tasks(in("threads"), resolved.Threads, resolved.Processes); err != nil {
+		if err := r.tasks(r.in("threads"), resolved.Threads, resolved.Processes); err != nil {
 			return err
 		}
 	}
 	if p.Milestones != nil && (*p.Milestones < 1 || *p.Milestones > operationsMax) {
-		return r.fail(in("milestones"), "milestones are each 1 to %d operations, not %d", int64(operationsMax), *p.Milestones)
+		return r.fail(r.in("milestones"), "milestones are each 1 to %d operations, not %d", int64(operationsMax), *p.Milestones)
 	}
 	resolved.Milestones = orCount64(p.Milestones, 0)
 	return nil
 }
 
-func (r *resolver) batch(in func(...string) []string, p PhaseFile, resolved *Phase) *Error {
+func (r workResolver) batch(p PhaseFile, resolved *Phase) *Error {
 	resolved.Batch = orCount(p.Batch, 0)
 	if p.Batch != nil && (*p.Batch < 1 || *p.Batch > batchMax) {
-		return r.fail(in("batch"), "a batch has 1 to %d records, not %d", batchMax, *p.Batch)
+		return r.fail(r.in("batch"), "a batch has 1 to %d records, not %d", batchMax, *p.Batch)
 	}
 	if resolved.Batch <= 1 || p.Load {
 		return nil
@@ -221,7 +216,7 @@ func (r *resolver) batch(in func(...string) []string, p PhaseFile, resolved *Pha
 		case trace.Insert, trace.Update, trace.Upsert, trace.Delete:
 		default:
 			if p.Mix[name] > 0 {
-				return r.fail(in("batch"), "a batch is made of writes: %s can't be in it", name).
+				return r.fail(r.in("batch"), "a batch is made of writes: %s can't be in it", name).
 					hint("expected a mix of insert, update, upsert and delete, or no batch")
 			}
 		}
@@ -229,11 +224,11 @@ func (r *resolver) batch(in func(...string) []string, p PhaseFile, resolved *Pha
 	return nil
 }
 
-func (r *resolver) scan(in func(...string) []string, p PhaseFile, resolved *Phase) *Error {
+func (r workResolver) scan(p PhaseFile, resolved *Phase) *Error {
 	scans := p.Mix[trace.Scan.String()] > 0
 	if !scans {
 		if p.Scan != nil {
-			return r.fail(in("scan"), "the phase %s has no scans: scan has no effect", p.Name)
+			return r.fail(r.in("scan"), "the phase %s has no scans: scan has no effect", p.Name)
 		}
 		return nil
 	}
@@ -243,13 +238,13 @@ func (r *resolver) scan(in func(...string) []string, p PhaseFile, resolved *Phas
 	}
 	least, most := orCount64(form.Min, defaultScanMin), orCount64(form.Max, max(defaultScanMax, orCount64(form.Min, 0)))
 	if least < 1 || most > scanMax || least > most {
-		return r.fail(in("scan"), "a scan has 1 to %d records, and min is not above max: not %d to %d", scanMax, least, most)
+		return r.fail(r.in("scan"), "a scan has 1 to %d records, and min is not above max: not %d to %d", scanMax, least, most)
 	}
 	resolved.Scan = Scan{Min: int(least), Max: int(most), Distribution: orText(string(form.Distribution), "uniform")}
 	return nil
 }
 
-func (r *resolver) order(in func(...string) []string, p PhaseFile, resolved *Phase) *Error {
+func (r workResolver) order(p PhaseFile, resolved *Phase) *Error {
 	o := p.Order
 	name := string(o.Distribution)
 	if name == "" {
@@ -260,39 +255,39 @@ func (r *resolver) order(in func(...string) []string, p PhaseFile, resolved *Pha
 	}
 	resolved.Order = Order{Distribution: name}
 	if p.Load && name != "sequential" && name != "shuffled" {
-		return r.fail(in("order"), "a load stores every record once: its order is sequential or shuffled, not %s", name)
+		return r.fail(r.in("order"), "a load stores every record once: its order is sequential or shuffled, not %s", name)
 	}
 	if name == trace.Counting {
 		if others := slices.DeleteFunc(operationsOf(p.Mix), func(o string) bool { return o == trace.Upsert.String() }); len(others) > 0 {
-			return r.fail(in("order"), "the order counting writes the same new keys from all threads: its mix is upsert alone, without %s", strings.Join(others, ", ")).
+			return r.fail(r.in("order"), "the order counting writes the same new keys from all threads: its mix is upsert alone, without %s", strings.Join(others, ", ")).
 				hint("expected mix: {upsert: 100}, or another order")
 		}
 	}
 	if name == trace.Latest && p.Mix[trace.DeleteQuery.String()] > 0 {
-		return r.fail(in("order"), "deletes by query in the order latest can't be checked: which records they delete differs with each lap").
+		return r.fail(r.in("order"), "deletes by query in the order latest can't be checked: which records they delete differs with each lap").
 			hint("expected another order, such as uniform")
 	}
 	zipfian := name == "zipfian" || name == "scrambled_zipfian" || name == "latest"
 	if o.Theta != nil && !zipfian {
-		return r.fail(in("order", "theta"), "%s has no theta: zipfian, scrambled_zipfian and latest have one", name)
+		return r.fail(r.in("order", "theta"), "%s has no theta: zipfian, scrambled_zipfian and latest have one", name)
 	}
 	if zipfian {
 		resolved.Order.Theta = orNumber(o.Theta, defaultTheta)
-		if err := r.theta(in, name, resolved.Order.Theta); err != nil {
+		if err := r.theta(name, resolved.Order.Theta); err != nil {
 			return err
 		}
 	}
 	if (o.HotRecords != nil || o.HotOperations != nil) && name != "hotspot" {
-		return r.fail(in("order"), "%s has no hot records: hotspot has", name)
+		return r.fail(r.in("order"), "%s has no hot records: hotspot has", name)
 	}
 	if name == "hotspot" {
 		resolved.Order.HotRecords = orNumber(o.HotRecords, defaultHotRecords)
 		resolved.Order.HotOps = orNumber(o.HotOperations, defaultHotOperations)
 		if s := resolved.Order.HotRecords; s <= 0 || s > 1 {
-			return r.fail(in("order", "hot_records"), "hot_records is a share above 0 and at most 1, not %v", s)
+			return r.fail(r.in("order", "hot_records"), "hot_records is a share above 0 and at most 1, not %v", s)
 		}
 		if s := resolved.Order.HotOps; s < 0 || s > 1 {
-			return r.fail(in("order", "hot_operations"), "hot_operations is a share from 0 to 1, not %v", s)
+			return r.fail(r.in("order", "hot_operations"), "hot_operations is a share from 0 to 1, not %v", s)
 		}
 	}
 	return nil
@@ -300,13 +295,13 @@ func (r *resolver) order(in func(...string) []string, p PhaseFile, resolved *Pha
 
 // theta: YCSB's scrambled zipfian has a constant in it that belongs to 0.99; the true zipfian takes
 // any exponent.
-func (r *resolver) theta(in func(...string) []string, name string, theta float64) *Error {
+func (r workResolver) theta(name string, theta float64) *Error {
 	if name == "scrambled_zipfian" && theta != trace.YCSBTheta {
-		return r.fail(in("order", "theta"), "scrambled_zipfian is YCSB's own and has theta 0.99 only, not %v", theta).
+		return r.fail(r.in("order", "theta"), "scrambled_zipfian is YCSB's own and has theta 0.99 only, not %v", theta).
 			hint("the order zipfian takes any theta above 0 and at most %d", thetaMax)
 	}
 	if theta <= 0 || theta > thetaMax {
-		return r.fail(in("order", "theta"), "theta is above 0 and at most %d, not %v", thetaMax, theta)
+		return r.fail(r.in("order", "theta"), "theta is above 0 and at most %d, not %v", thetaMax, theta)
 	}
 	return nil
 }
@@ -342,7 +337,7 @@ func (r *resolver) needsRecords(i int, p Phase, stored bool) *Error {
 	}
 	for j, part := range p.Parts() {
 		if !putsFresh(part.Mix) {
-			return r.fail(r.inPart(p, i, j)("mix"), "the phase %s works on records, but nothing has stored any", part.Name).
+			return r.fail(r.part(p, i, j).in("mix"), "the phase %s works on records, but nothing has stored any", part.Name).
 				hint("begin with a phase {name: load, load: true}")
 		}
 	}

@@ -186,7 +186,7 @@ func askedBy(name string) (operation, query string, named bool) {
 
 // asks adds the named queries of a mix up, so that the mix has operations alone, and returns what
 // each of the operations asks.
-func (r *resolver) asks(in func(...string) []string, p PhaseFile) (mix map[string]float64, asked []AskedQuery, _ *Error) {
+func (r workResolver) asks(p PhaseFile) (mix map[string]float64, asked []AskedQuery, _ *Error) {
 	if p.Mix != nil {
 		mix = map[string]float64{}
 	}
@@ -203,11 +203,11 @@ func (r *resolver) asks(in func(...string) []string, p PhaseFile) (mix map[strin
 		}
 		at := slices.IndexFunc(r.e.Values.Queries, func(q keyval.Query) bool { return q.Name == query })
 		if _, there := r.file.Values.Queries[query]; !there || at < 0 {
-			return nil, nil, r.fail(in("mix", name), "no query %q", query).
+			return nil, nil, r.fail(r.in("mix", name), "no query %q", query).
 				hint("expected a name in values.queries").near(query, slices.Sorted(maps.Keys(r.file.Values.Queries)))
 		}
 		if weight < 0 || weight > 1e12 {
-			return nil, nil, r.fail(in("mix", name), "a weight is 0 to 1e12, not %v", weight)
+			return nil, nil, r.fail(r.in("mix", name), "a weight is 0 to 1e12, not %v", weight)
 		}
 		mix[operation] += weight
 		if weight > 0 {
@@ -215,10 +215,10 @@ func (r *resolver) asks(in func(...string) []string, p PhaseFile) (mix map[strin
 		}
 	}
 	if !plain && p.Query != nil {
-		return nil, nil, r.fail(in("query"), "the phase %s has no queries or counts: query has no effect", p.Name)
+		return nil, nil, r.fail(r.in("query"), "the phase %s has no queries or counts: query has no effect", p.Name)
 	}
 	if plain {
-		own, err := r.plainAsks(in, p)
+		own, err := r.plainAsks(p)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -227,11 +227,11 @@ func (r *resolver) asks(in func(...string) []string, p PhaseFile) (mix map[strin
 	record := r.e.Values.Record()
 	for _, a := range asked {
 		if a.Operation == trace.DeleteQuery.String() && len(r.e.Values.Queries[a.Query].Where) > 1 {
-			return nil, nil, r.fail(in("mix"), "a delete by query is by conditions that all hold, and %s has alternatives", r.e.Values.Queries[a.Query].Name).
+			return nil, nil, r.fail(r.in("mix"), "a delete by query is by conditions that all hold, and %s has alternatives", r.e.Values.Queries[a.Query].Name).
 				hint("give each alternative a query of its own")
 		}
 		if a.Operation == trace.Query.String() && !record.LeadsBack() {
-			return nil, nil, r.fail(in("mix"), "query results could not be verified: no column identifies the record").
+			return nil, nil, r.fail(r.in("mix"), "query results could not be verified: no column identifies the record").
 				hint("one column needs {i} without / and %%, or be a proof")
 		}
 	}
@@ -239,15 +239,15 @@ func (r *resolver) asks(in func(...string) []string, p PhaseFile) (mix map[strin
 }
 
 // plainAsks is what query and count without a name ask: the phase's own query.
-func (r *resolver) plainAsks(in func(...string) []string, p PhaseFile) (asked []AskedQuery, _ *Error) {
+func (r workResolver) plainAsks(p PhaseFile) (asked []AskedQuery, _ *Error) {
 	if len(r.e.Values.Columns) == 0 {
-		return nil, r.fail(in("mix"), "queries and counts need records with columns").hint("expected values: {columns: [{name: NAME, value: \"text {i}\"}, …]}")
+		return nil, r.fail(r.in("mix"), "queries and counts need records with columns").hint("expected values: {columns: [{name: NAME, value: \"text {i}\"}, …]}")
 	}
 	if p.Query == nil {
-		return nil, r.fail(in("mix"), "the phase %s has queries or counts, but no column to query by", p.Name).
+		return nil, r.fail(r.in("mix"), "the phase %s has queries or counts, but no column to query by", p.Name).
 			hint("expected query: {column: NAME, limit: 10}, the column one of %s", strings.Join(r.columnNames(), ", "))
 	}
-	query, err := r.queryOf(p.Name, *p.Query, in("query"))
+	query, err := r.queryOf(p.Name, *p.Query, r.in("query"))
 	if err != nil {
 		return nil, err
 	}

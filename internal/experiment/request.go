@@ -70,25 +70,25 @@ func stepNames() []string {
 
 // request refuses steps that can't be, and gives a phase of requests the mix of their steps: what
 // holds for operations holds for them.
-func (r *resolver) request(in func(...string) []string, p *PhaseFile) *Error {
+func (r workResolver) request(p *PhaseFile) *Error {
 	if len(p.Request) == 0 {
 		return nil
 	}
 	switch {
 	case p.Load:
-		return r.fail(in("request"), "a load has no requests: it stores every record once")
+		return r.fail(r.in("request"), "a load has no requests: it stores every record once")
 	case len(p.Mix) > 0:
-		return r.fail(in("request"), "the phase %s has a mix and a request: expected one of them", p.Name)
+		return r.fail(r.in("request"), "the phase %s has a mix and a request: expected one of them", p.Name)
 	case p.Batch != nil:
-		return r.fail(in("batch"), "requests have no batches: each step is one operation")
+		return r.fail(r.in("batch"), "requests have no batches: each step is one operation")
 	case p.Order.Distribution == trace.Counting || p.Order.Distribution == trace.Latest:
-		return r.fail(in("order"), "requests have no order %s", p.Order.Distribution).hint("expected uniform, zipfian, sequential or shuffled")
+		return r.fail(r.in("order"), "requests have no order %s", p.Order.Distribution).hint("expected uniform, zipfian, sequential or shuffled")
 	case len(p.Request) > requestStepsMax:
-		return r.fail(in("request"), "a request has at most %d steps, not %d", requestStepsMax, len(p.Request))
+		return r.fail(r.in("request"), "a request has at most %d steps, not %d", requestStepsMax, len(p.Request))
 	}
 	p.Mix = map[string]float64{}
 	for i, s := range p.Request {
-		path := strings.Join(in("request"), ".")
+		path := strings.Join(r.in("request"), ".")
 		o, _ := trace.ParseOperation(s.Operation)
 		if !slices.Contains(mixNames(), s.Operation) {
 			return unknownOperation(s.at, path, s.Operation)
@@ -118,7 +118,7 @@ func (r *resolver) request(in func(...string) []string, p *PhaseFile) *Error {
 }
 
 // steps takes over the steps of requests.
-func (r *resolver) steps(_ func(...string) []string, p PhaseFile, resolved *Phase) *Error {
+func (r workResolver) steps(p PhaseFile, resolved *Phase) *Error {
 	for _, s := range p.Request {
 		resolved.Request = append(resolved.Request, Step{Operation: s.Operation, Bytes: orCount(s.Bytes, 0), Adds: orCount(s.Adds, 0)})
 	}
