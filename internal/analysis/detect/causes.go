@@ -16,15 +16,15 @@ import (
 var effects = map[finding.Code][]finding.Code{
 	finding.FaultVanished: {finding.FaultDiskFull, finding.TrialFailed, finding.FaultErrors,
 		finding.FaultUnfinished, finding.FaultLost,
-		finding.FaultShort, finding.StoppedEarly, finding.NotOnDisk, finding.Unverified},
+		finding.StoppedEarly, finding.NotOnDisk, finding.Unverified},
 	finding.FaultDiskFull: {finding.TrialFailed, finding.FaultErrors, finding.FaultUnfinished,
-		finding.FaultShort, finding.StoppedEarly, finding.Unverified},
-	finding.TrialFailed: {finding.FaultErrors, finding.FaultUnfinished, finding.FaultShort,
 		finding.StoppedEarly, finding.Unverified},
+	finding.TrialFailed: {finding.FaultErrors, finding.FaultUnfinished, finding.StoppedEarly,
+		finding.Unverified},
 	finding.FaultErrors: {finding.Unverified},
-	finding.FaultStopped: {finding.RateDrops, finding.RateStep, finding.FaultShort, finding.FellBehind,
+	finding.FaultStopped: {finding.RateDrops, finding.RateStep, finding.StoppedEarly, finding.FellBehind,
 		finding.DispatchLate, finding.FaultForeign},
-	finding.FaultDamaged: {finding.FaultCounts, finding.FaultShort},
+	finding.FaultDamaged: {finding.FaultCounts, finding.StoppedEarly},
 	finding.FaultForeign: {finding.DispatchLate, finding.FellBehind},
 }
 

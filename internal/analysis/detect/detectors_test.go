@@ -75,7 +75,7 @@ func TestDetectors(t *testing.T) {
 			get(run).Attempted++
 			get(run).Unfinished = 1
 		}, []finding.Code{finding.FaultUnfinished}, finding.Params{"count": 1}},
-		{"not all done", marked(finding.New(finding.MarkShortWorkParams{Thread: 0, Done: 900, Of: 1000})), []finding.Code{finding.FaultShort}, elmPut},
+		{"not all done", marked(finding.New(finding.MarkShortWorkParams{Thread: 0, Done: 900, Of: 1000})), []finding.Code{finding.StoppedEarly}, elmPut},
 		{"damaged", marked(finding.New(finding.MarkDamagedParams{File: "series.jsonl", Text: "cut"})), []finding.Code{finding.FaultDamaged}, elmPut},
 		{"disk full", marked(finding.New(finding.FullDiskParams{Code: finding.MarkDiskFull})), []finding.Code{finding.FaultDiskFull}, elmPut},
 		{"processes", func(run *record.Run) { get(run).Processes, get(run).StartSpreadNS = 20, 3e6 }, []finding.Code{finding.ProcessStarts},

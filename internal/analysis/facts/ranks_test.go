@@ -121,7 +121,7 @@ func TestTable_what_has_no_rank_says_why(t *testing.T) {
 		{"one failed block", func(run *record.Run) {
 			e := resulttest.Trials(run, "oak")[0]
 			e.State, e.Cause, e.Error, e.Phases = record.Failed, finding.CauseHung, "no answer", nil
-		}, finding.CauseHung},
+		}, finding.NoResult + " " + finding.CauseHung},
 		{"all blocks disturbed", func(run *record.Run) {
 			for _, e := range resulttest.Trials(run, "oak") {
 				resulttest.MarkedBy(e, resulttest.OthersBusy())

@@ -29,7 +29,8 @@ type Entry struct {
 	// Machine says that the fault is the machine's and not the store's: it costs the block, and the
 	// trial is run again.
 	Machine bool
-	// Fault is, of a mark, the code of the finding that it makes.
+	// Fault is, of a mark, the code of the finding that it makes, where that is not its own code without
+	// the kind.
 	Fault Code
 	// Answer says that a finding belongs to the question rather than to the trust in its figures.
 	Answer bool
@@ -56,7 +57,12 @@ func Lookup(code Code) (Entry, bool) {
 	return e, known
 }
 
-// Codes returns every code, sorted.
+func known(code Code) bool {
+	_, is := entries[code]
+	return is
+}
+
+// Codes returns every code with each of its kinds, sorted.
 func Codes() (codes []Code) {
 	for code := range entries {
 		codes = append(codes, code)

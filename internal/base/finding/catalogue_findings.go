@@ -22,7 +22,7 @@ const (
 	ClientBound      Code = "client-bound"
 	SeenClientBound  Code = "seen-client-bound"
 	Noisy            Code = "noisy" // the baseline differs from its twin
-	BusyMachine      Code = "busy-machine"
+	BusyMachine      Code = "machine-disturbed little"
 	MachineUnknown   Code = "machine-unknown" // load of others, quotas or heat were not measured
 	DispatchLate     Code = "dispatch-late"
 	FellBehind       Code = "fell-behind" // open load that was due and not done
@@ -43,7 +43,7 @@ const (
 
 // What is seen behind them.
 const (
-	SeenHeat      Code = "seen-heat"
+	SeenHeat      Code = "machine-disturbed throttled-times"
 	SeenItems     Code = "seen-items"
 	SeenItemsOwed Code = "seen-items-owed"
 	SeenMisses    Code = "seen-misses"
@@ -130,7 +130,7 @@ var _ = register(
 	Entry{Example: SeenSizesParams{Phase: "put", Values: 4.2e8, Compressed: 2.1e8, Disk: 1.2e6, Written: Known(1.3e6)},
 		Says: `after {{.phase}}: {{bytes .values}} of live values, {{bytes .compressed}} compressed; {{bytes .disk}} on disk, {{if has .written}}{{bytes .written}} written{{else}}writes not measured{{end}}`},
 	Entry{Example: StoppedEarlyParams{At: example, Blocks: 2, Of: 3, Share: 0.62}, Severity: Warning,
-		Says:   `{{.arm}} stopped early in {{.place}}, after {{percent .share}} of its operations; not comparable with complete runs.`,
+		Says:   `{{.arm}} stopped early in {{.place}}{{if .share}}, after {{percent .share}} of its operations{{end}}; not comparable with complete runs.`,
 		Many:   `{{list .Arms}} stopped early in {{list .Places}}; not comparable with complete runs.`,
 		Remedy: "give the phase more time or a larger disk_quota, or fewer operations"},
 	Entry{Example: SeenPartParams{Done: 620, Of: 1000}, Says: `{{count .done}} of {{plural .of "operation" ""}}`},

@@ -2,12 +2,12 @@ package finding
 
 // What the operations on the sampled keys showed: package history.
 const (
-	MarkStaleReads  Code = "history-stale"      // reads returned what an acknowledged write had replaced
-	MarkLostUpdates Code = "history-lost"       // conditional writes succeeded on a version that was gone
-	MarkAtomicLost  Code = "history-swaps-gone" // acknowledged conditional writes are no ancestors of what is there
-	MarkVanished    Code = "history-vanished"   // reads found nothing after an acknowledged write
-	MarkGhosts      Code = "history-ghosts"     // reads returned a version that nobody had begun to write
-	MarkUnordered   Code = "history-unordered"  // no order of the operations explains what was read
+	MarkStaleReads  Code = "stale-values history"     // reads returned what an acknowledged write had replaced
+	MarkLostUpdates Code = "lost-updates history"     // conditional writes succeeded on a version that was gone
+	MarkAtomicLost  Code = "lost-updates overwritten" // acknowledged conditional writes are no ancestors of what is there
+	MarkVanished    Code = "lost-values history"      // reads found nothing after an acknowledged write
+	MarkGhosts      Code = "wrong-values history"     // reads returned a version that nobody had begun to write
+	MarkUnordered   Code = "not-linearizable history" // no order of the operations explains what was read
 
 	FaultUpdates Code = "lost-updates"
 	FaultOrder   Code = "not-linearizable"
@@ -22,17 +22,17 @@ const (
 )
 
 var _ = register(
-	Entry{Example: MarkStaleReadsParams{Count: 197593, Of: 201579, LateNS: 5e7, LateMaxNS: 1e8}, Fault: FaultStale,
+	Entry{Example: MarkStaleReadsParams{Count: 197593, Of: 201579, LateNS: 5e7, LateMaxNS: 1e8},
 		Says: `{{count .count}} of {{plural .of "sampled read" ""}} returned an overwritten value, {{latency .late_ns}} (median) to {{latency .late_max_ns}} after the overwrite was acknowledged`},
-	Entry{Example: CountParams{Code: MarkLostUpdates, Count: 2, Of: 4000}, Fault: FaultUpdates,
+	Entry{Example: CountParams{Code: MarkLostUpdates, Count: 2, Of: 4000},
 		Says: `{{plural .count "conditional write" ""}} succeeded on a version that another had already replaced`},
-	Entry{Example: MarkAtomicLostParams{Count: 2, Of: 4000, Items: 6}, Fault: FaultUpdates,
+	Entry{Example: MarkAtomicLostParams{Count: 2, Of: 4000, Items: 6},
 		Says: `{{count .count}} of {{plural .of "acknowledged conditional write" ""}}{{if .items}}, with {{plural .items "item" ""}},{{end}} did not last: what the records hold does not descend from them`},
-	Entry{Example: CountParams{Code: MarkVanished, Count: 2, Of: 4000}, Fault: FaultLost,
+	Entry{Example: CountParams{Code: MarkVanished, Count: 2, Of: 4000},
 		Says: `{{count .count}} of {{plural .of "sampled read" ""}} found nothing after an acknowledged write, without a delete`},
-	Entry{Example: CountParams{Code: MarkGhosts, Count: 2, Of: 4000}, Fault: FaultWrong,
+	Entry{Example: CountParams{Code: MarkGhosts, Count: 2, Of: 4000},
 		Says: `{{count .count}} of {{plural .of "sampled read" ""}} returned a version before its write began, or one that was never written`},
-	Entry{Example: CountParams{Code: MarkUnordered, Count: 2, Of: 4000}, Fault: FaultOrder,
+	Entry{Example: CountParams{Code: MarkUnordered, Count: 2, Of: 4000},
 		Says: `no order of the operations explains what was read of {{plural .count "sampled key" ""}}`},
 
 	Entry{Example: FaultParams{Code: FaultUpdates, At: example, Count: 2}, Severity: Grave,

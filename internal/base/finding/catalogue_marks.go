@@ -4,53 +4,53 @@ package finding
 // docs/run-directory.md lists the codes. Each belongs to a fault, which is the finding that it
 // makes.
 const (
-	MarkFailed     Code = "operations-failed"      // in an error or a timeout
-	MarkWrong      Code = "operations-wrong"       // returned a value that was never written there
-	MarkOtherTrial Code = "operations-other-trial" // returned a value that another trial wrote
-	MarkLost       Code = "operations-lost"        // did not find a record that was stored
-	MarkUnfinished Code = "operations-unfinished"  // began and have no outcome
+	MarkFailed     Code = "errors operations"                  // in an error or a timeout
+	MarkWrong      Code = "wrong-values operations"            // returned a value that was never written there
+	MarkOtherTrial Code = "values-of-another-trial operations" // returned a value that another trial wrote
+	MarkLost       Code = "lost-values operations"             // did not find a record that was stored
+	MarkUnfinished Code = "unfinished operations"              // began and have no outcome
 
-	MarkReadbackLost   Code = "readback-lost"
-	MarkReadbackStale  Code = "readback-stale"
-	MarkReadbackWrong  Code = "readback-wrong"
-	MarkReadbackOther  Code = "readback-other-trial"
-	MarkReadbackFailed Code = "readback-failed"
-	MarkIncrementsLost Code = "increments-lost" // counters have less than was acknowledged
-	MarkIncrementsMore Code = "increments-more" // counters have more than was tried
+	MarkReadbackLost   Code = "lost-values readback"
+	MarkReadbackStale  Code = "stale-values readback"
+	MarkReadbackWrong  Code = "wrong-values readback"
+	MarkReadbackOther  Code = "values-of-another-trial readback"
+	MarkReadbackFailed Code = "errors readback"
+	MarkIncrementsLost Code = "wrong-counters lost" // counters have less than was acknowledged
+	MarkIncrementsMore Code = "wrong-counters more" // counters have more than was tried
 
-	MarkSum          Code = "count-sum"          // of outcomes, is not the operations that were attempted
-	MarkAcknowledged Code = "count-acknowledged" // more entries than were begun
-	MarkBegun        Code = "count-begun"        // more entries than the trace has
-	MarkOutcomes     Code = "count-outcomes"     // others than the trace has operations
-	MarkTimed        Code = "count-timed"        // not as many as there are outcomes
-	MarkBytes        Code = "count-bytes"        // others than the trace writes
-	MarkItems        Code = "count-items"        // others than the trace and the data have
-	MarkOrder        Code = "count-order"        // queries found other records than those that their order puts first
-	MarkMoreCounts   Code = "count-more"         // that disagree as well
-	MarkTimeOver     Code = "time-over"          // operations took longer than the threads had
-	MarkTimeUnder    Code = "time-under"         // operations took next to nothing of the time
+	MarkSum          Code = "counts-disagree sum"          // of outcomes, is not the operations that were attempted
+	MarkAcknowledged Code = "counts-disagree acknowledged" // more entries than were begun
+	MarkBegun        Code = "counts-disagree begun"        // more entries than the trace has
+	MarkOutcomes     Code = "counts-disagree outcomes"     // others than the trace has operations
+	MarkTimed        Code = "counts-disagree timed"        // not as many as there are outcomes
+	MarkBytes        Code = "counts-disagree bytes"        // others than the trace writes
+	MarkItems        Code = "counts-disagree items"        // others than the trace and the data have
+	MarkOrder        Code = "counts-disagree order"        // queries found other records than those that their order puts first
+	MarkMoreCounts   Code = "counts-disagree more"         // that disagree as well
+	MarkTimeOver     Code = "counts-disagree time-over"    // operations took longer than the threads had
+	MarkTimeUnder    Code = "counts-disagree time-under"   // operations took next to nothing of the time
 
-	MarkDrift     Code = "clock-drift"
-	MarkBeganLate Code = "clock-began-late"  // the phase, after operations of it were done
-	MarkEndedSoon Code = "clock-ended-early" // the phase, before operations of it were done
+	MarkDrift     Code = "machine-disturbed clock-drift"
+	MarkBeganLate Code = "machine-disturbed clock-began-late"  // the phase, after operations of it were done
+	MarkEndedSoon Code = "machine-disturbed clock-ended-early" // the phase, before operations of it were done
 
-	MarkSteal   Code = "cpu-steal"
-	MarkForeign Code = "cpu-foreign"
-	MarkQuota   Code = "cpu-quota"
-	MarkHeat    Code = "cpu-heat"
+	MarkSteal   Code = "machine-disturbed cpu-hypervisor"
+	MarkForeign Code = "machine-disturbed cpu-processes"
+	MarkQuota   Code = "machine-disturbed throttled-quota"
+	MarkHeat    Code = "machine-disturbed throttled-heat"
 
-	MarkShortWork Code = "ended-before-work" // a thread, before its operations were done
-	MarkShortTime Code = "ended-before-time"
+	MarkShortWork Code = "stopped-early work" // a thread, before its operations were done
+	MarkShortTime Code = "stopped-early time"
 
-	MarkBeganApart Code = "processes-began-apart" // one of them, far from the phase's start
+	MarkBeganApart Code = "machine-disturbed starts-apart" // one of them, far from the phase's start
 
-	MarkDamaged  Code = "file-damaged" // since it was recorded
-	MarkDataGone Code = "data-gone"    // the store's directory, while it ran
+	MarkDamaged  Code = "damaged file"            // since it was recorded
+	MarkDataGone Code = "data-vanished directory" // the store's directory, while it ran
 
-	MarkDiskFull    Code = "store-disk-full"
-	MarkMountFull   Code = "quota-mount-full"
-	MarkRunDiskFull Code = "run-disk-full"
-	MarkNotBegun    Code = "phase-not-begun" // because the disk was full
+	MarkDiskFull    Code = "disk-full data"
+	MarkMountFull   Code = "disk-full quota"
+	MarkRunDiskFull Code = "disk-full run"
+	MarkNotBegun    Code = "disk-full not-begun" // because the disk was full
 )
 
 // The faults: findings, one for each arm and phase, whose evidence is marks.
@@ -63,18 +63,18 @@ const (
 	FaultIncrements Code = "wrong-counters"
 	FaultCounts     Code = "counts-disagree"
 	FaultUnfinished Code = "unfinished"
-	FaultShort      Code = "not-all-done"
 	FaultDamaged    Code = "damaged"
 	FaultVanished   Code = "data-vanished"
 	FaultDiskFull   Code = "disk-full"
-	FaultClock      Code = "clock"
-	FaultForeign    Code = "foreign-load"
-	FaultThrottled  Code = "throttled"
-	FaultApart      Code = "began-apart"
+	FaultClock      Code = "machine-disturbed clock"
+	FaultForeign    Code = "machine-disturbed cpu"
+	FaultThrottled  Code = "machine-disturbed throttled"
+	FaultApart      Code = "machine-disturbed starts"
 )
 
-// Why a trial did not end; record.Trial.Cause.
+// Why a trial did not end; record.Trial.Cause. Each is a kind of NoResult.
 const (
+	NoResult         Code = "no-result"
 	CauseRefused     Code = "not-supported"   // by the store, of what the cell asks
 	CauseInterrupted Code = "interrupted"     // by the user
 	CauseDiskTaken   Code = "disk-taken"      // by other programs
@@ -101,6 +101,9 @@ func (m Mark) Fault() Code {
 	if e := entries[m.Code]; e.Fault != "" {
 		return e.Fault
 	}
+	if code, _, _ := m.Code.cut(); known(code) {
+		return code
+	}
 	return FaultCounts
 }
 
@@ -121,57 +124,57 @@ const (
 
 var _ = register(
 	Entry{Example: CountParams{Code: MarkFailed, Count: 412, Of: 90000,
-		Message: "write: no space left on device"}, Fault: FaultErrors,
+		Message: "write: no space left on device"},
 		Says: `{{count .count}} of {{plural .of "operation" ""}} failed{{if .message}}, most often with: {{clean .message}}{{end}}`},
 	Entry{Example: CountParams{Code: MarkWrong, Count: 3, Of: 90000,
-		Message: "read 17: value of key 18"}, Fault: FaultWrong,
+		Message: "read 17: value of key 18"},
 		Says: `{{count .count}} of {{plural .of "operation" ""}} returned a value that was never written under its key{{if .message}}, most often: {{clean .message}}{{end}}`},
-	Entry{Example: CountParams{Code: MarkOtherTrial, Count: 8028, Of: 90000}, Fault: FaultOtherTrial,
+	Entry{Example: CountParams{Code: MarkOtherTrial, Count: 8028, Of: 90000},
 		Says: `{{count .count}} of {{plural .of "operation" ""}} returned a value that another trial wrote`},
-	Entry{Example: CountParams{Code: MarkLost, Count: 5, Of: 90000}, Fault: FaultLost,
+	Entry{Example: CountParams{Code: MarkLost, Count: 5, Of: 90000},
 		Says: `{{count .count}} of {{plural .of "operation" ""}} did not find a stored record{{if .message}}, most often: {{clean .message}}{{end}}`},
-	Entry{Example: CountParams{Code: MarkUnfinished, Count: 1}, Fault: FaultUnfinished,
+	Entry{Example: CountParams{Code: MarkUnfinished, Count: 1},
 		Says: `{{plural .count "operation" ""}} began and never ended`},
 
-	Entry{Example: CountParams{Code: MarkReadbackLost, Count: 2, Of: 10000, Example: "key 17"}, Fault: FaultLost,
+	Entry{Example: CountParams{Code: MarkReadbackLost, Count: 2, Of: 10000, Example: "key 17"},
 		Says: `{{count .count}} of {{plural .of "record" ""}} read back at the end were gone, though their writes were acknowledged{{if has .evicted}}; the store says that it evicted {{count .evicted}} of all{{end}}{{if .example}} ({{clean .example}}){{end}}`},
-	Entry{Example: CountParams{Code: MarkReadbackStale, Count: 2, Of: 10000}, Fault: FaultStale,
+	Entry{Example: CountParams{Code: MarkReadbackStale, Count: 2, Of: 10000},
 		Says: `{{count .count}} of {{plural .of "record" ""}} read back at the end held an older value than the last acknowledged one{{if .example}} ({{clean .example}}){{end}}`},
-	Entry{Example: CountParams{Code: MarkReadbackWrong, Count: 2, Of: 10000}, Fault: FaultWrong,
+	Entry{Example: CountParams{Code: MarkReadbackWrong, Count: 2, Of: 10000},
 		Says: `{{count .count}} of {{plural .of "record" ""}} read back at the end held a value of another record, or a damaged one{{if .example}} ({{clean .example}}){{end}}`},
-	Entry{Example: CountParams{Code: MarkReadbackOther, Count: 2, Of: 10000}, Fault: FaultOtherTrial,
+	Entry{Example: CountParams{Code: MarkReadbackOther, Count: 2, Of: 10000},
 		Says: `{{count .count}} of {{plural .of "record" ""}} read back at the end held a value that another trial wrote{{if .example}} ({{clean .example}}){{end}}`},
-	Entry{Example: CountParams{Code: MarkReadbackFailed, Count: 2, Of: 10000}, Fault: FaultErrors,
+	Entry{Example: CountParams{Code: MarkReadbackFailed, Count: 2, Of: 10000},
 		Says: `{{count .count}} of {{plural .of "record" ""}} could not be read back at the end{{if .not_read}}; the store did not answer, and {{count .not_read}} more were not read{{end}}{{if .example}} ({{clean .example}}){{end}}`},
-	Entry{Example: CountParams{Code: MarkIncrementsLost, Count: 12, Of: 4000}, Fault: FaultIncrements,
+	Entry{Example: CountParams{Code: MarkIncrementsLost, Count: 12, Of: 4000},
 		Says: `{{count .count}} of {{plural .of "acknowledged increment" ""}} of the records read back at the end were gone`},
-	Entry{Example: CountParams{Code: MarkIncrementsMore, Count: 12, Of: 4000}, Fault: FaultIncrements,
+	Entry{Example: CountParams{Code: MarkIncrementsMore, Count: 12, Of: 4000},
 		Says: `the records read back at the end had {{plural .count "increment" ""}} more than the {{count .of}} that were tried`},
 
-	Entry{Example: MarkSumParams{Attempted: 100, Outcomes: 99}, Fault: FaultCounts,
+	Entry{Example: MarkSumParams{Attempted: 100, Outcomes: 99},
 		Says: `{{plural .attempted "operation" ""}} began, but {{count .outcomes}} have an outcome`},
-	Entry{Example: MarkAcknowledgedParams{Thread: 0, Acknowledged: 12, Begun: 10}, Fault: FaultCounts,
+	Entry{Example: MarkAcknowledgedParams{Thread: 0, Acknowledged: 12, Begun: 10},
 		Says: `thread {{.thread}} acknowledged {{count .acknowledged}} entries, but began only {{count .begun}}`},
-	Entry{Example: MarkBegunParams{Thread: 0, Begun: 12, Limit: 10}, Fault: FaultCounts,
+	Entry{Example: MarkBegunParams{Thread: 0, Begun: 12, Limit: 10},
 		Says: `thread {{.thread}} began {{count .begun}} entries, but its trace has {{count .limit}}`},
-	Entry{Example: MarkOutcomesParams{Thread: 0, Operation: "read", Counted: 12, Expected: 10}, Fault: FaultCounts,
+	Entry{Example: MarkOutcomesParams{Thread: 0, Operation: "read", Counted: 12, Expected: 10},
 		Says: `thread {{.thread}} counted {{plural .counted "outcome" ""}} of {{.operation}}, but its trace has {{count .expected}}`},
-	Entry{Example: MarkTimedParams{Operation: "read", Counted: 12, Timed: 10}, Fault: FaultCounts,
+	Entry{Example: MarkTimedParams{Operation: "read", Counted: 12, Timed: 10},
 		Says: `{{.operation}} has {{plural .counted "outcome" ""}}, but {{count .timed}} of them were timed`},
 	Entry{Example: WorkParams{Code: MarkBytes, Operation: "insert", Counted: 1200, Least: 1080,
-		Most: Known(uint64(1080))}, Fault: FaultCounts,
+		Most: Known(uint64(1080))},
 		Says: `{{.operation}} counted {{count .counted}} bytes written, but its trace has {{counts .least .most}}`},
 	Entry{Example: WorkParams{Code: MarkItems, Operation: "scan", Operations: 400, Counted: 400,
-		Least: 4210}, Fault: FaultCounts,
+		Least: 4210},
 		Says: `{{plural .operations "operation" ""}} of {{.operation}} counted {{plural .counted "item" ""}}, but the trace and the data have {{counts .least .most}}`},
 	Entry{Example: WorkParams{Code: MarkOrder, Operation: "query", Operations: 400, Counted: 400,
-		Least: 4210, Most: Known(uint64(4210))}, Fault: FaultCounts,
+		Least: 4210, Most: Known(uint64(4210))},
 		Says: `{{plural .operations "operation" ""}} of {{.operation}} did not find the first records of their order: the sort columns add up to {{count .counted}}, expected {{counts .least .most}}`},
-	Entry{Example: MarkMoreCountsParams{Count: 4}, Fault: FaultCounts,
+	Entry{Example: MarkMoreCountsParams{Count: 4},
 		Says: `{{plural .count "more count" ""}} disagree`},
-	Entry{Example: TimesParams{Code: MarkTimeOver, ServedS: 12.5, Threads: 2, HadS: 10.0}, Fault: FaultCounts,
+	Entry{Example: TimesParams{Code: MarkTimeOver, ServedS: 12.5, Threads: 2, HadS: 10.0},
 		Says: `operations took {{seconds .served_s}} by the worker's histogram, but {{plural .threads "thread" ""}} had {{seconds .had_s}}`},
-	Entry{Example: TimesParams{Code: MarkTimeUnder, ServedS: 0.5, Threads: 2, HadS: 10.0}, Fault: FaultCounts,
+	Entry{Example: TimesParams{Code: MarkTimeUnder, ServedS: 0.5, Threads: 2, HadS: 10.0},
 		Says: `operations took {{seconds .served_s}} by the worker's histogram; the rest of the {{seconds .had_s}} that {{plural .threads "thread" ""}} had is unexplained`},
 
 	Entry{Example: MarkDriftParams{Clock: "tsc", DriftNS: 9e7, Seconds: 10.0}, Fault: FaultClock,
@@ -190,30 +193,30 @@ var _ = register(
 	Entry{Example: MarkHeatParams{HeldS: 0.05, Seconds: 0.2}, Fault: FaultThrottled,
 		Says: `heat slowed a CPU for {{seconds .held_s}} of {{seconds .seconds}}`},
 
-	Entry{Example: MarkShortWorkParams{Thread: 1, Done: 900, Of: 1000}, Fault: FaultShort,
+	Entry{Example: MarkShortWorkParams{Thread: 1, Done: 900, Of: 1000},
 		Says: `thread {{.thread}} ended after {{count .done}} of {{plural .of "operation" ""}}`},
-	Entry{Example: MarkShortTimeParams{Seconds: 4.0, OfS: 60.0}, Fault: FaultShort,
+	Entry{Example: MarkShortTimeParams{Seconds: 4.0, OfS: 60.0},
 		Says: `the phase ended after {{seconds .seconds}} of {{seconds .of_s}}`},
 
 	Entry{Example: MarkBeganApartParams{Processes: 20, ApartS: 1.2, Seconds: 10.0}, Fault: FaultApart,
 		Says: `the starts of {{plural .processes "process" ""}} were {{seconds .apart_s}} apart, in a phase of {{seconds .seconds}}`},
 
 	Entry{Example: MarkDamagedParams{File: "trials/b1-001-a/series.jsonl",
-		Text: "its digest is not the one that was sealed"}, Fault: FaultDamaged,
+		Text: "its digest is not the one that was sealed"},
 		Says: `{{.file}}: {{clean .text}}`},
 
-	Entry{Example: Bare(MarkDataGone), Fault: FaultVanished,
+	Entry{Example: Bare(MarkDataGone),
 		Says: "the directory of the store's files vanished"},
 
 	Entry{Example: FullDiskParams{Code: MarkDiskFull, Free: Known(uint64(4096)),
-		Records: Known(uint64(120000))}, Fault: FaultDiskFull,
+		Records: Known(uint64(120000))},
 		Says: `the disk was full` + inodesThen + freeThen + storedThen + othersTook},
 	Entry{Example: FullDiskParams{Code: MarkMountFull, Size: 25165824, Filesystem: "ext4",
-		Usable: 22000000, Free: Known(uint64(4096)), Records: Known(uint64(120000))}, Fault: FaultDiskFull,
+		Usable: 22000000, Free: Known(uint64(4096)), Records: Known(uint64(120000))},
 		Says: `the disk quota was full: {{limit .size}} of {{.filesystem}}, {{bytes .usable}} for files` + freeThen + storedThen},
-	Entry{Example: FullDiskParams{Code: MarkRunDiskFull, Free: Known(uint64(4096))}, Fault: FaultDiskFull,
+	Entry{Example: FullDiskParams{Code: MarkRunDiskFull, Free: Known(uint64(4096))},
 		Says: `the disk of the run directory was full` + freeThen + storedThen + othersTook},
-	Entry{Example: Bare(MarkNotBegun), Fault: FaultDiskFull, Says: "not begun: the disk was full"},
+	Entry{Example: Bare(MarkNotBegun), Says: "not begun: the disk was full"},
 )
 
 type MarkSumParams struct{ Attempted, Outcomes uint64 }
@@ -355,10 +358,6 @@ var _ = register(
 		Says:   `The directory of {{.arm}} vanished in {{.place}}; it has no rank there.`,
 		Many:   `The {{agree .Arms "directory" "directories"}} of {{list .Arms}} vanished in {{list .Places}}; no rank there.`,
 		Remedy: "find out what removed them; --data puts the stores elsewhere"},
-	Entry{Example: FaultParams{Code: FaultShort, At: example}, Severity: Warning,
-		Says:   `{{.arm}} ended {{.place}} before its work was done.`,
-		Many:   `{{list .Arms}} ended {{list .Places}} before the work was done.`,
-		Remedy: "give the phase more time or fewer operations"},
 	Entry{Example: FaultParams{Code: FaultDiskFull, At: example}, Severity: Warning,
 		Says:   `{{.arm}} filled the disk in {{.place}}; it has no rank there.`,
 		Many:   `{{list .Arms}} filled the disk in {{list .Places}}; no rank there.`,

@@ -2,45 +2,45 @@ package finding
 
 // What physics forbids: see plausible.go, seen.go and durable.go of internal/execution/run.
 const (
-	MarkBytesRead Code = "count-bytes-read" // others than the values that were read have
+	MarkBytesRead Code = "counts-disagree bytes-read" // others than the values that were read have
 
-	MarkBelowFloor Code = "latency-below-floor" // less than the clock itself takes
-	MarkMaxOver    Code = "latency-over-phase"  // the longest, than the phase
-	MarkMeanOver   Code = "latency-over-max"    // the mean, than the longest
-	MarkResponse   Code = "response-too-short"  // from the due time, than the service itself
+	MarkBelowFloor Code = "counts-disagree latency-below-floor" // less than the clock itself takes
+	MarkMaxOver    Code = "counts-disagree latency-over-phase"  // the longest, than the phase
+	MarkMeanOver   Code = "counts-disagree latency-over-max"    // the mean, than the longest
+	MarkResponse   Code = "counts-disagree response-too-short"  // from the due time, than the service itself
 
-	MarkBeganEarly Code = "clock-began-early" // the phase, before it was asked for
-	MarkEndedLate  Code = "clock-ended-late"  // the phase, after it was answered
+	MarkBeganEarly Code = "machine-disturbed clock-began-early" // the phase, before it was asked for
+	MarkEndedLate  Code = "machine-disturbed clock-ended-late"  // the phase, after it was answered
 
-	MarkStoppedSignal   Code = "stopped-signal"
-	MarkStoppedDebugger Code = "stopped-debugger"
-	MarkStoppedFrozen   Code = "stopped-frozen"
-	MarkStoppedGap      Code = "stopped-gap"
-	MarkStoppedSuspend  Code = "stopped-suspend"
+	MarkStoppedSignal   Code = "machine-disturbed stopped-signal"
+	MarkStoppedDebugger Code = "machine-disturbed stopped-debugger"
+	MarkStoppedFrozen   Code = "machine-disturbed stopped-frozen"
+	MarkStoppedGap      Code = "machine-disturbed stopped-gap"
+	MarkStoppedSuspend  Code = "machine-disturbed stopped-suspend"
 
-	FaultStopped Code = "stopped-from-outside"
+	FaultStopped Code = "machine-disturbed stopped"
 
-	MarkTooFewSyncs  Code = "syncs-too-few"        // of the disk, for the writes that were acknowledged as synced
-	MarkServerSyncs  Code = "server-syncs-too-few" // by the server's own counter
-	MarkSyncsTooFast Code = "syncs-too-fast"       // for the disk's fastest sync
-	MarkClassChanged Code = "class-changed"        // by the server's settings, while the phase ran
+	MarkTooFewSyncs  Code = "durability-not-shown syncs-too-few"        // of the disk, for the writes that were acknowledged as synced
+	MarkServerSyncs  Code = "durability-not-shown server-syncs-too-few" // by the server's own counter
+	MarkSyncsTooFast Code = "durability-not-shown syncs-too-fast"       // for the disk's fastest sync
+	MarkClassChanged Code = "durability-not-shown class-changed"        // by the server's settings, while the phase ran
 
-	MarkClassRefuted Code = "class-refuted" // by power cuts, before the run
+	MarkClassRefuted Code = "durability-not-shown class-refuted" // by power cuts, before the run
 
 	FaultNotDurable Code = "durability-not-shown"
 )
 
 var _ = register(
 	Entry{Example: WorkParams{Code: MarkBytesRead, Operation: "read", Operations: 400, Counted: 0,
-		Least: 40000, Most: Known(uint64(40100))}, Fault: FaultCounts,
+		Least: 40000, Most: Known(uint64(40100))},
 		Says: `{{plural .operations "operation" ""}} of {{.operation}} counted {{count .counted}} bytes read, but the values have {{counts .least .most}}`},
-	Entry{Example: MarkBelowFloorParams{Operation: "read", MeanNS: 1.0, FloorNS: 4}, Fault: FaultCounts,
+	Entry{Example: MarkBelowFloorParams{Operation: "read", MeanNS: 1.0, FloorNS: 4},
 		Says: `{{.operation}} took {{latency .mean_ns}} on average by the worker's histogram; looking at the clock takes more than {{latency .floor_ns}}`},
-	Entry{Example: MarkMaxOverParams{Operation: "read", MaxNS: 4e9, ElapsedS: 2.0}, Fault: FaultCounts,
+	Entry{Example: MarkMaxOverParams{Operation: "read", MaxNS: 4e9, ElapsedS: 2.0},
 		Says: `the longest {{.operation}} took {{latency .max_ns}}, longer than the phase ({{seconds .elapsed_s}})`},
-	Entry{Example: MarkMeanOverParams{Operation: "read", MeanNS: 5000.0, MaxNS: 500}, Fault: FaultCounts,
+	Entry{Example: MarkMeanOverParams{Operation: "read", MeanNS: 5000.0, MaxNS: 500},
 		Says: `{{.operation}} took {{latency .mean_ns}} on average, longer than its longest ({{latency .max_ns}})`},
-	Entry{Example: MarkResponseParams{Operation: "read", MeanNS: 5000.0, ResponseNS: 500.0}, Fault: FaultCounts,
+	Entry{Example: MarkResponseParams{Operation: "read", MeanNS: 5000.0, ResponseNS: 500.0},
 		Says: `{{.operation}} took {{latency .mean_ns}} on average, but {{latency .response_ns}} from its due time`},
 
 	Entry{Example: ClockParams{Code: MarkBeganEarly, ByNS: 1e9}, Fault: FaultClock,
@@ -64,25 +64,22 @@ var _ = register(
 		Many:   `Excluded blocks of {{list .Arms}} in {{list .Places}}: something outside stopped them.`,
 		Remedy: "don't stop, trace or freeze processes under test; keep the machine awake"},
 
-	Entry{Fault: FaultNotDurable,
-		Example: MarkTooFewSyncsParams{SyncsNeeded: SyncsNeeded{540000, 270000, 56, 2}, Done: 12,
-			Counted: "flushes", Disk: "nvme0n1"},
+	Entry{Example: MarkTooFewSyncsParams{SyncsNeeded: SyncsNeeded{540000, 270000, 56, 2}, Done: 12,
+		Counted: "flushes", Disk: "nvme0n1"},
 		Says: `{{count .acknowledged}} writes were acknowledged as synced; {{.disk}} did {{count .done}} {{.counted}}, ` +
 			`which cover at most {{if has .most}}{{count .most}} of them{{else}}one write of each thread{{end}}` +
 			`{{if has .clients}} ({{plural .clients "client" ""}}, one write of each for a sync){{end}}`},
-	Entry{Fault: FaultNotDurable,
-		Example: MarkServerSyncsParams{SyncsNeeded: SyncsNeeded{540000, 270000, 32, 2},
-			Counter: "pg_stat_wal.wal_sync"},
+	Entry{Example: MarkServerSyncsParams{SyncsNeeded: SyncsNeeded{540000, 270000, 32, 2},
+		Counter: "pg_stat_wal.wal_sync"},
 		Says: `{{count .acknowledged}} writes were acknowledged as synced; the server counted {{plural .done "sync" ""}} ({{clean .counter}}), ` +
 			`which cover at most {{count .most}} of them ({{plural .clients "client" ""}}, one write of each for a sync)`},
-	Entry{Fault: FaultNotDurable,
-		Example: MarkSyncsTooFastParams{SyncsNeeded: SyncsNeeded{118000, 118000, 20218, 1},
-			Seconds: 10.0, SyncNS: 990000, Disk: "nvme0n1"},
+	Entry{Example: MarkSyncsTooFastParams{SyncsNeeded: SyncsNeeded{118000, 118000, 20218, 1},
+		Seconds: 10.0, SyncNS: 990000, Disk: "nvme0n1"},
 		Says: `{{count .acknowledged}} writes were acknowledged as synced in {{seconds .seconds}}; the fastest sync of {{.disk}} took {{latency .sync_ns}}, ` +
 			`and {{plural .clients "client" ""}} can wait for at most {{count .most}} at twice that speed`},
-	Entry{Fault: FaultNotDurable, Example: MarkClassChangedParams{Message: "redis at 127.0.0.1:6379 can't reach D3: its settings give D1"},
+	Entry{Example: MarkClassChangedParams{Message: "redis at 127.0.0.1:6379 can't reach D3: its settings give D1"},
 		Says: `after the phase, the server's settings did not give the durability class: {{clean .message}}`},
-	Entry{Fault: FaultNotDurable, Example: MarkClassRefutedParams{FileSystem: "ext4", Why: "cut 3 (single writes): lost 12 of 5,000 records"},
+	Entry{Example: MarkClassRefutedParams{FileSystem: "ext4", Why: "cut 3 (single writes): lost 12 of 5,000 records"},
 		Says: `power cuts on {{.file_system}} have refuted the durability class: {{clean .why}}`},
 
 	Entry{Example: FaultParams{Code: FaultNotDurable, At: example}, Severity: Grave,

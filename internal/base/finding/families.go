@@ -22,7 +22,7 @@ type CauseParams struct {
 	Text string
 }
 
-func (p CauseParams) code() Code { return p.Code }
+func (p CauseParams) code() Code { return NoResult + " " + p.Code }
 
 // CountParams are of the marks that count outcomes, with a message or an example of them.
 type CountParams struct {

@@ -13,10 +13,26 @@
 // evidence of a finding are all messages.
 package finding
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
-// Code names what is stated. Codes are part of the JSON output: they don't change.
+// Code names what is stated. Where a code has several kinds (ways in which it was seen, or causes),
+// the kind stands behind a space: "lost-values readback". In JSON it is the parameter kind. Codes and
+// kinds are part of the JSON output: they don't change.
 type Code string
+
+// cut returns the code without its kind, and the kind.
+func (c Code) cut() (code Code, kind string, has bool) {
+	before, kind, has := strings.Cut(string(c), " ")
+	return Code(before), kind, has
+}
+
+// Is reports whether a code is another one, or a kind of it.
+func (c Code) Is(other Code) bool {
+	return c == other || strings.HasPrefix(string(c), string(other)+" ")
+}
 
 // Params are the parameters of a message by name: numbers (float64, int, uint64), strings, lists of
 // strings and booleans. Units stand in the names: seconds, bytes, rate (operations a second),
@@ -35,7 +51,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		plain
 		Text string `json:"text,omitempty"`
-	}{plain(m), Text(m)})
+	}{plain(m.split()), Text(m)})
 }
 
 // Severity is how much a finding matters.
@@ -74,6 +90,7 @@ type Finding struct {
 
 // MarshalJSON keeps the embedded message from writing the finding as a message.
 func (f Finding) MarshalJSON() ([]byte, error) {
+	m := f.split()
 	return json.Marshal(struct {
 		Code     Code       `json:"code"`
 		Severity Severity   `json:"severity"`
@@ -84,7 +101,7 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 		Cause    Code       `json:"cause,omitempty"`
 		Evidence []Evidence `json:"evidence,omitempty"`
 		More     int        `json:"evidence_more,omitempty"`
-	}{f.Code, f.Severity, Text(f.Message), Remedy(f.Message), f.Params, f.Where, f.Cause, f.Evidence, f.More})
+	}{m.Code, f.Severity, Text(f.Message), Remedy(f.Message), m.Params, f.Where, f.Cause, f.Evidence, f.More})
 }
 
 // Evidence is one observation behind a finding.
@@ -95,12 +112,13 @@ type Evidence struct {
 
 // MarshalJSON keeps the embedded message from writing the evidence as a message.
 func (e Evidence) MarshalJSON() ([]byte, error) {
+	m := e.split()
 	return json.Marshal(struct {
 		Trial  string `json:"trial,omitempty"`
 		Code   Code   `json:"code"`
 		Text   string `json:"text"`
 		Params Params `json:"params,omitempty"`
-	}{e.Trial, e.Code, Text(e.Message), e.Params})
+	}{e.Trial, m.Code, Text(e.Message), m.Params})
 }
 
 // Mark is something in a trial that forbids ranking it.
@@ -111,10 +129,11 @@ type Mark struct {
 
 // MarshalJSON keeps the embedded message from writing the mark as a message.
 func (m Mark) MarshalJSON() ([]byte, error) {
+	of := m.split()
 	return json.Marshal(struct {
 		Code   Code   `json:"code"`
 		Phase  string `json:"phase,omitempty"`
 		Text   string `json:"text"`
 		Params Params `json:"params,omitempty"`
-	}{m.Code, m.Phase, Text(m.Message), m.Params})
+	}{of.Code, m.Phase, Text(m.Message), of.Params})
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // Version is that of the JSON form. It grows when a field changes its meaning or goes.
-const Version = 1
+const Version = 2
 
 // Result is what runs say.
 type Result struct {

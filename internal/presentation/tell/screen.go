@@ -295,14 +295,11 @@ func tells(g model.Group, why facts.Reason) bool {
 	case facts.ReasonHarness:
 		return g.Code == finding.HarnessBound
 	case facts.ReasonTold:
-		cause, _ := finding.Lookup(why.Told.Code)
-		switch {
-		case cause.Fault != "":
-			return cause.Fault == g.Code
-		case slices.Contains(finding.Causes, why.Told.Code):
-			return g.Code == finding.TrialFailed || why.Told.Code == finding.CauseDiskFull && g.Code == finding.FaultDiskFull
+		told := why.Told.Code
+		if told.Is(finding.NoResult) {
+			return g.Code == finding.TrialFailed || told.Is(finding.NoResult+" "+finding.CauseDiskFull) && g.Code == finding.FaultDiskFull
 		}
-		return g.Code == why.Told.Code
+		return told.Is(g.Code) || finding.Mark{Message: why.Told}.Fault() == g.Code
 	}
 	return false
 }
