@@ -72,6 +72,9 @@ values that nobody wrote (torn ones, ghosts), atomic batches that are there in p
 and scans that find other records than reads. It also times the opening. A control
 without a cut comes first.
 
+A server that Assay starts (redis@start) is cut off in place of its client: it is killed,
+or the disk of its directory is cut, and started again on what is left.
+
 Each class that a store claims, and that such a cut tests, is tested. For a FILE or a
 PRESET: its stores in its classes.
 
@@ -86,6 +89,7 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
   assay crash bbolt --durability D3 --cuts 100 --threads 8
   assay crash bbolt pebble --kind power --cuts 50
   assay crash goleveldb --kind power --durability D1 --fs xfs
+  assay crash redis@start --kind power --durability 'D2(3s)'
   assay crash put-get --cuts 5 --format json
   assay crash pebble --seed 7 --cut 12     only cut 12 of that seed
   assay crash --proofs`,
@@ -196,7 +200,7 @@ func (f *crashFlags) run(c *cobra.Command, args []string) error {
 		result, err := crash.Test(ctx, target, crash.Options{
 			Kind: report.Kind, Cuts: f.cuts, Seed: f.seed, Only: f.only, Worker: []string{self, "worker"},
 			DataRoot: cmp.Or(f.data, os.TempDir()), Timeout: crashTimeout, Log: io.Discard, Progress: progress.cut,
-			Rig: rig, FileSystem: f.fileSystem, IgnoresFlushes: f.ignoresFlushes,
+			Rig: rig, FileSystem: f.fileSystem, IgnoresFlushes: f.ignoresFlushes, Program: programOf,
 			CaseOf: f.caseOf(&report),
 		})
 		if keepErr := f.keep(&report, &result, target, ctx.Err() != nil); err == nil {
@@ -294,7 +298,7 @@ func (f *crashFlags) replayCase(w io.Writer) error {
 	ctx, stop := interruptible("nothing is kept of it", func(text string) { fmt.Fprintln(os.Stderr, "assay:", text) })
 	defer stop()
 	again, same, err := crash.Replay(ctx, &kept, f.replay, crash.Options{Kind: crash.Power, Worker: []string{self, "worker"},
-		DataRoot: cmp.Or(f.data, os.TempDir()), Timeout: crashTimeout, Log: io.Discard, Rig: []string{self, rigCommandName}})
+		DataRoot: cmp.Or(f.data, os.TempDir()), Timeout: crashTimeout, Log: io.Discard, Rig: []string{self, rigCommandName}, Program: programOf})
 	if err != nil {
 		return failed(err)
 	}

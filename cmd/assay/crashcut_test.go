@@ -96,7 +96,7 @@ func rigsBelow(t *testing.T, directory string) (found []string) {
 	return found
 }
 
-// Every embedded driver's D3 survives power cuts, and its D1 does not: a rig that takes nothing from a
+// D3 of every embedded driver, and of every server that is here, survives power cuts, and its D1 does not: a rig that takes nothing from a
 // store that never syncs proves nothing of one that does.
 func TestShippedClassesAtPowerCuts(t *testing.T) {
 	if os.Getenv("ASSAY_LONG") != "1" {
@@ -106,8 +106,17 @@ func TestShippedClassesAtPowerCuts(t *testing.T) {
 		t.Skip("SKIPPED: a power-cut rig needs root")
 	}
 	for _, d := range descriptions() {
-		if d.Kind != store.Embedded {
+		name := d.Name
+		switch p, starts := programOf(d.Name); {
+		case d.Kind == store.Embedded:
+		case d.Kind != store.Server || !starts || p.InMemory:
 			continue
+		default:
+			if _, err := p.Find(); err != nil {
+				t.Logf("SKIPPED: %s: %v", d.Name, err)
+				continue
+			}
+			name += "@start"
 		}
 		for _, claim := range d.Durability {
 			t.Run(d.Name+" "+string(claim.Class), func(t *testing.T) {
@@ -118,7 +127,7 @@ func TestShippedClassesAtPowerCuts(t *testing.T) {
 				if cuts == "" {
 					t.Skip("SKIPPED: neither D1 nor D3")
 				}
-				e := assayFor(t, longPatience, "crash", d.Name, "--kind", "power", "--durability", string(claim.Class), "--cuts", cuts, "--format", "json", "--no-proof")
+				e := assayFor(t, longPatience, "crash", name, "--kind", "power", "--durability", string(claim.Class), "--cuts", cuts, "--format", "json", "--no-proof")
 				var r crash.Report
 				if err := json.Unmarshal([]byte(e.stdout), &r); err != nil || len(r.Results) != 1 {
 					t.Fatalf("%v: %s%s", err, e.stdout, e.stderr)

@@ -11,8 +11,13 @@ import (
 	"assay/store"
 )
 
-// mark is the comment of a database that Assay made: it writes to no other, and drops no other.
-const mark = "made by Assay"
+// mark is the comment of a database that Assay made: it writes to no other, and drops no other. A power
+// cut takes it, as the server does not sync the file that has it. So an empty table says the same: its
+// files are synced.
+const (
+	mark      = "made by Assay"
+	markTable = "made_by_assay"
+)
 
 // plainTable is the table of keys and values. Records with columns have one for each definition,
 // whose name continues this one: on a server, trials with other columns may have been there before.
@@ -76,15 +81,22 @@ func (d *db) make(drop bool) error {
 	if err != nil {
 		return err
 	}
+	marked, err := d.value("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = '"+markTable+"'", d.database)
+	if err != nil {
+		return err
+	}
 	switch {
 	case len(there) == 0:
 		err = d.do("CREATE DATABASE " + name(d.database) + " COMMENT '" + mark + "'")
-	case there[0][0] != mark:
+	case there[0][0] != mark && marked == "0":
 		return fmt.Errorf("database %s is there, and Assay did not make it: option database names another: %w", d.database, store.ErrRefused)
 	case drop:
 		err = d.dropTables()
 	}
 	if err != nil {
+		return err
+	}
+	if err := d.do("CREATE TABLE IF NOT EXISTS " + d.table(markTable) + " (mark INT) ENGINE=InnoDB"); err != nil {
 		return err
 	}
 	held, err := d.value("SELECT COALESCE(SUM(TABLE_ROWS), 0) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?", d.database)

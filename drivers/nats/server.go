@@ -72,9 +72,8 @@ var Program = server.Program{
 		}
 		return asked
 	},
-	Prepare: func(_ context.Context, i *server.Instance) error {
-		return os.WriteFile(filepath.Join(i.Directory, configurationFile), []byte(configuration(i)), 0o600)
-	},
+	Prepare: configure,
+	Move:    configure,
 	Command: func(*server.Instance) (arguments, environment []string) {
 		return []string{ServerCommand, "-c", configurationFile}, nil
 	},
@@ -95,6 +94,10 @@ var Program = server.Program{
 		})
 		return settings, err
 	},
+}
+
+func configure(_ context.Context, i *server.Instance) error {
+	return os.WriteFile(filepath.Join(i.Directory, configurationFile), []byte(configuration(i)), 0o600)
 }
 
 // configuration is the server's. Whoever connects may store, and ask the server for its numbers;

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,7 +67,7 @@ func (p *Proof) ID() string {
 		Question
 		Kind, FileSystem string
 		Rig              int
-	}{p.Question, p.Kind, p.FileSystem, p.Rig})
+	}{p.Question.withoutPlace(), p.Kind, p.FileSystem, p.Rig})
 	if err != nil {
 		panic(err) // strings and numbers can be written
 	}
@@ -82,6 +83,19 @@ func (p *Proof) ID() string {
 		parts = append(parts, p.FileSystem)
 	}
 	return strings.Join(append(parts, hex.EncodeToString(sum[:6])), "-")
+}
+
+// ofPlace are settings that a server tells of where it was started, and not of how: each start has
+// other ones, and the question stays the same.
+var ofPlace = []string{"port", "store_dir", "max_file_store", "max_memory_store"}
+
+// withoutPlace leaves such settings out.
+func (q Question) withoutPlace() Question {
+	if q.Settings != nil {
+		q.Settings = maps.Clone(q.Settings)
+		maps.DeleteFunc(q.Settings, func(name, _ string) bool { return slices.Contains(ofPlace, name) })
+	}
+	return q
 }
 
 // CaseDirectory is where the smallest failing case of a proof is kept.
@@ -188,6 +202,7 @@ func Find(q Question, kind string) (*Proof, error) {
 }
 
 func (q Question) equal(other Question) bool {
+	q, other = q.withoutPlace(), other.withoutPlace()
 	if q.Store != other.Store || q.Version != other.Version || q.Class != other.Class || q.WindowNS != other.WindowNS || len(q.Settings) != len(other.Settings) {
 		return false
 	}

@@ -33,6 +33,11 @@ func TestFind(t *testing.T) {
 	if p := found("power"); p == nil || p.Cuts != 200 || p.Text() != "proved by 200 cuts on ext4" {
 		t.Errorf("the proof by more cuts is lost: %+v", p)
 	}
+	placed := q
+	placed.Settings = map[string]string{"NoSync": "false", "port": "1234", "store_dir": "/tmp/x"}
+	if p, err := Find(placed, "power"); p == nil || err != nil {
+		t.Errorf("a server at another port has no proof: %v", err)
+	}
 	if p := found("kill"); p != nil {
 		t.Errorf("a power cut answers for kills: %+v", p)
 	}

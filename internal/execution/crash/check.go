@@ -70,12 +70,7 @@ const recordsMax = 1 << 20
 // check opens the store in a fresh worker, reads everything back and holds it against the phases as
 // they were at the cut. stamps are the moments before it, ascending; at is the cut's own.
 func (s *session) check(cut []audit.Phase, at Stamp, stamps []Stamp) (c Check, err error) {
-	if err := s.start(); err != nil {
-		return c, err
-	}
-	began := time.Now()
-	err = s.open()
-	c.OpenNS = time.Since(began).Nanoseconds()
+	err = s.openAgain(&c)
 	if c.Opened = err == nil; !c.Opened {
 		c.Refused, err = blame("does not open", err)
 		return c, err
@@ -111,15 +106,33 @@ func (s *session) check(cut []audit.Phase, at Stamp, stamps []Stamp) (c Check, e
 	return c, nil
 }
 
+// openAgain opens the store in a fresh worker, and takes the time: of a server, it is that of its start
+// too.
+func (s *session) openAgain(c *Check) error {
+	timed := func(open func() error) error {
+		began := time.Now()
+		err := open()
+		c.OpenNS += time.Since(began).Nanoseconds()
+		return err
+	}
+	if err := timed(s.startServer); err != nil {
+		return err
+	}
+	if err := s.start(); err != nil {
+		return err
+	}
+	return timed(s.open)
+}
+
 // blame says what a store did not do, or returns an error that is not the store's.
 func blame(what string, err error) (refused string, own error) {
 	var told *control.Error
 	switch {
 	case errors.Is(err, context.Canceled):
 		return "", err
-	case errors.As(err, &told) && told.Class != control.ClassFailed:
-		return "", err // it was asked for what it can't do
-	case errors.As(err, &told), errors.Is(err, conductor.ErrDied), errors.Is(err, conductor.ErrHung):
+	case errors.As(err, &told) && told.Class == control.ClassBadRequest:
+		return "", err // what was asked was wrong
+	case errors.As(err, &told), errors.Is(err, conductor.ErrDied), errors.Is(err, conductor.ErrHung), errors.Is(err, errServer):
 		return what + ": " + err.Error(), nil
 	}
 	return "", err

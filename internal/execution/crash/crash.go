@@ -3,6 +3,7 @@
 //
 //	workload.go what a store is given to do, drawn by the seed
 //	session.go  a worker that does it; its counters outlive it, so that what it acknowledged is known
+//	server.go   the server that it speaks to, which is what is cut off then
 //	kill.go     a cut: kill −9 at moments drawn by the seed, also while the store recovers
 //	power.go    another: the disk of a recording as a power cut would have left it (package powercut)
 //	check.go    the store opened again and read back: what is lost, stale, torn, back, a ghost?
@@ -24,6 +25,7 @@ import (
 
 	"assay/internal/base/owned"
 	"assay/internal/execution/powercut"
+	"assay/internal/execution/server"
 	"assay/internal/experiment"
 	"assay/internal/experiment/keyval"
 	"assay/store"
@@ -61,7 +63,9 @@ type Options struct {
 	Worker    []string      // the command of Assay's own worker
 	DataRoot  string        // an existing directory in which stores get theirs
 	Timeout   time.Duration // of a step
-	Log       io.Writer     // what workers write to standard error
+	Log       io.Writer     // what workers write to standard error, and servers
+	// Program returns the server that a driver speaks to, if Assay can start it; nil: it starts none.
+	Program func(driver string) (server.Program, bool)
 
 	// Of power cuts:
 	Rig            []string // the command that serves the disks
@@ -122,6 +126,9 @@ func Test(ctx context.Context, t *Target, o Options) (r Result, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, place.Remove()) }()
+	if err := t.letIn(place.Path); err != nil {
+		return r, err
+	}
 	tester := &tester{ctx: ctx, target: t, options: o, root: place.Path, result: &r}
 	if o.Kind == Power {
 		return r, tester.powerCuts()
@@ -137,8 +144,8 @@ func refuse(t *Target) string {
 		return t.Store.Missing
 	case d.Kind == store.Memory, d.Kind == store.None:
 		return "keeps nothing after it is closed"
-	case d.Kind == store.Server:
-		return "is a server: only embedded stores can be cut off so far"
+	case d.Kind == store.Server && refuseServer(t) != "":
+		return refuseServer(t)
 	case t.Cell.Handles == "":
 		return "has no handles"
 	}
@@ -163,7 +170,7 @@ type tester struct {
 func (t *tester) newSession(tag uint32) (*session, error) {
 	t.lives++
 	directory := filepath.Join(t.root, fmt.Sprintf("life-%d", t.lives))
-	if err := os.Mkdir(directory, 0o700); err != nil {
+	if err := errors.Join(os.Mkdir(directory, 0o700), t.target.letIn(directory)); err != nil {
 		return nil, err
 	}
 	return t.sessionIn(directory, tag), nil
@@ -174,7 +181,8 @@ func (t *tester) sessionIn(directory string, tag uint32) *session {
 	if len(command) == 0 {
 		command = t.options.Worker
 	}
-	return &session{ctx: t.ctx, target: t.target, directory: directory, tag: tag, log: t.options.Log, command: command, timeout: t.options.Timeout}
+	return &session{ctx: t.ctx, target: t.target, directory: directory, tag: tag, log: t.options.Log, command: command, timeout: t.options.Timeout,
+		program: t.options.program}
 }
 
 func (t *tester) progress(cut int) {

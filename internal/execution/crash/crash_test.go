@@ -15,10 +15,10 @@ import (
 	"assay/worker"
 )
 
-// The test binary is also the worker that hosts the stores of walstore.
+// The test binary is also the worker that hosts the stores of walstore, and drivers of servers.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
-		os.Exit(worker.Main(walstore.Drivers()...))
+		os.Exit(worker.Main(append(walstore.Drivers(), serverDrivers...)...))
 	}
 	if len(os.Args) > 1 && os.Args[1] == "power-cut-rig" {
 		if err := powercut.Serve(os.Stdin, os.Stdout); err != nil {

@@ -157,7 +157,6 @@ func (t *tester) kill(number int, open time.Duration) (cut Cut, err error) {
 		return cut, err
 	}
 	if cut.Refused != "" {
-		s.kill()
 		return cut, nil
 	}
 	return cut, s.end()
@@ -208,10 +207,11 @@ func (s *session) work(seed uint64, until *moment, began time.Time, stamps *[]St
 				_, err = s.worker.Send(closeRequest)
 				time.Sleep(time.Duration(until.share * float64(closeMax)))
 			}
-			s.kill()
+			err = errors.Join(err, s.cut(p))
+		} else {
+			s.remember(p)
 		}
-		entries = sum(p.acknowledged())
-		s.remember(p)
+		entries = sum(s.phases[len(s.phases)-1].Acknowledged)
 		if err := errors.Join(err, p.release()); err != nil || isLast {
 			return entries, err
 		}
@@ -224,6 +224,9 @@ const closeMax = 20 * time.Millisecond
 
 // openAndKill opens the store again and kills it after a while, in the middle of what it recovers.
 func (s *session) openAndKill(after time.Duration) error {
+	if s.server != nil {
+		return s.openServerAndKill(after)
+	}
 	if err := s.start(); err != nil {
 		return err
 	}
@@ -231,13 +234,12 @@ func (s *session) openAndKill(after time.Duration) error {
 	if err == nil {
 		_, err = pending.Wait(after, nil)
 	}
-	s.kill()
+	s.killWorker()
 	_, err = blame("", err) // one that does not open is found by the check
 	return err
 }
 
 // discard ends what is left of a life and removes its files.
 func (s *session) discard(err *error) {
-	s.kill()
-	*err = errors.Join(*err, os.RemoveAll(s.directory))
+	*err = errors.Join(*err, s.drop(), os.RemoveAll(s.directory))
 }

@@ -10,6 +10,7 @@ import (
 
 	"assay/internal/evidence/audit"
 	"assay/internal/execution/powercut"
+	"assay/internal/execution/server"
 )
 
 // recording is one life of a store on a disk that logs what reaches it. All cuts are made of it.
@@ -21,7 +22,8 @@ type recording struct {
 	first  int // event of which a phase was under way
 	last   int // event at which the power may be cut: after it, everything was written to the disk
 	acks   []int
-	stamps []Stamp // ascending
+	stamps []Stamp       // ascending
+	server *server.Group // that made it, and has ended; nil: none
 }
 
 const (
@@ -67,16 +69,23 @@ func (t *tester) record(rig *powercut.Rig) (rec *recording, err error) {
 		return nil, err
 	}
 	directory := filepath.Join(rig.Point(), storePlace)
-	if err := errors.Join(os.Mkdir(directory, 0o700), rig.Sync()); err != nil {
+	if err := errors.Join(os.Mkdir(directory, 0o700), t.target.letIn(directory), t.target.letIn(rig.Point()), t.target.letIn(rig.Directory())); err != nil {
 		return nil, err
 	}
 	rec = &recording{tag: tagOf(t.options.Seed, 0)}
+	s := t.sessionIn(directory, rec.tag)
+	s.rig = rig
+	defer func() { err = errors.Join(err, s.drop()) }()
+	if err := s.startServer(); err != nil {
+		t.result.Why, err = blame("does not open", err)
+		return nil, err
+	}
+	if err := rig.Sync(); err != nil { // what a server makes before it serves is no one's acknowledged write
+		return nil, err
+	}
 	if rec.from, err = rig.Count(recordedDisk); err != nil {
 		return nil, err
 	}
-	s := t.sessionIn(directory, rec.tag)
-	s.rig = rig
-	defer s.kill()
 	if err := s.begin(); err != nil {
 		t.result.Why, err = blame("does not open", err)
 		return nil, err
@@ -102,7 +111,7 @@ func (t *tester) record(rig *powercut.Rig) (rec *recording, err error) {
 	if rec.events, err = rig.Stop(recordedDisk); err != nil {
 		return nil, err
 	}
-	rec.phases = s.phases
+	rec.phases, rec.server = s.phases, s.server
 	rec.index()
 	return rec, rig.Unmount()
 }
@@ -162,11 +171,10 @@ func (t *tester) look(rig *powercut.Rig, rec *recording, name string, at Stamp) 
 		return Check{NoFileSystem: why}, rig.Drop(name)
 	}
 	s := t.sessionIn(filepath.Join(rig.Point(), storePlace), rec.tag)
-	s.opened = true
+	s.opened, s.server = true, rec.server
 	cut := phasesAt(rec.phases, at)
 	c, err = s.check(cut, at, rec.stamps)
-	s.kill()
-	return c, errors.Join(err, rig.Unmount(), rig.Drop(name))
+	return c, errors.Join(err, s.drop(), rig.Unmount(), rig.Drop(name))
 }
 
 // mount mounts a disk, after a repair where it needs one. why says what kept a file system from
@@ -235,8 +243,8 @@ func (t *tester) cutRecovery(rig *powercut.Rig, rec *recording, first string, r 
 		return second, made, digest, err
 	}
 	s := t.sessionIn(filepath.Join(rig.Point(), storePlace), rec.tag)
-	s.opened = true
-	defer s.kill()
+	s.opened, s.server = true, rec.server
+	defer func() { err = errors.Join(err, s.drop()) }()
 	if err := s.begin(); err != nil {
 		if _, err := blame("", err); err != nil { // one that does not open is found by the check
 			return "", made, "", err
@@ -246,8 +254,7 @@ func (t *tester) cutRecovery(rig *powercut.Rig, rec *recording, first string, r 
 	if err != nil {
 		return "", made, "", err
 	}
-	s.kill()
-	if err := rig.Unmount(); err != nil {
+	if err := errors.Join(s.drop(), rig.Unmount()); err != nil {
 		return "", made, "", err
 	}
 	second = first + "-again"

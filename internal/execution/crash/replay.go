@@ -11,6 +11,7 @@ import (
 	"assay/internal/base/bounded"
 	"assay/internal/evidence/audit"
 	"assay/internal/execution/powercut"
+	"assay/internal/execution/server"
 )
 
 // Case is a power cut that broke a promise, with all that is needed to look at it again: the disk as
@@ -31,6 +32,8 @@ type Case struct {
 	Phases     []casePhase `json:"phases"` // as they were at the cut
 	Stamp      Stamp       `json:"stamp"`
 	Cut        Cut         `json:"cut"` // what was found
+	// Server is what is to be known of a server's; none: the store is embedded.
+	Server []server.Remains `json:"server,omitempty"`
 }
 
 // casePhase is what is known of a phase beside its trace, which the seed makes anew.
@@ -70,6 +73,9 @@ func (t *tester) keep(rig *powercut.Rig, rec *recording, made diskCut, at Stamp,
 	}
 	c := Case{Target: *t.target, FileSystem: t.options.FileSystem, Rig: powercut.Version, Bytes: made.bytes, From: base + made.From, At: base + made.At,
 		Keep: string(made.Keep), KeepSeed: made.Seed, Ignores: made.IgnoresFlushes, Seed: t.options.Seed, Tag: rec.tag, Stamp: at, Cut: cut}
+	if rec.server != nil {
+		c.Server = rec.server.Remains()
+	}
 	for _, p := range phasesAt(rec.phases, at) {
 		c.Phases = append(c.Phases, casePhase{p.Attempted, p.Acknowledged, p.Doubt})
 	}
@@ -78,7 +84,7 @@ func (t *tester) keep(rig *powercut.Rig, rec *recording, made diskCut, at Stamp,
 		return err
 	}
 	t.kept, t.result.Case = &cut, directory
-	return os.WriteFile(filepath.Join(directory, caseFile), append(text, '\n'), 0o644)
+	return os.WriteFile(filepath.Join(directory, caseFile), append(text, '\n'), 0o600) // a server's password may stand in it
 }
 
 // ReadCase reads a case from its directory.
@@ -94,6 +100,21 @@ func ReadCase(directory string) (c Case, err error) {
 		return c, fmt.Errorf("the case was made by version %d of the rig, this is version %d", c.Rig, powercut.Version)
 	}
 	return c, nil
+}
+
+// serverOf returns the server of a case, whose files will stand on the rig's disk; nil: it has none.
+func serverOf(c *Case, rig *powercut.Rig, o Options) (*server.Group, error) {
+	if len(c.Server) == 0 {
+		return nil, nil
+	}
+	if err := c.Target.letIn(rig.Directory()); err != nil {
+		return nil, err
+	}
+	program, err := o.program(c.Target.Store.Driver)
+	if err != nil {
+		return nil, err
+	}
+	return server.Left(program, filepath.Join(rig.Point(), storePlace), o.Log, c.Server)
 }
 
 // Replay makes the disk of a case again, and looks at it. same reports whether it is the same disk, to
@@ -118,6 +139,9 @@ func Replay(ctx context.Context, c *Case, directory string, o Options) (again Cu
 		return again, false, err
 	}
 	rec := &recording{tag: c.Tag}
+	if rec.server, err = serverOf(c, rig, o); err != nil {
+		return again, false, err
+	}
 	for i, p := range c.Phases {
 		if i >= len(files) || len(p.Attempted) != len(files[i].Threads) || len(p.Doubt) != len(p.Attempted) || len(p.Acknowledged) != len(p.Attempted) {
 			return again, false, errors.New("the case does not fit the operations that its seed makes: another version of Assay made it")

@@ -16,6 +16,7 @@ import (
 	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
 	"assay/internal/execution/powercut"
+	"assay/internal/execution/server"
 	"assay/internal/experiment"
 	"assay/internal/experiment/keyval"
 	"assay/internal/experiment/trace"
@@ -32,6 +33,8 @@ type session struct {
 	command   []string // of the worker
 	timeout   time.Duration
 	rig       *powercut.Rig // that records what reaches the disk; nil: none
+	program   func(driver string) (server.Program, error)
+	server    *server.Group // that Assay has started, or had; nil: none
 
 	worker    *conductor.Worker
 	unwatch   func() bool // of ctx
@@ -40,8 +43,11 @@ type session struct {
 	phases    []audit.Phase
 }
 
-// start starts a worker, which ends with the context.
+// start starts the store's server, if it has one, and a worker, which ends with the context.
 func (s *session) start() error {
+	if err := s.startServer(); err != nil {
+		return err
+	}
 	w, err := conductor.Start(s.command, s.log)
 	if err != nil {
 		return err
@@ -50,8 +56,14 @@ func (s *session) start() error {
 	return nil
 }
 
-// kill ends the worker by SIGKILL, if there is one, and waits until it is gone.
-func (s *session) kill() {
+// drop ends worker and server at once.
+func (s *session) drop() error {
+	s.killWorker()
+	return s.dropServer()
+}
+
+// killWorker ends the worker by SIGKILL, if there is one, and waits until it is gone.
+func (s *session) killWorker() {
 	if s.worker == nil {
 		return
 	}
@@ -61,15 +73,14 @@ func (s *session) kill() {
 	s.worker = nil
 }
 
-// end lets the worker end by itself.
-func (s *session) end() error {
-	if s.worker == nil {
-		return nil
+// end lets the worker end by itself, and then the server.
+func (s *session) end() (err error) {
+	if s.worker != nil {
+		err = s.worker.End(s.timeout)
+		s.unwatch()
+		s.worker = nil
 	}
-	err := s.worker.End(s.timeout)
-	s.unwatch()
-	s.worker = nil
-	return err
+	return errors.Join(err, s.closeServer())
 }
 
 func (s *session) call(r control.Request, result any) error {
@@ -80,9 +91,10 @@ func (s *session) call(r control.Request, result any) error {
 // be as durable as what comes after it.
 func (s *session) openRequest() control.Request {
 	c := s.target.Cell
+	directory, endpoints, options := s.reach()
 	return control.Request{Command: control.CommandOpen, Open: &control.Open{
-		Driver: s.target.Store.Driver, First: !s.opened, Directory: s.directory, Durability: c.Durability,
-		LossWindowNS: int64(c.LossWindow), Options: s.target.Store.Options, Handles: c.Handles,
+		Driver: s.target.Store.Driver, First: !s.opened, Directory: directory, Endpoints: endpoints, Durability: c.Durability,
+		LossWindowNS: int64(c.LossWindow), Options: options, Handles: c.Handles,
 		PoolHandles: min(c.PoolHandles, c.Threads), Pipeline: c.Pipeline, Threads: c.Threads,
 	}}
 }
@@ -223,7 +235,22 @@ func (s *session) watch(p *phase, until uint64, began time.Time, stamps *[]Stamp
 	}
 }
 
-// remember keeps what a phase that is over has done.
+// cut ends the store in the middle of a phase, as a crash does, and keeps what the phase has done. What
+// the client had been told before the kill is what counts: a worker whose server is gone goes on
+// failing for a while, and its failures are of no operation that was acknowledged.
+func (s *session) cut(p *phase) error {
+	before := audit.NewPhase(p.number, p.file, p.load, p.counters)
+	err := s.killServer()
+	s.killWorker()
+	if s.server == nil { // the store was in the worker: nothing went on without it
+		before = audit.NewPhase(p.number, p.file, p.load, p.counters)
+	}
+	before.Attempted = p.attempted()
+	s.phases = append(s.phases, before)
+	return err
+}
+
+// remember keeps what a phase that has ended by itself has done.
 func (s *session) remember(p *phase) {
 	s.phases = append(s.phases, audit.NewPhase(p.number, p.file, p.load, p.counters))
 }

@@ -124,6 +124,9 @@ func (r *Rig) ask(q request) (answer reply, err error) {
 
 func (r *Rig) disk(name string) string { return filepath.Join(r.place.Path, disksPlace, name) }
 
+// Directory is the rig's own, in which the disk is mounted.
+func (r *Rig) Directory() string { return r.place.Path }
+
 // Point is where the disk that is mounted has its files.
 func (r *Rig) Point() string { return filepath.Join(r.place.Path, mountPlace) }
 

@@ -28,6 +28,11 @@ type Guard struct {
 	User, Password string
 }
 
+// files are the fields that name one.
+func (g *Guard) files() []*string {
+	return []*string{&g.Certificate, &g.Key, &g.Authority, &g.Credentials}
+}
+
 // The options by which an experiment asks for a guard.
 const (
 	optionTLS   = "tls"

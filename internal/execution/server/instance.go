@@ -44,6 +44,7 @@ type Instance struct {
 	output  *output
 	note    *owned.Note
 	process *child.Child
+	moved   bool          // its files were made elsewhere
 	exited  chan struct{} // closed once it has ended and what it left was ended
 	exitErr error
 }
@@ -147,14 +148,23 @@ func (i *Instance) run() error {
 // when the patience is over. The error says that it was killed, or that processes are left. Called
 // again, it does nothing.
 func (i *Instance) Stop(patience time.Duration) error {
+	return i.endBy(i.Program.stopSignal(), patience)
+}
+
+// endBy ends the server by a signal, and kills it with all of its processes if it has not ended when
+// the patience is over.
+func (i *Instance) endBy(signal syscall.Signal, patience time.Duration) error {
 	if i.note == nil {
 		return nil
 	}
-	i.process.Signal(i.Program.stopSignal())
+	if signal == syscall.SIGKILL {
+		return i.kill()
+	}
+	i.process.Signal(signal)
 	if i.endsWithin(patience) {
 		return i.kill() // what it may have left
 	}
-	err := fmt.Errorf("%s did not end within %v of %q, and was killed", i.label, patience, i.Program.stopSignal())
+	err := fmt.Errorf("%s did not end within %v of %q, and was killed", i.label, patience, signal)
 	return errors.Join(err, i.kill())
 }
 

@@ -4,6 +4,7 @@
 //	find.go      which of the programs are installed, and in which version
 //	start.go     [Start]: a loopback port, a directory, a process that answers, its settings
 //	group.go     [StartGroup]: several servers that make one store
+//	again.go     [Group.Again]: servers that were cut off, on the files that they left
 //	instance.go  the server while it runs, and its end
 //	guard.go     what it demands of those who connect: TLS, a login
 //	output.go    what it writes
@@ -76,6 +77,8 @@ type Program struct {
 	// Prepare makes what must be there before the program starts: initdb, a file of settings.
 	// Instance.Run runs a program for it. Optional.
 	Prepare func(ctx context.Context, i *Instance) error
+	// Move makes the files that Prepare made fit another directory. Optional: they name none.
+	Move func(ctx context.Context, i *Instance) error
 	// Command returns the arguments after the binary, and settings to add to the environment
 	// ("NAME=VALUE"). It must keep the program in the foreground, at Instance.Host and its ports
 	// alone: no other TCP port, none of UDP but that of ListensUDP, and no Unix socket outside of

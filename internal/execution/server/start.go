@@ -77,20 +77,25 @@ func (i *Instance) start(ctx context.Context, r Request) (err error) {
 		}
 		i.Asked[name] = value
 	}
+	return i.launch(ctx, r.Patience, i.Program.Prepare)
+}
+
+// launch runs the server in the directory that it has. prepare comes first; nil: nothing does.
+func (i *Instance) launch(ctx context.Context, patience time.Duration, prepare func(context.Context, *Instance) error) (err error) {
 	if i.note, err = owned.Write(owned.Thing{Kind: owned.Server, Path: i.Directory}); err != nil {
 		return err
 	}
 	defer func() {
 		if i.process == nil {
-			i.note.Done() // what Prepare ran has ended
+			i.note.Done() // what prepare ran has ended
 			i.note = nil
 		} else if err != nil {
 			err = errors.Join(i.explain(err), i.kill())
 			i.process = nil
 		}
 	}()
-	if i.Program.Prepare != nil {
-		if err := i.Program.Prepare(ctx, i); err != nil {
+	if prepare != nil {
+		if err := prepare(ctx, i); err != nil {
 			return fmt.Errorf("preparing its directory: %w", err)
 		}
 	}
@@ -98,7 +103,7 @@ func (i *Instance) start(ctx context.Context, r Request) (err error) {
 	if err := i.run(); err != nil {
 		return err
 	}
-	if err := i.waitReady(ctx, r.Patience); err != nil {
+	if err := i.waitReady(ctx, patience); err != nil {
 		return err
 	}
 	i.Took = time.Since(began)

@@ -1,0 +1,116 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"assay/store"
+)
+
+// Again starts servers that have ended on the files that they left: in the same directories, at the
+// same ports, asked for the same settings. None is left where it fails.
+func (g *Group) Again(ctx context.Context, patience time.Duration) (*Group, error) {
+	next := new(Group)
+	for n, was := range g.Members {
+		i := &Instance{Program: was.Program, Binary: was.Binary, Version: was.Version, Directory: was.Directory, Host: was.Host, Port: was.Port,
+			PeerPort: was.PeerPort, Peers: append([]*Instance(nil), next.Members...), Count: was.Count, Options: was.Options, Guard: was.Guard, Asked: was.Asked,
+			label: was.label, cpus: was.cpus, user: was.user, output: &output{log: was.output.log, name: was.label}}
+		if _, err := os.Stat(i.Directory); err != nil { // nothing is left of it: that is its end, and no fault of ours
+			return nil, errors.Join(fmt.Errorf("%w: %s: its directory is gone", ErrDied, i.label), next.Abort())
+		}
+		var prepare func(context.Context, *Instance) error
+		if was.moved {
+			prepare = i.Program.Move
+		}
+		if err := i.launch(ctx, patience, prepare); err != nil {
+			return nil, errors.Join(fmt.Errorf("starting server %d of %s again: %w", n+1, i.Program.Driver, err), next.Abort())
+		}
+		next.Members = append(next.Members, i)
+	}
+	return next, nil
+}
+
+// Remains is what is to be known of a server to start it again in another process, and elsewhere.
+type Remains struct {
+	Directory string        `json:"directory"` // its name in that of the store
+	Version   string        `json:"version"`
+	Host      string        `json:"host"`
+	Port      int           `json:"port"`
+	PeerPort  int           `json:"peer_port,omitempty"`
+	Options   store.Options `json:"options"`
+	Asked     map[string]string
+	Guard     Guard // of its files, only the names
+}
+
+// Remains returns what is to be known of the group's servers.
+func (g *Group) Remains() (all []Remains) {
+	for _, i := range g.Members {
+		guard := i.Guard
+		for _, path := range guard.files() {
+			if *path != "" {
+				*path = filepath.Base(*path)
+			}
+		}
+		all = append(all, Remains{filepath.Base(i.Directory), i.Version, i.Host, i.Port, i.PeerPort, i.Options, i.Asked, guard})
+	}
+	return all
+}
+
+// Left returns servers of which a directory has the files, ready for [Group.Again].
+func Left(p Program, directory string, log io.Writer, remains []Remains) (*Group, error) {
+	binary, err := p.Find()
+	if err != nil {
+		return nil, err
+	}
+	user, err := p.user()
+	if err != nil {
+		return nil, err
+	}
+	g := new(Group)
+	for _, r := range remains {
+		i := &Instance{Program: &p, Binary: binary, Version: r.Version, Directory: filepath.Join(directory, r.Directory), Host: r.Host, Port: r.Port,
+			PeerPort: r.PeerPort, Count: len(remains), Options: r.Options, Guard: r.Guard, label: p.Driver, user: user}
+		i.output = &output{log: log, name: i.label}
+		for _, path := range i.Guard.files() {
+			if *path != "" {
+				*path = filepath.Join(directory, remains[0].Directory, *path)
+			}
+		}
+		i.Asked = map[string]string{}
+		maps.Copy(i.Asked, r.Asked)
+		maps.Copy(i.Asked, p.Asked(i)) // what names the directory
+		i.moved = true
+		g.Members = append(g.Members, i)
+	}
+	return g, nil
+}
+
+// Running reports whether servers run that nobody has ended.
+func (g *Group) Running() bool {
+	return slices.ContainsFunc(g.Members, func(i *Instance) bool { return i.note != nil })
+}
+
+// Kill ends all servers by SIGKILL: what a crash does.
+func (g *Group) Kill() error {
+	return g.each(func(i *Instance) error { return i.endBy(syscall.SIGKILL, killPatience) })
+}
+
+// Abort ends all servers at once, by the signal after which they leave nothing outside of their
+// directories.
+func (g *Group) Abort() error {
+	return g.each(func(i *Instance) error { return i.endBy(cmp.Or(i.Program.DeathSignal, syscall.SIGKILL), killPatience) })
+}
+
+// Close ends all servers in order, so that they write what they hold to their files.
+func (g *Group) Close(patience time.Duration) error {
+	return g.each(func(i *Instance) error { return i.endBy(syscall.SIGTERM, patience) })
+}
