@@ -20,16 +20,17 @@ var _ = register(
 
 	Entry{Example: ClearFastestParams{Arm: "pebble", Phases: []string{"overwrite"},
 		Classes: []string{"D3"}, Factor: 3.87, Low: Known(3.51), High: Known(4.2), Next: []string{"bbolt"}},
-		Says: `{{.arm}} is fastest at {{list .phases}} ({{join .classes}}): {{if has .several}}at least {{factor .factor}} the next{{else}}{{factor .factor}} {{join .next}}{{if has .low}}, 95 % interval {{interval .low .high}}{{end}}{{end}}.`},
+		Also: []Parameters{ClearFastestParams{Arm: "pebble", Phases: []string{"overwrite", "insert"}, Classes: []string{"D3"}, Factor: 1.27,
+			Most: 1.33, Low: Known(1.08), High: Known(1.6), Next: []string{"bbolt"}, Several: true}},
+		Says: `{{.arm}} is fastest at {{list .phases}} ({{join .classes}}): {{if has .several}}{{if eq (factor .factor) (factor .most)}}{{factor .factor}}{{else}}{{factor .factor}} to {{factor .most}}{{end}} the next{{if has .low}} (95 % intervals from {{factor .low}}){{end}}{{else}}{{factor .factor}} {{join .next}}{{if has .low}}, 95 % interval {{interval .low .high}}{{end}}{{end}}.`},
 	Entry{Example: ClearEqualParams{Arms: []string{"bbolt", "boltdb"}, Phases: []string{"get"},
 		Classes: []string{"D3"}, Margin: 0.1},
 		Says: `{{list .arms}} are tied at {{list .phases}} ({{join .classes}}): they differ by less than {{percent .margin}}.`},
 	Entry{Example: UnclearTiedParams{Arms: []string{"bbolt", "boltdb"}, Phase: "get", Class: "D3",
 		Detectable: 1.4, Blocks: 3},
-		Says: `{{.phase}} ({{.class}}): {{list .arms}} are not significantly different. {{plural .blocks "block" ""}} can detect differences above {{factor .detectable}}.`},
-	Entry{Example: UnclearTiesParams{Tables: 3, Of: 12, Places: []string{"get (D3)", "put (D1)"},
-		Detectable: 1.4, Blocks: 3},
-		Says: `No single winner in {{.tables}} of {{plural .of "table" ""}}: {{list .places}}. {{plural .blocks "block" ""}} can detect differences above {{factor .detectable}}.`},
+		Says: `{{.phase}} ({{.class}}): {{list .arms}} are not significantly different. {{plural .blocks "block" ""}} can detect differences above {{factor .detectable}} between them.`},
+	Entry{Example: UnclearTiesParams{Tables: 3, Of: 12, Places: []string{"get (D3)", "put (D1)"}},
+		Says: `No single winner in {{.tables}} of {{plural .of "table" ""}}: {{list .places}}.`},
 	Entry{Example: UnclearNoisyParams{Tables: 3, Of: 12, Places: []string{"get (D3)", "put (D1)"}, Blocks: 3},
 		Says: `Too noisy to compare in {{plural .blocks "block" ""}}: {{.tables}} of {{plural .of "table" ""}} ({{list .places}}).`},
 	Entry{Example: UnclearFewBlocksParams{Tables: 12, Blocks: 1},
@@ -99,7 +100,8 @@ type ClearFastestParams struct {
 	Factor          float64
 	Low, High       *float64
 	Next            []string
-	Several         bool `param:"omitempty"`
+	Several         bool    `param:"omitempty"` // tables: Factor to Most, and Low is the lowest of their intervals
+	Most            float64 `param:"omitempty"`
 }
 
 func (ClearFastestParams) code() Code { return "clear-fastest" }
@@ -123,8 +125,6 @@ func (UnclearTiedParams) code() Code { return "unclear-tied" }
 type UnclearTiesParams struct {
 	Tables, Of int
 	Places     []string
-	Detectable float64
-	Blocks     int
 }
 
 func (UnclearTiesParams) code() Code { return "unclear-ties" }

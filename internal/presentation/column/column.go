@@ -22,6 +22,7 @@ const (
 	Course                     // what became of rates that were not held
 	Resources                  // what the work took
 	Kinds                      // operations of a mix, or steps of requests, by themselves
+	Screen                     // the one screen, beside the rate of each phase
 	Nowhere   Grid = 0         // CSV alone
 )
 
@@ -70,7 +71,7 @@ var quantiles = []struct {
 	name string
 	in   Grid
 	drop int
-}{{0.5, "p50_ns", Speed | Kinds, 2}, {0.9, "p90_ns", Nowhere, 0}, {0.99, "p99_ns", Speed | Kinds, 0},
+}{{0.5, "p50_ns", Speed | Kinds, 2}, {0.9, "p90_ns", Nowhere, 0}, {0.99, "p99_ns", Speed | Kinds | Screen, 0},
 	{0.999, "p99.9_ns", Speed | Kinds, 5}, {0.9999, "p99.99_ns", Nowhere, 0}, {1, "max_ns", Speed | Kinds, 6}}
 
 // All returns the columns of a table, in the order in which every form has them.
@@ -113,9 +114,9 @@ var outcomes = []Column{
 		Of: counted(func(o model.Outcomes) uint64 { return o.Miss })},
 	{Name: "conflicts", Heading: "Conflicts", Unit: "operations", In: Speed | Kinds, Drop: 5,
 		Of: counted(func(o model.Outcomes) uint64 { return o.Conflict })},
-	{Name: "hit_ratio", Heading: "Hit ratio", Unit: "of reads", In: Speed, Drop: 1,
+	{Name: "hit_ratio", Heading: "Hit ratio", Unit: "of reads", In: Speed | Screen, Drop: 1,
 		Of: of(func(l *Line) *float64 { return l.HitRatio }, format.Percent)},
-	{Name: "lost_updates", Heading: "Lost updates", Unit: "of updates", In: Speed, Drop: 1,
+	{Name: "lost_updates", Heading: "Lost updates", Unit: "of updates", In: Speed | Screen, Drop: 1,
 		Of: of(func(l *Line) *float64 { return l.LostUpdates }, format.Percent)},
 	{Name: "lost", Of: counted(func(o model.Outcomes) uint64 { return o.Lost })},
 	{Name: "wrong", Of: counted(func(o model.Outcomes) uint64 { return o.Wrong })},

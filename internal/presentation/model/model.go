@@ -57,6 +57,7 @@ type Run struct {
 	ID            string         `json:"id"`
 	Name          string         `json:"name"`
 	About         string         `json:"about,omitempty"`
+	Question      string         `json:"question,omitempty"` // of About
 	Created       time.Time      `json:"created"`
 	Seconds       float64        `json:"seconds"` // that its trials took
 	Hash          string         `json:"hash"`    // of the resolved experiment
@@ -89,8 +90,9 @@ type Counts struct {
 
 // Summary is the one screen: the question and its answer.
 type Summary struct {
-	Question string            `json:"question"` // the experiment's own words, one paragraph
+	Question string            `json:"question"` // the experiment's own words, one paragraph; of several runs each has its own
 	Ran      finding.Message   `json:"ran"`      // what was run, in a line
+	On       []finding.Message `json:"on"`       // machine and versions, each once
 	Sections []Section         `json:"sections"` // strongest durability class first
 	Answer   []finding.Message `json:"answer"`   // the preset's question in its own terms, where it has some
 	Clear    []finding.Message `json:"clear"`
@@ -125,7 +127,7 @@ type Section struct {
 	Cell    string            `json:"cell"`    // label of the cell that the grid shows; "" where there is one cell
 	Unit    string            `json:"unit"`    // of columns whose titles say none; "": stores did not hold their rate, and the columns are early, late, broke at
 	Columns []SectionColumn   `json:"columns"` // phases where rates were held; otherwise early, late, broke at, with
-	Rows    []SectionRow      `json:"rows"`    // best first
+	Rows    []SectionRow      `json:"rows"`    // by the column that is sorted, highest first
 	Changes []finding.Message `json:"changes"` // what is different in the other cells of the class
 	Missing []finding.Message `json:"missing"` // stores without a row, one line a reason
 }
@@ -136,6 +138,8 @@ type SectionColumn struct {
 	Phase string `json:"phase,omitempty"` // of a rate
 	Title string `json:"title"`
 	Table string `json:"table,omitempty"` // the Table that it is of
+
+	Sorted bool `json:"sorted,omitempty"` // rows are sorted by it
 }
 
 // SectionRow is one store in a section's grid.

@@ -124,7 +124,7 @@ func (b *builder) add(run *record.Run) []*facts.Table {
 const EvidenceLimit = 4
 
 func runOf(run *record.Run, base string) model.Run {
-	m := model.Run{ID: run.Header.ID, Name: run.Header.Name, About: run.Experiment.About,
+	m := model.Run{ID: run.Header.ID, Name: run.Header.Name, About: run.Experiment.About, Question: questionOf(run),
 		Created: run.Header.Created, Hash: run.Header.Hash,
 		Seed: run.Experiment.Seed, Blocks: run.Blocks(), Command: againCommand(run), Directory: run.Directory, Base: base}
 	for _, planned := range run.Plan {

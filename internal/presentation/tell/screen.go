@@ -20,9 +20,7 @@ import (
 
 // How much the one screen shows: what is beyond is in the full report.
 const (
-	clearMax    = 4
-	unclearMax  = 3
-	trustMax    = 4
+	listMax     = 12
 	nextMax     = 2
 	questionMax = 240 // bytes
 )
@@ -30,8 +28,10 @@ const (
 // summaryOf makes the one screen. tables are those of each run, strongest class first.
 func summaryOf(runs []*record.Run, tables [][]*facts.Table, r *model.Result) model.Summary {
 	var s model.Summary
-	s.Question = questionOf(runs)
-	s.Ran = ranOf(runs, r.Runs)
+	if len(runs) == 1 {
+		s.Question = r.Runs[0].Question
+	}
+	s.Ran, s.On = ranOf(runs, r.Runs), onOf(runs, r.Stores)
 	for i, run := range runs {
 		sections, shown := sectionsOf(run, tables[i], len(runs) > 1)
 		s.Sections = append(s.Sections, sections...)
@@ -51,7 +51,7 @@ func summaryOf(runs []*record.Run, tables [][]*facts.Table, r *model.Result) mod
 		s.Trust = append(s.Trust, together(r, g))
 	}
 	s.Answer = append(s.Answer, EffectLines(r.Effects)...)
-	s.Clear, s.NotClear, s.Trust = atMost(s.Clear, clearMax), atMost(s.NotClear, unclearMax), atMost(s.Trust, trustMax)
+	s.Clear, s.NotClear, s.Trust = atMost(s.Clear, listMax), atMost(s.NotClear, listMax), atMost(s.Trust, listMax)
 	s.Next = s.Next[:min(len(s.Next), nextMax)]
 	return s
 }
@@ -79,11 +79,8 @@ func atMost(messages []finding.Message, most int) []finding.Message {
 }
 
 // questionOf is what the experiment asks, in its own words: as far as its last question mark.
-func questionOf(runs []*record.Run) string {
-	if len(runs) > 1 {
-		return ""
-	}
-	about, _, _ := strings.Cut(strings.TrimSpace(runs[0].Experiment.About), "\n\n")
+func questionOf(run *record.Run) string {
+	about, _, _ := strings.Cut(strings.TrimSpace(run.Experiment.About), "\n\n")
 	if end := strings.LastIndex(about, "?"); end >= 0 {
 		about = about[:end+1]
 	}
@@ -144,21 +141,23 @@ func commonConditions(runs []*record.Run) (common []string) {
 
 // ahead is what one store, or several equal ones, are fastest at.
 type ahead struct {
-	arms     []string
-	tables   []*facts.Table
-	phases   []string
-	classes  []string
-	smallest *facts.Ratio // of its leads
-	next     string
+	arms    []string
+	tables  []*facts.Table
+	phases  []string
+	classes []string
+	least   *facts.Ratio // of its leads
+	next    string
+	most    float64 // the largest of its leads
+	low     float64 // the lowest end of their intervals
 }
 
 // leadsOf gathers for each store the tables that it leads, in lines whose phases times classes are
 // exactly these tables: phases with the same classes are one line.
-func leadsOf(tables []*facts.Table, of facts.Lead) (leads []*ahead) {
+func leadsOf(tables []*facts.Table, is func(*facts.Table) bool) (leads []*ahead) {
 	ofArms := map[string]map[string][]*facts.Table{} // arms → phase → tables
 	var order [][2]string
 	for _, t := range tables {
-		if t.Lead != of {
+		if !is(t) {
 			continue
 		}
 		arms := strings.Join(t.Best, "\x00")
@@ -175,7 +174,7 @@ func leadsOf(tables []*facts.Table, of facts.Lead) (leads []*ahead) {
 		led := ofArms[at[0]][at[1]]
 		var classes []string
 		for _, t := range led {
-			classes = append(classes, t.Class)
+			classes = append(classes, classIn(t, tables))
 		}
 		key := at[0] + "\x00" + strings.Join(classes, " ")
 		if lines[key] == nil {
@@ -187,6 +186,14 @@ func leadsOf(tables []*facts.Table, of facts.Lead) (leads []*ahead) {
 	return leads
 }
 
+// classIn names a table's class, with its cell where the screen has several of the class.
+func classIn(t *facts.Table, shown []*facts.Table) string {
+	if slices.ContainsFunc(shown, func(other *facts.Table) bool { return other.Class == t.Class && other.Cell != t.Cell }) {
+		return t.Class + " " + t.Label
+	}
+	return t.Class
+}
+
 func (l *ahead) add(phase string, tables []*facts.Table) {
 	l.phases, l.tables = append(l.phases, phase), append(l.tables, tables...)
 	for _, t := range tables {
@@ -194,22 +201,42 @@ func (l *ahead) add(phase string, tables []*facts.Table) {
 		if len(t.Best) > 1 || len(rows) < 2 {
 			continue
 		}
-		if r := facts.Inverse(rows[1].ToBest); l.smallest == nil || r.Value < l.smallest.Value {
-			l.smallest, l.next = r, rows[1].Arm
+		r := facts.Inverse(rows[1].ToBest)
+		if l.least == nil || r.Value < l.least.Value {
+			l.least, l.next = r, rows[1].Arm
+		}
+		if l.most = max(l.most, r.Value); l.low == 0 || *r.Low < l.low {
+			l.low = *r.Low
 		}
 	}
 }
 
-// clearOf says who is fastest, once for the phases and classes in which it is the same store, and
-// which stores are shown to be equal. What leads in most tables comes first.
-func clearOf(tables []*facts.Table) (messages []finding.Message) {
-	leads := leadsOf(tables, facts.LeadFastest)
-	slices.SortStableFunc(leads, func(a, b *ahead) int { return cmp.Compare(len(b.tables), len(a.tables)) })
-	for _, l := range leads {
-		messages = append(messages, finding.New(finding.ClearFastestParams{Arm: l.arms[0], Phases: l.phases, Classes: l.classes,
-			Factor: l.smallest.Value, Low: l.smallest.Low, High: l.smallest.High, Next: []string{l.next}, Several: len(l.tables) > 1}))
+// wideInterval is how far apart the ends of a lead's interval are at least for its size to be open.
+const wideInterval = 4
+
+// isWide reports whether a store is known to be fastest, but not by how much.
+func isWide(t *facts.Table) bool {
+	if t.Lead != facts.LeadFastest {
+		return false
 	}
-	for _, l := range leadsOf(tables, facts.LeadEqual) {
+	lead := facts.Inverse(t.Ranked()[1].ToBest)
+	return *lead.High > wideInterval**lead.Low
+}
+
+// clearOf says who is fastest, once for the phases and classes in which it is the same store, and
+// which stores are shown to be equal. The largest lead comes first.
+func clearOf(tables []*facts.Table) (messages []finding.Message) {
+	leads := leadsOf(tables, func(t *facts.Table) bool { return t.Lead == facts.LeadFastest && !isWide(t) })
+	slices.SortStableFunc(leads, func(a, b *ahead) int { return cmp.Compare(b.most, a.most) })
+	for _, l := range leads {
+		p := finding.ClearFastestParams{Arm: l.arms[0], Phases: l.phases, Classes: l.classes,
+			Factor: l.least.Value, Low: l.least.Low, High: l.least.High, Next: []string{l.next}}
+		if len(l.tables) > 1 {
+			p.Several, p.Most, p.Low, p.High = true, l.most, &l.low, nil
+		}
+		messages = append(messages, finding.New(p))
+	}
+	for _, l := range leadsOf(tables, func(t *facts.Table) bool { return t.Lead == facts.LeadEqual }) {
 		messages = append(messages, finding.New(finding.ClearEqualParams{Arms: l.arms, Phases: l.phases, Classes: l.classes, Margin: l.tables[0].Margin}))
 	}
 	return messages
@@ -219,6 +246,7 @@ func clearOf(tables []*facts.Table) (messages []finding.Message) {
 // left to them.
 func unclearOf(shown shownTables, blocks int, groups []model.Group) (messages []finding.Message) {
 	var tied, none, one []*facts.Table
+	var wide []finding.Message
 	few, common, compared, detectable := 0, blocks, 0, 0.0
 	for _, t := range shown.racing() {
 		if t.Open {
@@ -236,6 +264,9 @@ func unclearOf(shown shownTables, blocks int, groups []model.Group) (messages []
 			one = append(one, t)
 		case t.Lead == facts.LeadFewBlocks:
 			few, common = few+1, min(common, t.Common)
+		case isWide(t):
+			lead := facts.Inverse(rows[1].ToBest)
+			wide = append(wide, finding.New(finding.UnclearWideParams{Arm: rows[0].Arm, Next: rows[1].Arm, Place: t.Place(), Low: *lead.Low, High: *lead.High}))
 		case t.UndecidedTie():
 			tied = append(tied, t)
 			detectable = max(detectable, t.Detectable)
@@ -247,8 +278,9 @@ func unclearOf(shown shownTables, blocks int, groups []model.Group) (messages []
 	case len(tied) > 0 && detectable > facts.UselessDetectable:
 		messages = append(messages, finding.New(finding.UnclearNoisyParams{Tables: len(tied), Of: compared, Places: placesOf(tied), Blocks: blocks}))
 	case len(tied) > 1:
-		messages = append(messages, finding.New(finding.UnclearTiesParams{Tables: len(tied), Of: compared, Places: placesOf(tied), Detectable: detectable, Blocks: blocks}))
+		messages = append(messages, finding.New(finding.UnclearTiesParams{Tables: len(tied), Of: compared, Places: placesOf(tied)}))
 	}
+	messages = append(messages, wide...)
 	if few > 0 {
 		messages = append(messages, finding.New(finding.UnclearFewBlocksParams{Tables: few, Blocks: common}))
 	}

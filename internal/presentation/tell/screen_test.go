@@ -54,8 +54,8 @@ func TestSummary_says_where_stores_broke_and_what_tuning_did(t *testing.T) {
 	for _, row := range s.Sections[0].Rows {
 		arms = append(arms, row.Arm)
 	}
-	if arms[0] != "cured" || arms[1] != "later" {
-		t.Errorf("rows %v: ordered by the rate of the whole phase", arms)
+	if !s.Sections[0].Columns[1].Sorted || arms[0] != "cured" || arms[1] != "steady" {
+		t.Errorf("rows %v: ordered by the late rate", arms)
 	}
 	if len(s.NotClear) > 0 || len(s.Clear) > 0 {
 		t.Errorf("a rank is no question here: %+v %+v", s.Clear, s.NotClear)
@@ -178,14 +178,60 @@ func TestSummary_tells_a_reason_once(t *testing.T) {
 	}
 }
 
+// threeSizes makes one class of three, with a number of records each.
+func threeSizes(s recordtest.Shape) *record.Run {
+	run := resulttest.Built(s)
+	cells := run.Experiment.Cells
+	cells[1].Durability, cells[2].Durability, cells[0].Records, cells[2].Records = store.D1, store.D1, 10, 1000
+	return run
+}
+
+// Of an axis of two levels both are on the screen, and what is clear says at which.
+func TestSummary_shows_both_levels_of_an_axis(t *testing.T) {
+	s := resulttest.Clean()
+	s.Classes = []store.Durability{store.D1, store.D3}
+	run := resulttest.Built(s)
+	run.Experiment.Cells[1].Durability, run.Experiment.Cells[0].Records = store.D1, 10
+	summary := resulttest.ResultOf(t, run).Summary
+	var cells []string
+	for _, section := range summary.Sections {
+		cells = append(cells, section.Cell)
+	}
+	if !slices.Equal(cells, []string{"10 records", "1,000,000 records"}) {
+		t.Errorf("cells %q", cells)
+	}
+	for _, m := range summary.Clear {
+		if text := finding.Text(m); !strings.Contains(text, "(D1 10 records, D1 1,000,000 records)") {
+			t.Errorf("%s", text)
+		}
+	}
+	if len(summary.Clear) == 0 {
+		t.Error("nothing is clear")
+	}
+}
+
+// A lead whose interval spans more than fourfold is significant, and its size is open.
+func TestSummary_wide_interval_is_not_clear(t *testing.T) {
+	for noise, wide := range map[float64]bool{0.02: false, 0.45: true} {
+		run := resulttest.RaceOf(3, recordtest.Arm{Name: "elm", PutRate: 10e3, BlockNoise: noise},
+			recordtest.Arm{Name: "ash", PutRate: 300e3, BlockNoise: noise})
+		s := resulttest.ResultOf(t, run).Summary
+		is := func(code finding.Code) func(finding.Message) bool {
+			return func(m finding.Message) bool { return m.Code == code }
+		}
+		if clear, open := slices.ContainsFunc(s.Clear, is("clear-fastest")), slices.ContainsFunc(s.NotClear, is("unclear-wide")); clear == wide || open != wide {
+			t.Errorf("noise %v: clear %v, wide %v: %+v %+v", noise, clear, open, s.Clear, s.NotClear)
+		}
+	}
+}
+
 // What changes from cell to cell is said, and not every cell drawn. A cell whose trials have not been
 // run is no cell in which the same stores lead, and not the one that is drawn.
 func TestSummary_says_what_changes_between_cells(t *testing.T) {
 	s := resulttest.Clean()
-	s.Classes = []store.Durability{store.D1, store.D3}
+	s.Classes = []store.Durability{store.D1, store.D3, store.D0}
 	s.Arms[1].ClassCost = map[store.Durability]float64{store.D3: 5} // elm leads there
-	run := resulttest.Built(s)
-	run.Experiment.Cells[1].Durability, run.Experiment.Cells[0].Records = store.D1, 10
+	run := threeSizes(s)
 	sections := resulttest.ResultOf(t, run).Summary.Sections
 	if len(sections) != 1 || sections[0].Cell == "" || len(sections[0].Changes) == 0 || sections[0].Changes[0].Code != "section-leaders" {
 		t.Fatalf("%+v", sections)
@@ -193,7 +239,7 @@ func TestSummary_says_what_changes_between_cells(t *testing.T) {
 	if leaders := strings.Join(sections[0].Changes[0].Params["leaders"].([]string), "; "); !strings.Contains(leaders, "oak at 10 records") || !strings.Contains(leaders, "elm at 1,000,000 records") {
 		t.Errorf("%s", leaders)
 	}
-	maps.DeleteFunc(run.Trials, func(_ string, trial *record.Trial) bool { return trial.Plan.Cell == 1 })
+	maps.DeleteFunc(run.Trials, func(_ string, trial *record.Trial) bool { return trial.Plan.Cell != 0 })
 	sections = resulttest.ResultOf(t, run).Summary.Sections
 	if len(sections) != 1 || sections[0].Cell != "10 records" || len(sections[0].Rows) == 0 || len(sections[0].Changes) != 0 {
 		t.Errorf("without trials of a million records: %+v", sections)
@@ -203,10 +249,9 @@ func TestSummary_says_what_changes_between_cells(t *testing.T) {
 // Cells in which nothing is known to be faster have no leaders that could be others elsewhere.
 func TestSummary_names_no_leaders_of_a_tie(t *testing.T) {
 	s := resulttest.Clean()
-	s.Blocks, s.Classes = 1, []store.Durability{store.D1, store.D3}
+	s.Blocks, s.Classes = 1, []store.Durability{store.D1, store.D3, store.D0}
 	s.Arms[1].ClassCost = map[store.Durability]float64{store.D3: 5} // the order of rates is another there
-	run := resulttest.Built(s)
-	run.Experiment.Cells[1].Durability, run.Experiment.Cells[0].Records = store.D1, 10
+	run := threeSizes(s)
 	sections := resulttest.ResultOf(t, run).Summary.Sections
 	if len(sections) != 1 || len(sections[0].Rows) < 2 || len(sections[0].Changes) != 0 {
 		t.Errorf("%+v", sections)

@@ -3,9 +3,7 @@ package tell
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 
 	"assay/internal/analysis/detect"
 	"assay/internal/analysis/facts"
@@ -32,30 +30,32 @@ func sectionsOf(run *record.Run, tables []*facts.Table, several bool) (sections 
 		}
 		class := tables[:n]
 		tables = tables[n:]
-		cell := largestCell(run, class)
-		var here, breaking, holding []*facts.Table
-		for _, t := range class {
-			if t.Cell == cell {
-				here = append(here, t)
+		cells := cellsShown(run, class)
+		for _, cell := range cells {
+			var here, breaking, holding []*facts.Table
+			for _, t := range class {
+				if t.Cell == cell {
+					here = append(here, t)
+				}
 			}
-		}
-		for _, t := range here {
-			if breaks(t) {
-				breaking = append(breaking, t)
-			} else {
-				holding = append(holding, t)
+			for _, t := range here {
+				if breaks(t) {
+					breaking = append(breaking, t)
+				} else {
+					holding = append(holding, t)
+				}
 			}
+			if len(holding) > 0 && run.Experiment.Cells[cell].MemoryLimit == 0 {
+				breaking, holding = nil, here
+			}
+			for _, t := range breaking {
+				sections = append(sections, courseSection(t))
+			}
+			if len(holding) > 0 {
+				sections = append(sections, RateSection(holding, class, len(cells) == 1))
+			}
+			shown.all, shown.breaking = append(shown.all, here...), append(shown.breaking, breaking...)
 		}
-		if len(holding) > 0 && run.Experiment.Cells[cell].MemoryLimit == 0 {
-			breaking, holding = nil, here
-		}
-		for _, t := range breaking {
-			sections = append(sections, courseSection(t))
-		}
-		if len(holding) > 0 {
-			sections = append(sections, RateSection(holding, class))
-		}
-		shown.all, shown.breaking = append(shown.all, here...), append(shown.breaking, breaking...)
 	}
 	if several {
 		for i := range sections {
@@ -63,6 +63,21 @@ func sectionsOf(run *record.Run, tables []*facts.Table, several bool) (sections 
 		}
 	}
 	return sections, shown
+}
+
+// cellsShown are the cells of a class that the screen has: both levels of an axis that has two,
+// otherwise the largest.
+func cellsShown(run *record.Run, class []*facts.Table) []int {
+	var cells []int
+	for _, t := range class {
+		if t.Measured() > 0 && !slices.Contains(cells, t.Cell) {
+			cells = append(cells, t.Cell)
+		}
+	}
+	if len(cells) == 2 {
+		return cells
+	}
+	return []int{largestCell(run, class)}
 }
 
 // shownTables are those that the screen has in its sections.
@@ -118,15 +133,17 @@ func sectionOf(t *facts.Table) model.Section {
 func courseSection(t *facts.Table) model.Section {
 	s := sectionOf(t)
 	for _, c := range [][2]string{{"early", "early/s"}, {"late", "late/s"}, {"broke", "broke at records"}, {"with", "fell with"}} {
-		s.Columns = append(s.Columns, model.SectionColumn{Kind: c[0], Phase: t.Phase, Title: c[1], Table: t.ID})
+		s.Columns = append(s.Columns, model.SectionColumn{Kind: c[0], Phase: t.Phase, Title: c[1], Table: t.ID, Sorted: c[0] == "late"})
 	}
-	for _, r := range t.ByRate() {
+	rows := t.ByRate()
+	slices.SortStableFunc(rows, func(a, b *facts.Row) int { return cmp.Compare(valueOr0(b.Course.Late), valueOr0(a.Course.Late)) })
+	for _, r := range rows {
 		if r.Rate == nil || r.Role != plan.Measured {
 			continue
 		}
 		c := r.Course
 		cells := []model.SectionCell{{Value: c.Early}, {Value: c.Late}, brokeCell(r),
-			{Text: strings.Join(format.ResourceWords(c.With), ", ")}}
+			{Text: format.ListMax(format.ResourceWords(c.With), withMax)}}
 		for i := range cells {
 			cells[i].Ranked = r.Standing == facts.Ranked
 		}
@@ -134,6 +151,16 @@ func courseSection(t *facts.Table) model.Section {
 	}
 	s.Missing = missingIn(t)
 	return s
+}
+
+// withMax is how many resources a line names of those that changed with a rate.
+const withMax = 3
+
+func valueOr0(v *float64) float64 {
+	if v == nil {
+		return 0
+	}
+	return *v
 }
 
 // brokeCell says where a rate broke, or that it did not.
@@ -177,12 +204,12 @@ func unitOf(tables []*facts.Table) string {
 	return unit
 }
 
-// RateSection shows the rates of one cell: stores × phases. class are all tables of the class.
-func RateSection(here, class []*facts.Table) model.Section {
+// RateSection shows the rates of one cell: stores × phases. class are all tables of the class; alone
+// says that no other cell of it is shown. Rows are sorted by the first phase.
+func RateSection(here, class []*facts.Table, alone bool) model.Section {
 	s := sectionOf(here[0])
 	s.Unit = unitOf(here)
 	rows := map[string]*model.SectionRow{}
-	score := map[string]float64{}
 	var arms []string
 	for _, t := range here {
 		for _, r := range t.Rows {
@@ -197,39 +224,20 @@ func RateSection(here, class []*facts.Table) model.Section {
 		if unit := rateUnitOf(t); unit != s.Unit {
 			title += " " + unit
 		}
-		s.Columns = append(s.Columns, model.SectionColumn{Kind: "rate", Phase: t.Phase, Title: title, Table: t.ID})
-		best, least := math.Inf(-1), math.Inf(1)
+		s.Columns = append(s.Columns, model.SectionColumn{Kind: "rate", Phase: t.Phase, Title: title, Table: t.ID, Sorted: len(s.Columns) == 0})
 		for _, arm := range arms {
-			if r := t.Row(plan.Measured, arm); r != nil && r.Rate != nil && r.Rate.Value > 0 {
-				best, least = max(best, math.Log(r.Rate.Value)), min(least, math.Log(r.Rate.Value))
-			}
-		}
-		for _, arm := range arms {
-			cell := rateCellOf(t, arm)
-			rows[arm].Cells = append(rows[arm].Cells, cell)
-			switch r := t.Row(plan.Measured, arm); {
-			case math.IsInf(best, 0):
-			case r != nil && r.Rate != nil && r.Rate.Value > 0:
-				score[arm] += math.Log(r.Rate.Value) - best
-			default: // what a store can't do doesn't help it
-				score[arm] += least - best
-			}
-		}
-	}
-	// Who is best at anything must not be cut off with the last rows.
-	leads := map[string]bool{}
-	for _, t := range here {
-		for _, arm := range t.Best {
-			leads[arm] = true
+			rows[arm].Cells = append(rows[arm].Cells, rateCellOf(t, arm))
 		}
 	}
 	slices.SortStableFunc(arms, func(a, b string) int {
-		return cmp.Or(facts.Earlier(leads[a], leads[b]), cmp.Compare(score[b], score[a]))
+		return cmp.Compare(valueOr0(rows[b].Cells[0].Value), valueOr0(rows[a].Cells[0].Value))
 	})
 	for _, arm := range arms {
 		s.Rows = append(s.Rows, *rows[arm])
 	}
-	s.Changes = changesOf(here, class)
+	if alone {
+		s.Changes = changesOf(here, class)
+	}
 	s.Missing = missingOf(here)
 	return s
 }

@@ -28,7 +28,7 @@ func TestSectionsSayWhatRatesCount(t *testing.T) {
 		for _, one := range c.tables {
 			one.Phase = "p"
 		}
-		s := tell.RateSection(c.tables, c.tables)
+		s := tell.RateSection(c.tables, c.tables, true)
 		titles := columnTitles(s)
 		if s.Unit != c.unit || len(titles) != len(c.titles) {
 			t.Fatalf("%q with %q, want %q with %q", s.Unit, titles, c.unit, c.titles)

@@ -18,7 +18,7 @@ import (
 func Full(w io.Writer, r *model.Result, o Options) error {
 	r = format.Shown(r)
 	p := newPage(Options{Colour: o.Colour, Width: o.Width})
-	p.screen(r, budget{rows: 1000, changes: 1000, missing: 1000, list: 1000})
+	p.screen(r, budget{rows: 1000, changes: 1000, missing: 1000, list: 1000, on: 9})
 	p.width = max(o.Width, widthMin)
 	class := ""
 	for i := range r.Tables {

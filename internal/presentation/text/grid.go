@@ -16,6 +16,7 @@ type gridColumn struct {
 	title string
 	keep  int
 	tight bool // one space follows, in place of columnGap
+	extra bool // all extra columns of one keep go together, and are named by no title
 	left  bool // aligned to the left; numbers are aligned at their units
 	cells []string
 	style func(row int) lipgloss.Style // nil: the row's
@@ -93,6 +94,10 @@ func fitting(columns []gridColumn, width int) (kept []gridColumn, dropped []stri
 		}
 		if at < 0 {
 			break
+		}
+		if gone := kept[at]; gone.extra {
+			kept = slices.DeleteFunc(kept, func(c gridColumn) bool { return c.extra && c.keep == gone.keep })
+			continue
 		}
 		dropped = append([]string{kept[at].title}, dropped...)
 		kept = slices.Delete(kept, at, at+1)

@@ -7,6 +7,7 @@ import (
 
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
+	"assay/internal/presentation/column"
 	"assay/internal/presentation/model"
 )
 
@@ -15,9 +16,18 @@ func Markdown(w io.Writer, r *model.Result) error {
 	r = format.Shown(r)
 	var lines []string
 	add := func(line string, arguments ...any) { lines = append(lines, fmt.Sprintf(line, arguments...)) }
-	add("**%s**", escape(r.Summary.Question))
-	add("")
-	add("%s", escape(finding.Text(r.Summary.Ran)))
+	if r.Summary.Question != "" {
+		add("**%s**", escape(r.Summary.Question))
+		add("")
+	}
+	if len(r.Runs) > 1 {
+		for _, run := range r.Runs {
+			add("**%s**", escape(strings.TrimSpace(run.Name+" "+run.ID+": "+run.Question)))
+			add("")
+		}
+	}
+	add("%s", escape(strings.TrimSpace(finding.Text(r.Summary.Ran)+" "+sentences(r.Summary.On))))
+	var parts []column.Part
 	for _, s := range r.Summary.Sections {
 		title := s.Title
 		if s.Unit != "" {
@@ -29,28 +39,23 @@ func Markdown(w io.Writer, r *model.Result) error {
 		add("")
 		add("### %s", escape(strings.ToUpper(title[:1])+title[1:]))
 		add("")
+		shown := column.Parts(r, &s)
+		parts = append(parts, shown...)
 		head, rule := "| store |", "|:--|"
-		for _, c := range s.Columns {
-			head += " " + escape(c.Title) + " |"
-			rule += "--:|"
+		for _, part := range shown {
+			head += " " + escape(part.Heading) + " |"
+			if part.Left {
+				rule += ":--|"
+			} else {
+				rule += "--:|"
+			}
 		}
 		add("%s", head)
 		add("%s", rule)
-		for _, row := range s.Rows {
+		for i, row := range s.Rows {
 			line := "| " + escape(row.Arm) + " |"
-			for at, cell := range row.Cells {
-				text := cellText(s.Columns[at].Kind, cell)
-				if cell.Letters != "" && sharesLetters(s.Rows, at) {
-					text += " " + cell.Letters
-				}
-				if cell.Unsteady {
-					text += " ~"
-				}
-				text = escape(text)
-				if cell.Best {
-					text = "**" + text + "**"
-				}
-				line += " " + text + " |"
+			for _, part := range shown {
+				line += " " + markdownCell(part.Cells[i]) + " |"
 			}
 			add("%s", line)
 		}
@@ -60,6 +65,14 @@ func Markdown(w io.Writer, r *model.Result) error {
 		}
 	}
 	add("")
+	var legend []string
+	for _, m := range column.Legend(parts) {
+		legend = append(legend, m.String())
+	}
+	if len(legend) > 0 {
+		add("%s.", escape(strings.Join(legend, "; ")))
+		add("")
+	}
 	for _, part := range r.Summary.Lists() {
 		for _, m := range part.Messages {
 			add("- **%s:** %s", part.Title, escape(finding.Text(m)))
@@ -69,6 +82,18 @@ func Markdown(w io.Writer, r *model.Result) error {
 		add("- **Next:** `%s` %s", strings.ReplaceAll(next.Command, "`", "'"), escape(finding.Text(next.Why)))
 	}
 	return write(w, lines)
+}
+
+// markdownCell is a figure with its sign and its interval, as on the screen.
+func markdownCell(c column.ScreenCell) string {
+	text := escape(strings.TrimSpace(c.Text + " " + c.Sign))
+	if c.Best {
+		text = "**" + text + "**"
+	}
+	if c.Within != "" {
+		text += " " + escape(c.Within)
+	}
+	return text
 }
 
 // escape keeps outside text from being markup.

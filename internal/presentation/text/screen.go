@@ -14,6 +14,7 @@ import (
 
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
+	"assay/internal/presentation/column"
 	"assay/internal/presentation/model"
 )
 
@@ -45,11 +46,19 @@ func Screen(w io.Writer, r *model.Result, o Options) error {
 			break
 		}
 	}
-	for _, title := range []string{"Clear", "Trust", "Not clear"} { // no answer waits while a line is free
-		more := b
-		more.longer = append(slices.Clone(b.longer), title)
-		if longer := newPage(o).screen(r, more); len(longer) <= LinesMax {
-			b, lines = more, longer
+	b.longer = map[string]int{}
+	for grown := len(lines) <= LinesMax; grown; { // no answer waits while a line is free
+		grown = false
+		for _, l := range r.Summary.Lists() {
+			if b.most(l.Title) >= len(l.Messages) {
+				continue
+			}
+			b.longer[l.Title]++
+			if longer := newPage(o).screen(r, b); len(longer) <= LinesMax {
+				lines, grown = longer, true
+			} else {
+				b.longer[l.Title]--
+			}
 		}
 	}
 	return write(w, lines)
@@ -73,14 +82,27 @@ func write(w io.Writer, lines []string) error {
 // The first one with which it fits is taken: stores are the last to go.
 type budget struct {
 	rows, changes, missing, list int
-	beside                       bool
-	longer                       []string // titles of lists with one message more
+	on                           int            // sentences of machine and versions
+	beside                       bool           // narrow tables stand side by side
+	longer                       map[string]int // messages more of the lists of a title
+}
+
+// most is how many messages of a list are shown.
+func (b budget) most(title string) int {
+	switch title {
+	case "Answer":
+		return 2*b.list + b.longer[title]
+	case "Checked":
+		return max(b.list, 2) + b.longer[title]
+	}
+	return b.list + b.longer[title]
 }
 
 var budgets = []budget{
-	{16, 3, 4, 5, false, nil}, {16, 2, 2, 3, false, nil}, {16, 2, 2, 3, true, nil}, {16, 1, 1, 2, true, nil},
-	{16, 0, 1, 2, true, nil}, {16, 0, 1, 1, true, nil}, {16, 0, 0, 1, true, nil}, {12, 0, 1, 1, true, nil},
-	{9, 0, 0, 1, true, nil}, {8, 0, 0, 1, true, nil}, {6, 0, 0, 1, true, nil}, {4, 0, 0, 1, true, nil}, {3, 0, 0, 1, true, nil},
+	{16, 3, 4, 5, 9, false, nil}, {16, 2, 2, 3, 9, false, nil}, {16, 2, 2, 3, 9, true, nil}, {16, 1, 1, 2, 1, true, nil},
+	{16, 0, 1, 2, 1, true, nil}, {16, 0, 1, 1, 1, true, nil}, {16, 0, 1, 1, 0, true, nil}, {16, 0, 0, 1, 0, true, nil},
+	{12, 0, 1, 1, 0, true, nil}, {9, 0, 0, 1, 0, true, nil}, {8, 0, 0, 1, 0, true, nil}, {6, 0, 0, 1, 0, true, nil},
+	{4, 0, 0, 1, 0, true, nil}, {3, 0, 0, 1, 0, true, nil},
 }
 
 // page gathers lines.
@@ -213,8 +235,13 @@ func (p *page) screen(r *model.Result, b budget) []string {
 	if r.Summary.Question != "" {
 		p.wrapped("", p.strong, 0, r.Summary.Question)
 	}
-	p.wrapped("", p.faint, 0, finding.Text(r.Summary.Ran))
-	used := signs{}
+	p.wrapped("", p.faint, 0, sentences(append([]finding.Message{r.Summary.Ran}, first(r.Summary.On, b.on)...)))
+	if len(r.Runs) > 1 {
+		for _, run := range r.Runs {
+			p.wrapped(run.Name+" "+run.ID+": ", p.strong, 2, run.Question)
+		}
+	}
+	used := &drawn{result: r}
 	sections := r.Summary.Sections
 	for len(sections) > 0 {
 		p.blank()
@@ -237,7 +264,7 @@ func (p *page) screen(r *model.Result, b budget) []string {
 }
 
 // pair draws two durability classes side by side; false: they are too wide.
-func (p *page) pair(left, right model.Section, b budget, used signs) bool {
+func (p *page) pair(left, right model.Section, b budget, used *drawn) bool {
 	half := (p.width - len(between)) / 2
 	var sides [2]*page
 	for i, s := range []model.Section{left, right} {
@@ -264,7 +291,7 @@ func (p *page) pair(left, right model.Section, b budget, used signs) bool {
 const between = "   "
 
 // section draws one durability class.
-func (p *page) section(s model.Section, b budget, used signs) {
+func (p *page) section(s model.Section, b budget, used *drawn) {
 	title := strings.ToUpper(s.Title[:min(1, len(s.Title))]) + s.Title[min(1, len(s.Title)):]
 	rest := ""
 	if s.Unit != "" {
@@ -285,56 +312,68 @@ func (p *page) section(s model.Section, b budget, used signs) {
 	}
 }
 
-// signs are those that grids used: their meaning is written once, below the last.
-type signs map[string]bool
-
-func (s signs) text() string {
-	var meanings []string
-	for _, sign := range []struct{ sign, meaning string }{{"a", "Same letter: no significant difference."},
-		{"*", "* significantly fastest."}, {"~", "~ did not hold its rate."}, {"!", "! not ranked."}} {
-		if s[sign.sign] {
-			meanings = append(meanings, sign.meaning)
-		}
-	}
-	return strings.Join(meanings, " ")
+// drawn is what grids showed: the meaning of its signs is written once, below the last.
+type drawn struct {
+	result *model.Result
+	parts  []column.Part
+	left   bool // intervals and what stands beside rates did not fit
 }
 
+func (d *drawn) text() string {
+	var meanings []string
+	for _, m := range column.Legend(d.parts) {
+		if m.Sign != format.Absent {
+			meanings = append(meanings, m.String())
+		}
+	}
+	text := strings.Join(meanings, "; ")
+	if text != "" {
+		text += "."
+	}
+	if d.left {
+		text = strings.TrimSpace(text + " Intervals, p99: --full.")
+	}
+	return text
+}
+
+// What of a section's grid goes first where there is no room: columns go before that.
+const (
+	keepInterval = 100
+	keepBeside   = 200
+)
+
 // sectionGrid draws the grid of a section and returns what it leaves out.
-func (p *page) sectionGrid(s model.Section, b budget, used signs) (left []string) {
-	rows := first(s.Rows, b.rows)
-	if len(rows) == 0 {
+func (p *page) sectionGrid(s model.Section, b budget, used *drawn) (left []string) {
+	more := len(s.Rows)
+	s.Rows = leading(s.Rows, b.rows)
+	if more -= len(s.Rows); len(s.Rows) == 0 {
 		return nil
 	}
 	stores := gridColumn{title: "", left: true}
-	for _, row := range rows {
+	for _, row := range s.Rows {
 		stores.cells = append(stores.cells, "  "+format.CleanMax(row.Arm, 60))
 	}
 	columns := []gridColumn{stores}
-	for at, c := range s.Columns {
-		figures := gridColumn{title: c.Title, keep: at, left: c.Kind == "with", tight: true}
-		letters := gridColumn{keep: at, left: true}
-		shares := sharesLetters(rows, at)
-		for _, row := range rows {
-			cell := row.Cells[at]
-			figures.cells = append(figures.cells, cellText(c.Kind, cell))
-			sign := ""
-			switch {
-			case c.Kind != "rate" || cell.Value == nil:
-			case cell.Unsteady:
-				sign = "~"
-			case !cell.Ranked:
-				sign = "!"
-			case shares:
-				sign = cell.Letters
-				used["a"] = true
-			case cell.Best:
-				sign = "*"
-			}
-			used[sign] = true
-			letters.cells = append(letters.cells, sign)
+	parts := column.Parts(used.result, &s)
+	used.parts = append(used.parts, parts...)
+	at := -1
+	for _, part := range parts {
+		if part.Figure {
+			at++
+		}
+		figures := gridColumn{title: part.Heading, keep: at, left: part.Left, tight: true}
+		if !part.Figure {
+			figures.keep, figures.extra, figures.tight = keepBeside, true, false
+		}
+		signs := gridColumn{keep: at, left: true}
+		within := gridColumn{title: "95 %", keep: keepInterval, extra: true}
+		for _, cell := range part.Cells {
+			figures.cells = append(figures.cells, cell.Text)
+			signs.cells = append(signs.cells, cell.Sign)
+			within.cells = append(within.cells, cell.Within)
 		}
 		figures.style = func(row int) lipgloss.Style {
-			switch cell := rows[row].Cells[at]; {
+			switch cell := part.Cells[row]; {
 			case cell.Best:
 				return p.best
 			case cell.Value == nil:
@@ -342,15 +381,48 @@ func (p *page) sectionGrid(s model.Section, b budget, used signs) (left []string
 			}
 			return p.plain
 		}
-		columns = append(columns, figures, letters)
+		columns = append(columns, figures)
+		if part.Figure {
+			columns = append(columns, signs)
+		}
+		if part.Interval && slices.ContainsFunc(within.cells, func(cell string) bool { return cell != "" }) {
+			columns = append(columns, within)
+		}
 	}
+	room := gridWidth(columns) <= p.width
 	lines, dropped := grid(columns, p.width, p.paint, func(int) lipgloss.Style { return p.plain })
+	used.left = used.left || !room
 	p.dropped = p.dropped || len(dropped) > 0 || slices.ContainsFunc(lines, func(line string) bool { return lipgloss.Width(line) > p.width })
 	p.add(lines...)
-	if more := len(s.Rows) - len(rows); more > 0 {
+	if more > 0 {
 		left = append(left, format.Plural(more, "more store", "more stores")+": --full.")
 	}
 	return append(left, notShown(dropped)...)
+}
+
+// leading keeps so many rows: those that are best at anything, and of the others the first.
+func leading(rows []model.SectionRow, most int) (kept []model.SectionRow) {
+	best := func(row model.SectionRow) bool {
+		return slices.ContainsFunc(row.Cells, func(c model.SectionCell) bool { return c.Best })
+	}
+	others := max(most, 0)
+	for _, row := range rows {
+		if best(row) {
+			others--
+		}
+	}
+	for _, row := range rows {
+		if len(kept) >= most {
+			break
+		}
+		if !best(row) {
+			if others--; others < 0 {
+				continue
+			}
+		}
+		kept = append(kept, row)
+	}
+	return kept
 }
 
 // notShown names the columns that did not fit.
@@ -362,48 +434,16 @@ func notShown(dropped []string) []string {
 	return []string{"Not shown at this width: " + strings.Join(dropped, ", ") + "."}
 }
 
-// sharesLetters says whether two rows of a column share a letter: else letters say nothing.
-func sharesLetters(rows []model.SectionRow, at int) bool {
-	for i := range rows {
-		for k := range i {
-			if strings.ContainsAny(rows[i].Cells[at].Letters, rows[k].Cells[at].Letters) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func cellText(kind string, c model.SectionCell) string {
-	switch {
-	case c.Value == nil && c.Text != "":
-		return c.Text
-	case c.Value == nil:
-		return format.Absent
-	case kind == "ratio":
-		return format.Factor(*c.Value)
-	}
-	return format.Number(*c.Value)
-}
-
 func (p *page) heading(title string) string { return p.strong.Render(padRight(title, labelCols)) }
 
 // closing writes what the reader takes away.
 func (p *page) closing(s model.Summary, b budget) {
 	for _, l := range s.Lists() {
-		style, most := p.plain, b.list
-		switch l.Title {
-		case "Answer":
-			most *= 2
-		case "Checked":
-			most = max(most, 2)
-		case "Trust":
+		style := p.plain
+		if l.Title == "Trust" {
 			style = p.care
 		}
-		if slices.Contains(b.longer, l.Title) {
-			most++
-		}
-		p.list(l.Title, style, l.Messages, most)
+		p.list(l.Title, style, l.Messages, b.most(l.Title))
 	}
 	for i, next := range first(s.Next, b.list) {
 		title := ""

@@ -1,0 +1,45 @@
+package tell
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"assay/internal/base/finding"
+	"assay/internal/evidence/record"
+	"assay/internal/presentation/model"
+)
+
+// pseudo is the end of a Go pseudo-version: date and commit.
+var pseudo = regexp.MustCompile(`-(?:0\.)?\d{14}-([0-9a-f]{7})[0-9a-f]{5}$`)
+
+// onOf says what the runs were on: each machine once, then the versions of what was measured.
+func onOf(runs []*record.Run, stores []model.Store) (on []finding.Message) {
+	var seen []finding.MachineParams
+	for _, run := range runs {
+		e := run.Environment
+		machine := finding.MachineParams{CPU: e.CPU, Cores: e.CPUs, MemoryBytes: e.MemoryBytes, Device: e.Device,
+			Filesystem: e.Filesystem, Kernel: shortKernel(e.Kernel)}
+		if machine.CPU == "" || slices.Contains(seen, machine) {
+			continue
+		}
+		seen = append(seen, machine)
+		on = append(on, finding.New(machine))
+	}
+	var versions []string
+	for _, s := range stores {
+		if text := strings.TrimSpace(s.Driver + " " + pseudo.ReplaceAllString(s.Version, "+$1")); s.Version != "" && !slices.Contains(versions, text) {
+			versions = append(versions, text)
+		}
+	}
+	if len(versions) > 0 {
+		on = append(on, finding.New(finding.VersionsParams{Versions: versions}))
+	}
+	return on
+}
+
+// shortKernel leaves the build out: "Linux 6.1.0-18-amd64".
+func shortKernel(kernel string) string {
+	words := strings.Fields(kernel)
+	return strings.Join(words[:min(len(words), 2)], " ")
+}
