@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -85,6 +86,7 @@ func (r *Row) courseOver() Course {
 	var kinds []series.Kind
 	var early, late, at, records, reached []float64
 	with := map[string]int{}
+	moves := map[string][]Moved{}
 	blocks, broken := 0, 0
 	for _, o := range r.Used() {
 		if o.Course == nil {
@@ -103,6 +105,9 @@ func (r *Row) courseOver() Course {
 		for _, name := range o.Course.changedWith() {
 			with[name]++
 		}
+		for _, m := range o.Course.moved() {
+			moves[m.Resource] = append(moves[m.Resource], m)
+		}
 	}
 	if blocks == 0 {
 		return Course{}
@@ -113,12 +118,79 @@ func (r *Row) courseOver() Course {
 	if 2*broken >= blocks {
 		c.BrokeAtS, c.BrokeAt = MedianOf(at), MedianOf(records)
 		for _, name := range slices.Sorted(maps.Keys(with)) {
-			if 2*with[name] > broken {
-				c.With = append(c.With, name)
+			if 2*with[name] <= broken {
+				continue
+			}
+			if c.With = append(c.With, name); len(moves[name]) > 0 {
+				c.Moved = append(c.Moved, middleOf(moves[name]))
 			}
 		}
+		c.sortMoves()
 	}
 	return c
+}
+
+// middleOf is what a resource did over blocks.
+func middleOf(moves []Moved) Moved {
+	middle := func(of func(Moved) float64) float64 {
+		var values []float64
+		for _, m := range moves {
+			values = append(values, of(m))
+		}
+		return stat.Median(values)
+	}
+	m := moves[0]
+	m.AfterS = middle(func(m Moved) float64 { return m.AfterS })
+	m.Before, m.After = middle(func(m Moved) float64 { return m.Before }), middle(func(m Moved) float64 { return m.After })
+	return m
+}
+
+// togetherSeconds is how far apart changes may be to have come together: then the larger comes first.
+const togetherSeconds = 3
+
+// sortMoves puts first what moved first and most; what only goes along with the rate comes last.
+func (c *Course) sortMoves() {
+	slices.SortStableFunc(c.Moved, func(a, b Moved) int {
+		return cmp.Or(cmp.Compare(math.Floor(a.AfterS/togetherSeconds), math.Floor(b.AfterS/togetherSeconds)), cmp.Compare(b.effect(), a.effect()))
+	})
+	place := func(name string) int {
+		if at := slices.IndexFunc(c.Moved, func(m Moved) bool { return m.Resource == name }); at >= 0 {
+			return at
+		}
+		return len(c.Moved)
+	}
+	slices.SortStableFunc(c.With, func(a, b string) int { return cmp.Compare(place(a), place(b)) })
+}
+
+// effect is by how much a resource changed, the same for a rise and a fall.
+func (m Moved) effect() float64 {
+	low, high := min(math.Abs(m.Before), math.Abs(m.After)), max(math.Abs(m.Before), math.Abs(m.After))
+	if high == 0 {
+		return 0
+	}
+	return math.Log((high + fromNothing*high) / (low + fromNothing*high))
+}
+
+// fromNothing is the share of the larger level by which both are lifted: a change from nothing is
+// thousandfold, and not infinite.
+const fromNothing = 0.001
+
+// moved are the resources that changed their level near the place where the rate fell.
+func (c *TrialCourse) moved() (moves []Moved) {
+	place := c.broke()
+	if place == nil {
+		return nil
+	}
+	for _, with := range c.Shape.Coincidences {
+		if with.Event == nil || slices.ContainsFunc(moves, func(m Moved) bool { return m.Resource == with.Resource }) {
+			continue
+		}
+		if e := c.Shape.Events[*with.Event]; e.From <= place.Seconds && place.Seconds <= max(e.To, e.From) {
+			moves = append(moves, Moved{Resource: with.Resource, AfterS: with.Seconds - place.Seconds, Before: with.Before,
+				After: with.After, PerSecond: with.PerSecond})
+		}
+	}
+	return moves
 }
 
 // MostFrequent returns what comes most often; of several, the one that comes first.

@@ -126,7 +126,18 @@ type Course struct {
 	BrokeAtS *float64 `json:"broke_at_s,omitempty"`       // where it fell, or half of the early rate was lost
 	BrokeAt  *float64 `json:"broke_at_records,omitempty"` // records stored then
 	Reached  *float64 `json:"reached_records,omitempty"`  // stored at the end
-	With     []string `json:"with,omitempty"`             // resources that changed with it
+	With     []string `json:"with,omitempty"`             // resources that changed with it: first those that did so first, and of these the ones that changed most
+
+	Moved []Moved `json:"moved,omitempty"` // by how much, in the same order, of those that changed their level
+}
+
+// Moved is a resource that changed its level when a rate fell.
+type Moved struct {
+	Resource  string  `json:"resource"`
+	AfterS    float64 `json:"after_s"` // the rate did; negative: before it
+	Before    float64 `json:"before"`
+	After     float64 `json:"after"`
+	PerSecond bool    `json:"per_second,omitempty"` // of a counter
 }
 
 // Point is one quantile, with an interval over blocks where there are enough.

@@ -164,18 +164,22 @@ var _ = register(
 		Also: []Parameters{
 			RateFateParams{Fate: FateFell, Arms: []string{"lmdb"}, Low: Known(12.0), High: Known(12.0)},
 			RateFateParams{Fate: FateHeld, Arms: []string{"rocksdb", "lmdb"}, Low: Known(9.1e6)},
+			RateFateParams{Fate: FateHeld, Arms: []string{"goleveldb", "bbolt"}, Each: []float64{4.8e6, 456e3}},
+			RateFateParams{Fate: FateBroke, Arms: []string{"tc-hash"}, Low: Known(1.05e6), High: Known(1.05e6),
+				Small: []string{"xmsiz_bytes (64 MiB)"}, With: []string{"page faults (20.0 to 9.00 k/s)", "run wait"}, More: 29},
 			RateFateParams{Fate: FateVaried, Arms: []string{"bbolt"}},
 			RateFateParams{Fate: FateUnknown, Arms: []string{"bbolt"}},
 			RateFateParams{Brief: true, Fate: FateHeld, Low: Known(9.1e6)},
 			RateFateParams{Brief: true, Fate: FateVaried, Kind: "oscillation"}},
 		Says: `{{if .brief}}{{if eq .fate "fell"}}at {{seconds .low}}{{else if eq .fate "held"}}held{{if has .low}} to {{number .low}}{{end}}` +
 			`{{else if eq .fate "unknown"}}too short{{else if eq .kind "oscillation"}}oscillates{{else if eq .kind "rise"}}rises{{else}}unsteady{{end}}` +
-			`{{else}}{{list .arms}}{{if eq .fate "broke"}} broke at {{span .low .high}} records{{if .with}}, with {{list .with}}{{end}}.` +
+			`{{else}}{{if .each}}{{each .arms .each}}{{else}}{{list .arms}}{{end}}{{if eq .fate "broke"}} broke{{if not .each}} at {{span .low .high}} records{{end}}` +
+			`{{if .small}}: {{join .small}} too small{{end}}{{if .with}}, with {{if has .more}}{{join .with}} and {{.more}} more{{else}}{{list .with}}{{end}}{{end}}.` +
 			`{{if has .cured}} Tuning cured it ({{join .cured}}).{{end}}{{if has .postponed}} Tuning postponed it to {{number .to}} ({{join .postponed}}).{{end}}` +
 			`{{if has .same}} Tuning had no effect ({{join .same}}).{{end}}{{if has .sooner}} Tuning made it break sooner ({{join .sooner}}).{{end}}` +
 			`{{if has .unknown}} Effect unknown: {{join .unknown}}.{{end}}` +
-			`{{else if eq .fate "fell"}} fell after {{if eq .low .high}}{{seconds .low}}{{else}}{{seconds .low}} to {{seconds .high}}{{end}}{{if .with}}, with {{list .with}}{{end}}.` +
-			`{{else if eq .fate "held"}} did not break{{if has .low}}, up to {{number .low}} records{{end}}.` +
+			`{{else if eq .fate "fell"}} fell after {{if eq .low .high}}{{seconds .low}}{{else}}{{seconds .low}} to {{seconds .high}}{{end}}{{if .with}}, with {{if has .more}}{{join .with}} and {{.more}} more{{else}}{{list .with}}{{end}}{{end}}.` +
+			`{{else if eq .fate "held"}} did not break{{if and (has .low) (not .each)}}, up to {{number .low}} records{{end}}.` +
 			`{{else if eq .fate "varied"}} did not hold one rate, and did not break either.{{else}}: the phase was too short to say whether the rate holds.{{end}}{{end}}`},
 )
 
@@ -274,9 +278,12 @@ type RateFateParams struct {
 	Kind                                    string   `param:"omitempty"` // of FateVaried, in a cell
 	Arms                                    []string `param:"omitempty"`
 	Low, High                               *float64
-	With                                    []string `param:"omitempty"`
-	Postponed, Cured, Same, Sooner, Unknown []string `param:"omitempty"`
-	To                                      float64  `param:"omitempty"`
+	Each                                    []float64 `param:"omitempty"` // records, of each arm, where they are far apart
+	Small                                   []string  `param:"omitempty"` // settings that are too small for the data
+	With                                    []string  `param:"omitempty"` // what changed first and most
+	More                                    int       `param:"omitempty"` // resources that changed as well
+	Postponed, Cured, Same, Sooner, Unknown []string  `param:"omitempty"`
+	To                                      float64   `param:"omitempty"`
 }
 
 func (RateFateParams) code() Code { return RateFate }

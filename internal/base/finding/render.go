@@ -145,6 +145,7 @@ var functions = template.FuncMap{
 	"clean": func(v any) string { return format.Clean(fmt.Sprint(v)) },
 	"list":  func(words any) string { return format.ListMax(texts(words), listMax) },
 	"join":  func(words any) string { return strings.Join(texts(words), ", ") },
+	"each":  eachOf,
 	"agree": func(words any, one, many string) string {
 		if len(texts(words)) == 1 {
 			return one
@@ -159,6 +160,27 @@ var functions = template.FuncMap{
 	},
 	"span": func(low, high any) (string, error) { return two(span, low, high) },
 	"has":  func(v any) bool { return v != nil },
+}
+
+// eachOf lists names with a number of records each.
+func eachOf(words, records any) string {
+	names := slices.Clone(texts(words))
+	var numbers []float64
+	switch v := records.(type) {
+	case []float64:
+		numbers = v
+	case []any: // of JSON
+		for _, of := range v {
+			n, _ := number(of)
+			numbers = append(numbers, n)
+		}
+	}
+	for i := range names {
+		if i < len(numbers) {
+			names[i] = fmt.Sprintf("%s (%s records)", names[i], format.Number(numbers[i]))
+		}
+	}
+	return format.ListMax(names, listMax)
 }
 
 // listMax is how many names a sentence bears.

@@ -1,6 +1,7 @@
 package tell
 
 import (
+	"fmt"
 	"slices"
 
 	"assay/internal/analysis/facts"
@@ -45,14 +46,30 @@ func fateOf(r *facts.Row) string {
 
 // answersOf says of the tables that are about where stores break, of each store once, whether it
 // broke, where, with what, and what tuning did to that.
-func answersOf(run *record.Run, tables []*facts.Table) (messages []finding.Message) {
+func answersOf(run *record.Run, tables []*facts.Table, found []finding.Finding) (messages []finding.Message) {
 	for _, t := range tables {
-		messages = append(messages, fatesIn(t, run)...)
+		messages = append(messages, fatesIn(t, run, tooSmall(found, run))...)
 	}
 	return messages
 }
 
-func fatesIn(t *facts.Table, run *record.Run) (messages []finding.Message) {
+// tooSmall are the settings of each arm that are too small for its data, as findings say.
+func tooSmall(found []finding.Finding, run *record.Run) map[string][]string {
+	small := map[string][]string{}
+	for _, f := range found {
+		if p := f.Params; f.Code == finding.SettingsTooSmall && f.Where.Run == run.Header.ID {
+			value, _ := p["value"].(float64)
+			text := format.Count(uint64(value))
+			if inBytes, _ := p["in_bytes"].(bool); inBytes {
+				text = format.Limit(uint64(value))
+			}
+			small[f.Where.Arm] = append(small[f.Where.Arm], fmt.Sprintf("%s (%s)", p["option"], text))
+		}
+	}
+	return small
+}
+
+func fatesIn(t *facts.Table, run *record.Run, small map[string][]string) (messages []finding.Message) {
 	var rows []*facts.Row
 	for _, r := range t.ByRate() {
 		if r.Role == plan.Measured && r.Rate != nil {
@@ -68,7 +85,7 @@ func fatesIn(t *facts.Table, run *record.Run) (messages []finding.Message) {
 			return other == r || run.Experiment.Stores[other.Store].Driver != run.Experiment.Stores[r.Store].Driver
 		})
 		if len(tuned) > 0 {
-			messages = append(messages, tunedBy(r, tuned))
+			messages = append(messages, tunedBy(r, tuned, small[r.Arm]))
 			told[r] = true
 			for _, other := range tuned {
 				told[other] = true
@@ -86,20 +103,39 @@ func fatesIn(t *facts.Table, run *record.Run) (messages []finding.Message) {
 		if len(list) == 0 {
 			continue
 		}
-		p := finding.RateFateParams{Fate: fate.name, Arms: armsOfRows(list), With: commonWith(list)}
+		p := finding.RateFateParams{Fate: fate.name, Arms: armsOfRows(list)}
+		p.With, p.More = commonWith(list)
 		if fate.where != nil {
 			p.Low, p.High = spanOf(list, fate.where)
+		}
+		if len(list) == 1 && fate.name == finding.FateBroke {
+			p.Small = small[list[0].Arm]
+		}
+		if p.Low != nil && *p.High > breaksApart**p.Low && fate.name != finding.FateFell {
+			p.Each = eachAt(list, fate.where)
 		}
 		messages = append(messages, finding.New(p))
 	}
 	return messages
 }
 
+// eachAt is where each row met its fate; nil where that is not known of all.
+func eachAt(rows []*facts.Row, where func(*facts.Row) *float64) (each []float64) {
+	for _, r := range rows {
+		at := where(r)
+		if at == nil {
+			return nil
+		}
+		each = append(each, *at)
+	}
+	return each
+}
+
 // tunedBy says where a store broke and what the settings of other arms of its driver did to that.
-func tunedBy(r *facts.Row, tuned []*facts.Row) finding.Message {
+func tunedBy(r *facts.Row, tuned []*facts.Row, small []string) finding.Message {
 	at := *r.Course.BrokeAt
-	p := finding.RateFateParams{Fate: finding.FateBroke, Arms: []string{r.Arm}, Low: &at, High: &at,
-		With: format.ResourceWords(r.Course.With)}
+	p := finding.RateFateParams{Fate: finding.FateBroke, Arms: []string{r.Arm}, Low: &at, High: &at, Small: small}
+	p.With, p.More = commonWith([]*facts.Row{r})
 	effects := map[string][]string{}
 	to := 0.0
 	for _, other := range tuned {
@@ -148,15 +184,36 @@ func spanOf(rows []*facts.Row, value func(*facts.Row) *float64) (low, high *floa
 	return finding.Known(slices.Min(known)), finding.Known(slices.Max(known))
 }
 
-// commonWith names the resources that changed with the fall of each of some stores.
-func commonWith(rows []*facts.Row) (common []string) {
-	for i, r := range rows {
-		if i == 0 {
-			common = slices.Clone(r.Course.With)
-		}
+// commonWith names the resources that changed with the fall of each of some stores, what moved first
+// and most of one store with its figures, and counts the rest.
+func commonWith(rows []*facts.Row) (words []string, more int) {
+	common := slices.Clone(rows[0].Course.With)
+	for _, r := range rows[1:] {
 		common = slices.DeleteFunc(common, func(name string) bool { return !slices.Contains(r.Course.With, name) })
 	}
-	return format.ResourceWords(common)
+	shown := common[:min(len(common), withMax)]
+	words = format.ResourceWords(shown)
+	for i, name := range shown {
+		moved := rows[0].Course.Moved
+		at := slices.IndexFunc(moved, func(m facts.Moved) bool { return m.Resource == name })
+		if len(rows) > 1 || at < 0 {
+			continue
+		}
+		words[i] += " (" + levels(moved[at]) + ")"
+	}
+	return words, len(common) - len(shown)
+}
+
+// levels writes what a resource changed from and to: counters by the second, others as a factor,
+// whose unit nobody must know.
+func levels(m facts.Moved) string {
+	switch {
+	case m.PerSecond:
+		return format.Number(m.Before) + " to " + format.Rate(m.After)
+	case m.Before > 0 && m.After >= 0:
+		return format.Factor(m.After / m.Before)
+	}
+	return format.Number(m.Before) + " to " + format.Number(m.After)
 }
 
 // influencesOf returns the effects of groups on each other, for the one screen.

@@ -35,7 +35,7 @@ func summaryOf(runs []*record.Run, tables [][]*facts.Table, r *model.Result) mod
 	for i, run := range runs {
 		sections, shown := sectionsOf(run, tables[i], len(runs) > 1)
 		s.Sections = append(s.Sections, sections...)
-		s.Answer = append(s.Answer, answersOf(run, shown.breaking)...)
+		s.Answer = append(s.Answer, answersOf(run, shown.breaking, r.Findings)...)
 		s.Answer = append(s.Answer, influencesOf(run, r.Findings)...)
 		s.Clear = append(s.Clear, clearOf(shown.racing())...)
 		s.NotClear = append(s.NotClear, unclearOf(shown, run.Blocks(), trusted(r))...)

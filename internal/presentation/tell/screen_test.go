@@ -74,6 +74,34 @@ func TestSummary_says_where_stores_broke_and_what_tuning_did(t *testing.T) {
 	}
 }
 
+// What must not be joined is not: each store has its own number of records; a setting that is too
+// small comes before what moved, and of that three are named.
+func TestSummary_says_why_a_store_broke(t *testing.T) {
+	run := collapsing()
+	for i := range run.Experiment.Stores {
+		run.Experiment.Stores[i].Driver = []string{"tokyocabinet-hash", "a", "b", "c", "d"}[i]
+	}
+	tiny := store.Option{Name: "xmsiz_bytes", Type: store.Bytes, Default: "64MiB"}
+	run.Experiment.Stores[0].Description.Options = []store.Option{tiny}
+	var texts []string
+	for _, m := range resulttest.ResultOf(t, run).Summary.Answer {
+		texts = append(texts, finding.Text(m))
+	}
+	all := strings.Join(texts, "\n")
+	for _, want := range []string{"plain (1.51 M records)", "later (3.98 M records)", "cured (5.99 M records)", "steady (3.00 M records)"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q in %s", want, all)
+		}
+	}
+	for i := range run.Experiment.Stores[1:] {
+		run.Experiment.Stores[i+1].Driver = "tokyocabinet-hash"
+	}
+	first := finding.Text(resulttest.ResultOf(t, run).Summary.Answer[0])
+	if !strings.HasPrefix(first, "plain broke at 1.51 M records: xmsiz_bytes (64 MiB) too small, with host writes") {
+		t.Errorf("%s", first)
+	}
+}
+
 // Updates in place that fall are no collapse: who is fastest is still the question.
 func TestSummary_keeps_rates_where_nothing_grows(t *testing.T) {
 	run := resulttest.CleanRun()
