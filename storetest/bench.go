@@ -135,6 +135,7 @@ type opening struct {
 	pipeline    int
 	threads     int
 	directory   string
+	defaults    bool // the driver's options are left as they are
 }
 
 // lossWindow is longer than any store that syncs in the background needs.
@@ -145,6 +146,9 @@ func (b *bench) request(o opening) (control.Request, error) {
 	r := control.Open{
 		Driver: b.target.Driver, First: !b.opened[o.directory], Directory: o.directory, Endpoints: b.target.Endpoints, Durability: o.durability,
 		Options: b.target.Options, Handles: o.handles, PoolHandles: o.poolHandles, Pipeline: o.pipeline, Threads: max(o.threads, 1),
+	}
+	if o.defaults {
+		r.Options = nil
 	}
 	if r.Durability == "" {
 		r.Durability = b.description.Durability[0].Class

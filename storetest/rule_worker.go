@@ -181,16 +181,11 @@ func (b *bench) openNamed() (control.Opened, error) {
 func classesRule(b *bench) error {
 	settings := map[store.Durability]map[string]string{}
 	for _, claim := range b.description.Durability {
-		opened, err := b.open(opening{durability: claim.Class})
-		if err != nil {
-			b.fault("%v", err)
-			b.end()
-			continue
-		}
-		settings[claim.Class] = opened.Settings
-		if err := b.close(); err != nil {
-			b.fault("closing a store of class %s: %v", claim.Class, err)
-			b.end()
+		settings[claim.Class] = b.inClass(opening{durability: claim.Class}, "")
+	}
+	if b.description.Kind == store.Embedded && len(b.target.Options) > 0 {
+		for _, claim := range b.description.Durability {
+			b.inClass(opening{durability: claim.Class, defaults: true}, "with default options: ")
 		}
 	}
 	if kind := b.description.Kind; kind != store.Embedded && kind != store.Server {
@@ -204,6 +199,21 @@ func classesRule(b *bench) error {
 		}
 	}
 	return nil
+}
+
+// inClass opens and closes the store, and returns the settings in force; nil: it did not open.
+func (b *bench) inClass(o opening, how string) map[string]string {
+	opened, err := b.open(o)
+	if err != nil {
+		b.fault("%s%v", how, err)
+		b.end()
+		return nil
+	}
+	if err := b.close(); err != nil {
+		b.fault("%sclosing a store of class %s: %v", how, o.durability, err)
+		b.end()
+	}
+	return opened.Settings
 }
 
 func classRefusalRule(b *bench) error {

@@ -44,7 +44,7 @@ var rules = []rule{
 	{"describe", Description, "A driver says what it is: licence, durability classes weakest first and how each is reached, options whose defaults are valid. An experiment is refused or run on the strength of it, before anything is opened.", describeRule},
 	{"version", Description, "A driver tells the version of its library or server: a figure of an unknown version can't be compared with any.", versionRule},
 	{"abilities", Loop | Encoding | Connections | Placement, "The abilities in the description are those of the open store. Too many, and a planned trial fails halfway; too few, and the store is measured without what it can do.", abilitiesRule},
-	{"durability-classes", Durability, "Every class that is claimed can be opened, and what is in force differs between classes. A class that changes nothing would rank a store among stores that work harder.", classesRule},
+	{"durability-classes", Durability, "Every class that is claimed can be opened, with the driver's default options too, and what is in force differs between classes. A class that changes nothing would rank a store among stores that work harder.", classesRule},
 	{"durability-refusal", Durability, "A class that is not claimed is refused with class \"refused\", never rounded up or down: a refusal is a result, a rounded class is a lie.", classRefusalRule},
 	{"bad-requests", Loop, "Unknown commands, drivers, options and fields, and options' bad values, are answered with bad_request, and the worker lives on. A misspelt option that is passed over measures something else than was asked for.", badRequestsRule},
 	{"request-order", Loop, "Requests out of order are answered with bad_request and change nothing.", orderRule},

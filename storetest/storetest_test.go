@@ -158,6 +158,7 @@ var failures = map[string][]string{
 	"lies-conflict-part":      {"write-conflicts"},
 	"lies-conflict-alone":     {"overwrite", "value-lengths", "delete", "reopen"},
 	"lies-class":              {"durability-classes"},
+	"lies-class-default":      {"durability-classes"},
 	"lies-one-class":          {"durability-classes"},
 	"lies-no-class":           {"overwrite"},
 	"lies-settings":           {"durability-classes"},
@@ -205,6 +206,16 @@ var failures = map[string][]string{
 	"hangs-close":             {"abilities", "reopen"},
 	"crashes-exit":            {"value-lengths"},
 	"crashes-panic":           {"value-lengths"},
+}
+
+// Who sets the option that a class needs sees the class, and everybody else does not.
+func TestClassesOpenWithDefaultOptions(t *testing.T) {
+	t.Parallel()
+	target := target(t, "drivers", "lies-class-default")
+	target.Rules, target.Options = []string{"durability-classes"}, map[string]string{"log": "true"}
+	if r := report(t, target); !strings.Contains(textOf(t, r), "with default options: ") {
+		t.Error(textOf(t, r))
+	}
 }
 
 func TestLiesAreFound(t *testing.T) {

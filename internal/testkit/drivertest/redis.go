@@ -36,7 +36,7 @@ type RedisStandIn struct {
 	hashes  map[string]map[string]string
 	changes map[string]int // how often each key was written: what WATCH compares
 	written map[string]time.Time
-	nothing string         // a bulk that is not there, in the protocol of the request
+	nothing string // a bulk that is not there, in the protocol of the request
 }
 
 // StartRedisStandIn listens on loopback until the test ends. Its settings give a durability class.

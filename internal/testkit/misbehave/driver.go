@@ -318,6 +318,14 @@ var behaviours = []behaviour{
 		}
 		return nil
 	}},
+	{name: "lies-class-default", summary: "opens in its strongest class with an option set alone", describe: func(d *store.Description) {
+		d.Options = append(d.Options, store.Option{Name: "log", Type: store.Bool, Default: "false", Help: "keeps a log"})
+	}, open: func(c store.Config) error {
+		if c.Durability == store.D3 && !c.Options.Bool("log") {
+			return fmt.Errorf("no D3 without a log: %w", store.ErrRefused)
+		}
+		return nil
+	}},
 	{name: "lies-one-class", summary: "says that a server's settings decide the class, and opens in two with the same settings", settings: map[string]string{"sync": "maybe"},
 		describe: func(d *store.Description) { d.ServerSetsClass = true }},
 	{name: "lies-no-class", summary: "says that a server's settings decide the class, and opens in none", describe: func(d *store.Description) { d.ServerSetsClass = true },
