@@ -79,6 +79,10 @@ func (d *db) TellDurability() (store.DurabilityEvidence, error) {
 	if err != nil {
 		return store.DurabilityEvidence{}, err
 	}
+	return d.evidenceOf(status)
+}
+
+func (d *db) evidenceOf(status bson.Raw) (store.DurabilityEvidence, error) {
 	const counter = "log sync operations"
 	evidence, err := store.Evidence(d.proveEngine(status))
 	if syncs, told := number(status, []string{"wiredTiger", "log", counter}); told && err == nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -122,6 +123,27 @@ func TestAServerThatDoesNotTellItsSettingsIsRefused(t *testing.T) {
 		}
 		if err == nil {
 			must(t, s.Close())
+		}
+	}
+}
+
+// A server that tells another sync_interval after the phase does not keep the class.
+func TestAServerWhoseSyncIntervalChanges(t *testing.T) {
+	var always atomic.Bool
+	always.Store(true)
+	fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"jetstream": {"config": {"sync_always": %v, "sync_interval": 120000000000}}}`, always.Load())
+	}))
+	t.Cleanup(fake.Close)
+	s, _ := drivertest.Open(t, nats.Driver{}, config(t, silent(t), store.D3, map[string]string{"monitoring": strings.TrimPrefix(fake.URL, "http://")}))
+	for _, c := range []struct {
+		always bool
+		says   string
+	}{{true, ""}, {false, "it syncs once in 2m0s"}} {
+		always.Store(c.always)
+		evidence, err := s.(store.DurabilityTeller).TellDurability()
+		if err != nil || (evidence.Broken == "") != c.always || !strings.Contains(evidence.Broken, c.says) {
+			t.Errorf("always %v: %+v, %v", c.always, evidence, err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -80,6 +81,47 @@ func TestClassesAreProved(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// What ALTER SYSTEM SET fsync = off and a reload do to a server, they do to it in a phase too.
+func TestASettingThatIsChangedLaterIsTold(t *testing.T) {
+	p := Program
+	p.Command = func(i *server.Instance) (arguments, environment []string) {
+		arguments, environment = Program.Command(i)
+		at := slices.Index(arguments, "fsync=true") // an argument is stronger than the server's files; true is the default
+		return slices.Delete(arguments, at-1, at+1), environment
+	}
+	i := drivertest.StartServer(t, p, store.D3, nil)
+	s, h := drivertest.Open(t, Driver{}, config(t, i, store.D3, nil))
+	tell := func() store.DurabilityEvidence {
+		evidence, err := s.(store.DurabilityTeller).TellDurability()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return evidence
+	}
+	if evidence := tell(); evidence.Broken != "" {
+		t.Fatalf("before: %+v", evidence)
+	}
+	file, err := os.OpenFile(filepath.Join(dataDirectory(i), "postgresql.auto.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = file.WriteString("fsync = off\n")
+	if err := errors.Join(err, file.Close(), syscall.Kill(i.PID(), syscall.SIGHUP)); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if err := h.Put([]byte("key"), []byte("value")); err != nil {
+			t.Fatal(err)
+		}
+		if evidence := tell(); strings.Contains(evidence.Broken, "fsync=off") {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("fsync=off is not told")
+		}
 	}
 }
 

@@ -16,8 +16,11 @@ var _ = register(
 		}},
 	Entry{Example: ProofsParams{Class: "D3", Proved: []string{"bbolt (50 on ext4)", "pebble (12 on ext4)"}, Claimed: []string{"badger"}},
 		Says: `{{if .proved}}{{.class}} kept in power cuts: {{join .proved}}.{{if .claimed}} Not cut, the driver's claim: {{join .claimed}}.{{end}}` +
-			`{{else}}{{.class}} is the drivers' claim: no power cut was tried (assay crash).{{end}}`,
-		Also: []Parameters{ProofsParams{Class: "D3", Claimed: []string{"badger"}}}},
+			`{{else}}{{.class}} is the drivers' claim: no power cut was tried (assay crash).{{end}}` +
+			`{{if .per_sync}} Counting syncs shows {{if eq .per_sync 1}}one for each write{{else}}one for each {{count .per_sync}} writes, and no more{{end}}.{{end}}`,
+		Also: []Parameters{ProofsParams{Class: "D3", Claimed: []string{"badger"}},
+			ProofsParams{Class: "D3", Claimed: []string{"badger"}, PerSync: 1},
+			ProofsParams{Class: "D3", Claimed: []string{"badger"}, PerSync: 16}}},
 )
 
 // VerifiedParams is what of the data was checked, over all trials of stores.
@@ -31,6 +34,7 @@ type VerifiedParams struct {
 type ProofsParams struct {
 	Class           string
 	Proved, Claimed []string // names of arms; of those proved, with the number of cuts
+	PerSync         int      // writes that one counted sync may have covered, at most, in the arms that are claimed; 0: not counted
 }
 
 func (ProofsParams) code() Code { return "proofs" }

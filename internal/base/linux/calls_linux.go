@@ -10,6 +10,9 @@ import (
 const Measures = true
 
 const (
+	BTRFS_SUPER_MAGIC      = unix.BTRFS_SUPER_MAGIC
+	EXT4_SUPER_MAGIC       = unix.EXT4_SUPER_MAGIC
+	XFS_SUPER_MAGIC        = unix.XFS_SUPER_MAGIC
 	AF_NETLINK             = unix.AF_NETLINK
 	CLOCK_BOOTTIME         = unix.CLOCK_BOOTTIME
 	CLOCK_REALTIME_COARSE  = unix.CLOCK_REALTIME_COARSE
@@ -37,7 +40,11 @@ const (
 	NLMSG_HDRLEN           = unix.NLMSG_HDRLEN
 	NLM_F_DUMP             = unix.NLM_F_DUMP
 	NLM_F_REQUEST          = unix.NLM_F_REQUEST
+	O_DIRECT               = unix.O_DIRECT
 	O_TMPFILE              = unix.O_TMPFILE
+	PERF_FLAG_FD_CLOEXEC   = unix.PERF_FLAG_FD_CLOEXEC
+	PERF_TYPE_TRACEPOINT   = unix.PERF_TYPE_TRACEPOINT
+	PerfBitInherit         = unix.PerfBitInherit
 	PR_SET_CHILD_SUBREAPER = unix.PR_SET_CHILD_SUBREAPER
 	P_PID                  = unix.P_PID
 	SOCK_CLOEXEC           = unix.SOCK_CLOEXEC
@@ -49,6 +56,7 @@ type (
 	CPUSet          = unix.CPUSet
 	LoopConfig      = unix.LoopConfig
 	LoopInfo64      = unix.LoopInfo64
+	PerfEventAttr   = unix.PerfEventAttr
 	SockaddrNetlink = unix.SockaddrNetlink
 )
 
@@ -64,6 +72,7 @@ var (
 	IoctlRetInt        = unix.IoctlRetInt
 	MemfdCreate        = unix.MemfdCreate
 	Mount              = unix.Mount
+	PerfEventOpen      = unix.PerfEventOpen
 	PidfdOpen          = unix.PidfdOpen
 	PidfdSendSignal    = unix.PidfdSendSignal
 	Prctl              = unix.Prctl

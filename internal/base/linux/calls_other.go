@@ -13,6 +13,9 @@ import (
 const Measures = false
 
 const (
+	BTRFS_SUPER_MAGIC      = 0x9123683e
+	EXT4_SUPER_MAGIC       = 0xef53
+	XFS_SUPER_MAGIC        = 0x58465342
 	AF_NETLINK             = 0
 	CLOCK_BOOTTIME         = 0
 	CLOCK_REALTIME_COARSE  = 0
@@ -40,7 +43,11 @@ const (
 	NLMSG_HDRLEN           = 0
 	NLM_F_DUMP             = 0
 	NLM_F_REQUEST          = 0
+	O_DIRECT               = 0
 	O_TMPFILE              = 0
+	PERF_FLAG_FD_CLOEXEC   = 0
+	PERF_TYPE_TRACEPOINT   = 0
+	PerfBitInherit         = 0
 	PR_SET_CHILD_SUBREAPER = 0
 	P_PID                  = 0
 	SOCK_CLOEXEC           = 0
@@ -57,6 +64,10 @@ type (
 	LoopConfig struct {
 		Fd   uint32
 		Info LoopInfo64
+	}
+	PerfEventAttr struct {
+		Type, Size   uint32
+		Config, Bits uint64
 	}
 	SockaddrNetlink struct {
 		unix.Sockaddr
@@ -79,6 +90,7 @@ func IoctlLoopConfigure(int, *LoopConfig) error                       { return e
 func IoctlRetInt(int, uint) (int, error)                              { return 0, errors.ErrUnsupported }
 func MemfdCreate(string, int) (int, error)                            { return 0, errors.ErrUnsupported }
 func Mount(string, string, string, uintptr, string) error             { return errors.ErrUnsupported }
+func PerfEventOpen(*PerfEventAttr, int, int, int, int) (int, error)   { return 0, errors.ErrUnsupported }
 func PidfdOpen(int, int) (int, error)                                 { return 0, errors.ErrUnsupported }
 func PidfdSendSignal(int, unix.Signal, *struct{}, int) error          { return errors.ErrUnsupported }
 func Prctl(int, uintptr, uintptr, uintptr, uintptr) error             { return errors.ErrUnsupported }

@@ -15,13 +15,22 @@ import (
 // SyncCounter finds the disk that the servers' files are on, by what their processes have open for
 // writing. The error says why it is not known, or that there is none.
 func (s Servers) SyncCounter() (*SyncCounter, error) {
+	files, err := s.written()
+	if err != nil {
+		return nil, err
+	}
+	return syncCounterOf(kernelRoots, files)
+}
+
+// written returns a file on each device that the servers' processes write to.
+func (s Servers) written() (files map[uint64]string, err error) {
 	if s.Why != "" {
 		return nil, errors.New(s.Why)
 	}
 	if len(s.PIDs) == 0 {
 		return nil, errors.New("the server's processes are not known")
 	}
-	files := map[uint64]string{} // an example on each device
+	files = map[uint64]string{}
 	for _, top := range s.PIDs {
 		for _, pid := range tree(kernelRoots, top) {
 			if err := writtenBy(pid, files); err != nil && !errors.Is(err, fs.ErrNotExist) { // it has ended
@@ -29,7 +38,7 @@ func (s Servers) SyncCounter() (*SyncCounter, error) {
 			}
 		}
 	}
-	return syncCounterOf(kernelRoots, files)
+	return files, nil
 }
 
 func syncCounterOf(r roots, files map[uint64]string) (*SyncCounter, error) {

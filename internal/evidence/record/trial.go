@@ -340,7 +340,11 @@ type Syncs struct {
 	Server  *uint64 `json:"server,omitempty"`  // syncs by the server's own count; nil: it has none
 	Counter string  `json:"counter,omitempty"` // that counts these
 	LagNS   int64   `json:"lag_ns,omitempty"`  // by which it may be late
-	Broken  string  `json:"broken,omitempty"`  // the server's setting that did not give the class after the phase; "": all did
+	// Calls are the syncs that the store's own processes asked the kernel for; nil: not counted, and
+	// CallsWhy says why. host.SyncCalls.
+	Calls    *uint64 `json:"calls,omitempty"`
+	CallsWhy string  `json:"calls_not_counted,omitempty"`
+	Broken   string  `json:"broken,omitempty"` // the server's setting that did not give the class after the phase; "": all did
 }
 
 // Machine is how much of the machine a phase had to do without. A nil pointer: not measured, and

@@ -22,6 +22,7 @@ import (
 // accuses nobody falsely, and hides what a store leaves out up to their number.
 const (
 	syncsSpare = 16
+	callsSpare = 1 // of the store's processes alone: each sync that a write of the phase waits for begins in the phase
 	// floorSlack is by how much a sync may be faster than the fastest that was timed.
 	floorSlack = 2
 )
@@ -38,23 +39,70 @@ type syncCheck struct {
 	counter *host.SyncCounter // of the disk that the store has to flush; nil: why
 	why     string            // it is not known
 	floor   time.Duration     // the fastest sync of that disk; 0: not known
+
+	workers  func() []int    // the processes that host an embedded store
+	calls    *host.SyncCalls // of the store's processes, in this phase; nil: callsWhy says why they are not counted
+	callsWhy string
 }
 
 // newSyncCheck finds the disk that a store has to flush. servers tells its processes, and ask what it
 // says itself.
 func newSyncCheck(
-	s experiment.Store, class store.Durability, d *disk, servers func() host.Servers, ask func() *store.DurabilityEvidence,
+	s experiment.Store, class store.Durability, d *disk, workers func() []int, servers func() host.Servers,
+	ask func() *store.DurabilityEvidence,
 ) *syncCheck {
 	kind := s.Description.Kind
 	if kind == store.None {
 		return nil
 	}
-	c := &syncCheck{class: class, data: d.data, others: d.directory}
+	c := &syncCheck{class: class, data: d.data, others: d.directory, workers: workers}
 	if kind == store.Server {
 		c.servers, c.ask = servers, ask
 	}
 	c.find()
 	return c
+}
+
+// begin is now, at the begin of a phase: the store's processes are idle. It watches those of now, which
+// may be others than in the last phase.
+func (c *syncCheck) begin() syncsDone {
+	if c == nil {
+		return syncsDone{}
+	}
+	if c.class == store.D3 {
+		err := errors.Join(c.end(), c.watchCalls())
+		if c.callsWhy = ""; err != nil {
+			c.callsWhy = err.Error()
+		}
+	}
+	return c.now()
+}
+
+// watchCalls counts the syncs that the store's processes ask for, where that is allowed.
+func (c *syncCheck) watchCalls() (err error) {
+	switch {
+	case c.servers == nil && c.data == "":
+		err = errors.New("the store has no files")
+	case c.servers == nil:
+		c.calls, err = host.NewSyncCalls(c.workers(), c.data)
+	case c.data == "":
+		c.calls, err = c.servers().SyncCalls()
+	case c.servers().Why != "":
+		err = errors.New(c.servers().Why)
+	default:
+		c.calls, err = host.NewSyncCalls(c.servers().PIDs, c.data)
+	}
+	return err
+}
+
+// end ends what watches the store's processes.
+func (c *syncCheck) end() error {
+	if c == nil || c.calls == nil {
+		return nil
+	}
+	calls := c.calls
+	c.calls = nil
+	return calls.Close()
 }
 
 // bounded reports whether the class bounds what a power cut takes, so that the store's disk matters.
@@ -144,6 +192,9 @@ type syncsDone struct {
 	count  uint64
 	server store.DurabilityEvidence
 	err    error
+
+	calls    uint64
+	callsErr error
 }
 
 func (c *syncCheck) now() (s syncsDone) {
@@ -154,6 +205,9 @@ func (c *syncCheck) now() (s syncsDone) {
 	if c.counter != nil {
 		s.disk = c.counter.Disk
 		s.count, s.err = c.counter.Done()
+	}
+	if c.calls != nil {
+		s.calls, s.callsErr = c.calls.Done()
 	}
 	if c.ask != nil {
 		if told := c.ask(); told != nil {
@@ -200,6 +254,16 @@ func (c *syncCheck) of(p *record.Phase, before syncsDone) *record.Syncs {
 		done := *to - *from
 		s.Server, s.Counter, s.LagNS = &done, now.server.Counter, int64(now.server.Lag)
 	}
+	switch err := errors.Join(before.callsErr, now.callsErr); {
+	case c.class != store.D3:
+	case c.calls == nil:
+		s.CallsWhy = c.callsWhy
+	case err != nil:
+		s.CallsWhy = err.Error()
+	default:
+		done := now.calls - before.calls
+		s.Calls = &done
+	}
 	return s
 }
 
@@ -233,6 +297,11 @@ func notDurable(p *record.Phase) (marks []finding.Mark) {
 	most := func(syncs uint64) uint64 { return uint64(s.Clients) * (syncs + syncsSpare) }
 	if s.Done != nil && s.Acknowledged > most(*s.Done) {
 		mark(finding.MarkTooFewSyncsParams{SyncsNeeded: needed(most(*s.Done)), Done: *s.Done, Counted: s.Counted, Disk: s.Disk})
+	}
+	if s.Calls != nil {
+		if m := uint64(s.Clients) * (*s.Calls + callsSpare); s.Acknowledged > m {
+			mark(finding.MarkTooFewSyncsParams{SyncsNeeded: needed(m), Done: *s.Calls, Counted: "syncs", Disk: "the store's own processes"})
+		}
 	}
 	if s.Server != nil && countedByServer(s, p.ElapsedNS) > most(*s.Server) {
 		mark(finding.MarkServerSyncsParams{SyncsNeeded: needed(most(*s.Server)), Done: *s.Server, Counter: s.Counter})

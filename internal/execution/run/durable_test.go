@@ -15,6 +15,7 @@ import (
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/proof"
 	"assay/internal/evidence/record"
+	"assay/internal/testkit/walstore"
 	"assay/store"
 )
 
@@ -116,6 +117,25 @@ func TestAClassThatNeedsSyncsIsHeldAgainstThem(t *testing.T) {
 	t.Logf("%d acknowledged, %d %s", p.Syncs.Acknowledged, *p.Syncs.Done, p.Syncs.Counted)
 }
 
+// The attacker syncs, but each tenth commit alone; a disk that counts two flushes for a sync, and
+// eight threads that may share one, hide that. What its own processes ask for does not.
+func TestAnEngineThatSyncsEachTenthCommitIsFound(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		driver string
+		lies   bool
+	}{{walstore.SyncsTenth, true}, {walstore.Honest, false}} {
+		trial, p := syncedRun(t, c.driver, 8, t.TempDir())
+		if p.Syncs.Calls == nil {
+			t.Skip("SKIPPED: " + p.Syncs.CallsWhy)
+		}
+		if notShown(trial) != c.lies {
+			t.Errorf("%s: %+v, %d syncs of its own, marks %+v", c.driver, p.Syncs, *p.Syncs.Calls, trial.Marks)
+		}
+		t.Logf("%s: %d acknowledged, %d syncs of its own", c.driver, p.Syncs.Acknowledged, *p.Syncs.Calls)
+	}
+}
+
 func TestStoresThatSyncAreNotAccused(t *testing.T) {
 	ofFigures(t)
 	t.Parallel()
@@ -130,8 +150,12 @@ func TestStoresThatSyncAreNotAccused(t *testing.T) {
 			t.Errorf("%s, %d threads: %+v, marks %+v", c.driver, c.threads, p.Syncs, trial.Marks)
 			continue
 		}
-		t.Logf("%s, %d threads: %d acknowledged, %d needed, %d %s",
-			c.driver, c.threads, p.Syncs.Acknowledged, p.Syncs.Least, *p.Syncs.Done, p.Syncs.Counted)
+		calls := "not counted: " + p.Syncs.CallsWhy
+		if p.Syncs.Calls != nil {
+			calls = strconv.FormatUint(*p.Syncs.Calls, 10)
+		}
+		t.Logf("%s, %d threads: %d acknowledged, %d needed, %d %s, syncs of its own %s",
+			c.driver, c.threads, p.Syncs.Acknowledged, p.Syncs.Least, *p.Syncs.Done, p.Syncs.Counted, calls)
 	}
 }
 
@@ -176,6 +200,9 @@ func TestNotDurable(t *testing.T) {
 		{"a late counter, a long phase", record.Syncs{Acknowledged: 1000, Clients: 1, Server: count(0), LagNS: second}, 10 * second, finding.MarkServerSyncs},
 		{"faster than the disk", record.Syncs{Acknowledged: 11800, Clients: 1, Done: count(20000), SyncNS: 990_000}, second, finding.MarkSyncsTooFast},
 		{"as fast as the disk", record.Syncs{Acknowledged: 1500, Clients: 1, Done: count(20000), SyncNS: 990_000}, second, ""},
+		{"one in ten at eight clients, counted in its processes beside a disk whose flushes hide it",
+			record.Syncs{Acknowledged: 80000, Clients: 8, Done: count(16000), Calls: count(8000)}, second, finding.MarkTooFewSyncs},
+		{"group commit, counted in its processes", record.Syncs{Acknowledged: 8000, Clients: 8, Done: count(2000), Calls: count(1000)}, second, ""},
 		{"another setting", record.Syncs{Broken: "appendfsync is no"}, second, finding.MarkClassChanged},
 	} {
 		marks := notDurable(&record.Phase{ElapsedNS: c.elapsed, Syncs: &c.syncs})

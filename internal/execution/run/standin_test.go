@@ -19,6 +19,7 @@ import (
 	"assay/drivers/memory"
 	"assay/internal/execution/event"
 	"assay/internal/testkit/misbehave"
+	"assay/internal/testkit/walstore"
 	"assay/store"
 )
 
@@ -37,7 +38,7 @@ type standIn struct {
 
 // driversHere are those that the worker of these tests has.
 func driversHere() []store.Driver {
-	return slices.Concat(linked(), misbehave.Drivers(), []store.Driver{
+	return slices.Concat(linked(), misbehave.Drivers(), walstore.Drivers(), []store.Driver{
 		standIn{name: "forgetful", kind: store.Embedded, class: store.D3},
 		standIn{name: "lazy", kind: store.Embedded, class: store.D0, lazy: true},
 		standIn{name: "failing", kind: store.Memory, class: store.D0, fails: errors.New("it can't")},

@@ -185,7 +185,9 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	t.watchServer()
 	t.writes = writesOf(t.store.Description.Kind, t.disk, ownDisk, t.servers, t.run.writesWhy)
 	t.writes.quiet(t.sampler)
-	t.syncs = newSyncCheck(t.store, t.cell.Durability, t.disk, func() host.Servers { return t.servers }, t.askDurability)
+	t.syncs = newSyncCheck(t.store, t.cell.Durability, t.disk, t.clients.pids,
+		func() host.Servers { return t.servers }, t.askDurability)
+	defer func() { err = errors.Join(err, t.syncs.end()) }()
 	defer func() { t.result.NotMeasured = t.sampler.NotMeasured() }()
 	if err := t.phases(ctx); err != nil {
 		return t.checkWithoutSome(ctx, err)

@@ -113,7 +113,7 @@ func (w *watched) watch(ctx context.Context) error {
 	w.first = t.sampler.Sample()
 	t.sampler.BeginResources(w.first)
 	w.usage = w.first
-	w.synced = t.syncs.now()
+	w.synced = t.syncs.begin()
 	w.keep(w.read(w.fine))
 	w.stops = t.watchStops()
 	defer w.stops.end()

@@ -29,11 +29,33 @@ func checkedOf(runs []*record.Run) (checked []finding.Message) {
 	return checked
 }
 
+// flushesOfSync is how many flushes a disk may count for one sync: two where the file has grown.
+const flushesOfSync = 2
+
+// writesPerSync is how many writes may have shared each sync that was counted: had a store left out
+// more, the trial would be marked. 0: some phase has no count.
+func writesPerSync(t *record.Trial) (most int) {
+	for i := range t.Phases {
+		s := t.Phases[i].Syncs
+		switch {
+		case s == nil || s.Acknowledged == 0:
+		case s.Calls != nil || s.Server != nil:
+			most = max(most, s.Clients)
+		case s.Done != nil:
+			most = max(most, flushesOfSync*s.Clients)
+		default:
+			return 0
+		}
+	}
+	return most
+}
+
 // proofsOf gathers the arms that were measured in a class. One that a cut has refuted is a finding,
 // and so is a class whose store's files nobody could look at.
 func proofsOf(runs []*record.Run, class store.Durability) finding.ProofsParams {
 	p := finding.ProofsParams{Class: string(class)}
 	seen := map[string]bool{}
+	var perSync []int // of each arm that is claimed
 	for _, run := range runs {
 		for _, planned := range run.Plan {
 			t := run.Trials[planned.ID]
@@ -45,10 +67,14 @@ func proofsOf(runs []*record.Run, class store.Durability) finding.ProofsParams {
 			switch c := t.Proof; {
 			case c == nil:
 				p.Claimed = append(p.Claimed, planned.Arm)
+				perSync = append(perSync, writesPerSync(t))
 			case c.Kept:
 				p.Proved = append(p.Proved, fmt.Sprintf("%s (%d on %s)", planned.Arm, c.Cuts, c.FileSystem))
 			}
 		}
+	}
+	if len(perSync) > 0 && slices.Min(perSync) > 0 {
+		p.PerSync = slices.Max(perSync)
 	}
 	slices.Sort(p.Proved)
 	slices.Sort(p.Claimed)
