@@ -433,7 +433,7 @@ func (c *comparer) judge() *Comparison {
 	case len(m.Criteria) > 0:
 		c.judgeCriteria()
 	case worse > 0 && c.arms:
-		m.Outcome, m.Verdict = Regression, finding.New(c.between("compare-slower", Regression, Improvement))
+		m.Outcome, m.Verdict = Regression, finding.New(c.between("compare-result slower", Regression, Improvement))
 	case worse > 0:
 		m.Outcome, m.Verdict = Regression, finding.New(finding.CompareRegressionParams{Worse: worse,
 			Of: rows, Places: c.placesWith(Regression)})
@@ -443,12 +443,12 @@ func (c *comparer) judge() *Comparison {
 		m.Outcome, m.Verdict = Inconclusive, finding.New(finding.CompareInconclusiveParams{Open: open,
 			Of: rates, Deciding: c.deciding(blocks)})
 	case better > 0 && c.arms:
-		m.Outcome, m.Verdict = Improvement, finding.New(c.between("compare-faster", Improvement, Regression))
+		m.Outcome, m.Verdict = Improvement, finding.New(c.between("compare-result faster", Improvement, Regression))
 	case better > 0:
 		m.Outcome, m.Verdict = Improvement, finding.New(finding.CompareImprovementParams{Better: better,
 			Of: rows, Places: c.placesWith(Improvement)})
 	case c.arms:
-		p := c.between("compare-not-slower", Regression, Improvement)
+		p := c.between("compare-result not-slower", Regression, Improvement)
 		p.Margin = stat.TieMargin
 		m.Outcome, m.Verdict = NoRegression, finding.New(p)
 	default:
@@ -471,9 +471,9 @@ func (c *comparer) outcome(i int) (Outcome, finding.Message) {
 	worse := (r.Value < 1) != lower
 	switch {
 	case r.Significant && worse:
-		return Regression, finding.New(finding.OutcomeParams{Code: "compare-worse", Ratio: r.Value})
+		return Regression, finding.New(finding.OutcomeParams{Code: "compare-figure worse", Ratio: r.Value})
 	case r.Significant:
-		return Improvement, finding.New(finding.OutcomeParams{Code: "compare-better", Ratio: r.Value})
+		return Improvement, finding.New(finding.OutcomeParams{Code: "compare-figure better", Ratio: r.Value})
 	case worst > 1/(1+stat.TieMargin):
 		return NoRegression, finding.New(finding.CompareNotWorseParams{Margin: stat.TieMargin})
 	}

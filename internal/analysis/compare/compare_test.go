@@ -97,9 +97,9 @@ func TestCompareRuns_skips_what_one_side_lacks_with_its_reason(t *testing.T) {
 		code     finding.Code
 		says     string
 	}{
-		{"no such arm", resulttest.CleanRun(), another(9, func(s *recordtest.Shape) { s.Arms = s.Arms[:2] }), "compare-no-figure", "no such store"},
-		{"refused", resulttest.CleanRun(), another(9, func(s *recordtest.Shape) { s.Arms[1].Refuses = refusing }), "compare-no-figure", "elm can't do D1"},
-		{"marked", resulttest.CleanRun(), another(9, func(s *recordtest.Shape) { s.Arms[1].Errors = 5 }), "compare-no-figure", "failed"},
+		{"no such arm", resulttest.CleanRun(), another(9, func(s *recordtest.Shape) { s.Arms = s.Arms[:2] }), "compare-skipped no-figure", "no such store"},
+		{"refused", resulttest.CleanRun(), another(9, func(s *recordtest.Shape) { s.Arms[1].Refuses = refusing }), "compare-skipped no-figure", "elm can't do D1"},
+		{"marked", resulttest.CleanRun(), another(9, func(s *recordtest.Shape) { s.Arms[1].Errors = 5 }), "compare-skipped no-figure", "failed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := compared(t, c.old, c.new)

@@ -17,10 +17,10 @@ var (
 	beforeRanks = []detector{LessWork, detectNotOnDisk}
 	afterRanks  = []detector{
 		detectFaults, detectFailed, detectMissing, detectIncomplete,
-		detectFalls, detectDrops, detectInconclusive, detectMilestones, detectInterference, detectStoppedEarly, detectConflicts, detectServerShares,
-		detectHarness, detectHarnessUnknown, detectProcessStarts, detectClientBound, detectNoise, detectBusyMachine, detectMachineUnknown,
+		detectFalls, detectDrops, detectInconclusive, detectInterference, detectStoppedEarly, detectConflicts, detectServerShares,
+		detectHarness, detectHarnessUnknown, detectClientBound, detectNoise, detectBusyMachine, detectMachineUnknown,
 		detectDispatchLate, detectBacklog,
-		detectDurabilityCost, detectNothingSynced, detectUnverified, detectChecked, detectMissed, detectInconsistent, detectServerKept,
+		detectDurabilityCost, detectNothingSynced, detectUnverified, detectInconsistent, detectServerKept,
 		detectInMemory, detectNotCold, detectPlans, detectConnections, detectMemoryLimit, detectLimitUnreached, detectSettings,
 		detectSchedule,
 	}

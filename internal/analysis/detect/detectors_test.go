@@ -68,9 +68,6 @@ func TestDetectors(t *testing.T) {
 			f.Right, f.Stale, f.Examples = 9_998, 2, []string{"key 17 holds version 3, 9 was acknowledged"}
 		}, []finding.Code{finding.FaultStale}, finding.Params{"place": "final check (D1)", "count": 2}},
 		{"counts disagree", func(run *record.Run) { get(run).Attempted++ }, []finding.Code{finding.FaultCounts}, nil},
-		{"milestones", func(run *record.Run) {
-			put(run).Milestones = &record.Milestones{Every: 1000, Seconds: [][]float64{{1, 2, 5}, {1, 3}, {2}, nil}}
-		}, []finding.Code{finding.Milestones}, finding.Params{"arm": "elm", "every": 1000, "first_s": 1, "last_s": 2.5, "last_min_s": 2, "last_max_s": 3, "threads": 2}},
 		{"unfinished", func(run *record.Run) {
 			get(run).Attempted++
 			get(run).Unfinished = 1
@@ -78,8 +75,6 @@ func TestDetectors(t *testing.T) {
 		{"not all done", marked(finding.New(finding.MarkShortWorkParams{Thread: 0, Done: 900, Of: 1000})), []finding.Code{finding.StoppedEarly}, elmPut},
 		{"damaged", marked(finding.New(finding.MarkDamagedParams{File: "series.jsonl", Text: "cut"})), []finding.Code{finding.FaultDamaged}, elmPut},
 		{"disk full", marked(finding.New(finding.FullDiskParams{Code: finding.MarkDiskFull})), []finding.Code{finding.FaultDiskFull}, elmPut},
-		{"processes", func(run *record.Run) { get(run).Processes, get(run).StartSpreadNS = 20, 3e6 }, []finding.Code{finding.ProcessStarts},
-			finding.Params{"processes": 20, "apart_ns": int64(3e6)}},
 		{"clock", func(run *record.Run) { get(run).ClockDrift = 90 * time.Millisecond }, []finding.Code{finding.FaultClock}, nil},
 		{"foreign load, marked", marked(finding.New(finding.MarkForeignParams{Least: 0.4, Most: 0.6})), []finding.Code{finding.FaultForeign}, finding.Params{"share": 0.4, "trials": 1}},
 		{"throttled, marked", marked(finding.New(finding.MarkQuotaParams{Group: "/box", Periods: 2, HeldS: 0.5, Seconds: 10.0})),
@@ -112,8 +107,8 @@ func TestDetectors(t *testing.T) {
 			for i := range run.Experiment.Stores {
 				run.Experiment.Stores[i].Worker = []string{"./other"}
 			}
-		}, []finding.Code{finding.HarnessUnknown}, finding.Params{"arms": []string{"ash", "elm", "oak"}}},
-		{"no ceiling", func(run *record.Run) { resulttest.Drop(run, "null") }, []finding.Code{finding.HarnessUnknown}, nil},
+		}, []finding.Code{finding.NoHarness}, finding.Params{"arms": []string{"ash", "elm", "oak"}}},
+		{"no ceiling", func(run *record.Run) { resulttest.Drop(run, "null") }, []finding.Code{finding.NoHarness}, nil},
 		{"a server that keeps its data", func(run *record.Run) { run.Experiment.Stores[1].Description.Kind = store.Server },
 			[]finding.Code{finding.ServerKept}, finding.Params{"arms": []string{"elm"}}},
 		{"a decline", func(run *record.Run) {
@@ -232,7 +227,7 @@ func TestDetectBusyMachine(t *testing.T) {
 	one := func(change func(m *record.Machine)) func(run *record.Run) {
 		return func(run *record.Run) { change(resulttest.PhaseOf(resulttest.Trials(run, "elm")[0], "put").Machine) }
 	}
-	busy, unknown := []finding.Code{finding.BusyMachine}, []finding.Code{finding.MachineUnknown}
+	busy, unknown := []finding.Code{finding.BusyMachine}, []finding.Code{finding.NoMachine}
 	expect(t, machined, []planted{
 		{"nothing", one(func(*record.Machine) {}), nil, nil},
 		{"foreign load for certain", one(func(m *record.Machine) { m.Foreign = &host.Bounds{Least: 0.08, Most: 0.12} }),

@@ -46,5 +46,5 @@ func detectHarnessUnknown(run *record.Run, tables []*facts.Table) []finding.Find
 	if len(arms) == 0 {
 		return nil
 	}
-	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.HarnessUnknownParams{Arms: facts.DistinctWords(arms), Places: places}))}
+	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.NotMeasuredParams{Code: finding.NoHarness, Arms: facts.DistinctWords(arms), Places: places}))}
 }

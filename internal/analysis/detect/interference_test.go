@@ -71,7 +71,7 @@ func TestWhatAGroupDidToAnother(t *testing.T) {
 		}, 20, 26, "", nil},
 		{"a dip at another time", func(run *record.Run) { slow(run, 40, 46, 0.07) }, 20, 26, "", nil},
 		{"in one block of five", func(run *record.Run) { resulttest.Scale(run, resulttest.Trials(run, "elm")[0], "put", 20, 26, 0.5) }, 20, 26, "", nil},
-		{"it ran for two samples", func(run *record.Run) { slow(run, 20, 22, 0.07) }, 20, 22, finding.GroupUnknown, finding.Params{"seconds": 2, "sample_s": 1}},
+		{"it ran for two samples", func(run *record.Run) { slow(run, 20, 22, 0.07) }, 20, 22, finding.NoEffect, finding.Params{"seconds": 2, "sample_s": 1}},
 		{"it ran to the end", func(run *record.Run) { slow(run, 20, 60, 0.07) }, 20, 60, "", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestWhatAGroupDidToAnother(t *testing.T) {
 			r := resulttest.ResultOf(t, withGroups(run, c.from, c.to))
 			var got *finding.Finding
 			for i, f := range r.Findings {
-				if f.Where.Arm == "elm" && (f.Code == finding.GroupEffect || f.Code == finding.GroupUnknown) {
+				if f.Where.Arm == "elm" && (f.Code == finding.GroupEffect || f.Code == finding.NoEffect) {
 					got = &r.Findings[i]
 				}
 				if f.Code == finding.GroupEffect && f.Where.Arm != "elm" {

@@ -109,5 +109,5 @@ func detectMachineUnknown(run *record.Run, tables []*facts.Table) []finding.Find
 		counts = append(counts, missing[name])
 	}
 	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID},
-		finding.New(finding.MachineUnknownParams{Of: phases, What: what, Phases: counts}), evidence...)}
+		finding.New(finding.NotMeasuredParams{Code: finding.NoMachine, Of: phases, What: what, Counts: counts}), evidence...)}
 }

@@ -19,13 +19,13 @@ type scanned struct {
 
 // planFaults are the ways that cost more, and those that are better.
 var planFaults = []struct {
-	code   finding.Code
+	walks  bool // an index in the query's order
 	use    store.IndexUse
 	better []store.IndexUse
 	alone  bool // a finding also where no arm does better
 }{
-	{finding.Unindexed, store.IndexNone, []store.IndexUse{store.IndexFinds, store.IndexOrders}, true},
-	{finding.WalksOrder, store.IndexOrders, []store.IndexUse{store.IndexFinds}, false},
+	{false, store.IndexNone, []store.IndexUse{store.IndexFinds, store.IndexOrders}, true},
+	{true, store.IndexOrders, []store.IndexUse{store.IndexFinds}, false},
 }
 
 func (s *scanned) same(operation, query, asks string) bool {
@@ -61,14 +61,14 @@ func detectPlans(run *record.Run, tables []*facts.Table) (found []finding.Findin
 			}
 		}
 		for _, s := range all {
-			found = append(found, s.finding(run, fault.code))
+			found = append(found, s.finding(run, fault.walks))
 		}
 	}
 	return found
 }
 
-func (s *scanned) finding(run *record.Run, code finding.Code) finding.Finding {
-	p := finding.PlanParams{Code: code, Arms: facts.DistinctWords(s.without), Operation: s.operation,
+func (s *scanned) finding(run *record.Run, walks bool) finding.Finding {
+	p := finding.PlanParams{Walks: walks, Arms: facts.DistinctWords(s.without), Operation: s.operation,
 		Query: s.query, Asks: s.asks}
 	if len(s.with) > 0 {
 		p.Others = facts.DistinctWords(s.with)

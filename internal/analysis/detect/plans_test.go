@@ -55,7 +55,7 @@ func TestQueriesWithoutAnIndex(t *testing.T) {
 			others = append(others, s.Name)
 		}
 	}
-	found := []finding.Code{finding.Unindexed}
+	found := []finding.Code{finding.QueryPlan}
 	expect(t, resulttest.CleanRun, []planted{
 		{"all use one", func(run *record.Run) { asking(run, all(store.IndexFinds)) }, nil, nil},
 		{"all walk one", func(run *record.Run) { asking(run, all(store.IndexOrders)) }, nil, nil},
@@ -64,7 +64,7 @@ func TestQueriesWithoutAnIndex(t *testing.T) {
 			for _, t := range resulttest.Trials(run, "elm") {
 				t.Plans[1].Use = store.IndexOrders
 			}
-		}, []finding.Code{finding.WalksOrder}, finding.Params{"severity": "warning", "arms": []string{"elm"}, "others": facts.DistinctWords(others)}},
+		}, []finding.Code{finding.QueryPlan}, finding.Params{"severity": "warning", "arms": []string{"elm"}, "others": facts.DistinctWords(others)}},
 		{"one walks one, others use none", func(run *record.Run) {
 			asking(run, all(store.IndexNone))
 			for _, t := range resulttest.Trials(run, "elm") {

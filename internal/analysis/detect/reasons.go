@@ -3,35 +3,24 @@ package detect
 import (
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
-	"assay/internal/base/format"
 )
+
+var noRank = map[facts.ReasonKind]finding.Code{
+	facts.ReasonLeftOut: "no-rank phase-left-out", facts.ReasonNoTrialEnded: finding.NoTrialEnded,
+	facts.ReasonInterrupted: "no-rank interrupted", facts.ReasonMachine: "no-rank machine",
+	facts.ReasonNothingDone: "no-rank nothing-done", facts.ReasonIdle: "no-rank nothing-done",
+	facts.ReasonQuota: "no-rank quota", facts.ReasonUnsteady: "no-rank unsteady",
+	facts.ReasonHarness: "no-rank harness", facts.ReasonOpenLoad: "no-rank open-load",
+}
 
 // ReasonMessage states why a row has no rank.
 func ReasonMessage(r facts.Reason) finding.Message {
-	var p finding.Parameters
-	switch r.Kind {
-	case facts.ReasonTold:
+	if r.Kind == facts.ReasonTold {
 		return r.Told
-	case facts.ReasonLeftOut:
-		p = finding.PhaseLeftOutParams{Why: format.Clean(r.Why)}
-	case facts.ReasonNoTrialEnded:
-		p = finding.ReasonNoTrialEnded
-	case facts.ReasonInterrupted:
-		p = finding.ReasonInterrupted
-	case facts.ReasonMachine:
-		p = finding.ReasonMachine
-	case facts.ReasonNothingDone:
-		p = finding.ReasonNothingDone
-	case facts.ReasonIdle:
-		p = finding.ReasonIdleParams{Blocks: r.Blocks, Of: r.Of}
-	case facts.ReasonQuota:
-		p = finding.ReasonQuotaParams{Blocks: r.Blocks, Of: r.Of, Samples: facts.QuotaSamplesMin}
-	case facts.ReasonUnsteady:
-		p = finding.ReasonUnsteadyParams{Blocks: r.Blocks, Of: r.Of, Kind: string(r.Course)}
-	case facts.ReasonHarness:
-		p = finding.ReasonHarnessParams{Share: r.Share}
-	case facts.ReasonOpenLoad:
-		p = finding.ReasonOpenLoad
+	}
+	p := finding.NoRankParams{Code: noRank[r.Kind], Why: r.Why, Blocks: r.Blocks, Of: r.Of, Course: string(r.Course), Share: r.Share}
+	if r.Kind == facts.ReasonQuota {
+		p.Samples = facts.QuotaSamplesMin
 	}
 	return finding.New(p)
 }

@@ -36,7 +36,7 @@ func reasonOf(t *testing.T, run *record.Run) finding.Code {
 		t.Fatal(err)
 	}
 	for _, f := range result.Findings {
-		if strings.HasPrefix(string(f.Code), "blocks-") {
+		if strings.HasPrefix(string(f.Code), "blocks ") {
 			return f.Code
 		}
 	}
@@ -50,12 +50,12 @@ func TestUndecided(t *testing.T) {
 		open   []string
 		reason finding.Code
 	}{
-		{"far apart", auto(3, 0.01, 100e3, 50e3, 20e3), nil, "blocks-decided"},
-		{"shown to be tied", auto(3, 0.001, 100e3, 100e3), nil, "blocks-decided"},
-		{"too noisy", auto(3, 0.2, 100e3, 95e3), []string{"put (D1)", "get (D1)"}, "blocks-time"},
-		{"too noisy in the end", auto(6, 0.2, 100e3, 95e3), []string{"put (D1)", "get (D1)"}, "blocks-most"},
-		{"the slow ones need not be told from each other", auto(3, 0.05, 500e3, 20e3, 19.5e3), nil, "blocks-decided"},
-		{"one store", auto(3, 0.2, 100e3), nil, "blocks-decided"},
+		{"far apart", auto(3, 0.01, 100e3, 50e3, 20e3), nil, "blocks decided"},
+		{"shown to be tied", auto(3, 0.001, 100e3, 100e3), nil, "blocks decided"},
+		{"too noisy", auto(3, 0.2, 100e3, 95e3), []string{"put (D1)", "get (D1)"}, "blocks time"},
+		{"too noisy in the end", auto(6, 0.2, 100e3, 95e3), []string{"put (D1)", "get (D1)"}, "blocks most"},
+		{"the slow ones need not be told from each other", auto(3, 0.05, 500e3, 20e3, 19.5e3), nil, "blocks decided"},
+		{"one store", auto(3, 0.2, 100e3), nil, "blocks decided"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			open, err := detect.Undecided(c.run)
@@ -93,7 +93,7 @@ func TestAStoreWithoutARankYetIsUndecided(t *testing.T) {
 	if err != nil || len(open) == 0 || !strings.Contains(open[0], "b (no rank yet)") {
 		t.Errorf("disturbed: %q, %v", open, err)
 	}
-	if reason := reasonOf(t, run); reason != "blocks-time" {
+	if reason := reasonOf(t, run); reason != "blocks time" {
 		t.Errorf("stopped for %q", reason)
 	}
 	s := recordtest.Shape{Name: "cliff", Classes: []store.Durability{store.D1}, Blocks: 3, Seconds: 60, Seed: 3, Ceiling: true}
@@ -118,7 +118,7 @@ func TestLooksHaveTheirOwnLevel(t *testing.T) {
 	if o := facts.LookOptions(run); o.Level != 0 || o.Tie != 0 {
 		t.Errorf("%+v", o)
 	}
-	if reason := reasonOf(t, run); reason != "blocks-time" {
+	if reason := reasonOf(t, run); reason != "blocks time" {
 		t.Errorf("a run of up to 6 blocks that had time for 3 stopped for %q", reason)
 	}
 	run.Experiment.BlocksMax = 0
@@ -139,7 +139,9 @@ func TestTheLayoutIsTold(t *testing.T) {
 	run := auto(3, 0.01, 100e3, 50e3)
 	run.Experiment.Layout = []finding.Message{finding.New(finding.LayoutPhasesParams{Phases: []string{"scan"}})}
 	result, err := tell.Result(run)
-	if err != nil || !slices.ContainsFunc(result.Findings, func(f finding.Finding) bool { return f.Code == "layout-phases" && f.Severity == finding.Notice }) {
+	if err != nil || !slices.ContainsFunc(result.Findings, func(f finding.Finding) bool {
+		return f.Code == "layout-left-out phases" && f.Severity == finding.Notice
+	}) {
 		t.Errorf("%v: %+v", err, result.Findings)
 	}
 }

@@ -40,7 +40,7 @@ func TestToDetect(t *testing.T) {
 		t.Errorf("one store: %d blocks, %v", n, err)
 	}
 	result := resulttest.ResultOf(t, run)
-	if f := resulttest.Find(result, "blocks-detect"); f == nil {
+	if f := resulttest.Find(result, "blocks detect"); f == nil {
 		t.Errorf("the result does not say it: %v", resulttest.CodesOf(result))
 	}
 }

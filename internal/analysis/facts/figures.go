@@ -47,6 +47,10 @@ type Figures struct {
 	Plans              []Plan   `json:"plans,omitempty"` // of the queries that the phase asks
 	Drained            *bool    `json:"drained"`
 	DrainSeconds       *float64 `json:"drain_s"`
+
+	StartsApartNS *float64    `json:"starts_apart_ns,omitempty"` // of the processes that the clients are
+	Milestones    *Milestones `json:"milestones,omitempty"`
+	Checked       *Checked    `json:"checked,omitempty"`
 }
 
 // Ranking is what a row's rate comes to beside the others of its table.

@@ -21,7 +21,7 @@ import (
 func TestTable_says_who_is_fastest(t *testing.T) {
 	put := resulttest.TableOf(t, resulttest.CleanRun(), "put")
 	oak, elm := resulttest.RowIn(put, "oak"), resulttest.RowIn(put, "elm")
-	if !slices.Equal(put.Best, []string{"oak"}) || put.Verdict.Code != "verdict-fastest" || oak.Rank != 1 || oak.Standing != model.Ranked {
+	if !slices.Equal(put.Best, []string{"oak"}) || put.Verdict.Code != "verdict fastest" || oak.Rank != 1 || oak.Standing != model.Ranked {
 		t.Errorf("best %v: %s", put.Best, finding.Text(put.Verdict))
 	}
 	if math.Abs(oak.Rate.Value/200e3-1) > 0.01 || oak.Rate.Low == nil || oak.Rate.Blocks != 5 {
@@ -52,15 +52,15 @@ func TestTable_ties_have_one_letter_and_say_what_they_could_show(t *testing.T) {
 	}
 	run := resulttest.CleanRun()
 	run.Plan = slices.DeleteFunc(run.Plan, func(p plan.Trial) bool { return p.Arm == "oak" })
-	if put := resulttest.TableOf(t, run, "put"); put.Verdict.Code != "verdict-equal" || len(put.Best) != 2 {
+	if put := resulttest.TableOf(t, run, "put"); put.Verdict.Code != "verdict equal" || len(put.Best) != 2 {
 		t.Errorf("half a percent apart, with half a percent of noise: %s", finding.Text(put.Verdict))
 	}
 	loud := resulttest.RaceOf(3, recordtest.Arm{Name: "elm", PutRate: 100e3, BlockNoise: 0.2}, recordtest.Arm{Name: "ash", PutRate: 105e3, BlockNoise: 0.2})
-	if put := resulttest.TableOf(t, loud, "put"); put.Verdict.Code != "verdict-tied" || put.Verdict.Params["detectable"].(float64) < 1.2 {
+	if put := resulttest.TableOf(t, loud, "put"); put.Verdict.Code != "verdict tied" || put.Verdict.Params["detectable"].(float64) < 1.2 {
 		t.Errorf("%s", finding.Text(put.Verdict))
 	}
 	one := resulttest.RaceOf(1, resulttest.Runner("elm", 100e3), resulttest.Runner("ash", 500e3))
-	if put := resulttest.TableOf(t, one, "put"); put.Verdict.Code != "verdict-too-few-blocks" || put.Rows[0].Letters != "" {
+	if put := resulttest.TableOf(t, one, "put"); put.Verdict.Code != "verdict too-few-blocks" || put.Rows[0].Letters != "" {
 		t.Errorf("one block: %s, letters %q", finding.Text(put.Verdict), put.Rows[0].Letters)
 	}
 	// Three blocks, of which the machine left one of ash: no letter says that they were compared.
@@ -126,29 +126,29 @@ func TestTable_what_has_no_rank_says_why(t *testing.T) {
 			for _, e := range resulttest.Trials(run, "oak") {
 				resulttest.MarkedBy(e, resulttest.OthersBusy())
 			}
-		}, "reason-machine"},
+		}, "no-rank machine"},
 		{"nothing but missing trials", func(run *record.Run) {
 			for _, e := range resulttest.Trials(run, "oak") {
 				delete(run.Trials, e.Plan.ID)
 			}
-		}, "reason-no-trial-ended"},
+		}, "no-rank no-trial-ended"},
 		{"no steady state", func(run *record.Run) {
 			for _, e := range resulttest.Trials(run, "oak")[:3] {
 				resulttest.Pace(run, e, "put", resulttest.From(40, 0.5))
 			}
-		}, "reason-unsteady"},
+		}, "no-rank unsteady"},
 		{"a block without work", func(run *record.Run) {
 			resulttest.Pace(run, resulttest.Trials(run, "oak")[2], "put", resulttest.Times(0))
-		}, "reason-idle"},
-		{"harness-bound", func(run *record.Run) { resulttest.PaceAll(run, "null", "put", resulttest.Times(0.012)) }, "reason-harness"},
-		{"open load", func(run *record.Run) { resulttest.PhaseNamedIn(run, "put").Rate = 1000 }, "reason-open-load"},
+		}, "no-rank nothing-done"},
+		{"harness-bound", func(run *record.Run) { resulttest.PaceAll(run, "null", "put", resulttest.Times(0.012)) }, "no-rank harness"},
+		{"open load", func(run *record.Run) { resulttest.PhaseNamedIn(run, "put").Rate = 1000 }, "no-rank open-load"},
 		{"ended by the quota at once", func(run *record.Run) {
 			for _, e := range resulttest.Trials(run, "oak") {
 				p := resulttest.PhaseOf(e, "put")
 				p.EndedBy, p.ElapsedNS, p.Operations[0].OK, p.Attempted = record.EndedQuota, 80e6, 160e3, 160e3
 				run.Series[e.Plan.ID] = []record.Sample{{Phase: "put", At: 0.08, Seconds: 0.08, Operations: 160e3}}
 			}
-		}, "reason-quota"},
+		}, "no-rank quota"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			run := resulttest.CleanRun()
@@ -345,7 +345,7 @@ func TestTable_store_that_did_nothing(t *testing.T) {
 		resulttest.PaceAll(run, arm, "put", resulttest.Times(0))
 	}
 	put := resulttest.TableOf(t, run, "put")
-	if elm := resulttest.RowIn(put, "elm"); elm.Standing == model.Ranked || elm.ToBest != nil || !slices.Contains(resulttest.MessageCodes(elm.Reasons), "reason-nothing-done") || put.AA != nil || put.Best[0] != "oak" {
+	if elm := resulttest.RowIn(put, "elm"); elm.Standing == model.Ranked || elm.ToBest != nil || !slices.Contains(resulttest.MessageCodes(elm.Reasons), "no-rank nothing-done") || put.AA != nil || put.Best[0] != "oak" {
 		t.Errorf("%+v", elm)
 	}
 }

@@ -106,7 +106,7 @@ type Observation struct {
 
 // Reason is why a row can't be ranked.
 type Reason struct {
-	Kind       reasonKind
+	Kind       ReasonKind
 	Blocks, Of int             // in how many blocks, of reasonIdle, reasonQuota and reasonUnsteady
 	Course     series.Kind     // of reasonUnsteady
 	Share      float64         // of an operation that is the harness, of reasonHarness
@@ -114,11 +114,11 @@ type Reason struct {
 	Told       finding.Message // of reasonTold: what the trial says, or the grave finding
 }
 
-// reasonKind is what forbids a rank.
-type reasonKind int
+// ReasonKind is what forbids a rank.
+type ReasonKind int
 
 const (
-	ReasonTold    reasonKind = iota // the trial failed, was refused or marked, or a grave finding takes the rank
+	ReasonTold    ReasonKind = iota // the trial failed, was refused or marked, or a grave finding takes the rank
 	ReasonLeftOut                   // the phase is optional, and the store can't do it
 	ReasonNoTrialEnded
 	ReasonInterrupted
@@ -132,7 +132,7 @@ const (
 )
 
 // Lacks reports whether a reason of a kind speaks against the row's rank.
-func (r *Row) Lacks(kind reasonKind) bool {
+func (r *Row) Lacks(kind ReasonKind) bool {
 	for _, why := range r.Reasons {
 		if why.Kind == kind {
 			return true

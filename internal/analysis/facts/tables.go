@@ -170,6 +170,7 @@ func (r *Row) sum(t *Table) {
 	r.Course = r.courseOver()
 	r.resources(t, phases)
 	r.HitRatio, r.LostUpdates = hitRatioOf(phases), lostUpdatesOf(phases)
+	r.Checked, r.Milestones, r.StartsApartNS = checkedOf(phases), milestonesOf(phases), startsApartOf(phases)
 	r.Plans = r.plansOf(t)
 }
 

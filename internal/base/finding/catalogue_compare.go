@@ -11,13 +11,13 @@ var _ = register(
 	Entry{Example: CompareNoneParams{Of: 24, Margin: 0.1},
 		Says: `No regression: no rate is slower by {{percent .margin}} or more.`},
 	Entry{Example: CompareNothing, Says: `Inconclusive: nothing could be compared.`},
-	Entry{Example: CompareArmsParams{Code: "compare-slower", Old: "bbolt", New: "pebble",
+	Entry{Example: CompareArmsParams{Code: "compare-result slower", Old: "bbolt", New: "pebble",
 		Places: []string{"rate in put (D1) 0.44×"}, Others: []string{"p99 in put (D1) 0.8×"}},
 		Says: `{{clean .new}} is slower{{if .larger}} or larger{{end}} than {{clean .old}}: {{list .places}}.{{if .others}} Better: {{list .others}}.{{end}}`},
-	Entry{Example: CompareArmsParams{Code: "compare-faster", Old: "bbolt", New: "pebble",
+	Entry{Example: CompareArmsParams{Code: "compare-result faster", Old: "bbolt", New: "pebble",
 		Places: []string{"rate in put (D1) 1.44×"}},
 		Says: `{{clean .new}} is faster{{if .larger}} or smaller{{end}} than {{clean .old}}: {{list .places}}.`},
-	Entry{Example: CompareArmsParams{Code: "compare-not-slower", Old: "bbolt", New: "pebble", Margin: 0.1},
+	Entry{Example: CompareArmsParams{Code: "compare-result not-slower", Old: "bbolt", New: "pebble", Margin: 0.1},
 		Says: `{{clean .new}} is not slower than {{clean .old}}: no rate by {{percent .margin}} or more.`},
 	Entry{Example: CompareInconclusiveParams{Open: 2, Of: 4, Deciding: Deciding{Blocks: 11, Runs: 2}},
 		Says:   `Inconclusive: {{.open}} of {{plural .of "rate" ""}} undecided{{if .skipped}}, {{.skipped}} not compared{{end}}.`,
@@ -30,8 +30,8 @@ var _ = register(
 	Entry{Example: CompareCriteriaMetParams{Criteria: 2},
 		Says: `No regression: no figure is beyond the {{plural .criteria "threshold" ""}}.`},
 
-	Entry{Example: OutcomeParams{Code: "compare-worse", Ratio: 0.9}, Says: `worse`},
-	Entry{Example: OutcomeParams{Code: "compare-better", Ratio: 1.2}, Says: `better`},
+	Entry{Example: OutcomeParams{Code: "compare-figure worse", Ratio: 0.9}, Says: `worse`},
+	Entry{Example: OutcomeParams{Code: "compare-figure better", Ratio: 1.2}, Says: `better`},
 	Entry{Example: CompareNotWorseParams{Margin: 0.1}, Says: `not worse`},
 	Entry{Example: CompareOneBlock, Says: `one block`},
 	Entry{Example: CompareWideParams{Low: 0.7, High: 1.4}, Says: `undecided`},
@@ -62,35 +62,35 @@ type CompareRegressionParams struct {
 	Places    []string
 }
 
-func (CompareRegressionParams) code() Code { return "compare-regression" }
+func (CompareRegressionParams) code() Code { return "compare-result regression" }
 
 type CompareImprovementParams struct {
 	Better, Of int
 	Places     []string
 }
 
-func (CompareImprovementParams) code() Code { return "compare-improvement" }
+func (CompareImprovementParams) code() Code { return "compare-result improvement" }
 
 type CompareNoneParams struct {
 	Of     int
 	Margin float64
 }
 
-func (CompareNoneParams) code() Code { return "compare-none" }
+func (CompareNoneParams) code() Code { return "compare-result no-regression" }
 
 type CompareInconclusiveParams struct {
 	Open, Of int
 	Deciding
 }
 
-func (CompareInconclusiveParams) code() Code { return "compare-inconclusive" }
+func (CompareInconclusiveParams) code() Code { return "compare-result inconclusive" }
 
 type CompareCriteriaFailedParams struct {
 	Failed   int
 	Criteria []string
 }
 
-func (CompareCriteriaFailedParams) code() Code { return "compare-criteria-failed" }
+func (CompareCriteriaFailedParams) code() Code { return "compare-result criteria-failed" }
 
 type CompareCriteriaOpenParams struct {
 	Open int
@@ -115,55 +115,55 @@ type CompareArmsParams struct {
 
 func (p CompareArmsParams) code() Code { return p.Code }
 
-func (CompareCriteriaOpenParams) code() Code { return "compare-criteria-open" }
+func (CompareCriteriaOpenParams) code() Code { return "compare-result criteria-open" }
 
 type CompareCriteriaMetParams struct{ Criteria int }
 
-func (CompareCriteriaMetParams) code() Code { return "compare-criteria-met" }
+func (CompareCriteriaMetParams) code() Code { return "compare-result criteria-met" }
 
 type CompareNotWorseParams struct{ Margin float64 }
 
-func (CompareNotWorseParams) code() Code { return "compare-not-worse" }
+func (CompareNotWorseParams) code() Code { return "compare-figure not-worse" }
 
 type CompareWideParams struct{ Low, High float64 }
 
-func (CompareWideParams) code() Code { return "compare-wide" }
+func (CompareWideParams) code() Code { return "compare-figure undecided" }
 
 type CompareNotInParams struct{ Side string }
 
-func (CompareNotInParams) code() Code { return "compare-not-in" }
+func (CompareNotInParams) code() Code { return "compare-skipped not-in" }
 
 type CompareNoFigureParams struct{ Side, Why string }
 
-func (CompareNoFigureParams) code() Code { return "compare-no-figure" }
+func (CompareNoFigureParams) code() Code { return "compare-skipped no-figure" }
 
 type CompareOtherWorkParams struct{ Differences []string }
 
-func (CompareOtherWorkParams) code() Code { return "compare-other-work" }
+func (CompareOtherWorkParams) code() Code { return "compare-skipped other-work" }
 
 type CompareMachinesDifferParams struct{ What []string }
 
-func (CompareMachinesDifferParams) code() Code { return "compare-machines-differ" }
+func (CompareMachinesDifferParams) code() Code { return "compare-caution machines-differ" }
 
 type CompareAssayDiffersParams struct{ Old, New string }
 
-func (CompareAssayDiffersParams) code() Code { return "compare-assay-differs" }
+func (CompareAssayDiffersParams) code() Code { return "compare-caution assay-differs" }
 
 type CompareArmDiffersParams struct {
 	Arm    string
 	Driver bool
 }
 
-func (CompareArmDiffersParams) code() Code { return "compare-arm-differs" }
+func (CompareArmDiffersParams) code() Code { return "compare-caution store-differs" }
 
 // Codes without parameters.
 const (
-	CompareNothing           Bare = "compare-nothing"
-	CompareOneBlock          Bare = "compare-one-block"
-	CompareOnlyOld           Bare = "compare-only-old"
-	CompareOnlyNew           Bare = "compare-only-new"
-	CompareNoArm             Bare = "compare-no-arm"
-	CompareNoCommonBlock     Bare = "compare-no-common-block"
-	CompareExperimentsDiffer Bare = "compare-experiments-differ"
-	CompareUnpaired          Bare = "compare-unpaired"
+	CompareNothing           Bare = "compare-result nothing"
+	CompareOneBlock          Bare = "compare-figure one-block"
+	CompareOnlyOld           Bare = "compare-skipped only-old"
+	CompareOnlyNew           Bare = "compare-skipped only-new"
+	CompareNoArm             Bare = "compare-skipped no-store"
+	CompareNoCommonBlock     Bare = "compare-skipped no-common-block"
+	CompareExperimentsDiffer Bare = "compare-caution experiments-differ"
+	CompareUnpaired          Bare = "compare-caution unpaired"
 )

@@ -19,7 +19,7 @@ type BlocksPilotParams struct {
 	Share, Seconds    float64
 }
 
-func (BlocksPilotParams) code() Code { return "blocks-pilot" }
+func (BlocksPilotParams) code() Code { return "blocks pilot" }
 
 // BlocksDetectParams say whether a run had the blocks that its difference needs; Needed is 0 where
 // the noise is unknown, and Most where blocks_max ended the run.
@@ -29,7 +29,7 @@ type BlocksDetectParams struct {
 	Most           bool
 }
 
-func (BlocksDetectParams) code() Code { return "blocks-detect" }
+func (BlocksDetectParams) code() Code { return "blocks detect" }
 
 // BlocksPartParams name the cells that a last block is of.
 type BlocksPartParams struct {
@@ -37,4 +37,4 @@ type BlocksPartParams struct {
 	Cells []string
 }
 
-func (BlocksPartParams) code() Code { return "blocks-part" }
+func (BlocksPartParams) code() Code { return "blocks part" }

@@ -6,24 +6,19 @@ const (
 	TrialFailed      Code = "trial-failed"
 	TrialsMissing    Code = "trials-missing"
 	RunIncomplete    Code = "run-incomplete"
-	LessWork         Code = "did-less-work"        // fewer records an operation, or more misses, than the trace or the others
-	WorkIncomparable Code = "work-incomparable"    // likewise, but the data depends on the arm's speed
-	NotOnDisk        Code = "not-on-disk"          // files are too small for what a class that survives the process acknowledged
-	StoppedEarly     Code = "stopped-early"        // before the operations of the phase were done
-	Conflicts        Code = "conflicts"            // of operations that asked no condition
-	ServerShare      Code = "server-share"         // one of several servers got clearly more or less than its weight
-	ProcessStarts    Code = "process-starts"       // how far apart the clients' processes began
-	Milestones       Code = "milestones"           // each so many operations of a thread, in seconds
-	GroupEffect      Code = "group-effect"         // what one group of clients did to another's rate
-	GroupUnknown     Code = "group-effect-unknown" // it did not run long enough to tell
-	TooShort         Code = "too-short"            // to say whether a rate holds
+	LessWork         Code = "did-less-work"              // fewer records an operation, or more misses, than the trace or the others
+	WorkIncomparable Code = "did-less-work incomparable" // likewise, but the data depends on the arm's speed
+	NotOnDisk        Code = "not-on-disk"                // files are too small for what a class that survives the process acknowledged
+	StoppedEarly     Code = "stopped-early"              // before the operations of the phase were done
+	Conflicts        Code = "conflicts"                  // of operations that asked no condition
+	ServerShare      Code = "server-share"               // one of several servers got clearly more or less than its weight
+	GroupEffect      Code = "group-effect"               // what one group of clients did to another's rate
+	TooShort         Code = "too-short"                  // to say whether a rate holds
 	HarnessBound     Code = "harness-bound"
-	HarnessUnknown   Code = "harness-unknown"
 	ClientBound      Code = "client-bound"
-	SeenClientBound  Code = "seen-client-bound"
-	Noisy            Code = "noisy" // the baseline differs from its twin
+	SeenClientBound  Code = "client-bound seen"
+	Noisy            Code = "noise significant" // the baseline differs from its twin
 	BusyMachine      Code = "machine-disturbed little"
-	MachineUnknown   Code = "machine-unknown" // load of others, quotas or heat were not measured
 	DispatchLate     Code = "dispatch-late"
 	FellBehind       Code = "fell-behind" // open load that was due and not done
 	DurabilityCost   Code = "durability-cost"
@@ -32,11 +27,9 @@ const (
 	ServerKept       Code = "server-not-emptied"
 	InMemory         Code = "data-fits-memory"
 	NotCold          Code = "not-cold"
-	LimitNotEnforced Code = "memory-limit-not-enforced"
-	LimitUnreached   Code = "memory-limit-unreached"
+	LimitNotEnforced Code = "memory-limit not-enforced"
+	LimitUnreached   Code = "memory-limit unreached"
 	SettingsTooSmall Code = "settings-too-small"
-	Unindexed        Code = "query-without-index" // the store says that it looks at every record
-	WalksOrder       Code = "query-by-order"      // it says that it walks an index in the query's order, where others find by one
 
 	ConnectionsExceed Code = "connections-exceed" // what handles allows
 )
@@ -44,28 +37,29 @@ const (
 // What is seen behind them.
 const (
 	SeenHeat      Code = "machine-disturbed throttled-times"
-	SeenItems     Code = "seen-items"
-	SeenItemsOwed Code = "seen-items-owed"
-	SeenMisses    Code = "seen-misses"
-	SeenSizes     Code = "seen-sizes"
-	SeenPart      Code = "seen-part"
-	SeenShort     Code = "seen-short"
+	SeenItems     Code = "did-less-work seen-items"
+	SeenItemsOwed Code = "did-less-work seen-items-owed"
+	SeenMisses    Code = "did-less-work seen-misses"
+	SeenSizes     Code = "not-on-disk seen"
+	SeenPart      Code = "stopped-early seen"
+	SeenShort     Code = "too-short seen"
 	Noise         Code = "noise"
-	SeenNoise     Code = "seen-noise"
-	SeenCost      Code = "seen-cost"
-	SeenUnjudged  Code = "seen-unjudged"
-	SeenWrites    Code = "seen-writes"
-	SeenData      Code = "seen-data"
-	SeenWarm      Code = "seen-warm"
-	SeenPeak      Code = "seen-peak"
-	SeenFiles     Code = "seen-files"
-	SeenLate      Code = "seen-late"
-	SeenBacklog   Code = "seen-backlog"
-	SeenShare     Code = "seen-share"
+	SeenNoise     Code = "noise seen"
+	SeenCost      Code = "durability-cost seen"
+	SeenUnjudged  Code = "unverified seen-unjudged"
+	SeenWrites    Code = "unverified seen-writes"
+	SeenData      Code = "data-fits-memory seen"
+	SeenWarm      Code = "not-cold seen"
+	SeenPeak      Code = "memory-limit seen-peak"
+	SeenFiles     Code = "memory-limit seen-files"
+	SeenLate      Code = "dispatch-late seen"
+	SeenBacklog   Code = "fell-behind seen"
+	SeenShare     Code = "server-share seen"
 
-	SeenPlan        Code = "seen-plan"
-	SeenConnections Code = "seen-connections"
-	SeenGroup       Code = "seen-group"
+	QueryPlan       Code = "query-plan" // an arm looks at every record, or walks an index in the query's order
+	SeenPlan        Code = "query-plan seen"
+	SeenConnections Code = "connections-exceed seen"
+	SeenGroup       Code = "group-effect seen"
 )
 
 // What several sentences say alike.
@@ -266,16 +260,6 @@ const honestBecause = `{{if has .because}}; {{if eq .because "deletes"}}faster s
 
 // What rates did.
 var _ = register(
-	Entry{Example: ProcessStartsParams{At: At{"redis", "mixed (D0, 100 processes)"}, Processes: 100,
-		ApartNS: 21e7}, Severity: Notice,
-		Says: `The {{plural .processes "process" ""}} of {{.arm}} began within {{latency .apart_ns}} in {{.place}}.`,
-		Many: `The processes of {{list .Arms}} began within {{latency .max_apart_ns}} in {{list .Places}}.`},
-	Entry{Example: MilestonesParams{At: example, Every: 10000, Threads: 60, Most: 11, FirstS: 1.2,
-		LastS: 8.4, LastMinS: 7.9, LastMaxS: 9.3}, Severity: Notice, Answer: true,
-		Says: `{{.arm}} took {{seconds .first_s}} for the first {{count .every}} operations of a thread in {{.place}}, and {{seconds .last_s}} for the last ` +
-			`({{seconds .last_min_s}} to {{seconds .last_max_s}} over the threads).`,
-		Many: `{{list .Arms}} took {{seconds .min_first_s}} to {{seconds .max_first_s}} for the first {{count .max_every}} operations of a thread, ` +
-			`and {{seconds .min_last_s}} to {{seconds .max_last_s}} for the last, in {{list .Places}}.`},
 	Entry{Example: GroupEffectParams{GroupBeside: GroupBeside{At: example, Group: "insert",
 		Other: "count", Seconds: 4.1},
 		Fell: true, Change: 0.93, Low: 0.91, High: 0.95, Blocks: 3}, Severity: Warning, Answer: true,
@@ -284,11 +268,6 @@ var _ = register(
 		Remedy: `{{if .fell}}compare with an index, a smaller operation, or {{.other}} at another time or on a copy of the data{{end}}`},
 	Entry{Example: SeenGroupParams{Rate: 122.0, Before: 1800.0, After: 1750.0, FromS: 20.0, ToS: 24.1},
 		Says: `{{rate .rate}} from {{seconds .from_s}} to {{seconds .to_s}}, {{rate .before}} before and {{rate .after}} after`},
-	Entry{Example: GroupUnknownParams{GroupBeside: GroupBeside{At: example, Group: "insert",
-		Other: "count", Seconds: 0.04}, SampleS: 0.05}, Severity: Notice,
-		Says:   `What {{.other}} did to {{.group}} on {{.arm}} in {{.place}} is unknown: it ran for {{seconds .seconds}}, with a sample each {{seconds .sample_s}}.`,
-		Many:   `What one group did to another on {{list .Arms}} is unknown: it ran for at most {{seconds .max_seconds}}, less than three samples.`,
-		Remedy: "let the group do more operations, or set a shorter sample, such as sample: 10ms"},
 	Entry{Example: TooShortParams{Short: 54, Noisy: 0, Of: 58, Phases: []string{"put", "get"},
 		Longer: []string{"put", "get"}, Seconds: 10.0}, Severity: Warning,
 		Says: `{{if .short}}{{count .short}} of {{plural .of "measurement was" "measurements were"}} too short to reach a steady state.{{end}}` +
@@ -297,23 +276,6 @@ var _ = register(
 	Entry{Example: SeenShortParams{Phase: "put", Count: 27, Seconds: 0.5, Samples: 9},
 		Says: `{{.phase}}: {{plural .count "measurement" ""}}, the shortest {{seconds .seconds}} with {{plural .samples "sample" ""}}`},
 )
-
-type ProcessStartsParams struct {
-	At
-	Processes int
-	ApartNS   int64
-}
-
-func (ProcessStartsParams) code() Code { return ProcessStarts }
-
-type MilestonesParams struct {
-	At
-	Every                             uint64
-	Threads, Most                     int
-	FirstS, LastS, LastMinS, LastMaxS float64
-}
-
-func (MilestonesParams) code() Code { return Milestones }
 
 type GroupEffectParams struct {
 	GroupBeside
@@ -327,13 +289,6 @@ func (GroupEffectParams) code() Code { return GroupEffect }
 type SeenGroupParams struct{ Rate, Before, After, FromS, ToS float64 }
 
 func (SeenGroupParams) code() Code { return SeenGroup }
-
-type GroupUnknownParams struct {
-	GroupBeside
-	SampleS float64
-}
-
-func (GroupUnknownParams) code() Code { return GroupUnknown }
 
 type TooShortParams struct {
 	Short, Noisy, Of int
@@ -358,9 +313,6 @@ var _ = register(
 		Says:   `{{.arm}} in {{.place}} is harness-bound: {{percent .share}} of each operation is the harness. It has no rank.`,
 		Many:   `{{list .Arms}} {{agree .Arms "is" "are"}} harness-bound in {{list .Places}}: up to {{percent .max_share}} of each operation is the harness.`,
 		Remedy: `use larger values or a slower order of keys{{if has .native}}, or the native driver {{.native}} (make native){{end}}`},
-	Entry{Example: HarnessUnknownParams{Arms: []string{"redis-java"}, Places: []string{"put (D1)"}}, Severity: Notice,
-		Says:   `Harness overhead unknown for {{list .arms}} in {{list .places}}: no valid null-driver trial.`,
-		Remedy: "build null-c (make native), or give the worker a driver of kind none"},
 	Entry{Example: ClientBoundParams{At: example, Trials: 3, ClientCpus: 0.98, LimitCpus: 1.0,
 		ServerCpus: 0.41}, Severity: Warning,
 		Says: `{{.arm}} in {{.place}} is client-bound: the client used {{number .client_cpus}} of its ` +
@@ -389,11 +341,6 @@ var _ = register(
 			` {{if .ranked}}still ranked (busy_machine: tell).{{else}}too little to exclude them.{{end}}`,
 		Remedy: quietMachine},
 	Entry{Example: SeenHeatParams{Times: 2}, Says: `heat slowed a CPU {{plural .times "time" ""}}; this kernel does not report for how long`},
-	Entry{Example: MachineUnknownParams{Of: 40, What: []string{"foreign", "heat"}, Phases: []int{3, 40}},
-		Severity: Notice,
-		Says: `Not measured, of {{plural .of "phase" ""}}: {{range $i, $w := .what}}{{if $i}}, {{end}}` +
-			`{{if eq $w "foreign"}}load of other processes{{else if eq $w "steal"}}time taken by the hypervisor{{else if eq $w "quota"}}CPU quotas{{else}}throttling by heat{{end}} in {{index $.phases $i}}{{end}}.`,
-		Remedy: "assay doctor; longer phases help where clock ticks are too coarse"},
 	Entry{Example: DispatchLateParams{At: example, Quantiles: []string{"p99", "p99.9"}, Counted: true},
 		Severity: Warning,
 		Says: `{{if .counted}}{{list .quantiles}} of {{.arm}} in {{.place}} excluded: more than a tenth is the harness's own delay.` +
@@ -427,10 +374,6 @@ type HarnessBoundParams struct {
 }
 
 func (HarnessBoundParams) code() Code { return HarnessBound }
-
-type HarnessUnknownParams struct{ Arms, Places []string }
-
-func (HarnessUnknownParams) code() Code { return HarnessUnknown }
 
 type ClientBoundParams struct {
 	At
@@ -483,14 +426,6 @@ type SeenHeatParams struct {
 }
 
 func (SeenHeatParams) code() Code { return SeenHeat }
-
-type MachineUnknownParams struct {
-	Of     int
-	What   []string
-	Phases []int
-}
-
-func (MachineUnknownParams) code() Code { return MachineUnknown }
 
 type DispatchLateParams struct {
 	At
@@ -611,16 +546,16 @@ var _ = register(
 		Remedy: runLonger + ", or set a smaller memory_limit"},
 	Entry{Example: SeenFilesParams{Arm: "bbolt", Share: 0.8},
 		Says: `{{.arm}}: files are {{percent .share}} of the memory`},
-	Entry{Example: PlanParams{Code: Unindexed, Arms: []string{"sqlite", "mariadb"},
+	Entry{Example: PlanParams{Arms: []string{"sqlite", "mariadb"},
 		Others: []string{"postgres"}, Operation: "count", Query: "by_tag", Asks: "Tags has"}, Severity: Notice,
-		Says: `{{list .arms}} {{agree .arms "uses" "use"}} no index for {{.operation}} {{.query}} ({{.asks}}) and {{agree .arms "looks" "look"}} at every record` +
-			`{{if has .others}}; {{list .others}} {{agree .others "uses" "use"}} an index{{end}}.`,
-		Remedy: `{{if has .others}}compare this query apart: its time grows with the records on one side only{{else}}if no scan is meant, add the column to values.indexes{{end}}`},
-	Entry{Example: PlanParams{Code: WalksOrder, Arms: []string{"postgres", "mariadb"},
-		Others: []string{"sqlite"}, Operation: "query", Query: "newest", Asks: "UserID equal"}, Severity: Warning,
-		Says: `{{list .arms}} {{agree .arms "walks" "walk"}} an index in the order of {{.operation}} {{.query}} ({{.asks}}) and {{agree .arms "looks" "look"}} at each record until enough match; ` +
-			`{{list .others}} {{agree .others "finds" "find"}} them by an index.`,
-		Remedy: `compare this query apart: how far {{list .arms}} {{agree .arms "walks" "walk"}} depends on how many records match`},
+		Also: []Parameters{PlanParams{Walks: true, Arms: []string{"postgres", "mariadb"},
+			Others: []string{"sqlite"}, Operation: "query", Query: "newest", Asks: "UserID equal"}},
+		Says: `{{list .arms}} {{if .walks}}{{agree .arms "walks" "walk"}} an index in the order of{{else}}{{agree .arms "uses" "use"}} no index for{{end}} ` +
+			`{{.operation}} {{.query}} ({{.asks}}) and {{agree .arms "looks" "look"}} at {{if .walks}}each record until enough match{{else}}every record{{end}}` +
+			`{{if has .others}}; {{list .others}} {{agree .others "finds" "find"}} them by an index{{end}}.`,
+		Remedy: `{{if not (has .others)}}if no scan is meant, add the column to values.indexes` +
+			`{{else if .walks}}compare this query apart: how far {{list .arms}} {{agree .arms "walks" "walk"}} depends on how many records match` +
+			`{{else}}compare this query apart: its time grows with the records on one side only{{end}}`},
 	Entry{Example: SeenPlanParams{Arm: "sqlite", Place: "count (D1)", Plan: "SCAN records"},
 		Says: `{{.arm}} in {{.place}}: {{clean .plan}}`},
 	Entry{Example: SettingsTooSmallParams{Arm: "tc", Option: "bnum", Value: 131071.0, InBytes: false,

@@ -42,44 +42,44 @@ var _ = register(
 
 type LayoutBlocksParams struct{ Blocks, Of int }
 
-func (LayoutBlocksParams) code() Code { return "layout-blocks" }
+func (LayoutBlocksParams) code() Code { return "layout-changed blocks" }
 
 type LayoutShorterParams struct{ Phases []string }
 
-func (LayoutShorterParams) code() Code { return "layout-shorter" }
+func (LayoutShorterParams) code() Code { return "layout-changed shorter" }
 
 type LayoutLongerParams struct{ Phases []string }
 
-func (LayoutLongerParams) code() Code { return "layout-longer" }
+func (LayoutLongerParams) code() Code { return "layout-changed longer" }
 
 type LayoutPhasesParams struct{ Phases []string }
 
-func (LayoutPhasesParams) code() Code { return "layout-phases" }
+func (LayoutPhasesParams) code() Code { return "layout-left-out phases" }
 
 type LayoutCellsParams struct {
 	Cells     []string
 	Count, Of int
 }
 
-func (LayoutCellsParams) code() Code { return "layout-cells" }
+func (LayoutCellsParams) code() Code { return "layout-left-out cells" }
 
 type BlocksDecidedParams struct {
 	Blocks int
 	Share  float64
 }
 
-func (BlocksDecidedParams) code() Code { return "blocks-decided" }
+func (BlocksDecidedParams) code() Code { return "blocks decided" }
 
 type BlocksMostParams struct {
 	Blocks int
 	Open   []string
 }
 
-func (BlocksMostParams) code() Code { return "blocks-most" }
+func (BlocksMostParams) code() Code { return "blocks most" }
 
 type BlocksAllParams struct{ Blocks int }
 
-func (BlocksAllParams) code() Code { return "blocks-all" }
+func (BlocksAllParams) code() Code { return "blocks all" }
 
 type BlocksTimeParams struct {
 	Blocks  int
@@ -87,18 +87,18 @@ type BlocksTimeParams struct {
 	Open    []string
 }
 
-func (BlocksTimeParams) code() Code { return "blocks-time" }
+func (BlocksTimeParams) code() Code { return "blocks time" }
 
 type BlocksNextParams struct {
 	Block, Most int
 	Open        []string
 }
 
-func (BlocksNextParams) code() Code { return "blocks-next" }
+func (BlocksNextParams) code() Code { return "blocks next" }
 
 type BlocksOverParams struct{ Seconds, Expected float64 }
 
-func (BlocksOverParams) code() Code { return "blocks-over" }
+func (BlocksOverParams) code() Code { return "blocks over" }
 
 type TrialsRepeatedParams struct{ Count, Good int }
 
@@ -106,8 +106,8 @@ func (TrialsRepeatedParams) code() Code { return "trials-repeated" }
 
 type RepeatBlockParams struct{ Count, Block int }
 
-func (RepeatBlockParams) code() Code { return "repeat-block" }
+func (RepeatBlockParams) code() Code { return "trials-repeated block" }
 
 type RepeatOverParams struct{ Count, Block int }
 
-func (RepeatOverParams) code() Code { return "repeat-over" }
+func (RepeatOverParams) code() Code { return "trials-repeated over" }

@@ -1,12 +1,10 @@
 package finding
 
-// What stands on the one screen besides the answer: machine, versions, and leads of unclear size.
+// What stands on the one screen besides the answer: machine and versions.
 var _ = register(
 	Entry{Example: MachineParams{CPU: "AMD EPYC 7B13", Cores: 2, MemoryBytes: 25.3e9, Device: "nvme0n1 (SSD)", Filesystem: "ext4", Kernel: "Linux 6.1.0"},
 		Says: `{{.cpu}}{{if has .cores}} × {{.cores}}{{end}}{{if has .memory_bytes}}, {{bytes .memory_bytes}} of memory{{end}}{{if has .device}}; {{.device}}{{end}}{{if has .filesystem}}, {{.filesystem}}{{end}}{{if has .kernel}}; {{.kernel}}{{end}}.`},
 	Entry{Example: VersionsParams{Versions: []string{"bbolt v1.5.0", "pebble v2.1.7"}}, Says: `{{join .versions}}.`},
-	Entry{Example: UnclearWideParams{Arm: "pebble", Next: "bbolt", Place: "get (D3)", Low: 1.11, High: 33.43},
-		Says: `{{.place}}: {{.arm}} is faster than {{.next}}, but the interval is wide: {{interval .low .high}}.`},
 )
 
 // MachineParams are what a run was on.
@@ -23,11 +21,3 @@ func (MachineParams) code() Code { return "machine" }
 type VersionsParams struct{ Versions []string }
 
 func (VersionsParams) code() Code { return "versions" }
-
-// UnclearWideParams are of a lead that is significant, and whose size the blocks leave open.
-type UnclearWideParams struct {
-	Arm, Next, Place string
-	Low, High        float64
-}
-
-func (UnclearWideParams) code() Code { return "unclear-wide" }

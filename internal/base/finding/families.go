@@ -72,23 +72,25 @@ type TimesParams struct {
 
 func (p TimesParams) code() Code { return p.Code }
 
-// ClassParams are of the durability classes; Window is the most that D2 loses.
+// ClassParams are of a durability class by its Level; Window is the most that D2 loses. It is Claimed
+// where nothing checks the store's word.
 type ClassParams struct {
-	Code          Code `param:"-"`
-	Class, Window string
+	Level, Class, Window string
+	Claimed              bool `param:"omitempty"`
 }
 
-func (p ClassParams) code() Code { return p.Code }
+func (ClassParams) code() Code { return "durability-class" }
 
-// PlanParams are of a query that some arms answer in a way that costs more than that of others.
+// PlanParams are of a query that some arms answer in a way that costs more than that of others: they
+// look at every record or, where they Walk, at those that an index has in the query's order.
 type PlanParams struct {
-	Code                   Code `param:"-"`
+	Walks                  bool
 	Arms                   []string
 	Others                 []string `param:"omitempty"`
 	Operation, Query, Asks string
 }
 
-func (p PlanParams) code() Code { return p.Code }
+func (PlanParams) code() Code { return QueryPlan }
 
 // PlaceParams are of findings that say nothing but where.
 type PlaceParams struct {
@@ -98,24 +100,19 @@ type PlaceParams struct {
 
 func (p PlaceParams) code() Code { return p.Code }
 
-// PhasesParams are of proposals to run phases for so long.
-type PhasesParams struct {
-	Code    Code `param:"-"`
-	Phases  []string
-	Seconds float64
-}
-
-func (p PhasesParams) code() Code { return p.Code }
-
-// LateWriteParams are of writes whose outcome was another than the store said.
-type LateWriteParams struct {
+// InconsistencyParams are of what phases and histories show of an arm without a fault: of how many
+// operations, and how late values were.
+type InconsistencyParams struct {
 	Code Code `param:"-"`
 	At
-	Trials int `param:"omitempty"`
-	Count  float64
+	Trials            int `param:"omitempty"` // absent: it is of one
+	Count             uint64
+	Of, Items         uint64 `param:"omitempty"`
+	Share             *float64
+	LateNS, LateMaxNS int64 `param:"omitempty"`
 }
 
-func (p LateWriteParams) code() Code { return p.Code }
+func (p InconsistencyParams) code() Code { return p.Code }
 
 // OutcomeParams are of a significant difference between two runs.
 type OutcomeParams struct {

@@ -127,12 +127,10 @@ var functions = template.FuncMap{
 	"seconds":  of(format.Seconds),
 	"moment":   of(format.Moment),
 	"percent":  of(format.Percent), // of a share
-	"chance":   of(chance),
 	"factor":   of(format.Factor),
 	"number":   of(format.Number),
 	"count":    of(func(v float64) string { return format.Count(uint64(max(v, 0))) }),
 	"interval": func(low, high any) (string, error) { return two(format.Interval, low, high) },
-	"chances":  func(low, high any) (string, error) { return two(chances, low, high) },
 	"counts":   wholeRange,
 	"shares":   shareRange,
 	"plural": func(n any, one, many string) (string, error) {
@@ -203,26 +201,6 @@ func two(write func(a, b float64) string, a, b any) (string, error) {
 		return "", fmt.Errorf("%v or %v is no number", a, b)
 	}
 	return write(x, y), nil
-}
-
-// chance writes a probability; what is nearly sure is not written as sure, nor
-// what is rare as never.
-func chance(p float64) string {
-	switch {
-	case p > 0.999:
-		return "over 99.9 %"
-	case p < 0.001:
-		return "under 0.1 %"
-	}
-	return format.Percent(p)
-}
-
-// chances writes the lowest and the highest chance, or one where both are written alike.
-func chances(low, high float64) string {
-	if chance(low) == chance(high) {
-		return chance(low)
-	}
-	return chance(low) + " to " + chance(high)
 }
 
 // span writes two numbers, or one where both are written alike.

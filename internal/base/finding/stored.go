@@ -2,9 +2,14 @@ package finding
 
 import "encoding/json"
 
-// renamed are the codes of marks in run directories that were written before November 2026, with what
+// renamed are the codes of marks and layouts in run directories that were written before November 2026, with what
 // they are now. Their parameters have the same names.
 var renamed = map[Code]Code{
+	"layout-blocks":          "layout-changed blocks",
+	"layout-shorter":         "layout-changed shorter",
+	"layout-longer":          "layout-changed longer",
+	"layout-phases":          "layout-left-out phases",
+	"layout-cells":           "layout-left-out cells",
 	"class-changed":          "durability-not-shown class-changed",
 	"class-refuted":          "durability-not-shown class-refuted",
 	"clock-began-early":      "machine-disturbed clock-began-early",

@@ -218,17 +218,17 @@ func TestWhenARunEnds(t *testing.T) {
 		spent        time.Duration
 		want         finding.Code
 	}{
-		{auto, 3, 0, time.Hour, "blocks-decided"},
+		{auto, 3, 0, time.Hour, "blocks decided"},
 		{auto, 3, 1, time.Hour, ""},
-		{auto, 6, 1, time.Hour, "blocks-most"},
-		{auto, 6, 0, time.Hour, "blocks-decided"},
+		{auto, 6, 1, time.Hour, "blocks most"},
+		{auto, 6, 0, time.Hour, "blocks decided"},
 		{timed, 3, 1, 75 * time.Second, ""}, // 25 s a block
-		{timed, 3, 1, 76 * time.Second, "blocks-time"},
+		{timed, 3, 1, 76 * time.Second, "blocks time"},
 		{timed, 4, 1, 80 * time.Second, ""},
-		{timed, 3, 0, 10 * time.Second, "blocks-decided"},
+		{timed, 3, 0, 10 * time.Second, "blocks decided"},
 		{fixed, 3, 0, 10 * time.Second, ""}, // nothing is decided by looking
-		{fixed, 3, 0, 90 * time.Second, "blocks-time"},
-		{fixed, 5, 0, 10 * time.Second, "blocks-all"},
+		{fixed, 3, 0, 90 * time.Second, "blocks time"},
+		{fixed, 5, 0, 10 * time.Second, "blocks all"},
 	} {
 		var got finding.Code
 		if why := end(c.schedule, c.blocks, make([]string, c.open), c.spent); why != nil {
@@ -296,9 +296,9 @@ func TestBlocksAreAddedWhileNeeded(t *testing.T) {
 			t.Errorf("%s: %d blocks, %d trials", fields, run.Blocks(), len(run.Trials))
 		}
 		result, err := tell.Result(run)
-		code := finding.Code("blocks-decided")
+		code := finding.Code("blocks decided")
 		if fields == "detect: 5%" {
-			code = "blocks-detect"
+			code = "blocks detect"
 		}
 		if err != nil || !slices.ContainsFunc(result.Findings, func(f finding.Finding) bool { return f.Code == code }) {
 			t.Errorf("%s: %v, findings %+v", fields, err, result.Findings)

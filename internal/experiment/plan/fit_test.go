@@ -68,7 +68,7 @@ func TestALayoutFitsItsTime(t *testing.T) {
 		if e.Blocks < min(3, asked.Blocks) {
 			rt.Fatalf("%d blocks", e.Blocks)
 		}
-		if len(e.Cells) == 0 || len(e.Cells) < len(asked.Cells) && !said(e, "layout-cells") {
+		if len(e.Cells) == 0 || len(e.Cells) < len(asked.Cells) && !said(e, "layout-left-out cells") {
 			rt.Fatalf("%d of %d cells: %v", len(e.Cells), len(asked.Cells), e.Layout)
 		}
 		measured := 0
@@ -81,7 +81,7 @@ func TestALayoutFitsItsTime(t *testing.T) {
 			if p.Duration < plan.PhaseMin || p.Duration > max(plan.PhaseMin, asked.Phases[i].Duration) {
 				rt.Fatalf("%s takes %v, asked for %v", p.Name, p.Duration, asked.Phases[i].Duration)
 			}
-			if p.Duration < asked.Phases[i].Duration && !said(e, "layout-shorter") {
+			if p.Duration < asked.Phases[i].Duration && !said(e, "layout-changed shorter") {
 				rt.Fatalf("shortened unsaid: %v", e.Layout)
 			}
 		}
@@ -90,7 +90,7 @@ func TestALayoutFitsItsTime(t *testing.T) {
 		}
 		for _, p := range asked.Phases {
 			left := slices.ContainsFunc(e.Phases, func(q experiment.Phase) bool { return q.Name == p.Name })
-			if !left && (!p.Optional || !said(e, "layout-phases")) {
+			if !left && (!p.Optional || !said(e, "layout-left-out phases")) {
 				rt.Fatalf("%+v was left out: %v", p, e.Layout)
 			}
 		}

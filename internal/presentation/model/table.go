@@ -8,16 +8,17 @@ import (
 
 // The figures of a result are facts as they are.
 type (
-	Ceiling  = facts.Ceiling
-	Estimate = facts.Estimate
-	Ratio    = facts.Ratio
-	Standing = facts.Standing
-	Ranking  = facts.Ranking
-	Figures  = facts.Figures
-	Plan     = facts.Plan
-	Course   = facts.Course
-	Point    = facts.Point
-	Outcomes = facts.Outcomes
+	Ceiling    = facts.Ceiling
+	Milestones = facts.Milestones
+	Estimate   = facts.Estimate
+	Ratio      = facts.Ratio
+	Standing   = facts.Standing
+	Ranking    = facts.Ranking
+	Figures    = facts.Figures
+	Plan       = facts.Plan
+	Course     = facts.Course
+	Point      = facts.Point
+	Outcomes   = facts.Outcomes
 )
 
 // The standings, in the order in which a table shows them.

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
 	"assay/internal/experiment"
@@ -16,20 +15,11 @@ import (
 	"assay/store"
 )
 
-// classTitle names a durability class by what it survives: "survives a power cut (D3)".
-func classTitle(c experiment.Cell) string {
-	return finding.Text(finding.New(finding.ClassParams{Code: "class-" + finding.Code(c.Durability),
-		Class:  c.ClassText(),
-		Window: time.Duration(c.LossWindow).String()}))
-}
-
-// titleOf names the class of a table, and says where it is a claim alone.
-func titleOf(t *facts.Table) string {
-	title := classTitle(t.Parameters)
-	if t.Claimed {
-		title = finding.Text(finding.New(finding.ClassClaimedParams{Title: title}))
-	}
-	return title
+// classTitle names a durability class by what it survives: "survives a power cut (D3)", and says where
+// it is a claim alone.
+func classTitle(c experiment.Cell, claimed bool) string {
+	return finding.Text(finding.New(finding.ClassParams{Level: string(c.Durability), Class: c.ClassText(),
+		Window: time.Duration(c.LossWindow).String(), Claimed: claimed}))
 }
 
 // doing says what a phase does.
@@ -165,10 +155,7 @@ func changedOptions(s experiment.Store) finding.Message {
 			parts = append(parts, fmt.Sprintf("%s=%s (default %s)", name, value, usual))
 		}
 	}
-	if len(parts) == 0 {
-		return finding.New(finding.OptionsDefault)
-	}
-	return finding.New(finding.OptionsChangedParams{Options: strings.Join(parts, ", ")})
+	return finding.New(finding.OptionsParams{Changed: strings.Join(parts, ", ")})
 }
 
 // shellCommand quotes words so that a POSIX shell reads them back.

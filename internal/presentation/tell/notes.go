@@ -25,23 +25,23 @@ func notesOf(t *facts.Table) []finding.Message {
 			}
 		}
 		if len(faster) > 0 {
-			add(finding.NoteFasterUnrankedParams{Arms: faster})
+			add(finding.NoteParams{Code: finding.NoteFasterUnranked, Arms: faster})
 		}
 	}
 	if t.BatchItems > 0 {
-		add(finding.NoteBatchesParams{Items: t.BatchItems})
+		add(finding.NoteParams{Code: finding.NoteBatches, Items: t.BatchItems})
 	}
 	add(noteIndexes(t)...)
 	switch {
 	case t.Open || t.Measured() < 2:
 	case t.AA == nil:
-		add(finding.NoteNoNoise)
+		add(finding.NotMeasuredParams{Code: finding.NoNoise})
 	}
 	add(noteWrites(t)...)
 	add(noteServers(t)...)
 	add(noteMemory(t)...)
 	if mounted := trialFileSystem(t.Run); mounted != "" {
-		add(finding.NoteQuotaMountParams{FileSystem: mounted})
+		add(finding.NoteParams{Code: finding.NoteQuotaMount, FileSystem: mounted})
 	}
 	return messagesOf(notes)
 }
@@ -78,7 +78,7 @@ func noteIndexes(t *facts.Table) (notes []finding.Parameters) {
 			}
 		}
 		if len(without) > 0 {
-			notes = append(notes, finding.NoteIndexLeftOutParams{Arms: without, Column: x.Column,
+			notes = append(notes, finding.NoteParams{Code: finding.NoteIndexLeftOut, Arms: without, Column: x.Column,
 				Words: x.Kind == store.TokenIndex})
 		}
 	}
@@ -89,7 +89,7 @@ func noteIndexes(t *facts.Table) (notes []finding.Parameters) {
 func noteWrites(t *facts.Table) (notes []finding.Parameters) {
 	for _, r := range t.Stores() {
 		if r.HostWriteSource == record.WritesOfDisk {
-			notes = append(notes, finding.NoteWritesOfDisk)
+			notes = append(notes, finding.NoteParams{Code: finding.NoteWritesOfDisk})
 			break
 		}
 	}
@@ -100,7 +100,7 @@ func noteWrites(t *facts.Table) (notes []finding.Parameters) {
 		return p.HostWriteWhy
 	})
 	for _, why := range whys {
-		notes = append(notes, finding.NoteWritesUnknownParams{Arms: arms[why], Why: why})
+		notes = append(notes, finding.NotMeasuredParams{Code: finding.NoWrites, Arms: arms[why], Why: why})
 	}
 	return notes
 }
@@ -116,7 +116,7 @@ func noteServers(t *facts.Table) (notes []finding.Parameters) {
 			}
 		}
 		if len(server) > 0 {
-			notes = append(notes, finding.NoteServerParams{Arms: []string{r.Arm},
+			notes = append(notes, finding.NoteParams{Code: finding.NoteServer, Arms: []string{r.Arm},
 				Server: stat.Mean(server), Client: stat.Mean(client)})
 		}
 	}
@@ -126,7 +126,7 @@ func noteServers(t *facts.Table) (notes []finding.Parameters) {
 	} {
 		whys, arms := reasonsOf(t, of)
 		for _, why := range whys {
-			notes = append(notes, finding.NoteServerUnknownParams{Arms: arms[why], Why: why})
+			notes = append(notes, finding.NotMeasuredParams{Code: finding.NoServer, Arms: arms[why], Why: why})
 		}
 	}
 	return notes
@@ -141,7 +141,7 @@ func noteMemory(t *facts.Table) (notes []finding.Parameters) {
 		}
 	}
 	if len(arms) > 0 {
-		notes = append(notes, finding.NoteOverLimitParams{Arms: arms, Limit: t.Parameters.MemoryLimit})
+		notes = append(notes, finding.NoteParams{Code: finding.NoteOverLimit, Arms: arms, Limit: t.Parameters.MemoryLimit})
 	}
 	return notes
 }

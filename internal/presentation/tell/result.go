@@ -252,7 +252,7 @@ func phaseOfTrial(run *record.Run, t *record.Trial, p *record.Phase, o *facts.Ob
 func tableTold(t *facts.Table, plots *plotter, key func(trial string) string) model.Table {
 	e := &t.Run.Experiment
 	m := model.Table{ID: t.ID, Run: t.Run.Header.ID, Cell: t.Cell, Label: t.Label, Class: t.Class,
-		Title: titleOf(t), Phase: t.Phase,
+		Title: classTitle(t.Parameters, t.Claimed), Phase: t.Phase,
 		Doing: doing(t.Work, &e.Values), Conditions: messagesOf(conditions(e, t.Parameters, t.Work)), Notes: notesOf(t),
 		Requests: t.Requests, Open: t.Open, Offered: t.Offered, FixedWork: t.FixedWork, BatchItems: t.BatchItems, SampleS: t.SampleS,
 		Baseline: t.Baseline, Best: t.Best, Verdict: verdictOf(t), Threshold: t.Threshold, AA: t.AA, Ceilings: t.Ceilings,
@@ -300,7 +300,7 @@ func latenciesTold(l facts.Latencies) model.Latencies {
 
 // addAbsent folds the arms without figures by their reasons.
 func addAbsent(m *model.Table, r *facts.Row) {
-	why := finding.New(finding.ReasonNoTrialEnded)
+	why := finding.New(finding.NoRankParams{Code: finding.NoTrialEnded})
 	if len(r.Reasons) > 0 {
 		why = detect.ReasonMessage(r.Reasons[0])
 	}

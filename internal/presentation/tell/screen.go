@@ -229,15 +229,15 @@ func clearOf(tables []*facts.Table) (messages []finding.Message) {
 	leads := leadsOf(tables, func(t *facts.Table) bool { return t.Lead == facts.LeadFastest && !isWide(t) })
 	slices.SortStableFunc(leads, func(a, b *ahead) int { return cmp.Compare(b.most, a.most) })
 	for _, l := range leads {
-		p := finding.ClearFastestParams{Arm: l.arms[0], Phases: l.phases, Classes: l.classes,
-			Factor: l.least.Value, Low: l.least.Low, High: l.least.High, Next: []string{l.next}}
+		p := finding.VerdictParams{Code: finding.VerdictFastest, Arms: l.arms, Phases: l.phases, Classes: l.classes,
+			Factor: l.least.Value, Low: l.least.Low, High: l.least.High, Next: l.next}
 		if len(l.tables) > 1 {
-			p.Several, p.Most, p.Low, p.High = true, l.most, &l.low, nil
+			p.Most, p.Low, p.High = l.most, &l.low, nil
 		}
 		messages = append(messages, finding.New(p))
 	}
 	for _, l := range leadsOf(tables, func(t *facts.Table) bool { return t.Lead == facts.LeadEqual }) {
-		messages = append(messages, finding.New(finding.ClearEqualParams{Arms: l.arms, Phases: l.phases, Classes: l.classes, Margin: l.tables[0].Margin}))
+		messages = append(messages, finding.New(finding.VerdictParams{Code: finding.VerdictEqual, Arms: l.arms, Phases: l.phases, Classes: l.classes, Margin: l.tables[0].Margin}))
 	}
 	return messages
 }
@@ -266,30 +266,38 @@ func unclearOf(shown shownTables, blocks int, groups []model.Group) (messages []
 			few, common = few+1, min(common, t.Common)
 		case isWide(t):
 			lead := facts.Inverse(rows[1].ToBest)
-			wide = append(wide, finding.New(finding.UnclearWideParams{Arm: rows[0].Arm, Next: rows[1].Arm, Place: t.Place(), Low: *lead.Low, High: *lead.High}))
+			wide = append(wide, finding.New(finding.VerdictParams{Code: finding.VerdictWide, Arms: []string{rows[0].Arm}, Next: rows[1].Arm, Places: []string{t.Place()},
+				Low: lead.Low, High: lead.High}))
 		case t.UndecidedTie():
 			tied = append(tied, t)
 			detectable = max(detectable, t.Detectable)
 		}
 	}
+	add := func(p finding.VerdictParams) { messages = append(messages, finding.New(p)) }
+	undecided := finding.VerdictParams{Code: finding.VerdictTied, Tables: len(tied), Of: compared, Places: placesOf(tied),
+		Detectable: detectable, Blocks: blocks}
 	switch {
-	case len(tied) == 1 && detectable <= facts.UselessDetectable:
-		messages = append(messages, finding.New(finding.UnclearTiedParams{Arms: tied[0].Best, Phase: tied[0].Phase, Class: tied[0].Class, Detectable: detectable, Blocks: blocks}))
-	case len(tied) > 0 && detectable > facts.UselessDetectable:
-		messages = append(messages, finding.New(finding.UnclearNoisyParams{Tables: len(tied), Of: compared, Places: placesOf(tied), Blocks: blocks}))
-	case len(tied) > 1:
-		messages = append(messages, finding.New(finding.UnclearTiesParams{Tables: len(tied), Of: compared, Places: placesOf(tied)}))
+	case len(tied) == 0:
+	case detectable > facts.UselessDetectable:
+		undecided.Code, undecided.Detectable = finding.VerdictNoisy, 0
+		add(undecided)
+	case len(tied) == 1:
+		undecided.Arms, undecided.Tables, undecided.Of = tied[0].Best, 0, 0
+		add(undecided)
+	default: // what each could detect differs
+		undecided.Detectable, undecided.Blocks = 0, 0
+		add(undecided)
 	}
 	messages = append(messages, wide...)
 	if few > 0 {
-		messages = append(messages, finding.New(finding.UnclearFewBlocksParams{Tables: few, Blocks: common}))
+		add(finding.VerdictParams{Code: finding.VerdictFew, Tables: few, Blocks: common})
 	}
 	if len(none) > 0 {
-		messages = append(messages, finding.New(finding.UnclearNoRankParams{Places: placesOf(none), Why: commonReason(none, groups),
-			All: len(none) == len(shown.all) && len(none) > 1}))
+		add(finding.VerdictParams{Code: finding.VerdictNone, Places: placesOf(none), Why: commonReason(none, groups),
+			All: len(none) == len(shown.all) && len(none) > 1})
 	}
 	if len(one) > 0 {
-		messages = append(messages, finding.New(finding.UnclearOneRankParams{Places: placesOf(one), Why: commonReason(one, groups)}))
+		add(finding.VerdictParams{Code: finding.VerdictOne, Places: placesOf(one), Why: commonReason(one, groups)})
 	}
 	return messages
 }
@@ -361,13 +369,13 @@ func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTabl
 		}
 	}
 	if left := made.Counts.Missing + made.Counts.Interrupted; left > 0 && run.Directory != "" {
-		add(shellCommand(programOf(run), "run", "--resume", run.Directory), finding.New(finding.NextResumeParams{Trials: left}))
+		add(shellCommand(programOf(run), "run", "--resume", run.Directory), finding.New(finding.NextParams{Code: finding.NextResume, Trials: left}))
 	}
 	if at := slices.IndexFunc(r.Groups, func(g model.Group) bool { return g.Severity == finding.Grave }); at >= 0 && run.Directory != "" {
-		add(shellCommand(programOf(run), "report", run.Directory, "--full"), finding.New(finding.NextFullParams{Remedy: r.Groups[at].Remedy}))
+		add(shellCommand(programOf(run), "report", run.Directory, "--full"), finding.New(finding.NextParams{Code: finding.NextFull, Remedy: r.Groups[at].Remedy}))
 	}
 	if machineSpoilt(shown.all, r.Groups) {
-		add(shellCommand(programOf(run), "doctor"), finding.New(finding.NextDoctor))
+		add(shellCommand(programOf(run), "doctor"), finding.New(finding.NextParams{Code: finding.NextDoctor}))
 	}
 	tooShort := facts.MeasuredTooShort(all)
 	detectable, few := 0.0, false
@@ -389,23 +397,23 @@ func nextOf(run *record.Run, made model.Run, all []*facts.Table, shown shownTabl
 				words = append(words, "--set", set)
 			}
 		}
-		add(repeatCommand(run, words...), finding.New(finding.PhasesParams{Code: why, Phases: phases, Seconds: seconds}))
+		add(repeatCommand(run, words...), finding.New(finding.NextParams{Code: why, Phases: phases}))
 	}
 	blocks, smallest := run.Blocks(), 1+cmp.Or(run.Experiment.Smallest, stat.TieMargin)
 	wanted := blocksFor(blocks, detectable, smallest)
 	switch reached := reachedWith(detectable, blocks, wanted); {
 	case few:
-		add(repeatCommand(run, "--blocks", fmt.Sprint(max(5, blocks+2))), finding.New(finding.NextEnoughBlocksParams{Blocks: max(5, blocks+2)}))
+		add(repeatCommand(run, "--blocks", fmt.Sprint(max(5, blocks+2))), finding.New(finding.NextParams{Code: finding.NextEnoughBlocks, Blocks: max(5, blocks+2)}))
 	case wanted <= blocks:
 	case reached <= max(usefulDetectable, smallest):
-		add(repeatCommand(run, "--blocks", fmt.Sprint(wanted)), finding.New(finding.NextBlocksParams{Blocks: wanted, Detectable: reached}))
+		add(repeatCommand(run, "--blocks", fmt.Sprint(wanted)), finding.New(finding.NextParams{Code: finding.NextBlocks, Blocks: wanted, Detectable: reached}))
 	case len(short) > 0 && !tooShort.AsksForLonger():
-		longer(short, phaseSecondsMin, "next-less-noise")
+		longer(short, phaseSecondsMin, finding.NextLessNoise)
 	case len(short) == 0:
-		add(shellCommand(programOf(run), "doctor"), finding.New(finding.NextNoise))
+		add(shellCommand(programOf(run), "doctor"), finding.New(finding.NextParams{Code: finding.NextNoise}))
 	}
 	if tooShort.AsksForLonger() {
-		longer(tooShort.Longer, tooShort.Seconds, "next-longer")
+		longer(tooShort.Longer, tooShort.Seconds, finding.NextLonger)
 	}
 	return next
 }

@@ -1,6 +1,7 @@
 package tell_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -127,7 +128,7 @@ func TestSummary_tells_a_leader_once(t *testing.T) {
 		t.Fatalf("%+v", clear)
 	}
 	for _, m := range clear {
-		if want := map[any]string{"oak": "put", "elm": "get"}[m.Params["arm"]]; !slices.Equal(m.Params["phases"].([]string), []string{want}) ||
+		if want := map[any]string{"oak": "put", "elm": "get"}[m.Params["arms"].([]string)[0]]; !slices.Equal(m.Params["phases"].([]string), []string{want}) ||
 			!slices.Equal(m.Params["classes"].([]string), []string{"D3", "D0"}) {
 			t.Errorf("%s", finding.Text(m))
 		}
@@ -197,10 +198,10 @@ func TestSummary_tells_a_reason_once(t *testing.T) {
 	}
 	for why, run := range map[string]*record.Run{"": busy, "interrupted": idle} {
 		s := resulttest.ResultOf(t, run).Summary
-		if len(s.NotClear) != 1 || s.NotClear[0].Code != "unclear-no-rank" || len(s.Trust) == 0 {
+		if len(s.NotClear) != 1 || s.NotClear[0].Code != "verdict no-rank" || len(s.Trust) == 0 {
 			t.Fatalf("%+v %+v", s.NotClear, s.Trust)
 		}
-		if got := s.NotClear[0].Params["why"].(string); (got == "") != (why == "") || !strings.Contains(got, why) {
+		if got := fmt.Sprint(s.NotClear[0].Params["why"]); (got == "<nil>") != (why == "") || !strings.Contains(got, why) {
 			t.Errorf("why nothing is ranked: %q, want %q", got, why)
 		}
 	}
@@ -247,7 +248,7 @@ func TestSummary_wide_interval_is_not_clear(t *testing.T) {
 		is := func(code finding.Code) func(finding.Message) bool {
 			return func(m finding.Message) bool { return m.Code == code }
 		}
-		if clear, open := slices.ContainsFunc(s.Clear, is("clear-fastest")), slices.ContainsFunc(s.NotClear, is("unclear-wide")); clear == wide || open != wide {
+		if clear, open := slices.ContainsFunc(s.Clear, is("verdict fastest")), slices.ContainsFunc(s.NotClear, is("verdict wide")); clear == wide || open != wide {
 			t.Errorf("noise %v: clear %v, wide %v: %+v %+v", noise, clear, open, s.Clear, s.NotClear)
 		}
 	}
@@ -261,7 +262,7 @@ func TestSummary_says_what_changes_between_cells(t *testing.T) {
 	s.Arms[1].ClassCost = map[store.Durability]float64{store.D3: 5} // elm leads there
 	run := threeSizes(s)
 	sections := resulttest.ResultOf(t, run).Summary.Sections
-	if len(sections) != 1 || sections[0].Cell == "" || len(sections[0].Changes) == 0 || sections[0].Changes[0].Code != "section-leaders" {
+	if len(sections) != 1 || sections[0].Cell == "" || len(sections[0].Changes) == 0 || sections[0].Changes[0].Code != "section leaders" {
 		t.Fatalf("%+v", sections)
 	}
 	if leaders := strings.Join(sections[0].Changes[0].Params["leaders"].([]string), "; "); !strings.Contains(leaders, "oak at 10 records") || !strings.Contains(leaders, "elm at 1,000,000 records") {

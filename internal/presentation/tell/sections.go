@@ -126,7 +126,7 @@ func breaks(t *facts.Table) bool {
 }
 
 func sectionOf(t *facts.Table) model.Section {
-	return model.Section{Run: t.Run.Header.ID, Class: t.Class, Title: titleOf(t), Cell: t.Label}
+	return model.Section{Run: t.Run.Header.ID, Class: t.Class, Title: classTitle(t.Parameters, t.Claimed), Cell: t.Label}
 }
 
 // courseSection shows how far the rate of each store held.
@@ -302,7 +302,7 @@ func changesOf(here, class []*facts.Table) (changes []finding.Message) {
 		changes = append(changes, finding.New(finding.SectionLeadersParams{Phase: shown.Phase, Leaders: leaders}))
 	}
 	if len(changes) == 0 && len(led) > 1 && led[here[0].Cell] {
-		return []finding.Message{finding.New(finding.SectionSameLeadersParams{Cells: len(led) - 1})}
+		return []finding.Message{finding.New(finding.SectionParams{Code: finding.SectionSameLeaders, Cells: len(led) - 1})}
 	}
 	return changes[:min(len(changes), changesMax)]
 }
@@ -336,10 +336,10 @@ func missingOf(tables []*facts.Table) (messages []finding.Message) {
 		}
 	}
 	if len(refused) > 0 {
-		messages = append(messages, finding.New(finding.SectionRefusedParams{Arms: refused}))
+		messages = append(messages, finding.New(finding.SectionParams{Code: finding.SectionRefused, Arms: refused}))
 	}
 	for _, why := range whys {
-		messages = append(messages, finding.New(finding.SectionNoFigureParams{Arms: failed[why], Why: why}))
+		messages = append(messages, finding.New(finding.SectionParams{Code: finding.SectionNoFigure, Arms: failed[why], Why: why}))
 	}
 	return messages
 }

@@ -5,31 +5,34 @@ import (
 	"assay/internal/base/finding"
 )
 
+var verdicts = map[facts.Lead]finding.Code{
+	facts.LeadOpen: finding.VerdictOpenLoad, facts.LeadOnly: finding.VerdictOne,
+	facts.LeadFastest: finding.VerdictFastest, facts.LeadEqual: finding.VerdictEqual,
+	facts.LeadTied: finding.VerdictTied, facts.LeadNoisy: finding.VerdictNoisy,
+	facts.LeadFewBlocks: finding.VerdictFew,
+}
+
 // verdictOf says who is ahead.
 func verdictOf(t *facts.Table) finding.Message {
-	ranked, arms := t.Ranked(), t.Best
-	rate := 0.0
-	if len(ranked) > 0 {
-		rate = ranked[0].Rate.Value
+	ranked, p := t.Ranked(), finding.VerdictParams{Code: verdicts[t.Lead], Arms: t.Best}
+	if p.Code == "" {
+		return finding.New(finding.VerdictParams{Code: finding.VerdictNone})
 	}
-	var p finding.Parameters = finding.VerdictNone
+	if len(ranked) > 0 {
+		p.Rate = ranked[0].Rate.Value
+	}
 	switch t.Lead {
 	case facts.LeadOpen:
-		p = finding.VerdictOpenLoad
+		p.Arms, p.Rate = nil, 0
 	case facts.LeadOnly:
-		p = finding.VerdictOnlyParams{Arm: ranked[0].Arm, Rate: rate}
+		p.Arms = []string{ranked[0].Arm}
 	case facts.LeadFastest:
 		faster := facts.Inverse(ranked[1].ToBest)
-		p = finding.VerdictFastestParams{Arm: ranked[0].Arm, Rate: rate, Next: ranked[1].Arm,
-			Factor: faster.Value, Low: *faster.Low, High: *faster.High}
+		p.Next, p.Factor, p.Low, p.High = ranked[1].Arm, faster.Value, faster.Low, faster.High
 	case facts.LeadEqual:
-		p = finding.VerdictEqualParams{Arms: arms, Rate: rate, Margin: t.Margin}
-	case facts.LeadTied:
-		p = finding.VerdictTiedParams{Arms: arms, Rate: rate, Detectable: t.Detectable, Blocks: t.Common}
-	case facts.LeadNoisy:
-		p = finding.VerdictNoisyParams{Arms: arms, Blocks: t.Common}
-	case facts.LeadFewBlocks:
-		p = finding.VerdictTooFewBlocksParams{Arms: arms, Blocks: t.Common}
+		p.Margin = t.Margin
+	default:
+		p.Detectable, p.Blocks = t.Detectable, t.Common
 	}
 	return finding.New(p)
 }

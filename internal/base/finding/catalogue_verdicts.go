@@ -1,0 +1,78 @@
+package finding
+
+// Who is ahead: in a table, and in all tables of which the one screen says it together, which name
+// phases and classes, or places.
+const (
+	VerdictFastest  Code = "verdict fastest"
+	VerdictEqual    Code = "verdict equal" // shown to differ by less than a margin
+	VerdictWide     Code = "verdict wide"  // a lead that is significant, and whose size the blocks leave open
+	VerdictTied     Code = "verdict tied"
+	VerdictNoisy    Code = "verdict noisy"
+	VerdictFew      Code = "verdict too-few-blocks"
+	VerdictOne      Code = "verdict one-rank"
+	VerdictNone     Code = "verdict no-rank"
+	VerdictOpenLoad Code = "verdict open-load"
+)
+
+const canDetect = ` {{plural .blocks "block" ""}} can detect differences above {{factor .detectable}}`
+
+var _ = register(
+	Entry{Example: VerdictParams{Code: VerdictFastest, Arms: []string{"pebble"}, Rate: 412e3, Next: "bbolt",
+		Factor: 3.87, Low: Known(3.51), High: Known(4.2)},
+		Also: []Parameters{
+			VerdictParams{Code: VerdictFastest, Arms: []string{"pebble"}, Phases: []string{"overwrite"},
+				Classes: []string{"D3"}, Factor: 3.87, Low: Known(3.51), High: Known(4.2), Next: "bbolt"},
+			VerdictParams{Code: VerdictFastest, Arms: []string{"pebble"}, Phases: []string{"overwrite", "put"},
+				Classes: []string{"D3"}, Factor: 1.27, Most: 1.33, Low: Known(1.08)}},
+		Says: `{{list .arms}} is fastest at {{if has .phases}}{{list .phases}} ({{join .classes}}){{else}}{{rate .rate}}{{end}}: ` +
+			`{{if .most}}{{factor .factor}}{{if ne (factor .factor) (factor .most)}} to {{factor .most}}{{end}} the next{{if has .low}} (95 % intervals from {{factor .low}}){{end}}` +
+			`{{else}}{{factor .factor}} {{.next}}{{if has .low}} (95 % interval {{interval .low .high}}){{end}}{{end}}.`},
+	Entry{Example: VerdictParams{Code: VerdictWide, Arms: []string{"pebble"}, Next: "bbolt", Places: []string{"get (D3)"},
+		Low: Known(1.11), High: Known(33.43)},
+		Says: `{{list .places}}: {{list .arms}} is faster than {{.next}}, but the interval is wide: {{interval .low .high}}.`},
+	Entry{Example: VerdictParams{Code: VerdictEqual, Arms: []string{"bbolt", "boltdb"}, Rate: 41e3, Margin: 0.1},
+		Also: []Parameters{VerdictParams{Code: VerdictEqual, Arms: []string{"bbolt", "boltdb"},
+			Phases: []string{"get"}, Classes: []string{"D3"}, Margin: 0.1}},
+		Says: `{{list .arms}} are tied at {{if has .phases}}{{list .phases}} ({{join .classes}}){{else}}{{rate .rate}}{{end}}: they differ by less than {{percent .margin}}.`},
+	Entry{Example: VerdictParams{Code: VerdictTied, Arms: []string{"bbolt", "boltdb"}, Rate: 41e3, Detectable: 1.4, Blocks: 3},
+		Also: []Parameters{
+			VerdictParams{Code: VerdictTied, Arms: []string{"bbolt", "boltdb"}, Places: []string{"get (D3)"},
+				Detectable: 1.4, Blocks: 3},
+			VerdictParams{Code: VerdictTied, Tables: 3, Of: 12, Places: []string{"get (D3)", "put (D1)"},
+				Detectable: 1.4, Blocks: 3}},
+		Says: `{{if .tables}}No single winner in {{.tables}} of {{plural .of "table" ""}}: {{list .places}}.` +
+			`{{else if .places}}{{list .places}}: {{list .arms}} are not significantly different.` + canDetect + ` between them.` +
+			`{{else}}{{list .arms}}: no significant difference, near {{rate .rate}}.` + canDetect + `.{{end}}`},
+	Entry{Example: VerdictParams{Code: VerdictNoisy, Arms: []string{"bbolt", "boltdb"}, Blocks: 3},
+		Also: []Parameters{VerdictParams{Code: VerdictNoisy, Tables: 3, Of: 12, Places: []string{"get (D3)", "put (D1)"}, Blocks: 3}},
+		Says: `{{if .tables}}Too{{else}}{{list .arms}}: too{{end}} noisy to compare in {{plural .blocks "block" ""}}` +
+			`{{if .tables}}: {{.tables}} of {{plural .of "table" ""}} ({{list .places}}){{end}}.`},
+	Entry{Example: VerdictParams{Code: VerdictFew, Arms: []string{"bbolt", "boltdb"}, Blocks: 1},
+		Also: []Parameters{VerdictParams{Code: VerdictFew, Tables: 12, Blocks: 1}},
+		Says: `{{if .arms}}{{list .arms}}: {{end}}{{plural .blocks "block is" "blocks are"}} too few to compare{{if .tables}} ({{plural .tables "table" ""}}){{end}}.`},
+	Entry{Example: VerdictParams{Code: VerdictOne, Arms: []string{"bbolt"}, Rate: 41e3},
+		Also: []Parameters{VerdictParams{Code: VerdictOne, Places: []string{"insert (D1)"},
+			Why: "no steady state in 2 of 3 blocks (step)"}},
+		Says: `{{if .places}}Only one store has a rank in {{list .places}}.{{if .why}} Others: {{.why}}.{{end}}` +
+			`{{else}}Only {{list .arms}} has a rank, at {{rate .rate}}.{{end}}`},
+	Entry{Example: VerdictParams{Code: VerdictNone},
+		Also: []Parameters{
+			VerdictParams{Code: VerdictNone, Places: []string{"insert (D1)"}, Why: "no trial ended"},
+			VerdictParams{Code: VerdictNone, Places: []string{"insert (D1)", "get (D1)"}, All: true, Why: "no trial ended"}},
+		Says: `{{if .places}}Nothing is ranked{{if not .all}} in {{list .places}}{{end}}{{if .why}}: {{.why}}{{end}}.{{else}}No store has a rank.{{end}}`},
+	Entry{Example: VerdictParams{Code: VerdictOpenLoad}, Says: `The experiment set the rate: compare the latencies.`},
+)
+
+// VerdictParams are of who is ahead. Factor is that of the first of Arms to Next; of several tables it
+// goes up to Most, and Low is the lowest end of their intervals.
+type VerdictParams struct {
+	Code                                   Code     `param:"-"`
+	Arms, Phases, Classes, Places          []string `param:"omitempty"`
+	Rate, Factor, Most, Margin, Detectable float64  `param:"omitempty"`
+	Low, High                              *float64
+	Next, Why                              string `param:"omitempty"`
+	Tables, Of, Blocks                     int    `param:"omitempty"`
+	All                                    bool   `param:"omitempty"`
+}
+
+func (p VerdictParams) code() Code { return p.Code }
