@@ -54,6 +54,29 @@ for (const button of all('.legend button')) {
   });
 }
 
+// A click, or Enter, on a heading sorts by that column; a second one turns the order round.
+for (const head of all('.grid thead th, .phase thead th')) {
+  if (!head.textContent.trim()) continue;
+  head.classList.add('sortable');
+  head.tabIndex = 0;
+  const sort = (event) => {
+    if (event.target.closest('a') || event.key && event.key !== 'Enter') return;
+    const at = head.cellIndex;
+    const body = head.closest('table').tBodies[0];
+    const down = head.getAttribute('aria-sort') === 'descending';
+    for (const other of head.parentNode.cells) other.removeAttribute('aria-sort');
+    head.setAttribute('aria-sort', down ? 'ascending' : 'descending');
+    const words = [...body.rows].every((row) => row.cells[at].dataset.sort === undefined);
+    const key = (row) => Number(row.cells[at].dataset.sort ?? -Infinity);
+    const rows = [...body.rows].sort((a, b) => words
+      ? a.cells[at].textContent.localeCompare(b.cells[at].textContent)
+      : key(b) - key(a) || 0);
+    body.append(...(down ? rows.reverse() : rows));
+  };
+  head.addEventListener('click', sort);
+  head.addEventListener('keydown', sort);
+}
+
 async function copyText(button) {
   const source = button.previousElementSibling;
   let done = 'Copied';

@@ -5,6 +5,8 @@ var _ = register(
 	Entry{Example: MachineParams{CPU: "AMD EPYC 7B13", Cores: 2, MemoryBytes: 25.3e9, Device: "nvme0n1 (SSD)", Filesystem: "ext4", Kernel: "Linux 6.1.0"},
 		Says: `{{.cpu}}{{if has .cores}} × {{.cores}}{{end}}{{if has .memory_bytes}}, {{bytes .memory_bytes}} of memory{{end}}{{if has .device}}; {{.device}}{{end}}{{if has .filesystem}}, {{.filesystem}}{{end}}{{if has .kernel}}; {{.kernel}}{{end}}.`},
 	Entry{Example: VersionsParams{Versions: []string{"bbolt v1.5.0", "pebble v2.1.7"}}, Says: `{{join .versions}}.`},
+	Entry{Example: BadgeParams{Values: 460000}, Says: `{{if ge .values 1000000000}}{{number .values}}{{else}}{{count .values}}{{end}} values verified, {{count .lost}} lost{{if .wrong}}, {{count .wrong}} wrong{{end}}{{if .stale}}, {{count .stale}} stale{{end}}`,
+		Also: []Parameters{BadgeParams{Values: 3246866206, Lost: 3, Wrong: 2, Stale: 1}}},
 )
 
 // MachineParams are what a run was on.
@@ -21,3 +23,8 @@ func (MachineParams) code() Code { return "machine" }
 type VersionsParams struct{ Versions []string }
 
 func (VersionsParams) code() Code { return "versions" }
+
+// BadgeParams is what of the data was verified, in a few words.
+type BadgeParams struct{ Values, Lost, Wrong, Stale uint64 }
+
+func (BadgeParams) code() Code { return "badge" }

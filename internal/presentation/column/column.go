@@ -98,9 +98,7 @@ func All(t *model.Table) []Column {
 		raw("latency_refused", func(l *Line) []float64 { return l.Refused }),
 		raw("latency_too_few", func(l *Line) []float64 { return l.TooFew }),
 		Column{Name: "handle_wait_ns_per_op", Heading: "Wait", Unit: "for a handle", In: Speed, Drop: 3,
-			Of: of(func(l *Line) *float64 { return l.WaitNS }, format.Latency)},
-		Column{Heading: "Harness", Unit: "share", In: Speed, Drop: 7,
-			Of: of(func(l *Line) *float64 { return l.HarnessShare }, format.Percent)})
+			Of: of(func(l *Line) *float64 { return l.WaitNS }, format.Latency)})
 	columns = append(columns, outcomes...)
 	columns = append(columns, course(t)...)
 	return append(columns, resources...)
@@ -155,6 +153,7 @@ var resources = []Column{
 		Of: of(func(l *Line) *float64 { return l.WriteAmplification }, format.Factor)},
 	{Heading: "Drained", Unit: "in", In: Resources, Drop: 6, Of: drained},
 	{Name: "cpu_ns_per_op", Heading: "CPU", Unit: "per op", Short: "CPU/op", In: Resources, Drop: 3, Of: of(cpu, format.Latency)},
+	{Heading: "Harness", Unit: "share", In: Resources, Drop: 5, Of: of(func(l *Line) *float64 { return l.HarnessShare }, format.Percent)},
 	{Name: "alloc_bytes_per_op", Heading: "Alloc", Unit: "per op", Short: "alloc/op", In: Resources, Drop: 4,
 		Of: of(func(l *Line) *float64 { return l.AllocBytes }, perOperation("B"))},
 	{Name: "allocs_per_op", Heading: "Allocs", Unit: "per op", Short: "allocs/op", In: Resources, Drop: 4,

@@ -14,11 +14,21 @@ const Sorted = "↓"
 // Part is one column of the one screen.
 type Part struct {
 	Heading  string
+	Unit     string
 	Table    string // that the figures are of; "": no one
 	Left     bool
 	Figure   bool // what a column of the section is about, with its signs and interval; else what stands beside it
+	Sorted   bool // rows are sorted by it
 	Interval bool // the column is worth an interval
 	Cells    []ScreenCell
+}
+
+// Title is the heading with the mark of the order.
+func (p Part) Title() string {
+	if p.Sorted {
+		return p.Heading + " " + Sorted
+	}
+	return p.Heading
 }
 
 // ScreenCell is one figure of the one screen.
@@ -34,9 +44,9 @@ type ScreenCell struct {
 func Parts(r *model.Result, s *model.Section) (parts []Part) {
 	for at := range s.Columns {
 		c := &s.Columns[at]
-		part := Part{Heading: c.Title, Table: c.Table, Left: c.Kind == "with", Figure: true, Interval: c.Kind == "rate"}
-		if c.Sorted {
-			part.Heading += " " + Sorted
+		part := Part{Heading: c.Title, Sorted: c.Sorted, Table: c.Table, Left: c.Kind == "with", Figure: true, Interval: c.Kind == "rate"}
+		if c.Kind == "rate" && !strings.HasSuffix(c.Title, "/s") { // whose title names another unit
+			part.Unit = s.Unit
 		}
 		shares := sharesLetters(s.Rows, at)
 		for _, row := range s.Rows {
@@ -67,7 +77,7 @@ func beside(r *model.Result, s *model.Section, table string) (parts []Part) {
 		lines = append(lines, line)
 	}
 	for _, d := range Filled(t, Screen, lines) {
-		part := Part{Heading: format.Uncapital(d.Heading), Table: table}
+		part := Part{Heading: format.Uncapital(d.Heading), Unit: d.Unit, Table: table}
 		for _, c := range d.Cells {
 			part.Cells = append(part.Cells, ScreenCell{Cell: c})
 		}
@@ -129,7 +139,7 @@ func (m Meaning) String() string {
 func Legend(parts []Part) (legend []Meaning) {
 	used := map[string]bool{}
 	for _, p := range parts {
-		used[Sorted] = used[Sorted] || strings.HasSuffix(p.Heading, Sorted)
+		used[Sorted] = used[Sorted] || p.Sorted
 		for _, c := range p.Cells {
 			if strings.Trim(c.Sign, "abcdefghijklmnopqrstuvwxyz") == "" && c.Sign != "" {
 				used["a"] = true

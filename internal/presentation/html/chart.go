@@ -1,6 +1,7 @@
 package html
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
@@ -176,70 +177,136 @@ func (p page) groupsOf(t model.Table, s model.Series) chartGroups {
 	return c
 }
 
-// lead is the first chart: bars of the strongest class's rates, or the course of those that fell.
+// lead is the first chart: bars of rates and of p99, a row a phase with its classes side by side, or
+// the course of rates that fell.
 type lead struct {
 	Title  string
 	Panels []panel
+	Across int // panels in a row
 	Table  *model.Table
 	Kind   string // of the chart: "rate" or "stored"
 	Ranged bool   // some bar has an interval
+	Tail   bool   // some bar has a p99
 }
 
-// panel is the rates of one phase.
+// panel is the rates of one phase in one class.
 type panel struct {
-	Title, Table string
-	Bars         []bar
+	Phase, Title, Table string
+	Tail                bool
+	Bars                []bar
 }
 
 type bar struct {
-	Arm, Text string
-	Off       bool
-	Track     *track
+	Arm, Text, Tail string
+	Off             bool
+	Track, TailBar  *track
 }
 
 func (p page) leadOf() (l lead) {
-	if len(p.Summary.Sections) == 0 {
-		return l
-	}
-	s := p.Summary.Sections[0]
-	l.Title = s.Title
-	for i, c := range s.Columns {
-		if s.Unit == "" {
-			at := slices.IndexFunc(p.Tables, func(t model.Table) bool { return t.ID == c.Table })
-			if at >= 0 && l.Table == nil && len(p.Tables[at].Series) > 0 {
-				l.Table, l.Kind = &p.Tables[at], "rate"
-				if p.Stored(*l.Table) {
-					l.Kind = "stored"
+	var phases []string
+	of := map[string][]panel{}
+	for _, s := range p.Summary.Sections {
+		for i, c := range s.Columns {
+			if s.Unit == "" {
+				p.leadCourse(&l, s, c)
+				continue
+			}
+			if one := p.panelOf(s, i); c.Kind == "rate" && len(one.Bars) > 1 {
+				if of[c.Phase] == nil {
+					phases = append(phases, c.Phase)
 				}
-			}
-			continue
-		}
-		if c.Kind != "rate" {
-			continue
-		}
-		longest := longestOf(columnOf(s, i))
-		one := panel{Title: c.Title, Table: c.Table}
-		for _, row := range s.Rows {
-			if v := row.Cells[i]; v.Value != nil && v.Text == "" {
-				l.Ranged = l.Ranged || v.Low != nil
-				one.Bars = append(one.Bars, bar{row.Arm, format.Number(*v.Value), !v.Ranked,
-					trackOf(*v.Value, v.Low, v.High, longest)})
+				of[c.Phase] = append(of[c.Phase], one)
+				l.Tail = l.Tail || one.Tail
+				l.Ranged = l.Ranged || slices.ContainsFunc(one.Bars, func(b bar) bool { return b.Track != nil && b.Track.Ranged })
 			}
 		}
-		slices.SortStableFunc(one.Bars, func(a, b bar) int {
-			switch x, y := a.Track, b.Track; {
-			case x == nil || y == nil || x.Bar == y.Bar:
-				return 0
-			case x.Bar > y.Bar:
-				return -1
-			}
-			return 1
-		})
-		if len(one.Bars) > 1 {
-			l.Panels = append(l.Panels, one)
-		}
+	}
+	for _, phase := range phases {
+		l.Across = max(l.Across, len(of[phase]))
+		l.Panels = append(l.Panels, of[phase]...)
+	}
+	if l.Across == 1 {
+		l.Across = min(len(l.Panels), acrossMax)
+	}
+	if len(l.Panels) > 0 {
+		l.Table = nil
 	}
 	return l
+}
+
+// acrossMax is how many panels stand side by side at most.
+const acrossMax = 3
+
+// leadCourse takes the first table whose rates fell.
+func (p page) leadCourse(l *lead, s model.Section, c model.SectionColumn) {
+	at := slices.IndexFunc(p.Tables, func(t model.Table) bool { return t.ID == c.Table })
+	if at < 0 || l.Table != nil || len(p.Tables[at].Series) == 0 {
+		return
+	}
+	l.Title, l.Table, l.Kind = s.Title, &p.Tables[at], "rate"
+	if p.Stored(*l.Table) {
+		l.Kind = "stored"
+	}
+}
+
+func (p page) panelOf(s model.Section, column int) panel {
+	c := s.Columns[column]
+	one := panel{Phase: c.Title, Title: s.Title, Table: c.Table}
+	if s.Cell != "" {
+		one.Title += ", " + s.Cell
+	}
+	table := slices.IndexFunc(p.Tables, func(t model.Table) bool { return t.ID == c.Table })
+	for _, row := range s.Rows {
+		v := row.Cells[column]
+		if v.Value == nil || v.Text != "" {
+			continue
+		}
+		drawn := bar{Arm: row.Arm, Text: format.Number(*v.Value), Off: !v.Ranked, Track: &track{Bar: *v.Value}}
+		if v.Low != nil && v.High != nil {
+			drawn.Track.Ranged, drawn.Track.Low, drawn.Track.High = true, *v.Low, *v.High
+		}
+		if table >= 0 {
+			rows := p.Tables[table].Rows
+			if at := slices.IndexFunc(rows, func(r model.Row) bool { return r.Arm == row.Arm && r.Standing != model.Reference }); at >= 0 {
+				if p99 := rows[at].At(0.99); p99 != nil {
+					drawn.Tail, drawn.TailBar, one.Tail = format.Latency(*p99), &track{Bar: *p99}, true
+				}
+			}
+		}
+		one.Bars = append(one.Bars, drawn)
+	}
+	slices.SortStableFunc(one.Bars, func(a, b bar) int { return cmp.Compare(b.Track.Bar, a.Track.Bar) })
+	one.scale()
+	return one
+}
+
+// scale makes shares of the longest bar of what stands in the tracks: a scale for each panel, since
+// classes are not ranked against each other.
+func (one *panel) scale() {
+	var rates []model.Estimate
+	slowest := 0.0
+	for _, b := range one.Bars {
+		e := model.Estimate{Value: b.Track.Bar}
+		if b.Track.Ranged {
+			e.High = &b.Track.High
+		}
+		rates = append(rates, e)
+		if b.TailBar != nil {
+			slowest = max(slowest, b.TailBar.Bar)
+		}
+	}
+	longest := longestOf(rates)
+	for i := range one.Bars {
+		b := &one.Bars[i]
+		var low, high *float64
+		if b.Track.Ranged {
+			low, high = &b.Track.Low, &b.Track.High
+		}
+		b.Track = trackOf(b.Track.Bar, low, high, longest)
+		if b.TailBar != nil {
+			b.TailBar = trackOf(b.TailBar.Bar, nil, nil, slowest)
+		}
+	}
 }
 
 // chartData is what the script draws, as JSON.

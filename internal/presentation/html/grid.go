@@ -204,64 +204,29 @@ func (p page) Plans(t model.Table) (plans []plan) {
 	return plans
 }
 
-// summaryCell is one figure of the summary's table.
-type summaryCell struct {
-	Of model.SectionCell
-	cell
-	Off bool
-}
+// Parts returns the columns of a section of the summary.
+func (p page) Parts(s model.Section) []column.Part { return column.Parts(p.Result, &s) }
 
-// signs say which signs the summary's tables use, so that their legend explains no others.
-type signs struct{ Letters, Unranked, Unsteady, Absent bool }
-
-// Signs returns the signs in all sections.
-func (p page) Signs() (signs signs) {
+// Legend explains the signs of all sections.
+func (p page) Legend() []column.Meaning {
+	var parts []column.Part
 	for _, s := range p.Summary.Sections {
-		for _, row := range p.Grid(s) {
-			for _, c := range row {
-				signs.Letters = signs.Letters || c.Of.Letters != ""
-				signs.Unranked = signs.Unranked || c.Off
-				signs.Unsteady = signs.Unsteady || c.Of.Unsteady
-				signs.Absent = signs.Absent || c.Text == format.Absent
-			}
-		}
+		parts = append(parts, p.Parts(s)...)
 	}
-	return signs
+	return column.Legend(parts)
 }
 
-// Grid returns the cells of a section by row.
-func (p page) Grid(s model.Section) (rows [][]summaryCell) {
-	for _, row := range s.Rows {
-		var cells []summaryCell
-		for i, c := range row.Cells {
-			kind := s.Columns[i].Kind
-			shown := summaryCell{Of: c}
-			switch {
-			case c.Text != "":
-				shown.cell = cell{Text: c.Text, Class: "word"}
-			case c.Value == nil:
-				shown.cell = cell{Text: format.Absent}
-			case kind == "ratio":
-				shown.cell = number(format.Factor(*c.Value))
-			default:
-				shown.cell = number(format.Number(*c.Value))
-				shown.Off = kind == "rate" && !c.Ranked
-				if kind == "rate" || kind == "early" {
-					shown.Track = trackOf(*c.Value, nil, nil, longestOf(columnOf(s, i)))
-				}
-			}
-			cells = append(cells, shown)
-		}
-		rows = append(rows, cells)
+// screenCell makes a cell of the summary: words stay together.
+func screenCell(c column.ScreenCell, left bool) cell {
+	drawn := cellOf(c.Cell, "")
+	if c.Value == nil {
+		drawn.Text, drawn.Unit, drawn.Class = c.Text, "", "none"
 	}
-	return rows
-}
-
-func columnOf(s model.Section, column int) (values []model.Estimate) {
-	for _, row := range s.Rows {
-		if c := row.Cells[column]; c.Value != nil && c.Text == "" {
-			values = append(values, model.Estimate{Value: *c.Value, Low: c.Low, High: c.High})
-		}
+	if left {
+		drawn.Class = "word"
 	}
-	return values
+	if c.Best {
+		drawn.Class = strings.TrimSpace(drawn.Class + " best")
+	}
+	return drawn
 }

@@ -121,6 +121,7 @@ var functions = template.FuncMap{
 	"breakable": breakable,
 	"width":     func(share float64) template.CSS { return template.CSS(fmt.Sprintf("%.2f%%", 100*share)) },
 	"dict":      dict,
+	"cell":      screenCell,
 }
 
 // meaning is what a resource means, without the title that stands before it, and its unit where the
@@ -165,6 +166,21 @@ func breakable(s string) template.HTML {
 func placeOf(w finding.Where) string {
 	parts := slices.DeleteFunc([]string{w.Arm, w.Phase, w.Class}, func(s string) bool { return s == "" })
 	return strings.Join(parts, " · ")
+}
+
+// badge is what was verified; Bad: some of it was not as it should be.
+type badge struct {
+	Text string
+	Bad  bool
+}
+
+// Badges returns what of the data was verified, for the head of the page.
+func (p page) Badges() (badges []badge) {
+	for _, m := range p.Summary.Badges {
+		bad := slices.ContainsFunc([]string{"lost", "wrong", "stale"}, func(name string) bool { return fmt.Sprint(m.Params[name]) != "0" })
+		badges = append(badges, badge{finding.Text(m), bad})
+	}
+	return badges
 }
 
 // list is a labelled list of the summary.

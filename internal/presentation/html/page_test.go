@@ -30,6 +30,11 @@ func TestPageInABrowser(t *testing.T) {
 			b.settle()
 			b.checkDrawn("on a wide screen")
 			b.checkWidth(1280)
+			if name == "put-get" {
+				for _, table := range js[[]string](b, scrolled) {
+					t.Errorf("at 1280 pixels %s is clipped", table)
+				}
+			}
 			if tall := js[int](b, `document.documentElement.scrollHeight`); tall > 10_000 && js[int](b, openFolds) > 1 {
 				t.Errorf("a page of %d pixels has more open than its first section", tall)
 			}
@@ -49,6 +54,7 @@ func TestPageInABrowser(t *testing.T) {
 			b.shoot(name + "-390.png")
 			b.do(chromedp.EmulateViewport(1280, 900), chromedp.Reload())
 			b.checkPrint(name)
+			b.checkSorting()
 			b.quiet()
 		})
 	}
@@ -88,6 +94,28 @@ func (b *browser) checkWidth(width int) {
 	}
 	for _, cell := range js[[]string](b, overflowing) {
 		b.t.Errorf("on a screen of %d pixels a cell is too small for its text: %s", width, cell)
+	}
+}
+
+// scrolled lists the tables that must be scrolled to be seen whole.
+const scrolled = `[...document.querySelectorAll(".grid .scroll, .phase .scroll")].filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map((e) => e.ariaLabel + " in " + (e.closest(".phase") || e.closest(".grid")).querySelector("h2, h3").textContent)`
+
+// checkSorting: a click on a heading sorts the rows by it, a second one turns them round.
+func (b *browser) checkSorting() {
+	b.t.Helper()
+	const order = `(() => {
+		const head = [...document.querySelectorAll(".phase thead th")].find((e) => e.textContent.startsWith("p99"));
+		const rows = () => [...head.closest("table").tBodies[0].rows].map((row) => Number(row.cells[head.cellIndex].dataset.sort ?? -Infinity));
+		const falls = (list) => list.every((v, i) => !i || list[i - 1] >= v);
+		head.click();
+		const down = falls(rows());
+		head.click();
+		return [down, falls(rows().reverse()), head.getAttribute("aria-sort") === "ascending"];
+	})()`
+	for i, ok := range js[[]bool](b, order) {
+		if !ok {
+			b.t.Errorf("sorting by p99 fails at %d (falling, rising, marked)", i)
+		}
 	}
 }
 

@@ -98,6 +98,7 @@ type Summary struct {
 	Clear    []finding.Message `json:"clear"`
 	NotClear []finding.Message `json:"not_clear"`
 	Checked  []finding.Message `json:"checked"` // what of data and classes was verified
+	Badges   []finding.Message `json:"badges"`  // the same in a few words
 	Trust    []finding.Message `json:"trust"`   // what disturbs the figures: one line a cause
 	Next     []Next            `json:"next"`    // the command that would help most comes first
 }

@@ -12,7 +12,7 @@ import (
 
 // checkedOf says what of the data was verified, and what power cuts have shown of the classes that
 // bound what they take.
-func checkedOf(runs []*record.Run) (checked []finding.Message) {
+func checkedOf(runs []*record.Run) (checked, badges []finding.Message) {
 	var all record.Verified
 	for _, run := range runs {
 		all.Add(run.Verified())
@@ -21,12 +21,16 @@ func checkedOf(runs []*record.Run) (checked []finding.Message) {
 		checked = append(checked, finding.New(finding.VerifiedParams{Values: all.Values, Right: all.Right, ReadBack: all.ReadBack,
 			Lost: all.Lost, Stale: all.Stale, Evicted: all.Evicted, NotRead: all.NotRead, Trials: all.Trials, NotChecked: all.NotChecked}))
 	}
+	if all.Values > 0 {
+		badges = append(badges, finding.New(finding.BadgeParams{Values: all.Values, Lost: all.Lost, Stale: all.Stale,
+			Wrong: all.Values - min(all.Right, all.Values)}))
+	}
 	for _, class := range []store.Durability{store.D3, store.D2} {
 		if p := proofsOf(runs, class); len(p.Proved)+len(p.Claimed) > 0 {
 			checked = append(checked, finding.New(p))
 		}
 	}
-	return checked
+	return checked, badges
 }
 
 // flushesOfSync is how many flushes a disk may count for one sync: two where the file has grown.

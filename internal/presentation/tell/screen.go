@@ -46,7 +46,7 @@ func summaryOf(runs []*record.Run, tables [][]*facts.Table, r *model.Result) mod
 			s.Answer = append(s.Answer, together(r, g))
 		}
 	}
-	s.Checked = checkedOf(runs)
+	s.Checked, s.Badges = checkedOf(runs)
 	for _, g := range trusted(r) {
 		s.Trust = append(s.Trust, together(r, g))
 	}

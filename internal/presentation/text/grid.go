@@ -37,15 +37,7 @@ func paintOf(colour bool) paint {
 // grid draws columns under a rule, with rows styled by style. Columns without any text are left
 // out; it returns the titles of those that did not fit.
 func grid(columns []gridColumn, width int, p paint, style func(row int) lipgloss.Style) (lines, dropped []string) {
-	columns = slices.DeleteFunc(slices.Clone(columns), func(c gridColumn) bool {
-		return !slices.ContainsFunc(c.cells, func(cell string) bool { return cell != "" })
-	})
-	for i := range columns {
-		if !columns[i].left {
-			columns[i].cells = alignUnits(columns[i].cells)
-		}
-	}
-	columns, dropped = fitting(columns, width)
+	columns, dropped = fitting(prepared(columns), width)
 	if len(columns) == 0 {
 		return nil, dropped
 	}
@@ -80,6 +72,19 @@ func grid(columns []gridColumn, width int, p paint, style func(row int) lipgloss
 		lines = append(lines, strings.TrimRight(line, " "))
 	}
 	return lines, dropped
+}
+
+// prepared leaves out columns without any text, and aligns the units of the others.
+func prepared(columns []gridColumn) []gridColumn {
+	columns = slices.DeleteFunc(slices.Clone(columns), func(c gridColumn) bool {
+		return !slices.ContainsFunc(c.cells, func(cell string) bool { return cell != "" })
+	})
+	for i := range columns {
+		if !columns[i].left {
+			columns[i].cells = alignUnits(columns[i].cells)
+		}
+	}
+	return columns
 }
 
 // fitting gives columns up until the others fit, and names those that it gave up.

@@ -43,7 +43,7 @@ func Markdown(w io.Writer, r *model.Result) error {
 		parts = append(parts, shown...)
 		head, rule := "| store |", "|:--|"
 		for _, part := range shown {
-			head += " " + escape(part.Heading) + " |"
+			head += " " + escape(part.Title()) + " |"
 			if part.Left {
 				rule += ":--|"
 			} else {

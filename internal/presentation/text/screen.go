@@ -361,7 +361,7 @@ func (p *page) sectionGrid(s model.Section, b budget, used *drawn) (left []strin
 		if part.Figure {
 			at++
 		}
-		figures := gridColumn{title: part.Heading, keep: at, left: part.Left, tight: true}
+		figures := gridColumn{title: part.Title(), keep: at, left: part.Left, tight: true}
 		if !part.Figure {
 			figures.keep, figures.extra, figures.tight = keepBeside, true, false
 		}
@@ -389,7 +389,7 @@ func (p *page) sectionGrid(s model.Section, b budget, used *drawn) (left []strin
 			columns = append(columns, within)
 		}
 	}
-	room := gridWidth(columns) <= p.width
+	room := gridWidth(prepared(columns)) <= p.width
 	lines, dropped := grid(columns, p.width, p.paint, func(int) lipgloss.Style { return p.plain })
 	used.left = used.left || !room
 	p.dropped = p.dropped || len(dropped) > 0 || slices.ContainsFunc(lines, func(line string) bool { return lipgloss.Width(line) > p.width })
