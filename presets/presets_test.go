@@ -87,7 +87,7 @@ func loadWith(t *testing.T, d experiment.Drivers, preset string, sets ...string)
 
 func TestEveryPresetLoadsInEveryScale(t *testing.T) {
 	scales := map[string][]string{
-		"put-get": {"", "small", "full", "million", "20m", "100m"}, "smoke": {""},
+		"put-get": {"", "small", "full", "million", "20m", "100m"}, "smoke": {""}, "power-cut": {"", "full"},
 		"cache-get-set": {"", "larger", "full"}, "cache-clients": {"", "full"}, "sql-kv": {"", "larger", "full"}, "cart": {"", "larger", "full"},
 		"news-insert":  {"", "cap", "update", "queries", "full"},
 		"table-insert": {"", "full", "endless"}, "table-insert-same-keys": {"", "full", "endless"},

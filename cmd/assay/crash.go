@@ -2,11 +2,11 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -29,7 +29,7 @@ type crashFlags struct {
 	kind, format, data   string
 	replay               string
 	proofs, keepNone     bool
-	fileSystem           string
+	fileSystems          []string
 	ignoresFlushes       bool
 	cuts, only, threads  int
 	seed                 uint64
@@ -47,8 +47,13 @@ const (
 	crashTimeout    = 2 * time.Minute
 )
 
+func newCrashFlags() *crashFlags {
+	return &crashFlags{kind: string(crash.Kill), fileSystems: []string{powercut.DefaultFileSystem}, format: "text", cuts: crashCuts,
+		threads: crashThreads, seed: 1, records: crashRecords, operations: crashOperations}
+}
+
 func crashCommand() *cobra.Command {
-	f := crashFlags{kind: string(crash.Kill), fileSystem: powercut.DefaultFileSystem, format: "text", cuts: crashCuts, threads: crashThreads, seed: 1, records: crashRecords, operations: crashOperations}
+	f := newCrashFlags()
 	c := &cobra.Command{
 		Use:   "crash FILE|PRESET|STORE…",
 		Short: "Cut stores off by a kill or a power cut, and check what they had acknowledged",
@@ -76,7 +81,7 @@ A server that Assay starts (redis@start) is cut off in place of its client: it i
 or the disk of its directory is cut, and started again on what is left.
 
 Each class that a store claims, and that such a cut tests, is tested. For a FILE or a
-PRESET: its stores in its classes.
+PRESET: its stores in its classes, cut off as its field crash says.
 
 What the cuts show is kept by store, version, settings and class (--proofs lists it), and
 of a broken promise the smallest power cut: --replay makes the same disk and looks again.
@@ -108,7 +113,7 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	c.Flags().StringVar(&f.kind, "kind", f.kind, "`kind` of cut: kill or power")
-	c.Flags().StringVar(&f.fileSystem, "fs", f.fileSystem, "`file system` whose disk is cut off: ext4, xfs or btrfs")
+	c.Flags().StringSliceVar(&f.fileSystems, "fs", f.fileSystems, "`file systems` whose disk is cut off, one after the other: ext4, xfs, btrfs")
 	c.Flags().BoolVar(&f.ignoresFlushes, "ignore-flushes", false, "the disk ignores flushes: every store must be refuted, which shows that the rig works")
 	c.Flags().IntVar(&f.cuts, "cuts", f.cuts, "`number` of cuts for each store and class")
 	c.Flags().IntVar(&f.only, "cut", 0, "make only the cut with this `number` (default: all)")
@@ -128,7 +133,7 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
 	c.Flags().SortFlags = false
 	must(c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{string(crash.Kill), string(crash.Power)}, cobra.ShellCompDirectiveNoFileComp)))
-	must(c.RegisterFlagCompletionFunc("fs", cobra.FixedCompletions(fileSystems(), cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("fs", cobra.FixedCompletions(experiment.CutFileSystems, cobra.ShellCompDirectiveNoFileComp)))
 	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)))
 	must(c.MarkFlagDirname("data"))
 	return c
@@ -138,8 +143,8 @@ func (f *crashFlags) check() error {
 	switch {
 	case f.kind != string(crash.Kill) && f.kind != string(crash.Power):
 		return fmt.Errorf("--kind %s: expected kill or power", f.kind)
-	case !slices.Contains(fileSystems(), f.fileSystem):
-		return fmt.Errorf("--fs %s: expected %s", f.fileSystem, format.List(fileSystems()))
+	case len(f.fileSystems) == 0 || slices.ContainsFunc(f.fileSystems, func(name string) bool { return !slices.Contains(experiment.CutFileSystems, name) }):
+		return fmt.Errorf("--fs %s: expected %s", strings.Join(f.fileSystems, ","), format.List(experiment.CutFileSystems))
 	case f.ignoresFlushes && f.kind != string(crash.Power):
 		return errors.New("--ignore-flushes is for --kind power")
 	case f.format != "text" && f.format != "json":
@@ -158,9 +163,6 @@ func (f *crashFlags) check() error {
 	return nil
 }
 
-// fileSystems are the names of those that a power-cut rig makes.
-func fileSystems() []string { return slices.Sorted(maps.Keys(powercut.FileSystems)) }
-
 func (f *crashFlags) run(c *cobra.Command, args []string) error {
 	if err := f.check(); err != nil {
 		return usage(err)
@@ -171,58 +173,118 @@ func (f *crashFlags) run(c *cobra.Command, args []string) error {
 	case f.replay != "":
 		return f.replayCase(c.OutOrStdout())
 	}
-	targets, err := f.targets(args)
+	targets, cuts, err := f.targets(args)
 	if err != nil {
 		return usage(err)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return failed(fmt.Errorf("finding Assay's own program, to start workers with: %w", err))
-	}
+	f.follow(c, cuts)
 	for _, left := range run.CleanLeft(c.Context(), run.LeftKeys{}).Failed {
 		fmt.Fprintln(os.Stderr, "assay:", left)
 	}
 	progress := newCutProgress(os.Stderr, f.quiet)
 	ctx, stop := interruptible("the cuts so far are shown", progress.message)
 	defer stop()
-	report := crash.Report{Kind: crash.Kind(f.kind), Cuts: f.cuts, Seed: f.seed, Results: []crash.Result{}}
-	rig := []string{self, rigCommandName}
-	if report.Kind == crash.Power {
-		if err := powercut.Check(cmp.Or(f.data, os.TempDir()), f.fileSystem, rig); err != nil {
-			return usage(fmt.Errorf("no power cut can be made here: %w\n--kind kill works without it", err))
-		}
-		report.Rig = &crash.RigInfo{Version: powercut.Version, FileSystem: f.fileSystem, IgnoresFlushes: f.ignoresFlushes}
+	report, err := f.cutAll(ctx, targets, progress)
+	if err != nil {
+		return err
 	}
-	for _, target := range targets {
-		if ctx.Err() != nil {
-			break
-		}
-		result, err := crash.Test(ctx, target, crash.Options{
-			Kind: report.Kind, Cuts: f.cuts, Seed: f.seed, Only: f.only, Worker: []string{self, "worker"},
-			DataRoot: cmp.Or(f.data, os.TempDir()), Timeout: crashTimeout, Log: io.Discard, Progress: progress.cut,
-			Rig: rig, FileSystem: f.fileSystem, IgnoresFlushes: f.ignoresFlushes, Program: programOf,
-			CaseOf: f.caseOf(&report),
-		})
-		if keepErr := f.keep(&report, &result, target, ctx.Err() != nil); err == nil {
-			err = keepErr
-		}
-		report.Results = append(report.Results, result)
-		progress.done(&result)
-		if err != nil {
-			return failed(err)
-		}
-	}
-	report.Stopped = ctx.Err() != nil
 	if f.format == "json" {
 		text, err := json.MarshalIndent(report, "", "  ")
 		if err != nil {
 			return failed(err)
 		}
 		fmt.Fprintf(c.OutOrStdout(), "%s\n", text)
-	} else if err := printCrashes(c.OutOrStdout(), &report); err != nil {
+	} else if err := printCrashes(c.OutOrStdout(), report); err != nil {
 		return failed(err)
 	}
-	return crashStatus(&report)
+	return crashStatus(report)
+}
+
+// follow takes what the experiment says of its cuts, where no flag says it.
+func (f *crashFlags) follow(c *cobra.Command, e *experiment.Crash) {
+	if e == nil {
+		return
+	}
+	if !c.Flags().Changed("kind") {
+		f.kind = e.Kind
+	}
+	if !c.Flags().Changed("cuts") {
+		f.cuts = e.Cuts
+	}
+	if !c.Flags().Changed("fs") && len(e.FileSystems) > 0 {
+		f.fileSystems = e.FileSystems
+	}
+}
+
+// cutAll cuts each target off, on each file system, and keeps what that shows.
+func (f *crashFlags) cutAll(ctx context.Context, targets []*crash.Target, progress *cutProgress) (*crash.Report, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, failed(fmt.Errorf("finding Assay's own program, to start workers with: %w", err))
+	}
+	report := &crash.Report{Kind: crash.Kind(f.kind), Cuts: f.cuts, Seed: f.seed, Results: []crash.Result{}}
+	rig, on := []string{self, rigCommandName}, []string{""}
+	if report.Kind == crash.Power {
+		report.Rig, on = &crash.RigInfo{Version: powercut.Version, IgnoresFlushes: f.ignoresFlushes}, f.fileSystems
+		for _, name := range on {
+			if err := powercut.Check(cmp.Or(f.data, os.TempDir()), name, rig); err != nil {
+				return nil, usage(fmt.Errorf("no power cut can be made here: %w\n--kind kill works without it", err))
+			}
+		}
+	}
+	for _, fileSystem := range on {
+		for _, target := range targets {
+			if ctx.Err() != nil {
+				break
+			}
+			result, err := crash.Test(ctx, target, crash.Options{
+				Kind: report.Kind, Cuts: f.cuts, Seed: f.seed, Only: f.only, Worker: []string{self, "worker"},
+				DataRoot: cmp.Or(f.data, os.TempDir()), Timeout: crashTimeout, Log: io.Discard, Progress: progress.cut,
+				Rig: rig, FileSystem: fileSystem, IgnoresFlushes: f.ignoresFlushes, Program: programOf,
+				CaseOf: f.caseOf(report),
+			})
+			if keepErr := f.keep(report, &result, target, ctx.Err() != nil); err == nil {
+				err = keepErr
+			}
+			report.Results = append(report.Results, result)
+			progress.done(&result)
+			if err != nil {
+				return nil, failed(err)
+			}
+		}
+	}
+	report.Stopped = ctx.Err() != nil
+	return report, nil
+}
+
+// proveFirst cuts the stores of an experiment off before they are measured, so that the run can cite what
+// that shows. It fails for nothing but its own faults: where no cut can be made, classes stay claims.
+func proveFirst(e *experiment.Experiment, data string, quiet bool) error {
+	f := newCrashFlags()
+	f.kind, f.cuts, f.data, f.seed = e.Crash.Kind, e.Crash.Cuts, data, e.Seed
+	if len(e.Crash.FileSystems) > 0 {
+		f.fileSystems = e.Crash.FileSystems
+	}
+	progress := newCutProgress(os.Stderr, quiet)
+	ctx, stop := interruptible("nothing was measured", progress.message)
+	defer stop()
+	report, err := f.cutAll(ctx, f.targetsOf(e, false), progress)
+	var told *exitError
+	if errors.As(err, &told) && told.status == exitUsage {
+		fmt.Fprintf(os.Stderr, "assay: note: %v\n", told.err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := printCrashes(os.Stderr, report); err != nil {
+		return failed(err)
+	}
+	fmt.Fprintln(os.Stderr)
+	if report.Stopped {
+		return &exitError{exitTrials, errors.New("stopped before anything was measured")}
+	}
+	return nil
 }
 
 // proofOf is what a result shows.
@@ -231,7 +293,7 @@ func proofOf(r *crash.Report, result *crash.Result) proof.Proof {
 		Seed: r.Seed, Made: time.Now().UTC(), Case: result.Case, Question: proof.Question{
 			Store: result.Driver, Version: result.Version, Settings: result.Settings, Class: result.Class, WindowNS: result.WindowNS}}
 	if r.Rig != nil {
-		p.FileSystem, p.Rig = r.Rig.FileSystem, r.Rig.Version
+		p.FileSystem, p.Rig = result.FileSystem, r.Rig.Version
 	}
 	return p
 }
@@ -347,7 +409,7 @@ func crashStatus(r *crash.Report) error {
 }
 
 // targets are the stores that the arguments name, each in the classes that are tested.
-func (f *crashFlags) targets(args []string) ([]*crash.Target, error) {
+func (f *crashFlags) targets(args []string) ([]*crash.Target, *experiment.Crash, error) {
 	changes := []experiment.Change{}
 	for _, set := range f.sets {
 		changes = append(changes, experiment.Change{Flag: "--set", Value: set})
@@ -360,24 +422,28 @@ func (f *crashFlags) targets(args []string) ([]*crash.Target, error) {
 	}
 	source, err := (&runFlags{}).source(args, changes)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	loaded, err := source.Load(driverCatalogue())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	e := loaded.Experiment
 	if remote := e.Remote(); len(remote) > 0 {
-		return nil, checkRemote(remote, false)
+		return nil, nil, checkRemote(remote, false)
 	}
-	var targets []*crash.Target
+	return f.targetsOf(e, source.FromStores && f.durabilities == ""), e.Crash, nil
+}
+
+// targetsOf are an experiment's stores in their classes.
+func (f *crashFlags) targetsOf(e *experiment.Experiment, claimed bool) (targets []*crash.Target) {
 	for _, s := range e.Stores {
-		for _, cell := range f.cells(e, s, source.FromStores && f.durabilities == "") {
+		for _, cell := range f.cells(e, s, claimed) {
 			targets = append(targets, &crash.Target{Store: s, Cell: cell, Keys: e.Keys, PoolBytes: e.Values.PoolBytes, PoolSeed: e.Seed,
 				RepeatedPermille: e.Values.RepeatedPermille, Records: f.records, Operations: f.operations})
 		}
 	}
-	return targets, nil
+	return targets
 }
 
 // cells are the classes in which a store is tested: those of the experiment or, where stores are
@@ -397,10 +463,13 @@ func (f *crashFlags) cells(e *experiment.Experiment, s experiment.Store, claimed
 			}
 		}
 	}
-	if len(cells) == 0 {
-		for _, c := range e.Cells {
+	for _, c := range e.Cells {
+		if _, claims := s.Description.Claim(c.Durability); claims && !claimed {
 			add(c.Durability, c.LossWindow)
 		}
+	}
+	if len(cells) == 0 { // it claims none of them: the result says so
+		add(e.Cells[0].Durability, e.Cells[0].LossWindow)
 	}
 	return cells
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"assay/internal/base/format"
@@ -15,12 +16,13 @@ import (
 func printCrashes(w io.Writer, r *crash.Report) error {
 	how := kindText[r.Kind]
 	if r.Rig != nil {
-		how += fmt.Sprintf(" (%s on a loop device, rig version %d)", r.Rig.FileSystem, r.Rig.Version)
+		how += fmt.Sprintf(" (%s on a loop device, rig version %d)", strings.Join(fileSystemsOf(r), ", "), r.Rig.Version)
 		if r.Rig.IgnoresFlushes {
 			how += ", a disk that IGNORES FLUSHES"
 		}
 	}
 	fmt.Fprintf(w, "%s, seed %d. Every record was read back after each cut.\n\n", how, r.Seed)
+	severalSystems := len(fileSystemsOf(r)) > 1
 	table := newColumns("store", "class", "result", "cuts", "records", "most lost", "opens in")
 	for i := range r.Results {
 		result := &r.Results[i]
@@ -32,7 +34,11 @@ func printCrashes(w io.Writer, r *crash.Report) error {
 			}
 			records, lost, opens = cutRecords(result), mostLost(result), openTimes(result)
 		}
-		table.add(result.Store, result.ClassText(), string(result.State), cuts, records, lost, opens)
+		class := result.ClassText()
+		if severalSystems {
+			class += " on " + result.FileSystem
+		}
+		table.add(result.Store, class, string(result.State), cuts, records, lost, opens)
 	}
 	if err := table.print(w); err != nil {
 		return err
@@ -41,6 +47,9 @@ func printCrashes(w io.Writer, r *crash.Report) error {
 	for i := range r.Results {
 		result := &r.Results[i]
 		name := fmt.Sprintf("%s (%s)", result.Store, result.ClassText())
+		if severalSystems {
+			name = fmt.Sprintf("%s (%s on %s)", result.Store, result.ClassText(), result.FileSystem)
+		}
 		if n := len(result.Cuts) - result.Looked(); n > 0 {
 			fmt.Fprintf(w, "%s: the file system did not recover from %s, which are not counted.\n", name, format.Plural(n, "cut", ""))
 		}
@@ -51,7 +60,7 @@ func printCrashes(w io.Writer, r *crash.Report) error {
 				fmt.Fprintf(w, "  %s\n", example)
 			}
 			fmt.Fprintf(w, "  Least work before it: assay crash %s --kind %s%s --durability '%s' --seed %d --cuts %d --cut %d\n",
-				result.Store, r.Kind, rigFlags(r), result.ClassText(), r.Seed, r.Cuts, result.Smallest(r.Kind).Number)
+				result.Store, r.Kind, rigFlags(r, result), result.ClassText(), r.Seed, r.Cuts, result.Smallest(r.Kind).Number)
 			if result.Case != "" {
 				fmt.Fprintf(w, "  The same disk again: assay crash --replay %s\n", result.Case)
 			}
@@ -67,10 +76,20 @@ func printCrashes(w io.Writer, r *crash.Report) error {
 	return nil
 }
 
+// fileSystemsOf are those whose disks were cut off.
+func fileSystemsOf(r *crash.Report) (all []string) {
+	for i := range r.Results {
+		if name := r.Results[i].FileSystem; !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
 // rigFlags are the flags that make the same rig.
-func rigFlags(r *crash.Report) (flags string) {
-	if r.Rig != nil && r.Rig.FileSystem != powercut.DefaultFileSystem {
-		flags += " --fs " + r.Rig.FileSystem
+func rigFlags(r *crash.Report, result *crash.Result) (flags string) {
+	if r.Rig != nil && result.FileSystem != powercut.DefaultFileSystem {
+		flags += " --fs " + result.FileSystem
 	}
 	if r.Rig != nil && r.Rig.IgnoresFlushes {
 		flags += " --ignore-flushes"

@@ -53,7 +53,7 @@ func TestCrash(t *testing.T) {
 			"takes an experiment file, a preset or stores": {},
 			`there is no file, preset or driver "bolltt"`:  {"bolltt"},
 			"--kind flood: expected kill or power":         {"bbolt", "--kind", "flood"},
-			"--fs fat: expected btrfs, ext4 and xfs":       {"bbolt", "--kind", "power", "--fs", "fat"},
+			"--fs fat: expected ext4, xfs and btrfs":       {"bbolt", "--kind", "power", "--fs", "fat"},
 			"--replay: open":                               {"--replay", "/nowhere"},
 			"take no stores":                               {"bbolt", "--proofs"},
 			"--ignore-flushes is for --kind power":         {"bbolt", "--ignore-flushes"},
@@ -62,6 +62,19 @@ func TestCrash(t *testing.T) {
 			`unknown durability class "D9"`:                {"bbolt", "--durability", "D9"},
 		} {
 			assay(t, append([]string{"crash"}, arguments...)...).wants(t, exitUsage, expected)
+		}
+	})
+	t.Run("a file says how", func(t *testing.T) {
+		t.Parallel()
+		file := "name: cuts\nstores: [bbolt]\nrecords: 50\ndurability: D1\nphases: [{name: load, load: true}, {name: w, mix: {update: 1}, for: 1s}]\ncrash: {kind: kill, cuts: 2}\n"
+		e := assayIn(t, "", file, "crash", "-", "--records", "50", "--operations", "200", "--format", "json", "--no-proof")
+		var r crash.Report
+		if err := json.Unmarshal([]byte(e.stdout), &r); err != nil || r.Kind != crash.Kill || r.Cuts != 2 || len(r.Results) != 1 || len(r.Results[0].Cuts) != 2 {
+			t.Errorf("%v: %s%s", err, e.stdout, e.stderr)
+		}
+		e = assayIn(t, "", file, "crash", "-", "--records", "50", "--operations", "200", "--format", "json", "--no-proof", "--cuts", "1")
+		if err := json.Unmarshal([]byte(e.stdout), &r); err != nil || r.Cuts != 1 {
+			t.Errorf("the flag does not win: %v: %s%s", err, e.stdout, e.stderr)
 		}
 	})
 	t.Run("a store that can't be cut off", func(t *testing.T) {

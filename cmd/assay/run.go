@@ -260,6 +260,11 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 		fmt.Fprintln(os.Stderr, "assay: note:", note)
 	}
 	f.warnOfNeed(loaded.Experiment, f.out)
+	if loaded.Experiment.Crash != nil {
+		if err := proveFirst(loaded.Experiment, f.data, f.quiet); err != nil {
+			return err
+		}
+	}
 	return f.execute(place.path, func(ctx context.Context, o run.Options) (run.Result, error) {
 		return run.New(ctx, loaded.Experiment, source.Text, o)
 	})

@@ -75,6 +75,7 @@ func TestWholeNumbersNameTheirRange(t *testing.T) {
 		"groups.milestones": {path: "phases.beside.groups.g.milestones"},
 		"scan.min":          {path: "phases.scan.scan.min"},
 		"scan.max":          {path: "phases.scan.scan.max"},
+		"crash.cuts":        {path: "crash={kind: kill, cuts: N}"},
 		"query.limit":       {path: "phases.scan.query.limit", sets: []string{"stores=[sqlite]", columns, query}},
 	} {
 		if !all[field] {

@@ -82,7 +82,7 @@ var countRanges = []struct {
 	{"seed", 0, math.MaxUint64}, {"keys.bytes", 1, math.MaxUint16}, {"keys.digits", 0, 20}, {"keys.first", 0, keyval.IndexMax}, {"pool_bytes", 4096, 1 << 30},
 	{"bytes", 0, valueBytesMax}, {"proof", keyval.StampBytes, store.ColumnBytesMax}, {"stamp", 1, keyval.StampModuloMax}, {"batch", 1, batchMax},
 	{"scan.min", 1, scanMax}, {"scan.max", 1, scanMax}, {"query.limit", 1, keyval.QueryLimitMax}, {"operations", 1, operationsMax}, {"milestones", 1, operationsMax},
-	{"server.count", 1, ServersMax}, {"java.heap", heapBytesMin, jvmBytesMax}, {"java.direct", directBytesMin, jvmBytesMax},
+	{"server.count", 1, ServersMax}, {"java.heap", heapBytesMin, jvmBytesMax}, {"java.direct", directBytesMin, jvmBytesMax}, {"crash.cuts", 1, cutsMax},
 }
 
 // countRange says what a count at a path may be.
@@ -369,6 +369,8 @@ type (
 	ComparisonForm       string
 	ArrivalsForm         string
 	CollectorForm        string
+	CrashKindForm        string
+	CutFileSystemForm    string
 )
 
 var (

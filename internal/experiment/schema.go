@@ -276,9 +276,11 @@ func (ClockForm) JSONSchema() *jsonschema.Schema     { return enumOf(clocks) }
 func (StartForm) JSONSchema() *jsonschema.Schema {
 	return textOr("start", &jsonschema.Schema{Type: "boolean"})
 }
-func (CacheForm) JSONSchema() *jsonschema.Schema       { return enumOf(caches) }
-func (DiskQuotaByForm) JSONSchema() *jsonschema.Schema { return enumOf(diskQuotaWays) }
-func (BusyMachineForm) JSONSchema() *jsonschema.Schema { return enumOf(busyMachineWays) }
+func (CacheForm) JSONSchema() *jsonschema.Schema         { return enumOf(caches) }
+func (DiskQuotaByForm) JSONSchema() *jsonschema.Schema   { return enumOf(diskQuotaWays) }
+func (BusyMachineForm) JSONSchema() *jsonschema.Schema   { return enumOf(busyMachineWays) }
+func (CrashKindForm) JSONSchema() *jsonschema.Schema     { return enumOf(crashKinds) }
+func (CutFileSystemForm) JSONSchema() *jsonschema.Schema { return enumOf(CutFileSystems) }
 func (CPUListForm) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
 		{Type: "integer", Minimum: "0"}, {Type: "string", Pattern: `^[0-9]+(-[0-9]+)?(, ?[0-9]+(-[0-9]+)?)*$`},

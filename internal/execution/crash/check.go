@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"assay/internal/evidence/audit"
@@ -24,11 +25,12 @@ type Check struct {
 	NoFileSystem string  `json:"no_file_system,omitempty"` // why the file system did not recover: the store was not looked at
 	Records      uint64  `json:"records"`                  // that were read back: all that were ever put
 	Right        uint64  `json:"right"`
-	Lost         uint64  `json:"lost"`           // absent, though a write was acknowledged
-	Stale        uint64  `json:"stale"`          // older than the last acknowledged write
-	Back         uint64  `json:"back,omitempty"` // of Stale: deleted, and there again
-	Wrong        uint64  `json:"wrong"`          // values that nobody wrote there: torn ones and ghosts
-	Errors       uint64  `json:"errors"`         // reads that failed
+	Lost         uint64  `json:"lost"`              // absent, though a write was acknowledged
+	Stale        uint64  `json:"stale"`             // older than the last acknowledged write
+	Back         uint64  `json:"back,omitempty"`    // of Stale: deleted, and there again
+	Wrong        uint64  `json:"wrong"`             // values that nobody wrote there: torn ones and ghosts
+	Errors       uint64  `json:"errors"`            // reads that failed
+	Failure      string  `json:"failure,omitempty"` // what one of them said
 	Unknown      uint64  `json:"unknown,omitempty"`
 	Batches      uint64  `json:"batches,omitempty"` // atomic ones that were looked at
 	Torn         uint64  `json:"torn,omitempty"`    // of Batches: there in part
@@ -55,7 +57,7 @@ func (c *Check) Damage() string {
 	case c.Wrong > 0:
 		return fmt.Sprintf("%d values are not what was written there", c.Wrong)
 	case c.Errors > 0:
-		return fmt.Sprintf("%d reads failed", c.Errors)
+		return strings.TrimSuffix(fmt.Sprintf("%d reads failed: %s", c.Errors, c.Failure), ": ")
 	case c.Torn > 0:
 		return fmt.Sprintf("%d of %d atomic batches are there in part", c.Torn, c.Batches)
 	case c.Scanned != nil && *c.Scanned != c.Found:
@@ -79,12 +81,13 @@ func (s *session) check(cut []audit.Phase, at Stamp, stamps []Stamp) (c Check, e
 	if uint64(len(indexes)) < of {
 		return c, fmt.Errorf("%d records are too many to be read back: expected at most %d", of, recordsMax)
 	}
-	observed, err := s.readBack(indexes)
+	observed, failure, err := s.readBack(indexes)
 	if err != nil {
 		c.Refused, err = blame("can't be read", err)
 		return c, err
 	}
 	c.judge(cut, indexes, observed)
+	c.Failure = failure
 	if s.target.Store.Description.BatchAtomic {
 		c.holdBatches(cut, indexes, observed)
 	}
@@ -145,17 +148,20 @@ const (
 )
 
 // readBack reads the records of the indexes, and returns what section 5 of the worker contract says
-// of each.
-func (s *session) readBack(indexes []uint64) ([]uint64, error) {
+// of each, and the first words of a read that failed.
+func (s *session) readBack(indexes []uint64) (observed []uint64, failure string, err error) {
 	if len(indexes) == 0 {
-		return nil, nil
+		return nil, "", nil
 	}
 	p, err := s.do("read back", numberRead, audit.VerifyTrace(indexes, min(s.target.Cell.Threads, len(indexes))))
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	observed := slices.Clone(p.counters.Observed())
-	return observed, p.release()
+	if messages := p.counters.Messages(); len(messages) > 0 {
+		failure = messages[0].Text
+	}
+	observed = slices.Clone(p.counters.Observed())
+	return observed, failure, p.release()
 }
 
 // scan reads all records in the order of their keys, and counts them.

@@ -98,6 +98,8 @@ type Result struct {
 	Class    store.Durability  `json:"class"`
 	WindowNS int64             `json:"window_ns,omitempty"` // of D2
 	Settings map[string]string `json:"settings,omitempty"`
+	// FileSystem is that whose disk was cut off; "": none was.
+	FileSystem string `json:"file_system,omitempty"`
 
 	State   State  `json:"state"`
 	Why     string `json:"why,omitempty"`
@@ -118,6 +120,9 @@ func Test(ctx context.Context, t *Target, o Options) (r Result, err error) {
 		}
 		r.conclude(o.Kind)
 	}()
+	if o.Kind == Power {
+		r.FileSystem = o.FileSystem
+	}
 	if r.Why = refuse(t); r.Why != "" {
 		return r, nil
 	}
@@ -208,9 +213,8 @@ type Report struct {
 
 // RigInfo is what power cuts were made with.
 type RigInfo struct {
-	Version        int    `json:"version"` // powercut.Version
-	FileSystem     string `json:"file_system"`
-	IgnoresFlushes bool   `json:"ignores_flushes,omitempty"`
+	Version        int  `json:"version"` // powercut.Version
+	IgnoresFlushes bool `json:"ignores_flushes,omitempty"`
 }
 
 // ClassText is the class as it stands in files and reports: "D1", "D2(100ms)".
