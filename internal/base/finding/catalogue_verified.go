@@ -21,7 +21,20 @@ var _ = register(
 		Also: []Parameters{ProofsParams{Class: "D3", Claimed: []string{"badger"}},
 			ProofsParams{Class: "D3", Claimed: []string{"badger"}, PerSync: 1},
 			ProofsParams{Class: "D3", Claimed: []string{"badger"}, PerSync: 16}}},
+	Entry{Example: ClassProvedParams{Title: "survives a power cut (D3)", Cuts: 200, FileSystems: []string{"ext4"}, Proved: 3, Of: 3},
+		Says: `{{.title}}, {{if eq .proved .of}}proved by {{plural .cuts "cut" ""}} on {{join .file_systems}}{{else}}proved for {{.proved}} of {{.of}} stores{{end}}`,
+		Also: []Parameters{ClassProvedParams{Title: "survives a power cut (D3)", Cuts: 20, FileSystems: []string{"ext4"}, Proved: 1, Of: 3}}},
 )
+
+// ClassProvedParams is a table's title where power cuts have proved the class.
+type ClassProvedParams struct {
+	Title       string
+	Cuts        int // the fewest of a store
+	FileSystems []string
+	Proved, Of  int // stores
+}
+
+func (ClassProvedParams) code() Code { return "class-proved" }
 
 // VerifiedParams is what of the data was checked, over all trials of stores.
 type VerifiedParams struct {

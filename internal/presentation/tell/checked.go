@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment/plan"
@@ -54,12 +55,55 @@ func writesPerSync(t *record.Trial) (most int) {
 	return most
 }
 
+// provedTitle adds to a table's title what power cuts have proved of the run's stores in its class. It
+// stays as it is where none was cut: the line of proofs says that.
+func provedTitle(t *facts.Table, title string) string {
+	p := finding.ClassProvedParams{Title: title}
+	eachProof([]*record.Run{t.Run}, t.Parameters.Durability, func(_ string, trial *record.Trial) {
+		c := trial.Proof
+		if p.Of++; c == nil || !c.Kept {
+			return
+		}
+		if p.Proved++; p.Proved == 1 || c.Cuts < p.Cuts {
+			p.Cuts = c.Cuts
+		}
+		if !slices.Contains(p.FileSystems, c.FileSystem) {
+			p.FileSystems = append(p.FileSystems, c.FileSystem)
+		}
+	})
+	if p.Proved == 0 {
+		return title
+	}
+	slices.Sort(p.FileSystems)
+	return finding.Text(finding.New(p))
+}
+
 // proofsOf gathers the arms that were measured in a class. One that a cut has refuted is a finding,
 // and so is a class whose store's files nobody could look at.
 func proofsOf(runs []*record.Run, class store.Durability) finding.ProofsParams {
 	p := finding.ProofsParams{Class: string(class)}
-	seen := map[string]bool{}
 	var perSync []int // of each arm that is claimed
+	eachProof(runs, class, func(arm string, t *record.Trial) {
+		switch c := t.Proof; {
+		case c == nil:
+			p.Claimed = append(p.Claimed, arm)
+			perSync = append(perSync, writesPerSync(t))
+		case c.Kept:
+			p.Proved = append(p.Proved, fmt.Sprintf("%s (%d on %s)", arm, c.Cuts, c.FileSystem))
+		}
+	})
+	if len(perSync) > 0 && slices.Min(perSync) > 0 {
+		p.PerSync = slices.Max(perSync)
+	}
+	slices.Sort(p.Proved)
+	slices.Sort(p.Claimed)
+	return p
+}
+
+// eachProof visits the arms that were measured in a class, each once, with a trial of it, which has what
+// cuts had shown.
+func eachProof(runs []*record.Run, class store.Durability, visit func(arm string, t *record.Trial)) {
+	seen := map[string]bool{}
 	for _, run := range runs {
 		for _, planned := range run.Plan {
 			t := run.Trials[planned.ID]
@@ -68,19 +112,7 @@ func proofsOf(runs []*record.Run, class store.Durability) finding.ProofsParams {
 				continue
 			}
 			seen[planned.Arm] = true
-			switch c := t.Proof; {
-			case c == nil:
-				p.Claimed = append(p.Claimed, planned.Arm)
-				perSync = append(perSync, writesPerSync(t))
-			case c.Kept:
-				p.Proved = append(p.Proved, fmt.Sprintf("%s (%d on %s)", planned.Arm, c.Cuts, c.FileSystem))
-			}
+			visit(planned.Arm, t)
 		}
 	}
-	if len(perSync) > 0 && slices.Min(perSync) > 0 {
-		p.PerSync = slices.Max(perSync)
-	}
-	slices.Sort(p.Proved)
-	slices.Sort(p.Claimed)
-	return p
 }

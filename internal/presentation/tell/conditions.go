@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
 	"assay/internal/experiment"
@@ -20,6 +21,15 @@ import (
 func classTitle(c experiment.Cell, claimed bool) string {
 	return finding.Text(finding.New(finding.ClassParams{Level: string(c.Durability), Class: c.ClassText(),
 		Window: time.Duration(c.LossWindow).String(), Claimed: claimed}))
+}
+
+// titleOf names the class of a table, and says where it is a claim alone, and where it is proved.
+func titleOf(t *facts.Table) string {
+	title := classTitle(t.Parameters, t.Claimed)
+	if t.Claimed {
+		return title
+	}
+	return provedTitle(t, title)
 }
 
 // doing says what a phase does.

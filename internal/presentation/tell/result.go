@@ -252,7 +252,7 @@ func phaseOfTrial(run *record.Run, t *record.Trial, p *record.Phase, o *facts.Ob
 func tableTold(t *facts.Table, plots *plotter, key func(trial string) string) model.Table {
 	e := &t.Run.Experiment
 	m := model.Table{ID: t.ID, Run: t.Run.Header.ID, Cell: t.Cell, Label: t.Label, Class: t.Class,
-		Title: classTitle(t.Parameters, t.Claimed), Phase: t.Phase,
+		Title: titleOf(t), Phase: t.Phase,
 		Doing: doing(t.Work, &e.Values), Conditions: messagesOf(conditions(e, t.Parameters, t.Work)), Notes: notesOf(t),
 		Requests: t.Requests, Open: t.Open, Offered: t.Offered, FixedWork: t.FixedWork, BatchItems: t.BatchItems, SampleS: t.SampleS,
 		Baseline: t.Baseline, Best: t.Best, Verdict: verdictOf(t), Threshold: t.Threshold, AA: t.AA, Ceilings: t.Ceilings,

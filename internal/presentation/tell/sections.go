@@ -126,7 +126,7 @@ func breaks(t *facts.Table) bool {
 }
 
 func sectionOf(t *facts.Table) model.Section {
-	return model.Section{Run: t.Run.Header.ID, Class: t.Class, Title: classTitle(t.Parameters, t.Claimed), Cell: t.Label}
+	return model.Section{Run: t.Run.Header.ID, Class: t.Class, Title: titleOf(t), Cell: t.Label}
 }
 
 // courseSection shows how far the rate of each store held.
