@@ -132,7 +132,7 @@ Results go to standard output, progress to standard error.`,
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(runCommand(), crashCommand(), reportCommand(), compareCommand(), historyCommand(), analyzeCommand(), driversCommand(), presetsCommand(),
-		listCommand(), initCommand(), schemaCommand(), doctorCommand(), conformanceCommand(), workerCommand(), manCommand(), versionCommand(), natsServerCommand(), rigCommand())
+		listCommand(), initCommand(), schemaCommand(), doctorCommand(), conformanceCommand(), workerCommand(), agentCommand(), manCommand(), versionCommand(), natsServerCommand(), rigCommand())
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		completion.RunE = func(*cobra.Command, []string) error {

@@ -23,6 +23,7 @@ import (
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/proof"
 	"assay/internal/evidence/record"
+	"assay/internal/execution/agents"
 	"assay/internal/execution/crash"
 	"assay/internal/execution/event"
 	"assay/internal/execution/run"
@@ -65,6 +66,7 @@ var fieldFlags = []struct{ name, path, help string }{
 	{"blocks", "blocks", "`number` of times that everything is repeated; auto: until comparisons are decided"},
 	{"detect", "detect", "relative `difference`, such as 5%, that is to be shown: the noise of 5 blocks tells how many are run"},
 	{"time", "time", "`duration` of the whole run, such as 5m: blocks, phases and cells are laid out to fit"},
+	{"agents", "agents", "`places` of agents that do the measured phases: local:4, ssh://HOST,ssh://HOST or join:4"},
 	{"seed", "seed", "`number` that all randomness is derived from"},
 }
 
@@ -420,6 +422,7 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 	result, err := do(ctx, run.Options{
 		Directory: directory, DataRoot: f.data, Command: os.Args, Worker: []string{self, "worker"},
 		Ceiling: ceiling(), Program: programOf, View: placed{view, directory},
+		Agents:    agents.Options{Version: version(), Agent: []string{self, "agent"}, Token: agents.Token(os.Getenv(tokenVariable)), Log: os.Stderr, AllowRemote: f.allowRemote},
 		Undecided: detect.Undecided, ToDetect: detect.ToDetect, TrialRate: facts.TrialRate,
 		Proved: func(q proof.Question) (*proof.Proof, error) { return proof.Find(q, string(crash.Power)) },
 	})

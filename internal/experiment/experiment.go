@@ -44,6 +44,7 @@ type Experiment struct {
 	BusyMachine   string        `json:"busy_machine,omitempty"`  // BusyMachineMark or BusyMachineTell; "", in runs that are older than the field: mark
 	Crash         *Crash        `json:"crash,omitempty"`         // nil: no store is cut off
 	CPUs          *CPUs         `json:"cpus,omitempty"`          // nil: the kernel places client and server
+	Agents        []string      `json:"agents,omitempty"`        // where those are that do the measured phases; none: this machine does. See ParseAgents
 	Sample        time.Duration `json:"sample_ns"`               // between samples; 0: a second, or a twentieth of the phase where that is less, at least 50 ms
 	StepTimeout   time.Duration `json:"step_timeout_ns"`         // for open, sync, close and what a phase may take beyond its duration
 }

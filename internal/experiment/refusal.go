@@ -97,7 +97,11 @@ func (c Cell) HandlesOf(threads int) int {
 // of its servers.
 func (e *Experiment) ConnectionsMax(s Store, cell Cell) int {
 	d, most := s.Description, 0
-	for _, layout := range [][]int{e.ProcessThreads(cell), {max(e.LoadThreads(cell), 1)}} {
+	phases := e.ProcessThreads(cell)
+	if len(e.Agents) > 0 {
+		phases = append(phases, e.HereThreads(cell))
+	}
+	for _, layout := range [][]int{phases, {max(e.LoadThreads(cell), 1)}} {
 		connections := 0
 		for _, threads := range layout {
 			each := max(d.ConnectionsEach, 1)

@@ -98,7 +98,7 @@ func (r *resolver) resolve(scale string) (*Experiment, *Error) {
 		r.e.VerifyRecords = uint64(*f.VerifyRecords)
 	}
 	for _, step := range []func() *Error{
-		r.general, r.schedule, r.keys, r.values, r.columns, r.queries, r.stores, r.crash, r.cpus, r.followStores, r.namespace, r.phases, r.cells,
+		r.general, r.schedule, r.keys, r.values, r.columns, r.queries, r.stores, r.crash, r.cpus, r.followStores, r.namespace, r.phases, r.cells, r.agents,
 		whole{r}.quotaWay, whole{r}.keySpace, whole{r}.traceLengths, whole{r}.abilities, whole{r}.optionalPhases, whole{r}.size,
 	} {
 		if err := step(); err != nil {

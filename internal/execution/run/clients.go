@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,12 +13,34 @@ import (
 	"assay/internal/execution/control"
 )
 
+// process is a worker as a trial asks it: of this machine, or of an agent.
+type process interface {
+	Send(control.Request) (pending, error)
+	CallContext(ctx context.Context, r control.Request, timeout time.Duration, result any) error
+	Hung(why string) error
+	Kill()
+	End(patience time.Duration) error
+	Left() int
+	PID() int // 0: it is on another machine
+}
+
+// pending is a request that was sent and not yet answered.
+type pending interface {
+	Wait(timeout time.Duration, result any) (done bool, err error)
+}
+
+// ownWorker is a process of this machine.
+type ownWorker struct{ *conductor.Worker }
+
+func (w ownWorker) Send(r control.Request) (pending, error) { return w.Worker.Send(r) }
+
 // client is one worker process of a trial: the only one, or one of those that its clients are.
 type client struct {
-	*conductor.Worker
-	number  int   // from 0 on
-	threads int   // that the phases give it at most
-	gone    error // why its process ended, or was killed, before its time; nil: it was not
+	process
+	away    *awayWorker // nil: it is of this machine
+	number  int         // from 0 on
+	threads int         // that the phases give it at most
+	gone    error       // why its process ended, or was killed, before its time; nil: it was not
 
 	dismissed bool // it was killed at the end
 }
@@ -36,8 +59,17 @@ func (cs *clients) start(cpus []int, command []string, threads int, log io.Write
 	if err != nil {
 		return err
 	}
-	cs.all = append(cs.all, &client{Worker: w, number: len(cs.all), threads: threads})
+	cs.all = append(cs.all, &client{process: ownWorker{w}, number: len(cs.all), threads: threads})
 	return nil
+}
+
+// here are the clients of this machine that live, and away those of agents.
+func (cs *clients) here() []*client {
+	return slices.DeleteFunc(cs.living(), func(c *client) bool { return c.away != nil })
+}
+
+func (cs *clients) away() []*client {
+	return slices.DeleteFunc(cs.living(), func(c *client) bool { return c.away == nil })
 }
 
 // end ends all workers, and says how many processes they left behind.
@@ -85,7 +117,9 @@ func (cs *clients) first() *client {
 
 func (cs *clients) pids() (pids []int) {
 	for _, c := range cs.all {
-		pids = append(pids, c.PID())
+		if pid := c.PID(); pid != 0 && !slices.Contains(pids, pid) {
+			pids = append(pids, pid)
+		}
 	}
 	return pids
 }
@@ -111,6 +145,9 @@ func (cs *clients) inParallel(among []*client, do func(*client) error) error {
 func (cs *clients) of(c *client, err error) error {
 	if err == nil || len(cs.all) == 1 || errors.Is(err, errInterrupted) {
 		return err
+	}
+	if c.away != nil {
+		return fmt.Errorf("%s: %w", c.away.Agent.Name, err)
 	}
 	return fmt.Errorf("process %d of %d: %w", c.number+1, len(cs.all), err)
 }
@@ -184,7 +221,7 @@ func (cs *clients) close(dismiss bool) error {
 // or delete them, and how they
 // are parted over the clients that live.
 func (cs *clients) readers(each, most int) (threads int, layout []int) {
-	for _, c := range cs.living() {
+	for _, c := range cs.here() {
 		if n := min(each, c.threads, most-threads); n > 0 {
 			layout = append(layout, n)
 			threads += n

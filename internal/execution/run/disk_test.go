@@ -315,12 +315,12 @@ func TestSamplesWithoutRoomEndThePhase(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files.forget()
+		files.Forget()
 		w := &watched{files: files, result: &record.Phase{Number: number}}
 		if w.meetFullDisk(); w.ending != want {
 			t.Errorf("phase %d: ended by %q, want %q", number, w.ending, want)
 		}
-		if err := files.counters.Unmap(); err != nil {
+		if err := files.Counters.Unmap(); err != nil {
 			t.Error(err)
 		}
 	}

@@ -259,12 +259,12 @@ func (r *remover) do(o trace.Operation, span trace.Span) (found, done uint64, er
 	if err != nil {
 		return 0, 0, err
 	}
-	defer func() { err = errors.Join(err, files.unmap()) }()
+	defer func() { err = errors.Join(err, files.Unmap()) }()
 	request := *r.Prepare
-	request.Number, request.Trace, request.Counters = removeNumber-r.phases%removeNumber, files.trace.Name(), files.countersFile.Name()
+	request.Number, request.Trace, request.Counters = removeNumber-r.phases%removeNumber, files.Trace.Name(), files.CountersFile.Name()
 	r.phases++
 	err = r.ask(control.Request{Command: control.CommandPrepare, Prepare: &request})
-	files.forget()
+	files.Forget()
 	if err != nil {
 		return 0, 0, err
 	}
@@ -272,8 +272,8 @@ func (r *remover) do(o trace.Operation, span trace.Span) (found, done uint64, er
 	if err != nil {
 		return 0, 0, err
 	}
-	err = r.await(pending, files.counters, len(file.Threads))
-	now := files.counters.Sample(false)
+	err = r.await(pending, files.Counters, len(file.Threads))
+	now := files.Counters.Sample(false)
 	total := now.Totals[0]
 	if failed := total.Outcomes[counters.Error] + total.Outcomes[counters.Timeout]; failed == 0 {
 		done = slices.Min(now.Acknowledged) * uint64(len(file.Threads))
@@ -283,7 +283,7 @@ func (r *remover) do(o trace.Operation, span trace.Span) (found, done uint64, er
 	}
 	if failed := total.Outcomes[counters.Error] + total.Outcomes[counters.Timeout]; failed > 0 {
 		text := ""
-		for _, m := range files.counters.Messages() {
+		for _, m := range files.Counters.Messages() {
 			text = ": " + m.Text
 			break
 		}

@@ -39,13 +39,13 @@ func groupResults(p *experiment.Phase, cell experiment.Cell, file *trace.File, w
 // partition finds the parts of the phase in its files.
 func (w *watched) partition() {
 	if len(w.result.Groups) == 0 {
-		w.parts = []*part{newPart(w.file, w.files.counters, w.result)}
+		w.parts = []*part{newPart(w.file, w.files.Counters, w.result)}
 		return
 	}
 	bounds := w.file.GroupThreads()
 	for i := range w.result.Groups {
 		from, to := bounds[i], bounds[i+1]
-		p := newPart(w.file.Part(from, to), w.files.counters.Part(from, to), &w.result.Groups[i])
+		p := newPart(w.file.Part(from, to), w.files.Counters.Part(from, to), &w.result.Groups[i])
 		for _, o := range w.file.Operations {
 			p.slots = append(p.slots, p.file.Does(o))
 		}

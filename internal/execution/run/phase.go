@@ -23,7 +23,7 @@ import (
 func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int) error {
 	does := t.plan.Phase(*asked)
 	p := &does
-	file, err := t.trace(p, position)
+	file, specs, err := t.trace(p, position)
 	if t.clients.ctx.Err() != nil {
 		return errInterrupted
 	}
@@ -61,7 +61,10 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 	if err := t.keys.mayWrite(t.past.written(), file); err != nil {
 		return err
 	}
-	w, err := t.begin(file, layout, request, &result)
+	if t.run.hub == nil || p.Load {
+		specs = nil
+	}
+	w, err := t.begin(file, specs, layout, request, &result)
 	if err != nil {
 		return err
 	}
@@ -126,18 +129,18 @@ func layoutOf(p *experiment.Phase, cell experiment.Cell, threads int) []int {
 
 // trace makes the phase's operations. All arms of a cell in a block have the same seed, so that
 // they do the same.
-func (t *trial) trace(p *experiment.Phase, position int) (*trace.File, error) {
-	var groups []trace.Spec
+func (t *trial) trace(p *experiment.Phase, position int) (file *trace.File, groups []trace.Spec, err error) {
 	for i, part := range p.Parts() {
 		s, err := t.traceSpec(&part, len(p.Groups) > 0)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		s.Deleted = t.deletedBefore(position) || len(p.Groups) > 0 && deletes(*p)
 		s.Seed = keyval.Mix(t.plan.Seed ^ uint64(position)<<32 ^ uint64(i)<<48)
 		groups = append(groups, s)
 	}
-	return trace.Generate(groups...)
+	file, err = trace.Generate(groups...)
+	return file, groups, err
 }
 
 // traceSpec returns what a phase without groups, or a group, does.
@@ -244,10 +247,10 @@ func (t *trial) samplePeriod(p *experiment.Phase) time.Duration {
 
 // remember adds a phase to the trial's past.
 func (t *trial) remember(p *experiment.Phase, number int, w *watched, keys []uint64) {
-	phase := audit.NewPhase(number, w.file, p.Load, w.files.counters)
+	phase := audit.NewPhase(number, w.file, p.Load, w.files.Counters)
 	phase.Record, phase.Queries = t.run.experiment.Values.Record(), t.run.experiment.Values.QueryShapes()
-	if w.files.history != nil {
-		phase.History = audit.NewHistory(number, keys, w.file, w.files.history, w.files.counters, t.cell.Pipeline)
+	if w.files.History != nil {
+		phase.History = audit.NewHistory(number, keys, w.file, w.files.History, w.files.Counters, t.cell.Pipeline)
 		if t.store.Description.Kind != store.None { // which keeps nothing: no order explains its answers
 			w.result.History = historyOf(phase.History)
 		}

@@ -42,6 +42,7 @@ import (
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/proof"
 	"assay/internal/evidence/record"
+	"assay/internal/execution/agents"
 	"assay/internal/execution/event"
 	"assay/internal/execution/server"
 	"assay/internal/experiment"
@@ -71,6 +72,9 @@ type Options struct {
 
 	// Program returns the server that a driver speaks to, if Assay can start it.
 	Program func(driver string) (server.Program, bool)
+
+	// Agents says how agents are had, where the experiment has any: all but where they are.
+	Agents agents.Options
 
 	trials          func([]plan.Trial) []plan.Trial                       // nil: all that are planned
 	conduct         func(context.Context, *trial) error                   // nil: trial.conduct
@@ -102,6 +106,7 @@ type running struct {
 	writer     *record.Writer
 	view       event.View
 	quota      quotaWay
+	hub        *agents.Hub              // nil: this machine does the phases
 	plan       []plan.Trial             // by now
 	ended      map[string]*record.Trial // by ID: what ended, without the figures
 	before     time.Duration            // that trials took before a resumed run began
@@ -219,6 +224,12 @@ func (r *running) trials(ctx context.Context, left []plan.Trial) error {
 	}
 	r.view.RunStarted(event.Run{Name: r.experiment.Name, Trials: len(r.plan), Done: len(r.ended), Arms: arms,
 		Estimate: time.Duration(estimate.SecondsHigh * float64(time.Second))})
+	endAgents, err := r.gatherAgents(ctx)
+	if err != nil {
+		r.view.RunEnded("ended early") // the caller says why
+		return err
+	}
+	defer endAgents()
 	r.tellHeld(ctx, left)
 	if err := r.blocks(ctx, left); err != nil {
 		r.view.RunEnded("ended early") // the caller says why

@@ -20,6 +20,7 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
+	"assay/internal/execution/agents"
 	"assay/internal/execution/event"
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
@@ -40,6 +41,13 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
 		os.Exit(worker.Main(driversHere()...))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "agent" {
+		if err := agents.ServeInvited(context.Background(), os.Stdin, agents.AgentOptions{Version: "test", Worker: []string{os.Args[0], "worker"}, Log: os.Stderr}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	if len(os.Args) > 2 && os.Args[1] == "listen" {
 		if err := listen(); err != nil {

@@ -89,7 +89,7 @@ func runServer(ctx context.Context, t *testing.T, p server.Program, v event.View
 	t.Helper()
 	programs := func(driver string) (server.Program, bool) { return p, driver == p.Driver }
 	text = strings.ReplaceAll(text, "WORKER", own())
-	e, err := experiment.Load([]byte(text), "test.yaml", nil, experiment.Drivers{ProgramOf: server.Startable(programs),
+	e, err := experiment.Load([]byte(text), "test.yaml", nil, experiment.Drivers{Names: []string{p.Driver}, ProgramOf: server.Startable(programs),
 		Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
 	if err != nil {
 		t.Fatal(err)

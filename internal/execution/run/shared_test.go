@@ -9,6 +9,7 @@ import (
 
 	"errors"
 
+	"assay/internal/execution/phasefiles"
 	"assay/internal/experiment"
 	"assay/internal/testkit/misbehave"
 	"assay/store"
@@ -30,7 +31,7 @@ func TestATraceThatCantBeMadeIsNotTheStoresFailure(t *testing.T) {
 
 // Nor is one for which there is no room.
 func TestATraceWithoutRoomIsNotTheStoresFailure(t *testing.T) {
-	err := checkRoom(1 << 60)
+	err := phasefiles.CheckRoom(1 << 60)
 	if err == nil || !strings.Contains(err.Error(), "free some memory") {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/evidence/counters"
 	"assay/internal/evidence/record"
-	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
 )
 
@@ -18,20 +17,24 @@ type share struct {
 	client       *client
 	first, count int
 	words        *counters.File // those that the process writes in the header
-	pending      *conductor.Pending
+	pending      pending
 	over         bool // it has replied, or is gone
 	ran          control.Ran
 }
 
-// deal parts a phase over the clients that live, the first of them first.
+// deal parts a phase over the clients that live, the first of them first: those of agents, where the
+// phase is theirs.
 func (w *watched) deal(layout []int) error {
-	living := w.trial.clients.living()
+	living := w.trial.clients.here()
+	if w.specs != nil {
+		living = w.trial.clients.away()
+	}
 	if len(layout) > len(living) {
 		return fmt.Errorf("the phase needs %d processes, %d are left", len(layout), len(living))
 	}
 	first := 0
 	for i, count := range layout {
-		w.shares = append(w.shares, &share{client: living[i], first: first, count: count, words: w.files.counters.Process(i)})
+		w.shares = append(w.shares, &share{client: living[i], first: first, count: count, words: w.files.Counters.Process(i)})
 		first += count
 	}
 	return nil
@@ -48,13 +51,18 @@ func (w *watched) prepare() error {
 		i := byClient[c]
 		request := *w.request
 		var prepared control.Prepared
-		if len(w.shares) > 1 {
+		if w.together() {
 			request.Process, request.FirstThread, request.ThreadCount = i, w.shares[i].first, w.shares[i].count
 			if request.Clock == "auto" {
 				request.Clock = "monotonic" // which all processes share; the ticks of each are calibrated apart
 			}
 		}
-		if err := w.trial.clients.ask(c, control.Request{Command: control.CommandPrepare, Prepare: &request}, &prepared); err != nil {
+		if c.away != nil {
+			var err error
+			if prepared, err = w.prepareAway(w.shares[i], request); err != nil {
+				return err
+			}
+		} else if err := w.trial.clients.ask(c, control.Request{Command: control.CommandPrepare, Prepare: &request}, &prepared); err != nil {
 			return err
 		}
 		if i == 0 {
@@ -69,17 +77,30 @@ func (w *watched) prepare() error {
 const (
 	startLead     = 20 * time.Millisecond
 	startLeadEach = 5 * time.Millisecond
+	startLeadAway = 200 * time.Millisecond // more, of agents: what a message may take, and be sent again
 )
+
+// together reports whether the phase's processes begin at a moment that they are told.
+func (w *watched) together() bool { return len(w.shares) > 1 || w.specs != nil }
 
 // begin lets the processes run. It returns an error if one of them is gone.
 func (w *watched) letGo() error {
 	request := control.Request{Command: control.CommandRun}
-	if n := len(w.shares); n > 1 {
+	if n := len(w.shares); w.together() {
 		w.startAt = clock.MonotonicNS() + int64(startLead+time.Duration(n)*startLeadEach)
-		request.Run = &control.Run{StartNS: w.startAt}
+		if w.specs != nil {
+			w.startAt += int64(startLeadAway)
+		}
 	}
 	for _, s := range w.shares {
 		var err error
+		if w.startAt > 0 {
+			run := control.Run{StartNS: w.startAt}
+			if s.client.away != nil {
+				run = s.client.away.Run(w.startAt)
+			}
+			request.Run = &run
+		}
 		if s.pending, err = s.client.Send(request); err != nil {
 			w.lose(s, err)
 		}
@@ -163,7 +184,7 @@ func (w *watched) died() bool {
 // startNS returns when the phase began, on CLOCK_MONOTONIC; 0: its threads do not run yet.
 func (w *watched) startNS() uint64 {
 	switch {
-	case len(w.shares) == 1:
+	case !w.together():
 		return w.shares[0].words.StartNS()
 	case w.startAt == 0 || clock.MonotonicNS() < w.startAt:
 		return 0
@@ -182,7 +203,7 @@ func (w *watched) endNS() (end uint64) {
 		}
 		if told == 0 {
 			for i := range s.count {
-				told = max(told, start+w.files.counters.Thread(s.first+i).NowNS)
+				told = max(told, start+w.files.Counters.Thread(s.first+i).NowNS)
 			}
 		}
 		end = max(end, told)
@@ -193,11 +214,11 @@ func (w *watched) endNS() (end uint64) {
 // startSpreadNS returns how far from the phase's start one of several processes let its threads go;
 // those that are gone are left out.
 func (w *watched) startSpreadNS() (spread int64) {
-	if len(w.shares) == 1 {
+	if !w.together() {
 		return 0
 	}
 	for _, s := range w.shares {
-		if s.client.gone == nil {
+		if s.client.gone == nil && s.words.StartNS() > 0 {
 			after := int64(s.words.StartNS()) - w.startAt
 			spread = max(spread, after, -after)
 		}

@@ -162,17 +162,17 @@ func TestBalance_grows_with_threads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files.forget()
+		files.Forget()
 		defer func() {
-			if err := files.unmap(); err != nil {
+			if err := files.Unmap(); err != nil {
 				t.Error(err)
 			}
 		}()
-		now := files.counters.Sample(false)
+		now := files.Counters.Sample(false)
 		least := time.Hour
 		for range 3 {
 			began := host.ThreadCPU()
-			balance(file, files.counters, now)
+			balance(file, files.Counters, now)
 			behind(file, now.Attempted, 10, 10)
 			least = min(least, host.ThreadCPU()-began)
 		}

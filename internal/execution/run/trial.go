@@ -266,7 +266,15 @@ func (t *trial) startClients() error {
 	if len(command) == 0 {
 		command = t.run.options.Worker
 	}
-	for _, threads := range t.run.experiment.ProcessThreads(t.cell) {
+	processes := t.run.experiment.ProcessThreads(t.cell)
+	if t.run.hub != nil {
+		if err := t.clients.start(t.run.cpus().Client, command, t.run.experiment.HereThreads(t.cell), t.writer.Log()); err != nil {
+			t.result.Cause = finding.CauseNoWorker
+			return err
+		}
+		return t.startAway(processes)
+	}
+	for _, threads := range processes {
 		if err := t.clients.start(t.run.cpus().Client, command, threads, t.writer.Log()); err != nil {
 			t.result.Cause = finding.CauseNoWorker
 			return err

@@ -14,6 +14,7 @@ import (
 	"assay/internal/evidence/record"
 	"assay/internal/execution/control"
 	"assay/internal/execution/event"
+	"assay/internal/execution/phasefiles"
 	"assay/internal/experiment/trace"
 )
 
@@ -22,12 +23,13 @@ import (
 type watched struct {
 	trial   *trial
 	file    *trace.File
-	files   *mapped
+	files   *phasefiles.Files
 	request *control.Prepare
 	result  *record.Phase
 
 	parts []*part // its groups, or the whole phase
 
+	specs     []trace.Spec // that agents make their traces of; nil: it is done on this machine
 	shares    []*share
 	startAt   int64 // when several processes begin, on CLOCK_MONOTONIC; 0: not yet, or one does all
 	failure   error // the first that a process met
@@ -62,23 +64,30 @@ type watched struct {
 const lanesFine = 64
 
 // begin maps the files and lets the processes, of which each does so many threads, map them and get
-// ready.
-func (t *trial) begin(file *trace.File, layout []int, request *control.Prepare, result *record.Phase) (*watched, error) {
-	files, err := mapFiles(file, len(layout))
+// ready. specs is what the trace was made of where agents do the phase; nil: it is done here.
+func (t *trial) begin(file *trace.File, specs []trace.Spec, layout []int, request *control.Prepare, result *record.Phase) (*watched, error) {
+	makeFiles := mapFiles
+	if specs != nil {
+		makeFiles = mapCounters
+	}
+	files, err := makeFiles(file, len(layout))
 	if err != nil {
 		return nil, err
 	}
-	w := &watched{trial: t, file: file, files: files, request: request, result: result,
+	w := &watched{trial: t, file: file, specs: specs, files: files, request: request, result: result,
 		fine: len(file.Threads)*len(file.Operations) <= lanesFine}
 	w.partition()
-	request.Trace, request.Counters = files.trace.Name(), files.countersFile.Name()
-	if files.historyFile != nil {
-		request.History = files.historyFile.Name()
+	if files.Trace != nil {
+		request.Trace = files.Trace.Name()
+	}
+	request.Counters = files.CountersFile.Name()
+	if files.HistoryFile != nil {
+		request.History = files.HistoryFile.Name()
 	}
 	if err = w.deal(layout); err == nil {
 		err = w.prepare()
 	}
-	files.forget()
+	files.Forget()
 	if err != nil {
 		w.close()
 		return nil, err
@@ -88,7 +97,8 @@ func (t *trial) begin(file *trace.File, layout []int, request *control.Prepare, 
 }
 
 func (w *watched) close() {
-	if err := w.files.unmap(); err != nil {
+	w.detach()
+	if err := w.files.Unmap(); err != nil {
 		w.trial.run.view.Message("unmapping the counters: " + err.Error())
 	}
 }
@@ -160,7 +170,8 @@ func (w *watched) watch(ctx context.Context) error {
 func (w *watched) stop(why record.Ending) {
 	if w.ending == "" {
 		w.ending, w.stoppedAt = why, time.Now()
-		w.files.counters.Stop()
+		w.files.Counters.Stop()
+		w.stopAway()
 	}
 }
 
@@ -258,9 +269,12 @@ func (w *watched) sample() error {
 	defer func() { w.telemetry.CPUSeconds += (host.ThreadCPU() - began).Seconds() }()
 	start := w.startNS()
 	fromNS := clock.MonotonicNS()
+	fresh := w.lookAway(w.fine && start > 0, w.samplePatience())
 	parts, now := w.read(w.fine && start > 0)
 	nowNS := clock.MonotonicNS()
-	w.seen.look(fromNS, nowNS, now.Acknowledged)
+	if fresh {
+		w.seen.look(fromNS, nowNS, now.Acknowledged)
+	}
 	if start == 0 {
 		return nil // the threads are not running yet
 	}
@@ -300,7 +314,7 @@ func (w *watched) sample() error {
 	w.keep(parts, now)
 	w.lastAt, w.usage = at, usage
 	w.telemetry.Readings++
-	if s.Bad > 0 && w.disk.full(w.files.counters.Messages()) {
+	if s.Bad > 0 && w.disk.full(w.files.Counters.Messages()) {
 		w.stop(record.EndedDiskFull)
 	}
 	if err := w.trial.writer.Sample(s); record.IsFull(err) {
@@ -321,7 +335,7 @@ func (w *watched) storeStats() map[string]float64 {
 	if len(w.stats) == 0 {
 		return nil
 	}
-	rounds, values := w.files.counters.Stats(len(w.stats))
+	rounds, values := w.files.Counters.Stats(len(w.stats))
 	if rounds == w.rounds {
 		return nil
 	}
@@ -343,7 +357,7 @@ func (w *watched) lastSample() error {
 	if start == 0 || end <= start {
 		return nil
 	}
-	full := w.disk.full(w.files.counters.Messages())
+	full := w.disk.full(w.files.Counters.Messages())
 	if full {
 		w.stop(record.EndedDiskFull)
 	}
@@ -365,13 +379,16 @@ func bad(t counters.Total) uint64 {
 // collect reads the final counters into the result and returns in what they disagree, for each part
 // of the phase.
 func (w *watched) collect() (problems [][]finding.Message) {
-	c, r := w.files.counters, w.result
+	c, r := w.files.Counters, w.result
 	r.Runtime = w.told()
 	r.Telemetry = &w.telemetry
 	now := w.trial.sampler.Sample()
 	fromNS := clock.MonotonicNS()
+	fresh := w.lookLastAway()
 	w.keep(w.read(true))
-	w.seen.look(fromNS, clock.MonotonicNS(), w.last.Acknowledged)
+	if fresh {
+		w.seen.look(fromNS, clock.MonotonicNS(), w.last.Acknowledged)
+	}
 	r.Messages = messages(c.Messages())
 	r.Clock, r.ClockDrift = w.clocks()
 	r.StartSpreadNS = w.startSpreadNS()

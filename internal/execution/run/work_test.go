@@ -230,8 +230,8 @@ func worked(t *rapid.T, may []trace.Operation) (m *honestWork, failed bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files.forget()
-	m.c = files.counters
+	files.Forget()
+	m.c = files.Counters
 	mayFail := rapid.Bool().Draw(t, "may fail")
 	next := make([]uint64, threads)
 	for range rapid.IntRange(0, 200).Draw(t, "operations") {

@@ -59,7 +59,7 @@ type Spec struct {
 	EntriesMax uint64
 	// Stopped is asked now and then while the trace is made; its error ends that. nil: nothing ends
 	// it.
-	Stopped func() error
+	Stopped func() error `json:"-"`
 }
 
 // Bounds of a trace's length, in entries.

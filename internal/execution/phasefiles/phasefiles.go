@@ -1,0 +1,114 @@
+// Package phasefiles makes the files that a phase's processes share: trace, counters and history,
+// in memory, without a name. A worker opens them by /proc/PID/fd/N. The conductor makes them for
+// the workers of its machine, an agent for those of its own.
+package phasefiles
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"assay/internal/base/format"
+	"assay/internal/base/memfile"
+	"assay/internal/evidence/counters"
+	"assay/internal/evidence/host"
+	"assay/internal/experiment/trace"
+)
+
+// Files are the trace, counters and history of a phase.
+type Files struct {
+	Trace        *os.File // nil: its processes are on other machines
+	CountersFile *os.File
+	Counters     *counters.File
+	HistoryFile  *os.File // nil: the trace has no recorded entries
+	History      *counters.History
+}
+
+// Make makes the files of a phase that so many processes do, with room for so many records of each
+// thread's history; 0: none is recorded. What goes wrong is Assay's own fault, never the store's.
+func Make(file *trace.File, processes, historyRoom int) (*Files, error) {
+	need := file.Bytes() + counters.Bytes(file, processes)
+	if historyRoom > 0 {
+		need += counters.HistoryBytes(len(file.Threads), historyRoom)
+	}
+	return build(need, func(m *Files) (err error) {
+		if m.Trace, err = memfile.Create("assay-trace"); err != nil {
+			return err
+		}
+		if err := file.WriteIn(m.Trace); err != nil {
+			return err
+		}
+		if err := memfile.SealAll(m.Trace); err != nil {
+			return err
+		}
+		if err := m.makeCounters(file, processes); err != nil || historyRoom == 0 {
+			return err
+		}
+		if m.HistoryFile, err = memfile.Create("assay-history"); err != nil {
+			return err
+		}
+		if m.History, err = counters.CreateHistory(m.HistoryFile, len(file.Threads), historyRoom); err != nil {
+			return err
+		}
+		return memfile.SealSize(m.HistoryFile)
+	})
+}
+
+// MakeCounters makes the counters alone, of a phase that so many processes of other machines do.
+func MakeCounters(file *trace.File, processes int) (*Files, error) {
+	return build(counters.Bytes(file, processes), func(m *Files) error { return m.makeCounters(file, processes) })
+}
+
+func build(needBytes uint64, fill func(*Files) error) (_ *Files, err error) {
+	if err := CheckRoom(needBytes); err != nil {
+		return nil, err
+	}
+	m := &Files{}
+	if err := fill(m); err != nil {
+		m.Forget()
+		_ = m.Unmap() // the first error says more
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *Files) makeCounters(file *trace.File, processes int) (err error) {
+	if m.CountersFile, err = memfile.Create("assay-counters"); err != nil {
+		return err
+	}
+	if m.Counters, err = counters.CreateIn(m.CountersFile, file, processes); err != nil {
+		return err
+	}
+	return memfile.SealSize(m.CountersFile)
+}
+
+// Unmap gives the memory of the counters and the history back.
+func (m *Files) Unmap() (err error) {
+	if m.Counters != nil {
+		err = m.Counters.Unmap()
+	}
+	if m.History != nil {
+		err = errors.Join(err, m.History.Unmap())
+	}
+	return err
+}
+
+// Forget closes the files, once the workers have mapped them. The own map of the counters stays.
+func (m *Files) Forget() {
+	for _, file := range []*os.File{m.Trace, m.CountersFile, m.HistoryFile} {
+		if file != nil {
+			_ = file.Close() // memory: there is nothing to lose
+		}
+	}
+}
+
+// CheckRoom refuses a phase for whose files there is too little memory: the kernel would kill a
+// process for them, and perhaps the store.
+func CheckRoom(needBytes uint64) error {
+	free := host.AvailableBytes()
+	if need := needBytes + needBytes/8; free > 0 && free < need {
+		return fmt.Errorf("the trace and counters of this phase need %s of memory, %s are available\nuse fewer threads or records, or free some memory",
+			format.Bytes(float64(need)), format.Bytes(float64(free)))
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"assay/internal/execution/agents"
+	"assay/internal/execution/control"
+)
+
+// awayWorker is a worker of an agent, as a trial asks it.
+type awayWorker struct{ *agents.Worker }
+
+func (w awayWorker) Send(r control.Request) (pending, error) { return w.Worker.Send(r) }
+
+// gatherAgents starts what the experiment's agents need, and waits until they are there; end is to be
+// called when the run is over.
+func (r *running) gatherAgents(ctx context.Context) (end func(), err error) {
+	if len(r.experiment.Agents) == 0 {
+		return func() {}, nil
+	}
+	o := r.options.Agents
+	o.Agents = r.experiment.Agents
+	hub, err := agents.NewHub(o)
+	if err != nil {
+		return nil, err
+	}
+	end = func() {
+		hub.Close()
+		for why, count := range hub.Refused() {
+			r.view.Message(fmt.Sprintf("agents' messages that were refused as %s: %d", why, count))
+		}
+	}
+	present, err := hub.Gather(ctx)
+	if err == nil {
+		err = r.reachable(present)
+	}
+	if err != nil {
+		end()
+		return nil, err
+	}
+	r.hub = hub
+	return end, nil
+}
+
+// reachable refuses servers that Assay starts where agents are on other machines: they listen on
+// loopback.
+func (r *running) reachable(present []*agents.Agent) error {
+	for _, a := range present {
+		if a.IsHere() {
+			continue
+		}
+		for _, s := range r.experiment.Stores {
+			if s.Server != nil {
+				return fmt.Errorf("the agent %s is on another machine (%s), and Assay starts %s on this one's loopback\n"+
+					"start the server where agents reach it, and name it: %s@HOST:PORT", a.Name, a.Host, s.Name, s.Driver)
+			}
+		}
+	}
+	return nil
+}
+
+// startAway starts the workers of the agents, one for each process, which are parted over the agents
+// as threads are over processes. The trial has a client of this machine beside them: it opens the store
+// first, loads, and reads back.
+func (t *trial) startAway(processes []int) error {
+	present, err := t.run.hub.Gather(t.clients.ctx)
+	if err != nil {
+		return fmt.Errorf("%w: %w", agents.ErrLost, err)
+	}
+	first, all := len(t.clients.all), make([]*client, len(processes))
+	var started sync.WaitGroup
+	errs := make([]error, len(processes))
+	for i, threads := range processes {
+		started.Go(func() {
+			w, err := present[i*len(present)/len(processes)].StartWorker(t.clients.ctx, t.clients.timeout)
+			if errs[i] = err; err == nil {
+				all[i] = &client{process: awayWorker{w}, away: &awayWorker{w}, number: first + i, threads: threads}
+			}
+		})
+	}
+	started.Wait()
+	t.clients.all = append(t.clients.all, slices.DeleteFunc(all, func(c *client) bool { return c == nil })...)
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("%w", err)
+	}
+	return nil
+}
+
+// prepareAway prepares the share of an agent's worker, and holds the trace that the agent has made
+// against this one's.
+func (w *watched) prepareAway(s *share, request control.Prepare) (control.Prepared, error) {
+	prepared, err := s.client.away.Prepare(w.trial.clients.ctx, agents.Share{Prepare: request, Specs: w.specs, Processes: len(w.shares)},
+		w.files.Counters, w.trial.clients.timeout)
+	if w.trial.clients.ctx.Err() != nil {
+		return prepared.Prepared, errInterrupted
+	}
+	if err == nil && prepared.Digest != w.file.Digest(s.first, s.first+s.count) {
+		err = errors.New("its trace is not the one that was made here of the same seed")
+	}
+	return prepared.Prepared, err
+}
+
+// awayShares are the agents' workers of the phase that live.
+func (w *watched) awayShares() (workers []*agents.Worker) {
+	for _, s := range w.shares {
+		if s.client.away != nil && s.client.gone == nil {
+			workers = append(workers, s.client.away.Worker)
+		}
+	}
+	return workers
+}
+
+// lookAway copies what agents' workers have counted by now. fresh says if all of it is of this moment.
+func (w *watched) lookAway(histograms bool, patience time.Duration) (fresh bool) {
+	workers := w.awayShares()
+	return len(workers) == 0 || agents.Look(workers, histograms, patience)
+}
+
+// samplePatience is how long a sample waits for the agents' counters: what is late is in the next one.
+func (w *watched) samplePatience() time.Duration {
+	return min(time.Duration(w.result.SampleNS)/2, 500*time.Millisecond)
+}
+
+// lookLastAway copies the final counters. They are asked for until they are there, or the agent is
+// lost: no figure of the phase is without them.
+func (w *watched) lookLastAway() (fresh bool) {
+	for !w.lookAway(true, time.Second) {
+		if len(w.awayShares()) == 0 || w.trial.loseAway(w) {
+			return false
+		}
+	}
+	for _, worker := range w.awayShares() {
+		worker.Refresh()
+	}
+	return true
+}
+
+// loseAway notes agents that were lost between the end of their share and the last look.
+func (t *trial) loseAway(w *watched) (lost bool) {
+	for _, s := range w.shares {
+		if s.client.away == nil || s.client.gone != nil {
+			continue
+		}
+		if err := s.client.away.Agent.Lost(); err != nil {
+			w.lose(s, err)
+			lost = true
+		}
+	}
+	return lost
+}
+
+// stopAway asks the agents' workers to end the phase.
+func (w *watched) stopAway() {
+	for _, worker := range w.awayShares() {
+		worker.Stop()
+	}
+}
+
+// detach ends the copying into the phase's counters, which are to be unmapped.
+func (w *watched) detach() {
+	for _, s := range w.shares {
+		if s.client.away != nil {
+			s.client.away.Detach()
+		}
+	}
+}
