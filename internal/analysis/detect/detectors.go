@@ -18,7 +18,7 @@ var (
 	afterRanks  = []detector{
 		detectFaults, detectFailed, detectMissing, detectIncomplete,
 		detectFalls, detectDrops, detectInconclusive, detectInterference, detectStoppedEarly, detectConflicts, detectServerShares,
-		detectHarness, detectHarnessUnknown, detectClientBound, detectNoise, detectBusyMachine, detectMachineUnknown,
+		detectHarness, detectHarnessUnknown, detectAgents, detectClientBound, detectNoise, detectBusyMachine, detectMachineUnknown,
 		detectDispatchLate, detectBacklog,
 		detectDurabilityCost, detectNothingSynced, detectUnverified, detectInconsistent, detectServerKept,
 		detectInMemory, detectNotCold, detectPlans, detectConnections, detectMemoryLimit, detectLimitUnreached, detectSettings,

@@ -94,7 +94,7 @@ const (
 // Causes are why a trial did not end.
 var Causes = []Code{CauseRefused, CauseInterrupted, CauseDiskTaken, CauseDied, CauseHung, CauseNoWorker,
 	CauseNoServer, CauseServerDied,
-	CauseMemory, CauseDiskFull, CauseStore, CauseQuota, CauseSilent, CauseOther}
+	CauseMemory, CauseDiskFull, CauseStore, CauseQuota, CauseSilent, CauseAgentLost, CauseOther}
 
 // Fault returns the code of the finding that a mark makes.
 func (m Mark) Fault() Code {

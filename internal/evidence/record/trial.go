@@ -153,6 +153,9 @@ type Phase struct {
 	Syncs   *Syncs             `json:"syncs,omitempty"`   // nil: the durability class promises none
 	Machine *Machine           `json:"machine,omitempty"` // nil: not measured, as of a worker that died
 
+	// Agents are what each agent did, where agents did the phase: all else is of all of them together.
+	Agents []AgentShare `json:"agents,omitempty"`
+
 	Telemetry *Telemetry `json:"telemetry,omitempty"` // nil: not measured
 
 	// Groups are what each group of clients did, where the phase has several: named as in reports, with
@@ -166,6 +169,29 @@ type Phase struct {
 	groupOf string // see GroupOf
 
 	Cold *host.PageCache `json:"cold,omitempty"` // what was left of the store's files in the page cache when the phase began; nil: they were not dropped
+}
+
+// AgentShare is what one agent did of a phase.
+type AgentShare struct {
+	Name       string `json:"name"`
+	Host       string `json:"host"`
+	CPUs       int    `json:"cpus"` // of its machine
+	Threads    int    `json:"threads"`
+	Processes  int    `json:"processes"`
+	Operations uint64 `json:"operations"` // that a rate counts, with an outcome
+
+	CPUSeconds      float64 `json:"cpu_seconds"`       // of its workers
+	AgentCPUSeconds float64 `json:"agent_cpu_seconds"` // of the agent itself, which makes traces and reads counters
+	RSSBytes        uint64  `json:"rss_bytes"`         // of its workers, at the end
+	LatenessMaxNS   uint64  `json:"lateness_max_ns,omitempty"`
+
+	// StartNS is when its last worker began, after the moment that was agreed, and ClockErrorNS by how
+	// much that may be wrong: the clocks of two machines are compared by messages.
+	StartNS      int64 `json:"start_ns"`
+	ClockErrorNS int64 `json:"clock_error_ns"`
+
+	SilentSeconds float64 `json:"silent_s,omitempty"` // in stretches of a second at least in which nothing was heard of it
+	SilentAt      float64 `json:"silent_at_s,omitempty"`
 }
 
 // Gone is a process of several that ended, or was killed, in a phase that the others went on with.

@@ -213,7 +213,9 @@ func (s *sitting) take(m *nats.Msg) {
 	}
 	switch o.Kind {
 	case orderWelcome:
-		fmt.Fprintf(s.Log, "assay agent: a conductor took this agent\n")
+		if !s.Once {
+			fmt.Fprintln(s.Log, "assay agent: a conductor took this agent")
+		}
 	case orderRefused:
 		s.finish(fmt.Errorf("%w: %s", ErrRefused, format.Clean(o.Why)))
 	case orderPing:

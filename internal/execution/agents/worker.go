@@ -36,6 +36,7 @@ type Worker struct {
 	words       counters.ProcessWords // as the agent told them
 	lookedAtNS  int64                 // on the agent's clock
 	usage, base Usage
+	based       bool // base is what the worker had used when the phase's first look came
 }
 
 // StartWorker starts a worker on an agent.
@@ -204,7 +205,7 @@ func (w *Worker) Prepare(ctx context.Context, s Share, mirror *counters.File, ti
 	w.Agent.mu.Unlock()
 	w.mu.Lock()
 	w.mirror, w.process, w.first, w.count = mirror, s.Prepare.Process, s.Prepare.FirstThread, s.Prepare.ThreadCount
-	w.since, w.applied, w.look, w.words, w.base = since, since, 0, counters.ProcessWords{}, w.usage
+	w.since, w.applied, w.look, w.words, w.based = since, since, 0, counters.ProcessWords{}, false
 	w.mu.Unlock()
 	var p Prepared
 	err := w.do(ctx, order{Kind: orderPrepare, Share: &s}, control.CommandPrepare, timeout, &p)
@@ -244,7 +245,9 @@ func (w *Worker) looked(r *reply, tail []byte) error {
 		w.mirror.Process(w.process).SetProcessWords(w.translated())
 	}
 	if r.Usage != nil {
-		w.usage = *r.Usage
+		if w.usage = *r.Usage; !w.based {
+			w.base, w.based = w.usage, true
+		}
 	}
 	if r.ID == w.look {
 		if w.parts < 0 {
@@ -382,10 +385,13 @@ func (w *Worker) Start() (ns, errorNS int64) {
 	return w.Agent.clocks.toConductor(int64(w.words.StartNS))
 }
 
-// Usage returns what the worker used since the phase was prepared.
+// Usage returns what the worker used since the phase's first look.
 func (w *Worker) Usage() Usage {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if !w.based {
+		return Usage{}
+	}
 	return Usage{CPUSeconds: w.usage.CPUSeconds - w.base.CPUSeconds, RSSBytes: w.usage.RSSBytes, AgentCPUSeconds: w.usage.AgentCPUSeconds - w.base.AgentCPUSeconds}
 }
 

@@ -8,6 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"assay/internal/base/finding"
+	"assay/internal/evidence/host"
+	"assay/internal/evidence/record"
 	"assay/internal/execution/agents"
 	"assay/internal/execution/control"
 )
@@ -159,6 +162,69 @@ func (w *watched) stopAway() {
 	for _, worker := range w.awayShares() {
 		worker.Stop()
 	}
+}
+
+// agentShares are what each agent did of the phase, in the order of its threads.
+func (w *watched) agentShares() (all []record.AgentShare) {
+	at := map[*agents.Agent]int{}
+	counted := w.file.Counted()
+	for _, s := range w.shares {
+		if s.client.away == nil {
+			continue
+		}
+		a := s.client.away.Agent
+		i, known := at[a]
+		if !known {
+			i = len(all)
+			at[a] = i
+			all = append(all, record.AgentShare{Name: a.Name, Host: a.Host, CPUs: a.CPUs})
+			for _, gap := range a.Gaps(w.startAt) {
+				from := max(gap.FromNS, w.startAt)
+				if all[i].SilentSeconds == 0 {
+					all[i].SilentAt = float64(from-w.startAt) / 1e9
+				}
+				all[i].SilentSeconds += float64(gap.ToNS-from) / 1e9
+			}
+		}
+		r := &all[i]
+		part := w.files.Counters.Part(s.first, s.first+s.count).Sample(false)
+		for slot, o := range w.file.Operations {
+			if counted[o] {
+				r.Operations += part.Totals[slot].Operations()
+			}
+		}
+		used := s.client.away.Usage()
+		r.Threads, r.Processes, r.LatenessMaxNS = r.Threads+s.count, r.Processes+1, max(r.LatenessMaxNS, part.LatenessMaxNS)
+		r.CPUSeconds, r.RSSBytes, r.AgentCPUSeconds = r.CPUSeconds+used.CPUSeconds, r.RSSBytes+used.RSSBytes, max(r.AgentCPUSeconds, used.AgentCPUSeconds)
+		if ns, errorNS := s.client.away.Start(); ns > 0 {
+			r.StartNS, r.ClockErrorNS = max(r.StartNS, ns-w.startAt), max(r.ClockErrorNS, errorNS)
+		}
+	}
+	return all
+}
+
+// silentMarks returns a mark for each agent of which nothing was heard for a time.
+func silentMarks(p *record.Phase) (marks []finding.Mark) {
+	for _, a := range p.Agents {
+		if a.SilentSeconds > 0 {
+			m := finding.New(finding.AgentSilentParams{Agent: a.Name, Seconds: a.SilentSeconds, AtS: a.SilentAt})
+			marks = append(marks, finding.Mark{Phase: p.Name, Message: m})
+		}
+	}
+	return marks
+}
+
+// addAway adds to a reading what agents of other machines use: this one's kernel does not see it.
+func (w *watched) addAway(usage host.Usage) host.Usage {
+	for _, s := range w.shares {
+		if s.client.away == nil || s.client.away.Agent.IsHere() || usage.CPUSeconds == nil || usage.RSSBytes == nil {
+			continue
+		}
+		used := s.client.away.Usage()
+		cpu, rss := *usage.CPUSeconds+used.CPUSeconds, *usage.RSSBytes+used.RSSBytes
+		usage.CPUSeconds, usage.RSSBytes = &cpu, &rss
+	}
+	return usage
 }
 
 // detach ends the copying into the phase's counters, which are to be unmapped.

@@ -4,13 +4,17 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
+	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/agents"
+	"assay/internal/experiment/plan"
 	"assay/internal/presentation/live"
 )
 
@@ -66,6 +70,87 @@ func TestAgentsDoWhatOneMachineDoes(t *testing.T) {
 	}
 	if many := &trials[1].Phases[1]; many.Clock != "monotonic" || many.StartSpreadNS < 0 || many.Process.CPUSeconds == nil || *many.Process.CPUSeconds <= 0 {
 		t.Errorf("clock %s, a spread of %d ns, %+v", many.Clock, many.StartSpreadNS, many.Process)
+	}
+	for i, a := range trials[1].Phases[1].Agents {
+		if a.Name != fmt.Sprint("local-", i+1) || a.Threads != 2 || a.Processes != 1 || a.Operations != 2000 || a.CPUSeconds <= 0 || a.ClockErrorNS <= 0 {
+			t.Errorf("agent %d: %+v", i, a)
+		}
+	}
+	if left := agentsOf(t); len(left) > 0 {
+		t.Errorf("agents that are left: %v", left)
+	}
+}
+
+const agentsTimed = `name: agents
+stores: [{driver: redis, server: start}]
+durability: D0
+agents: local:2
+threads: 2
+records: 100
+blocks: 1
+repeats: 1
+busy_machine: tell
+verify_records: 100
+phases:
+  - {name: load, load: true}
+  - {name: mixed, mix: {read: 1, update: 1}, for: 1s}
+step_timeout: 300s
+`
+
+// A clock that is hours away costs the start nothing: it is known to the round trip.
+func TestAnAgentWhoseClockIsAway(t *testing.T) {
+	t.Parallel()
+	p := installed(t, "redis")
+	away := []string{"unshare", "--time", "--monotonic", "5000", "--fork", "--kill-child"}
+	if out, err := exec.Command(away[0], append(away[1:], "true")...).CombinedOutput(); err != nil {
+		t.Skipf("SKIPPED: no time namespace can be had: %v %s", err, out)
+	}
+	trial := trialOf(t, runServer(context.Background(), t, p, live.NewPlain(discard{}), strings.Replace(agentsTimed, "local:2", "local:1", 1), withAgents(t), func(o *Options) {
+		o.Agents.Agent = append(away, o.Agents.Agent...)
+	}), "redis")
+	if trial.Error != "" || len(codes(trial)) > 0 || len(trial.Phases) != 2 {
+		t.Fatalf("%s: %s %v", trial.State, trial.Error, trial.Marks)
+	}
+	// Not --boottime: the kernel tells when a process began by it, which says whose a process is.
+	// A start that was wrong by the offset would be in the past, or 5,000 s ahead.
+	phase := trial.Phases[1]
+	if a := phase.Agents[0]; a.StartNS < -a.ClockErrorNS || a.StartNS > 60e9 || phase.ElapsedNS < 9e8 || phase.ElapsedNS > 100e9 {
+		t.Errorf("it began %d ns after the agreed moment, give or take %d ns, in a phase of %d ns", a.StartNS, a.ClockErrorNS, phase.ElapsedNS)
+	}
+	outcomesAddUp(t, &phase)
+}
+
+// A trial that lost an agent failed for that, and runs again with a new one.
+func TestAnAgentThatIsKilled(t *testing.T) {
+	t.Parallel()
+	p := installed(t, "redis")
+	v := &faultyView{View: live.NewPlain(discard{}), in: "mixed", fault: func() {
+		if pids := agentsOf(t); len(pids) == 2 {
+			_ = syscall.Kill(pids[1], syscall.SIGKILL)
+		}
+	}}
+	run, err := record.Open(runServer(context.Background(), t, p, v, strings.Replace(agentsTimed, "1s", "3s", 1), withAgents(t)))
+	v.done.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(run.Trials) != 2 {
+		t.Fatalf("%d trials, expected one and its repetition", len(run.Trials))
+	}
+	for _, planned := range run.Plan {
+		trial := run.Trials[planned.ID]
+		if trial == nil || planned.Role == plan.Ceiling {
+			continue
+		}
+		lost := trial.State == record.Failed && trial.Cause == finding.CauseAgentLost && strings.Contains(trial.Error, "local-")
+		if first := planned.Again == 0; first != lost || !first && trial.Error != "" {
+			t.Errorf("try %d: %s, %s: %s", planned.Again, trial.State, trial.Cause, trial.Error)
+		}
+		if planned.Again == 0 {
+			if len(trial.Phases) < 2 || len(trial.Phases[1].Gone) != 1 {
+				t.Errorf("%+v", trial.Phases)
+			}
+		}
 	}
 	if left := agentsOf(t); len(left) > 0 {
 		t.Errorf("agents that are left: %v", left)

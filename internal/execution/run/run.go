@@ -280,7 +280,7 @@ func phaseNames(e *experiment.Experiment) []string {
 
 // ends remembers how a trial ended.
 func (r *running) ends(p plan.Trial, t *record.Trial) {
-	r.ended[p.ID] = &record.Trial{Plan: p, State: t.State, Marks: t.Marks, Seconds: t.Seconds}
+	r.ended[p.ID] = &record.Trial{Plan: p, State: t.State, Cause: t.Cause, Marks: t.Marks, Seconds: t.Seconds}
 }
 
 // count counts planned trials by how their last try ended.

@@ -94,8 +94,11 @@ func (r *running) tries(block int) [][]*record.Trial {
 	return all
 }
 
-// spoilt reports whether nothing but the machine keeps a trial from being ranked.
+// spoilt reports whether nothing but the machines keeps a trial from being ranked.
 func spoilt(t *record.Trial) bool {
+	if t != nil && t.State == record.Failed && t.Cause == finding.CauseAgentLost {
+		return true
+	}
 	if t == nil || t.State != record.Marked {
 		return false
 	}

@@ -168,6 +168,7 @@ func marksOf(p *record.Phase, problems [][]finding.Message) []finding.Mark {
 		}
 	}
 	marks = append(marks, stopMarks(p)...)
+	marks = append(marks, silentMarks(p)...)
 	return append(marks, notDurable(p)...)
 }
 

@@ -11,6 +11,7 @@ import (
 	"assay/internal/base/format"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
+	"assay/internal/execution/agents"
 	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
 	"assay/internal/execution/server"
@@ -109,6 +110,8 @@ func causeOf(err error, isReply bool) finding.Code {
 	switch {
 	case errors.Is(err, server.ErrDied):
 		return finding.CauseServerDied
+	case errors.Is(err, agents.ErrLost):
+		return finding.CauseAgentLost
 	case errors.Is(err, conductor.ErrHung):
 		return finding.CauseHung
 	case errors.Is(err, conductor.ErrDied):

@@ -124,6 +124,7 @@ func (w *watched) watch(ctx context.Context) error {
 	t.sampler.BeginResources(w.first)
 	w.usage = w.first
 	w.synced = t.syncs.begin()
+	w.lookAway(false, time.Second) // what agents have used by now is not the phase's
 	w.keep(w.read(w.fine))
 	w.stops = t.watchStops()
 	defer w.stops.end()
@@ -288,7 +289,7 @@ func (w *watched) sample() error {
 	for i, p := range w.parts {
 		p.milestones.look(parts[i].Acknowledged, at)
 	}
-	usage := w.trial.sampler.Sample()
+	usage := w.addAway(w.trial.sampler.Sample())
 	w.stops.lookNow()
 	s := record.Sample{Phase: w.result.Name, At: at, Seconds: at - w.lastAt,
 		Stopped: w.stops.within(int64(start)+int64(w.lastAt*1e9), nowNS)}
@@ -385,6 +386,7 @@ func (w *watched) collect() (problems [][]finding.Message) {
 	now := w.trial.sampler.Sample()
 	fromNS := clock.MonotonicNS()
 	fresh := w.lookLastAway()
+	now, r.Agents = w.addAway(now), w.agentShares()
 	w.keep(w.read(true))
 	if fresh {
 		w.seen.look(fromNS, clock.MonotonicNS(), w.last.Acknowledged)

@@ -1,0 +1,85 @@
+package detect
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"assay/internal/analysis/facts"
+	"assay/internal/base/finding"
+	"assay/internal/base/format"
+	"assay/internal/evidence/record"
+)
+
+// agentsShown is how many agents are told of by name: those that did the least.
+const agentsShown = 4
+
+// detectAgents says how far apart agents began, what each did, and which of them was at its own limit:
+// the rate of all is then less than the store's.
+func detectAgents(_ *record.Run, tables []*facts.Table) (found []finding.Finding) {
+	facts.EachMeasured(tables, func(t *facts.Table, r *facts.Row) {
+		starts, bound := finding.AgentStartsParams{At: atOf(t, r.Arm)}, map[string][]finding.AgentBoundParams{}
+		var last *record.Phase
+		used := r.Used()
+		for _, o := range used {
+			if len(o.Phase.Agents) == 0 {
+				return
+			}
+			last = o.Phase
+			starts.Agents, starts.ApartNS = max(starts.Agents, len(o.Phase.Agents)), max(starts.ApartNS, o.Phase.StartSpreadNS)
+			for _, a := range o.Phase.Agents {
+				starts.ErrorNS = max(starts.ErrorNS, a.ClockErrorNS)
+				if p, is := agentBound(o.Phase, a); is {
+					p.At = atOf(t, r.Arm)
+					bound[a.Name] = append(bound[a.Name], p)
+				}
+			}
+		}
+		if last == nil {
+			return
+		}
+		found = append(found, placed(t, r.Arm, starts), placed(t, r.Arm, finding.AgentRatesParams{At: atOf(t, r.Arm), Agents: agentTexts(last)}))
+		for _, a := range last.Agents {
+			if of := bound[a.Name]; 2*len(of) > len(used) {
+				found = append(found, placed(t, r.Arm, of[len(of)-1]))
+			}
+		}
+	})
+	return found
+}
+
+// agentBound reports whether an agent's workers had used up what its CPUs, or its threads, can.
+// Under open load they wait for due times by looking at the clock.
+func agentBound(p *record.Phase, a record.AgentShare) (b finding.AgentBoundParams, is bool) {
+	seconds := time.Duration(p.ElapsedNS).Seconds()
+	if seconds <= 0 || p.Open || a.CPUs <= 0 {
+		return b, false
+	}
+	var all uint64
+	for _, other := range p.Agents {
+		all += other.Operations
+	}
+	b = finding.AgentBoundParams{Agent: a.Name, Cpus: a.CPUSeconds / seconds, Limit: float64(min(a.CPUs, a.Threads)), Share: float64(a.Operations) / float64(max(all, 1))}
+	return b, b.Cpus >= cpuLimitShare*b.Limit
+}
+
+// agentTexts say what agents did, those first that did the least.
+func agentTexts(p *record.Phase) (texts []string) {
+	seconds := max(time.Duration(p.ElapsedNS).Seconds(), 1e-9)
+	byRate := slices.SortedFunc(slices.Values(p.Agents), func(a, b record.AgentShare) int {
+		switch {
+		case a.Operations < b.Operations:
+			return -1
+		case a.Operations > b.Operations:
+			return 1
+		}
+		return 0
+	})
+	for i, a := range byRate {
+		if i == agentsShown && len(byRate) > agentsShown+1 {
+			return append(texts, fmt.Sprintf("%d more", len(byRate)-i))
+		}
+		texts = append(texts, fmt.Sprintf("%s %s op/s with %s CPUs", a.Name, format.Count(uint64(float64(a.Operations)/seconds)), format.Number(a.CPUSeconds/seconds)))
+	}
+	return texts
+}

@@ -1,0 +1,64 @@
+package finding
+
+// What is said of agents: machines that do a run's phases together.
+const (
+	AgentStarts Code = "process-starts agents" // how far apart they began, and how well that is known
+	AgentRates  Code = "agent-rates"           // what each did
+	AgentBound  Code = "client-bound agent"    // one of them, and which share of the load it did
+
+	MarkAgentSilent Code = "machine-disturbed agent-silent" // for longer than a second
+	FaultAgents     Code = "machine-disturbed agents"
+
+	CauseAgentLost Code = "agent-lost"
+)
+
+var _ = register(
+	Entry{Example: AgentStartsParams{At: At{"redis", "mixed (D0, 4 processes)"}, Agents: 4, ApartNS: 21e4, ErrorNS: 3e4}, Severity: Notice,
+		Says: `The {{plural .agents "agent" ""}} of {{.arm}} began within {{latency .apart_ns}} in {{.place}}, known to {{latency .error_ns}}.`,
+		Many: `The agents of {{list .Arms}} began within {{latency .max_apart_ns}} in {{list .Places}}, known to {{latency .max_error_ns}}.`},
+	Entry{Example: AgentRatesParams{At: At{"redis", "mixed (D0, 4 processes)"}, Agents: []string{"local-1 17,200 op/s with 0.4 CPUs", "local-2 16,900 op/s with 0.4 CPUs"}}, Severity: Notice,
+		Says: `{{.arm}} in {{.place}} was loaded by {{join .agents}}.`},
+	Entry{Example: AgentBoundParams{At: At{"redis", "mixed (D0, 4 processes)"}, Agent: "load2", Cpus: 1.97, Limit: 2, Share: 0.24}, Severity: Warning,
+		Says: `{{.arm}} in {{.place}}: the agent {{.agent}}, which did {{percent .share}} of the operations, is client-bound: ` +
+			`it used {{number .cpus}} of its {{number .limit}} CPUs.`,
+		Many:   `Agents are client-bound with {{list .Arms}} in {{list .Places}}: they used up their CPUs.`,
+		Remedy: "give that machine more CPUs or fewer threads, or add agents"},
+	Entry{Example: AgentSilentParams{Agent: "load2", Seconds: 2.1, AtS: 3.0}, Fault: FaultAgents,
+		Says: `nothing was heard of the agent {{.agent}} for {{seconds .seconds}}, first at {{moment .at_s}}: it was paused, or cut off`},
+	Entry{Example: FaultParams{Code: FaultAgents, At: At{"redis", "mixed (D0, 4 processes)"}, Trials: 1}, Severity: Warning, Machine: true,
+		Says:   `Excluded {{plural .trials "block" ""}} of {{.arm}} in {{.place}}: an agent was not heard of for a time.`,
+		Many:   `Excluded blocks of {{list .Arms}} in {{list .Places}}: agents were not heard of for a time.`,
+		Remedy: "look at the network between the agents and this machine, and at what else runs there"},
+	Entry{Example: CauseParams{Code: CauseAgentLost}, Says: "an agent was lost"},
+)
+
+type AgentStartsParams struct {
+	At
+	Agents           int
+	ApartNS, ErrorNS int64
+}
+
+func (AgentStartsParams) code() Code { return AgentStarts }
+
+type AgentRatesParams struct {
+	At
+	Agents []string
+}
+
+func (AgentRatesParams) code() Code { return AgentRates }
+
+// AgentBoundParams: Share is of the phase's operations.
+type AgentBoundParams struct {
+	At
+	Agent              string
+	Cpus, Limit, Share float64
+}
+
+func (AgentBoundParams) code() Code { return AgentBound }
+
+type AgentSilentParams struct {
+	Agent        string
+	Seconds, AtS float64
+}
+
+func (AgentSilentParams) code() Code { return MarkAgentSilent }
