@@ -30,6 +30,7 @@ var Program = server.Program{
 	Missing:    "make cassandra, in Assay's source tree, fetches it with Maven; Java: apt-get install --no-install-recommends maven openjdk-17-jre-headless",
 	Slow:       true,
 	Several:    server.Cluster,
+	Roams:      true,
 	PeerPort:   true,
 	AnySetting: true,
 	StopSignal: syscall.SIGKILL, // asked to end, it would write and tell the others, for data that is thrown away

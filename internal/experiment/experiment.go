@@ -184,6 +184,7 @@ type Phase struct {
 	// ends Duration later; 0: with the phase, or with its Operations. None: the phase is one group
 	// without a name.
 	Groups []Phase       `json:"groups,omitempty"`
+	Faults []Fault       `json:"faults,omitempty"`  // in the order of their times
 	From   time.Duration `json:"from_ns,omitempty"` // of a group
 }
 

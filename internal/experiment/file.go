@@ -162,6 +162,7 @@ type PhaseFile struct {
 	WorkFile
 	Groups     []GroupFile `yaml:"groups" jsonschema_description:"Groups of clients that work at the same time, in place of a mix."`
 	Unmeasured bool        `yaml:"unmeasured" jsonschema_description:"Run, count and check it, but keep it out of the tables: a warm-up. Default: false."`
+	Faults     []FaultFile `yaml:"faults" jsonschema_description:"What happens to servers meanwhile: {at: 10s, kill: node 2}, {at: 25s, start: node 2}; freeze and cut likewise."`
 	Optional   bool        `yaml:"optional" jsonschema_description:"A store that can't do the phase leaves it out, and is shown so. Default: false, such a store is refused in the whole cell."`
 }
 

@@ -62,7 +62,8 @@ func (p Phase) ThreadsIn(c Cell) (threads int) {
 	return threads
 }
 
-// Lasting returns the phase with another duration. Its groups begin and end at the same share of it.
+// Lasting returns the phase with another duration. Its groups begin and end, and its faults
+// happen, at the same share of it.
 func (p Phase) Lasting(duration time.Duration) Phase {
 	if duration == p.Duration || p.Duration == 0 {
 		return p
@@ -73,6 +74,10 @@ func (p Phase) Lasting(duration time.Duration) Phase {
 		g := &p.Groups[i]
 		g.From = time.Duration(share * float64(g.From))
 		g.Duration = time.Duration(share * float64(g.Duration))
+	}
+	p.Faults = slices.Clone(p.Faults)
+	for i := range p.Faults {
+		p.Faults[i].At = time.Duration(share * float64(p.Faults[i].At))
 	}
 	return p
 }

@@ -34,6 +34,9 @@ func (r *resolver) phases() *Error {
 		if err != nil {
 			return err
 		}
+		if err := r.ofPhase(i).faults(p, &phase); err != nil {
+			return err
+		}
 		if err := r.needsRecords(i, phase, stored); err != nil {
 			return err
 		}

@@ -195,6 +195,9 @@ func (e *Experiment) ValueBytesMax(cell Cell) int {
 
 // refusePhase says why a store can't do a phase, by the first of its parts that it can't do.
 func refusePhase(s Store, p Phase) *Refusal {
+	if r := refuseFaults(s, p); r != nil {
+		return r
+	}
 	for _, part := range p.Parts() {
 		if refusal := refusePart(s, part); refusal != nil {
 			return refusal

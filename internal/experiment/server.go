@@ -19,6 +19,7 @@ type Server struct {
 	Options  map[string]string `json:"options,omitempty"`  // of those that the program declares, only those that the file sets
 	Settings map[string]string `json:"settings,omitempty"` // by the program's own names
 	InMemory bool              `json:"in_memory,omitempty"`
+	Roams    bool              `json:"roams,omitempty"` // clients connect to addresses that the servers tell them
 
 	// Each is what differs from Options, for each of several servers; nil: nothing.
 	Each []map[string]string `json:"each,omitempty"`
@@ -154,7 +155,8 @@ func (r storeResolver) server(f ServerFile, s *Store) *Error {
 			return mistake
 		}
 	}
-	s.Server = &Server{Each: f.Each, Count: count, Options: f.Options, Settings: f.Settings, InMemory: program.InMemory, Declared: program.Options}
+	s.Server = &Server{Each: f.Each, Count: count, Options: f.Options, Settings: f.Settings, InMemory: program.InMemory,
+		Roams: program.Roams != nil && program.Roams(count), Declared: program.Options}
 	if mistake := here.below("options").options("the server of "+s.Driver, program.Options, f.Options); mistake != nil {
 		return mistake
 	}
@@ -173,6 +175,7 @@ type Program struct {
 	Options    []store.Option
 	AnySetting bool                  // it takes settings by its own names
 	InMemory   bool                  // it keeps nothing in files
+	Roams      func(count int) bool  // clients of so many servers connect to the addresses that these tell them; nil: they don't
 	Check      func(count int) error // why so many can't be started as one store
 	Find       func() error          // why it is not on this machine
 }

@@ -170,7 +170,7 @@ func (r whole) noStoreCan(p Phase) (first *Refusal) {
 // stand in a case.
 func (r whole) fieldParts(field string, cell Cell) []string {
 	for p, in := range r.parts() {
-		for _, end := range []string{"mix", "batch"} {
+		for _, end := range []string{"mix", "batch", "faults"} {
 			if field == "phases."+p.Name+"."+end {
 				return in(end)
 			}

@@ -18,6 +18,7 @@ var (
 	afterRanks  = []detector{
 		detectFaults, detectFailed, detectMissing, detectIncomplete,
 		detectFalls, detectDrops, detectInconclusive, detectInterference, detectStoppedEarly, detectConflicts, detectServerShares,
+		detectServerFaults,
 		detectHarness, detectHarnessUnknown, detectAgents, detectClientBound, detectNoise, detectBusyMachine, detectMachineUnknown,
 		detectDispatchLate, detectBacklog,
 		detectDurabilityCost, detectNothingSynced, detectUnverified, detectInconsistent, detectServerKept,

@@ -65,6 +65,9 @@ func furthestServer(o *facts.Observation) (seen finding.SeenShareParams, away fl
 // serversOf returns what each server did in a phase, its count after it less that after the phase
 // before, and its weight. The first phase of a trial has nothing before it, and tells nothing.
 func serversOf(o *facts.Observation) (done, weights []float64) {
+	if faulty(o) {
+		return nil, nil // one of them was away
+	}
 	var before map[string]float64
 	for i := range o.Trial.Phases {
 		if o.Trial.Phases[i].Number == o.Phase.Number {

@@ -11,7 +11,9 @@ import (
 func (p *Phase) Marks() (marks []finding.Mark) {
 	if len(p.Groups) > 0 {
 		for i := range p.Groups {
-			marks = append(marks, p.Groups[i].outcomeMarks(p.mayMiss())...)
+			group := p.Groups[i]
+			group.Faults = p.Faults
+			marks = append(marks, group.outcomeMarks(p.mayMiss())...)
 		}
 	} else {
 		marks = p.outcomeMarks(p.mayMiss())
@@ -22,7 +24,7 @@ func (p *Phase) Marks() (marks []finding.Mark) {
 				marks = append(marks, p.mark(finding.CountParams{Code: code, Count: count, Of: h.Reads}))
 			}
 		}
-		if !p.Eventual { // such a store may answer with what was, but not with what was never written
+		if !p.Eventual && !p.Forgot { // such a store may answer with what was, but not with what was never written
 			if h.Stale > 0 {
 				marks = append(marks, p.mark(finding.MarkStaleReadsParams{Count: h.Stale, Of: h.Reads, LateNS: h.LateP50NS, LateMaxNS: h.LateMaxNS}))
 			}
@@ -31,8 +33,10 @@ func (p *Phase) Marks() (marks []finding.Mark) {
 			}
 			mark(finding.MarkUnordered, uint64(h.Unordered))
 		}
-		mark(finding.MarkLostUpdates, h.LostUpdates)
-		if u := h.Updates; u != nil && u.Atomic.Lost > 0 && !p.Eventual {
+		if !p.Forgot {
+			mark(finding.MarkLostUpdates, h.LostUpdates)
+		}
+		if u := h.Updates; u != nil && u.Atomic.Lost > 0 && !p.Eventual && !p.Forgot {
 			marks = append(marks, p.mark(finding.MarkAtomicLostParams{Count: u.Atomic.Lost, Of: u.Atomic.Done, Items: u.Atomic.ItemsLost}))
 		}
 		mark(finding.MarkGhosts, h.Ghosts)
@@ -47,7 +51,7 @@ func (p *Phase) Marks() (marks []finding.Mark) {
 func (p *Phase) Forgets() bool { return p.Evicted != nil && *p.Evicted > 0 }
 
 // mayMiss reports whether a read that finds nothing is no fault by itself.
-func (p *Phase) mayMiss() bool { return p.Eventual || p.Forgets() }
+func (p *Phase) mayMiss() bool { return p.Eventual || p.Forgets() || p.Forgot }
 
 func (p *Phase) mark(of finding.Parameters) finding.Mark {
 	return finding.Mark{Message: finding.New(of), Phase: p.Name}
@@ -71,7 +75,9 @@ func (p *Phase) outcomeMarks(mayMiss bool) (marks []finding.Mark) {
 	if !mayMiss { // reading back tells what such a store has lost for good
 		mark(finding.MarkLost, lost, "lost")
 	}
-	mark(finding.MarkFailed, failed, "error", "timeout")
+	if len(p.Faults) == 0 { // which is what the phase asks for: see detect
+		mark(finding.MarkFailed, failed, "error", "timeout")
+	}
 	if p.EndedBy != EndedInterrupted { // whoever stopped it knows why
 		mark(finding.MarkUnfinished, p.Unfinished)
 	}
@@ -123,6 +129,9 @@ func (f *FinalCheck) Marks() (marks []finding.Mark) {
 		{finding.MarkReadbackWrong, f.Wrong - min(f.Foreign, f.Wrong)}, {finding.MarkReadbackOther, f.Foreign},
 		{finding.MarkReadbackFailed, f.Errors},
 	} {
+		if f.Forgot && (fault.code == finding.MarkReadbackLost || fault.code == finding.MarkReadbackStale) {
+			continue
+		}
 		unread := fault.code == finding.MarkReadbackFailed && f.NotRead > 0
 		if fault.count == 0 && !unread {
 			continue

@@ -129,6 +129,9 @@ type Phase struct {
 	Gone          []Gone        `json:"gone,omitempty"` // processes that ended before their time
 	ClockDrift    time.Duration `json:"clock_drift_ns,omitempty"`
 
+	Faults []ServerFault `json:"faults,omitempty"` // what happened to servers, as the experiment asks
+	Forgot bool          `json:"forgot,omitempty"` // a server was killed, then or before, in a class that keeps nothing then
+
 	HandleWaitNS  uint64 `json:"handle_wait_ns,omitempty"`
 	HandlesOpened uint64 `json:"handles_opened,omitempty"`
 	LatenessMaxNS uint64 `json:"lateness_max_ns,omitempty"` // of dispatch: open load
@@ -407,6 +410,7 @@ type FinalCheck struct {
 	Errors   uint64   `json:"errors"`
 	Unknown  uint64   `json:"unknown"` // values too short to prove their version
 	Examples []string `json:"examples,omitempty"`
+	Forgot   bool     `json:"forgot,omitempty"` // a server was killed in a class that keeps nothing then: lost and stale are no fault
 
 	StoreEvicted *uint64 `json:"store_evicted,omitempty"` // records that the store says it removed by itself since the trial began; nil: it does not count them, or none was absent
 

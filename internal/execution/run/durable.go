@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"time"
 
 	"assay/internal/base/finding"
@@ -250,6 +251,10 @@ func (c *syncCheck) of(p *record.Phase, before syncsDone) *record.Syncs {
 		s.Done, s.Counted, s.Disk, s.SyncNS = &done, c.counter.Counts(), now.disk, int64(c.floor)
 	}
 	from, to := before.server.Syncs, now.server.Syncs
+	killed := slices.ContainsFunc(p.Faults, func(f record.ServerFault) bool { return f.Does == experiment.FaultKill })
+	if killed {
+		from = nil // it has counted anew since
+	}
 	if c.class == store.D3 && from != nil && to != nil && *to >= *from {
 		done := *to - *from
 		s.Server, s.Counter, s.LagNS = &done, now.server.Counter, int64(now.server.Lag)

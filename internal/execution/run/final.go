@@ -46,6 +46,7 @@ func (t *trial) finalCheck(ctx context.Context) error {
 	if err := t.evicted.hold(t, &check); err != nil {
 		return fmt.Errorf("final check: %w", err)
 	}
+	check.Forgot = t.forgot
 	t.result.Final = &check
 	t.result.Marks = append(t.result.Marks, check.Marks()...)
 	return nil

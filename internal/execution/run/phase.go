@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -73,7 +74,14 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 		part := w.parts[i]
 		part.milestones = newMilestones(does.Milestones, len(part.file.Threads), does.From.Seconds())
 	}
+	w.faults = t.faultsOf(p)
 	runErr := w.watch(ctx)
+	var faultErr error
+	result.Faults, faultErr = w.faults.end(ctx, w.startNS())
+	runErr = cmp.Or(runErr, faultErr)
+	t.forgot = t.forgot || t.mayLose(result.Faults)
+	result.Forgot = t.forgot
+	t.followServers()
 	problems := w.collect()
 	if problem, ok := t.past.holdDeletes(t.content, file, w.last); !ok {
 		at := slices.IndexFunc(p.Parts(), func(part experiment.Phase) bool { return part.Does(trace.DeleteQuery) })

@@ -143,7 +143,7 @@ func (t *trial) watchServer() {
 		return
 	}
 	t.sampler.WatchServers(t.servers)
-	t.sampler.WatchConnections(t.endpoints())
+	t.sampler.WatchConnections(t.clientEndpoints())
 }
 
 func (w *watched) seeServer(now host.Usage) {

@@ -38,9 +38,13 @@ type stop struct {
 	sleptNS      int64
 }
 
-// watchStops begins to look at the worker and what else the trial measures, until end is called.
-func (t *trial) watchStops() *stops {
-	pids := append(t.clients.pids(), t.servers.PIDs...)
+// watchStops begins to look at the worker and what else the trial measures, until end is called. Of
+// servers whose faults are a part of the phase, Assay knows itself.
+func (t *trial) watchStops(faulty bool) *stops {
+	pids := t.clients.pids()
+	if !faulty {
+		pids = append(pids, t.servers.PIDs...)
+	}
 	s := &stops{over: make(chan struct{}), ended: make(chan struct{}), processes: host.NewStopped(pids...), lookedNS: clock.MonotonicNS()}
 	go func() {
 		defer close(s.ended)

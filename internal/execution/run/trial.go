@@ -35,10 +35,12 @@ type trial struct {
 	memory  *memoryLimit // nil: none
 	writes  hostWrites
 	evicted evictions
-	syncs   *syncCheck   // nil: there is no store
-	keys    *keysNote    // nil: it leaves none
-	server  *ownServer   // nil: Assay has started none for the trial
-	servers host.Servers // under test
+	syncs   *syncCheck      // nil: there is no store
+	keys    *keysNote       // nil: it leaves none
+	server  *ownServer      // nil: Assay has started none for the trial
+	servers host.Servers    // under test
+	proxies []*server.Proxy // to each server, where a phase cuts one off
+	forgot  bool            // a server was killed in a class that keeps nothing then
 
 	eventual bool // it promises no more than that a read returns some acknowledged value
 
@@ -157,6 +159,10 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 		return t.explain(err)
 	}
 	defer t.stopServer()
+	defer t.stopProxies()
+	if err := t.startProxies(); err != nil {
+		return err
+	}
 	if t.content, err = newContent(t.run.experiment, t.cell, t.store); err != nil {
 		return ownFault{err}
 	}
@@ -317,7 +323,7 @@ func (t *trial) open(class store.Durability, load bool) error {
 // openRequest asks for the store in a durability class, but for who opens it first and its threads.
 func (t *trial) openRequest(class store.Durability) control.Open {
 	return control.Open{
-		Driver: t.store.Driver, Directory: t.workerDirectory(), Endpoints: t.endpoints(), Durability: class,
+		Driver: t.store.Driver, Directory: t.workerDirectory(), Endpoints: t.clientEndpoints(), Durability: class,
 		LossWindowNS: int64(t.cell.LossWindow), Options: t.driverOptions(), Handles: t.cell.Handles,
 		PoolHandles: t.cell.PoolHandles, Pipeline: t.cell.Pipeline,
 	}

@@ -57,6 +57,7 @@ type watched struct {
 	stats     []string  // the store's own counters that the worker tells meanwhile
 	rounds    uint64    // of these
 	telemetry record.Telemetry
+	faults    *faults // that happen in it; nil: none
 }
 
 // lanesFine is how many thread-and-operation pairs may have their histograms read with each sample:
@@ -126,12 +127,13 @@ func (w *watched) watch(ctx context.Context) error {
 	w.synced = t.syncs.begin()
 	w.lookAway(false, time.Second) // what agents have used by now is not the phase's
 	w.keep(w.read(w.fine))
-	w.stops = t.watchStops()
+	w.stops = t.watchStops(w.faults != nil)
 	defer w.stops.end()
 	w.seen.asked = clock.MonotonicNS()
 	if err := w.letGo(); err != nil && w.died() {
 		return err
 	}
+	w.faults.begin(ctx, w.startNS)
 	began := time.Now()
 	w.progress.at = began
 	for tick := time.Duration(1); ; tick = max(tick, time.Since(began)/period) + 1 { // what was missed is not made up for
@@ -289,6 +291,7 @@ func (w *watched) sample() error {
 	for i, p := range w.parts {
 		p.milestones.look(parts[i].Acknowledged, at)
 	}
+	w.trial.followServers()
 	usage := w.addAway(w.trial.sampler.Sample())
 	w.stops.lookNow()
 	s := record.Sample{Phase: w.result.Name, At: at, Seconds: at - w.lastAt,

@@ -23,7 +23,7 @@ func (g *Group) Again(ctx context.Context, patience time.Duration) (*Group, erro
 	for n, was := range g.Members {
 		i := &Instance{Program: was.Program, Binary: was.Binary, Version: was.Version, Directory: was.Directory, Host: was.Host, Port: was.Port,
 			PeerPort: was.PeerPort, Peers: append([]*Instance(nil), next.Members...), Count: was.Count, Options: was.Options, Guard: was.Guard, Asked: was.Asked,
-			label: was.label, cpus: was.cpus, user: was.user, output: &output{log: was.output.log, name: was.label}}
+			label: was.label, cpus: was.cpus, user: was.user, output: &output{log: was.output.log, name: was.label}, life: new(life)}
 		if _, err := os.Stat(i.Directory); err != nil { // nothing is left of it: that is its end, and no fault of ours
 			return nil, errors.Join(fmt.Errorf("%w: %s: its directory is gone", ErrDied, i.label), next.Abort())
 		}
@@ -78,7 +78,7 @@ func Left(p Program, directory string, log io.Writer, remains []Remains) (*Group
 	g := new(Group)
 	for _, r := range remains {
 		i := &Instance{Program: &p, Binary: binary, Version: r.Version, Directory: filepath.Join(directory, r.Directory), Host: r.Host, Port: r.Port,
-			PeerPort: r.PeerPort, Count: len(remains), Options: r.Options, Guard: r.Guard, label: p.Driver, user: user}
+			PeerPort: r.PeerPort, Count: len(remains), Options: r.Options, Guard: r.Guard, label: p.Driver, user: user, life: new(life)}
 		i.output = &output{log: log, name: i.label}
 		for _, path := range i.Guard.files() {
 			if *path != "" {

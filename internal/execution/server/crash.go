@@ -18,6 +18,7 @@ import (
 // nothing of the server runs any more and nothing is killed yet; it may be nil. The server can be
 // started again by Restart, or is ended by Stop.
 func (i *Instance) Crash(halted func()) error {
+	i.life.down.Store(true)
 	if err := i.crash(halted); err != nil {
 		return fmt.Errorf("killing %s: %w", i.label, err)
 	}
@@ -82,6 +83,7 @@ func (i *Instance) Restart(ctx context.Context, patience time.Duration) error {
 	if err := i.run(); err != nil {
 		return err
 	}
+	i.life.down.Store(false)
 	if err := i.waitReady(ctx, patience); err != nil {
 		return fmt.Errorf("starting %s again after it was killed: %w", i.label, err)
 	}

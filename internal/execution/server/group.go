@@ -87,7 +87,7 @@ func startMembers(ctx context.Context, like Instance, r Request) (*Group, error)
 				return nil, errors.Join(fmt.Errorf("server %d of %d: %w", n+1, r.Count, err), g.each((*Instance).kill))
 			}
 		}
-		i.output = &output{log: r.Log, name: i.label}
+		i.output, i.life = &output{log: r.Log, name: i.label}, new(life)
 		i.Peers, i.Count = append([]*Instance(nil), g.Members...), r.Count
 		if err := i.start(ctx, r); err != nil {
 			if r.Count > 1 {
@@ -167,3 +167,6 @@ func (g *Group) each(end func(*Instance) error) error {
 	ending.Wait()
 	return errors.Join(failed...)
 }
+
+// roams reports whether clients of so many servers go where these tell them.
+func (p *Program) roams(count int) bool { return p.Roams || p.Several == Cluster && count > 1 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os/exec"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -38,44 +39,59 @@ type Instance struct {
 	// Took is the time from its start until it answered, Prepare left out.
 	Took time.Duration
 
-	label   string // its name in logs and errors
-	cpus    []int
-	user    *syscall.Credential // nil: that of this process
-	output  *output
-	note    *owned.Note
-	process *child.Child
-	moved   bool          // its files were made elsewhere
-	exited  chan struct{} // closed once it has ended and what it left was ended
-	exitErr error
+	label  string // its name in logs and errors
+	cpus   []int
+	user   *syscall.Credential // nil: that of this process
+	output *output
+	note   *owned.Note
+	life   *life
+	moved  bool // its files were made elsewhere
+}
+
+// life is the process of a server that runs. A fault may end it, and another follows.
+type life struct {
+	now  atomic.Pointer[process] // nil: it was not started yet
+	down atomic.Bool             // it was ended on purpose, and is to come back
+}
+
+// process is one process of a server, from its start to its end.
+type process struct {
+	*child.Child
+	exited chan struct{} // closed once it has ended and what it left was ended
+	err    error         // how; read once exited is closed
 }
 
 // Endpoint returns HOST:PORT.
 func (i *Instance) Endpoint() string { return net.JoinHostPort(i.Host, strconv.Itoa(i.Port)) }
 
 // PID returns the number of the server's first process; its others are below it.
-func (i *Instance) PID() int { return i.process.PID() }
+func (i *Instance) PID() int { return i.life.now.Load().PID() }
 
 // ErrDied is wrapped by the errors that say that a server ended before it was asked to.
 var ErrDied = errors.New("the server died")
 
 // Exited is closed when the server has ended.
-func (i *Instance) Exited() <-chan struct{} { return i.exited }
+func (i *Instance) Exited() <-chan struct{} { return i.life.now.Load().exited }
 
-// Died says how the server ended, in its own last words where it had any; nil while it runs. It
-// means nothing after Stop.
+// Died says how the server ended, in its own last words where it had any; nil while it runs, and
+// while a fault has taken it down. It means nothing after Stop.
 func (i *Instance) Died() error {
+	p := i.life.now.Load()
 	select {
-	case <-i.exited:
-		return i.death()
+	case <-p.exited:
 	default:
 		return nil
 	}
+	if i.life.down.Load() {
+		return nil
+	}
+	return i.death(p)
 }
 
-func (i *Instance) death() error {
+func (i *Instance) death(p *process) error {
 	how := "it exited with status 0, or went into the background"
-	if i.exitErr != nil {
-		how = i.exitErr.Error()
+	if p.err != nil {
+		how = p.err.Error()
 	}
 	if words := i.output.lastWords(); words != "" {
 		how += "; it last wrote: " + words
@@ -135,11 +151,12 @@ func (i *Instance) run() error {
 	if err != nil {
 		return fmt.Errorf("starting %s: %w", i.Binary, err)
 	}
-	i.process, i.exited = p, make(chan struct{})
+	begun, output := &process{Child: p, exited: make(chan struct{})}, i.output
+	i.life.now.Store(begun)
 	go func() {
-		_, i.exitErr = p.Wait()
-		i.output.end()
-		close(i.exited)
+		_, begun.err = p.Wait()
+		output.end()
+		close(begun.exited)
 	}()
 	return nil
 }
@@ -160,7 +177,8 @@ func (i *Instance) endBy(signal syscall.Signal, patience time.Duration) error {
 	if signal == syscall.SIGKILL {
 		return i.kill()
 	}
-	i.process.Signal(signal)
+	i.thaw()
+	i.life.now.Load().Signal(signal)
 	if i.endsWithin(patience) {
 		return i.kill() // what it may have left
 	}
@@ -172,12 +190,13 @@ func (i *Instance) endBy(signal syscall.Signal, patience time.Duration) error {
 func (i *Instance) kill() error {
 	note := i.note
 	i.note = nil
-	i.process.Kill()
+	p := i.life.now.Load()
+	p.Kill()
 	if !i.endsWithin(killPatience) {
 		note.Keep() // the next run tries again
 		return fmt.Errorf("%s can't be killed: process %d", i.label, i.PID())
 	}
-	if left := i.process.Left(); len(left) > 0 {
+	if left := p.Left(); len(left) > 0 {
 		note.Keep()
 		return fmt.Errorf("processes of %s are left: %v", i.label, left)
 	}
@@ -189,7 +208,7 @@ func (i *Instance) endsWithin(patience time.Duration) bool {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
-	case <-i.exited:
+	case <-i.Exited():
 		return true
 	case <-timer.C:
 		return false

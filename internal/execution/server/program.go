@@ -64,6 +64,9 @@ type Program struct {
 	// PeerPort says that it also listens at Instance.PeerPort, where other members talk to it.
 	PeerPort bool
 
+	// Roams says that clients also of one server connect to the address that it tells them. Those of
+	// a cluster always do.
+	Roams bool
 	// InMemory says that it keeps no files: its directory stays empty, but for those of a [Guard].
 	InMemory bool
 	// NotAsRoot are users, the best first, of whom the first that exists runs it where Assay is

@@ -86,12 +86,11 @@ func (i *Instance) launch(ctx context.Context, patience time.Duration, prepare f
 		return err
 	}
 	defer func() {
-		if i.process == nil {
+		if i.life.now.Load() == nil {
 			i.note.Done() // what prepare ran has ended
 			i.note = nil
 		} else if err != nil {
 			err = errors.Join(i.explain(err), i.kill())
-			i.process = nil
 		}
 	}()
 	if prepare != nil {
@@ -210,7 +209,7 @@ func (i *Instance) waitReady(ctx context.Context, patience time.Duration) error 
 	defer cancel()
 	go func() { // a question to a server that has ended, or to another's at its port, is not waited for
 		select {
-		case <-i.exited:
+		case <-i.Exited():
 			cancel()
 		case <-waiting.Done():
 		}

@@ -7,7 +7,7 @@ func Startable(programs func(driver string) (Program, bool)) func(driver string)
 	return func(driver string) (experiment.Program, bool) {
 		p, known := programs(driver)
 		return experiment.Program{
-			Options: p.Options, AnySetting: p.AnySetting, InMemory: p.InMemory, Check: p.Check,
+			Options: p.Options, AnySetting: p.AnySetting, InMemory: p.InMemory, Roams: p.roams, Check: p.Check,
 			Find: func() error { _, err := p.Find(); return err },
 		}, known
 	}

@@ -1,0 +1,60 @@
+package facts_test
+
+import (
+	"testing"
+
+	"assay/internal/analysis/facts"
+	"assay/internal/evidence/record"
+)
+
+// secondly are samples of a second each: good operations, and failed ones where a number is below 0.
+func secondly(rates ...int) (samples []record.Sample) {
+	for i, n := range rates {
+		s := record.Sample{At: float64(i + 1), Seconds: 1, Operations: uint64(max(n, 0))}
+		if n < 0 {
+			s.Operations, s.Bad = uint64(-n), uint64(-n)
+		}
+		samples = append(samples, s)
+	}
+	return samples
+}
+
+func TestRecoveries(t *testing.T) {
+	kill := record.ServerFault{At: 3, Does: "kill", Node: 1}
+	start := record.ServerFault{At: 5, Does: "start", Node: 1, Undoes: "kill", Seconds: 0.5}
+	after := start
+	after.After = true
+	for _, c := range []struct {
+		name      string
+		faults    []record.ServerFault
+		samples   []record.Sample
+		recovered []float64 // of each fault, seconds since the phase began; 0: never
+		bad       []uint64
+	}{
+		{"it comes back", []record.ServerFault{kill, start}, secondly(100, 100, 100, -9, -9, 20, 90, 95, 100), []float64{7}, []uint64{18}},
+		{"it is never felt", []record.ServerFault{kill, start}, secondly(100, 100, 100, 100, 99, 98, 97), []float64{4}, []uint64{0}},
+		{"it does not come back", []record.ServerFault{kill, after}, secondly(100, 100, 100, -9, -9, -9, -9), []float64{0}, []uint64{36}},
+		{"one good second between is no recovery", []record.ServerFault{kill, start}, secondly(100, 100, 100, -9, 90, 10, 90, 90), []float64{7}, []uint64{9}},
+		{"a recovery that does not last is none", []record.ServerFault{kill, start}, secondly(100, 100, 100, 90, 90, 10, 0), []float64{0}, []uint64{0}},
+		{"two faults", []record.ServerFault{kill, start, {At: 7, Does: "freeze", Node: 1}, {At: 8, Does: "start", Node: 1}},
+			secondly(100, 100, 100, -5, -5, 90, 90, 0, 90, 90), []float64{6, 9}, []uint64{10, 0}},
+		{"nothing is known of before", []record.ServerFault{{At: 1, Does: "kill", Node: 1}}, secondly(100, 0, 0), nil, nil},
+		{"one that did not work", []record.ServerFault{{At: 3, Does: "kill", Node: 1, Error: "no"}}, secondly(100, 100, 100, 100), nil, nil},
+	} {
+		p := &record.Phase{Faults: c.faults, ElapsedNS: int64(len(c.samples)) * 1e9}
+		got := facts.Recoveries(p, c.samples)
+		if len(got) != len(c.recovered) {
+			t.Errorf("%s: %d faults, want %d", c.name, len(got), len(c.recovered))
+			continue
+		}
+		for i, r := range got {
+			at := 0.0
+			if r.RecoveredAt != nil {
+				at = *r.RecoveredAt
+			}
+			if at != c.recovered[i] || r.Bad != c.bad[i] || r.Before != 100 {
+				t.Errorf("%s: fault %d recovered at %v after %d failures from %v/s, want %v and %d", c.name, i, at, r.Bad, r.Before, c.recovered[i], c.bad[i])
+			}
+		}
+	}
+}

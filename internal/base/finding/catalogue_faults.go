@@ -1,0 +1,42 @@
+package finding
+
+// What the faults of servers that an experiment asks for did.
+const (
+	ServerFault     Code = "server-fault"
+	SeenServerFault Code = "seen-server-fault"
+)
+
+var _ = register(
+	Entry{Example: ServerFaultParams{At: example, SeenServerFaultParams: SeenServerFaultParams{Does: "kill", Node: 2, AtS: 10.0,
+		UndoneS: Known(25.3), RecoveryS: Known(15.9), Bad: 4210, Rate: 21300}, Lost: 12}, Severity: Warning,
+		Says: `{{.arm}} in {{.place}}: node {{.node}} was {{if eq .does "kill"}}killed{{else if eq .does "freeze"}}frozen{{else}}cut off{{end}} at {{moment .at_s}}` +
+			`{{if has .undone_s}} and was back at {{moment .undone_s}}{{end}}. {{plural .bad "operation" ""}} failed; ` +
+			`{{if has .recovery_s}}the rate was above half of {{rate .rate}} again {{seconds .recovery_s}} after the fault` +
+			`{{else}}the rate was not above half of {{rate .rate}} again before the next fault or the end{{end}}` +
+			`{{if .lost}}; {{plural .lost "record" ""}} read back were lost or old, which the class allows{{end}}.`,
+		Many: `{{list .Arms}} met faults of servers in {{list .Places}}.`},
+	Entry{Example: SeenServerFaultParams{Does: "cut", Node: 1, AtS: 3.0, UndoneS: Known(6.0), RecoveryS: Known(3.5), Bad: 12, Rate: 21300},
+		Says: `node {{.node}}: {{.does}} at {{moment .at_s}}{{if has .undone_s}}, back at {{moment .undone_s}}{{end}}; ` +
+			`{{count .bad}} failed; {{if has .recovery_s}}recovered after {{seconds .recovery_s}}{{else}}not recovered{{end}} (half of {{rate .rate}})`},
+)
+
+// ServerFaultParams are of the trial that recovered last.
+type ServerFaultParams struct {
+	At
+	SeenServerFaultParams
+	Lost uint64 // records read back at the trial's end that were lost or old, in a class that allows it
+}
+
+func (ServerFaultParams) code() Code { return ServerFault }
+
+// SeenServerFaultParams tell what a fault did in one trial. RecoveryS counts from the fault.
+type SeenServerFaultParams struct {
+	Does               string
+	Node               int
+	AtS                float64
+	UndoneS, RecoveryS *float64
+	Bad                uint64
+	Rate               float64
+}
+
+func (SeenServerFaultParams) code() Code { return SeenServerFault }

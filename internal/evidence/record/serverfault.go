@@ -1,0 +1,12 @@
+package record
+
+// ServerFault is something that Assay did to one of the servers under test while a phase ran.
+type ServerFault struct {
+	At      float64 `json:"t"`                // seconds since the phase began
+	Does    string  `json:"does"`             // kill, freeze, cut, or start, which undoes them
+	Node    int     `json:"node"`             // from 1, in the order of the endpoints
+	Undoes  string  `json:"undoes,omitempty"` // of a start: what
+	Seconds float64 `json:"s"`                // that it took: of a killed server's start until it answered
+	After   bool    `json:"after,omitempty"`  // the phase had ended
+	Error   string  `json:"error,omitempty"`  // why it did not work
+}

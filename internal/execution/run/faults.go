@@ -1,0 +1,185 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"assay/internal/base/clock"
+	"assay/internal/evidence/record"
+	"assay/internal/execution/server"
+	"assay/internal/experiment"
+	"assay/store"
+)
+
+// faultLookEvery is how often a fault that is not due yet looks whether the phase has ended.
+const faultLookEvery = 10 * time.Millisecond
+
+// faults are what happens to the servers of a trial while a phase runs. A nil one is none.
+type faults struct {
+	trial   *trial
+	planned []experiment.Fault
+	down    map[int]string // node → what was done to it
+	events  []record.ServerFault
+	over    context.CancelFunc
+	ended   chan struct{}
+}
+
+// faultsOf returns what is to happen in a phase; nil: nothing, or there is no server.
+func (t *trial) faultsOf(p *experiment.Phase) *faults {
+	if len(p.Faults) == 0 || t.store.Description.Kind != store.Server {
+		return nil
+	}
+	return &faults{trial: t, planned: p.Faults, down: map[int]string{}}
+}
+
+// begin lets faults happen at their times, in a goroutine of its own: starting a server takes long,
+// and sampling must not wait. startNS tells when the phase began; 0: not yet.
+func (f *faults) begin(ctx context.Context, startNS func() uint64) {
+	if f == nil {
+		return
+	}
+	ctx, f.over = context.WithCancel(ctx)
+	f.ended = make(chan struct{})
+	go func() {
+		defer close(f.ended)
+		for _, one := range f.planned {
+			for !due(startNS(), one.At) {
+				select {
+				case <-ctx.Done():
+					return
+				case <-time.After(faultLookEvery):
+				}
+			}
+			f.happen(ctx, one, startNS())
+		}
+	}()
+}
+
+func due(startNS uint64, at time.Duration) bool {
+	return startNS > 0 && clock.MonotonicNS() >= int64(startNS)+int64(at)
+}
+
+// end waits for what is under way, and undoes all that a phase left: what follows needs every server.
+func (f *faults) end(ctx context.Context, startNS uint64) ([]record.ServerFault, error) {
+	if f == nil || f.over == nil {
+		return nil, nil
+	}
+	f.over()
+	<-f.ended
+	for node := 1; node <= f.trial.store.Servers(); node++ {
+		if f.down[node] != "" {
+			before := len(f.events)
+			f.happen(ctx, experiment.Fault{Does: experiment.FaultStart, Node: node}, startNS)
+			for i := range f.events[before:] {
+				f.events[before+i].After = true
+			}
+		}
+	}
+	for _, e := range f.events {
+		if e.Does == experiment.FaultStart && e.Error != "" {
+			return f.events, fmt.Errorf("%w: starting node %d again: %s", server.ErrDied, e.Node, e.Error)
+		}
+	}
+	return f.events, nil
+}
+
+// happen does one fault and notes when.
+func (f *faults) happen(ctx context.Context, one experiment.Fault, startNS uint64) {
+	from := clock.MonotonicNS()
+	err := f.do(ctx, one)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return // the phase ended first: end undoes it
+	}
+	e := record.ServerFault{At: float64(from-int64(startNS)) / 1e9, Does: one.Does, Node: one.Node,
+		Undoes: f.down[one.Node], Seconds: float64(clock.MonotonicNS()-from) / 1e9}
+	if err != nil {
+		e.Error = err.Error()
+	}
+	f.events = append(f.events, e)
+	f.down[one.Node] = one.Does
+	if one.Does == experiment.FaultStart {
+		delete(f.down, one.Node)
+	}
+}
+
+func (f *faults) do(ctx context.Context, one experiment.Fault) error {
+	t, cut := f.trial, f.down[one.Node] == experiment.FaultCut
+	switch {
+	case one.Does == experiment.FaultCut:
+		t.proxies[one.Node-1].Cut()
+		return nil
+	case one.Does == experiment.FaultStart && cut:
+		t.proxies[one.Node-1].Heal()
+		return nil
+	}
+	i := t.server.Members[one.Node-1]
+	switch one.Does {
+	case experiment.FaultKill:
+		return i.Crash(nil)
+	case experiment.FaultFreeze:
+		return i.Freeze()
+	}
+	return i.Revive(ctx, t.run.experiment.StepTimeout)
+}
+
+// startProxies puts Assay between the trial's clients and their servers, where a phase cuts one off.
+func (t *trial) startProxies() error {
+	cut := slices.ContainsFunc(t.run.experiment.Phases, func(p experiment.Phase) bool {
+		_, skipped := t.plan.Skip[p.Name]
+		return !skipped && p.HasCut()
+	})
+	if !cut || t.store.Description.Kind != store.Server {
+		return nil
+	}
+	for _, endpoint := range t.endpoints() {
+		p, err := server.NewProxy(endpoint)
+		if err != nil {
+			return ownFault{err}
+		}
+		t.proxies = append(t.proxies, p)
+	}
+	return nil
+}
+
+func (t *trial) stopProxies() {
+	for _, p := range t.proxies {
+		if err := p.Close(); err != nil {
+			t.run.view.Message(fmt.Sprintf("trial %s: closing a proxy: %v", t.plan.ID, err))
+		}
+	}
+}
+
+// clientEndpoints are where the worker connects.
+func (t *trial) clientEndpoints() []string {
+	if len(t.proxies) == 0 {
+		return t.endpoints()
+	}
+	endpoints := make([]string, len(t.proxies))
+	for i, p := range t.proxies {
+		endpoints[i] = p.Endpoint()
+	}
+	return endpoints
+}
+
+// followServers notes the processes of servers that were started again.
+func (t *trial) followServers() {
+	if t.server == nil {
+		return
+	}
+	if pids := t.server.PIDs(); !slices.Equal(pids, t.servers.PIDs) {
+		t.servers.PIDs = pids
+		t.sampler.WatchServers(t.servers)
+	}
+}
+
+// mayLose reports whether a server was killed in a class that keeps nothing then: what is missing or
+// old from there on is no fault.
+func (t *trial) mayLose(events []record.ServerFault) bool {
+	if t.cell.Durability != store.D0 {
+		return false
+	}
+	return slices.ContainsFunc(events, func(e record.ServerFault) bool { return e.Does == experiment.FaultKill })
+}
