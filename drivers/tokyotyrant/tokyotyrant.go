@@ -75,7 +75,7 @@ func describe(name, summary string, options []store.Option) store.Description {
 			store.Option{Name: "write", Type: store.Choice, Default: writePut, Choices: []string{writePut, writePutNR},
 				Help: "put: the server answers; putnr: it does not, so that a put is acknowledged once the " +
 					"kernel took it, and its failure is never seen. Batches and add are answered"},
-			store.Option{Name: "operation_timeout", Type: store.Duration, Default: "1s",
+			store.Option{Name: "operation_timeout", Type: store.Duration, Default: "30s",
 				Help: "deadline of one operation, set on the socket; after it the connection is given up, " +
 					"and the next operation connects anew"},
 			store.Option{Name: "flush_at_open", Type: store.Bool, Default: "false",

@@ -232,7 +232,7 @@ func (r workResolver) asks(p PhaseFile) (mix map[string]float64, asked []AskedQu
 		}
 		if a.Operation == trace.Query.String() && !record.LeadsBack() {
 			return nil, nil, r.fail(r.in("mix"), "query results could not be verified: no column identifies the record").
-				hint("one column needs {i} without / and %%, or be a proof")
+				hint(`add to values.columns: {name: id, value: "{i}", type: integer} (any text with {i} without / and %% will do), or {name: v, proof: 24}`)
 		}
 	}
 	return mix, asked, nil

@@ -83,6 +83,9 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 	result.Forgot = t.forgot
 	t.followServers()
 	problems := w.collect()
+	for i, does := range p.Parts() {
+		orderSteps(&does, w.parts[i].result.Steps)
+	}
 	if problem, ok := t.past.holdDeletes(t.content, file, w.last); !ok {
 		at := slices.IndexFunc(p.Parts(), func(part experiment.Phase) bool { return part.Does(trace.DeleteQuery) })
 		problems[at] = append(problems[at], problem)
@@ -205,6 +208,14 @@ func steps(p *experiment.Phase) (all []trace.Step) {
 		all = append(all, trace.Step{Operation: o, Bytes: s.Bytes})
 	}
 	return all
+}
+
+// orderSteps lists the steps of a request's results as the request has them.
+func orderSteps(p *experiment.Phase, results []record.Operation) {
+	place := func(o record.Operation) int {
+		return slices.IndexFunc(p.Request, func(s experiment.Step) bool { return s.Operation == o.Name })
+	}
+	slices.SortStableFunc(results, func(a, b record.Operation) int { return place(a) - place(b) })
 }
 
 // deletedBefore says if earlier phases may have deleted records.

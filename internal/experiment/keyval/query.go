@@ -204,7 +204,7 @@ func (s *QueryShape) project(columns []Column, names []string, position func(str
 		return fmt.Errorf("the stamp %s is given without the proof, and so can't be checked", columns[s.Query.Columns[stamp]].Name)
 	}
 	if s.Query.Limit > 0 && s.proof < 0 && s.leadsBack < 0 {
-		return errors.New("what is found does not tell its index: that needs a proof, or a column whose number leads back to it")
+		return errors.New("its results could not be verified: the columns that it gives need one that identifies the record ({i} without / and %), or the proof")
 	}
 	return nil
 }
