@@ -71,14 +71,14 @@ func serversEnd(samples []record.Sample) func(record.Sample) (float64, bool) {
 	base, known := 0.0, false
 	for _, s := range samples {
 		mine, counted := workersEnd(s)
-		theirs, told := s.Stats["connections"]
+		theirs, told := s.Stats.Get("connections")
 		if counted && told && (!known || theirs-mine < base) {
 			base, known = theirs-mine, true
 		}
 	}
 	base = max(base, 0)
 	return func(s record.Sample) (float64, bool) {
-		theirs, told := s.Stats["connections"]
+		theirs, told := s.Stats.Get("connections")
 		return theirs - base, told && known
 	}
 }

@@ -30,9 +30,9 @@ func served(handles string, pool int, worker, server func(second int) float64) *
 	for i := range samples {
 		s := &samples[i]
 		second := int(math.Round(s.At))
-		s.Resources, s.Stats = map[string]float64{"worker.connections": worker(second)}, nil
+		s.Resources, s.Stats = record.ValuesOf(map[string]float64{"worker.connections": worker(second)}), record.Values{}
 		if server != nil {
-			s.Stats = map[string]float64{"connections": server(second)}
+			s.Stats = record.ValuesOf(map[string]float64{"connections": server(second)})
 		}
 	}
 	return run

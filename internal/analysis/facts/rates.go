@@ -16,15 +16,16 @@ import (
 // its rate is mostly noise; so are those that end after the phase's time (0: it has none) was over
 // by half a sample, when no operation begins any more.
 func Rates(samples []record.Sample, phase string, limit time.Duration) (s series.Series, kept []record.Sample) {
+	is := func(sample record.Sample) bool { return sample.Phase == phase && sample.Seconds > 0 }
 	var lengths []float64
 	for _, sample := range samples {
-		if sample.Phase == phase && sample.Seconds > 0 {
-			kept, lengths = append(kept, sample), append(lengths, sample.Seconds)
+		if is(sample) {
+			lengths = append(lengths, sample.Seconds)
 		}
 	}
 	width := stat.Median(lengths)
-	kept = slices.DeleteFunc(kept, func(s record.Sample) bool {
-		return s.Seconds < width/2 || limit > 0 && s.At > limit.Seconds()+width/2
+	kept = selected(samples, func(s record.Sample) bool {
+		return is(s) && s.Seconds >= width/2 && (limit <= 0 || s.At <= limit.Seconds()+width/2)
 	})
 	if len(kept) == 0 {
 		return s, nil
@@ -49,12 +50,12 @@ func Rates(samples []record.Sample, phase string, limit time.Duration) (s series
 	})
 	engine := map[string]bool{}
 	for _, sample := range kept {
-		for name := range sample.Stats {
+		for name := range sample.Stats.All() {
 			engine[name] = true
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(engine)) {
-		values := valuesOf(kept, func(s record.Sample) (float64, bool) { v, ok := s.Stats[name]; return v, ok })
+		values := valuesOf(kept, func(s record.Sample) (float64, bool) { return s.Stats.Get(name) })
 		s.Resources = append(s.Resources, series.Resource{Name: name, Engine: true, Values: values})
 	}
 	for _, resource := range record.ResourcesOf(kept) {
@@ -85,4 +86,22 @@ func whole(n *uint64) (value float64, measured bool) {
 		return 0, false
 	}
 	return float64(*n), true
+}
+
+// selected returns the samples that are to be kept: a part of the list itself where they stand
+// together, as those of a phase do.
+func selected(samples []record.Sample, keep func(record.Sample) bool) []record.Sample {
+	from := slices.IndexFunc(samples, keep)
+	if from < 0 {
+		return nil
+	}
+	rest := samples[from:]
+	until := slices.IndexFunc(rest, func(s record.Sample) bool { return !keep(s) })
+	if until < 0 {
+		return rest
+	}
+	if slices.IndexFunc(rest[until:], keep) < 0 {
+		return rest[:until:until]
+	}
+	return slices.DeleteFunc(slices.Clone(rest), func(s record.Sample) bool { return !keep(s) })
 }

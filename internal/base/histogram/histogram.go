@@ -3,9 +3,12 @@
 package histogram
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math/bits"
+	"slices"
 )
 
 const (
@@ -48,27 +51,74 @@ func Width(bucket int) uint64 {
 func Middle(bucket int) float64 { return float64(Lowest(bucket)) + float64(Width(bucket)-1)/2 }
 
 // Histogram counts values. The zero value is not ready: make one with New. It is not safe for
-// concurrent use.
+// concurrent use. One that was read from JSON keeps the counted buckets alone, in a few bytes each,
+// until it is changed: a run has thousands.
 type Histogram struct {
-	Counts []uint64
+	Counts []uint64 // nil in one that was read from JSON: see [Histogram.All]
+	packed []byte   // bucket after bucket: how far it is from the one before, and its count, as varints
 }
 
 // New returns an empty histogram.
 func New() *Histogram { return &Histogram{Counts: make([]uint64, Buckets)} }
 
-// Record counts one value in ns.
+// All returns the buckets with counts, in their order.
+func (h *Histogram) All() iter.Seq2[int, uint64] {
+	return func(yield func(int, uint64) bool) {
+		for bucket, n := range h.Counts {
+			if n != 0 && !yield(bucket, n) {
+				return
+			}
+		}
+		bucket := 0
+		for rest := h.packed; len(rest) > 0; {
+			step, size := binary.Uvarint(rest)
+			n, more := binary.Uvarint(rest[size:])
+			rest = rest[size+more:]
+			if bucket += int(step); !yield(bucket, n) {
+				return
+			}
+		}
+	}
+}
+
+// unpack makes room for changes.
+func (h *Histogram) unpack() {
+	if h.Counts != nil {
+		return
+	}
+	counts := make([]uint64, Buckets)
+	for bucket, n := range h.All() {
+		counts[bucket] = n
+	}
+	h.Counts, h.packed = counts, nil
+}
+
+// pack keeps the counted buckets alone.
+func (h *Histogram) pack() {
+	var packed []byte
+	before := 0
+	for bucket, n := range h.All() {
+		packed = binary.AppendUvarint(binary.AppendUvarint(packed, uint64(bucket-before)), n)
+		before = bucket
+	}
+	h.Counts, h.packed = nil, slices.Clip(packed)
+}
+
+// Record counts one value in ns. The histogram must not have been read from JSON.
 func (h *Histogram) Record(v uint64) { h.Counts[Bucket(v)]++ }
 
 // Add adds the counts of another.
 func (h *Histogram) Add(other *Histogram) {
-	for i, n := range other.Counts {
+	h.unpack()
+	for i, n := range other.All() {
 		h.Counts[i] += n
 	}
 }
 
 // Sub takes the counts of an earlier state of the same histogram away.
 func (h *Histogram) Sub(earlier *Histogram) {
-	for i, n := range earlier.Counts {
+	h.unpack()
+	for i, n := range earlier.All() {
 		h.Counts[i] -= n
 	}
 }
@@ -76,7 +126,7 @@ func (h *Histogram) Sub(earlier *Histogram) {
 // Count returns how many values were counted.
 func (h *Histogram) Count() uint64 {
 	var total uint64
-	for _, n := range h.Counts {
+	for _, n := range h.All() {
 		total += n
 	}
 	return total
@@ -95,7 +145,7 @@ func (h *Histogram) Quantile(q float64) float64 {
 	}
 	rank = min(rank, total)
 	var seen uint64
-	for bucket, n := range h.Counts {
+	for bucket, n := range h.All() {
 		if seen += n; seen >= rank {
 			return Middle(bucket)
 		}
@@ -106,7 +156,7 @@ func (h *Histogram) Quantile(q float64) float64 {
 // Mean returns the mean in ns, within half a bucket's width (0.4 %).
 func (h *Histogram) Mean() float64 {
 	var sum, total float64
-	for bucket, n := range h.Counts {
+	for bucket, n := range h.All() {
 		sum += float64(n) * Middle(bucket)
 		total += float64(n)
 	}
@@ -119,10 +169,8 @@ func (h *Histogram) Mean() float64 {
 // MarshalJSON writes the counted buckets only, as a flat list: bucket, count, bucket, count …
 func (h *Histogram) MarshalJSON() ([]byte, error) {
 	pairs := []uint64{}
-	for bucket, n := range h.Counts {
-		if n != 0 {
-			pairs = append(pairs, uint64(bucket), n)
-		}
+	for bucket, n := range h.All() {
+		pairs = append(pairs, uint64(bucket), n)
 	}
 	return json.Marshal(pairs)
 }
@@ -136,12 +184,13 @@ func (h *Histogram) UnmarshalJSON(data []byte) error {
 	if len(pairs)%2 != 0 {
 		return fmt.Errorf("histogram: a list of bucket and count pairs has an odd length %d", len(pairs))
 	}
-	h.Counts = make([]uint64, Buckets)
+	h.Counts, h.packed = make([]uint64, Buckets), nil
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i] >= Buckets {
 			return fmt.Errorf("histogram: bucket %d is past the last one, %d", pairs[i], Buckets-1)
 		}
 		h.Counts[pairs[i]] += pairs[i+1]
 	}
+	h.pack()
 	return nil
 }

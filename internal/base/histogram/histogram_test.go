@@ -1,6 +1,7 @@
 package histogram
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"slices"
@@ -60,8 +61,22 @@ func TestJSONRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	var back Histogram
-	if err := json.Unmarshal(text, &back); err != nil || !slices.Equal(back.Counts, h.Counts) {
-		t.Fatalf("%s came back different (%v)", text, err)
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	again, err := json.Marshal(&back)
+	if err != nil || !bytes.Equal(again, text) || back.Count() != h.Count() || back.Quantile(0.5) != h.Quantile(0.5) || back.Mean() != h.Mean() {
+		t.Fatalf("%s came back as %s (%v)", text, again, err)
+	}
+	if len(back.packed) > len(text) || back.Counts != nil {
+		t.Errorf("%d bytes of JSON are kept in %d, and %d buckets", len(text), len(back.packed), len(back.Counts))
+	}
+	sum := New()
+	sum.Add(&back)
+	back.Add(h)
+	back.Sub(h)
+	if !slices.Equal(sum.Counts, h.Counts) || !slices.Equal(back.Counts, h.Counts) {
+		t.Error("adding and subtracting what was read gives another histogram")
 	}
 	for _, bad := range []string{`[1]`, `[4608,1]`, `["x",1]`, `[-1,1]`} {
 		if err := json.Unmarshal([]byte(bad), &back); err == nil {

@@ -211,8 +211,8 @@ func checkSample(s *Sample) error {
 			return fmt.Errorf("%s is %g", name, *p)
 		}
 	}
-	for name, values := range map[string]map[string]float64{"stats": s.Stats, "res": s.Resources} {
-		for _, v := range values {
+	for name, values := range map[string]Values{"stats": s.Stats, "res": s.Resources} {
+		for _, v := range values.All() {
 			if math.Abs(v) >= 1e300 {
 				return fmt.Errorf("%s has a value of %g", name, v)
 			}

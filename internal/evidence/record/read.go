@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -68,7 +69,10 @@ func (r reader) read(name string, bytesMax int64) ([]byte, error) {
 	if info.Size() > bytesMax {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("%d bytes, more than %d", info.Size(), bytesMax)}
 	}
-	return io.ReadAll(io.LimitReader(file, bytesMax))
+	var data bytes.Buffer
+	data.Grow(int(info.Size()) + bytes.MinRead) // once, rather than by doubling
+	_, err = data.ReadFrom(io.LimitReader(file, bytesMax))
+	return data.Bytes(), err
 }
 
 func kindOf(info fs.FileInfo) string {

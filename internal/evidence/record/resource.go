@@ -22,8 +22,7 @@ func (s Sample) Resource(name string) (value float64, measured bool) {
 	case "machine.foreign":
 		return pointed(s.Foreign)
 	}
-	value, measured = s.Resources[name]
-	return value, measured
+	return s.Resources.Get(name)
 }
 
 func (s Sample) perSecond(amount *float64) (float64, bool) {
@@ -73,7 +72,7 @@ func resourceNames(samples []Sample) (names []string) {
 	}
 	seen := map[string]bool{}
 	for i := range samples {
-		for name := range samples[i].Resources {
+		for name := range samples[i].Resources.All() {
 			if number, _ := host.ServerNumber(name); number > 0 && !seen[name] {
 				if _, known := host.SeriesOf(name); known {
 					seen[name], names = true, append(names, name)

@@ -11,7 +11,7 @@ import (
 
 func TestResourceReadsFieldsAndSeries(t *testing.T) {
 	cpu, bytes, share := 0.5, uint64(1000), 0.25
-	s := Sample{Seconds: 2, CPUSeconds: &cpu, WriteBytes: &bytes, RSSBytes: &bytes, Steal: &share, Resources: map[string]float64{"machine.dirty": 7, "device.reads": 0}}
+	s := Sample{Seconds: 2, CPUSeconds: &cpu, WriteBytes: &bytes, RSSBytes: &bytes, Steal: &share, Resources: ValuesOf(map[string]float64{"machine.dirty": 7, "device.reads": 0})}
 	for name, want := range map[string]float64{
 		"worker.cpu": 0.25, "worker.write": 500, "worker.rss": 1000, "machine.steal": 0.25, "machine.dirty": 7, "device.reads": 0,
 	} {
@@ -37,7 +37,7 @@ func TestResourceReadsFieldsAndSeries(t *testing.T) {
 }
 
 func TestResourcesSurviveTheFile(t *testing.T) {
-	text, err := json.Marshal(Sample{Resources: map[string]float64{"machine.dirty": 0}})
+	text, err := json.Marshal(Sample{Resources: ValuesOf(map[string]float64{"machine.dirty": 0})})
 	if err != nil {
 		t.Fatal(err)
 	}

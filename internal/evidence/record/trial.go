@@ -427,27 +427,27 @@ type Increments struct {
 // Sample is one line of trials/ID/series.jsonl: what happened since the sample before. Rates are
 // per second of Seconds. A field that could not be measured is absent.
 type Sample struct {
-	Phase      string             `json:"phase"`
-	At         float64            `json:"t"`  // seconds since the phase began, at the sample's end
-	Seconds    float64            `json:"dt"` // since the sample before
-	Operations uint64             `json:"ops"`
-	ByName     map[string]uint64  `json:"by,omitempty"`  // operations by name, where there are several
-	Bad        uint64             `json:"bad,omitempty"` // lost, wrong, error, timeout, and conflicts of what asks no condition
-	P50NS      *float64           `json:"p50,omitempty"` // service time of all operations together
-	P99NS      *float64           `json:"p99,omitempty"`
-	MaxNS      *float64           `json:"max,omitempty"`
-	Groups     []GroupSample      `json:"groups,omitempty"`  // where the phase has several groups: of each
-	Records    *uint64            `json:"records,omitempty"` // live records, by the trace's arithmetic
-	DiskBytes  *uint64            `json:"disk,omitempty"`
-	RSSBytes   *uint64            `json:"rss,omitempty"`
-	CPUSeconds *float64           `json:"cpu,omitempty"`   // used since the sample before
-	WriteBytes *uint64            `json:"write,omitempty"` // host writes since the sample before
-	ReadBytes  *uint64            `json:"read,omitempty"`
-	Stopped    string             `json:"stopped,omitempty"` // why something stood still from outside: host.StoppedBySignal, …; "": nothing did
-	Steal      *float64           `json:"steal,omitempty"`   // share of the machine's CPU time taken by the hypervisor
-	Foreign    *float64           `json:"foreign,omitempty"` // share of the machine's CPU time used by processes that are not this trial's
-	Stats      map[string]float64 `json:"stats,omitempty"`   // the store's own counters as they stand, where its worker tells them during a phase
-	Resources  map[string]float64 `json:"res,omitempty"`     // series of host.Catalogue by name, but those that have a field here; see Sample.Resource
+	Phase      string            `json:"phase"`
+	At         float64           `json:"t"`  // seconds since the phase began, at the sample's end
+	Seconds    float64           `json:"dt"` // since the sample before
+	Operations uint64            `json:"ops"`
+	ByName     map[string]uint64 `json:"by,omitempty"`  // operations by name, where there are several
+	Bad        uint64            `json:"bad,omitempty"` // lost, wrong, error, timeout, and conflicts of what asks no condition
+	P50NS      *float64          `json:"p50,omitempty"` // service time of all operations together
+	P99NS      *float64          `json:"p99,omitempty"`
+	MaxNS      *float64          `json:"max,omitempty"`
+	Groups     []GroupSample     `json:"groups,omitempty"`  // where the phase has several groups: of each
+	Records    *uint64           `json:"records,omitempty"` // live records, by the trace's arithmetic
+	DiskBytes  *uint64           `json:"disk,omitempty"`
+	RSSBytes   *uint64           `json:"rss,omitempty"`
+	CPUSeconds *float64          `json:"cpu,omitempty"`   // used since the sample before
+	WriteBytes *uint64           `json:"write,omitempty"` // host writes since the sample before
+	ReadBytes  *uint64           `json:"read,omitempty"`
+	Stopped    string            `json:"stopped,omitempty"` // why something stood still from outside: host.StoppedBySignal, …; "": nothing did
+	Steal      *float64          `json:"steal,omitempty"`   // share of the machine's CPU time taken by the hypervisor
+	Foreign    *float64          `json:"foreign,omitempty"` // share of the machine's CPU time used by processes that are not this trial's
+	Stats      Values            `json:"stats,omitzero"`    // the store's own counters as they stand, where its worker tells them during a phase
+	Resources  Values            `json:"res,omitzero"`      // series of host.Catalogue by name, but those that have a field here; see Sample.Resource
 }
 
 // GroupSample is what one group of clients did in a sample. Its fields are those of Sample.

@@ -307,10 +307,7 @@ func (w *watched) sample() error {
 	s.Records, s.DiskBytes, s.RSSBytes = w.stored(now), usage.DiskBytes, usage.RSSBytes
 	s.CPUSeconds, s.WriteBytes, s.ReadBytes = interval.CPUSeconds, interval.HostWriteBytes, interval.HostReadBytes
 	s.Steal, s.Foreign = interval.Steal, interval.Foreign
-	if s.Resources = w.trial.sampler.Resources(usage); len(s.Resources) == 0 {
-		s.Resources = nil
-	}
-	s.Stats = w.storeStats()
+	s.Resources, s.Stats = record.ValuesOf(w.trial.sampler.Resources(usage)), record.ValuesOf(w.storeStats())
 	if usage.RSSBytes != nil {
 		w.rssMax = max(w.rssMax, *usage.RSSBytes)
 	}

@@ -85,10 +85,7 @@ var tagOf = strings.NewReplacer(",", "_", " ", "_", "\r", "_", "\n", "_")
 
 func hdrOf(times *histogram.Histogram) (*hdrhistogram.Histogram, error) {
 	h := hdrhistogram.New(1, histogram.ValueMax, 3)
-	for bucket, n := range times.Counts {
-		if n == 0 {
-			continue
-		}
+	for bucket, n := range times.All() {
 		if err := h.RecordValues(max(1, int64(histogram.Middle(bucket))), int64(n)); err != nil {
 			return nil, err
 		}

@@ -218,12 +218,12 @@ type column struct {
 func columnsOf(samples []record.Sample) (columns []column) {
 	own := map[string]bool{}
 	for i := range samples {
-		for name := range samples[i].Stats {
+		for name := range samples[i].Stats.All() {
 			own[name] = true
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
-		columns = append(columns, column{ownPrefix + name, latest, func(s *record.Sample) (float64, bool) { v, ok := s.Stats[name]; return v, ok }})
+		columns = append(columns, column{ownPrefix + name, latest, func(s *record.Sample) (float64, bool) { return s.Stats.Get(name) }})
 	}
 	for _, series := range record.ResourcesOf(samples) {
 		gather := latest
