@@ -145,6 +145,10 @@ func (w *watched) collectPart(p *part) (problems []finding.Message) {
 	p.milestones.look(p.last.Acknowledged, float64(w.result.ElapsedNS)/1e9)
 	r.Milestones = p.milestones.result()
 	r.HandleWaitNS, r.HandlesOpened, r.LatenessMaxNS = p.last.HandleWaitNS, p.last.HandlesOpened, p.last.LatenessMaxNS
+	for i := range p.file.Threads {
+		worked := p.counters.Thread(i).NowNS
+		r.ThreadsNS += int64(worked - min(worked, p.file.Threads[i].FromNS))
+	}
 	if r != w.result {
 		w.collectGroup(p)
 	}

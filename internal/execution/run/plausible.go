@@ -14,7 +14,8 @@ const (
 	// floorNS is below what two looks at a clock take: the null drivers' operations take 16 ns.
 	floorNS = 4
 
-	operationsMin = 1000 // fewer say little of where the time went
+	operationsMin = 1000 // fewer, and the begin of the threads counts
+	beginNS       = 1e8  // that a thread may need to begin, of a few operations or of a count of them
 	// Of the time that threads had, the share that operations must explain: of writes, between
 	// which a worker does next to nothing, and of others with what may pass between them: checking
 	// values and making keys.
@@ -32,7 +33,7 @@ func plausible(p, whole *record.Phase) (problems []finding.Message) {
 	}
 	add := func(p finding.Parameters) { problems = append(problems, finding.New(p)) }
 	elapsed := float64(p.ElapsedNS)
-	served, between, operations, onlyWrites := 0.0, 0.0, uint64(0), true
+	served, between, written, operations, onlyWrites := 0.0, 0.0, 0.0, uint64(0), true
 	for i, o := range slices.Concat(p.Operations, p.Steps) {
 		code, _ := trace.ParseOperation(o.Name)
 		onlyWrites = onlyWrites && code.Changes() && code != trace.ReadModifyWrite && code != trace.CompareAndSwap
@@ -44,6 +45,7 @@ func plausible(p, whole *record.Phase) (problems []finding.Message) {
 			served, operations = served+mean*float64(n), operations+n
 		}
 		between += betweenNS*float64(n+o.Items) + betweenByte*float64(o.BytesRead)
+		written += float64(o.BytesWritten)
 		if mean < floorNS {
 			add(finding.MarkBelowFloorParams{Operation: o.Name, MeanNS: mean, FloorNS: floorNS})
 		}
@@ -63,14 +65,32 @@ func plausible(p, whole *record.Phase) (problems []finding.Message) {
 	code := finding.MarkTimeOver
 	switch {
 	case served > bucketError*had*float64(max(p.Pipeline, 1)):
-	// In open load threads wait for due times. With more threads than processors, some have not
-	// begun while others are done, and where work is counted, some are done before others.
-	case p.Open || p.EndedBy != record.EndedDuration || whole.Threads > runtime.NumCPU() || operations < operationsMin:
-		return problems
+	case p.Open || p.EndedBy != record.EndedDuration && p.EndedBy != record.EndedOperations:
+		return problems // threads wait for due times, or the phase was cut off
+	case p.EndedBy == record.EndedOperations || whole.Threads > runtime.NumCPU() || operations < operationsMin:
+		// Threads that are done before others, have begun after them, or wait for a processor, had
+		// less time. What a thread waits for processors between operations is in idle.
+		room := workedNS(p) - float64(idle) - beginNS*float64(p.Threads)
+		if explained+between+betweenByte*written >= explainedMin*room {
+			return problems
+		}
+		code = finding.MarkTimeUnder
 	case onlyWrites && explained < servedMin*had, explained+between < explainedMin*(had-float64(idle)):
 		code = finding.MarkTimeUnder
 	default:
 		return problems
 	}
 	return append(problems, finding.New(finding.TimesParams{Code: code, ServedS: served / 1e9, Threads: p.Threads, HadS: had / 1e9}))
+}
+
+// workedNS is the time from a phase's begin to the end of each thread's last operation, over all
+// threads. Where that is not known, one of them worked to the end.
+func workedNS(p *record.Phase) float64 {
+	switch {
+	case p.EndedBy == record.EndedDuration:
+		return float64(p.ElapsedNS) * float64(p.Threads)
+	case p.ThreadsNS > 0:
+		return float64(p.ThreadsNS)
+	}
+	return float64(p.ElapsedNS)
 }

@@ -25,6 +25,15 @@ func TestTimesThatCanNotBe(t *testing.T) {
 		p.Operations[0].Response.Counts[histogram.Bucket(response)] = 1000
 		return p
 	}
+	counted := func(p *record.Phase, threads int, worked int64) *record.Phase {
+		p.EndedBy, p.Threads, p.ThreadsNS = record.EndedOperations, threads, worked
+		return p
+	}
+	crowded := func(p *record.Phase, threads int, cpuSeconds float64) *record.Phase {
+		p.Threads, p.Process.CPUSeconds = threads, &cpuSeconds
+		return p
+	}
+	const s = int64(1e9)
 	held := timed("read", 2000, 1000)
 	held.Machine = &record.Machine{Seconds: 1, Foreign: &host.Bounds{Least: 1, Most: 1}}
 	for _, c := range []struct {
@@ -42,6 +51,16 @@ func TestTimesThatCanNotBe(t *testing.T) {
 		{"mixed, and above", mixed(timed("read", 600_000, 1000), timed("update", 600_000, 1000)), finding.MarkTimeOver},
 		{"mixed, and true", mixed(timed("read", 400_000, 1000), timed("update", 400_000, 1000)), ""},
 		{"far below, as others had the processors", held, ""},
+		{"few, and a tenth", timed("read", 100, 900_000), finding.MarkTimeUnder},
+		{"few, and true", timed("read", 100, 9_000_000), ""},
+		{"few, and late to begin", timed("read", 3, 290_000_000), ""},
+		{"counted, and a tenth", counted(timed("read", 6_600, 15_000), 8, 8*s), finding.MarkTimeUnder},
+		{"counted, and one thread done long after the others", counted(timed("read", 6_600, 150_000), 8, s+7*s/100), ""},
+		{"counted, and what each thread worked is not known", counted(timed("read", 1_000, 15_000), 8, 0), finding.MarkTimeUnder},
+		{"counted, of short operations", counted(timed("read", 300_000, 100), 1, s), ""},
+		{"more threads than processors, and a tenth", crowded(timed("update", 6_400, 100_000), 64, 0.5), finding.MarkTimeUnder},
+		{"more threads than processors, and true", crowded(timed("update", 64_000, 1_000_000), 64, 0.5), ""},
+		{"more threads than processors, which they keep busy", crowded(timed("update", 6_400, 100_000), 64, 2), ""},
 		{"open load", open(900, 2000), ""},
 		{"open load, and a response shorter than its service", open(9000, 900), finding.MarkResponse},
 		{"open load, and above", open(9_000_000, 9_000_000), finding.MarkTimeOver},

@@ -1,0 +1,47 @@
+package detect_test
+
+import (
+	"testing"
+
+	"assay/internal/analysis/facts"
+	"assay/internal/base/finding"
+	"assay/internal/testkit/resulttest"
+)
+
+// A lie that one arm's trials show of a server takes the rank of the other arms on it, and of no arm
+// on another server.
+func TestAServersLieTakesTheRankOfItsOtherArms(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		mark finding.Message
+		elm  string // its endpoint; oak's is a:1
+		lost bool
+	}{
+		{"records lost, one server", resulttest.LostRecords(), "a:1", true},
+		{"records lost, another server", resulttest.LostRecords(), "b:1", false},
+		{"a class that was not shown", finding.New(finding.MarkClassChangedParams{Message: "appendfsync is no"}), "a:1", true},
+		{"the machine's own fault", resulttest.OthersBusy(), "a:1", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := resulttest.CleanRun()
+			for i := range run.Experiment.Stores {
+				switch s := &run.Experiment.Stores[i]; s.Name {
+				case "oak":
+					s.Endpoints = []string{"a:1"}
+				case "elm":
+					s.Endpoints = []string{c.elm}
+				}
+			}
+			resulttest.MarkedBy(resulttest.Trials(run, "oak")[0], c.mark)
+			r := resulttest.ResultOf(t, run)
+			if f := resulttest.Find(r, finding.SharedLiar); (f != nil) != c.lost || f != nil && f.Where.Arm != "elm" {
+				t.Errorf("found %+v", f)
+			}
+			for _, phase := range []string{"put", "get"} {
+				if row := resulttest.RowOf(t, r, phase, "elm"); (row.Standing == facts.Ranked) == c.lost {
+					t.Errorf("%s: elm is %s", phase, row.Standing)
+				}
+			}
+		})
+	}
+}
