@@ -61,7 +61,7 @@ func init() { // not an initializer: the entries' functions read the list
 			func(c *Cell, v DiskQuotaForm) { c.DiskQuota = int64(v) },
 			func(c Cell) string { return orNone(c.DiskQuota, "disk quota") }, nil),
 		axisOf("durability", func(f *File) *OneOrMany[DurabilityForm] { return &f.Durability },
-			func(*resolver) DurabilityForm { return DurabilityForm{Class: defaultDurability} },
+			(*resolver).defaultDurability,
 			func(c *Cell, v DurabilityForm) { c.Durability, c.LossWindow = v.Class, v.Window },
 			Cell.ClassText, nil),
 	}

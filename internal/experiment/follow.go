@@ -29,13 +29,16 @@ func followed(changes []change) map[string]bool {
 // window.
 var classOrder = []store.Durability{store.D0, store.D1, store.D3, store.D4}
 
-// followStores leaves out the durability classes that no store here reaches. Where none is left, or
-// the source leaves the class to the stores, it takes the strongest class that all stores reach.
+// followStores leaves out the durability classes that no store here reaches, where others gave the
+// classes. Where none is left, or none is given, it takes the strongest class that all stores reach.
 func (r *resolver) followStores() *Error {
 	if !slices.ContainsFunc(r.e.Stores, func(s Store) bool { return s.Missing == "" }) {
 		return nil
 	}
-	if r.fromStores && len(r.file.Durability) == 0 {
+	inCases := slices.ContainsFunc(r.file.Cases, func(c CaseFile) bool {
+		return slices.ContainsFunc(c.Changes, func(ch change) bool { return ch.path == "durability" })
+	})
+	if len(r.file.Durability) == 0 && !inCases {
 		forms, why := strongest(r.e.Stores)
 		r.note("%s", why)
 		r.setDurability(forms)
@@ -49,9 +52,6 @@ func (r *resolver) followStores() *Error {
 		return nil
 	}
 	asked := r.file.Durability
-	if len(asked) == 0 {
-		asked = OneOrMany[DurabilityForm]{{Class: defaultDurability}}
-	}
 	var kept OneOrMany[DurabilityForm]
 	var dropped []string
 	for _, form := range asked {
@@ -111,6 +111,15 @@ func itOrThem(n int) string {
 func (s Store) reaches(class store.Durability) bool {
 	_, ok := s.Description.Claim(class)
 	return ok
+}
+
+// defaultDurability is the class of a case without one, where other cases have theirs.
+func (r *resolver) defaultDurability() DurabilityForm {
+	if !slices.ContainsFunc(r.e.Stores, func(s Store) bool { return s.Missing == "" }) {
+		return DurabilityForm{Class: store.D1} // nothing is known of them
+	}
+	forms, _ := strongest(r.e.Stores)
+	return forms[0]
 }
 
 // strongest returns the strongest class that all stores reach, and says so. Stores without a common

@@ -20,7 +20,7 @@ import (
 
 func TestDefaultsAreWrittenOut(t *testing.T) {
 	e := mustLoad(t, "name: x\nstores: [bbolt]\nphases: [{name: load, load: true}, {name: r, mix: {read: 1}, for: 1s}, {name: z, mix: {scan: 1}, order: latest, operations: 5}]\n")
-	want := []experiment.Cell{{Durability: store.D1, Records: 10_000, ValueBytes: 100, Threads: 1, Handles: "per_thread"}}
+	want := []experiment.Cell{{Durability: store.D3, Records: 10_000, ValueBytes: 100, Threads: 1, Handles: "per_thread"}}
 	if !reflect.DeepEqual(e.Cells, want) {
 		t.Errorf("cells %+v, want %+v", e.Cells, want)
 	}
@@ -305,7 +305,7 @@ phases:
 
 // What the command line says wins over the cases of a file, and it is said.
 func TestAChangeReplacesWhatCasesHave(t *testing.T) {
-	text := []byte("name: x\nstores: [bbolt]\nphases: [{name: load, load: true}, {name: r, mix: {read: 1}, for: 1s}]\n" +
+	text := []byte("name: x\nstores: [bbolt]\ndurability: D3\nphases: [{name: load, load: true}, {name: r, mix: {read: 1}, for: 1s}]\n" +
 		"cases:\n  - {name: a, records: 5, values.bytes: 10}\n  - {name: b, records: 6, values.bytes: 10}\n  - {name: c, records: 6, values.bytes: 20}\n  - {name: d, records: 9}\n")
 	for _, flag := range []experiment.Change{{Flag: "--records", Path: "records", Value: "7,8"}, {Flag: "--set", Value: "records=[7, 8]"}} {
 		source := experiment.Source{Text: text, Name: "x.yaml", Changes: []experiment.Change{flag}}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"assay/internal/experiment/keyval"
-	"assay/store"
 )
 
 // The defaults of what a file leaves out; docs/experiment-file.md lists them.
@@ -16,7 +15,6 @@ const (
 	defaultRecords       = 10_000
 	defaultThreads       = 1
 	defaultHandles       = PerThread
-	defaultDurability    = store.D1
 	defaultKeyBytes      = 16
 	defaultValueBytes    = 100
 	defaultRepeated      = 0.5

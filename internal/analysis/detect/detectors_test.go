@@ -109,6 +109,16 @@ func TestDetectors(t *testing.T) {
 			}
 		}, []finding.Code{finding.NoHarness}, finding.Params{"arms": []string{"ash", "elm", "oak"}}},
 		{"no ceiling", func(run *record.Run) { resulttest.Drop(run, "null") }, []finding.Code{finding.NoHarness}, nil},
+		{"a disturbed ceiling", func(run *record.Run) {
+			for _, e := range resulttest.Trials(run, "null") {
+				for _, phase := range []string{"put", "get"} {
+					e.State, e.Marks = record.Marked, append(e.Marks, finding.Mark{Message: resulttest.OthersBusy(), Phase: phase})
+				}
+			}
+		}, []finding.Code{finding.FaultForeign, finding.NoHarness}, nil},
+		{"a server that keeps its data, where keys carry the trial's name", func(run *record.Run) {
+			run.Experiment.Stores[1].Description.Kind, run.Experiment.KeyNamespace = store.Server, true
+		}, nil, nil},
 		{"a server that keeps its data", func(run *record.Run) { run.Experiment.Stores[1].Description.Kind = store.Server },
 			[]finding.Code{finding.ServerKept}, finding.Params{"arms": []string{"elm"}}},
 		{"a decline", func(run *record.Run) {

@@ -6,6 +6,8 @@ import (
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
+	"assay/internal/experiment"
+	"assay/internal/experiment/plan"
 )
 
 // nativeDriver names, for drivers of Assay's own worker, the driver that hosts the same library in
@@ -30,10 +32,21 @@ func detectHarness(run *record.Run, tables []*facts.Table) (found []finding.Find
 }
 
 // detectHarnessUnknown names the arms of which no null driver measured the harness.
-func detectHarnessUnknown(run *record.Run, tables []*facts.Table) []finding.Finding {
+func detectHarnessUnknown(run *record.Run, tables []*facts.Table) (found []finding.Finding) {
+	for _, disturbed := range []bool{true, false} {
+		if f := harnessUnknown(run, tables, disturbed); f != nil {
+			found = append(found, *f)
+		}
+	}
+	return found
+}
+
+// harnessUnknown is of the arms that had null-driver trials, all of them disturbed, or of those that
+// had none.
+func harnessUnknown(run *record.Run, tables []*facts.Table, disturbed bool) *finding.Finding {
 	var arms, places []string
 	facts.EachMeasured(tables, func(t *facts.Table, r *facts.Row) {
-		if t.Open || r.Rate == nil || r.HarnessShare != nil {
+		if t.Open || r.Rate == nil || r.HarnessShare != nil || hasCeiling(run, t, r) != disturbed {
 			return
 		}
 		if !slices.Contains(arms, r.Arm) {
@@ -46,5 +59,20 @@ func detectHarnessUnknown(run *record.Run, tables []*facts.Table) []finding.Find
 	if len(arms) == 0 {
 		return nil
 	}
-	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, finding.New(finding.NotMeasuredParams{Code: finding.NoHarness, Arms: facts.DistinctWords(arms), Places: places}))}
+	p := finding.NotMeasuredParams{Code: finding.NoHarness, Arms: facts.DistinctWords(arms), Places: places}
+	if disturbed {
+		p.Why = "disturbed"
+	}
+	f := finding.Make(finding.Where{Run: run.Header.ID}, finding.New(p))
+	return &f
+}
+
+// hasCeiling reports whether the run has trials of a null driver for a row, whatever became of them.
+func hasCeiling(run *record.Run, t *facts.Table, r *facts.Row) bool {
+	arm := run.Experiment.Stores[r.Store]
+	name := arm.Ceiling
+	if name == "" && len(arm.Worker) == 0 {
+		name = experiment.NullDriver
+	}
+	return slices.ContainsFunc(t.Rows, func(c *facts.Row) bool { return c.Role == plan.Ceiling && c.Arm == name })
 }

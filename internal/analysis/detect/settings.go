@@ -50,7 +50,8 @@ var settings = []setting{
 func detectServerKept(run *record.Run, _ []*facts.Table) []finding.Finding {
 	var arms []string
 	for _, s := range run.Experiment.Stores {
-		if s.Outlives() && s.Options["flush_at_open"] != "true" {
+		// Keys that begin with the trial's name meet no other trial's records.
+		if s.Outlives() && s.Options["flush_at_open"] != "true" && !run.Experiment.KeyNamespace {
 			arms = append(arms, s.Name)
 		}
 	}

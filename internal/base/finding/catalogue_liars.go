@@ -6,9 +6,9 @@ const SharedLiar Code = "server-lies-to-others"
 var _ = register(
 	Entry{Example: SharedLiarParams{At: example, Server: "127.0.0.1:6379", Liar: "redis-lean",
 		Faults: []string{"lost-values", "stale-values"}}, Severity: Grave,
-		Says: `{{.arm}} has no rank: it uses the server at {{clean .server}}, and the trials of {{.liar}} show that this server ` +
+		Says: `{{.arm}} has no rank in {{.place}}: it uses the server at {{clean .server}}, and the trials of {{.liar}} show that this server ` +
 			`can't be trusted ({{join .faults}}).`,
-		Many:   `{{list .Arms}} have no rank: they use a server that can't be trusted, as trials of other arms show.`,
+		Many:   `{{list .Arms}} have no rank in {{list .Places}}: they use a server that can't be trusted, as trials of other arms show.`,
 		Remedy: "look at the faults of the arm that is named; measure again on another server"},
 )
 

@@ -13,8 +13,11 @@ const (
 
 var _ = register(
 	Entry{Example: NotMeasuredParams{Code: NoHarness, Arms: []string{"redis-java"}, Places: []string{"put (D1)"}}, Severity: Notice,
-		Says:   `Harness overhead unknown for {{list .arms}} in {{list .places}}: no valid null-driver trial.`,
-		Remedy: "build null-c (make native), or give the worker a driver of kind none"},
+		Says: `Harness overhead unknown for {{list .arms}} in {{list .places}}: ` +
+			`{{if has .why}}every null-driver trial was disturbed{{else}}no null-driver trial{{end}}.`,
+		Remedy: `{{if has .why}}run it again while nothing else uses the machine` +
+			`{{else}}build null-c (make native), or give the worker a driver of kind none{{end}}`,
+		Also: []Parameters{NotMeasuredParams{Code: NoHarness, Arms: []string{"bbolt"}, Places: []string{"put (D1)"}, Why: "disturbed"}}},
 	Entry{Example: NotMeasuredParams{Code: NoMachine, What: []string{"foreign", "heat"}, Counts: []int{3, 40}, Of: 40}, Severity: Notice,
 		Says: `Not measured, of {{plural .of "phase" ""}}: {{range $i, $w := .what}}{{if $i}}, {{end}}` +
 			`{{if eq $w "foreign"}}load of other processes{{else if eq $w "steal"}}time taken by the hypervisor{{else if eq $w "quota"}}CPU quotas{{else}}throttling by heat{{end}} in {{index $.counts $i}}{{end}}.`,

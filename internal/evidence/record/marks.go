@@ -33,10 +33,14 @@ func (p *Phase) Marks() (marks []finding.Mark) {
 			}
 			mark(finding.MarkUnordered, uint64(h.Unordered))
 		}
-		if !p.Forgot {
-			mark(finding.MarkLostUpdates, h.LostUpdates)
+		// Two swaps of one version are seen twice: when the second succeeds, and as one that is gone.
+		atomic := uint64(0)
+		if u := h.Updates; u != nil && !p.Eventual && !p.Forgot {
+			atomic = u.Atomic.Lost
 		}
-		if u := h.Updates; u != nil && u.Atomic.Lost > 0 && !p.Eventual && !p.Forgot {
+		if h.LostUpdates > atomic && !p.Forgot {
+			mark(finding.MarkLostUpdates, h.LostUpdates)
+		} else if u := h.Updates; atomic > 0 {
 			marks = append(marks, p.mark(finding.MarkAtomicLostParams{Count: u.Atomic.Lost, Of: u.Atomic.Done, Items: u.Atomic.ItemsLost}))
 		}
 		mark(finding.MarkGhosts, h.Ghosts)

@@ -33,6 +33,23 @@ func TestWhatAnEventualStoreIsMarkedFor(t *testing.T) {
 	}
 }
 
+// Swaps that are gone were seen to succeed on a version that was gone: they are counted once.
+func TestSwapsThatAreLostAreMarkedOnce(t *testing.T) {
+	for _, c := range []struct {
+		seen, gone uint64
+		want       finding.Code
+	}{{64, 64, finding.MarkAtomicLost}, {0, 64, finding.MarkAtomicLost}, {64, 3, finding.MarkLostUpdates}, {64, 0, finding.MarkLostUpdates}, {0, 0, ""}} {
+		p := Phase{Name: "swap", Attempted: 90, Operations: []Operation{{OK: 90}}, History: &History{
+			Consistency: history.Consistency{Reads: 1000, LostUpdates: c.seen},
+			Updates:     &history.Updates{Atomic: history.Fate{Done: 1000, Lost: c.gone}},
+		}}
+		marks := p.Marks()
+		if len(marks) > 1 || len(marks) == 1 && marks[0].Code != c.want || len(marks) == 0 && c.want != "" {
+			t.Errorf("%d seen, %d gone: %v", c.seen, c.gone, marks)
+		}
+	}
+}
+
 // Who stopped a phase is told so, and not that its last operations had no outcome.
 func TestAnInterruptedPhaseIsNotMarkedUnfinished(t *testing.T) {
 	for _, ending := range []Ending{EndedDuration, EndedInterrupted} {

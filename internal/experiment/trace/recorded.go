@@ -29,7 +29,7 @@ type counted struct {
 // more than their part of the operations are passed over, so that both halves together have about a
 // sixteenth; one key of each half is taken whatever its share. It returns none where nothing is
 // changed at a fixed index: there is nothing to be checked then. The same seed chooses the same
-// keys.
+// keys. Of 2,000 keys that come equally often, 124 are chosen.
 func (f *File) ChooseKeys(n int, seed uint64) (indexes []uint64) {
 	all, looks, changes := f.countKeys()
 	if !changes || n < 1 {
@@ -85,6 +85,14 @@ func choose(from []counted, n, looks int, chosen map[uint64]bool) {
 			most = max(most, room/4)
 		}
 		if !chosen[key.index] && float64(key.times) <= most {
+			chosen[key.index] = true
+			room -= float64(key.times)
+			taken++
+		}
+	}
+	// Where each key has more than an even part, as in a small load, as many are taken as fit.
+	for _, key := range from {
+		if taken < n && !chosen[key.index] && float64(key.times) <= room {
 			chosen[key.index] = true
 			room -= float64(key.times)
 			taken++

@@ -46,6 +46,18 @@ func TestChosenKeysAreHotAndUniform(t *testing.T) {
 	}
 }
 
+// In a small load each key has more than an even part of the sample: as many are taken as fit.
+func TestAUniformSmallLoadIsSampledUpToTheBound(t *testing.T) {
+	for _, records := range []uint64{100, 500, 2000} {
+		f := generate(t, Spec{Mix: []Share{{Read, 1}, {Upsert, 1}}, Records: records, Fresh: records, Order: Order{Distribution: Uniform},
+			Sizes: []Size{{100, 1}}, Threads: 2, Seed: 5})
+		keys := len(f.ChooseKeys(256, 5))
+		if share := float64(keys) / float64(records); share < 0.8*2*sampleShare || share > 1.2*2*sampleShare+1/float64(records) {
+			t.Errorf("%d of %d keys", keys, records)
+		}
+	}
+}
+
 func TestRecordedBatchesAndWhatIsLeftOut(t *testing.T) {
 	for name, mix := range map[string][]Share{"reads alone": {{Read, 1}}, "inserts alone": {{Insert, 1}}} {
 		f := generate(t, Spec{Mix: mix, Records: 100, Fresh: 100, Order: Order{Distribution: Uniform}, Sizes: []Size{{100, 1}}, Threads: 1, Seed: 1})
