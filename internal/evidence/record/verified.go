@@ -17,6 +17,8 @@ type Verified struct {
 	Evicted  uint64
 	Stale    uint64
 	NotRead  uint64
+	// StoreEvicted is what the stores of which something was evicted count themselves.
+	StoreEvicted uint64
 
 	Trials int // of stores, that have a result
 	// NotChecked are those that acknowledged writes, and of which no value was looked at.
@@ -49,6 +51,9 @@ func (r *Run) Verified() (v Verified) {
 			judged := f.Right + f.Stale + f.Wrong
 			seen.Values, seen.Right = seen.Values+judged, seen.Right+f.Right
 			seen.ReadBack, seen.Lost, seen.Evicted, seen.Stale, seen.NotRead = f.Records, f.Lost, f.Evicted, f.Stale, f.NotRead
+			if f.Evicted > 0 && f.StoreEvicted != nil {
+				seen.StoreEvicted = *f.StoreEvicted
+			}
 		}
 		if wrote && seen.Values+seen.ReadBack == 0 {
 			seen.NotChecked = 1
@@ -62,6 +67,7 @@ func (r *Run) Verified() (v Verified) {
 func (v *Verified) Add(o Verified) {
 	v.Values, v.Right, v.ReadBack = v.Values+o.Values, v.Right+o.Right, v.ReadBack+o.ReadBack
 	v.Lost, v.Evicted, v.Stale, v.NotRead = v.Lost+o.Lost, v.Evicted+o.Evicted, v.Stale+o.Stale, v.NotRead+o.NotRead
+	v.StoreEvicted += o.StoreEvicted
 	v.Trials, v.NotChecked = v.Trials+o.Trials, v.NotChecked+o.NotChecked
 }
 

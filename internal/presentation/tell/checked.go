@@ -20,7 +20,7 @@ func checkedOf(runs []*record.Run) (checked, badges []finding.Message) {
 	}
 	if all.Trials > 0 {
 		checked = append(checked, finding.New(finding.VerifiedParams{Values: all.Values, Right: all.Right, ReadBack: all.ReadBack,
-			Lost: all.Lost, Stale: all.Stale, Evicted: all.Evicted, NotRead: all.NotRead, Trials: all.Trials, NotChecked: all.NotChecked}))
+			Lost: all.Lost, Stale: all.Stale, Evicted: all.Evicted, StoreEvicted: all.StoreEvicted, NotRead: all.NotRead, Trials: all.Trials, NotChecked: all.NotChecked}))
 	}
 	if all.Values > 0 {
 		badges = append(badges, finding.New(finding.BadgeParams{Values: all.Values, Lost: all.Lost, Stale: all.Stale,
