@@ -452,7 +452,7 @@ func (c *comparer) judge() *Comparison {
 		p.Margin = stat.TieMargin
 		m.Outcome, m.Verdict = NoRegression, finding.New(p)
 	default:
-		m.Outcome, m.Verdict = NoRegression, finding.New(finding.CompareNoneParams{Of: rows, Margin: stat.TieMargin})
+		m.Outcome, m.Verdict = NoRegression, finding.New(finding.CompareNoneParams{Margin: stat.TieMargin})
 	}
 	return m
 }
@@ -471,13 +471,13 @@ func (c *comparer) outcome(i int) (Outcome, finding.Message) {
 	worse := (r.Value < 1) != lower
 	switch {
 	case r.Significant && worse:
-		return Regression, finding.New(finding.OutcomeParams{Code: "compare-figure worse", Ratio: r.Value})
+		return Regression, finding.New(finding.CompareWorse)
 	case r.Significant:
-		return Improvement, finding.New(finding.OutcomeParams{Code: "compare-figure better", Ratio: r.Value})
+		return Improvement, finding.New(finding.CompareBetter)
 	case worst > 1/(1+stat.TieMargin):
-		return NoRegression, finding.New(finding.CompareNotWorseParams{Margin: stat.TieMargin})
+		return NoRegression, finding.New(finding.CompareNotWorse)
 	}
-	return Inconclusive, finding.New(finding.CompareWideParams{Low: r.Interval.Low, High: r.Interval.High})
+	return Inconclusive, finding.New(finding.CompareUndecided)
 }
 
 // between says how the second of two arms of a run stands to the first: two stores are slower or
@@ -495,12 +495,13 @@ func (c *comparer) between(code finding.Code, outcome, other Outcome) finding.Co
 func (c *comparer) placesWith(outcome Outcome) (places []string) {
 	for _, row := range c.made.Rows {
 		if row.Outcome == outcome {
-			place := fmt.Sprintf("%s of %s in %s (%s)", row.Metric, row.Arm, row.Phase, row.Class)
+			place := finding.ComparePlaceParams{Metric: row.Metric, Phase: row.Phase, Class: row.Class}
 			if c.arms {
-				place = fmt.Sprintf("%s in %s (%s) %s", row.Metric, row.Phase, row.Class,
-					format.Factor(row.Ratio.Value))
+				place.Ratio = row.Ratio.Value
+			} else {
+				place.Arm = row.Arm
 			}
-			places = append(places, place)
+			places = append(places, finding.Text(finding.New(place)))
 		}
 	}
 	return places

@@ -41,7 +41,7 @@ func detectClientBound(run *record.Run, tables []*facts.Table) (found []finding.
 		if 2*len(evidence) <= len(used) {
 			return
 		}
-		p := finding.ClientBoundParams{At: atOf(t, r.Arm), Trials: len(evidence),
+		p := finding.ClientBoundParams{At: atOf(t, r.Arm),
 			ClientCpus: most.client, LimitCpus: most.limit, ServerCpus: most.server}
 		found = append(found, placed(t, r.Arm, p, evidence...))
 	})

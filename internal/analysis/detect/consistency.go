@@ -68,7 +68,7 @@ func detectInconsistent(run *record.Run, _ []*facts.Table) (found []finding.Find
 		see(finding.InconsistencyParams{Code: finding.FindCameLater, Count: h.CameLater})
 	})
 	return s.findings(run, func(at sighting, seen *sighted[finding.InconsistencyParams]) finding.Parameters {
-		all := finding.InconsistencyParams{Code: at.code, At: seen.at, Trials: trialsIn(seen.evidence)}
+		all := finding.InconsistencyParams{Code: at.code, At: seen.at}
 		for _, one := range seen.facts {
 			all.Count, all.Of, all.Items = all.Count+one.Count, all.Of+one.Of, all.Items+one.Items
 			all.LateNS, all.LateMaxNS = max(all.LateNS, one.LateNS), max(all.LateMaxNS, one.LateMaxNS)

@@ -143,7 +143,7 @@ func TestDetectors(t *testing.T) {
 			for _, e := range run.Trials {
 				resulttest.Shorten(run, e, 3)
 			}
-		}, []finding.Code{finding.TooShort}, finding.Params{"short": 6, "of": 6, "phases": []string{"put", "get"}}},
+		}, []finding.Code{finding.TooShort}, finding.Params{"short": 6, "of": 6}},
 		{"a run that is short by design", func(run *record.Run) {
 			for i := range run.Experiment.Phases {
 				run.Experiment.Phases[i].Duration = 100 * time.Millisecond
@@ -198,7 +198,7 @@ func TestDetectors(t *testing.T) {
 				}
 				return record.EndedOperations
 			})
-		}, []finding.Code{finding.StoppedEarly}, finding.Params{"arm": "elm", "blocks": 5, "of": 5}},
+		}, []finding.Code{finding.StoppedEarly}, finding.Params{"arm": "elm"}},
 		{"syncs in memory", func(run *record.Run) {
 			run.Environment.Filesystem = "tmpfs"
 			run.Experiment.Cells[0].Durability = store.D3

@@ -41,7 +41,7 @@ func detectNotOnDisk(run *record.Run, _ []*facts.Table) []finding.Finding {
 		}
 	}
 	return s.findings(run, func(at sighting, seen *sighted[finding.SeenSizesParams]) finding.Parameters {
-		return finding.NotOnDiskParams{At: seen.at, Trials: trialsIn(seen.evidence), Values: seen.facts[0].Values,
+		return finding.NotOnDiskParams{At: seen.at, Values: seen.facts[0].Values,
 			Disk: float64(seen.facts[0].Disk), Class: run.Experiment.Cells[at.cell].ClassText()}
 	})
 }

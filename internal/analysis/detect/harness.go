@@ -20,8 +20,7 @@ func detectHarness(run *record.Run, tables []*facts.Table) (found []finding.Find
 		if r.HarnessShare == nil || *r.HarnessShare < facts.HarnessBoundShare {
 			return
 		}
-		p := finding.HarnessBoundParams{At: atOf(t, r.Arm), Share: min(*r.HarnessShare, 1),
-			Rate: r.Rate.Value, Ceiling: r.Ceiling}
+		p := finding.HarnessBoundParams{At: atOf(t, r.Arm), Share: min(*r.HarnessShare, 1)}
 		arm := run.Experiment.Stores[r.Store]
 		if native := nativeDriver[arm.Driver]; native != "" && len(arm.Worker) == 0 {
 			p.Native = native

@@ -171,7 +171,7 @@ func (i *interference) judge(run *record.Run, level float64) (f finding.Finding,
 		change, low, high = -change, -high, -low
 	}
 	m := finding.New(finding.GroupEffectParams{GroupBeside: beside, Fell: fell, Change: change,
-		Low: max(low, 0), High: high, Blocks: effect.Blocks})
+		Low: max(low, 0), High: high})
 	f = finding.Make(whereIn(t, i.row.Arm), m, i.evidence...)
 	if !fell {
 		f.Severity = finding.Notice

@@ -60,7 +60,7 @@ func TestWhatAGroupDidToAnother(t *testing.T) {
 	}{
 		{"nothing", func(*record.Run) {}, 20, 26, "", nil},
 		{"a count that locks", func(run *record.Run) { slow(run, 20, 26, 0.07) }, 20, 26, finding.GroupEffect,
-			finding.Params{"arm": "elm", "group": "insert", "other": "count", "fell": true, "change": 0.93, "seconds": 6, "blocks": 5, "place": "put (D1)"}},
+			finding.Params{"arm": "elm", "group": "insert", "other": "count", "fell": true, "change": 0.93, "seconds": 6, "place": "put (D1)"}},
 		{"a standstill", func(run *record.Run) { slow(run, 20, 26, 0) }, 20, 26, finding.GroupEffect, finding.Params{"change": 1}},
 		{"twice as fast", func(run *record.Run) { slow(run, 20, 26, 2) }, 20, 26, finding.GroupEffect, finding.Params{"fell": false, "change": 1}},
 		{"a cliff when it begins", func(run *record.Run) { slow(run, 20, 60, 0.3) }, 20, 26, "", nil},

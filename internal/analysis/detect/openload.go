@@ -28,8 +28,7 @@ func detectBacklog(_ *record.Run, tables []*facts.Table) (found []finding.Findin
 		}
 		if len(evidence) > 0 {
 			found = append(found, placed(t, r.Arm, finding.FellBehindParams{At: atOf(t, r.Arm),
-				Offered: t.Offered, Rate: first,
-				Blocks: len(evidence), Of: len(r.Used())}, evidence...))
+				Offered: t.Offered, Rate: first}, evidence...))
 		}
 	})
 	return found

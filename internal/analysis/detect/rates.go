@@ -112,13 +112,9 @@ func detectInconclusive(run *record.Run, tables []*facts.Table) []finding.Findin
 			Samples: shown.Samples}
 		evidence = append(evidence, finding.Evidence{Message: finding.New(seen)})
 	}
-	var phases []string
-	for _, shown := range m.Phases {
-		phases = append(phases, shown.Phase)
-	}
 	f := finding.Make(finding.Where{Run: run.Header.ID},
 		finding.New(finding.TooShortParams{Short: m.Short, Noisy: m.Noisy,
-			Of: m.Of, Phases: phases, Longer: m.Longer, Seconds: m.Seconds}), evidence...)
+			Of: m.Of, Longer: m.Longer, Seconds: m.Seconds}), evidence...)
 	if !m.Asked {
 		f.Severity = finding.Notice
 	}

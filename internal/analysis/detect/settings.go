@@ -79,7 +79,7 @@ func detectSettings(run *record.Run, tables []*facts.Table) (found []finding.Fin
 			option, _ := optionOf(arm.Description, rule.option)
 			found = append(found, finding.Make(finding.Where{Run: run.Header.ID,
 				Arm: arm.Name}, finding.New(finding.SettingsTooSmallParams{Arm: arm.Name,
-				Option: rule.option, Value: value, InBytes: option.Type == store.Bytes, Set: set, Effect: rule.effect, Records: records, Bytes: bytes, Least: math.Ceil(least), Proposed: proposed(option, rule.enough(records, bytes))})))
+				Option: rule.option, Value: value, InBytes: option.Type == store.Bytes, Set: set, Effect: rule.effect, Records: records, Bytes: bytes, Proposed: proposed(option, rule.enough(records, bytes))})))
 		}
 	}
 	return found

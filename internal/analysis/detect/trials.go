@@ -44,7 +44,7 @@ func detectFailed(run *record.Run, _ []*facts.Table) []finding.Finding {
 		if t := run.Trials[planned.ID]; t != nil && t.State == record.Failed {
 			s.add(sighting{finding.TrialFailed, planned.Arm, "", planned.Cell}, t,
 				finding.Evidence{Trial: planned.ID,
-					Message: finding.New(finding.PlainParams{Text: t.Error, Cause: string(t.Cause)})})
+					Message: finding.New(finding.PlainParams{Text: t.Error})})
 		}
 	}
 	return s.findings(run, func(_ sighting, seen *sighted[*record.Trial]) finding.Parameters {

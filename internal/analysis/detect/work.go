@@ -259,7 +259,7 @@ func detectConflicts(_ *record.Run, tables []*facts.Table) (found []finding.Find
 		}
 		if refused > 0 {
 			found = append(found, placed(t, r.Arm, finding.ConflictsParams{At: atOf(t, r.Arm),
-				Count: refused, Of: done, Share: float64(refused) / float64(done)}))
+				Share: float64(refused) / float64(done)}))
 		}
 	})
 	return found
@@ -283,7 +283,7 @@ func detectStoppedEarly(_ *record.Run, tables []*facts.Table) (found []finding.F
 		}
 		if len(evidence) > 0 {
 			found = append(found, placed(t, r.Arm, finding.StoppedEarlyParams{At: atOf(t, r.Arm),
-				Blocks: len(evidence), Of: len(r.Used()), Share: least}, evidence...))
+				Share: least}, evidence...))
 		}
 	})
 	return found

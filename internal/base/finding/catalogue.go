@@ -34,6 +34,8 @@ type Entry struct {
 	Fault Code
 	// Answer says that a finding belongs to the question rather than to the trust in its figures.
 	Answer bool
+	// Told says that the one screen tells such a finding as a part of the answer.
+	Told bool
 }
 
 var entries = map[Code]Entry{}

@@ -8,7 +8,7 @@ var _ = register(
 		Says: `Regression: {{list .places}} ({{.worse}} of {{plural .of "figure" ""}}).`},
 	Entry{Example: CompareImprovementParams{Better: 2, Of: 24, Places: []string{"rate of bbolt in put (D1)"}},
 		Says: `Improvement: {{list .places}} ({{.better}} of {{plural .of "figure" ""}}). No regression.`},
-	Entry{Example: CompareNoneParams{Of: 24, Margin: 0.1},
+	Entry{Example: CompareNoneParams{Margin: 0.1},
 		Says: `No regression: no rate is slower by {{percent .margin}} or more.`},
 	Entry{Example: CompareNothing, Says: `Inconclusive: nothing could be compared.`},
 	Entry{Example: CompareArmsParams{Code: "compare-result slower", Old: "bbolt", New: "pebble",
@@ -30,11 +30,15 @@ var _ = register(
 	Entry{Example: CompareCriteriaMetParams{Criteria: 2},
 		Says: `No regression: no figure is beyond the {{plural .criteria "threshold" ""}}.`},
 
-	Entry{Example: OutcomeParams{Code: "compare-figure worse", Ratio: 0.9}, Says: `worse`},
-	Entry{Example: OutcomeParams{Code: "compare-figure better", Ratio: 1.2}, Says: `better`},
-	Entry{Example: CompareNotWorseParams{Margin: 0.1}, Says: `not worse`},
+	Entry{Example: CompareWorse, Says: `worse`},
+	Entry{Example: CompareBetter, Says: `better`},
+	Entry{Example: CompareNotWorse, Says: `not worse`},
 	Entry{Example: CompareOneBlock, Says: `one block`},
-	Entry{Example: CompareWideParams{Low: 0.7, High: 1.4}, Says: `undecided`},
+	Entry{Example: CompareUndecided, Says: `undecided`},
+
+	Entry{Example: ComparePlaceParams{Metric: "rate", Arm: "bbolt", Phase: "put", Class: "D1"},
+		Also: []Parameters{ComparePlaceParams{Metric: "rate", Phase: "put", Class: "D1", Ratio: 0.44}},
+		Says: `{{.metric}}{{if has .arm}} of {{.arm}}{{end}} in {{.phase}} ({{.class}}){{if has .ratio}} {{factor .ratio}}{{end}}`},
 
 	Entry{Example: CompareOnlyOld, Says: `only in the old run`},
 	Entry{Example: CompareOnlyNew, Says: `only in the new run`},
@@ -71,10 +75,7 @@ type CompareImprovementParams struct {
 
 func (CompareImprovementParams) code() Code { return "compare-result improvement" }
 
-type CompareNoneParams struct {
-	Of     int
-	Margin float64
-}
+type CompareNoneParams struct{ Margin float64 }
 
 func (CompareNoneParams) code() Code { return "compare-result no-regression" }
 
@@ -121,14 +122,6 @@ type CompareCriteriaMetParams struct{ Criteria int }
 
 func (CompareCriteriaMetParams) code() Code { return "compare-result criteria-met" }
 
-type CompareNotWorseParams struct{ Margin float64 }
-
-func (CompareNotWorseParams) code() Code { return "compare-figure not-worse" }
-
-type CompareWideParams struct{ Low, High float64 }
-
-func (CompareWideParams) code() Code { return "compare-figure undecided" }
-
 type CompareNotInParams struct{ Side string }
 
 func (CompareNotInParams) code() Code { return "compare-skipped not-in" }
@@ -159,6 +152,10 @@ func (CompareArmDiffersParams) code() Code { return "compare-caution store-diffe
 // Codes without parameters.
 const (
 	CompareNothing           Bare = "compare-result nothing"
+	CompareWorse             Bare = "compare-figure worse"
+	CompareBetter            Bare = "compare-figure better"
+	CompareNotWorse          Bare = "compare-figure not-worse"
+	CompareUndecided         Bare = "compare-figure undecided"
 	CompareOneBlock          Bare = "compare-figure one-block"
 	CompareOnlyOld           Bare = "compare-skipped only-old"
 	CompareOnlyNew           Bare = "compare-skipped only-new"
@@ -167,3 +164,13 @@ const (
 	CompareExperimentsDiffer Bare = "compare-caution experiments-differ"
 	CompareUnpaired          Bare = "compare-caution unpaired"
 )
+
+// ComparePlaceParams name a figure: of an arm in two runs, or of two arms with their ratio.
+type ComparePlaceParams struct {
+	Metric       string
+	Arm          string `param:"omitempty"`
+	Phase, Class string
+	Ratio        float64 `param:"omitempty"`
+}
+
+func (ComparePlaceParams) code() Code { return "compare-figure place" }

@@ -123,12 +123,12 @@ var _ = register(
 		Remedy: "check the class with a kill test (assay conformance); the rate is one of memory"},
 	Entry{Example: SeenSizesParams{Phase: "put", Values: 4.2e8, Compressed: 2.1e8, Disk: 1.2e6, Written: Known(1.3e6)},
 		Says: `after {{.phase}}: {{bytes .values}} of live values, {{bytes .compressed}} compressed; {{bytes .disk}} on disk, {{if has .written}}{{bytes .written}} written{{else}}writes not measured{{end}}`},
-	Entry{Example: StoppedEarlyParams{At: example, Blocks: 2, Of: 3, Share: 0.62}, Severity: Warning,
+	Entry{Example: StoppedEarlyParams{At: example, Share: 0.62}, Severity: Warning,
 		Says:   `{{.arm}} stopped early in {{.place}}{{if .share}}, after {{percent .share}} of its operations{{end}}; not comparable with complete runs.`,
 		Many:   `{{list .Arms}} stopped early in {{list .Places}}; not comparable with complete runs.`,
 		Remedy: "give the phase more time or a larger disk_quota, or fewer operations"},
 	Entry{Example: SeenPartParams{Done: 620, Of: 1000}, Says: `{{count .done}} of {{plural .of "operation" ""}}`},
-	Entry{Example: ConflictsParams{At: example, Count: 1200, Of: 90000, Share: 0.0133}, Severity: Warning,
+	Entry{Example: ConflictsParams{At: example, Share: 0.0133}, Severity: Warning,
 		Says:   `{{.arm}} refused {{percent .share}} of its operations in {{.place}} as conflicts; its rate leaves them out.`,
 		Many:   `{{list .Arms}} refused up to {{percent .max_share}} of operations as conflicts in {{list .Places}}; rates leave them out.`,
 		Remedy: "count retries in, or use fewer threads or an order of keys with fewer collisions"},
@@ -184,7 +184,6 @@ func (SeenMissesParams) code() Code { return SeenMisses }
 
 type NotOnDiskParams struct {
 	At
-	Trials       int
 	Values, Disk float64
 	Class        string
 }
@@ -202,8 +201,7 @@ func (SeenSizesParams) code() Code { return SeenSizes }
 
 type StoppedEarlyParams struct {
 	At
-	Blocks, Of int
-	Share      float64
+	Share float64
 }
 
 func (StoppedEarlyParams) code() Code { return StoppedEarly }
@@ -214,8 +212,7 @@ func (SeenPartParams) code() Code { return SeenPart }
 
 type ConflictsParams struct {
 	At
-	Count, Of uint64
-	Share     float64
+	Share float64
 }
 
 func (ConflictsParams) code() Code { return Conflicts }
@@ -262,14 +259,13 @@ const honestBecause = `{{if has .because}}; {{if eq .because "deletes"}}faster s
 var _ = register(
 	Entry{Example: GroupEffectParams{GroupBeside: GroupBeside{At: example, Group: "insert",
 		Other: "count", Seconds: 4.1},
-		Fell: true, Change: 0.93, Low: 0.91, High: 0.95, Blocks: 3}, Severity: Warning, Answer: true,
+		Fell: true, Change: 0.93, Low: 0.91, High: 0.95}, Severity: Warning, Answer: true, Told: true,
 		Says: `{{.group}} on {{.arm}} {{if .fell}}fell{{else}}rose{{end}} by {{percent .change}} ({{percent .low}} to {{percent .high}}) for the ` +
 			`{{seconds .seconds}} that {{.other}} ran, in {{.place}}.`,
 		Remedy: `{{if .fell}}compare with an index, a smaller operation, or {{.other}} at another time or on a copy of the data{{end}}`},
 	Entry{Example: SeenGroupParams{Rate: 122.0, Before: 1800.0, After: 1750.0, FromS: 20.0, ToS: 24.1},
 		Says: `{{rate .rate}} from {{seconds .from_s}} to {{seconds .to_s}}, {{rate .before}} before and {{rate .after}} after`},
-	Entry{Example: TooShortParams{Short: 54, Noisy: 0, Of: 58, Phases: []string{"put", "get"},
-		Longer: []string{"put", "get"}, Seconds: 10.0}, Severity: Warning,
+	Entry{Example: TooShortParams{Short: 54, Noisy: 0, Of: 58, Longer: []string{"put", "get"}, Seconds: 10.0}, Severity: Warning,
 		Says: `{{if .short}}{{count .short}} of {{plural .of "measurement was" "measurements were"}} too short to reach a steady state.{{end}}` +
 			`{{if .noisy}}{{if .short}} {{count .noisy}} were too noisy.{{else}}{{count .noisy}} of {{plural .of "measurement was" "measurements were"}} too noisy to show a steady state.{{end}}{{end}}`,
 		Remedy: `{{if .longer}}run longer phases: --set phases.{{index .longer 0}}.for={{.seconds}}s{{else}}give phases more operations{{end}}`},
@@ -281,7 +277,6 @@ type GroupEffectParams struct {
 	GroupBeside
 	Fell              bool
 	Change, Low, High float64
-	Blocks            int
 }
 
 func (GroupEffectParams) code() Code { return GroupEffect }
@@ -292,7 +287,7 @@ func (SeenGroupParams) code() Code { return SeenGroup }
 
 type TooShortParams struct {
 	Short, Noisy, Of int
-	Phases, Longer   []string
+	Longer           []string
 	Seconds          float64
 }
 
@@ -309,11 +304,11 @@ func (SeenShortParams) code() Code { return SeenShort }
 
 // Comparability and the machine.
 var _ = register(
-	Entry{Example: HarnessBoundParams{At: example, Share: 0.62, Rate: 4.1e6, Ceiling: "null"}, Severity: Warning,
+	Entry{Example: HarnessBoundParams{At: example, Share: 0.62}, Severity: Warning,
 		Says:   `{{.arm}} in {{.place}} is harness-bound: {{percent .share}} of each operation is the harness. It has no rank.`,
 		Many:   `{{list .Arms}} {{agree .Arms "is" "are"}} harness-bound in {{list .Places}}: up to {{percent .max_share}} of each operation is the harness.`,
 		Remedy: `use larger values or a slower order of keys{{if has .native}}, or the native driver {{.native}} (make native){{end}}`},
-	Entry{Example: ClientBoundParams{At: example, Trials: 3, ClientCpus: 0.98, LimitCpus: 1.0,
+	Entry{Example: ClientBoundParams{At: example, ClientCpus: 0.98, LimitCpus: 1.0,
 		ServerCpus: 0.41}, Severity: Warning,
 		Says: `{{.arm}} in {{.place}} is client-bound: the client used {{number .client_cpus}} of its ` +
 			`{{number .limit_cpus}} CPUs, the server {{number .server_cpus}}. The rate is the client's.`,
@@ -340,7 +335,7 @@ var _ = register(
 			`{{if has .heat_times}} heat slowed a CPU up to {{plural .heat_times "time" ""}};{{end}}` +
 			` {{if .ranked}}still ranked (busy_machine: tell).{{else}}too little to exclude them.{{end}}`,
 		Remedy: quietMachine},
-	Entry{Example: SeenHeatParams{Times: 2}, Says: `heat slowed a CPU {{plural .times "time" ""}}; this kernel does not report for how long`},
+	Entry{Example: SeenHeatParams{Times: 2}, Says: `{{if has .phase}}{{.phase}}: {{end}}heat slowed a CPU {{plural .times "time" ""}}; this kernel does not report for how long`},
 	Entry{Example: DispatchLateParams{At: example, Quantiles: []string{"p99", "p99.9"}, Counted: true},
 		Severity: Warning,
 		Says: `{{if .counted}}{{list .quantiles}} of {{.arm}} in {{.place}} excluded: more than a tenth is the harness's own delay.` +
@@ -349,7 +344,7 @@ var _ = register(
 		Remedy: "use fewer threads than processors, and stop other programs"},
 	Entry{Example: SeenLateParams{Quantile: "p99", LateNS: 2e5, ResponseNS: 1e6},
 		Says: `{{.quantile}}: operations began up to {{latency .late_ns}} late, the response time is {{latency .response_ns}}`},
-	Entry{Example: FellBehindParams{At: example, Offered: 50e3, Rate: 41e3, Blocks: 3, Of: 3.0}, Severity: Warning,
+	Entry{Example: FellBehindParams{At: example, Offered: 50e3, Rate: 41e3}, Severity: Warning,
 		Says:   `{{.arm}} did not keep up with {{rate .offered}} in {{.place}}: it did {{rate .rate}}. Its percentiles are excluded.`,
 		Many:   `{{list .Arms}} did not keep up with the offered rate in {{list .Places}}. The percentiles are excluded.`,
 		Remedy: "set a rate below what the store does under closed load"},
@@ -368,16 +363,14 @@ var _ = register(
 
 type HarnessBoundParams struct {
 	At
-	Share, Rate float64
-	Ceiling     string
-	Native      string `param:"omitempty"`
+	Share  float64
+	Native string `param:"omitempty"`
 }
 
 func (HarnessBoundParams) code() Code { return HarnessBound }
 
 type ClientBoundParams struct {
 	At
-	Trials                            int
 	ClientCpus, LimitCpus, ServerCpus float64
 }
 
@@ -445,7 +438,6 @@ func (SeenLateParams) code() Code { return SeenLate }
 type FellBehindParams struct {
 	At
 	Offered, Rate float64
-	Blocks, Of    int
 }
 
 func (FellBehindParams) code() Code { return FellBehind }
@@ -556,10 +548,14 @@ var _ = register(
 		Remedy: `{{if not (has .others)}}if no scan is meant, add the column to values.indexes` +
 			`{{else if .walks}}compare this query apart: how far {{list .arms}} {{agree .arms "walks" "walk"}} depends on how many records match` +
 			`{{else}}compare this query apart: its time grows with the records on one side only{{end}}`},
+	Entry{Example: PlanUseParams{Use: "finds"}, Also: []Parameters{PlanUseParams{Use: "orders"}, PlanUseParams{Use: "none"},
+		PlanUseParams{Why: "the store does not explain"}},
+		Says: `{{if eq .use "finds"}}an index finds the records{{else if eq .use "orders"}}an index gives the order; every record on the way is looked at` +
+			`{{else if eq .use "none"}}no index: every record is looked at{{else}}{{.why}}{{end}}`},
 	Entry{Example: SeenPlanParams{Arm: "sqlite", Place: "count (D1)", Plan: "SCAN records"},
 		Says: `{{.arm}} in {{.place}}: {{clean .plan}}`},
 	Entry{Example: SettingsTooSmallParams{Arm: "tc", Option: "bnum", Value: 131071.0, InBytes: false,
-		Set: false, Effect: "chains", Records: 1e6, Bytes: 1.4e9, Least: 1e6, Proposed: "1000000"}, Severity: Warning,
+		Set: false, Effect: "chains", Records: 1e6, Bytes: 1.4e9, Proposed: "1000000"}, Severity: Warning,
 		Says: `{{.option}} of {{.arm}} is too small for {{if .in_bytes}}{{bytes .bytes}}: {{bytes .value}}{{else}}{{number .records}} records: {{count .value}}{{end}}{{if not .set}} (default){{end}}. ` +
 			`{{if eq .effect "chains"}}Records share buckets, and operations walk chains.{{else if eq .effect "calls"}}What is beyond the map costs system calls.` +
 			`{{else if eq .effect "fails"}}Writes beyond the map fail.{{else if eq .effect "blocks"}}Nearly every read decompresses a block.{{else}}Nearly every operation fetches its page again.{{end}}`,
@@ -619,17 +615,22 @@ type SeenFilesParams struct {
 
 func (SeenFilesParams) code() Code { return SeenFiles }
 
+// PlanUseParams are of what indexes do for a query, or why the store does not tell.
+type PlanUseParams struct{ Use, Why string }
+
+func (PlanUseParams) code() Code { return "query-plan use" }
+
 type SeenPlanParams struct{ Arm, Place, Plan string }
 
 func (SeenPlanParams) code() Code { return SeenPlan }
 
 type SettingsTooSmallParams struct {
-	Arm, Option           string
-	Value                 float64
-	InBytes, Set          bool
-	Effect                string
-	Records, Bytes, Least float64
-	Proposed              string
+	Arm, Option    string
+	Value          float64
+	InBytes, Set   bool
+	Effect         string
+	Records, Bytes float64
+	Proposed       string
 }
 
 func (SettingsTooSmallParams) code() Code { return SettingsTooSmall }

@@ -185,13 +185,13 @@ var _ = register(
 		Says: `the worker reports an end {{latency .by_ns}} before its last operations ended`},
 
 	Entry{Example: MarkStealParams{Least: 0.1, Most: 0.1}, Fault: FaultForeign,
-		Says: `the hypervisor took {{shares .least .most}} of the CPU time`},
+		Says: `{{if has .phase}}{{.phase}}: {{end}}the hypervisor took {{shares .least .most}} of the CPU time`},
 	Entry{Example: MarkForeignParams{Least: 0.35, Most: 0.65}, Fault: FaultForeign,
-		Says: `other processes took {{shares .least .most}} of the CPU time`},
+		Says: `{{if has .phase}}{{.phase}}: {{end}}other processes took {{shares .least .most}} of the CPU time`},
 	Entry{Example: MarkQuotaParams{Group: "/box", Periods: 2, HeldS: 0.1, Seconds: 0.2}, Fault: FaultThrottled,
-		Says: `the CPU quota of {{.group}} was used up in {{plural .periods "period" ""}} and stopped threads for {{seconds .held_s}} of CPU time in {{seconds .seconds}}`},
+		Says: `{{if has .phase}}{{.phase}}: {{end}}the CPU quota of {{.group}} was used up in {{plural .periods "period" ""}} and stopped threads for {{seconds .held_s}} of CPU time in {{seconds .seconds}}`},
 	Entry{Example: MarkHeatParams{HeldS: 0.05, Seconds: 0.2}, Fault: FaultThrottled,
-		Says: `heat slowed a CPU for {{seconds .held_s}} of {{seconds .seconds}}`},
+		Says: `{{if has .phase}}{{.phase}}: {{end}}heat slowed a CPU for {{seconds .held_s}} of {{seconds .seconds}}`},
 
 	Entry{Example: MarkShortWorkParams{Thread: 1, Done: 900, Of: 1000},
 		Says: `thread {{.thread}} ended after {{count .done}} of {{plural .of "operation" ""}}`},

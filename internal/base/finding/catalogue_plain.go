@@ -6,9 +6,6 @@ const Plain Code = "plain"
 
 var _ = register(Entry{Example: PlainParams{Text: "connection refused"}, Severity: Notice, Says: "{{clean .text}}"})
 
-type PlainParams struct {
-	Text  string
-	Cause string `param:"omitempty"`
-}
+type PlainParams struct{ Text string }
 
 func (PlainParams) code() Code { return Plain }

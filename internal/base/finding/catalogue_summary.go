@@ -18,6 +18,9 @@ var _ = register(
 		"bbolt at 10,000 records (1.4×)"}},
 		Says: `{{.phase}}: fastest is {{join .leaders}}.`},
 
+	Entry{Example: LeaderParams{Arms: []string{"pebble"}, Cell: "10 records", Factor: 2.1},
+		Says: `{{list .arms}} at {{.cell}}{{if has .factor}} ({{factor .factor}}){{end}}`},
+
 	Entry{Example: NextParams{Code: NextResume, Trials: 12}, Says: `{{plural .trials "trial is" "trials are"}} left to do.`},
 	Entry{Example: NextParams{Code: NextEnoughBlocks, Blocks: 5},
 		Says: `{{plural .blocks "block allows" "blocks allow"}} stores to be compared.`},
@@ -94,3 +97,12 @@ type SectionParams struct {
 }
 
 func (p SectionParams) code() Code { return p.Code }
+
+// LeaderParams are of who is fastest in a cell, and by which factor where it is one.
+type LeaderParams struct {
+	Arms   []string
+	Cell   string
+	Factor float64 `param:"omitempty"`
+}
+
+func (LeaderParams) code() Code { return "section leader" }

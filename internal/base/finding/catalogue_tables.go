@@ -34,6 +34,9 @@ var _ = register(
 	Entry{Example: ConditionCold, Says: `cold page cache`},
 	Entry{Example: ConditionColumnsParams{Columns: []string{"name", "age"}, Indexes: []string{}},
 		Says: `columns {{join .columns}}{{if .indexes}}, indexes on {{join .indexes}}{{end}}`},
+	Entry{Example: EffectParams{From: []string{"handles pool(4)"}, To: []string{"handles per_operation"}},
+		Also: []Parameters{EffectParams{From: []string{"1 thread", "D1"}, To: []string{"8 threads", "D3"}}},
+		Says: `{{if eq (len .to) 1}}{{join .to}} instead of {{join .from}}{{else}}interaction of {{list .to}}{{end}}`},
 	Entry{Example: EffectSummaryParams{From: "handles pool(4)", To: "handles per_operation",
 		Low: Known(0.31), High: Known(0.98), Significant: 7, Of: 12},
 		Says: `{{.to}} instead of {{.from}}: {{if .significant}}{{factor .low}}{{if ne (factor .low) (factor .high)}} to {{factor .high}}{{end}} the rate where significant, in {{.significant}} of {{plural .of "case" ""}} (store and phase)` +
@@ -133,6 +136,11 @@ func (ConditionCpusParams) code() Code { return "condition cpus" }
 type ConditionColumnsParams struct{ Columns, Indexes []string }
 
 func (ConditionColumnsParams) code() Code { return "condition columns" }
+
+// EffectParams are of a change of one axis, or of two that interact.
+type EffectParams struct{ From, To []string }
+
+func (EffectParams) code() Code { return "effect" }
 
 type EffectSummaryParams struct {
 	From, To        string

@@ -105,7 +105,6 @@ func (p PlaceParams) code() Code { return p.Code }
 type InconsistencyParams struct {
 	Code Code `param:"-"`
 	At
-	Trials            int `param:"omitempty"` // absent: it is of one
 	Count             uint64
 	Of, Items         uint64 `param:"omitempty"`
 	Share             *float64
@@ -113,14 +112,6 @@ type InconsistencyParams struct {
 }
 
 func (p InconsistencyParams) code() Code { return p.Code }
-
-// OutcomeParams are of a significant difference between two runs.
-type OutcomeParams struct {
-	Code  Code `param:"-"`
-	Ratio float64
-}
-
-func (p OutcomeParams) code() Code { return p.Code }
 
 // FullDiskParams are of what was known when a disk was full: of a disk quota that is a mount its size,
 // file system and usable bytes, and the records that were stored then. Others took bytes meanwhile.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -156,8 +157,16 @@ var functions = template.FuncMap{
 		}
 		return strings.ToUpper(text[:1]) + text[1:]
 	},
-	"span": func(low, high any) (string, error) { return two(span, low, high) },
-	"has":  func(v any) bool { return v != nil },
+	"change": func(before, after float64) string {
+		verb := "rose"
+		if after < before {
+			verb = "fell"
+		}
+		return verb + " by " + format.Percent(math.Abs(after/before-1))
+	},
+	"figure": format.Figure, // of a metric
+	"span":   func(low, high any) (string, error) { return two(span, low, high) },
+	"has":    func(v any) bool { return v != nil },
 }
 
 // eachOf lists names with a number of records each.

@@ -1,10 +1,10 @@
 package archive
 
 import (
-	"fmt"
-	"math"
+	"slices"
 	"strings"
 
+	"assay/internal/base/finding"
 	"assay/internal/base/format"
 )
 
@@ -22,6 +22,7 @@ func Tell(g *Group, series []Series) (list []Told) {
 		at                      int
 	}
 	at := map[place]int{}
+	var params []finding.ChangedParams
 	for i := range series {
 		s := &series[i]
 		for _, c := range s.Changes {
@@ -29,45 +30,18 @@ func Tell(g *Group, series []Series) (list []Told) {
 			n, known := at[p]
 			if !known {
 				n = len(list)
-				at[p], list = n, append(list, Told{placeText(g, s, c), s.Better(c)})
-			} else {
-				list[n].Text += "; "
+				at[p], list = n, append(list, Told{Better: s.Better(c)})
+				params = append(params, finding.ChangedParams{Arm: s.Arm, Phase: s.Phase, Class: s.Class, Cell: s.Cell,
+					Last: Short(g.Points[c.Last].Code), At: Short(g.Points[c.At].Code)})
 			}
-			list[n].Text += changeText(s, c)
+			of := &params[n]
+			of.Metrics, of.Before, of.After = append(of.Metrics, s.Metric), append(of.Before, c.Before), append(of.After, c.After)
 		}
 	}
 	for i := range list {
-		list[i].Text += "."
+		list[i].Text = finding.Text(finding.New(params[i]))
 	}
 	return list
-}
-
-func placeText(g *Group, s *Series, c Change) string {
-	where := s.Phase + " (" + s.Class + ")"
-	if s.Cell != "" {
-		where += ", " + s.Cell
-	}
-	return fmt.Sprintf("%s in %s, between %s and %s: ", s.Arm, where, Short(g.Points[c.Last].Code), Short(g.Points[c.At].Code))
-}
-
-func changeText(s *Series, c Change) string {
-	verb := "rose"
-	if c.After < c.Before {
-		verb = "fell"
-	}
-	return fmt.Sprintf("%s %s by %s, from %s to %s", s.Metric, verb, format.Percent(math.Abs(c.After/c.Before-1)),
-		FigureText(s.Metric, c.Before), FigureText(s.Metric, c.After))
-}
-
-// FigureText writes a value of a metric with its unit.
-func FigureText(metric string, v float64) string {
-	switch {
-	case metric == "rate":
-		return format.Rate(v)
-	case strings.HasPrefix(metric, "p"):
-		return format.Latency(v)
-	}
-	return format.Bytes(v)
 }
 
 // Short cuts a commit's hash to what people write.
@@ -80,11 +54,6 @@ func Short(code string) string {
 
 // SpanText says what a group holds: "60 runs of 60 commits or releases, 1 Jan to 1 Mar 2026, on …".
 func SpanText(g *Group) string {
-	first, last := g.Runs[0].CodeAt.Format("2 Jan 2006"), g.Runs[len(g.Runs)-1].CodeAt.Format("2 Jan 2006")
-	days := first
-	if last != first {
-		days += " to " + last
-	}
-	return fmt.Sprintf("%s of %s, %s, on %s.", format.Plural(len(g.Runs), "run", ""),
-		format.Plural(len(g.Points), "commit or release", "commits or releases"), days, g.Machine)
+	days := []string{g.Runs[0].CodeAt.Format("2 Jan 2006"), g.Runs[len(g.Runs)-1].CodeAt.Format("2 Jan 2006")}
+	return finding.Text(finding.New(finding.SpanParams{Runs: len(g.Runs), Points: len(g.Points), Days: slices.Compact(days), Machine: g.Machine}))
 }

@@ -8,7 +8,6 @@
 package model
 
 import (
-	"strings"
 	"time"
 
 	"assay/internal/analysis/facts"
@@ -46,10 +45,7 @@ type Effect struct {
 
 // Change names what changes: "handles per_operation instead of handles pool(4)", or an interaction.
 func (e *Effect) Change() string {
-	if len(e.Axes) > 1 {
-		return "interaction of " + strings.Join(e.To, " and ")
-	}
-	return e.To[0] + " instead of " + e.From[0]
+	return finding.Text(finding.New(finding.EffectParams{From: e.From, To: e.To}))
 }
 
 // Run is a run directory.

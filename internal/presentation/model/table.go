@@ -3,7 +3,6 @@ package model
 import (
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
-	"assay/store"
 )
 
 // The figures of a result are facts as they are.
@@ -90,15 +89,7 @@ type Row struct {
 
 // UseText says what indexes do for a query.
 func UseText(p Plan) string {
-	switch p.Use {
-	case store.IndexFinds:
-		return "an index finds the records"
-	case store.IndexOrders:
-		return "an index gives the order; every record on the way is looked at"
-	case store.IndexNone:
-		return "no index: every record is looked at"
-	}
-	return p.Why
+	return finding.Text(finding.New(finding.PlanUseParams{Use: string(p.Use), Why: p.Why}))
 }
 
 // Apart returns the kinds of calls that the row's operations are made of, where they are several:

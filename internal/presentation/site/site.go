@@ -185,12 +185,12 @@ func rowOf(g *archive.Group, s archive.Series) rowView {
 		}
 		report := reportName(g.Runs[g.Points[i].Runs[0]].ID)
 		y := chartMargin + (chartHeight-2*chartMargin)*(most-v.Value)/(most-least)
-		figure := archive.FigureText(s.Metric, v.Value)
+		figure := format.Figure(s.Metric, v.Value)
 		r.Dots = append(r.Dots, dot{x(i), y, g.Points[i].Code + ": " + figure, report})
 		fmt.Fprintf(&line, "%.1f,%.1f ", x(i), y)
 		r.Version, r.Last, r.Sort, r.Report, r.Interval = v.Version, figure, v.Value, report, ""
 		if v.Low != nil && v.High != nil {
-			r.Interval = archive.FigureText(s.Metric, *v.Low) + " to " + archive.FigureText(s.Metric, *v.High)
+			r.Interval = format.Figure(s.Metric, *v.Low) + " to " + format.Figure(s.Metric, *v.High)
 		}
 	}
 	r.Line = strings.TrimSpace(line.String())

@@ -10,6 +10,7 @@ import (
 	"assay/internal/base/format"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment/plan"
+	"assay/internal/presentation/model"
 )
 
 // breaksApart is how far apart two breaks must lie to differ: their own intervals are seldom
@@ -216,11 +217,18 @@ func levels(m facts.Moved) string {
 	return format.Number(m.Before) + " to " + format.Number(m.After)
 }
 
-// influencesOf returns the effects of groups on each other, for the one screen.
-func influencesOf(run *record.Run, findings []finding.Finding) (messages []finding.Message) {
-	for _, f := range findings {
-		if f.Code == finding.GroupEffect && f.Where.Run == run.Header.ID {
-			messages = append(messages, f.Message)
+// answeredBy are the findings that the one screen tells as a part of the answer: each by itself, or
+// folded where their sentence can.
+func answeredBy(r *model.Result) (messages []finding.Message) {
+	for _, g := range r.Groups {
+		switch entry, _ := finding.Lookup(g.Code); {
+		case !entry.Told:
+		case entry.Many != "":
+			messages = append(messages, together(r, g))
+		default:
+			for _, at := range g.Of {
+				messages = append(messages, r.Findings[at].Message)
+			}
 		}
 	}
 	return messages

@@ -36,16 +36,11 @@ func summaryOf(runs []*record.Run, tables [][]*facts.Table, r *model.Result) mod
 		sections, shown := sectionsOf(run, tables[i], len(runs) > 1)
 		s.Sections = append(s.Sections, sections...)
 		s.Answer = append(s.Answer, answersOf(run, shown.breaking, r.Findings)...)
-		s.Answer = append(s.Answer, influencesOf(run, r.Findings)...)
 		s.Clear = append(s.Clear, clearOf(shown.racing())...)
 		s.NotClear = append(s.NotClear, unclearOf(shown, run.Blocks(), trusted(r))...)
 		s.Next = append(s.Next, nextOf(run, r.Runs[i], tables[i], shown, r)...)
 	}
-	for _, g := range r.Groups {
-		if g.Code == finding.FindUpdates {
-			s.Answer = append(s.Answer, together(r, g))
-		}
-	}
+	s.Answer = append(s.Answer, answeredBy(r)...)
 	s.Checked, s.Badges = checkedOf(runs)
 	for _, g := range trusted(r) {
 		s.Trust = append(s.Trust, together(r, g))

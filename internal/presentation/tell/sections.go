@@ -2,7 +2,6 @@ package tell
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"assay/internal/analysis/detect"
@@ -285,12 +284,12 @@ func changesOf(here, class []*facts.Table) (changes []finding.Message) {
 			}
 			led[t.Cell] = true
 			name := format.ListMax(t.Best, 2)
-			text := fmt.Sprintf("%s at %s", name, t.Label)
+			leader := finding.LeaderParams{Arms: t.Best, Cell: t.Label}
 			if len(t.Best) == 1 {
-				text += " (" + format.Factor(1/rows[1].ToBest.Value) + ")"
+				leader.Factor = 1 / rows[1].ToBest.Value
 			}
 			names[name] = true
-			leaders = append(leaders, text)
+			leaders = append(leaders, finding.Text(finding.New(leader)))
 		}
 		if len(names) < 2 {
 			continue

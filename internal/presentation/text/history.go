@@ -67,8 +67,8 @@ func (p *page) seriesOf(g *archive.Group, shown []archive.Series) {
 			if v == nil {
 				continue
 			}
-			if last, interval = archive.FigureText(s.Metric, v.Value), format.Absent; v.Low != nil {
-				interval = archive.FigureText(s.Metric, *v.Low) + " to " + archive.FigureText(s.Metric, *v.High)
+			if last, interval = format.Figure(s.Metric, v.Value), format.Absent; v.Low != nil {
+				interval = format.Figure(s.Metric, *v.Low) + " to " + format.Figure(s.Metric, *v.High)
 			}
 			if first == format.Absent {
 				first = last
