@@ -113,7 +113,7 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	c.Flags().StringVar(&f.kind, "kind", f.kind, "`kind` of cut: kill or power")
-	c.Flags().StringSliceVar(&f.fileSystems, "fs", f.fileSystems, "`file systems` whose disk is cut off, one after the other: ext4, xfs, btrfs")
+	c.Flags().StringSliceVar(&f.fileSystems, "fs", f.fileSystems, "`file systems` whose disk is cut off, one after the other: ext4, xfs, btrfs, posix")
 	c.Flags().BoolVar(&f.ignoresFlushes, "ignore-flushes", false, "the disk ignores flushes: every store must be refuted, which shows that the rig works")
 	c.Flags().IntVar(&f.cuts, "cuts", f.cuts, "`number` of cuts for each store and class")
 	c.Flags().IntVar(&f.only, "cut", 0, "make only the cut with this `number` (default: all)")
@@ -293,7 +293,7 @@ func proofOf(r *crash.Report, result *crash.Result) proof.Proof {
 		Seed: r.Seed, Made: time.Now().UTC(), Case: result.Case, Question: proof.Question{
 			Store: result.Driver, Version: result.Version, Settings: result.Settings, Class: result.Class, WindowNS: result.WindowNS}}
 	if r.Rig != nil {
-		p.FileSystem, p.Rig = result.FileSystem, r.Rig.Version
+		p.FileSystem, p.Rig, p.Strict = result.FileSystem, r.Rig.Version, result.FileSystem == powercut.Strict
 	}
 	return p
 }

@@ -10,13 +10,14 @@ import (
 	"assay/internal/base/format"
 	"assay/internal/execution/crash"
 	"assay/internal/execution/powercut"
+	"assay/internal/experiment"
 )
 
 // printCrashes writes a report for a person: a table, then what was refuted and how to see it again.
 func printCrashes(w io.Writer, r *crash.Report) error {
 	how := kindText[r.Kind]
 	if r.Rig != nil {
-		how += fmt.Sprintf(" (%s on a loop device, rig version %d)", strings.Join(fileSystemsOf(r), ", "), r.Rig.Version)
+		how += fmt.Sprintf(" (%s, rig version %d)", strings.Join(fileSystemsOf(r), ", "), r.Rig.Version)
 		if r.Rig.IgnoresFlushes {
 			how += ", a disk that IGNORES FLUSHES"
 		}
@@ -70,10 +71,30 @@ func printCrashes(w io.Writer, r *crash.Report) error {
 			fmt.Fprintf(w, "%s was %s: %s.\n", name, result.State, result.Why)
 		}
 	}
+	printForgiven(w, r)
 	if slices.ContainsFunc(r.Results, func(r crash.Result) bool { return r.State == crash.Kept }) {
 		fmt.Fprintln(w, keptText[r.Kind])
 	}
 	return nil
+}
+
+// printForgiven names the stores that a real file system forgives what POSIX does not.
+func printForgiven(w io.Writer, r *crash.Report) {
+	for i := range r.Results {
+		strict := &r.Results[i]
+		if strict.FileSystem != experiment.StrictFileSystem || strict.State != crash.Refuted {
+			continue
+		}
+		var kept []string
+		for j := range r.Results {
+			if other := &r.Results[j]; other.Store == strict.Store && other.ClassText() == strict.ClassText() && other.State == crash.Kept {
+				kept = append(kept, other.FileSystem)
+			}
+		}
+		if len(kept) > 0 {
+			fmt.Fprintf(w, "%s (%s): kept on %s, lost where the standard allows it.\n", strict.Store, strict.ClassText(), strings.Join(kept, ", "))
+		}
+	}
 }
 
 // fileSystemsOf are those whose disks were cut off.

@@ -53,7 +53,7 @@ func TestCrash(t *testing.T) {
 			"takes an experiment file, a preset or stores": {},
 			`there is no file, preset or driver "bolltt"`:  {"bolltt"},
 			"--kind flood: expected kill or power":         {"bbolt", "--kind", "flood"},
-			"--fs fat: expected ext4, xfs and btrfs":       {"bbolt", "--kind", "power", "--fs", "fat"},
+			"--fs fat: expected ext4, xfs, btrfs and posix":       {"bbolt", "--kind", "power", "--fs", "fat"},
 			"--replay: open":                               {"--replay", "/nowhere"},
 			"take no stores":                               {"bbolt", "--proofs"},
 			"--ignore-flushes is for --kind power":         {"bbolt", "--ignore-flushes"},

@@ -20,8 +20,11 @@ const (
 	cutsMax     = 100_000
 )
 
+// StrictFileSystem is one of Assay's own, which keeps no more than POSIX says.
+const StrictFileSystem = "posix"
+
 // CutFileSystems are those whose disk's power can be cut; the first is the default.
-var CutFileSystems = []string{"ext4", "xfs", "btrfs"}
+var CutFileSystems = []string{"ext4", "xfs", "btrfs", StrictFileSystem}
 
 var crashKinds = []string{CrashKill, CrashPower}
 
@@ -29,7 +32,7 @@ var crashKinds = []string{CrashKill, CrashPower}
 type CrashFile struct {
 	Kind        CrashKindForm       `yaml:"kind" jsonschema_description:"kill: the store's process, or its server, ends by kill -9. power: the power of its disk is cut."`
 	Cuts        *Count              `yaml:"cuts" jsonschema_description:"How often each store is cut off in each class. Default: 20."`
-	FileSystems []CutFileSystemForm `yaml:"file_systems" jsonschema_description:"Of power cuts: the file systems of the disk, ext4, xfs or btrfs, one after the other. Default: [ext4]."`
+	FileSystems []CutFileSystemForm `yaml:"file_systems" jsonschema_description:"Of power cuts: the file systems of the disk, ext4, xfs, btrfs or posix, one after the other. Default: [ext4]."`
 }
 
 func (f *CrashKindForm) fromNode(n *node, path string) *Error {

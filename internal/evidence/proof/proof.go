@@ -38,6 +38,7 @@ type Proof struct {
 	Kind       string `json:"kind"`                  // "kill" or "power"
 	FileSystem string `json:"file_system,omitempty"` // whose disk was cut off
 	Rig        int    `json:"rig,omitempty"`         // version of the rig
+	Strict     bool   `json:"strict,omitempty"`      // the file system is Assay's own, which keeps no more than POSIX says
 
 	Kept    bool      `json:"kept"` // false: refuted
 	Cuts    int       `json:"cuts"`
@@ -185,13 +186,14 @@ func All() (all []Proof, err error) {
 }
 
 // Find returns what is proved of a question by cuts of a kind: a refutation, if there is one, or the
-// proof by most cuts; nil: nothing is.
+// proof by most cuts; nil: nothing is. What the strict file system has shown is left out: stores stand
+// on real ones, and those decide ranks.
 func Find(q Question, kind string) (*Proof, error) {
 	all, err := All()
 	var best *Proof
 	for i := range all {
 		p := &all[i]
-		if p.Kind != kind || !p.Question.equal(q) {
+		if p.Kind != kind || p.Strict || !p.Question.equal(q) {
 			continue
 		}
 		if best == nil || best.Kept && (!p.Kept || p.Cuts > best.Cuts) {

@@ -50,6 +50,10 @@ func TestFind(t *testing.T) {
 			t.Errorf("another %s has the proof %+v, %v", name, p, err)
 		}
 	}
+	save(Proof{Question: q, Kind: "power", FileSystem: "posix", Strict: true, Rig: 1, Cuts: 3, Broken: 1})
+	if p := found("power"); p == nil || !p.Kept {
+		t.Errorf("the strict file system decides: %+v", p)
+	}
 	save(Proof{Question: q, Kind: "power", FileSystem: "xfs", Rig: 1, Cuts: 3, Broken: 1, Why: "lost 1 of 9 records"})
 	if p := found("power"); p == nil || p.Kept || p.Text() != "refuted: lost 1 of 9 records" {
 		t.Errorf("the refutation is not found: %+v", p)

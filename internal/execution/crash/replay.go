@@ -57,7 +57,7 @@ type diskCut struct {
 
 // keep writes a case, in the place of a larger one.
 func (t *tester) keep(rig *powercut.Rig, rec *recording, made diskCut, at Stamp, cut Cut) error {
-	if t.options.CaseOf == nil || t.kept != nil && t.kept.NS <= cut.NS {
+	if t.options.CaseOf == nil || t.options.FileSystem == powercut.Strict || t.kept != nil && t.kept.NS <= cut.NS {
 		return nil
 	}
 	directory, err := t.options.CaseOf(t.result)

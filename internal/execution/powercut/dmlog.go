@@ -108,7 +108,7 @@ func readLog(from io.Reader) (entries []entry, err error) {
 			}
 		}
 		if flags&dmFlush != 0 && e.Kind == Write { // what came before it was flushed first
-			entries = append(entries, entry{Event{Kind: Flush, Stamp: e.Stamp}, nil})
+			entries = append(entries, entry{Event: Event{Kind: Flush, Stamp: e.Stamp}})
 			count++
 		}
 		entries = append(entries, e)
@@ -130,7 +130,7 @@ func (m *Image) pages() (entries []entry) {
 			last.Bytes += int64(len(page))
 			continue
 		}
-		entries = append(entries, entry{Event{Kind: Write, Offset: int64(number) * pageBytes, Bytes: int64(len(page))}, bytes.Clone(page)})
+		entries = append(entries, entry{Event: Event{Kind: Write, Offset: int64(number) * pageBytes, Bytes: int64(len(page))}, data: bytes.Clone(page)})
 	}
 	return entries
 }
@@ -148,7 +148,7 @@ func (s *server) export(d *disk, at int, path string) (base int, err error) {
 			return 0, err
 		}
 		if err = s.replay(image, d.made); err == nil {
-			entries = append(image.pages(), entry{Event{Kind: Flush}, nil})
+			entries = append(image.pages(), entry{Event: Event{Kind: Flush}})
 		}
 		if err = errors.Join(err, image.Free()); err != nil {
 			return 0, err
@@ -183,7 +183,7 @@ func (s *server) adopt(name string, size int64, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.add(name, size, nil); err != nil {
+	if err := s.add(name, size, nil, false); err != nil {
 		return err
 	}
 	s.disks[name].log.entries, s.now = entries, nil

@@ -19,6 +19,7 @@ const (
 	Zero  EventKind = "zero"  // a range was zeroed or discarded
 	Flush EventKind = "flush" // what came before it is durable
 	Tick  EventKind = "tick"  // nothing but an acknowledgement
+	Tree  EventKind = "tree"  // a change of a strict file system
 )
 
 // Event is one entry of a log. The stamp says how far the phase under way was just before it.
@@ -40,7 +41,8 @@ type Stamp struct {
 // entry is an event and its data.
 type entry struct {
 	Event
-	data []byte
+	data   []byte
+	change *change // of a strict file system; nil: of a disk
 }
 
 // Log is what was done to a disk, in order. Its user locks it.
@@ -99,7 +101,17 @@ func (l *Log) add(kind EventKind, offset, length int64, data []byte) error {
 	if l.bytes += int64(len(data)); l.bytes > logBytesMax {
 		return errLogFull
 	}
-	l.entries = append(l.entries, entry{Event{kind, offset, length, l.stamp()}, bytes.Clone(data)})
+	l.entries = append(l.entries, entry{Event: Event{kind, offset, length, l.stamp()}, data: bytes.Clone(data)})
+	return nil
+}
+
+// addChange logs a change of a strict file system; its data is copied.
+func (l *Log) addChange(c change) error {
+	if l.bytes += int64(len(c.data)); l.bytes > logBytesMax {
+		return errLogFull
+	}
+	c.data = bytes.Clone(c.data)
+	l.entries = append(l.entries, entry{Event: Event{Kind: Tree, Bytes: int64(len(c.data)), Stamp: l.stamp()}, change: &c})
 	return nil
 }
 
@@ -107,7 +119,7 @@ func (l *Log) add(kind EventKind, offset, length int64, data []byte) error {
 func (l *Log) tick() {
 	before := l.last
 	if s := l.stamp(); s.Phase != before.Phase || !slices.Equal(s.Acknowledged, before.Acknowledged) {
-		l.entries = append(l.entries, entry{Event{Kind: Tick, Stamp: s}, nil})
+		l.entries = append(l.entries, entry{Event: Event{Kind: Tick, Stamp: s}})
 	}
 }
 

@@ -2,6 +2,8 @@
 // device on it, and a real file system on that. It logs what the block layer does, and makes of one
 // recording any number of disks as cuts would have left them.
 //
+//	tree.go   a file system that keeps what POSIX says and no more, in place of disk and file system
+//	strict.go how the kernel sees it
 //	image.go  the bytes of a disk
 //	log.go    what was done to them, in one order, each with what was acknowledged by then
 //	cut.go    which of it a cut leaves

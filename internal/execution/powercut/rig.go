@@ -66,8 +66,8 @@ const (
 
 // Start starts a rig below a directory. command is that of the process that calls [Serve].
 func Start(directory, fileSystem string, command []string) (_ *Rig, err error) {
-	if _, known := FileSystems[fileSystem]; !known {
-		return nil, fmt.Errorf("unknown file system %q: expected ext4, xfs or btrfs", fileSystem)
+	if _, known := FileSystems[fileSystem]; !known && fileSystem != Strict {
+		return nil, fmt.Errorf("unknown file system %q: expected ext4, xfs, btrfs or posix", fileSystem)
 	}
 	r := &Rig{fileSystem: fileSystem, ended: make(chan struct{}), stderr: &bytes.Buffer{}}
 	if r.place, err = owned.NewDirectory(directory, "power-cut"); err != nil {
@@ -128,11 +128,17 @@ func (r *Rig) disk(name string) string { return filepath.Join(r.place.Path, disk
 func (r *Rig) Directory() string { return r.place.Path }
 
 // Point is where the disk that is mounted has its files.
-func (r *Rig) Point() string { return filepath.Join(r.place.Path, mountPlace) }
+func (r *Rig) Point() string {
+	if r.fileSystem == Strict {
+		return r.disk(r.mounted)
+	}
+	return filepath.Join(r.place.Path, mountPlace)
+}
 
 // New makes a disk with an empty file system. It is recorded from the first byte on.
 func (r *Rig) New(name string, size int64) error {
-	if _, err := r.ask(request{New: &blank{name, size}}); err != nil {
+	strict := r.fileSystem == Strict
+	if _, err := r.ask(request{New: &blank{name, size, strict}}); err != nil || strict {
 		return err
 	}
 	make := FileSystems[r.fileSystem].Make
@@ -160,6 +166,10 @@ func findProgram(name string) (string, error) {
 func (r *Rig) Mount(name string) error {
 	if r.mounted != "" {
 		return fmt.Errorf("disk %s is mounted", r.mounted)
+	}
+	if r.fileSystem == Strict { // it is a directory of what is mounted
+		r.mounted = name
+		return nil
 	}
 	file, err := os.OpenFile(r.disk(name), os.O_RDWR, 0)
 	if err != nil {
@@ -215,6 +225,10 @@ func (r *Rig) Unmount() error {
 	if r.mounted == "" {
 		return nil
 	}
+	if r.fileSystem == Strict {
+		r.mounted = ""
+		return nil
+	}
 	if err := unmount(r.Point()); err != nil {
 		return err
 	}
@@ -246,7 +260,11 @@ func (r *Rig) Sync() error {
 		return err
 	}
 	defer directory.Close()
-	return os.NewSyscallError("syncfs", linux.Syncfs(int(directory.Fd())))
+	if err := linux.Syncfs(int(directory.Fd())); err != nil || r.fileSystem != Strict {
+		return os.NewSyscallError("syncfs", err)
+	}
+	_, err = r.ask(request{Commit: r.mounted})
+	return err
 }
 
 // Watch stamps events with the counters of a phase from now on, until the next Watch or Stop.
@@ -324,7 +342,11 @@ func Check(directory, fileSystem string, command []string) error {
 	if os.Geteuid() != 0 {
 		return errors.New("it needs root, for loop devices and mounts")
 	}
-	for _, device := range []string{"/dev/fuse", "/dev/loop-control"} {
+	devices := []string{"/dev/fuse"}
+	if fileSystem != Strict {
+		devices = append(devices, "/dev/loop-control")
+	}
+	for _, device := range devices {
 		file, err := os.OpenFile(device, os.O_RDWR, 0)
 		if err != nil {
 			return err

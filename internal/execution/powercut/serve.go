@@ -20,7 +20,8 @@ import (
 type request struct {
 	Mount  string `json:"mount,omitempty"` // directory
 	New    *blank `json:"new,omitempty"`
-	Cut    *Cut   `json:"cut,omitempty"` // as the disk Name
+	Commit string `json:"commit,omitempty"` // of which strict file system everything becomes durable
+	Cut    *Cut   `json:"cut,omitempty"`    // as the disk Name
 	Name   string `json:"name,omitempty"`
 	Watch  *phase `json:"watch,omitempty"`
 	Count  string `json:"count,omitempty"`  // the events of which disk
@@ -35,6 +36,8 @@ type request struct {
 type blank struct {
 	Name  string `json:"name"`
 	Bytes int64  `json:"bytes"`
+	// Strict: a strict file system in place of a disk.
+	Strict bool `json:"strict,omitempty"`
 }
 
 type file struct {
@@ -63,7 +66,8 @@ type server struct {
 	root  *fs.Inode
 	fuse  *fuse.Server
 	disks map[string]*disk
-	now   *disk // that is recorded; nil: none
+	made  uint64 // disks so far
+	now   *disk  // that is recorded; nil: none
 }
 
 // disk is a file of the mount.
@@ -71,7 +75,9 @@ type disk struct {
 	fs.Inode
 	server *server
 	name   string
+	number uint64
 	image  *Image
+	tree   *tree // of a strict file system, which has no image; nil: a disk
 	log    Log
 	made   *Cut // what it was when it was made; nil: empty
 	full   error
@@ -124,16 +130,22 @@ func (s *server) do(r *request) (answer reply, err error) {
 	defer s.mu.Unlock()
 	switch {
 	case r.New != nil:
-		return answer, s.add(r.New.Name, r.New.Bytes, nil)
+		return answer, s.add(r.New.Name, r.New.Bytes, nil, r.New.Strict)
+	case r.Commit != "":
+		d, err := s.disk(r.Commit)
+		if err == nil && d.tree != nil && d.change(change{kind: syncAll}) != 0 {
+			err = d.full
+		}
+		return answer, err
 	case r.Cut != nil:
 		of, err := s.disk(r.Cut.Of)
 		if err != nil {
 			return answer, err
 		}
-		if err := s.add(r.Name, of.image.Size(), r.Cut); err != nil {
+		if err := s.add(r.Name, of.image.Size(), r.Cut, of.tree != nil); err != nil {
 			return answer, err
 		}
-		answer.Digest = s.disks[r.Name].image.Digest()
+		answer.Digest = s.disks[r.Name].digest()
 		return answer, nil
 	case r.Watch != nil:
 		if s.now == nil {
@@ -204,24 +216,33 @@ func (s *server) disk(name string) (*disk, error) {
 }
 
 // add makes a disk, and records it from now on.
-func (s *server) add(name string, size int64, made *Cut) error {
+func (s *server) add(name string, size int64, made *Cut, strict bool) error {
 	if s.root == nil {
 		return errors.New("nothing is mounted")
 	}
 	if s.disks[name] != nil || name == "" {
 		return fmt.Errorf("a disk %q can't be made", name)
 	}
-	image, err := NewImage(size)
+	s.made++
+	d := &disk{server: s, name: name, number: s.made, image: &Image{}, made: made, log: Log{last: Stamp{Phase: -1}}}
+	var err error
+	var seen fs.InodeEmbedder = d
+	kind := fs.StableAttr{Mode: fuse.S_IFREG}
+	if strict {
+		d.tree, err = s.replayTree(made)
+		seen, kind = &strictNode{disk: d, id: rootNode}, fs.StableAttr{Mode: fuse.S_IFDIR, Ino: d.number<<40 | rootNode}
+	} else if d.image, err = NewImage(size); err == nil {
+		err = s.replay(d.image, made)
+		if err != nil {
+			err = errors.Join(err, d.image.Free())
+		}
+	}
 	if err != nil {
 		return err
 	}
-	d := &disk{server: s, name: name, image: image, made: made, log: Log{last: Stamp{Phase: -1}}}
-	if err := s.replay(image, made); err != nil {
-		return errors.Join(err, image.Free())
-	}
 	s.disks[name], s.now = d, d
 	s.mu.Unlock() // the kernel may look the name up meanwhile
-	inode := s.root.NewPersistentInode(context.Background(), d, fs.StableAttr{Mode: fuse.S_IFREG})
+	inode := s.root.NewPersistentInode(context.Background(), seen, kind)
 	s.root.AddChild(name, inode, true)
 	s.mu.Lock()
 	return nil
@@ -242,6 +263,29 @@ func (s *server) replay(m *Image, c *Cut) error {
 	return of.log.apply(m, *c)
 }
 
+// replayTree makes a tree as a cut leaves it.
+func (s *server) replayTree(c *Cut) (*tree, error) {
+	if c == nil {
+		return newTree(), nil
+	}
+	of, err := s.disk(c.Of)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.replayTree(of.made)
+	if err != nil {
+		return nil, err
+	}
+	return t, of.log.cutTree(t, *c)
+}
+
+func (d *disk) digest() string {
+	if d.tree != nil {
+		return d.tree.digest()
+	}
+	return d.image.Digest()
+}
+
 func (s *server) drop(name string) error {
 	d, err := s.disk(name)
 	if err != nil {
@@ -256,6 +300,10 @@ func (s *server) drop(name string) error {
 	s.root.RmChild(name)
 	_ = s.root.NotifyEntry(name) // the kernel looks it up anew in any case
 	s.mu.Lock()
+	if d.tree != nil {
+		d.tree = newTree()
+		return nil
+	}
 	image := d.image
 	d.image = &Image{} // what still has it open reads nothing
 	return image.Free()
@@ -351,7 +399,7 @@ func (d *disk) happens(kind EventKind, offset, length int64, data []byte) syscal
 			return syscall.EIO
 		}
 	}
-	e := entry{Event{Kind: kind, Offset: offset, Bytes: length}, data}
+	e := entry{Event: Event{Kind: kind, Offset: offset, Bytes: length}, data: data}
 	e.apply(d.image)
 	return 0
 }

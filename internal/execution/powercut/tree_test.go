@@ -1,0 +1,158 @@
+package powercut
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// modelFS is a file system with volatile and durable bytes of each file, and volatile and durable names of
+// each directory, each as it was at the last sync. It shares nothing with tree.
+type modelFS struct {
+	bytes, durableBytes map[uint64][]byte
+	names, durableNames map[uint64]map[string]uint64
+}
+
+func (m *modelFS) sync(id uint64) {
+	if names, directory := m.names[id]; directory {
+		m.durableNames[id] = maps.Clone(names)
+	} else {
+		m.durableBytes[id] = bytes.Clone(m.bytes[id])
+	}
+}
+
+// paths lists what has a name, with its bytes.
+func paths(names map[uint64]map[string]uint64, content map[uint64][]byte, id uint64, path string) (all []string) {
+	for name, child := range names[id] {
+		if _, directory := names[child]; directory {
+			all = append(all, path+"/"+name+"/")
+			all = append(all, paths(names, content, child, path+"/"+name)...)
+		} else {
+			all = append(all, fmt.Sprintf("%s/%s %x", path, name, content[child]))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func (t *tree) paths() (all []string) {
+	t.walk(func(path string, n *node) {
+		switch {
+		case path == "/":
+		case n.directory:
+			all = append(all, path+"/")
+		default:
+			all = append(all, fmt.Sprintf("%s %x", path, n.data))
+		}
+	})
+	slices.Sort(all)
+	return all
+}
+
+// A cut that keeps nothing but what is durable leaves what the last syncs saw; one that keeps all leaves
+// everything; and whatever a cut keeps, what was synced after its last change is there.
+func TestStrictTreeAgainstModel(t *testing.T) {
+	for seed := range uint64(300) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		live, log := newTree(), Log{last: Stamp{Phase: -1}}
+		m := modelFS{map[uint64][]byte{}, map[uint64][]byte{}, map[uint64]map[string]uint64{rootNode: {}}, map[uint64]map[string]uint64{rootNode: {}}}
+		directories, files := []uint64{rootNode}, []uint64{}
+		clean := map[uint64]bool{rootNode: true} // nothing changed since the last sync
+		apply := func(c change) {
+			log.entries = append(log.entries, entry{Event: Event{Kind: Tree}, change: &c})
+			live.do(&c)
+		}
+		for range 60 {
+			at := directories[random.IntN(len(directories))]
+			name, other := string(rune('a'+random.IntN(4))), string(rune('a'+random.IntN(4)))
+			existing, there := m.names[at][name]
+			isDirectory := m.names[existing] != nil
+			switch random.IntN(7) {
+			case 0, 1: // make
+				if there {
+					continue
+				}
+				made := live.next
+				directory := random.IntN(4) == 0
+				apply(change{kind: changeLink, node: at, name: name, target: made, directory: directory})
+				m.names[at][name], clean[at] = made, false
+				if directory {
+					m.names[made], m.durableNames[made] = map[string]uint64{}, map[string]uint64{}
+					directories = append(directories, made)
+				} else {
+					files = append(files, made)
+				}
+				clean[made] = true
+			case 2: // write
+				if len(files) == 0 {
+					continue
+				}
+				id, data, offset := files[random.IntN(len(files))], []byte{byte(random.IntN(255) + 1), 7}, int64(random.IntN(6))
+				apply(change{kind: changeBytes, node: id, offset: offset, data: data})
+				was := m.bytes[id]
+				grown := append(bytes.Clone(was), make([]byte, max(0, int(offset)+2-len(was)))...)
+				copy(grown[offset:], data)
+				m.bytes[id], clean[id] = grown, false
+			case 3: // truncate
+				if len(files) == 0 {
+					continue
+				}
+				id, length := files[random.IntN(len(files))], random.IntN(6)
+				apply(change{kind: changeLength, node: id, offset: int64(length)})
+				padded := append(bytes.Clone(m.bytes[id]), make([]byte, 8)...)
+				m.bytes[id], clean[id] = padded[:length], false
+			case 4: // unlink
+				if !there || isDirectory {
+					continue
+				}
+				apply(change{kind: changeUnlink, node: at, name: name})
+				delete(m.names[at], name)
+				clean[at] = false
+			case 5: // rename
+				if !there || isDirectory || name == other || m.names[m.names[at][other]] != nil {
+					continue
+				}
+				apply(change{kind: changeRename, node: at, name: name, target: at, newName: other})
+				delete(m.names[at], name)
+				m.names[at][other], clean[at] = existing, false
+			case 6: // sync
+				id := at
+				if len(files) > 0 && random.IntN(2) == 0 {
+					id = files[random.IntN(len(files))]
+				}
+				apply(change{kind: syncNode, node: id})
+				m.sync(id)
+				clean[id] = true
+			}
+		}
+		cut := func(keep Keep) *tree {
+			left := newTree()
+			if err := log.cutTree(left, Cut{At: len(log.entries), Keep: keep, Seed: seed}); err != nil {
+				t.Fatal(err)
+			}
+			return left
+		}
+		if got, want := cut(KeepNone).paths(), paths(m.durableNames, m.durableBytes, rootNode, ""); !slices.Equal(got, want) {
+			t.Fatalf("seed %d: a cut leaves %v, durable is %v", seed, got, want)
+		}
+		if got, want := cut(KeepAll).paths(), paths(m.names, m.bytes, rootNode, ""); !slices.Equal(got, want) {
+			t.Fatalf("seed %d: all is %v, expected %v", seed, got, want)
+		}
+		for _, keep := range []Keep{KeepHalf, KeepTorn} {
+			left := cut(keep)
+			for id := range m.names {
+				if n := left.nodes[id]; clean[id] && n != nil && !maps.Equal(n.names, m.names[id]) {
+					t.Fatalf("seed %d, %s: synced directory %d has %v, expected %v", seed, keep, id, n.names, m.names[id])
+				}
+			}
+			for _, id := range files {
+				if n := left.nodes[id]; clean[id] && n != nil && !bytes.Equal(n.data, m.bytes[id]) {
+					t.Fatalf("seed %d, %s: synced file %d has %x, expected %x", seed, keep, id, n.data, m.bytes[id])
+				}
+			}
+		}
+	}
+}
