@@ -1,0 +1,331 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"assay/drivers/nullstore"
+	"assay/internal/evidence/counters"
+	"assay/internal/execution/control"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
+	"assay/store"
+	"assay/worker"
+)
+
+// The test binary is also the worker.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "worker" {
+		os.Exit(worker.Main(nullstore.Driver{}))
+	}
+	os.Exit(m.Run())
+}
+
+const long = 2 * time.Minute
+
+// eventually waits for something.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(long); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s did not come to be", what)
+		}
+	}
+}
+
+// rig is a hub with one agent that joined by itself.
+type rig struct {
+	hub   *Hub
+	agent *Agent
+	ended chan error // how the agent ended
+	stop  context.CancelFunc
+}
+
+func newRig(t *testing.T, lease time.Duration) *rig {
+	t.Helper()
+	hub, err := NewHub(Options{Agents: []string{"join:1"}, Version: "1", Lease: lease, Log: io.Discard, Patience: long})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{hub: hub, ended: make(chan error, 1)}
+	ctx, cancel := context.WithCancel(context.Background())
+	r.stop = cancel
+	go func() { r.ended <- Serve(ctx, r.options("1")) }()
+	t.Cleanup(func() {
+		cancel()
+		hub.Close()
+	})
+	present, err := hub.Gather(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.agent = present[0]
+	return r
+}
+
+func (r *rig) options(version string) AgentOptions {
+	return AgentOptions{Server: r.hub.Server, Token: r.hub.Token, Version: version, Worker: []string{os.Args[0], "worker"}, Once: true, Log: io.Discard}
+}
+
+// opened starts a worker and opens the null driver in it.
+func (r *rig) opened(t *testing.T) *Worker {
+	t.Helper()
+	w, err := r.agent.StartWorker(context.Background(), long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.CallContext(context.Background(), control.Request{Command: control.CommandOpen, Open: &control.Open{
+		Driver: "null", Durability: store.D0, Handles: control.HandlesPerThread, Threads: 2, First: true}}, long, nil); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// begun lets a worker do a phase that lasts, and returns its counters as the conductor has them.
+func begun(t *testing.T, w *Worker) *counters.File {
+	t.Helper()
+	specs := []trace.Spec{{Mix: []trace.Share{{Operation: trace.Read, Weight: 1}}, Records: 10, Fresh: 10, Threads: 2, ThreadEntries: 64,
+		Order: trace.Order{Distribution: trace.Uniform}, Sizes: []trace.Size{{Bytes: 30, Weight: 1}}}}
+	file, err := trace.Generate(specs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := t.TempDir() + "/counters"
+	mirror, err := counters.Create(name, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		w.Detach()
+		if err := mirror.Unmap(); err != nil {
+			t.Error(err)
+		}
+	})
+	p, err := w.Prepare(context.Background(), Share{Specs: specs, Processes: 1, Prepare: control.Prepare{Phase: "p", Number: 1, ThreadCount: 2, Clock: "monotonic",
+		Keys: keyval.KeyShape{Format: keyval.Binary, Bytes: 16}, Values: keyval.ValueShape{PoolBytes: 4096, LengthMax: 30, TrialTag: 1}, LoadedRecords: 10}}, mirror, long)
+	if err != nil || p.Digest != file.Digest(0, 2) {
+		t.Fatalf("%v, digest %s", err, p.Digest)
+	}
+	run := w.Run(1) // in the past: at once
+	if _, err := w.Send(control.Request{Command: control.CommandRun, Run: &run}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "an operation", func() bool {
+		Look([]*Worker{w}, true, time.Second)
+		return mirror.Thread(0).Acknowledged > 0 && mirror.Thread(1).Acknowledged > 0
+	})
+	return mirror
+}
+
+// childrenOf returns the workers that this process has started and that run.
+func workersHere(t *testing.T) (pids []int) {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		text, err := os.ReadFile("/proc/self/task/" + e.Name() + "/children")
+		if err != nil {
+			continue // the thread ended
+		}
+		for pid := range strings.FieldsSeq(string(text)) {
+			var number int
+			if json.Unmarshal([]byte(pid), &number) == nil && syscall.Kill(number, 0) == nil {
+				pids = append(pids, number)
+			}
+		}
+	}
+	return pids
+}
+
+// An agent that does not hear of its conductor ends its workers by itself; the conductor takes it for
+// lost, and what is asked of its workers then says so.
+func TestTheLease(t *testing.T) {
+	r := newRig(t, 500*time.Millisecond)
+	w := r.opened(t)
+	begun(t, w)
+	if len(workersHere(t)) != 1 {
+		t.Fatalf("workers: %v", workersHere(t))
+	}
+	r.hub.server.Shutdown() // cut off, from the conductor and not from the store
+	if err := <-r.ended; err == nil || !strings.Contains(err.Error(), "nothing was heard") {
+		t.Errorf("the agent ended with %v", err)
+	}
+	if left := workersHere(t); len(left) > 0 {
+		t.Errorf("workers that are left: %v", left)
+	}
+	eventually(t, "the loss", func() bool { return r.agent.Lost() != nil })
+	if err := w.CallContext(context.Background(), control.Request{Command: control.CommandInspect}, long, nil); !errors.Is(err, ErrLost) {
+		t.Errorf("asking its worker gave %v", err)
+	}
+}
+
+// Agents of another version are told so, and so is the conductor.
+func TestAnAgentOfAnotherVersion(t *testing.T) {
+	hub, err := NewHub(Options{Agents: []string{"join:1"}, Version: "1", Log: io.Discard, Patience: 3 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hub.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- Serve(context.Background(), (&rig{hub: hub}).options("2")) }()
+	if _, err := hub.Gather(context.Background()); err == nil || !strings.Contains(err.Error(), "another version (2), this is 1") {
+		t.Errorf("the conductor says %v", err)
+	}
+	if err := <-ended; !errors.Is(err, ErrRefused) {
+		t.Errorf("the agent says %v", err)
+	}
+}
+
+// What an agent consents to: no files, no servers of other machines.
+func TestConsent(t *testing.T) {
+	r := newRig(t, DefaultLease)
+	w, err := r.agent.StartWorker(context.Background(), long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, open := range []control.Open{
+		{Driver: "null", Directory: "/tmp"}, {Driver: "null", Endpoints: []string{"192.0.2.1:6379"}}, {Driver: "null", Endpoints: []string{"127.0.0.1:1", "[2001:db8::1]:1"}},
+	} {
+		open.Durability, open.Handles, open.Threads = store.D0, control.HandlesPerThread, 1
+		var refused *control.Error
+		err := w.CallContext(context.Background(), control.Request{Command: control.CommandOpen, Open: &open}, long, nil)
+		if !errors.As(err, &refused) || refused.Class != control.ClassRefused {
+			t.Errorf("%+v: %v", open, err)
+		}
+	}
+}
+
+// Messages that are none are refused, counted, and do nothing to the agent that is there.
+func TestHostileMessages(t *testing.T) {
+	r := newRig(t, DefaultLease)
+	w := r.opened(t)
+	mirror := begun(t, w)
+
+	if _, err := nats.Connect(r.hub.Server, nats.Token("0123456789abcdef")); err == nil {
+		t.Error("the server took a client with another token")
+	}
+	conn, err := nats.Connect(r.hub.Server, nats.Token(r.hub.Token.Credential())) // who got that far
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var mu sync.Mutex
+	var recorded []*nats.Msg
+	if _, err := conn.Subscribe("assay.>", func(m *nats.Msg) {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(recorded) < 50 {
+			recorded = append(recorded, m)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a message of each direction", func() bool {
+		Look([]*Worker{w}, false, time.Second)
+		mu.Lock()
+		defer mu.Unlock()
+		return len(recorded) == 50
+	})
+	from, to := subjectFrom+r.agent.ID, subjectTo+r.agent.ID
+	publish := func(subject string, data []byte) {
+		if err := conn.Publish(subject, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mu.Lock()
+	for _, m := range recorded { // replayed, as they are, and to the other direction
+		publish(m.Subject, m.Data)
+		publish(from, m.Data)
+		publish(to, m.Data)
+	}
+	mu.Unlock()
+	forged := &sealer{key: Token("0123456789abcdef0").derive("replies", r.agent.ID, r.agent.nonce), number: 1 << 40}
+	body, err := encode(reply{Kind: replyBye, Why: "gone"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := forged.seal(from, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	publish(from, sealed)
+	for _, data := range [][]byte{nil, []byte("x"), make([]byte, envelopeBytes), make([]byte, messageBytesMax)} {
+		publish(from, data)
+		publish(to, data)
+		publish(subjectJoin, data)
+	}
+	if err := conn.Publish(from, make([]byte, messageBytesMax+1)); !errors.Is(err, nats.ErrMaxPayload) {
+		t.Errorf("an oversized message: %v", err)
+	}
+	eventually(t, "the count", func() bool {
+		refused := r.hub.Refused()
+		return refused[errReplayed.Error()] > 0 && refused[errForged.Error()] >= 5
+	})
+
+	// What has the token, and says what can't be: threads of others, and what is no copy.
+	before := mirror.Thread(1).Acknowledged
+	for _, tail := range [][]byte{appendThread(nil, 7, nil), appendThread(nil, 1, []byte{0xff, 0xff, 0xff, 0x7f, 1}), {1}, {0, 200}} {
+		if err := w.looked(&reply{Kind: replyLook, ID: 1 << 40, Part: 1, Of: 1}, tail); err == nil {
+			t.Errorf("the counters %v were taken", tail)
+		}
+	}
+	if !Look([]*Worker{w}, true, long) || mirror.Thread(1).Acknowledged < before || r.agent.Lost() != nil {
+		t.Errorf("the agent that was there: lost %v", r.agent.Lost())
+	}
+	if err := w.CallContext(context.Background(), control.Request{Command: "dance"}, long, nil); err == nil {
+		t.Error("a request out of its turn was done")
+	}
+}
+
+// An order is done once, however often it comes.
+func TestAnOrderIsDoneOnce(t *testing.T) {
+	r := newRig(t, DefaultLease)
+	w := r.opened(t)
+	pending, err := w.Send(control.Request{Command: control.CommandInspect})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		r.agent.send(pending.order)
+	}
+	if done, err := pending.Wait(long, nil); !done || err != nil {
+		t.Fatal(done, err)
+	}
+	r.agent.send(pending.order) // after its answer
+	if err := w.CallContext(context.Background(), control.Request{Command: control.CommandClose}, long, nil); err != nil {
+		t.Error(err)
+	}
+	if err := w.CallContext(context.Background(), control.Request{Command: control.CommandClose}, long, nil); err == nil {
+		t.Error("a store that is closed was closed again: the second order was not done")
+	}
+}
+
+// The offset is known to half of the least round trip, whatever the two ways take.
+func TestClockOffset(t *testing.T) {
+	var c clocks
+	const ahead = 7_000_000_000
+	for i := range int64(200) {
+		sent := i * 1_000_000
+		there, back := 10_000+(i*7919)%900_000, 10_000+(i*104729)%900_000
+		c.saw(sight{sent, sent + there + ahead, sent + there + back})
+	}
+	offset, within, known := c.offset(100_000_000 + ahead)
+	if wrong := offset - ahead; !known || wrong > within || -wrong > within || within > 100_000 {
+		t.Errorf("an offset of %d ns, wrong by %d, said to be known to %d", offset, wrong, within)
+	}
+	if at := c.toAgent(50_000_000); at-50_000_000-ahead > within || 50_000_000+ahead-at > within {
+		t.Errorf("translated to %d", at)
+	}
+}
