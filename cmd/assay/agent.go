@@ -14,6 +14,9 @@ import (
 // tokenVariable has the token of agents that join by themselves: no process list shows it.
 const tokenVariable = "ASSAY_TOKEN"
 
+// sshVariable has another command than ssh, with options, as GIT_SSH_COMMAND of Git.
+const sshVariable = "ASSAY_SSH"
+
 func agentCommand() *cobra.Command {
 	var join string
 	var invited, allowRemote, once bool

@@ -28,6 +28,12 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
 		os.Exit(worker.Main(nullstore.Driver{}))
 	}
+	if len(os.Args) > 1 && os.Args[1] == "agent" {
+		if err := ServeInvited(context.Background(), os.Stdin, AgentOptions{Version: "1", Worker: []string{os.Args[0], "worker"}, Log: os.Stderr}); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
 }
 

@@ -33,6 +33,9 @@ type Options struct {
 
 	AllowRemote bool // the agents that it launches may load servers that are not on their loopback
 
+	SSH          []string // the command of ssh, with options; none: ssh
+	SSHDirectory string   // where this program is copied to; "": in the user's home there
+
 	Lease    time.Duration // 0: DefaultLease
 	Patience time.Duration // for all to join; 0: joinPatience
 }

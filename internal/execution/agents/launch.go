@@ -62,7 +62,7 @@ func slotsOf(where string, number int) (slots []*slot, err error) {
 		case experiment.AgentsLocal:
 			s.launch = launchLocal
 		case experiment.AgentsSSH:
-			return nil, fmt.Errorf("agents: %s: ssh is not supported yet", where)
+			s.launch, s.name = launchSSH(place.Target), fmt.Sprintf("%s-%d", place.Target, number+i+1)
 		}
 		slots = append(slots, s)
 	}
