@@ -50,16 +50,16 @@ func TestCrash(t *testing.T) {
 	t.Run("bad arguments", func(t *testing.T) {
 		t.Parallel()
 		for expected, arguments := range map[string][]string{
-			"takes an experiment file, a preset or stores": {},
-			`there is no file, preset or driver "bolltt"`:  {"bolltt"},
-			"--kind flood: expected kill or power":         {"bbolt", "--kind", "flood"},
-			"--fs fat: expected ext4, xfs, btrfs and posix":       {"bbolt", "--kind", "power", "--fs", "fat"},
-			"--replay: open":                               {"--replay", "/nowhere"},
-			"take no stores":                               {"bbolt", "--proofs"},
-			"--ignore-flushes is for --kind power":         {"bbolt", "--ignore-flushes"},
-			"--cuts 0: expected 1 or more":                 {"bbolt", "--cuts", "0"},
-			"--cut 30: expected one of the 20 of --cuts":   {"bbolt", "--cut", "30"},
-			`unknown durability class "D9"`:                {"bbolt", "--durability", "D9"},
+			"takes an experiment file, a preset or stores":  {},
+			`there is no file, preset or driver "bolltt"`:   {"bolltt"},
+			"--kind flood: expected kill or power":          {"bbolt", "--kind", "flood"},
+			"--fs fat: expected ext4, xfs, btrfs and posix": {"bbolt", "--kind", "power", "--fs", "fat"},
+			"--replay: open":                             {"--replay", "/nowhere"},
+			"take no stores":                             {"bbolt", "--proofs"},
+			"--ignore-flushes is for --kind power":       {"bbolt", "--ignore-flushes"},
+			"--cuts 0: expected 1 or more":               {"bbolt", "--cuts", "0"},
+			"--cut 30: expected one of the 20 of --cuts": {"bbolt", "--cut", "30"},
+			`unknown durability class "D9"`:              {"bbolt", "--durability", "D9"},
 		} {
 			assay(t, append([]string{"crash"}, arguments...)...).wants(t, exitUsage, expected)
 		}

@@ -422,7 +422,7 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 	result, err := do(ctx, run.Options{
 		Directory: directory, DataRoot: f.data, Command: os.Args, Worker: []string{self, "worker"},
 		Ceiling: ceiling(), Program: programOf, View: placed{view, directory},
-		Agents:    agents.Options{Version: version(), Agent: []string{self, "agent"}, Token: agents.Token(os.Getenv(tokenVariable)), Log: os.Stderr, AllowRemote: f.allowRemote,
+		Agents: agents.Options{Version: version(), Agent: []string{self, "agent"}, Token: agents.Token(os.Getenv(tokenVariable)), Log: os.Stderr, AllowRemote: f.allowRemote,
 			SSH: strings.Fields(os.Getenv(sshVariable))},
 		Undecided: detect.Undecided, ToDetect: detect.ToDetect, TrialRate: facts.TrialRate,
 		Proved: func(q proof.Question) (*proof.Proof, error) { return proof.Find(q, string(crash.Power)) },

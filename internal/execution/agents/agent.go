@@ -107,7 +107,6 @@ type sitting struct {
 	welcome *opener // of welcomes and refusals
 	in      *opener // nil: not welcome yet
 	out     *sealer
-	nonce   string
 	lease   time.Duration
 	heard   time.Time
 	workers map[int]*hosted

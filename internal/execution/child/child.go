@@ -83,7 +83,7 @@ func (c *Child) PID() int { return c.command.Process.Pid }
 // those were. It is called once; err is that of [exec.Cmd.Wait].
 func (c *Child) Wait() (left int, err error) {
 	waitUnreaped(c.PID())
-	left = c.endLeft()
+	left, _ = c.EndLeft()
 	c.mu.Lock()
 	c.ended = true
 	c.mu.Unlock()

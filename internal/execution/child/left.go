@@ -118,16 +118,16 @@ func markOn(pid int) string {
 	return ""
 }
 
-// endLeft ends what the child has left behind, once it has itself ended, and returns how many
-// processes that were.
-func (c *Child) endLeft() (ended int) {
+// EndLeft ends what the child has left behind, once it has itself ended, says how many processes those
+// were, and which could not be ended. Beside others, what bears no sign of any child is ended by the last of them to go.
+func (c *Child) EndLeft() (ended int, left []int) {
 	const patience = 2 * time.Second
 	deadline := time.Now().Add(patience)
 	seen := map[int]bool{}
 	for {
 		found := c.Left()
 		if len(found) == 0 || time.Now().After(deadline) {
-			return len(seen)
+			return len(seen), found
 		}
 		for _, pid := range found {
 			seen[pid] = true

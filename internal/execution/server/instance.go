@@ -196,7 +196,7 @@ func (i *Instance) kill() error {
 		note.Keep() // the next run tries again
 		return fmt.Errorf("%s can't be killed: process %d", i.label, i.PID())
 	}
-	if left := p.Left(); len(left) > 0 {
+	if _, left := p.EndLeft(); len(left) > 0 {
 		note.Keep()
 		return fmt.Errorf("processes of %s are left: %v", i.label, left)
 	}
