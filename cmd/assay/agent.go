@@ -50,10 +50,9 @@ of its conductor for 10 s, it ends its workers.`,
 				return failed(agents.ServeInvited(ctx, os.Stdin, o))
 			case join == "":
 				return usage(errors.New("assay agent takes --join nats://TOKEN@HOST:PORT\nassay agent --help shows examples"))
-			default:
-				if err := joinOf(join, &o); err != nil {
-					return usage(err)
-				}
+			}
+			if o.Server, o.Token, err = natsAddress("join", join); err != nil {
+				return usage(err)
 			}
 			return failed(agents.Serve(ctx, o))
 		},
@@ -67,21 +66,20 @@ of its conductor for 10 s, it ends its workers.`,
 	return c
 }
 
-// joinOf takes the token out of an address, or out of the environment.
-func joinOf(join string, o *agents.AgentOptions) error {
-	u, err := url.Parse(join)
+// natsAddress takes the token out of the address that a flag gives, or out of the environment.
+func natsAddress(flag, address string) (server string, token agents.Token, err error) {
+	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Host == "" {
-		return fmt.Errorf("--join %s: expected nats://[TOKEN@]HOST:PORT", withoutUser(u, join))
+		return "", "", fmt.Errorf("--%s %s: expected nats://[TOKEN@]HOST:PORT", flag, withoutUser(u, address))
 	}
-	o.Token = agents.Token(os.Getenv(tokenVariable))
-	if _, both := u.User.Password(); u.User != nil && !both && o.Token == "" {
-		o.Token, u.User = agents.Token(u.User.Username()), nil
+	token = agents.Token(os.Getenv(tokenVariable))
+	if _, both := u.User.Password(); u.User != nil && !both && token == "" {
+		token, u.User = agents.Token(u.User.Username()), nil
 	}
-	if o.Token == "" {
-		return fmt.Errorf("the agent has no token\nexpected nats://TOKEN@HOST:PORT, or the token in %s", tokenVariable)
+	if token == "" {
+		return "", "", fmt.Errorf("--%s: there is no token\nexpected nats://TOKEN@HOST:PORT, or the token in %s", flag, tokenVariable)
 	}
-	o.Server = u.String()
-	return o.Token.Check()
+	return u.String(), token, token.Check()
 }
 
 // withoutUser is an address as it may be shown.

@@ -42,6 +42,7 @@ type runFlags struct {
 	resume, dryRun  bool
 	describeWorkers bool
 	allowRemote     bool
+	nats            string
 	plain, noHTML   bool
 	quiet           bool
 	show            show
@@ -153,6 +154,7 @@ assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at onc
 	c.Flags().BoolVar(&f.resume, "resume", false, "do the remaining trials of the run directory that is the argument")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the settings, phases and trials, and the time and disk they take; run nothing (with --json too)")
 	c.Flags().BoolVar(&f.describeWorkers, "describe-workers", false, "with --dry-run: start the file's own workers to ask what they can do")
+	c.Flags().StringVar(&f.nats, "nats", "", "NATS `server` by which agents on other machines join: nats://[TOKEN@]HOST:PORT (default: one is started, on loopback)")
 	c.Flags().BoolVar(&f.allowRemote, "allow-remote", false, "load the servers that the experiment names even where they are not on this machine's loopback")
 	c.Flags().BoolVar(&f.plain, "plain", false, "progress as lines, even on a terminal")
 	c.Flags().BoolVar(&f.noHTML, "no-html", false, "do not write report.html into the run directory")
@@ -416,14 +418,20 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 	if err != nil {
 		return failed(fmt.Errorf("finding Assay's own program, to start workers with: %w", err))
 	}
+	agentOptions := agents.Options{Version: version(), Agent: []string{self, "agent"}, Token: agents.Token(os.Getenv(tokenVariable)), Log: os.Stderr,
+		AllowRemote: f.allowRemote, SSH: strings.Fields(os.Getenv(sshVariable))}
+	if f.nats != "" {
+		if agentOptions.Server, agentOptions.Token, err = natsAddress("nats", f.nats); err != nil {
+			return usage(err)
+		}
+	}
 	view := f.view()
 	defer view.Close()
 	ctx, stop := interruptible("what was measured is kept", view.Message)
 	result, err := do(ctx, run.Options{
 		Directory: directory, DataRoot: f.data, Command: os.Args, Worker: []string{self, "worker"},
 		Ceiling: ceiling(), Program: programOf, View: placed{view, directory},
-		Agents: agents.Options{Version: version(), Agent: []string{self, "agent"}, Token: agents.Token(os.Getenv(tokenVariable)), Log: os.Stderr, AllowRemote: f.allowRemote,
-			SSH: strings.Fields(os.Getenv(sshVariable))},
+		Agents:    agentOptions,
 		Undecided: detect.Undecided, ToDetect: detect.ToDetect, TrialRate: facts.TrialRate,
 		Proved: func(q proof.Question) (*proof.Proof, error) { return proof.Find(q, string(crash.Power)) },
 	})

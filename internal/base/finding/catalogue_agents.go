@@ -2,9 +2,9 @@ package finding
 
 // What is said of agents: machines that do a run's phases together.
 const (
-	AgentStarts Code = "agent-starts" // how far apart they began, and how well that is known
-	AgentRates  Code = "agent-rates"           // what each did
-	AgentBound  Code = "client-bound agent"    // one of them, and which share of the load it did
+	AgentStarts Code = "agent-starts"       // how far apart they began, and how well that is known
+	AgentRates  Code = "agent-rates"        // what each did
+	AgentBound  Code = "client-bound agent" // one of them, and which share of the load it did
 
 	MarkAgentSilent Code = "machine-disturbed agent-silent" // for longer than a second
 	FaultAgents     Code = "machine-disturbed agents"
