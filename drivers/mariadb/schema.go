@@ -187,7 +187,7 @@ func (d *db) leave() error {
 				return err
 			}
 		}
-		left, err := d.value("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?", d.database)
+		left, err := d.value("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME <> '"+markTable+"'", d.database)
 		if err != nil || left != "0" {
 			return err
 		}

@@ -120,3 +120,29 @@ func (m *Mark) UnmarshalJSON(text []byte) error {
 	}
 	return json.Unmarshal(text, &m.Message)
 }
+
+// UnmarshalJSON keeps the embedded message from reading the finding as a message.
+func (f *Finding) UnmarshalJSON(text []byte) error {
+	of := struct {
+		Severity *Severity   `json:"severity"`
+		Where    *Where      `json:"where"`
+		Cause    *Code       `json:"cause"`
+		Evidence *[]Evidence `json:"evidence"`
+		More     *int        `json:"evidence_more"`
+	}{&f.Severity, &f.Where, &f.Cause, &f.Evidence, &f.More}
+	if err := json.Unmarshal(text, &of); err != nil {
+		return err
+	}
+	return json.Unmarshal(text, &f.Message)
+}
+
+// UnmarshalJSON keeps the embedded message from reading the evidence as a message.
+func (e *Evidence) UnmarshalJSON(text []byte) error {
+	of := struct {
+		Trial *string `json:"trial"`
+	}{&e.Trial}
+	if err := json.Unmarshal(text, &of); err != nil {
+		return err
+	}
+	return json.Unmarshal(text, &e.Message)
+}

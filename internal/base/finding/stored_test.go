@@ -48,3 +48,21 @@ func TestMessage_in_JSON_has_its_kind_as_parameter(t *testing.T) {
 		}
 	}
 }
+
+// What embeds a message must not be read as one: all else would be lost.
+func TestFinding_survives_JSON(t *testing.T) {
+	f := Make(Where{Arm: "bbolt", Class: "D3"}, New(CountParams{Code: MarkReadbackLost, Count: 2, Of: 100}))
+	f.Severity, f.Cause, f.More = Grave, "errors", 3
+	f.Evidence = []Evidence{{Trial: "b1-001", Message: f.Message}}
+	text, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read Finding
+	if err := json.Unmarshal(text, &read); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := json.Marshal(read); err != nil || string(again) != string(text) || read.Evidence[0].Trial != "b1-001" || read.Severity != Grave {
+		t.Errorf("%v: %s was %s", err, again, text)
+	}
+}
