@@ -133,6 +133,11 @@ func TestDetectors(t *testing.T) {
 				resulttest.Scale(run, e, "put", 40, 60, 0.3)
 			}
 		}, []finding.Code{finding.RateStep}, finding.Params{"arm": "elm", "at_s": 40, "before": 100e3, "after": 30e3, "blocks": 5}},
+		{"a cliff, and back", func(run *record.Run) {
+			for _, e := range resulttest.Trials(run, "elm") {
+				resulttest.Scale(run, e, "put", 20, 45, 0.3)
+			}
+		}, []finding.Code{finding.RateStep}, finding.Params{"arm": "elm", "before": 100e3, "after": 30e3, "blocks": 5}},
 		{"a cliff in one of five blocks", func(run *record.Run) { resulttest.Scale(run, resulttest.Trials(run, "elm")[0], "put", 40, 60, 0.3) }, nil, nil},
 		{"stalls", func(run *record.Run) {
 			for _, e := range resulttest.Trials(run, "elm") {

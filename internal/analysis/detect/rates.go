@@ -47,7 +47,7 @@ func detectFalls(_ *record.Run, tables []*facts.Table) (found []finding.Finding)
 					continue
 				}
 				evidence = append(evidence, seenIn(o, finding.New(e.Label())))
-				if e.Kind == series.Oscillation {
+				if e.Kind == series.Oscillation || e.After < e.Before {
 					high, low = append(high, e.Before), append(low, e.After)
 				}
 			}
@@ -56,13 +56,22 @@ func detectFalls(_ *record.Run, tables []*facts.Table) (found []finding.Finding)
 			With: format.ResourceWords(r.Course.With),
 			RateChange: finding.RateChange{AtS: r.Course.BrokeAtS, Records: r.Course.BrokeAt,
 				Before: r.Course.Early, After: r.Course.Late}}
-		if code == finding.RateOscillates {
+		// What fell and came back ends as it began: its levels are those of the falls.
+		if code == finding.RateOscillates || cameBack(p.Before, p.After) && len(high) > 0 {
 			p.Before, p.After = facts.MedianOf(high), facts.MedianOf(low)
 		}
 		found = append(found, placed(t, r.Arm, p, evidence...))
 	})
 	return found
 }
+
+// cameBack reports whether a rate is at its end what it was at its beginning.
+func cameBack(early, late *float64) bool {
+	return early != nil && late != nil && math.Abs(*late / *early - 1) < unchanged
+}
+
+// unchanged is a change of a rate that no reader takes for one.
+const unchanged = 0.05
 
 // detectDrops makes a finding of each arm that, in at least half of its blocks, stalled or dipped.
 func detectDrops(_ *record.Run, tables []*facts.Table) (found []finding.Finding) {
