@@ -41,8 +41,9 @@ var _ = register(
 		Low: Known(0.31), High: Known(0.98), Significant: 7, Of: 12},
 		Says: `{{.to}} instead of {{.from}}: {{if .significant}}{{factor .low}}{{if ne (factor .low) (factor .high)}} to {{factor .high}}{{end}} the rate where significant, in {{.significant}} of {{plural .of "case" ""}} (store and phase)` +
 			`{{else}}no significant difference in {{plural .of "case" ""}} (store and phase){{end}}`},
-	Entry{Example: OptionsParams{Changed: "cache_bytes=64MiB (default 8MiB)"}, Also: []Parameters{OptionsParams{}},
-		Says: `{{if .changed}}options changed from default: {{clean .changed}}{{else}}all defaults{{end}}`},
+	Entry{Example: OptionsParams{Changed: "cache_bytes=64MiB (default 8MiB)"},
+		Also: []Parameters{OptionsParams{}, OptionsParams{Deciding: []string{"D1: fsync=off", "D3: fsync=on"}}},
+		Says: `{{if .changed}}options changed from default: {{clean .changed}}{{else}}all defaults{{end}}{{range .deciding}}; {{.}}{{end}}`},
 
 	Entry{Example: TrialMissingParams{Trial: "b1-003-bbolt-D1"}, Says: `{{.trial}} was planned and has no result`},
 	Entry{Example: NoRankParams{Code: NoTrialEnded}, Says: `no trial ended`},
@@ -151,7 +152,11 @@ type EffectSummaryParams struct {
 func (EffectSummaryParams) code() Code { return "effect-summary" }
 
 // OptionsParams are the options of an arm that are not the default ones; "": none.
-type OptionsParams struct{ Changed string }
+// OptionsParams: Deciding are the settings in force that decide each class.
+type OptionsParams struct {
+	Changed  string
+	Deciding []string
+}
 
 func (OptionsParams) code() Code { return "options" }
 

@@ -141,9 +141,9 @@ func beginsEmpty(e *experiment.Experiment) bool {
 	return len(e.Phases) > 0
 }
 
-// changedOptions says which options an arm has otherwise than by default. Two ways to write
+// changedOptions says which options an arm has otherwise than by default, and what decides its classes. Two ways to write
 // one number of bytes are the same.
-func changedOptions(s experiment.Store) finding.Message {
+func changedOptions(s experiment.Store, deciding []string) finding.Message {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(s.AllOptions())) {
 		value, usual := s.AllOptions()[name], ""
@@ -165,7 +165,7 @@ func changedOptions(s experiment.Store) finding.Message {
 			parts = append(parts, fmt.Sprintf("%s=%s (default %s)", name, value, usual))
 		}
 	}
-	return finding.New(finding.OptionsParams{Changed: strings.Join(parts, ", ")})
+	return finding.New(finding.OptionsParams{Changed: strings.Join(parts, ", "), Deciding: deciding})
 }
 
 // shellCommand quotes words so that a POSIX shell reads them back.

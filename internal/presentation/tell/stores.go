@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
@@ -16,21 +17,30 @@ import (
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
 	"assay/internal/presentation/model"
+	"assay/store"
 )
 
 // storesOf lists the arms of a run as they were configured and as they ran.
 func storesOf(run *record.Run) (stores []model.Store) {
-	ran := map[int]*record.Trial{}
+	ran, deciding := map[int]*record.Trial{}, map[int][]string{}
 	for _, planned := range run.Plan {
-		if trial := run.Trials[planned.ID]; trial != nil && trial.Settings != nil && ran[planned.Store] == nil {
+		trial := run.Trials[planned.ID]
+		if trial == nil || trial.Settings == nil || planned.Store < 0 || planned.Store >= len(run.Experiment.Stores) {
+			continue
+		}
+		if ran[planned.Store] == nil {
 			ran[planned.Store] = trial
+		}
+		class := run.Experiment.Cells[planned.Cell].Durability
+		if told := decidingOf(run.Experiment.Stores[planned.Store].Description, class, trial); told != "" && !slices.Contains(deciding[planned.Store], told) {
+			deciding[planned.Store] = append(deciding[planned.Store], told)
 		}
 	}
 	for i, s := range run.Experiment.Stores {
 		d := s.Description
 		made := model.Store{Run: run.Header.ID, Arm: s.Name, Driver: s.Driver, Summary: d.Summary,
 			Library: d.Library, Version: d.Version,
-			Licence: d.Licence, Note: d.Note, Options: factsOf(s.AllOptions()), Changed: finding.Text(changedOptions(s)), Abilities: d.Abilities.List()}
+			Licence: d.Licence, Note: d.Note, Options: factsOf(s.AllOptions()), Changed: finding.Text(changedOptions(s, deciding[i])), Abilities: d.Abilities.List()}
 		for _, claim := range d.Durability {
 			made.Claims = append(made.Claims, model.Fact{Name: string(claim.Class), Value: claim.How})
 		}
@@ -43,6 +53,28 @@ func storesOf(run *record.Run) (stores []model.Store) {
 	return stores
 }
 
+// decidingOf returns the settings in force by which a store reaches a class: those that the driver names
+// where it says how. "": it names none that it tells.
+func decidingOf(d store.Description, class store.Durability, trial *record.Trial) string {
+	claim, _ := d.Claim(class)
+	named := strings.FieldsFunc(claim.How, func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '_' && c != '.' && c != '-'
+	})
+	var told []string
+	for _, setting := range settingsOf(trial) {
+		if setting.Name != serverSetting && slices.Contains(named, setting.Name) {
+			told = append(told, setting.Name+"="+setting.Value)
+		}
+	}
+	if len(told) == 0 {
+		return ""
+	}
+	return string(class) + ": " + strings.Join(told, ", ")
+}
+
+// serverSetting is the name under which the settings have the server's program.
+const serverSetting = "server"
+
 // settingsOf returns the settings in force as the store told them and, of a server that Assay has
 // started, as that told them itself.
 func settingsOf(trial *record.Trial) []model.Fact {
@@ -54,7 +86,7 @@ func settingsOf(trial *record.Trial) []model.Fact {
 		started = fmt.Sprintf("%d started by Assay", count)
 	}
 	maps.Copy(all, trial.Settings)
-	return append([]model.Fact{{Name: "server",
+	return append([]model.Fact{{Name: serverSetting,
 		Value: trial.Server.Binary + " " + trial.Server.Version + ", " + started}}, factsOf(all)...)
 }
 
