@@ -412,13 +412,23 @@ func experimentSource(argument string, drivers []string) (source []byte, name st
 	return nil, "", errors.New(what + nearOr(argument, slices.Concat(presetNames(), drivers), "assay list shows the presets and drivers"))
 }
 
+// lines is a writer that passes on what it is given line by line.
+type lines func(text string)
+
+func (l lines) Write(text []byte) (int, error) {
+	for line := range strings.Lines(string(text)) {
+		l(strings.TrimSuffix(line, "\n"))
+	}
+	return len(text), nil
+}
+
 // execute runs trials with a view on standard error, then prints the table and writes the report.
 func (f *runFlags) execute(directory string, do func(context.Context, run.Options) (run.Result, error)) error {
 	self, err := os.Executable()
 	if err != nil {
 		return failed(fmt.Errorf("finding Assay's own program, to start workers with: %w", err))
 	}
-	agentOptions := agents.Options{Version: version(), Agent: []string{self, "agent"}, Token: agents.Token(os.Getenv(tokenVariable)), Log: os.Stderr,
+	agentOptions := agents.Options{Version: version(), Agent: []string{self, "agent"}, Token: agents.Token(os.Getenv(tokenVariable)),
 		AllowRemote: f.allowRemote, SSH: strings.Fields(os.Getenv(sshVariable))}
 	if f.nats != "" {
 		if agentOptions.Server, agentOptions.Token, err = natsAddress("nats", f.nats); err != nil {
@@ -427,6 +437,7 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 	}
 	view := f.view()
 	defer view.Close()
+	agentOptions.Log = lines(view.Message) // a line of its own would stay among those that are drawn again
 	ctx, stop := interruptible("what was measured is kept", view.Message)
 	result, err := do(ctx, run.Options{
 		Directory: directory, DataRoot: f.data, Command: os.Args, Worker: []string{self, "worker"},
