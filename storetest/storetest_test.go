@@ -481,7 +481,7 @@ func TestChangedAspectsAreHeldToTheRulesThatTheyCanBreak(t *testing.T) {
 		// All but what is wrong with a list of items, with the store's data, and with the first answer.
 		Loop: without(kinds, "counts-items", "wipes-at-open", "answers-garbage", "answers-wrong-id"),
 		// All but what a driver says of itself, and what becomes of records after the operation.
-		Encoding: without(lies, "lies-version", "lies-description", "lies-class", "lies-one-class", "lies-settings", "lies-define-failed",
+		Encoding: without(lies, "lies-version", "lies-description", "lies-class", "lies-class-default", "lies-one-class", "lies-settings", "lies-define-failed",
 			"lies-define-words", "lies-define-no-words", "lies-processes", "lies-forgets", "lies-buffered", "lies-define-empties"),
 		Connections: {"lies-wrong-value", "lies-lost-writes", "lies-shared-buffer", "lies-shareable", "lies-processes", "lies-lane-order", "lies-kept-buffer",
 			"lies-missing-empty", "lies-forgets", "lies-abilities", "hangs-operation", "hangs-open", "hangs-close", "counts-no-handles", "outlives-input"},
@@ -493,7 +493,7 @@ func TestChangedAspectsAreHeldToTheRulesThatTheyCanBreak(t *testing.T) {
 				return strings.HasPrefix(lie, "lies-"+of)
 			})
 		}),
-		Durability: {"lies-lost-writes", "lies-all-lost", "lies-forgets", "lies-buffered", "lies-class", "lies-one-class", "lies-no-class", "lies-settings",
+		Durability: {"lies-lost-writes", "lies-all-lost", "lies-forgets", "lies-buffered", "lies-class", "lies-class-default", "lies-one-class", "lies-no-class", "lies-settings",
 			"lies-conflict-lost", "lies-define-empties", "wipes-at-open"},
 		Driver: lies,
 	} {
