@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -162,20 +160,4 @@ func countedText(o record.Operation) string {
 }
 
 // agentsOf returns the agents of a test that run.
-func agentsOf(t *testing.T) (pids []int) {
-	t.Helper()
-	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil || !strings.Contains(string(text), "\x00agent\x00"+nameOf(t)+"\x00") {
-			continue // it ended, or is another
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
+func agentsOf(t *testing.T) []int { return processesOf(t, "agent") }

@@ -82,7 +82,10 @@ func inProcessesUntil(ctx context.Context, t *testing.T, do func(workers []int, 
 func nameOf(t *testing.T) string { return fmt.Sprint(t.Name(), " of ", os.Getpid()) }
 
 // workersOf returns the workers of a test's one trial, in the order in which they were started.
-func workersOf(t *testing.T) (pids []int) {
+func workersOf(t *testing.T) []int { return processesOf(t, "worker") }
+
+// processesOf returns the processes that a test has started as something, by their numbers.
+func processesOf(t *testing.T, as string) (pids []int) {
 	t.Helper()
 	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -90,7 +93,7 @@ func workersOf(t *testing.T) (pids []int) {
 	}
 	for _, name := range names {
 		text, err := os.ReadFile(name)
-		if err != nil || !strings.HasSuffix(string(text), "\x00worker\x00"+nameOf(t)+"\x00") {
+		if err != nil || !strings.Contains(string(text), "\x00"+as+"\x00"+nameOf(t)+"\x00") {
 			continue // it ended, or is another
 		}
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil {

@@ -15,11 +15,12 @@ func TestTitlesSayWhatCutsHaveProved(t *testing.T) {
 		return &record.Proof{Kept: true, Cuts: cuts, FileSystem: fileSystem}
 	}
 	for want, proofs := range map[string][]*record.Proof{
-		"survives a power cut (D3)":                                 {nil, nil},
-		"survives a power cut (D3), proved by 20 cuts on ext4":      {kept(200, "ext4"), kept(20, "ext4")},
-		"survives a power cut (D3), proved by 20 cuts on ext4, xfs": {kept(20, "xfs"), kept(20, "ext4")},
-		"survives a power cut (D3), proved for 1 of 2 stores":       {nil, kept(5, "ext4")},
-		"survives a power cut (D3), proved for 1 of 3 stores":       {nil, kept(5, "ext4"), {Cuts: 5, FileSystem: "ext4"}},
+		"survives a power cut (D3)":                                               {nil, nil},
+		"survives a power cut (D3), proved by 50 cuts on ext4":                    {kept(200, "ext4"), kept(50, "ext4")},
+		"survives a power cut (D3), kept in 49 cuts on ext4":                      {kept(200, "ext4"), kept(49, "ext4")},
+		"survives a power cut (D3), kept in 20 cuts on ext4, xfs":                 {kept(20, "xfs"), kept(20, "ext4")},
+		"survives a power cut (D3), kept in 5 cuts on ext4 for 1 of 2 stores":     {nil, kept(5, "ext4")},
+		"survives a power cut (D3), proved by 200 cuts on ext4 for 1 of 3 stores": {nil, kept(200, "ext4"), {Cuts: 5, FileSystem: "ext4"}},
 	} {
 		run := &record.Run{Trials: map[string]*record.Trial{}}
 		run.Experiment.Cells = []experiment.Cell{{Durability: store.D3}}
