@@ -30,6 +30,7 @@ import (
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
 	"assay/internal/presentation/live"
+	"assay/internal/presentation/metrics"
 	"assay/internal/presentation/tell"
 	"assay/presets"
 )
@@ -42,7 +43,7 @@ type runFlags struct {
 	resume, dryRun  bool
 	describeWorkers bool
 	allowRemote     bool
-	nats            string
+	nats, metrics   string
 	plain, noHTML   bool
 	quiet           bool
 	show            show
@@ -156,6 +157,7 @@ assay run --resume DIR does the remaining trials. A second Ctrl-C ends it at onc
 	c.Flags().BoolVar(&f.describeWorkers, "describe-workers", false, "with --dry-run: start the file's own workers to ask what they can do")
 	c.Flags().StringVar(&f.nats, "nats", "", "NATS `server` by which agents on other machines join: nats://[TOKEN@]HOST:PORT (default: one is started, on loopback)")
 	c.Flags().BoolVar(&f.allowRemote, "allow-remote", false, "load the servers that the experiment names even where they are not on this machine's loopback")
+	c.Flags().StringVar(&f.metrics, "metrics", "", "`address` at which Prometheus finds the run's figures while it goes on: :9464 on the loopback, or HOST:PORT")
 	c.Flags().BoolVar(&f.plain, "plain", false, "progress as lines, even on a terminal")
 	c.Flags().BoolVar(&f.noHTML, "no-html", false, "do not write report.html into the run directory")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress and no result on standard output: the exit status tells, and the run directory")
@@ -185,6 +187,12 @@ func (f *runFlags) changes(flags *pflag.FlagSet) (changes []experiment.Change) {
 func (f *runFlags) run(c *cobra.Command, args []string) error {
 	if err := f.show.check(1); err != nil {
 		return err
+	}
+	if f.metrics != "" {
+		var err error
+		if f.metrics, err = metrics.Address(f.metrics); err != nil {
+			return usage(fmt.Errorf("--metrics: %w", err))
+		}
 	}
 	changes := f.changes(c.Flags())
 	if f.dryRun && f.show.format != "text" && f.show.format != "json" {
@@ -438,14 +446,20 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 	view := f.view()
 	defer view.Close()
 	agentOptions.Log = lines(view.Message) // a line of its own would stay among those that are drawn again
+	meter, metered, err := f.meter(directory, view)
+	if err != nil {
+		return usage(err)
+	}
 	ctx, stop := interruptible("what was measured is kept", view.Message)
 	result, err := do(ctx, run.Options{
+		Meter:     meter,
 		Directory: directory, DataRoot: f.data, Command: os.Args, Worker: []string{self, "worker"},
 		Ceiling: ceiling(), Program: programOf, View: placed{view, directory},
 		Agents:    agentOptions,
 		Undecided: detect.Undecided, ToDetect: detect.ToDetect, TrialRate: facts.TrialRate,
 		Proved: func(q proof.Question) (*proof.Proof, error) { return proof.Find(q, string(crash.Power)) },
 	})
+	metered(ctx)
 	stop() // a table that is being made need not be kept
 	if closeErr := view.Close(); closeErr != nil {
 		fmt.Fprintln(os.Stderr, "assay:", closeErr) // what was measured is none the worse
@@ -467,6 +481,30 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 		return failed(fmt.Errorf("%w\nassay report %s shows what was measured", err, directory))
 	}
 	return f.status(result, grave, directory)
+}
+
+// meter serves the run's figures where they are asked for, until what it returns is called.
+func (f *runFlags) meter(directory string, view event.View) (event.Meter, func(context.Context), error) {
+	if f.metrics == "" {
+		return nil, func(context.Context) {}, nil
+	}
+	m := metrics.New(filepath.Base(directory))
+	server, err := metrics.Serve(f.metrics, m)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--metrics: %w", err)
+	}
+	view.Message("Metrics: " + server.URL())
+	return m, func(ctx context.Context) {
+		waits := func(most time.Duration) {
+			view.Message(fmt.Sprintf("Metrics: waiting for the last scrape, at most %.0f s (Ctrl-C ends it)", most.Seconds()))
+		}
+		if !server.Last(ctx, waits) {
+			view.Message("Metrics: what was measured last was not scraped; the run directory has it")
+		}
+		if err := server.Close(); err != nil {
+			view.Message(err.Error())
+		}
+	}, nil
 }
 
 func (f *runFlags) view() event.View {

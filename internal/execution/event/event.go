@@ -4,7 +4,9 @@ package event
 import (
 	"time"
 
+	"assay/internal/evidence/counters"
 	"assay/internal/evidence/record"
+	"assay/internal/experiment/plan"
 )
 
 // View is told what happens in a run. Its methods return at once and may be called from several
@@ -20,6 +22,22 @@ type View interface {
 	// Close shows what is still to be shown, gives the terminal back and returns the first error
 	// that showing met. Defer it: it may be called more than once.
 	Close() error
+}
+
+// Meter is told the figures of a run as they are measured, for programs that watch it. Its method
+// returns at once; it keeps nothing of what it is given but what it copies.
+type Meter interface {
+	Measured(*Measured)
+}
+
+// Measured is what a phase has measured so far.
+type Measured struct {
+	Trial  plan.Trial
+	Cell   string // its label; "": the experiment has one alone
+	Phase  string
+	Totals []counters.Total // of all its operations, exact once it is over; histograms are nil where they were not read
+	Sample *record.Sample   // the line of the series that was just written; nil: none was
+	Over   bool             // the phase has ended
 }
 
 // Run is what is known when a run starts.

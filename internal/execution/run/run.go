@@ -57,6 +57,7 @@ type Options struct {
 	Worker    []string         // the command of Assay's own worker
 	Ceiling   experiment.Store // Assay's own null driver
 	View      event.View
+	Meter     event.Meter // nil: nobody watches by program
 
 	// Undecided names the comparisons of the run so far that more blocks could decide.
 	Undecided func(*record.Run) ([]string, error)

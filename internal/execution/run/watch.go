@@ -328,7 +328,17 @@ func (w *watched) sample() error {
 		Stopped: s.Stopped, MaxNS: s.MaxNS})
 	w.trial.run.view.Tick(event.Tick{Rate: float64(s.Operations-min(s.Bad, s.Operations)) / max(s.Seconds, 1e-9), P99NS: s.P99NS, Bad: w.bad,
 		Elapsed: time.Duration(at * float64(time.Second)), Planned: time.Duration(w.request.DeadlineNS)})
+	w.measured(&s, false)
 	return nil
+}
+
+// measured tells who watches by program what was read last; s is nil where no line was written.
+func (w *watched) measured(s *record.Sample, over bool) {
+	t := w.trial
+	if meter := t.run.options.Meter; meter != nil {
+		meter.Measured(&event.Measured{Trial: t.plan, Cell: t.cell.Label(t.run.experiment), Phase: w.result.Name,
+			Totals: w.last.Totals, Sample: s, Over: over})
+	}
 }
 
 // storeStats returns what the store told of itself since the sample before; nil if nothing.
@@ -391,6 +401,7 @@ func (w *watched) collect() (problems [][]finding.Message) {
 	if fresh {
 		w.seen.look(fromNS, clock.MonotonicNS(), w.last.Acknowledged)
 	}
+	w.measured(nil, true)
 	r.Messages = messages(c.Messages())
 	r.Clock, r.ClockDrift = w.clocks()
 	r.StartSpreadNS = w.startSpreadNS()
