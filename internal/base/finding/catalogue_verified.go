@@ -17,18 +17,19 @@ var _ = register(
 		}},
 	Entry{Example: ProofsParams{Class: "D3", Proved: []string{"bbolt (50 on ext4)", "pebble (12 on ext4)"}, Claimed: []string{"badger"}},
 		Says: `{{if .proved}}{{.class}} kept in power cuts: {{join .proved}}.{{if .claimed}} Not cut, the driver's claim: {{join .claimed}}.{{end}}` +
-			`{{else}}{{.class}} is the drivers' claim: no power cut was tried (assay crash).{{end}}` +
+			`{{else}}{{.class}}: no power cut was tried (assay crash).{{end}}` +
 			`{{if .per_sync}} Counting syncs shows {{if eq .per_sync 1}}one for each write{{else}}one for each {{count .per_sync}} writes, and no more{{end}}.{{end}}`,
 		Also: []Parameters{ProofsParams{Class: "D3", Claimed: []string{"badger"}},
 			ProofsParams{Class: "D3", Claimed: []string{"badger"}, PerSync: 1},
 			ProofsParams{Class: "D3", Claimed: []string{"badger"}, PerSync: 16}}},
 	Entry{Example: ClassProvedParams{Title: "survives a power cut (D3)", Cuts: 200, FileSystems: []string{"ext4"}, Proved: 3, Of: 3},
-		Says: `{{.title}}, {{if ge .cuts 50}}proved by{{else}}kept in{{end}} {{plural .cuts "cut" ""}} on {{join .file_systems}}{{if ne .proved .of}} for {{.proved}} of {{.of}} stores{{end}}`,
-		Also: []Parameters{ClassProvedParams{Title: "survives a power cut (D3)", Cuts: 20, FileSystems: []string{"ext4"}, Proved: 1, Of: 3}}},
+		Says: `{{.title}}, {{if not .proved}}claimed by the {{if eq .of 1}}driver{{else}}drivers{{end}}{{else}}{{if ge .cuts 50}}proved by{{else}}kept in{{end}} {{plural .cuts "cut" ""}} on {{join .file_systems}}{{if ne .proved .of}} for {{.proved}} of {{.of}} stores{{end}}{{end}}`,
+		Also: []Parameters{ClassProvedParams{Title: "survives a power cut (D3)", Cuts: 20, FileSystems: []string{"ext4"}, Proved: 1, Of: 3},
+			ClassProvedParams{Title: "survives a power cut (D3)", Of: 3}, ClassProvedParams{Title: "survives a power cut (D3)", Of: 1}}},
 )
 
-// ClassProvedParams is a table's title where power cuts have shown the class. Fewer than 50, within which
-// stores that are known to lose were refuted, are called no proof.
+// ClassProvedParams is a table's title: what power cuts have shown of the class, or that it is claimed.
+// Fewer than 50, within which stores that are known to lose were refuted, are called no proof.
 type ClassProvedParams struct {
 	Title       string
 	Cuts        int // the fewest of a store

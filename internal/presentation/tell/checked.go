@@ -11,6 +11,9 @@ import (
 	"assay/store"
 )
 
+// cutClasses are those that power cuts can prove: they bound what a power cut takes.
+var cutClasses = []store.Durability{store.D3, store.D2}
+
 // checkedOf says what of the data was verified, and what power cuts have shown of the classes that
 // bound what they take.
 func checkedOf(runs []*record.Run) (checked, badges []finding.Message) {
@@ -26,7 +29,7 @@ func checkedOf(runs []*record.Run) (checked, badges []finding.Message) {
 		badges = append(badges, finding.New(finding.BadgeParams{Values: all.Values, Lost: all.Lost, Stale: all.Stale,
 			Wrong: all.Values - min(all.Right, all.Values)}))
 	}
-	for _, class := range []store.Durability{store.D3, store.D2} {
+	for _, class := range cutClasses {
 		if p := proofsOf(runs, class); len(p.Proved)+len(p.Claimed) > 0 {
 			checked = append(checked, finding.New(p))
 		}
@@ -55,9 +58,12 @@ func writesPerSync(t *record.Trial) (most int) {
 	return most
 }
 
-// provedTitle adds to a table's title what power cuts have proved of the run's stores in its class. It
-// stays as it is where none was cut: the line of proofs says that.
+// provedTitle adds to a table's title what power cuts have shown of the run's stores in its class, or
+// that the class is claimed.
 func provedTitle(t *facts.Table, title string) string {
+	if !slices.Contains(cutClasses, t.Parameters.Durability) {
+		return title
+	}
 	p := finding.ClassProvedParams{Title: title}
 	eachProof([]*record.Run{t.Run}, t.Parameters.Durability, func(_ string, trial *record.Trial) {
 		c := trial.Proof
@@ -71,8 +77,8 @@ func provedTitle(t *facts.Table, title string) string {
 			p.FileSystems = append(p.FileSystems, c.FileSystem)
 		}
 	})
-	if p.Proved == 0 {
-		return title
+	if p.Of == 0 {
+		return title // nothing was measured
 	}
 	slices.Sort(p.FileSystems)
 	return finding.Text(finding.New(p))

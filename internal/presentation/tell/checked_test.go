@@ -15,7 +15,8 @@ func TestTitlesSayWhatCutsHaveProved(t *testing.T) {
 		return &record.Proof{Kept: true, Cuts: cuts, FileSystem: fileSystem}
 	}
 	for want, proofs := range map[string][]*record.Proof{
-		"survives a power cut (D3)":                                               {nil, nil},
+		"survives a power cut (D3), claimed by the drivers":                       {nil, nil},
+		"survives a power cut (D3), claimed by the driver":                        {nil},
 		"survives a power cut (D3), proved by 50 cuts on ext4":                    {kept(200, "ext4"), kept(50, "ext4")},
 		"survives a power cut (D3), kept in 49 cuts on ext4":                      {kept(200, "ext4"), kept(49, "ext4")},
 		"survives a power cut (D3), kept in 20 cuts on ext4, xfs":                 {kept(20, "xfs"), kept(20, "ext4")},

@@ -293,7 +293,11 @@ const between = "   "
 // section draws one durability class.
 func (p *page) section(s model.Section, b budget, used *drawn) {
 	title := strings.ToUpper(s.Title[:min(1, len(s.Title))]) + s.Title[min(1, len(s.Title)):]
+	// Behind the class stands how far it was shown, which may go on in the next line.
 	rest := ""
+	if class := strings.LastIndexByte(title, ')') + 1; class > 0 {
+		title, rest = title[:class], title[class:]
+	}
 	if s.Unit != "" {
 		rest += ", " + s.Unit
 	}
