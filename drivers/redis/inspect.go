@@ -100,9 +100,17 @@ func (m *member) inspect(database int) (stats map[string]float64, busy bool, err
 			stats[ours] = number
 		}
 	}
-	stats[store.RecordsEvicted] = stats["evicted_keys"] + stats["expired_keys"]
+	if removed := stats["evicted_keys"] + stats["expired_keys"]; removed > 0 || mayEvict(info) {
+		stats[store.RecordsEvicted] = removed
+	}
 	busy = stats["aof_rewrite_in_progress"] > 0 || stats["rdb_bgsave_in_progress"] > 0 || info["aof_rewrite_scheduled"] == "1"
 	return stats, busy, nil
+}
+
+// mayEvict says if the server removes records by itself when it needs room: it is a cache then.
+func mayEvict(info map[string]string) bool {
+	limit := info["maxmemory"]
+	return limit != "" && limit != "0" && info["maxmemory_policy"] != "noeviction"
 }
 
 // keys reads the line "dbN:keys=1,expires=0,…", which an empty database does not have.

@@ -36,8 +36,10 @@ func Fit(e *experiment.Experiment) error {
 		f.dropPhases()
 		f.dropCells()
 		if !f.fits() {
-			return fmt.Errorf("time: %s is too short: the least layout (%s) takes about %s", format.Seconds(f.seconds),
-				format.Plural(e.Blocks, "block", ""), format.Seconds(math.Ceil(f.needed())))
+			least := math.Ceil(f.needed())
+			return fmt.Errorf("time: %s is too short: the least layout (%s) takes about %s\n"+
+				"--time %.0fs is enough for it; fewer stores, durability classes or records need less", format.Seconds(f.seconds),
+				format.Plural(e.Blocks, "block", ""), format.Seconds(least), least)
 		}
 	}
 	f.lengthen()
