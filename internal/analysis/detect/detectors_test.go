@@ -280,6 +280,23 @@ func TestDetectBusyMachine(t *testing.T) {
 	})
 }
 
+func TestDetectNotSettled(t *testing.T) {
+	began := func(notBack ...string) func(run *record.Run) {
+		return func(run *record.Run) {
+			for _, trial := range run.Trials {
+				trial.Settled = &record.Settled{LimitSeconds: 3}
+			}
+			resulttest.Trials(run, "elm")[0].Settled = &record.Settled{Seconds: 3, LimitSeconds: 3, NotBack: notBack,
+				Left: host.Left{DirtyBytes: resulttest.Pointer(4e8), Queue: resulttest.Pointer(3.0)}}
+		}
+	}
+	expect(t, resulttest.CleanRun, []planted{
+		{"all were back", began(), nil, nil},
+		{"one was not", began(host.LeftDirty, host.LeftQueue), []finding.Code{finding.NotSettled},
+			finding.Params{"trials": 1, "dirty": 1, "queue": 1}},
+	})
+}
+
 // What is left out of a long list is counted.
 func TestEvidenceIsBounded(t *testing.T) {
 	run := machined()

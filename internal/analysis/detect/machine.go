@@ -64,6 +64,44 @@ func detectBusyMachine(run *record.Run, tables []*facts.Table) []finding.Finding
 	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, finding.New(p), evidence...)}
 }
 
+// detectNotSettled counts the trials that began before the machine was back where it was before the
+// first one, as far as they waited.
+func detectNotSettled(run *record.Run, _ []*facts.Table) []finding.Finding {
+	var p finding.NotSettledParams
+	var evidence []finding.Evidence
+	for _, planned := range run.Plan {
+		t := run.Trials[planned.ID]
+		if t == nil || t.Settled == nil {
+			continue
+		}
+		p.Of++
+		s := t.Settled
+		if len(s.NotBack) == 0 {
+			continue
+		}
+		p.Trials++
+		seen := finding.SeenNotSettledParams{WaitedS: s.Seconds}
+		for _, what := range s.NotBack {
+			switch what {
+			case host.LeftDirty:
+				p.Dirty++
+				seen.DirtyBytes = s.Left.DirtyBytes
+			case host.LeftQueue:
+				p.Queue++
+				seen.Queue = s.Left.Queue
+			case host.LeftCPU:
+				p.CPU++
+				seen.CPU = s.Left.CPU
+			}
+		}
+		evidence = append(evidence, finding.Evidence{Trial: planned.ID, Message: finding.New(seen)})
+	}
+	if p.Trials == 0 {
+		return nil
+	}
+	return []finding.Finding{finding.Make(finding.Where{Run: run.Header.ID}, finding.New(p), evidence...)}
+}
+
 // above returns the least that a share was, and whether that is more than some.
 func above(b *host.Bounds, some float64) (float64, bool) {
 	if b == nil || b.Least <= some {

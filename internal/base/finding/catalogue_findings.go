@@ -19,6 +19,8 @@ const (
 	SeenClientBound  Code = "client-bound seen"
 	Noisy            Code = "noise significant" // the baseline differs from its twin
 	BusyMachine      Code = "machine-disturbed little"
+	NotSettled       Code = "machine-disturbed not-settled" // by what a trial before left
+	SeenNotSettled   Code = "machine-disturbed not-settled-seen"
 	DispatchLate     Code = "dispatch-late"
 	FellBehind       Code = "fell-behind" // open load that was due and not done
 	DurabilityCost   Code = "durability-cost"
@@ -336,6 +338,16 @@ var _ = register(
 			` {{if .ranked}}still ranked (busy_machine: tell).{{else}}too little to exclude them.{{end}}`,
 		Remedy: quietMachine},
 	Entry{Example: SeenHeatParams{Times: 2}, Says: `{{if has .phase}}{{.phase}}: {{end}}heat slowed a CPU {{plural .times "time" ""}}; this kernel does not report for how long`},
+	Entry{Example: NotSettledParams{Trials: 3, Of: 40, Dirty: 2, Queue: 1}, Severity: Warning, Machine: true,
+		Says: `{{.trials}} of {{plural .of "trial" ""}} began before the machine was back where it was before the first:` +
+			`{{if has .dirty}} dirty pages ({{plural .dirty "trial" ""}});{{end}}` +
+			`{{if has .queue}} requests at the disk ({{plural .queue "trial" ""}});{{end}}` +
+			`{{if has .cpu}} other processes on the CPU ({{plural .cpu "trial" ""}});{{end}}` +
+			` a trial may have slowed the one after it.`,
+		Remedy: "give phases more time (a trial waits up to a tenth of it), stop other programs, or use a disk of its own"},
+	Entry{Example: SeenNotSettledParams{WaitedS: 3.0, DirtyBytes: Known(412e6), Queue: Known(3.2), CPU: Known(0.4)},
+		Says: `after {{seconds .waited_s}}:{{if has .dirty_bytes}} {{bytes .dirty_bytes}} dirty;{{end}}` +
+			`{{if has .queue}} {{number .queue}} requests at the disk;{{end}}{{if has .cpu}} {{percent .cpu}} of the CPU used by others{{end}}`},
 	Entry{Example: DispatchLateParams{At: example, Quantiles: []string{"p99", "p99.9"}, Counted: true},
 		Severity: Warning,
 		Says: `{{if .counted}}{{list .quantiles}} of {{.arm}} in {{.place}} excluded: more than a tenth is the harness's own delay.` +
@@ -412,6 +424,22 @@ type BusyMachineParams struct {
 }
 
 func (BusyMachineParams) code() Code { return BusyMachine }
+
+// NotSettledParams counts the trials that began in what others had left, and what that was.
+type NotSettledParams struct {
+	Trials, Of        int
+	Dirty, Queue, CPU int `param:"omitempty"`
+}
+
+func (NotSettledParams) code() Code { return NotSettled }
+
+type SeenNotSettledParams struct {
+	WaitedS           float64
+	DirtyBytes, Queue *float64
+	CPU               *float64
+}
+
+func (SeenNotSettledParams) code() Code { return SeenNotSettled }
 
 type SeenHeatParams struct {
 	Times uint64

@@ -36,6 +36,7 @@ func TestEachFieldIsDocumented(t *testing.T) {
 		"Messages":         record.Message{},
 		"Sizes":            record.Sizes{},
 		"Memory":           record.Memory{},
+		"Settled":          record.Settled{},
 		"Quota mount":      record.QuotaMount{},
 
 		"Telemetry of a phase": record.Telemetry{},

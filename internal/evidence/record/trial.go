@@ -37,6 +37,7 @@ type Trial struct {
 	Started time.Time      `json:"started"`
 	Seconds float64        `json:"seconds"` // the whole trial, start and close of the store included
 
+	Settled   *Settled          `json:"settled,omitempty"` // the wait before it; nil: its phases are too short to wait
 	Version   string            `json:"version,omitempty"` // of the store's library or server
 	Settings  map[string]string `json:"settings,omitempty"`
 	Server    *Server           `json:"server,omitempty"`        // that Assay has started for the trial; nil: none
@@ -57,6 +58,15 @@ type Trial struct {
 	LogBytesMissing uint64 `json:"log_bytes_missing,omitempty"` // bytes that worker.log lacks, below its limit
 
 	NotMeasured map[string]string `json:"not_measured,omitempty"` // series of host.Catalogue that this trial's samples lack, or lack from some moment on → why
+}
+
+// Settled is how long a trial waited for the machine to be back where it was before the first trial
+// of the run, or of its part since `--resume`.
+type Settled struct {
+	Seconds      float64   `json:"seconds"`            // waited; 0: the first trial
+	LimitSeconds float64   `json:"limit_seconds"`      // at most
+	Left         host.Left `json:"left"`               // when the trial began
+	NotBack      []string  `json:"not_back,omitempty"` // dirty, queue, cpu: still above what it was
 }
 
 // Proof is what power cuts had shown of the store, in the class of the trial, with its version and

@@ -2,6 +2,7 @@
 //
 //	run.go      the trials in their order, the run directory around them
 //	schedule.go blocks, trials that run again, and when the run ends
+//	settle.go   the wait before each trial for what the one before it left
 //	trial.go    one trial: a fresh worker and data directory, the phases, the final check
 //	clients.go  the worker processes of a trial
 //	shares.go   what each of them does of a phase
@@ -112,8 +113,9 @@ type running struct {
 	ended      map[string]*record.Trial // by ID: what ended, without the figures
 	before     time.Duration            // that trials took before a resumed run began
 	began      time.Time
-	toldSyncs  bool   // that syncs are not counted has been told
-	writesWhy  string // why /proc/PID/io must not be asked for host writes; "": it is right here
+	toldSyncs  bool     // that syncs are not counted has been told
+	writesWhy  string   // why /proc/PID/io must not be asked for host writes; "": it is right here
+	settler    *settler // nil: no trial has waited yet
 	result     Result
 	noted      func() // waits until an interruption is written down
 }
@@ -248,11 +250,13 @@ func (r *running) trial(ctx context.Context, p plan.Trial) error {
 	if err := r.writer.EnsureRoom(r.options.DataRoot); err != nil {
 		return err
 	}
+	settled := r.settle(ctx, r.settleLimit(p))
 	writer, err := r.writer.TrialStarted(p.ID)
 	if err != nil {
 		return err
 	}
 	t := &trial{run: r, plan: p, cell: p.CellOf(r.experiment), store: r.options.Ceiling, writer: writer, disk: r.diskOf(p, writer)}
+	t.result.Settled = settled
 	if p.Store >= 0 {
 		t.store = r.experiment.Stores[p.Store]
 	} else if null, ok := r.experiment.CeilingNamed(p.Arm); ok {
