@@ -1,5 +1,5 @@
 // Package plan turns an experiment into trials: each cell's arms, once a block, in an order
-// shuffled by the seed.
+// that the seed shuffles and that lets each arm come after each store about as often.
 package plan
 
 import (

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -154,31 +155,56 @@ func TestOrderChangesWithSeedAndBlock(t *testing.T) {
 	}
 }
 
-// Each arm comes at each position about as often: 3,000 blocks of 12 put it at each one 250 times,
-// give or take 15.
-func TestShuffleIsEven(t *testing.T) {
-	e := anExperiment()
-	e.Blocks = 3000
-	counts := map[string][]int{}
-	position, block := 0, 0
-	for _, trial := range plan.Plan(e) {
-		if trial.Refuse != "" {
-			continue
+// Each arm stands as far into blocks as any other, so that a drift within blocks slows all alike: over
+// 12 blocks of 12, the mean of its positions (from 0 on) is nearer to 5.5 than chance would have it, a
+// standard deviation of 1.
+func TestPositionsAreEven(t *testing.T) {
+	var squares, n float64
+	for seed := range uint64(20) {
+		e := anExperiment()
+		e.Seed, e.Blocks = seed, 12
+		sums := map[string]float64{}
+		position, block := 0, 0
+		for _, trial := range plan.Plan(e) {
+			if trial.Refuse != "" {
+				continue
+			}
+			if trial.Block != block {
+				position, block = 0, trial.Block
+			}
+			sums[fmt.Sprint(trial.Arm, trial.Cell)] += float64(position)
+			position++
 		}
-		if trial.Block != block {
-			position, block = 0, trial.Block
+		for arm, sum := range sums {
+			from := sum/12 - 5.5
+			if math.Abs(from) > 2 {
+				t.Errorf("seed %d: %s stands at %.1f in the mean", seed, arm, sum/12)
+			}
+			squares, n = squares+from*from, n+1
 		}
-		key := fmt.Sprint(trial.Arm, trial.Cell)
-		if counts[key] == nil {
-			counts[key] = make([]int, 12)
-		}
-		counts[key][position]++
-		position++
 	}
-	for arm, at := range counts {
-		for position, n := range at {
-			if n < 175 || n > 325 { // five standard deviations
-				t.Errorf("%s comes %d times at position %d of 3000 blocks", arm, n, position)
+	if deviation := math.Sqrt(squares / n); deviation > 0.8 {
+		t.Errorf("positions deviate by %.2f, as by chance", deviation)
+	}
+}
+
+// An arm comes after its own store as often as another arm does, though within a block it never does:
+// twelve blocks of two stores, without what stands beside them.
+func TestNoArmComesMostlyAfterOneStore(t *testing.T) {
+	for seed := range uint64(20) {
+		e := anExperiment()
+		e.Seed, e.Blocks, e.Cells = seed, 12, e.Cells[2:]
+		after := map[string]int{} // store a
+		var before plan.Trial
+		for _, trial := range plan.Plan(e) {
+			if trial.Refuse == "" && before.Leaves() == "a" {
+				after[trial.Arm]++
+			}
+			before = trial
+		}
+		for _, arm := range []string{"a", "b", "c.d", "b (A/A)", "null"} {
+			if after[arm] > 5 {
+				t.Errorf("seed %d: %s came after a %d times of 12", seed, arm, after[arm])
 			}
 		}
 	}

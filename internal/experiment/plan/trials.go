@@ -3,18 +3,23 @@ package plan
 import (
 	"fmt"
 	"math/bits"
+	"strings"
 
+	"assay/internal/base/carryover"
 	"assay/internal/experiment"
 	"assay/internal/experiment/keyval"
 	"assay/store"
 )
+
+const twinSuffix = " (A/A)"
 
 // Plan returns the trials of an experiment, in the order in which they run.
 //
 // A block has, for each cell, one trial of every store that can run there, one of the baseline's
 // A/A arm, one of Assay's null driver, and one of the null driver of each other worker whose stores
 // run there; all cells of a block are shuffled together, so that drift of the machine falls on all
-// alike. If the baseline can't run in a cell, the A/A arm there is the first store that can.
+// alike, and then put in the order that lets each arm come after each store about as often, so that
+// what a trial leaves to the next one does too (package carryover). If the baseline can't run in a cell, the A/A arm there is the first store that can.
 //
 // A store that can't run in a cell is planned there exactly once, at the end of block 1, with the
 // reason: it costs no time, its cell is shown, and the order of what runs does not depend on it.
@@ -22,8 +27,9 @@ import (
 // The same experiment gives the same plan: see [shuffle] for the generator.
 func Plan(e *experiment.Experiment) []Trial {
 	var trials []Trial
+	var order carryover.Sequence
 	for block := 1; block <= e.Blocks; block++ {
-		trials = append(trials, Block(e, block)...)
+		trials = append(trials, blockOf(e, block, &order)...)
 	}
 	return trials
 }
@@ -31,13 +37,27 @@ func Plan(e *experiment.Experiment) []Trial {
 // Block returns the trials of one block, which may be one that [Plan] does not have: blocks are
 // added to a run while it goes on.
 func Block(e *experiment.Experiment, block int) []Trial {
+	var order carryover.Sequence
+	for before := 1; before < block; before++ {
+		blockOf(e, before, &order)
+	}
+	return blockOf(e, block, &order)
+}
+
+// blockOf is a block after those that are in the order already.
+func blockOf(e *experiment.Experiment, block int, order *carryover.Sequence) []Trial {
 	var trials, refused []Trial
 	for cell := range e.Cells {
 		can, cannot := armsOf(e, cell)
 		trials = append(trials, can...)
 		refused = append(refused, cannot...)
 	}
-	shuffle(trials, e.Seed, block)
+	neighbours := neighboursOf(trials)
+	shuffle(len(trials), e.Seed, block, func(i, j int) {
+		trials[i], trials[j] = trials[j], trials[i]
+		neighbours[i], neighbours[j] = neighbours[j], neighbours[i]
+	})
+	order.Add(neighbours, func(i, j int) { trials[i], trials[j] = trials[j], trials[i] })
 	if block == 1 {
 		trials = append(trials, refused...)
 	}
@@ -95,7 +115,7 @@ func armsOf(e *experiment.Experiment, cell int) (can, cannot []Trial) {
 		}
 	}
 	if again >= 0 {
-		can = append(can, Trial{Arm: e.Stores[again].Name + " (A/A)", Role: AA, Store: again, Cell: cell, Skip: e.Skips(again)})
+		can = append(can, Trial{Arm: e.Stores[again].Name + twinSuffix, Role: AA, Store: again, Cell: cell, Skip: e.Skips(again)})
 	}
 	can = append(can, Trial{Arm: experiment.NullDriver, Role: Ceiling, Store: -1, Cell: cell})
 	for _, null := range e.Ceilings {
@@ -114,16 +134,34 @@ func armsOf(e *experiment.Experiment, cell int) (can, cannot []Trial) {
 	return can, cannot
 }
 
+// neighboursOf says of the trials of a block, each arm of each cell once and always in the same order,
+// what they leave and who they are. The A/A arm leaves what its store does.
+func neighboursOf(trials []Trial) []carryover.Trial {
+	stores := map[string]int{}
+	neighbours := make([]carryover.Trial, len(trials))
+	for i, t := range trials {
+		name := t.Leaves()
+		if _, known := stores[name]; !known {
+			stores[name] = len(stores)
+		}
+		neighbours[i] = carryover.Trial{Leaves: stores[name], Meets: i}
+	}
+	return neighbours
+}
+
+// Leaves names what may slow the next trial: the store, whichever arm it is.
+func (t Trial) Leaves() string { return strings.TrimSuffix(t.Arm, twinSuffix) }
+
 // shuffle is Fisher and Yates's, from the last place down: place i takes the trial at floor(w·(i+1)
 // / 2⁶⁴), where the words w are M(x₀), M(x₁) … with x₀ = M(seed ⊕ M(block)) and xₖ₊₁ = xₖ +
 // 0x9e3779b97f4a7c15: SplitMix64, with M of docs/worker-contract.md. Its bias is below 2⁻⁴⁰ for any
 // plan that fits in memory.
-func shuffle(trials []Trial, seed uint64, block int) {
+func shuffle(trials int, seed uint64, block int, swap func(i, j int)) {
 	x := keyval.Mix(seed ^ keyval.Mix(uint64(block)))
-	for i := len(trials) - 1; i > 0; i-- {
+	for i := trials - 1; i > 0; i-- {
 		j, _ := bits.Mul64(keyval.Mix(x), uint64(i+1))
 		x += 0x9e3779b97f4a7c15
-		trials[i], trials[j] = trials[j], trials[i]
+		swap(i, int(j))
 	}
 }
 
