@@ -22,12 +22,21 @@ type lie struct {
 }
 
 // detectSharedLiars finds the arms whose server was caught in a lie by another arm's trials: a server
-// that lies to one client is no better for the next. Servers that Assay starts are each trial's own.
+// that lies to one client is no better for the next. Servers that Assay starts, and stores in the
+// worker, are each trial's own: there the baseline alone answers for its A/A arm, in the same cell,
+// which is the same store under the same load.
 func detectSharedLiars(run *record.Run, tables []*facts.Table) (found []finding.Finding) {
 	lies := liesOf(run)
 	for _, t := range tables {
 		for _, row := range t.Rows {
-			if l, endpoint := lieAbout(lies, endpointsOf(run, row.Arm), row.Arm, t.Class); row.Role == plan.Measured && l != nil {
+			if row.Role != plan.Measured {
+				continue
+			}
+			l, endpoint := lieAbout(lies, endpointsOf(run, row.Store), row.Arm, t.Class)
+			if l == nil {
+				l = lieOfTwin(run, t, row)
+			}
+			if l != nil {
 				found = append(found, placed(t, row.Arm, finding.SharedLiarParams{At: atOf(t, row.Arm), Server: endpoint, Liar: l.arm, Faults: l.faults}))
 			}
 		}
@@ -47,12 +56,36 @@ func lieAbout(lies map[string][]lie, endpoints []string, arm, class string) (*li
 	return nil, ""
 }
 
+// lieOfTwin is what the trials of a row's A/A arm in a table's cell show; nil: no lie.
+func lieOfTwin(run *record.Run, t *facts.Table, row *facts.Row) *lie {
+	var l lie
+	for _, planned := range run.Plan {
+		if planned.Role == plan.AA && planned.Store == row.Store && planned.Cell == t.Cell && run.Trials[planned.ID] != nil {
+			l.arm = planned.Arm
+			l.add(run.Trials[planned.ID].CountedMarks())
+		}
+	}
+	if len(l.faults) == 0 {
+		return nil
+	}
+	return &l
+}
+
+// add notes the faults of marks that a server must answer for, each once.
+func (l *lie) add(marks []finding.Mark) {
+	for _, m := range marks {
+		if fault := m.Fault(); slices.Contains(serverLies, fault) && !slices.Contains(l.faults, string(fault)) {
+			l.faults = append(l.faults, string(fault))
+		}
+	}
+}
+
 // liesOf lists, of each endpoint that the user has named, the arms whose trials show a lie.
 func liesOf(run *record.Run) map[string][]lie {
 	lies := map[string][]lie{}
 	for _, planned := range run.Plan {
 		t := run.Trials[planned.ID]
-		endpoints := endpointsOf(run, planned.Arm)
+		endpoints := endpointsOf(run, planned.Store)
 		if t == nil || len(endpoints) == 0 {
 			continue
 		}
@@ -71,21 +104,17 @@ func liesOf(run *record.Run) map[string][]lie {
 					lies[endpoint] = append(lies[endpoint], lie{arm: planned.Arm, class: class})
 					at = len(lies[endpoint]) - 1
 				}
-				if l := &lies[endpoint][at]; !slices.Contains(l.faults, string(fault)) {
-					l.faults = append(l.faults, string(fault))
-				}
+				lies[endpoint][at].add([]finding.Mark{m})
 			}
 		}
 	}
 	return lies
 }
 
-// endpointsOf are those of an arm on servers that the user has named; of the A/A arm, its baseline's.
-func endpointsOf(run *record.Run, arm string) []string {
-	for _, s := range run.Experiment.Stores {
-		if s.Name == arm {
-			return s.Endpoints
-		}
+// endpointsOf are those of a store's servers that the user has named; the A/A arm has its baseline's.
+func endpointsOf(run *record.Run, store int) []string {
+	if store < 0 || store >= len(run.Experiment.Stores) {
+		return nil
 	}
-	return nil
+	return run.Experiment.Stores[store].Endpoints
 }

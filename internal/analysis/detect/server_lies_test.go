@@ -8,6 +8,40 @@ import (
 	"assay/internal/testkit/resulttest"
 )
 
+// A lie that the A/A arm's trials show takes the rank of its baseline in the same cell, whoever
+// started the server, and of the other arms on a server that the user named.
+func TestALyingTwinTakesTheRankOfItsBaseline(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		endpoints []string // of all stores; none: Assay starts their servers, or they have none
+		mark      finding.Message
+		oak, elm  bool // without a rank
+	}{
+		{"started by Assay", nil, resulttest.LostRecords(), true, false},
+		{"named", []string{"a:1"}, resulttest.LostRecords(), true, true},
+		{"named, a class that was not shown", []string{"a:1"}, finding.New(finding.MarkClassChangedParams{Message: "appendfsync is no"}), true, true},
+		{"the machine's own fault", []string{"a:1"}, resulttest.OthersBusy(), false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := resulttest.CleanRun()
+			for i := range run.Experiment.Stores {
+				if s := &run.Experiment.Stores[i]; s.Name == "oak" || s.Name == "elm" {
+					s.Endpoints = c.endpoints
+				}
+			}
+			resulttest.MarkedBy(resulttest.Trials(run, "oak (A/A)")[0], c.mark)
+			r := resulttest.ResultOf(t, run)
+			for arm, lost := range map[string]bool{"oak": c.oak, "elm": c.elm} {
+				for _, phase := range []string{"put", "get"} {
+					if row := resulttest.RowOf(t, r, phase, arm); (row.Standing == facts.Ranked) == lost {
+						t.Errorf("%s: %s is %s", phase, arm, row.Standing)
+					}
+				}
+			}
+		})
+	}
+}
+
 // A lie that one arm's trials show of a server takes the rank of the other arms on it, and of no arm
 // on another server.
 func TestAServersLieTakesTheRankOfItsOtherArms(t *testing.T) {
