@@ -19,7 +19,7 @@ var (
 		detectFaults, detectFailed, detectMissing, detectIncomplete,
 		detectFalls, detectDrops, detectInconclusive, detectInterference, detectStoppedEarly, detectConflicts, detectServerShares,
 		detectServerFaults,
-		detectHarness, detectHarnessUnknown, detectAgents, detectClientBound, detectNoise, detectBusyMachine, detectNotSettled, detectMachineUnknown,
+		detectHarness, detectHarnessUnknown, detectAgents, detectClientBound, detectNoise, detectBusyMachine, detectNotSettled, detectCarryover, detectMachineUnknown,
 		detectDispatchLate, detectBacklog,
 		detectDurabilityCost, detectNothingSynced, detectUnverified, detectInconsistent, detectServerKept,
 		detectInMemory, detectNotCold, detectPlans, detectConnections, detectMemoryLimit, detectLimitUnreached, detectSettings,

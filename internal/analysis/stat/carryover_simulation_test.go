@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"assay/internal/base/carryover"
@@ -27,7 +28,8 @@ type sitting struct {
 	balanced     bool
 }
 
-func (s sitting) compare(r *rand.Rand) *Comparison {
+// compare compares the arms, and looks at what each leaves.
+func (s sitting) compare(r *rand.Rand) (*Comparison, []AfterEffect) {
 	all := s.arms
 	var o Options
 	if s.helped {
@@ -36,30 +38,32 @@ func (s sitting) compare(r *rand.Rand) *Comparison {
 	}
 	values := make([][]float64, all)
 	var order carryover.Sequence
-	slowed := false
-	for range s.blocks {
+	var trials []Neighbour
+	before := -1
+	for block := range s.blocks {
 		effect := simulatedBlocks * r.NormFloat64()
 		arms := r.Perm(all)
 		if s.balanced {
-			block := make([]carryover.Trial, all)
+			planned := make([]carryover.Trial, all)
 			for i, a := range arms {
-				block[i] = carryover.Trial{Leaves: s.store(a), Meets: a}
+				planned[i] = carryover.Trial{Leaves: s.store(a), Meets: a}
 			}
-			order.Add(block, func(i, j int) { arms[i], arms[j] = arms[j], arms[i] })
+			order.Add(planned, func(i, j int) { arms[i], arms[j] = arms[j], arms[i] })
 		}
 		for _, a := range arms {
 			log := effect + s.noise*r.NormFloat64()
 			if s.step > 0 && a < s.arms && a%2 == 1 {
 				log += math.Log(s.step)
 			}
-			if slowed {
+			if before == 0 {
 				log += math.Log(1 - s.slows)
 			}
 			values[a] = append(values[a], simulatedRate*math.Exp(log))
-			slowed = s.store(a) == 0
+			trials = append(trials, Neighbour{Arm: a, Block: block, Before: before, Value: values[a][block]})
+			before = s.store(a)
 		}
 	}
-	return Compare(values, o)
+	return Compare(values, o), AfterEffects(trials, all)
 }
 
 func (s sitting) store(arm int) int {
@@ -71,7 +75,7 @@ func (s sitting) store(arm int) int {
 
 // wrong reports whether arms differ that are equal.
 func (s sitting) wrong(r *rand.Rand) bool {
-	c := s.compare(r)
+	c, _ := s.compare(r)
 	for i := range s.arms {
 		for j := range i {
 			if (s.step == 0 || (i-j)%2 == 0) && c.Pair(i, j).Significant {
@@ -82,9 +86,21 @@ func (s sitting) wrong(r *rand.Rand) bool {
 	return false
 }
 
+// slower lists what trials come after that are significantly slower for it.
+func (s sitting) slower(r *rand.Rand) (after []int) {
+	_, effects := s.compare(r)
+	for _, e := range effects {
+		if e.Ratio.Significant && e.Ratio.Value < 1 {
+			after = append(after, e.Before)
+		}
+	}
+	return after
+}
+
 func simulateCarryover(t *testing.T, series int) table {
 	out := table{Columns: []string{"arms", "blocks", "noise", "a false difference, order random", "order balanced",
-		"1.1 times shown where nothing is left, order random", "order balanced"}}
+		"1.1 times shown where nothing is left, order random", "order balanced",
+		"the slowing arm found", "some arm found where nothing is left"}}
 	for row, c := range []sitting{
 		{arms: 2, blocks: 5}, {arms: 2, blocks: 10}, {arms: 3, blocks: 5}, {arms: 3, blocks: 10},
 		{arms: 4, blocks: 5}, {arms: 4, blocks: 10}, {arms: 2, blocks: 5, helped: true}, {arms: 2, blocks: 10, helped: true},
@@ -108,12 +124,20 @@ func simulateCarryover(t *testing.T, series int) table {
 					continue
 				}
 				c.step = 1.1
-				shown[i] = share("carryover shown", row, series, func(r *rand.Rand) bool { return c.compare(r).Pair(1, 0).Significant })
+				shown[i] = share("carryover shown", row, series, func(r *rand.Rand) bool {
+					shown, _ := c.compare(r)
+					return shown.Pair(1, 0).Significant
+				})
 				cells = append(cells, percent(shown[i]))
 			}
 		}
 		within(t, fmt.Sprintf("%s arms, %d blocks: shown in balanced order", name, c.blocks), shown[1], shown[0]-0.02, 1, series)
-		out.Rows = append(out.Rows, cells)
+		c.balanced, c.step, c.slows = true, 0, 0.10
+		found := share("carryover found", row, series, func(r *rand.Rand) bool { return slices.Contains(c.slower(r), 0) })
+		c.slows = 0
+		invented := share("carryover invented", row, series, func(r *rand.Rand) bool { return len(c.slower(r)) > 0 })
+		within(t, fmt.Sprintf("%s arms, %d blocks: found where nothing is", name, c.blocks), invented, 0, 0.05, series)
+		out.Rows = append(out.Rows, append(cells, percent(found), percent(invented)))
 	}
 	return out
 }

@@ -1,0 +1,31 @@
+package detect
+
+import (
+	"math"
+
+	"assay/internal/analysis/facts"
+	"assay/internal/base/finding"
+	"assay/internal/evidence/record"
+)
+
+// movedNoticed is the bias of ratios from which on it is told.
+const movedNoticed = 0.005
+
+// detectCarryover tells which stores' trials slow the trial after them, whichever that is. What speeds
+// the next trial is not told: where one store slows, trials after all others are faster beside it.
+func detectCarryover(run *record.Run, tables []*facts.Table) (found []finding.Finding) {
+	for _, e := range facts.AfterEffects(run, tables) {
+		r := e.Ratio
+		if !r.Significant || r.Value >= 1 {
+			continue
+		}
+		moved := 1 - math.Pow(r.Value, e.Tilt)
+		if moved < movedNoticed {
+			moved = 0
+		}
+		found = append(found, finding.Make(finding.Where{Run: run.Header.ID, Phase: e.Phase}, finding.New(finding.CarryoverParams{
+			Store: e.Store, Phase: e.Phase, Slower: 1 - r.Value, Low: 1 - r.Interval.High, High: 1 - r.Interval.Low,
+			Trials: r.N, Moved: moved})))
+	}
+	return found
+}
