@@ -23,9 +23,9 @@ func detectCarryover(run *record.Run, tables []*facts.Table) (found []finding.Fi
 		if moved < movedNoticed {
 			moved = 0
 		}
-		found = append(found, finding.Make(finding.Where{Run: run.Header.ID, Phase: e.Phase}, finding.New(finding.CarryoverParams{
-			Store: e.Store, Phase: e.Phase, Slower: 1 - r.Value, Low: 1 - r.Interval.High, High: 1 - r.Interval.Low,
-			Trials: r.N, Moved: moved})))
+		p := finding.CarryoverParams{Store: e.Store, Phase: e.Phase, Slower: 1 - r.Value,
+			Low: 1 - r.Interval.High, High: 1 - r.Interval.Low, Trials: r.N, Moved: moved}
+		found = append(found, finding.Make(finding.Where{Run: run.Header.ID, Phase: e.Phase}, finding.New(p)))
 	}
 	return found
 }

@@ -131,7 +131,8 @@ func simulateCarryover(t *testing.T, series int) table {
 				cells = append(cells, percent(shown[i]))
 			}
 		}
-		within(t, fmt.Sprintf("%s arms, %d blocks: shown in balanced order", name, c.blocks), shown[1], shown[0]-0.02, 1, series)
+		within(t, fmt.Sprintf("%s arms, %d blocks: shown in balanced order", name, c.blocks),
+			shown[1], shown[0]-0.02, 1, series)
 		c.balanced, c.step, c.slows = true, 0, 0.10
 		found := share("carryover found", row, series, func(r *rand.Rand) bool { return slices.Contains(c.slower(r), 0) })
 		c.slows = 0

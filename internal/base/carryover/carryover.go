@@ -24,13 +24,13 @@ type Sequence struct {
 	last   int   // Leaves of the last trial, from 1 on; 0: there is none
 }
 
-// roundsMost bounds the rounds of exchanges, and blockMost the trials of a block that is rearranged: in a
-// larger one each trial has so many possible neighbours that none comes after another often.
+// roundsMost bounds the rounds of exchanges, and blockMost the trials of a block that is rearranged:
+// in a larger one each trial has so many possible neighbours that none comes after another often.
 const (
 	roundsMost = 20
 	blockMost  = 100
-	// placeWeight is how much more it counts that each arm stands at each place of a block as often: a
-	// drift within blocks is seen by no factor.
+	// placeWeight is how much more it counts that each arm stands at each place of a block as
+	// often: a drift within blocks is seen by no factor.
 	placeWeight = 2
 )
 

@@ -18,7 +18,7 @@ type Rest struct {
 type Left struct {
 	DirtyBytes *float64 `json:"dirty_bytes,omitempty"` // dirty pages, and those that are being written
 	Queue      *float64 `json:"queue,omitempty"`       // requests at the device, on average since the look before
-	CPU        *float64 `json:"cpu,omitempty"`         // share (0 to 1) of the machine's CPU time that others than Assay used since then
+	CPU        *float64 `json:"cpu,omitempty"`         // share (0 to 1) of the machine's that others used since then
 }
 
 // What [Left.Above] lists.

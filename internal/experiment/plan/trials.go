@@ -19,7 +19,8 @@ const twinSuffix = " (A/A)"
 // A/A arm, one of Assay's null driver, and one of the null driver of each other worker whose stores
 // run there; all cells of a block are shuffled together, so that drift of the machine falls on all
 // alike, and then put in the order that lets each arm come after each store about as often, so that
-// what a trial leaves to the next one does too (package carryover). If the baseline can't run in a cell, the A/A arm there is the first store that can.
+// what a trial leaves to the next one does too (package carryover). If the baseline can't run in a
+// cell, the A/A arm there is the first store that can.
 //
 // A store that can't run in a cell is planned there exactly once, at the end of block 1, with the
 // reason: it costs no time, its cell is shown, and the order of what runs does not depend on it.
