@@ -10,7 +10,7 @@ var _ = register(
 			`{{plural .trials "trial" ""}} that ran directly after {{.store}}, whatever ran. ` +
 			`{{if has .moved}}Not all arms came after it equally often, which moves ratios by up to {{percent .moved}}.` +
 			`{{else}}All arms came after it equally often: ratios are right, and their intervals hold it.{{end}}`,
-		Also:   []Parameters{CarryoverParams{Store: "bbolt", Phase: "put", Slower: 0.1, Low: 0.06, High: 0.14, Trials: 12}},
+		Also: []Parameters{CarryoverParams{Store: "bbolt", Phase: "put", Slower: 0.1, Low: 0.06, High: 0.14, Trials: 12}},
 		Remedy: "dirty pages, or a disk that is still at work, do that: give phases more time " +
 			"(a trial waits up to a tenth of it for the machine to be at rest), add blocks, or use a disk of its own"},
 )
