@@ -131,7 +131,7 @@ Results go to standard output, progress to standard error.`,
 	root.SetOut(out)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(runCommand(), crashCommand(), reportCommand(), compareCommand(), historyCommand(), analyzeCommand(), driversCommand(), presetsCommand(),
+	root.AddCommand(runCommand(), crashCommand(), reportCommand(), serveCommand(), compareCommand(), historyCommand(), analyzeCommand(), driversCommand(), presetsCommand(),
 		listCommand(), initCommand(), schemaCommand(), doctorCommand(), conformanceCommand(), workerCommand(), agentCommand(), manCommand(), versionCommand(), natsServerCommand(), rigCommand())
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {

@@ -12,6 +12,7 @@
 //	mongojava       a server of MongoDB's protocol from a Maven artefact
 //	misbehave       workers that lie, stall and die
 //	nativebuild     the native workers, made once for all packages
+//	chromium        opens pages in a real browser
 //	cputime         what the tests of each package cost
 //	notice          the licences of what is linked in, in NOTICE
 //

@@ -1,5 +1,6 @@
-// Bundle makes the report page's script and style sheet, which package html embeds, out of web/page
-// and uPlot. It is the one program of the repository that imports esbuild.
+// Bundle makes the report page's script and style sheet, which package html embeds, and the script
+// of a run's page while it goes on, which package serve does, out of web/page and uPlot. It is the
+// one program of the repository that imports esbuild.
 package main
 
 //go:generate go run .
@@ -16,14 +17,21 @@ import (
 const (
 	pageFolder   = "../page"
 	uPlotLicence = "../third_party/uplot/LICENSE"
-	assetsFolder = "../../internal/presentation/html/assets"
+	presentation = "../../internal/presentation"
 )
+
+// folders is where each file of the bundle is committed.
+var folders = map[string]string{
+	"page.js":  presentation + "/html/assets",
+	"page.css": presentation + "/html/assets",
+	"live.js":  presentation + "/serve/assets",
+}
 
 func main() {
 	bundle, err := build()
 	for name, content := range bundle {
 		if err == nil {
-			err = os.WriteFile(filepath.Join(assetsFolder, name), content, 0o644)
+			err = os.WriteFile(filepath.Join(folders[name], name), content, 0o644)
 		}
 	}
 	if err != nil {
@@ -42,6 +50,7 @@ func build() (map[string][]byte, error) {
 		EntryPointsAdvanced: []api.EntryPoint{
 			{InputPath: filepath.Join(pageFolder, "main.js"), OutputPath: "page"},
 			{InputPath: filepath.Join(pageFolder, "page.css"), OutputPath: "page"},
+			{InputPath: filepath.Join(pageFolder, "live.js"), OutputPath: "live"},
 		},
 		Outdir: "out", Bundle: true, Write: false, LogLevel: api.LogLevelSilent,
 		Format: api.FormatIIFE, Target: api.ES2020, Charset: api.CharsetUTF8,

@@ -14,11 +14,11 @@ func TestCommittedBundleIsFresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(bundle) != 2 {
-		t.Fatalf("the bundle has %d files, want page.js and page.css", len(bundle))
+	if len(bundle) != len(folders) {
+		t.Fatalf("the bundle has %d files, want those of %v", len(bundle), folders)
 	}
 	for name, fresh := range bundle {
-		committed, err := os.ReadFile(filepath.Join(assetsFolder, name))
+		committed, err := os.ReadFile(filepath.Join(folders[name], name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,6 +36,7 @@ func TestBundleIsSelfContained(t *testing.T) {
 	forbidden := map[string][]string{
 		"page.js":  {"</script", "<!--", "fetch(", "XMLHttpRequest", "importScripts", "import("},
 		"page.css": {"</style", "@import", "url("},
+		"live.js":  {"</script", "<!--", "XMLHttpRequest", "importScripts", "import(", "https:"},
 	}
 	for name, texts := range forbidden {
 		for _, text := range texts {
@@ -44,7 +45,9 @@ func TestBundleIsSelfContained(t *testing.T) {
 			}
 		}
 	}
-	if !bytes.Contains(bundle["page.js"], []byte("Permission is hereby granted")) {
-		t.Error("page.js does not carry uPlot's licence")
+	for _, name := range []string{"page.js", "live.js"} {
+		if !bytes.Contains(bundle[name], []byte("Permission is hereby granted")) {
+			t.Errorf("%s does not carry uPlot's licence", name)
+		}
 	}
 }

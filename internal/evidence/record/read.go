@@ -35,37 +35,46 @@ func openReader(directory string) (reader, error) {
 
 func (r reader) close() { _ = r.root.Close() } // nothing was written
 
-// read returns a file's bytes. name is relative to the run directory.
-func (r reader) read(name string, bytesMax int64) ([]byte, error) {
+// open opens a regular file. name is relative to the run directory.
+func (r reader) open(name string) (*os.File, fs.FileInfo, error) {
 	for i, c := range name {
 		if c != filepath.Separator {
 			continue
 		}
 		if info, err := r.root.Lstat(name[:i]); err != nil {
-			return nil, err
+			return nil, nil, err
 		} else if !info.IsDir() {
-			return nil, &fs.PathError{Op: "read", Path: name[:i], Err: errors.New("not a directory")}
+			return nil, nil, &fs.PathError{Op: "read", Path: name[:i], Err: errors.New("not a directory")}
 		}
 	}
 	before, err := r.root.Lstat(name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !before.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("%w: %s", errNotPlain, kindOf(before))}
+		return nil, nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("%w: %s", errNotPlain, kindOf(before))}
 	}
 	file, err := r.root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !os.SameFile(before, info) {
+		err = &fs.PathError{Op: "read", Path: name, Err: errors.New("it was replaced meanwhile")}
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, file.Close())
+	}
+	return file, info, nil
+}
+
+// read returns a file's bytes. name is relative to the run directory.
+func (r reader) read(name string, bytesMax int64) ([]byte, error) {
+	file, info, err := r.open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !os.SameFile(before, info) {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("it was replaced meanwhile")}
-	}
 	if info.Size() > bytesMax {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("%d bytes, more than %d", info.Size(), bytesMax)}
 	}

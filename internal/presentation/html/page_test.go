@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/internal/base/format"
+	"assay/internal/testkit/chromium"
 	"assay/internal/testkit/hostile"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -27,7 +28,7 @@ func TestPageInABrowser(t *testing.T) {
 			html := pageOf(t, made(s))
 			keep(t, name+".html", func() []byte { return []byte(html) })
 			b := openPage(t, html)
-			b.settle()
+			b.Settle()
 			b.checkDrawn("on a wide screen")
 			b.checkWidth(1280)
 			if name == "put-get" {
@@ -41,21 +42,21 @@ func TestPageInABrowser(t *testing.T) {
 			b.shoot(name + "-1280.png")
 			if name == "put-get" || os.Getenv("ASSAY_SCREENSHOTS") != "" { // stores have the same colours on all pages
 				b.media("", "dark")
-				b.settle()
+				b.Settle()
 				b.checkDrawn("in the dark")
 				b.shoot(name + "-dark.png")
 				b.media("", "light")
 			}
-			b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)), chromedp.Reload())
-			b.settle()
+			b.Do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)), chromedp.Reload())
+			b.Settle()
 			b.checkDrawn("on a phone")
 			b.checkWidth(390)
 			b.checkPhone()
 			b.shoot(name + "-390.png")
-			b.do(chromedp.EmulateViewport(1280, 900), chromedp.Reload())
+			b.Do(chromedp.EmulateViewport(1280, 900), chromedp.Reload())
 			b.checkPrint(name)
 			b.checkSorting()
-			b.quiet()
+			b.Quiet(chromium.Alone)
 		})
 	}
 }
@@ -77,23 +78,23 @@ const undrawn = `[...document.querySelectorAll(".plot")].filter((e) => e.checkVi
 	return true;
 }).map((e) => e.dataset.kind + " " + e.dataset.table)`
 
-func (b *browser) checkDrawn(where string) {
-	b.t.Helper()
+func (b browser) checkDrawn(where string) {
+	b.T.Helper()
 	if js[int](b, `[...document.querySelectorAll(".plot")].filter((e) => e.checkVisibility()).length`) == 0 {
-		b.t.Errorf("%s no chart is in sight", where)
+		b.T.Errorf("%s no chart is in sight", where)
 	}
 	for _, chart := range js[[]string](b, undrawn) {
-		b.t.Errorf("%s the chart %s is not drawn", where, chart)
+		b.T.Errorf("%s the chart %s is not drawn", where, chart)
 	}
 }
 
-func (b *browser) checkWidth(width int) {
-	b.t.Helper()
+func (b browser) checkWidth(width int) {
+	b.T.Helper()
 	if wide := js[int](b, `document.documentElement.scrollWidth`); wide > width {
-		b.t.Errorf("on a screen of %d pixels the page is %d wide", width, wide)
+		b.T.Errorf("on a screen of %d pixels the page is %d wide", width, wide)
 	}
 	for _, cell := range js[[]string](b, overflowing) {
-		b.t.Errorf("on a screen of %d pixels a cell is too small for its text: %s", width, cell)
+		b.T.Errorf("on a screen of %d pixels a cell is too small for its text: %s", width, cell)
 	}
 }
 
@@ -101,8 +102,8 @@ func (b *browser) checkWidth(width int) {
 const scrolled = `[...document.querySelectorAll(".grid .scroll, .phase .scroll")].filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map((e) => e.ariaLabel + " in " + (e.closest(".phase") || e.closest(".grid")).querySelector("h2, h3").textContent)`
 
 // checkSorting: a click on a heading sorts the rows by it, a second one turns them round.
-func (b *browser) checkSorting() {
-	b.t.Helper()
+func (b browser) checkSorting() {
+	b.T.Helper()
 	const order = `(() => {
 		const head = [...document.querySelectorAll(".phase thead th")].find((e) => e.textContent.startsWith("p99"));
 		const rows = () => [...head.closest("table").tBodies[0].rows].map((row) => Number(row.cells[head.cellIndex].dataset.sort ?? -Infinity));
@@ -114,52 +115,52 @@ func (b *browser) checkSorting() {
 	})()`
 	for i, ok := range js[[]bool](b, order) {
 		if !ok {
-			b.t.Errorf("sorting by p99 fails at %d (falling, rising, marked)", i)
+			b.T.Errorf("sorting by p99 fails at %d (falling, rising, marked)", i)
 		}
 	}
 }
 
 // checkPhone: rank, store and rate are in sight without scrolling a table; the class stands above
 // it.
-func (b *browser) checkPhone() {
-	b.t.Helper()
+func (b browser) checkPhone() {
+	b.T.Helper()
 	js[bool](b, `(document.querySelectorAll(".fold").forEach((e) => { e.open = true; }), true)`)
 	const hidden = `[...document.querySelectorAll(".phase tbody tr")].flatMap((row) => [row.querySelector("th"), row.querySelector(".rank"), row.querySelector("td:nth-child(3)")])
 		.filter((e) => e && e.getBoundingClientRect().right > innerWidth).map((e) => e.textContent)`
 	for _, cell := range js[[]string](b, hidden) {
-		b.t.Errorf("on a phone a table must be scrolled to see %s", cell)
+		b.T.Errorf("on a phone a table must be scrolled to see %s", cell)
 	}
 	const clipped = `[...document.querySelectorAll("table .name")].filter((e) => e.scrollHeight > e.clientHeight + 2).map((e) => e.textContent)`
 	for _, name := range js[[]string](b, clipped) {
-		b.t.Errorf("on a phone the name %s is cut", name)
+		b.T.Errorf("on a phone the name %s is cut", name)
 	}
 	const titled = `[...document.querySelectorAll("main > .fold")].filter((e) => e.querySelector(".phase") && !e.querySelector("h2").checkVisibility()).length`
 	if n := js[int](b, titled); n > 0 {
-		b.t.Errorf("on a phone %d classes have no heading", n)
+		b.T.Errorf("on a phone %d classes have no heading", n)
 	}
-	b.settle()
+	b.Settle()
 	b.checkDrawn("on a phone, opened,")
 }
 
-func (b *browser) checkPrint(name string) {
-	b.t.Helper()
+func (b browser) checkPrint(name string) {
+	b.T.Helper()
 	const paper = 703 // A4 less its margins, at 96 dots an inch
 	js[bool](b, `dispatchEvent(new Event("beforeprint"))`)
 	b.media("print", "dark")
-	b.do(chromedp.EmulateViewport(paper, 1000))
-	b.settle()
+	b.Do(chromedp.EmulateViewport(paper, 1000))
+	b.Settle()
 	if n := js[int](b, `document.querySelectorAll("details:not([open], .more)").length`); n > 0 {
-		b.t.Errorf("on paper %d parts are folded", n)
+		b.T.Errorf("on paper %d parts are folded", n)
 	}
 	b.checkDrawn("on paper")
 	if wide := js[int](b, `document.documentElement.scrollWidth`); wide > paper {
-		b.t.Errorf("on paper of %d pixels the page is %d wide", paper, wide)
+		b.T.Errorf("on paper of %d pixels the page is %d wide", paper, wide)
 	}
 	if js[bool](b, `document.querySelector("nav").checkVisibility()`) {
-		b.t.Error("the navigation is printed")
+		b.T.Error("the navigation is printed")
 	}
 	if colour := js[string](b, `getComputedStyle(document.body).backgroundColor`); colour != "rgb(255, 255, 255)" {
-		b.t.Errorf("paper is printed as %s", colour)
+		b.T.Errorf("paper is printed as %s", colour)
 	}
 	b.shoot(name + "-print.png")
 	js[bool](b, `dispatchEvent(new Event("afterprint"))`)
@@ -167,19 +168,19 @@ func (b *browser) checkPrint(name string) {
 	if name != "small" && os.Getenv("ASSAY_SCREENSHOTS") == "" {
 		return // one print is enough to see that the paper is made
 	}
-	pdf, err := chromedp.Run(b.context, chromedp.PrintToPDF(chromedp.PDFPreferCSSPageSize(), chromedp.PDFPrintBackground()))
+	pdf, err := chromedp.Run(b.Context, chromedp.PrintToPDF(chromedp.PDFPreferCSSPageSize(), chromedp.PDFPrintBackground()))
 	if err != nil || !bytes.HasPrefix(pdf, []byte("%PDF")) {
-		b.t.Errorf("the print begins with %q, %v", pdf[:min(len(pdf), 8)], err)
+		b.T.Errorf("the print begins with %q, %v", pdf[:min(len(pdf), 8)], err)
 	}
-	keep(b.t, name+".pdf", func() []byte { return pdf })
+	keep(b.T, name+".pdf", func() []byte { return pdf })
 }
 
 // media emulates a medium ("print", or "" for the screen) and a system's scheme.
-func (b *browser) media(medium, scheme string) {
-	b.t.Helper()
-	if _, err := chromedp.Call(b.context, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+func (b browser) media(medium, scheme string) {
+	b.T.Helper()
+	if _, err := chromedp.Call(b.Context, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Media: medium, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}); err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 }
 
@@ -189,7 +190,7 @@ func TestLongPageIsFolded(t *testing.T) {
 	s := fixtures["put-get"]
 	s.samples = 20
 	b := openPage(t, pageOf(t, made(s)))
-	b.settle()
+	b.Settle()
 	if open := js[int](b, openFolds); open != 1 {
 		t.Errorf("%d sections are open, want the strongest class alone", open)
 	}
@@ -199,7 +200,7 @@ func TestLongPageIsFolded(t *testing.T) {
 	last := js[string](b, `[...document.querySelectorAll(".phase")].at(-1).id`)
 	js[bool](b, fmt.Sprintf(`(location.hash = %q, true)`, "#"+last))
 	time.Sleep(50 * time.Millisecond)
-	b.settle()
+	b.Settle()
 	if !js[bool](b, fmt.Sprintf(`document.getElementById(%q).open && document.querySelector("#%s .plot canvas") !== null`, last, last)) {
 		t.Errorf("a link to %s does not open and draw it", last)
 	}
@@ -211,13 +212,13 @@ func TestLegendSinglesOut(t *testing.T) {
 	s := fixtures["collapse"]
 	s.samples = 20
 	b := openPage(t, pageOf(t, made(s)))
-	b.settle()
+	b.Settle()
 	const picture = `document.querySelector(".phase .plot canvas").toDataURL()`
 	before := js[string](b, picture)
 	const button = `document.querySelector(".phase .legend button")`
 	for range 2 {
 		js[bool](b, `(`+button+`.click(), true)`)
-		b.settle()
+		b.Settle()
 		after, pressed := js[string](b, picture), js[string](b, button+`.getAttribute("aria-pressed")`)
 		if (pressed == "true") == (after == before) {
 			t.Errorf("with aria-pressed=%s the chart is the same: %v", pressed, after == before)
@@ -257,16 +258,14 @@ func TestFaultsOfAPageAreSeen(t *testing.T) {
 	}
 	b = openPage(t, `<!doctype html><title>loud</title><script>
 		fetch("http://127.0.0.1:9/").catch(() => {}); console.error("loud"); setTimeout(() => { throw new Error("thrown") })</script>`)
+	var complaints, requests []string
 	for range 100 {
-		b.guard.Lock()
-		requests, complaints := len(b.requests), len(b.complaints)
-		b.guard.Unlock()
-		if requests >= 2 && complaints >= 2 {
+		if complaints, requests = b.Heard(); len(requests) >= 2 && len(complaints) >= 2 {
 			return
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	t.Errorf("of a request, a console error and an exception, the listener heard: requests %q, complaints %q", b.requests, b.complaints)
+	t.Errorf("of a request, a console error and an exception, the listener heard: requests %q, complaints %q", requests, complaints)
 }
 
 // A hostile.Text result in a browser: nothing runs, nothing breaks the layout.
@@ -278,13 +277,13 @@ func TestHostilePageInABrowser(t *testing.T) {
 		r := made(s)
 		hostile.Poison(r, with)
 		b := openPage(t, pageOf(t, r))
-		b.settle()
+		b.Settle()
 		if wide := js[int](b, `document.documentElement.scrollWidth`); wide > 1280 {
 			t.Errorf("%s: the page is %d wide", name, wide)
 		}
 		b.checkDrawn("with hostile.Text names")
 		b.shoot("hostile-" + name + ".png")
-		b.quiet()
+		b.Quiet(chromium.Alone)
 	}
 }
 
@@ -315,11 +314,11 @@ func TestPointerInAChart(t *testing.T) {
 	s := fixtures["put-get"]
 	s.classes, s.phases = s.classes[:1], s.phases[:1]
 	b := openPage(t, pageOf(t, made(s)))
-	b.settle()
+	b.Settle()
 	place := js[[]float64](b, `(() => { const e = document.querySelector(".phase .plot .u-over"); e.scrollIntoView({block: "center"});
 		const r = e.getBoundingClientRect(); return [r.left + r.width * 0.3, r.left + r.width * 0.6, r.top + r.height / 2]; })()`)
-	b.do(chromedp.DragAndDropXY(place[0], place[2], place[1], place[2], 5))
-	b.settle()
+	b.Do(chromedp.DragAndDropXY(place[0], place[2], place[1], place[2], 5))
+	b.Settle()
 	tip := js[string](b, `[...document.querySelectorAll(".tip")].filter((e) => e.checkVisibility()).map((e) => e.textContent).join("|")`)
 	if !strings.Contains(tip, "pebble") || !strings.Contains(tip, " s") || strings.Contains(tip, "|") {
 		t.Errorf("the pointer in the chart shows %q", tip)
