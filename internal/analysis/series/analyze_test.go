@@ -340,3 +340,30 @@ func TestAnalyze_of_anything(t *testing.T) {
 		}
 	}
 }
+
+// A change that is told by a kind is as large as the kind says, in the numbers beside it.
+func TestAnalyze_kinds_and_numbers_agree(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 7))
+	told := 0
+	for range 3000 {
+		n := 8 + r.IntN(120)
+		left, bend := 0.8+0.35*r.Float64(), 0.3+3*r.Float64() // around what a steady rate may change by
+		noise := autoregressive(r, n, 0.5*r.Float64(), 0.05*r.Float64())
+		s := seconds(noise, func(i int) float64 { return math.Pow(left, math.Pow(float64(i)/float64(n-1), bend)) })
+		s.Points = r.IntN(2) == 0
+		shape := Analyze(s)
+		for _, e := range shape.Events {
+			change := e.After/e.Before - 1
+			switch e.Kind {
+			case Step, Decline, Rise:
+				told++
+				if down := e.Kind == Decline || e.Kind == Step && change < 0; down && change > -SteadyChange || !down && change < SteadyChange {
+					t.Errorf("%s by %.2f %%", e.Kind, 100*change)
+				}
+			}
+		}
+	}
+	if told < 300 {
+		t.Errorf("only %d changes were found", told)
+	}
+}

@@ -17,9 +17,11 @@ import (
 
 const (
 	csvColumnsMax = 256
-	// csvCellsMax bounds memory: a day of seconds with 180 columns. Nothing is thinned: a stall of
-	// one sample would be lost.
-	csvCellsMax = 16 << 20
+	// csvSamplesMax and csvCellsMax bound memory: of longer files, neighbouring lines are joined,
+	// and it is said, for what lasts less than a joined sample is lost. They leave six days of
+	// seconds with 16 columns, and a day with 180, as they are.
+	csvSamplesMax = 1 << 19
+	csvCellsMax   = 16 << 20
 	// csvLineBytesMax bounds a line, so that a file without line ends is not read into memory.
 	csvLineBytesMax = 1 << 20
 	// csvNumberMax leaves room for sums of squares.
@@ -50,12 +52,25 @@ var csvKnown = []struct {
 	{"bytes", nil},
 }
 
-// csvTable gathers the lines of a file.
+// csvTable gathers the lines of a file as samples.
 type csvTable struct {
 	names   []string // of the columns that are kept: time_s, rate, others
 	at      []int    // position of each in a line
 	columns [][]float64
 	notes   []string
+
+	line  []float64 // the one that is read
+	lines int
+	first float64   // the time of the first line
+	last  float64   // the time of the last line
+	step  float64   // between the last two
+	begin float64   // of the first sample, as far as the first two lines show it
+	early bool      // the first line stands where no sample can have ended
+	held  []float64 // of times that are beginnings, the line whose end is not known yet
+
+	samplesMax int
+	join       int // so many lines are a sample
+	part       int // so many of them are in the last one
 }
 
 // ReadCSV reads a time series. The first line names the columns: time_s (seconds, increasing, at
@@ -64,7 +79,9 @@ type csvTable struct {
 // by commas, semicolons or tabs. An empty cell, or a mark for "not measured", is NaN.
 //
 // notes say what was left out or guessed. An error names line and column.
-func ReadCSV(r io.Reader) (s Series, notes []string, err error) {
+func ReadCSV(r io.Reader) (s Series, notes []string, err error) { return readAtMost(r, csvSamplesMax) }
+
+func readAtMost(r io.Reader, samplesMax int) (s Series, notes []string, err error) {
 	buffered := bufio.NewReaderSize(&lineBound{from: r}, 64<<10)
 	if head, err := buffered.Peek(3); err == nil && string(head) == "\uFEFF" {
 		_, _ = buffered.Discard(3) // it was peeked at
@@ -84,6 +101,7 @@ func ReadCSV(r io.Reader) (s Series, notes []string, err error) {
 	if err != nil {
 		return s, nil, err
 	}
+	t.samplesMax = samplesMax
 	for {
 		fields, err := reader.Read()
 		if errors.Is(err, io.EOF) {
@@ -146,7 +164,7 @@ func newCSVTable(header []string) (*csvTable, error) {
 	if len(header) > csvColumnsMax {
 		return nil, fmt.Errorf("line 1: %d columns; at most %d can be read", len(header), csvColumnsMax)
 	}
-	t := &csvTable{names: []string{"time_s", "rate"}, at: []int{-1, -1}}
+	t := &csvTable{names: []string{"time_s", "rate"}, at: []int{-1, -1}, join: 1}
 	var names []string
 	for i, cell := range header {
 		name := strings.TrimSpace(cell)
@@ -218,12 +236,9 @@ func quoted(names []string) (all []string) {
 
 func (t *csvTable) note(text string, a ...any) { t.notes = append(t.notes, fmt.Sprintf(text, a...)) }
 
-// add takes one line.
+// add reads one line.
 func (t *csvTable) add(reader *csv.Reader, fields []string) error {
-	lines := len(t.columns[0])
-	if (lines+1)*len(t.names) > csvCellsMax {
-		return fmt.Errorf("line %d: more than %d cells; leave columns out, or cut the file", lines+2, csvCellsMax)
-	}
+	t.line = t.line[:0]
 	for i := 0; i < len(t.names); i++ {
 		text := strings.TrimSpace(fields[t.at[i]])
 		value, err := strconv.ParseFloat(text, 64)
@@ -244,39 +259,129 @@ func (t *csvTable) add(reader *csv.Reader, fields []string) error {
 				format.Clean(t.names[i]), line, clipped(text))
 			t.names, t.at, t.columns = slices.Delete(t.names, i, i+1), slices.Delete(t.at, i,
 				i+1), slices.Delete(t.columns, i, i+1)
+			if len(t.held) > 0 {
+				t.held = slices.Delete(t.held, i, i+1)
+			}
 			i--
 			continue
 		}
-		if i == 0 && lines > 0 && value <= t.columns[0][lines-1] {
+		if i == 0 && t.lines > 0 && value <= t.last {
 			return fmt.Errorf("line %d, column %d: time_s is %v, and was %v on the line before; expected it to increase",
-				line, column, value, t.columns[0][lines-1])
+				line, column, value, t.last)
 		}
+		t.line = append(t.line, value)
+	}
+	t.take(t.line)
+	return nil
+}
+
+// take adds a line to the samples. Of the second one, it decides what the first line's time means.
+func (t *csvTable) take(line []float64) {
+	time := line[0]
+	switch t.lines++; t.lines {
+	case 1:
+		t.first, t.begin = time, time-1
+	case 2:
+		t.begin = t.first - (time - t.first)
+		if t.early = t.first >= 0 && t.first < csvEarlyShare*(time-t.first); t.early {
+			t.startEarly()
+		}
+	}
+	t.step, t.last = time-t.last, time
+	if len(t.held) == 0 {
+		t.push(line)
+		return
+	}
+	t.held[0] = time
+	t.push(t.held)
+	t.held = append(t.held[:0], line...)
+}
+
+// push adds a line that ends at its time.
+func (t *csvTable) push(line []float64) {
+	samples := len(t.columns[0])
+	if t.part == t.join && samples >= min(t.samplesMax, csvCellsMax/len(t.names))&^1 {
+		t.halve()
+		samples = len(t.columns[0])
+	}
+	for i, value := range line {
 		t.columns[i] = append(t.columns[i], value)
 	}
-	return nil
+	if t.part++; t.part <= t.join && samples > 0 {
+		t.merge(samples-1, samples, samples-1)
+		t.cut(samples)
+		return
+	}
+	t.part = 1
+}
+
+// halve joins each two samples.
+func (t *csvTable) halve() {
+	samples := len(t.columns[0])
+	for i := 0; i < samples; i += 2 {
+		t.merge(i, i+1, i/2)
+	}
+	t.cut(samples / 2)
+	t.join *= 2
+	t.part = t.join
+}
+
+func (t *csvTable) cut(samples int) {
+	for i := range t.columns {
+		t.columns[i] = t.columns[i][:samples]
+	}
+}
+
+// merge joins sample a and the one after it, b, and puts them where there is room, which is not
+// after a. Of what is told of a sample's end the later value holds; of what is told of its length,
+// the mean of what was measured.
+func (t *csvTable) merge(a, b, into int) {
+	times := t.columns[0]
+	before := t.begin
+	if into > 0 {
+		before = times[into-1] // where the sample before a was put
+	}
+	share := (times[b] - times[a]) / (times[b] - before)
+	for i, values := range t.columns {
+		switch name := t.names[i]; {
+		case i == 0 || name == "records" || name == "bytes" || strings.HasPrefix(name, "engine.") || math.IsNaN(values[a]):
+			values[into] = values[b]
+		case math.IsNaN(values[b]):
+			values[into] = values[a]
+		default:
+			values[into] = values[a] + (values[b]-values[a])*share
+		}
+	}
 }
 
 func clipped(text string) string { return format.CleanMax(text, 40) }
 
 // series makes the series, and adds the last notes.
 func (t *csvTable) series() (s Series) {
+	if len(t.held) > 0 {
+		t.held[0] += t.step
+		t.push(t.held)
+	}
 	times := t.columns[0]
 	if len(times) == 0 {
 		return s
 	}
-	s.Begin = times[0] - 1
-	if len(times) > 1 {
+	s.Begin = t.begin
+	if t.lines > 1 {
 		lengths := make([]float64, len(times)-1)
 		for i := range lengths {
-			lengths[i] = times[i+1] - times[i]
+			lengths[i] = (times[i+1] - times[i]) / float64(t.join)
 		}
-		step := stat.Median(lengths)
-		s.Begin = times[0] - step
+		step := t.step
+		if len(lengths) > 0 {
+			step = stat.Median(lengths)
+		}
 		switch {
-		case times[0] >= 0 && times[0] < csvEarlyShare*lengths[0]:
-			t.startEarly(&s, lengths)
-		case s.Begin < 0 && times[0] > 0:
-			s.Begin = 0
+		case t.early:
+		case t.first > 0:
+			s.Begin = max(t.first-step, 0)
+		default:
+			s.Begin = t.first - step
 		}
 		t.doubtTimes(times[0], step)
 	}
@@ -286,6 +391,10 @@ func (t *csvTable) series() (s Series) {
 		if math.IsNaN(rate) {
 			missing++
 		}
+	}
+	if t.join > 1 {
+		t.note("%d lines: each %d are joined to one sample, so that what lasts less than %s is not seen; leave columns out, or cut the file",
+			t.lines, t.join, format.Seconds(2*stat.Median(differences(times))))
 	}
 	if missing > 0 {
 		t.note("%s without a rate: taken as not measured", format.Plural(missing, "line", "lines"))
@@ -309,19 +418,17 @@ func (t *csvTable) series() (s Series) {
 
 // startEarly decides what a first line means that stands where no sample can have ended: nothing if
 // its rate is 0, else that all times are those of beginnings.
-func (t *csvTable) startEarly(s *Series, lengths []float64) {
-	first := t.columns[0][0]
-	s.Begin = first
+func (t *csvTable) startEarly() {
+	t.begin = t.first
 	if rate := t.columns[1][0]; rate == 0 || math.IsNaN(rate) {
-		for i := range t.columns {
-			t.columns[i] = t.columns[i][1:]
+		t.note("the first line is left out: at %v s no sample can have ended, and it has no rate", t.first)
+	} else {
+		for _, values := range t.columns {
+			t.held = append(t.held, values[0])
 		}
-		t.note("the first line is left out: at %v s no sample can have ended, and it has no rate", first)
-		return
+		t.note("the first line stands at %v s, where no sample can have ended: the times are taken for the beginnings of samples", t.first)
 	}
-	last := lengths[len(lengths)-1]
-	t.columns[0] = append(slices.Clone(t.columns[0][1:]), t.columns[0][len(lengths)]+last)
-	t.note("the first line stands at %v s, where no sample can have ended: the times are taken for the beginnings of samples", first)
+	t.cut(0)
 }
 
 // doubtTimes notes what time_s looks like where that is not seconds since a start.

@@ -155,3 +155,56 @@ func FuzzReadCSV(f *testing.F) {
 		Analyze(s)
 	})
 }
+
+// Lines of a long file are joined, and that is said: what was done in all, counters and levels stay.
+func TestReadCSV_joins_the_lines_of_long_files(t *testing.T) {
+	const samplesMax, width = 4096, 0.5
+	const lines, fallsAt = 5*samplesMax/2 + 7, 7000
+	for _, begins := range []bool{false, true} {
+		var text bytes.Buffer
+		text.WriteString("time_s,rate,engine.flushes,gauge\n")
+		var done float64
+		for i := range lines {
+			rate, time := 1000+i%7, width*float64(i+1)
+			if begins {
+				time -= width
+			}
+			if i >= fallsAt {
+				rate = 100 + i%3
+			}
+			if i%1000 == 500 {
+				fmt.Fprintf(&text, "%g,,%d,%d\n", time, i, i%2)
+				continue
+			}
+			fmt.Fprintf(&text, "%g,%d,%d,%d\n", time, rate, i, i%2)
+			done += width * float64(rate)
+		}
+		s, notes, err := readAtMost(&text, samplesMax)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := len(s.Ends)
+		if n > samplesMax || n < samplesMax/2 || s.Begin != 0 || s.Ends[n-1] != width*lines || s.Resources[0].Values[n-1] != lines-1 {
+			t.Errorf("%d samples from %v to %v, counter %v", n, s.Begin, s.Ends[n-1], s.Resources[0].Values[n-1])
+		}
+		if at := s.Resources[1].Values[1]; at != 0.5 {
+			t.Errorf("a gauge of 0 and 1 in turn has a mean of %v", at)
+		}
+		var sum float64
+		for i, rate := range s.Rates {
+			if !math.IsNaN(rate) {
+				sum += rate * s.length(i)
+			}
+		}
+		if extra := sum/done - 1; extra < 0 || extra > 5e-3 { // lines without a rate are taken like those they are joined with
+			t.Errorf("%v were done, %v in samples", done, sum)
+		}
+		if !strings.Contains(strings.Join(notes, "\n"), "each 4 are joined to one sample, so that what lasts less than 4") {
+			t.Errorf("notes %q", notes)
+		}
+		cliff := (&Shape{Events: Analyze(s).Events}).Cliff()
+		if cliff == nil || math.Abs(cliff.From-width*fallsAt) > 4 {
+			t.Errorf("the fall at %v s: %+v", width*fallsAt, cliff)
+		}
+	}
+}

@@ -65,7 +65,7 @@ func (f *finder) shortChange(drops []Drop) bool {
 	if isStep {
 		by = math.Log(after / before)
 	}
-	if !isChange(by) || !best.firm && !(f.s.Points && best.p < shortSignificance/2) {
+	if !isChange(by) || !best.firm && !(f.s.Points && best.p < shortSignificance/2) || !isStep && !f.slope(v, 0, n, &curve) {
 		return false
 	}
 	f.rho = curve.rho
@@ -76,8 +76,6 @@ func (f *finder) shortChange(drops []Drop) bool {
 		f.levels = append(f.levels, Level{v.begins(0), v.begins(place), before},
 			Level{v.begins(place), v.ends(n - 1), after})
 		f.step(v, where, before, after, c.left(0, where, n))
-	} else {
-		f.slope(v, 0, n, &curve)
 	}
 	if e := &f.events[len(f.events)-1]; !best.firm {
 		e.P, e.Cliff = &best.p, false

@@ -252,8 +252,10 @@ func (f *finder) changes(v view, l *levels) {
 		}
 		if tends || !c.walks(curve.cost*(1-curve.rho*curve.rho), 1) {
 			curve.mendEnds(v.logs, l.sigma)
-			f.slope(v, 0, n, &curve)
-			return
+			if f.slope(v, 0, n, &curve) {
+				return
+			}
+			break // it is told by its levels
 		}
 		f.why, c.all = &Doubt{Code: TooErratic, Samples: n}, nil
 	case !tends && c.stepsWalk():
@@ -349,13 +351,17 @@ func (v view) curve(l *levels, best line) line {
 }
 
 // slope adds a decline or a rise of the samples from … to along a curve. What it tells is the curve
-// at its ends: means of the first and the last samples would understate it.
-func (f *finder) slope(v view, from, to int, curve *line) {
+// at its ends: means of the first and the last samples would understate it. It reports whether that
+// is a larger change than a steady rate may have; a smaller one is not added.
+func (f *finder) slope(v view, from, to int, curve *line) bool {
 	edge := max((to-from)/10, min(levelSamplesMin, (to-from)/4), 1)
 	// The mean of rates lies above the exponential of the mean of their logarithms.
 	mean := math.Exp(curve.begin + min(curve.cost/float64(to-from), 1)/2)
 	first := Level{v.begins(from), v.ends(from + edge - 1), v.within(from, from+edge, mean)}
 	last := Level{v.begins(to - edge), v.ends(to - 1), v.within(to-edge, to, mean*math.Exp(curve.drift))}
+	if !isChange(math.Log(last.Rate / first.Rate)) {
+		return false
+	}
 	f.levels = append(f.levels, first, last)
 	e := Event{Kind: Decline, From: v.begins(from), To: v.ends(to - 1), Before: first.Rate,
 		After: last.Rate, at: v.at[from],
@@ -367,6 +373,7 @@ func (f *finder) slope(v view, from, to int, curve *line) {
 		e.Left = &stat.Interval{Low: 1 + expm1(curve.drift-curve.half), High: 1 + expm1(curve.drift+curve.half)}
 	}
 	f.events = append(f.events, e)
+	return true
 }
 
 // within keeps a rate among those of the samples from … to: a curve that fits as a whole may leave
@@ -656,8 +663,8 @@ func (f *finder) emit(c changeList) {
 			j++
 		}
 		begin, end := max(from, c.start[ch.left]), c.l.ends[c.all[j].right]
-		if curve := endsOf(c.v.logs[begin:end]); isChange(c.means[c.all[j].right]-c.means[ch.left]) && isChange(curve.drift) {
-			f.slope(c.v, begin, end, &curve)
+		curve := endsOf(c.v.logs[begin:end])
+		if isChange(c.means[c.all[j].right]-c.means[ch.left]) && f.slope(c.v, begin, end, &curve) {
 			from = c.start[c.all[j].right]
 		}
 		i = j
