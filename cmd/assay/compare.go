@@ -1,7 +1,7 @@
 package main
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +13,8 @@ import (
 
 	"assay/internal/analysis/compare"
 	"assay/internal/evidence/record"
+	"assay/internal/presentation/column"
+	"assay/internal/presentation/html"
 	"assay/internal/presentation/text"
 )
 
@@ -20,9 +22,10 @@ import (
 var compareStatus = map[compare.Outcome]int{compare.Regression: 4, compare.Inconclusive: 5}
 
 func compareCommand() *cobra.Command {
-	var of string
+	var of, output string
 	var failIf []string
 	var asJSON, full bool
+	form := "text"
 	c := &cobra.Command{
 		Use:   "compare A B [C…]",
 		Short: "Compare run directories, or two arms of one: regression, none, or inconclusive",
@@ -39,6 +42,7 @@ With --fail-if, only the thresholds decide: one fails where the whole 95 %
 interval of a figure's ratio, new to old, is beyond it.`,
 		Example: `  assay compare results/main results/branch
   assay compare results/main results/branch --fail-if 'rate < 0.95x' --fail-if 'p99 > 1.10x'
+  assay compare results/main results/branch --format md -o comparison.md
   assay compare --run results/put-get bbolt pebble
   assay compare results/nightly-*`,
 		Args: takes(2, math.MaxInt, "two or more run directories, or --run DIR and two arms"),
@@ -49,12 +53,20 @@ interval of a figure's ratio, new to old, is beyond it.`,
 			return armNames(of), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if asJSON {
+				form = "json"
+			}
+			if !slices.Contains(comparisonForms, form) {
+				return usage(fmt.Errorf("--format %s%s", form, didYouMeanOne(form, comparisonForms)))
+			}
 			comparison, err := compareSides(of, args, failIf)
 			if err != nil {
 				return usage(err)
 			}
-			if err := writeComparison(c.OutOrStdout(), comparison, asJSON, full); err != nil {
-				return err
+			if err := writeTarget(cmp.Or(output, "-"), c.OutOrStdout(), func(w io.Writer) error {
+				return writeComparison(w, comparison, form, full, output != "" && !isStandardOutput(output))
+			}); err != nil {
+				return failed(err)
 			}
 			if status := compareStatus[comparison.Outcome]; status != 0 {
 				return &exitError{status: status}
@@ -64,7 +76,11 @@ interval of a figure's ratio, new to old, is beyond it.`,
 	}
 	c.Flags().StringVar(&of, "run", "", "compare two arms of this run `directory`")
 	c.Flags().StringArrayVar(&failIf, "fail-if", nil, "fail where a ratio is beyond this `threshold`: 'rate < 0.95x', 'p99 > 1.10x'; repeatable")
-	c.Flags().BoolVar(&asJSON, "json", false, "print the comparison as JSON")
+	c.Flags().StringVar(&form, "format", form, "`form`: text, md (for a pull request), html or json")
+	c.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
+	c.Flags().StringVarP(&output, "output", "o", "", "write to this `file` instead of standard output")
+	c.MarkFlagsMutuallyExclusive("json", "format")
+	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(comparisonForms, cobra.ShellCompDirectiveNoFileComp)))
 	c.Flags().BoolVar(&full, "full", false, "show every figure")
 	must(c.MarkFlagDirname("run"))
 	return c
@@ -116,11 +132,19 @@ func compareSides(of string, args, failIf []string) (*compare.Comparison, error)
 	return compare.Runs(runs, criteria...)
 }
 
-func writeComparison(w io.Writer, c *compare.Comparison, asJSON, full bool) error {
-	if asJSON {
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(c)
+// comparisonForms are what --format takes.
+var comparisonForms = []string{"text", "md", "html", "json"}
+
+func writeComparison(w io.Writer, c *compare.Comparison, form string, full, file bool) error {
+	if form == "json" {
+		return writeForm(w, c)
 	}
-	return text.Comparison(w, c, textOptions(false), full)
+	told := column.Compared(c, full)
+	switch form {
+	case "md":
+		return text.ComparisonMarkdown(w, &told)
+	case "html":
+		return html.Comparison(w, &told)
+	}
+	return text.Comparison(w, &told, textOptions(file))
 }

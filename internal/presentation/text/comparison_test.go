@@ -6,6 +6,7 @@ import (
 
 	"assay/internal/analysis/compare"
 	"assay/internal/base/finding"
+	"assay/internal/presentation/column"
 	"assay/internal/presentation/model"
 	"assay/internal/testkit/golden"
 )
@@ -27,9 +28,15 @@ func TestComparison(t *testing.T) {
 		Notes:    []finding.Message{finding.New(finding.CompareUnpaired)},
 		Criteria: []compare.Criterion{{Text: "rate < 0.95x", Failed: 1}, {Text: "p99 > 1.1x", Open: 1}, {Text: "disk > 2x"}}}
 	c.Rows[0].Changes = []compare.Change{{Side: 1, Before: 200e3, After: 198e3}}
+	told := column.Compared(c, false)
 	var out bytes.Buffer
-	if err := Comparison(&out, c, Options{Width: 80}, false); err != nil {
+	if err := Comparison(&out, &told, Options{Width: 80}); err != nil {
 		t.Fatal(err)
 	}
 	golden.Check(t, "comparison.txt", out.String())
+	out.Reset()
+	if err := ComparisonMarkdown(&out, &told); err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "comparison.md", out.String())
 }

@@ -10,6 +10,7 @@ import (
 
 	"assay/internal/analysis/compare"
 	"assay/internal/base/finding"
+	"assay/internal/presentation/column"
 	"assay/internal/presentation/model"
 	"assay/internal/testkit/golden"
 	"assay/internal/testkit/hostile"
@@ -115,14 +116,15 @@ func TestScreen_fits_whatever_comes(t *testing.T) {
 func TestScreen_shows_no_control_character(t *testing.T) {
 	for name, r := range map[string]*model.Result{"put-get": putGet(), "collapse": collapse()} {
 		hostile.Poison(r, hostile.Text)
-		comparison := &compare.Comparison{Verdict: said("Regression." + hostile.Text),
-			Criteria: []compare.Criterion{{Text: "rate" + hostile.Text, Failed: 1}}}
+		comparison := column.Compared(&compare.Comparison{Verdict: said("Regression." + hostile.Text), Sides: []string{hostile.Text, "b"},
+			Criteria: []compare.Criterion{{Text: "rate" + hostile.Text, Failed: 1}}}, true)
 		for format, write := range map[string]func(*bytes.Buffer) error{
-			"screen":     func(out *bytes.Buffer) error { return Screen(out, r, Options{Width: 80}) },
-			"brief":      func(out *bytes.Buffer) error { return Brief(out, r, Options{Width: 80}) },
-			"full":       func(out *bytes.Buffer) error { return Full(out, r, Options{Width: 80}) },
-			"markdown":   func(out *bytes.Buffer) error { return Markdown(out, r) },
-			"comparison": func(out *bytes.Buffer) error { return Comparison(out, comparison, Options{Width: 80}, true) },
+			"screen":                 func(out *bytes.Buffer) error { return Screen(out, r, Options{Width: 80}) },
+			"brief":                  func(out *bytes.Buffer) error { return Brief(out, r, Options{Width: 80}) },
+			"full":                   func(out *bytes.Buffer) error { return Full(out, r, Options{Width: 80}) },
+			"markdown":               func(out *bytes.Buffer) error { return Markdown(out, r) },
+			"comparison":             func(out *bytes.Buffer) error { return Comparison(out, &comparison, Options{Width: 80}) },
+			"comparison as Markdown": func(out *bytes.Buffer) error { return ComparisonMarkdown(out, &comparison) },
 		} {
 			var out bytes.Buffer
 			if err := write(&out); err != nil {

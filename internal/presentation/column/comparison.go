@@ -1,0 +1,112 @@
+package column
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"assay/internal/analysis/compare"
+	"assay/internal/analysis/facts"
+	"assay/internal/base/finding"
+	"assay/internal/base/format"
+)
+
+// Comparison is what assay compare says, as lines and a table: the same in every form that a person
+// reads.
+type Comparison struct {
+	Verdict, Remedy string
+	Criteria        []string // of --fail-if, each with what it comes to
+	Heads           []string
+	Rows            []ComparisonRow
+	More            string // what is left out; ""
+	Changes         []string
+	Skipped         []string
+	Notes           []string
+}
+
+// ComparisonRow is a figure of each side, and what lies between them.
+type ComparisonRow struct {
+	Cells   []string
+	Outcome compare.Outcome
+	Ratio   *facts.Ratio // new ÷ old; nil: not known
+}
+
+// The columns of a comparison's table that hold words, those of the two sides, and that of the
+// interval.
+const (
+	ComparisonWords = 3
+	ComparisonOld   = 3
+	ComparisonNew   = 4
+	ComparisonRange = 6
+	ComparisonWhy   = 7
+)
+
+// Compared tells a comparison. Without all, figures other than rates are shown only where they
+// changed.
+func Compared(c *compare.Comparison, all bool) Comparison {
+	c = format.Shown(c)
+	last := len(c.Sides) - 1
+	told := Comparison{Verdict: finding.Text(c.Verdict), Remedy: finding.Remedy(c.Verdict),
+		Heads: []string{"where", "store", "", side(c, 0), side(c, last), "ratio", "95 %", ""}}
+	for _, criterion := range c.Criteria {
+		state := "met"
+		switch {
+		case criterion.Failed > 0:
+			state = "failed in " + format.Plural(criterion.Failed, "figure", "")
+		case criterion.Open > 0:
+			state = "open in " + format.Plural(criterion.Open, "figure", "")
+		}
+		told.Criteria = append(told.Criteria, criterion.Text+": "+state)
+	}
+	for _, r := range c.Rows {
+		changed := r.Outcome == compare.Regression || r.Outcome == compare.Improvement || len(r.Changes) > 0
+		if !all && r.Metric != "rate" && !changed {
+			continue
+		}
+		ratio, interval := format.Absent, format.Absent
+		if r.Ratio != nil {
+			ratio = format.Factor(r.Ratio.Value)
+			if r.Ratio.Low != nil {
+				interval = format.Interval(*r.Ratio.Low, *r.Ratio.High)
+			}
+		}
+		told.Rows = append(told.Rows, ComparisonRow{Outcome: r.Outcome, Ratio: r.Ratio, Cells: []string{r.Phase + " " + r.Cell, format.CleanMax(r.Arm, 40), r.Metric,
+			figureOf(r.Metric, r.Values[0].Value), figureOf(r.Metric, r.Values[last].Value), ratio, interval, finding.Text(r.Why)}})
+		for _, change := range r.Changes {
+			told.Changes = append(told.Changes, fmt.Sprintf("%s of %s in %s: %s before %s, %s from there on", r.Metric, r.Arm, r.Phase,
+				figureOf(r.Metric, change.Before), side(c, change.Side), figureOf(r.Metric, change.After)))
+		}
+	}
+	if more := len(c.Rows) - len(told.Rows); more > 0 {
+		told.More = format.Plural(more, "more figure", "") + " without a significant change: --full."
+	}
+	for _, s := range c.Skipped {
+		told.Skipped = append(told.Skipped, strings.Join(nonEmpty(s.Arm, s.Phase, s.Cell), ", ")+": "+finding.Text(s.Why))
+	}
+	for _, note := range c.Notes {
+		told.Notes = append(told.Notes, finding.Text(note))
+	}
+	return told
+}
+
+func nonEmpty(words ...string) (kept []string) {
+	for _, w := range words {
+		if w != "" {
+			kept = append(kept, w)
+		}
+	}
+	return kept
+}
+
+// side names one side by the last part of its path.
+func side(c *compare.Comparison, at int) string {
+	return format.CleanMax(filepath.Base(c.Sides[at]), 40)
+}
+
+// figureOf writes a value of a metric with its unit.
+func figureOf(metric string, v float64) string {
+	if v == 0 {
+		return format.Absent
+	}
+	return format.Figure(metric, v)
+}
