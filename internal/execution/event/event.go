@@ -62,6 +62,7 @@ type Tick struct {
 	Rate    float64       // operations a second, since the tick before
 	P99NS   *float64      // of the service time, since the tick before; nil: not measured
 	Bad     uint64        // operations of the phase that were lost, wrong, errors or timeouts
+	Missing uint64        // of a store that evicts: reads of the phase that found nothing, which are not in Bad
 	Elapsed time.Duration // of the phase
 	Planned time.Duration // of the phase; 0: it does not end by time
 }

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"assay/internal/evidence/record"
+	"assay/internal/execution/event"
 	"assay/internal/execution/server"
+	"assay/internal/presentation/live"
 	"assay/internal/testkit/drivertest"
 	"assay/store"
 )
@@ -28,17 +30,17 @@ keys: {format: decimal, digits: 12}
 values: {bytes: BYTES}
 phases:
   - {name: load, load: true}
-  - {name: get, mix: {read: 1}, operations: 3000}
+  - {name: get, mix: {read: 1}, ENDS}
 verify_records: VERIFY
 `
 
 // cacheRun runs a load and reads on a cache.
-func cacheRun(t *testing.T, endpoint string, records, bytes, verify int) *record.Trial {
+func cacheRun(t *testing.T, endpoint string, records, bytes, verify int, ends string, change ...func(*Options)) *record.Trial {
 	t.Helper()
 	text := strings.NewReplacer("WORKER", own(), "ENDPOINT", endpoint, "RECORDS", fmt.Sprint(records),
-		"BYTES", fmt.Sprint(bytes), "VERIFY", fmt.Sprint(verify)).Replace(cacheText)
+		"BYTES", fmt.Sprint(bytes), "VERIFY", fmt.Sprint(verify), "ENDS", ends).Replace(cacheText)
 	directory := filepath.Join(t.TempDir(), "run")
-	if _, err := runIn(text, directory, ""); err != nil {
+	if _, err := runIn(text, directory, "", change...); err != nil {
 		t.Fatal(err)
 	}
 	trial, _ := readable(t, directory, "memcached")
@@ -81,7 +83,7 @@ func TestEvictionsAreHeldAgainstTheCount(t *testing.T) {
 				}
 				return true
 			})
-			trial := cacheRun(t, s.Endpoint, 900, 100, c.verify)
+			trial := cacheRun(t, s.Endpoint, 900, 100, c.verify, "operations: 3000")
 			f := trial.Final
 			switch {
 			case c.lost && (f.Lost == 0 || f.Evicted > 0 || trial.State != record.Marked):
@@ -103,8 +105,28 @@ func TestRealMemcachedEvicts(t *testing.T) {
 		t.Skipf("SKIPPED: %v", err)
 	}
 	defer i.Stop(time.Minute)
-	trial := cacheRun(t, i.Endpoint(), 1500, 8000, 1500)
+	v := &lastTick{View: live.NewPlain(discard{})}
+	trial := cacheRun(t, i.Endpoint(), 1500, 8000, 1500, "for: 2s", func(o *Options) { o.View = v })
+	if v.of["memcached"].Missing == 0 || v.of["memcached"].Bad > 0 {
+		t.Errorf("while it runs, what the cache forgot is shown as %+v", v.of)
+	}
 	if f := trial.Final; f.Evicted == 0 || f.Lost > 0 || *f.StoreEvicted < f.Evicted || len(trial.Marks) > 0 {
 		t.Errorf("%+v, %+v", f, trial.Marks)
 	}
+}
+
+// lastTick keeps the last tick of each arm's trials.
+type lastTick struct {
+	event.View
+	arm string
+	of  map[string]event.Tick
+}
+
+func (v *lastTick) TrialStarted(t event.Trial) { v.arm = t.Arm }
+
+func (v *lastTick) Tick(t event.Tick) {
+	if v.of == nil {
+		v.of = map[string]event.Tick{}
+	}
+	v.of[v.arm] = t
 }

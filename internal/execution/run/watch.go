@@ -45,6 +45,7 @@ type watched struct {
 	server    uint64 // the largest resident memory of the servers that was seen
 	shared    string // why what their processes share is in it more than once
 	bad       uint64 // operations that were lost, wrong, errors or timeouts
+	missing   uint64 // of these, what a store that evicts may have removed
 	progress  progress
 	seen      seen
 	stops     *stops
@@ -323,10 +324,14 @@ func (w *watched) sample() error {
 	} else if err != nil {
 		return fmt.Errorf("%w: %w", errRunDirectory, err)
 	}
+	missing := w.missing
 	w.bad += s.Bad
+	w.missing = w.misses()
+	missed := w.missing - missing // in this sample
 	w.trial.rates = append(w.trial.rates, record.Sample{Phase: s.Phase, At: s.At, Seconds: s.Seconds, Operations: s.Operations, Bad: s.Bad,
 		Stopped: s.Stopped, MaxNS: s.MaxNS})
-	w.trial.run.view.Tick(event.Tick{Rate: float64(s.Operations-min(s.Bad, s.Operations)) / max(s.Seconds, 1e-9), P99NS: s.P99NS, Bad: w.bad,
+	w.trial.run.view.Tick(event.Tick{Rate: float64(s.Operations-min(s.Bad-min(missed, s.Bad), s.Operations)) / max(s.Seconds, 1e-9), P99NS: s.P99NS,
+		Bad: w.bad - min(w.missing, w.bad), Missing: w.missing,
 		Elapsed: time.Duration(at * float64(time.Second)), Planned: time.Duration(w.request.DeadlineNS)})
 	w.measured(&s, false)
 	return nil
@@ -377,6 +382,22 @@ func (w *watched) lastSample() error {
 		return nil
 	}
 	return w.sample()
+}
+
+// misses is how many records that were read last were missing, of a store that counts what it removes
+// by itself: while the phase goes on, nobody knows if they are losses.
+func (w *watched) misses() (n uint64) {
+	if !w.trial.evicted.counts {
+		return 0
+	}
+	for _, p := range w.parts {
+		for i, total := range p.last.Totals {
+			if p.counts(i) {
+				n += total.Outcomes[counters.Lost]
+			}
+		}
+	}
+	return n
 }
 
 func bad(t counters.Total) uint64 {

@@ -200,8 +200,11 @@ func (b *board) render(columns, rows int) string {
 	if b.run.Directory != "" {
 		head = append(head, faint.Render(cut("in "+format.Clean(b.run.Directory), columns)))
 	}
-	if b.running {
+	switch {
+	case b.running:
 		head = append(head, b.trialLine(columns), b.rateLine(columns))
+	case b.ended > 0 && b.finalText == "": // what stands below is not to move up and down
+		head = append(head, faint.Render(cut("between trials", columns)), "")
 	}
 	foot := make([]string, 0, messagesKept+1)
 	for _, message := range b.messages {
@@ -269,6 +272,7 @@ func (b *board) rateLine(columns int) string {
 		whole(0, " ", plain, "op/s"),
 		whole(2, "  ", plain, "p99 "+p99Text(b.tick.P99NS)),
 		bad,
+		whole(2, "", plain, missingText(b.tick.Missing)),
 		whole(3, "  ", plain, span(b.tick.Elapsed, b.tick.Planned)),
 		{rank: 4, before: "  ", least: min(len(b.rates), rateLeast), most: len(b.rates), draw: func(width int) string {
 			return graph.Render(spark(b.rates[len(b.rates)-width:]))

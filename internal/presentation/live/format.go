@@ -41,3 +41,11 @@ func left(d time.Duration) string {
 	d = d.Round(time.Minute)
 	return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
 }
+
+// missingText says how many records of a store that evicts were missing; "": none.
+func missingText(n uint64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("  missing %d", n)
+}

@@ -36,7 +36,7 @@ type Terminal struct {
 // NewTerminal draws on file, which must be a terminal, until Close.
 func NewTerminal(file *os.File) *Terminal {
 	t := &Terminal{board: board{now: time.Now}, done: make(chan struct{})}
-	t.program = tea.NewProgram(screen{board: &t.board}, tea.WithInput(nil), tea.WithOutput(file),
+	t.program = tea.NewProgram(newScreen(&t.board), tea.WithInput(nil), tea.WithOutput(file),
 		tea.WithFPS(framesPerSecond),
 		tea.WithoutSignalHandler(), tea.WithEnvironment(quiet(os.Environ())))
 	go func() {
@@ -84,7 +84,12 @@ func quiet(environment []string) []string {
 type screen struct {
 	board         *board
 	columns, rows int
+	// tallest is the most lines that a frame had. Each later one has as many: bubbletea 2.0.9 begins a
+	// frame of fewer lines too far down, and what stood above it stays.
+	tallest *int
 }
+
+func newScreen(b *board) screen { return screen{board: b, tallest: new(int)} }
 
 type frame struct{}
 
@@ -108,6 +113,8 @@ func (s screen) View() tea.View {
 		return tea.NewView("")
 	}
 	text := s.board.render(s.columns, s.rows)
+	*s.tallest = min(max(*s.tallest, strings.Count(text, "\n")), max(s.rows-2, 0))
+	text += strings.Repeat("\n", max(*s.tallest-strings.Count(text, "\n"), 0))
 	view := tea.NewView(text + "\n")
 	// DECSCUSR's parameter is 2 × shape + 1, and 1 more if it does not blink: this one comes to 0,
 	// which is what the renderer takes for "as it is", so that it sends nothing. Any other would be

@@ -12,6 +12,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/vt"
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
@@ -180,7 +181,7 @@ func TestBoardFits(t *testing.T) {
 func TestScreen(t *testing.T) {
 	b, _ := clocked()
 	b.RunStarted(event.Run{Name: "x", Trials: 2})
-	var model tea.Model = screen{board: b}
+	var model tea.Model = newScreen(b)
 	if model.View().Content != "" {
 		t.Error("it draws before it knows the terminal's size")
 	}
@@ -317,6 +318,37 @@ func TestTerminal(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// However many lines the board has, no line of an older frame stays in sight.
+func TestTerminalLeavesNoOldLines(t *testing.T) {
+	t.Setenv("TERM", "xterm-256color")
+	user, program := pseudoTerminal(t)
+	emulator := vt.NewEmulator(100, 30)
+	var shown seen
+	go shown.read(user)
+	view := NewTerminal(program)
+	view.RunStarted(event.Run{Name: "six engines", Directory: "results/six", Trials: 5, Arms: []string{"bbolt", "pebble"}})
+	for i := range 5 {
+		view.TrialStarted(event.Trial{Number: i + 1, Of: 5, Arm: "pebble", Cell: "D1", Phases: []string{"read"}})
+		shown.wait(t, fmt.Sprintf("trial %d of 5", i+1))
+		view.TrialEnded(event.TrialEnd{State: record.Marked, Text: "marked"})
+		view.Message(fmt.Sprintf("marked trial %d", i+1))
+		shown.wait(t, fmt.Sprintf("%d of 5 trials done", i+1))
+	}
+	view.RunEnded("all trials have been run")
+	if err := view.Close(); err != nil {
+		t.Fatal(err)
+	}
+	shown.wait(t, "all trials have been run")
+	if _, err := emulator.Write([]byte(shown.String())); err != nil {
+		t.Fatal(err)
+	}
+	for _, once := range []string{"trials done", "in results/six", "marked trial 5", "all trials", "pebble"} {
+		if n := strings.Count(emulator.String(), once); n != 1 {
+			t.Errorf("%q stands %d times in sight:\n%s", once, n, emulator.String())
+		}
 	}
 }
 
