@@ -5,7 +5,7 @@ GO ?= go
 export PATH := $(PATH):$(CURDIR)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help build native jvm ferretdb cassandra mongo-java demo test test-long lint fuzz bench bench-servers generate outdated clean
+.PHONY: help build native jvm ferretdb cassandra mongo-java demo test test-long lint fuzz bench bench-servers generate outdated dist dist-check clean
 
 help: ## list these targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,15 @@ mongo-java: bin/assay-mongo-java ## fetch bin/mongo-java with Maven, a second se
 bin/assay-mongo-java: $(addprefix internal/testkit/mongojava/,pom.xml server.bsh assay-mongo-java)
 	$(call jars,internal/testkit/mongojava,mongo-java)
 
+dist: ## dist/: archives for Linux and macOS, deb, rpm, a container image, what is linked in, SHA-256 of each
+	@cd build/dist && $(GO) run . $(CURDIR) $(CURDIR)/dist $(TARGETS)
+
+# The second time in another folder, and without what the first one compiled: ten minutes and more.
+dist-check: dist ## make dist a second time, elsewhere and from nothing, and compare each byte
+	@work=$$(mktemp -d); trap 'chmod -R u+w "$$work"; rm -rf "$$work"' EXIT; set -e; \
+	git clone -q . "$$work/assay"; (cd build/dist && GOCACHE=$$work/cache $(GO) run . "$$work/assay" "$$work/dist" $(TARGETS) >/dev/null); \
+	cmp dist/SHA256SUMS "$$work/dist/SHA256SUMS" && echo "twice the same"
+
 demo: build ## compare every pure-Go engine at preset put-get's small scale, in three minutes
 	@bin/assay run put-get --time 3m --set blocks_max=10 || { status=$$?; test $$status -eq 3 && echo "Some trials have no rank: the findings above say why. A quieter machine helps most."; }
 
@@ -85,7 +94,7 @@ test-long: ## simulations at full length, fuzzing, longer conformance: about hal
 
 # No file of ours uses C: with cgo, which is the default, all modules would be compiled once more for lint alone.
 lint: ## formatting, vet, staticcheck
-	@unformatted=$$(gofmt -l bench cmd drivers internal store storetest vectors web worker workers presets *.go); test -z "$$unformatted" || { echo "gofmt -w $$unformatted"; exit 1; }
+	@unformatted=$$(gofmt -l bench build cmd drivers internal store storetest vectors web worker workers presets *.go); test -z "$$unformatted" || { echo "gofmt -w $$unformatted"; exit 1; }
 	CGO_ENABLED=0 $(GO) vet ./...
 	CGO_ENABLED=0 $(GO) tool staticcheck ./...
 
