@@ -93,10 +93,11 @@ test-long: ## simulations at full length, fuzzing, longer conformance: about hal
 	$(MAKE) --no-print-directory fuzz
 
 # No file of ours uses C: with cgo, which is the default, all modules would be compiled once more for lint alone.
-lint: ## formatting, vet, staticcheck
+lint: ## formatting, vet, staticcheck, workflows
 	@unformatted=$$(gofmt -l bench build cmd drivers internal store storetest vectors web worker workers presets *.go); test -z "$$unformatted" || { echo "gofmt -w $$unformatted"; exit 1; }
 	CGO_ENABLED=0 $(GO) vet ./...
 	CGO_ENABLED=0 $(GO) tool staticcheck ./...
+	CGO_ENABLED=0 $(GO) tool actionlint docs/workflows/*.yml
 
 fuzz: ## each fuzz target for FUZZTIME (default 20s)
 	@for target in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs grep -HoE '^func Fuzz[A-Za-z]+' | sed 's/:func /:/'); do \

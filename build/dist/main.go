@@ -2,13 +2,13 @@
 // for Linux also deb and rpm, a container image of the binary alone, what is linked in (CycloneDX),
 // and the SHA-256 of each.
 //
-//	dist ROOT OUT [SYSTEM/PROCESSOR…]
+//		dist ROOT OUT [SYSTEM/PROCESSOR…]
 //
-//  1. main.go     what is made of which commit, in which order
-//  2. files.go    what stands beside the binary: manual pages, completion, licences
-//  3. packages.go archives, deb and rpm
-//  4. image.go    the container image, without a daemon
-//  5. parts.go    what is linked in
+//	 1. main.go     what is made of which commit, in which order
+//	 2. files.go    what stands beside the binary: manual pages, completion, licences
+//	 3. packages.go archives, deb and rpm
+//	 4. image.go    the container image, without a daemon
+//	 5. parts.go    what is linked in
 //
 // Two calls on one commit give the same bytes: each time is the commit's, each list sorted, each file
 // root's. It is a module of its own, so that none of what it needs is Assay's.

@@ -14,6 +14,7 @@ import (
 	"assay/internal/analysis/compare"
 	"assay/internal/evidence/record"
 	"assay/internal/presentation/column"
+	"assay/internal/presentation/export"
 	"assay/internal/presentation/html"
 	"assay/internal/presentation/text"
 )
@@ -76,7 +77,7 @@ interval of a figure's ratio, new to old, is beyond it.`,
 	}
 	c.Flags().StringVar(&of, "run", "", "compare two arms of this run `directory`")
 	c.Flags().StringArrayVar(&failIf, "fail-if", nil, "fail where a ratio is beyond this `threshold`: 'rate < 0.95x', 'p99 > 1.10x'; repeatable")
-	c.Flags().StringVar(&form, "format", form, "`form`: text, md (for a pull request), html or json")
+	c.Flags().StringVar(&form, "format", form, "`form`: text, md (for a pull request), html, json or junit (for CI)")
 	c.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
 	c.Flags().StringVarP(&output, "output", "o", "", "write to this `file` instead of standard output")
 	c.MarkFlagsMutuallyExclusive("json", "format")
@@ -133,18 +134,20 @@ func compareSides(of string, args, failIf []string) (*compare.Comparison, error)
 }
 
 // comparisonForms are what --format takes.
-var comparisonForms = []string{"text", "md", "html", "json"}
+var comparisonForms = []string{"text", "md", "html", "json", "junit"}
 
 func writeComparison(w io.Writer, c *compare.Comparison, form string, full, file bool) error {
 	if form == "json" {
 		return writeForm(w, c)
 	}
-	told := column.Compared(c, full)
+	told := column.Compared(c, full || form == "junit")
 	switch form {
 	case "md":
 		return text.ComparisonMarkdown(w, &told)
 	case "html":
 		return html.Comparison(w, &told)
+	case "junit":
+		return export.JUnit(w, &told)
 	}
 	return text.Comparison(w, &told, textOptions(file))
 }

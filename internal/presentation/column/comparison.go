@@ -15,13 +15,27 @@ import (
 // reads.
 type Comparison struct {
 	Verdict, Remedy string
-	Criteria        []string // of --fail-if, each with what it comes to
+	Criteria        []Criterion // of --fail-if
 	Heads           []string
 	Rows            []ComparisonRow
 	More            string // what is left out; ""
 	Changes         []string
 	Skipped         []string
 	Notes           []string
+}
+
+// Criterion is one threshold.
+type Criterion struct{ compare.Criterion }
+
+// String is the threshold with what it comes to.
+func (c Criterion) String() string {
+	switch {
+	case c.Failed > 0:
+		return c.Text + ": failed in " + format.Plural(c.Failed, "figure", "")
+	case c.Open > 0:
+		return c.Text + ": open in " + format.Plural(c.Open, "figure", "")
+	}
+	return c.Text + ": met"
 }
 
 // ComparisonRow is a figure of each side, and what lies between them.
@@ -49,14 +63,7 @@ func Compared(c *compare.Comparison, all bool) Comparison {
 	told := Comparison{Verdict: finding.Text(c.Verdict), Remedy: finding.Remedy(c.Verdict),
 		Heads: []string{"where", "store", "", side(c, 0), side(c, last), "ratio", "95 %", ""}}
 	for _, criterion := range c.Criteria {
-		state := "met"
-		switch {
-		case criterion.Failed > 0:
-			state = "failed in " + format.Plural(criterion.Failed, "figure", "")
-		case criterion.Open > 0:
-			state = "open in " + format.Plural(criterion.Open, "figure", "")
-		}
-		told.Criteria = append(told.Criteria, criterion.Text+": "+state)
+		told.Criteria = append(told.Criteria, Criterion{criterion})
 	}
 	for _, r := range c.Rows {
 		changed := r.Outcome == compare.Regression || r.Outcome == compare.Improvement || len(r.Changes) > 0

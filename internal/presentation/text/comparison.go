@@ -2,7 +2,6 @@ package text
 
 import (
 	"io"
-	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -18,8 +17,8 @@ func Comparison(w io.Writer, c *column.Comparison, o Options) error {
 	if c.Remedy != "" {
 		p.wrapped("→ ", p.plain, 2, c.Remedy)
 	}
-	for _, line := range c.Criteria {
-		p.wrapped("  ", p.plain, 4, line)
+	for _, criterion := range c.Criteria {
+		p.wrapped("  ", p.plain, 4, criterion.String())
 	}
 	p.blank()
 	p.compared(c)
@@ -67,7 +66,10 @@ func (p *page) compared(c *column.Comparison) {
 // ComparisonMarkdown writes a comparison for a pull request.
 func ComparisonMarkdown(w io.Writer, c *column.Comparison) error {
 	lines := []string{"**" + escape(c.Verdict) + "**", ""}
-	for _, line := range append(slices.Clone(c.Criteria), nonEmptyLine(c.Remedy)...) {
+	for _, criterion := range c.Criteria {
+		lines = append(lines, "- "+escape(criterion.String()))
+	}
+	for _, line := range nonEmptyLine(c.Remedy) {
 		lines = append(lines, "- "+escape(line))
 	}
 	if len(c.Rows) > 0 {
