@@ -95,6 +95,15 @@ func dist(root, out string, named []string) error {
 		return fmt.Errorf("version of the binary: %w", err)
 	}
 	r.version = strings.TrimPrefix(info.Main.Version, "v")
+	for _, b := range binaries[1:] {
+		other, err := buildinfo.ReadFile(b.path)
+		if err != nil {
+			return fmt.Errorf("version of the binary: %w", err)
+		}
+		if other.Main.Version != info.Main.Version {
+			return fmt.Errorf("%s/%s is %s, and the first is %s: somebody committed meanwhile", b.system, b.processor, other.Main.Version, info.Main.Version)
+		}
+	}
 	if r.files, err = beside(root, work); err != nil {
 		return err
 	}
