@@ -40,6 +40,9 @@ type Description struct {
 	// written. A worker claims it for its servers' drivers, if it can do a part of a trace: section 4.1
 	// of docs/worker-contract.md.
 	Processes bool `json:"processes,omitempty"`
+	// HandleTimes: the worker tells how long each take of a handle took, as a histogram. Workers set
+	// it, drivers do not: section 3.2 of docs/worker-contract.md.
+	HandleTimes bool `json:"handle_times,omitempty"`
 
 	// ConnectionsOwn is how many connections to each of its servers an open store holds beside those
 	// of its handles: for looking at the server, for example.

@@ -90,6 +90,10 @@ func handlesRule(mode string) func(b *bench) error {
 			rounds = 10 // a server may start a process for each
 		}
 		b.mixed(s, b.many(rounds))
+		timed := d.HandleTimes && (mode == handlesPool || mode == handlesPerOperation)
+		if timed {
+			s.flags |= trace.FlagHandleTimes
+		}
 		r, err := b.run(s)
 		if err != nil {
 			return err
@@ -108,12 +112,42 @@ func handlesRule(mode string) func(b *bench) error {
 		if mode != handlesPool && r.sample.HandleWaitNS != 0 {
 			b.fault("threads are said to have waited %d ns for pooled handles, but there is no pool", r.sample.HandleWaitNS)
 		}
+		if timed {
+			b.handleTimes(r, mode, operations)
+		}
 		m := model{}
 		m.remember(r)
 		if err := b.holds(m, s, "handles "+mode); err != nil {
 			return err
 		}
 		return b.close()
+	}
+}
+
+// handleTimes holds the times of takes of handles against the other counts of a phase: one for each
+// operation; of a pool they add up to the time that threads waited, and of a handle per operation, which
+// is opened within the operation's service time, to no more than that.
+func (b *bench) handleTimes(r *ran, mode string, operations uint64) {
+	times := r.sample.HandleTimes
+	if times == nil {
+		b.fault("no take of a handle was timed")
+		return
+	}
+	if n := times.Count(); n != operations {
+		b.fault("%d takes of handles were timed, of %d operations", n, operations)
+		return
+	}
+	sum, most := times.Mean()*float64(operations), float64(r.sample.HandleWaitNS)
+	least := most
+	if mode == handlesPerOperation {
+		least, most = 0, 0
+		for _, t := range r.sample.Totals {
+			most += t.Service.Mean() * float64(t.Operations())
+		}
+	}
+	// A bucket is a 128th wide at most, and one nanosecond at least.
+	if slack := most/64 + float64(operations); sum < least-slack || sum > most+slack {
+		b.fault("takes of handles took %.0f ns in all by their histogram, and %.0f to %.0f by the other counts", sum, least, most)
 	}
 }
 

@@ -237,14 +237,16 @@ def trace_file(t):
 # Section 3
 
 
-def counters_layout(threads, slots, response, observed):
+def counters_layout(threads, slots, response, observed, handle_times=False):
     slot_bytes = 128 + 8 * 4608 * (2 if response else 1)
-    thread_bytes = (256 + slots * slot_bytes + 8 * 256 + 127) // 128 * 128
+    taken = 8 * 4608 if handle_times else 0
+    thread_bytes = (256 + slots * slot_bytes + 8 * 256 + taken + 127) // 128 * 128
     end = 4096 + threads * thread_bytes
     return {
         "threads": threads,
         "slots": slots,
         "response": response,
+        "handle_times": handle_times,
         "observed_entries": observed,
         "slot_bytes": slot_bytes,
         "thread_bytes": thread_bytes,
@@ -252,6 +254,9 @@ def counters_layout(threads, slots, response, observed):
         "slot_offsets": [[4096 + i * thread_bytes + 256 + k * slot_bytes for k in range(slots)] for i in range(threads)],
         "error_place_offsets": [
             [4096 + i * thread_bytes + 256 + slots * slot_bytes + 256 * p for p in range(8)] for i in range(threads)
+        ],
+        "handle_times_offsets": [
+            4096 + i * thread_bytes + 256 + slots * slot_bytes + 256 * 8 for i in range(threads if handle_times else 0)
         ],
         "observed_offset": end if observed else 0,
         "file_bytes": end + 8 * observed,
@@ -679,6 +684,7 @@ def counters_vectors():
         counters_layout(3, 2, False, 0),
         counters_layout(2, 10, True, 0),
         counters_layout(2, 1, False, 3),
+        counters_layout(2, 3, True, 0, True),
     ]
 
 

@@ -115,12 +115,10 @@ func (r *requestWalk) takeHandle(last int64) (begin int64) {
 	h := r.session.handles
 	if h.idle != nil {
 		r.target = targetOf(<-h.idle)
-		begin = r.clock.NowNS()
-		r.head.HandleWaitNS += uint64(max(begin-last, 0))
-		return begin
+		return r.countWait(last)
 	}
 	if r.opened, r.refused = h.store.Handle(); r.refused == nil {
-		r.head.HandlesOpened++
+		r.countOpening(last)
 		r.target = targetOf(r.opened)
 	}
 	return last

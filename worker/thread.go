@@ -23,8 +23,10 @@ type thread struct {
 	part    *trace.Thread
 	head    *counters.Thread
 	slots   [32]*counters.Slot // by operation code
-	clock   *clock.Clock
-	target  // the handle, or none where one is taken for each operation
+	// handleTimes is of the takes of handles; nil: they are not counted.
+	handleTimes *[histogram.Buckets]uint64
+	clock       *clock.Clock
+	target      // the handle, or none where one is taken for each operation
 
 	keys     *keyval.KeyMaker
 	pool     *keyval.Pool
@@ -99,6 +101,7 @@ func (s *session) newThread(p *phase, i int) *thread {
 	for slot, o := range p.trace.Operations {
 		t.slots[o] = p.counters.Slot(number, slot)
 	}
+	t.handleTimes = p.counters.HandleTimes(number)
 	if h := s.handles.of(i); h != nil {
 		t.target = targetOf(h)
 	}
@@ -339,8 +342,7 @@ func (t *thread) operateWithHandle(last int64, entry trace.Entry, index, sequenc
 	h := t.session.handles
 	if h.idle != nil {
 		t.target = targetOf(<-h.idle)
-		start = t.clock.NowNS()
-		t.head.HandleWaitNS += uint64(max(start-last, 0))
+		start = t.countWait(last)
 		outcome, now, _ = t.operate(entry, index, sequence, position, lap, slot)
 		h.idle <- t.target.Handle
 		return outcome, start, now
@@ -353,13 +355,35 @@ func (t *thread) operateWithHandle(last int64, entry trace.Entry, index, sequenc
 		}
 		return t.noHandle(entry.Operation(), err), last, now
 	}
-	t.head.HandlesOpened++
+	t.countOpening(last)
 	t.target = targetOf(handle)
 	outcome, now, _ = t.operate(entry, index, sequence, position, lap, slot)
 	if err := handle.Close(); err != nil {
 		t.note(entry.Operation(), counters.Error, "closing a handle: "+err.Error())
 	}
 	return outcome, last, now
+}
+
+// countWait counts the wait for a pooled handle, since a moment, and returns when it ended.
+func (t *thread) countWait(since int64) (now int64) {
+	now = t.clock.NowNS()
+	t.head.HandleWaitNS += uint64(max(now-since, 0))
+	t.countHandle(now - since)
+	return now
+}
+
+// countOpening counts a handle that was opened for what is about to be done, since a moment.
+func (t *thread) countOpening(since int64) {
+	t.head.HandlesOpened++
+	if t.handleTimes != nil {
+		t.countHandle(t.clock.NowNS() - since)
+	}
+}
+
+func (t *thread) countHandle(ns int64) {
+	if t.handleTimes != nil {
+		t.handleTimes[histogram.Bucket(uint64(max(ns, 0)))]++
+	}
 }
 
 // noHandle returns the outcome of an operation that got no handle: never a miss or a conflict, for

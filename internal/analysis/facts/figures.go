@@ -44,6 +44,8 @@ type Figures struct {
 	AllocBytes         *float64 `json:"alloc_bytes_per_op"`
 	Allocs             *float64 `json:"allocs_per_op"`
 	WaitNS             *float64 `json:"handle_wait_ns_per_op"`
+	HandleP50NS        *float64 `json:"handle_p50_ns"` // from a thread's asking for a handle until it had one: a pool's wait, or connecting
+	HandleP99NS        *float64 `json:"handle_p99_ns"`
 	Plans              []Plan   `json:"plans,omitempty"` // of the queries that the phase asks
 	Drained            *bool    `json:"drained"`
 	DrainSeconds       *float64 `json:"drain_s"`

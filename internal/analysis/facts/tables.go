@@ -221,6 +221,16 @@ func (r *Row) resources(t *Table, phases []*record.Phase) {
 	if t.Parameters.PoolHandles > 0 {
 		r.WaitNS = perOperation(func(p *record.Phase) *float64 { ns := float64(p.HandleWaitNS); return &ns })
 	}
+	taken := func(q float64) *float64 {
+		return mean(func(p *record.Phase) *float64 {
+			if p.HandleTimes == nil || p.HandleTimes.Count() == 0 {
+				return nil
+			}
+			ns := p.HandleTimes.Quantile(q)
+			return &ns
+		})
+	}
+	r.HandleP50NS, r.HandleP99NS = taken(0.5), taken(0.99)
 	for _, p := range phases {
 		if r.HostWriteSource == "" {
 			r.HostWriteSource = p.Process.HostWriteSource

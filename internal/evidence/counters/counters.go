@@ -28,7 +28,8 @@ const (
 	// ErrorPlaces is how many distinct messages a thread keeps; the last place collects the rest.
 	ErrorPlaces = 8
 
-	flagResponse = 1 << 0
+	flagResponse    = 1 << 0
+	flagHandleTimes = 1 << 1
 )
 
 // The header has a page for each process that does a part of the phase: of the words that workers
@@ -136,17 +137,19 @@ var (
 
 // File is a mapped counters file.
 type File struct {
-	data        []byte
-	words       []uint64
-	threads     int
-	operations  []trace.Operation
-	response    bool
-	threadBytes int
-	slotBytes   int
-	observedAt  int
-	pages       int // of the header
-	page        int // whose words these are: see Process
-	first       int // thread: of a part of a file; see Part
+	data          []byte
+	words         []uint64
+	threads       int
+	operations    []trace.Operation
+	response      bool
+	handleTimes   bool
+	threadBytes   int
+	slotBytes     int
+	handleTimesAt int // in a thread's block
+	observedAt    int
+	pages         int // of the header
+	page          int // whose words these are: see Process
+	first         int // thread: of a part of a file; see Part
 }
 
 // Bytes returns the size of the counters file for a trace that so many processes do.
@@ -174,7 +177,8 @@ func Create(name string, t *trace.File) (*File, error) {
 
 // fileOf returns the shape of the counters of a trace.
 func fileOf(t *trace.File, processes int) *File {
-	f := &File{threads: len(t.Threads), operations: t.Operations, response: t.Flags&trace.FlagDue != 0, pages: processes}
+	f := &File{threads: len(t.Threads), operations: t.Operations, response: t.Flags&trace.FlagDue != 0,
+		handleTimes: t.Flags&trace.FlagHandleTimes != 0, pages: processes}
 	f.measure()
 	if t.Flags&trace.FlagRecordVersions != 0 {
 		f.observedAt = f.pages*pageBytes + f.threads*f.threadBytes
@@ -201,9 +205,7 @@ func CreateIn(file *os.File, t *trace.File, processes int) (*File, error) {
 	le.PutUint32(f.data[32:], histogram.SubBucketBits)
 	le.PutUint32(f.data[36:], histogram.Buckets)
 	le.PutUint32(f.data[40:], ErrorPlaces)
-	if f.response {
-		le.PutUint32(f.data[44:], flagResponse)
-	}
+	le.PutUint32(f.data[44:], f.flags())
 	le.PutUint64(f.data[48:], uint64(f.observedAt))
 	for i, o := range f.operations {
 		f.data[64+i] = byte(o)
@@ -220,7 +222,22 @@ func (f *File) measure() {
 	if f.response {
 		f.slotBytes += 8 * histogram.Buckets
 	}
-	f.threadBytes = (slotsAt + len(f.operations)*f.slotBytes + ErrorPlaces*errorBytes + 127) &^ 127
+	f.handleTimesAt = slotsAt + len(f.operations)*f.slotBytes + ErrorPlaces*errorBytes
+	f.threadBytes = f.handleTimesAt
+	if f.handleTimes {
+		f.threadBytes += 8 * histogram.Buckets
+	}
+	f.threadBytes = (f.threadBytes + 127) &^ 127
+}
+
+func (f *File) flags() (flags uint32) {
+	if f.response {
+		flags |= flagResponse
+	}
+	if f.handleTimes {
+		flags |= flagHandleTimes
+	}
+	return flags
 }
 
 func (f *File) lay(data []byte) {
@@ -261,12 +278,8 @@ func (f *File) adopt(t *trace.File) error {
 			return fmt.Errorf("%s is %d, expected %d", field.name, got, field.want)
 		}
 	}
-	var flags uint32
-	if f.response {
-		flags = flagResponse
-	}
-	if got := le.Uint32(f.data[44:]); got != flags {
-		return fmt.Errorf("flags are %#x, expected %#x", got, flags)
+	if got := le.Uint32(f.data[44:]); got != f.flags() {
+		return fmt.Errorf("flags are %#x, expected %#x", got, f.flags())
 	}
 	if got := le.Uint64(f.data[24:]); got != uint64(f.threadBytes) {
 		return fmt.Errorf("thread bytes is %d, expected %d", got, f.threadBytes)
@@ -319,6 +332,15 @@ func (f *File) Slot(thread, slot int) *Slot {
 // Response returns the response-time histogram of a thread's slot, in place; HasResponse must hold.
 func (f *File) Response(thread, slot int) *[histogram.Buckets]uint64 {
 	return (*[histogram.Buckets]uint64)(unsafe.Pointer(&f.data[f.slotAt(thread, slot)+histogramAt+8*histogram.Buckets]))
+}
+
+// HandleTimes returns a thread's histogram of the times from its asking for a handle until it had one,
+// in place; nil: they are not counted.
+func (f *File) HandleTimes(thread int) *[histogram.Buckets]uint64 {
+	if !f.handleTimes {
+		return nil
+	}
+	return (*[histogram.Buckets]uint64)(unsafe.Pointer(&f.data[f.threadAt(thread)+f.handleTimesAt]))
 }
 
 // Observed returns the words of a verify phase, in place: threads one after the other; nil for

@@ -267,6 +267,8 @@ func TestLayoutVectors(t *testing.T) {
 	var list []struct {
 		Threads, Slots    int
 		Response          bool
+		HandleTimes       bool    `json:"handle_times"`
+		HandleTimesAt     []int   `json:"handle_times_offsets"`
 		ObservedEntries   int     `json:"observed_entries"`
 		SlotBytes         int     `json:"slot_bytes"`
 		ThreadBytes       int     `json:"thread_bytes"`
@@ -283,6 +285,9 @@ func TestLayoutVectors(t *testing.T) {
 		var flags uint32
 		if v.Response {
 			flags |= trace.FlagDue
+		}
+		if v.HandleTimes {
+			flags |= trace.FlagHandleTimes
 		}
 		var operations []trace.Operation
 		for code := range v.Slots {
@@ -309,6 +314,9 @@ func TestLayoutVectors(t *testing.T) {
 				if got := at(unsafe.Pointer(f.Slot(i, k))); got != v.SlotOffsets[i][k] {
 					t.Errorf("thread %d, slot %d at %d, want %d", i, k, got, v.SlotOffsets[i][k])
 				}
+			}
+			if times := f.HandleTimes(i); (times != nil) != v.HandleTimes || times != nil && at(unsafe.Pointer(times)) != v.HandleTimesAt[i] {
+				t.Errorf("thread %d: handle times at %p, want %v", i, times, v.HandleTimesAt)
 			}
 			for p := range ErrorPlaces {
 				if got := at(unsafe.Pointer(&f.errorPlace(i, p)[0])); got != v.ErrorPlaceOffsets[i][p] {

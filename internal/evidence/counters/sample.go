@@ -32,6 +32,7 @@ type Sample struct {
 	Acknowledged  []uint64
 	HandleWaitNS  uint64
 	HandlesOpened uint64
+	HandleTimes   *histogram.Histogram // nil: not counted, or histograms were not asked for
 	LatenessMaxNS uint64
 	Late          [LatenessWords]uint64
 	StuckThreads  int
@@ -53,8 +54,14 @@ func (f *File) Sample(histograms bool) Sample {
 			}
 		}
 	}
+	if histograms && f.handleTimes {
+		s.HandleTimes = histogram.New()
+	}
 	for i := range f.threads {
 		t := f.Thread(i)
+		if s.HandleTimes != nil {
+			addBuckets(s.HandleTimes, f.HandleTimes(i))
+		}
 		// Acknowledged first: read the other way round, an operation that ends in between would
 		// look acknowledged before it began.
 		s.Acknowledged[i] = atomic.LoadUint64(&t.Acknowledged)
@@ -85,6 +92,7 @@ func Join(parts []Sample) Sample {
 	for _, p := range parts {
 		all.Attempted, all.Acknowledged = append(all.Attempted, p.Attempted...), append(all.Acknowledged, p.Acknowledged...)
 		all.HandleWaitNS, all.HandlesOpened = all.HandleWaitNS+p.HandleWaitNS, all.HandlesOpened+p.HandlesOpened
+		all.HandleTimes = joined(all.HandleTimes, p.HandleTimes)
 		all.LatenessMaxNS, all.StuckThreads = max(all.LatenessMaxNS, p.LatenessMaxNS), all.StuckThreads+p.StuckThreads
 		for word, n := range p.Late {
 			all.Late[word] += n

@@ -145,7 +145,10 @@ type Phase struct {
 
 	HandleWaitNS  uint64 `json:"handle_wait_ns,omitempty"`
 	HandlesOpened uint64 `json:"handles_opened,omitempty"`
-	LatenessMaxNS uint64 `json:"lateness_max_ns,omitempty"` // of dispatch: open load
+	// HandleTimes are from a thread's asking for a handle until it had one: of a pool the wait, of a
+	// handle per operation the connecting. Nil: not measured, or threads keep their handles.
+	HandleTimes   *histogram.Histogram `json:"handle_ns,omitempty"`
+	LatenessMaxNS uint64               `json:"lateness_max_ns,omitempty"` // of dispatch: open load
 	// Late are the operations of open load that began late, by how late: word k counts those from
 	// 2^(7+k) ns on and below twice that, the last one all from there on. Nil: not measured, or
 	// closed load.

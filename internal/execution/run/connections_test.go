@@ -161,6 +161,11 @@ func TestConnectionsBeyondTheHandlesAreFound(t *testing.T) {
 			if why := trial.NotMeasured["worker.connections"]; why != "" {
 				t.Skip("SKIPPED: ", why)
 			}
+			updates := trial.Phases[len(trial.Phases)-1]
+			taken := c.handles != "per_thread"
+			if times := updates.HandleTimes; (times != nil) != taken || taken && times.Count() != updates.Operations[0].Done() {
+				t.Errorf("takes of handles that were timed: %+v", times)
+			}
 			var counts []float64
 			for _, s := range run.Series[run.Plan[0].ID] {
 				if n, counted := s.Resource("worker.connections"); counted && s.Phase == "update" {

@@ -144,7 +144,8 @@ func (w *watched) collectPart(p *part) (problems []finding.Message) {
 	}
 	p.milestones.look(p.last.Acknowledged, float64(w.result.ElapsedNS)/1e9)
 	r.Milestones = p.milestones.result()
-	r.HandleWaitNS, r.HandlesOpened, r.LatenessMaxNS = p.last.HandleWaitNS, p.last.HandlesOpened, p.last.LatenessMaxNS
+	r.HandleWaitNS, r.HandlesOpened, r.HandleTimes = p.last.HandleWaitNS, p.last.HandlesOpened, p.last.HandleTimes
+	r.LatenessMaxNS = p.last.LatenessMaxNS
 	for i := range p.file.Threads {
 		worked := p.counters.Thread(i).NowNS
 		r.ThreadsNS += int64(worked - min(worked, p.file.Threads[i].FromNS))
@@ -231,7 +232,8 @@ func (w *watched) sumParts() {
 			total.ItemsOwed = &owed
 		}
 	}
-	r.HandleWaitNS, r.HandlesOpened, r.LatenessMaxNS = w.last.HandleWaitNS, w.last.HandlesOpened, w.last.LatenessMaxNS
+	r.HandleWaitNS, r.HandlesOpened, r.HandleTimes = w.last.HandleWaitNS, w.last.HandlesOpened, w.last.HandleTimes
+	r.LatenessMaxNS = w.last.LatenessMaxNS
 	if r.Open {
 		r.Late = lateness(w.last)
 	}

@@ -164,7 +164,7 @@ func (t *trial) traceSpec(p *experiment.Phase, group bool) (trace.Spec, error) {
 		Sizes: t.content.sizes(), Batch: p.Batch, Scan: trace.ScanLengths{Min: p.Scan.Min, Max: p.Scan.Max, Zipfian: p.Scan.Distribution == "zipfian"},
 		Threads: p.ThreadsIn(t.cell), Endpoints: len(t.endpoints()),
 		Limit: p.Operations, Rate: p.Rate, Arrivals: p.Arrivals, ThreadEntries: t.run.options.threadEntries, Stopped: t.clients.ctx.Err,
-		FromNS: uint64(p.From),
+		FromNS: uint64(p.From), HandleTimes: t.takesHandles(),
 	}
 	if p.Rate > 0 && p.Duration > 0 {
 		s.EndNS = uint64(p.Duration)
@@ -199,6 +199,13 @@ func (t *trial) traceSpec(p *experiment.Phase, group bool) (trace.Spec, error) {
 		s.Mix = append(s.Mix, trace.Share{Operation: o, Weight: p.Mix[name]})
 	}
 	return s, nil
+}
+
+// takesHandles says if threads take a handle for each operation, and the worker tells how long that
+// takes.
+func (t *trial) takesHandles() bool {
+	shared := t.cell.Handles == experiment.Pool || t.cell.Handles == experiment.PerOperation
+	return shared && t.store.Description.HandleTimes
 }
 
 // steps returns what a phase's requests are made of. spec has checked the names.

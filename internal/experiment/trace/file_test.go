@@ -83,7 +83,7 @@ func TestBrokenTracesAreRefused(t *testing.T) {
 		says   string
 		change func(*File)
 	}{
-		{"flags", func(f *File) { f.Flags = 8 }},
+		{"flags", func(f *File) { f.Flags = 16 }},
 		{"1 to 65535 threads", func(f *File) { f.Threads = nil }},
 		{"client group", func(f *File) { f.Groups = 0 }},
 		{"client group 1 of 1", func(f *File) { f.Threads[0].Group = 1 }},

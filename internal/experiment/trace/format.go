@@ -171,7 +171,8 @@ const (
 	FlagDue            = 1 << 0 // threads have due times: open load
 	FlagRecordVersions = 1 << 1 // the phase records what each read returned
 	FlagHistory        = 1 << 2 // recorded entries go into the history file
-	flagsKnown         = FlagDue | FlagRecordVersions | FlagHistory
+	FlagHandleTimes    = 1 << 3 // how long each take of a handle took is counted
+	flagsKnown         = FlagDue | FlagRecordVersions | FlagHistory | FlagHandleTimes
 )
 
 // Thread is one thread's part of a trace.

@@ -38,6 +38,9 @@ func Generate(groups ...Spec) (*File, error) {
 		if groups[i].Rate > 0 {
 			f.Flags |= FlagDue
 		}
+		if groups[i].HandleTimes {
+			f.Flags |= FlagHandleTimes
+		}
 	}
 	for i, s := range groups {
 		g := &generator{Spec: s, sharing: shared, first: len(f.Threads), lap: s.lapEntries(), stepClass: make([]uint8, len(s.Request))}

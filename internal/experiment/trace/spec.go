@@ -46,6 +46,8 @@ type Spec struct {
 	Arrivals Arrivals
 	EndNS    uint64 // open load: operations due so long after the group's begin, or later, are not done; 0: no such end
 
+	HandleTimes bool // how long each take of a handle takes is counted, for all groups
+
 	FromNS  uint64 // the threads begin so long after the phase's start
 	UntilNS uint64 // and end at this moment after it; 0: the phase's deadline alone ends them
 

@@ -98,10 +98,24 @@ func All(t *model.Table) []Column {
 		raw("latency_refused", func(l *Line) []float64 { return l.Refused }),
 		raw("latency_too_few", func(l *Line) []float64 { return l.TooFew }),
 		Column{Name: "handle_wait_ns_per_op", Heading: "Wait", Unit: "for a handle", In: Speed, Drop: 3,
-			Of: of(func(l *Line) *float64 { return l.WaitNS }, format.Latency)})
+			Of: of(func(l *Line) *float64 { return l.WaitNS }, format.Latency)},
+		Column{Name: "handle_p50_ns", Heading: handle(t) + " p50", Unit: "to a handle", In: Speed, Drop: 3,
+			Of: of(func(l *Line) *float64 { return l.HandleP50NS }, format.Latency)},
+		Column{Name: "handle_p99_ns", Heading: handle(t) + " p99", Unit: "to a handle", In: Speed, Drop: 3,
+			Of: of(func(l *Line) *float64 { return l.HandleP99NS }, format.Latency)})
 	columns = append(columns, outcomes...)
 	columns = append(columns, course(t)...)
 	return append(columns, resources...)
+}
+
+// handle names what it takes to have a handle: waiting for one of a pool, or connecting.
+func handle(t *model.Table) string {
+	for _, row := range t.Rows {
+		if row.WaitNS != nil {
+			return "Wait"
+		}
+	}
+	return "Connect"
 }
 
 // outcomes are operations by how they ended.

@@ -20,12 +20,14 @@ _Static_assert(offsetof(struct counters_slot, service) == 128, "section 3.2");
 _Static_assert(HISTOGRAM_BUCKETS == 4608, "section 3.4");
 _Static_assert(ASSAY_ERROR_TEXT_BYTES == COUNTERS_ERROR_TEXT_BYTES + 1, "section 3.2");
 
-size_t counters_measure(struct counters *c, uint32_t threads, uint32_t slots, bool response, uint64_t observed_entries) {
+size_t counters_measure(struct counters *c, uint32_t threads, uint32_t slots, uint32_t flags, uint64_t observed_entries) {
     c->threads = threads;
     c->slots = slots;
-    c->response = response;
-    c->slot_bytes = sizeof(struct counters_slot) + (response ? 8 * (size_t)HISTOGRAM_BUCKETS : 0);
-    size_t block = sizeof(struct counters_thread) + slots * c->slot_bytes + COUNTERS_ERROR_PLACES * COUNTERS_ERROR_BYTES;
+    c->response = (flags & COUNTERS_FLAG_RESPONSE) != 0;
+    c->handle_times = (flags & COUNTERS_FLAG_HANDLE_TIMES) != 0;
+    c->slot_bytes = sizeof(struct counters_slot) + (c->response ? 8 * (size_t)HISTOGRAM_BUCKETS : 0);
+    size_t block = sizeof(struct counters_thread) + slots * c->slot_bytes + COUNTERS_ERROR_PLACES * COUNTERS_ERROR_BYTES +
+                   (c->handle_times ? 8 * (size_t)HISTOGRAM_BUCKETS : 0);
     c->thread_bytes = (block + 127) & ~(size_t)127;
     size_t end = COUNTERS_HEADER_BYTES + threads * c->thread_bytes;
     c->observed_at = observed_entries > 0 ? end : 0;
@@ -33,6 +35,11 @@ size_t counters_measure(struct counters *c, uint32_t threads, uint32_t slots, bo
 }
 
 #define WRONG(...) return assay_fail(error, __VA_ARGS__), false
+
+static uint32_t flags_of(const struct trace *trace) {
+    return ((trace->flags & TRACE_FLAG_DUE) != 0 ? COUNTERS_FLAG_RESPONSE : 0) |
+           ((trace->flags & TRACE_FLAG_HANDLE_TIMES) != 0 ? COUNTERS_FLAG_HANDLE_TIMES : 0);
+}
 
 static bool check_header(const struct counters *c, const struct trace *trace, struct assay_error *error) {
     const struct counters_header *h = c->header;
@@ -49,7 +56,7 @@ static bool check_header(const struct counters *c, const struct trace *trace, st
         {"histogram bits", h->histogram_bits, HISTOGRAM_SUB_BUCKET_BITS},
         {"histogram buckets", h->histogram_buckets, HISTOGRAM_BUCKETS},
         {"error places", h->error_places, COUNTERS_ERROR_PLACES},
-        {"flags", h->flags, c->response ? COUNTERS_FLAG_RESPONSE : 0},
+        {"flags", h->flags, flags_of(trace)},
         {"thread bytes", h->thread_bytes, c->thread_bytes},
         {"offset of the observed versions", h->observed_offset, c->observed_at},
     };
@@ -69,7 +76,7 @@ bool counters_map(struct counters *c, const char *path, const struct trace *trac
         for (uint32_t i = 0; i < trace->threads; i++)
             entries += trace->thread[i].count;
     size_t expected =
-        counters_measure(c, trace->threads, trace->operations, (trace->flags & TRACE_FLAG_DUE) != 0, entries);
+        counters_measure(c, trace->threads, trace->operations, flags_of(trace), entries);
     int file = open(path, O_RDWR | O_CLOEXEC);
     if (file < 0)
         WRONG("opening the counters file: %s", strerror(errno));

@@ -20,6 +20,7 @@ enum {
     COUNTERS_ERROR_TEXT_AT = 20,
     COUNTERS_ERROR_TEXT_BYTES = COUNTERS_ERROR_BYTES - COUNTERS_ERROR_TEXT_AT,
     COUNTERS_FLAG_RESPONSE = 1,
+    COUNTERS_FLAG_HANDLE_TIMES = 2,
     COUNTERS_STATS_MAX = 128,
     COUNTERS_LATE_WORDS = 25
 };
@@ -82,7 +83,7 @@ struct counters {
     size_t length;
     struct counters_header *header;
     uint32_t threads, slots;
-    bool response;
+    bool response, handle_times;
     size_t slot_bytes, thread_bytes, observed_at;
 };
 
@@ -106,8 +107,9 @@ static inline unsigned histogram_bucket(uint64_t value) {
     return ((e - s + 1) << s) + (unsigned)((value >> (e - s)) - (UINT64_C(1) << s));
 }
 
-/* Fills in where everything lies in a file of this shape; returns the length of the file. */
-size_t counters_measure(struct counters *c, uint32_t threads, uint32_t slots, bool response, uint64_t observed_entries);
+/* Fills in where everything lies in a file of this shape, with the flags COUNTERS_FLAG_…; returns the
+ * length of the file. */
+size_t counters_measure(struct counters *c, uint32_t threads, uint32_t slots, uint32_t flags, uint64_t observed_entries);
 
 /* Maps a file that fits the trace. False: error says what is wrong, and nothing is mapped. */
 bool counters_map(struct counters *c, const char *path, const struct trace *trace, struct assay_error *error);
@@ -121,6 +123,10 @@ static inline size_t counters_slot_at(const struct counters *c, uint32_t thread,
 }
 static inline size_t counters_error_place_at(const struct counters *c, uint32_t thread, uint32_t place) {
     return counters_slot_at(c, thread, c->slots) + (size_t)place * COUNTERS_ERROR_BYTES;
+}
+/* Of the times from a thread's asking for a handle until it had one; NULL: they are not counted. */
+static inline uint64_t *counters_handle_times(const struct counters *c, uint32_t thread) {
+    return c->handle_times ? (uint64_t *)(void *)(c->data + counters_error_place_at(c, thread, COUNTERS_ERROR_PLACES)) : NULL;
 }
 static inline struct counters_thread *counters_thread(const struct counters *c, uint32_t thread) {
     return (struct counters_thread *)(void *)(c->data + counters_thread_at(c, thread));

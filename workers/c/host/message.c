@@ -251,6 +251,7 @@ struct json_object *describe_driver(const struct assay_driver *driver) {
     json_object_object_add(object, "options", options);
     add_bool(object, "handles_shareable", d->handles_shareable);
     add_limit(object, "handles_max", d->handles_max);
+    add_bool(object, "handle_times", true);
     add_limit(object, "key_bytes_min", d->key_bytes_min);
     add_limit(object, "key_bytes_max", d->key_bytes_max);
     add_limit(object, "value_bytes_max", d->value_bytes_max);

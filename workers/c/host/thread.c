@@ -87,6 +87,7 @@ bool thread_make(struct thread *t, const struct phase *phase, const struct phase
     t->history = phase->history.data != NULL ? history_thread(&phase->history, number) : NULL;
     for (uint32_t k = 0; k < phase->trace.operations; k++)
         t->slots[phase->trace.operation[k]] = counters_slot(&phase->counters, number, k);
+    t->handle_times = counters_handle_times(&phase->counters, number);
     size_t key_bytes = key_bytes_max(&phase->keys) + 8;
     t->key = make_bytes(key_bytes);
     t->value = make_bytes(phase->value_bytes_max);
@@ -164,6 +165,28 @@ static int64_t wait_until(struct thread *t, int64_t due, int64_t ended, int64_t 
     return now;
 }
 
+/* Counts a handle that was asked for at one moment and had at another. */
+static void count_handle(struct thread *t, int64_t asked, int64_t had) {
+    if (t->handle_times != NULL)
+        t->handle_times[histogram_bucket(had > asked ? (uint64_t)(had - asked) : 0)]++;
+}
+
+/* Counts the wait for a pooled handle, and returns when it ended. */
+static int64_t count_wait(struct thread *t, int64_t asked) {
+    int64_t had = clock_now_ns(&t->phase->clock);
+    if (had > asked)
+        t->head->handle_wait_ns += (uint64_t)(had - asked);
+    count_handle(t, asked, had);
+    return had;
+}
+
+/* Counts a handle that was opened for what is about to be done. */
+static void count_opening(struct thread *t, int64_t asked) {
+    t->head->handles_opened++;
+    if (t->handle_times != NULL)
+        count_handle(t, asked, clock_now_ns(&t->phase->clock));
+}
+
 /* Waiting for a pooled handle is in no service time, it is counted apart: *last moves to its end.
  * Opening a new one is in the service time, for a client that opens one each time pays for it each
  * time. */
@@ -171,10 +194,7 @@ static struct result operate_with_handle(struct thread *t, const struct step *s,
     struct result result;
     if (t->handles->mode == HANDLES_POOL) {
         struct assay_handle *handle = t->handle = handles_take(t->handles);
-        int64_t start = clock_now_ns(&t->phase->clock);
-        if (start > *last)
-            t->head->handle_wait_ns += (uint64_t)(start - *last);
-        *last = start;
+        *last = count_wait(t, *last);
         result = operate(t, s);
         t->handle = NULL;
         handles_give_back(t->handles, handle);
@@ -191,7 +211,7 @@ static struct result operate_with_handle(struct thread *t, const struct step *s,
         t->handle = NULL;
         return result;
     }
-    t->head->handles_opened++;
+    count_opening(t, *last);
     result = operate(t, s);
     if (t->driver->handle_close(t->handle, &t->error) != ASSAY_OK)
         note(t, operation, OUTCOME_ERROR, t->error.text);
@@ -264,14 +284,11 @@ static int64_t take_handle(struct thread *t, struct request *r, int64_t last) {
     if (t->handles->mode != HANDLES_POOL) {
         r->opened = t->driver->handle_open(t->handles->store, &t->handle, &t->error);
         if (r->opened == ASSAY_OK)
-            t->head->handles_opened++;
+            count_opening(t, last);
         return last;
     }
     t->handle = handles_take(t->handles);
-    int64_t begin = clock_now_ns(&t->phase->clock);
-    if (begin > last)
-        t->head->handle_wait_ns += (uint64_t)(begin - last);
-    return begin;
+    return count_wait(t, last);
 }
 
 static void give_handle_back(struct thread *t, const struct request *r) {

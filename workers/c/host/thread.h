@@ -82,6 +82,7 @@ struct thread {
     struct counters_thread *head;
 
     struct counters_slot *slots[OPERATION_CODES];
+    uint64_t *handle_times; /* of the takes of handles; NULL: they are not counted */
     struct history_thread *history;
     struct handles *handles;
     const struct phases *phases;

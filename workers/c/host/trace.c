@@ -213,7 +213,7 @@ bool trace_decode(struct trace *trace, const unsigned char *data, size_t length,
         WRONG("trace of %u threads: expected 1 to %d", trace->threads, TRACE_THREADS_MAX);
     if (trace->operations > OPERATION_CODES)
         WRONG("trace of %u operations: expected at most %d", trace->operations, OPERATION_CODES);
-    if ((trace->flags & ~(uint32_t)(TRACE_FLAG_DUE | TRACE_FLAG_RECORD_VERSIONS | TRACE_FLAG_HISTORY)) != 0)
+    if ((trace->flags & ~(uint32_t)TRACE_FLAGS) != 0)
         WRONG("trace has flags %#x, of which this program does not know all", trace->flags);
     if ((trace->flags & TRACE_FLAG_RECORD_VERSIONS) != 0 && (trace->flags & TRACE_FLAG_HISTORY) != 0)
         WRONG("a trace that records observed versions has no history");

@@ -40,7 +40,9 @@ enum {
     TRACE_THREADS_MAX = 65535,
     TRACE_FLAG_DUE = 1,
     TRACE_FLAG_RECORD_VERSIONS = 2,
-    TRACE_FLAG_HISTORY = 4
+    TRACE_FLAG_HISTORY = 4,
+    TRACE_FLAG_HANDLE_TIMES = 8,
+    TRACE_FLAGS = 15
 };
 
 struct trace_thread {

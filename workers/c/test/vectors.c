@@ -265,14 +265,19 @@ static void check_counters(struct json_object *list) {
     for (size_t i = 0; i < count(list); i++) {
         struct json_object *o = at(list, i);
         struct counters c;
-        size_t length = counters_measure(&c, (uint32_t)number(o, "threads"), (uint32_t)number(o, "slots"),
-                                         json_object_get_boolean(field(o, "response")), number(o, "observed_entries"));
+        uint32_t flags = (json_object_get_boolean(field(o, "response")) ? COUNTERS_FLAG_RESPONSE : 0) |
+                         (json_object_get_boolean(field(o, "handle_times")) ? COUNTERS_FLAG_HANDLE_TIMES : 0);
+        size_t length = counters_measure(&c, (uint32_t)number(o, "threads"), (uint32_t)number(o, "slots"), flags,
+                                         number(o, "observed_entries"));
         expect(length == number(o, "file_bytes"), "length of the file", i);
         expect(c.slot_bytes == number(o, "slot_bytes"), "length of a slot", i);
         expect(c.thread_bytes == number(o, "thread_bytes"), "length of a thread's block", i);
         expect(c.observed_at == number(o, "observed_offset"), "place of the observed versions", i);
         for (uint32_t t = 0; t < c.threads; t++) {
             expect(counters_thread_at(&c, t) == json_object_get_uint64(at(field(o, "thread_offsets"), t)), "thread", t);
+            if (c.handle_times)
+                expect(counters_error_place_at(&c, t, COUNTERS_ERROR_PLACES) ==
+                           json_object_get_uint64(at(field(o, "handle_times_offsets"), t)), "handle times", t);
             for (uint32_t k = 0; k < c.slots; k++)
                 expect(counters_slot_at(&c, t, k) == json_object_get_uint64(at(at(field(o, "slot_offsets"), t), k)), "slot", k);
             for (uint32_t p = 0; p < COUNTERS_ERROR_PLACES; p++)

@@ -77,14 +77,16 @@ final class Counters {
     static final class Layout {
         final int slots;
         final int slotBytes;
+        final boolean handleTimes;
         final int threadBytes;
         final long observedAt;
         final long fileBytes;
 
-        Layout(int threads, int slots, boolean response, boolean observed, long observedEntries) {
+        Layout(int threads, int slots, boolean response, boolean handleTimes, boolean observed, long observedEntries) {
             this.slots = slots;
             slotBytes = SERVICE + 8 * BUCKETS * (response ? 2 : 1);
-            threadBytes = THREAD_BYTES + slots * slotBytes + ERROR_PLACES * ERROR_BYTES + 127 & ~127;
+            this.handleTimes = handleTimes;
+            threadBytes = handleTimesAt() + (handleTimes ? 8 * BUCKETS : 0) + 127 & ~127;
             long end = threadAt(threads);
             observedAt = observed ? end : 0;
             fileBytes = end + 8 * observedEntries;
@@ -97,6 +99,11 @@ final class Counters {
         /** Within the thread's block. */
         int slotAt(int slot) {
             return THREAD_BYTES + slot * slotBytes;
+        }
+
+        /** Of the times from a thread's asking for a handle until it had one, if they are counted. */
+        int handleTimesAt() {
+            return errorPlaceAt(ERROR_PLACES);
         }
 
         int errorPlaceAt(int place) {
@@ -122,7 +129,7 @@ final class Counters {
         long entries = 0;
         for (Trace.Part part : trace.parts)
             entries += verify ? part.count : 0;
-        layout = new Layout(trace.threads, trace.operations.length, trace.has(Trace.FLAG_DUE), verify, entries);
+        layout = new Layout(trace.threads, trace.operations.length, trace.has(Trace.FLAG_DUE), trace.has(Trace.FLAG_HANDLE_TIMES), verify, entries);
         if (file.size() != layout.fileBytes)
             throw Refusal.badRequest("the counters file has another length than its trace needs");
         header = file.map(FileChannel.MapMode.READ_WRITE, 0, HEADER_BYTES).order(java.nio.ByteOrder.LITTLE_ENDIAN);
@@ -154,7 +161,7 @@ final class Counters {
         expect("histogram bits", header.getInt(32), SUB_BUCKET_BITS);
         expect("histogram buckets", header.getInt(36), BUCKETS);
         expect("error places", header.getInt(40), ERROR_PLACES);
-        expect("flags", header.getInt(44), trace.has(Trace.FLAG_DUE) ? 1 : 0);
+        expect("flags", header.getInt(44), (trace.has(Trace.FLAG_DUE) ? 1 : 0) | (layout.handleTimes ? 2 : 0));
         expect("offset of the observed versions", header.getLong(48), layout.observedAt);
         for (int k = 0; k < trace.operations.length; k++)
             expect("operation of slot " + k, header.get(64 + k) & 0xff, trace.operations[k]);

@@ -196,6 +196,7 @@ final class Session {
         told.put("durability", claims);
         if (!options.isEmpty())
             told.put("options", options);
+        told.put("handle_times", true);
         told.put("abilities", new Abilities(driver).told());
         return told;
     }

@@ -17,8 +17,9 @@ final class Trace {
     static final int FLAG_DUE = 1;
     static final int FLAG_RECORD_VERSIONS = 2;
     static final int FLAG_HISTORY = 4;
+    static final int FLAG_HANDLE_TIMES = 8;
     private static final int FORMAT_VERSION = 2;
-    private static final int FLAGS = FLAG_DUE | FLAG_RECORD_VERSIONS | FLAG_HISTORY;
+    private static final int FLAGS = FLAG_DUE | FLAG_RECORD_VERSIONS | FLAG_HISTORY | FLAG_HANDLE_TIMES;
     private static final long TIME_MAX = 1L << 62;
     private static final long MAGIC = 0x4352545941535341L; // "ASSAYTRC"
 

@@ -317,16 +317,25 @@ final class Walker implements Runnable {
                 handle = handles.take();
                 long time = System.nanoTime();
                 add(Counters.HANDLE_WAIT, Math.max(0, time - last));
+                countHandle(time - last);
                 last = time;
             } else {
                 handle = handles.store.open();
                 add(Counters.HANDLES_OPENED, 1);
+                if (phase.counters.layout.handleTimes)
+                    countHandle(System.nanoTime() - last);
             }
             return true;
         } catch (Throwable thrown) {
             notOpened = thrown;
             return false;
         }
+    }
+
+    /** Counts how long a handle took to be had. */
+    private void countHandle(long ns) {
+        if (phase.counters.layout.handleTimes)
+            add(phase.counters.layout.handleTimesAt() + 8 * Counters.bucket(Math.max(0, ns)), 1);
     }
 
     private void giveHandleBack(int operation) {

@@ -155,7 +155,7 @@ final class Vectors {
         for (JsonObject o : objects(list)) {
             int threads = o.getInt("threads"), slots = o.getInt("slots");
             long observed = o.getLong("observed_entries");
-            Counters.Layout layout = new Counters.Layout(threads, slots, o.getBoolean("response"), observed > 0, observed);
+            Counters.Layout layout = new Counters.Layout(threads, slots, o.getBoolean("response"), o.getBoolean("handle_times"), observed > 0, observed);
             expect(layout.fileBytes == o.getLong("file_bytes"), "length of the file", checked);
             expect(layout.slotBytes == o.getInt("slot_bytes"), "length of a slot", checked);
             expect(layout.threadBytes == o.getInt("thread_bytes"), "length of a thread's block", checked);
@@ -163,6 +163,8 @@ final class Vectors {
             for (int t = 0; t < threads; t++) {
                 long at = layout.threadAt(t);
                 expect(at == o.getArray("thread_offsets").getLong(t), "thread", t);
+                if (layout.handleTimes)
+                    expect(at + layout.handleTimesAt() == o.getArray("handle_times_offsets").getLong(t), "handle times", t);
                 for (int k = 0; k < slots; k++)
                     expect(at + layout.slotAt(k) == o.getArray("slot_offsets").getArray(t).getLong(k), "slot", k);
                 for (int p = 0; p < Counters.ERROR_PLACES; p++)
