@@ -48,6 +48,8 @@ var jvmPrograms = []sideProgram{
 	{program: "spymemcached", drivers: []string{"spymemcached"}, server: "memcached"},
 	{program: "xmemcached", drivers: []string{"xmemcached"}, server: "memcached"},
 	{program: "folsom", drivers: []string{"folsom"}, server: "memcached"},
+	{program: "jedis", drivers: []string{"jedis"}, server: "redis"},
+	{program: "lettuce", drivers: []string{"lettuce"}, server: "redis"},
 }
 
 // What Debian has for the JVM.

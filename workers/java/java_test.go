@@ -177,6 +177,25 @@ func TestMemcachedConformance(t *testing.T) {
 	}
 }
 
+// Clients of Redis pass it on the real server: Jedis with its oldest version that is driven, too, where
+// Maven has it.
+func TestRedisConformance(t *testing.T) {
+	program, ok := drivers.Program("redis")
+	if !ok {
+		t.Fatal("Redis can't be started")
+	}
+	for _, client := range []string{"jedis", "lettuce"} {
+		t.Run(client, func(t *testing.T) {
+			t.Parallel()
+			if _, err := os.Stat(worker(built(t), client)); err != nil {
+				t.Skipf("the worker of %s is not built: make jvm", client)
+			}
+			server := servertest.Start(t, program, store.D0, nil)
+			conformance(t, client, client, []string{server.Endpoint()}, server.Guard.DriverOptions())
+		})
+	}
+}
+
 // An arm's jars stand in place of the client's own: a class that they lack is not found elsewhere.
 func TestJarsStandInPlaceOfTheClients(t *testing.T) {
 	t.Parallel()
