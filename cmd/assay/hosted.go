@@ -50,6 +50,7 @@ var jvmPrograms = []sideProgram{
 	{program: "folsom", drivers: []string{"folsom"}, server: "memcached"},
 	{program: "jedis", drivers: []string{"jedis"}, server: "redis"},
 	{program: "lettuce", drivers: []string{"lettuce"}, server: "redis"},
+	{program: "mvstore", drivers: []string{"mvstore"}},
 }
 
 // What Debian has for the JVM.

@@ -145,10 +145,10 @@ func conformance(t *testing.T, program, driver string, endpoints []string, optio
 
 // The drivers without a server pass the conformance kit.
 func TestConformance(t *testing.T) {
-	for _, driver := range []string{"null-java", "memory-java"} {
+	for driver, program := range map[string]string{"null-java": "host", "memory-java": "host", "mvstore": "mvstore"} {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
-			conformance(t, "host", driver, nil, nil)
+			conformance(t, program, driver, nil, nil)
 		})
 	}
 }
