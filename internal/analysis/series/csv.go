@@ -383,7 +383,7 @@ func (t *csvTable) series() (s Series) {
 		default:
 			s.Begin = t.first - step
 		}
-		t.doubtTimes(times[0], step)
+		t.doubtTimes(t.first, step)
 	}
 	s.Ends, s.Rates, s.Points = t.columns[0], t.columns[1], true
 	missing := 0

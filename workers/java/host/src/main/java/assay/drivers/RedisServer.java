@@ -58,9 +58,7 @@ public final class RedisServer implements AutoCloseable {
         int colon = c.endpoints.get(0).lastIndexOf(':');
         host = c.endpoints.get(0).substring(0, colon);
         port = Integer.parseInt(c.endpoints.get(0).substring(colon + 1));
-        String login = "";
-        if (!c.options.text("credentials_file").isEmpty())
-            login = Files.readAllLines(Path.of(c.options.text("credentials_file"))).get(0);
+        String login = login(c.options.text("credentials_file"));
         int parts = login.indexOf(':');
         user = parts <= 0 ? "" : login.substring(0, parts);
         password = login.substring(parts + 1);
@@ -77,6 +75,19 @@ public final class RedisServer implements AutoCloseable {
             close();
             throw e;
         }
+    }
+
+    private static String login(String file) throws RefusedException {
+        if (file.isEmpty())
+            return "";
+        try {
+            List<String> lines = Files.readAllLines(Path.of(file));
+            if (!lines.isEmpty() && lines.get(0).contains(":"))
+                return lines.get(0);
+        } catch (IOException e) {
+            throw new RefusedException("reading credentials_file: " + e.getMessage());
+        }
+        throw new RefusedException(file + " has no USER:PASSWORD in its first line");
     }
 
     private void refuse(String wanted, long windowNs) throws RefusedException {

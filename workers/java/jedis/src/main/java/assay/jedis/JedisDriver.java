@@ -6,6 +6,7 @@ import assay.driver.Description;
 import assay.driver.Driver;
 import assay.driver.Handle;
 import assay.driver.Option;
+import assay.driver.RefusedException;
 import assay.driver.Status;
 import assay.driver.Store;
 import assay.drivers.RedisServer;
@@ -56,6 +57,10 @@ public final class JedisDriver implements Driver {
         Server(Config config) throws Exception {
             this.config = config;
             server = new RedisServer(config);
+            if (!server.user.isEmpty() && !server.user.equals("default")) {
+                server.close();
+                throw new RefusedException("Jedis 2.9 logs in as the default user alone, and so does this driver: got user " + server.user);
+            }
         }
 
         @Override
