@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"maps"
+	"runtime"
 	"strings"
 	"time"
 
@@ -62,9 +63,13 @@ func (s *schedule) dueFor(now time.Time, rarity time.Duration, read func()) {
 	if now.Before(s.next) {
 		return
 	}
-	began := time.Now()
+	// CPU time, for on a busy machine a reading of 0.1 ms can last for 10: the phase would end before
+	// the next one.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	began := ThreadCPU()
 	read()
-	s.next = now.Add(max(schedulePeriod, time.Since(began)*rarity))
+	s.next = now.Add(max(schedulePeriod, (ThreadCPU()-began)*rarity))
 }
 
 // values are the series of one reading.
@@ -119,10 +124,13 @@ func (v values) missingPrefix(err error, prefix string) {
 func (s *Sampler) BeginResources(u Usage) {
 	t := &s.telemetry
 	clear(t.baseline)
-	t.seconds, t.threads, t.sockets, t.serverFds = schedule{}, schedule{}, schedule{}, schedule{}
+	again := func() {
+		t.seconds, t.threads, t.files, t.sockets, t.serverFds = schedule{}, schedule{}, schedule{}, schedule{}, schedule{}
+	}
+	again()
 	t.seen, t.threadly = nil, threadCounts{}
 	s.Resources(u)
-	t.seconds, t.threads, t.sockets, t.serverFds = schedule{}, schedule{}, schedule{}, schedule{}
+	again()
 }
 
 // Resources returns the series of [Catalogue] that can be had now, by name, but those that stand in

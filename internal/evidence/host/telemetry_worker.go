@@ -87,6 +87,9 @@ func (t *telemetry) descriptors(pids []int) (files, sockets int, err error) {
 		}
 		targets, err := process.FileDescriptorTargets()
 		if err != nil {
+			if _, gone := t.proc.Proc(pid); gone != nil {
+				continue // it has ended since
+			}
 			return 0, 0, err
 		}
 		for _, target := range targets {
