@@ -68,7 +68,7 @@ var fieldFlags = []struct{ name, path, help string }{
 	{"blocks", "blocks", "`number` of times that everything is repeated; auto: until comparisons are decided"},
 	{"detect", "detect", "relative `difference`, such as 5%, that is to be shown: the noise of 5 blocks tells how many are run"},
 	{"time", "time", "`duration` of the whole run, such as 5m: blocks, phases and cells are laid out to fit"},
-	{"agents", "agents", "`places` of agents that do the measured phases: local:4, ssh://HOST,ssh://HOST or join:4"},
+	{"agents", "agents", "`places` of agents that do the measured phases: local:4, ssh://HOST,ssh://HOST, docker:4, kube://NAME:4 or join:4"},
 	{"seed", "seed", "`number` that all randomness is derived from"},
 }
 
@@ -437,7 +437,8 @@ func (f *runFlags) execute(directory string, do func(context.Context, run.Option
 		return failed(fmt.Errorf("finding Assay's own program, to start workers with: %w", err))
 	}
 	agentOptions := agents.Options{Version: version(), Agent: []string{self, "agent"}, Token: agents.Token(os.Getenv(tokenVariable)),
-		AllowRemote: f.allowRemote, SSH: strings.Fields(os.Getenv(sshVariable))}
+		AllowRemote: f.allowRemote, SSH: strings.Fields(os.Getenv(sshVariable)), Docker: strings.Fields(os.Getenv(dockerVariable)),
+		Kubectl: strings.Fields(os.Getenv(kubectlVariable)), Image: os.Getenv(imageVariable)}
 	if f.nats != "" {
 		if agentOptions.Server, agentOptions.Token, err = natsAddress("nats", f.nats); err != nil {
 			return usage(err)

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,33 +16,53 @@ import (
 // AgentPlace is where agents are that do the measured phases.
 type AgentPlace struct {
 	Scheme string // one of AgentSchemes
-	Target string // ssh: [USER@]HOST[:PORT]
+	Target string // ssh: [USER@]HOST[:PORT]; kube: the Job's name
 	Count  int
+
+	Namespace string // kube: "": kubectl's own
 }
 
 // The ways to have agents.
 const (
-	AgentsLocal = "local" // so many processes of this machine
-	AgentsSSH   = "ssh"   // another machine
-	AgentsJoin  = "join"  // so many that are started by somebody else
+	AgentsLocal  = "local"  // so many processes of this machine
+	AgentsDocker = "docker" // so many containers of this machine
+	AgentsSSH    = "ssh"    // another machine
+	AgentsKube   = "kube"   // so many pods
+	AgentsJoin   = "join"   // so many that are started by somebody else
 )
 
 // AgentSchemes are the ways to have agents.
-var AgentSchemes = []string{AgentsLocal, AgentsSSH, AgentsJoin}
+var AgentSchemes = []string{AgentsLocal, AgentsSSH, AgentsDocker, AgentsKube, AgentsJoin}
 
-const agentsExpected = "local:N, ssh://HOST or join:N"
+const agentsExpected = "local:N, ssh://HOST, docker:N, kube://[NAMESPACE/]NAME:N or join:N"
+
+// kubeTarget is what stands behind kube:// where pods are agents.
+var kubeTarget = regexp.MustCompile(`^//(?:([a-z0-9][-a-z0-9]{0,62})/)?([a-z0-9](?:[-a-z0-9]{0,50}[a-z0-9])?)(?::([0-9]{1,6}))?$`)
 
 // ParseAgents reads one place.
 func ParseAgents(text string) (AgentPlace, error) {
 	scheme, rest, _ := strings.Cut(text, ":")
 	p := AgentPlace{Scheme: scheme, Count: 1}
 	switch scheme {
-	case AgentsLocal, AgentsJoin:
+	case AgentsLocal, AgentsDocker, AgentsJoin:
 		count, err := strconv.Atoi(rest)
 		if err != nil || count < 1 || count > trace.ProcessesMax {
 			return p, fmt.Errorf("%q: expected %s:N, with N from 1 to %d", text, scheme, trace.ProcessesMax)
 		}
 		p.Count = count
+		return p, nil
+	case AgentsKube:
+		parts := kubeTarget.FindStringSubmatch(rest)
+		if parts == nil {
+			return p, fmt.Errorf("%q: expected kube://[NAMESPACE/]NAME:N, the name in lower-case letters, digits and hyphens", text)
+		}
+		p.Namespace, p.Target = parts[1], parts[2]
+		if parts[3] != "" {
+			p.Count, _ = strconv.Atoi(parts[3]) // digits, and few
+		}
+		if p.Count < 1 || p.Count > trace.ProcessesMax {
+			return p, fmt.Errorf("%q: expected 1 to %d pods", text, trace.ProcessesMax)
+		}
 		return p, nil
 	case AgentsSSH:
 		target, isURL := strings.CutPrefix(rest, "//")

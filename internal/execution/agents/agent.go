@@ -26,6 +26,7 @@ type AgentOptions struct {
 	Name    string   // that its launcher gave it; "": none
 	Version string   // of this program
 	Worker  []string // the command of its workers: orders never name one
+	Guard   []string // the command of what ends them while the agent is stopped; none: nothing does
 
 	AllowRemote bool // servers that are not on its loopback may be loaded
 	Once        bool // it ends with its first session
@@ -112,6 +113,7 @@ type sitting struct {
 	workers map[int]*hosted
 	refused map[string]uint64
 	over    chan error // why the session is over
+	guard   *guard     // nil: there is none, or no worker yet
 	traces  traceCache
 	looks   chan order
 }
@@ -145,12 +147,18 @@ func (s *sitting) serve(ctx context.Context) error {
 	joinBy := time.Now().Add(joinPatience)
 	ticker := time.NewTicker(helloEvery / 5)
 	defer ticker.Stop()
+	looked := time.Now()
 	for nextHello := time.Now(); ; {
+		halted := time.Since(looked)
+		looked = time.Now()
 		switch welcome := s.isWelcome(); {
+		case welcome && halted > s.lease:
+			return s.leave(fmt.Errorf("it did not run for %s: its workers were ended", format.Seconds(halted.Seconds())))
 		case welcome:
 			if silent := s.silence(); silent > s.lease {
-				return fmt.Errorf("nothing was heard of the conductor for %s: its workers were ended", format.Seconds(silent.Seconds()))
+				return s.leave(fmt.Errorf("nothing was heard of the conductor for %s: its workers were ended", format.Seconds(silent.Seconds())))
 			}
+			s.guarded().beat(s.lease)
 		case s.Once && time.Now().After(joinBy):
 			return fmt.Errorf("no conductor took it within %s", joinPatience)
 		case !time.Now().Before(nextHello):
@@ -171,10 +179,40 @@ func (s *sitting) serve(ctx context.Context) error {
 	}
 }
 
+// leave tells the conductor, if that hears it, why the session is over: it need not wait for the lease.
+func (s *sitting) leave(why error) error {
+	s.end()
+	s.send(reply{Kind: replyBye, Why: why.Error()}, nil)
+	return why
+}
+
 func (s *sitting) isWelcome() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.in != nil
+}
+
+// guarded returns the guard of the session's workers; nil: there is none.
+func (s *sitting) guarded() *guard {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.guard
+}
+
+// ensureGuard starts the guard before the first worker.
+func (s *sitting) ensureGuard() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.guard != nil || len(s.Guard) == 0 {
+		return nil
+	}
+	g, err := startGuard(s.Guard, s.Log)
+	if err != nil {
+		return err
+	}
+	s.guard = g
+	g.beat(s.lease)
+	return nil
 }
 
 func (s *sitting) silence() time.Duration {
@@ -390,12 +428,15 @@ func (s *sitting) end() {
 	s.mu.Lock()
 	workers := s.workers
 	s.workers = map[int]*hosted{}
+	guard := s.guard
+	s.guard = nil
 	s.mu.Unlock()
 	var all sync.WaitGroup
 	for _, h := range workers {
 		all.Go(h.end)
 	}
 	all.Wait()
+	guard.end()
 }
 
 // consent refuses what an agent does for nobody: to load servers of others, to keep files.

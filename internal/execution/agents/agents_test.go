@@ -4,14 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"os/signal"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"assay/drivers/nullstore"
@@ -28,13 +32,44 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
 		os.Exit(worker.Main(nullstore.Driver{}))
 	}
-	if len(os.Args) > 1 && os.Args[1] == "agent" {
-		if err := ServeInvited(context.Background(), os.Stdin, AgentOptions{Version: "1", Worker: []string{os.Args[0], "worker"}, Log: os.Stderr}); err != nil {
+	o := AgentOptions{Version: "1", Worker: []string{os.Args[0], "worker"}, Guard: []string{os.Args[0], "guard"}, Log: os.Stderr}
+	programs := map[string]func() error{
+		"agent":    func() error { return ServeInvited(context.Background(), os.Stdin, o) },
+		"guard":    func() error { return Guard(os.Stdin, os.Stderr) },
+		"stand-in": func() error { return standIn(os.Args[2:]) },
+		"join": func() error {
+			o.Server, o.Token = os.Args[2], Token(os.Getenv("ASSAY_TEST_TOKEN"))
+			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+			defer stop()
+			return Serve(ctx, o)
+		},
+	}
+	if len(os.Args) > 1 && programs[os.Args[1]] != nil {
+		if err := programs[os.Args[1]](); err != nil {
+			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+const testToken = Token("a token of the tests")
+
+// serverOfOthers is a NATS server that no hub has started.
+func serverOfOthers(t *testing.T) *natsserver.Server {
+	t.Helper()
+	s, err := natsserver.NewServer(&natsserver.Options{Host: "127.0.0.1", Port: natsserver.RANDOM_PORT, NoLog: true, NoSigs: true,
+		Authorization: testToken.Credential(), MaxPending: 256 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(s.Shutdown)
+	if !s.ReadyForConnections(long) {
+		t.Fatal("the NATS server does not answer")
+	}
+	return s
 }
 
 const long = 2 * time.Minute
@@ -333,5 +368,84 @@ func TestClockOffset(t *testing.T) {
 	}
 	if at := c.toAgent(50_000_000); at-50_000_000-ahead > within || 50_000_000+ahead-at > within {
 		t.Errorf("translated to %d", at)
+	}
+}
+
+// What is told of a start is true, with a clock that is hours away: an agent in a time namespace, whose
+// offset is known here to the nanosecond and to the agent's own messages alone else.
+func TestTheStartErrorIsTrue(t *testing.T) {
+	const away = 5000 * time.Second
+	unshare := []string{"unshare", "--time", "--monotonic", fmt.Sprint(int(away.Seconds())), "--fork", "--kill-child"}
+	if out, err := exec.Command(unshare[0], append(unshare[1:], "true")...).CombinedOutput(); err != nil {
+		t.Skipf("SKIPPED: no time namespace can be had: %v %s", err, out)
+	}
+	hub, err := NewHub(Options{Agents: []string{"local:1"}, Version: "1", Agent: append(unshare, os.Args[0], "agent"), Log: io.Discard, Patience: long})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hub.Close()
+	present, err := hub.Gather(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{hub: hub, agent: present[0]}
+	w := r.opened(t)
+	begun(t, w)
+	told, within := w.Start()
+	w.mu.Lock()
+	truth := int64(w.words.StartNS) - int64(away)
+	w.mu.Unlock()
+	if wrong := told - truth; wrong > within || -wrong > within || within <= 0 {
+		t.Errorf("the start is told %d ns from the truth, known to %d", wrong, within)
+	}
+}
+
+// A guard ends the workers of an agent that says nothing for its lease, and of no other.
+func TestTheGuard(t *testing.T) {
+	ends := func(t *testing.T, lines func(pid int) string, wait bool) bool {
+		t.Helper()
+		sleeper := exec.Command("sleep", "600")
+		if err := sleeper.Start(); err != nil {
+			t.Fatal(err)
+		}
+		exited := make(chan struct{})
+		go func() {
+			_ = sleeper.Wait() // killed, by the guard or below
+			close(exited)
+		}()
+		defer func() { _ = sleeper.Process.Kill(); <-exited }()
+		in, out := io.Pipe()
+		over := make(chan error, 1)
+		go func() { over <- Guard(in, io.Discard) }()
+		fmt.Fprint(out, lines(sleeper.Process.Pid))
+		if wait {
+			select {
+			case <-exited:
+				return true
+			case <-time.After(long):
+				return false
+			}
+		}
+		_ = out.Close()
+		if err := <-over; err != nil {
+			t.Error(err)
+		}
+		select {
+		case <-exited:
+			return true
+		default:
+			return false
+		}
+	}
+	if !ends(t, func(pid int) string { return fmt.Sprintf("beat 50000000\nwatch %d\n", pid) }, true) {
+		t.Error("the worker of an agent that is stopped goes on")
+	}
+	if ends(t, func(pid int) string {
+		return fmt.Sprintf("beat 50000000\nwatch %d\nforget %d\n", pid, pid) + strings.Repeat("beat 50000000\n", 100)
+	}, false) {
+		t.Error("a worker was ended that is not the guard's")
+	}
+	if err := Guard(strings.NewReader("watch 1\n"), io.Discard); err == nil {
+		t.Error("a guard takes process 1")
 	}
 }

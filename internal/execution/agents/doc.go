@@ -15,6 +15,7 @@
 //	worker.go   a worker of an agent, as the conductor sees it
 //	agent.go    the agent's side: joining, the lease, what it consents to
 //	hosted.go   a worker of an agent, as the agent sees it
+//	guard.go    what ends an agent's workers while the agent itself is stopped
 //
 // What holds between the two sides:
 //

@@ -115,10 +115,14 @@ func (h *hosted) result(o *order) (any, error) {
 }
 
 func (h *hosted) start() error {
+	if err := h.sitting.ensureGuard(); err != nil {
+		return err
+	}
 	w, err := conductor.Start(h.sitting.Worker, h.sitting.Log)
 	if err != nil {
 		return err
 	}
+	h.sitting.guarded().watch(w.PID())
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ended { // meanwhile
@@ -285,6 +289,7 @@ func (h *hosted) end() {
 	h.mu.Unlock()
 	if w != nil {
 		_ = w.End(endPatience) // however it ended, it is gone
+		h.sitting.guarded().forget(w.PID())
 	}
 	h.unmap()
 }

@@ -36,6 +36,10 @@ type Options struct {
 	SSH          []string // the command of ssh, with options; none: ssh
 	SSHDirectory string   // where this program is copied to; "": in the user's home there
 
+	Kubectl []string // the command of kubectl, with options; none: kubectl
+	Docker  []string // that of docker, or of what takes its arguments; none: docker
+	Image   string   // of agents in containers and pods; "": DefaultImage
+
 	Lease    time.Duration // 0: DefaultLease
 	Patience time.Duration // for all to join; 0: joinPatience
 }
@@ -73,6 +77,9 @@ type Hub struct {
 	strangers map[string]*Agent // by ID
 	refusals  []string          // of agents that were turned away, and why
 	refused   map[string]uint64 // messages, by why
+	jobs      []Job             // of pods that are agents
+	applied   int               // of these
+	manifests []string          // of what is to be deleted at the end
 	changed   chan struct{}     // closed and made anew when someone joins or is lost
 	closing   bool
 }
@@ -129,11 +136,14 @@ func NewHub(o Options) (*Hub, error) {
 	}
 	h := &Hub{Options: o, strangers: map[string]*Agent{}, refused: map[string]uint64{}, changed: make(chan struct{}), begun: time.Now()}
 	for _, where := range o.Agents {
-		slots, err := slotsOf(where, len(h.slots))
+		slots, job, err := slotsOf(where, len(h.slots))
 		if err != nil {
 			return nil, err
 		}
 		h.slots = append(h.slots, slots...)
+		if job != nil {
+			h.jobs = append(h.jobs, *job)
+		}
 	}
 	if h.Server == "" {
 		if err := h.startServer(); err != nil {
@@ -176,6 +186,9 @@ func (h *Hub) Count() int { return len(h.slots) }
 // Gather launches the agents that are not there, waits until all have joined and their clocks are
 // known, and returns them in their order.
 func (h *Hub) Gather(ctx context.Context) ([]*Agent, error) {
+	if err := h.applyJobs(ctx); err != nil {
+		return nil, fmt.Errorf("starting agents in pods: %w", err)
+	}
 	for _, s := range h.slots {
 		if err := h.launch(s); err != nil {
 			return nil, fmt.Errorf("starting the agent %s: %w", s.name, err)
@@ -257,6 +270,9 @@ func (h *Hub) hello(m *nats.Msg) {
 	}
 	a := &Agent{Hello: hello, hub: h, nonce: randomHex(16), since: time.Now(), pings: map[int64]int64{}, workers: map[int]*Worker{},
 		gone: make(chan struct{}), end: make(chan struct{})}
+	if h.isFull(&hello) {
+		return // it goes on saying hello: until a place is free, or for the next run
+	}
 	if why := h.unfit(&hello); why != "" {
 		h.refusals = append(h.refusals, fmt.Sprintf("%s was refused: %s", cmp.Or(hello.Name, hello.Host), why))
 		h.greet(a, order{Kind: orderRefused, Why: why})
@@ -281,13 +297,17 @@ func (h *Hub) unfit(a *Hello) string {
 	case a.Version != h.Version:
 		return fmt.Sprintf("it is of another version (%s), this is %s", oneLine(a.Version), oneLine(h.Version))
 	}
-	for _, s := range h.slots {
-		if s.agent == nil && (a.Name == s.name || a.Name == "" && s.launch == nil) {
-			return ""
-		}
-	}
-	return "the run has all its agents"
+	return ""
 }
+
+// isFull reports whether there is no place for an agent.
+func (h *Hub) isFull(a *Hello) bool {
+	return !slices.ContainsFunc(h.slots, func(s *slot) bool { return s.agent == nil && s.isFor(a) })
+}
+
+// isFor reports whether a place is for an agent: for the one that was launched for it, or for any that
+// joins by itself.
+func (s *slot) isFor(a *Hello) bool { return a.Name == s.name || a.Name == "" && s.launch == nil }
 
 func oneLine(text string) string {
 	return format.CleanMax(strings.Join(strings.Fields(text), " "), 200)
@@ -397,7 +417,7 @@ func (h *Hub) joins(a *Agent) {
 	defer h.mu.Unlock()
 	delete(h.strangers, a.ID)
 	for _, s := range h.slots {
-		if s.agent == nil && (a.Hello.Name == s.name || a.Hello.Name == "" && s.launch == nil) {
+		if s.agent == nil && s.isFor(&a.Hello) {
 			s.agent, a.Name = a, s.name
 			if s.launch == nil {
 				a.Name = cmp.Or(a.Host, s.name)
@@ -564,6 +584,7 @@ func (h *Hub) Close() {
 			s.child.end(byePatience)
 		}
 	}
+	h.deleteJobs()
 	if h.conn != nil {
 		h.conn.Close()
 	}

@@ -50,23 +50,29 @@ func ServeInvited(ctx context.Context, in io.Reader, o AgentOptions) error {
 // launcher returns the command of an agent's process, and the server's URL as the agent reaches it.
 type launcher func(h *Hub) (command *exec.Cmd, server string, err error)
 
-// slotsOf returns the places that one of Options.Agents asks for. number is the first one's.
-func slotsOf(where string, number int) (slots []*slot, err error) {
+// slotsOf returns the places that one of Options.Agents asks for, and the Job of those that are pods.
+// number is the first one's.
+func slotsOf(where string, number int) (slots []*slot, job *Job, err error) {
 	place, err := experiment.ParseAgents(where)
 	if err != nil {
-		return nil, fmt.Errorf("agents: %w", err)
+		return nil, nil, fmt.Errorf("agents: %w", err)
+	}
+	if place.Scheme == experiment.AgentsKube {
+		job = &Job{Name: place.Target, Namespace: place.Namespace, Count: place.Count}
 	}
 	for i := range place.Count {
 		s := &slot{name: fmt.Sprintf("%s-%d", place.Scheme, number+i+1)}
 		switch place.Scheme {
 		case experiment.AgentsLocal:
 			s.launch = launchLocal
+		case experiment.AgentsDocker:
+			s.launch = launchDocker
 		case experiment.AgentsSSH:
 			s.launch, s.name = launchSSH(place.Target), fmt.Sprintf("%s-%d", place.Target, number+i+1)
 		}
 		slots = append(slots, s)
 	}
-	return slots, nil
+	return slots, job, nil
 }
 
 func launchLocal(h *Hub) (*exec.Cmd, string, error) {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // startSSHD starts Debian's sshd on loopback, with keys of its own, and returns the target and the
@@ -109,5 +111,30 @@ func TestAnAgentBySSH(t *testing.T) {
 	defer hub.Close()
 	if _, err := hub.Gather(context.Background()); err == nil || !strings.Contains(err.Error(), "Permission denied") {
 		t.Errorf("a machine that lets nobody in: %v", err)
+	}
+}
+
+// A machine whose disk is full: the run says what could not be copied there, and why.
+func TestAnAgentWhoseDiskIsFull(t *testing.T) {
+	target, ssh := startSSHD(t)
+	small := t.TempDir()
+	if err := unix.Mount("assay-test", small, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skipf("SKIPPED: no small file system can be mounted: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(small, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	hub, err := NewHub(Options{Agents: []string{"ssh://" + target}, Version: "1", Agent: []string{os.Args[0], "agent"}, Log: io.Discard, SSH: ssh, SSHDirectory: small})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hub.Close()
+	if _, err := hub.Gather(context.Background()); err == nil || !strings.Contains(err.Error(), "copying this program") || !strings.Contains(err.Error(), "No space left") {
+		t.Errorf("it says %v", err)
+	}
+	if left, err := os.ReadDir(small); err != nil || len(left) > 0 {
+		t.Errorf("left there: %v, %v", left, err)
 	}
 }

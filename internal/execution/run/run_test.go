@@ -43,7 +43,25 @@ func TestMain(m *testing.M) {
 		os.Exit(worker.Main(driversHere()...))
 	}
 	if len(os.Args) > 1 && os.Args[1] == "agent" {
-		if err := agents.ServeInvited(context.Background(), os.Stdin, agents.AgentOptions{Version: "test", Worker: []string{os.Args[0], "worker"}, Log: os.Stderr}); err != nil {
+		serve := func() error { return agents.ServeInvited(context.Background(), os.Stdin, agentOptions()) }
+		if len(os.Args) > 4 {
+			serve = func() error { return joinAgent(os.Args[4]) }
+		}
+		if err := serve(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if len(os.Args) > 1 && os.Args[1] == "guard" {
+		if err := agents.Guard(os.Stdin, os.Stderr); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if len(os.Args) > 5 && os.Args[1] == "conduct-agents" {
+		if err := conductAgents(os.Args[2], os.Args[3], os.Args[4], os.Args[5]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

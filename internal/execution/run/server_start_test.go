@@ -87,10 +87,8 @@ func runStarted(ctx context.Context, t *testing.T, p server.Program, trials func
 // runServer runs an experiment whose servers are a program, in the view of a test.
 func runServer(ctx context.Context, t *testing.T, p server.Program, v event.View, text string, change ...func(*Options)) (directory string) {
 	t.Helper()
-	programs := func(driver string) (server.Program, bool) { return p, driver == p.Driver }
 	text = strings.ReplaceAll(text, "WORKER", own())
-	e, err := experiment.Load([]byte(text), "test.yaml", nil, experiment.Drivers{Names: []string{p.Driver}, ProgramOf: server.Startable(programs),
-		Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
+	e, programs, err := experimentOn(p, text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,6 +106,14 @@ func runServer(ctx context.Context, t *testing.T, p server.Program, v event.View
 		t.Fatal(err)
 	}
 	return directory
+}
+
+// experimentOn reads an experiment whose servers are a program.
+func experimentOn(p server.Program, text string) (e *experiment.Experiment, programs func(driver string) (server.Program, bool), err error) {
+	programs = func(driver string) (server.Program, bool) { return p, driver == p.Driver }
+	e, err = experiment.Load([]byte(text), "test.yaml", nil, experiment.Drivers{Names: []string{p.Driver}, ProgramOf: server.Startable(programs),
+		Describe: func(s experiment.Store) (store.Description, error) { return describe(s.Driver) }})
+	return e, programs, err
 }
 
 // expectNoServers looks for listeners and for data directories.

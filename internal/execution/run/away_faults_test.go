@@ -1,0 +1,534 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	natsserver "github.com/nats-io/nats-server/v2/server"
+
+	"assay/internal/base/finding"
+	"assay/internal/evidence/host"
+	"assay/internal/evidence/record"
+	"assay/internal/execution/agents"
+	"assay/internal/execution/event"
+	"assay/internal/execution/server"
+	"assay/internal/experiment/plan"
+	"assay/internal/presentation/live"
+	"assay/internal/testkit/loopback"
+)
+
+// The fault table of docs/agents.md, each row by a whole run on a real Redis.
+
+// agentsPaced is a phase that goes on while something happens to an agent, at a rate that any machine
+// keeps up with.
+const agentsPaced = `name: agents
+stores: [{driver: redis, server: start}]
+durability: D0
+agents: PLACES
+threads: 2
+records: 100
+blocks: 1
+repeats: 1
+busy_machine: tell
+verify_records: 100
+phases:
+  - {name: load, load: true}
+  - {name: mixed, mix: {read: 1, update: 1}, rate: 200, for: LASTS}
+step_timeout: 300s
+`
+
+// joinAgent is the agent that TestMain's "agent NAME join SERVER" is: it serves one conductor after
+// the other.
+func joinAgent(server string) error {
+	o := agentOptions()
+	o.Server, o.Token = server, agents.Token(os.Getenv("ASSAY_TEST_TOKEN"))
+	return agents.Serve(context.Background(), o)
+}
+
+func agentOptions() agents.AgentOptions {
+	return agents.AgentOptions{Version: "test", Worker: []string{os.Args[0], "worker"}, Guard: []string{os.Args[0], "guard"}, Log: os.Stderr}
+}
+
+const agentsToken = agents.Token("a token of the tests")
+
+// natsOf starts a NATS server of somebody else's.
+func natsOf(t *testing.T) (endpoint string) {
+	t.Helper()
+	s, err := natsserver.NewServer(&natsserver.Options{Host: "127.0.0.1", Port: natsserver.RANDOM_PORT, NoLog: true, NoSigs: true,
+		Authorization: agentsToken.Credential(), MaxPending: 256 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(s.Shutdown)
+	if !s.ReadyForConnections(long) {
+		t.Fatal("the NATS server does not answer")
+	}
+	return s.Addr().String()
+}
+
+const long = 2 * time.Minute
+
+// joining starts an agent by hand.
+func joining(t *testing.T, endpoint string) (pid int) {
+	t.Helper()
+	c := exec.Command(os.Args[0], "agent", nameOf(t), "join", "nats://"+endpoint)
+	c.Env = append(os.Environ(), "ASSAY_TEST_TOKEN="+string(agentsToken))
+	c.Stderr = os.Stderr
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Signal(syscall.SIGCONT)
+		_ = c.Process.Kill()
+		_ = c.Wait() // it was killed
+	})
+	return c.Process.Pid
+}
+
+// endView closes a channel when a trial has ended.
+type endView struct {
+	event.View
+	once  sync.Once
+	ended chan struct{}
+}
+
+func (v *endView) TrialEnded(e event.TrialEnd) {
+	v.once.Do(func() { close(v.ended) })
+	v.View.TrialEnded(e)
+}
+
+// agentTries runs the experiment, with what happens once its phase is under way, and returns its tries.
+// ended is closed when the first of them has ended.
+func agentTries(t *testing.T, places, lasts string, fault func(ended <-chan struct{}), change ...func(*Options)) (tries []*record.Trial, said string) {
+	t.Helper()
+	var told heard
+	ended := make(chan struct{})
+	v := &faultyView{View: &endView{View: live.NewPlain(&told), ended: ended}, in: "mixed", fault: func() { fault(ended) }}
+	text := strings.NewReplacer("PLACES", places, "LASTS", lasts).Replace(agentsPaced)
+	directory := runServer(context.Background(), t, installed(t, "redis"), v, text, append([]func(*Options){withAgents(t)}, change...)...)
+	v.done.Wait()
+	run, err := record.Open(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, planned := range run.Plan {
+		if trial := run.Trials[planned.ID]; trial != nil {
+			tries = append(tries, trial)
+		}
+	}
+	if left := agentsOf(t); len(left) > 0 && strings.HasPrefix(places, "local") {
+		t.Errorf("agents that are left: %v", left)
+	}
+	return tries, told.String()
+}
+
+// silentThen holds a trial to have been marked for an agent that was not heard of, with all its
+// operations counted, and its repetition to be without a fault.
+func silentThen(t *testing.T, tries []*record.Trial, agent string, least float64) {
+	t.Helper()
+	if len(tries) != 2 {
+		t.Fatalf("%d tries, expected one and its repetition", len(tries))
+	}
+	first, again := tries[0], tries[1]
+	marked := false
+	for _, m := range first.Marks {
+		if seconds, _ := m.Params["seconds"].(float64); m.Code == finding.MarkAgentSilent && m.Params["agent"] == agent && seconds >= least {
+			marked = true
+			if text := finding.Text(m.Message); !strings.Contains(text, "nothing was heard of the agent "+agent) {
+				t.Errorf("it says %q", text)
+			}
+		}
+	}
+	if first.State != record.Marked || !marked || len(first.Phases) != 2 {
+		t.Fatalf("%s %s, expected it to be marked for the silence of %s: %v", first.State, first.Error, agent, first.Marks)
+	}
+	outcomesAddUp(t, &first.Phases[1])
+	if p := &first.Phases[1]; p.Unfinished > 0 || first.Final == nil || first.Final.Right != first.Final.Records {
+		t.Errorf("%d operations were not finished; final check: %+v", p.Unfinished, first.Final)
+	}
+	if again.Error != "" || len(codes(again)) > 0 {
+		t.Errorf("the repetition: %s %s %v", again.State, again.Error, again.Marks)
+	}
+}
+
+// lostThen holds a trial to have failed for the loss of an agent, and its repetition not.
+func lostThen(t *testing.T, tries []*record.Trial, agent, why string) {
+	t.Helper()
+	if len(tries) != 2 {
+		t.Fatalf("%d tries, expected one and its repetition", len(tries))
+	}
+	first, again := tries[0], tries[1]
+	if first.State != record.Failed || first.Cause != finding.CauseAgentLost || !strings.Contains(first.Error, agent) || !strings.Contains(first.Error, why) {
+		t.Errorf("the first try: %s, %s: %s", first.State, first.Cause, first.Error)
+	}
+	if again.Error != "" || len(codes(again)) > 0 {
+		t.Errorf("the repetition: %s %s %v", again.State, again.Error, again.Marks)
+	}
+}
+
+// inLongTests skips what takes long, or more than a small machine has to spare.
+func inLongTests(t *testing.T) {
+	t.Helper()
+	if os.Getenv("ASSAY_LONG") == "" {
+		t.Skip("SKIPPED: ASSAY_LONG=1 runs this test")
+	}
+}
+
+// soon waits for something.
+func soon(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(long); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Errorf("%s did not come to be", what)
+			return
+		}
+	}
+}
+
+func allGone(pids []int) func() bool {
+	return func() bool {
+		return !slices.ContainsFunc(pids, host.ProcessAlive)
+	}
+}
+
+func signal(t *testing.T, s syscall.Signal, pids ...int) {
+	t.Helper()
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, s); err != nil {
+			t.Errorf("%v to %d: %v", s, pid, err)
+		}
+	}
+}
+
+// An agent that is stopped for 2 s: its load goes on, and all of it is counted; the trial is marked,
+// and run again. So it is with one whose whole machine is paused.
+func TestAnAgentThatIsStopped(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
+	for _, whole := range []bool{false, true} {
+		t.Run(map[bool]string{false: "alone", true: "with its workers"}[whole], func(t *testing.T) {
+			t.Parallel()
+			if whole {
+				inLongTests(t)
+			}
+			tries, _ := agentTries(t, "local:2", "4s", func(<-chan struct{}) {
+				pids := agentsOf(t)
+				if len(pids) != 2 {
+					t.Errorf("agents: %v", pids)
+					return
+				}
+				stopped := pids[1:]
+				if whole {
+					stopped = append(stopped, childrenOf(t, pids[1])...)
+				}
+				signal(t, syscall.SIGSTOP, stopped...)
+				time.Sleep(2 * time.Second)
+				signal(t, syscall.SIGCONT, stopped...)
+			})
+			silentThen(t, tries, "local-2", 1.5)
+		})
+	}
+}
+
+// An agent that is stopped for good can't end its workers: its guard does, within its lease. The trial
+// fails for it and is run again, with a new agent where the run had started it.
+func TestAnAgentThatIsStoppedForGood(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
+	lease := func(o *Options) { o.Agents.Lease = time.Second }
+	stopped := func(t *testing.T, pid int) {
+		below := workersAmong(t, childrenOf(t, pid))
+		if len(below) != 1 {
+			t.Errorf("workers of the agent: %v", below)
+		}
+		signal(t, syscall.SIGSTOP, pid)
+		soon(t, "the end of its workers", func() bool { return len(workersAmong(t, below)) == 0 })
+	}
+	t.Run("of the run", func(t *testing.T) {
+		t.Parallel()
+		inLongTests(t)
+		var pid int
+		tries, _ := agentTries(t, "local:2", "3s", func(<-chan struct{}) {
+			if pids := agentsOf(t); len(pids) == 2 {
+				pid = pids[1]
+				stopped(t, pid)
+			}
+		}, lease)
+		lostThen(t, tries, "local-2", "nothing was heard of it")
+		soon(t, "its end", func() bool { return pid != 0 && !host.ProcessAlive(pid) })
+	})
+	t.Run("by hand", func(t *testing.T) {
+		t.Parallel()
+		endpoint := natsOf(t)
+		pid := joining(t, endpoint)
+		tries, _ := agentTries(t, "join:1", "3s", func(ended <-chan struct{}) {
+			stopped(t, pid)
+			<-ended
+			signal(t, syscall.SIGCONT, pid) // it joins again, by itself
+		}, lease, joinsAt(endpoint))
+		lostThen(t, tries, hostname(t), "nothing was heard of it")
+	})
+}
+
+// workersAmong are those of some processes that are workers and live: a stopped agent does not reap
+// them.
+func workersAmong(t *testing.T, pids []int) (workers []int) {
+	t.Helper()
+	for _, pid := range pids {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // "" of what has ended
+		if strings.HasPrefix(string(text), os.Args[0]+"\x00worker") {
+			workers = append(workers, pid)
+		}
+	}
+	return workers
+}
+
+func hostname(t *testing.T) string {
+	t.Helper()
+	name, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// joinsAt has the run meet its agents at a NATS server.
+func joinsAt(endpoint string) func(*Options) {
+	return func(o *Options) {
+		o.Agents.Server, o.Agents.Token, o.Agents.Patience = "nats://"+endpoint, agentsToken, long
+	}
+}
+
+// An agent that is cut off from NATS, and not from the store: within its lease its load goes on, and all
+// of it is counted; beyond it, it ends its workers, and joins again when the link is mended.
+func TestAnAgentThatIsCutOff(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
+	cut := func(t *testing.T, agents int, lasts string, fault func(*loopback.Link, int, <-chan struct{}), change ...func(*Options)) []*record.Trial {
+		endpoint := natsOf(t)
+		link := loopback.NewLink(t, endpoint)
+		pid := joining(t, link.Endpoint)
+		for range agents - 1 {
+			joining(t, endpoint)
+		}
+		tries, _ := agentTries(t, fmt.Sprint("join:", agents), lasts, func(ended <-chan struct{}) { fault(link, pid, ended) },
+			append(change, joinsAt(endpoint))...)
+		return tries
+	}
+	for seconds, lasts := range map[int]string{2: "4s", 5: "8s"} {
+		t.Run(fmt.Sprint(seconds, " s"), func(t *testing.T) {
+			t.Parallel()
+			inLongTests(t)
+			tries := cut(t, 2, lasts, func(l *loopback.Link, _ int, _ <-chan struct{}) {
+				l.Cut()
+				time.Sleep(time.Duration(seconds) * time.Second)
+				l.Mend()
+			})
+			silentThen(t, tries, hostname(t), float64(seconds)-0.5)
+		})
+	}
+	t.Run("beyond its lease", func(t *testing.T) {
+		t.Parallel()
+		tries := cut(t, 1, "3s", func(l *loopback.Link, pid int, ended <-chan struct{}) {
+			below := workersAmong(t, childrenOf(t, pid))
+			l.Cut()
+			soon(t, "the end of its workers", func() bool { return len(workersAmong(t, below)) == 0 })
+			<-ended
+			l.Mend()
+		}, func(o *Options) { o.Agents.Lease = time.Second })
+		lostThen(t, tries, hostname(t), "nothing was heard of it")
+	})
+}
+
+// An agent behind a slow link: what it counts arrives late and whole, the start error is told with the
+// error that such a link allows, and the phase begins within that.
+func TestAnAgentBehindASlowLink(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
+	const oneWay = 60 * time.Millisecond
+	endpoint := natsOf(t)
+	link := loopback.NewLink(t, endpoint)
+	link.Slow(oneWay, 256<<10)
+	joining(t, link.Endpoint)
+	joining(t, endpoint)
+	directory := runServer(context.Background(), t, installed(t, "redis"), live.NewPlain(discard{}), agentsRun+"agents: join:2\n", withAgents(t), joinsAt(endpoint))
+	trial := trialOf(t, directory, "redis")
+	if trial.Error != "" || len(trial.Phases) != 3 {
+		t.Fatalf("%s: %s %v", trial.State, trial.Error, trial.Marks)
+	}
+	for i, operations := range map[int]uint64{1: 4000, 2: 2000} {
+		p := &trial.Phases[i]
+		if done := outcomes(p); done.Done() != operations || p.Unfinished > 0 || len(p.Agents) != 2 {
+			t.Errorf("%s: %d operations of %d, %d unfinished", p.Name, done.Done(), operations, p.Unfinished)
+		}
+		outcomesAddUp(t, p)
+		slow, near := &p.Agents[0], &p.Agents[1]
+		if slow.ClockErrorNS < near.ClockErrorNS {
+			slow, near = near, slow
+		}
+		if slow.ClockErrorNS < int64(oneWay) || near.ClockErrorNS > slow.ClockErrorNS/2 {
+			t.Errorf("%s: the clocks are said to be known to %d and %d ns, over links of %v and none", p.Name, slow.ClockErrorNS, near.ClockErrorNS, oneWay)
+		}
+		// Both run on this machine's clock: what is told is the error of the offset, and is within its bound.
+		if slow.StartNS < -slow.ClockErrorNS {
+			t.Errorf("%s: it is said to have begun %d ns after the agreed moment, known to %d", p.Name, slow.StartNS, slow.ClockErrorNS)
+		}
+	}
+}
+
+// Ctrl-C ends the phase on all agents, their workers and those agents that the run had started.
+func TestCtrlCEndsAgents(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
+	endpoint := natsOf(t)
+	for places, byHand := range map[string]bool{"local:2": false, "join:1": true} {
+		t.Run(places, func(t *testing.T) {
+			t.Parallel()
+			if byHand {
+				inLongTests(t)
+			}
+			pid := 0
+			if byHand {
+				pid = joining(t, endpoint)
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			var below []int
+			v := &faultyView{View: live.NewPlain(discard{}), in: "mixed", fault: func() {
+				for _, agent := range agentsOf(t) {
+					below = append(below, workersAmong(t, childrenOf(t, agent))...)
+				}
+				cancel()
+			}}
+			text := strings.NewReplacer("PLACES", places, "LASTS", "600s").Replace(agentsPaced)
+			directory := runServer(ctx, t, installed(t, "redis"), v, text, withAgents(t), func(o *Options) {
+				if byHand {
+					joinsAt(endpoint)(o)
+				}
+			})
+			v.done.Wait()
+			if trial := trialOf(t, directory, "redis"); trial.State != record.Interrupted || len(below) == 0 {
+				t.Errorf("%s: %s; workers were %v", trial.State, trial.Error, below)
+			}
+			soon(t, "the end of the workers", func() bool { return len(workersAmong(t, below)) == 0 })
+			if !byHand {
+				soon(t, "the end of the agents", func() bool { return len(agentsOf(t)) == 0 })
+			} else if !host.ProcessAlive(pid) {
+				t.Error("the agent that was started by hand is gone")
+			}
+		})
+	}
+}
+
+// conductAgents runs, or resumes, an experiment with agents: TestMain's "conduct-agents".
+func conductAgents(text, directory, name, server string) error {
+	program, _ := programOf("redis")
+	e, programs, err := experimentOn(program, text)
+	if err != nil {
+		return err
+	}
+	o := options(directory)
+	o.Program = programs
+	o.Agents = agents.Options{Version: "test", Agent: []string{os.Args[0], "agent", name}, Log: os.Stderr, Lease: time.Second}
+	if server != "" {
+		joinsAt(server)(&o)
+	}
+	_, err = New(context.Background(), e, []byte(text), o)
+	return err
+}
+
+// A conductor that is killed leaves no agent of its own, and no worker of one that was started by hand;
+// that one then serves the conductor that resumes the run.
+func TestAKilledConductorOfAgents(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
+	p := installed(t, "redis")
+	for places, byHand := range map[string]bool{"local:2": false, "join:2": true} {
+		t.Run(places, func(t *testing.T) {
+			t.Parallel()
+			if !byHand {
+				inLongTests(t)
+			}
+			nats := ""
+			if byHand {
+				nats = natsOf(t)
+				joining(t, nats)
+				joining(t, nats)
+			}
+			here := t.TempDir()
+			if err := os.Chmod(filepath.Dir(here), 0o711); err != nil { // a server may run as another user
+				t.Fatal(err)
+			}
+			directory := filepath.Join(here, "run")
+			text := strings.NewReplacer("PLACES", places, "LASTS", "600s", "WORKER", own()).Replace(agentsPaced)
+			c := exec.Command(os.Args[0], "conduct-agents", text, directory, nameOf(t), nats)
+			c.Stderr = os.Stderr
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			soon(t, "a sample", func() bool { return hasSamples(directory) })
+			var below []int
+			for _, agent := range agentsOf(t) {
+				below = append(below, workersAmong(t, childrenOf(t, agent))...)
+			}
+			if len(below) != 2 {
+				t.Errorf("workers of the agents: %v", below)
+			}
+			signal(t, syscall.SIGKILL, c.Process.Pid)
+			_ = c.Wait() // it was killed
+			soon(t, "the end of the workers", func() bool { return len(workersAmong(t, below)) == 0 })
+			if !byHand {
+				soon(t, "the end of the agents", func() bool { return len(agentsOf(t)) == 0 })
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			resumed := &faultyView{View: live.NewPlain(discard{}), in: "mixed", fault: cancel} // its agents work
+			o := options(directory)
+			o.View, o.Program = resumed, func(driver string) (server.Program, bool) { return p, driver == p.Driver }
+			withAgents(t)(&o)
+			if byHand {
+				joinsAt(nats)(&o)
+			}
+			if result, err := Resume(ctx, o); err != nil || !result.Interrupted || !resumed.hit {
+				t.Errorf("resuming: %v, %+v", err, result)
+			}
+			if left := agentsOf(t); !byHand && len(left) > 0 {
+				t.Errorf("agents that are left: %v", left)
+			}
+		})
+	}
+}
+
+// Agents that are not there: the run names them, and begins no trial.
+func TestAnAgentThatDoesNotJoin(t *testing.T) {
+	t.Parallel()
+	endpoint := natsOf(t)
+	joining(t, endpoint)
+	e, programs, err := experimentOn(installed(t, "redis"), strings.NewReplacer("PLACES", "join:2", "LASTS", "1s").Replace(agentsPaced))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options(filepath.Join(t.TempDir(), "run"))
+	o.Program = programs
+	withAgents(t)(&o)
+	joinsAt(endpoint)(&o)
+	o.Agents.Patience = 3 * time.Second
+	_, err = New(context.Background(), e, []byte(agentsPaced), o)
+	if err == nil || !strings.Contains(err.Error(), "1 agent of 2 did not join within 3s: join-") {
+		t.Errorf("it says %v", err)
+	}
+	run, err := record.Open(o.Directory)
+	if err != nil || len(run.Trials) > 0 || !slices.ContainsFunc(run.Plan, func(p plan.Trial) bool { return p.Arm == "redis" }) {
+		t.Errorf("%v: %d trials", err, len(run.Trials))
+	}
+}
