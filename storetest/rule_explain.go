@@ -10,8 +10,9 @@ import (
 )
 
 // explainedRecords are so many that a planner prefers an index to looking at all of them. They are
-// fewer where each write may take a sync or a look at all of them: such stores do not choose.
-const explainedRecords, explainedAlone = 1500, 300
+// fewer where each write may take a sync, or looks at all of them because indexes are idle: such
+// stores do not choose.
+const explainedRecords, explainedAlone, explainedIdle = 1500, 300, 60
 
 // explainRule asks for plans of queries by a column with an index, where the store has one, and by
 // one without.
@@ -45,7 +46,10 @@ func (s *records) explained() error {
 		most = min(most, limit)
 	}
 	records := uint64(s.many(explainedRecords))
-	if !s.description.Abilities.Batch {
+	switch {
+	case s.description.IndexesIdle:
+		records = explainedIdle
+	case !s.description.Abilities.Batch:
 		records = explainedAlone
 	}
 	for i := range records {

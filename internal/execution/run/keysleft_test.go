@@ -282,7 +282,7 @@ func TestKeysOfASilentServerAreTold(t *testing.T) {
 	root := t.TempDir()
 	thaw := func() {}
 	freeze := sync.OnceFunc(func() { thaw = servertest.Freeze(i) })
-	result, err := runTextWith(t.Context(), strings.Replace(text, "records: 3000", "records: 1e6", 1), filepath.Join(root, "run"),
+	result, err := runTextWith(t.Context(), strings.Replace(text, "records: 3000", "records: 2e5", 1), filepath.Join(root, "run"),
 		func(o *Options) { o.View = &stoppingView{View: live.NewPlain(discard{}), from: "load", stop: freeze} })
 	thaw()
 	if err != nil || result.Failed != 1 || result.Left == "" {

@@ -102,6 +102,11 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	flag.Parse()
+	if figures := os.Getenv("ASSAY_FIGURES"); figures != "" { // of make test, which runs the others under the race detector
+		if err := flag.Set("test.run", figures); err != nil {
+			panic(err)
+		}
+	}
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
 		if err := parallel.Value.Set("4"); err != nil { // most of a test is waiting for phases to end
 			panic(err)
