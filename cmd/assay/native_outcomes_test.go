@@ -96,21 +96,14 @@ func TestNativeStoreFillsItsDisk(t *testing.T) {
 	t.Parallel()
 	stores := []string{"tokyocabinet-hash", "rocksdb", "leveldb", "berkeleydb-btree", "sqlite-c", "lmdb"}
 	own := withNative(t, stores...)
-	for _, driver := range stores {
-		t.Run(driver, func(t *testing.T) {
-			t.Parallel()
-			data, store := small(t, "size=24m"), driver
-			if driver == "lmdb" {
-				store = "{driver: lmdb, options: {map_bytes: 1GiB}}" // its default map is full before the disk is
-			}
-			text := strings.NewReplacer("bbolt", store, ", batch: 100", "").Replace(growing)
-			run := runNative(t, own, text, exitTrials, "--data", data)
-			for _, trial := range trialsOf(t, run) {
-				wantDiskFull(t, run, trial)
-			}
-			noData(t, data)
-		})
+	data, arms := small(t, "size=24m"), strings.Join(stores, ", ")
+	arms = strings.Replace(arms, "lmdb", "{driver: lmdb, options: {map_bytes: 1GiB}}", 1) // its default map is full before the disk is
+	text := strings.NewReplacer("bbolt", arms, ", batch: 100", "").Replace(growing)
+	run := runNative(t, own, text, exitTrials, "--data", data)
+	for _, trial := range trialsOf(t, run) {
+		wantDiskFull(t, run, trial)
 	}
+	noData(t, data)
 }
 
 func TestNativeStoreReachesItsQuota(t *testing.T) {
@@ -194,12 +187,13 @@ func TestDamagedNativeStoreIsNeverRanked(t *testing.T) {
 		"kyotocabinet-hash", "kyotocabinet-tree", "berkeleydb-btree", "sqlite-c"}
 	own := withNative(t, stores...)
 	script := written(t, "damager.py", damager)
+	var arms []string
 	for _, driver := range stores {
-		t.Run(driver, func(t *testing.T) {
-			t.Parallel()
-			n, _ := hostedOf(driver)
-			text := fmt.Sprintf(`name: damaged
-stores: [{driver: %s, worker: [python3, %q, %q]}]
+		n, _ := hostedOf(driver)
+		arms = append(arms, fmt.Sprintf("{driver: %s, worker: [python3, %q, %q]}", driver, script, nativeProgram(own, n)))
+	}
+	text := fmt.Sprintf(`name: damaged
+stores: [%s]
 records: 2000
 values: {bytes: 1000}
 durability: D3
@@ -208,15 +202,13 @@ phases:
   - {name: read, mix: {read: 1}, order: shuffled, operations: 2000}
 blocks: 1
 step_timeout: 300s
-`, driver, script, nativeProgram(own, n))
-			for _, trial := range trialsOf(t, runNative(t, own, text, exitTrials)) {
-				wantIdentity(t, trial)
-				if trial.State != record.Failed && trial.State != record.Marked {
-					t.Errorf("%s: state %s", trial.Plan.ID, trial.State)
-				}
-				t.Logf("%s: %s %s %+v", trial.Plan.ID, trial.State, trial.Error, trial.Marks)
-			}
-		})
+`, strings.Join(arms, ", "))
+	for _, trial := range trialsOf(t, runNative(t, own, text, exitTrials)) {
+		wantIdentity(t, trial)
+		if trial.State != record.Failed && trial.State != record.Marked {
+			t.Errorf("%s: state %s", trial.Plan.ID, trial.State)
+		}
+		t.Logf("%s: %s %s %+v", trial.Plan.ID, trial.State, trial.Error, trial.Marks)
 	}
 }
 

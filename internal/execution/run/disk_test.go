@@ -193,6 +193,7 @@ func fill(t *testing.T, disk string) (stop func()) {
 // Something that is not Assay's fills the disk of the run directory: there is nothing to remove
 // that would help. The run ends and says so; once there is room, it goes on.
 func TestADiskThatOthersFillEndsTheRun(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	for _, place := range []string{"run directory", "data root"} {
 		t.Run("data in the "+place, func(t *testing.T) {

@@ -78,6 +78,7 @@ func freeEndpoint(t *testing.T) string {
 
 // A setting that is changed while the phase runs is seen at its end.
 func TestAServerWhoseSettingsChangeLosesTheClass(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	endpoint := startRedis(t, t.TempDir())
 	ended, stop := make(chan struct{}), make(chan struct{})
@@ -105,6 +106,7 @@ func TestAServerWhoseSettingsChangeLosesTheClass(t *testing.T) {
 
 // A server that keeps its log in memory syncs as often as it likes: its class is a claim.
 func TestAServersFilesInMemoryAreNoDisk(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	directory, err := os.MkdirTemp("/dev/shm", "assay-test-")
 	if err != nil {

@@ -63,6 +63,7 @@ func diskCounts(t *testing.T, directory string) {
 // What power cuts have shown is asked for with the store's version and settings, kept with the trial,
 // and a refutation takes the rank.
 func TestProofsAreCited(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	for _, kept := range []bool{true, false} {
 		var asked proof.Question
@@ -84,6 +85,7 @@ func TestProofsAreCited(t *testing.T) {
 // The attacker keeps everything in memory and says that each write survives a power cut. Another
 // program that syncs all the time does not hide it.
 func TestAClassThatNeedsSyncsIsHeldAgainstThem(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	root := t.TempDir()
 	diskCounts(t, root)
@@ -120,6 +122,7 @@ func TestAClassThatNeedsSyncsIsHeldAgainstThem(t *testing.T) {
 // The attacker syncs, but each tenth commit alone; a disk that counts two flushes for a sync, and
 // eight threads that may share one, hide that. What its own processes ask for does not.
 func TestAnEngineThatSyncsEachTenthCommitIsFound(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	for _, c := range []struct {
 		driver string

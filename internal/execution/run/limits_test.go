@@ -78,6 +78,7 @@ func readable(t *testing.T, directory, arm string) (*record.Trial, []record.Samp
 }
 
 func TestKilledAtTheMemoryLimit(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	if err := host.CheckMemoryLimit(); errors.Is(err, host.ErrNoMemoryLimit) {
 		t.Skip(err)
@@ -158,6 +159,7 @@ func TestALimitThatCantBeSetStopsTheRunBeforeItBegins(t *testing.T) {
 }
 
 func TestQuotaEndsThePhase(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	const quota = 20e6
 	directory := filepath.Join(t.TempDir(), "run")
@@ -259,6 +261,7 @@ func TestFullDisk(t *testing.T) {
 }
 
 func TestTelemetryIsRecorded(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	text := strings.ReplaceAll(inserts("bbolt", "D1", ""), "600s, operations: 60000", "1400ms")
 	directory := filepath.Join(t.TempDir(), "run")

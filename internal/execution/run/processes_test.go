@@ -213,6 +213,7 @@ func TestAProcessThatHangsIsKilledAlone(t *testing.T) {
 
 // The kernel kills one of the processes, or the server, at the limit that all of them share.
 func TestProcessesShareTheirMemoryLimit(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	if err := host.CheckMemoryLimit(); err != nil {
 		t.Skipf("SKIPPED: %v", err)
@@ -227,6 +228,7 @@ func TestProcessesShareTheirMemoryLimit(t *testing.T) {
 
 // The server meets a full disk: the operations of all processes fail, and each is counted.
 func TestProcessesMeetAFullDisk(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	if _, _, err := host.CheckQuotaMount(t.TempDir()); err != nil {
 		t.Skipf("SKIPPED: %v", err)
@@ -259,6 +261,7 @@ func TestAHundredTasks(t *testing.T) {
 
 // A group's clients are processes of its own, and those of the other group the threads of one more.
 func TestGroupsOfProcesses(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	groups := `{name: mixed, for: 900ms, groups: [{name: writers, tasks: {processes: 2, threads: 2}, mix: {upsert: 1}}, {name: readers, mix: {read: 1}}]}`
 	trial, p := inProcesses(t, nil, "tasks: {processes: 5}", "tasks: 3", "{name: mixed, mix: {read: 2, update: 2, insert: 1}, for: 900ms}", groups)
@@ -280,6 +283,7 @@ func TestGroupsOfProcesses(t *testing.T) {
 // A second process that does what it was not told to is found: by what the conductor counts, or by
 // when it began.
 func TestProcessesThatLieAreFound(t *testing.T) {
+	ofFigures(t)
 	for what, want := range map[string]finding.Code{"other-lane": finding.FaultCounts, "late": finding.FaultApart} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()

@@ -365,6 +365,7 @@ func TestEachMisbehaviourIsCaught(t *testing.T) {
 }
 
 func TestAnHonestTrialAddsUp(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "run")
 	if _, err := runTextWith(context.Background(), anExperiment(misbehave.Honest, own()), directory, allTrials); err != nil {

@@ -290,6 +290,7 @@ func TestALastBlockIsOfTheCellsThatFit(t *testing.T) {
 // One store has nothing to be compared with: three blocks are enough. A run of a fixed number adds
 // blocks up to it.
 func TestBlocksAreAddedWhileNeeded(t *testing.T) {
+	ofFigures(t)
 	for fields, want := range map[string]int{"blocks: auto": 3, "blocks_max: 5": 3, "time: 10m": 3, "detect: 5%": 5} {
 		_, run, _ := runOn(context.Background(), t, smallExperiment(misbehave.Honest, fields), func(plan.Trial) *record.Machine { return quiet() })
 		if run.Blocks() != want || len(run.Trials) != 3*want {

@@ -303,6 +303,7 @@ func TestAServerThatCantBeStartedFailsTheTrialAndSaysWhy(t *testing.T) {
 }
 
 func TestAServerIsUnderTheMemoryLimitToo(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	if err := host.CheckMemoryLimit(); err != nil {
 		t.Skipf("SKIPPED: %v", err)

@@ -96,6 +96,7 @@ func TestHostWritesOfAKernelThatCountsRight(t *testing.T) {
 }
 
 func TestMountedQuotaGivesTheHostWritesOfItsDisk(t *testing.T) {
+	ofFigures(t)
 	t.Parallel()
 	if by := mountable(t); by != host.QuotaLoop {
 		t.Skip("no loop device")
