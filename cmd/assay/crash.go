@@ -27,6 +27,7 @@ import (
 // crashFlags are the flags of assay crash.
 type crashFlags struct {
 	kind, format, data   string
+	fault                string
 	replay               string
 	proofs, keepNone     bool
 	fileSystems          []string
@@ -72,6 +73,11 @@ store recover. Every fourth cut is followed by another in that recovery. It test
 D2(T); of D0 and D1, which promise nothing, it measures what is lost. It needs root,
 /dev/fuse and loop devices: assay doctor tells.
 
+--fault lets a call of the store fail before the power is cut: a sync (sync-error: what
+it was to write may be lost, though later syncs succeed), calls that need room (no-space),
+or a write that is done by half (short-write). What is acknowledged before it, after it or
+in spite of it must be there; what the store called failed may be there or not.
+
 After each cut Assay looks for lost and stale records, deleted records that are back,
 values that nobody wrote (torn ones, ghosts), atomic batches that are there in part,
 and scans that find other records than reads. It also times the opening. A control
@@ -95,6 +101,7 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
   assay crash bbolt pebble --kind power --cuts 50
   assay crash goleveldb --kind power --durability D1 --fs xfs
   assay crash redis@start --kind power --durability 'D2(3s)'
+  assay crash bbolt sqlite --kind power --fault sync-error --durability D3
   assay crash put-get --cuts 5 --format json
   assay crash pebble --seed 7 --cut 12     only cut 12 of that seed
   assay crash --proofs`,
@@ -114,6 +121,7 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
 	}
 	c.Flags().StringVar(&f.kind, "kind", f.kind, "`kind` of cut: kill or power")
 	c.Flags().StringSliceVar(&f.fileSystems, "fs", f.fileSystems, "`file systems` whose disk is cut off, one after the other: ext4, xfs, btrfs, posix")
+	c.Flags().StringVar(&f.fault, "fault", "", "`error` that a call of the store meets before each power cut: sync-error, no-space, short-write (--fs is posix then, unless it is said)")
 	c.Flags().BoolVar(&f.ignoresFlushes, "ignore-flushes", false, "the disk ignores flushes: every store must be refuted, which shows that the rig works")
 	c.Flags().IntVar(&f.cuts, "cuts", f.cuts, "`number` of cuts for each store and class")
 	c.Flags().IntVar(&f.only, "cut", 0, "make only the cut with this `number` (default: all)")
@@ -133,6 +141,7 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
 	c.Flags().SortFlags = false
 	must(c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{string(crash.Kill), string(crash.Power)}, cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("fault", cobra.FixedCompletions(faultNames(), cobra.ShellCompDirectiveNoFileComp)))
 	must(c.RegisterFlagCompletionFunc("fs", cobra.FixedCompletions(experiment.CutFileSystems, cobra.ShellCompDirectiveNoFileComp)))
 	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)))
 	must(c.MarkFlagDirname("data"))
@@ -147,6 +156,12 @@ func (f *crashFlags) check() error {
 		return fmt.Errorf("--fs %s: expected %s", strings.Join(f.fileSystems, ","), format.List(experiment.CutFileSystems))
 	case f.ignoresFlushes && f.kind != string(crash.Power):
 		return errors.New("--ignore-flushes is for --kind power")
+	case f.fault != "" && f.kind != string(crash.Power):
+		return errors.New("--fault is for --kind power: after the error, the power is cut")
+	case f.fault != "" && !slices.Contains(faultNames(), f.fault):
+		return fmt.Errorf("--fault %s: expected %s", f.fault, format.List(faultNames()))
+	case f.fault != "" && f.ignoresFlushes:
+		return errors.New("--fault and --ignore-flushes: expected one of them")
 	case f.format != "text" && f.format != "json":
 		return fmt.Errorf("--format %s: expected text or json", f.format)
 	case f.cuts < 1:
@@ -158,6 +173,24 @@ func (f *crashFlags) check() error {
 	case f.data != "":
 		if info, err := os.Stat(f.data); err != nil || !info.IsDir() {
 			return fmt.Errorf("--data %s: expected a directory that exists", f.data)
+		}
+	}
+	return nil
+}
+
+// faultNames are the kinds of errors.
+func faultNames() (names []string) {
+	for _, kind := range powercut.FaultKinds {
+		names = append(names, string(kind))
+	}
+	return names
+}
+
+// checkFault says why a fault can't be met on one of the file systems; nil: it can.
+func (f *crashFlags) checkFault() error {
+	for _, name := range f.fileSystems {
+		if err := powercut.FaultKind(f.fault).On(name); f.fault != "" && err != nil {
+			return fmt.Errorf("--fault %w", err)
 		}
 	}
 	return nil
@@ -178,6 +211,12 @@ func (f *crashFlags) run(c *cobra.Command, args []string) error {
 		return usage(err)
 	}
 	f.follow(c, cuts)
+	if f.fault != "" && !c.Flags().Changed("fs") {
+		f.fileSystems = []string{powercut.Strict}
+	}
+	if err := f.checkFault(); err != nil {
+		return usage(err)
+	}
 	for _, left := range run.CleanLeft(c.Context(), run.LeftKeys{}).Failed {
 		fmt.Fprintln(os.Stderr, "assay:", left)
 	}
@@ -222,7 +261,7 @@ func (f *crashFlags) cutAll(ctx context.Context, targets []*crash.Target, progre
 	if err != nil {
 		return nil, failed(fmt.Errorf("finding Assay's own program, to start workers with: %w", err))
 	}
-	report := &crash.Report{Kind: crash.Kind(f.kind), Cuts: f.cuts, Seed: f.seed, Results: []crash.Result{}}
+	report := &crash.Report{Kind: crash.Kind(f.kind), Fault: powercut.FaultKind(f.fault), Cuts: f.cuts, Seed: f.seed, Results: []crash.Result{}}
 	rig, on := []string{self, rigCommandName}, []string{""}
 	if report.Kind == crash.Power {
 		report.Rig, on = &crash.RigInfo{Version: powercut.Version, IgnoresFlushes: f.ignoresFlushes}, f.fileSystems
@@ -240,7 +279,7 @@ func (f *crashFlags) cutAll(ctx context.Context, targets []*crash.Target, progre
 			result, err := crash.Test(ctx, target, crash.Options{
 				Kind: report.Kind, Cuts: f.cuts, Seed: f.seed, Only: f.only, Worker: []string{self, "worker"},
 				DataRoot: cmp.Or(f.data, os.TempDir()), Timeout: crashTimeout, Log: io.Discard, Progress: progress.cut,
-				Rig: rig, FileSystem: fileSystem, IgnoresFlushes: f.ignoresFlushes, Program: programOf,
+				Rig: rig, FileSystem: fileSystem, IgnoresFlushes: f.ignoresFlushes, Fault: report.Fault, Program: programOf,
 				CaseOf: f.caseOf(report),
 			})
 			if keepErr := f.keep(report, &result, target, ctx.Err() != nil); err == nil {
@@ -289,7 +328,7 @@ func proveFirst(e *experiment.Experiment, data string, quiet bool) error {
 
 // proofOf is what a result shows.
 func proofOf(r *crash.Report, result *crash.Result) proof.Proof {
-	p := proof.Proof{Kind: string(r.Kind), Kept: result.State == crash.Kept, Cuts: result.Looked(), Broken: result.Broken, Why: result.Why,
+	p := proof.Proof{Kind: string(r.Kind), Fault: string(r.Fault), Kept: result.State == crash.Kept, Cuts: result.Looked(), Broken: result.Broken, Why: result.Why,
 		Seed: r.Seed, Made: time.Now().UTC(), Case: result.Case, Question: proof.Question{
 			Store: result.Driver, Version: result.Version, Settings: result.Settings, Class: result.Class, WindowNS: result.WindowNS}}
 	if r.Rig != nil {

@@ -21,6 +21,9 @@ func printCrashes(w io.Writer, r *crash.Report) error {
 		if r.Rig.IgnoresFlushes {
 			how += ", a disk that IGNORES FLUSHES"
 		}
+		if r.Fault != "" {
+			how += fmt.Sprintf(", after a call of the store had met a %s", r.Fault)
+		}
 	}
 	fmt.Fprintf(w, "%s, seed %d. Every record was read back after each cut.\n\n", how, r.Seed)
 	severalSystems := len(fileSystemsOf(r)) > 1
@@ -71,11 +74,37 @@ func printCrashes(w io.Writer, r *crash.Report) error {
 			fmt.Fprintf(w, "%s was %s: %s.\n", name, result.State, result.Why)
 		}
 	}
+	printFaults(w, r)
 	printForgiven(w, r)
 	if slices.ContainsFunc(r.Results, func(r crash.Result) bool { return r.State == crash.Kept }) {
 		fmt.Fprintln(w, keptText[r.Kind])
 	}
 	return nil
+}
+
+// printFaults says how stores took the errors.
+func printFaults(w io.Writer, r *crash.Report) {
+	for i := range r.Results {
+		result := &r.Results[i]
+		stopped, errors, after, how := 0, uint64(0), 0, ""
+		for _, f := range result.Faults {
+			errors += f.Errors
+			if f.Stopped != "" {
+				stopped++
+				how = f.Stopped
+			} else if f.After > 0 {
+				after++
+			}
+		}
+		if len(result.Faults) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "%s (%s): calls failed in %s. It said %s of operations, went on to write in %d and ended in %d.\n", result.Store, result.ClassText(),
+			format.Plural(len(result.Faults), "life", "lives"), format.Plural(int(errors), "error", ""), after, stopped)
+		if how != "" {
+			fmt.Fprintf(w, "  The last end: %s\n", how)
+		}
+	}
 }
 
 // printForgiven names the stores that a real file system forgives what POSIX does not.
@@ -114,6 +143,9 @@ func rigFlags(r *crash.Report, result *crash.Result) (flags string) {
 	}
 	if r.Rig != nil && r.Rig.IgnoresFlushes {
 		flags += " --ignore-flushes"
+	}
+	if r.Fault != "" {
+		flags += " --fault " + string(r.Fault)
 	}
 	return flags
 }

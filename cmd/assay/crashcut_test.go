@@ -54,12 +54,15 @@ func TestCrash(t *testing.T) {
 			`there is no file, preset or driver "bolltt"`:   {"bolltt"},
 			"--kind flood: expected kill or power":          {"bbolt", "--kind", "flood"},
 			"--fs fat: expected ext4, xfs, btrfs and posix": {"bbolt", "--kind", "power", "--fs", "fat"},
-			"--replay: open":                             {"--replay", "/nowhere"},
-			"take no stores":                             {"bbolt", "--proofs"},
-			"--ignore-flushes is for --kind power":       {"bbolt", "--ignore-flushes"},
-			"--cuts 0: expected 1 or more":               {"bbolt", "--cuts", "0"},
-			"--cut 30: expected one of the 20 of --cuts": {"bbolt", "--cut", "30"},
-			`unknown durability class "D9"`:              {"bbolt", "--durability", "D9"},
+			"--replay: open":                       {"--replay", "/nowhere"},
+			"take no stores":                       {"bbolt", "--proofs"},
+			"--ignore-flushes is for --kind power": {"bbolt", "--ignore-flushes"},
+			"--fault is for --kind power":          {"bbolt", "--fault", "sync-error"},
+			"--fault flood: expected sync-error, no-space and short-write": {"bbolt", "--kind", "power", "--fault", "flood"},
+			"no-space needs the file system posix":                         {"bbolt", "--kind", "power", "--fault", "no-space", "--fs", "ext4"},
+			"--cuts 0: expected 1 or more":                                 {"bbolt", "--cuts", "0"},
+			"--cut 30: expected one of the 20 of --cuts":                   {"bbolt", "--cut", "30"},
+			`unknown durability class "D9"`:                                {"bbolt", "--durability", "D9"},
 		} {
 			assay(t, append([]string{"crash"}, arguments...)...).wants(t, exitUsage, expected)
 		}

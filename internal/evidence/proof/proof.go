@@ -39,6 +39,7 @@ type Proof struct {
 	FileSystem string `json:"file_system,omitempty"` // whose disk was cut off
 	Rig        int    `json:"rig,omitempty"`         // version of the rig
 	Strict     bool   `json:"strict,omitempty"`      // the file system is Assay's own, which keeps no more than POSIX says
+	Fault      string `json:"fault,omitempty"`       // that a call of the store met before each cut; "": none
 
 	Kept    bool      `json:"kept"` // false: refuted
 	Cuts    int       `json:"cuts"`
@@ -68,7 +69,8 @@ func (p *Proof) ID() string {
 		Question
 		Kind, FileSystem string
 		Rig              int
-	}{p.Question.withoutPlace(), p.Kind, p.FileSystem, p.Rig})
+		Fault            string `json:",omitempty"`
+	}{p.Question.withoutPlace(), p.Kind, p.FileSystem, p.Rig, p.Fault})
 	if err != nil {
 		panic(err) // strings and numbers can be written
 	}
@@ -80,8 +82,10 @@ func (p *Proof) ID() string {
 		return '_'
 	}, p.Store)
 	parts := []string{name, string(p.Class), p.Kind}
-	if p.FileSystem != "" {
-		parts = append(parts, p.FileSystem)
+	for _, part := range []string{p.FileSystem, p.Fault} {
+		if part != "" {
+			parts = append(parts, part)
+		}
 	}
 	return strings.Join(append(parts, hex.EncodeToString(sum[:6])), "-")
 }
@@ -187,13 +191,13 @@ func All() (all []Proof, err error) {
 
 // Find returns what is proved of a question by cuts of a kind: a refutation, if there is one, or the
 // proof by most cuts; nil: nothing is. What the strict file system has shown is left out: stores stand
-// on real ones, and those decide ranks.
+// on real ones, and those decide ranks. So is what followed an error, of which no class speaks.
 func Find(q Question, kind string) (*Proof, error) {
 	all, err := All()
 	var best *Proof
 	for i := range all {
 		p := &all[i]
-		if p.Kind != kind || p.Strict || !p.Question.equal(q) {
+		if p.Kind != kind || p.Strict || p.Fault != "" || !p.Question.equal(q) {
 			continue
 		}
 		if best == nil || best.Kept && (!p.Kept || p.Cuts > best.Cuts) {
@@ -222,6 +226,9 @@ func (p *Proof) Text() string {
 		return "refuted: " + p.Why
 	}
 	by := map[string]string{"kill": "kills", "power": "cuts"}[p.Kind]
+	if p.Fault != "" {
+		by += " after a " + p.Fault
+	}
 	if p.FileSystem != "" {
 		return fmt.Sprintf("proved by %d %s on %s", p.Cuts, by, p.FileSystem)
 	}

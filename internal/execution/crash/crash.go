@@ -6,6 +6,7 @@
 //	server.go   the server that it speaks to, which is what is cut off then
 //	kill.go     a cut: kill −9 at moments drawn by the seed, also while the store recovers
 //	power.go    another: the disk of a recording as a power cut would have left it (package powercut)
+//	fault.go    errors that the store meets before such a cut
 //	check.go    the store opened again and read back: what is lost, stale, torn, back, a ghost?
 //	replay.go   a cut that broke a promise, kept to be looked at again
 //	judge.go    what the store's class promises of that, and what a loss is called
@@ -71,6 +72,8 @@ type Options struct {
 	Rig            []string // the command that serves the disks
 	FileSystem     string   // on them
 	IgnoresFlushes bool     // the disk does, which must refute every store: a check of the rig
+	// Fault is an error that a call of the store meets before its power is cut; "": none.
+	Fault powercut.FaultKind
 	// CaseOf returns the directory in which the smallest failing case of a result is kept; nil: none is.
 	CaseOf func(*Result) (string, error)
 
@@ -108,6 +111,8 @@ type Result struct {
 	Cuts    []Cut  `json:"cuts"`
 	// Case is the directory of the smallest failing case; "": none was kept.
 	Case string `json:"case,omitempty"`
+	// Faults are the lives in which a call failed: faultCuts cuts come of each.
+	Faults []Faulted `json:"faults,omitempty"`
 }
 
 // Test cuts a store off, as often as the options say. The error is Assay's own; what the store did is
@@ -203,12 +208,13 @@ func (t *Target) Name() string {
 
 // Report is what the cuts of some stores have shown.
 type Report struct {
-	Kind    Kind     `json:"kind"`
-	Rig     *RigInfo `json:"rig,omitempty"` // of power cuts
-	Cuts    int      `json:"cuts"`          // of each store and class
-	Seed    uint64   `json:"seed"`
-	Stopped bool     `json:"stopped,omitempty"` // by the user, before all cuts were made
-	Results []Result `json:"results"`
+	Kind    Kind               `json:"kind"`
+	Rig     *RigInfo           `json:"rig,omitempty"`   // of power cuts
+	Fault   powercut.FaultKind `json:"fault,omitempty"` // that a call met before each power cut
+	Cuts    int                `json:"cuts"`            // of each store and class
+	Seed    uint64             `json:"seed"`
+	Stopped bool               `json:"stopped,omitempty"` // by the user, before all cuts were made
+	Results []Result           `json:"results"`
 }
 
 // RigInfo is what power cuts were made with.

@@ -186,3 +186,62 @@ func TestPower(t *testing.T) {
 		})
 	}
 }
+
+// What is acknowledged after an error, or in spite of one, must be there.
+func TestFaults(t *testing.T) {
+	needsRig(t)
+	long := os.Getenv("ASSAY_LONG") == "1"
+	options := func(t *testing.T, kind powercut.FaultKind, cuts int) Options {
+		o := optionsOf(t, Power, cuts)
+		o.FileSystem, o.Fault = powercut.Strict, kind
+		return o
+	}
+	cuts := 4
+	if long {
+		cuts = 100
+	}
+	for _, kind := range powercut.FaultKinds {
+		t.Run(string(kind)+"/a store that keeps its promise is not refuted", func(t *testing.T) {
+			target := targetOf(t, walstore.Honest, store.D3, 8)
+			target.Operations = 400
+			r := tested(t, target, options(t, kind, cuts))
+			if r.State != Kept || len(r.Cuts) != cuts || len(r.Faults) != cuts/faultCuts {
+				t.Errorf("it is %s after %d cuts in %d lives: %s", r.State, len(r.Cuts), len(r.Faults), r.Why)
+			}
+			for _, f := range r.Faults {
+				t.Logf("%+v", f)
+				if f.Calls == 0 || kind != powercut.ShortWrite && f.Errors == 0 {
+					t.Errorf("the store met nothing: %+v", f)
+				}
+			}
+		})
+	}
+	for name, kind := range map[string]powercut.FaultKind{walstore.IgnoresSyncErrors: powercut.SyncError, walstore.SyncsAgain: powercut.SyncError,
+		walstore.WritesOn: powercut.NoSpace, walstore.IgnoresShortWrites: powercut.ShortWrite} {
+		t.Run(name, func(t *testing.T) {
+			target := targetOf(t, name, store.D3, 8)
+			target.Operations = 400
+			o := options(t, kind, 50)
+			o.FirstOnly = true
+			if r := tested(t, target, o); r.State != Refuted {
+				t.Errorf("it is %s after %d cuts: %s", r.State, len(r.Cuts), r.Why)
+			}
+		})
+	}
+	if !long {
+		return
+	}
+	for name := range powercut.FileSystems {
+		t.Run("sync-error on "+name, func(t *testing.T) {
+			for which, want := range map[string]State{walstore.Honest: Kept, walstore.IgnoresSyncErrors: Refuted} {
+				target := targetOf(t, which, store.D3, 8)
+				target.Operations = 400
+				o := options(t, powercut.SyncError, 50)
+				o.FileSystem, o.FirstOnly = name, true
+				if r := tested(t, target, o); r.State != want {
+					t.Errorf("%s is %s after %d cuts: %s", which, r.State, len(r.Cuts), r.Why)
+				}
+			}
+		})
+	}
+}

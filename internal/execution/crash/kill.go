@@ -27,7 +27,7 @@ func (t *tester) kills() error {
 			return fmt.Errorf("cut %d of %s: %w", number, t.target.Name(), err)
 		}
 		t.result.Cuts = append(t.result.Cuts, cut)
-		if t.options.FirstOnly && t.result.HowBroken(&cut.Check, t.options.Kind) != "" {
+		if t.isEnough() {
 			break
 		}
 	}
@@ -102,7 +102,7 @@ func (m moment) String() string {
 	case m.recovery:
 		return "recovery"
 	}
-	return phaseNames[m.phase]
+	return [...]string{phaseLoad: "load", phaseWrites: "writes", phaseBatches: "batches"}[m.phase]
 }
 
 // drawMoment draws one: half of them among single writes, the rest in loads, batches, at the close
@@ -127,11 +127,11 @@ func drawMoment(r *rand.Rand, phases int) moment {
 func (t *tester) kill(number int, open time.Duration) (cut Cut, err error) {
 	seed := keyval.Mix(t.options.Seed ^ uint64(number)<<32)
 	r := random(t.options.Seed, number)
-	files, err := t.target.workload(seed)
+	steps, err := t.target.workload(seed, 1)
 	if err != nil {
 		return cut, err
 	}
-	m := drawMoment(r, len(files))
+	m := drawMoment(r, len(steps))
 	cut = Cut{Number: number, Moment: m.String()}
 	s, err := t.newSession(tagOf(t.options.Seed, number))
 	if err != nil {
@@ -174,12 +174,13 @@ func (s *session) begin() error {
 // killed. It returns how many entries of the last phase were acknowledged. A rig is told of each phase
 // before it runs.
 func (s *session) work(seed uint64, until *moment, began time.Time, stamps *[]Stamp) (entries uint64, err error) {
-	files, err := s.target.workload(seed)
+	steps, err := s.target.workload(seed, max(s.parts, 1))
 	if err != nil {
 		return 0, err
 	}
-	for number, file := range files {
-		p, err := s.prepare(phaseNames[number], number, number == phaseLoad, file)
+	for number, step := range steps {
+		file := step.File
+		p, err := s.prepare(step.name, number, number == phaseLoad, file)
 		if err != nil {
 			return 0, err
 		}

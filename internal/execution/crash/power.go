@@ -15,7 +15,9 @@ import (
 
 // recording is one life of a store on a disk that logs what reaches it. All cuts are made of it.
 type recording struct {
+	disk   string
 	phases []audit.Phase
+	names  []string // of the phases
 	tag    uint32
 	events []powercut.Event
 	from   int // events before it are of mkfs and the mount
@@ -24,6 +26,10 @@ type recording struct {
 	acks   []int
 	stamps []Stamp       // ascending
 	server *server.Group // that made it, and has ended; nil: none
+
+	eligible int      // calls that a fault may meet
+	life     int      // which of those with faults it is, from 1 on
+	faulted  *Faulted // nil: no call failed
 }
 
 const (
@@ -39,7 +45,10 @@ func (t *tester) powerCuts() (err error) {
 	}
 	defer func() { err = errors.Join(err, rig.Close()) }()
 	t.progress(0)
-	rec, err := t.record(rig)
+	if t.options.Fault != "" {
+		return t.faults(rig)
+	}
+	rec, err := t.record(rig, recordedDisk, powercut.Fault{})
 	if err != nil || t.result.Why != "" {
 		return err
 	}
@@ -51,28 +60,42 @@ func (t *tester) powerCuts() (err error) {
 			continue
 		}
 		t.progress(number)
-		cut, err := t.powerCut(rig, rec, number)
-		if err != nil {
-			return fmt.Errorf("cut %d of %s: %w", number, t.target.Name(), err)
+		if err := t.cutOff(rig, rec, number); err != nil {
+			return err
 		}
-		t.result.Cuts = append(t.result.Cuts, cut)
-		if t.options.FirstOnly && t.result.HowBroken(&cut.Check, t.options.Kind) != "" {
+		if t.isEnough() {
 			break
 		}
 	}
 	return nil
 }
 
-// record does the whole workload on a disk, closes the store in order, and ends the recording.
-func (t *tester) record(rig *powercut.Rig) (rec *recording, err error) {
-	if err := errors.Join(rig.New(recordedDisk, t.diskBytes()), rig.Mount(recordedDisk)); err != nil {
+func (t *tester) cutOff(rig *powercut.Rig, rec *recording, number int) error {
+	cut, err := t.powerCut(rig, rec, number)
+	if err != nil {
+		return fmt.Errorf("cut %d of %s: %w", number, t.target.Name(), err)
+	}
+	t.result.Cuts = append(t.result.Cuts, cut)
+	return nil
+}
+
+// isEnough reports whether the last cut broke a promise, and no more are asked for.
+func (t *tester) isEnough() bool {
+	cuts := t.result.Cuts
+	return t.options.FirstOnly && len(cuts) > 0 && t.result.HowBroken(&cuts[len(cuts)-1].Check, t.options.Kind) != ""
+}
+
+// record does the whole workload on a disk, closes the store in order, and ends the recording. With a
+// fault, its calls are counted, and fail where it says so.
+func (t *tester) record(rig *powercut.Rig, disk string, fault powercut.Fault) (rec *recording, err error) {
+	if err := errors.Join(rig.New(disk, t.diskBytes()), rig.Mount(disk)); err != nil {
 		return nil, err
 	}
 	directory := filepath.Join(rig.Point(), storePlace)
 	if err := errors.Join(os.Mkdir(directory, 0o700), t.target.letIn(directory), t.target.letIn(rig.Point()), t.target.letIn(rig.Directory())); err != nil {
 		return nil, err
 	}
-	rec = &recording{tag: tagOf(t.options.Seed, 0)}
+	rec = &recording{disk: disk, tag: tagOf(t.options.Seed, 0)}
 	s := t.sessionIn(directory, rec.tag)
 	s.rig = rig
 	defer func() { err = errors.Join(err, s.drop()) }()
@@ -83,7 +106,7 @@ func (t *tester) record(rig *powercut.Rig) (rec *recording, err error) {
 	if err := rig.Sync(); err != nil { // what a server makes before it serves is no one's acknowledged write
 		return nil, err
 	}
-	if rec.from, err = rig.Count(recordedDisk); err != nil {
+	if rec.from, err = rig.Count(disk); err != nil {
 		return nil, err
 	}
 	if err := s.begin(); err != nil {
@@ -91,16 +114,31 @@ func (t *tester) record(rig *powercut.Rig) (rec *recording, err error) {
 		return nil, err
 	}
 	t.result.Version, t.result.Settings = s.abilities.Version, s.abilities.Settings
+	if fault.Kind != "" {
+		s.parts = faultParts
+		if err := rig.Arm(fault); err != nil {
+			return nil, err
+		}
+	}
 	var stamps []Stamp
-	if _, err := s.work(t.options.Seed, nil, time.Now(), &stamps); err != nil {
+	_, err = s.work(t.options.Seed, nil, time.Now(), &stamps)
+	if fault.At > 0 {
+		return rec, t.afterFault(rig, s, rec, fault, err)
+	}
+	if err != nil {
 		t.result.Why, err = blame("fails before it is cut", err)
 		return nil, err
 	}
+	seen, err := rig.Fault(disk)
+	if err != nil {
+		return nil, err
+	}
+	rec.eligible = seen.Eligible
 	if err := errors.Join(s.close(), s.end()); err != nil {
 		t.result.Why, err = blame("does not close", err)
 		return nil, err
 	}
-	if rec.last, err = rig.Count(recordedDisk); err != nil {
+	if rec.last, err = rig.Count(disk); err != nil {
 		return nil, err
 	}
 	// The control sees what the page cache still has: a store that never syncs keeps its records, too,
@@ -108,12 +146,17 @@ func (t *tester) record(rig *powercut.Rig) (rec *recording, err error) {
 	if err := rig.Sync(); err != nil {
 		return nil, err
 	}
-	if rec.events, err = rig.Stop(recordedDisk); err != nil {
+	if rec.events, err = rig.Stop(disk); err != nil {
 		return nil, err
 	}
-	rec.phases, rec.server = s.phases, s.server
-	rec.index()
+	rec.keep(s)
 	return rec, rig.Unmount()
+}
+
+// keep takes from a life what is known of it, once its events are there.
+func (rec *recording) keep(s *session) {
+	rec.phases, rec.names, rec.server = s.phases, s.names, s.server
+	rec.index()
 }
 
 // index finds the events at which something new was acknowledged, and the moments of all.
@@ -144,7 +187,7 @@ func (rec *recording) at(event int) Stamp {
 // powerControl looks at the disk as the recording left it, without a cut.
 func (t *tester) powerControl(rig *powercut.Rig, rec *recording) error {
 	const name = "control"
-	whole := powercut.Cut{Of: recordedDisk, From: rec.from, At: len(rec.events), Keep: powercut.KeepAll}
+	whole := powercut.Cut{Of: rec.disk, From: rec.from, At: len(rec.events), Keep: powercut.KeepAll}
 	if _, err := rig.Cut(name, whole); err != nil {
 		return err
 	}
@@ -202,10 +245,10 @@ func (t *tester) powerCut(rig *powercut.Rig, rec *recording, number int) (cut Cu
 	twice := r.IntN(4) == 0
 	cut = Cut{Number: number, Moment: "close", Entry: sum(at.Acknowledged), NS: at.NS - rec.stamps[0].NS, Keep: keep}
 	if at.Phase < len(rec.phases) {
-		cut.Moment = phaseNames[at.Phase]
+		cut.Moment = rec.names[at.Phase]
 	}
 	name := fmt.Sprintf("cut-%d", number)
-	made := diskCut{powercut.Cut{Of: recordedDisk, From: rec.from, At: event, Keep: keep, Seed: r.Uint64(), IgnoresFlushes: t.options.IgnoresFlushes}, t.diskBytes()}
+	made := diskCut{powercut.Cut{Of: rec.disk, From: rec.from, At: event, Keep: keep, Seed: r.Uint64(), IgnoresFlushes: t.options.IgnoresFlushes}, t.diskBytes()}
 	if cut.Digest, err = rig.Cut(name, made.Cut); err != nil {
 		return cut, err
 	}

@@ -57,7 +57,7 @@ type diskCut struct {
 
 // keep writes a case, in the place of a larger one.
 func (t *tester) keep(rig *powercut.Rig, rec *recording, made diskCut, at Stamp, cut Cut) error {
-	if t.options.CaseOf == nil || t.options.FileSystem == powercut.Strict || t.kept != nil && t.kept.NS <= cut.NS {
+	if t.options.CaseOf == nil || t.options.FileSystem == powercut.Strict || t.options.Fault != "" || t.kept != nil && t.kept.NS <= cut.NS {
 		return nil
 	}
 	directory, err := t.options.CaseOf(t.result)
@@ -134,19 +134,19 @@ func Replay(ctx context.Context, c *Case, directory string, o Options) (again Cu
 	}
 	o.IgnoresFlushes, o.FileSystem, o.Seed = c.Ignores, c.FileSystem, c.Seed
 	t := &tester{ctx: ctx, target: &c.Target, options: o, result: &Result{}}
-	files, err := c.Target.workload(c.Seed)
+	steps, err := c.Target.workload(c.Seed, 1)
 	if err != nil {
 		return again, false, err
 	}
-	rec := &recording{tag: c.Tag}
+	rec := &recording{disk: recordedDisk, tag: c.Tag}
 	if rec.server, err = serverOf(c, rig, o); err != nil {
 		return again, false, err
 	}
 	for i, p := range c.Phases {
-		if i >= len(files) || len(p.Attempted) != len(files[i].Threads) || len(p.Doubt) != len(p.Attempted) || len(p.Acknowledged) != len(p.Attempted) {
+		if i >= len(steps) || len(p.Attempted) != len(steps[i].Threads) || len(p.Doubt) != len(p.Attempted) || len(p.Acknowledged) != len(p.Attempted) {
 			return again, false, errors.New("the case does not fit the operations that its seed makes: another version of Assay made it")
 		}
-		rec.phases = append(rec.phases, audit.Phase{Number: i, Trace: files[i], Attempted: p.Attempted, Acknowledged: p.Acknowledged, Doubt: p.Doubt,
+		rec.phases = append(rec.phases, audit.Phase{Number: i, Trace: steps[i].File, Attempted: p.Attempted, Acknowledged: p.Acknowledged, Doubt: p.Doubt,
 			NotIncremented: make([]uint64, len(p.Attempted)), ZeroVersions: i == phaseLoad})
 	}
 	again = Cut{Number: c.Cut.Number, Moment: c.Cut.Moment, Entry: c.Cut.Entry, NS: c.Cut.NS, Keep: c.Cut.Keep}

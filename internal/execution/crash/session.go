@@ -39,8 +39,12 @@ type session struct {
 	worker    *conductor.Worker
 	unwatch   func() bool // of ctx
 	opened    bool        // once, by any worker
+	parts     int         // of the single writes; 0: one
+	failed    []uint64    // operations of each phase that has ended, of which the store has said an error
+	fine      []uint64    // and that it has done
 	abilities control.Opened
 	phases    []audit.Phase
+	names     []string // of the phases
 }
 
 // start starts the store's server, if it has one, and a worker, which ends with the context.
@@ -246,13 +250,19 @@ func (s *session) cut(p *phase) error {
 		before = audit.NewPhase(p.number, p.file, p.load, p.counters)
 	}
 	before.Attempted = p.attempted()
-	s.phases = append(s.phases, before)
+	s.phases, s.names = append(s.phases, before), append(s.names, p.name)
 	return err
 }
 
 // remember keeps what a phase that has ended by itself has done.
 func (s *session) remember(p *phase) {
-	s.phases = append(s.phases, audit.NewPhase(p.number, p.file, p.load, p.counters))
+	failed, fine := uint64(0), uint64(0)
+	for _, total := range p.counters.Sample(false).Totals {
+		failed += total.Outcomes[counters.Error] + total.Outcomes[counters.Timeout]
+		fine += total.Outcomes[counters.OK]
+	}
+	s.failed, s.fine = append(s.failed, failed), append(s.fine, fine)
+	s.phases, s.names = append(s.phases, audit.NewPhase(p.number, p.file, p.load, p.counters)), append(s.names, p.name)
 }
 
 // keys returns what the keys of a store look like.

@@ -7,15 +7,19 @@ import (
 	"assay/internal/experiment/trace"
 )
 
-// The phases of a workload, by their position, which is also their number.
+// The phases of a workload, by their position, which is also their number. Those after phaseLoad and
+// the last have single writes; there is one of them, but where a fault is looked into.
 const (
 	phaseLoad = iota
 	phaseWrites
 	phaseBatches // only of stores that have batches
-	phases       // how many there are
 )
 
-var phaseNames = [phases]string{"load", "writes", "batches"}
+// step is a phase of a workload.
+type step struct {
+	name string
+	*trace.File
+}
 
 // batchEntries is how many records a batch has: more than fit a page, so that one can be torn.
 const batchEntries = 10
@@ -25,7 +29,10 @@ const batchEntries = 10
 //
 // New records are never deleted or changed again. So what is missing of them tells which write was
 // lost, and a batch of them is there whole or not at all.
-func (t *Target) workload(seed uint64) (files []*trace.File, err error) {
+//
+// parts is how many phases the single writes are. Of a thread that was told of an error in a phase,
+// which of its writes failed there is not known: with short phases, all others are certain.
+func (t *Target) workload(seed uint64, parts int) (steps []step, err error) {
 	sizes := []trace.Size{{Bytes: t.Cell.ValueBytes, Weight: 1}}
 	threads := t.Cell.Threads
 	batch := 0
@@ -36,16 +43,21 @@ func (t *Target) workload(seed uint64) (files []*trace.File, err error) {
 		}
 	}
 	order := trace.Order{Distribution: trace.Uniform}
-	specs := []trace.Spec{
-		{Load: true, Records: t.Records, Fresh: t.Records, Order: trace.Order{Distribution: trace.Shuffled}, Sizes: sizes, Batch: batch,
-			Threads: min(threads, int(t.Records))},
-		{Mix: []trace.Share{{Operation: trace.Insert, Weight: 5}, {Operation: trace.Upsert, Weight: 3}, {Operation: trace.Delete, Weight: 2}},
-			Records: t.Records, Fresh: t.Records, Order: order, Sizes: sizes, Threads: threads, Limit: t.Operations},
+	names := []string{"load"}
+	specs := []trace.Spec{{Load: true, Records: t.Records, Fresh: t.Records, Order: trace.Order{Distribution: trace.Shuffled}, Sizes: sizes, Batch: batch,
+		Threads: min(threads, int(t.Records))}}
+	fresh := t.Records
+	each := max(t.Operations/uint64(parts), uint64(threads))
+	for part := range parts {
+		names = append(names, "writes")
+		specs = append(specs, trace.Spec{Mix: []trace.Share{{Operation: trace.Insert, Weight: 5}, {Operation: trace.Upsert, Weight: 3}, {Operation: trace.Delete, Weight: 2}},
+			Records: t.Records, Fresh: fresh, Deleted: part > 0, Order: order, Sizes: sizes, Threads: threads, Limit: each})
+		fresh += each + uint64(threads) // beyond every index that this phase may reach: each of them takes at most one
 	}
 	if batch > 1 {
-		// Beyond every index that the writes may reach: each of them takes at most one.
+		names = append(names, "batches")
 		specs = append(specs, trace.Spec{Mix: []trace.Share{{Operation: trace.Insert, Weight: 1}}, Records: t.Records,
-			Fresh: 2*t.Records + 2*t.Operations + uint64(threads), Deleted: true, Order: order, Sizes: sizes, Batch: batch,
+			Fresh: fresh + t.Records + t.Operations, Deleted: true, Order: order, Sizes: sizes, Batch: batch,
 			Threads: threads, Limit: max(t.Operations/batchEntries, uint64(threads))})
 	}
 	for i, spec := range specs {
@@ -54,9 +66,9 @@ func (t *Target) workload(seed uint64) (files []*trace.File, err error) {
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, file)
+		steps = append(steps, step{names[i], file})
 	}
-	return files, nil
+	return steps, nil
 }
 
 // random returns the generator of one cut. The same seed and number draw the same moments.

@@ -7,6 +7,7 @@
 //	image.go  the bytes of a disk
 //	log.go    what was done to them, in one order, each with what was acknowledged by then
 //	cut.go    which of it a cut leaves
+//	fault.go  errors beside cuts
 //	serve.go  the process that answers the kernel; nothing else may run in it
 //	rig.go    the other side: that process, the loop device, mkfs and mounts
 //	clean.go  what a killed rig has left

@@ -28,6 +28,8 @@ type request struct {
 	Stop   string `json:"stop,omitempty"`   // of which disk: nothing more is logged of it
 	Events string `json:"events,omitempty"` // of which disk
 	Drop   string `json:"drop,omitempty"`   // which disk
+	Fault  *Fault `json:"fault,omitempty"`  // of the disk that is recorded
+	Faults string `json:"faults,omitempty"` // of which disk: what became of it
 
 	Export *file `json:"export,omitempty"` // a disk, up to an event
 	Adopt  *file `json:"adopt,omitempty"`  // a disk with that log
@@ -58,6 +60,8 @@ type reply struct {
 	Events []Event `json:"events,omitempty"`
 	Digest string  `json:"digest,omitempty"`
 	Count  int     `json:"count,omitempty"` // of events so far
+
+	Seen FaultSeen `json:"seen,omitzero"`
 }
 
 // server holds the disks. One lock orders all that happens to them.
@@ -81,6 +85,7 @@ type disk struct {
 	log    Log
 	made   *Cut // what it was when it was made; nil: empty
 	full   error
+	fault  *armed // nil: none
 }
 
 // Serve serves a rig on the standard streams until its input ends.
@@ -195,6 +200,18 @@ func (s *server) do(r *request) (answer reply, err error) {
 		return answer, s.adopt(r.Adopt.Disk, r.Adopt.Bytes, r.Adopt.Path)
 	case r.Drop != "":
 		return answer, s.drop(r.Drop)
+	case r.Fault != nil:
+		if s.now == nil {
+			return answer, errors.New("no disk is recorded")
+		}
+		s.now.fault = &armed{*r.Fault, FaultSeen{Event: -1}}
+		return answer, nil
+	case r.Faults != "":
+		d, err := s.disk(r.Faults)
+		if err == nil && d.fault != nil {
+			answer.Seen = d.fault.FaultSeen
+		}
+		return answer, err
 	}
 	return answer, errors.New("an empty request")
 }
@@ -292,6 +309,7 @@ func (s *server) drop(name string) error {
 		return err
 	}
 	d.unwatch()
+	d.log = Log{last: d.log.last} // the kernel may hold its file for a while
 	delete(s.disks, name)
 	if s.now == d {
 		s.now = nil
@@ -393,6 +411,9 @@ func (d *disk) Allocate(_ context.Context, _ fs.FileHandle, offset, length uint6
 func (d *disk) happens(kind EventKind, offset, length int64, data []byte) syscall.Errno {
 	d.server.mu.Lock()
 	defer d.server.mu.Unlock()
+	if d.meets(SyncError) > 0 {
+		return syscall.EIO
+	}
 	if d.server.now == d {
 		if err := d.log.add(kind, offset, length, data); err != nil {
 			d.full = err

@@ -59,7 +59,7 @@ func (s *strictNode) locked(do func(t *tree, n *node) syscall.Errno) syscall.Err
 }
 
 func (n *node) attributes(out *fuse.Attr) {
-	out.Mode, out.Size, out.Nlink = n.mode&0o7777|fuse.S_IFREG, uint64(len(n.data)), 1
+	out.Mode, out.Size, out.Nlink = n.mode&0o7777|fuse.S_IFREG, uint64(n.data.length), 1
 	if n.directory {
 		out.Mode = n.mode&0o7777 | fuse.S_IFDIR
 	}
@@ -115,6 +115,9 @@ func (s *strictNode) link(ctx context.Context, name string, target uint64, direc
 			return syscall.EEXIST
 		}
 		if target == 0 {
+			if s.disk.meets(NoSpace) > 0 {
+				return syscall.ENOSPC
+			}
 			target = t.next
 		}
 		if e := s.disk.change(change{kind: changeLink, node: s.id, name: name, target: target, directory: directory, mode: mode}); e != 0 {
@@ -212,19 +215,21 @@ func (s *strictNode) setLength(length int64) syscall.Errno {
 func (s *strictNode) Read(_ context.Context, _ fs.FileHandle, to []byte, offset int64) (fuse.ReadResult, syscall.Errno) {
 	count := 0
 	e := s.locked(func(_ *tree, n *node) syscall.Errno {
-		if offset < int64(len(n.data)) {
-			count = copy(to, n.data[offset:])
-		}
+		count = n.data.read(to, offset)
 		return 0
 	})
 	return fuse.ReadResultData(to[:count]), e
 }
 
 func (s *strictNode) Write(_ context.Context, h fs.FileHandle, data []byte, offset int64) (uint32, syscall.Errno) {
-	e := s.locked(func(*tree, *node) syscall.Errno {
-		e := s.disk.change(change{kind: changeBytes, node: s.id, offset: offset, data: data})
+	e := s.locked(func(_ *tree, n *node) syscall.Errno {
+		length, e := s.disk.takes(n, offset, data)
+		if data = data[:length]; e != 0 {
+			return e
+		}
+		e = s.disk.change(change{kind: changeBytes, node: s.id, offset: offset, data: data})
 		if _, synced := h.(*strictHandle); synced && e == 0 {
-			e = s.disk.change(change{kind: syncNode, node: s.id})
+			e = s.disk.sync(s.id, n)
 		}
 		return e
 	})
@@ -233,7 +238,7 @@ func (s *strictNode) Write(_ context.Context, h fs.FileHandle, data []byte, offs
 
 // Fsync is of a file's bytes, or of a directory's names.
 func (s *strictNode) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
-	return s.locked(func(*tree, *node) syscall.Errno { return s.disk.change(change{kind: syncNode, node: s.id}) })
+	return s.locked(func(_ *tree, n *node) syscall.Errno { return s.disk.sync(s.id, n) })
 }
 
 // Allocate makes a file longer, or a hole in it.
@@ -245,11 +250,13 @@ func (s *strictNode) Allocate(_ context.Context, _ fs.FileHandle, offset, length
 		case mode&^(keepSize|punchHole|zeroRange) != 0:
 			return syscall.EOPNOTSUPP
 		case mode&(punchHole|zeroRange) != 0:
-			if most := int64(len(n.data)); mode&keepSize != 0 {
+			if most := n.data.length; mode&keepSize != 0 {
 				end = min(end, most)
 			}
 			return s.disk.change(change{kind: changeBytes, node: s.id, offset: int64(offset), data: make([]byte, max(0, end-int64(offset)))})
-		case mode&keepSize != 0 || end <= int64(len(n.data)):
+		case s.disk.meets(NoSpace) > 0:
+			return syscall.ENOSPC
+		case mode&keepSize != 0 || end <= n.data.length:
 			return 0
 		}
 		return s.disk.change(change{kind: changeLength, node: s.id, offset: end})

@@ -30,7 +30,7 @@ const rootNode = 1
 type node struct {
 	directory bool
 	mode      uint32
-	data      []byte
+	data      sparse
 	names     map[string]uint64
 }
 
@@ -50,6 +50,7 @@ const (
 	changeMode                     // of node; kept in any case
 	syncNode                       // what came before it of node is durable
 	syncAll                        // all that came before it is
+	syncFailed                     // of node, whose bytes since the sync before are never durable
 )
 
 // change is one that was made.
@@ -79,12 +80,9 @@ func (t *tree) do(c *change) {
 	}
 	switch c.kind {
 	case changeBytes:
-		if end := c.offset + int64(len(c.data)); end > int64(len(n.data)) {
-			n.resize(end)
-		}
-		copy(n.data[c.offset:], c.data)
+		n.data.write(c.offset, c.data)
 	case changeLength:
-		n.resize(c.offset)
+		n.data.resize(c.offset)
 	case changeLink:
 		if n.directory {
 			n.names[c.name] = c.target
@@ -99,16 +97,7 @@ func (t *tree) do(c *change) {
 		}
 	case changeMode:
 		n.mode = c.mode
-	case syncNode, syncAll:
-	}
-}
-
-func (n *node) resize(length int64) {
-	if have := int64(len(n.data)); length <= have {
-		clear(n.data[length:])
-		n.data = n.data[:length]
-	} else {
-		n.data = append(n.data, make([]byte, length-have)...)
+	case syncNode, syncAll, syncFailed:
 	}
 }
 
@@ -127,13 +116,14 @@ func (l *Log) cutTree(t *tree, c Cut) error {
 			all = max(all, i)
 		}
 	}
+	doomed := l.doomed(c)
 	random := rand.New(rand.NewPCG(c.Seed, 0))
 	for i := range l.entries[:c.At] {
 		made := l.entries[i].change
 		if made == nil {
 			continue
 		}
-		durable := i < all || i < synced[made.node]
+		durable := i < all || i < synced[made.node] && !doomed[i]
 		if made.kind == changeRename { // in both directories
 			durable = i < all || i < synced[made.node] && i < synced[made.target]
 		}
@@ -154,6 +144,22 @@ func (l *Log) cutTree(t *tree, c Cut) error {
 	return nil
 }
 
+// doomed are the writes whose first sync failed: the kernel has marked their pages clean, so that no
+// later sync writes them.
+func (l *Log) doomed(c Cut) map[int]bool {
+	doomed, failed := map[int]bool{}, map[uint64]bool{} // by node: whether the next sync of it fails
+	for i := c.At - 1; i >= c.From; i-- {
+		switch made := l.entries[i].change; {
+		case made == nil:
+		case made.kind == syncFailed, made.kind == syncNode:
+			failed[made.node] = made.kind == syncFailed
+		case made.kind == changeBytes && failed[made.node]:
+			doomed[i] = true
+		}
+	}
+	return doomed
+}
+
 // tear writes some sectors of a write.
 func (t *tree) tear(c *change, random *rand.Rand) {
 	for at := 0; at < len(c.data); at += sectorBytes {
@@ -169,8 +175,8 @@ func (t *tree) tear(c *change, random *rand.Rand) {
 func (t *tree) digest() string {
 	sum := sha256.New()
 	t.walk(func(path string, n *node) {
-		fmt.Fprintf(sum, "%q %v %d\n", path, n.directory, len(n.data))
-		sum.Write(n.data)
+		fmt.Fprintf(sum, "%q %v %d\n", path, n.directory, n.data.length)
+		n.data.writeTo(sum)
 	})
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }

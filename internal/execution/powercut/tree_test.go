@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // modelFS is a file system with volatile and durable bytes of each file, and volatile and durable names of
@@ -14,6 +16,11 @@ import (
 type modelFS struct {
 	bytes, durableBytes map[uint64][]byte
 	names, durableNames map[uint64]map[string]uint64
+}
+
+func (s *sparse) all() []byte {
+	text := make([]byte, s.length)
+	return text[:s.read(text, 0)]
 }
 
 func (m *modelFS) sync(id uint64) {
@@ -45,7 +52,7 @@ func (t *tree) paths() (all []string) {
 		case n.directory:
 			all = append(all, path+"/")
 		default:
-			all = append(all, fmt.Sprintf("%s %x", path, n.data))
+			all = append(all, fmt.Sprintf("%s %x", path, n.data.all()))
 		}
 	})
 	slices.Sort(all)
@@ -149,10 +156,62 @@ func TestStrictTreeAgainstModel(t *testing.T) {
 				}
 			}
 			for _, id := range files {
-				if n := left.nodes[id]; clean[id] && n != nil && !bytes.Equal(n.data, m.bytes[id]) {
-					t.Fatalf("seed %d, %s: synced file %d has %x, expected %x", seed, keep, id, n.data, m.bytes[id])
+				if n := left.nodes[id]; clean[id] && n != nil && !bytes.Equal(n.data.all(), m.bytes[id]) {
+					t.Fatalf("seed %d, %s: synced file %d has %x, expected %x", seed, keep, id, n.data.all(), m.bytes[id])
 				}
 			}
+		}
+	}
+}
+
+// A file of pages is the same as one of bytes.
+func TestSparse(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s sparse
+		var model []byte
+		const most = 3 * pageBytes
+		for range rapid.IntRange(1, 20).Draw(t, "steps") {
+			at := rapid.IntRange(0, most).Draw(t, "at")
+			if rapid.Bool().Draw(t, "resize") {
+				s.resize(int64(at))
+				model = append(model, make([]byte, max(at-len(model), 0))...)[:at:at]
+			} else {
+				data := bytes.Repeat([]byte{rapid.Byte().Draw(t, "byte")}, rapid.IntRange(1, 2*pageBytes).Draw(t, "bytes"))
+				s.write(int64(at), data)
+				model = append(model, make([]byte, max(at+len(data)-len(model), 0))...)
+				copy(model[at:], data)
+			}
+		}
+		if !bytes.Equal(s.all(), model) {
+			t.Fatalf("%d bytes are not the %d of the model", s.length, len(model))
+		}
+		part := make([]byte, 100)
+		at := rapid.IntRange(0, most).Draw(t, "read at")
+		if n := s.read(part, int64(at)); !bytes.Equal(part[:n], model[min(at, len(model)):min(at+100, len(model))]) {
+			t.Fatalf("a read at %d gives %d other bytes", at, n)
+		}
+	})
+}
+
+// What was written before a sync that failed is not durable, though the next sync succeeds.
+func TestFailedSync(t *testing.T) {
+	log := Log{last: Stamp{Phase: -1}}
+	const file = rootNode + 1
+	for _, c := range []change{
+		{kind: changeLink, node: rootNode, name: "f", target: file}, {kind: syncNode, node: rootNode},
+		{kind: changeBytes, node: file, data: []byte("first")}, {kind: syncNode, node: file},
+		{kind: changeBytes, node: file, data: []byte("SECOND")}, {kind: syncFailed, node: file},
+		{kind: changeBytes, node: file, offset: 6, data: []byte("third")}, {kind: syncNode, node: file},
+	} {
+		log.entries = append(log.entries, entry{Event: Event{Kind: Tree}, change: &c})
+	}
+	for keep, want := range map[Keep]string{KeepNone: "first\x00third", KeepAll: "SECONDthird"} {
+		left := newTree()
+		if err := log.cutTree(left, Cut{At: len(log.entries), Keep: keep}); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(left.nodes[file].data.all()); got != want {
+			t.Errorf("%s leaves %q, expected %q", keep, got, want)
 		}
 	}
 }

@@ -44,17 +44,24 @@ const (
 	WontOpen     = "wal-wont-open"       // recovery refuses a log that was not closed
 	ShortScans   = "wal-short-scans"     // after a recovery, a scan leaves a record out
 	ForgetsClose = "wal-forgets-a-close" // a close that is in order empties the log
+
+	// Refuted in class D3 by a power cut after an error.
+	IgnoresSyncErrors  = "wal-ignores-sync-errors"
+	SyncsAgain         = "wal-syncs-again"          // a sync that failed is tried once more, and believed
+	WritesOn           = "wal-writes-behind-a-hole" // the log goes on behind a record that was written in part
+	IgnoresShortWrites = "wal-ignores-short-writes"
 )
 
 // Flawed are the names of those that lose writes to a power cut, and to a kill.
 var (
 	FlawedAtPower = []string{NeverSyncs, SyncsTenth, SyncsBefore, SyncsWrongFile, SyncsNoContents}
 	FlawedAtKill  = []string{Buffers, TearsValues, Undeletes, HalfBatches, LosesTwice, WontOpen, ShortScans}
+	FlawedAtError = []string{IgnoresSyncErrors, SyncsAgain, WritesOn, IgnoresShortWrites}
 )
 
 // Drivers returns all of them.
 func Drivers() (all []store.Driver) {
-	for _, name := range slices.Concat([]string{Honest, ForgetsClose}, FlawedAtPower, FlawedAtKill) {
+	for _, name := range slices.Concat([]string{Honest, ForgetsClose}, FlawedAtPower, FlawedAtKill, FlawedAtError) {
 		all = append(all, driver(name))
 	}
 	return all
@@ -93,7 +100,11 @@ type db struct {
 	buffer    bytes.Buffer
 	records   map[string][]byte
 	commits   int
+	end       int64 // of the last record that is whole
+	broken    error // what the log may lack, nobody knows since then; nil: nothing
 	recovered bool
+
+	syncing sync.Mutex
 }
 
 func (d driver) Open(_ context.Context, c store.Config) (store.Store, error) {
@@ -126,6 +137,7 @@ func (d driver) Open(_ context.Context, c store.Config) (store.Store, error) {
 	if _, seekErr := s.log.Seek(int64(whole), io.SeekStart); err == nil {
 		err = seekErr
 	}
+	s.end = int64(whole)
 	if err == nil && s.sync {
 		err = cmp.Or(s.log.Sync(), syncDirectory(c.Directory))
 	}
@@ -228,11 +240,54 @@ func (s *db) commit(parts ...[]byte) error {
 	return s.fdatasync()
 }
 
-func (s *db) fdatasync() error { return unix.Fdatasync(int(s.log.Fd())) }
+// fdatasync makes durable what was written. One that fails is the last: whether what was written before it
+// is in the log, no later one tells. They go one by one, so that none is believed that came after it.
+func (s *db) fdatasync() error {
+	s.syncing.Lock()
+	defer s.syncing.Unlock()
+	s.mu.Lock()
+	broken := s.broken
+	s.mu.Unlock()
+	if broken != nil {
+		return broken
+	}
+	err := unix.Fdatasync(int(s.log.Fd()))
+	switch {
+	case err == nil, s.flaw == IgnoresSyncErrors:
+		return nil
+	case s.flaw == SyncsAgain:
+		return unix.Fdatasync(int(s.log.Fd()))
+	}
+	s.mu.Lock()
+	s.broken = err
+	s.mu.Unlock()
+	return err
+}
+
+// append writes a record to the log, or nothing.
+func (s *db) append(part []byte) error {
+	if s.flaw == IgnoresShortWrites {
+		_, err := unix.Write(int(s.log.Fd()), part)
+		return err
+	}
+	n, err := s.log.Write(part)
+	switch {
+	case err == nil:
+		s.end += int64(n)
+	case s.flaw == WritesOn:
+	default:
+		_, seekErr := s.log.Seek(s.end, io.SeekStart)
+		s.broken = cmp.Or(s.log.Truncate(s.end), seekErr)
+	}
+	return err
+}
 
 func (s *db) write(parts [][]byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.broken != nil {
+		return s.broken
+	}
 	for _, part := range parts {
 		switch s.flaw {
 		case Buffers:
@@ -253,7 +308,7 @@ func (s *db) write(parts [][]byte) error {
 				return err
 			}
 		default:
-			if _, err := s.log.Write(part); err != nil {
+			if err := s.append(part); err != nil {
 				return err
 			}
 			if len(parts) > 1 {

@@ -1,0 +1,135 @@
+package crash
+
+import (
+	"fmt"
+	"slices"
+
+	"assay/internal/execution/powercut"
+	"assay/internal/experiment/keyval"
+)
+
+// Faulted is a life in which a call of the store failed, after which its power was cut.
+type Faulted struct {
+	Kind     powercut.FaultKind `json:"kind"`
+	Call     int                `json:"call"`     // the first that failed, of those that the kind is about
+	Calls    int                `json:"calls"`    // that failed
+	Eligible int                `json:"eligible"` // calls of that kind, in the life without a fault
+	Errors   uint64             `json:"errors"`   // operations of which the store said an error
+	// After is how many operations it acknowledged in phases that began after the first call had failed.
+	After   uint64 `json:"after"`
+	Stopped string `json:"stopped,omitempty"` // how the store ended by itself; "": it went on
+}
+
+const (
+	// faultCuts is how many cuts are made of one life with a fault.
+	faultCuts = 4
+	// faultParts is how many phases the single writes are then.
+	faultParts = 25
+	// noSpaceMax bounds the calls that fail for want of room, after which there is room again.
+	noSpaceMax = 20
+	faultTries = 4
+)
+
+// faults makes the control, and then lives in each of which a call fails, with some cuts of each. What a
+// class promises of a cut holds after an error too: an operation that was acknowledged is there, whether
+// a sync before it failed or not. One of which the store has said an error may be there or not.
+func (t *tester) faults(rig *powercut.Rig) error {
+	control, err := t.record(rig, recordedDisk, powercut.Fault{Kind: t.options.Fault})
+	if err != nil || t.result.Why != "" {
+		return err
+	}
+	if err := t.powerControl(rig, control); err != nil || t.result.Why != "" {
+		return err
+	}
+	if control.eligible == 0 {
+		t.result.Control, t.result.Why = nil, fmt.Sprintf("makes no call that can meet a %s", t.options.Fault)
+		return nil
+	}
+	var rec *recording
+	for number := 1; number <= t.options.Cuts; number++ {
+		if t.options.Only > 0 && number != t.options.Only {
+			continue
+		}
+		t.progress(number)
+		life := (number-1)/faultCuts + 1
+		if rec == nil || rec.life != life {
+			if rec != nil {
+				if err := rig.Drop(rec.disk); err != nil {
+					return err
+				}
+			}
+			if rec, err = t.recordFault(rig, control.eligible, life); err != nil || t.result.Why != "" {
+				return err
+			}
+		}
+		if err := t.cutOff(rig, rec, number); err != nil {
+			return err
+		}
+		if t.isEnough() {
+			break
+		}
+	}
+	return nil
+}
+
+// recordFault lives until a call fails, and on from there as long as the store does.
+func (t *tester) recordFault(rig *powercut.Rig, eligible, life int) (*recording, error) {
+	r := random(keyval.Mix(t.options.Seed), life)
+	for try := range faultTries { // a store need not make the same calls again
+		f := powercut.Fault{Kind: t.options.Fault, At: 1 + r.IntN(max(eligible>>try, 1)), Calls: 1}
+		if f.Kind == powercut.NoSpace {
+			f.Calls += r.IntN(noSpaceMax)
+		}
+		disk := fmt.Sprintf("life-%d-%d", life, try)
+		rec, err := t.record(rig, disk, f)
+		if err != nil || t.result.Why != "" {
+			return nil, err
+		}
+		if rec.faulted != nil {
+			rec.life, rec.faulted.Eligible = life, eligible
+			t.result.Faults = append(t.result.Faults, *rec.faulted)
+			return rec, nil
+		}
+		if err := rig.Drop(disk); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("%s: no call failed in %d lives, though %d were counted in the control", t.target.Name(), faultTries, eligible)
+}
+
+// afterFault ends a life in which calls may have failed: the store is killed, and its disk is cut later
+// at a moment after the first of them. Closing is not asked for, since nothing could be made of how it
+// ends.
+func (t *tester) afterFault(rig *powercut.Rig, s *session, rec *recording, f powercut.Fault, worked error) (err error) {
+	stopped, err := blame("stopped", worked)
+	if err != nil {
+		return err
+	}
+	if rec.last, err = rig.Count(rec.disk); err != nil {
+		return err
+	}
+	if err := s.drop(); err != nil {
+		return err
+	}
+	seen, err := rig.Fault(rec.disk)
+	if err != nil {
+		return err
+	}
+	if rec.events, err = rig.Stop(rec.disk); err != nil {
+		return err
+	}
+	rec.keep(s)
+	if seen.Failed == 0 {
+		if worked != nil {
+			t.result.Why = "fails before any call does: " + worked.Error()
+		}
+		return rig.Unmount()
+	}
+	rec.faulted = &Faulted{Kind: f.Kind, Call: f.At, Calls: seen.Failed, Errors: sum(s.failed), Stopped: stopped}
+	if later := rec.at(seen.Event).Phase + 1; later < len(s.fine) {
+		rec.faulted.After = sum(s.fine[later:])
+	}
+	rec.first = max(rec.first, seen.Event)
+	rec.acks = slices.DeleteFunc(rec.acks, func(event int) bool { return event <= seen.Event })
+	return rig.Unmount()
+}
