@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"assay/internal/base/format"
+	"assay/internal/experiment/trace"
 )
 
 // Axis is a parameter of the matrix: the file may give it a list, and a case may set it.
@@ -47,7 +48,31 @@ func init() { // not an initializer: the entries' functions read the list
 		axisOf("threads", func(f *File) *OneOrMany[TasksForm] { return &f.Threads },
 			func(*resolver) TasksForm { return TasksForm{Threads: defaultThreads} },
 			func(c *Cell, v TasksForm) { c.Threads, c.Processes = v.total(), int(v.Processes) },
-			func(c Cell) string { return TasksText(c.Threads, c.Processes) }, refuseThreads),
+			func(c Cell) string {
+				if c.Agents > 0 && c.Processes == c.Agents {
+					return TasksText(c.Threads, 0) // the processes are those of another axis
+				}
+				return TasksText(c.Threads, c.Processes)
+			}, refuseThreads),
+		{Path: "agents", Text: func(c Cell) string {
+			if c.Agents == 0 {
+				return "all agents"
+			}
+			return format.Plural(c.Agents, "agent", "")
+		},
+			form: func() any { return new(OneOrMany[Count]) },
+			given: func(r *resolver) []value {
+				return agentNumbers(append(slices.Clone(r.file.Agents.Numbers), 0)[:max(len(r.file.Agents.Numbers), 1)])
+			},
+			decode: func(n *node, path string) ([]value, *Error) {
+				var numbers OneOrMany[Count]
+				err := decode(n, reflect.ValueOf(&numbers).Elem(), path)
+				var all []int
+				for _, number := range numbers {
+					all = append(all, int(min(number, trace.ProcessesMax+1)))
+				}
+				return agentNumbers(all), err
+			}},
 		axisOf("handles", func(f *File) *OneOrMany[HandlesForm] { return &f.Handles },
 			func(*resolver) HandlesForm { return HandlesForm{Sharing: defaultHandles} },
 			func(c *Cell, v HandlesForm) { c.Handles, c.PoolHandles, c.Pipeline = v.Sharing, v.Pool, v.Pipeline },
@@ -65,6 +90,13 @@ func init() { // not an initializer: the entries' functions read the list
 			func(c *Cell, v DurabilityForm) { c.Durability, c.LossWindow = v.Class, v.Window },
 			Cell.ClassText, nil),
 	}
+}
+
+func agentNumbers(numbers []int) (values []value) {
+	for _, number := range numbers {
+		values = append(values, func(c *Cell) { c.Agents = number })
+	}
+	return values
 }
 
 func axisOf[T any](path string, field func(*File) *OneOrMany[T], otherwise func(*resolver) T, set func(*Cell, T),

@@ -45,6 +45,7 @@ type Experiment struct {
 	Crash         *Crash        `json:"crash,omitempty"`         // nil: no store is cut off
 	CPUs          *CPUs         `json:"cpus,omitempty"`          // nil: the kernel places client and server
 	Agents        []string      `json:"agents,omitempty"`        // where those are that do the measured phases; none: this machine does. See ParseAgents
+	AgentNames    []AgentRange  `json:"agent_names,omitempty"`   // some of them, by the names that groups of clients use
 	Sample        time.Duration `json:"sample_ns"`               // between samples; 0: a second, or a twentieth of the phase where that is less, at least 50 ms
 	StepTimeout   time.Duration `json:"step_timeout_ns"`         // for open, sync, close and what a phase may take beyond its duration
 }
@@ -121,6 +122,7 @@ type Cell struct {
 	ValueBytes  int              `json:"value_bytes"`            // the mean length, where sizes are mixed
 	Threads     int              `json:"threads"`                // of all clients
 	Processes   int              `json:"processes,omitempty"`    // that the threads are parted over, as many in each; 0: the worker's one
+	Agents      int              `json:"agents,omitempty"`       // so many of the experiment's do the phases; 0: all
 	Handles     string           `json:"handles"`                // shared, per_thread, pool, per_operation, async
 	PoolHandles int              `json:"pool_handles,omitempty"` // for pool
 	Pipeline    int              `json:"pipeline,omitempty"`     // for async: operations on the way on each connection
@@ -176,8 +178,10 @@ type Phase struct {
 	Milestones uint64         `json:"milestones,omitempty"` // each thread's time for each so many operations is told; 0: it is not
 	Threads    int            `json:"threads,omitempty"`    // 0: the cell's, with its processes
 	Processes  int            `json:"processes,omitempty"`  // as Cell.Processes, of Threads
-	Unmeasured bool           `json:"unmeasured,omitempty"` // runs, is counted and checked, but is not in the tables
-	Optional   bool           `json:"optional,omitempty"`   // a store that can't do it leaves it out (plan.Trial.Skip) instead of being refused in the whole cell
+	// On are the agents that do a group, one process each; nil: in the order of processes.
+	On         *AgentRange `json:"on_agents,omitempty"`
+	Unmeasured bool        `json:"unmeasured,omitempty"` // runs, is counted and checked, but is not in the tables
+	Optional   bool        `json:"optional,omitempty"`   // a store that can't do it leaves it out (plan.Trial.Skip) instead of being refused in the whole cell
 
 	// Groups work at the same time, each by its own Mix, Order, Batch, Scan, Query, Operations, Rate,
 	// Arrivals and Threads, which the phase then has not. A group begins From after the phase's start and

@@ -37,7 +37,7 @@ type File struct {
 	BusyMachine   BusyMachineForm `yaml:"busy_machine" jsonschema_description:"mark: a trial from which others took too much of the machine is not ranked. tell: it is, and the report says what was taken. Default: mark."`
 	Crash         CrashFile       `yaml:"crash" jsonschema_description:"Cut stores off before they are measured, so that tables say which classes are proved: kind, cuts, file_systems. assay crash FILE makes the cuts alone. Default: they are not cut off."`
 	CPUs          CPUsFile        `yaml:"cpus" jsonschema_description:"CPUs of client and server. Default: the kernel places both."`
-	Agents        AgentsForm      `yaml:"agents" jsonschema_description:"Where agents are that do the measured phases: local:N, ssh://HOST, docker:N, kube://NAME:N, join:N, or a list. Default: none, this machine does."`
+	Agents        AgentsForm      `yaml:"agents" jsonschema_description:"Where agents are that do the measured phases: local:N, ssh://HOST, docker:N, kube://NAME:N, join:N, or a list; a list of numbers of local ones, or {places: …, numbers: […]}, is an axis; {NAME: places, …} for groups. Default: none, this machine does."`
 	Sample        SampleForm      `yaml:"sample" jsonschema_description:"Time between samples: auto or a duration of at least 10ms. Default: auto."`
 	StepTimeout   DurationForm    `yaml:"step_timeout" jsonschema_description:"How long opening, syncing and closing may take, and a phase beyond its duration. Default: 60s."`
 
@@ -186,6 +186,8 @@ type WorkFile struct {
 type GroupFile struct {
 	Name string       `yaml:"name" jsonschema_description:"The group's name."`
 	From DurationForm `yaml:"from" jsonschema_description:"How long after the phase's start it begins. Default: at once."`
+	// Agents is a name of the file's agents.
+	Agents string `yaml:"agents" jsonschema_description:"The agents that do it, by a name that the file's agents have. Default: all."`
 	WorkFile
 }
 

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 
@@ -82,11 +83,28 @@ func (p Phase) ProcessThreads(c Cell) (threads []int) {
 	return threads
 }
 
+// ProcessNumbers returns which of the trial's processes does each of the shares that [Phase.ProcessThreads]
+// lists; nil: the first the first, and so on.
+func (p Phase) ProcessNumbers() (numbers []int) {
+	for _, part := range p.Parts() {
+		if part.On == nil {
+			return nil // no part has
+		}
+		for i := range part.On.Count {
+			numbers = append(numbers, part.On.First+i)
+		}
+	}
+	return numbers
+}
+
 // tasksIn returns the threads of a part of a phase and their processes; 0: they need none of their
 // own.
 func (p Phase) tasksIn(c Cell) (threads, processes int) {
+	if p.On != nil {
+		return cmp.Or(p.Threads, c.Threads), p.On.Count
+	}
 	if p.Threads > 0 {
-		return p.Threads, p.Processes
+		return p.Threads, cmp.Or(p.Processes, c.Agents)
 	}
 	return c.Threads, c.Processes
 }
@@ -116,7 +134,11 @@ func evenly(threads, processes int) (each []int) {
 func (e *Experiment) ProcessThreads(c Cell) []int {
 	widest := evenly(c.Threads, c.Processes)
 	widen := func(p Phase) {
+		numbers := p.ProcessNumbers()
 		for i, n := range p.ProcessThreads(c) {
+			if numbers != nil {
+				i = numbers[i] // of an agent, each of which has a process
+			}
 			if i == len(widest) {
 				widest = append(widest, 0)
 			}

@@ -75,6 +75,7 @@ func (t *trial) startAway(processes []int) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", agents.ErrLost, err)
 	}
+	present = present[:t.run.experiment.AgentsIn(t.cell)]
 	first, all := len(t.clients.all), make([]*client, len(processes))
 	var started sync.WaitGroup
 	errs := make([]error, len(processes))

@@ -161,3 +161,55 @@ func countedText(o record.Operation) string {
 
 // agentsOf returns the agents of a test that run.
 func agentsOf(t *testing.T) []int { return processesOf(t, "agent") }
+
+// Groups are done by the agents that they name, and the number of agents is an axis.
+func TestGroupsOnAgentsAndANumberOfThem(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
+	p := installed(t, "redis")
+	text := strings.Replace(agentsTimed, "agents: local:2", "agents: {writers: local:1, readers: local:2}", 1)
+	text = text[:strings.Index(text, "phases:")] + `phases:
+  - {name: load, load: true}
+  - name: apart
+    groups:
+      - {name: get, agents: readers, threads: 4, mix: {read: 1}, operations: 400}
+      - {name: put, agents: writers, threads: 1, mix: {update: 1}, operations: 100}
+step_timeout: 300s
+`
+	text = strings.Replace(text, "threads: 2\n", "threads: 3\n", 1)
+	trial := trialOf(t, runServer(context.Background(), t, p, live.NewPlain(discard{}), text, withAgents(t)), "redis")
+	if trial.Error != "" || len(codes(trial)) > 0 || len(trial.Phases) != 2 {
+		t.Fatalf("%s: %s %v", trial.State, trial.Error, trial.Marks)
+	}
+	var did []string
+	for _, a := range trial.Phases[1].Agents {
+		did = append(did, fmt.Sprint(a.Name, " ", a.Threads, " threads ", a.Operations))
+	}
+	if got := strings.Join(did, ", "); got != "local-2 2 threads 200, local-3 2 threads 200, local-1 1 threads 100" {
+		t.Errorf("agents did %s", got)
+	}
+
+	text = strings.Replace(agentsTimed, "agents: local:2", "agents: [1, 2]", 1)
+	run, err := record.Open(runServer(context.Background(), t, p, live.NewPlain(discard{}), strings.Replace(text, "for: 1s", "operations: 300", 1), withAgents(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	agents := map[string]int{}
+	for _, planned := range run.Plan {
+		trial := run.Trials[planned.ID]
+		if planned.Again > 0 || trial == nil {
+			continue
+		}
+		if trial.Error != "" || len(trial.Phases) != 2 {
+			t.Fatalf("%s: %s %v", trial.State, trial.Error, trial.Marks)
+		}
+		done := outcomes(&trial.Phases[1])
+		if done.Done() != 300 {
+			t.Errorf("%d operations of 300", done.Done())
+		}
+		agents[run.Experiment.Cells[planned.Cell].Label(&run.Experiment)] = len(trial.Phases[1].Agents)
+	}
+	if len(agents) != 2 || agents["D0 · 1 agent"] != 1 || agents["D0 · 2 agents"] != 2 {
+		t.Errorf("agents by cell: %v", agents)
+	}
+}

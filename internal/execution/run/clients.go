@@ -72,6 +72,18 @@ func (cs *clients) away() []*client {
 	return slices.DeleteFunc(cs.living(), func(c *client) bool { return c.away == nil })
 }
 
+// awayNumbered are those of agents by their numbers among them.
+func (cs *clients) awayNumbered(numbers []int) (named []*client, err error) {
+	all := slices.DeleteFunc(slices.Clone(cs.all), func(c *client) bool { return c.away == nil })
+	for _, number := range numbers {
+		if number >= len(all) || all[number].gone != nil {
+			return nil, fmt.Errorf("the phase needs the agents' process %d, which is gone", number+1)
+		}
+		named = append(named, all[number])
+	}
+	return named, nil
+}
+
 // end ends all workers, and says how many processes they left behind.
 func (cs *clients) end() (left int, err error) {
 	patience := cs.timeout

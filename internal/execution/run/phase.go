@@ -65,7 +65,7 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 	if t.run.hub == nil || p.Load {
 		specs = nil
 	}
-	w, err := t.begin(file, specs, layout, request, &result)
+	w, err := t.begin(file, specs, layout, p.ProcessNumbers(), request, &result)
 	if err != nil {
 		return err
 	}

@@ -23,11 +23,18 @@ type share struct {
 }
 
 // deal parts a phase over the clients that live, the first of them first: those of agents, where the
-// phase is theirs.
-func (w *watched) deal(layout []int) error {
+// phase is theirs. numbers are the agents' processes that do the shares, where groups name them.
+func (w *watched) deal(layout, numbers []int) error {
 	living := w.trial.clients.here()
 	if w.specs != nil {
 		living = w.trial.clients.away()
+	}
+	if numbers != nil && w.specs != nil {
+		named, err := w.trial.clients.awayNumbered(numbers)
+		if err != nil {
+			return err
+		}
+		living = named
 	}
 	if len(layout) > len(living) {
 		return fmt.Errorf("the phase needs %d processes, %d are left", len(layout), len(living))

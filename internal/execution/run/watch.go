@@ -67,7 +67,7 @@ const lanesFine = 64
 
 // begin maps the files and lets the processes, of which each does so many threads, map them and get
 // ready. specs is what the trace was made of where agents do the phase; nil: it is done here.
-func (t *trial) begin(file *trace.File, specs []trace.Spec, layout []int, request *control.Prepare, result *record.Phase) (*watched, error) {
+func (t *trial) begin(file *trace.File, specs []trace.Spec, layout, numbers []int, request *control.Prepare, result *record.Phase) (*watched, error) {
 	makeFiles := mapFiles
 	if specs != nil {
 		makeFiles = mapCounters
@@ -86,7 +86,7 @@ func (t *trial) begin(file *trace.File, specs []trace.Spec, layout []int, reques
 	if files.HistoryFile != nil {
 		request.History = files.HistoryFile.Name()
 	}
-	if err = w.deal(layout); err == nil {
+	if err = w.deal(layout, numbers); err == nil {
 		err = w.prepare()
 	}
 	files.Forget()
