@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"assay/bench/bareloop"
 	"assay/internal/evidence/counters"
 	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
@@ -37,7 +38,7 @@ const stepTimeout = time.Minute
 func prepareDefault() control.Prepare {
 	return control.Prepare{
 		Keys:   keyval.KeyShape{Format: keyval.Binary, Bytes: 16},
-		Values: keyval.ValueShape{PoolBytes: poolBytes, PoolSeed: 1, RepeatedPermille: 500, LengthMax: valueBytes, TrialTag: 1},
+		Values: bareloop.Values(),
 	}
 }
 
@@ -80,9 +81,7 @@ func (w work) spec() trace.Spec {
 	if records == 0 {
 		records = 1_000_000
 	}
-	return trace.Spec{Mix: []trace.Share{{Operation: w.operation, Weight: 1}}, Records: records, Fresh: records,
-		Order: trace.Order{Distribution: "uniform"}, Sizes: []trace.Size{{Bytes: valueBytes, Weight: 1}}, Threads: w.threads,
-		ThreadEntries: entriesBench, Seed: 1}
+	return bareloop.Spec(w.operation, w.threads, records)
 }
 
 // phase runs one phase and returns ns an operation. Its counters are looked at, if look is one.

@@ -4,7 +4,7 @@
 //
 // Every figure is a median over rounds that take turns, so that what the machine does meanwhile
 // falls on all of them alike. Workers run in processes of their own (this program, started again),
-// but beside a bare loop: there both are here.
+// and so do bare loops (a program for each engine, which links no more than it needs).
 package main
 
 import (
@@ -20,11 +20,11 @@ import (
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
+		worker.OffsetLinked()
 		os.Exit(worker.Main(drivers.All()...))
 	}
 	rounds := flag.Int("rounds", 7, "rounds of each pair")
 	seconds := flag.Float64("seconds", 1, "length of each round")
-	pieces := flag.Int("pieces", 60, "pieces of each bare loop")
 	only := flag.String("only", "", "only the whole loop on the null driver (`null`), this engine's bare loops, or this server")
 	servers := flag.Bool("servers", false, "the CPU time of clients of servers, beside that of other clients")
 	parts := flag.String("parts", "table,growth,late,stops", "what -servers prints: the table, how time grows with connections, how late an open load is, what stops of the server do to it")
@@ -38,7 +38,7 @@ func main() {
 		exit(printLoops(*rounds, length))
 	}
 	if *only != "" {
-		exit(printBare(*pieces, *only))
+		exit(printBare(*rounds, length, *only))
 	}
 	fmt.Println("Parts of an operation (ns over all threads, median; 16-byte key, 100-byte value)")
 	printParts()
@@ -46,8 +46,8 @@ func main() {
 	if err := printLoops(*rounds, length); err != nil {
 		exit(err)
 	}
-	fmt.Println("\nA bare loop's rate that is left: on the driver's handle, on the engine itself (one thread, 100,000 records, no sync; 95 % interval)")
-	exit(printBare(*pieces, ""))
+	fmt.Println("\nBeside a bare loop in a process of its own (one thread, 100,000 records, no sync; median of rounds, 95 % interval)")
+	exit(printBare(*rounds, length, ""))
 }
 
 func exit(err error) {

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"assay/bench/bareloop"
 	"assay/internal/base/clock"
 	"assay/internal/base/histogram"
 	"assay/internal/evidence/counters"
@@ -14,9 +15,8 @@ import (
 )
 
 const (
-	entriesBench = 1 << 16
-	valueBytes   = 100
-	poolBytes    = 1 << 18
+	entriesBench = bareloop.Entries
+	valueBytes   = bareloop.ValueBytes
 )
 
 // sink keeps the compiler from leaving work out: each thread adds what it has made.
@@ -33,7 +33,7 @@ func printParts() {
 	for i := range entries {
 		entries[i] = trace.MakeEntry(trace.Update, keyval.Mix(uint64(i))%1_000_000, 0, false)
 	}
-	pool := keyval.NewPool(keyval.ValueShape{PoolBytes: poolBytes, PoolSeed: 1, RepeatedPermille: 500, LengthMax: valueBytes, TrialTag: 1})
+	pool := keyval.NewPool(bareloop.Values())
 
 	part("trace", func() doing {
 		return func(i int) uint64 { e := entries[i%entriesBench]; return e.EffectiveIndex(1, 1) }
