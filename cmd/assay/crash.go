@@ -21,6 +21,7 @@ import (
 	"assay/internal/execution/run"
 	"assay/internal/experiment"
 	"assay/internal/presentation/live"
+	"assay/internal/presentation/loss"
 	"assay/store"
 )
 
@@ -137,13 +138,13 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
 	c.Flags().BoolVar(&f.proofs, "proofs", false, "list what cuts so far have shown")
 	c.Flags().BoolVar(&f.keepNone, "no-proof", false, "do not keep the result as a proof")
 	must(c.MarkFlagDirname("replay"))
-	c.Flags().StringVar(&f.format, "format", f.format, "`text` or json")
+	c.Flags().StringVar(&f.format, "format", f.format, "`text`, json, or html: a page that draws the rate against the loss")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
 	c.Flags().SortFlags = false
 	must(c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{string(crash.Kill), string(crash.Power)}, cobra.ShellCompDirectiveNoFileComp)))
 	must(c.RegisterFlagCompletionFunc("fault", cobra.FixedCompletions(faultNames(), cobra.ShellCompDirectiveNoFileComp)))
 	must(c.RegisterFlagCompletionFunc("fs", cobra.FixedCompletions(experiment.CutFileSystems, cobra.ShellCompDirectiveNoFileComp)))
-	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json", "html"}, cobra.ShellCompDirectiveNoFileComp)))
 	must(c.MarkFlagDirname("data"))
 	return c
 }
@@ -162,8 +163,8 @@ func (f *crashFlags) check() error {
 		return fmt.Errorf("--fault %s: expected %s", f.fault, format.List(faultNames()))
 	case f.fault != "" && f.ignoresFlushes:
 		return errors.New("--fault and --ignore-flushes: expected one of them")
-	case f.format != "text" && f.format != "json":
-		return fmt.Errorf("--format %s: expected text or json", f.format)
+	case f.format != "text" && f.format != "json" && f.format != "html":
+		return fmt.Errorf("--format %s: expected text, json or html", f.format)
 	case f.cuts < 1:
 		return fmt.Errorf("--cuts %d: expected 1 or more", f.cuts)
 	case f.only < 0 || f.only > f.cuts:
@@ -227,16 +228,25 @@ func (f *crashFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if f.format == "json" {
-		text, err := json.MarshalIndent(report, "", "  ")
-		if err != nil {
-			return failed(err)
-		}
-		fmt.Fprintf(c.OutOrStdout(), "%s\n", text)
-	} else if err := printCrashes(c.OutOrStdout(), report); err != nil {
+	if err := writeCrashes(c.OutOrStdout(), report, f.format); err != nil {
 		return failed(err)
 	}
 	return crashStatus(report)
+}
+
+// writeCrashes writes a report in one of the formats.
+func writeCrashes(w io.Writer, r *crash.Report, format string) error {
+	switch format {
+	case "json":
+		text, err := json.MarshalIndent(r, "", "  ")
+		if err == nil {
+			_, err = fmt.Fprintf(w, "%s\n", text)
+		}
+		return err
+	case "html":
+		return loss.Page(w, "Rate against loss", howCut(r)+" "+ratesNote, lossPoints(r))
+	}
+	return printCrashes(w, r)
 }
 
 // follow takes what the experiment says of its cuts, where no flag says it.
@@ -316,10 +326,12 @@ func proveFirst(e *experiment.Experiment, data string, quiet bool) error {
 	if err != nil {
 		return err
 	}
-	if err := printCrashes(os.Stderr, report); err != nil {
-		return failed(err)
+	if !quiet {
+		if err := printCrashes(os.Stderr, report); err != nil {
+			return failed(err)
+		}
+		fmt.Fprintln(os.Stderr)
 	}
-	fmt.Fprintln(os.Stderr)
 	if report.Stopped {
 		return &exitError{exitTrials, errors.New("stopped before anything was measured")}
 	}

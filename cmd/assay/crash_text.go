@@ -11,23 +11,14 @@ import (
 	"assay/internal/execution/crash"
 	"assay/internal/execution/powercut"
 	"assay/internal/experiment"
+	"assay/internal/presentation/loss"
 )
 
 // printCrashes writes a report for a person: a table, then what was refuted and how to see it again.
 func printCrashes(w io.Writer, r *crash.Report) error {
-	how := kindText[r.Kind]
-	if r.Rig != nil {
-		how += fmt.Sprintf(" (%s, rig version %d)", strings.Join(fileSystemsOf(r), ", "), r.Rig.Version)
-		if r.Rig.IgnoresFlushes {
-			how += ", a disk that IGNORES FLUSHES"
-		}
-		if r.Fault != "" {
-			how += fmt.Sprintf(", after a call of the store had met a %s", r.Fault)
-		}
-	}
-	fmt.Fprintf(w, "%s, seed %d. Every record was read back after each cut.\n\n", how, r.Seed)
+	fmt.Fprintf(w, "%s\n\n", howCut(r))
 	severalSystems := len(fileSystemsOf(r)) > 1
-	table := newColumns("store", "class", "result", "cuts", "records", "most lost", "opens in")
+	table := newColumns("store", "class", "result", "cuts", "records", "most lost", "opens in", "writes", "on the rig")
 	for i := range r.Results {
 		result := &r.Results[i]
 		cuts, records, lost, opens := "–", "–", "–", "–"
@@ -42,7 +33,8 @@ func printCrashes(w io.Writer, r *crash.Report) error {
 		if severalSystems {
 			class += " on " + result.FileSystem
 		}
-		table.add(result.Store, class, string(result.State), cuts, records, lost, opens)
+		disk, rig := ratesOf(result)
+		table.add(result.Store, class, string(result.State), cuts, records, lost, opens, disk, rig)
 	}
 	if err := table.print(w); err != nil {
 		return err
@@ -76,10 +68,76 @@ func printCrashes(w io.Writer, r *crash.Report) error {
 	}
 	printFaults(w, r)
 	printForgiven(w, r)
+	printRigCost(w, r)
+	if err := loss.Text(w, lossPoints(r)); err != nil {
+		return err
+	}
 	if slices.ContainsFunc(r.Results, func(r crash.Result) bool { return r.State == crash.Kept }) {
 		fmt.Fprintln(w, keptText[r.Kind])
 	}
 	return nil
+}
+
+// howCut says how the stores were cut off.
+func howCut(r *crash.Report) string {
+	how := kindText[r.Kind]
+	if r.Rig != nil {
+		how += fmt.Sprintf(" (%s, rig version %d)", strings.Join(fileSystemsOf(r), ", "), r.Rig.Version)
+		if r.Rig.IgnoresFlushes {
+			how += ", a disk that IGNORES FLUSHES"
+		}
+		if r.Fault != "" {
+			how += fmt.Sprintf(", after a call of the store had met a %s", r.Fault)
+		}
+	}
+	return fmt.Sprintf("%s, seed %d. Every record was read back after each cut.", how, r.Seed)
+}
+
+const ratesNote = "Rates are of the single writes of one short life on the disk, and are no comparison: assay run makes those."
+
+// ratesOf are the rates of single writes on the disk and on the rig.
+func ratesOf(r *crash.Result) (disk, rig string) {
+	disk, rig = "–", "–"
+	if r.Rate != nil && r.Rate.DiskPerSecond > 0 {
+		disk = format.Rate(r.Rate.DiskPerSecond)
+	}
+	if r.Rate != nil && r.Rate.RigPerSecond > 0 {
+		rig = format.Rate(r.Rate.RigPerSecond)
+	}
+	return disk, rig
+}
+
+// printRigCost says how much slower, or faster, stores are on the rig.
+func printRigCost(w io.Writer, r *crash.Report) {
+	var factors []float64
+	for i := range r.Results {
+		if rate := r.Results[i].Rate; rate != nil && rate.DiskPerSecond > 0 && rate.RigPerSecond > 0 {
+			factors = append(factors, rate.RigPerSecond/rate.DiskPerSecond)
+		}
+	}
+	if len(factors) > 0 {
+		fmt.Fprintf(w, "Rate on the rig, whose flushes reach no device, over the rate on the disk: %s to %s. %s\n",
+			format.Factor(slices.Min(factors)), format.Factor(slices.Max(factors)), ratesNote)
+	}
+}
+
+// lossPoints are the results as points of the picture: those with a rate that cuts were made of.
+func lossPoints(r *crash.Report) (points []loss.Point) {
+	several := len(fileSystemsOf(r)) > 1
+	for i := range r.Results {
+		result := &r.Results[i]
+		if result.Rate == nil || result.Loss == nil || r.Fault != "" {
+			continue
+		}
+		name := fmt.Sprintf("%s (%s)", result.Store, result.ClassText())
+		if several {
+			name = fmt.Sprintf("%s (%s on %s)", result.Store, result.ClassText(), result.FileSystem)
+		}
+		w := result.Loss
+		points = append(points, loss.Point{Name: name, Rate: result.Rate.DiskPerSecond, Median: w.Median, Low: w.Low, High: w.High, Worst: w.Worst,
+			Records: w.Records, RecordsWorst: w.RecordsMax, Cuts: w.Cuts, LostAll: w.LostAll, Refused: result.Looked() - w.Cuts})
+	}
+	return points
 }
 
 // printFaults says how stores took the errors.

@@ -113,6 +113,10 @@ type Result struct {
 	Case string `json:"case,omitempty"`
 	// Faults are the lives in which a call failed: faultCuts cuts come of each.
 	Faults []Faulted `json:"faults,omitempty"`
+	// Rate is that of the control; nil: none was made.
+	Rate *Rate `json:"rate,omitempty"`
+	// Loss is what the cuts took; nil: the store opened after none.
+	Loss *LossWindow `json:"loss_window,omitempty"`
 }
 
 // Test cuts a store off, as often as the options say. The error is Assay's own; what the store did is

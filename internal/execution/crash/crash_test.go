@@ -145,6 +145,9 @@ func TestPower(t *testing.T) {
 		if r.State != Kept || len(r.Cuts) != cuts {
 			t.Errorf("it is %s after %d cuts: %s", r.State, len(r.Cuts), r.Why)
 		}
+		if r.Rate == nil || r.Rate.DiskPerSecond <= 0 || r.Rate.RigPerSecond <= 0 || r.Loss == nil || r.Loss.Worst > 0 {
+			t.Errorf("the rates are %+v, the loss %+v", r.Rate, r.Loss)
+		}
 	})
 	t.Run("a device that ignores flushes refutes it", func(t *testing.T) {
 		target := targetOf(t, walstore.Honest, store.D3, 8)

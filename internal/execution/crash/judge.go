@@ -58,6 +58,7 @@ func (r *Result) HowBroken(c *Check, kind Kind) string {
 // conclude sets the state.
 func (r *Result) conclude(kind Kind) {
 	_, promises := Promise(r.Class, time.Duration(r.WindowNS), kind)
+	r.Loss = r.Window()
 	switch {
 	case r.Control == nil && r.Why != "":
 		r.State = NotTested

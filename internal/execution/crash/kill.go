@@ -52,6 +52,7 @@ func (t *tester) control() (open time.Duration, err error) {
 		t.result.Why, err = blame("fails before it is cut", err)
 		return 0, err
 	}
+	t.result.Rate = &Rate{DiskPerSecond: rateOf(stamps)}
 	if err := errors.Join(s.close(), s.end()); err != nil {
 		t.result.Why, err = blame("does not close", err)
 		return 0, err

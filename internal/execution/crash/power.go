@@ -55,6 +55,10 @@ func (t *tester) powerCuts() (err error) {
 	if err := t.powerControl(rig, rec); err != nil || t.result.Why != "" {
 		return err
 	}
+	t.result.Rate = &Rate{RigPerSecond: rateOf(rec.stamps)}
+	if t.result.Rate.DiskPerSecond, err = t.measure(); err != nil {
+		return err
+	}
 	for number := 1; number <= t.options.Cuts; number++ {
 		if t.options.Only > 0 && number != t.options.Only {
 			continue

@@ -37,11 +37,12 @@ type session struct {
 	server    *server.Group // that Assay has started, or had; nil: none
 
 	worker    *conductor.Worker
-	unwatch   func() bool // of ctx
-	opened    bool        // once, by any worker
-	parts     int         // of the single writes; 0: one
-	failed    []uint64    // operations of each phase that has ended, of which the store has said an error
-	fine      []uint64    // and that it has done
+	unwatch   func() bool   // of ctx
+	opened    bool          // once, by any worker
+	parts     int           // of the single writes; 0: one
+	writesFor time.Duration // most time of the single writes; 0: any
+	failed    []uint64      // operations of each phase that has ended, of which the store has said an error
+	fine      []uint64      // and that it has done
 	abilities control.Opened
 	phases    []audit.Phase
 	names     []string // of the phases
@@ -224,7 +225,7 @@ func (s *session) watch(p *phase, until uint64, began time.Time, stamps *[]Stamp
 			*stamps = append(*stamps, Stamp{now.Sub(began).Nanoseconds(), len(s.phases), p.attempted(), acknowledged})
 			last = now
 		}
-		if until > 0 && sum(acknowledged) >= until {
+		if until > 0 && sum(acknowledged) >= until || s.writesFor > 0 && p.number == phaseWrites && now.After(deadline.Add(s.writesFor-s.timeout)) {
 			return false, nil
 		}
 		done, err := p.pending.Wait(look, nil)

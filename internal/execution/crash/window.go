@@ -15,7 +15,9 @@ type LossWindow struct {
 	Low        time.Duration `json:"low_ns"`  // the median's 95 % confidence interval, by order statistics
 	High       time.Duration `json:"high_ns"` // High is the worst where there are too few cuts for a bound
 	Worst      time.Duration `json:"worst_ns"`
-	Records    uint64        `json:"records_median"`
+	Records    uint64        `json:"records_median"` // that miss their last write, with its interval
+	RecordsLow uint64        `json:"records_low"`
+	RecordsTop uint64        `json:"records_high"`
 	RecordsMax uint64        `json:"records_worst"`
 	LostAll    int           `json:"lost_all"` // cuts that left nothing: a longer load would have lost more
 }
@@ -43,7 +45,7 @@ func (r *Result) Window() *LossWindow {
 	n := len(times)
 	low, high := medianRanks(n)
 	w.Cuts, w.Median, w.Low, w.High, w.Worst = n, middle(times), times[low], times[high], times[n-1]
-	w.Records, w.RecordsMax = middle(records), records[n-1]
+	w.Records, w.RecordsLow, w.RecordsTop, w.RecordsMax = middle(records), records[low], records[high], records[n-1]
 	return w
 }
 
