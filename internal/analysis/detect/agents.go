@@ -27,6 +27,9 @@ func detectAgents(_ *record.Run, tables []*facts.Table) (found []finding.Finding
 			}
 			last = o.Phase
 			starts.Agents, starts.ApartNS = max(starts.Agents, len(o.Phase.Agents)), max(starts.ApartNS, o.Phase.StartSpreadNS)
+			if h := o.Phase.History; h != nil {
+				starts.HistoryNS = max(starts.HistoryNS, h.ClockErrorNS)
+			}
 			for _, a := range o.Phase.Agents {
 				starts.ErrorNS = max(starts.ErrorNS, a.ClockErrorNS)
 				if p, is := agentBound(o.Phase, a); is {

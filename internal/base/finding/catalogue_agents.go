@@ -13,9 +13,11 @@ const (
 )
 
 var _ = register(
-	Entry{Example: AgentStartsParams{At: At{"redis", "mixed (D0, 4 processes)"}, Agents: 4, ApartNS: 21e4, ErrorNS: 3e4}, Severity: Notice,
-		Says: `The {{plural .agents "agent" ""}} of {{.arm}} began within {{latency .apart_ns}} in {{.place}}, known to {{latency .error_ns}}.`,
-		Many: `The agents of {{list .Arms}} began within {{latency .max_apart_ns}} in {{list .Places}}, known to {{latency .max_error_ns}}.`},
+	Entry{Example: AgentStartsParams{At: At{"redis", "mixed (D0, 4 processes)"}, Agents: 4, ApartNS: 21e4, ErrorNS: 3e4, HistoryNS: 4e4}, Severity: Notice,
+		Says: `The {{plural .agents "agent" ""}} of {{.arm}} began within {{latency .apart_ns}} in {{.place}}, known to {{latency .error_ns}}.` +
+			`{{if .history_ns}} Stale reads that were shorter than {{latency .history_ns}} are not seen.{{end}}`,
+		Many: `The agents of {{list .Arms}} began within {{latency .max_apart_ns}} in {{list .Places}}, known to {{latency .max_error_ns}}.` +
+			`{{if .max_history_ns}} Stale reads that were shorter than {{latency .max_history_ns}} are not seen.{{end}}`},
 	Entry{Example: AgentRatesParams{At: At{"redis", "mixed (D0, 4 processes)"}, Agents: []string{"local-1 17,200 op/s with 0.4 CPUs", "local-2 16,900 op/s with 0.4 CPUs"}}, Severity: Notice,
 		Says: `{{.arm}} in {{.place}} was loaded by {{join .agents}}.`},
 	Entry{Example: AgentBoundParams{At: At{"redis", "mixed (D0, 4 processes)"}, Agent: "load2", Cpus: 1.97, Limit: 2, Share: 0.24}, Severity: Warning,
@@ -32,10 +34,12 @@ var _ = register(
 	Entry{Example: CauseParams{Code: CauseAgentLost}, Says: "an agent was lost"},
 )
 
+// AgentStartsParams: HistoryNS is by how much the times of keys' histories may be wrong between agents;
+// 0: none was recorded.
 type AgentStartsParams struct {
 	At
-	Agents           int
-	ApartNS, ErrorNS int64
+	Agents                      int
+	ApartNS, ErrorNS, HistoryNS int64
 }
 
 func (AgentStartsParams) code() Code { return AgentStarts }

@@ -50,6 +50,7 @@ type History struct {
 	// thread that only reads.
 	UntilNS []int64
 	Dropped uint64 // operations that found no room
+	ErrorNS int64  // by which times of different threads may be wrong: those of different machines
 }
 
 // NewHistory reads what a phase recorded. c are the counters of the same phase, which has ended or
@@ -83,6 +84,23 @@ func NewHistory(number int, keys []uint64, t *trace.File, h *counters.History, c
 		}
 	}
 	return history
+}
+
+// Widen puts the times of some threads, which another machine's clock told, on this one's: they were
+// shiftNS early, give or take errorNS. Each operation then has as long as it may have taken, so that what
+// is found of it is certain; what happened within the error is not found.
+func (h *History) Widen(first, count int, shiftNS, errorNS int64) {
+	h.ErrorNS = max(h.ErrorNS, errorNS)
+	for i := range h.Events {
+		if e := &h.Events[i]; e.Thread >= first && e.Thread < first+count {
+			e.BeginNS, e.EndNS = e.BeginNS+shiftNS-errorNS, e.EndNS+shiftNS+errorNS
+		}
+	}
+	for i := first; i < first+count; i++ {
+		if h.UntilNS[i] != math.MaxInt64 {
+			h.UntilNS[i] += shiftNS - errorNS
+		}
+	}
 }
 
 // changes says if a thread changes a recorded key.

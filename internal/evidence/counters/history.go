@@ -149,3 +149,32 @@ func (h *History) Records(i int) (records []Recorded, dropped uint64) {
 	head, room := h.Thread(i)
 	return room[:min(atomic.LoadUint64(&head.Count), uint64(len(room)))], atomic.LoadUint64(&head.Dropped)
 }
+
+// SetRecords copies into a thread's area what another file has from a record on, 32 bytes each: of a
+// worker on another machine.
+func (h *History) SetRecords(i, from int, dropped uint64, copied []byte) error {
+	const each = int(unsafe.Sizeof(Recorded{}))
+	if i < 0 || i >= h.threads || len(copied)%each != 0 || from < 0 || from+len(copied)/each > h.each {
+		return fmt.Errorf("%d bytes of history from record %d on, of thread %d", len(copied), from, i)
+	}
+	head, room := h.Thread(i)
+	for k := range len(copied) / each {
+		word := func(n int) uint64 { return binary.LittleEndian.Uint64(copied[k*each+8*n:]) }
+		room[from+k] = Recorded{word(0), word(1), word(2), word(3)}
+	}
+	atomic.StoreUint64(&head.Dropped, dropped)
+	atomic.StoreUint64(&head.Count, uint64(from+len(copied)/each))
+	return nil
+}
+
+// AppendRecords appends to a text the records of a thread from one on, as many as there are and at most
+// so many, and returns how many there are in all.
+func (h *History) AppendRecords(to []byte, i, from, most int) (copied []byte, count int, dropped uint64) {
+	records, dropped := h.Records(i)
+	for _, r := range records[min(max(from, 0), len(records)):min(max(from, 0)+most, len(records))] {
+		for _, word := range []uint64{r.BeginNS, r.EndNS, r.What, r.Read} {
+			to = binary.LittleEndian.AppendUint64(to, word)
+		}
+	}
+	return to, len(records), dropped
+}

@@ -110,6 +110,8 @@ func (h *hosted) result(o *order) (any, error) {
 		return h.ask(*o.Request)
 	case o.Kind == orderPrepare && o.Share != nil:
 		return h.prepare(o.Share)
+	case o.Kind == orderHistory:
+		return h.history(o.Thread, o.From)
 	}
 	return nil, &control.Error{Class: control.ClassBadRequest, Message: fmt.Sprintf("the order %q is not known, or has no fields", o.Kind)}
 }
@@ -161,7 +163,7 @@ func (h *hosted) ask(r control.Request) (json.RawMessage, error) {
 func (h *hosted) prepare(s *Share) (Prepared, error) {
 	var p Prepared
 	h.unmap()
-	file, err := h.sitting.traces.of(s.Specs)
+	file, err := h.sitting.traces.of(s.Specs, s.Recorded)
 	if err != nil {
 		return p, err
 	}
@@ -170,7 +172,10 @@ func (h *hosted) prepare(s *Share) (Prepared, error) {
 	if first < 0 || count < 1 || count > len(file.Threads)-first || s.Processes < 1 || s.Processes > trace.ProcessesMax {
 		return p, &control.Error{Class: control.ClassBadRequest, Message: fmt.Sprintf("%d threads from number %d on: the trace has %d", count, first, len(file.Threads))}
 	}
-	files, err := phasefiles.Make(file, s.Processes, 0) // the whole trace: what others write is proven by it
+	if s.HistoryRoom < 0 || s.HistoryRoom > historyRoomMax {
+		return p, &control.Error{Class: control.ClassBadRequest, Message: fmt.Sprintf("room for %d records of a thread's history", s.HistoryRoom)}
+	}
+	files, err := phasefiles.Make(file, s.Processes, s.HistoryRoom) // the whole trace: what others write is proven by it
 	if err != nil {
 		return p, err
 	}
@@ -186,6 +191,9 @@ func (h *hosted) prepare(s *Share) (Prepared, error) {
 		return p, err
 	}
 	request.Trace, request.Counters, request.History = files.Trace.Name(), files.CountersFile.Name(), ""
+	if files.HistoryFile != nil {
+		request.History = files.HistoryFile.Name()
+	}
 	result, err := h.ask(control.Request{Command: control.CommandPrepare, Prepare: &request})
 	if err != nil {
 		return p, err
@@ -199,6 +207,21 @@ func (h *hosted) prepare(s *Share) (Prepared, error) {
 	h.mu.Unlock()
 	p.Digest = file.Digest(first, first+count)
 	return p, nil
+}
+
+// historyRoomMax bounds what a conductor may have an agent make room for: 32 MiB a thread.
+const historyRoomMax = 1 << 20
+
+// history returns a part of what a thread has recorded.
+func (h *hosted) history(thread, from int) (recorded, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var r recorded
+	if h.files == nil || h.files.History == nil || thread < h.first || thread >= h.first+h.count || from < 0 {
+		return r, &control.Error{Class: control.ClassBadRequest, Message: fmt.Sprintf("the history of thread %d, which this worker has not recorded", thread)}
+	}
+	r.Records, r.Count, r.Dropped = h.files.History.AppendRecords(nil, thread, from, recordsMax)
+	return r, nil
 }
 
 func (h *hosted) unmap() {
@@ -301,8 +324,8 @@ type traceCache struct {
 	file *trace.File
 }
 
-func (c *traceCache) of(specs []trace.Spec) (*trace.File, error) {
-	text, err := json.Marshal(specs)
+func (c *traceCache) of(specs []trace.Spec, recorded []uint64) (*trace.File, error) {
+	text, err := json.Marshal([]any{specs, recorded})
 	if err != nil {
 		return nil, err
 	}
@@ -317,6 +340,7 @@ func (c *traceCache) of(specs []trace.Spec) (*trace.File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("making the trace: %w", err)
 		}
+		file.RecordKeys(recorded)
 		c.key, c.file = key, file
 	}
 	return c.file, nil

@@ -15,7 +15,7 @@ import (
 )
 
 // Protocol is the version of what conductor and agents say to each other.
-const Protocol = 1
+const Protocol = 2
 
 // The subjects. An agent's own end in the name that it drew.
 const (
@@ -46,6 +46,7 @@ const (
 	orderStart   = "start"   // a worker
 	orderAsk     = "ask"     // the worker for Request
 	orderPrepare = "prepare" // a share of a phase
+	orderHistory = "history" // what Thread recorded, from record From on
 	orderLook    = "look"    // the counters of all workers
 	orderKill    = "kill"    // a worker, at once
 	orderEnd     = "end"     // a worker, as it ends by itself
@@ -63,6 +64,8 @@ type order struct {
 	Histograms bool             `json:"histograms,omitempty"`
 	Request    *control.Request `json:"request,omitempty"`
 	Share      *Share           `json:"share,omitempty"`
+	Thread     int              `json:"thread,omitempty"`
+	From       int              `json:"from,omitempty"`
 }
 
 // Share is what a worker of an agent does of a phase: Prepare as for any worker, but for the files,
@@ -71,6 +74,9 @@ type Share struct {
 	Prepare   control.Prepare `json:"prepare"`
 	Specs     []trace.Spec    `json:"specs"`
 	Processes int             `json:"processes"` // of the phase
+
+	Recorded    []uint64 `json:"recorded,omitempty"`     // keys whose history is recorded
+	HistoryRoom int      `json:"history_room,omitempty"` // for so many records of each thread
 }
 
 // Prepared is the result of prepare.
@@ -78,6 +84,16 @@ type Prepared struct {
 	control.Prepared
 	Digest string `json:"digest"` // of the share's operations
 }
+
+// recorded is the result of history: a part of what a thread has recorded.
+type recorded struct {
+	Count   int    `json:"count"` // records in all
+	Dropped uint64 `json:"dropped"`
+	Records []byte `json:"records"` // 32 bytes each
+}
+
+// recordsMax is how many records a part has.
+const recordsMax = 8192
 
 // The kinds of replies.
 const (

@@ -33,6 +33,7 @@ type Worker struct {
 	look        int64 // the look that is waited for
 	parts       int   // of it that are missing; -1: none has come
 	took        chan struct{}
+	startNS     int64                 // when the phase was to begin, on the agent's clock
 	words       counters.ProcessWords // as the agent told them
 	lookedAtNS  int64                 // on the agent's clock
 	usage, base Usage
@@ -221,7 +222,53 @@ func (w *Worker) Detach() {
 
 // Run returns when the phase begins on the agent's clock.
 func (w *Worker) Run(startNS int64) control.Run {
-	return control.Run{StartNS: w.Agent.clocks.toAgent(startNS)}
+	at := w.Agent.clocks.toAgent(startNS)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.startNS = at
+	return control.Run{StartNS: at}
+}
+
+// History copies what the worker's threads have recorded of keys in the phase.
+func (w *Worker) History(ctx context.Context, first, count int, into *counters.History, timeout time.Duration) error {
+	for thread := first; thread < first+count; thread++ {
+		for from, all := 0, 1; from < all; {
+			var r recorded
+			if err := w.do(ctx, order{Kind: orderHistory, Thread: thread, From: from}, "history", timeout, &r); err != nil {
+				return err
+			}
+			if err := into.SetRecords(thread, from, r.Dropped, r.Records); err != nil {
+				return fmt.Errorf("the agent %s told %w", w.Agent.Name, err)
+			}
+			got := len(r.Records) / recordBytes
+			if all = r.Count; got == 0 && from < all {
+				return fmt.Errorf("the agent %s has %d records of thread %d, and sends none", w.Agent.Name, all, thread)
+			}
+			from += got
+		}
+	}
+	return nil
+}
+
+const recordBytes = 32
+
+// Clock returns by how much times since the phase's start on the agent are behind those on the
+// conductor, startNS being that start there, and by how much a time of the phase may then be wrong.
+func (w *Worker) Clock(startNS, lastedNS int64) (shiftNS, errorNS int64) {
+	w.mu.Lock()
+	begin := w.startNS
+	w.mu.Unlock()
+	c := &w.Agent.clocks
+	const looks = 64
+	step := lastedNS/looks + 1
+	at, _ := c.toConductor(begin)
+	shiftNS = at - startNS
+	for i := range int64(looks + 1) {
+		at, within := c.toConductor(begin + i*step)
+		away := at - i*step - startNS - shiftNS
+		errorNS = max(errorNS, within+max(away, -away))
+	}
+	return shiftNS, errorNS + int64(float64(step)*driftMax)
 }
 
 // looked takes a part of a look.

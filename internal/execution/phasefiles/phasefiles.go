@@ -41,22 +41,18 @@ func Make(file *trace.File, processes, historyRoom int) (*Files, error) {
 		if err := memfile.SealAll(m.Trace); err != nil {
 			return err
 		}
-		if err := m.makeCounters(file, processes); err != nil || historyRoom == 0 {
-			return err
-		}
-		if m.HistoryFile, err = memfile.Create("assay-history"); err != nil {
-			return err
-		}
-		if m.History, err = counters.CreateHistory(m.HistoryFile, len(file.Threads), historyRoom); err != nil {
-			return err
-		}
-		return memfile.SealSize(m.HistoryFile)
+		return m.makeCounters(file, processes, historyRoom)
 	})
 }
 
-// MakeCounters makes the counters alone, of a phase that so many processes of other machines do.
-func MakeCounters(file *trace.File, processes int) (*Files, error) {
-	return build(counters.Bytes(file, processes), func(m *Files) error { return m.makeCounters(file, processes) })
+// MakeCounters makes the counters and the history alone, of a phase that so many processes of other
+// machines do.
+func MakeCounters(file *trace.File, processes, historyRoom int) (*Files, error) {
+	need := counters.Bytes(file, processes)
+	if historyRoom > 0 {
+		need += counters.HistoryBytes(len(file.Threads), historyRoom)
+	}
+	return build(need, func(m *Files) error { return m.makeCounters(file, processes, historyRoom) })
 }
 
 func build(needBytes uint64, fill func(*Files) error) (_ *Files, err error) {
@@ -72,14 +68,23 @@ func build(needBytes uint64, fill func(*Files) error) (_ *Files, err error) {
 	return m, nil
 }
 
-func (m *Files) makeCounters(file *trace.File, processes int) (err error) {
+func (m *Files) makeCounters(file *trace.File, processes, historyRoom int) (err error) {
 	if m.CountersFile, err = memfile.Create("assay-counters"); err != nil {
 		return err
 	}
 	if m.Counters, err = counters.CreateIn(m.CountersFile, file, processes); err != nil {
 		return err
 	}
-	return memfile.SealSize(m.CountersFile)
+	if err := memfile.SealSize(m.CountersFile); err != nil || historyRoom == 0 {
+		return err
+	}
+	if m.HistoryFile, err = memfile.Create("assay-history"); err != nil {
+		return err
+	}
+	if m.History, err = counters.CreateHistory(m.HistoryFile, len(file.Threads), historyRoom); err != nil {
+		return err
+	}
+	return memfile.SealSize(m.HistoryFile)
 }
 
 // Unmap gives the memory of the counters and the history back.

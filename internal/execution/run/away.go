@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/internal/base/finding"
+	"assay/internal/evidence/audit"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/agents"
@@ -98,7 +99,8 @@ func (t *trial) startAway(processes []int) error {
 // prepareAway prepares the share of an agent's worker, and holds the trace that the agent has made
 // against this one's.
 func (w *watched) prepareAway(s *share, request control.Prepare) (control.Prepared, error) {
-	prepared, err := s.client.away.Prepare(w.trial.clients.ctx, agents.Share{Prepare: request, Specs: w.specs, Processes: len(w.shares)},
+	prepared, err := s.client.away.Prepare(w.trial.clients.ctx, agents.Share{Prepare: request, Specs: w.specs, Processes: len(w.shares),
+		Recorded: w.recorded, HistoryRoom: historyRoom(w.file)},
 		w.files.Counters, w.trial.clients.timeout)
 	if w.trial.clients.ctx.Err() != nil {
 		return prepared.Prepared, errInterrupted
@@ -142,6 +144,41 @@ func (w *watched) lookLastAway() (fresh bool) {
 		worker.Refresh()
 	}
 	return true
+}
+
+// historiesAway copies what the agents' threads have recorded of keys. What can't be had any more is told
+// as dropped, from the first operation on.
+func (w *watched) historiesAway() {
+	if w.specs == nil || w.files.History == nil {
+		return
+	}
+	var all sync.WaitGroup
+	for _, s := range w.shares {
+		all.Go(func() {
+			err := s.client.gone
+			if err == nil {
+				err = s.client.away.History(w.trial.clients.ctx, s.first, s.count, w.files.History, w.trial.clients.timeout)
+			}
+			for i := s.first; err != nil && i < s.first+s.count; i++ {
+				head, _ := w.files.History.Thread(i)
+				head.Count, head.Dropped = 0, max(head.Dropped, 1)
+			}
+			if err != nil && s.client.gone == nil && w.trial.clients.ctx.Err() == nil {
+				w.trial.run.view.Message(fmt.Sprintf("the history of keys that %s has recorded: %v", s.client.away.Agent.Name, err))
+			}
+		})
+	}
+	all.Wait()
+}
+
+// widen puts a history on the conductor's clock.
+func (w *watched) widen(h *audit.History) {
+	for _, s := range w.shares {
+		if s.client.away != nil {
+			shift, within := s.client.away.Clock(w.startAt, max(w.result.ElapsedNS, 0))
+			h.Widen(s.first, s.count, shift, within)
+		}
+	}
 }
 
 // loseAway notes agents that were lost between the end of their share and the last look.

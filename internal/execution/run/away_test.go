@@ -69,6 +69,11 @@ func TestAgentsDoWhatOneMachineDoes(t *testing.T) {
 	if many := &trials[1].Phases[1]; many.Clock != "monotonic" || many.StartSpreadNS < 0 || many.Process.CPUSeconds == nil || *many.Process.CPUSeconds <= 0 {
 		t.Errorf("clock %s, a spread of %d ns, %+v", many.Clock, many.StartSpreadNS, many.Process)
 	}
+	if h := trials[1].Phases[1].History; h == nil || h.Sample < 2 || h.Records == 0 || h.Covered == 0 || h.Dropped > 0 || h.ClockErrorNS <= 0 || h.Broken() > 0 {
+		t.Errorf("history of keys: %+v", h)
+	} else if one := trials[0].Phases[1].History; one.Sample != h.Sample || one.Records != h.Records || one.Writes != h.Writes {
+		t.Errorf("one machine recorded %d operations of %d keys, agents %d of %d", one.Records, one.Sample, h.Records, h.Sample)
+	}
 	for i, a := range trials[1].Phases[1].Agents {
 		if a.Name != fmt.Sprint("local-", i+1) || a.Threads != 2 || a.Processes != 1 || a.Operations != 2000 || a.CPUSeconds <= 0 || a.ClockErrorNS <= 0 {
 			t.Errorf("agent %d: %+v", i, a)

@@ -31,10 +31,8 @@ const (
 // recordKeys chooses the keys whose history the phase records, and marks their entries. All arms of
 // a cell have the same trace, so that recording costs them the same.
 func (t *trial) recordKeys(p *experiment.Phase, file *trace.File, number int) []uint64 {
-	if p.Load || t.run.hub != nil || !t.run.experiment.Verify || slices.Contains(file.Operations, trace.DeleteQuery) {
-		// Which records a query deletes is in no key's history, and agents' clocks are not known well
-		// enough to order the operations of two.
-		return nil
+	if p.Load || !t.run.experiment.Verify || slices.Contains(file.Operations, trace.DeleteQuery) {
+		return nil // which records a query deletes is in no key's history
 	}
 	var keys []uint64
 	if slices.ContainsFunc(p.Parts(), readsAndWrites) {
@@ -114,7 +112,7 @@ func (t *trial) readBack(ctx context.Context, indexes []uint64, name string, num
 	request := t.content.prepare(name, number, t.past.loaded)
 	// What agents wrote, no worker of this machine has a trace of: the conductor alone proves it.
 	request.Verify = request.Verify && t.run.hub == nil
-	w, err := t.begin(audit.VerifyTrace(indexes, threads), nil, layout, nil, request, &result)
+	w, err := t.begin(audit.VerifyTrace(indexes, threads), nil, nil, layout, nil, request, &result)
 	if err != nil {
 		return nil, 0, false, err
 	}
@@ -130,7 +128,7 @@ func (t *trial) readBack(ctx context.Context, indexes []uint64, name string, num
 
 // historyOf is what the sample showed.
 func historyOf(h *audit.History) *record.History {
-	r := &record.History{Sample: len(h.Keys), Records: uint64(len(h.Events)), Dropped: h.Dropped, Consistency: *history.Check(h)}
+	r := &record.History{Sample: len(h.Keys), Records: uint64(len(h.Events)), Dropped: h.Dropped, ClockErrorNS: h.ErrorNS, Consistency: *history.Check(h)}
 	complete := int64(math.MaxInt64)
 	for _, until := range h.UntilNS {
 		complete = min(complete, until)

@@ -65,7 +65,7 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 	if t.run.hub == nil || p.Load {
 		specs = nil
 	}
-	w, err := t.begin(file, specs, layout, p.ProcessNumbers(), request, &result)
+	w, err := t.begin(file, specs, keys, layout, p.ProcessNumbers(), request, &result)
 	if err != nil {
 		return err
 	}
@@ -277,6 +277,7 @@ func (t *trial) remember(p *experiment.Phase, number int, w *watched, keys []uin
 	phase.Record, phase.Queries = t.run.experiment.Values.Record(), t.run.experiment.Values.QueryShapes()
 	if w.files.History != nil {
 		phase.History = audit.NewHistory(number, keys, w.file, w.files.History, w.files.Counters, t.cell.Pipeline)
+		w.widen(phase.History)
 		if t.store.Description.Kind != store.None { // which keeps nothing: no order explains its answers
 			w.result.History = historyOf(phase.History)
 		}

@@ -17,7 +17,7 @@ func mapFiles(file *trace.File, processes int) (*phasefiles.Files, error) {
 
 // mapCounters makes those of a phase that processes of other machines do.
 func mapCounters(file *trace.File, processes int) (*phasefiles.Files, error) {
-	files, err := phasefiles.MakeCounters(file, processes)
+	files, err := phasefiles.MakeCounters(file, processes, historyRoom(file))
 	if err != nil {
 		return nil, ownFault{err}
 	}

@@ -29,6 +29,7 @@ type watched struct {
 
 	parts []*part // its groups, or the whole phase
 
+	recorded  []uint64     // keys whose history is recorded
 	specs     []trace.Spec // that agents make their traces of; nil: it is done on this machine
 	shares    []*share
 	startAt   int64 // when several processes begin, on CLOCK_MONOTONIC; 0: not yet, or one does all
@@ -67,7 +68,7 @@ const lanesFine = 64
 
 // begin maps the files and lets the processes, of which each does so many threads, map them and get
 // ready. specs is what the trace was made of where agents do the phase; nil: it is done here.
-func (t *trial) begin(file *trace.File, specs []trace.Spec, layout, numbers []int, request *control.Prepare, result *record.Phase) (*watched, error) {
+func (t *trial) begin(file *trace.File, specs []trace.Spec, recorded []uint64, layout, numbers []int, request *control.Prepare, result *record.Phase) (*watched, error) {
 	makeFiles := mapFiles
 	if specs != nil {
 		makeFiles = mapCounters
@@ -76,14 +77,14 @@ func (t *trial) begin(file *trace.File, specs []trace.Spec, layout, numbers []in
 	if err != nil {
 		return nil, err
 	}
-	w := &watched{trial: t, file: file, specs: specs, files: files, request: request, result: result,
+	w := &watched{trial: t, file: file, specs: specs, recorded: recorded, files: files, request: request, result: result,
 		fine: len(file.Threads)*len(file.Operations) <= lanesFine}
 	w.partition()
 	if files.Trace != nil {
 		request.Trace = files.Trace.Name()
 	}
 	request.Counters = files.CountersFile.Name()
-	if files.HistoryFile != nil {
+	if files.HistoryFile != nil && specs == nil {
 		request.History = files.HistoryFile.Name()
 	}
 	if err = w.deal(layout, numbers); err == nil {
@@ -417,6 +418,7 @@ func (w *watched) collect() (problems [][]finding.Message) {
 	now := w.trial.sampler.Sample()
 	fromNS := clock.MonotonicNS()
 	fresh := w.lookLastAway()
+	w.historiesAway()
 	now, r.Agents = w.addAway(now), w.agentShares()
 	w.keep(w.read(true))
 	if fresh {
