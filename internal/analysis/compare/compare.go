@@ -108,7 +108,7 @@ func Arms(run *record.Run, old, new string, criteria ...Criterion) (*Comparison,
 func optionsFor(t *facts.Table, m metric, rows []*facts.Row) stat.Options {
 	o := stat.Options{LowerIsBetter: m.lowerIsBetter, Resolution: m.resolution, References: facts.References(rows)}
 	if m.name == "rate" {
-		o.Widen = t.Twins.Widen()
+		o.Twins = t.Twins
 	}
 	return o
 }
@@ -262,7 +262,9 @@ func (c *comparer) addMetric(tables []*facts.Table, arms []string, m metric) {
 			rows = append(rows, t.Row(plan.Measured, arm))
 		}
 		values = append(values, t.Values(rows, m.of))
-		options.Widen = max(options.Widen, optionsFor(t, m, rows).Widen)
+		if twins := optionsFor(t, m, rows).Twins; twins.Widen() > options.Twins.Widen() {
+			options.Twins = twins
+		}
 	}
 	estimates := make([][]stat.Estimate, len(arms))
 	shown := make([]bool, len(arms))

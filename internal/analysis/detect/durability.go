@@ -51,7 +51,7 @@ func onlyClassDiffers(weak, strong *facts.Table) bool {
 func costOf(weak, strong *facts.Table) (dearer *finding.Finding, factor float64) {
 	var arms []string
 	var values [][]float64
-	options := stat.Options{Widen: weak.Twins.Widen()}
+	options := stat.Options{Twins: weak.Twins}
 	for _, r := range weak.Rows {
 		other := strong.Row(plan.Measured, r.Arm)
 		if r.Role != plan.Measured || other == nil || !r.HasGood() || !other.HasGood() {

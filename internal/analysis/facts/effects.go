@@ -90,7 +90,7 @@ func (f *factorial) arms() (arms []string) {
 func (f *factorial) effects() (effects []Effect) {
 	arms := f.arms()
 	var values [][][]float64
-	options := stat.Options{Widen: f.tables[0].Twins.Widen()}
+	options := stat.Options{Twins: f.tables[0].Twins}
 	for _, arm := range arms {
 		var cells [][]float64
 		for _, t := range f.tables {

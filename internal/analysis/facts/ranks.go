@@ -198,7 +198,7 @@ func (t *Table) compare() (ofTwin stat.Ratio, known bool) {
 	t.Best, t.undecided = nil, nil
 	position := map[*Row]int{}
 	options := LookOptions(t.Run)
-	options.Widen = t.Twins.Widen()
+	options.Twins = t.Twins
 	for i, r := range rows {
 		position[r] = i
 		if r.Standing != Ranked {

@@ -24,7 +24,7 @@ const toDetectMost = 1000
 func (t *Table) toDetect(difference float64) (blocks int) {
 	rows := t.Comparable()
 	options := LookOptions(t.Run)
-	options.Widen = t.Twins.Widen()
+	options.Twins = t.Twins
 	measured := -1
 	for i, r := range rows {
 		switch {

@@ -28,6 +28,12 @@ const (
 	noiseSamplesMin = 9
 	// dropAlone is how many samples a single dip has at least. A single stall may be shorter.
 	dropAlone = 3
+	// riseSigmas is how far above the usual rate a sample lies whose like, below it, is noise as
+	// well: one of 600 normal ones in 16 series.
+	riseSigmas = 3.7
+	// dropsOfRise is how many times deeper than the highest rise a drop of one or two samples is:
+	// of noise whose tails are those of t with 3 degrees, one lowest sample in nine.
+	dropsOfRise = 2
 	// dropTimeMax: where drops take more of the time, the usual rate is unknown.
 	dropTimeMax = 1.0 / 3
 
@@ -85,6 +91,7 @@ func shortDrops(v view) []Drop {
 	n := v.samples()
 	var drops []Drop
 	longest := 0
+	rise := v.highestRise()
 	window := newMedianWindow(v.logs, dropReach)
 	for i, done := 0, 0; i < n; i++ {
 		usual := window.at(i)
@@ -92,10 +99,7 @@ func shortDrops(v view) []Drop {
 		if v.logs[i] >= back {
 			continue
 		}
-		low, high := max(i-dropReach, 0), min(i+dropReach+1, n)
-		noise := max(medianDeviation(v.logs[low:high]), medianDeviation(v.logs[low:max(i+1, min(low+dropReach, high))]),
-			medianDeviation(v.logs[min(i, max(high-dropReach, low)):high]))
-		if v.logs[i] >= usual-dropSigmas*max(noise/madPerSigma, noiseFloor) {
+		if v.logs[i] >= usual-dropSigmas*v.noiseAround(i) {
 			continue
 		}
 		from, to := i, i
@@ -106,6 +110,9 @@ func shortDrops(v view) []Drop {
 			to++
 		}
 		i, done = to-1, to
+		if to-from < dropAlone && usual-slices.Min(v.logs[from:to]) < dropsOfRise*rise {
+			continue
+		}
 		d := v.drop(from, to, math.Exp(usual))
 		if to-from > dropSamplesMax || d.Stall && v.sparse || d.Open && v.slides(from) {
 			continue
@@ -132,6 +139,38 @@ func shortDrops(v view) []Drop {
 		return nil
 	}
 	return drops
+}
+
+// noiseAround is the standard deviation of the samples around one, on its louder side.
+func (v view) noiseAround(i int) float64 {
+	n := v.samples()
+	low, high := max(i-dropReach, 0), min(i+dropReach+1, n)
+	noise := max(medianDeviation(v.logs[low:high]), medianDeviation(v.logs[low:max(i+1, min(low+dropReach, high))]),
+		medianDeviation(v.logs[min(i, max(high-dropReach, low)):high]))
+	return max(noise/madPerSigma, noiseFloor)
+}
+
+// highestRise is how far one or two samples in a row reach above the usual rate (as a log), where
+// that is more than normal noise does, and come back.
+func (v view) highestRise() (highest float64) {
+	window := newMedianWindow(v.logs, dropReach)
+	run := 0
+	for i := range v.samples() {
+		usual := window.at(i)
+		if v.logs[i] <= usual-math.Log(dropShare) {
+			run = 0
+			continue
+		}
+		run++
+		back := i+1 == v.samples() || v.logs[i+1] <= usual-math.Log(dropShare)
+		if !back || run >= dropAlone {
+			continue
+		}
+		if top := slices.Max(v.logs[i+1-run:i+1]) - usual; top > highest && top > riseSigmas*v.noiseAround(i) {
+			highest = top
+		}
+	}
+	return highest
 }
 
 // slides reports whether the samples from here to the end are no lower than a slope leads to: the

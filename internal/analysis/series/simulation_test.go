@@ -230,7 +230,7 @@ func steadyTable(t *testing.T) table {
 				noise[i] = 0.06 * r.NormFloat64() / math.Sqrt((a*a+b*b+c*c)/3)
 			}
 			return seconds(noise, constant)
-		}, never, free, free},
+		}, never, free, [2]float64{0, 0.08}},
 		{"drift of −10 %, ρ = 0.3", func(r *rand.Rand, n int) Series {
 			return seconds(autoregressive(r, n, 0.3, 0.1), func(i int) float64 { return 1 - 0.1*float64(i)/float64(n-1) })
 		}, never, free, free},

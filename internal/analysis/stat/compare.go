@@ -31,9 +31,9 @@ type Options struct {
 	// Level is the chance of a false difference in the table; 0: [Significance]. [LookLevel] gives
 	// that of each of many looks.
 	Level float64
-	// Widen is how many times larger than the residuals say the arms' variances are, as
-	// [Twins.Widen] tells; up to 1: no larger.
-	Widen float64
+	// Twins are the A/A pairs of the table's run: where they differ, all variances are widened by
+	// what they show, and are known no better than that is.
+	Twins Twins
 }
 
 func (o Options) level() float64 {

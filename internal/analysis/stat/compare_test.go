@@ -376,8 +376,10 @@ func TestPoolTwins(t *testing.T) {
 
 func TestWidenedErrorsHideDifferences(t *testing.T) {
 	values := [][]float64{{100, 101, 99, 100}, {110, 111, 109, 112}}
-	plain, wide := Compare(values, Options{}).Pair(1, 0), Compare(values, Options{Widen: 400}).Pair(1, 0)
-	if !plain.Significant || wide.Significant || !near(wide.found.standardError, 20*plain.found.standardError, 1e-9) {
+	twins := Twins{Tables: 3, MeanSquare: 400, Freedom: 3}
+	plain, wide := Compare(values, Options{}).Pair(1, 0), Compare(values, Options{Twins: twins}).Pair(1, 0)
+	if !plain.Significant || wide.Significant || !near(wide.found.standardError, 20*plain.found.standardError, 1e-9) ||
+		!near(1/wide.found.freedom, 1/plain.found.freedom+1.0/3, 1e-9) {
 		t.Errorf("%+v, widened %+v", plain, wide)
 	}
 }

@@ -240,9 +240,12 @@ func (r Ratio) Blocks(difference float64, most int) int {
 }
 
 // adjust keeps the variances above that of rounding to the resolution, and widens them.
-func (m moderated) adjust(o Options) {
+func (m *moderated) adjust(o Options) {
+	if o.Twins.Differ() {
+		m.widened = o.Twins.Freedom
+	}
 	for a := range m.variance {
-		m.variance[a] = max(m.variance[a], square(o.Resolution)/12) * max(o.Widen, 1)
+		m.variance[a] = max(m.variance[a], square(o.Resolution)/12) * o.Twins.Widen()
 	}
 }
 
@@ -264,8 +267,8 @@ func CompareUnpaired(old, new [][]float64, o Options) []Ratio {
 		}
 	}
 	_, sides := moderate(compared, before, after)
-	for _, m := range sides {
-		m.adjust(o)
+	for i := range sides {
+		sides[i].adjust(o)
 	}
 	ratios := make([]Ratio, len(old))
 	var family []*Ratio

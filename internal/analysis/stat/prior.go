@@ -24,6 +24,7 @@ type Prior struct {
 type moderated struct {
 	*layout
 	variance, freedom []float64
+	widened           float64 // degrees of freedom of the factor that all variances were widened by; 0: of none
 }
 
 // moderate estimates each arm's variance from its residuals and the prior that all layouts share;
@@ -54,7 +55,7 @@ func moderate(compared int, layouts ...*layout) (Prior, []moderated) {
 	var all []moderated
 	at := 0
 	for _, l := range layouts {
-		m := moderated{l, make([]float64, l.arms), make([]float64, l.arms)}
+		m := moderated{layout: l, variance: make([]float64, l.arms), freedom: make([]float64, l.arms)}
 		for a := range l.arms {
 			m.variance[a], m.freedom[a] = prior.Variance, max(prior.Freedom, 1)
 			if l.trace[a] < 1e-9 {
@@ -92,6 +93,9 @@ func (m moderated) combine(times []float64) (sum, uncertainty float64) {
 				uncertainty += c * d * both / math.Sqrt(m.freedom[a]*m.freedom[b])
 			}
 		}
+	}
+	if m.widened > 0 {
+		uncertainty += square(sum) / m.widened
 	}
 	return sum, uncertainty
 }
