@@ -9,7 +9,8 @@ import (
 const (
 	// sampleShare bounds which share of the entries the hot half of the sample may have, and the
 	// uniform half: a record takes some ns and 32 bytes, and a sample of the very hottest keys
-	// alone would be most of the operations.
+	// alone would be most of the operations. Where keys are so few that each has more than an even
+	// part, as in a small load, each half may have as much again.
 	sampleShare = 1.0 / 32
 	// hottestFirst keys may each have a quarter of what is left of that; the others share the rest
 	// evenly.
@@ -27,9 +28,9 @@ type counted struct {
 // ChooseKeys chooses at most n keys of fixed index whose history is worth recording: half of them
 // from the hottest down, half drawn at random from all that the trace touches. Keys that would have
 // more than their part of the operations are passed over, so that both halves together have about a
-// sixteenth; one key of each half is taken whatever its share. It returns none where nothing is
-// changed at a fixed index: there is nothing to be checked then. The same seed chooses the same
-// keys. Of 2,000 keys that come equally often, 124 are chosen.
+// sixteenth, or an eighth where keys are few; one key of each half is taken whatever its share. It
+// returns none where nothing is changed at a fixed index: there is nothing to be checked then. The
+// same seed chooses the same keys. Of 2,000 keys that come equally often, some 250 are chosen.
 func (f *File) ChooseKeys(n int, seed uint64) (indexes []uint64) {
 	all, looks, changes := f.countKeys()
 	if !changes || n < 1 {
@@ -90,7 +91,7 @@ func choose(from []counted, n, looks int, chosen map[uint64]bool) {
 			taken++
 		}
 	}
-	// Where each key has more than an even part, as in a small load, as many are taken as fit.
+	room += sampleShare * float64(looks)
 	for _, key := range from {
 		if taken < n && !chosen[key.index] && float64(key.times) <= room {
 			chosen[key.index] = true

@@ -52,7 +52,7 @@ func TestAUniformSmallLoadIsSampledUpToTheBound(t *testing.T) {
 		f := generate(t, Spec{Mix: []Share{{Read, 1}, {Upsert, 1}}, Records: records, Fresh: records, Order: Order{Distribution: Uniform},
 			Sizes: []Size{{100, 1}}, Threads: 2, Seed: 5})
 		keys := len(f.ChooseKeys(256, 5))
-		if share := float64(keys) / float64(records); share < 0.8*2*sampleShare || share > 1.2*2*sampleShare+1/float64(records) {
+		if share := float64(keys) / float64(records); share < 0.8*4*sampleShare || share > 1.2*4*sampleShare+1/float64(records) {
 			t.Errorf("%d of %d keys", keys, records)
 		}
 	}
