@@ -70,8 +70,8 @@ func driverCatalogue() experiment.Drivers {
 
 // programOf returns the server that Assay can start for a driver.
 func programOf(driver string) (server.Program, bool) {
-	if n, ok := hostedOf(driver); ok && n.server != "" {
-		driver = n.server
+	if n, ok := hostedOf(driver); ok && n.servers != nil {
+		driver = n.servers[slices.Index(n.drivers, driver)]
 	}
 	return drivers.Program(driver)
 }

@@ -17,8 +17,8 @@ import (
 type sideProgram struct {
 	program  string
 	drivers  []string
-	packages string // of a native one: Debian's, and what must be done beside
-	server   string // of a client for the JVM: the driver whose server Assay starts for it
+	packages string   // of a native one: Debian's, and what must be done beside
+	servers  []string // of clients for the JVM: for each of drivers, the one whose server Assay starts for it
 }
 
 // nativeNull is the driver that does nothing in the host that all programs of workers/c share, and
@@ -44,13 +44,17 @@ var natives = []sideProgram{
 
 var jvmPrograms = []sideProgram{
 	{program: jvmHost, drivers: []string{"memory-java", jvmNull}},
-	{program: "whalin", drivers: []string{"whalin"}, server: "memcached"},
-	{program: "spymemcached", drivers: []string{"spymemcached"}, server: "memcached"},
-	{program: "xmemcached", drivers: []string{"xmemcached"}, server: "memcached"},
-	{program: "folsom", drivers: []string{"folsom"}, server: "memcached"},
-	{program: "jedis", drivers: []string{"jedis"}, server: "redis"},
-	{program: "lettuce", drivers: []string{"lettuce"}, server: "redis"},
+	{program: "whalin", drivers: []string{"whalin"}, servers: []string{"memcached"}},
+	{program: "spymemcached", drivers: []string{"spymemcached"}, servers: []string{"memcached"}},
+	{program: "xmemcached", drivers: []string{"xmemcached"}, servers: []string{"memcached"}},
+	{program: "folsom", drivers: []string{"folsom"}, servers: []string{"memcached"}},
+	{program: "jedis", drivers: []string{"jedis"}, servers: []string{"redis"}},
+	{program: "lettuce", drivers: []string{"lettuce"}, servers: []string{"redis"}},
 	{program: "mvstore", drivers: []string{"mvstore"}},
+	{program: "jdbc", drivers: []string{"jdbc-mariadb", "jdbc-mysql", "jdbc-postgres"}, servers: []string{"mariadb", "mariadb", "postgres"}},
+	{program: "rocksdb", drivers: []string{"rocksdb-java"}},
+	{program: "tokyocabinet", drivers: []string{"tokyocabinet-hash-java", "tokyocabinet-btree-java"}},
+	{program: "lmdb", drivers: []string{"lmdb-java"}},
 }
 
 // What Debian has for the JVM.

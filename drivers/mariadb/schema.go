@@ -3,6 +3,7 @@ package mariadb
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"strconv"
 	"strings"
 	"time"
@@ -27,10 +28,12 @@ func name(text string) string { return "`" + strings.ReplaceAll(text, "`", "``")
 
 func (d *db) table(table string) string { return name(d.database) + "." + name(table) }
 
-// lockName is the lock that is held while the database is made or dropped. A lock's name has at most 64
-// characters.
+// lockName is the lock that is held while the database is made or dropped, by workers/java/jdbc too. A
+// lock's name has at most 64 characters.
 func (d *db) lockName() string {
-	return "assay " + sqlkv.Fingerprint([]store.Column{{Name: d.database}}, nil)
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(d.database)) // a hash's Write has no error
+	return fmt.Sprintf("assay %016x", h.Sum64())
 }
 
 // locked does something while no other Assay makes or drops the database.

@@ -134,18 +134,24 @@ var brief = []string{"binary-keys", "overwrite", "add", "compare-and-swap", "sca
 
 func conformance(t *testing.T, program, driver string, endpoints []string, options map[string]string) {
 	t.Helper()
+	storetest.Test(t, target(t, program, driver, endpoints, options))
+}
+
+func target(t *testing.T, program, driver string, endpoints []string, options map[string]string) storetest.Target {
+	t.Helper()
 	target := storetest.Target{
 		Command: []string{worker(built(t), program), "-XX:TieredStopAtLevel=1"}, Driver: driver, Endpoints: endpoints, Options: options, TempDir: t.TempDir(),
 	}
 	if !long() {
 		target.Rules = brief
 	}
-	storetest.Test(t, target)
+	return target
 }
 
 // The drivers without a server pass the conformance kit.
 func TestConformance(t *testing.T) {
-	for driver, program := range map[string]string{"null-java": "host", "memory-java": "host", "mvstore": "mvstore"} {
+	for driver, program := range map[string]string{"null-java": "host", "memory-java": "host", "mvstore": "mvstore", "rocksdb-java": "rocksdb",
+		"tokyocabinet-hash-java": "tokyocabinet", "tokyocabinet-btree-java": "tokyocabinet", "lmdb-java": "lmdb"} {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
 			conformance(t, program, driver, nil, nil)
@@ -193,6 +199,40 @@ func TestRedisConformance(t *testing.T) {
 			server := servertest.Start(t, program, store.D0, nil)
 			conformance(t, client, client, []string{server.Endpoint()}, server.Guard.DriverOptions())
 		})
+	}
+}
+
+// Drivers of JDBC pass it on the real servers, over a pool and over connections of their own; the long tests
+// kill the server in each of its classes.
+func TestJDBCConformance(t *testing.T) {
+	for driver, server := range map[string]string{"jdbc-mariadb": "mariadb", "jdbc-mysql": "mariadb", "jdbc-postgres": "postgres"} {
+		program, ok := drivers.Program(server)
+		if !ok {
+			t.Fatalf("%s can't be started", server)
+		}
+		for _, pool := range []string{"hikari", "none"} {
+			if pool == "none" && driver == "jdbc-mysql" && !long() {
+				continue // as jdbc-mariadb, but for the URL
+			}
+			classes := []store.Durability{store.D0}
+			if long() {
+				classes = append(classes, store.D1, store.D2, store.D3)
+			}
+			for _, class := range classes {
+				t.Run(driver+"/"+pool+"/"+string(class), func(t *testing.T) {
+					t.Parallel()
+					if _, err := os.Stat(worker(built(t), "jdbc")); err != nil {
+						t.Skip("the worker of JDBC is not built: make jvm")
+					}
+					group := servertest.StartGroup(t, program, class, nil, 1)
+					target := target(t, "jdbc", driver, group.Endpoints(), map[string]string{"pool": pool, "operation_timeout": "300s"})
+					if long() {
+						target.Cut = func(halted func()) error { return group.Cut(t.Context(), halted, servertest.Patience) }
+					}
+					storetest.Test(t, target)
+				})
+			}
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ final class Session {
     private static final List<String> WITH_FIELDS = List.of("open", "define", "prepare", "explain");
 
     private final Map<String, Driver> drivers = new LinkedHashMap<>();
-    private final String unusable; // why a driver of the class path can't be used; null: all can
+    private final String unusable; // why no client's driver of the class path can be used; null: one can, or there is none
 
     private Driver driver; // of the open store; null: none is open
     private Store store;
@@ -43,20 +43,33 @@ final class Session {
     private volatile Phase running;
     private volatile boolean abandoned;
 
-    /** A driver needs its library's classes: a jar that is missing, or of another version, shows here. */
+    /**
+     * A driver needs its library's classes: a jar that is missing, or of another version, shows here. Where the
+     * class path has drivers of several libraries, those that can be used are: an arm's jars may be of one.
+     */
     Session(Iterable<Driver> found) {
         String why = null;
-        for (Iterator<Driver> all = found.iterator(); why == null && all.hasNext();) {
+        boolean ofClient = false;
+        for (Iterator<Driver> all = found.iterator();;) {
             Driver each = null;
             try {
+                if (!all.hasNext())
+                    break;
                 each = all.next();
                 drivers.put(each.describe().text("name"), each);
+                ofClient = ofClient || !isHosts(each);
             } catch (LinkageError | ServiceConfigurationError | IllegalStateException e) {
-                why = (each == null ? "a driver of the class path" : each.getClass().getSimpleName())
+                String problem = (each == null ? "a driver of the class path" : each.getClass().getSimpleName())
                         + " can't be used with the jars that were given: " + Messages.of(e);
+                System.err.println("worker: " + problem);
+                why = why == null ? problem : why;
             }
         }
-        unusable = why;
+        unusable = ofClient ? null : why;
+    }
+
+    private static boolean isHosts(Driver driver) {
+        return driver.getClass().getPackageName().equals("assay.drivers");
     }
 
     String driverName() {

@@ -1,0 +1,194 @@
+package assay.tokyocabinet;
+
+import assay.driver.Bytes;
+import assay.driver.Config;
+import assay.driver.Handle;
+import assay.driver.Status;
+import assay.driver.Store;
+import assay.drivers.Directory;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * A database file of Tokyo Cabinet by its Java binding. All handles are one object, which the binding makes
+ * safe for threads. A transaction covers the whole object, and a second thread that begins one sleeps for
+ * 10 ms and more: a lock lets them in one by one, as in workers/c/drivers/tokyocabinet.
+ */
+abstract class Database implements Store.Sync {
+    static final int KEY_BYTES_MAX = 1 << 20;
+    static final int VALUE_BYTES_MAX = 1 << 30;
+
+    private final Config config;
+    private final boolean transactional;
+    private final int keyBytesMax;
+    private final Lock transactions = new ReentrantLock();
+
+    /** An open that failed is told by {@link #opened}, once the subclass has its object. */
+    Database(Config config, boolean transactional, int keyBytesMax) {
+        this.config = config;
+        this.keyBytesMax = keyBytesMax;
+        this.transactional = transactional;
+    }
+
+    abstract int errorCode();
+
+    abstract String errorText();
+
+    abstract byte[] find(byte[] key);
+
+    abstract boolean store(byte[] key, byte[] value);
+
+    abstract boolean keep(byte[] key, byte[] value);
+
+    abstract boolean remove(byte[] key);
+
+    abstract boolean begin();
+
+    abstract boolean commit();
+
+    abstract boolean abort();
+
+    abstract boolean flush();
+
+    abstract boolean shut();
+
+    abstract double records();
+
+    abstract double fileBytes();
+
+    static String path(Config config, String file) {
+        return Path.of(config.directory, file).toString();
+    }
+
+    void opened(boolean done) throws IOException {
+        if (!done)
+            throw failed();
+        assay.drivers.UnpackedLibraries.remove();
+        Directory.sync(config.directory);
+    }
+
+    IOException failed() {
+        return new IOException(errorText());
+    }
+
+    private interface Write {
+        boolean apply();
+    }
+
+    /** Does a write, in a transaction of its own where the class needs one; refusedBy is the code of the answer that is no error. */
+    private Status written(Write write, int refusedBy, Status refused) throws IOException {
+        if (!transactional)
+            return write.apply() ? Status.OK : answer(refusedBy, refused);
+        transactions.lock();
+        try {
+            if (!begin())
+                throw failed();
+            if (write.apply()) {
+                if (!commit())
+                    throw failed();
+                return Status.OK;
+            }
+            Status answer = answer(refusedBy, refused);
+            abort();
+            return answer;
+        } finally {
+            transactions.unlock();
+        }
+    }
+
+    private Status answer(int refusedBy, Status refused) throws IOException {
+        if (errorCode() == refusedBy)
+            return refused;
+        throw failed();
+    }
+
+    @Override
+    public Handle open() {
+        return new Access();
+    }
+
+    @Override
+    public void sync() throws IOException {
+        if (!flush())
+            throw failed();
+    }
+
+    @Override
+    public Map<String, Double> stats() {
+        return Map.of("records", records(), "file_bytes", fileBytes());
+    }
+
+    /** The binding tells none of them back. */
+    @Override
+    public Map<String, String> settings() {
+        Map<String, String> told = new LinkedHashMap<>();
+        told.put("transaction_each_write", Boolean.toString(transactional));
+        told.put("OTSYNC", config.durability.equals("D3") + " (asked)");
+        for (String name : options())
+            told.put(name, config.options.text(name) + " (asked)");
+        return told;
+    }
+
+    abstract Iterable<String> options();
+
+    @Override
+    public void close() throws IOException {
+        if (!shut())
+            throw failed();
+    }
+
+    /** A handle is the store itself. */
+    class Access implements Handle.Add {
+        private void check(Bytes key, int valueBytes) {
+            if (key.length > keyBytesMax || valueBytes > VALUE_BYTES_MAX)
+                throw new IllegalArgumentException("the key is longer than " + keyBytesMax + " bytes or the value longer than 1 GiB");
+        }
+
+        @Override
+        public Status get(Bytes key, Bytes value) throws IOException {
+            byte[] found = find(key.toArray());
+            if (found == null)
+                return answer(noRecord(), Status.MISS);
+            value.set(found);
+            return Status.OK;
+        }
+
+        @Override
+        public Status put(Bytes key, Bytes value) throws IOException {
+            check(key, value.length);
+            byte[] name = key.toArray(), content = value.toArray();
+            return written(() -> store(name, content), -1, null);
+        }
+
+        @Override
+        public Status add(Bytes key, Bytes value) throws IOException {
+            check(key, value.length);
+            byte[] name = key.toArray(), content = value.toArray();
+            return written(() -> keep(name, content), keepsRecord(), Status.CONFLICT);
+        }
+
+        @Override
+        public Status delete(Bytes key) throws IOException {
+            byte[] name = key.toArray();
+            return written(() -> remove(name), noRecord(), Status.MISS);
+        }
+
+        @Override
+        public void close() {
+            // the store's
+        }
+    }
+
+    /** The codes of a record that is not there, and of one that is; the same in all of the library's types. */
+    private static int noRecord() {
+        return tokyocabinet.HDB.ENOREC;
+    }
+
+    private static int keepsRecord() {
+        return tokyocabinet.HDB.EKEEP;
+    }
+}
