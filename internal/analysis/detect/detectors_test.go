@@ -144,6 +144,14 @@ func TestDetectors(t *testing.T) {
 				resulttest.Scale(run, e, "put", 30, 33, 0.001)
 			}
 		}, []finding.Code{finding.RateDrops}, finding.Params{"arm": "elm", "count": 5, "longest_s": 3}},
+		{"stalls while garbage is collected", func(run *record.Run) {
+			for _, e := range resulttest.Trials(run, "elm") {
+				resulttest.Scale(run, e, "put", 30, 33, 0.001)
+				for i, s := range run.Series[e.Plan.ID] {
+					run.Series[e.Plan.ID][i].Stats = record.ValuesOf(map[string]float64{"jvm_gc_copy_ns": 0.8e9 * min(3, max(0, s.At-30))})
+				}
+			}
+		}, []finding.Code{finding.RateDrops}, finding.Params{"arm": "elm", "count": 5, "collected": 5}},
 		{"a short run", func(run *record.Run) {
 			for _, e := range run.Trials {
 				resulttest.Shorten(run, e, 3)

@@ -78,7 +78,7 @@ func detectDrops(_ *record.Run, tables []*facts.Table) (found []finding.Finding)
 	facts.EachMeasured(tables, func(t *facts.Table, r *facts.Row) {
 		var evidence []finding.Evidence
 		var periods []float64
-		count, stalls, longest, left := 0, 0, 0.0, 1.0
+		count, stalls, collected, longest, left := 0, 0, 0, 0.0, 1.0
 		dropping := r.Count(func(o *facts.Observation) bool { return o.Course != nil && o.Course.Shape.Has(series.Drops) })
 		if dropping == 0 || 2*dropping < len(r.Used()) {
 			return
@@ -94,12 +94,17 @@ func detectDrops(_ *record.Run, tables []*facts.Table) (found []finding.Finding)
 				evidence = append(evidence, seenIn(o, finding.New(e.Label())))
 				count, stalls, longest = count+len(e.Drops.All), stalls+e.Drops.Stalls, max(longest, e.Drops.Longest)
 				left = min(left, e.Drops.Left)
+				for _, d := range e.Drops.All {
+					if byCollection(o.Course.Samples, d) {
+						collected++
+					}
+				}
 				if e.Drops.Period != nil {
 					periods = append(periods, e.Drops.Period.Seconds)
 				}
 			}
 		}
-		p := finding.RateDropsParams{Of: ofBlocks(t, r, dropping), Count: count, Stalls: stalls,
+		p := finding.RateDropsParams{Of: ofBlocks(t, r, dropping), Count: count, Stalls: stalls, Collected: collected,
 			LongestS: longest, Left: left,
 			RatePeriod: finding.RatePeriod{PeriodS: facts.MedianOf(periods)}}
 		found = append(found, placed(t, r.Arm, p, evidence...))

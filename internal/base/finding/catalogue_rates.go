@@ -113,12 +113,14 @@ var _ = register(
 	Entry{Example: RateDropsParams{Of: &OfBlocks{At: example, Blocks: 3, Of: 3}, Count: 20, Stalls: 3,
 		LongestS: 2.0, Left: 0.02, RatePeriod: RatePeriod{PeriodS: Known(30.0)}}, Severity: Notice, Answer: true,
 		Also: []Parameters{
+			RateDropsParams{Of: &OfBlocks{At: example, Blocks: 3, Of: 3}, Count: 20, Stalls: 20, Collected: 18, LongestS: 0.4, Left: 0.02},
 			RateDropsParams{Count: 22, Stalls: 20, AtS: Known(7.0), LongestS: 2.0},
 			RateDropsParams{Count: 101, AtS: Known(671.0), Seconds: Known(5.0), Left: 0.29, Share: Known(0.14)},
 			RateDropsParams{Brief: true, After: Known(0.0), Count: 3, LongestS: 2.0}},
 		Says: `{{if .brief}}drops to {{rate .after}}, {{plural .count "time" ""}}, for up to {{seconds .longest_s}}` +
 			`{{else if has .arm}}{{.arm}} dropped to {{percent .left}} of its usual rate in {{.place}}: {{plural .count "time" ""}}, at most for {{seconds .longest_s}}` +
 			`{{if has .period_s}}, every {{seconds .period_s}}{{end}}.` +
+			`{{if has .collected}} During {{.collected}} of {{.count}}, garbage collection took at least half of the time.{{end}}` +
 			`{{else if .stalls}}Stalled {{plural .stalls "time" "times"}} (below 10 % of the usual rate): first at {{moment .at_s}}, at most for {{moment .longest_s}}` + rateEvery + `.` +
 			`{{if ne .count .stalls}} The series has {{.count}} drops, shallower ones included.{{end}}` +
 			`{{else}}Dropped {{plural .count "time" "times"}} from {{moment .at_s}} on, to {{percent .left}} of the usual rate, for {{moment .seconds}}` + rateEvery + `.` +
@@ -225,10 +227,12 @@ type RateSteadyParams struct {
 
 func (RateSteadyParams) code() Code { return RateSteady }
 
-// RateDropsParams are of times at which a rate was low: Stalls of them below a tenth of the usual.
+// RateDropsParams are of times at which a rate was low: Stalls of them below a tenth of the usual, and during
+// Collected the store's JVM collected garbage for at least half of the time.
 type RateDropsParams struct {
-	Of    *OfBlocks `param:"inline"`
-	Brief bool      `param:"omitempty"`
+	Of        *OfBlocks `param:"inline"`
+	Brief     bool      `param:"omitempty"`
+	Collected int       `param:"omitempty"`
 	RatePeriod
 	Count, Stalls             int
 	LongestS, Left            float64
