@@ -16,8 +16,11 @@ import (
 // and reaps what has ended. What an operation is, and how its outcome is found and counted, is the
 // same as where each thread waits for its own.
 //
-// A pipeline slides: each operation that ends makes room for the lane's next one. Requests that are
-// submitted while answers are looked at go out together, at the next Reap.
+// A pipeline of closed load refills in halves: a lane begins operations until its pipeline is full,
+// and the next ones once half of these have ended. They go out together, at the next Reap, so that a
+// system call and a segment carry half a pipeline at least. Where each end would make room for one
+// more, batches would fall apart with time into ever smaller ones, which cost both ends more. What is
+// due in open load goes out at once.
 
 // loopCount returns how many goroutines drive so many lanes: one for each CPU but one, which is
 // left to the rest of the worker, and to a server beside it.
@@ -45,6 +48,7 @@ type lane struct {
 	lap      uint64
 	position int
 	limit    uint64
+	refillAt int // operations on the way at which more are begun
 	deadline int64
 	roomNS   int64 // since when there was room for another operation
 	begun    bool
@@ -76,7 +80,10 @@ func (s *session) laneDrivers(p *phase, threads []*thread) []*driver {
 	for i, t := range threads {
 		d := all[i%len(all)]
 		flight := make([]flying, s.handles.pipeline)
-		l := &lane{thread: t, number: len(d.lanes), flight: flight, limit: t.limit()}
+		l := &lane{thread: t, number: len(d.lanes), flight: flight, limit: t.limit(), refillAt: len(flight) / 2}
+		if t.part.Due != nil {
+			l.refillAt = len(flight)
+		}
 		d.lanes = append(d.lanes, l)
 	}
 	return all
@@ -248,6 +255,9 @@ func (d *driver) ended(number int, value []byte, err error) {
 	l.n--
 	if now >= l.deadline || atomic.LoadUint64(d.stop) != 0 {
 		l.done = true
+	}
+	if l.n > l.refillAt && !l.done {
+		return
 	}
 	if looked {
 		now = l.clock.NowNS()

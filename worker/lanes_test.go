@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ type asyncFake struct {
 	fail    error // of Reap
 	depth   int   // most operations on a lane's way
 	crowded bool  // an operation was submitted behind one that must be alone
+	batches []int // how many operations were submitted at a time, between two answers
 }
 
 func (f *asyncFake) Describe() store.Description {
@@ -78,6 +80,10 @@ func (l *fakeLoop) Submit(lane int, r *store.Request) {
 	if waiting := l.lanes[lane]; len(waiting) > 0 && (waiting[len(waiting)-1].alone || r.Operation == store.OpCompareAndSwap) {
 		l.of.crowded = true
 	}
+	if l.of.batches == nil {
+		l.of.batches = []int{0}
+	}
+	l.of.batches[len(l.of.batches)-1]++
 	l.lanes[lane] = append(l.lanes[lane], a)
 	l.of.depth = max(l.of.depth, len(l.lanes[lane]))
 }
@@ -97,6 +103,9 @@ func (l *fakeLoop) Reap(_ time.Duration, ended store.Ended) error {
 			waiting[0], waiting[1] = waiting[1], waiting[0]
 		}
 		l.lanes[at] = waiting[1:]
+		if len(l.of.batches) > 0 && l.of.batches[len(l.of.batches)-1] > 0 {
+			l.of.batches = append(l.of.batches, 0)
+		}
 		ended(at, waiting[0].value, waiting[0].err)
 		break
 	}
@@ -160,6 +169,25 @@ func TestLanesDoWhatThreadsDo(t *testing.T) {
 		}
 		if f.depth > pipeline || f.crowded || pipeline == 4 && f.depth < 3 {
 			t.Errorf("pipeline %d: up to %d operations were on a lane's way; beside one that must be alone: %v", pipeline, f.depth, f.crowded)
+		}
+	}
+}
+
+// A full pipeline first, then half of one at a time, and last what is left.
+func TestPipelinesRefillInHalves(t *testing.T) {
+	for pipeline, want := range map[int][]int{1: {1, 1, 1, 1, 1}, 2: {2, 1, 1, 1}, 5: {5, 3, 3, 3, 2}, 8: {8, 4, 4, 4, 4}} {
+		f := &asyncFake{}
+		s := serveAsync(t, f, 1, pipeline)
+		p := newPhase(1, entry(trace.Upsert, 1))
+		p.file.Threads[0].Limit = 0
+		for _, n := range want {
+			p.file.Threads[0].Limit += uint64(n)
+		}
+		c, _ := s.run(p)
+		expect(t, c, counters.OK, p.file.Threads[0].Limit)
+		got := slices.DeleteFunc(f.batches, func(n int) bool { return n == 0 })
+		if !slices.Equal(got, want) {
+			t.Errorf("pipeline %d: %v operations at a time, want %v", pipeline, got, want)
 		}
 	}
 }
