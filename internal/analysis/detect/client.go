@@ -1,10 +1,12 @@
 package detect
 
 import (
+	"slices"
 	"time"
 
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
+	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
 )
@@ -46,6 +48,47 @@ func detectClientBound(run *record.Run, tables []*facts.Table) (found []finding.
 		found = append(found, placed(t, r.Arm, p, evidence...))
 	})
 	return found
+}
+
+// detectWakeUps names the arms with a server on this machine of whose median latency waking both ends
+// takes more than [host.WakeUpShareMax]: a figure of the machine, and of how the client waits, as much
+// as of the store. Behind a pipeline an end finds more to do before it sleeps, and in open load the
+// client looks at the clock in place of sleeping.
+func detectWakeUps(run *record.Run, tables []*facts.Table) (found []finding.Finding) {
+	wakeUp := run.Environment.WakeUp
+	facts.EachMeasured(tables, func(t *facts.Table, r *facts.Row) {
+		if t.Open {
+			return
+		}
+		used := r.Used()
+		for _, o := range used {
+			if p := o.Phase; p == nil || p.Process.ServerCPUSeconds == nil || p.Pipeline > 1 {
+				return
+			}
+		}
+		at := slices.IndexFunc(r.Points, func(p facts.Point) bool { return p.Quantile == 0.5 })
+		if at < 0 || len(used) == 0 {
+			return
+		}
+		median := r.Points[at].NS
+		if share := wakeUp.ShareOf(median); share > host.WakeUpShareMax {
+			found = append(found, placed(t, r.Arm, finding.WakeUpsParams{At: atOf(t, r.Arm), Share: share,
+				WakeUpNS: wakeUp.CheapestNS(), MedianNS: median, ClientNS: clientNS(used)}))
+		}
+	})
+	return found
+}
+
+// clientNS is the client's CPU time an operation, over phases; nil: not known of all.
+func clientNS(used []*facts.Observation) *float64 {
+	seconds, done := 0.0, uint64(0)
+	for _, o := range used {
+		if o.Phase.Process.CPUSeconds == nil {
+			return nil
+		}
+		seconds, done = seconds+*o.Phase.Process.CPUSeconds, done+facts.DoneOf(o.Phase)
+	}
+	return facts.Divided(finding.Known(seconds*1e9), float64(done))
 }
 
 // clientUse is what both ends of a phase used, in CPUs: seconds of CPU time a second.

@@ -1,9 +1,11 @@
 package detect_test
 
 import (
+	"math"
 	"testing"
 
 	"assay/internal/base/finding"
+	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
 	"assay/internal/testkit/resulttest"
@@ -42,5 +44,32 @@ func TestClientBound(t *testing.T) {
 		{"they share what there is", use(2.0, 1.9, nil, all), nil, nil},
 		{"in one trial of several", use(0.97, 0.4, apart, 1), nil, nil},
 		{"no server", use(0.97, 0.4, apart, 0), nil, nil},
+	})
+}
+
+// TestWakeUps has a wake-up that takes a part of elm's own median latency. The clean run's arms have
+// no server until one is planted.
+func TestWakeUps(t *testing.T) {
+	served := func(part float64, change func(*record.Phase)) func(run *record.Run) {
+		return func(run *record.Run) {
+			shortest := math.Inf(1)
+			for _, trial := range resulttest.Trials(run, "elm") {
+				p := resulttest.PhaseOf(trial, "put")
+				client, server := 0.1, 0.1
+				p.Process.CPUSeconds, p.Process.ServerCPUSeconds = &client, &server
+				shortest = min(shortest, p.Operations[0].Service.Quantile(0.5))
+				if change != nil {
+					change(p)
+				}
+			}
+			run.Environment.WakeUp = &host.WakeUp{SameCPU: part * shortest, OtherCPU: 2 * part * shortest}
+		}
+	}
+	found := []finding.Code{finding.WakeUps}
+	expect(t, resulttest.CleanRun, []planted{
+		{"half of the median", served(0.25, nil), found, finding.Params{"arm": "elm"}},
+		{"a tenth of it", served(0.05, nil), nil, nil},
+		{"behind a pipeline", served(0.25, func(p *record.Phase) { p.Pipeline = 16 }), nil, nil},
+		{"of a store without a server", served(0.25, func(p *record.Phase) { p.Process.ServerCPUSeconds = nil }), nil, nil},
 	})
 }

@@ -19,7 +19,7 @@ var (
 		detectFaults, detectFailed, detectMissing, detectIncomplete,
 		detectFalls, detectDrops, detectInconclusive, detectInterference, detectStoppedEarly, detectConflicts, detectServerShares,
 		detectServerFaults,
-		detectHarness, detectHarnessUnknown, detectAgents, detectClientBound, detectNoise, detectBusyMachine, detectMachineUnknown,
+		detectHarness, detectHarnessUnknown, detectAgents, detectClientBound, detectWakeUps, detectNoise, detectBusyMachine, detectMachineUnknown,
 		detectNotSettled, detectCarryover,
 		detectDispatchLate, detectBacklog,
 		detectDurabilityCost, detectNothingSynced, detectUnverified, detectInconsistent, detectServerKept,

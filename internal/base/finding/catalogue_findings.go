@@ -17,6 +17,7 @@ const (
 	HarnessBound     Code = "harness-bound"
 	ClientBound      Code = "client-bound"
 	SeenClientBound  Code = "client-bound seen"
+	WakeUps          Code = "wake-ups"          // a large part of a request's time is waking both ends
 	Noisy            Code = "noise significant" // the baseline differs from its twin
 	BusyMachine      Code = "machine-disturbed little"
 	NotSettled       Code = "machine-disturbed not-settled" // by what a trial before left
@@ -319,6 +320,11 @@ var _ = register(
 		Remedy: "give the client more CPUs (cpus), use the lean client, or run the server on another machine"},
 	Entry{Example: SeenClientBoundParams{ClientCpus: 0.98, LimitCpus: 1.0, ServerCpus: 0.41},
 		Says: `the client used {{number .client_cpus}} of {{number .limit_cpus}} CPUs, the server {{number .server_cpus}}`},
+	Entry{Example: WakeUpsParams{At: example, Share: 0.41, WakeUpNS: 12e3, MedianNS: 58e3, ClientNS: Known(9e3)}, Severity: Notice,
+		Says: `{{.arm}} in {{.place}}: at least {{percent .share}} of the median latency ({{latency .median_ns}}) is waking client and server, ` +
+			`{{latency .wake_up_ns}} each{{if has .client_ns}}; the client's CPU time is {{latency .client_ns}} an operation{{end}}.`,
+		Many:   `{{list .Arms}} in {{list .Places}}: up to {{percent .max_share}} of the median latency is waking client and server.`,
+		Remedy: "compare stores on this machine alone: another one wakes its CPUs in another time (assay doctor)"},
 	Entry{Example: NoisyParams{Arms: []string{"bbolt"}, Tables: 2, Of: 12, Widen: 1.8,
 		ByTable: []string{"18 % in put (D1)", "12 % in get (D3)"}}, Severity: Warning,
 		Says: `{{list .arms}} {{agree .arms "differs" "differ"}} significantly from {{agree .arms "itself" "themselves"}} over {{plural .of "table" ""}}` +
@@ -391,6 +397,16 @@ func (ClientBoundParams) code() Code { return ClientBound }
 type SeenClientBoundParams struct{ ClientCpus, LimitCpus, ServerCpus float64 }
 
 func (SeenClientBoundParams) code() Code { return SeenClientBound }
+
+// WakeUpsParams are of an arm whose server and client sleep while they wait for each other. ClientNS
+// is the client's CPU time an operation.
+type WakeUpsParams struct {
+	At
+	Share, WakeUpNS, MedianNS float64
+	ClientNS                  *float64 `param:"omitempty"`
+}
+
+func (WakeUpsParams) code() Code { return WakeUps }
 
 type NoisyParams struct {
 	Arms       []string

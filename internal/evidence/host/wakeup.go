@@ -33,11 +33,15 @@ func (w *WakeUp) ShareOf(latencyNS float64) float64 {
 	if w == nil || latencyNS <= 0 {
 		return 0
 	}
-	cheapest := w.SameCPU
+	return min(wakeUpsARequest*w.CheapestNS()/latencyNS, 1)
+}
+
+// CheapestNS is the cheaper of the two.
+func (w *WakeUp) CheapestNS() float64 {
 	if w.OtherCPU > 0 {
-		cheapest = min(cheapest, w.OtherCPU)
+		return min(w.SameCPU, w.OtherCPU)
 	}
-	return min(wakeUpsARequest*cheapest/latencyNS, 1)
+	return w.SameCPU
 }
 
 // A measurement ends after so many round trips, or so long. The first ones are not counted.
