@@ -14,7 +14,7 @@ import java.util.Arrays;
 import java.util.List;
 import tokyocabinet.BDB;
 
-/** Tokyo Cabinet's B+tree by its Java binding: the classes and options are those of the driver tokyocabinet-btree in C. */
+/** Tokyo Cabinet's B+tree by its Java binding: the options are those of the driver tokyocabinet-btree in C. */
 public final class BtreeDriver implements Driver {
     private static final int KEY_BYTES_MAX = 4096;
     private static final int PAGES_CACHED_MIN = 64; // the library raises what is below without a word
@@ -24,7 +24,6 @@ public final class BtreeDriver implements Driver {
         return HashDriver.describe(new Description("tokyocabinet-btree-java", "embedded", "Tokyo Cabinet's B+tree over a hash file, by its Java binding")
                 .durability("D0", "BDB.put: leaves are changed in the cache of the process, and written when they leave it")
                 .durability("D1", "each write a transaction: trancommit writes all changed leaves to the page cache")
-                .durability("D3", "OTSYNC, each write a transaction: write-ahead log and file are synced before trancommit returns")
                 .option(Option.of("bnum", "int", "32749", "BDB.tune: buckets of the hash of pages"))
                 .option(Option.of("xmsiz_bytes", "bytes", "0", "BDB.setxmsiz: how much of the file is mapped, beyond the buckets; the default: nothing"))
                 .option(Option.of("lmemb", "int", "128", "BDB.tune: records of a leaf"))
@@ -35,7 +34,7 @@ public final class BtreeDriver implements Driver {
                 .option(Option.of("fpow", "int", "10", "BDB.tune: at most 2^fpow free blocks are remembered"))
                 .set("fixed_disk_bytes", 136 << 10))
                 .set("key_bytes_max", KEY_BYTES_MAX)
-                .set("note", "all handles are one object, with its mutex; a scan is BDB.range, which gives keys, and a get for each; no compare-and-swap: the binding has none of "
+                .set("note", "all handles are one object, with its mutex; a scan is BDB.range, which gives keys, and a get for each; no D3, as for tokyocabinet-hash-java; no compare-and-swap: the binding has none of "
                         + "tcbdbputproc; the native library is in the jar: Tokyo Cabinet 1.4.48");
     }
 
@@ -71,11 +70,10 @@ public final class BtreeDriver implements Driver {
 
         Btree(Config config) throws IOException {
             super(config, !config.durability.equals("D0"), BtreeDriver.KEY_BYTES_MAX);
-            int mode = BDB.OWRITER | BDB.OCREAT | (config.durability.equals("D3") ? BDB.OTSYNC : 0);
             opened(db.tune(config.options.integer("lmemb"), config.options.integer("nmemb"), config.options.integer("bnum"), config.options.integer("apow"),
                     config.options.integer("fpow"), 0)
                     && db.setcache(config.options.integer("lcnum"), config.options.integer("ncnum")) && db.setxmsiz(config.options.bytes("xmsiz_bytes"))
-                    && db.open(path(config, "data.tcb"), mode));
+                    && db.open(path(config, "data.tcb"), BDB.OWRITER | BDB.OCREAT));
         }
 
         @Override

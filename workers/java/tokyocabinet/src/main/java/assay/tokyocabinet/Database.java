@@ -127,7 +127,6 @@ abstract class Database implements Store.Sync {
     public Map<String, String> settings() {
         Map<String, String> told = new LinkedHashMap<>();
         told.put("transaction_each_write", Boolean.toString(transactional));
-        told.put("OTSYNC", config.durability.equals("D3") + " (asked)");
         for (String name : options())
             told.put(name, config.options.text(name) + " (asked)");
         return told;

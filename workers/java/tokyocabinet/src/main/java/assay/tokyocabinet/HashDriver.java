@@ -10,7 +10,7 @@ import java.io.IOException;
 import java.util.List;
 import tokyocabinet.HDB;
 
-/** Tokyo Cabinet's hash database by its Java binding: the classes and options are those of the driver tokyocabinet-hash in C. */
+/** Tokyo Cabinet's hash database by its Java binding: the options are those of the driver tokyocabinet-hash in C. */
 public final class HashDriver implements Driver {
     static Description describe(Description d) {
         return d.library("com.fizzed:tokyocabinet-api", HDB.class, "LGPL-2.1-or-later")
@@ -24,14 +24,13 @@ public final class HashDriver implements Driver {
     public Description describe() {
         return describe(new Description("tokyocabinet-hash-java", "embedded", "Tokyo Cabinet's hash table in one file, by its Java binding")
                 .durability("D1", "HDB.put: shared mapped memory and pwrite, never synced")
-                .durability("D3", "OTSYNC, each write a transaction: write-ahead log and file are synced before trancommit returns")
                 .option(Option.of("bnum", "int", "131071", "HDB.tune: buckets; advised: at least half the number of records"))
                 .option(Option.of("xmsiz_bytes", "bytes", "64MiB", "HDB.setxmsiz: how much of the file is mapped, beyond the buckets"))
                 .option(Option.of("rcnum", "int", "0", "HDB.setcache: records cached for reading; 0, the default: none"))
                 .option(Option.of("apow", "int", "4", "HDB.tune: records are aligned to 2^apow bytes"))
                 .option(Option.of("fpow", "int", "10", "HDB.tune: at most 2^fpow free blocks are remembered"))
                 .set("fixed_disk_bytes", 520 << 10)
-                .set("note", "all handles are one object, with its mutex; no compare-and-swap: the binding has none of tchdbputproc; the native library is in the jar: Tokyo Cabinet 1.4.48"));
+                .set("note", "all handles are one object, with its mutex; no D3: of OTSYNC and a transaction for each write, power cuts took the last one; no compare-and-swap: the binding has none of tchdbputproc; the native library is in the jar: Tokyo Cabinet 1.4.48"));
     }
 
     @Override
@@ -53,11 +52,10 @@ public final class HashDriver implements Driver {
         private final HDB db = new HDB();
 
         Hash(Config config) throws IOException {
-            super(config, config.durability.equals("D3"), KEY_BYTES_MAX);
-            int mode = HDB.OWRITER | HDB.OCREAT | (config.durability.equals("D3") ? HDB.OTSYNC : 0);
+            super(config, false, KEY_BYTES_MAX);
             opened(db.tune(config.options.integer("bnum"), config.options.integer("apow"), config.options.integer("fpow"), 0)
                     && db.setcache(config.options.integer("rcnum")) && db.setxmsiz(config.options.bytes("xmsiz_bytes"))
-                    && db.open(path(config, "data.tch"), mode));
+                    && db.open(path(config, "data.tch"), HDB.OWRITER | HDB.OCREAT));
         }
 
         @Override
