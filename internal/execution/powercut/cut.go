@@ -47,7 +47,7 @@ func (l *Log) apply(m *Image, c Cut) error {
 	random := rand.New(rand.NewPCG(c.Seed, 0))
 	for i := range l.entries[:c.At] {
 		e := &l.entries[i]
-		if i < durable {
+		if i < durable || e.forced && !c.IgnoresFlushes {
 			e.apply(m)
 			continue
 		}

@@ -21,6 +21,7 @@ const (
 	dmVersion = 1
 
 	dmFlush   = 1
+	dmForced  = 2
 	dmDiscard = 4
 	dmMark    = 8 // text in the entry's own sector
 )
@@ -49,7 +50,11 @@ func writeLog(to io.Writer, entries []entry) error {
 		var err error
 		switch e.Kind {
 		case Write:
-			if err = head(uint64(e.Offset/sectorBytes), uint64(e.Bytes/sectorBytes), 0, 0); err == nil {
+			flags := uint64(0)
+			if e.forced {
+				flags = dmForced
+			}
+			if err = head(uint64(e.Offset/sectorBytes), uint64(e.Bytes/sectorBytes), flags, 0); err == nil {
 				_, err = to.Write(e.data)
 			}
 		case Zero:
@@ -98,7 +103,7 @@ func readLog(from io.Reader) (entries []entry, err error) {
 		case e.Bytes == 0:
 			e.Kind = Flush
 		default:
-			e.Kind = Write
+			e.Kind, e.forced = Write, flags&dmForced != 0
 			if total += e.Bytes; e.Bytes < 0 || total > logBytesMax {
 				return nil, errLogFull
 			}

@@ -42,6 +42,7 @@ type Stamp struct {
 type entry struct {
 	Event
 	data   []byte
+	forced bool    // a write that is durable once it is done (FUA); a loop device makes none
 	change *change // of a strict file system; nil: of a disk
 }
 

@@ -226,7 +226,7 @@ func TestDMLog(t *testing.T) {
 				e.Bytes = rapid.Int64Range(1, 9).Draw(t, "sectors") * sectorBytes
 			}
 			if e.Kind == Write {
-				e.data = bytes.Repeat([]byte{rapid.Byte().Draw(t, "byte")}, int(e.Bytes))
+				e.data, e.forced = bytes.Repeat([]byte{rapid.Byte().Draw(t, "byte")}, int(e.Bytes)), rapid.Bool().Draw(t, "forced")
 			}
 			entries = append(entries, e)
 		}
@@ -239,7 +239,7 @@ func TestDMLog(t *testing.T) {
 			t.Fatalf("%d entries of %d: %v", len(again), len(entries), err)
 		}
 		for i, e := range entries {
-			if got := again[i]; got.Kind != e.Kind || got.Offset != e.Offset || got.Bytes != e.Bytes || !bytes.Equal(got.data, e.data) {
+			if got := again[i]; got.Kind != e.Kind || got.Offset != e.Offset || got.Bytes != e.Bytes || !bytes.Equal(got.data, e.data) || got.forced != e.forced {
 				t.Fatalf("entry %d is %+v, was %+v", i, got.Event, e.Event)
 			}
 		}
@@ -249,4 +249,19 @@ func TestDMLog(t *testing.T) {
 			t.Errorf("a log that is %s is read", name)
 		}
 	}
+}
+
+// A write that was forced is there without a flush, and the one before it need not be.
+func TestForcedWrite(t *testing.T) {
+	m, err := NewImage(1 << 16)
+	must(t, err)
+	write := func(sector int64, value byte, forced bool) entry {
+		return entry{Event: Event{Kind: Write, Offset: sector * sectorBytes, Bytes: sectorBytes}, data: bytes.Repeat([]byte{value}, sectorBytes), forced: forced}
+	}
+	l := Log{entries: []entry{write(1, 1, false), write(2, 2, true)}}
+	must(t, l.apply(m, Cut{At: 2, Keep: KeepNone}))
+	if m.bytes[sectorBytes] != 0 || m.bytes[2*sectorBytes] != 2 {
+		t.Errorf("sectors hold %d and %d, expected 0 and 2", m.bytes[sectorBytes], m.bytes[2*sectorBytes])
+	}
+	must(t, m.Free())
 }

@@ -49,7 +49,7 @@ static const struct assay_description description = {
 
 struct assay_store {
     TCBDB *db;
-    bool transactional;
+    bool transactional, synced;
     pthread_mutex_t transactions;
     bool alone;                    /* one thread only: nothing is written beside a scan, and writes are not counted */
     _Atomic uint64_t begun, ended; /* writes */
@@ -80,6 +80,7 @@ static enum assay_status open_store(const struct assay_config *config, struct as
     }
     pthread_mutex_init(&store->transactions, NULL);
     store->transactional = config->durability != ASSAY_D0;
+    store->synced = config->durability == ASSAY_D3;
     store->alone = config->threads == 1;
     int mode = BDBOWRITER | BDBOCREAT | (config->durability == ASSAY_D3 ? BDBOTSYNC : 0);
     bool tuned = (!assay_option_bool(config->options, "mutex") || tcbdbsetmutex(store->db)) &&
@@ -89,8 +90,13 @@ static enum assay_status open_store(const struct assay_config *config, struct as
                  tcbdbsetdfunit(store->db, (int32_t)tuning.defragment_every);
     const struct tc_told told[] = {{"xmsiz_bytes", tuning.mapped_bytes, (int64_t)store->db->hdb->xmsiz}, {NULL, 0, 0}};
     status = tuned ? tc_check_kept(told, error) : failed(store, error);
+    bool kept = false;
+    if (status == ASSAY_OK && config->durability == ASSAY_D3)
+        status = tc_keep_log(config->directory, path, &kept, error);
     if (status == ASSAY_OK)
         status = tcbdbopen(store->db, path, mode) ? assay_sync_directory(config->directory, error) : failed(store, error);
+    if (status == ASSAY_OK && kept)
+        status = tcbdbsync(store->db) ? tc_drop_log(config->directory, path, error) : failed(store, error);
     if (status != ASSAY_OK) {
         tcbdbdel(store->db); /* closes it, too */
         free(store);
@@ -176,6 +182,8 @@ static enum assay_status end(struct assay_store *store, bool written, struct ass
     if (store->transactional) {
         if (written && !tcbdbtrancommit(store->db))
             status = failed(store, error);
+        else if (written && store->synced)
+            status = tc_log_emptied(store->db->hdb->walfd, error);
         else if (!written)
             tcbdbtranabort(store->db);
         pthread_mutex_unlock(&store->transactions);

@@ -72,8 +72,13 @@ static enum assay_status open_store(const struct assay_config *config, struct as
     bool tuned = (!mutex || tcfdbsetmutex(store->db)) && tcfdbtune(store->db, (int32_t)width, limit);
     const struct tc_told told[] = {{"limit_bytes", limit, (int64_t)store->db->limsiz}, {NULL, 0, 0}};
     status = tuned ? tc_check_kept(told, error) : failed(store, error);
+    bool kept = false;
+    if (status == ASSAY_OK && store->transactional)
+        status = tc_keep_log(config->directory, path, &kept, error);
     if (status == ASSAY_OK)
         status = tcfdbopen(store->db, path, mode) ? assay_sync_directory(config->directory, error) : failed(store, error);
+    if (status == ASSAY_OK && kept)
+        status = tcfdbsync(store->db) ? tc_drop_log(config->directory, path, error) : failed(store, error);
     if (status != ASSAY_OK) {
         tcfdbdel(store->db); /* closes it, too */
         free(store);
@@ -160,7 +165,9 @@ static enum assay_status end(struct assay_store *store, bool written, struct ass
         return status;
     if (written && !tcfdbtrancommit(store->db))
         status = failed(store, error);
-    else if (!written)
+    else if (written)
+        status = tc_log_emptied(store->db->walfd, error);
+    else
         tcfdbtranabort(store->db);
     pthread_mutex_unlock(&store->transactions);
     return status;

@@ -80,8 +80,13 @@ static enum assay_status open_store(const struct assay_config *config, struct as
         {NULL, 0, 0},
     };
     status = tuned ? tc_check_kept(told, error) : failed(store, error);
+    bool kept = false;
+    if (status == ASSAY_OK && store->transactional)
+        status = tc_keep_log(config->directory, path, &kept, error);
     if (status == ASSAY_OK)
         status = tchdbopen(store->db, path, mode) ? assay_sync_directory(config->directory, error) : failed(store, error);
+    if (status == ASSAY_OK && kept)
+        status = tchdbsync(store->db) ? tc_drop_log(config->directory, path, error) : failed(store, error);
     if (status != ASSAY_OK) {
         tchdbdel(store->db); /* closes it, too */
         free(store);
@@ -167,7 +172,9 @@ static enum assay_status end(struct assay_store *store, bool written, struct ass
         return status;
     if (written && !tchdbtrancommit(store->db))
         status = failed(store, error);
-    else if (!written)
+    else if (written)
+        status = tc_log_emptied(store->db->walfd, error);
+    else
         tchdbtranabort(store->db);
     pthread_mutex_unlock(&store->transactions);
     return status;

@@ -1,5 +1,12 @@
 #include "shared.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <stdlib.h>
 #include <tchdb.h>
 
@@ -84,3 +91,61 @@ void *tc_swap_proc(const void *value, int length, int *new_length, void *argumen
 
 const struct assay_driver *const assay_drivers[] = {&tc_hash_driver, &tc_btree_driver, &tc_fixed_driver, &tc_table_driver,
                                                     NULL};
+
+enum assay_status tc_log_emptied(int log, struct assay_error *error) {
+    if (log >= 0 && fsync(log) != 0)
+        return assay_fail(error, "syncing the emptied log: %s", strerror(errno));
+    return ASSAY_OK;
+}
+
+static bool copy_synced(const char *from, const char *to) {
+    char block[1 << 16];
+    int in = open(from, O_RDONLY | O_CLOEXEC), out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ssize_t length = in < 0 || out < 0 ? -1 : 0;
+    while (length >= 0 && (length = read(in, block, sizeof block)) > 0)
+        for (ssize_t done = 0, part; done < length; done += part)
+            if ((part = write(out, block + done, (size_t)(length - done))) < 0) {
+                length = part;
+                break;
+            }
+    bool copied = length == 0 && fsync(out) == 0;
+    if (in >= 0)
+        close(in);
+    if (out >= 0)
+        close(out);
+    return copied;
+}
+
+/* The name of a file's log, with something behind it. */
+static bool log_name(char name[4200], const char *path, const char *behind) {
+    int length = snprintf(name, 4200, "%s.wal%s", path, behind);
+    return length > 0 && length < 4200;
+}
+
+enum assay_status tc_keep_log(const char *directory, const char *path, bool *kept, struct assay_error *error) {
+    char log[4200], copy[4200], made[4200];
+    struct stat is;
+    *kept = false;
+    if (!log_name(log, path, "") || !log_name(copy, path, ".kept") || !log_name(made, path, ".new"))
+        return assay_fail(error, "the directory's name is too long");
+    if (rename(copy, log) == 0) {
+        enum assay_status status = assay_sync_directory(directory, error);
+        if (status != ASSAY_OK)
+            return status;
+    } else if (errno != ENOENT) {
+        return assay_fail(error, "putting back %s: %s", copy, strerror(errno));
+    }
+    if (stat(log, &is) != 0 || is.st_size == 0)
+        return ASSAY_OK;
+    if (!copy_synced(log, made) || rename(made, copy) != 0)
+        return assay_fail(error, "keeping a copy of %s: %s", log, strerror(errno));
+    *kept = true;
+    return assay_sync_directory(directory, error);
+}
+
+enum assay_status tc_drop_log(const char *directory, const char *path, struct assay_error *error) {
+    char copy[4200];
+    if (!log_name(copy, path, ".kept") || unlink(copy) != 0)
+        return assay_fail(error, "removing the copy of the log: %s", strerror(errno));
+    return assay_sync_directory(directory, error);
+}

@@ -83,7 +83,7 @@ static const struct assay_description description = {
 struct assay_store {
     TCTDB *db;
     const struct assay_config *config;
-    bool transactional;
+    bool transactional, synced;
     pthread_mutex_t transactions;
     const struct assay_definition *definition; /* NULL: values without columns */
     /* of each column; index_type -1: it has no index */
@@ -123,7 +123,7 @@ static enum assay_status open_store(const struct assay_config *config, struct as
     }
     pthread_mutex_init(&store->transactions, NULL);
     store->config = config;
-    store->transactional = config->durability == ASSAY_D3;
+    store->transactional = store->synced = config->durability == ASSAY_D3;
     int mode = TDBOWRITER | TDBOCREAT | (store->transactional ? TDBOTSYNC : 0);
     bool tuned = (!assay_option_bool(config->options, "mutex") || tctdbsetmutex(store->db)) &&
                  tctdbtune(store->db, tuning.buckets, (int8_t)tuning.alignment_power, (int8_t)tuning.free_pool_power,
@@ -136,8 +136,13 @@ static enum assay_status open_store(const struct assay_config *config, struct as
         {NULL, 0, 0},
     };
     status = tuned ? tc_check_kept(told, error) : failed(store, error);
+    bool kept = false;
+    if (status == ASSAY_OK && config->durability == ASSAY_D3)
+        status = tc_keep_log(config->directory, path, &kept, error);
     if (status == ASSAY_OK)
         status = tctdbopen(store->db, path, mode) ? assay_sync_directory(config->directory, error) : failed(store, error);
+    if (status == ASSAY_OK && kept)
+        status = tctdbsync(store->db) ? tc_drop_log(config->directory, path, error) : failed(store, error);
     if (status != ASSAY_OK) {
         tctdbdel(store->db); /* closes it, too */
         free(store);
@@ -368,12 +373,23 @@ static bool begin(struct assay_store *store) {
     return false;
 }
 
+/* The records and each index have a log. */
+static enum assay_status logs_emptied(struct assay_store *store, struct assay_error *error) {
+    enum assay_status status = tc_log_emptied(store->db->hdb->walfd, error);
+    for (int i = 0; status == ASSAY_OK && i < store->db->inum; i++)
+        if (store->db->idxs[i].db != NULL)
+            status = tc_log_emptied(((TCBDB *)store->db->idxs[i].db)->hdb->walfd, error);
+    return status;
+}
+
 static enum assay_status end(struct assay_store *store, bool written, struct assay_error *error) {
     enum assay_status status = written ? ASSAY_OK : failed(store, error);
     if (!store->transactional)
         return status;
     if (written && !tctdbtrancommit(store->db))
         status = failed(store, error);
+    else if (written && store->synced)
+        status = logs_emptied(store, error);
     else if (!written)
         tctdbtranabort(store->db);
     pthread_mutex_unlock(&store->transactions);
