@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -184,8 +185,21 @@ func TestPowerCutRigLeavesNothing(t *testing.T) {
 	if _, err := os.Stat("/dev/fuse"); err != nil {
 		t.Skip("SKIPPED: " + err.Error())
 	}
-	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
-		t.Run(s.String(), func(t *testing.T) {
+	// From when the rig is there: in its work, most probably; the long test also meets the control, cuts and
+	// recoveries.
+	delays := []time.Duration{500 * time.Millisecond}
+	if os.Getenv("ASSAY_LONG") == "1" {
+		delays = nil
+		for d := time.Duration(0); d < 8*time.Second; d += 400 * time.Millisecond {
+			delays = append(delays, d)
+		}
+	}
+	for i, delay := range slices.Concat(delays, delays) {
+		s := syscall.SIGINT
+		if i >= len(delays) {
+			s = syscall.SIGKILL
+		}
+		t.Run(fmt.Sprint(s, " after ", delay), func(t *testing.T) {
 			directory, state := t.TempDir(), "XDG_STATE_HOME="+t.TempDir()
 			run := func(arguments ...string) *exec.Cmd {
 				command := exec.Command(program, arguments...)
@@ -201,7 +215,7 @@ func TestPowerCutRigLeavesNothing(t *testing.T) {
 					t.Fatal("no rig was made")
 				}
 			}
-			time.Sleep(500 * time.Millisecond) // in the middle of its work, most probably
+			time.Sleep(delay)
 			if err := crash.Process.Signal(s); err != nil {
 				t.Fatal(err)
 			}

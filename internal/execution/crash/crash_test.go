@@ -164,6 +164,25 @@ func TestPower(t *testing.T) {
 			t.Errorf("D1 is %s: %s", r.State, r.Why)
 		}
 	})
+	t.Run("D2 that syncs within no time is refuted", func(t *testing.T) {
+		target := targetOf(t, walstore.NeverSyncs, store.D2, 2)
+		target.Cell.LossWindow = 2 * time.Millisecond
+		o := optionsOf(t, Power, 50)
+		o.FirstOnly = true
+		if r := tested(t, target, o); r.State != Refuted {
+			t.Errorf("it is %s after %d cuts: %s", r.State, len(r.Cuts), r.Why)
+		}
+	})
+	t.Run("a recovery that a second cut does not leave whole is refuted", func(t *testing.T) {
+		target := targetOf(t, walstore.LosesTwice, store.D3, 8)
+		target.Operations = 200
+		o := optionsOf(t, Power, 50)
+		o.FileSystem, o.FirstOnly = powercut.Strict, true // ext4 forgives it: it writes a file that was emptied when that is closed
+		r := tested(t, target, o)
+		if last := len(r.Cuts) - 1; r.State != Refuted || r.Cuts[last].Moment != "recovery" {
+			t.Errorf("it is %s after %d cuts: %s", r.State, len(r.Cuts), r.Why)
+		}
+	})
 	for _, name := range refuted {
 		t.Run(name, func(t *testing.T) {
 			target := targetOf(t, name, store.D3, 8)

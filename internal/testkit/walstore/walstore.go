@@ -70,11 +70,13 @@ func Drivers() (all []store.Driver) {
 type driver string
 
 func (d driver) Describe() store.Description {
+	claims := []store.DurabilityClaim{{Class: store.D1, How: "write(2)"}, {Class: store.D3, How: "write(2), then fdatasync(2)"}}
+	if d == NeverSyncs {
+		claims = append(claims, store.DurabilityClaim{Class: store.D2, How: "write(2), and no sync within any time"})
+	}
 	return store.Description{
 		Name: string(d), Summary: "a log of records for tests", Version: "1", Licence: "none", Kind: store.Embedded,
-		Durability: []store.DurabilityClaim{
-			{Class: store.D1, How: "write(2)"}, {Class: store.D3, How: "write(2), then fdatasync(2)"},
-		},
+		Durability:       claims,
 		HandlesShareable: true, BatchAtomic: true, Abilities: store.Probe((*db)(nil), (*handle)(nil)),
 	}
 }

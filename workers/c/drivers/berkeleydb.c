@@ -12,7 +12,7 @@
 static const struct assay_durability_claim durability[] = {
     {ASSAY_D0, "DB_TXN_NOSYNC: a commit leaves its log records in memory"},
     {ASSAY_D1, "DB_TXN_WRITE_NOSYNC: a commit writes its log records to the page cache"},
-    {ASSAY_D3, "no flags, the default: a commit syncs the log"},
+    {ASSAY_D3, "no flags, the default: a commit syncs the log; a disk that tears pages needs page_bytes: 512"},
     {0, NULL},
 };
 
