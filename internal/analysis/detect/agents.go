@@ -1,13 +1,12 @@
 package detect
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"time"
 
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
-	"assay/internal/base/format"
 	"assay/internal/evidence/record"
 )
 
@@ -41,7 +40,7 @@ func detectAgents(_ *record.Run, tables []*facts.Table) (found []finding.Finding
 		if last == nil {
 			return
 		}
-		found = append(found, placed(t, r.Arm, starts), placed(t, r.Arm, finding.AgentRatesParams{At: atOf(t, r.Arm), Agents: agentTexts(last)}))
+		found = append(found, placed(t, r.Arm, starts), placed(t, r.Arm, agentRates(atOf(t, r.Arm), last)))
 		for _, a := range last.Agents {
 			if of := bound[a.Name]; 2*len(of) > len(used) {
 				found = append(found, placed(t, r.Arm, of[len(of)-1]))
@@ -66,23 +65,17 @@ func agentBound(p *record.Phase, a record.AgentShare) (b finding.AgentBoundParam
 	return b, b.Cpus >= cpuLimitShare*b.Limit
 }
 
-// agentTexts say what agents did, those first that did the least.
-func agentTexts(p *record.Phase) (texts []string) {
-	seconds := max(time.Duration(p.ElapsedNS).Seconds(), 1e-9)
-	byRate := slices.SortedFunc(slices.Values(p.Agents), func(a, b record.AgentShare) int {
-		switch {
-		case a.Operations < b.Operations:
-			return -1
-		case a.Operations > b.Operations:
-			return 1
-		}
-		return 0
-	})
+// agentRates says what agents did, those first that did the least.
+func agentRates(at finding.At, p *record.Phase) finding.AgentRatesParams {
+	told, seconds := finding.AgentRatesParams{At: at}, max(time.Duration(p.ElapsedNS).Seconds(), 1e-9)
+	byRate := slices.SortedFunc(slices.Values(p.Agents), func(a, b record.AgentShare) int { return cmp.Compare(a.Operations, b.Operations) })
 	for i, a := range byRate {
 		if i == agentsShown && len(byRate) > agentsShown+1 {
-			return append(texts, fmt.Sprintf("%d more", len(byRate)-i))
+			told.More = len(byRate) - i
+			break
 		}
-		texts = append(texts, fmt.Sprintf("%s %s op/s with %s CPUs", a.Name, format.Count(uint64(float64(a.Operations)/seconds)), format.Number(a.CPUSeconds/seconds)))
+		told.Agents = append(told.Agents, a.Name)
+		told.Rates, told.Cpus = append(told.Rates, float64(a.Operations)/seconds), append(told.Cpus, a.CPUSeconds/seconds)
 	}
-	return texts
+	return told
 }

@@ -15,7 +15,7 @@ var noRank = map[facts.ReasonKind]finding.Code{
 
 // ReasonMessage states why a row has no rank.
 func ReasonMessage(r facts.Reason) finding.Message {
-	if r.Kind == facts.ReasonTold {
+	if r.Told.Code != "" {
 		return r.Told
 	}
 	p := finding.NoRankParams{Code: noRank[r.Kind], Why: r.Why, Blocks: r.Blocks, Of: r.Of, Course: string(r.Course), Share: r.Share}

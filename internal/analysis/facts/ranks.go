@@ -299,11 +299,11 @@ func (t *Table) reasonsAgainst(r *Row, taken []finding.Message) (reasons []Reaso
 	for _, o := range r.latest() {
 		switch o.State {
 		case record.Failed, record.Refused:
-			add(Reason{Kind: ReasonTold, Told: o.Why()})
+			add(Reason{Kind: ReasonEnded, Cause: o.Trial.Cause, Told: o.Why()})
 		case record.Marked:
 			for _, m := range o.Marks {
 				if !m.Machine() {
-					add(Reason{Kind: ReasonTold, Told: m.Message})
+					add(Reason{Kind: ReasonMarked, Told: m.Message})
 				}
 			}
 		}
@@ -336,7 +336,7 @@ func (t *Table) reasonsAgainst(r *Row, taken []finding.Message) (reasons []Reaso
 		add(Reason{Kind: ReasonOpenLoad})
 	}
 	for _, m := range taken {
-		add(Reason{Kind: ReasonTold, Told: m})
+		add(Reason{Kind: ReasonGrave, Told: m})
 	}
 	return reasons
 }

@@ -111,14 +111,22 @@ type Reason struct {
 	Course     series.Kind     // of reasonUnsteady
 	Share      float64         // of an operation that is the harness, of reasonHarness
 	Why        string          // of reasonLeftOut, in the driver's words
-	Told       finding.Message // of reasonTold: what the trial says, or the grave finding
+	Cause      finding.Code    // of ReasonEnded, where the trial has one
+	Told       finding.Message // of those that have words already: what the trial says, or the grave finding
+}
+
+// Same reports whether two reasons are one, whatever their figures.
+func (r Reason) Same(other Reason) bool {
+	return r.Kind == other.Kind && r.Told.Code == other.Told.Code
 }
 
 // ReasonKind is what forbids a rank.
 type ReasonKind int
 
 const (
-	ReasonTold    ReasonKind = iota // the trial failed, was refused or marked, or a grave finding takes the rank
+	ReasonEnded   ReasonKind = iota // the trial failed or was refused
+	ReasonMarked                    // the trial is marked
+	ReasonGrave                     // a grave finding takes the rank
 	ReasonLeftOut                   // the phase is optional, and the store can't do it
 	ReasonNoTrialEnded
 	ReasonInterrupted

@@ -85,7 +85,7 @@ var codes = map[Kind]finding.Code{Step: finding.RateStep, Decline: finding.RateD
 func (e *Event) Label() finding.Parameters {
 	switch e.Kind {
 	case Drops:
-		p := finding.RateDropsParams{Brief: true, AtS: &e.From, ToS: &e.To, Before: &e.Before, After: &e.After}
+		p := finding.RateDropsParams{Brief: true, AtS: &e.From, After: &e.After}
 		if e.Drops != nil {
 			p.Count, p.LongestS = len(e.Drops.All), e.Drops.Longest
 		}

@@ -18,8 +18,10 @@ var _ = register(
 			`{{if .history_ns}} Stale reads that were shorter than {{latency .history_ns}} are not seen.{{end}}`,
 		Many: `The agents of {{list .Arms}} began within {{latency .max_apart_ns}} in {{list .Places}}, known to {{latency .max_error_ns}}.` +
 			`{{if .max_history_ns}} Stale reads that were shorter than {{latency .max_history_ns}} are not seen.{{end}}`},
-	Entry{Example: AgentRatesParams{At: At{"redis", "mixed (D0, 4 processes)"}, Agents: []string{"local-1 17,200 op/s with 0.4 CPUs", "local-2 16,900 op/s with 0.4 CPUs"}}, Severity: Notice,
-		Says: `{{.arm}} in {{.place}} was loaded by {{join .agents}}.`},
+	Entry{Example: AgentRatesParams{At: At{"redis", "mixed (D0, 4 processes)"}, Agents: []string{"local-1", "local-2"}, Rates: []float64{17200, 16900},
+		Cpus: []float64{0.4, 0.4}, More: 2}, Severity: Notice,
+		Says: `{{.arm}} in {{.place}} was loaded by {{range $i, $agent := .agents}}{{if $i}}, {{end}}{{$agent}} {{count (index $.rates $i)}} op/s with {{number (index $.cpus $i)}} CPUs{{end}}` +
+			`{{if .more}}, {{.more}} more{{end}}.`},
 	Entry{Example: AgentBoundParams{At: At{"redis", "mixed (D0, 4 processes)"}, Agent: "load2", Cpus: 1.97, Limit: 2, Share: 0.24}, Severity: Warning,
 		Says: `{{.arm}} in {{.place}}: the agent {{.agent}}, which did {{percent .share}} of the operations, is client-bound: ` +
 			`it used {{number .cpus}} of its {{number .limit}} CPUs.`,
@@ -44,9 +46,12 @@ type AgentStartsParams struct {
 
 func (AgentStartsParams) code() Code { return AgentStarts }
 
+// AgentRatesParams: Rates are operations a second, those first that did the least.
 type AgentRatesParams struct {
 	At
-	Agents []string
+	Agents      []string
+	Rates, Cpus []float64
+	More        int `param:"omitempty"` // agents, which did more
 }
 
 func (AgentRatesParams) code() Code { return AgentRates }

@@ -137,11 +137,11 @@ var _ = register(
 		Remedy: "count retries in, or use fewer threads or an order of keys with fewer collisions"},
 	Entry{Example: ServerShareParams{At: example, SeenShareParams: SeenShareParams{Server: 2, Servers: 3,
 		Share: 0.52, Expected: 0.333, Operations: 90000}}, Severity: Warning,
-		Says:   `Server {{.server}} of {{.arm}} got {{percent .share}} of a trial's operations in {{.place}}; its weight is {{percent .expected}}.`,
+		Says:   `Server {{.server}} of the {{.servers}} of {{.arm}} got {{percent .share}} of a trial's {{plural .operations "operation" ""}} in {{.place}}; its weight is {{percent .expected}}.`,
 		Many:   `One server of {{list .Arms}} got clearly more or less of the operations than its weight in {{list .Places}}.`,
 		Remedy: "compare driver.shares_of_keys; otherwise a few keys get most operations (order: uniform)"},
 	Entry{Example: SeenShareParams{Server: 2, Servers: 3, Share: 0.52, Expected: 0.333, Operations: 90000},
-		Says: `server {{.server}} got {{percent .share}} of {{plural .operations "operation" ""}}, its weight is {{percent .expected}}`},
+		Says: `server {{.server}} of {{.servers}} got {{percent .share}} of {{plural .operations "operation" ""}}, its weight is {{percent .expected}}`},
 	Entry{Example: UnverifiedParams{Why: "arms", Arms: []string{"bbolt"}}, Severity: Warning,
 		Says: `{{if eq .why "reads"}}Values that were read were not verified; wrong values would go undetected.` +
 			`{{else if eq .why "end"}}No write was verified at the end; data loss would go undetected.` +

@@ -66,16 +66,16 @@ var _ = register(
 
 	Entry{Example: MarkTooFewSyncsParams{SyncsNeeded: SyncsNeeded{540000, 270000, 56, 2}, Done: 12,
 		Counted: "flushes", Disk: "nvme0n1"},
-		Says: `{{count .acknowledged}} writes were acknowledged as synced; {{.disk}} did {{count .done}} {{.counted}}, ` +
+		Says: `{{count .acknowledged}} writes were acknowledged as synced, which takes {{plural .least "sync" ""}} or more; {{.disk}} did {{count .done}} {{.counted}}, ` +
 			`which cover at most {{if has .most}}{{count .most}} of them{{else}}one write of each thread{{end}}` +
 			`{{if has .clients}} ({{plural .clients "client" ""}}, one write of each for a sync){{end}}`},
 	Entry{Example: MarkServerSyncsParams{SyncsNeeded: SyncsNeeded{540000, 270000, 32, 2},
 		Counter: "pg_stat_wal.wal_sync"},
-		Says: `{{count .acknowledged}} writes were acknowledged as synced; the server counted {{plural .done "sync" ""}} ({{clean .counter}}), ` +
+		Says: `{{count .acknowledged}} writes were acknowledged as synced, which takes {{plural .least "sync" ""}} or more; the server counted {{plural .done "sync" ""}} ({{clean .counter}}), ` +
 			`which cover at most {{count .most}} of them ({{plural .clients "client" ""}}, one write of each for a sync)`},
 	Entry{Example: MarkSyncsTooFastParams{SyncsNeeded: SyncsNeeded{118000, 118000, 20218, 1},
 		Seconds: 10.0, SyncNS: 990000, Disk: "nvme0n1"},
-		Says: `{{count .acknowledged}} writes were acknowledged as synced in {{seconds .seconds}}; the fastest sync of {{.disk}} took {{latency .sync_ns}}, ` +
+		Says: `{{count .acknowledged}} writes were acknowledged as synced in {{seconds .seconds}}, which takes {{plural .least "sync" ""}} or more; the fastest sync of {{.disk}} took {{latency .sync_ns}}, ` +
 			`and {{plural .clients "client" ""}} can wait for at most {{count .most}} at twice that speed`},
 	Entry{Example: MarkClassChangedParams{Message: "redis at 127.0.0.1:6379 can't reach D3: its settings give D1"},
 		Says: `after the phase, the server's settings did not give the durability class: {{clean .message}}`},

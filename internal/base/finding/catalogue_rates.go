@@ -37,7 +37,8 @@ const (
 // What several sentences say alike.
 const (
 	rateAt     = `{{if has .records}}, at {{number .records}} records{{else if has .bytes}}, at {{bytes .bytes}}{{end}}`
-	rateEvery  = `{{if has .period_s}}, every {{moment .period_s}}{{else if .tested}}, not periodic{{end}}`
+	rateEvery  = `{{if has .period_s}}, every {{moment .period_s}}{{if has .period_low_s}} ({{moment .period_low_s}} to {{moment .period_high_s}}){{end}}{{else if .tested}}, not periodic{{end}}`
+	inBlocks   = `{{if lt .blocks .of}} in {{.blocks}} of {{plural .of "block" ""}}{{end}}`
 	rateIf     = `{{if has .p}}; p = {{printf "%.1g" .p}} if the points are independent{{end}}`
 	rateWhen   = `{{if has .to_s}}between {{moment .at_s}} and {{moment .to_s}}{{else}}at {{moment .at_s}}{{if has .high_s}} ({{moment .low_s}} to {{moment .high_s}}){{end}}{{end}}`
 	rateFromTo = `from {{moment .at_s}} to {{moment .to_s}}`
@@ -70,7 +71,7 @@ var _ = register(
 			RateParams{Code: RateStep, Brief: true, RateChange: RateChange{AtS: Known(30.0),
 				ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}}},
 		Says: `{{if .brief}}{{rate .before}} before, {{rate .after}} after` +
-			`{{else if has .arm}}{{.arm}} fell ` + beforeTo + ` in {{.place}}{{if has .records}} at {{number .records}} records{{else if has .at_s}} after {{seconds .at_s}}{{end}}.` + rateWith +
+			`{{else if has .arm}}{{.arm}} fell ` + beforeTo + ` in {{.place}}` + inBlocks + `{{if has .records}} at {{number .records}} records{{else if has .at_s}} after {{seconds .at_s}}{{end}}.` + rateWith +
 			`{{else}}Throughput {{if .up}}rose{{else}}fell{{end}}{{if .before}} by {{percent .change}}{{end}} ` + rateWhen + rateAt + `: ` + beforeTo + rateIf + `.` + itWasBack + `{{end}}`,
 		Many: `{{if has .all_arm}}{{list .Arms}} did not hold {{agree .Arms "its" "their"}} rate in {{list .Places}}.` +
 			`{{else}}{{list .Arms}}: throughput changed by {{percent .min_change}} to {{percent .max_change}}, {{moment .min_at_s}} to {{moment .max_at_s}} after the start.{{end}}`,
@@ -82,7 +83,7 @@ var _ = register(
 					After: Known(121e3), Change: Known(0.21)}},
 			RateParams{Code: RateDeclined, Brief: true, RateChange: RateChange{AtS: Known(30.0),
 				ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}}},
-		Says: `{{if .brief}}declines ` + beforeTo + `{{else if has .arm}}{{.arm}} declined ` + beforeTo + ` in {{.place}}.` + rateWith +
+		Says: `{{if .brief}}declines ` + beforeTo + `{{else if has .arm}}{{.arm}} declined ` + beforeTo + ` in {{.place}}` + inBlocks + `.` + rateWith +
 			`{{else}}Throughput declined by {{percent .change}} ` + rateFromTo + `: ` + beforeTo + rateIf + `.{{end}}`,
 		Many:   `{{list .Arms}}{{if has .all_arm}} declined in {{list .Places}}{{else}}: throughput declined by {{percent .min_change}} to {{percent .max_change}}{{end}}.`,
 		Remedy: "compare at the amount of data that you will have"},
@@ -94,7 +95,7 @@ var _ = register(
 					After: Known(121e3), Change: Known(0.21)}},
 			RateParams{Code: RateRose, Brief: true, RateChange: RateChange{AtS: Known(30.0),
 				ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}}},
-		Says: `{{if .brief}}rises ` + beforeTo + `{{else if has .arm}}{{.arm}} was still getting faster at the end of {{.place}}: {{rate .before}} at first, {{rate .after}} at last.` +
+		Says: `{{if .brief}}rises ` + beforeTo + `{{else if has .arm}}{{.arm}} was still getting faster at the end of {{.place}}` + inBlocks + `: {{rate .before}} at first, {{rate .after}} at last.` +
 			`{{else}}Throughput rose by {{percent .change}} ` + rateFromTo + `: ` + beforeTo + rateIf + `.{{end}}`,
 		Many:   `{{list .Arms}}{{if has .all_arm}} {{agree .Arms "was" "were"}} still getting faster at the end of {{list .Places}}{{else}}: throughput rose by {{percent .min_change}} to {{percent .max_change}}{{end}}.`,
 		Remedy: `{{if has .arm}}` + runLonger + `{{else}}run longer, until it stops rising{{end}}`},
@@ -106,7 +107,7 @@ var _ = register(
 					After: Known(121e3), Change: Known(0.21)}},
 			RateParams{Code: RateOscillates, Brief: true, RateChange: RateChange{AtS: Known(30.0),
 				ToS: Known(36.0), Before: Known(100e3), After: Known(121e3), Change: Known(0.21)}}},
-		Says: `{{if .brief}}oscillates between {{rate .after}} and {{rate .before}}{{else if has .arm}}{{.arm}} oscillates between {{rate .after}} and {{rate .before}} in {{.place}}; the mean describes neither.` +
+		Says: `{{if .brief}}oscillates between {{rate .after}} and {{rate .before}}{{else if has .arm}}{{.arm}} oscillates between {{rate .after}} and {{rate .before}} in {{.place}}` + inBlocks + `; the mean describes neither.` +
 			`{{else}}Throughput oscillates between {{rate .before}} ({{percent .high_share}} of the time) and {{rate .after}}, ` + rateFromTo + rateEvery + `. The mean describes neither.{{end}}`,
 		Many:   `{{list .Arms}} {{agree .Arms "oscillates" "oscillate"}} between two rates{{if has .all_arm}} in {{list .Places}}{{end}}; the means describe neither.`,
 		Remedy: "state both levels and their shares of the time"},
@@ -118,7 +119,7 @@ var _ = register(
 			RateDropsParams{Count: 101, AtS: Known(671.0), Seconds: Known(5.0), Left: 0.29, Share: Known(0.14)},
 			RateDropsParams{Brief: true, After: Known(0.0), Count: 3, LongestS: 2.0}},
 		Says: `{{if .brief}}drops to {{rate .after}}, {{plural .count "time" ""}}, for up to {{seconds .longest_s}}` +
-			`{{else if has .arm}}{{.arm}} dropped to {{percent .left}} of its usual rate in {{.place}}: {{plural .count "time" ""}}, at most for {{seconds .longest_s}}` +
+			`{{else if has .arm}}{{.arm}} dropped to {{percent .left}} of its usual rate in {{.place}}` + inBlocks + `: {{plural .count "time" ""}}, at most for {{seconds .longest_s}}` +
 			`{{if has .period_s}}, every {{seconds .period_s}}{{end}}.` +
 			`{{if has .collected}} During {{.collected}} of {{.count}}, garbage collection took at least half of the time.{{end}}` +
 			`{{else if .stalls}}Stalled {{plural .stalls "time" "times"}} (below 10 % of the usual rate): first at {{moment .at_s}}, at most for {{moment .longest_s}}` + rateEvery + `.` +
@@ -234,10 +235,10 @@ type RateDropsParams struct {
 	Brief     bool      `param:"omitempty"`
 	Collected int       `param:"omitempty"`
 	RatePeriod
-	Count, Stalls             int
-	LongestS, Left            float64
-	AtS, Seconds, Share       *float64
-	ToS, Before, After, BackS *float64
+	Count, Stalls       int
+	LongestS, Left      float64
+	AtS, Seconds, Share *float64
+	After, BackS        *float64
 }
 
 func (RateDropsParams) code() Code { return RateDrops }

@@ -3,19 +3,19 @@ package finding
 // The lines of the one screen. Package tell makes them.
 var _ = register(
 	Entry{Example: RanParams{Stores: 9, Classes: 3, Blocks: 3, Done: 96, Planned: 96, Seconds: 161.0,
-		Conditions: []string{"10,000 records of 1,449 B", "1 thread"}},
+		Conditions: []Message{New(ConditionCold)}},
 		Says: `{{plural .stores "store" ""}}, {{plural .classes "durability class" ""}}{{if has .cells}}, {{plural .cells "cell" ""}}{{end}}, {{plural .blocks "block" ""}}: ` +
 			`{{if has .missing}}{{count .done}} of {{plural .planned "trial" ""}}{{else}}{{plural .planned "trial" ""}}{{end}} in {{seconds .seconds}}.{{if .conditions}} {{capital (join .conditions)}}.{{end}}`},
 	Entry{Example: MoreParams{Count: 3}, Says: `{{.count}} more: --full`},
 
 	Entry{Example: NoFigureParams{Failed: true}, Says: `{{if .failed}}failed{{else}}no figure{{end}}`},
 	Entry{Example: SectionParams{Code: SectionRefused, Arms: []string{"badger", "bbolt"}}, Says: `Not supported: {{join .arms}}.`},
-	Entry{Example: SectionParams{Code: SectionNoFigure, Arms: []string{"sqlite"}, Why: "no trial ended"},
-		Says: `No figure: {{join .arms}} ({{clean .why}}).`},
+	Entry{Example: SectionParams{Code: SectionNoFigure, Arms: []string{"sqlite"}, Why: New(NoRankParams{Code: NoTrialEnded})},
+		Says: `No figure: {{join .arms}} ({{clean (say .why)}}).`},
 	Entry{Example: SectionParams{Code: SectionSameLeaders, Cells: 4},
 		Says: `In the {{if eq .cells 1}}other cell{{else}}{{plural .cells "other cell" ""}}{{end}} the same stores are fastest.`},
-	Entry{Example: SectionLeadersParams{Phase: "insert", Leaders: []string{"pebble at 10 records (2.1×)",
-		"bbolt at 10,000 records (1.4×)"}},
+	Entry{Example: SectionLeadersParams{Phase: "insert", Leaders: []Message{New(LeaderParams{Arms: []string{"pebble"}, Cell: "10 records", Factor: 2.1}),
+		New(LeaderParams{Arms: []string{"bbolt"}, Cell: "10,000 records"})}},
 		Says: `{{.phase}}: fastest is {{join .leaders}}.`},
 
 	Entry{Example: LeaderParams{Arms: []string{"pebble"}, Cell: "10 records", Factor: 2.1},
@@ -39,7 +39,7 @@ var _ = register(
 type RanParams struct {
 	Stores, Classes, Blocks, Done, Planned int
 	Seconds                                float64
-	Conditions                             []string
+	Conditions                             []Message
 	Cells, Missing                         int `param:"omitempty"`
 }
 
@@ -55,7 +55,7 @@ func (NoFigureParams) code() Code { return "no-figure" }
 
 type SectionLeadersParams struct {
 	Phase   string
-	Leaders []string
+	Leaders []Message
 }
 
 func (SectionLeadersParams) code() Code { return "section leaders" }
@@ -92,7 +92,7 @@ func (p NextParams) code() Code { return p.Code }
 type SectionParams struct {
 	Code  Code     `param:"-"`
 	Arms  []string `param:"omitempty"`
-	Why   string   `param:"omitempty"`
+	Why   Message  `param:"omitempty"`
 	Cells int      `param:"omitempty"`
 }
 

@@ -52,14 +52,14 @@ var _ = register(
 		Says: `{{if .arms}}{{list .arms}}: {{end}}{{plural .blocks "block is" "blocks are"}} too few to compare{{if .tables}} ({{plural .tables "table" ""}}){{end}}.`},
 	Entry{Example: VerdictParams{Code: VerdictOne, Arms: []string{"bbolt"}, Rate: 41e3},
 		Also: []Parameters{VerdictParams{Code: VerdictOne, Places: []string{"insert (D1)"},
-			Why: "no steady state in 2 of 3 blocks (step)"}},
-		Says: `{{if .places}}Only one store has a rank in {{list .places}}.{{if .why}} Others: {{.why}}.{{end}}` +
+			Why: New(NoRankParams{Code: NoTrialEnded})}},
+		Says: `{{if .places}}Only one store has a rank in {{list .places}}.{{if .why}} Others: {{say .why}}.{{end}}` +
 			`{{else}}Only {{list .arms}} has a rank, at {{rate .rate}}.{{end}}`},
 	Entry{Example: VerdictParams{Code: VerdictNone},
 		Also: []Parameters{
-			VerdictParams{Code: VerdictNone, Places: []string{"insert (D1)"}, Why: "no trial ended"},
-			VerdictParams{Code: VerdictNone, Places: []string{"insert (D1)", "get (D1)"}, All: true, Why: "no trial ended"}},
-		Says: `{{if .places}}Nothing is ranked{{if not .all}} in {{list .places}}{{end}}{{if .why}}: {{.why}}{{end}}.{{else}}No store has a rank.{{end}}`},
+			VerdictParams{Code: VerdictNone, Places: []string{"insert (D1)"}, Why: New(NoRankParams{Code: NoTrialEnded})},
+			VerdictParams{Code: VerdictNone, Places: []string{"insert (D1)", "get (D1)"}, All: true, Why: New(NoRankParams{Code: NoTrialEnded})}},
+		Says: `{{if .places}}Nothing is ranked{{if not .all}} in {{list .places}}{{end}}{{if .why}}: {{say .why}}{{end}}.{{else}}No store has a rank.{{end}}`},
 	Entry{Example: VerdictParams{Code: VerdictOpenLoad}, Says: `The experiment set the rate: compare the latencies.`},
 )
 
@@ -70,9 +70,10 @@ type VerdictParams struct {
 	Arms, Phases, Classes, Places          []string `param:"omitempty"`
 	Rate, Factor, Most, Margin, Detectable float64  `param:"omitempty"`
 	Low, High                              *float64
-	Next, Why                              string `param:"omitempty"`
-	Tables, Of, Blocks                     int    `param:"omitempty"`
-	All                                    bool   `param:"omitempty"`
+	Next                                   string  `param:"omitempty"`
+	Why                                    Message `param:"omitempty"`
+	Tables, Of, Blocks                     int     `param:"omitempty"`
+	All                                    bool    `param:"omitempty"`
 }
 
 func (p VerdictParams) code() Code { return p.Code }

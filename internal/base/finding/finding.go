@@ -34,8 +34,8 @@ func (c Code) Is(other Code) bool {
 	return c == other || strings.HasPrefix(string(c), string(other)+" ")
 }
 
-// Params are the parameters of a message by name: numbers (float64, int, uint64), strings, lists of
-// strings and booleans. Units stand in the names: seconds, bytes, rate (operations a second),
+// Params are the parameters of a message by name: numbers (float64, int, uint64), strings, messages,
+// lists of these, and booleans. Units stand in the names: seconds, bytes, rate (operations a second),
 // share.
 type Params map[string]any
 

@@ -96,7 +96,7 @@ func render(m Message, part string, of func(Entry) string) string {
 	key := part + " " + string(m.Code)
 	compiled, ok := parsed.Load(key)
 	if !ok {
-		t, err := template.New(key).Funcs(functions).Parse(source)
+		t, err := template.New(key).Funcs(functions()).Parse(source)
 		if err != nil {
 			panic(err) // a template of this package; the golden test parses each
 		}
@@ -120,53 +120,56 @@ func bare(m Message) string {
 }
 
 // functions are what sentences may call. Numbers may have come back from JSON as float64.
-var functions = template.FuncMap{
-	"rate":     of(format.Rate),
-	"bytes":    of(format.Bytes),
-	"limit":    of(func(v float64) string { return format.Limit(uint64(v)) }),
-	"latency":  of(format.Latency), // of ns
-	"seconds":  of(format.Seconds),
-	"moment":   of(format.Moment),
-	"percent":  of(format.Percent), // of a share
-	"factor":   of(format.Factor),
-	"number":   of(format.Number),
-	"count":    of(func(v float64) string { return format.Count(uint64(max(v, 0))) }),
-	"interval": func(low, high any) (string, error) { return two(format.Interval, low, high) },
-	"counts":   wholeRange,
-	"shares":   shareRange,
-	"plural": func(n any, one, many string) (string, error) {
-		v, ok := number(n)
-		if !ok {
-			return "", fmt.Errorf("%v is no number", n)
-		}
-		return format.Plural(int(v), one, many), nil
-	},
-	"clean": func(v any) string { return format.Clean(fmt.Sprint(v)) },
-	"list":  func(words any) string { return format.ListMax(texts(words), listMax) },
-	"join":  func(words any) string { return strings.Join(texts(words), ", ") },
-	"each":  eachOf,
-	"agree": func(words any, one, many string) string {
-		if len(texts(words)) == 1 {
-			return one
-		}
-		return many
-	},
-	"capital": func(text string) string {
-		if text == "" {
-			return ""
-		}
-		return strings.ToUpper(text[:1]) + text[1:]
-	},
-	"change": func(before, after float64) string {
-		verb := "rose"
-		if after < before {
-			verb = "fell"
-		}
-		return verb + " by " + format.Percent(math.Abs(after/before-1))
-	},
-	"figure": format.Figure, // of a metric
-	"span":   func(low, high any) (string, error) { return two(span, low, high) },
-	"has":    func(v any) bool { return v != nil },
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"rate":     of(format.Rate),
+		"bytes":    of(format.Bytes),
+		"limit":    of(func(v float64) string { return format.Limit(uint64(v)) }),
+		"latency":  of(format.Latency), // of ns
+		"seconds":  of(format.Seconds),
+		"moment":   of(format.Moment),
+		"percent":  of(format.Percent), // of a share
+		"factor":   of(format.Factor),
+		"number":   of(format.Number),
+		"count":    of(func(v float64) string { return format.Count(uint64(max(v, 0))) }),
+		"interval": func(low, high any) (string, error) { return two(format.Interval, low, high) },
+		"counts":   wholeRange,
+		"shares":   shareRange,
+		"plural": func(n any, one, many string) (string, error) {
+			v, ok := number(n)
+			if !ok {
+				return "", fmt.Errorf("%v is no number", n)
+			}
+			return format.Plural(int(v), one, many), nil
+		},
+		"clean": func(v any) string { return format.Clean(fmt.Sprint(v)) },
+		"list":  func(words any) string { return format.ListMax(texts(words), listMax) },
+		"say":   func(said any) string { return strings.TrimSuffix(strings.Join(texts(said), " "), ".") },
+		"join":  func(words any) string { return strings.Join(texts(words), ", ") },
+		"each":  eachOf,
+		"agree": func(words any, one, many string) string {
+			if len(texts(words)) == 1 {
+				return one
+			}
+			return many
+		},
+		"capital": func(text string) string {
+			if text == "" {
+				return ""
+			}
+			return strings.ToUpper(text[:1]) + text[1:]
+		},
+		"change": func(before, after float64) string {
+			verb := "rose"
+			if after < before {
+				verb = "fell"
+			}
+			return verb + " by " + format.Percent(math.Abs(after/before-1))
+		},
+		"figure": format.Figure, // of a metric
+		"span":   func(low, high any) (string, error) { return two(span, low, high) },
+		"has":    func(v any) bool { return v != nil },
+	}
 }
 
 // eachOf lists names with a number of records each.
@@ -267,16 +270,25 @@ func shareRange(least, most any) (string, error) {
 	return strings.TrimSuffix(format.Percent(low), " %") + " to " + format.Percent(high), nil
 }
 
+// texts returns the words of a parameter, and the sentences of one that is messages.
 func texts(v any) (words []string) {
 	switch v := v.(type) {
 	case []string:
 		return v
-	case []any:
+	case []any: // of JSON
 		for _, w := range v {
-			words = append(words, fmt.Sprint(w))
+			words = append(words, texts(w)...)
 		}
 	case string:
 		words = []string{v}
+	case Message:
+		words = []string{Text(v)}
+	case []Message:
+		for _, m := range v {
+			words = append(words, Text(m))
+		}
+	case map[string]any: // a message of JSON
+		words = texts(v["text"])
 	}
 	return words
 }

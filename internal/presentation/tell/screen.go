@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -110,7 +111,8 @@ func ranOf(runs []*record.Run, made []model.Run) finding.Message {
 }
 
 // commonConditions are those that hold in every cell and measured phase.
-func commonConditions(runs []*record.Run) (common []string) {
+func commonConditions(runs []*record.Run) []finding.Message {
+	var common []finding.Parameters
 	first := true
 	for _, run := range runs {
 		for _, c := range run.Experiment.Cells {
@@ -118,20 +120,20 @@ func commonConditions(runs []*record.Run) (common []string) {
 				if p.Load || p.Unmeasured {
 					continue
 				}
-				var here []string
-				for _, condition := range conditions(&run.Experiment, c, p) {
-					if _, ofHandles := condition.(finding.ConditionHandlesParams); !ofHandles {
-						here = append(here, finding.Text(finding.New(condition)))
-					}
-				}
+				here := slices.DeleteFunc(conditions(&run.Experiment, c, p), func(condition finding.Parameters) bool {
+					_, ofHandles := condition.(finding.ConditionHandlesParams)
+					return ofHandles
+				})
 				if first {
 					common, first = here, false
 				}
-				common = slices.DeleteFunc(common, func(text string) bool { return !slices.Contains(here, text) })
+				common = slices.DeleteFunc(common, func(one finding.Parameters) bool {
+					return !slices.ContainsFunc(here, func(other finding.Parameters) bool { return reflect.DeepEqual(one, other) })
+				})
 			}
 		}
 	}
-	return common
+	return messagesOf(common)
 }
 
 // ahead is what one store, or several equal ones, are fastest at.
@@ -297,44 +299,47 @@ func unclearOf(shown shownTables, blocks int, groups []model.Group) (messages []
 	return messages
 }
 
-// commonReason is the reason that most stores without a rank have; "" where one of the groups tells
+// commonReason is the reason that most stores without a rank have; none where one of the groups tells
 // it.
-func commonReason(tables []*facts.Table, groups []model.Group) string {
-	var codes []finding.Code
-	first := map[finding.Code]facts.Reason{}
+func commonReason(tables []*facts.Table, groups []model.Group) (why finding.Message) {
+	var first []facts.Reason // of each kind
+	var kinds []int
 	for _, t := range tables {
 		for _, r := range t.Rows {
 			if r.Role != plan.Measured || r.Rate == nil || len(r.Reasons) == 0 {
 				continue
 			}
-			code := detect.ReasonMessage(r.Reasons[0]).Code
-			codes = append(codes, code)
-			if _, known := first[code]; !known {
-				first[code] = r.Reasons[0]
+			kind := slices.IndexFunc(first, r.Reasons[0].Same)
+			if kind < 0 {
+				kind, first = len(first), append(first, r.Reasons[0])
 			}
+			kinds = append(kinds, kind)
 		}
 	}
-	most, count := facts.MostFrequent(codes)
+	most, count := facts.MostFrequent(kinds)
 	if count == 0 || slices.ContainsFunc(groups, func(g model.Group) bool { return tells(g, first[most]) }) {
-		return ""
+		return why
 	}
-	return strings.TrimSuffix(finding.Text(detect.ReasonMessage(first[most])), ".")
+	return detect.ReasonMessage(first[most])
 }
 
 // tells reports whether a group is about what forbids a rank.
 func tells(g model.Group, why facts.Reason) bool {
-	entry, _ := finding.Lookup(g.Code)
 	switch why.Kind {
 	case facts.ReasonMachine:
+		entry, _ := finding.Lookup(g.Code)
 		return entry.Machine
 	case facts.ReasonHarness:
 		return g.Code == finding.HarnessBound
-	case facts.ReasonTold:
-		told := why.Told.Code
-		if told.Is(finding.NoResult) {
-			return g.Code == finding.TrialFailed || told.Is(finding.NoResult+" "+finding.CauseDiskFull) && g.Code == finding.FaultDiskFull
+	case facts.ReasonGrave:
+		return g.Code == why.Told.Code
+	case facts.ReasonEnded:
+		if why.Cause != "" {
+			return g.Code == finding.TrialFailed || why.Cause == finding.CauseDiskFull && g.Code == finding.FaultDiskFull
 		}
-		return told.Is(g.Code) || finding.Mark{Message: why.Told}.Fault() == g.Code
+		return g.Code == finding.Mark{Message: why.Told}.Fault()
+	case facts.ReasonMarked:
+		return g.Code == finding.Mark{Message: why.Told}.Fault()
 	}
 	return false
 }

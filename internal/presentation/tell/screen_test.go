@@ -265,7 +265,7 @@ func TestSummary_says_what_changes_between_cells(t *testing.T) {
 	if len(sections) != 1 || sections[0].Cell == "" || len(sections[0].Changes) == 0 || sections[0].Changes[0].Code != "section leaders" {
 		t.Fatalf("%+v", sections)
 	}
-	if leaders := strings.Join(sections[0].Changes[0].Params["leaders"].([]string), "; "); !strings.Contains(leaders, "oak at 10 records") || !strings.Contains(leaders, "elm at 1,000,000 records") {
+	if leaders := finding.Text(sections[0].Changes[0]); !strings.Contains(leaders, "oak at 10 records") || !strings.Contains(leaders, "elm at 1,000,000 records") {
 		t.Errorf("%s", leaders)
 	}
 	maps.DeleteFunc(run.Trials, func(_ string, trial *record.Trial) bool { return trial.Plan.Cell != 0 })

@@ -272,7 +272,7 @@ func rateCellOf(t *facts.Table, arm string) model.SectionCell {
 func changesOf(here, class []*facts.Table) (changes []finding.Message) {
 	led := map[int]bool{} // cells in which something is known to be fastest
 	for _, shown := range here {
-		var leaders []string
+		var leaders []finding.Message
 		names := map[string]bool{}
 		for _, t := range class {
 			if t.Phase != shown.Phase {
@@ -289,14 +289,13 @@ func changesOf(here, class []*facts.Table) (changes []finding.Message) {
 				leader.Factor = 1 / rows[1].ToBest.Value
 			}
 			names[name] = true
-			leaders = append(leaders, finding.Text(finding.New(leader)))
+			leaders = append(leaders, finding.New(leader))
 		}
 		if len(names) < 2 {
 			continue
 		}
 		if more := len(leaders) - leadersMax; more > 0 {
-			leaders = append(leaders[:leadersMax:leadersMax],
-				finding.Text(finding.New(finding.MoreParams{Count: more})))
+			leaders = append(leaders[:leadersMax:leadersMax], finding.New(finding.MoreParams{Count: more}))
 		}
 		changes = append(changes, finding.New(finding.SectionLeadersParams{Phase: shown.Phase, Leaders: leaders}))
 	}
@@ -312,8 +311,8 @@ func missingIn(t *facts.Table) []finding.Message { return missingOf([]*facts.Tab
 // missingOf is of stores that have a figure in none of some tables.
 func missingOf(tables []*facts.Table) (messages []finding.Message) {
 	var refused []string
-	failed := map[string][]string{} // why → arms
-	var whys []string
+	failed := map[string][]string{} // sentence → arms
+	var whys []finding.Message
 	for _, r := range tables[0].Rows {
 		if r.Role != plan.Measured || slices.ContainsFunc(tables, func(t *facts.Table) bool {
 			other := t.Row(plan.Measured, r.Arm)
@@ -321,24 +320,25 @@ func missingOf(tables []*facts.Table) (messages []finding.Message) {
 		}) {
 			continue
 		}
-		switch why := "no trial ended"; {
+		switch why := detect.ReasonMessage(facts.Reason{Kind: facts.ReasonNoTrialEnded}); {
 		case r.Standing == facts.Refused || r.Standing == facts.LeftOut:
 			refused = append(refused, r.Arm)
 		default:
 			if len(r.Reasons) > 0 {
-				why = finding.Text(detect.ReasonMessage(r.Reasons[0]))
+				why = detect.ReasonMessage(r.Reasons[0])
 			}
-			if failed[why] == nil {
+			text := finding.Text(why)
+			if failed[text] == nil {
 				whys = append(whys, why)
 			}
-			failed[why] = append(failed[why], r.Arm)
+			failed[text] = append(failed[text], r.Arm)
 		}
 	}
 	if len(refused) > 0 {
 		messages = append(messages, finding.New(finding.SectionParams{Code: finding.SectionRefused, Arms: refused}))
 	}
 	for _, why := range whys {
-		messages = append(messages, finding.New(finding.SectionParams{Code: finding.SectionNoFigure, Arms: failed[why], Why: why}))
+		messages = append(messages, finding.New(finding.SectionParams{Code: finding.SectionNoFigure, Arms: failed[finding.Text(why)], Why: why}))
 	}
 	return messages
 }

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -81,13 +80,12 @@ func settingsOf(trial *record.Trial) []model.Fact {
 	if trial.Server == nil {
 		return factsOf(trial.Settings)
 	}
-	all, started := trial.Server.Settings(), "started by Assay"
+	all, server := trial.Server.Settings(), finding.FactServerParams{Program: trial.Server.Binary, Version: trial.Server.Version}
 	if count := len(trial.Server.Members); count > 1 {
-		started = fmt.Sprintf("%d started by Assay", count)
+		server.Servers = count
 	}
 	maps.Copy(all, trial.Settings)
-	return append([]model.Fact{{Name: serverSetting,
-		Value: trial.Server.Binary + " " + trial.Server.Version + ", " + started}}, factsOf(all)...)
+	return append([]model.Fact{{Name: serverSetting, Value: known(server)}}, factsOf(all)...)
 }
 
 func factsOf(values map[string]string) (facts []model.Fact) {
@@ -97,21 +95,22 @@ func factsOf(values map[string]string) (facts []model.Fact) {
 	return facts
 }
 
-const notKnown = "unknown"
+// known puts a fact into words.
+func known(fact finding.Parameters) string { return finding.Text(finding.New(fact)) }
 
 // environmentOf lists what is known of the machine. What is not known is left out, but for the few
 // that a reader must be told are unknown.
 func environmentOf(run *record.Run) (facts []model.Fact) {
 	e := run.Environment
 	add := func(name, value string) { facts = append(facts, model.Fact{Name: name, Value: value}) }
-	must := func(name, value string) { add(name, cmp.Or(value, notKnown)) }
+	must := func(name, value string) { add(name, cmp.Or(value, known(finding.FactUnknown))) }
 	may := func(name, value string) {
 		if value != "" {
 			add(name, value)
 		}
 	}
 	must("Assay", e.Assay)
-	cpu := cmp.Or(e.CPU, notKnown)
+	cpu := cmp.Or(e.CPU, known(finding.FactUnknown))
 	if e.CPUs > 0 {
 		cpu += fmt.Sprintf(" × %d", e.CPUs)
 	}
@@ -125,9 +124,9 @@ func environmentOf(run *record.Run) (facts []model.Fact) {
 	must("File system", strings.TrimSpace(e.Filesystem+" "+strings.ReplaceAll(e.Mount, ",", ", ")))
 	may("File system of each trial", trialFileSystem(run))
 	if e.SyncMicros > 0 {
-		add("fdatasync of 4 KiB", format.Latency(e.SyncMicros*1e3)+" (median)")
+		add("fdatasync of 4 KiB", known(finding.FactSyncParams{MedianNS: e.SyncMicros * 1e3}))
 	} else {
-		add("fdatasync of 4 KiB", "not measured")
+		add("fdatasync of 4 KiB", known(finding.FactNotMeasured))
 	}
 	may("Governor", e.Governor)
 	may("Clock source", e.ClockSource)
@@ -135,15 +134,14 @@ func environmentOf(run *record.Run) (facts []model.Fact) {
 	may("Go", e.Go)
 	may("Host", e.Host)
 	for _, compressor := range slices.Sorted(maps.Keys(e.ValueRatio)) {
-		add("Values under "+compressor, format.Percent(e.ValueRatio[compressor])+" of their size")
+		add("Values under "+compressor, known(finding.FactCompressedParams{Share: e.ValueRatio[compressor]}))
 	}
 	lengths := slices.SortedFunc(maps.Keys(e.ValueRatios), func(a, b string) int { // "24 B" before "4096 B"
 		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 	})
 	for _, length := range lengths {
 		for _, compressor := range slices.Sorted(maps.Keys(e.ValueRatios[length])) {
-			add("Values of "+length+" under "+compressor,
-				format.Percent(e.ValueRatios[length][compressor])+" of their size")
+			add("Values of "+length+" under "+compressor, known(finding.FactCompressedParams{Share: e.ValueRatios[length][compressor]}))
 		}
 	}
 	add("Telemetry overhead", telemetryOverhead(run))
@@ -162,9 +160,9 @@ func telemetryOverhead(run *record.Run) string {
 		}
 	}
 	if elapsed == 0 {
-		return "not measured"
+		return known(finding.FactNotMeasured)
 	}
-	return strconv.FormatFloat(100*used/elapsed, 'f', 2, 64) + " % of one core"
+	return known(finding.FactOverheadParams{Percent: 100 * used / elapsed})
 }
 
 // trialFileSystem names the file systems that trials had of their own, of the size of the disk
@@ -177,11 +175,7 @@ func trialFileSystem(run *record.Run) string {
 			continue
 		}
 		m := t.QuotaMount
-		kind := m.FileSystem + " in memory"
-		if m.By == host.QuotaLoop {
-			kind = m.FileSystem + " over a loop device"
-		}
-		kind += ", " + format.Limit(m.Bytes) + ", " + format.Bytes(float64(m.UsableBytes)) + " usable"
+		kind := known(finding.FactFileSystemParams{FileSystem: m.FileSystem, Loop: m.By == host.QuotaLoop, Bytes: m.Bytes, UsableBytes: m.UsableBytes})
 		if !slices.Contains(kinds, kind) {
 			kinds = append(kinds, kind)
 		}
