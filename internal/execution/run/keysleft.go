@@ -19,6 +19,7 @@ import (
 	"assay/internal/execution/control"
 	"assay/internal/experiment"
 	"assay/internal/experiment/trace"
+	"assay/store"
 )
 
 // serverKeys are the keys that a trial makes on a server which somebody else has started, and all
@@ -193,7 +194,7 @@ func (k *serverKeys) remove(ctx context.Context, own []string, patience time.Dur
 		}
 	}()
 	r := &remover{serverKeys: k, ctx: ctx, worker: w, patience: patience}
-	if err := r.ask(control.Request{Command: control.CommandOpen, Open: &k.Open}); err != nil {
+	if err := r.open(); err != nil {
 		return err
 	}
 	if k.Define != nil {
@@ -211,6 +212,28 @@ func (k *serverKeys) remove(ctx context.Context, own []string, patience time.Dur
 		return err
 	}
 	return r.ask(control.Request{Command: control.CommandClose})
+}
+
+// open opens the store in the class of the trial, or in any other one: the server's settings may have
+// been changed since, and a key is deleted in each.
+func (r *remover) open() error {
+	asked := r.ask(control.Request{Command: control.CommandOpen, Open: &r.Open})
+	err := asked
+	for _, class := range []store.Durability{store.D0, store.D1, store.D2, store.D3} {
+		var answer *control.Error
+		if !errors.As(err, &answer) || answer.Class != control.ClassRefused {
+			return err
+		}
+		if class != r.Open.Durability {
+			other := r.Open
+			other.Durability = class
+			err = r.ask(control.Request{Command: control.CommandOpen, Open: &other})
+		}
+	}
+	if err != nil {
+		return asked
+	}
+	return nil
 }
 
 func (r *remover) ask(request control.Request) error {

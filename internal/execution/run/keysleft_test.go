@@ -1,8 +1,10 @@
 package run
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -180,8 +182,14 @@ func TestCtrlCLeavesNoKeysOnANamedServer(t *testing.T) {
 	}
 }
 
-// clean does what assay doctor --clean does, until the notes below root are gone.
 func (s *namedServer) clean(t *testing.T, root string) {
+	t.Helper()
+	s.cleanNotes(t, root)
+	s.nothingIsLeft(t, root)
+}
+
+// cleanNotes does what assay doctor --clean does, until the notes below root are gone.
+func (s *namedServer) cleanNotes(t *testing.T, root string) {
 	t.Helper()
 	for began := time.Now(); len(leftNotes(root)) > 0; time.Sleep(10 * time.Millisecond) {
 		c := CleanLeft(t.Context(), LeftKeys{Worker: []string{os.Args[0], "worker"}, All: true})
@@ -189,7 +197,25 @@ func (s *namedServer) clean(t *testing.T, root string) {
 			t.Fatalf("notes stay: %v", c.Failed)
 		}
 	}
-	s.nothingIsLeft(t, root)
+}
+
+// configure changes settings of a Redis, and so the class that it opens in.
+func (s *namedServer) configure(t *testing.T, settings ...string) {
+	t.Helper()
+	if s.driver != "redis" {
+		return
+	}
+	c, err := net.Dial("tcp", s.endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, setting := range settings {
+		fmt.Fprintf(c, "CONFIG SET %s\r\n", setting)
+		if answer, err := bufio.NewReader(c).ReadString('\n'); err != nil || answer != "+OK\r\n" {
+			t.Fatalf("%s: %q, %v", setting, answer, err)
+		}
+	}
 }
 
 // After kill -9 another run touches nothing and says so, and what resumes or cleans deletes all.
@@ -224,7 +250,10 @@ func TestAKillLeavesANoteOfKeys(t *testing.T) {
 				t.Errorf("another run: %d keys became %d, %v", held, now, other.Failed)
 			}
 			if i%2 == 0 {
-				s.clean(t, root)
+				s.configure(t, "appendonly yes", "appendfsync always") // in a class that the run did not ask for
+				s.cleanNotes(t, root)
+				s.configure(t, "appendonly no")
+				s.nothingIsLeft(t, root)
 				return
 			}
 			ctx, cancel := context.WithCancelCause(t.Context())
