@@ -73,6 +73,11 @@ func printServers(rounds int, only, parts string, connections int) error {
 	if err != nil {
 		return err
 	}
+	if slices.Contains(strings.Split(parts, ","), "peers") {
+		if err := printPeers(rounds, only, scratch); err != nil {
+			return err
+		}
+	}
 	if err := host.RaiseFiles(connectionsMost + 1000); err != nil {
 		return err
 	}
