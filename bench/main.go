@@ -20,8 +20,7 @@ import (
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
-		worker.OffsetLinked()
-		os.Exit(worker.Main(drivers.All()...))
+		os.Exit(worker.MainLinked(drivers.All()...))
 	}
 	rounds := flag.Int("rounds", 7, "rounds of each pair")
 	seconds := flag.Float64("seconds", 1, "length of each round")

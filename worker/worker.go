@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 
 	"golang.org/x/sys/unix"
@@ -43,17 +44,18 @@ func Main(drivers ...store.Driver) int {
 	return 0
 }
 
-// OffsetLinked makes up for what a program has on its heap that links many stores, and that the
-// program of a store's user would not have. The garbage collector begins when as much is allocated
+// MainLinked is [Main] for a program that links many stores. It makes up for what such a program has
+// on its heap, and that of a store's user would not have. The garbage collector begins when as much is allocated
 // as is alive, at 4 MiB at the earliest, and looks at all that is alive: with 1.6 MB of other stores'
 // tables and types, collecting what bbolt's reads leave costs about 10 % of their time more than in a
 // program that links bbolt alone. These bytes are never touched, so that they take no memory, and
 // without pointers, so that they are not looked at; with so many a collection comes so much more
 // seldom that it costs a small store the same in both. To a store with much on its heap they make no
 // difference. docs/harness-cost.md has the figures.
-func OffsetLinked() { linkedOffset = make([]byte, 4<<20) }
-
-var linkedOffset []byte
+func MainLinked(drivers ...store.Driver) int {
+	defer runtime.KeepAlive(make([]byte, 4<<20))
+	return Main(drivers...)
+}
 
 // takeStdout returns standard output under another descriptor and points descriptor 1 at standard
 // error: a library may have kept os.Stdout in a variable, or write to the descriptor itself.

@@ -16,8 +16,7 @@ assay run starts it; by hand it is of use to see the contract at work.`,
 		Example: `  echo '{"id":1,"command":"describe"}' | assay worker`,
 		Args:    takes(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			worker.OffsetLinked()
-			if status := worker.Main(drivers.All()...); status != 0 {
+			if status := worker.MainLinked(drivers.All()...); status != 0 {
 				return &exitError{status: status}
 			}
 			return nil
