@@ -120,3 +120,23 @@ func isGrowing(numbers []float64) bool {
 	third := max(len(numbers)/3, 1)
 	return slices.Min(numbers[len(numbers)-third:]) > slices.Max(numbers[:third])
 }
+
+// detectConnectionsLeft tells of arms whose processes still held connections a while after their
+// store was closed.
+func detectConnectionsLeft(run *record.Run, _ []*facts.Table) []finding.Finding {
+	var s sightings[finding.SeenLeftParams]
+	for _, planned := range run.Plan {
+		if trial := run.Trials[planned.ID]; trial != nil && trial.ConnectionsLeft > 0 {
+			seen := finding.SeenLeftParams{Most: trial.ConnectionsLeft, AfterS: record.ClosePatience.Seconds()}
+			s.add(sighting{finding.ConnectionsLeft, planned.Arm, "", planned.Cell}, seen,
+				finding.Evidence{Trial: planned.ID, Message: finding.New(seen)})
+		}
+	}
+	return s.findings(run, func(_ sighting, seen *sighted[finding.SeenLeftParams]) finding.Parameters {
+		p := finding.ConnectionsLeftParams{At: seen.at, AfterS: seen.facts[0].AfterS}
+		for _, f := range seen.facts {
+			p.Most = max(p.Most, f.Most)
+		}
+		return p
+	})
+}

@@ -72,6 +72,11 @@ func TestDetectors(t *testing.T) {
 			get(run).Attempted++
 			get(run).Unfinished = 1
 		}, []finding.Code{finding.FaultUnfinished}, finding.Params{"count": 1}},
+		{"a thread without a turn", func(run *record.Run) {
+			put(run).Starved = &record.Starved{Threads: 1, BeganS: 2, Seconds: 5, Others: 4000}
+		}, []finding.Code{finding.ThreadStarved}, finding.Params{"arm": "elm", "place": "put (D1)", "threads": 1, "began_s": 2.0, "seconds": 5.0}},
+		{"connections left", func(run *record.Run) { resulttest.Trials(run, "elm")[0].ConnectionsLeft = 7 },
+			[]finding.Code{finding.ConnectionsLeft}, finding.Params{"arm": "elm", "place": "D1", "most": 7}},
 		{"not all done", marked(finding.New(finding.MarkShortWorkParams{Thread: 0, Done: 900, Of: 1000})), []finding.Code{finding.StoppedEarly}, elmPut},
 		{"damaged", marked(finding.New(finding.MarkDamagedParams{File: "series.jsonl", Text: "cut"})), []finding.Code{finding.FaultDamaged}, elmPut},
 		{"disk full", marked(finding.New(finding.FullDiskParams{Code: finding.MarkDiskFull})), []finding.Code{finding.FaultDiskFull}, elmPut},

@@ -35,6 +35,8 @@ const (
 	SettingsTooSmall Code = "settings-too-small"
 
 	ConnectionsExceed Code = "connections-exceed" // what handles allows
+	ConnectionsLeft   Code = "connections-exceed left"
+	ThreadStarved     Code = "thread-starved" // no operation of a thread ended, while others did many
 )
 
 // What is seen behind them.
@@ -62,6 +64,8 @@ const (
 	QueryPlan       Code = "query-plan" // an arm looks at every record, or walks an index in the query's order
 	SeenPlan        Code = "query-plan seen"
 	SeenConnections Code = "connections-exceed seen"
+	SeenLeft        Code = "connections-exceed seen-left"
+	SeenStarved     Code = "thread-starved seen"
 	SeenGroup       Code = "group-effect seen"
 )
 
@@ -542,6 +546,51 @@ var _ = register(
 		Says: `up to {{plural .most "connection" ""}} by the count of the {{.end}}, {{count .allowed}} allowed; ` +
 			`too many from {{seconds .began_s}} on{{if eq .course "grow"}}, growing{{else if eq .course "stay"}}, until the end{{end}}`},
 )
+
+// Turns.
+var _ = register(
+	Entry{Example: ConnectionsLeftParams{At: example, Most: 7, AfterS: 3.0}, Severity: Warning,
+		Says:   `{{.arm}} still held {{plural .most "connection" ""}} {{seconds .after_s}} after its store was closed ({{.place}}).`,
+		Many:   `{{list .Arms}} still held connections after their stores were closed.`,
+		Remedy: "a client that does not close its connections leaves them with the server until its process ends"},
+	Entry{Example: SeenLeftParams{Most: 7, AfterS: 3.0},
+		Says: `{{plural .most "connection" ""}} {{seconds .after_s}} after closing`},
+	Entry{Example: ThreadStarvedParams{At: example, SeenStarvedParams: SeenStarvedParams{Threads: 1, Of: 20, BeganS: 0.8, Seconds: 4.2, Others: 5300}}, Severity: Warning,
+		Says:   `{{count .threads}} of {{plural .of "thread" ""}} of {{.arm}} had no operation done for {{seconds .seconds}} from {{seconds .began_s}} on in {{.place}}; each other thread did {{number .others}}.`,
+		Many:   `Threads of {{list .Arms}} had no operation done for long in {{list .Places}}, while others did many.`,
+		Remedy: "latencies hide such a wait: it is one long operation; look at the pool or the lock that threads wait for"},
+	Entry{Example: SeenStarvedParams{Threads: 1, Of: 20, BeganS: 0.8, Seconds: 4.2, Others: 5300},
+		Says: `{{count .threads}} of {{plural .of "thread" ""}} without an operation for {{seconds .seconds}} from {{seconds .began_s}} on, {{number .others}} by each other`},
+)
+
+type ConnectionsLeftParams struct {
+	At
+	Most   int
+	AfterS float64
+}
+
+func (ConnectionsLeftParams) code() Code { return ConnectionsLeft }
+
+type SeenLeftParams struct {
+	Most   int
+	AfterS float64
+}
+
+func (SeenLeftParams) code() Code { return SeenLeft }
+
+type ThreadStarvedParams struct {
+	At
+	SeenStarvedParams
+}
+
+func (ThreadStarvedParams) code() Code { return ThreadStarved }
+
+type SeenStarvedParams struct {
+	Threads, Of             int
+	BeganS, Seconds, Others float64
+}
+
+func (SeenStarvedParams) code() Code { return SeenStarved }
 
 type ConnectionsExceedParams struct {
 	At

@@ -62,25 +62,44 @@ func (t *telemetry) readConnections(v values, pids []int) {
 	if len(c.servers) == 0 || t.why["worker.connections"] != "" {
 		return
 	}
-	sockets, err := c.connected()
+	count, err := c.count(t.roots.proc, pids)
 	if err != nil {
-		v.missing(fmt.Errorf("the kernel does not list connections: %w", err), "worker.connections")
-		return
-	}
-	if err := c.findOwners(t.roots.proc, pids, sockets); err != nil {
 		v.missing(err, "worker.connections")
 		return
-	}
-	count := 0
-	for _, inode := range sockets {
-		if c.owned[inode] {
-			count++
-		}
 	}
 	v.gauge("worker.connections", float64(count))
 	for i := range c.endpoints {
 		v.gauge(ServerSeries("server.connections", i+1, c.endpoints), float64(c.at[i]))
 	}
+}
+
+// Connections returns how many connections to its servers the worker's processes have now. It is
+// not known where nothing is watched, or where the kernel does not tell.
+func (s *Sampler) Connections() (n int, known bool) {
+	c := &s.telemetry.connections
+	if len(c.servers) == 0 || s.telemetry.why["worker.connections"] != "" || s.procError != nil {
+		return 0, false
+	}
+	s.Sample() // finds the processes that there are now
+	n, err := c.count(s.roots.proc, s.tree)
+	return n, err == nil
+}
+
+// count counts those of the processes.
+func (c *connections) count(proc string, pids []int) (n int, err error) {
+	sockets, err := c.connected()
+	if err != nil {
+		return 0, fmt.Errorf("the kernel does not list connections: %w", err)
+	}
+	if err := c.findOwners(proc, pids, sockets); err != nil {
+		return 0, err
+	}
+	for _, inode := range sockets {
+		if c.owned[inode] {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // connected returns the inodes of the sockets that are connected to a server, of all processes.

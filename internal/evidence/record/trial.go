@@ -46,9 +46,12 @@ type Trial struct {
 	Proof     *Proof            `json:"proof,omitempty"`         // of the class in D2 and D3; nil: no power cut was tried
 	Abilities store.Abilities   `json:"abilities"`
 	Memory    *Memory           `json:"memory,omitempty"` // nil: not measured
-	Plans     []QueryPlan       `json:"plans,omitempty"`  // of each question once, after the first phase that asked it
-	Phases    []Phase           `json:"phases"`
-	Final     *FinalCheck       `json:"final_check,omitempty"`
+	// ConnectionsLeft is how many connections the worker's processes held ClosePatience after they had
+	// closed the store, between phases or at the end: the most.
+	ConnectionsLeft int         `json:"connections_left,omitempty"`
+	Plans           []QueryPlan `json:"plans,omitempty"` // of each question once, after the first phase that asked it
+	Phases          []Phase     `json:"phases"`
+	Final           *FinalCheck `json:"final_check,omitempty"`
 
 	QuotaMount *QuotaMount `json:"quota_mount,omitempty"` // nil: the store's files stood on the file system of environment.json, or it has none
 
@@ -59,6 +62,9 @@ type Trial struct {
 
 	NotMeasured map[string]string `json:"not_measured,omitempty"` // series of host.Catalogue that this trial's samples lack, or lack from some moment on → why
 }
+
+// ClosePatience is how long connections may take to end after the store was closed.
+const ClosePatience = 3 * time.Second
 
 // Settled is how long a trial waited for the machine to be back where it was before the first trial
 // of the run, or of its part since `--resume`.
@@ -148,6 +154,7 @@ type Phase struct {
 	// HandleTimes are from a thread's asking for a handle until it had one: of a pool the wait, of a
 	// handle per operation the connecting. Nil: not measured, or threads keep their handles.
 	HandleTimes   *histogram.Histogram `json:"handle_ns,omitempty"`
+	Starved       *Starved             `json:"starved,omitempty"`         // nil: every thread had its turn
 	LatenessMaxNS uint64               `json:"lateness_max_ns,omitempty"` // of dispatch: open load
 	// Late are the operations of open load that began late, by how late: word k counts those from
 	// 2^(7+k) ns on and below twice that, the last one all from there on. Nil: not measured, or
@@ -216,6 +223,14 @@ type Gone struct {
 	Process   int     `json:"process"` // from 0 on
 	AtSeconds float64 `json:"at_s"`    // after the phase's start
 	Why       string  `json:"why"`
+}
+
+// Starved are threads of which no operation ended for a good part of their time, while others did many.
+type Starved struct {
+	Threads int     `json:"threads"`
+	BeganS  float64 `json:"began_s"` // of the first of them, since the phase began
+	Seconds float64 `json:"seconds"` // of the longest stretch
+	Others  float64 `json:"others"`  // operations that each other thread did in it, on average
 }
 
 // Milestones are when each thread had done each so many operations.

@@ -2,9 +2,11 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -24,12 +26,25 @@ type dialler struct {
 	each  int  // connections of a handle beyond the first
 	leaks bool // of the operations in leakEvery, one leaves a connection open
 	surge int  // so many more are opened once, surgeAfter the first operation on the loaded store
+	fails int  // so many operations fail from then on, each of leakEvery, and leave a connection open
+	keeps bool // the first handle of the loaded store waits from then on until the others rest
 }
 
 // leakEvery bounds a leak to what the machine holds.
 const leakEvery = 20 * time.Millisecond
 
 const surgeAfter = 700 * time.Millisecond
+
+// coursesFrom is how many samples tell a course: a busy machine may take three in the whole phase, of
+// which the first is no leak's yet and the last not in the plot.
+const coursesFrom = 6
+
+// sampledWithin is how long before its wait, in seconds, a thread may have been seen to end an
+// operation for the last time: two samples.
+const sampledWithin = 0.2
+
+// restsFor is how long the other threads must do nothing until the one that has no turn goes on.
+const restsFor = time.Second
 
 func (d dialler) Describe() store.Description {
 	return store.Description{Name: d.name, Summary: "dials as a server's driver does", Licence: "NONE",
@@ -55,6 +70,9 @@ type dialled struct {
 	lock        sync.Mutex
 	leaked      []net.Conn // or the collector would close them
 	first, last time.Time  // operation, leak
+	failed      int
+	handles     int
+	others      time.Time // last operation of those that have a turn
 }
 
 func (s *dialled) Handle() (store.Handle, error) {
@@ -62,7 +80,10 @@ func (s *dialled) Handle() (store.Handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &dialledHandle{Handle: h, of: s}
+	s.lock.Lock()
+	d := &dialledHandle{Handle: h, of: s, waits: s.driver.keeps && s.handles == 0}
+	s.handles++
+	s.lock.Unlock()
 	for range 1 + s.driver.each {
 		c, err := net.Dial("tcp", s.endpoint)
 		if err != nil {
@@ -82,6 +103,7 @@ type dialledHandle struct {
 	store.Handle
 	of          *dialled
 	connections []net.Conn
+	waits       bool
 }
 
 func (h *dialledHandle) Close() error {
@@ -92,26 +114,51 @@ func (h *dialledHandle) Close() error {
 }
 
 func (h *dialledHandle) Put(key, value []byte) error {
-	if d := h.of.driver; d.leaks || d.surge > 0 && !h.of.loading {
-		h.of.leak()
+	d := h.of.driver
+	if h.waits && !h.of.loading {
+		h.of.waitForOthers()
+	}
+	if d.leaks || !h.of.loading {
+		if err := h.of.leak(!h.waits); err != nil {
+			return err
+		}
 	}
 	return h.Handle.Put(key, value)
 }
 
-func (s *dialled) leak() {
+// waitForOthers returns at once within surgeAfter, and then when the others have rested.
+func (s *dialled) waitForOthers() {
+	for ; ; time.Sleep(time.Millisecond) {
+		s.lock.Lock()
+		goesOn := s.first.IsZero() || time.Since(s.first) < surgeAfter || time.Since(s.others) > restsFor
+		s.lock.Unlock()
+		if goesOn {
+			return
+		}
+	}
+}
+
+// leak opens the connections that are due, and says if the operation fails.
+func (s *dialled) leak(other bool) error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	now, more := time.Now(), 0
 	if s.first.IsZero() {
 		s.first = now
 	}
+	if other {
+		s.others = now
+	}
+	fails := s.failed < s.driver.fails && now.Sub(s.first) > surgeAfter && now.Sub(s.last) > leakEvery
 	switch {
+	case fails:
+		s.failed, more = s.failed+1, 1
 	case s.driver.leaks && now.Sub(s.last) > leakEvery:
 		more = 1
 	case s.driver.surge > 0 && s.last.IsZero() && now.Sub(s.first) > surgeAfter:
 		more = s.driver.surge
 	default:
-		return
+		return nil
 	}
 	s.last = now
 	for range more {
@@ -119,12 +166,16 @@ func (s *dialled) leak() {
 			s.leaked = append(s.leaked, c)
 		}
 	}
+	if fails {
+		return errors.New("it does so now and then")
+	}
+	return nil
 }
 
 const diallingRun = `name: connections
 stores: [{driver: DRIVER, worker: WORKER, endpoints: ['ENDPOINT']}]
 durability: D0
-threads: 2
+threads: THREADS
 handles: HANDLES
 records: 100
 blocks: 1
@@ -136,32 +187,45 @@ phases:
   - {name: update, mix: {update: 1}, rate: 400, for: 2s}
 `
 
-// A driver that opens two connections a handle is found, one that leaks, and a pool that fills and
-// does not shrink, with the second in which it did; one that opens one each is not found, however
-// handles are shared.
+// A driver that opens two connections a handle is found, one that leaks, one that loses a connection
+// for each error, and a pool that fills and does not shrink, with the second in which it did and how
+// many were left after closing; so is a thread that has no turn. One that opens one each is not found,
+// however handles are shared, and however many threads wait for one.
 func TestConnectionsBeyondTheHandlesAreFound(t *testing.T) {
 	ofFigures(t)
 	for _, c := range []struct {
 		driver, handles string
-		allowed         float64 // 0: nothing is found
-		course          string
+		threads         int
+		allowed         float64       // 0: nothing is found
+		most            float64       // 0: any
+		course          string        // "": any
 		after           time.Duration // of the phase's begin
+		left            int           // open when the store is closed; -1: some
 	}{
-		{"one-each", "per_thread", 0, "", 0}, {"one-each", "per_operation", 0, "", 0}, {"one-each", "pool(1)", 0, "", 0},
-		{"one-each", "pool(8)", 0, "", 0},
-		{"two-each", "per_thread", 3, finding.ConnectionsStay, 0},
-		{"leaking", "per_thread", 3, finding.ConnectionsGrow, 0},
-		{"surging", "pool(1)", 2, finding.ConnectionsStay, surgeAfter},
+		{"one-each", "per_thread", 2, 0, 0, "", 0, 0}, {"one-each", "per_operation", 2, 0, 0, "", 0, 0},
+		{"one-each", "pool(1)", 2, 0, 0, "", 0, 0}, {"one-each", "pool(8)", 2, 0, 0, "", 0, 0},
+		{"one-each", "pool(2)", 8, 0, 0, "", 0, 0}, {"one-each", "pool(2)", 20, 0, 0, "", 0, 0}, {"one-each", "pool(2)", 200, 0, 0, "", 0, 0},
+		{"two-each", "per_thread", 2, 3, 5, finding.ConnectionsStay, 0, 0},
+		{"leaking", "per_thread", 2, 3, 0, finding.ConnectionsGrow, 0, -1},
+		{"surging", "pool(1)", 2, 2, 7, finding.ConnectionsStay, surgeAfter, 5},
+		{"losing", "per_thread", 2, 3, 10, "", surgeAfter, 7},
+		{"unfair", "per_thread", 2, 0, 0, "", 0, 0},
 	} {
-		t.Run(c.driver+"/"+c.handles, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s/%s/%d", c.driver, c.handles, c.threads), func(t *testing.T) {
 			t.Parallel()
 			text := strings.NewReplacer("WORKER", fmt.Sprintf("[%q, worker]", os.Args[0]), "DRIVER", c.driver,
-				"HANDLES", c.handles, "ENDPOINT", listening(t)).Replace(diallingRun)
+				"HANDLES", c.handles, "THREADS", strconv.Itoa(c.threads), "ENDPOINT", listening(t)).Replace(diallingRun)
 			trial, _, run := runCounted(t, text, c.driver, "")
 			if why := trial.NotMeasured["worker.connections"]; why != "" {
 				t.Skip("SKIPPED: ", why)
 			}
+			if left := trial.ConnectionsLeft; left != c.left && !(c.left < 0 && left > 0) {
+				t.Errorf("%d connections left after closing, want %d", left, c.left)
+			}
 			updates := trial.Phases[len(trial.Phases)-1]
+			if s := updates.Starved; (s != nil) != (c.driver == "unfair") || s != nil && (s.Threads != 1 || s.BeganS < surgeAfter.Seconds()-sampledWithin) {
+				t.Errorf("without a turn: %+v", s)
+			}
 			taken := c.handles != "per_thread"
 			if times := updates.HandleTimes; (times != nil) != taken || taken && times.Count() != updates.Operations[0].Done() {
 				t.Errorf("takes of handles that were timed: %+v", times)
@@ -176,16 +240,18 @@ func TestConnectionsBeyondTheHandlesAreFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var found []finding.Finding
-			for _, f := range result.Findings {
-				if f.Code == finding.ConnectionsExceed {
-					found = append(found, f)
-				}
+			found := resultOf(result.Findings, finding.ConnectionsExceed)
+			if len(resultOf(result.Findings, finding.ConnectionsLeft)) != min(trial.ConnectionsLeft, 1) {
+				t.Errorf("what was left is not told")
+			}
+			if (len(resultOf(result.Findings, finding.ThreadStarved)) == 1) != (updates.Starved != nil) {
+				t.Errorf("the thread without a turn is not told")
 			}
 			if c.allowed == 0 && len(found) == 0 && len(counts) > 0 {
 				return
 			}
-			if len(found) != 1 || found[0].Params["allowed"] != c.allowed || found[0].Params["course"] != c.course {
+			if len(found) != 1 || found[0].Params["allowed"] != c.allowed || c.course != "" && len(counts) >= coursesFrom && found[0].Params["course"] != c.course ||
+				c.most > 0 && found[0].Params["most"] != c.most {
 				t.Fatalf("found %+v in %v", found, counts)
 			}
 			if began := found[0].Params["began_s"].(float64); began < c.after.Seconds() {
@@ -193,6 +259,15 @@ func TestConnectionsBeyondTheHandlesAreFound(t *testing.T) {
 			}
 		})
 	}
+}
+
+func resultOf(all []finding.Finding, code finding.Code) (found []finding.Finding) {
+	for _, f := range all {
+		if f.Code == code {
+			found = append(found, f)
+		}
+	}
+	return found
 }
 
 // listening takes every connection, in this process, and says nothing.

@@ -21,6 +21,7 @@ type part struct {
 	requests bool   // it counts requests, and not their steps
 
 	milestones *milestones
+	turns      *turns
 }
 
 // groupResults makes the results of a phase's groups; nil: it has none.
@@ -54,7 +55,7 @@ func (w *watched) partition() {
 }
 
 func newPart(file *trace.File, c *counters.File, result *record.Phase) *part {
-	p := &part{file: file, counters: c, result: result, requests: file.HasRequests()}
+	p := &part{file: file, counters: c, result: result, requests: file.HasRequests(), turns: newTurns(file)}
 	counted := file.Counted()
 	for _, o := range file.Operations {
 		p.counted = append(p.counted, counted[o])
@@ -144,6 +145,8 @@ func (w *watched) collectPart(p *part) (problems []finding.Message) {
 	}
 	p.milestones.look(p.last.Acknowledged, float64(w.result.ElapsedNS)/1e9)
 	r.Milestones = p.milestones.result()
+	p.turns.look(p.last.Acknowledged, float64(w.result.ElapsedNS)/1e9)
+	r.Starved = p.turns.result(float64(w.result.ElapsedNS) / 1e9)
 	r.HandleWaitNS, r.HandlesOpened, r.HandleTimes = p.last.HandleWaitNS, p.last.HandlesOpened, p.last.HandleTimes
 	r.LatenessMaxNS = p.last.LatenessMaxNS
 	for i := range p.file.Threads {

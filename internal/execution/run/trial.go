@@ -207,7 +207,23 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	if t.disk.full {
 		t.clients.timeout = min(t.clients.timeout, fullPatience)
 	}
-	return t.clients.close(t.server != nil)
+	err = t.clients.close(t.server != nil)
+	t.countLeft()
+	return err
+}
+
+// countLeft counts the connections that stay open although the store is closed.
+func (t *trial) countLeft() {
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		n, known := t.sampler.Connections()
+		if !known || n == 0 || t.clients.ctx.Err() != nil {
+			return
+		}
+		if time.Since(began) > record.ClosePatience {
+			t.result.ConnectionsLeft = max(t.result.ConnectionsLeft, n)
+			return
+		}
+	}
 }
 
 // checkWithoutSome does the final check of a trial of which some processes are gone, where others
@@ -359,6 +375,7 @@ func (t *trial) reopen() error {
 	if err := t.clients.call(control.Request{Command: control.CommandClose}, nil); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
+	t.countLeft()
 	if t.cold() {
 		if _, err := host.DropPages(t.disk.data); err != nil { // now that nothing has them mapped
 			return fmt.Errorf("making the page cache cold: %w", err)

@@ -292,6 +292,7 @@ func (w *watched) sample() error {
 	}
 	for i, p := range w.parts {
 		p.milestones.look(parts[i].Acknowledged, at)
+		p.turns.look(parts[i].Acknowledged, at)
 	}
 	w.trial.followServers()
 	usage := w.addAway(w.trial.sampler.Sample())
