@@ -1,0 +1,142 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"assay/drivers/memory"
+	"assay/internal/base/finding"
+	"assay/store"
+)
+
+// cheat is a client of the map of driver memory that is faster than an honest one can be, or hides
+// what went wrong.
+type cheat struct {
+	memory.Driver
+	name string
+	put  func(h *cheatHandle, n uint64, key, value []byte) error
+	keep bool // each handle answers a read of a key that it knows from what it keeps itself
+}
+
+// cheats are clients as they are found: an error is logged and not returned, and a set is sent and its
+// answer not read.
+var cheats = []cheat{
+	{name: "swallows-errors", put: func(h *cheatHandle, n uint64, key, value []byte) error {
+		if err := h.send(n, key, value); err != nil {
+			return nil // it has logged it
+		}
+		return nil
+	}},
+	{name: "tells-errors", put: func(h *cheatHandle, n uint64, key, value []byte) error { return h.send(n, key, value) }},
+	{name: "loses-of-thousand", put: func(h *cheatHandle, n uint64, key, value []byte) error {
+		if n%1000 == 0 {
+			return nil
+		}
+		return h.Handle.Put(key, value)
+	}},
+	{name: "answers-from-cache", keep: true, put: func(h *cheatHandle, _ uint64, key, value []byte) error {
+		h.kept[string(key)] = slices.Clone(value)
+		return h.Handle.Put(key, value)
+	}},
+}
+
+func (d cheat) Describe() store.Description {
+	return store.Description{Name: d.name, Summary: "a client that cheats", Licence: "NONE", Kind: store.Memory,
+		Durability: []store.DurabilityClaim{{Class: store.D0, How: "says so"}}}
+}
+
+func (d cheat) Open(ctx context.Context, c store.Config) (store.Store, error) {
+	s, err := d.Driver.Open(ctx, c)
+	return &cheated{Store: s, cheat: d}, err
+}
+
+type cheated struct {
+	store.Store
+	cheat cheat
+	puts  atomic.Uint64
+}
+
+func (s *cheated) Handle() (store.Handle, error) {
+	h, err := s.Store.Handle()
+	return &cheatHandle{h, s, map[string][]byte{}}, err
+}
+
+type cheatHandle struct {
+	store.Handle
+	of   *cheated
+	kept map[string][]byte
+}
+
+func (h *cheatHandle) Get(key, buf []byte) ([]byte, error) {
+	if value, known := h.kept[string(key)]; known {
+		return append(buf[:0], value...), nil
+	}
+	value, err := h.Handle.Get(key, buf)
+	if err == nil && h.of.cheat.keep {
+		h.kept[string(key)] = slices.Clone(value)
+	}
+	return value, err
+}
+
+func (h *cheatHandle) Put(key, value []byte) error {
+	return h.of.cheat.put(h, h.of.puts.Add(1), key, value)
+}
+
+// send fails in one of 200: the record is not stored then.
+func (h *cheatHandle) send(n uint64, key, value []byte) error {
+	if n%200 == 0 {
+		return errors.New("SERVER_ERROR out of memory storing object")
+	}
+	return h.Handle.Put(key, value)
+}
+
+const cheatingRun = `name: cheats
+stores: [{driver: DRIVER, worker: [WORKER, worker]}]
+durability: D0
+threads: 2
+records: 5000
+verify_records: 5000
+blocks: 1
+busy_machine: tell
+keys: {format: decimal, digits: 12}
+values: {bytes: 100}
+phases:
+  - {name: load, load: true}
+  - {name: update, mix: {update: 1}, order: uniform, operations: 20000}
+  - {name: both, mix: {read: 1, update: 1}, order: uniform, operations: 20000}
+`
+
+// A client that hides errors, and one that loses one set in a thousand, are caught by what the store
+// gives back: records hold less than was acknowledged. One that answers from a cache of its own is
+// caught by the histories of keys that another client changes. One that tells its errors is no liar.
+func TestCheatingClientsAreCaught(t *testing.T) {
+	ofFigures(t)
+	for driver, want := range map[string]finding.Code{
+		"swallows-errors":    finding.FaultStale,
+		"loses-of-thousand":  finding.FaultStale,
+		"answers-from-cache": finding.FaultStale,
+		"tells-errors":       finding.FaultErrors,
+	} {
+		t.Run(driver, func(t *testing.T) {
+			t.Parallel()
+			text := strings.NewReplacer("WORKER", fmt.Sprintf("%q", os.Args[0]), "DRIVER", driver).Replace(cheatingRun)
+			trial, _, _ := runCounted(t, text, driver, "")
+			var faults []finding.Code
+			for _, m := range trial.Marks {
+				faults = append(faults, m.Fault())
+			}
+			if !slices.Contains(faults, want) {
+				t.Errorf("not marked %s: %v", want, trial.Marks)
+			}
+			if lies := slices.Contains(faults, finding.FaultStale) || slices.Contains(faults, finding.FaultLost); driver == "tells-errors" && lies {
+				t.Errorf("who tells its errors is marked %v", trial.Marks)
+			}
+		})
+	}
+}
