@@ -58,7 +58,7 @@ figures that have a rank count. Changes are looked for from ten points on.`,
 		}
 		return a, nil
 	}
-	c.AddCommand(historyAdd(open), historyShow(open), historySite(open), historyRemove(open))
+	c.AddCommand(historyAdd(open), historyShow(open), historyBisect(open), historySite(open), historyRemove(open))
 	return c
 }
 
