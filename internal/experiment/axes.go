@@ -56,7 +56,7 @@ func init() { // not an initializer: the entries' functions read the list
 			}, refuseThreads),
 		{Path: "agents", Text: func(c Cell) string {
 			if c.Agents == 0 {
-				return "all agents"
+				return "no number of agents" // all, or none: not a parameter then
 			}
 			return format.Plural(c.Agents, "agent", "")
 		},
