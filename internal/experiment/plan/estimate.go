@@ -9,6 +9,7 @@ import (
 
 	"assay/internal/base/format"
 	"assay/internal/experiment"
+	"assay/internal/experiment/trace"
 	"assay/store"
 )
 
@@ -231,6 +232,45 @@ func BeyondMemory(e *experiment.Experiment, memoryBytes uint64) string {
 		return ""
 	}
 	return fmt.Sprintf("a memory_limit of %s has no effect: this machine has %s", format.Limit(uint64(least)), format.Bytes(float64(memoryBytes)))
+}
+
+// scansFrom is how many records make it worth telling that each operation looks at all of them.
+const scansFrom = 10_000
+
+// Scanning says which stores of an experiment find no record by an index, and so look at all records
+// in each query that they answer; "" if none does, or none has many records.
+func Scanning(e *experiment.Experiment) string {
+	var stores, phases []string
+	for _, s := range e.Stores {
+		if s.Description.IndexesIdle {
+			stores = append(stores, s.Name)
+		}
+	}
+	var most uint64
+	for _, c := range e.Cells {
+		most = max(most, c.Records)
+	}
+	for _, phase := range e.Phases {
+		for _, part := range phase.Parts() {
+			if len(part.Mix) > 0 && !onlyInserts(part.Mix) {
+				phases = append(phases, part.Name)
+			}
+		}
+	}
+	if len(stores) == 0 || len(phases) == 0 || most < scansFrom {
+		return ""
+	}
+	return fmt.Sprintf("%s will find no record by an index: each operation of %s that finds, reads or changes one looks at up to %s, "+
+		"and phases may take many minutes; use fewer records, or leave the store out", format.List(stores), format.List(phases), format.Plural(int(min(most, math.MaxInt)), "record", ""))
+}
+
+func onlyInserts(mix map[string]float64) bool {
+	for operation, weight := range mix {
+		if weight > 0 && operation != trace.Insert.String() {
+			return false
+		}
+	}
+	return true
 }
 
 // lengthText is a length of time; one that a file may ask for is longer than a time.Duration can

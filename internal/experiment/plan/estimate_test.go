@@ -123,3 +123,34 @@ func TestEstimateCountsTheRecordsOfBatches(t *testing.T) {
 		t.Errorf("one by one %+v, in batches of 1000 %+v", one, many)
 	}
 }
+
+// A store that finds no record by an index is told of where there are many records, and something
+// else than inserts to do.
+func TestScanningIsTold(t *testing.T) {
+	for _, c := range []struct {
+		idle    bool
+		records uint64
+		mix     map[string]float64
+		told    bool
+	}{
+		{true, 10_000, map[string]float64{"query": 1}, true},
+		{true, 1_000_000, map[string]float64{"insert": 1, "update": 1}, true},
+		{true, 9_999, map[string]float64{"query": 1}, false},
+		{true, 10_000, map[string]float64{"insert": 1, "read": 0}, false},
+		{false, 10_000, map[string]float64{"query": 1}, false},
+	} {
+		e := anExperiment()
+		e.Stores[1].Description.IndexesIdle = c.idle
+		for i := range e.Cells {
+			e.Cells[i].Records = c.records
+		}
+		for i := range e.Phases {
+			e.Phases[i].Mix = nil
+		}
+		e.Phases[1].Mix = c.mix
+		text := plan.Scanning(e)
+		if (text != "") != c.told || c.told && (!strings.HasPrefix(text, e.Stores[1].Name+" ") || !strings.Contains(text, " "+e.Phases[1].Name+" ")) {
+			t.Errorf("%+v: %q", c, text)
+		}
+	}
+}
