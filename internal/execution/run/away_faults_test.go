@@ -199,12 +199,6 @@ func soon(t *testing.T, what string, is func() bool) {
 	}
 }
 
-func allGone(pids []int) func() bool {
-	return func() bool {
-		return !slices.ContainsFunc(pids, host.ProcessAlive)
-	}
-}
-
 func signal(t *testing.T, s syscall.Signal, pids ...int) {
 	t.Helper()
 	for _, pid := range pids {

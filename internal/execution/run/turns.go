@@ -23,6 +23,8 @@ type turn struct {
 const (
 	// starvedShare is how much of its time a thread must be without a turn.
 	starvedShare = 0.25
+	// starvedSeconds is longer than a busy machine leaves a thread without a processor.
+	starvedSeconds = 1.0
 	// starvedOthers is how many operations the others must do meanwhile, each on average: where
 	// threads are served in random order, one waits as long as that once in e^100 times.
 	starvedOthers = 100
@@ -76,7 +78,7 @@ func (t *turns) result(elapsed float64) *record.Starved {
 			ends = min(ends, float64(until)/1e9)
 		}
 		mine := t.threads[i].longest
-		if mine.Others < starvedOthers || mine.Seconds < starvedShare*(ends-float64(t.file.Threads[i].FromNS)/1e9) {
+		if mine.Others < starvedOthers || mine.Seconds < max(starvedSeconds, starvedShare*(ends-float64(t.file.Threads[i].FromNS)/1e9)) {
 			continue
 		}
 		if all == nil {

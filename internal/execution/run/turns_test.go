@@ -48,6 +48,12 @@ func TestTurns(t *testing.T) {
 				turns.look([]uint64{c.mine(s), n, n, n}, float64(s))
 			}
 			got := turns.result(10)
+			if short := newTurns(file); c.name == "never a turn" { // of a phase of 0.9 s
+				short.look([]uint64{0, 1000, 1000, 1000}, 0.9)
+				if s := short.result(0.9); s != nil {
+					t.Errorf("a wait that the machine may have made: %+v", s)
+				}
+			}
 			if (got == nil) != (c.want == nil) || got != nil && (got.Threads != c.want.Threads || got.BeganS != c.want.BeganS ||
 				got.Seconds != c.want.Seconds || math.Abs(got.Others-c.want.Others) > 1) {
 				t.Errorf("got %+v, want %+v", got, c.want)

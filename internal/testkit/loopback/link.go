@@ -1,7 +1,6 @@
 package loopback
 
 import (
-	"io"
 	"net"
 	"sync"
 	"testing"
@@ -99,9 +98,6 @@ func (l *Link) pass(from, to net.Conn) {
 		if _, failed = to.Write(p.data); failed != nil {
 			_ = from.Close() // so that the reader ends
 		}
-	}
-	if failed == nil {
-		failed = io.EOF
 	}
 	_ = from.Close() // either direction's end is the connection's
 	_ = to.Close()   // as above
