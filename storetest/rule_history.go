@@ -230,15 +230,21 @@ func (b *bench) serviceTimes() (ofAnother string, err error) {
 	}
 	times := map[trace.Operation]*histogram.Histogram{trace.Upsert: histogram.New(), trace.Update: histogram.New()}
 	byOperation := map[trace.Operation][]uint64{}
-	deep := max(b.pipeline, 1) // an operation begins when the one that makes room for it ends
+	// A pipeline refills in halves: operations begin together when the last one ends that makes room for
+	// them.
+	deep := max(b.pipeline, 1)
+	half := deep - deep/2
 	for i, record := range r.history[0] {
 		e, _ := r.file.Threads[0].EntryAt(record.Sequence())
 		took := record.EndNS - record.BeginNS
 		times[e.Operation()].Counts[histogram.Bucket(took)]++
 		byOperation[e.Operation()] = append(byOperation[e.Operation()], took)
-		if i >= deep && r.history[0][i-deep].Outcome() == counters.OK && record.BeginNS != r.history[0][i-deep].EndNS {
+		if i < deep {
+			continue
+		}
+		if before := r.history[0][((i-deep)/half+1)*half-1]; before.Outcome() == counters.OK && record.BeginNS != before.EndNS {
 			b.fault("service times: operation %d begins at %d ns, the write before it ended at %d ns: the time between is in no operation",
-				i, record.BeginNS, r.history[0][i-deep].EndNS)
+				i, record.BeginNS, before.EndNS)
 			break
 		}
 	}
