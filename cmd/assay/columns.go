@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
@@ -14,6 +15,18 @@ type columns struct{ rows [][]string }
 func newColumns(head ...string) *columns { return &columns{rows: [][]string{head}} }
 
 func (c *columns) add(cells ...string) { c.rows = append(c.rows, cells) }
+
+// dropEmpty leaves out the columns in which no row has a value.
+func (c *columns) dropEmpty() {
+	for i := len(c.rows[0]) - 1; i >= 0; i-- {
+		if slices.ContainsFunc(c.rows[1:], func(row []string) bool { return row[i] != "–" }) {
+			continue
+		}
+		for r, row := range c.rows {
+			c.rows[r] = slices.Delete(row, i, i+1)
+		}
+	}
+}
 
 func (c *columns) print(w io.Writer) error {
 	var lines bytes.Buffer

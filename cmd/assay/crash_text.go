@@ -18,7 +18,7 @@ import (
 func printCrashes(w io.Writer, r *crash.Report) error {
 	fmt.Fprintf(w, "%s\n\n", howCut(r))
 	severalSystems := len(fileSystemsOf(r)) > 1
-	table := newColumns("store", "class", "result", "cuts", "records", "most lost", "opens in", "writes", "on the rig")
+	table := newColumns("store", "class", "result", "cuts", "records", "most lost", "opens in", "writes/s", "on the rig")
 	for i := range r.Results {
 		result := &r.Results[i]
 		cuts, records, lost, opens := "–", "–", "–", "–"
@@ -36,6 +36,7 @@ func printCrashes(w io.Writer, r *crash.Report) error {
 		disk, rig := ratesOf(result)
 		table.add(result.Store, class, string(result.State), cuts, records, lost, opens, disk, rig)
 	}
+	table.dropEmpty()
 	if err := table.print(w); err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func howCut(r *crash.Report) string {
 			how += ", a disk that IGNORES FLUSHES"
 		}
 		if r.Fault != "" {
-			how += fmt.Sprintf(", after a call of the store had met a %s", r.Fault)
+			how += fmt.Sprintf(", after an injected error (%s)", r.Fault)
 		}
 	}
 	return fmt.Sprintf("%s, seed %d. Every record was read back after each cut.", how, r.Seed)
@@ -157,10 +158,10 @@ func printFaults(w io.Writer, r *crash.Report) {
 		if len(result.Faults) == 0 {
 			continue
 		}
-		fmt.Fprintf(w, "%s (%s): calls failed in %s. It said %s of operations, went on to write in %d and ended in %d.\n", result.Store, result.ClassText(),
-			format.Plural(len(result.Faults), "life", "lives"), format.Plural(int(errors), "error", ""), after, stopped)
+		fmt.Fprintf(w, "%s (%s): %s with an injected error. %s reported an error; after it, the store went on in %d and ended itself in %d.\n",
+			result.Store, result.ClassText(), format.Plural(len(result.Faults), "run", ""), format.Plural(int(errors), "operation", ""), after, stopped)
 		if how != "" {
-			fmt.Fprintf(w, "  The last end: %s\n", how)
+			fmt.Fprintf(w, "  It last ended with: %s\n", how)
 		}
 	}
 }

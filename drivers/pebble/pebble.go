@@ -79,7 +79,8 @@ func (Driver) Describe() store.Description {
 		KeyBytesMax:      1<<20 - 1,
 		BatchAtomic:      true,
 		Abilities:        store.Probe((*db)(nil), (*handle)(nil)),
-		Note:             "at the default format version new files are written in an old format: see option format",
+		Note: "at the default format version new files are written in an old format: see option format. " +
+			"Assay is built without cgo, where pebble's block cache is on Go's heap: with cgo, which Go programs have by default, reads that miss it are faster (docs/harness-cost.md)",
 	}
 }
 

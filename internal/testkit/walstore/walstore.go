@@ -103,7 +103,7 @@ type db struct {
 	records   map[string][]byte
 	commits   int
 	end       int64 // of the last record that is whole
-	broken    error // what the log may lack, nobody knows since then; nil: nothing
+	broken    error // the first failure, after which the log may lack anything; nil: none
 	recovered bool
 
 	syncing sync.Mutex

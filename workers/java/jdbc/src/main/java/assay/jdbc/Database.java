@@ -165,7 +165,7 @@ abstract class Database implements Store.Sync {
             for (List<String> row : rows(query))
                 told.put(row.get(0), row.get(1));
         } catch (SQLException e) {
-            System.err.println("worker: asking for settings: " + e.getMessage()); // what the server does not tell is left out
+            System.err.println("worker: asking for settings: " + e.getMessage()); // a setting without a value is left out
         }
         return told;
     }

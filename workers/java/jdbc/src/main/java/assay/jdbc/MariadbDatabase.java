@@ -230,7 +230,7 @@ final class MariadbDatabase extends Database {
     private long status(String name) throws SQLException {
         List<List<String>> rows = rows("SHOW GLOBAL STATUS LIKE '" + name + "'");
         if (rows.isEmpty())
-            throw new SQLException("the server does not tell " + name);
+            throw new SQLException("the server has no variable " + name);
         return Long.parseLong(rows.get(0).get(1));
     }
 
