@@ -167,13 +167,15 @@ func (d *diskWatch) reached(now time.Time) bool {
 	return err == nil && bytes >= d.quotaBytes // an error: files come and go; the next look will tell
 }
 
-// full says if operations failed because nothing can be written any more.
+// full says if operations failed because nothing can be written any more. A store need not say so:
+// LMDB, whose page found room in part, tells of an input/output error.
 func (d *diskWatch) full(messages []counters.Message) bool {
-	if d == nil || !slices.ContainsFunc(messages, func(m counters.Message) bool { return saysFull(m.Text) }) {
+	if d == nil || len(messages) == 0 {
 		return false
 	}
 	free, _, err := host.Space(d.directory)
-	return err == nil && (free < fullBytes || host.InodesFull(d.directory))
+	said := slices.ContainsFunc(messages, func(m counters.Message) bool { return saysFull(m.Text) })
+	return err == nil && (free < emptyBytes || said && (free < fullBytes || host.InodesFull(d.directory)))
 }
 
 // saysFull knows the words for ENOSPC: the C library's, and what engines make of it.
