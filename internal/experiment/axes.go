@@ -77,6 +77,15 @@ func init() { // not an initializer: the entries' functions read the list
 			func(*resolver) HandlesForm { return HandlesForm{Sharing: defaultHandles} },
 			func(c *Cell, v HandlesForm) { c.Handles, c.PoolHandles, c.Pipeline = v.Sharing, v.Pool, v.Pipeline },
 			func(c Cell) string { return "handles " + HandlesForm{c.Handles, c.PoolHandles, c.Pipeline}.String() }, nil),
+		axisOf("entry", func(f *File) *OneOrMany[EntryForm] { return &f.Entry },
+			func(*resolver) EntryForm { return "" },
+			func(c *Cell, v EntryForm) { c.Entry = string(v) },
+			func(c Cell) string {
+				if c.Entry == "" {
+					return "entry as the stores have it"
+				}
+				return "entry " + c.Entry
+			}, nil),
 		axisOf("memory_limit", func(f *File) *OneOrMany[MemoryLimitForm] { return &f.MemoryLimit },
 			func(*resolver) MemoryLimitForm { return 0 },
 			func(c *Cell, v MemoryLimitForm) { c.MemoryLimit = int64(v) },

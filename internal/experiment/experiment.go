@@ -126,6 +126,7 @@ type Cell struct {
 	Handles     string           `json:"handles"`                // shared, per_thread, pool, per_operation, async
 	PoolHandles int              `json:"pool_handles,omitempty"` // for pool
 	Pipeline    int              `json:"pipeline,omitempty"`     // for async: operations on the way on each connection
+	Entry       string           `json:"entry,omitempty"`        // of [EntryForm]; "": as the arms' own options say
 	MemoryLimit int64            `json:"memory_limit_bytes,omitempty"`
 	DiskQuota   int64            `json:"disk_quota_bytes,omitempty"` // phases that write end when the data directory has reached it
 }

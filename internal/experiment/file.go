@@ -15,11 +15,12 @@ type File struct {
 	Values      ValuesFile                 `yaml:"values" jsonschema_description:"What values look like."`
 	Threads     OneOrMany[TasksForm]       `yaml:"threads" jsonschema_description:"Threads that do operations, or {processes: N}: as many processes of one thread each, {processes: N, threads: M}: of M each. Default: 1."`
 	Handles     OneOrMany[HandlesForm]     `yaml:"handles" jsonschema_description:"How threads share handles: shared, per_thread, pool(N), per_operation, or async(N): one each, many driven by one OS thread, N operations on the way on each. Default: per_thread."`
+	Entry       OneOrMany[EntryForm]       `yaml:"entry" jsonschema_description:"Which of a store's several servers requests enter by: one, all in turn, or prefer, those that have the key. Default: as the arm's option entry says."`
 	Durability  OneOrMany[DurabilityForm]  `yaml:"durability" jsonschema_description:"Durability classes: D0, D1, D2(WINDOW), D3, D4. Default: the strongest that all stores reach."`
 	MemoryLimit OneOrMany[MemoryLimitForm] `yaml:"memory_limit" jsonschema_description:"Memory of a trial, page cache included: none, or bytes such as 512MiB. Default: none."`
 	DiskQuota   OneOrMany[DiskQuotaForm]   `yaml:"disk_quota" jsonschema_description:"Disk of a trial: none, or bytes such as 2GiB. A phase that writes ends when the data directory has reached it. Default: none."`
 	DiskQuotaBy DiskQuotaByForm            `yaml:"disk_quota_by" jsonschema_description:"stop: the phase ends when the data directory has reached disk_quota. mount: each trial gets a file system of that size, and the store meets a full disk. Default: stop."`
-	Cases       []CaseFile                 `yaml:"cases" jsonschema_description:"An axis whose points set several of records, threads, durability, handles, values.bytes, memory_limit and disk_quota at once."`
+	Cases       []CaseFile                 `yaml:"cases" jsonschema_description:"An axis whose points set several of records, threads, durability, handles, entry, values.bytes, memory_limit and disk_quota at once."`
 
 	Phases []PhaseFile `yaml:"phases" jsonschema_description:"What each trial does, one after the other."`
 

@@ -193,6 +193,15 @@ func (s *SampleForm) fromNode(n *node, path string) *Error {
 	return nil
 }
 
+// EntryForm is which of a store's servers requests enter by: the first, all in turn, or one that has
+// the key. It is the value of the option [entryOption] of drivers that have a choice.
+type EntryForm string
+
+var entries = []string{"one", "all", "prefer"}
+
+// entryOption is the name of the driver's option that [Cell.Entry] sets.
+const entryOption = "entry"
+
 // MemoryLimitForm is none (0) or a number of bytes.
 type MemoryLimitForm int64
 
@@ -388,6 +397,10 @@ var (
 
 func (f *KeyFormatForm) fromNode(n *node, path string) *Error {
 	return oneOf((*string)(f), n, path, "key format", keyFormats)
+}
+
+func (f *EntryForm) fromNode(n *node, path string) *Error {
+	return oneOf((*string)(f), n, path, "entry", entries)
 }
 
 func (f *ClockForm) fromNode(n *node, path string) *Error {

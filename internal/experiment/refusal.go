@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -34,6 +35,9 @@ func (e *Experiment) RefusalOf(s Store, cellIndex int) *Refusal {
 		return &Refusal{"threads", fmt.Sprintf("%s can't be opened by several processes: its driver does not claim that, "+
 			"or its worker can't do a part of a trace: use threads: NUMBER", s.Name)}
 	}
+	if r := refuseEntry(s, cell); r != nil {
+		return r
+	}
 	if r := e.refuseHandles(s, cell); r != nil {
 		return r
 	}
@@ -49,6 +53,48 @@ func (e *Experiment) RefusalOf(s Store, cellIndex int) *Refusal {
 		}
 	}
 	return nil
+}
+
+// refuseEntry: of stores with one server, or none, there is nothing to choose, and each entry is the
+// same.
+func refuseEntry(s Store, cell Cell) *Refusal {
+	if cell.Entry == "" || s.Description.Kind != store.Server || s.Servers() < 2 {
+		return nil
+	}
+	own, set := s.Options[entryOption]
+	o := s.entry()
+	switch {
+	case o == nil:
+		return &Refusal{"entry", fmt.Sprintf("%s has no entry to choose: its clients go to the server that has the key", s.Name)}
+	case set:
+		return &Refusal{"entry", fmt.Sprintf("%s has an entry of its own, options: {entry: %s}: leave out one of both", s.Name, own)}
+	case !slices.Contains(o.Choices, cell.Entry):
+		return &Refusal{"entry", fmt.Sprintf("%s can't enter by %s: its driver knows %s", s.Name, cell.Entry, strings.Join(o.Choices, ", "))}
+	}
+	return nil
+}
+
+// entry returns the driver's option that says which server requests enter by; nil: it has none.
+func (s Store) entry() *store.Option {
+	i := slices.IndexFunc(s.Description.Options, func(o store.Option) bool { return o.Name == entryOption })
+	if i < 0 {
+		return nil
+	}
+	return &s.Description.Options[i]
+}
+
+// OptionsIn returns the options with which a driver opens a store in a cell: the arm's own, and the
+// entry that the cell sets.
+func (s Store) OptionsIn(cell Cell) map[string]string {
+	if cell.Entry == "" || s.entry() == nil {
+		return s.Options
+	}
+	options := maps.Clone(s.Options)
+	if options == nil {
+		options = map[string]string{}
+	}
+	options[entryOption] = cell.Entry
+	return options
 }
 
 // Skips returns the optional phases that a store can't do, and why; nil if there are none.

@@ -272,6 +272,7 @@ func (StepForm) JSONSchema() *jsonschema.Schema {
 	}}
 }
 func (KeyFormatForm) JSONSchema() *jsonschema.Schema { return enumOf(keyFormats) }
+func (EntryForm) JSONSchema() *jsonschema.Schema     { return enumOf(entries) }
 func (ClockForm) JSONSchema() *jsonschema.Schema     { return enumOf(clocks) }
 func (StartForm) JSONSchema() *jsonschema.Schema {
 	return textOr("start", &jsonschema.Schema{Type: "boolean"})

@@ -26,6 +26,9 @@ var _ = register(
 		Says: `{{if eq .handles "shared"}}one shared handle{{else if eq .handles "per_thread"}}a handle per thread` +
 			`{{else if eq .handles "pool"}}a pool of {{plural .pool "handle" ""}}{{else if eq .handles "per_operation"}}a new handle per operation` +
 			`{{else if eq .handles "async"}}asynchronous handles{{if .pipeline}}, {{.pipeline}} operations on the way on each{{end}}{{else}}handles: {{.handles}}{{end}}`},
+	Entry{Example: ConditionEntryParams{Entry: "prefer"},
+		Says: `{{if eq .entry "one"}}requests enter by one server{{else if eq .entry "all"}}requests enter by all servers in turn` +
+			`{{else if eq .entry "prefer"}}requests enter by servers that have the key{{else}}entry: {{.entry}}{{end}}`},
 	Entry{Example: ConditionMemoryParams{Bytes: 200 << 20}, Says: `memory limit {{limit .bytes}}`},
 	Entry{Example: ConditionQuotaParams{Bytes: 20 << 30, Mount: false},
 		Says: `disk quota {{limit .bytes}}{{if .mount}}, a file system of its own{{end}}`},
@@ -116,6 +119,11 @@ type ConditionHandlesParams struct {
 }
 
 func (ConditionHandlesParams) code() Code { return "condition handles" }
+
+// ConditionEntryParams: Entry is one of an experiment's file.
+type ConditionEntryParams struct{ Entry string }
+
+func (ConditionEntryParams) code() Code { return "condition entry" }
 
 type ConditionMemoryParams struct {
 	Bytes int64

@@ -114,11 +114,12 @@ func (t *trial) endpoints() []string {
 // driverOptions are the arm's, and those with which the driver gets into the server that Assay has
 // started.
 func (t *trial) driverOptions() map[string]string {
+	own := t.store.OptionsIn(t.cell)
 	if t.server == nil {
-		return t.store.Options
+		return own
 	}
 	options := t.server.Guard().DriverOptions()
-	for name, value := range t.store.Options {
+	for name, value := range own {
 		options[name] = value
 	}
 	return options

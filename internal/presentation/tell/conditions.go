@@ -89,6 +89,9 @@ func conditions(e *experiment.Experiment, c experiment.Cell, p experiment.Phase)
 		pipeline = 0 // as it is everywhere else
 	}
 	add(finding.ConditionHandlesParams{Handles: c.Handles, Pool: c.PoolHandles, Pipeline: pipeline})
+	if c.Entry != "" {
+		add(finding.ConditionEntryParams{Entry: c.Entry})
+	}
 	if c.MemoryLimit > 0 {
 		add(finding.ConditionMemoryParams{Bytes: c.MemoryLimit})
 	}
