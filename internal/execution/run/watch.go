@@ -371,6 +371,7 @@ func (w *watched) storeStats() map[string]float64 {
 // mean nothing. Where the worker died or filled the disk before the first sample, it is all that
 // there is.
 func (w *watched) lastSample() error {
+	w.lookLastAway() // an agent's reply may be here before the phase's end, which its counters tell
 	start, end := w.startNS(), w.endNS()
 	if start == 0 || end <= start {
 		return nil
