@@ -73,13 +73,14 @@ func modifyFirst(h *handle, key []byte, columns []int, values [][]byte) error {
 	return h.changeColumns(key, columns[:1], values[:1])
 }
 
-// modifyApart leaves others time to read, and to modify, between two columns.
+// modifyApart leaves others time to read, and to modify, between two columns: so long that a thread
+// of a busy machine gets its turn meanwhile.
 func modifyApart(h *handle, key []byte, columns []int, values [][]byte) error {
 	for i := range columns {
 		if err := h.changeColumns(key, columns[i:i+1], values[i:i+1]); err != nil {
 			return err
 		}
-		time.Sleep(20 * time.Microsecond)
+		time.Sleep(time.Millisecond)
 	}
 	return nil
 }
