@@ -20,7 +20,7 @@ func detectConnections(run *record.Run, tables []*facts.Table) (found []finding.
 		var evidence []finding.Evidence
 		var worst finding.SeenConnectionsParams
 		for _, o := range r.Trials {
-			if o.Course == nil || faulty(o) { // whose clients connect again before the old connections are gone
+			if o.Course == nil || o.Faulty() { // whose clients connect again before the old connections are gone
 				continue
 			}
 			c, exceeds := connectionsBeyond(run, o)

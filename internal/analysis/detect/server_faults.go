@@ -1,7 +1,6 @@
 package detect
 
 import (
-	"slices"
 
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
@@ -56,9 +55,4 @@ func slower(a, b finding.ServerFaultParams) bool {
 		return a.RecoveryS == nil && b.RecoveryS != nil
 	}
 	return *a.RecoveryS > *b.RecoveryS
-}
-
-// faulty reports whether servers of an observation's phase were taken down on purpose.
-func faulty(o *facts.Observation) bool {
-	return o.Phase != nil && slices.ContainsFunc(o.Phase.Faults, func(f record.ServerFault) bool { return f.Error == "" })
 }

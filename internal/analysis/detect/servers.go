@@ -6,7 +6,6 @@ import (
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
-	"assay/store"
 )
 
 // Of several servers, one has clearly another part of the operations than its weight where it got
@@ -46,7 +45,7 @@ func detectServerShares(_ *record.Run, tables []*facts.Table) (found []finding.F
 // furthestServer returns the server whose part of a phase's operations is furthest from its weight,
 // and how far: 0.5 where it got a half more or less.
 func furthestServer(o *facts.Observation) (seen finding.SeenShareParams, away float64) {
-	done, weights := serversOf(o)
+	done, weights := o.ServerOperations()
 	total, weight := sumOf(done), sumOf(weights)
 	if total < operationsLeast || weight == 0 {
 		return seen, 0
@@ -60,31 +59,6 @@ func furthestServer(o *facts.Observation) (seen finding.SeenShareParams, away fl
 		}
 	}
 	return seen, away
-}
-
-// serversOf returns what each server did in a phase, its count after it less that after the phase
-// before, and its weight. The first phase of a trial has nothing before it, and tells nothing.
-func serversOf(o *facts.Observation) (done, weights []float64) {
-	if faulty(o) {
-		return nil, nil // one of them was away
-	}
-	var before map[string]float64
-	for i := range o.Trial.Phases {
-		if o.Trial.Phases[i].Number == o.Phase.Number {
-			break
-		}
-		before = o.Trial.Phases[i].Stats
-	}
-	for i := 0; ; i++ {
-		name := store.ServerStat(i, store.ServerOperations)
-		now, told := o.Phase.Stats[name]
-		then, toldBefore := before[name]
-		weight := o.Phase.Stats[store.ServerStat(i, store.ServerWeight)]
-		if !told || !toldBefore || weight <= 0 {
-			return done, weights
-		}
-		done, weights = append(done, now-then), append(weights, weight)
-	}
 }
 
 func sumOf(values []float64) (sum float64) {

@@ -52,6 +52,7 @@ type Figures struct {
 
 	StartsApartNS *float64    `json:"starts_apart_ns,omitempty"` // of the processes that the clients are
 	Milestones    *Milestones `json:"milestones,omitempty"`
+	Nodes         []Node      `json:"servers,omitempty"` // of a store that is several
 	Checked       *Checked    `json:"checked,omitempty"`
 }
 

@@ -22,6 +22,7 @@ const (
 	Course                     // what became of rates that were not held
 	Resources                  // what the work took
 	Kinds                      // operations of a mix, or steps of requests, by themselves
+	Nodes                      // the servers of a store that is several, by themselves
 	Screen                     // the one screen, beside the rate of each phase
 	Nowhere   Grid = 0         // CSV alone
 )
@@ -44,6 +45,7 @@ type Line struct {
 	Table *model.Table
 	*model.Row
 	Kind *model.Kind // nil: all operations together
+	Node *model.Node // nil: all servers together
 }
 
 // Cell is one figure. The zero cell was not measured, can't be, or is a count of zero.
@@ -105,7 +107,8 @@ func All(t *model.Table) []Column {
 			Of: of(func(l *Line) *float64 { return l.HandleP99NS }, format.Latency)})
 	columns = append(columns, outcomes...)
 	columns = append(columns, course(t)...)
-	return append(columns, resources...)
+	columns = append(columns, resources...)
+	return append(columns, nodes...)
 }
 
 // handle names what it takes to have a handle: waiting for one of a pool, or connecting.
@@ -174,6 +177,26 @@ var resources = []Column{
 		Of: of(func(l *Line) *float64 { return l.Allocs }, perOperation(""))},
 }
 
+// nodes are what each server of a store did.
+var nodes = []Column{
+	node("Operations", "share", "operations", 0, func(n *model.Node) *float64 { return n.Operations }, format.Percent),
+	node("CPU", "of one", "CPU", 0, func(n *model.Node) *float64 { return n.CPU }, format.Percent),
+	node("Memory", "peak RSS", "memory", 1, func(n *model.Node) *float64 { return n.MemoryBytes }, format.Bytes),
+	node("Connections", "at most", "connections", 2, func(n *model.Node) *float64 { return n.Connections },
+		func(count float64) string { return format.Count(uint64(max(count, 0) + 0.5)) }),
+	node("Read", "per s", "read/s", 3, func(n *model.Node) *float64 { return n.ReadBytes }, format.Bytes),
+	node("Written", "per s", "written/s", 3, func(n *model.Node) *float64 { return n.WriteBytes }, format.Bytes),
+}
+
+func node(heading, unit, short string, drop int, figure func(*model.Node) *float64, text func(float64) string) Column {
+	return Column{Heading: heading, Unit: unit, Short: short, In: Nodes, Drop: drop, Of: func(l *Line) Cell {
+		if l.Node == nil {
+			return Cell{}
+		}
+		return of(func(*Line) *float64 { return figure(l.Node) }, text)(l)
+	}}
+}
+
 func course(t *model.Table) []Column {
 	return []Column{
 		{Heading: "Course", Unit: "of the rate", In: Course, Left: true, Of: func(l *Line) Cell { return Cell{Text: l.Course.Kind} }},
@@ -230,8 +253,21 @@ func KindLines(t *model.Table) (lines []*Line) {
 
 // OfKind is one kind of a row's operations: of the row's figures it has counts and latencies alone.
 func OfKind(t *model.Table, r *model.Row, k *model.Kind) *Line {
-	return &Line{t, &model.Row{Arm: r.Arm, Role: r.Role, How: r.How, Ranking: model.Ranking{Standing: r.Standing, Rank: r.Rank, Letters: r.Letters},
-		Reasons: r.Reasons, Latencies: k.Latencies, Figures: model.Figures{Outcomes: k.Outcomes}}, k}
+	return &Line{Table: t, Kind: k, Row: &model.Row{Arm: r.Arm, Role: r.Role, How: r.How, Ranking: model.Ranking{Standing: r.Standing, Rank: r.Rank, Letters: r.Letters},
+		Reasons: r.Reasons, Latencies: k.Latencies, Figures: model.Figures{Outcomes: k.Outcomes}}}
+}
+
+// NodeLines are the servers of a table's stores, each by itself, where a store is several: arm by arm.
+func NodeLines(t *model.Table) (lines []*Line) {
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		for n := range r.Nodes {
+			if r.Standing != model.Reference {
+				lines = append(lines, &Line{Table: t, Row: r, Node: &r.Nodes[n]})
+			}
+		}
+	}
+	return lines
 }
 
 // Drawn is a column with its cells.

@@ -185,6 +185,23 @@ func (p page) Operations(t model.Table) (operations []operation) {
 	return operations
 }
 
+// Servers returns the servers of each store that is several.
+func (p page) Servers(t model.Table) (stores []operation) {
+	lines := column.NodeLines(&t)
+	for len(lines) > 0 {
+		arm, n := lines[0].Arm, 1
+		for n < len(lines) && lines[n].Arm == arm {
+			n++
+		}
+		g := gridOf(&t, column.Nodes, lines[:n])
+		for i := range g.Rows {
+			g.Rows[i].Arm, g.Rows[i].How = strconv.Itoa(lines[i].Node.Number), ""
+		}
+		stores, lines = append(stores, operation{arm, g}), lines[n:]
+	}
+	return stores
+}
+
 // plan is a row's plan of a query.
 type plan struct {
 	Arm string

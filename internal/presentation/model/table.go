@@ -15,6 +15,7 @@ type (
 	Ranking    = facts.Ranking
 	Figures    = facts.Figures
 	Plan       = facts.Plan
+	Node       = facts.Node
 	Course     = facts.Course
 	Point      = facts.Point
 	Outcomes   = facts.Outcomes

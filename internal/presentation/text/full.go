@@ -3,6 +3,7 @@ package text
 import (
 	"cmp"
 	"io"
+	"strconv"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -52,6 +53,7 @@ func (p *page) table(t *model.Table) {
 	p.columns(t, column.Course, column.Lines(t, column.Course))
 	p.columns(t, column.Resources, column.Lines(t, column.Resources))
 	p.columns(t, column.Kinds, column.KindLines(t))
+	p.columns(t, column.Nodes, column.NodeLines(t))
 	if len(t.Ceilings) > 0 {
 		var alone []string
 		for _, c := range t.Ceilings {
@@ -113,6 +115,9 @@ func (p *page) columns(t *model.Table, in column.Grid, lines []*column.Line) {
 			if t.Requests {
 				operations.title = "step"
 			}
+		}
+		if l.Node != nil {
+			operations.title, name = "server", strconv.Itoa(l.Node.Number)
 		}
 		operations.cells = append(operations.cells, name)
 	}
