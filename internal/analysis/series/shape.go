@@ -233,10 +233,13 @@ func (s *Shape) ends(f *finder, v view) {
 		return
 	}
 	smooth := boundOutliers(v.logs, 0)
+	below := func(log float64) bool { return log < math.Log(s.Early.Rate/2) }
 	last := len(smooth) - 1
-	for last >= 0 && smooth[last] < math.Log(s.Early.Rate/2) {
+	for last >= 0 && below(smooth[last]) {
 		last--
 	}
+	// Where a rate falls fast, bounding takes it down a sample too early.
+	last = max(last, slices.IndexFunc(v.logs, below)-1)
 	s.Half = &Place{v.begins(last + 1), v.stored(v.s.Records, last+1), v.stored(v.s.Bytes, last+1)}
 }
 

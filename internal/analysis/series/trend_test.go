@@ -93,3 +93,23 @@ func TestAnalyze_first_stall_of_a_rhythm(t *testing.T) {
 		}
 	}
 }
+
+// What fell below half did so no earlier than its first sample below half, however steep the fall.
+func TestHalfIsLostNotBeforeASampleShowsIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		rates []float64
+		at    float64
+	}{
+		"steep at once": {[]float64{9100, 4100, 2300, 1700, 1600, 1500, 1420, 1350, 1200, 1150}, 2},
+		"straight":      {[]float64{1000, 870, 700, 560, 430, 330, 260, 210, 160, 125}, 4},
+	} {
+		var s Series
+		for i, rate := range c.rates {
+			s.Ends, s.Rates = append(s.Ends, float64(i+1)), append(s.Rates, rate)
+		}
+		shape := Analyze(s)
+		if shape.Half == nil || shape.Half.Seconds != c.at {
+			t.Errorf("%s: %+v, want half lost at %g s", name, shape.Half, c.at)
+		}
+	}
+}
