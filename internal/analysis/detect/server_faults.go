@@ -1,7 +1,6 @@
 package detect
 
 import (
-
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"

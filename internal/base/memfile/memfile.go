@@ -42,6 +42,21 @@ func Allocate(file *os.File, bytes int64) error {
 	return nil
 }
 
+// AllocateParts gives the file its size, and pages to these parts of it alone: from a byte on, so many.
+// The others are holes, for whoever must not touch them.
+func AllocateParts(file *os.File, bytes int64, parts ...[2]int64) error {
+	err := file.Truncate(bytes)
+	for _, p := range parts {
+		if err == nil && p[1] > 0 {
+			err = linux.Fallocate(int(file.Fd()), 0, p[0], p[1])
+		}
+	}
+	if err != nil && !errors.Is(err, unix.EOPNOTSUPP) { // that is a file on a disk, in tests
+		return fmt.Errorf("making parts of %s, of %d bytes: %w", file.Name(), bytes, err)
+	}
+	return nil
+}
+
 // SealSize keeps the size as it is, for whoever has the file open or mapped.
 func SealSize(file *os.File) error { return seal(file, linux.F_SEAL_SHRINK|linux.F_SEAL_GROW) }
 

@@ -188,9 +188,40 @@ func fileOf(t *trace.File, processes int) *File {
 
 // CreateIn writes the counters of a trace that so many processes do into an empty file and maps it.
 func CreateIn(file *os.File, t *trace.File, processes int) (*File, error) {
+	return createParts(file, t, processes)
+}
+
+// Share is the part of a trace's threads that one of several processes does.
+type Share struct{ Process, First, Count int }
+
+// CreateShareIn is CreateIn, but memory is had for a share alone: the other threads are on other
+// machines, and nobody touches their counters here.
+func CreateShareIn(file *os.File, t *trace.File, processes int, s Share) (*File, error) {
+	return createParts(file, t, processes, shareOf(t, processes, s)...)
+}
+
+// ShareBytes is how much memory the counters of a share take.
+func ShareBytes(t *trace.File, processes int, s Share) (bytes uint64) {
+	for _, part := range shareOf(t, processes, s) {
+		bytes += uint64(part[1])
+	}
+	return bytes
+}
+
+// shareOf returns the parts of the counters that a share needs: the head, its process's page, its
+// threads, and what is behind the threads.
+func shareOf(t *trace.File, processes int, s Share) [][2]int64 {
+	f := fileOf(t, processes)
+	from := f.pages * pageBytes
+	behind := from + f.threads*f.threadBytes
+	return [][2]int64{{0, pageBytes}, {int64(s.Process * pageBytes), pageBytes},
+		{int64(from + s.First*f.threadBytes), int64(s.Count * f.threadBytes)}, {int64(behind), int64(Bytes(t, processes)) - int64(behind)}}
+}
+
+func createParts(file *os.File, t *trace.File, processes int, parts ...[2]int64) (*File, error) {
 	f := fileOf(t, processes)
 	total := int(Bytes(t, processes))
-	data, err := makeFile(file, total)
+	data, err := makeFile(file, total, parts...)
 	if err != nil {
 		return nil, fmt.Errorf("making the counters file: %w", err)
 	}

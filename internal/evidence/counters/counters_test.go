@@ -11,9 +11,11 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
 	"assay/internal/base/histogram"
+	"assay/internal/base/memfile"
 	"assay/internal/experiment/trace"
 )
 
@@ -395,4 +397,37 @@ func FuzzAdopt(f *testing.F) {
 			t.Fatal("a file that does not fit was taken")
 		}
 	})
+}
+
+// Counters of a share have the size of all threads' and the memory of its own: what it counts is read
+// where the whole file has it.
+func TestASharesCountersTakeNoMoreMemoryThanItsThreads(t *testing.T) {
+	file := traceOf(400, []trace.Operation{trace.Read, trace.Update}, 0)
+	share := Share{Process: 37, First: 370, Count: 10}
+	shared, err := memfile.Create("share")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shared.Close()
+	c, err := CreateShareIn(shared, file, 40, share)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Unmap()
+	var s unix.Stat_t
+	if err := unix.Fstat(int(shared.Fd()), &s); err != nil {
+		t.Fatal(err)
+	}
+	if uint64(s.Size) != Bytes(file, 40) {
+		t.Errorf("the file has %d bytes, want %d", s.Size, Bytes(file, 40))
+	}
+	need := ShareBytes(file, 40, share)
+	if used := uint64(s.Blocks) * 512; used < need/2 || used > need+10*4096 || used > Bytes(file, 40)/10 {
+		t.Errorf("%d bytes of memory are used, want about %d", used, need)
+	}
+	c.Thread(375).Acknowledged = 7
+	c.Process(37).SetProcessWords(ProcessWords{StartNS: 5})
+	if got := c.Thread(375).Acknowledged; got != 7 || c.Process(37).StartNS() != 5 {
+		t.Errorf("thread 375 has %d operations, its process began at %d", got, c.Process(37).StartNS())
+	}
 }

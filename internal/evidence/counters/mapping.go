@@ -9,9 +9,14 @@ import (
 	"assay/internal/base/memfile"
 )
 
-// makeFile gives an empty file so many zeros, and maps it shared.
-func makeFile(file *os.File, size int) ([]byte, error) {
-	if err := memfile.Allocate(file, int64(size)); err != nil {
+// makeFile gives an empty file so many zeros, and maps it shared. Where there are parts, only these
+// have memory.
+func makeFile(file *os.File, size int, parts ...[2]int64) ([]byte, error) {
+	allocate := func() error { return memfile.Allocate(file, int64(size)) }
+	if len(parts) > 0 {
+		allocate = func() error { return memfile.AllocateParts(file, int64(size), parts...) }
+	}
+	if err := allocate(); err != nil {
 		return nil, err
 	}
 	return mapShared(file, size, 0)

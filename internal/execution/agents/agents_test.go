@@ -36,6 +36,7 @@ func TestMain(m *testing.M) {
 	programs := map[string]func() error{
 		"agent":    func() error { return ServeInvited(context.Background(), os.Stdin, o) },
 		"guard":    func() error { return Guard(os.Stdin, os.Stderr) },
+		"many":     func() error { return manyAgents(os.Args[2:], o) },
 		"stand-in": func() error { return standIn(os.Args[2:]) },
 		"join": func() error {
 			o.Server, o.Token = os.Args[2], Token(os.Getenv("ASSAY_TEST_TOKEN"))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/internal/base/clock"
+	"assay/internal/evidence/counters"
 	"assay/internal/evidence/host"
 	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
@@ -169,13 +170,16 @@ func (h *hosted) prepare(s *Share) (Prepared, error) {
 	}
 	request := s.Prepare
 	first, count := request.FirstThread, request.ThreadCount
-	if first < 0 || count < 1 || count > len(file.Threads)-first || s.Processes < 1 || s.Processes > trace.ProcessesMax {
-		return p, &control.Error{Class: control.ClassBadRequest, Message: fmt.Sprintf("%d threads from number %d on: the trace has %d", count, first, len(file.Threads))}
+	if first < 0 || count < 1 || count > len(file.Threads)-first || s.Processes < 1 || s.Processes > trace.ProcessesMax ||
+		request.Process < 0 || request.Process >= s.Processes {
+		return p, &control.Error{Class: control.ClassBadRequest, Message: fmt.Sprintf("%d threads from number %d on, by process %d of %d: the trace has %d threads",
+			count, first, request.Process, s.Processes, len(file.Threads))}
 	}
 	if s.HistoryRoom < 0 || s.HistoryRoom > historyRoomMax {
 		return p, &control.Error{Class: control.ClassBadRequest, Message: fmt.Sprintf("room for %d records of a thread's history", s.HistoryRoom)}
 	}
-	files, err := phasefiles.Make(file, s.Processes, s.HistoryRoom) // the whole trace: what others write is proven by it
+	// The whole trace, for what others write is proven by it.
+	files, err := phasefiles.MakeShare(file, s.Processes, s.HistoryRoom, counters.Share{Process: request.Process, First: first, Count: count})
 	if err != nil {
 		return p, err
 	}

@@ -27,40 +27,40 @@ type Files struct {
 // Make makes the files of a phase that so many processes do, with room for so many records of each
 // thread's history; 0: none is recorded. What goes wrong is Assay's own fault, never the store's.
 func Make(file *trace.File, processes, historyRoom int) (*Files, error) {
-	need := file.Bytes() + counters.Bytes(file, processes)
-	if historyRoom > 0 {
-		need += counters.HistoryBytes(len(file.Threads), historyRoom)
-	}
-	return build(need, func(m *Files) (err error) {
-		if m.Trace, err = memfile.Create("assay-trace"); err != nil {
-			return err
-		}
-		if err := file.WriteIn(m.Trace); err != nil {
-			return err
-		}
-		if err := memfile.SealAll(m.Trace); err != nil {
-			return err
-		}
-		return m.makeCounters(file, processes, historyRoom)
-	})
+	return request{file, processes, historyRoom, nil}.make(true)
+}
+
+// MakeShare makes the files of one of several processes, the others of which are on other machines:
+// the whole trace, but memory for the counters of its own threads alone.
+func MakeShare(file *trace.File, processes, historyRoom int, share counters.Share) (*Files, error) {
+	return request{file, processes, historyRoom, &share}.make(true)
 }
 
 // MakeCounters makes the counters and the history alone, of a phase that so many processes of other
 // machines do.
 func MakeCounters(file *trace.File, processes, historyRoom int) (*Files, error) {
-	need := counters.Bytes(file, processes)
-	if historyRoom > 0 {
-		need += counters.HistoryBytes(len(file.Threads), historyRoom)
-	}
-	return build(need, func(m *Files) error { return m.makeCounters(file, processes, historyRoom) })
+	return request{file, processes, historyRoom, nil}.make(false)
 }
 
-func build(needBytes uint64, fill func(*Files) error) (_ *Files, err error) {
-	if err := CheckRoom(needBytes); err != nil {
+// request says which files are made.
+type request struct {
+	file                   *trace.File
+	processes, historyRoom int
+	share                  *counters.Share // nil: all threads
+}
+
+func (r request) make(withTrace bool) (_ *Files, err error) {
+	if err := CheckRoom(r.bytes(withTrace)); err != nil {
 		return nil, err
 	}
 	m := &Files{}
-	if err := fill(m); err != nil {
+	if withTrace {
+		err = m.makeTrace(r.file)
+	}
+	if err == nil {
+		err = m.makeCounters(r)
+	}
+	if err != nil {
 		m.Forget()
 		_ = m.Unmap() // the first error says more
 		return nil, err
@@ -68,20 +68,49 @@ func build(needBytes uint64, fill func(*Files) error) (_ *Files, err error) {
 	return m, nil
 }
 
-func (m *Files) makeCounters(file *trace.File, processes, historyRoom int) (err error) {
+// bytes is how much memory the files take.
+func (r request) bytes(withTrace bool) (need uint64) {
+	if need = counters.Bytes(r.file, r.processes); r.share != nil {
+		need = counters.ShareBytes(r.file, r.processes, *r.share)
+	}
+	if withTrace {
+		need += r.file.Bytes()
+	}
+	if r.historyRoom > 0 {
+		need += counters.HistoryBytes(len(r.file.Threads), r.historyRoom)
+	}
+	return need
+}
+
+func (m *Files) makeTrace(file *trace.File) (err error) {
+	if m.Trace, err = memfile.Create("assay-trace"); err != nil {
+		return err
+	}
+	if err := file.WriteIn(m.Trace); err != nil {
+		return err
+	}
+	return memfile.SealAll(m.Trace)
+}
+
+func (m *Files) makeCounters(r request) (err error) {
 	if m.CountersFile, err = memfile.Create("assay-counters"); err != nil {
 		return err
 	}
-	if m.Counters, err = counters.CreateIn(m.CountersFile, file, processes); err != nil {
+	if r.share != nil {
+		m.Counters, err = counters.CreateShareIn(m.CountersFile, r.file, r.processes, *r.share)
+	} else {
+		m.Counters, err = counters.CreateIn(m.CountersFile, r.file, r.processes)
+	}
+	if err != nil {
 		return err
 	}
-	if err := memfile.SealSize(m.CountersFile); err != nil || historyRoom == 0 {
+	if err := memfile.SealSize(m.CountersFile); err != nil || r.historyRoom == 0 {
 		return err
 	}
 	if m.HistoryFile, err = memfile.Create("assay-history"); err != nil {
 		return err
 	}
-	if m.History, err = counters.CreateHistory(m.HistoryFile, len(file.Threads), historyRoom); err != nil {
+	if m.History, err = counters.CreateHistory(m.HistoryFile, len(r.file.Threads), r.historyRoom); err != nil {
 		return err
 	}
 	return memfile.SealSize(m.HistoryFile)
