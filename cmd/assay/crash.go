@@ -34,6 +34,8 @@ type crashFlags struct {
 	fileSystems          []string
 	ignoresFlushes       bool
 	cuts, only, threads  int
+	servers              int
+	oneNode              bool
 	seed                 uint64
 	records, operations  uint64
 	values, durabilities string
@@ -85,7 +87,10 @@ and scans that find other records than reads. It also times the opening. A contr
 without a cut comes first.
 
 A server that Assay starts (redis@start) is cut off in place of its client: it is killed,
-or the disk of its directory is cut, and started again on what is left.
+or the disk of its directory is cut, and started again on what is left. Of several servers
+that make one store (--servers), all are cut off at once. With --one-node, one of them loses
+its power while the others go on, and comes back; where the servers need a majority, another
+is then killed, so that records must be there without it.
 
 Each class that a store claims, and that such a cut tests, is tested. For a FILE or a
 PRESET: its stores in its classes, cut off as its field crash says.
@@ -102,6 +107,7 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
   assay crash bbolt pebble --kind power --cuts 50
   assay crash goleveldb --kind power --durability D1 --fs xfs
   assay crash redis@start --kind power --durability 'D2(3s)'
+  assay crash etcd@start --kind power --servers 3 --one-node
   assay crash bbolt sqlite --kind power --fault sync-error --durability D3
   assay crash put-get --cuts 5 --format json
   assay crash pebble --seed 7 --cut 12     only cut 12 of that seed
@@ -124,6 +130,8 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
 	c.Flags().StringSliceVar(&f.fileSystems, "fs", f.fileSystems, "`file systems` whose disk is cut off, one after the other: ext4, xfs, btrfs, posix")
 	c.Flags().StringVar(&f.fault, "fault", "", "`error` that a call of the store meets before each power cut: sync-error, no-space, short-write (--fs is posix then, unless it is said)")
 	c.Flags().BoolVar(&f.ignoresFlushes, "ignore-flushes", false, "the disk ignores flushes: every store must be refuted, which shows that the rig works")
+	c.Flags().IntVar(&f.servers, "servers", 0, "`number` of servers that Assay starts as one store (default: one, or that of the file)")
+	c.Flags().BoolVar(&f.oneNode, "one-node", false, "of several servers, cut the power of one; the others go on")
 	c.Flags().IntVar(&f.cuts, "cuts", f.cuts, "`number` of cuts for each store and class")
 	c.Flags().IntVar(&f.only, "cut", 0, "make only the cut with this `number` (default: all)")
 	c.Flags().Uint64Var(&f.seed, "seed", f.seed, "`number` that all moments and operations are drawn from")
@@ -163,6 +171,10 @@ func (f *crashFlags) check() error {
 		return fmt.Errorf("--fault %s: expected %s", f.fault, format.List(faultNames()))
 	case f.fault != "" && f.ignoresFlushes:
 		return errors.New("--fault and --ignore-flushes: expected one of them")
+	case f.oneNode && (f.kind != string(crash.Power) || f.fault != ""):
+		return errors.New("--one-node is for --kind power, without --fault")
+	case f.servers < 0 || f.servers > experiment.ServersMax:
+		return fmt.Errorf("--servers %d: expected from 1 to %d", f.servers, experiment.ServersMax)
 	case f.format != "text" && f.format != "json" && f.format != "html":
 		return fmt.Errorf("--format %s: expected text, json or html", f.format)
 	case f.cuts < 1:
@@ -289,7 +301,7 @@ func (f *crashFlags) cutAll(ctx context.Context, targets []*crash.Target, progre
 			result, err := crash.Test(ctx, target, crash.Options{
 				Kind: report.Kind, Cuts: f.cuts, Seed: f.seed, Only: f.only, Worker: []string{self, "worker"},
 				DataRoot: cmp.Or(f.data, os.TempDir()), Timeout: crashTimeout, Log: io.Discard, Progress: progress.cut,
-				Rig: rig, FileSystem: fileSystem, IgnoresFlushes: f.ignoresFlushes, Fault: report.Fault, Program: programOf,
+				Rig: rig, FileSystem: fileSystem, IgnoresFlushes: f.ignoresFlushes, OneNode: f.oneNode, Fault: report.Fault, Program: programOf,
 				CaseOf: f.caseOf(report),
 			})
 			if keepErr := f.keep(report, &result, target, ctx.Err() != nil); err == nil {
@@ -342,7 +354,8 @@ func proveFirst(e *experiment.Experiment, data string, quiet bool) error {
 func proofOf(r *crash.Report, result *crash.Result) proof.Proof {
 	p := proof.Proof{Kind: string(r.Kind), Fault: string(r.Fault), Kept: result.State == crash.Kept, Cuts: result.Looked(), Broken: result.Broken, Why: result.Why,
 		Seed: r.Seed, Made: time.Now().UTC(), Case: result.Case, Question: proof.Question{
-			Store: result.Driver, Version: result.Version, Settings: result.Settings, Class: result.Class, WindowNS: result.WindowNS}}
+			Store: result.Driver, Version: result.Version, Settings: result.Settings, Class: result.Class, WindowNS: result.WindowNS,
+			Servers: result.Servers}, OneNode: result.OneNode}
 	if r.Rig != nil {
 		p.FileSystem, p.Rig, p.Strict = result.FileSystem, r.Rig.Version, result.FileSystem == powercut.Strict
 	}
@@ -489,6 +502,9 @@ func (f *crashFlags) targets(args []string) ([]*crash.Target, *experiment.Crash,
 // targetsOf are an experiment's stores in their classes.
 func (f *crashFlags) targetsOf(e *experiment.Experiment, claimed bool) (targets []*crash.Target) {
 	for _, s := range e.Stores {
+		if f.servers > 0 && s.Server != nil {
+			s.Server.Count = f.servers
+		}
 		for _, cell := range f.cells(e, s, claimed) {
 			targets = append(targets, &crash.Target{Store: s, Cell: cell, Keys: e.Keys, PoolBytes: e.Values.PoolBytes, PoolSeed: e.Seed,
 				RepeatedPermille: e.Values.RepeatedPermille, Records: f.records, Operations: f.operations})

@@ -30,6 +30,9 @@ func printCrashes(w io.Writer, r *crash.Report) error {
 			records, lost, opens = cutRecords(result), mostLost(result), openTimes(result)
 		}
 		class := result.ClassText()
+		if result.Servers > 0 {
+			class += fmt.Sprintf(", %d servers", result.Servers)
+		}
 		if severalSystems {
 			class += " on " + result.FileSystem
 		}
@@ -90,6 +93,9 @@ func howCut(r *crash.Report) string {
 		if r.Fault != "" {
 			how += fmt.Sprintf(", after an injected error (%s)", r.Fault)
 		}
+	}
+	if slices.ContainsFunc(r.Results, func(result crash.Result) bool { return result.OneNode }) {
+		how += ", of one server while the others went on"
 	}
 	return fmt.Sprintf("%s, seed %d. Every record was read back after each cut.", how, r.Seed)
 }
@@ -205,6 +211,12 @@ func rigFlags(r *crash.Report, result *crash.Result) (flags string) {
 	}
 	if r.Fault != "" {
 		flags += " --fault " + string(r.Fault)
+	}
+	if result.Servers > 0 {
+		flags += fmt.Sprintf(" --servers %d", result.Servers)
+	}
+	if result.OneNode {
+		flags += " --one-node"
 	}
 	return flags
 }

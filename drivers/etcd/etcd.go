@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/client/v3"
@@ -63,21 +64,21 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	if c.Durability != store.D3 {
 		return nil, fmt.Errorf("etcd can't reach %s: it syncs before each reply, which is D3: %w", c.Durability, store.ErrRefused)
 	}
-	if len(c.Endpoints) != 1 {
-		return nil, fmt.Errorf("etcd: expected one endpoint, got %d: %w", len(c.Endpoints), store.ErrRefused)
+	if len(c.Endpoints) == 0 {
+		return nil, fmt.Errorf("etcd: expected an endpoint of each member: %w", store.ErrRefused)
 	}
-	d := &db{endpoint: c.Endpoints[0], timeout: c.Options.Duration("operation_timeout")}
+	d := &db{timeout: c.Options.Duration("operation_timeout")}
 	d.http.Transport = &http.Transport{MaxConnsPerHost: 1} // the default one may keep a second
 	if d.timeout <= 0 {
 		return nil, fmt.Errorf("etcd: operation_timeout is %v, expected more than 0: %w", d.timeout, store.ErrRefused)
 	}
 	ctx, cancel := context.WithTimeout(ctx, openPatience)
 	defer cancel()
-	if err := d.syncs(ctx); err != nil {
+	if err := d.reach(ctx, c.Endpoints); err != nil {
 		d.http.CloseIdleConnections()
 		return nil, err
 	}
-	client, err := connect(d.endpoint, d.timeout)
+	client, err := connect(d.endpoints[0], d.timeout)
 	if err != nil {
 		d.http.CloseIdleConnections()
 		return nil, failure("connect", err)
@@ -99,16 +100,17 @@ func connect(endpoint string, timeout time.Duration) (*clientv3.Client, error) {
 
 // db has a client of its own for what is no operation.
 type db struct {
-	endpoint string
-	timeout  time.Duration
-	client   *clientv3.Client
-	http     http.Client // for its metrics
-	version  string
-	held     uint64
+	endpoints []string // of the members that answered when it was opened
+	handles   atomic.Uint64
+	timeout   time.Duration
+	client    *clientv3.Client
+	http      http.Client // for the first one's metrics
+	version   string
+	held      uint64
 }
 
 func (d *db) open(ctx context.Context, flush bool) error {
-	status, err := d.client.Status(ctx, "http://"+d.endpoint)
+	status, err := d.client.Status(ctx, "http://"+d.endpoints[0])
 	if err != nil {
 		return failure("status", err)
 	}
@@ -128,15 +130,27 @@ func (d *db) open(ctx context.Context, flush bool) error {
 // walSyncs counts the syncs of the log that a reply waits for.
 const walSyncs = "etcd_disk_wal_fsync_duration_seconds_count"
 
-// syncs refuses a server that was told not to sync (--unsafe-no-fsync) and never did. One that was
-// told so may still have synced a log that is new; [db.TellDurability] finds it.
-func (d *db) syncs(ctx context.Context) error {
-	metrics, err := metricsOf(ctx, &d.http, d.endpoint)
-	if err != nil {
-		return err
+// reach finds the members that answer: a cluster works while most do. It refuses one that was told not
+// to sync (--unsafe-no-fsync) and never did. One that was told so may still have synced a log that is
+// new; [db.TellDurability] finds it.
+func (d *db) reach(ctx context.Context, endpoints []string) error {
+	var silent error
+	for _, endpoint := range endpoints {
+		metrics, err := metricsOf(ctx, &d.http, endpoint)
+		if err != nil {
+			silent = errors.Join(silent, err)
+			continue
+		}
+		if metrics[walSyncs] <= 0 {
+			return fmt.Errorf("etcd at %s can't reach D3: its metrics show no sync of its log; without --unsafe-no-fsync it would: %w", endpoint, store.ErrRefused)
+		}
+		d.endpoints = append(d.endpoints, endpoint)
 	}
-	if metrics[walSyncs] <= 0 {
-		return fmt.Errorf("etcd at %s can't reach D3: its metrics show no sync of its log; without --unsafe-no-fsync it would: %w", d.endpoint, store.ErrRefused)
+	if len(d.endpoints) > 1 {
+		d.http.CloseIdleConnections() // those to the others
+	}
+	if len(d.endpoints) == 0 {
+		return silent
 	}
 	return nil
 }
@@ -171,9 +185,10 @@ func metricsOf(ctx context.Context, client *http.Client, endpoint string) (map[s
 // Held is how many keys there were.
 func (d *db) Held() (records uint64, known bool) { return d.held, true }
 
-// Handle opens one more client, which is one connection.
+// Handle opens one more client, which is one connection: to each member in turn.
 func (d *db) Handle() (store.Handle, error) {
-	client, err := connect(d.endpoint, d.timeout)
+	at := (d.handles.Add(1) - 1) % uint64(len(d.endpoints))
+	client, err := connect(d.endpoints[at], d.timeout)
 	if err != nil {
 		return nil, failure("connect", err)
 	}
@@ -185,7 +200,7 @@ func (d *db) Settings() map[string]string {
 	settings := map[string]string{"version": d.version, "driver.operation_timeout": d.timeout.String()}
 	ctx, cancel := context.WithTimeout(context.Background(), d.timeout)
 	defer cancel()
-	if metrics, err := metricsOf(ctx, &d.http, d.endpoint); err == nil { // what it does not tell is left out
+	if metrics, err := metricsOf(ctx, &d.http, d.endpoints[0]); err == nil { // what it does not tell is left out
 		settings["quota-backend-bytes"] = strconv.FormatFloat(metrics["etcd_server_quota_backend_bytes"], 'f', -1, 64)
 	}
 	return settings
@@ -224,7 +239,7 @@ var counters = map[string]string{
 func (d *db) TellDurability() (store.DurabilityEvidence, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), d.timeout)
 	defer cancel()
-	metrics, err := metricsOf(ctx, &d.http, d.endpoint)
+	metrics, err := metricsOf(ctx, &d.http, d.endpoints[0])
 	if err != nil {
 		return store.DurabilityEvidence{}, err
 	}
@@ -235,7 +250,7 @@ func (d *db) TellDurability() (store.DurabilityEvidence, error) {
 func (d *db) Inspect() store.Inspection {
 	ctx, cancel := context.WithTimeout(context.Background(), d.timeout)
 	defer cancel()
-	metrics, err := metricsOf(ctx, &d.http, d.endpoint)
+	metrics, err := metricsOf(ctx, &d.http, d.endpoints[0])
 	if err != nil {
 		return store.Inspection{}
 	}

@@ -2,23 +2,32 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"assay/internal/execution/server"
 	"assay/store"
 )
 
-// peerSocket is where other members would be talked to: a Unix socket in the server's directory,
-// for there are none.
+// peerSocket is where the other members of a cluster of one would be talked to: a Unix socket in the
+// server's directory.
 const peerSocket = "unix://peer:1"
 
-// Program is the etcd server, as a cluster of one.
+// Program is the etcd server: a cluster of one, or of several members.
 var Program = server.Program{
 	Driver:   "etcd",
 	Binaries: []string{"etcd"},
 	Packages: []string{"etcd-server"},
+	Several:  server.Cluster,
+	PeerPort: true,
+	Majority: true,
 	Options: []store.Option{
 		{Name: "quota_bytes", Type: store.Bytes, Default: "2GiB", Help: "size of the database at which writes are refused (--quota-backend-bytes)"},
 		{Name: "snapshot_count", Type: store.Int, Default: "100000", Help: "writes between two snapshots of the raft log (--snapshot-count)"},
@@ -27,11 +36,20 @@ var Program = server.Program{
 	Asked: func(i *server.Instance) map[string]string {
 		return map[string]string{"quota-backend-bytes": fmt.Sprint(i.Options.Bytes("quota_bytes"))}
 	},
+	Prepare: addMember,
 	Command: func(i *server.Instance) (arguments, environment []string) {
+		state, cluster := "new", []string{}
+		for _, member := range append(slices.Clone(i.Peers), i) {
+			cluster = append(cluster, nameOf(member)+"="+peerURL(member))
+		}
+		if len(i.Peers) > 0 {
+			state = "existing"
+		}
 		return []string{
-			"--name", "assay", "--data-dir", i.Directory + "/data",
+			"--name", nameOf(i), "--data-dir", i.Directory + "/data",
 			"--listen-client-urls", "http://" + i.Endpoint(), "--advertise-client-urls", "http://" + i.Endpoint(),
-			"--listen-peer-urls", peerSocket, "--initial-advertise-peer-urls", peerSocket, "--initial-cluster", "assay=" + peerSocket,
+			"--listen-peer-urls", peerURL(i), "--initial-advertise-peer-urls", peerURL(i),
+			"--initial-cluster", strings.Join(cluster, ","), "--initial-cluster-state", state, "--strict-reconfig-check=false",
 			"--quota-backend-bytes", i.Asked["quota-backend-bytes"], "--snapshot-count", i.Options["snapshot_count"],
 		}, nil
 	},
@@ -40,7 +58,10 @@ var Program = server.Program{
 		if err == nil && metrics["etcd_server_has_leader"] != 1 {
 			return fmt.Errorf("it has no leader yet")
 		}
-		return err
+		if err != nil || i.Count == 1 {
+			return err
+		}
+		return readsFrom(ctx, i)
 	},
 	Settings: func(ctx context.Context, i *server.Instance) (map[string]string, error) {
 		metrics, err := metricsOf(ctx, &once, i.Endpoint())
@@ -49,6 +70,58 @@ var Program = server.Program{
 		}
 		return map[string]string{"quota-backend-bytes": strconv.FormatFloat(metrics["etcd_server_quota_backend_bytes"], 'f', -1, 64)}, nil
 	},
+}
+
+// nameOf is a member's name in its cluster.
+func nameOf(i *server.Instance) string {
+	if i.Count > 1 {
+		return "assay-" + strconv.Itoa(len(i.Peers)+1)
+	}
+	return "assay"
+}
+
+// peerURL is where the other members talk to a member.
+func peerURL(i *server.Instance) string {
+	if i.Count > 1 {
+		return "http://" + net.JoinHostPort(i.Host, strconv.Itoa(i.PeerPort))
+	}
+	return peerSocket
+}
+
+// readsFrom reads as clients do, which asks a majority: a member may take one that is gone for its leader.
+func readsFrom(ctx context.Context, i *server.Instance) error {
+	return post(ctx, i, "kv/range", `{"key": "AA==", "range_end": "AA==", "count_only": true}`)
+}
+
+// addMember tells the cluster of a member that is about to join it. The first one is a cluster alone.
+func addMember(ctx context.Context, i *server.Instance) error {
+	if len(i.Peers) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, addPatience)
+	defer cancel()
+	return post(ctx, i.Peers[0], "cluster/member/add", fmt.Sprintf(`{"peerURLs": [%q]}`, peerURL(i)))
+}
+
+// addPatience is for a cluster that may be electing its leader.
+const addPatience = 30 * time.Second
+
+// post makes one request of etcd's JSON gateway. The Go client would write its own log.
+func post(ctx context.Context, i *server.Instance, path, body string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+i.Endpoint()+"/v3/"+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	response, err := once.Do(request)
+	if err != nil {
+		return err
+	}
+	const answerMax = 4 << 10
+	text, err := io.ReadAll(io.LimitReader(response.Body, answerMax))
+	if response.StatusCode != http.StatusOK {
+		err = errors.Join(err, fmt.Errorf("%s: %s: %s", path, response.Status, text))
+	}
+	return errors.Join(err, response.Body.Close())
 }
 
 // once keeps no connection.

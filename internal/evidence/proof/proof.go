@@ -30,6 +30,7 @@ type Question struct {
 	Settings map[string]string `json:"settings"` // in force, as the store told them
 	Class    store.Durability  `json:"class"`
 	WindowNS int64             `json:"window_ns,omitempty"` // of D2
+	Servers  int               `json:"servers,omitempty"`   // that make the store, if they are several
 }
 
 // Proof is an answer.
@@ -39,6 +40,7 @@ type Proof struct {
 	FileSystem string `json:"file_system,omitempty"` // whose disk was cut off
 	Rig        int    `json:"rig,omitempty"`         // version of the rig
 	Strict     bool   `json:"strict,omitempty"`      // the file system is Assay's own, which keeps no more than POSIX says
+	OneNode    bool   `json:"one_node,omitempty"`    // the power of one server was cut, and the others went on
 	Fault      string `json:"fault,omitempty"`       // that a call of the store met before each cut; "": none
 
 	Kept    bool      `json:"kept"` // false: refuted
@@ -70,7 +72,8 @@ func (p *Proof) ID() string {
 		Kind, FileSystem string
 		Rig              int
 		Fault            string `json:",omitempty"`
-	}{p.Question.withoutPlace(), p.Kind, p.FileSystem, p.Rig, p.Fault})
+		OneNode          bool   `json:",omitempty"`
+	}{p.Question.withoutPlace(), p.Kind, p.FileSystem, p.Rig, p.Fault, p.OneNode})
 	if err != nil {
 		panic(err) // strings and numbers can be written
 	}
@@ -191,13 +194,14 @@ func All() (all []Proof, err error) {
 
 // Find returns what is proved of a question by cuts of a kind: a refutation, if there is one, or the
 // proof by most cuts; nil: nothing is. What the strict file system has shown is left out: stores stand
-// on real ones, and those decide ranks. So is what followed an error, of which no class speaks.
+// on real ones, and those decide ranks. So is what followed an error, of which no class speaks. A cut of
+// one server of several refutes D3, and does not prove it.
 func Find(q Question, kind string) (*Proof, error) {
 	all, err := All()
 	var best *Proof
 	for i := range all {
 		p := &all[i]
-		if p.Kind != kind || p.Strict || p.Fault != "" || !p.Question.equal(q) {
+		if p.Kind != kind || p.Strict || p.Fault != "" || p.OneNode && p.Kept && q.Class != store.D4 || !p.Question.equal(q) {
 			continue
 		}
 		if best == nil || best.Kept && (!p.Kept || p.Cuts > best.Cuts) {
@@ -209,7 +213,7 @@ func Find(q Question, kind string) (*Proof, error) {
 
 func (q Question) equal(other Question) bool {
 	q, other = q.withoutPlace(), other.withoutPlace()
-	if q.Store != other.Store || q.Version != other.Version || q.Class != other.Class || q.WindowNS != other.WindowNS || len(q.Settings) != len(other.Settings) {
+	if q.Store != other.Store || q.Version != other.Version || q.Class != other.Class || q.WindowNS != other.WindowNS || q.Servers != other.Servers || len(q.Settings) != len(other.Settings) {
 		return false
 	}
 	for name, value := range q.Settings {
@@ -226,6 +230,9 @@ func (p *Proof) Text() string {
 		return "refuted: " + p.Why
 	}
 	by := map[string]string{"kill": "kills", "power": "cuts"}[p.Kind]
+	if p.OneNode {
+		by += fmt.Sprintf(" of one of %d servers", p.Servers)
+	}
 	if p.Fault != "" {
 		by += " after a " + p.Fault
 	}

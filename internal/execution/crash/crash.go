@@ -6,6 +6,7 @@
 //	server.go   the server that it speaks to, which is what is cut off then
 //	kill.go     a cut: kill −9 at moments drawn by the seed, also while the store recovers
 //	power.go    another: the disk of a recording as a power cut would have left it (package powercut)
+//	node.go     one server of several that loses its power, while the others go on
 //	fault.go    errors that the store meets before such a cut
 //	check.go    the store opened again and read back: what is lost, stale, torn, back, a ghost?
 //	replay.go   a cut that broke a promise, kept to be looked at again
@@ -72,6 +73,8 @@ type Options struct {
 	Rig            []string // the command that serves the disks
 	FileSystem     string   // on them
 	IgnoresFlushes bool     // the disk does, which must refute every store: a check of the rig
+	// OneNode: of a store of several servers, the power of one is cut, and the others go on.
+	OneNode bool
 	// Fault is an error that a call of the store meets before its power is cut; "": none.
 	Fault powercut.FaultKind
 	// CaseOf returns the directory in which the smallest failing case of a result is kept; nil: none is.
@@ -83,10 +86,11 @@ type Options struct {
 
 // Cut is one moment at which a store was cut off, and what became of it.
 type Cut struct {
-	Number int    `json:"number"` // from 1 on: with the seed, it says which
-	Moment string `json:"moment"` // "writes", "close", "recovery" …
-	Entry  uint64 `json:"entry"`  // of the phase under way: so many were acknowledged
-	NS     int64  `json:"ns"`     // since the load began
+	Number int    `json:"number"`         // from 1 on: with the seed, it says which
+	Moment string `json:"moment"`         // "writes", "close", "recovery" …
+	Node   int    `json:"node,omitempty"` // of several servers: the one that was cut off, from 1 on
+	Entry  uint64 `json:"entry"`          // of the phase under way: so many were acknowledged
+	NS     int64  `json:"ns"`             // since the load began
 	// Of power cuts: what was kept of the writes after the last flush, and the digest of the disk.
 	Keep   powercut.Keep `json:"keep,omitempty"`
 	Digest string        `json:"digest,omitempty"`
@@ -103,6 +107,10 @@ type Result struct {
 	Settings map[string]string `json:"settings,omitempty"`
 	// FileSystem is that whose disk was cut off; "": none was.
 	FileSystem string `json:"file_system,omitempty"`
+
+	// Servers is how many the store has, if they are several; OneNode: one of them was cut off.
+	Servers int  `json:"servers,omitempty"`
+	OneNode bool `json:"one_node,omitempty"`
 
 	State   State  `json:"state"`
 	Why     string `json:"why,omitempty"`
@@ -132,7 +140,13 @@ func Test(ctx context.Context, t *Target, o Options) (r Result, err error) {
 	if o.Kind == Power {
 		r.FileSystem = o.FileSystem
 	}
-	if r.Why = refuse(t); r.Why != "" {
+	if n := t.Store.Servers(); n > 1 {
+		r.Servers, r.OneNode = n, o.OneNode
+	}
+	if r.Why = refuse(t); r.Why == "" && o.OneNode && r.Servers == 0 {
+		r.Why = "has one server: of several, one can be cut off"
+	}
+	if r.Why != "" {
 		return r, nil
 	}
 	place, err := owned.NewDirectory(o.DataRoot, "crash")

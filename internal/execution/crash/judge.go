@@ -41,9 +41,18 @@ func Promise(class store.Durability, window time.Duration, kind Kind) (lossMax t
 	return 0, false
 }
 
+// promise is what the class of the result says of its cuts. D4 has its records in the memory of several
+// nodes, and loses none with one of them.
+func (r *Result) promise(kind Kind) (lossMax time.Duration, promises bool) {
+	if r.OneNode && r.Class == store.D4 {
+		return 0, true
+	}
+	return Promise(r.Class, time.Duration(r.WindowNS), kind)
+}
+
 // HowBroken says how a cut broke what the class of the result promises; "": it did not.
 func (r *Result) HowBroken(c *Check, kind Kind) string {
-	lossMax, promises := Promise(r.Class, time.Duration(r.WindowNS), kind)
+	lossMax, promises := r.promise(kind)
 	switch damage := c.Damage(); {
 	case !promises:
 		return ""
@@ -57,7 +66,7 @@ func (r *Result) HowBroken(c *Check, kind Kind) string {
 
 // conclude sets the state.
 func (r *Result) conclude(kind Kind) {
-	_, promises := Promise(r.Class, time.Duration(r.WindowNS), kind)
+	_, promises := r.promise(kind)
 	r.Loss = r.Window()
 	switch {
 	case r.Control == nil && r.Why != "":

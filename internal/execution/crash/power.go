@@ -45,6 +45,9 @@ func (t *tester) powerCuts() (err error) {
 	}
 	defer func() { err = errors.Join(err, rig.Close()) }()
 	t.progress(0)
+	if t.result.OneNode {
+		return t.nodeCuts(rig)
+	}
 	if t.options.Fault != "" {
 		return t.faults(rig)
 	}

@@ -28,8 +28,6 @@ func refuseServer(t *Target) string {
 		return fmt.Sprintf("is a server that somebody else has started: Assay cuts off what it starts itself (%s@start)", t.Store.Driver)
 	case !t.Store.KeepsFiles():
 		return "keeps nothing in files: a cut leaves nothing of it"
-	case t.Store.Servers() > 1:
-		return "has several servers: one server at a time can be cut off so far"
 	}
 	return ""
 }
@@ -66,18 +64,27 @@ func (s *session) startServer() (err error) {
 	if err != nil {
 		return err
 	}
+	var places map[int]string
+	if s.node != nil {
+		places = map[int]string{s.node.victim: s.node.place}
+	}
 	s.server, err = server.StartGroup(s.ctx, program, server.Request{Directory: s.directory, Log: s.log, Class: s.target.Cell.Durability,
-		Options: t.Server.Options, Each: t.Server.Each, Settings: t.Server.Settings, Patience: s.timeout, Count: t.Server.Count})
+		Options: t.Server.Options, Each: t.Server.Each, Places: places, Settings: t.Server.Settings, Patience: s.timeout, Count: t.Server.Count})
 	if err != nil && s.ctx.Err() == nil {
 		return fmt.Errorf("%w: %w", errServer, err)
 	}
 	return err
 }
 
-// killServer ends the server as a crash does, if one runs.
+// killServer ends the server as a crash does, if one runs; of several of which one is cut off, that one
+// alone stands still, and is killed once it is known what its disk had seen.
 func (s *session) killServer() error {
-	if s.server == nil {
+	switch {
+	case s.server == nil:
 		return nil
+	case s.node != nil:
+		_, err := s.server.Members[s.node.victim].Halt()
+		return err
 	}
 	return s.server.Kill()
 }

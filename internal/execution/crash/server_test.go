@@ -159,6 +159,22 @@ func TestServers(t *testing.T) {
 			t.Errorf("a server that the driver refuses is %s: %s", r.State, r.Why)
 		}
 	})
+	t.Run("etcd/one of three members is cut", func(t *testing.T) {
+		cuts := cuts - 2 // each is a life of its own
+		target, o := serverTarget(t, etcd.Driver{}, etcd.Program, store.D3, Power, cuts)
+		target.Store.Server.Count, o.OneNode = 3, true
+		r := tested(t, target, o)
+		if r.State != Kept || len(r.Cuts) != cuts || r.Servers != 3 {
+			t.Errorf("it is %s after %d cuts: %s", r.State, len(r.Cuts), r.Why)
+		}
+		if !long {
+			return
+		}
+		o.IgnoresFlushes, o.FirstOnly, o.Cuts = true, true, 50
+		if r := tested(t, target, o); r.State != Refuted {
+			t.Errorf("on a disk that ignores flushes it is %s: %s", r.State, r.Why)
+		}
+	})
 	if !long {
 		return
 	}

@@ -35,6 +35,7 @@ type session struct {
 	rig       *powercut.Rig // that records what reaches the disk; nil: none
 	program   func(driver string) (server.Program, error)
 	server    *server.Group // that Assay has started, or had; nil: none
+	node      *node         // of it, the one that is cut off; nil: all are
 
 	worker    *conductor.Worker
 	unwatch   func() bool   // of ctx

@@ -149,7 +149,11 @@ func (t *trial) citeProof(class store.Durability) {
 	if t.run.options.Proved == nil || class != store.D2 && class != store.D3 {
 		return
 	}
-	found, err := t.run.options.Proved(proof.Question{Store: t.store.Driver, Version: t.result.Version, Settings: t.result.Settings,
+	servers := t.store.Servers()
+	if servers == 1 {
+		servers = 0
+	}
+	found, err := t.run.options.Proved(proof.Question{Servers: servers, Store: t.store.Driver, Version: t.result.Version, Settings: t.result.Settings,
 		Class: class, WindowNS: int64(t.cell.LossWindow)})
 	if err != nil {
 		t.run.view.Message("proofs of durability classes: " + err.Error())

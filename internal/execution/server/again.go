@@ -17,24 +17,31 @@ import (
 )
 
 // Again starts servers that have ended on the files that they left: in the same directories, at the
-// same ports, asked for the same settings. None is left where it fails.
+// same ports, asked for the same settings. They start all at once, since a cluster's members wait for
+// each other. None is left where it fails.
 func (g *Group) Again(ctx context.Context, patience time.Duration) (*Group, error) {
 	next := new(Group)
-	for n, was := range g.Members {
+	for _, was := range g.Members {
 		i := &Instance{Program: was.Program, Binary: was.Binary, Version: was.Version, Directory: was.Directory, Host: was.Host, Port: was.Port,
-			PeerPort: was.PeerPort, Peers: append([]*Instance(nil), next.Members...), Count: was.Count, Options: was.Options, Guard: was.Guard, Asked: was.Asked,
-			label: was.label, cpus: was.cpus, user: was.user, output: &output{log: was.output.log, name: was.label}, life: new(life)}
+			PeerPort: was.PeerPort, Peers: slices.Clone(next.Members), Count: was.Count, Options: was.Options, Guard: was.Guard, Asked: was.Asked,
+			label: was.label, cpus: was.cpus, user: was.user, output: &output{log: was.output.log, name: was.label}, life: new(life), moved: was.moved}
+		next.Members = append(next.Members, i)
+	}
+	err := next.each(func(i *Instance) error {
 		if _, err := os.Stat(i.Directory); err != nil { // nothing is left of it: that is its end, and no fault of ours
-			return nil, errors.Join(fmt.Errorf("%w: %s: its directory is gone", ErrDied, i.label), next.Abort())
+			return fmt.Errorf("%w: %s: its directory is gone", ErrDied, i.label)
 		}
 		var prepare func(context.Context, *Instance) error
-		if was.moved {
-			prepare = i.Program.Move
+		if i.moved {
+			prepare, i.moved = i.Program.Move, false
 		}
 		if err := i.launch(ctx, patience, prepare); err != nil {
-			return nil, errors.Join(fmt.Errorf("starting server %d of %s again: %w", n+1, i.Program.Driver, err), next.Abort())
+			return fmt.Errorf("starting %s again: %w", i.label, err)
 		}
-		next.Members = append(next.Members, i)
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Join(err, next.Abort())
 	}
 	return next, nil
 }

@@ -90,6 +90,28 @@ func (i *Instance) Restart(ctx context.Context, patience time.Duration) error {
 	return nil
 }
 
+// Rejoin runs a crashed server again, and returns when all of the group answer: in a cluster, the others
+// learn that it is back.
+func (g *Group) Rejoin(ctx context.Context, n int, patience time.Duration) error {
+	if err := g.Members[n].Restart(ctx, patience); err != nil {
+		return err
+	}
+	return g.each(func(i *Instance) error { return i.waitReady(ctx, patience) })
+}
+
+// Lose crashes a server, and returns when the others answer without it.
+func (g *Group) Lose(ctx context.Context, n int, patience time.Duration) error {
+	if err := g.Members[n].Crash(nil); err != nil {
+		return err
+	}
+	return g.each(func(i *Instance) error {
+		if i == g.Members[n] {
+			return nil
+		}
+		return i.waitReady(ctx, patience)
+	})
+}
+
 // Cut crashes all servers of the group, and runs them again. halted is called while none runs, before
 // the first is killed.
 func (g *Group) Cut(ctx context.Context, halted func(), patience time.Duration) error {

@@ -76,6 +76,9 @@ func startMembers(ctx context.Context, like Instance, r Request) (*Group, error)
 			number := "-" + strconv.Itoa(n+1)
 			i.label, i.Directory = i.label+number, i.Directory+number
 		}
+		if place, own := r.Places[n]; own {
+			i.Directory = place
+		}
 		if n < len(r.Each) {
 			own := maps.Clone(r.Options)
 			if own == nil {

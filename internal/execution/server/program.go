@@ -61,6 +61,8 @@ type Program struct {
 	Slow bool
 	// Several says how several servers of it make one store. Optional: they don't.
 	Several Several
+	// Majority says that a [Cluster] (of more than one) serves all records while most of its members run.
+	Majority bool
 	// PeerPort says that it also listens at Instance.PeerPort, where other members talk to it.
 	PeerPort bool
 

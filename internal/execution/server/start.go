@@ -29,6 +29,7 @@ type Request struct {
 	Log       io.Writer           // what the server writes, with its name before each line
 	Class     store.Durability    // that acknowledged writes must reach
 	Options   map[string]string   // the experiment's, of those that the program declares
+	Places    map[int]string      // of several servers: the directory of those, from 0 on, that do not get theirs in Directory
 	Each      []map[string]string // of several servers: what differs from Options; nil: nothing
 	Settings  map[string]string   // the experiment's, by the program's own names
 	Patience  time.Duration       // how long it may take until it answers

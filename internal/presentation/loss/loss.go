@@ -84,12 +84,26 @@ const (
 // letter names a point.
 func letter(i int) string { return string(rune('a' + i)) }
 
-// Text draws the points in characters, and lists them. It writes nothing of none.
+// Text draws the points in characters, and lists them. Where none lost anything, the list says it all. It
+// writes nothing of no points.
 func Text(w io.Writer, points []Point) error {
 	points = Drawn(points)
 	if len(points) == 0 {
 		return nil
 	}
+	var b strings.Builder
+	b.WriteString("Rate against loss: how long before the cut the first lost write was acknowledged (median).\n\n")
+	if slices.ContainsFunc(points, func(p Point) bool { return p.Median > 0 }) {
+		draw(&b, points)
+	}
+	for i, p := range points {
+		fmt.Fprintf(&b, "  %s  %s: %s; %s\n", letter(i), p.Name, perSecond(p.Rate), p.lost())
+	}
+	_, err := fmt.Fprintln(w, b.String())
+	return err
+}
+
+func draw(b *strings.Builder, points []Point) {
 	rates, times := axes(points)
 	grid := make([][]string, rows+1) // the last row is of those that lost nothing
 	for i := range grid {
@@ -106,12 +120,10 @@ func Text(w io.Writer, points []Point) error {
 		}
 		grid[row][column] = letter(i)
 	}
-	var b strings.Builder
-	b.WriteString("Rate against loss: how long before the cut the first lost write was acknowledged (median).\n\n")
 	for i, cells := range grid {
 		label := ""
 		if i == rows {
-			fmt.Fprintf(&b, "%9s +%s\n", "", strings.Repeat("-", columns+1))
+			fmt.Fprintf(b, "%9s +%s\n", "", strings.Repeat("-", columns+1))
 			label = "none lost"
 		}
 		for _, t := range times.ticks() {
@@ -119,7 +131,7 @@ func Text(w io.Writer, points []Point) error {
 				label = seconds(t)
 			}
 		}
-		fmt.Fprintf(&b, "%9s |%s\n", label, strings.TrimRight(strings.Join(cells, ""), " "))
+		fmt.Fprintf(b, "%9s |%s\n", label, strings.TrimRight(strings.Join(cells, ""), " "))
 	}
 	marks := slices.Repeat([]string{" "}, columns+14)
 	for _, t := range rates.ticks() {
@@ -129,12 +141,7 @@ func Text(w io.Writer, points []Point) error {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "%9s  %s\n\n", "", strings.TrimRight(strings.Join(marks, ""), " "))
-	for i, p := range points {
-		fmt.Fprintf(&b, "  %s  %s: %s; %s\n", letter(i), p.Name, perSecond(p.Rate), p.lost())
-	}
-	_, err := fmt.Fprintln(w, b.String())
-	return err
+	fmt.Fprintf(b, "%9s  %s\n\n", "", strings.TrimRight(strings.Join(marks, ""), " "))
 }
 
 func seconds(s float64) string {
