@@ -9,6 +9,7 @@
 //	loopback        the connections of every stand-in
 //	riakstandin     stands in for Riak, which no package has
 //	tyrantstandin   stands in for Tokyo Tyrant
+//	sshtest         a real sshd on loopback
 //	mongojava       a server of MongoDB's protocol from a Maven artefact
 //	misbehave       workers that lie, stall and die
 //	nativebuild     the native workers, made once for all packages

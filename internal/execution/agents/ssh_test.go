@@ -2,71 +2,22 @@ package agents
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
-)
 
-// startSSHD starts Debian's sshd on loopback, with keys of its own, and returns the target and the
-// command of an ssh that may enter it.
-func startSSHD(t *testing.T) (target string, ssh []string) {
-	t.Helper()
-	const sshd = "/usr/sbin/sshd"
-	if _, err := os.Stat(sshd); err != nil || os.Getuid() != 0 {
-		t.Skipf("SKIPPED: %s is not installed, or this is not root: %v", sshd, err)
-	}
-	here := t.TempDir()
-	for _, key := range []string{"host", "user"} {
-		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(here, key)).CombinedOutput(); err != nil {
-			t.Skipf("SKIPPED: ssh-keygen: %v %s", err, out)
-		}
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
-		t.Skipf("SKIPPED: sshd's own directory: %v", err)
-	}
-	config := fmt.Sprintf("Port %d\nListenAddress 127.0.0.1\nHostKey %s/host\nAuthorizedKeysFile %s/user.pub\nStrictModes no\nUsePAM no\nPermitRootLogin yes\nPidFile none\n", port, here, here)
-	if err := os.WriteFile(filepath.Join(here, "config"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	daemon := exec.Command(sshd, "-D", "-e", "-f", filepath.Join(here, "config"))
-	if err := daemon.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = daemon.Process.Kill()
-		_ = daemon.Wait() // it was killed
-	})
-	eventually(t, "an answer of sshd", func() bool {
-		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil {
-			_ = c.Close()
-		}
-		return err == nil
-	})
-	return fmt.Sprintf("root@127.0.0.1:%d", port), []string{"ssh", "-F", "none", "-i", filepath.Join(here, "user"), "-o", "IdentitiesOnly=yes",
-		"-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR"}
-}
+	"assay/internal/testkit/sshtest"
+)
 
 // An agent that ssh starts joins through ssh's own tunnel; its binary is copied once, under the name of
 // its checksum; and it ends with the connection.
 func TestAnAgentBySSH(t *testing.T) {
-	target, ssh := startSSHD(t)
+	target, ssh := sshtest.Start(t)
 	there := filepath.Join(t.TempDir(), "a place")
 	var copied time.Time
 	for round := range 2 {
@@ -116,7 +67,7 @@ func TestAnAgentBySSH(t *testing.T) {
 
 // A machine whose disk is full: the run says what could not be copied there, and why.
 func TestAnAgentWhoseDiskIsFull(t *testing.T) {
-	target, ssh := startSSHD(t)
+	target, ssh := sshtest.Start(t)
 	small := t.TempDir()
 	if err := unix.Mount("assay-test", small, "tmpfs", 0, "size=64k"); err != nil {
 		t.Skipf("SKIPPED: no small file system can be mounted: %v", err)

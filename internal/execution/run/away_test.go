@@ -12,8 +12,10 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
 	"assay/internal/execution/agents"
+	"assay/internal/execution/server"
 	"assay/internal/experiment/plan"
 	"assay/internal/presentation/live"
+	"assay/internal/testkit/sshtest"
 )
 
 const agentsRun = `name: agents
@@ -38,12 +40,23 @@ func withAgents(t *testing.T) func(o *Options) {
 	}
 }
 
-// Two agents do what two processes of one machine do, to the operation.
+// Agents do what as many processes of one machine do, to the operation: two in the fast tests.
 func TestAgentsDoWhatOneMachineDoes(t *testing.T) {
 	t.Parallel()
 	p := installed(t, "redis")
+	counts := []int{2}
+	if os.Getenv("ASSAY_LONG") != "" {
+		counts = []int{1, 2, 4, 8}
+	}
+	for _, count := range counts {
+		t.Run(fmt.Sprint(count), func(t *testing.T) { agentsAndOneMachine(t, p, count) })
+	}
+}
+
+func agentsAndOneMachine(t *testing.T, p server.Program, count int) {
+	here := strings.Replace(agentsRun, "{processes: 2, threads: 2}", fmt.Sprintf("{processes: %d, threads: %d}", count, 8/count), 1)
 	var trials []*record.Trial
-	for _, text := range []string{agentsRun, agentsRun + "agents: local:2\n"} {
+	for _, text := range []string{here, here + fmt.Sprintf("agents: local:%d\n", count)} {
 		trials = append(trials, trialOf(t, runServer(context.Background(), t, p, live.NewPlain(discard{}), text, withAgents(t)), "redis"))
 	}
 	for i, trial := range trials {
@@ -75,9 +88,31 @@ func TestAgentsDoWhatOneMachineDoes(t *testing.T) {
 		t.Errorf("one machine recorded %d operations of %d keys, agents %d of %d", one.Records, one.Sample, h.Records, h.Sample)
 	}
 	for i, a := range trials[1].Phases[1].Agents {
-		if a.Name != fmt.Sprint("local-", i+1) || a.Threads != 2 || a.Processes != 1 || a.Operations != 2000 || a.CPUSeconds <= 0 || a.ClockErrorNS <= 0 {
+		if a.Name != fmt.Sprint("local-", i+1) || a.Threads != 8/count || a.Processes != 1 || a.Operations != uint64(4000/count) || a.CPUSeconds <= 0 || a.ClockErrorNS <= 0 {
 			t.Errorf("agent %d: %+v", i, a)
 		}
+	}
+	if left := agentsOf(t); len(left) > 0 {
+		t.Errorf("agents that are left: %v", left)
+	}
+}
+
+// A whole run whose agent is started by ssh: it is told where, counts as an agent of this machine
+// does, and leaves nothing that runs.
+func TestARunBySSH(t *testing.T) {
+	t.Parallel()
+	p := installed(t, "redis")
+	target, ssh := sshtest.Start(t)
+	there := t.TempDir()
+	trial := trialOf(t, runServer(context.Background(), t, p, live.NewPlain(discard{}), strings.Replace(agentsTimed, "local:2", "ssh://"+target, 1), withAgents(t),
+		func(o *Options) { o.Agents.SSH, o.Agents.SSHDirectory = ssh, there }), "redis")
+	if trial.Error != "" || len(codes(trial)) > 0 || len(trial.Phases) != 2 {
+		t.Fatalf("%s: %s %v", trial.State, trial.Error, trial.Marks)
+	}
+	phase := &trial.Phases[1]
+	outcomesAddUp(t, phase)
+	if a := phase.Agents; len(a) != 1 || !strings.HasPrefix(a[0].Name, target) || a[0].Operations == 0 || a[0].Operations != phase.Attempted || a[0].ClockErrorNS <= 0 {
+		t.Errorf("agents %+v of %d operations", a, phase.Attempted)
 	}
 	if left := agentsOf(t); len(left) > 0 {
 		t.Errorf("agents that are left: %v", left)
