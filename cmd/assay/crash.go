@@ -35,6 +35,7 @@ type crashFlags struct {
 	ignoresFlushes       bool
 	cuts, only, threads  int
 	servers              int
+	sector               int64
 	oneNode              bool
 	seed                 uint64
 	records, operations  uint64
@@ -53,7 +54,8 @@ const (
 
 func newCrashFlags() *crashFlags {
 	return &crashFlags{kind: string(crash.Kill), fileSystems: []string{powercut.DefaultFileSystem}, format: "text", cuts: crashCuts,
-		threads: crashThreads, seed: 1, records: crashRecords, operations: crashOperations}
+		threads: crashThreads, seed: 1, records: crashRecords, operations: crashOperations,
+		sector: powercut.SectorBytesMin}
 }
 
 func crashCommand() *cobra.Command {
@@ -130,6 +132,7 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
 	c.Flags().StringSliceVar(&f.fileSystems, "fs", f.fileSystems, "`file systems` whose disk is cut off, one after the other: ext4, xfs, btrfs, posix")
 	c.Flags().StringVar(&f.fault, "fault", "", "`error` that a call of the store meets before each power cut: sync-error, no-space, short-write (--fs is posix then, unless it is said)")
 	c.Flags().BoolVar(&f.ignoresFlushes, "ignore-flushes", false, "the disk ignores flushes: every store must be refuted, which shows that the rig works")
+	c.Flags().Int64Var(&f.sector, "sector", f.sector, "`bytes` that the disk writes whole or not at all: 512 to 4096")
 	c.Flags().IntVar(&f.servers, "servers", 0, "`number` of servers that Assay starts as one store (default: one, or that of the file)")
 	c.Flags().BoolVar(&f.oneNode, "one-node", false, "of several servers, cut the power of one; the others go on")
 	c.Flags().IntVar(&f.cuts, "cuts", f.cuts, "`number` of cuts for each store and class")
@@ -171,6 +174,8 @@ func (f *crashFlags) check() error {
 		return fmt.Errorf("--fault %s: expected %s", f.fault, format.List(faultNames()))
 	case f.fault != "" && f.ignoresFlushes:
 		return errors.New("--fault and --ignore-flushes: expected one of them")
+	case f.sector < powercut.SectorBytesMin || f.sector > powercut.SectorBytesMax || f.sector&(f.sector-1) != 0:
+		return fmt.Errorf("--sector %d: expected 512, 1024, 2048 or 4096", f.sector)
 	case f.oneNode && (f.kind != string(crash.Power) || f.fault != ""):
 		return errors.New("--one-node is for --kind power, without --fault")
 	case f.servers < 0 || f.servers > experiment.ServersMax:
@@ -286,7 +291,7 @@ func (f *crashFlags) cutAll(ctx context.Context, targets []*crash.Target, progre
 	report := &crash.Report{Kind: crash.Kind(f.kind), Fault: powercut.FaultKind(f.fault), Cuts: f.cuts, Seed: f.seed, Results: []crash.Result{}}
 	rig, on := []string{self, rigCommandName}, []string{""}
 	if report.Kind == crash.Power {
-		report.Rig, on = &crash.RigInfo{Version: powercut.Version, IgnoresFlushes: f.ignoresFlushes}, f.fileSystems
+		report.Rig, on = &crash.RigInfo{Version: powercut.Version, SectorBytes: f.sector, IgnoresFlushes: f.ignoresFlushes}, f.fileSystems
 		for _, name := range on {
 			if err := powercut.Check(cmp.Or(f.data, os.TempDir()), name, rig); err != nil {
 				return nil, usage(fmt.Errorf("no power cut can be made here: %w\n--kind kill works without it", err))
@@ -301,7 +306,7 @@ func (f *crashFlags) cutAll(ctx context.Context, targets []*crash.Target, progre
 			result, err := crash.Test(ctx, target, crash.Options{
 				Kind: report.Kind, Cuts: f.cuts, Seed: f.seed, Only: f.only, Worker: []string{self, "worker"},
 				DataRoot: cmp.Or(f.data, os.TempDir()), Timeout: crashTimeout, Log: io.Discard, Progress: progress.cut,
-				Rig: rig, FileSystem: fileSystem, IgnoresFlushes: f.ignoresFlushes, OneNode: f.oneNode, Fault: report.Fault, Program: programOf,
+				Rig: rig, FileSystem: fileSystem, IgnoresFlushes: f.ignoresFlushes, OneNode: f.oneNode, SectorBytes: f.sector, Fault: report.Fault, Program: programOf,
 				CaseOf: f.caseOf(report),
 			})
 			if keepErr := f.keep(report, &result, target, ctx.Err() != nil); err == nil {
@@ -358,6 +363,9 @@ func proofOf(r *crash.Report, result *crash.Result) proof.Proof {
 			Servers: result.Servers}, OneNode: result.OneNode}
 	if r.Rig != nil {
 		p.FileSystem, p.Rig, p.Strict = result.FileSystem, r.Rig.Version, result.FileSystem == powercut.Strict
+		if r.Rig.SectorBytes != powercut.SectorBytesMin {
+			p.Sector = r.Rig.SectorBytes
+		}
 	}
 	return p
 }

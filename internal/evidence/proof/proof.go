@@ -36,12 +36,13 @@ type Question struct {
 // Proof is an answer.
 type Proof struct {
 	Question
-	Kind       string `json:"kind"`                  // "kill" or "power"
-	FileSystem string `json:"file_system,omitempty"` // whose disk was cut off
-	Rig        int    `json:"rig,omitempty"`         // version of the rig
-	Strict     bool   `json:"strict,omitempty"`      // the file system is Assay's own, which keeps no more than POSIX says
-	OneNode    bool   `json:"one_node,omitempty"`    // the power of one server was cut, and the others went on
-	Fault      string `json:"fault,omitempty"`       // that a call of the store met before each cut; "": none
+	Kind       string `json:"kind"`                   // "kill" or "power"
+	FileSystem string `json:"file_system,omitempty"`  // whose disk was cut off
+	Rig        int    `json:"rig,omitempty"`          // version of the rig
+	Sector     int64  `json:"sector_bytes,omitempty"` // of its disk; 0: 512
+	Strict     bool   `json:"strict,omitempty"`       // the file system is Assay's own, which keeps no more than POSIX says
+	OneNode    bool   `json:"one_node,omitempty"`     // the power of one server was cut, and the others went on
+	Fault      string `json:"fault,omitempty"`        // that a call of the store met before each cut; "": none
 
 	Kept    bool      `json:"kept"` // false: refuted
 	Cuts    int       `json:"cuts"`
@@ -73,7 +74,8 @@ func (p *Proof) ID() string {
 		Rig              int
 		Fault            string `json:",omitempty"`
 		OneNode          bool   `json:",omitempty"`
-	}{p.Question.withoutPlace(), p.Kind, p.FileSystem, p.Rig, p.Fault, p.OneNode})
+		Sector           int64  `json:",omitempty"`
+	}{p.Question.withoutPlace(), p.Kind, p.FileSystem, p.Rig, p.Fault, p.OneNode, p.Sector})
 	if err != nil {
 		panic(err) // strings and numbers can be written
 	}
@@ -195,13 +197,13 @@ func All() (all []Proof, err error) {
 // Find returns what is proved of a question by cuts of a kind: a refutation, if there is one, or the
 // proof by most cuts; nil: nothing is. What the strict file system has shown is left out: stores stand
 // on real ones, and those decide ranks. So is what followed an error, of which no class speaks. A cut of
-// one server of several refutes D3, and does not prove it.
+// one server of several refutes D3, and does not prove it; so does one of a disk with larger sectors.
 func Find(q Question, kind string) (*Proof, error) {
 	all, err := All()
 	var best *Proof
 	for i := range all {
 		p := &all[i]
-		if p.Kind != kind || p.Strict || p.Fault != "" || p.OneNode && p.Kept && q.Class != store.D4 || !p.Question.equal(q) {
+		if p.Kind != kind || p.Strict || p.Fault != "" || p.Kept && (p.OneNode && q.Class != store.D4 || p.Sector > 0) || !p.Question.equal(q) {
 			continue
 		}
 		if best == nil || best.Kept && (!p.Kept || p.Cuts > best.Cuts) {
@@ -232,6 +234,9 @@ func (p *Proof) Text() string {
 	by := map[string]string{"kill": "kills", "power": "cuts"}[p.Kind]
 	if p.OneNode {
 		by += fmt.Sprintf(" of one of %d servers", p.Servers)
+	}
+	if p.Sector > 0 {
+		by += fmt.Sprintf(" of a disk with sectors of %d bytes", p.Sector)
 	}
 	if p.Fault != "" {
 		by += " after a " + p.Fault

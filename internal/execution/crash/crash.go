@@ -73,6 +73,7 @@ type Options struct {
 	Rig            []string // the command that serves the disks
 	FileSystem     string   // on them
 	IgnoresFlushes bool     // the disk does, which must refute every store: a check of the rig
+	SectorBytes    int64    // what the disk writes whole or not at all; 0: powercut.SectorBytesMin
 	// OneNode: of a store of several servers, the power of one is cut, and the others go on.
 	OneNode bool
 	// Fault is an error that a call of the store meets before its power is cut; "": none.
@@ -237,8 +238,9 @@ type Report struct {
 
 // RigInfo is what power cuts were made with.
 type RigInfo struct {
-	Version        int  `json:"version"` // powercut.Version
-	IgnoresFlushes bool `json:"ignores_flushes,omitempty"`
+	Version        int   `json:"version"` // powercut.Version
+	SectorBytes    int64 `json:"sector_bytes"`
+	IgnoresFlushes bool  `json:"ignores_flushes,omitempty"`
 }
 
 // ClassText is the class as it stands in files and reports: "D1", "D2(100ms)".

@@ -265,5 +265,18 @@ func TestFaults(t *testing.T) {
 				}
 			}
 		})
+		t.Run("no-space below "+name, func(t *testing.T) {
+			target, o := targetOf(t, walstore.Honest, store.D3, 8), options(t, powercut.NoSpace, 8)
+			o.FileSystem = name
+			r := tested(t, target, o)
+			if r.State != Kept || len(r.Cuts) != 8 {
+				t.Errorf("it is %s after %d cuts: %s", r.State, len(r.Cuts), r.Why)
+			}
+			for _, f := range r.Faults {
+				if f.Calls == 0 || f.Errors == 0 && f.Stopped == "" {
+					t.Errorf("the store met nothing: %+v", f)
+				}
+			}
+		})
 	}
 }

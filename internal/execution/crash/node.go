@@ -186,7 +186,7 @@ func (t *tester) lose(rig *powercut.Rig, s *session, cut *Cut, r *rand.Rand) (wh
 		return "", err
 	}
 	name := disk + "-cut"
-	if cut.Digest, err = rig.Cut(name, powercut.Cut{Of: disk, From: n.from, At: events, Keep: cut.Keep, Seed: r.Uint64(), IgnoresFlushes: t.options.IgnoresFlushes}); err != nil {
+	if cut.Digest, err = rig.Cut(name, powercut.Cut{Of: disk, From: n.from, At: events, Keep: cut.Keep, Seed: r.Uint64(), IgnoresFlushes: t.options.IgnoresFlushes, SectorBytes: t.options.SectorBytes}); err != nil {
 		return "", err
 	}
 	n.disks, n.from = append(n.disks, name), 0

@@ -105,7 +105,13 @@ func (t *tester) record(rig *powercut.Rig, disk string, fault powercut.Fault) (r
 	rec = &recording{disk: disk, tag: tagOf(t.options.Seed, 0)}
 	s := t.sessionIn(directory, rec.tag)
 	s.rig = rig
-	defer func() { err = errors.Join(err, s.drop()) }()
+	defer func() {
+		if _, full := rig.Count(disk); full != nil && t.ctx.Err() == nil { // what failed for that is no fault of the store
+			t.result.Why, t.result.Control, err = fmt.Sprintf("%v: take fewer --operations", full), nil, nil
+			rec = nil
+		}
+		err = errors.Join(err, s.drop())
+	}()
 	if err := s.startServer(); err != nil {
 		t.result.Why, err = blame("does not open", err)
 		return nil, err
@@ -255,7 +261,7 @@ func (t *tester) powerCut(rig *powercut.Rig, rec *recording, number int) (cut Cu
 		cut.Moment = rec.names[at.Phase]
 	}
 	name := fmt.Sprintf("cut-%d", number)
-	made := diskCut{powercut.Cut{Of: rec.disk, From: rec.from, At: event, Keep: keep, Seed: r.Uint64(), IgnoresFlushes: t.options.IgnoresFlushes}, t.diskBytes()}
+	made := diskCut{powercut.Cut{Of: rec.disk, From: rec.from, At: event, Keep: keep, Seed: r.Uint64(), IgnoresFlushes: t.options.IgnoresFlushes, SectorBytes: t.options.SectorBytes}, t.diskBytes()}
 	if cut.Digest, err = rig.Cut(name, made.Cut); err != nil {
 		return cut, err
 	}
@@ -308,7 +314,7 @@ func (t *tester) cutRecovery(rig *powercut.Rig, rec *recording, first string, r 
 		return "", made, "", err
 	}
 	second = first + "-again"
-	made = powercut.Cut{Of: first, At: r.IntN(len(events) + 1), Keep: drawKeep(r), Seed: r.Uint64()}
+	made = powercut.Cut{Of: first, At: r.IntN(len(events) + 1), Keep: drawKeep(r), Seed: r.Uint64(), SectorBytes: t.options.SectorBytes}
 	digest, err = rig.Cut(second, made)
 	return second, made, digest, err
 }

@@ -26,6 +26,7 @@ type Case struct {
 	At         int         `json:"at"`
 	Keep       string      `json:"keep"`
 	KeepSeed   uint64      `json:"keep_seed"`
+	Sector     int64       `json:"sector_bytes,omitempty"`
 	Ignores    bool        `json:"ignores_flushes,omitempty"`
 	Seed       uint64      `json:"seed"` // of the operations
 	Tag        uint32      `json:"tag"`
@@ -72,7 +73,7 @@ func (t *tester) keep(rig *powercut.Rig, rec *recording, made diskCut, at Stamp,
 		return fmt.Errorf("keep a failing case: %w", err)
 	}
 	c := Case{Target: *t.target, FileSystem: t.options.FileSystem, Rig: powercut.Version, Bytes: made.bytes, From: base + made.From, At: base + made.At,
-		Keep: string(made.Keep), KeepSeed: made.Seed, Ignores: made.IgnoresFlushes, Seed: t.options.Seed, Tag: rec.tag, Stamp: at, Cut: cut}
+		Keep: string(made.Keep), KeepSeed: made.Seed, Ignores: made.IgnoresFlushes, Sector: made.SectorBytes, Seed: t.options.Seed, Tag: rec.tag, Stamp: at, Cut: cut}
 	if rec.server != nil {
 		c.Server = rec.server.Remains()
 	}
@@ -151,7 +152,7 @@ func Replay(ctx context.Context, c *Case, directory string, o Options) (again Cu
 	}
 	again = Cut{Number: c.Cut.Number, Moment: c.Cut.Moment, Entry: c.Cut.Entry, NS: c.Cut.NS, Keep: c.Cut.Keep}
 	const name = "replayed"
-	again.Digest, err = rig.Cut(name, powercut.Cut{Of: recordedDisk, From: c.From, At: c.At, Keep: powercut.Keep(c.Keep), Seed: c.KeepSeed, IgnoresFlushes: c.Ignores})
+	again.Digest, err = rig.Cut(name, powercut.Cut{Of: recordedDisk, From: c.From, At: c.At, Keep: powercut.Keep(c.Keep), Seed: c.KeepSeed, IgnoresFlushes: c.Ignores, SectorBytes: c.Sector})
 	if err != nil {
 		return again, false, err
 	}

@@ -1,6 +1,7 @@
 package powercut
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 )
@@ -28,10 +29,18 @@ type Cut struct {
 	// IgnoresFlushes: the device answers flushes, and does nothing. A rig that does not refute every
 	// store on it proves nothing.
 	IgnoresFlushes bool `json:"ignores_flushes,omitempty"`
+	// SectorBytes is what the disk writes whole or not at all; 0: SectorBytesMin.
+	SectorBytes int64 `json:"sector_bytes,omitempty"`
 }
 
-// sectorBytes is what a disk writes whole or not at all.
+// sectorBytes is what the kernel counts a disk in.
 const sectorBytes = 512
+
+// What a disk writes whole is of these sizes, or of a power of two between them.
+const (
+	SectorBytesMin = sectorBytes
+	SectorBytesMax = 4096
+)
 
 // apply does to an image what the cut leaves of a log. The image holds what was there before it.
 func (l *Log) apply(m *Image, c Cut) error {
@@ -60,7 +69,7 @@ func (l *Log) apply(m *Image, c Cut) error {
 				e.apply(m)
 			}
 		case KeepTorn:
-			e.tear(m, random)
+			e.tear(m, random, cmp.Or(c.SectorBytes, SectorBytesMin))
 		default:
 			return fmt.Errorf("a cut keeps %q: expected one of %v", c.Keep, Keeps)
 		}
@@ -78,9 +87,9 @@ func (e *entry) apply(m *Image) {
 }
 
 // tear writes some sectors of a write.
-func (e *entry) tear(m *Image, random *rand.Rand) {
-	for at := int64(0); at < e.Bytes; at += sectorBytes {
-		if length := min(sectorBytes, e.Bytes-at); random.IntN(2) == 0 {
+func (e *entry) tear(m *Image, random *rand.Rand, whole int64) {
+	for at := int64(0); at < e.Bytes; at += whole {
+		if length := min(whole, e.Bytes-at); random.IntN(2) == 0 {
 			switch e.Kind {
 			case Write:
 				m.Write(e.Offset+at, e.data[at:at+length])

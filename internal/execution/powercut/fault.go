@@ -14,7 +14,9 @@ const (
 	// write or flush fails, and the real file system does what it does then.
 	SyncError FaultKind = "sync-error"
 	// NoSpace: for a number of calls, whatever needs room fails (ENOSPC). The first write among them
-	// is done by half, as a file system does that has some room left.
+	// is done by half, as a file system does that has some room left. Of a disk, writes to pages that
+	// nothing was written to yet fail, as those of a thin volume do whose pool is full; what has its
+	// place can be written.
 	NoSpace FaultKind = "no-space"
 	// ShortWrite: one write is done by half, and says so.
 	ShortWrite FaultKind = "short-write"
@@ -25,7 +27,7 @@ var FaultKinds = []FaultKind{SyncError, NoSpace, ShortWrite}
 
 // On says why a file system can't be given the fault; nil: it can.
 func (k FaultKind) On(fileSystem string) error {
-	if k != SyncError && fileSystem != Strict {
+	if k == ShortWrite && fileSystem != Strict {
 		return fmt.Errorf("%s needs the file system %s: a disk knows of no files", k, Strict)
 	}
 	return nil

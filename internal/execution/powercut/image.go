@@ -59,6 +59,12 @@ func (m *Image) Zero(offset, length int64) {
 	})
 }
 
+// hole reports whether a range has a page that nobody has written.
+func (m *Image) hole(offset, length int64) (found bool) {
+	m.eachPage(offset, length, func(page, _, _ int64) { found = found || !m.written[page] })
+	return found
+}
+
 // eachPage visits the pages that a range touches, each with the part of the range in it.
 func (m *Image) eachPage(offset, length int64, visit func(page, from, to int64)) {
 	end := min(offset+length, m.Size())

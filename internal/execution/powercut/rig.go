@@ -277,7 +277,7 @@ func (r *Rig) Watch(number int, trace, counters string) error {
 	return err
 }
 
-// Count returns how many events a disk has seen.
+// Count returns how many events a disk has seen. It is an error if the recording is full.
 func (r *Rig) Count(name string) (events int, err error) {
 	answer, err := r.ask(request{Count: name})
 	return answer.Count, err

@@ -171,7 +171,7 @@ func (s *server) do(r *request) (answer reply, err error) {
 			return answer, err
 		}
 		answer.Count = len(d.log.entries)
-		return answer, nil
+		return answer, d.full
 	case r.Stop != "":
 		d, err := s.disk(r.Stop)
 		if err != nil {
@@ -413,6 +413,9 @@ func (d *disk) happens(kind EventKind, offset, length int64, data []byte) syscal
 	defer d.server.mu.Unlock()
 	if d.meets(SyncError) > 0 {
 		return syscall.EIO
+	}
+	if kind == Write && d.image.hole(offset, length) && d.meets(NoSpace) > 0 {
+		return syscall.ENOSPC
 	}
 	if d.server.now == d {
 		if err := d.log.add(kind, offset, length, data); err != nil {

@@ -12,19 +12,20 @@
 static const struct assay_durability_claim durability[] = {
     {ASSAY_D0, "DB_TXN_NOSYNC: a commit leaves its log records in memory"},
     {ASSAY_D1, "DB_TXN_WRITE_NOSYNC: a commit writes its log records to the page cache"},
-    {ASSAY_D3, "no flags, the default: a commit syncs the log; a disk that tears pages needs page_bytes: 512"},
+    {ASSAY_D3, "no flags, the default: a commit syncs the log; pages of 512 bytes, which a power cut does not tear, unless page_bytes says otherwise"},
     {0, NULL},
 };
 
 static const struct assay_option options[] = {
     {"cache_bytes", "bytes", "256KiB", "set_cachesize, at least 20KiB; rounded up: the library adds a quarter below 500 MB, and whole pages", NULL},
-    {"page_bytes", "bytes", "0", "set_pagesize, of a new file; 0, the default: the filesystem's block, at most 16 KiB", NULL},
+    {"page_bytes", "bytes", "0", "set_pagesize, of a new file; 0, the default: in D3 512, and else the filesystem's block, at most 16 KiB", NULL},
     {"log_buffer_bytes", "bytes", "0", "set_lg_bsize; 0, the default: 32000", NULL},
     {"log_file_bytes", "bytes", "0", "set_lg_max, above log_buffer_bytes; 0, the default: 10MiB", NULL},
     {"locks_max", "int", "0", "set_lk_max_locks and set_lk_max_objects; 0, the default: 1000 at first", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+enum { SECTOR_BYTES = 512 }; /* what a disk writes whole: the log does not repair a page that was torn */
 enum { LOG_BUFFER_BYTES = 32000, LOG_FILE_BYTES = 10 << 20 };         /* the library's own */
 enum { KEY_BYTES_MAX = 1 << 20, VALUE_BYTES_MAX = 1 << 30 }; /* the library takes 4 GB: held well below */
 
@@ -95,6 +96,8 @@ static enum assay_status open_type(const struct assay_config *config, DBTYPE typ
     int64_t page = assay_option_bytes(config->options, "page_bytes");
     if (page != 0 && (page < 512 || page > 65536 || (page & (page - 1)) != 0))
         return assay_refuse(error, "page_bytes must be 0 or a power of two from 512 to 65536");
+    if (page == 0 && config->durability == ASSAY_D3)
+        page = SECTOR_BYTES;
     int64_t buffer = assay_option_bytes(config->options, "log_buffer_bytes"), file = assay_option_bytes(config->options, "log_file_bytes");
     int64_t cache = assay_option_bytes(config->options, "cache_bytes"), locks = assay_option_int(config->options, "locks_max");
     if (cache < 20 << 10 || cache > (int64_t)10 << 40)
