@@ -361,6 +361,16 @@ func proofOf(r *crash.Report, result *crash.Result) proof.Proof {
 		Seed: r.Seed, Made: time.Now().UTC(), Case: result.Case, Question: proof.Question{
 			Store: result.Driver, Version: result.Version, Settings: result.Settings, Class: result.Class, WindowNS: result.WindowNS,
 			Servers: result.Servers}, OneNode: result.OneNode}
+	if result.State == crash.NoPromise {
+		p.Kept, p.NoPromise = true, true
+	}
+	if result.Rate != nil {
+		p.Rate = result.Rate.DiskPerSecond
+	}
+	if w := result.Loss; w != nil {
+		p.Loss = &proof.Loss{Cuts: w.Cuts, MedianNS: int64(w.Median), LowNS: int64(w.Low), HighNS: int64(w.High), WorstNS: int64(w.Worst),
+			Records: w.Records, RecordsMax: w.RecordsMax, LostAll: w.LostAll, Refused: result.Looked() - w.Cuts}
+	}
 	if r.Rig != nil {
 		p.FileSystem, p.Rig, p.Strict = result.FileSystem, r.Rig.Version, result.FileSystem == powercut.Strict
 		if r.Rig.SectorBytes != powercut.SectorBytesMin {
@@ -381,9 +391,11 @@ func (f *crashFlags) caseOf(r *crash.Report) func(*crash.Result) (string, error)
 	}
 }
 
-// keep keeps a result as a proof: a refutation, or a promise that all cuts have kept.
+// keep keeps a result as a proof: a refutation, a promise that all cuts have kept, or what power cuts took
+// where none was made.
 func (f *crashFlags) keep(r *crash.Report, result *crash.Result, t *crash.Target, stopped bool) error {
-	whole := result.State == crash.Kept && len(result.Cuts) == f.cuts && !stopped
+	measured := result.State == crash.NoPromise && f.kind == string(crash.Power)
+	whole := (result.State == crash.Kept || measured) && len(result.Cuts) == f.cuts && !stopped
 	if f.keepNone || f.ignoresFlushes || !whole && result.State != crash.Refuted {
 		return nil
 	}

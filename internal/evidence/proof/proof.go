@@ -44,7 +44,10 @@ type Proof struct {
 	OneNode    bool   `json:"one_node,omitempty"`     // the power of one server was cut, and the others went on
 	Fault      string `json:"fault,omitempty"`        // that a call of the store met before each cut; "": none
 
-	Kept    bool      `json:"kept"` // false: refuted
+	Kept bool `json:"kept"` // false: refuted
+	// NoPromise: the class says nothing of such cuts, so that nothing is kept or refuted; Loss is what they took.
+	NoPromise bool `json:"no_promise,omitempty"`
+	Measure
 	Cuts    int       `json:"cuts"`
 	Broken  int       `json:"broken,omitempty"`
 	Why     string    `json:"why,omitempty"` // it is refuted
@@ -54,6 +57,26 @@ type Proof struct {
 	// Case is the directory of the smallest case that refutes it, which assay crash --replay does
 	// again; "": none was kept.
 	Case string `json:"case,omitempty"`
+}
+
+// Measure is the price of a class, and what cuts took of it.
+type Measure struct {
+	Rate float64 `json:"rate,omitempty"` // of single writes per second on the disk, of one short life
+	Loss *Loss   `json:"loss,omitempty"` // nil: the store opened after no cut
+}
+
+// Loss is how long before the cut the first missing write was acknowledged, over cuts, and how many records
+// miss theirs.
+type Loss struct {
+	Cuts       int    `json:"cuts"` // after which the store opened
+	MedianNS   int64  `json:"median_ns"`
+	LowNS      int64  `json:"low_ns"` // the median's 95 % confidence interval
+	HighNS     int64  `json:"high_ns"`
+	WorstNS    int64  `json:"worst_ns"`
+	Records    uint64 `json:"records_median"`
+	RecordsMax uint64 `json:"records_worst"`
+	LostAll    int    `json:"lost_all,omitempty"` // cuts that left nothing: a longer load would have lost more
+	Refused    int    `json:"refused,omitempty"`  // cuts after which it did not open
 }
 
 // Directory is where the proofs of this user stand: in XDG_CACHE_HOME or ~/.cache.
@@ -228,6 +251,9 @@ func (q Question) equal(other Question) bool {
 
 // Text says what was proved: "proved by 200 cuts on ext4", "refuted: lost 12 of 100 records …".
 func (p *Proof) Text() string {
+	if p.NoPromise {
+		return fmt.Sprintf("no promise; loss measured in %d cuts on %s", p.Cuts, p.FileSystem)
+	}
 	if !p.Kept {
 		return "refuted: " + p.Why
 	}

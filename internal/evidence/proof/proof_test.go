@@ -54,6 +54,23 @@ func TestFind(t *testing.T) {
 	if p := found("power"); p == nil || !p.Kept {
 		t.Errorf("the strict file system decides: %+v", p)
 	}
+	several := q
+	several.Servers = 3
+	save(Proof{Question: several, Kind: "power", FileSystem: "ext4", Rig: 1, Kept: true, Cuts: 500, OneNode: true})
+	if p, err := Find(several, "power"); p != nil || err != nil {
+		t.Errorf("D3 is proved by cuts of one server of three: %+v, %v", p, err)
+	}
+	if p := found("power"); p == nil || p.Cuts != 200 {
+		t.Errorf("three servers answer for one: %+v", p)
+	}
+	save(Proof{Question: several, Kind: "power", FileSystem: "ext4", Rig: 1, Cuts: 5, Broken: 1, OneNode: true})
+	if p, err := Find(several, "power"); p == nil || p.Kept || err != nil {
+		t.Errorf("a cut of one server of three does not refute D3: %+v, %v", p, err)
+	}
+	save(Proof{Question: q, Kind: "power", FileSystem: "ext4", Rig: 1, Kept: true, Cuts: 400, Sector: 4096})
+	if p := found("power"); p == nil || p.Cuts != 200 {
+		t.Errorf("a disk of larger sectors proves what smaller ones may tear: %+v", p)
+	}
 	save(Proof{Question: q, Kind: "power", FileSystem: "xfs", Rig: 1, Cuts: 3, Broken: 1, Why: "lost 1 of 9 records"})
 	if p := found("power"); p == nil || p.Kept || p.Text() != "refuted: lost 1 of 9 records" {
 		t.Errorf("the refutation is not found: %+v", p)

@@ -11,6 +11,7 @@ import (
 	"assay/internal/base/histogram"
 	"assay/internal/evidence/history"
 	"assay/internal/evidence/host"
+	"assay/internal/evidence/proof"
 	"assay/internal/experiment/plan"
 	"assay/internal/experiment/trace"
 	"assay/store"
@@ -83,6 +84,9 @@ type Proof struct {
 	FileSystem string    `json:"file_system"`
 	Why        string    `json:"why,omitempty"` // it is refuted
 	Made       time.Time `json:"made"`
+	// NoPromise: D1 says nothing of power, so that nothing is kept or refuted.
+	NoPromise bool `json:"no_promise,omitempty"`
+	proof.Measure
 }
 
 // QueryPlan is how the store said that it answers a question.

@@ -146,7 +146,7 @@ func (c *syncCheck) timeSync() {
 // citeProof looks for what power cuts have shown of the store as it is opened now. What can't be read
 // proves nothing, and is told.
 func (t *trial) citeProof(class store.Durability) {
-	if t.run.options.Proved == nil || class != store.D2 && class != store.D3 {
+	if t.run.options.Proved == nil || class != store.D1 && class != store.D2 && class != store.D3 {
 		return
 	}
 	servers := t.store.Servers()
@@ -159,7 +159,8 @@ func (t *trial) citeProof(class store.Durability) {
 		t.run.view.Message("proofs of durability classes: " + err.Error())
 	}
 	if found != nil {
-		t.result.Proof = &record.Proof{Kept: found.Kept, Cuts: found.Cuts, FileSystem: found.FileSystem, Why: found.Why, Made: found.Made}
+		t.result.Proof = &record.Proof{Kept: found.Kept, Cuts: found.Cuts, FileSystem: found.FileSystem, Why: found.Why, Made: found.Made,
+			NoPromise: found.NoPromise, Measure: found.Measure}
 	}
 }
 

@@ -217,7 +217,7 @@ func (p page) Links() []link {
 	for _, l := range []struct {
 		link
 		there bool
-	}{{link{"stores", "Stores"}, len(p.Stores) > 0}, {link{"trials", "Trials"}, len(p.Matrix.Rows) > 0},
+	}{{link{"power-cuts", "Rate against loss"}, len(p.lossPoints()) > 0}, {link{"stores", "Stores"}, len(p.Stores) > 0}, {link{"trials", "Trials"}, len(p.Matrix.Rows) > 0},
 		{link{"machine", "Environment"}, len(p.Environment) > 0}, {link{"reading", "How to read this"}, true}} {
 		if l.there {
 			links = append(links, l.link)

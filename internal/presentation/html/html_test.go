@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"assay/internal/base/format"
+	"assay/internal/evidence/proof"
+	"assay/internal/evidence/record"
 	"assay/internal/presentation/model"
 	"assay/internal/testkit/golden"
 	"assay/internal/testkit/hostile"
@@ -160,5 +162,26 @@ func keep(t *testing.T, name string, content func() []byte) {
 	}
 	if err := os.WriteFile(filepath.Join(folder, name), content(), 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// What power cuts took stands in the page of a run; a store that none opened after is not drawn.
+func TestPageDrawsRateAgainstLoss(t *testing.T) {
+	if page := pageOf(t, &model.Result{}); strings.Contains(page, `id="power-cuts"`) {
+		t.Error("a page of stores that were not cut has the picture")
+	}
+	lost := proof.Measure{Rate: 300_000, Loss: &proof.Loss{Cuts: 5, MedianNS: 40e6, LowNS: 20e6, HighNS: 80e6, WorstNS: 80e6, Records: 900, RecordsMax: 1700}}
+	page := pageOf(t, &model.Result{PowerCuts: []model.PowerCuts{
+		{Arm: "goleveldb", Class: "D1", Proof: record.Proof{Kept: true, NoPromise: true, Cuts: 5, Measure: lost}},
+		{Arm: "b<olt", Class: "D3", Proof: record.Proof{Kept: true, Cuts: 5, Measure: proof.Measure{Rate: 1000, Loss: &proof.Loss{Cuts: 5}}}},
+		{Arm: "shut", Class: "D1", Proof: record.Proof{Cuts: 5}},
+	}})
+	for _, part := range []string{`href="#power-cuts"`, "goleveldb (D1): 300 k/s; lost median 40.0 ms", "b&lt;olt (D3): 1.00 k/s; lost nothing"} {
+		if !strings.Contains(page, part) {
+			t.Errorf("the page lacks %q", part)
+		}
+	}
+	if n := strings.Count(page, "<circle"); n != 2 {
+		t.Errorf("%d points are drawn, expected 2", n)
 	}
 }

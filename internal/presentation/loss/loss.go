@@ -195,15 +195,12 @@ type drawing struct {
 	XTicks, YTicks   []tick
 }
 
-var page = template.Must(template.New("loss").Parse(`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{{.Title}}</title>
-<style>
-:root { color-scheme: light dark; } body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-svg { width: 100%; height: auto; } text { fill: currentColor; font-size: 13px; } .axis { stroke: currentColor; stroke-opacity: .5; }
-.grid { stroke: currentColor; stroke-opacity: .12; } .worst { stroke: #c0392b; stroke-width: 1.5; stroke-dasharray: 3 3; } .interval { stroke: #2874a6; stroke-width: 4; stroke-opacity: .6; }
-circle { fill: #2874a6; } td, th { text-align: left; padding: .15rem .8rem .15rem 0; vertical-align: top; }
-</style></head><body>
-<h1>{{.Title}}</h1><p>{{.Note}}</p>
+var parsed = template.Must(template.New("picture").Parse(`<style>
+.loss svg { width: 100%; height: auto; } .loss text { fill: currentColor; font-size: 13px; } .loss .axis { stroke: currentColor; stroke-opacity: .5; }
+.loss .grid { stroke: currentColor; stroke-opacity: .12; } .loss .worst { stroke: #c0392b; stroke-width: 1.5; stroke-dasharray: 3 3; }
+.loss .interval { stroke: #2874a6; stroke-width: 4; stroke-opacity: .6; } .loss circle { fill: #2874a6; }
+.loss td { text-align: left; padding: .15rem .8rem .15rem 0; vertical-align: top; }
+</style><figure class="loss">
 <svg viewBox="0 0 {{.Width}} {{.Height}}" role="img" aria-label="Rate of single writes against the time of lost writes">
 {{$d := .}}{{range .XTicks}}<line class="grid" x1="{{.At}}" x2="{{.At}}" y1="{{$d.Top}}" y2="{{$d.None}}"/><text x="{{.At}}" y="{{$d.Bottom}}" text-anchor="middle" dy="18">{{.Text}}</text>
 {{end}}{{range .YTicks}}<line class="grid" x1="{{$d.Left}}" x2="{{$d.Right}}" y1="{{.At}}" y2="{{.At}}"/><text x="{{$d.Left}}" y="{{.At}}" text-anchor="end" dx="-8" dy="4">{{.Text}}</text>
@@ -211,17 +208,39 @@ circle { fill: #2874a6; } td, th { text-align: left; padding: .15rem .8rem .15re
 <text x="{{.Left}}" y="{{.None}}" text-anchor="end" dx="-8" dy="4">none lost</text><text x="{{.Right}}" y="{{.Bottom}}" text-anchor="end" dy="42">single writes per second</text>
 {{range .Marks}}<g><title>{{.Text}}</title>{{if .Lost}}<line class="worst" x1="{{.X}}" x2="{{.X}}" y1="{{.Y}}" y2="{{.Worst}}"/><line class="interval" x1="{{.X}}" x2="{{.X}}" y1="{{.Low}}" y2="{{.High}}"/>{{end}}<circle cx="{{.X}}" cy="{{.Y}}" r="5"/><text x="{{.X}}" y="{{.Y}}" dx="8" dy="-6">{{.Letter}}</text></g>
 {{end}}</svg>
-<table><thead><tr><th></th><th>Store, class, rate and loss</th></tr></thead><tbody>
+<table><tbody>
 {{range .Marks}}<tr><td>{{.Letter}}</td><td>{{.Text}}</td></tr>
-{{end}}</tbody></table>
+{{end}}</tbody></table></figure>
+{{define "page"}}<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{{.Title}}</title>
+<style>:root { color-scheme: light dark; } body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }</style></head><body>
+<h1>{{.Title}}</h1><p>{{.Note}}</p>
+{{template "picture" .}}
 </body></html>
-`))
+{{end}}`))
 
-// Page writes the points as a page: the median with its interval, and a dashed line to the worst.
+// Page writes the points as a page of its own.
 func Page(w io.Writer, title, note string, points []Point) error {
+	d := drawingOf(points)
+	d.Title, d.Note = title, note
+	return parsed.ExecuteTemplate(w, "page", d)
+}
+
+// Picture returns the points as a part of a page: the median with its interval, and a dashed line to the
+// worst. "": there is none.
+func Picture(points []Point) (template.HTML, error) {
+	if len(Drawn(points)) == 0 {
+		return "", nil
+	}
+	var b strings.Builder
+	err := parsed.ExecuteTemplate(&b, "picture", drawingOf(points))
+	return template.HTML(b.String()), err
+}
+
+func drawingOf(points []Point) drawing {
 	points = Drawn(points)
 	rates, times := axes(points)
-	d := drawing{Title: title, Note: note, Width: width, Height: height, Left: left, Right: width - right, Top: top, Bottom: height - bottom,
+	d := drawing{Width: width, Height: height, Left: left, Right: width - right, Top: top, Bottom: height - bottom,
 		None: height - bottom - noneHeight/2}
 	x := func(rate float64) float64 { return pixel(left + rates.at(rate)*(width-left-right)) }
 	y := func(s float64) float64 {
@@ -241,7 +260,7 @@ func Page(w io.Writer, title, note string, points []Point) error {
 		d.Marks = append(d.Marks, mark{X: x(p.Rate), Y: y(p.Median.Seconds()), Low: y(p.Low.Seconds()), High: y(p.High.Seconds()), Worst: y(p.Worst.Seconds()),
 			Letter: letter(i), Text: fmt.Sprintf("%s: %s; %s", p.Name, perSecond(p.Rate), p.lost()), Lost: p.Worst > 0})
 	}
-	return page.Execute(w, d)
+	return d
 }
 
 func pixel(v float64) float64 { return math.Round(v*10) / 10 }

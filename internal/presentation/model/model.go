@@ -12,6 +12,7 @@ import (
 
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
+	"assay/internal/evidence/record"
 )
 
 // Version is that of the JSON form. It grows when a field changes its meaning or goes.
@@ -29,6 +30,8 @@ type Result struct {
 	Findings []finding.Finding `json:"findings"`          // gravest first
 	Groups   []Group           `json:"groups"`            // the findings folded: one line a cause, gravest first
 
+	PowerCuts []PowerCuts `json:"power_cuts,omitempty"` // that were made of the run's stores, in its classes
+
 	Stores      []Store           `json:"stores"`
 	Trials      []Trial           `json:"trials"`
 	Environment []Fact            `json:"environment"`
@@ -41,6 +44,14 @@ type Result struct {
 type Effect struct {
 	Run string `json:"run"`
 	facts.Effect
+}
+
+// PowerCuts is what cuts have shown of an arm in a class.
+type PowerCuts struct {
+	Run   string `json:"run"`
+	Arm   string `json:"arm"`
+	Class string `json:"class"`
+	record.Proof
 }
 
 // Change names what changes: "handles per_operation instead of handles pool(4)", or an interaction.

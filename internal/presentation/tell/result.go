@@ -91,6 +91,7 @@ func (b *builder) add(run *record.Run) []*facts.Table {
 	for _, f := range environmentOf(run) {
 		r.Environment = append(r.Environment, model.Fact{Name: prefix + f.Name, Value: f.Value})
 	}
+	r.PowerCuts = append(r.PowerCuts, powerCutsOf(run)...)
 	r.Stores = append(r.Stores, storesOf(run)...)
 	seen := observedIn(tables)
 	for _, planned := range inOrder(run) {
