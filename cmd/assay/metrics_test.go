@@ -29,7 +29,8 @@ func TestPrometheusScrapesARun(t *testing.T) {
 	e := assay(t, "run", "bbolt", "--records", "500", "--operations", "3000", "--blocks", "1", "--set", "busy_machine=tell",
 		"--out", directory, "--metrics", figures)
 	run := fine(t, e, directory)
-	wantParts(t, "standard error", e.stderr, "Metrics: http://"+figures+"/metrics", "Metrics: waiting for the last scrape")
+	// It waits for the last scrape, and says so, unless one came after the last sample by itself.
+	wantParts(t, "standard error", e.stderr, "Metrics: http://"+figures+"/metrics")
 	if strings.Contains(e.stderr, "was not scraped") {
 		t.Errorf("the last scrape was missed:\n%s", e.stderr)
 	}

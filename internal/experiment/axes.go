@@ -82,7 +82,7 @@ func init() { // not an initializer: the entries' functions read the list
 			func(c *Cell, v EntryForm) { c.Entry = string(v) },
 			func(c Cell) string {
 				if c.Entry == "" {
-					return "entry as the stores have it"
+					return "no choice of entry" // as the arms have it: not a parameter then
 				}
 				return "entry " + c.Entry
 			}, nil),
