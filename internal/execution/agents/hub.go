@@ -90,6 +90,7 @@ type slot struct {
 	launch launcher // nil: it joins by itself
 	agent  *Agent   // nil: not there
 	child  *launched
+	again  int // how often it was launched again because its tunnel was not to be had
 }
 
 // Agent is an agent that has joined.
@@ -198,6 +199,7 @@ func (h *Hub) Gather(ctx context.Context) ([]*Agent, error) {
 	for {
 		h.mu.Lock()
 		changed, missing, agents := h.changed, []string(nil), []*Agent(nil)
+		var again []*slot
 		for _, s := range h.slots {
 			if s.agent == nil || !s.agent.ready() {
 				missing = append(missing, s.name)
@@ -205,7 +207,10 @@ func (h *Hub) Gather(ctx context.Context) ([]*Agent, error) {
 				agents = append(agents, s.agent)
 			}
 			if s.child != nil && s.agent == nil {
-				if ended := s.child.ended(); ended != nil {
+				if ended := s.child.ended(); ended != nil && s.again < tunnelsMax-1 && isTunnelFailure(ended) {
+					s.again++
+					again = append(again, s)
+				} else if ended != nil {
 					h.mu.Unlock()
 					return nil, fmt.Errorf("the agent %s ended before it had joined: %w", s.name, ended)
 				}
@@ -213,6 +218,11 @@ func (h *Hub) Gather(ctx context.Context) ([]*Agent, error) {
 		}
 		refusals := slices.Clone(h.refusals)
 		h.mu.Unlock()
+		for _, s := range again {
+			if err := h.launch(s); err != nil {
+				return nil, fmt.Errorf("starting the agent %s again: %w", s.name, err)
+			}
+		}
 		switch {
 		case len(missing) == 0:
 			return agents, nil

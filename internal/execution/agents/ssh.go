@@ -33,7 +33,16 @@ const (
 
 	// The ports of which one is taken for the tunnel's end on the agent's machine.
 	tunnelFrom, tunnelCount = 20_000, 12_000
+
+	tunnelsMax = 4 // ports that are tried
 )
+
+// isTunnelFailure says if ssh itself failed: the port that was drawn for the tunnel may be another
+// program's. That the machine can be reached is known by then, for the program was copied there.
+func isTunnelFailure(err error) bool {
+	var exit *exec.ExitError
+	return errors.As(err, &exit) && exit.ExitCode() == 255
+}
 
 // sshTo returns ssh's command up to what is done on the target, [USER@]HOST[:PORT].
 func (h *Hub) sshTo(target string, options ...string) (command []string) {

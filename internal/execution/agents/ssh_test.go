@@ -19,6 +19,8 @@ import (
 func TestAnAgentBySSH(t *testing.T) {
 	target, ssh := sshtest.Start(t)
 	there := filepath.Join(t.TempDir(), "a place")
+	// The first tunnel is not to be had, as where another program has its port.
+	ssh = append([]string{"sh", "-c", `case " $* " in *" -R "*) mkdir "$0" 2>/dev/null && exit 255 ;; esac; exec "$@"`, filepath.Join(t.TempDir(), "refused")}, ssh...)
 	var copied time.Time
 	for round := range 2 {
 		hub, err := NewHub(Options{Agents: []string{"ssh://" + target}, Version: "1", Agent: []string{os.Args[0], "agent"}, Log: io.Discard, Patience: long,
