@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"assay/internal/analysis/detect"
 	"assay/internal/analysis/facts"
@@ -14,6 +15,7 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/base/format"
 	"assay/internal/evidence/record"
+	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
 )
 
@@ -157,9 +159,38 @@ func Runs(runs []*record.Run, criteria ...Criterion) (*Comparison, error) {
 		}
 	}
 	if !common {
-		return nil, errors.New("the runs have no cell and phase in common: nothing can be compared")
+		return nil, nothingInCommon(&runs[0].Experiment, &runs[len(runs)-1].Experiment)
 	}
 	return c.judge(), nil
+}
+
+// nothingInCommon says in what two experiments differ so that no figure of one has its like in the
+// other.
+func nothingInCommon(old, new *experiment.Experiment) error {
+	var ways []string
+	for _, axis := range experiment.Axes() {
+		meet := slices.ContainsFunc(old.Cells, func(x experiment.Cell) bool {
+			return slices.ContainsFunc(new.Cells, func(y experiment.Cell) bool { return axis.Same(x, y) })
+		})
+		if !meet && len(old.Cells) > 0 && len(new.Cells) > 0 {
+			ways = append(ways, axis.Text(old.Cells[0])+" and "+axis.Text(new.Cells[0]))
+		}
+	}
+	phases := func(e *experiment.Experiment) (names []string) {
+		for _, p := range e.Phases {
+			if !p.Load {
+				names = append(names, p.Name)
+			}
+		}
+		return names
+	}
+	if of, with := phases(old), phases(new); !slices.ContainsFunc(of, func(name string) bool { return slices.Contains(with, name) }) {
+		ways = append(ways, fmt.Sprintf("phases %s and %s", format.List(of), format.List(with)))
+	}
+	if len(ways) == 0 {
+		return errors.New("the runs have no cell and phase in common: nothing can be compared")
+	}
+	return fmt.Errorf("the runs have no cell and phase in common (%s): nothing can be compared", strings.Join(ways, "; "))
 }
 
 func newComparer(sides []string, criteria []Criterion) *comparer {

@@ -121,8 +121,8 @@ func TestCompareRuns_skips_what_one_side_lacks_with_its_reason(t *testing.T) {
 func TestCompareRuns_refuses(t *testing.T) {
 	other := resulttest.CleanRun()
 	other.Experiment.Cells[0].Threads++
-	if _, err := compare.Runs([]*record.Run{resulttest.CleanRun(), other}); err == nil {
-		t.Error("runs without a common cell were compared")
+	if _, err := compare.Runs([]*record.Run{resulttest.CleanRun(), other}); err == nil || !strings.Contains(err.Error(), experiment.TasksText(other.Experiment.Cells[0].Threads, 0)) {
+		t.Errorf("runs of different threads: %v", err)
 	}
 	same := resulttest.CleanRun()
 	same.Directory = "runs/a"
