@@ -165,32 +165,43 @@ func Runs(runs []*record.Run, criteria ...Criterion) (*Comparison, error) {
 }
 
 // nothingInCommon says in what two experiments differ so that no figure of one has its like in the
-// other.
-func nothingInCommon(old, new *experiment.Experiment) error {
+// other. Cells that share each value, but no combination of them, have no single difference to name.
+func nothingInCommon(a, b *experiment.Experiment) error {
 	var ways []string
+	unlike := func(what string, of, with []string) {
+		shared := slices.ContainsFunc(of, func(value string) bool { return slices.Contains(with, value) })
+		if !shared && len(of) > 0 && len(with) > 0 {
+			ways = append(ways, what+format.ListMax(of, 3)+" against "+format.ListMax(with, 3))
+		}
+	}
 	for _, axis := range experiment.Axes() {
-		meet := slices.ContainsFunc(old.Cells, func(x experiment.Cell) bool {
-			return slices.ContainsFunc(new.Cells, func(y experiment.Cell) bool { return axis.Same(x, y) })
-		})
-		if !meet && len(old.Cells) > 0 && len(new.Cells) > 0 {
-			ways = append(ways, axis.Text(old.Cells[0])+" and "+axis.Text(new.Cells[0]))
+		unlike("", valuesOf(axis, a), valuesOf(axis, b))
+	}
+	unlike("phases ", measuredPhases(a), measuredPhases(b))
+	where := ""
+	if len(ways) > 0 {
+		where = " (" + strings.Join(ways, "; ") + ")"
+	}
+	return fmt.Errorf("the runs have no cell and phase in common%s: nothing can be compared", where)
+}
+
+// valuesOf returns the values that an axis has in an experiment, each once, in the order of its cells.
+func valuesOf(axis experiment.Axis, e *experiment.Experiment) (values []string) {
+	for _, cell := range e.Cells {
+		if value := axis.Text(cell); !slices.Contains(values, value) {
+			values = append(values, value)
 		}
 	}
-	phases := func(e *experiment.Experiment) (names []string) {
-		for _, p := range e.Phases {
-			if !p.Load {
-				names = append(names, p.Name)
-			}
+	return values
+}
+
+func measuredPhases(e *experiment.Experiment) (names []string) {
+	for _, p := range e.Phases {
+		if !p.Load {
+			names = append(names, p.Name)
 		}
-		return names
 	}
-	if of, with := phases(old), phases(new); !slices.ContainsFunc(of, func(name string) bool { return slices.Contains(with, name) }) {
-		ways = append(ways, fmt.Sprintf("phases %s and %s", format.List(of), format.List(with)))
-	}
-	if len(ways) == 0 {
-		return errors.New("the runs have no cell and phase in common: nothing can be compared")
-	}
-	return fmt.Errorf("the runs have no cell and phase in common (%s): nothing can be compared", strings.Join(ways, "; "))
+	return names
 }
 
 func newComparer(sides []string, criteria []Criterion) *comparer {

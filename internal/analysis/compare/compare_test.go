@@ -119,10 +119,29 @@ func TestCompareRuns_skips_what_one_side_lacks_with_its_reason(t *testing.T) {
 }
 
 func TestCompareRuns_refuses(t *testing.T) {
-	other := resulttest.CleanRun()
-	other.Experiment.Cells[0].Threads++
-	if _, err := compare.Runs([]*record.Run{resulttest.CleanRun(), other}); err == nil || !strings.Contains(err.Error(), experiment.TasksText(other.Experiment.Cells[0].Threads, 0)) {
-		t.Errorf("runs of different threads: %v", err)
+	refused := func(change func(*experiment.Experiment)) error {
+		other := resulttest.CleanRun()
+		change(&other.Experiment)
+		_, err := compare.Runs([]*record.Run{resulttest.CleanRun(), other})
+		return err
+	}
+	one := resulttest.CleanRun().Experiment.Cells[0].Threads
+	tasks := func(more int) string { return experiment.TasksText(one+more, 0) }
+	for says, change := range map[string]func(*experiment.Experiment){
+		fmt.Sprintf("(%s against %s and %s)", tasks(0), tasks(1), tasks(2)): func(e *experiment.Experiment) {
+			e.Cells = []experiment.Cell{e.Cells[0], e.Cells[0]}
+			e.Cells[0].Threads, e.Cells[1].Threads = one+1, one+2
+		},
+		"(phases put and get against phase 1 and phase 2)": func(e *experiment.Experiment) {
+			e.Phases = slices.Clone(e.Phases)
+			for i := range e.Phases {
+				e.Phases[i].Name = fmt.Sprint("phase ", i)
+			}
+		},
+	} {
+		if err := refused(change); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("expected %q: %v", says, err)
+		}
 	}
 	same := resulttest.CleanRun()
 	same.Directory = "runs/a"
