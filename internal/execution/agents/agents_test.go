@@ -133,6 +133,21 @@ func (r *rig) opened(t *testing.T) *Worker {
 	return w
 }
 
+// mirrorOf makes the conductor's counters of a phase that so many processes do.
+func mirrorOf(t *testing.T, of *trace.File, processes int) *counters.File {
+	t.Helper()
+	file, err := os.Create(t.TempDir() + "/counters")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	mirror, err := counters.CreateIn(file, of, processes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mirror
+}
+
 // begun lets a worker do a phase that lasts, and returns its counters as the conductor has them.
 func begun(t *testing.T, w *Worker) *counters.File {
 	t.Helper()
@@ -142,11 +157,7 @@ func begun(t *testing.T, w *Worker) *counters.File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := t.TempDir() + "/counters"
-	mirror, err := counters.Create(name, file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mirror := mirrorOf(t, file, 1)
 	t.Cleanup(func() {
 		w.Detach()
 		if err := mirror.Unmap(); err != nil {

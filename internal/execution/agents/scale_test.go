@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"assay/internal/base/clock"
-	"assay/internal/evidence/counters"
 	"assay/internal/evidence/host"
 	"assay/internal/execution/control"
 	"assay/internal/experiment/keyval"
@@ -94,10 +93,7 @@ func withMany(t *testing.T, n, rate int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mirror, err := counters.Create(t.TempDir()+"/counters", file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mirror := mirrorOf(t, file, n)
 	workers := make([]*Worker, n)
 	each := func(do func(i int) error) {
 		t.Helper()
