@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +29,7 @@ const (
 
 func agentCommand() *cobra.Command {
 	var join string
+	var idle time.Duration
 	var invited, allowRemote, once, guard, manifest bool
 	job := agents.Job{}
 	c := &cobra.Command{
@@ -49,7 +51,7 @@ of its conductor for 10 s, it ends its workers.`,
   assay agent --manifest --pods 4 --image registry.example/assay:1.2 > agents.yaml`,
 		Args: takes(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			o := agents.AgentOptions{Version: version(), AllowRemote: allowRemote, Once: once, Log: os.Stderr}
+			o := agents.AgentOptions{Version: version(), AllowRemote: allowRemote, Once: once, Idle: idle, Log: os.Stderr}
 			self, err := os.Executable()
 			if err != nil {
 				return failed(fmt.Errorf("finding Assay's own program, to start workers with: %w", err))
@@ -58,8 +60,10 @@ of its conductor for 10 s, it ends its workers.`,
 			ctx, stop := interruptible("its workers are ended", func(text string) { fmt.Fprintln(os.Stderr, "assay agent:", text) })
 			defer stop()
 			switch {
+			case idle < 0:
+				return usage(fmt.Errorf("--idle %s: expected a time above 0, as 10m", idle))
 			case manifest:
-				job.AllowRemote, job.Image = allowRemote, cmp.Or(job.Image, os.Getenv(imageVariable), agents.DefaultImage)
+				job.AllowRemote, job.Idle, job.Image = allowRemote, idle, cmp.Or(job.Image, os.Getenv(imageVariable), agents.DefaultImage)
 				text, err := job.Manifest()
 				if err != nil {
 					return usage(err)
@@ -82,6 +86,7 @@ of its conductor for 10 s, it ends its workers.`,
 	c.Flags().StringVar(&join, "join", "", "NATS server that the conductor uses: nats://[TOKEN@]HOST:PORT, the token otherwise from "+tokenVariable)
 	c.Flags().BoolVar(&allowRemote, "allow-remote", false, "load the servers that a run names even where they are not on this machine's loopback")
 	c.Flags().BoolVar(&once, "once", false, "end with the first run")
+	c.Flags().DurationVar(&idle, "idle", 0, "end when no run was heard of for so long, as 10m (default: never)")
 	c.Flags().BoolVar(&invited, "invited", false, "read where to join from standard input, as assay run does; its end is the agent's")
 	c.Flags().BoolVar(&manifest, "manifest", false, "print an indexed Job for Kubernetes, each pod of which is an agent")
 	c.Flags().IntVar(&job.Count, "pods", 1, "with --manifest: how many agents")

@@ -37,7 +37,7 @@ var AgentSchemes = []string{AgentsLocal, AgentsSSH, AgentsDocker, AgentsKube, Ag
 const agentsExpected = "local:N, ssh://HOST, docker:N, kube://[NAMESPACE/]NAME:N or join:N"
 
 // kubeTarget is what stands behind kube:// where pods are agents.
-var kubeTarget = regexp.MustCompile(`^//(?:([a-z0-9][-a-z0-9]{0,62})/)?([a-z0-9](?:[-a-z0-9]{0,50}[a-z0-9])?)(?::([0-9]{1,6}))?$`)
+var kubeTarget = regexp.MustCompile(`^//(?:([a-z0-9][-a-z0-9]{0,62})/)?([a-z0-9](?:[-a-z0-9]{0,43}[a-z0-9])?)(?::([0-9]{1,6}))?$`)
 
 // ParseAgents reads one place.
 func ParseAgents(text string) (AgentPlace, error) {
@@ -54,7 +54,7 @@ func ParseAgents(text string) (AgentPlace, error) {
 	case AgentsKube:
 		parts := kubeTarget.FindStringSubmatch(rest)
 		if parts == nil {
-			return p, fmt.Errorf("%q: expected kube://[NAMESPACE/]NAME:N, the name in lower-case letters, digits and hyphens", text)
+			return p, fmt.Errorf("%q: expected kube://[NAMESPACE/]NAME:N, the name in lower-case letters, digits and hyphens, at most 45", text)
 		}
 		p.Namespace, p.Target = parts[1], parts[2]
 		if parts[3] != "" {

@@ -28,8 +28,9 @@ type AgentOptions struct {
 	Worker  []string // the command of its workers: orders never name one
 	Guard   []string // the command of what ends them while the agent is stopped; none: nothing does
 
-	AllowRemote bool // servers that are not on its loopback may be loaded
-	Once        bool // it ends with its first session
+	AllowRemote bool          // servers that are not on its loopback may be loaded
+	Once        bool          // it ends with its first session
+	Idle        time.Duration // it ends when it has heard of no conductor for so long; 0: never
 	Log         io.Writer
 }
 
@@ -37,6 +38,9 @@ const (
 	helloEvery   = 500 * time.Millisecond
 	joinPatience = 30 * time.Second // of an agent that is there for one session
 )
+
+// errIdle says that no conductor came.
+var errIdle = errors.New("no conductor was heard")
 
 // ErrRefused says that the conductor does not take the agent.
 var ErrRefused = errors.New("the conductor refused this agent")
@@ -56,6 +60,9 @@ func Serve(ctx context.Context, o AgentOptions) error {
 		err := s.serve(ctx)
 		switch {
 		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, errIdle):
+			fmt.Fprintf(o.Log, "assay agent: it ends: %v\n", err)
 			return nil
 		case o.Once, errors.Is(err, ErrRefused):
 			return err
@@ -144,7 +151,7 @@ func (s *sitting) serve(ctx context.Context) error {
 	defer close(ended)
 	go s.look(ended)
 	hello := &sealer{key: s.Token.derive("hello")}
-	joinBy := time.Now().Add(joinPatience)
+	begun := time.Now()
 	ticker := time.NewTicker(helloEvery / 5)
 	defer ticker.Stop()
 	looked := time.Now()
@@ -159,8 +166,10 @@ func (s *sitting) serve(ctx context.Context) error {
 				return s.leave(fmt.Errorf("nothing was heard of the conductor for %s: its workers were ended", format.Seconds(silent.Seconds())))
 			}
 			s.guarded().beat(s.lease)
-		case s.Once && time.Now().After(joinBy):
+		case s.Once && time.Since(begun) > joinPatience:
 			return fmt.Errorf("no conductor took it within %s", joinPatience)
+		case s.Idle > 0 && time.Since(begun) > s.Idle:
+			return fmt.Errorf("%w for %s", errIdle, s.Idle)
 		case !time.Now().Before(nextHello):
 			nextHello = time.Now().Add(helloEvery)
 			if err := s.sayHello(hello); err != nil {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -17,9 +16,11 @@ import (
 	"assay/internal/base/format"
 )
 
-// Agents in pods are an indexed Job: each pod is one agent, which joins by itself, and a pod that ends
+// Agents in pods are an indexed Job: each pod is one agent, which joins by itself, and a pod that fails
 // is started again for as long as the Job is there. A run makes the Job with kubectl, as its user has
-// set that up, and deletes it when it is over.
+// set that up, and deletes it when it is over. A run that was killed can't: the agents of its Job end
+// when they have heard of no conductor for podIdle, Kubernetes then deletes the Job, and with it the
+// Secret, whose owner it is.
 
 // Job is what a manifest says.
 type Job struct {
@@ -28,33 +29,29 @@ type Job struct {
 	Count     int
 	Image     string
 
-	// Token and Server go into the Secret: Server is the URL of the NATS server, as pods reach it, with
-	// what that asks for. Without a token the Secret is somebody else's to make.
-	Token       Token
-	Server      string
 	AllowRemote bool
+	Idle        time.Duration // without a conductor its agents end by themselves; 0: never
+
+	// ByRun says that a run makes the Job, and the Secret with it; otherwise both are the user's.
+	ByRun bool
 }
+
+const (
+	podIdle = 10 * time.Minute
+	// jobKept is how long Kubernetes keeps a Job whose agents have all ended.
+	jobKept = 10 * time.Minute
+)
 
 // jobName is what Kubernetes takes for a name, and for a part of a host's name.
 var jobName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$`)
 
-var manifest = template.Must(template.New("manifest").Funcs(template.FuncMap{"q": quotedYAML}).Parse(`{{if .Token}}apiVersion: v1
-kind: Secret
-metadata:
-  name: {{q .Name}}
-{{- if .Namespace}}
-  namespace: {{q .Namespace}}
-{{- end}}
-  labels: {app.kubernetes.io/name: assay-agent}
-stringData:
-  token: {{q (print .Token)}}
-  nats: {{q .Server}}
----
-{{else -}}
+var manifest = template.Must(template.New("manifest").Funcs(template.FuncMap{"q": quotedYAML}).Parse(`
+{{- if not .ByRun -}}
 # kubectl create secret generic {{.Name}} --from-literal=token=TOKEN --from-literal=nats=nats://HOST:PORT
 # kubectl apply -f THIS
 # assay run … --agents join:{{.Count}} --nats nats://TOKEN@HOST:PORT
-{{end}}apiVersion: batch/v1
+{{end -}}
+apiVersion: batch/v1
 kind: Job
 metadata:
   name: {{q .Name}}
@@ -67,7 +64,7 @@ spec:
   completions: {{.Count}}
   parallelism: {{.Count}}
   backoffLimit: 1000
-  ttlSecondsAfterFinished: 600
+  ttlSecondsAfterFinished: {{.Kept}}
   template:
     metadata:
       labels: {app.kubernetes.io/name: assay-agent}
@@ -92,6 +89,9 @@ spec:
 {{- if .AllowRemote}}
             - --allow-remote
 {{- end}}
+{{- if .Idle}}
+            - --idle={{.Idle}}
+{{- end}}
           env:
             - name: ASSAY_TOKEN
               valueFrom:
@@ -104,9 +104,28 @@ spec:
             capabilities: {drop: [ALL]}
 `))
 
+// secret has what pods join with: its Job is the owner, so that it goes when that does.
+var secret = template.Must(template.New("secret").Funcs(template.FuncMap{"q": quotedYAML}).Parse(`apiVersion: v1
+kind: Secret
+metadata:
+  name: {{q .Name}}
+{{- if .Namespace}}
+  namespace: {{q .Namespace}}
+{{- end}}
+  labels: {app.kubernetes.io/name: assay-agent}
+  ownerReferences:
+    - {apiVersion: batch/v1, kind: Job, name: {{q .Name}}, uid: {{q .UID}}}
+stringData:
+  token: {{q (print .Token)}}
+  nats: {{q .Server}}
+`))
+
+// Kept is in seconds.
+func (j Job) Kept() int { return int(jobKept.Seconds()) }
+
 func quotedYAML(text string) string { return fmt.Sprintf("%q", text) }
 
-// Manifest writes what kubectl apply takes: a Job, and before it a Secret if the token is given.
+// Manifest writes what kubectl apply takes.
 func (j Job) Manifest() (string, error) {
 	switch {
 	case !jobName.MatchString(j.Name):
@@ -119,17 +138,28 @@ func (j Job) Manifest() (string, error) {
 		return "", fmt.Errorf("the image %q: expected [REGISTRY/]NAME[:TAG]", j.Image)
 	}
 	var out strings.Builder
-	if err := manifest.Execute(&out, j); err != nil {
-		return "", err
-	}
-	return out.String(), nil
+	err := manifest.Execute(&out, j)
+	return out.String(), err
+}
+
+// Secret writes the Secret that the pods of the Job wait for. uid is the Job's; server is the URL of
+// the NATS server, as pods reach it, with what that asks for.
+func (j Job) Secret(uid string, token Token, server string) (string, error) {
+	var out strings.Builder
+	err := secret.Execute(&out, struct {
+		Job
+		UID    string
+		Token  Token
+		Server string
+	}{j, uid, token, server})
+	return out.String(), err
 }
 
 // kubePatience is how long kubectl may take for one request.
 const kubePatience = time.Minute
 
-// kubectl does something with a manifest.
-func (h *Hub) kubectl(ctx context.Context, manifest string, words ...string) error {
+// kubectl does something with a manifest, and returns what it prints.
+func (h *Hub) kubectl(ctx context.Context, manifest string, words ...string) (string, error) {
 	command := slices.Clone(h.Kubectl)
 	if len(command) == 0 {
 		command = []string{"kubectl"}
@@ -139,18 +169,21 @@ func (h *Hub) kubectl(ctx context.Context, manifest string, words ...string) err
 	defer cancel()
 	c := exec.CommandContext(ctx, command[0], command[1:]...)
 	var errs bytes.Buffer
-	c.Stdin, c.Stdout, c.Stderr, c.WaitDelay = strings.NewReader(manifest), io.Discard, &errs, time.Second
-	if err := c.Run(); err != nil {
-		return fmt.Errorf("%s %s: %w: %s", command[0], words[0], err, format.CleanMax(strings.TrimSpace(errs.String()), 500))
+	c.Stdin, c.Stderr, c.WaitDelay = strings.NewReader(manifest), &errs, time.Second
+	out, err := c.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w: %s", command[0], words[0], err, format.CleanMax(strings.TrimSpace(errs.String()), 500))
 	}
-	return nil
+	return strings.TrimSpace(string(out)), nil
 }
 
-// applyJobs makes the Jobs of the places that ask for pods.
+// applyJobs makes the Jobs of the places that ask for pods. Each has a name that no other run's has:
+// an earlier one of the same experiment may still be there, with another token, if it was killed.
 func (h *Hub) applyJobs(ctx context.Context) error {
 	for len(h.jobs) > h.applied {
 		j := h.jobs[h.applied]
-		j.Server, j.Token, j.AllowRemote = h.Options.Server, h.Token, h.AllowRemote
+		j.Name += "-" + randomHex(3)
+		j.AllowRemote, j.Idle, j.ByRun = h.AllowRemote, podIdle, true
 		j.Image = cmp.Or(h.Image, DefaultImage)
 		if h.server != nil {
 			return errors.New("agents in pods don't reach the NATS server that a run starts on its loopback\n" +
@@ -162,7 +195,16 @@ func (h *Hub) applyJobs(ctx context.Context) error {
 		}
 		h.applied++ // also what was applied in part is deleted
 		h.manifests = append(h.manifests, text)
-		if err := h.kubectl(ctx, text, "apply", "-f", "-"); err != nil {
+		uid, err := h.kubectl(ctx, text, "apply", "-f", "-", "-o", "jsonpath={.metadata.uid}")
+		if err != nil {
+			return err
+		}
+		// The Secret comes second, for it names its owner: pods wait for it.
+		if text, err = j.Secret(uid, h.Token, h.Options.Server); err != nil {
+			return err
+		}
+		h.manifests = append(h.manifests, text)
+		if _, err = h.kubectl(ctx, text, "apply", "-f", "-"); err != nil {
 			return err
 		}
 	}
@@ -172,8 +214,9 @@ func (h *Hub) applyJobs(ctx context.Context) error {
 // deleteJobs deletes what applyJobs made, with its pods.
 func (h *Hub) deleteJobs() {
 	for _, text := range h.manifests {
-		if err := h.kubectl(context.Background(), text, "delete", "-f", "-", "--ignore-not-found", "--wait=false"); err != nil {
-			fmt.Fprintf(h.Log, "assay: the agents' Job is left in the cluster: %v\n", err)
+		if _, err := h.kubectl(context.Background(), text, "delete", "-f", "-", "--ignore-not-found", "--wait=false"); err != nil {
+			fmt.Fprintf(h.Log, "assay: the agents' Job is left in the cluster, which deletes it %s after its agents have heard of no run for %s: %v\n",
+				format.Seconds(jobKept.Seconds()), format.Seconds(podIdle.Seconds()), err)
 		}
 	}
 	h.manifests = nil

@@ -10,8 +10,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"assay/internal/testkit/golden"
 )
@@ -21,14 +23,21 @@ import (
 func TestManifest(t *testing.T) {
 	for name, job := range map[string]Job{
 		"manifest.yaml": {Name: "assay-agents", Count: 4, Image: "assay:latest"},
-		"manifest_of_a_run.yaml": {Name: "load", Namespace: "tests", Count: 2, Image: "registry.example:5000/assay:1.2", Server: "nats://u:p\"w@10.0.0.1:4222",
-			Token: "a token: of \"16\" and more", AllowRemote: true},
+		"manifest_of_a_run.yaml": {Name: "load", Namespace: "tests", Count: 2, Image: "registry.example:5000/assay:1.2", AllowRemote: true, Idle: podIdle,
+			ByRun: true},
 	} {
 		text, err := job.Manifest()
 		if err != nil {
 			t.Fatal(err)
 		}
 		golden.Check(t, name, text)
+		if !job.ByRun {
+			continue
+		}
+		if text, err = job.Secret("a-uid", "a token: of \"16\" and more", "nats://u:p\"w@10.0.0.1:4222"); err != nil {
+			t.Fatal(err)
+		}
+		golden.Check(t, "secret_of_a_run.yaml", text)
 	}
 	for _, job := range []Job{
 		{Name: "Load", Count: 1, Image: "a"}, {Name: "a\n", Count: 1, Image: "a"}, {Name: "load", Image: "a"}, {Name: "load", Count: 1},
@@ -62,13 +71,21 @@ func standIn(words []string) error {
 			return quoted
 		}
 		folder := words[1]
+		count := filepath.Join(folder, "count of "+value("name"))
 		switch words[2] {
 		case "apply":
-			count, err := strconv.Atoi(value("completions"))
-			if err != nil {
-				return err
+			if value("kind") == "Job" { // its pods wait for the Secret
+				if !strings.Contains(string(text), "--idle=10m0s") || words[len(words)-1] != "jsonpath={.metadata.uid}" {
+					return fmt.Errorf("%q of\n%s", words, text)
+				}
+				fmt.Print("a-uid")
+				return os.WriteFile(count, []byte(value("completions")), 0o600)
 			}
-			for i := range count {
+			pods, err := os.ReadFile(count)
+			if err != nil || !strings.Contains(string(text), `uid: "a-uid"`) {
+				return fmt.Errorf("%w: a Secret of another Job:\n%s", err, text)
+			}
+			for i := range string(pods)[0] - '0' {
 				c := exec.Command(os.Args[0], "join", value("nats"))
 				c.Env = append(os.Environ(), "ASSAY_TEST_TOKEN="+value("token"))
 				if err := c.Start(); err != nil {
@@ -146,4 +163,54 @@ func TestAgentsInContainers(t *testing.T) {
 func isZombie(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(text), ") Z ")
+}
+
+// An agent that nobody dismissed, because its run was killed, ends when it has heard of no conductor for
+// as long as it was told: neither before a run nor during one.
+func TestAnAgentWithoutARunEnds(t *testing.T) {
+	server := serverOfOthers(t)
+	hub, err := NewHub(Options{Agents: []string{"join:1"}, Version: "1", Lease: 500 * time.Millisecond, Log: io.Discard, Patience: long,
+		Server: server.ClientURL(), Token: testToken})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{hub: hub}
+	o := r.options("1")
+	o.Once, o.Idle = false, 500*time.Millisecond
+	var joined atomic.Bool
+	ended := make(chan error)
+	go func() {
+		err := Serve(context.Background(), o)
+		for err == nil && !joined.Load() { // a busy machine: it was not taken in time
+			err = Serve(context.Background(), o)
+		}
+		ended <- err
+	}()
+	present, err := hub.Gather(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	joined.Store(true)
+	r.agent = present[0]
+	begun(t, r.opened(t))
+	begin := time.Now()
+	for time.Since(begin) < 2*o.Idle {
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended in the middle of a run: %v", err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	hub.conn.Close() // as a conductor that is killed
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(long):
+		t.Error("it waits for another run")
+	}
+	if left := workersHere(t); len(left) > 0 {
+		t.Errorf("workers that are left: %v", left)
+	}
 }
