@@ -49,12 +49,25 @@ func TestAgentsDoWhatOneMachineDoes(t *testing.T) {
 		counts = []int{1, 2, 4, 8}
 	}
 	for _, count := range counts {
-		t.Run(fmt.Sprint(count), func(t *testing.T) { agentsAndOneMachine(t, p, count) })
+		t.Run(fmt.Sprint(count), func(t *testing.T) { agentsAndOneMachine(t, p, count, agentsRun) })
 	}
 }
 
-func agentsAndOneMachine(t *testing.T, p server.Program, count int) {
-	here := strings.Replace(agentsRun, "{processes: 2, threads: 2}", fmt.Sprintf("{processes: %d, threads: %d}", count, 8/count), 1)
+// Four agents load a cluster of three servers.
+func TestAgentsLoadACluster(t *testing.T) {
+	t.Parallel()
+	cluster := strings.Replace(agentsRun, "server: start", "server: {start: true, count: 3}", 1)
+	trial := agentsAndOneMachine(t, installed(t, "redis"), 4, cluster)
+	if s := trial.Server; s == nil || len(s.Members) != 3 {
+		t.Fatalf("not three servers: %+v", s)
+	}
+}
+
+// agentsAndOneMachine runs a text by so many processes of one machine and by so many agents, and returns
+// the agents' trial.
+func agentsAndOneMachine(t *testing.T, p server.Program, count int, text string) *record.Trial {
+	t.Helper()
+	here := strings.Replace(text, "{processes: 2, threads: 2}", fmt.Sprintf("{processes: %d, threads: %d}", count, 8/count), 1)
 	var trials []*record.Trial
 	for _, text := range []string{here, here + fmt.Sprintf("agents: local:%d\n", count)} {
 		trials = append(trials, trialOf(t, runServer(context.Background(), t, p, live.NewPlain(discard{}), text, withAgents(t)), "redis"))
@@ -95,6 +108,7 @@ func agentsAndOneMachine(t *testing.T, p server.Program, count int) {
 	if left := agentsOf(t); len(left) > 0 {
 		t.Errorf("agents that are left: %v", left)
 	}
+	return trials[1]
 }
 
 // A whole run whose agent is started by ssh: it is told where, counts as an agent of this machine
