@@ -49,15 +49,11 @@ func (s *session) startServer() (err error) {
 		return nil
 	}
 	if s.server != nil {
-		next, err := s.server.Again(s.ctx, s.timeout)
+		err := s.server.Restart(s.ctx, s.timeout)
 		if err != nil && s.ctx.Err() == nil {
 			return fmt.Errorf("%w: %w", errServer, err)
 		}
-		if err != nil {
-			return err
-		}
-		s.server = next
-		return nil
+		return err
 	}
 	t := &s.target.Store
 	program, err := s.program(t.Driver)
@@ -109,11 +105,9 @@ func (s *session) closeServer() error {
 func (s *session) openServerAndKill(after time.Duration) error {
 	ctx, cancel := context.WithTimeout(s.ctx, after)
 	defer cancel()
-	next, err := s.server.Again(ctx, s.timeout)
-	if err != nil { // it is killed by then, or could not start: the check finds that
+	if err := s.server.Restart(ctx, s.timeout); err != nil { // it is killed by then, or could not start: the check finds that
 		return s.ctx.Err()
 	}
-	s.server = next
 	<-ctx.Done()
 	return errors.Join(s.server.Kill(), s.ctx.Err())
 }

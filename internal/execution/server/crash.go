@@ -76,20 +76,6 @@ func runs(pid int, states string) bool {
 	})
 }
 
-// Restart runs a crashed server on the same directory and port, as an operator would, and returns
-// when it answers.
-func (i *Instance) Restart(ctx context.Context, patience time.Duration) error {
-	i.output = &output{log: i.output.log, name: i.label} // the killed one's may still end a line
-	if err := i.run(); err != nil {
-		return err
-	}
-	i.life.down.Store(false)
-	if err := i.waitReady(ctx, patience); err != nil {
-		return fmt.Errorf("starting %s again after it was killed: %w", i.label, err)
-	}
-	return nil
-}
-
 // Rejoin runs a crashed server again, and returns when all of the group answer: in a cluster, the others
 // learn that it is back.
 func (g *Group) Rejoin(ctx context.Context, n int, patience time.Duration) error {
@@ -128,6 +114,5 @@ func (g *Group) Cut(ctx context.Context, halted func(), patience time.Duration) 
 			return err
 		}
 	}
-	// All at once: a cluster's members wait for each other.
-	return g.each(func(i *Instance) error { return i.Restart(ctx, patience) })
+	return g.Restart(ctx, patience)
 }

@@ -16,34 +16,50 @@ import (
 	"assay/store"
 )
 
-// Again starts servers that have ended on the files that they left: in the same directories, at the
-// same ports, asked for the same settings. They start all at once, since a cluster's members wait for
-// each other. None is left where it fails.
-func (g *Group) Again(ctx context.Context, patience time.Duration) (*Group, error) {
-	next := new(Group)
-	for _, was := range g.Members {
-		i := &Instance{Program: was.Program, Binary: was.Binary, Version: was.Version, Directory: was.Directory, Host: was.Host, Port: was.Port,
-			PeerPort: was.PeerPort, Peers: slices.Clone(next.Members), Count: was.Count, Options: was.Options, Guard: was.Guard, Asked: was.Asked,
-			label: was.label, cpus: was.cpus, user: was.user, output: &output{log: was.output.log, name: was.label}, life: new(life), moved: was.moved}
-		next.Members = append(next.Members, i)
+// Restart runs a server that has ended on the files that it left, in the same directory, at the same
+// port, asked for the same settings, and returns when it answers. A server that crashed is Assay's
+// still, and is run as an operator would; others may ask meanwhile whether it died. One that was ended
+// is started as at first, and is not left running where that fails.
+func (i *Instance) Restart(ctx context.Context, patience time.Duration) error {
+	if _, err := os.Stat(i.Directory); err != nil { // nothing is left of it: that is its end, and no fault of ours
+		return fmt.Errorf("%w: %s: its directory is gone", ErrDied, i.label)
 	}
-	err := next.each(func(i *Instance) error {
-		if _, err := os.Stat(i.Directory); err != nil { // nothing is left of it: that is its end, and no fault of ours
-			return fmt.Errorf("%w: %s: its directory is gone", ErrDied, i.label)
-		}
-		var prepare func(context.Context, *Instance) error
-		if i.moved {
-			prepare, i.moved = i.Program.Move, false
-		}
-		if err := i.launch(ctx, patience, prepare); err != nil {
-			return fmt.Errorf("starting %s again: %w", i.label, err)
-		}
-		return nil
-	})
+	i.output = &output{log: i.output.log, name: i.label} // the last one's may still end a line
+	restart := i.runCrashed
+	if i.note == nil {
+		restart = i.relaunch
+	}
+	if err := restart(ctx, patience); err != nil {
+		return fmt.Errorf("starting %s again: %w", i.label, err)
+	}
+	return nil
+}
+
+func (i *Instance) runCrashed(ctx context.Context, patience time.Duration) error {
+	if err := i.run(); err != nil {
+		return err
+	}
+	i.life.down.Store(false)
+	return i.waitReady(ctx, patience)
+}
+
+func (i *Instance) relaunch(ctx context.Context, patience time.Duration) error {
+	i.life = new(life)
+	var prepare func(context.Context, *Instance) error
+	if i.moved {
+		prepare, i.moved = i.Program.Move, false
+	}
+	return i.launch(ctx, patience, prepare)
+}
+
+// Restart restarts all servers at once, since a cluster's members wait for each other. None is left
+// where it fails.
+func (g *Group) Restart(ctx context.Context, patience time.Duration) error {
+	err := g.each(func(i *Instance) error { return i.Restart(ctx, patience) })
 	if err != nil {
-		return nil, errors.Join(err, next.Abort())
+		return errors.Join(err, g.Abort())
 	}
-	return next, nil
+	return nil
 }
 
 // Remains is what is to be known of a server to start it again in another process, and elsewhere.
@@ -72,7 +88,7 @@ func (g *Group) Remains() (all []Remains) {
 	return all
 }
 
-// Left returns servers of which a directory has the files, ready for [Group.Again].
+// Left returns servers of which a directory has the files, ready for [Group.Restart].
 func Left(p Program, directory string, log io.Writer, remains []Remains) (*Group, error) {
 	binary, err := p.Find()
 	if err != nil {
@@ -85,7 +101,7 @@ func Left(p Program, directory string, log io.Writer, remains []Remains) (*Group
 	g := new(Group)
 	for _, r := range remains {
 		i := &Instance{Program: &p, Binary: binary, Version: r.Version, Directory: filepath.Join(directory, r.Directory), Host: r.Host, Port: r.Port,
-			PeerPort: r.PeerPort, Count: len(remains), Options: r.Options, Guard: r.Guard, label: p.Driver, user: user, life: new(life)}
+			PeerPort: r.PeerPort, Peers: slices.Clone(g.Members), Count: len(remains), Options: r.Options, Guard: r.Guard, label: p.Driver, user: user, life: new(life)}
 		i.output = &output{log: log, name: i.label}
 		for _, path := range i.Guard.files() {
 			if *path != "" {

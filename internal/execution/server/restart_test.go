@@ -24,21 +24,21 @@ func TestServersStartAgainOnWhatTheyLeft(t *testing.T) {
 	if g.Running() {
 		t.Error("they run after a kill")
 	}
-	next, err := g.Again(ctx, long)
-	if err != nil {
+	was := []Instance{*g.Members[0], *g.Members[1]}
+	if err := g.Restart(ctx, long); err != nil {
 		t.Fatal(err)
 	}
-	for n, i := range next.Members {
-		was := g.Members[n]
+	for n, i := range g.Members {
+		was := &was[n]
 		if i.Endpoint() != was.Endpoint() || i.Directory != was.Directory || !maps.Equal(i.Settings, was.Settings) || i.PID() == was.PID() || i.Settings["own"] != "1" {
 			t.Errorf("server %d is %+v, was %+v", n, i, was)
 		}
 	}
-	if _, err := os.Stat(kept); err != nil || !next.Running() {
+	if _, err := os.Stat(kept); err != nil || !g.Running() {
 		t.Errorf("its directory was made anew, or it does not run: %v", err)
 	}
 	t.Run("in another place", func(t *testing.T) {
-		if err := next.Close(long); err != nil {
+		if err := g.Close(long); err != nil {
 			t.Fatal(err)
 		}
 		place := t.TempDir()
@@ -50,18 +50,17 @@ func TestServersStartAgainOnWhatTheyLeft(t *testing.T) {
 			moved++
 			return nil
 		}
-		left, err := Left(told, place, t.Output(), next.Remains())
+		left, err := Left(told, place, t.Output(), g.Remains())
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := left.Again(ctx, long)
-		if err != nil {
+		if err := left.Restart(ctx, long); err != nil {
 			t.Fatal(err)
 		}
-		if first := again.Members[0]; filepath.Dir(first.Directory) != place || first.Port != g.Members[0].Port || moved != 2 || first.Settings["own"] != "1" {
+		if first := left.Members[0]; filepath.Dir(first.Directory) != place || first.Port != g.Members[0].Port || moved != 2 || first.Settings["own"] != "1" {
 			t.Errorf("after %d moves it is %+v", moved, first)
 		}
-		if err := again.Abort(); err != nil || again.Running() {
+		if err := left.Abort(); err != nil || left.Running() {
 			t.Errorf("it runs on: %v", err)
 		}
 	})
@@ -69,9 +68,8 @@ func TestServersStartAgainOnWhatTheyLeft(t *testing.T) {
 		if err := os.RemoveAll(g.Members[1].Directory); err != nil {
 			t.Fatal(err)
 		}
-		again, err := next.Again(ctx, long)
-		if !errors.Is(err, ErrDied) || again != nil {
-			t.Errorf("it started again: %v", err)
+		if err := g.Restart(ctx, long); !errors.Is(err, ErrDied) || g.Running() {
+			t.Errorf("they started again: %v", err)
 		}
 	})
 }
