@@ -29,6 +29,7 @@ import (
 
 	"assay/drivers/internal/blocking"
 	"assay/drivers/internal/sqlkv"
+	"assay/drivers/internal/wire"
 	"assay/store"
 )
 
@@ -179,7 +180,7 @@ func (d *db) configure(c store.Config) error {
 	d.config.User = cmp.Or(c.Options.String("user"), ownUser())
 	d.config.ClientFoundRows = true // an UPDATE to the same value has found its row
 	d.config.Logger = &mysql.NopLogger{}
-	if tls := c.Options.Choice("tls"); tls == "verify" || tls == "auto" && !isLoopback(host) {
+	if wire.Encrypts(c.Options.Choice("tls"), host) {
 		d.config.TLSConfig = "true" // verified
 	}
 	return nil
@@ -204,11 +205,6 @@ func password(file string) (string, error) {
 	}
 	first, _, _ := strings.Cut(string(text), "\n")
 	return strings.TrimSuffix(first, "\r"), nil
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // connector makes connections by a link, in a database or ("") in none.

@@ -30,6 +30,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 	"golang.org/x/sys/unix"
 
+	"assay/drivers/internal/wire"
 	"assay/store"
 )
 
@@ -236,7 +237,7 @@ func (d *db) configure(c store.Config) error {
 		SetRetryReads(false).SetRetryWrites(false).SetMaxAdaptiveRetries(0).
 		SetMaxPoolSize(uint64(connections)).SetConnectTimeout(d.timeout).SetServerSelectionTimeout(d.timeout).
 		SetWriteConcern(d.kind.concern(d.class))
-	if t := c.Options.Choice("tls"); t == "verify" || t == "auto" && !isLoopback(host) {
+	if wire.Encrypts(c.Options.Choice("tls"), host) {
 		o.SetTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12})
 	}
 	if user := orVariable(c.Options.String("user"), userVariable); user != "" {
@@ -263,11 +264,6 @@ func orVariable(value, variable string) string {
 		return value
 	}
 	return os.Getenv(variable)
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // command runs one on a database and returns its answer.

@@ -163,7 +163,7 @@ func (d *db) configure(o store.Options) error {
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 		// its own writes to standard error
 	}
-	if way := o.Choice("tls"); way == "verify" || way == "auto" && !isLoopback(host) {
+	if wire.Encrypts(o.Choice("tls"), host) {
 		d.options = append(d.options, nats.Secure(&tls.Config{ServerName: host,
 			MinVersion: tls.VersionTLS12}))
 	}
@@ -171,11 +171,6 @@ func (d *db) configure(o store.Options) error {
 		d.options = append(d.options, nats.UserCredentials(file))
 	}
 	return nil
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func (d *db) connect() (*nats.Conn, error) {

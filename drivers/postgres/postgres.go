@@ -29,6 +29,7 @@ import (
 
 	"assay/drivers/internal/blocking"
 	"assay/drivers/internal/sqlkv"
+	"assay/drivers/internal/wire"
 	"assay/store"
 )
 
@@ -173,10 +174,10 @@ func (d *db) configure(c store.Config, synchronousCommit string) error {
 	if err != nil {
 		return fmt.Errorf("postgres: expected an endpoint HOST:PORT: %w: %w", err, store.ErrRefused)
 	}
-	d.loopback = isLoopback(host)
+	d.loopback = wire.IsLoopback(host)
 	words := []string{"host=" + quoted(host), "port=" + quoted(port), "sslmode=disable",
 		"dbname=" + quoted(c.Options.String("database"))}
-	if tls := c.Options.Choice("tls"); tls == "verify" || tls == "auto" && !d.loopback {
+	if wire.Encrypts(c.Options.Choice("tls"), host) {
 		words[2] = "sslmode=verify-full"
 	}
 	for option, word := range map[string]string{"user": "user", "password_file": "passfile"} {
@@ -196,11 +197,6 @@ func (d *db) configure(c store.Config, synchronousCommit string) error {
 	d.config.RuntimeParams["application_name"] = "assay"
 	d.config.RuntimeParams["synchronous_commit"] = synchronousCommit
 	return nil
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // quoted is a value of a connection string.

@@ -158,3 +158,14 @@ func (a Access) Tell(settings map[string]string) {
 		settings["driver.login"] = "yes"
 	}
 }
+
+// Encrypts reports whether a driver whose option tls is verify, auto or off connects to a host by TLS.
+func Encrypts(choice, host string) bool {
+	return choice == "verify" || choice == "auto" && !IsLoopback(host)
+}
+
+// IsLoopback reports whether a host is this machine by its name or number alone: no name is looked up.
+func IsLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
