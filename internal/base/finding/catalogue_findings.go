@@ -81,7 +81,7 @@ var _ = register(
 		Many:   `{{list .Arms}} failed at {{list .Places}}: {{list .all_why}}.`,
 		Remedy: "read worker.log in the trial's folder"},
 	Entry{Example: TrialsMissingParams{Missing: 12, Planned: 96, Directory: "runs/demo"}, Severity: Warning,
-		Says:   `{{count .missing}} of {{plural .planned "trial" ""}} have no result; tables have fewer blocks than planned.`,
+		Says:   `{{count .missing}} of {{plural .planned "trial" ""}} {{if eq .missing 1}}was{{else}}were{{end}} not run to the end; tables have fewer blocks than planned.`,
 		Remedy: `assay run --resume {{.directory}}`},
 	Entry{Example: RunIncompleteParams{Files: 1}, Severity: Warning,
 		Says:   `{{plural .files "file" ""}} of the run directory {{if eq .files 1}}is{{else}}are{{end}} missing, cut or damaged.`,
