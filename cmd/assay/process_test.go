@@ -13,7 +13,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,6 +22,7 @@ import (
 	"assay/drivers"
 	"assay/internal/evidence/record"
 	"assay/internal/testkit/misbehave"
+	"assay/internal/testkit/processes"
 	"assay/internal/testkit/walstore"
 	"assay/worker"
 )
@@ -306,23 +306,7 @@ func eventually(t *testing.T, holds func() bool, otherwise func() string) {
 // workers returns the process's children.
 func (p *process) workers(t *testing.T) []int {
 	t.Helper()
-	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", p.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var pids []int
-	for _, list := range lists {
-		text, err := os.ReadFile(list)
-		if err != nil {
-			continue // the thread ended
-		}
-		for _, field := range strings.Fields(string(text)) {
-			if pid, err := strconv.Atoi(field); err == nil {
-				pids = append(pids, pid)
-			}
-		}
-	}
-	return pids
+	return processes.Children(t, p.Process.Pid)
 }
 
 // written writes a file into a directory of the test and returns its path.

@@ -11,6 +11,7 @@
 //	tyrantstandin   stands in for Tokyo Tyrant
 //	sshtest         a real sshd on loopback
 //	mongojava       a server of MongoDB's protocol from a Maven artefact
+//	processes       the processes that a test has started
 //	misbehave       workers that lie, stall and die
 //	nativebuild     the native workers, made once for all packages
 //	chromium        opens pages in a real browser

@@ -2,7 +2,6 @@ package agents
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +22,7 @@ import (
 	"assay/internal/execution/control"
 	"assay/internal/experiment/keyval"
 	"assay/internal/experiment/trace"
+	"assay/internal/testkit/processes"
 	"assay/store"
 	"assay/worker"
 )
@@ -180,42 +180,20 @@ func begun(t *testing.T, w *Worker) *counters.File {
 	return mirror
 }
 
-// childrenOf returns the workers that this process has started and that run.
-func workersHere(t *testing.T) (pids []int) {
-	t.Helper()
-	entries, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		text, err := os.ReadFile("/proc/self/task/" + e.Name() + "/children")
-		if err != nil {
-			continue // the thread ended
-		}
-		for pid := range strings.FieldsSeq(string(text)) {
-			var number int
-			if json.Unmarshal([]byte(pid), &number) == nil && syscall.Kill(number, 0) == nil {
-				pids = append(pids, number)
-			}
-		}
-	}
-	return pids
-}
-
 // An agent that does not hear of its conductor ends its workers by itself; the conductor takes it for
 // lost, and what is asked of its workers then says so.
 func TestTheLease(t *testing.T) {
 	r := newRig(t, 500*time.Millisecond)
 	w := r.opened(t)
 	begun(t, w)
-	if len(workersHere(t)) != 1 {
-		t.Fatalf("workers: %v", workersHere(t))
+	if len(processes.Children(t, os.Getpid())) != 1 {
+		t.Fatalf("workers: %v", processes.Children(t, os.Getpid()))
 	}
 	r.hub.server.Shutdown() // cut off, from the conductor and not from the store
 	if err := <-r.ended; err == nil || !strings.Contains(err.Error(), "nothing was heard") {
 		t.Errorf("the agent ended with %v", err)
 	}
-	if left := workersHere(t); len(left) > 0 {
+	if left := processes.Children(t, os.Getpid()); len(left) > 0 {
 		t.Errorf("workers that are left: %v", left)
 	}
 	eventually(t, "the loss", func() bool { return r.agent.Lost() != nil })

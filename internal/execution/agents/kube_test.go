@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"assay/internal/testkit/golden"
+	"assay/internal/testkit/processes"
 )
 
 // The manifest is a file that build/kube decodes strictly, with Kubernetes' own types: they are forty
@@ -146,7 +147,7 @@ func TestAgentsInContainers(t *testing.T) {
 			}
 			hub.Close()
 			for _, pid := range pids {
-				eventually(t, "the end of an agent", func() bool { return syscall.Kill(pid, 0) != nil || isZombie(pid) })
+				eventually(t, "the end of an agent", func() bool { return !processes.Running(pid) })
 			}
 		})
 	}
@@ -158,11 +159,6 @@ func TestAgentsInContainers(t *testing.T) {
 	if _, err := hub.Gather(context.Background()); err == nil || !strings.Contains(err.Error(), "--nats nats://HOST:PORT") {
 		t.Errorf("pods without a NATS server that they reach: %v", err)
 	}
-}
-
-func isZombie(pid int) bool {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err != nil || strings.Contains(string(text), ") Z ")
 }
 
 // An agent that nobody dismissed, because its run was killed, ends when it has heard of no conductor for
@@ -210,7 +206,7 @@ func TestAnAgentWithoutARunEnds(t *testing.T) {
 	case <-time.After(long):
 		t.Error("it waits for another run")
 	}
-	if left := workersHere(t); len(left) > 0 {
+	if left := processes.Children(t, os.Getpid()); len(left) > 0 {
 		t.Errorf("workers that are left: %v", left)
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"assay/internal/experiment/plan"
 	"assay/internal/presentation/live"
 	"assay/internal/testkit/loopback"
+	"assay/internal/testkit/processes"
 )
 
 // The fault table of docs/agents.md, each row by a whole run on a real Redis.
@@ -227,7 +228,7 @@ func TestAnAgentThatIsStopped(t *testing.T) {
 				}
 				stopped := pids[1:]
 				if whole {
-					stopped = append(stopped, childrenOf(t, pids[1])...)
+					stopped = append(stopped, processes.Children(t, pids[1])...)
 				}
 				signal(t, syscall.SIGSTOP, stopped...)
 				time.Sleep(2 * time.Second)
@@ -245,7 +246,7 @@ func TestAnAgentThatIsStoppedForGood(t *testing.T) {
 	t.Parallel()
 	lease := func(o *Options) { o.Agents.Lease = testLease }
 	stopped := func(t *testing.T, pid int) {
-		below := workersAmong(t, childrenOf(t, pid))
+		below := workersAmong(t, processes.Children(t, pid))
 		if len(below) != 1 {
 			t.Errorf("workers of the agent: %v", below)
 		}
@@ -338,7 +339,7 @@ func TestAnAgentThatIsCutOff(t *testing.T) {
 	t.Run("beyond its lease", func(t *testing.T) {
 		t.Parallel()
 		tries := cut(t, 1, "3s", func(l *loopback.Link, pid int, ended <-chan struct{}) {
-			below := workersAmong(t, childrenOf(t, pid))
+			below := workersAmong(t, processes.Children(t, pid))
 			l.Cut()
 			soon(t, "the end of its workers", func() bool { return len(workersAmong(t, below)) == 0 })
 			<-ended
@@ -404,7 +405,7 @@ func TestCtrlCEndsAgents(t *testing.T) {
 			var below []int
 			v := &faultyView{View: live.NewPlain(discard{}), in: "mixed", fault: func() {
 				for _, agent := range agentsOf(t) {
-					below = append(below, workersAmong(t, childrenOf(t, agent))...)
+					below = append(below, workersAmong(t, processes.Children(t, agent))...)
 				}
 				cancel()
 			}}
@@ -477,7 +478,7 @@ func TestAKilledConductorOfAgents(t *testing.T) {
 			soon(t, "a sample", func() bool { return hasSamples(directory) })
 			var below []int
 			for _, agent := range agentsOf(t) {
-				below = append(below, workersAmong(t, childrenOf(t, agent))...)
+				below = append(below, workersAmong(t, processes.Children(t, agent))...)
 			}
 			if len(below) != 2 {
 				t.Errorf("workers of the agents: %v", below)

@@ -14,6 +14,7 @@ import (
 	"assay/internal/base/owned"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
+	"assay/internal/testkit/processes"
 )
 
 // A conductor is killed when a file appears, which is as near to each step as can be had from
@@ -111,7 +112,7 @@ func unfinished(directory string) (left []string) {
 // groupsOf returns the cgroups that the workers of a conductor are in, if they have one of their
 // own.
 func groupsOf(t *testing.T, conductor int) (paths []string) {
-	for _, pid := range childrenOf(t, conductor) {
+	for _, pid := range processes.Children(t, conductor) {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 		if err != nil {
 			continue

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -26,6 +25,7 @@ import (
 	"assay/internal/experiment/plan"
 	"assay/internal/presentation/live"
 	"assay/internal/testkit/misbehave"
+	"assay/internal/testkit/processes"
 	"assay/store"
 	"assay/worker"
 )
@@ -469,7 +469,7 @@ func TestKilledConductorLeavesAReadableRunAndNoWorker(t *testing.T) {
 			_ = command.Process.Kill()
 			t.Fatalf("no samples after 3 min; workers %v", workers)
 		}
-		workers = childrenOf(t, command.Process.Pid)
+		workers = processes.Children(t, command.Process.Pid)
 	}
 	if err := command.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -525,26 +525,4 @@ func hasSamples(directory string) bool {
 		}
 	}
 	return false
-}
-
-// childrenOf looks at all threads of a process: each has the children that it forked.
-func childrenOf(t *testing.T, pid int) []int {
-	t.Helper()
-	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var pids []int
-	for _, list := range lists {
-		text, err := os.ReadFile(list)
-		if err != nil {
-			continue // the thread ended
-		}
-		for _, field := range strings.Fields(string(text)) {
-			if child, err := strconv.Atoi(field); err == nil {
-				pids = append(pids, child)
-			}
-		}
-	}
-	return pids
 }
