@@ -20,7 +20,7 @@ import (
 )
 
 const cacheText = `name: cache
-stores: [{driver: memcached, worker: WORKER, endpoints: ['ENDPOINT']}]
+stores: [{driver: memcached, worker: WORKER, endpoints: ['ENDPOINT'], options: {operation_timeout: 1m}}]
 durability: D0
 threads: 2
 records: RECORDS
