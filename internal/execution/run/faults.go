@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"assay/internal/base/clock"
@@ -109,13 +108,13 @@ func (f *faults) do(ctx context.Context, one experiment.Fault) error {
 	t, cut := f.trial, f.down[one.Node] == experiment.FaultCut
 	switch {
 	case one.Does == experiment.FaultCut:
-		t.proxies[one.Node-1].Cut()
+		t.tested.proxies[one.Node-1].Cut()
 		return nil
 	case one.Does == experiment.FaultStart && cut:
-		t.proxies[one.Node-1].Heal()
+		t.tested.proxies[one.Node-1].Heal()
 		return nil
 	}
-	i := t.server.Members[one.Node-1]
+	i := t.tested.own.Members[one.Node-1]
 	switch one.Does {
 	case experiment.FaultKill:
 		return i.Crash(nil)
@@ -123,63 +122,4 @@ func (f *faults) do(ctx context.Context, one experiment.Fault) error {
 		return i.Freeze()
 	}
 	return i.Revive(ctx, t.run.experiment.StepTimeout)
-}
-
-// startProxies puts Assay between the trial's clients and their servers, where a phase cuts one off.
-func (t *trial) startProxies() error {
-	cut := slices.ContainsFunc(t.run.experiment.Phases, func(p experiment.Phase) bool {
-		_, skipped := t.plan.Skip[p.Name]
-		return !skipped && p.HasCut()
-	})
-	if !cut || t.store.Description.Kind != store.Server {
-		return nil
-	}
-	for _, endpoint := range t.endpoints() {
-		p, err := server.NewProxy(endpoint)
-		if err != nil {
-			return ownFault{err}
-		}
-		t.proxies = append(t.proxies, p)
-	}
-	return nil
-}
-
-func (t *trial) stopProxies() {
-	for _, p := range t.proxies {
-		if err := p.Close(); err != nil {
-			t.run.view.Message(fmt.Sprintf("trial %s: closing a proxy: %v", t.plan.ID, err))
-		}
-	}
-}
-
-// clientEndpoints are where the worker connects.
-func (t *trial) clientEndpoints() []string {
-	if len(t.proxies) == 0 {
-		return t.endpoints()
-	}
-	endpoints := make([]string, len(t.proxies))
-	for i, p := range t.proxies {
-		endpoints[i] = p.Endpoint()
-	}
-	return endpoints
-}
-
-// followServers notes the processes of servers that were started again.
-func (t *trial) followServers() {
-	if t.server == nil {
-		return
-	}
-	if pids := t.server.PIDs(); !slices.Equal(pids, t.servers.PIDs) {
-		t.servers.PIDs = pids
-		t.sampler.WatchServers(t.servers)
-	}
-}
-
-// mayLose reports whether a server was killed in a class that keeps nothing then: what is missing or
-// old from there on is no fault.
-func (t *trial) mayLose(events []record.ServerFault) bool {
-	if t.cell.Durability != store.D0 {
-		return false
-	}
-	return slices.ContainsFunc(events, func(e record.ServerFault) bool { return e.Does == experiment.FaultKill })
 }

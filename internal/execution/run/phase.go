@@ -79,9 +79,9 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 	var faultErr error
 	result.Faults, faultErr = w.faults.end(ctx, w.startNS())
 	runErr = cmp.Or(runErr, faultErr)
-	t.forgot = t.forgot || t.mayLose(result.Faults)
+	t.forgot = t.forgot || t.tested.forgets(result.Faults)
 	result.Forgot = t.forgot
-	t.followServers()
+	t.tested.follow()
 	problems := w.collect()
 	for i, does := range p.Parts() {
 		orderSteps(&does, w.parts[i].result.Steps)
@@ -162,7 +162,7 @@ func (t *trial) traceSpec(p *experiment.Phase, group bool) (trace.Spec, error) {
 			Distribution: p.Order.Distribution, Theta: p.Order.Theta, HotRecords: p.Order.HotRecords, HotOperations: p.Order.HotOps,
 		},
 		Sizes: t.content.sizes(), Batch: p.Batch, Scan: trace.ScanLengths{Min: p.Scan.Min, Max: p.Scan.Max, Zipfian: p.Scan.Distribution == "zipfian"},
-		Threads: p.ThreadsIn(t.cell), Endpoints: len(t.endpoints()),
+		Threads: p.ThreadsIn(t.cell), Endpoints: len(t.tested.endpoints()),
 		Limit: p.Operations, Rate: p.Rate, Arrivals: p.Arrivals, ThreadEntries: t.run.options.threadEntries, Stopped: t.clients.ctx.Err,
 		FromNS: uint64(p.From), HandleTimes: t.takesHandles(),
 	}

@@ -262,6 +262,7 @@ func (r *running) trial(ctx context.Context, p plan.Trial) error {
 	} else if null, ok := r.experiment.CeilingNamed(p.Arm); ok {
 		t.store = null
 	}
+	t.tested = underTest{store: t.store, cell: t.cell}
 	r.view.TrialStarted(event.Trial{Number: len(r.ended) + 1, Of: len(r.plan), Arm: p.Arm, Cell: r.experiment.Cells[p.Cell].Label(r.experiment), Phases: phaseNames(r.experiment)})
 	if err := t.do(ctx); err != nil {
 		return err

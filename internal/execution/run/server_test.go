@@ -162,11 +162,13 @@ func TestAServerThatCanNotBeSeenIsNotMeasured(t *testing.T) {
 }
 
 func TestMemoryThatCountsTwiceIsSaid(t *testing.T) {
-	w := watched{trial: &trial{store: experiment.Store{Description: store.Description{Kind: store.Server}}}, result: &record.Phase{}}
+	var w watched
 	w.seeServer(host.Usage{Server: &host.ServerUse{RSSBytes: 8, SharedWhy: "it may not be read"}})
 	w.seeServer(host.Usage{Server: &host.ServerUse{RSSBytes: 4}})
-	w.serverUsed(host.Interval{})
-	if p := &w.result.Process; p.ServerRSSMaxBytes == nil || *p.ServerRSSMaxBytes != 8 || p.ServerSharedWhy != "it may not be read" {
+	tested := underTest{store: experiment.Store{Description: store.Description{Kind: store.Server}}}
+	var p record.Process
+	tested.used(&p, host.Interval{}, w.server, w.shared)
+	if p.ServerRSSMaxBytes == nil || *p.ServerRSSMaxBytes != 8 || p.ServerSharedWhy != "it may not be read" {
 		t.Errorf("%+v", p)
 	}
 }

@@ -43,7 +43,7 @@ type stop struct {
 func (t *trial) watchStops(faulty bool) *stops {
 	pids := t.clients.pids()
 	if !faulty {
-		pids = append(pids, t.servers.PIDs...)
+		pids = append(pids, t.tested.servers.PIDs...)
 	}
 	s := &stops{over: make(chan struct{}), ended: make(chan struct{}), processes: host.NewStopped(pids...), lookedNS: clock.MonotonicNS()}
 	go func() {

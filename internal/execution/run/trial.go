@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"assay/internal/base/finding"
@@ -35,12 +36,10 @@ type trial struct {
 	memory  *memoryLimit // nil: none
 	writes  hostWrites
 	evicted evictions
-	syncs   *syncCheck      // nil: there is no store
-	keys    *keysNote       // nil: it leaves none
-	server  *ownServer      // nil: Assay has started none for the trial
-	servers host.Servers    // under test
-	proxies []*server.Proxy // to each server, where a phase cuts one off
-	forgot  bool            // a server was killed in a class that keeps nothing then
+	syncs   *syncCheck // nil: there is no store
+	keys    *keysNote  // nil: it leaves none
+	tested  underTest
+	forgot  bool // a server was killed in a class that keeps nothing then
 
 	eventual bool // it promises no more than that a read returns some acknowledged value
 
@@ -159,8 +158,11 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 		return t.explain(err)
 	}
 	defer t.stopServer()
-	defer t.stopProxies()
-	if err := t.startProxies(); err != nil {
+	begun := slices.DeleteFunc(slices.Clone(t.run.experiment.Phases), func(p experiment.Phase) bool {
+		_, skipped := t.plan.Skip[p.Name]
+		return skipped
+	})
+	if err := t.tested.startProxies(begun); err != nil {
 		return err
 	}
 	if t.content, err = newContent(t.run.experiment, t.cell, t.store); err != nil {
@@ -176,14 +178,14 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 			t.run.view.Message(err.Error())
 		}
 	}()
-	defer func() { err = t.explain(t.server.blame(err)) }()
+	defer func() { err = t.explain(t.tested.own.blame(err)) }()
 	defer func() { err = t.endClients(err) }()
 	if err := t.startClients(); err != nil {
 		return err
 	}
 	t.result.Memory = memoryOf()
 	if limit := t.cell.MemoryLimit; limit > 0 {
-		if t.memory, err = limitMemory(uint64(limit), t.clients.pids(), t.server.processes(), t.result.Memory); err != nil {
+		if t.memory, err = limitMemory(uint64(limit), t.clients.pids(), t.tested.own.processes(), t.result.Memory); err != nil {
 			return err
 		}
 	}
@@ -191,11 +193,11 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	if t.memory != nil {
 		t.sampler.WatchLimit(t.memory.group)
 	}
-	t.watchServer()
-	t.writes = writesOf(t.store.Description.Kind, t.disk, ownDisk, t.servers, t.run.writesWhy)
+	t.tested.watch(t.sampler)
+	t.writes = writesOf(t.store.Description.Kind, t.disk, ownDisk, t.tested.servers, t.run.writesWhy)
 	t.writes.quiet(t.sampler)
 	t.syncs = newSyncCheck(t.store, t.cell.Durability, t.disk, t.clients.pids,
-		func() host.Servers { return t.servers }, t.askDurability)
+		func() host.Servers { return t.tested.servers }, t.askDurability)
 	defer func() { err = errors.Join(err, t.syncs.end()) }()
 	defer func() { t.result.NotMeasured = t.sampler.NotMeasured() }()
 	if err := t.phases(ctx); err != nil {
@@ -207,7 +209,7 @@ func (t *trial) conduct(ctx context.Context) (err error) {
 	if t.disk.full {
 		t.clients.timeout = min(t.clients.timeout, fullPatience)
 	}
-	err = t.clients.close(t.server != nil)
+	err = t.clients.close(t.tested.own != nil)
 	t.countLeft()
 	return err
 }
@@ -230,7 +232,7 @@ func (t *trial) countLeft() {
 // live: what those had acknowledged is held against the store, too. err is why the phases ended.
 func (t *trial) checkWithoutSome(ctx context.Context, err error) error {
 	living := len(t.clients.living())
-	if living == 0 || living == len(t.clients.all) || t.server.died() != nil || errors.Is(err, errInterrupted) {
+	if living == 0 || living == len(t.clients.all) || t.tested.own.died() != nil || errors.Is(err, errInterrupted) {
 		return err
 	}
 	if checkErr := t.finalCheck(ctx); checkErr != nil {
@@ -339,8 +341,8 @@ func (t *trial) open(class store.Durability, load bool) error {
 // openRequest asks for the store in a durability class, but for who opens it first and its threads.
 func (t *trial) openRequest(class store.Durability) control.Open {
 	return control.Open{
-		Driver: t.store.Driver, Directory: t.workerDirectory(), Endpoints: t.clientEndpoints(), Durability: class,
-		LossWindowNS: int64(t.cell.LossWindow), Options: t.driverOptions(), Handles: t.cell.Handles,
+		Driver: t.store.Driver, Directory: t.workerDirectory(), Endpoints: t.tested.clientEndpoints(), Durability: class,
+		LossWindowNS: int64(t.cell.LossWindow), Options: t.tested.driverOptions(), Handles: t.cell.Handles,
 		PoolHandles: t.cell.PoolHandles, Pipeline: t.cell.Pipeline,
 	}
 }

@@ -149,7 +149,7 @@ func (w *watched) watch(ctx context.Context) error {
 				err = errInterrupted
 			}
 			if err == nil {
-				err = w.trial.server.died()
+				err = w.trial.tested.own.died()
 			}
 			return err
 		}
@@ -198,7 +198,7 @@ func (w *watched) waitUntil(ctx context.Context, moment time.Time) (done bool, e
 		if w.disk.reached(time.Now()) {
 			w.stop(record.EndedQuota)
 		}
-		if w.trial.server.died() != nil {
+		if w.trial.tested.own.died() != nil {
 			w.stop(record.EndedFailed)
 		}
 	}
@@ -294,7 +294,7 @@ func (w *watched) sample() error {
 		p.milestones.look(parts[i].Acknowledged, at)
 		p.turns.look(parts[i].Acknowledged, at)
 	}
-	w.trial.followServers()
+	w.trial.tested.follow()
 	usage := w.addAway(w.trial.sampler.Sample())
 	w.stops.lookNow()
 	s := record.Sample{Phase: w.result.Name, At: at, Seconds: at - w.lastAt,
@@ -455,7 +455,7 @@ func (w *watched) usedBy(now host.Usage) {
 	p.HostReadBytes = interval.HostReadBytes
 	t := w.trial
 	w.seeServer(now)
-	w.serverUsed(interval)
+	t.tested.used(p, interval, w.server, w.shared)
 	p.HostWriteBytes, p.HostWriteSource, p.HostWriteWhy = t.writes.since(w.written, interval)
 	if now.RSSBytes != nil {
 		w.rssMax = max(w.rssMax, *now.RSSBytes)

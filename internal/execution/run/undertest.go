@@ -1,0 +1,169 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"assay/internal/evidence/host"
+	"assay/internal/evidence/record"
+	"assay/internal/execution/server"
+	"assay/internal/experiment"
+	"assay/store"
+)
+
+// underTest is what a trial's clients speak to: the servers of its store, started by Assay or by
+// somebody else, and the proxies that stand before them where a phase cuts one off. A store without
+// a server has one, in which there is nothing.
+type underTest struct {
+	store   experiment.Store
+	cell    experiment.Cell
+	own     *ownServer      // nil: Assay has started none for the trial
+	servers host.Servers    // their processes, as they were seen last
+	proxies []*server.Proxy // one to each server; none: clients connect to the servers
+	sampler *host.Sampler   // that looks at them; nil: none yet
+}
+
+// start starts the store's server, anew for each trial, as a worker is. request has what is not the
+// store's own. It returns what the servers say of themselves.
+func (u *underTest) start(ctx context.Context, program server.Program, request server.Request) (*record.Server, error) {
+	asked := u.store.Server
+	request.Class, request.Count = u.cell.Durability, asked.Count
+	request.Options, request.Each, request.Settings = asked.Options, asked.Each, asked.Settings
+	group, err := server.StartGroup(ctx, program, request)
+	if err != nil {
+		return nil, err
+	}
+	u.own = &ownServer{group}
+	return serverStarted(group), nil
+}
+
+// stop ends the servers that Assay has started. Their data is thrown away, so that a kill harms
+// nothing.
+func (u *underTest) stop(patience time.Duration) error {
+	if u.own == nil {
+		return nil
+	}
+	return u.own.Stop(patience)
+}
+
+func serverStarted(g *server.Group) *record.Server {
+	first := g.Members[0]
+	s := &record.Server{Binary: first.Binary, Version: first.Version, Options: first.Options}
+	for _, i := range g.Members {
+		s.Members = append(s.Members, record.ServerMember{
+			Endpoint: i.Endpoint(), Settings: i.Settings, StartSeconds: i.Took.Seconds()})
+	}
+	return s
+}
+
+// startProxies puts Assay between the clients and their servers, where one of the phases cuts one off.
+func (u *underTest) startProxies(phases []experiment.Phase) error {
+	if u.store.Description.Kind != store.Server || !slices.ContainsFunc(phases, func(p experiment.Phase) bool { return p.HasCut() }) {
+		return nil
+	}
+	for _, endpoint := range u.endpoints() {
+		p, err := server.NewProxy(endpoint)
+		if err != nil {
+			return ownFault{err}
+		}
+		u.proxies = append(u.proxies, p)
+	}
+	return nil
+}
+
+func (u *underTest) stopProxies() (err error) {
+	for _, p := range u.proxies {
+		if closeErr := p.Close(); closeErr != nil {
+			err = errors.Join(err, fmt.Errorf("closing a proxy: %w", closeErr))
+		}
+	}
+	u.proxies = nil
+	return err
+}
+
+// endpoints are where the store's servers listen.
+func (u *underTest) endpoints() []string {
+	if u.own != nil {
+		return u.own.Endpoints()
+	}
+	return u.store.Endpoints
+}
+
+// clientEndpoints are where the worker connects.
+func (u *underTest) clientEndpoints() []string {
+	if len(u.proxies) == 0 {
+		return u.endpoints()
+	}
+	endpoints := make([]string, len(u.proxies))
+	for i, p := range u.proxies {
+		endpoints[i] = p.Endpoint()
+	}
+	return endpoints
+}
+
+// driverOptions are the arm's, and those with which the driver gets into the server that Assay has
+// started.
+func (u *underTest) driverOptions() map[string]string {
+	own := u.store.OptionsIn(u.cell)
+	if u.own == nil {
+		return own
+	}
+	options := u.own.Guard().DriverOptions()
+	for name, value := range own {
+		options[name] = value
+	}
+	return options
+}
+
+// watch looks for the servers' processes, and lets a sampler look at them.
+func (u *underTest) watch(sampler *host.Sampler) {
+	switch {
+	case u.own != nil:
+		u.servers = host.Servers{PIDs: u.own.PIDs()}
+	case u.store.Description.Kind == store.Server:
+		u.servers = host.FindServers(u.store.Endpoints)
+	default:
+		return
+	}
+	u.sampler = sampler
+	sampler.WatchServers(u.servers)
+	sampler.WatchConnections(u.clientEndpoints())
+}
+
+// follow notes the processes of servers that were started again.
+func (u *underTest) follow() {
+	if u.own == nil {
+		return
+	}
+	if pids := u.own.PIDs(); !slices.Equal(pids, u.servers.PIDs) {
+		u.servers.PIDs = pids
+		u.sampler.WatchServers(u.servers)
+	}
+}
+
+// forgets reports whether a server was killed in a class that keeps nothing then: what is missing or
+// old from there on is no fault.
+func (u *underTest) forgets(events []record.ServerFault) bool {
+	if u.cell.Durability != store.D0 {
+		return false
+	}
+	return slices.ContainsFunc(events, func(e record.ServerFault) bool { return e.Does == experiment.FaultKill })
+}
+
+// used fills in what the servers used in a phase, of which rssMax is the largest resident memory that
+// was seen; shared says why what their processes share is in it more than once.
+func (u *underTest) used(p *record.Process, interval host.Interval, rssMax uint64, shared string) {
+	if u.store.Description.Kind != store.Server {
+		return
+	}
+	p.ServerWhy, p.ServerCPUSeconds, p.ServerHostReadBytes = u.servers.Why, interval.ServerCPUSeconds, interval.ServerHostReadBytes
+	if rssMax > 0 {
+		p.ServerRSSMaxBytes, p.ServerSharedWhy = &rssMax, shared
+	}
+	if p.ServerWhy == "" && p.ServerCPUSeconds == nil {
+		p.ServerWhy = "a process of it ended, or could not be looked at any more"
+	}
+}
