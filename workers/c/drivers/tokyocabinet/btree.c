@@ -55,9 +55,12 @@ struct assay_store {
     _Atomic uint64_t begun, ended; /* writes */
 };
 
-static enum assay_status failed(struct assay_store *store, struct assay_error *error) {
-    return tc_failed(tcbdbecode(store->db), error);
-}
+#define CALL(name) tcbdb##name
+#define MODE(name) BDB##name
+#define LOGS_EMPTIED(store, error) tc_log_emptied((store)->db->hdb->walfd, error)
+#define WRITE_BEGINS(store) ((store)->alone ? (void)0 : (void)atomic_fetch_add(&(store)->begun, 1))
+#define WRITE_ENDED(store) ((store)->alone ? (void)0 : (void)atomic_fetch_add(&(store)->ended, 1))
+#include "object.h"
 
 static enum assay_status open_store(const struct assay_config *config, struct assay_store **out, struct assay_error *error) {
     struct tc_tuning tuning = tc_read_tuning(config->options);
@@ -73,37 +76,17 @@ static enum assay_status open_store(const struct assay_config *config, struct as
         status = assay_path(path, sizeof path, config->directory, "data.tcb", error);
     if (status != ASSAY_OK)
         return status;
-    struct assay_store *store = calloc(1, sizeof *store);
-    if (store == NULL || (store->db = tcbdbnew()) == NULL) {
-        free(store);
-        return assay_fail(error, "no memory for a database object");
-    }
-    pthread_mutex_init(&store->transactions, NULL);
-    store->transactional = config->durability != ASSAY_D0;
-    store->synced = config->durability == ASSAY_D3;
+    struct assay_store *store = new_store(config, config->durability != ASSAY_D0, error);
+    if (store == NULL)
+        return ASSAY_ERROR;
     store->alone = config->threads == 1;
-    int mode = BDBOWRITER | BDBOCREAT | (config->durability == ASSAY_D3 ? BDBOTSYNC : 0);
     bool tuned = (!assay_option_bool(config->options, "mutex") || tcbdbsetmutex(store->db)) &&
                  tcbdbtune(store->db, (int32_t)lmemb, (int32_t)nmemb, tuning.buckets, (int8_t)tuning.alignment_power,
                            (int8_t)tuning.free_pool_power, tuning.opts) &&
                  tcbdbsetcache(store->db, (int32_t)lcnum, (int32_t)ncnum) && tcbdbsetxmsiz(store->db, tuning.mapped_bytes) &&
                  tcbdbsetdfunit(store->db, (int32_t)tuning.defragment_every);
     const struct tc_told told[] = {{"xmsiz_bytes", tuning.mapped_bytes, (int64_t)store->db->hdb->xmsiz}, {NULL, 0, 0}};
-    status = tuned ? tc_check_kept(told, error) : failed(store, error);
-    bool kept = false;
-    if (status == ASSAY_OK && config->durability == ASSAY_D3)
-        status = tc_keep_log(config->directory, path, &kept, error);
-    if (status == ASSAY_OK)
-        status = tcbdbopen(store->db, path, mode) ? assay_sync_directory(config->directory, error) : failed(store, error);
-    if (status == ASSAY_OK && kept)
-        status = tcbdbsync(store->db) ? tc_drop_log(config->directory, path, error) : failed(store, error);
-    if (status != ASSAY_OK) {
-        tcbdbdel(store->db); /* closes it, too */
-        free(store);
-        return status;
-    }
-    *out = store;
-    return ASSAY_OK;
+    return open_file(store, config, path, tuned, told, out, error);
 }
 
 static void settings(struct assay_store *store, struct assay_sink *sink) {
@@ -114,37 +97,9 @@ static void settings(struct assay_store *store, struct assay_sink *sink) {
     assay_setting(sink, "nmemb", "%u", tcbdbnmemb(db));
     assay_setting(sink, "lcnum", "%u", db->lcnum);
     assay_setting(sink, "ncnum", "%u", db->ncnum);
-    assay_setting(sink, "alignment", "%u", tcbdbalign(db));
-    assay_setting(sink, "fbpmax", "%u", tcbdbfbpmax(db));
-    assay_setting(sink, "dfunit", "%u", tcbdbdfunit(db));
-    assay_setting(sink, "large", "%s", (tcbdbopts(db) & BDBTLARGE) != 0 ? "true" : "false");
-    assay_setting(sink, "compression", "%s", tc_compression(tcbdbopts(db)));
-    assay_setting(sink, "mutex", "%s", db->mmtx != NULL ? "true" : "false");
-    assay_setting(sink, "tsync", "%s", (tchdbomode(db->hdb) & HDBOTSYNC) != 0 ? "true" : "false");
-    assay_setting(sink, "transaction_each_write", "%s", store->transactional ? "true" : "false");
+    tell_file(store, sink);
+    tell_object(store, tchdbomode(db->hdb), transactions_told(store), sink);
 }
-
-static enum assay_status close_store(struct assay_store *store, struct assay_error *error) {
-    enum assay_status status = tcbdbclose(store->db) ? ASSAY_OK : failed(store, error);
-    tcbdbdel(store->db);
-    pthread_mutex_destroy(&store->transactions);
-    free(store);
-    return status;
-}
-
-/* A handle is the store itself. */
-static enum assay_status handle_open(struct assay_store *store, struct assay_handle **handle, struct assay_error *error) {
-    (void)error;
-    *handle = (struct assay_handle *)store;
-    return ASSAY_OK;
-}
-
-static enum assay_status handle_close(struct assay_handle *handle, struct assay_error *error) {
-    (void)handle, (void)error;
-    return ASSAY_OK;
-}
-
-static struct assay_store *store_of(struct assay_handle *handle) { return (struct assay_store *)handle; }
 
 /* tcbdbget3 would give the leaf's own memory, which another thread may change: tcbdbget copies
  * under the lock. */
@@ -155,84 +110,7 @@ static enum assay_status get(struct assay_handle *handle, struct assay_bytes key
         return assay_fail(error, "%s", tc_too_long);
     int length;
     void *all = tcbdbget(store->db, key.data, (int)key.length, &length);
-    if (all == NULL)
-        return failed(store, error);
-    enum assay_status status = assay_copy(buffer, all, (size_t)length, value, error);
-    free(all);
-    return status;
-}
-
-/* begin and end stand around each write. end keeps the write's own error. */
-static bool begin(struct assay_store *store) {
-    if (!store->alone)
-        atomic_fetch_add(&store->begun, 1);
-    if (!store->transactional)
-        return true;
-    pthread_mutex_lock(&store->transactions);
-    if (tcbdbtranbegin(store->db))
-        return true;
-    pthread_mutex_unlock(&store->transactions);
-    if (!store->alone)
-        atomic_fetch_add(&store->ended, 1);
-    return false;
-}
-
-static enum assay_status end(struct assay_store *store, bool written, struct assay_error *error) {
-    enum assay_status status = written ? ASSAY_OK : failed(store, error);
-    if (store->transactional) {
-        if (written && !tcbdbtrancommit(store->db))
-            status = failed(store, error);
-        else if (written && store->synced)
-            status = tc_log_emptied(store->db->hdb->walfd, error);
-        else if (!written)
-            tcbdbtranabort(store->db);
-        pthread_mutex_unlock(&store->transactions);
-    }
-    if (!store->alone)
-        atomic_fetch_add(&store->ended, 1);
-    return status;
-}
-
-static enum assay_status put(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
-                             struct assay_error *error) {
-    struct assay_store *store = store_of(handle);
-    if (!tc_fits(key, value))
-        return assay_fail(error, "%s", tc_too_long);
-    if (!begin(store))
-        return failed(store, error);
-    return end(store, tcbdbput(store->db, key.data, (int)key.length, value.data, (int)value.length), error);
-}
-
-static enum assay_status add(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
-                             struct assay_error *error) {
-    struct assay_store *store = store_of(handle);
-    if (!tc_fits(key, value))
-        return assay_fail(error, "%s", tc_too_long);
-    if (!begin(store))
-        return failed(store, error);
-    return end(store, tcbdbputkeep(store->db, key.data, (int)key.length, value.data, (int)value.length), error);
-}
-
-static enum assay_status remove_key(struct assay_handle *handle, struct assay_bytes key, struct assay_error *error) {
-    struct assay_store *store = store_of(handle);
-    if (!tc_fits(key, (struct assay_bytes){NULL, 0}))
-        return assay_fail(error, "%s", tc_too_long);
-    if (!begin(store))
-        return failed(store, error);
-    return end(store, tcbdbout(store->db, key.data, (int)key.length), error);
-}
-
-static enum assay_status compare_and_swap(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes old,
-                                          struct assay_bytes value, struct assay_error *error) {
-    struct assay_store *store = store_of(handle);
-    if (!tc_fits(key, value))
-        return assay_fail(error, "%s", tc_too_long);
-    if (!begin(store))
-        return failed(store, error);
-    struct tc_swap swap = {.old = old, .value = value};
-    bool written = tcbdbputproc(store->db, key.data, (int)key.length, NULL, 0, tc_swap_proc, &swap);
-    enum assay_status status = end(store, written && swap.swapped, error);
-    return swap.no_memory ? assay_fail(error, "no memory for a value") : status;
+    return take(store, all, length, buffer, value, error);
 }
 
 /* What a scan has come to. */
@@ -323,10 +201,6 @@ static enum assay_status scan(struct assay_handle *handle, struct assay_bytes st
     return status == ASSAY_MISS ? ASSAY_OK : status; /* the keys have ended */
 }
 
-static enum assay_status sync_store(struct assay_store *store, struct assay_error *error) {
-    return tcbdbsync(store->db) ? ASSAY_OK : failed(store, error);
-}
-
 /* Cheap numbers only: how many buckets are used takes a walk over all of them. */
 static void numbers(struct assay_store *store, double *numbers) {
     TCBDB *db = store->db;
@@ -340,7 +214,7 @@ static const struct tc_file_driver file_driver = {
     .driver = {
         .open = open_store,
         .settings = settings,
-        .close = close_store,
+        .close = close_file,
         .handle_open = handle_open,
         .handle_close = handle_close,
         .get = get,

@@ -42,13 +42,15 @@ static const struct assay_description description = {
 
 struct assay_store {
     TCFDB *db;
-    bool transactional;
+    bool transactional, synced;
     pthread_mutex_t transactions;
 };
 
-static enum assay_status failed(struct assay_store *store, struct assay_error *error) {
-    return tc_failed(tcfdbecode(store->db), error);
-}
+#define CALL(name) tcfdb##name
+#define MODE(name) FDB##name
+#define LOGS_EMPTIED(store, error) tc_log_emptied((store)->db->walfd, error)
+#define KEYS_ARE_NUMBERS
+#include "object.h"
 
 static enum assay_status open_store(const struct assay_config *config, struct assay_store **out, struct assay_error *error) {
     int64_t width = assay_option_int(config->options, "width_bytes"), limit = assay_option_bytes(config->options, "limit_bytes");
@@ -61,31 +63,12 @@ static enum assay_status open_store(const struct assay_config *config, struct as
     enum assay_status status = assay_path(path, sizeof path, config->directory, "data.tcf", error);
     if (status != ASSAY_OK)
         return status;
-    struct assay_store *store = calloc(1, sizeof *store);
-    if (store == NULL || (store->db = tcfdbnew()) == NULL) {
-        free(store);
-        return assay_fail(error, "no memory for a database object");
-    }
-    pthread_mutex_init(&store->transactions, NULL);
-    store->transactional = config->durability == ASSAY_D3;
-    int mode = FDBOWRITER | FDBOCREAT | (store->transactional ? FDBOTSYNC : 0);
+    struct assay_store *store = new_store(config, config->durability == ASSAY_D3, error);
+    if (store == NULL)
+        return ASSAY_ERROR;
     bool tuned = (!mutex || tcfdbsetmutex(store->db)) && tcfdbtune(store->db, (int32_t)width, limit);
     const struct tc_told told[] = {{"limit_bytes", limit, (int64_t)store->db->limsiz}, {NULL, 0, 0}};
-    status = tuned ? tc_check_kept(told, error) : failed(store, error);
-    bool kept = false;
-    if (status == ASSAY_OK && store->transactional)
-        status = tc_keep_log(config->directory, path, &kept, error);
-    if (status == ASSAY_OK)
-        status = tcfdbopen(store->db, path, mode) ? assay_sync_directory(config->directory, error) : failed(store, error);
-    if (status == ASSAY_OK && kept)
-        status = tcfdbsync(store->db) ? tc_drop_log(config->directory, path, error) : failed(store, error);
-    if (status != ASSAY_OK) {
-        tcfdbdel(store->db); /* closes it, too */
-        free(store);
-        return status;
-    }
-    *out = store;
-    return ASSAY_OK;
+    return open_file(store, config, path, tuned, told, out, error);
 }
 
 static void settings(struct assay_store *store, struct assay_sink *sink) {
@@ -93,32 +76,8 @@ static void settings(struct assay_store *store, struct assay_sink *sink) {
     assay_setting(sink, "width", "%u", tcfdbwidth(db));
     assay_setting(sink, "limsiz", "%llu", (unsigned long long)tcfdblimsiz(db));
     assay_setting(sink, "limid", "%llu", (unsigned long long)tcfdblimid(db));
-    assay_setting(sink, "mutex", "%s", db->mmtx != NULL ? "true" : "false");
-    assay_setting(sink, "tsync", "%s", (db->omode & FDBOTSYNC) != 0 ? "true" : "false");
-    assay_setting(sink, "transaction_each_write", "%s", store->transactional ? "true" : "false");
+    tell_object(store, db->omode, transactions_told(store), sink);
 }
-
-static enum assay_status close_store(struct assay_store *store, struct assay_error *error) {
-    enum assay_status status = tcfdbclose(store->db) ? ASSAY_OK : failed(store, error);
-    tcfdbdel(store->db);
-    pthread_mutex_destroy(&store->transactions);
-    free(store);
-    return status;
-}
-
-/* A handle is the store itself. */
-static enum assay_status handle_open(struct assay_store *store, struct assay_handle **handle, struct assay_error *error) {
-    (void)error;
-    *handle = (struct assay_handle *)store;
-    return ASSAY_OK;
-}
-
-static enum assay_status handle_close(struct assay_handle *handle, struct assay_error *error) {
-    (void)handle, (void)error;
-    return ASSAY_OK;
-}
-
-static struct assay_store *store_of(struct assay_handle *handle) { return (struct assay_store *)handle; }
 
 /* The record number of a key: the key, a number of 8 bytes with the high byte first, plus 1. */
 static bool id_of(struct assay_store *store, struct assay_bytes key, int64_t *id, struct assay_error *error) {
@@ -148,55 +107,29 @@ static enum assay_status get(struct assay_handle *handle, struct assay_bytes key
     return ASSAY_OK;
 }
 
-/* begin and end stand around each write. end keeps the write's own error. */
-static bool begin(struct assay_store *store) {
-    if (!store->transactional)
-        return true;
-    pthread_mutex_lock(&store->transactions);
-    if (tcfdbtranbegin(store->db))
-        return true;
-    pthread_mutex_unlock(&store->transactions);
-    return false;
-}
+typedef bool write_call(TCFDB *db, int64_t id, const void *value, int length);
 
-static enum assay_status end(struct assay_store *store, bool written, struct assay_error *error) {
-    enum assay_status status = written ? ASSAY_OK : failed(store, error);
-    if (!store->transactional)
-        return status;
-    if (written && !tcfdbtrancommit(store->db))
-        status = failed(store, error);
-    else if (written)
-        status = tc_log_emptied(store->db->walfd, error);
-    else
-        tcfdbtranabort(store->db);
-    pthread_mutex_unlock(&store->transactions);
-    return status;
+static inline enum assay_status write_one(struct assay_handle *handle, write_call *write, struct assay_bytes key, struct assay_bytes value,
+                                          struct assay_error *error) {
+    struct assay_store *store = store_of(handle);
+    int64_t id;
+    if (!id_of(store, key, &id, error))
+        return ASSAY_ERROR;
+    if (value.length > tcfdbwidth(store->db)) /* the library would cut it without a word */
+        return assay_fail(error, "the value is longer than the array's width");
+    if (!begin(store))
+        return failed(store, error);
+    return end(store, write(store->db, id, value.data, (int)value.length), error);
 }
 
 static enum assay_status put(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
                              struct assay_error *error) {
-    struct assay_store *store = store_of(handle);
-    int64_t id;
-    if (!id_of(store, key, &id, error))
-        return ASSAY_ERROR;
-    if (value.length > tcfdbwidth(store->db)) /* the library would cut it without a word */
-        return assay_fail(error, "the value is longer than the array's width");
-    if (!begin(store))
-        return failed(store, error);
-    return end(store, tcfdbput(store->db, id, value.data, (int)value.length), error);
+    return write_one(handle, tcfdbput, key, value, error);
 }
 
 static enum assay_status add(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
                              struct assay_error *error) {
-    struct assay_store *store = store_of(handle);
-    int64_t id;
-    if (!id_of(store, key, &id, error))
-        return ASSAY_ERROR;
-    if (value.length > tcfdbwidth(store->db)) /* the library would cut it without a word */
-        return assay_fail(error, "the value is longer than the array's width");
-    if (!begin(store))
-        return failed(store, error);
-    return end(store, tcfdbputkeep(store->db, id, value.data, (int)value.length), error);
+    return write_one(handle, tcfdbputkeep, key, value, error);
 }
 
 static enum assay_status remove_key(struct assay_handle *handle, struct assay_bytes key, struct assay_error *error) {
@@ -207,10 +140,6 @@ static enum assay_status remove_key(struct assay_handle *handle, struct assay_by
     if (!begin(store))
         return failed(store, error);
     return end(store, tcfdbout(store->db, id), error);
-}
-
-static enum assay_status sync_store(struct assay_store *store, struct assay_error *error) {
-    return tcfdbsync(store->db) ? ASSAY_OK : failed(store, error);
 }
 
 /* Cheap numbers only. */
@@ -226,7 +155,7 @@ const struct assay_driver tc_fixed_driver = {
     .version = tc_version,
     .open = open_store,
     .settings = settings,
-    .close = close_store,
+    .close = close_file,
     .handle_open = handle_open,
     .handle_close = handle_close,
     .get = get,

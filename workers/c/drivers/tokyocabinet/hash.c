@@ -44,13 +44,14 @@ static const struct assay_description description = {
 
 struct assay_store {
     TCHDB *db;
-    bool transactional;
+    bool transactional, synced;
     pthread_mutex_t transactions;
 };
 
-static enum assay_status failed(struct assay_store *store, struct assay_error *error) {
-    return tc_failed(tchdbecode(store->db), error);
-}
+#define CALL(name) tchdb##name
+#define MODE(name) HDB##name
+#define LOGS_EMPTIED(store, error) tc_log_emptied((store)->db->walfd, error)
+#include "object.h"
 
 static enum assay_status open_store(const struct assay_config *config, struct assay_store **out, struct assay_error *error) {
     struct tc_tuning tuning = tc_read_tuning(config->options);
@@ -61,14 +62,9 @@ static enum assay_status open_store(const struct assay_config *config, struct as
         status = assay_path(path, sizeof path, config->directory, "data.tch", error);
     if (status != ASSAY_OK)
         return status;
-    struct assay_store *store = calloc(1, sizeof *store);
-    if (store == NULL || (store->db = tchdbnew()) == NULL) {
-        free(store);
-        return assay_fail(error, "no memory for a database object");
-    }
-    pthread_mutex_init(&store->transactions, NULL);
-    store->transactional = config->durability == ASSAY_D3;
-    int mode = HDBOWRITER | HDBOCREAT | (store->transactional ? HDBOTSYNC : 0);
+    struct assay_store *store = new_store(config, config->durability == ASSAY_D3, error);
+    if (store == NULL)
+        return ASSAY_ERROR;
     bool tuned = (!assay_option_bool(config->options, "mutex") || tchdbsetmutex(store->db)) &&
                  tchdbtune(store->db, tuning.buckets, (int8_t)tuning.alignment_power, (int8_t)tuning.free_pool_power,
                            tuning.opts) &&
@@ -79,21 +75,7 @@ static enum assay_status open_store(const struct assay_config *config, struct as
         {"rcnum", rcnum, store->db->rcnum},
         {NULL, 0, 0},
     };
-    status = tuned ? tc_check_kept(told, error) : failed(store, error);
-    bool kept = false;
-    if (status == ASSAY_OK && store->transactional)
-        status = tc_keep_log(config->directory, path, &kept, error);
-    if (status == ASSAY_OK)
-        status = tchdbopen(store->db, path, mode) ? assay_sync_directory(config->directory, error) : failed(store, error);
-    if (status == ASSAY_OK && kept)
-        status = tchdbsync(store->db) ? tc_drop_log(config->directory, path, error) : failed(store, error);
-    if (status != ASSAY_OK) {
-        tchdbdel(store->db); /* closes it, too */
-        free(store);
-        return status;
-    }
-    *out = store;
-    return ASSAY_OK;
+    return open_file(store, config, path, tuned, told, out, error);
 }
 
 static void settings(struct assay_store *store, struct assay_sink *sink) {
@@ -101,37 +83,9 @@ static void settings(struct assay_store *store, struct assay_sink *sink) {
     assay_setting(sink, "bnum", "%llu", (unsigned long long)tchdbbnum(db));
     assay_setting(sink, "xmsiz", "%llu", (unsigned long long)tchdbxmsiz(db));
     assay_setting(sink, "rcnum", "%u", db->rcnum);
-    assay_setting(sink, "alignment", "%u", tchdbalign(db));
-    assay_setting(sink, "fbpmax", "%u", tchdbfbpmax(db));
-    assay_setting(sink, "dfunit", "%u", tchdbdfunit(db));
-    assay_setting(sink, "large", "%s", (tchdbopts(db) & HDBTLARGE) != 0 ? "true" : "false");
-    assay_setting(sink, "compression", "%s", tc_compression(tchdbopts(db)));
-    assay_setting(sink, "mutex", "%s", db->mmtx != NULL ? "true" : "false");
-    assay_setting(sink, "tsync", "%s", (tchdbomode(db) & HDBOTSYNC) != 0 ? "true" : "false");
-    assay_setting(sink, "transaction_each_write", "%s", store->transactional ? "true" : "false");
+    tell_file(store, sink);
+    tell_object(store, tchdbomode(db), transactions_told(store), sink);
 }
-
-static enum assay_status close_store(struct assay_store *store, struct assay_error *error) {
-    enum assay_status status = tchdbclose(store->db) ? ASSAY_OK : failed(store, error);
-    tchdbdel(store->db);
-    pthread_mutex_destroy(&store->transactions);
-    free(store);
-    return status;
-}
-
-/* A handle is the store itself. */
-static enum assay_status handle_open(struct assay_store *store, struct assay_handle **handle, struct assay_error *error) {
-    (void)error;
-    *handle = (struct assay_handle *)store;
-    return ASSAY_OK;
-}
-
-static enum assay_status handle_close(struct assay_handle *handle, struct assay_error *error) {
-    (void)handle, (void)error;
-    return ASSAY_OK;
-}
-
-static struct assay_store *store_of(struct assay_handle *handle) { return (struct assay_store *)handle; }
 
 /* tchdbget3 cuts what is longer than the buffer, without a word: a value that fills it is asked for
  * again. */
@@ -148,82 +102,7 @@ static enum assay_status get(struct assay_handle *handle, struct assay_bytes key
         return ASSAY_OK;
     }
     void *all = tchdbget(store->db, key.data, (int)key.length, &length);
-    if (all == NULL)
-        return failed(store, error);
-    enum assay_status status = assay_copy(buffer, all, (size_t)length, value, error);
-    free(all);
-    return status;
-}
-
-/* begin and end stand around each write. end keeps the write's own error. */
-static bool begin(struct assay_store *store) {
-    if (!store->transactional)
-        return true;
-    pthread_mutex_lock(&store->transactions);
-    if (tchdbtranbegin(store->db))
-        return true;
-    pthread_mutex_unlock(&store->transactions);
-    return false;
-}
-
-static enum assay_status end(struct assay_store *store, bool written, struct assay_error *error) {
-    enum assay_status status = written ? ASSAY_OK : failed(store, error);
-    if (!store->transactional)
-        return status;
-    if (written && !tchdbtrancommit(store->db))
-        status = failed(store, error);
-    else if (written)
-        status = tc_log_emptied(store->db->walfd, error);
-    else
-        tchdbtranabort(store->db);
-    pthread_mutex_unlock(&store->transactions);
-    return status;
-}
-
-static enum assay_status put(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
-                             struct assay_error *error) {
-    struct assay_store *store = store_of(handle);
-    if (!tc_fits(key, value))
-        return assay_fail(error, "%s", tc_too_long);
-    if (!begin(store))
-        return failed(store, error);
-    return end(store, tchdbput(store->db, key.data, (int)key.length, value.data, (int)value.length), error);
-}
-
-static enum assay_status add(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes value,
-                             struct assay_error *error) {
-    struct assay_store *store = store_of(handle);
-    if (!tc_fits(key, value))
-        return assay_fail(error, "%s", tc_too_long);
-    if (!begin(store))
-        return failed(store, error);
-    return end(store, tchdbputkeep(store->db, key.data, (int)key.length, value.data, (int)value.length), error);
-}
-
-static enum assay_status remove_key(struct assay_handle *handle, struct assay_bytes key, struct assay_error *error) {
-    struct assay_store *store = store_of(handle);
-    if (!tc_fits(key, (struct assay_bytes){NULL, 0}))
-        return assay_fail(error, "%s", tc_too_long);
-    if (!begin(store))
-        return failed(store, error);
-    return end(store, tchdbout(store->db, key.data, (int)key.length), error);
-}
-
-static enum assay_status compare_and_swap(struct assay_handle *handle, struct assay_bytes key, struct assay_bytes old,
-                                          struct assay_bytes value, struct assay_error *error) {
-    struct assay_store *store = store_of(handle);
-    if (!tc_fits(key, value))
-        return assay_fail(error, "%s", tc_too_long);
-    if (!begin(store))
-        return failed(store, error);
-    struct tc_swap swap = {.old = old, .value = value};
-    bool written = tchdbputproc(store->db, key.data, (int)key.length, NULL, 0, tc_swap_proc, &swap);
-    enum assay_status status = end(store, written && swap.swapped, error);
-    return swap.no_memory ? assay_fail(error, "no memory for a value") : status;
-}
-
-static enum assay_status sync_store(struct assay_store *store, struct assay_error *error) {
-    return tchdbsync(store->db) ? ASSAY_OK : failed(store, error);
+    return take(store, all, length, buffer, value, error);
 }
 
 /* Cheap numbers only: how many buckets are used takes a walk over all of them. */
@@ -238,7 +117,7 @@ static const struct tc_file_driver file_driver = {
     .driver = {
         .open = open_store,
         .settings = settings,
-        .close = close_store,
+        .close = close_file,
         .handle_open = handle_open,
         .handle_close = handle_close,
         .get = get,

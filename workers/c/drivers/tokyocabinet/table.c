@@ -100,9 +100,20 @@ struct workspace {
 
 static const char plain_column[] = "v";
 
-static enum assay_status failed(struct assay_store *store, struct assay_error *error) {
-    return tc_failed(tctdbecode(store->db), error);
+/* The records and each index have a log. */
+static enum assay_status logs_emptied(struct assay_store *store, struct assay_error *error) {
+    enum assay_status status = tc_log_emptied(store->db->hdb->walfd, error);
+    for (int i = 0; status == ASSAY_OK && i < store->db->inum; i++)
+        if (store->db->idxs[i].db != NULL)
+            status = tc_log_emptied(((TCBDB *)store->db->idxs[i].db)->hdb->walfd, error);
+    return status;
 }
+
+#define CALL(name) tctdb##name
+#define MODE(name) TDB##name
+#define LOGS_EMPTIED(store, error) logs_emptied(store, error)
+#define VALUES_ARE_COLUMNS
+#include "object.h"
 
 static enum assay_status open_store(const struct assay_config *config, struct assay_store **out, struct assay_error *error) {
     struct tc_tuning tuning = tc_read_tuning(config->options);
@@ -116,15 +127,10 @@ static enum assay_status open_store(const struct assay_config *config, struct as
         status = assay_path(path, sizeof path, config->directory, "data.tct", error);
     if (status != ASSAY_OK)
         return status;
-    struct assay_store *store = calloc(1, sizeof *store);
-    if (store == NULL || (store->db = tctdbnew()) == NULL) {
-        free(store);
-        return assay_fail(error, "no memory for a database object");
-    }
-    pthread_mutex_init(&store->transactions, NULL);
+    struct assay_store *store = new_store(config, config->durability == ASSAY_D3, error);
+    if (store == NULL)
+        return ASSAY_ERROR;
     store->config = config;
-    store->transactional = store->synced = config->durability == ASSAY_D3;
-    int mode = TDBOWRITER | TDBOCREAT | (store->transactional ? TDBOTSYNC : 0);
     bool tuned = (!assay_option_bool(config->options, "mutex") || tctdbsetmutex(store->db)) &&
                  tctdbtune(store->db, tuning.buckets, (int8_t)tuning.alignment_power, (int8_t)tuning.free_pool_power,
                            tuning.opts) &&
@@ -135,21 +141,7 @@ static enum assay_status open_store(const struct assay_config *config, struct as
         {"rcnum", rcnum, store->db->hdb->rcnum},
         {NULL, 0, 0},
     };
-    status = tuned ? tc_check_kept(told, error) : failed(store, error);
-    bool kept = false;
-    if (status == ASSAY_OK && config->durability == ASSAY_D3)
-        status = tc_keep_log(config->directory, path, &kept, error);
-    if (status == ASSAY_OK)
-        status = tctdbopen(store->db, path, mode) ? assay_sync_directory(config->directory, error) : failed(store, error);
-    if (status == ASSAY_OK && kept)
-        status = tctdbsync(store->db) ? tc_drop_log(config->directory, path, error) : failed(store, error);
-    if (status != ASSAY_OK) {
-        tctdbdel(store->db); /* closes it, too */
-        free(store);
-        return status;
-    }
-    *out = store;
-    return ASSAY_OK;
+    return open_file(store, config, path, tuned, told, out, error);
 }
 
 static const char *index_name(int type) {
@@ -170,15 +162,9 @@ static void settings(struct assay_store *store, struct assay_sink *sink) {
     assay_setting(sink, "rcnum", "%u", db->hdb->rcnum);
     assay_setting(sink, "lcnum", "%d", db->lcnum);
     assay_setting(sink, "ncnum", "%d", db->ncnum);
-    assay_setting(sink, "alignment", "%u", tctdbalign(db));
-    assay_setting(sink, "fbpmax", "%u", tctdbfbpmax(db));
-    assay_setting(sink, "dfunit", "%u", tctdbdfunit(db));
-    assay_setting(sink, "large", "%s", (tctdbopts(db) & TDBTLARGE) != 0 ? "true" : "false");
-    assay_setting(sink, "compression", "%s", tc_compression(tctdbopts(db)));
-    assay_setting(sink, "mutex", "%s", db->mmtx != NULL ? "true" : "false");
-    assay_setting(sink, "tsync", "%s", (tchdbomode(db->hdb) & HDBOTSYNC) != 0 ? "true" : "false");
+    tell_file(store, sink);
     bool if_indexed = store->config->durability == ASSAY_D1 && !store->transactional;
-    assay_setting(sink, "transaction_each_write", "%s", store->transactional ? "true" : if_indexed ? "with indexes" : "false");
+    tell_object(store, tchdbomode(db->hdb), if_indexed ? "with indexes" : transactions_told(store), sink);
     for (int i = 0; i < db->inum; i++) { /* the object's own list: tctdbopen finds the files of indexes by their names */
         char name[80];
         snprintf(name, sizeof name, "index_%s", db->idxs[i].name);
@@ -187,13 +173,9 @@ static void settings(struct assay_store *store, struct assay_sink *sink) {
 }
 
 static enum assay_status close_store(struct assay_store *store, struct assay_error *error) {
-    enum assay_status status = tctdbclose(store->db) ? ASSAY_OK : failed(store, error);
-    tctdbdel(store->db);
     if (store->definition != NULL)
         pthread_key_delete(store->workspaces);
-    pthread_mutex_destroy(&store->transactions);
-    free(store);
-    return status;
+    return close_file(store, error);
 }
 
 static void free_workspace(void *of_thread) {
@@ -275,20 +257,6 @@ static enum assay_status define(struct assay_store *store, const struct assay_de
     return ASSAY_OK;
 }
 
-/* A handle is the store itself. */
-static enum assay_status handle_open(struct assay_store *store, struct assay_handle **handle, struct assay_error *error) {
-    (void)error;
-    *handle = (struct assay_handle *)store;
-    return ASSAY_OK;
-}
-
-static enum assay_status handle_close(struct assay_handle *handle, struct assay_error *error) {
-    (void)handle, (void)error;
-    return ASSAY_OK;
-}
-
-static struct assay_store *store_of(struct assay_handle *handle) { return (struct assay_store *)handle; }
-
 /* Writes a column that the table gave in its encoded form to *at, and moves that behind it. There
  * is room for as many bytes as were given, and two. */
 static enum assay_status put_given(unsigned char **at, const struct assay_column *column, struct assay_bytes given,
@@ -355,45 +323,7 @@ static enum assay_status get(struct assay_handle *handle, struct assay_bytes key
         return get_record(store, key, NULL, store->definition->columns_count, buffer, value, error);
     int length;
     char *all = tctdbget4(store->db, key.data, (int)key.length, plain_column, sizeof plain_column - 1, &length);
-    if (all == NULL)
-        return failed(store, error);
-    enum assay_status status = assay_copy(buffer, all, (size_t)length, value, error);
-    free(all);
-    return status;
-}
-
-/* begin and end stand around each write. end keeps the write's own error. */
-static bool begin(struct assay_store *store) {
-    if (!store->transactional)
-        return true;
-    pthread_mutex_lock(&store->transactions);
-    if (tctdbtranbegin(store->db))
-        return true;
-    pthread_mutex_unlock(&store->transactions);
-    return false;
-}
-
-/* The records and each index have a log. */
-static enum assay_status logs_emptied(struct assay_store *store, struct assay_error *error) {
-    enum assay_status status = tc_log_emptied(store->db->hdb->walfd, error);
-    for (int i = 0; status == ASSAY_OK && i < store->db->inum; i++)
-        if (store->db->idxs[i].db != NULL)
-            status = tc_log_emptied(((TCBDB *)store->db->idxs[i].db)->hdb->walfd, error);
-    return status;
-}
-
-static enum assay_status end(struct assay_store *store, bool written, struct assay_error *error) {
-    enum assay_status status = written ? ASSAY_OK : failed(store, error);
-    if (!store->transactional)
-        return status;
-    if (written && !tctdbtrancommit(store->db))
-        status = failed(store, error);
-    else if (written && store->synced)
-        status = logs_emptied(store, error);
-    else if (!written)
-        tctdbtranabort(store->db);
-    pthread_mutex_unlock(&store->transactions);
-    return status;
+    return take(store, all, length, buffer, value, error);
 }
 
 static const char no_memory_for_columns[] = "no memory for a record's columns";
@@ -787,19 +717,6 @@ static enum assay_status delete_records(struct assay_handle *handle, size_t numb
     *records = out != NULL ? strtoull(out + sizeof told - 1, NULL, 10) : 0;
     tctdbqrydel(query);
     return status == ASSAY_OK && out == NULL ? assay_fail(error, "the hint does not say how many records were deleted") : status;
-}
-
-static enum assay_status remove_key(struct assay_handle *handle, struct assay_bytes key, struct assay_error *error) {
-    struct assay_store *store = store_of(handle);
-    if (!tc_fits(key, (struct assay_bytes){NULL, 0}))
-        return assay_fail(error, "%s", tc_too_long);
-    if (!begin(store))
-        return failed(store, error);
-    return end(store, tctdbout(store->db, key.data, (int)key.length), error);
-}
-
-static enum assay_status sync_store(struct assay_store *store, struct assay_error *error) {
-    return tctdbsync(store->db) ? ASSAY_OK : failed(store, error);
 }
 
 /* Cheap numbers only: how many buckets are used takes a walk over all of them. */
