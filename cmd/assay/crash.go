@@ -37,6 +37,7 @@ type crashFlags struct {
 	servers              int
 	sector               int64
 	oneNode              bool
+	openMax              time.Duration
 	seed                 uint64
 	records, operations  uint64
 	values, durabilities string
@@ -85,8 +86,8 @@ in spite of it must be there; what the store called failed may be there or not.
 
 After each cut Assay looks for lost and stale records, deleted records that are back,
 values that nobody wrote (torn ones, ghosts), atomic batches that are there in part,
-and scans that find other records than reads. It also times the opening. A control
-without a cut comes first.
+and scans, indexes and counts that find other records than reads. It also times the
+opening. A control without a cut comes first.
 
 A server that Assay starts (redis@start) is cut off in place of its client: it is killed,
 or the disk of its directory is cut, and started again on what is left. Of several servers
@@ -135,6 +136,7 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
 	c.Flags().Int64Var(&f.sector, "sector", f.sector, "`bytes` that the disk writes whole or not at all: 512 to 4096")
 	c.Flags().IntVar(&f.servers, "servers", 0, "`number` of servers that Assay starts as one store (default: one, or that of the file)")
 	c.Flags().BoolVar(&f.oneNode, "one-node", false, "of several servers, cut the power of one; the others go on")
+	c.Flags().DurationVar(&f.openMax, "open-max", 0, "`time` that opening may take after a cut; a store that takes longer is refuted, and nothing is kept as a proof (default: 2m, the step's limit)")
 	c.Flags().IntVar(&f.cuts, "cuts", f.cuts, "`number` of cuts for each store and class")
 	c.Flags().IntVar(&f.only, "cut", 0, "make only the cut with this `number` (default: all)")
 	c.Flags().Uint64Var(&f.seed, "seed", f.seed, "`number` that all moments and operations are drawn from")
@@ -180,6 +182,8 @@ func (f *crashFlags) check() error {
 		return errors.New("--one-node is for --kind power, without --fault")
 	case f.servers < 0 || f.servers > experiment.ServersMax:
 		return fmt.Errorf("--servers %d: expected from 1 to %d", f.servers, experiment.ServersMax)
+	case f.openMax < 0:
+		return fmt.Errorf("--open-max %v: expected a time above 0", f.openMax)
 	case f.format != "text" && f.format != "json" && f.format != "html":
 		return fmt.Errorf("--format %s: expected text, json or html", f.format)
 	case f.cuts < 1:
@@ -305,7 +309,7 @@ func (f *crashFlags) cutAll(ctx context.Context, targets []*crash.Target, progre
 			}
 			result, err := crash.Test(ctx, target, crash.Options{
 				Kind: report.Kind, Cuts: f.cuts, Seed: f.seed, Only: f.only, Worker: []string{self, "worker"},
-				DataRoot: cmp.Or(f.data, os.TempDir()), Timeout: crashTimeout, Log: io.Discard, Progress: progress.cut,
+				DataRoot: cmp.Or(f.data, os.TempDir()), Timeout: crashTimeout, OpenMax: f.openMax, Log: io.Discard, Progress: progress.cut,
 				Rig: rig, FileSystem: fileSystem, IgnoresFlushes: f.ignoresFlushes, OneNode: f.oneNode, SectorBytes: f.sector, Fault: report.Fault, Program: programOf,
 				CaseOf: f.caseOf(report),
 			})
@@ -380,9 +384,13 @@ func proofOf(r *crash.Report, result *crash.Result) proof.Proof {
 	return p
 }
 
+// keepsNothing reports whether results are no proofs: nobody wants them kept, or what they show is not of a
+// class alone.
+func (f *crashFlags) keepsNothing() bool { return f.keepNone || f.ignoresFlushes || f.openMax > 0 }
+
 // caseOf says where the smallest failing case of a result is kept; nil: nowhere.
 func (f *crashFlags) caseOf(r *crash.Report) func(*crash.Result) (string, error) {
-	if f.keepNone || f.ignoresFlushes {
+	if f.keepsNothing() {
 		return nil
 	}
 	return func(result *crash.Result) (string, error) {
@@ -396,7 +404,7 @@ func (f *crashFlags) caseOf(r *crash.Report) func(*crash.Result) (string, error)
 func (f *crashFlags) keep(r *crash.Report, result *crash.Result, t *crash.Target, stopped bool) error {
 	measured := result.State == crash.NoPromise && f.kind == string(crash.Power)
 	whole := (result.State == crash.Kept || measured) && len(result.Cuts) == f.cuts && !stopped
-	if f.keepNone || f.ignoresFlushes || !whole && result.State != crash.Refuted {
+	if f.keepsNothing() || !whole && result.State != crash.Refuted {
 		return nil
 	}
 	p := proofOf(r, result)

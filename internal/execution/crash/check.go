@@ -36,6 +36,8 @@ type Check struct {
 	Torn         uint64  `json:"torn,omitempty"`    // of Batches: there in part
 	Scanned      *uint64 `json:"scanned,omitempty"` // records that a scan of everything found; nil: none was made
 	Found        uint64  `json:"found"`             // records that reads found
+	// ByColumns is what queries and counts said; nil: the records had no columns.
+	ByColumns *ByColumns `json:"by_columns,omitempty"`
 
 	// LossNS is how long before the cut the first write was acknowledged that is missing, to within a
 	// millisecond; 0: none is.
@@ -62,6 +64,8 @@ func (c *Check) Damage() string {
 		return fmt.Sprintf("%d of %d atomic batches are there in part", c.Torn, c.Batches)
 	case c.Scanned != nil && *c.Scanned != c.Found:
 		return fmt.Sprintf("a scan finds %d records, reads find %d", *c.Scanned, c.Found)
+	case c.ByColumns != nil:
+		return c.ByColumns.differs(c.Found)
 	}
 	return ""
 }
@@ -98,6 +102,12 @@ func (s *session) check(cut []audit.Phase, at Stamp, stamps []Stamp) (c Check, e
 			return c, err
 		}
 		c.Scanned = &scanned
+	}
+	if s.columns && c.Errors == 0 && c.Wrong == 0 {
+		if c.ByColumns, err = s.askColumns(indexes, observed); err != nil {
+			c.Refused, err = blame("can't be queried", err)
+			return c, err
+		}
 	}
 	if c.Missing() > 0 {
 		c.LossNS, c.LostAll = lossOf(cut, at, stamps, indexes, observed)
@@ -143,8 +153,11 @@ func blame(what string, err error) (refused string, own error) {
 
 // The phases that read back have numbers of their own.
 const (
-	numberRead = 255
-	numberScan = 254
+	numberRead     = 255
+	numberScan     = 254
+	numberFind     = 253
+	numberCount    = 252
+	numberCountAll = 251
 )
 
 // readBack reads the records of the indexes, and returns what section 5 of the worker contract says
@@ -211,7 +224,7 @@ func (c *Check) judge(cut []audit.Phase, indexes, observed []uint64) {
 	for i, word := range observed {
 		j := x.Judge(i, word)
 		*[...]*uint64{&c.Right, &c.Lost, &c.Stale, &c.Wrong, &c.Errors, &c.Unknown}[j]++
-		if word < counters.ObservedLowest || word == counters.ObservedShort || word == counters.ObservedWrong || word == counters.ObservedForeign {
+		if isFound(word) {
 			c.Found++
 		}
 		back := j == audit.Stale && !x.MayBeThere(i)
@@ -226,6 +239,11 @@ func (c *Check) judge(cut []audit.Phase, indexes, observed []uint64) {
 			c.Examples = append(c.Examples, text)
 		}
 	}
+}
+
+// isFound reports whether a read found a record, right or not.
+func isFound(word uint64) bool {
+	return word < counters.ObservedLowest || word == counters.ObservedShort || word == counters.ObservedWrong || word == counters.ObservedForeign
 }
 
 // holdBatches looks for batches of which a part is there. Records in batches are new ones, and

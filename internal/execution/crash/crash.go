@@ -9,6 +9,7 @@
 //	node.go     one server of several that loses its power, while the others go on
 //	fault.go    errors that the store meets before such a cut
 //	check.go    the store opened again and read back: what is lost, stale, torn, back, a ghost?
+//	columns.go  and asked by an indexed column, in every second life of a store that finds so
 //	replay.go   a cut that broke a promise, kept to be looked at again
 //	judge.go    what the store's class promises of that, and what a loss is called
 //
@@ -65,6 +66,7 @@ type Options struct {
 	Worker    []string      // the command of Assay's own worker
 	DataRoot  string        // an existing directory in which stores get theirs
 	Timeout   time.Duration // of a step
+	OpenMax   time.Duration // that opening may take after a cut; 0: as long as a step
 	Log       io.Writer     // what workers write to standard error, and servers
 	// Program returns the server that a driver speaks to, if Assay can start it; nil: it starts none.
 	Program func(driver string) (server.Program, bool)
@@ -113,6 +115,8 @@ type Result struct {
 	Servers int  `json:"servers,omitempty"`
 	OneNode bool `json:"one_node,omitempty"`
 
+	OpenMaxNS int64 `json:"open_max_ns,omitempty"` // that opening might take after a cut
+
 	State   State  `json:"state"`
 	Why     string `json:"why,omitempty"`
 	Control *Check `json:"control,omitempty"` // without a cut; nil: it was not made
@@ -131,7 +135,7 @@ type Result struct {
 // Test cuts a store off, as often as the options say. The error is Assay's own; what the store did is
 // in the result. A test that ctx ends has the cuts so far.
 func Test(ctx context.Context, t *Target, o Options) (r Result, err error) {
-	r = Result{Store: t.Store.Name, Driver: t.Store.Driver, Class: t.Cell.Durability, WindowNS: int64(t.Cell.LossWindow), Cuts: []Cut{}}
+	r = Result{Store: t.Store.Name, Driver: t.Store.Driver, Class: t.Cell.Durability, WindowNS: int64(t.Cell.LossWindow), OpenMaxNS: int64(o.OpenMax), Cuts: []Cut{}}
 	defer func() {
 		if ctx.Err() != nil {
 			err = nil
@@ -195,23 +199,23 @@ type tester struct {
 	kept    *Cut // the smallest cut that broke a promise, which is kept as a case; nil: none was
 }
 
-// newSession begins a life of the store in a directory of its own.
-func (t *tester) newSession(tag uint32) (*session, error) {
+// newSession begins a life of the store, by its number, in a directory of its own.
+func (t *tester) newSession(life int) (*session, error) {
 	t.lives++
 	directory := filepath.Join(t.root, fmt.Sprintf("life-%d", t.lives))
 	if err := errors.Join(os.Mkdir(directory, 0o700), t.target.letIn(directory)); err != nil {
 		return nil, err
 	}
-	return t.sessionIn(directory, tag), nil
+	return t.sessionIn(directory, tagOf(t.options.Seed, life), t.target.hasColumns(life)), nil
 }
 
-func (t *tester) sessionIn(directory string, tag uint32) *session {
+func (t *tester) sessionIn(directory string, tag uint32, columns bool) *session {
 	command := t.target.Store.Worker
 	if len(command) == 0 {
 		command = t.options.Worker
 	}
 	return &session{ctx: t.ctx, target: t.target, directory: directory, tag: tag, log: t.options.Log, command: command, timeout: t.options.Timeout,
-		program: t.options.program}
+		program: t.options.program, columns: columns}
 }
 
 func (t *tester) progress(cut int) {

@@ -3,6 +3,7 @@ package crash
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,14 +88,21 @@ func TestKill(t *testing.T) {
 				t.Errorf("%s is %s after %d cuts: %s", class, r.State, len(r.Cuts), r.Why)
 			}
 			for _, cut := range r.Cuts {
-				if cut.Records == 0 || cut.Found == 0 || cut.Right != cut.Records || cut.Scanned == nil {
+				if cut.Records == 0 || cut.Found == 0 || cut.Right != cut.Records || cut.Scanned == nil || (cut.ByColumns != nil) != target.hasColumns(cut.Number) {
 					t.Errorf("cut %d was not looked at: %+v", cut.Number, cut.Check)
 				}
 			}
 		}
 	})
+	t.Run("a store that opens too slowly is refuted", func(t *testing.T) {
+		o := optionsOf(t, Kill, 50)
+		o.FirstOnly, o.OpenMax = true, walstore.SlowTime-1
+		if r := tested(t, targetOf(t, walstore.OpensSlowly, store.D1, 4), o); r.State != Refuted || !strings.Contains(r.Why, "opened in") {
+			t.Errorf("it is %s after %d cuts: %s", r.State, len(r.Cuts), r.Why)
+		}
+	})
 	const cuts = 50
-	refuted := []string{walstore.Buffers, walstore.Undeletes, walstore.WontOpen, walstore.ShortScans}
+	refuted := []string{walstore.Buffers, walstore.Undeletes, walstore.WontOpen, walstore.ShortScans, walstore.ShortIndex, walstore.StaleIndex, walstore.CountsWrong}
 	if os.Getenv("ASSAY_LONG") == "1" {
 		refuted = walstore.FlawedAtKill
 	}

@@ -34,14 +34,11 @@ const (
 // class promises of a cut holds after an error too: an operation that was acknowledged is there, whether
 // a sync before it failed or not. One of which the store has said an error may be there or not.
 func (t *tester) faults(rig *powercut.Rig) error {
-	control, err := t.record(rig, recordedDisk, powercut.Fault{Kind: t.options.Fault})
+	controls, err := t.recordAll(rig, powercut.Fault{Kind: t.options.Fault})
 	if err != nil || t.result.Why != "" {
 		return err
 	}
-	if err := t.powerControl(rig, control); err != nil || t.result.Why != "" {
-		return err
-	}
-	if control.eligible == 0 {
+	if controls[0].eligible == 0 {
 		t.result.Control, t.result.Why = nil, fmt.Sprintf("makes no call that can meet a %s", t.options.Fault)
 		return nil
 	}
@@ -58,7 +55,7 @@ func (t *tester) faults(rig *powercut.Rig) error {
 					return err
 				}
 			}
-			if rec, err = t.recordFault(rig, control.eligible, life); err != nil || t.result.Why != "" {
+			if rec, err = t.recordFault(rig, controls[life%len(controls)].eligible, life); err != nil || t.result.Why != "" {
 				return err
 			}
 		}
@@ -81,7 +78,7 @@ func (t *tester) recordFault(rig *powercut.Rig, eligible, life int) (*recording,
 			f.Calls += r.IntN(noSpaceMax)
 		}
 		disk := fmt.Sprintf("life-%d-%d", life, try)
-		rec, err := t.record(rig, disk, f)
+		rec, err := t.record(rig, disk, f, t.target.hasColumns(life))
 		if err != nil || t.result.Why != "" {
 			return nil, err
 		}

@@ -58,6 +58,8 @@ func (r *Result) HowBroken(c *Check, kind Kind) string {
 		return ""
 	case damage != "":
 		return damage
+	case r.OpenMaxNS > 0 && c.OpenNS > r.OpenMaxNS:
+		return fmt.Sprintf("opened in %s, not within %s", format.Duration(time.Duration(c.OpenNS)), format.Duration(time.Duration(r.OpenMaxNS)))
 	case c.Missing() > 0 && (lossMax == 0 || c.LossNS > lossMax.Nanoseconds()+stampPeriod.Nanoseconds()):
 		return fmt.Sprintf("lost %d of %d records, the first %s before the cut", c.Missing(), c.Records, format.Duration(time.Duration(c.LossNS)))
 	}

@@ -13,16 +13,20 @@ import (
 // kills makes the control, and then the cuts.
 func (t *tester) kills() error {
 	t.progress(0)
-	length, err := t.control()
-	if err != nil || t.result.Why != "" {
-		return err
+	var opens time.Duration
+	for life := range t.target.lives() {
+		took, err := t.control(life)
+		if err != nil || t.result.Why != "" {
+			return err
+		}
+		opens = max(opens, took)
 	}
 	for number := 1; number <= t.options.Cuts; number++ {
 		if t.options.Only > 0 && number != t.options.Only {
 			continue
 		}
 		t.progress(number)
-		cut, err := t.kill(number, length)
+		cut, err := t.kill(number, opens)
 		if err != nil {
 			return fmt.Errorf("cut %d of %s: %w", number, t.target.Name(), err)
 		}
@@ -36,8 +40,8 @@ func (t *tester) kills() error {
 
 // control does the whole workload, closes the store in order, and reads it back. It returns how long
 // that store takes to open again, which a cut during recovery is drawn from.
-func (t *tester) control() (open time.Duration, err error) {
-	s, err := t.newSession(tagOf(t.options.Seed, 0))
+func (t *tester) control(life int) (open time.Duration, err error) {
+	s, err := t.newSession(life)
 	if err != nil {
 		return 0, err
 	}
@@ -52,7 +56,9 @@ func (t *tester) control() (open time.Duration, err error) {
 		t.result.Why, err = blame("fails before it is cut", err)
 		return 0, err
 	}
-	t.result.Rate = &Rate{DiskPerSecond: rateOf(stamps)}
+	if t.result.Rate == nil {
+		t.result.Rate = &Rate{DiskPerSecond: rateOf(stamps)}
+	}
 	if err := errors.Join(s.close(), s.end()); err != nil {
 		t.result.Why, err = blame("does not close", err)
 		return 0, err
@@ -134,7 +140,7 @@ func (t *tester) kill(number int, open time.Duration) (cut Cut, err error) {
 	}
 	m := drawMoment(r, len(steps))
 	cut = Cut{Number: number, Moment: m.String()}
-	s, err := t.newSession(tagOf(t.options.Seed, number))
+	s, err := t.newSession(number)
 	if err != nil {
 		return cut, err
 	}

@@ -69,7 +69,7 @@ func (t *tester) nodeCut(rig *powercut.Rig, number int, opens time.Duration) (cu
 	if err := errors.Join(t.target.letIn(rig.Point()), t.target.letIn(rig.Directory())); err != nil {
 		return cut, 0, err
 	}
-	s, err := t.newSession(tagOf(t.options.Seed, number))
+	s, err := t.newSession(number)
 	if err != nil {
 		return cut, 0, err
 	}

@@ -15,17 +15,18 @@ import (
 
 // recording is one life of a store on a disk that logs what reaches it. All cuts are made of it.
 type recording struct {
-	disk   string
-	phases []audit.Phase
-	names  []string // of the phases
-	tag    uint32
-	events []powercut.Event
-	from   int // events before it are of mkfs and the mount
-	first  int // event of which a phase was under way
-	last   int // event at which the power may be cut: after it, everything was written to the disk
-	acks   []int
-	stamps []Stamp       // ascending
-	server *server.Group // that made it, and has ended; nil: none
+	disk    string
+	phases  []audit.Phase
+	names   []string // of the phases
+	tag     uint32
+	columns bool // of the records
+	events  []powercut.Event
+	from    int // events before it are of mkfs and the mount
+	first   int // event of which a phase was under way
+	last    int // event at which the power may be cut: after it, everything was written to the disk
+	acks    []int
+	stamps  []Stamp       // ascending
+	server  *server.Group // that made it, and has ended; nil: none
 
 	eligible int      // calls that a fault may meet
 	life     int      // which of those with faults it is, from 1 on
@@ -51,14 +52,11 @@ func (t *tester) powerCuts() (err error) {
 	if t.options.Fault != "" {
 		return t.faults(rig)
 	}
-	rec, err := t.record(rig, recordedDisk, powercut.Fault{})
+	recordings, err := t.recordAll(rig, powercut.Fault{})
 	if err != nil || t.result.Why != "" {
 		return err
 	}
-	if err := t.powerControl(rig, rec); err != nil || t.result.Why != "" {
-		return err
-	}
-	t.result.Rate = &Rate{RigPerSecond: rateOf(rec.stamps)}
+	t.result.Rate = &Rate{RigPerSecond: rateOf(recordings[0].stamps)}
 	if t.result.Rate.DiskPerSecond, err = t.measure(); err != nil {
 		return err
 	}
@@ -67,7 +65,7 @@ func (t *tester) powerCuts() (err error) {
 			continue
 		}
 		t.progress(number)
-		if err := t.cutOff(rig, rec, number); err != nil {
+		if err := t.cutOff(rig, recordings[number%len(recordings)], number); err != nil {
 			return err
 		}
 		if t.isEnough() {
@@ -75,6 +73,21 @@ func (t *tester) powerCuts() (err error) {
 		}
 	}
 	return nil
+}
+
+// recordAll records a life of each kind that the store has, and looks at it without a cut.
+func (t *tester) recordAll(rig *powercut.Rig, fault powercut.Fault) (all []*recording, err error) {
+	for life, columns := range t.target.lives() {
+		rec, err := t.record(rig, fmt.Sprintf("%s-%d", recordedDisk, life), fault, columns)
+		if err != nil || t.result.Why != "" {
+			return nil, err
+		}
+		if err := t.powerControl(rig, rec); err != nil || t.result.Why != "" {
+			return nil, err
+		}
+		all = append(all, rec)
+	}
+	return all, nil
 }
 
 func (t *tester) cutOff(rig *powercut.Rig, rec *recording, number int) error {
@@ -94,7 +107,7 @@ func (t *tester) isEnough() bool {
 
 // record does the whole workload on a disk, closes the store in order, and ends the recording. With a
 // fault, its calls are counted, and fail where it says so.
-func (t *tester) record(rig *powercut.Rig, disk string, fault powercut.Fault) (rec *recording, err error) {
+func (t *tester) record(rig *powercut.Rig, disk string, fault powercut.Fault, columns bool) (rec *recording, err error) {
 	if err := errors.Join(rig.New(disk, t.diskBytes()), rig.Mount(disk)); err != nil {
 		return nil, err
 	}
@@ -102,8 +115,8 @@ func (t *tester) record(rig *powercut.Rig, disk string, fault powercut.Fault) (r
 	if err := errors.Join(os.Mkdir(directory, 0o700), t.target.letIn(directory), t.target.letIn(rig.Point()), t.target.letIn(rig.Directory())); err != nil {
 		return nil, err
 	}
-	rec = &recording{disk: disk, tag: tagOf(t.options.Seed, 0)}
-	s := t.sessionIn(directory, rec.tag)
+	rec = &recording{disk: disk, tag: tagOf(t.options.Seed, 0), columns: columns}
+	s := t.sessionIn(directory, rec.tag, columns)
 	s.rig = rig
 	defer func() {
 		if _, full := rig.Count(disk); full != nil && t.ctx.Err() == nil { // what failed for that is no fault of the store
@@ -226,7 +239,7 @@ func (t *tester) look(rig *powercut.Rig, rec *recording, name string, at Stamp) 
 	case why != "":
 		return Check{NoFileSystem: why}, rig.Drop(name)
 	}
-	s := t.sessionIn(filepath.Join(rig.Point(), storePlace), rec.tag)
+	s := t.sessionIn(filepath.Join(rig.Point(), storePlace), rec.tag, rec.columns)
 	s.opened, s.server = true, rec.server
 	cut := phasesAt(rec.phases, at)
 	c, err = s.check(cut, at, rec.stamps)
@@ -298,7 +311,7 @@ func (t *tester) cutRecovery(rig *powercut.Rig, rec *recording, first string, r 
 		digest, err = rig.Cut(second, made)
 		return second, made, digest, err
 	}
-	s := t.sessionIn(filepath.Join(rig.Point(), storePlace), rec.tag)
+	s := t.sessionIn(filepath.Join(rig.Point(), storePlace), rec.tag, rec.columns)
 	s.opened, s.server = true, rec.server
 	defer func() { err = errors.Join(err, s.drop()) }()
 	if err := s.begin(); err != nil {

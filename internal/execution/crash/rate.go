@@ -19,7 +19,7 @@ const rateTime = 2 * time.Second
 
 // measure does the workload on the disk, up to the end of the single writes or of rateTime of them.
 func (t *tester) measure() (perSecond float64, err error) {
-	s, err := t.newSession(tagOf(t.options.Seed, 0))
+	s, err := t.newSession(0)
 	if err != nil {
 		return 0, err
 	}

@@ -30,7 +30,8 @@ type Case struct {
 	Ignores    bool        `json:"ignores_flushes,omitempty"`
 	Seed       uint64      `json:"seed"` // of the operations
 	Tag        uint32      `json:"tag"`
-	Phases     []casePhase `json:"phases"` // as they were at the cut
+	Columns    bool        `json:"columns,omitempty"` // of the records
+	Phases     []casePhase `json:"phases"`            // as they were at the cut
 	Stamp      Stamp       `json:"stamp"`
 	Cut        Cut         `json:"cut"` // what was found
 	// Server is what is to be known of a server's; none: the store is embedded.
@@ -73,7 +74,7 @@ func (t *tester) keep(rig *powercut.Rig, rec *recording, made diskCut, at Stamp,
 		return fmt.Errorf("keep a failing case: %w", err)
 	}
 	c := Case{Target: *t.target, FileSystem: t.options.FileSystem, Rig: powercut.Version, Bytes: made.bytes, From: base + made.From, At: base + made.At,
-		Keep: string(made.Keep), KeepSeed: made.Seed, Ignores: made.IgnoresFlushes, Sector: made.SectorBytes, Seed: t.options.Seed, Tag: rec.tag, Stamp: at, Cut: cut}
+		Keep: string(made.Keep), KeepSeed: made.Seed, Ignores: made.IgnoresFlushes, Sector: made.SectorBytes, Seed: t.options.Seed, Tag: rec.tag, Columns: rec.columns, Stamp: at, Cut: cut}
 	if rec.server != nil {
 		c.Server = rec.server.Remains()
 	}
@@ -139,7 +140,7 @@ func Replay(ctx context.Context, c *Case, directory string, o Options) (again Cu
 	if err != nil {
 		return again, false, err
 	}
-	rec := &recording{disk: recordedDisk, tag: c.Tag}
+	rec := &recording{disk: recordedDisk, tag: c.Tag, columns: c.Columns}
 	if rec.server, err = serverOf(c, rig, o); err != nil {
 		return again, false, err
 	}

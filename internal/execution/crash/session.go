@@ -40,6 +40,7 @@ type session struct {
 	worker    *conductor.Worker
 	unwatch   func() bool   // of ctx
 	opened    bool          // once, by any worker
+	columns   bool          // of its records
 	parts     int           // of the single writes; 0: one
 	writesFor time.Duration // most time of the single writes; 0: any
 	failed    []uint64      // operations of each phase that has ended, of which the store has said an error
@@ -108,7 +109,10 @@ func (s *session) openRequest() control.Request {
 func (s *session) open() error {
 	err := s.call(s.openRequest(), &s.abilities)
 	s.opened = true
-	return err
+	if err != nil || !s.columns {
+		return err
+	}
+	return s.call(control.Request{Command: control.CommandDefine, Define: s.target.define()}, nil)
 }
 
 func (s *session) close() error { return s.call(control.Request{Command: control.CommandClose}, nil) }
@@ -149,13 +153,13 @@ func (s *session) prepare(name string, number int, load bool, file *trace.File) 
 		return nil, err
 	}
 	t := s.target
-	// Verify stays false: a fresh worker knows nothing of what others wrote before it. What it reads
-	// back, the audit holds against their acknowledgements.
+	// A fresh worker knows nothing of what others wrote before it: the audit holds what it reads back
+	// against their acknowledgements. What a query finds proves no version, and is verified.
 	return p, s.call(control.Request{Command: control.CommandPrepare, Prepare: &control.Prepare{
 		Phase: name, Number: number, Trace: p.trace.Name(), Counters: p.shared.Name(), Keys: t.keys(s.tag),
 		Values: keyval.ValueShape{PoolBytes: t.PoolBytes, PoolSeed: t.PoolSeed, RepeatedPermille: t.RepeatedPermille,
 			LengthMax: t.Cell.ValueBytes, TrialTag: s.tag},
-		ZeroVersions: load, LoadedRecords: t.Records, Clock: "auto",
+		ZeroVersions: load, Verify: number == numberFind, LoadedRecords: t.Records, Clock: "auto",
 	}}, nil)
 }
 

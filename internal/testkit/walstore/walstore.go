@@ -44,6 +44,10 @@ const (
 	WontOpen     = "wal-wont-open"       // recovery refuses a log that was not closed
 	ShortScans   = "wal-short-scans"     // after a recovery, a scan leaves a record out
 	ForgetsClose = "wal-forgets-a-close" // a close that is in order empties the log
+	ShortIndex   = "wal-short-index"     // after a recovery, its index lacks a record
+	StaleIndex   = "wal-stale-index"     // after a recovery, its index has a record by another's column in place of its own
+	CountsWrong  = "wal-counts-wrong"    // after a recovery, it counts one record more than there are
+	OpensSlowly  = "wal-opens-slowly"    // a recovery takes [SlowTime]
 
 	// Refuted in class D3 by a power cut after an error.
 	IgnoresSyncErrors  = "wal-ignores-sync-errors"
@@ -55,13 +59,13 @@ const (
 // Flawed are the names of those that lose writes to a power cut, and to a kill.
 var (
 	FlawedAtPower = []string{NeverSyncs, SyncsTenth, SyncsBefore, SyncsWrongFile, SyncsNoContents}
-	FlawedAtKill  = []string{Buffers, TearsValues, Undeletes, HalfBatches, LosesTwice, WontOpen, ShortScans}
+	FlawedAtKill  = []string{Buffers, TearsValues, Undeletes, HalfBatches, LosesTwice, WontOpen, ShortScans, ShortIndex, StaleIndex, CountsWrong}
 	FlawedAtError = []string{IgnoresSyncErrors, SyncsAgain, WritesOn, IgnoresShortWrites}
 )
 
 // Drivers returns all of them.
 func Drivers() (all []store.Driver) {
-	for _, name := range slices.Concat([]string{Honest, ForgetsClose}, FlawedAtPower, FlawedAtKill, FlawedAtError) {
+	for _, name := range slices.Concat([]string{Honest, ForgetsClose, OpensSlowly}, FlawedAtPower, FlawedAtKill, FlawedAtError) {
 		all = append(all, driver(name))
 	}
 	return all
@@ -105,6 +109,7 @@ type db struct {
 	end       int64 // of the last record that is whole
 	broken    error // the first failure, after which the log may lack anything; nil: none
 	recovered bool
+	queries   []store.Query // of records with columns
 
 	syncing sync.Mutex
 }
@@ -124,6 +129,9 @@ func (d driver) Open(_ context.Context, c store.Config) (store.Store, error) {
 		if err := os.WriteFile(name, text, 0o600); err != nil {
 			return nil, err
 		}
+	}
+	if s.flaw == OpensSlowly && len(text) > 0 && !bytes.HasSuffix(text, record(kindClose, nil, nil)) {
+		time.Sleep(SlowTime)
 	}
 	whole, err := s.replay(text)
 	if err != nil {
@@ -148,6 +156,9 @@ func (d driver) Open(_ context.Context, c store.Config) (store.Store, error) {
 
 // recoveryTime is how long a recovery lasts that a second cut is to meet.
 const recoveryTime = 30 * time.Millisecond
+
+// SlowTime is how long a recovery of [OpensSlowly] lasts at least.
+const SlowTime = 100 * time.Millisecond
 
 func syncDirectory(path string) error {
 	directory, err := os.Open(path)
