@@ -28,7 +28,7 @@ import (
 // crashFlags are the flags of assay crash.
 type crashFlags struct {
 	kind, format, data   string
-	fault                string
+	fault, mountOptions  string
 	replay               string
 	proofs, keepNone     bool
 	fileSystems          []string
@@ -131,6 +131,7 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
 	}
 	c.Flags().StringVar(&f.kind, "kind", f.kind, "`kind` of cut: kill or power")
 	c.Flags().StringSliceVar(&f.fileSystems, "fs", f.fileSystems, "`file systems` whose disk is cut off, one after the other: ext4, xfs, btrfs, posix")
+	c.Flags().StringVar(&f.mountOptions, "mount-options", "", "`options` that the file systems are mounted with, such as data=journal,commit=1 (default: the kernel's own)")
 	c.Flags().StringVar(&f.fault, "fault", "", "`error` that a call of the store meets before each power cut: sync-error, no-space, short-write (--fs is posix then, unless it is said)")
 	c.Flags().BoolVar(&f.ignoresFlushes, "ignore-flushes", false, "the disk ignores flushes: every store must be refuted, which shows that the rig works")
 	c.Flags().Int64Var(&f.sector, "sector", f.sector, "`bytes` that the disk writes whole or not at all: 512 to 4096")
@@ -168,6 +169,8 @@ func (f *crashFlags) check() error {
 		return fmt.Errorf("--kind %s: expected kill or power", f.kind)
 	case len(f.fileSystems) == 0 || slices.ContainsFunc(f.fileSystems, func(name string) bool { return !slices.Contains(experiment.CutFileSystems, name) }):
 		return fmt.Errorf("--fs %s: expected %s", strings.Join(f.fileSystems, ","), format.List(experiment.CutFileSystems))
+	case f.mountOptions != "" && f.kind != string(crash.Power):
+		return errors.New("--mount-options is for --kind power")
 	case f.ignoresFlushes && f.kind != string(crash.Power):
 		return errors.New("--ignore-flushes is for --kind power")
 	case f.fault != "" && f.kind != string(crash.Power):
@@ -236,6 +239,9 @@ func (f *crashFlags) run(c *cobra.Command, args []string) error {
 	if f.fault != "" && !c.Flags().Changed("fs") {
 		f.fileSystems = []string{powercut.Strict}
 	}
+	if why := experiment.CheckMountOptions(f.mountOptions, f.fileSystems); why != "" {
+		return usage(fmt.Errorf("--mount-options: %s", why))
+	}
 	if err := f.checkFault(); err != nil {
 		return usage(err)
 	}
@@ -284,6 +290,9 @@ func (f *crashFlags) follow(c *cobra.Command, e *experiment.Crash) {
 	if !c.Flags().Changed("fs") && len(e.FileSystems) > 0 {
 		f.fileSystems = e.FileSystems
 	}
+	if !c.Flags().Changed("mount-options") {
+		f.mountOptions = e.MountOptions
+	}
 }
 
 // cutAll cuts each target off, on each file system, and keeps what that shows.
@@ -295,9 +304,9 @@ func (f *crashFlags) cutAll(ctx context.Context, targets []*crash.Target, progre
 	report := &crash.Report{Kind: crash.Kind(f.kind), Fault: powercut.FaultKind(f.fault), Cuts: f.cuts, Seed: f.seed, Results: []crash.Result{}}
 	rig, on := []string{self, rigCommandName}, []string{""}
 	if report.Kind == crash.Power {
-		report.Rig, on = &crash.RigInfo{Version: powercut.Version, SectorBytes: f.sector, IgnoresFlushes: f.ignoresFlushes}, f.fileSystems
+		report.Rig, on = &crash.RigInfo{Version: powercut.Version, MountOptions: f.mountOptions, SectorBytes: f.sector, IgnoresFlushes: f.ignoresFlushes}, f.fileSystems
 		for _, name := range on {
-			if err := powercut.Check(cmp.Or(f.data, os.TempDir()), name, rig); err != nil {
+			if err := powercut.Check(cmp.Or(f.data, os.TempDir()), name, f.mountOptions, rig); err != nil {
 				return nil, usage(fmt.Errorf("no power cut can be made here: %w\n--kind kill works without it", err))
 			}
 		}
@@ -310,7 +319,7 @@ func (f *crashFlags) cutAll(ctx context.Context, targets []*crash.Target, progre
 			result, err := crash.Test(ctx, target, crash.Options{
 				Kind: report.Kind, Cuts: f.cuts, Seed: f.seed, Only: f.only, Worker: []string{self, "worker"},
 				DataRoot: cmp.Or(f.data, os.TempDir()), Timeout: crashTimeout, OpenMax: f.openMax, Log: io.Discard, Progress: progress.cut,
-				Rig: rig, FileSystem: fileSystem, IgnoresFlushes: f.ignoresFlushes, OneNode: f.oneNode, SectorBytes: f.sector, Fault: report.Fault, Program: programOf,
+				Rig: rig, FileSystem: fileSystem, MountOptions: f.mountOptions, IgnoresFlushes: f.ignoresFlushes, OneNode: f.oneNode, SectorBytes: f.sector, Fault: report.Fault, Program: programOf,
 				CaseOf: f.caseOf(report),
 			})
 			if keepErr := f.keep(report, &result, target, ctx.Err() != nil); err == nil {
@@ -331,7 +340,7 @@ func (f *crashFlags) cutAll(ctx context.Context, targets []*crash.Target, progre
 // that shows. It fails for nothing but its own faults: where no cut can be made, classes stay claims.
 func proveFirst(e *experiment.Experiment, data string, quiet bool) error {
 	f := newCrashFlags()
-	f.kind, f.cuts, f.data, f.seed = e.Crash.Kind, e.Crash.Cuts, data, e.Seed
+	f.kind, f.cuts, f.data, f.seed, f.mountOptions = e.Crash.Kind, e.Crash.Cuts, data, e.Seed, e.Crash.MountOptions
 	if len(e.Crash.FileSystems) > 0 {
 		f.fileSystems = e.Crash.FileSystems
 	}
@@ -363,8 +372,8 @@ func proveFirst(e *experiment.Experiment, data string, quiet bool) error {
 func proofOf(r *crash.Report, result *crash.Result) proof.Proof {
 	p := proof.Proof{Kind: string(r.Kind), Fault: string(r.Fault), Kept: result.State == crash.Kept, Cuts: result.Looked(), Broken: result.Broken, Why: result.Why,
 		Seed: r.Seed, Made: time.Now().UTC(), Case: result.Case, Question: proof.Question{
-			Store: result.Driver, Version: result.Version, Settings: result.Settings, Class: result.Class, WindowNS: result.WindowNS,
-			Servers: result.Servers}, OneNode: result.OneNode}
+			Store: result.Driver, Version: proof.VersionOf(result.Version, result.Settings), Settings: result.Settings, Class: result.Class, WindowNS: result.WindowNS,
+			Servers: result.Servers, MountOptions: result.MountOptions}, OneNode: result.OneNode}
 	if result.State == crash.NoPromise {
 		p.Kept, p.NoPromise = true, true
 	}

@@ -87,6 +87,9 @@ func howCut(r *crash.Report) string {
 	how := kindText[r.Kind]
 	if r.Rig != nil {
 		how += fmt.Sprintf(" (%s, rig version %d)", strings.Join(fileSystemsOf(r), ", "), r.Rig.Version)
+		if r.Rig.MountOptions != "" {
+			how += ", mounted with " + r.Rig.MountOptions
+		}
 		if r.Rig.SectorBytes != powercut.SectorBytesMin {
 			how += fmt.Sprintf(", sectors of %d bytes", r.Rig.SectorBytes)
 		}
@@ -208,6 +211,9 @@ func fileSystemsOf(r *crash.Report) (all []string) {
 func rigFlags(r *crash.Report, result *crash.Result) (flags string) {
 	if r.Rig != nil && result.FileSystem != powercut.DefaultFileSystem {
 		flags += " --fs " + result.FileSystem
+	}
+	if result.MountOptions != "" {
+		flags += " --mount-options " + result.MountOptions
 	}
 	if r.Rig != nil && r.Rig.SectorBytes != powercut.SectorBytesMin {
 		flags += fmt.Sprintf(" --sector %d", r.Rig.SectorBytes)

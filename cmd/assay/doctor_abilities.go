@@ -72,7 +72,7 @@ func checkPowerCut(directory string) error {
 	if err != nil {
 		return err
 	}
-	return powercut.Check(directory, powercut.DefaultFileSystem, []string{self, rigCommandName})
+	return powercut.Check(directory, powercut.DefaultFileSystem, "", []string{self, rigCommandName})
 }
 
 func powerCutAbility(err error) ability {

@@ -1,12 +1,18 @@
 package experiment
 
-import "slices"
+import (
+	"fmt"
+	"regexp"
+	"slices"
+)
 
 // Crash says how stores are cut off before they are measured, to prove their classes.
 type Crash struct {
 	Kind        string   `json:"kind"` // CrashKill or CrashPower
 	Cuts        int      `json:"cuts"` // of each store, class and file system
 	FileSystems []string `json:"file_systems,omitempty"`
+	// MountOptions are those of each of the file systems; "": the kernel's.
+	MountOptions string `json:"mount_options,omitempty"`
 }
 
 // What Crash.Kind may be.
@@ -30,9 +36,10 @@ var crashKinds = []string{CrashKill, CrashPower}
 
 // CrashFile is how stores are cut off.
 type CrashFile struct {
-	Kind        CrashKindForm       `yaml:"kind" jsonschema_description:"kill: the store's process, or its server, ends by kill -9. power: the power of its disk is cut."`
-	Cuts        *Count              `yaml:"cuts" jsonschema_description:"How often each store is cut off in each class. Default: 20."`
-	FileSystems []CutFileSystemForm `yaml:"file_systems" jsonschema_description:"Of power cuts: the file systems of the disk, ext4, xfs, btrfs or posix, one after the other. Default: [ext4]."`
+	Kind         CrashKindForm       `yaml:"kind" jsonschema_description:"kill: the store's process, or its server, ends by kill -9. power: the power of its disk is cut."`
+	Cuts         *Count              `yaml:"cuts" jsonschema_description:"How often each store is cut off in each class. Default: 20."`
+	FileSystems  []CutFileSystemForm `yaml:"file_systems" jsonschema_description:"Of power cuts: the file systems of the disk, ext4, xfs, btrfs or posix, one after the other. Default: [ext4]."`
+	MountOptions *string             `yaml:"mount_options" jsonschema_description:"Of power cuts: options that the file systems are mounted with, as mount(8) takes them: data=journal,commit=1. Default: the kernel's own."`
 }
 
 func (f *CrashKindForm) fromNode(n *node, path string) *Error {
@@ -41,6 +48,22 @@ func (f *CrashKindForm) fromNode(n *node, path string) *Error {
 
 func (f *CutFileSystemForm) fromNode(n *node, path string) *Error {
 	return oneOf((*string)(f), n, path, "file system", CutFileSystems)
+}
+
+var mountOptionsForm = regexp.MustCompile(`^[A-Za-z0-9_]+(=[A-Za-z0-9_.%-]+)?(,[A-Za-z0-9_]+(=[A-Za-z0-9_.%-]+)?)*$`)
+
+// CheckMountOptions says why no file system is mounted with them; "": the kernel decides.
+func CheckMountOptions(options string, fileSystems []string) string {
+	const bytesMax = 200
+	switch {
+	case options == "":
+		return ""
+	case len(options) > bytesMax || !mountOptionsForm.MatchString(options):
+		return fmt.Sprintf("%q are no mount options", options)
+	case slices.Contains(fileSystems, StrictFileSystem):
+		return StrictFileSystem + " takes no mount options: it is no file system of the kernel's"
+	}
+	return ""
 }
 
 // crash resolves how stores are cut off; nil: they are not.
@@ -67,6 +90,15 @@ func (r *resolver) crash() *Error {
 		return r.fail(append(here, "file_systems"), "a kill leaves the disk as it is: it takes no file systems").hint("expected kind: power, or no file_systems")
 	case c.Kind == CrashPower && len(c.FileSystems) == 0:
 		c.FileSystems = CutFileSystems[:1]
+	}
+	if f.MountOptions != nil {
+		c.MountOptions = *f.MountOptions
+	}
+	switch why := CheckMountOptions(c.MountOptions, c.FileSystems); {
+	case c.Kind == CrashKill && c.MountOptions != "":
+		return r.fail(append(here, "mount_options"), "a kill leaves the disk as it is: it takes no mount options").hint("expected kind: power, or no mount_options")
+	case why != "":
+		return r.fail(append(here, "mount_options"), "%s", why).hint("expected such as data=journal,commit=1")
 	}
 	r.e.Crash = c
 	return nil

@@ -36,7 +36,7 @@ type File struct {
 	Clock         ClockForm       `yaml:"clock" jsonschema_description:"The worker's clock: auto, tsc or monotonic. Default: auto."`
 	Cache         CacheForm       `yaml:"cache" jsonschema_description:"warm: the page cache stays as the phases before left it. cold: before each measured phase the pages of the store's files are written back and dropped from it. Default: warm."`
 	BusyMachine   BusyMachineForm `yaml:"busy_machine" jsonschema_description:"mark: a trial from which others took too much of the machine is not ranked. tell: it is, and the report says what was taken. Default: mark."`
-	Crash         CrashFile       `yaml:"crash" jsonschema_description:"Cut stores off before they are measured, so that tables say which classes are proved: kind, cuts, file_systems. assay crash FILE makes the cuts alone. Default: they are not cut off."`
+	Crash         CrashFile       `yaml:"crash" jsonschema_description:"Cut stores off before they are measured, so that tables say which classes are proved: kind, cuts, file_systems, mount_options. assay crash FILE makes the cuts alone. Default: they are not cut off."`
 	CPUs          CPUsFile        `yaml:"cpus" jsonschema_description:"CPUs of client and server. Default: the kernel places both."`
 	Agents        AgentsForm      `yaml:"agents" jsonschema_description:"Where agents are that do the measured phases: local:N, ssh://HOST, docker:N, kube://NAME:N, join:N, or a list; a list of numbers of local ones, or {places: …, numbers: […]}, is an axis; {NAME: places, …} for groups. Default: none, this machine does."`
 	Sample        SampleForm      `yaml:"sample" jsonschema_description:"Time between samples: auto or a duration of at least 10ms. Default: auto."`

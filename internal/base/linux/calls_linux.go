@@ -31,8 +31,12 @@ const (
 	MFD_CLOEXEC            = unix.MFD_CLOEXEC
 	MFD_NOEXEC_SEAL        = unix.MFD_NOEXEC_SEAL
 	MNT_DETACH             = unix.MNT_DETACH
+	MS_DIRSYNC             = unix.MS_DIRSYNC
+	MS_NOATIME             = unix.MS_NOATIME
 	MS_NODEV               = unix.MS_NODEV
+	MS_NODIRATIME          = unix.MS_NODIRATIME
 	MS_NOSUID              = unix.MS_NOSUID
+	MS_SYNCHRONOUS         = unix.MS_SYNCHRONOUS
 	NETLINK_SOCK_DIAG      = unix.NETLINK_SOCK_DIAG
 	NLMSG_ALIGNTO          = unix.NLMSG_ALIGNTO
 	NLMSG_DONE             = unix.NLMSG_DONE

@@ -34,8 +34,12 @@ const (
 	MFD_CLOEXEC            = 0
 	MFD_NOEXEC_SEAL        = 0
 	MNT_DETACH             = 0
+	MS_DIRSYNC             = 0
+	MS_NOATIME             = 0
 	MS_NODEV               = 0
+	MS_NODIRATIME          = 0
 	MS_NOSUID              = 0
+	MS_SYNCHRONOUS         = 0
 	NETLINK_SOCK_DIAG      = 0
 	NLMSG_ALIGNTO          = 0
 	NLMSG_DONE             = 3

@@ -7,6 +7,7 @@
 package proof
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -23,7 +24,7 @@ import (
 	"assay/store"
 )
 
-// Question is what cuts answer.
+// Question is what cuts answer. Version is the library's or, of a server, the server's.
 type Question struct {
 	Store    string            `json:"store"` // the driver
 	Version  string            `json:"version"`
@@ -31,6 +32,18 @@ type Question struct {
 	Class    store.Durability  `json:"class"`
 	WindowNS int64             `json:"window_ns,omitempty"` // of D2
 	Servers  int               `json:"servers,omitempty"`   // that make the store, if they are several
+	// MountOptions are those of the file system below it, if any are asked for: cuts of it say nothing of
+	// another one.
+	MountOptions string `json:"mount_options,omitempty"`
+}
+
+// serverVersion is the setting by which drivers tell the version of a server.
+const serverVersion = "version"
+
+// VersionOf is the version that a question is about: a server's, and not that of its client's library, which
+// keeps nothing.
+func VersionOf(library string, settings map[string]string) string {
+	return cmp.Or(settings[serverVersion], library)
 }
 
 // Proof is an answer.
@@ -238,7 +251,7 @@ func Find(q Question, kind string) (*Proof, error) {
 
 func (q Question) equal(other Question) bool {
 	q, other = q.withoutPlace(), other.withoutPlace()
-	if q.Store != other.Store || q.Version != other.Version || q.Class != other.Class || q.WindowNS != other.WindowNS || q.Servers != other.Servers || len(q.Settings) != len(other.Settings) {
+	if q.Store != other.Store || q.Version != other.Version || q.Class != other.Class || q.WindowNS != other.WindowNS || q.Servers != other.Servers || q.MountOptions != other.MountOptions || len(q.Settings) != len(other.Settings) {
 		return false
 	}
 	for name, value := range q.Settings {
@@ -249,10 +262,18 @@ func (q Question) equal(other Question) bool {
 	return true
 }
 
+// Where is the file system whose disk was cut off, with its mount options.
+func (p *Proof) Where() string {
+	if p.MountOptions != "" {
+		return fmt.Sprintf("%s (%s)", p.FileSystem, p.MountOptions)
+	}
+	return p.FileSystem
+}
+
 // Text says what was proved: "proved by 200 cuts on ext4", "refuted: lost 12 of 100 records …".
 func (p *Proof) Text() string {
 	if p.NoPromise {
-		return fmt.Sprintf("no promise; loss measured in %d cuts on %s", p.Cuts, p.FileSystem)
+		return fmt.Sprintf("no promise; loss measured in %d cuts on %s", p.Cuts, p.Where())
 	}
 	if !p.Kept {
 		return "refuted: " + p.Why
@@ -268,7 +289,7 @@ func (p *Proof) Text() string {
 		by += " after a " + p.Fault
 	}
 	if p.FileSystem != "" {
-		return fmt.Sprintf("proved by %d %s on %s", p.Cuts, by, p.FileSystem)
+		return fmt.Sprintf("proved by %d %s on %s", p.Cuts, by, p.Where())
 	}
 	return fmt.Sprintf("proved by %d %s", p.Cuts, by)
 }

@@ -50,6 +50,15 @@ func TestFind(t *testing.T) {
 			t.Errorf("another %s has the proof %+v, %v", name, p, err)
 		}
 	}
+	mounted := q
+	mounted.MountOptions = "data=journal"
+	save(Proof{Question: mounted, Kind: "power", FileSystem: "ext4", Rig: 1, Kept: true, Cuts: 300})
+	if p := found("power"); p == nil || p.Cuts != 200 {
+		t.Errorf("another way to mount the file system answers: %+v", p)
+	}
+	if p, err := Find(mounted, "power"); err != nil || p == nil || p.Text() != "proved by 300 cuts on ext4 (data=journal)" {
+		t.Errorf("the proof of a way to mount the file system is lost: %+v, %v", p, err)
+	}
 	save(Proof{Question: q, Kind: "power", FileSystem: "posix", Strict: true, Rig: 1, Cuts: 3, Broken: 1})
 	if p := found("power"); p == nil || !p.Kept {
 		t.Errorf("the strict file system decides: %+v", p)
@@ -88,5 +97,26 @@ func TestFind(t *testing.T) {
 	}
 	if p, err := Find(q, "power"); err == nil || p == nil {
 		t.Errorf("a broken file is passed over in silence, or hides the others: %+v, %v", p, err)
+	}
+}
+
+// A client's library keeps nothing: what was proved of a server is of its version.
+func TestVersionOf(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	of := func(client, server string) Question {
+		settings := map[string]string{"version": server}
+		return Question{Store: "etcd", Version: VersionOf(client, settings), Settings: settings, Class: store.D3}
+	}
+	if _, err := Save(Proof{Question: of("v3.7.3", "3.4.23"), Kind: "power", FileSystem: "ext4", Kept: true, Cuts: 50}); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := Find(of("v3.7.4", "3.4.23"), "power"); err != nil || p == nil || p.Version != "3.4.23" {
+		t.Errorf("another client has no proof of the server: %+v, %v", p, err)
+	}
+	if p, err := Find(of("v3.7.3", "3.5.0"), "power"); err != nil || p != nil {
+		t.Errorf("another server has the proof %+v, %v", p, err)
+	}
+	if v := VersionOf("v1.5.0", map[string]string{"NoSync": "false"}); v != "v1.5.0" {
+		t.Errorf("an embedded store is of version %s", v)
 	}
 }

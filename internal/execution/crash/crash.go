@@ -74,6 +74,7 @@ type Options struct {
 	// Of power cuts:
 	Rig            []string // the command that serves the disks
 	FileSystem     string   // on them
+	MountOptions   string   // of that, as mount(8) takes them; "": the kernel's
 	IgnoresFlushes bool     // the disk does, which must refute every store: a check of the rig
 	SectorBytes    int64    // what the disk writes whole or not at all; 0: powercut.SectorBytesMin
 	// OneNode: of a store of several servers, the power of one is cut, and the others go on.
@@ -110,6 +111,8 @@ type Result struct {
 	Settings map[string]string `json:"settings,omitempty"`
 	// FileSystem is that whose disk was cut off; "": none was.
 	FileSystem string `json:"file_system,omitempty"`
+	// MountOptions it was mounted with; "": the kernel's.
+	MountOptions string `json:"mount_options,omitempty"`
 
 	// Servers is how many the store has, if they are several; OneNode: one of them was cut off.
 	Servers int  `json:"servers,omitempty"`
@@ -143,7 +146,7 @@ func Test(ctx context.Context, t *Target, o Options) (r Result, err error) {
 		r.conclude(o.Kind)
 	}()
 	if o.Kind == Power {
-		r.FileSystem = o.FileSystem
+		r.FileSystem, r.MountOptions = o.FileSystem, o.MountOptions
 	}
 	if n := t.Store.Servers(); n > 1 {
 		r.Servers, r.OneNode = n, o.OneNode
@@ -242,9 +245,10 @@ type Report struct {
 
 // RigInfo is what power cuts were made with.
 type RigInfo struct {
-	Version        int   `json:"version"` // powercut.Version
-	SectorBytes    int64 `json:"sector_bytes"`
-	IgnoresFlushes bool  `json:"ignores_flushes,omitempty"`
+	Version        int    `json:"version"` // powercut.Version
+	SectorBytes    int64  `json:"sector_bytes"`
+	MountOptions   string `json:"mount_options,omitempty"`
+	IgnoresFlushes bool   `json:"ignores_flushes,omitempty"`
 }
 
 // ClassText is the class as it stands in files and reports: "D1", "D2(100ms)".

@@ -40,7 +40,7 @@ const (
 )
 
 func (t *tester) powerCuts() (err error) {
-	rig, err := powercut.Start(t.options.DataRoot, t.options.FileSystem, t.options.Rig)
+	rig, err := powercut.Start(t.options.DataRoot, t.options.FileSystem, t.options.MountOptions, t.options.Rig)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 type Case struct {
 	Target     Target      `json:"target"`
 	FileSystem string      `json:"file_system"`
+	Mounted    string      `json:"mount_options,omitempty"`
 	Rig        int         `json:"rig"` // version
 	Bytes      int64       `json:"bytes"`
 	From       int         `json:"from"` // events of the recording before it are durable
@@ -73,7 +74,7 @@ func (t *tester) keep(rig *powercut.Rig, rec *recording, made diskCut, at Stamp,
 	if err != nil {
 		return fmt.Errorf("keep a failing case: %w", err)
 	}
-	c := Case{Target: *t.target, FileSystem: t.options.FileSystem, Rig: powercut.Version, Bytes: made.bytes, From: base + made.From, At: base + made.At,
+	c := Case{Target: *t.target, FileSystem: t.options.FileSystem, Mounted: t.options.MountOptions, Rig: powercut.Version, Bytes: made.bytes, From: base + made.From, At: base + made.At,
 		Keep: string(made.Keep), KeepSeed: made.Seed, Ignores: made.IgnoresFlushes, Sector: made.SectorBytes, Seed: t.options.Seed, Tag: rec.tag, Columns: rec.columns, Stamp: at, Cut: cut}
 	if rec.server != nil {
 		c.Server = rec.server.Remains()
@@ -122,7 +123,7 @@ func serverOf(c *Case, rig *powercut.Rig, o Options) (*server.Group, error) {
 // Replay makes the disk of a case again, and looks at it. same reports whether it is the same disk, to
 // the byte.
 func Replay(ctx context.Context, c *Case, directory string, o Options) (again Cut, same bool, err error) {
-	rig, err := powercut.Start(o.DataRoot, c.FileSystem, o.Rig)
+	rig, err := powercut.Start(o.DataRoot, c.FileSystem, c.Mounted, o.Rig)
 	if err != nil {
 		return again, false, err
 	}

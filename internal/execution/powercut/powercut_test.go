@@ -118,6 +118,12 @@ func TestApply(t *testing.T) {
 // started starts a rig, where one can be.
 func started(t *testing.T, fileSystem string) *Rig {
 	t.Helper()
+	return startedWith(t, fileSystem, "")
+}
+
+// startedWith starts one whose file systems are mounted with options.
+func startedWith(t *testing.T, fileSystem, options string) *Rig {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: a power-cut rig needs root")
 	}
@@ -129,7 +135,7 @@ func started(t *testing.T, fileSystem string) *Rig {
 			t.Skip("SKIPPED: " + err.Error())
 		}
 	}
-	r, err := Start(t.TempDir(), fileSystem, []string{os.Args[0], "power-cut-rig"})
+	r, err := Start(t.TempDir(), fileSystem, options, []string{os.Args[0], "power-cut-rig"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,6 +165,20 @@ func written(t *testing.T, path, text string, synced bool) {
 		must(t, file.Sync())
 	}
 	must(t, file.Close())
+}
+
+func TestMountOptions(t *testing.T) {
+	r := startedWith(t, DefaultFileSystem, "data=journal,noatime")
+	must(t, r.New("disk", 512<<20))
+	must(t, r.Mount("disk"))
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	must(t, err)
+	for line := range strings.Lines(string(mounts)) {
+		if fields := strings.Fields(line); fields[1] == r.Point() && strings.Contains(fields[3], "data=journal") && strings.Contains(fields[3], "noatime") {
+			return
+		}
+	}
+	t.Errorf("%s is not mounted with the options:\n%s", r.Point(), mounts)
 }
 
 func TestCut(t *testing.T) {

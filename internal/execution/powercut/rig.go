@@ -47,6 +47,7 @@ type Rig struct {
 	place      *owned.Place
 	note       *owned.Note
 	fileSystem string
+	options    string // of mounts, beside the file system's
 
 	process *child.Child
 	stdin   io.WriteCloser
@@ -64,12 +65,16 @@ const (
 	mountPlace = "mount" // the file system on a disk
 )
 
-// Start starts a rig below a directory. command is that of the process that calls [Serve].
-func Start(directory, fileSystem string, command []string) (_ *Rig, err error) {
+// Start starts a rig below a directory, whose file systems are mounted with options, as mount(8) takes them
+// ("" for none). command is that of the process that calls [Serve].
+func Start(directory, fileSystem, options string, command []string) (_ *Rig, err error) {
 	if _, known := FileSystems[fileSystem]; !known && fileSystem != Strict {
 		return nil, fmt.Errorf("unknown file system %q: expected ext4, xfs, btrfs or posix", fileSystem)
 	}
-	r := &Rig{fileSystem: fileSystem, ended: make(chan struct{}), stderr: &bytes.Buffer{}}
+	if fileSystem == Strict && options != "" {
+		return nil, fmt.Errorf("%s takes no mount options: it is no file system of the kernel's", Strict)
+	}
+	r := &Rig{fileSystem: fileSystem, options: options, ended: make(chan struct{}), stderr: &bytes.Buffer{}}
 	if r.place, err = owned.NewDirectory(directory, "power-cut"); err != nil {
 		return nil, err
 	}
@@ -185,11 +190,28 @@ func (r *Rig) Mount(name string) error {
 	if kind := strings.TrimSpace(string(cache)); err != nil || kind != "write back" {
 		return fmt.Errorf("%s has the write cache %q, expected write back: flushes would not be seen (%w)", device.Name(), kind, err)
 	}
-	if err := linux.Mount(device.Name(), r.Point(), r.fileSystem, linux.MS_NODEV|linux.MS_NOSUID, FileSystems[r.fileSystem].Options); err != nil {
-		return &MountError{fmt.Errorf("mount %s on %s: %w", r.fileSystem, device.Name(), err)}
+	flags, options := mountOptions(FileSystems[r.fileSystem].Options, r.options)
+	if err := linux.Mount(device.Name(), r.Point(), r.fileSystem, linux.MS_NODEV|linux.MS_NOSUID|flags, options); err != nil {
+		return &MountError{fmt.Errorf("mount %s (%s) on %s: %w", r.fileSystem, options, device.Name(), err)}
 	}
 	r.mounted = name
 	return nil
+}
+
+// mountFlags are options that the kernel takes apart from those of a file system.
+var mountFlags = map[string]uintptr{"sync": linux.MS_SYNCHRONOUS, "dirsync": linux.MS_DIRSYNC, "noatime": linux.MS_NOATIME, "nodiratime": linux.MS_NODIRATIME}
+
+// mountOptions tells flags from a file system's options.
+func mountOptions(own, asked string) (flags uintptr, options string) {
+	all := strings.Split(own, ",")
+	for option := range strings.SplitSeq(asked, ",") {
+		if flag, known := mountFlags[option]; known {
+			flags |= flag
+		} else if option != "" {
+			all = append(all, option)
+		}
+	}
+	return flags, strings.Join(all, ",")
 }
 
 // Repair runs the file system's checker on a disk that did not mount. A torn superblock needs it: ext4
@@ -354,7 +376,7 @@ func (r *Rig) Close() (err error) {
 }
 
 // Check says why no rig can be here; nil: one can.
-func Check(directory, fileSystem string, command []string) error {
+func Check(directory, fileSystem, options string, command []string) error {
 	if os.Geteuid() != 0 {
 		return errors.New("it needs root, for loop devices and mounts")
 	}
@@ -371,7 +393,7 @@ func Check(directory, fileSystem string, command []string) error {
 			return err
 		}
 	}
-	r, err := Start(directory, fileSystem, command)
+	r, err := Start(directory, fileSystem, options, command)
 	if err != nil {
 		return err
 	}

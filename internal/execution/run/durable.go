@@ -153,13 +153,17 @@ func (t *trial) citeProof(class store.Durability) {
 	if servers == 1 {
 		servers = 0
 	}
-	found, err := t.run.options.Proved(proof.Question{Servers: servers, Store: t.store.Driver, Version: t.result.Version, Settings: t.result.Settings,
-		Class: class, WindowNS: int64(t.cell.LossWindow)})
+	q := proof.Question{Servers: servers, Store: t.store.Driver, Version: proof.VersionOf(t.result.Version, t.result.Settings), Settings: t.result.Settings,
+		Class: class, WindowNS: int64(t.cell.LossWindow)}
+	if c := t.run.experiment.Crash; c != nil {
+		q.MountOptions = c.MountOptions
+	}
+	found, err := t.run.options.Proved(q)
 	if err != nil {
 		t.run.view.Message("proofs of durability classes: " + err.Error())
 	}
 	if found != nil {
-		t.result.Proof = &record.Proof{Kept: found.Kept, Cuts: found.Cuts, FileSystem: found.FileSystem, Why: found.Why, Made: found.Made,
+		t.result.Proof = &record.Proof{Kept: found.Kept, Cuts: found.Cuts, FileSystem: found.Where(), Why: found.Why, Made: found.Made,
 			NoPromise: found.NoPromise, Measure: found.Measure}
 	}
 }
