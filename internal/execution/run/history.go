@@ -10,64 +10,7 @@ import (
 	"assay/internal/evidence/history"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
-	"assay/internal/experiment/keyval"
-	"assay/internal/experiment/trace"
 )
-
-// The sample of keys whose history is recorded.
-const (
-	historyKeys = 256
-	// historyRecordsMax bounds the records of a phase over all threads, 32 bytes each;
-	// historyThreadMax those of one thread.
-	historyRecordsMax = 1 << 19
-	historyThreadMax  = 1 << 17
-
-	// Of requests that read and write, all keys are recorded if they are no more than that, and so
-	// many records at most: what became of each update is then known.
-	requestKeysMax    = 2000
-	requestRecordsMax = 1 << 20
-)
-
-// recordKeys chooses the keys whose history the phase records, and marks their entries. All arms of
-// a cell have the same trace, so that recording costs them the same.
-func (t *trial) recordKeys(p *experiment.Phase, file *trace.File, number int) []uint64 {
-	if p.Load || !t.run.experiment.Verify || slices.Contains(file.Operations, trace.DeleteQuery) {
-		return nil // which records a query deletes is in no key's history
-	}
-	var keys []uint64
-	if slices.ContainsFunc(p.Parts(), readsAndWrites) {
-		keys = file.AllKeys(requestKeysMax)
-	}
-	if keys == nil {
-		keys = file.ChooseKeys(historyKeys, keyval.Mix(t.plan.Seed^uint64(number)<<40))
-	}
-	file.RecordKeys(keys)
-	return keys
-}
-
-// readsAndWrites reports whether the requests of a part of a phase read a record that was there, and
-// change it.
-func readsAndWrites(p experiment.Phase) (both bool) {
-	reads := false
-	for _, step := range steps(&p) {
-		o := step.Operation
-		reads = reads || o == trace.Read || o == trace.ReadModifyWrite || o == trace.CompareAndSwap
-		both = both || reads && o.Writes()
-	}
-	return both && len(p.Request) > 0
-}
-
-// historyRoom returns how many records each thread has room for; 0: the trace has no recorded
-// entries.
-func historyRoom(file *trace.File) int {
-	if file.Flags&trace.FlagHistory == 0 {
-		return 0
-	}
-	if file.HasRequests() {
-		return max(requestRecordsMax/len(file.Threads)/4*4, 4)
-	}
-	return max(min(historyRecordsMax/len(file.Threads), historyThreadMax), 4)
-}
 
 // readUpdatesBack reads the keys of which every write was recorded with the version that its client
 // knew, and says which acknowledged updates are gone. It does so behind each phase: later ones would

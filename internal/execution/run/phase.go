@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"runtime"
 	"slices"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"assay/internal/evidence/record"
 	"assay/internal/execution/control"
 	"assay/internal/experiment"
-	"assay/internal/experiment/keyval"
 	"assay/internal/experiment/trace"
 	"assay/store"
 )
@@ -24,7 +22,7 @@ import (
 func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int) error {
 	does := t.plan.Phase(*asked)
 	p := &does
-	file, specs, err := t.trace(p, position)
+	file, specs, err := t.traces().make(p, position)
 	if t.clients.ctx.Err() != nil {
 		return errInterrupted
 	}
@@ -41,7 +39,7 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 	if !p.Load {
 		request.MustHitBelow = min(audit.PresentBelow(t.past.phases), audit.LowestDeleted(file))
 	}
-	keys := t.recordKeys(p, file, number)
+	keys := t.traces().recordKeys(p, file, number)
 	result := record.Phase{
 		Name: p.Name, Number: number, Measured: !p.Load && !p.Unmeasured, Load: p.Load,
 		Open: file.Flags&trace.FlagDue != 0, Threads: len(file.Threads), Pipeline: t.cell.Pipeline, Batch: batchOf(file), SampleNS: int64(t.samplePeriod(p)),
@@ -138,85 +136,6 @@ func layoutOf(p *experiment.Phase, cell experiment.Cell, threads int) []int {
 	return p.ProcessThreads(cell)
 }
 
-// trace makes the phase's operations. All arms of a cell in a block have the same seed, so that
-// they do the same.
-func (t *trial) trace(p *experiment.Phase, position int) (file *trace.File, groups []trace.Spec, err error) {
-	for i, part := range p.Parts() {
-		s, err := t.traceSpec(&part, len(p.Groups) > 0)
-		if err != nil {
-			return nil, nil, err
-		}
-		s.Deleted = t.deletedBefore(position) || len(p.Groups) > 0 && deletes(*p)
-		s.Seed = keyval.Mix(t.plan.Seed ^ uint64(position)<<32 ^ uint64(i)<<48)
-		groups = append(groups, s)
-	}
-	file, err = trace.Generate(groups...)
-	return file, groups, err
-}
-
-// traceSpec returns what a phase without groups, or a group, does.
-func (t *trial) traceSpec(p *experiment.Phase, group bool) (trace.Spec, error) {
-	s := trace.Spec{
-		Load: p.Load, Records: t.cell.Records, Fresh: max(t.past.fresh, t.cell.Records),
-		Order: trace.Order{
-			Distribution: p.Order.Distribution, Theta: p.Order.Theta, HotRecords: p.Order.HotRecords, HotOperations: p.Order.HotOps,
-		},
-		Sizes: t.content.sizes(), Batch: p.Batch, Scan: trace.ScanLengths{Min: p.Scan.Min, Max: p.Scan.Max, Zipfian: p.Scan.Distribution == "zipfian"},
-		Threads: p.ThreadsIn(t.cell), Endpoints: len(t.tested.endpoints()),
-		Limit: p.Operations, Rate: p.Rate, Arrivals: p.Arrivals, ThreadEntries: t.run.options.threadEntries, Stopped: t.clients.ctx.Err,
-		FromNS: uint64(p.From), HandleTimes: t.takesHandles(),
-	}
-	if p.Rate > 0 && p.Duration > 0 {
-		s.EndNS = uint64(p.Duration)
-	}
-	if group {
-		s.UntilNS = uint64(p.End())
-	}
-	if p.Load {
-		s.Limit, s.Threads = 0, int(min(uint64(s.Threads), t.cell.Records))
-		if !t.result.Abilities.Batch {
-			s.Batch = 0 // a load goes in batches where the store has them
-		} else if most := t.store.Description.BatchMax; most > 0 {
-			s.Batch = min(s.Batch, most)
-		}
-	}
-	for _, a := range p.Asked {
-		o, known := trace.ParseOperation(a.Operation)
-		if !known {
-			return s, fmt.Errorf("unknown operation %q asks a query", a.Operation) // as below
-		}
-		s.Queries = append(s.Queries, trace.QueryShare{Operation: o, Query: a.Query, Weight: a.Weight})
-	}
-	if len(p.Request) > 0 {
-		s.Request = steps(p)
-		return s, nil
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.Mix)) {
-		o, known := trace.ParseOperation(name)
-		if !known {
-			return s, fmt.Errorf("unknown operation %q in the mix", name) // spec has checked it: a mistake of Assay's
-		}
-		s.Mix = append(s.Mix, trace.Share{Operation: o, Weight: p.Mix[name]})
-	}
-	return s, nil
-}
-
-// takesHandles says if threads take a handle for each operation, and the worker tells how long that
-// takes.
-func (t *trial) takesHandles() bool {
-	shared := t.cell.Handles == experiment.Pool || t.cell.Handles == experiment.PerOperation
-	return shared && t.store.Description.HandleTimes
-}
-
-// steps returns what a phase's requests are made of. spec has checked the names.
-func steps(p *experiment.Phase) (all []trace.Step) {
-	for _, s := range p.Request {
-		o, _ := trace.ParseOperation(s.Operation)
-		all = append(all, trace.Step{Operation: o, Bytes: s.Bytes})
-	}
-	return all
-}
-
 // orderSteps lists the steps of a request's results as the request has them.
 func orderSteps(p *experiment.Phase, results []record.Operation) {
 	place := func(o record.Operation) int {
@@ -225,22 +144,10 @@ func orderSteps(p *experiment.Phase, results []record.Operation) {
 	slices.SortStableFunc(results, func(a, b record.Operation) int { return place(a) - place(b) })
 }
 
-// deletedBefore says if earlier phases may have deleted records.
-func (t *trial) deletedBefore(position int) bool {
-	return slices.ContainsFunc(t.run.experiment.Phases[:position], deletes)
-}
-
-func deletes(p experiment.Phase) bool { return p.Does(trace.Delete) || p.Does(trace.DeleteQuery) }
-
-func batchOf(f *trace.File) int {
-	for i := range f.Threads {
-		for _, e := range f.Threads[i].Entries {
-			if e.Operation() == trace.Batch {
-				return int(f.Amounts[e.SizeClass()])
-			}
-		}
-	}
-	return 0
+// traces makes the trial's traces, as far as it is by now.
+func (t *trial) traces() *traces {
+	return &traces{content: t.content, past: &t.past, seed: t.plan.Seed, endpoints: len(t.tested.endpoints()),
+		batches: t.result.Abilities.Batch, entries: t.run.options.threadEntries, stopped: t.clients.ctx.Err}
 }
 
 const (

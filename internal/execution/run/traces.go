@@ -1,0 +1,175 @@
+package run
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"assay/internal/experiment"
+	"assay/internal/experiment/keyval"
+	"assay/internal/experiment/trace"
+)
+
+// traces makes what the phases of a trial do. It knows the trial by what that stores, by what its
+// phases did before, and by what its store can do.
+type traces struct {
+	*content
+	past      *past
+	seed      uint64       // of the trial's cell and block
+	endpoints int          // that keys are spread over
+	batches   bool         // the store has them
+	entries   int          // of a lap; 0: as package trace chooses
+	stopped   func() error // the user's Ctrl-C, as an error
+}
+
+// make makes a phase's operations. All arms of a cell in a block have the same seed, so that
+// they do the same.
+func (t *traces) make(p *experiment.Phase, position int) (file *trace.File, groups []trace.Spec, err error) {
+	for i, part := range p.Parts() {
+		s, err := t.spec(&part, len(p.Groups) > 0)
+		if err != nil {
+			return nil, nil, err
+		}
+		s.Deleted = t.deletedBefore(position) || len(p.Groups) > 0 && deletes(*p)
+		s.Seed = keyval.Mix(t.seed ^ uint64(position)<<32 ^ uint64(i)<<48)
+		groups = append(groups, s)
+	}
+	file, err = trace.Generate(groups...)
+	return file, groups, err
+}
+
+// spec returns what a phase without groups, or a group, does.
+func (t *traces) spec(p *experiment.Phase, group bool) (trace.Spec, error) {
+	s := trace.Spec{
+		Load: p.Load, Records: t.cell.Records, Fresh: max(t.past.fresh, t.cell.Records),
+		Order: trace.Order{
+			Distribution: p.Order.Distribution, Theta: p.Order.Theta, HotRecords: p.Order.HotRecords, HotOperations: p.Order.HotOps,
+		},
+		Sizes: t.sizes(), Batch: p.Batch, Scan: trace.ScanLengths{Min: p.Scan.Min, Max: p.Scan.Max, Zipfian: p.Scan.Distribution == "zipfian"},
+		Threads: p.ThreadsIn(t.cell), Endpoints: t.endpoints,
+		Limit: p.Operations, Rate: p.Rate, Arrivals: p.Arrivals, ThreadEntries: t.entries, Stopped: t.stopped,
+		FromNS: uint64(p.From), HandleTimes: t.takesHandles(),
+	}
+	if p.Rate > 0 && p.Duration > 0 {
+		s.EndNS = uint64(p.Duration)
+	}
+	if group {
+		s.UntilNS = uint64(p.End())
+	}
+	if p.Load {
+		s.Limit, s.Threads = 0, int(min(uint64(s.Threads), t.cell.Records))
+		if !t.batches {
+			s.Batch = 0 // a load goes in batches where the store has them
+		} else if most := t.store.Description.BatchMax; most > 0 {
+			s.Batch = min(s.Batch, most)
+		}
+	}
+	for _, a := range p.Asked {
+		o, known := trace.ParseOperation(a.Operation)
+		if !known {
+			return s, fmt.Errorf("unknown operation %q asks a query", a.Operation) // as below
+		}
+		s.Queries = append(s.Queries, trace.QueryShare{Operation: o, Query: a.Query, Weight: a.Weight})
+	}
+	if len(p.Request) > 0 {
+		s.Request = steps(p)
+		return s, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Mix)) {
+		o, known := trace.ParseOperation(name)
+		if !known {
+			return s, fmt.Errorf("unknown operation %q in the mix", name) // spec has checked it: a mistake of Assay's
+		}
+		s.Mix = append(s.Mix, trace.Share{Operation: o, Weight: p.Mix[name]})
+	}
+	return s, nil
+}
+
+// takesHandles says if threads take a handle for each operation, and the worker tells how long that
+// takes.
+func (t *traces) takesHandles() bool {
+	shared := t.cell.Handles == experiment.Pool || t.cell.Handles == experiment.PerOperation
+	return shared && t.store.Description.HandleTimes
+}
+
+// steps returns what a phase's requests are made of. spec has checked the names.
+func steps(p *experiment.Phase) (all []trace.Step) {
+	for _, s := range p.Request {
+		o, _ := trace.ParseOperation(s.Operation)
+		all = append(all, trace.Step{Operation: o, Bytes: s.Bytes})
+	}
+	return all
+}
+
+// deletedBefore says if earlier phases may have deleted records.
+func (t *traces) deletedBefore(position int) bool {
+	return slices.ContainsFunc(t.experiment.Phases[:position], deletes)
+}
+
+func deletes(p experiment.Phase) bool { return p.Does(trace.Delete) || p.Does(trace.DeleteQuery) }
+
+func batchOf(f *trace.File) int {
+	for i := range f.Threads {
+		for _, e := range f.Threads[i].Entries {
+			if e.Operation() == trace.Batch {
+				return int(f.Amounts[e.SizeClass()])
+			}
+		}
+	}
+	return 0
+}
+
+// The sample of keys whose history is recorded.
+const (
+	historyKeys = 256
+	// historyRecordsMax bounds the records of a phase over all threads, 32 bytes each;
+	// historyThreadMax those of one thread.
+	historyRecordsMax = 1 << 19
+	historyThreadMax  = 1 << 17
+
+	// Of requests that read and write, all keys are recorded if they are no more than that, and so
+	// many records at most: what became of each update is then known.
+	requestKeysMax    = 2000
+	requestRecordsMax = 1 << 20
+)
+
+// recordKeys chooses the keys whose history the phase records, and marks their entries. All arms of
+// a cell have the same trace, so that recording costs them the same.
+func (t *traces) recordKeys(p *experiment.Phase, file *trace.File, number int) []uint64 {
+	if p.Load || !t.experiment.Verify || slices.Contains(file.Operations, trace.DeleteQuery) {
+		return nil // which records a query deletes is in no key's history
+	}
+	var keys []uint64
+	if slices.ContainsFunc(p.Parts(), readsAndWrites) {
+		keys = file.AllKeys(requestKeysMax)
+	}
+	if keys == nil {
+		keys = file.ChooseKeys(historyKeys, keyval.Mix(t.seed^uint64(number)<<40))
+	}
+	file.RecordKeys(keys)
+	return keys
+}
+
+// readsAndWrites reports whether the requests of a part of a phase read a record that was there, and
+// change it.
+func readsAndWrites(p experiment.Phase) (both bool) {
+	reads := false
+	for _, step := range steps(&p) {
+		o := step.Operation
+		reads = reads || o == trace.Read || o == trace.ReadModifyWrite || o == trace.CompareAndSwap
+		both = both || reads && o.Writes()
+	}
+	return both && len(p.Request) > 0
+}
+
+// historyRoom returns how many records each thread has room for; 0: the trace has no recorded
+// entries.
+func historyRoom(file *trace.File) int {
+	if file.Flags&trace.FlagHistory == 0 {
+		return 0
+	}
+	if file.HasRequests() {
+		return max(requestRecordsMax/len(file.Threads)/4*4, 4)
+	}
+	return max(min(historyRecordsMax/len(file.Threads), historyThreadMax), 4)
+}
