@@ -168,14 +168,6 @@ func (t *trial) citeProof(class store.Durability) {
 	}
 }
 
-// refuted marks a phase of a store whose class a power cut has refuted.
-func (t *trial) refuted(p *record.Phase) (marks []finding.Mark) {
-	if c := t.result.Proof; c != nil && !c.Kept && !p.Load {
-		marks = append(marks, finding.Mark{Phase: p.Name, Message: finding.New(finding.MarkClassRefutedParams{FileSystem: c.FileSystem, Why: c.Why})})
-	}
-	return marks
-}
-
 // askDurability asks the store what its class rests on now.
 func (t *trial) askDurability() *store.DurabilityEvidence {
 	if len(t.clients.living()) < len(t.clients.all) {

@@ -46,7 +46,7 @@ func (t *trial) explain(err error) error {
 	case t.disk.noRoom(err):
 		full := t.disk.which()
 		t.disk.full, t.result.Cause = true, finding.CauseDiskFull
-		markFull(&t.result, *full)
+		t.result.markFull(*full)
 		return fmt.Errorf("%s%s: %w", finding.Text(finding.New(*full)), busError(err), err)
 	}
 	return err
@@ -80,7 +80,7 @@ func (t *trial) judgeDisk(p *experiment.Phase, result *record.Phase) error {
 		return fmt.Errorf("the load reached the disk quota of %s before all %d records were stored: fewer records, or a larger disk_quota",
 			sizeText(uint64(t.cell.DiskQuota)), t.cell.Records)
 	case t.disk.data != "" && vanished(t.disk.data):
-		t.result.Marks = append(t.result.Marks, finding.Mark{Message: finding.New(finding.Bare(finding.MarkDataGone)), Phase: p.Name})
+		t.result.mark(p.Name, finding.Bare(finding.MarkDataGone))
 	case result.EndedBy != record.EndedDiskFull && p.Load && refusedForRoom(result) != "":
 		// A short load ends before its samples see that it fails. Later phases would count on
 		// records that are not there.
@@ -90,34 +90,12 @@ func (t *trial) judgeDisk(p *experiment.Phase, result *record.Phase) error {
 		t.disk.full = true
 		full := t.disk.which()
 		full.Records = result.Sizes.Records
-		markFull(&t.result, *full)
+		t.result.markFull(*full)
 		if p.Load {
 			return errors.New("the disk was full before all records were loaded")
 		}
 	}
 	return nil
-}
-
-// leaveOut says that a phase was not begun on a full disk.
-func (t *trial) leaveOut(p *experiment.Phase) {
-	t.result.Marks = append(t.result.Marks, finding.Mark{Message: finding.New(finding.Bare(finding.MarkNotBegun)), Phase: p.Name})
-}
-
-// markFull marks the trial, in the phase that was the last to end, as one that met a full disk. The
-// mark stands before the others of the phase, whose cause it is.
-func markFull(r *record.Trial, full finding.FullDiskParams) {
-	if slices.ContainsFunc(r.Marks, isFullMark) {
-		return // the phase that met it first is the one that tells
-	}
-	mark := finding.Mark{Message: finding.New(full)}
-	if n := len(r.Phases); n > 0 {
-		mark.Phase = r.Phases[n-1].Name
-	}
-	at := slices.IndexFunc(r.Marks, func(m finding.Mark) bool { return m.Phase == mark.Phase })
-	if at < 0 {
-		at = len(r.Marks)
-	}
-	r.Marks = slices.Insert(r.Marks, at, mark)
 }
 
 func isFullMark(m finding.Mark) bool { return m.Fault() == finding.FaultDiskFull }

@@ -53,13 +53,14 @@ func TestNewSyncCheck(t *testing.T) {
 }
 
 func TestMarkFull(t *testing.T) {
-	r := &record.Trial{Phases: []record.Phase{{Name: "load"}, {Name: "put"}}, Marks: []finding.Mark{
-		{Phase: "load", Message: finding.New(finding.MarkOutcomesParams{})}, {Phase: "put", Message: finding.New(finding.MarkOutcomesParams{})}}}
-	markFull(r, finding.FullDiskParams{Code: finding.MarkDiskFull})
+	r := &outcome{record.Trial{Phases: []record.Phase{{Name: "load"}, {Name: "put"}}}}
+	r.mark("load", finding.MarkOutcomesParams{})
+	r.mark("put", finding.MarkOutcomesParams{})
+	r.markFull(finding.FullDiskParams{Code: finding.MarkDiskFull})
 	if len(r.Marks) != 3 || r.Marks[1].Code != finding.MarkDiskFull || r.Marks[1].Phase != "put" {
 		t.Errorf("the mark must stand before those of the phase whose cause it is: %v", r.Marks)
 	}
-	markFull(r, finding.FullDiskParams{Code: finding.MarkMountFull})
+	r.markFull(finding.FullDiskParams{Code: finding.MarkMountFull})
 	if len(r.Marks) != 3 {
 		t.Errorf("a full disk is told twice: %v", r.Marks)
 	}

@@ -48,7 +48,7 @@ func (t *trial) finalCheck(ctx context.Context) error {
 	}
 	check.Forgot = t.forgot
 	t.result.Final = &check
-	t.result.Marks = append(t.result.Marks, check.Marks()...)
+	t.result.add(check.Marks())
 	return nil
 }
 

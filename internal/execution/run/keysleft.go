@@ -59,13 +59,14 @@ func (t *trial) noteKeys() error {
 	if err != nil {
 		return ownFault{err}
 	}
-	open := t.openRequest(t.loadClass())
+	opening := t.opening()
+	open := opening.request(opening.first())
 	open.Threads = min(max(t.cell.Threads, removeThreadsMin), removeThreadsMax)
 	open.PoolHandles = min(open.PoolHandles, open.Threads)
 	prepare := t.content.prepare("remove keys", removeNumber, 0)
 	prepare.Verify, prepare.Values.PoolBytes = false, removePoolBytes
 	t.keys = &keysNote{path: path, keys: &serverKeys{
-		Store: t.store.Name, Namespace: t.content.namespace, Worker: t.store.Worker, Open: open, Define: t.definition(), Prepare: prepare,
+		Store: t.store.Name, Namespace: t.content.namespace, Worker: t.store.Worker, Open: open, Define: opening.definition(), Prepare: prepare,
 	}}
 	return t.keys.write()
 }

@@ -96,35 +96,33 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 	}
 	if w.died() || p.Load && w.gaveUp != "" {
 		t.measureSizes(&result)
-		t.result.Phases = append(t.result.Phases, result)
-		t.result.Marks = append(t.result.Marks, marksOf(&result, problems)...)
+		t.result.addPhase(&result, problems)
 		return runErr
 	}
 	if err := t.drain(&result); err != nil && runErr == nil {
 		runErr = err
 	}
 	w.drained()
-	if runErr == nil {
-		runErr = t.askPlans(p.Name, file)
+	if runErr == nil && t.store.Description.Kind != store.None {
+		t.result.Plans, runErr = planner{t.result.Abilities.Explain, t.clients.call}.ask(p.Name, file, t.result.Plans)
 	}
 	if runErr == nil {
 		runErr = t.readUpdatesBack(ctx, p, &result)
 	}
-	t.result.Phases = append(t.result.Phases, result)
-	t.result.Marks = append(t.result.Marks, marksOf(&result, problems)...)
+	t.result.addPhase(&result, problems)
 	if runErr != nil {
 		return runErr
 	}
 	if err := t.judgeDisk(p, &result); err != nil {
 		return err
 	}
-	t.result.Marks = append(t.result.Marks, w.notDone()...)
-	t.result.Marks = append(t.result.Marks, t.refuted(&result)...)
+	t.result.add(w.notDone())
+	t.result.holdClass(&result)
 	if t.store.Description.Kind != store.None { // of which each process has the work to itself
-		t.result.Marks = append(t.result.Marks, beganApart(&result)...)
+		t.result.add(beganApart(&result))
 	}
-	t.holdMachine(&result)
-	t.result.Marks = append(t.result.Marks, w.seen.against(p.Name, int64(w.startNS()), int64(w.endNS()), heldNS(&result, runtime.NumCPU()))...)
+	t.result.holdMachine(&result, t.run.experiment.BusyMachine)
+	t.result.add(w.seen.against(p.Name, int64(w.startNS()), int64(w.endNS()), heldNS(&result, runtime.NumCPU())))
 	return nil
 }
 

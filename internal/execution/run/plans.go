@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"assay/internal/evidence/record"
 	"assay/internal/execution/control"
@@ -19,44 +20,38 @@ type question struct {
 	query     int
 }
 
-// askPlans asks the store how it answers each question that a phase was the first to ask: its data
-// and statistics are then those of the measurement. The values are those of the first time that the
-// trace asks it, so that they are the same for all arms.
-func (t *trial) askPlans(phase string, file *trace.File) error {
-	if t.store.Description.Kind == store.None {
-		return nil
-	}
+// planner asks a trial's store how it answers queries.
+type planner struct {
+	explains bool // the store can say
+	call     func(r control.Request, result any) error
+}
+
+// ask asks for each question that a phase was the first to ask, but for those of which known tells:
+// the store's data and statistics are then those of the measurement. The values are those of the
+// first time that the trace asks it, so that they are the same for all arms.
+func (a planner) ask(phase string, file *trace.File, known []record.QueryPlan) ([]record.QueryPlan, error) {
 	for _, f := range firstAsked(file) {
 		p := record.QueryPlan{Phase: phase, Operation: f.operation.String(), Position: f.query}
-		if t.hasPlan(p) {
+		if slices.ContainsFunc(known, func(k record.QueryPlan) bool { return k.Operation == p.Operation && k.Position == p.Position }) {
 			continue
 		}
-		if err := t.askPlan(&p, f); err != nil {
-			return err
+		if err := a.explain(&p, f); err != nil {
+			return known, err
 		}
-		t.result.Plans = append(t.result.Plans, p)
+		known = append(known, p)
 	}
-	return nil
+	return known, nil
 }
 
-func (t *trial) hasPlan(p record.QueryPlan) bool {
-	for _, known := range t.result.Plans {
-		if known.Operation == p.Operation && known.Position == p.Position {
-			return true
-		}
-	}
-	return false
-}
-
-// askPlan fills in what the store says. That a store can't say it, or fails to, is no fault of the
+// explain fills in what the store says. That a store can't say it, or fails to, is no fault of the
 // trial's.
-func (t *trial) askPlan(p *record.QueryPlan, f asking) error {
-	if !t.result.Abilities.Explain {
+func (a planner) explain(p *record.QueryPlan, f asking) error {
+	if !a.explains {
 		p.Why = notTold
 		return nil
 	}
 	var told control.Explained
-	err := t.clients.call(control.Request{Command: control.CommandExplain, Explain: &control.Explain{
+	err := a.call(control.Request{Command: control.CommandExplain, Explain: &control.Explain{
 		Query: f.query, Count: f.operation == trace.Count, Index: f.index,
 	}}, &told)
 	var reply *control.Error

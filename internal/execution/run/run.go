@@ -270,9 +270,9 @@ func (r *running) trial(ctx context.Context, p plan.Trial) error {
 	if t.result.State == record.Interrupted {
 		r.result.Interrupted = true
 	} else {
-		r.ends(p, &t.result)
+		r.ends(p, &t.result.Trial)
 	}
-	r.view.TrialEnded(event.TrialEnd{State: t.result.State, Text: t.why(), Rate: r.options.TrialRate(r.experiment, p, &t.result, t.rates)})
+	r.view.TrialEnded(event.TrialEnd{State: t.result.State, Text: t.result.why(), Rate: r.options.TrialRate(r.experiment, p, &t.result.Trial, t.rates)})
 	return nil
 }
 

@@ -54,9 +54,8 @@ func runOn(ctx context.Context, t *testing.T, text string, machine func(plan.Tri
 			look.Attempted, look.Unfinished = 201, 1
 		}
 		look.Machine = machine(one.plan)
-		one.result.Phases = append(one.result.Phases, *look)
-		one.result.Marks = append(one.result.Marks, marksOf(look, nil)...)
-		one.holdMachine(look)
+		one.result.addPhase(look, nil)
+		one.result.holdMachine(look, one.run.experiment.BusyMachine)
 		if ctx.Err() != nil {
 			return errInterrupted
 		}

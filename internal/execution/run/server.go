@@ -10,7 +10,6 @@ import (
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
 	"assay/internal/execution/server"
-	"assay/store"
 )
 
 // ownServer is the server that Assay has started for a trial. A nil one is none.
@@ -85,14 +84,6 @@ func (s *ownServer) processes() []int {
 		return nil
 	}
 	return s.Processes()
-}
-
-// workerDirectory is where the store's files go, if the worker makes them.
-func (t *trial) workerDirectory() string {
-	if t.store.Description.Kind == store.Embedded {
-		return t.disk.data
-	}
-	return ""
 }
 
 func (w *watched) seeServer(now host.Usage) {

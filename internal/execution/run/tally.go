@@ -8,7 +8,6 @@ import (
 	"assay/internal/evidence/counters"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
-	"assay/internal/experiment"
 	"assay/internal/experiment/trace"
 )
 
@@ -203,14 +202,6 @@ func machine(used host.Interval, throttled host.Throttled) *record.Machine {
 	return m
 }
 
-// holdMachine marks the trial where a phase had less of the machine than it should, unless the
-// experiment only wants to be told.
-func (t *trial) holdMachine(p *record.Phase) {
-	if t.run.experiment.BusyMachine != experiment.BusyMachineTell {
-		t.result.Marks = append(t.result.Marks, machineMarks(p)...)
-	}
-}
-
 // machineMarks returns marks for a measured phase that had less of the machine than it should, even
 // if all counters err on its side.
 func machineMarks(p *record.Phase) (marks []finding.Mark) {
@@ -234,15 +225,4 @@ func machineMarks(p *record.Phase) (marks []finding.Mark) {
 		mark(finding.MarkHeatParams{HeldS: *m.HeatSeconds, Seconds: m.Seconds})
 	}
 	return marks
-}
-
-// why returns what a person must know of how the trial ended, in a sentence; "" if it is fine.
-func (t *trial) why() string {
-	if t.result.Error != "" {
-		return t.result.Error
-	}
-	if len(t.result.Marks) > 0 {
-		return t.result.Marks[0].Phase + ": " + finding.Text(t.result.Marks[0].Message)
-	}
-	return ""
 }

@@ -12,10 +12,7 @@ import (
 	"assay/internal/base/format"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
-	"assay/internal/execution/agents"
-	"assay/internal/execution/conductor"
 	"assay/internal/execution/control"
-	"assay/internal/execution/server"
 	"assay/internal/experiment"
 	"assay/internal/experiment/plan"
 	"assay/store"
@@ -29,7 +26,7 @@ type trial struct {
 	store experiment.Store
 
 	writer  *record.TrialWriter
-	result  record.Trial
+	result  outcome
 	disk    *disk
 	clients *clients
 	sampler *host.Sampler
@@ -72,55 +69,12 @@ func (t *trial) do(ctx context.Context) error {
 	}
 	// The store's files are gone now, whatever came of them.
 	othersFill := t.roomAfterFullDisk()
-	t.end(err)
+	t.result.end(t.plan.Refuse, err)
 	if othersFill != nil {
 		t.result.State, t.result.Cause, t.result.Error = record.Interrupted, finding.CauseDiskTaken, othersFill.Error()
 	}
 	t.result.Seconds = time.Since(t.result.Started).Seconds()
-	return onceFull(othersFill, t.writer.End(&t.result))
-}
-
-// end sets how the trial ended. err is what conducting it gave.
-func (t *trial) end(err error) {
-	r := &t.result
-	var reply *control.Error
-	isReply := errors.As(err, &reply)
-	switch {
-	case t.plan.Refuse != "":
-		r.State, r.Cause, r.Error = record.Refused, finding.CauseRefused, t.plan.Refuse
-		return
-	case err == nil && len(r.Marks) > 0:
-		r.State = record.Marked
-		return
-	case err == nil:
-		r.State = record.OK
-		return
-	case errors.Is(err, errInterrupted):
-		r.State, r.Cause = record.Interrupted, finding.CauseInterrupted
-	case isReply && reply.Class == control.ClassRefused, errors.Is(err, store.ErrRefused):
-		r.State, r.Cause = record.Refused, finding.CauseRefused
-	default:
-		r.State = record.Failed
-		r.Cause = cmp.Or(r.Cause, causeOf(err, isReply))
-	}
-	r.Error = err.Error()
-}
-
-// causeOf says what made a trial fail, where neither the kernel nor the disk did.
-func causeOf(err error, isReply bool) finding.Code {
-	switch {
-	case errors.Is(err, server.ErrDied):
-		return finding.CauseServerDied
-	case errors.Is(err, agents.ErrLost):
-		return finding.CauseAgentLost
-	case errors.Is(err, conductor.ErrHung):
-		return finding.CauseHung
-	case errors.Is(err, conductor.ErrDied):
-		return finding.CauseDied
-	case isReply:
-		return finding.CauseStore
-	}
-	return finding.CauseOther
+	return onceFull(othersFill, t.writer.End(&t.result.Trial))
 }
 
 // errRunDirectory is wrapped by what goes wrong on Assay's own side.
@@ -246,7 +200,8 @@ func (t *trial) checkWithoutSome(ctx context.Context, err error) error {
 const stopPatience = 2 * time.Second
 
 func (t *trial) phases(ctx context.Context) error {
-	if err := t.open(t.loadClass(), t.loads()); err != nil {
+	o := t.opening()
+	if err := t.open(o.first(), o.loads()); err != nil {
 		return err
 	}
 	for i := range t.run.experiment.Phases {
@@ -255,7 +210,7 @@ func (t *trial) phases(ctx context.Context) error {
 			continue
 		}
 		if t.disk.full {
-			t.leaveOut(p)
+			t.result.mark(p.Name, finding.Bare(finding.MarkNotBegun)) // not on a full disk
 			continue
 		}
 		if err := t.phase(ctx, p, i); err != nil {
@@ -268,23 +223,6 @@ func (t *trial) phases(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// loadClass is the class in which the store is opened first.
-func (t *trial) loadClass() store.Durability {
-	if t.loads() && !t.store.Description.ServerSetsClass {
-		return t.store.Description.Durability[0].Class
-	}
-	return t.cell.Durability
-}
-
-func (t *trial) loads() bool {
-	for _, p := range t.run.experiment.Phases {
-		if p.Load {
-			return true
-		}
-	}
-	return false
 }
 
 // startClients starts as many workers as the trial's clients are processes.
@@ -319,6 +257,10 @@ func (t *trial) endClients(err error) error {
 	return cmp.Or(err, endErr)
 }
 
+func (t *trial) opening() *opening {
+	return &opening{t.run.experiment, t.cell, t.store, &t.tested, t.disk}
+}
+
 // open opens the store in a durability class: in the first client alone for a load. Loads use the
 // driver's weakest class, unless the server has one class only: they are not measured, and a sync a
 // record would take hours.
@@ -327,7 +269,8 @@ func (t *trial) open(class store.Durability, load bool) error {
 	if load {
 		threads = t.run.experiment.LoadThreads(t.cell)
 	}
-	opened, err := t.clients.open(t.openRequest(class), t.definition(), threads)
+	o := t.opening()
+	opened, err := t.clients.open(o.request(class), o.definition(), threads)
 	if opened.Settings != nil || err == nil {
 		t.eventual = t.store.Description.Eventual || opened.Eventual
 		t.result.Settings, t.result.Abilities, t.result.Version = opened.Settings, opened.Abilities, opened.Version
@@ -336,29 +279,6 @@ func (t *trial) open(class store.Durability, load bool) error {
 		t.citeProof(class)
 	}
 	return err
-}
-
-// openRequest asks for the store in a durability class, but for who opens it first and its threads.
-func (t *trial) openRequest(class store.Durability) control.Open {
-	return control.Open{
-		Driver: t.store.Driver, Directory: t.workerDirectory(), Endpoints: t.tested.clientEndpoints(), Durability: class,
-		LossWindowNS: int64(t.cell.LossWindow), Options: t.tested.driverOptions(), Handles: t.cell.Handles,
-		PoolHandles: t.cell.PoolHandles, Pipeline: t.cell.Pipeline,
-	}
-}
-
-// definition gives the records their columns and names all phases' queries; nil: they have none.
-func (t *trial) definition() *control.Define {
-	values := &t.run.experiment.Values
-	if len(values.Columns) == 0 {
-		return nil
-	}
-	d := &control.Define{Columns: values.Columns, Queries: values.Queries}
-	indexes, _ := t.run.experiment.IndexesOf(t.store)
-	for _, x := range indexes {
-		d.Indexes = append(d.Indexes, control.Index{Column: x.Column, Kind: x.Kind, Descending: x.Descending})
-	}
-	return d
 }
 
 // reopen makes what was loaded durable and opens the store again in the class of the cell, with

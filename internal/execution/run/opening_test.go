@@ -1,0 +1,40 @@
+package run
+
+import (
+	"testing"
+
+	"assay/internal/experiment"
+	"assay/store"
+)
+
+// A load has the driver's weakest class, and no load, or a server that sets its class, the cell's.
+func TestALoadIsOpenedInTheWeakestClass(t *testing.T) {
+	t.Parallel()
+	classes := []store.DurabilityClaim{{Class: store.D1}, {Class: store.D3}}
+	for _, c := range []struct {
+		loads, serverSets bool
+		want              store.Durability
+	}{{true, false, store.D1}, {true, true, store.D3}, {false, false, store.D3}} {
+		o := opening{
+			experiment: &experiment.Experiment{Phases: []experiment.Phase{{Load: c.loads}}},
+			cell:       experiment.Cell{Durability: store.D3},
+			store:      experiment.Store{Description: store.Description{Durability: classes, ServerSetsClass: c.serverSets}},
+		}
+		if got := o.first(); got != c.want {
+			t.Errorf("loads %v, the server sets its class %v: %s", c.loads, c.serverSets, got)
+		}
+	}
+}
+
+// Only an embedded store is told a directory, and only one that is asked has records with columns.
+func TestWhatAStoreIsToldToOpen(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[store.Kind]string{store.Embedded: "/data", store.Server: "", store.Memory: ""} {
+		s := experiment.Store{Driver: "x", Endpoints: []string{"127.0.0.1:9"}, Description: store.Description{Kind: kind}}
+		o := opening{experiment: &experiment.Experiment{}, store: s, tested: &underTest{store: s}, disk: &disk{data: "/data"}}
+		r := o.request(store.D1)
+		if r.Directory != want || r.Durability != store.D1 || r.Driver != "x" || len(r.Endpoints) != 1 || o.definition() != nil {
+			t.Errorf("%s: %+v, %v", kind, r, o.definition())
+		}
+	}
+}
