@@ -51,13 +51,14 @@ func (a axis) ticks() (all []float64) {
 	return all
 }
 
-func axes(points []Point) (rate, time axis) {
+// axes have room for all that is drawn.
+func axes(points []Point) (rate, lost axis) {
 	var rates, times []float64
 	for _, p := range points {
 		rates = append(rates, p.Rate)
-		for _, d := range []float64{p.Median.Seconds(), p.Worst.Seconds()} {
+		for _, d := range []time.Duration{p.Median, p.Low, p.High, p.Worst} {
 			if d > 0 {
-				times = append(times, d)
+				times = append(times, d.Seconds())
 			}
 		}
 	}
@@ -248,7 +249,7 @@ func drawingOf(points []Point) drawing {
 			return d.None
 		}
 		const low = height - bottom - noneHeight
-		return pixel(low - math.Max(times.at(s), 0)*(low-top))
+		return pixel(low - times.at(s)*(low-top))
 	}
 	for _, t := range rates.ticks() {
 		d.XTicks = append(d.XTicks, tick{x(t), perSecond(t)})
