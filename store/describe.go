@@ -44,6 +44,9 @@ type Description struct {
 	// it, drivers do not: section 3.2 of docs/worker-contract.md.
 	HandleTimes bool `json:"handle_times,omitempty"`
 
+	// LatencySampled: the worker can time one operation in so many. Workers set it.
+	LatencySampled bool `json:"latency_sampled,omitempty"`
+
 	// ConnectionsOwn is how many connections to each of its servers an open store holds beside those
 	// of its handles: for looking at the server, for example.
 	ConnectionsOwn int `json:"connections_own,omitempty"`

@@ -101,6 +101,7 @@ var rules = []rule{
 	{"survives-kill", Placement | Durability, "A SIGKILL of the store's process (the worker, or the server) in the middle of writing takes nothing that was acknowledged in D1 or D3, and in D2(T) only what was acknowledged in the last T. What is there is what was written. This is what these classes mean of a process; it says nothing of power cuts.", killRule},
 
 	{"counts", Loop, "Each operation has exactly one outcome under its own name, each outcome one service time, and the bytes and items are those of the trace. Rates are differences of these counters.", countsRule},
+	{"latency-sampled", Loop, "Where one operation in so many is to be timed, just those are that the contract names, and everything else is counted as ever. Otherwise a worker could choose the fast ones.", sampledRule},
 	{"laps", Loop, "At the end of its entries a thread begins again; the index of entries that grow goes up by the stride, and versions go on counting. Endless inserts must not repeat a key.", lapsRule},
 	{"limit", Loop, "A thread does exactly as many entries as the trace says, laps included, and one with none does nothing.", limitRule},
 	{"deadline", Loop, "A phase ends at the first operation that ends after its deadline, not before it and not never.", deadlineRule},

@@ -26,7 +26,8 @@ type script struct {
 	deadline     time.Duration
 	endless      bool // until the deadline or stop, not once through
 	clock        string
-	historyEach  int // records that each thread has room for; 0: historyEach
+	timedEvery   uint64 // of so many operations one is timed; 0: all are
+	historyEach  int    // records that each thread has room for; 0: historyEach
 }
 
 // trialTag is the tag of all scripts that do not say otherwise.
@@ -90,7 +91,10 @@ func (s *script) batch(thread int, writes ...write) {
 
 // file makes the trace.
 func (s *script) file() (*trace.File, error) {
-	f := &trace.File{Flags: s.flags, Groups: 1, Threads: slices.Clone(s.threads)}
+	f := &trace.File{Flags: s.flags, Groups: 1, TimedEvery: s.timedEvery, Threads: slices.Clone(s.threads)}
+	if s.timedEvery > 0 {
+		f.Flags |= trace.FlagSampled
+	}
 	copy(f.Amounts[:], s.amounts)
 	var occurs [32]bool
 	for i := range f.Threads {

@@ -301,6 +301,7 @@ var workerFailures = map[string][]string{
 	"counts-no-reads":           {"reads-done"},
 	"counts-early-start":        {"clock"},
 	"times-one":                 {"service-times"},
+	"times-unasked":             {"latency-sampled"},
 	"counts-no-handles":         {"handles-per-operation"},
 	"late-never":                {"lateness", "open-load"},
 	"late-uncounted":            {"lateness", "open-load"},

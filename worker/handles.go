@@ -122,6 +122,11 @@ func (h *handles) close() error {
 	return errors.Join(errs...)
 }
 
+// kept reports whether threads keep their handles.
+func (h *handles) kept() bool {
+	return h.mode == control.HandlesShared || h.mode == control.HandlesPerThread
+}
+
 // of returns the handle that a thread keeps, or nil where it takes one for each operation.
 func (h *handles) of(thread int) store.Handle {
 	switch h.mode {

@@ -365,6 +365,9 @@ func (s *session) checkAbilities(t *trace.File) error {
 			return badRequest("increment adds to the counter column, and define named none")
 		}
 	}
+	if t.TimedEvery > 0 && !s.handles.kept() {
+		return refused("only threads that keep their handles may leave operations untimed")
+	}
 	if s.handles.loops != nil && t.HasRequests() {
 		return refused("asynchronous handles do no requests: the steps of a request wait for each other")
 	}

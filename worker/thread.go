@@ -167,9 +167,12 @@ func (t *thread) observedWords() []uint64 {
 func (t *thread) run() {
 	if len(t.part.Entries) > 0 && t.waitForTurn() {
 		t.head.State = counters.Running
-		if t.part.HasRequests() {
+		switch {
+		case t.part.HasRequests():
 			t.walkRequests()
-		} else {
+		case t.phase.trace.TimedEvery > 0:
+			t.walkSampled()
+		default:
 			t.walk()
 		}
 	}

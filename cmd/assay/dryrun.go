@@ -106,6 +106,9 @@ func settingsOf(e *experiment.Experiment) (all []setting) {
 			all = append(all, s)
 		}
 	}
+	if e.TimedEvery > 0 {
+		all = append(all, setting{"latency", []string{fmt.Sprintf("one operation in %d is timed", e.TimedEvery)}})
+	}
 	return append(all, setting{"keys", []string{fmt.Sprintf("%s, up to %s", e.Keys.Format, format.Limit(uint64(e.Keys.BytesMax())))}})
 }
 

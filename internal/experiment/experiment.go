@@ -37,6 +37,7 @@ type Experiment struct {
 	Schedule
 	Seed          uint64        `json:"seed"`
 	Verify        bool          `json:"verify"`                  // check each value that is read
+	TimedEvery    uint64        `json:"timed_every,omitempty"`   // of so many operations one is timed; 0: all are
 	VerifyRecords uint64        `json:"verify_records"`          // how many records the last phase reads back and checks against what was acknowledged; 0: none
 	Clock         string        `json:"clock"`                   // auto, tsc or monotonic
 	Cache         string        `json:"cache,omitempty"`         // CacheWarm or CacheCold; "", in runs that are older than the field: warm

@@ -33,6 +33,7 @@ type File struct {
 	Seed          *Count          `yaml:"seed" jsonschema_description:"All randomness is derived from it. Default: 1."`
 	Verify        *bool           `yaml:"verify" jsonschema_description:"Check each value that is read. Default: true."`
 	VerifyRecords *Count          `yaml:"verify_records" jsonschema_description:"How many records are read back at the end and checked against what was acknowledged. Default: 1000000, or 0 if verify is false."`
+	Latency       LatencyForm     `yaml:"latency" jsonschema_description:"all: every operation is timed. sampled(N): one in N, 2 to 1000, for stores whose operations take less than a microsecond. Default: all."`
 	Clock         ClockForm       `yaml:"clock" jsonschema_description:"The worker's clock: auto, tsc or monotonic. Default: auto."`
 	Cache         CacheForm       `yaml:"cache" jsonschema_description:"warm: the page cache stays as the phases before left it. cold: before each measured phase the pages of the store's files are written back and dropped from it. Default: warm."`
 	BusyMachine   BusyMachineForm `yaml:"busy_machine" jsonschema_description:"mark: a trial from which others took too much of the machine is not ranked. tell: it is, and the report says what was taken. Default: mark."`

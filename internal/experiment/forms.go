@@ -316,6 +316,40 @@ func (h HandlesForm) String() string {
 	return h.Sharing
 }
 
+// LatencyForm is which operations are timed.
+type LatencyForm struct{ Every uint64 } // of so many one; 0: all
+
+const (
+	latencyAll     = "all"
+	latencySampled = "sampled"
+)
+
+func (l *LatencyForm) fromNode(n *node, path string) *Error {
+	if n.kind != scalar {
+		return n.expected(path, "all or sampled(N)")
+	}
+	if n.text == latencyAll {
+		return nil
+	}
+	if inside, ok := argument(n.text, latencySampled); ok {
+		if every, err := strconv.ParseUint(inside, 10, 64); err == nil && every >= trace.TimedEveryMin && every <= trace.TimedEveryMax {
+			l.Every = every
+			return nil
+		}
+	}
+	if strings.HasPrefix(n.text, latencySampled) {
+		return n.at.fail(path, "expected one in how many operations is timed, %d to %d, such as sampled(100), got %q", trace.TimedEveryMin, trace.TimedEveryMax, n.text)
+	}
+	return n.at.fail(path, "unknown latency %q", n.text).hint("expected all or sampled(N)").near(n.text, []string{latencyAll, latencySampled})
+}
+
+func (l LatencyForm) String() string {
+	if l.Every == 0 {
+		return latencyAll
+	}
+	return fmt.Sprintf("%s(%d)", latencySampled, l.Every)
+}
+
 // argument returns what stands in "name(…)".
 func argument(text, name string) (string, bool) {
 	rest, ok := strings.CutPrefix(text, name+"(")

@@ -35,6 +35,9 @@ func (e *Experiment) RefusalOf(s Store, cellIndex int) *Refusal {
 		return &Refusal{"threads", fmt.Sprintf("%s can't be opened by several processes: its driver does not claim that, "+
 			"or its worker can't do a part of a trace: use threads: NUMBER", s.Name)}
 	}
+	if e.TimedEvery > 0 && !d.LatencySampled {
+		return &Refusal{"latency", fmt.Sprintf("%s can't leave operations untimed: its worker times all of them", s.Name)}
+	}
 	if r := refuseEntry(s, cell); r != nil {
 		return r
 	}

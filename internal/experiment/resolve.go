@@ -84,7 +84,7 @@ func (r *resolver) resolve(scale string) (*Experiment, *Error) {
 	f := r.file
 	r.e = &Experiment{
 		Name: f.Name, About: strings.TrimSpace(f.About), Scale: scale,
-		Seed:   uint64(orCount64(f.Seed, defaultSeed)),
+		Seed: uint64(orCount64(f.Seed, defaultSeed)), TimedEvery: f.Latency.Every,
 		Verify: f.Verify == nil || *f.Verify, Clock: orText(string(f.Clock), "auto"), Cache: orText(string(f.Cache), CacheWarm),
 		DiskQuotaBy: orText(string(f.DiskQuotaBy), QuotaByStop), BusyMachine: orText(string(f.BusyMachine), BusyMachineMark),
 		Sample: time.Duration(f.Sample), StepTimeout: orDuration(f.StepTimeout, defaultStepTimeout),
@@ -97,7 +97,7 @@ func (r *resolver) resolve(scale string) (*Experiment, *Error) {
 	}
 	for _, step := range []func() *Error{
 		r.general, r.schedule, r.keys, r.values, r.columns, r.queries, r.stores, r.crash, r.cpus, r.followStores, r.namespace, r.phases, r.cells, r.agents,
-		whole{r}.quotaWay, whole{r}.keySpace, whole{r}.traceLengths, whole{r}.abilities, whole{r}.optionalPhases, whole{r}.size,
+		whole{r}.quotaWay, whole{r}.keySpace, whole{r}.traceLengths, whole{r}.sampled, whole{r}.abilities, whole{r}.optionalPhases, whole{r}.size,
 	} {
 		if err := step(); err != nil {
 			return nil, err

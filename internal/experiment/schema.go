@@ -273,7 +273,12 @@ func (StepForm) JSONSchema() *jsonschema.Schema {
 }
 func (KeyFormatForm) JSONSchema() *jsonschema.Schema { return enumOf(keyFormats) }
 func (EntryForm) JSONSchema() *jsonschema.Schema     { return enumOf(entries) }
-func (ClockForm) JSONSchema() *jsonschema.Schema     { return enumOf(clocks) }
+func (LatencyForm) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+		enumOf([]string{latencyAll}), {Type: "string", Pattern: `^sampled\([0-9]+\)$`},
+	}}
+}
+func (ClockForm) JSONSchema() *jsonschema.Schema { return enumOf(clocks) }
 func (StartForm) JSONSchema() *jsonschema.Schema {
 	return textOr("start", &jsonschema.Schema{Type: "boolean"})
 }

@@ -101,6 +101,30 @@ func (r whole) wholeBatches(batch uint64) bool {
 	return !slices.ContainsFunc(r.e.Cells, func(c Cell) bool { return c.Records%batch != 0 })
 }
 
+// sampled refuses to leave operations untimed where the clock is looked at in each of them anyway.
+func (r whole) sampled() *Error {
+	if r.e.TimedEvery == 0 {
+		return nil
+	}
+	fail := func(why string) *Error {
+		return r.fail([]string{"latency"}, "latency: sampled saves nothing here: %s", why).hint("remove latency: each operation is then timed")
+	}
+	for p := range r.parts() {
+		switch {
+		case p.Rate > 0:
+			return fail(fmt.Sprintf("phase %s has a rate, and the clock is read for each due time", p.Name))
+		case len(p.Request) > 0:
+			return fail(fmt.Sprintf("the times of the requests of phase %s are made of those of their steps", p.Name))
+		}
+	}
+	for _, c := range r.e.Cells {
+		if c.Handles != Shared && c.Handles != PerThread {
+			return fail(fmt.Sprintf("handles: %s reads the clock for each operation", HandlesForm{c.Handles, c.PoolHandles, c.Pipeline}))
+		}
+	}
+	return nil
+}
+
 // abilities refuses what no store of the experiment can do. What only some can't is planned, and
 // shown as refused.
 func (r whole) abilities() *Error {

@@ -314,6 +314,7 @@ func TestCompareRuns_does_not_compare_other_work(t *testing.T) {
 		"keys.bytes (old: 16, new: 500)":                           func(r *record.Run) { r.Experiment.Keys.Bytes = 500 },
 		"sizes (old: none, new: ":                                  func(r *record.Run) { r.Experiment.Values.Sizes = []experiment.Size{{Bytes: 1000, Weight: 1}} },
 		"repeated (old: 0.5, new: 0.501)":                          func(r *record.Run) { r.Experiment.Values.RepeatedPermille++ },
+		"latency (old: all, new: sampled(100))":                    func(r *record.Run) { r.Experiment.TimedEvery = 100 },
 		"verify (old: true, new: false)":                           func(r *record.Run) { r.Experiment.Verify = false },
 		"clock (old: tsc, new: monotonic)":                         func(r *record.Run) { r.Experiment.Clock = "monotonic" },
 		"cache (old: warm, new: cold)":                             func(r *record.Run) { r.Experiment.Cache = "cold" },

@@ -81,7 +81,8 @@ type Kind struct {
 
 // Latencies are quantiles in ns: means over the used trials, and the longest of all.
 type Latencies struct {
-	FromDue bool       `json:"from_due"` // open load: from the due time
+	FromDue bool       `json:"from_due"`                 // open load: from the due time
+	OneIn   uint64     `json:"latency_one_in,omitempty"` // of so many operations one was timed; 0: all were
 	Points  []Point    `json:"latency"`
 	Refused []float64  `json:"latency_refused,omitempty"` // quantiles that must not be shown
 	TooFew  []float64  `json:"latency_too_few,omitempty"` // quantiles with too few operations beyond them

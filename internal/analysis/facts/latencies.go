@@ -21,6 +21,7 @@ func LatenciesOf(refusal Refusal, phases ...*record.Phase) Latencies {
 	merged := histogram.New()
 	var longest uint64
 	for _, p := range phases {
+		l.OneIn = max(l.OneIn, p.TimedEvery)
 		for _, op := range p.Operations {
 			switch {
 			case op.Response != nil:

@@ -24,7 +24,15 @@ type Clock struct {
 	ticks    uint64 // time-stamp counter at the origin
 	scale    uint64 // ns a tick, times 2^32
 	base     time.Time
+	stands   bool  // the clock of [Still]
+	at       int64 // its time
 }
+
+// Still returns a clock that stands at 0, until it is set.
+func Still() *Clock { return &Clock{stands: true} }
+
+// Set sets a clock of [Still].
+func (c *Clock) Set(ns int64) { c.at = ns }
 
 // Source names a way to tell time.
 type Source string
@@ -66,6 +74,13 @@ func (c *Clock) NowNS() int64 {
 	if c.tsc {
 		high, low := bits.Mul64(ticks()-c.ticks, c.scale)
 		return int64(high<<32 | low>>32)
+	}
+	return c.slowNS()
+}
+
+func (c *Clock) slowNS() int64 {
+	if c.stands {
+		return c.at
 	}
 	return int64(time.Since(c.base))
 }

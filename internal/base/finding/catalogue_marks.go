@@ -160,7 +160,7 @@ var _ = register(
 	Entry{Example: MarkOutcomesParams{Thread: 0, Operation: "read", Counted: 12, Expected: 10},
 		Says: `thread {{.thread}} counted {{plural .counted "outcome" ""}} of {{.operation}}, but its trace has {{count .expected}}`},
 	Entry{Example: MarkTimedParams{Operation: "read", Counted: 12, Timed: 10},
-		Says: `{{.operation}} has {{plural .counted "outcome" ""}}, but {{count .timed}} of them were timed`},
+		Says: `{{plural .counted "outcome" ""}} of {{.operation}} should have been timed, and {{count .timed}} were`},
 	Entry{Example: WorkParams{Code: MarkBytes, Operation: "insert", Counted: 1200, Least: 1080,
 		Most: Known(uint64(1080))},
 		Says: `{{.operation}} counted {{count .counted}} bytes written, but its trace has {{counts .least .most}}`},

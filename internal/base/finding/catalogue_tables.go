@@ -29,6 +29,7 @@ var _ = register(
 	Entry{Example: ConditionEntryParams{Entry: "prefer"},
 		Says: `{{if eq .entry "one"}}requests enter by one server{{else if eq .entry "all"}}requests enter by all servers in turn` +
 			`{{else if eq .entry "prefer"}}requests enter by servers that have the key{{else}}entry: {{.entry}}{{end}}`},
+	Entry{Example: ConditionSampledParams{Every: 100}, Says: `latencies are of a sample, one operation in {{.every}}`},
 	Entry{Example: ConditionMemoryParams{Bytes: 200 << 20}, Says: `memory limit {{limit .bytes}}`},
 	Entry{Example: ConditionQuotaParams{Bytes: 20 << 30, Mount: false},
 		Says: `disk quota {{limit .bytes}}{{if .mount}}, a file system of its own{{end}}`},
@@ -124,6 +125,10 @@ func (ConditionHandlesParams) code() Code { return "condition handles" }
 type ConditionEntryParams struct{ Entry string }
 
 func (ConditionEntryParams) code() Code { return "condition entry" }
+
+type ConditionSampledParams struct{ Every uint64 }
+
+func (ConditionSampledParams) code() Code { return "condition sampled" }
 
 type ConditionMemoryParams struct {
 	Bytes int64

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -164,6 +165,22 @@ func (h *Histogram) Mean() float64 {
 		return 0
 	}
 	return sum / total
+}
+
+// MeanError returns the standard error of the mean in ns, of values that are a sample; 0 for fewer
+// than two.
+func (h *Histogram) MeanError() float64 {
+	var squares, total float64
+	mean := h.Mean()
+	for bucket, n := range h.All() {
+		d := Middle(bucket) - mean
+		squares += float64(n) * d * d
+		total += float64(n)
+	}
+	if total < 2 {
+		return 0
+	}
+	return math.Sqrt(squares / (total - 1) / total)
 }
 
 // MarshalJSON writes the counted buckets only, as a flat list: bucket, count, bucket, count …

@@ -138,8 +138,11 @@ func checkPhase(p *Phase, disagree bool) error {
 		if i < len(p.Operations) {
 			done += o.Done()
 		}
-		if !disagree && o.Service != nil && o.Service.Count() != o.Done() {
-			return fmt.Errorf("%s has %d outcomes, and %d of them were timed", o.Name, o.Done(), o.Service.Count())
+		if disagree || o.Service == nil {
+			continue
+		}
+		if timed := o.Service.Count(); timed > o.Done() || p.TimedEvery == 0 && timed < o.Done() {
+			return fmt.Errorf("%s has %d outcomes, and %d of them were timed", o.Name, o.Done(), timed)
 		}
 	}
 	if !disagree && p.Attempted != done+p.Unfinished {

@@ -131,10 +131,11 @@ type Phase struct {
 	Processes  int         `json:"processes,omitempty"` // that the threads were parted over; 0: they were the one worker's
 	Pipeline   int         `json:"pipeline,omitempty"`  // operations that each thread had on the way at once at most; 0: 1
 	Batch      int         `json:"batch,omitempty"`
-	EndedBy    Ending      `json:"ended_by,omitempty"`   // "": not known
-	ElapsedNS  int64       `json:"elapsed_ns"`           // first operation's start to last one's end, on the worker's clock
-	ThreadsNS  int64       `json:"threads_ns,omitempty"` // from the phase's start to the end of each thread's last operation, summed up; 0: not known
-	SampleNS   int64       `json:"sample_ns"`            // planned distance of samples
+	TimedEvery uint64      `json:"timed_every,omitempty"` // of so many operations one was timed; 0: all were
+	EndedBy    Ending      `json:"ended_by,omitempty"`    // "": not known
+	ElapsedNS  int64       `json:"elapsed_ns"`            // first operation's start to last one's end, on the worker's clock
+	ThreadsNS  int64       `json:"threads_ns,omitempty"`  // from the phase's start to the end of each thread's last operation, summed up; 0: not known
+	SampleNS   int64       `json:"sample_ns"`             // planned distance of samples
 	Operations []Operation `json:"operations"`
 	Steps      []Operation `json:"steps,omitempty"` // what requests are made of: Operations are then requests
 	Attempted  uint64      `json:"attempted"`       // operations begun, counted by the conductor from the trace

@@ -31,7 +31,7 @@ func groupResults(p *experiment.Phase, cell experiment.Cell, file *trace.File, w
 	}
 	bounds := file.GroupThreads()
 	for i, g := range p.Parts() {
-		groups = append(groups, record.Phase{Name: g.Name, Open: g.Rate > 0, Threads: bounds[i+1] - bounds[i], Processes: g.ProcessesIn(cell), Pipeline: whole.Pipeline,
+		groups = append(groups, record.Phase{Name: g.Name, Open: g.Rate > 0, Threads: bounds[i+1] - bounds[i], Processes: g.ProcessesIn(cell), Pipeline: whole.Pipeline, TimedEvery: whole.TimedEvery,
 			Batch: batchOf(file.Part(bounds[i], bounds[i+1]))})
 	}
 	return groups

@@ -42,7 +42,7 @@ func (t *trial) phase(ctx context.Context, asked *experiment.Phase, position int
 	keys := t.traces().recordKeys(p, file, number)
 	result := record.Phase{
 		Name: p.Name, Number: number, Measured: !p.Load && !p.Unmeasured, Load: p.Load,
-		Open: file.Flags&trace.FlagDue != 0, Threads: len(file.Threads), Pipeline: t.cell.Pipeline, Batch: batchOf(file), SampleNS: int64(t.samplePeriod(p)),
+		Open: file.Flags&trace.FlagDue != 0, Threads: len(file.Threads), Pipeline: t.cell.Pipeline, Batch: batchOf(file), TimedEvery: file.TimedEvery, SampleNS: int64(t.samplePeriod(p)),
 		Eventual: t.eventual,
 	}
 	if err := t.evicted.begin(t); err != nil {

@@ -23,6 +23,8 @@ const (
 	explainedMin = 0.2
 	betweenNS    = 2000 // for each operation and item
 	betweenByte  = 2    // ns for each byte read
+
+	meanErrors = 4 // standard errors that the mean of a sample may be off
 )
 
 // plausible says why the times of a phase, or of one of its groups, can't be: by Little's law rate,
@@ -33,7 +35,7 @@ func plausible(p, whole *record.Phase) (problems []finding.Message) {
 	}
 	add := func(p finding.Parameters) { problems = append(problems, finding.New(p)) }
 	elapsed := float64(p.ElapsedNS)
-	served, between, written, operations, onlyWrites := 0.0, 0.0, 0.0, uint64(0), true
+	served, unknown, between, written, operations, onlyWrites := 0.0, 0.0, 0.0, 0.0, uint64(0), true
 	for i, o := range slices.Concat(p.Operations, p.Steps) {
 		code, _ := trace.ParseOperation(o.Name)
 		onlyWrites = onlyWrites && code.Changes() && code != trace.ReadModifyWrite && code != trace.CompareAndSwap
@@ -41,6 +43,10 @@ func plausible(p, whole *record.Phase) (problems []finding.Message) {
 			continue
 		}
 		n, mean := o.Service.Count(), o.Service.Mean()
+		if p.TimedEvery > 0 {
+			n = o.Done()
+			unknown += meanErrors * o.Service.MeanError() * float64(n)
+		}
 		if i < len(p.Operations) { // the time of a step is in that of its request
 			served, operations = served+mean*float64(n), operations+n
 		}
@@ -64,7 +70,9 @@ func plausible(p, whole *record.Phase) (problems []finding.Message) {
 	idle := p.Threads * int(heldNS(whole, runtime.NumCPU()))
 	code := finding.MarkTimeOver
 	switch {
-	case served > bucketError*had*float64(max(p.Pipeline, 1)):
+	case served-unknown > bucketError*had*float64(max(p.Pipeline, 1)):
+	case p.TimedEvery > 0:
+		return problems // a few long operations, in no sample, may have taken the rest of the time
 	case p.Open || p.EndedBy != record.EndedDuration && p.EndedBy != record.EndedOperations:
 		return problems // threads wait for due times, or the phase was cut off
 	case p.EndedBy == record.EndedOperations || whole.Threads > runtime.NumCPU() || operations < operationsMin:

@@ -33,6 +33,13 @@ func TestTimesThatCanNotBe(t *testing.T) {
 		p.Threads, p.Process.CPUSeconds = threads, &cpuSeconds
 		return p
 	}
+	sampled := func(p *record.Phase, stallNS uint64) *record.Phase { // one operation in ten, and perhaps a stall
+		p.TimedEvery, p.Operations[0].OK = 10, 10*p.Operations[0].OK
+		if stallNS > 0 {
+			p.Operations[0].Service.Counts[histogram.Bucket(stallNS)]++
+		}
+		return p
+	}
 	const s = int64(1e9)
 	held := timed("read", 2000, 1000)
 	held.Machine = &record.Machine{Seconds: 1, Foreign: &host.Bounds{Least: 1, Most: 1}}
@@ -61,6 +68,10 @@ func TestTimesThatCanNotBe(t *testing.T) {
 		{"more threads than processors, and a tenth", crowded(timed("update", 6_400, 100_000), 64, 0.5), finding.MarkTimeUnder},
 		{"more threads than processors, and true", crowded(timed("update", 64_000, 1_000_000), 64, 0.5), ""},
 		{"more threads than processors, which they keep busy", crowded(timed("update", 6_400, 100_000), 64, 2), ""},
+		{"a sample, and true", sampled(timed("read", 100_000, 900), 0), ""},
+		{"a sample, and above", sampled(timed("read", 100_000, 1100), 0), finding.MarkTimeOver},
+		{"a sample with one stall", sampled(timed("read", 100_000, 900), 500_000_000), ""},
+		{"a sample that missed a stall", sampled(timed("read", 10_000, 900), 0), ""},
 		{"open load", open(900, 2000), ""},
 		{"open load, and a response shorter than its service", open(9000, 900), finding.MarkResponse},
 		{"open load, and above", open(9_000_000, 9_000_000), finding.MarkTimeOver},

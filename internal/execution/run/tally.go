@@ -83,15 +83,42 @@ func balance(file *trace.File, c *counters.File, s counters.Sample) (attempted, 
 			}
 		}
 	}
-	for _, t := range s.Totals {
+	expected := timedOf(file, c)
+	for slot, t := range s.Totals {
 		if t.Service == nil {
 			continue
 		}
-		if timed := t.Service.Count(); timed != t.Operations() {
-			problems = append(problems, finding.New(finding.MarkTimedParams{Operation: t.Operation.String(), Counted: t.Operations(), Timed: timed}))
+		if timed := t.Service.Count(); timed != expected[slot] {
+			problems = append(problems, finding.New(finding.MarkTimedParams{Operation: t.Operation.String(), Counted: expected[slot], Timed: timed}))
 		}
 	}
 	return attempted, unfinished, problems
+}
+
+// timedOf returns how many operations of each slot are timed, by the outcomes that threads counted.
+func timedOf(file *trace.File, c *counters.File) []uint64 {
+	timed := make([]uint64, len(file.Operations))
+	for i := range file.Threads {
+		var operations uint64
+		for slot := range file.Operations {
+			var outcomes uint64
+			for _, n := range c.Slot(i, slot).Outcomes {
+				outcomes += n
+			}
+			operations += outcomes
+			if file.TimedEvery == 0 {
+				timed[slot] += outcomes
+			}
+		}
+		if file.TimedEvery == 0 {
+			continue
+		}
+		counts := file.Threads[i].Timed(file.TimedEvery, operations)
+		for slot, o := range file.Operations {
+			timed[slot] += counts[o]
+		}
+	}
+	return timed
 }
 
 // behind returns how many operations of open load were due before its end and not begun, and by how

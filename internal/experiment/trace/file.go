@@ -96,6 +96,7 @@ func (f *File) encode(data []byte, offsets []threadOffsets) {
 	le.PutUint32(data[32:], f.Groups)
 	le.PutUint32(data[36:], uint32(len(f.Operations)))
 	le.PutUint64(data[40:], f.Seed)
+	le.PutUint64(data[56:], f.TimedEvery)
 	for i, o := range f.Operations {
 		data[64+i] = byte(o)
 	}
@@ -154,7 +155,7 @@ func Decode(data []byte) (*File, error) {
 	if n := le.Uint64(data[24:]); n != uint64(len(data)) {
 		return nil, fmt.Errorf("trace is %d bytes long, its header says %d: it is cut short or damaged", len(data), n)
 	}
-	f := &File{Flags: le.Uint32(data[20:]), Groups: le.Uint32(data[32:]), Seed: le.Uint64(data[40:])}
+	f := &File{Flags: le.Uint32(data[20:]), Groups: le.Uint32(data[32:]), Seed: le.Uint64(data[40:]), TimedEvery: le.Uint64(data[56:])}
 	threads, operations := le.Uint32(data[16:]), le.Uint32(data[36:])
 	if threads < 1 || threads > ThreadsMax {
 		return nil, fmt.Errorf("trace of %d threads: expected 1 to %d", threads, ThreadsMax)
@@ -228,6 +229,9 @@ func (f *File) check() error {
 	}
 	if f.Flags&FlagHistory != 0 && f.Flags&FlagRecordVersions != 0 {
 		return errors.New("a trace that records observed versions has no history")
+	}
+	if err := f.checkSampled(); err != nil {
+		return err
 	}
 	if f.Groups < 1 {
 		return fmt.Errorf("a trace has at least one client group")

@@ -83,7 +83,9 @@ func TestBrokenTracesAreRefused(t *testing.T) {
 		says   string
 		change func(*File)
 	}{
-		{"flags", func(f *File) { f.Flags = 16 }},
+		{"all are", func(f *File) { f.TimedEvery = 10 }},
+		{"expected 2 to 1000", func(f *File) { f.Flags = FlagSampled }},
+		{"flags", func(f *File) { f.Flags = 32 }},
 		{"1 to 65535 threads", func(f *File) { f.Threads = nil }},
 		{"client group", func(f *File) { f.Groups = 0 }},
 		{"client group 1 of 1", func(f *File) { f.Threads[0].Group = 1 }},

@@ -172,7 +172,8 @@ const (
 	FlagRecordVersions = 1 << 1 // the phase records what each read returned
 	FlagHistory        = 1 << 2 // recorded entries go into the history file
 	FlagHandleTimes    = 1 << 3 // how long each take of a handle took is counted
-	flagsKnown         = FlagDue | FlagRecordVersions | FlagHistory | FlagHandleTimes
+	FlagSampled        = 1 << 4 // one operation in File.TimedEvery is timed
+	flagsKnown         = FlagDue | FlagRecordVersions | FlagHistory | FlagHandleTimes | FlagSampled
 )
 
 // Thread is one thread's part of a trace.
@@ -195,6 +196,7 @@ type File struct {
 	Operations []Operation // that occur, ascending: slot k of the counters is Operations[k]
 	Amounts    [256]uint32
 	Seed       uint64
+	TimedEvery uint64 // of so many operations one is timed; 0: all are
 	Threads    []Thread
 }
 

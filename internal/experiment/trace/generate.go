@@ -41,6 +41,9 @@ func Generate(groups ...Spec) (*File, error) {
 		if groups[i].HandleTimes {
 			f.Flags |= FlagHandleTimes
 		}
+		if groups[i].TimedEvery > 0 {
+			f.Flags, f.TimedEvery = f.Flags|FlagSampled, groups[i].TimedEvery
+		}
 	}
 	for i, s := range groups {
 		g := &generator{Spec: s, sharing: shared, first: len(f.Threads), lap: s.lapEntries(), stepClass: make([]uint8, len(s.Request))}

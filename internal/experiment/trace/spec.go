@@ -46,7 +46,8 @@ type Spec struct {
 	Arrivals Arrivals
 	EndNS    uint64 // open load: operations due so long after the group's begin, or later, are not done; 0: no such end
 
-	HandleTimes bool // how long each take of a handle takes is counted, for all groups
+	HandleTimes bool   // how long each take of a handle takes is counted, for all groups
+	TimedEvery  uint64 // one operation in so many is timed, for all groups; 0: every operation
 
 	FromNS  uint64 // the threads begin so long after the phase's start
 	UntilNS uint64 // and end at this moment after it; 0: the phase's deadline alone ends them

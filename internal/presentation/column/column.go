@@ -7,7 +7,9 @@
 package column
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 
 	"assay/internal/base/format"
 	"assay/internal/presentation/model"
@@ -93,10 +95,16 @@ func All(t *model.Table) []Column {
 		{Heading: "Done", Unit: "operations", Short: "count", In: Kinds, Of: done},
 	}
 	for _, q := range quantiles {
-		columns = append(columns, Column{Name: q.name, Heading: format.Quantile(q.q), Unit: "latency", In: q.in, Drop: q.drop,
+		columns = append(columns, Column{Name: q.name, Heading: format.Quantile(q.q), Unit: timed(t), In: q.in, Drop: q.drop,
 			Of: func(l *Line) Cell { return latency(l.Latencies, q.q) }})
 	}
 	columns = append(columns,
+		Column{Name: "latency_one_in", Of: func(l *Line) Cell {
+			if l.OneIn == 0 {
+				return Cell{}
+			}
+			return Cell{Raw: strconv.FormatUint(l.OneIn, 10)}
+		}},
 		raw("latency_refused", func(l *Line) []float64 { return l.Refused }),
 		raw("latency_too_few", func(l *Line) []float64 { return l.TooFew }),
 		Column{Name: "handle_wait_ns_per_op", Heading: "Wait", Unit: "for a handle", In: Speed, Drop: 3,
@@ -109,6 +117,16 @@ func All(t *model.Table) []Column {
 	columns = append(columns, course(t)...)
 	columns = append(columns, resources...)
 	return append(columns, nodes...)
+}
+
+// timed says of which operations latencies are.
+func timed(t *model.Table) string {
+	for _, row := range t.Rows {
+		if row.OneIn > 0 {
+			return fmt.Sprintf("latency, 1 in %d", row.OneIn)
+		}
+	}
+	return "latency"
 }
 
 // handle names what it takes to have a handle: waiting for one of a pool, or connecting.

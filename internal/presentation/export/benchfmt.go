@@ -3,6 +3,7 @@ package export
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"golang.org/x/perf/benchfmt"
@@ -48,10 +49,15 @@ func Benchfmt(w io.Writer, v *model.Result) error {
 			if !p.Measured || p.Rate <= 0 {
 				continue
 			}
+			of := config
+			if p.LatencyOneIn > 0 {
+				sample := fmt.Sprintf("one operation in %d", p.LatencyOneIn)
+				of = append(slices.Clip(config), benchfmt.Config{Key: "latency", Value: []byte(sample), File: true})
+			}
 			// The store is not last: benchstat takes a number behind a hyphen there for GOMAXPROCS.
 			name := fmt.Sprintf("%s/store=%s/class=%s%s", benchWord(format.Capital(p.Name)),
 				benchWord(t.Arm), benchWord(t.Class), cellOf[t.Key])
-			result := &benchfmt.Result{Config: config, Iters: int(p.Attempted),
+			result := &benchfmt.Result{Config: of, Iters: int(p.Attempted),
 				Name: benchfmt.Name(name), Values: benchValues(p)}
 			if err := out.Write(result); err != nil {
 				return fmt.Errorf("writing the report in Go's benchmark format: %w", err)

@@ -27,6 +27,9 @@ func HLog(w io.Writer, run *record.Run) error {
 	_, err := fmt.Fprintf(w, "#[Histogram log format version %s]\n#Assay run %s, experiment %s\n#[BaseTime: %s (seconds since epoch)]\n#[StartTime: %s (seconds since epoch), %s]\n%s\n",
 		hdrhistogram.HISTOGRAM_LOG_FORMAT_VERSION, run.Header.ID, format.Clean(run.Header.Name), epochSeconds(base), epochSeconds(base), base.UTC().Format(time.RFC3339),
 		`"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"`)
+	if every := run.Experiment.TimedEvery; err == nil && every > 0 {
+		_, err = fmt.Fprintf(w, "#[Latencies are of a sample: one operation in %d]\n", every)
+	}
 	if err != nil {
 		return fmt.Errorf("writing the head of an HDR log: %w", err)
 	}

@@ -256,6 +256,7 @@ type Phase struct {
 	Attempted       uint64   `json:"attempted"`
 	Bad             uint64   `json:"bad"`
 	Latency         []Point  `json:"latency"`
+	LatencyOneIn    uint64   `json:"latency_one_in,omitempty"` // of so many operations one was timed; 0: all were
 	LogicalBytes    *float64 `json:"logical_bytes"`
 	DiskBytes       *float64 `json:"disk_bytes"`
 	HostWriteBytes  *float64 `json:"host_write_bytes"`

@@ -92,6 +92,9 @@ func conditions(e *experiment.Experiment, c experiment.Cell, p experiment.Phase)
 	if c.Entry != "" {
 		add(finding.ConditionEntryParams{Entry: c.Entry})
 	}
+	if e.TimedEvery > 0 {
+		add(finding.ConditionSampledParams{Every: e.TimedEvery})
+	}
 	if c.MemoryLimit > 0 {
 		add(finding.ConditionMemoryParams{Bytes: c.MemoryLimit})
 	}

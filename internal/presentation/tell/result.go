@@ -225,7 +225,7 @@ func trialOf(run *record.Run, planned plan.Trial, key, base string, seen observe
 func phaseOfTrial(run *record.Run, t *record.Trial, p *record.Phase, o *facts.Observation) model.Phase {
 	m := model.Phase{Name: p.Name, Measured: p.Measured, Seconds: float64(p.ElapsedNS) / 1e9, Attempted: p.Attempted,
 		Latency: facts.LatenciesOf(facts.Refuse(p),
-			p).Points, LogicalBytes: facts.Float(p.Sizes.LogicalBytes), DiskBytes: facts.Float(p.Sizes.DiskBytes),
+			p).Points, LatencyOneIn: p.TimedEvery, LogicalBytes: facts.Float(p.Sizes.LogicalBytes), DiskBytes: facts.Float(p.Sizes.DiskBytes),
 		HostWriteBytes: facts.Float(p.Process.WrittenBytes()), MemoryBytes: facts.Float(p.Process.MemoryBytes()), HostWriteSource: p.Process.HostWriteSource}
 	var outcomes facts.Outcomes
 	facts.AddOutcomes(&outcomes, p)

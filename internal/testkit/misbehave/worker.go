@@ -105,6 +105,18 @@ var lies = map[string]lie{
 			}
 		})
 	}},
+	"times-unasked": {count: func(c *counters.File) { // all operations, where one in so many is to be
+		eachSlot(c, func(slot *counters.Slot) {
+			var outcomes, timed uint64
+			for _, n := range slot.Outcomes {
+				outcomes += n
+			}
+			for _, n := range slot.Service {
+				timed += n
+			}
+			slot.Service[histogram.Bucket(slot.ServiceMaxNS)] += outcomes - timed
+		})
+	}},
 	"counts-late-end": {count: func(c *counters.File) { c.SetEndNS(c.EndNS() + 3600e9) }},
 	"counts-no-handles": {count: func(c *counters.File) {
 		for thread := range c.Threads() {

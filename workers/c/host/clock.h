@@ -26,6 +26,8 @@ struct clock {
     int64_t origin_ns; /* CLOCK_MONOTONIC at the origin */
     uint64_t ticks;    /* at the origin */
     uint64_t scale;    /* ns a tick, times 2^32 */
+    bool stands;       /* it shows `at` until that is set anew */
+    int64_t at;
 };
 
 static inline int64_t clock_monotonic_ns(void) {
@@ -38,6 +40,8 @@ static inline int64_t clock_monotonic_ns(void) {
 static inline int64_t clock_now_ns(const struct clock *clock) {
     if (clock->tsc)
         return (int64_t)(((unsigned __int128)(clock_ticks() - clock->ticks) * clock->scale) >> 32);
+    if (clock->stands)
+        return clock->at;
     return clock_monotonic_ns() - clock->origin_ns;
 }
 

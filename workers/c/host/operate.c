@@ -21,7 +21,7 @@ static inline struct assay_bytes make_value(struct thread *t, const struct step 
     return (struct assay_bytes){t->value, length};
 }
 
-static inline int64_t now_ns(const struct thread *t) { return clock_now_ns(&t->phase->clock); }
+static inline int64_t now_ns(const struct thread *t) { return clock_now_ns(t->clock); }
 
 /* The outcome of a call that did not end well; keeps the message. */
 static enum outcome failed(struct thread *t, unsigned operation, enum assay_status status) {

@@ -100,7 +100,8 @@ static bool read_values(struct value_shape *shape, struct json_object *object, s
 }
 
 /* Refuses a trace with an operation that the store can't do: nothing is emulated. */
-static bool check_abilities(const struct assay_driver *driver, const struct trace *trace, struct refusal *refusal) {
+static bool check_abilities(const struct assay_driver *driver, const struct trace *trace, enum handle_mode mode,
+                            struct refusal *refusal) {
     for (uint32_t k = 0; k < trace->operations; k++) {
         unsigned o = trace->operation[k];
         if ((o == OPERATION_SCAN && driver->scan == NULL) || (o == OPERATION_BATCH && driver->batch == NULL) ||
@@ -111,6 +112,8 @@ static bool check_abilities(const struct assay_driver *driver, const struct trac
             (o == OPERATION_COMPARE_AND_SWAP && driver->compare_and_swap == NULL))
             return refuse(refusal, CLASS_REFUSED, "%s has no %s", driver->description->name, operation_name(o));
     }
+    if (trace->timed_every > 0 && mode != HANDLES_SHARED && mode != HANDLES_PER_THREAD)
+        return refuse(refusal, CLASS_REFUSED, "only threads that keep their handles may leave operations untimed");
     return true;
 }
 
@@ -202,7 +205,7 @@ static bool fill_phase(struct session *session, struct phase *phase, const struc
     if (phase->trace.threads > (uint32_t)session->config.threads)
         return refuse(refusal, CLASS_BAD_REQUEST, "trace of %u threads, but the store was opened for %d",
                       phase->trace.threads, session->config.threads);
-    if (!check_abilities(session->driver, &phase->trace, refusal) ||
+    if (!check_abilities(session->driver, &phase->trace, session->handles.mode, refusal) ||
         !check_lengths(&phase->trace, session->record, values.length_max, refusal) ||
         !check_columns(&phase->trace, session->record, refusal) || !check_queries(&phase->trace, session->definition, refusal))
         return false;

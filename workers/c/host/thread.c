@@ -76,6 +76,8 @@ bool thread_make(struct thread *t, const struct phase *phase, const struct phase
     t->handles = handles;
     t->phases = phases;
     t->phase = phase;
+    t->clock = &phase->clock;
+    t->still = (struct clock){.stands = true};
     t->record = phase->record;
     t->number = number;
     t->part = &phase->trace.thread[number];
@@ -366,6 +368,68 @@ static void walk_requests(struct thread *t) {
     } while (ended < deadline && (part->limit == 0 || r.step.sequence < part->limit) && word_load(stop) == 0);
 }
 
+/* The same where one operation in so many is timed: at the others the clock stands still, so that
+ * whatever looks at it costs nothing. Those on recorded keys are timed for the history alone. */
+static void walk_sampled(struct thread *t) {
+    const struct phase *phase = t->phase;
+    const struct trace_thread *part = t->part;
+    struct counters_thread *head = t->head;
+    const uint64_t *stop = &phase->counters.header->stop;
+    const uint64_t limit = part->limit != 0 ? part->limit : UINT64_MAX, every = phase->trace.timed_every;
+    const int64_t deadline = ends(t);
+    uint64_t next = trace_next_timed(every, UINT64_MAX);
+    struct step step = {0};
+    struct result result = {.now = t->still.at = clock_now_ns(&phase->clock)};
+    for (uint64_t operation = 0;; operation++) {
+        step.entry = part->entries[step.position];
+        unsigned code = entry_operation(step.entry);
+        uint64_t entries_done = code == OPERATION_BATCH ? 1 + phase->trace.amounts[entry_size_class(step.entry)] : 1;
+        step.index = entry_index(step.entry);
+        if (entry_is_special(step.entry)) {
+            if (entry_grows(step.entry))
+                step.index += step.lap * part->stride;
+            else
+                t->watching = true, t->saw = OBSERVED_NOT_READ;
+        }
+        step.slot = t->slots[code];
+        word_store(&head->attempted, step.sequence + entries_done);
+
+        bool timed = operation == next, looks = timed || entry_is_recorded(step.entry);
+        int64_t begin = 0;
+        t->clock = &t->still;
+        if (looks) {
+            t->clock = &phase->clock;
+            begin = clock_now_ns(t->clock);
+        }
+        result = operate(t, &step);
+        if (timed) {
+            uint64_t service = result.now > begin ? (uint64_t)(result.now - begin) : 0;
+            step.slot->service[histogram_bucket(service)]++;
+            if (service > step.slot->service_max_ns)
+                step.slot->service_max_ns = service;
+            next = trace_next_timed(every, next);
+        }
+        step.slot->outcomes[result.outcome]++;
+        if (looks) {
+            t->still.at = result.now;
+            head->now_ns = (uint64_t)(result.now - t->start_ns);
+            if (entry_is_recorded(step.entry))
+                remember(t, &step, begin, &result);
+        }
+        step.sequence += entries_done;
+        word_store(&head->acknowledged, step.sequence);
+
+        if (result.now >= deadline || step.sequence >= limit || word_load(stop) != 0)
+            break;
+        if ((step.position += entries_done) == part->count) {
+            step.position = 0;
+            step.lap++;
+        }
+    }
+    t->clock = &phase->clock;
+    head->now_ns = (uint64_t)(clock_now_ns(t->clock) - t->start_ns);
+}
+
 /* The clock is read once an operation: each end is the next one's start. So an operation's time
  * includes making its key and value and counting the one before, which is what the null driver's
  * rate bounds. Where the worker did something else in between (checked a value, waited for a handle
@@ -373,6 +437,10 @@ static void walk_requests(struct thread *t) {
 void thread_walk(struct thread *t) {
     if (trace_thread_has_requests(t->part)) {
         walk_requests(t);
+        return;
+    }
+    if (t->phase->trace.timed_every > 0) {
+        walk_sampled(t);
         return;
     }
     const struct phase *phase = t->phase;

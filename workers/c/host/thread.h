@@ -69,6 +69,7 @@ struct thread {
     /* Of each operation: two lines. */
     const struct assay_driver *driver;
     const struct phase *phase;
+    const struct clock *clock;   /* the phase's, or one that stands still */
     struct assay_handle *handle; /* NULL: one is taken for each operation */
     unsigned char *key;
     unsigned char *value;              /* what is put */
@@ -97,7 +98,8 @@ struct thread {
     size_t sample_bytes;
     struct assay_error error;
 
-    int64_t start_ns; /* of the phase, on its clock */
+    int64_t start_ns;   /* of the phase, on its clock */
+    struct clock still; /* of operations that are not timed */
     pthread_t pthread;
     const struct gate *gate;
 } __attribute__((aligned(128)));

@@ -1,3 +1,4 @@
+#include "keyval.h"
 #include "trace.h"
 
 #include <errno.h>
@@ -149,6 +150,27 @@ static bool check_requests(const struct trace *trace, const struct trace_thread 
     return true;
 }
 
+uint64_t trace_next_timed(uint64_t every, uint64_t timed) {
+    uint64_t first = timed + 1; /* that may be */
+    return first + keyval_mix(first) % (2 * every - 1);
+}
+
+/* What makes the rest of a trace look at the clock in each operation. */
+static bool check_sampled(const struct trace *trace, struct assay_error *error) {
+    const uint32_t all = TRACE_FLAG_DUE | TRACE_FLAG_RECORD_VERSIONS | TRACE_FLAG_HANDLE_TIMES;
+    uint64_t every = trace->timed_every;
+    if ((trace->flags & TRACE_FLAG_SAMPLED) == 0) {
+        if (every != 0)
+            WRONG("one operation in so many is timed in a trace in which all are");
+        return true;
+    }
+    if (every < TRACE_TIMED_EVERY_MIN || every > TRACE_TIMED_EVERY_MAX)
+        WRONG("one operation in so many is timed: expected %d to %d", TRACE_TIMED_EVERY_MIN, TRACE_TIMED_EVERY_MAX);
+    if ((trace->flags & all) != 0 || trace->slot[OPERATION_REQUEST] >= 0)
+        WRONG("a trace with due times, observed versions, handle times or requests, in which not all operations are timed");
+    return true;
+}
+
 /* Bounds from and until, so that sums with the clock fit a signed word. */
 #define TIME_MAX (UINT64_C(1) << 62)
 
@@ -223,7 +245,8 @@ bool trace_decode(struct trace *trace, const unsigned char *data, size_t length,
         WRONG("trace is too short for the directory of %u threads", trace->threads);
     if (u64_at(data, 48) != checksum(data, length))
         WRONG("trace checksum is wrong: the file is damaged");
-    if (!decode_operations(trace, error))
+    trace->timed_every = u64_at(data, 56);
+    if (!decode_operations(trace, error) || !check_sampled(trace, error))
         return false;
     for (int i = 0; i < TRACE_AMOUNTS; i++)
         trace->amounts[i] = u32_at(data, TRACE_AMOUNTS_AT + 4 * (size_t)i);

@@ -42,7 +42,10 @@ enum {
     TRACE_FLAG_RECORD_VERSIONS = 2,
     TRACE_FLAG_HISTORY = 4,
     TRACE_FLAG_HANDLE_TIMES = 8,
-    TRACE_FLAGS = 15
+    TRACE_FLAG_SAMPLED = 16,
+    TRACE_FLAGS = 31,
+    TRACE_TIMED_EVERY_MIN = 2,
+    TRACE_TIMED_EVERY_MAX = 1000
 };
 
 struct trace_thread {
@@ -61,6 +64,7 @@ struct trace {
     size_t length;
     uint32_t flags;
     uint32_t groups;
+    uint64_t timed_every; /* of so many operations one is timed; 0: all are */
     uint32_t operations; /* that occur, ascending: position k is slot k */
     uint8_t operation[OPERATION_CODES];
     int slot[OPERATION_CODES]; /* by operation code; -1: does not occur */
@@ -110,6 +114,10 @@ static inline bool operation_one_key(unsigned operation) {
 
 /* The name of the contract; "operation N" is not one of its. */
 const char *operation_name(unsigned operation);
+
+/* Which operation of a thread is timed after one that was, counted from 0; of UINT64_MAX, the first:
+ * section 3.3. */
+uint64_t trace_next_timed(uint64_t every, uint64_t timed);
 
 /* Maps and checks a file. False: error says what is wrong, and nothing is mapped. */
 bool trace_map(struct trace *trace, const char *path, struct assay_error *error);
