@@ -51,7 +51,7 @@ step_timeout: 300s
 // the other.
 func joinAgent(server string) error {
 	o := agentOptions()
-	o.Server, o.Token = server, agents.Token(os.Getenv("ASSAY_TEST_TOKEN"))
+	o.Server, o.Token, o.AllowRemote = server, agents.Token(os.Getenv("ASSAY_TEST_TOKEN")), os.Getenv(hubVariable) != ""
 	return agents.Serve(context.Background(), o)
 }
 
@@ -64,7 +64,12 @@ const agentsToken = agents.Token("a token of the tests")
 // natsOf starts a NATS server of somebody else's.
 func natsOf(t *testing.T) (endpoint string) {
 	t.Helper()
-	s, err := natsserver.NewServer(&natsserver.Options{Host: "127.0.0.1", Port: natsserver.RANDOM_PORT, NoLog: true, NoSigs: true,
+	return natsOn(t, "127.0.0.1")
+}
+
+func natsOn(t *testing.T, address string) (endpoint string) {
+	t.Helper()
+	s, err := natsserver.NewServer(&natsserver.Options{Host: address, Port: natsserver.RANDOM_PORT, NoLog: true, NoSigs: true,
 		Authorization: agentsToken.Credential(), MaxPending: 256 << 20})
 	if err != nil {
 		t.Fatal(err)
@@ -88,16 +93,7 @@ func joining(t *testing.T, endpoint string) (pid int) {
 	t.Helper()
 	c := exec.Command(os.Args[0], "agent", nameOf(t), "join", "nats://"+endpoint)
 	c.Env = append(os.Environ(), "ASSAY_TEST_TOKEN="+string(agentsToken))
-	c.Stderr = os.Stderr
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = c.Process.Signal(syscall.SIGCONT)
-		_ = c.Process.Kill()
-		_ = c.Wait() // it was killed
-	})
-	return c.Process.Pid
+	return begin(t, c)
 }
 
 // endView closes a channel when a trial has ended.

@@ -72,33 +72,9 @@ func agentsAndOneMachine(t *testing.T, p server.Program, count int, text string)
 	for _, text := range []string{here, here + fmt.Sprintf("agents: local:%d\n", count)} {
 		trials = append(trials, trialOf(t, runServer(context.Background(), t, p, live.NewPlain(discard{}), text, withAgents(t)), "redis"))
 	}
-	for i, trial := range trials {
-		if trial.Error != "" || len(codes(trial)) > 0 || len(trial.Phases) != 3 {
-			t.Fatalf("run %d: %s: %s %v", i, trial.State, trial.Error, trial.Marks)
-		}
-		if trial.Final == nil || trial.Final.Right != trial.Final.Records || trial.Final.Records < 400 {
-			t.Errorf("run %d: final check: %+v", i, trial.Final)
-		}
-	}
-	for i := range trials[0].Phases {
-		one, many := &trials[0].Phases[i], &trials[1].Phases[i]
-		if one.Attempted != many.Attempted || one.Threads != many.Threads || one.Processes != many.Processes || many.Unfinished > 0 {
-			t.Errorf("%s: %d and %d operations, %d and %d threads", one.Name, one.Attempted, many.Attempted, one.Threads, many.Threads)
-		}
-		for k, o := range one.Operations {
-			m := many.Operations[k]
-			if got, want := countedText(m), countedText(o); got != want || m.Service.Count() != o.Done() {
-				t.Errorf("%s: agents counted %s, and timed %d; one machine %s", one.Name, got, m.Service.Count(), want)
-			}
-		}
-	}
-	if many := &trials[1].Phases[1]; many.Clock != "monotonic" || many.StartSpreadNS < 0 || many.Process.CPUSeconds == nil || *many.Process.CPUSeconds <= 0 {
-		t.Errorf("clock %s, a spread of %d ns, %+v", many.Clock, many.StartSpreadNS, many.Process)
-	}
-	if h := trials[1].Phases[1].History; h == nil || h.Sample < 2 || h.Records == 0 || h.Covered == 0 || h.Dropped > 0 || h.ClockErrorNS <= 0 || h.Broken() > 0 {
-		t.Errorf("history of keys: %+v", h)
-	} else if one := trials[0].Phases[1].History; one.Sample != h.Sample || one.Records != h.Records || one.Writes != h.Writes {
-		t.Errorf("one machine recorded %d operations of %d keys, agents %d of %d", one.Records, one.Sample, h.Records, h.Sample)
+	sameWork(t, trials[0], trials[1])
+	if t.Failed() {
+		t.FailNow()
 	}
 	for i, a := range trials[1].Phases[1].Agents {
 		if a.Name != fmt.Sprint("local-", i+1) || a.Threads != 8/count || a.Processes != 1 || a.Operations != uint64(4000/count) || a.CPUSeconds <= 0 || a.ClockErrorNS <= 0 {
@@ -109,6 +85,40 @@ func agentsAndOneMachine(t *testing.T, p server.Program, count int, text string)
 		t.Errorf("agents that are left: %v", left)
 	}
 	return trials[1]
+}
+
+// sameWork holds a trial by agents against one of the same lanes by processes of one machine.
+func sameWork(t *testing.T, here, away *record.Trial) {
+	t.Helper()
+	for i, trial := range []*record.Trial{here, away} {
+		if trial.Error != "" || len(codes(trial)) > 0 || len(trial.Phases) != 3 {
+			t.Errorf("run %d: %s: %s %v", i, trial.State, trial.Error, trial.Marks)
+			return
+		}
+		if trial.Final == nil || trial.Final.Right != trial.Final.Records || trial.Final.Records < 400 {
+			t.Errorf("run %d: final check: %+v", i, trial.Final)
+		}
+	}
+	for i := range here.Phases {
+		one, many := &here.Phases[i], &away.Phases[i]
+		if one.Attempted != many.Attempted || one.Threads != many.Threads || one.Processes != many.Processes || many.Unfinished > 0 {
+			t.Errorf("%s: %d and %d operations, %d and %d threads", one.Name, one.Attempted, many.Attempted, one.Threads, many.Threads)
+		}
+		for k, o := range one.Operations {
+			m := many.Operations[k]
+			if got, want := countedText(m), countedText(o); got != want || m.Service.Count() != o.Done() {
+				t.Errorf("%s: agents counted %s, and timed %d; one machine %s", one.Name, got, m.Service.Count(), want)
+			}
+		}
+	}
+	if many := &away.Phases[1]; many.Clock != "monotonic" || many.StartSpreadNS < 0 || many.Process.CPUSeconds == nil || *many.Process.CPUSeconds <= 0 {
+		t.Errorf("clock %s, a spread of %d ns, %+v", many.Clock, many.StartSpreadNS, many.Process)
+	}
+	if h := away.Phases[1].History; h == nil || h.Sample < 2 || h.Records == 0 || h.Covered == 0 || h.Dropped > 0 || h.ClockErrorNS <= 0 || h.Broken() > 0 {
+		t.Errorf("history of keys: %+v", h)
+	} else if one := here.Phases[1].History; one.Sample != h.Sample || one.Records != h.Records || one.Writes != h.Writes {
+		t.Errorf("one machine recorded %d operations of %d keys, agents %d of %d", one.Records, one.Sample, h.Records, h.Sample)
+	}
 }
 
 // A whole run whose agent is started by ssh: it is told where, counts as an agent of this machine
