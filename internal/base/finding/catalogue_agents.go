@@ -15,9 +15,9 @@ const (
 var _ = register(
 	Entry{Example: AgentStartsParams{At: At{"redis", "mixed (D0, 4 processes)"}, Agents: 4, ApartNS: 21e4, ErrorNS: 3e4, HistoryNS: 4e4}, Severity: Notice,
 		Says: `The {{plural .agents "agent" ""}} of {{.arm}} began within {{latency .apart_ns}} in {{.place}}, known to {{latency .error_ns}}.` +
-			`{{if .history_ns}} Stale reads that were shorter than {{latency .history_ns}} are not seen.{{end}}`,
+			`{{if .history_ns}} Stale reads that only two agents together saw are not found below {{latency .history_ns}}.{{end}}`,
 		Many: `The agents of {{list .Arms}} began within {{latency .max_apart_ns}} in {{list .Places}}, known to {{latency .max_error_ns}}.` +
-			`{{if .max_history_ns}} Stale reads that were shorter than {{latency .max_history_ns}} are not seen.{{end}}`},
+			`{{if .max_history_ns}} Stale reads that only two agents together saw are not found below {{latency .max_history_ns}}.{{end}}`},
 	Entry{Example: AgentRatesParams{At: At{"redis", "mixed (D0, 4 processes)"}, Agents: []string{"local-1", "local-2"}, Rates: []float64{17200, 16900},
 		Cpus: []float64{0.4, 0.4}, More: 2}, Severity: Notice,
 		Says: `{{.arm}} in {{.place}} was loaded by {{range $i, $agent := .agents}}{{if $i}}, {{end}}{{$agent}} {{count (index $.rates $i)}} op/s with {{number (index $.cpus $i)}} CPUs{{end}}` +

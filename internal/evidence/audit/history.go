@@ -50,7 +50,11 @@ type History struct {
 	// thread that only reads.
 	UntilNS []int64
 	Dropped uint64 // operations that found no room
-	ErrorNS int64  // by which times of different threads may be wrong: those of different machines
+
+	// ClockOf is the number of the clock that told each thread's times, ErrorsNS by how much those of
+	// each clock may be wrong beside another's. nil: this machine's told them all.
+	ClockOf  []int
+	ErrorsNS []int64
 }
 
 // NewHistory reads what a phase recorded. c are the counters of the same phase, which has ended or
@@ -86,21 +90,36 @@ func NewHistory(number int, keys []uint64, t *trace.File, h *counters.History, c
 	return history
 }
 
-// Widen puts the times of some threads, which another machine's clock told, on this one's: they were
-// shiftNS early, give or take errorNS. Each operation then has as long as it may have taken, so that what
-// is found of it is certain; what happened within the error is not found.
-func (h *History) Widen(first, count int, shiftNS, errorNS int64) {
-	h.ErrorNS = max(h.ErrorNS, errorNS)
+// OnClock says that another machine's clock told the times of some threads, and puts them on this
+// one's: they were shiftNS early, give or take errorNS. Threads of one clock are to be given one shift:
+// their order is as exact as that of threads of one machine, and the error is one between clocks alone.
+func (h *History) OnClock(first, count, clock int, shiftNS, errorNS int64) {
+	if h.ClockOf == nil {
+		h.ClockOf, h.ErrorsNS = make([]int, len(h.UntilNS)), []int64{0}
+	}
+	for len(h.ErrorsNS) <= clock {
+		h.ErrorsNS = append(h.ErrorsNS, 0)
+	}
+	h.ErrorsNS[clock] = max(h.ErrorsNS[clock], errorNS)
+	for i := first; i < first+count; i++ {
+		h.ClockOf[i] = clock
+		if h.UntilNS[i] != math.MaxInt64 {
+			h.UntilNS[i] += shiftNS
+		}
+	}
 	for i := range h.Events {
 		if e := &h.Events[i]; e.Thread >= first && e.Thread < first+count {
-			e.BeginNS, e.EndNS = e.BeginNS+shiftNS-errorNS, e.EndNS+shiftNS+errorNS
+			e.BeginNS, e.EndNS = e.BeginNS+shiftNS, e.EndNS+shiftNS
 		}
 	}
-	for i := first; i < first+count; i++ {
-		if h.UntilNS[i] != math.MaxInt64 {
-			h.UntilNS[i] += shiftNS - errorNS
-		}
+}
+
+// ErrorNS returns by how much the times of different clocks may be wrong at most.
+func (h *History) ErrorNS() (ns int64) {
+	for _, each := range h.ErrorsNS {
+		ns = max(ns, each)
 	}
+	return ns
 }
 
 // changes says if a thread changes a recorded key.

@@ -3,9 +3,10 @@
 // ([audit.History]) and knows no store.
 //
 //  1. check.go     one key at a time: stale reads, lost updates, values from nowhere
-//  2. register.go  whether any order of the operations explains the key: zones in linear time (Gibbons
+//  2. clocks.go    times that several machines' clocks told
+//  3. register.go  whether any order of the operations explains the key: zones in linear time (Gibbons
 //     and Korach, SIAM J. Comput. 26, 1997), and a search where values are not unique
-//  3. coverage.go  how many writes were checked, and which rate of loss would have been found
+//  4. coverage.go  how many writes were checked, and which rate of loss would have been found
 //
 // An operation took effect at some moment from its begin to its end. Its recorded begin is the end
 // of the thread's operation before it, which is earlier than the call: no store is accused for
@@ -16,7 +17,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"time"
 
 	"assay/internal/evidence/audit"
 	"assay/internal/evidence/counters"
@@ -72,23 +72,34 @@ func (c *Consistency) Broken() uint64 {
 
 // write is one write of a key, or what was there when the phase began.
 type write struct {
-	version    uint64
-	begin, end int64 // end: never, where it was not acknowledged
-	effect     int64 // the moment by which it surely had taken effect: its end, or that of a read of it
-	lastRead   int64 // the latest begin of a read of it; before: none
-	outcome    counters.Outcome
+	version  uint64
+	event    *audit.HistoryEvent // nil: it was there before
+	scale    int                 // of its begin
+	begin    int64
+	effects  []effect // the first is everyone's
+	lastRead int64    // the latest begin of a read of it, for everyone; before: none
+	outcome  counters.Outcome
+}
+
+// acknowledged returns when the write ended; never: it was not acknowledged.
+func (w *write) acknowledged() int64 {
+	if w.event != nil && (w.outcome == counters.OK || w.event.Operation == trace.Delete && w.outcome == counters.Miss) {
+		return w.event.EndNS
+	}
+	return never
 }
 
 // key is the operations of one key.
 type key struct {
-	events   []audit.HistoryEvent
-	writes   map[uint64]*write
-	ordered  []*write // by effect
-	byBegin  []*write // without what was there before
-	maxBegin []int64  // of the first i+1 of ordered, the latest begin
-	minEnd   []int64  // of byBegin from i on, the earliest effect
-	search   bool     // versions are not unique: deletes, conditional writes
-	deletes  bool
+	number  int // of the phase
+	clocks  clocks
+	events  []audit.HistoryEvent // by begin
+	writes  map[uint64]*write
+	ordered []*write // by effect
+	lines   map[[2]int]*line
+	there   map[int]int64 // by scale: from when on something was surely there, if nothing is deleted
+	search  bool          // versions are not unique: deletes, conditional writes
+	deletes bool
 }
 
 // Check checks each key of a phase's history.
@@ -105,9 +116,23 @@ func Check(h *audit.History) *Consistency {
 			to++
 		}
 		c.Keys++
-		k := newKey(h, events[from:to])
-		lateness = append(lateness, k.check(h, c, &left)...)
-		k.cover(c)
+		k := newKey(h.Number, clocksOf(h), events[from:to])
+		late, told := k.check(h, c)
+		lateness = append(lateness, late...)
+		all := k.forEveryone()
+		all.cover(c)
+		explained, decided := all.explained(&left)
+		for _, one := range k.forEachClock() {
+			if explained && decided {
+				explained, decided = one.explained(&left)
+			}
+		}
+		switch {
+		case !decided:
+			c.Undecided++
+		case !explained && !told: // otherwise it is told already
+			c.Unordered++
+		}
 		from = to
 	}
 	if len(lateness) > 0 {
@@ -117,17 +142,19 @@ func Check(h *audit.History) *Consistency {
 	return c
 }
 
-func newKey(h *audit.History, events []audit.HistoryEvent) *key {
-	k := &key{events: events, writes: map[uint64]*write{}}
+func newKey(number int, clocks clocks, events []audit.HistoryEvent) *key {
+	k := &key{number: number, clocks: clocks, events: events, writes: map[uint64]*write{}, lines: map[[2]int]*line{}, there: map[int]int64{}}
 	var deletes []*write
-	for _, e := range events {
+	for i := range events {
+		e := &events[i]
 		k.search = k.search || e.Operation == trace.Delete || e.Operation == trace.CompareAndSwap || e.Operation == trace.Add
 		if e.Written == audit.NothingWritten || e.Outcome == counters.Conflict || e.Outcome == counters.Miss && e.Operation != trace.Delete {
 			continue
 		}
-		w := &write{version: e.Written, begin: e.BeginNS - slackNS, end: never, effect: never, lastRead: before, outcome: e.Outcome}
-		if e.Outcome == counters.OK || e.Operation == trace.Delete && e.Outcome == counters.Miss {
-			w.end, w.effect = e.EndNS, e.EndNS
+		scale, _ := clocks.of(e)
+		w := &write{version: e.Written, event: e, scale: scale, begin: e.BeginNS - slackNS, effects: []effect{{everyone, never}}, lastRead: before, outcome: e.Outcome}
+		if w.acknowledged() != never {
+			w.seenBy(clocks, e)
 		}
 		if e.Written == audit.Absent {
 			k.deletes = true
@@ -136,62 +163,41 @@ func newKey(h *audit.History, events []audit.HistoryEvent) *key {
 		}
 		k.writes[e.Written] = w
 	}
-	for _, e := range events {
+	for i := range events {
+		e := &events[i]
 		if e.Read >= counters.ObservedLowest {
 			continue
 		}
 		w := k.writes[e.Read]
-		if w == nil && e.Read>>56 < uint64(h.Number) { // of the load, or of a phase before
-			w = &write{version: e.Read, begin: before, end: before, effect: before, lastRead: before}
+		if w == nil && e.Read>>56 < uint64(number) { // of the load, or of a phase before
+			w = &write{version: e.Read, begin: before, effects: []effect{{everyone, before}}, lastRead: before}
 			k.writes[e.Read] = w
 		}
 		if w != nil {
-			w.effect = min(w.effect, e.EndNS)
-			w.lastRead = max(w.lastRead, e.BeginNS-slackNS)
+			_, within := clocks.of(e)
+			w.seenBy(clocks, e)
+			w.lastRead = max(w.lastRead, e.BeginNS-slackNS-within)
 		}
 	}
 	for _, w := range k.writes {
 		k.ordered = append(k.ordered, w)
+		for _, at := range w.effects {
+			if from, known := k.there[at.scale]; !known || at.ns < from {
+				k.there[at.scale] = at.ns
+			}
+		}
 	}
 	k.ordered = append(k.ordered, deletes...)
 	slices.SortFunc(k.ordered, func(a, b *write) int {
-		return cmp.Or(cmp.Compare(a.effect, b.effect), cmp.Compare(a.version, b.version))
+		return cmp.Or(cmp.Compare(a.effects[0].ns, b.effects[0].ns), cmp.Compare(a.version, b.version))
 	})
-	latest := int64(before)
-	for _, w := range k.ordered {
-		latest = max(latest, w.begin)
-		k.maxBegin = append(k.maxBegin, latest)
-		if w.begin > before {
-			k.byBegin = append(k.byBegin, w)
-		}
-	}
-	slices.SortFunc(k.byBegin, func(a, b *write) int { return cmp.Compare(a.begin, b.begin) })
-	k.minEnd = make([]int64, len(k.byBegin))
-	earliest := int64(never)
-	for i := len(k.byBegin) - 1; i >= 0; i-- {
-		earliest = min(earliest, k.byBegin[i].effect)
-		k.minEnd[i] = earliest
-	}
+	k.draw()
 	return k
 }
 
-// overwritten returns when w was first surely overwritten; never, if it was not.
-func (k *key) overwritten(w *write) int64 {
-	at, _ := slices.BinarySearchFunc(k.byBegin, w.effect, func(x *write, effect int64) int {
-		if x.begin > effect {
-			return 1
-		}
-		return -1
-	})
-	if w.effect == never || at == len(k.byBegin) {
-		return never
-	}
-	return k.minEnd[at]
-}
-
-// check counts the anomalies of a key and returns how late its stale reads were, in ns.
-func (k *key) check(h *audit.History, c *Consistency, left *time.Duration) (lateness []int64) {
-	stale := false
+// check counts the anomalies of a key and returns how late its stale reads were, in ns. told says if
+// what it counted breaks the register.
+func (k *key) check(h *audit.History, c *Consistency) (lateness []int64, told bool) {
 	example := func(kind string, e audit.HistoryEvent, late int64) {
 		if len(c.Examples) < examplesMax {
 			c.Examples = append(c.Examples, Example{kind, e.Index, e.Thread, e.BeginNS, late})
@@ -206,7 +212,7 @@ func (k *key) check(h *audit.History, c *Consistency, left *time.Duration) (late
 			if swaps[e.Read] {
 				c.Reads++
 				c.LostUpdates++
-				stale = true
+				told = true
 				example("lost", e, 0)
 				continue
 			}
@@ -214,9 +220,9 @@ func (k *key) check(h *audit.History, c *Consistency, left *time.Duration) (late
 		}
 		if e.Read == counters.ObservedMiss {
 			c.Reads++
-			if !k.deletes && k.present(e.BeginNS-slackNS) {
+			if !k.deletes && k.present(&e) {
 				c.Vanished++
-				stale = true
+				told = true
 				example("vanished", e, 0)
 			}
 			continue
@@ -227,9 +233,9 @@ func (k *key) check(h *audit.History, c *Consistency, left *time.Duration) (late
 		c.Reads++
 		w := k.writes[e.Read]
 		switch {
-		case w == nil && ghost(h, e), w != nil && w.begin > e.EndNS:
+		case w == nil && k.ghost(h, &e), w != nil && w.event != nil && k.clocks.before(&e, w.event):
 			c.Ghosts++
-			stale = true
+			told = true
 			example("ghost", e, 0)
 			continue
 		case w == nil:
@@ -237,59 +243,35 @@ func (k *key) check(h *audit.History, c *Consistency, left *time.Duration) (late
 		case w.outcome == counters.Error:
 			c.FailedReads++
 			example("failed", e, 0)
-		case w.outcome == counters.Timeout && k.otherSince(w, e):
+		case w.outcome == counters.Timeout && k.otherSince(w, &e):
 			c.CameLater++
 			w.outcome = counters.OK // counted once
 			example("later", e, 0)
 		}
-		if over := k.overwritten(w); over < e.BeginNS-slackNS {
+		if late := k.late(w, &e); late > 0 {
 			c.Stale++
-			stale = true
-			late := e.BeginNS - over
+			told = true
 			lateness = append(lateness, late)
 			example("stale", e, late)
 		}
 	}
-	switch explained, decided := k.explained(left); {
-	case !decided:
-		c.Undecided++
-	case !explained && !stale: // otherwise it is told already
-		c.Unordered++
-	}
-	return lateness
+	return lateness, told
 }
 
 // ghost says whether a version of this phase was read that no thread had begun to write, as far as
 // everything that its thread did is recorded.
-func ghost(h *audit.History, e audit.HistoryEvent) bool {
+func (k *key) ghost(h *audit.History, e *audit.HistoryEvent) bool {
 	thread := int(e.Read >> 40 & 0xffff)
-	return e.Read>>56 > uint64(h.Number) || e.Read>>56 == uint64(h.Number) && (thread >= len(h.UntilNS) || h.UntilNS[thread] > e.EndNS+slackNS)
-}
-
-// present says whether a value was surely there at a moment, in a key without deletes.
-func (k *key) present(at int64) bool {
-	for _, w := range k.ordered {
-		if w.effect >= at {
-			return false
-		}
-		if w.begin > before || w.lastRead > before {
-			return true
-		}
+	if e.Read>>56 != uint64(h.Number) || thread >= len(h.UntilNS) {
+		return e.Read>>56 >= uint64(h.Number)
 	}
-	return false
+	return k.clocks.before(e, &audit.HistoryEvent{Thread: thread, BeginNS: h.UntilNS[thread]})
 }
 
 // otherSince says whether another version was read after a write had timed out and before e read
 // it.
-func (k *key) otherSince(w *write, e audit.HistoryEvent) bool {
-	timedOut := int64(never)
-	for _, o := range k.events {
-		if o.Written == w.version {
-			timedOut = o.EndNS
-		}
-		if o.Read < counters.ObservedLowest && o.Read != w.version && o.BeginNS-slackNS > timedOut && o.EndNS < e.BeginNS-slackNS {
-			return true
-		}
-	}
-	return false
+func (k *key) otherSince(w *write, e *audit.HistoryEvent) bool {
+	return slices.ContainsFunc(k.events, func(o audit.HistoryEvent) bool {
+		return o.Read < counters.ObservedLowest && o.Read != w.version && k.clocks.before(w.event, &o) && k.clocks.before(&o, e)
+	})
 }

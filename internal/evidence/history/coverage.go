@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -9,8 +10,15 @@ import (
 )
 
 // cover counts the acknowledged writes that some read would have shown to be lost: those after
-// which the key was read before another write of it began.
+// which the key was read before another write of it began. It is of a key on one clock.
 func (k *key) cover(c *Consistency) {
+	var byBegin []*write
+	for _, w := range k.ordered {
+		if w.begin > before {
+			byBegin = append(byBegin, w)
+		}
+	}
+	slices.SortFunc(byBegin, func(a, b *write) int { return cmp.Compare(a.begin, b.begin) })
 	var reads []int64 // begins, ascending: events are sorted by them
 	ends := map[int64]int64{}
 	for _, e := range k.events {
@@ -20,14 +28,15 @@ func (k *key) cover(c *Consistency) {
 		}
 	}
 	ended := int64(before) // all writes that began before this one
-	for i, w := range k.byBegin {
+	for i, w := range byBegin {
 		alone := ended < w.begin // else either of them may be the newer
-		ended = max(ended, w.end)
-		if !alone || w.end == never || w.version == audit.Absent {
+		end := w.acknowledged()
+		ended = max(ended, end)
+		if !alone || end == never || w.version == audit.Absent {
 			continue
 		}
-		at, _ := slices.BinarySearch(reads, w.end)
-		if at < len(reads) && (i == len(k.byBegin)-1 || k.byBegin[i+1].begin > ends[reads[at]]) {
+		at, _ := slices.BinarySearch(reads, end)
+		if at < len(reads) && (i == len(byBegin)-1 || byBegin[i+1].begin > ends[reads[at]]) {
 			c.Covered++
 		}
 	}

@@ -20,7 +20,7 @@ const (
 )
 
 // explained says whether some order of the key's operations explains what its reads returned. It
-// takes what it needs of the time that is left for searches.
+// takes what it needs of the time that is left for searches. It is of a key on one clock.
 func (k *key) explained(left *time.Duration) (explained, decided bool) {
 	if !k.search {
 		return k.zonesApart(), true
@@ -43,12 +43,12 @@ func (k *key) zonesApart() bool {
 	var held, instants []zone
 	for _, w := range k.ordered {
 		last := max(w.begin, w.lastRead)
-		switch {
-		case w.effect == never || w.effect == before && last == before:
-		case w.effect < last:
-			held = append(held, zone{w.effect, last})
+		switch effect := w.effects[0].ns; {
+		case effect == never || effect == before && last == before:
+		case effect < last:
+			held = append(held, zone{effect, last})
 		default:
-			instants = append(instants, zone{last, w.effect})
+			instants = append(instants, zone{last, effect})
 		}
 	}
 	slices.SortFunc(held, func(a, b zone) int { return cmp.Compare(a.low, b.low) })

@@ -301,8 +301,8 @@ type History struct {
 	// CompleteNS is the moment up to which every change of these keys is recorded, since the
 	// phase's start; nil: to its end.
 	CompleteNS *int64 `json:"complete_ns,omitempty"`
-	// ClockErrorNS is by how much times of different agents may be wrong: an anomaly that is shorter
-	// is not seen. 0: all are of one clock.
+	// ClockErrorNS is by how much times of different agents may be wrong: a shorter anomaly that takes
+	// two agents to see is not seen. 0: all are of one clock.
 	ClockErrorNS int64 `json:"clock_error_ns,omitempty"`
 	// Updates is what became of updates whose clients knew a version of the record before; nil: no
 	// key was changed by such alone, or none was read back.

@@ -113,7 +113,8 @@ type Agent struct {
 	pings   map[int64]int64 // when they were sent, by ID
 	workers map[int]*Worker
 	gaps    []Gap
-	stopped bool // the phase under way is to end
+	stopped bool                                 // the phase under way is to end
+	starts  struct{ conductorNS, agentNS int64 } // the newest start of a phase, on both clocks
 	lost    error
 	gone    chan struct{} // closed when it is lost
 	end     chan struct{} // closed when pinging is to end
@@ -559,6 +560,17 @@ func (a *Agent) Gaps(sinceNS int64) (gaps []Gap) {
 
 // IsHere reports whether the agent runs on the conductor's machine, where its processes can be seen.
 func (a *Agent) IsHere() bool { return a.Machine != "" && a.Machine == machineID() }
+
+// startAt translates when a phase begins to the agent's clock: once, as looks at it that come meanwhile
+// would tell each worker another moment, and their histories be compared by that.
+func (a *Agent) startAt(conductorNS int64) int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.starts.conductorNS != conductorNS {
+		a.starts.conductorNS, a.starts.agentNS = conductorNS, a.clocks.toAgent(conductorNS)
+	}
+	return a.starts.agentNS
+}
 
 // byePatience is how long agents may take to end their workers when the run is over.
 const byePatience = 3 * time.Second

@@ -220,9 +220,9 @@ func (w *Worker) Detach() {
 	w.mirror = nil
 }
 
-// Run returns when the phase begins on the agent's clock.
+// Run returns when the phase begins on the agent's clock: for all of its workers at one moment.
 func (w *Worker) Run(startNS int64) control.Run {
-	at := w.Agent.clocks.toAgent(startNS)
+	at := w.Agent.startAt(startNS)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.startNS = at

@@ -171,13 +171,25 @@ func (w *watched) historiesAway() {
 	all.Wait()
 }
 
-// widen puts a history on the conductor's clock.
-func (w *watched) widen(h *audit.History) {
+// onOneClock puts a history on the conductor's clock. All workers of an agent have its one clock.
+func (w *watched) onOneClock(h *audit.History) {
+	type clock struct {
+		number        int
+		shift, within int64
+	}
+	of := map[*agents.Agent]clock{}
 	for _, s := range w.shares {
-		if s.client.away != nil {
-			shift, within := s.client.away.Clock(w.startAt, max(w.result.ElapsedNS, 0))
-			h.Widen(s.first, s.count, shift, within)
+		if s.client.away == nil {
+			continue
 		}
+		a := s.client.away.Agent
+		c, known := of[a]
+		if !known {
+			c.number = len(of) + 1
+			c.shift, c.within = s.client.away.Clock(w.startAt, max(w.result.ElapsedNS, 0))
+			of[a] = c
+		}
+		h.OnClock(s.first, s.count, c.number, c.shift, c.within)
 	}
 }
 

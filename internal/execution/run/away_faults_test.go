@@ -15,6 +15,7 @@ import (
 
 	natsserver "github.com/nats-io/nats-server/v2/server"
 
+	"assay/drivers/redis"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
@@ -25,6 +26,7 @@ import (
 	"assay/internal/presentation/live"
 	"assay/internal/testkit/loopback"
 	"assay/internal/testkit/processes"
+	"assay/store"
 )
 
 // The fault table of docs/agents.md, each row by a whole run on a real Redis.
@@ -378,6 +380,95 @@ func TestAnAgentBehindASlowLink(t *testing.T) {
 		if slow.StartNS < -slow.ClockErrorNS {
 			t.Errorf("%s: it is said to have begun %d ns after the agreed moment, known to %d", p.Name, slow.StartNS, slow.ClockErrorNS)
 		}
+	}
+}
+
+// staleFor is less than what clocks behind a link of staleOneWay may be wrong by, on both of its sides.
+const (
+	staleFor    = 100 * time.Millisecond
+	staleOneWay = 60 * time.Millisecond
+)
+
+// staleRedis is Redis with a cache in each client's process, which returns what the same process has
+// overwritten a moment ago.
+type staleRedis struct{ redis.Driver }
+
+const staleRedisName = "stale-redis"
+
+func (d staleRedis) Describe() store.Description {
+	description := d.Driver.Describe()
+	description.Name, description.Abilities = staleRedisName, store.Abilities{}
+	return description
+}
+
+func (d staleRedis) Open(ctx context.Context, c store.Config) (store.Store, error) {
+	s, err := d.Driver.Open(ctx, c)
+	return &staleStore{Store: s, puts: map[string]stalePut{}}, err
+}
+
+type stalePut struct {
+	value, replaced []byte
+	done            time.Time
+}
+
+type staleStore struct {
+	store.Store
+	mu   sync.Mutex
+	puts map[string]stalePut
+}
+
+func (s *staleStore) Handle() (store.Handle, error) {
+	h, err := s.Store.Handle()
+	return staleHandle{h, s}, err
+}
+
+type staleHandle struct {
+	store.Handle
+	of *staleStore
+}
+
+func (h staleHandle) Put(key, value []byte) error {
+	if err := h.Handle.Put(key, value); err != nil {
+		return err
+	}
+	h.of.mu.Lock()
+	defer h.of.mu.Unlock()
+	h.of.puts[string(key)] = stalePut{slices.Clone(value), h.of.puts[string(key)].value, time.Now()}
+	return nil
+}
+
+func (h staleHandle) Get(key, buf []byte) ([]byte, error) {
+	h.of.mu.Lock()
+	put := h.of.puts[string(key)]
+	h.of.mu.Unlock()
+	if put.replaced != nil && time.Since(put.done) < staleFor {
+		return append(buf, put.replaced...), nil
+	}
+	return h.Handle.Get(key, buf)
+}
+
+// What one agent's clients wrote and then did not read is found, though its clock is not known to as
+// much: they have that clock in common.
+func TestAStaleReadWithinAnAgent(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
+	p := installed(t, "redis")
+	p.Driver = staleRedisName
+	endpoint := natsOf(t)
+	link := loopback.NewLink(t, endpoint)
+	link.Slow(staleOneWay, 1<<20)
+	joining(t, link.Endpoint)
+	text := strings.NewReplacer("driver: redis", "driver: "+staleRedisName, "processes: 2, threads: 2", "processes: 2, threads: 4", "records: 400", "records: 40",
+		"  - {name: again, mix: {read: 1}, order: zipfian, operations: 2000}\n", "").Replace(agentsRun)
+	trial := trialOf(t, runServer(context.Background(), t, p, live.NewPlain(discard{}), text+"agents: join:1\n", withAgents(t), joinsAt(endpoint)), staleRedisName)
+	if trial.Error != "" || len(trial.Phases) != 2 || trial.Phases[1].History == nil {
+		t.Fatalf("%s: %s %v", trial.State, trial.Error, trial.Marks)
+	}
+	if h := trial.Phases[1].History; h.Stale == 0 || h.ClockErrorNS < int64(staleOneWay) || h.Ghosts+h.LostUpdates+h.Vanished > 0 || h.Undecided > 0 {
+		t.Errorf("reads were stale for up to %v, the clock known to %v: %+v", staleFor, staleOneWay, h)
+	}
+	if !slices.Contains(codes(trial), string(finding.FaultStale)) {
+		t.Errorf("its marks: %v", codes(trial))
 	}
 }
 

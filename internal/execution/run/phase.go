@@ -182,7 +182,7 @@ func (t *trial) remember(p *experiment.Phase, number int, w *watched, keys []uin
 	phase.Record, phase.Queries = t.run.experiment.Values.Record(), t.run.experiment.Values.QueryShapes()
 	if w.files.History != nil {
 		phase.History = audit.NewHistory(number, keys, w.file, w.files.History, w.files.Counters, t.cell.Pipeline)
-		w.widen(phase.History)
+		w.onOneClock(phase.History)
 		if t.store.Description.Kind != store.None { // which keeps nothing: no order explains its answers
 			w.result.History = historyOf(phase.History)
 		}
