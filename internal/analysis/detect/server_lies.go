@@ -29,7 +29,7 @@ func detectSharedLiars(run *record.Run, tables []*facts.Table) (found []finding.
 	lies := liesOf(run)
 	for _, t := range tables {
 		for _, row := range t.Rows {
-			if row.Role != plan.Measured {
+			if row.Role != plan.Measured || liesIn(row, t.Phase) {
 				continue
 			}
 			l, endpoint := lieAbout(lies, endpointsOf(run, row.Store), row.Arm, t.Class)
@@ -42,6 +42,15 @@ func detectSharedLiars(run *record.Run, tables []*facts.Table) (found []finding.
 		}
 	}
 	return found
+}
+
+// liesIn reports whether a row's own trials were caught in a phase: that says all, and takes its rank.
+func liesIn(row *facts.Row, phase string) bool {
+	return slices.ContainsFunc(row.Trials, func(o *facts.Observation) bool {
+		return o.Trial != nil && slices.ContainsFunc(o.Trial.CountedMarks(), func(m finding.Mark) bool {
+			return m.Phase == phase && slices.Contains(serverLies, m.Fault())
+		})
+	})
 }
 
 // lieAbout is the first lie of one of some servers that another arm's trials show; nil: none does.

@@ -42,6 +42,25 @@ func TestALyingTwinTakesTheRankOfItsBaseline(t *testing.T) {
 	}
 }
 
+// An arm that was caught itself is not said to be judged by its A/A arm.
+func TestAnArmThatLiesIsNotJudgedByItsTwin(t *testing.T) {
+	run := resulttest.CleanRun()
+	for _, arm := range []string{"oak", "oak (A/A)"} {
+		resulttest.MarkedBy(resulttest.Trials(run, arm)[0], resulttest.LostRecords())
+	}
+	r := resulttest.ResultOf(t, run)
+	for _, f := range r.Findings {
+		if f.Code == finding.SharedLiar && f.Where.Phase == "put" {
+			t.Errorf("found %+v", f)
+		}
+	}
+	for _, phase := range []string{"put", "get"} {
+		if row := resulttest.RowOf(t, r, phase, "oak"); row.Standing == facts.Ranked {
+			t.Errorf("%s: oak is ranked", phase)
+		}
+	}
+}
+
 // A lie that one arm's trials show of a server takes the rank of the other arms on it, and of no arm
 // on another server.
 func TestAServersLieTakesTheRankOfItsOtherArms(t *testing.T) {

@@ -3,6 +3,8 @@ package finding
 var _ = register(
 	Entry{Example: VerifiedParams{Values: 460000, Right: 460000, ReadBack: 12000},
 		Says: `{{if .values}}Verified {{if ge .values 1000000000}}{{number .values}} values{{else}}{{plural .values "value" ""}}{{end}}: {{if eq .values .right}}all correct{{else}}{{count .right}} correct{{end}}` +
+			`{{if .old}}; {{plural .old "sampled read" ""}} returned an overwritten value{{end}}` +
+			`{{if .missed}}; {{plural .missed "read" ""}} did not find a stored record{{end}}` +
 			`{{if .read_back}}; {{count .read_back}} read back: {{count .lost}} lost` +
 			`{{if .stale}}, {{count .stale}} stale{{end}}{{if .evicted}}, {{count .evicted}} evicted{{if .store_evicted}} ({{count .store_evicted}} by the servers' count){{end}}{{end}}` +
 			`{{if .not_read}}, {{count .not_read}} not read{{end}}{{end}}.{{else}}No value was verified.{{end}}` +
@@ -11,6 +13,7 @@ var _ = register(
 		Also: []Parameters{
 			VerifiedParams{Values: 460000, Right: 459990, ReadBack: 12000, Lost: 3, Stale: 2, Evicted: 300, NotRead: 4962,
 				NotChecked: 2, Trials: 12},
+			VerifiedParams{Values: 700123, Right: 700100, Old: 23, Missed: 9},
 			VerifiedParams{Values: 577831, Right: 577831, ReadBack: 140000, Evicted: 25074, StoreEvicted: 31200},
 			VerifiedParams{Values: 3246866206, Right: 3246866206, ReadBack: 770000},
 			VerifiedParams{},
@@ -42,6 +45,7 @@ func (ClassProvedParams) code() Code { return "class-proved" }
 // VerifiedParams is what of the data was checked, over all trials of stores.
 type VerifiedParams struct {
 	Values, Right                           uint64 // that reads returned, and those that were correct
+	Old, Missed                             uint64 // reads of phases: sampled ones that returned what was overwritten, and those that did not find a record
 	ReadBack, Lost, Stale, Evicted, NotRead uint64 // records of the final check
 	StoreEvicted                            uint64 // records that the stores count as evicted, of all trials with such a record
 	Trials, NotChecked                      int    // trials that acknowledged writes of which no value was looked at

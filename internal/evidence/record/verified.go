@@ -10,6 +10,9 @@ import (
 type Verified struct {
 	Values uint64 // that reads returned, in phases and at the end, and that were held against what was written
 	Right  uint64 // of these
+	// Old are reads of sampled keys in phases that returned a value which had been overwritten, and
+	// Missed reads that did not find what was stored, of stores that promise neither.
+	Old, Missed uint64
 
 	// The final check of all trials, as [FinalCheck] has it.
 	ReadBack uint64
@@ -44,9 +47,16 @@ func (r *Run) Verified() (v Verified) {
 				wrote = wrote || operation.Changes() && o.OK > 0
 				if r.Experiment.Verify && returnsValue(operation) {
 					seen.Values, seen.Right = seen.Values+o.OK+o.Wrong, seen.Right+o.OK
+					if !p.mayMiss() {
+						seen.Missed += o.Lost
+					}
 				}
 			}
+			if h := p.History; h != nil && !p.Eventual && !p.Forgot {
+				seen.Old += h.Stale
+			}
 		}
+		seen.Right -= min(seen.Old, seen.Right)
 		if f := t.Final; f != nil {
 			judged := f.Right + f.Stale + f.Wrong
 			seen.Values, seen.Right = seen.Values+judged, seen.Right+f.Right
@@ -66,6 +76,7 @@ func (r *Run) Verified() (v Verified) {
 // Add adds what another run, or trial, has verified.
 func (v *Verified) Add(o Verified) {
 	v.Values, v.Right, v.ReadBack = v.Values+o.Values, v.Right+o.Right, v.ReadBack+o.ReadBack
+	v.Old, v.Missed = v.Old+o.Old, v.Missed+o.Missed
 	v.Lost, v.Evicted, v.Stale, v.NotRead = v.Lost+o.Lost, v.Evicted+o.Evicted, v.Stale+o.Stale, v.NotRead+o.NotRead
 	v.StoreEvicted += o.StoreEvicted
 	v.Trials, v.NotChecked = v.Trials+o.Trials, v.NotChecked+o.NotChecked

@@ -3,6 +3,7 @@ package record_test
 import (
 	"testing"
 
+	"assay/internal/evidence/history"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment/plan"
 	"assay/internal/testkit/recordtest"
@@ -41,6 +42,19 @@ func TestVerified(t *testing.T) {
 				}
 			}
 		}, func(v record.Verified) bool { return v.Values == clean.Values && v.Right < v.Values }},
+		"old values and misses in a phase": {func(_ *record.Run, t *record.Trial) {
+			for i := range t.Phases {
+				p := &t.Phases[i]
+				for j := range p.Operations {
+					if o := &p.Operations[j]; o.Name == "read" {
+						p.History, o.Lost = &record.History{Consistency: history.Consistency{Stale: 2}}, 3
+						return
+					}
+				}
+			}
+		}, func(v record.Verified) bool {
+			return v.Values == clean.Values && v.Right == v.Values-2 && v.Old == 2 && v.Missed == 3
+		}},
 		"records lost, stale and not read": {func(_ *record.Run, t *record.Trial) {
 			t.Final.Right, t.Final.Lost, t.Final.Stale, t.Final.NotRead = t.Final.Right-5, 3, 2, 7
 		}, func(v record.Verified) bool {

@@ -215,20 +215,26 @@ func (k *serverKeys) remove(ctx context.Context, own []string, patience time.Dur
 	return r.ask(control.Request{Command: control.CommandClose})
 }
 
-// open opens the store in the class of the trial, or in any other one: the server's settings may have
-// been changed since, and a key is deleted in each.
 func (r *remover) open() error {
-	asked := r.ask(control.Request{Command: control.CommandOpen, Open: &r.Open})
-	err := asked
-	for _, class := range []store.Durability{store.D0, store.D1, store.D2, store.D3} {
+	return openInAnyClass(r.Open, func(open control.Open) error {
+		return r.ask(control.Request{Command: control.CommandOpen, Open: &open})
+	})
+}
+
+// openInAnyClass opens a store in the class that is asked for, or in any other one: what a server
+// holds is counted and deleted in each, and its settings may allow another one only.
+func openInAnyClass(open control.Open, ask func(control.Open) error) error {
+	asked := ask(open)
+	err, class := asked, open.Durability
+	open.LossWindowNS = math.MaxInt64 // any T of D2(T)
+	for _, other := range []store.Durability{store.D0, store.D1, store.D2, store.D3, store.D4} {
 		var answer *control.Error
 		if !errors.As(err, &answer) || answer.Class != control.ClassRefused {
 			return err
 		}
-		if class != r.Open.Durability {
-			other := r.Open
-			other.Durability = class
-			err = r.ask(control.Request{Command: control.CommandOpen, Open: &other})
+		if other != class {
+			open.Durability = other
+			err = ask(open)
 		}
 	}
 	if err != nil {

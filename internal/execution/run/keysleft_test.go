@@ -250,7 +250,10 @@ func TestAKillLeavesANoteOfKeys(t *testing.T) {
 				t.Errorf("another run: %d keys became %d, %v", held, now, other.Failed)
 			}
 			if i%2 == 0 {
-				s.configure(t, "appendonly yes", "appendfsync always") // in a class that the run did not ask for
+				s.configure(t, "appendonly yes", "appendfsync everysec") // in a class that the run did not ask for
+				if now := s.held(t); now != held {
+					t.Errorf("%d keys, said to be %d once the server gives another class", held, now)
+				}
 				s.cleanNotes(t, root)
 				s.configure(t, "appendonly no")
 				s.nothingIsLeft(t, root)

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -49,21 +48,18 @@ func (r *running) heldBy(s *experiment.Store) uint64 {
 		return 0
 	}
 	defer func() { _ = w.End(r.experiment.StepTimeout) }()
-	for _, cell := range r.experiment.Cells { // a server may have one class only
-		var opened control.Opened
-		err := w.Call(control.Request{Command: control.CommandOpen, Open: &control.Open{
-			Driver: s.Driver, Endpoints: s.Endpoints, Durability: cell.Durability, LossWindowNS: int64(cell.LossWindow), Options: s.Options,
-			Handles: control.HandlesPerThread, Threads: 1,
-		}}, r.experiment.StepTimeout, &opened)
-		if err == nil && opened.Held != nil {
-			return *opened.Held
-		}
-		var no *control.Error
-		if !errors.As(err, &no) || no.Class != control.ClassRefused {
-			return 0
-		}
+	var opened control.Opened
+	cell := &r.experiment.Cells[0]
+	err = openInAnyClass(control.Open{
+		Driver: s.Driver, Endpoints: s.Endpoints, Durability: cell.Durability, LossWindowNS: int64(cell.LossWindow), Options: s.Options,
+		Handles: control.HandlesPerThread, Threads: 1,
+	}, func(open control.Open) error {
+		return w.Call(control.Request{Command: control.CommandOpen, Open: &open}, r.experiment.StepTimeout, &opened)
+	})
+	if err != nil || opened.Held == nil {
+		return 0
 	}
-	return 0
+	return *opened.Held
 }
 
 // removeNumber is the number of the phase that deletes a trial's keys from a server. Read-backs of a
