@@ -25,6 +25,7 @@ type Checked struct {
 	Found4     float64  `json:"finds_1_in_10000"`     // the chance, of lost writes
 	Found5     float64  `json:"finds_1_in_100000"`    //
 	Found6     float64  `json:"finds_1_in_1000000"`   //
+	FoundOneIn float64  `json:"finds_1_in"`           // of so many writes: the rarest loss that would be found with a chance of 95 %
 	TimeShare  *float64 `json:"time_share,omitempty"` // that recording took of the threads' time, at most
 }
 
@@ -51,6 +52,7 @@ func checkedOf(phases []*record.Phase) *Checked {
 	}
 	c.ReadShare, c.WriteShare = shareOf(reads, allReads), shareOf(c.Covered, allWrites)
 	c.Found4, c.Found5, c.Found6 = history.Found(1e-4, c.Covered), history.Found(1e-5, c.Covered), history.Found(1e-6, c.Covered)
+	c.FoundOneIn = history.Rarest(c.Covered)
 	if threadNS > 0 {
 		share := recordedNS * float64(records) / threadNS
 		c.TimeShare = &share

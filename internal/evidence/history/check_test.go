@@ -288,6 +288,11 @@ func TestCoverage(t *testing.T) {
 			found++
 		}
 	}
+	for _, covered := range []uint64{1, 3, 3000} {
+		if chance := Found(1/Rarest(covered), covered); math.Abs(chance-0.95) > 1e-6 {
+			t.Errorf("the rarest loss that %d writes find with 95 %% is found with %.4f", covered, chance)
+		}
+	}
 	if got := float64(found) / runs; got < said-0.05 {
 		t.Errorf("drops are found in %.2f of the runs, and said to be in %.2f", got, said)
 	}

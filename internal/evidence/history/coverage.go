@@ -47,3 +47,7 @@ func (k *key) cover(c *Consistency) {
 func Found(share float64, covered uint64) float64 {
 	return -math.Expm1(float64(covered) * math.Log1p(-share))
 }
+
+// Rarest returns n where a store that loses one of n acknowledged writes would be found with a chance
+// of 95 % by the writes that were covered.
+func Rarest(covered uint64) float64 { return -1 / math.Expm1(math.Log(0.05)/float64(covered)) }

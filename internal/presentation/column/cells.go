@@ -157,17 +157,6 @@ func perOperation(unit string) func(float64) string {
 	return func(v float64) string { return format.PerOperation(v, unit) }
 }
 
-// chance writes a probability; what is nearly sure is not written as sure, nor what is rare as never.
-func chance(p float64) string {
-	switch {
-	case p > 0.999:
-		return "over 99.9 %"
-	case p < 0.001:
-		return "under 0.1 %"
-	}
-	return format.Percent(p)
-}
-
 func milestone(which func(*model.Milestones) float64) func(*Line) Cell {
 	return of(func(l *Line) *float64 {
 		if l.Milestones == nil {
@@ -182,5 +171,5 @@ func lossFound(l *Line) *float64 {
 	if l.Checked == nil {
 		return nil
 	}
-	return &l.Checked.Found5
+	return &l.Checked.FoundOneIn
 }
