@@ -79,7 +79,7 @@ store recover. Every fourth cut is followed by another in that recovery. It test
 D2(T); of D0 and D1, which promise nothing, it measures what is lost. It needs root,
 /dev/fuse and loop devices: assay doctor tells.
 
---fault lets a call of the store fail before the power is cut: a sync (sync-error: what
+--fault lets a call of the store fail before it is cut off: a sync (sync-error: what
 it was to write may be lost, though later syncs succeed), calls that need room (no-space),
 or a write that is done by half (short-write). What is acknowledged before it, after it or
 in spite of it must be there; what the store called failed may be there or not.
@@ -132,7 +132,7 @@ Exit status: 0 every promise was kept · 1 Assay failed · 2 bad arguments ·
 	c.Flags().StringVar(&f.kind, "kind", f.kind, "`kind` of cut: kill or power")
 	c.Flags().StringSliceVar(&f.fileSystems, "fs", f.fileSystems, "`file systems` whose disk is cut off, one after the other: ext4, xfs, btrfs, posix")
 	c.Flags().StringVar(&f.mountOptions, "mount-options", "", "`options` that the file systems are mounted with, such as data=journal,commit=1 (default: the kernel's own)")
-	c.Flags().StringVar(&f.fault, "fault", "", "`error` that a call of the store meets before each power cut: sync-error, no-space, short-write (--fs is posix then, unless it is said)")
+	c.Flags().StringVar(&f.fault, "fault", "", "`error` that a call of the store meets before each cut: sync-error, no-space, short-write (--fs is posix then, unless it is said)")
 	c.Flags().BoolVar(&f.ignoresFlushes, "ignore-flushes", false, "the disk ignores flushes: every store must be refuted, which shows that the rig works")
 	c.Flags().Int64Var(&f.sector, "sector", f.sector, "`bytes` that the disk writes whole or not at all: 512 to 4096")
 	c.Flags().IntVar(&f.servers, "servers", 0, "`number` of servers that Assay starts as one store (default: one, or that of the file)")
@@ -169,12 +169,10 @@ func (f *crashFlags) check() error {
 		return fmt.Errorf("--kind %s: expected kill or power", f.kind)
 	case len(f.fileSystems) == 0 || slices.ContainsFunc(f.fileSystems, func(name string) bool { return !slices.Contains(experiment.CutFileSystems, name) }):
 		return fmt.Errorf("--fs %s: expected %s", strings.Join(f.fileSystems, ","), format.List(experiment.CutFileSystems))
-	case f.mountOptions != "" && f.kind != string(crash.Power):
-		return errors.New("--mount-options is for --kind power")
+	case f.mountOptions != "" && f.kind != string(crash.Power) && f.fault == "":
+		return errors.New("--mount-options is for --kind power and --fault")
 	case f.ignoresFlushes && f.kind != string(crash.Power):
 		return errors.New("--ignore-flushes is for --kind power")
-	case f.fault != "" && f.kind != string(crash.Power):
-		return errors.New("--fault is for --kind power: after the error, the power is cut")
 	case f.fault != "" && !slices.Contains(faultNames(), f.fault):
 		return fmt.Errorf("--fault %s: expected %s", f.fault, format.List(faultNames()))
 	case f.fault != "" && f.ignoresFlushes:
@@ -303,7 +301,7 @@ func (f *crashFlags) cutAll(ctx context.Context, targets []*crash.Target, progre
 	}
 	report := &crash.Report{Kind: crash.Kind(f.kind), Fault: powercut.FaultKind(f.fault), Cuts: f.cuts, Seed: f.seed, Results: []crash.Result{}}
 	rig, on := []string{self, rigCommandName}, []string{""}
-	if report.Kind == crash.Power {
+	if report.Kind == crash.Power || f.fault != "" {
 		report.Rig, on = &crash.RigInfo{Version: powercut.Version, MountOptions: f.mountOptions, SectorBytes: f.sector, IgnoresFlushes: f.ignoresFlushes}, f.fileSystems
 		for _, name := range on {
 			if err := powercut.Check(cmp.Or(f.data, os.TempDir()), name, f.mountOptions, rig); err != nil {

@@ -79,7 +79,7 @@ type Options struct {
 	SectorBytes    int64    // what the disk writes whole or not at all; 0: powercut.SectorBytesMin
 	// OneNode: of a store of several servers, the power of one is cut, and the others go on.
 	OneNode bool
-	// Fault is an error that a call of the store meets before its power is cut; "": none.
+	// Fault is an error that a call of the store meets before it is cut off; "": none.
 	Fault powercut.FaultKind
 	// CaseOf returns the directory in which the smallest failing case of a result is kept; nil: none is.
 	CaseOf func(*Result) (string, error)
@@ -145,7 +145,7 @@ func Test(ctx context.Context, t *Target, o Options) (r Result, err error) {
 		}
 		r.conclude(o.Kind)
 	}()
-	if o.Kind == Power {
+	if o.Kind == Power || o.Fault != "" {
 		r.FileSystem, r.MountOptions = o.FileSystem, o.MountOptions
 	}
 	if n := t.Store.Servers(); n > 1 {
@@ -166,8 +166,8 @@ func Test(ctx context.Context, t *Target, o Options) (r Result, err error) {
 		return r, err
 	}
 	tester := &tester{ctx: ctx, target: t, options: o, root: place.Path, result: &r}
-	if o.Kind == Power {
-		return r, tester.powerCuts()
+	if o.Kind == Power || o.Fault != "" {
+		return r, tester.onRig()
 	}
 	return r, tester.kills()
 }
@@ -235,8 +235,8 @@ func (t *Target) Name() string {
 // Report is what the cuts of some stores have shown.
 type Report struct {
 	Kind    Kind               `json:"kind"`
-	Rig     *RigInfo           `json:"rig,omitempty"`   // of power cuts
-	Fault   powercut.FaultKind `json:"fault,omitempty"` // that a call met before each power cut
+	Rig     *RigInfo           `json:"rig,omitempty"`   // of power cuts and faults
+	Fault   powercut.FaultKind `json:"fault,omitempty"` // that a call met before each cut
 	Cuts    int                `json:"cuts"`            // of each store and class
 	Seed    uint64             `json:"seed"`
 	Stopped bool               `json:"stopped,omitempty"` // by the user, before all cuts were made

@@ -246,6 +246,26 @@ func TestFaults(t *testing.T) {
 			}
 		})
 	}
+	for name, kind := range map[string]powercut.FaultKind{walstore.Honest: powercut.NoSpace, walstore.WritesOn: powercut.NoSpace, walstore.IgnoresShortWrites: powercut.ShortWrite} {
+		t.Run("and a kill/"+name, func(t *testing.T) {
+			target := targetOf(t, name, store.D1, 8)
+			target.Operations = 400
+			want, o := Refuted, options(t, kind, 50)
+			o.Kind, o.FirstOnly = Kill, true
+			if name == walstore.Honest {
+				want, o.Cuts = Kept, cuts
+			}
+			r := tested(t, target, o)
+			if r.State != want {
+				t.Errorf("it is %s after %d cuts: %s", r.State, len(r.Cuts), r.Why)
+			}
+			for _, f := range r.Faults {
+				if f.Calls == 0 {
+					t.Errorf("the store met nothing: %+v", f)
+				}
+			}
+		})
+	}
 	for name, kind := range map[string]powercut.FaultKind{walstore.IgnoresSyncErrors: powercut.SyncError, walstore.SyncsAgain: powercut.SyncError,
 		walstore.WritesOn: powercut.NoSpace, walstore.IgnoresShortWrites: powercut.ShortWrite} {
 		t.Run(name, func(t *testing.T) {

@@ -39,19 +39,26 @@ const (
 	diskBytesMin = 1 << 30
 )
 
-func (t *tester) powerCuts() (err error) {
+// onRig starts a rig, and cuts the store off on its disk.
+func (t *tester) onRig() (err error) {
 	rig, err := powercut.Start(t.options.DataRoot, t.options.FileSystem, t.options.MountOptions, t.options.Rig)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, rig.Close()) }()
 	t.progress(0)
-	if t.result.OneNode {
+	switch {
+	case t.result.OneNode:
 		return t.nodeCuts(rig)
-	}
-	if t.options.Fault != "" {
+	case t.options.Kind == Kill:
+		return t.faultKills(rig)
+	case t.options.Fault != "":
 		return t.faults(rig)
 	}
+	return t.powerCuts(rig)
+}
+
+func (t *tester) powerCuts(rig *powercut.Rig) error {
 	recordings, err := t.recordAll(rig, powercut.Fault{})
 	if err != nil || t.result.Why != "" {
 		return err
@@ -108,16 +115,11 @@ func (t *tester) isEnough() bool {
 // record does the whole workload on a disk, closes the store in order, and ends the recording. With a
 // fault, its calls are counted, and fail where it says so.
 func (t *tester) record(rig *powercut.Rig, disk string, fault powercut.Fault, columns bool) (rec *recording, err error) {
-	if err := errors.Join(rig.New(disk, t.diskBytes()), rig.Mount(disk)); err != nil {
-		return nil, err
-	}
-	directory := filepath.Join(rig.Point(), storePlace)
-	if err := errors.Join(os.Mkdir(directory, 0o700), t.target.letIn(directory), t.target.letIn(rig.Point()), t.target.letIn(rig.Directory())); err != nil {
-		return nil, err
-	}
 	rec = &recording{disk: disk, tag: tagOf(t.options.Seed, 0), columns: columns}
-	s := t.sessionIn(directory, rec.tag, columns)
-	s.rig = rig
+	s, err := t.newDisk(rig, disk, rec.tag, columns)
+	if err != nil {
+		return nil, err
+	}
 	defer func() {
 		if _, full := rig.Count(disk); full != nil && t.ctx.Err() == nil { // what failed for that is no fault of the store
 			t.result.Why, t.result.Control, err = fmt.Sprintf("%v: take fewer --operations", full), nil, nil
@@ -125,26 +127,8 @@ func (t *tester) record(rig *powercut.Rig, disk string, fault powercut.Fault, co
 		}
 		err = errors.Join(err, s.drop())
 	}()
-	if err := s.startServer(); err != nil {
-		t.result.Why, err = blame("does not open", err)
+	if rec.from, err = t.beginOn(rig, s, disk, fault); err != nil || t.result.Why != "" {
 		return nil, err
-	}
-	if err := rig.Sync(); err != nil { // what a server makes before it serves is no one's acknowledged write
-		return nil, err
-	}
-	if rec.from, err = rig.Count(disk); err != nil {
-		return nil, err
-	}
-	if err := s.begin(); err != nil {
-		t.result.Why, err = blame("does not open", err)
-		return nil, err
-	}
-	t.result.Version, t.result.Settings = s.abilities.Version, s.abilities.Settings
-	if fault.Kind != "" {
-		s.parts = faultParts
-		if err := rig.Arm(fault); err != nil {
-			return nil, err
-		}
 	}
 	var stamps []Stamp
 	_, err = s.work(t.options.Seed, nil, time.Now(), &stamps)
@@ -177,6 +161,45 @@ func (t *tester) record(rig *powercut.Rig, disk string, fault powercut.Fault, co
 	}
 	rec.keep(s)
 	return rec, rig.Unmount()
+}
+
+// newDisk makes a disk, mounts it, and returns a session whose files stand there.
+func (t *tester) newDisk(rig *powercut.Rig, disk string, tag uint32, columns bool) (*session, error) {
+	if err := errors.Join(rig.New(disk, t.diskBytes()), rig.Mount(disk)); err != nil {
+		return nil, err
+	}
+	directory := filepath.Join(rig.Point(), storePlace)
+	if err := errors.Join(os.Mkdir(directory, 0o700), t.target.letIn(directory), t.target.letIn(rig.Point()), t.target.letIn(rig.Directory())); err != nil {
+		return nil, err
+	}
+	s := t.sessionIn(directory, tag, columns)
+	s.rig = rig
+	return s, nil
+}
+
+// beginOn opens the store, and arms the fault. It returns how many events the disk had seen before the store
+// was opened.
+func (t *tester) beginOn(rig *powercut.Rig, s *session, disk string, fault powercut.Fault) (from int, err error) {
+	if err := s.startServer(); err != nil {
+		t.result.Why, err = blame("does not open", err)
+		return 0, err
+	}
+	if err := rig.Sync(); err != nil { // what a server makes before it serves is no one's acknowledged write
+		return 0, err
+	}
+	if from, err = rig.Count(disk); err != nil {
+		return 0, err
+	}
+	if err := s.begin(); err != nil {
+		t.result.Why, err = blame("does not open", err)
+		return 0, err
+	}
+	t.result.Version, t.result.Settings = s.abilities.Version, s.abilities.Settings
+	if fault.Kind != "" {
+		s.parts = faultParts
+		err = rig.Arm(fault)
+	}
+	return from, err
 }
 
 // keep takes from a life what is known of it, once its events are there.
