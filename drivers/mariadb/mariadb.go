@@ -146,6 +146,8 @@ const controlTimeoutMin = time.Minute
 
 // db has a connection of its own, so that a look at the statistics waits for no operation.
 type db struct {
+	wire.Bound // of what handles read
+
 	config   *mysql.Config
 	database string
 	lean     bool
@@ -310,7 +312,7 @@ func (d *db) hangUp() error {
 // Handle connects once more.
 func (d *db) Handle() (store.Handle, error) {
 	link := sqlkv.NewLink(d.timeout, &d.reconnects)
-	link.Blocks = d.blocks
+	link.Blocks, link.Bound = d.blocks, &d.Bound
 	connector, err := d.connector(link, d.database)
 	if err != nil {
 		return nil, err

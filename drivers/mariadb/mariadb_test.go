@@ -393,3 +393,9 @@ func TestTemporaryTablesAreInTheServersDirectory(t *testing.T) {
 		t.Errorf("%v, %v; want %s", told, err, i.Directory)
 	}
 }
+
+func TestFloods(t *testing.T) {
+	for _, client := range []string{"lean", "database/sql"} {
+		drivertest.ReadsNoFlood(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D3, map[string]string{"client": client, "database": "floods"}))
+	}
+}

@@ -54,7 +54,11 @@ func newLibraryHandle(d *db) (store.Handle, error) {
 			d.reconnects.Add(1)
 		}
 		connected[endpoint] = true
-		return c.Release()
+		socket, err := c.Release()
+		if err != nil {
+			return nil, err
+		}
+		return d.Guard(socket), nil
 	}
 	if err := h.client.Ping(); err != nil {
 		return nil, errors.Join(told("connect", err), h.client.Close())

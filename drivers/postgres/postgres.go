@@ -147,6 +147,8 @@ const controlTimeoutMin = time.Minute
 
 // db has a connection of its own, so that a look at the statistics waits for no operation.
 type db struct {
+	wire.Bound // of what handles read
+
 	config    *pgx.ConnConfig
 	loopback  bool
 	schema    string
@@ -272,7 +274,7 @@ func (d *db) hangUp() error {
 // Handle connects once more.
 func (d *db) Handle() (store.Handle, error) {
 	link := sqlkv.NewLink(d.timeout, &d.reconnects)
-	link.Blocks = d.blocks
+	link.Blocks, link.Bound = d.blocks, &d.Bound
 	if d.lean {
 		return sqlkv.NewHandle(&d.layout, link, func() (sqlkv.Connection, error) {
 			config := d.config.Config.Copy()

@@ -502,3 +502,9 @@ func TestTheServersDefaultsAreItsOwn(t *testing.T) {
 		}
 	}
 }
+
+func TestFloods(t *testing.T) {
+	clients(t, func(t *testing.T, client string) {
+		drivertest.ReadsNoFlood(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, map[string]string{"client": client, "schema": "floods"}))
+	})
+}

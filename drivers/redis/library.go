@@ -36,15 +36,15 @@ func newLibraryHandle(d *db) (store.Handle, error) {
 	access := d.entry.access
 	user, password, _ := access.Login()
 	var connected atomic.Bool
-	var dial func(ctx context.Context, network, address string) (net.Conn, error) // nil: the library's own
-	if d.blocks {
-		dial = func(ctx context.Context, _, address string) (net.Conn, error) {
-			c, err := access.Dial(ctx, address, d.timeout)
-			if err != nil {
-				return nil, err
-			}
-			return blocking.Take(c)
+	dial := func(ctx context.Context, _, address string) (net.Conn, error) {
+		c, err := access.Dial(ctx, address, d.timeout)
+		if err == nil && d.blocks {
+			c, err = blocking.Take(c)
 		}
+		if err != nil {
+			return nil, err
+		}
+		return d.Guard(c), nil
 	}
 	h := &libraryHandle{fields: d.columns, access: access, client: redis.NewClient(&redis.Options{
 		OnConnect: func(context.Context, *redis.Conn) error {

@@ -211,8 +211,11 @@ func (h *Handle) outcome(doing string, err error) error {
 		_ = h.connection.Close() // it is broken: the failure that broke it is told
 		h.connection = nil
 	}
-	if late {
-		return fmt.Errorf("%s: %s: %w", h.layout.Dialect.Name, doing, store.ErrTimeout)
+	switch {
+	case late:
+		err = store.ErrTimeout
+	case h.link.flooded != nil:
+		err = h.link.flooded
 	}
 	return fmt.Errorf("%s: %s: %w", h.layout.Dialect.Name, doing, err)
 }
@@ -224,6 +227,7 @@ func (h *Handle) Get(key, buf []byte) ([]byte, error) {
 		return nil, err
 	}
 	h.found, h.buf, h.key[0] = false, buf, blob(key)
+	h.link.Expect(1)
 	err = s.Query(h.key[:], h.visitGet)
 	value := h.buf
 	h.buf, h.key[0] = nil, nil
@@ -449,6 +453,7 @@ func (h *Handle) visitRecords(from []byte, limit int, visit func(key, record []b
 
 func (h *Handle) visitRows(s Statement, limit int, visit func(key, record []byte) bool) error {
 	seen := 0
+	h.link.Expect(limit)
 	err := s.Query(h.arguments, func(row [][]byte) bool {
 		seen++
 		h.record = h.layout.join(h.record[:0], row[1:])

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/drivers/internal/blocking"
+	"assay/drivers/internal/wire"
 )
 
 // Link makes a handle's sockets, and bounds each operation's time. Libraries bound it by a context,
@@ -17,12 +18,16 @@ import (
 type Link struct {
 	// Blocks makes the sockets block in the kernel: [blocking.Suits].
 	Blocks bool
+	// Bound is how long the records are that come; nil: not known.
+	Bound *wire.Bound
 
 	timeout    time.Duration
 	reconnects *atomic.Uint64
 	socket     *socket
 	connected  bool // once
 	late       bool
+	most, came int64 // bytes that the operation's answer may have, 0: any number, and those that came
+	flooded    error // more came: what the library tells instead may be less
 }
 
 // NewLink returns a link with no socket yet. It adds to reconnects, unless that is nil, whenever it
@@ -44,6 +49,12 @@ type socket struct {
 
 func (s *socket) Read(p []byte) (int, error) {
 	n, err := s.connection.Read(p)
+	if l := s.link; l.most > 0 {
+		if l.came += int64(n); l.came > l.most {
+			l.flooded = wire.Refuse(l.came, l.most)
+			return 0, l.flooded
+		}
+	}
 	return n, s.link.note(err)
 }
 
@@ -106,10 +117,17 @@ func withoutPort(err error) error {
 
 // Begin starts an operation's time.
 func (l *Link) Begin() {
-	l.late = false
+	l.late, l.most, l.flooded = false, 0, nil
 	if l.socket != nil {
 		// It fails on a closed socket only, which the operation then meets.
 		_ = l.socket.SetDeadline(time.Now().Add(l.timeout))
+	}
+}
+
+// Expect bounds the answer to the operation that has begun: libraries read one of any length.
+func (l *Link) Expect(records int) {
+	if l.Bound != nil {
+		l.most, l.came = int64(records)*l.Bound.Most(), 0
 	}
 }
 

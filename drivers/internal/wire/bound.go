@@ -2,7 +2,9 @@ package wire
 
 import (
 	"fmt"
+	"net"
 	"sync/atomic"
+	"syscall"
 )
 
 // Bound is how long what a server sends at once may be, by what the store is to hold: a garbled
@@ -18,6 +20,48 @@ func (b *Bound) Expect(valueBytesMax int) {
 	b.bytes.Store(max(b.bytes.Load(), int64(valueBytesMax)+besideBytes))
 }
 
+// Most returns the bound in bytes; 0: none is known.
+func (b *Bound) Most() int64 { return b.bytes.Load() }
+
+// Refuse returns the error for an answer that is longer than a bound.
+func Refuse(length, most int64) error {
+	return fmt.Errorf("the server sends %d bytes at once, expected at most %d: the longest value and %d MiB",
+		length, most, besideBytes>>20)
+}
+
+// Guard returns a connection for a library that reads answers of any length: reads fail once more
+// has come since the last write than the bound allows. It is for clients whose every answer is of one
+// record. Libraries look for syscall.Conn, to see whether the other end has hung up.
+func (b *Bound) Guard(c net.Conn) net.Conn {
+	g := &guarded{Conn: c, bound: b}
+	if socket, is := c.(syscall.Conn); is {
+		return struct {
+			*guarded
+			syscall.Conn
+		}{g, socket}
+	}
+	return g
+}
+
+type guarded struct {
+	net.Conn
+	bound *Bound
+	came  atomic.Int64 // bytes since the last write
+}
+
+func (g *guarded) Read(p []byte) (int, error) {
+	n, err := g.Conn.Read(p)
+	if came, most := g.came.Add(int64(n)), g.bound.Most(); most > 0 && came > most {
+		return 0, Refuse(came, most)
+	}
+	return n, err
+}
+
+func (g *guarded) Write(p []byte) (int, error) {
+	g.came.Store(0)
+	return g.Conn.Write(p)
+}
+
 // ExpectsNoValue returns the bound of a connection that is for settings and statistics.
 func ExpectsNoValue() *Bound {
 	b := new(Bound)
@@ -30,10 +74,8 @@ func (c *Connection) holds(length int) error {
 	if c.Bound == nil {
 		return nil
 	}
-	if most := c.Bound.bytes.Load(); most > 0 && int64(length) > most {
-		return c.GiveUp("read answer", fmt.Errorf(
-			"the server announces %d bytes at once, expected at most %d: the longest value and %d MiB",
-			length, most, besideBytes>>20))
+	if most := c.Bound.Most(); most > 0 && int64(length) > most {
+		return c.GiveUp("read answer", Refuse(int64(length), most))
 	}
 	return nil
 }

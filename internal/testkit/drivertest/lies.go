@@ -240,6 +240,32 @@ func (p Protocol) floods(t *testing.T, l *Liar, open Opener) {
 	wantGet(t, h, "it", key, right)
 }
 
+// ReadsNoFlood holds a store to the values that it is said to hold: a record that is much longer is
+// not read, and the next operation is right again.
+func ReadsNoFlood(t *testing.T, d store.Driver, c store.Config) {
+	t.Helper()
+	key, right := []byte("key"), []byte("right")
+	s, h := Open(t, d, c)
+	mustPut(t, h, key, make([]byte, 6<<20))
+	s.(store.Expecter).Expect(len(right))
+	value, err := h.Get(key, nil)
+	if err == nil || !strings.Contains(err.Error(), "at once, expected at most") || len(value) > 0 {
+		t.Errorf("got %d bytes, %v", len(value), err)
+	}
+	mustPut(t, h, key, right)
+	wantGet(t, h, "a flood", key, right)
+	if scanner, is := h.(store.Scanner); is {
+		seen := 0
+		err := scanner.Scan(key, 2, func(_, value []byte) bool { seen += len(value); return true })
+		if err != nil || seen != len(right) {
+			t.Errorf("a scan saw %d bytes, %v", seen, err)
+		}
+	}
+	if err := h.Delete(key); err != nil {
+		t.Error(err)
+	}
+}
+
 // hangsUp has the server close its connections: each operation fails once, and the next one after it
 // came back connects anew.
 func (p Protocol) hangsUp(t *testing.T, l *Liar, open func(*testing.T) store.Handle) {
