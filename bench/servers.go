@@ -237,12 +237,12 @@ func printOpenLoad(instance *server.Instance, rounds int) error {
 		late := make([][]float64, len(quantiles))
 		var most []float64
 		for range rounds {
-			ns, err := runAsync(instance, nil, 0, rate, func() {}, func(*counters.File) {})
+			ns, err := runAsync(instance, nil, 0, rate, func(int) {}, func(*counters.File) {})
 			if err != nil {
 				return err
 			}
 			most = append(most, 1e9/ns)
-			_, err = runAsync(instance, nil, float64(rate), rate, func() {}, func(c *counters.File) {
+			_, err = runAsync(instance, nil, float64(rate), rate, func(int) {}, func(c *counters.File) {
 				for i, q := range quantiles {
 					late[i] = append(late[i], lateQuantile(c.Sample(false).Late, uint64(rate), q))
 				}
@@ -276,11 +276,11 @@ func lateQuantile(late [counters.LatenessWords]uint64, operations uint64, q floa
 
 // runAsync does gets over few asynchronous connections, at a rate or, where that is 0, each as soon
 // as the one before it has ended, and returns how long it took in ns an operation. meanwhile runs
-// beside them.
-func runAsync(i *server.Instance, cpus []int, rate float64, operations int, meanwhile func(), look func(*counters.File)) (ns float64, err error) {
+// beside them, and is given the client's process.
+func runAsync(i *server.Instance, cpus []int, rate float64, operations int, meanwhile func(client int), look func(*counters.File)) (ns float64, err error) {
 	w := serverWork(i.Program.Driver, i)
 	w.threads, w.handles, w.pipeline, w.cpus = connectionsFew, control.HandlesAsync, 1, cpus
-	err = withWorker(w, func(_ *conductor.Worker, call func(control.Request) error) (err error) {
+	err = withWorker(w, func(process *conductor.Worker, call func(control.Request) error) (err error) {
 		p, s := prepareDefault(), w.spec()
 		p.Phase, p.Number, p.Keys, p.LoadedRecords, p.Verify = "timed", 1, keysOf(false), w.records, true
 		s.Rate, s.Limit, s.ThreadEntries = rate, uint64(operations), operations/w.threads
@@ -290,7 +290,7 @@ func runAsync(i *server.Instance, cpus []int, rate float64, operations int, mean
 			}
 			var beside sync.WaitGroup
 			defer beside.Wait()
-			beside.Go(meanwhile)
+			beside.Go(func() { meanwhile(process.PID()) })
 			return call(r)
 		}
 		ns, err = w.phase(accompanied, s, p, look)
@@ -310,19 +310,24 @@ const (
 
 // printStops stops the server by a signal while an open load runs, and prints the response times'
 // p99 beside the one that the stops give, as long as they were, at the rate that the same connections
-// do just before.
+// do just before; and what else made operations wait: threads of client and server that were ready and
+// had no CPU, and the client's lateness.
 func printStops(i *server.Instance, cpus []int, rounds int) error {
 	fmt.Printf("Response p99 of an open load for %d s with %d stops of the server of %v\n", stopSeconds, stopCount, stopLength)
 	for n := range rounds * len(stopRates) {
 		rate := stopRates[n%len(stopRates)]
 		var stops []time.Duration
 		var failed error
-		p99 := 0.0
-		ns, err := runAsync(i, cpus, 0, stopSeconds*stopRates[0], func() {}, func(*counters.File) {})
+		var p99, late float64
+		var client int
+		var waited [2]time.Duration // of client and server
+		ns, err := runAsync(i, cpus, 0, stopSeconds*stopRates[0], func(int) {}, func(*counters.File) {})
 		if err != nil {
 			return err
 		}
-		_, err = runAsync(i, cpus, float64(rate), rate*stopSeconds, func() {
+		_, err = runAsync(i, cpus, float64(rate), rate*stopSeconds, func(pid int) {
+			client = pid
+			waited = [2]time.Duration{-runWait(client), -runWait(i.PID())}
 			for range stopCount {
 				time.Sleep(stopSeconds * time.Second / (stopCount + 2))
 				began := time.Now()
@@ -331,14 +336,41 @@ func printStops(i *server.Instance, cpus []int, rounds int) error {
 				failed = errors.Join(failed, unix.Kill(i.PID(), unix.SIGCONT))
 				stops = append(stops, time.Since(began))
 			}
-		}, func(c *counters.File) { p99 = c.Sample(true).Totals[0].Response.Quantile(0.99) })
+		}, func(c *counters.File) {
+			waited[0], waited[1] = waited[0]+runWait(client), waited[1]+runWait(i.PID())
+			s := c.Sample(true)
+			p99, late = s.Totals[0].Response.Quantile(0.99), lateQuantile(s.Late, s.Totals[0].Operations(), 0.99)
+		})
 		if err = errors.Join(err, failed); err != nil {
 			return err
 		}
-		want := servertest.StoppedQuantile(0.99, stops, stopSeconds*time.Second, float64(rate)*ns/1e9)
-		fmt.Printf("  %d/s of %.0f/s: %8.2f ms, arithmetic %8.2f ms, ratio %.3f\n", rate, 1e9/ns, p99/1e6, want.Seconds()*1e3, p99/float64(want))
+		expected := "above what these connections did just before: no arithmetic"
+		if busy := float64(rate) * ns / 1e9; busy < 1 {
+			want := servertest.StoppedQuantile(0.99, stops, stopSeconds*time.Second, busy)
+			expected = fmt.Sprintf("arithmetic %8.2f ms, ratio %.3f", want.Seconds()*1e3, p99/float64(want))
+		}
+		fmt.Printf("  %d/s of %.0f/s: %8.2f ms, %s; began late p99 below %.2f ms; waited for a CPU: client %.0f ms, server %.0f ms\n",
+			rate, 1e9/ns, p99/1e6, expected, late/1e6, waited[0].Seconds()*1e3, waited[1].Seconds()*1e3)
 	}
 	return nil
+}
+
+// runWait returns how long the threads of a process were ready and had no CPU; 0 where the kernel does
+// not report it.
+func runWait(pid int) (wait time.Duration) {
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	if err != nil {
+		return 0
+	}
+	for _, file := range files {
+		var ran, waited int64
+		if text, err := os.ReadFile(file); err == nil { // else the thread has ended
+			if _, err := fmt.Sscan(string(text), &ran, &waited); err == nil {
+				wait += time.Duration(waited)
+			}
+		}
+	}
+	return wait
 }
 
 func printLoad(l load, clients []client, rounds int) error {
