@@ -64,7 +64,7 @@ func driversHere() []store.Driver {
 		dialler{name: "surging", surge: 5},
 		dialler{name: "losing", fails: 7},
 		dialler{name: "unfair", keeps: true},
-		keepsake{}, swallowing{}, staleRedis{},
+		keepsake{}, swallowing{}, dropping{}, staleRedis{},
 	})
 }
 
