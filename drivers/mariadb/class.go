@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/drivers/internal/sqlkv"
 	"assay/store"
 )
 
@@ -19,51 +20,29 @@ var flushes = map[store.Durability][]string{store.D0: {"0"}, store.D1: {"2"}, st
 // clock once a second, and a sync takes its time.
 const lossBeyond = 2 * time.Second
 
-// need is a setting that a class rests on.
-type need struct {
-	variable string
-	values   []string
-	only     string // this variable must be ON for it to matter
-}
-
 // durable are what writes that are to survive a power cut need beside the redo log's sync.
 // innodb_flush_method nosync never syncs, and O_DIRECT_NO_FSYNC not the files. debug_no_sync is
 // told by few servers.
-var durable = []need{
-	{variable: "innodb_doublewrite", values: []string{"ON", "1"}},
-	{variable: "sync_binlog", values: []string{"1"}, only: "log_bin"},
-	{variable: "innodb_flush_method", values: []string{"O_DIRECT", "fsync", "O_DSYNC"}},
-	{variable: "debug_no_sync", values: []string{"OFF", "0", ""}},
+var durable = []sqlkv.Need{
+	{Setting: "innodb_doublewrite", Values: []string{"ON", "1"}},
+	{Setting: "sync_binlog", Values: []string{"1"}, Only: "log_bin"},
+	{Setting: "innodb_flush_method", Values: []string{"O_DIRECT", "fsync", "O_DSYNC"}},
+	{Setting: "debug_no_sync", Values: []string{"OFF", "0", ""}},
 }
 
 // prove asks the server for the settings on which the class rests. None of them is a session's.
 func (d *db) prove() error {
-	needs := []need{
-		{variable: "innodb_flush_log_at_trx_commit", values: flushes[d.class]},
-		{variable: "autocommit", values: []string{"ON", "1"}},
+	needs := []sqlkv.Need{
+		{Setting: "innodb_flush_log_at_trx_commit", Values: flushes[d.Class]},
+		{Setting: "autocommit", Values: []string{"ON", "1"}},
 	}
-	if d.class == store.D2 || d.class == store.D3 {
+	if d.Class == store.D2 || d.Class == store.D3 {
 		needs = append(needs, durable...)
 	}
-	for _, n := range needs {
-		if n.only != "" {
-			if told, err := d.variable(n.only); err != nil || told != "ON" {
-				if err != nil {
-					return err
-				}
-				continue
-			}
-		}
-		told, err := d.variable(n.variable)
-		if err != nil {
-			return err
-		}
-		if !slices.Contains(n.values, told) {
-			return fmt.Errorf("the server runs with %s=%s, and %s needs %s=%s: %w",
-				n.variable, told, d.class, n.variable, n.values[0], store.ErrRefused)
-		}
+	if err := d.Prove(needs, d.variable); err != nil {
+		return err
 	}
-	if d.class == store.D2 {
+	if d.Class == store.D2 {
 		return d.proveWindow()
 	}
 	return nil
@@ -79,18 +58,14 @@ func (d *db) proveWindow() error {
 	if err != nil {
 		return fmt.Errorf("the server tells innodb_flush_log_at_timeout %q: %w", told, err)
 	}
-	if d.lossMax = time.Duration(seconds)*time.Second + lossBeyond; d.window < d.lossMax {
-		return fmt.Errorf("D2(%v): with innodb_flush_log_at_timeout=%d a crash loses what came in the last %v: expected D2(%v) or more: %w",
-			d.window, seconds, d.lossMax, d.lossMax, store.ErrRefused)
-	}
-	return nil
+	return d.ProveWindow(time.Duration(seconds)*time.Second+lossBeyond, "innodb_flush_log_at_timeout="+told)
 }
 
 // TellDurability asks for the settings again, and counts syncs: those of the log where the server
 // has a counter of its own for them (before 10.8), and otherwise all of InnoDB's.
 func (d *db) TellDurability() (store.DurabilityEvidence, error) {
 	evidence, err := store.Evidence(d.prove())
-	if err != nil || d.class != store.D3 {
+	if err != nil || d.Class != store.D3 {
 		return evidence, err
 	}
 	rows, err := d.rows("SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_os_log_fsyncs', 'Innodb_data_fsyncs')")

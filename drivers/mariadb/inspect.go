@@ -2,9 +2,7 @@ package mariadb
 
 import (
 	"strconv"
-	"strings"
 
-	"assay/drivers/internal/blocking"
 	"assay/store"
 )
 
@@ -20,21 +18,7 @@ var settings = []string{
 
 // Settings asks the server.
 func (d *db) Settings() map[string]string {
-	told := map[string]string{"version": d.version, "driver.database": d.database,
-		"driver.operation_timeout": d.timeout.String(), "driver.client": "database/sql"}
-	if d.lean {
-		told["driver.client"] = "lean"
-	}
-	if d.lossMax > 0 {
-		told["driver.loss_max"] = d.lossMax.String()
-	}
-	blocking.Tell(told, d.blocks)
-	// What the server does not tell is left out.
-	rows, _ := d.rows("SHOW GLOBAL VARIABLES WHERE Variable_name IN ('" + strings.Join(settings, "', '") + "')")
-	for _, row := range rows {
-		told[row[0]] = row[1]
-	}
-	return told
+	return d.Tell("SHOW GLOBAL VARIABLES WHERE Variable_name IN (%s)", settings)
 }
 
 // counters are names of the server's status, and what they are called here where other stores have
@@ -52,7 +36,7 @@ var counters = map[string]string{
 // Inspect tells the server's own counts, and the driver's of its connections. The server tells of no
 // background work that ends by itself.
 func (d *db) Inspect() store.Inspection {
-	stats := map[string]float64{"reconnects": float64(d.reconnects.Load())}
+	stats := map[string]float64{"reconnects": float64(d.Reconnects.Load())}
 	if d.reconnect() != nil {
 		return store.Inspection{Stats: stats}
 	}
@@ -70,7 +54,7 @@ func (d *db) Inspect() store.Inspection {
 	// Requests count every look at a page, of which those that were not there are a part.
 	stats["block_cache_hits"] -= stats["block_cache_misses"]
 	rows, err = d.rows("SELECT COALESCE(SUM(TABLE_ROWS), 0), COALESCE(SUM(DATA_LENGTH), 0), COALESCE(SUM(INDEX_LENGTH), 0) "+
-		"FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?", d.database)
+		"FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?", d.Place)
 	if err == nil && len(rows) == 1 {
 		for i, name := range []string{"records", "table_bytes", "indexes_bytes"} {
 			if number, err := strconv.ParseFloat(rows[0][i], 64); err == nil {

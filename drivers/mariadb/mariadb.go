@@ -22,12 +22,9 @@ import (
 	"os/user"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 
-	"assay/drivers/internal/blocking"
 	"assay/drivers/internal/sqlkv"
 	"assay/drivers/internal/wire"
 	"assay/store"
@@ -114,23 +111,15 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	if _, claimed := flushes[c.Durability]; !claimed {
 		return nil, fmt.Errorf("mariadb can't reach %s: %w", c.Durability, store.ErrRefused)
 	}
-	if len(c.Endpoints) != 1 {
-		return nil, fmt.Errorf("mariadb: expected one endpoint, got %d: %w", len(c.Endpoints), store.ErrRefused)
-	}
-	d := &db{
-		database: c.Options.String("database"), lean: c.Options.Choice("client") == "lean",
-		timeout: c.Options.Duration("operation_timeout"), class: c.Durability, window: c.LossWindow,
-	}
-	if d.timeout <= 0 || d.database == "" {
-		return nil, fmt.Errorf("mariadb: operation_timeout is %v and database %q, expected more than 0 and a name: %w",
-			d.timeout, d.database, store.ErrRefused)
+	d := &db{}
+	d.Rows = d.rows
+	if err := d.Configure("mariadb", "database", c); err != nil {
+		return nil, err
 	}
 	if err := d.configure(c); err != nil {
 		return nil, err
 	}
-	d.blocks = blocking.Suits(c)
-	d.layout = dialect.Plain(d.table(plainTable))
-	d.link = sqlkv.NewLink(max(d.timeout, controlTimeoutMin), nil)
+	d.Layout = dialect.Plain(d.table(sqlkv.PlainTable))
 	err := d.connect(ctx)
 	if err == nil {
 		err = d.prepare(c.First && c.Options.Bool("flush_at_open"))
@@ -141,30 +130,13 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	return d, nil
 }
 
-// controlTimeoutMin bounds statements of the store's own: making a table, dropping one.
-const controlTimeoutMin = time.Minute
-
-// db has a connection of its own, so that a look at the statistics waits for no operation.
 type db struct {
-	wire.Bound // of what handles read
+	sqlkv.Server
+	config *mysql.Config
 
-	config   *mysql.Config
-	database string
-	lean     bool
-	timeout  time.Duration
-	class    store.Durability
-	window   time.Duration // T of D2(T)
-	lossMax  time.Duration // that the server's settings allow; 0: not in D2
-	version  string
-	held     uint64
-	blocks   bool         // sockets of handles: blocking.Suits
-	layout   sqlkv.Layout // Define changes it, while no handle is open
-
-	lock       sync.Mutex // of what follows: Inspect may come while Sync runs
-	link       *sqlkv.Link
-	reconnects atomic.Uint64 // of handles
-	pool       *sql.DB
-	control    *sql.Conn
+	lock    sync.Mutex // of the store's own connection: Inspect may come while Sync runs
+	pool    *sql.DB
+	control *sql.Conn
 }
 
 func (d *db) configure(c store.Config) error {
@@ -217,12 +189,12 @@ func (d *db) connector(link *sqlkv.Link, database string) (driver.Connector, err
 }
 
 func (d *db) connect(ctx context.Context) error {
-	connector, err := d.connector(d.link, "")
+	connector, err := d.connector(d.Link, "")
 	if err != nil {
 		return fmt.Errorf("%w: %w", err, store.ErrRefused)
 	}
 	d.pool = sql.OpenDB(connector)
-	d.link.Begin()
+	d.Link.Begin()
 	d.control, err = d.pool.Conn(ctx)
 	return err
 }
@@ -233,7 +205,7 @@ func (d *db) reconnect() error {
 	d.lock.Lock()
 	defer d.lock.Unlock()
 	ctx := context.Background()
-	d.link.Begin()
+	d.Link.Begin()
 	if d.control.PingContext(ctx) == nil {
 		return nil
 	}
@@ -243,7 +215,7 @@ func (d *db) reconnect() error {
 		return told(err)
 	}
 	d.control = control
-	_, err = control.ExecContext(ctx, "USE "+name(d.database))
+	_, err = control.ExecContext(ctx, "USE "+name(d.Place))
 	return told(err)
 }
 
@@ -251,7 +223,7 @@ func (d *db) reconnect() error {
 func (d *db) do(text string, arguments ...any) error {
 	d.lock.Lock()
 	defer d.lock.Unlock()
-	d.link.Begin()
+	d.Link.Begin()
 	_, err := d.control.ExecContext(context.Background(), text, arguments...)
 	return told(err)
 }
@@ -260,7 +232,7 @@ func (d *db) do(text string, arguments ...any) error {
 func (d *db) rows(text string, arguments ...any) (all [][]string, err error) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
-	d.link.Begin()
+	d.Link.Begin()
 	rows, err := d.control.QueryContext(context.Background(), text, arguments...)
 	if err != nil {
 		return nil, told(err)
@@ -287,21 +259,12 @@ func (d *db) rows(text string, arguments ...any) (all [][]string, err error) {
 	return all, told(rows.Err())
 }
 
-// value is the first value of the first row; "" without one, and for NULL.
-func (d *db) value(text string, arguments ...any) (string, error) {
-	rows, err := d.rows(text, arguments...)
-	if err != nil || len(rows) == 0 {
-		return "", err
-	}
-	return rows[0][0], nil
-}
-
 // hangUp closes the store's own connection, and with it ends the session's locks.
 func (d *db) hangUp() error {
 	if d.pool == nil {
 		return nil
 	}
-	d.link.Begin()
+	d.Link.Begin()
 	var err error
 	if d.control != nil {
 		err = d.control.Close()
@@ -311,14 +274,13 @@ func (d *db) hangUp() error {
 
 // Handle connects once more.
 func (d *db) Handle() (store.Handle, error) {
-	link := sqlkv.NewLink(d.timeout, &d.reconnects)
-	link.Blocks, link.Bound = d.blocks, &d.Bound
-	connector, err := d.connector(link, d.database)
+	link := d.HandleLink()
+	connector, err := d.connector(link, d.Place)
 	if err != nil {
 		return nil, err
 	}
-	return sqlkv.NewHandle(&d.layout, link, func() (sqlkv.Connection, error) {
-		if d.lean {
+	return sqlkv.NewHandle(&d.Layout, link, func() (sqlkv.Connection, error) {
+		if d.Lean {
 			return connect(connector)
 		}
 		return sqlkv.OpenDatabase(connector, told)
@@ -327,6 +289,3 @@ func (d *db) Handle() (store.Handle, error) {
 
 // Close drops the database if no record is left in it and no other Assay uses it.
 func (d *db) Close() error { return errors.Join(d.leave(), d.hangUp()) }
-
-// Held is what the server's statistics say of the database's tables.
-func (d *db) Held() (records uint64, known bool) { return d.held, true }

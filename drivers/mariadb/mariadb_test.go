@@ -90,7 +90,7 @@ func TestWhatUnderminesD3IsRefused(t *testing.T) {
 
 func (d *db) databases(t *testing.T, name string) string {
 	t.Helper()
-	n, err := d.value("SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = ?", name)
+	n, err := d.Value("SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = ?", name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestADatabaseOfOthersIsRefused(t *testing.T) {
 			t.Errorf("flush_at_open=%s: %v", drop, err)
 		}
 	}
-	if n, err := d.value("SELECT COUNT(*) FROM theirs.records"); err != nil || n != "1" {
+	if n, err := d.Value("SELECT COUNT(*) FROM theirs.records"); err != nil || n != "1" {
 		t.Errorf("their table has %q rows, %v", n, err)
 	}
 }
@@ -218,12 +218,12 @@ func TestReadsUseTheIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		strings.Replace(d.layout.GetSQL(), "?", "'00000007'", 1):                                 "PRIMARY",
-		strings.NewReplacer("LIMIT ?", "LIMIT 5", "?", "'00000007'").Replace(d.layout.ScanSQL()): "PRIMARY",
-		strings.NewReplacer("?", "'text 7'").Replace(d.layout.QuerySQL(&queries[0])):             "of 0 ordered",
-		strings.NewReplacer("?", "7").Replace(d.layout.QuerySQL(&queries[1])):                    "of 1 ordered",
-		strings.NewReplacer("?", "7").Replace(d.layout.QuerySQL(&queries[2])):                    "",
-		strings.NewReplacer("?", "7").Replace(d.layout.CountSQL(&queries[1])):                    "of 1 ordered",
+		strings.Replace(d.Layout.GetSQL(), "?", "'00000007'", 1):                                 "PRIMARY",
+		strings.NewReplacer("LIMIT ?", "LIMIT 5", "?", "'00000007'").Replace(d.Layout.ScanSQL()): "PRIMARY",
+		strings.NewReplacer("?", "'text 7'").Replace(d.Layout.QuerySQL(&queries[0])):             "of 0 ordered",
+		strings.NewReplacer("?", "7").Replace(d.Layout.QuerySQL(&queries[1])):                    "of 1 ordered",
+		strings.NewReplacer("?", "7").Replace(d.Layout.QuerySQL(&queries[2])):                    "",
+		strings.NewReplacer("?", "7").Replace(d.Layout.CountSQL(&queries[1])):                    "of 1 ordered",
 	} {
 		rows, err := d.rows("EXPLAIN " + text)
 		if err != nil {

@@ -20,25 +20,21 @@ const (
 	markTable = "made_by_assay"
 )
 
-// plainTable is the table of keys and values. Records with columns have one for each definition,
-// whose name continues this one: on a server, trials with other columns may have been there before.
-const plainTable = "records"
-
 func name(text string) string { return "`" + strings.ReplaceAll(text, "`", "``") + "`" }
 
-func (d *db) table(table string) string { return name(d.database) + "." + name(table) }
+func (d *db) table(table string) string { return name(d.Place) + "." + name(table) }
 
 // lockName is the lock that is held while the database is made or dropped, by workers/java/jdbc too. A
 // lock's name has at most 64 characters.
 func (d *db) lockName() string {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(d.database)) // a hash's Write has no error
+	_, _ = h.Write([]byte(d.Place)) // a hash's Write has no error
 	return fmt.Sprintf("assay %016x", h.Sum64())
 }
 
 // locked does something while no other Assay makes or drops the database.
 func (d *db) locked(do func() error) error {
-	got, err := d.value("SELECT GET_LOCK(?, ?)", d.lockName(), controlTimeoutMin.Seconds()/2)
+	got, err := d.Value("SELECT GET_LOCK(?, ?)", d.lockName(), d.LockPatience().Seconds())
 	if err != nil {
 		return err
 	}
@@ -52,16 +48,16 @@ func (d *db) locked(do func() error) error {
 // prepare holds the server to what the driver relies on, and makes database and table.
 func (d *db) prepare(drop bool) error {
 	var err error
-	if d.version, err = d.value("SELECT VERSION()"); err != nil {
+	if d.Version, err = d.Value("SELECT VERSION()"); err != nil {
 		return err
 	}
-	if !strings.Contains(d.version, "MariaDB") {
-		return fmt.Errorf("the server is no MariaDB but %s: %w", d.version, store.ErrRefused)
+	if !strings.Contains(d.Version, "MariaDB") {
+		return fmt.Errorf("the server is no MariaDB but %s: %w", d.Version, store.ErrRefused)
 	}
 	if err := d.prove(); err != nil {
 		return err
 	}
-	mode, err := d.value("SELECT @@sql_mode")
+	mode, err := d.Value("SELECT @@sql_mode")
 	if err != nil {
 		return err
 	}
@@ -80,19 +76,19 @@ func (d *db) prepare(drop bool) error {
 
 // make makes the database and its plain table, and enters the database: it is how others see that it is in use.
 func (d *db) make(drop bool) error {
-	there, err := d.rows("SELECT SCHEMA_COMMENT FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = ?", d.database)
+	there, err := d.rows("SELECT SCHEMA_COMMENT FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = ?", d.Place)
 	if err != nil {
 		return err
 	}
-	marked, err := d.value("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = '"+markTable+"'", d.database)
+	marked, err := d.Value("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = '"+markTable+"'", d.Place)
 	if err != nil {
 		return err
 	}
 	switch {
 	case len(there) == 0:
-		err = d.do("CREATE DATABASE " + name(d.database) + " COMMENT '" + mark + "'")
+		err = d.do("CREATE DATABASE " + name(d.Place) + " COMMENT '" + mark + "'")
 	case there[0][0] != mark && marked == "0":
-		return fmt.Errorf("database %s is there, and Assay did not make it: option database names another: %w", d.database, store.ErrRefused)
+		return d.Foreign()
 	case drop:
 		err = d.dropTables()
 	}
@@ -102,17 +98,17 @@ func (d *db) make(drop bool) error {
 	if err := d.do("CREATE TABLE IF NOT EXISTS " + d.table(markTable) + " (mark INT) ENGINE=InnoDB"); err != nil {
 		return err
 	}
-	held, err := d.value("SELECT COALESCE(SUM(TABLE_ROWS), 0) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?", d.database)
+	held, err := d.Value("SELECT COALESCE(SUM(TABLE_ROWS), 0) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?", d.Place)
 	if err != nil {
 		return err
 	}
-	if d.held, err = strconv.ParseUint(held, 10, 64); err != nil {
+	if d.Records, err = strconv.ParseUint(held, 10, 64); err != nil {
 		return err
 	}
-	if err := d.do("USE " + name(d.database)); err != nil {
+	if err := d.do("USE " + name(d.Place)); err != nil {
 		return err
 	}
-	return d.create(d.layout)
+	return d.create(d.Layout)
 }
 
 // create makes a table, and looks if it is the engine's that was asked for.
@@ -122,38 +118,36 @@ func (d *db) create(l sqlkv.Layout, more ...string) error {
 			return err
 		}
 	}
-	others, err := d.value("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND ENGINE <> 'InnoDB'", d.database)
+	others, err := d.Value("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND ENGINE <> 'InnoDB'", d.Place)
 	if err == nil && others != "0" {
-		err = fmt.Errorf("%s tables of database %s are not InnoDB's: %w", others, d.database, store.ErrRefused)
+		err = fmt.Errorf("%s tables of database %s are not InnoDB's: %w", others, d.Place, store.ErrRefused)
 	}
 	return err
 }
 
 func (d *db) dropTables() error {
 	if others, err := d.othersSoon(); err != nil || others != "0" {
-		return errors.Join(err, fmt.Errorf("flush_at_open: another session uses database %s: %w", d.database, store.ErrRefused))
+		return errors.Join(err, fmt.Errorf("flush_at_open: another session uses database %s: %w", d.Place, store.ErrRefused))
 	}
 	tables, err := d.tables()
 	for _, table := range tables {
-		err = errors.Join(err, d.do("DROP TABLE "+d.table(table)))
+		err = errors.Join(err, d.do("DROP TABLE "+table))
 	}
 	return err
 }
 
-// tables are those that Assay made in its database.
+// tables are those that Assay made in its database, quoted.
 func (d *db) tables() ([]string, error) {
-	rows, err := d.rows("SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME REGEXP '^"+
-		plainTable+"(_[0-9a-f]{16})?$'", d.database)
-	names := make([]string, len(rows))
-	for i := range rows {
-		names[i] = rows[i][0]
+	names, err := d.Column("SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME REGEXP '"+sqlkv.TablesPattern+"'", d.Place)
+	for i := range names {
+		names[i] = d.table(names[i])
 	}
 	return names, err
 }
 
 // others counts the other sessions in the database. A user without the privilege PROCESS sees his own.
 func (d *db) others() (string, error) {
-	return d.value("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = ? AND ID <> CONNECTION_ID()", d.database)
+	return d.Value("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = ? AND ID <> CONNECTION_ID()", d.Place)
 }
 
 // othersSoon gives sessions that were closed just now the time to end.
@@ -180,27 +174,25 @@ func (d *db) leave() error {
 		if err != nil {
 			return err
 		}
+		if empty, err := d.Empty(tables); err != nil || !empty {
+			return err
+		}
 		for _, table := range tables {
-			if held, err := d.value("SELECT EXISTS (SELECT 1 FROM " + d.table(table) + ")"); err != nil || held != "0" {
+			if err := d.do("DROP TABLE " + table); err != nil {
 				return err
 			}
 		}
-		for _, table := range tables {
-			if err := d.do("DROP TABLE " + d.table(table)); err != nil {
-				return err
-			}
-		}
-		left, err := d.value("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME <> '"+markTable+"'", d.database)
+		left, err := d.Value("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME <> '"+markTable+"'", d.Place)
 		if err != nil || left != "0" {
 			return err
 		}
-		return d.do("DROP DATABASE " + name(d.database))
+		return d.do("DROP DATABASE " + name(d.Place))
 	})
 }
 
 // Define makes a table for these columns and indexes.
 func (d *db) Define(columns []store.Column, indexes []store.Index, queries []store.Query) error {
-	table := plainTable + "_" + sqlkv.Fingerprint(columns, indexes)
+	table := sqlkv.RecordsTable(columns, indexes)
 	l, err := dialect.Records(d.table(table), columns, indexes, queries)
 	if err != nil {
 		return err
@@ -212,6 +204,6 @@ func (d *db) Define(columns []store.Column, indexes []store.Index, queries []sto
 	if err := d.create(l, more...); err != nil {
 		return fmt.Errorf("mariadb: define columns: %w", err)
 	}
-	d.layout = l
+	d.Layout = l
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/drivers/internal/sqlkv"
 	"assay/store"
 )
 
@@ -15,11 +16,11 @@ var synchronousCommit = map[store.Durability]string{store.D0: "off", store.D1: "
 
 // needs are the settings that the server must tell for a class. D0 takes any: its commits are lost
 // with the server's process, whatever happens to the log later.
-var needs = map[store.Durability][][2]string{
-	store.D0: {{"synchronous_commit", "off"}},
-	store.D1: {{"synchronous_commit", "on"}, {"fsync", "off"}},
-	store.D2: {{"synchronous_commit", "off"}, {"fsync", "on"}, {"full_page_writes", "on"}},
-	store.D3: {{"synchronous_commit", "on"}, {"fsync", "on"}, {"full_page_writes", "on"}},
+var needs = map[store.Durability][]sqlkv.Need{
+	store.D0: {{Setting: "synchronous_commit", Values: []string{"off"}}},
+	store.D1: {{Setting: "synchronous_commit", Values: []string{"on"}}, {Setting: "fsync", Values: []string{"off"}}},
+	store.D2: {{Setting: "synchronous_commit", Values: []string{"off"}}, {Setting: "fsync", Values: []string{"on"}}, {Setting: "full_page_writes", Values: []string{"on"}}},
+	store.D3: {{Setting: "synchronous_commit", Values: []string{"on"}}, {Setting: "fsync", Values: []string{"on"}}, {Setting: "full_page_writes", Values: []string{"on"}}},
 }
 
 // writerPeriods is how many periods of the log's writer a commit may wait in memory with
@@ -29,7 +30,7 @@ const writerPeriods = 3
 // TellDurability asks for the settings again, and counts the syncs of the log.
 func (d *db) TellDurability() (store.DurabilityEvidence, error) {
 	evidence, err := store.Evidence(d.prove())
-	if err != nil || d.class != store.D3 {
+	if err != nil || d.Class != store.D3 {
 		return evidence, err
 	}
 	syncs, counter, err := d.walSyncs()
@@ -46,11 +47,11 @@ const statisticsLag = time.Second
 // walSyncs are the syncs that sessions and server processes did of the log; no counter before
 // PostgreSQL 14, and where the log is synced by each write(2), of which none is counted.
 func (d *db) walSyncs() (syncs float64, counter string, err error) {
-	version, err := d.value("SHOW server_version_num")
+	version, err := d.Value("SHOW server_version_num")
 	if err != nil {
 		return 0, "", err
 	}
-	method, err := d.value("SHOW wal_sync_method")
+	method, err := d.Value("SHOW wal_sync_method")
 	number, parseErr := strconv.Atoi(version)
 	query := "SELECT wal_sync FROM pg_stat_wal"
 	switch counter = "pg_stat_wal.wal_sync"; {
@@ -59,7 +60,7 @@ func (d *db) walSyncs() (syncs float64, counter string, err error) {
 	case number >= 180000:
 		counter, query = "pg_stat_io.fsyncs", "SELECT sum(fsyncs) FROM pg_stat_io WHERE object = 'wal'"
 	}
-	told, err := d.value(query)
+	told, err := d.Value(query)
 	if err != nil || told == "" {
 		return 0, "", err
 	}
@@ -69,17 +70,10 @@ func (d *db) walSyncs() (syncs float64, counter string, err error) {
 
 // prove asks the server for the settings on which the class rests.
 func (d *db) prove() error {
-	for _, need := range needs[d.class] {
-		told, err := d.value("SHOW " + need[0])
-		if err != nil {
-			return err
-		}
-		if told != need[1] {
-			return fmt.Errorf("the server runs with %s=%s, and %s needs %s=%s: %w",
-				need[0], told, d.class, need[0], need[1], store.ErrRefused)
-		}
+	if err := d.Prove(needs[d.Class], func(name string) (string, error) { return d.Value("SHOW " + name) }); err != nil {
+		return err
 	}
-	if d.class == store.D2 {
+	if d.Class == store.D2 {
 		return d.proveWindow()
 	}
 	return nil
@@ -87,7 +81,7 @@ func (d *db) prove() error {
 
 // proveWindow holds T against how long a commit may wait in the server's memory.
 func (d *db) proveWindow() error {
-	told, err := d.value("SELECT setting FROM pg_settings WHERE name = 'wal_writer_delay'") // in ms
+	told, err := d.Value("SELECT setting FROM pg_settings WHERE name = 'wal_writer_delay'") // in ms
 	if err != nil {
 		return err
 	}
@@ -95,9 +89,5 @@ func (d *db) proveWindow() error {
 	if err != nil {
 		return fmt.Errorf("the server tells wal_writer_delay %q: %w", told, err)
 	}
-	if d.lossMax = writerPeriods * time.Duration(ms) * time.Millisecond; d.window < d.lossMax {
-		return fmt.Errorf("D2(%v): with wal_writer_delay=%vms a crash loses what came in the last %v: expected D2(%v) or more: %w",
-			d.window, ms, d.lossMax, d.lossMax, store.ErrRefused)
-	}
-	return nil
+	return d.ProveWindow(writerPeriods*time.Duration(ms)*time.Millisecond, "wal_writer_delay="+told+"ms")
 }

@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/drivers/internal/blocking"
 	"assay/store"
 )
 
@@ -20,22 +19,7 @@ var settings = []string{
 
 // Settings asks the server: a value with the unit that pg_settings has for it.
 func (d *db) Settings() map[string]string {
-	told := map[string]string{"version": d.version, "driver.schema": d.schema,
-		"driver.operation_timeout": d.timeout.String(), "driver.client": "database/sql"}
-	if d.lean {
-		told["driver.client"] = "lean"
-	}
-	if d.lossMax > 0 {
-		told["driver.loss_max"] = d.lossMax.String()
-	}
-	blocking.Tell(told, d.blocks)
-	// What the server does not tell is left out.
-	rows, _ := d.rows("SELECT name, current_setting(name) FROM pg_settings WHERE name IN ('" +
-		strings.Join(settings, "', '") + "')")
-	for _, row := range rows {
-		told[row[0]] = row[1]
-	}
-	return told
+	return d.Tell("SELECT name, current_setting(name) FROM pg_settings WHERE name IN (%s)", settings)
 }
 
 // statistics are of the database, of Assay's tables in it, and of the whole server's log. The
@@ -61,8 +45,8 @@ UNION ALL SELECT 'vacuums_running', count(*)::float8 FROM pg_stat_progress_vacuu
 // Inspect tells the server's own counts, and the driver's of its connections. Busy is a vacuum of a
 // table in the database.
 func (d *db) Inspect() store.Inspection {
-	rows, err := d.rows(strings.ReplaceAll(statistics, "$schema", literal(d.schema)))
-	stats := map[string]float64{"reconnects": float64(d.reconnects.Load())}
+	rows, err := d.rows(strings.ReplaceAll(statistics, "$schema", literal(d.Place)))
+	stats := map[string]float64{"reconnects": float64(d.Reconnects.Load())}
 	if err != nil {
 		return store.Inspection{Stats: stats}
 	}

@@ -19,15 +19,12 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"golang.org/x/sys/unix"
 
-	"assay/drivers/internal/blocking"
 	"assay/drivers/internal/sqlkv"
 	"assay/drivers/internal/wire"
 	"assay/store"
@@ -115,23 +112,15 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	if !claimed {
 		return nil, fmt.Errorf("postgres can't reach %s: %w", c.Durability, store.ErrRefused)
 	}
-	if len(c.Endpoints) != 1 {
-		return nil, fmt.Errorf("postgres: expected one endpoint, got %d: %w", len(c.Endpoints), store.ErrRefused)
-	}
-	d := &db{
-		schema: c.Options.String("schema"), documents: c.Options.Choice("columns_as") == "jsonb", lean: c.Options.Choice("client") == "lean",
-		timeout: c.Options.Duration("operation_timeout"), class: c.Durability, window: c.LossWindow,
-	}
-	if d.timeout <= 0 || d.schema == "" {
-		return nil, fmt.Errorf("postgres: operation_timeout is %v and schema %q, expected more than 0 and a name: %w",
-			d.timeout, d.schema, store.ErrRefused)
+	d := &db{documents: c.Options.Choice("columns_as") == "jsonb"}
+	d.Rows = d.rows
+	if err := d.Configure("postgres", "schema", c); err != nil {
+		return nil, err
 	}
 	if err := d.configure(c, commit); err != nil {
 		return nil, err
 	}
-	d.blocks = blocking.Suits(c)
-	d.layout = dialect.Plain(d.table(plainTable))
-	d.link = sqlkv.NewLink(max(d.timeout, controlTimeoutMin), nil)
+	d.Layout = dialect.Plain(d.table(sqlkv.PlainTable))
 	err := d.connect(ctx)
 	if err == nil {
 		err = d.prepare(c.First && c.Options.Bool("flush_at_open"))
@@ -142,31 +131,14 @@ func (Driver) Open(ctx context.Context, c store.Config) (store.Store, error) {
 	return d, nil
 }
 
-// controlTimeoutMin bounds statements of the store's own: making a table, dropping one.
-const controlTimeoutMin = time.Minute
-
-// db has a connection of its own, so that a look at the statistics waits for no operation.
 type db struct {
-	wire.Bound // of what handles read
-
+	sqlkv.Server
 	config    *pgx.ConnConfig
 	loopback  bool
-	schema    string
-	lean      bool
 	documents bool // columns of records are in one
-	timeout   time.Duration
-	class     store.Durability
-	window    time.Duration // T of D2(T)
-	lossMax   time.Duration // that the server's settings allow; 0: not in D2
-	version   string
-	held      uint64
-	blocks    bool         // sockets of handles: blocking.Suits
-	layout    sqlkv.Layout // Define changes it, while no handle is open
 
-	lock       sync.Mutex // of what follows: Inspect may come while Sync runs
-	link       *sqlkv.Link
-	reconnects atomic.Uint64 // of handles
-	control    *pgconn.PgConn
+	lock    sync.Mutex // of the store's own connection: Inspect may come while Sync runs
+	control *pgconn.PgConn
 }
 
 // configure leaves to pgx what its environment variables and the password file say. No error of it
@@ -208,8 +180,8 @@ func quoted(value string) string {
 
 func (d *db) connect(ctx context.Context) error {
 	config := d.config.Config.Copy()
-	config.DialFunc = d.link.DialOnce()
-	d.link.Begin()
+	config.DialFunc = d.Link.DialOnce()
+	d.Link.Begin()
 	control, err := pgconn.ConnectConfig(ctx, config)
 	if err == nil {
 		d.control = control
@@ -231,13 +203,13 @@ func (d *db) reconnect() error {
 }
 
 // rows runs statements on the store's own connection and returns the rows of the last one as text.
-func (d *db) rows(text string) ([][]string, error) {
+func (d *db) rows(text string, _ ...any) ([][]string, error) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
 	if err := d.reconnect(); err != nil {
 		return nil, told(err)
 	}
-	d.link.Begin()
+	d.Link.Begin()
 	results, err := d.control.Exec(context.Background(), text).ReadAll()
 	if err != nil || len(results) == 0 {
 		return nil, told(err)
@@ -253,30 +225,20 @@ func (d *db) rows(text string) ([][]string, error) {
 	return all, nil
 }
 
-// value is the only value of the only row; "" without one, and for NULL.
-func (d *db) value(text string) (string, error) {
-	rows, err := d.rows(text)
-	if err != nil || len(rows) == 0 {
-		return "", err
-	}
-	return rows[0][0], nil
-}
-
 // hangUp closes the store's own connection, and with it ends the session's locks.
 func (d *db) hangUp() error {
 	if d.control == nil {
 		return nil
 	}
-	d.link.Begin()
+	d.Link.Begin()
 	return d.control.Close(context.Background())
 }
 
 // Handle connects once more.
 func (d *db) Handle() (store.Handle, error) {
-	link := sqlkv.NewLink(d.timeout, &d.reconnects)
-	link.Blocks, link.Bound = d.blocks, &d.Bound
-	if d.lean {
-		return sqlkv.NewHandle(&d.layout, link, func() (sqlkv.Connection, error) {
+	link := d.HandleLink()
+	if d.Lean {
+		return sqlkv.NewHandle(&d.Layout, link, func() (sqlkv.Connection, error) {
 			config := d.config.Config.Copy()
 			config.DialFunc = link.DialOnce()
 			return connect(config)
@@ -287,7 +249,7 @@ func (d *db) Handle() (store.Handle, error) {
 		return nil
 	})
 	connector := stdlib.GetConnector(*d.config.Copy(), before)
-	return sqlkv.NewHandle(&d.layout, link, func() (sqlkv.Connection, error) {
+	return sqlkv.NewHandle(&d.Layout, link, func() (sqlkv.Connection, error) {
 		return sqlkv.OpenDatabase(connector, told)
 	})
 }
@@ -295,14 +257,11 @@ func (d *db) Handle() (store.Handle, error) {
 // Close drops the schema if no record is left in it and no other Assay uses it.
 func (d *db) Close() error { return errors.Join(d.leave(), d.hangUp()) }
 
-// Held is what the server's statistics say of the schema's tables.
-func (d *db) Held() (records uint64, known bool) { return d.held, true }
-
 // Sync commits a message to the log in a session that waits for it: the log is one stream, so that
 // all commits before it are then durable too. A server with fsync=off has only written them: on
 // this machine sync(2) does the rest, and elsewhere nothing can.
 func (d *db) Sync() error {
-	fsync, err := d.value("BEGIN; SET LOCAL synchronous_commit = on; SELECT pg_logical_emit_message(true, 'assay', 'sync'); COMMIT; SHOW fsync")
+	fsync, err := d.Value("BEGIN; SET LOCAL synchronous_commit = on; SELECT pg_logical_emit_message(true, 'assay', 'sync'); COMMIT; SHOW fsync")
 	if err != nil || fsync == "on" {
 		return err
 	}

@@ -168,7 +168,7 @@ func TestAWorkerOfTheServerIsNoConnection(t *testing.T) {
 		ended <- nil
 	}()
 	for {
-		workers, err := d.value("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'")
+		workers, err := d.Value("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,14 +225,14 @@ func TestASchemaOfOthersIsRefused(t *testing.T) {
 			t.Errorf("flush_at_open=%s: %v", drop, err)
 		}
 	}
-	if n, err := d.value("SELECT count(*) FROM theirs.records"); err != nil || n != "1" {
+	if n, err := d.Value("SELECT count(*) FROM theirs.records"); err != nil || n != "1" {
 		t.Errorf("their table has %q rows, %v", n, err)
 	}
 }
 
 func (d *db) schemas(t *testing.T, name string) string {
 	t.Helper()
-	n, err := d.value("SELECT count(*) FROM pg_namespace WHERE nspname = " + literal(name))
+	n, err := d.Value("SELECT count(*) FROM pg_namespace WHERE nspname = " + literal(name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func TestOnlyWhatIsEmptyAndOursIsDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed("a table of somebody's is in it", emptied, "1")
-	if n, err := d.value("SELECT count(*) FROM pg_class WHERE relname = 'theirs'"); err != nil || n != "1" {
+	if n, err := d.Value("SELECT count(*) FROM pg_class WHERE relname = 'theirs'"); err != nil || n != "1" {
 		t.Errorf("their table: %q, %v", n, err)
 	}
 	if _, err := d.rows("DROP TABLE ours.theirs"); err != nil {
@@ -300,7 +300,7 @@ func TestOnlyWhatIsEmptyAndOursIsDropped(t *testing.T) {
 func TestQueriesAgainstAModel(t *testing.T) {
 	s, _ := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, nil))
 	drivertest.CheckQueries(t, s, []store.Index{{Column: 0, Kind: store.OrderedIndex}, {Column: 1, Kind: store.OrderedIndex, Descending: true}, {Column: 2, Kind: store.TokenIndex}})
-	if n, err := s.(*db).value("SELECT count(*) FROM pg_indexes WHERE indexdef LIKE '% DESC)'"); err != nil || n != "1" {
+	if n, err := s.(*db).Value("SELECT count(*) FROM pg_indexes WHERE indexdef LIKE '% DESC)'"); err != nil || n != "1" {
 		t.Errorf("%s indexes are in descending order, expected 1 (%v)", n, err)
 	}
 }
@@ -337,7 +337,7 @@ func TestARecordIsOneDocument(t *testing.T) {
 	if err := h.Put([]byte("k"), record); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := d.rows(`SELECT "#record" - 'b', length("#record" ->> 'b'), position(chr(10) in "#record" ->> 'b'), jsonb_typeof("#record" -> 'n') FROM ` + d.layout.Table)
+	rows, err := d.rows(`SELECT "#record" - 'b', length("#record" ->> 'b'), position(chr(10) in "#record" ->> 'b'), jsonb_typeof("#record" -> 'n') FROM ` + d.Layout.Table)
 	want := [][]string{{`{"n": 999999999999999999, "title": "it's \"quoted\" \\ 世界 "}`, "160", "0", "number"}}
 	if err != nil || !slices.EqualFunc(rows, want, slices.Equal) {
 		t.Errorf("%q, %v, expected %q", rows, err, want)
@@ -361,7 +361,7 @@ func TestScansUseTheIndex(t *testing.T) {
 	if err := h.(store.Batcher).Apply(writes); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"get": d.layout.GetSQL(), "scan": d.layout.ScanSQL()} {
+	for name, text := range map[string]string{"get": d.Layout.GetSQL(), "scan": d.Layout.ScanSQL()} {
 		parameters, values := "bytea", "'a'"
 		if name == "scan" {
 			parameters, values = "bytea, bigint", "'a', 10"
@@ -454,7 +454,7 @@ func TestTheServerDoesWhatItsOptionsSay(t *testing.T) {
 // The role that needs no password can't do what would harm the machine.
 func TestTheOpenRoleIsNoSuperuser(t *testing.T) {
 	s, _ := drivertest.Open(t, Driver{}, config(t, servers.Get(t, Program, store.D3), store.D0, nil))
-	if super, err := s.(*db).value("SHOW is_superuser"); err != nil || super != "off" {
+	if super, err := s.(*db).Value("SHOW is_superuser"); err != nil || super != "off" {
 		t.Errorf("is_superuser is %q, %v", super, err)
 	}
 	c := config(t, servers.Get(t, Program, store.D3), store.D0, map[string]string{"user": superuser})
@@ -483,7 +483,7 @@ func TestTheServersDefaultsAreItsOwn(t *testing.T) {
 		"shared_buffers_bytes": "shared_buffers", "max_wal_bytes": "max_wal_size", "connections_max": "max_connections", "fsync": "fsync", "full_page_writes": "full_page_writes",
 	}
 	for _, o := range Program.Options {
-		own, err := s.(*db).value("SELECT CASE WHEN vartype = 'bool' THEN boot_val WHEN unit IS NULL THEN boot_val " +
+		own, err := s.(*db).Value("SELECT CASE WHEN vartype = 'bool' THEN boot_val WHEN unit IS NULL THEN boot_val " +
 			"ELSE (boot_val::bigint * pg_size_bytes('1' || replace(unit, '8kB', 'kB')) * CASE unit WHEN '8kB' THEN 8 ELSE 1 END)::text || 'B' END " +
 			"FROM pg_settings WHERE name = " + literal(settings[o.Name]))
 		if err != nil {

@@ -16,14 +16,10 @@ import (
 // mark is the comment of a schema that Assay made: it writes to no other, and drops no other.
 const mark = "made by Assay"
 
-// plainTable is the table of keys and values. Records with columns have one for each definition,
-// whose name continues this one: on a server, trials with other columns may have been there before.
-const plainTable = "records"
-
 // versionMin has pg_stat_wal.
 const versionMin = 140000
 
-func (d *db) table(name string) string { return pgx.Identifier{d.schema, name}.Sanitize() }
+func (d *db) table(name string) string { return pgx.Identifier{d.Place, name}.Sanitize() }
 
 func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
@@ -31,14 +27,14 @@ func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "'
 // shared, by each open store, so that none drops what another one uses.
 func (d *db) locks() (making, using string) {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte("assay:" + d.schema)) // a hash's Write has no error
+	_, _ = h.Write([]byte("assay:" + d.Place)) // a hash's Write has no error
 	key := int64(h.Sum64() &^ 1)
 	return strconv.FormatInt(key, 10), strconv.FormatInt(key+1, 10)
 }
 
 // prepare holds the server to what the driver relies on, and makes schema and table.
 func (d *db) prepare(drop bool) error {
-	version, err := d.value("SHOW server_version_num")
+	version, err := d.Value("SHOW server_version_num")
 	if err != nil {
 		return err
 	}
@@ -46,10 +42,10 @@ func (d *db) prepare(drop bool) error {
 		return fmt.Errorf("the server's version is %s, expected %d or later: %w", version, versionMin,
 			store.ErrRefused)
 	}
-	if d.version, err = d.value("SHOW server_version"); err != nil {
+	if d.Version, err = d.Value("SHOW server_version"); err != nil {
 		return err
 	}
-	if readOnly, err := d.value("SELECT pg_is_in_recovery()"); err != nil || readOnly != "f" {
+	if readOnly, err := d.Value("SELECT pg_is_in_recovery()"); err != nil || readOnly != "f" {
 		return errors.Join(err, fmt.Errorf("the server is a standby, which takes no writes: %w", store.ErrRefused))
 	}
 	if err := d.prove(); err != nil {
@@ -60,9 +56,9 @@ func (d *db) prepare(drop bool) error {
 		return err
 	}
 	if drop {
-		alone, err := d.value("SELECT pg_try_advisory_lock(" + using + ")")
+		alone, err := d.Value("SELECT pg_try_advisory_lock(" + using + ")")
 		if err != nil || alone != "t" {
-			return errors.Join(err, fmt.Errorf("flush_at_open: another Assay uses schema %s: %w", d.schema,
+			return errors.Join(err, fmt.Errorf("flush_at_open: another Assay uses schema %s: %w", d.Place,
 				store.ErrRefused))
 		}
 	}
@@ -79,23 +75,22 @@ func (d *db) prepare(drop bool) error {
 
 // make makes the schema and its plain table.
 func (d *db) make(drop bool) error {
-	held, err := d.value("SELECT coalesce(sum(n_live_tup), 0) FROM pg_stat_user_tables WHERE schemaname = " +
-		literal(d.schema))
+	held, err := d.Value("SELECT coalesce(sum(n_live_tup), 0) FROM pg_stat_user_tables WHERE schemaname = " +
+		literal(d.Place))
 	if err != nil {
 		return err
 	}
-	if d.held, err = strconv.ParseUint(held, 10, 64); err != nil {
+	if d.Records, err = strconv.ParseUint(held, 10, 64); err != nil {
 		return err
 	}
-	there, err := d.rows("SELECT coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace WHERE nspname = " + literal(d.schema))
+	there, err := d.rows("SELECT coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace WHERE nspname = " + literal(d.Place))
 	if err != nil {
 		return err
 	}
 	if len(there) > 0 && there[0][0] != mark {
-		return fmt.Errorf("schema %s is there, and Assay did not make it: option schema names another: %w",
-			d.schema, store.ErrRefused)
+		return d.Foreign()
 	}
-	name := pgx.Identifier{d.schema}.Sanitize()
+	name := pgx.Identifier{d.Place}.Sanitize()
 	var statements []string
 	if len(there) > 0 && drop {
 		tables, err := d.tables()
@@ -103,25 +98,23 @@ func (d *db) make(drop bool) error {
 			return err
 		}
 		for _, table := range tables {
-			statements = append(statements, "DROP TABLE "+d.table(table))
+			statements = append(statements, "DROP TABLE "+table)
 		}
 	}
 	if len(there) == 0 {
 		statements = append(statements, "CREATE SCHEMA "+name, "COMMENT ON SCHEMA "+name+" IS "+literal(mark))
 	}
-	statements = append(statements, d.layout.CreateSQL())
+	statements = append(statements, d.Layout.CreateSQL())
 	_, err = d.rows("BEGIN; " + strings.Join(statements, "; ") + "; COMMIT")
 	return err
 }
 
-// tables are those that Assay made in its schema.
+// tables are those that Assay made in its schema, quoted.
 func (d *db) tables() ([]string, error) {
-	rows, err := d.rows("SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^" + plainTable +
-		"(_[0-9a-f]{16})?$' " +
-		"AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = " + literal(d.schema) + ")")
-	names := make([]string, len(rows))
-	for i := range rows {
-		names[i] = rows[i][0]
+	names, err := d.Column("SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '" + sqlkv.TablesPattern + "' " +
+		"AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = " + literal(d.Place) + ")")
+	for i := range names {
+		names[i] = d.table(names[i])
 	}
 	return names, err
 }
@@ -132,7 +125,7 @@ func (d *db) tables() ([]string, error) {
 func (d *db) leave() error {
 	_, _ = d.rows("SELECT 1") // a server that was started again is found out, and connected to
 	making, using := d.locks()
-	alone, err := d.value("SELECT pg_advisory_lock(" + making + "); SELECT pg_advisory_unlock_shared(" +
+	alone, err := d.Value("SELECT pg_advisory_lock(" + making + "); SELECT pg_advisory_unlock_shared(" +
 		using + "); " +
 		"SELECT pg_try_advisory_lock(" + using + ")")
 	if err != nil || alone != "t" {
@@ -142,20 +135,19 @@ func (d *db) leave() error {
 	if err != nil {
 		return err
 	}
+	if empty, err := d.Empty(tables); err != nil || !empty {
+		return err
+	}
 	var drops strings.Builder
 	for _, table := range tables {
-		held, err := d.value("SELECT EXISTS (SELECT 1 FROM " + d.table(table) + ")")
-		if err != nil || held != "f" {
-			return err
-		}
-		drops.WriteString("DROP TABLE " + d.table(table) + "; ")
+		drops.WriteString("DROP TABLE " + table + "; ")
 	}
-	others, err := d.value(drops.String() + "SELECT count(*) FROM pg_class WHERE relnamespace = " +
-		"(SELECT oid FROM pg_namespace WHERE nspname = " + literal(d.schema) + ")")
+	others, err := d.Value(drops.String() + "SELECT count(*) FROM pg_class WHERE relnamespace = " +
+		"(SELECT oid FROM pg_namespace WHERE nspname = " + literal(d.Place) + ")")
 	if err != nil || others != "0" {
 		return err
 	}
-	_, err = d.rows("DROP SCHEMA " + pgx.Identifier{d.schema}.Sanitize())
+	_, err = d.rows("DROP SCHEMA " + pgx.Identifier{d.Place}.Sanitize())
 	return err
 }
 
@@ -165,7 +157,7 @@ func (d *db) Define(columns []store.Column, indexes []store.Index, queries []sto
 	if d.documents {
 		named = append([]store.Column{{Name: "#record"}}, columns...) // a table of its own
 	}
-	name := plainTable + "_" + sqlkv.Fingerprint(named, indexes)
+	name := sqlkv.RecordsTable(named, indexes)
 	l, err := dialect.Records(d.table(name), columns, indexes, queries)
 	if err != nil {
 		return err
@@ -173,7 +165,7 @@ func (d *db) Define(columns []store.Column, indexes []store.Index, queries []sto
 	if d.documents {
 		l.InDocument()
 	}
-	encoding, err := d.value("SHOW server_encoding")
+	encoding, err := d.Value("SHOW server_encoding")
 	if err != nil {
 		return err
 	}
@@ -188,7 +180,7 @@ func (d *db) Define(columns []store.Column, indexes []store.Index, queries []sto
 	if _, err := d.rows("BEGIN; " + strings.Join(statements, "; ") + "; COMMIT"); err != nil {
 		return errors.Join(fmt.Errorf("postgres: define columns: %w", err), d.rollBack())
 	}
-	d.layout = l
+	d.Layout = l
 	return nil
 }
 

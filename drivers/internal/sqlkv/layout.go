@@ -7,6 +7,7 @@
 //	handle.go     [Handle]: the operations, over a [Connection]
 //	database.go   a [Connection] by database/sql
 //	link.go       [Link]: the socket of a handle, with the operation's deadline
+//	server.go     [Server]: what the store of a database server has, whichever it is
 //
 // A driver gives a [Dialect], and connections of its library's own where database/sql is not the
 // only way to it.
