@@ -2,29 +2,15 @@
 
 import uPlot from '../third_party/uplot/uPlot.esm.js';
 import { latencyText, rateText, resourceText, resourceTick, si, tick } from './number.js';
+import { axis, font, ink, rateTick, repaint as repaintAll, seconds } from './plot.js';
 
 const data = JSON.parse(document.getElementById('data').textContent);
 const plots = new Set();
 const focused = new Map(); // table → the arm that is singled out
-const face = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
-const font = (px) => `${px}px ${face}`;
-
-// Colours come from the style sheet, which knows the scheme; the probe resolves them.
-const probe = document.body.appendChild(document.createElement('i'));
-probe.hidden = true;
-const inks = new Map();
-function ink(name) {
-  if (!inks.has(name)) {
-    probe.style.color = `var(--${name})`;
-    inks.set(name, getComputedStyle(probe).color);
-  }
-  return inks.get(name);
-}
-
 const nines = new Map([[0.5, 0.301], [0.9, 1], [0.99, 2], [0.999, 3], [0.9999, 4], [1, 5]]); // −log₁₀ of the share above; max last
 const nineNames = new Map([[0.301, 'p50'], [1, 'p90'], [2, 'p99'], [3, 'p99.9'], [4, 'p99.99'], [5, 'max']]);
-const overTime = { x: (s) => s.t, tickX: (v) => `${v} s`, at: (v) => `${v.toFixed(1)} s` };
-const rate = { y: (s) => s.rate, tickY: (v) => (v === 0 ? '0' : `${tick(v)}/s`), text: rateText, fromZero: true };
+const overTime = { x: (s) => s.t, tickX: seconds, at: (v) => `${v.toFixed(1)} s` };
+const rate = { y: (s) => s.rate, tickY: rateTick, text: rateText, fromZero: true };
 
 // What each kind of chart shows. lines has the series; of a series with several blocks, the median one is the line.
 const kinds = {
@@ -87,7 +73,7 @@ function draw(element, width, height) {
   tip.className = 'tip';
   tip.hidden = true;
 
-  const axis = (more) => ({ stroke: () => ink('ink-2'), font: font(small ? 10 : 11), grid: { stroke: () => ink('rule'), width: 1, ...more.grid }, ticks: { show: false }, gap: 4, ...more });
+  const px = small ? 10 : 11;
   const decades = (u, splits) => splits.map((v) => (decade(v) ? v : null));
   const plot = new uPlot({
     width,
@@ -97,8 +83,8 @@ function draw(element, width, height) {
     cursor: { y: false, points: { show: false }, drag: { x: !kind.nearest, y: false }, sync: kind.x === overTime.x || kind.tickX === overTime.tickX ? { key: table, scales: ['x', null] } : undefined },
     scales: { x: { time: false, range: (u, min, max) => (min == null ? [from, until] : [min, max]) }, y: { distr: log ? 3 : 1, range: () => [low, high] } },
     axes: [
-      axis({ size: small ? 20 : 26, space: small ? 44 : 70, ...(kind.ticksX ? { splits: () => kind.ticksX, space: 10 } : {}), values: (u, at) => at.map((v) => (kind.nearest && u.width < 420 && (v === 1 || v === 4) ? '' : kind.tickX(v, element))), grid: { show: !small } }),
-      axis({ size: !small ? 60 : element.dataset.kind === 'one' ? 42 : 58, space: small ? 26 : 36, ...(log ? { filter: decades, grid: { filter: decades } } : {}), values: (u, at) => at.map((v) => (v == null ? '' : kind.tickY(v, element))) }),
+      axis(px, { size: small ? 20 : 26, space: small ? 44 : 70, ...(kind.ticksX ? { splits: () => kind.ticksX, space: 10 } : {}), values: (u, at) => at.map((v) => (kind.nearest && u.width < 420 && (v === 1 || v === 4) ? '' : kind.tickX(v, element))), grid: { show: !small } }),
+      axis(px, { size: !small ? 60 : element.dataset.kind === 'one' ? 42 : 58, space: small ? 26 : 36, ...(log ? { filter: decades, grid: { filter: decades } } : {}), values: (u, at) => at.map((v) => (v == null ? '' : kind.tickY(v, element))) }),
     ],
     series: [{}, { show: true, stroke: 'transparent', points: { show: false } }],
     hooks: {
@@ -310,7 +296,4 @@ export function fit() {
   for (const [plot, width, height] of sizes) if (width && (width !== plot.width || height !== plot.height)) plot.setSize({ width, height });
 }
 
-export function repaint() {
-  inks.clear();
-  for (const plot of plots) plot.redraw(false, true);
-}
+export const repaint = () => repaintAll(plots);

@@ -3,22 +3,17 @@
 
 import uPlot from '../third_party/uplot/uPlot.esm.js';
 import { rateText, resourceTick, tick } from './number.js';
+import { axis, ink, rateTick, repaint, seconds } from './plot.js';
 
 const element = (id) => document.getElementById(id);
 const every = 1000; // ms
 const hues = 8;
 
-const probe = document.body.appendChild(document.createElement('i'));
-probe.hidden = true;
-function ink(name) {
-  probe.style.color = `var(--${name})`;
-  return getComputedStyle(probe).color;
-}
 const hue = (trial) => (trial.hue < 0 ? 'arm-reference' : `arm-${trial.hue % hues}`);
 
 const columns = ['phase', 't', 'rate', 'bad', 'p50', 'p99', 'cpu', 'rss', 'disk'];
 const charts = { // the columns of each: the first is its line, the second a faint one
-  rate: { lines: ['rate', 'bad'], tick: (v) => (v === 0 ? '0' : `${tick(v)}/s`) },
+  rate: { lines: ['rate', 'bad'], tick: rateTick },
   p99: { lines: ['p99', 'p50'], tick: (v) => tick(v / 1e9, 's') },
   cpu: { lines: ['cpu'], tick: (v) => resourceTick(v, 'cores') },
   rss: { lines: ['rss', 'disk'], tick: (v) => resourceTick(v, 'B') },
@@ -115,11 +110,10 @@ function draw(watch, trial, phase, have, beside) {
   const old = plots.get(name);
   if (old && old.key === key) { old.plot.setData(data); return; }
   if (old) old.plot.destroy();
-  const axis = (more) => ({ stroke: () => ink('ink-2'), font: '11px system-ui, sans-serif', grid: { stroke: () => ink('rule'), width: 1 }, ticks: { show: false }, gap: 4, ...more });
   const plot = new uPlot({
     width: watch.clientWidth, height: watch.clientHeight, legend: { show: false }, cursor: { show: false },
     scales: { x: { time: false, range: (u, min, max) => [0, Math.max(max || 0, 1)] }, y: { range: (u, min, max) => [0, (max || 1) * 1.08] } },
-    axes: [axis({ size: 26, values: (u, at) => at.map((v) => `${v} s`) }), axis({ size: 60, values: (u, at) => at.map(chart.tick) })],
+    axes: [axis(11, { size: 26, values: (u, at) => at.map(seconds) }), axis(11, { size: 60, values: (u, at) => at.map(chart.tick) })],
     series: [{}, ...drawn.map((l) => ({ stroke: () => ink(l.hue), width: l.width, alpha: l.alpha, points: { show: false }, spanGaps: true }))],
   }, data, watch);
   plots.set(name, { plot, key });
@@ -134,5 +128,5 @@ async function loop() {
   }
   setTimeout(loop, every);
 }
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { for (const { plot } of plots.values()) plot.redraw(false, true); });
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => repaint([...plots.values()].map((p) => p.plot)));
 loop();
