@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/internal/base/bounded"
 	"assay/internal/base/format"
 	"assay/internal/presentation/archive"
 )
@@ -51,13 +50,7 @@ A figure that is near the middle of both levels is measured a second time.`,
 				if b.series == nil {
 					return usage(errors.New("no change for the worse to look for\nhint: assay history show tells all, from ten commits on"))
 				}
-				b.git = func(args ...string) (string, error) {
-					out, err := bounded.Output(exec.CommandContext(c.Context(), "git", append([]string{"-C", repository}, args...)...))
-					if err != nil {
-						return "", fmt.Errorf("git %s: %w", strings.Join(args, " "), err)
-					}
-					return strings.TrimSpace(string(out)), nil
-				}
+				b.git = gitIn(c.Context(), repository)
 				return b.run(c.Context())
 			})
 		},

@@ -151,10 +151,7 @@ func codeOf(ctx context.Context, name, at, repository string) (c code, err error
 	if c.name = name; name != "" {
 		return c, nil
 	}
-	git := func(args ...string) (string, error) {
-		out, err := bounded.Output(exec.CommandContext(ctx, "git", append([]string{"-C", repository}, args...)...))
-		return strings.TrimSpace(string(out)), err
-	}
+	git := gitIn(ctx, repository)
 	head, err := git("log", "-1", "--format=%H %cI")
 	if err != nil {
 		return c, nil
@@ -170,6 +167,17 @@ func codeOf(ctx context.Context, name, at, repository string) (c code, err error
 		}
 	}
 	return c, nil
+}
+
+// gitIn runs git in a repository, and returns what it says without the space around it.
+func gitIn(ctx context.Context, repository string) func(arguments ...string) (string, error) {
+	return func(arguments ...string) (string, error) {
+		out, err := bounded.Output(exec.CommandContext(ctx, "git", append([]string{"-C", repository}, arguments...)...))
+		if err != nil {
+			return "", fmt.Errorf("git %s: %w", strings.Join(arguments, " "), err)
+		}
+		return strings.TrimSpace(string(out)), nil
+	}
 }
 
 // entryOf reads a run directory, and makes its report.

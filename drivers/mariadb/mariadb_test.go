@@ -20,13 +20,7 @@ func TestMain(m *testing.M) { os.Exit(servers.End(m.Run())) }
 
 func config(t *testing.T, i *server.Instance, class store.Durability, given map[string]string) store.Config {
 	t.Helper()
-	options := map[string]string{"database": strings.ToLower(t.Name())}
-	for name, value := range given {
-		options[name] = value
-	}
-	c := drivertest.Config(t, Driver{}.Describe(), class, options)
-	c.Endpoints = []string{i.Endpoint()}
-	return c
+	return drivertest.At(t, Driver{}.Describe(), i.Endpoint(), class, map[string]string{"database": strings.ToLower(t.Name())}, given)
 }
 
 func TestClassesAreProved(t *testing.T) {

@@ -143,28 +143,7 @@ func TestNoProtocolAllocates(t *testing.T) {
 	endpoint := startWithUDP(t)
 	for _, protocol := range protocols {
 		_, h := open(t, endpoint, map[string]string{"protocol": protocol})
-		key, value, buf := []byte("key"), bytes.Repeat([]byte("v"), 1000), make([]byte, 0, 2000)
-		swapper := h.(store.CompareAndSwapper)
-		allocations := testing.AllocsPerRun(200, func() {
-			if err := h.Put(key, value); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := h.Get(key, buf); err != nil {
-				t.Fatal(err)
-			}
-			if err := swapper.CompareAndSwap(key, value, value); err != nil {
-				t.Fatal(err)
-			}
-			if err := h.Delete(key); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := h.Get(key, buf); !errors.Is(err, store.ErrNotFound) {
-				t.Fatal(err)
-			}
-		})
-		if allocations != 0 {
-			t.Errorf("%s: %v allocations in five operations", protocol, allocations)
-		}
+		allocatesNothing(t, protocol, h)
 	}
 }
 

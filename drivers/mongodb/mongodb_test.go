@@ -37,13 +37,7 @@ var databases atomic.Int64
 // config names a database of the test's own.
 func config(t *testing.T, d store.Driver, endpoint string, class store.Durability, given map[string]string) store.Config {
 	t.Helper()
-	options := map[string]string{"database": fmt.Sprint("test", databases.Add(1))}
-	for name, value := range given {
-		options[name] = value
-	}
-	c := drivertest.Config(t, d.Describe(), class, options)
-	c.Endpoints = []string{endpoint}
-	return c
+	return drivertest.At(t, d.Describe(), endpoint, class, map[string]string{"database": fmt.Sprint("test", databases.Add(1))}, given)
 }
 
 func ferretAt(t *testing.T, class store.Durability) *server.Instance {

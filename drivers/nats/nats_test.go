@@ -41,14 +41,8 @@ func must(t *testing.T, err error) {
 // config has a bucket for each test, and waits long on a busy machine.
 func config(t *testing.T, endpoint string, class store.Durability, given map[string]string) store.Config {
 	t.Helper()
-	options := map[string]string{"bucket": strings.NewReplacer("/", "_", "=", "_").Replace(t.Name()),
-		"operation_timeout": "1m"}
-	for name, value := range given {
-		options[name] = value
-	}
-	c := drivertest.Config(t, nats.Driver{}.Describe(), class, options)
-	c.Endpoints = []string{endpoint}
-	return c
+	own := map[string]string{"bucket": strings.NewReplacer("/", "_", "=", "_").Replace(t.Name())}
+	return drivertest.At(t, nats.Driver{}.Describe(), endpoint, class, own, given)
 }
 
 func shared(t *testing.T, class store.Durability) string {

@@ -23,13 +23,7 @@ func TestMain(m *testing.M) { os.Exit(servers.End(m.Run())) }
 
 func config(t *testing.T, p *server.Instance, class store.Durability, given map[string]string) store.Config {
 	t.Helper()
-	options := map[string]string{"schema": strings.ToLower(t.Name())}
-	for name, value := range given {
-		options[name] = value
-	}
-	c := drivertest.Config(t, Driver{}.Describe(), class, options)
-	c.Endpoints = []string{p.Endpoint()}
-	return c
+	return drivertest.At(t, Driver{}.Describe(), p.Endpoint(), class, map[string]string{"schema": strings.ToLower(t.Name())}, given)
 }
 
 func clients(t *testing.T, test func(t *testing.T, client string)) {

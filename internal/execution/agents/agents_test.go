@@ -22,6 +22,7 @@ import (
 	"assay/internal/execution/control"
 	"assay/internal/experiment/keyval"
 	"assay/internal/experiment/trace"
+	"assay/internal/testkit/natstest"
 	"assay/internal/testkit/processes"
 	"assay/store"
 	"assay/worker"
@@ -60,17 +61,7 @@ const testToken = Token("a token of the tests")
 // serverOfOthers is a NATS server that no hub has started.
 func serverOfOthers(t *testing.T) *natsserver.Server {
 	t.Helper()
-	s, err := natsserver.NewServer(&natsserver.Options{Host: "127.0.0.1", Port: natsserver.RANDOM_PORT, NoLog: true, NoSigs: true,
-		Authorization: testToken.Credential(), MaxPending: 256 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(s.Shutdown)
-	if !s.ReadyForConnections(long) {
-		t.Fatal("the NATS server does not answer")
-	}
-	return s
+	return natstest.Start(t, "127.0.0.1", testToken.Credential())
 }
 
 const long = 2 * time.Minute

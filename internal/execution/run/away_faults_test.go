@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	natsserver "github.com/nats-io/nats-server/v2/server"
-
 	"assay/drivers/redis"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/host"
@@ -25,6 +23,7 @@ import (
 	"assay/internal/experiment/plan"
 	"assay/internal/presentation/live"
 	"assay/internal/testkit/loopback"
+	"assay/internal/testkit/natstest"
 	"assay/internal/testkit/processes"
 	"assay/store"
 )
@@ -71,17 +70,7 @@ func natsOf(t *testing.T) (endpoint string) {
 
 func natsOn(t *testing.T, address string) (endpoint string) {
 	t.Helper()
-	s, err := natsserver.NewServer(&natsserver.Options{Host: address, Port: natsserver.RANDOM_PORT, NoLog: true, NoSigs: true,
-		Authorization: agentsToken.Credential(), MaxPending: 256 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(s.Shutdown)
-	if !s.ReadyForConnections(long) {
-		t.Fatal("the NATS server does not answer")
-	}
-	return s.Addr().String()
+	return natstest.Start(t, address, agentsToken.Credential()).Addr().String()
 }
 
 const (

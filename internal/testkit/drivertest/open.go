@@ -37,6 +37,16 @@ func Config(t testing.TB, d store.Description, class store.Durability, given map
 	return c
 }
 
+// At is [Config] of a server, with options of the test's own, such as the place where it puts its
+// records, under those that are given.
+func At(t testing.TB, d store.Description, endpoint string, class store.Durability, own, given map[string]string) store.Config {
+	t.Helper()
+	maps.Copy(own, given)
+	c := Config(t, d, class, own)
+	c.Endpoints = []string{endpoint}
+	return c
+}
+
 // Open opens a store and one handle, and closes both when the test ends.
 func Open(t testing.TB, driver store.Driver, c store.Config) (store.Store, store.Handle) {
 	t.Helper()
