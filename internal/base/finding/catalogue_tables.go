@@ -66,6 +66,7 @@ var _ = register(
 
 	Entry{Example: LatencyDispatchLate, Says: `operations began late: more than a tenth of these percentiles is the harness's delay`},
 	Entry{Example: LatencyNotBegun, Says: `operations that were due were never begun; these percentiles leave them out`},
+	Entry{Example: LatencyTooFewParams{Quantiles: []string{"p99.9", "p99.99"}}, Says: `too few operations for {{list .quantiles}}`},
 	Entry{Example: LatencyLateOrNotBegun, Says: `operations began late or were never begun; these percentiles can't be trusted`},
 
 	Entry{Example: NoteParams{Code: NoteFasterUnranked, Arms: []string{"pogreb"}},
@@ -226,3 +227,8 @@ const (
 	LatencyNotBegun       Bare = "latency-refused not-begun"
 	LatencyLateOrNotBegun Bare = "latency-refused late-or-not-begun"
 )
+
+// LatencyTooFewParams are percentiles beyond which too few operations lie.
+type LatencyTooFewParams struct{ Quantiles []string }
+
+func (LatencyTooFewParams) code() Code { return "latency-refused too-few" }

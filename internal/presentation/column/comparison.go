@@ -1,7 +1,6 @@
 package column
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -29,13 +28,7 @@ type Criterion struct{ compare.Criterion }
 
 // String is the threshold with what it comes to.
 func (c Criterion) String() string {
-	switch {
-	case c.Failed > 0:
-		return c.Text + ": failed in " + format.Plural(c.Failed, "figure", "")
-	case c.Open > 0:
-		return c.Text + ": open in " + format.Plural(c.Open, "figure", "")
-	}
-	return c.Text + ": met"
+	return finding.Text(finding.New(finding.CriterionParams{Criterion: c.Text, Failed: c.Failed, Open: c.Open}))
 }
 
 // ComparisonRow is a figure of each side, and what lies between them.
@@ -80,12 +73,12 @@ func Compared(c *compare.Comparison, all bool) Comparison {
 		told.Rows = append(told.Rows, ComparisonRow{Outcome: r.Outcome, Ratio: r.Ratio, Cells: []string{r.Phase + " " + r.Cell, format.CleanMax(r.Arm, 40), r.Metric,
 			figureOf(r.Metric, r.Values[0].Value), figureOf(r.Metric, r.Values[last].Value), ratio, interval, finding.Text(r.Why)}})
 		for _, change := range r.Changes {
-			told.Changes = append(told.Changes, fmt.Sprintf("%s of %s in %s: %s before %s, %s from there on", r.Metric, r.Arm, r.Phase,
-				figureOf(r.Metric, change.Before), side(c, change.Side), figureOf(r.Metric, change.After)))
+			told.Changes = append(told.Changes, finding.Text(finding.New(finding.ComparedChangeParams{Metric: r.Metric, Arm: r.Arm, Phase: r.Phase,
+				Before: figureOf(r.Metric, change.Before), Since: side(c, change.Side), After: figureOf(r.Metric, change.After)})))
 		}
 	}
 	if more := len(c.Rows) - len(told.Rows); more > 0 {
-		told.More = format.Plural(more, "more figure", "") + " without a significant change: --full."
+		told.More = finding.Text(finding.New(finding.FooterParams{Code: finding.MoreFigures, More: more}))
 	}
 	for _, s := range c.Skipped {
 		told.Skipped = append(told.Skipped, strings.Join(nonEmpty(s.Arm, s.Phase, s.Cell), ", ")+": "+finding.Text(s.Why))

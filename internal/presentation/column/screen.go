@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/internal/base/finding"
 	"assay/internal/base/format"
 	"assay/internal/presentation/model"
 )
@@ -148,10 +149,13 @@ func Legend(parts []Part) (legend []Meaning) {
 			used[format.Absent] = used[format.Absent] || p.Figure && c.Text == format.Absent
 		}
 	}
-	for _, m := range []Meaning{{Sorted, "sort order"}, {"a", "same letter: no significant difference"}, {"*", "significantly fastest"},
-		{"~", "did not hold its rate"}, {"!", "not ranked"}, {format.Absent, "not supported, or no figure"}} {
-		if used[m.Sign] {
-			legend = append(legend, m)
+	for _, sign := range []struct {
+		sign string
+		says finding.Bare
+	}{{Sorted, finding.SignSorted}, {"a", finding.SignLetter}, {"*", finding.SignFastest}, {"~", finding.SignUnsteady},
+		{"!", finding.SignUnranked}, {format.Absent, finding.SignAbsent}} {
+		if used[sign.sign] {
+			legend = append(legend, Meaning{sign.sign, finding.Text(finding.New(sign.says))})
 		}
 	}
 	return legend

@@ -297,7 +297,7 @@ func (p page) NotesOf(t model.Table) notes {
 			n.add(finding.Text(row.Latencies.Why), row.Arm)
 		}
 		if len(row.TooFew) > 0 {
-			n.add("too few operations for "+format.List(quantiles(row.TooFew)), row.Arm)
+			n.add(finding.Text(finding.New(finding.LatencyTooFewParams{Quantiles: quantiles(row.TooFew)})), row.Arm)
 		}
 	}
 	for _, m := range t.Notes {

@@ -59,7 +59,7 @@ func (p *page) table(t *model.Table) {
 		for _, c := range t.Ceilings {
 			alone = append(alone, c.Arm+" "+format.Rate(c.Rate.Value))
 		}
-		p.wrapped("  ", p.faint, 4, "Harness alone: "+strings.Join(alone, ", ")+".")
+		p.wrapped("  ", p.faint, 4, finding.Text(finding.New(finding.CeilingsParams{Rates: alone})))
 	}
 	for _, row := range t.Rows {
 		if len(row.Reasons) > 0 {
@@ -182,7 +182,7 @@ func (p *page) findings(r *model.Result) {
 			}
 		}
 		if more := len(g.Effects) - effectsMax; more > 0 {
-			point(format.Plural(more, "more effect", "") + ".")
+			point(finding.Text(finding.New(finding.FooterParams{Code: finding.MoreEffects, More: more})))
 		}
 		if g.Remedy != "" {
 			p.wrapped(strings.Repeat(" ", labelCols-2)+"→ ", p.plain, labelCols, g.Remedy)

@@ -1,7 +1,6 @@
 package text
 
 import (
-	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"assay/internal/analysis/stat"
+	"assay/internal/base/finding"
 	"assay/internal/base/format"
 	"assay/internal/presentation/archive"
 )
@@ -47,10 +47,10 @@ func (p *page) group(g *archive.Group, all bool) {
 		p.wrapped("  ", style, 4, told.Text)
 	}
 	if more := len(g.Series) - len(shown); more > 0 {
-		p.wrapped("", p.faint, 0, format.Plural(more, "more series", "more series")+" without a change: --full.")
+		p.wrapped("", p.faint, 0, finding.Text(finding.New(finding.FooterParams{Code: finding.MoreSeries, More: more})))
 	}
 	if slices.ContainsFunc(shown, func(s archive.Series) bool { return s.TooShort }) {
-		p.wrapped("", p.faint, 0, fmt.Sprintf("Changes are looked for in series of %d commits or more.", stat.RunsMin))
+		p.wrapped("", p.faint, 0, finding.Text(finding.New(finding.CommitsMinParams{Commits: stat.RunsMin})))
 	}
 }
 

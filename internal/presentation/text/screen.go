@@ -399,7 +399,7 @@ func (p *page) sectionGrid(s model.Section, b budget, used *drawn) (left []strin
 	p.dropped = p.dropped || len(dropped) > 0 || slices.ContainsFunc(lines, func(line string) bool { return lipgloss.Width(line) > p.width })
 	p.add(lines...)
 	if more > 0 {
-		left = append(left, format.Plural(more, "more store", "more stores")+": --full.")
+		left = append(left, finding.Text(finding.New(finding.FooterParams{Code: finding.MoreStores, More: more})))
 	}
 	return append(left, notShown(dropped)...)
 }
@@ -435,7 +435,7 @@ func notShown(dropped []string) []string {
 	if len(dropped) == 0 {
 		return nil
 	}
-	return []string{"Not shown at this width: " + strings.Join(dropped, ", ") + "."}
+	return []string{finding.Text(finding.New(finding.NotShownParams{Columns: dropped}))}
 }
 
 func (p *page) heading(title string) string { return p.strong.Render(padRight(title, labelCols)) }
