@@ -42,11 +42,11 @@ func TestCrash(t *testing.T) {
 		}
 		file := fmt.Sprintf("name: w\nstores: [{driver: %s, worker: [%s, worker]}, {driver: %s, worker: [%[2]s, worker]}]\ndurability: D1\n"+
 			"phases: [{name: load, load: true}, {name: r, mix: {read: 1}, for: 1s}]\n", walstore.Buffers, own, walstore.Honest)
-		e := assayIn(t, "", file, append([]string{"crash", "-"}, few...)...)
+		e := assayIn(t, "", file, append(append([]string{"crash", "-"}, few...), "--cuts", "10")...) // several among writes
 		e.wants(t, exitTrials, "refuted: wal-buffers (D1)")
 		wantParts(t, "the text", e.stdout, "wal-buffers (D1) is refuted. cut ", "--cut ", "wal-honest", "kept")
 		proofs := assay(t, "crash", "--proofs")
-		wantParts(t, "the list of proofs", proofs.stdout, "wal-buffers", "refuted: cut ", "wal-honest", "proved by 2 kills")
+		wantParts(t, "the list of proofs", proofs.stdout, "wal-buffers", "refuted: cut ", "wal-honest", "proved by 10 kills")
 	})
 	t.Run("bad arguments", func(t *testing.T) {
 		t.Parallel()
@@ -55,10 +55,12 @@ func TestCrash(t *testing.T) {
 			`there is no file, preset or driver "bolltt"`:   {"bolltt"},
 			"--kind flood: expected kill or power":          {"bbolt", "--kind", "flood"},
 			"--fs fat: expected ext4, xfs, btrfs and posix": {"bbolt", "--kind", "power", "--fs", "fat"},
-			"--replay: open":                       {"--replay", "/nowhere"},
-			"take no stores":                       {"bbolt", "--proofs"},
-			"--ignore-flushes is for --kind power": {"bbolt", "--ignore-flushes"},
-			"--fault is for --kind power":          {"bbolt", "--fault", "sync-error"},
+			"--replay: open":                                               {"--replay", "/nowhere"},
+			"take no stores":                                               {"bbolt", "--proofs"},
+			"--ignore-flushes is for --kind power":                         {"bbolt", "--ignore-flushes"},
+			"--mount-options is for --kind power":                          {"bbolt", "--mount-options", "sync"},
+			"posix takes no mount options":                                 {"bbolt", "--fault", "sync-error", "--mount-options", "sync"},
+			"--open-max -1s: expected a time":                              {"bbolt", "--open-max", "-1s"},
 			"--fault flood: expected sync-error, no-space and short-write": {"bbolt", "--kind", "power", "--fault", "flood"},
 			"short-write needs the file system posix":                      {"bbolt", "--kind", "power", "--fault", "short-write", "--fs", "ext4"},
 			"--sector 1000: expected 512, 1024, 2048 or 4096":              {"bbolt", "--kind", "power", "--sector", "1000"},
