@@ -50,8 +50,9 @@ func detectAgents(_ *record.Run, tables []*facts.Table) (found []finding.Finding
 	return found
 }
 
-// agentBound reports whether an agent's workers had used up what its CPUs, or its threads, can.
-// Under open load they wait for due times by looking at the clock.
+// agentBound reports whether an agent's workers had used up what their threads can, or, together with
+// the agent itself, what its CPUs or a quota of them give. Under open load they wait for due times by
+// looking at the clock.
 func agentBound(p *record.Phase, a record.AgentShare) (b finding.AgentBoundParams, is bool) {
 	seconds := time.Duration(p.ElapsedNS).Seconds()
 	if seconds <= 0 || p.Open || a.CPUs <= 0 {
@@ -61,7 +62,14 @@ func agentBound(p *record.Phase, a record.AgentShare) (b finding.AgentBoundParam
 	for _, other := range p.Agents {
 		all += other.Operations
 	}
-	b = finding.AgentBoundParams{Agent: a.Name, Cpus: a.CPUSeconds / seconds, Limit: float64(min(a.CPUs, a.Threads)), Share: float64(a.Operations) / float64(max(all, 1))}
+	b = finding.AgentBoundParams{Agent: a.Name, Cpus: a.CPUSeconds / seconds, Limit: float64(a.Threads), Share: float64(a.Operations) / float64(max(all, 1))}
+	given := float64(a.CPUs)
+	if a.CPUQuota > 0 {
+		given = min(given, a.CPUQuota)
+	}
+	if given <= b.Limit {
+		b.Cpus, b.Limit = (a.CPUSeconds+a.AgentCPUSeconds)/seconds, given
+	}
 	return b, b.Cpus >= cpuLimitShare*b.Limit
 }
 

@@ -47,6 +47,27 @@ func TestClientBound(t *testing.T) {
 	})
 }
 
+// TestAgentBound has two agents do the phase of elm, of which the second did a quarter.
+func TestAgentBound(t *testing.T) {
+	agents := func(second record.AgentShare, cpus float64) func(run *record.Run) {
+		return func(run *record.Run) {
+			for _, trial := range resulttest.Trials(run, "elm") {
+				p := resulttest.PhaseOf(trial, "put")
+				second.Name, second.Operations, second.CPUSeconds, second.ClockErrorNS = "load2", 1000, cpus*float64(p.ElapsedNS)/1e9, 1
+				p.Agents = []record.AgentShare{{Name: "load1", CPUs: 4, Threads: 2, Operations: 3000, CPUSeconds: 0.5 * float64(p.ElapsedNS) / 1e9, ClockErrorNS: 1}, second}
+			}
+		}
+	}
+	told := []finding.Code{finding.AgentStarts, finding.AgentRates}
+	found := append([]finding.Code{finding.AgentBound}, told...)
+	expect(t, resulttest.CleanRun, []planted{
+		{"its CPUs are used up", agents(record.AgentShare{CPUs: 2, Threads: 8}, 1.95), found, finding.Params{"agent": "load2", "cpus": 1.95, "limit": 2, "share": 0.25}},
+		{"its threads use a CPU each", agents(record.AgentShare{CPUs: 4, Threads: 1}, 0.97), found, finding.Params{"agent": "load2", "limit": 1, "share": 0.25}},
+		{"its quota is used up", agents(record.AgentShare{CPUs: 4, CPUQuota: 0.2, Threads: 2}, 0.2), found, finding.Params{"agent": "load2", "cpus": 0.2, "limit": 0.2, "share": 0.25}},
+		{"it waits", agents(record.AgentShare{CPUs: 4, CPUQuota: 3, Threads: 2}, 1), told, nil},
+	})
+}
+
 // TestWakeUps has a wake-up that takes a part of elm's own median latency. The clean run's arms have
 // no server until one is planted.
 func TestWakeUps(t *testing.T) {

@@ -98,42 +98,79 @@ func (t Throttling) Since(earlier Throttling) Throttled {
 	return d
 }
 
-// quotasOf reads the cgroup of a process that the cpu controller knows, and those above it.
-func quotasOf(r roots, pid int) (map[string]quotaCounts, error) {
+// cpuGroups returns the cgroups of the cpu controller that a process is in, the innermost first, up to
+// the point at which they are mounted, and the version of their files.
+func cpuGroups(r roots, pid int) (groups []string, version int, err error) {
 	mounts := parseMounts(readString(filepath.Join(r.proc, "self", "mountinfo")))
 	membership, err := os.ReadFile(filepath.Join(r.proc, strconv.Itoa(pid), "cgroup"))
 	if err != nil {
-		return nil, fmt.Errorf("find the cgroup of process %d: %w", pid, err)
+		return nil, 0, fmt.Errorf("find the cgroup of process %d: %w", pid, err)
 	}
 	const controller = "cpu"
+	version = 1
 	point, path, found := cgroupV1(mounts, string(membership), controller)
-	line, unit := "throttled_time", 1e-9
 	if !found {
+		version = 2
 		point, path, found = cgroupV2(mounts, string(membership), controller)
-		line, unit = "throttled_usec", 1e-6
 	}
 	if !found {
-		return nil, errors.New("the cpu controller of cgroups is not mounted, so that no quota can be seen")
+		return nil, 0, errors.New("the cpu controller of cgroups is not mounted, so that no quota can be seen")
 	}
 	innermost := filepath.Join(point, path)
 	if !strings.HasPrefix(innermost+"/", point+"/") || !exists(innermost) {
-		return nil, fmt.Errorf("the worker's cgroup %s is not among those that are mounted on %s", path, point)
+		return nil, 0, fmt.Errorf("the worker's cgroup %s is not among those that are mounted on %s", path, point)
+	}
+	for group := innermost; ; group = filepath.Dir(group) {
+		if groups = append(groups, group); group == point {
+			return groups, version, nil
+		}
+	}
+}
+
+// CPUQuota returns how many CPUs' time the cgroups of this process let it use; 0: as many as there are, or
+// it can't be seen.
+func CPUQuota() float64 { return cpuQuota(kernelRoots, os.Getpid()) }
+
+func cpuQuota(r roots, pid int) (cpus float64) {
+	groups, version, err := cpuGroups(r, pid)
+	if err != nil {
+		return 0
+	}
+	for _, group := range groups {
+		text := readString(filepath.Join(group, "cpu.max"))
+		if version == 1 {
+			text = readString(filepath.Join(group, "cpu.cfs_quota_us")) + " " + readString(filepath.Join(group, "cpu.cfs_period_us"))
+		}
+		var quota, period float64
+		if n, _ := fmt.Sscan(text, &quota, &period); n == 2 && quota > 0 && period > 0 && (cpus == 0 || quota/period < cpus) { // "max" and -1: none
+			cpus = quota / period
+		}
+	}
+	return cpus
+}
+
+// quotasOf reads what the quotas of a process's cgroups held back.
+func quotasOf(r roots, pid int) (map[string]quotaCounts, error) {
+	groups, version, err := cpuGroups(r, pid)
+	if err != nil {
+		return nil, err
+	}
+	line, unit := "throttled_time", 1e-9
+	if version == 2 {
+		line, unit = "throttled_usec", 1e-6
 	}
 	quotas := map[string]quotaCounts{}
-	for group := innermost; ; group = filepath.Dir(group) {
+	for _, group := range groups {
 		if counts, told, err := quotaOf(group, line, unit); err != nil {
 			return nil, err
 		} else if told {
 			quotas[group] = counts
 		}
-		if group == point {
-			break
-		}
 	}
 	// The machine's own root has no quota, and in version 2 no such counters; it is known by having
 	// no cgroup.events.
-	if len(quotas) == 0 && exists(filepath.Join(point, "cgroup.events")) {
-		return nil, fmt.Errorf("no cgroup from %s up tells of its quota: the cpu controller was not handed down to it", innermost)
+	if len(quotas) == 0 && exists(filepath.Join(groups[len(groups)-1], "cgroup.events")) {
+		return nil, fmt.Errorf("no cgroup from %s up tells of its quota: the cpu controller was not handed down to it", groups[0])
 	}
 	return quotas, nil
 }

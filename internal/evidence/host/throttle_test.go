@@ -190,3 +190,29 @@ func quotaGroup(t *testing.T) string {
 	}
 	return group
 }
+
+// The least of the quotas of a process's cgroups is what it has; none, and one that can't be read, is 0.
+func TestCPUQuotaOfAProcess(t *testing.T) {
+	for version, h := range hierarchies(t) {
+		set := func(group, quota, period string) {
+			if version == "version 1" {
+				h.put(filepath.Join(h.point, group, "cpu.cfs_quota_us"), quota+"\n")
+				h.put(filepath.Join(h.point, group, "cpu.cfs_period_us"), period+"\n")
+				return
+			}
+			h.put(filepath.Join(h.point, group, "cpu.max"), strings.Replace(quota, "-1", "max", 1)+" "+period+"\n")
+		}
+		for _, step := range []struct {
+			group, quota, period string
+			want                 float64
+		}{{"", "-1", "100000", 0}, {"pod", "250000", "100000", 2.5}, {"pod/box/worker", "-1", "100000", 2.5}, {"pod/box", "10000", "50000", 0.2}, {"pod", "x", "y", 0.2}} {
+			set(step.group, step.quota, step.period)
+			if got := cpuQuota(h.roots, 77); got != step.want {
+				t.Errorf("%s: with %s of %s in %q: %g CPUs, expected %g", version, step.quota, step.period, step.group, got, step.want)
+			}
+		}
+		if got := cpuQuota(h.roots, 78); got != 0 {
+			t.Errorf("%s: of no process: %g", version, got)
+		}
+	}
+}

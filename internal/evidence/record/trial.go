@@ -202,12 +202,13 @@ type Phase struct {
 
 // AgentShare is what one agent did of a phase.
 type AgentShare struct {
-	Name       string `json:"name"`
-	Host       string `json:"host"`
-	CPUs       int    `json:"cpus"` // of its machine
-	Threads    int    `json:"threads"`
-	Processes  int    `json:"processes"`
-	Operations uint64 `json:"operations"` // that a rate counts, with an outcome
+	Name       string  `json:"name"`
+	Host       string  `json:"host"`
+	CPUs       int     `json:"cpus"`                // of its machine
+	CPUQuota   float64 `json:"cpu_quota,omitempty"` // of its cgroups, in CPUs; 0: none
+	Threads    int     `json:"threads"`
+	Processes  int     `json:"processes"`
+	Operations uint64  `json:"operations"` // that a rate counts, with an outcome
 
 	CPUSeconds      float64 `json:"cpu_seconds"`       // of its workers
 	AgentCPUSeconds float64 `json:"agent_cpu_seconds"` // of the agent itself, which makes traces and reads counters

@@ -16,6 +16,7 @@ import (
 
 	"assay/internal/base/clock"
 	"assay/internal/base/format"
+	"assay/internal/evidence/host"
 	"assay/internal/execution/control"
 )
 
@@ -231,9 +232,9 @@ func (s *sitting) silence() time.Duration {
 }
 
 func (s *sitting) sayHello(with *sealer) error {
-	host, _ := os.Hostname() // "" is told as it is
-	body, err := encode(Hello{ID: s.id, Protocol: Protocol, Version: s.Version, Contract: control.Contract, Name: s.Name, Host: host,
-		Machine: machineID(), PID: os.Getpid(), CPUs: runtime.NumCPU()}, nil)
+	name, _ := os.Hostname() // "" is told as it is
+	body, err := encode(Hello{ID: s.id, Protocol: Protocol, Version: s.Version, Contract: control.Contract, Name: s.Name, Host: name,
+		Machine: machineID(), PID: os.Getpid(), CPUs: runtime.NumCPU(), Quota: host.CPUQuota()}, nil)
 	if err != nil {
 		return err
 	}

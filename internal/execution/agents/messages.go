@@ -33,9 +33,10 @@ type Hello struct {
 	Name     string `json:"name,omitempty"` // that its launcher gave it
 	Host     string `json:"host"`
 	// Machine is equal for processes that see each other's numbers in /proc, and for no others.
-	Machine string `json:"machine"`
-	PID     int    `json:"pid"`
-	CPUs    int    `json:"cpus"`
+	Machine string  `json:"machine"`
+	PID     int     `json:"pid"`
+	CPUs    int     `json:"cpus"`
+	Quota   float64 `json:"cpu_quota,omitempty"` // of its cgroups, in CPUs; 0: none
 }
 
 // The kinds of orders.

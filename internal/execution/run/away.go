@@ -227,7 +227,7 @@ func (w *watched) agentShares() (all []record.AgentShare) {
 		if !known {
 			i = len(all)
 			at[a] = i
-			all = append(all, record.AgentShare{Name: a.Name, Host: a.Host, CPUs: a.CPUs})
+			all = append(all, record.AgentShare{Name: a.Name, Host: a.Host, CPUs: a.CPUs, CPUQuota: a.Quota})
 			for _, gap := range a.Gaps(w.startAt) {
 				from := max(gap.FromNS, w.startAt)
 				if all[i].SilentSeconds == 0 {

@@ -22,6 +22,7 @@ import (
 	"assay/internal/execution/server"
 	"assay/internal/experiment/plan"
 	"assay/internal/presentation/live"
+	"assay/internal/presentation/tell"
 	"assay/internal/testkit/loopback"
 	"assay/internal/testkit/natstest"
 	"assay/internal/testkit/processes"
@@ -369,6 +370,68 @@ func TestAnAgentBehindASlowLink(t *testing.T) {
 		if slow.StartNS < -slow.ClockErrorNS {
 			t.Errorf("%s: it is said to have begun %d ns after the agreed moment, known to %d", p.Name, slow.StartNS, slow.ClockErrorNS)
 		}
+	}
+}
+
+// throttled makes a cgroup that lets its processes use a tenth of a CPU, and returns what moves a
+// process there.
+func throttled(t *testing.T) (tasks string) {
+	t.Helper()
+	version1 := "/sys/fs/cgroup/cpu"
+	root, limits := version1, map[string]string{"cpu.cfs_period_us": "50000", "cpu.cfs_quota_us": "5000"}
+	if _, err := os.Stat(filepath.Join(version1, "cpu.cfs_quota_us")); err != nil {
+		root, limits = "/sys/fs/cgroup", map[string]string{"cpu.max": "5000 50000"}
+	}
+	group, err := os.MkdirTemp(root, "assay-test-")
+	if err != nil {
+		t.Skipf("SKIPPED: no cgroup can be made here: %v", err)
+	}
+	t.Cleanup(func() { soon(t, "the end of the cgroup", func() bool { return os.Remove(group) == nil }) })
+	for name, limit := range limits {
+		if err := os.WriteFile(filepath.Join(group, name), []byte(limit), 0o600); err != nil {
+			t.Skipf("SKIPPED: no quota can be set here: %v", err)
+		}
+	}
+	return filepath.Join(group, "cgroup.procs")
+}
+
+// Of two agents, one has a tenth of a CPU. It is said of that one, with its share of the load.
+func TestAnAgentThatIsThrottled(t *testing.T) {
+	ofFigures(t)
+	t.Parallel()
+	tasks, endpoint := throttled(t), natsOf(t)
+	slow := exec.Command("sh", "-c", `echo $$ >"$0" && exec "$@"`, tasks, os.Args[0], "agent", nameOf(t), "join", "nats://"+endpoint)
+	slow.Env = append(os.Environ(), "ASSAY_TEST_TOKEN="+string(agentsToken))
+	begin(t, slow)
+	joining(t, endpoint)
+	text := strings.NewReplacer("local:2", "join:2", "threads: 2", "threads: 8", "for: 1s", "for: 2s").Replace(agentsTimed)
+	directory := runServer(context.Background(), t, installed(t, "redis"), live.NewPlain(discard{}), text, withAgents(t), joinsAt(endpoint))
+	trial := trialOf(t, directory, "redis")
+	if trial.Error != "" || len(trial.Phases) != 2 || len(trial.Phases[1].Agents) != 2 {
+		t.Fatalf("%s: %s %v", trial.State, trial.Error, trial.Marks)
+	}
+	run, err := record.Open(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := tell.Result(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	phase := &trial.Phases[1]
+	for _, a := range phase.Agents {
+		used := (a.CPUSeconds + a.AgentCPUSeconds) / (float64(phase.ElapsedNS) / 1e9)
+		if a.CPUQuota == 0 {
+			continue
+		}
+		said := slices.ContainsFunc(result.Findings, func(f finding.Finding) bool { return f.Code == finding.AgentBound && f.Params["limit"] == 0.1 })
+		// A busy machine may leave it less than its quota.
+		if t.Logf("it used %.3f CPUs and did %d operations: said: %v", used, a.Operations, said); said != (used >= 0.09) {
+			t.Errorf("%+v of %d ns: %+v", a, phase.ElapsedNS, result.Findings)
+		}
+	}
+	if one, other := phase.Agents[0].CPUQuota, phase.Agents[1].CPUQuota; max(one, other) != 0.1 || min(one, other) != 0 {
+		t.Errorf("quotas of %g and %g CPUs", one, other)
 	}
 }
 
