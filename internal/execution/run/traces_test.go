@@ -43,7 +43,7 @@ func TestTheSameSeedMakesTheSameTrace(t *testing.T) {
 		}
 		return file.Digest(0, len(file.Threads))
 	}
-	if digest(0) != digest(0) || digest(0) == digest(1) {
+	if first := digest(0); first != digest(0) || first == digest(1) {
 		t.Error("traces differ where they must not, or do not where they must")
 	}
 }
