@@ -397,7 +397,7 @@ func throttled(t *testing.T) (tasks string) {
 
 // Of two agents, one has a tenth of a CPU. It is said of that one, with its share of the load.
 func TestAnAgentThatIsThrottled(t *testing.T) {
-	ofFigures(t)
+	inLongTests(t)
 	t.Parallel()
 	tasks, endpoint := throttled(t), natsOf(t)
 	slow := exec.Command("sh", "-c", `echo $$ >"$0" && exec "$@"`, tasks, os.Args[0], "agent", nameOf(t), "join", "nats://"+endpoint)
