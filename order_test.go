@@ -91,7 +91,8 @@ func importsOf(t *testing.T, pattern string) map[string][]string {
 	return imports
 }
 
-// Drivers know the contract, their library and how a server is started, and nothing else of Assay.
+// Drivers know the contract, their library, what drivers share and how a server is started, and
+// nothing else of Assay.
 func TestDriversKnowOnlyTheContract(t *testing.T) {
 	for path, imports := range importsOf(t, "./drivers/...") {
 		if path == "assay/drivers" {

@@ -7,7 +7,8 @@
 // the refusal is a result. The package storetest holds every driver to the rules that are written
 // here.
 //
-// A driver imports this package and the library of its store, and nothing else of Assay.
+// A driver needs this package and the library of its store, and nothing else of Assay; those that
+// several of Assay's own share code with have it in drivers/internal.
 package store
 
 import (
