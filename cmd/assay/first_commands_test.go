@@ -117,6 +117,26 @@ func TestHabitsOfOtherTools(t *testing.T) {
 	commandsSay(t, "habits.txt", func(string) int { return exitUsage }, lines)
 }
 
+// Fifty more that were tried in November 2026: settings that are fields of the file alone, words of
+// stores for their settings, numbers that are none, and other commands than run.
+func TestFiftyMoreMistakes(t *testing.T) {
+	t.Parallel()
+	lines := []string{
+		"run bbolt --latency sampled(100)", "run bbolt --cache cold", "run bbolt --verify=false", "run bbolt --step-timeout 3s", "run bbolt --key-size 16",
+		"run bbolt --cpu 0", "run bbolt --cpuset 0-1", "run bbolt --timeout 10s", "run bbolt --interval 1s", "run bbolt --percentiles 99", "run bbolt --p99",
+		"run bbolt --no-sync", "run bbolt --sync always", "run redis@start --tls", "run redis@start --cluster", "run redis@start --ttl 5",
+		"run bbolt --durability fsync", "run bbolt --durability everysec", "run bbolt --durability none", "run bbolt --durability D2",
+		"run bbolt --threads 0", "run bbolt --threads many", "run bbolt --threads -1", "run bbolt --records -5", "run bbolt --records 0",
+		"run bbolt --blocks 3.5", "run bbolt --blocks", "run bbolt --rate 1000/s", "run bbolt --for 1", "run bbolt --seed abc",
+		"run bbolt --mix read=abc", "run bbolt --mix 95/5", "run bbolt --order random", "run bbolt --arrivals uniform --rate 10", "run bbolt --handles 8",
+		"run bbolt --batch 100", "run bbolt --format yaml", "run memcached@start --durability D3",
+		"run rocks pebble", "run badgerdb", "run tikv", "run bbolt bbolt", "run http://localhost:8080", "run help",
+		"report nosuch --format pdf", "report --latest", "compare one", "compare a b --threshold 5%", "list drivers", "doctor --fix", "init --workload a",
+		"bisect", "watch results", "crash bbolt --kind reboot", "crash bbolt --cuts many", "serve nosuch", "help frobnicate",
+	}
+	commandsSay(t, "more-mistakes.txt", func(string) int { return exitUsage }, lines)
+}
+
 // A plan starts no program that a file names, unless it is asked to.
 func TestADryRunStartsNoWorker(t *testing.T) {
 	t.Parallel()

@@ -42,18 +42,24 @@ var flagHabits = []habit{
 	{[]string{"rate-limiting", "rps", "rate-limit", "R", "throughput", "arrival-rate"}, "--rate N (operations a second over all threads)"},
 	{[]string{"poisson", "constant-arrival-rate"}, "--rate N --arrivals poisson or constant"},
 	{[]string{"ttl", "expiry-range"}, "no flag: records do not expire"},
+	{[]string{"cpu", "cpuset", "affinity", "taskset", "pin"}, "--set cpus.client=0, and for a server that Assay starts: --set cpus.server=1"},
+	{[]string{"timeout"}, "--time 5m (of the whole run), or --set step_timeout=60s (of opening, syncing and closing)"},
+	{[]string{"interval", "report-interval", "print-interval"}, "--set sample=1s (between samples)"},
+	{[]string{"no-sync", "nosync", "sync-mode"}, "--durability D0 or D1 (assay drivers NAME shows what each class sets)"},
 	// Where to.
 	{[]string{"p"}, "the server beside its driver, as in: assay run redis@127.0.0.1:6379, or for properties of YCSB: --records N --operations N"},
 	{[]string{"s", "port", "host", "server", "address", "addr", "uri", "url", "a"},
 		"the server beside its driver, as in: assay run redis@127.0.0.1:6379"},
 	{[]string{"db", "database", "driver", "engine", "protocol", "store"}, "the drivers as arguments, as in: assay run bbolt pebble"},
-	{[]string{"auth", "password", "user", "username"}, "options of the driver: assay drivers NAME shows them"},
+	{[]string{"auth", "password", "user", "username", "tls", "ssl", "cluster", "cluster-mode"}, "options of the driver: assay drivers NAME shows them"},
 	// What comes out.
 	{[]string{"o", "output-dir", "dir"}, "--out DIR (the run directory; assay report DIR --format json prints it)"},
 	{[]string{"export-json", "json-out-file", "summary-export", "out-file", "json-file"}, "--json > FILE, or afterwards: assay report DIR --json > FILE"},
 	{[]string{"export-markdown"}, "--format md > FILE"},
 	{[]string{"export-csv", "csv"}, "--format csv"},
 	{[]string{"html"}, "report.html in the run directory: each run writes one"},
+	{[]string{"percentiles", "percentile", "print-percentiles", "latency-percentiles", "p99", "p95"},
+		"no flag: --full shows p50, p99 and p99.9, --format hlog all"},
 	{[]string{"histogram", "hdr-file-prefix", "measurementtype"}, "afterwards: assay report DIR --format hlog"},
 	{[]string{"v", "verbose", "debug", "log-level"}, "--full (each table, each finding with its evidence)"},
 	{[]string{"y", "yes", "f", "force"}, "no flag: a run asks no questions and overwrites nothing (--out names another directory)"},
@@ -63,6 +69,22 @@ var flagHabits = []habit{
 	{[]string{"baseline"}, "--set baseline=NAME"},
 	{[]string{"scale"}, "--set scale=NAME (assay presets PRESET shows its scales)"},
 	{[]string{"alpha", "delta-test", "confidence"}, "no flag: intervals are of 95 %"},
+}
+
+// otherFlagHabits are those of other commands than run.
+var otherFlagHabits = map[string][]habit{
+	"compare": {{[]string{"threshold", "delta", "max-regression", "fail-on"}, "--fail-if 'rate < 0.95x' (repeatable)"}},
+	"init":    {{[]string{"workload", "W", "P", "propertyfile"}, "--ycsb FILE, or of a preset: --preset ycsb-a"}},
+	"report":  {{[]string{"latest", "last", "dir"}, "the run directory as the argument: assay report DIR"}},
+	"doctor":  {{[]string{"fix", "repair"}, "no flag: what it finds stands with a command; --clean removes what killed runs left"}},
+}
+
+// habitOf returns what a flag of another tool is in a command.
+func habitOf(command, flag string) (here string, known bool) {
+	if command == "run" {
+		return flagHabit(flag)
+	}
+	return habitual(otherFlagHabits[command], flag)
 }
 
 // commandHabits are words that are no commands here.
@@ -75,6 +97,8 @@ var commandHabits = []habit{
 	{[]string{"check", "env", "info", "status", "system"}, "assay doctor"},
 	{[]string{"new", "create", "generate", "template", "config"}, "assay init my.yaml"},
 	{[]string{"resume", "continue"}, "assay run --resume DIR"},
+	{[]string{"bisect"}, "assay history bisect"},
+	{[]string{"watch", "live", "follow", "monitor", "dashboard"}, "assay serve DIR (in a browser, also while it runs)"},
 	{[]string{"clean"}, "assay doctor --clean"},
 	{[]string{"verify", "validate", "conformance-test"}, "assay conformance --driver NAME, or for a file: assay run my.yaml --dry-run"},
 }
@@ -134,8 +158,14 @@ func driverHabit(argument string) (meant string, known bool) {
 		}
 		return "assay run " + startable(driver), true
 	}
+	if argument == "help" {
+		return "assay run --help", true
+	}
 	if u, err := url.Parse(argument); err == nil && u.Host != "" {
-		return addressed(driverNamed(u.Scheme), u.Host)
+		if meant, known = addressed(driverNamed(u.Scheme), u.Host); !known {
+			meant, known = "assay run DRIVER@"+u.Host, true
+		}
+		return meant, known
 	}
 	if host, port, err := net.SplitHostPort(argument); err == nil {
 		if isDriverName(driverNamed(host)) {

@@ -133,6 +133,17 @@ Results go to standard output, progress to standard error.`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(runCommand(), crashCommand(), reportCommand(), serveCommand(), compareCommand(), historyCommand(), analyzeCommand(), driversCommand(), presetsCommand(),
 		listCommand(), initCommand(), schemaCommand(), doctorCommand(), conformanceCommand(), workerCommand(), agentCommand(), manCommand(), versionCommand(), natsServerCommand(), rigCommand())
+	root.InitDefaultHelpCmd()
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		show := help.Run
+		help.Run, help.RunE = nil, func(c *cobra.Command, args []string) error {
+			if found, rest, err := root.Find(args); err != nil || found == nil || len(rest) > 0 {
+				return usage(unknownCommand(root, args, fmt.Errorf("unknown command %q", strings.Join(args, " "))))
+			}
+			show(c, args)
+			return nil
+		}
+	}
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		completion.RunE = func(*cobra.Command, []string) error {
@@ -179,12 +190,15 @@ func flagError(c *cobra.Command, err error) error {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		unknown, _, _ = strings.Cut(unknown, "=")
-		meant, habit := flagHabit(unknown)
-		if ambiguous := ambiguousFlags[unknown]; ambiguous != "" {
+		meant, habit := habitOf(c.Name(), unknown)
+		if ambiguous := ambiguousFlags[unknown]; ambiguous != "" && c.Name() == "run" {
 			meant, habit = ambiguous, true
 		}
-		if habit && c.Name() == "run" {
-			text += "\nexpected " + meant
+		if field := strings.ReplaceAll(unknown, "-", "_"); !habit && c.Name() == "run" && experiment.IsField(field) {
+			meant, habit = "--set "+field+"=VALUE (assay init my.yaml writes a file with all fields)", true
+		}
+		if habit {
+			text += "\n" + expected(meant)
 		} else if near := experiment.Nearest(unknown, names); near != "" {
 			text += "\ndid you mean --" + near + "?"
 		}
@@ -192,7 +206,25 @@ func flagError(c *cobra.Command, err error) error {
 	if _, typed, is := strings.Cut(text, "unknown shorthand flag: "); is {
 		text = shorthandError(c, typed)
 	}
+	if given, _, is := strings.Cut(text, " flag: strconv."); is {
+		text = notANumber(given)
+	}
 	return usage(fmt.Errorf("%s\n%s --help shows all flags", text, c.CommandPath()))
+}
+
+// expected says what is right in place of a flag, or why there is none.
+func expected(meant string) string {
+	if why, none := strings.CutPrefix(meant, "no flag: "); none {
+		return why
+	}
+	return "expected " + meant
+}
+
+// notANumber says what cobra does of a flag's number, without the name of Go's parser: given is
+// 'invalid argument "many" for "-n, --cuts"'.
+func notANumber(given string) string {
+	value, flag, _ := strings.Cut(strings.TrimPrefix(given, "invalid argument "), " for ")
+	return fmt.Sprintf("%s: expected a number, got %s", strings.Trim(flag, `"`), value)
 }
 
 // shorthandError says what cobra refuses of flags with one dash: typed is "'t' in -threads". Only
@@ -204,12 +236,12 @@ func shorthandError(c *cobra.Command, typed string) string {
 	if c.Flags().Lookup(word) != nil {
 		return text + "\ndid you mean --" + word + "?"
 	}
-	meant, habit := flagHabit(word)
+	meant, habit := habitOf(c.Name(), word)
 	if letter := []rune(word); !habit && len(letter) > 1 {
-		meant, habit = flagHabit(string(letter[:1])) // -t8
+		meant, habit = habitOf(c.Name(), string(letter[:1])) // -t8
 	}
-	if habit && c.Name() == "run" {
-		text += "\nexpected " + meant
+	if habit {
+		text += "\n" + expected(meant)
 	}
 	return text
 }

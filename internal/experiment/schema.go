@@ -3,6 +3,7 @@ package experiment
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/invopop/jsonschema"
@@ -312,4 +313,15 @@ func (CaseFile) JSONSchema() *jsonschema.Schema {
 	}
 	nameTasks(&jsonschema.Schema{Properties: p})
 	return &jsonschema.Schema{Type: "object", Properties: p, Required: []string{"name"}, AdditionalProperties: jsonschema.FalseSchema}
+}
+
+// IsField reports whether a name is that of a field at the top of an experiment file.
+func IsField(name string) bool {
+	file := reflect.TypeFor[File]()
+	for i := range file.NumField() {
+		if file.Field(i).Tag.Get("yaml") == name {
+			return true
+		}
+	}
+	return false
 }
