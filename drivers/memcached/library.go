@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"runtime/debug"
+	"strconv"
 
 	"github.com/bradfitz/gomemcache/memcache"
 
@@ -58,12 +59,23 @@ func newLibraryHandle(d *db) (store.Handle, error) {
 		if err != nil {
 			return nil, err
 		}
-		return d.Guard(socket), nil
+		return d.Guard(socket, announced), nil
 	}
 	if err := h.client.Ping(); err != nil {
 		return nil, errors.Join(told("connect", err), h.client.Close())
 	}
 	return h, nil
+}
+
+// announced returns the length that the first line of an answer names: VALUE key flags bytes.
+func announced(answer []byte) int64 {
+	line, _, _ := bytes.Cut(answer, []byte("\r\n"))
+	words := bytes.Fields(line)
+	if len(words) < 4 || string(words[0]) != "VALUE" {
+		return 0
+	}
+	length, _ := strconv.ParseInt(string(words[3]), 10, 64) // the library says what is wrong with it
+	return length
 }
 
 // address is a server's endpoint as the library asks for it. A name is not resolved before it is

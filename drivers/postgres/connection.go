@@ -7,9 +7,11 @@ import (
 	"strconv"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"assay/drivers/internal/sqlkv"
+	"assay/drivers/internal/wire"
 	"assay/store"
 )
 
@@ -101,7 +103,11 @@ var refusedByOthers = map[string]bool{"40001": true, "40P01": true, "55P03": tru
 // by itself.
 func told(err error) error {
 	var server *pgconn.PgError
-	if !errors.As(err, &server) {
+	var long *pgproto3.ExceededMaxBodyLenErr
+	switch {
+	case errors.As(err, &long):
+		return wire.Refuse(int64(long.ActualBodyLen), int64(long.MaxExpectedBodyLen))
+	case !errors.As(err, &server):
 		return err
 	}
 	if refusedByOthers[server.Code] {

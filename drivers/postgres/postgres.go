@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strings"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/stdlib"
 	"golang.org/x/sys/unix"
 
@@ -237,15 +239,20 @@ func (d *db) hangUp() error {
 // Handle connects once more.
 func (d *db) Handle() (store.Handle, error) {
 	link := d.HandleLink()
+	build := func(r io.Reader, w io.Writer) *pgproto3.Frontend {
+		f := pgproto3.NewFrontend(r, w)
+		link.Limit = f.SetMaxBodyLen
+		return f
+	}
 	if d.Lean {
 		return sqlkv.NewHandle(&d.Layout, link, func() (sqlkv.Connection, error) {
 			config := d.config.Config.Copy()
-			config.DialFunc = link.DialOnce()
+			config.DialFunc, config.BuildFrontend = link.DialOnce(), build
 			return connect(config)
 		})
 	}
 	before := stdlib.OptionBeforeConnect(func(_ context.Context, c *pgx.ConnConfig) error {
-		c.DialFunc = link.DialOnce()
+		c.DialFunc, c.BuildFrontend = link.DialOnce(), build
 		return nil
 	})
 	connector := stdlib.GetConnector(*d.config.Copy(), before)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
@@ -44,7 +45,7 @@ func newLibraryHandle(d *db) (store.Handle, error) {
 		if err != nil {
 			return nil, err
 		}
-		return d.Guard(c), nil
+		return d.Guard(c, announced), nil
 	}
 	h := &libraryHandle{fields: d.columns, access: access, client: redis.NewClient(&redis.Options{
 		OnConnect: func(context.Context, *redis.Conn) error {
@@ -62,6 +63,19 @@ func newLibraryHandle(d *db) (store.Handle, error) {
 		return nil, errors.Join(h.told("connect", err), h.client.Close())
 	}
 	return h, nil
+}
+
+// announced returns the length that an answer begins with, or the first of its elements: $bytes.
+func announced(answer []byte) int64 {
+	line, rest, _ := bytes.Cut(answer, []byte("\r\n"))
+	if len(line) > 0 && line[0] == '*' {
+		line, _, _ = bytes.Cut(rest, []byte("\r\n"))
+	}
+	if len(line) == 0 || line[0] != '$' {
+		return 0
+	}
+	length, _ := strconv.ParseInt(string(line[1:]), 10, 64) // the library says what is wrong with it
+	return length
 }
 
 func (h *libraryHandle) Close() error { return h.client.Close() }

@@ -20,6 +20,8 @@ type Link struct {
 	Blocks bool
 	// Bound is how long the records are that come; nil: not known.
 	Bound *wire.Bound
+	// Limit bounds a message of the library's, which has memory for all of it; nil: it reads in parts.
+	Limit func(bytes int)
 
 	timeout    time.Duration
 	reconnects *atomic.Uint64
@@ -128,6 +130,9 @@ func (l *Link) Begin() {
 func (l *Link) Expect(records int) {
 	if l.Bound != nil {
 		l.most, l.came = int64(records)*l.Bound.Most(), 0
+		if l.Limit != nil {
+			l.Limit(int(l.Bound.Most()))
+		}
 	}
 }
 

@@ -30,10 +30,11 @@ func Refuse(length, most int64) error {
 }
 
 // Guard returns a connection for a library that reads answers of any length: reads fail once more
-// has come since the last write than the bound allows. It is for clients whose every answer is of one
+// has come since the last write than the bound allows, or once an answer's first bytes announce more:
+// the library would have memory for all of it. It is for clients whose every answer is of one
 // record. Libraries look for syscall.Conn, to see whether the other end has hung up.
-func (b *Bound) Guard(c net.Conn) net.Conn {
-	g := &guarded{Conn: c, bound: b}
+func (b *Bound) Guard(c net.Conn, announced func(answer []byte) int64) net.Conn {
+	g := &guarded{Conn: c, bound: b, announced: announced}
 	if socket, is := c.(syscall.Conn); is {
 		return struct {
 			*guarded
@@ -45,14 +46,24 @@ func (b *Bound) Guard(c net.Conn) net.Conn {
 
 type guarded struct {
 	net.Conn
-	bound *Bound
-	came  atomic.Int64 // bytes since the last write
+	bound     *Bound
+	announced func(answer []byte) int64
+	came      atomic.Int64 // bytes since the last write
+	refused   error        // an answer, and all that comes behind it: libraries read on
 }
 
 func (g *guarded) Read(p []byte) (int, error) {
+	if g.refused != nil {
+		return 0, g.refused
+	}
 	n, err := g.Conn.Read(p)
-	if came, most := g.came.Add(int64(n)), g.bound.Most(); most > 0 && came > most {
-		return 0, Refuse(came, most)
+	came, most := g.came.Add(int64(n)), g.bound.Most()
+	if came == int64(n) {
+		came = max(came, g.announced(p[:n]))
+	}
+	if most > 0 && came > most {
+		g.refused = Refuse(came, most)
+		return 0, g.refused
 	}
 	return n, err
 }
