@@ -53,7 +53,7 @@ type Server struct {
 	// Rows runs a query on the store's own connection, and returns its rows as text.
 	Rows func(text string, arguments ...any) ([][]string, error)
 
-	name, placed string
+	placed string
 }
 
 // Configure takes what is asked for of a server. placed is the option that names its place.
@@ -61,7 +61,7 @@ func (s *Server) Configure(driver, placed string, c store.Config) error {
 	if len(c.Endpoints) != 1 {
 		return fmt.Errorf("%s: expected one endpoint, got %d: %w", driver, len(c.Endpoints), store.ErrRefused)
 	}
-	s.name, s.placed, s.Place = driver, placed, c.Options.String(placed)
+	s.placed, s.Place = placed, c.Options.String(placed)
 	s.Lean, s.Timeout = c.Options.Choice("client") == "lean", c.Options.Duration("operation_timeout")
 	s.Class, s.Window, s.Blocks = c.Durability, c.LossWindow, blocking.Suits(c)
 	if s.Timeout <= 0 || s.Place == "" {

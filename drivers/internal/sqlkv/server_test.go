@@ -11,7 +11,7 @@ import (
 
 // answers is a server that has these settings, and tables of which some have records.
 func answers(settings map[string]string, full ...string) *Server {
-	s := &Server{Place: "assay", Class: store.D3, Timeout: time.Second, name: "x", placed: "schema"}
+	s := &Server{Place: "assay", Class: store.D3, Timeout: time.Second, placed: "schema"}
 	s.Rows = func(text string, _ ...any) (rows [][]string, err error) {
 		if table, asked := strings.CutPrefix(text, "SELECT EXISTS (SELECT 1 FROM "); asked {
 			for _, f := range full {
