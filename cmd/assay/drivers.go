@@ -135,7 +135,8 @@ func describeStore(s experiment.Store) (store.Description, error) {
 	return askWorker(s.Worker, s.Driver)
 }
 
-const describeTimeout = 10 * time.Second
+// describeTimeout is far more than a JVM takes to start, on a busy machine too.
+const describeTimeout = time.Minute
 
 func askWorker(command []string, driver string) (store.Description, error) {
 	described, err := describeWorker(command)

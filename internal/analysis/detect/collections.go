@@ -1,8 +1,6 @@
 package detect
 
 import (
-	"strings"
-
 	"assay/internal/analysis/series"
 	"assay/internal/evidence/record"
 )
@@ -14,19 +12,12 @@ const (
 	pausedShare = 0.5
 )
 
-// pauses reports whether a counter is the time for which a collector of the JVM stopped all threads: that of
-// cycles beside them is not.
-func pauses(name string) bool {
-	collector, isTime := strings.CutSuffix(name, "_ns")
-	return isTime && strings.HasPrefix(collector, "jvm_gc_") && !strings.Contains(collector, "cycles") && !strings.Contains(collector, "concurrent")
-}
-
 // byCollection reports whether the JVM collected garbage for at least half of a drop's time.
 func byCollection(samples []record.Sample, d series.Drop) bool {
 	before, after := map[string]float64{}, map[string]float64{}
 	for _, s := range samples {
 		for name, value := range s.Stats.All() {
-			if !pauses(name) {
+			if !record.IsCollection(name) {
 				continue
 			}
 			if _, known := before[name]; !known || s.At <= d.From {

@@ -48,6 +48,7 @@ type watched struct {
 	bad       uint64 // operations that were lost, wrong, errors or timeouts
 	missing   uint64 // of these, what a store that evicts may have removed
 	progress  progress
+	collected float64 // seconds for which collectors of a JVM have stopped it, by what it told last
 	seen      seen
 	stops     *stops
 	disk      *diskWatch    // nil: nothing can fill up
@@ -108,8 +109,9 @@ func (w *watched) close() {
 
 // progress tells a worker that hangs from one that is slow.
 type progress struct {
-	done uint64
-	at   time.Time
+	done      uint64
+	at        time.Time
+	collected float64 // watched.collected at that time
 }
 
 // watch lets the phase run and samples it until it ends. It returns why the phase did not end well,
@@ -212,11 +214,14 @@ func (w *watched) hangs(began time.Time) string {
 		done += n
 	}
 	if done != w.progress.done {
-		w.progress = progress{done, time.Now()}
+		w.progress = progress{done, time.Now(), w.collected}
 	}
 	if idle := time.Since(w.busySince(began)); idle > min(patience, fullPatience) && idle > w.trial.disk.patience(patience) {
 		if why := w.stops.now(); why != "" {
 			return fmt.Sprintf("it was stopped from outside (%s), and no operation ended for %.0f s", why, idle.Seconds())
+		}
+		if collected := w.collected - w.progress.collected; collected > idle.Seconds()/2 {
+			return fmt.Sprintf("no operation ended for %.0f s, of which its JVM collected garbage for %.1f s", idle.Seconds(), collected)
 		}
 		return fmt.Sprintf("no operation ended for %.0f s", idle.Seconds())
 	}
@@ -359,11 +364,16 @@ func (w *watched) storeStats() map[string]float64 {
 	}
 	w.rounds = rounds
 	told := make(map[string]float64, len(values))
+	collected := 0.0
 	for i, value := range values {
 		if !math.IsNaN(value) && !math.IsInf(value, 0) {
 			told[w.stats[i]] = value
+			if record.IsCollection(w.stats[i]) {
+				collected += value / 1e9
+			}
 		}
 	}
+	w.collected = collected
 	return told
 }
 

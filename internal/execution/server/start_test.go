@@ -20,6 +20,7 @@ import (
 
 	"assay/internal/base/owned"
 	"assay/internal/execution/child"
+	"assay/internal/testkit/processes"
 	"assay/store"
 )
 
@@ -44,30 +45,11 @@ func start(t *testing.T, kind string, r Request) *Instance {
 	return i
 }
 
-// running returns the numbers of the running processes that have an argument.
-func running(argument string) (pids []int) {
-	entries, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		return nil
-	}
-	for _, entry := range entries {
-		text, err := os.ReadFile(entry)
-		if err != nil || !slices.Contains(strings.Split(string(text), "\x00"), argument) {
-			continue
-		}
-		status, err := os.ReadFile(filepath.Join(filepath.Dir(entry), "status"))
-		if pid, convErr := strconv.Atoi(filepath.Base(filepath.Dir(entry))); err == nil && convErr == nil && !strings.Contains(string(status), "\nState:\tZ") {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
 // expectRunning waits for a process: a shell that has put it into the background may end before it
 // has begun.
 func expectRunning(t *testing.T, argument string) {
 	t.Helper()
-	for deadline := time.Now().Add(long); len(running(argument)) == 0; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(long); len(processes.WithArgument(t, argument)) == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("no process has the argument %s: this test proves nothing", argument)
 		}
@@ -77,7 +59,7 @@ func expectRunning(t *testing.T, argument string) {
 // expectNothingLeft looks for the processes of servers in a directory, and for notes.
 func expectNothingLeft(t *testing.T, directory string) {
 	t.Helper()
-	for _, pid := range running(asServer) {
+	for _, pid := range processes.WithArgument(t, asServer) {
 		where, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
 		if err == nil && strings.HasPrefix(where, directory) {
 			t.Errorf("process %d is left", pid)
@@ -235,7 +217,7 @@ func TestWhatAServerHasStartedEndsWithIt(t *testing.T) {
 		t.Error(err)
 	}
 	for _, sleep := range sleeps {
-		if pids := running(sleep); len(pids) > 0 {
+		if pids := processes.WithArgument(t, sleep); len(pids) > 0 {
 			t.Errorf("sleep %s is left: %v", sleep, pids)
 		}
 	}
@@ -324,7 +306,7 @@ func TestWhatAKilledOwnerLeavesIsEnded(t *testing.T) {
 		t.Fatalf("the notes tell of %v", left)
 	}
 	child.EndLeft()
-	if len(running("4602")) == 0 {
+	if len(processes.WithArgument(t, "4602")) == 0 {
 		t.Error("sleep 4602 has no environment, and was found by its mark: this test proves nothing")
 	}
 	if ended, err := child.EndLeftIn(left[0].Path); err != nil || len(ended) == 0 {
@@ -332,15 +314,15 @@ func TestWhatAKilledOwnerLeavesIsEnded(t *testing.T) {
 	}
 	left[0].Done()
 	for _, sleep := range []string{"4601", "4602"} {
-		if pids := running(sleep); len(pids) > 0 {
+		if pids := processes.WithArgument(t, sleep); len(pids) > 0 {
 			t.Errorf("sleep %s is left: %v", sleep, pids)
 		}
 	}
-	for deadline := time.Now().Add(long); len(running(asServer)) > 0 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(long); len(processes.WithArgument(t, asServer)) > 0 && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond) // the kernel ends the server itself
 	}
 	expectNothingLeft(t, directory)
-	for _, pid := range running("4603") { // no sign is left on it: the price of having none
+	for _, pid := range processes.WithArgument(t, "4603") { // no sign is left on it: the price of having none
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 }

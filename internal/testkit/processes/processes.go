@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -37,6 +38,25 @@ func Children(t testing.TB, pid int) (pids []int) {
 			if Running(child) {
 				pids = append(pids, child)
 			}
+		}
+	}
+	return pids
+}
+
+// WithArgument returns the processes that run and have an argument.
+func WithArgument(t testing.TB, argument string) (pids []int) {
+	t.Helper()
+	entries, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		text, err := os.ReadFile(entry)
+		if err != nil || !slices.Contains(strings.Split(string(text), "\x00"), argument) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(entry))); err == nil && Running(pid) {
+			pids = append(pids, pid)
 		}
 	}
 	return pids

@@ -17,7 +17,7 @@ import javax.management.openmbean.CompositeData;
 /** The store's own counters and the JVM's: section 3.1, the counters that are told without a message. */
 final class Telemetry {
     private static final long PERIOD_NS = 1_000_000_000;
-    /** Asking takes at most one part in so many of one processor. */
+    /** Asking takes at most one part in so many of one processor, by its CPU time: a JVM that collects makes it last. */
     private static final long RARITY = 500;
     private static final int NAMES_MAX = Counters.STATS_MAX;
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
@@ -105,13 +105,14 @@ final class Telemetry {
         long begin = System.nanoTime();
         if (begin < nextNs)
             return;
+        long used = THREADS.getCurrentThreadCpuTime();
         Map<String, Double> all = all(store);
         for (int i = 0; i < names.size(); i++)
             Words.store(header, Counters.STATS + 8 * i, Double.doubleToRawLongBits(all.getOrDefault(names.get(i), Double.NaN)));
         Words.store(header, Counters.ROUNDS, ++rounds);
         long cost = System.nanoTime() - begin;
         costNs += cost;
-        nextNs = begin + Math.max(PERIOD_NS, cost * RARITY);
+        nextNs = begin + Math.max(PERIOD_NS, (THREADS.getCurrentThreadCpuTime() - used) * RARITY);
     }
 
     /** What the JVM can tell about a phase: totals, of which the phase's are differences. */
