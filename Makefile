@@ -17,7 +17,7 @@ native: ## build bin/native: a worker for each engine in C or C++ whose library 
 	@if command -v "$(firstword $(CC))" >/dev/null; then $(MAKE) --no-print-directory -s -C workers/c OUT=$(CURDIR)/bin/native all; \
 	else echo "no C compiler here (Debian: apt-get install gcc libc6-dev pkg-config libjson-c-dev), and no native worker"; fi
 
-JAVA_WORKERS = host whalin spymemcached xmemcached folsom jedis lettuce mvstore jdbc rocksdb tokyocabinet lmdb
+JAVA_WORKERS = host whalin spymemcached xmemcached folsom jedis lettuce mvstore jdbc rocksdb tokyocabinet lmdb mongodb cassandra riak
 jvm: ## build bin/jvm: the Java worker, and one for each client with the jars that Maven resolves for it
 	@for program in mvn javac; do command -v $$program >/dev/null || \
 	  { echo "no $$program here, and no Java worker (Debian: apt-get install --no-install-recommends maven openjdk-17-jdk-headless)"; exit 0; }; done; \

@@ -116,7 +116,7 @@ func compiledSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	descriptions := fakeDescriptions()
 	for _, name := range []string{"tokyocabinet-table", "tokyocabinet-hash", "tokyocabinet-btree", "lmdb", "rocksdb", "redis", "mariadb", "postgres", "etcd", "nats", "cassandra",
-		"tokyocabinet-hash-java", "rocksdb-java", "lmdb-java"} {
+		"tokyocabinet-hash-java", "rocksdb-java", "lmdb-java", "sqlite-c", "mongodb-java", "cassandra-java", "riak-java"} {
 		descriptions = append(descriptions, store.Description{Name: name}) // known, and not built here
 	}
 	text, err := experiment.Schema(descriptions)

@@ -14,6 +14,10 @@ import (
 	"time"
 
 	"assay/drivers"
+	"assay/drivers/cassandra"
+	"assay/internal/execution/server"
+	"assay/internal/testkit/mongojava"
+	"assay/internal/testkit/riakstandin"
 	"assay/internal/testkit/servertest"
 	"assay/store"
 	"assay/storetest"
@@ -147,7 +151,7 @@ func target(t *testing.T, program, driver string, endpoints []string, options ma
 		Command: []string{worker(built(t), program), "-XX:TieredStopAtLevel=1"}, Driver: driver, Endpoints: endpoints, Options: options, TempDir: t.TempDir(),
 	}
 	if !long() {
-		if target.Rules = brief; strings.HasPrefix(driver, "jdbc-") || slices.Contains([]string{"rocksdb", "tokyocabinet", "lmdb"}, program) {
+		if target.Rules = brief; strings.HasPrefix(driver, "jdbc-") || slices.Contains([]string{"rocksdb", "tokyocabinet", "lmdb", "mongodb", "riak"}, program) {
 			target.Rules = ofStore
 		}
 	}
@@ -157,7 +161,7 @@ func target(t *testing.T, program, driver string, endpoints []string, options ma
 // The drivers without a server pass the conformance kit.
 func TestConformance(t *testing.T) {
 	for driver, program := range map[string]string{"null-java": "host", "memory-java": "host", "mvstore": "mvstore", "rocksdb-java": "rocksdb",
-		"tokyocabinet-hash-java": "tokyocabinet", "tokyocabinet-btree-java": "tokyocabinet", "lmdb-java": "lmdb"} {
+		"tokyocabinet-hash-java": "tokyocabinet", "tokyocabinet-btree-java": "tokyocabinet", "tokyocabinet-fixed-java": "tokyocabinet", "lmdb-java": "lmdb"} {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
 			conformance(t, program, driver, nil, nil)
@@ -239,6 +243,37 @@ func TestJDBCConformance(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// MongoDB's, Cassandra's and Riak's clients pass it: on the in-memory Java server of MongoDB's protocol, on a
+// node of Cassandra, and on the stand-in for Riak.
+func TestDocumentAndClusterConformance(t *testing.T) {
+	start := func(t *testing.T, program server.Program, class store.Durability) []string {
+		return []string{servertest.Start(t, program, class, nil).Endpoint()}
+	}
+	for driver, c := range map[string]struct {
+		program   string
+		endpoints func(t *testing.T) []string
+		options   map[string]string
+		long      bool
+	}{
+		"mongodb-java": {program: "mongodb", options: map[string]string{"operation_timeout": "300s"}, endpoints: func(t *testing.T) []string { return start(t, mongojava.Program, store.D0) }},
+		// A node takes half a minute to start, and 1 GB.
+		"cassandra-java": {program: "cassandra", long: true, options: map[string]string{"operation_timeout": "300s"},
+			endpoints: func(t *testing.T) []string { return start(t, cassandra.Program, store.D2) }},
+		"riak-java": {program: "riak", options: map[string]string{"operation_timeout": "300s"}, endpoints: func(t *testing.T) []string { return riakstandin.Start(t, 1).Endpoints }},
+	} {
+		t.Run(driver, func(t *testing.T) {
+			t.Parallel()
+			if c.long && !long() {
+				t.Skip("skipped: takes minutes: ASSAY_LONG=1")
+			}
+			if _, err := os.Stat(worker(built(t), c.program)); err != nil {
+				t.Skipf("the worker of %s is not built: make jvm", c.program)
+			}
+			conformance(t, c.program, driver, c.endpoints(t), c.options)
+		})
 	}
 }
 

@@ -10,8 +10,6 @@ import java.io.InputStream;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -45,7 +43,7 @@ public final class RedisServer implements AutoCloseable {
                 .durability("D2", "appendonly yes, appendfsync everysec: synced once a second by a thread; T is at least 3s")
                 .durability("D3", "appendonly yes, appendfsync always: fdatasync(2) before the reply")
                 .option(Option.of("timeout", "duration", "2s", "how long a connection and an operation are waited for"))
-                .option(Option.of("credentials_file", "string", "", "file whose first line is USER:PASSWORD to log in with"))
+                .option(Credentials.OPTION)
                 .set("server_sets_class", true)
                 .set("key_bytes_min", 1)
                 .set("value_bytes_max", 512 << 20);
@@ -58,10 +56,9 @@ public final class RedisServer implements AutoCloseable {
         int colon = c.endpoints.get(0).lastIndexOf(':');
         host = c.endpoints.get(0).substring(0, colon);
         port = Integer.parseInt(c.endpoints.get(0).substring(colon + 1));
-        String login = login(c.options.text("credentials_file"));
-        int parts = login.indexOf(':');
-        user = parts <= 0 ? "" : login.substring(0, parts);
-        password = login.substring(parts + 1);
+        Credentials login = new Credentials(c.options);
+        user = login.user;
+        password = login.password;
         try {
             socket.connect(new InetSocketAddress(host, port), TIMEOUT_MS);
             socket.setSoTimeout(TIMEOUT_MS);
@@ -75,19 +72,6 @@ public final class RedisServer implements AutoCloseable {
             close();
             throw e;
         }
-    }
-
-    private static String login(String file) throws RefusedException {
-        if (file.isEmpty())
-            return "";
-        try {
-            List<String> lines = Files.readAllLines(Path.of(file));
-            if (!lines.isEmpty() && lines.get(0).contains(":"))
-                return lines.get(0);
-        } catch (IOException e) {
-            throw new RefusedException("reading credentials_file: " + e.getMessage());
-        }
-        throw new RefusedException(file + " has no USER:PASSWORD in its first line");
     }
 
     private void refuse(String wanted, long windowNs) throws RefusedException {
