@@ -17,7 +17,7 @@ import (
 )
 
 // native drivers are known, but their workers are not built for this test.
-var native = []string{"tokyocabinet-table", "tokyocabinet-hash", "tokyocabinet-btree", "lmdb", "rocksdb"}
+var native = []string{"tokyocabinet-table", "tokyocabinet-hash", "tokyocabinet-btree", "lmdb", "rocksdb", "sqlite-c"}
 
 // jvm drivers are planned as if they were built: they need a JVM to tell of themselves.
 var (
@@ -101,7 +101,7 @@ func loadWith(t *testing.T, d experiment.Drivers, preset string, sets ...string)
 
 func TestEveryPresetLoadsInEveryScale(t *testing.T) {
 	scales := map[string][]string{
-		"put-get": {"", "small", "full", "million", "20m", "100m"}, "smoke": {""}, "power-cut": {"", "full"}, "bindings": {"", "full", "rocksdb", "lmdb"},
+		"put-get": {"", "small", "full", "million", "20m", "100m"}, "smoke": {""}, "power-cut": {"", "full"}, "bindings": {"", "full", "rocksdb", "lmdb", "sqlite"},
 		"cache-get-set": {"", "larger", "full"}, "cache-clients": {"", "full"}, "sql-kv": {"", "larger", "full"}, "cart": {"", "larger", "full"},
 		"news-insert":  {"", "cap", "update", "queries", "full"},
 		"table-insert": {"", "full", "endless"}, "table-insert-same-keys": {"", "full", "endless"},

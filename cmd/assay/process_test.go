@@ -24,6 +24,7 @@ import (
 	"assay/internal/testkit/misbehave"
 	"assay/internal/testkit/processes"
 	"assay/internal/testkit/walstore"
+	"assay/store"
 	"assay/worker"
 )
 
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) {
 		os.Args[1] = "worker"
 	}
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
-		os.Exit(worker.Main(slices.Concat(drivers.All(), misbehave.Drivers(), walstore.Drivers())...))
+		os.Exit(worker.Main(slices.Concat(drivers.All(), misbehave.Drivers(), walstore.Drivers(), []store.Driver{waits{}})...))
 	}
 	if len(os.Args) > 2 && os.Args[1] == "half-a-report" {
 		os.Exit(writeHalf(os.Args[2]))

@@ -22,7 +22,7 @@ var (
 		detectHarness, detectHarnessUnknown, detectAgents, detectClientBound, detectWakeUps, detectNoise, detectBusyMachine, detectMachineUnknown,
 		detectNotSettled, detectCarryover,
 		detectDispatchLate, detectBacklog,
-		detectDurabilityCost, detectNothingSynced, detectUnverified, detectInconsistent, detectServerKept,
+		detectDurabilityCost, detectBindingCost, detectNothingSynced, detectUnverified, detectInconsistent, detectServerKept,
 		detectInMemory, detectNotCold, detectPlans, detectConnections, detectConnectionsLeft, detectStarved, detectMemoryLimit, detectLimitUnreached, detectSettings,
 		detectSchedule,
 	}

@@ -25,6 +25,7 @@ const (
 	DispatchLate     Code = "dispatch-late"
 	FellBehind       Code = "fell-behind" // open load that was due and not done
 	DurabilityCost   Code = "durability-cost"
+	BindingCost      Code = "binding-cost" // of an engine that is called from another language than C
 	NothingSynced    Code = "nothing-synced"
 	Unverified       Code = "unverified" // data loss, or a part of it, would go undetected
 	ServerKept       Code = "server-not-emptied"
@@ -375,6 +376,10 @@ var _ = register(
 	Entry{Example: DurabilityCostParams{Arm: "bbolt", Phase: "put", Weak: "D1", Strong: "D3",
 		Factor: 12.4, Low: 10.9, High: 14.1}, Severity: Notice, Answer: true,
 		Says: `{{.arm}} is {{factor .factor}} faster at {{.weak}} than at {{.strong}} in {{.phase}} (95 % interval {{interval .low .high}}). Compare within one class only.`},
+	Entry{Example: BindingCostParams{At: At{Arm: "rocksdb-java", Place: "get (D1)"}, Engine: "rocksdb", Language: "Java",
+		NS: 812, Share: 0.38, LowNS: 700, HighNS: 920, WorkerNS: 31}, Severity: Notice, Answer: true,
+		Says: `Called from {{.language}}, {{.arm}} takes {{latency .ns}} {{if has .less}}less{{else}}more{{end}} ({{percent .share}}) for an operation of {{.place}} than {{.engine}}, the same engine called from C ` +
+			`(95 % interval {{latency .low_ns}} to {{latency .high_ns}}{{if has .worker_ns}}; the worker's own loop is {{latency .worker_ns}} of it{{end}}).`},
 	Entry{Example: SeenCostParams{Arm: "pebble", Weak: "D1", Strong: "D3", Factor: 3.1, Low: 2.8, High: 3.4},
 		Says: `{{.arm}}: {{factor .factor}} at {{.weak}} of {{.strong}} (95 % interval {{interval .low .high}})`},
 	Entry{Example: NothingSyncedParams{Arms: []string{"bbolt"}, Filesystem: "tmpfs"}, Severity: Warning,
@@ -503,6 +508,18 @@ type DurabilityCostParams struct {
 }
 
 func (DurabilityCostParams) code() Code { return DurabilityCost }
+
+// BindingCostParams has times of a thread.
+type BindingCostParams struct {
+	At
+	Engine, Language string
+	Less             bool
+	NS, Share        float64
+	LowNS, HighNS    float64
+	WorkerNS         float64 // how much more the worker's own loop takes; 0: not known, or none
+}
+
+func (BindingCostParams) code() Code { return BindingCost }
 
 type SeenCostParams struct {
 	Arm, Weak, Strong string
