@@ -38,7 +38,7 @@ func TestDetectBindingCost(t *testing.T) {
 			if math.Abs(share-1) > 0.1 || low > ns || high < ns || math.Abs(ns/share/inPut-1) > 0.1 && math.Abs(ns/share/inGet-1) > 0.1 {
 				t.Errorf("%+v", f)
 			}
-			if text := finding.Text(f.Message); !strings.HasPrefix(text, c.says) || !strings.Contains(text, "oak, the same engine called from C") {
+			if text := finding.Text(f.Message); !strings.HasPrefix(text, c.says) || !strings.Contains(text, " more (") || !strings.Contains(text, "oak, the same engine called from C") {
 				t.Error(text)
 			}
 		})

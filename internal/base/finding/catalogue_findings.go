@@ -378,8 +378,10 @@ var _ = register(
 		Says: `{{.arm}} is {{factor .factor}} faster at {{.weak}} than at {{.strong}} in {{.phase}} (95 % interval {{interval .low .high}}). Compare within one class only.`},
 	Entry{Example: BindingCostParams{At: At{Arm: "rocksdb-java", Place: "get (D1)"}, Engine: "rocksdb", Language: "Java",
 		NS: 812, Share: 0.38, LowNS: 700, HighNS: 920, WorkerNS: 31}, Severity: Notice, Answer: true,
-		Says: `Called from {{.language}}, {{.arm}} takes {{latency .ns}} {{if has .less}}less{{else}}more{{end}} ({{percent .share}}) for an operation of {{.place}} than {{.engine}}, the same engine called from C ` +
-			`(95 % interval {{latency .low_ns}} to {{latency .high_ns}}{{if has .worker_ns}}; the worker's own loop is {{latency .worker_ns}} of it{{end}}).`},
+		Also: []Parameters{BindingCostParams{At: At{Arm: "sqlite", Place: "get (D1)"}, Engine: "sqlite-c", Language: "Go", Less: true,
+			NS: 812, Share: 0.38, LowNS: 700, HighNS: 920}},
+		Says: `Called from {{.language}}, {{.arm}} takes {{latency .ns}} {{if .less}}less{{else}}more{{end}} ({{percent .share}}) for an operation of {{.place}} than {{.engine}}, the same engine called from C ` +
+			`(95 % interval {{latency .low_ns}} to {{latency .high_ns}}{{if .worker_ns}}; the worker's own loop is {{latency .worker_ns}} of it{{end}}).`},
 	Entry{Example: SeenCostParams{Arm: "pebble", Weak: "D1", Strong: "D3", Factor: 3.1, Low: 2.8, High: 3.4},
 		Says: `{{.arm}}: {{factor .factor}} at {{.weak}} of {{.strong}} (95 % interval {{interval .low .high}})`},
 	Entry{Example: NothingSyncedParams{Arms: []string{"bbolt"}, Filesystem: "tmpfs"}, Severity: Warning,
