@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"assay/internal/evidence/record"
@@ -46,6 +47,59 @@ func TestPrometheusScrapesARun(t *testing.T) {
 			}
 		}
 	}
+}
+
+// dashed is a run whose records are counted first, and then deleted and missed, so that each panel has
+// something to show. Its seed puts the store before the null driver.
+const dashed = `name: dashed
+stores: [bbolt]
+durability: D1
+records: 50
+blocks: 1
+seed: 1
+busy_machine: tell
+phases:
+  - {name: load, load: true}
+  - {name: grow, mix: {read: 1, insert: 1}, rate: 200, for: 5s}
+  - {name: mixed, mix: {upsert: 1, read: 2, delete: 1}, rate: 200, for: 600s}
+`
+
+// A real Prometheus has data for each panel of the dashboard while a run goes on.
+func TestPrometheusAnswersTheDashboard(t *testing.T) {
+	t.Parallel()
+	prometheus, err := exec.LookPath("prometheus")
+	if err != nil {
+		t.Skip("prometheus is not installed (Debian: apt-get install prometheus)")
+	}
+	text, err := os.ReadFile("../../docs/grafana.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(text, &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	figures, api := freeAddress(t), freeAddress(t)
+	startPrometheus(t, prometheus, api, figures)
+	p := start(t, nil, "run", written(t, "dashed.yaml", dashed), "--out", filepath.Join(t.TempDir(), "dashed"), "--plain", "--metrics", figures)
+	queries := 0
+	for _, panel := range dashboard.Panels {
+		for _, target := range panel.Targets {
+			queries++
+			query := strings.NewReplacer("$run", "dashed", "$store", "bbolt", "$__rate_interval", "10m").Replace(target.Expr)
+			asked(t, api, "count(count_over_time(("+query+")[1h:1s])) > bool 0", `,"([0-9.e+]+)"\]`, 1)
+		}
+	}
+	if queries < 5 {
+		t.Errorf("the dashboard has %d queries", queries)
+	}
+	p.send(t, syscall.SIGINT)
+	p.end(t)
 }
 
 func TestMetricsAreRefusedWhereTheyCannotBe(t *testing.T) {
