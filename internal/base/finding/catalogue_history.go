@@ -44,8 +44,8 @@ var _ = register(
 
 	Entry{Example: InconsistencyParams{Code: FindEventual, At: At{"replica", "mixed (D1)"}, Count: 412, Of: 9000, LateNS: 4e6,
 		LateMaxNS: 9e7}, Severity: Notice,
-		Says: `{{.arm}} returned an overwritten value in {{count .count}} of {{plural .of "sampled read" ""}} in {{.place}}, {{latency .late_ns}} late at the median and up to {{latency .late_max_ns}}. It promises no more.`,
-		Many: `{{list .Arms}} returned overwritten values in {{list .Places}}, up to {{latency .max_late_max_ns}} late. The {{agree .Arms "store promises" "stores promise"}} no more.`},
+		Says: `{{.arm}} returned an overwritten value in {{count .count}} of {{plural .of "sampled read" ""}} in {{.place}}, {{latency .late_ns}} late at the median and up to {{latency .late_max_ns}}. This consistency level allows it.`,
+		Many: `{{list .Arms}} returned overwritten values in {{list .Places}}, up to {{latency .max_late_max_ns}} late. This consistency level allows it.`},
 	Entry{Example: InconsistencyParams{Code: FindMissed, At: At{"replica", "mixed (D1)"}, Count: 10, Of: 90000}, Severity: Notice,
 		Says: `{{.arm}} did not find a stored record in {{count .count}} of {{plural .of "operation" ""}} in {{.place}}. This consistency level allows it. The final check finds permanent losses.`,
 		Many: `{{list .Arms}} did not find some stored records in {{list .Places}}. The consistency level allows it. The final check finds permanent losses.`},

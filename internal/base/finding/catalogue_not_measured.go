@@ -21,7 +21,7 @@ var _ = register(
 	Entry{Example: NotMeasuredParams{Code: NoMachine, What: []string{"foreign", "heat"}, Counts: []int{3, 40}, Of: 40}, Severity: Notice,
 		Says: `{{if and (eq (len .what) 1) (eq (index .what 0) "heat")}}Throttling was not measured in {{index .counts 0}} of {{plural .of "phase" ""}}: this machine does not report it.` +
 			`{{else}}Not measured, of {{plural .of "phase" ""}}: {{range $i, $w := .what}}{{if $i}}, {{end}}` +
-			`{{if eq $w "foreign"}}load of other processes{{else if eq $w "steal"}}time taken by the hypervisor{{else if eq $w "quota"}}CPU quotas{{else}}throttling by heat{{end}} in {{index $.counts $i}}{{end}}.{{end}}`,
+			`{{if eq $w "foreign"}}load of other processes{{else if eq $w "steal"}}time taken by the hypervisor{{else if eq $w "quota"}}CPU quotas{{else}}throttling{{end}} in {{index $.counts $i}}{{end}}.{{end}}`,
 		Remedy: "assay doctor; longer phases help where clock ticks are too coarse",
 		Also:   []Parameters{NotMeasuredParams{Code: NoMachine, What: []string{"heat"}, Counts: []int{12}, Of: 12}}},
 	Entry{Example: GroupUnknownParams{GroupBeside: GroupBeside{At: example, Group: "insert",

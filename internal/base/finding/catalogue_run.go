@@ -37,7 +37,7 @@ var _ = register(
 	Entry{Example: RepeatBlockParams{Count: 3, Block: 2},
 		Says: `the machine disturbed {{plural .count "trial" ""}} of block {{.block}}: run again`},
 	Entry{Example: RepeatOverParams{Count: 1, Block: 2},
-		Says: `{{plural .count "trial" ""}} of block {{.block}} stayed disturbed; no tries are left`},
+		Says: `{{plural .count "trial" ""}} of block {{.block}} stayed disturbed; retry limit reached`},
 )
 
 type LayoutBlocksParams struct{ Blocks, Of int }

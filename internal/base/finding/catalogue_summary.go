@@ -30,7 +30,7 @@ var _ = register(
 		Says: `This shows what each trial reported.{{if .remedy}} {{capital .remedy}}.{{end}}`},
 	Entry{Example: NextParams{Code: NextLessNoise, Phases: []string{"insert"}},
 		Says: `Phases this short differ too much from block to block; longer ones have less noise: {{join .phases}}.`},
-	Entry{Example: NextParams{Code: NextNoise}, Says: `Blocks differ too much for more of them to help; this says what disturbs the machine.`},
+	Entry{Example: NextParams{Code: NextNoise}, Says: `More blocks will not help: variation between blocks is too large. This says what disturbs the machine.`},
 	Entry{Example: NextParams{Code: NextLonger, Phases: []string{"insert"}},
 		Says: `Longer phases show whether rates hold: {{join .phases}}.`},
 	Entry{Example: NextParams{Code: NextDoctor}, Says: `The machine disturbed the figures; this says what to change.`},

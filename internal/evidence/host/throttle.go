@@ -226,7 +226,7 @@ func heatOf(r roots) (map[string]heatCounts, error) {
 		}
 	}
 	if len(heat) == 0 {
-		return nil, errors.New("the kernel does not tell of heat (no thermal_throttle under /sys/devices/system/cpu): a virtual machine, or a processor without such counters")
+		return nil, errors.New("this kernel does not report throttling (no thermal_throttle under /sys/devices/system/cpu): a virtual machine, or a processor without such counters")
 	}
 	return heat, nil
 }

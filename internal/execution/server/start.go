@@ -150,7 +150,7 @@ func (i *Instance) makeDirectory() error {
 		if closed, err := closedTo(above, i.user); err != nil {
 			return err
 		} else if closed {
-			return fmt.Errorf("it runs as user %d, who can't enter %s: --data DIR puts the stores' directories elsewhere", i.user.Uid, above)
+			return fmt.Errorf("user %d, as which it runs, has no access to %s: --data DIR puts the stores' directories elsewhere", i.user.Uid, above)
 		}
 	}
 	return nil
