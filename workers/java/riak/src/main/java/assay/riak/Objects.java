@@ -97,7 +97,7 @@ final class Objects implements Handle {
         last.clock = found.getVectorClock();
         RiakObject newest = null;
         int count = 0;
-        for (RiakObject each : found.getValues(RiakObject.class)) {
+        for (RiakObject each : found.getValues()) {
             if (newest == null || each.getLastModified() > newest.getLastModified())
                 newest = each;
             count++;
