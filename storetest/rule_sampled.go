@@ -13,6 +13,9 @@ func sampledRule(b *bench) error {
 	if !b.description.LatencySampled {
 		return skip("the worker does not claim to time one operation in so many")
 	}
+	if b.target.Handles == handlesAsync {
+		return skip("asynchronous handles look at the clock for each operation")
+	}
 	threads := b.threads(2)
 	if err := b.openFor(opening{threads: threads}); err != nil {
 		return err

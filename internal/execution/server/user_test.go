@@ -68,7 +68,7 @@ func TestADirectoryThatTheServersUserCantEnterIsRefused(t *testing.T) {
 	}
 	p := asNobody(func(context.Context, *Instance) error { return errors.New("it was prepared") })
 	_, err := Start(context.Background(), p, Request{Directory: inner, Log: io.Discard, Class: store.D0, Patience: long})
-	if err == nil || !strings.Contains(err.Error(), "can't enter "+inner) || !strings.Contains(err.Error(), "--data DIR") {
+	if err == nil || !strings.Contains(err.Error(), "has no access to "+inner) || !strings.Contains(err.Error(), "--data DIR") {
 		t.Errorf("starting gave %v", err)
 	}
 }
