@@ -22,20 +22,21 @@ const filter = () => {
 form.addEventListener("input", filter);
 form.addEventListener("submit", (event) => event.preventDefault());
 
-// A click on a heading sorts by that column; a second one turns the order round.
+// A click on a heading sorts by that column, numbers from the largest and words from A; a second one
+// turns the order round.
 for (const head of document.querySelectorAll("th")) {
   head.addEventListener("click", () => {
     const at = head.cellIndex;
     const body = head.closest("table").tBodies[0];
-    const down = head.getAttribute("aria-sort") === "descending";
-    for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
-    head.setAttribute("aria-sort", down ? "ascending" : "descending");
     const key = (row) => row.cells[at].dataset.sort;
+    const numbers = [...body.rows].some((row) => key(row) !== undefined);
+    const [first, second] = numbers ? ["descending", "ascending"] : ["ascending", "descending"];
+    const order = head.getAttribute("aria-sort") === first ? second : first;
+    for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", order);
     const rows = [...body.rows].sort((a, b) =>
-      key(a) === undefined
-        ? a.cells[at].textContent.localeCompare(b.cells[at].textContent)
-        : Number(key(b)) - Number(key(a)),
+      numbers ? Number(key(a)) - Number(key(b)) : a.cells[at].textContent.localeCompare(b.cells[at].textContent),
     );
-    body.append(...(down ? rows.reverse() : rows));
+    body.append(...(order === "descending" ? rows.reverse() : rows));
   });
 }
