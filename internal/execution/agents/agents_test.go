@@ -430,3 +430,16 @@ func TestTheGuard(t *testing.T) {
 		t.Error("a guard takes process 1")
 	}
 }
+
+// An agent that a busy machine keeps from answering its welcome takes itself for welcome as long as its
+// lease, and so does its conductor.
+func TestALateAnswerIsAwaited(t *testing.T) {
+	h := &Hub{Options: Options{Lease: time.Minute}, strangers: map[string]*Agent{}}
+	for id, ago := range map[string]time.Duration{"late": 50 * time.Second, "gone": 70 * time.Second} {
+		h.strangers[id] = &Agent{since: time.Now().Add(-ago), end: make(chan struct{})}
+	}
+	h.forgetStrangers()
+	if h.strangers["late"] == nil || h.strangers["gone"] != nil {
+		t.Errorf("%v", h.strangers)
+	}
+}

@@ -337,10 +337,11 @@ func (h *Hub) greet(a *Agent, o order) {
 	}
 }
 
-// forgetStrangers forgets those that do not answer: replayed hellos, or agents that have gone.
+// forgetStrangers forgets those that do not answer: replayed hellos, or agents that have gone. One that is
+// there takes itself for welcome as long as its lease: forgotten before that, it would hear no more.
 func (h *Hub) forgetStrangers() {
 	for id, a := range h.strangers {
-		if time.Since(a.since) > strangerGone {
+		if time.Since(a.since) > max(strangerGone, h.Lease) {
 			a.leave()
 			delete(h.strangers, id)
 		}
