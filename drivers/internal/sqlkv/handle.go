@@ -203,19 +203,20 @@ func (h *Handle) outcome(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
-	late := h.link.Late()
+	late, flooded := h.link.Late(), h.link.Flooded()
 	if late {
 		h.link.Drop() // a late answer must not be taken for the next operation's
 	}
 	if h.connection != nil && (late || h.connection.Broken()) {
 		_ = h.connection.Close() // it is broken: the failure that broke it is told
 		h.connection = nil
+		h.link.Drop()
 	}
 	switch {
 	case late:
 		err = store.ErrTimeout
-	case h.link.flooded != nil:
-		err = h.link.flooded
+	case flooded != nil:
+		err = flooded
 	}
 	return fmt.Errorf("%s: %s: %w", h.layout.Dialect.Name, doing, err)
 }

@@ -27,9 +27,8 @@ type Link struct {
 	reconnects *atomic.Uint64
 	socket     *socket
 	connected  bool // once
-	late       bool
-	most, came int64 // bytes that the operation's answer may have, 0: any number, and those that came
-	flooded    error // more came: what the library tells instead may be less
+	late       bool // to connect
+	most       int64
 }
 
 // NewLink returns a link with no socket yet. It adds to reconnects, unless that is nil, whenever it
@@ -44,32 +43,40 @@ type connection interface {
 	syscall.Conn
 }
 
+// socket knows what became of its operation. A library that gives a connection up may go on to read
+// it, beside the next operation, which has another socket.
 type socket struct {
 	connection
-	link *Link
+	late       atomic.Bool
+	most, came atomic.Int64 // bytes that the operation's answer may have, 0: any number, and those that came
 }
 
 func (s *socket) Read(p []byte) (int, error) {
 	n, err := s.connection.Read(p)
-	if l := s.link; l.most > 0 {
-		if l.came += int64(n); l.came > l.most {
-			l.flooded = wire.Refuse(l.came, l.most)
-			return 0, l.flooded
-		}
+	if s.came.Add(int64(n)); s.flooded() != nil {
+		return 0, s.flooded()
 	}
-	return n, s.link.note(err)
+	return n, s.note(err)
 }
 
 func (s *socket) Write(p []byte) (int, error) {
 	n, err := s.connection.Write(p)
-	return n, s.link.note(err)
+	return n, s.note(err)
 }
 
-func (l *Link) note(err error) error {
+func (s *socket) note(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		l.late = true
+		s.late.Store(true)
 	}
 	return err
+}
+
+// flooded says that more came than the operation's answer may have.
+func (s *socket) flooded() error {
+	if most, came := s.most.Load(), s.came.Load(); most > 0 && came > most {
+		return wire.Refuse(came, most)
+	}
+	return nil
 }
 
 // Dial is what a library connects by. The operation that waits for it has begun.
@@ -87,7 +94,8 @@ func (l *Link) Dial(ctx context.Context, network, address string) (net.Conn, err
 	if l.connected && l.reconnects != nil {
 		l.reconnects.Add(1)
 	}
-	l.socket, l.connected = &socket{dialled.(connection), l}, true
+	l.socket, l.connected = &socket{connection: dialled.(connection)}, true
+	l.socket.most.Store(l.most)
 	return l.socket, l.socket.SetDeadline(time.Now().Add(l.timeout))
 }
 
@@ -119,8 +127,10 @@ func withoutPort(err error) error {
 
 // Begin starts an operation's time.
 func (l *Link) Begin() {
-	l.late, l.most, l.flooded = false, 0, nil
+	l.late = false
+	l.bound(0)
 	if l.socket != nil {
+		l.socket.late.Store(false)
 		// It fails on a closed socket only, which the operation then meets.
 		_ = l.socket.SetDeadline(time.Now().Add(l.timeout))
 	}
@@ -129,15 +139,32 @@ func (l *Link) Begin() {
 // Expect bounds the answer to the operation that has begun: libraries read one of any length.
 func (l *Link) Expect(records int) {
 	if l.Bound != nil {
-		l.most, l.came = int64(records)*l.Bound.Most(), 0
+		l.bound(int64(records) * l.Bound.Most())
 		if l.Limit != nil {
 			l.Limit(int(l.Bound.Most()))
 		}
 	}
 }
 
+func (l *Link) bound(most int64) {
+	l.most = most
+	if l.socket != nil {
+		l.socket.most.Store(most)
+		l.socket.came.Store(0)
+	}
+}
+
 // Late says if the operation's time was over.
-func (l *Link) Late() bool { return l.late }
+func (l *Link) Late() bool { return l.late || l.socket != nil && l.socket.late.Load() }
+
+// Flooded says that more came than the operation's answer may have; what the library tells instead may
+// be less.
+func (l *Link) Flooded() error {
+	if l.socket == nil {
+		return nil
+	}
+	return l.socket.flooded()
+}
 
 // Drop closes the socket.
 func (l *Link) Drop() {
