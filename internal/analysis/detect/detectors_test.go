@@ -260,6 +260,10 @@ func TestDetectBusyMachine(t *testing.T) {
 		{"nothing", one(func(*record.Machine) {}), nil, nil},
 		{"foreign load for certain", one(func(m *record.Machine) { m.Foreign = &host.Bounds{Least: 0.08, Most: 0.12} }),
 			busy, finding.Params{"phases": 1, "of": 50, "foreign": 0.08, "ranked": false}},
+		{"a phase that was stopped, of which nothing was judged", func(run *record.Run) {
+			p := resulttest.PhaseOf(resulttest.Trials(run, "elm")[0], "put")
+			p.Machine.Foreign, p.EndedBy = &host.Bounds{Least: 0.54, Most: 0.6}, record.EndedInterrupted
+		}, nil, nil},
 		{"foreign load that may be none", one(func(m *record.Machine) { m.Foreign = &host.Bounds{Least: 0.01, Most: 0.2} }), nil, nil},
 		{"two in one phase", one(func(m *record.Machine) {
 			m.Foreign, m.Steal = &host.Bounds{Least: 0.08, Most: 0.08}, &host.Bounds{Least: 0.03, Most: 0.04}

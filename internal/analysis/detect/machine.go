@@ -19,12 +19,13 @@ const (
 )
 
 // detectBusyMachine counts the measured phases in which others used the machine, or a quota or heat
-// held a worker back, too little to mark the trial. With busy_machine: tell, no trial is marked.
+// held a worker back, too little to mark the trial, as far as is certain: of shares taken, only the
+// least that they can have been counts. With busy_machine: tell, no trial is marked.
 func detectBusyMachine(run *record.Run, tables []*facts.Table) []finding.Finding {
 	var evidence []finding.Evidence
 	p := finding.BusyMachineParams{Ranked: run.Experiment.BusyMachine == experiment.BusyMachineTell}
 	facts.EachObservation(tables, func(t *facts.Table, o *facts.Observation) {
-		if o.Phase == nil || o.Phase.Machine == nil {
+		if o.Phase == nil || o.Phase.Machine == nil || o.Phase.EndedBy == record.EndedInterrupted { // no mark was looked for
 			return
 		}
 		p.Of++

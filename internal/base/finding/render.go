@@ -168,7 +168,7 @@ func functions() template.FuncMap {
 		},
 		"figure": format.Figure, // of a metric
 		"span":   func(low, high any) (string, error) { return two(span, low, high) },
-		"has":    func(v any) bool { return v != nil },
+		"has":    func(v any) bool { return v != nil && v != false },
 	}
 }
 
