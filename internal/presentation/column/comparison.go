@@ -38,9 +38,10 @@ type ComparisonRow struct {
 	Ratio   *facts.Ratio // new ÷ old; nil: not known
 }
 
-// The columns of a comparison's table that hold words, those of the two sides, and that of the
-// interval.
+// The columns of a comparison's table that hold words, that of the store, those of the two sides, and
+// that of the interval.
 const (
+	ComparisonStore = 1
 	ComparisonWords = 3
 	ComparisonOld   = 3
 	ComparisonNew   = 4

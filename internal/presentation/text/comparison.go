@@ -2,11 +2,13 @@ package text
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
 
 	"assay/internal/analysis/compare"
+	"assay/internal/base/finding"
 	"assay/internal/presentation/column"
 )
 
@@ -49,7 +51,14 @@ func (p *page) compared(c *column.Comparison) {
 		}
 	}
 	columns[column.ComparisonOld].keep, columns[column.ComparisonNew].keep, columns[column.ComparisonRange].keep = 2, 2, 1
-	lines, _ := grid(columns, p.width, p.paint, func(i int) lipgloss.Style {
+	// Of two stores of one run, the second is every row's, and stands over its figures.
+	needsStore := func(r column.ComparisonRow) bool {
+		return r.Cells[column.ComparisonStore] != c.Heads[column.ComparisonNew]
+	}
+	if !slices.ContainsFunc(c.Rows, needsStore) {
+		columns[column.ComparisonStore].keep = 3
+	}
+	lines, dropped := grid(columns, p.width, p.paint, func(i int) lipgloss.Style {
 		switch c.Rows[i].Outcome {
 		case compare.Regression:
 			return p.bad
@@ -61,6 +70,10 @@ func (p *page) compared(c *column.Comparison) {
 		return p.plain
 	})
 	p.add(lines...)
+	dropped = slices.DeleteFunc(dropped, func(title string) bool { return title == c.Heads[column.ComparisonStore] })
+	if len(dropped) > 0 {
+		p.wrapped("", p.faint, 0, finding.Text(finding.New(finding.NotShownParams{Columns: dropped})))
+	}
 }
 
 // ComparisonMarkdown writes a comparison for a pull request.

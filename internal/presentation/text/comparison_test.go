@@ -2,6 +2,7 @@ package text
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"assay/internal/analysis/compare"
@@ -39,4 +40,26 @@ func TestComparison(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden.Check(t, "comparison.md", out.String())
+}
+
+// Of two stores of one run, the figures of both stand in a terminal of 80 columns; what finds no room in
+// a narrower one is named.
+func TestComparisonOfTwoStoresShowsBothSides(t *testing.T) {
+	low, high := 2.36, 15.46
+	c := &compare.Comparison{Sides: []string{"bbolt", "goleveldb"}, Outcome: compare.Inconclusive, Verdict: finding.New(finding.CompareRegressionParams{Worse: 1, Of: 1}),
+		Rows: []compare.ComparisonRow{{Arm: "goleveldb", Cell: "D1", Class: "D1", Phase: "overwrite", Metric: "rate", Outcome: compare.Inconclusive,
+			Why:    finding.Message{Code: "compare-figure worse", Params: finding.Params{"margin": 0.1}},
+			Values: []model.Estimate{{Value: 43100}, {Value: 260e3}}, Ratio: &model.Ratio{Estimate: model.Estimate{Value: 6.04, Low: &low, High: &high}}}}}
+	told := column.Compared(c, false)
+	for width, parts := range map[int][]string{80: {"43.1 k/s", "260 k/s", "2.36 to 15.46"}, 60: {"43.1 k/s", "6.04×", "Not shown at this width: goleveldb."}} {
+		var out bytes.Buffer
+		if err := Comparison(&out, &told, Options{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range parts {
+			if !strings.Contains(out.String(), part) {
+				t.Errorf("%d columns lack %q:\n%s", width, part, out.String())
+			}
+		}
+	}
 }
