@@ -351,8 +351,15 @@ bool assay_buffer_grow(struct assay_buffer *buffer, size_t length);
 void assay_plan_add(char *field, size_t field_bytes, const char *separator, const char *text, size_t text_bytes);
 
 /* Copies length bytes into the buffer and points value at them. */
-enum assay_status assay_copy(struct assay_buffer *buffer, const void *data, size_t length, struct assay_bytes *value,
-                             struct assay_error *error);
+inline enum assay_status assay_copy(struct assay_buffer *buffer, const void *data, size_t length, struct assay_bytes *value,
+                                    struct assay_error *error) {
+    if (length > buffer->capacity && !assay_buffer_grow(buffer, length))
+        return assay_fail(error, "no memory for a value");
+    if (length > 0)
+        memcpy(buffer->data, data, length);
+    *value = (struct assay_bytes){buffer->data, length};
+    return ASSAY_OK;
+}
 
 /* The checked value of an option. They end the process for a name that the driver did not declare
  * or a type that it is not. */

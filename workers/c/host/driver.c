@@ -41,15 +41,8 @@ void assay_plan_add(char *field, size_t field_bytes, const char *separator, cons
     snprintf(field + length, field_bytes - length, "%s%.*s", length > 0 ? separator : "", (int)text_bytes, text);
 }
 
-enum assay_status assay_copy(struct assay_buffer *buffer, const void *data, size_t length, struct assay_bytes *value,
-                             struct assay_error *error) {
-    if (length > buffer->capacity && !assay_buffer_grow(buffer, length))
-        return assay_fail(error, "no memory for a value");
-    if (length > 0)
-        memcpy(buffer->data, data, length);
-    *value = (struct assay_bytes){buffer->data, length};
-    return ASSAY_OK;
-}
+extern inline enum assay_status assay_copy(struct assay_buffer *buffer, const void *data, size_t length,
+                                           struct assay_bytes *value, struct assay_error *error);
 
 enum assay_status assay_sync_directory(const char *directory, struct assay_error *error) {
     int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -280,32 +280,21 @@ static struct result read_and_write(struct thread *t, const struct step *s) {
     return wrote(t, s, status, key.length + next.length, now);
 }
 
-struct result operate(struct thread *t, const struct step *s) {
-    switch (entry_operation(s->entry)) {
-    case OPERATION_READ:
-        return read_one(t, s);
-    case OPERATION_DELETE:
-        return delete_one(t, s);
-    case OPERATION_SCAN:
-        return scan_from(t, s);
-    case OPERATION_BATCH:
-        return apply_batch(t, s);
-    case OPERATION_READ_MODIFY_WRITE:
-    case OPERATION_COMPARE_AND_SWAP:
-        return read_and_write(t, s);
-    case OPERATION_ADD:
-        return add_one(t, s);
-    case OPERATION_QUERY:
-        return query_records(t, s);
-    case OPERATION_COUNT:
-        return count_records(t, s);
-    case OPERATION_MODIFY:
-        return modify_columns(t, s);
-    case OPERATION_DELETE_QUERY:
-        return delete_by_query(t, s);
-    case OPERATION_INCREMENT:
-        return increment(t, s);
-    default: /* insert, update, upsert: trace_decode lets no other code pass */
-        return put_one(t, s);
-    }
-}
+/* trace_decode lets no other code pass, and a request is no operation of its own. */
+operation_function *const operations[OPERATION_CODES] = {
+    [OPERATION_READ] = read_one,
+    [OPERATION_INSERT] = put_one,
+    [OPERATION_UPDATE] = put_one,
+    [OPERATION_UPSERT] = put_one,
+    [OPERATION_DELETE] = delete_one,
+    [OPERATION_SCAN] = scan_from,
+    [OPERATION_BATCH] = apply_batch,
+    [OPERATION_READ_MODIFY_WRITE] = read_and_write,
+    [OPERATION_COMPARE_AND_SWAP] = read_and_write,
+    [OPERATION_ADD] = add_one,
+    [OPERATION_QUERY] = query_records,
+    [OPERATION_COUNT] = count_records,
+    [OPERATION_MODIFY] = modify_columns,
+    [OPERATION_DELETE_QUERY] = delete_by_query,
+    [OPERATION_INCREMENT] = increment,
+};
