@@ -115,7 +115,7 @@ func (w timing) phase(t *testing.T, process *conductor.Worker, s trace.Spec, p c
 	if p.Keys.Format == "" {
 		p.Keys = keyval.KeyShape{Format: keyval.Binary, Bytes: 16}
 	}
-	p.Values = keyval.ValueShape{PoolBytes: 1 << 20, PoolSeed: 1, RepeatedPermille: 500, LengthMax: w.sizes()[0].Bytes, TrialTag: 7}
+	p.Values = keyval.ValueShape{PoolBytes: 256 << 10, PoolSeed: 1, RepeatedPermille: 500, LengthMax: w.sizes()[0].Bytes, TrialTag: 7}
 	if err := file.Write(p.Trace); err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func costOf(t *testing.T, operation trace.Operation, verify bool, operations uin
 		folder := t.TempDir()
 		p := control.Prepare{Phase: "cost", Number: number + 1, Trace: filepath.Join(folder, "trace"), Counters: filepath.Join(folder, "counters"), Clock: "auto",
 			Verify: verify, Keys: keyval.KeyShape{Format: keyval.Binary, Bytes: 16},
-			Values: keyval.ValueShape{PoolBytes: 1 << 20, PoolSeed: 1, RepeatedPermille: 500, LengthMax: costValueBytes, TrialTag: 7}}
+			Values: keyval.ValueShape{PoolBytes: 256 << 10, PoolSeed: 1, RepeatedPermille: 500, LengthMax: costValueBytes, TrialTag: 7}}
 		if err := file.Write(p.Trace); err != nil {
 			t.Fatal(err)
 		}
