@@ -50,6 +50,7 @@ type History struct {
 	// thread that only reads.
 	UntilNS []int64
 	Dropped uint64 // operations that found no room
+	Deletes bool   // some thread deletes these keys, recorded or not
 
 	// ClockOf is the number of the clock that told each thread's times, ErrorsNS by how much those of
 	// each clock may be wrong beside another's. nil: this machine's told them all.
@@ -70,8 +71,9 @@ func NewHistory(number int, keys []uint64, t *trace.File, h *counters.History, c
 				history.Events = append(history.Events, event)
 			}
 		}
+		history.Deletes = history.Deletes || hasRecorded(&t.Threads[i], func(o trace.Operation) bool { return o == trace.Delete })
 		head := c.Thread(i)
-		whole := dropped == 0 && head.Attempted == head.Acknowledged && head.State == counters.Ended || !changes(&t.Threads[i])
+		whole := dropped == 0 && head.Attempted == head.Acknowledged && head.State == counters.Ended || !hasRecorded(&t.Threads[i], trace.Operation.Changes)
 		switch {
 		case whole:
 			history.UntilNS[i] = math.MaxInt64
@@ -122,9 +124,9 @@ func (h *History) ErrorNS() (ns int64) {
 	return ns
 }
 
-// changes says if a thread changes a recorded key.
-func changes(t *trace.Thread) bool {
-	return slices.ContainsFunc(t.Entries, func(e trace.Entry) bool { return e.IsRecorded() && e.Operation().Changes() })
+// hasRecorded says if a thread does such an operation to a recorded key.
+func hasRecorded(t *trace.Thread, is func(trace.Operation) bool) bool {
+	return slices.ContainsFunc(t.Entries, func(e trace.Entry) bool { return e.IsRecorded() && is(e.Operation()) })
 }
 
 // requestOf returns the sequence number of the request that an entry is a step of; 0: of none.

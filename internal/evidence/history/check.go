@@ -100,6 +100,9 @@ type key struct {
 	there   map[int]int64 // by scale: from when on something was surely there, if nothing is deleted
 	search  bool          // versions are not unique: deletes, conditional writes
 	deletes bool
+	// untilNS is the moment before which no operation began that changes the key and is not among its
+	// events, on each scale; never: all are there.
+	untilNS int64
 }
 
 // Check checks each key of a phase's history.
@@ -116,7 +119,7 @@ func Check(h *audit.History) *Consistency {
 			to++
 		}
 		c.Keys++
-		k := newKey(h.Number, clocksOf(h), events[from:to])
+		k := newKey(h.Number, clocksOf(h), events[from:to], untilOf(h))
 		late, told := k.check(h, c)
 		lateness = append(lateness, late...)
 		all := k.forEveryone()
@@ -142,8 +145,21 @@ func Check(h *audit.History) *Consistency {
 	return c
 }
 
-func newKey(number int, clocks clocks, events []audit.HistoryEvent) *key {
-	k := &key{number: number, clocks: clocks, events: events, writes: map[uint64]*write{}, lines: map[[2]int]*line{}, there: map[int]int64{}}
+// untilOf returns the moment before which every change of the sample's keys is recorded, whichever of the
+// clocks tells it.
+func untilOf(h *audit.History) (ns int64) {
+	ns = never
+	for _, until := range h.UntilNS {
+		ns = min(ns, until)
+	}
+	if ns == never {
+		return ns
+	}
+	return ns - slackNS - 2*h.ErrorNS() // one clock's error, and that of the other
+}
+
+func newKey(number int, clocks clocks, events []audit.HistoryEvent, untilNS int64) *key {
+	k := &key{number: number, clocks: clocks, events: events, untilNS: untilNS, writes: map[uint64]*write{}, lines: map[[2]int]*line{}, there: map[int]int64{}}
 	var deletes []*write
 	for i := range events {
 		e := &events[i]
@@ -220,7 +236,7 @@ func (k *key) check(h *audit.History, c *Consistency) (lateness []int64, told bo
 		}
 		if e.Read == counters.ObservedMiss {
 			c.Reads++
-			if !k.deletes && k.present(&e) {
+			if !k.deletes && (!h.Deletes || e.EndNS < k.untilNS) && k.present(&e) { // later, a delete that is not recorded may have come
 				c.Vanished++
 				told = true
 				example("vanished", e, 0)

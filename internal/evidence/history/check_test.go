@@ -164,6 +164,102 @@ func TestLyingStoresAreFound(t *testing.T) {
 	}
 }
 
+// The records of a thread end where its room does. What it writes, adds and deletes after that is read
+// by others, and no store is accused for it; what is broken before that is found.
+func TestDroppedRecordsAccuseNobody(t *testing.T) {
+	const runs = 2_000
+	for name, c := range map[string]struct {
+		make  func() store
+		lies  bool
+		added bool // by Add, where nothing is there
+	}{
+		"honest":              {make: func() store { return &honest{version: audit.Absent} }},
+		"honest, with adds":   {make: func() store { return &honest{version: audit.Absent} }, added: true},
+		"drops 1 write in 10": {make: func() store { return &dropping{honest: honest{version: audit.Absent}, share: 0.1} }, lies: true},
+	} {
+		accused, undecided, whole := 0, 0, 0
+		for seed := range uint64(runs) {
+			r := rand.New(rand.NewPCG(seed, 6))
+			h := simulateDeletes(r, c.make(), 4, 20, c.added)
+			if Check(h).Broken() > 0 {
+				whole++
+			}
+			drop(r, h)
+			switch got := Check(h); {
+			case got.Broken() > 0:
+				if accused++; !c.lies {
+					t.Fatalf("%s, seed %d: %+v\n%+v", name, seed, *got, h.Events)
+				}
+			case got.Undecided > 0:
+				undecided++
+			}
+		}
+		t.Logf("%s: %d of %d are accused, %d with all records; %d undecided", name, accused, runs, whole, undecided)
+		if c.lies && accused < whole/4 || !c.lies && whole > 0 || undecided > runs/100 {
+			t.Errorf("%s: %d of %d are accused, %d with all records; %d undecided", name, accused, runs, whole, undecided)
+		}
+	}
+}
+
+// simulateDeletes runs threads that put, delete and read one key.
+func simulateDeletes(r *rand.Rand, s store, threads, each int, adds bool) *audit.History {
+	h := simulate(r, s, threads, each, 0.5)
+	order := make([]*audit.HistoryEvent, len(h.Events))
+	moments := map[*audit.HistoryEvent]int64{}
+	for i := range h.Events {
+		e := &h.Events[i]
+		order[i], moments[e] = e, e.BeginNS+r.Int64N(e.EndNS-e.BeginNS)
+	}
+	slices.SortFunc(order, func(a, b *audit.HistoryEvent) int { return int(moments[a] - moments[b]) })
+	s.write(audit.Absent, 0, r)
+	for _, e := range order {
+		at := moments[e]
+		switch {
+		case e.Operation == trace.Read:
+			if e.Read = s.read(at, r); e.Read == audit.Absent {
+				e.Outcome = counters.Miss
+			}
+			continue
+		case r.IntN(3) == 0:
+			e.Operation, e.Written = trace.Delete, audit.Absent
+			h.Deletes = true
+		case adds:
+			if e.Operation = trace.Add; s.read(at, r) != audit.Absent {
+				e.Outcome = counters.Conflict
+				continue
+			}
+		}
+		s.write(e.Written, at, r)
+	}
+	return h
+}
+
+// drop leaves out what some threads did after a moment, as where their records found no room.
+func drop(r *rand.Rand, h *audit.History) {
+	kept := h.Events[:0:0]
+	rooms := make([]int, len(h.UntilNS))
+	for i := range rooms {
+		if rooms[i] = math.MaxInt; r.IntN(2) == 0 {
+			rooms[i] = r.IntN(15)
+		}
+	}
+	for _, e := range h.Events {
+		if rooms[e.Thread]--; rooms[e.Thread] >= 0 {
+			kept = append(kept, e)
+			continue
+		}
+		if h.Dropped++; h.UntilNS[e.Thread] == math.MaxInt64 {
+			h.UntilNS[e.Thread] = 0
+			for _, before := range kept {
+				if before.Thread == e.Thread {
+					h.UntilNS[e.Thread] = before.EndNS
+				}
+			}
+		}
+	}
+	h.Events = kept
+}
+
 // Whether some order explains a small history is tried by trying all.
 func TestZonesAgreeWithEveryOrder(t *testing.T) {
 	broken := 0

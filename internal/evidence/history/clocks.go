@@ -181,7 +181,7 @@ func (c clocks) widened(e audit.HistoryEvent, withinNS int64) audit.HistoryEvent
 // onOneClock returns a key of operations whose times are of one scale.
 func (k *key) onOneClock(events []audit.HistoryEvent) *key {
 	slices.SortStableFunc(events, func(a, b audit.HistoryEvent) int { return cmp.Compare(a.BeginNS, b.BeginNS) })
-	return newKey(k.number, clocks{}, events)
+	return newKey(k.number, clocks{}, events, k.untilNS)
 }
 
 // forEveryone returns the key with all times on everyone's scale.

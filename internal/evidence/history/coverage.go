@@ -10,7 +10,7 @@ import (
 )
 
 // cover counts the acknowledged writes that some read would have shown to be lost: those after
-// which the key was read before another write of it began. It is of a key on one clock.
+// which the key was read before another write of it began, recorded or not. It is of a key on one clock.
 func (k *key) cover(c *Consistency) {
 	var byBegin []*write
 	for _, w := range k.ordered {
@@ -36,7 +36,7 @@ func (k *key) cover(c *Consistency) {
 			continue
 		}
 		at, _ := slices.BinarySearch(reads, end)
-		if at < len(reads) && (i == len(byBegin)-1 || byBegin[i+1].begin > ends[reads[at]]) {
+		if at < len(reads) && ends[reads[at]] < k.untilNS && (i == len(byBegin)-1 || byBegin[i+1].begin > ends[reads[at]]) {
 			c.Covered++
 		}
 	}

@@ -109,8 +109,8 @@ var register = porcupine.Model{
 
 // operations are the key's events for the search. A read-modify-write is a read and a write, as the
 // harness makes two calls of it; what a refused conditional write saw is no evidence. Where only
-// the first events are searched, a read that ends after the next one began may have seen a write
-// that is not among them, and a write that does so may take effect later.
+// the first events are searched, or recorded, a read that ends after the next one began may have seen a
+// write that is not among them, and a write that does so may take effect later.
 func (k *key) operations() (all []porcupine.Operation) {
 	add := func(e audit.HistoryEvent, in step) {
 		end := max(e.EndNS, e.BeginNS)
@@ -119,11 +119,15 @@ func (k *key) operations() (all []porcupine.Operation) {
 		}
 		all = append(all, porcupine.Operation{ClientId: len(all), Input: in, Call: e.BeginNS - slackNS, Return: end})
 	}
-	events, cut := k.events, int64(never)
+	events, cut := k.events, k.untilNS
 	if len(events) > searchEvents {
-		events, cut = events[:searchEvents], events[searchEvents].BeginNS-slackNS
+		cut = min(cut, events[searchEvents].BeginNS-slackNS)
+		events = events[:searchEvents]
 	}
 	for _, e := range events {
+		if e.BeginNS-slackNS >= cut { // nothing that is judged can have seen it
+			break
+		}
 		sure := (e.Outcome == counters.OK || e.Outcome == counters.Miss) && e.EndNS < cut
 		writes := e.Written != audit.NothingWritten && e.Outcome != counters.Conflict && (e.Outcome != counters.Miss || e.Operation == trace.Delete)
 		reads := e.Read < counters.ObservedLowest || e.Read == counters.ObservedMiss
