@@ -1,6 +1,8 @@
 package detect
 
 import (
+	"slices"
+
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
 	"assay/internal/evidence/record"
@@ -31,10 +33,15 @@ func detectUnverified(run *record.Run, _ []*facts.Table) (found []finding.Findin
 	if !e.Verify {
 		add(finding.UnverifiedParams{Why: UncheckedReads})
 	}
-	if e.VerifyRecords == 0 {
-		add(finding.UnverifiedParams{Why: UncheckedEnd})
-	} else if arms, evidence := neverReadBack(run); len(arms) > 0 {
-		add(finding.UnverifiedParams{Why: UncheckedArms, Arms: arms}, evidence...)
+	if arms, evidence := neverReadBack(run); e.VerifyRecords == 0 || len(arms) > 0 {
+		p := finding.UnverifiedParams{Why: UncheckedArms, Arms: arms}
+		if e.VerifyRecords == 0 {
+			p, evidence = finding.UnverifiedParams{Why: UncheckedEnd}, nil
+		}
+		if covered, writes := coveredOf(run, p.Arms); covered > 0 {
+			p.Covered, p.Writes = covered, writes
+		}
+		add(p, evidence...)
 	}
 	unjudged := notJudged(run)
 	if shortProofs(run) {
@@ -91,6 +98,24 @@ func neverReadBack(run *record.Run) (arms []string, evidence []finding.Evidence)
 		}
 	}
 	return facts.DistinctWords(arms), evidence
+}
+
+// coveredOf counts the acknowledged writes of arms (nil: of all stores), and those of them whose loss the
+// histories of their phases would have shown.
+func coveredOf(run *record.Run, arms []string) (covered, writes uint64) {
+	for _, planned := range run.Plan {
+		t := run.Trials[planned.ID]
+		if t == nil || t.State != record.OK && t.State != record.Marked || !facts.IsStore(run, planned) || arms != nil && !slices.Contains(arms, planned.Arm) {
+			continue
+		}
+		writes += writesOf(t)
+		for i := range t.Phases {
+			if p := &t.Phases[i]; p.History != nil && p.GroupOf() == "" {
+				covered += p.History.Covered
+			}
+		}
+	}
+	return covered, writes
 }
 
 // writesOf counts the operations of a trial that changed data, as far as the store said.

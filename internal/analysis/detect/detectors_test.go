@@ -10,6 +10,7 @@ import (
 	"assay/internal/analysis/detect"
 	"assay/internal/analysis/facts"
 	"assay/internal/base/finding"
+	"assay/internal/evidence/history"
 	"assay/internal/evidence/host"
 	"assay/internal/evidence/record"
 	"assay/internal/experiment"
@@ -191,6 +192,10 @@ func TestDetectors(t *testing.T) {
 		{"short values", func(run *record.Run) { run.Experiment.Cells[0].ValueBytes = 10 }, []finding.Code{finding.Unverified}, finding.Params{"why": detect.UncheckedVersions}},
 		{"records that were not judged", func(run *record.Run) { resulttest.Trials(run, "elm")[0].Final.Unknown = 5 }, []finding.Code{finding.Unverified}, finding.Params{"why": detect.UncheckedOutcomes}},
 		{"values not checked", func(run *record.Run) { run.Experiment.Verify = false }, []finding.Code{finding.Unverified}, finding.Params{"why": detect.UncheckedReads}},
+		{"nothing read back, and histories", func(run *record.Run) {
+			run.Experiment.VerifyRecords = 0
+			resulttest.Trials(run, "elm")[0].Phases[0].History = &record.History{Consistency: history.Consistency{Covered: 31}}
+		}, []finding.Code{finding.Unverified}, finding.Params{"why": detect.UncheckedEnd, "covered": uint64(31)}},
 		{"nothing read back", func(run *record.Run) { run.Experiment.VerifyRecords = 0 }, []finding.Code{finding.Unverified}, finding.Params{"why": detect.UncheckedEnd}},
 		{"an arm that nobody read back", func(run *record.Run) { resulttest.Trials(run, "elm")[2].Final = nil },
 			[]finding.Code{finding.Unverified}, finding.Params{"why": detect.UncheckedArms, "arms": []string{"elm"}}},

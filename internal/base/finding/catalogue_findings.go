@@ -148,9 +148,11 @@ var _ = register(
 	Entry{Example: SeenShareParams{Server: 2, Servers: 3, Share: 0.52, Expected: 0.333, Operations: 90000},
 		Says: `server {{.server}} of {{.servers}} got {{percent .share}} of {{plural .operations "operation" ""}}, its weight is {{percent .expected}}`},
 	Entry{Example: UnverifiedParams{Why: "arms", Arms: []string{"bbolt"}}, Severity: Warning,
+		Also: []Parameters{UnverifiedParams{Why: "end"}, UnverifiedParams{Why: "end", Covered: 31200, Writes: 460000}},
 		Says: `{{if eq .why "reads"}}Values that were read were not verified; wrong values would go undetected.` +
-			`{{else if eq .why "end"}}No write was verified at the end; data loss would go undetected.` +
-			`{{else if eq .why "arms"}}No write of {{list .arms}} was verified; data loss would go undetected.` +
+			`{{else if or (eq .why "end") (eq .why "arms")}}No record {{if .arms}}of {{list .arms}} {{end}}was read back at the end` +
+			`{{if .covered}}. Reads of sampled keys would have shown the loss of {{count .covered}} of {{plural .writes "write" ""}}; that of others would go undetected.` +
+			`{{else}}; data loss would go undetected.{{end}}` +
 			`{{else if eq .why "versions"}}{{if .columns}}Records without a proof column{{else}}Values below {{.bytes}} bytes{{end}} prove their key but not their version; stale values would go undetected.` +
 			`{{else}}Some records could not be judged when read back: writes to them ended in errors or conflicts.{{end}}`,
 		Remedy: `{{if eq .why "reads"}}--set verify=true{{else if eq .why "end"}}--set verify_records=10000{{else if eq .why "arms"}}add a phase that reads what was written` +
@@ -244,6 +246,8 @@ type UnverifiedParams struct {
 	Arms    []string `param:"omitempty"`
 	Columns *bool
 	Bytes   *int
+	// Covered are the acknowledged writes, of Writes, whose loss histories would have shown.
+	Covered, Writes uint64 `param:"omitempty"`
 }
 
 func (UnverifiedParams) code() Code { return Unverified }

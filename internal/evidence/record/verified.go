@@ -24,7 +24,8 @@ type Verified struct {
 	StoreEvicted uint64
 
 	Trials int // of stores, that have a result
-	// NotChecked are those that acknowledged writes, and of which no value was looked at.
+	// NotChecked are those that acknowledged writes, and of which no value was looked at, in a history
+	// neither.
 	NotChecked int
 }
 
@@ -36,7 +37,7 @@ func (r *Run) Verified() (v Verified) {
 			continue
 		}
 		seen := Verified{Trials: 1}
-		wrote := false
+		wrote, covered := false, uint64(0)
 		for i := range t.Phases {
 			p := &t.Phases[i]
 			if p.GroupOf() != "" {
@@ -55,6 +56,9 @@ func (r *Run) Verified() (v Verified) {
 			if h := p.History; h != nil && !p.Eventual && !p.Forgot {
 				seen.Old += h.Stale
 			}
+			if p.History != nil {
+				covered += p.History.Covered
+			}
 		}
 		seen.Right -= min(seen.Old, seen.Right)
 		if f := t.Final; f != nil {
@@ -65,7 +69,7 @@ func (r *Run) Verified() (v Verified) {
 				seen.StoreEvicted = *f.StoreEvicted
 			}
 		}
-		if wrote && seen.Values+seen.ReadBack == 0 {
+		if wrote && seen.Values+seen.ReadBack+covered == 0 {
 			seen.NotChecked = 1
 		}
 		v.Add(seen)
