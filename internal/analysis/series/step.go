@@ -168,7 +168,8 @@ func (f *finder) turnsAfter(from int, o turning) {
 			o.from--
 		}
 	}
-	if f.pieceOf(from, o.from); step {
+	known := len(f.levels) // a piece that is too short to be a level adds none
+	if f.pieceOf(from, o.from); step && len(f.levels) > known {
 		before, after := f.levels[len(f.levels)-1].Rate, f.mean(o.from, o.to)
 		f.step(f.view, fit{from: o.from, to: o.from, low: o.from, high: o.from}, before, after,
 			stat.Interval{Low: o.turns.Low / before, High: max(o.turns.High, after) / before})

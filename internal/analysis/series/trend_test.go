@@ -113,3 +113,30 @@ func TestHalfIsLostNotBeforeASampleShowsIt(t *testing.T) {
 		}
 	}
 }
+
+// The step to an oscillation is where the rate leaves the level before, which may leave too little of
+// that to be a level.
+func TestTurnsAfter_a_level_before_that_is_too_short(t *testing.T) {
+	const usual, near = levelSamplesMin - 1, levelSamplesMin - 2 // samples before the oscillation
+	var s Series
+	add := func(rates ...float64) {
+		for _, rate := range rates {
+			s.Ends, s.Rates = append(s.Ends, float64(len(s.Ends)+1)), append(s.Rates, rate)
+		}
+	}
+	for range usual {
+		add(100)
+	}
+	for range near {
+		add(10)
+	}
+	for range 20 {
+		add(10, 5)
+	}
+	v, _ := viewOf(&s)
+	f := finder{view: v}
+	f.turnsAfter(0, turning{from: usual + near, to: v.samples(), turns: &Turns{High: 10, Low: 5}})
+	if len(f.levels) != 1 || len(f.events) != 1 || f.events[0].Kind != Oscillation {
+		t.Errorf("levels %+v, events %+v", f.levels, f.events)
+	}
+}
