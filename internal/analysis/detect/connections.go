@@ -23,13 +23,12 @@ func detectConnections(run *record.Run, tables []*facts.Table) (found []finding.
 			if o.Course == nil || o.Faulty() { // whose clients connect again before the old connections are gone
 				continue
 			}
-			c, exceeds := connectionsBeyond(run, o)
-			if !exceeds {
-				continue
+			seen := connectionsBeyond(run, o)
+			for _, end := range seen {
+				evidence = append(evidence, seenIn(o, finding.New(end)))
 			}
-			evidence = append(evidence, seenIn(o, finding.New(c)))
-			if c.Most > worst.Most {
-				worst = c
+			if len(seen) > 0 && seen[0].Most > worst.Most {
+				worst = seen[0]
 			}
 		}
 		if len(evidence) > 0 {
@@ -40,26 +39,25 @@ func detectConnections(run *record.Run, tables []*facts.Table) (found []finding.
 	return found
 }
 
-// connectionsBeyond says how a phase exceeded its connections, if it did. The worker's end is
-// counted exactly: one sample is enough. The server's is not: see [serversEnd].
-func connectionsBeyond(run *record.Run, o *facts.Observation) (seen finding.SeenConnectionsParams, exceeds bool) {
+// connectionsBeyond says how a phase exceeded its connections, by each end that saw it: the worker's
+// first, which is counted exactly, so that one sample is enough. The server's is not: see
+// [serversEnd].
+func connectionsBeyond(run *record.Run, o *facts.Observation) (seen []finding.SeenConnectionsParams) {
 	cell := run.Experiment.Cells[o.Planned.Cell]
 	allowed := float64(run.Experiment.ConnectionsMax(run.Experiment.Stores[o.Planned.Store], cell))
-	said := func(end string, c connections) (finding.SeenConnectionsParams, bool) {
-		return finding.SeenConnectionsParams{End: end, Allowed: allowed, Most: c.most,
-			BeganS: c.beganSeconds, Course: c.course}, c.most > 0
+	add := func(end string, c connections) {
+		if c.most > 0 {
+			seen = append(seen, finding.SeenConnectionsParams{End: end, Allowed: allowed, Most: c.most, BeganS: c.beganSeconds, Course: c.course})
+		}
 	}
-	if seen, exceeds = said(finding.EndWorker, exceeding(o.Course.Samples, workersEnd, allowed)); exceeds {
-		return seen, true
-	}
+	add(finding.EndWorker, exceeding(o.Course.Samples, workersEnd, allowed))
 	if o.Trial.Server == nil || cell.Handles == experiment.PerOperation {
-		return seen, false // others may be connected; or it has yet to see that connections were closed
+		return seen // others may be connected; or it has yet to see that connections were closed
 	}
-	c := exceeding(o.Course.Samples, serversEnd(o.Course.Samples), allowed)
-	if c.course == finding.ConnectionsReturn {
-		return seen, false
+	if c := exceeding(o.Course.Samples, serversEnd(o.Course.Samples), allowed); len(seen) > 0 || c.course != finding.ConnectionsReturn {
+		add(finding.EndServer, c)
 	}
-	return said(finding.EndServer, c)
+	return seen
 }
 
 func workersEnd(s record.Sample) (float64, bool) { return s.Resource("worker.connections") }

@@ -95,6 +95,21 @@ func TestConnectionsBeyondTheMaximum(t *testing.T) {
 	}
 }
 
+// Where both ends saw it, both are evidence, the worker's first.
+func TestConnectionsOfBothEnds(t *testing.T) {
+	leak := func(second int) float64 { return 5 + float64(max(second-4, 0)) }
+	f := resulttest.Find(resulttest.ResultOf(t, served(experiment.PerThread, 0, leak, func(second int) float64 { return 3 + leak(second) })), finding.ConnectionsExceed)
+	if f == nil || len(f.Evidence) != 2 || f.Params["end"] != finding.EndWorker {
+		t.Fatalf("found %+v", f)
+	}
+	for i, end := range []string{finding.EndWorker, finding.EndServer} {
+		m := f.Evidence[i].Message
+		if m.Params["end"] != end || m.Number("most") != f.Message.Number("most") || math.Abs(m.Number("began_s")-5) > 0.1 {
+			t.Errorf("evidence of the %s: %+v", end, m)
+		}
+	}
+}
+
 // A server that somebody else has started may have other clients: its count says nothing.
 func TestConnectionsOfOthersAreNotCounted(t *testing.T) {
 	run := served(experiment.PerThread, 0, func(int) float64 { return 5 }, func(second int) float64 { return 8 + float64(second) })

@@ -62,6 +62,7 @@ func driversHere() []store.Driver {
 		dialler{name: "two-each", each: 1},
 		dialler{name: "leaking", leaks: true},
 		dialler{name: "surging", surge: 5},
+		dialler{name: "stalling", stalls: true},
 		dialler{name: "losing", fails: 7},
 		dialler{name: "unfair", keeps: true},
 		keepsake{}, swallowing{}, dropping{}, staleRedis{},
